@@ -1,0 +1,312 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Client is an open Holdfast database. Every process that enqueues, looks or works has one; Run makes it a node. Its methods may be
+// called by many goroutines at once.
+type Client struct {
+	engine *engine.Engine
+	actor  string
+	limit  int
+
+	mu   sync.Mutex
+	runs *running
+}
+
+// running is one call of Run.
+type running struct {
+	stop     chan struct{}
+	stopOnce sync.Once
+	force    context.Context
+	now      context.CancelFunc
+	done     chan struct{}
+}
+
+// Option is a setting of Open.
+type Option func(*settings) error
+
+type settings struct {
+	engine engine.Config
+	actor  string
+	limit  int
+}
+
+// Open opens a database: sqlite.File("holdfast.db"), postgres.URL("postgres://…") or postgres.Pool(pool). It brings the
+// schema up to date first. The errors are ErrInvalid, ErrSchema, ErrReadOnly and ErrUnavailable.
+func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, error) {
+	s := settings{limit: MaxPayload, actor: defaultActor()}
+	for _, opt := range opts {
+		if err := opt(&s); err != nil {
+			return nil, err
+		}
+	}
+	st, err := source.Open(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", source, err)
+	}
+	return &Client{engine: engine.New(st, s.engine), actor: s.actor, limit: s.limit}, nil
+}
+
+func defaultActor() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown host"
+	}
+	return fmt.Sprintf("%s[%d]", host, os.Getpid())
+}
+
+// WithLogger makes the client log. Default: it does not.
+func WithLogger(log *slog.Logger) Option {
+	return func(s *settings) error { s.engine.Logger = log; return nil }
+}
+
+// WithNamespace sets the namespace of everything that the client does. Default: "default". Namespaces do not see each other's
+// queues, jobs and unique keys.
+func WithNamespace(name string) Option {
+	return func(s *settings) error {
+		s.engine.Namespace = name
+		return checkName("namespace", name)
+	}
+}
+
+// WithActor sets the name under which what the client does on somebody's behalf is recorded. Default: host and process.
+func WithActor(name string) Option {
+	return func(s *settings) error {
+		s.actor = name
+		return checkName("actor", name)
+	}
+}
+
+// WithMaxPayload sets the limit of a job's args and result, in bytes. Default: MaxPayload.
+func WithMaxPayload(bytes int) Option {
+	return func(s *settings) error {
+		s.limit = bytes
+		if bytes < 1 || bytes > 1<<30 {
+			return invalid("max payload", "%d is not between 1 and 2^30", bytes)
+		}
+		return nil
+	}
+}
+
+// WithSlots sets how many jobs the node runs at once. Default: 100.
+func WithSlots(n int) Option {
+	return func(s *settings) error {
+		s.engine.Node.Slots = n
+		if n < 1 {
+			return invalid("slots", "%d is not positive", n)
+		}
+		return nil
+	}
+}
+
+// WithQueue makes the node serve a queue, running at most slots of its jobs at once; 0 means as many as the node has slots. Without
+// any WithQueue a node serves all queues of its namespace.
+func WithQueue(name string, slots int) Option {
+	return func(s *settings) error {
+		if err := checkName("queue", name); err != nil {
+			return err
+		}
+		for _, q := range s.engine.Node.Queues {
+			if q.Name == name {
+				return invalid("queue", "%q is named twice", name)
+			}
+		}
+		s.engine.Node.Queues = append(s.engine.Node.Queues, store.QueueDemand{Name: name, Limit: slots})
+		if slots < 0 {
+			return invalid("queue", "%q: %d slots", name, slots)
+		}
+		return nil
+	}
+}
+
+// WithNodeName sets the node's name, for people. Default: host and process.
+func WithNodeName(name string) Option {
+	return func(s *settings) error {
+		s.engine.Node.Name = name
+		return checkName("node name", name)
+	}
+}
+
+// WithLeases sets how often the node says that it lives (default 5 s) and after which silence its jobs are given to others (default 20
+// s, at least three beats). All nodes of a database should agree.
+func WithLeases(beat, deadAfter time.Duration) Option {
+	return func(s *settings) error {
+		s.engine.Node.Beat, s.engine.Node.DeadAfter = beat, deadAfter
+		s.engine.Node.RescueEvery = min(beat, 5*time.Second)
+		if beat <= 0 || deadAfter < 3*beat {
+			return invalid("leases", "a node that beats every %v cannot be declared dead after %v; allow three beats", beat, deadAfter)
+		}
+		return nil
+	}
+}
+
+// WithAging sets the wait after which a job counts as one priority more urgent. Default: a minute; 0 or less: never.
+func WithAging(d time.Duration) Option {
+	return func(s *settings) error {
+		s.engine.Node.Aging = d
+		if d <= 0 {
+			s.engine.Node.Aging = -1
+		}
+		return nil
+	}
+}
+
+// WithStopTimeout sets how long handlers may go on when the node stops, before their contexts end. Default: 20 s.
+func WithStopTimeout(d time.Duration) Option {
+	return func(s *settings) error {
+		s.engine.Node.StopTimeout = max(d, time.Nanosecond)
+		return nil
+	}
+}
+
+// WithStuckAfter sets how long a handler may ignore the end of its context before it is reported and left behind. Default: 10 s.
+func WithStuckAfter(d time.Duration) Option {
+	return func(s *settings) error {
+		s.engine.Node.StuckAfter = d
+		if d <= 0 {
+			return invalid("stuck after", "%v is not positive", d)
+		}
+		return nil
+	}
+}
+
+// WithRetention sets how long finished jobs are kept.
+func WithRetention(r Retention) Option {
+	return func(s *settings) error {
+		s.engine.Node.Retain = r
+		return nil
+	}
+}
+
+// Run makes the process a node: it serves the kinds that have handlers until ctx ends or Stop is called, and returns when it
+// has left. When ctx ends it stops as Stop does, with the stop timeout. A second Run at the same time is an ErrConflict; after it has
+// returned, Run may be called again.
+func (c *Client) Run(ctx context.Context) error {
+	c.mu.Lock()
+	if c.runs != nil {
+		c.mu.Unlock()
+		return fmt.Errorf("%w: the node runs already", ErrConflict)
+	}
+	force, now := context.WithCancel(context.WithoutCancel(ctx))
+	r := &running{stop: make(chan struct{}), force: force, now: now, done: make(chan struct{})}
+	c.runs = r
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		c.runs = nil
+		c.mu.Unlock()
+		now()
+		close(r.done)
+	}()
+	return c.engine.Run(ctx, r.stop, force)
+}
+
+// Stop stops the node: it claims nothing more and waits for its handlers. After the stop timeout, or when ctx ends if that is
+// sooner, their contexts end with ErrShutdown, and what fails because of that runs again elsewhere, without counting. Stop returns when Run
+// is about to. Without a running node it does nothing. It may be called again with a context that has ended, to make haste.
+func (c *Client) Stop(ctx context.Context) error {
+	c.mu.Lock()
+	r := c.runs
+	c.mu.Unlock()
+	if r == nil {
+		return nil
+	}
+	r.stopOnce.Do(func() { close(r.stop) })
+	unhook := context.AfterFunc(ctx, r.now)
+	defer unhook()
+	<-r.done
+	return nil
+}
+
+// Close stops the node if it runs, commits what waits, and closes the database (but not a pool of the caller's). The client
+// cannot be used afterwards.
+func (c *Client) Close(ctx context.Context) error {
+	return errors.Join(c.Stop(ctx), c.engine.Close(ctx))
+}
+
+// Namespace is the namespace that the client works in.
+func (c *Client) Namespace() string { return c.engine.Namespace() }
+
+// StoreName is "sqlite" or "postgres".
+func (c *Client) StoreName() string { return c.engine.Store.Traits().Name }
+
+// Get returns all that is known of a job.
+func (c *Client) Get(ctx context.Context, id ID) (Record, error) {
+	return c.engine.Store.Get(ctx, id)
+}
+
+// List returns a page of jobs, newest first. The filter's namespace is the client's if it is empty. after is the Next of the page before,
+// or "". A page may be short although there are more; only an empty Next is the end.
+func (c *Client) List(ctx context.Context, filter Filter, after string, limit int) (Page, error) {
+	if filter.Namespace == "" {
+		filter.Namespace = c.Namespace()
+	}
+	if limit < 1 || limit > 1000 {
+		return Page{}, invalid("limit", "%d is not between 1 and 1000", limit)
+	}
+	return c.engine.Store.List(ctx, store.ListParams{Filter: filter, After: after, Limit: limit})
+}
+
+// Cancel cancels jobs: those that do not run at once, those that run as soon as their handlers return. It answers for each in the order given.
+func (c *Client) Cancel(ctx context.Context, reason string, ids ...ID) ([]CancelResult, error) {
+	return c.engine.Cancel(ctx, store.CancelParams{Jobs: ids, Reason: reason, Actor: c.actor})
+}
+
+// Retry makes jobs run again at once, from the first attempt: failed and cancelled ones, and those that wait for a retry or
+// a run time. It answers for each in the order given.
+func (c *Client) Retry(ctx context.Context, ids ...ID) ([]RetryResult, error) {
+	return c.engine.Retry(ctx, store.RetryParams{Jobs: ids, Actor: c.actor})
+}
+
+// Queues lists the queues of the client's namespace.
+func (c *Client) Queues(ctx context.Context) ([]QueueInfo, error) {
+	return c.engine.Store.Queues(ctx, c.Namespace())
+}
+
+// PauseQueue keeps the jobs of a queue from starting. Those that run go on. Pausing a paused queue is no error.
+func (c *Client) PauseQueue(ctx context.Context, name string) error { return c.pause(ctx, name, true) }
+
+// ResumeQueue ends a pause.
+func (c *Client) ResumeQueue(ctx context.Context, name string) error {
+	return c.pause(ctx, name, false)
+}
+
+func (c *Client) pause(ctx context.Context, name string, paused bool) error {
+	if err := checkName("queue", name); err != nil {
+		return err
+	}
+	return c.engine.Pause(ctx, store.PauseParams{Namespace: c.Namespace(), Queue: name, Paused: paused, Actor: c.actor})
+}
+
+// Nodes lists the nodes of the database, those that ended within the last day included.
+func (c *Client) Nodes(ctx context.Context) ([]NodeInfo, error) {
+	return c.engine.Store.Nodes(ctx)
+}
+
+// Wait returns when the job has finished: nil if it completed, a *JobError if it failed or was cancelled.
+func (c *Client) Wait(ctx context.Context, id ID) error {
+	_, err := c.wait(ctx, id)
+	return err
+}
+
+func (c *Client) wait(ctx context.Context, id ID) (store.Ended, error) {
+	ended, err := c.engine.Wait(ctx, id)
+	if err != nil {
+		return ended, fmt.Errorf("waiting for job %s: %w", id, err)
+	}
+	if ended.State != Completed {
+		return ended, &JobError{ID: id, State: ended.State, Reason: ended.Reason, Message: ended.Error}
+	}
+	return ended, nil
+}

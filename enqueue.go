@@ -1,0 +1,189 @@
+package holdfast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// batchSize is how many jobs of an EnqueueMany share a transaction.
+const batchSize = 1000
+
+// defaultPriority is the priority of jobs that do not say.
+const defaultPriority = 2
+
+// NewID makes an id for WithID.
+func NewID() ID { return uuid.Must(uuid.NewV7()) }
+
+// BatchError lists the jobs of a batch that were refused.
+type BatchError struct {
+	// Errors is the error of each refused job by its place in the batch.
+	Errors map[int]error
+}
+
+func (e *BatchError) Error() string {
+	first := -1
+	for i := range e.Errors {
+		if first < 0 || i < first {
+			first = i
+		}
+	}
+	return fmt.Sprintf("%d jobs of the batch were refused; the first, at place %d: %v", len(e.Errors), first, e.Errors[first])
+}
+
+// Unwrap returns the errors of all refused jobs.
+func (e *BatchError) Unwrap() []error {
+	all := make([]error, 0, len(e.Errors))
+	for _, err := range e.Errors {
+		all = append(all, err)
+	}
+	return all
+}
+
+// build makes an enqueue and checks all of it, so that what reaches the store is valid.
+func (c *Client) build(kind string, args []byte, kindOpts, opts []EnqueueOption) (*store.Enqueue, error) {
+	spec := enqueueSpec{enqueue: store.Enqueue{Job: store.Job{
+		Namespace: c.Namespace(), Queue: "default", Kind: kind, Priority: defaultPriority, Args: args,
+	}}}
+	for _, list := range [][]EnqueueOption{kindOpts, opts} {
+		for _, opt := range list {
+			if err := opt.enqueue(&spec); err != nil {
+				return nil, err
+			}
+		}
+	}
+	e := &spec.enqueue
+	if err := checkJSON("args", args, c.limit); err != nil {
+		return nil, err
+	}
+	if e.Job.ID == uuid.Nil {
+		e.Job.ID = NewID()
+	}
+	if deadline := e.Job.Options.Deadline; !deadline.IsZero() {
+		runAt := e.Job.RunAt
+		if now := c.engine.Store.Now(); runAt.IsZero() {
+			runAt = now.Add(e.Delay)
+		}
+		if !runAt.Before(deadline) {
+			return nil, invalid("deadline", "%s is not after the run time", deadline.Format("2006-01-02T15:04:05Z07:00"))
+		}
+	}
+	if spec.unique != nil {
+		key, err := spec.unique.keyOf(&e.Job, c.engine.Store.Now(), e.Delay)
+		if err != nil {
+			return nil, err
+		}
+		e.Job.UniqueKey, e.Job.UniqueStates = key, spec.unique.states
+	}
+	return e, nil
+}
+
+// enqueueAll stores enqueues, batch by batch.
+func (c *Client) enqueueAll(ctx context.Context, enqueues []*store.Enqueue) error {
+	for start := 0; start < len(enqueues); start += batchSize {
+		end := min(start+batchSize, len(enqueues))
+		if err := c.engine.Enqueue(ctx, enqueues[start:end]); err != nil {
+			return fmt.Errorf("enqueueing jobs %d to %d of %d: %w", start+1, end, len(enqueues), err)
+		}
+	}
+	return refusals(enqueues)
+}
+
+func refusals(enqueues []*store.Enqueue) error {
+	var refused map[int]error
+	for i, e := range enqueues {
+		if e.Err != nil {
+			if refused == nil {
+				refused = map[int]error{}
+			}
+			refused[i] = e.Err
+		}
+	}
+	if refused != nil {
+		return &BatchError{Errors: refused}
+	}
+	return nil
+}
+
+func (c *Client) enqueueTx(ctx context.Context, tx store.Tx, enqueues []*store.Enqueue) error {
+	if tx == nil {
+		return invalid("transaction", "it is nil")
+	}
+	if own := c.StoreName(); tx.StoreName() != own {
+		return invalid("transaction", "it belongs to a %s database, the client to a %s one", tx.StoreName(), own)
+	}
+	if err := c.engine.Store.EnqueueTx(ctx, tx, enqueues); err != nil {
+		return err
+	}
+	if len(enqueues) == 1 {
+		return enqueues[0].Err
+	}
+	return refusals(enqueues)
+}
+
+// Item is a job to be enqueued together with others of other kinds or with other options. Kind.Item makes one.
+type Item struct {
+	kind  string
+	build func(c *Client) (*store.Enqueue, error)
+}
+
+// Item prepares a job for Client.EnqueueItems and Client.EnqueueItemsTx.
+func (k Kind[In, Out]) Item(in In, opts ...EnqueueOption) Item {
+	return Item{kind: k.name, build: func(c *Client) (*store.Enqueue, error) { return k.build(c, in, opts) }}
+}
+
+// Enqueued is what became of an Item.
+type Enqueued struct {
+	ID       ID
+	Existing bool // the id was known already, or the unique key was taken by this job
+	Replaced bool // Existing, and its args and run time were replaced
+	Err      error
+}
+
+// EnqueueItems stores jobs of any kinds, a thousand in a transaction and a round trip. Jobs that are invalid or refused have their Err; the
+// others are stored. The error is about the whole: the database did not take it.
+func (c *Client) EnqueueItems(ctx context.Context, items []Item) ([]Enqueued, error) {
+	return c.items(items, func(enqueues []*store.Enqueue) error { return c.enqueueAll(ctx, enqueues) })
+}
+
+// EnqueueItemsTx does the same in the caller's transaction.
+func (c *Client) EnqueueItemsTx(ctx context.Context, tx store.Tx, items []Item) ([]Enqueued, error) {
+	return c.items(items, func(enqueues []*store.Enqueue) error {
+		if len(enqueues) == 0 {
+			return nil
+		}
+		return c.enqueueTx(ctx, tx, enqueues)
+	})
+}
+
+func (c *Client) items(items []Item, commit func([]*store.Enqueue) error) ([]Enqueued, error) {
+	results := make([]Enqueued, len(items))
+	enqueues := make([]*store.Enqueue, 0, len(items))
+	places := make([]int, 0, len(items))
+	for i, item := range items {
+		e, err := item.build(c)
+		if err != nil {
+			results[i].Err = err
+			continue
+		}
+		results[i].ID = e.Job.ID
+		enqueues, places = append(enqueues, e), append(places, i)
+	}
+	err := commit(enqueues)
+	var refused *BatchError
+	if err != nil && !errors.As(err, &refused) && !(len(enqueues) == 1 && enqueues[0].Err != nil) {
+		return results, err
+	}
+	for n, e := range enqueues {
+		r := &results[places[n]]
+		r.Err = e.Err
+		if e.Err == nil {
+			r.ID, r.Existing, r.Replaced = e.Result.ID, e.Result.Existing, e.Result.Replaced
+		}
+	}
+	return results, nil
+}

@@ -1,0 +1,88 @@
+package holdfast
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// The errors that callers tell apart with errors.Is. docs/errors.md says what to do about each.
+var (
+	// ErrInvalid: the request can never succeed as it is.
+	ErrInvalid = store.ErrInvalid
+	// ErrNotFound: there is no such job, or it was removed when its retention was over.
+	ErrNotFound = store.ErrNotFound
+	// ErrConflict: the request contradicts what is stored. A taken unique key is a *UniqueError.
+	ErrConflict = store.ErrConflict
+	// ErrUnavailable: the database did not answer in time. What was asked for may have happened; it may be asked for again.
+	ErrUnavailable = store.ErrUnavailable
+	// ErrReadOnly: the database refuses writes.
+	ErrReadOnly = store.ErrReadOnly
+	// ErrFull: the disk of the database is full.
+	ErrFull = store.ErrFull
+	// ErrSchema: the database's schema is newer than this program, or missing.
+	ErrSchema = store.ErrSchema
+	// ErrClosed: the client was closed.
+	ErrClosed = store.ErrClosed
+
+	// ErrLeaseLost is the cause of a handler's context when its job was given to somebody else, and the error of what it
+	// then tries to write.
+	ErrLeaseLost = store.ErrLeaseLost
+	// ErrCancelled is the cause of a handler's context when somebody asked to cancel the job, and what waiting for a cancelled job returns.
+	ErrCancelled = engine.ErrCancelled
+	// ErrTimeout is the cause of a handler's context when its attempt or its job took too long.
+	ErrTimeout = engine.ErrTimeout
+	// ErrShutdown is the cause of a handler's context when its node stops and has waited long enough.
+	ErrShutdown = engine.ErrShutdown
+
+	// ErrFailed is what waiting for a failed job returns, as a *JobError.
+	ErrFailed = errors.New("holdfast: job failed")
+)
+
+// UniqueError tells which job holds the unique key that an enqueue asked for with Reject. It is an ErrConflict.
+type UniqueError = store.UniqueError
+
+// JobError is how a job ended that did not complete. It is an ErrFailed or an ErrCancelled.
+type JobError struct {
+	ID      ID
+	State   State // Failed or Cancelled
+	Reason  Reason
+	Message string // of the last error, or of who cancelled
+}
+
+func (e *JobError) Error() string {
+	text := fmt.Sprintf("holdfast: job %s %s (%s)", e.ID, e.State, e.Reason)
+	if e.Message != "" {
+		text += ": " + e.Message
+	}
+	return text
+}
+
+// Unwrap makes the error an ErrFailed or an ErrCancelled.
+func (e *JobError) Unwrap() error {
+	if e.State == Cancelled {
+		return ErrCancelled
+	}
+	return ErrFailed
+}
+
+// RetryAfter is returned by a handler to be tried again after d instead of after its backoff. The attempt counts. err says
+// why; it may be nil.
+func RetryAfter(d time.Duration, err error) error { return &engine.RetryError{Delay: d, Err: err} }
+
+// Snooze is returned by a handler to run again after d. The attempt does not count.
+func Snooze(d time.Duration) error { return &engine.SnoozeError{Delay: d} }
+
+// Cancel is returned by a handler to end its job as cancelled.
+func Cancel(reason string) error { return &engine.CancelError{Reason: reason} }
+
+// Fail is returned by a handler to end its job as failed, whatever attempts are left. A nil err is not allowed and becomes one.
+func Fail(err error) error {
+	if err == nil {
+		err = errors.New("failed by its handler")
+	}
+	return &engine.FailError{Err: err}
+}

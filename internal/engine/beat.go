@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// beatLoop says at each interval that the node lives, and does what the answer asks for.
+func (n *node) beatLoop(ctx context.Context) {
+	ticker := time.NewTicker(n.cfg.Beat)
+	defer ticker.Stop()
+	last := n.store.Now()
+	n.beat(ctx, &last) // become the leader, if there is none, without waiting for the first interval
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		case <-n.beatNow:
+		}
+		n.beat(ctx, &last)
+	}
+}
+
+// beat sends one heartbeat. last is when the previous one got through.
+func (n *node) beat(ctx context.Context, last *time.Time) {
+	id := n.id.Load()
+	// A beat that hangs is no use; the next one may find another connection.
+	call, cancel := context.WithTimeout(ctx, n.cfg.Beat)
+	beat, err := n.store.Beat(call, store.BeatParams{Node: id, LeaderTTL: 3 * n.cfg.Beat})
+	cancel()
+	now := n.store.Now()
+	switch {
+	case err == nil:
+	case errors.Is(err, store.ErrNodeDead):
+		n.declaredDead(ctx, id)
+		*last = now
+		return
+	case ctx.Err() != nil:
+		return
+	default:
+		n.log.Warn("heartbeat failed", "node", id, "silent", now.Sub(*last), "error", err)
+		if now.Sub(*last) > 3*n.cfg.Beat {
+			n.leader.Store(false)
+		}
+		return
+	}
+	if now.Sub(*last) > 3*n.cfg.Beat {
+		// The database was away from us, and perhaps from everybody: let the others beat before anyone is declared dead.
+		n.quietUntil.Store(now.Add(2 * n.cfg.Beat).UnixMicro())
+	}
+	*last = now
+	if n.leader.Swap(beat.Leader) != beat.Leader {
+		n.log.Debug("leadership changed", "node", id, "leader", beat.Leader, "epoch", beat.Epoch)
+		if beat.Leader {
+			signal(n.lead)
+		}
+	}
+	for _, c := range beat.Cancels {
+		n.slots.cancel(c.Job, cancelCause(c.Reason))
+	}
+}
+
+// cancelCause is the cause with which a run ends that somebody asked to cancel.
+func cancelCause(reason string) error {
+	if reason == "" {
+		return ErrCancelled
+	}
+	return fmt.Errorf("%w: %s", ErrCancelled, reason)
+}

@@ -1,0 +1,279 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// op is what one caller wants to have committed: enqueues, or what a run writes. A checkpoint and an outcome in one op
+// are committed together.
+type op struct {
+	checkpoint *store.CheckpointWrite
+	outcome    *store.Outcome
+	enqueues   []*store.Enqueue
+
+	ctx   context.Context // of a caller that waits; nil if nobody does
+	since time.Time       // when the first try began
+	done  func(error)     // called once, from the committer
+}
+
+func (o *op) size() int {
+	n := len(o.enqueues)
+	if o.checkpoint != nil {
+		n++
+	}
+	if o.outcome != nil {
+		n++
+	}
+	return n
+}
+
+// lane is a line of ops that are committed together.
+type lane struct {
+	mu      sync.Mutex
+	waiting []*op
+	wake    chan struct{}
+}
+
+func (l *lane) put(o *op) {
+	l.mu.Lock()
+	l.waiting = append(l.waiting, o)
+	l.mu.Unlock()
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take removes ops from the head of the line, at least one if there is one, up to limit operations.
+func (l *lane) take(limit int) []*op {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	count, n := 0, 0
+	for n < len(l.waiting) && (n == 0 || count+l.waiting[n].size() <= limit) {
+		count += l.waiting[n].size()
+		n++
+	}
+	taken := l.waiting[:n:n]
+	l.waiting = l.waiting[n:]
+	if len(l.waiting) == 0 {
+		l.waiting = nil
+	}
+	return taken
+}
+
+// committer is the one way of writes into the store. It adds no delay: a lone write is committed at once, and whatever
+// arrives meanwhile waits for the next commit and shares it.
+//
+// A store with one writer has one lane. With several, the writes of runs, plain enqueues and enqueues with unique keys
+// have a lane each, because an enqueue whose unique key is being inserted by a long transaction of somebody else waits for it,
+// and nothing else may wait with it.
+type committer struct {
+	store    store.Store
+	patience time.Duration
+	log      *slog.Logger
+	after    func(*store.Batch) // told of each committed batch
+
+	runs, enqueues, uniques *lane
+
+	stop    chan struct{} // closed: flush what waits, then end
+	force   context.Context
+	abandon context.CancelFunc
+	workers sync.WaitGroup
+}
+
+func newCommitter(st store.Store, patience time.Duration, log *slog.Logger, after func(*store.Batch)) *committer {
+	c := &committer{store: st, patience: patience, log: log, after: after, stop: make(chan struct{})}
+	c.force, c.abandon = context.WithCancel(context.Background()) //nolint:forbidigo // the root of the committer's own life
+	start := func(workers int) *lane {
+		l := &lane{wake: make(chan struct{}, 1)}
+		for range workers {
+			c.workers.Go(func() { c.work(l) })
+		}
+		return l
+	}
+	if st.Traits().Writers <= 1 {
+		one := start(1)
+		c.runs, c.enqueues, c.uniques = one, one, one
+	} else {
+		c.runs, c.enqueues, c.uniques = start(2), start(2), start(1)
+	}
+	return c
+}
+
+// close commits what waits and ends. When ctx ends first, what is left is given up.
+func (c *committer) close(ctx context.Context) {
+	close(c.stop)
+	unhook := context.AfterFunc(ctx, c.abandon)
+	c.workers.Wait()
+	unhook()
+	c.abandon()
+}
+
+// Enqueue commits enqueues and returns when they are durable. When ctx ends first, or the database stays away too long, the
+// error is an ErrUnavailable: they may have happened, and may be repeated with the same ids.
+func (c *committer) Enqueue(ctx context.Context, enqueues []*store.Enqueue) error {
+	line := c.enqueues
+	for _, e := range enqueues {
+		if e.Job.UniqueKey != nil {
+			line = c.uniques
+			break
+		}
+	}
+	return c.wait(ctx, line, &op{enqueues: enqueues})
+}
+
+// Checkpoint commits a run's checkpoint and returns when it is durable.
+func (c *committer) Checkpoint(ctx context.Context, w *store.CheckpointWrite) error {
+	if err := c.wait(ctx, c.runs, &op{checkpoint: w}); err != nil {
+		return err
+	}
+	return w.Err
+}
+
+// Finish commits the outcome of a run, and its last checkpoint if there is one, and calls done. It is repeated until the
+// store answers or the committer is abandoned.
+func (c *committer) Finish(o *store.Outcome, last *store.CheckpointWrite, done func(error)) {
+	c.runs.put(&op{outcome: o, checkpoint: last, done: done})
+}
+
+func (c *committer) wait(ctx context.Context, line *lane, o *op) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	answer := make(chan error, 1)
+	o.ctx, o.done = ctx, func(err error) { answer <- err }
+	line.put(o)
+	select {
+	case err := <-answer:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("%w: gave up waiting for the commit: %w", store.ErrUnavailable, context.Cause(ctx))
+	}
+}
+
+func (c *committer) work(l *lane) {
+	limit := max(c.store.Traits().MaxBatch, 1)
+	for {
+		ops := l.take(limit)
+		if len(ops) > 0 {
+			c.flush(ops)
+			continue
+		}
+		select {
+		case <-l.wake:
+		case <-c.stop:
+			if ops := l.take(limit); len(ops) > 0 {
+				c.flush(ops)
+				continue
+			}
+			return
+		}
+	}
+}
+
+// flush commits the ops as one batch, again and again while the database is away, and one by one if the batch as a whole is refused.
+func (c *committer) flush(ops []*op) {
+	for try := 0; ; try++ {
+		if ops = c.drop(ops, nil); len(ops) == 0 {
+			return
+		}
+		batch := assemble(ops)
+		ctx, cancel := context.WithTimeout(c.force, storeTimeout)
+		err := c.store.Apply(ctx, batch)
+		cancel()
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("%w: no answer within %v: %w", store.ErrUnavailable, storeTimeout, err)
+		}
+		switch {
+		case err == nil:
+			c.after(batch)
+			for _, o := range ops {
+				o.done(nil)
+			}
+			return
+		case c.force.Err() != nil:
+			for _, o := range ops {
+				o.done(fmt.Errorf("%w: stopped before the commit: %w", store.ErrClosed, err))
+			}
+			return
+		case transient(err):
+			c.log.Warn("commit did not go through; repeating", "operations", batch.Len(), "try", try+1, "error", err)
+			for _, o := range batch.Outcomes {
+				o.Repeat = true
+			}
+			ops = c.drop(ops, err)
+			pause(c.force, Delay(store.Backoff{Base: 10 * time.Millisecond, Cap: time.Second, Jitter: 0.5}, try+1))
+		case len(ops) > 1:
+			for _, o := range ops {
+				c.flush([]*op{o})
+			}
+			return
+		default:
+			ops[0].done(err)
+			return
+		}
+	}
+}
+
+// drop answers and removes the ops that are not worth (another) try: those whose caller left, and, after an error,
+// enqueues that were tried for long enough or that a full or read-only database refuses. Outcomes always go on.
+func (c *committer) drop(ops []*op, err error) []*op {
+	now := c.store.Now()
+	kept := ops[:0]
+	for _, o := range ops {
+		if o.since.IsZero() {
+			o.since = now
+		}
+		switch {
+		case o.ctx != nil && o.ctx.Err() != nil:
+			o.done(o.ctx.Err())
+		case err != nil && o.ctx != nil && (now.Sub(o.since) >= c.patience || !errors.Is(err, store.ErrUnavailable)):
+			o.done(err)
+		default:
+			kept = append(kept, o)
+		}
+	}
+	return kept
+}
+
+func assemble(ops []*op) *store.Batch {
+	batch := &store.Batch{}
+	for _, o := range ops {
+		if o.checkpoint != nil {
+			o.checkpoint.Err = nil
+			batch.Checkpoints = append(batch.Checkpoints, o.checkpoint)
+		}
+		if o.outcome != nil {
+			o.outcome.Err = nil
+			batch.Outcomes = append(batch.Outcomes, o.outcome)
+		}
+		for _, e := range o.enqueues {
+			e.Err = nil
+		}
+		batch.Enqueues = append(batch.Enqueues, o.enqueues...)
+	}
+	return batch
+}
+
+// transient reports whether the same call may succeed later: the database is away, full, or read-only for now, as it is
+// during a failover.
+func transient(err error) bool {
+	return store.IsRetryable(err) || errors.Is(err, store.ErrReadOnly)
+}
+
+// pause waits for d or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// dispatcher is a node's claim loop. It claims when it was woken, or the last claim was full, and there is room; and
+// by an interval that doubles while there is nothing to do.
+type dispatcher struct {
+	node  *node
+	woken chan struct{}
+	freed chan struct{}
+	seq   int64 // the next claim record's number
+	id    int64 // the membership that seq belongs to
+	last  time.Time
+}
+
+func newDispatcher(n *node) *dispatcher {
+	return &dispatcher{node: n, woken: make(chan struct{}, 1), freed: make(chan struct{}, 1)}
+}
+
+func (d *dispatcher) wake() { signal(d.woken) }
+
+// free tells that a slot became free.
+func (d *dispatcher) free() { signal(d.freed) }
+
+func (d *dispatcher) loop(ctx context.Context) {
+	poll := firstPoll
+	for ctx.Err() == nil {
+		limit, queues, ok := d.room(ctx)
+		if !ok {
+			return
+		}
+		select {
+		case <-d.woken: // what it tells of is seen by the claim that follows
+		default:
+		}
+		jobs, err := d.claim(ctx, limit, queues)
+		d.last = d.node.store.Now()
+		if err != nil {
+			if ctx.Err() == nil {
+				d.node.log.Warn("claim failed; repeating", "error", err)
+				pause(ctx, time.Second)
+			}
+			continue
+		}
+		d.start(jobs)
+		if len(jobs) > 0 {
+			poll = firstPoll
+		}
+		if len(jobs) >= limit {
+			continue
+		}
+		if !d.rest(ctx, poll) {
+			poll = min(2*poll, d.slowest())
+		} else {
+			poll = firstPoll
+		}
+	}
+}
+
+// slowest is the longest interval between two looks.
+func (d *dispatcher) slowest() time.Duration {
+	if d.node.store.Traits().Wakeups {
+		return idlePoll
+	}
+	return blindPoll
+}
+
+// rest waits for a wake-up or for the interval, and reports whether it was woken.
+func (d *dispatcher) rest(ctx context.Context, interval time.Duration) bool {
+	timer := time.NewTimer(interval)
+	defer timer.Stop()
+	select {
+	case <-d.woken:
+		signal(d.woken) // left for the loop to take
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// room waits until there is room for jobs: for a quarter of the slots, or for any after a moment, so that a busy node
+// claims in batches and a node with long jobs fills each slot at once.
+func (d *dispatcher) room(ctx context.Context) (limit int, queues []store.QueueDemand, ok bool) {
+	for {
+		limit, queues = d.node.slots.demand()
+		if limit > 0 {
+			wait := claimGap - d.node.store.Now().Sub(d.last)
+			if limit*4 >= d.node.cfg.Slots || wait <= 0 {
+				return limit, queues, true
+			}
+			pause(ctx, wait)
+			if ctx.Err() != nil {
+				return 0, nil, false
+			}
+			limit, queues = d.node.slots.demand()
+			if limit > 0 {
+				return limit, queues, true
+			}
+		}
+		select {
+		case <-d.freed:
+		case <-ctx.Done():
+			return 0, nil, false
+		}
+	}
+}
+
+// claim takes jobs. When the answer is lost it asks again for the same claim until it knows: a claim that happened unknown
+// to the node would be held by it for ever.
+func (d *dispatcher) claim(ctx context.Context, limit int, queues []store.QueueDemand) ([]store.Claimed, error) {
+	n := d.node
+	id := n.id.Load()
+	if id != d.id {
+		d.id, d.seq = id, 1
+	}
+	params := store.ClaimParams{
+		Node: id, Seq: d.seq, Namespace: n.engine.cfg.Namespace, Queues: queues, Kinds: n.kinds, Limit: limit, Aging: n.cfg.Aging,
+	}
+	d.seq += int64((limit + store.MaxClaimSlots - 1) / store.MaxClaimSlots)
+	for try := 1; ; try++ {
+		// Not ctx: a claim that is under way when the node stops is waited for, and given back.
+		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+		jobs, err := n.store.Claim(call, params)
+		cancel()
+		switch {
+		case err == nil:
+			return jobs, nil
+		case errors.Is(err, store.ErrNodeDead):
+			n.declaredDead(ctx, id)
+			return nil, nil
+		case ctx.Err() != nil:
+			return nil, err // Leave gives back what the claim may have taken
+		case transient(err) || errors.Is(err, context.DeadlineExceeded):
+			n.log.Warn("claim did not go through; repeating", "try", try, "error", err)
+			params.Repeat = true
+			pause(ctx, Delay(store.Backoff{Base: 20 * time.Millisecond, Cap: 2 * time.Second, Jitter: 0.5}, try))
+			if n.id.Load() != id {
+				return nil, nil
+			}
+		default:
+			return nil, err
+		}
+	}
+}
+
+// start runs the jobs for which there is a slot; the others wait in the buffer for one.
+func (d *dispatcher) start(jobs []store.Claimed) {
+	for _, c := range d.node.slots.admit(jobs) {
+		d.node.handlers.Add(1)
+		go d.node.work(c)
+	}
+}

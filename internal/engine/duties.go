@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// duty is something that is done by the clock. Each has its own goroutine and time limit, so that none can starve another.
+type duty struct {
+	name  string
+	every time.Duration
+	now   <-chan struct{} // asks for it out of turn; nil: never
+	// everywhere: on each node, not on the leader alone.
+	everywhere bool
+	do         func(ctx context.Context) error
+}
+
+func (n *node) duties() []duty {
+	return []duty{
+		{name: "rescue", every: n.cfg.RescueEvery, now: n.lead, do: n.rescue},
+		{name: "cancel sweep", every: 6 * n.cfg.Beat, now: n.sweepNow, do: n.sweep},
+		{name: "retention", every: time.Minute, do: n.retain},
+		{name: "stale prefetch", every: time.Second, everywhere: true, do: n.releaseStale},
+	}
+}
+
+func (n *node) perform(ctx context.Context, d duty) {
+	ticker := time.NewTicker(d.every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		case <-d.now:
+		}
+		if !d.everywhere && !n.leader.Load() {
+			continue
+		}
+		call, cancel := context.WithTimeout(ctx, max(storeTimeout, d.every))
+		err := d.do(call)
+		cancel()
+		if err != nil && ctx.Err() == nil {
+			n.log.Warn("maintenance failed; it is repeated", "duty", d.name, "error", err)
+		}
+	}
+}
+
+// rescueLimit is how many claim records one rescue transaction takes.
+const rescueLimit = 100
+
+// rescue takes the jobs of dead nodes.
+func (n *node) rescue(ctx context.Context) error {
+	if n.store.Now().UnixMicro() < n.quietUntil.Load() {
+		return nil
+	}
+	for {
+		rescued, err := n.store.Rescue(ctx, store.RescueParams{
+			DeadAfter: n.cfg.DeadAfter,
+			Limit:     rescueLimit,
+			Decide: func(job store.Job) (time.Duration, bool) {
+				h := n.engine.handlers[job.Kind] // nil if another node has it
+				if job.Attempt >= h.maxAttempts(job) {
+					return 0, false
+				}
+				return h.lostDelay(job), true
+			},
+		})
+		if err != nil {
+			return err
+		}
+		if len(rescued) == 0 {
+			return nil
+		}
+		for _, r := range rescued {
+			n.log.Warn("job taken from a dead node", "job", r.Job, "queue", r.Queue, "dead", r.Node, "state", r.State, "reason", r.Reason)
+			if r.State.Finished() {
+				n.engine.ended.look(r.Job)
+			}
+		}
+		n.announce(rescued)
+	}
+}
+
+// announce tells the nodes when what was rescued is due.
+func (n *node) announce(rescued []store.Rescued) {
+	var due time.Time
+	for _, r := range rescued {
+		if r.State == store.Retryable && (due.IsZero() || r.RunAt.Before(due)) {
+			due = r.RunAt
+		}
+	}
+	if due.IsZero() {
+		return
+	}
+	w := store.Wake{Kind: store.WakeDeferred, Due: due}
+	n.wake(w)
+	n.store.Notify(w)
+}
+
+func (n *node) sweep(ctx context.Context) error {
+	applied, err := n.store.SweepCancels(ctx)
+	if applied > 0 {
+		n.promote.hint(n.store.Now())
+	}
+	return err
+}
+
+func (n *node) retain(ctx context.Context) error {
+	for ctx.Err() == nil {
+		retained, err := n.store.Retain(ctx, n.cfg.Retain)
+		if err != nil {
+			return err
+		}
+		if retained.Jobs > 0 {
+			n.log.Debug("finished jobs removed", "jobs", retained.Jobs)
+		}
+		if !retained.More {
+			return nil
+		}
+	}
+	return nil
+}
+
+// releaseStale gives back jobs that were claimed ahead and did not get a slot within a second, because handlers suddenly take longer.
+func (n *node) releaseStale(context.Context) error {
+	for _, c := range n.slots.takeStale(n.store.Now().Add(-time.Second)) {
+		n.release(c)
+	}
+	return nil
+}

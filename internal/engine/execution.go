@@ -1,0 +1,275 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"runtime/pprof"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// execution is a run that a slot is busy with. It ends once: by its handler, or by being given up as stuck.
+type execution struct {
+	run     *Run
+	handler *Handler
+}
+
+// work runs a job in a slot, and then the jobs that waited for the slot. The goroutine owns one count of node.handlers
+// and the slot, until a run is given up as stuck: then both pass to the goroutine that gave it up.
+func (n *node) work(c store.Claimed) {
+	for {
+		following, ok, mine := n.execute(c)
+		if !mine {
+			return
+		}
+		if !ok {
+			n.handlers.Done()
+			return
+		}
+		c = following
+	}
+}
+
+// execute runs one job to its end. mine is false if the run was given up meanwhile.
+func (n *node) execute(c store.Claimed) (following store.Claimed, ok, mine bool) {
+	handler := n.engine.handlers[c.Job.Kind]
+	run := &Run{claimed: c, node: n}
+	if c.Checkpoint != nil {
+		run.checkpoint, run.has = *c.Checkpoint, true
+	}
+	x := &execution{run: run, handler: handler}
+	if verdict, settled := n.refuse(handler, c); settled {
+		following, ok = n.settle(x, verdict, 0)
+		return following, ok, true
+	}
+
+	ctx, cancel := n.contextOf(x)
+	defer cancel(nil)
+	n.slots.begin(x)
+	if n.id.Load() != c.Lease.Node {
+		cancel(store.ErrLeaseLost) // the node was declared dead while the job waited for its slot
+	}
+	watch := context.AfterFunc(ctx, func() { n.giveUpLater(x, ctx) })
+	defer watch()
+
+	returned := false
+	defer func() {
+		if !returned {
+			// The handler called runtime.Goexit, as testing.T.FailNow does: this goroutine ends here, its slot goes on.
+			go n.settleElsewhere(x, x.again(store.ReasonError, "the handler ended its goroutine (runtime.Goexit)", "", -1))
+		}
+	}()
+	result, err, trace := invoke(ctx, x)
+	returned = true
+	took := n.store.Now().Sub(run.started)
+	verdict := judge(ctx, x, result, err, trace)
+	if verdict == nil {
+		return n.endUnwritten(x, took)
+	}
+	following, ok, mine = n.settleFirst(x, verdict, took)
+	return following, ok, mine
+}
+
+// refuse decides jobs that are not to be run at all.
+func (n *node) refuse(h *Handler, c store.Claimed) (*store.Outcome, bool) {
+	switch deadline := c.Job.Options.Deadline; {
+	case c.CancelRequested:
+		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: "cancelled before it started"}, true
+	case !deadline.IsZero() && !n.store.Now().Before(deadline):
+		return &store.Outcome{
+			State: store.Failed, Reason: store.ReasonDeadline,
+			Error: "the deadline, " + deadline.Format(time.RFC3339) + ", had passed before the attempt began",
+		}, true
+	case h == nil:
+		return &store.Outcome{State: store.Available, Reason: store.ReasonReleased}, true
+	}
+	return nil, false
+}
+
+// contextOf makes the context of a run, which ends with a cause: its timeout, the job's deadline, a cancel, a lost lease, the shutdown.
+func (n *node) contextOf(x *execution) (context.Context, context.CancelCauseFunc) {
+	job := x.run.claimed.Job
+	x.run.started = n.store.Now()
+	base, cancel := context.WithCancelCause(context.Background()) //nolint:forbidigo // the root of a run's own life
+	x.run.cancel = cancel
+	limit := x.handler.timeout(job)
+	if deadline := job.Options.Deadline; !deadline.IsZero() {
+		if left := deadline.Sub(x.run.started); limit == 0 || left < limit {
+			limit = left
+		}
+	}
+	if limit <= 0 {
+		return base, cancel
+	}
+	ctx, stop := context.WithTimeoutCause(base, limit, ErrTimeout)
+	return ctx, func(cause error) {
+		cancel(cause)
+		stop()
+	}
+}
+
+// invoke calls the handler, and makes a panic an error with its stack. The goroutine's labels name the job, in CPU profiles and
+// for the report of a handler that is stuck.
+func invoke(ctx context.Context, x *execution) (result []byte, err error, trace string) {
+	job := &x.run.claimed.Job
+	labelled := pprof.WithLabels(ctx, pprof.Labels(labelJob, job.ID.String(), labelKind, job.Kind))
+	pprof.SetGoroutineLabels(labelled)
+	defer func() {
+		pprof.SetGoroutineLabels(context.Background()) //nolint:forbidigo // takes the labels off
+		if p := recover(); p != nil {
+			err, trace = fmt.Errorf("panic: %v", p), string(debug.Stack())
+		}
+	}()
+	result, err = x.handler.Run(labelled, x.run)
+	return result, err, ""
+}
+
+// judge makes an outcome of what a handler returned. Nil means that nothing can be written any more.
+func judge(ctx context.Context, x *execution, result []byte, err error, trace string) *store.Outcome {
+	if err == nil {
+		// A handler that has finished wins over a cancel, a timeout or a shutdown that came late.
+		return &store.Outcome{State: store.Completed, Result: result}
+	}
+	cause := context.Cause(ctx)
+	var (
+		snooze *SnoozeError
+		retry  *RetryError
+		cancel *CancelError
+		fail   *FailError
+	)
+	text := cut(err.Error(), maxError)
+	trace = cut(trace, maxTrace)
+	switch {
+	case errors.Is(cause, store.ErrLeaseLost), errors.Is(err, store.ErrLeaseLost):
+		return nil
+	case errors.As(err, &cancel):
+		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: cut(cancel.Reason, maxError)}
+	case errors.As(err, &fail):
+		return &store.Outcome{State: store.Failed, Reason: store.ReasonTerminal, Error: text, Trace: trace}
+	case errors.Is(cause, ErrCancelled):
+		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: cut(cause.Error(), maxError)}
+	case errors.As(err, &snooze):
+		return &store.Outcome{State: store.Scheduled, Reason: store.ReasonSnoozed, Delay: max(snooze.Delay, 0)}
+	case errors.Is(cause, ErrShutdown):
+		return &store.Outcome{State: store.Available, Reason: store.ReasonReleased, Error: text}
+	case errors.As(err, &retry):
+		return x.again(store.ReasonError, text, trace, max(retry.Delay, 0))
+	case errors.Is(cause, ErrTimeout):
+		return x.timedOut(text, trace)
+	}
+	return x.again(store.ReasonError, text, trace, -1)
+}
+
+// again lets the job be tried once more after the delay, or after its backoff if that is negative; or fails it when no attempt is left.
+func (x *execution) again(reason store.Reason, text, trace string, delay time.Duration) *store.Outcome {
+	job := x.run.claimed.Job
+	o := &store.Outcome{State: store.Retryable, Reason: reason, Error: text, Trace: trace}
+	if job.Attempt >= x.handler.maxAttempts(job) {
+		o.State = store.Failed
+		if reason == store.ReasonError {
+			o.Reason = store.ReasonAttemptsExhausted
+		}
+		return o
+	}
+	if delay < 0 {
+		delay = x.handler.backoff(job)
+	}
+	o.Delay = delay
+	return o
+}
+
+func (x *execution) timedOut(text, trace string) *store.Outcome {
+	job := x.run.claimed.Job
+	if deadline := job.Options.Deadline; !deadline.IsZero() && !x.run.node.store.Now().Before(deadline) {
+		return &store.Outcome{State: store.Failed, Reason: store.ReasonDeadline, Error: text, Trace: trace}
+	}
+	return x.again(store.ReasonTimeout, text, trace, -1)
+}
+
+// settleFirst settles the run if nobody has done so before.
+func (n *node) settleFirst(x *execution, o *store.Outcome, took time.Duration) (following store.Claimed, ok, mine bool) {
+	last, has, first := x.run.finish()
+	if !first {
+		return store.Claimed{}, false, false
+	}
+	o.HasCheckpoint = has
+	if o.State == store.Completed {
+		last = nil
+	}
+	following, ok = n.commitAndGoOn(x, o, last, took)
+	return following, ok, true
+}
+
+// settleElsewhere settles a run from another goroutine than the one that ran it, which then owns nothing any more. It reports
+// whether nobody had done so before. A nil outcome means that nothing can be written.
+func (n *node) settleElsewhere(x *execution, o *store.Outcome) bool {
+	took := n.store.Now().Sub(x.run.started)
+	var (
+		following store.Claimed
+		ok, mine  bool
+	)
+	if o == nil {
+		following, ok, mine = n.endUnwritten(x, took)
+	} else {
+		following, ok, mine = n.settleFirst(x, o, took)
+	}
+	switch {
+	case !mine:
+	case ok:
+		go n.work(following)
+	default:
+		n.handlers.Done()
+	}
+	return mine
+}
+
+// settle settles a run whose handler was never called.
+func (n *node) settle(x *execution, o *store.Outcome, took time.Duration) (following store.Claimed, ok bool) {
+	o.HasCheckpoint = x.run.has
+	return n.commitAndGoOn(x, o, nil, took)
+}
+
+// commitAndGoOn hands the outcome to the committer and the slot to the next job. The slot does not wait for the commit,
+// unless too many outcomes wait for theirs already: then the database is the slow part, and more would not help it.
+func (n *node) commitAndGoOn(x *execution, o *store.Outcome, last *store.CheckpointWrite, took time.Duration) (store.Claimed, bool) {
+	c := x.run.claimed
+	o.Lease, o.StartedAt = c.Lease, x.run.started
+	o.HasUnique, o.HasOrdering = c.Job.UniqueKey != nil, c.Job.OrderingKey != ""
+	o.Error, o.Trace = validText(o.Error), validText(o.Trace)
+	var durable chan struct{}
+	if n.pending.Add(1) > int64(maxPending(n.cfg.Slots)) {
+		durable = make(chan struct{})
+	}
+	n.engine.commit.Finish(o, last, func(err error) {
+		n.pending.Add(-1)
+		n.report(o, err)
+		if durable != nil {
+			close(durable)
+		}
+	})
+	if o.State == store.Failed {
+		n.log.Error("job failed", "job", c.Job.ID, "kind", c.Job.Kind, "queue", c.Job.Queue,
+			"attempt", c.Job.Attempt, "reason", o.Reason, "error", o.Error)
+	}
+	if durable != nil {
+		<-durable
+	}
+	following, ok := n.slots.next(c, x, took)
+	n.dispatch.free()
+	return following, ok
+}
+
+// endUnwritten ends a run whose lease is lost: there is nothing to write.
+func (n *node) endUnwritten(x *execution, took time.Duration) (following store.Claimed, ok, mine bool) {
+	if _, _, first := x.run.finish(); !first {
+		return store.Claimed{}, false, false
+	}
+	following, ok = n.slots.next(x.run.claimed, x, took)
+	n.dispatch.free()
+	return following, ok, true
+}
+
+func maxPending(slots int) int { return max(4*slots, 2*maxPrefetch) }

@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Handler runs the jobs of one kind.
+type Handler struct {
+	Kind string
+	// Run does the work and returns the encoded result. ctx ends with one of the causes below.
+	Run func(ctx context.Context, run *Run) ([]byte, error)
+	// MaxAttempts of jobs whose enqueue did not say; DefaultMaxAttempts if 0.
+	MaxAttempts int
+	// Timeout of one attempt of jobs whose enqueue did not say; none if 0.
+	Timeout time.Duration
+	// Backoff returns the wait after the failure of the attempt job.Attempt. Nil: DefaultBackoff.
+	Backoff func(job store.Job) time.Duration
+}
+
+func (h *Handler) maxAttempts(job store.Job) int {
+	switch {
+	case job.MaxAttempts > 0:
+		return job.MaxAttempts
+	case h != nil && h.MaxAttempts > 0:
+		return h.MaxAttempts
+	}
+	return DefaultMaxAttempts
+}
+
+func (h *Handler) timeout(job store.Job) time.Duration {
+	if job.Options.Timeout > 0 {
+		return job.Options.Timeout
+	}
+	return h.Timeout
+}
+
+func (h *Handler) backoff(job store.Job) time.Duration {
+	if h != nil && h.Backoff != nil && job.Options.Backoff == (store.Backoff{}) {
+		return max(h.Backoff(job), 0)
+	}
+	return Delay(job.Options.Backoff, job.Attempt)
+}
+
+// The causes with which a handler's context ends, as context.Cause tells. The stores' ErrLeaseLost is the fourth.
+var (
+	// ErrCancelled: somebody asked to cancel the job.
+	ErrCancelled = errors.New("holdfast: job cancelled")
+	// ErrTimeout: the attempt, or the whole job, took longer than it may.
+	ErrTimeout = errors.New("holdfast: timed out")
+	// ErrShutdown: the node stops.
+	ErrShutdown = errors.New("holdfast: node is shutting down")
+)
+
+// SnoozeError makes a job run again later, without counting the attempt.
+type SnoozeError struct{ Delay time.Duration }
+
+func (e *SnoozeError) Error() string { return "snoozed for " + e.Delay.String() }
+
+// RetryError makes a job run again after a delay that the handler chose. The attempt counts.
+type RetryError struct {
+	Delay time.Duration
+	Err   error // why, or nil
+}
+
+func (e *RetryError) Error() string {
+	if e.Err == nil {
+		return "asked to be retried after " + e.Delay.String()
+	}
+	return e.Err.Error()
+}
+
+func (e *RetryError) Unwrap() error { return e.Err }
+
+// CancelError makes a job cancelled.
+type CancelError struct{ Reason string }
+
+func (e *CancelError) Error() string { return "cancelled by its handler: " + e.Reason }
+
+// FailError makes a job failed, whatever attempts are left.
+type FailError struct{ Err error }
+
+func (e *FailError) Error() string { return e.Err.Error() }
+
+func (e *FailError) Unwrap() error { return e.Err }

@@ -1,0 +1,254 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// node is a running engine: one membership after the other, should it be declared dead in between.
+type node struct {
+	engine *Engine
+	store  store.Store
+	cfg    NodeConfig
+	log    *slog.Logger
+	kinds  []string
+
+	id    atomic.Int64 // of the present membership
+	joins sync.Mutex   // one rejoin at a time
+
+	leader     atomic.Bool
+	lead       chan struct{} // told when the node becomes the leader
+	quietUntil atomic.Int64  // no rescue before; see beat
+	pending    atomic.Int64  // outcomes that wait for their commit
+
+	slots    *slots
+	dispatch *dispatcher
+	promote  *promoter
+	beatNow  chan struct{}
+	sweepNow chan struct{}
+
+	handlers sync.WaitGroup // executions, but for those left behind
+}
+
+// Run joins as a node, serves jobs until ctx ends or stop is called, and returns when the node has left. What a handler
+// is still doing then is ended as the package comment says. It fails at once if there is no handler or the database
+// cannot be reached.
+func (e *Engine) Run(ctx context.Context, stop <-chan struct{}, force context.Context) error {
+	n, err := e.start(ctx)
+	if err != nil {
+		return err
+	}
+	n.log.Info("node started", "node", n.id.Load(), "name", n.cfg.Name, "slots", n.cfg.Slots, "kinds", n.kinds)
+
+	// The loops outlive the claims: while handlers finish, the node goes on beating.
+	claiming, stopClaiming := context.WithCancelCause(context.WithoutCancel(ctx))
+	living, die := context.WithCancelCause(context.WithoutCancel(ctx))
+	var claims, loops sync.WaitGroup
+	claims.Go(func() { n.dispatch.loop(claiming) })
+	loops.Go(func() { n.beatLoop(living) })
+	loops.Go(func() { n.promote.loop(living) })
+	loops.Go(func() { n.watch(living) })
+	for _, d := range n.duties() {
+		loops.Go(func() { n.perform(living, d) })
+	}
+
+	select {
+	case <-ctx.Done():
+	case <-stop:
+	}
+	n.log.Info("node stopping", "node", n.id.Load(), "running", n.slots.running())
+	stopClaiming(errStopped)
+	claims.Wait()
+	n.giveBack()
+	n.drain(force)
+	die(errStopped)
+	loops.Wait()
+
+	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	unhook := context.AfterFunc(force, func() { time.AfterFunc(time.Second, cancel) })
+	defer unhook()
+	err = n.store.Leave(leave, n.id.Load())
+	e.mu.Lock()
+	e.node = nil
+	e.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("node %d could not sign off; its jobs are rescued when it is found dead: %w", n.id.Load(), err)
+	}
+	n.log.Info("node stopped", "node", n.id.Load())
+	return nil
+}
+
+func (e *Engine) start(ctx context.Context) (*node, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case e.closed:
+		return nil, store.ErrClosed
+	case e.node != nil:
+		return nil, fmt.Errorf("%w: the node runs already", store.ErrConflict)
+	case len(e.handlers) == 0:
+		return nil, fmt.Errorf("%w: no handler is registered, so there is nothing that this node could run", store.ErrInvalid)
+	}
+	n := &node{
+		engine: e, store: e.Store, cfg: e.cfg.Node, log: e.log,
+		lead: make(chan struct{}, 1), beatNow: make(chan struct{}, 1), sweepNow: make(chan struct{}, 1),
+	}
+	for kind := range e.handlers {
+		n.kinds = append(n.kinds, kind)
+	}
+	n.slots = newSlots(n.cfg.Slots, n.cfg.Queues)
+	n.dispatch = newDispatcher(n)
+	n.promote = newPromoter(n)
+	if err := n.join(ctx); err != nil {
+		return nil, err
+	}
+	// A process that was killed here a moment ago left jobs behind, and may be known to be dead already.
+	if err := n.rescue(ctx); err != nil {
+		n.log.Warn("rescue at start failed; it is repeated", "error", err)
+	}
+	e.node = n
+	return n, nil
+}
+
+func (n *node) join(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	queues := make([]string, len(n.cfg.Queues))
+	for i, q := range n.cfg.Queues {
+		queues[i] = q.Name
+	}
+	id, err := n.store.Join(ctx, store.NodeInfo{
+		Name: n.cfg.Name, Version: n.cfg.Version, Queues: queues, Kinds: n.kinds, Slots: n.cfg.Slots,
+	})
+	if err != nil {
+		return fmt.Errorf("joining as a node: %w", err)
+	}
+	n.id.Store(id)
+	return nil
+}
+
+// declaredDead is called by whoever learns that the membership id is over. The handlers of its jobs are cancelled, and the
+// node joins again under a new id.
+func (n *node) declaredDead(ctx context.Context, id int64) {
+	n.joins.Lock()
+	defer n.joins.Unlock()
+	if n.id.Load() != id {
+		return // somebody else has seen to it
+	}
+	n.log.Error("this node was declared dead: its jobs are cancelled here and run elsewhere; joining again",
+		"node", id, "running", n.slots.running())
+	n.leader.Store(false)
+	n.slots.loseAll(id)
+	for try := 1; ; try++ {
+		err := n.join(ctx)
+		if err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		n.log.Warn("cannot join again; repeating", "error", err)
+		pause(ctx, Delay(store.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, Jitter: 0.5}, try))
+	}
+	n.dispatch.wake()
+}
+
+// giveBack releases what was claimed and not started.
+func (n *node) giveBack() {
+	for _, c := range n.slots.takeBuffer() {
+		n.release(c)
+	}
+}
+
+func (n *node) release(c store.Claimed) {
+	o := &store.Outcome{
+		Lease: c.Lease, State: store.Available, Reason: store.ReasonReleased,
+		HasUnique: c.Job.UniqueKey != nil, HasOrdering: c.Job.OrderingKey != "",
+	}
+	n.engine.commit.Finish(o, nil, func(err error) { n.report(o, err) })
+}
+
+// drain waits for the handlers: for the stop timeout with their contexts alive, then, or as soon as force ends, with their
+// contexts ended, until they return or are given up as stuck.
+func (n *node) drain(force context.Context) {
+	idle := make(chan struct{})
+	go func() {
+		n.handlers.Wait()
+		close(idle)
+	}()
+	timer := time.NewTimer(n.cfg.StopTimeout)
+	defer timer.Stop()
+	select {
+	case <-idle:
+		return
+	case <-timer.C:
+	case <-force.Done():
+	}
+	n.log.Warn("handlers are still running; ending their contexts", "running", n.slots.running())
+	n.slots.cancelAll(ErrShutdown)
+	// Each execution gives its handler up after StuckAfter by itself.
+	<-idle
+}
+
+// watch passes the wake-ups of other processes on.
+func (n *node) watch(ctx context.Context) {
+	for try := 1; ctx.Err() == nil; try++ {
+		if err := n.store.Watch(ctx, n.wake); err != nil && ctx.Err() == nil {
+			n.log.Warn("watching for wake-ups failed; polling meanwhile", "error", err)
+			pause(ctx, Delay(store.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, Jitter: 0.5}, try))
+		}
+	}
+}
+
+// wake reacts to a wake-up. It does not block.
+func (n *node) wake(w store.Wake) {
+	if w.Namespace != "" && w.Namespace != n.engine.cfg.Namespace && w.Kind != store.WakeDeferred {
+		return
+	}
+	switch w.Kind {
+	case store.WakeReady, store.WakeQueue:
+		if n.slots.serves(w.Queue) {
+			n.dispatch.wake()
+		}
+	case store.WakeDeferred:
+		n.promote.hint(w.Due)
+	case store.WakeCancel:
+		signal(n.sweepNow)
+		if n.slots.runs(w.Jobs) {
+			signal(n.beatNow)
+		}
+	case store.WakeAll:
+		n.dispatch.wake()
+		n.promote.hint(n.store.Now())
+		signal(n.beatNow)
+	}
+}
+
+func signal(ch chan struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
+}
+
+// report logs what became of an outcome that nobody waits for.
+func (n *node) report(o *store.Outcome, err error) {
+	switch {
+	case err != nil:
+		n.log.Error("the outcome of a job could not be stored; the job will run again",
+			"job", o.Lease.Job, "outcome", o.State, "error", err)
+	case errors.Is(o.Err, store.ErrLeaseLost):
+		n.log.Warn("a job's lease was lost before its outcome was stored; the outcome is dropped",
+			"job", o.Lease.Job, "lease", o.Lease.Number, "outcome", o.State)
+	case o.Err != nil:
+		n.log.Error("the outcome of a job was refused", "job", o.Lease.Job, "outcome", o.State, "error", o.Err)
+	}
+}

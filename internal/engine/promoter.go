@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// promoter makes deferred jobs available when they are due. Every node does so: it costs nothing while nothing is due, and
+// nothing waits for a leader. It sleeps until the next due time that it knows of, from the store's last answer and from hints.
+type promoter struct {
+	node  *node
+	wakes chan struct{}
+
+	mu   sync.Mutex
+	next time.Time // the earliest due time that a hint told of since the last look; zero: none
+}
+
+func newPromoter(n *node) *promoter {
+	return &promoter{node: n, wakes: make(chan struct{}, 1)}
+}
+
+// hint tells that something is due at the given time.
+func (p *promoter) hint(due time.Time) {
+	p.mu.Lock()
+	earlier := p.next.IsZero() || due.Before(p.next)
+	if earlier {
+		p.next = due
+	}
+	p.mu.Unlock()
+	if earlier {
+		signal(p.wakes)
+	}
+}
+
+// takeHint returns the earliest hint and forgets it.
+func (p *promoter) takeHint() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	hint := p.next
+	p.next = time.Time{}
+	return hint
+}
+
+func (p *promoter) loop(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var at time.Time // when the timer fires
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.wakes:
+			if hint := p.takeHint(); !hint.IsZero() && (at.IsZero() || hint.Before(at)) {
+				at = hint
+				timer.Reset(max(at.Sub(p.node.store.Now()), 0))
+			}
+			continue
+		case <-timer.C:
+		}
+		at = p.look(ctx)
+		timer.Reset(max(at.Sub(p.node.store.Now()), 0))
+	}
+}
+
+// look makes due jobs available, and returns when to look again.
+func (p *promoter) look(ctx context.Context) time.Time {
+	n := p.node
+	idle := idlePoll
+	if !n.store.Traits().Wakeups {
+		idle = blindPoll
+	}
+	for {
+		call, cancel := context.WithTimeout(ctx, storeTimeout)
+		promoted, err := n.store.Promote(call, promoteLimit)
+		cancel()
+		now := n.store.Now()
+		if err != nil {
+			if ctx.Err() == nil {
+				n.log.Warn("promotion failed; repeating", "error", err)
+			}
+			return now.Add(time.Second)
+		}
+		if promoted.Jobs > 0 {
+			n.dispatch.wake()
+			for _, queue := range promoted.Queues {
+				n.store.Notify(store.Wake{Kind: store.WakeReady, Namespace: n.engine.cfg.Namespace, Queue: queue})
+			}
+		}
+		if promoted.More {
+			continue
+		}
+		again := now.Add(idle)
+		if !promoted.NextDue.IsZero() && promoted.NextDue.Before(again) {
+			again = promoted.NextDue
+		}
+		return again
+	}
+}

@@ -1,0 +1,224 @@
+package engine
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// slots keeps account of what a node runs: the executions, the jobs that were claimed ahead of a free slot, and how many
+// of each queue.
+type slots struct {
+	size   int
+	queues []store.QueueDemand // nil: all
+
+	mu      sync.Mutex
+	used    int // slots in use
+	runsOf  map[store.ID]*execution
+	buffer  []store.Claimed
+	byQueue map[string]int // running or in the buffer; kept only where queues have limits
+	average time.Duration  // moving average of how long a handler takes
+}
+
+func newSlots(size int, queues []store.QueueDemand) *slots {
+	s := &slots{size: size, runsOf: map[store.ID]*execution{}}
+	if queues != nil {
+		s.byQueue = map[string]int{}
+		for _, q := range queues {
+			if q.Limit <= 0 || q.Limit > size {
+				q.Limit = size
+			}
+			s.queues = append(s.queues, q)
+		}
+	}
+	return s
+}
+
+func (s *slots) serves(queue string) bool {
+	if s.queues == nil || queue == "" {
+		return true
+	}
+	return slices.ContainsFunc(s.queues, func(q store.QueueDemand) bool { return q.Name == queue })
+}
+
+// demand is how many jobs may be claimed now: the free slots, and as many more as are expected to wait for a slot no longer
+// than the prefetch horizon. Long jobs are not claimed ahead, so that they are left for a node that is free.
+func (s *slots) demand() (limit int, queues []store.QueueDemand) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	limit = s.size - s.used - len(s.buffer) + s.ahead()
+	if limit <= 0 || s.queues == nil {
+		return max(limit, 0), nil
+	}
+	for _, q := range s.queues {
+		if free := q.Limit - s.byQueue[q.Name]; free > 0 {
+			queues = append(queues, store.QueueDemand{Name: q.Name, Limit: min(free, limit)})
+		}
+	}
+	if queues == nil {
+		limit = 0
+	}
+	return limit, queues
+}
+
+func (s *slots) ahead() int {
+	if s.average == 0 || s.average > prefetchHorizon {
+		return 0
+	}
+	return min(int(int64(s.size)*int64(prefetchHorizon)/int64(s.average)), max(maxPrefetch-s.size, s.size))
+}
+
+// admit takes claimed jobs in. Those for which there is a slot are returned with it; the others wait in the buffer.
+func (s *slots) admit(jobs []store.Claimed) (start []store.Claimed) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	free := min(s.size-s.used, len(jobs))
+	if len(s.buffer) > 0 {
+		free = 0 // those that came first go first; a slot that frees takes them
+	}
+	start, wait := jobs[:free], jobs[free:]
+	s.used += free
+	s.buffer = append(s.buffer, wait...)
+	if s.byQueue != nil {
+		for _, c := range jobs {
+			s.byQueue[c.Job.Queue]++
+		}
+	}
+	return start
+}
+
+// begin registers an execution.
+func (s *slots) begin(x *execution) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.runsOf[x.run.claimed.Job.ID] = x
+}
+
+// next ends the account of a job, and hands its slot to the first job in the buffer; without one the slot is free.
+func (s *slots) next(c store.Claimed, x *execution, took time.Duration) (following store.Claimed, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if x != nil && s.runsOf[c.Job.ID] == x {
+		delete(s.runsOf, c.Job.ID)
+	}
+	if took > 0 {
+		if s.average == 0 {
+			s.average = took
+		} else {
+			s.average += (took - s.average) / 16
+		}
+	}
+	if s.byQueue != nil {
+		s.byQueue[c.Job.Queue]--
+	}
+	if len(s.buffer) == 0 {
+		s.used--
+		return store.Claimed{}, false
+	}
+	following = s.buffer[0]
+	s.buffer[0] = store.Claimed{}
+	s.buffer = s.buffer[1:]
+	if len(s.buffer) == 0 {
+		s.buffer = nil
+	}
+	return following, true
+}
+
+// takeBuffer empties the buffer.
+func (s *slots) takeBuffer() []store.Claimed {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	taken := s.buffer
+	s.buffer = nil
+	if s.byQueue != nil {
+		for _, c := range taken {
+			s.byQueue[c.Job.Queue]--
+		}
+	}
+	return taken
+}
+
+// takeStale takes the jobs out of the buffer that were claimed before the given time.
+func (s *slots) takeStale(before time.Time) (stale []store.Claimed) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kept := s.buffer[:0]
+	for _, c := range s.buffer {
+		if !c.ClaimedAt.Before(before) {
+			kept = append(kept, c)
+			continue
+		}
+		stale = append(stale, c)
+		if s.byQueue != nil {
+			s.byQueue[c.Job.Queue]--
+		}
+	}
+	s.buffer = kept
+	return stale
+}
+
+// loseAll ends what belongs to a membership that is over.
+func (s *slots) loseAll(node int64) {
+	s.mu.Lock()
+	var lost []*execution
+	for _, x := range s.runsOf {
+		if x.run.claimed.Lease.Node == node {
+			lost = append(lost, x)
+		}
+	}
+	kept := s.buffer[:0]
+	for _, c := range s.buffer {
+		if c.Lease.Node != node {
+			kept = append(kept, c)
+		} else if s.byQueue != nil {
+			s.byQueue[c.Job.Queue]--
+		}
+	}
+	s.buffer = kept
+	s.mu.Unlock()
+	for _, x := range lost {
+		x.run.cancel(store.ErrLeaseLost)
+	}
+}
+
+func (s *slots) cancelAll(cause error) {
+	s.mu.Lock()
+	all := make([]*execution, 0, len(s.runsOf))
+	for _, x := range s.runsOf {
+		all = append(all, x)
+	}
+	s.mu.Unlock()
+	for _, x := range all {
+		x.run.cancel(cause)
+	}
+}
+
+// cancel ends the run of a job that somebody asked to cancel.
+func (s *slots) cancel(job store.ID, cause error) {
+	s.mu.Lock()
+	x := s.runsOf[job]
+	s.mu.Unlock()
+	if x != nil {
+		x.run.cancel(cause)
+	}
+}
+
+// runs reports whether one of the jobs is here, running or in the buffer.
+func (s *slots) runs(jobs []store.ID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range jobs {
+		if s.runsOf[id] != nil || slices.ContainsFunc(s.buffer, func(c store.Claimed) bool { return c.Job.ID == id }) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *slots) running() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.used
+}

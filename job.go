@@ -1,0 +1,49 @@
+package holdfast
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Job is the handle of a job whose result is an Out.
+type Job[Out any] struct {
+	ID ID
+	// Existing tells that the enqueue inserted nothing: the id was known already, or this job holds the unique key.
+	Existing bool
+	// Replaced tells that it put its args and run time on this job, which existed and had not started.
+	Replaced bool
+
+	client *Client
+}
+
+func jobOf[Out any](c *Client, e *store.Enqueue) *Job[Out] {
+	return &Job[Out]{ID: e.Result.ID, Existing: e.Result.Existing, Replaced: e.Result.Replaced, client: c}
+}
+
+// Wait returns the job's result when it has completed, or a *JobError when it has failed or was cancelled. When ctx ends first the job goes on.
+func (j *Job[Out]) Wait(ctx context.Context) (Out, error) {
+	var out Out
+	ended, err := j.client.wait(ctx, j.ID)
+	if err != nil || ended.Result == nil {
+		return out, err
+	}
+	if err := json.Unmarshal(ended.Result, &out); err != nil {
+		return out, fmt.Errorf("the result of job %s does not decode into %T: %w", j.ID, out, err)
+	}
+	return out, nil
+}
+
+// Get returns all that is known of the job.
+func (j *Job[Out]) Get(ctx context.Context) (Record, error) { return j.client.Get(ctx, j.ID) }
+
+// Cancel cancels the job, at once if it does not run, otherwise by ending its handler's context.
+func (j *Job[Out]) Cancel(ctx context.Context, reason string) error {
+	results, err := j.client.Cancel(ctx, reason, j.ID)
+	if err != nil {
+		return err
+	}
+	return results[0].Err
+}

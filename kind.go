@@ -1,0 +1,153 @@
+package holdfast
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Kind is a kind of job: its name, which producers, workers and other languages share, and the types of its args and result.
+type Kind[In, Out any] struct {
+	name string
+	opts []EnqueueOption
+	err  error
+}
+
+// NewKind names a kind. The options hold for all its jobs; those of an enqueue win. A wrong name or option is reported by whoever uses the
+// kind first, so that kinds can be package variables.
+func NewKind[In, Out any](name string, opts ...EnqueueOption) Kind[In, Out] {
+	k := Kind[In, Out]{name: name, opts: opts, err: checkName("kind", name)}
+	if k.err == nil {
+		var probe enqueueSpec
+		for _, opt := range opts {
+			k.err = errors.Join(k.err, opt.enqueue(&probe))
+		}
+	}
+	return k
+}
+
+// Name is the kind's name.
+func (k Kind[In, Out]) Name() string { return k.name }
+
+// Handle registers the kind's handler with a client, before its Run. A kind has one handler.
+//
+// The handler's context is run itself. What it returns decides how the job goes on: nil completes it with the result; an error
+// has it retried after its backoff while attempts are left; RetryAfter, Snooze, Cancel and Fail say otherwise. A panic is an error
+// with a stack. Args that do not decode into In fail the job at once: trying again would not help.
+func (k Kind[In, Out]) Handle(c *Client, handler func(run *Run, in In) (Out, error), opts ...HandleOption) error {
+	if k.err != nil {
+		return k.err
+	}
+	if handler == nil {
+		return invalid("handler", "of kind %q is nil", k.name)
+	}
+	h := &engine.Handler{Kind: k.name}
+	for _, opt := range opts {
+		if err := opt.handle(h); err != nil {
+			return fmt.Errorf("kind %q: %w", k.name, err)
+		}
+	}
+	h.Run = func(ctx context.Context, r *engine.Run) ([]byte, error) {
+		var in In
+		if err := json.Unmarshal(r.Job().Args, &in); err != nil {
+			return nil, Fail(fmt.Errorf("the args do not decode into %T: %w", in, err))
+		}
+		out, err := handler(&Run{Context: ctx, run: r, client: c}, in)
+		if err != nil {
+			return nil, err
+		}
+		result, err := json.Marshal(out)
+		if err != nil {
+			return nil, Fail(fmt.Errorf("the result, a %T, does not encode: %w", out, err))
+		}
+		if err := checkJSON("result", result, c.limit); err != nil {
+			return nil, Fail(err)
+		}
+		return noNull(result), nil
+	}
+	return c.engine.Handle(h)
+}
+
+// noNull keeps results that say nothing from being stored.
+func noNull(result []byte) []byte {
+	if s := string(result); s == "null" || s == "{}" {
+		return nil
+	}
+	return result
+}
+
+// Enqueue stores a job and returns when it is durable. Many goroutines that enqueue at once share commits.
+func (k Kind[In, Out]) Enqueue(ctx context.Context, c *Client, in In, opts ...EnqueueOption) (*Job[Out], error) {
+	e, err := k.build(c, in, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.engine.Enqueue(ctx, []*store.Enqueue{e}); err != nil {
+		return nil, fmt.Errorf("enqueueing job %s of kind %q: %w", e.Job.ID, k.name, err)
+	}
+	if e.Err != nil {
+		return nil, fmt.Errorf("enqueueing job of kind %q: %w", k.name, e.Err)
+	}
+	return jobOf[Out](c, e), nil
+}
+
+// EnqueueMany stores many jobs with the same options, a thousand in a transaction and a round trip. The jobs are returned in the order of
+// the args. Where one is refused its place is nil and the error, a *BatchError, says why; the others are stored.
+func (k Kind[In, Out]) EnqueueMany(ctx context.Context, c *Client, ins []In, opts ...EnqueueOption) ([]*Job[Out], error) {
+	enqueues := make([]*store.Enqueue, len(ins))
+	for i, in := range ins {
+		e, err := k.build(c, in, opts)
+		if err != nil {
+			return nil, fmt.Errorf("args %d of %d: %w", i+1, len(ins), err)
+		}
+		enqueues[i] = e
+	}
+	err := c.enqueueAll(ctx, enqueues)
+	jobs := make([]*Job[Out], len(ins))
+	for i, e := range enqueues {
+		if e.Err == nil && e.Result.ID != uuid.Nil {
+			jobs[i] = jobOf[Out](c, e)
+		}
+	}
+	return jobs, err
+}
+
+// EnqueueTx stores a job in the caller's own transaction, wrapped by sqlite.Tx, postgres.Tx or postgres.SQLTx: the job exists if and
+// when the transaction commits.
+func (k Kind[In, Out]) EnqueueTx(ctx context.Context, c *Client, tx store.Tx, in In, opts ...EnqueueOption) (*Job[Out], error) {
+	e, err := k.build(c, in, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.enqueueTx(ctx, tx, []*store.Enqueue{e}); err != nil {
+		return nil, fmt.Errorf("enqueueing job of kind %q: %w", k.name, err)
+	}
+	return jobOf[Out](c, e), nil
+}
+
+// Job returns the handle of a job that is known by its id.
+func (k Kind[In, Out]) Job(c *Client, id ID) *Job[Out] {
+	return &Job[Out]{ID: id, client: c}
+}
+
+// build makes an enqueue out of args and options, and checks all of it.
+func (k Kind[In, Out]) build(c *Client, in In, opts []EnqueueOption) (*store.Enqueue, error) {
+	if k.err != nil {
+		return nil, k.err
+	}
+	args, err := json.Marshal(in)
+	if err != nil {
+		return nil, fmt.Errorf("kind %q: %w", k.name, invalid("args", "a %T does not encode: %v", in, err))
+	}
+	e, err := c.build(k.name, args, k.opts, opts)
+	if err != nil {
+		return nil, fmt.Errorf("kind %q: %w", k.name, err)
+	}
+	return e, nil
+}

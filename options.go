@@ -1,0 +1,219 @@
+package holdfast
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// EnqueueOption says how a job is to be run. Options of NewKind hold for all jobs of the kind; those of an enqueue come
+// after them and win.
+type EnqueueOption interface {
+	enqueue(*enqueueSpec) error
+}
+
+// HandleOption says how a handler runs its jobs. What a job itself says wins.
+type HandleOption interface {
+	handle(*engine.Handler) error
+}
+
+// JobOption is both: given to an enqueue it is written into the job, given to Handle it holds for jobs that do not say.
+type JobOption interface {
+	EnqueueOption
+	HandleOption
+}
+
+// enqueueSpec is an enqueue in the making.
+type enqueueSpec struct {
+	enqueue store.Enqueue
+	unique  *uniqueSpec
+}
+
+type enqueueOption func(*enqueueSpec) error
+
+func (f enqueueOption) enqueue(s *enqueueSpec) error { return f(s) }
+
+type jobOption struct {
+	onEnqueue func(*enqueueSpec) error
+	onHandle  func(*engine.Handler) error
+}
+
+func (o jobOption) enqueue(s *enqueueSpec) error { return o.onEnqueue(s) }
+
+func (o jobOption) handle(h *engine.Handler) error { return o.onHandle(h) }
+
+// Queue puts the job into a queue. Default: "default".
+func Queue(name string) EnqueueOption {
+	return enqueueOption(func(s *enqueueSpec) error {
+		s.enqueue.Job.Queue = name
+		return checkName("queue", name)
+	})
+}
+
+// Priority is 1 (most urgent) to 4. Default: 2. A job that waits counts as one more urgent after each minute (see Aging), so
+// that none starves.
+func Priority(p int) EnqueueOption {
+	return enqueueOption(func(s *enqueueSpec) error {
+		s.enqueue.Job.Priority = p
+		if p < 1 || p > 4 {
+			return invalid("priority", "%d is not between 1 (most urgent) and 4", p)
+		}
+		return nil
+	})
+}
+
+// RunAt lets the job run at a time, or as soon as possible if that has passed.
+func RunAt(t time.Time) EnqueueOption {
+	return enqueueOption(func(s *enqueueSpec) error {
+		s.enqueue.Job.RunAt, s.enqueue.Delay = t, 0
+		return nil
+	})
+}
+
+// In lets the job run after a delay.
+func In(d time.Duration) EnqueueOption {
+	return enqueueOption(func(s *enqueueSpec) error {
+		s.enqueue.Job.RunAt, s.enqueue.Delay = time.Time{}, max(d, 0)
+		return nil
+	})
+}
+
+// MaxAttempts is how often the job is tried, 1 to 1000. Default: 25. Snoozes do not count; attempts that died with their node do.
+func MaxAttempts(n int) JobOption {
+	check := func() error {
+		if n < 1 || n > 1000 {
+			return invalid("max attempts", "%d is not between 1 and 1000", n)
+		}
+		return nil
+	}
+	return jobOption{
+		func(s *enqueueSpec) error { s.enqueue.Job.MaxAttempts = n; return check() },
+		func(h *engine.Handler) error { h.MaxAttempts = n; return check() },
+	}
+}
+
+// Timeout is how long one attempt may take. Then its context ends with ErrTimeout. Default: no limit.
+func Timeout(d time.Duration) JobOption {
+	check := func() error {
+		if d <= 0 {
+			return invalid("timeout", "%v is not positive", d)
+		}
+		return nil
+	}
+	return jobOption{
+		func(s *enqueueSpec) error { s.enqueue.Job.Options.Timeout = d; return check() },
+		func(h *engine.Handler) error { h.Timeout = d; return check() },
+	}
+}
+
+// Deadline is when the whole job must be done, retries and waits included. After it no attempt begins, a running one ends with
+// ErrTimeout, and the job fails with reason deadline. Default: none.
+func Deadline(t time.Time) EnqueueOption {
+	return enqueueOption(func(s *enqueueSpec) error {
+		s.enqueue.Job.Options.Deadline = t.UTC().Truncate(time.Microsecond)
+		return nil
+	})
+}
+
+// Backoff makes the wait after a failed attempt exponential: base, 2*base, 4*base …, at most cap, and up to a quarter of it
+// more by chance. Default: 1 s, at most an hour.
+func Backoff(base, limit time.Duration) JobOption {
+	b := store.Backoff{Base: base, Cap: limit, Jitter: engine.DefaultBackoff.Jitter}
+	check := func() error {
+		if base <= 0 || limit < base {
+			return invalid("backoff", "base %v and cap %v: both must be positive, and the cap not below the base", base, limit)
+		}
+		return nil
+	}
+	return jobOption{
+		func(s *enqueueSpec) error { s.enqueue.Job.Options.Backoff = b; return check() },
+		func(h *engine.Handler) error {
+			h.Backoff = func(job store.Job) time.Duration { return engine.Delay(b, job.Attempt) }
+			return check()
+		},
+	}
+}
+
+// handleOption is an option of handlers alone.
+type handleOption func(*engine.Handler) error
+
+func (f handleOption) handle(h *engine.Handler) error { return f(h) }
+
+// BackoffFunc replaces the backoff of a handler: f returns the wait after the given attempt, 1 being the first. A job enqueued
+// with Backoff keeps its own.
+func BackoffFunc(f func(attempt int) time.Duration) HandleOption {
+	return handleOption(func(h *engine.Handler) error {
+		if f == nil {
+			return invalid("backoff", "the function is nil")
+		}
+		h.Backoff = func(job store.Job) time.Duration { return f(job.Attempt) }
+		return nil
+	})
+}
+
+// Tags are labels to find jobs by: at most 20, each at most 200 bytes.
+func Tags(tags ...string) EnqueueOption {
+	return enqueueOption(func(s *enqueueSpec) error {
+		s.enqueue.Job.Tags = tags
+		if len(tags) > maxTags {
+			return invalid("tags", "%d are more than %d", len(tags), maxTags)
+		}
+		for _, tag := range tags {
+			if err := checkName("tag", tag); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Metadata is a JSON object kept with the job, at most 64 KiB: a struct or map that marshals to one, or a json.RawMessage.
+func Metadata(v any) EnqueueOption {
+	return enqueueOption(func(s *enqueueSpec) error {
+		data, err := json.Marshal(v)
+		if err != nil {
+			return invalid("metadata", "%v", err)
+		}
+		if err := checkObject("metadata", data, maxMetadata); err != nil {
+			return err
+		}
+		s.enqueue.Job.Metadata = data
+		return nil
+	})
+}
+
+// OrderingKey makes the jobs of a queue that share the key run one at a time, in the order of priority, run time and enqueue. A job that
+// is to be retried or snoozed keeps its turn until it has finished.
+func OrderingKey(key string) EnqueueOption {
+	return enqueueOption(func(s *enqueueSpec) error {
+		s.enqueue.Job.OrderingKey = key
+		return checkName("ordering key", key)
+	})
+}
+
+// InNamespace puts the job into another namespace than the client's.
+func InNamespace(name string) EnqueueOption {
+	return enqueueOption(func(s *enqueueSpec) error {
+		s.enqueue.Job.Namespace = name
+		return checkName("namespace", name)
+	})
+}
+
+// WithID gives the job an id, a UUIDv7 from NewID, so that an enqueue whose answer was lost can be repeated: the second one finds
+// the first and changes nothing.
+func WithID(id ID) EnqueueOption {
+	return enqueueOption(func(s *enqueueSpec) error {
+		s.enqueue.Job.ID = id
+		if id.Version() != 7 {
+			return invalid("id", "%s is not a UUIDv7; make ids with NewID", id)
+		}
+		return nil
+	})
+}
+
+func invalid(what, format string, args ...any) error {
+	return fmt.Errorf("%w: %s: %s", ErrInvalid, what, fmt.Sprintf(format, args...))
+}

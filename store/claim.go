@@ -1,0 +1,48 @@
+package store
+
+import "time"
+
+// ClaimParams says what a node can take now.
+type ClaimParams struct {
+	Node int64
+	// Seq is the number of the first claim record; the store uses Seq, Seq+1, … for as many records as it writes
+	// (Limit/MaxClaimSlots rounded up at the most). The node never uses a number twice, but to Repeat.
+	Seq       int64
+	Namespace string
+	// Queues are the queues to serve and how many jobs of each may be taken. Nil means every queue of the namespace,
+	// each up to Limit. Paused queues are passed over.
+	Queues []QueueDemand
+	// Kinds are the kinds that the node handles. Jobs of other kinds are left alone. Empty takes nothing.
+	Kinds []string
+	Limit int
+	// Aging is the wait after which a job counts as one priority more urgent, again and again up to 1; 0: never.
+	Aging time.Duration
+	// Repeat says that a claim with this Seq was sent and its answer was lost. If it had happened, its jobs that are
+	// not done are returned and nothing new is claimed.
+	Repeat bool
+}
+
+// QueueDemand is how many jobs a node takes of a queue.
+type QueueDemand struct {
+	Name  string
+	Limit int
+}
+
+// Claimed is a job with its lease. Job.Attempt counts the attempt that now starts.
+type Claimed struct {
+	Job       Job
+	Lease     Lease
+	ClaimedAt time.Time
+	// CancelRequested is set if somebody asked to cancel the job between its last run and this one.
+	CancelRequested bool
+	// Checkpoint is what earlier attempts left, or nil.
+	Checkpoint *Checkpoint
+}
+
+// Checkpoint is what a run leaves for people and for its next attempt.
+type Checkpoint struct {
+	Percent   float64 // 0 to 100
+	Message   string
+	Value     []byte // JSON, or nil
+	UpdatedAt time.Time
+}

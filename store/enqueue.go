@@ -1,0 +1,56 @@
+package store
+
+import "time"
+
+// OnConflict says what an enqueue does when its unique key is taken.
+type OnConflict uint8
+
+const (
+	// ReturnExisting makes the enqueue succeed with the id of the job that holds the key.
+	ReturnExisting OnConflict = iota
+	// Reject makes the enqueue fail with a *UniqueError.
+	Reject
+	// Replace puts the new args, codec, metadata and run time on the job that holds the key if it has not started
+	// (available or scheduled, no attempt made); otherwise it behaves as ReturnExisting.
+	Replace
+)
+
+// Enqueue is one job to be inserted, and what became of it.
+type Enqueue struct {
+	// Job is the body. The store reads ID, Namespace, Queue, Kind, Priority, Args, Codec, RunAt, MaxAttempts, Options,
+	// Tags, Metadata, OrderingKey, UniqueKey and UniqueStates, which the caller has validated and completed. A zero
+	// RunAt means now. UniqueStates contains at least Scheduled, Available.
+	Job        Job
+	OnConflict OnConflict
+
+	// Delay, when positive and RunAt is zero, makes RunAt the store's clock plus Delay.
+	Delay time.Duration
+
+	// Result is set by the store when the transaction has committed (or, in the caller's transaction, when the
+	// statements have run).
+	Result EnqueueResult
+	// Err is this enqueue's own failure: a *UniqueError, or ErrInvalid. The others of the batch are not affected.
+	Err error
+}
+
+// EnqueueResult tells what an enqueue did.
+type EnqueueResult struct {
+	ID       ID    // the job's id, or that of the job that holds the unique key
+	State    State // Available or Scheduled if it was inserted; 0 otherwise
+	Existing bool  // nothing was inserted: the id was known already, or the unique key was taken
+	Replaced bool  // Existing, and the holder's args and run time were replaced
+	RunAt    time.Time
+}
+
+// UniqueError is returned when a unique key is taken and the enqueue asked for Reject, or when an operator's retry
+// would need a key that another job holds. It is an ErrConflict.
+type UniqueError struct {
+	Holder ID // the job that holds the key
+}
+
+func (e *UniqueError) Error() string {
+	return "holdfast: conflict: its unique key is held by job " + e.Holder.String()
+}
+
+// Unwrap makes the error an ErrConflict.
+func (e *UniqueError) Unwrap() error { return ErrConflict }

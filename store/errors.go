@@ -1,0 +1,33 @@
+package store
+
+import "errors"
+
+// The classes of errors. Every error of a store is one of these under errors.Is, or the context's.
+var (
+	// ErrInvalid: the request can never succeed as it is.
+	ErrInvalid = errors.New("holdfast: invalid request")
+	// ErrNotFound: no such job, queue or node.
+	ErrNotFound = errors.New("holdfast: not found")
+	// ErrConflict: the request contradicts what is stored: a unique key is taken, a finished job is to be cancelled.
+	ErrConflict = errors.New("holdfast: conflict")
+	// ErrLeaseLost: the lease that the write carried is not the job's live lease. Nothing was changed.
+	ErrLeaseLost = errors.New("holdfast: lease lost")
+	// ErrNodeDead: the node was declared dead. It must cancel what it runs and join again under a new id.
+	ErrNodeDead = errors.New("holdfast: node declared dead")
+	// ErrUnavailable: the database did not answer, or not in time. The operation may or may not have happened; it may
+	// be repeated.
+	ErrUnavailable = errors.New("holdfast: database unavailable")
+	// ErrReadOnly: the database refuses writes.
+	ErrReadOnly = errors.New("holdfast: database is read-only")
+	// ErrFull: the disk is full. Nothing was changed; it may be repeated once there is room.
+	ErrFull = errors.New("holdfast: disk full")
+	// ErrSchema: the schema is newer than this program, or is not there and was not to be created.
+	ErrSchema = errors.New("holdfast: schema does not fit")
+	// ErrClosed: the store was closed.
+	ErrClosed = errors.New("holdfast: store closed")
+)
+
+// IsRetryable reports whether the same operation may succeed when it is repeated a little later.
+func IsRetryable(err error) bool {
+	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrFull)
+}

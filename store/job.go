@@ -1,0 +1,68 @@
+package store
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// ID names a job. It is a UUIDv7 made by the client, so that it is known before the insert, an enqueue can be repeated,
+// and ids sort by time of creation.
+type ID = uuid.UUID
+
+// Job is a job as it is stored: the body and, as far as the operation that returned it knows, the state.
+type Job struct {
+	ID        ID
+	Namespace string
+	Queue     string
+	Kind      string
+	Priority  int // 1 (most urgent) to 4
+
+	Args  []byte // the payload as its codec wrote it
+	Codec int    // 0: JSON
+
+	CreatedAt   time.Time
+	RunAt       time.Time // when the current pointer is or was due
+	Attempt     int       // counted attempts; while running, the current one included
+	MaxAttempts int       // 0: the handler's
+	Options     Options
+	Tags        []string
+	Metadata    []byte // a JSON object, or nil
+
+	OrderingKey  string   // "" for none
+	UniqueKey    []byte   // nil for none
+	UniqueStates StateSet // the states in which the job holds its unique key
+
+	LeaseNumber int64 // the last lease number handed out
+}
+
+// Options are the settings of a job that the claim does not look at. The store keeps them as one JSON document and
+// does not interpret them, but for Deadline.
+type Options struct {
+	Timeout  time.Duration `json:"timeout,omitempty"` // of one attempt; 0: the handler's
+	Deadline time.Time     `json:"deadline,omitzero"` // of the whole job; zero: none
+	Backoff  Backoff       `json:"backoff,omitzero"`  // of this job; zero: the handler's
+	Trace    string        `json:"trace,omitempty"`   // W3C traceparent of the producer
+	Parent   string        `json:"parent,omitempty"`  // the job that enqueued this one
+	Source   string        `json:"source,omitempty"`  // what enqueued it, such as a schedule's name
+}
+
+// Backoff is an exponential backoff: attempt n waits Base * 2^(n-1), at most Cap, and up to Jitter of it more.
+// The zero value means the default of who applies it.
+type Backoff struct {
+	Base   time.Duration `json:"base,omitempty"`
+	Cap    time.Duration `json:"cap,omitempty"`
+	Jitter float64       `json:"jitter,omitempty"` // share of the delay, 0 to 1
+}
+
+// Lease is the right to write for one run of one job.
+type Lease struct {
+	Job    ID
+	Number int64 // grows with every claim of the job; fence what you write elsewhere with it
+	Node   int64 // the node that claimed it
+	Claim  int64 // the claim record: unique for the node
+	Slot   int   // the job's place in the record, 0 to MaxClaimSlots-1
+}
+
+// MaxClaimSlots is how many jobs one claim record holds. A larger claim writes several records.
+const MaxClaimSlots = 60

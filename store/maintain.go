@@ -1,0 +1,29 @@
+package store
+
+import "time"
+
+// Promoted is the answer of Promote.
+type Promoted struct {
+	Jobs   int      // how many became available
+	Queues []string // the queues that have something to claim now; empty when Jobs is 0
+	More   bool     // the limit was reached: ask again
+	// NextDue is when the next deferred job of any namespace is due; zero: none that is known.
+	NextDue time.Time
+}
+
+// RetainParams says how long finished jobs are kept, by their state, counted from the moment they finished.
+// They are kept at least that long; how much longer depends on the store (a day on PostgreSQL, which drops whole
+// partitions). Zero keeps them for ever.
+type RetainParams struct {
+	Completed time.Duration
+	Failed    time.Duration
+	Cancelled time.Duration
+	// Limit bounds the work of one call on stores that delete row by row.
+	Limit int
+}
+
+// Retained is the answer of Retain.
+type Retained struct {
+	Jobs int  // how many were removed
+	More bool // there is more to remove now
+}

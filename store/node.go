@@ -1,0 +1,70 @@
+package store
+
+import "time"
+
+// NodeInfo is what a node tells of itself when it joins.
+type NodeInfo struct {
+	Name    string // host name and process, for people
+	Version string
+	Queues  []string // empty: all
+	Kinds   []string
+	Slots   int
+}
+
+// Node is a node as others see it.
+type Node struct {
+	ID        int64
+	Info      NodeInfo
+	StartedAt time.Time
+	BeatAt    time.Time
+	DeadAt    time.Time // zero while it lives; when it left or was declared dead
+	Running   int       // jobs under its leases
+	Leader    bool      // holds the maintenance lease
+}
+
+// Beat is the answer to a heartbeat.
+type Beat struct {
+	// Cancels are the jobs of this node that somebody asked to cancel, all of them, each time.
+	Cancels []CancelRequest
+	// Leader tells whether the node holds the leader lease until the next beat or so; Epoch grows with each holder.
+	Leader bool
+	Epoch  int64
+}
+
+// CancelRequest asks a running job to stop.
+type CancelRequest struct {
+	Job    ID
+	Reason string
+	Actor  string
+	At     time.Time
+}
+
+// BeatParams is a heartbeat.
+type BeatParams struct {
+	Node int64
+	// LeaderTTL: if positive the node also tries to get or keep the leader lease for that long.
+	LeaderTTL time.Duration
+}
+
+// RescueParams says which nodes are dead and what becomes of their jobs.
+type RescueParams struct {
+	// DeadAfter: a node that has not beaten for so long is dead. SQLite also knows at once that a node on the same
+	// machine was killed.
+	DeadAfter time.Duration
+	Limit     int // of claim records in one transaction
+	// Decide says what becomes of a job whose attempt, Job.Attempt (the one that died with its node included), is lost:
+	// retry after delay (Retryable, ReasonNodeLost), or not (Failed, ReasonCrashLoop). A requested cancel comes first
+	// (Cancelled), then a deadline that is over by the next attempt (Failed, ReasonDeadline).
+	// It must be a plain function of the job: it is called inside the transaction.
+	Decide func(Job) (delay time.Duration, retry bool)
+}
+
+// Rescued is one job that was taken from a dead node.
+type Rescued struct {
+	Job    ID
+	Node   int64
+	State  State // Retryable, Failed or Cancelled
+	Reason Reason
+	Queue  string
+	RunAt  time.Time
+}

@@ -1,0 +1,23 @@
+package store
+
+import "time"
+
+// Queue is a queue and a bounded look at what is in it. It exists once a job was enqueued to it or it was paused.
+type Queue struct {
+	Namespace string
+	Name      string
+	CreatedAt time.Time
+	PausedAt  time.Time // zero: not paused
+	PausedBy  string
+	Counts    map[State]Count // of the states that are not finished
+	OldestDue time.Time       // run time of the oldest available job; zero if there is none
+}
+
+// Count is a number that stops at a bound: with More set there are at least N.
+type Count struct {
+	N    int
+	More bool
+}
+
+// CountBound is where counts of a queue stop, so that looking costs the same however long the queue is.
+const CountBound = 10_000

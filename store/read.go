@@ -1,0 +1,69 @@
+package store
+
+import "time"
+
+// Record is all that is known of a job.
+type Record struct {
+	Job
+	State  State
+	Reason Reason // of a finished job
+	Error  string // of the last attempt that failed
+	Result []byte // of a completed job
+
+	Lease     Lease     // of a running job; Number, and Node of a finished one
+	ClaimedAt time.Time // of the current or last run
+	// FinishedAt of a finished job.
+	FinishedAt time.Time
+
+	Blocked         bool // available, but its ordering key has another job's turn
+	CancelRequested bool // running, and asked to stop
+	Checkpoint      *Checkpoint
+	Attempts        []Attempt // that did not complete, oldest first; only in Get
+}
+
+// Attempt is one run that ended without completing the job.
+type Attempt struct {
+	Number      int // the attempt, as counted
+	LeaseNumber int64
+	Node        int64
+	ClaimedAt   time.Time
+	StartedAt   time.Time // zero if the handler was not called
+	EndedAt     time.Time
+	Outcome     State // the state that the job went to
+	Reason      Reason
+	Error       string
+	Trace       string
+}
+
+// Filter selects jobs. Zero fields select everything.
+type Filter struct {
+	Namespace string
+	States    []State // nil: all
+	Queues    []string
+	Kinds     []string
+	Tags      []string // all of them
+}
+
+// ListParams is a page of jobs. Jobs come newest first (by id). A page may be shorter than Limit although there is more:
+// the store looks at a bounded number of rows; Next is empty only at the end.
+type ListParams struct {
+	Filter Filter
+	After  string // the cursor of the page before, or ""
+	Limit  int    // 1 to 1000
+}
+
+// Page is what List found.
+type Page struct {
+	Jobs []Record // Attempts and Result are not filled in
+	Next string   // the cursor of the next page; "" at the end
+}
+
+// Ended is the outcome of a finished job, for those who wait for it.
+type Ended struct {
+	ID     ID
+	State  State
+	Reason Reason
+	Error  string
+	Result []byte
+	Codec  int
+}

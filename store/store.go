@@ -1,0 +1,102 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// Store is a database that keeps jobs. All methods may be called by many goroutines at once.
+type Store interface {
+	Writer
+	Claims
+	Nodes
+	Operators
+	Reader
+	Maintenance
+
+	// Traits tells what kind of store this is. It may change while the store is open.
+	Traits() Traits
+	// Now returns the store's clock.
+	Now() time.Time
+	// Watch calls wake for each wake-up until ctx ends, from one goroutine at a time. It reconnects by itself and calls wake with WakeAll
+	// when some may have been lost. It does not report what this very Store value wrote, but for writes in callers' transactions.
+	// It returns nil when ctx ends.
+	Watch(ctx context.Context, wake func(Wake)) error
+	// Notify tells other processes of what a batch made ready. The engine calls it after Apply; it is cheap, never
+	// blocks for the database, and may be lost.
+	Notify(wakes ...Wake)
+	// Close releases everything. It is not called while other calls are in flight. A second call does nothing.
+	Close() error
+}
+
+// Writer is what producers and runs write.
+type Writer interface {
+	// Apply commits a batch in one transaction and sets each operation's result. An error means that the transaction
+	// did not commit, or, if it is ErrUnavailable, that it may have: repeat it with Repeat set on its outcomes.
+	Apply(ctx context.Context, batch *Batch) error
+	// EnqueueTx writes the enqueues into the caller's transaction. They happen if and when it commits. An Enqueue.Err
+	// leaves the transaction usable; an error does not.
+	EnqueueTx(ctx context.Context, tx Tx, enqueues []*Enqueue) error
+}
+
+// Tx is a transaction of the caller, wrapped by the package of its store: sqlite.Tx, postgres.Tx, postgres.SQLTx.
+type Tx interface {
+	// StoreName is the name of the store that the transaction belongs to.
+	StoreName() string
+}
+
+// Claims hands jobs to nodes.
+type Claims interface {
+	// Claim takes due jobs for a node, best first, in one transaction. It fails with ErrNodeDead if the node is not
+	// alive. No jobs is not an error. The order of the jobs is the order in which they should start.
+	Claim(ctx context.Context, params ClaimParams) ([]Claimed, error)
+}
+
+// Nodes keeps the register of nodes.
+type Nodes interface {
+	// Join registers a node and returns its id, which was never used before.
+	Join(ctx context.Context, info NodeInfo) (int64, error)
+	// Beat says that the node lives. It fails with ErrNodeDead if it was declared dead or left.
+	Beat(ctx context.Context, params BeatParams) (Beat, error)
+	// Leave gives back every job that the node still holds (Available, not counted, reason released) and ends the node and its
+	// leader lease. Leaving twice, or after having been declared dead, does nothing.
+	Leave(ctx context.Context, node int64) error
+	// Nodes lists the nodes: those alive, then those that ended within the last day.
+	Nodes(ctx context.Context) ([]Node, error)
+}
+
+// Operators is what people do.
+type Operators interface {
+	// Cancel cancels jobs that do not run and asks those that do. It answers for each job in the order given.
+	Cancel(ctx context.Context, params CancelParams) ([]CancelResult, error)
+	// Retry makes jobs run again, from the first attempt, at once. It answers for each job in the order given, and records who asked.
+	Retry(ctx context.Context, params RetryParams) ([]RetryResult, error)
+	// Pause pauses or resumes a queue, which is created if it does not exist, and records who asked. Doing it twice is no error.
+	Pause(ctx context.Context, params PauseParams) error
+}
+
+// Reader answers questions. It never blocks writers.
+type Reader interface {
+	// Get returns all that is known of a job, or ErrNotFound.
+	Get(ctx context.Context, id ID) (Record, error)
+	// List returns a page of jobs.
+	List(ctx context.Context, params ListParams) (Page, error)
+	// Queues lists the queues of a namespace by name.
+	Queues(ctx context.Context, namespace string) ([]Queue, error)
+	// Ended returns those of the jobs that have finished; unknown ids are returned with State 0.
+	Ended(ctx context.Context, ids []ID) ([]Ended, error)
+}
+
+// Maintenance is what the engine does by the clock.
+type Maintenance interface {
+	// Promote makes up to limit deferred jobs that are due available, and gives ordering keys that are free to the next
+	// job that waits for them. Any node may call it at any time.
+	Promote(ctx context.Context, limit int) (Promoted, error)
+	// Rescue declares nodes dead and takes their jobs. A job that cannot be put back does not hold up the others.
+	Rescue(ctx context.Context, params RescueParams) ([]Rescued, error)
+	// SweepCancels applies cancel requests whose job is no longer running, and forgets those of finished jobs. It
+	// closes the gap between a request and a job that moved at the same moment. It returns how many it applied.
+	SweepCancels(ctx context.Context) (int, error)
+	// Retain removes finished jobs whose time is over, with everything that belongs to them, and nodes that ended long ago.
+	Retain(ctx context.Context, params RetainParams) (Retained, error)
+}

@@ -1,0 +1,47 @@
+package store
+
+// Transition is one edge of a job's life. The table below is the only list of them: stores refuse what is not in it,
+// the conformance suite walks it, and docs/jobs.md is checked against it.
+type Transition struct {
+	From State // 0: the job does not exist yet
+	To   State
+	When string
+	// Counted tells whether the transition uses up one of the job's attempts.
+	Counted bool
+}
+
+// Transitions is the state machine of a job.
+var Transitions = []Transition{
+	{0, Available, "enqueued, due now", false},
+	{0, Scheduled, "enqueued with a run time in the future", false},
+	{Scheduled, Available, "its run time came", false},
+	{Retryable, Available, "its backoff is over", false},
+	{Waiting, Available, "its timer is due, or what it waited for arrived", false},
+	{Available, Running, "claimed: lease number + 1", false},
+	{Running, Completed, "the handler returned a result", true},
+	{Running, Retryable, "the handler failed or its node died, and attempts are left", true},
+	{Running, Scheduled, "the handler snoozed", false},
+	{Running, Available, "its node stopped and gave it back", false},
+	{Running, Waiting, "the handler parked", false},
+	{Running, Failed, "a terminal error, or no attempts left", true},
+	{Running, Cancelled, "a person, a parent or the handler asked", true},
+	{Scheduled, Cancelled, "a person or a parent asked", false},
+	{Available, Cancelled, "a person or a parent asked", false},
+	{Retryable, Cancelled, "a person or a parent asked", false},
+	{Waiting, Cancelled, "a person or a parent asked", false},
+	{Failed, Available, "an operator's retry, which is recorded", false},
+	{Cancelled, Available, "an operator's retry, which is recorded", false},
+	{Available, Scheduled, "replaced by a later enqueue with its unique key", false},
+	{Scheduled, Scheduled, "replaced by a later enqueue with its unique key", false},
+	{Available, Available, "replaced by a later enqueue with its unique key", false},
+}
+
+// Allowed reports whether a job may go from one state to the other.
+func Allowed(from, to State) bool {
+	for _, t := range Transitions {
+		if t.From == from && t.To == to {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,35 @@
+package store
+
+import "time"
+
+// WakeKind says what happened.
+type WakeKind uint8
+
+// The kinds of wake-ups.
+const (
+	WakeAll      WakeKind = iota // look at everything: wake-ups may have been lost
+	WakeReady                    // a job of Queue may be claimed
+	WakeDeferred                 // a job is due soon, at Due
+	WakeCancel                   // a running job is to be cancelled: Jobs
+	WakeQueue                    // a queue was paused or resumed
+)
+
+// Wake tells a node that looking is worth while. Wake-ups are hints: they may come twice, late or never, and nothing may
+// depend on them but latency.
+type Wake struct {
+	Kind      WakeKind
+	Namespace string
+	Queue     string
+	Due       time.Time
+	Jobs      []ID
+}
+
+// Traits is what the engine should know of a store.
+type Traits struct {
+	Name    string // "sqlite" or "postgres"
+	Writers int    // how many Apply calls may usefully be in flight
+	// Wakeups tells whether Watch delivers wake-ups of other processes at present. Where it does not, nodes poll.
+	Wakeups bool
+	// MaxBatch is how many operations one Apply should carry at the most.
+	MaxBatch int
+}

@@ -1,0 +1,84 @@
+package holdfast
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// Limits of what a job may carry.
+const (
+	// MaxPayload is the default limit of a job's args and of its result, in bytes.
+	MaxPayload = 1 << 20
+
+	maxName     = 200
+	maxTags     = 20
+	maxMetadata = 64 << 10
+)
+
+// checkName checks the name of a queue, kind, tag, namespace or ordering key.
+func checkName(what, name string) error {
+	switch {
+	case name == "":
+		return invalid(what, "it is empty")
+	case len(name) > maxName:
+		return invalid(what, "%d bytes are more than %d", len(name), maxName)
+	case !utf8.ValidString(name):
+		return invalid(what, "it is not valid UTF-8")
+	}
+	for _, r := range name {
+		if r < ' ' || r == 0x7F {
+			return invalid(what, "%q holds a control character", name)
+		}
+	}
+	return nil
+}
+
+// checkJSON checks a payload: valid JSON in valid UTF-8, within the limit, without NUL, which PostgreSQL's JSON functions
+// and many readers refuse.
+func checkJSON(what string, data []byte, limit int) error {
+	switch {
+	case len(data) > limit:
+		return invalid(what, "%d bytes are more than the limit of %d; keep large data elsewhere and pass a reference", len(data), limit)
+	case !utf8.Valid(data):
+		return invalid(what, "not valid UTF-8")
+	case !json.Valid(data):
+		return invalid(what, "not valid JSON: %s", excerpt(data))
+	case holdsNUL(data):
+		return invalid(what, `a text in it holds the NUL character (\u0000)`)
+	}
+	return nil
+}
+
+func checkObject(what string, data []byte, limit int) error {
+	if err := checkJSON(what, data, limit); err != nil {
+		return err
+	}
+	if trimmed := bytes.TrimSpace(data); trimmed[0] != '{' {
+		return invalid(what, "not a JSON object: %s", excerpt(data))
+	}
+	return nil
+}
+
+// holdsNUL finds the escape \u0000 in valid JSON, and is not deceived by an escaped backslash before a "u0000".
+func holdsNUL(data []byte) bool {
+	for i := bytes.IndexByte(data, '\\'); i >= 0 && i+1 < len(data); {
+		if bytes.HasPrefix(data[i:], []byte(`\u0000`)) {
+			return true
+		}
+		rest := bytes.IndexByte(data[i+2:], '\\')
+		if rest < 0 {
+			return false
+		}
+		i += 2 + rest
+	}
+	return false
+}
+
+func excerpt(data []byte) string {
+	const most = 60
+	if len(data) <= most {
+		return string(data)
+	}
+	return string(bytes.ToValidUTF8(data[:most], nil)) + "…"
+}
