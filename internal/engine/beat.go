@@ -44,8 +44,8 @@ func (n *node) beat(ctx context.Context, last *time.Time) {
 		return
 	default:
 		n.log.Warn("heartbeat failed", "node", id, "silent", now.Sub(*last), "error", err)
-		if now.Sub(*last) > 3*n.cfg.Beat {
-			n.leader.Store(false)
+		if now.Sub(*last) > 2*n.cfg.Beat {
+			n.leader.Store(false) // whoever cannot beat judges nobody, not even itself
 		}
 		return
 	}

@@ -1,0 +1,223 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/goleak"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/model"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// bed is an engine on the in-memory model under virtual time: time passes only when every goroutine waits.
+type bed struct {
+	t    *testing.T
+	st   *probe
+	e    *Engine
+	cfg  Config
+	stop chan struct{}
+	now  context.CancelFunc
+	ran  chan error
+}
+
+// probe counts the calls to a store, and lets a test stand in for some.
+type probe struct {
+	store.Store
+	calls   atomic.Int64
+	applies atomic.Int64
+
+	mu      sync.Mutex
+	onApply func(*store.Batch) error // before; an error is returned instead of applying
+	onClaim func(p store.ClaimParams, jobs []store.Claimed, err error) ([]store.Claimed, error)
+	onBeat  func() error
+	maxJobs int // in one apply
+}
+
+func (p *probe) Apply(ctx context.Context, b *store.Batch) error {
+	p.calls.Add(1)
+	p.applies.Add(1)
+	p.mu.Lock()
+	p.maxJobs = max(p.maxJobs, b.Len())
+	hook := p.onApply
+	p.mu.Unlock()
+	if hook != nil {
+		if err := hook(b); err != nil {
+			return err
+		}
+	}
+	return p.Store.Apply(ctx, b)
+}
+
+func (p *probe) Claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
+	p.calls.Add(1)
+	jobs, err := p.Store.Claim(ctx, params)
+	p.mu.Lock()
+	hook := p.onClaim
+	p.mu.Unlock()
+	if hook != nil {
+		return hook(params, jobs, err)
+	}
+	return jobs, err
+}
+
+func (p *probe) Beat(ctx context.Context, params store.BeatParams) (store.Beat, error) {
+	p.calls.Add(1)
+	p.mu.Lock()
+	hook := p.onBeat
+	p.mu.Unlock()
+	if hook != nil {
+		if err := hook(); err != nil {
+			return store.Beat{}, err
+		}
+	}
+	return p.Store.Beat(ctx, params)
+}
+
+func (p *probe) Promote(ctx context.Context, limit int) (store.Promoted, error) {
+	p.calls.Add(1)
+	return p.Store.Promote(ctx, limit)
+}
+
+func (p *probe) Rescue(ctx context.Context, params store.RescueParams) ([]store.Rescued, error) {
+	p.calls.Add(1)
+	return p.Store.Rescue(ctx, params)
+}
+
+func (p *probe) SweepCancels(ctx context.Context) (int, error) {
+	p.calls.Add(1)
+	return p.Store.SweepCancels(ctx)
+}
+
+func (p *probe) Retain(ctx context.Context, params store.RetainParams) (store.Retained, error) {
+	p.calls.Add(1)
+	return p.Store.Retain(ctx, params)
+}
+
+func (p *probe) hook(set func(p *probe)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	set(p)
+}
+
+// inBed runs a test in a bubble of virtual time.
+func inBed(t *testing.T, cfg Config, test func(b *bed)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		b := &bed{t: t, cfg: cfg, st: &probe{Store: model.New(time.Now)}}
+		b.e = New(b.st, cfg)
+		defer func() { // also when the test gives up
+			b.halt()
+			if err := b.e.Close(context.Background()); err != nil {
+				t.Errorf("closing: %v", err)
+			}
+		}()
+		test(b)
+	})
+}
+
+func (b *bed) handle(kind string, run func(ctx context.Context, r *Run) ([]byte, error)) *Handler {
+	b.t.Helper()
+	h := &Handler{Kind: kind, Run: run}
+	if err := b.e.Handle(h); err != nil {
+		b.t.Fatal(err)
+	}
+	return h
+}
+
+// run starts the node.
+func (b *bed) run() {
+	b.stop, b.ran = make(chan struct{}), make(chan error, 1)
+	force, now := context.WithCancel(context.Background())
+	b.now = now
+	go func() { b.ran <- b.e.Run(context.Background(), b.stop, force) }()
+	synctest.Wait()
+}
+
+// halt stops the node and checks that it left in peace.
+func (b *bed) halt() {
+	b.t.Helper()
+	if b.stop == nil {
+		return
+	}
+	close(b.stop)
+	if err := <-b.ran; err != nil {
+		b.t.Errorf("the node did not leave in peace: %v", err)
+	}
+	b.now()
+	b.stop = nil
+}
+
+// job prepares an enqueue of a kind with default settings.
+func (b *bed) job(kind string, change ...func(*store.Enqueue)) *store.Enqueue {
+	e := &store.Enqueue{Job: store.Job{
+		ID: uuid.Must(uuid.NewV7()), Namespace: "default", Queue: "default", Kind: kind, Priority: 2, Args: []byte(`{}`),
+	}}
+	for _, c := range change {
+		c(e)
+	}
+	return e
+}
+
+func (b *bed) enqueue(enqueues ...*store.Enqueue) store.ID {
+	b.t.Helper()
+	if err := b.e.Enqueue(b.t.Context(), enqueues); err != nil {
+		b.t.Fatal(err)
+	}
+	for _, e := range enqueues {
+		if e.Err != nil {
+			b.t.Fatal(e.Err)
+		}
+	}
+	return enqueues[0].Result.ID
+}
+
+// wait waits for the job to end, for an hour of virtual time at the most.
+func (b *bed) wait(id store.ID) store.Ended {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), time.Hour)
+	defer cancel()
+	ended, err := b.e.Wait(ctx, id)
+	if err != nil {
+		rec, _ := b.st.Get(b.t.Context(), id)
+		b.t.Fatalf("waiting for the job: %v; it is %v", err, rec.State)
+	}
+	return ended
+}
+
+func (b *bed) get(id store.ID) store.Record {
+	b.t.Helper()
+	rec, err := b.st.Get(b.t.Context(), id)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return rec
+}
+
+func (b *bed) expect(ended store.Ended, state store.State, reason store.Reason) {
+	b.t.Helper()
+	if ended.State != state || ended.Reason != reason {
+		b.t.Errorf("the job ended %v (%s: %s), not %v (%s)", ended.State, ended.Reason, ended.Error, state, reason)
+	}
+}
+
+var errBoom = errors.New("boom")
+
+func ok(context.Context, *Run) ([]byte, error) { return []byte(`"ok"`), nil }
+
+func fails(context.Context, *Run) ([]byte, error) { return nil, errBoom }
+
+// until waits for the run's context to end and returns the cause, as a well-behaved handler does.
+func until(ctx context.Context, _ *Run) ([]byte, error) {
+	<-ctx.Done()
+	return nil, fmt.Errorf("stopped: %w", context.Cause(ctx))
+}
