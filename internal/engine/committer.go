@@ -55,7 +55,7 @@ func (l *lane) put(o *op) {
 func (l *lane) take(limit int) []*op {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	count, n := 0, 0
+	count, n := 0, 0 // a single op may be larger than the limit
 	for n < len(l.waiting) && (n == 0 || count+l.waiting[n].size() <= limit) {
 		count += l.waiting[n].size()
 		n++
@@ -66,6 +66,12 @@ func (l *lane) take(limit int) []*op {
 		l.waiting = nil
 	}
 	return taken
+}
+
+func (l *lane) empty() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.waiting) == 0
 }
 
 // committer is the one way of writes into the store. It adds no delay: a lone write is committed at once, and whatever
@@ -160,66 +166,73 @@ func (c *committer) wait(ctx context.Context, line *lane, o *op) error {
 
 func (c *committer) work(l *lane) {
 	limit := max(c.store.Traits().MaxBatch, 1)
-	for {
-		ops := l.take(limit)
+	var ops []*op // not committed yet: what could not be, in front
+	for try := 0; ; {
+		size := 0
+		for _, o := range ops {
+			size += o.size()
+		}
+		if len(ops) == 0 || size < limit {
+			ops = append(ops, l.take(limit-size)...)
+		}
 		if len(ops) > 0 {
-			c.flush(ops)
+			// What came meanwhile joins what is repeated, so that its callers, too, learn that the database is away.
+			if ops = c.flush(ops); len(ops) == 0 {
+				try = 0
+				continue
+			}
+			try++
+			pause(c.force, Delay(store.Backoff{Base: 10 * time.Millisecond, Cap: time.Second, Jitter: 0.5}, try))
 			continue
 		}
 		select {
 		case <-l.wake:
 		case <-c.stop:
-			if ops := l.take(limit); len(ops) > 0 {
-				c.flush(ops)
-				continue
+			if l.empty() {
+				return
 			}
-			return
 		}
 	}
 }
 
-// flush commits the ops as one batch, again and again while the database is away, and one by one if the batch as a whole is refused.
-func (c *committer) flush(ops []*op) {
-	for try := 0; ; try++ {
-		if ops = c.drop(ops, nil); len(ops) == 0 {
-			return
-		}
-		batch := assemble(ops)
-		ctx, cancel := context.WithTimeout(c.force, storeTimeout)
-		err := c.store.Apply(ctx, batch)
-		cancel()
-		if errors.Is(err, context.DeadlineExceeded) {
-			err = fmt.Errorf("%w: no answer within %v: %w", store.ErrUnavailable, storeTimeout, err)
-		}
-		switch {
-		case err == nil:
-			c.after(batch)
-			for _, o := range ops {
-				o.done(nil)
-			}
-			return
-		case c.force.Err() != nil:
-			for _, o := range ops {
-				o.done(fmt.Errorf("%w: stopped before the commit: %w", store.ErrClosed, err))
-			}
-			return
-		case transient(err):
-			c.log.Warn("commit did not go through; repeating", "operations", batch.Len(), "try", try+1, "error", err)
-			for _, o := range batch.Outcomes {
-				o.Repeat = true
-			}
-			ops = c.drop(ops, err)
-			pause(c.force, Delay(store.Backoff{Base: 10 * time.Millisecond, Cap: time.Second, Jitter: 0.5}, try+1))
-		case len(ops) > 1:
-			for _, o := range ops {
-				c.flush([]*op{o})
-			}
-			return
-		default:
-			ops[0].done(err)
-			return
-		}
+// flush commits the ops as one batch, and one by one if the batch as a whole is refused. It returns those that are to be repeated.
+func (c *committer) flush(ops []*op) []*op {
+	if ops = c.drop(ops, nil); len(ops) == 0 {
+		return nil
 	}
+	batch := assemble(ops)
+	ctx, cancel := context.WithTimeout(c.force, storeTimeout)
+	err := c.store.Apply(ctx, batch)
+	cancel()
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w: no answer within %v: %w", store.ErrUnavailable, storeTimeout, err)
+	}
+	switch {
+	case err == nil:
+		c.after(batch)
+		for _, o := range ops {
+			o.done(nil)
+		}
+	case c.force.Err() != nil:
+		for _, o := range ops {
+			o.done(fmt.Errorf("%w: stopped before the commit: %w", store.ErrClosed, err))
+		}
+	case transient(err):
+		c.log.Warn("commit did not go through; repeating", "operations", batch.Len(), "error", err)
+		for _, o := range batch.Outcomes {
+			o.Repeat = true
+		}
+		return c.drop(ops, err)
+	case len(ops) > 1:
+		var again []*op
+		for _, o := range ops {
+			again = append(again, c.flush([]*op{o})...)
+		}
+		return again
+	default:
+		ops[0].done(err)
+	}
+	return nil
 }
 
 // drop answers and removes the ops that are not worth (another) try: those whose caller left, and, after an error,

@@ -133,7 +133,7 @@ func TestCancelArrivesAtARunningHandler(t *testing.T) {
 		id := b.enqueue(b.job("k"))
 		synctest.Wait()
 		began := time.Now()
-		results, err := b.e.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{id}, Reason: "changed my mind", Actor: "me"})
+		results, err := b.e.Cancel(b.t.Context(), store.CancelParams{Jobs: []store.ID{id}, Reason: "changed my mind", Actor: "me"})
 		if err != nil || results[0].State != store.Running {
 			t.Fatalf("cancel: %+v, %v", results, err)
 		}
@@ -155,7 +155,7 @@ func TestCancelFromElsewhereArrivesWithinABeat(t *testing.T) {
 		id := b.enqueue(b.job("k"))
 		synctest.Wait()
 		began := time.Now()
-		if _, err := b.st.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{id}}); err != nil {
+		if _, err := b.st.Cancel(b.t.Context(), store.CancelParams{Jobs: []store.ID{id}}); err != nil {
 			t.Fatal(err)
 		}
 		b.expect(b.wait(id), store.Cancelled, store.ReasonCancelled)
@@ -174,7 +174,7 @@ func TestHandlerThatHasFinishedWinsOverCancel(t *testing.T) {
 		b.run()
 		id := b.enqueue(b.job("k"))
 		synctest.Wait()
-		if _, err := b.e.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{id}}); err != nil {
+		if _, err := b.e.Cancel(b.t.Context(), store.CancelParams{Jobs: []store.ID{id}}); err != nil {
 			t.Fatal(err)
 		}
 		b.expect(b.wait(id), store.Completed, "")
@@ -306,7 +306,7 @@ func TestForceEndsHandlersAtOnce(t *testing.T) {
 func TestDeadNodeIsRescuedWithin25Seconds(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		b.handle("k", ok)
-		ctx := t.Context()
+		ctx := b.t.Context()
 		// Another node claims a job, beats once more, and is never heard of again.
 		other, err := b.st.Join(ctx, store.NodeInfo{Name: "other"})
 		if err != nil {
@@ -353,7 +353,7 @@ func TestNodeDeclaredDeadCancelsAndJoinsAgain(t *testing.T) {
 		// Its beats do not arrive for a while, and somebody rescues.
 		b.st.hook(func(p *probe) { p.onBeat = func() error { return store.ErrUnavailable } })
 		time.Sleep(21 * time.Second)
-		if rescued, err := b.st.Store.Rescue(t.Context(), store.RescueParams{
+		if rescued, err := b.st.Store.Rescue(b.t.Context(), store.RescueParams{
 			DeadAfter: 20 * time.Second, Limit: 10,
 			Decide: func(store.Job) (time.Duration, bool) { return 0, true },
 		}); err != nil || len(rescued) != 1 {

@@ -1,0 +1,242 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+func TestConcurrentWritesShareACommit(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		// While the first commit is under way, the others gather.
+		b.st.hook(func(p *probe) { p.onApply = func(*store.Batch) error { time.Sleep(time.Millisecond); return nil } })
+		var callers sync.WaitGroup
+		for range 500 {
+			callers.Go(func() { b.enqueue(b.job("k")) })
+		}
+		callers.Wait()
+		if n := b.st.applies.Load(); n > 3 {
+			t.Errorf("500 concurrent enqueues made %d commits", n)
+		}
+	})
+}
+
+func TestEnqueueRidesThroughAnOutageAndHappensOnce(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		tries := 0
+		b.st.hook(func(p *probe) {
+			p.onApply = func(batch *store.Batch) error {
+				if tries++; tries <= 3 {
+					// It happened, but the answer is lost.
+					if err := b.st.Store.Apply(context.Background(), batch); err != nil {
+						return err
+					}
+					return store.ErrUnavailable
+				}
+				return nil
+			}
+		})
+		e := b.job("k")
+		b.enqueue(e)
+		page, err := b.st.List(b.t.Context(), store.ListParams{Filter: store.Filter{Namespace: "default"}, Limit: 10})
+		if err != nil || len(page.Jobs) != 1 || tries != 4 {
+			t.Errorf("%d jobs after %d tries: %v", len(page.Jobs), tries, err)
+		}
+	})
+}
+
+func TestEnqueueGivesUpAfterItsPatience(t *testing.T) {
+	inBed(t, Config{EnqueuePatience: 3 * time.Second}, func(b *bed) {
+		b.st.hook(func(p *probe) { p.onApply = func(*store.Batch) error { return fmt.Errorf("%w: no route", store.ErrUnavailable) } })
+		began := time.Now()
+		err := b.e.Enqueue(b.t.Context(), []*store.Enqueue{b.job("k")})
+		if !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("error is %v", err)
+		}
+		if took := time.Since(began); took < 3*time.Second || took > 5*time.Second {
+			t.Errorf("gave up after %v", took)
+		}
+	})
+}
+
+func TestEnqueueOnAFullDiskFailsAtOnceAndOutcomesWait(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		b.handle("k", ok)
+		b.run()
+		full := false
+		b.st.hook(func(p *probe) {
+			p.onApply = func(batch *store.Batch) error {
+				if full || len(batch.Outcomes) > 0 {
+					full = true
+					return fmt.Errorf("%w: no space left", store.ErrFull)
+				}
+				return nil
+			}
+		})
+		id := b.enqueue(b.job("k"))
+		synctest.Wait()
+		began := time.Now()
+		if err := b.e.Enqueue(b.t.Context(), []*store.Enqueue{b.job("k")}); !errors.Is(err, store.ErrFull) {
+			t.Errorf("error is %v", err)
+		}
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("the caller learnt of the full disk after %v", took)
+		}
+		b.st.hook(func(p *probe) { p.onApply = nil })
+		b.expect(b.wait(id), store.Completed, "")
+	})
+}
+
+func TestCallerWhoLeavesDoesNotWait(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		release := make(chan struct{})
+		b.st.hook(func(p *probe) { p.onApply = func(*store.Batch) error { <-release; return nil } })
+		ctx, cancel := context.WithTimeout(b.t.Context(), time.Second)
+		defer cancel()
+		err := b.e.Enqueue(ctx, []*store.Enqueue{b.job("k")})
+		if !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error is %v", err)
+		}
+		close(release)
+	})
+}
+
+func TestOneRefusedBatchDoesNotTakeTheOthersWithIt(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		b.st.hook(func(p *probe) {
+			p.onApply = func(batch *store.Batch) error {
+				time.Sleep(time.Millisecond)
+				for _, e := range batch.Enqueues {
+					if e.Job.Kind == "poison" {
+						return fmt.Errorf("%w: poison", store.ErrInvalid)
+					}
+				}
+				return nil
+			}
+		})
+		var callers sync.WaitGroup
+		for i := range 20 {
+			callers.Go(func() {
+				kind := "k"
+				if i == 7 {
+					kind = "poison"
+				}
+				err := b.e.Enqueue(b.t.Context(), []*store.Enqueue{b.job(kind)})
+				if (err != nil) != (i == 7) {
+					t.Errorf("enqueue %d of kind %s: %v", i, kind, err)
+				}
+			})
+		}
+		callers.Wait()
+	})
+}
+
+func TestOutcomesSurviveLostAnswers(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		runs := map[store.ID]int{}
+		b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
+			runs[r.Job().ID]++
+			if err := r.SaveCheckpoint(context.Background(), []byte(`1`)); err != nil {
+				return nil, err
+			}
+			if runs[r.Job().ID] == 1 {
+				return nil, errBoom
+			}
+			return nil, nil
+		})
+		n := 0
+		b.st.hook(func(p *probe) {
+			p.onApply = func(batch *store.Batch) error {
+				if n++; n%3 == 0 {
+					_ = b.st.Store.Apply(context.Background(), batch)
+					return store.ErrUnavailable
+				}
+				if n%3 == 1 {
+					return store.ErrUnavailable
+				}
+				return nil
+			}
+		})
+		b.run()
+		for range 20 {
+			id := b.enqueue(b.job("k"))
+			b.expect(b.wait(id), store.Completed, "")
+			if runs[id] != 2 {
+				t.Fatalf("a job that fails once ran %d times", runs[id])
+			}
+			if rec := b.get(id); rec.Attempt != 2 || len(rec.Attempts) != 1 {
+				t.Fatalf("attempt %d, %d attempts recorded", rec.Attempt, len(rec.Attempts))
+			}
+		}
+	})
+}
+
+func TestProgressIsWrittenSeldomAndSurvivesARetry(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		var first *store.Checkpoint
+		b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
+			if r.Job().Attempt == 2 {
+				first = r.Checkpoint()
+				return nil, nil
+			}
+			for i := range 100 {
+				r.Progress(float64(i), "working")
+				time.Sleep(20 * time.Millisecond)
+			}
+			r.Progress(99.5, "nearly")
+			return nil, errBoom
+		})
+		b.run()
+		before := b.st.applies.Load()
+		id := b.enqueue(b.job("k"))
+		time.Sleep(1900 * time.Millisecond)
+		if c := b.get(id).Checkpoint; c == nil || c.Message != "working" {
+			t.Errorf("progress while it runs: %+v", c)
+		}
+		if n := b.st.applies.Load() - before; n > 6 {
+			t.Errorf("%d commits for two seconds of progress", n)
+		}
+		b.expect(b.wait(id), store.Completed, "")
+		if first == nil || first.Percent != 99.5 || first.Message != "nearly" {
+			t.Errorf("the second attempt found %+v", first)
+		}
+	})
+}
+
+func TestBackoffGrowsToItsCap(t *testing.T) {
+	b := store.Backoff{Base: time.Second, Cap: time.Minute}
+	for attempt, want := range map[int]time.Duration{
+		1: time.Second, 2: 2 * time.Second, 6: 32 * time.Second, 7: time.Minute, 1000: time.Minute,
+	} {
+		if got := Delay(b, attempt); got != want {
+			t.Errorf("attempt %d waits %v, not %v", attempt, got, want)
+		}
+	}
+	b.Jitter = 0.5
+	for range 100 {
+		if d := Delay(b, 1); d < time.Second || d > 1500*time.Millisecond {
+			t.Errorf("jitter made a second %v", d)
+		}
+	}
+}
+
+func TestTextsAreCutAndValid(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"plain", "plain"},
+		{"nul\x00 and \xff", "nul\uFFFD and \uFFFD"},
+	} {
+		if got := cut(c.in, 100); got != c.want {
+			t.Errorf("%q became %q", c.in, got)
+		}
+	}
+	long := cut("äöüäöüäöüäöüäöüäöüäöüäöü", 20)
+	if len(long) > 20 || validText(long) != long {
+		t.Errorf("cut to %q, %d bytes", long, len(long))
+	}
+}
