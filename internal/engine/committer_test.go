@@ -53,7 +53,9 @@ func TestEnqueueRidesThroughAnOutageAndHappensOnce(t *testing.T) {
 
 func TestEnqueueGivesUpAfterItsPatience(t *testing.T) {
 	inBed(t, Config{EnqueuePatience: 3 * time.Second}, func(b *bed) {
-		b.st.hook(func(p *probe) { p.onApply = func(*store.Batch) error { return fmt.Errorf("%w: no route", store.ErrUnavailable) } })
+		b.st.hook(func(p *probe) {
+			p.onApply = func(*store.Batch) error { return fmt.Errorf("%w: no route", store.ErrUnavailable) }
+		})
 		began := time.Now()
 		err := b.e.Enqueue(b.t.Context(), []*store.Enqueue{b.job("k")})
 		if !errors.Is(err, store.ErrUnavailable) {

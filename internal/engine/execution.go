@@ -243,7 +243,9 @@ func (n *node) commitAndGoOn(x *execution, o *store.Outcome, last *store.Checkpo
 	if n.pending.Add(1) > int64(maxPending(n.cfg.Slots)) {
 		durable = make(chan struct{})
 	}
+	n.outcomes.Add(1)
 	n.engine.commit.Finish(o, last, func(err error) {
+		n.outcomes.Done()
 		n.pending.Add(-1)
 		n.report(o, err)
 		if durable != nil {

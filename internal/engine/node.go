@@ -35,6 +35,7 @@ type node struct {
 	sweepNow chan struct{}
 
 	handlers sync.WaitGroup // executions, but for those left behind
+	outcomes sync.WaitGroup // outcomes that wait for their commit
 }
 
 // Run joins as a node, serves jobs until ctx ends or stop is called, and returns when the node has left. What a handler
@@ -68,6 +69,7 @@ func (e *Engine) Run(ctx context.Context, stop <-chan struct{}, force context.Co
 	claims.Wait()
 	n.giveBack()
 	n.drain(force)
+	n.flush(force)
 	die(errStopped)
 	loops.Wait()
 
@@ -173,7 +175,11 @@ func (n *node) release(c store.Claimed) {
 		Lease: c.Lease, State: store.Available, Reason: store.ReasonReleased,
 		HasUnique: c.Job.UniqueKey != nil, HasOrdering: c.Job.OrderingKey != "",
 	}
-	n.engine.commit.Finish(o, nil, func(err error) { n.report(o, err) })
+	n.outcomes.Add(1)
+	n.engine.commit.Finish(o, nil, func(err error) {
+		n.outcomes.Done()
+		n.report(o, err)
+	})
 }
 
 // drain waits for the handlers: for the stop timeout with their contexts alive, then, or as soon as force ends, with their
@@ -196,6 +202,23 @@ func (n *node) drain(force context.Context) {
 	n.slots.cancelAll(ErrShutdown)
 	// Each execution gives its handler up after StuckAfter by itself.
 	<-idle
+}
+
+// flush waits until the outcomes are durable: after the node has left, their leases are gone. Once force has ended it waits for a
+// second only; what is not stored then runs again.
+func (n *node) flush(force context.Context) {
+	durable := make(chan struct{})
+	go func() {
+		n.outcomes.Wait()
+		close(durable)
+	}()
+	hurry := make(chan struct{})
+	unhook := context.AfterFunc(force, func() { time.AfterFunc(time.Second, func() { close(hurry) }) })
+	defer unhook()
+	select {
+	case <-durable:
+	case <-hurry:
+	}
 }
 
 // watch passes the wake-ups of other processes on.
@@ -228,7 +251,7 @@ func (n *node) wake(w store.Wake) {
 	case store.WakeAll:
 		n.dispatch.wake()
 		n.promote.hint(n.store.Now())
-		signal(n.beatNow)
+		// No beat: it writes, and on SQLite every write of one process wakes the others with WakeAll.
 	}
 }
 

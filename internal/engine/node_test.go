@@ -288,6 +288,33 @@ func TestStopWaitsForHandlersAndThenEndsThem(t *testing.T) {
 	})
 }
 
+func TestOutcomesAreStoredBeforeTheNodeLeaves(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		b.handle("k", ok)
+		b.st.hook(func(p *probe) {
+			p.onApply = func(batch *store.Batch) error {
+				if len(batch.Outcomes) > 0 {
+					time.Sleep(3 * time.Second) // a slow disk
+				}
+				return nil
+			}
+		})
+		b.run()
+		batch := make([]*store.Enqueue, 50)
+		for i := range batch {
+			batch[i] = b.job("k")
+		}
+		b.enqueue(batch...)
+		synctest.Wait()
+		b.halt()
+		for _, e := range batch {
+			if rec := b.get(e.Job.ID); rec.State != store.Completed {
+				t.Fatalf("a job whose handler had returned is %v after the stop", rec.State)
+			}
+		}
+	})
+}
+
 func TestForceEndsHandlersAtOnce(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		b.handle("k", until)

@@ -1,0 +1,63 @@
+package holdfast_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/model"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// memory is a source without a database, for tests of what the public API itself does.
+type memory struct{}
+
+func (memory) Open(context.Context) (store.Store, error)     { return model.New(time.Now), nil }
+func (memory) Migrate(context.Context) (store.Schema, error) { return store.Schema{}, nil }
+func (memory) Schema(context.Context) (store.Schema, error)  { return store.Schema{}, nil }
+func (memory) Migrations() []store.Migration                 { return nil }
+func (memory) String() string                                { return "memory" }
+
+func open(t *testing.T, opts ...holdfast.Option) *holdfast.Client {
+	t.Helper()
+	hf, err := holdfast.Open(t.Context(), memory{}, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := hf.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return hf
+}
+
+// run makes the client a node until the test ends.
+func run(t *testing.T, hf *holdfast.Client) {
+	t.Helper()
+	ran := make(chan error, 1)
+	go func() { ran <- hf.Run(context.Background()) }()
+	t.Cleanup(func() {
+		if err := hf.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if err := <-ran; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+type order struct {
+	ID   int      `json:"id"`
+	Name string   `json:"name,omitempty"`
+	Tags []string `json:"tags,omitempty"`
+}
+
+type receipt struct {
+	Total int `json:"total"`
+}

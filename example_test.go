@@ -1,0 +1,167 @@
+package holdfast_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"time"
+
+	_ "modernc.org/sqlite" // a driver for the caller's own transactions
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store/sqlite"
+)
+
+// must keeps the examples short.
+func must[T any](v T, err error) T {
+	if err != nil {
+		log.Fatal(err)
+	}
+	return v
+}
+
+func Example() {
+	ctx := context.Background()
+	greet := holdfast.NewKind[string, string]("greet")
+
+	hf := must(holdfast.Open(ctx, sqlite.File(sqlite.Memory)))
+	defer hf.Close(ctx)
+	err := greet.Handle(hf, func(_ *holdfast.Run, name string) (string, error) {
+		return "Hello, " + name, nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	go hf.Run(ctx)
+
+	job := must(greet.Enqueue(ctx, hf, "world"))
+	fmt.Println(must(job.Wait(ctx)))
+	// Output: Hello, world
+}
+
+// A handler says with what it returns how its job goes on.
+func ExampleRetryAfter() {
+	ctx := context.Background()
+	fetch := holdfast.NewKind[string, int]("fetch", holdfast.MaxAttempts(3))
+
+	hf := must(holdfast.Open(ctx, sqlite.File(sqlite.Memory)))
+	defer hf.Close(ctx)
+	err := fetch.Handle(hf, func(run *holdfast.Run, url string) (int, error) {
+		switch {
+		case url == "":
+			return 0, holdfast.Fail(errors.New("no address")) // no retry would help
+		case run.Attempt() == 1:
+			return 0, holdfast.RetryAfter(time.Millisecond, errors.New("too many requests"))
+		}
+		return run.Attempt(), nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	go hf.Run(ctx)
+
+	job := must(fetch.Enqueue(ctx, hf, "https://example.com"))
+	fmt.Println("attempts:", must(job.Wait(ctx)))
+
+	job = must(fetch.Enqueue(ctx, hf, ""))
+	_, err = job.Wait(ctx)
+	var ended *holdfast.JobError
+	fmt.Println(errors.As(err, &ended), ended.State, ended.Reason, ended.Message)
+	// Output:
+	// attempts: 2
+	// true failed terminal no address
+}
+
+// A job that is enqueued in a transaction exists if and when the transaction commits.
+func ExampleKind_EnqueueTx() {
+	ctx := context.Background()
+	dir := must(os.MkdirTemp("", "example"))
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "shop.db")
+	ship := holdfast.NewKind[int, struct{}]("order.ship")
+
+	hf := must(holdfast.Open(ctx, sqlite.File(file)))
+	defer hf.Close(ctx)
+	db := must(sql.Open("sqlite", "file:"+file+"?_txlock=immediate&_pragma=busy_timeout(5000)"))
+	defer db.Close()
+	must(db.Exec(`CREATE TABLE orders (id INTEGER PRIMARY KEY)`))
+
+	place := func(id int, commit bool) holdfast.ID {
+		tx := must(db.BeginTx(ctx, nil))
+		defer tx.Rollback()
+		must(tx.Exec(`INSERT INTO orders (id) VALUES (?)`, id))
+		job := must(ship.EnqueueTx(ctx, hf, sqlite.Tx(tx), id))
+		if commit {
+			if err := tx.Commit(); err != nil {
+				log.Fatal(err)
+			}
+		}
+		return job.ID
+	}
+	for _, commit := range []bool{false, true} {
+		id := place(7, commit)
+		_, err := hf.Get(ctx, id)
+		fmt.Println("committed:", commit, "the job exists:", err == nil)
+	}
+	// Output:
+	// committed: false the job exists: false
+	// committed: true the job exists: true
+}
+
+// An enqueue whose unique key is taken returns the job that has it.
+func ExampleUnique() {
+	ctx := context.Background()
+	type report struct {
+		Customer string `json:"customer"`
+		Trigger  string `json:"trigger"`
+	}
+	build := holdfast.NewKind[report, struct{}]("report.build")
+
+	hf := must(holdfast.Open(ctx, sqlite.File(sqlite.Memory)))
+	defer hf.Close(ctx)
+	perHour := holdfast.Unique(holdfast.ByFields("customer"), holdfast.ByPeriod(time.Hour))
+	at := holdfast.RunAt(time.Date(2030, 5, 1, 12, 10, 0, 0, time.UTC))
+
+	first := must(build.Enqueue(ctx, hf, report{"acme", "login"}, perHour, at))
+	second := must(build.Enqueue(ctx, hf, report{"acme", "upload"}, perHour, at))
+	other := must(build.Enqueue(ctx, hf, report{"zenith", "login"}, perHour, at))
+	fmt.Println(second.Existing, second.ID == first.ID, other.Existing)
+	// Output: true true false
+}
+
+// A checkpoint lets the next attempt go on where the last one stopped.
+func ExampleRun_SaveCheckpoint() {
+	ctx := context.Background()
+	count := holdfast.NewKind[int, string]("count", holdfast.Backoff(time.Millisecond, time.Millisecond))
+
+	hf := must(holdfast.Open(ctx, sqlite.File(sqlite.Memory)))
+	defer hf.Close(ctx)
+	err := count.Handle(hf, func(run *holdfast.Run, upTo int) (string, error) {
+		next := 1
+		if _, err := run.LoadCheckpoint(&next); err != nil {
+			return "", err
+		}
+		began := next
+		for ; next <= upTo; next++ {
+			if next == 4 && run.Attempt() == 1 {
+				return "", errors.New("the power is out")
+			}
+			if err := run.SaveCheckpoint(next + 1); err != nil {
+				return "", err
+			}
+		}
+		return fmt.Sprintf("attempt %d counted from %d to %d", run.Attempt(), began, upTo), nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	go hf.Run(ctx)
+
+	job := must(count.Enqueue(ctx, hf, 6))
+	fmt.Println(must(job.Wait(ctx)))
+	// Output: attempt 2 counted from 4 to 6
+}

@@ -1,0 +1,96 @@
+package holdfast_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+)
+
+func TestUniqueKeyHoldsWhatItNames(t *testing.T) {
+	type address struct {
+		City string `json:"city"`
+		Zip  int    `json:"zip"`
+	}
+	type args struct {
+		ID      int     `json:"id"`
+		Address address `json:"address"`
+	}
+	a := holdfast.NewKind[args, int]("a")
+	b := holdfast.NewKind[args, int]("b")
+	at := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
+	first := args{1, address{"Basel", 4000}}
+	for name, c := range map[string]struct {
+		unique      []holdfast.UniqueOption
+		first       []holdfast.EnqueueOption
+		kind        holdfast.Kind[args, int]
+		second      args
+		opts        []holdfast.EnqueueOption
+		wantsSecond bool
+	}{
+		"kind alone":              {kind: a, second: args{ID: 2}},
+		"another kind":            {kind: b, second: first, wantsSecond: true},
+		"a key of their own":      {unique: []holdfast.UniqueOption{holdfast.ByKey("x")}, kind: b, second: first},
+		"same args":               {unique: []holdfast.UniqueOption{holdfast.ByArgs()}, kind: a, second: first},
+		"other args":              {unique: []holdfast.UniqueOption{holdfast.ByArgs()}, kind: a, second: args{ID: 2}, wantsSecond: true},
+		"same field":              {unique: []holdfast.UniqueOption{holdfast.ByFields("address.city")}, kind: a, second: args{9, address{"Basel", 1}}},
+		"other field":             {unique: []holdfast.UniqueOption{holdfast.ByFields("address.zip")}, kind: a, second: args{1, address{"Basel", 1}}, wantsSecond: true},
+		"missing field":           {unique: []holdfast.UniqueOption{holdfast.ByFields("none.such")}, kind: a, second: args{ID: 5}},
+		"another queue, no count": {kind: a, second: first, opts: []holdfast.EnqueueOption{holdfast.Queue("q")}},
+		"another queue": {
+			unique: []holdfast.UniqueOption{holdfast.ByQueue()}, kind: a, second: first,
+			opts: []holdfast.EnqueueOption{holdfast.Queue("q")}, wantsSecond: true,
+		},
+		"same period": {
+			unique: []holdfast.UniqueOption{holdfast.ByPeriod(time.Hour)}, kind: a, second: first,
+			first: []holdfast.EnqueueOption{holdfast.RunAt(at)}, opts: []holdfast.EnqueueOption{holdfast.RunAt(at.Add(59 * time.Minute))},
+		},
+		"next period": {
+			unique: []holdfast.UniqueOption{holdfast.ByPeriod(time.Hour)}, kind: a, second: first,
+			first: []holdfast.EnqueueOption{holdfast.RunAt(at)}, opts: []holdfast.EnqueueOption{holdfast.RunAt(at.Add(time.Hour))},
+			wantsSecond: true,
+		},
+		"another namespace": {kind: a, second: first, opts: []holdfast.EnqueueOption{holdfast.InNamespace("n")}, wantsSecond: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hf := open(t)
+			unique := holdfast.Unique(c.unique...)
+			one, err := a.Enqueue(t.Context(), hf, first, append(c.first, unique)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			two, err := c.kind.Enqueue(t.Context(), hf, c.second, append(c.opts, unique)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := one.ID != two.ID; got != c.wantsSecond || two.Existing == c.wantsSecond {
+				t.Errorf("second job inserted: %v (existing: %v)", got, two.Existing)
+			}
+		})
+	}
+}
+
+func TestConflictPolicies(t *testing.T) {
+	hf := open(t)
+	kind := holdfast.NewKind[order, int]("k", holdfast.In(time.Hour))
+	unique := func(c holdfast.UniqueOption) holdfast.EnqueueOption {
+		return holdfast.Unique(holdfast.ByFields("id"), c)
+	}
+	one, err := kind.Enqueue(t.Context(), hf, order{ID: 1, Name: "first"}, unique(holdfast.OnConflict(holdfast.Reject)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = kind.Enqueue(t.Context(), hf, order{ID: 1}, unique(holdfast.OnConflict(holdfast.Reject)))
+	var taken *holdfast.UniqueError
+	if !errors.As(err, &taken) || taken.Holder != one.ID {
+		t.Errorf("reject: %v", err)
+	}
+	two, err := kind.Enqueue(t.Context(), hf, order{ID: 1, Name: "second"}, unique(holdfast.OnConflict(holdfast.Replace)))
+	if err != nil || two.ID != one.ID || !two.Replaced {
+		t.Errorf("replace: %+v, %v", two, err)
+	}
+	if rec, err := one.Get(t.Context()); err != nil || string(rec.Args) != `{"id":1,"name":"second"}` {
+		t.Errorf("args are %s, %v", rec.Args, err)
+	}
+}
