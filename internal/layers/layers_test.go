@@ -1,0 +1,338 @@
+package layers_test
+
+import (
+	"bytes"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+const (
+	module   = "github.com/holdfastdev/holdfast"
+	maxLines = 700
+)
+
+// layer says which packages of ours the packages of a pattern may import. A pattern is the path of a package below the
+// module, or such a path with "/..." for the package and all under it; "." is the root package. The longest pattern that
+// matches a package is its layer. Packages of one layer may import each other.
+type layer struct {
+	pattern string
+	imports []string
+	tests   []string // besides, in test files
+}
+
+// support is what the tests of everything above the stores may import.
+var support = []string{"holdfasttest/...", "internal/crashtest/process", "internal/pgtest/...", "store/..."}
+
+var layers = []layer{
+	{pattern: "store"},
+	{pattern: "store/storetest/...", imports: []string{"store"}},
+	{
+		pattern: "store/sqlite/...",
+		imports: []string{"store"},
+		tests:   []string{"internal/crashtest/process", "store/storetest/..."},
+	},
+	{
+		pattern: "store/postgres/...",
+		imports: []string{"store"},
+		tests:   []string{"internal/crashtest/process", "internal/pgtest/...", "store/storetest/..."},
+	},
+	{pattern: "store/dsn", imports: []string{"store", "store/postgres", "store/sqlite"}, tests: support},
+
+	{pattern: "internal/layers"},
+	{pattern: "internal/pgtest/..."},
+	{pattern: "internal/crashtest/process"},
+	{pattern: "internal/crashtest", tests: slices.Concat(support, []string{"."})},
+	{pattern: "internal/engine/...", imports: []string{"store"}, tests: []string{"store/..."}},
+
+	{pattern: ".", imports: []string{"internal/engine/...", "store"}, tests: support},
+	{pattern: "decider/...", imports: []string{".", "store"}, tests: support},
+	{pattern: "workflow/...", imports: []string{".", "store"}, tests: support},
+	{pattern: "holdfasttest/...", imports: []string{".", "store", "store/sqlite"}, tests: support},
+	{
+		pattern: "internal/builtin/...",
+		imports: []string{"."},
+		tests:   slices.Concat(support, []string{"internal/engine/..."}),
+	},
+
+	{pattern: "web/..."},
+	{pattern: "server/...", imports: []string{".", "decider/...", "web/...", "workflow/..."}, tests: support},
+	{
+		pattern: "internal/cli/...",
+		imports: []string{".", "decider/...", "internal/builtin/...", "server/...", "store", "store/dsn", "workflow/..."},
+		tests:   support,
+	},
+	{pattern: "cmd/...", imports: []string{"internal/cli/..."}, tests: support},
+	{
+		pattern: "examples/...",
+		imports: []string{
+			".", "decider/...", "holdfasttest/...", "server/...", "store/dsn", "store/postgres", "store/sqlite", "workflow/...",
+		},
+		tests: support,
+	},
+}
+
+// restriction says who may import something that is not ours. Test files may import all of it.
+type restriction struct {
+	prefix string // the path of a package, for it and all under it
+	only   []string
+	why    string
+}
+
+var restrictions = []restriction{
+	{"database/sql", []string{"store/sqlite/...", "store/postgres/...", "examples/..."}, "only a store sees SQL"},
+	{
+		"github.com/jackc",
+		[]string{"examples/...", "internal/pgtest/...", "store/postgres/..."},
+		"a program links only the databases that it names",
+	},
+	{"github.com/lib/pq", nil, "PostgreSQL is spoken through pgx"},
+	{"github.com/mattn/go-sqlite3", nil, "it needs cgo"},
+	{"github.com/ncruces", []string{"store/sqlite/..."}, "a program links only the databases that it names"},
+	{"modernc.org", []string{"store/sqlite/..."}, "a program links only the databases that it names"},
+	{"zombiezen.com", []string{"store/sqlite/..."}, "a program links only the databases that it names"},
+
+	{"testing", []string{"holdfasttest/...", "internal/pgtest/...", "store/storetest/..."}, "it belongs to tests"},
+	{"github.com/google/go-cmp", []string{"store/storetest/..."}, "it belongs to tests"},
+	{"go.uber.org/goleak", []string{"store/storetest/..."}, "it belongs to tests"},
+	{"pgregory.net/rapid", []string{"store/storetest/..."}, "it belongs to tests"},
+}
+
+// TestImports checks every Go file of this module, whatever its build constraints.
+func TestImports(t *testing.T) {
+	t.Parallel()
+
+	tree := os.DirFS("../..")
+	gomod, err := fs.ReadFile(tree, "go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.HasPrefix(gomod, []byte("module "+module+"\n")) {
+		t.Fatalf("go.mod is not that of %s", module)
+	}
+	found, err := violations(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, violation := range found {
+		t.Error(violation)
+	}
+}
+
+// TestFileLength checks the Go files of nested modules too.
+func TestFileLength(t *testing.T) {
+	t.Parallel()
+
+	var long []string
+	tree := os.DirFS("../..")
+	err := walk(tree, true, func(file string) error {
+		source, err := fs.ReadFile(tree, file)
+		if n := bytes.Count(source, []byte("\n")); n > maxLines {
+			long = append(long, fmt.Sprintf("%s: %d", file, n))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(long) > 0 {
+		t.Errorf("a file is one concept and at most %d lines; split these:\n\t%s", maxLines, strings.Join(long, "\n\t"))
+	}
+}
+
+// TestViolations shows that the tables bite.
+func TestViolations(t *testing.T) {
+	t.Parallel()
+
+	for _, test := range []struct {
+		file, imports string
+		bad           bool
+	}{
+		{"store/store.go", "time", false},
+		{"store/store.go", module + "/store/sqlite", true},
+		{"store/store_test.go", module + "/store/sqlite", true},
+		{"store/store.go", module, true},
+		{"store/sqlite/open.go", module + "/store", false},
+		{"store/sqlite/internal/wal/wal.go", module + "/store", false},
+		{"store/sqlite/open.go", module + "/store/sqlite/internal/wal", false},
+		{"store/sqlite/open.go", module + "/store/postgres", true},
+		{"store/sqlite/open.go", module + "/store/storetest", true},
+		{"store/sqlite/open_test.go", module + "/store/storetest", false},
+		{"store/postgres/open.go", module + "/internal/engine", true},
+		{"store/postgres/open.go", "github.com/jackc/pgx/v5/pgxpool", false},
+		{"store/postgres/open.go", "pgregory.net/rapid", true},
+		{"store/storetest/run.go", "pgregory.net/rapid", false},
+		{"store/storetest/run.go", module + "/internal/engine", true},
+		{"store/mysql/open.go", "time", true}, // not in the table
+		{"internal/engine/committer.go", module, true},
+		{"internal/engine/committer.go", module + "/store/sqlite", true},
+		{"internal/engine/committer_test.go", module + "/store/sqlite", false},
+		{"internal/engine/committer.go", "database/sql", true},
+		{"internal/engine/committer.go", "testing/synctest", true},
+		{"client.go", module + "/internal/engine", false},
+		{"client.go", module + "/store", false},
+		{"client.go", module + "/store/sqlite", true},
+		{"client.go", module + "/server", true},
+		{"client.go", "github.com/jackc/pgx/v5", true},
+		{"client.go", "modernc.org/sqlite", true},
+		{"client_linux.go", "modernc.org/sqlite", true},
+		{"example_test.go", module + "/store/sqlite", false},
+		{"example_test.go", module + "/server", true},
+		{"server/jobs.go", module, false},
+		{"server/jobs.go", module + "/store", true},
+		{"server/jobs.go", module + "/internal/engine", true},
+		{"cmd/holdfast/main.go", module + "/internal/cli", false},
+		{"cmd/holdfast/main.go", module + "/store/sqlite", true},
+		{"internal/cli/root.go", module + "/store/dsn", false},
+		{"internal/cli/root.go", module + "/internal/engine", true},
+		{"internal/builtin/http.go", module + "/internal/engine", true},
+		{"internal/builtin/http_test.go", module + "/internal/engine", false},
+		{"cmd/holdfast/main.go", module + "/internal/engine", true},
+		{"store/testdata/x.go", module, false}, // not part of the build
+	} {
+		source := fmt.Sprintf("//go:build plan9\n\npackage p\n\nimport %q\n", test.imports)
+		found, err := violations(fstest.MapFS{test.file: {Data: []byte(source)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bad := len(found) > 0; bad != test.bad {
+			t.Errorf("%s imports %s: refused %t, want %t: %q", test.file, test.imports, bad, test.bad, found)
+		}
+	}
+}
+
+// TestTable finds patterns that match nothing that a layer could be.
+func TestTable(t *testing.T) {
+	t.Parallel()
+
+	for _, l := range layers {
+		for _, pattern := range slices.Concat(l.imports, l.tests) {
+			if _, ok := layerOf(strings.TrimSuffix(pattern, "/...")); !ok {
+				t.Errorf("layer %s may import %s, which is not a layer", l.pattern, pattern)
+			}
+		}
+	}
+	for _, r := range restrictions {
+		for _, pattern := range r.only {
+			if _, ok := layerOf(strings.TrimSuffix(pattern, "/...")); !ok {
+				t.Errorf("%s is reserved to %s, which is not a layer", r.prefix, pattern)
+			}
+		}
+	}
+}
+
+// violations returns a sentence for each import of the module's files that the tables do not allow.
+func violations(tree fs.FS) ([]string, error) {
+	var found []string
+	err := walk(tree, false, func(file string) error {
+		source, err := fs.ReadFile(tree, file)
+		if err != nil {
+			return err
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, source, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		from, ok := layerOf(path.Dir(file))
+		if !ok {
+			found = append(found, file+": its package belongs to no layer; give it one in internal/layers/layers_test.go")
+			return nil
+		}
+		for _, spec := range parsed.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			if why := refuse(from, imported, strings.HasSuffix(file, "_test.go")); why != "" {
+				found = append(found, fmt.Sprintf("%s imports %s: %s", file, imported, why))
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+// refuse says why a layer may not import a package, or "" if it may.
+func refuse(from layer, imported string, test bool) string {
+	if pkg, ours := ownPackage(imported); ours {
+		if to, ok := layerOf(pkg); ok && to.pattern == from.pattern {
+			return ""
+		}
+		if matchesAny(from.imports, pkg) || test && matchesAny(from.tests, pkg) {
+			return ""
+		}
+		return fmt.Sprintf("layer %s may import only %q, and in tests %q", from.pattern, from.imports, from.tests)
+	}
+	for _, r := range restrictions {
+		if !test && hasPathPrefix(imported, r.prefix) && !slices.Contains(r.only, from.pattern) {
+			return r.why
+		}
+	}
+	return ""
+}
+
+func ownPackage(imported string) (pkg string, ours bool) {
+	if imported == module {
+		return ".", true
+	}
+	return strings.CutPrefix(imported, module+"/")
+}
+
+func layerOf(pkg string) (layer, bool) {
+	var best layer
+	for _, l := range layers {
+		if matches(l.pattern, pkg) && len(l.pattern) > len(best.pattern) {
+			best = l
+		}
+	}
+	return best, best.pattern != ""
+}
+
+func matches(pattern, pkg string) bool {
+	if prefix, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return hasPathPrefix(pkg, prefix)
+	}
+	return pkg == pattern
+}
+
+func matchesAny(patterns []string, pkg string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool { return matches(pattern, pkg) })
+}
+
+func hasPathPrefix(pkg, prefix string) bool {
+	return pkg == prefix || strings.HasPrefix(pkg, prefix+"/")
+}
+
+// walk calls visit for each Go file that the go command could build, in this module and, if asked, in nested ones.
+func walk(tree fs.FS, nested bool, visit func(file string) error) error {
+	return fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if !entry.IsDir() {
+			if path.Ext(name) == ".go" {
+				return visit(name)
+			}
+			return nil
+		}
+		if name == "." {
+			return nil
+		}
+		base := path.Base(name)
+		if base[0] == '.' || base[0] == '_' || base == "testdata" || base == "vendor" || base == "node_modules" {
+			return fs.SkipDir
+		}
+		if _, err := fs.Stat(tree, path.Join(name, "go.mod")); err == nil && !nested {
+			return fs.SkipDir
+		}
+		return nil
+	})
+}
