@@ -1,0 +1,547 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/faults"
+)
+
+// The operations of a machine. Each draws its parameters, does the same on both sides, and compares the answers. The
+// times below are such that no two of them meet: a lease does not end, and a node does not die, in the very
+// microsecond in which somebody looks.
+const (
+	machineDeadAfter = 20*time.Second + 7*time.Microsecond
+	machineTTL       = 15*time.Second + 3*time.Microsecond
+)
+
+// cancelReason is the same for all requests: whether the first or the last of two is kept is not promised.
+const cancelReason = "not needed"
+
+func (m *machine) actions() map[string]func(*rapid.T) {
+	all := map[string]func(*rapid.T){
+		"":       m.check,
+		"join":   m.joinNode,
+		"leave":  m.leaveNode,
+		"beat":   m.beatNode,
+		"cancel": m.cancelJobs,
+		"retry":  m.retryJobs,
+		"pause":  m.pauseQueue,
+		"rescue": m.rescueNodes,
+		"sweep":  m.sweepCancels,
+		"retain": m.retainJobs,
+		"repeat": m.repeatClaim,
+	}
+	if !m.mode.keyed {
+		all["promote"] = m.promoteDue
+	}
+	// What moves jobs forward comes up more often.
+	for i := range 4 {
+		all[fmt.Sprintf("apply%d", i)] = m.applyBatch
+		all[fmt.Sprintf("claim%d", i)] = m.claimJobs
+	}
+	for i := range 2 {
+		all[fmt.Sprintf("clock%d", i)] = m.moveClock
+	}
+	return all
+}
+
+func pick[T any](t *rapid.T, what string, from ...T) T { return rapid.SampledFrom(from).Draw(t, what) }
+
+func chance(t *rapid.T, what string, percent int) bool {
+	return rapid.IntRange(0, 99).Draw(t, what) >= 100-percent
+}
+
+func (m *machine) joinNode(t *rapid.T) {
+	alive := 0
+	for _, n := range m.nodes {
+		if n.alive {
+			alive++
+		}
+	}
+	if alive >= 3 {
+		t.Skip("enough nodes")
+	}
+	info := store.NodeInfo{Name: "n", Slots: 3}
+	a, err := m.store.Join(m.ctx, info)
+	b, err2 := m.model.Join(m.ctx, info)
+	m.must("Join", err, err2)
+	if m.place(a, storeSide) >= 0 {
+		t.Fatalf("OneOwner: node id %d came twice", a)
+	}
+	m.nodes = append(m.nodes, node{store: a, model: b, alive: true})
+}
+
+// anyNode draws a node, mostly one that is alive.
+func (m *machine) anyNode(t *rapid.T) int {
+	if len(m.nodes) == 0 || (len(m.nodes) < 2 && chance(t, "new node", 50)) {
+		m.joinNode(t)
+	}
+	var alive []int
+	for i, n := range m.nodes {
+		if n.alive {
+			alive = append(alive, i)
+		}
+	}
+	if len(alive) > 0 && !chance(t, "any node", 5) {
+		return rapid.SampledFrom(alive).Draw(t, "node")
+	}
+	return rapid.IntRange(0, len(m.nodes)-1).Draw(t, "node")
+}
+
+func (m *machine) leaveNode(t *rapid.T) {
+	i := m.anyNode(t)
+	m.must("Leave", m.store.Leave(m.ctx, m.nodes[i].store), m.model.Leave(m.ctx, m.nodes[i].model))
+	m.nodes[i].alive = false
+	m.gone(i)
+	m.sweepCancels(t) // a store may leave it to the sweep to cancel what was to be cancelled
+}
+
+// gone notes that the leases of a node are over.
+func (m *machine) gone(node int) {
+	for _, r := range m.runs {
+		if r.store.Lease.Node == m.nodes[node].store && r.job.lease == r.store.Lease.Number {
+			r.job.live = false
+		}
+	}
+}
+
+func (m *machine) beatNode(t *rapid.T) {
+	i := m.anyNode(t)
+	ttl := time.Duration(0)
+	if chance(t, "stand", 50) {
+		ttl = machineTTL
+	}
+	got, err := m.store.Beat(m.ctx, store.BeatParams{Node: m.nodes[i].store, LeaderTTL: ttl})
+	want, err2 := m.model.Beat(m.ctx, store.BeatParams{Node: m.nodes[i].model, LeaderTTL: ttl})
+	m.sameErr("Beat", err, err2)
+	byJob := func(a, b store.CancelRequest) int { return slices.Compare(a.Job[:], b.Job[:]) }
+	slices.SortFunc(got.Cancels, byJob)
+	slices.SortFunc(want.Cancels, byJob)
+	m.same("cancels", got.Cancels, want.Cancels, cmpopts.IgnoreFields(store.CancelRequest{}, "At"))
+	if ttl == 0 {
+		return // whether a beat that does not stand tells of the leadership is not promised
+	}
+	m.same("leader", got.Leader, want.Leader)
+	if got.Leader {
+		if got.Epoch < m.epoch {
+			t.Fatalf("the epoch went from %d to %d", m.epoch, got.Epoch)
+		}
+		m.epoch = got.Epoch
+	}
+}
+
+func (m *machine) moveClock(t *rapid.T) {
+	m.advance(pick(t, "by", time.Millisecond, time.Second, time.Second, 10*time.Second, 30*time.Second, 5*time.Minute, time.Hour, 4*24*time.Hour))
+	// Most nodes are not late, or nothing would ever run to its end.
+	if chance(t, "all beat", 80) {
+		for _, n := range m.nodes {
+			if n.alive {
+				_, err := m.store.Beat(m.ctx, store.BeatParams{Node: n.store})
+				_, err2 := m.model.Beat(m.ctx, store.BeatParams{Node: n.model})
+				m.must("Beat", err, err2)
+			}
+		}
+	}
+}
+
+// anyJob draws the id of a job that was enqueued, or now and then one that nobody knows.
+func (m *machine) anyJob(t *rapid.T) store.ID {
+	if len(m.jobs) == 0 || chance(t, "unknown job", 3) {
+		return m.ids.next()
+	}
+	// Mostly one of the last, which is more likely to be under way.
+	return m.jobs[len(m.jobs)-1-rapid.IntRange(0, len(m.jobs)-1).Draw(t, "job")].enqueue.Job.ID
+}
+
+func (m *machine) cancelJobs(t *rapid.T) {
+	params := store.CancelParams{Reason: cancelReason, Actor: "ada"}
+	for range rapid.IntRange(1, 3).Draw(t, "jobs") {
+		params.Jobs = append(params.Jobs, m.anyJob(t))
+	}
+	got, err := m.store.Cancel(m.ctx, params)
+	want, err2 := m.model.Cancel(m.ctx, params)
+	m.must("Cancel", err, err2)
+	m.same("number of answers", len(got), len(want))
+	for i := range want {
+		m.sameErr("Cancel", got[i].Err, want[i].Err)
+		m.same("Cancel", got[i], want[i], cmpopts.IgnoreFields(store.CancelResult{}, "Err"))
+	}
+}
+
+func (m *machine) retryJobs(t *rapid.T) {
+	params := store.RetryParams{Actor: "ada"}
+	for range rapid.IntRange(1, 3).Draw(t, "jobs") {
+		params.Jobs = append(params.Jobs, m.anyJob(t))
+	}
+	got, err := m.store.Retry(m.ctx, params)
+	want, err2 := m.model.Retry(m.ctx, params)
+	m.must("Retry", err, err2)
+	m.same("number of answers", len(got), len(want))
+	for i := range want {
+		m.sameErr("Retry", got[i].Err, want[i].Err)
+		m.same("Retry", got[i], want[i], cmpopts.IgnoreFields(store.RetryResult{}, "Err"))
+		if k := m.find(params.Jobs[i]); k != nil && got[i].Err == nil {
+			k.retried = true
+		}
+	}
+}
+
+func (m *machine) pauseQueue(t *rapid.T) {
+	params := store.PauseParams{
+		Namespace: m.namespace, Queue: m.anyQueue(t), Paused: rapid.Bool().Draw(t, "paused"), Actor: "ada",
+	}
+	m.must("Pause", m.store.Pause(m.ctx, params), m.model.Pause(m.ctx, params))
+}
+
+func (m *machine) promoteDue(t *rapid.T) {
+	limit := pick(t, "limit", 1000, 1, 2, 3)
+	got, err := m.store.Promote(m.ctx, limit)
+	want, err2 := m.model.Promote(m.ctx, limit)
+	m.must("Promote", err, err2)
+	if m.mode.lossy {
+		// Some may have been promoted by a call whose answer was lost, and more by its repetition.
+		m.settle()
+		return
+	}
+	if got.Jobs != want.Jobs || (got.More != want.More && want.Jobs < limit) {
+		t.Fatalf("Promote: the store says %+v, the model %+v", got, want)
+	}
+	for _, q := range want.Queues {
+		if !slices.Contains(got.Queues, q) {
+			t.Fatalf("Promote: the store says %+v, the model %+v", got, want)
+		}
+	}
+	if !want.More && !got.NextDue.Equal(want.NextDue) {
+		t.Fatalf("Promote: the next job is due at %v, the model says %v", got.NextDue, want.NextDue)
+	}
+}
+
+func (m *machine) sweepCancels(*rapid.T) {
+	_, err := m.store.SweepCancels(m.ctx)
+	_, err2 := m.model.SweepCancels(m.ctx)
+	m.must("SweepCancels", err, err2)
+}
+
+func (m *machine) rescueNodes(t *rapid.T) {
+	params := store.RescueParams{DeadAfter: machineDeadAfter, Limit: 100, Decide: func(j store.Job) (time.Duration, bool) {
+		return time.Duration(j.Attempt) * 10 * time.Second, j.Attempt < j.MaxAttempts
+	}}
+	before := m.clock.Now()
+	got, err := m.store.Rescue(m.ctx, params)
+	want, err2 := m.model.Rescue(m.ctx, params)
+	m.must("Rescue", err, err2)
+	if !m.mode.lossy {
+		tidy := func(rescued []store.Rescued, side func(node) int64) []store.Rescued {
+			for i := range rescued {
+				r := &rescued[i]
+				r.Node = m.place(r.Node, side)
+				if r.State != store.Retryable {
+					r.RunAt = time.Time{}
+				}
+			}
+			slices.SortFunc(rescued, func(a, b store.Rescued) int { return slices.Compare(a.Job[:], b.Job[:]) })
+			return rescued
+		}
+		m.same("Rescue", tidy(got, storeSide), tidy(want, modelSide))
+	}
+	listed, err := m.model.Nodes(m.ctx)
+	m.must("Nodes", nil, err)
+	for _, n := range listed {
+		if i := m.place(n.ID, modelSide); !n.DeadAt.IsZero() && n.DeadAt.Equal(before) && m.nodes[i].alive {
+			m.nodes[i].alive = false
+			m.gone(int(i))
+		}
+	}
+}
+
+// retainJobs lets the model follow the store, which may keep jobs longer than asked but never shorter.
+func (m *machine) retainJobs(t *rapid.T) {
+	keep := func(what string) time.Duration { return pick(t, what, 0, time.Minute, time.Hour, 24*time.Hour) }
+	params := store.RetainParams{Completed: keep("completed"), Failed: keep("failed"), Cancelled: keep("cancelled"), Limit: 10}
+	for calls := 0; ; calls++ {
+		retained, err := m.store.Retain(m.ctx, params)
+		m.must("Retain", err)
+		if !retained.More {
+			break
+		}
+		if calls > 1000 {
+			t.Fatal("Retain says More for ever")
+		}
+	}
+	limits := map[store.State]time.Duration{store.Completed: params.Completed, store.Failed: params.Failed, store.Cancelled: params.Cancelled}
+	for _, k := range m.jobs {
+		if k.removed || !k.state.Finished() {
+			continue
+		}
+		id := k.enqueue.Job.ID
+		_, err := m.store.Get(m.ctx, id)
+		record, err2 := m.model.Get(m.ctx, id)
+		m.must("Get", nil, err2)
+		age, limit := m.clock.Now().Sub(record.FinishedAt), limits[record.State]
+		over := limit > 0 && age >= limit
+		switch {
+		case err == nil && over && age >= limit+slack:
+			t.Fatalf("%v job %v finished %v ago and is kept, although %v was asked for", record.State, id, age, limit)
+		case err == nil:
+		case !errors.Is(err, store.ErrNotFound):
+			t.Fatalf("Get: %v", err)
+		case !over:
+			t.Fatalf("NoLoss: %v job %v was removed %v after it finished, although %v was asked for", record.State, id, age, limit)
+		default:
+			m.model.Forget(id)
+			k.removed = true
+		}
+	}
+}
+
+// The names that jobs have.
+var (
+	machineQueues = []string{"q1", "q2"}
+	machineKinds  = []string{"k1", "k2", "k3"}
+)
+
+func (m *machine) anyQueue(t *rapid.T) string { return pick(t, "queue", machineQueues...) }
+
+// anyEnqueue draws a new job, or now and then one that was enqueued before.
+func (m *machine) anyEnqueue(t *rapid.T) store.Enqueue {
+	if len(m.jobs) > 0 && chance(t, "again", 8) {
+		if k := pick(t, "job", m.jobs...); !k.removed {
+			return k.enqueue
+		}
+	}
+	q := store.Enqueue{Job: store.Job{
+		ID: m.ids.next(), Namespace: m.namespace, Queue: m.anyQueue(t), Kind: pick(t, "kind", machineKinds...),
+		Priority: rapid.IntRange(1, 4).Draw(t, "priority"), MaxAttempts: rapid.IntRange(1, 3).Draw(t, "attempts"),
+		Args: []byte(fmt.Sprint(rapid.IntRange(0, 9).Draw(t, "args"))),
+	}}
+	if chance(t, "unique", 40) {
+		q.Job.UniqueKey = []byte(m.namespace + pick(t, "key", "a", "b"))
+		q.Job.UniqueStates = pick(t, "states", store.Unfinished, store.SetOf(store.Scheduled, store.Available),
+			store.SetOf(store.Scheduled, store.Available, store.Running), store.SetOf(store.States...))
+		q.OnConflict = pick(t, "conflict", store.ReturnExisting, store.Reject, store.Replace, store.Replace)
+	}
+	if m.mode.keyed && chance(t, "ordered", 60) {
+		q.Job.OrderingKey = pick(t, "ordering key", "x", "y")
+	}
+	switch pick(t, "when", "now", "now", "later", "at", "past") {
+	case "later":
+		q.Delay = pick(t, "delay", time.Second, 20*time.Second, time.Hour)
+	case "at":
+		q.Job.RunAt = m.clock.Now().Add(pick(t, "in", time.Millisecond, time.Minute))
+	case "past":
+		q.Job.RunAt = m.clock.Now().Add(-pick(t, "ago", time.Millisecond, time.Minute))
+	}
+	if chance(t, "deadline", 10) {
+		q.Job.Options.Deadline = m.clock.Now().Add(pick(t, "within", time.Second, time.Minute))
+	}
+	return q
+}
+
+// anyRun draws a run, mostly a live one.
+func (m *machine) anyRun(t *rapid.T) *run {
+	var live []*run
+	for _, r := range m.runs {
+		if r.job.live && r.store.Lease.Number == r.job.lease {
+			live = append(live, r)
+		}
+	}
+	if len(live) > 0 && !chance(t, "stale", 15) {
+		return pick(t, "run", live...)
+	}
+	if len(m.runs) == 0 {
+		return nil
+	}
+	return pick(t, "run", m.runs...)
+}
+
+// applyBatch draws a batch of everything.
+func (m *machine) applyBatch(t *rapid.T) {
+	var batch store.Batch
+	var model store.Batch
+	var runs []*run
+	saves := map[*run]bool{}
+	for range rapid.IntRange(0, 2).Draw(t, "checkpoints") {
+		r := m.anyRun(t)
+		if r == nil {
+			break
+		}
+		c := store.CheckpointWrite{Checkpoint: store.Checkpoint{
+			Percent: float64(rapid.IntRange(0, 100).Draw(t, "percent")), Message: "m", Value: []byte(`{"a":[1,null]}`),
+		}}
+		a, b := c, c
+		a.Lease, b.Lease = r.store.Lease, r.model.Lease
+		batch.Checkpoints, model.Checkpoints = append(batch.Checkpoints, &a), append(model.Checkpoints, &b)
+		saves[r] = true
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "outcomes") {
+		r, o, ok := m.anyOutcome(t, runs, saves)
+		if !ok {
+			break
+		}
+		a, b := o, o
+		a.Lease, b.Lease = r.store.Lease, r.model.Lease
+		batch.Outcomes, model.Outcomes = append(batch.Outcomes, &a), append(model.Outcomes, &b)
+		runs = append(runs, r)
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "enqueues") {
+		q := m.anyEnqueue(t)
+		a, b := q, q
+		batch.Enqueues, model.Enqueues = append(batch.Enqueues, &a), append(model.Enqueues, &b)
+	}
+	plain := faults.Copy(&batch)
+	m.must("Apply", m.store.Apply(m.ctx, &batch), m.model.Apply(m.ctx, &model))
+
+	for i, c := range batch.Checkpoints {
+		over := slices.ContainsFunc(runs, func(r *run) bool { return r.store.Lease == c.Lease })
+		if !m.mode.lossy || !over { // see repeatBatch
+			m.sameErr("checkpoint", c.Err, model.Checkpoints[i].Err)
+		}
+	}
+	for r := range saves {
+		r.saved = true
+	}
+	for i, o := range batch.Outcomes {
+		m.sameErr("outcome "+o.State.String(), o.Err, model.Outcomes[i].Err)
+		m.same("final state", o.Final, model.Outcomes[i].Final)
+		r := runs[i]
+		m.outcomes = append(m.outcomes, sent{r, *plain.Outcomes[i]})
+		if o.Err == nil && !r.ended {
+			r.ended = true
+			if r.job.lease == r.store.Lease.Number {
+				r.job.live = false
+			}
+		}
+	}
+	for i, q := range batch.Enqueues {
+		want := model.Enqueues[i]
+		m.sameErr("enqueue", q.Err, want.Err)
+		if q.Err != nil {
+			continue
+		}
+		got, wantResult := q.Result, want.Result
+		if got.Existing && !got.Replaced {
+			got.RunAt, wantResult.RunAt = time.Time{}, time.Time{} // Reading: that of the holder is not promised
+		}
+		if m.mode.lossy {
+			got, wantResult = store.EnqueueResult{ID: got.ID}, store.EnqueueResult{ID: wantResult.ID}
+		}
+		m.same("enqueue", got, wantResult)
+		if q.Result.ID == q.Job.ID && m.find(q.Job.ID) == nil {
+			m.jobs = append(m.jobs, &known{enqueue: *plain.Enqueues[i]})
+		}
+	}
+}
+
+// anyOutcome draws an outcome of a run, or one that was sent before, as a caller repeats it.
+func (m *machine) anyOutcome(t *rapid.T, before []*run, saves map[*run]bool) (*run, store.Outcome, bool) {
+	if len(m.outcomes) > 0 && chance(t, "repeat", 15) {
+		s := pick(t, "sent", m.outcomes...)
+		// Only what was accepted, or was refused because the run was taken away, is repeated by a caller: the answer to a second
+		// outcome of a run was an error, not silence.
+		if s.run.ended == false || s.outcome.State != 0 && m.accepted(s) {
+			s.outcome.Repeat = true
+			return s.run, s.outcome, true
+		}
+	}
+	r := m.anyRun(t)
+	if r == nil || (m.mode.lossy && (r.ended || slices.Contains(before, r))) {
+		// A second outcome of a run, repeated since its answer was lost, would be taken for the first.
+		return nil, store.Outcome{}, false
+	}
+	state := pick(t, "state", store.Completed, store.Completed, store.Completed, store.Retryable, store.Retryable,
+		store.Scheduled, store.Available, store.Failed, store.Cancelled, store.Running)
+	o := *outcome(r.store, state)
+	o.HasCheckpoint = r.saved || saves[r] || r.store.Checkpoint != nil
+	if state == store.Retryable || state == store.Scheduled {
+		o.Delay = pick(t, "delay", time.Second, 20*time.Second, time.Hour)
+		if chance(t, "at a time", 30) {
+			o.RunAt = m.clock.Now().Add(pick(t, "in", time.Second, 2*time.Minute))
+		}
+	}
+	return r, o, true
+}
+
+// accepted tells whether this very outcome is the one that ended its run.
+func (m *machine) accepted(s sent) bool {
+	first := slices.IndexFunc(m.outcomes, func(other sent) bool { return other.run == s.run && other.outcome.State != store.Running })
+	return first >= 0 && m.outcomes[first].outcome.State == s.outcome.State
+}
+
+func (m *machine) claimJobs(t *rapid.T) {
+	i := m.anyNode(t)
+	if m.mode.keyed {
+		m.settle()
+	}
+	m.seqs += 10
+	params := store.ClaimParams{
+		Seq: m.seqs, Namespace: m.namespace, Limit: rapid.IntRange(1, 6).Draw(t, "limit"),
+		Kinds: pick(t, "kinds", []string{"k1", "k2"}, []string{"k1", "k2"}, machineKinds, []string{"k2"}),
+		Aging: pick(t, "aging", 0, 0, 20*time.Second),
+	}
+	if chance(t, "queues", 30) {
+		params.Queues = []store.QueueDemand{}
+		for _, q := range machineQueues {
+			if chance(t, "serve "+q, 70) {
+				params.Queues = append(params.Queues, store.QueueDemand{Name: q, Limit: rapid.IntRange(0, 4).Draw(t, "of "+q)})
+			}
+		}
+	}
+	// Also the first time, as a caller does whose first request was lost.
+	params.Repeat = chance(t, "first lost", 10)
+	m.send(i, params, nil)
+}
+
+// repeatClaim sends a claim again, of which some job still runs: of one that is done altogether nothing may be left
+// that a store could recognise.
+func (m *machine) repeatClaim(t *rapid.T) {
+	var candidates []claim
+	for _, c := range m.claims {
+		if slices.ContainsFunc(c.runs, func(r *run) bool { return r.job.live && r.job.lease == r.store.Lease.Number }) {
+			candidates = append(candidates, c)
+		}
+	}
+	if len(candidates) == 0 {
+		t.Skip("nothing to repeat")
+	}
+	c := pick(t, "claim", candidates...)
+	c.params.Repeat = true
+	m.send(c.node, c.params, c.runs)
+}
+
+// send claims on both sides. known are the runs that a repeated claim may return.
+func (m *machine) send(nodeIndex int, params store.ClaimParams, known []*run) {
+	a, b := params, params
+	a.Node, b.Node = m.nodes[nodeIndex].store, m.nodes[nodeIndex].model
+	got, err := m.store.Claim(m.ctx, a)
+	want, err2 := m.model.Claim(m.ctx, b)
+	m.sameErr("Claim", err, err2)
+	m.same("claimed jobs", claimedIDs(got), claimedIDs(want))
+	c := claim{node: nodeIndex, params: params}
+	for i := range got {
+		m.same("claimed job", got[i], want[i], cmpopts.IgnoreFields(store.Claimed{}, "CancelRequested"),
+			cmpopts.IgnoreFields(store.Lease{}, "Node", "Claim", "Slot"))
+		job := m.find(got[i].Job.ID)
+		number := got[i].Lease.Number
+		if at := slices.IndexFunc(known, func(r *run) bool { return r.job == job }); at >= 0 {
+			m.same("lease of a repeated claim", got[i].Lease, known[at].store.Lease)
+			continue
+		}
+		if job.live || number <= job.lease || known != nil {
+			m.t.Fatalf("OneOwner: job %v was claimed with lease %d while lease %d was live: %v", got[i].Job.ID, number, job.lease, job.live)
+		}
+		job.live, job.lease = true, number
+		r := &run{job: job, store: got[i], model: want[i]}
+		m.runs = append(m.runs, r)
+		c.runs = append(c.runs, r)
+	}
+	if known == nil {
+		m.claims = append(m.claims, c)
+	}
+}

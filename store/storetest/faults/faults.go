@@ -1,0 +1,347 @@
+// Package faults makes a store fail on demand, in the ways in which a database does: the request is lost, the answer
+// is lost after the commit, it takes long, or it arrives twice. What the engine must survive can so be tested without
+// a network, and always in the same way.
+//
+//	faulty := faults.Wrap(s, faults.Script(map[string][]faults.Fault{
+//		"Apply": {{Kind: faults.FailAfter}},         // the first answer is lost
+//		"Claim": {{}, {Kind: faults.FailBefore}},    // the second request is lost
+//	}))
+//
+// A lost answer is lost: after FailAfter the results in a Batch are those of a batch that was never sent, so that a
+// caller cannot use by mistake what it could not have seen.
+package faults
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Kind says in which way a call goes wrong.
+type Kind uint8
+
+const (
+	// None lets the call through.
+	None Kind = iota
+	// FailBefore loses the request: nothing happens, and the caller gets ErrUnavailable.
+	FailBefore
+	// FailAfter loses the answer: the call happens, and the caller gets ErrUnavailable.
+	FailAfter
+	// Duplicate makes the call a second time before the caller gets the answer, which is that of the second. Outcomes
+	// and claims are marked as repeated in the second, as the contract asks of who repeats them.
+	Duplicate
+)
+
+// String returns the kind's name.
+func (k Kind) String() string {
+	return [...]string{"none", "fail before", "fail after", "duplicate"}[k]
+}
+
+// Fault is what happens to one call.
+type Fault struct {
+	Kind Kind
+	// Err replaces ErrUnavailable of FailBefore and FailAfter.
+	Err error
+	// Before and After, if set, are called before the call reaches the store and after it came back. A call is delayed
+	// by a Before that waits for a channel; they get the call's context, which they should heed.
+	Before func(context.Context)
+	After  func(context.Context)
+}
+
+// Call is one call of a method.
+type Call struct {
+	Op string // the method's name
+	N  int    // how many calls of this method came before
+}
+
+// Plan decides what happens to each call. It may be called by many goroutines at once.
+type Plan func(Call) Fault
+
+// Script lets the calls of each method go wrong as listed, in order; what is not listed goes through.
+func Script(faults map[string][]Fault) Plan {
+	return func(c Call) Fault {
+		if list := faults[c.Op]; c.N < len(list) {
+			return list[c.N]
+		}
+		return Fault{}
+	}
+}
+
+// Seeded lets each call go wrong with the given probability, in a way that depends on the seed alone as long as calls
+// come in the same order.
+func Seeded(seed uint64, probability float64) Plan {
+	var mu sync.Mutex
+	random := rand.New(rand.NewPCG(seed, 0))
+	return func(Call) Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		if random.Float64() >= probability {
+			return Fault{}
+		}
+		return Fault{Kind: []Kind{FailBefore, FailAfter, Duplicate}[random.IntN(3)]}
+	}
+}
+
+// Store is a store whose calls go wrong. Use Wrap.
+type Store struct {
+	inner store.Store
+
+	mu    sync.Mutex // guards the fields below
+	plan  Plan
+	calls map[string]int
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Wrap returns a store that passes every call on to inner, unless plan says otherwise. A nil plan lets all through.
+func Wrap(inner store.Store, plan Plan) *Store {
+	return &Store{inner: inner, plan: plan, calls: map[string]int{}}
+}
+
+// Plan replaces the plan, and lets the counts of calls begin anew.
+func (s *Store) Plan(plan Plan) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.plan = plan
+	clear(s.calls)
+}
+
+// Calls returns how many calls of a method came since the plan was set.
+func (s *Store) Calls(op string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[op]
+}
+
+func (s *Store) next(op string) Fault {
+	s.mu.Lock()
+	plan, n := s.plan, s.calls[op]
+	s.calls[op]++
+	s.mu.Unlock()
+	if plan == nil {
+		return Fault{}
+	}
+	return plan(Call{Op: op, N: n})
+}
+
+// do makes a call under the plan. The function gets false for the call itself and true for its duplicate.
+func (s *Store) do(ctx context.Context, op string, call func(again bool) error) error {
+	fault := s.next(op)
+	if fault.Before != nil {
+		fault.Before(ctx)
+	}
+	if fault.Kind == FailBefore {
+		return fault.err(op, "the request was lost")
+	}
+	err := call(false)
+	if fault.Kind == Duplicate && err == nil {
+		err = call(true)
+	}
+	if fault.After != nil {
+		fault.After(ctx)
+	}
+	if fault.Kind == FailAfter {
+		return fault.err(op, "the answer was lost")
+	}
+	return err
+}
+
+func (f Fault) err(op, what string) error {
+	if f.Err != nil {
+		return f.Err
+	}
+	return fmt.Errorf("%w: %s: %s", store.ErrUnavailable, op, what)
+}
+
+// answer makes a call that returns a value, which is lost with the error.
+func answer[T any](ctx context.Context, s *Store, op string, call func() (T, error)) (T, error) {
+	var result T
+	err := s.do(ctx, op, func(bool) (err error) {
+		result, err = call()
+		return err
+	})
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return result, nil
+}
+
+// Apply implements store.Writer.
+func (s *Store) Apply(ctx context.Context, batch *store.Batch) error {
+	sent := Copy(batch)
+	err := s.do(ctx, "Apply", func(again bool) error {
+		if again {
+			for _, o := range sent.Outcomes {
+				o.Repeat = true
+			}
+		}
+		return s.inner.Apply(ctx, sent)
+	})
+	if err == nil {
+		deliver(sent, batch)
+	}
+	return err
+}
+
+// EnqueueTx implements store.Writer.
+func (s *Store) EnqueueTx(ctx context.Context, tx store.Tx, enqueues []*store.Enqueue) error {
+	batch := &store.Batch{Enqueues: enqueues}
+	sent := Copy(batch)
+	err := s.do(ctx, "EnqueueTx", func(bool) error { return s.inner.EnqueueTx(ctx, tx, sent.Enqueues) })
+	if err == nil {
+		deliver(sent, batch)
+	}
+	return err
+}
+
+// Copy returns a batch with operations of its own, whose results are empty, as a caller needs it to send them again.
+func Copy(batch *store.Batch) *store.Batch {
+	copied := &store.Batch{}
+	for _, c := range batch.Checkpoints {
+		one := *c
+		one.Err = nil
+		copied.Checkpoints = append(copied.Checkpoints, &one)
+	}
+	for _, o := range batch.Outcomes {
+		one := *o
+		one.Final, one.Err = 0, nil
+		copied.Outcomes = append(copied.Outcomes, &one)
+	}
+	for _, q := range batch.Enqueues {
+		one := *q
+		one.Result, one.Err = store.EnqueueResult{}, nil
+		copied.Enqueues = append(copied.Enqueues, &one)
+	}
+	return copied
+}
+
+// deliver hands the results of a batch to the caller's.
+func deliver(from, to *store.Batch) {
+	for i, c := range from.Checkpoints {
+		to.Checkpoints[i].Err = c.Err
+	}
+	for i, o := range from.Outcomes {
+		to.Outcomes[i].Final, to.Outcomes[i].Err = o.Final, o.Err
+	}
+	for i, q := range from.Enqueues {
+		to.Enqueues[i].Result, to.Enqueues[i].Err = q.Result, q.Err
+	}
+}
+
+// Claim implements store.Claims.
+func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
+	var claimed []store.Claimed
+	err := s.do(ctx, "Claim", func(again bool) (err error) {
+		params := params
+		params.Repeat = params.Repeat || again
+		claimed, err = s.inner.Claim(ctx, params)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return claimed, nil
+}
+
+// Join implements store.Nodes.
+func (s *Store) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
+	return answer(ctx, s, "Join", func() (int64, error) { return s.inner.Join(ctx, info) })
+}
+
+// Beat implements store.Nodes.
+func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, error) {
+	return answer(ctx, s, "Beat", func() (store.Beat, error) { return s.inner.Beat(ctx, params) })
+}
+
+// Leave implements store.Nodes.
+func (s *Store) Leave(ctx context.Context, node int64) error {
+	return s.do(ctx, "Leave", func(bool) error { return s.inner.Leave(ctx, node) })
+}
+
+// Nodes implements store.Nodes.
+func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
+	return answer(ctx, s, "Nodes", func() ([]store.Node, error) { return s.inner.Nodes(ctx) })
+}
+
+// Cancel implements store.Operators.
+func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.CancelResult, error) {
+	return answer(ctx, s, "Cancel", func() ([]store.CancelResult, error) { return s.inner.Cancel(ctx, params) })
+}
+
+// Retry implements store.Operators.
+func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.RetryResult, error) {
+	return answer(ctx, s, "Retry", func() ([]store.RetryResult, error) { return s.inner.Retry(ctx, params) })
+}
+
+// Pause implements store.Operators.
+func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
+	return s.do(ctx, "Pause", func(bool) error { return s.inner.Pause(ctx, params) })
+}
+
+// Get implements store.Reader.
+func (s *Store) Get(ctx context.Context, id store.ID) (store.Record, error) {
+	return answer(ctx, s, "Get", func() (store.Record, error) { return s.inner.Get(ctx, id) })
+}
+
+// List implements store.Reader.
+func (s *Store) List(ctx context.Context, params store.ListParams) (store.Page, error) {
+	return answer(ctx, s, "List", func() (store.Page, error) { return s.inner.List(ctx, params) })
+}
+
+// Queues implements store.Reader.
+func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, error) {
+	return answer(ctx, s, "Queues", func() ([]store.Queue, error) { return s.inner.Queues(ctx, namespace) })
+}
+
+// Ended implements store.Reader.
+func (s *Store) Ended(ctx context.Context, ids []store.ID) ([]store.Ended, error) {
+	return answer(ctx, s, "Ended", func() ([]store.Ended, error) { return s.inner.Ended(ctx, ids) })
+}
+
+// Promote implements store.Maintenance.
+func (s *Store) Promote(ctx context.Context, limit int) (store.Promoted, error) {
+	return answer(ctx, s, "Promote", func() (store.Promoted, error) { return s.inner.Promote(ctx, limit) })
+}
+
+// Rescue implements store.Maintenance.
+func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.Rescued, error) {
+	return answer(ctx, s, "Rescue", func() ([]store.Rescued, error) { return s.inner.Rescue(ctx, params) })
+}
+
+// SweepCancels implements store.Maintenance.
+func (s *Store) SweepCancels(ctx context.Context) (int, error) {
+	return answer(ctx, s, "SweepCancels", func() (int, error) { return s.inner.SweepCancels(ctx) })
+}
+
+// Retain implements store.Maintenance.
+func (s *Store) Retain(ctx context.Context, params store.RetainParams) (store.Retained, error) {
+	return answer(ctx, s, "Retain", func() (store.Retained, error) { return s.inner.Retain(ctx, params) })
+}
+
+// Traits implements store.Store.
+func (s *Store) Traits() store.Traits { return s.inner.Traits() }
+
+// Now implements store.Store.
+func (s *Store) Now() time.Time { return s.inner.Now() }
+
+// Watch implements store.Store. Its wake-ups are hints and may be lost at any time, so there is nothing to lose here
+// but the watch itself: FailBefore and FailAfter end it with an error, which a real one never does.
+func (s *Store) Watch(ctx context.Context, wake func(store.Wake)) error {
+	return s.do(ctx, "Watch", func(bool) error { return s.inner.Watch(ctx, wake) })
+}
+
+// Notify implements store.Store. FailBefore loses the wake-ups, Duplicate sends them twice.
+func (s *Store) Notify(wakes ...store.Wake) {
+	_ = s.do(context.Background(), "Notify", func(bool) error {
+		s.inner.Notify(wakes...)
+		return nil
+	})
+}
+
+// Close implements store.Store. It always goes through.
+func (s *Store) Close() error { return s.inner.Close() }

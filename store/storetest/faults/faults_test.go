@@ -1,0 +1,174 @@
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest"
+	"github.com/holdfastdev/holdfast/store/storetest/faults"
+	"github.com/holdfastdev/holdfast/store/storetest/model"
+)
+
+// Without faults the decorator changes nothing.
+func TestConformance(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, clock *storetest.Clock) store.Store {
+		return faults.Wrap(model.New(clock.Now), nil)
+	})
+}
+
+func enqueue() *store.Enqueue {
+	return &store.Enqueue{Job: store.Job{
+		ID: uuid.Must(uuid.NewV7()), Namespace: "n", Queue: "q", Kind: "k", Priority: 1, MaxAttempts: 1,
+		UniqueKey: []byte("u"), UniqueStates: store.Unfinished,
+	}}
+}
+
+func always(kind faults.Kind) faults.Plan {
+	return func(faults.Call) faults.Fault { return faults.Fault{Kind: kind} }
+}
+
+func TestALostRequestDidNotHappen(t *testing.T) {
+	ctx, inner := t.Context(), model.New(storetest.NewClock().Now)
+	s := faults.Wrap(inner, faults.Script(map[string][]faults.Fault{"Apply": {{}, {Kind: faults.FailBefore}}}))
+	first, second := enqueue(), enqueue()
+	second.Job.UniqueKey = nil
+	if err := s.Apply(ctx, &store.Batch{Enqueues: []*store.Enqueue{first}}); err != nil || first.Result.ID != first.Job.ID {
+		t.Fatalf("the first call: %v, %+v", err, first.Result)
+	}
+	if err := s.Apply(ctx, &store.Batch{Enqueues: []*store.Enqueue{second}}); !errors.Is(err, store.ErrUnavailable) || !store.IsRetryable(err) {
+		t.Fatalf("the second call: %v", err)
+	}
+	if _, err := inner.Get(ctx, second.Job.ID); !errors.Is(err, store.ErrNotFound) {
+		t.Fatalf("the lost request happened: %v", err)
+	}
+	if s.Calls("Apply") != 2 {
+		t.Fatalf("%d calls were counted", s.Calls("Apply"))
+	}
+}
+
+func TestALostAnswerIsLost(t *testing.T) {
+	ctx, inner := t.Context(), model.New(storetest.NewClock().Now)
+	s := faults.Wrap(inner, always(faults.FailAfter))
+	q := enqueue()
+	if err := s.Apply(ctx, &store.Batch{Enqueues: []*store.Enqueue{q}}); !errors.Is(err, store.ErrUnavailable) {
+		t.Fatalf("Apply: %v", err)
+	}
+	if q.Result != (store.EnqueueResult{}) {
+		t.Fatalf("the caller sees the lost result %+v", q.Result)
+	}
+	if _, err := inner.Get(ctx, q.Job.ID); err != nil {
+		t.Fatalf("it did not happen: %v", err)
+	}
+	if record, err := s.Get(ctx, q.Job.ID); err == nil || record.Kind != "" {
+		t.Fatalf("the caller sees the lost record %+v, %v", record, err)
+	}
+	own := errors.New("own")
+	s.Plan(func(faults.Call) faults.Fault { return faults.Fault{Kind: faults.FailAfter, Err: own} })
+	if _, err := s.Join(ctx, store.NodeInfo{}); err != own {
+		t.Fatalf("Join: %v", err)
+	}
+	if nodes, err := inner.Nodes(ctx); err != nil || len(nodes) != 1 {
+		t.Fatalf("nodes: %+v, %v", nodes, err)
+	}
+}
+
+func TestADuplicateKeepsTheRulesOfRepeating(t *testing.T) {
+	ctx, inner := t.Context(), model.New(storetest.NewClock().Now)
+	s := faults.Wrap(inner, always(faults.Duplicate))
+	q := enqueue()
+	if err := s.Apply(ctx, &store.Batch{Enqueues: []*store.Enqueue{q}}); err != nil || !q.Result.Existing || q.Result.ID != q.Job.ID {
+		t.Fatalf("Apply: %v, %+v", err, q.Result)
+	}
+	node, err := s.Join(ctx, store.NodeInfo{})
+	if err != nil || node != 2 {
+		t.Fatalf("Join: %d, %v; want the answer of the second call", node, err)
+	}
+	claimed, err := s.Claim(ctx, store.ClaimParams{Node: node, Seq: 1, Namespace: "n", Kinds: []string{"k"}, Limit: 1})
+	if err != nil || len(claimed) != 1 {
+		t.Fatalf("Claim: %+v, %v", claimed, err)
+	}
+	o := &store.Outcome{Lease: claimed[0].Lease, State: store.Completed, HasUnique: true}
+	if err := s.Apply(ctx, &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil || o.Err != nil || o.Final != store.Completed {
+		t.Fatalf("Apply: %v, %v, %v", err, o.Final, o.Err)
+	}
+	if o.Repeat {
+		t.Fatal("the caller's outcome was marked")
+	}
+}
+
+func TestADelayEndsWhenTheHookReturns(t *testing.T) {
+	s := faults.Wrap(model.New(storetest.NewClock().Now), nil)
+	entered, open, after := make(chan struct{}), make(chan struct{}), false
+	s.Plan(faults.Script(map[string][]faults.Fault{"Get": {{
+		Before: func(context.Context) { close(entered); <-open },
+		After:  func(context.Context) { after = true },
+	}}}))
+	done := make(chan error)
+	go func() {
+		_, err := s.Get(context.Background(), uuid.Nil)
+		done <- err
+	}()
+	<-entered
+	select {
+	case err := <-done:
+		t.Fatalf("the call did not wait: %v", err)
+	default:
+	}
+	close(open)
+	if err := <-done; !errors.Is(err, store.ErrNotFound) || !after {
+		t.Fatalf("Get: %v, after %v", err, after)
+	}
+}
+
+func TestASeedDecidesEverything(t *testing.T) {
+	a, b, c := faults.Seeded(7, 0.5), faults.Seeded(7, 0.5), faults.Seeded(8, 0.5)
+	seen, differ := map[faults.Kind]int{}, false
+	for range 1000 {
+		x, y, z := a(faults.Call{}).Kind, b(faults.Call{}).Kind, c(faults.Call{}).Kind
+		if x != y {
+			t.Fatal("the same seed gives different faults")
+		}
+		differ = differ || x != z
+		seen[x]++
+	}
+	if !differ || len(seen) != 4 || seen[faults.None] < 400 || seen[faults.None] > 600 {
+		t.Fatalf("faults: %v, other seed differs: %v", seen, differ)
+	}
+}
+
+// Every method that asks the database something fails when it is told to: none was forgotten.
+func TestEveryMethodFails(t *testing.T) {
+	s := faults.Wrap(model.New(storetest.NewClock().Now), always(faults.FailBefore))
+	value := reflect.ValueOf(store.Store(s))
+	methods := reflect.TypeFor[store.Store]()
+	for i := range methods.NumMethod() {
+		m := methods.Method(i)
+		if m.Type.NumIn() == 0 || m.Type.In(0) != reflect.TypeFor[context.Context]() {
+			continue
+		}
+		args := []reflect.Value{reflect.ValueOf(t.Context())}
+		for j := 1; j < m.Type.NumIn(); j++ {
+			args = append(args, reflect.Zero(m.Type.In(j)))
+		}
+		if m.Name == "Apply" {
+			args[1] = reflect.ValueOf(&store.Batch{})
+		}
+		results := value.MethodByName(m.Name).Call(args)
+		if err, _ := results[len(results)-1].Interface().(error); !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("%s: %v", m.Name, err)
+		}
+		if s.Calls(m.Name) != 1 {
+			t.Errorf("%s is counted under another name", m.Name)
+		}
+	}
+	s.Notify(store.Wake{})
+	if s.Calls("Notify") != 1 || s.Traits().Name != "model" || s.Now().After(storetest.Start.Add(time.Hour)) {
+		t.Error("the methods without a context do not reach the store")
+	}
+}

@@ -1,0 +1,403 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/model"
+)
+
+// machine applies the same operations to the store under test and to the model, compares the answers, and after each
+// operation the states. The operations are in actions.go; here is what they are checked with.
+//
+// It also checks, by looking at the store alone, what must hold whatever the model says: see invariants.
+type machine struct {
+	t     *rapid.T
+	ctx   context.Context
+	ids   *idSource
+	clock *Clock
+	seqs  int64
+
+	store store.Store
+	model *model.Store
+
+	mode      mode
+	namespace string
+
+	nodes    []node
+	jobs     []*known
+	runs     []*run  // live and stale
+	outcomes []sent  // that may be sent again
+	claims   []claim // that may be sent again
+	epoch    int64
+}
+
+// mode chooses what a sequence of operations may contain.
+type mode struct {
+	// keyed: jobs have ordering keys. When exactly a free key is handed on is the store's choice, so both sides are
+	// promoted after each operation. Without keys, due jobs may stay unpromoted.
+	keyed bool
+	// lossy: requests and answers to the store are lost, and the caller repeats them. Answers that may differ then
+	// (such as whether an enqueue was the first) are not compared; the states are.
+	lossy bool
+}
+
+// node is one node as either side knows it.
+type node struct {
+	store, model int64
+	alive        bool
+}
+
+// known is what the machine knows of a job without asking the model.
+type known struct {
+	enqueue  store.Enqueue
+	state    store.State // at the last look; 0 before the first
+	lease    int64       // the highest lease number seen
+	live     bool        // under a lease, as far as the answers said
+	released bool        // seen in a state in which it does not hold its unique key
+	retried  bool        // a person asked for it to run again since the last look
+	removed  bool
+}
+
+// run is a claimed job as either side knows it.
+type run struct {
+	job          *known
+	store, model store.Claimed
+	saved        bool // a checkpoint was written under it
+	ended        bool // an outcome was accepted
+}
+
+// sent is an outcome that was sent, with its results on the model's side.
+type sent struct {
+	run     *run
+	outcome store.Outcome
+}
+
+// claim is a claim that was sent.
+type claim struct {
+	node   int
+	params store.ClaimParams
+	runs   []*run
+}
+
+// pool keeps a store open for several checks, since opening one may cost more than a check. A check that failed leaves
+// the store to itself, so that the next one, which tries to reproduce it, begins with a fresh one.
+type pool struct {
+	t     *testing.T
+	open  Factory
+	clock *Clock
+	ids   *idSource
+	store store.Store
+	uses  int
+}
+
+func (p *pool) take() store.Store {
+	taken := p.store
+	p.store = nil
+	if taken == nil {
+		p.clock = NewClock()
+		p.ids = &idSource{clock: p.clock}
+		taken = p.open(p.t, p.clock)
+	}
+	p.uses++
+	return taken
+}
+
+// newMachine starts a check, in a namespace of its own.
+func newMachine(t *rapid.T, p *pool, mode mode) *machine {
+	s := p.take()
+	return &machine{
+		t: t, ctx: p.t.Context(), ids: p.ids, clock: p.clock, mode: mode,
+		store: s, model: model.New(p.clock.Now), namespace: fmt.Sprintf("check%d", p.uses),
+	}
+}
+
+// must fails the check on an error of one of the sides.
+func (m *machine) must(op string, errs ...error) {
+	m.t.Helper()
+	for i, err := range errs {
+		if err != nil {
+			m.t.Fatalf("%s failed on the %s: %v", op, [...]string{"store", "model"}[i], err)
+		}
+	}
+}
+
+// same compares an answer of the store with the model's.
+func (m *machine) same(what string, got, want any, opts ...cmp.Option) {
+	m.t.Helper()
+	if diff := difference(want, got, opts...); diff != "" {
+		m.t.Fatalf("%s differs (-model +store):\n%s", what, diff)
+	}
+}
+
+// sameErr compares two errors by their class, and by who holds the key.
+func (m *machine) sameErr(what string, got, want error) {
+	m.t.Helper()
+	for _, class := range []error{
+		store.ErrInvalid, store.ErrNotFound, store.ErrConflict, store.ErrLeaseLost, store.ErrNodeDead, store.ErrUnavailable,
+		store.ErrReadOnly, store.ErrFull, store.ErrSchema, store.ErrClosed,
+	} {
+		if errors.Is(got, class) != errors.Is(want, class) {
+			m.t.Fatalf("%s: the store says %v, the model says %v", what, got, want)
+		}
+	}
+	if (got == nil) != (want == nil) {
+		m.t.Fatalf("%s: the store says %v, the model says %v", what, got, want)
+	}
+	var gotKey, wantKey *store.UniqueError
+	if errors.As(want, &wantKey) && (!errors.As(got, &gotKey) || gotKey.Holder != wantKey.Holder) {
+		m.t.Fatalf("%s: the store says %v, the model says %v", what, got, want)
+	}
+}
+
+// find returns what the machine knows of a job, or nil.
+func (m *machine) find(id store.ID) *known {
+	for _, k := range m.jobs {
+		if k.enqueue.Job.ID == id {
+			return k
+		}
+	}
+	return nil
+}
+
+// place is the index of a node, which is the same on both sides as its ids are not; -1 for none.
+func (m *machine) place(id int64, side func(node) int64) int64 {
+	return int64(slices.IndexFunc(m.nodes, func(n node) bool { return side(n) == id }))
+}
+
+func storeSide(n node) int64 { return n.store }
+func modelSide(n node) int64 { return n.model }
+
+// tidy makes records of the two sides the same if they say the same: nodes by their index, leases without the place in
+// the claim record, which is the store's choice. Times and empty slices are written in one way, so that most
+// comparisons are quick ones.
+func (m *machine) tidy(r store.Record, side func(node) int64) store.Record {
+	if r.State != store.Running {
+		r.Lease.Job = store.ID{}
+	}
+	for _, t := range []*time.Time{&r.CreatedAt, &r.RunAt, &r.ClaimedAt, &r.FinishedAt, &r.Options.Deadline} {
+		*t = t.UTC()
+	}
+	if len(r.Tags) == 0 {
+		r.Tags = nil
+	}
+	r.Lease.Claim, r.Lease.Slot = 0, 0
+	if r.Lease.Node != 0 {
+		r.Lease.Node = m.place(r.Lease.Node, side)
+	}
+	r.Attempts = slices.Clone(r.Attempts)
+	for i := range r.Attempts {
+		a := &r.Attempts[i]
+		a.Node = m.place(a.Node, side)
+		if a.Outcome == store.Scheduled || a.Outcome == store.Available {
+			a.Number = 0 // see uncountedNumber
+		}
+		if a.StartedAt.IsZero() {
+			a.Error, a.Trace = "", "" // nobody reported this run: the words are the store's
+		}
+	}
+	if n := len(r.Attempts); n > 0 && r.Attempts[n-1].StartedAt.IsZero() {
+		r.Error = ""
+	}
+	return r
+}
+
+// settle hands on free ordering keys on both sides, and makes available what is due.
+func (m *machine) settle() {
+	for _, s := range []store.Store{m.store, m.model} {
+		for {
+			promoted, err := s.Promote(m.ctx, 1000)
+			m.must("Promote", err)
+			if !promoted.More {
+				break
+			}
+		}
+	}
+}
+
+// check compares the states of both sides after an operation, and looks at the invariants.
+func (m *machine) check(*rapid.T) {
+	if m.mode.keyed {
+		m.settle()
+	}
+	got, want := m.list(m.store), m.list(m.model)
+	// The words of a rescue are the store's own; whether there may be any is seen in the attempts, which List leaves out.
+	for i := range want {
+		if i < len(got) && want[i].Error == "" && got[i].Error != "" {
+			full, err := m.model.Get(m.ctx, want[i].ID)
+			m.must("Get", err)
+			if last := full.Attempts; len(last) > 0 && slices.ContainsFunc(last, func(a store.Attempt) bool { return a.StartedAt.IsZero() }) {
+				got[i].Error = ""
+			}
+		}
+		want[i] = m.tidy(want[i], modelSide)
+	}
+	for i := range got {
+		got[i] = m.tidy(got[i], storeSide)
+	}
+	m.same("List", got, want)
+
+	queues, err := m.store.Queues(m.ctx, m.namespace)
+	m.must("Queues", err)
+	wantQueues, err := m.model.Queues(m.ctx, m.namespace)
+	m.must("Queues", nil, err)
+	for i := range queues {
+		queues[i].Counts = counted(queues[i])
+	}
+	for i := range wantQueues {
+		wantQueues[i].Counts = counted(wantQueues[i])
+	}
+	m.same("Queues", queues, wantQueues, cmpopts.IgnoreFields(store.Queue{}, "PausedAt"))
+
+	m.invariants(got, queues)
+}
+
+func (m *machine) list(s store.Store) []store.Record {
+	var all []store.Record
+	params := store.ListParams{Filter: store.Filter{Namespace: m.namespace}, Limit: 100}
+	for {
+		page, err := s.List(m.ctx, params)
+		m.must("List", err)
+		all = append(all, page.Jobs...)
+		if page.Next == "" {
+			return all
+		}
+		params.After = page.Next
+	}
+}
+
+// invariants looks at the store alone: what follows would be wrong even if the model had the same mistake.
+func (m *machine) invariants(records []store.Record, queues []store.Queue) {
+	// NoLoss: every job that was enqueued is somewhere, once.
+	seen := map[store.ID]bool{}
+	unfinished := 0
+	for _, r := range records {
+		if seen[r.ID] {
+			m.t.Fatalf("NoLoss: job %v is in two places", r.ID)
+		}
+		seen[r.ID] = true
+		if !r.State.Finished() {
+			unfinished++
+		}
+	}
+	for _, k := range m.jobs {
+		if !k.removed && !seen[k.enqueue.Job.ID] {
+			m.t.Fatalf("NoLoss: job %v is nowhere", k.enqueue.Job.ID)
+		}
+	}
+	counts := 0
+	for _, q := range queues {
+		for _, c := range q.Counts {
+			counts += c.N
+		}
+	}
+	if counts != unfinished {
+		m.t.Fatalf("NoLoss: the queues count %d jobs, %d are listed as unfinished", counts, unfinished)
+	}
+
+	holders, turns := map[string]store.ID{}, map[string]store.ID{}
+	for _, r := range records {
+		k := m.find(r.ID)
+		// FinishedIsFinal.
+		if k.state.Finished() && r.State != k.state && !k.retried {
+			m.t.Fatalf("FinishedIsFinal: job %v was %v and is %v, and nobody asked for it", r.ID, k.state, r.State)
+		}
+		// OneOwner: lease numbers never go back, and a job runs if and only if its lease was handed out and not ended.
+		if r.LeaseNumber < k.lease {
+			m.t.Fatalf("OneOwner: the lease number of job %v went from %d to %d", r.ID, k.lease, r.LeaseNumber)
+		}
+		if (r.State == store.Running) != k.live {
+			m.t.Fatalf("OneOwner: job %v is %v, and its lease is live: %v", r.ID, r.State, k.live)
+		}
+		// UniqueIsUnique. A key that was released is not taken back, except by an operator's retry of a finished job.
+		if k.retried && k.state.Finished() {
+			k.released = false
+		}
+		if len(r.UniqueKey) > 0 {
+			k.released = k.released || !r.UniqueStates.Has(r.State)
+			if other, taken := holders[string(r.UniqueKey)]; taken && !k.released {
+				m.t.Fatalf("UniqueIsUnique: jobs %v and %v both hold the key %q", r.ID, other, r.UniqueKey)
+			}
+			if !k.released {
+				holders[string(r.UniqueKey)] = r.ID
+			}
+		}
+		// Order: one at a time within an ordering key.
+		if r.OrderingKey != "" && r.State == store.Running {
+			name := r.Queue + "/" + r.OrderingKey
+			if other, taken := turns[name]; taken {
+				m.t.Fatalf("Order: jobs %v and %v of one ordering key both run", r.ID, other)
+			}
+			turns[name] = r.ID
+		}
+		if r.CancelRequested && r.State != store.Running {
+			m.t.Fatalf("job %v is %v and still asked to stop", r.ID, r.State)
+		}
+		k.state, k.retried = r.State, false
+	}
+}
+
+// compareJobs compares all that is known of every job.
+func (m *machine) compareJobs() {
+	var ids []store.ID
+	for _, k := range m.jobs {
+		id := k.enqueue.Job.ID
+		ids = append(ids, id)
+		got, gotErr := m.store.Get(m.ctx, id)
+		want, wantErr := m.model.Get(m.ctx, id)
+		m.sameErr("Get", gotErr, wantErr)
+		m.same("Get", m.tidy(got, storeSide), m.tidy(want, modelSide))
+	}
+	got, err := m.store.Ended(m.ctx, ids)
+	m.must("Ended", err)
+	want, err := m.model.Ended(m.ctx, ids)
+	m.must("Ended", nil, err)
+	byID := func(a, b store.Ended) int { return slices.Compare(a.ID[:], b.ID[:]) }
+	slices.SortFunc(got, byID)
+	slices.SortFunc(want, byID)
+	for i := range got {
+		if i < len(want) && want[i].Error == "" && want[i].State == store.Failed {
+			got[i].Error = "" // of a rescue
+		}
+	}
+	m.same("Ended", got, want)
+}
+
+// finish ends a check that passed: every job can still be brought to an end, and the store is left as good as empty,
+// with no node and nothing unfinished, for the next check.
+func (m *machine) finish(p *pool, inner store.Store) {
+	m.compareJobs()
+	nodes, err := inner.Nodes(m.ctx)
+	m.must("Nodes", err)
+	for _, n := range nodes {
+		m.must("Leave", inner.Leave(m.ctx, n.ID))
+	}
+	var ids []store.ID
+	for _, k := range m.jobs {
+		if !k.removed {
+			ids = append(ids, k.enqueue.Job.ID)
+		}
+	}
+	_, err = inner.SweepCancels(m.ctx)
+	m.must("SweepCancels", err)
+	_, err = inner.Cancel(m.ctx, store.CancelParams{Jobs: ids, Reason: "the check is over"})
+	m.must("Cancel", err)
+	ended, err := inner.Ended(m.ctx, ids)
+	m.must("Ended", err)
+	if len(ended) != len(ids) {
+		m.t.Fatalf("NoLoss: of %d jobs that were all cancelled only %d have ended", len(ids), len(ended))
+	}
+	p.store = inner
+}
+
+// advance moves the clock.
+func (m *machine) advance(d time.Duration) { m.clock.Advance(d) }

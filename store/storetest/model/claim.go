@@ -1,0 +1,104 @@
+package model
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Claim implements store.Claims: all that may be claimed, sorted, the first of it.
+func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
+	now, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	if !s.alive(params.Node) {
+		return nil, store.ErrNodeDead
+	}
+	records := int64((params.Limit + store.MaxClaimSlots - 1) / store.MaxClaimSlots)
+	// Reading: a number that was used is not used for a second batch, whether the caller says Repeat or not. Without
+	// it this is a first request that was overtaken by its repetition.
+	for seq := params.Seq; seq < params.Seq+records; seq++ {
+		if s.claims[claimName{params.Node, seq}] {
+			return s.claimedBy(params.Node, params.Seq, params.Seq+records), nil
+		}
+	}
+
+	due := s.selected(func(j *job) bool {
+		return j.Namespace == params.Namespace && j.state == store.Available && !j.RunAt.After(now) &&
+			s.hasTurn(j) && slices.Contains(params.Kinds, j.Kind) &&
+			s.queues[queueName{j.Namespace, j.Queue}].PausedAt.IsZero()
+	})
+	slices.SortFunc(due, func(a, b *job) int {
+		return cmp.Or(
+			cmp.Compare(effectivePriority(a, params.Aging, now), effectivePriority(b, params.Aging, now)),
+			a.RunAt.Compare(b.RunAt),
+			compareIDs(a.ID, b.ID))
+	})
+
+	left := map[string]int{}
+	for _, q := range params.Queues {
+		left[q.Name] = q.Limit
+	}
+	var claimed []store.Claimed
+	for _, j := range due {
+		if len(claimed) >= params.Limit {
+			break
+		}
+		// Nil means every queue. Reading: an empty list that is not nil means none, as a node whose queues are all
+		// at their limits would send.
+		if params.Queues != nil {
+			if left[j.Queue] <= 0 {
+				continue
+			}
+			left[j.Queue]--
+		}
+		n := int64(len(claimed))
+		s.start(j, params.Node, params.Seq+n/store.MaxClaimSlots, int(n%store.MaxClaimSlots), now)
+		claimed = append(claimed, j.claimed())
+	}
+	return claimed, nil
+}
+
+// effectivePriority is the priority, one more urgent for each time that the job has waited through aging.
+func effectivePriority(j *job, aging time.Duration, now time.Time) int {
+	if aging <= 0 {
+		return j.Priority
+	}
+	return max(1, j.Priority-int(now.Sub(j.RunAt)/aging))
+}
+
+func (s *Store) start(j *job, node, seq int64, slot int, now time.Time) {
+	s.claims[claimName{node, seq}] = true
+	j.Attempt++
+	j.LeaseNumber++
+	j.lease = store.Lease{Job: j.ID, Number: j.LeaseNumber, Node: node, Claim: seq, Slot: slot}
+	j.claimedAt = now
+	s.enter(j, store.Running)
+}
+
+// claimedBy returns the running jobs of a range of claim records, in the order in which they were claimed.
+func (s *Store) claimedBy(node, from, to int64) []store.Claimed {
+	running := s.selected(func(j *job) bool {
+		return j.state == store.Running && j.lease.Node == node && j.lease.Claim >= from && j.lease.Claim < to
+	})
+	slices.SortFunc(running, func(a, b *job) int {
+		return cmp.Or(cmp.Compare(a.lease.Claim, b.lease.Claim), cmp.Compare(a.lease.Slot, b.lease.Slot))
+	})
+	var claimed []store.Claimed
+	for _, j := range running {
+		claimed = append(claimed, j.claimed())
+	}
+	return claimed
+}
+
+func (j *job) claimed() store.Claimed {
+	return store.Claimed{
+		Job: copyOf(j.Job), Lease: j.lease, ClaimedAt: j.claimedAt,
+		CancelRequested: j.cancel != nil, Checkpoint: copyOfCheckpoint(j.checkpoint),
+	}
+}

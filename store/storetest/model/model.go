@@ -1,0 +1,227 @@
+// Package model is the store contract in the plainest terms: one mutex, maps, and sorting. It keeps everything in
+// memory and scans it for every question, which makes it slow, short, and easy to check against the doc comments of
+// package store.
+//
+// It serves three purposes: it documents the contract as running code, it is the other side of storetest's property
+// tests, and it lets the suite be tested without a database. It is not meant for production: nothing is durable.
+//
+// # Where a job is
+//
+// A job has one state field. What the databases express by the table that holds the job's pointer is derived:
+// an available job may be claimed if it has no ordering key or has the turn of its key (Store.turns).
+//
+// # Readings
+//
+// Where the contract leaves room the model takes these readings; comments marked "Reading:" are at the code.
+//
+//   - A job that came due stays scheduled or retryable until Promote.
+//   - A free ordering key is handed on by Promote only.
+//   - A job that has the turn of its key keeps it until it is finished, even if it is replaced with a later run time.
+//   - Replace takes a job that was never claimed; a snoozed or released one has started.
+package model
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Store is the contract in memory. Use New.
+type Store struct {
+	clock func() time.Time
+
+	mu     sync.Mutex // guards everything below
+	closed bool
+	jobs   map[store.ID]*job
+	queues map[queueName]*store.Queue
+	unique map[string]store.ID  // who holds a unique key
+	turns  map[keyName]store.ID // who has the turn of an ordering key
+	nodes  map[int64]*store.Node
+	claims map[claimName]bool // the claim records that were ever written
+	leader struct {
+		node    int64
+		epoch   int64
+		expires time.Time
+	}
+	audits int // what persons did; only counted here
+}
+
+var _ store.Store = (*Store)(nil)
+
+type queueName struct{ namespace, name string }
+
+type keyName struct{ namespace, queue, key string }
+
+type claimName struct{ node, seq int64 }
+
+// job is a body with its state. Job.Attempt counts the current run while there is one.
+type job struct {
+	store.Job
+	state State
+
+	lease     store.Lease          // of the current run
+	claimedAt time.Time            // of the current or last run
+	cancel    *store.CancelRequest // for the current run
+
+	// How it finished. endedBy is the lease of the run that finished it, zero if it was not running.
+	reason     store.Reason
+	err        string
+	result     []byte
+	finishedAt time.Time
+	endedBy    store.Lease
+
+	checkpoint *store.Checkpoint
+	attempts   []store.Attempt
+	endings    map[store.Lease]store.State // what each Outcome led to, to recognise it when it is repeated
+}
+
+// State is store.State; the alias keeps the field list above readable.
+type State = store.State
+
+// New returns an empty store that reads its time from clock.
+func New(clock func() time.Time) *Store {
+	return &Store{
+		clock:  clock,
+		jobs:   map[store.ID]*job{},
+		queues: map[queueName]*store.Queue{},
+		unique: map[string]store.ID{},
+		turns:  map[keyName]store.ID{},
+		nodes:  map[int64]*store.Node{},
+		claims: map[claimName]bool{},
+	}
+}
+
+// begin starts an operation: it takes the lock, unless the context has ended or the store is closed.
+func (s *Store) begin(ctx context.Context) (time.Time, error) {
+	if err := ctx.Err(); err != nil {
+		return time.Time{}, err
+	}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return time.Time{}, store.ErrClosed
+	}
+	return s.Now(), nil
+}
+
+// Traits implements store.Store.
+func (s *Store) Traits() store.Traits {
+	return store.Traits{Name: "model", Writers: 1, Wakeups: true, MaxBatch: 1000}
+}
+
+// Now implements store.Store.
+func (s *Store) Now() time.Time { return s.clock().Truncate(time.Microsecond) }
+
+// Watch implements store.Store. Nobody else writes to this store, so there is nothing to report.
+func (s *Store) Watch(ctx context.Context, _ func(store.Wake)) error {
+	<-ctx.Done()
+	return nil
+}
+
+// Notify implements store.Store.
+func (s *Store) Notify(...store.Wake) {}
+
+// Close implements store.Store.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	return nil
+}
+
+// enter moves a job to a state. A unique key is released in the first state in which the job does not hold it, and
+// is not taken back by itself.
+func (s *Store) enter(j *job, state State) {
+	j.state = state
+	if !j.UniqueStates.Has(state) && s.holdsKey(j) {
+		delete(s.unique, string(j.UniqueKey))
+	}
+}
+
+// wait makes a job scheduled or available, by its run time.
+func (s *Store) wait(j *job, runAt, now time.Time) {
+	j.RunAt = runAt
+	if runAt.After(now) {
+		s.enter(j, store.Scheduled)
+	} else {
+		s.enter(j, store.Available)
+	}
+}
+
+// finish ends a job for good: its ordering key is free, and requests to cancel it are answered.
+func (s *Store) finish(j *job, state State, reason store.Reason, text string, now time.Time) {
+	s.enter(j, state)
+	j.reason, j.err, j.finishedAt = reason, text, now
+	j.cancel = nil
+	if s.turns[j.keyName()] == j.ID {
+		delete(s.turns, j.keyName())
+	}
+}
+
+func (s *Store) holdsKey(j *job) bool {
+	holder, taken := s.unique[string(j.UniqueKey)]
+	return len(j.UniqueKey) > 0 && taken && holder == j.ID
+}
+
+// hasTurn reports whether nothing but its state keeps the job from being claimed.
+func (s *Store) hasTurn(j *job) bool {
+	return j.OrderingKey == "" || s.turns[j.keyName()] == j.ID
+}
+
+// blocked reports whether an available job waits for another one with its ordering key.
+func (s *Store) blocked(j *job) bool {
+	_, taken := s.turns[j.keyName()]
+	return j.state == store.Available && taken && !s.hasTurn(j)
+}
+
+func (j *job) keyName() keyName { return keyName{j.Namespace, j.Queue, j.OrderingKey} }
+
+func (j *job) deferred() bool {
+	return j.state == store.Scheduled || j.state == store.Retryable || j.state == store.Waiting
+}
+
+// queue returns a queue, made if it does not exist.
+func (s *Store) queue(namespace, name string, now time.Time) *store.Queue {
+	q := s.queues[queueName{namespace, name}]
+	if q == nil {
+		q = &store.Queue{Namespace: namespace, Name: name, CreatedAt: now}
+		s.queues[queueName{namespace, name}] = q
+	}
+	return q
+}
+
+// selected returns the jobs that match, oldest first.
+func (s *Store) selected(match func(*job) bool) []*job {
+	var found []*job
+	for _, j := range s.jobs {
+		if match(j) {
+			found = append(found, j)
+		}
+	}
+	slices.SortFunc(found, func(a, b *job) int { return compareIDs(a.ID, b.ID) })
+	return found
+}
+
+func compareIDs(a, b store.ID) int { return bytes.Compare(a[:], b[:]) }
+
+// copyOf returns a copy of a body that shares nothing with it.
+func copyOf(j store.Job) store.Job {
+	j.Args = bytes.Clone(j.Args)
+	j.Metadata = bytes.Clone(j.Metadata)
+	j.UniqueKey = bytes.Clone(j.UniqueKey)
+	j.Tags = slices.Clone(j.Tags)
+	return j
+}
+
+func copyOfCheckpoint(c *store.Checkpoint) *store.Checkpoint {
+	if c == nil {
+		return nil
+	}
+	copied := *c
+	copied.Value = bytes.Clone(c.Value)
+	return &copied
+}

@@ -1,0 +1,161 @@
+package model
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Get implements store.Reader.
+func (s *Store) Get(ctx context.Context, id store.ID) (store.Record, error) {
+	if _, err := s.begin(ctx); err != nil {
+		return store.Record{}, err
+	}
+	defer s.mu.Unlock()
+	j := s.jobs[id]
+	if j == nil {
+		return store.Record{}, store.ErrNotFound
+	}
+	record := s.record(j)
+	record.Result = bytes.Clone(j.result)
+	record.Attempts = slices.Clone(j.attempts)
+	return record, nil
+}
+
+func (s *Store) record(j *job) store.Record {
+	record := store.Record{
+		Job:             copyOf(j.Job),
+		State:           j.state,
+		Reason:          j.reason,
+		Error:           j.lastError(),
+		ClaimedAt:       j.claimedAt,
+		FinishedAt:      j.finishedAt,
+		Blocked:         s.blocked(j),
+		CancelRequested: j.cancel != nil,
+		Checkpoint:      copyOfCheckpoint(j.checkpoint),
+	}
+	switch {
+	case j.state == store.Running:
+		record.Lease = j.lease
+	case j.state.Finished():
+		record.Lease = store.Lease{Number: j.endedBy.Number, Node: j.endedBy.Node}
+	}
+	return record
+}
+
+// lastError is the error of the attempt that failed last; of a cancelled job, the words of who cancelled it.
+func (j *job) lastError() string {
+	if j.state == store.Failed || j.state == store.Cancelled {
+		return j.err
+	}
+	for _, a := range slices.Backward(j.attempts) {
+		if a.Outcome == store.Retryable || a.Outcome == store.Failed {
+			return a.Error
+		}
+	}
+	return ""
+}
+
+// List implements store.Reader. The cursor is the last job's id.
+func (s *Store) List(ctx context.Context, params store.ListParams) (store.Page, error) {
+	if _, err := s.begin(ctx); err != nil {
+		return store.Page{}, err
+	}
+	defer s.mu.Unlock()
+	if params.Limit < 1 || params.Limit > 1000 {
+		return store.Page{}, fmt.Errorf("%w: limit %d", store.ErrInvalid, params.Limit)
+	}
+	var after store.ID
+	if params.After != "" {
+		var err error
+		if after, err = uuid.Parse(params.After); err != nil {
+			return store.Page{}, fmt.Errorf("%w: cursor %q", store.ErrInvalid, params.After)
+		}
+	}
+	found := s.selected(func(j *job) bool {
+		return (params.After == "" || compareIDs(j.ID, after) < 0) && matches(j, params.Filter)
+	})
+	slices.Reverse(found)
+	var page store.Page
+	for _, j := range found {
+		if len(page.Jobs) == params.Limit {
+			page.Next = page.Jobs[params.Limit-1].ID.String()
+			break
+		}
+		page.Jobs = append(page.Jobs, s.record(j))
+	}
+	return page, nil
+}
+
+func matches(j *job, f store.Filter) bool {
+	for _, tag := range f.Tags {
+		if !slices.Contains(j.Tags, tag) {
+			return false
+		}
+	}
+	return (f.Namespace == "" || f.Namespace == j.Namespace) &&
+		(len(f.States) == 0 || slices.Contains(f.States, j.state)) &&
+		(len(f.Queues) == 0 || slices.Contains(f.Queues, j.Queue)) &&
+		(len(f.Kinds) == 0 || slices.Contains(f.Kinds, j.Kind))
+}
+
+// Queues implements store.Reader.
+func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, error) {
+	if _, err := s.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	var queues []store.Queue
+	for _, q := range s.queues {
+		if q.Namespace != namespace {
+			continue
+		}
+		queue := *q
+		queue.Counts = map[State]store.Count{}
+		for _, j := range s.jobs {
+			if j.Namespace != q.Namespace || j.Queue != q.Name || j.state.Finished() {
+				continue
+			}
+			count := queue.Counts[j.state]
+			if count.N == store.CountBound {
+				count.More = true
+			} else {
+				count.N++
+			}
+			queue.Counts[j.state] = count
+			if j.state == store.Available && (queue.OldestDue.IsZero() || j.RunAt.Before(queue.OldestDue)) {
+				queue.OldestDue = j.RunAt
+			}
+		}
+		queues = append(queues, queue)
+	}
+	slices.SortFunc(queues, func(a, b store.Queue) int { return cmp.Compare(a.Name, b.Name) })
+	return queues, nil
+}
+
+// Ended implements store.Reader.
+func (s *Store) Ended(ctx context.Context, ids []store.ID) ([]store.Ended, error) {
+	if _, err := s.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	var ended []store.Ended
+	for _, id := range ids {
+		j := s.jobs[id]
+		switch {
+		case j == nil:
+			ended = append(ended, store.Ended{ID: id})
+		case j.state.Finished():
+			ended = append(ended, store.Ended{
+				ID: id, State: j.state, Reason: j.reason, Error: j.err, Result: bytes.Clone(j.result), Codec: j.Codec,
+			})
+		}
+	}
+	return ended, nil
+}

@@ -1,0 +1,311 @@
+package storetest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+var outcomeTests = []test{
+	{"completed_keeps_its_result", outcomeCompleted},
+	{"retryable_waits_and_is_counted", outcomeRetryable},
+	{"a_snooze_waits_and_is_not_counted", outcomeSnooze},
+	{"a_release_is_due_at_once_and_not_counted", outcomeRelease},
+	{"failed_keeps_reason_and_error", outcomeFailed},
+	{"cancelled_keeps_the_words_of_the_handler", outcomeCancelled},
+	{"attempts_are_recorded_oldest_first", outcomeAttempts},
+	{"a_deadline_ends_a_job_that_would_run_after_it", outcomeDeadline},
+	{"an_outcome_that_is_no_outcome_is_invalid", outcomeInvalid},
+	{"outcomes_of_a_batch_stand_on_their_own", outcomeBatch},
+	{"AtomicTransitions_checkpoints_then_outcomes_then_enqueues", outcomeOrder},
+	{"a_text_that_the_database_cannot_hold_loses_no_outcome", outcomeHostileText},
+	{"a_job_runs_more_often_than_its_attempts_say_if_asked", outcomeBeyondMax},
+}
+
+// started makes a job and a run of it that has lasted for a second.
+func (e *env) started(change ...func(*store.Enqueue)) store.Claimed {
+	e.Helper()
+	run := e.claimOne(e.join(), e.add(change...))
+	e.clock.Advance(time.Second)
+	return run
+}
+
+func outcomeCompleted(e *env) {
+	result := []byte("\x00\xffany bytes")
+	run := e.started(func(q *store.Enqueue) { q.Job.Codec = 4 })
+	if o := e.end(run, store.Completed, func(o *store.Outcome) { o.Result = result }); o.Final != store.Completed {
+		e.Fatalf("final state is %v", o.Final)
+	}
+	want := store.Record{
+		Job: run.Job, State: store.Completed, Result: result, FinishedAt: e.clock.Now(),
+		Lease: store.Lease{Number: 1, Node: run.Lease.Node}, ClaimedAt: run.ClaimedAt,
+	}
+	e.equal("record", e.get(run.Job.ID), want, finishedLease)
+	e.equal("ended", e.ended(run.Job.ID), []store.Ended{{ID: run.Job.ID, State: store.Completed, Result: result, Codec: 4}})
+	// A handler may return nothing.
+	empty := e.started()
+	e.end(empty, store.Completed, func(o *store.Outcome) { o.Result = nil })
+	if r := e.get(empty.Job.ID); r.State != store.Completed || len(r.Result) != 0 {
+		e.Fatalf("job without a result is %v with %q", r.State, r.Result)
+	}
+}
+
+func outcomeRetryable(e *env) {
+	run := e.started()
+	due := e.clock.Now().Add(90 * time.Second)
+	o := e.end(run, store.Retryable, func(o *store.Outcome) { o.Delay = 90 * time.Second })
+	if o.Final != store.Retryable {
+		e.Fatalf("final state is %v", o.Final)
+	}
+	want := store.Record{Job: run.Job, State: store.Retryable, Error: "it broke", ClaimedAt: run.ClaimedAt}
+	want.RunAt = due
+	want.Attempts = []store.Attempt{attemptOf(run, o, e.clock.Now())}
+	e.equal("record", e.get(run.Job.ID), want)
+	e.clock.Advance(90*time.Second - time.Microsecond)
+	e.wantNothing(run.Lease.Node)
+	e.clock.Advance(time.Microsecond)
+	if again := e.claimOne(run.Lease.Node, run.Job.ID); again.Job.Attempt != 2 || !again.Job.RunAt.Equal(due) {
+		e.Fatalf("second run: attempt %d at %v", again.Job.Attempt, again.Job.RunAt)
+	}
+}
+
+func outcomeSnooze(e *env) {
+	run := e.started()
+	due := e.clock.Now().Add(time.Hour)
+	// RunAt goes before Delay.
+	o := e.end(run, store.Scheduled, func(o *store.Outcome) { o.RunAt, o.Delay = due.Add(999), time.Second })
+	record := e.get(run.Job.ID)
+	if o.Final != store.Scheduled || record.State != store.Scheduled || record.Attempt != 0 || !record.RunAt.Equal(due) {
+		e.Fatalf("snoozed job: final %v, record %+v", o.Final, record)
+	}
+	e.equal("attempts", record.Attempts, []store.Attempt{attemptOf(run, o, e.clock.Now())}, uncountedNumber)
+	e.wantNothing(run.Lease.Node)
+	e.clock.Advance(time.Hour)
+	if again := e.claimOne(run.Lease.Node, run.Job.ID); again.Job.Attempt != 1 || again.Lease.Number != 2 {
+		e.Fatalf("second run: attempt %d, lease %d", again.Job.Attempt, again.Lease.Number)
+	}
+}
+
+func outcomeRelease(e *env) {
+	run := e.started()
+	o := e.end(run, store.Available, func(o *store.Outcome) { o.StartedAt = time.Time{} })
+	record := e.get(run.Job.ID)
+	// Reading: "due at once" makes now its run time, so it queues up behind those that were due before.
+	if o.Final != store.Available || record.State != store.Available || record.Attempt != 0 || !record.RunAt.Equal(e.clock.Now()) {
+		e.Fatalf("released job: final %v, record %+v", o.Final, record)
+	}
+	e.equal("attempts", record.Attempts, []store.Attempt{attemptOf(run, o, e.clock.Now())}, uncountedNumber)
+	if again := e.claimOne(e.join(), run.Job.ID); again.Job.Attempt != 1 {
+		e.Fatalf("second run: attempt %d", again.Job.Attempt)
+	}
+}
+
+func outcomeFailed(e *env) {
+	run := e.started()
+	o := e.end(run, store.Failed, func(o *store.Outcome) {
+		o.Reason, o.Error, o.Trace = store.ReasonTimeout, "too late", "goroutine 1"
+	})
+	want := store.Record{
+		Job: run.Job, State: store.Failed, Reason: store.ReasonTimeout, Error: "too late", FinishedAt: e.clock.Now(),
+		Lease: store.Lease{Number: 1, Node: run.Lease.Node}, ClaimedAt: run.ClaimedAt,
+		Attempts: []store.Attempt{attemptOf(run, o, e.clock.Now())},
+	}
+	e.equal("record", e.get(run.Job.ID), want, finishedLease)
+	e.equal("ended", e.ended(run.Job.ID), []store.Ended{{
+		ID: run.Job.ID, State: store.Failed, Reason: store.ReasonTimeout, Error: "too late",
+	}})
+}
+
+func outcomeCancelled(e *env) {
+	run := e.started()
+	o := e.end(run, store.Cancelled)
+	record := e.get(run.Job.ID)
+	if o.Final != store.Cancelled || record.State != store.Cancelled || record.Reason != store.ReasonCancelled ||
+		record.Error != "the handler gave up" || record.Attempt != 1 {
+		e.Fatalf("cancelled job: final %v, record %+v", o.Final, record)
+	}
+	e.equal("attempts", record.Attempts, []store.Attempt{attemptOf(run, o, e.clock.Now())})
+}
+
+// outcomeAttempts: one row per run that did not complete, with the times and texts of that run.
+func outcomeAttempts(e *env) {
+	id := e.add(attempts(10))
+	var want []store.Attempt
+	node := e.join()
+	for i, state := range []store.State{store.Retryable, store.Scheduled, store.Retryable, store.Available, store.Retryable, store.Completed} {
+		run := e.claimOne(node, id)
+		e.clock.Advance(time.Second)
+		o := e.end(run, state, func(o *store.Outcome) {
+			if state == store.Retryable {
+				o.Error, o.Trace, o.StartedAt = fmt.Sprintf("error %d", i), fmt.Sprintf("trace %d", i), run.ClaimedAt.Add(time.Millisecond)
+			}
+		})
+		if state != store.Completed {
+			want = append(want, attemptOf(run, o, e.clock.Now()))
+		}
+		e.clock.Advance(time.Hour)
+	}
+	record := e.get(id)
+	e.equal("attempts", record.Attempts, want, uncountedNumber)
+	if record.State != store.Completed || record.Attempt != 4 || record.LeaseNumber != 6 {
+		e.Fatalf("record: %+v", record)
+	}
+	if record.Error != "error 4" {
+		e.Fatalf("the error of the last attempt that failed is %q", record.Error)
+	}
+	if got := e.ended(id)[0].Error; got != "" {
+		e.Fatalf("a completed job ended with the error %q", got)
+	}
+}
+
+func outcomeDeadline(e *env) {
+	deadline := e.clock.Now().Add(time.Minute)
+	withDeadline := func(q *store.Enqueue) { q.Job.Options.Deadline = deadline }
+	for _, c := range []struct {
+		state store.State
+		runAt time.Time
+		final store.State
+	}{
+		{store.Retryable, deadline.Add(-time.Microsecond), store.Retryable},
+		{store.Retryable, deadline, store.Failed},
+		{store.Scheduled, deadline.Add(-time.Microsecond), store.Scheduled},
+		{store.Scheduled, deadline.Add(time.Hour), store.Failed},
+		{store.Available, time.Time{}, store.Available},
+		{store.Completed, time.Time{}, store.Completed},
+	} {
+		run := e.claimOne(e.join(), e.add(withDeadline))
+		o := e.end(run, c.state, func(o *store.Outcome) { o.RunAt, o.Error = c.runAt, "words" })
+		record := e.get(run.Job.ID)
+		if o.Final != c.final || record.State != c.final {
+			e.Fatalf("%v at %v: final %v, state %v, want %v", c.state, c.runAt, o.Final, record.State, c.final)
+		}
+		if c.final == store.Failed {
+			if record.Reason != store.ReasonDeadline || record.Error != "words" || record.Attempt != 1 {
+				e.Fatalf("job after its deadline: %+v", record)
+			}
+		}
+		if !record.State.Finished() {
+			e.cancel(run.Job.ID)
+		}
+	}
+	// The delay counts as well as the time.
+	run := e.claimOne(e.join(), e.add(withDeadline))
+	if o := e.end(run, store.Retryable, func(o *store.Outcome) { o.Delay = 2 * time.Minute }); o.Final != store.Failed {
+		e.Fatalf("final state is %v", o.Final)
+	}
+}
+
+// outcomeInvalid: a run ends in one of the states that Outcome lists. Waiting is left out: the operations that park a
+// job will bring it.
+func outcomeInvalid(e *env) {
+	run := e.started()
+	for _, state := range []store.State{0, store.Running, 99} {
+		o := outcome(run, state)
+		fine := e.job()
+		e.apply(&store.Batch{Outcomes: []*store.Outcome{o}, Enqueues: []*store.Enqueue{fine}})
+		e.wantErr(state.String(), o.Err, store.ErrInvalid)
+		if fine.Err != nil {
+			e.Fatalf("the enqueue beside it failed: %v", fine.Err)
+		}
+		e.wantState(run.Job.ID, store.Running)
+		e.cancel(fine.Job.ID)
+	}
+	e.end(run, store.Completed)
+}
+
+// outcomeBatch mixes good and bad outcomes of one claim record and of several, which a store applies as a group.
+func outcomeBatch(e *env) {
+	var jobs []*store.Enqueue
+	for range 12 {
+		jobs = append(jobs, e.job())
+	}
+	e.enqueue(jobs...)
+	nodes := []int64{e.join(), e.join()}
+	runs := append(e.claim(nodes[0], 6), e.claim(nodes[1], 6)...)
+	states := []store.State{store.Completed, store.Failed, store.Retryable, store.Scheduled, store.Available, store.Cancelled}
+	e.end(runs[1], store.Completed)
+	e.end(runs[8], store.Scheduled)
+	batch := &store.Batch{}
+	for i, run := range runs {
+		batch.Outcomes = append(batch.Outcomes, outcome(run, states[i%len(states)]))
+	}
+	batch.Outcomes[4].State = store.Running
+	e.apply(batch)
+	for i, o := range batch.Outcomes {
+		switch i {
+		case 1:
+			e.wantErr("outcome of a run that has ended", o.Err, store.ErrLeaseLost)
+			e.wantState(o.Lease.Job, store.Completed)
+		case 8:
+			e.wantErr("outcome of a run that has ended", o.Err, store.ErrLeaseLost)
+			e.wantState(o.Lease.Job, store.Scheduled)
+		case 4:
+			e.wantErr("outcome without a state", o.Err, store.ErrInvalid)
+			e.wantState(o.Lease.Job, store.Running)
+		default:
+			if o.Err != nil || o.Final != states[i%len(states)] {
+				e.Fatalf("outcome %d: %v, %v", i, o.Final, o.Err)
+			}
+			e.wantState(o.Lease.Job, o.Final)
+		}
+	}
+}
+
+// outcomeOrder: within a batch a run writes its checkpoint before it ends, and what it enqueues may take the key that
+// its end released.
+func outcomeOrder(e *env) {
+	run := e.started(unique("k"))
+	o := outcome(run, store.Completed)
+	o.HasCheckpoint = true
+	next := e.job(unique("k"), onConflict(store.Reject))
+	c := &store.CheckpointWrite{Lease: run.Lease, Checkpoint: store.Checkpoint{Percent: 100}}
+	e.apply(&store.Batch{
+		Enqueues: []*store.Enqueue{next}, Outcomes: []*store.Outcome{o}, Checkpoints: []*store.CheckpointWrite{c},
+	})
+	if c.Err != nil || o.Err != nil || next.Err != nil {
+		e.Fatalf("errors: %v, %v, %v", c.Err, o.Err, next.Err)
+	}
+	e.wantState(run.Job.ID, store.Completed)
+	e.wantState(next.Job.ID, store.Available)
+}
+
+// outcomeHostileText: Reading: texts are for people, and a panic may say anything. PostgreSQL cannot hold NUL or bytes
+// that are not UTF-8 in a text; a store may replace those, but the run has to end, and its neighbours too.
+func outcomeHostileText(e *env) {
+	hostile := "words\x00 and \xff\xfe" + strings.Repeat("é", 100)
+	run, neighbour := e.started(), e.started()
+	failed := outcome(run, store.Failed, func(o *store.Outcome) { o.Error, o.Trace = hostile, hostile })
+	c := &store.CheckpointWrite{Lease: neighbour.Lease, Checkpoint: store.Checkpoint{Message: hostile}}
+	e.apply(&store.Batch{
+		Checkpoints: []*store.CheckpointWrite{c}, Outcomes: []*store.Outcome{failed, outcome(neighbour, store.Completed)},
+	})
+	if failed.Err != nil || c.Err != nil {
+		e.Fatalf("errors: %v, %v", failed.Err, c.Err)
+	}
+	record := e.get(run.Job.ID)
+	if record.State != store.Failed || !strings.HasPrefix(record.Error, "words") || !strings.HasSuffix(record.Error, "é") {
+		e.Fatalf("record: %v, %q", record.State, record.Error)
+	}
+	e.wantState(neighbour.Job.ID, store.Completed)
+	id := e.add()
+	if _, err := e.store.Cancel(e.ctx, store.CancelParams{Jobs: []store.ID{id}, Reason: hostile, Actor: hostile}); err != nil {
+		e.Fatalf("Cancel: %v", err)
+	}
+	e.wantState(id, store.Cancelled)
+}
+
+// outcomeBeyondMax: who runs the job decides whether an attempt is left; the store counts and obeys.
+func outcomeBeyondMax(e *env) {
+	id := e.add(attempts(1))
+	node := e.join()
+	for i := range 3 {
+		run := e.claimOne(node, id)
+		if run.Job.Attempt != i+1 {
+			e.Fatalf("attempt is %d, want %d", run.Job.Attempt, i+1)
+		}
+		e.end(run, store.Retryable)
+		e.clock.Advance(time.Hour)
+	}
+}

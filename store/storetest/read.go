@@ -1,0 +1,234 @@
+package storetest
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+var readTests = []test{
+	{"list_shows_every_job_once_newest_first", listAll},
+	{"list_selects_by_every_field_of_the_filter", listFilter},
+	{"list_tells_of_a_job_what_get_tells", listLikeGet},
+	{"NoLoss_a_page_is_not_disturbed_by_what_happens_meanwhile", listWhileChanging},
+	{"a_cursor_that_is_none_is_invalid", listGarbage},
+	{"ended_tells_the_outcomes_of_finished_jobs_only", endedTells},
+	{"an_unknown_job_is_not_found", getUnknown},
+	{"a_store_describes_itself", traits},
+	{"watch_ends_with_its_context", watchEnds},
+}
+
+// oneOfEach makes jobs in every state that the contract can bring about, and returns them oldest first.
+func (e *env) oneOfEach() []store.ID {
+	e.Helper()
+	var ids []store.ID
+	node := e.join()
+	for _, state := range []store.State{store.Completed, store.Failed, store.Cancelled, store.Retryable, store.Scheduled} {
+		id := e.add(func(q *store.Enqueue) { q.Job.Tags = []string{"x", state.String()} })
+		ids = append(ids, id)
+		run := e.claimOne(node, id)
+		e.clock.Advance(time.Second)
+		c := &store.CheckpointWrite{Lease: run.Lease, Checkpoint: store.Checkpoint{Percent: 10, Message: "m", Value: []byte(`[1]`)}}
+		e.apply(&store.Batch{Checkpoints: []*store.CheckpointWrite{c}})
+		e.end(run, state, func(o *store.Outcome) { o.HasCheckpoint = true })
+	}
+	never := e.add(queue("b"), delay(time.Hour))
+	e.cancel(never)
+	running := e.claimOne(node, e.add(kind("push"))).Job.ID
+	asked := e.claimOne(node, e.add(unique("k"))).Job.ID
+	e.cancel(asked)
+	ids = append(ids, never, running, asked, e.add(ordered("o"), queue("b")), e.add(ordered("o"), queue("b")),
+		e.add(delay(time.Hour), priority(1)), e.add(queue("b"), kind("push"), func(q *store.Enqueue) { q.Job.Tags = []string{"x", "y"} }))
+	e.promote()
+	return ids
+}
+
+func reversed(ids []store.ID) []store.ID {
+	ids = slices.Clone(ids)
+	slices.Reverse(ids)
+	return ids
+}
+
+func listAll(e *env) {
+	if len(e.list(store.Filter{}, 10)) != 0 {
+		e.Fatal("a new store lists jobs")
+	}
+	ids := reversed(e.oneOfEach())
+	for _, limit := range []int{1, 2, 5, len(ids), 1000} {
+		var got []store.ID
+		for _, r := range e.list(store.Filter{}, limit) {
+			got = append(got, r.ID)
+		}
+		e.wantIDs("listed", got, ids...)
+	}
+}
+
+// listFilter compares each filter with a filter in Go over all jobs.
+func listFilter(e *env) {
+	e.oneOfEach()
+	e.add(func(q *store.Enqueue) { q.Job.Namespace = "other" })
+	all := e.list(store.Filter{}, 100)
+	filters := []store.Filter{
+		{Namespace: namespace}, {Namespace: "other"}, {Namespace: "none"},
+		{Queues: []string{"b"}}, {Queues: []string{"mail", "b"}}, {Queues: []string{"none"}},
+		{Kinds: []string{"push"}}, {Kinds: []string{"push", "none"}},
+		{Tags: []string{"x"}}, {Tags: []string{"y", "x"}}, {Tags: []string{"x", "none"}},
+		{States: []store.State{store.Failed, store.Cancelled}}, {States: store.States}, {States: []store.State{store.Waiting}},
+		{Namespace: namespace, Queues: []string{"b"}, Kinds: []string{"push"}, Tags: []string{"x"}, States: []store.State{store.Available}},
+		{Queues: []string{"b"}, States: []store.State{store.Cancelled, store.Available}},
+	}
+	for _, state := range store.States {
+		filters = append(filters, store.Filter{States: []store.State{state}})
+	}
+	for _, f := range filters {
+		var want []store.Record
+		for _, r := range all {
+			if selects(f, r) {
+				want = append(want, r)
+			}
+		}
+		for _, limit := range []int{2, 100} {
+			e.equal("listed", e.list(f, limit), want)
+		}
+	}
+}
+
+func selects(f store.Filter, r store.Record) bool {
+	for _, tag := range f.Tags {
+		if !slices.Contains(r.Tags, tag) {
+			return false
+		}
+	}
+	return (f.Namespace == "" || f.Namespace == r.Namespace) &&
+		(f.States == nil || slices.Contains(f.States, r.State)) &&
+		(f.Queues == nil || slices.Contains(f.Queues, r.Queue)) &&
+		(f.Kinds == nil || slices.Contains(f.Kinds, r.Kind))
+}
+
+func listLikeGet(e *env) {
+	e.oneOfEach()
+	listed := e.list(store.Filter{}, 100)
+	for _, r := range listed {
+		e.equal("listed job", r, e.get(r.ID), cmpopts.IgnoreFields(store.Record{}, "Result", "Attempts"))
+	}
+}
+
+// listWhileChanging: a job that is there from the first page to the last is listed exactly once, whatever is enqueued
+// and finished between two pages.
+func listWhileChanging(e *env) {
+	var want []store.ID
+	for range 20 {
+		want = append(want, e.add())
+	}
+	node := e.join()
+	params := store.ListParams{Limit: 3}
+	var got []store.ID
+	for {
+		page, err := e.store.List(e.ctx, params)
+		if err != nil {
+			e.Fatalf("List: %v", err)
+		}
+		for _, r := range page.Jobs {
+			got = append(got, r.ID)
+		}
+		e.add(priority(4))
+		for _, run := range e.claim(node, 2) {
+			e.end(run, store.Completed)
+		}
+		if params.After = page.Next; params.After == "" {
+			break
+		}
+	}
+	e.wantIDs("listed", got, reversed(want)...)
+}
+
+// listGarbage: a cursor comes back from outside, so anything may be in it.
+func listGarbage(e *env) {
+	e.enqueue(e.job(), e.job(), e.job())
+	page, err := e.store.List(e.ctx, store.ListParams{Limit: 1})
+	if err != nil || page.Next == "" {
+		e.Fatalf("List: next %q, %v", page.Next, err)
+	}
+	for _, cursor := range []string{
+		"x", " ", "0", "-1", "\x00", "\xff\xfe", "'; DROP TABLE job; --", "null", "{}", "00000000", strings.Repeat("A", 100_000),
+		page.Next + "x", "x" + page.Next, page.Next[:len(page.Next)-1], page.Next + page.Next,
+		base64.RawURLEncoding.EncodeToString([]byte("garbage")), hex.EncodeToString([]byte("garbage")),
+	} {
+		if _, err := e.store.List(e.ctx, store.ListParams{Limit: 1, After: cursor}); !errors.Is(err, store.ErrInvalid) {
+			e.Fatalf("a page after %.100q: %v, want ErrInvalid", cursor, err)
+		}
+	}
+	// Drawn cursors, with the pieces of a real one among them. One that happens to be valid may answer; nothing may fail in another way.
+	rapid.Check(e.T, func(t *rapid.T) {
+		cursor := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.SampledFrom([]rune(page.Next+"-=_+/ "))),
+			rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
+			rapid.Map(rapid.SliceOf(rapid.Byte()), base64.RawURLEncoding.EncodeToString),
+			rapid.Map(rapid.SliceOf(rapid.Byte()), base64.StdEncoding.EncodeToString),
+			rapid.Map(rapid.SliceOf(rapid.Byte()), hex.EncodeToString)).Draw(t, "cursor")
+		if _, err := e.store.List(e.ctx, store.ListParams{Limit: 1, After: cursor}); err != nil && !errors.Is(err, store.ErrInvalid) {
+			t.Fatalf("a page after %q: %v, want ErrInvalid", cursor, err)
+		}
+	})
+}
+
+func endedTells(e *env) {
+	ids := e.oneOfEach()
+	unknown := e.ids.next()
+	got := e.ended(append(slices.Clone(ids), unknown)...)
+	var want []store.Ended
+	for _, id := range ids {
+		if r := e.get(id); r.State.Finished() {
+			end := store.Ended{ID: id, State: r.State, Reason: r.Reason, Result: r.Result, Codec: r.Codec}
+			if r.State != store.Completed {
+				end.Error = r.Error
+			}
+			want = append(want, end)
+		}
+	}
+	want = append(want, store.Ended{ID: unknown})
+	e.equal("ended", got, want)
+	if len(want) != 5 {
+		e.Fatalf("%d jobs have ended, want 5 with the unknown one", len(want))
+	}
+	if got := e.ended(); len(got) != 0 {
+		e.Fatalf("of no jobs %d ended", len(got))
+	}
+}
+
+func getUnknown(e *env) {
+	for _, id := range []store.ID{e.ids.next(), {}, {0xff}} {
+		_, err := e.store.Get(e.ctx, id)
+		e.wantErr("Get", err, store.ErrNotFound)
+	}
+}
+
+func traits(e *env) {
+	t := e.store.Traits()
+	if t.Name == "" || t.Writers < 1 || t.MaxBatch < 1 {
+		e.Fatalf("traits: %+v", t)
+	}
+}
+
+func watchEnds(e *env) {
+	ctx, cancel := context.WithCancel(e.ctx)
+	done := make(chan error, 1)
+	go func() { done <- e.store.Watch(ctx, func(store.Wake) {}) }()
+	// Notify never waits for anybody, watched or not.
+	for range 1000 {
+		e.store.Notify(store.Wake{Kind: store.WakeReady, Namespace: namespace, Queue: "mail"}, store.Wake{Kind: store.WakeAll})
+	}
+	e.store.Notify()
+	cancel()
+	if err := <-done; err != nil {
+		e.Fatalf("Watch ended with %v", err)
+	}
+}

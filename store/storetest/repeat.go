@@ -1,0 +1,265 @@
+package storetest
+
+import (
+	"slices"
+	"time"
+
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// What is asked again after the answer was lost. Repeated enqueues are in enqueue.go and unique.go.
+var repeatTests = []test{
+	{"OneOwner_a_repeated_claim_returns_the_jobs_that_it_took", repeatClaim},
+	{"OneOwner_a_repeated_claim_returns_only_what_is_not_done", repeatClaimPartly},
+	{"OneOwner_a_repeated_claim_of_many_records_is_whole", repeatClaimRecords},
+	{"NoLoss_a_claim_that_never_happened_happens_when_repeated", repeatClaimFirst},
+	{"a_repeated_outcome_is_recognised", repeatOutcome},
+	{"a_repeated_outcome_is_recognised_after_the_job_went_on", repeatOutcomeLater},
+	{"an_outcome_that_never_happened_happens_when_repeated", repeatOutcomeFirst},
+	{"OneOwner_a_repeated_outcome_of_a_lost_lease_is_refused", repeatOutcomeLost},
+	{"a_repeated_batch_is_recognised_as_a_whole", repeatBatch},
+}
+
+func repeatClaim(e *env) {
+	for range 4 {
+		e.add(unique(string(e.ids.next().String())), ordered(e.ids.next().String()))
+	}
+	e.promote()
+	node := e.join()
+	params := e.demand(node, 3)
+	first := e.claimWith(params)
+	e.clock.Advance(time.Second)
+	e.add(priority(1))
+	params.Repeat = true
+	for range 2 {
+		e.equal("repeated claim", e.claimWith(params), first)
+	}
+	if first[0].ClaimedAt.Equal(e.clock.Now()) {
+		e.Fatal("the clock did not move")
+	}
+	// Two are left for a new claim.
+	if claimed := e.claim(node, 10); len(claimed) != 2 {
+		e.Fatalf("claimed %d, want 2", len(claimed))
+	}
+}
+
+func repeatClaimPartly(e *env) {
+	for range 5 {
+		e.add()
+	}
+	node := e.join()
+	params := e.demand(node, 5)
+	first := e.claimWith(params)
+	e.end(first[0], store.Completed)
+	e.end(first[3], store.Retryable)
+	saved := e.save(first[1], store.Checkpoint{Percent: 5})
+	e.cancel(first[2].Job.ID)
+	params.Repeat = true
+	second := e.claimWith(params)
+	e.wantIDs("repeated claim", claimedIDs(second), first[1].Job.ID, first[2].Job.ID, first[4].Job.ID)
+	e.equal("checkpoint", second[0].Checkpoint, saved)
+	for _, run := range second {
+		i := slices.IndexFunc(first, func(c store.Claimed) bool { return c.Job.ID == run.Job.ID })
+		e.equal("run", run, first[i], cmpopts.IgnoreFields(store.Claimed{}, "CancelRequested", "Checkpoint"))
+		e.end(run, store.Completed)
+	}
+}
+
+// repeatClaimRecords: also if the first of several records is done and gone.
+func repeatClaimRecords(e *env) {
+	const n = 2*store.MaxClaimSlots + 10
+	var jobs []*store.Enqueue
+	for range n + 5 {
+		jobs = append(jobs, e.job())
+	}
+	e.enqueue(jobs...)
+	node := e.join()
+	params := e.demand(node, n)
+	first := e.claimWith(params)
+	params.Repeat = true
+	e.equal("repeated claim", e.claimWith(params), first)
+	batch, done := &store.Batch{}, 0
+	for _, run := range first {
+		if run.Lease.Claim == params.Seq {
+			batch.Outcomes = append(batch.Outcomes, outcome(run, store.Completed))
+			done++
+		}
+	}
+	e.apply(batch)
+	e.equal("repeated claim", e.claimWith(params), first[done:])
+}
+
+func repeatClaimFirst(e *env) {
+	id := e.add()
+	node, other := e.join(), e.join()
+	// A claim with the same number by another node has nothing to do with it.
+	e.claimOne(other, id)
+	id = e.add()
+	params := e.demand(node, 3)
+	params.Repeat = true
+	runs := e.claimWith(params)
+	e.wantIDs("claimed", claimedIDs(runs), id)
+	e.add()
+	e.equal("repeated claim", e.claimWith(params), runs)
+	e.end(runs[0], store.Completed)
+}
+
+// repeated returns the outcome as it is sent again.
+func repeated(o *store.Outcome) *store.Outcome {
+	again := *o
+	again.Repeat, again.Final, again.Err = true, 0, nil
+	return &again
+}
+
+func repeatOutcome(e *env) {
+	for _, state := range []store.State{store.Completed, store.Failed, store.Cancelled, store.Retryable, store.Scheduled, store.Available} {
+		run := e.started(unique(state.String()))
+		o := e.end(run, state)
+		e.clock.Advance(time.Millisecond)
+		before := e.get(run.Job.ID)
+		for range 2 {
+			again := repeated(o)
+			e.apply(&store.Batch{Outcomes: []*store.Outcome{again}})
+			if again.Err != nil || again.Final != state {
+				e.Fatalf("repeated outcome %v: %v, %v", state, again.Final, again.Err)
+			}
+		}
+		e.equal("job after the repeated outcome", e.get(run.Job.ID), before)
+		e.wantLost(run) // which are not marked as repeated
+		if state == store.Available {
+			e.cancel(run.Job.ID)
+		}
+	}
+	// One that became another: the answer is what it became.
+	run := e.started()
+	e.cancel(run.Job.ID)
+	o := e.end(run, store.Retryable)
+	again := repeated(o)
+	e.apply(&store.Batch{Outcomes: []*store.Outcome{again}})
+	if again.Err != nil || again.Final != store.Cancelled {
+		e.Fatalf("repeated outcome: %v, %v", again.Final, again.Err)
+	}
+}
+
+// repeatOutcomeLater: by the time of the repeat the job may run under another lease, or be finished. Reading: Final is
+// then still what this outcome led to, as the lost answer said; not the state in which the job is by now.
+func repeatOutcomeLater(e *env) {
+	for _, state := range []store.State{store.Retryable, store.Scheduled, store.Available, store.Failed} {
+		run := e.started()
+		o := e.end(run, state)
+		if state == store.Failed {
+			e.retry(run.Job.ID)
+		}
+		e.clock.Advance(time.Minute)
+		e.beat(run.Lease.Node)
+		next := e.claimOne(run.Lease.Node, run.Job.ID)
+		check := func() {
+			e.Helper()
+			before := e.get(run.Job.ID)
+			again := repeated(o)
+			e.apply(&store.Batch{Outcomes: []*store.Outcome{again}})
+			if again.Err != nil || again.Final != state {
+				e.Fatalf("repeated outcome %v: %v, %v", state, again.Final, again.Err)
+			}
+			e.equal("job", e.get(run.Job.ID), before)
+		}
+		check()
+		e.end(next, store.Completed)
+		check()
+	}
+}
+
+func repeatOutcomeFirst(e *env) {
+	for _, state := range []store.State{store.Completed, store.Retryable, store.Failed} {
+		run := e.started()
+		o := repeated(outcome(run, state))
+		e.apply(&store.Batch{Outcomes: []*store.Outcome{o}})
+		if o.Err != nil || o.Final != state {
+			e.Fatalf("outcome %v: %v, %v", state, o.Final, o.Err)
+		}
+		e.wantState(run.Job.ID, state)
+	}
+}
+
+// repeatOutcomeLost: the first sending never arrived, and meanwhile the job was taken away. To say "applied" would
+// lose a result.
+func repeatOutcomeLost(e *env) {
+	lost := func(run store.Claimed, states ...store.State) {
+		e.Helper()
+		before := e.get(run.Job.ID)
+		for _, state := range states {
+			o := repeated(outcome(run, state))
+			e.apply(&store.Batch{Outcomes: []*store.Outcome{o}})
+			e.wantErr("repeated "+state.String(), o.Err, store.ErrLeaseLost)
+		}
+		e.equal("job", e.get(run.Job.ID), before)
+	}
+	run := e.started()
+	e.clock.Advance(deadAfter + time.Second)
+	e.rescue()
+	lost(run, store.Completed, store.Failed, store.Scheduled)
+	e.clock.Advance(rescueBackoff)
+	node := e.join()
+	next := e.claimOne(node, run.Job.ID)
+	lost(run, store.Completed, store.Failed, store.Scheduled)
+	e.end(next, store.Completed)
+	lost(run, store.Completed, store.Failed, store.Scheduled)
+
+	run = e.started()
+	e.leave(run.Lease.Node)
+	lost(run, store.Completed, store.Failed, store.Retryable)
+
+	unknown := run
+	unknown.Lease.Job = e.ids.next()
+	o := repeated(outcome(unknown, store.Completed))
+	e.apply(&store.Batch{Outcomes: []*store.Outcome{o}})
+	e.wantErr("repeated outcome of an unknown job", o.Err, store.ErrLeaseLost)
+}
+
+// repeatBatch: the whole batch is sent again, with news in it. Reading: a checkpoint that comes again after the end of
+// its run is refused, for it cannot be told from a stale one; its outcome says that the run is over anyway.
+func repeatBatch(e *env) {
+	a, b, c := e.started(unique("k")), e.started(), e.started()
+	batch := func() *store.Batch {
+		return &store.Batch{
+			Checkpoints: []*store.CheckpointWrite{{Lease: c.Lease, Checkpoint: store.Checkpoint{Percent: 1}}},
+			Outcomes:    []*store.Outcome{outcome(a, store.Completed), outcome(b, store.Retryable)},
+		}
+	}
+	enqueues := []*store.Enqueue{e.job(unique("k"), onConflict(store.Reject)), e.job(delay(time.Hour)), e.job(ordered("o"))}
+	first := batch()
+	first.Enqueues = enqueues
+	e.apply(first)
+	var before []store.Record
+	ids := append(idsOf(enqueues), a.Job.ID, b.Job.ID, c.Job.ID)
+	for _, id := range ids {
+		before = append(before, e.get(id))
+	}
+	second := batch()
+	for _, o := range second.Outcomes {
+		o.Repeat = true
+	}
+	news := e.job()
+	for _, q := range append(enqueues, news) {
+		again := *q
+		again.Result, again.Err = store.EnqueueResult{}, nil
+		second.Enqueues = append(second.Enqueues, &again)
+	}
+	e.apply(second)
+	for i, q := range second.Enqueues {
+		if q.Err != nil || q.Result.ID != q.Job.ID || q.Result.Existing != (i < 3) {
+			e.Fatalf("repeated enqueue %d: %+v, %v", i, q.Result, q.Err)
+		}
+	}
+	for i, o := range second.Outcomes {
+		if o.Err != nil || o.Final != o.State {
+			e.Fatalf("repeated outcome %d: %v, %v", i, o.Final, o.Err)
+		}
+	}
+	for i, id := range ids {
+		e.equal("job", e.get(id), before[i])
+	}
+	e.wantState(news.Job.ID, store.Available)
+}
