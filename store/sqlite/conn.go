@@ -1,0 +1,236 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// conn is one connection with its prepared statements. This file is all that knows the driver, but for its error codes.
+type conn struct {
+	c     *sqlite.Conn
+	stmts map[string]*nativeStmt
+}
+
+// openConn opens the file at path, which is created if create is set.
+func openConn(path string, create bool) (*conn, error) {
+	flags := sqlite.OpenReadWrite
+	if create {
+		flags |= sqlite.OpenCreate
+	}
+	c, err := sqlite.OpenConn(path, flags)
+	if err != nil {
+		return nil, err
+	}
+	c.SetBusyTimeout(0) // waiting is done in busy.go, where it can be interrupted
+	return &conn{c: c, stmts: map[string]*nativeStmt{}}, nil
+}
+
+func (c *conn) close() error { return c.c.Close() }
+
+// interrupt makes what runs on the connection fail when done is closed; nil takes that back.
+func (c *conn) interrupt(done <-chan struct{}) { c.c.SetInterrupt(done) }
+
+// script runs statements one after the other.
+func (c *conn) script(text string) error {
+	for hasStatement(text) {
+		s, rest, err := c.c.PrepareTransient(text)
+		if err != nil {
+			return err
+		}
+		_, err = s.Step()
+		if err := errors.Join(err, s.Finalize()); err != nil {
+			return err
+		}
+		text = text[len(text)-rest:]
+	}
+	return nil
+}
+
+// hasStatement reports whether text is more than comments. It does not look into strings: none of ours contains "--".
+func hasStatement(text string) bool {
+	for line := range strings.Lines(text) {
+		code, _, _ := strings.Cut(line, "--")
+		if strings.Trim(code, "; \t\r\n") != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// one runs a statement that is not kept and returns its first column as text, or "" if it returns no row.
+func (c *conn) one(text string) (string, error) {
+	s, _, err := c.c.PrepareTransient(text)
+	if err != nil {
+		return "", err
+	}
+	value := ""
+	row, err := s.Step()
+	if row {
+		value = s.ColumnText(0)
+	}
+	return value, errors.Join(err, s.Finalize())
+}
+
+// Transactions are kept statements outside of the sql directory.
+func (c *conn) begin() error          { return exec(c.kept("begin", "BEGIN")) }
+func (c *conn) beginImmediate() error { return exec(c.kept("begin immediate", "BEGIN IMMEDIATE")) }
+func (c *conn) commit() error         { return exec(c.kept("commit", "COMMIT")) }
+
+// rollback ends a transaction if there is one: some errors, such as a full disk, have ended it already.
+func (c *conn) rollback() {
+	if !c.c.AutocommitEnabled() {
+		// An error here leaves the connection as it was; the next BEGIN tells.
+		_ = exec(c.kept("rollback", "ROLLBACK"))
+	}
+}
+
+// dataVersion changes when another connection has committed.
+func (c *conn) dataVersion() (int64, error) {
+	s := c.kept("data version", "PRAGMA data_version")
+	found, err := s.next()
+	if err != nil || !found {
+		return 0, err
+	}
+	defer s.done()
+	return s.readInt(), nil
+}
+
+func (c *conn) stmt(name string) stmt {
+	if s, ok := c.stmts[name]; ok {
+		return s
+	}
+	return c.kept(name, textOf(name))
+}
+
+// kept returns the statement that is kept under name. A statement that cannot be prepared (its table is missing) fails when it
+// runs, and is prepared anew the next time.
+func (c *conn) kept(name, text string) *nativeStmt {
+	if s, ok := c.stmts[name]; ok {
+		return s
+	}
+	prepared, err := c.c.Prepare(text)
+	if err != nil {
+		return &nativeStmt{conn: c.c, broken: fmt.Errorf("%s: %w", name, err)}
+	}
+	s := &nativeStmt{conn: c.c, s: prepared}
+	c.stmts[name] = s
+	return s
+}
+
+// nativeStmt is a stmt of the driver's own interface: no boxing, no copies but those of SQLite.
+type nativeStmt struct {
+	conn       *sqlite.Conn
+	s          *sqlite.Stmt
+	broken     error
+	param, col int
+}
+
+func (n *nativeStmt) bindInt(v int64) {
+	if n.param++; n.broken == nil {
+		n.s.BindInt64(n.param, v)
+	}
+}
+
+func (n *nativeStmt) bindFloat(v float64) {
+	if n.param++; n.broken == nil {
+		n.s.BindFloat(n.param, v)
+	}
+}
+
+func (n *nativeStmt) bindText(v string) {
+	if n.param++; n.broken == nil {
+		n.s.BindText(n.param, v)
+	}
+}
+
+func (n *nativeStmt) bindBlob(v []byte) {
+	if n.param++; n.broken == nil {
+		n.s.BindBytes(n.param, v)
+	}
+}
+
+func (n *nativeStmt) bindNull() {
+	if n.param++; n.broken == nil {
+		n.s.BindNull(n.param)
+	}
+}
+
+func (n *nativeStmt) exec() (int64, error) {
+	n.param = 0
+	if n.broken != nil {
+		return 0, n.broken
+	}
+	if _, err := n.s.Step(); err != nil {
+		return 0, err
+	}
+	changed := int64(n.conn.Changes())
+	return changed, n.s.Reset()
+}
+
+func (n *nativeStmt) next() (bool, error) {
+	n.param, n.col = 0, 0
+	if n.broken != nil {
+		return false, n.broken
+	}
+	row, err := n.s.Step()
+	if err != nil {
+		return false, err
+	}
+	if !row {
+		return false, n.s.Reset()
+	}
+	return true, nil
+}
+
+func (n *nativeStmt) done() {
+	if n.broken == nil {
+		_ = n.s.Reset() // repeats the error of the last step, if any
+	}
+}
+
+func (n *nativeStmt) readInt() int64 {
+	n.col++
+	return n.s.ColumnInt64(n.col - 1)
+}
+
+func (n *nativeStmt) readFloat() float64 {
+	n.col++
+	return n.s.ColumnFloat(n.col - 1)
+}
+
+func (n *nativeStmt) readText() string {
+	n.col++
+	return n.s.ColumnText(n.col - 1)
+}
+
+func (n *nativeStmt) readBlob() []byte {
+	n.col++
+	b := make([]byte, n.s.ColumnLen(n.col-1))
+	n.s.ColumnBytes(n.col-1, b)
+	return b
+}
+
+func (n *nativeStmt) readNull() bool {
+	if n.s.ColumnIsNull(n.col) {
+		n.col++
+		return true
+	}
+	return false
+}
+
+// useWAL switches the file to write-ahead logging, which it remembers. Readers then never block the writer.
+func (c *conn) useWAL(ctx context.Context) error {
+	return patient(ctx, func() error {
+		mode, err := c.one("PRAGMA journal_mode = WAL")
+		if err == nil && mode != "wal" {
+			return fmt.Errorf("%w: the file system cannot hold SQLite's write-ahead log (journal mode %s)", store.ErrInvalid, mode)
+		}
+		return err
+	})
+}

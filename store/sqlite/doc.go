@@ -1,0 +1,55 @@
+// Package sqlite keeps jobs in one SQLite file, in the process that uses them. It is the store to start with, and
+// enough for one machine: any number of goroutines and several processes may share a file.
+//
+// # What it promises
+//
+// Everything that package store says, with commits that are durable against power loss (synchronous=FULL; Normal is
+// the option that gives up the last commits on a power loss, never consistency). Readers never block writers. No caller sees
+// "database is locked": whoever needs the file waits for it until its context ends, or 30 seconds if that has no deadline,
+// and then gets ErrUnavailable.
+//
+// # How it writes
+//
+// SQLite has one writer by nature, so a Store has one write connection, handed from caller to caller, and each operation is one
+// BEGIN IMMEDIATE … COMMIT on it with statements that stay prepared. A transaction that has the lock runs to its end whatever
+// happens to the context of its caller; contexts bound the wait, and reads. That there is one writer is used throughout: a claim
+// reads the heads of the lanes and then deletes them by range, an end of a run reads its claim record and writes what it decided.
+//
+// Reads have connections of their own and see one snapshot each.
+//
+// # How it differs from the schema that the stores share
+//
+// Ordering keys are handed on in the transaction that frees them or adds to them, not by a later pass: the
+// file has one write lock anyway, so nothing is won by waiting, and there is no table of keys to look at. A finished row does not repeat lane and
+// attempt, so that completing reads no body.
+//
+// # Other processes
+//
+// Watch looks at PRAGMA data_version on the write connection: it changes with every commit but those of this very
+// connection, which is what a wake-up should tell. It cannot tell what changed, so each wake-up is a WakeAll.
+//
+// A node holds an operating system lock on a file beside the database (holdfast.db.nodes/ID.lock) as long as it lives. A lock that
+// can be had says that its node was killed: rescue need not wait for the heartbeat to grow old. A missing file says
+// nothing, and the heartbeat decides.
+//
+// SQLite's locks on the file belong to the process: the system drops them when any code of the process closes any descriptor of the
+// file. So this package never opens the file but through SQLite, and neither should the program: no os.Open of a live database, and no
+// second copy of the SQLite library (cgo, ncruces) on the same file in one process. modernc.org/sqlite is the copy that we use,
+// and may be used beside it.
+//
+// # When it fails
+//
+// A transaction that fails is rolled back; nothing of it has happened, except that after a failed sync (ErrUnavailable)
+// nobody can know. A full disk is ErrFull, and goes on when there is room. A file that cannot be written is ErrReadOnly,
+// a schema from the future ErrSchema, and a file that is damaged or no database ErrInvalid: retrying helps none of them.
+//
+// # Locks
+//
+// The write connection is taken before anything else and given back last. Inside, laneCache.mu and lifeLocks.mu are held
+// for moments and never together. The order is: writer, then one of them.
+//
+// # Imports
+//
+// Package store, the driver (zombiezen.com/go/sqlite, modernc's engine behind its native API, without cgo), and a file lock.
+// The driver was chosen by measurement: bench/prototype/sqlite.
+package sqlite

@@ -1,0 +1,61 @@
+package sqlite
+
+// leaderName is the one lease there is: that of maintenance.
+const leaderName = "maintenance"
+
+// leaderLease says who leads, and until when. The row stays when nobody does, so that the epoch only grows.
+type leaderLease struct {
+	node, epoch, expiresAt int64
+}
+
+func (t *tx) leader() (lease leaderLease, found bool, err error) {
+	s := t.stmt("leader")
+	s.bindText(leaderName)
+	found, err = s.next()
+	if found {
+		lease = leaderLease{s.readInt(), s.readInt(), s.readInt()}
+		s.done()
+	}
+	return lease, found, err
+}
+
+// lead tells whether a node leads. With a ttl it also keeps the lease, or takes it if it is over; the epoch grows
+// whenever it was over in between, even if the same node takes it again.
+func (t *tx) lead(node, ttl int64) (leads bool, epoch int64, err error) {
+	lease, _, err := t.leader()
+	if err != nil {
+		return false, 0, err
+	}
+	over := lease.expiresAt <= t.now
+	switch {
+	case ttl <= 0:
+	case over:
+		lease = leaderLease{node, lease.epoch + 1, t.now + ttl}
+		err = t.putLeader(lease)
+	case lease.node == node:
+		lease.expiresAt = t.now + ttl
+		err = t.putLeader(lease)
+	}
+	if err != nil || lease.node != node || lease.expiresAt <= t.now {
+		return false, 0, err
+	}
+	return true, lease.epoch, nil
+}
+
+func (t *tx) putLeader(lease leaderLease) error {
+	s := t.stmt("leader_put")
+	s.bindText(leaderName)
+	s.bindInt(lease.node)
+	s.bindInt(lease.epoch)
+	s.bindInt(lease.expiresAt)
+	return exec(s)
+}
+
+// resign ends the lease of a node that ended, so that another one can lead at once.
+func (t *tx) resign(node int64) error {
+	s := t.stmt("leader_resign")
+	s.bindInt(t.now)
+	s.bindInt(node)
+	s.bindInt(t.now)
+	return exec(s)
+}

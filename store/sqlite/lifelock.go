@@ -1,0 +1,117 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"github.com/gofrs/flock"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// lifeLocks are locks of the operating system that nodes hold as long as they live: one file for each, beside the
+// database. The system releases the lock of a process that dies, however it dies.
+//
+//	no file            nothing is known; the heartbeat decides
+//	the lock is taken  the node's process lives
+//	the lock is free   the node is dead
+type lifeLocks struct {
+	dir string
+
+	mu   sync.Mutex
+	held map[int64]*flock.Flock
+}
+
+func (l *lifeLocks) path(node int64) string {
+	return filepath.Join(l.dir, strconv.FormatInt(node, 10)+".lock")
+}
+
+// take locks the file of a node that joins. It happens before the node can be seen by others, so that nobody can find the file
+// without its lock.
+func (l *lifeLocks) take(node int64) error {
+	lock := flock.New(l.path(node))
+	for range 3 { // the last node to leave removes the directory
+		if err := os.Mkdir(l.dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return lockFailed(err)
+		}
+		locked, err := lock.TryLock()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return lockFailed(err)
+		}
+		if !locked {
+			return lockFailed(fmt.Errorf("%s is taken, although the node is new", lock.Path()))
+		}
+		break
+	}
+	if !lock.Locked() {
+		return lockFailed(fmt.Errorf("%s: %w", l.dir, fs.ErrNotExist))
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held == nil {
+		l.held = map[int64]*flock.Flock{}
+	}
+	l.held[node] = lock
+	return nil
+}
+
+func lockFailed(err error) error {
+	class := store.ErrUnavailable
+	if errors.Is(err, fs.ErrPermission) {
+		class = store.ErrReadOnly
+	}
+	return fmt.Errorf("%w: lock file of the node: %w", class, err)
+}
+
+// drop releases and removes the lock of a node that ended, if this store held it.
+func (l *lifeLocks) drop(node int64) {
+	l.mu.Lock()
+	lock := l.held[node]
+	delete(l.held, node)
+	l.mu.Unlock()
+	if lock != nil {
+		l.remove(lock)
+	}
+}
+
+// remove removes a lock file that is locked by us. The order matters on systems that cannot remove an open file; where
+// it fails the file stays, and is free, as is right for a dead node.
+func (l *lifeLocks) remove(lock *flock.Flock) {
+	if os.Remove(lock.Path()) == nil {
+		_ = lock.Unlock()
+	} else {
+		_ = lock.Unlock()
+		_ = os.Remove(lock.Path())
+	}
+	_ = os.Remove(l.dir) // succeeds when it was the last
+}
+
+// tryDead returns the lock of a node whose process died, or nil. The caller removes it when the death is recorded, or
+// unlocks it.
+func (l *lifeLocks) tryDead(node int64) *flock.Flock {
+	lock := flock.New(l.path(node), flock.SetFlag(os.O_RDWR)) // not created if it is missing
+	if locked, err := lock.TryLock(); err == nil && locked {
+		return lock
+	}
+	return nil
+}
+
+// releaseAll releases the locks of the nodes that did not leave, but keeps their files: that says that they are dead.
+func (l *lifeLocks) releaseAll() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var err error
+	for node, lock := range l.held {
+		err = errors.Join(err, lock.Unlock())
+		delete(l.held, node)
+	}
+	return err
+}

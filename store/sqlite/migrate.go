@@ -1,0 +1,144 @@
+package sqlite
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// migrations are the steps of the schema in order: files named NNNN_name.sql, which are never changed once released. Each
+// records itself in holdfast_migration, so that a person may run them as well.
+var migrations = mustReadMigrations(migrationFiles)
+
+func mustReadMigrations(files fs.FS) []store.Migration {
+	paths, err := fs.Glob(files, "migrations/*.sql") // sorted
+	if err != nil {
+		panic(err)
+	}
+	steps := make([]store.Migration, 0, len(paths))
+	for i, path := range paths {
+		number, name, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(path, "migrations/"), ".sql"), "_")
+		version, err := strconv.Atoi(number)
+		if err != nil || version != i+1 {
+			panic("sqlite: migration out of order: " + path)
+		}
+		text, err := fs.ReadFile(files, path)
+		if err != nil {
+			panic(err)
+		}
+		steps = append(steps, store.Migration{Version: version, Name: name, SQL: string(text)})
+	}
+	return steps
+}
+
+// Migrate implements store.Source. It creates the file if there is none. Migrating a Memory database does nothing, as it
+// is gone afterwards.
+func (c Config) Migrate(ctx context.Context) (store.Schema, error) {
+	if c.Path == Memory {
+		return store.Schema{Latest: len(migrations)}, nil
+	}
+	c.NoMigrate = false
+	schema, err := c.onConn(ctx, func(w *conn) (store.Schema, error) { return migrate(ctx, w) })
+	return schema, classify("migrate "+c.Path, err)
+}
+
+// Schema implements store.Source. Where there is no file the version is 0.
+func (c Config) Schema(ctx context.Context) (store.Schema, error) {
+	if _, err := os.Stat(c.Path); c.Path == Memory || errors.Is(err, fs.ErrNotExist) {
+		return store.Schema{Latest: len(migrations)}, nil
+	}
+	cfg, err := c.withDefaults()
+	if err != nil {
+		return store.Schema{}, classify("schema of "+c.Path, err)
+	}
+	r, err := openReader(ctx, cfg.Path)
+	if err != nil {
+		return store.Schema{}, classify("schema of "+c.Path, cantOpen(cfg.Path, err))
+	}
+	schema, err := schemaOf(ctx, r)
+	if isNewer(schema) {
+		err = nil // it is an answer here
+	}
+	return schema, classify("schema of "+c.Path, errors.Join(err, r.close()))
+}
+
+func (c Config) onConn(ctx context.Context, f func(*conn) (store.Schema, error)) (store.Schema, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return store.Schema{}, err
+	}
+	w, err := c.openWriter(ctx, c.Path)
+	if err != nil {
+		return store.Schema{}, err
+	}
+	schema, err := f(w)
+	return schema, errors.Join(err, w.close())
+}
+
+// migrate applies what is missing, each step in a transaction of its own. Processes that migrate at the same time take turns: each
+// looks at the version again when it has the write lock.
+func migrate(ctx context.Context, w *conn) (store.Schema, error) {
+	schema, err := schemaOf(ctx, w)
+	for err == nil && schema.Version < schema.Latest {
+		err = patient(ctx, func() error {
+			if err := w.beginImmediate(); err != nil {
+				return err
+			}
+			defer w.rollback() // does nothing after the commit
+			version, err := appliedVersion(w)
+			if err != nil {
+				return err
+			}
+			if version >= schema.Latest {
+				return nil
+			}
+			step := migrations[version]
+			if err := w.script(step.SQL); err != nil {
+				return fmt.Errorf("migration %d (%s): %w", step.Version, step.Name, err)
+			}
+			return w.commit()
+		})
+		if err == nil {
+			schema, err = schemaOf(ctx, w)
+		}
+	}
+	return schema, err
+}
+
+// schemaOf returns the version of the database, and an error if it is newer than this program.
+func schemaOf(ctx context.Context, c *conn) (store.Schema, error) {
+	schema := store.Schema{Latest: len(migrations)}
+	err := patient(ctx, func() (err error) {
+		schema.Version, err = appliedVersion(c)
+		return err
+	})
+	if err == nil && isNewer(schema) {
+		err = fmt.Errorf("%w: the database has version %d, this program knows up to %d: use a newer program",
+			store.ErrSchema, schema.Version, schema.Latest)
+	}
+	return schema, err
+}
+
+func isNewer(schema store.Schema) bool { return schema.Version > schema.Latest }
+
+func appliedVersion(c *conn) (int, error) {
+	found, err := c.one("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'holdfast_migration'")
+	if err != nil || found == "" {
+		return 0, err
+	}
+	version, err := c.one("SELECT max(version) FROM holdfast_migration")
+	if err != nil || version == "" {
+		return 0, err
+	}
+	return strconv.Atoi(version)
+}

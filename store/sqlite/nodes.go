@@ -1,0 +1,198 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// nodesKept is how long a node that ended is listed, and its row kept.
+const nodesKept = 24 * time.Hour
+
+// Join implements store.Nodes.
+func (s *Store) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
+	about, err := json.Marshal(info)
+	if err != nil {
+		return 0, classify("join", fmt.Errorf("%w: %w", store.ErrInvalid, err))
+	}
+	node := int64(0)
+	err = s.write(ctx, "join", func(t *tx) error {
+		s.lives.drop(node) // of a try before this one
+		st := t.stmt("node_insert")
+		st.bindText(info.Name)
+		st.bindText(info.Version)
+		st.bindInt(t.now)
+		st.bindInt(t.now)
+		st.bindText(string(about))
+		found, err := st.next()
+		if err != nil || !found {
+			return unexpected("node_insert", err)
+		}
+		node = st.readInt()
+		st.done()
+		return s.lives.take(node)
+	})
+	if err != nil {
+		s.lives.drop(node)
+		return 0, err
+	}
+	return node, nil
+}
+
+// nodeAlive returns the highest claim record of a node, or ErrNodeDead.
+func (t *tx) nodeAlive(node int64) (lastSeq int64, err error) {
+	s := t.stmt("node_alive")
+	s.bindInt(node)
+	alive, err := s.next()
+	if err != nil {
+		return 0, err
+	}
+	if !alive {
+		return 0, fmt.Errorf("node %d: %w", node, store.ErrNodeDead)
+	}
+	defer s.done()
+	return s.readInt(), nil
+}
+
+// Beat implements store.Nodes.
+func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, error) {
+	var beat store.Beat
+	dead := false
+	err := s.write(ctx, "beat", func(t *tx) (err error) {
+		beat = store.Beat{}
+		st := t.stmt("node_beat")
+		st.bindInt(t.now)
+		st.bindInt(params.Node)
+		changed, err := st.exec()
+		if err != nil {
+			return err
+		}
+		if changed == 0 {
+			dead = true
+			return fmt.Errorf("node %d: %w", params.Node, store.ErrNodeDead)
+		}
+		if beat.Leader, beat.Epoch, err = t.lead(params.Node, params.LeaderTTL.Microseconds()); err != nil {
+			return err
+		}
+		beat.Cancels, err = t.cancelsFor(params.Node)
+		return err
+	})
+	if dead {
+		s.lives.drop(params.Node)
+	}
+	return beat, err
+}
+
+// cancelsFor returns the requests to cancel jobs that a node runs.
+func (t *tx) cancelsFor(node int64) ([]store.CancelRequest, error) {
+	requests, err := t.cancelRequests()
+	if err != nil || len(requests) == 0 {
+		return nil, err
+	}
+	records, err := t.recordsOf(node)
+	if err != nil {
+		return nil, err
+	}
+	runs := runningJobs{}
+	for _, r := range records {
+		runs.add(r)
+	}
+	var theirs []store.CancelRequest
+	for _, request := range requests {
+		if _, ok := runs[request.Job]; ok {
+			theirs = append(theirs, request)
+		}
+	}
+	return theirs, nil
+}
+
+// Leave implements store.Nodes.
+func (s *Store) Leave(ctx context.Context, node int64) error {
+	err := s.write(ctx, "leave", func(t *tx) error {
+		ended, err := t.endNode(node)
+		if err != nil || !ended {
+			return err
+		}
+		records, err := t.recordsOf(node)
+		if err != nil {
+			return err
+		}
+		for _, r := range records {
+			for slot := range r.slots() {
+				if !r.runs(slot) {
+					continue
+				}
+				l := r.lease(slot)
+				r.finish(slot)
+				b, found, err := t.body(l.Job)
+				if err != nil {
+					return err
+				}
+				if !found {
+					continue // a slot without a job would be a bug; it must not keep the node from leaving
+				}
+				e := ending{state: store.Available, reason: store.ReasonReleased, runAt: t.now, taken: true}
+				if _, _, err := t.endRun(b, r, l, e); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		s.lives.drop(node)
+	}
+	return err
+}
+
+// endNode ends a node and its leader lease. It returns false if the node had ended before.
+func (t *tx) endNode(node int64) (bool, error) {
+	s := t.stmt("node_end")
+	s.bindInt(t.now)
+	s.bindInt(node)
+	changed, err := s.exec()
+	if err != nil || changed == 0 {
+		return false, err
+	}
+	return true, t.resign(node)
+}
+
+// Nodes implements store.Nodes.
+func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
+	var nodes []store.Node
+	err := s.read(ctx, "nodes", func(t *tx) error {
+		nodes = nil
+		st := t.stmt("nodes")
+		st.bindInt(t.now - nodesKept.Microseconds())
+		err := each(st, func() error {
+			n := store.Node{ID: st.readInt(), StartedAt: readTime(st), BeatAt: readTime(st), DeadAt: readOptTime(st)}
+			nodes = append(nodes, n)
+			return json.Unmarshal(st.readBlob(), &nodes[len(nodes)-1].Info)
+		})
+		if err != nil {
+			return err
+		}
+		runs := map[int64]int{}
+		st = t.stmt("claimed_slots")
+		err = each(st, func() error {
+			runs[st.readInt()] += running(st.readInt(), st.readInt())
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		leader, _, err := t.leader()
+		if err != nil {
+			return err
+		}
+		for i := range nodes {
+			nodes[i].Running = runs[nodes[i].ID]
+			nodes[i].Leader = leader.node == nodes[i].ID && leader.expiresAt > t.now
+		}
+		return nil
+	})
+	return nodes, err
+}

@@ -1,0 +1,197 @@
+package sqlite
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// never is the due time of a job that waits for something else than time.
+const never = math.MaxInt64
+
+// body is a stored job with its lane. Times of a body that are compared are kept in microseconds as well.
+type body struct {
+	store.Job
+	lane  *lane
+	runAt int64
+}
+
+// pointer says where a job is to be put.
+type pointer struct {
+	id    store.ID
+	lane  *lane
+	key   string // the ordering key
+	runAt int64
+}
+
+func (b *body) pointer() pointer { return pointer{b.ID, b.lane, b.OrderingKey, b.runAt} }
+
+// body reads a job.
+func (t *tx) body(id store.ID) (*body, bool, error) {
+	s := t.stmt("job")
+	bindID(s, id)
+	found, err := s.next()
+	if err != nil || !found {
+		return nil, false, err
+	}
+	b := &body{Job: store.Job{ID: id}}
+	laneID, err := b.scan(s)
+	s.done()
+	if err != nil {
+		return nil, false, err
+	}
+	if err := b.setLane(t, laneID); err != nil {
+		return nil, false, err
+	}
+	return b, true, nil
+}
+
+// scan reads the columns of a body from lane on, and leaves the lane to setLane: finding it may need a statement.
+func (b *body) scan(s stmt) (laneID int64, err error) {
+	laneID = s.readInt()
+	b.runAt = s.readInt()
+	b.RunAt = timeOf(b.runAt)
+	b.CreatedAt = readTime(s)
+	b.LeaseNumber = s.readInt()
+	b.Attempt = int(s.readInt())
+	b.MaxAttempts = int(s.readInt())
+	b.Codec = int(s.readInt())
+	b.OrderingKey = readOptText(s)
+	b.UniqueKey = readOptBlob(s)
+	b.UniqueStates = store.StateSet(readOptInt(s))
+	if !s.readNull() {
+		if err := json.Unmarshal(s.readBlob(), &b.Options); err != nil {
+			return 0, fmt.Errorf("%w: options of job %v: %w", store.ErrInvalid, b.ID, err)
+		}
+	}
+	if !s.readNull() {
+		if err := json.Unmarshal(s.readBlob(), &b.Tags); err != nil {
+			return 0, fmt.Errorf("%w: tags of job %v: %w", store.ErrInvalid, b.ID, err)
+		}
+	}
+	b.Metadata = readOptBlob(s)
+	b.Args = readOptBlob(s)
+	return laneID, nil
+}
+
+func (b *body) setLane(t *tx, id int64) (err error) {
+	if b.lane, err = t.laneOf(id); err != nil {
+		return err
+	}
+	b.Namespace, b.Queue, b.Kind, b.Priority = b.lane.namespace, b.lane.queueName, b.lane.kind, b.lane.priority
+	return nil
+}
+
+// place gives a job its pointer: deferred in the given state if it is not due, available otherwise. It returns the
+// state.
+func (t *tx) place(p pointer, later store.State) (store.State, error) {
+	if p.runAt > t.now {
+		return later, t.deferUntil(p, later)
+	}
+	return store.Available, t.makeAvailable(p)
+}
+
+func (t *tx) deferUntil(p pointer, state store.State) error {
+	s := t.stmt("deferred_insert")
+	s.bindInt(p.runAt)
+	bindID(s, p.id)
+	s.bindInt(p.lane.id)
+	s.bindInt(int64(state))
+	bindOptText(s, p.key)
+	return exec(s)
+}
+
+// makeAvailable puts a job into ready, or, if another one has the turn of its ordering key, into the line for it.
+func (t *tx) makeAvailable(p pointer) error {
+	if p.key != "" {
+		holder, held, err := t.keyHolder(keyName{p.lane.queue, p.key})
+		if err != nil {
+			return err
+		}
+		if !held || holder != p.id {
+			return t.awaitTurn(p)
+		}
+	}
+	s := t.stmt("ready_insert")
+	s.bindInt(p.lane.id)
+	s.bindInt(p.runAt)
+	bindID(s, p.id)
+	return exec(s)
+}
+
+// removePointer takes a job that waits out of its place and returns the state it was in, or 0 if it does not wait.
+func (t *tx) removePointer(b *body) (store.State, error) {
+	state, blocked, err := t.waiting(b)
+	if err != nil || state == 0 {
+		return 0, err
+	}
+	var s stmt
+	switch {
+	case blocked:
+		s = t.stmt("keyed_delete")
+		bindKeyed(s, b)
+	case state == store.Available:
+		s = t.stmt("ready_delete")
+		s.bindInt(b.lane.id)
+		s.bindInt(b.runAt)
+		bindID(s, b.ID)
+	default:
+		s = t.stmt("deferred_delete")
+		s.bindInt(b.runAt)
+		bindID(s, b.ID)
+	}
+	return state, exec(s)
+}
+
+// waiting returns the state of a job that waits, or 0 if it runs or has finished. Blocked: it waits for the turn of its
+// ordering key.
+func (t *tx) waiting(b *body) (state store.State, blocked bool, err error) {
+	s := t.stmt("ready_has")
+	s.bindInt(b.lane.id)
+	s.bindInt(b.runAt)
+	bindID(s, b.ID)
+	if found, err := exists(s); found || err != nil {
+		return store.Available, false, err
+	}
+	s = t.stmt("deferred_state")
+	s.bindInt(b.runAt)
+	bindID(s, b.ID)
+	if found, err := s.next(); found || err != nil {
+		if found {
+			state = store.State(s.readInt())
+			s.done()
+		}
+		return state, false, err
+	}
+	if b.OrderingKey == "" {
+		return 0, false, nil
+	}
+	s = t.stmt("keyed_has")
+	bindKeyed(s, b)
+	found, err := exists(s)
+	if found {
+		state = store.Available
+	}
+	return state, found, err
+}
+
+func bindKeyed(s stmt, b *body) {
+	s.bindInt(b.lane.queue)
+	s.bindText(b.OrderingKey)
+	s.bindInt(int64(b.Priority))
+	s.bindInt(b.runAt)
+	bindID(s, b.ID)
+}
+
+// putBack makes a body say what its new pointer says, and which lease number was the last.
+func (t *tx) putBack(b *body, runAt int64) error {
+	s := t.stmt("job_put_back")
+	s.bindInt(runAt)
+	s.bindInt(b.LeaseNumber)
+	s.bindInt(int64(b.Attempt))
+	bindID(s, b.ID)
+	b.runAt, b.RunAt = runAt, timeOf(runAt)
+	return exec(s)
+}

@@ -1,0 +1,204 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// finished is how a job ended. lease, node and claimedAt are 0 if it was not running.
+type finished struct {
+	state                  store.State
+	finishedAt             int64
+	lease, node, claimedAt int64
+	reason                 store.Reason
+	err                    string
+	result                 []byte
+}
+
+// finished returns how a job ended, if it did.
+func (t *tx) finished(id store.ID) (f finished, found bool, err error) {
+	s := t.stmt("finished")
+	bindID(s, id)
+	found, err = s.next()
+	if !found {
+		return f, false, err
+	}
+	f = finished{
+		state: store.State(s.readInt()), finishedAt: s.readInt(),
+		lease: readOptInt(s), node: readOptInt(s), claimedAt: readOptInt(s),
+		reason: store.Reason(readOptText(s)), err: readOptText(s), result: readOptBlob(s),
+	}
+	s.done()
+	return f, true, nil
+}
+
+// Get implements store.Reader.
+func (s *Store) Get(ctx context.Context, id store.ID) (store.Record, error) {
+	var record store.Record
+	err := s.read(ctx, "get", func(t *tx) error {
+		r, found, err := t.fullRecord(id, t.runningJob)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return fmt.Errorf("job %v: %w", id, store.ErrNotFound)
+		}
+		record = r
+		record.Attempts, err = t.attempts(id)
+		return err
+	})
+	return record, err
+}
+
+// fullRecord returns what is known of a job, but for its attempts. find looks for the run of a job that runs.
+func (t *tx) fullRecord(id store.ID, find func(store.ID) (runningJob, bool, error)) (store.Record, bool, error) {
+	b, found, err := t.body(id)
+	if err != nil || !found {
+		return store.Record{}, false, err
+	}
+	r := store.Record{Job: b.Job}
+	if r.Checkpoint, err = t.checkpoint(id); err != nil {
+		return r, false, err
+	}
+	f, ended, err := t.finished(id)
+	if err != nil {
+		return r, false, err
+	}
+	switch {
+	case ended:
+		err = t.endedRecord(&r, f)
+	default:
+		if r.State, r.Blocked, err = t.waiting(b); err != nil {
+			return r, false, err
+		}
+		if r.State != 0 {
+			err = t.lastRun(&r)
+		} else {
+			err = t.runningRecord(&r, find)
+		}
+	}
+	return r, true, err
+}
+
+// endedRecord completes the record of a finished job. The run that ended it is counted; the body does not know of it.
+func (t *tx) endedRecord(r *store.Record, f finished) (err error) {
+	r.State, r.Reason, r.FinishedAt, r.Result = f.state, f.reason, timeOf(f.finishedAt), f.result
+	ranLast := f.lease != 0
+	if ranLast {
+		r.Attempt++
+		r.LeaseNumber = f.lease
+		r.Lease = store.Lease{Number: f.lease, Node: f.node}
+		r.ClaimedAt = timeOf(f.claimedAt)
+	} else if err := t.lastRun(r); err != nil {
+		return err
+	}
+	r.Error = f.err
+	if f.state == store.Completed && f.lease > 1 {
+		r.Error, err = t.lastError(r.ID)
+	}
+	return err
+}
+
+// lastRun tells of the last run of a job that does not run now.
+func (t *tx) lastRun(r *store.Record) error {
+	if r.LeaseNumber == 0 {
+		return nil
+	}
+	s := t.stmt("attempt_last_claimed_at")
+	bindID(s, r.ID)
+	found, err := s.next()
+	if err != nil {
+		return err
+	}
+	if found {
+		r.ClaimedAt = readTime(s)
+		s.done()
+	}
+	r.Error, err = t.lastError(r.ID)
+	return err
+}
+
+func (t *tx) runningRecord(r *store.Record, find func(store.ID) (runningJob, bool, error)) error {
+	run, found, err := find(r.ID)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return fmt.Errorf("%w: job %v has no pointer", store.ErrInvalid, r.ID)
+	}
+	r.State = store.Running
+	r.Attempt++
+	r.LeaseNumber = run.lease.Number
+	r.Lease, r.ClaimedAt = run.lease, timeOf(run.claimedAt)
+	if run.lease.Number > 1 {
+		if r.Error, err = t.lastError(r.ID); err != nil {
+			return err
+		}
+	}
+	_, r.CancelRequested, err = t.cancelRequest(r.ID)
+	return err
+}
+
+// lastError returns the error of the attempt that failed last.
+func (t *tx) lastError(id store.ID) (string, error) {
+	s := t.stmt("attempt_last_error")
+	bindID(s, id)
+	found, err := s.next()
+	if err != nil || !found {
+		return "", err
+	}
+	defer s.done()
+	return readOptText(s), nil
+}
+
+func (t *tx) attempts(id store.ID) ([]store.Attempt, error) {
+	var attempts []store.Attempt
+	s := t.stmt("attempts")
+	bindID(s, id)
+	return attempts, each(s, func() error {
+		attempts = append(attempts, store.Attempt{
+			LeaseNumber: s.readInt(), Number: int(s.readInt()), Node: s.readInt(),
+			ClaimedAt: readTime(s), StartedAt: readOptTime(s), EndedAt: readTime(s),
+			Outcome: store.State(s.readInt()), Reason: store.Reason(readOptText(s)),
+			Error: readOptText(s), Trace: readOptText(s),
+		})
+		return nil
+	})
+}
+
+// Ended implements store.Reader.
+func (s *Store) Ended(ctx context.Context, ids []store.ID) ([]store.Ended, error) {
+	var ended []store.Ended
+	err := s.read(ctx, "ended", func(t *tx) error {
+		ended = nil
+		for _, id := range ids {
+			st := t.stmt("ended")
+			bindID(st, id)
+			found, err := st.next()
+			if err != nil {
+				return err
+			}
+			if found {
+				ended = append(ended, store.Ended{
+					ID: id, State: store.State(st.readInt()), Reason: store.Reason(readOptText(st)),
+					Error: readOptText(st), Result: readOptBlob(st), Codec: int(st.readInt()),
+				})
+				st.done()
+				continue
+			}
+			st = t.stmt("job_run_at")
+			bindID(st, id)
+			known, err := exists(st)
+			if err != nil {
+				return err
+			}
+			if !known {
+				ended = append(ended, store.Ended{ID: id})
+			}
+		}
+		return nil
+	})
+	return ended, err
+}

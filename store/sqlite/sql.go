@@ -1,0 +1,202 @@
+package sqlite
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+//go:embed sql/*.sql
+var sqlFiles embed.FS
+
+// statements are the texts of the sql directory by the names in their "-- name:" lines.
+var statements = mustParse(sqlFiles)
+
+func mustParse(files fs.FS) map[string]string {
+	texts := map[string]string{}
+	paths, err := fs.Glob(files, "sql/*.sql")
+	if err != nil {
+		panic(err)
+	}
+	for _, path := range paths {
+		content, err := fs.ReadFile(files, path)
+		if err != nil {
+			panic(err)
+		}
+		name := ""
+		for line := range strings.Lines(string(content)) {
+			switch {
+			case strings.HasPrefix(line, "-- name: "):
+				name = strings.TrimSpace(strings.TrimPrefix(line, "-- name: "))
+				if _, twice := texts[name]; twice {
+					panic("sqlite: two statements are named " + name)
+				}
+			case strings.HasPrefix(line, "--"), name == "":
+			default:
+				texts[name] += line
+			}
+		}
+	}
+	for name, text := range texts {
+		texts[name] = strings.TrimSuffix(strings.TrimSpace(text), ";")
+	}
+	return texts
+}
+
+// textOf returns a statement's text. An unknown name is a mistake in this package.
+func textOf(name string) string {
+	text, ok := statements[name]
+	if !ok {
+		panic(fmt.Sprintf("sqlite: no statement is named %q", name))
+	}
+	return text
+}
+
+// session is where statements run: one of our connections, or a transaction of the caller's.
+type session interface {
+	// stmt returns a statement by name, ready to be bound. It belongs to the session: the same name returns the same
+	// statement, so that two uses of one must not overlap. An error in it shows when it runs.
+	stmt(name string) stmt
+}
+
+// stmt is a prepared statement. Parameters are bound and columns are read in order, each by the next call.
+type stmt interface {
+	bindInt(v int64)
+	bindFloat(v float64)
+	bindText(v string)
+	bindBlob(v []byte)
+	bindNull()
+
+	// exec runs the statement to its end and returns how many rows it changed.
+	exec() (changed int64, err error)
+	// next steps to the next row. After false or an error the statement is ready to be bound again.
+	next() (bool, error)
+	// done drops the rows that were not read.
+	done()
+
+	readInt() int64
+	readFloat() float64
+	readText() string
+	readBlob() []byte
+	// readNull reports whether the next column is NULL, and then passes over it.
+	readNull() bool
+}
+
+// exec runs a statement whose count of changes does not matter.
+func exec(s stmt) error {
+	_, err := s.exec()
+	return err
+}
+
+// exists reports whether a statement returns a row.
+func exists(s stmt) (bool, error) {
+	found, err := s.next()
+	if found {
+		s.done()
+	}
+	return found, err
+}
+
+// each calls row for every row. If row fails the rest is dropped.
+func each(s stmt, row func() error) error {
+	for {
+		found, err := s.next()
+		if err != nil || !found {
+			return err
+		}
+		if err := row(); err != nil {
+			s.done()
+			return err
+		}
+	}
+}
+
+// Helpers that bind and read the types of package store.
+
+func bindID(s stmt, id store.ID) { s.bindBlob(id[:]) }
+
+func readID(s stmt) (id store.ID) {
+	copy(id[:], s.readBlob())
+	return id
+}
+
+// bindOptText binds NULL for the empty string.
+func bindOptText(s stmt, v string) {
+	if v == "" {
+		s.bindNull()
+	} else {
+		s.bindText(v)
+	}
+}
+
+func readOptText(s stmt) string {
+	if s.readNull() {
+		return ""
+	}
+	return s.readText()
+}
+
+func readOptInt(s stmt) int64 {
+	if s.readNull() {
+		return 0
+	}
+	return s.readInt()
+}
+
+// bindOptBlob binds NULL for nil.
+func bindOptBlob(s stmt, v []byte) {
+	if v == nil {
+		s.bindNull()
+	} else {
+		s.bindBlob(v)
+	}
+}
+
+func readOptBlob(s stmt) []byte {
+	if s.readNull() {
+		return nil
+	}
+	return s.readBlob()
+}
+
+// bindPayload binds bytes of a codec: as text if they are text, so that people can read them and SQL can look into
+// JSON; else as a blob. Both come back as the same bytes.
+func bindPayload(s stmt, v []byte) {
+	switch {
+	case v == nil:
+		s.bindNull()
+	case isText(string(v)):
+		s.bindText(string(v))
+	default:
+		s.bindBlob(v)
+	}
+}
+
+func boolInt(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// bindOptTime binds NULL for the zero time.
+func bindOptTime(s stmt, t time.Time) {
+	if t.IsZero() {
+		s.bindNull()
+	} else {
+		s.bindInt(t.UnixMicro())
+	}
+}
+
+func readTime(s stmt) time.Time { return timeOf(s.readInt()) }
+
+func readOptTime(s stmt) time.Time {
+	if s.readNull() {
+		return time.Time{}
+	}
+	return readTime(s)
+}

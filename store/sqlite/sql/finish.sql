@@ -1,0 +1,57 @@
+-- Ends of runs.
+
+-- name: finished_insert
+INSERT INTO holdfast_finished (id, state, finished_at, lease, node, claimed_at, reason, error, result)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: finished
+SELECT state, finished_at, lease, node, claimed_at, reason, error, result FROM holdfast_finished WHERE id = ?;
+
+-- name: finished_delete
+DELETE FROM holdfast_finished WHERE id = ?;
+
+-- name: finished_page
+SELECT id FROM holdfast_finished INDEXED BY holdfast_finished_not_completed
+WHERE state > 6 AND state = ? AND id < ? ORDER BY id DESC LIMIT ? + 0;
+
+-- name: ended
+SELECT f.state, f.reason, f.error, f.result, j.codec
+FROM holdfast_finished f JOIN holdfast_job j ON j.id = f.id WHERE f.id = ?;
+
+-- name: attempt_insert
+INSERT INTO holdfast_attempt (id, lease, attempt, node, claimed_at, started_at, ended_at, outcome, taken, reason, error, trace)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: attempt_outcome
+SELECT outcome, taken, node FROM holdfast_attempt WHERE id = ? AND lease = ?;
+
+-- name: attempts
+SELECT lease, attempt, node, claimed_at, started_at, ended_at, outcome, reason, error, trace
+FROM holdfast_attempt WHERE id = ? ORDER BY lease;
+
+-- name: attempt_last_claimed_at
+SELECT claimed_at FROM holdfast_attempt WHERE id = ? ORDER BY lease DESC LIMIT 1;
+
+-- Of the attempt that failed last: retryable or failed.
+-- name: attempt_last_error
+SELECT error FROM holdfast_attempt WHERE id = ? AND outcome IN (4, 7) ORDER BY lease DESC LIMIT 1;
+
+-- name: checkpoint_put
+INSERT INTO holdfast_checkpoint (id, lease, percent, updated_at, message, value) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET lease = excluded.lease, percent = excluded.percent, updated_at = excluded.updated_at,
+  message = excluded.message, value = excluded.value;
+
+-- name: checkpoint
+SELECT percent, updated_at, message, value FROM holdfast_checkpoint WHERE id = ?;
+
+-- name: cancel_request_put
+INSERT INTO holdfast_cancel_request (id, at, reason, actor) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING;
+
+-- name: cancel_request
+SELECT at, reason, actor FROM holdfast_cancel_request WHERE id = ?;
+
+-- name: cancel_requests
+SELECT id, at, reason, actor FROM holdfast_cancel_request ORDER BY id;
+
+-- name: cancel_request_delete
+DELETE FROM holdfast_cancel_request WHERE id = ?;

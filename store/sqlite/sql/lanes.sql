@@ -1,0 +1,39 @@
+-- Queues and lanes. Statements that also run in callers' transactions use plain ? parameters, which every driver knows.
+
+-- name: queue_id
+SELECT id FROM holdfast_queue WHERE namespace = ? AND name = ?;
+
+-- name: queue_insert
+INSERT INTO holdfast_queue (namespace, name, created_at) VALUES (?, ?, ?) RETURNING id;
+
+-- name: lane_id
+SELECT id FROM holdfast_lane WHERE queue = ? AND kind = ? AND priority = ?;
+
+-- name: lane_insert
+INSERT INTO holdfast_lane (queue, kind, priority) VALUES (?, ?, ?) RETURNING id;
+
+-- name: lane_by_id
+SELECT l.queue, q.namespace, q.name, l.kind, l.priority
+FROM holdfast_lane l JOIN holdfast_queue q ON q.id = l.queue
+WHERE l.id = ?;
+
+-- name: lanes_of_queue
+SELECT id FROM holdfast_lane WHERE queue = ?;
+
+-- name: queues_paused
+SELECT id FROM holdfast_queue WHERE paused_at IS NOT NULL;
+
+-- name: queues_list
+SELECT id, name, created_at, paused_at, paused_by FROM holdfast_queue WHERE namespace = ? ORDER BY name;
+
+-- name: queue_pause
+UPDATE holdfast_queue SET paused_at = ?, paused_by = ? WHERE id = ? AND paused_at IS NULL;
+
+-- name: queue_resume
+UPDATE holdfast_queue SET paused_at = NULL, paused_by = NULL WHERE id = ? AND paused_at IS NOT NULL;
+
+-- name: audit_insert
+INSERT INTO holdfast_audit (at, actor, action, job, queue, detail) VALUES (?, ?, ?, ?, ?, ?);
+
+-- name: database_id
+SELECT value FROM holdfast_meta WHERE name = 'database_id';

@@ -1,0 +1,40 @@
+-- Nodes and their leader.
+
+-- name: node_insert
+INSERT INTO holdfast_node (name, version, started_at, beat_at, last_seq, info) VALUES (?, ?, ?, ?, 0, ?) RETURNING id;
+
+-- name: node_alive
+SELECT last_seq FROM holdfast_node WHERE id = ? AND dead_at IS NULL;
+
+-- name: node_claims
+UPDATE holdfast_node SET last_seq = max(last_seq, ?) WHERE id = ?;
+
+-- name: node_beat
+UPDATE holdfast_node SET beat_at = ? WHERE id = ? AND dead_at IS NULL;
+
+-- name: node_end
+UPDATE holdfast_node SET dead_at = ? WHERE id = ? AND dead_at IS NULL;
+
+-- name: nodes
+SELECT id, started_at, beat_at, dead_at, info FROM holdfast_node
+WHERE dead_at IS NULL OR dead_at > ? ORDER BY dead_at IS NOT NULL, id;
+
+-- name: nodes_alive
+SELECT id, beat_at FROM holdfast_node WHERE dead_at IS NULL ORDER BY id;
+
+-- name: nodes_forgettable
+SELECT id FROM holdfast_node
+WHERE dead_at <= ? AND NOT EXISTS (SELECT 1 FROM holdfast_claim c WHERE c.node = holdfast_node.id);
+
+-- name: node_delete
+DELETE FROM holdfast_node WHERE id = ?;
+
+-- name: leader
+SELECT node, epoch, expires_at FROM holdfast_leader WHERE name = ?;
+
+-- name: leader_put
+INSERT INTO holdfast_leader (name, node, epoch, expires_at) VALUES (?, ?, ?, ?)
+ON CONFLICT (name) DO UPDATE SET node = excluded.node, epoch = excluded.epoch, expires_at = excluded.expires_at;
+
+-- name: leader_resign
+UPDATE holdfast_leader SET expires_at = ? WHERE node = ? AND expires_at > ?;

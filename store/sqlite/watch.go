@@ -1,0 +1,57 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// watchAgain is the pause after a look that failed.
+const watchAgain = time.Second
+
+// Watch implements store.Store. It looks at the version of the data as the write connection sees it, which own commits do
+// not change, and calls wake with WakeAll when another process, another Store or a caller's transaction has committed. It
+// also reports what came between Open and Watch.
+func (s *Store) Watch(ctx context.Context, wake func(store.Wake)) error {
+	if s.config.Poll < 0 {
+		<-ctx.Done()
+		return nil
+	}
+	seen := s.firstVersion
+	for {
+		version, err := s.dataVersion(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, store.ErrClosed):
+			return err
+		case err != nil:
+			// Whatever it is, somebody's next write will report it; a watcher can only look again.
+			_ = pause(ctx, watchAgain)
+			continue
+		}
+		if version != seen {
+			seen = version
+			wake(store.Wake{Kind: store.WakeAll})
+		}
+		_ = pause(ctx, s.config.Poll) // the end of ctx is found above
+	}
+}
+
+func (s *Store) dataVersion(ctx context.Context) (version int64, err error) {
+	c, err := s.takeWriter(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer s.giveWriter(c)
+	err = patient(ctx, func() error {
+		version, err = c.dataVersion()
+		return err
+	})
+	return version, err
+}
+
+// Notify implements store.Store. There is nothing to do: the commit is what others see.
+func (s *Store) Notify(...store.Wake) {}

@@ -1,0 +1,197 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// tx is one write transaction, ours or a caller's: where its statements run, and what it must settle before it commits.
+type tx struct {
+	session
+	store *Store
+	now   int64 // one time for the whole transaction
+
+	lanes   newLanes                    // that this transaction interned
+	records map[recordName]*claimRecord // claim records that it read
+	last    *claimRecord                // of records, the one used last
+	keys    []keyName                   // ordering keys that may have become free
+}
+
+// write runs f in a write transaction and commits it. f runs again if the transaction has to start over; it must not have
+// effects but those on its operands.
+func (s *Store) write(ctx context.Context, op string, f func(*tx) error) error {
+	return s.writeIf(ctx, op, nil, f)
+}
+
+// writeIf is write for operations that most of the time find nothing to do. needed looks first, without the write lock: an
+// idle node then costs other processes nothing, and wakes nobody. What it saw may have changed when f runs.
+func (s *Store) writeIf(ctx context.Context, op string, needed func(*tx) (bool, error), f func(*tx) error) error {
+	c, err := s.takeWriter(ctx)
+	if err != nil {
+		return classify(op, err)
+	}
+	defer s.giveWriter(c)
+	return classify(op, patient(ctx, func() error {
+		if needed != nil {
+			if yes, err := s.look(c, needed); err != nil || !yes {
+				return err
+			}
+		}
+		if err := c.beginImmediate(); err != nil {
+			return err
+		}
+		return s.commit(c, f)
+	}))
+}
+
+// look runs needed in a read transaction on c.
+func (s *Store) look(c *conn, needed func(*tx) (bool, error)) (bool, error) {
+	if err := c.begin(); err != nil {
+		return false, err
+	}
+	defer c.rollback() // nothing was written
+	t := &tx{session: c, store: s, now: s.now()}
+	yes, err := needed(t)
+	s.lanes.publish(t.lanes)
+	return yes, err
+}
+
+// commit runs f in the transaction that is open on c, and commits it, or rolls it back.
+func (s *Store) commit(c *conn, f func(*tx) error) error {
+	defer c.rollback() // does nothing after the commit
+	t := &tx{session: c, store: s, now: s.now()}
+	if err := f(t); err != nil {
+		return err
+	}
+	if err := t.settle(); err != nil {
+		return err
+	}
+	if err := c.commit(); err != nil {
+		return err
+	}
+	s.lanes.publish(t.lanes)
+	return nil
+}
+
+// settle writes what the transaction has collected: claim records whose slots are done, and ordering keys to hand on.
+func (t *tx) settle() error {
+	if err := t.writeRecords(); err != nil {
+		return err
+	}
+	return t.handOnKeys()
+}
+
+// takeWriter waits for the write connection.
+func (s *Store) takeWriter(ctx context.Context) (*conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	select {
+	case <-s.closed:
+		return nil, store.ErrClosed
+	default:
+	}
+	select {
+	case c := <-s.writer:
+		return c, nil
+	default:
+	}
+	waiting, cancel := withPatience(ctx)
+	defer cancel()
+	select {
+	case c := <-s.writer:
+		return c, nil
+	case <-s.closed:
+		return nil, store.ErrClosed
+	case <-waiting.Done():
+		return nil, impatient(ctx, "another transaction of this process")
+	}
+}
+
+func (s *Store) giveWriter(c *conn) { s.writer <- c }
+
+// savepoint runs f so that nothing of it remains if it fails.
+func (t *tx) savepoint(f func() error) (err error) {
+	c := t.session.(*conn)
+	if err := exec(c.kept("savepoint", "SAVEPOINT holdfast")); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, exec(c.kept("rollback to", "ROLLBACK TO holdfast")))
+		}
+		err = errors.Join(err, exec(c.kept("release", "RELEASE holdfast")))
+	}()
+	return f()
+}
+
+// read runs f on a connection of its own, which sees one snapshot. f runs again if the snapshot has to be taken anew; it
+// starts over then.
+func (s *Store) read(ctx context.Context, op string, f func(*tx) error) error {
+	c, err := s.takeReader(ctx)
+	if err != nil {
+		return classify(op, err)
+	}
+	healthy := false
+	defer func() { s.giveReader(c, healthy) }()
+	c.interrupt(ctx.Done())
+	err = patient(ctx, func() error {
+		if err := c.begin(); err != nil {
+			return err
+		}
+		defer c.rollback()
+		t := &tx{session: c, store: s, now: s.now()}
+		err := f(t)
+		s.lanes.publish(t.lanes) // what a snapshot shows is committed
+		return err
+	})
+	c.interrupt(nil)
+	c.rollback() // an interrupted connection refused to
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%w (%v)", ctx.Err(), err)
+	}
+	err = classify(op, err)
+	// A connection that met something worse than the caller's mistake or impatience is opened anew the next time.
+	healthy = err == nil || ctx.Err() != nil || !store.IsRetryable(err)
+	return err
+}
+
+// takeReader waits for a read connection, and opens it if it is its first time.
+func (s *Store) takeReader(ctx context.Context) (*conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	select {
+	case <-s.closed:
+		return nil, store.ErrClosed
+	default:
+	}
+	var c *conn
+	select {
+	case c = <-s.readers:
+	case <-s.closed:
+		return nil, store.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if c != nil {
+		return c, nil
+	}
+	c, err := openReader(ctx, s.path)
+	if err != nil {
+		s.readers <- nil
+		return nil, err
+	}
+	return c, nil
+}
+
+func (s *Store) giveReader(c *conn, healthy bool) {
+	if !healthy {
+		_ = c.close() // what is wrong with it was told
+		c = nil
+	}
+	s.readers <- c
+}
