@@ -209,7 +209,7 @@ func (c *Client) Run(ctx context.Context) error {
 		now()
 		close(r.done)
 	}()
-	return c.engine.Run(ctx, r.stop, force)
+	return c.engine.Run(ctx, engine.Stop{Soft: r.stop, Hard: force})
 }
 
 // Stop stops the node: it claims nothing more and waits for its handlers. After the stop timeout, or when ctx ends if that is
@@ -258,7 +258,8 @@ func (c *Client) List(ctx context.Context, filter Filter, after string, limit in
 	return c.engine.Store.List(ctx, store.ListParams{Filter: filter, After: after, Limit: limit})
 }
 
-// Cancel cancels jobs: those that do not run at once, those that run as soon as their handlers return. It answers for each in the order given.
+// Cancel cancels jobs: those that do not run at once, those that run as soon as their handlers return. It answers for each
+// in the order given.
 func (c *Client) Cancel(ctx context.Context, reason string, ids ...ID) ([]CancelResult, error) {
 	return c.engine.Cancel(ctx, store.CancelParams{Jobs: ids, Reason: reason, Actor: c.actor})
 }

@@ -79,10 +79,13 @@ func Snooze(d time.Duration) error { return &engine.SnoozeError{Delay: d} }
 // Cancel is returned by a handler to end its job as cancelled.
 func Cancel(reason string) error { return &engine.CancelError{Reason: reason} }
 
+// errUnnamed stands for the error that a handler did not name.
+var errUnnamed = errors.New("failed by its handler")
+
 // Fail is returned by a handler to end its job as failed, whatever attempts are left. A nil err is not allowed and becomes one.
 func Fail(err error) error {
 	if err == nil {
-		err = errors.New("failed by its handler")
+		err = errUnnamed
 	}
 	return &engine.FailError{Err: err}
 }

@@ -2,6 +2,7 @@ package holdfast
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -30,11 +31,7 @@ func nulInside(v any) bool {
 	case string:
 		return strings.Contains(v, "\x00")
 	case []any:
-		for _, e := range v {
-			if nulInside(e) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(v, nulInside)
 	case map[string]any:
 		for k, e := range v {
 			if strings.Contains(k, "\x00") || nulInside(e) {

@@ -23,7 +23,8 @@ func jobOf[Out any](c *Client, e *store.Enqueue) *Job[Out] {
 	return &Job[Out]{ID: e.Result.ID, Existing: e.Result.Existing, Replaced: e.Result.Replaced, client: c}
 }
 
-// Wait returns the job's result when it has completed, or a *JobError when it has failed or was cancelled. When ctx ends first the job goes on.
+// Wait returns the job's result when it has completed, or a *JobError when it has failed or was cancelled. When ctx ends
+// first the job goes on.
 func (j *Job[Out]) Wait(ctx context.Context) (Out, error) {
 	var out Out
 	ended, err := j.client.wait(ctx, j.ID)

@@ -11,10 +11,11 @@ import (
 )
 
 // Run is one run of one job, as its handler sees it. It is the handler's context: it ends with a cause, which
-// context.Cause tells, when the job is cancelled (ErrCancelled), takes too long (ErrTimeout), was given to another node (ErrLeaseLost) or its node
-// stops (ErrShutdown). A handler should return soon after; what it returns as an error then is not counted against a job whose node stops.
+// context.Cause tells, when the job is cancelled (ErrCancelled), takes too long (ErrTimeout), was given to another
+// node (ErrLeaseLost) or its node stops (ErrShutdown). A handler should return soon after; what it returns as an
+// error then is not counted against a job whose node stops.
 type Run struct {
-	context.Context //nolint:containedctx // a Run is the context of the handler
+	context.Context
 
 	run    *engine.Run
 	client *Client

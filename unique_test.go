@@ -29,13 +29,17 @@ func TestUniqueKeyHoldsWhatItNames(t *testing.T) {
 		opts        []holdfast.EnqueueOption
 		wantsSecond bool
 	}{
-		"kind alone":              {kind: a, second: args{ID: 2}},
-		"another kind":            {kind: b, second: first, wantsSecond: true},
-		"a key of their own":      {unique: []holdfast.UniqueOption{holdfast.ByKey("x")}, kind: b, second: first},
-		"same args":               {unique: []holdfast.UniqueOption{holdfast.ByArgs()}, kind: a, second: first},
-		"other args":              {unique: []holdfast.UniqueOption{holdfast.ByArgs()}, kind: a, second: args{ID: 2}, wantsSecond: true},
-		"same field":              {unique: []holdfast.UniqueOption{holdfast.ByFields("address.city")}, kind: a, second: args{9, address{"Basel", 1}}},
-		"other field":             {unique: []holdfast.UniqueOption{holdfast.ByFields("address.zip")}, kind: a, second: args{1, address{"Basel", 1}}, wantsSecond: true},
+		"kind alone":         {kind: a, second: args{ID: 2}},
+		"another kind":       {kind: b, second: first, wantsSecond: true},
+		"a key of their own": {unique: []holdfast.UniqueOption{holdfast.ByKey("x")}, kind: b, second: first},
+		"same args":          {unique: []holdfast.UniqueOption{holdfast.ByArgs()}, kind: a, second: first},
+		"other args":         {unique: []holdfast.UniqueOption{holdfast.ByArgs()}, kind: a, second: args{ID: 2}, wantsSecond: true},
+		"same field": {
+			unique: []holdfast.UniqueOption{holdfast.ByFields("address.city")}, kind: a, second: args{9, address{"Basel", 1}},
+		},
+		"other field": {
+			unique: []holdfast.UniqueOption{holdfast.ByFields("address.zip")}, kind: a, second: args{1, address{"Basel", 1}}, wantsSecond: true,
+		},
 		"missing field":           {unique: []holdfast.UniqueOption{holdfast.ByFields("none.such")}, kind: a, second: args{ID: 5}},
 		"another queue, no count": {kind: a, second: first, opts: []holdfast.EnqueueOption{holdfast.Queue("q")}},
 		"another queue": {

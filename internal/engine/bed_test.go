@@ -139,7 +139,7 @@ func (b *bed) run() {
 	b.stop, b.ran = make(chan struct{}), make(chan error, 1)
 	force, now := context.WithCancel(context.Background())
 	b.now = now
-	go func() { b.ran <- b.e.Run(context.Background(), b.stop, force) }()
+	go func() { b.ran <- b.e.Run(context.Background(), Stop{Soft: b.stop, Hard: force}) }()
 	synctest.Wait()
 }
 
@@ -213,8 +213,6 @@ func (b *bed) expect(ended store.Ended, state store.State, reason store.Reason) 
 var errBoom = errors.New("boom")
 
 func ok(context.Context, *Run) ([]byte, error) { return []byte(`"ok"`), nil }
-
-func fails(context.Context, *Run) ([]byte, error) { return nil, errBoom }
 
 // until waits for the run's context to end and returns the cause, as a well-behaved handler does.
 func until(ctx context.Context, _ *Run) ([]byte, error) {

@@ -52,7 +52,7 @@ func (n *node) execute(c store.Claimed) (following store.Claimed, ok, mine bool)
 	if n.id.Load() != c.Lease.Node {
 		cancel(store.ErrLeaseLost) // the node was declared dead while the job waited for its slot
 	}
-	watch := context.AfterFunc(ctx, func() { n.giveUpLater(x, ctx) })
+	watch := context.AfterFunc(ctx, func() { n.giveUpLater(ctx, x) })
 	defer watch()
 
 	returned := false
@@ -62,10 +62,10 @@ func (n *node) execute(c store.Claimed) (following store.Claimed, ok, mine bool)
 			go n.settleElsewhere(x, x.again(store.ReasonError, "the handler ended its goroutine (runtime.Goexit)", "", -1))
 		}
 	}()
-	result, err, trace := invoke(ctx, x)
+	result, trace, err := invoke(ctx, x)
 	returned = true
 	took := n.store.Now().Sub(run.started)
-	verdict := judge(ctx, x, result, err, trace)
+	verdict := judge(ctx, x, result, trace, err)
 	if verdict == nil {
 		return n.endUnwritten(x, took)
 	}
@@ -113,22 +113,27 @@ func (n *node) contextOf(x *execution) (context.Context, context.CancelCauseFunc
 
 // invoke calls the handler, and makes a panic an error with its stack. The goroutine's labels name the job, in CPU profiles and
 // for the report of a handler that is stuck.
-func invoke(ctx context.Context, x *execution) (result []byte, err error, trace string) {
+func invoke(ctx context.Context, x *execution) (result []byte, trace string, err error) {
 	job := &x.run.claimed.Job
 	labelled := pprof.WithLabels(ctx, pprof.Labels(labelJob, job.ID.String(), labelKind, job.Kind))
 	pprof.SetGoroutineLabels(labelled)
 	defer func() {
 		pprof.SetGoroutineLabels(context.Background()) //nolint:forbidigo // takes the labels off
 		if p := recover(); p != nil {
-			err, trace = fmt.Errorf("panic: %v", p), string(debug.Stack())
+			err, trace = &panicError{p}, string(debug.Stack())
 		}
 	}()
 	result, err = x.handler.Run(labelled, x.run)
-	return result, err, ""
+	return result, "", err
 }
 
+// panicError is a handler's panic.
+type panicError struct{ value any }
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
+
 // judge makes an outcome of what a handler returned. Nil means that nothing can be written any more.
-func judge(ctx context.Context, x *execution, result []byte, err error, trace string) *store.Outcome {
+func judge(ctx context.Context, x *execution, result []byte, trace string, err error) *store.Outcome {
 	if err == nil {
 		// A handler that has finished wins over a cancel, a timeout or a shutdown that came late.
 		return &store.Outcome{State: store.Completed, Result: result}

@@ -38,10 +38,16 @@ type node struct {
 	outcomes sync.WaitGroup // outcomes that wait for their commit
 }
 
-// Run joins as a node, serves jobs until ctx ends or stop is called, and returns when the node has left. What a handler
+// Stop is how a running node is told to stop.
+type Stop struct {
+	Soft <-chan struct{} // closed: claim nothing more, and let handlers finish
+	Hard context.Context // ended: end their contexts now
+}
+
+// Run joins as a node, serves jobs until ctx ends or it is told to stop, and returns when the node has left. What a handler
 // is still doing then is ended as the package comment says. It fails at once if there is no handler or the database
 // cannot be reached.
-func (e *Engine) Run(ctx context.Context, stop <-chan struct{}, force context.Context) error {
+func (e *Engine) Run(ctx context.Context, stop Stop) error {
 	n, err := e.start(ctx)
 	if err != nil {
 		return err
@@ -62,20 +68,20 @@ func (e *Engine) Run(ctx context.Context, stop <-chan struct{}, force context.Co
 
 	select {
 	case <-ctx.Done():
-	case <-stop:
+	case <-stop.Soft:
 	}
 	n.log.Info("node stopping", "node", n.id.Load(), "running", n.slots.running())
 	stopClaiming(errStopped)
 	claims.Wait()
 	n.giveBack()
-	n.drain(force)
-	n.flush(force)
+	n.drain(stop.Hard)
+	n.flush(stop.Hard)
 	die(errStopped)
 	loops.Wait()
 
 	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	unhook := context.AfterFunc(force, func() { time.AfterFunc(time.Second, cancel) })
+	unhook := context.AfterFunc(stop.Hard, func() { time.AfterFunc(time.Second, cancel) })
 	defer unhook()
 	err = n.store.Leave(leave, n.id.Load())
 	e.mu.Lock()

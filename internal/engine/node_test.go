@@ -184,7 +184,7 @@ func TestHandlerThatHasFinishedWinsOverCancel(t *testing.T) {
 func TestTimeoutEndsTheAttempt(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		var cause error
-		h := b.handle("k", func(ctx context.Context, r *Run) ([]byte, error) {
+		h := b.handle("k", func(ctx context.Context, _ *Run) ([]byte, error) {
 			<-ctx.Done()
 			cause = context.Cause(ctx)
 			return nil, ctx.Err()
@@ -206,7 +206,7 @@ func TestTimeoutEndsTheAttempt(t *testing.T) {
 func TestDeadlineHoldsForTheWholeJob(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		var runs int
-		h := b.handle("k", func(ctx context.Context, r *Run) ([]byte, error) { runs++; return nil, errBoom })
+		h := b.handle("k", func(context.Context, *Run) ([]byte, error) { runs++; return nil, errBoom })
 		h.Backoff = func(store.Job) time.Duration { return 4 * time.Minute }
 		b.run()
 		id := b.enqueue(b.job("k", func(e *store.Enqueue) { e.Job.Options.Deadline = time.Now().Add(10 * time.Minute) }))
@@ -225,7 +225,7 @@ func TestDeadlineHoldsForTheWholeJob(t *testing.T) {
 func TestStuckHandlerIsReportedAndLosesItsSlot(t *testing.T) {
 	inBed(t, Config{Node: NodeConfig{Slots: 1}}, func(b *bed) {
 		leave := make(chan struct{})
-		h := b.handle("stuck", func(ctx context.Context, _ *Run) ([]byte, error) {
+		h := b.handle("stuck", func(context.Context, *Run) ([]byte, error) {
 			ignoreTheContext(leave)
 			return []byte(`"late"`), nil
 		})

@@ -21,7 +21,7 @@ const (
 // giveUpLater waits, from the moment a run's context has ended, for the handler to return. A handler that does not is
 // reported with its stack, the job's outcome is what the end of the context calls for, and its slot goes to the next job.
 // The goroutine cannot be killed and stays; what it returns some day is dropped.
-func (n *node) giveUpLater(x *execution, ctx context.Context) {
+func (n *node) giveUpLater(ctx context.Context, x *execution) {
 	time.AfterFunc(n.cfg.StuckAfter, func() {
 		x.run.mu.Lock()
 		over := x.run.over
