@@ -46,6 +46,7 @@ type settings struct {
 // schema up to date first. The errors are ErrInvalid, ErrSchema, ErrReadOnly and ErrUnavailable.
 func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, error) {
 	s := settings{limit: MaxPayload, actor: defaultActor()}
+	s.engine.Node.Name = defaultActor()
 	for _, opt := range opts {
 		if err := opt(&s); err != nil {
 			return nil, err

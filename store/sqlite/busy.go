@@ -11,8 +11,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// patience is how long a caller without a deadline waits for the file.
-const patience = 30 * time.Second
+// patience is how long a caller without a deadline waits for the file. Only tests change it.
+var patience = 30 * time.Second
 
 // patient repeats try as long as it fails because somebody else has the file, until ctx ends, or for 30 seconds if ctx has
 // no deadline. SQLite has no queue for its lock: whoever comes at the right moment gets it. So the pauses stay short, to find the gaps

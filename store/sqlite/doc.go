@@ -19,9 +19,9 @@
 //
 // # How it differs from the schema that the stores share
 //
-// Ordering keys are handed on in the transaction that frees them or adds to them, not by a later pass: the
-// file has one write lock anyway, so nothing is won by waiting, and there is no table of keys to look at. A finished row does not repeat lane and
-// attempt, so that completing reads no body.
+// Ordering keys are handed on in the transaction that frees them or adds to them, not by a later pass: the file has one
+// write lock anyway, so nothing is won by waiting, and there is no table of keys to look at. A finished row does not repeat
+// lane and attempt, so that completing reads no body. A claim record holds lease numbers where they are not all 1.
 //
 // # Other processes
 //

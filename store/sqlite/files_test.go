@@ -78,7 +78,8 @@ func TestReadOnly(t *testing.T) {
 		{"directory", 0o666, 0o555},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			dir, err := os.MkdirTemp("", "holdfast-readonly-")
+			// The parents of t.TempDir are closed to others.
+			dir, err := os.MkdirTemp("", "holdfast-readonly-") //nolint:usetesting // see above
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -204,5 +205,51 @@ func TestMemory(t *testing.T) {
 	}
 	if err := one.Close(); err != nil {
 		t.Errorf("second Close: %v", err)
+	}
+}
+
+// TestFullDisk: nothing of what did not fit has happened, and all is well once there is room.
+func TestFullDisk(t *testing.T) {
+	ctx := t.Context()
+	s := open(t, sqlite.File(file(t)))
+	if err := enqueue(ctx, s, 1); err != nil {
+		t.Fatal(err)
+	}
+	sqlite.LimitPages(t, s, 1) // no page more than there are
+	err := enqueue(ctx, s, 5000)
+	if !errors.Is(err, store.ErrFull) || !store.IsRetryable(err) {
+		t.Fatalf("error is %v", err)
+	}
+	if page, err := s.List(ctx, store.ListParams{Limit: 10}); err != nil || len(page.Jobs) != 1 {
+		t.Fatalf("%d jobs, %v", len(page.Jobs), err)
+	}
+	sqlite.LimitPages(t, s, 0)
+	if err := enqueue(ctx, s, 5000); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOtherEncoding: the file may be the user's, with his settings.
+func TestOtherEncoding(t *testing.T) {
+	ctx := t.Context()
+	path := file(t)
+	db := database(t, path)
+	if _, err := db.ExecContext(ctx, "PRAGMA encoding = 'UTF-16le'; PRAGMA auto_vacuum = FULL; CREATE TABLE users (name TEXT)"); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, sqlite.File(path))
+	q := fancy()
+	q.Job.Args, q.Job.Kind = []byte(`{"name":"Ærø €"}`), "größe"
+	if err := s.Apply(ctx, &store.Batch{Enqueues: []*store.Enqueue{q}}); err != nil || q.Err != nil {
+		t.Fatal(err, q.Err)
+	}
+	if record, err := s.Get(ctx, q.Job.ID); err != nil || string(record.Args) != string(q.Job.Args) || record.Kind != q.Job.Kind {
+		t.Fatalf("%+v, %v", record, err)
+	}
+}
+
+func TestStatements(t *testing.T) {
+	if err := sqlite.PrepareAll(t, open(t, sqlite.File(sqlite.Memory))); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,5 +1,7 @@
 package sqlite
 
+import "math"
+
 // leaderName is the one lease there is: that of maintenance.
 const leaderName = "maintenance"
 
@@ -8,21 +10,22 @@ type leaderLease struct {
 	node, epoch, expiresAt int64
 }
 
-func (t *tx) leader() (lease leaderLease, found bool, err error) {
+// leader returns the lease, which is over if there never was one.
+func (t *tx) leader() (leaderLease, error) {
 	s := t.stmt("leader")
 	s.bindText(leaderName)
-	found, err = s.next()
-	if found {
-		lease = leaderLease{s.readInt(), s.readInt(), s.readInt()}
-		s.done()
+	found, err := s.next()
+	if err != nil || !found {
+		return leaderLease{expiresAt: math.MinInt64}, err
 	}
-	return lease, found, err
+	defer s.done()
+	return leaderLease{s.readInt(), s.readInt(), s.readInt()}, nil
 }
 
 // lead tells whether a node leads. With a ttl it also keeps the lease, or takes it if it is over; the epoch grows
 // whenever it was over in between, even if the same node takes it again.
 func (t *tx) lead(node, ttl int64) (leads bool, epoch int64, err error) {
-	lease, _, err := t.leader()
+	lease, err := t.leader()
 	if err != nil {
 		return false, 0, err
 	}

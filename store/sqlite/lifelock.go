@@ -47,7 +47,7 @@ func (l *lifeLocks) take(node int64) error {
 			return lockFailed(err)
 		}
 		if !locked {
-			return lockFailed(fmt.Errorf("%s is taken, although the node is new", lock.Path()))
+			return fmt.Errorf("%w: %s is taken, although the node is new", store.ErrUnavailable, lock.Path())
 		}
 		break
 	}

@@ -181,7 +181,8 @@ func (l *lister) choose() error {
 	if len(states) == 0 || slices.Contains(states, store.Completed) {
 		return nil
 	}
-	var ids, ended = []store.ID{}, []store.State(nil)
+	var ids []store.ID
+	var ended []store.State
 	var tables []string
 	for _, state := range states {
 		switch state {
@@ -196,6 +197,7 @@ func (l *lister) choose() error {
 			ids = slices.AppendSeq(ids, maps.Keys(l.runs))
 		case store.Failed, store.Cancelled:
 			ended = append(ended, state)
+		default: // no such state, no such job
 		}
 	}
 	slices.Sort(tables)

@@ -12,9 +12,18 @@ import (
 // nodesKept is how long a node that ended is listed, and its row kept.
 const nodesKept = 24 * time.Hour
 
+// storedInfo is what is kept of store.NodeInfo.
+type storedInfo struct {
+	Name    string   `json:"name"`
+	Version string   `json:"version"`
+	Queues  []string `json:"queues,omitempty"`
+	Kinds   []string `json:"kinds,omitempty"`
+	Slots   int      `json:"slots"`
+}
+
 // Join implements store.Nodes.
 func (s *Store) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
-	about, err := json.Marshal(info)
+	about, err := json.Marshal(storedInfo(info))
 	if err != nil {
 		return 0, classify("join", fmt.Errorf("%w: %w", store.ErrInvalid, err))
 	}
@@ -169,8 +178,13 @@ func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 		st.bindInt(t.now - nodesKept.Microseconds())
 		err := each(st, func() error {
 			n := store.Node{ID: st.readInt(), StartedAt: readTime(st), BeatAt: readTime(st), DeadAt: readOptTime(st)}
+			var info storedInfo
+			if err := json.Unmarshal(st.readBlob(), &info); err != nil {
+				return fmt.Errorf("%w: info of node %d: %w", store.ErrInvalid, n.ID, err)
+			}
+			n.Info = store.NodeInfo(info)
 			nodes = append(nodes, n)
-			return json.Unmarshal(st.readBlob(), &nodes[len(nodes)-1].Info)
+			return nil
 		})
 		if err != nil {
 			return err
@@ -184,7 +198,7 @@ func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 		if err != nil {
 			return err
 		}
-		leader, _, err := t.leader()
+		leader, err := t.leader()
 		if err != nil {
 			return err
 		}

@@ -252,7 +252,7 @@ func cantOpen(path string, err error) error {
 		return err
 	}
 	if problem := writable(path); problem != nil {
-		return fmt.Errorf("%w: %w (%v)", store.ErrReadOnly, problem, err)
+		return fmt.Errorf("%w: %w: %w", store.ErrReadOnly, problem, err)
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -108,7 +109,11 @@ func (s *Store) SweepCancels(ctx context.Context) (int, error) {
 	err := s.writeIf(ctx, "sweep cancels",
 		func(t *tx) (bool, error) {
 			requests, err := t.cancelRequests()
-			return len(requests) > 0, err
+			if err != nil || len(requests) == 0 {
+				return false, err
+			}
+			runs, err := t.runningJobs()
+			return slices.ContainsFunc(requests, func(r store.CancelRequest) bool { _, ok := runs[r.Job]; return !ok }), err
 		},
 		func(t *tx) error {
 			applied = 0

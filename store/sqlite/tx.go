@@ -138,7 +138,7 @@ func (s *sqlStmt) next() (bool, error) {
 		args := s.args
 		s.args = nil
 		err := patient(s.ctx, func() (err error) {
-			s.rows, err = s.s.QueryContext(s.ctx, args...)
+			s.rows, err = s.s.QueryContext(s.ctx, args...) //nolint:rowserrcheck // checked below, when Next is false
 			return err
 		})
 		if err != nil {

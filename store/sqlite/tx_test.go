@@ -35,9 +35,7 @@ func begin(t *testing.T, db *sql.DB) *sql.Tx {
 	return tx
 }
 
-func mustExec(t *testing.T, tx interface {
-	ExecContext(context.Context, string, ...any) (sql.Result, error)
-}, text string) {
+func mustExec(t *testing.T, tx *sql.Tx, text string) {
 	t.Helper()
 	if _, err := tx.ExecContext(t.Context(), text); err != nil {
 		t.Fatal(err)
@@ -151,6 +149,11 @@ func TestCallersTransactionHoldsTheLock(t *testing.T) {
 	if _, err := s.List(ctx, store.ListParams{Limit: 1}); err != nil {
 		t.Errorf("a read was held up: %v", err)
 	}
+	sqlite.SetPatience(t, 50*time.Millisecond)
+	if err := enqueue(ctx, s, 1); !errors.Is(err, store.ErrUnavailable) || strings.Contains(err.Error(), "locked") {
+		t.Errorf("enqueue without a deadline: %v", err)
+	}
+	sqlite.SetPatience(t, time.Minute)
 	done := make(chan error)
 	go func() { done <- enqueue(ctx, s, 1) }()
 	if err := tx.Commit(); err != nil {

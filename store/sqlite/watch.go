@@ -24,7 +24,7 @@ func (s *Store) Watch(ctx context.Context, wake func(store.Wake)) error {
 		version, err := s.dataVersion(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // the end of ctx is the end of the watch, not a failure of it
 		case errors.Is(err, store.ErrClosed):
 			return err
 		case err != nil:

@@ -14,6 +14,7 @@ type tx struct {
 	store *Store
 	now   int64 // one time for the whole transaction
 
+	own     *conn                       // the session, if it is ours
 	lanes   newLanes                    // that this transaction interned
 	records map[recordName]*claimRecord // claim records that it read
 	last    *claimRecord                // of records, the one used last
@@ -53,16 +54,19 @@ func (s *Store) look(c *conn, needed func(*tx) (bool, error)) (bool, error) {
 		return false, err
 	}
 	defer c.rollback() // nothing was written
-	t := &tx{session: c, store: s, now: s.now()}
+	t := s.begun(c)
 	yes, err := needed(t)
 	s.lanes.publish(t.lanes)
 	return yes, err
 }
 
+// begun returns the transaction that is open on c.
+func (s *Store) begun(c *conn) *tx { return &tx{session: c, own: c, store: s, now: s.now()} }
+
 // commit runs f in the transaction that is open on c, and commits it, or rolls it back.
 func (s *Store) commit(c *conn, f func(*tx) error) error {
 	defer c.rollback() // does nothing after the commit
-	t := &tx{session: c, store: s, now: s.now()}
+	t := s.begun(c)
 	if err := f(t); err != nil {
 		return err
 	}
@@ -115,7 +119,7 @@ func (s *Store) giveWriter(c *conn) { s.writer <- c }
 
 // savepoint runs f so that nothing of it remains if it fails.
 func (t *tx) savepoint(f func() error) (err error) {
-	c := t.session.(*conn)
+	c := t.own
 	if err := exec(c.kept("savepoint", "SAVEPOINT holdfast")); err != nil {
 		return err
 	}
@@ -143,7 +147,7 @@ func (s *Store) read(ctx context.Context, op string, f func(*tx) error) error {
 			return err
 		}
 		defer c.rollback()
-		t := &tx{session: c, store: s, now: s.now()}
+		t := s.begun(c)
 		err := f(t)
 		s.lanes.publish(t.lanes) // what a snapshot shows is committed
 		return err
@@ -151,7 +155,7 @@ func (s *Store) read(ctx context.Context, op string, f func(*tx) error) error {
 	c.interrupt(nil)
 	c.rollback() // an interrupted connection refused to
 	if err != nil && ctx.Err() != nil {
-		err = fmt.Errorf("%w (%v)", ctx.Err(), err)
+		err = fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
 	err = classify(op, err)
 	// A connection that met something worse than the caller's mistake or impatience is opened anew the next time.

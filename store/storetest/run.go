@@ -40,7 +40,7 @@ var suite = []struct {
 	{"Leader", leaderTests},
 	{"Repeat", repeatTests},
 	{"Checkpoint", checkpointTests},
-	{"Race", raceTests},
+	{"Race", append(raceTests, raceMixedTests...)},
 	{"Property", propertyTests},
 }
 
