@@ -89,7 +89,7 @@ func (d *dispatcher) rest(ctx context.Context, interval time.Duration) bool {
 // claims in batches and a node with long jobs fills each slot at once.
 func (d *dispatcher) room(ctx context.Context) (limit int, queues []store.QueueDemand, ok bool) {
 	for {
-		limit, queues = d.node.slots.demand()
+		limit, queues = d.node.slots.demand(d.node.store.Now())
 		if limit > 0 {
 			wait := claimGap - d.node.store.Now().Sub(d.last)
 			if limit*4 >= d.node.cfg.Slots || wait <= 0 {
@@ -99,7 +99,7 @@ func (d *dispatcher) room(ctx context.Context) (limit int, queues []store.QueueD
 			if ctx.Err() != nil {
 				return 0, nil, false
 			}
-			limit, queues = d.node.slots.demand()
+			limit, queues = d.node.slots.demand(d.node.store.Now())
 			if limit > 0 {
 				return limit, queues, true
 			}

@@ -42,7 +42,7 @@ func (n *node) execute(c store.Claimed) (following store.Claimed, ok, mine bool)
 	}
 	x := &execution{run: run, handler: handler}
 	if verdict, settled := n.refuse(handler, c); settled {
-		following, ok = n.settle(x, verdict, 0)
+		following, ok = n.settle(x, verdict)
 		return following, ok, true
 	}
 
@@ -64,12 +64,11 @@ func (n *node) execute(c store.Claimed) (following store.Claimed, ok, mine bool)
 	}()
 	result, trace, err := invoke(ctx, x)
 	returned = true
-	took := n.store.Now().Sub(run.started)
 	verdict := judge(ctx, x, result, trace, err)
 	if verdict == nil {
-		return n.endUnwritten(x, took)
+		return n.endUnwritten(x)
 	}
-	following, ok, mine = n.settleFirst(x, verdict, took)
+	following, ok, mine = n.settleFirst(x, verdict)
 	return following, ok, mine
 }
 
@@ -195,7 +194,7 @@ func (x *execution) timedOut(text, trace string) *store.Outcome {
 }
 
 // settleFirst settles the run if nobody has done so before.
-func (n *node) settleFirst(x *execution, o *store.Outcome, took time.Duration) (following store.Claimed, ok, mine bool) {
+func (n *node) settleFirst(x *execution, o *store.Outcome) (following store.Claimed, ok, mine bool) {
 	last, has, first := x.run.finish()
 	if !first {
 		return store.Claimed{}, false, false
@@ -204,22 +203,21 @@ func (n *node) settleFirst(x *execution, o *store.Outcome, took time.Duration) (
 	if o.State == store.Completed {
 		last = nil
 	}
-	following, ok = n.commitAndGoOn(x, o, last, took)
+	following, ok = n.commitAndGoOn(x, o, last)
 	return following, ok, true
 }
 
 // settleElsewhere settles a run from another goroutine than the one that ran it, which then owns nothing any more. It reports
 // whether nobody had done so before. A nil outcome means that nothing can be written.
 func (n *node) settleElsewhere(x *execution, o *store.Outcome) bool {
-	took := n.store.Now().Sub(x.run.started)
 	var (
 		following store.Claimed
 		ok, mine  bool
 	)
 	if o == nil {
-		following, ok, mine = n.endUnwritten(x, took)
+		following, ok, mine = n.endUnwritten(x)
 	} else {
-		following, ok, mine = n.settleFirst(x, o, took)
+		following, ok, mine = n.settleFirst(x, o)
 	}
 	switch {
 	case !mine:
@@ -232,14 +230,14 @@ func (n *node) settleElsewhere(x *execution, o *store.Outcome) bool {
 }
 
 // settle settles a run whose handler was never called.
-func (n *node) settle(x *execution, o *store.Outcome, took time.Duration) (following store.Claimed, ok bool) {
+func (n *node) settle(x *execution, o *store.Outcome) (following store.Claimed, ok bool) {
 	o.HasCheckpoint = x.run.has
-	return n.commitAndGoOn(x, o, nil, took)
+	return n.commitAndGoOn(x, o, nil)
 }
 
 // commitAndGoOn hands the outcome to the committer and the slot to the next job. The slot does not wait for the commit,
 // unless too many outcomes wait for theirs already: then the database is the slow part, and more would not help it.
-func (n *node) commitAndGoOn(x *execution, o *store.Outcome, last *store.CheckpointWrite, took time.Duration) (store.Claimed, bool) {
+func (n *node) commitAndGoOn(x *execution, o *store.Outcome, last *store.CheckpointWrite) (store.Claimed, bool) {
 	c := x.run.claimed
 	o.Lease, o.StartedAt = c.Lease, x.run.started
 	o.HasUnique, o.HasOrdering = c.Job.UniqueKey != nil, c.Job.OrderingKey != ""
@@ -264,17 +262,17 @@ func (n *node) commitAndGoOn(x *execution, o *store.Outcome, last *store.Checkpo
 	if durable != nil {
 		<-durable
 	}
-	following, ok := n.slots.next(c, x, took)
+	following, ok := n.slots.next(c, x, n.store.Now())
 	n.dispatch.free()
 	return following, ok
 }
 
 // endUnwritten ends a run whose lease is lost: there is nothing to write.
-func (n *node) endUnwritten(x *execution, took time.Duration) (following store.Claimed, ok, mine bool) {
+func (n *node) endUnwritten(x *execution) (following store.Claimed, ok, mine bool) {
 	if _, _, first := x.run.finish(); !first {
 		return store.Claimed{}, false, false
 	}
-	following, ok = n.slots.next(x.run.claimed, x, took)
+	following, ok = n.slots.next(x.run.claimed, x, n.store.Now())
 	n.dispatch.free()
 	return following, ok, true
 }

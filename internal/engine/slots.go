@@ -19,7 +19,7 @@ type slots struct {
 	runsOf  map[store.ID]*execution
 	buffer  []store.Claimed
 	byQueue map[string]int // running or in the buffer; kept only where queues have limits
-	average time.Duration  // moving average of how long a handler takes
+	pace    pace
 }
 
 func newSlots(size int, queues []store.QueueDemand) *slots {
@@ -44,11 +44,12 @@ func (s *slots) serves(queue string) bool {
 }
 
 // demand is how many jobs may be claimed now: the free slots, and as many more as are expected to wait for a slot no longer
-// than the prefetch horizon. Long jobs are not claimed ahead, so that they are left for a node that is free.
-func (s *slots) demand() (limit int, queues []store.QueueDemand) {
+// than the prefetch horizon, going by how many ended within the last one. Long jobs are not claimed ahead, so that they
+// are left for a node that is free.
+func (s *slots) demand(now time.Time) (limit int, queues []store.QueueDemand) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	limit = s.size - s.used - len(s.buffer) + s.ahead()
+	limit = s.size - s.used - len(s.buffer) + min(s.pace.ahead(now), max(maxPrefetch-s.size, s.size))
 	if limit <= 0 || s.queues == nil {
 		return max(limit, 0), nil
 	}
@@ -61,13 +62,6 @@ func (s *slots) demand() (limit int, queues []store.QueueDemand) {
 		limit = 0
 	}
 	return limit, queues
-}
-
-func (s *slots) ahead() int {
-	if s.average == 0 || s.average > prefetchHorizon {
-		return 0
-	}
-	return min(int(int64(s.size)*int64(prefetchHorizon)/int64(s.average)), max(maxPrefetch-s.size, s.size))
 }
 
 // admit takes claimed jobs in. Those for which there is a slot are returned with it; the others wait in the buffer.
@@ -97,19 +91,13 @@ func (s *slots) begin(x *execution) {
 }
 
 // next ends the account of a job, and hands its slot to the first job in the buffer; without one the slot is free.
-func (s *slots) next(c store.Claimed, x *execution, took time.Duration) (following store.Claimed, ok bool) {
+func (s *slots) next(c store.Claimed, x *execution, now time.Time) (following store.Claimed, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if x != nil && s.runsOf[c.Job.ID] == x {
 		delete(s.runsOf, c.Job.ID)
 	}
-	if took > 0 {
-		if s.average == 0 {
-			s.average = took
-		} else {
-			s.average += (took - s.average) / 16
-		}
-	}
+	s.pace.ended(now)
 	if s.byQueue != nil {
 		s.byQueue[c.Job.Queue]--
 	}

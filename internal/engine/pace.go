@@ -1,0 +1,32 @@
+package engine
+
+import "time"
+
+// pace measures how many jobs end within one prefetch horizon. It starts at nothing and follows what the slots achieve
+// together, whatever slows them: a handler that is quick alone may be slow among a hundred.
+type pace struct {
+	began time.Time // of the present window
+	count int       // ended in it
+	last  int       // ended in the window before, per horizon
+}
+
+// ended counts a job.
+func (p *pace) ended(now time.Time) {
+	if elapsed := now.Sub(p.began); elapsed >= prefetchHorizon {
+		p.last = perHorizon(p.count, elapsed)
+		p.began, p.count = now, 0
+	}
+	p.count++
+}
+
+// ahead is how many jobs are expected to end within the next horizon.
+func (p *pace) ahead(now time.Time) int {
+	if elapsed := now.Sub(p.began); elapsed >= prefetchHorizon {
+		return perHorizon(p.count, elapsed) // nothing has ended since: the longer ago, the less is expected
+	}
+	return max(p.last, p.count)
+}
+
+func perHorizon(count int, elapsed time.Duration) int {
+	return int(int64(count) * int64(prefetchHorizon) / int64(max(elapsed, prefetchHorizon)))
+}
