@@ -23,7 +23,8 @@ type Record struct {
 
 // Attempt is one run that ended without completing the job.
 type Attempt struct {
-	Number      int // the attempt, as counted
+	// Number is the attempt as its handler saw it. One that did not count (snoozed, released) shares it with the next.
+	Number      int
 	LeaseNumber int64
 	Node        int64
 	ClaimedAt   time.Time

@@ -1,0 +1,257 @@
+package pgtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// settings of a throw-away cluster. Nothing is synced: the files outlive the server's processes, which is all that a test
+// can kill.
+const settings = `
+listen_addresses = ''
+fsync = off
+max_connections = 300
+max_locks_per_transaction = 512
+shared_buffers = 64MB
+max_wal_size = 256MB
+log_min_messages = warning
+`
+
+// startTimeout bounds how long a server may take until it answers.
+const startTimeout = time.Minute
+
+// Cluster is a PostgreSQL server.
+type Cluster struct {
+	base     string // the URL of a server that is not ours, or ""
+	database string
+
+	bin, dir string // where the programs and our files are
+	user     string
+	run      func(*exec.Cmd) // makes a command run as the user of the server
+
+	mu       sync.Mutex // guards what follows
+	server   *exec.Cmd
+	exited   chan struct{}
+	watchdog io.Closer
+}
+
+// create makes a cluster and starts it.
+func create() (*Cluster, error) {
+	bin, err := findPrograms()
+	if err != nil {
+		return nil, err
+	}
+	// A socket's path may have a hundred characters or so, which a test's own directory often has already.
+	dir, err := os.MkdirTemp(shortTemp(), "pgtest-")
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{bin: bin, dir: dir, user: "postgres", database: "postgres"}
+	if c.run, err = unprivileged(dir); err == nil {
+		err = c.init()
+	}
+	if err == nil {
+		c.watchdog, err = guard(dir)
+	}
+	if err == nil {
+		err = c.start()
+	}
+	if err != nil {
+		c.remove()
+		return nil, err
+	}
+	return c, nil
+}
+
+func shortTemp() string {
+	if dir := os.TempDir(); len(dir) < 40 {
+		return dir
+	}
+	return "/tmp"
+}
+
+// findPrograms returns the directory of initdb and postgres; of several the newest.
+func findPrograms() (string, error) {
+	var dirs []string
+	if dir := os.Getenv(envBin); dir != "" {
+		dirs = []string{dir}
+	} else {
+		if path, err := exec.LookPath("initdb"); err == nil {
+			dirs = append(dirs, filepath.Dir(path))
+		}
+		if out, err := exec.Command("pg_config", "--bindir").Output(); err == nil {
+			dirs = append(dirs, strings.TrimSpace(string(out)))
+		}
+		for _, pattern := range []string{
+			"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin", "/opt/homebrew/opt/postgresql@*/bin",
+			"/usr/local/opt/postgresql@*/bin",
+		} {
+			found, err := filepath.Glob(pattern)
+			if err != nil {
+				return "", err
+			}
+			slices.SortFunc(found, func(a, b string) int { return version(b) - version(a) })
+			dirs = append(dirs, found...)
+		}
+	}
+	for _, dir := range dirs {
+		if isProgram(dir, "initdb") && isProgram(dir, "postgres") {
+			return dir, nil
+		}
+	}
+	return "", errors.New("initdb and postgres were not found")
+}
+
+func isProgram(dir, name string) bool {
+	info, err := os.Stat(filepath.Join(dir, name))
+	return err == nil && info.Mode().IsRegular()
+}
+
+// version returns the first number in a path.
+func version(path string) int {
+	digits := strings.FieldsFunc(path, func(r rune) bool { return r < '0' || r > '9' })
+	if len(digits) == 0 {
+		return 0
+	}
+	n, err := strconv.Atoi(digits[0])
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
+
+func (c *Cluster) init() error {
+	cmd := exec.Command(filepath.Join(c.bin, "initdb"), "-D", c.data(), "-U", c.user, "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
+	cmd.Dir = c.dir
+	c.run(cmd)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	file, err := os.OpenFile(filepath.Join(c.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(settings + "unix_socket_directories = '" + c.dir + "'\n")
+	return errors.Join(err, file.Close())
+}
+
+// start starts the server and waits until it answers.
+func (c *Cluster) start() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.server != nil {
+		return errors.New("the server runs already")
+	}
+	cmd := exec.Command(filepath.Join(c.bin, "postgres"), "-D", c.data())
+	cmd.Dir = c.dir
+	c.run(cmd)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	exited := make(chan struct{})
+	go func() {
+		defer close(exited)
+		_ = cmd.Wait() // how it ended does not matter
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	for {
+		conn, err := pgx.Connect(ctx, c.URL(""))
+		if err == nil {
+			c.server, c.exited = cmd, exited
+			return conn.Close(ctx)
+		}
+		select {
+		case <-exited:
+			return fmt.Errorf("postgres ended: %s", out.String())
+		case <-ctx.Done():
+			_ = cmd.Process.Kill() // it is of no use
+			<-exited
+			return fmt.Errorf("postgres does not answer: %w: %s", err, out.String())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// Start starts the server again after Stop or Crash.
+func (c *Cluster) Start(t testing.TB) {
+	t.Helper()
+	if err := c.start(); err != nil {
+		t.Fatalf("start PostgreSQL: %v", err)
+	}
+}
+
+// Stop shuts the server down: sessions are ended, and what is in flight is rolled back.
+func (c *Cluster) Stop(t testing.TB) {
+	t.Helper()
+	if err := c.end(syscall.SIGINT); err != nil {
+		t.Fatalf("stop PostgreSQL: %v", err)
+	}
+}
+
+// Crash ends the server at once, without a shutdown. The next start recovers from the log.
+func (c *Cluster) Crash(t testing.TB) {
+	t.Helper()
+	if err := c.end(syscall.SIGQUIT); err != nil {
+		t.Fatalf("crash PostgreSQL: %v", err)
+	}
+}
+
+// Restart stops the server and starts it again.
+func (c *Cluster) Restart(t testing.TB) {
+	t.Helper()
+	c.Stop(t)
+	c.Start(t)
+}
+
+func (c *Cluster) end(signal os.Signal) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.base != "" {
+		return errors.New("the server is not ours")
+	}
+	if c.server == nil {
+		return nil
+	}
+	if err := c.server.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	<-c.exited
+	c.server = nil
+	return nil
+}
+
+// remove ends the server and removes its files.
+func (c *Cluster) remove() {
+	if c.base != "" {
+		return
+	}
+	if err := c.end(syscall.SIGQUIT); err != nil {
+		fmt.Fprintln(os.Stderr, "pgtest:", err)
+	}
+	if err := os.RemoveAll(c.dir); err != nil {
+		fmt.Fprintln(os.Stderr, "pgtest:", err)
+	}
+	if c.watchdog != nil {
+		_ = c.watchdog.Close() // it has nothing left to do
+	}
+}

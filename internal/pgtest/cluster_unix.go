@@ -1,0 +1,77 @@
+//go:build unix
+
+package pgtest
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/user"
+	"strconv"
+	"syscall"
+)
+
+// unprivileged returns what makes a command run as a user who may run a server, and gives that user the directory.
+// PostgreSQL refuses to run as root.
+func unprivileged(dir string) (func(*exec.Cmd), error) {
+	if os.Geteuid() != 0 {
+		return func(*exec.Cmd) {}, nil
+	}
+	var account *user.User
+	for _, name := range []string{"postgres", "nobody"} {
+		if found, err := user.Lookup(name); err == nil {
+			account = found
+			break
+		}
+	}
+	if account == nil {
+		return nil, fmt.Errorf("there is no user to run the server as: neither postgres nor nobody")
+	}
+	uid, err := strconv.ParseUint(account.Uid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	gid, err := strconv.ParseUint(account.Gid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chown(dir, int(uid), int(gid)); err != nil {
+		return nil, err
+	}
+	return func(cmd *exec.Cmd) {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
+		cmd.Env = append(os.Environ(), "HOME="+dir)
+	}, nil
+}
+
+// guard starts the watchdog: when the pipe that it reads from ends, because it was closed or because we are no more, it ends the
+// server, if there is one, and removes the directory, if it is there. It is in a process group of its own, so that an
+// interrupt from the terminal does not reach it.
+func guard(dir string) (io.Closer, error) {
+	const script = `cat >/dev/null
+pid=$(head -n 1 "$0/data/postmaster.pid" 2>/dev/null) && kill -QUIT "$pid" 2>/dev/null && sleep 1
+rm -rf "$0"`
+	cmd := exec.Command("/bin/sh", "-c", script, dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	pipe, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return closer{pipe, cmd}, nil
+}
+
+type closer struct {
+	io.Closer
+	cmd *exec.Cmd
+}
+
+func (c closer) Close() error {
+	if err := c.Closer.Close(); err != nil {
+		return err
+	}
+	return c.cmd.Wait()
+}

@@ -1,0 +1,148 @@
+package pgtest
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// The environment variables that matter.
+const (
+	envDatabase = "HOLDFAST_TEST_DATABASE"
+	envBin      = "HOLDFAST_TEST_POSTGRES_BIN"
+)
+
+// shared is the cluster of the test binary.
+var shared struct {
+	once    sync.Once
+	cluster *Cluster
+	err     error
+}
+
+// Main runs the tests of a package and then removes the shared cluster, if one was started. It returns the exit code.
+func Main(m *testing.M) int {
+	code := m.Run()
+	if shared.cluster != nil {
+		shared.cluster.remove()
+	}
+	return code
+}
+
+// Shared returns the server that all tests of the binary use.
+func Shared(t testing.TB) *Cluster {
+	t.Helper()
+	shared.once.Do(func() {
+		if base := os.Getenv(envDatabase); base != "" {
+			shared.cluster, shared.err = external(base)
+			return
+		}
+		shared.cluster, shared.err = create()
+	})
+	missing(t, shared.err)
+	return shared.cluster
+}
+
+// Private starts a cluster for one test, which is removed after it.
+func Private(t testing.TB) *Cluster {
+	t.Helper()
+	c, err := create()
+	missing(t, err)
+	t.Cleanup(c.remove)
+	return c
+}
+
+// missing ends the test if there is no server: loudly.
+func missing(t testing.TB, err error) {
+	t.Helper()
+	if err == nil {
+		return
+	}
+	if os.Getenv("CI") != "" {
+		t.Fatalf("no PostgreSQL to test with, and CI is set: %v", err)
+	}
+	t.Skipf("NOT TESTED, because there is no PostgreSQL: %v. Install its server, or set %s or %s.", err, envDatabase, envBin)
+}
+
+// external is a server that was there before.
+func external(base string) (*Cluster, error) {
+	config, err := pgx.ParseConfig(base)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{base: base, database: config.Database}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	return c, conn.Close(ctx)
+}
+
+// URL returns the address of a database of the server; "" is the one that is always there.
+func (c *Cluster) URL(database string) string {
+	if database == "" {
+		database = c.database
+	}
+	if c.base == "" {
+		return fmt.Sprintf("postgres://%s@/%s?%s", c.user, url.PathEscape(database), url.Values{"host": {c.dir}}.Encode())
+	}
+	u, err := url.Parse(c.base)
+	if err != nil || u.Scheme == "" {
+		return c.base + " dbname=" + database
+	}
+	u.Path = "/" + database
+	return u.String()
+}
+
+// Schema returns the address of the server and the name of a schema that does not exist yet and is the test's own. What
+// the test makes in it is dropped afterwards.
+func (c *Cluster) Schema(t testing.TB) (url, schema string) {
+	t.Helper()
+	schema = "test_" + random()
+	if c.base != "" {
+		t.Cleanup(func() { c.exec(t, "DROP SCHEMA IF EXISTS "+schema+" CASCADE") })
+	}
+	return c.URL(""), schema
+}
+
+// Database returns the address of a new, empty database that is the test's own.
+func (c *Cluster) Database(t testing.TB) string {
+	t.Helper()
+	name := "test_" + random()
+	c.exec(t, "CREATE DATABASE "+name+" TEMPLATE template0")
+	t.Cleanup(func() { c.exec(t, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") })
+	return c.URL(name)
+}
+
+// exec runs a statement in the database that is always there.
+func (c *Cluster) exec(t testing.TB, sql string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, c.URL(""))
+	if err != nil {
+		t.Errorf("%s: %v", sql, err)
+		return
+	}
+	if _, err := conn.Exec(ctx, sql); err != nil {
+		t.Errorf("%s: %v", sql, err)
+	}
+	if err := conn.Close(ctx); err != nil {
+		t.Logf("%s: %v", sql, err)
+	}
+}
+
+func random() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}

@@ -1,0 +1,293 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// entry is an enqueue on its way.
+type entry struct {
+	*store.Enqueue
+	lane          lane
+	runAt         int64
+	options, tags *string
+}
+
+// entriesOf validates enqueues and gives them their lanes. Those that are invalid get their error and are left out.
+func (s *Store) entriesOf(ctx context.Context, enqueues []*store.Enqueue, now int64, foreign bool) ([]*entry, error) {
+	entries := make([]*entry, 0, len(enqueues))
+	jobs := make([]*store.Job, 0, len(enqueues))
+	for _, q := range enqueues {
+		e := &entry{Enqueue: q}
+		q.Result, q.Err = store.EnqueueResult{}, nil
+		if q.Err = e.prepare(now); q.Err == nil {
+			entries = append(entries, e)
+			jobs = append(jobs, &q.Job)
+		}
+	}
+	lanes, err := s.lanesOf(ctx, jobs, foreign)
+	if err != nil {
+		return nil, err
+	}
+	for i, e := range entries {
+		e.lane = lanes[i]
+	}
+	return entries, nil
+}
+
+func (e *entry) prepare(now int64) (err error) {
+	job := &e.Job
+	switch {
+	case !job.RunAt.IsZero():
+		e.runAt = job.RunAt.UnixMicro()
+	case e.Delay > 0:
+		e.runAt = now + e.Delay.Microseconds()
+	default:
+		e.runAt = now
+	}
+	if job.Priority < 1 || job.Priority > 4 {
+		return fmt.Errorf("%w: priority %d", store.ErrInvalid, job.Priority)
+	}
+	if job.MaxAttempts > math.MaxInt32 || job.Codec > math.MaxInt32 || job.MaxAttempts < 0 || job.Codec < 0 {
+		return fmt.Errorf("%w: attempts %d, codec %d", store.ErrInvalid, job.MaxAttempts, job.Codec)
+	}
+	for _, text := range append([]string{job.Namespace, job.Queue, job.Kind, job.OrderingKey, string(job.Metadata)}, job.Tags...) {
+		if !isText(text) {
+			return fmt.Errorf("%w: %.60q is no text that PostgreSQL can hold", store.ErrInvalid, text)
+		}
+	}
+	if e.options, err = encodeOptions(job.Options); err != nil {
+		return fmt.Errorf("%w: options: %w", store.ErrInvalid, err)
+	}
+	if e.tags, err = encodeTags(job.Tags); err != nil {
+		return fmt.Errorf("%w: tags: %w", store.ErrInvalid, err)
+	}
+	return nil
+}
+
+// stored sets the result of an enqueue that was inserted.
+func (e *entry) stored(now int64) {
+	state := store.Available
+	if e.runAt > now {
+		state = store.Scheduled
+	}
+	e.Result, e.Err = store.EnqueueResult{ID: e.Job.ID, State: state, RunAt: timeOf(e.runAt)}, nil
+}
+
+// inLine reports whether the job will wait for the turn of its ordering key.
+func (e *entry) inLine(now int64) bool { return e.Job.OrderingKey != "" && e.runAt <= now }
+
+// enqueueArgs returns the parameters of the statements enqueue and, with unique keys, enqueue_careful.
+func enqueueArgs(entries []*entry, now int64, careful bool) []any {
+	n := len(entries)
+	ids, lanes, runAt := make([]pgtype.UUID, n), make([]int32, n), make([]int64, n)
+	maxAttempts, codecs, args := make([]int32, n), make([]int32, n), make([][]byte, n)
+	options, tags, metadata, keys := make([]*string, n), make([]*string, n), make([]*string, n), make([]*string, n)
+	var queues, priorities []int32
+	for i, e := range entries {
+		ids[i], lanes[i], runAt[i] = uuidOf(e.Job.ID), e.lane.id, e.runAt
+		maxAttempts[i], codecs[i], args[i] = int32(e.Job.MaxAttempts), int32(e.Job.Codec), e.Job.Args
+		if args[i] == nil {
+			args[i] = []byte{}
+		}
+		options[i], tags[i] = e.options, e.tags
+		if len(e.Job.Metadata) > 0 {
+			text := string(e.Job.Metadata)
+			metadata[i] = &text
+		}
+		if e.Job.OrderingKey != "" {
+			keys[i] = &e.Job.OrderingKey
+			if queues == nil {
+				queues, priorities = make([]int32, n), make([]int32, n)
+			}
+			queues[i], priorities[i] = e.lane.queueID, e.lane.priority
+		}
+	}
+	list := []any{
+		ids, lanes, runAt, maxAttempts, codecs, args, ifAny(options), ifAny(tags), ifAny(metadata), ifAny(keys), queues, priorities, now,
+	}
+	if !careful {
+		return list
+	}
+	uniqueKeys, uniqueStates := make([][]byte, n), make([]int32, n)
+	for i, e := range entries {
+		if len(e.Job.UniqueKey) > 0 {
+			uniqueKeys[i], uniqueStates[i] = e.Job.UniqueKey, int32(e.Job.UniqueStates)
+		}
+	}
+	return append(list, ifAnyBytes(uniqueKeys), uniqueStates)
+}
+
+// obstacleArgs returns the parameters of enqueue_obstacles.
+func obstacleArgs(entries []*entry) []any {
+	ids, keys := make([]pgtype.UUID, len(entries)), make([][]byte, len(entries))
+	for i, e := range entries {
+		ids[i] = uuidOf(e.Job.ID)
+		if len(e.Job.UniqueKey) > 0 {
+			keys[i] = e.Job.UniqueKey
+		}
+	}
+	return []any{ids, ifAnyBytes(keys)}
+}
+
+// newQueues returns a statement that notes of queues that they have had a job, if some may not have had one before.
+func (s *Store) newQueues(entries []*entry, now int64) []statement {
+	var queues, lanes []int32
+	var ids []pgtype.UUID
+	for _, e := range entries {
+		if !s.lanes.isUsed(e.lane.queueID) {
+			queues, lanes, ids = append(queues, e.lane.queueID), append(lanes, e.lane.id), append(ids, uuidOf(e.Job.ID))
+		}
+	}
+	if queues == nil {
+		return nil
+	}
+	return []statement{{name: "queues_used", args: []any{queues, lanes, ids, now}}}
+}
+
+// usedNow returns the queues of enqueues that were inserted.
+func usedNow(entries []*entry) (queues []int32) {
+	for _, e := range entries {
+		if e.Result.State != 0 {
+			queues = append(queues, e.lane.queueID)
+		}
+	}
+	return queues
+}
+
+// obstacle is what stands in the way of an enqueue.
+type obstacle struct {
+	place  int64
+	runAt  *int64 // of the job with the same id
+	holder *string
+	due    *int64 // run time of the holder
+}
+
+func scanObstacle(r row) (o obstacle, err error) {
+	err = r.Scan(&o.place, &o.runAt, &o.holder, &o.due)
+	return o, err
+}
+
+// yield sets the result of an enqueue that was not inserted. It returns false if the holder is to be replaced, which
+// is left to the caller.
+func (e *entry) yield(o obstacle) (done bool, err error) {
+	if o.runAt != nil {
+		e.Result = store.EnqueueResult{ID: e.Job.ID, Existing: true, RunAt: timeOf(*o.runAt)}
+		return true, nil
+	}
+	holder, err := uuid.Parse(textOf(o.holder))
+	if err != nil {
+		return false, err
+	}
+	if e.OnConflict == store.Reject {
+		e.Err = &store.UniqueError{Holder: holder}
+		return true, nil
+	}
+	e.Result = store.EnqueueResult{ID: holder, Existing: true, RunAt: optTime(o.due)}
+	return e.OnConflict != store.Replace, nil
+}
+
+// enqueueCarefully inserts what can be inserted, and finds out of the rest what stands in its way. It needs no luck
+// but costs more round trips.
+func (s *Store) enqueueCarefully(ctx context.Context, t runner, entries []*entry, now int64) error {
+	const tries = 4
+	for range tries {
+		var err error
+		if entries, err = s.enqueueOnce(ctx, t, entries, now); err != nil || len(entries) == 0 {
+			return err
+		}
+		// Each of these met a unique key whose holder let it go between two statements: it may be free now.
+	}
+	for _, e := range entries {
+		e.Err = fmt.Errorf("%w: the unique key of job %s changes hands all the time", store.ErrUnavailable, e.Job.ID)
+	}
+	return nil
+}
+
+// enqueueOnce returns the enqueues that met nothing in their way, and yet were not stored.
+func (s *Store) enqueueOnce(ctx context.Context, t runner, entries []*entry, now int64) (unresolved []*entry, err error) {
+	seen := make(map[store.ID]bool, len(entries))
+	var fresh, losers []*entry
+	for _, e := range entries {
+		if seen[e.Job.ID] {
+			losers = append(losers, e)
+			continue
+		}
+		seen[e.Job.ID] = true
+		fresh = append(fresh, e)
+	}
+	won := make([]bool, len(fresh))
+	err = t.run(ctx, "enqueue_careful", func(r row) error {
+		var place int64
+		if err := r.Scan(&place); err != nil {
+			return err
+		}
+		won[place-1] = true
+		fresh[place-1].stored(now)
+		return nil
+	}, enqueueArgs(fresh, now, true)...)
+	if err != nil {
+		return nil, err
+	}
+	for i, e := range fresh {
+		if !won[i] {
+			losers = append(losers, e)
+		}
+	}
+	if len(losers) == 0 {
+		return nil, nil
+	}
+	var obstacles []obstacle
+	err = t.run(ctx, "enqueue_obstacles", func(r row) error {
+		o, err := scanObstacle(r)
+		obstacles = append(obstacles, o)
+		return err
+	}, obstacleArgs(losers)...)
+	if err != nil {
+		return nil, err
+	}
+	met := make([]bool, len(losers))
+	for _, o := range obstacles {
+		met[o.place-1] = true
+		e := losers[o.place-1]
+		done, err := e.yield(o)
+		if err == nil && !done {
+			err = s.replace(ctx, t, e, now)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for i, e := range losers {
+		if !met[i] {
+			unresolved = append(unresolved, e)
+		}
+	}
+	return unresolved, nil
+}
+
+// replace puts the enqueue's payload and run time on the job that holds its unique key, if that has not started.
+func (s *Store) replace(ctx context.Context, t runner, e *entry, now int64) error {
+	holder := e.Result.ID.String()
+	ok := false
+	yes := func(row) error { ok = true; return nil }
+	if err := t.run(ctx, "replace_lock", yes, holder); err != nil || !ok {
+		return err
+	}
+	ok = false
+	args, metadata := e.Job.Args, optText(string(e.Job.Metadata))
+	if args == nil {
+		args = []byte{}
+	}
+	if err := t.run(ctx, "replace", yes, holder, now, e.runAt, args, int32(e.Job.Codec), metadata); err != nil || !ok {
+		return err
+	}
+	e.Result.Replaced, e.Result.RunAt = true, timeOf(e.runAt)
+	return nil
+}

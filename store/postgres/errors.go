@@ -1,0 +1,111 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// errClosed is returned by everything after Close.
+var errClosed = store.ErrClosed
+
+// Codes of PostgreSQL's errors, and one of our own.
+const (
+	codeRefused       = "HF001" // by the schema's function refuse
+	codeUnique        = "23505"
+	codeLockTimeout   = "55P03"
+	codeDeadlock      = "40P01"
+	codeSerialization = "40001"
+	codeUndefined     = "42P01"
+	codeProtocol      = "08P01"
+)
+
+// sentinels are the classes of store that an error may already belong to.
+var sentinels = []error{
+	store.ErrInvalid, store.ErrNotFound, store.ErrConflict, store.ErrLeaseLost, store.ErrNodeDead, store.ErrUnavailable,
+	store.ErrReadOnly, store.ErrFull, store.ErrSchema, store.ErrClosed,
+}
+
+// codeOf returns the SQLSTATE of an error, or "".
+func codeOf(err error) string {
+	var pgErr *pgconn.PgError
+	if errors.As(err, &pgErr) {
+		return pgErr.Code
+	}
+	return ""
+}
+
+// isCollision reports whether a transaction was ended because of another one: it may be repeated as it is.
+func isCollision(err error) bool {
+	code := codeOf(err)
+	return code == codeDeadlock || code == codeSerialization
+}
+
+// isData reports whether a statement failed because of what it was given: a part of a batch may do well without the rest.
+func isData(err error) bool {
+	code := codeOf(err)
+	return strings.HasPrefix(code, "22") || strings.HasPrefix(code, "23") || strings.HasPrefix(code, "54") || code == "21000"
+}
+
+// classify gives an error its class, after the table below, and says what was to be done.
+func classify(ctx context.Context, operation string, err error) error {
+	if err == nil {
+		return nil
+	}
+	for _, class := range sentinels {
+		if errors.Is(err, class) {
+			if strings.HasPrefix(err.Error(), "holdfast: ") {
+				return err
+			}
+			return fmt.Errorf("%w: %s: %w", class, operation, err)
+		}
+	}
+	if ctxErr := ctx.Err(); ctxErr != nil {
+		return fmt.Errorf("holdfast: %s: %w", operation, ctxErr)
+	}
+	class, hint := classOf(err)
+	if hint != "" {
+		hint = " (" + hint + ")"
+	}
+	return fmt.Errorf("%w: %s: %w%s", class, operation, err, hint)
+}
+
+// classOf is the table from PostgreSQL's errors to classes. What is not listed, such as a broken connection, makes the
+// database unavailable: it may have happened or not, and may be tried again.
+func classOf(err error) (class error, hint string) {
+	var pgErr *pgconn.PgError
+	if !errors.As(err, &pgErr) {
+		if strings.Contains(err.Error(), "closed pool") {
+			return store.ErrClosed, ""
+		}
+		var parse *pgconn.ParseConfigError
+		if errors.As(err, &parse) {
+			return store.ErrInvalid, ""
+		}
+		return store.ErrUnavailable, ""
+	}
+	switch code := pgErr.Code; {
+	case code == "53100", code == "58030" && strings.Contains(pgErr.Message, "No space left"):
+		return store.ErrFull, ""
+	case code == "25006":
+		return store.ErrReadOnly, "is it a standby?"
+	case code == codeUndefined, code == "3F000", code == "42703", code == "42883":
+		return store.ErrSchema, "run holdfast migrate"
+	case code == "3D000", code == "42501", strings.HasPrefix(code, "28"):
+		return store.ErrInvalid, ""
+	case code == "26000", code == "42P05":
+		return store.ErrInvalid, "a pooler in transaction mode seems to be in between: set Config.NoSession"
+	case code == codeProtocol && strings.Contains(pgErr.Message, "startup parameter"):
+		return store.ErrInvalid, "a pooler seems to be in between: set Config.NoSession"
+	case code == codeLockTimeout:
+		return store.ErrUnavailable, "another transaction holds what this one needs"
+	case isData(err), strings.HasPrefix(code, "0A"), strings.HasPrefix(code, "42"):
+		return store.ErrInvalid, ""
+	}
+	return store.ErrUnavailable, ""
+}

@@ -1,0 +1,235 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// run is one run that writes or ends, with what the statements of finish.sql need of it. Runs of an outcome have that;
+// those that end because their node left or died have only what they shall become.
+type run struct {
+	lease   store.Lease
+	outcome *store.Outcome
+	invalid error // why it is no outcome
+	twin    *run  // the run before it in the batch under the same lease
+
+	state                store.State
+	runAt                int64
+	reason, error, trace string
+	result               []byte
+	startedAt            *int64
+	final                store.State // what became of it
+	finalReason          store.Reason
+	finalRunAt           int64
+	lane                 int32
+}
+
+// runOf turns an outcome into a run.
+func runOf(o *store.Outcome, now int64) *run {
+	r := &run{
+		lease: o.Lease, outcome: o, state: o.State, reason: string(o.Reason), error: o.Error, trace: o.Trace,
+		startedAt: optMicros(o.StartedAt),
+	}
+	switch o.State {
+	case store.Completed:
+		r.result, r.reason, r.error = o.Result, "", ""
+	case store.Failed:
+	case store.Cancelled:
+		r.reason = string(store.ReasonCancelled)
+	case store.Available:
+		r.runAt = now
+	case store.Retryable, store.Scheduled:
+		r.runAt = now + max(o.Delay, 0).Microseconds()
+		if !o.RunAt.IsZero() {
+			r.runAt = o.RunAt.UnixMicro()
+		}
+	default:
+		r.invalid = fmt.Errorf("%w: a run cannot end as %v", store.ErrInvalid, o.State)
+	}
+	return r
+}
+
+// isPlain reports whether a run ends on the hot path: nothing but its claim record and the finished row is written.
+func (r *run) isPlain() bool {
+	return r.state == store.Completed && r.outcome != nil && !r.outcome.HasUnique && !r.outcome.HasOrdering
+}
+
+// frees reports whether the run may have freed the turn of an ordering key.
+func (r *run) frees() bool { return r.final.Finished() && (r.outcome == nil || r.outcome.HasOrdering) }
+
+// settle passes what became of the run to its outcome.
+func (r *run) settle() {
+	if r.outcome == nil {
+		return
+	}
+	if r.outcome.Final, r.outcome.Err = r.final, nil; r.final == 0 {
+		r.outcome.Err = store.ErrLeaseLost
+	}
+}
+
+// isPossible reports whether a lease can be one of ours at all: what is not cannot be asked about in a statement.
+func isPossible(l store.Lease) bool { return l.Slot >= 0 && l.Slot < store.MaxClaimSlots }
+
+func compareLeases(a, b store.Lease) int {
+	return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Claim, b.Claim), cmp.Compare(a.Slot, b.Slot))
+}
+
+// groups are leases by their claim records, as the statements of finish.sql want them.
+type groups struct {
+	nodes, seqs, masks []int64
+	first, last        []int32 // from 1
+	slots, place       []int32
+	ids                []pgtype.UUID
+	leases             []int64
+}
+
+// groupLeases groups leases, which must be sorted.
+func groupLeases(n int, lease func(int) store.Lease) *groups {
+	g := &groups{slots: make([]int32, n), place: make([]int32, n), ids: make([]pgtype.UUID, n), leases: make([]int64, n)}
+	for i := range n {
+		l := lease(i)
+		last := len(g.nodes) - 1
+		if last < 0 || g.nodes[last] != l.Node || g.seqs[last] != l.Claim {
+			g.nodes, g.seqs, g.masks = append(g.nodes, l.Node), append(g.seqs, l.Claim), append(g.masks, 0)
+			g.first, g.last = append(g.first, int32(i+1)), append(g.last, 0)
+			last++
+		}
+		g.masks[last] |= 1 << l.Slot
+		g.last[last] = int32(i + 1)
+		g.slots[i], g.place[i], g.ids[i], g.leases[i] = int32(l.Slot), int32(last+1), uuidOf(l.Job), l.Number
+	}
+	return g
+}
+
+func (g *groups) args() []any {
+	return []any{g.nodes, g.seqs, g.masks, g.first, g.last, g.slots, g.ids, g.leases}
+}
+
+func groupRuns(runs []*run) *groups {
+	slices.SortFunc(runs, func(a, b *run) int { return compareLeases(a.lease, b.lease) })
+	return groupLeases(len(runs), func(i int) store.Lease { return runs[i].lease })
+}
+
+// complete is the statement that ends plain completions. It fails with codeRefused if not all of their leases live.
+func complete(runs []*run, now int64) statement {
+	g := groupRuns(runs)
+	results := make([][]byte, len(runs))
+	for i, r := range runs {
+		results[i] = r.result
+	}
+	// What is found is set here, before the statement ran: it is all or nothing.
+	for _, r := range runs {
+		r.final = store.Completed
+	}
+	return statement{name: "complete", args: append(g.args(), ifAnyBytes(results), g.place, now)}
+}
+
+// conclude is the statement that ends all other runs, in the same way. It finds out what became of each.
+func conclude(runs []*run, reported bool, now int64) statement {
+	g := groupRuns(runs)
+	n := len(runs)
+	states, runAt, startedAt := make([]int32, n), make([]int64, n), make([]*int64, n)
+	reasons, errors, traces, results := make([]*string, n), make([]*string, n), make([]*string, n), make([][]byte, n)
+	for i, r := range runs {
+		states[i], runAt[i], startedAt[i] = int32(r.state), r.runAt, r.startedAt
+		reasons[i], errors[i], traces[i], results[i] = optText(r.reason), optText(r.error), optText(r.trace), r.result
+		r.final = 0
+	}
+	args := append(g.args(), g.place, states, runAt, ifAny(reasons), ifAny(errors), ifAny(traces), ifAnyBytes(results), startedAt, reported, now)
+	return statement{name: "conclude", args: args, each: func(row row) error {
+		var (
+			place  int64
+			final  int32
+			reason *string
+			runAt  int64
+			lane   int32
+		)
+		if err := row.Scan(&place, &final, &reason, &runAt, &lane); err != nil {
+			return err
+		}
+		r := runs[place-1]
+		r.final, r.finalReason, r.finalRunAt, r.lane = store.State(final), store.Reason(textOf(reason)), runAt, lane
+		return nil
+	}}
+}
+
+// liveRuns locks the claim records of runs and splits them into those whose lease lives and those whose does not.
+func liveRuns(ctx context.Context, t runner, runs []*run) (live, lost []*run, err error) {
+	places, err := liveLeases(ctx, t, len(runs), func(i int) store.Lease { return runs[i].lease })
+	for i, r := range runs {
+		if places[i] {
+			live = append(live, r)
+		} else {
+			lost = append(lost, r)
+		}
+	}
+	return live, lost, err
+}
+
+// liveLeases tells which leases live, and locks their claim records.
+func liveLeases(ctx context.Context, t runner, n int, lease func(int) store.Lease) ([]bool, error) {
+	live := make([]bool, n)
+	nodes, seqs, slots, ids, numbers := make([]int64, n), make([]int64, n), make([]int32, n), make([]pgtype.UUID, n), make([]int64, n)
+	for i := range n {
+		l := lease(i)
+		nodes[i], seqs[i], slots[i], ids[i], numbers[i] = l.Node, l.Claim, int32(l.Slot), uuidOf(l.Job), l.Number
+	}
+	err := t.run(ctx, "live_leases", func(r row) error {
+		var place int64
+		if err := r.Scan(&place); err != nil {
+			return err
+		}
+		live[place-1] = true
+		return nil
+	}, nodes, seqs, slots, ids, numbers)
+	return live, err
+}
+
+// recognise finds out which of the outcomes that are repeated, and whose lease is lost, were applied the first time.
+func recognise(ctx context.Context, t runner, lost []*run) error {
+	var asked []*run
+	var ids []pgtype.UUID
+	var leases, nodes []int64
+	for _, r := range lost {
+		if r.outcome.Repeat {
+			asked = append(asked, r)
+			ids, leases, nodes = append(ids, uuidOf(r.lease.Job)), append(leases, r.lease.Number), append(nodes, r.lease.Node)
+		}
+	}
+	if asked == nil {
+		return nil
+	}
+	return t.run(ctx, "outcomes_applied", func(row row) error {
+		var place int64
+		var state int32
+		if err := row.Scan(&place, &state); err != nil {
+			return err
+		}
+		asked[place-1].final = store.State(state)
+		return nil
+	}, ids, leases, nodes)
+}
+
+// concludeEach ends runs one by one, each behind a savepoint, after ending them together has failed. A run that cannot
+// be ended gets the error; the others are not affected.
+func concludeEach(ctx context.Context, t session, runs []*run, reported bool, now int64, failed func(*run, error)) error {
+	for _, r := range runs {
+		st := conclude([]*run{r}, reported, now)
+		err := t.attempt(ctx, func(t session) error { return t.run(ctx, st.name, st.each, st.args...) })
+		switch {
+		case err == nil:
+		case isData(err):
+			r.final = 0
+			failed(r, err)
+		default:
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,204 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// laneKey is what a lane stands for.
+type laneKey struct {
+	namespace, queue, kind string
+	priority               int32
+}
+
+// lane is a row of the table lane, with the names of its queue.
+type lane struct {
+	id, queueID int32
+	laneKey
+	used bool // the queue has had a job; it may have one since
+}
+
+// laneCache holds the lanes that this process has met. Lanes are never changed or removed.
+type laneCache struct {
+	mu    sync.RWMutex
+	byKey map[laneKey]lane
+	byID  map[int32]lane
+	used  map[int32]bool // queues that have had a job
+}
+
+func (c *laneCache) add(l lane) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byKey == nil {
+		c.byKey, c.byID, c.used = map[laneKey]lane{}, map[int32]lane{}, map[int32]bool{}
+	}
+	if l.used {
+		c.used[l.queueID] = true
+	}
+	c.byKey[l.laneKey] = l
+	c.byID[l.id] = l
+}
+
+func (c *laneCache) find(key laneKey) (lane, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	l, ok := c.byKey[key]
+	return l, ok
+}
+
+func (c *laneCache) get(id int32) (lane, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	l, ok := c.byID[id]
+	return l, ok
+}
+
+func (c *laneCache) isUsed(queue int32) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.used[queue]
+}
+
+func (c *laneCache) setUsed(queues []int32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, queue := range queues {
+		c.used[queue] = true
+	}
+}
+
+func keyOf(job *store.Job) laneKey {
+	return laneKey{job.Namespace, job.Queue, job.Kind, int32(job.Priority)}
+}
+
+// lanesOf returns the lanes of jobs, and makes those that do not exist. They are made in a transaction of their own,
+// never in a caller's, whose locks may live long. With foreign set a caller's transaction may hold the last connection of the
+// pool, so a new connection is made for it; that happens once per lane and process.
+func (s *Store) lanesOf(ctx context.Context, jobs []*store.Job, foreign bool) ([]lane, error) {
+	lanes := make([]lane, len(jobs))
+	var missing []laneKey
+	for i, job := range jobs {
+		l, ok := s.lanes.find(keyOf(job))
+		if !ok || foreign && !s.lanes.isUsed(l.queueID) {
+			missing = append(missing, keyOf(job))
+		}
+		lanes[i] = l
+	}
+	if missing == nil {
+		return lanes, nil
+	}
+	if err := s.internLanes(ctx, missing, foreign); err != nil {
+		return nil, err
+	}
+	for i, job := range jobs {
+		l, ok := s.lanes.find(keyOf(job))
+		if !ok {
+			return nil, fmt.Errorf("%w: the lane of job %s vanished", store.ErrSchema, job.ID)
+		}
+		lanes[i] = l
+	}
+	return lanes, nil
+}
+
+func (s *Store) internLanes(ctx context.Context, keys []laneKey, foreign bool) error {
+	slices.SortFunc(keys, func(a, b laneKey) int {
+		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.queue, b.queue), cmp.Compare(a.kind, b.kind),
+			cmp.Compare(a.priority, b.priority))
+	})
+	keys = slices.Compact(keys)
+	var namespaces, queues, kinds []string
+	var priorities []int32
+	for _, k := range keys {
+		namespaces, queues, kinds = append(namespaces, k.namespace), append(queues, k.queue), append(kinds, k.kind)
+		priorities = append(priorities, k.priority)
+	}
+	intern := func(t runner) error {
+		if err := t.run(ctx, "queues_intern", nil, namespaces, queues); err != nil {
+			return err
+		}
+		return t.run(ctx, "lanes_intern", nil, namespaces, queues, kinds, priorities)
+	}
+	// What was read is published only once it is committed.
+	var found []lane
+	work := func(tx pgx.Tx) error {
+		t := session{s, tx}
+		if err := intern(t); err != nil {
+			return err
+		}
+		found = found[:0]
+		err := t.run(ctx, "lanes_named", func(r row) error {
+			l, err := scanLane(r)
+			l.used = l.used || foreign
+			found = append(found, l)
+			return err
+		}, namespaces, queues, kinds, priorities)
+		if err != nil || !foreign {
+			return err
+		}
+		ids := make([]int32, len(found))
+		for i, l := range found {
+			ids[i] = l.queueID
+		}
+		return t.run(ctx, "queues_used_soon", nil, ids, s.now())
+	}
+	commit := func() error { return s.inTx(ctx, beginHot, func(t session) error { return work(t.tx) }) }
+	if foreign {
+		conn, err := pgx.ConnectConfig(ctx, s.connConfig())
+		if err != nil {
+			return err
+		}
+		defer func() { _ = conn.Close(ctx) }() // nothing depends on it
+		commit = func() error { return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{BeginQuery: beginHot}, work) }
+	}
+	if err := patiently(ctx, commit); err != nil {
+		return err
+	}
+	for _, l := range found {
+		s.lanes.add(l)
+	}
+	return nil
+}
+
+func scanLane(r row) (l lane, err error) {
+	err = r.Scan(&l.id, &l.queueID, &l.namespace, &l.queue, &l.kind, &l.priority, &l.used)
+	return l, err
+}
+
+func (s *Store) cacheLane(r row) error {
+	l, err := scanLane(r)
+	if err == nil {
+		s.lanes.add(l)
+	}
+	return err
+}
+
+// knowLanes makes sure that the lanes with these ids are in the cache.
+func (s *Store) knowLanes(ctx context.Context, ids []int32) error {
+	var missing []int32
+	for _, id := range ids {
+		if _, ok := s.lanes.get(id); !ok {
+			missing = append(missing, id)
+		}
+	}
+	if missing == nil {
+		return nil
+	}
+	return s.send(ctx, statement{name: "lanes_by_id", args: []any{missing}, each: s.cacheLane})
+}
+
+// describe fills in what a job's lane says.
+func (s *Store) describe(job *store.Job, id int32) error {
+	l, ok := s.lanes.get(id)
+	if !ok {
+		return fmt.Errorf("%w: job %s is in the unknown lane %d", store.ErrSchema, job.ID, id)
+	}
+	job.Namespace, job.Queue, job.Kind, job.Priority = l.namespace, l.queue, l.kind, int(l.priority)
+	return nil
+}

@@ -1,0 +1,143 @@
+package postgres
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// migrations are the steps of the schema in order: files named NNNN_name.sql, which are never changed once released.
+// Each records itself in the table migration, so that a person may run them as well.
+var migrations = mustReadMigrations(migrationFiles)
+
+func mustReadMigrations(files fs.FS) []store.Migration {
+	paths, err := fs.Glob(files, "migrations/*.sql") // sorted
+	if err != nil {
+		panic(err)
+	}
+	steps := make([]store.Migration, 0, len(paths))
+	for i, path := range paths {
+		number, name, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(path, "migrations/"), ".sql"), "_")
+		version, err := strconv.Atoi(number)
+		if err != nil || version != i+1 {
+			panic("postgres: migration out of order: " + path)
+		}
+		text, err := fs.ReadFile(files, path)
+		if err != nil {
+			panic(err)
+		}
+		steps = append(steps, store.Migration{Version: version, Name: name, SQL: string(text)})
+	}
+	return steps
+}
+
+// Migrations implements store.Source.
+func (c Config) Migrations() []store.Migration {
+	if c.SchemaName == "" {
+		c.SchemaName = "holdfast"
+	}
+	steps := make([]store.Migration, len(migrations))
+	for i, m := range migrations {
+		m.SQL = inSchema(m.SQL, c.SchemaName)
+		steps[i] = m
+	}
+	return steps
+}
+
+// Migrate implements store.Source.
+func (c Config) Migrate(ctx context.Context) (store.Schema, error) {
+	return c.withStore(ctx, "migrate", (*Store).migrate)
+}
+
+// Schema implements store.Source.
+func (c Config) Schema(ctx context.Context) (store.Schema, error) {
+	return c.withStore(ctx, "look at the schema of", (*Store).schema)
+}
+
+func (c Config) withStore(ctx context.Context, operation string, f func(*Store, context.Context) (store.Schema, error)) (store.Schema, error) {
+	s, err := c.connect(ctx)
+	if err != nil {
+		return store.Schema{}, classify(ctx, operation+" "+c.String(), err)
+	}
+	defer func() { _ = s.Close() }() // never fails
+	schema, err := f(s, ctx)
+	return schema, classify(ctx, operation+" "+c.String(), err)
+}
+
+// schema reads the version of the database.
+func (s *Store) schema(ctx context.Context) (store.Schema, error) {
+	schema := store.Schema{Latest: len(migrations)}
+	err := s.inTx(ctx, beginRead, func(t session) (err error) {
+		schema.Version, err = s.schemaVersion(ctx, t)
+		return err
+	})
+	return schema, err
+}
+
+// schemaVersion also refuses a schema from the future.
+func (s *Store) schemaVersion(ctx context.Context, t session) (version int, err error) {
+	exists := false
+	if err := t.run(ctx, "schema_exists", func(r row) error { return r.Scan(&exists) }, s.config.SchemaName); err != nil || !exists {
+		return 0, err
+	}
+	if err := t.run(ctx, "schema_version", func(r row) error { return r.Scan(&version) }); err != nil {
+		return 0, err
+	}
+	if version > len(migrations) {
+		return version, fmt.Errorf("%w: the database has version %d, this program knows up to %d: use a newer program",
+			store.ErrSchema, version, len(migrations))
+	}
+	return version, nil
+}
+
+// migrate takes the steps that are missing, each in a transaction of its own. An advisory lock, which a transaction holds and so
+// works through poolers, lets one process at a time do it; the others find nothing left to do.
+func (s *Store) migrate(ctx context.Context) (store.Schema, error) {
+	schema, err := s.schema(ctx)
+	if err != nil {
+		return schema, err
+	}
+	for schema.Version < schema.Latest {
+		err := patiently(ctx, func() error {
+			return s.inTx(ctx, beginBulk, func(t session) error {
+				if _, err := t.tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1::bigint)", s.lockKey("migrate")); err != nil {
+					return err
+				}
+				version, err := s.schemaVersion(ctx, t)
+				if err != nil {
+					return err
+				}
+				schema.Version = version
+				if version == schema.Latest {
+					return nil
+				}
+				schema.Version++
+				// Without parameters this is the simple protocol, which takes many statements at once.
+				_, err = t.tx.Exec(ctx, inSchema(migrations[version].SQL, s.config.SchemaName), pgx.QueryExecModeSimpleProtocol)
+				return err
+			})
+		})
+		if err != nil {
+			return schema, err
+		}
+	}
+	return schema, nil
+}
+
+// lockKey returns the number of an advisory lock of this schema.
+func (s *Store) lockKey(name string) int64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte("holdfast/" + s.config.SchemaName + "/" + name)) // never fails
+	return int64(h.Sum64())
+}

@@ -1,0 +1,224 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+const (
+	// notifyEvery is the least time between two notifications of one queue: the first goes out at once, those in
+	// between become one at the end of the time. NOTIFY takes a lock that all commits with a NOTIFY share.
+	notifyEvery = 5 * time.Millisecond
+	// notifyTimeout bounds how long one notification may take. It may be lost.
+	notifyTimeout = 2 * time.Second
+	// maxPayload is a little less than PostgreSQL takes.
+	maxPayload = 7800
+	// maxWakeJobs is how many jobs one notification names, so that it fits.
+	maxWakeJobs = 100
+)
+
+// message is a wake-up on the wire. Origin is the store that wrote what it is about, or empty if all are to be told.
+type message struct {
+	Origin    string     `json:"o,omitempty"`
+	Probe     string     `json:"p,omitempty"`
+	Kind      uint8      `json:"k"`
+	Namespace string     `json:"n,omitempty"`
+	Queue     string     `json:"q,omitempty"`
+	Due       int64      `json:"d,omitempty"`
+	Jobs      []store.ID `json:"j,omitempty"`
+}
+
+// encodeWake turns a wake-up into a payload. One that is too long becomes a WakeAll, which is always right.
+func encodeWake(w store.Wake, origin string) string {
+	m := message{Origin: origin, Kind: uint8(w.Kind), Namespace: w.Namespace, Queue: w.Queue, Jobs: w.Jobs}
+	if !w.Due.IsZero() {
+		m.Due = w.Due.UnixMicro()
+	}
+	text, err := json.Marshal(m)
+	if err != nil || len(text) > maxPayload || !isText(string(text)) {
+		text, _ = json.Marshal(message{Origin: origin, Kind: uint8(store.WakeAll)}) // cannot fail
+	}
+	return string(text)
+}
+
+func (m message) wake() store.Wake {
+	w := store.Wake{Kind: store.WakeKind(m.Kind), Namespace: m.Namespace, Queue: m.Queue, Jobs: m.Jobs}
+	if m.Due != 0 {
+		w.Due = timeOf(m.Due)
+	}
+	return w
+}
+
+// newOrigin makes a name for a store.
+func newOrigin() string {
+	var b [6]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// channel is what the stores of this schema notify each other on.
+func (s *Store) channel() string { return "holdfast:" + s.config.SchemaName }
+
+// Notify implements store.Store. Wake-ups of the same queue within 5 ms become one. Without session features nobody
+// listens, and nothing is sent.
+func (s *Store) Notify(wakes ...store.Wake) {
+	if !s.config.NoSession {
+		s.notifier.tell(s.origin, wakes)
+	}
+}
+
+// topic is what wake-ups are merged by.
+type topic struct {
+	origin           string
+	kind             store.WakeKind
+	namespace, queue string
+}
+
+// notifier sends notifications, each in a statement of its own after the commit that it tells of. Its one goroutine runs only while
+// there is something to send.
+type notifier struct {
+	store *Store
+	ctx   context.Context // ends when the store is closed
+	end   context.CancelFunc
+
+	mu      sync.Mutex // guards what follows
+	pending map[topic]store.Wake
+	sent    map[topic]time.Time // when a topic was sent last, of the last few milliseconds
+	running bool
+	done    sync.WaitGroup
+}
+
+func (n *notifier) init(s *Store) {
+	n.store, n.pending, n.sent = s, map[topic]store.Wake{}, map[topic]time.Time{}
+	n.ctx, n.end = context.WithCancel(context.Background())
+}
+
+// tell notes wake-ups and sees to it that they are sent.
+func (n *notifier) tell(origin string, wakes []store.Wake) {
+	if len(wakes) == 0 || n.store.config.NoSession {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ctx.Err() != nil {
+		return
+	}
+	for _, w := range wakes {
+		t := topic{origin, w.Kind, w.Namespace, w.Queue}
+		n.pending[t] = merge(n.pending[t], w)
+	}
+	if !n.running {
+		n.running = true
+		n.done.Go(n.run)
+	}
+}
+
+// merge joins two wake-ups of one topic: the earlier time and all jobs, or WakeAll if they are too many.
+func merge(a, b store.Wake) store.Wake {
+	if !a.Due.IsZero() && (b.Due.IsZero() || a.Due.Before(b.Due)) {
+		b.Due = a.Due
+	}
+	if len(a.Jobs) > 0 {
+		b.Jobs = slices.Concat(a.Jobs, b.Jobs)
+	}
+	if len(b.Jobs) > 10*maxWakeJobs {
+		return store.Wake{Kind: store.WakeAll}
+	}
+	return b
+}
+
+// run sends what is pending until there is nothing left, and ends.
+func (n *notifier) run() {
+	for {
+		payloads, wait, more := n.take(time.Now())
+		if !more {
+			return
+		}
+		if len(payloads) > 0 {
+			n.send(payloads)
+			continue
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-n.ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+// take returns the payloads of the topics whose time has come, how long to wait for the next one, and whether there is
+// anything to do at all.
+func (n *notifier) take(now time.Time) (payloads []string, wait time.Duration, more bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for t, at := range n.sent {
+		if now.Sub(at) >= notifyEvery {
+			delete(n.sent, t)
+		}
+	}
+	if len(n.pending) == 0 || n.ctx.Err() != nil {
+		n.running = false
+		return nil, 0, false
+	}
+	wait = notifyEvery
+	for t, w := range n.pending {
+		if at, ok := n.sent[t]; ok {
+			wait = min(wait, notifyEvery-now.Sub(at))
+			continue
+		}
+		for jobs := w.Jobs; ; {
+			part := w
+			part.Jobs = jobs[:min(len(jobs), maxWakeJobs)]
+			payloads = append(payloads, encodeWake(part, t.origin))
+			if jobs = jobs[len(part.Jobs):]; len(jobs) == 0 {
+				break
+			}
+		}
+		delete(n.pending, t)
+		n.sent[t] = now
+	}
+	return payloads, wait, true
+}
+
+// send sends payloads. What cannot be sent is lost, which costs latency and nothing else.
+func (n *notifier) send(payloads []string) {
+	ctx, cancel := context.WithTimeout(n.ctx, notifyTimeout)
+	defer cancel()
+	_ = notifyOn(ctx, n.store.pool, n.store, payloads)
+}
+
+func notifyOn(ctx context.Context, pool *pgxpool.Pool, s *Store, payloads []string) error {
+	_, err := pool.Exec(ctx, s.text("notify"), s.channel(), payloads)
+	return err
+}
+
+// stop ends the goroutine. What is pending gets one short chance.
+func (n *notifier) stop() {
+	n.mu.Lock()
+	var payloads []string
+	for t, w := range n.pending {
+		if len(w.Jobs) <= maxWakeJobs {
+			payloads = append(payloads, encodeWake(w, t.origin))
+		}
+	}
+	n.pending = map[topic]store.Wake{}
+	n.mu.Unlock()
+	n.end()
+	n.done.Wait()
+	if len(payloads) > 0 && n.store.pool != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), notifyTimeout/4)
+		defer cancel()
+		_ = notifyOn(ctx, n.store.pool, n.store, payloads)
+	}
+}

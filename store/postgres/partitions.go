@@ -1,0 +1,138 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+const (
+	day = 24 * time.Hour
+	// daysAhead is for how many days after today there are partitions. What comes later goes to the default partition.
+	daysAhead = 3
+)
+
+// partition is the jobs of one day, by the time in their ids.
+type partition struct{ start time.Time }
+
+func partitionOf(t time.Time) partition { return partition{t.UTC().Truncate(day)} }
+
+func (p partition) end() time.Time { return p.start.Add(day) }
+
+// name is the suffix of its tables.
+func (p partition) name() string { return p.start.Format("20060102") }
+
+// bounds are the first id of the day and that of the next one.
+func (p partition) bounds() (from, to store.ID) { return firstID(p.start), firstID(p.end()) }
+
+// firstID is the lowest UUIDv7 of a moment, without its version: it sorts below all that have one.
+func firstID(t time.Time) (id store.ID) {
+	ms := t.UnixMilli()
+	for i := range 6 {
+		id[i] = byte(ms >> (40 - 8*i))
+	}
+	return id
+}
+
+// script returns a text of DDL for the partition. It is the only place where a text is made of more than the schema's name;
+// what is put in is digits, and dashes and letters of ids.
+func (s *Store) script(name string, p partition) string {
+	from, to := p.bounds()
+	return strings.NewReplacer("{day}", p.name(), "{from}", from.String(), "{to}", to.String()).Replace(s.text(name))
+}
+
+// exec runs a script of several statements.
+func (t session) exec(ctx context.Context, text string) error {
+	_, err := t.tx.Exec(ctx, text, pgx.QueryExecModeSimpleProtocol)
+	return err
+}
+
+var partitionName = regexp.MustCompile(`^job_(\d{8})$`)
+
+// partitions lists the partitions, oldest first.
+func (s *Store) partitions(ctx context.Context, t session) ([]partition, error) {
+	var list []partition
+	table := pgx.Identifier{s.config.SchemaName, "job"}.Sanitize()
+	err := t.run(ctx, "partitions", func(r row) error {
+		var name string
+		if err := r.Scan(&name); err != nil {
+			return err
+		}
+		if m := partitionName.FindStringSubmatch(name); m != nil {
+			start, err := time.Parse("20060102", m[1])
+			if err != nil {
+				return fmt.Errorf("%w: partition %s", store.ErrSchema, name)
+			}
+			list = append(list, partition{start})
+		}
+		return nil
+	}, table)
+	return list, err
+}
+
+// extendPartitions makes the partitions of today and of the days to come, unless they are there. It asks the database once
+// a day; several processes may do it at once.
+func (s *Store) extendPartitions(ctx context.Context) error {
+	now := s.Now()
+	if horizon := s.horizon.Load(); now.Add(day).UnixMicro() < horizon && now.Add((daysAhead+2)*day).UnixMicro() > horizon {
+		return nil
+	}
+	first := partitionOf(now)
+	var missing []partition
+	err := s.inTx(ctx, beginRead, func(t session) error {
+		existing, err := s.partitions(ctx, t)
+		missing = absent(first, existing)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, p := range missing {
+		if err := s.makePartition(ctx, p); err != nil {
+			return err
+		}
+	}
+	s.horizon.Store(first.start.Add((daysAhead + 1) * day).UnixMicro())
+	return nil
+}
+
+// absent returns those of the wanted partitions, from first on, that do not exist.
+func absent(first partition, existing []partition) (missing []partition) {
+	for n := range daysAhead + 1 {
+		if p := (partition{first.start.Add(time.Duration(n) * day)}); !slices.Contains(existing, p) {
+			missing = append(missing, p)
+		}
+	}
+	return missing
+}
+
+// makePartition makes one partition. Locks are waited for only for a moment: everybody else would queue up behind.
+func (s *Store) makePartition(ctx context.Context, p partition) error {
+	create := func(script string) error {
+		return s.inTx(ctx, beginBulk, func(t session) error {
+			if _, err := t.tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1::bigint)", s.lockKey("partitions")); err != nil {
+				return err
+			}
+			existing, err := s.partitions(ctx, t)
+			if err != nil || slices.Contains(existing, p) {
+				return err
+			}
+			if err := t.exec(ctx, "SET LOCAL lock_timeout = '500ms'"); err != nil {
+				return err
+			}
+			return t.exec(ctx, s.script(script, p))
+		})
+	}
+	err := create("partition_make")
+	if codeOf(err) == "23514" { // the default partition has rows of that day
+		err = create("partition_make_around")
+	}
+	return err
+}

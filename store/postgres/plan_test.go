@@ -1,0 +1,69 @@
+package postgres
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/holdfastdev/holdfast/internal/pgtest"
+)
+
+// TestHotPlans: the statements of the hot path find their rows by index on tables that are empty and were never
+// analysed, which is when the planner would rather read all of them.
+func TestHotPlans(t *testing.T) {
+	t.Parallel()
+	url, schema := pgtest.Shared(t).Schema(t)
+	config := Config{URL: url, SchemaName: schema}
+	opened, err := config.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	s := opened.(*Store)
+	conn, err := s.pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Release()
+	// Of these tables a sequential scan is right: they are small, or read as a whole.
+	small := regexp.MustCompile(`Seq Scan on (queue|lane|node|leader|cancel_request|claim)\b`)
+	bad := regexp.MustCompile(`(Seq Scan|Bitmap Heap Scan|Hash Join|Merge Join)`)
+	for _, name := range []string{
+		"enqueue", "enqueue_careful", "enqueue_obstacles", "claim", "claim_again", "complete", "conclude", "checkpoint", "live_leases",
+		"promote_due", "hand_on_turns", "cancel",
+	} {
+		for _, line := range explain(t, conn.Conn(), s.text(name)) {
+			if bad.MatchString(line) && !small.MatchString(line) {
+				t.Errorf("%s: %s", name, strings.TrimSpace(line))
+			}
+		}
+	}
+}
+
+// explain returns the generic plan of a statement.
+func explain(t *testing.T, conn *pgx.Conn, text string) (lines []string) {
+	t.Helper()
+	ctx := context.Background()
+	prepared, err := conn.Prepare(ctx, "explained", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := conn.Deallocate(ctx, "explained"); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	nulls := strings.TrimSuffix(strings.Repeat("NULL, ", len(prepared.ParamOIDs)), ", ")
+	rows, err := conn.Query(ctx, "EXPLAIN (COSTS OFF) EXECUTE explained ("+nulls+")", pgx.QueryExecModeSimpleProtocol)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err = pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}

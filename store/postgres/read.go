@@ -1,0 +1,169 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Get implements store.Reader.
+func (s *Store) Get(ctx context.Context, id store.ID) (store.Record, error) {
+	record, err := s.get(ctx, id)
+	return record, classify(ctx, "get job "+id.String(), err)
+}
+
+func (s *Store) get(ctx context.Context, id store.ID) (store.Record, error) {
+	found := &recordSet{ids: []store.ID{id}}
+	var attempts []store.Attempt
+	if err := s.read(ctx, found.statement(), attemptsOf(id, &attempts)); err != nil {
+		return store.Record{}, err
+	}
+	records, err := s.namedRecords(ctx, found)
+	if err != nil {
+		return store.Record{}, err
+	}
+	if len(records) == 0 {
+		return store.Record{}, fmt.Errorf("%w: job %s", store.ErrNotFound, id)
+	}
+	records[0].Attempts = attempts
+	return records[0], nil
+}
+
+// recordsOf reads the records of those of the jobs that exist, in the order given, without their attempts.
+func (s *Store) recordsOf(ctx context.Context, ids []store.ID) ([]store.Record, error) {
+	found := &recordSet{ids: ids}
+	if err := s.read(ctx, found.statement()); err != nil {
+		return nil, err
+	}
+	return s.namedRecords(ctx, found)
+}
+
+// recordSet collects records.
+type recordSet struct {
+	ids     []store.ID
+	records []store.Record
+	lanes   []int32
+}
+
+func (set *recordSet) statement() statement {
+	return statement{name: "records", args: []any{uuidsOf(set.ids)}, each: func(r row) error {
+		record, lane, err := scanRecord(r, set.ids)
+		set.records = append(set.records, record)
+		set.lanes = append(set.lanes, lane)
+		return err
+	}}
+}
+
+// namedRecords fills in what the lanes of records say.
+func (s *Store) namedRecords(ctx context.Context, set *recordSet) ([]store.Record, error) {
+	if err := s.knowLanes(ctx, set.lanes); err != nil {
+		return nil, err
+	}
+	for i := range set.records {
+		if err := s.describe(&set.records[i].Job, set.lanes[i]); err != nil {
+			return nil, err
+		}
+	}
+	return set.records, nil
+}
+
+// scanRecord reads one row of the statement records. The state is where the pointer is.
+func scanRecord(r row, ids []store.ID) (record store.Record, lane int32, err error) {
+	var (
+		place                            int64
+		b                                body
+		finished, deferred               *int32
+		reason, endError, lastError      *string
+		result                           []byte
+		endLease, endNode                *int64
+		endClaimedAt, finishedAt         *int64
+		node, seq, slot, number, claimed *int64
+		blocked                          *bool
+		asked                            *bool
+		lastClaimedAt                    *int64
+		check                            checkpointRow
+	)
+	err = r.Scan(&place, &b.lane, &b.runAt, &b.createdAt, &b.lease, &b.attempt, &b.maxAttempts, &b.codec, &b.args, &b.options, &b.tags,
+		&b.metadata, &b.orderingKey, &b.uniqueKey, &b.uniqueStates,
+		&finished, &reason, &endError, &result, &endLease, &endNode, &endClaimedAt, &finishedAt,
+		&node, &seq, &slot, &number, &claimed, &deferred, &blocked, &asked, &lastClaimedAt, &lastError,
+		&check.percent, &check.message, &check.value, &check.updatedAt)
+	if err != nil {
+		return record, 0, err
+	}
+	id := ids[place-1]
+	// Completing and claiming leave the body alone: what they count is told by their own rows.
+	if number != nil {
+		b.lease, b.attempt = *number, b.attempt+1
+	}
+	if endLease != nil && *endLease > b.lease {
+		b.lease, b.attempt = *endLease, b.attempt+1
+	}
+	if record.Job, err = b.job(id); err != nil {
+		return record, 0, err
+	}
+	record.ClaimedAt, record.Error, record.Checkpoint = optTime(lastClaimedAt), textOf(lastError), check.checkpoint()
+	switch {
+	case finished != nil:
+		record.State, record.Reason, record.Result, record.FinishedAt = store.State(*finished), store.Reason(textOf(reason)), result, optTime(finishedAt)
+		if record.State != store.Completed {
+			record.Error = textOf(endError)
+		}
+		if endLease != nil {
+			record.Lease, record.ClaimedAt = store.Lease{Number: *endLease, Node: *endNode}, optTime(endClaimedAt)
+		}
+	case node != nil:
+		record.State, record.ClaimedAt = store.Running, timeOf(*claimed)
+		record.Lease = store.Lease{Job: id, Number: *number, Node: *node, Claim: *seq, Slot: int(*slot)}
+		record.CancelRequested = asked != nil
+	case deferred != nil:
+		record.State = store.State(*deferred)
+	default:
+		record.State = store.Available
+		record.Blocked = blocked != nil && *blocked
+	}
+	return record, b.lane, nil
+}
+
+func attemptsOf(id store.ID, attempts *[]store.Attempt) statement {
+	return statement{name: "attempts", args: []any{uuidOf(id)}, each: func(r row) error {
+		var (
+			a                    store.Attempt
+			number, outcome      int32
+			claimedAt, endedAt   int64
+			startedAt            *int64
+			reason, words, trace *string
+		)
+		err := r.Scan(&number, &a.LeaseNumber, &a.Node, &claimedAt, &startedAt, &endedAt, &outcome, &reason, &words, &trace)
+		a.Number, a.Outcome, a.Reason, a.Error, a.Trace = int(number), store.State(outcome), store.Reason(textOf(reason)), textOf(words), textOf(trace)
+		a.ClaimedAt, a.StartedAt, a.EndedAt = timeOf(claimedAt), optTime(startedAt), timeOf(endedAt)
+		*attempts = append(*attempts, a)
+		return err
+	}}
+}
+
+// Ended implements store.Reader.
+func (s *Store) Ended(ctx context.Context, ids []store.ID) ([]store.Ended, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var ended []store.Ended
+	err := s.send(ctx, statement{name: "ended", args: []any{uuidsOf(ids)}, each: func(r row) error {
+		var (
+			place         int64
+			codec, state  *int32
+			reason, words *string
+			e             store.Ended
+		)
+		if err := r.Scan(&place, &codec, &state, &reason, &words, &e.Result); err != nil {
+			return err
+		}
+		if e.ID = ids[place-1]; state != nil && codec != nil {
+			e.State, e.Codec, e.Reason, e.Error = store.State(*state), int(*codec), store.Reason(textOf(reason)), textOf(words)
+		}
+		ended = append(ended, e)
+		return nil
+	}})
+	return ended, classify(ctx, "look at ended jobs", err)
+}

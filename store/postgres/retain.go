@@ -1,0 +1,278 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+const (
+	// maxSurvivors is how many jobs of a day may outlive it for its partitions to be dropped. They are moved while
+	// everybody waits, at about 15 microseconds each.
+	maxSurvivors = 100_000
+	// lookAgain is how long a partition that could not be dropped is left alone: looking at it costs a scan.
+	lookAgain = time.Hour
+	// dropWait is how long dropping may wait for those who use the tables. Everybody else waits behind it.
+	dropWait = "200ms"
+	// deleteLimit is how many jobs are deleted at once if RetainParams does not say.
+	deleteLimit = 1000
+)
+
+// errBusy says that a partition is dropped some other time.
+var errBusy = errors.New("not now")
+
+// retention is RetainParams at a moment.
+type retention struct {
+	store.RetainParams
+	now time.Time
+}
+
+// keep returns how long jobs in a state are kept; 0 is for ever.
+func (r retention) keep(state store.State) time.Duration {
+	switch state {
+	case store.Completed:
+		return r.Completed
+	case store.Failed:
+		return r.Failed
+	default:
+		return r.Cancelled
+	}
+}
+
+// shortest returns the shortest time that anything is kept, or 0 if all is kept for ever.
+func (r retention) shortest() (d time.Duration) {
+	for _, keep := range []time.Duration{r.Completed, r.Failed, r.Cancelled} {
+		if keep > 0 && (d == 0 || keep < d) {
+			d = keep
+		}
+	}
+	return d
+}
+
+// since returns, for each finished state, the time since which jobs are kept.
+func (r retention) since() (states []int32, times []int64) {
+	for _, state := range []store.State{store.Completed, store.Failed, store.Cancelled} {
+		states = append(states, int32(state))
+		if keep := r.keep(state); keep > 0 {
+			times = append(times, r.now.Add(-keep).UnixMicro())
+		} else {
+			times = append(times, -1)
+		}
+	}
+	return states, times
+}
+
+// Retain implements store.Maintenance. The partitions of a day are dropped once the day and the shortest time are over and
+// few of its jobs are left to keep; those move to the default partition. Jobs there, and jobs that are kept for a shorter
+// time than completed ones, are deleted one by one.
+func (s *Store) Retain(ctx context.Context, params store.RetainParams) (store.Retained, error) {
+	retained, err := s.retain(ctx, retention{params, s.Now()})
+	return retained, classify(ctx, "remove old jobs", err)
+}
+
+func (s *Store) retain(ctx context.Context, r retention) (retained store.Retained, err error) {
+	if err := s.send(ctx, statement{name: "nodes_forget", args: []any{s.injected(), nodesKept.Microseconds()}}); err != nil {
+		return retained, err
+	}
+	if err := s.extendPartitions(ctx); err != nil {
+		return retained, err
+	}
+	if r.shortest() == 0 {
+		return retained, nil
+	}
+	var list []partition
+	err = s.inTx(ctx, beginRead, func(t session) (err error) {
+		list, err = s.partitions(ctx, t)
+		return err
+	})
+	if err != nil {
+		return retained, err
+	}
+	for _, p := range list {
+		if p.end().Add(r.shortest()).After(r.now) {
+			break
+		}
+		if !s.worthLooking(p, r) {
+			continue
+		}
+		removed, err := s.dropPartition(ctx, p, r)
+		retained.Jobs += removed
+		switch {
+		case errors.Is(err, errBusy):
+			s.lookLater(p, r)
+		case err != nil:
+			return retained, err
+		}
+	}
+	deleted, more, err := s.deleteFinished(ctx, r)
+	retained.Jobs += deleted
+	retained.More = more
+	return retained, err
+}
+
+// looked notes when a partition was looked at in vain.
+type looked struct {
+	partition
+	store.RetainParams
+}
+
+func (s *Store) worthLooking(p partition, r retention) bool {
+	s.lookedMu.Lock()
+	defer s.lookedMu.Unlock()
+	at, ok := s.looked[looked{p, r.RetainParams}]
+	return !ok || r.now.Sub(at) >= lookAgain || r.now.Before(at)
+}
+
+func (s *Store) lookLater(p partition, r retention) {
+	s.lookedMu.Lock()
+	defer s.lookedMu.Unlock()
+	if s.looked == nil {
+		s.looked = map[looked]time.Time{}
+	}
+	for l, at := range s.looked {
+		if r.now.Sub(at) >= lookAgain {
+			delete(s.looked, l)
+		}
+	}
+	s.looked[looked{p, r.RetainParams}] = r.now
+}
+
+// dropPartition drops the partitions of a day and returns how many jobs that removed, or errBusy if it is not the time for it.
+//
+// What needs a scan is done first and without a lock: counting, and finding the jobs that are to be kept. Under the lock
+// only those are looked at again that may have changed since: jobs that had not finished, which are found through their
+// pointers, and those that did not complete, which have an index.
+func (s *Store) dropPartition(ctx context.Context, p partition, r retention) (removed int, err error) {
+	from, to := p.bounds()
+	bounds := []any{uuidOf(from), uuidOf(to)}
+	states, since := r.since()
+	var finished int
+	var candidates idSet
+	err = s.inTx(ctx, beginScan, func(t session) error {
+		if err := t.run(ctx, "count_finished_between", func(r row) error { return r.Scan(&finished) }, bounds...); err != nil {
+			return err
+		}
+		if err := t.run(ctx, "unfinished_between", candidates.scan, bounds...); err != nil {
+			return err
+		}
+		return t.run(ctx, "kept_between", candidates.scan, append(bounds, states, since)...)
+	})
+	if err != nil {
+		return 0, err
+	}
+	if len(candidates.ids) > maxSurvivors || finished == 0 && len(candidates.ids) > 0 {
+		return 0, errBusy
+	}
+	err = s.inTx(ctx, beginBulk, func(t session) error {
+		free := false
+		try := t.tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1::bigint)", s.lockKey("partitions"))
+		if err := try.Scan(&free); err != nil || !free {
+			return errors.Join(err, errBusy)
+		}
+		existing, err := s.partitions(ctx, t)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(existing, p) {
+			return errBusy
+		}
+		if err := t.exec(ctx, "SET LOCAL lock_timeout = '"+dropWait+"'"); err != nil {
+			return err
+		}
+		if err := t.exec(ctx, s.text("partition_lock")); err != nil {
+			return err
+		}
+		var survivors idSet
+		if err := t.run(ctx, "unfinished_between", survivors.scan, bounds...); err != nil {
+			return err
+		}
+		unfinished := len(survivors.ids)
+		if err := t.run(ctx, "kept_again", survivors.scan, append(bounds, states, since, candidates.ids)...); err != nil {
+			return err
+		}
+		removed = finished - (len(survivors.ids) - unfinished)
+		if removed <= 0 && len(survivors.ids) > 0 {
+			return errBusy // nothing would be won
+		}
+		return s.replacePartition(ctx, t, p, survivors.ids)
+	})
+	if code := codeOf(err); code == codeLockTimeout || code == codeDeadlock {
+		err = errBusy
+	}
+	if err != nil {
+		return 0, err
+	}
+	return max(removed, 0), nil
+}
+
+// replacePartition drops the tables of a day, after the survivors have moved to the default partition.
+func (s *Store) replacePartition(ctx context.Context, t session, p partition, survivors []pgtype.UUID) error {
+	from, to := p.bounds()
+	if survivors == nil {
+		survivors = []pgtype.UUID{}
+	}
+	if err := t.exec(ctx, s.script("partition_detach", p)); err != nil {
+		return err
+	}
+	for _, name := range []string{"keep_jobs", "keep_finished", "keep_attempts"} {
+		if len(survivors) == 0 {
+			break
+		}
+		// Not a statement by name: its table is gone afterwards.
+		if _, err := t.tx.Exec(ctx, s.script(name, p), pgx.QueryExecModeExec, survivors); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"forget_checkpoints", "forget_requests", "forget_unique_keys"} {
+		if err := t.run(ctx, name, nil, uuidOf(from), uuidOf(to), survivors); err != nil {
+			return err
+		}
+	}
+	return t.exec(ctx, s.script("partition_drop", p))
+}
+
+// idSet collects ids.
+type idSet struct{ ids []pgtype.UUID }
+
+func (set *idSet) scan(r row) error {
+	var id pgtype.UUID
+	err := r.Scan(&id)
+	set.ids = append(set.ids, id)
+	return err
+}
+
+// deleteFinished deletes what retention by partitions does not reach.
+func (s *Store) deleteFinished(ctx context.Context, r retention) (deleted int, more bool, err error) {
+	limit := r.Limit
+	if limit <= 0 {
+		limit = deleteLimit
+	}
+	var early, all []int32
+	var earlyUntil, allUntil []int64
+	for _, state := range []store.State{store.Completed, store.Failed, store.Cancelled} {
+		keep := r.keep(state)
+		if keep <= 0 {
+			continue
+		}
+		until := r.now.Add(-keep).UnixMicro()
+		all, allUntil = append(all, int32(state)), append(allUntil, until)
+		if state != store.Completed && (r.Completed == 0 || keep < r.Completed) {
+			early, earlyUntil = append(early, int32(state)), append(earlyUntil, until)
+		}
+	}
+	err = patiently(ctx, func() error {
+		deleted = 0
+		return s.send(ctx, statement{
+			name: "delete_finished",
+			args: []any{early, earlyUntil, all, allUntil, int32(limit)},
+			each: func(row) error { deleted++; return nil },
+		})
+	})
+	return deleted, deleted >= limit, err
+}

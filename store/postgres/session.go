@@ -1,0 +1,234 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// pins are the planner's settings for statements on hot tables. Those tables are filled, emptied and filled again between
+// two looks of the statistics collector, so a plan has to be right whatever the statistics say: every statement is
+// written as nested loops over primary keys, and these settings leave the planner no other way.
+//   - jit: a compilation takes 80 ms, and the estimates that trigger it are off by orders of magnitude here;
+//   - scans and joins: a plan made while a table was tiny, or a bitmap scan with a sort of a whole lane.
+//
+// lock_timeout bounds what one writer can wait for another, such as for a caller's transaction that holds a unique key.
+var pins = [][2]string{
+	{"jit", "off"},
+	{"enable_seqscan", "off"},
+	{"enable_bitmapscan", "off"},
+	{"enable_hashjoin", "off"},
+	{"enable_mergejoin", "off"},
+	{"plan_cache_mode", "force_generic_plan"},
+	{"lock_timeout", "1s"},
+}
+
+// prelude makes settings for one transaction. As the first statement of a pipeline it is in one implicit transaction with
+// the others, which even a pooler in transaction mode keeps on one connection, and it leaves nothing behind.
+func prelude(settings [][2]string) string {
+	calls := make([]string, len(settings))
+	for i, p := range settings {
+		calls[i] = "set_config('" + p[0] + "', '" + p[1] + "', true)"
+	}
+	return "SELECT " + strings.Join(calls, ", ")
+}
+
+// scans are the planner's settings for what is read or moved as a whole.
+var scans = [][2]string{
+	{"jit", "off"}, {"enable_seqscan", "on"}, {"enable_bitmapscan", "on"}, {"enable_hashjoin", "on"}, {"enable_mergejoin", "on"},
+	{"plan_cache_mode", "force_custom_plan"}, {"lock_timeout", "0"},
+}
+
+// reads are those for questions: pinned, but for joins with what runs.
+var reads = [][2]string{
+	{"jit", "off"}, {"enable_seqscan", "off"}, {"enable_bitmapscan", "off"}, {"enable_hashjoin", "on"}, {"enable_mergejoin", "off"},
+	{"plan_cache_mode", "force_generic_plan"},
+}
+
+// The ways to begin a transaction: with the pins, for reading in one snapshot, and for whole tables with or without writing.
+const snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+var (
+	beginHot  = "BEGIN ISOLATION LEVEL READ COMMITTED;" + setLocal(pins)
+	beginRead = snapshot + ";" + setLocal(reads)
+	beginScan = snapshot + ";" + setLocal(scans)
+	beginBulk = "BEGIN ISOLATION LEVEL READ COMMITTED;" + setLocal(scans)
+)
+
+func setLocal(settings [][2]string) string {
+	var b strings.Builder
+	for _, p := range settings {
+		b.WriteString(" SET LOCAL " + p[0] + " = '" + p[1] + "';")
+	}
+	return b.String()
+}
+
+// row is what a query answers with, one at a time.
+type row interface{ Scan(dest ...any) error }
+
+// statement is one statement of a pipeline, by name. each, if set, is called for every row of its answer.
+type statement struct {
+	name string
+	args []any
+	each func(row) error
+}
+
+// send runs statements in one round trip and one transaction: all of them happen, or none.
+func (s *Store) send(ctx context.Context, list ...statement) error {
+	if s.isClosed() {
+		return errClosed
+	}
+	batch := &pgx.Batch{}
+	if s.prelude != "" {
+		batch.Queue(s.prelude)
+	}
+	for _, st := range list {
+		queued := batch.Queue(s.text(st.name), st.args...)
+		if st.each != nil {
+			queued.Query(func(rows pgx.Rows) error { return eachOf(rows, st.each) })
+		}
+	}
+	return s.pool.SendBatch(ctx, batch).Close()
+}
+
+// read asks questions in one round trip and one snapshot.
+func (s *Store) read(ctx context.Context, list ...statement) error {
+	if s.isClosed() {
+		return errClosed
+	}
+	batch := &pgx.Batch{}
+	batch.Queue(snapshot)
+	batch.Queue(readPrelude)
+	for _, st := range list {
+		batch.Queue(s.text(st.name), st.args...).Query(func(rows pgx.Rows) error { return eachOf(rows, st.each) })
+	}
+	batch.Queue("COMMIT")
+	return s.pool.SendBatch(ctx, batch).Close()
+}
+
+var readPrelude = prelude(reads)
+
+func eachOf(rows pgx.Rows, each func(row) error) error {
+	defer rows.Close()
+	for rows.Next() {
+		if err := each(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// runner runs statements by name inside of a transaction.
+type runner interface {
+	run(ctx context.Context, name string, each func(row) error, args ...any) error
+}
+
+// session is a transaction of ours.
+type session struct {
+	store *Store
+	tx    pgx.Tx
+}
+
+func (t session) run(ctx context.Context, name string, each func(row) error, args ...any) error {
+	return runPgx(ctx, t.tx, t.store.text(name), each, args)
+}
+
+// attempt runs f behind a savepoint, so that its failure leaves the transaction usable.
+func (t session) attempt(ctx context.Context, f func(session) error) error {
+	return pgx.BeginFunc(ctx, t.tx, func(tx pgx.Tx) error { return f(session{t.store, tx}) })
+}
+
+func runPgx(ctx context.Context, tx interface {
+	Query(context.Context, string, ...any) (pgx.Rows, error)
+	Exec(context.Context, string, ...any) (pgconn.CommandTag, error)
+}, text string, each func(row) error, args []any) error {
+	if each == nil {
+		_, err := tx.Exec(ctx, text, args...)
+		return err
+	}
+	rows, err := tx.Query(ctx, text, args...)
+	if err != nil {
+		return err
+	}
+	return eachOf(rows, each)
+}
+
+// inTx runs f in a transaction of its own, begun with one of the begin texts.
+func (s *Store) inTx(ctx context.Context, begin string, f func(session) error) error {
+	if s.isClosed() {
+		return errClosed
+	}
+	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{BeginQuery: begin}, func(tx pgx.Tx) error { return f(session{s, tx}) })
+}
+
+// patiently repeats an operation that PostgreSQL ended because two transactions were in each other's way. Nothing of it
+// has happened then.
+func patiently(ctx context.Context, operation func() error) error {
+	const times = 5
+	for n := 1; ; n++ {
+		err := operation()
+		if n == times || !isCollision(err) {
+			return err
+		}
+		timer := time.NewTimer(time.Duration(n) * time.Duration(1+rand.IntN(5)) * time.Millisecond)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return errors.Join(ctx.Err(), err)
+		}
+	}
+}
+
+// pgxRunner and sqlRunner run statements in the transaction of a caller.
+type pgxRunner struct {
+	store *Store
+	tx    pgx.Tx
+}
+
+func (t pgxRunner) run(ctx context.Context, name string, each func(row) error, args ...any) error {
+	return runPgx(ctx, t.tx, t.store.text(name), each, args)
+}
+
+type sqlRunner struct {
+	store *Store
+	tx    *sql.Tx
+}
+
+func (t sqlRunner) run(ctx context.Context, name string, each func(row) error, args ...any) error {
+	if each == nil {
+		_, err := t.tx.ExecContext(ctx, t.store.text(name), args...)
+		return err
+	}
+	rows, err := t.tx.QueryContext(ctx, t.store.text(name), args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // what matters is in Err
+	for rows.Next() {
+		if err := each(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// newPool opens the pool of a store that was given a URL.
+func newPool(ctx context.Context, config *pgxpool.Config) (*pgxpool.Pool, error) {
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return pool, nil
+}

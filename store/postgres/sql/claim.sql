@@ -1,0 +1,109 @@
+-- Claims.
+
+-- $1 node, $2 number of the first record, $3 namespace, $4 queues or NULL for all, $5 their limits, $6 kinds, $7 limit,
+-- $8 now, $9 aging, $10 whether the claim is a repeated one.
+--
+-- Of each lane of those queues the first rows are looked at without locks and merged in the order of the whole; that
+-- tells how many to take of each lane. Those are then locked, passing over what others are taking, and moved into claim
+-- records of 60. Looking is done in two steps: a few rows of every lane, and more only of a lane whose few were all
+-- among the best. That is exact, since the order within a lane is the order of the whole.
+--
+-- Locked rows are deleted by their place, which is a Tid Scan whatever the statistics say; rows of ready are never
+-- updated, so the place of a locked row is what the snapshot sees. Literal LIMITs that are never reached tell the
+-- planner how few rows there are. An idle node writes nothing: its row is touched only if there is something to take.
+-- name: claim
+WITH member AS MATERIALIZED (
+  SELECT id FROM {schema}.node WHERE id = $1::bigint AND dead_at IS NULL
+), lanes AS MATERIALIZED (
+  SELECT l.id AS lane, l.queue, l.priority, least(coalesce(d.most, $7::int), $7::int) AS most
+  FROM {schema}.queue q
+  LEFT JOIN unnest($4::text[], $5::int[]) AS d (name, most) ON d.name = q.name
+  JOIN {schema}.lane l ON l.queue = q.id
+  WHERE q.namespace = $3::text AND q.paused_at IS NULL AND ($4::text[] IS NULL OR d.most > 0) AND l.kind = ANY ($6::text[])
+    AND EXISTS (SELECT 1 FROM member)
+), shape AS MATERIALIZED (
+  SELECT count(*) AS lanes, least($7::int, 2 * $7::int / greatest(count(*), 1) + 8) AS depth FROM lanes
+), heads AS MATERIALIZED (
+  SELECT l.lane, l.queue, l.priority, l.most, greatest(1, l.priority - coalesce(($8::bigint - h.run_at) / nullif($9::bigint, 0), 0)) AS urgency, h.run_at, h.id
+  FROM lanes l CROSS JOIN LATERAL (
+    SELECT r.run_at, r.id FROM {schema}.ready r WHERE r.lane = l.lane AND r.run_at <= $8::bigint
+    ORDER BY r.run_at, r.id LIMIT (SELECT depth FROM shape)
+  ) h WHERE (SELECT lanes > 1 FROM shape)
+), best AS MATERIALIZED (
+  SELECT lane, priority, urgency, run_at, id FROM (
+    SELECT *, row_number() OVER (PARTITION BY queue ORDER BY urgency, run_at, id) AS place FROM heads
+  ) h WHERE place <= most ORDER BY urgency, run_at, id LIMIT $7::int
+), deep AS MATERIALIZED (
+  SELECT lane FROM best GROUP BY lane HAVING count(*) >= (SELECT depth FROM shape) AND (SELECT depth < $7::int FROM shape)
+), more AS MATERIALIZED (
+  SELECT l.lane, l.queue, l.priority, l.most, greatest(1, l.priority - coalesce(($8::bigint - h.run_at) / nullif($9::bigint, 0), 0)) AS urgency, h.run_at, h.id
+  FROM lanes l CROSS JOIN LATERAL (
+    SELECT r.run_at, r.id FROM {schema}.ready r WHERE r.lane = l.lane AND r.run_at <= $8::bigint
+    ORDER BY r.run_at, r.id LIMIT $7::int OFFSET (SELECT depth FROM shape)
+  ) h WHERE l.lane IN (SELECT d.lane FROM deep d)
+), chosen AS MATERIALIZED (
+  SELECT lane, priority FROM best WHERE NOT EXISTS (SELECT 1 FROM deep)
+  UNION ALL (
+    SELECT lane, priority FROM (
+      SELECT *, row_number() OVER (PARTITION BY queue ORDER BY urgency, run_at, id) AS place
+      FROM (SELECT * FROM heads WHERE EXISTS (SELECT 1 FROM deep) UNION ALL SELECT * FROM more) a
+    ) h WHERE place <= most ORDER BY urgency, run_at, id LIMIT $7::int
+  )
+), quotas AS MATERIALIZED (
+  SELECT lane, priority, count(*) AS most FROM chosen GROUP BY lane, priority
+  UNION ALL
+  SELECT l.lane, l.priority, l.most FROM lanes l WHERE (SELECT lanes = 1 FROM shape)
+    AND EXISTS (SELECT 1 FROM {schema}.ready r WHERE r.lane = l.lane AND r.run_at <= $8::bigint)
+), alive AS (
+  UPDATE {schema}.node SET last_seq = greatest(last_seq, $2::bigint)
+  WHERE id = $1::bigint AND dead_at IS NULL AND (last_seq < $2::bigint OR NOT $10::boolean) AND EXISTS (SELECT 1 FROM quotas)
+  RETURNING id
+), locked AS MATERIALIZED (
+  SELECT t.lane, q.priority, t.place, t.run_at, t.id FROM quotas q CROSS JOIN LATERAL (
+    SELECT r.lane, r.run_at, r.id, r.ctid AS place FROM {schema}.ready r WHERE r.lane = q.lane AND r.run_at <= $8::bigint
+    ORDER BY r.run_at, r.id LIMIT q.most FOR UPDATE SKIP LOCKED
+  ) t WHERE EXISTS (SELECT 1 FROM alive) LIMIT 1000
+), gone AS (
+  DELETE FROM {schema}.ready WHERE ctid = ANY (ARRAY(SELECT place FROM locked))
+), ordered AS MATERIALIZED (
+  SELECT lane, run_at, id, row_number() OVER (
+    ORDER BY greatest(1, priority - coalesce(($8::bigint - run_at) / nullif($9::bigint, 0), 0)), run_at, id
+  ) - 1 AS n
+  FROM locked
+), jobs AS MATERIALIZED (
+  SELECT o.n, o.lane, o.run_at, o.id, b.created_at, b.lease, b.attempt, b.max_attempts, b.codec, b.args, b.options, b.tags, b.metadata,
+    b.ordering_key, b.unique_key, b.unique_states
+  FROM ordered o LEFT JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = o.id OFFSET 0) b ON true
+), records AS (
+  INSERT INTO {schema}.claim (node, seq, claimed_at, done, all_slots, ids, leases)
+  SELECT $1::bigint, $2::bigint + n / 60, $8::bigint, 0, (1::bigint << count(*)::int) - 1, array_agg(id ORDER BY n),
+    CASE WHEN max(lease) > 0 THEN array_agg(coalesce(lease, 0) + 1 ORDER BY n) END
+  FROM jobs GROUP BY n / 60
+), released AS (
+  DELETE FROM {schema}.unique_key u USING jobs b
+  WHERE b.unique_key IS NOT NULL AND b.unique_states & 8 = 0 AND u.key = b.unique_key AND u.id = b.id
+)
+SELECT b.n, b.lane, b.run_at, b.id, b.created_at, b.lease, b.attempt, b.max_attempts, b.codec, b.args, b.options, b.tags, b.metadata,
+  b.ordering_key, b.unique_key, b.unique_states, r.yes, c.percent, c.message, c.value, c.updated_at
+FROM member m
+LEFT JOIN (SELECT * FROM jobs WHERE created_at IS NOT NULL) b ON true
+LEFT JOIN LATERAL (SELECT true AS yes FROM {schema}.cancel_request a WHERE a.id = b.id OFFSET 0) r ON b.lease > 0
+LEFT JOIN LATERAL (SELECT * FROM {schema}.checkpoint a WHERE a.id = b.id OFFSET 0) c ON b.lease > 0;
+
+-- What became of a claim whose answer was lost: its jobs that are not done. No row: the node is not alive. A row
+-- without a job: nothing is left of the claim, or it never happened, which last_seq tells.
+-- $1 node, $2 first record, $3 the one after the last.
+-- name: claim_again
+SELECT n.last_seq, t.seq, t.slot, t.claimed_at, b.lane, b.run_at, b.id, b.created_at, b.lease, b.attempt, b.max_attempts, b.codec, b.args,
+  b.options, b.tags, b.metadata, b.ordering_key, b.unique_key, b.unique_states, r.yes, c.percent, c.message, c.value, c.updated_at
+FROM {schema}.node n
+LEFT JOIN LATERAL (
+  SELECT k.seq, k.claimed_at, s.id, s.place - 1 AS slot
+  FROM {schema}.claim k CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS s (id, place)
+  WHERE k.node = n.id AND k.seq >= $2::bigint AND k.seq < $3::bigint AND (k.done >> (s.place - 1)::int) & 1 = 0
+) t ON true
+LEFT JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = t.id OFFSET 0) b ON true
+LEFT JOIN LATERAL (SELECT true AS yes FROM {schema}.cancel_request a WHERE a.id = b.id OFFSET 0) r ON true
+LEFT JOIN LATERAL (SELECT * FROM {schema}.checkpoint a WHERE a.id = b.id OFFSET 0) c ON true
+WHERE n.id = $1::bigint AND n.dead_at IS NULL
+ORDER BY t.seq, t.slot;

@@ -1,0 +1,120 @@
+-- Enqueues. $1 ids, $2 lanes, $3 run times, $4 attempts at the most, $5 codecs, $6 args, $7 options, $8 tags,
+-- $9 metadata, $10 ordering keys, $11 queues, $12 priorities, $13 unique keys, $14 unique states, $15 now. Arrays of
+-- optional columns are NULL if nobody needs them: unnest fills up with NULL.
+
+-- The fast way: every id is new, and there are no unique keys. A repeated id fails the whole, and the caller takes the
+-- careful way: ON CONFLICT would cost a third more for all.
+-- name: enqueue
+WITH input AS MATERIALIZED (
+  SELECT * FROM unnest($1::uuid[], $2::int[], $3::bigint[], $4::int[], $5::int[], $6::bytea[], $7::text[], $8::text[],
+    $9::text[], $10::text[], $11::int[], $12::int[])
+    AS t (id, lane, run_at, max_attempts, codec, args, options, tags, metadata, ordering_key, queue, priority)
+), stored AS (
+  INSERT INTO {schema}.job (id, lane, run_at, created_at, lease, attempt, max_attempts, codec, args, options, tags, metadata, ordering_key)
+  SELECT id, lane, run_at, $13::bigint, 0, 0, max_attempts, codec, args, options::json, tags::jsonb, metadata::json, ordering_key FROM input
+), due AS (
+  INSERT INTO {schema}.ready (lane, run_at, id)
+  SELECT lane, run_at, id FROM input WHERE run_at <= $13::bigint AND ordering_key IS NULL
+), later AS (
+  INSERT INTO {schema}.deferred (due, id, lane, state, ordering_key)
+  SELECT run_at, id, lane, 1, ordering_key FROM input WHERE run_at > $13::bigint
+), in_line AS (
+  INSERT INTO {schema}.keyed (queue, ordering_key, priority, run_at, id, lane)
+  SELECT queue, ordering_key, priority, run_at, id, lane FROM input WHERE run_at <= $13::bigint AND ordering_key IS NOT NULL
+), checks AS (
+  INSERT INTO {schema}.key_check (queue, ordering_key)
+  SELECT DISTINCT queue, ordering_key FROM input WHERE run_at <= $13::bigint AND ordering_key IS NOT NULL
+)
+SELECT 1;
+
+-- The careful way: ids that are known and unique keys that are taken are passed over. Answers with the places of
+-- those that were stored. An id is looked at before its unique key: were the key taken first, a repeat would give it to
+-- a job that has already released it. Keys are taken in their order, so that two batches cannot wait for each other.
+-- The odd IN … IS TRUE keeps a hashed lookup where joins are pinned to nested loops.
+-- name: enqueue_careful
+WITH input AS MATERIALIZED (
+  SELECT * FROM unnest($1::uuid[], $2::int[], $3::bigint[], $4::int[], $5::int[], $6::bytea[], $7::text[], $8::text[],
+    $9::text[], $10::text[], $11::int[], $12::int[], $14::bytea[], $15::int[])
+    WITH ORDINALITY AS t (id, lane, run_at, max_attempts, codec, args, options, tags, metadata, ordering_key, queue, priority,
+      unique_key, unique_states, place)
+), fresh AS MATERIALIZED (
+  SELECT * FROM input i WHERE NOT EXISTS (SELECT 1 FROM {schema}.job j WHERE j.id = i.id OFFSET 0)
+), wanted AS MATERIALIZED (
+  SELECT DISTINCT ON (unique_key) unique_key, id FROM fresh WHERE unique_key IS NOT NULL ORDER BY unique_key, place
+), taken AS (
+  INSERT INTO {schema}.unique_key (key, id) SELECT unique_key, id FROM wanted ORDER BY unique_key
+  ON CONFLICT (key) DO NOTHING RETURNING id
+), stored AS (
+  INSERT INTO {schema}.job (id, lane, run_at, created_at, lease, attempt, max_attempts, codec, args, options, tags, metadata,
+    ordering_key, unique_key, unique_states)
+  SELECT id, lane, run_at, $13::bigint, 0, 0, max_attempts, codec, args, options::json, tags::jsonb, metadata::json,
+    ordering_key, unique_key, unique_states
+  FROM fresh WHERE unique_key IS NULL OR id IN (SELECT id FROM taken)
+  ON CONFLICT (id) DO NOTHING RETURNING id
+), entered AS MATERIALIZED (
+  SELECT * FROM input WHERE (id IN (SELECT id FROM stored)) IS TRUE
+), due AS (
+  INSERT INTO {schema}.ready (lane, run_at, id)
+  SELECT lane, run_at, id FROM entered WHERE run_at <= $13::bigint AND ordering_key IS NULL
+), later AS (
+  INSERT INTO {schema}.deferred (due, id, lane, state, ordering_key)
+  SELECT run_at, id, lane, 1, ordering_key FROM entered WHERE run_at > $13::bigint
+), in_line AS (
+  INSERT INTO {schema}.keyed (queue, ordering_key, priority, run_at, id, lane)
+  SELECT queue, ordering_key, priority, run_at, id, lane FROM entered WHERE run_at <= $13::bigint AND ordering_key IS NOT NULL
+), checks AS (
+  INSERT INTO {schema}.key_check (queue, ordering_key)
+  SELECT DISTINCT queue, ordering_key FROM entered WHERE run_at <= $13::bigint AND ordering_key IS NOT NULL
+)
+SELECT place FROM entered;
+
+-- What stands in the way of enqueues: the job with the same id, or the holder of the unique key. As text, which
+-- database/sql can read. It is a statement of its own because its snapshot must see what the one before waited for.
+-- name: enqueue_obstacles
+SELECT t.place, j.run_at, h.id::text, h.run_at
+FROM unnest($1::uuid[], $2::bytea[]) WITH ORDINALITY AS t (id, key, place)
+LEFT JOIN LATERAL (SELECT b.run_at FROM {schema}.job b WHERE b.id = t.id OFFSET 0) j ON true
+LEFT JOIN LATERAL (
+  SELECT u.id, b.run_at FROM {schema}.unique_key u
+  CROSS JOIN LATERAL (SELECT c.run_at FROM {schema}.job c WHERE c.id = u.id OFFSET 0) b
+  WHERE u.key = t.key OFFSET 0
+) h ON true
+WHERE j.run_at IS NOT NULL OR h.id IS NOT NULL;
+
+-- Replacing: the body is locked first, so that the statement after it sees where its pointer is now.
+-- name: replace_lock
+SELECT 1 FROM {schema}.job WHERE id = $1::uuid AND lease = 0 FOR UPDATE;
+
+-- $1 id, $2 now, $3 run time, $4 args, $5 codec, $6 metadata. A job that has no pointer has started, and stays. One that
+-- has the turn of its ordering key keeps it.
+-- name: replace
+WITH body AS MATERIALIZED (
+  SELECT j.id, j.run_at, j.lane, j.ordering_key, l.queue, l.priority, EXISTS (
+    SELECT 1 FROM {schema}.key_holder k WHERE k.queue = l.queue AND k.ordering_key = j.ordering_key AND k.id = j.id
+  ) AS has_turn
+  FROM {schema}.job j JOIN {schema}.lane l ON l.id = j.lane WHERE j.id = $1::uuid AND j.lease = 0
+), ready_gone AS (
+  DELETE FROM {schema}.ready r USING body b WHERE r.lane = b.lane AND r.run_at = b.run_at AND r.id = b.id RETURNING r.id
+), deferred_gone AS (
+  DELETE FROM {schema}.deferred d USING body b WHERE d.due = b.run_at AND d.id = b.id AND d.state = 1 RETURNING d.id
+), keyed_gone AS (
+  DELETE FROM {schema}.keyed k USING body b
+  WHERE k.queue = b.queue AND k.ordering_key = b.ordering_key AND k.priority = b.priority AND k.run_at = b.run_at AND k.id = b.id
+  RETURNING k.id
+), moved AS MATERIALIZED (
+  SELECT b.*, $3::bigint <= $2::bigint AS due FROM body b
+  WHERE EXISTS (SELECT 1 FROM ready_gone UNION ALL SELECT 1 FROM deferred_gone UNION ALL SELECT 1 FROM keyed_gone)
+), changed AS (
+  UPDATE {schema}.job j SET run_at = $3::bigint, args = $4::bytea, codec = $5::int, metadata = $6::text::json FROM moved m WHERE j.id = m.id
+), now_ready AS (
+  INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, $3::bigint, id FROM moved WHERE due AND (ordering_key IS NULL OR has_turn)
+), now_keyed AS (
+  INSERT INTO {schema}.keyed (queue, ordering_key, priority, run_at, id, lane)
+  SELECT queue, ordering_key, priority, $3::bigint, id, lane FROM moved WHERE due AND ordering_key IS NOT NULL AND NOT has_turn
+), now_deferred AS (
+  INSERT INTO {schema}.deferred (due, id, lane, state, ordering_key)
+  SELECT $3::bigint, id, lane, 1, ordering_key FROM moved WHERE NOT due
+), checks AS (
+  INSERT INTO {schema}.key_check (queue, ordering_key) SELECT queue, ordering_key FROM moved WHERE ordering_key IS NOT NULL
+)
+SELECT 1 FROM moved;

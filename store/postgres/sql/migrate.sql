@@ -1,0 +1,14 @@
+-- The schema's version.
+
+-- By a look at the catalog itself: names that were resolved before may be remembered as missing by the session.
+-- name: schema_exists
+SELECT EXISTS (
+  SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  WHERE n.nspname = $1::text AND c.relname = 'migration'
+);
+
+-- name: schema_version
+SELECT coalesce(max(version), 0) FROM {schema}.migration;
+
+-- name: notify
+SELECT pg_notify($1::text, t.payload) FROM unnest($2::text[]) AS t (payload);

@@ -1,0 +1,57 @@
+-- Promotion: what is due, and the turns of ordering keys.
+
+-- $1 now, $2 limit. A job that has no key, or has the turn of it already, may be claimed; the others get in line.
+-- name: promote_due
+WITH due AS MATERIALIZED (
+  SELECT d.ctid AS place, d.due, d.id, d.lane, d.ordering_key FROM {schema}.deferred d
+  WHERE d.due <= $1::bigint ORDER BY d.due, d.id LIMIT $2::int FOR UPDATE SKIP LOCKED
+), gone AS (
+  DELETE FROM {schema}.deferred WHERE ctid = ANY (ARRAY(SELECT place FROM due))
+), sorted AS MATERIALIZED (
+  SELECT d.due, d.id, d.lane, d.ordering_key, l.queue, l.priority, d.ordering_key IS NULL OR EXISTS (
+    SELECT 1 FROM {schema}.key_holder k WHERE k.queue = l.queue AND k.ordering_key = d.ordering_key AND k.id = d.id
+  ) AS free
+  FROM due d CROSS JOIN LATERAL (SELECT a.queue, a.priority FROM {schema}.lane a WHERE a.id = d.lane OFFSET 0) l
+), now_ready AS (
+  INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, due, id FROM sorted WHERE free
+), in_line AS (
+  INSERT INTO {schema}.keyed (queue, ordering_key, priority, run_at, id, lane)
+  SELECT queue, ordering_key, priority, due, id, lane FROM sorted WHERE NOT free
+), checks AS (
+  INSERT INTO {schema}.key_check (queue, ordering_key) SELECT DISTINCT queue, ordering_key FROM sorted WHERE NOT free
+)
+SELECT id, lane FROM sorted;
+
+-- Gives the turn of keys to the first that waits for it, where nobody has it. $1 limit.
+--
+-- A check is written in the transaction that changes keyed or frees a turn, so whoever sees the check sees the change.
+-- If two do this for one key at once, the primary key of key_holder lets one of them win; the other has nothing to do.
+-- A head that is taken out of the line meanwhile leaves a check of its own. Answers with what moved, and with a row
+-- that counts the checks.
+-- name: hand_on_turns
+WITH checks AS MATERIALIZED (
+  SELECT c.ctid AS place, c.queue, c.ordering_key FROM {schema}.key_check c ORDER BY c.seq LIMIT $1::int FOR UPDATE SKIP LOCKED
+), consumed AS (
+  DELETE FROM {schema}.key_check WHERE ctid = ANY (ARRAY(SELECT place FROM checks))
+), keys AS MATERIALIZED (
+  SELECT DISTINCT queue, ordering_key FROM checks
+), first AS MATERIALIZED (
+  SELECT h.place, k.queue, k.ordering_key, h.run_at, h.id, h.lane FROM keys k CROSS JOIN LATERAL (
+    SELECT w.ctid AS place, w.run_at, w.id, w.lane FROM {schema}.keyed w WHERE w.queue = k.queue AND w.ordering_key = k.ordering_key
+    ORDER BY w.priority, w.run_at, w.id LIMIT 1 FOR UPDATE
+  ) h WHERE NOT EXISTS (SELECT 1 FROM {schema}.key_holder o WHERE o.queue = k.queue AND o.ordering_key = k.ordering_key OFFSET 0)
+), holders AS (
+  INSERT INTO {schema}.key_holder (queue, ordering_key, id)
+  SELECT queue, ordering_key, id FROM first ORDER BY queue, ordering_key
+  ON CONFLICT (queue, ordering_key) DO NOTHING RETURNING id
+), moved AS MATERIALIZED (
+  SELECT * FROM first WHERE (id IN (SELECT id FROM holders)) IS TRUE
+), out_of_line AS (
+  DELETE FROM {schema}.keyed WHERE ctid = ANY (ARRAY(SELECT place FROM moved))
+), now_ready AS (
+  INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, run_at, id FROM moved
+)
+SELECT c.checks, m.id, m.lane FROM (SELECT count(*) AS checks FROM checks) c LEFT JOIN moved m ON true;
+
+-- name: next_due
+SELECT due FROM {schema}.deferred WHERE due < 9223372036854775807 ORDER BY due LIMIT 1;

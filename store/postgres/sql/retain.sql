@@ -1,0 +1,111 @@
+-- Retention and partitions. The partitions of one day are job_DAY, finished_DAY and attempt_DAY; {day}, {from} and {to}
+-- are put into statements that take no parameters. They are made of a date and of nothing else.
+
+-- name: partitions
+SELECT c.relname FROM pg_catalog.pg_inherits i
+JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid
+WHERE i.inhparent = to_regclass($1::text) ORDER BY c.relname;
+
+-- name: partition_make
+CREATE TABLE {schema}.job_{day} PARTITION OF {schema}.job FOR VALUES FROM ('{from}') TO ('{to}');
+CREATE TABLE {schema}.finished_{day} PARTITION OF {schema}.finished FOR VALUES FROM ('{from}') TO ('{to}');
+CREATE TABLE {schema}.attempt_{day} PARTITION OF {schema}.attempt FOR VALUES FROM ('{from}') TO ('{to}');
+
+-- Where the default partition has rows of that day already: it is taken off, its rows move, and it comes back.
+-- name: partition_make_around
+ALTER TABLE {schema}.job DETACH PARTITION {schema}.job_default;
+ALTER TABLE {schema}.finished DETACH PARTITION {schema}.finished_default;
+ALTER TABLE {schema}.attempt DETACH PARTITION {schema}.attempt_default;
+CREATE TABLE {schema}.job_{day} PARTITION OF {schema}.job FOR VALUES FROM ('{from}') TO ('{to}');
+CREATE TABLE {schema}.finished_{day} PARTITION OF {schema}.finished FOR VALUES FROM ('{from}') TO ('{to}');
+CREATE TABLE {schema}.attempt_{day} PARTITION OF {schema}.attempt FOR VALUES FROM ('{from}') TO ('{to}');
+WITH moved AS (DELETE FROM {schema}.job_default WHERE id >= '{from}' AND id < '{to}' RETURNING *) INSERT INTO {schema}.job SELECT * FROM moved;
+WITH moved AS (DELETE FROM {schema}.finished_default WHERE id >= '{from}' AND id < '{to}' RETURNING *) INSERT INTO {schema}.finished SELECT * FROM moved;
+WITH moved AS (DELETE FROM {schema}.attempt_default WHERE id >= '{from}' AND id < '{to}' RETURNING *) INSERT INTO {schema}.attempt SELECT * FROM moved;
+ALTER TABLE {schema}.job ATTACH PARTITION {schema}.job_default DEFAULT;
+ALTER TABLE {schema}.finished ATTACH PARTITION {schema}.finished_default DEFAULT;
+ALTER TABLE {schema}.attempt ATTACH PARTITION {schema}.attempt_default DEFAULT;
+
+-- Whoever changes a job reads or writes one of these, so that nothing moves while they are locked.
+-- name: partition_lock
+LOCK TABLE {schema}.job, {schema}.finished, {schema}.attempt IN ACCESS EXCLUSIVE MODE;
+
+-- The jobs of a range, $1 to $2, that have a pointer: those that have not finished. Found from the side of the pointers,
+-- which are few, instead of from all that a day has seen.
+-- name: unfinished_between
+SELECT id FROM {schema}.ready WHERE id >= $1::uuid AND id < $2::uuid
+UNION ALL SELECT id FROM {schema}.keyed WHERE id >= $1::uuid AND id < $2::uuid
+UNION ALL SELECT id FROM {schema}.deferred WHERE id >= $1::uuid AND id < $2::uuid
+UNION ALL
+SELECT s.id FROM {schema}.claim k CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS s (id, place)
+WHERE (k.done >> (s.place - 1)::int) & 1 = 0 AND s.id >= $1::uuid AND s.id < $2::uuid;
+
+-- The finished jobs of a range that are to be kept: $3 states, $4 the time since which jobs of the state are kept.
+-- name: kept_between
+SELECT f.id FROM {schema}.finished f JOIN unnest($3::int[], $4::bigint[]) AS k (state, since) ON k.state = f.state
+WHERE f.id >= $1::uuid AND f.id < $2::uuid AND f.finished_at > k.since;
+
+-- The same where it has to be quick: of the completed ones only those in $5 are looked at.
+-- name: kept_again
+SELECT f.id FROM {schema}.finished f JOIN unnest($3::int[], $4::bigint[]) AS k (state, since) ON k.state = f.state
+WHERE f.id >= $1::uuid AND f.id < $2::uuid AND f.finished_at > k.since AND f.state <> 6 AND f.state IN (7, 8)
+UNION ALL
+SELECT f.id FROM {schema}.finished f JOIN unnest($3::int[], $4::bigint[]) AS k (state, since) ON k.state = f.state
+WHERE f.id = ANY ($5::uuid[]) AND f.state = 6 AND f.finished_at > k.since;
+
+-- name: count_finished_between
+SELECT count(*) FROM {schema}.finished WHERE id >= $1::uuid AND id < $2::uuid;
+
+-- name: partition_detach
+ALTER TABLE {schema}.job DETACH PARTITION {schema}.job_{day};
+ALTER TABLE {schema}.finished DETACH PARTITION {schema}.finished_{day};
+ALTER TABLE {schema}.attempt DETACH PARTITION {schema}.attempt_{day};
+
+-- Survivors, $1, go to the default partition.
+-- name: keep_jobs
+INSERT INTO {schema}.job SELECT * FROM {schema}.job_{day} WHERE id = ANY ($1::uuid[]);
+
+-- name: keep_finished
+INSERT INTO {schema}.finished SELECT * FROM {schema}.finished_{day} WHERE id = ANY ($1::uuid[]);
+
+-- name: keep_attempts
+INSERT INTO {schema}.attempt SELECT * FROM {schema}.attempt_{day} WHERE id = ANY ($1::uuid[]);
+
+-- What belongs to jobs of the range that do not survive. $1 from, $2 to, $3 survivors.
+-- name: forget_checkpoints
+DELETE FROM {schema}.checkpoint WHERE id >= $1::uuid AND id < $2::uuid AND id <> ALL ($3::uuid[]);
+
+-- name: forget_requests
+DELETE FROM {schema}.cancel_request WHERE id >= $1::uuid AND id < $2::uuid AND id <> ALL ($3::uuid[]);
+
+-- name: forget_unique_keys
+DELETE FROM {schema}.unique_key WHERE id >= $1::uuid AND id < $2::uuid AND id <> ALL ($3::uuid[]);
+
+-- name: partition_drop
+DROP TABLE {schema}.job_{day}, {schema}.finished_{day}, {schema}.attempt_{day};
+
+-- Jobs whose time is over and whose partition stays, one by one. $1 states, $2 the time until which they are over, $3
+-- states of which only the default partition is looked at, $4 their times, $5 limit.
+-- name: delete_finished
+WITH over AS MATERIALIZED (
+  SELECT f.id FROM unnest($1::int[], $2::bigint[]) AS k (state, until) CROSS JOIN LATERAL (
+    SELECT a.id FROM {schema}.finished a WHERE a.state = k.state AND a.state <> 6 AND a.finished_at <= k.until ORDER BY a.id LIMIT $5::int FOR UPDATE SKIP LOCKED
+  ) f
+  UNION
+  SELECT f.id FROM unnest($3::int[], $4::bigint[]) AS k (state, until) CROSS JOIN LATERAL (
+    SELECT a.id FROM {schema}.finished_default a WHERE a.state = k.state AND a.finished_at <= k.until ORDER BY a.finished_at LIMIT $5::int FOR UPDATE SKIP LOCKED
+  ) f
+  LIMIT $5::int
+), attempts AS (
+  DELETE FROM {schema}.attempt a USING over o WHERE a.id = o.id
+), checkpoints AS (
+  DELETE FROM {schema}.checkpoint a USING over o WHERE a.id = o.id
+), requests AS (
+  DELETE FROM {schema}.cancel_request a USING over o WHERE a.id = o.id
+), keys AS (
+  DELETE FROM {schema}.unique_key u USING over o CROSS JOIN LATERAL (SELECT j.unique_key FROM {schema}.job j WHERE j.id = o.id OFFSET 0) b
+  WHERE b.unique_key IS NOT NULL AND u.key = b.unique_key AND u.id = o.id
+), bodies AS (
+  DELETE FROM {schema}.job a USING over o WHERE a.id = o.id
+)
+DELETE FROM {schema}.finished a USING over o WHERE a.id = o.id RETURNING a.id;

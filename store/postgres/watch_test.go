@@ -1,0 +1,160 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres"
+)
+
+// watched collects the wake-ups of a store.
+type watched struct {
+	mu    sync.Mutex
+	wakes []store.Wake
+}
+
+func watch(t *testing.T, s store.Store) *watched {
+	t.Helper()
+	w := &watched{}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		done <- s.Watch(ctx, func(wake store.Wake) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.wakes = append(w.wakes, wake)
+		})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Watch: %v", err)
+		}
+	})
+	return w
+}
+
+func (w *watched) count(match func(store.Wake) bool) (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, wake := range w.wakes {
+		if match(wake) {
+			n++
+		}
+	}
+	return n
+}
+
+func isAll(w store.Wake) bool { return w.Kind == store.WakeAll }
+
+func ofQueue(name string) func(store.Wake) bool {
+	return func(w store.Wake) bool { return w.Queue == name }
+}
+
+func TestWakeupsReachOtherStoresOnly(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	a, b := open(t, config), open(t, config)
+	if a.Traits().Wakeups {
+		t.Fatal("wake-ups are promised before they are proven")
+	}
+	atA, atB := watch(t, a), watch(t, b)
+	eventually(t, "both stores hear themselves", func() bool { return a.Traits().Wakeups && b.Traits().Wakeups })
+	due := time.Date(2030, 1, 2, 3, 4, 5, 6000, time.UTC)
+	jobs := []store.ID{newJob().Job.ID, newJob().Job.ID}
+	a.Notify(
+		store.Wake{Kind: store.WakeReady, Namespace: "n", Queue: "ready"},
+		store.Wake{Kind: store.WakeDeferred, Namespace: "n", Queue: "deferred", Due: due},
+		store.Wake{Kind: store.WakeCancel, Namespace: "n", Queue: "cancel", Jobs: jobs},
+	)
+	eventually(t, "b hears of three things", func() bool { return atB.count(func(w store.Wake) bool { return !isAll(w) }) == 3 })
+	if n := atA.count(func(w store.Wake) bool { return !isAll(w) }); n != 0 {
+		t.Fatalf("a store hears of %d things that it wrote itself", n)
+	}
+	if atB.count(func(w store.Wake) bool { return w.Kind == store.WakeDeferred && w.Due.Equal(due) }) != 1 ||
+		atB.count(func(w store.Wake) bool { return w.Kind == store.WakeCancel && slices.Equal(w.Jobs, jobs) }) != 1 {
+		t.Fatalf("wake-ups: %+v", atB.wakes)
+	}
+	// One that no notification can hold is told as "look at everything".
+	before := atB.count(isAll)
+	a.Notify(store.Wake{Kind: store.WakeReady, Queue: fmt.Sprintf("%010000d", 0)})
+	eventually(t, "b is told to look", func() bool { return atB.count(isAll) > before })
+}
+
+func TestWatchSurvivesARestart(t *testing.T) {
+	t.Parallel()
+	cluster := pgtest.Private(t)
+	s := open(t, postgres.Config{URL: cluster.URL(""), MaxConns: 2})
+	w := watch(t, s)
+	eventually(t, "wake-ups", func() bool { return s.Traits().Wakeups && w.count(isAll) == 1 })
+	cluster.Stop(t)
+	eventually(t, "the loss is noticed", func() bool { return !s.Traits().Wakeups })
+	cluster.Start(t)
+	eventually(t, "wake-ups again, and a look at everything", func() bool { return s.Traits().Wakeups && w.count(isAll) == 2 })
+}
+
+// TestProbeFindsAPooler: LISTEN is accepted and notifications never arrive, as behind a pooler in transaction mode.
+func TestProbeFindsAPooler(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	p := newProxy(t, config.URL)
+	p.dropNotifications.Store(true)
+	config.URL = p.url
+	s := open(t, config)
+	w := watch(t, s)
+	time.Sleep(4 * time.Second) // longer than a probe may take
+	if s.Traits().Wakeups || w.count(func(store.Wake) bool { return true }) != 0 {
+		t.Fatalf("wake-ups are promised: %v, %+v", s.Traits(), w.wakes)
+	}
+}
+
+// TestPoolerThatRefusesSettings: a URL that turns out to be a pooler's is used without session features.
+func TestPoolerThatRefusesSettings(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	p := newProxy(t, config.URL)
+	p.refuseParameters.Store(true)
+	config.URL = p.url
+	s := open(t, config)
+	q := newJob()
+	enqueue(t, s, q)
+	runs, err := s.Claim(t.Context(), demand(join(t, s), 1, 10))
+	if err != nil || len(runs) != 1 || runs[0].Job.ID != q.Job.ID {
+		t.Fatalf("claimed %+v, %v", runs, err)
+	}
+}
+
+// TestNotifyIsDebounced: the first wake-up goes out at once, those that follow become few, and the last is never lost.
+func TestNotifyIsDebounced(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	a, b := open(t, config), open(t, config)
+	w := watch(t, b)
+	eventually(t, "wake-ups", func() bool { return b.Traits().Wakeups })
+	start := time.Now()
+	for i := range 2000 {
+		a.Notify(store.Wake{Kind: store.WakeReady, Namespace: "n", Queue: "busy", Due: time.UnixMicro(int64(2000 - i))})
+		if i == 0 {
+			eventually(t, "the first wake-up", func() bool { return w.count(ofQueue("busy")) == 1 })
+		}
+		if i%100 == 0 {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	took := time.Since(start)
+	a.Notify(store.Wake{Kind: store.WakeReady, Namespace: "n", Queue: "last"})
+	eventually(t, "the last wake-up", func() bool { return w.count(ofQueue("last")) == 1 })
+	// The time of the last one is the earliest of all, so that it shows.
+	eventually(t, "the trailing wake-up", func() bool {
+		return w.count(func(w store.Wake) bool { return w.Queue == "busy" && w.Due.Equal(time.UnixMicro(1)) }) == 1
+	})
+	if n := w.count(ofQueue("busy")); n < 2 || n > int(took/(5*time.Millisecond))+3 {
+		t.Fatalf("2000 wake-ups within %v became %d", took, n)
+	}
+}
