@@ -1,0 +1,229 @@
+//go:build unix
+
+package builtin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast/internal/engine"
+)
+
+func sh(script string) ExecArgs { return ExecArgs{Command: []string{"sh", "-c", script}} }
+
+// until polls for what cannot announce itself.
+func until(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(20 * time.Second)
+	defer deadline.Stop()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !condition() {
+		select {
+		case <-deadline.C:
+			t.Fatalf("%s: not within 20 s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+func TestExec(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	result, err := runCommand(t.Context(), ExecArgs{
+		Command: []string{"sh", "-c", `pwd; echo "$WHO $HOLDFAST_JOB_ID"; cat; echo oops >&2`},
+		Dir:     dir,
+		Env:     map[string]string{"WHO": "ada=x"},
+		Stdin:   "from stdin\n",
+	}, []string{"HOLDFAST_JOB_ID=j1"}, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := ExecResult{Stdout: resolved + "\nada=x j1\nfrom stdin\n", Stderr: "oops\n"}
+	if result != want {
+		t.Errorf("%+v, want %+v", result, want)
+	}
+}
+
+func TestExecResultAsJSON(t *testing.T) {
+	t.Parallel()
+	result, err := runCommand(t.Context(), sh(`printf 'a\000b\377c'`), nil, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"exit_code":0,"stdout":"a` + "\uFFFD" + `b` + "\uFFFD" + `c","stderr":""}`; string(data) != want {
+		t.Errorf("%s, want %s", data, want)
+	}
+}
+
+func TestExecOutputIsCapped(t *testing.T) {
+	t.Parallel()
+	lines := sh(`i=0; while [ $i -lt 9000 ]; do echo "line $i......"; i=$((i+1)); done; echo end`)
+	result, err := runCommand(t.Context(), lines, nil, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(result.Stdout) != outputLimit || !result.StdoutTruncated || !strings.HasSuffix(result.Stdout, "8999......\nend\n") {
+		t.Errorf("%d bytes, truncated %t, end %q", len(result.Stdout), result.StdoutTruncated, last(result.Stdout, 30))
+	}
+}
+
+func TestExecVerdicts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text")
+	if err := os.WriteFile(text, []byte("no program"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	plain := filepath.Join(dir, "plain")
+	if err := os.WriteFile(plain, []byte("#!/bin/sh\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		args    ExecArgs
+		want    string
+		message string
+	}{
+		"status":         {sh("echo first; echo why >&2; exit 3"), "retry", "sh ended with exit status 3: why"},
+		"signal":         {sh("kill -9 $$"), "retry", "sh ended by signal: killed"},
+		"not found":      {ExecArgs{Command: []string{"holdfast-no-such-command"}}, "fail", "holdfast-no-such-command"},
+		"no such file":   {ExecArgs{Command: []string{filepath.Join(dir, "gone")}}, "fail", "no such file"},
+		"not executable": {ExecArgs{Command: []string{plain}}, "fail", "permission denied"},
+		"no program":     {ExecArgs{Command: []string{text}}, "fail", "exec format error"},
+		"no directory":   {ExecArgs{Command: []string{"true"}, Dir: filepath.Join(dir, "gone")}, "retry", "no such file"},
+		"no command":     {ExecArgs{}, "fail", "name no command"},
+		"empty command":  {ExecArgs{Command: []string{""}}, "fail", "name no command"},
+		"NUL":            {ExecArgs{Command: []string{"echo", "a\x00b"}}, "fail", "NUL"},
+		"env":            {ExecArgs{Command: []string{"true"}, Env: map[string]string{"a=b": "c"}}, "fail", "environment"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := runCommand(t.Context(), test.args, nil, time.Minute)
+			if verdict(err) != test.want || !strings.Contains(err.Error(), test.message) {
+				t.Errorf("%s (%v), want %s with %q", verdict(err), err, test.want, test.message)
+			}
+		})
+	}
+}
+
+func TestExecArgsAreStrict(t *testing.T) {
+	t.Parallel()
+	var args ExecArgs
+	if err := json.Unmarshal([]byte(`{"cmd":["true"]}`), &args); err == nil {
+		t.Error("a misspelt field was accepted")
+	}
+	if err := json.Unmarshal([]byte(`{"command":["a"],"dir":"d","env":{"x":"y"},"stdin":"s"}`), &args); err != nil || args.Stdin != "s" {
+		t.Errorf("%+v, %v", args, err)
+	}
+}
+
+// waitForFile returns what a script wrote into a file.
+func waitForFile(t *testing.T, path string) string {
+	t.Helper()
+	var data []byte
+	until(t, path, func() bool {
+		var err error
+		data, err = os.ReadFile(path)
+		return err == nil && strings.HasSuffix(string(data), "\n")
+	})
+	return strings.TrimSpace(string(data))
+}
+
+// TestExecStops checks that the end of the context reaches the command and its children, politely first.
+func TestExecStops(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		script string
+		grace  time.Duration
+		said   string
+	}{
+		"polite":   {`trap 'echo bye >&2; exit 0' TERM; echo $$ > pid; while :; do sleep 0.01; done`, time.Minute, "bye"},
+		"child":    {`sleep 1000 & echo $! > pid; wait`, time.Minute, ""},
+		"stubborn": {`trap '' TERM; (trap '' TERM; sleep 1000) & echo $! > pid; wait`, 50 * time.Millisecond, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			args := sh(test.script)
+			args.Dir = dir
+			ctx, cancel := context.WithCancelCause(t.Context())
+			ended := make(chan error, 1)
+			go func() {
+				_, err := runCommand(ctx, args, nil, test.grace)
+				ended <- err
+			}()
+			pid := waitForFile(t, filepath.Join(dir, "pid"))
+			cancel(engine.ErrCancelled)
+			err := <-ended
+			if !errors.Is(err, engine.ErrCancelled) || !strings.Contains(err.Error(), test.said) {
+				t.Errorf("%v", err)
+			}
+			until(t, "the end of process "+pid, func() bool { return gone(pid) })
+		})
+	}
+}
+
+// gone reports whether a process has ended; one whose parent has not asked for its status has, too.
+func gone(pid string) bool {
+	status, err := exec.Command("ps", "-o", "stat=", "-p", pid).Output()
+	return err != nil || strings.HasPrefix(strings.TrimSpace(string(status)), "Z")
+}
+
+// TestExecLeavesNothing checks that what a command leaves running ends with it: nobody would hold a lease for it.
+func TestExecLeavesNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	args := sh(`sleep 1000 >/dev/null 2>&1 & echo $! > pid`)
+	args.Dir = dir
+	if _, err := runCommand(t.Context(), args, nil, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	pid := waitForFile(t, filepath.Join(dir, "pid"))
+	until(t, "the end of process "+pid, func() bool { return gone(pid) })
+}
+
+func TestExecNotStartedAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(engine.ErrShutdown)
+	_, err := runCommand(ctx, sh("exit 3"), nil, time.Minute)
+	if !errors.Is(err, engine.ErrShutdown) || verdict(err) != "retry" {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestExecGroup checks the signal itself.
+func TestExecGroup(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("sleep", "1000")
+	g := newGroup(cmd)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if pgid, err := syscall.Getpgid(cmd.Process.Pid); err != nil || pgid != cmd.Process.Pid {
+		t.Errorf("its group is %d (%v), its number %d", pgid, err, cmd.Process.Pid)
+	}
+	g.kill()
+	if err := cmd.Wait(); err == nil {
+		t.Error("it was not killed")
+	}
+	if err := g.terminate(); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("a group that is gone: %v", err)
+	}
+}

@@ -1,0 +1,8 @@
+//go:build unix && !linux
+
+package builtin
+
+import "syscall"
+
+// groupAttributes put a command into a group of its own.
+func groupAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -1,0 +1,257 @@
+package builtin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+)
+
+// HTTP is the kind that makes a request.
+var HTTP = holdfast.NewKind[HTTPArgs, HTTPResult]("http")
+
+// HTTPArgs says what to ask.
+type HTTPArgs struct {
+	// Method is GET by default, or POST if there is a body.
+	Method string `json:"method,omitempty"`
+	URL    string `json:"url"`
+	// Headers are sent as they are. Idempotency-Key is the job's id unless it is given here; "" leaves it out.
+	Headers map[string]string `json:"headers,omitempty"`
+	// Body is sent as it is if it is a JSON string, and as JSON (with its Content-Type) if it is any other value.
+	Body json.RawMessage `json:"body,omitempty"`
+	// Timeout of the whole request, such as "10s". Default: 30 s. The job's own timeout holds besides.
+	Timeout string `json:"timeout,omitempty"`
+}
+
+// HTTPResult is a successful answer.
+type HTTPResult struct {
+	Status int `json:"status"`
+	// Headers are those of keptHeaders that the answer had.
+	Headers map[string]string `json:"headers"`
+	// Body is its first 64 KiB; bytes that are not UTF-8 are replaced.
+	Body          string `json:"body"`
+	BodyTruncated bool   `json:"body_truncated,omitempty"`
+}
+
+// UnmarshalJSON refuses fields that it does not know: a misspelt one would otherwise ask something else than was meant.
+func (a *HTTPArgs) UnmarshalJSON(data []byte) error {
+	type plain HTTPArgs
+	return strict(data, (*plain)(a))
+}
+
+// keptHeaders are the headers of an answer that tell what it is and where to find it. The others, cookies above all, are not kept.
+var keptHeaders = []string{"Content-Type", "Etag", "Last-Modified", "Link", "Location", "X-Request-Id"}
+
+const (
+	defaultRequestTimeout = 30 * time.Second
+	// longestRetryAfter bounds what a server can make a job wait.
+	longestRetryAfter = 24 * time.Hour
+)
+
+// RegisterHTTP makes the client's node make requests.
+func RegisterHTTP(c *holdfast.Client, opts ...holdfast.HandleOption) error {
+	// A client of its own: what the process does to the default one is not the jobs' business.
+	client := &http.Client{Transport: newTransport(), CheckRedirect: checkRedirect}
+	return HTTP.Handle(c, func(run *holdfast.Run, args HTTPArgs) (HTTPResult, error) {
+		return request(run, client, args, run.ID().String())
+	}, opts...)
+}
+
+func newTransport() *http.Transport {
+	t := &http.Transport{Proxy: http.ProxyFromEnvironment}
+	if standard, ok := http.DefaultTransport.(*http.Transport); ok {
+		t = standard.Clone()
+	}
+	t.MaxIdleConnsPerHost = 32 // jobs often go to one host, many at once
+	return t
+}
+
+// request makes one request and decides what the answer means for the job.
+func request(ctx context.Context, client *http.Client, args HTTPArgs, key string) (HTTPResult, error) {
+	req, timeout, err := args.request(key)
+	if err != nil {
+		return HTTPResult{}, holdfast.Fail(fmt.Errorf("http: %w", err))
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %v", timeout))
+	defer cancel()
+	what := req.Method + " " + req.URL.Redacted()
+
+	response, err := client.Do(req.WithContext(ctx))
+	if err != nil {
+		return HTTPResult{}, transportError(ctx, what, err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, outputLimit+1))
+	if err != nil {
+		return HTTPResult{}, transportError(ctx, what, err)
+	}
+	if status := response.StatusCode; status < 200 || status > 299 {
+		return HTTPResult{}, statusError(what, response, body)
+	}
+	result := HTTPResult{Status: response.StatusCode, Headers: map[string]string{}}
+	if len(body) > outputLimit {
+		body, result.BodyTruncated = body[:outputLimit], true
+	}
+	result.Body = printable(body)
+	for _, name := range keptHeaders {
+		if value := response.Header.Get(name); value != "" {
+			result.Headers[name] = printable([]byte(value))
+		}
+	}
+	return result, nil
+}
+
+// request makes the request out of the args, or says what is wrong with them.
+func (a HTTPArgs) request(key string) (*http.Request, time.Duration, error) {
+	target, err := url.Parse(a.URL)
+	switch {
+	case err != nil:
+		return nil, 0, fmt.Errorf("the url does not parse: %w", errors.Unwrap(err)) // without the url, which may hold a password
+	case target.Scheme != "http" && target.Scheme != "https":
+		return nil, 0, fmt.Errorf("the url's scheme is %q; it must be http or https", target.Scheme)
+	case target.Hostname() == "":
+		return nil, 0, errors.New("the url names no host")
+	}
+	timeout := defaultRequestTimeout
+	if a.Timeout != "" {
+		if timeout, err = time.ParseDuration(a.Timeout); err != nil || timeout <= 0 {
+			return nil, 0, fmt.Errorf("the timeout %q is not a positive duration such as 10s", a.Timeout)
+		}
+	}
+	body, isJSON, err := a.body()
+	if err != nil {
+		return nil, 0, err
+	}
+	method := strings.ToUpper(a.Method)
+	switch {
+	case method != "":
+	case len(body) > 0:
+		method = http.MethodPost
+	default:
+		method = http.MethodGet
+	}
+	req, err := http.NewRequest(method, a.URL, bytes.NewReader(body)) //nolint:noctx // the caller gives it one
+	if err != nil {
+		return nil, 0, fmt.Errorf("%q is not the name of a method", a.Method) // all else was checked before
+	}
+	req.Header.Set("User-Agent", "holdfast")
+	req.Header.Set("Idempotency-Key", key)
+	if isJSON {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return req, timeout, a.setHeaders(req)
+}
+
+func (a HTTPArgs) body() (body []byte, isJSON bool, err error) {
+	switch {
+	case len(a.Body) == 0, string(a.Body) == "null":
+		return nil, false, nil
+	case a.Body[0] == '"':
+		var text string
+		err := json.Unmarshal(a.Body, &text)
+		return []byte(text), false, err
+	}
+	return a.Body, true, nil
+}
+
+func (a HTTPArgs) setHeaders(req *http.Request) error {
+	for name, value := range a.Headers {
+		if !isToken(name) {
+			return fmt.Errorf("%q is not the name of a header", name)
+		}
+		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7F }) {
+			return fmt.Errorf("the value of the header %s holds a control character", name)
+		}
+		switch {
+		case strings.EqualFold(name, "Host"):
+			req.Host = value
+		case value == "":
+			req.Header.Del(name)
+		default:
+			req.Header.Set(name, value)
+		}
+	}
+	if _, given := req.Header["User-Agent"]; !given {
+		req.Header.Set("User-Agent", "") // otherwise net/http sends its own
+	}
+	return nil
+}
+
+// isToken reports whether s is a token as RFC 9110 has it.
+func isToken(s string) bool {
+	const others = "!#$%&'*+-.^_`|~"
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(others, r))
+	})
+}
+
+// checkRedirect is net/http's rule of ten redirects, and ours about schemes.
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	if scheme := req.URL.Scheme; scheme != "http" && scheme != "https" {
+		return holdfast.Fail(fmt.Errorf("it redirects to a url of scheme %q", scheme))
+	}
+	if len(via) >= 10 {
+		return errors.New("it redirects again after 10 redirects")
+	}
+	return nil
+}
+
+// transportError is a request that got no answer, or half of one.
+func transportError(ctx context.Context, what string, err error) error {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err // it repeats the method and the url
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// statusError decides by the status whether another attempt may do better.
+func statusError(what string, response *http.Response, body []byte) error {
+	status := response.StatusCode
+	text := strings.TrimSpace(printable(body[:min(len(body), messageLimit)]))
+	if text != "" {
+		text = ": " + text
+	}
+	err := fmt.Errorf("%s answered %s%s", what, response.Status, text)
+	switch status {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		if wait, ok := retryAfter(response.Header, time.Now()); ok {
+			return holdfast.RetryAfter(wait, err)
+		}
+		return err
+	case http.StatusRequestTimeout, http.StatusTooEarly:
+		return err
+	}
+	if status >= 500 {
+		return err
+	}
+	return holdfast.Fail(err)
+}
+
+// retryAfter reads the header Retry-After: seconds, or a date, which is compared with the server's own clock if it tells it.
+func retryAfter(header http.Header, now time.Time) (time.Duration, bool) {
+	text := strings.TrimSpace(header.Get("Retry-After"))
+	var wait time.Duration
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		wait = time.Duration(seconds) * time.Second
+	} else if at, err := http.ParseTime(text); err == nil {
+		if date, err := http.ParseTime(header.Get("Date")); err == nil {
+			now = date
+		}
+		wait = at.Sub(now)
+	} else {
+		return 0, false
+	}
+	return min(max(wait, time.Second), longestRetryAfter), true
+}

@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/dsn"
+)
+
+// closeTimeout bounds what is left to do at the end of a command.
+const closeTimeout = 10 * time.Second
+
+// dsn is the database that the user named.
+func (a *app) dsn() string {
+	if a.database != "" {
+		return a.database
+	}
+	if name := a.env.Getenv(envDatabase); name != "" {
+		return name
+	}
+	return defaultDatabase
+}
+
+func (a *app) source(opts ...dsn.Option) (store.Source, error) {
+	source, err := dsn.Parse(a.dsn(), opts...)
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	return source, nil
+}
+
+// open opens a database that must exist, and leaves its schema alone.
+func (a *app) open(ctx context.Context) (*holdfast.Client, error) {
+	source, err := a.source(dsn.NoMigrate())
+	if err != nil {
+		return nil, err
+	}
+	return a.openClient(ctx, source)
+}
+
+// openClient opens a source, and tells what is wrong with the command line from what is wrong with the database.
+func (a *app) openClient(ctx context.Context, source store.Source, opts ...holdfast.Option) (*holdfast.Client, error) {
+	reached := &reachedSource{Source: source}
+	client, err := holdfast.Open(ctx, reached, append(opts, holdfast.WithNamespace(a.namespace))...)
+	switch {
+	case err != nil && !reached.opened:
+		return nil, &usageError{err} // an option was refused
+	case errors.Is(err, holdfast.ErrSchema):
+		return nil, schemaError(ctx, source, err)
+	case err != nil && reached.err != nil:
+		return nil, reached.err // it says by itself what was opened
+	}
+	return client, err
+}
+
+// reachedSource notes whether opening it was tried, and what came of it.
+type reachedSource struct {
+	store.Source
+
+	opened bool
+	err    error
+}
+
+func (s *reachedSource) Open(ctx context.Context) (store.Store, error) {
+	s.opened = true
+	st, err := s.Source.Open(ctx)
+	s.err = err
+	return st, err
+}
+
+// schemaError says what to do about a schema that does not fit.
+func schemaError(ctx context.Context, source store.Source, err error) error {
+	schema, lookErr := source.Schema(ctx)
+	switch {
+	case lookErr != nil:
+		return err
+	case schema.Version == 0:
+		return fmt.Errorf("no such database: %s; \"holdfast dev\" or \"holdfast migrate up\" creates it", source)
+	case schema.Version < schema.Latest:
+		return fmt.Errorf("%s has the schema version %d, and this holdfast needs %d; run: holdfast migrate up",
+			source, schema.Version, schema.Latest)
+	case schema.Version > schema.Latest:
+		return fmt.Errorf("%s has the schema version %d, and this holdfast knows up to %d; use a newer holdfast",
+			source, schema.Version, schema.Latest)
+	}
+	return err
+}
+
+// withClient does something with an existing database.
+func (a *app) withClient(ctx context.Context, work func(*holdfast.Client) error) error {
+	client, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(work(client), closeClient(ctx, client))
+}
+
+// closeClient closes a client although the command may have been interrupted.
+func closeClient(ctx context.Context, client *holdfast.Client) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	return client.Close(ctx)
+}
+
+// parseID reads the id of a job.
+func parseID(text string) (holdfast.ID, error) {
+	id, err := uuid.Parse(text)
+	if err != nil || len(text) != len(uuid.Nil.String()) {
+		return id, usagef("%q is not the id of a job, which looks like %s", text, "01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64")
+	}
+	return id, nil
+}
+
+func parseIDs(texts []string) ([]holdfast.ID, error) {
+	ids := make([]holdfast.ID, len(texts))
+	for i, text := range texts {
+		var err error
+		if ids[i], err = parseID(text); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// find returns a job of the client's namespace. Ids are unique across namespaces, so the library finds all of them.
+func (a *app) find(ctx context.Context, client *holdfast.Client, id holdfast.ID) (holdfast.Record, error) {
+	record, err := client.Get(ctx, id)
+	switch {
+	case errors.Is(err, holdfast.ErrNotFound):
+		return record, fmt.Errorf("no such job: %s; it may have been removed when its retention was over", id)
+	case err != nil:
+		return record, err
+	case record.Namespace != client.Namespace():
+		return record, fmt.Errorf("no such job: %s is in the namespace %q; add --namespace", id, record.Namespace)
+	}
+	return record, nil
+}

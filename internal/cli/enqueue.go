@@ -1,0 +1,349 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfastdev/holdfast"
+)
+
+// enqueueFlags is what "job enqueue" was told.
+type enqueueFlags struct {
+	args      string
+	file      string
+	keepGoing bool
+	wait      bool
+
+	queue       string
+	priority    int
+	in          time.Duration
+	at          string
+	maxAttempts int
+	timeout     time.Duration
+	deadline    string
+	tags        []string
+	metadata    string
+	orderingKey string
+	unique      string
+	onConflict  string
+	id          string
+}
+
+func (a *app) enqueueCommand() *cobra.Command {
+	var f enqueueFlags
+	cmd := &cobra.Command{
+		Use:   "enqueue KIND",
+		Short: "Enqueue a job, or one for each line of a file",
+		Long: `Enqueue a job, or one for each line of a file, and return when it is durable. The args are JSON:
+--args JSON, --args @FILE, or --args - for standard input.
+
+With --file each line is the args of one job; empty lines are skipped. Jobs are stored in batches
+of up to 1000, each in one transaction. At a line that is not JSON, holds the NUL character or is
+too large the command stops before anything of that line's batch is stored, and says from which
+line to go on; with --keep-going it skips such lines, stores the others, and exits with 1 at the
+end.
+
+--unique says what makes a job the same as another, which then is not enqueued twice while the
+first has not finished: a list of
+  kind          the kind alone
+  args          the kind and the args
+  field:NAME    the kind and a field of the args, such as customer or address.city
+  queue         and the queue
+  period:1h     and the hour, or any other period, in which the job is to run
+  key:TEXT      this text instead of the kind, so that jobs of several kinds can exclude each other
+  while:STATE   also while the first is in this state, such as completed
+
+There are two built-in kinds, which "holdfast dev" and "holdfast worker" run: exec runs a command
+and http makes a request.`,
+		Example: `  holdfast job enqueue exec --args '{"command":["gzip","-kf","big.log"]}' --wait
+  holdfast job enqueue http --args '{"method":"POST","url":"https://example.com/hook","body":{"n":1}}' --in 10m --max-attempts 5
+  holdfast job enqueue report --args @report.json --unique args,period:24h --tag nightly
+  find . -name '*.log' | jq -cR '{command:["gzip",.]}' | holdfast job enqueue exec --file -`,
+		Args:        takes(1, 1),
+		Annotations: uses(flagDatabase, flagNamespace, flagOutput, flagQuiet),
+		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			opts, err := f.options(cmd.Flags().Changed, a.env.Now())
+			if err != nil {
+				return err
+			}
+			if f.file != "" {
+				return a.enqueueFile(ctx, args[0], &f, opts)
+			}
+			return a.enqueueOne(ctx, args[0], &f, opts)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.args, "args", "{}", "the `args`: JSON, @FILE, or - for standard input")
+	flags.StringVar(&f.file, "file", "", "enqueue one job for each line of this `file`; - for standard input")
+	flags.BoolVar(&f.keepGoing, "keep-going", false, "with --file, skip lines that cannot be enqueued, and exit with 1 at the end")
+	flags.BoolVar(&f.wait, "wait", false, "wait for the job and print what it returned, as \"job wait\" does")
+	flags.StringVar(&f.queue, "queue", "", "put it into this `queue` (default \"default\")")
+	flags.IntVar(&f.priority, "priority", 0, "1 (most urgent) to 4 (default 2)")
+	flags.DurationVar(&f.in, "in", 0, "run it after this `duration`, such as 90s or 24h")
+	flags.StringVar(&f.at, "at", "", "run it at this `time`, such as 2026-01-31T17:30:00Z or \"2026-01-31 17:30\"")
+	flags.IntVar(&f.maxAttempts, "max-attempts", 0, "try it so `often` at the most (default: the handler's, or 25)")
+	flags.DurationVar(&f.timeout, "timeout", 0, "how long one attempt may take (default: the handler's, or for ever)")
+	flags.StringVar(&f.deadline, "deadline", "", "the `time`, or the duration from now, after which it fails whatever attempts are left")
+	flags.StringArrayVar(&f.tags, "tag", nil, "a `label` to find it by; may be repeated")
+	flags.StringVar(&f.metadata, "metadata", "", "a JSON `object` to keep with it")
+	flags.StringVar(&f.orderingKey, "ordering-key", "", "jobs of a queue with the same `key` run one at a time, in order")
+	flags.StringVar(&f.unique, "unique", "", "do not enqueue it twice: a `list` of what makes it the same, see above")
+	flags.StringVar(&f.onConflict, "on-conflict", "",
+		"`what` to do if it exists, with --unique: return its id (default), reject, or replace its args")
+	flags.StringVar(&f.id, "id", "", "its `id`, a UUIDv7: enqueueing it again changes nothing")
+	cmd.MarkFlagsMutuallyExclusive("args", "file")
+	cmd.MarkFlagsMutuallyExclusive("in", "at")
+	cmd.MarkFlagsMutuallyExclusive("id", "file")
+	cmd.MarkFlagsMutuallyExclusive("wait", "file")
+	return cmd
+}
+
+// options makes the library's options of the flags that were given.
+func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfast.EnqueueOption, error) {
+	var opts []holdfast.EnqueueOption
+	add := func(flag string, opt func() holdfast.EnqueueOption) {
+		if given(flag) {
+			opts = append(opts, opt())
+		}
+	}
+	add("queue", func() holdfast.EnqueueOption { return holdfast.Queue(f.queue) })
+	add("priority", func() holdfast.EnqueueOption { return holdfast.Priority(f.priority) })
+	add("in", func() holdfast.EnqueueOption { return holdfast.In(f.in) })
+	add("max-attempts", func() holdfast.EnqueueOption { return holdfast.MaxAttempts(f.maxAttempts) })
+	add("timeout", func() holdfast.EnqueueOption { return holdfast.Timeout(f.timeout) })
+	add("tag", func() holdfast.EnqueueOption { return holdfast.Tags(f.tags...) })
+	add("ordering-key", func() holdfast.EnqueueOption { return holdfast.OrderingKey(f.orderingKey) })
+	if given("metadata") {
+		if !json.Valid([]byte(f.metadata)) {
+			return nil, usagef("--metadata is not JSON: %s", clip(f.metadata, 60))
+		}
+		opts = append(opts, holdfast.Metadata(json.RawMessage(f.metadata)))
+	}
+	if given("in") && f.in < 0 {
+		return nil, usagef("--in %v is in the past", f.in)
+	}
+	if given("at") {
+		t, err := parseTime(f.at)
+		if err != nil {
+			return nil, fmt.Errorf("--at: %w", err)
+		}
+		opts = append(opts, holdfast.RunAt(t))
+	}
+	if given("deadline") {
+		t, err := parseDeadline(f.deadline, now)
+		if err != nil {
+			return nil, fmt.Errorf("--deadline: %w", err)
+		}
+		opts = append(opts, holdfast.Deadline(t))
+	}
+	if given("id") {
+		id, err := parseID(f.id)
+		if err != nil {
+			return nil, fmt.Errorf("--id: %w", err)
+		}
+		opts = append(opts, holdfast.WithID(id))
+	}
+	if f.keepGoing && f.file == "" {
+		return nil, usagef("--keep-going is for --file")
+	}
+	unique, err := f.uniqueOption(given)
+	return append(opts, unique...), err
+}
+
+// parseDeadline reads a time or a duration from now.
+func parseDeadline(text string, now time.Time) (time.Time, error) {
+	d, err := time.ParseDuration(text)
+	switch {
+	case err != nil:
+		return parseTime(text)
+	case d <= 0:
+		return now, usagef("%v from now is in the past", d)
+	}
+	return now.Add(d), nil
+}
+
+var conflictWords = map[string]holdfast.UniqueOption{
+	"return":  holdfast.OnConflict(holdfast.ReturnExisting),
+	"reject":  holdfast.OnConflict(holdfast.Reject),
+	"replace": holdfast.OnConflict(holdfast.Replace),
+}
+
+func (f *enqueueFlags) uniqueOption(given func(string) bool) ([]holdfast.EnqueueOption, error) {
+	if !given("unique") {
+		if given("on-conflict") {
+			return nil, usagef("--on-conflict is for --unique")
+		}
+		return nil, nil
+	}
+	opts, err := parseUnique(f.unique)
+	if err != nil {
+		return nil, err
+	}
+	if given("on-conflict") {
+		conflict, ok := conflictWords[f.onConflict]
+		if !ok {
+			return nil, usagef("--on-conflict %q: it is return, reject or replace", f.onConflict)
+		}
+		opts = append(opts, conflict)
+	}
+	return []holdfast.EnqueueOption{holdfast.Unique(opts...)}, nil
+}
+
+// parseUnique reads the list of --unique.
+func parseUnique(list string) ([]holdfast.UniqueOption, error) {
+	var (
+		opts   []holdfast.UniqueOption
+		states []holdfast.State
+	)
+	for part := range strings.SplitSeq(list, ",") {
+		word, value, hasValue := strings.Cut(part, ":")
+		if needs := word == "field" || word == "period" || word == "key" || word == "while"; needs != (hasValue && value != "") {
+			return nil, usagef("--unique %q: it is a list of kind, args, queue, field:NAME, period:1h, key:TEXT and while:STATE", part)
+		}
+		switch word {
+		case "kind": // it always counts
+		case "args":
+			opts = append(opts, holdfast.ByArgs())
+		case "queue":
+			opts = append(opts, holdfast.ByQueue())
+		case "field":
+			opts = append(opts, holdfast.ByFields(value))
+		case "key":
+			opts = append(opts, holdfast.ByKey(value))
+		case "period":
+			d, err := time.ParseDuration(value)
+			if err != nil {
+				return nil, usagef("--unique %q: %q is not a duration such as 1h", part, value)
+			}
+			opts = append(opts, holdfast.ByPeriod(d))
+		case "while":
+			state, err := holdfast.ParseState(value)
+			if err != nil {
+				return nil, usagef("--unique %q: there is no state %q", part, value)
+			}
+			states = append(states, state)
+		default:
+			return nil, usagef("--unique %q: it is a list of kind, args, queue, field:NAME, period:1h, key:TEXT and while:STATE", part)
+		}
+	}
+	if states != nil {
+		unfinished := []holdfast.State{holdfast.Running, holdfast.Retryable, holdfast.Waiting}
+		opts = append(opts, holdfast.While(append(unfinished, states...)...))
+	}
+	return opts, nil
+}
+
+func (a *app) enqueueOne(ctx context.Context, kind string, f *enqueueFlags, opts []holdfast.EnqueueOption) error {
+	args, err := a.readArgs(f.args)
+	if err != nil {
+		return err
+	}
+	return a.withClient(ctx, func(client *holdfast.Client) error {
+		job, err := anyKind(kind).Enqueue(ctx, client, args, opts...)
+		if err != nil {
+			return invalidIsUsage(err)
+		}
+		words := "enqueued job " + job.ID.String()
+		switch {
+		case job.Replaced:
+			words = "job " + job.ID.String() + " existed and had not started: its args and run time are replaced"
+		case job.Existing:
+			words = "job " + job.ID.String() + " exists already; nothing was enqueued"
+		}
+		if f.wait {
+			a.notef("%s", words)
+			return a.wait(ctx, client, job.ID, 0)
+		}
+		view := enqueuedView{ID: job.ID.String(), Existing: job.Existing, Replaced: job.Replaced}
+		return a.object(view, func() { a.printf("%s", words) })
+	})
+}
+
+// readArgs reads the args of one job from where --args says.
+func (a *app) readArgs(from string) (json.RawMessage, error) {
+	data, name := []byte(from), "--args"
+	var reader io.Reader
+	if from == "-" {
+		reader, name = a.env.Stdin, "standard input"
+	} else if path, ok := strings.CutPrefix(from, "@"); ok {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, usagef("--args: %w", err)
+		}
+		defer file.Close()
+		reader, name = file, path
+	}
+	if reader != nil {
+		var err error
+		if data, err = io.ReadAll(io.LimitReader(reader, maxLine+1)); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", name, err)
+		}
+	}
+	args, err := checkArgs(data)
+	if err != nil {
+		return nil, usagef("%s: %w", name, err)
+	}
+	return args, nil
+}
+
+// checkArgs checks args as the library does, so that a line of a file can be refused before anything of its batch is stored, and in
+// the words of what people have typed.
+func checkArgs(data []byte) (json.RawMessage, error) {
+	data = bytes.TrimSpace(data)
+	switch {
+	case len(data) == 0:
+		return nil, errors.New("empty; args are JSON, such as {}")
+	case len(data) > holdfast.MaxPayload:
+		return nil, errTooLarge
+	case !utf8.Valid(data):
+		return nil, errors.New("not valid UTF-8")
+	}
+	var raw json.RawMessage
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return nil, fmt.Errorf("not JSON: %w: %s", err, clip(string(data[:min(len(data), 400)]), 60))
+	}
+	var value any
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber() // a number may be larger than a float64
+	if err := dec.Decode(&value); err != nil {
+		return nil, fmt.Errorf("not JSON: %w", err)
+	}
+	if holdsNUL(value) {
+		return nil, errors.New(`a text in it holds the NUL character (\u0000), which no database keeps`)
+	}
+	// As the library will write it: < and its like take more room then.
+	written, err := json.Marshal(raw)
+	if err == nil && len(written) > holdfast.MaxPayload {
+		err = errTooLarge
+	}
+	return written, err
+}
+
+var errTooLarge = fmt.Errorf("larger than %d bytes; keep large data elsewhere and pass a reference", holdfast.MaxPayload)
+
+func holdsNUL(value any) bool {
+	switch v := value.(type) {
+	case string:
+		return strings.Contains(v, "\x00")
+	case []any:
+		return slices.ContainsFunc(v, holdsNUL)
+	case map[string]any:
+		for key, element := range v {
+			if strings.Contains(key, "\x00") || holdsNUL(element) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,262 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/holdfastdev/holdfast"
+)
+
+const (
+	// batchLines is how many jobs share a transaction.
+	batchLines = 1000
+	// batchBytes bounds the memory of a batch of long lines.
+	batchBytes = 8 << 20
+	// maxLine bounds the memory of one line. White space around the args is allowed, but not without end.
+	maxLine = holdfast.MaxPayload + 64<<10
+)
+
+// fileEnqueue is one "job enqueue --file".
+type fileEnqueue struct {
+	app       *app
+	kind      string
+	opts      []holdfast.EnqueueOption
+	keepGoing bool
+	lines     *lineReader
+	progress  *progress
+	out       *list
+
+	next     int // the line with which the next batch begins
+	stored   int // jobs that were inserted
+	existing int // lines whose job existed already
+	bad      int // lines that were not enqueued
+}
+
+// argsLine is one good line of the file.
+type argsLine struct {
+	line int
+	args json.RawMessage
+}
+
+func (a *app) enqueueFile(ctx context.Context, kind string, f *enqueueFlags, opts []holdfast.EnqueueOption) error {
+	input, size := a.env.Stdin, int64(-1)
+	if f.file != "-" {
+		file, err := os.Open(f.file)
+		if err != nil {
+			return usagef("--file: %w", err)
+		}
+		defer file.Close()
+		input = file
+		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+			size = info.Size()
+		}
+	}
+	return a.withClient(ctx, func(client *holdfast.Client) error {
+		e := &fileEnqueue{
+			app: a, kind: kind, opts: opts, keepGoing: f.keepGoing,
+			lines: newLineReader(input), next: 1, progress: a.newProgress(size), out: a.newList(),
+		}
+		err := e.run(ctx, client)
+		e.progress.close()
+		return e.summary(err)
+	})
+}
+
+// run enqueues the file, batch by batch.
+func (e *fileEnqueue) run(ctx context.Context, client *holdfast.Client) error {
+	for {
+		// Input that does not come must not keep Ctrl-C from working: then the goroutine is left behind in its read.
+		read := make(chan batch, 1)
+		go func() { read <- e.read() }()
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w; nothing from line %d on is enqueued", context.Cause(ctx), e.next)
+		case b := <-read:
+			for _, err := range b.refused {
+				e.refuse(err)
+			}
+			if b.err != nil {
+				return b.err
+			}
+			if err := e.store(ctx, client, b.lines); err != nil {
+				return err
+			}
+			e.next = b.end + 1
+			e.progress.set(b.bytes, e.stored)
+			if b.last {
+				return nil
+			}
+		}
+	}
+}
+
+// batch is what was read of the file at a time.
+type batch struct {
+	lines   []argsLine
+	refused []error // about lines that are passed over
+	end     int     // the number of its last line
+	bytes   int64   // of the file so far
+	last    bool    // the file is at its end
+	err     error   // nothing of the batch, and of what follows, is to be enqueued
+}
+
+// read reads a batch. At a line that cannot be args it stops, or goes on if it was told to.
+func (e *fileEnqueue) read() (b batch) {
+	defer func() { b.end, b.bytes = e.lines.line, e.lines.read }()
+	for size := 0; len(b.lines)+len(b.refused) < batchLines && size < batchBytes; {
+		data, err := e.lines.next()
+		if errors.Is(err, io.EOF) {
+			b.last = true
+			return b
+		}
+		if err != nil && !errors.Is(err, errTooLarge) {
+			b.err = fmt.Errorf("reading line %d: %w; nothing from line %d on is enqueued", e.lines.line, err, e.next)
+			return b
+		}
+		var args json.RawMessage
+		if err == nil {
+			if len(bytes.TrimSpace(data)) == 0 {
+				continue
+			}
+			args, err = checkArgs(data)
+		}
+		switch {
+		case err == nil:
+			b.lines = append(b.lines, argsLine{e.lines.line, args})
+			size += len(args)
+		case e.keepGoing:
+			b.refused = append(b.refused, fmt.Errorf("line %d: %w", e.lines.line, err))
+		default:
+			b.err = fmt.Errorf("line %d: %w; nothing from line %d on is enqueued: correct it and go on with that line, or use --keep-going",
+				e.lines.line, err, e.next)
+			return b
+		}
+	}
+	return b
+}
+
+func (e *fileEnqueue) refuse(err error) {
+	e.bad++
+	e.progress.clear()
+	e.app.complain(err)
+}
+
+// store enqueues a batch and writes what became of each line.
+func (e *fileEnqueue) store(ctx context.Context, client *holdfast.Client, lines []argsLine) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	last := lines[len(lines)-1].line
+	kind := anyKind(e.kind)
+	items := make([]holdfast.Item, len(lines))
+	for i, l := range lines {
+		items[i] = kind.Item(l.args, e.opts...)
+	}
+	results, err := client.EnqueueItems(ctx, items)
+	if err != nil {
+		return fmt.Errorf("lines %d to %d may or may not be enqueued: %w", lines[0].line, last, err)
+	}
+	var refused error
+	for i, r := range results {
+		switch {
+		case r.Err != nil:
+			err := fmt.Errorf("line %d: %w", lines[i].line, r.Err)
+			if e.keepGoing {
+				e.refuse(err)
+			} else if refused == nil {
+				e.bad++
+				refused = err
+			}
+			continue
+		case r.Existing:
+			e.existing++
+		default:
+			e.stored++
+		}
+		if e.out.format == formatTable {
+			continue // a line for each of a million jobs is for programs
+		}
+		view := enqueuedView{ID: r.ID.String(), Existing: r.Existing, Replaced: r.Replaced, Line: number(lines[i].line)}
+		if err := e.out.add(view, nil); err != nil {
+			return err
+		}
+	}
+	if err := e.app.out.Flush(); err != nil {
+		return fmt.Errorf("writing the output: %w", err)
+	}
+	if refused != nil {
+		return fmt.Errorf("%w; the other lines up to %d are enqueued, those after it are not", refused, last)
+	}
+	return nil
+}
+
+// summary ends the output and says how it went.
+func (e *fileEnqueue) summary(err error) error {
+	words := "enqueued " + plural(e.stored, "job")
+	if e.existing > 0 {
+		words += fmt.Sprintf("; %d existed already", e.existing)
+	}
+	if e.out.format == formatTable {
+		e.app.printf("%s", words)
+	} else if endErr := e.out.end(); err == nil {
+		err = endErr
+	}
+	switch {
+	case err != nil:
+		return err
+	case e.bad > 0:
+		return fmt.Errorf("%s of %d could not be enqueued", plural(e.bad, "line"), e.bad+e.stored+e.existing)
+	}
+	return nil
+}
+
+// lineReader reads lines of any length, and keeps those that may be args.
+type lineReader struct {
+	in   *bufio.Reader
+	line int   // the number of the last line
+	read int64 // bytes
+	kept []byte
+}
+
+func newLineReader(in io.Reader) *lineReader {
+	return &lineReader{in: bufio.NewReaderSize(in, 64<<10)}
+}
+
+// next returns a line without its end, which is valid until the next call. A line that is too long is passed over, and
+// errTooLarge is returned for it. The error at the end is io.EOF.
+func (l *lineReader) next() ([]byte, error) {
+	l.kept = l.kept[:0]
+	tooLong := false
+	for {
+		part, err := l.in.ReadSlice('\n')
+		l.read += int64(len(part))
+		if len(l.kept)+len(part) > maxLine {
+			tooLong = true
+		} else {
+			l.kept = append(l.kept, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case errors.Is(err, io.EOF) && len(l.kept) == 0 && !tooLong:
+			return nil, io.EOF
+		case err != nil && !errors.Is(err, io.EOF):
+			l.line++
+			return nil, err
+		}
+		l.line++
+		if tooLong {
+			return nil, errTooLarge
+		}
+		if l.line == 1 {
+			l.kept = bytes.TrimPrefix(l.kept, []byte("\uFEFF")) // Windows programs begin files with it
+		}
+		return l.kept, nil
+	}
+}

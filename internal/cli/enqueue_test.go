@@ -1,0 +1,328 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/holdfastdev/holdfast"
+)
+
+func TestEnqueueSaysWhatItDid(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	id := s.enqueue("mail", "--args", `{"to":"ada"}`)
+	if v := s.job(id); v["kind"] != "mail" || v["state"] != "available" || fmt.Sprint(v["args"]) != "map[to:ada]" {
+		t.Errorf("%v", v)
+	}
+	s.terminal = true
+	if out := s.ok("job", "enqueue", "mail"); !strings.HasPrefix(out, "enqueued job 0") {
+		t.Errorf("on a terminal: %q", out)
+	}
+	if out := s.ok("job", "enqueue", "mail", "--id", id); out != "job "+id+" exists already; nothing was enqueued\n" {
+		t.Errorf("the same id again: %q", out)
+	}
+}
+
+func TestEnqueueOptions(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	v := s.job(s.enqueue("mail", "--args", "[1]", "--queue", "slow", "--priority", "4", "--at", "2030-01-02T03:04:05+01:00",
+		"--max-attempts", "7", "--timeout", "90s", "--deadline", "2030-02-01T00:00:00Z", "--tag", "a,b", "--tag", "c",
+		"--metadata", `{"by":"ada"}`, "--ordering-key", "k", "--unique", "args,queue,period:1h,while:completed"))
+	for field, want := range map[string]any{
+		"queue": "slow", "priority": 4.0, "state": "scheduled", "run_at": "2030-01-02T02:04:05.000000Z",
+		"max_attempts": 7.0, "timeout": "1m30s", "deadline": "2030-02-01T00:00:00.000000Z", "ordering_key": "k", "unique": true,
+	} {
+		if v[field] != want {
+			t.Errorf("%s is %v, want %v", field, v[field], want)
+		}
+	}
+	if got := fmt.Sprint(v["tags"], v["metadata"], v["args"]); got != "[a,b c] map[by:ada] [1]" {
+		t.Errorf("tags, metadata and args: %s", got)
+	}
+	if v := s.job(s.enqueue("mail", "--in", "1h", "--deadline", "2h")); v["state"] != "scheduled" {
+		t.Errorf("in an hour it is %v", v["state"])
+	}
+}
+
+func TestEnqueueUnique(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	enqueue := func(args ...string) outcome {
+		return s.run(append([]string{"job", "enqueue", "mail", "--unique", "field:to"}, args...)...)
+	}
+	var first, second enqueuedView
+	s.decode(enqueue("--args", `{"to":"ada","n":1}`).stdout, &first)
+	s.decode(enqueue("--args", `{"to":"ada","n":2}`).stdout, &second)
+	if second.ID != first.ID || !second.Existing || second.Replaced {
+		t.Errorf("%+v, then %+v", first, second)
+	}
+	s.expect(enqueue("--args", `{"to":"ada"}`, "--on-conflict", "reject"), 1, "holds the unique key", first.ID)
+	s.decode(enqueue("--args", `{"to":"ada","n":3}`, "--on-conflict", "replace").stdout, &second)
+	if second.ID != first.ID || !second.Replaced {
+		t.Errorf("replaced: %+v", second)
+	}
+	if got := fmt.Sprint(s.job(first.ID)["args"]); got != "map[n:3 to:ada]" {
+		t.Errorf("the args are %s", got)
+	}
+	s.decode(enqueue("--args", `{"to":"bob"}`).stdout, &second)
+	if second.ID == first.ID {
+		t.Error("another value of the field is the same job")
+	}
+}
+
+func TestEnqueueArgsFromElsewhere(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	path := filepath.Join(s.dir, "args.json")
+	if err := os.WriteFile(path, []byte(" {\"n\": 9007199254740993}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, got := range []outcome{
+		s.run("job", "enqueue", "mail", "--args", "@"+path),
+		s.feed("{\"n\":\n9007199254740993}", "job", "enqueue", "mail", "--args", "-"),
+	} {
+		var v enqueuedView
+		s.decode(s.expect(got, 0), &v)
+		if out := s.ok("job", "get", v.ID, "-o", "jsonl"); !strings.Contains(out, `"args":{"n":9007199254740993}`) {
+			t.Errorf("%s", out)
+		}
+	}
+}
+
+func TestEnqueueRefusesNonsense(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	large := `"` + strings.Repeat("x", holdfast.MaxPayload) + `"`
+	grows := `"` + strings.Repeat("<", holdfast.MaxPayload/2) + `"`
+	tests := map[string]struct {
+		args  []string
+		words string
+	}{
+		"no kind":            {nil, "holdfast job enqueue takes KIND, not 0 arguments"},
+		"empty kind":         {[]string{""}, "kind"},
+		"kind with newline":  {[]string{"a\nb"}, "kind"},
+		"two kinds":          {[]string{"a", "b"}, "takes KIND, not 2 arguments"},
+		"bad JSON":           {[]string{"a", "--args", `{"to":ada}`}, "--args: not JSON: invalid character 'a'"},
+		"empty args":         {[]string{"a", "--args", ""}, "empty"},
+		"two values":         {[]string{"a", "--args", "1 2"}, "not JSON"},
+		"NUL":                {[]string{"a", "--args", `{"to":["a\u0000"]}`}, "NUL"},
+		"NUL in a name":      {[]string{"a", "--args", `{"\u0000":1}`}, "NUL"},
+		"not UTF-8":          {[]string{"a", "--args", "\"\xFF\""}, "UTF-8"},
+		"large":              {[]string{"a", "--args", large}, "larger than 1048576 bytes"},
+		"large when written": {[]string{"a", "--args", grows}, "larger than 1048576 bytes"},
+		"no such file":       {[]string{"a", "--args", "@" + filepath.Join(s.dir, "gone")}, "no such file"},
+		"no such lines":      {[]string{"a", "--file", filepath.Join(s.dir, "gone")}, "no such file"},
+		"args and file":      {[]string{"a", "--args", "1", "--file", "-"}, "args file"},
+		"in and at":          {[]string{"a", "--in", "1s", "--at", "2030-01-01"}, "at in"},
+		"wait and file":      {[]string{"a", "--wait", "--file", "-"}, "file wait"},
+		"id and file":        {[]string{"a", "--id", exampleID, "--file", "-"}, "file id"},
+		"keep going":         {[]string{"a", "--keep-going"}, "--file"},
+		"priority":           {[]string{"a", "--priority", "5"}, "between 1 (most urgent) and 4"},
+		"priority text":      {[]string{"a", "--priority", "high"}, "invalid argument"},
+		"in":                 {[]string{"a", "--in", "-5s"}, "in the past"},
+		"at":                 {[]string{"a", "--at", "tomorrow"}, "--at"},
+		"deadline":           {[]string{"a", "--deadline", "later"}, "--deadline"},
+		"past deadline":      {[]string{"a", "--deadline", "2001-01-01"}, "deadline"},
+		"negative deadline":  {[]string{"a", "--deadline", "-1h"}, "in the past"},
+		"deadline first":     {[]string{"a", "--in", "2h", "--deadline", "1h"}, "deadline"},
+		"max attempts":       {[]string{"a", "--max-attempts", "0"}, "between 1 and 1000"},
+		"timeout":            {[]string{"a", "--timeout", "0s"}, "not positive"},
+		"empty tag":          {[]string{"a", "--tag", ""}, "tag"},
+		"metadata":           {[]string{"a", "--metadata", "x"}, "--metadata"},
+		"metadata array":     {[]string{"a", "--metadata", "[]"}, "not a JSON object"},
+		"id":                 {[]string{"a", "--id", "x"}, "--id"},
+		"id of version 4":    {[]string{"a", "--id", "e7c21ef8-bb0c-4b1c-8d0a-a3c7d0aa3dd6"}, "UUIDv7"},
+		"queue":              {[]string{"a", "--queue", ""}, "queue"},
+		"ordering key":       {[]string{"a", "--ordering-key", strings.Repeat("k", 300)}, "ordering key"},
+		"unique":             {[]string{"a", "--unique", "id"}, "--unique"},
+		"unique field":       {[]string{"a", "--unique", "field:"}, "--unique"},
+		"unique args value":  {[]string{"a", "--unique", "args:x"}, "--unique"},
+		"unique period":      {[]string{"a", "--unique", "period:day"}, "not a duration"},
+		"unique short":       {[]string{"a", "--unique", "period:1ms"}, "below a second"},
+		"unique while":       {[]string{"a", "--unique", "while:done"}, "no state"},
+		"on-conflict":        {[]string{"a", "--on-conflict", "reject"}, "--unique"},
+		"on-conflict word":   {[]string{"a", "--unique", "args", "--on-conflict", "explode"}, "return, reject or replace"},
+		"namespace":          {[]string{"a", "--namespace", ""}, "namespace"},
+		"output":             {[]string{"a", "--output", "xml"}, "table, json and jsonl"},
+	}
+	t.Cleanup(func() {
+		if out := s.ok("job", "list", "--all"); out != "[]\n" {
+			t.Errorf("something was enqueued: %s", out)
+		}
+	})
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			own := *s
+			own.T = t
+			if out := own.expect(own.run(append([]string{"job", "enqueue"}, test.args...)...), exitUsage, test.words, "--help"); out != "" {
+				t.Errorf("standard output: %q", out)
+			}
+		})
+	}
+}
+
+// count is how many jobs there are.
+func (s *shell) count() int {
+	s.Helper()
+	return strings.Count(s.ok("job", "list", "--all", "--output", "jsonl"), "\n")
+}
+
+func TestEnqueueFile(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	var lines strings.Builder
+	for i := range 2100 {
+		fmt.Fprintf(&lines, "{\"n\":%d}\n", i)
+	}
+	got := s.feed(lines.String(), "job", "enqueue", "mail", "--file", "-", "--output", "jsonl", "--queue", "bulk")
+	out := strings.Split(strings.TrimSuffix(s.expect(got, 0), "\n"), "\n")
+	if len(out) != 2100 {
+		t.Fatalf("%d lines of output", len(out))
+	}
+	var last enqueuedView
+	s.decode(out[2099], &last)
+	if got := fmt.Sprint(s.job(last.ID)["args"], last.Line); got != "map[n:2099] 2100" {
+		t.Errorf("the last line: %s", got)
+	}
+	if n := s.count(); n != 2100 {
+		t.Errorf("%d jobs", n)
+	}
+
+	path := filepath.Join(s.dir, "args.jsonl")
+	if err := os.WriteFile(path, []byte("\uFEFF{\"a\":1}\r\n\r\n  \n[2]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var ids []enqueuedView
+	s.decode(s.ok("job", "enqueue", "mail", "--file", path), &ids)
+	if len(ids) != 2 || ids[0].Line != 1 || ids[1].Line != 4 {
+		t.Errorf("a file with empty lines and a mark: %+v", ids)
+	}
+	s.terminal = true
+	got = s.feed("1\n2\n", "job", "enqueue", "mail", "--file", "-", "--quiet")
+	if got.stdout != "enqueued 2 jobs\n" || got.stderr != "" {
+		t.Errorf("on a terminal: %q, %q", got.stdout, got.stderr)
+	}
+	if got = s.feed("", "job", "enqueue", "mail", "--file", "-", "--quiet"); got.stdout != "enqueued 0 jobs\n" || got.code != 0 {
+		t.Errorf("nothing at all: %+v", got)
+	}
+	some := strings.Join(strings.SplitAfter(lines.String(), "\n")[:1100], "")
+	got = s.feed(some, "job", "enqueue", "mail", "--file", "-", "--unique", "args")
+	if !strings.Contains(got.stderr, "1000 jobs") || got.stdout != "enqueued 1100 jobs\n" {
+		t.Errorf("with a bar: %q, %q", got.stdout, got.stderr)
+	}
+	got = s.feed(some, "job", "enqueue", "mail", "--file", "-", "--unique", "args", "--quiet")
+	if got.stdout != "enqueued 0 jobs; 1100 existed already\n" {
+		t.Errorf("again: %q", got.stdout)
+	}
+}
+
+func TestEnqueueFileStopsAtABadLine(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		good  int // lines before the bad one
+		bad   string
+		words []string
+		jobs  int
+	}{
+		"in the first batch":  {2, `{"n":`, []string{"line 3: not JSON", "nothing from line 1 on is enqueued"}, 0},
+		"in a later batch":    {1500, `{"n":`, []string{"line 1501: not JSON", "nothing from line 1001 on is enqueued: correct it"}, 1000},
+		"first of its batch":  {1000, `nope`, []string{"line 1001: not JSON", "nothing from line 1001 on is enqueued"}, 1000},
+		"the first line":      {0, `nope`, []string{"line 1: not JSON", "nothing from line 1 on"}, 0},
+		"NUL":                 {1, `"\u0000"`, []string{"line 2: ", "NUL"}, 0},
+		"raw NUL":             {1, "\x00", []string{"line 2: not JSON"}, 0},
+		"not UTF-8":           {1, "\"\xFE\"", []string{"line 2: ", "UTF-8"}, 0},
+		"too large":           {1, `"` + strings.Repeat("x", holdfast.MaxPayload) + `"`, []string{"line 2: larger than"}, 0},
+		"much too large":      {1, `"` + strings.Repeat("x", 3*holdfast.MaxPayload) + `"`, []string{"line 2: larger than"}, 0},
+		"no newline at end":   {1, `"` + strings.Repeat("x", 3*holdfast.MaxPayload), []string{"line 2: larger than"}, 0},
+		"half a last line":    {1, `{"n":1`, []string{"line 2: not JSON"}, 0},
+		"two values":          {1, `{} {}`, []string{"line 2: not JSON"}, 0},
+		"white space and all": {1, strings.Repeat(" ", 2*holdfast.MaxPayload) + "1", []string{"line 2: larger than"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := migrated(t)
+			input := strings.Repeat("{}\n", test.good) + test.bad + "\n{}\n"
+			if strings.HasPrefix(name, "no newline") || strings.HasPrefix(name, "half") {
+				input = strings.Repeat("{}\n", test.good) + test.bad
+			}
+			out := s.expect(s.feed(input, "job", "enqueue", "mail", "--file", "-"), 1, test.words...)
+			var ids []enqueuedView
+			s.decode(out, &ids)
+			if n := s.count(); n != test.jobs || len(ids) != n {
+				t.Errorf("%d jobs and %d ids, want %d", n, len(ids), test.jobs)
+			}
+
+			got := s.feed(input, "job", "enqueue", "mail", "--file", "-", "--keep-going", "--output", "table", "--queue", "again")
+			good := strings.Count(input, "{}\n") - strings.Count(test.bad+"\n", "{}\n")
+			if got.code != 1 || !strings.Contains(got.stderr, test.words[0]) ||
+				!strings.Contains(got.stderr, fmt.Sprintf("1 line of %d could not be enqueued", good+1)) {
+				t.Errorf("keeping going: %+v", got)
+			}
+			if got.stdout != "enqueued "+plural(good, "job")+"\n" || s.count() != test.jobs+good {
+				t.Errorf("keeping going: %q, %d jobs; want %d", got.stdout, s.count(), test.jobs+good)
+			}
+		})
+	}
+}
+
+func TestEnqueueFileAndRefusals(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	reject := []string{"job", "enqueue", "mail", "--file", "-", "--unique", "args", "--on-conflict", "reject"}
+	s.expect(s.feed("1\n2\n1\n3\n", reject...), 1, "line 3: refused: job 0", "the other lines up to 4 are enqueued")
+	if n := s.count(); n != 3 {
+		t.Errorf("%d jobs, want 3", n)
+	}
+	got := s.feed("1\n2\n4\n", append(reject, "--keep-going")...)
+	if got.code != 1 || strings.Count(got.stderr, "\n") != 3 || !strings.Contains(got.stderr, "2 lines of 3 could not be enqueued") {
+		t.Errorf("%+v", got)
+	}
+	var ids []enqueuedView
+	s.decode(got.stdout, &ids)
+	if len(ids) != 1 || ids[0].Line != 3 || s.count() != 4 {
+		t.Errorf("%+v, %d jobs", ids, s.count())
+	}
+	// What is wrong with every job is told once.
+	s.expect(s.feed("7\n8\n", "job", "enqueue", "mail", "--file", "-", "--in", "2h", "--deadline", "1h"), 1, "line 1: ", "deadline")
+	if s.count() != 4 {
+		t.Errorf("%d jobs", s.count())
+	}
+}
+
+// FuzzCheckArgs checks that only JSON without NUL gets through, and all of it.
+func FuzzCheckArgs(f *testing.F) {
+	for _, seed := range []string{`{}`, `"\u0000"`, `"\\u0000"`, "\xFF", ` [1,{"a":"<"}] `, `1e400`, `{"a":1,"a":2}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		args, err := checkArgs(data)
+		if err != nil {
+			return
+		}
+		given, kept := decodeAll(t, data), decodeAll(t, args)
+		if !reflect.DeepEqual(given, kept) {
+			t.Errorf("%q became %q", data, args)
+		}
+		if text, err := json.Marshal(kept); err != nil || bytes.Contains(bytes.ReplaceAll(text, []byte(`\\`), nil), []byte(`\u0000`)) {
+			t.Errorf("%q holds NUL (%v)", args, err)
+		}
+	})
+}
+
+func decodeAll(t *testing.T, data []byte) (value any) {
+	t.Helper()
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	if err := dec.Decode(&value); err != nil {
+		t.Fatalf("%q: %v", data, err)
+	}
+	return value
+}

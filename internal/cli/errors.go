@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfastdev/holdfast"
+)
+
+// The exit codes. They are an interface: docs/cli.md.
+const (
+	exitOK          = 0
+	exitError       = 1 // also: the job that was waited for failed or was cancelled
+	exitTimeout     = 2 // the job that was waited for did not finish in time
+	exitUsage       = 64
+	exitInterrupted = 130
+)
+
+// errInterrupted is the cause with which a command's context ends when the user presses Ctrl-C.
+var errInterrupted = errors.New("interrupted")
+
+// usageError is a command line that cannot be right. hint says where to read on.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+
+func (e *usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error {
+	return &usageError{fmt.Errorf(format, args...)}
+}
+
+// invalidIsUsage makes a usage error of what the library calls invalid where the only source of it is the command line.
+func invalidIsUsage(err error) error {
+	if errors.Is(err, holdfast.ErrInvalid) {
+		return &usageError{err}
+	}
+	return err
+}
+
+// runError is an error of a command's own work. Whatever else the command tree returns is about the command line.
+type runError struct{ err error }
+
+func (e *runError) Error() string { return e.err.Error() }
+
+func (e *runError) Unwrap() error { return e.err }
+
+// statusError is an error with an exit code of its own. Without a text nothing is printed: the output has said it all.
+type statusError struct {
+	code int
+	text string
+}
+
+func (e *statusError) Error() string { return e.text }
+
+// exitCode is the code of an error.
+func exitCode(err error) int {
+	var (
+		status *statusError
+		usage  *usageError
+		run    *runError
+	)
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &status):
+		return status.code
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.As(err, &run):
+		if errors.Is(err, errInterrupted) {
+			return exitInterrupted
+		}
+		return exitError
+	}
+	return exitUsage
+}
+
+// explain is an error as one line. What the library calls things gives way to what the user can do.
+func explain(err error) string {
+	text := err.Error()
+	var unique *holdfast.UniqueError
+	switch {
+	case errors.As(err, &unique):
+		text = strings.Replace(text, unique.Error(), fmt.Sprintf("refused: job %s holds the unique key", unique.Holder), 1)
+	case errors.Is(err, holdfast.ErrUnavailable):
+		text += "; is the database up, and --database right?"
+	case errors.Is(err, holdfast.ErrReadOnly):
+		text += "; run it as a user who may write there"
+	case errors.Is(err, holdfast.ErrFull):
+		text += "; make room and repeat it"
+	case errors.Is(err, context.DeadlineExceeded):
+		text += "; is the database up, and --database right?"
+	}
+	for _, noise := range []string{"holdfast: ", "invalid request: "} {
+		text = strings.ReplaceAll(text, noise, "")
+	}
+	return oneLine(strings.Join(strings.Fields(text), " "))
+}
+
+// takes checks how many arguments a verb was given: at least so many, and at most so many unless that is negative. The words for them are
+// those of its Use.
+func takes(least, atMost int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) >= least && (atMost < 0 || len(args) <= atMost) {
+			return nil
+		}
+		_, wanted, _ := strings.Cut(cmd.Use, " ")
+		if wanted == "" {
+			wanted = "no argument"
+		}
+		return usagef("%s takes %s, not %s", cmd.CommandPath(), wanted, plural(len(args), "argument"))
+	}
+}
+
+// oneLine makes one line of a text that may hold several, and takes what would control a terminal out of it.
+func oneLine(text string) string {
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
+	return strings.Map(func(r rune) rune {
+		if isControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.TrimSpace(text))
+}
+
+// isControl reports whether a rune could do something to a terminal: C0, DEL, C1, and the marks that turn text around.
+func isControl(r rune) bool {
+	return r < ' ' || r >= 0x7F && r <= 0x9F || r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069
+}

@@ -1,0 +1,358 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfastdev/holdfast"
+)
+
+func (a *app) jobCommand() *cobra.Command {
+	job := group("job", "Enqueue, look at, wait for, cancel and retry jobs",
+		"Enqueue, look at, wait for, cancel and retry jobs.",
+		`  holdfast job enqueue exec --args '{"command":["echo","hello"]}'
+  holdfast job list --state failed --kind exec`)
+	job.Aliases = []string{"jobs"}
+	job.AddCommand(a.enqueueCommand(), a.jobListCommand(), a.jobGetCommand(), a.jobWaitCommand(),
+		a.jobCancelCommand(), a.jobRetryCommand())
+	return job
+}
+
+const exampleID = "01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64"
+
+// anyKind is a kind of which only the payloads' being JSON is known.
+func anyKind(name string, opts ...holdfast.EnqueueOption) holdfast.Kind[json.RawMessage, json.RawMessage] {
+	return holdfast.NewKind[json.RawMessage, json.RawMessage](name, opts...)
+}
+
+func (a *app) jobListCommand() *cobra.Command {
+	var (
+		filter holdfast.Filter
+		states []string
+		limit  int
+		all    bool
+	)
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List jobs, newest first",
+		Long: `List jobs, newest first. Each flag narrows the list. Of --state, --queue and --kind, which may be
+repeated, a job has to match one value each; of --tag all.
+
+The list leaves out what jobs returned and their attempts: see "job get".`,
+		Example: `  holdfast job list
+  holdfast job list --state failed --state cancelled --queue mail --limit 20
+  holdfast job list --all --output jsonl | jq -r 'select(.attempt > 3).id'`,
+		Args:        takes(0, 0),
+		Annotations: uses(flagDatabase, flagNamespace, flagOutput, flagQuiet),
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			for _, name := range states {
+				state, err := holdfast.ParseState(name)
+				if err != nil {
+					return usagef("--state %q: the states are scheduled, available, running, retryable, waiting, completed, failed and cancelled", name)
+				}
+				filter.States = append(filter.States, state)
+			}
+			if limit < 1 {
+				return usagef("--limit %d is not positive", limit)
+			}
+			return a.withClient(ctx, func(client *holdfast.Client) error {
+				return a.listJobs(ctx, client, filter, limit, all)
+			})
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&states, "state", nil, "only jobs in this `state`")
+	flags.StringArrayVar(&filter.Queues, "queue", nil, "only jobs of this `queue`")
+	flags.StringArrayVar(&filter.Kinds, "kind", nil, "only jobs of this `kind`")
+	flags.StringArrayVar(&filter.Tags, "tag", nil, "only jobs with this `tag`")
+	flags.IntVar(&limit, "limit", 50, "how many jobs at the most")
+	flags.BoolVar(&all, "all", false, "all jobs, however many")
+	cmd.MarkFlagsMutuallyExclusive("limit", "all")
+	return cmd
+}
+
+const maxPage = 1000
+
+func (a *app) listJobs(ctx context.Context, client *holdfast.Client, filter holdfast.Filter, limit int, all bool) error {
+	out := a.newList("ID", "STATE", "KIND", "QUEUE", "ATTEMPT", "WHEN", "ERROR")
+	for after := ""; all || out.count < limit; {
+		size := maxPage
+		if !all {
+			size = min(size, limit-out.count)
+		}
+		page, err := client.List(ctx, filter, after, size)
+		if err != nil {
+			return err
+		}
+		for i := range page.Jobs {
+			r := &page.Jobs[i]
+			if err := out.add(viewJob(r), func() []string { return jobRow(a.env.Now(), r) }); err != nil {
+				return err
+			}
+		}
+		after = page.Next
+		if after == "" {
+			break
+		}
+		if !all && out.count == limit {
+			a.notef("These are the newest %d; there are more: --limit or --all shows them.", limit)
+		}
+	}
+	if out.count == 0 && out.format == formatTable {
+		a.notef("There are no such jobs.")
+	}
+	return out.end()
+}
+
+func jobRow(now time.Time, r *holdfast.Record) []string {
+	state := r.State.String()
+	if r.Blocked {
+		state += " (blocked)"
+	}
+	if r.CancelRequested {
+		state += " (stopping)"
+	}
+	return []string{r.ID.String(), state, r.Kind, r.Queue, attempts(r), when(now, r), clip(r.Error, 60)}
+}
+
+// attempts is how often a job was tried, out of how many if it says.
+func attempts(r *holdfast.Record) string {
+	if r.MaxAttempts == 0 {
+		return strconv.Itoa(r.Attempt)
+	}
+	return fmt.Sprintf("%d/%d", r.Attempt, r.MaxAttempts)
+}
+
+// when is the time that matters in a job's state.
+func when(now time.Time, r *holdfast.Record) string {
+	switch {
+	case r.State.Finished():
+		return ago(now, r.FinishedAt)
+	case r.State == holdfast.Running:
+		return "since " + rough(max(now.Sub(r.ClaimedAt), 0))
+	}
+	return "due " + ago(now, r.RunAt)
+}
+
+func (a *app) jobGetCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "get ID",
+		Short: "Show all that is known of a job",
+		Long: `Show all that is known of a job: what it is, how it goes, what it returned, and every attempt that
+did not complete it.`,
+		Example: `  holdfast job get ` + exampleID + `
+  holdfast job get ` + exampleID + ` --output json | jq .attempts`,
+		Args:        takes(1, 1),
+		Annotations: uses(flagDatabase, flagNamespace, flagOutput),
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			id, err := parseID(args[0])
+			if err != nil {
+				return err
+			}
+			return a.withClient(ctx, func(client *holdfast.Client) error {
+				r, err := a.find(ctx, client, id)
+				if err != nil {
+					return err
+				}
+				return a.object(viewWholeJob(&r), func() { a.printJob(&r) })
+			})
+		}),
+	}
+}
+
+func (a *app) jobWaitCommand() *cobra.Command {
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "wait ID",
+		Short: "Wait for a job to finish, and print what it returned",
+		Long: `Wait for a job to finish, and print what it returned, which is JSON ("null" if it returned
+nothing).
+
+The exit code is 0 if the job completed, 1 if it failed or was cancelled, and 2 if it did not
+finish in time; in that case it goes on.`,
+		Example: `  holdfast job wait ` + exampleID + `
+  holdfast job wait ` + exampleID + ` --timeout 30s | jq .stdout`,
+		Args:        takes(1, 1),
+		Annotations: uses(flagDatabase, flagNamespace),
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			id, err := parseID(args[0])
+			if err != nil {
+				return err
+			}
+			if timeout < 0 {
+				return usagef("--timeout %v is negative", timeout)
+			}
+			return a.withClient(ctx, func(client *holdfast.Client) error {
+				if _, err := a.find(ctx, client, id); err != nil {
+					return err
+				}
+				return a.wait(ctx, client, id, timeout)
+			})
+		}),
+	}
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give up after this `duration`, such as 30s; 0: never")
+	return cmd
+}
+
+// wait waits for a job and prints its result. Its errors carry the exit codes that "job wait" promises.
+func (a *app) wait(ctx context.Context, client *holdfast.Client, id holdfast.ID, timeout time.Duration) error {
+	waiting := ctx
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		waiting, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	result, err := anyKind("any").Job(client, id).Wait(waiting)
+	var ended *holdfast.JobError
+	switch {
+	case err == nil:
+		if result == nil {
+			result = json.RawMessage("null")
+		}
+		return a.writeJSON(result, "")
+	case errors.As(err, &ended):
+		text := fmt.Sprintf("job %s %s (%s)", id, ended.State, ended.Reason)
+		if ended.Message != "" {
+			text += ": " + ended.Message
+		}
+		return &statusError{exitError, text}
+	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
+		return &statusError{exitTimeout, fmt.Sprintf("job %s has not finished within %v; it goes on", id, timeout)}
+	}
+	return err
+}
+
+func (a *app) jobCancelCommand() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "cancel ID...",
+		Short: "Cancel jobs",
+		Long: `Cancel jobs: those that do not run at once, those that run as soon as their handlers return. A job
+that has finished stays what it is; that is no error.`,
+		Example: `  holdfast job cancel ` + exampleID + ` --reason "wrong customer"
+  holdfast job list --queue mail --state scheduled --all --output jsonl | jq -r .id | xargs holdfast job cancel`,
+		Args:        takes(1, -1),
+		Annotations: uses(flagDatabase, flagNamespace, flagOutput),
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			return a.change(ctx, args, func(client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
+				results, err := client.Cancel(ctx, reason, ids...)
+				changes := make([]changed, len(results))
+				for i, r := range results {
+					changes[i] = changed{state: r.State, err: r.Err, words: cancelWords(r.State)}
+				}
+				return changes, err
+			})
+		}),
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for people; kept with the jobs")
+	return cmd
+}
+
+func cancelWords(state holdfast.State) string {
+	switch state {
+	case holdfast.Cancelled:
+		return "is cancelled"
+	case holdfast.Running:
+		return "is running; its handler is told to stop"
+	default:
+		return "had " + state.String() + " already"
+	}
+}
+
+func (a *app) jobRetryCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "retry ID...",
+		Short: "Make jobs run again, at once",
+		Long: `Make jobs run again, at once and from the first attempt: failed and cancelled ones, and those that
+wait for a retry or for their time. A job that is running or has completed is refused.`,
+		Example: `  holdfast job retry ` + exampleID + `
+  holdfast job list --state failed --all --output jsonl | jq -r .id | xargs holdfast job retry`,
+		Args:        takes(1, -1),
+		Annotations: uses(flagDatabase, flagNamespace, flagOutput),
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			return a.change(ctx, args, func(client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
+				results, err := client.Retry(ctx, ids...)
+				changes := make([]changed, len(results))
+				for i, r := range results {
+					changes[i] = changed{state: r.State, err: r.Err, words: "is " + r.State.String()}
+				}
+				return changes, err
+			})
+		}),
+	}
+}
+
+// changed is what became of one job that was to be changed.
+type changed struct {
+	state holdfast.State
+	err   error
+	words string
+}
+
+// change changes jobs and says what became of each. Those that cannot be changed do not keep the others from it.
+func (a *app) change(
+	ctx context.Context, args []string, work func(*holdfast.Client, []holdfast.ID) ([]changed, error),
+) error {
+	ids, err := parseIDs(args)
+	if err != nil {
+		return err
+	}
+	return a.withClient(ctx, func(client *holdfast.Client) error {
+		changes := make([]changed, len(ids))
+		places, here := []int(nil), []holdfast.ID(nil)
+		for i, id := range ids {
+			if _, err := a.find(ctx, client, id); err == nil {
+				places, here = append(places, i), append(here, id)
+			} else if changes[i].err = err; ctx.Err() != nil || errors.Is(err, holdfast.ErrUnavailable) {
+				return err
+			}
+		}
+		if len(here) > 0 {
+			done, err := work(client, here)
+			if err != nil {
+				return err
+			}
+			for n, c := range done {
+				changes[places[n]] = c
+			}
+		}
+		return a.reportChanges(ids, changes)
+	})
+}
+
+func (a *app) reportChanges(ids []holdfast.ID, changes []changed) error {
+	out := a.newList()
+	var failed []error
+	for i, c := range changes {
+		view := changedView{ID: ids[i].String()}
+		if c.state != 0 {
+			view.State = text(c.state.String())
+		}
+		if c.err != nil {
+			failed = append(failed, fmt.Errorf("job %s is not changed: %w", view.ID, c.err))
+			view.Error = text(explain(c.err))
+			if out.format == formatTable {
+				continue
+			}
+		}
+		if err := out.add(view, func() []string { return []string{"job " + view.ID + " " + c.words} }); err != nil {
+			return err
+		}
+	}
+	if err := out.end(); err != nil {
+		return err
+	}
+	if len(failed) < 2 {
+		return errors.Join(failed...)
+	}
+	for _, err := range failed {
+		a.complain(err)
+	}
+	return fmt.Errorf("%d of %d jobs are not changed", len(failed), len(ids))
+}

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+)
+
+// printJob writes all that is known of a job, for people. What there is nothing of is left out.
+func (a *app) printJob(r *holdfast.Record) {
+	now := a.env.Now()
+	w := tabwriter.NewWriter(a.out, 0, 0, 3, ' ', 0)
+	line := func(name, value string) {
+		if value != "" {
+			writeRow(w, []string{name, value})
+		}
+	}
+	at := func(name string, t time.Time) {
+		if !t.IsZero() {
+			line(name, t.UTC().Format("2006-01-02 15:04:05.000Z")+"  "+ago(now, t))
+		}
+	}
+	state := jobRow(now, r)[1]
+	if r.Reason != "" && string(r.Reason) != r.State.String() {
+		state += ", reason " + string(r.Reason)
+	}
+	line("id", r.ID.String())
+	line("state", state)
+	line("error", r.Error)
+	line("kind", r.Kind)
+	line("queue", fmt.Sprintf("%s, priority %d", r.Queue, r.Priority))
+	line("namespace", r.Namespace)
+	line("attempt", attempts(r))
+	at("created", r.CreatedAt)
+	if !r.State.Finished() && r.State != holdfast.Running {
+		at("due", r.RunAt)
+	}
+	at("claimed", r.ClaimedAt)
+	at("finished", r.FinishedAt)
+	at("deadline", r.Options.Deadline)
+	if r.Options.Timeout > 0 {
+		line("timeout", r.Options.Timeout.String())
+	}
+	if r.Lease.Node != 0 {
+		line("node", fmt.Sprintf("%d, lease %d", r.Lease.Node, r.LeaseNumber))
+	}
+	line("ordering key", r.OrderingKey)
+	line("tags", strings.Join(r.Tags, ", "))
+	line("parent", r.Options.Parent)
+	line("source", r.Options.Source)
+	if c := r.Checkpoint; c != nil {
+		line("progress", strings.TrimSpace(fmt.Sprintf("%.0f %%  %s", c.Percent, c.Message)))
+		line("checkpoint", onOneLine(c.Value, 0))
+	}
+	line("metadata", onOneLine(r.Metadata, 0))
+	line("args", onOneLine(r.Args, r.Codec))
+	line("result", onOneLine(r.Result, r.Codec))
+	_ = w.Flush() // app.out remembers its error, and Run reports it
+	a.printAttempts(now, r.Attempts)
+}
+
+func onOneLine(data []byte, codec int) string {
+	var b bytes.Buffer
+	if data == nil || json.Compact(&b, payload(data, codec)) != nil {
+		return ""
+	}
+	return b.String()
+}
+
+func (a *app) printAttempts(now time.Time, attempts []holdfast.Attempt) {
+	if len(attempts) == 0 {
+		return
+	}
+	a.printf("\nattempts that did not complete it:")
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	writeRow(w, []string{"#", "ENDED", "TOOK", "NODE", "OUTCOME", "REASON", "ERROR"})
+	for _, t := range attempts {
+		took := ""
+		if !t.StartedAt.IsZero() {
+			took = rough(t.EndedAt.Sub(t.StartedAt))
+		}
+		writeRow(w, []string{
+			strconv.Itoa(t.Number), ago(now, t.EndedAt), took, strconv.FormatInt(t.Node, 10),
+			t.Outcome.String(), string(t.Reason), clip(t.Error, 100),
+		})
+	}
+	_ = w.Flush()
+}

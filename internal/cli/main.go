@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// Env is what a command gets from its process.
+type Env struct {
+	Args   []string // without the program's name
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+	Getenv func(string) string
+	Now    func() time.Time
+	// Terminal tells whether a stream is one.
+	Terminal func(stream any) bool
+	// Signals are the requests to stop. After release the next one ends the process at once.
+	Signals <-chan os.Signal
+	Release func()
+}
+
+// Main runs the command of this process and returns its exit code.
+func Main() int {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	return Run(context.Background(), Env{
+		Args:   os.Args[1:],
+		Stdin:  os.Stdin,
+		Stdout: os.Stdout,
+		Stderr: os.Stderr,
+		Getenv: os.Getenv,
+		Now:    time.Now,
+		Terminal: func(stream any) bool {
+			file, ok := stream.(*os.File)
+			return ok && term.IsTerminal(int(file.Fd()))
+		},
+		Signals: signals,
+		Release: func() { signal.Reset(os.Interrupt, syscall.SIGTERM) },
+	})
+}
+
+// app is one run of the command.
+type app struct {
+	env Env
+	out *bufio.Writer // standard output
+
+	// The global flags.
+	database  string
+	namespace string
+	output    string
+	quiet     bool
+}
+
+// Run runs one command and returns its exit code.
+func Run(ctx context.Context, env Env) int {
+	a := &app{env: env, out: bufio.NewWriter(env.Stdout)}
+	root := a.rootCommand()
+	root.SetArgs(env.Args)
+	root.SetIn(env.Stdin)
+	root.SetOut(a.out)
+	root.SetErr(env.Stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	if flushErr := a.out.Flush(); err == nil && flushErr != nil {
+		err = &runError{fmt.Errorf("writing the output: %w", flushErr)}
+	}
+	code := exitCode(err)
+	if err == nil || err.Error() == "" {
+		return code
+	}
+	text := explain(err)
+	if code == exitUsage {
+		text += "; see: " + cmd.CommandPath() + " --help"
+	}
+	fmt.Fprintln(env.Stderr, "holdfast: "+text)
+	return code
+}
+
+// complain prints an error after which the command goes on.
+func (a *app) complain(err error) {
+	fmt.Fprintln(a.env.Stderr, "holdfast: "+explain(err))
+}
+
+// notef tells people something that is not data.
+func (a *app) notef(format string, args ...any) {
+	if !a.quiet {
+		fmt.Fprintf(a.env.Stderr, format+"\n", args...)
+	}
+}
+
+// interruptible returns a context that ends with errInterrupted at the first signal; the second one ends the process.
+func (a *app) interruptible(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-a.env.Signals:
+			a.env.Release()
+			cancel(errInterrupted)
+		case <-done:
+		}
+	}()
+	return ctx, func() {
+		close(done)
+		cancel(nil)
+	}
+}

@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+func (a *app) migrateCommand() *cobra.Command {
+	migrate := group("migrate", "Create the schema or bring it up to date",
+		"Create the schema or bring it up to date, see its version, and print its SQL.",
+		`  holdfast migrate status
+  holdfast migrate up`)
+	migrate.AddCommand(a.migrateUpCommand(), a.migrateStatusCommand(), a.migrateSQLCommand())
+	return migrate
+}
+
+func (a *app) migrateUpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "up",
+		Short: "Create the schema or bring it up to date",
+		Long: `Create the schema, and the file of a SQLite database, or bring it up to date. Any number of
+processes may do so at once, and doing it again changes nothing.`,
+		Example: `  holdfast migrate up
+  holdfast migrate up --database postgres://localhost/app`,
+		Args:        takes(0, 0),
+		Annotations: uses(flagDatabase, flagOutput),
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			source, err := a.source()
+			if err != nil {
+				return err
+			}
+			before, err := source.Schema(ctx)
+			if err != nil {
+				return err
+			}
+			if before.Version > before.Latest {
+				return schemaError(ctx, source, holdfast.ErrSchema)
+			}
+			after, err := source.Migrate(ctx)
+			if err != nil {
+				return err
+			}
+			return a.object(viewSchema(source, after), func() {
+				switch before.Version {
+				case after.Version:
+					a.printf("%s is up to date: schema version %d", source, after.Version)
+				case 0:
+					a.printf("%s is created: schema version %d", source, after.Version)
+				default:
+					a.printf("%s is brought from schema version %d to %d", source, before.Version, after.Version)
+				}
+			})
+		}),
+	}
+}
+
+func viewSchema(source store.Source, s store.Schema) schemaView {
+	return schemaView{Database: source.String(), Version: s.Version, Latest: s.Latest, Current: s.Version == s.Latest}
+}
+
+func (a *app) migrateStatusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Tell which version the schema has",
+		Long: `Tell which version the schema of the database has, and which one this holdfast needs. It changes
+nothing. The exit code is 0 whatever the version.`,
+		Example: `  holdfast migrate status
+  holdfast migrate status --output json | jq -e .current`,
+		Args:        takes(0, 0),
+		Annotations: uses(flagDatabase, flagOutput),
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			source, err := a.source()
+			if err != nil {
+				return err
+			}
+			s, err := source.Schema(ctx)
+			if err != nil {
+				return err
+			}
+			return a.object(viewSchema(source, s), func() {
+				switch {
+				case s.Version == 0:
+					a.printf("%s: there is no database; \"holdfast migrate up\" creates schema version %d", source, s.Latest)
+				case s.Version < s.Latest:
+					a.printf("%s: schema version %d; \"holdfast migrate up\" brings it to %d", source, s.Version, s.Latest)
+				case s.Version > s.Latest:
+					a.printf("%s: schema version %d, newer than this holdfast, which knows up to %d", source, s.Version, s.Latest)
+				default:
+					a.printf("%s: schema version %d, up to date", source, s.Version)
+				}
+			})
+		}),
+	}
+}
+
+func (a *app) migrateSQLCommand() *cobra.Command {
+	var from int
+	cmd := &cobra.Command{
+		Use:   "sql",
+		Short: "Print the SQL of the schema",
+		Long: `Print the SQL of the schema, for review or to run it by other means. It opens no database:
+--database only says whether it is that of SQLite or of PostgreSQL.`,
+		Example: `  holdfast migrate sql --database postgres:// > holdfast.sql
+  holdfast migrate sql --from 1`,
+		Args:        takes(0, 0),
+		Annotations: uses(flagDatabase),
+		RunE: a.do(func(_ context.Context, _ *cobra.Command, _ []string) error {
+			source, err := a.source()
+			if err != nil {
+				return err
+			}
+			migrations := source.Migrations()
+			if from < 0 || from > len(migrations) {
+				return usagef("--from %d: the versions are 0 (nothing) to %d", from, len(migrations))
+			}
+			for _, m := range migrations {
+				if m.Version > from {
+					fmt.Fprintf(a.out, "-- holdfast migration %d: %s\n\n%s\n\n", m.Version, m.Name, strings.TrimSpace(m.SQL))
+				}
+			}
+			return nil
+		}),
+	}
+	cmd.Flags().IntVar(&from, "from", 0, "the `version` that the database has: print only what comes after it")
+	return cmd
+}

@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+)
+
+// The formats of --output.
+const (
+	formatTable = "table"
+	formatJSON  = "json"
+	formatLines = "jsonl"
+)
+
+// format is the one to write in.
+func (a *app) format() string {
+	switch {
+	case a.output != "":
+		return a.output
+	case a.env.Terminal(a.env.Stdout):
+		return formatTable
+	}
+	return formatJSON
+}
+
+// list writes a list as it is found: an array, lines, or a table. A table is written in chunks of a thousand rows, so
+// that a list of any length needs no more memory than that.
+type list struct {
+	app    *app
+	format string
+	header []string
+	count  int
+	rows   [][]string
+}
+
+func (a *app) newList(header ...string) *list {
+	return &list{app: a, format: a.format(), header: header}
+}
+
+const tableChunk = 1000
+
+// add writes one element: value as JSON, or what row returns.
+func (l *list) add(value any, row func() []string) error {
+	l.count++
+	switch l.format {
+	case formatTable:
+		l.rows = append(l.rows, row())
+		if len(l.rows) == tableChunk {
+			l.writeRows()
+		}
+		return nil
+	case formatLines:
+		return l.app.writeJSON(value, "")
+	}
+	start := ",\n  "
+	if l.count == 1 {
+		start = "[\n  "
+	}
+	data, err := encode(value, "  ", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = l.app.out.WriteString(start + string(data))
+	return err
+}
+
+// end completes the list.
+func (l *list) end() error {
+	var text string
+	switch {
+	case l.format == formatTable:
+		if l.count > 0 {
+			l.writeRows()
+		}
+	case l.format == formatJSON && l.count == 0:
+		text = "[]\n"
+	case l.format == formatJSON:
+		text = "\n]\n"
+	}
+	_, err := l.app.out.WriteString(text)
+	return err
+}
+
+func (l *list) writeRows() {
+	w := tabwriter.NewWriter(l.app.out, 0, 0, 2, ' ', 0)
+	if l.header != nil {
+		writeRow(w, l.header)
+		l.header = nil
+	}
+	for _, row := range l.rows {
+		writeRow(w, row)
+	}
+	_ = w.Flush() // app.out remembers its error, and Run reports it
+	l.rows = l.rows[:0]
+}
+
+// writeRow writes cells without white space at the end of the line.
+func writeRow(w *tabwriter.Writer, cells []string) {
+	for len(cells) > 0 && cells[len(cells)-1] == "" {
+		cells = cells[:len(cells)-1]
+	}
+	clean := make([]string, len(cells))
+	for i, cell := range cells {
+		clean[i] = oneLine(cell)
+	}
+	fmt.Fprintln(w, strings.Join(clean, "\t"))
+}
+
+// object writes one value: as JSON, or as the lines that table writes.
+func (a *app) object(value any, table func()) error {
+	switch a.format() {
+	case formatTable:
+		table()
+		return nil
+	case formatLines:
+		return a.writeJSON(value, "")
+	}
+	return a.writeJSON(value, "  ")
+}
+
+// printf writes a line of a table.
+func (a *app) printf(format string, args ...any) {
+	fmt.Fprintf(a.out, format+"\n", args...)
+}
+
+func (a *app) writeJSON(value any, indent string) error {
+	data, err := encode(value, "", indent)
+	if err != nil {
+		return err
+	}
+	_, err = a.out.Write(append(data, '\n'))
+	return err
+}
+
+// encode is json.MarshalIndent that leaves <, > and & as they are: nobody puts this into a web page.
+func encode(value any, prefix, indent string) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if indent != "" {
+		enc.SetIndent(prefix, indent)
+	}
+	if err := enc.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

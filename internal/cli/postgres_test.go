@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/holdfastdev/holdfast/internal/pgtest"
+)
+
+// TestOnPostgres walks through the verbs on PostgreSQL. What they do is the business of the stores' own suite; here it is that they get
+// there.
+func TestOnPostgres(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.env[envDatabase] = pgtest.Shared(t).Database(t)
+
+	s.expect(s.run("job", "list"), 1, "no such database: postgres://", `"holdfast migrate up" creates it`)
+	var schema schemaView
+	s.decode(s.ok("migrate", "status"), &schema)
+	if schema.Version != 0 || schema.Current {
+		t.Errorf("before: %+v", schema)
+	}
+	s.decode(s.ok("migrate", "up"), &schema)
+	if schema.Version != schema.Latest || !schema.Current {
+		t.Errorf("after: %+v", schema)
+	}
+
+	n := s.start("dev")
+	got := s.run("job", "enqueue", "exec", "--args", `{"command":["echo","hello"]}`, "--wait", "--quiet")
+	if got.code != 0 || got.stdout != `{"exit_code":0,"stdout":"hello\n","stderr":""}`+"\n" {
+		t.Errorf("%+v", got)
+	}
+	s.ok("queue", "pause", "bulk")
+	var ids []enqueuedView
+	out := s.feed(strings.Repeat("{}\n", 1200), "job", "enqueue", "mail", "--file", "-", "--queue", "bulk", "--tag", "x")
+	s.decode(s.expect(out, 0), &ids)
+	if len(ids) != 1200 {
+		t.Fatalf("%d ids", len(ids))
+	}
+	if lines := strings.Count(s.ok("job", "list", "--all", "--state", "available", "--tag", "x", "-o", "jsonl"), "\n"); lines != 1200 {
+		t.Errorf("%d jobs are listed", lines)
+	}
+	first := ids[0].ID
+	s.ok("job", "cancel", first)
+	s.expect(s.run("job", "wait", first), 1, "cancelled")
+	s.ok("job", "retry", first)
+	s.expect(s.run("job", "wait", first, "--timeout", "50ms"), exitTimeout, "has not finished")
+	s.ok("queue", "resume", "bulk")
+	s.expect(s.run("job", "get", exampleID), 1, "no such job")
+	if out := s.ok("node", "list", "-o", "table"); !strings.Contains(out, "alive") {
+		t.Errorf("%s", out)
+	}
+	if out := s.ok("queue", "list", "-o", "table"); !strings.Contains(out, "bulk") {
+		t.Errorf("%s", out)
+	}
+	if out := s.ok("migrate", "sql"); !strings.Contains(out, "CREATE TABLE") {
+		t.Errorf("%.100s", out)
+	}
+	n.stop(t)
+}

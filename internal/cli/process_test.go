@@ -1,0 +1,293 @@
+//go:build unix
+
+package cli
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// build builds the command once for all tests, into buildDir, which TestMain removes.
+var build = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "holdfast-cli-test-")
+	if err != nil {
+		return "", err
+	}
+	buildDir = dir
+	// Other users must be able to run it, see TestReadOnlyFile.
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "holdfast")
+	cmd := exec.Command("go", "build", "-o", path, "../../cmd/holdfast")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w: %s", err, out)
+	}
+	return path, nil
+})
+
+func binary(t *testing.T) string {
+	t.Helper()
+	path, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// process is a holdfast of its own.
+type process struct {
+	cmd    *exec.Cmd
+	stderr *buffer
+}
+
+// startProcess starts "holdfast dev" in a directory and returns when it serves. It is killed at the end of the test.
+func startProcess(t *testing.T, dir string, args ...string) *process {
+	t.Helper()
+	p := &process{cmd: exec.Command(binary(t), append([]string{"dev"}, args...)...), stderr: &buffer{}}
+	p.cmd.Dir, p.cmd.Stderr = dir, p.stderr
+	p.cmd.Env = append(os.Environ(), envDatabase+"=")
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+		if t.Failed() {
+			t.Logf("holdfast dev said:\n%s", p.stderr)
+		}
+	})
+	until(t, "the start of holdfast dev", func() bool { return strings.Contains(p.stderr.String(), "node started") })
+	return p
+}
+
+// command runs holdfast in a directory, as a user would.
+func command(t *testing.T, dir string, args ...string) outcome {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), binary(t), args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
+	cmd.Env = append(os.Environ(), envDatabase+"=")
+	_ = cmd.Run() // the exit code says it
+	return outcome{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// enqueueExec enqueues a shell script and returns the job's id.
+func enqueueExec(t *testing.T, dir, script string) string {
+	t.Helper()
+	s := &shell{T: t}
+	var v enqueuedView
+	got := command(t, dir, "job", "enqueue", "exec", "--args", scriptArgs(script))
+	s.decode(s.expect(got, 0), &v)
+	return v.ID
+}
+
+func scriptArgs(script string) string {
+	data, err := encode(map[string]any{"command": []string{"sh", "-c", script}}, "", "")
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
+}
+
+func exists(path string) func() bool {
+	return func() bool {
+		_, err := os.Stat(path)
+		return err == nil
+	}
+}
+
+// TestDevEndToEnd does what the README tells a new user to do.
+func TestDevEndToEnd(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	content := strings.Repeat("a line of a big log\n", 10_000)
+	if err := os.WriteFile(filepath.Join(dir, "big.log"), []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dev := startProcess(t, dir)
+	s := &shell{T: t}
+	out := s.expect(command(t, dir, "job", "enqueue", "exec", "--args", `{"command":["gzip","-kf","big.log"]}`, "--wait", "--quiet"), 0)
+	if out != `{"exit_code":0,"stdout":"","stderr":""}`+"\n" {
+		t.Errorf("%q", out)
+	}
+	file, err := os.Open(filepath.Join(dir, "big.log.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	unzipped, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(unzipped); err != nil || string(got) != content {
+		t.Errorf("the copy holds %d bytes (%v), want %d", len(got), err, len(content))
+	}
+
+	// The commands that it says to try work as they are written.
+	tried := 0
+	for line := range strings.Lines(dev.stderr.String()) {
+		if line, ok := strings.CutPrefix(line, "  holdfast "); ok {
+			tried++
+			cmd := exec.Command("sh", "-c", binary(t)+" "+line)
+			cmd.Dir, cmd.Env = dir, append(os.Environ(), envDatabase+"=")
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%s: %v: %s", line, err, out)
+			}
+		}
+	}
+	if tried < 4 {
+		t.Errorf("it says to try %d commands", tried)
+	}
+
+	begin := time.Now()
+	if err := dev.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := dev.cmd.Wait(); err != nil {
+		t.Errorf("after SIGTERM: %v", err)
+	}
+	if took := time.Since(begin); took > 20*time.Second {
+		t.Errorf("stopping took %v", took)
+	}
+	s.expect(command(t, dir, "job", "list", "--state", "running"), 0)
+}
+
+// TestStopping checks the two signals: the first one waits for jobs, the second does not.
+func TestStopping(t *testing.T) {
+	t.Parallel()
+	t.Run("the first signal waits", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		dev := startProcess(t, dir)
+		id := enqueueExec(t, dir, "touch begun; until [ -e go ]; do sleep 0.02; done")
+		until(t, "the start of the job", exists(filepath.Join(dir, "begun")))
+		_ = dev.cmd.Process.Signal(os.Interrupt)
+		until(t, "the answer to the signal", func() bool { return strings.Contains(dev.stderr.String(), "node stopping") })
+		if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := dev.cmd.Wait(); err != nil {
+			t.Errorf("%v", err)
+		}
+		s := &shell{T: t}
+		s.expect(command(t, dir, "job", "wait", id, "--timeout", "10s"), 0)
+	})
+	t.Run("the second does not", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		dev := startProcess(t, dir, "--stop-timeout", "10m")
+		id := enqueueExec(t, dir, "touch begun; sleep 1000")
+		until(t, "the start of the job", exists(filepath.Join(dir, "begun")))
+		_ = dev.cmd.Process.Signal(syscall.SIGTERM)
+		until(t, "the answer to the signal", func() bool { return strings.Contains(dev.stderr.String(), "Stopping:") })
+		_ = dev.cmd.Process.Signal(syscall.SIGTERM)
+		if err := dev.cmd.Wait(); err != nil {
+			t.Errorf("%v", err)
+		}
+		s := &shell{T: t}
+		var v map[string]any
+		s.decode(s.expect(command(t, dir, "job", "get", id), 0), &v)
+		if v["state"] != "available" || v["attempt"] != 0.0 {
+			t.Errorf("the job is %v after %v attempts; want it available, and the attempt not counted", v["state"], v["attempt"])
+		}
+	})
+	t.Run("the timeout ends the wait", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		dev := startProcess(t, dir, "--stop-timeout", "100ms")
+		enqueueExec(t, dir, "touch begun; sleep 1000")
+		until(t, "the start of the job", exists(filepath.Join(dir, "begun")))
+		_ = dev.cmd.Process.Signal(syscall.SIGTERM)
+		if err := dev.cmd.Wait(); err != nil {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// TestKilledNode checks that a job whose node was killed in the middle is run again by the next one, at once.
+func TestKilledNode(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	dev := startProcess(t, dir)
+	// The first attempt leaves a mark and hangs; the second one finds the mark.
+	id := enqueueExec(t, dir, `if [ -e begun ]; then echo again; else echo $$ > pid; touch begun; exec sleep 1000; fi`)
+	until(t, "the start of the job", exists(filepath.Join(dir, "begun")))
+	pid, err := os.ReadFile(filepath.Join(dir, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := dev.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = dev.cmd.Wait()
+
+	startProcess(t, dir)
+	s := &shell{T: t}
+	out := s.expect(command(t, dir, "job", "wait", id, "--timeout", "60s"), 0)
+	if !strings.Contains(out, `"stdout":"again\n"`) {
+		t.Errorf("%s", out)
+	}
+	var v struct {
+		Attempt  int
+		Attempts []attemptReason
+	}
+	s.decode(s.expect(command(t, dir, "job", "get", id), 0), &v)
+	if v.Attempt != 2 || len(v.Attempts) != 1 || v.Attempts[0].Reason != "node_lost" {
+		t.Errorf("%+v", v)
+	}
+	// On Linux the command of the first attempt has died with its node; elsewhere it is left behind, and ended here.
+	number := strings.TrimSpace(string(pid))
+	if out, err := exec.Command("ps", "-o", "stat=", "-p", number).Output(); err == nil && !strings.HasPrefix(string(out), "Z") {
+		if isLinux {
+			t.Errorf("the command of the first attempt still runs: %s", out)
+		}
+		_ = exec.Command("kill", number).Run()
+	}
+}
+
+type attemptReason struct{ Reason string }
+
+// TestReadOnlyFile runs the command as somebody who may not write.
+func TestReadOnlyFile(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	s.enqueue("mail")
+	if err := os.Chmod(s.db, 0o444); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"job", "list"}, {"job", "enqueue", "mail"}, {"dev"}} {
+		cmd := exec.Command(binary(t), append(args, "--database", s.db)...)
+		if os.Geteuid() == 0 {
+			// Nothing is read-only for root.
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+			openTo(t, s.dir)
+		}
+		var stdout, stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		_ = cmd.Run()
+		got := outcome{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+		s.expect(got, 1, "read-only", "run it as a user who may write there")
+	}
+}
+
+// openTo lets everybody look into a directory and those above it that are the tests' own.
+func openTo(t *testing.T, dir string) {
+	t.Helper()
+	for ; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfastdev/holdfast"
+)
+
+func (a *app) queueCommand() *cobra.Command {
+	queue := group("queue", "List, pause and resume queues", "List, pause and resume queues.",
+		`  holdfast queue list
+  holdfast queue pause mail`)
+	queue.Aliases = []string{"queues"}
+	queue.AddCommand(a.queueListCommand(),
+		a.pauseCommand("pause", "Keep the jobs of queues from starting",
+			"Keep the jobs of queues from starting, on all nodes. Those that run go on. Pausing twice is no error.", true),
+		a.pauseCommand("resume", "Let the jobs of queues start again",
+			"Let the jobs of queues start again. Resuming twice is no error.", false))
+	return queue
+}
+
+func (a *app) queueListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List queues and what is in them",
+		Long: `List the queues of the namespace and how many jobs are in each state that is not finished. Numbers
+stop at 10000, which is written as 10000+.`,
+		Example: `  holdfast queue list
+  holdfast queue list --output json | jq -r '.[] | select(.paused).name'`,
+		Args:        takes(0, 0),
+		Annotations: uses(flagDatabase, flagNamespace, flagOutput, flagQuiet),
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			return a.withClient(ctx, func(client *holdfast.Client) error {
+				queues, err := client.Queues(ctx)
+				if err != nil {
+					return err
+				}
+				out := a.newList("QUEUE", "AVAILABLE", "RUNNING", "SCHEDULED", "RETRYABLE", "WAITING", "OLDEST", "PAUSED")
+				for i := range queues {
+					q := &queues[i]
+					if err := out.add(viewQueue(q), func() []string { return a.queueRow(q) }); err != nil {
+						return err
+					}
+				}
+				if len(queues) == 0 && out.format == formatTable {
+					a.notef("There are no queues yet: the first job of a queue makes it.")
+				}
+				return out.end()
+			})
+		}),
+	}
+}
+
+func (a *app) queueRow(q *holdfast.QueueInfo) []string {
+	row := []string{q.Name}
+	for _, state := range countedStates {
+		count := q.Counts[state]
+		cell := strconv.Itoa(count.N)
+		if count.More {
+			cell += "+"
+		}
+		row = append(row, cell)
+	}
+	oldest, paused := "-", ""
+	if !q.OldestDue.IsZero() {
+		oldest = "due " + ago(a.env.Now(), q.OldestDue)
+	}
+	if !q.PausedAt.IsZero() {
+		paused = ago(a.env.Now(), q.PausedAt) + " by " + q.PausedBy
+	}
+	return append(row, oldest, paused)
+}
+
+func (a *app) pauseCommand(verb, short, long string, pause bool) *cobra.Command {
+	return &cobra.Command{
+		Use:         verb + " QUEUE...",
+		Short:       short,
+		Long:        long,
+		Example:     "  holdfast queue " + verb + " mail\n  holdfast queue " + verb + " mail reports --namespace staging",
+		Args:        takes(1, -1),
+		Annotations: uses(flagDatabase, flagNamespace, flagOutput),
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, names []string) error {
+			return a.withClient(ctx, func(client *holdfast.Client) error {
+				change, words := client.ResumeQueue, "queue %s is resumed"
+				if pause {
+					change, words = client.PauseQueue, "queue %s is paused"
+				}
+				out := a.newList()
+				for _, name := range names {
+					if err := change(ctx, name); err != nil {
+						return invalidIsUsage(err)
+					}
+					view := pausedView{Namespace: client.Namespace(), Queue: name, Paused: pause}
+					if out.format == formatTable {
+						a.printf(words, oneLine(name))
+					} else if err := out.add(view, nil); err != nil {
+						return err
+					}
+				}
+				return out.end()
+			})
+		}),
+	}
+}

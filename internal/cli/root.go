@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// The global flags.
+const (
+	flagDatabase  = "database"
+	flagNamespace = "namespace"
+	flagOutput    = "output"
+	flagQuiet     = "quiet"
+)
+
+const (
+	envDatabase      = "HOLDFAST_DATABASE"
+	defaultDatabase  = "holdfast.db"
+	defaultNamespace = "default"
+)
+
+// usesKey is the annotation that lists the global flags that a verb looks at.
+const usesKey = "uses"
+
+// uses says which global flags a verb looks at. The others are refused with it, and its help does not show them: no flag does
+// nothing.
+func uses(flags ...string) map[string]string {
+	return map[string]string{usesKey: strings.Join(flags, " ")}
+}
+
+func usesFlag(cmd *cobra.Command, flag string) bool {
+	return slices.Contains(strings.Fields(cmd.Annotations[usesKey]), flag)
+}
+
+func (a *app) rootCommand() *cobra.Command {
+	root := group("holdfast", "Durable jobs on the database that you already have",
+		`Durable jobs on the database that you already have: a SQLite file to start with, PostgreSQL when
+one machine is not enough.
+
+Start a node with "holdfast dev" and follow what it says.`,
+		`  holdfast dev
+  holdfast job enqueue exec --args '{"command":["echo","hello"]}' --wait
+  holdfast job list --state failed
+  HOLDFAST_DATABASE=postgres://localhost/app holdfast queue list`)
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return &usageError{err}
+	})
+	root.PersistentPreRunE = a.checkGlobals
+	root.SetUsageTemplate(usageTemplate)
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		hideUnused(cmd)
+		help(cmd, args)
+	})
+
+	flags := root.PersistentFlags()
+	flags.StringVarP(&a.database, flagDatabase, "d", "",
+		"the `database`: a file, sqlite:PATH or postgres://…; default "+defaultDatabase+", or $"+envDatabase)
+	flags.StringVarP(&a.namespace, flagNamespace, "n", defaultNamespace, "the `name` of the namespace to work in")
+	flags.StringVarP(&a.output, flagOutput, "o", "", "the `format`: table, json or jsonl; default table on a terminal, else json")
+	flags.BoolVarP(&a.quiet, flagQuiet, "q", false, "print no notes, only data and errors")
+
+	root.AddCommand(a.devCommand(), a.workerCommand(), a.jobCommand(), a.queueCommand(), a.nodeCommand(),
+		a.migrateCommand(), a.versionCommand())
+	return root
+}
+
+// group is a command that only has verbs.
+func group(use, short, long, example string) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Long: long, Example: example,
+		SuggestionsMinimumDistance: 2,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			text := fmt.Sprintf("%s has no verb %q", cmd.CommandPath(), args[0])
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				text += "; did you mean " + strings.Join(near, " or ") + "?"
+			}
+			return usagef("%s", text)
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+}
+
+// checkGlobals refuses global flags that the verb does not look at, and values that no verb knows.
+func (a *app) checkGlobals(cmd *cobra.Command, _ []string) error {
+	if cmd.HasSubCommands() {
+		return nil
+	}
+	var err error
+	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
+		if err == nil && f.Changed && !usesFlag(cmd, f.Name) {
+			err = usagef("%s does not use --%s", cmd.CommandPath(), f.Name)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	switch a.output {
+	case "", formatTable, formatJSON, formatLines:
+	default:
+		return usagef("--output %q: the formats are table, json and jsonl", a.output)
+	}
+	return nil
+}
+
+// hideUnused keeps what a verb refuses out of its help.
+func hideUnused(cmd *cobra.Command) {
+	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
+		f.Hidden = !cmd.HasSubCommands() && !usesFlag(cmd, f.Name)
+	})
+}
+
+// do makes a RunE of a command's work: its context ends at Ctrl-C, and its errors are told from those of the command line.
+func (a *app) do(work func(ctx context.Context, cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		ctx, stop := a.interruptible(cmd.Context())
+		defer stop()
+		err := work(ctx, cmd, args)
+		if err == nil {
+			return nil
+		}
+		if errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), errInterrupted) {
+			err = fmt.Errorf("%w: %w", errInterrupted, err)
+		}
+		return &runError{err}
+	}
+}
+
+// usageTemplate is cobra's without aliases, and without what groups would say of themselves as commands.
+const usageTemplate = `Usage:{{if .HasAvailableSubCommands}}
+  {{.CommandPath}} VERB{{else}}
+  {{.UseLine}}{{end}}{{if .HasExample}}
+
+Examples:
+{{.Example}}{{end}}{{if .HasAvailableSubCommands}}
+
+Verbs:{{range .Commands}}{{if (or .IsAvailableCommand (eq .Name "help"))}}
+  {{rpad .Name .NamePadding }} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
+
+Flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
+
+Global flags:
+{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableSubCommands}}
+
+"{{.CommandPath}} VERB --help" tells more about a verb.{{end}}
+`

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestWorkerRunsExecOnlyIfAllowed(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	worker := s.start("worker")
+	id := s.enqueue("exec", "--args", `{"command":["sh","-c","echo $HOLDFAST_JOB_ID $HOLDFAST_ATTEMPT $HOLDFAST_LEASE"]}`)
+	s.expect(s.run("job", "wait", id, "--timeout", "200ms"), exitTimeout, "has not finished")
+	if strings.Contains(worker.stderr.String(), "Try") {
+		t.Errorf("a worker gives hints: %s", worker.stderr)
+	}
+	worker.stop(t)
+
+	s.start("worker", "--allow-exec")
+	if out := s.ok("job", "wait", id, "--timeout", "1m"); !strings.Contains(out, `"stdout":"`+id+` 1 1\n"`) {
+		t.Errorf("%s", out)
+	}
+}
+
+func TestDevHints(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	dev := s.start("dev", "--allow-exec=false", "--namespace", "it's mine")
+	want := "holdfast job enqueue http --args '{\"url\":\"https://example.com/\"}' --wait --database " + s.db + ` --namespace 'it'\''s mine'`
+	for _, line := range []string{want, "holdfast node list --database " + s.db + "\n", "of the kinds http from sqlite:" + s.db} {
+		if !strings.Contains(dev.stderr.String(), line) {
+			t.Errorf("%q is not in %s", line, dev.stderr)
+		}
+	}
+	for named, holds := range map[string]bool{
+		"x.db": false, "postgres://h/db": false, "postgres://u@h:1/db": false, "postgres://u:p@h/db": true,
+		"postgres://h/db?user=u&password=p": true, "sqlite:///a:b@c": true,
+	} {
+		if holdsPassword(named) != holds {
+			t.Errorf("%s: %t", named, !holds)
+		}
+	}
+}
+
+func TestHTTPKind(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/echo":
+			_, _ = io.WriteString(w, r.Header.Get("Idempotency-Key")+" ")
+			_, _ = io.Copy(w, r.Body)
+		case "/busy":
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		default:
+			http.Error(w, "there is no such thing", http.StatusNotFound)
+		}
+	}))
+	t.Cleanup(server.Close)
+	s := newShell(t)
+	s.start("worker")
+
+	id := s.enqueue("http", "--args", `{"url":"`+server.URL+`/echo","body":{"n":1}}`)
+	out := s.ok("job", "wait", id, "--timeout", "1m")
+	if want := `"body":"` + id + ` {\"n\":1}"}`; !strings.HasPrefix(out, `{"status":200,"headers":{"Content-Type":"text/plain`) ||
+		!strings.HasSuffix(out, want+"\n") {
+		t.Errorf("%s", out)
+	}
+	s.expect(s.run("job", "enqueue", "http", "--args", `{"url":"`+server.URL+`/gone"}`, "--wait", "--quiet"),
+		1, "failed (terminal)", "answered 404 Not Found: there is no such thing")
+
+	busy := s.enqueue("http", "--args", `{"url":"`+server.URL+`/busy"}`)
+	until(t, "the first attempt", func() bool { return s.job(busy)["state"] == "retryable" })
+	v := s.job(busy)
+	text, _ := v["run_at"].(string)
+	if due, err := time.Parse(time.RFC3339, text); err != nil || time.Until(due) < 50*time.Minute || time.Until(due) > 61*time.Minute {
+		t.Errorf("it is due at %v", v["run_at"])
+	}
+}

@@ -1,0 +1,277 @@
+package cli
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+)
+
+// The types of this file are the JSON of the command. Their fields are an interface, documented in docs/cli.md: every field is
+// always there, null says that there is nothing; times are RFC 3339 in UTC with microseconds, 64-bit integers are strings, durations
+// are as Go writes them ("1m30s").
+
+// timestamp is a time, or null if it is zero.
+type timestamp time.Time
+
+func (t timestamp) MarshalJSON() ([]byte, error) {
+	if time.Time(t).IsZero() {
+		return []byte("null"), nil
+	}
+	return []byte(time.Time(t).UTC().Format(`"2006-01-02T15:04:05.000000Z"`)), nil
+}
+
+// text is a string, or null if it is empty.
+type text string
+
+func (s text) MarshalJSON() ([]byte, error) {
+	if s == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(string(s))
+}
+
+// span is a duration, or null if it is zero.
+type span time.Duration
+
+func (d span) MarshalJSON() ([]byte, error) {
+	if d == 0 {
+		return []byte("null"), nil
+	}
+	return json.Marshal(time.Duration(d).String())
+}
+
+// number is a small integer, or null if it is zero.
+type number int
+
+func (n number) MarshalJSON() ([]byte, error) {
+	if n == 0 {
+		return []byte("null"), nil
+	}
+	return json.Marshal(int(n))
+}
+
+// big is a 64-bit integer as a string, or null if it is zero: JavaScript and jq round larger ones than 2^53.
+type big int64
+
+func (n big) MarshalJSON() ([]byte, error) {
+	if n == 0 {
+		return []byte("null"), nil
+	}
+	return json.Marshal(strconv.FormatInt(int64(n), 10))
+}
+
+type jobView struct {
+	ID              string          `json:"id"`
+	Namespace       string          `json:"namespace"`
+	Queue           string          `json:"queue"`
+	Kind            string          `json:"kind"`
+	State           string          `json:"state"`
+	Reason          text            `json:"reason"`
+	Error           text            `json:"error"`
+	Priority        int             `json:"priority"`
+	Args            json.RawMessage `json:"args"`
+	Result          json.RawMessage `json:"result"`
+	Metadata        json.RawMessage `json:"metadata"`
+	Codec           int             `json:"codec"`
+	Tags            []string        `json:"tags"`
+	CreatedAt       timestamp       `json:"created_at"`
+	RunAt           timestamp       `json:"run_at"`
+	ClaimedAt       timestamp       `json:"claimed_at"`
+	FinishedAt      timestamp       `json:"finished_at"`
+	Attempt         int             `json:"attempt"`
+	MaxAttempts     number          `json:"max_attempts"`
+	Timeout         span            `json:"timeout"`
+	Deadline        timestamp       `json:"deadline"`
+	Backoff         *backoffView    `json:"backoff"`
+	OrderingKey     text            `json:"ordering_key"`
+	Unique          bool            `json:"unique"`
+	Blocked         bool            `json:"blocked"`
+	CancelRequested bool            `json:"cancel_requested"`
+	LeaseNumber     big             `json:"lease_number"`
+	Node            big             `json:"node"`
+	Checkpoint      *checkpointView `json:"checkpoint"`
+	Parent          text            `json:"parent"`
+	Source          text            `json:"source"`
+	Trace           text            `json:"trace"`
+	Attempts        []attemptView   `json:"attempts"`
+}
+
+type backoffView struct {
+	Base   span    `json:"base"`
+	Cap    span    `json:"cap"`
+	Jitter float64 `json:"jitter"`
+}
+
+type checkpointView struct {
+	Percent   float64         `json:"percent"`
+	Message   text            `json:"message"`
+	Value     json.RawMessage `json:"value"`
+	UpdatedAt timestamp       `json:"updated_at"`
+}
+
+type attemptView struct {
+	Number      int       `json:"number"`
+	LeaseNumber big       `json:"lease_number"`
+	Node        big       `json:"node"`
+	ClaimedAt   timestamp `json:"claimed_at"`
+	StartedAt   timestamp `json:"started_at"`
+	EndedAt     timestamp `json:"ended_at"`
+	Outcome     string    `json:"outcome"`
+	Reason      text      `json:"reason"`
+	Error       text      `json:"error"`
+	Trace       text      `json:"trace"`
+}
+
+// viewJob is a job from a list, where the store leaves results and attempts out.
+func viewJob(r *holdfast.Record) jobView {
+	v := jobView{
+		ID: r.ID.String(), Namespace: r.Namespace, Queue: r.Queue, Kind: r.Kind,
+		State: r.State.String(), Reason: text(r.Reason), Error: text(r.Error), Priority: r.Priority,
+		Args: payload(r.Args, r.Codec), Result: payload(r.Result, r.Codec), Metadata: payload(r.Metadata, 0), Codec: r.Codec,
+		Tags: append([]string{}, r.Tags...), CreatedAt: timestamp(r.CreatedAt), RunAt: timestamp(r.RunAt),
+		ClaimedAt: timestamp(r.ClaimedAt), FinishedAt: timestamp(r.FinishedAt),
+		Attempt: r.Attempt, MaxAttempts: number(r.MaxAttempts),
+		Timeout: span(r.Options.Timeout), Deadline: timestamp(r.Options.Deadline),
+		OrderingKey: text(r.OrderingKey), Unique: r.UniqueKey != nil, Blocked: r.Blocked, CancelRequested: r.CancelRequested,
+		LeaseNumber: big(r.LeaseNumber), Node: big(r.Lease.Node),
+		Parent: text(r.Options.Parent), Source: text(r.Options.Source), Trace: text(r.Options.Trace),
+	}
+	if b := r.Options.Backoff; b.Base != 0 || b.Cap != 0 {
+		v.Backoff = &backoffView{Base: span(b.Base), Cap: span(b.Cap), Jitter: b.Jitter}
+	}
+	if c := r.Checkpoint; c != nil {
+		v.Checkpoint = &checkpointView{
+			Percent: c.Percent, Message: text(c.Message), Value: payload(c.Value, 0), UpdatedAt: timestamp(c.UpdatedAt),
+		}
+	}
+	return v
+}
+
+// viewWholeJob is all that is known of a job.
+func viewWholeJob(r *holdfast.Record) jobView {
+	v := viewJob(r)
+	v.Attempts = []attemptView{}
+	for _, a := range r.Attempts {
+		v.Attempts = append(v.Attempts, attemptView{
+			Number: a.Number, LeaseNumber: big(a.LeaseNumber), Node: big(a.Node), ClaimedAt: timestamp(a.ClaimedAt),
+			StartedAt: timestamp(a.StartedAt), EndedAt: timestamp(a.EndedAt), Outcome: a.Outcome.String(), Reason: text(a.Reason),
+			Error: text(a.Error), Trace: text(a.Trace),
+		})
+	}
+	return v
+}
+
+// payload is a payload as it is, if it is JSON, and in base64 if another codec wrote it.
+func payload(data []byte, codec int) json.RawMessage {
+	switch {
+	case data == nil:
+		return nil
+	case codec == 0 && json.Valid(data):
+		return data
+	}
+	return json.RawMessage(strconv.Quote(base64.StdEncoding.EncodeToString(data)))
+}
+
+type queueView struct {
+	Namespace string               `json:"namespace"`
+	Name      string               `json:"name"`
+	CreatedAt timestamp            `json:"created_at"`
+	Paused    bool                 `json:"paused"`
+	PausedAt  timestamp            `json:"paused_at"`
+	PausedBy  text                 `json:"paused_by"`
+	Counts    map[string]countView `json:"counts"`
+	OldestDue timestamp            `json:"oldest_due"`
+}
+
+// countView is a number of jobs; if it is not exact there are more.
+type countView struct {
+	Jobs  int  `json:"jobs"`
+	Exact bool `json:"exact"`
+}
+
+// countedStates are the states of jobs that queues count.
+var countedStates = []holdfast.State{
+	holdfast.Available, holdfast.Running, holdfast.Scheduled, holdfast.Retryable, holdfast.Waiting,
+}
+
+func viewQueue(q *holdfast.QueueInfo) queueView {
+	v := queueView{
+		Namespace: q.Namespace, Name: q.Name, CreatedAt: timestamp(q.CreatedAt),
+		Paused: !q.PausedAt.IsZero(), PausedAt: timestamp(q.PausedAt), PausedBy: text(q.PausedBy),
+		Counts: map[string]countView{}, OldestDue: timestamp(q.OldestDue),
+	}
+	for _, state := range countedStates {
+		count := q.Counts[state]
+		v.Counts[state.String()] = countView{Jobs: count.N, Exact: !count.More}
+	}
+	return v
+}
+
+type nodeView struct {
+	ID        big       `json:"id"`
+	Name      string    `json:"name"`
+	Version   text      `json:"version"`
+	Alive     bool      `json:"alive"`
+	Leader    bool      `json:"leader"`
+	Slots     int       `json:"slots"`
+	Running   int       `json:"running"`
+	Queues    []string  `json:"queues"` // empty: all
+	Kinds     []string  `json:"kinds"`
+	StartedAt timestamp `json:"started_at"`
+	BeatAt    timestamp `json:"beat_at"`
+	EndedAt   timestamp `json:"ended_at"`
+}
+
+func viewNode(n *holdfast.NodeInfo) nodeView {
+	return nodeView{
+		ID: big(n.ID), Name: n.Info.Name, Version: text(n.Info.Version), Alive: n.DeadAt.IsZero(), Leader: n.Leader,
+		Slots: n.Info.Slots, Running: n.Running,
+		Queues: sorted(n.Info.Queues), Kinds: sorted(n.Info.Kinds),
+		StartedAt: timestamp(n.StartedAt), BeatAt: timestamp(n.BeatAt), EndedAt: timestamp(n.DeadAt),
+	}
+}
+
+// sorted is a copy of a list, in order, and never nil.
+func sorted(list []string) []string {
+	list = append([]string{}, list...)
+	slices.Sort(list)
+	return list
+}
+
+// enqueuedView is what became of one enqueue.
+type enqueuedView struct {
+	ID       string `json:"id"`
+	Existing bool   `json:"existing"`
+	Replaced bool   `json:"replaced"`
+	Line     number `json:"line"` // of the file, with --file
+}
+
+// changedView is what became of one job that was to be cancelled or retried.
+type changedView struct {
+	ID    string `json:"id"`
+	State text   `json:"state"`
+	Error text   `json:"error"`
+}
+
+type pausedView struct {
+	Namespace string `json:"namespace"`
+	Queue     string `json:"queue"`
+	Paused    bool   `json:"paused"`
+}
+
+type schemaView struct {
+	Database string `json:"database"`
+	Version  int    `json:"version"`
+	Latest   int    `json:"latest"`
+	Current  bool   `json:"current"`
+}
+
+type versionView struct {
+	Version  string `json:"version"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}

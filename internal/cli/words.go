@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// ago says how long ago a time was, or how far off it is: "3s ago", "in 5m".
+func ago(now, t time.Time) string {
+	switch d := now.Sub(t); {
+	case t.IsZero():
+		return ""
+	case d < -time.Second/2:
+		return "in " + rough(-d)
+	case d < time.Second:
+		return "now"
+	default:
+		return rough(d) + " ago"
+	}
+}
+
+// rough is a duration in the unit that fits.
+func rough(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%dms", d.Milliseconds())
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 2*day:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d/day))
+}
+
+// clip shortens a text for a cell of a table.
+func clip(text string, runes int) string {
+	text = oneLine(text)
+	if utf8.RuneCountInString(text) <= runes {
+		return text
+	}
+	return string([]rune(text)[:runes-1]) + "…"
+}
+
+// plural is a number with its noun.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// quote makes one word of a text for a POSIX shell.
+func quote(text string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,"
+	if text != "" && strings.Trim(text, plain) == "" {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// parseTime reads a time as users write it: RFC 3339, or without a zone, in the zone of the machine.
+func parseTime(text string) (time.Time, error) {
+	if t, err := time.Parse(time.RFC3339, text); err == nil {
+		return t, nil
+	}
+	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"} {
+		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil { //nolint:gosmopolitan // a person's own clock
+			return t, nil
+		}
+	}
+	return time.Time{}, usagef("%q is not a time such as 2026-01-31T17:30:00Z or, in this machine's zone, \"2026-01-31 17:30\"", text)
+}

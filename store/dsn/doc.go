@@ -1,0 +1,32 @@
+// Package dsn finds the database that a text names, for programs that let their users choose: in a flag, a configuration file or
+// an environment variable. It links SQLite and PostgreSQL; a program that knows its database imports that one's package alone.
+//
+//	holdfast.db                         a SQLite file; any path will do
+//	sqlite:PATH                         the same, for a path that could be taken for something else
+//	postgres://user@host:5432/app       a PostgreSQL URL, as libpq and pgx know it; postgresql:// is the same
+//
+// # Options
+//
+// After a question mark, as in a URL: holdfast.db?synchronous=normal&readers=8. An option that nobody knows, or that is given
+// twice, is an error, for a misspelt option is one that is not in force; what is not in this list of a PostgreSQL URL is refused by the
+// server.
+//
+//	migrate      on (default), or off: the schema is neither created nor brought up to date
+//
+// of SQLite:
+//
+//	synchronous  full (default), or normal: a power loss may take the last commits
+//	poll         how often to look for what other processes wrote, such as 20ms; off: never
+//	readers      how many reads may run at once
+//
+// of PostgreSQL, besides all that libpq and pgx know, such as sslmode, connect_timeout and pool_max_conns:
+//
+//	schema       the schema that holds the tables; default holdfast
+//	session      on (default), or off: for poolers in transaction mode
+//
+// A path ends at its first question mark; a file that has one in its name is opened with sqlite.File.
+//
+// # Imports
+//
+// Of ours, store and both databases.
+package dsn

@@ -1,0 +1,40 @@
+package dsn
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite"
+)
+
+// Memory names a SQLite database that lives as long as its store and that nobody else sees.
+const Memory = sqlite.Memory
+
+func parseSQLite(text string, s settings) (store.Source, error) {
+	path, query, _ := strings.Cut(text, "?")
+	if path == "" {
+		return nil, invalid("it names no file")
+	}
+	config := sqlite.File(path)
+	o := parseOptions(query)
+	config.NoMigrate = o.noMigrate(s)
+	config.Synchronous = choose(o, "synchronous", sqlite.Full,
+		map[string]sqlite.Synchronous{"full": sqlite.Full, "normal": sqlite.Normal})
+	if text, given := o.take("poll"); given {
+		if config.Poll = -1; text != "off" {
+			var err error
+			if config.Poll, err = time.ParseDuration(text); err != nil || config.Poll <= 0 {
+				o.failf("poll", "%q is neither off nor a positive duration such as 20ms", text)
+			}
+		}
+	}
+	if text, given := o.take("readers"); given {
+		var err error
+		if config.Readers, err = strconv.Atoi(text); err != nil || config.Readers < 1 {
+			o.failf("readers", "%q is not a positive number", text)
+		}
+	}
+	return config, o.end("SQLite")
+}
