@@ -1,0 +1,150 @@
+package crashtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/store/dsn"
+)
+
+// workerEnv makes the test binary a worker; its value is a workerConfig as JSON.
+const workerEnv = "HOLDFAST_CRASHTEST_WORKER"
+
+type workerConfig struct {
+	Name     string        `json:"name"`
+	Database string        `json:"database"`
+	Effects  string        `json:"effects"`
+	Slots    int           `json:"slots"`
+	Beat     time.Duration `json:"beat"` // 0: the default lease settings
+	Dead     time.Duration `json:"dead"`
+}
+
+func TestMain(m *testing.M) {
+	config := os.Getenv(workerEnv)
+	if config == "" {
+		os.Exit(pgtest.Main(m))
+	}
+	if err := runWorker(config); err != nil {
+		fmt.Fprintln(os.Stderr, "worker:", err)
+		os.Exit(1)
+	}
+}
+
+// runWorker is a node until somebody kills it.
+func runWorker(config string) error {
+	w := &runner{}
+	if err := json.Unmarshal([]byte(config), &w.workerConfig); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(w.Effects, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	w.file = file
+	source, err := dsn.Parse(w.Database)
+	if err != nil {
+		return err
+	}
+	opts := []holdfast.Option{
+		holdfast.WithNodeName(w.Name), holdfast.WithSlots(w.Slots), holdfast.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))),
+	}
+	if w.Beat > 0 {
+		opts = append(opts, holdfast.WithLeases(w.Beat, w.Dead))
+	}
+	ctx := context.Background()
+	client, err := holdfast.Open(ctx, source, opts...)
+	if err != nil {
+		return err
+	}
+	if err := crashWork.Handle(client, w.handle); err != nil {
+		return err
+	}
+	return client.Run(ctx)
+}
+
+type runner struct {
+	workerConfig
+	file *os.File
+}
+
+// stage is a checkpoint.
+type stage struct {
+	Stage int `json:"stage"`
+}
+
+func (w *runner) handle(run *holdfast.Run, job work) (done, error) {
+	var at stage
+	if _, err := run.LoadCheckpoint(&at); err != nil {
+		return done{}, holdfast.Fail(err)
+	}
+	w.tell(run, job, eventStart, at.Stage)
+	if job.Holds && run.Lease().Number == 1 {
+		<-run.Done()
+		return done{}, context.Cause(run)
+	}
+	part := time.Duration(job.Millis) * time.Millisecond / time.Duration(job.Stages+1)
+	for at.Stage < job.Stages {
+		if err := spend(run, part); err != nil {
+			return done{}, err
+		}
+		at.Stage++
+		if err := run.SaveCheckpoint(at); err != nil {
+			if errors.Is(err, holdfast.ErrLeaseLost) {
+				w.tell(run, job, eventRefused, at.Stage)
+			}
+			return done{}, err
+		}
+		w.tell(run, job, eventCheckpoint, at.Stage)
+	}
+	if err := spend(run, part); err != nil {
+		return done{}, err
+	}
+	if job.Child != 0 {
+		c := child(job)
+		if _, err := crashWork.Enqueue(run, run.Client(), c, options(c)...); err != nil {
+			return done{}, err
+		}
+	}
+	w.tell(run, job, eventEffect, at.Stage)
+	switch {
+	case job.Fatal:
+		return done{}, holdfast.Fail(errors.New("as planned"))
+	case run.Attempt() <= job.Fails:
+		return done{}, errors.New("as planned")
+	case run.Lease().Number <= int64(job.Snoozes):
+		return done{}, holdfast.Snooze(time.Duration(10*job.N%50) * time.Millisecond)
+	}
+	return done{Lease: run.Lease().Number}, nil
+}
+
+// spend takes the time that a handler takes.
+func spend(run *holdfast.Run, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-run.Done():
+		return context.Cause(run)
+	}
+}
+
+// tell writes a record. Without the file the worker is of no use.
+func (w *runner) tell(run *holdfast.Run, job work, event string, stage int) {
+	lease := run.Lease()
+	err := appendEffect(w.file, effect{
+		Event: event, Job: run.ID(), N: job.N, Lease: lease.Number, Attempt: run.Attempt(), Node: lease.Node, By: w.Name, Stage: stage,
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "worker:", err)
+		os.Exit(1)
+	}
+}
