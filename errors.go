@@ -9,7 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// The errors that callers tell apart with errors.Is. docs/errors.md says what to do about each.
+// The errors that callers tell apart with errors.Is. The package comment says what to do about each.
 var (
 	// ErrInvalid: the request can never succeed as it is.
 	ErrInvalid = store.ErrInvalid
