@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -46,7 +47,7 @@ type settings struct {
 // schema up to date first. The errors are ErrInvalid, ErrSchema, ErrReadOnly and ErrUnavailable.
 func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, error) {
 	s := settings{limit: MaxPayload, actor: defaultActor()}
-	s.engine.Node.Name = defaultActor()
+	s.engine.Node.Name, s.engine.Node.Version = defaultActor(), programVersion()
 	for _, opt := range opts {
 		if err := opt(&s); err != nil {
 			return nil, err
@@ -65,6 +66,15 @@ func defaultActor() string {
 		host = "unknown host"
 	}
 	return fmt.Sprintf("%s[%d]", host, os.Getpid())
+}
+
+// programVersion is what the go command knows of the program that this is part of, such as v1.2.3 or a commit.
+func programVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	return info.Main.Version
 }
 
 // WithLogger makes the client log. Default: it does not.

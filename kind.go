@@ -62,24 +62,27 @@ func (k Kind[In, Out]) Handle(c *Client, handler func(run *Run, in In) (Out, err
 		if err != nil {
 			return nil, err
 		}
-		result, err := json.Marshal(out)
-		if err != nil {
-			return nil, Fail(fmt.Errorf("the result, a %T, does not encode: %w", out, err))
-		}
-		if err := checkJSON("result", result, c.limit); err != nil {
-			return nil, Fail(err)
-		}
-		return noNull(result), nil
+		return c.encodeResult(out)
 	}
 	return c.engine.Handle(h)
 }
 
-// noNull keeps results that say nothing from being stored.
-func noNull(result []byte) []byte {
-	if s := string(result); s == "null" || s == "{}" {
-		return nil
+// encodeResult returns what is stored of a result: nothing if it says nothing.
+func (c *Client) encodeResult(out any) ([]byte, error) {
+	if _, empty := out.(struct{}); empty {
+		return nil, nil
 	}
-	return result
+	result, err := encode(out)
+	if err != nil {
+		return nil, Fail(fmt.Errorf("the result, a %T, does not encode: %w", out, err))
+	}
+	if err := checkJSON("result", result, c.limit); err != nil {
+		return nil, Fail(err)
+	}
+	if string(result) == "null" {
+		return nil, nil
+	}
+	return result, nil
 }
 
 // Enqueue stores a job and returns when it is durable. Many goroutines that enqueue at once share commits.
@@ -141,7 +144,7 @@ func (k Kind[In, Out]) build(c *Client, in In, opts []EnqueueOption) (*store.Enq
 	if k.err != nil {
 		return nil, k.err
 	}
-	args, err := json.Marshal(in)
+	args, err := encode(in)
 	if err != nil {
 		return nil, fmt.Errorf("kind %q: %w", k.name, invalid("args", "a %T does not encode: %v", in, err))
 	}

@@ -1,7 +1,6 @@
 package holdfast
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -173,7 +172,7 @@ func Tags(tags ...string) EnqueueOption {
 // Metadata is a JSON object kept with the job, at most 64 KiB: a struct or map that marshals to one, or a json.RawMessage.
 func Metadata(v any) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
-		data, err := json.Marshal(v)
+		data, err := encode(v)
 		if err != nil {
 			return invalid("metadata", "%v", err)
 		}

@@ -63,7 +63,7 @@ func (r *Run) Progress(percent float64, message string) { r.run.Progress(percent
 // SaveCheckpoint stores a value, as JSON, for the next attempt of the job, and returns when it is durable. It replaces the one before. The
 // error is ErrLeaseLost if the job was given to somebody else.
 func (r *Run) SaveCheckpoint(v any) error {
-	data, err := json.Marshal(v)
+	data, err := encode(v)
 	if err != nil {
 		return invalid("checkpoint", "a %T does not encode: %v", v, err)
 	}

@@ -16,6 +16,21 @@ const (
 	maxMetadata = 64 << 10
 )
 
+// encode writes a payload. What is JSON already stays as it is; nothing is escaped for the sake of HTML, which would
+// make payloads larger.
+func encode(v any) ([]byte, error) {
+	if raw, ok := v.(json.RawMessage); ok && raw != nil {
+		return raw, nil
+	}
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
+}
+
 // checkName checks the name of a queue, kind, tag, namespace or ordering key.
 func checkName(what, name string) error {
 	switch {

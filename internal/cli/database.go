@@ -13,8 +13,12 @@ import (
 	"github.com/holdfastdev/holdfast/store/dsn"
 )
 
-// closeTimeout bounds what is left to do at the end of a command.
-const closeTimeout = 10 * time.Second
+const (
+	// openTimeout bounds how long a command waits for a database that does not answer.
+	openTimeout = 30 * time.Second
+	// closeTimeout bounds what is left to do at the end of a command.
+	closeTimeout = 10 * time.Second
+)
 
 // dsn is the database that the user named.
 func (a *app) dsn() string {
@@ -41,6 +45,8 @@ func (a *app) open(ctx context.Context) (*holdfast.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
 	return a.openClient(ctx, source)
 }
 
@@ -74,9 +80,18 @@ func (s *reachedSource) Open(ctx context.Context) (store.Store, error) {
 	return st, err
 }
 
+// schemaOf returns the version of a database. A version from the future is an answer, not an error.
+func schemaOf(ctx context.Context, source store.Source) (store.Schema, error) {
+	schema, err := source.Schema(ctx)
+	if errors.Is(err, holdfast.ErrSchema) && schema.Version > schema.Latest {
+		return schema, nil
+	}
+	return schema, err
+}
+
 // schemaError says what to do about a schema that does not fit.
 func schemaError(ctx context.Context, source store.Source, err error) error {
-	schema, lookErr := source.Schema(ctx)
+	schema, lookErr := schemaOf(ctx, source)
 	switch {
 	case lookErr != nil:
 		return err

@@ -96,11 +96,13 @@ func (a *app) notef(format string, args ...any) {
 	}
 }
 
-// interruptible returns a context that ends with errInterrupted at the first signal; the second one ends the process.
-func (a *app) interruptible(ctx context.Context) (context.Context, func()) {
+// interruptible returns a context that ends with errInterrupted at the first signal; the second one ends the process. After stop the
+// signals are somebody else's again.
+func (a *app) interruptible(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	done := make(chan struct{})
+	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
+		defer close(ended)
 		select {
 		case <-a.env.Signals:
 			a.env.Release()
@@ -110,6 +112,7 @@ func (a *app) interruptible(ctx context.Context) (context.Context, func()) {
 	}()
 	return ctx, func() {
 		close(done)
+		<-ended
 		cancel(nil)
 	}
 }

@@ -35,7 +35,7 @@ processes may do so at once, and doing it again changes nothing.`,
 			if err != nil {
 				return err
 			}
-			before, err := source.Schema(ctx)
+			before, err := schemaOf(ctx, source)
 			if err != nil {
 				return err
 			}
@@ -79,7 +79,7 @@ nothing. The exit code is 0 whatever the version.`,
 			if err != nil {
 				return err
 			}
-			s, err := source.Schema(ctx)
+			s, err := schemaOf(ctx, source)
 			if err != nil {
 				return err
 			}

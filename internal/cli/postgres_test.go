@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 )
@@ -57,4 +60,19 @@ func TestOnPostgres(t *testing.T) {
 		t.Errorf("%.100s", out)
 	}
 	n.stop(t)
+
+	conn, err := pgx.Connect(t.Context(), s.env[envDatabase])
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = conn.Exec(t.Context(), "INSERT INTO holdfast.migration (version, name, applied_at) VALUES (999, 'future', 0)")
+	if err = errors.Join(err, conn.Close(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"job", "list"}, {"worker"}, {"migrate", "up"}} {
+		s.expect(s.run(args...), 1, "schema version 999", "use a newer holdfast")
+	}
+	if out := s.ok("migrate", "status", "-o", "table"); !strings.Contains(out, "newer than this holdfast") {
+		t.Errorf("%s", out)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -232,6 +233,30 @@ func TestInterrupt(t *testing.T) {
 		}
 	}
 	_ = more.Close() // ends the read that was left behind
+}
+
+// TestInterruptWhileOpening checks that Ctrl-C works before the database has answered.
+func TestInterruptWhileOpening(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = silent.Close() })
+	s := newShell(t)
+	s.env[envDatabase] = "postgres://" + silent.Addr().String() + "/app?sslmode=disable"
+	for _, verb := range []string{"dev", "worker"} {
+		var stderr bytes.Buffer
+		env := s.environment(strings.NewReader(""), io.Discard, &stderr, verb)
+		signals := make(chan os.Signal)
+		env.Signals = signals
+		ended := make(chan int, 1)
+		go func() { ended <- Run(t.Context(), env) }()
+		signals <- os.Interrupt
+		if code := <-ended; code != exitInterrupted || !strings.HasPrefix(stderr.String(), "holdfast: interrupted") {
+			t.Errorf("%s: exit code %d: %s", verb, code, stderr.String())
+		}
+	}
 }
 
 func TestNoSuchDatabase(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/builtin"
+	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/dsn"
 )
 
@@ -95,7 +96,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags, hints bool) error {
 	if err != nil {
 		return err
 	}
-	client, err := a.openClient(ctx, source, opts...)
+	client, err := a.openNode(ctx, source, opts)
 	if err != nil {
 		return err
 	}
@@ -107,6 +108,20 @@ func (a *app) serve(ctx context.Context, f *serveFlags, hints bool) error {
 		err = a.runNode(ctx, client)
 	}
 	return errors.Join(err, closeClient(ctx, client))
+}
+
+// openNode opens the database. A server that does not answer must not keep Ctrl-C from working.
+func (a *app) openNode(ctx context.Context, source store.Source, opts []holdfast.Option) (*holdfast.Client, error) {
+	opening, stop := a.interruptible(ctx)
+	client, err := a.openClient(opening, source, opts...)
+	stop()
+	if errors.Is(context.Cause(opening), errInterrupted) {
+		if err == nil {
+			err = closeClient(ctx, client)
+		}
+		return nil, errors.Join(errInterrupted, err)
+	}
+	return client, err
 }
 
 func register(client *holdfast.Client, allowExec bool) error {

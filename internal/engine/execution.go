@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"runtime/pprof"
 	"time"
@@ -42,7 +43,7 @@ func (n *node) execute(c store.Claimed) (following store.Claimed, ok, mine bool)
 	}
 	x := &execution{run: run, handler: handler}
 	if verdict, settled := n.refuse(handler, c); settled {
-		following, ok = n.settle(x, verdict)
+		following, ok = n.commitAndGoOn(x, verdict, nil)
 		return following, ok, true
 	}
 
@@ -195,11 +196,10 @@ func (x *execution) timedOut(text, trace string) *store.Outcome {
 
 // settleFirst settles the run if nobody has done so before.
 func (n *node) settleFirst(x *execution, o *store.Outcome) (following store.Claimed, ok, mine bool) {
-	last, has, first := x.run.finish()
+	last, first := x.run.finish()
 	if !first {
 		return store.Claimed{}, false, false
 	}
-	o.HasCheckpoint = has
 	if o.State == store.Completed {
 		last = nil
 	}
@@ -229,12 +229,6 @@ func (n *node) settleElsewhere(x *execution, o *store.Outcome) bool {
 	return mine
 }
 
-// settle settles a run whose handler was never called.
-func (n *node) settle(x *execution, o *store.Outcome) (following store.Claimed, ok bool) {
-	o.HasCheckpoint = x.run.has
-	return n.commitAndGoOn(x, o, nil)
-}
-
 // commitAndGoOn hands the outcome to the committer and the slot to the next job. The slot does not wait for the commit,
 // unless too many outcomes wait for theirs already: then the database is the slow part, and more would not help it.
 func (n *node) commitAndGoOn(x *execution, o *store.Outcome, last *store.CheckpointWrite) (store.Claimed, bool) {
@@ -259,6 +253,9 @@ func (n *node) commitAndGoOn(x *execution, o *store.Outcome, last *store.Checkpo
 		n.log.Error("job failed", "job", c.Job.ID, "kind", c.Job.Kind, "queue", c.Job.Queue,
 			"attempt", c.Job.Attempt, "reason", o.Reason, "error", o.Error)
 	}
+	if n.log.Enabled(context.Background(), slog.LevelDebug) { //nolint:forbidigo // asked first so that a job whose end is not logged costs nothing
+		n.log.Debug("job ended", "job", c.Job.ID, "kind", c.Job.Kind, "queue", c.Job.Queue, "attempt", c.Job.Attempt, "outcome", o.State)
+	}
 	if durable != nil {
 		<-durable
 	}
@@ -269,7 +266,7 @@ func (n *node) commitAndGoOn(x *execution, o *store.Outcome, last *store.Checkpo
 
 // endUnwritten ends a run whose lease is lost: there is nothing to write.
 func (n *node) endUnwritten(x *execution) (following store.Claimed, ok, mine bool) {
-	if _, _, first := x.run.finish(); !first {
+	if _, first := x.run.finish(); !first {
 		return store.Claimed{}, false, false
 	}
 	following, ok = n.slots.next(x.run.claimed, x, n.store.Now())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -112,6 +113,7 @@ func (e *Engine) start(ctx context.Context) (*node, error) {
 	for kind := range e.handlers {
 		n.kinds = append(n.kinds, kind)
 	}
+	slices.Sort(n.kinds)
 	n.slots = newSlots(n.cfg.Slots, n.cfg.Queues)
 	n.dispatch = newDispatcher(n)
 	n.promote = newPromoter(n)

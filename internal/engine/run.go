@@ -43,7 +43,7 @@ func (r *Run) Checkpoint() *store.Checkpoint {
 }
 
 // Progress notes how far the run is. It is written within half a second, and with the end of the attempt unless that
-// completes the job, when nobody needs it any more.
+// completes the job: then nothing goes on from there.
 func (r *Run) Progress(percent float64, message string) {
 	if math.IsNaN(percent) {
 		percent = 0
@@ -101,17 +101,17 @@ func (r *Run) flush() {
 }
 
 // finish ends the run's writing. It returns false if somebody else has ended it, and the checkpoint that the outcome must carry along.
-func (r *Run) finish() (last *store.CheckpointWrite, has, first bool) {
+func (r *Run) finish() (last *store.CheckpointWrite, first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over {
-		return nil, false, false
+		return nil, false
 	}
 	r.over = true
 	if r.dirty {
 		last = &store.CheckpointWrite{Lease: r.claimed.Lease, Checkpoint: r.checkpoint}
 	}
-	return last, r.has, true
+	return last, true
 }
 
 // Limits of what is kept of texts that handlers produce, in bytes.

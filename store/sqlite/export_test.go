@@ -1,0 +1,55 @@
+package sqlite
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// SetPatience makes callers without a deadline wait less, until the test ends.
+func SetPatience(t *testing.T, d time.Duration) {
+	before := patience
+	patience = d
+	t.Cleanup(func() { patience = before })
+}
+
+// LimitPages makes the disk full at the given number of pages; 0 makes room again.
+func LimitPages(t *testing.T, s store.Store, pages int) {
+	t.Helper()
+	if pages == 0 {
+		pages = 1 << 30
+	}
+	mine, ok := s.(*Store)
+	if !ok {
+		t.Fatalf("%T is not ours", s)
+	}
+	c := <-mine.writer
+	defer mine.giveWriter(c)
+	if err := c.script(fmt.Sprintf("PRAGMA max_page_count = %d", pages)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// PrepareAll prepares every statement there is, and returns the first that is wrong, or that would be prepared anew all
+// the time (see statements).
+func PrepareAll(t *testing.T, s store.Store) error {
+	t.Helper()
+	mine, ok := s.(*Store)
+	if !ok {
+		t.Fatalf("%T is not ours", s)
+	}
+	c := <-mine.writer
+	defer mine.giveWriter(c)
+	for name, text := range statements {
+		if strings.Contains(strings.ReplaceAll(text, "LIMIT ? + 0", ""), "LIMIT ?") {
+			return fmt.Errorf("%s has a bare LIMIT ?", name)
+		}
+		if broken := c.kept(name, text).broken; broken != nil {
+			return broken
+		}
+	}
+	return nil
+}
