@@ -82,15 +82,16 @@ func (c *Client) build(kind string, args []byte, kindOpts, opts []EnqueueOption)
 	return e, nil
 }
 
-// enqueueAll stores enqueues, batch by batch.
-func (c *Client) enqueueAll(ctx context.Context, enqueues []*store.Enqueue) error {
+// enqueueAll stores enqueues, batch by batch. It returns how many have an answer. The others must not be looked at: when the
+// caller's context has ended the committer may still be at work on them.
+func (c *Client) enqueueAll(ctx context.Context, enqueues []*store.Enqueue) (answered int, err error) {
 	for start := 0; start < len(enqueues); start += batchSize {
 		end := min(start+batchSize, len(enqueues))
 		if err := c.engine.Enqueue(ctx, enqueues[start:end]); err != nil {
-			return fmt.Errorf("enqueueing jobs %d to %d of %d: %w", start+1, end, len(enqueues), err)
+			return start, fmt.Errorf("enqueueing jobs %d to %d of %d: %w", start+1, end, len(enqueues), err)
 		}
 	}
-	return refusals(enqueues)
+	return len(enqueues), refusals(enqueues)
 }
 
 func refusals(enqueues []*store.Enqueue) error {
@@ -116,13 +117,7 @@ func (c *Client) enqueueTx(ctx context.Context, tx store.Tx, enqueues []*store.E
 	if own := c.StoreName(); tx.StoreName() != own {
 		return invalid("transaction", "it belongs to a %s database, the client to a %s one", tx.StoreName(), own)
 	}
-	if err := c.engine.Store.EnqueueTx(ctx, tx, enqueues); err != nil {
-		return err
-	}
-	if len(enqueues) == 1 {
-		return enqueues[0].Err
-	}
-	return refusals(enqueues)
+	return c.engine.Store.EnqueueTx(ctx, tx, enqueues)
 }
 
 // Item is a job to be enqueued together with others of other kinds or with other options. Kind.Item makes one.
@@ -138,7 +133,7 @@ func (k Kind[In, Out]) Item(in In, opts ...EnqueueOption) Item {
 
 // Enqueued is what became of an Item.
 type Enqueued struct {
-	ID       ID
+	ID       ID   // of the job, also where Err is an ErrUnavailable: repeat the item with it
 	Existing bool // the id was known already, or the unique key was taken by this job
 	Replaced bool // Existing, and its args and run time were replaced
 	Err      error
@@ -147,20 +142,20 @@ type Enqueued struct {
 // EnqueueItems stores jobs of any kinds, a thousand in a transaction and a round trip. Jobs that are invalid or refused have their Err; the
 // others are stored. The error is about the whole: the database did not take it.
 func (c *Client) EnqueueItems(ctx context.Context, items []Item) ([]Enqueued, error) {
-	return c.items(items, func(enqueues []*store.Enqueue) error { return c.enqueueAll(ctx, enqueues) })
+	return c.items(items, func(enqueues []*store.Enqueue) (int, error) { return c.enqueueAll(ctx, enqueues) })
 }
 
 // EnqueueItemsTx does the same in the caller's transaction.
 func (c *Client) EnqueueItemsTx(ctx context.Context, tx store.Tx, items []Item) ([]Enqueued, error) {
-	return c.items(items, func(enqueues []*store.Enqueue) error {
-		if len(enqueues) == 0 {
-			return nil
+	return c.items(items, func(enqueues []*store.Enqueue) (int, error) {
+		if err := c.enqueueTx(ctx, tx, enqueues); err != nil {
+			return 0, err
 		}
-		return c.enqueueTx(ctx, tx, enqueues)
+		return len(enqueues), nil
 	})
 }
 
-func (c *Client) items(items []Item, commit func([]*store.Enqueue) error) ([]Enqueued, error) {
+func (c *Client) items(items []Item, commit func([]*store.Enqueue) (int, error)) ([]Enqueued, error) {
 	results := make([]Enqueued, len(items))
 	enqueues := make([]*store.Enqueue, 0, len(items))
 	places := make([]int, 0, len(items))
@@ -173,17 +168,20 @@ func (c *Client) items(items []Item, commit func([]*store.Enqueue) error) ([]Enq
 		results[i].ID = e.Job.ID
 		enqueues, places = append(enqueues, e), append(places, i)
 	}
-	err := commit(enqueues)
-	var refused *BatchError
-	if err != nil && !errors.As(err, &refused) && !(len(enqueues) == 1 && enqueues[0].Err != nil) {
-		return results, err
-	}
-	for n, e := range enqueues {
+	answered, err := commit(enqueues)
+	for n, e := range enqueues[:answered] {
 		r := &results[places[n]]
 		r.Err = e.Err
 		if e.Err == nil {
 			r.ID, r.Existing, r.Replaced = e.Result.ID, e.Result.Existing, e.Result.Replaced
 		}
 	}
-	return results, nil
+	for _, place := range places[answered:] {
+		results[place].Err = err
+	}
+	var refused *BatchError
+	if errors.As(err, &refused) {
+		return results, nil // each has its own
+	}
+	return results, err
 }

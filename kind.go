@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/google/uuid"
-
 	"github.com/holdfastdev/holdfast/internal/engine"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -101,7 +99,9 @@ func (k Kind[In, Out]) Enqueue(ctx context.Context, c *Client, in In, opts ...En
 }
 
 // EnqueueMany stores many jobs with the same options, a thousand in a transaction and a round trip. The jobs are returned in the order of
-// the args. Where one is refused its place is nil and the error, a *BatchError, says why; the others are stored.
+// the args. Where one is refused its place is nil and the error, a *BatchError, says why; the others are stored. Any other error
+// means that the database did not take the batch that begins at the first place that is nil: those jobs may or may not exist, and to
+// be able to repeat them use EnqueueItems with ids of your own (WithID).
 func (k Kind[In, Out]) EnqueueMany(ctx context.Context, c *Client, ins []In, opts ...EnqueueOption) ([]*Job[Out], error) {
 	enqueues := make([]*store.Enqueue, len(ins))
 	for i, in := range ins {
@@ -111,10 +111,10 @@ func (k Kind[In, Out]) EnqueueMany(ctx context.Context, c *Client, ins []In, opt
 		}
 		enqueues[i] = e
 	}
-	err := c.enqueueAll(ctx, enqueues)
+	answered, err := c.enqueueAll(ctx, enqueues)
 	jobs := make([]*Job[Out], len(ins))
-	for i, e := range enqueues {
-		if e.Err == nil && e.Result.ID != uuid.Nil {
+	for i, e := range enqueues[:answered] {
+		if e.Err == nil {
 			jobs[i] = jobOf[Out](c, e)
 		}
 	}
@@ -128,7 +128,10 @@ func (k Kind[In, Out]) EnqueueTx(ctx context.Context, c *Client, tx store.Tx, in
 	if err != nil {
 		return nil, err
 	}
-	if err := c.enqueueTx(ctx, tx, []*store.Enqueue{e}); err != nil {
+	if err = c.enqueueTx(ctx, tx, []*store.Enqueue{e}); err == nil {
+		err = e.Err
+	}
+	if err != nil {
 		return nil, fmt.Errorf("enqueueing job of kind %q: %w", k.name, err)
 	}
 	return jobOf[Out](c, e), nil

@@ -242,3 +242,29 @@ func TestTextsAreCutAndValid(t *testing.T) {
 		t.Errorf("cut to %q, %d bytes", long, len(long))
 	}
 }
+
+func TestCheckpointWhoseCallerLeftIsNotLookedAt(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		release := make(chan struct{})
+		saved := make(chan error, 1)
+		b.handle("k", func(ctx context.Context, r *Run) ([]byte, error) {
+			saved <- r.SaveCheckpoint(ctx, []byte(`1`))
+			return nil, nil
+		}).Timeout = time.Second
+		b.st.hook(func(p *probe) {
+			p.onApply = func(batch *store.Batch) error {
+				if len(batch.Checkpoints) > 0 {
+					<-release
+				}
+				return nil
+			}
+		})
+		b.run()
+		id := b.enqueue(b.job("k"))
+		if err := <-saved; !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, ErrTimeout) {
+			t.Errorf("error is %v", err)
+		}
+		close(release)
+		b.expect(b.wait(id), store.Completed, "")
+	})
+}

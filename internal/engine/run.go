@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -73,7 +74,8 @@ func (r *Run) SaveCheckpoint(ctx context.Context, value []byte) error {
 	write := &store.CheckpointWrite{Lease: r.claimed.Lease, Checkpoint: r.checkpoint}
 	r.mu.Unlock()
 	err := r.node.engine.commit.Checkpoint(ctx, write)
-	if write.Err != nil {
+	// Not write.Err: when ctx has ended the committer may still be writing it.
+	if errors.Is(err, store.ErrLeaseLost) {
 		r.cancel(store.ErrLeaseLost)
 	}
 	if err != nil {
