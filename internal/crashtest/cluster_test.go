@@ -54,8 +54,17 @@ func newCluster(t *testing.T, config workerConfig, workers int) *cluster {
 		for _, w := range c.workers {
 			w.Kill()
 		}
+		text, err := os.ReadFile(logs.Name())
+		if err != nil {
+			t.Error(err)
+		}
+		for _, word := range []string{"WARNING: DATA RACE", "panic: ", "fatal error: "} {
+			if at := bytes.Index(text, []byte(word)); at >= 0 {
+				t.Errorf("a worker says %s", text[at:min(at+4<<10, len(text))])
+			}
+		}
 		if t.Failed() {
-			t.Logf("the last words of the workers:\n%s", c.lastWords())
+			t.Logf("the last words of the workers:\n%s", text[max(len(text)-16<<10, 0):])
 		}
 		_ = logs.Close()
 	})
@@ -234,19 +243,6 @@ func (c *cluster) list(filter holdfast.Filter, enough int) (records []holdfast.R
 			return records
 		}
 	}
-}
-
-func (c *cluster) lastWords() []byte {
-	text, err := os.ReadFile(c.logs.Name())
-	if err != nil {
-		return []byte(err.Error())
-	}
-	const most = 16 << 10
-	if len(text) > most {
-		text = text[len(text)-most:]
-		text = text[bytes.IndexByte(text, '\n')+1:]
-	}
-	return text
 }
 
 // until waits for a condition. It is the only place where these tests wait by the clock.

@@ -62,11 +62,12 @@ func create() (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{bin: bin, dir: dir, user: "postgres", database: "postgres"}
-	if c.run, err = unprivileged(dir); err == nil {
-		err = c.init()
+	c.watchdog, err = guard(dir)
+	if err == nil {
+		c.run, err = unprivileged(dir)
 	}
 	if err == nil {
-		c.watchdog, err = guard(dir)
+		err = c.init()
 	}
 	if err == nil {
 		err = c.start()

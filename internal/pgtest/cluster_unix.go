@@ -50,8 +50,12 @@ func unprivileged(dir string) (func(*exec.Cmd), error) {
 // interrupt from the terminal does not reach it.
 func guard(dir string) (io.Closer, error) {
 	const script = `cat >/dev/null
-pid=$(head -n 1 "$0/data/postmaster.pid" 2>/dev/null) && kill -QUIT "$pid" 2>/dev/null && sleep 1
-rm -rf "$0"`
+for i in 1 2 3 4 5; do
+	[ -d "$0" ] || exit 0
+	pid=$(head -n 1 "$0/data/postmaster.pid" 2>/dev/null) && kill -QUIT "$pid" 2>/dev/null
+	sleep 1
+	rm -rf "$0" 2>/dev/null
+done`
 	cmd := exec.Command("/bin/sh", "-c", script, dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	pipe, err := cmd.StdinPipe()

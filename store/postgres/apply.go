@@ -18,6 +18,7 @@ type batch struct {
 	invalid     []*run
 	entries     []*entry
 	careful     bool // the quick way cannot answer it
+	waited      bool // for a unique key that another transaction has taken, and in vain
 
 	// What the quick way found of the entries with unique keys.
 	unique []*entry
@@ -47,14 +48,15 @@ func (s *Store) apply(ctx context.Context, in *store.Batch) error {
 		err = patiently(ctx, func() error { return s.applyQuickly(ctx, b) })
 		quick = err == nil
 	}
-	switch {
-	case quick:
-		err = s.finishUnique(ctx, b)
-	case b.careful, needsCare(err):
+	if b.careful || needsCare(err) {
+		b.waited = codeOf(err) == codeLockTimeout
 		err = patiently(ctx, func() error { return s.applyCarefully(ctx, b) })
 	}
 	if err != nil {
 		return err
+	}
+	if quick {
+		s.finishUnique(ctx, b)
 	}
 	b.settle(quick)
 	s.lanes.setUsed(usedNow(b.entries))
@@ -174,8 +176,8 @@ func (s *Store) applyQuickly(ctx context.Context, b *batch) error {
 }
 
 // finishUnique settles enqueues with unique keys after their transaction: those that replace the holder, and those whose
-// holder let go meanwhile, get one of their own.
-func (s *Store) finishUnique(ctx context.Context, b *batch) error {
+// holder let go meanwhile, get a transaction of their own. The batch has been committed, so if that fails it fails alone.
+func (s *Store) finishUnique(ctx context.Context, b *batch) {
 	var rest []*entry
 	for i, e := range b.unique {
 		switch {
@@ -185,18 +187,23 @@ func (s *Store) finishUnique(ctx context.Context, b *batch) error {
 			rest = append(rest, e)
 		default:
 			if done, err := e.yield(*b.met[i]); err != nil {
-				return err
+				e.Err = classify(ctx, "enqueue job "+e.Job.ID.String(), err)
 			} else if !done {
 				rest = append(rest, e)
 			}
 		}
 	}
 	if rest == nil {
-		return nil
+		return
 	}
-	return patiently(ctx, func() error {
+	err := patiently(ctx, func() error {
 		return s.inTx(ctx, beginHot, func(t session) error { return s.enqueueEach(ctx, t, rest, b.now) })
 	})
+	if err != nil {
+		for _, e := range rest {
+			e.Result, e.Err = store.EnqueueResult{}, classify(ctx, "enqueue job "+e.Job.ID.String(), err)
+		}
+	}
 }
 
 // hasTwins reports whether two enqueues have one id.
@@ -241,9 +248,10 @@ func (s *Store) applyCarefully(ctx context.Context, b *batch) error {
 		if len(b.entries) == 0 {
 			return nil
 		}
-		// The batch may have waited long already for a unique key that another transaction has taken.
-		if err := t.exec(ctx, "SET LOCAL lock_timeout = '50ms'"); err != nil {
-			return err
+		if b.waited {
+			if err := t.exec(ctx, "SET LOCAL lock_timeout = '50ms'"); err != nil {
+				return err
+			}
 		}
 		return s.enqueueEach(ctx, t, b.entries, b.now)
 	})

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -107,6 +108,15 @@ func (s *Store) named(ctx context.Context, a *claimAnswer) ([]store.Claimed, err
 	return a.claimed, nil
 }
 
+// leeway is how far ahead of our clock the run time of a pointer may be. Whoever put it into ready found it due, by a clock
+// that may be a little ahead of ours: were it left alone, the wake-up that came with it would be in vain.
+func (s *Store) leeway() int64 {
+	if s.config.Clock != nil {
+		return 0 // there is one clock
+	}
+	return time.Second.Microseconds()
+}
+
 func (s *Store) claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	now := s.now()
 	answer := &claimAnswer{node: params.Node}
@@ -126,6 +136,7 @@ func (s *Store) claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 		name: "claim",
 		args: []any{
 			params.Node, params.Seq, params.Namespace, queues, limits, kinds, int32(params.Limit), now, params.Aging.Microseconds(), params.Repeat,
+			now + s.leeway(),
 		},
 		each: func(r row) error {
 			answer.alive = true

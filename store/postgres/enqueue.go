@@ -1,9 +1,11 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -253,14 +255,22 @@ func (s *Store) enqueueOnce(ctx context.Context, t runner, entries []*entry, now
 		return nil, err
 	}
 	met := make([]bool, len(losers))
+	var replacing []*entry
 	for _, o := range obstacles {
 		met[o.place-1] = true
 		e := losers[o.place-1]
 		done, err := e.yield(o)
-		if err == nil && !done {
-			err = s.replace(ctx, t, e, now)
-		}
 		if err != nil {
+			return nil, err
+		}
+		if !done {
+			replacing = append(replacing, e)
+		}
+	}
+	// By the holder, which is locked, so that two batches cannot wait for each other; of one holder in the order given.
+	slices.SortStableFunc(replacing, func(a, b *entry) int { return bytes.Compare(a.Result.ID[:], b.Result.ID[:]) })
+	for _, e := range replacing {
+		if err := s.replace(ctx, t, e, now); err != nil {
 			return nil, err
 		}
 	}

@@ -23,6 +23,7 @@ const (
 	codeSerialization = "40001"
 	codeUndefined     = "42P01"
 	codeProtocol      = "08P01"
+	codeFeature       = "0A000"
 )
 
 // sentinels are the classes of store that an error may already belong to.
@@ -40,10 +41,15 @@ func codeOf(err error) string {
 	return ""
 }
 
-// isCollision reports whether a transaction was ended because of another one: it may be repeated as it is.
+// isCollision reports whether a transaction was ended because of another one: it may be repeated as it is. So may a
+// statement that was prepared before the schema changed, which pgx then prepares anew.
 func isCollision(err error) bool {
-	code := codeOf(err)
-	return code == codeDeadlock || code == codeSerialization
+	var pgErr *pgconn.PgError
+	if !errors.As(err, &pgErr) {
+		return false
+	}
+	return pgErr.Code == codeDeadlock || pgErr.Code == codeSerialization ||
+		pgErr.Code == codeFeature && strings.Contains(pgErr.Message, "cached plan")
 }
 
 // isData reports whether a statement failed because of what it was given: a part of a batch may do well without the rest.
@@ -87,6 +93,9 @@ func classOf(err error) (class error, hint string) {
 		if errors.As(err, &parse) {
 			return store.ErrInvalid, ""
 		}
+		return store.ErrUnavailable, ""
+	}
+	if isCollision(err) {
 		return store.ErrUnavailable, ""
 	}
 	switch code := pgErr.Code; {

@@ -68,13 +68,9 @@ func newOrigin() string {
 // channel is what the stores of this schema notify each other on.
 func (s *Store) channel() string { return "holdfast:" + s.config.SchemaName }
 
-// Notify implements store.Store. Wake-ups of the same queue within 5 ms become one. Without session features nobody
-// listens, and nothing is sent.
-func (s *Store) Notify(wakes ...store.Wake) {
-	if !s.config.NoSession {
-		s.notifier.tell(s.origin, wakes)
-	}
-}
+// Notify implements store.Store. Wake-ups of the same queue within 5 ms become one. They are sent without session features
+// too, since NOTIFY needs none, and others may listen.
+func (s *Store) Notify(wakes ...store.Wake) { s.notifier.tell(s.origin, wakes) }
 
 // topic is what wake-ups are merged by.
 type topic struct {
@@ -104,7 +100,7 @@ func (n *notifier) init(s *Store) {
 
 // tell notes wake-ups and sees to it that they are sent.
 func (n *notifier) tell(origin string, wakes []store.Wake) {
-	if len(wakes) == 0 || n.store.config.NoSession {
+	if len(wakes) == 0 {
 		return
 	}
 	n.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,12 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 )
+
+// connectTimeout bounds a connection attempt where the URL does not say.
+const connectTimeout = 10 * time.Second
+
+// oldestServer is the oldest version that has all that the statements need.
+const oldestServer = 14
 
 // storeName is what Traits and transactions call this store.
 const storeName = "postgres"
@@ -147,6 +154,9 @@ func (c Config) open(ctx context.Context) (*Store, error) {
 
 // ready brings the schema up to date, or checks that it is, and makes the partitions of the days to come.
 func (s *Store) ready(ctx context.Context) error {
+	if err := s.checkServer(ctx); err != nil {
+		return err
+	}
 	if s.config.NoMigrate {
 		schema, err := s.schema(ctx)
 		if err != nil {
@@ -169,6 +179,21 @@ func (s *Store) ready(ctx context.Context) error {
 	return nil
 }
 
+// checkServer refuses a server that is too old.
+func (s *Store) checkServer(ctx context.Context) error {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	text := conn.Conn().PgConn().ParameterStatus("server_version")
+	major, _, _ := strings.Cut(text, ".")
+	if version, err := strconv.Atoi(major); err == nil && version < oldestServer {
+		return fmt.Errorf("%w: the server is PostgreSQL %s, and %d is the oldest that will do", store.ErrInvalid, text, oldestServer)
+	}
+	return nil
+}
+
 // connect returns a store on a pool, without a look at the schema.
 func (c Config) connect(ctx context.Context) (*Store, error) {
 	c, err := c.withDefaults()
@@ -184,6 +209,9 @@ func (c Config) connect(ctx context.Context) (*Store, error) {
 	config, err := pgxpool.ParseConfig(c.URL)
 	if err != nil {
 		return nil, err
+	}
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = connectTimeout
 	}
 	if c.MaxConns > 0 {
 		config.MaxConns = int32(c.MaxConns)

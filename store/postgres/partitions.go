@@ -17,6 +17,8 @@ const (
 	day = 24 * time.Hour
 	// daysAhead is for how many days after today there are partitions. What comes later goes to the default partition.
 	daysAhead = 3
+	// extendAgain is how long after a failure to make partitions it is tried again.
+	extendAgain = 5 * time.Minute
 )
 
 // partition is the jobs of one day, by the time in their ids.
@@ -84,6 +86,8 @@ func (s *Store) extendPartitions(ctx context.Context) error {
 	if horizon := s.horizon.Load(); now.Add(day).UnixMicro() < horizon && now.Add((daysAhead+2)*day).UnixMicro() > horizon {
 		return nil
 	}
+	// Until this has worked it is not tried with every beat.
+	s.horizon.Store(now.Add(day + extendAgain).UnixMicro())
 	first := partitionOf(now)
 	var missing []partition
 	err := s.inTx(ctx, beginRead, func(t session) error {

@@ -1,12 +1,11 @@
 package postgres_test
 
 import (
-	"context"
+	"fmt"
 	"os"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
+	"go.uber.org/goleak"
 
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/store"
@@ -14,7 +13,14 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest"
 )
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+func TestMain(m *testing.M) {
+	code := pgtest.Main(m)
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
@@ -32,24 +38,4 @@ func TestConformanceBehindPooler(t *testing.T) {
 		url, schema := pgtest.Shared(t).Schema(t)
 		return open(t, postgres.Config{Pool: forgetfulPool(t, url), SchemaName: schema, NoSession: true, Clock: clock.Now})
 	})
-}
-
-func forgetfulPool(t *testing.T, url string) *pgxpool.Pool {
-	t.Helper()
-	config, err := pgxpool.ParseConfig(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.MaxConns = 4
-	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
-	config.AfterRelease = func(conn *pgx.Conn) bool {
-		_, err := conn.Exec(context.Background(), "DISCARD ALL")
-		return err == nil
-	}
-	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	return pool
 }

@@ -150,7 +150,8 @@ func (s *Store) lookLater(p partition, r retention) {
 // pointers, and those that did not complete, which have an index.
 func (s *Store) dropPartition(ctx context.Context, p partition, r retention) (removed int, err error) {
 	from, to := p.bounds()
-	bounds := []any{uuidOf(from), uuidOf(to)}
+	bounds := slices.Clip([]any{uuidOf(from), uuidOf(to)})
+	bound := int32(maxSurvivors + 1)
 	states, since := r.since()
 	var finished int
 	var candidates idSet
@@ -158,10 +159,10 @@ func (s *Store) dropPartition(ctx context.Context, p partition, r retention) (re
 		if err := t.run(ctx, "count_finished_between", func(r row) error { return r.Scan(&finished) }, bounds...); err != nil {
 			return err
 		}
-		if err := t.run(ctx, "unfinished_between", candidates.scan, bounds...); err != nil {
+		if err := t.run(ctx, "unfinished_between", candidates.scan, append(bounds, bound)...); err != nil {
 			return err
 		}
-		return t.run(ctx, "kept_between", candidates.scan, append(bounds, states, since)...)
+		return t.run(ctx, "kept_between", candidates.scan, append(bounds, states, since, bound)...)
 	})
 	if err != nil {
 		return 0, err
@@ -189,7 +190,7 @@ func (s *Store) dropPartition(ctx context.Context, p partition, r retention) (re
 			return err
 		}
 		var survivors idSet
-		if err := t.run(ctx, "unfinished_between", survivors.scan, bounds...); err != nil {
+		if err := t.run(ctx, "unfinished_between", survivors.scan, append(bounds, bound)...); err != nil {
 			return err
 		}
 		unfinished := len(survivors.ids)
@@ -197,8 +198,8 @@ func (s *Store) dropPartition(ctx context.Context, p partition, r retention) (re
 			return err
 		}
 		removed = finished - (len(survivors.ids) - unfinished)
-		if removed <= 0 && len(survivors.ids) > 0 {
-			return errBusy // nothing would be won
+		if removed <= 0 && len(survivors.ids) > 0 || len(survivors.ids) > maxSurvivors {
+			return errBusy // nothing would be won, or it would take too long
 		}
 		return s.replacePartition(ctx, t, p, survivors.ids)
 	})

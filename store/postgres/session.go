@@ -19,7 +19,8 @@ import (
 //   - jit: a compilation takes 80 ms, and the estimates that trigger it are off by orders of magnitude here;
 //   - scans and joins: a plan made while a table was tiny, or a bitmap scan with a sort of a whole lane.
 //
-// lock_timeout bounds what one writer can wait for another, such as for a caller's transaction that holds a unique key.
+// lock_timeout bounds what one writer can wait for another, such as for a caller's transaction that holds a unique key. It is longer
+// than PostgreSQL waits before it looks for a deadlock, which is then told apart and repeated.
 var pins = [][2]string{
 	{"jit", "off"},
 	{"enable_seqscan", "off"},
@@ -27,7 +28,7 @@ var pins = [][2]string{
 	{"enable_hashjoin", "off"},
 	{"enable_mergejoin", "off"},
 	{"plan_cache_mode", "force_generic_plan"},
-	{"lock_timeout", "1s"},
+	{"lock_timeout", "2s"},
 }
 
 // prelude makes settings for one transaction. As the first statement of a pipeline it is in one implicit transaction with
@@ -95,7 +96,32 @@ func (s *Store) send(ctx context.Context, list ...statement) error {
 			queued.Query(func(rows pgx.Rows) error { return eachOf(rows, st.each) })
 		}
 	}
-	return s.pool.SendBatch(ctx, batch).Close()
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	ctx, done := toTheEnd(ctx)
+	defer done()
+	return conn.SendBatch(ctx, batch).Close()
+}
+
+// grace is how long a transaction that was sent may go on after its caller gave up.
+const grace = 2 * time.Second
+
+// toTheEnd returns a context for what was begun in ctx: it ends a little later. Otherwise whoever gives up would break the
+// connection, and the server could go on and commit when he is long gone; nearly always the answer comes within the grace,
+// and he learns what has happened. A ctx that has a deadline bounds the wait for a connection as it is.
+func toTheEnd(ctx context.Context) (context.Context, func()) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(grace, cancel)
+		context.AfterFunc(longer, func() { timer.Stop() })
+	})
+	return longer, func() {
+		stop()
+		cancel()
+	}
 }
 
 // read asks questions in one round trip and one snapshot.
@@ -165,7 +191,23 @@ func (s *Store) inTx(ctx context.Context, begin string, f func(session) error) e
 	if s.isClosed() {
 		return errClosed
 	}
-	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{BeginQuery: begin}, func(tx pgx.Tx) error { return f(session{s, tx}) })
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	end, done := toTheEnd(ctx)
+	defer done()
+	tx, err := conn.BeginTx(end, pgx.TxOptions{BeginQuery: begin})
+	if err != nil {
+		return err
+	}
+	if err := f(session{s, tx}); err != nil {
+		// The first error is the one to tell. Nothing of the transaction happens, whatever the second one is.
+		_ = tx.Rollback(end)
+		return err
+	}
+	return tx.Commit(end)
 }
 
 // patiently repeats an operation that PostgreSQL ended because two transactions were in each other's way. Nothing of it

@@ -10,7 +10,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/holdfastdev/holdfast/store"
-	"github.com/holdfastdev/holdfast/store/storetest/faults"
 )
 
 // The operations of a machine. Each draws its parameters, does the same on both sides, and compares the answers. The
@@ -54,6 +53,11 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 
 func pick[T any](t *rapid.T, what string, from ...T) T { return rapid.SampledFrom(from).Draw(t, what) }
 
+// one draws one of a list whose elements say too much to be printed: a failing check shows the index.
+func one[T any](t *rapid.T, what string, from []T) T {
+	return from[rapid.IntRange(0, len(from)-1).Draw(t, what)]
+}
+
 func chance(t *rapid.T, what string, percent int) bool {
 	return rapid.IntRange(0, 99).Draw(t, what) >= 100-percent
 }
@@ -76,6 +80,7 @@ func (m *machine) joinNode(t *rapid.T) {
 		t.Fatalf("OneOwner: node id %d came twice", a)
 	}
 	m.nodes = append(m.nodes, node{store: a, model: b, alive: true})
+	t.Logf("node %d joins", len(m.nodes)-1)
 }
 
 // anyNode draws a node, mostly one that is alive.
@@ -97,6 +102,7 @@ func (m *machine) anyNode(t *rapid.T) int {
 
 func (m *machine) leaveNode(t *rapid.T) {
 	i := m.anyNode(t)
+	t.Logf("node %d leaves", i)
 	m.must("Leave", m.store.Leave(m.ctx, m.nodes[i].store), m.model.Leave(m.ctx, m.nodes[i].model))
 	m.nodes[i].alive = false
 	m.gone(i)
@@ -118,13 +124,8 @@ func (m *machine) beatNode(t *rapid.T) {
 	if chance(t, "stand", 50) {
 		ttl = machineTTL
 	}
-	got, err := m.store.Beat(m.ctx, store.BeatParams{Node: m.nodes[i].store, LeaderTTL: ttl})
-	want, err2 := m.model.Beat(m.ctx, store.BeatParams{Node: m.nodes[i].model, LeaderTTL: ttl})
-	m.sameErr("Beat", err, err2)
-	byJob := func(a, b store.CancelRequest) int { return slices.Compare(a.Job[:], b.Job[:]) }
-	slices.SortFunc(got.Cancels, byJob)
-	slices.SortFunc(want.Cancels, byJob)
-	m.same("cancels", got.Cancels, want.Cancels, cmpopts.IgnoreFields(store.CancelRequest{}, "At"))
+	t.Logf("node %d beats, leader for %v", i, ttl)
+	got, want := m.beat(i, ttl)
 	if ttl == 0 {
 		return // whether a beat that does not stand tells of the leadership is not promised
 	}
@@ -137,16 +138,36 @@ func (m *machine) beatNode(t *rapid.T) {
 	}
 }
 
+// beat lets a node beat, and compares what it is asked to cancel.
+func (m *machine) beat(i int, ttl time.Duration) (got, want store.Beat) {
+	got, err := m.store.Beat(m.ctx, store.BeatParams{Node: m.nodes[i].store, LeaderTTL: ttl})
+	want, err2 := m.model.Beat(m.ctx, store.BeatParams{Node: m.nodes[i].model, LeaderTTL: ttl})
+	m.sameErr("Beat", err, err2)
+	byJob := func(a, b store.CancelRequest) int { return slices.Compare(a.Job[:], b.Job[:]) }
+	slices.SortFunc(got.Cancels, byJob)
+	slices.SortFunc(want.Cancels, byJob)
+	m.same("cancels", got.Cancels, want.Cancels, cmpopts.IgnoreFields(store.CancelRequest{}, "At"))
+	return got, want
+}
+
 func (m *machine) moveClock(t *rapid.T) {
-	m.advance(pick(t, "by", time.Millisecond, time.Second, time.Second, 10*time.Second, 30*time.Second, 5*time.Minute, time.Hour, 4*24*time.Hour))
+	d := pick(t, "by", time.Millisecond, time.Second, time.Second, 10*time.Second, 30*time.Second, 5*time.Minute, time.Hour, 4*24*time.Hour)
 	// Most nodes are not late, or nothing would ever run to its end.
 	if chance(t, "all beat", 80) {
-		for _, n := range m.nodes {
-			if n.alive {
-				_, err := m.store.Beat(m.ctx, store.BeatParams{Node: n.store})
-				_, err2 := m.model.Beat(m.ctx, store.BeatParams{Node: n.model})
-				m.must("Beat", err, err2)
-			}
+		m.pass(t, d, -1)
+	} else {
+		m.clock.Advance(d)
+		t.Logf("it is %v, and nobody beats", m.clock.Now())
+	}
+}
+
+// pass moves the clock, and lets every node beat but one.
+func (m *machine) pass(t *rapid.T, d time.Duration, silent int) {
+	m.clock.Advance(d)
+	t.Logf("it is %v, and all but node %d beat", m.clock.Now(), silent)
+	for i, n := range m.nodes {
+		if n.alive && i != silent {
+			m.beat(i, 0)
 		}
 	}
 }
@@ -156,15 +177,31 @@ func (m *machine) anyJob(t *rapid.T) store.ID {
 	if len(m.jobs) == 0 || chance(t, "unknown job", 3) {
 		return m.ids.next()
 	}
-	// Mostly one of the last, which is more likely to be under way.
-	return m.jobs[len(m.jobs)-1-rapid.IntRange(0, len(m.jobs)-1).Draw(t, "job")].enqueue.Job.ID
+	// The draws shrink towards the last one.
+	return m.jobs[len(m.jobs)-1-rapid.IntRange(0, len(m.jobs)-1).Draw(t, "job from the last")].enqueue.Job.ID
+}
+
+// drawJobs draws some jobs, most of them from those that fit, if there are any.
+func (m *machine) drawJobs(t *rapid.T, ids *[]store.ID, fits func(*known) bool) {
+	var fitting []*known
+	for _, k := range m.jobs {
+		if !k.removed && fits(k) {
+			fitting = append(fitting, k)
+		}
+	}
+	for range rapid.IntRange(1, 3).Draw(t, "jobs") {
+		if len(fitting) > 0 && !chance(t, "any job", 40) {
+			*ids = append(*ids, one(t, "fitting job", fitting).enqueue.Job.ID)
+		} else {
+			*ids = append(*ids, m.anyJob(t))
+		}
+	}
 }
 
 func (m *machine) cancelJobs(t *rapid.T) {
 	params := store.CancelParams{Reason: cancelReason, Actor: "ada"}
-	for range rapid.IntRange(1, 3).Draw(t, "jobs") {
-		params.Jobs = append(params.Jobs, m.anyJob(t))
-	}
+	m.drawJobs(t, &params.Jobs, func(k *known) bool { return k.live })
+	t.Logf("cancel %v", m.names(params.Jobs))
 	got, err := m.store.Cancel(m.ctx, params)
 	want, err2 := m.model.Cancel(m.ctx, params)
 	m.must("Cancel", err, err2)
@@ -177,9 +214,10 @@ func (m *machine) cancelJobs(t *rapid.T) {
 
 func (m *machine) retryJobs(t *rapid.T) {
 	params := store.RetryParams{Actor: "ada"}
-	for range rapid.IntRange(1, 3).Draw(t, "jobs") {
-		params.Jobs = append(params.Jobs, m.anyJob(t))
-	}
+	m.drawJobs(t, &params.Jobs, func(k *known) bool {
+		return k.state == store.Failed || k.state == store.Cancelled || k.state == store.Retryable
+	})
+	t.Logf("retry %v", m.names(params.Jobs))
 	got, err := m.store.Retry(m.ctx, params)
 	want, err2 := m.model.Retry(m.ctx, params)
 	m.must("Retry", err, err2)
@@ -197,11 +235,13 @@ func (m *machine) pauseQueue(t *rapid.T) {
 	params := store.PauseParams{
 		Namespace: m.namespace, Queue: m.anyQueue(t), Paused: rapid.Bool().Draw(t, "paused"), Actor: "ada",
 	}
+	t.Logf("pause %s: %v", params.Queue, params.Paused)
 	m.must("Pause", m.store.Pause(m.ctx, params), m.model.Pause(m.ctx, params))
 }
 
 func (m *machine) promoteDue(t *rapid.T) {
 	limit := pick(t, "limit", 1000, 1, 2, 3)
+	t.Logf("promote %d", limit)
 	got, err := m.store.Promote(m.ctx, limit)
 	want, err2 := m.model.Promote(m.ctx, limit)
 	m.must("Promote", err, err2)
@@ -233,7 +273,20 @@ func (m *machine) rescueNodes(t *rapid.T) {
 	params := store.RescueParams{DeadAfter: machineDeadAfter, Limit: 100, Decide: func(j store.Job) (time.Duration, bool) {
 		return time.Duration(j.Attempt) * 10 * time.Second, j.Attempt < j.MaxAttempts
 	}}
-	before := m.clock.Now()
+	// Half of the time a node that runs something falls silent first, or rescues would find little.
+	var busy []int
+	for i, n := range m.nodes {
+		if n.alive && slices.ContainsFunc(m.runs, func(r *run) bool {
+			return r.job.live && r.store.Lease.Node == n.store && r.store.Lease.Number == r.job.lease
+		}) {
+			busy = append(busy, i)
+		}
+	}
+	if len(busy) > 0 && chance(t, "silence", 50) {
+		m.pass(t, 30*time.Second, rapid.SampledFrom(busy).Draw(t, "silent"))
+	}
+	t.Logf("rescue")
+	now := m.clock.Now()
 	got, err := m.store.Rescue(m.ctx, params)
 	want, err2 := m.model.Rescue(m.ctx, params)
 	m.must("Rescue", err, err2)
@@ -254,7 +307,7 @@ func (m *machine) rescueNodes(t *rapid.T) {
 	listed, err := m.model.Nodes(m.ctx)
 	m.must("Nodes", nil, err)
 	for _, n := range listed {
-		if i := m.place(n.ID, modelSide); !n.DeadAt.IsZero() && n.DeadAt.Equal(before) && m.nodes[i].alive {
+		if i := m.place(n.ID, modelSide); !n.DeadAt.IsZero() && n.DeadAt.Equal(now) && m.nodes[i].alive {
 			m.nodes[i].alive = false
 			m.gone(int(i))
 		}
@@ -265,6 +318,7 @@ func (m *machine) rescueNodes(t *rapid.T) {
 func (m *machine) retainJobs(t *rapid.T) {
 	keep := func(what string) time.Duration { return pick(t, what, 0, time.Minute, time.Hour, 24*time.Hour) }
 	params := store.RetainParams{Completed: keep("completed"), Failed: keep("failed"), Cancelled: keep("cancelled"), Limit: 10}
+	t.Logf("retain %+v", params)
 	for calls := 0; ; calls++ {
 		retained, err := m.store.Retain(m.ctx, params)
 		m.must("Retain", err)
@@ -299,179 +353,6 @@ func (m *machine) retainJobs(t *rapid.T) {
 			k.removed = true
 		}
 	}
-}
-
-// The names that jobs have.
-var (
-	machineQueues = []string{"q1", "q2"}
-	machineKinds  = []string{"k1", "k2", "k3"}
-)
-
-func (m *machine) anyQueue(t *rapid.T) string { return pick(t, "queue", machineQueues...) }
-
-// anyEnqueue draws a new job, or now and then one that was enqueued before.
-func (m *machine) anyEnqueue(t *rapid.T) store.Enqueue {
-	if len(m.jobs) > 0 && chance(t, "again", 8) {
-		if k := pick(t, "job", m.jobs...); !k.removed {
-			return k.enqueue
-		}
-	}
-	q := store.Enqueue{Job: store.Job{
-		ID: m.ids.next(), Namespace: m.namespace, Queue: m.anyQueue(t), Kind: pick(t, "kind", machineKinds...),
-		Priority: rapid.IntRange(1, 4).Draw(t, "priority"), MaxAttempts: rapid.IntRange(1, 3).Draw(t, "attempts"),
-		Args: []byte(fmt.Sprint(rapid.IntRange(0, 9).Draw(t, "args"))),
-	}}
-	if chance(t, "unique", 40) {
-		q.Job.UniqueKey = []byte(m.namespace + pick(t, "key", "a", "b"))
-		q.Job.UniqueStates = pick(t, "states", store.Unfinished, store.SetOf(store.Scheduled, store.Available),
-			store.SetOf(store.Scheduled, store.Available, store.Running), store.SetOf(store.States...))
-		q.OnConflict = pick(t, "conflict", store.ReturnExisting, store.Reject, store.Replace, store.Replace)
-	}
-	if m.mode.keyed && chance(t, "ordered", 60) {
-		q.Job.OrderingKey = pick(t, "ordering key", "x", "y")
-	}
-	switch pick(t, "when", "now", "now", "later", "at", "past") {
-	case "later":
-		q.Delay = pick(t, "delay", time.Second, 20*time.Second, time.Hour)
-	case "at":
-		q.Job.RunAt = m.clock.Now().Add(pick(t, "in", time.Millisecond, time.Minute))
-	case "past":
-		q.Job.RunAt = m.clock.Now().Add(-pick(t, "ago", time.Millisecond, time.Minute))
-	}
-	if chance(t, "deadline", 10) {
-		q.Job.Options.Deadline = m.clock.Now().Add(pick(t, "within", time.Second, time.Minute))
-	}
-	return q
-}
-
-// anyRun draws a run, mostly a live one.
-func (m *machine) anyRun(t *rapid.T) *run {
-	var live []*run
-	for _, r := range m.runs {
-		if r.job.live && r.store.Lease.Number == r.job.lease {
-			live = append(live, r)
-		}
-	}
-	if len(live) > 0 && !chance(t, "stale", 15) {
-		return pick(t, "run", live...)
-	}
-	if len(m.runs) == 0 {
-		return nil
-	}
-	return pick(t, "run", m.runs...)
-}
-
-// applyBatch draws a batch of everything.
-func (m *machine) applyBatch(t *rapid.T) {
-	var batch store.Batch
-	var model store.Batch
-	var runs []*run
-	saves := map[*run]bool{}
-	for range rapid.IntRange(0, 2).Draw(t, "checkpoints") {
-		r := m.anyRun(t)
-		if r == nil {
-			break
-		}
-		c := store.CheckpointWrite{Checkpoint: store.Checkpoint{
-			Percent: float64(rapid.IntRange(0, 100).Draw(t, "percent")), Message: "m", Value: []byte(`{"a":[1,null]}`),
-		}}
-		a, b := c, c
-		a.Lease, b.Lease = r.store.Lease, r.model.Lease
-		batch.Checkpoints, model.Checkpoints = append(batch.Checkpoints, &a), append(model.Checkpoints, &b)
-		saves[r] = true
-	}
-	for range rapid.IntRange(0, 3).Draw(t, "outcomes") {
-		r, o, ok := m.anyOutcome(t, runs, saves)
-		if !ok {
-			break
-		}
-		a, b := o, o
-		a.Lease, b.Lease = r.store.Lease, r.model.Lease
-		batch.Outcomes, model.Outcomes = append(batch.Outcomes, &a), append(model.Outcomes, &b)
-		runs = append(runs, r)
-	}
-	for range rapid.IntRange(0, 3).Draw(t, "enqueues") {
-		q := m.anyEnqueue(t)
-		a, b := q, q
-		batch.Enqueues, model.Enqueues = append(batch.Enqueues, &a), append(model.Enqueues, &b)
-	}
-	plain := faults.Copy(&batch)
-	m.must("Apply", m.store.Apply(m.ctx, &batch), m.model.Apply(m.ctx, &model))
-
-	for i, c := range batch.Checkpoints {
-		over := slices.ContainsFunc(runs, func(r *run) bool { return r.store.Lease == c.Lease })
-		if !m.mode.lossy || !over { // see repeatBatch
-			m.sameErr("checkpoint", c.Err, model.Checkpoints[i].Err)
-		}
-	}
-	for r := range saves {
-		r.saved = true
-	}
-	for i, o := range batch.Outcomes {
-		m.sameErr("outcome "+o.State.String(), o.Err, model.Outcomes[i].Err)
-		m.same("final state", o.Final, model.Outcomes[i].Final)
-		r := runs[i]
-		m.outcomes = append(m.outcomes, sent{r, *plain.Outcomes[i]})
-		if o.Err == nil && !r.ended {
-			r.ended = true
-			if r.job.lease == r.store.Lease.Number {
-				r.job.live = false
-			}
-		}
-	}
-	for i, q := range batch.Enqueues {
-		want := model.Enqueues[i]
-		m.sameErr("enqueue", q.Err, want.Err)
-		if q.Err != nil {
-			continue
-		}
-		got, wantResult := q.Result, want.Result
-		if got.Existing && !got.Replaced {
-			got.RunAt, wantResult.RunAt = time.Time{}, time.Time{} // Reading: that of the holder is not promised
-		}
-		if m.mode.lossy {
-			got, wantResult = store.EnqueueResult{ID: got.ID}, store.EnqueueResult{ID: wantResult.ID}
-		}
-		m.same("enqueue", got, wantResult)
-		if q.Result.ID == q.Job.ID && m.find(q.Job.ID) == nil {
-			m.jobs = append(m.jobs, &known{enqueue: *plain.Enqueues[i]})
-		}
-	}
-}
-
-// anyOutcome draws an outcome of a run, or one that was sent before, as a caller repeats it.
-func (m *machine) anyOutcome(t *rapid.T, before []*run, saves map[*run]bool) (*run, store.Outcome, bool) {
-	if len(m.outcomes) > 0 && chance(t, "repeat", 15) {
-		s := pick(t, "sent", m.outcomes...)
-		// Only what was accepted, or was refused because the run was taken away, is repeated by a caller: the answer to a second
-		// outcome of a run was an error, not silence.
-		if s.run.ended == false || s.outcome.State != 0 && m.accepted(s) {
-			s.outcome.Repeat = true
-			return s.run, s.outcome, true
-		}
-	}
-	r := m.anyRun(t)
-	if r == nil || (m.mode.lossy && (r.ended || slices.Contains(before, r))) {
-		// A second outcome of a run, repeated since its answer was lost, would be taken for the first.
-		return nil, store.Outcome{}, false
-	}
-	state := pick(t, "state", store.Completed, store.Completed, store.Completed, store.Retryable, store.Retryable,
-		store.Scheduled, store.Available, store.Failed, store.Cancelled, store.Running)
-	o := *outcome(r.store, state)
-	o.HasCheckpoint = r.saved || saves[r] || r.store.Checkpoint != nil
-	if state == store.Retryable || state == store.Scheduled {
-		o.Delay = pick(t, "delay", time.Second, 20*time.Second, time.Hour)
-		if chance(t, "at a time", 30) {
-			o.RunAt = m.clock.Now().Add(pick(t, "in", time.Second, 2*time.Minute))
-		}
-	}
-	return r, o, true
-}
-
-// accepted tells whether this very outcome is the one that ended its run.
-func (m *machine) accepted(s sent) bool {
-	first := slices.IndexFunc(m.outcomes, func(other sent) bool { return other.run == s.run && other.outcome.State != store.Running })
-	return first >= 0 && m.outcomes[first].outcome.State == s.outcome.State
 }
 
 func (m *machine) claimJobs(t *rapid.T) {
@@ -510,13 +391,14 @@ func (m *machine) repeatClaim(t *rapid.T) {
 	if len(candidates) == 0 {
 		t.Skip("nothing to repeat")
 	}
-	c := pick(t, "claim", candidates...)
+	c := one(t, "claim", candidates)
 	c.params.Repeat = true
 	m.send(c.node, c.params, c.runs)
 }
 
 // send claims on both sides. known are the runs that a repeated claim may return.
 func (m *machine) send(nodeIndex int, params store.ClaimParams, known []*run) {
+	m.t.Logf("node %d claims %+v", nodeIndex, params)
 	a, b := params, params
 	a.Node, b.Node = m.nodes[nodeIndex].store, m.nodes[nodeIndex].model
 	got, err := m.store.Claim(m.ctx, a)

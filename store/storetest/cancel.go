@@ -123,7 +123,13 @@ func cancelLeave(e *env) {
 }
 
 func cancelRescue(e *env) {
-	run := e.started()
+	for _, left := range []int{1, 3} { // also if no attempt is left
+		e.cancelAndRescue(e.started(attempts(left)))
+	}
+}
+
+func (e *env) cancelAndRescue(run store.Claimed) {
+	e.Helper()
 	e.cancel(run.Job.ID)
 	e.clock.Advance(deadAfter + time.Second)
 	rescued := e.rescue()

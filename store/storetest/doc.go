@@ -12,12 +12,16 @@
 //
 // One file per concern, with tests whose names say what must hold. The invariants of the design (docs/architecture.md,
 // "What must always hold") appear by name where they are tested: NoLoss, OneOwner, FinishedIsFinal, UniqueIsUnique,
-// EveryDueThingHappens, Order, CancelArrives, AtomicTransitions. Remembered is remembered (the journal) and limits hold
-// (the limits of a claim, but not rate limits) are tested by the packages that add them to the contract.
+// LimitsHold (of a claim), EveryDueThingHappens, Order, CancelArrives, AtomicTransitions. The journal (remembered is
+// remembered) and rate limits are tested by what adds them to the contract.
 //
-// property.go draws random sequences of operations and compares the store with package model, a plain implementation
-// of the same contract in memory, after each; lossy.go does the same while package faults loses requests and answers;
-// race.go lets goroutines compete and counts.
+// race.go and its neighbours let goroutines compete, and count. property.go draws random sequences of operations; the
+// machine (machine.go, actions.go, actions_apply.go) does the same on the store and on package model, a plain implementation of the
+// contract in memory, and compares them after each. It does so again while package faults loses requests and answers,
+// and a caller repeats them by the rules of the contract.
+//
+// The property tests draw 25 sequences each; go test -rapid.checks=1000 draws more, and a failing one is kept in
+// testdata/rapid and tried again first.
 //
 // # What it does not decide
 //

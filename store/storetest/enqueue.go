@@ -13,6 +13,7 @@ var enqueueTests = []test{
 	{"NoLoss_a_job_is_visible_once_enqueue_returned", enqueuedIsVisible},
 	{"NoLoss_every_field_of_the_body_survives", bodySurvives},
 	{"NoLoss_a_batch_as_large_as_the_store_likes_is_complete", largeBatch},
+	{"NoLoss_what_the_caller_does_to_its_buffers_changes_nothing", buffersAreCopied},
 	{"names_are_data_whatever_characters_they_hold", namesAreData},
 	{"times_are_truncated_to_microseconds", timesAreTruncated},
 	{"a_job_with_a_run_time_in_the_future_is_scheduled", futureIsScheduled},
@@ -55,7 +56,7 @@ func bodySurvives(e *env) {
 		}
 	}
 	rich := e.job(unique("k"), ordered("o"), priority(1), attempts(7), everything)
-	huge := e.job(func(q *store.Enqueue) { q.Job.Args = bytes.Repeat([]byte(`["0123456789"]`), 80_000) })
+	huge := e.job(func(q *store.Enqueue) { q.Job.Args = bytes.Repeat([]byte(`["0123456789"]`), 30_000) })
 	e.enqueue(rich, e.job(), huge)
 	for _, q := range []*store.Enqueue{rich, huge} {
 		want := q.Job
@@ -87,14 +88,53 @@ func largeBatch(e *env) {
 		enqueues = append(enqueues, e.job(queue(fmt.Sprintf("q%d", i%7)), priority(1+i%4)))
 	}
 	e.enqueue(enqueues...)
-	claimed := e.claim(e.join(), n+10)
-	seen := map[store.ID]bool{}
-	for _, c := range claimed {
-		seen[c.Job.ID] = true
+	node, seen := e.join(), map[store.ID]bool{}
+	for range n/100 + 2 {
+		for _, c := range e.claimWith(e.demand(node, 100)) {
+			if seen[c.Job.ID] {
+				e.Fatalf("job %v was claimed twice", c.Job.ID)
+			}
+			seen[c.Job.ID] = true
+		}
 	}
-	if len(claimed) != n || len(seen) != n {
-		e.Fatalf("enqueued %d jobs, claimed %d, %d different ones", n, len(claimed), len(seen))
+	if len(seen) != n {
+		e.Fatalf("enqueued %d jobs, claimed %d", n, len(seen))
 	}
+}
+
+// buffersAreCopied: once a call has returned its buffers are the caller's again.
+func buffersAreCopied(e *env) {
+	q := e.job(func(q *store.Enqueue) {
+		q.Job.Args, q.Job.Metadata, q.Job.Tags = []byte("args"), []byte(`{"a":1}`), []string{"tag"}
+		q.Job.UniqueKey, q.Job.UniqueStates = []byte("key"), store.Unfinished
+	})
+	e.enqueue(q)
+	want := q.Job
+	want.CreatedAt, want.RunAt = e.clock.Now(), e.clock.Now()
+	want.Args, want.Metadata = bytes.Clone(q.Job.Args), bytes.Clone(q.Job.Metadata)
+	want.Tags, want.UniqueKey = []string{"tag"}, bytes.Clone(q.Job.UniqueKey)
+	spoil := func(j store.Job) {
+		j.Args[0], j.Metadata[0], j.UniqueKey[0], j.Tags[0] = 'x', 'x', 'x', "x"
+	}
+	spoil(q.Job)
+	for range 2 {
+		got := e.get(q.Job.ID).Job
+		e.equal("body", got, want)
+		spoil(got)
+	}
+	run := e.claimOne(e.join(), q.Job.ID)
+	spoil(run.Job)
+	value, result := []byte(`{"n":1}`), []byte("result")
+	e.save(run, store.Checkpoint{Value: value})
+	e.end(run, store.Completed, withCheckpoint, func(o *store.Outcome) { o.Result = result })
+	value[0], result[0] = 'x', 'x'
+	record := e.get(q.Job.ID)
+	if string(record.Result) != "result" {
+		e.Fatalf("the result is %s", record.Result)
+	}
+	want.Attempt, want.LeaseNumber = 1, 1
+	e.equal("body", record.Job, want)
+	e.wantFree("key")
 }
 
 // namesAreData: nothing in a name, key or tag is syntax to the store.

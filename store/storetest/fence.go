@@ -20,7 +20,7 @@ var fenceTests = []test{
 func (e *env) wantLost(run store.Claimed) {
 	e.Helper()
 	before, beforeErr := e.store.Get(e.ctx, run.Job.ID)
-	for _, state := range []store.State{store.Completed, store.Failed, store.Retryable, store.Scheduled, store.Available, store.Cancelled} {
+	for _, state := range endStates {
 		c := &store.CheckpointWrite{Lease: run.Lease, Checkpoint: store.Checkpoint{Message: "stale"}}
 		o := outcome(run, state, func(o *store.Outcome) { o.HasCheckpoint = true })
 		e.apply(&store.Batch{Checkpoints: []*store.CheckpointWrite{c}, Outcomes: []*store.Outcome{o}})
@@ -35,7 +35,7 @@ func (e *env) wantLost(run store.Claimed) {
 }
 
 func fenceDouble(e *env) {
-	for _, state := range []store.State{store.Completed, store.Failed, store.Retryable, store.Scheduled, store.Available, store.Cancelled} {
+	for _, state := range endStates {
 		run := e.claim(e.join(), 1)
 		if len(run) == 0 {
 			e.add()

@@ -76,7 +76,7 @@ type run struct {
 	ended        bool // an outcome was accepted
 }
 
-// sent is an outcome that was sent, with its results on the model's side.
+// sent is an outcome that was sent, as it was before it had results.
 type sent struct {
 	run     *run
 	outcome store.Outcome
@@ -198,9 +198,6 @@ func (m *machine) tidy(r store.Record, side func(node) int64) store.Record {
 	for i := range r.Attempts {
 		a := &r.Attempts[i]
 		a.Node = m.place(a.Node, side)
-		if a.Outcome == store.Scheduled || a.Outcome == store.Available {
-			a.Number = 0 // see uncountedNumber
-		}
 		if a.StartedAt.IsZero() {
 			a.Error, a.Trace = "", "" // nobody reported this run: the words are the store's
 		}
@@ -399,5 +396,26 @@ func (m *machine) finish(p *pool, inner store.Store) {
 	p.store = inner
 }
 
-// advance moves the clock.
-func (m *machine) advance(d time.Duration) { m.clock.Advance(d) }
+// names calls jobs by their place among those that were enqueued, -1 for those that were not.
+func (m *machine) names(ids []store.ID) []int {
+	var names []int
+	for _, id := range ids {
+		names = append(names, slices.IndexFunc(m.jobs, func(k *known) bool { return k.enqueue.Job.ID == id }))
+	}
+	return names
+}
+
+func (m *machine) logBatch(batch *store.Batch) {
+	for _, c := range batch.Checkpoints {
+		m.t.Logf("apply: checkpoint of %v, lease %d", m.names([]store.ID{c.Lease.Job}), c.Lease.Number)
+	}
+	for _, o := range batch.Outcomes {
+		m.t.Logf("apply: %v of %v, lease %d, delay %v, repeat %v", o.State, m.names([]store.ID{o.Lease.Job}), o.Lease.Number, o.Delay, o.Repeat)
+	}
+	for _, q := range batch.Enqueues {
+		j := q.Job
+		m.t.Logf("apply: enqueue %v in %s, %s, priority %d, attempts %d, at %v, delay %v, unique %q in %b, conflict %d, key %q, deadline %v",
+			m.names([]store.ID{j.ID}), j.Queue, j.Kind, j.Priority, j.MaxAttempts, j.RunAt, q.Delay, j.UniqueKey, j.UniqueStates,
+			q.OnConflict, j.OrderingKey, j.Options.Deadline)
+	}
+}

@@ -21,7 +21,7 @@ var propertyTests = []test{
 
 // defaultChecks is how many sequences each property test draws, so that the suite takes seconds. The flag
 // -rapid.checks goes before it.
-const defaultChecks = "40"
+const defaultChecks = "25"
 
 var limitChecks = sync.OnceFunc(func() {
 	given := false
@@ -34,15 +34,17 @@ var limitChecks = sync.OnceFunc(func() {
 // property draws sequences of operations and lets a machine compare the store with the model.
 func (e *env) property(mode mode) {
 	stores := &pool{t: e.T, open: e.open, clock: e.clock, ids: e.ids, store: e.store}
-	rapid.Check(e.T, func(t *rapid.T) {
-		m := newMachine(t, stores, mode)
-		inner := m.store
-		if mode.lossy {
-			m.store = persistent{faults.Wrap(inner, faults.Seeded(rapid.Uint64().Draw(t, "faults"), 0.3))}
-		}
-		t.Repeat(m.actions())
-		m.finish(stores, inner)
-	})
+	rapid.Check(e.T, func(t *rapid.T) { stores.check(t, mode) })
+}
+
+func (p *pool) check(t *rapid.T, mode mode) {
+	m := newMachine(t, p, mode)
+	inner := m.store
+	if mode.lossy {
+		m.store = persistent{faults.Wrap(inner, faults.Seeded(rapid.Uint64().Draw(t, "faults"), 0.3))}
+	}
+	t.Repeat(m.actions())
+	m.finish(p, inner)
 }
 
 // persistent is a caller that asks again until it gets an answer, by the rules of the contract (package store,

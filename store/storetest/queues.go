@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -65,7 +66,8 @@ func queueCounts(e *env) {
 	}
 	e.add(queue("other"))
 	runs := e.claim(e.join(), 9)
-	for i, state := range []store.State{store.Completed, store.Failed, store.Cancelled, store.Retryable, store.Retryable, store.Scheduled, store.Available} {
+	ends := append(slices.Clone(endStates), store.Retryable)
+	for i, state := range ends {
 		e.end(runs[i], state)
 	}
 	e.add(ordered("k"))

@@ -15,23 +15,17 @@ import (
 )
 
 // Real goroutines that compete for the same jobs. Nothing sleeps; who wins is up to the machine, and what is checked
-// holds whoever wins.
-var raceTests = []test{
+// holds whoever wins. race_nodes.go lets nodes end in the middle, race_mixed.go lets different operations compete.
+var raceTests = slices.Concat([]test{
 	{"OneOwner_NoLoss_many_producers_and_claimers", raceClaims},
 	{"UniqueIsUnique_of_many_producers_one_wins", raceUnique},
 	{"UniqueIsUnique_of_many_retries_one_wins", raceRetryUnique},
 	{"NoLoss_the_same_enqueue_from_many_is_one_job", raceSameID},
+	{"NoLoss_readers_see_every_job_while_it_moves", raceReaders},
 	{"OneOwner_a_claim_and_its_repetition_at_once", raceRepeatedClaim},
 	{"OneOwner_of_many_outcomes_one_is_applied", raceOutcomes},
-	{"CancelArrives_while_jobs_are_claimed", raceCancelClaim},
-	{"CancelArrives_while_jobs_end", raceCancelEnd},
-	{"OneOwner_two_leaders_rescue_each_job_once", raceRescue},
-	{"OneOwner_a_dying_node_writes_or_is_rescued_never_both", raceRescueEnd},
-	{"NoLoss_a_node_leaves_while_it_claims", raceLeave},
-	{"EveryDueThingHappens_once_if_many_promote", racePromote},
-	{"Order_of_a_key_holds_among_many_claimers", raceOrderingKeys},
-	{"OneOwner_many_nodes_join_and_stand", raceJoin},
-}
+	{"AtomicTransitions_a_context_that_ends_in_the_middle_leaves_all_or_nothing", raceContext},
+}, raceNodesTests, raceMixedTests)
 
 // together runs f n times at once and fails the test on the first error.
 func (e *env) together(n int, f func(i int) error) {
@@ -371,364 +365,179 @@ func raceOutcomes(e *env) {
 	}
 }
 
-// raceCancelClaim: a job is cancelled before it runs, or it runs and its node is told.
-func raceCancelClaim(e *env) {
-	const n = 40
+// raceReaders: a job moves from one table to the next while somebody looks. It is never in none of them, and never in
+// two.
+func raceReaders(e *env) {
+	const n = 12
 	var ids []store.ID
-	for range n {
-		ids = append(ids, e.add())
+	for i := range n {
+		ids = append(ids, e.add(attempts(1000), queue(fmt.Sprint("q", i%2)), func(q *store.Enqueue) {
+			if i%4 == 0 {
+				q.Job.OrderingKey = fmt.Sprint("key", i)
+			}
+		}))
 	}
 	node := e.join()
-	answers := map[store.ID]store.State{}
-	var claimed tally
-	e.together(2, func(i int) error {
-		for at := 0; at < n; at += 5 {
-			if i == 0 {
-				runs, err := e.store.Claim(e.ctx, e.demand(node, 5))
+	var moving atomic.Bool
+	moving.Store(true)
+	e.together(4, func(i int) error {
+		if i == 0 {
+			defer moving.Store(false)
+			for round := range 40 {
+				if _, err := e.store.Promote(e.ctx, 100); err != nil {
+					return fmt.Errorf("Promote: %w", err)
+				}
+				runs, err := e.store.Claim(e.ctx, e.demand(node, n))
 				if err != nil {
 					return fmt.Errorf("Claim: %w", err)
 				}
-				claimed.add(claimedIDs(runs)...)
-				continue
-			}
-			results, err := e.store.Cancel(e.ctx, store.CancelParams{Jobs: ids[at : at+5], Reason: "r", Actor: "a"})
-			if err != nil {
-				return fmt.Errorf("Cancel: %w", err)
-			}
-			for _, r := range results {
-				answers[r.Job] = r.State
-			}
-		}
-		return nil
-	})
-	e.sweep()
-	told := map[store.ID]bool{}
-	for _, c := range e.beat(node).Cancels {
-		told[c.Job] = true
-	}
-	for _, id := range ids {
-		state := e.get(id).State
-		switch {
-		case claimed.seen[id] > 1:
-			e.Fatalf("job %v was claimed %d times", id, claimed.seen[id])
-		case answers[id] == store.Cancelled && (claimed.seen[id] != 0 || state != store.Cancelled || told[id]):
-			e.Fatalf("job %v was cancelled, and claimed %d times; it is %v", id, claimed.seen[id], state)
-		case answers[id] == store.Running && (claimed.seen[id] != 1 || state != store.Running || !told[id]):
-			e.Fatalf("job %v was asked to stop, claimed %d times, told %v; it is %v", id, claimed.seen[id], told[id], state)
-		case answers[id] != store.Cancelled && answers[id] != store.Running:
-			e.Fatalf("cancel of job %v answered %v", id, answers[id])
-		}
-	}
-}
-
-// raceCancelEnd: whatever a cancel was answered comes true, at the latest with the sweep, and an outcome that was
-// accepted stays.
-func raceCancelEnd(e *env) {
-	const n = 40
-	for range n {
-		e.add()
-	}
-	node := e.join()
-	runs := e.claim(node, n)
-	answers := map[store.ID]store.State{}
-	finals := map[store.ID]store.State{}
-	e.together(2, func(i int) error {
-		for part := range slices.Chunk(runs, 4) {
-			if i == 0 {
-				results, err := e.store.Cancel(e.ctx, store.CancelParams{Jobs: claimedIDs(part), Reason: "r", Actor: "a"})
-				if err != nil {
-					return fmt.Errorf("Cancel: %w", err)
+				batch := &store.Batch{}
+				for j, run := range runs {
+					state := []store.State{store.Retryable, store.Scheduled, store.Available, store.Failed, store.Cancelled}[(round+j)%5]
+					batch.Outcomes = append(batch.Outcomes, outcome(run, state, func(o *store.Outcome) { o.Delay = time.Millisecond }))
 				}
-				for _, r := range results {
-					answers[r.Job] = r.State
+				if err := e.tryNow(e.ctx, batch); err != nil {
+					return err
 				}
-				continue
-			}
-			batch := &store.Batch{}
-			for j, run := range part {
-				batch.Outcomes = append(batch.Outcomes, outcome(run, []store.State{store.Completed, store.Retryable}[j%2]))
-			}
-			if err := e.tryNow(e.ctx, batch); err != nil {
-				return err
-			}
-			for _, o := range batch.Outcomes {
-				if o.Err != nil {
-					return fmt.Errorf("outcome: %w", o.Err)
+				if _, err := e.store.Retry(e.ctx, store.RetryParams{Jobs: ids[:n/2], Actor: "ada"}); err != nil {
+					return fmt.Errorf("Retry: %w", err)
 				}
-				finals[o.Lease.Job] = o.Final
-			}
-		}
-		return nil
-	})
-	e.sweep()
-	for i, run := range runs {
-		id := run.Job.ID
-		record := e.get(id)
-		want := []store.State{store.Completed, store.Cancelled}[i%2]
-		answer := answers[id]
-		fits := answer == store.Running || answer == want
-		if record.State != want || !fits || record.CancelRequested {
-			e.Fatalf("job %v was to be %v and is %v; the cancel answered %v, the outcome %v", id, want, record.State, answer, finals[id])
-		}
-		if i%2 == 0 && finals[id] != store.Completed {
-			e.Fatalf("an outcome became %v", finals[id])
-		}
-	}
-	if n := e.sweep(); n != 0 {
-		e.Fatalf("a second sweep applied %d requests", n)
-	}
-}
-
-func raceRescue(e *env) {
-	const n = 150
-	var jobs []*store.Enqueue
-	for range n {
-		jobs = append(jobs, e.job())
-	}
-	e.enqueue(jobs...)
-	for range 3 {
-		e.claimWith(e.demand(e.join(), n/3))
-	}
-	e.clock.Advance(deadAfter + time.Second)
-	var rescued tally
-	e.together(4, func(i int) error {
-		params := rescueParams()
-		params.Limit = 1 + i
-		for quiet := 0; quiet < 3; quiet++ {
-			some, err := e.store.Rescue(e.ctx, params)
-			if err != nil {
-				return fmt.Errorf("Rescue: %w", err)
-			}
-			for _, r := range some {
-				rescued.add(r.Job)
-				quiet = 0
-			}
-		}
-		return nil
-	})
-	// One leader may pass over what another has in hand.
-	for _, r := range e.rescue() {
-		rescued.add(r.Job)
-	}
-	e.wantOnce("rescued", &rescued, idsOf(jobs))
-	for _, id := range idsOf(jobs) {
-		if record := e.get(id); record.State != store.Retryable || record.Attempt != 1 || len(record.Attempts) != 1 {
-			e.Fatalf("record: %+v", record)
-		}
-	}
-}
-
-// raceRescueEnd: the node is slow, not dead, and ends its runs while it is declared dead.
-func raceRescueEnd(e *env) {
-	const n = 60
-	var ids []store.ID
-	for range n {
-		ids = append(ids, e.add())
-	}
-	runs := e.claim(e.join(), n)
-	e.clock.Advance(deadAfter + time.Second)
-	var moved tally
-	var completed tally
-	e.together(2, func(i int) error {
-		if i == 0 {
-			some, err := e.store.Rescue(e.ctx, rescueParams())
-			if err != nil {
-				return fmt.Errorf("Rescue: %w", err)
-			}
-			for _, r := range some {
-				moved.add(r.Job)
+				e.clock.Advance(time.Millisecond)
 			}
 			return nil
 		}
-		for part := range slices.Chunk(runs, 5) {
-			batch := &store.Batch{}
-			for _, run := range part {
-				batch.Outcomes = append(batch.Outcomes, outcome(run, store.Completed))
-			}
-			if err := e.tryNow(e.ctx, batch); err != nil {
+		for looks := 0; moving.Load() || looks < 3; looks++ {
+			if err := e.look(i, ids); err != nil {
 				return err
-			}
-			for _, o := range batch.Outcomes {
-				if o.Err == nil {
-					moved.add(o.Lease.Job)
-					completed.add(o.Lease.Job)
-				} else if !errors.Is(o.Err, store.ErrLeaseLost) {
-					return fmt.Errorf("outcome: %w", o.Err)
-				}
 			}
 		}
 		return nil
 	})
-	for _, r := range e.rescue() {
-		moved.add(r.Job)
-	}
-	e.wantOnce("completed or rescued", &moved, ids)
-	for _, id := range ids {
-		want := store.Retryable
-		if completed.seen[id] == 1 {
-			want = store.Completed
-		}
-		e.wantState(id, want)
-	}
 }
 
-func raceLeave(e *env) {
-	const n = 60
-	var ids []store.ID
-	for range n {
-		ids = append(ids, e.add())
+// look reads in one of three ways, and returns an error if a job is not there or says what cannot be.
+func (e *env) look(way int, ids []store.ID) error {
+	plausible := func(r store.Record) error {
+		switch {
+		case !slices.Contains(store.States, r.State),
+			(r.State == store.Running) != (r.Lease.Job == r.ID && r.Lease.Slot >= 0 && r.Lease.Claim > 0),
+			r.State.Finished() == r.FinishedAt.IsZero(),
+			r.State == store.Running && r.Attempt == 0:
+			return fmt.Errorf("a record that cannot be: %+v", r)
+		}
+		return nil
 	}
-	for range 5 {
-		node := e.join()
-		e.together(3, func(i int) error {
-			if i == 2 {
-				return e.store.Leave(e.ctx, node)
+	switch way {
+	case 1:
+		for _, id := range ids {
+			r, err := e.store.Get(e.ctx, id)
+			if err != nil {
+				return fmt.Errorf("Get: %w", err)
 			}
-			for range 4 {
-				_, err := e.store.Claim(e.ctx, e.demand(node, 3))
-				if errors.Is(err, store.ErrNodeDead) {
-					return nil
-				}
-				if err != nil {
-					return fmt.Errorf("Claim: %w", err)
-				}
+			if err := plausible(r); err != nil {
+				return err
 			}
+		}
+	case 2:
+		page, err := e.store.List(e.ctx, store.ListParams{Filter: store.Filter{Namespace: namespace}, Limit: 100})
+		if err != nil {
+			return fmt.Errorf("List: %w", err)
+		}
+		if len(page.Jobs) != len(ids) {
+			return fmt.Errorf("NoLoss: %d of %d jobs are listed", len(page.Jobs), len(ids))
+		}
+		for i, r := range page.Jobs {
+			if r.ID != ids[len(ids)-1-i] {
+				return fmt.Errorf("place %d of the list has %v", i, r.ID)
+			}
+			if err := plausible(r); err != nil {
+				return err
+			}
+		}
+	default:
+		ended, err := e.store.Ended(e.ctx, ids)
+		if err != nil {
+			return fmt.Errorf("Ended: %w", err)
+		}
+		for _, end := range ended {
+			if !end.State.Finished() {
+				return fmt.Errorf("NoLoss: an ended job is %v", end.State)
+			}
+		}
+		queues, err := e.store.Queues(e.ctx, namespace)
+		if err != nil || len(queues) != 2 {
+			return fmt.Errorf("Queues: %d, %w", len(queues), err)
+		}
+		for _, q := range queues {
+			total := 0
+			for _, c := range q.Counts {
+				total += c.N
+			}
+			if total > len(ids)/2 {
+				return fmt.Errorf("the queue %s counts %v, but has %d jobs", q.Name, q.Counts, len(ids)/2)
+			}
+		}
+	}
+	return nil
+}
+
+// raceContext: a caller gives up at any moment. Nobody knows then whether the batch was committed; but it was as a whole or not
+// at all, and sending it again by the rules brings it to its end.
+func raceContext(e *env) {
+	node := e.join()
+	for round := range 20 {
+		e.enqueue(e.job(), e.job())
+		runs := e.claim(node, 2)
+		send := func() *store.Batch {
+			return &store.Batch{Outcomes: []*store.Outcome{outcome(runs[0], store.Completed), outcome(runs[1], store.Failed)}}
+		}
+		batch := send()
+		for range 10 {
+			batch.Enqueues = append(batch.Enqueues, e.job(kind("later")))
+		}
+		ctx, cancel := context.WithCancel(e.ctx)
+		var err error
+		e.together(2, func(i int) error {
+			if i == 0 {
+				for range round * 20 {
+					runtime.Gosched()
+				}
+				cancel()
+				return nil
+			}
+			err = e.store.Apply(ctx, batch)
 			return nil
 		})
-		if running := e.listIDs(store.Filter{States: []store.State{store.Running}}); len(running) != 0 {
-			e.Fatalf("%d jobs run on a node that left", len(running))
+		if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, store.ErrUnavailable) {
+			e.Fatalf("Apply: %v", err)
 		}
-	}
-	e.wantSameIDs("claimed", claimedIDs(e.claim(e.join(), 2*n)), ids...)
-}
-
-func racePromote(e *env) {
-	const n = 200
-	var jobs []*store.Enqueue
-	for i := range n {
-		jobs = append(jobs, e.job(delay(time.Duration(i+1)*time.Millisecond)))
-	}
-	e.enqueue(jobs...)
-	e.clock.Advance(time.Minute)
-	var promoted atomic.Int64
-	e.together(4, func(i int) error {
-		for quiet := 0; quiet < 3; {
-			p, err := e.store.Promote(e.ctx, 5+i)
-			if err != nil {
-				return fmt.Errorf("Promote: %w", err)
-			}
-			promoted.Add(int64(p.Jobs))
-			if !p.More {
-				quiet++
+		happened := e.get(runs[0].Job.ID).State == store.Completed
+		if err == nil && !happened {
+			e.Fatal("NoLoss: Apply returned, and its outcome is not there")
+		}
+		if failed := e.get(runs[1].Job.ID).State == store.Failed; failed != happened {
+			e.Fatalf("the first outcome happened: %v, the second: %v", happened, failed)
+		}
+		for _, q := range batch.Enqueues {
+			if _, err := e.store.Get(e.ctx, q.Job.ID); (err == nil) != happened {
+				e.Fatalf("the outcomes happened: %v, the enqueue of %v: %v", happened, q.Job.ID, err)
 			}
 		}
-		return nil
-	})
-	for {
-		p, err := e.store.Promote(e.ctx, 1000)
-		if err != nil {
-			e.Fatalf("Promote: %v", err)
+		again := send()
+		for _, o := range again.Outcomes {
+			o.Repeat = true
 		}
-		promoted.Add(int64(p.Jobs))
-		if !p.More {
-			break
-		}
-	}
-	if promoted.Load() != n {
-		e.Fatalf("promoted %d jobs, want %d", promoted.Load(), n)
-	}
-	e.wantIDs("claimed", claimedIDs(e.claim(e.join(), 2*n)), idsOf(jobs)...)
-}
-
-// raceOrderingKeys: several nodes promote, claim and finish; at no moment do two jobs of a key run, and those of a key
-// run in the order in which they were enqueued.
-func raceOrderingKeys(e *env) {
-	const keys, each, workers = 4, 15, 4
-	order := map[store.ID]int{}
-	for i := range each {
-		var batch []*store.Enqueue
-		for k := range keys {
-			q := e.job(ordered(fmt.Sprint("key", k)), queue(fmt.Sprint("q", k%2)))
-			order[q.Job.ID] = i
-			batch = append(batch, q)
-		}
-		e.enqueue(batch...)
-	}
-	nodes := make([]int64, workers)
-	for i := range nodes {
-		nodes[i] = e.join()
-	}
-	var left atomic.Int64
-	left.Store(keys * each)
-	running, next := map[string]*atomic.Int64{}, map[string]*atomic.Int64{}
-	for k := range keys {
-		running[fmt.Sprint("key", k)], next[fmt.Sprint("key", k)] = new(atomic.Int64), new(atomic.Int64)
-	}
-	e.together(workers, func(i int) error {
-		for idle := 0; left.Load() > 0; idle++ {
-			if idle > patience {
-				return fmt.Errorf("NoLoss: %d jobs are left and nobody gets them", left.Load())
-			}
-			if _, err := e.store.Promote(e.ctx, 10); err != nil {
-				return fmt.Errorf("Promote: %w", err)
-			}
-			runs, err := e.store.Claim(e.ctx, e.demand(nodes[i], 3))
-			if err != nil {
-				return fmt.Errorf("Claim: %w", err)
-			}
-			batch := &store.Batch{}
-			for _, run := range runs {
-				idle = 0
-				key := run.Job.OrderingKey
-				if running[key].Add(1) != 1 {
-					return fmt.Errorf("two jobs of %s run", key)
-				}
-				if want := next[key].Add(1) - 1; int(want) != order[run.Job.ID] {
-					return fmt.Errorf("job %d of %s runs as number %d", order[run.Job.ID], key, want)
-				}
-				batch.Outcomes = append(batch.Outcomes, outcome(run, store.Completed))
-				running[key].Add(-1)
-			}
-			runtime.Gosched()
-			if err := e.tryNow(e.ctx, batch); err != nil {
-				return err
-			}
-			for _, o := range batch.Outcomes {
-				if o.Err != nil {
-					return fmt.Errorf("outcome: %w", o.Err)
-				}
-				left.Add(-1)
+		again.Enqueues = batch.Enqueues
+		e.apply(again)
+		for _, o := range again.Outcomes {
+			if o.Err != nil || o.Final != o.State {
+				e.Fatalf("repeated outcome: %v, %v", o.Final, o.Err)
 			}
 		}
-		return nil
-	})
-}
-
-func raceJoin(e *env) {
-	const n = 8
-	ids, led := make([]int64, n), make([]int, n)
-	e.together(n, func(i int) (err error) {
-		if ids[i], err = e.store.Join(e.ctx, store.NodeInfo{Name: fmt.Sprint("n", i)}); err != nil {
-			return fmt.Errorf("Join: %w", err)
-		}
-		for range 5 {
-			beat, err := e.store.Beat(e.ctx, store.BeatParams{Node: ids[i], LeaderTTL: leaderTTL})
-			if err != nil {
-				return fmt.Errorf("Beat: %w", err)
-			}
-			if beat.Leader {
-				led[i]++
+		for _, q := range again.Enqueues {
+			if q.Err != nil || q.Result.Existing != happened {
+				e.Fatalf("repeated enqueue: %+v, %v", q.Result, q.Err)
 			}
 		}
-		return nil
-	})
-	slices.Sort(ids)
-	if len(slices.Compact(ids)) != n {
-		e.Fatalf("node ids: %v", ids)
-	}
-	// The first that stood leads, from its first beat to its last; the others never did.
-	slices.Sort(led)
-	if led[n-1] != 5 || led[n-2] != 0 {
-		e.Fatalf("the nodes led for %v beats", led)
 	}
 }

@@ -22,6 +22,7 @@ var readTests = []test{
 	{"NoLoss_a_page_is_not_disturbed_by_what_happens_meanwhile", listWhileChanging},
 	{"a_cursor_that_is_none_is_invalid", listGarbage},
 	{"ended_tells_the_outcomes_of_finished_jobs_only", endedTells},
+	{"long_lists_of_ids_are_answered_as_a_whole", longLists},
 	{"an_unknown_job_is_not_found", getUnknown},
 	{"a_store_describes_itself", traits},
 	{"watch_ends_with_its_context", watchEnds},
@@ -78,11 +79,20 @@ func listFilter(e *env) {
 	e.add(func(q *store.Enqueue) { q.Job.Namespace = "other" })
 	all := e.list(store.Filter{}, 100)
 	filters := []store.Filter{
-		{Namespace: namespace}, {Namespace: "other"}, {Namespace: "none"},
-		{Queues: []string{"b"}}, {Queues: []string{"mail", "b"}}, {Queues: []string{"none"}},
-		{Kinds: []string{"push"}}, {Kinds: []string{"push", "none"}},
-		{Tags: []string{"x"}}, {Tags: []string{"y", "x"}}, {Tags: []string{"x", "none"}},
-		{States: []store.State{store.Failed, store.Cancelled}}, {States: store.States}, {States: []store.State{store.Waiting}},
+		{Namespace: namespace},
+		{Namespace: "other"},
+		{Namespace: "none"},
+		{Queues: []string{"b"}},
+		{Queues: []string{"mail", "b"}},
+		{Queues: []string{"none"}},
+		{Kinds: []string{"push"}},
+		{Kinds: []string{"push", "none"}},
+		{Tags: []string{"x"}},
+		{Tags: []string{"y", "x"}},
+		{Tags: []string{"x", "none"}},
+		{States: []store.State{store.Failed, store.Cancelled}},
+		{States: store.States},
+		{States: []store.State{store.Waiting}},
 		{Namespace: namespace, Queues: []string{"b"}, Kinds: []string{"push"}, Tags: []string{"x"}, States: []store.State{store.Available}},
 		{Queues: []string{"b"}, States: []store.State{store.Cancelled, store.Available}},
 	}
@@ -167,7 +177,8 @@ func listGarbage(e *env) {
 			e.Fatalf("a page after %.100q: %v, want ErrInvalid", cursor, err)
 		}
 	}
-	// Drawn cursors, with the pieces of a real one among them. One that happens to be valid may answer; nothing may fail in another way.
+	// Drawn cursors, with the pieces of a real one among them. One that happens to be valid may answer; nothing may fail
+	// in another way.
 	rapid.Check(e.T, func(t *rapid.T) {
 		cursor := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.SampledFrom([]rune(page.Next+"-=_+/ "))),
 			rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
@@ -202,6 +213,48 @@ func endedTells(e *env) {
 	if got := e.ended(); len(got) != 0 {
 		e.Fatalf("of no jobs %d ended", len(got))
 	}
+}
+
+// longLists: databases bound the number of parameters of a statement, and people select everything.
+func longLists(e *env) {
+	const n = 2500
+	var ids []store.ID
+	for len(ids) < n {
+		var jobs []*store.Enqueue
+		for range min(e.store.Traits().MaxBatch, 500) {
+			jobs = append(jobs, e.job())
+		}
+		e.enqueue(jobs...)
+		ids = append(ids, idsOf(jobs)...)
+	}
+	for _, state := range e.cancel(ids...) {
+		if state != store.Cancelled {
+			e.Fatalf("cancel says %v", state)
+		}
+	}
+	if ended := e.ended(ids...); len(ended) != len(ids) {
+		e.Fatalf("%d of %d jobs have ended", len(ended), len(ids))
+	}
+	results, err := e.store.Retry(e.ctx, store.RetryParams{Jobs: ids, Actor: "ada"})
+	if err != nil || len(results) != len(ids) {
+		e.Fatalf("Retry: %d results, %v", len(results), err)
+	}
+	for i, r := range results {
+		if r.Job != ids[i] || r.State != store.Available || r.Err != nil {
+			e.Fatalf("Retry answers %+v", r)
+		}
+	}
+	// Reading: a store may bound what one claim takes; who wants more asks again.
+	node := e.join()
+	var claimed []store.ID
+	for len(claimed) < len(ids) {
+		runs := e.claimWith(e.demand(node, 500))
+		if len(runs) == 0 {
+			break
+		}
+		claimed = append(claimed, claimedIDs(runs)...)
+	}
+	e.wantIDs("claimed", claimed, ids...)
 }
 
 func getUnknown(e *env) {

@@ -24,7 +24,7 @@ var repeatTests = []test{
 
 func repeatClaim(e *env) {
 	for range 4 {
-		e.add(unique(string(e.ids.next().String())), ordered(e.ids.next().String()))
+		e.add(unique(e.ids.next().String()), ordered(e.ids.next().String()))
 	}
 	e.promote()
 	node := e.join()
@@ -114,7 +114,7 @@ func repeated(o *store.Outcome) *store.Outcome {
 }
 
 func repeatOutcome(e *env) {
-	for _, state := range []store.State{store.Completed, store.Failed, store.Cancelled, store.Retryable, store.Scheduled, store.Available} {
+	for _, state := range endStates {
 		run := e.started(unique(state.String()))
 		o := e.end(run, state)
 		e.clock.Advance(time.Millisecond)

@@ -96,7 +96,14 @@ func retainRemoves(e *env) {
 	for _, id := range gone {
 		e.wantGone(id)
 	}
-	if r := e.tryRetry(gone[1]); r.Err == nil {
+	// A job that takes the id of a removed one finds nothing of it.
+	again := e.enqueue(e.job(func(q *store.Enqueue) { q.Job.ID = gone[1] }))[0]
+	record := e.get(gone[1])
+	if again.Result.Existing || record.State != store.Available || record.LeaseNumber != 0 ||
+		len(record.Attempts) != 0 || record.Checkpoint != nil {
+		e.Fatalf("what took the id of a removed job: %+v, %+v", again.Result, record)
+	}
+	if r := e.tryRetry(gone[2]); r.Err == nil {
 		e.Fatal("a removed job was retried")
 	}
 	if n := e.retain(params); n != 0 {

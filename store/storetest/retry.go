@@ -156,7 +156,14 @@ func retryAnswers(e *env) {
 	want := []struct {
 		state store.State
 		err   error
-	}{{store.Available, nil}, {0, store.ErrNotFound}, {store.Running, store.ErrConflict}, {store.Available, nil}, {store.Available, nil}, {store.Available, nil}}
+	}{
+		{store.Available, nil},
+		{0, store.ErrNotFound},
+		{store.Running, store.ErrConflict},
+		{store.Available, nil},
+		{store.Available, nil},
+		{store.Available, nil},
+	}
 	for i, r := range results {
 		if r.Job != ids[i] || r.State != want[i].state || !errors.Is(r.Err, want[i].err) {
 			e.Fatalf("answer %d is %+v, want %+v", i, r, want[i])

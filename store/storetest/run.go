@@ -40,7 +40,7 @@ var suite = []struct {
 	{"Leader", leaderTests},
 	{"Repeat", repeatTests},
 	{"Checkpoint", checkpointTests},
-	{"Race", append(raceTests, raceMixedTests...)},
+	{"Race", raceTests},
 	{"Property", propertyTests},
 }
 

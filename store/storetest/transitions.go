@@ -27,7 +27,7 @@ func walkTransitions(e *env) {
 	}
 	replaced := func(before, after time.Duration) func() (store.ID, func()) {
 		return func() (store.ID, func()) {
-			key := string(e.ids.next().String())
+			key := e.ids.next().String()
 			id := e.add(unique(key), delay(before))
 			return id, func() { e.try(unique(key), onConflict(store.Replace), delay(after)) }
 		}

@@ -1,7 +1,7 @@
 -- Claims.
 
 -- $1 node, $2 number of the first record, $3 namespace, $4 queues or NULL for all, $5 their limits, $6 kinds, $7 limit,
--- $8 now, $9 aging, $10 whether the claim is a repeated one.
+-- $8 now, $9 aging, $10 whether the claim is a repeated one, $11 until when a pointer counts as due.
 --
 -- Of each lane of those queues the first rows are looked at without locks and merged in the order of the whole; that
 -- tells how many to take of each lane. Those are then locked, passing over what others are taking, and moved into claim
@@ -26,7 +26,7 @@ WITH member AS MATERIALIZED (
 ), heads AS MATERIALIZED (
   SELECT l.lane, l.queue, l.priority, l.most, greatest(1, l.priority - coalesce(($8::bigint - h.run_at) / nullif($9::bigint, 0), 0)) AS urgency, h.run_at, h.id
   FROM lanes l CROSS JOIN LATERAL (
-    SELECT r.run_at, r.id FROM {schema}.ready r WHERE r.lane = l.lane AND r.run_at <= $8::bigint
+    SELECT r.run_at, r.id FROM {schema}.ready r WHERE r.lane = l.lane AND r.run_at <= $11::bigint
     ORDER BY r.run_at, r.id LIMIT (SELECT depth FROM shape)
   ) h WHERE (SELECT lanes > 1 FROM shape)
 ), best AS MATERIALIZED (
@@ -38,7 +38,7 @@ WITH member AS MATERIALIZED (
 ), more AS MATERIALIZED (
   SELECT l.lane, l.queue, l.priority, l.most, greatest(1, l.priority - coalesce(($8::bigint - h.run_at) / nullif($9::bigint, 0), 0)) AS urgency, h.run_at, h.id
   FROM lanes l CROSS JOIN LATERAL (
-    SELECT r.run_at, r.id FROM {schema}.ready r WHERE r.lane = l.lane AND r.run_at <= $8::bigint
+    SELECT r.run_at, r.id FROM {schema}.ready r WHERE r.lane = l.lane AND r.run_at <= $11::bigint
     ORDER BY r.run_at, r.id LIMIT $7::int OFFSET (SELECT depth FROM shape)
   ) h WHERE l.lane IN (SELECT d.lane FROM deep d)
 ), chosen AS MATERIALIZED (
@@ -53,14 +53,14 @@ WITH member AS MATERIALIZED (
   SELECT lane, priority, count(*) AS most FROM chosen GROUP BY lane, priority
   UNION ALL
   SELECT l.lane, l.priority, l.most FROM lanes l WHERE (SELECT lanes = 1 FROM shape)
-    AND EXISTS (SELECT 1 FROM {schema}.ready r WHERE r.lane = l.lane AND r.run_at <= $8::bigint)
+    AND EXISTS (SELECT 1 FROM {schema}.ready r WHERE r.lane = l.lane AND r.run_at <= $11::bigint)
 ), alive AS (
   UPDATE {schema}.node SET last_seq = greatest(last_seq, $2::bigint)
   WHERE id = $1::bigint AND dead_at IS NULL AND (last_seq < $2::bigint OR NOT $10::boolean) AND EXISTS (SELECT 1 FROM quotas)
   RETURNING id
 ), locked AS MATERIALIZED (
   SELECT t.lane, q.priority, t.place, t.run_at, t.id FROM quotas q CROSS JOIN LATERAL (
-    SELECT r.lane, r.run_at, r.id, r.ctid AS place FROM {schema}.ready r WHERE r.lane = q.lane AND r.run_at <= $8::bigint
+    SELECT r.lane, r.run_at, r.id, r.ctid AS place FROM {schema}.ready r WHERE r.lane = q.lane AND r.run_at <= $11::bigint
     ORDER BY r.run_at, r.id LIMIT q.most FOR UPDATE SKIP LOCKED
   ) t WHERE EXISTS (SELECT 1 FROM alive) LIMIT 1000
 ), gone AS (

@@ -33,7 +33,7 @@ SELECT CASE WHEN min(claimed_at) > 0 THEN 0 ELSE {schema}.refuse('lease lost') E
 -- $12 reasons, $13 errors, $14 traces, $15 results, $16 start times, $17 whether the run reports itself, $18 now. All
 -- or nothing. Answers with what became of each run.
 --
--- A requested cancel goes before everything but an end, and a deadline before a further run. What goes on keeps the
+-- A requested cancel goes before everything but an end that the run itself reports, and a deadline before a further run. What goes on keeps the
 -- turn of its ordering key; what ends frees it.
 -- name: conclude
 WITH held AS MATERIALIZED (
@@ -58,8 +58,8 @@ WITH held AS MATERIALIZED (
 ), judged AS MATERIALIZED (
   SELECT r.*, b.lane, b.attempt, b.ordering_key, b.unique_key, b.unique_states, b.due, c.words, l.queue,
     CASE
+      WHEN c.asked AND (r.state < 6 OR NOT $17::boolean) THEN 8
       WHEN r.state >= 6 THEN r.state
-      WHEN c.asked THEN 8
       WHEN r.state <> 2 AND b.deadline <= r.run_at THEN 7
       ELSE r.state
     END AS final

@@ -31,19 +31,20 @@ ALTER TABLE {schema}.attempt ATTACH PARTITION {schema}.attempt_default DEFAULT;
 LOCK TABLE {schema}.job, {schema}.finished, {schema}.attempt IN ACCESS EXCLUSIVE MODE;
 
 -- The jobs of a range, $1 to $2, that have a pointer: those that have not finished. Found from the side of the pointers,
--- which are few, instead of from all that a day has seen.
+-- which are few, instead of from all that a day has seen. At most $3.
 -- name: unfinished_between
 SELECT id FROM {schema}.ready WHERE id >= $1::uuid AND id < $2::uuid
 UNION ALL SELECT id FROM {schema}.keyed WHERE id >= $1::uuid AND id < $2::uuid
 UNION ALL SELECT id FROM {schema}.deferred WHERE id >= $1::uuid AND id < $2::uuid
 UNION ALL
 SELECT s.id FROM {schema}.claim k CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS s (id, place)
-WHERE (k.done >> (s.place - 1)::int) & 1 = 0 AND s.id >= $1::uuid AND s.id < $2::uuid;
+WHERE (k.done >> (s.place - 1)::int) & 1 = 0 AND s.id >= $1::uuid AND s.id < $2::uuid
+LIMIT $3::int;
 
--- The finished jobs of a range that are to be kept: $3 states, $4 the time since which jobs of the state are kept.
+-- The finished jobs of a range that are to be kept: $3 states, $4 the time since which jobs of the state are kept. At most $5.
 -- name: kept_between
 SELECT f.id FROM {schema}.finished f JOIN unnest($3::int[], $4::bigint[]) AS k (state, since) ON k.state = f.state
-WHERE f.id >= $1::uuid AND f.id < $2::uuid AND f.finished_at > k.since;
+WHERE f.id >= $1::uuid AND f.id < $2::uuid AND f.finished_at > k.since LIMIT $5::int;
 
 -- The same where it has to be quick: of the completed ones only those in $5 are looked at.
 -- name: kept_again

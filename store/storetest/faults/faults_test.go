@@ -17,7 +17,7 @@ import (
 
 // Without faults the decorator changes nothing.
 func TestConformance(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, clock *storetest.Clock) store.Store {
+	storetest.Run(t, func(_ *testing.T, clock *storetest.Clock) store.Store {
 		return faults.Wrap(model.New(clock.Now), nil)
 	})
 }
@@ -41,7 +41,8 @@ func TestALostRequestDidNotHappen(t *testing.T) {
 	if err := s.Apply(ctx, &store.Batch{Enqueues: []*store.Enqueue{first}}); err != nil || first.Result.ID != first.Job.ID {
 		t.Fatalf("the first call: %v, %+v", err, first.Result)
 	}
-	if err := s.Apply(ctx, &store.Batch{Enqueues: []*store.Enqueue{second}}); !errors.Is(err, store.ErrUnavailable) || !store.IsRetryable(err) {
+	err := s.Apply(ctx, &store.Batch{Enqueues: []*store.Enqueue{second}})
+	if !errors.Is(err, store.ErrUnavailable) || !store.IsRetryable(err) {
 		t.Fatalf("the second call: %v", err)
 	}
 	if _, err := inner.Get(ctx, second.Job.ID); !errors.Is(err, store.ErrNotFound) {
@@ -70,7 +71,7 @@ func TestALostAnswerIsLost(t *testing.T) {
 	}
 	own := errors.New("own")
 	s.Plan(func(faults.Call) faults.Fault { return faults.Fault{Kind: faults.FailAfter, Err: own} })
-	if _, err := s.Join(ctx, store.NodeInfo{}); err != own {
+	if _, err := s.Join(ctx, store.NodeInfo{}); !errors.Is(err, own) {
 		t.Fatalf("Join: %v", err)
 	}
 	if nodes, err := inner.Nodes(ctx); err != nil || len(nodes) != 1 {
@@ -147,8 +148,7 @@ func TestEveryMethodFails(t *testing.T) {
 	s := faults.Wrap(model.New(storetest.NewClock().Now), always(faults.FailBefore))
 	value := reflect.ValueOf(store.Store(s))
 	methods := reflect.TypeFor[store.Store]()
-	for i := range methods.NumMethod() {
-		m := methods.Method(i)
+	for m := range methods.Methods() {
 		if m.Type.NumIn() == 0 || m.Type.In(0) != reflect.TypeFor[context.Context]() {
 			continue
 		}
@@ -160,7 +160,7 @@ func TestEveryMethodFails(t *testing.T) {
 			args[1] = reflect.ValueOf(&store.Batch{})
 		}
 		results := value.MethodByName(m.Name).Call(args)
-		if err, _ := results[len(results)-1].Interface().(error); !errors.Is(err, store.ErrUnavailable) {
+		if err, _ := reflect.TypeAssert[error](results[len(results)-1]); !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("%s: %v", m.Name, err)
 		}
 		if s.Calls(m.Name) != 1 {

@@ -73,6 +73,11 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.
 			if delay, retry := params.Decide(copyOf(j.Job)); retry {
 				e = ending{state: store.Retryable, reason: store.ReasonNodeLost, runAt: now.Add(delay).Truncate(time.Microsecond)}
 			}
+			// A requested cancel goes before the decision that no attempt is left. Reading: a deadline does not, for then
+			// there is no next attempt that would come too late.
+			if j.cancel != nil {
+				e = ending{state: store.Cancelled, reason: store.ReasonCancelled, err: j.cancel.Reason}
+			}
 			s.end(j, e, now)
 			last := j.attempts[len(j.attempts)-1]
 			rescued = append(rescued, store.Rescued{

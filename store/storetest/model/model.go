@@ -47,7 +47,6 @@ type Store struct {
 		epoch   int64
 		expires time.Time
 	}
-	audits int // what persons did; only counted here
 }
 
 var _ store.Store = (*Store)(nil)

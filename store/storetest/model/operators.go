@@ -7,6 +7,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
+// What persons do is recorded in a database. The contract has no way to read that record, so there is none here.
+
 // Cancel implements store.Operators.
 func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.CancelResult, error) {
 	now, err := s.begin(ctx)
@@ -24,12 +26,10 @@ func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.
 		case j.state == store.Running:
 			if j.cancel == nil {
 				j.cancel = &store.CancelRequest{Job: id, Reason: params.Reason, Actor: params.Actor, At: now}
-				s.audits++
 			}
 		case !j.state.Finished():
 			j.endedBy = store.Lease{}
 			s.finish(j, store.Cancelled, store.ReasonCancelled, params.Reason, now)
-			s.audits++
 		}
 		if j != nil {
 			result.State = j.state
@@ -81,7 +81,6 @@ func (s *Store) retry(j *job, now time.Time) error {
 	}
 	j.RunAt = now
 	s.enter(j, store.Available)
-	s.audits++
 	return nil
 }
 
@@ -96,10 +95,8 @@ func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
 	switch {
 	case params.Paused && q.PausedAt.IsZero():
 		q.PausedAt, q.PausedBy = now, params.Actor
-		s.audits++
 	case !params.Paused && !q.PausedAt.IsZero():
 		q.PausedAt, q.PausedBy = time.Time{}, ""
-		s.audits++
 	}
 	return nil
 }

@@ -177,5 +177,6 @@ func (s *Store) end(j *job, e ending, now time.Time) {
 	case store.Retryable:
 		j.RunAt = e.runAt
 		s.enter(j, store.Retryable)
+	case store.Running, store.Waiting: // nobody asks for that
 	}
 }

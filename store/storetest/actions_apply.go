@@ -1,0 +1,192 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/faults"
+)
+
+// The names that jobs have.
+var (
+	machineQueues = []string{"q1", "q2"}
+	machineKinds  = []string{"k1", "k2", "k3"}
+)
+
+func (m *machine) anyQueue(t *rapid.T) string { return pick(t, "queue", machineQueues...) }
+
+// anyEnqueue draws a new job, or now and then one that was enqueued before.
+func (m *machine) anyEnqueue(t *rapid.T) store.Enqueue {
+	if len(m.jobs) > 0 && chance(t, "again", 8) {
+		if k := one(t, "job", m.jobs); !k.removed {
+			return k.enqueue
+		}
+	}
+	q := store.Enqueue{Job: store.Job{
+		ID: m.ids.next(), Namespace: m.namespace, Queue: m.anyQueue(t), Kind: pick(t, "kind", machineKinds...),
+		Priority: rapid.IntRange(1, 4).Draw(t, "priority"), MaxAttempts: rapid.IntRange(1, 3).Draw(t, "attempts"),
+		Args: []byte(pick(t, "args", "1", "2", "3")),
+	}}
+	if chance(t, "unique", 40) {
+		q.Job.UniqueKey = []byte(m.namespace + pick(t, "key", "a", "b"))
+		q.Job.UniqueStates = pick(t, "states", store.Unfinished, store.SetOf(store.Scheduled, store.Available),
+			store.SetOf(store.Scheduled, store.Available, store.Running), store.SetOf(store.States...))
+		q.OnConflict = pick(t, "conflict", store.ReturnExisting, store.Reject, store.Replace, store.Replace)
+	}
+	if m.mode.keyed && chance(t, "ordered", 60) {
+		q.Job.OrderingKey = pick(t, "ordering key", "x", "y")
+	}
+	switch pick(t, "when", "now", "now", "later", "at", "past") {
+	case "later":
+		q.Delay = pick(t, "delay", time.Second, 20*time.Second, time.Hour)
+	case "at":
+		q.Job.RunAt = m.clock.Now().Add(pick(t, "in", time.Millisecond, time.Minute))
+	case "past":
+		q.Job.RunAt = m.clock.Now().Add(-pick(t, "ago", time.Millisecond, time.Minute))
+	}
+	if chance(t, "deadline", 10) {
+		q.Job.Options.Deadline = m.clock.Now().Add(pick(t, "within", time.Second, time.Minute))
+	}
+	return q
+}
+
+// anyRun draws a run, mostly a live one.
+func (m *machine) anyRun(t *rapid.T) *run {
+	var live []*run
+	for _, r := range m.runs {
+		if r.job.live && r.store.Lease.Number == r.job.lease {
+			live = append(live, r)
+		}
+	}
+	if len(live) > 0 && !chance(t, "stale", 15) {
+		return one(t, "run", live)
+	}
+	if len(m.runs) == 0 {
+		return nil
+	}
+	return one(t, "run", m.runs)
+}
+
+// applyBatch draws a batch of everything.
+func (m *machine) applyBatch(t *rapid.T) {
+	var batch store.Batch
+	var model store.Batch
+	var runs []*run
+	saves := map[*run]bool{}
+	for range rapid.IntRange(0, 2).Draw(t, "checkpoints") {
+		r := m.anyRun(t)
+		if r == nil {
+			break
+		}
+		c := store.CheckpointWrite{Checkpoint: store.Checkpoint{
+			Percent: float64(rapid.IntRange(0, 100).Draw(t, "percent")), Message: "m", Value: []byte(`{"a":[1,null]}`),
+		}}
+		a, b := c, c
+		a.Lease, b.Lease = r.store.Lease, r.model.Lease
+		batch.Checkpoints, model.Checkpoints = append(batch.Checkpoints, &a), append(model.Checkpoints, &b)
+		saves[r] = true
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "outcomes") {
+		r, o, ok := m.anyOutcome(t, runs, saves)
+		if !ok {
+			break
+		}
+		a, b := o, o
+		a.Lease, b.Lease = r.store.Lease, r.model.Lease
+		batch.Outcomes, model.Outcomes = append(batch.Outcomes, &a), append(model.Outcomes, &b)
+		runs = append(runs, r)
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "enqueues") {
+		q := m.anyEnqueue(t)
+		a, b := q, q
+		batch.Enqueues, model.Enqueues = append(batch.Enqueues, &a), append(model.Enqueues, &b)
+	}
+	plain := faults.Copy(&batch)
+	m.logBatch(plain)
+	m.must("Apply", m.store.Apply(m.ctx, &batch), m.model.Apply(m.ctx, &model))
+
+	for i, c := range batch.Checkpoints {
+		over := slices.ContainsFunc(runs, func(r *run) bool { return r.store.Lease == c.Lease })
+		if !m.mode.lossy || !over { // see repeatBatch
+			m.sameErr("checkpoint", c.Err, model.Checkpoints[i].Err)
+		}
+	}
+	for r := range saves {
+		r.saved = true
+	}
+	for i, o := range batch.Outcomes {
+		m.sameErr("outcome "+o.State.String(), o.Err, model.Outcomes[i].Err)
+		m.same("final state", o.Final, model.Outcomes[i].Final)
+		r := runs[i]
+		if !errors.Is(o.Err, store.ErrInvalid) { // which nobody sends again
+			m.outcomes = append(m.outcomes, sent{r, *plain.Outcomes[i]})
+		}
+		if o.Err == nil && !r.ended {
+			r.ended = true
+			if r.job.lease == r.store.Lease.Number {
+				r.job.live = false
+			}
+		}
+	}
+	for i, q := range batch.Enqueues {
+		want := model.Enqueues[i]
+		m.sameErr("enqueue", q.Err, want.Err)
+		if q.Err != nil {
+			continue
+		}
+		got, wantResult := q.Result, want.Result
+		if got.Existing && !got.Replaced {
+			got.RunAt, wantResult.RunAt = time.Time{}, time.Time{} // Reading: that of the holder is not promised
+		}
+		if m.mode.lossy {
+			got, wantResult = store.EnqueueResult{ID: got.ID}, store.EnqueueResult{ID: wantResult.ID}
+		}
+		m.same("enqueue", got, wantResult)
+		if q.Result.ID == q.Job.ID && m.find(q.Job.ID) == nil {
+			m.jobs = append(m.jobs, &known{enqueue: *plain.Enqueues[i]})
+		}
+	}
+}
+
+// anyOutcome draws an outcome of a run, or one that was sent before, as a caller repeats it.
+func (m *machine) anyOutcome(t *rapid.T, before []*run, saves map[*run]bool) (*run, store.Outcome, bool) {
+	if len(m.outcomes) > 0 && chance(t, "repeat", 15) {
+		s := one(t, "sent", m.outcomes)
+		// Only what was accepted, or was refused because the run was taken away, is repeated by a caller: the answer to a
+		// second outcome of a run was an error, not silence.
+		if !s.run.ended || m.accepted(s) {
+			s.outcome.Repeat = true
+			return s.run, s.outcome, true
+		}
+	}
+	r := m.anyRun(t)
+	if r == nil || (m.mode.lossy && (r.ended || slices.Contains(before, r))) {
+		// A second outcome of a run, repeated since its answer was lost, would be taken for the first.
+		return nil, store.Outcome{}, false
+	}
+	state := pick(t, "state", store.Completed, store.Completed, store.Completed, store.Retryable, store.Retryable,
+		store.Scheduled, store.Available, store.Failed, store.Cancelled, store.Running)
+	o := *outcome(r.store, state)
+	if o.Error != "" {
+		o.Error += fmt.Sprint(" ", len(m.outcomes)) // to tell the last one from those before
+	}
+	o.HasCheckpoint = r.saved || saves[r] || r.store.Checkpoint != nil
+	if state == store.Retryable || state == store.Scheduled {
+		o.Delay = pick(t, "delay", time.Second, 20*time.Second, time.Hour)
+		if chance(t, "at a time", 30) {
+			o.RunAt = m.clock.Now().Add(pick(t, "in", time.Second, 2*time.Minute))
+		}
+	}
+	return r, o, true
+}
+
+// accepted tells whether this very outcome is the one that ended its run.
+func (m *machine) accepted(s sent) bool {
+	first := slices.IndexFunc(m.outcomes, func(other sent) bool { return other.run == s.run })
+	return first >= 0 && m.outcomes[first].outcome.State == s.outcome.State
+}
