@@ -39,7 +39,7 @@ type Claimed struct {
 	Checkpoint *Checkpoint
 }
 
-// Checkpoint is what a run leaves for people and for its next attempt.
+// Checkpoint is what a run leaves for people and for its next attempt. It stays with the job until retention removes both.
 type Checkpoint struct {
 	Percent   float64 // 0 to 100
 	Message   string

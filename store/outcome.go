@@ -26,11 +26,9 @@ type Outcome struct {
 	Delay     time.Duration
 	StartedAt time.Time // when the handler was called; zero if it was not
 
-	// HasUnique, HasOrdering and HasCheckpoint tell what the job carries, from Claimed and from the run, so that the
-	// store need not look.
-	HasUnique     bool
-	HasOrdering   bool
-	HasCheckpoint bool
+	// HasUnique and HasOrdering tell what the job carries, from Claimed, so that the store need not look.
+	HasUnique   bool
+	HasOrdering bool
 
 	// Repeat says that this outcome was sent before and its answer was lost.
 	Repeat bool

@@ -118,7 +118,6 @@ func demand(node, seq int64, limit int) store.ClaimParams {
 func completed(c store.Claimed) *store.Outcome {
 	return &store.Outcome{
 		Lease: c.Lease, State: store.Completed, HasUnique: c.Job.UniqueKey != nil, HasOrdering: c.Job.OrderingKey != "",
-		HasCheckpoint: c.Checkpoint != nil,
 	}
 }
 

@@ -85,26 +85,32 @@ func (s *Store) schema(ctx context.Context) (store.Schema, error) {
 	return schema, err
 }
 
-// schemaVersion also refuses a schema from the future.
+// fromTheFuture refuses a schema that is newer than this program.
+func fromTheFuture(schema store.Schema) error {
+	if schema.Version <= schema.Latest {
+		return nil
+	}
+	return fmt.Errorf("%w: the database has version %d, this program knows up to %d: use a newer program",
+		store.ErrSchema, schema.Version, schema.Latest)
+}
+
+// schemaVersion returns 0 if nothing of ours is there.
 func (s *Store) schemaVersion(ctx context.Context, t session) (version int, err error) {
 	exists := false
 	if err := t.run(ctx, "schema_exists", func(r row) error { return r.Scan(&exists) }, s.config.SchemaName); err != nil || !exists {
 		return 0, err
 	}
-	if err := t.run(ctx, "schema_version", func(r row) error { return r.Scan(&version) }); err != nil {
-		return 0, err
-	}
-	if version > len(migrations) {
-		return version, fmt.Errorf("%w: the database has version %d, this program knows up to %d: use a newer program",
-			store.ErrSchema, version, len(migrations))
-	}
-	return version, nil
+	err = t.run(ctx, "schema_version", func(r row) error { return r.Scan(&version) })
+	return version, err
 }
 
 // migrate takes the steps that are missing, each in a transaction of its own. An advisory lock, which a transaction holds and so
 // works through poolers, lets one process at a time do it; the others find nothing left to do.
 func (s *Store) migrate(ctx context.Context) (store.Schema, error) {
 	schema, err := s.schema(ctx)
+	if err == nil {
+		err = fromTheFuture(schema)
+	}
 	if err != nil {
 		return schema, err
 	}
@@ -119,8 +125,8 @@ func (s *Store) migrate(ctx context.Context) (store.Schema, error) {
 					return err
 				}
 				schema.Version = version
-				if version == schema.Latest {
-					return nil
+				if version >= schema.Latest {
+					return fromTheFuture(schema)
 				}
 				schema.Version++
 				// Without parameters this is the simple protocol, which takes many statements at once.

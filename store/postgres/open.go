@@ -166,6 +166,9 @@ func (s *Store) ready(ctx context.Context) error {
 			return fmt.Errorf("%w: the database has version %d, this program needs %d: run holdfast migrate",
 				store.ErrSchema, schema.Version, schema.Latest)
 		}
+		if err := fromTheFuture(schema); err != nil {
+			return err
+		}
 	} else if _, err := s.migrate(ctx); err != nil {
 		return err
 	}

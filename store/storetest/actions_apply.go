@@ -77,7 +77,6 @@ func (m *machine) applyBatch(t *rapid.T) {
 	var batch store.Batch
 	var model store.Batch
 	var runs []*run
-	saves := map[*run]bool{}
 	for range rapid.IntRange(0, 2).Draw(t, "checkpoints") {
 		r := m.anyRun(t)
 		if r == nil {
@@ -89,10 +88,9 @@ func (m *machine) applyBatch(t *rapid.T) {
 		a, b := c, c
 		a.Lease, b.Lease = r.store.Lease, r.model.Lease
 		batch.Checkpoints, model.Checkpoints = append(batch.Checkpoints, &a), append(model.Checkpoints, &b)
-		saves[r] = true
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "outcomes") {
-		r, o, ok := m.anyOutcome(t, runs, saves)
+		r, o, ok := m.anyOutcome(t, runs)
 		if !ok {
 			break
 		}
@@ -115,9 +113,6 @@ func (m *machine) applyBatch(t *rapid.T) {
 		if !m.mode.lossy || !over { // see repeatBatch
 			m.sameErr("checkpoint", c.Err, model.Checkpoints[i].Err)
 		}
-	}
-	for r := range saves {
-		r.saved = true
 	}
 	for i, o := range batch.Outcomes {
 		m.sameErr("outcome "+o.State.String(), o.Err, model.Outcomes[i].Err)
@@ -154,7 +149,7 @@ func (m *machine) applyBatch(t *rapid.T) {
 }
 
 // anyOutcome draws an outcome of a run, or one that was sent before, as a caller repeats it.
-func (m *machine) anyOutcome(t *rapid.T, before []*run, saves map[*run]bool) (*run, store.Outcome, bool) {
+func (m *machine) anyOutcome(t *rapid.T, before []*run) (*run, store.Outcome, bool) {
 	if len(m.outcomes) > 0 && chance(t, "repeat", 15) {
 		s := one(t, "sent", m.outcomes)
 		// Only what was accepted, or was refused because the run was taken away, is repeated by a caller: the answer to a
@@ -175,7 +170,6 @@ func (m *machine) anyOutcome(t *rapid.T, before []*run, saves map[*run]bool) (*r
 	if o.Error != "" {
 		o.Error += fmt.Sprint(" ", len(m.outcomes)) // to tell the last one from those before
 	}
-	o.HasCheckpoint = r.saved || saves[r] || r.store.Checkpoint != nil
 	if state == store.Retryable || state == store.Scheduled {
 		o.Delay = pick(t, "delay", time.Second, 20*time.Second, time.Hour)
 		if chance(t, "at a time", 30) {

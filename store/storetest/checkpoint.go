@@ -26,15 +26,13 @@ func (e *env) save(run store.Claimed, c store.Checkpoint) *store.Checkpoint {
 	return &c
 }
 
-func withCheckpoint(o *store.Outcome) { o.HasCheckpoint = true }
-
 func checkpointSurvives(e *env) {
 	run := e.started()
 	// The time is the store's, whatever the caller says.
 	want := e.save(run, store.Checkpoint{Percent: 33.25, Message: "a third", Value: []byte(`{"page":7}`), UpdatedAt: Start.Add(time.Hour)})
 	e.equal("checkpoint of the running job", e.get(run.Job.ID).Checkpoint, want)
 	for _, state := range []store.State{store.Retryable, store.Scheduled, store.Available} {
-		e.end(run, state, withCheckpoint)
+		e.end(run, state)
 		e.clock.Advance(time.Minute)
 		e.equal("checkpoint of the waiting job", e.get(run.Job.ID).Checkpoint, want)
 		e.beat(run.Lease.Node)
@@ -61,13 +59,13 @@ func checkpointReplaces(e *env) {
 func checkpointStale(e *env) {
 	run := e.started()
 	want := e.save(run, store.Checkpoint{Message: "mine"})
-	e.end(run, store.Available, withCheckpoint)
+	e.end(run, store.Available)
 	again := e.claimOne(run.Lease.Node, run.Job.ID)
 	stale := &store.CheckpointWrite{Lease: run.Lease, Checkpoint: store.Checkpoint{Message: "stale"}}
 	e.apply(&store.Batch{Checkpoints: []*store.CheckpointWrite{stale}})
 	e.wantErr("stale checkpoint", stale.Err, store.ErrLeaseLost)
 	e.equal("checkpoint", e.get(run.Job.ID).Checkpoint, want)
-	e.end(again, store.Completed, withCheckpoint)
+	e.end(again, store.Completed)
 	late := &store.CheckpointWrite{Lease: again.Lease, Checkpoint: store.Checkpoint{Message: "late"}}
 	e.apply(&store.Batch{Checkpoints: []*store.CheckpointWrite{late}})
 	e.wantErr("checkpoint after the end", late.Err, store.ErrLeaseLost)

@@ -193,12 +193,11 @@ var endStates = []store.State{store.Completed, store.Failed, store.Cancelled, st
 // outcome returns what ends the given run in the given state, with the flags that an engine would set.
 func outcome(c store.Claimed, state store.State, change ...func(*store.Outcome)) *store.Outcome {
 	o := &store.Outcome{
-		Lease:         c.Lease,
-		State:         state,
-		StartedAt:     c.ClaimedAt,
-		HasUnique:     c.Job.UniqueKey != nil,
-		HasOrdering:   c.Job.OrderingKey != "",
-		HasCheckpoint: c.Checkpoint != nil,
+		Lease:       c.Lease,
+		State:       state,
+		StartedAt:   c.ClaimedAt,
+		HasUnique:   c.Job.UniqueKey != nil,
+		HasOrdering: c.Job.OrderingKey != "",
 	}
 	switch state {
 	case store.Completed:

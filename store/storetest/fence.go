@@ -22,7 +22,7 @@ func (e *env) wantLost(run store.Claimed) {
 	before, beforeErr := e.store.Get(e.ctx, run.Job.ID)
 	for _, state := range endStates {
 		c := &store.CheckpointWrite{Lease: run.Lease, Checkpoint: store.Checkpoint{Message: "stale"}}
-		o := outcome(run, state, func(o *store.Outcome) { o.HasCheckpoint = true })
+		o := outcome(run, state)
 		e.apply(&store.Batch{Checkpoints: []*store.CheckpointWrite{c}, Outcomes: []*store.Outcome{o}})
 		e.wantErr("stale checkpoint", c.Err, store.ErrLeaseLost)
 		e.wantErr("stale outcome "+state.String(), o.Err, store.ErrLeaseLost)

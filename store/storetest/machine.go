@@ -72,7 +72,6 @@ type known struct {
 type run struct {
 	job          *known
 	store, model store.Claimed
-	saved        bool // a checkpoint was written under it
 	ended        bool // an outcome was accepted
 }
 

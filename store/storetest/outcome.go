@@ -258,7 +258,6 @@ func outcomeBatch(e *env) {
 func outcomeOrder(e *env) {
 	run := e.started(unique("k"))
 	o := outcome(run, store.Completed)
-	o.HasCheckpoint = true
 	next := e.job(unique("k"), onConflict(store.Reject))
 	c := &store.CheckpointWrite{Lease: run.Lease, Checkpoint: store.Checkpoint{Percent: 100}}
 	e.apply(&store.Batch{

@@ -364,7 +364,7 @@ func raceEverything(e *env) {
 					batch.Checkpoints = append(batch.Checkpoints, c)
 				}
 				state := []store.State{store.Completed, store.Retryable, store.Scheduled, store.Available, store.Failed}[random.IntN(5)]
-				batch.Outcomes = append(batch.Outcomes, outcome(run, state, withCheckpoint))
+				batch.Outcomes = append(batch.Outcomes, outcome(run, state))
 			}
 			if err := s.Apply(e.ctx, batch); err != nil {
 				return fmt.Errorf("Apply: %w", err)

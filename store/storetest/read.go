@@ -40,7 +40,7 @@ func (e *env) oneOfEach() []store.ID {
 		e.clock.Advance(time.Second)
 		c := &store.CheckpointWrite{Lease: run.Lease, Checkpoint: store.Checkpoint{Percent: 10, Message: "m", Value: []byte(`[1]`)}}
 		e.apply(&store.Batch{Checkpoints: []*store.CheckpointWrite{c}})
-		e.end(run, state, func(o *store.Outcome) { o.HasCheckpoint = true })
+		e.end(run, state)
 	}
 	never := e.add(queue("b"), delay(time.Hour))
 	e.cancel(never)

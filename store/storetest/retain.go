@@ -83,7 +83,7 @@ func retainRemoves(e *env) {
 		e.retry(id)
 		run = e.claimOne(node, id)
 		e.apply(&store.Batch{Checkpoints: []*store.CheckpointWrite{{Lease: run.Lease, Checkpoint: store.Checkpoint{Message: "m"}}}})
-		e.end(run, state, func(o *store.Outcome) { o.HasCheckpoint = true })
+		e.end(run, state)
 	}
 	never := e.add()
 	e.cancel(never)
@@ -141,7 +141,7 @@ func retainKeepsUnfinished(e *env) {
 	retryable := e.started(unique("k"), ordered("k"))
 	c := store.Checkpoint{Percent: 50, Message: "half", Value: []byte(`{"n":1}`)}
 	e.apply(&store.Batch{Checkpoints: []*store.CheckpointWrite{{Lease: retryable.Lease, Checkpoint: c}}})
-	e.end(retryable, store.Retryable, func(o *store.Outcome) { o.HasCheckpoint, o.Delay = true, 100*24*time.Hour })
+	e.end(retryable, store.Retryable, func(o *store.Outcome) { o.Delay = 100 * 24 * time.Hour })
 	e.end(done, store.Completed)
 	failed := e.started()
 	e.end(failed, store.Failed)

@@ -74,7 +74,7 @@ WITH held AS MATERIALIZED (
 ), fates AS MATERIALIZED (
   SELECT id, lease, run, node, claimed_at, started_at, trace, result, lane, queue, ordering_key, unique_key, unique_states, final, due,
     CASE WHEN final < 6 THEN run_at END AS run_at,
-    attempt + CASE WHEN final IN (1, 2) THEN 0 ELSE 1 END AS attempt,
+    attempt + 1 AS number, attempt + CASE WHEN final IN (1, 2) THEN 0 ELSE 1 END AS attempt,
     CASE WHEN final = state THEN reason WHEN final = 8 THEN 'cancelled' ELSE 'deadline' END AS reason,
     CASE WHEN final = 8 AND state <> 8 THEN words ELSE error END AS error
   FROM judged
