@@ -50,12 +50,6 @@ func (s *Store) script(name string, p partition) string {
 	return strings.NewReplacer("{day}", p.name(), "{from}", from.String(), "{to}", to.String()).Replace(s.text(name))
 }
 
-// exec runs a script of several statements.
-func (t session) exec(ctx context.Context, text string) error {
-	_, err := t.tx.Exec(ctx, text, pgx.QueryExecModeSimpleProtocol)
-	return err
-}
-
 var partitionName = regexp.MustCompile(`^job_(\d{8})$`)
 
 // partitions lists the partitions, oldest first.
@@ -121,6 +115,9 @@ func absent(first partition, existing []partition) (missing []partition) {
 func (s *Store) makePartition(ctx context.Context, p partition) error {
 	create := func(script string) error {
 		return s.inTx(ctx, beginBulk, func(t session) error {
+			if err := t.exec(ctx, "SET LOCAL lock_timeout = '5s'"); err != nil {
+				return err
+			}
 			if _, err := t.tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1::bigint)", s.lockKey("partitions")); err != nil {
 				return err
 			}

@@ -12,6 +12,7 @@ var checkpointTests = []test{
 	{"OneOwner_a_stale_checkpoint_changes_nothing", checkpointStale},
 	{"checkpoints_of_a_batch_stand_on_their_own", checkpointBatch},
 	{"a_checkpoint_survives_the_death_of_its_node", checkpointRescue},
+	{"a_checkpoint_stays_with_a_finished_job_and_its_retry", checkpointFinished},
 }
 
 // save writes a checkpoint, which must succeed, and returns it as it is stored.
@@ -100,4 +101,22 @@ func checkpointRescue(e *env) {
 	e.clock.Advance(rescueBackoff)
 	again := e.claimOne(e.join(), run.Job.ID)
 	e.equal("checkpoint", again.Checkpoint, want)
+}
+
+func checkpointFinished(e *env) {
+	for _, state := range []store.State{store.Completed, store.Failed, store.Cancelled} {
+		run := e.started()
+		want := e.save(run, store.Checkpoint{Percent: 99, Message: "nearly", Value: []byte(`{"page":7}`)})
+		e.end(run, state)
+		e.clock.Advance(time.Minute)
+		e.beat(run.Lease.Node)
+		e.equal("checkpoint of the finished job", e.get(run.Job.ID).Checkpoint, want)
+		if state == store.Completed {
+			continue
+		}
+		e.retry(run.Job.ID)
+		again := e.claimOne(run.Lease.Node, run.Job.ID)
+		e.equal("checkpoint after the retry", again.Checkpoint, want)
+		e.end(again, store.Completed)
+	}
 }

@@ -2,7 +2,7 @@
 // each, on the real tables, in the variants that had to be decided by measurement. Each row of the table it prints is
 // one variant; variants are interleaved over the rounds, and the median by CPU is shown.
 //
-//	go run . -dsn 'host=/tmp/hfpg user=postgres' -rounds 3
+//	go run . -dsn "host=/var/run/postgresql user=postgres" -rounds 3
 package main
 
 import (
@@ -43,7 +43,7 @@ type result struct {
 }
 
 func main() {
-	dsn := flag.String("dsn", "host=/tmp/hfpg user=postgres", "connection")
+	dsn := flag.String("dsn", "host=/var/run/postgresql user=postgres", "connection; the schema proto in it is made anew")
 	rounds := flag.Int("rounds", 3, "rounds")
 	only := flag.String("only", "", "run only variants whose name contains this")
 	flag.Parse()
