@@ -20,7 +20,7 @@
 // contract in memory, and compares them after each. It does so again while package faults loses requests and answers,
 // and a caller repeats them by the rules of the contract.
 //
-// The property tests draw 25 sequences each; go test -rapid.checks=1000 draws more, and a failing one is kept in
+// The property tests draw 15 sequences each; go test -rapid.checks=1000 draws more, and a failing one is kept in
 // testdata/rapid and tried again first.
 //
 // # What it does not decide

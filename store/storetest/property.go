@@ -21,7 +21,7 @@ var propertyTests = []test{
 
 // defaultChecks is how many sequences each property test draws, so that the suite takes seconds. The flag
 // -rapid.checks goes before it.
-const defaultChecks = "25"
+const defaultChecks = "15"
 
 var limitChecks = sync.OnceFunc(func() {
 	given := false
