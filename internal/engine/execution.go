@@ -253,7 +253,7 @@ func (n *node) commitAndGoOn(x *execution, o *store.Outcome, last *store.Checkpo
 		n.log.Error("job failed", "job", c.Job.ID, "kind", c.Job.Kind, "queue", c.Job.Queue,
 			"attempt", c.Job.Attempt, "reason", o.Reason, "error", o.Error)
 	}
-	if n.log.Enabled(context.Background(), slog.LevelDebug) { //nolint:forbidigo // asked first so that a job whose end is not logged costs nothing
+	if n.log.Enabled(context.Background(), slog.LevelDebug) { //nolint:forbidigo // what is not logged costs nothing
 		n.log.Debug("job ended", "job", c.Job.ID, "kind", c.Job.Kind, "queue", c.Job.Queue, "attempt", c.Job.Attempt, "outcome", o.State)
 	}
 	if durable != nil {

@@ -178,8 +178,8 @@ func (t session) attempt(ctx context.Context, f func(session) error) error {
 }
 
 func runPgx(ctx context.Context, tx interface {
-	Query(context.Context, string, ...any) (pgx.Rows, error)
-	Exec(context.Context, string, ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 }, text string, each func(row) error, args []any) error {
 	if each == nil {
 		_, err := tx.Exec(ctx, text, args...)
