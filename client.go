@@ -275,8 +275,8 @@ func (c *Client) Cancel(ctx context.Context, reason string, ids ...ID) ([]Cancel
 	return c.engine.Cancel(ctx, store.CancelParams{Jobs: ids, Reason: reason, Actor: c.actor})
 }
 
-// Retry makes jobs run again at once, from the first attempt: failed and cancelled ones, and those that wait for a retry or
-// a run time. It answers for each in the order given.
+// Retry makes jobs run again at once: failed and cancelled ones from the first attempt, and those that wait for a retry or
+// a run time with the attempts that they have. It answers for each in the order given.
 func (c *Client) Retry(ctx context.Context, ids ...ID) ([]RetryResult, error) {
 	return c.engine.Retry(ctx, store.RetryParams{Jobs: ids, Actor: c.actor})
 }

@@ -10,7 +10,7 @@ type ClaimParams struct {
 	Seq       int64
 	Namespace string
 	// Queues are the queues to serve and how many jobs of each may be taken. Nil means every queue of the namespace,
-	// each up to Limit. Paused queues are passed over.
+	// each up to Limit; empty but not nil takes nothing. Paused queues are passed over. A store may take fewer than Limit.
 	Queues []QueueDemand
 	// Kinds are the kinds that the node handles. Jobs of other kinds are left alone. Empty takes nothing.
 	Kinds []string

@@ -11,7 +11,7 @@ const (
 	// Reject makes the enqueue fail with a *UniqueError.
 	Reject
 	// Replace puts the new args, codec, metadata and run time on the job that holds the key if it has not started
-	// (available or scheduled, no attempt made); otherwise it behaves as ReturnExisting.
+	// (never claimed: a job that snoozed or was released has started); otherwise it behaves as ReturnExisting.
 	Replace
 )
 

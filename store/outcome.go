@@ -30,7 +30,9 @@ type Outcome struct {
 	HasUnique   bool
 	HasOrdering bool
 
-	// Repeat says that this outcome was sent before and its answer was lost.
+	// Repeat says that this outcome was sent before and its answer was lost. If it was applied, Final is what it led to. If a
+	// rescue or a leave ended the run, it is ErrLeaseLost. A checkpoint repeated along with the outcome of its own run is
+	// ErrLeaseLost too, since it cannot be told from a stale one.
 	Repeat bool
 
 	// Final is set by the store: the state in which the job is now.

@@ -69,7 +69,8 @@ type Nodes interface {
 type Operators interface {
 	// Cancel cancels jobs that do not run and asks those that do. It answers for each job in the order given.
 	Cancel(ctx context.Context, params CancelParams) ([]CancelResult, error)
-	// Retry makes jobs run again, from the first attempt, at once. It answers for each job in the order given, and records who asked.
+	// Retry makes jobs run again at once: finished ones from the first attempt, waiting ones with the attempts that they
+	// have. It answers for each job in the order given, and records who asked.
 	Retry(ctx context.Context, params RetryParams) ([]RetryResult, error)
 	// Pause pauses or resumes a queue, which is created if it does not exist, and records who asked. Doing it twice is no error.
 	Pause(ctx context.Context, params PauseParams) error
