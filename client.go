@@ -82,8 +82,8 @@ func WithLogger(log *slog.Logger) Option {
 	return func(s *settings) error { s.engine.Logger = log; return nil }
 }
 
-// WithNamespace sets the namespace of everything that the client does. Default: "default". Namespaces do not see each other's
-// queues, jobs and unique keys.
+// WithNamespace sets the namespace of what the client enqueues, runs and lists. Default: "default". Namespaces have queues, unique keys
+// and ordering keys of their own. Ids are unique among all of them: who has an id reaches its job from any namespace.
 func WithNamespace(name string) Option {
 	return func(s *settings) error {
 		s.engine.Namespace = name
@@ -275,10 +275,60 @@ func (c *Client) Cancel(ctx context.Context, reason string, ids ...ID) ([]Cancel
 	return c.engine.Cancel(ctx, store.CancelParams{Jobs: ids, Reason: reason, Actor: c.actor})
 }
 
-// Retry makes jobs run again at once: failed and cancelled ones from the first attempt, and those that wait for a retry or
-// a run time with the attempts that they have. It answers for each in the order given.
+// Retry makes jobs run again at once: failed and cancelled ones from the first attempt, and those that wait for a retry
+// or a run time with the attempts that they have. A durable one that has finished goes on from its last step that
+// succeeded, as ResumeJob says. It answers for each in the order given.
 func (c *Client) Retry(ctx context.Context, ids ...ID) ([]RetryResult, error) {
-	return c.engine.Retry(ctx, store.RetryParams{Jobs: ids, Actor: c.actor})
+	journals, err := c.engine.Store.Journals(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	var plain []ID
+	durable := map[ID]RetryResult{}
+	for i, j := range journals {
+		if len(j.Entries) == 0 {
+			plain = append(plain, ids[i])
+			continue
+		}
+		r, err := c.retryDurable(ctx, ids[i])
+		if err != nil {
+			return nil, err
+		}
+		durable[ids[i]] = r
+	}
+	done, err := c.engine.Retry(ctx, store.RetryParams{Jobs: plain, Actor: c.actor})
+	if err != nil {
+		return nil, err
+	}
+	results := make([]RetryResult, 0, len(ids))
+	for _, id := range ids {
+		if r, ok := durable[id]; ok {
+			results = append(results, r)
+			continue
+		}
+		results, done = append(results, done[0]), done[1:]
+	}
+	return results, nil
+}
+
+// retryDurable returns an error only if the database does not answer.
+func (c *Client) retryDurable(ctx context.Context, id ID) (RetryResult, error) {
+	record, err := c.Get(ctx, id)
+	if err != nil {
+		return RetryResult{}, err
+	}
+	if !record.State.Finished() {
+		results, err := c.engine.Retry(ctx, store.RetryParams{Jobs: []ID{id}, Actor: c.actor})
+		if err != nil {
+			return RetryResult{}, err
+		}
+		return results[0], nil
+	}
+	state, err := c.ResumeJob(ctx, id, "retry")
+	if err != nil && !errors.Is(err, ErrConflict) && !errors.Is(err, ErrNotFound) {
+		return RetryResult{}, err
+	}
+	return RetryResult{Job: id, State: state, Err: err}, nil
 }
 
 // Queues lists the queues of the client's namespace.

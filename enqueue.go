@@ -2,7 +2,6 @@ package holdfast
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -82,8 +81,8 @@ func (c *Client) build(kind string, args []byte, kindOpts, opts []EnqueueOption)
 	return e, nil
 }
 
-// enqueueAll stores enqueues, batch by batch. It returns how many have an answer. The others must not be looked at: when the
-// caller's context has ended the committer may still be at work on them.
+// enqueueAll stores enqueues, batch by batch, until the database does not take one. It returns how many have an answer. The others must
+// not be looked at: when the caller's context has ended the committer may still be at work on them.
 func (c *Client) enqueueAll(ctx context.Context, enqueues []*store.Enqueue) (answered int, err error) {
 	for start := 0; start < len(enqueues); start += batchSize {
 		end := min(start+batchSize, len(enqueues))
@@ -91,9 +90,10 @@ func (c *Client) enqueueAll(ctx context.Context, enqueues []*store.Enqueue) (ans
 			return start, fmt.Errorf("enqueueing jobs %d to %d of %d: %w", start+1, end, len(enqueues), err)
 		}
 	}
-	return len(enqueues), refusals(enqueues)
+	return len(enqueues), nil
 }
 
+// refusals is a *BatchError about the enqueues that were refused, or nil.
 func refusals(enqueues []*store.Enqueue) error {
 	var refused map[int]error
 	for i, e := range enqueues {
@@ -140,7 +140,8 @@ type Enqueued struct {
 }
 
 // EnqueueItems stores jobs of any kinds, a thousand in a transaction and a round trip. Jobs that are invalid or refused have their Err; the
-// others are stored. The error is about the whole: the database did not take it.
+// others are stored. The error says that the database did not take a batch: then the jobs of that batch and those after it have it as
+// their Err.
 func (c *Client) EnqueueItems(ctx context.Context, items []Item) ([]Enqueued, error) {
 	return c.items(items, func(enqueues []*store.Enqueue) (int, error) { return c.enqueueAll(ctx, enqueues) })
 }
@@ -178,10 +179,6 @@ func (c *Client) items(items []Item, commit func([]*store.Enqueue) (int, error))
 	}
 	for _, place := range places[answered:] {
 		results[place].Err = err
-	}
-	var refused *BatchError
-	if errors.As(err, &refused) {
-		return results, nil // each has its own
 	}
 	return results, err
 }

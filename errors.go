@@ -38,9 +38,16 @@ var (
 	// ErrShutdown is the cause of a handler's context when its node stops and has waited long enough.
 	ErrShutdown = engine.ErrShutdown
 
+	// ErrWaitTimeout is what a wait of a durable function returns when its time limit is over.
+	ErrWaitTimeout = engine.ErrWaitTimeout
+
 	// ErrFailed is what waiting for a failed job returns, as a *JobError.
 	ErrFailed = errors.New("holdfast: job failed")
 )
+
+// StepError is the failure of a step: the same value when it happens and whenever it is replayed, which is why it does
+// not wrap the error itself.
+type StepError = engine.StepError
 
 // UniqueError tells which job holds the unique key that an enqueue asked for with Reject. It is an ErrConflict.
 type UniqueError = store.UniqueError

@@ -1,49 +1,50 @@
 package holdfast
 
 import (
+	"bytes"
 	"encoding/json"
-	"slices"
+	"errors"
+	"io"
 	"strings"
 	"testing"
 )
 
 // FuzzHoldsNUL compares the scan for NUL with what a decoder finds.
 func FuzzHoldsNUL(f *testing.F) {
-	for _, seed := range []string{`"a\u0000"`, `"a\\u0000"`, `"\\\u0000"`, `{"\u0000":1}`, `"\"\\\\u0000"`, `[1,"x",null]`, `"\\"`} {
+	for _, seed := range []string{
+		`"a\u0000"`, `"a\\u0000"`, `"\\\u0000"`, `{"\u0000":1}`, `"\"\\\\u0000"`, `[1,"x",null]`, `"\\"`,
+		`{"a":"\u0000","a":2}`, `{"a":{"b":"\\u0000"}}`, `{"a":[1e400,{}],"b":"u0000"}`, `"\ud800\u0000"`,
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if !json.Valid(data) {
 			t.Skip()
 		}
-		var v any
-		if json.Unmarshal(data, &v) != nil {
-			t.Skip()
-		}
-		if got, want := holdsNUL(data), nulInside(v); got && !want && !duplicateKeys(data) || !got && want {
+		if got, want := holdsNUL(data), nulInside(t, data); got != want {
 			t.Errorf("%q: %v, but the decoder says %v", data, got, want)
 		}
 	})
 }
 
-func nulInside(v any) bool {
-	switch v := v.(type) {
-	case string:
-		return strings.Contains(v, "\x00")
-	case []any:
-		return slices.ContainsFunc(v, nulInside)
-	case map[string]any:
-		for k, e := range v {
-			if strings.Contains(k, "\x00") || nulInside(e) {
-				return true
-			}
+// nulInside walks the tokens of a document: a decoded map would lack what stands under a key that occurs twice.
+func nulInside(t *testing.T, data []byte) bool {
+	t.Helper()
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber() // a number may be larger than a float64
+	for {
+		token, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			return false
+		}
+		if err != nil {
+			t.Fatalf("%q: %v", data, err)
+		}
+		if text, ok := token.(string); ok && strings.Contains(text, "\x00") {
+			return true
 		}
 	}
-	return false
 }
-
-// duplicateKeys reports whether a decoder may have dropped a part of the document.
-func duplicateKeys(data []byte) bool { return strings.Contains(string(data), "{") }
 
 // FuzzCanonicalJSON checks that the canonical form of a document is a document with the same canonical form.
 func FuzzCanonicalJSON(f *testing.F) {

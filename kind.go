@@ -20,7 +20,7 @@ type Kind[In, Out any] struct {
 // NewKind names a kind. The options hold for all its jobs; those of an enqueue win. A wrong name or option is reported by whoever uses the
 // kind first, so that kinds can be package variables.
 func NewKind[In, Out any](name string, opts ...EnqueueOption) Kind[In, Out] {
-	k := Kind[In, Out]{name: name, opts: opts, err: checkName("kind", name)}
+	k := Kind[In, Out]{name: name, opts: opts, err: checkKind(name)}
 	if k.err == nil {
 		var probe enqueueSpec
 		for _, opt := range opts {
@@ -56,7 +56,7 @@ func (k Kind[In, Out]) Handle(c *Client, handler func(run *Run, in In) (Out, err
 		if err := json.Unmarshal(r.Job().Args, &in); err != nil {
 			return nil, Fail(fmt.Errorf("the args do not decode into %T: %w", in, err))
 		}
-		out, err := handler(&Run{Context: ctx, run: r, client: c}, in)
+		out, err := handler(&Run{Context: ctx, run: r, client: c, strand: r.Main()}, in)
 		if err != nil {
 			return nil, err
 		}
@@ -99,9 +99,13 @@ func (k Kind[In, Out]) Enqueue(ctx context.Context, c *Client, in In, opts ...En
 }
 
 // EnqueueMany stores many jobs with the same options, a thousand in a transaction and a round trip. The jobs are returned in the order of
-// the args. Where one is refused its place is nil and the error, a *BatchError, says why; the others are stored. Any other error
-// means that the database did not take the batch that begins at the first place that is nil: those jobs may or may not exist, and to
-// be able to repeat them use EnqueueItems with ids of your own (WithID).
+// the args. Where one is refused its place is nil, and a *BatchError says why; the others are stored.
+//
+// If the database does not take a batch, its places and all after it are nil as well, and the error says so; it is joined with the
+// *BatchError if there were refusals before. Of the places that are nil and not in that, the first thousand jobs may or may not exist; the
+// others do not. To be able to repeat them use EnqueueItems with ids of your own (WithID).
+//
+// Args or options that are invalid are an ErrInvalid before anything is stored.
 func (k Kind[In, Out]) EnqueueMany(ctx context.Context, c *Client, ins []In, opts ...EnqueueOption) ([]*Job[Out], error) {
 	enqueues := make([]*store.Enqueue, len(ins))
 	for i, in := range ins {
@@ -118,7 +122,11 @@ func (k Kind[In, Out]) EnqueueMany(ctx context.Context, c *Client, ins []In, opt
 			jobs[i] = jobOf[Out](c, e)
 		}
 	}
-	return jobs, err
+	refused := refusals(enqueues[:answered])
+	if err == nil {
+		return jobs, refused
+	}
+	return jobs, errors.Join(err, refused)
 }
 
 // EnqueueTx stores a job in the caller's own transaction, wrapped by sqlite.Tx, postgres.Tx or postgres.SQLTx: the job exists if and

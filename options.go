@@ -19,10 +19,17 @@ type HandleOption interface {
 	handle(*engine.Handler) error
 }
 
-// JobOption is both: given to an enqueue it is written into the job, given to Handle it holds for jobs that do not say.
+// StepOption says how a step of a durable function is tried.
+type StepOption interface {
+	step(*engine.StepPolicy) error
+}
+
+// JobOption is all three: given to an enqueue it is written into the job, given to Handle it holds for jobs that do not say, given to
+// Step it holds for the step.
 type JobOption interface {
 	EnqueueOption
 	HandleOption
+	StepOption
 }
 
 // enqueueSpec is an enqueue in the making.
@@ -38,11 +45,14 @@ func (f enqueueOption) enqueue(s *enqueueSpec) error { return f(s) }
 type jobOption struct {
 	onEnqueue func(*enqueueSpec) error
 	onHandle  func(*engine.Handler) error
+	onStep    func(*engine.StepPolicy) error
 }
 
 func (o jobOption) enqueue(s *enqueueSpec) error { return o.onEnqueue(s) }
 
 func (o jobOption) handle(h *engine.Handler) error { return o.onHandle(h) }
+
+func (o jobOption) step(p *engine.StepPolicy) error { return o.onStep(p) }
 
 // Queue puts the job into a queue. Default: "default".
 func Queue(name string) EnqueueOption {
@@ -52,7 +62,7 @@ func Queue(name string) EnqueueOption {
 	})
 }
 
-// Priority is 1 (most urgent) to 4. Default: 2. A job that waits counts as one more urgent after each minute (see Aging), so
+// Priority is 1 (most urgent) to 4. Default: 2. A job that waits counts as one more urgent after each minute (see WithAging), so
 // that none starves.
 func Priority(p int) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
@@ -80,7 +90,8 @@ func In(d time.Duration) EnqueueOption {
 	})
 }
 
-// MaxAttempts is how often the job is tried, 1 to 1000. Default: 25. Snoozes do not count; attempts that died with their node do.
+// MaxAttempts is how often the job is tried, 1 to 1000. Default: 25. Snoozes do not count; attempts that died with their node do. Of a step
+// it is how often its function is called before its failure is remembered. Default: once.
 func MaxAttempts(n int) JobOption {
 	check := func() error {
 		if n < 1 || n > 1000 {
@@ -91,6 +102,7 @@ func MaxAttempts(n int) JobOption {
 	return jobOption{
 		func(s *enqueueSpec) error { s.enqueue.Job.MaxAttempts = n; return check() },
 		func(h *engine.Handler) error { h.MaxAttempts = n; return check() },
+		func(p *engine.StepPolicy) error { p.Attempts = n; return check() },
 	}
 }
 
@@ -105,6 +117,7 @@ func Timeout(d time.Duration) JobOption {
 	return jobOption{
 		func(s *enqueueSpec) error { s.enqueue.Job.Options.Timeout = d; return check() },
 		func(h *engine.Handler) error { h.Timeout = d; return check() },
+		func(p *engine.StepPolicy) error { p.Timeout = d; return check() },
 	}
 }
 
@@ -133,7 +146,41 @@ func Backoff(base, limit time.Duration) JobOption {
 			h.Backoff = func(job store.Job) time.Duration { return engine.Delay(b, job.Attempt) }
 			return check()
 		},
+		func(p *engine.StepPolicy) error { p.Backoff = b; return check() },
 	}
+}
+
+// stepOption is an option of steps alone.
+type stepOption func(*engine.StepPolicy) error
+
+func (f stepOption) step(p *engine.StepPolicy) error { return f(p) }
+
+// RetryIf lets a step be tried again only after errors for which f is true.
+func RetryIf(f func(error) bool) StepOption {
+	return stepOption(func(p *engine.StepPolicy) error { p.Retry = f; return nil })
+}
+
+// Version names the version of a handler's code. Durable runs that were parked by it come back only to nodes whose
+// handler has the same version, or says that it takes that one over. Runs that have not been parked yet, and plain
+// jobs, go to any node.
+func Version(v string) HandleOption {
+	return handleOption(func(h *engine.Handler) error {
+		h.Version, h.Pinned = v, true
+		return checkName("version", v)
+	})
+}
+
+// TakeOver lets a handler run what was begun by other versions of it: their runs move to it.
+func TakeOver(versions ...string) HandleOption {
+	return handleOption(func(h *engine.Handler) error {
+		h.Accepts = append(h.Accepts, versions...)
+		for _, v := range versions {
+			if err := checkName("version", v); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // handleOption is an option of handlers alone.

@@ -19,6 +19,12 @@ type Run struct {
 
 	run    *engine.Run
 	client *Client
+	strand *engine.Strand
+}
+
+// with returns the run as another strand of it sees it.
+func (r *Run) with(ctx context.Context, strand *engine.Strand) *Run {
+	return &Run{Context: ctx, run: r.run, client: r.client, strand: strand}
 }
 
 // ID is the job's id.

@@ -29,6 +29,8 @@ type (
 	Retention = store.RetainParams
 	// CancelResult tells what became of one job that was to be cancelled.
 	CancelResult = store.CancelResult
+	// PauseResult tells what became of one job that was to be paused.
+	PauseResult = store.PauseResult
 	// RetryResult tells what became of one job that was to be retried.
 	RetryResult = store.RetryResult
 )

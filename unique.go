@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,8 +49,8 @@ func ByArgs() UniqueOption {
 	return func(u *uniqueSpec) error { u.args = true; return nil }
 }
 
-// ByFields makes jobs different that differ in the named fields of their args, such as "customer" or "address.city". A
-// field that is missing counts as null.
+// ByFields makes jobs different that differ in the named fields of their args, such as "customer" or "address.city", whatever
+// the order of the names. A field that is missing counts as null.
 func ByFields(names ...string) UniqueOption {
 	return func(u *uniqueSpec) error {
 		u.fields = append(u.fields, names...)
@@ -135,7 +136,8 @@ func (u *uniqueSpec) keyOf(job *store.Job, now time.Time, delay time.Duration) (
 		}
 		part("args", canonical)
 	}
-	for _, name := range u.fields {
+	// In one order, so that who names the same fields means the same job.
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(u.fields))) {
 		value, err := fieldOf(job.Args, name)
 		if err != nil {
 			return nil, err

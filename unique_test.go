@@ -75,6 +75,30 @@ func TestUniqueKeyHoldsWhatItNames(t *testing.T) {
 	}
 }
 
+// TestUniqueFieldsHaveNoOrder checks that the same fields are the same key, however they are named.
+func TestUniqueFieldsHaveNoOrder(t *testing.T) {
+	hf := open(t)
+	kind := holdfast.NewKind[order, int]("k")
+	var first holdfast.ID
+	for i, unique := range [][]holdfast.UniqueOption{
+		{holdfast.ByFields("id", "name")},
+		{holdfast.ByFields("name", "id")},
+		{holdfast.ByFields("name"), holdfast.ByFields("id")},
+		{holdfast.ByFields("id", "name", "id")},
+	} {
+		job, err := kind.Enqueue(t.Context(), hf, order{ID: 1, Name: "a"}, holdfast.Unique(unique...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = job.ID
+		}
+		if job.ID != first {
+			t.Errorf("list %d of the fields makes another job", i)
+		}
+	}
+}
+
 func TestConflictPolicies(t *testing.T) {
 	hf := open(t)
 	kind := holdfast.NewKind[order, int]("k", holdfast.In(time.Hour))

@@ -3,6 +3,7 @@ package holdfast
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -47,6 +48,14 @@ func checkName(what, name string) error {
 		}
 	}
 	return nil
+}
+
+// checkKind checks the name of a kind. What follows an @ would be a version.
+func checkKind(name string) error {
+	if strings.Contains(name, "@") {
+		return invalid("kind", "%q holds an @, which is for versions", name)
+	}
+	return checkName("kind", name)
 }
 
 // checkJSON checks a payload: valid JSON in valid UTF-8, within the limit, without NUL, which PostgreSQL's JSON functions

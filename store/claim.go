@@ -12,7 +12,8 @@ type ClaimParams struct {
 	// Queues are the queues to serve and how many jobs of each may be taken. Nil means every queue of the namespace,
 	// each up to Limit; empty but not nil takes nothing. Paused queues are passed over. A store may take fewer than Limit.
 	Queues []QueueDemand
-	// Kinds are the kinds that the node handles. Jobs of other kinds are left alone. Empty takes nothing.
+	// Kinds are the kinds that the node handles. Jobs of other kinds are left alone. Empty takes nothing. "kind" is for jobs that are
+	// bound to no version, "kind@version" for those bound to that one.
 	Kinds []string
 	Limit int
 	// Aging is the wait after which a job counts as one priority more urgent, again and again up to 1; 0: never.
@@ -33,8 +34,11 @@ type Claimed struct {
 	Job       Job
 	Lease     Lease
 	ClaimedAt time.Time
-	// CancelRequested is set if somebody asked to cancel the job between its last run and this one.
+	// CancelRequested is set if somebody asked to cancel the job before this run, and CancelReason why.
 	CancelRequested bool
+	CancelReason    string
+	// Durable tells that the job has a journal.
+	Durable bool
 	// Checkpoint is what earlier attempts left, or nil.
 	Checkpoint *Checkpoint
 }

@@ -3,9 +3,10 @@
 //
 // # Shape
 //
-// The contract speaks of transitions in batches, not of queries. Each method that writes is one transaction: after
-// it returns nil everything it says has happened is durable, and if the process dies in the middle nothing of it has
-// happened. There is no method whose effect is half of a transition.
+// The contract speaks of transitions in batches, not of queries. Each method that writes is one transaction: after it
+// returns nil everything it says has happened is durable, and if the process dies in the middle nothing of it has
+// happened. There is no method whose effect is half of a transition. What people ask for many jobs at once (Cancel,
+// Retry, PauseJobs) may be one transaction for each thousand of them, and the sweep of cancels one for each request.
 //
 // A job is an immutable body and one pointer. The state of a job is where its pointer is, and is never stored twice:
 //

@@ -18,8 +18,9 @@ const (
 // Enqueue is one job to be inserted, and what became of it.
 type Enqueue struct {
 	// Job is the body. The store reads ID, Namespace, Queue, Kind, Priority, Args, Codec, RunAt, MaxAttempts, Options,
-	// Tags, Metadata, OrderingKey, UniqueKey and UniqueStates, which the caller has validated and completed. A zero
-	// RunAt means now. UniqueStates contains at least Scheduled, Available.
+	// Tags, Metadata, OrderingKey, UniqueKey, UniqueStates, Parent, Answers and OnParentClose, which the caller has validated and
+	// completed. A zero RunAt means now. UniqueStates contains at least Scheduled, Available; whether a job that waits holds its key
+	// is told by Running: parking and waking change nothing about it.
 	Job        Job
 	OnConflict OnConflict
 
@@ -35,11 +36,11 @@ type Enqueue struct {
 
 // EnqueueResult tells what an enqueue did.
 type EnqueueResult struct {
-	ID       ID    // the job's id, or that of the job that holds the unique key
-	State    State // Available or Scheduled if it was inserted; 0 otherwise
-	Existing bool  // nothing was inserted: the id was known already, or the unique key was taken
-	Replaced bool  // Existing, and the holder's args and run time were replaced
-	RunAt    time.Time
+	ID       ID        // the job's id, or that of the job that holds the unique key
+	State    State     // Available or Scheduled if it was inserted; 0 otherwise
+	Existing bool      // nothing was inserted: the id was known already, or the unique key was taken
+	Replaced bool      // Existing, and the holder's args and run time were replaced
+	RunAt    time.Time // of a job that existed before: as the store knows it, or zero
 }
 
 // UniqueError is returned when a unique key is taken and the enqueue asked for Reject, or when an operator's retry

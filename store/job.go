@@ -30,11 +30,33 @@ type Job struct {
 	Metadata    []byte // a JSON object, or nil
 
 	OrderingKey  string   // "" for none
-	UniqueKey    []byte   // nil for none
+	UniqueKey    []byte   // nil for none; one space for the whole database, so the caller puts the namespace into it
 	UniqueStates StateSet // the states in which the job holds its unique key
 
 	LeaseNumber int64 // the last lease number handed out
+
+	// Version of the kind that the job is bound to; "": any. See Outcome.Version and ClaimParams.Kinds.
+	Version string
+	// Closing tells that the end of the job is decided and that what is left of it are compensations, which no lost attempt may skip.
+	Closing bool
+
+	// Parent is the job whose run enqueued this one as its child; zero: none.
+	Parent ID
+	// Answers: when the job finishes, a MessageChild is sent to its parent in the same transaction.
+	Answers bool
+	// OnParentClose is what becomes of the job when its parent finishes first.
+	OnParentClose ClosePolicy
 }
+
+// ClosePolicy says what becomes of a child when its parent finishes first.
+type ClosePolicy uint8
+
+// The policies. The numbers are stored in databases and never change their meaning.
+const (
+	CancelChild    ClosePolicy = 0 // it is cancelled
+	AbandonChild   ClosePolicy = 1 // it goes on
+	TerminateChild ClosePolicy = 2 // it is terminated
+)
 
 // Options are the settings of a job that the claim does not look at. The store keeps them as one JSON document and
 // does not interpret them, but for Deadline.
@@ -43,7 +65,6 @@ type Options struct {
 	Deadline time.Time     `json:"deadline,omitzero"` // of the whole job; zero: none
 	Backoff  Backoff       `json:"backoff,omitzero"`  // of this job; zero: the handler's
 	Trace    string        `json:"trace,omitempty"`   // W3C traceparent of the producer
-	Parent   string        `json:"parent,omitempty"`  // the job that enqueued this one
 	Source   string        `json:"source,omitempty"`  // what enqueued it, such as a schedule's name
 }
 

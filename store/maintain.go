@@ -4,11 +4,18 @@ import "time"
 
 // Promoted is the answer of Promote.
 type Promoted struct {
-	Jobs   int      // how many became available
+	Jobs   int      // how many became available; until then a job that is due stays deferred
 	Queues []string // the queues that have something to claim now; empty when Jobs is 0
 	More   bool     // the limit was reached: ask again
 	// NextDue is when the next deferred job of any namespace is due; zero: none that is known.
 	NextDue time.Time
+}
+
+// Closed is the answer of CloseChildren.
+type Closed struct {
+	Ended   []ID // children that were ended at once
+	Running []ID // children that run and were asked to stop
+	More    bool // the limit was reached: ask again
 }
 
 // RetainParams says how long finished jobs are kept, by their state, counted from the moment they finished.

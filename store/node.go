@@ -26,6 +26,8 @@ type Node struct {
 type Beat struct {
 	// Cancels are the jobs of this node that somebody asked to cancel, all of them, each time.
 	Cancels []CancelRequest
+	// Pauses are the jobs of this node that somebody asked to pause, all of them, each time.
+	Pauses []ID
 	// Leader tells whether the node holds the leader lease until the next beat or so; Epoch grows with each holder.
 	Leader bool
 	Epoch  int64
@@ -51,11 +53,14 @@ type RescueParams struct {
 	// DeadAfter: a node that has not beaten for so long is dead. SQLite also knows at once that a node on the same
 	// machine was killed.
 	DeadAfter time.Duration
-	Limit     int // of claim records in one transaction
+	// Limit is that of claim records in one transaction; 0: the store chooses. Ask again until nothing is rescued.
+	Limit int
 	// Decide says what becomes of a job whose attempt, Job.Attempt (the one that died with its node included), is lost:
 	// retry after delay (Retryable, ReasonNodeLost), or not (Failed, ReasonCrashLoop). A requested cancel comes first
-	// (Cancelled), then a deadline that is over by the next attempt (Failed, ReasonDeadline).
-	// It must be a plain function of the job: it is called inside the transaction.
+	// (Cancelled), then a deadline that is over by the next attempt (Failed, ReasonDeadline), then a requested pause. A job with a
+	// journal is treated as Outcome says of a Durable one.
+	// It must be a plain function of the job: it is called inside the transaction, and perhaps again. The job has its options,
+	// attempt, names and Closing; args, codec, metadata, tags and unique key may be missing.
 	Decide func(Job) (delay time.Duration, retry bool)
 }
 

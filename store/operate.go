@@ -5,13 +5,18 @@ type CancelParams struct {
 	Jobs   []ID
 	Reason string // for people; kept with the job
 	Actor  string // who asked
+	// Terminate ends the jobs at once (Cancelled, ReasonTerminated), those that run included: their leases are lost, and what they
+	// registered to compensate does not run. Without it a job that is durable and has begun (it has a journal) is made available
+	// with the request, so that its run ends it in order; until that run it is Available, and not Cancelled.
+	Terminate bool
 }
 
 // CancelResult tells what became of one request.
 type CancelResult struct {
 	Job ID
 	// State is Cancelled if the job did not run; Running if it runs and its node is told; a finished state if the job
-	// had finished before, in which case nothing was changed.
+	// had finished before, in which case nothing was changed and there is no error. Of a job that is asked twice, the
+	// store keeps one of the reasons.
 	State State
 	Err   error // ErrNotFound
 }
@@ -38,4 +43,44 @@ type PauseParams struct {
 	Queue     string
 	Paused    bool
 	Actor     string
+}
+
+// PauseJobsParams pauses jobs. One that has a pointer is Waiting then, held, until Resume. One that runs is asked, as Beat.Pauses tells its
+// node; it is held when it is put back, and finishes if it does.
+type PauseJobsParams struct {
+	Jobs   []ID
+	Reason string
+	Actor  string
+}
+
+// PauseResult tells what became of one request.
+type PauseResult struct {
+	Job   ID
+	State State // Waiting if it is held now, Running if it was asked, or the state of one that has finished
+	Err   error // ErrNotFound, or ErrConflict for a job that has finished. A job that is held already is left as it is.
+}
+
+// ResumeParams lets a job go on: one that is held, or that failed or was cancelled. A job that was paused while it was
+// scheduled or retryable becomes that again, if its time has not come; all others become Available. One that runs, and
+// was asked to pause, goes on. A finished one starts with its attempts from the first, and is not closing.
+type ResumeParams struct {
+	Job ID
+	// Keep is how many entries of the journal stay; the later ones are removed, and messages that they received count as
+	// not received. Negative: all.
+	Keep int64
+	// Expect is the Seq of the last entry that the caller knows of; another one is ErrConflict. Negative: whatever there is.
+	Expect int64
+	Reason string
+	Actor  string
+}
+
+// ForkParams makes a new job out of the beginning of another one's journal: the first Keep entries, with the messages that they received,
+// and all that children and callbacks have sent, under their Seqs. Children of the old job stay those of the old job.
+type ForkParams struct {
+	From ID
+	Keep int64
+	// Job is the new one, as in an Enqueue, without a unique key. If its id exists nothing is done.
+	Job    Job
+	Reason string
+	Actor  string
 }

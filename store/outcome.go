@@ -7,13 +7,24 @@ import "time"
 //	Completed  Result is kept.
 //	Retryable  RunAt says when; counted. Error and Reason are recorded as an attempt.
 //	Scheduled  a snooze: RunAt says when; not counted.
-//	Available  a release: due at once; not counted.
+//	Available  a release: due at once, its run time is now; not counted.
+//	Waiting    parked as Wait says; not counted, and not recorded as an attempt.
 //	Failed     Reason and Error are kept; counted, and recorded as an attempt.
 //	Cancelled  Reason ReasonCancelled; Error holds the words of who cancelled.
 //
 // If a cancel was requested for the job meanwhile, Retryable, Scheduled and Available become Cancelled with the words of
 // the request; Completed, Failed and Cancelled stay what they are. If the job has a deadline and RunAt is not before it,
-// Retryable and Scheduled become Failed with ReasonDeadline.
+// Retryable and Scheduled become Failed with ReasonDeadline. A requested cancel comes before the deadline.
+//
+// A Durable job is given the chance to end itself instead: a requested cancel makes Retryable, Scheduled and Waiting
+// Available, and the request stays until the job is finished; a deadline makes Retryable and Scheduled due at the
+// deadline, if that is sooner. Neither changes anything for a job that is closing (Job.Closing): its end is decided,
+// and takes the time that it takes.
+//
+// If somebody asked to pause the job meanwhile (PauseJobs), Retryable, Scheduled, Available and Waiting become Waiting, held; a
+// requested cancel comes before that. Waiting becomes Available if a message that would wake it has arrived already.
+//
+// Texts that the database cannot hold (NUL, invalid UTF-8) are cleaned, and never fail a batch.
 type Outcome struct {
 	Lease  Lease
 	State  State
@@ -26,6 +37,21 @@ type Outcome struct {
 	Delay     time.Duration
 	StartedAt time.Time // when the handler was called; zero if it was not
 
+	// Wait is how a run is parked, of Waiting only.
+	Wait *Wait
+	// Continue, of Available only, makes the job begin anew with other args: see Continue.
+	Continue *Continue
+	// Version binds the job to nodes that claim this version of its kind, from now on; "" leaves it as it is. Looked at if the job goes on.
+	Version string
+
+	// Durable tells that the job has a journal, HasChildren that there are children that its end may have to close. Both from what the
+	// run knows, so that the store need not look.
+	Durable     bool
+	HasChildren bool
+
+	// Answers tells that the job answers its parent, from Claimed, so that the store need not look.
+	Answers bool
+
 	// HasUnique and HasOrdering tell what the job carries, from Claimed, so that the store need not look.
 	HasUnique   bool
 	HasOrdering bool
@@ -35,7 +61,8 @@ type Outcome struct {
 	// ErrLeaseLost too, since it cannot be told from a stale one.
 	Repeat bool
 
-	// Final is set by the store: the state in which the job is now.
+	// Final is set by the store: the state in which the job is now. Of a repeated outcome that left no attempt (Waiting, or Continue) it
+	// is the state that was asked for.
 	Final State
 	// Err is this outcome's own failure, ErrLeaseLost or ErrInvalid.
 	Err error
@@ -45,16 +72,33 @@ type Outcome struct {
 type CheckpointWrite struct {
 	Lease      Lease
 	Checkpoint Checkpoint // UpdatedAt is set by the store
-	Err        error      // ErrLeaseLost
+	Err        error      // ErrLeaseLost, or ErrInvalid for a value that is not JSON
 }
 
-// Batch is what one commit writes. Each operation succeeds or fails on its own (its Err); the checkpoints are written
-// before the outcomes, the outcomes before the enqueues.
+// Continue makes a durable job begin anew, in the transaction that ends the run: its journal is replaced by one
+// EntryContinued, of its messages only the signals stay that no entry has received (with new Seqs, from 1, in their
+// order), its args are those given, its attempts start over, and it is not closing. It is not counted or recorded as an
+// attempt. A requested cancel or pause meets the job that begins anew.
+type Continue struct {
+	Args  []byte
+	Codec int
+	Data  []byte // of the EntryContinued
+}
+
+// Batch is what one commit writes. Each operation succeeds or fails on its own (its Err). They are written in this
+// order: checkpoints, appends, sends, outcomes, enqueues.
 type Batch struct {
 	Checkpoints []*CheckpointWrite
+	Appends     []*Append
+	Sends       []*Send
 	Outcomes    []*Outcome
 	Enqueues    []*Enqueue
+
+	// Woken is set by the store: a WakeReady for each queue in which a waiting job became available because of the batch.
+	Woken []Wake
 }
 
 // Len is the number of operations in the batch.
-func (b *Batch) Len() int { return len(b.Checkpoints) + len(b.Outcomes) + len(b.Enqueues) }
+func (b *Batch) Len() int {
+	return len(b.Checkpoints) + len(b.Appends) + len(b.Sends) + len(b.Outcomes) + len(b.Enqueues)
+}

@@ -18,6 +18,10 @@ type Record struct {
 	Blocked         bool // available, but its ordering key has another job's turn
 	CancelRequested bool // running, and asked to stop
 	Checkpoint      *Checkpoint
+	PauseRequested  bool      // running, and asked to pause
+	Wait            *WaitInfo // of a waiting job
+	Journal         int64     // how many entries its journal has; only in Get
+	Messages        int64     // how many messages were sent to it; only in Get
 	Attempts        []Attempt // that did not complete, oldest first; only in Get
 }
 
@@ -43,6 +47,7 @@ type Filter struct {
 	Queues    []string
 	Kinds     []string
 	Tags      []string // all of them
+	Parent    ID       // the children of this job
 }
 
 // ListParams is a page of jobs. Jobs come newest first (by id). A page may be shorter than Limit although there is more:

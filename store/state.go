@@ -91,6 +91,8 @@ const (
 	ReasonCrashLoop         Reason = "crash_loop"         // the last attempt, too, died with its node
 	ReasonWaitTimeout       Reason = "wait_timeout"       // nothing came within the time limit of a wait
 	ReasonCancelled         Reason = "cancelled"          // a person, a parent or the handler cancelled it
+	ReasonTerminated        Reason = "terminated"         // a person or a parent ended it at once
+	ReasonPaused            Reason = "paused"             // a person paused it
 	ReasonNondeterminism    Reason = "nondeterminism"     // a replay contradicted the journal
 	ReasonSnoozed           Reason = "snoozed"            // the handler asked to run later; not counted
 	ReasonReleased          Reason = "released"           // the node stopped and gave it back; not counted

@@ -37,6 +37,11 @@ type Writer interface {
 	// EnqueueTx writes the enqueues into the caller's transaction. They happen if and when it commits. An Enqueue.Err
 	// leaves the transaction usable; an error does not.
 	EnqueueTx(ctx context.Context, tx Tx, enqueues []*Enqueue) error
+	// SendTx does the same with messages. Other senders to the same jobs wait until the transaction ends.
+	SendTx(ctx context.Context, tx Tx, sends []*Send) error
+	// AppendTx writes an append into the caller's transaction, fenced by its lease until that ends: nobody can take the job meanwhile. An
+	// Append.Err leaves the transaction usable; the caller then rolls it back.
+	AppendTx(ctx context.Context, tx Tx, a *Append) error
 }
 
 // Tx is a transaction of the caller, wrapped by the package of its store: sqlite.Tx, postgres.Tx, postgres.SQLTx.
@@ -69,11 +74,19 @@ type Nodes interface {
 type Operators interface {
 	// Cancel cancels jobs that do not run and asks those that do. It answers for each job in the order given.
 	Cancel(ctx context.Context, params CancelParams) ([]CancelResult, error)
-	// Retry makes jobs run again at once: finished ones from the first attempt, waiting ones with the attempts that they
-	// have. It answers for each job in the order given, and records who asked.
+	// Retry makes jobs run again at once: failed and cancelled ones from the first attempt, scheduled and retryable ones with the
+	// attempts that they have. It answers for each job in the order given, and records who asked.
 	Retry(ctx context.Context, params RetryParams) ([]RetryResult, error)
 	// Pause pauses or resumes a queue, which is created if it does not exist, and records who asked. Doing it twice is no error.
 	Pause(ctx context.Context, params PauseParams) error
+	// PauseJobs pauses jobs. It answers for each in the order given, and records who asked.
+	PauseJobs(ctx context.Context, params PauseJobsParams) ([]PauseResult, error)
+	// Resume lets a job go on, and records who asked and why. It returns the state in which the job is then. The errors are ErrNotFound, a
+	// *UniqueError, and ErrConflict for a job that is not held, failed or cancelled, or whose journal has changed.
+	Resume(ctx context.Context, params ResumeParams) (State, error)
+	// Fork makes a new job out of the beginning of another one's journal, and records who asked and why. The errors are ErrNotFound and
+	// ErrInvalid.
+	Fork(ctx context.Context, params ForkParams) error
 }
 
 // Reader answers questions. It never blocks writers.
@@ -84,6 +97,11 @@ type Reader interface {
 	List(ctx context.Context, params ListParams) (Page, error)
 	// Queues lists the queues of a namespace by name.
 	Queues(ctx context.Context, namespace string) ([]Queue, error)
+	// Journals returns what jobs remember and what was sent to them, in the order given, in one query for all. A job that is not
+	// there has neither.
+	Journals(ctx context.Context, ids []ID) ([]Journal, error)
+	// Entries returns a page of one job's journal.
+	Entries(ctx context.Context, params JournalParams) ([]Entry, error)
 	// Ended returns those of the jobs that have finished; unknown ids are returned with State 0.
 	Ended(ctx context.Context, ids []ID) ([]Ended, error)
 }
@@ -98,6 +116,9 @@ type Maintenance interface {
 	// SweepCancels applies cancel requests whose job is no longer running, and forgets those of finished jobs. It
 	// closes the gap between a request and a job that moved at the same moment. It returns how many it applied.
 	SweepCancels(ctx context.Context) (int, error)
+	// CloseChildren does for up to limit children of jobs that have finished what their OnParentClose says. Finishing a job that may
+	// have such children makes a note of it in the same transaction, so that nothing is forgotten.
+	CloseChildren(ctx context.Context, limit int) (Closed, error)
 	// Retain removes finished jobs whose time is over, with everything that belongs to them, and nodes that ended long ago.
 	Retain(ctx context.Context, params RetainParams) (Retained, error)
 }

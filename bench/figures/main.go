@@ -30,11 +30,12 @@ func main() {
 	seconds := flag.Int("seconds", 8, "how long each timed scenario lasts")
 	idle := flag.Int("idle", 60, "how long the idle node is watched, in seconds")
 	rounds := flag.Int("rounds", 3, "how often each scenario runs; the medians are printed")
+	runs := flag.Int("runs", 100_000, "how many runs wait in the scenario of waiting runs")
 	slots := flag.Int("slots", 1000, "slots of the node in the throughput scenarios")
 	only := flag.String("only", "", "run the scenarios whose name contains this")
 	flag.Parse()
 	b := &bench{
-		ctx: context.Background(), database: *database, jobs: *jobs, slots: *slots,
+		ctx: context.Background(), database: *database, jobs: *jobs, slots: *slots, runs: *runs,
 		span: time.Duration(*seconds) * time.Second, idleSpan: time.Duration(*idle) * time.Second,
 	}
 	if err := b.meter(); err != nil {
@@ -43,7 +44,7 @@ func main() {
 	fmt.Printf("go %s, %d cores, %s\n\n", runtime.Version(), runtime.GOMAXPROCS(0), b.describe())
 	fmt.Println("| scenario | median | lowest – highest | CPU of the program, µs a job | disk, bytes a job |")
 	fmt.Println("|---|---|---|---|---|")
-	for _, s := range b.scenarios() {
+	for _, s := range append(b.scenarios(), b.durable()...) {
 		if !strings.Contains(s.name, *only) {
 			continue
 		}

@@ -18,6 +18,7 @@ type result struct {
 	disk     int64
 	p50, p99 time.Duration
 	idle     bool
+	counted  bool
 	queries  float64 // a second
 }
 
@@ -33,8 +34,10 @@ func (r result) rate() float64 {
 
 func (r result) String() string {
 	switch {
+	case r.idle && !r.counted:
+		return "not counted"
 	case r.idle:
-		return fmt.Sprintf("%.2f transactions/s", r.queries)
+		return fmt.Sprintf("%.2f statements/s", r.queries)
 	case r.p99 > 0:
 		return fmt.Sprintf("p50 %.2f ms, p99 %.2f ms", r.p50.Seconds()*1000, r.p99.Seconds()*1000)
 	}
@@ -83,28 +86,50 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// meter finds out how to count the bytes and transactions of the database: WAL and pg_stat_database on PostgreSQL, what
-// this process has written (the log and, at checkpoints, the file) on SQLite.
+// meter finds out how to count the bytes and statements of the database: WAL and, where the server has loaded it,
+// pg_stat_statements on PostgreSQL, what this process has written (the log and, at checkpoints, the file) on SQLite.
 func (b *bench) meter() error {
+	b.statements = func() (int64, error) { return 0, nil }
 	if !strings.HasPrefix(b.database, "postgres") {
 		b.disk = writtenBytes
-		b.commits = func() (int64, error) { return 0, nil }
-		return nil
-	}
-	ask := func(query string) func() (int64, error) {
-		return func() (int64, error) {
-			conn, err := pgx.Connect(b.ctx, b.database)
+		b.size = func() (int64, error) {
+			info, err := os.Stat(strings.TrimPrefix(b.database, "sqlite:"))
+			if os.IsNotExist(err) {
+				return 0, nil
+			}
 			if err != nil {
 				return 0, err
 			}
-			defer func() { _ = conn.Close(b.ctx) }()
-			var n int64
+			return info.Size(), nil
+		}
+		return nil
+	}
+	conn, err := pgx.Connect(b.ctx, b.database)
+	if err != nil {
+		return err
+	}
+	ask := func(query string) func() (int64, error) {
+		return func() (n int64, err error) {
 			err = conn.QueryRow(b.ctx, query).Scan(&n)
 			return n, err
 		}
 	}
+	b.size = ask(`SELECT pg_database_size(current_database())`)
 	b.disk = ask(`SELECT (pg_current_wal_lsn() - '0/0')::bigint`)
-	b.commits = ask(`SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()`)
+	var libraries string
+	if err := conn.QueryRow(b.ctx, `SHOW shared_preload_libraries`).Scan(&libraries); err != nil {
+		return err
+	}
+	if b.counts = strings.Contains(libraries, "pg_stat_statements"); !b.counts {
+		return nil
+	}
+	if _, err := conn.Exec(b.ctx, `CREATE EXTENSION IF NOT EXISTS pg_stat_statements`); err != nil {
+		return err
+	}
+	// Without the questions of this meter, which no statement of ours resembles.
+	b.statements = ask(`SELECT coalesce(sum(calls), 0)::bigint FROM pg_stat_statements
+		WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
+		AND query !~ 'pg_stat_statements|pg_current_wal_lsn'`)
 	return nil
 }
 

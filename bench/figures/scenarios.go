@@ -13,14 +13,17 @@ import (
 )
 
 type bench struct {
-	ctx      context.Context
-	database string
-	jobs     int
-	slots    int
-	span     time.Duration
-	idleSpan time.Duration
-	disk     func() (int64, error) // bytes written so far
-	commits  func() (int64, error) // transactions so far, but for this question
+	ctx        context.Context
+	database   string
+	jobs       int
+	slots      int
+	runs       int
+	span       time.Duration
+	idleSpan   time.Duration
+	disk       func() (int64, error) // bytes written so far
+	counts     bool                  // statements can be counted
+	statements func() (int64, error) // statements so far, but for this question
+	size       func() (int64, error) // bytes of the database
 }
 
 type scenario struct {
@@ -271,7 +274,7 @@ func (b *bench) idle() (result, error) {
 	ran := make(chan error, 1)
 	go func() { ran <- hf.Run(b.ctx) }()
 	time.Sleep(15 * time.Second) // the polls have slowed down by then
-	before, err := b.commits()
+	before, err := b.statements()
 	if err != nil {
 		return result{}, err
 	}
@@ -280,7 +283,7 @@ func (b *bench) idle() (result, error) {
 		return result{}, err
 	}
 	time.Sleep(b.idleSpan)
-	after, err := b.commits()
+	after, err := b.statements()
 	if err != nil {
 		return result{}, err
 	}
@@ -288,7 +291,7 @@ func (b *bench) idle() (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	r.idle, r.queries = true, float64(after-before)/b.idleSpan.Seconds()
+	r.idle, r.counted, r.queries = true, b.counts, float64(after-before)/b.idleSpan.Seconds()
 	if err := hf.Close(b.ctx); err != nil {
 		return result{}, err
 	}

@@ -80,46 +80,43 @@ func runCommand(ctx context.Context, args ExecArgs, identity []string, grace tim
 		return ExecResult{}, holdfast.Fail(err)
 	}
 	name := args.Command[0]
-	stdout, stderr := newTail(outputLimit), newTail(outputLimit)
 	cmd := exec.CommandContext(ctx, name, args.Command[1:]...)
 	cmd.Dir = args.Dir
 	cmd.Env = append(os.Environ(), identity...)
 	for _, key := range sortedKeys(args.Env) {
 		cmd.Env = append(cmd.Env, key+"="+args.Env[key])
 	}
-	if args.Stdin != "" {
-		cmd.Stdin = strings.NewReader(args.Stdin)
-	}
-	cmd.Stdout, cmd.Stderr = stdout, stderr
-
 	group := newGroup(cmd)
 	var killer *time.Timer
 	cmd.Cancel = func() error {
 		killer = time.AfterFunc(grace, group.kill)
 		return group.terminate()
 	}
-	// Children of the command that hold its outputs open have as long, too. Then they are no longer waited for.
+	// A command that has left its group is killed by itself.
 	cmd.WaitDelay = grace + time.Second
 
 	// Linux kills a child together with the thread that started it (see newGroup), so this goroutine keeps its thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := cmd.Start(); err != nil {
+	s, err := startStreams(cmd, args.Stdin)
+	if err != nil {
 		return ExecResult{}, startError(ctx, name, args.Dir, err)
 	}
-	err := cmd.Wait()
+	err = cmd.Wait()
 	if killer != nil {
 		killer.Stop()
 	}
 	// What the command left behind would go on without a lease.
 	group.kill()
+	s.finish(ctx)
 
 	result := ExecResult{
 		ExitCode: cmd.ProcessState.ExitCode(),
-		Stdout:   stdout.String(), StdoutTruncated: stdout.cut,
-		Stderr: stderr.String(), StderrTruncated: stderr.cut,
+		Stdout:   s.stdout.String(), StdoutTruncated: s.stdout.cut,
+		Stderr: s.stderr.String(), StderrTruncated: s.stderr.cut,
 	}
-	if err == nil || errors.Is(err, exec.ErrWaitDelay) && cmd.ProcessState.Success() {
+	// Whoever ends with status 0 has done it, also if it was told to stop meanwhile: then err is the context's.
+	if cmd.ProcessState.Success() {
 		return result, nil
 	}
 	return ExecResult{}, endError(ctx, name, err, result)

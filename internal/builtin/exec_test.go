@@ -153,7 +153,7 @@ func TestExecStops(t *testing.T) {
 		grace  time.Duration
 		said   string
 	}{
-		"polite":   {`trap 'echo bye >&2; exit 0' TERM; echo $$ > pid; while :; do sleep 0.01; done`, time.Minute, "bye"},
+		"polite":   {`trap 'echo bye >&2; exit 3' TERM; echo $$ > pid; while :; do sleep 0.01; done`, time.Minute, "bye"},
 		"child":    {`sleep 1000 & echo $! > pid; wait`, time.Minute, ""},
 		"stubborn": {`trap '' TERM; (trap '' TERM; sleep 1000) & echo $! > pid; wait`, 50 * time.Millisecond, ""},
 	} {
@@ -179,23 +179,67 @@ func TestExecStops(t *testing.T) {
 	}
 }
 
+// TestExecSucceedsThoughStopped checks that a command which does its work to the end has done it, although it was told to stop.
+func TestExecSucceedsThoughStopped(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	args := sh(`trap 'echo saved; exit 0' TERM; echo $$ > pid; while :; do sleep 0.01; done`)
+	args.Dir = dir
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		waitForFile(t, filepath.Join(dir, "pid"))
+		cancel(engine.ErrShutdown)
+	}()
+	result, err := runCommand(ctx, args, nil, time.Minute)
+	if err != nil || result.Stdout != "saved\n" {
+		t.Errorf("%+v, %v", result, err)
+	}
+}
+
 // gone reports whether a process has ended; one whose parent has not asked for its status has, too.
 func gone(pid string) bool {
 	status, err := exec.Command("ps", "-o", "stat=", "-p", pid).Output()
 	return err != nil || strings.HasPrefix(strings.TrimSpace(string(status)), "Z")
 }
 
-// TestExecLeavesNothing checks that what a command leaves running ends with it: nobody would hold a lease for it.
+// TestExecLeavesNothing checks that what a command leaves running ends with it: nobody would hold a lease for it. Nor is it waited for,
+// which would take an hour here.
 func TestExecLeavesNothing(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	args := sh(`sleep 1000 >/dev/null 2>&1 & echo $! > pid`)
-	args.Dir = dir
-	if _, err := runCommand(t.Context(), args, nil, time.Minute); err != nil {
-		t.Fatal(err)
+	for name, test := range map[string]struct{ script, stdin string }{
+		"alone":             {`sleep 1000 >/dev/null 2>&1 & echo $! > pid; echo done`, ""},
+		"holds the outputs": {`sleep 1000 & echo $! > pid; echo done`, ""},
+		"holds the input":   {`exec 3<&0; sleep 1000 <&3 >/dev/null 2>&1 & echo $! > pid; echo done`, strings.Repeat("x", 1<<20)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			args := sh(test.script)
+			args.Dir, args.Stdin = dir, test.stdin
+			if result, err := runCommand(t.Context(), args, nil, time.Hour); err != nil || result.Stdout != "done\n" {
+				t.Errorf("%+v, %v", result, err)
+			}
+			pid := waitForFile(t, filepath.Join(dir, "pid"))
+			until(t, "the end of process "+pid, func() bool { return gone(pid) })
+		})
 	}
+}
+
+// TestExecWaitsForNoDaemon checks that a process which has left the group and holds the outputs open does not hold up the job.
+func TestExecWaitsForNoDaemon(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("setsid"); err != nil {
+		t.Skip("needs setsid, which only Linux has")
+	}
+	dir := t.TempDir()
+	args := sh(`setsid sh -c 'echo $$ > pid; exec sleep 1000' & until [ -s pid ]; do sleep 0.01; done; echo done`)
+	args.Dir = dir
+	result, err := runCommand(t.Context(), args, nil, time.Hour)
 	pid := waitForFile(t, filepath.Join(dir, "pid"))
-	until(t, "the end of process "+pid, func() bool { return gone(pid) })
+	_ = exec.Command("kill", pid).Run()
+	if err != nil || result.Stdout != "done\n" {
+		t.Errorf("%+v, %v", result, err)
+	}
 }
 
 func TestExecNotStartedAfterTheEnd(t *testing.T) {

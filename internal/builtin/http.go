@@ -35,7 +35,7 @@ type HTTPArgs struct {
 // HTTPResult is a successful answer.
 type HTTPResult struct {
 	Status int `json:"status"`
-	// Headers are those of keptHeaders that the answer had.
+	// Headers are those of keptHeaders that the answer had, the first 4 KiB of each.
 	Headers map[string]string `json:"headers"`
 	// Body is its first 64 KiB; bytes that are not UTF-8 are replaced.
 	Body          string `json:"body"`
@@ -47,6 +47,9 @@ func (a *HTTPArgs) UnmarshalJSON(data []byte) error {
 	type plain HTTPArgs
 	return strict(data, (*plain)(a))
 }
+
+// headerLimit is how much is kept of a header of an answer. A server may send a megabyte of them.
+const headerLimit = 4 << 10
 
 // keptHeaders are the headers of an answer that tell what it is and where to find it. The others, cookies above all, are not kept.
 var keptHeaders = []string{"Content-Type", "Etag", "Last-Modified", "Link", "Location", "X-Request-Id"}
@@ -104,7 +107,7 @@ func request(ctx context.Context, client *http.Client, args HTTPArgs, key string
 	result.Body = printable(body)
 	for _, name := range keptHeaders {
 		if value := response.Header.Get(name); value != "" {
-			result.Headers[name] = printable([]byte(value))
+			result.Headers[name] = printable([]byte(value[:min(len(value), headerLimit)]))
 		}
 	}
 	return result, nil
@@ -194,8 +197,13 @@ func isToken(s string) bool {
 	})
 }
 
-// checkRedirect is net/http's rule of ten redirects, and ours about schemes.
+// checkRedirect is net/http's rule of ten redirects, and ours about schemes. Nor does it let net/http do as browsers do, which make
+// a GET of a POST: the answer to that would be taken for the answer to what was to be sent.
 func checkRedirect(req *http.Request, via []*http.Request) error {
+	if first := via[0]; req.Method != first.Method || req.ContentLength != first.ContentLength {
+		return holdfast.Fail(fmt.Errorf("it redirects by %s, which would drop the body or make a GET of the %s; 307 and 308 would not",
+			req.Response.Status, first.Method))
+	}
 	if scheme := req.URL.Scheme; scheme != "http" && scheme != "https" {
 		return holdfast.Fail(fmt.Errorf("it redirects to a url of scheme %q", scheme))
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/engine"
 )
 
@@ -298,25 +299,78 @@ func TestBodyIsCapped(t *testing.T) {
 func TestRedirects(t *testing.T) {
 	t.Parallel()
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
+		switch path := r.URL.Path; path {
 		case "/again":
 			http.Redirect(w, r, "/again", http.StatusFound)
 		case "/file":
 			http.Redirect(w, r, "file:///etc/passwd", http.StatusFound)
-		case "/post":
-			http.Redirect(w, r, "/echo", http.StatusTemporaryRedirect)
 		case "/echo":
+			_, _ = io.WriteString(w, r.Method+" ")
 			_, _ = io.Copy(w, r.Body)
+		default: // a status
+			status, err := strconv.Atoi(path[1:])
+			if err != nil {
+				t.Error(err)
+			}
+			http.Redirect(w, r, "/echo", status)
 		}
 	})
-	for path, want := range map[string]string{"/again": "retry", "/file": "fail", "/post": "complete"} {
-		result, err := request(t.Context(), newClient(t), HTTPArgs{URL: server.URL + path, Body: json.RawMessage(`"hi"`)}, "k")
-		if verdict(err) != want {
-			t.Errorf("%s: %s (%v), want %s", path, verdict(err), err, want)
+	const body = `"hi"`
+	for _, test := range []struct {
+		method, path, body string
+		want               string // the verdict, or what the last server saw
+	}{
+		{"GET", "/again", "", "retry"},
+		{"GET", "/file", "", "fail"},
+		{"GET", "/301", "", "GET "},
+		{"GET", "/302", "", "GET "},
+		{"GET", "/307", "", "GET "},
+		{"HEAD", "/302", "", ""}, // which has no body
+		{"POST", "/307", body, "POST hi"},
+		{"PUT", "/308", body, "PUT hi"},
+		{"POST", "/301", body, "fail"},
+		{"POST", "/302", body, "fail"},
+		{"POST", "/303", body, "fail"},
+		{"POST", "/302", "", "fail"},
+		{"DELETE", "/302", "", "fail"},
+		{"GET", "/302", body, "fail"}, // the body would be gone
+	} {
+		t.Run(test.method+test.path+test.body, func(t *testing.T) {
+			t.Parallel()
+			args := HTTPArgs{Method: test.method, URL: server.URL + test.path, Body: json.RawMessage(test.body)}
+			result, err := request(t.Context(), newClient(t), args, "k")
+			got := verdict(err)
+			if err == nil {
+				got = result.Body
+			}
+			if got != test.want {
+				t.Errorf("%s (%v), want %s", got, err, test.want)
+			}
+		})
+	}
+}
+
+// TestLargestResult checks that the most that is kept of an answer is not too much for a result.
+func TestLargestResult(t *testing.T) {
+	t.Parallel()
+	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		for _, name := range keptHeaders {
+			w.Header().Set(name, strings.Repeat("<", 100<<10))
 		}
-		if path == "/post" && result.Body != "hi" {
-			t.Errorf("the body was not sent again: %q", result.Body)
+		_, _ = io.WriteString(w, strings.Repeat("\x01", 2*outputLimit))
+	})
+	client := newClient(t)
+	result, err := request(t.Context(), client, HTTPArgs{URL: server.URL}, "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range keptHeaders {
+		if got := len(result.Headers[name]); got != headerLimit {
+			t.Errorf("%d bytes of %s are kept", got, name)
 		}
+	}
+	if data, err := json.Marshal(result); err != nil || len(data) > holdfast.MaxPayload {
+		t.Errorf("the result has %d bytes, %v", len(data), err)
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// outputLimit is how much is kept of each output of a command and of the body of an answer. With every byte escaped, two of
-// them stay below holdfast.MaxPayload.
+// outputLimit is how much is kept of each output of a command and of the body of an answer. With every byte escaped, which makes six of
+// it, two outputs stay below holdfast.MaxPayload, and so do a body and the kept headers.
 const outputLimit = 64 << 10
 
 // tail is a writer that keeps the last bytes of what is written to it: the end of an output is where the error is.

@@ -15,5 +15,5 @@
 //
 // # Imports
 //
-// Of ours, the root package, internal/builtin, store/dsn, and store for the type of what dsn returns.
+// Of ours, the root package, internal/builtin, internal/vet, store/dsn, and store for the types of what dsn returns.
 package cli

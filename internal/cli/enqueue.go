@@ -6,9 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -74,6 +71,13 @@ and http makes a request.`,
 		Annotations: uses(flagDatabase, flagNamespace, flagOutput, flagQuiet),
 		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			opts, err := f.options(cmd.Flags().Changed, a.env.Now())
+			if err != nil {
+				return err
+			}
+			err = a.rehearse(ctx, func(ctx context.Context, client *holdfast.Client) error {
+				_, err := anyKind(args[0]).Enqueue(ctx, client, json.RawMessage("{}"), opts...)
+				return err
+			})
 			if err != nil {
 				return err
 			}
@@ -245,7 +249,7 @@ func parseUnique(list string) ([]holdfast.UniqueOption, error) {
 }
 
 func (a *app) enqueueOne(ctx context.Context, kind string, f *enqueueFlags, opts []holdfast.EnqueueOption) error {
-	args, err := a.readArgs(f.args)
+	args, err := a.readJSON(ctx, "--args", f.args)
 	if err != nil {
 		return err
 	}
@@ -270,80 +274,45 @@ func (a *app) enqueueOne(ctx context.Context, kind string, f *enqueueFlags, opts
 	})
 }
 
-// readArgs reads the args of one job from where --args says.
-func (a *app) readArgs(from string) (json.RawMessage, error) {
-	data, name := []byte(from), "--args"
-	var reader io.Reader
-	if from == "-" {
-		reader, name = a.env.Stdin, "standard input"
-	} else if path, ok := strings.CutPrefix(from, "@"); ok {
-		file, err := os.Open(path)
-		if err != nil {
-			return nil, usagef("--args: %w", err)
-		}
-		defer file.Close()
-		reader, name = file, path
-	}
-	if reader != nil {
-		var err error
-		if data, err = io.ReadAll(io.LimitReader(reader, maxLine+1)); err != nil {
-			return nil, fmt.Errorf("reading %s: %w", name, err)
-		}
-	}
-	args, err := checkArgs(data)
-	if err != nil {
-		return nil, usagef("%s: %w", name, err)
-	}
-	return args, nil
-}
-
 // checkArgs checks args as the library does, so that a line of a file can be refused before anything of its batch is stored, and in
-// the words of what people have typed.
+// the words of what people have typed. It returns them without white space, and otherwise as they are.
 func checkArgs(data []byte) (json.RawMessage, error) {
+	if len(data) > maxLine {
+		return nil, errTooLarge // before a look at it: there may be more than was read
+	}
 	data = bytes.TrimSpace(data)
-	switch {
-	case len(data) == 0:
-		return nil, errors.New("empty; args are JSON, such as {}")
-	case len(data) > holdfast.MaxPayload:
-		return nil, errTooLarge
-	case !utf8.Valid(data):
+	if len(data) == 0 {
+		return nil, errors.New("empty; it has to be JSON, such as {}")
+	}
+	if !utf8.Valid(data) {
 		return nil, errors.New("not valid UTF-8")
 	}
-	var raw json.RawMessage
-	if err := json.Unmarshal(data, &raw); err != nil {
+	var args bytes.Buffer
+	if err := json.Compact(&args, data); err != nil {
 		return nil, fmt.Errorf("not JSON: %w: %s", err, clip(string(data[:min(len(data), 400)]), 60))
 	}
-	var value any
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber() // a number may be larger than a float64
-	if err := dec.Decode(&value); err != nil {
-		return nil, fmt.Errorf("not JSON: %w", err)
-	}
-	if holdsNUL(value) {
+	switch {
+	case args.Len() > holdfast.MaxPayload:
+		return nil, errTooLarge
+	case holdsNUL(args.Bytes()):
 		return nil, errors.New(`a text in it holds the NUL character (\u0000), which no database keeps`)
 	}
-	// As the library will write it: < and its like take more room then.
-	written, err := json.Marshal(raw)
-	if err == nil && len(written) > holdfast.MaxPayload {
-		err = errTooLarge
-	}
-	return written, err
+	return bytes.Clone(args.Bytes()), nil // its buffer has room for the white space
 }
 
 var errTooLarge = fmt.Errorf("larger than %d bytes; keep large data elsewhere and pass a reference", holdfast.MaxPayload)
 
-func holdsNUL(value any) bool {
-	switch v := value.(type) {
-	case string:
-		return strings.Contains(v, "\x00")
-	case []any:
-		return slices.ContainsFunc(v, holdsNUL)
-	case map[string]any:
-		for key, element := range v {
-			if strings.Contains(key, "\x00") || holdsNUL(element) {
-				return true
-			}
+// holdsNUL finds the escape \u0000 in JSON, as the library does: in what stands there. A decoder drops all but the last of the fields
+// that have one name.
+func holdsNUL(data []byte) bool {
+	for {
+		at := bytes.IndexByte(data, '\\')
+		if at < 0 {
+			return false
 		}
+		if bytes.HasPrefix(data[at:], []byte(`\u0000`)) {
+			return true
+		}
+		data = data[at+2:] // what is escaped may be a backslash
 	}
-	return false
 }

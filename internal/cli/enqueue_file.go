@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/holdfastdev/holdfast"
 )
@@ -47,9 +46,9 @@ type argsLine struct {
 func (a *app) enqueueFile(ctx context.Context, kind string, f *enqueueFlags, opts []holdfast.EnqueueOption) error {
 	input, size := a.env.Stdin, int64(-1)
 	if f.file != "-" {
-		file, err := os.Open(f.file)
+		file, err := openInput(ctx, "--file", f.file)
 		if err != nil {
-			return usagef("--file: %w", err)
+			return err
 		}
 		defer file.Close()
 		input = file
@@ -71,27 +70,23 @@ func (a *app) enqueueFile(ctx context.Context, kind string, f *enqueueFlags, opt
 // run enqueues the file, batch by batch.
 func (e *fileEnqueue) run(ctx context.Context, client *holdfast.Client) error {
 	for {
-		// Input that does not come must not keep Ctrl-C from working: then the goroutine is left behind in its read.
-		read := make(chan batch, 1)
-		go func() { read <- e.read() }()
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w; nothing from line %d on is enqueued", context.Cause(ctx), e.next)
-		case b := <-read:
-			for _, err := range b.refused {
-				e.refuse(err)
-			}
-			if b.err != nil {
-				return b.err
-			}
-			if err := e.store(ctx, client, b.lines); err != nil {
-				return err
-			}
-			e.next = b.end + 1
-			e.progress.set(b.bytes, e.stored)
-			if b.last {
-				return nil
-			}
+		b, err := unlessInterrupted(ctx, func() (batch, error) { return e.read(), nil })
+		if err != nil {
+			return fmt.Errorf("%w; nothing from line %d on is enqueued", err, e.next)
+		}
+		for _, err := range b.refused {
+			e.refuse(err)
+		}
+		if b.err != nil {
+			return b.err
+		}
+		if err := e.store(ctx, client, b.lines); err != nil {
+			return err
+		}
+		e.next = b.end + 1
+		e.progress.set(b.bytes, e.stored)
+		if b.last {
+			return nil
 		}
 	}
 }
@@ -162,17 +157,11 @@ func (e *fileEnqueue) store(ctx context.Context, client *holdfast.Client, lines 
 	if err != nil {
 		return fmt.Errorf("lines %d to %d may or may not be enqueued: %w", lines[0].line, last, err)
 	}
-	var refused error
+	var refusals []error
 	for i, r := range results {
 		switch {
 		case r.Err != nil:
-			err := fmt.Errorf("line %d: %w", lines[i].line, r.Err)
-			if e.keepGoing {
-				e.refuse(err)
-			} else if refused == nil {
-				e.bad++
-				refused = err
-			}
+			refusals = append(refusals, fmt.Errorf("line %d: %w", lines[i].line, r.Err))
 			continue
 		case r.Existing:
 			e.existing++
@@ -190,10 +179,23 @@ func (e *fileEnqueue) store(ctx context.Context, client *holdfast.Client, lines 
 	if err := e.app.out.Flush(); err != nil {
 		return fmt.Errorf("writing the output: %w", err)
 	}
-	if refused != nil {
-		return fmt.Errorf("%w; the other lines up to %d are enqueued, those after it are not", refused, last)
+	if e.keepGoing {
+		for _, err := range refusals {
+			e.refuse(err)
+		}
+		return nil
 	}
-	return nil
+	switch more := len(refusals) - 1; {
+	case more < 0:
+		return nil
+	case more == len(lines)-1:
+		return fmt.Errorf("%w; nothing from line %d on is enqueued", refusals[0], e.next)
+	case more == 0:
+		return fmt.Errorf("%w; the other lines up to %d are enqueued, those after it are not", refusals[0], last)
+	default:
+		return fmt.Errorf("%w; %s up to %d could not be enqueued either; the others up to it are, those after it are not",
+			refusals[0], plural(more, "more line"), last)
+	}
 }
 
 // summary ends the output and says how it went.

@@ -85,6 +85,7 @@ func explain(err error) string {
 	text := err.Error()
 	var unique *holdfast.UniqueError
 	switch {
+	case errors.Is(err, errInterrupted): // the user knows why
 	case errors.As(err, &unique):
 		text = strings.Replace(text, unique.Error(), fmt.Sprintf("refused: job %s holds the unique key", unique.Holder), 1)
 	case errors.Is(err, holdfast.ErrUnavailable):

@@ -14,27 +14,29 @@ import (
 )
 
 func (a *app) jobCommand() *cobra.Command {
-	job := group("job", "Enqueue, look at, wait for, cancel and retry jobs",
-		"Enqueue, look at, wait for, cancel and retry jobs.",
+	job := group("job", "Enqueue, look at, wait for, pause, cancel and retry jobs",
+		"Enqueue, look at, wait for, pause, cancel and retry jobs; follow and fork durable ones.",
 		`  holdfast job enqueue exec --args '{"command":["echo","hello"]}'
   holdfast job list --state failed --kind exec`)
 	job.Aliases = []string{"jobs"}
 	job.AddCommand(a.enqueueCommand(), a.jobListCommand(), a.jobGetCommand(), a.jobWaitCommand(),
-		a.jobCancelCommand(), a.jobRetryCommand())
+		a.jobCancelCommand(), a.jobRetryCommand(), a.jobPauseCommand(), a.jobResumeCommand(), a.jobForkCommand(),
+		a.jobJournalCommand(), a.jobPublishedCommand(), a.jobStreamCommand())
 	return job
 }
 
 const exampleID = "01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64"
 
 // anyKind is a kind of which only the payloads' being JSON is known.
-func anyKind(name string, opts ...holdfast.EnqueueOption) holdfast.Kind[json.RawMessage, json.RawMessage] {
-	return holdfast.NewKind[json.RawMessage, json.RawMessage](name, opts...)
+func anyKind(name string) holdfast.Kind[json.RawMessage, json.RawMessage] {
+	return holdfast.NewKind[json.RawMessage, json.RawMessage](name)
 }
 
 func (a *app) jobListCommand() *cobra.Command {
 	var (
 		filter holdfast.Filter
 		states []string
+		parent string
 		limit  int
 		all    bool
 	)
@@ -50,7 +52,7 @@ The list leaves out what jobs returned and their attempts: see "job get".`,
   holdfast job list --all --output jsonl | jq -r 'select(.attempt > 3).id'`,
 		Args:        takes(0, 0),
 		Annotations: uses(flagDatabase, flagNamespace, flagOutput, flagQuiet),
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
 			for _, name := range states {
 				state, err := holdfast.ParseState(name)
 				if err != nil {
@@ -60,6 +62,12 @@ The list leaves out what jobs returned and their attempts: see "job get".`,
 			}
 			if limit < 1 {
 				return usagef("--limit %d is not positive", limit)
+			}
+			if cmd.Flags().Changed("parent") {
+				var err error
+				if filter.Parent, err = parseID(parent); err != nil {
+					return fmt.Errorf("--parent: %w", err)
+				}
 			}
 			return a.withClient(ctx, func(client *holdfast.Client) error {
 				return a.listJobs(ctx, client, filter, limit, all)
@@ -71,6 +79,7 @@ The list leaves out what jobs returned and their attempts: see "job get".`,
 	flags.StringArrayVar(&filter.Queues, "queue", nil, "only jobs of this `queue`")
 	flags.StringArrayVar(&filter.Kinds, "kind", nil, "only jobs of this `kind`")
 	flags.StringArrayVar(&filter.Tags, "tag", nil, "only jobs with this `tag`")
+	flags.StringVar(&parent, "parent", "", "only the children of the job with this `id`")
 	flags.IntVar(&limit, "limit", 50, "how many jobs at the most")
 	flags.BoolVar(&all, "all", false, "all jobs, however many")
 	cmd.MarkFlagsMutuallyExclusive("limit", "all")
@@ -111,14 +120,26 @@ func (a *app) listJobs(ctx context.Context, client *holdfast.Client, filter hold
 }
 
 func jobRow(now time.Time, r *holdfast.Record) []string {
-	state := r.State.String()
+	state, why := r.State.String(), r.Error
+	if w := r.Wait; w != nil && w.Held {
+		state += " (" + string(w.Reason) + ")"
+		why = w.Error
+	} else if text := waitsFor(r); text != "" {
+		state += " (" + clip(text, 40) + ")"
+	}
 	if r.Blocked {
 		state += " (blocked)"
 	}
 	if r.CancelRequested {
 		state += " (stopping)"
 	}
-	return []string{r.ID.String(), state, r.Kind, r.Queue, attempts(r), when(now, r), clip(r.Error, 60)}
+	if r.PauseRequested {
+		state += " (pausing)"
+	}
+	if r.Closing && !r.State.Finished() {
+		state += " (compensating)"
+	}
+	return []string{r.ID.String(), state, r.Kind, r.Queue, attempts(r), when(now, r), clip(why, 60)}
 }
 
 // attempts is how often a job was tried, out of how many if it says.
@@ -136,6 +157,10 @@ func when(now time.Time, r *holdfast.Record) string {
 		return ago(now, r.FinishedAt)
 	case r.State == holdfast.Running:
 		return "since " + rough(max(now.Sub(r.ClaimedAt), 0))
+	case r.Wait != nil && (r.Wait.Held || r.Wait.Until.IsZero()):
+		return "since " + rough(max(now.Sub(r.Wait.Since), 0))
+	case r.Wait != nil:
+		return "due " + ago(now, r.Wait.Until)
 	}
 	return "due " + ago(now, r.RunAt)
 }
@@ -229,19 +254,29 @@ func (a *app) wait(ctx context.Context, client *holdfast.Client, id holdfast.ID,
 }
 
 func (a *app) jobCancelCommand() *cobra.Command {
-	var reason string
+	var (
+		reason    string
+		terminate bool
+	)
 	cmd := &cobra.Command{
 		Use:   "cancel ID...",
 		Short: "Cancel jobs",
-		Long: `Cancel jobs: those that do not run at once, those that run as soon as their handlers return. A job
-that has finished stays what it is; that is no error.`,
+		Long: `Cancel jobs: those that do not run at once, those that run as soon as their handlers return. A
+durable job that has begun runs once more, to compensate what it has done. A job that has finished
+stays what it is; that is no error.
+
+With --terminate they end at once: handlers lose their lease, and nothing is compensated.`,
 		Example: `  holdfast job cancel ` + exampleID + ` --reason "wrong customer"
   holdfast job list --queue mail --state scheduled --all --output jsonl | jq -r .id | xargs holdfast job cancel`,
 		Args:        takes(1, -1),
 		Annotations: uses(flagDatabase, flagNamespace, flagOutput),
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			return a.change(ctx, args, func(client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
-				results, err := client.Cancel(ctx, reason, ids...)
+				end := client.Cancel
+				if terminate {
+					end = client.Terminate
+				}
+				results, err := end(ctx, reason, ids...)
 				changes := make([]changed, len(results))
 				for i, r := range results {
 					changes[i] = changed{state: r.State, err: r.Err, words: cancelWords(r.State)}
@@ -251,6 +286,7 @@ that has finished stays what it is; that is no error.`,
 		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for people; kept with the jobs")
+	cmd.Flags().BoolVar(&terminate, "terminate", false, "end them at once: nothing is compensated")
 	return cmd
 }
 
@@ -260,6 +296,8 @@ func cancelWords(state holdfast.State) string {
 		return "is cancelled"
 	case holdfast.Running:
 		return "is running; its handler is told to stop"
+	case holdfast.Available:
+		return "is durable; it ends itself when a node runs it"
 	default:
 		return "had " + state.String() + " already"
 	}
@@ -269,8 +307,9 @@ func (a *app) jobRetryCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "retry ID...",
 		Short: "Make jobs run again, at once",
-		Long: `Make jobs run again, at once and from the first attempt: failed and cancelled ones, and those that
-wait for a retry or for their time. A job that is running or has completed is refused.`,
+		Long: `Make jobs run again at once: failed and cancelled ones from the first attempt, and those that wait
+for a retry or a run time with the attempts that they have. A durable one that has finished goes on
+from the last step that it has completed. A job that is running or has completed is refused.`,
 		Example: `  holdfast job retry ` + exampleID + `
   holdfast job list --state failed --all --output jsonl | jq -r .id | xargs holdfast job retry`,
 		Args:        takes(1, -1),
@@ -281,6 +320,9 @@ wait for a retry or for their time. A job that is running or has completed is re
 				changes := make([]changed, len(results))
 				for i, r := range results {
 					changes[i] = changed{state: r.State, err: r.Err, words: "is " + r.State.String()}
+					if r.Err != nil && r.State == holdfast.Waiting {
+						changes[i].err = errors.New(`it is waiting; if somebody has paused it: "holdfast job resume"`)
+					}
 				}
 				return changes, err
 			})

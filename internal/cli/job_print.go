@@ -38,7 +38,7 @@ func (a *app) printJob(r *holdfast.Record) {
 	line("namespace", r.Namespace)
 	line("attempt", attempts(r))
 	at("created", r.CreatedAt)
-	if !r.State.Finished() && r.State != holdfast.Running {
+	if !r.State.Finished() && r.State != holdfast.Running && r.Wait == nil {
 		at("due", r.RunAt)
 	}
 	at("claimed", r.ClaimedAt)
@@ -50,9 +50,22 @@ func (a *app) printJob(r *holdfast.Record) {
 	if r.Lease.Node != 0 {
 		line("node", fmt.Sprintf("%d, lease %d", r.Lease.Node, r.LeaseNumber))
 	}
+	if w := r.Wait; w != nil {
+		at("waiting since", w.Since)
+		if w.Held {
+			line("held", strings.TrimSuffix(string(w.Reason)+": "+w.Error, ": "))
+		} else {
+			line("waits for", waitsFor(r))
+		}
+		at("at the latest", w.Until)
+	}
+	if r.Journal > 0 || r.Messages > 0 {
+		line("journal", fmt.Sprintf("%s, %s, see job journal", entries(r.Journal), plural(int(r.Messages), "message")))
+	}
+	line("version", r.Version)
 	line("ordering key", r.OrderingKey)
 	line("tags", strings.Join(r.Tags, ", "))
-	line("parent", r.Options.Parent)
+	line("parent", idText(r.Parent))
 	line("source", r.Options.Source)
 	if c := r.Checkpoint; c != nil {
 		line("progress", strings.TrimSpace(fmt.Sprintf("%.0f %%  %s", c.Percent, c.Message)))
@@ -63,6 +76,13 @@ func (a *app) printJob(r *holdfast.Record) {
 	line("result", onOneLine(r.Result, r.Codec))
 	_ = w.Flush() // app.out remembers its error, and Run reports it
 	a.printAttempts(now, r.Attempts)
+}
+
+func entries(n int64) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return fmt.Sprintf("%d entries", n)
 }
 
 func onOneLine(data []byte, codec int) string {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // shape is a JSON document with its values replaced by what they are, and its fields in their order.
@@ -36,14 +37,12 @@ func TestJobJSON(t *testing.T) {
 		`"priority":2,"args":{"to":"<ada>"},"result":null,"metadata":null,"codec":0,"tags":["b","a"],"created_at":"TIME","run_at":"TIME",` +
 		`"claimed_at":null,"finished_at":null,"attempt":0,"max_attempts":null,"timeout":null,"deadline":null,"backoff":null,` +
 		`"ordering_key":null,"unique":false,"blocked":false,"cancel_requested":false,"lease_number":null,"node":null,"checkpoint":null,` +
+		`"wait":null,"pause_requested":false,"closing":false,"version":null,"journal":null,"messages":null,` +
 		`"parent":null,"source":null,"trace":null,"attempts":`
-	// The args come back as the library writes them.
-	want = strings.ReplaceAll(want, "<ada>", `\u003cada\u003e`)
-	line := func(doc string) string { return strings.ReplaceAll(shape(t, doc), "<ada>", `\u003cada\u003e`) }
-	if got := line(s.ok("job", "get", id, "-o", "jsonl")); got != want+"[]}\n" {
+	if got := shape(t, s.ok("job", "get", id, "-o", "jsonl")); got != want+"[]}\n" {
 		t.Errorf("job get:\n%s\nwant\n%s", got, want+"[]}")
 	}
-	if got := line(s.ok("job", "list", "-o", "jsonl")); got != want+"null}\n" {
+	if got := shape(t, s.ok("job", "list", "-o", "jsonl")); got != want+"null}\n" {
 		t.Errorf("job list:\n%s\nwant\n%s", got, want+"null}")
 	}
 	var lines, object any
@@ -65,14 +64,16 @@ func TestViewOfEverything(t *testing.T) {
 	r.CreatedAt, r.RunAt, r.ClaimedAt, r.FinishedAt = at, at, at, at
 	r.Attempt, r.MaxAttempts, r.Options.Timeout, r.Options.Deadline = 2, 3, 90*time.Second, at
 	r.Options.Backoff.Base, r.Options.Backoff.Cap, r.Options.Backoff.Jitter = time.Second, time.Minute, 0.25
-	r.Options.Parent, r.Options.Source, r.Options.Trace = "p", "s", "t"
+	r.Parent, r.Options.Source, r.Options.Trace = holdfast.NewID(), "s", "t"
 	r.OrderingKey, r.UniqueKey, r.Blocked, r.CancelRequested = "o", []byte{1}, true, true
 	r.LeaseNumber, r.Lease.Node = 1<<60+1, 7
+	r.PauseRequested, r.Closing, r.Version, r.Journal, r.Messages = true, true, "2", 9, 4
+	r.Wait = &store.WaitInfo{Since: at, Until: at, Held: true, Reason: "paused", Error: "lunch", For: []byte(`{"waits_for":["signal go"]}`)}
 	r.Attempts = []holdfast.Attempt{{
 		Number: 1, LeaseNumber: 5, Node: 6, ClaimedAt: at, StartedAt: at, EndedAt: at, Outcome: holdfast.Retryable, Reason: "error",
-		Error: "e", Trace: "stack",
+		Error: "<nil> & co", Trace: "stack",
 	}}
-	data, err := json.Marshal(viewWholeJob(&r))
+	data, err := encode(viewWholeJob(&r), "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,6 +83,7 @@ func TestViewOfEverything(t *testing.T) {
 	for _, part := range []string{
 		`"created_at":"2026-01-31T17:30:00.123456Z"`, `"lease_number":"1152921504606846977"`, `"timeout":"1m30s"`,
 		`"args":{"a":12345678901234567890}`, `"backoff":{"base":"1s","cap":"1m0s","jitter":0.25}`, `"outcome":"retryable"`,
+		`"error":"<nil> & co"`,
 	} {
 		if !strings.Contains(string(data), part) {
 			t.Errorf("%s is not in %s", part, data)
@@ -298,6 +300,12 @@ func TestQueuesAndNodes(t *testing.T) {
 		t.Errorf("%q", out)
 	}
 	s.expect(s.run("queue", "pause", "a\nb"), exitUsage, "control character")
+	if out := s.expect(s.run("queue", "pause", "new", ""), exitUsage, "queue: it is empty"); out != "" {
+		t.Errorf("%q", out)
+	}
+	if out := s.ok("queue", "list"); strings.Contains(out, `"new"`) {
+		t.Errorf("a queue is paused although another name was wrong: %s", out)
+	}
 
 	var raw []map[string]any
 	out := s.ok("node", "list")
@@ -314,6 +322,18 @@ func TestQueuesAndNodes(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	s.expect(s.run("node", "list", "--namespace", "x"), exitUsage, "does not use --namespace")
+}
+
+// TestPauseThatFailsHalfWay checks that what was done is told, in whole JSON.
+func TestPauseThatFailsHalfWay(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	s.statement("CREATE TRIGGER no BEFORE INSERT ON holdfast_queue WHEN NEW.name = 'b' BEGIN SELECT RAISE(ABORT, 'not this one'); END")
+	var paused []pausedView
+	s.decode(s.expect(s.run("queue", "pause", "a", "b", "c"), 1, "not this one"), &paused)
+	if diff := cmp.Diff([]pausedView{{Namespace: "default", Queue: "a", Paused: true}}, paused); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestMigrate(t *testing.T) {

@@ -26,12 +26,18 @@ type Env struct {
 	// Signals are the requests to stop. After release the next one ends the process at once.
 	Signals <-chan os.Signal
 	Release func()
+	// OutlivePipes makes errors of writes to standard output and error that nobody reads any more. Until then they end the process,
+	// as they should where the output is all there is: "holdfast job list --all | head".
+	OutlivePipes func()
 }
 
 // Main runs the command of this process and returns its exit code.
 func Main() int {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup makes it
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	return Run(context.Background(), Env{
 		Args:   os.Args[1:],
 		Stdin:  os.Stdin,
@@ -44,7 +50,10 @@ func Main() int {
 			return ok && term.IsTerminal(int(file.Fd()))
 		},
 		Signals: signals,
+		// Not of SIGHUP: a terminal that goes away may say so several times.
 		Release: func() { signal.Reset(os.Interrupt, syscall.SIGTERM) },
+		// Ignoring the signal would make the commands that a node runs ignore it, too.
+		OutlivePipes: func() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) },
 	})
 }
 

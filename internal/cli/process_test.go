@@ -3,12 +3,14 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -55,7 +57,12 @@ type process struct {
 // startProcess starts "holdfast dev" in a directory and returns when it serves. It is killed at the end of the test.
 func startProcess(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command(binary(t), append([]string{"dev"}, args...)...), stderr: &buffer{}}
+	return startNode(t, dir, exec.Command(binary(t), append([]string{"dev"}, args...)...))
+}
+
+func startNode(t *testing.T, dir string, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{cmd: cmd, stderr: &buffer{}}
 	p.cmd.Dir, p.cmd.Stderr = dir, p.stderr
 	p.cmd.Env = append(os.Environ(), envDatabase+"=")
 	if err := p.cmd.Start(); err != nil {
@@ -209,6 +216,86 @@ func TestStopping(t *testing.T) {
 		dev := startProcess(t, dir, "--stop-timeout", "100ms")
 		enqueueExec(t, dir, "touch begun; sleep 1000")
 		until(t, "the start of the job", exists(filepath.Join(dir, "begun")))
+		_ = dev.cmd.Process.Signal(syscall.SIGTERM)
+		if err := dev.cmd.Wait(); err != nil {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// TestStoppingWithoutATerminal checks that a node stops as it should when the terminal, or the reader of its log, goes away.
+func TestStoppingWithoutATerminal(t *testing.T) {
+	t.Parallel()
+	const untilGo = "touch begun; until [ -e go ]; do sleep 0.02; done"
+	letGo := func(t *testing.T, dir string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Run("the reader of the log goes", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		// Between the node and us is what a shell makes of "holdfast dev 2>&1 | tee": a pipe whose reader may end first.
+		read, write, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(binary(t), "dev", "--stop-timeout", "10m")
+		cmd.Dir, cmd.Env, cmd.Stderr = dir, append(os.Environ(), envDatabase+"="), write
+		err = cmd.Start()
+		_ = write.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		})
+		log := bufio.NewScanner(read)
+		for started := false; !started && log.Scan(); {
+			started = strings.Contains(log.Text(), "node started")
+		}
+		id := enqueueExec(t, dir, untilGo)
+		until(t, "the start of the job", exists(filepath.Join(dir, "begun")))
+		_ = read.Close()
+		_ = cmd.Process.Signal(os.Interrupt)
+		letGo(t, dir)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%v", err)
+		}
+		s := &shell{T: t}
+		s.expect(command(t, dir, "job", "wait", id, "--timeout", "10s"), 0)
+	})
+	t.Run("the terminal goes", func(t *testing.T) {
+		t.Parallel()
+		if signal.Ignored(syscall.SIGHUP) {
+			t.Skip("the tests run under nohup")
+		}
+		dir := t.TempDir()
+		dev := startProcess(t, dir, "--stop-timeout", "10m")
+		id := enqueueExec(t, dir, untilGo)
+		until(t, "the start of the job", exists(filepath.Join(dir, "begun")))
+		_ = dev.cmd.Process.Signal(syscall.SIGHUP)
+		until(t, "the answer to the signal", func() bool { return strings.Contains(dev.stderr.String(), "node stopping") })
+		_ = dev.cmd.Process.Signal(syscall.SIGHUP) // the shell says it, and the system says it
+		letGo(t, dir)
+		if err := dev.cmd.Wait(); err != nil {
+			t.Errorf("%v", err)
+		}
+		if strings.Contains(dev.stderr.String(), "Stopping now") {
+			t.Error("the second SIGHUP made haste")
+		}
+		s := &shell{T: t}
+		s.expect(command(t, dir, "job", "wait", id, "--timeout", "10s"), 0)
+	})
+	t.Run("nohup", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		dev := startNode(t, dir, exec.Command("sh", "-c", `trap "" HUP; exec "$0" dev`, binary(t)))
+		_ = dev.cmd.Process.Signal(syscall.SIGHUP)
+		s := &shell{T: t}
+		s.expect(command(t, dir, "job", "wait", enqueueExec(t, dir, "true"), "--timeout", "10s"), 0)
 		_ = dev.cmd.Process.Signal(syscall.SIGTERM)
 		if err := dev.cmd.Wait(); err != nil {
 			t.Errorf("%v", err)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -83,15 +84,26 @@ func (a *app) pauseCommand(verb, short, long string, pause bool) *cobra.Command 
 		Args:        takes(1, -1),
 		Annotations: uses(flagDatabase, flagNamespace, flagOutput),
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, names []string) error {
-			return a.withClient(ctx, func(client *holdfast.Client) error {
-				change, words := client.ResumeQueue, "queue %s is resumed"
-				if pause {
-					change, words = client.PauseQueue, "queue %s is paused"
+			change, words := (*holdfast.Client).ResumeQueue, "queue %s is resumed"
+			if pause {
+				change, words = (*holdfast.Client).PauseQueue, "queue %s is paused"
+			}
+			err := a.rehearse(ctx, func(ctx context.Context, client *holdfast.Client) error {
+				for _, name := range names {
+					if err := change(client, ctx, name); err != nil {
+						return err
+					}
 				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			return a.withClient(ctx, func(client *holdfast.Client) error {
 				out := a.newList()
 				for _, name := range names {
-					if err := change(ctx, name); err != nil {
-						return invalidIsUsage(err)
+					if err := change(client, ctx, name); err != nil {
+						return errors.Join(err, out.end())
 					}
 					view := pausedView{Namespace: client.Namespace(), Queue: name, Paused: pause}
 					if out.format == formatTable {

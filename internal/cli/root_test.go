@@ -17,6 +17,8 @@ import (
 	"github.com/spf13/pflag"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/holdfastdev/holdfast"
 )
 
 var update = flag.Bool("update", false, "write testdata")
@@ -187,6 +189,8 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"--database", "x", "version"}, "holdfast version does not use --database"},
 		{[]string{"version", "-q"}, "does not use --quiet"},
 		{[]string{"migrate", "sql", "--output", "json"}, "does not use --output"},
+		{[]string{"vet", "--database", "x"}, "does not use --database"},
+		{[]string{"vet", "--output", "yaml"}, "table, json and jsonl"},
 		{[]string{"dev", "--output", "json"}, "does not use --output"},
 		{[]string{"dev", "--slots", "0"}, "--slots 0"},
 		{[]string{"dev", "--database", ":memory:"}, "in memory"},
@@ -211,15 +215,29 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
+// silence is input that does not come.
+type silence struct {
+	asked chan struct{} // gets something when it is read
+	ended chan struct{} // closed: it ends
+}
+
+func (s silence) Read([]byte) (int, error) {
+	s.asked <- struct{}{}
+	<-s.ended
+	return 0, io.EOF
+}
+
 // TestInterrupt checks that Ctrl-C ends a command that waits, for a job or for input.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
 	id := s.enqueue("mail")
-	input, more := io.Pipe()
+	input := silence{make(chan struct{}), make(chan struct{})}
+	defer close(input.ended) // ends the reads that were left behind
 	for _, args := range [][]string{
 		{"job", "wait", id},
 		{"job", "enqueue", "mail", "--file", "-"},
+		{"job", "enqueue", "mail", "--args", "-"},
 	} {
 		var stdout, stderr bytes.Buffer
 		signals := make(chan os.Signal)
@@ -227,12 +245,14 @@ func TestInterrupt(t *testing.T) {
 		env.Signals = signals
 		ended := make(chan int, 1)
 		go func() { ended <- Run(t.Context(), env) }()
+		if args[1] == "enqueue" {
+			<-input.asked
+		}
 		signals <- os.Interrupt
 		if code := <-ended; code != exitInterrupted || !strings.HasPrefix(stderr.String(), "holdfast: interrupted") {
 			t.Errorf("%v: exit code %d: %s", args, code, stderr.String())
 		}
 	}
-	_ = more.Close() // ends the read that was left behind
 }
 
 // TestInterruptWhileOpening checks that Ctrl-C works before the database has answered.
@@ -245,17 +265,30 @@ func TestInterruptWhileOpening(t *testing.T) {
 	t.Cleanup(func() { _ = silent.Close() })
 	s := newShell(t)
 	s.env[envDatabase] = "postgres://" + silent.Addr().String() + "/app?sslmode=disable"
-	for _, verb := range []string{"dev", "worker"} {
+	for _, args := range [][]string{{"dev"}, {"worker"}, {"job", "list"}, {"job", "enqueue", "mail"}} {
 		var stderr bytes.Buffer
-		env := s.environment(strings.NewReader(""), io.Discard, &stderr, verb)
+		env := s.environment(strings.NewReader(""), io.Discard, &stderr, args...)
 		signals := make(chan os.Signal)
 		env.Signals = signals
 		ended := make(chan int, 1)
 		go func() { ended <- Run(t.Context(), env) }()
 		signals <- os.Interrupt
-		if code := <-ended; code != exitInterrupted || !strings.HasPrefix(stderr.String(), "holdfast: interrupted") {
-			t.Errorf("%s: exit code %d: %s", verb, code, stderr.String())
+		code := <-ended
+		if code != exitInterrupted || !strings.HasPrefix(stderr.String(), "holdfast: interrupted") || strings.Contains(stderr.String(), "?") {
+			t.Errorf("%v: exit code %d: %s", args, code, stderr.String())
 		}
+	}
+}
+
+// TestInterruptedIsNoFault checks that nobody is asked whether the database is up who has pressed Ctrl-C.
+func TestInterruptedIsNoFault(t *testing.T) {
+	t.Parallel()
+	lost := fmt.Errorf("%w: gave up waiting for the commit: %w", holdfast.ErrUnavailable, errInterrupted)
+	if got, want := explain(lost), "database unavailable: gave up waiting for the commit: interrupted"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if code := exitCode(&runError{lost}); code != exitInterrupted {
+		t.Errorf("exit code %d", code)
 	}
 }
 
@@ -296,20 +329,23 @@ func TestNotADatabase(t *testing.T) {
 	}
 }
 
+// statement does something to the database behind the library's back.
+func (s *shell) statement(text string) {
+	s.Helper()
+	conn, err := sqlite.OpenConn(s.db)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if err := sqlitex.ExecuteScript(conn, text, nil); err != nil {
+		s.Fatal(err)
+	}
+}
+
 func TestSchemaOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
-	statement := func(text string) {
-		conn, err := sqlite.OpenConn(s.db)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = conn.Close() }()
-		if err := sqlitex.ExecuteScript(conn, text, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	statement("INSERT INTO holdfast_migration (version, name, applied_at) VALUES (999, 'future', 0)")
+	s.statement("INSERT INTO holdfast_migration (version, name, applied_at) VALUES (999, 'future', 0)")
 	for _, args := range [][]string{{"job", "list"}, {"job", "enqueue", "x"}, {"dev"}, {"worker"}, {"migrate", "up"}} {
 		s.expect(s.run(args...), 1, "schema version 999", "use a newer holdfast")
 	}
@@ -318,7 +354,7 @@ func TestSchemaOfAnotherVersion(t *testing.T) {
 		t.Errorf("%q", out)
 	}
 	s.terminal = false
-	statement("DELETE FROM holdfast_migration; INSERT INTO holdfast_migration (version, name, applied_at) VALUES (0, 'none', 0)")
+	s.statement("DELETE FROM holdfast_migration; INSERT INTO holdfast_migration (version, name, applied_at) VALUES (0, 'none', 0)")
 	s.expect(s.run("job", "list"), 1, "no such database")
 }
 
@@ -378,6 +414,12 @@ func TestReference(t *testing.T) {
 		backoffView{},
 		checkpointView{},
 		attemptView{},
+		waitView{},
+		journalLine{},
+		forkedView{},
+		sentView{},
+		answeredView{},
+		itemView{},
 		queueView{},
 		countView{},
 		nodeView{},
@@ -385,6 +427,7 @@ func TestReference(t *testing.T) {
 		changedView{},
 		pausedView{},
 		schemaView{},
+		findingView{},
 		versionView{},
 	} {
 		of := reflect.TypeOf(view)

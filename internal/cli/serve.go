@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,8 +42,8 @@ func (a *app) devCommand() *cobra.Command {
 		Long: `Start a node that runs the built-in kinds exec and http, and say what to try next. The database is
 created if it does not exist.
 
-At SIGTERM or Ctrl-C the node takes no more jobs and waits for those that run, up to
---stop-timeout; at a second signal it ends them now. What did not finish runs again.`,
+At SIGTERM, SIGHUP or Ctrl-C the node takes no more jobs and waits for those that run, up to
+--stop-timeout; at a second SIGTERM or Ctrl-C it ends them now. What did not finish runs again.`,
 		Example: `  holdfast dev
   holdfast dev --slots 4 --allow-exec=false --database /tmp/try.db`,
 		Args:        takes(0, 0),
@@ -60,8 +62,8 @@ func (a *app) workerCommand() *cobra.Command {
 		Long: `Start a node that runs jobs of the built-in kind http, and with --allow-exec of the kind exec. The
 schema is created or brought up to date first.
 
-At SIGTERM or Ctrl-C the node takes no more jobs and waits for those that run, up to
---stop-timeout; at a second signal it ends them now. What did not finish runs again.`,
+At SIGTERM, SIGHUP or Ctrl-C the node takes no more jobs and waits for those that run, up to
+--stop-timeout; at a second SIGTERM or Ctrl-C it ends them now. What did not finish runs again.`,
 		Example: `  holdfast worker --database postgres://localhost/app
   holdfast worker --allow-exec --queue mail=10 --queue reports=2 --slots 12`,
 		Args:        takes(0, 0),
@@ -92,10 +94,13 @@ func (a *app) serve(ctx context.Context, f *serveFlags, hints bool) error {
 	if a.dsn() == dsn.Memory {
 		return usagef("a database in memory is seen by nobody else; name a file")
 	}
-	source, err := a.source()
+	named, err := a.source()
 	if err != nil {
 		return err
 	}
+	// At Ctrl-C "tee", which reads the log, may go first. Then the log is lost, not the jobs.
+	a.env.OutlivePipes()
+	source := &nodeSource{Source: named}
 	client, err := a.openNode(ctx, source, opts)
 	if err != nil {
 		return err
@@ -105,7 +110,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags, hints bool) error {
 		if hints {
 			a.hint(source.String(), f)
 		}
-		err = a.runNode(ctx, client)
+		err = a.runNode(ctx, client, source)
 	}
 	return errors.Join(err, closeClient(ctx, client))
 }
@@ -162,8 +167,37 @@ func (a *app) nodeOptions(f *serveFlags) ([]holdfast.Option, error) {
 	return opts, nil
 }
 
+// nodeSource notes whether a node has joined its store.
+type nodeSource struct {
+	store.Source
+
+	joined atomic.Bool
+}
+
+func (s *nodeSource) Open(ctx context.Context) (store.Store, error) {
+	st, err := s.Source.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &nodeStore{st, &s.joined}, nil
+}
+
+type nodeStore struct {
+	store.Store
+
+	joined *atomic.Bool
+}
+
+func (s *nodeStore) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
+	id, err := s.Store.Join(ctx, info)
+	if err == nil {
+		s.joined.Store(true)
+	}
+	return id, err
+}
+
 // runNode runs the node until a signal, and longer as far as its jobs need it.
-func (a *app) runNode(ctx context.Context, client *holdfast.Client) error {
+func (a *app) runNode(ctx context.Context, client *holdfast.Client, source *nodeSource) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 1)
@@ -175,22 +209,25 @@ func (a *app) runNode(ctx context.Context, client *holdfast.Client) error {
 	}
 	a.notef("Stopping: waiting for the jobs that run. A second signal ends them now.")
 	stop()
-	select {
-	case err := <-ended:
-		return notStarted(err)
-	case <-a.env.Signals:
+	for hurry := false; !hurry; {
+		select {
+		case err := <-ended:
+			return source.forgive(err)
+		case signal := <-a.env.Signals:
+			hurry = signal != syscall.SIGHUP // a terminal that goes away may say so several times
+		}
 	}
 	a.notef("Stopping now. What did not finish runs again.")
 	a.env.Release()
 	over, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	cancel()
 	// It returns when Run is about to.
-	return errors.Join(client.Stop(over), notStarted(<-ended))
+	return errors.Join(client.Stop(over), source.forgive(<-ended))
 }
 
-// notStarted forgives a node that was stopped before it had joined.
-func notStarted(err error) error {
-	if errors.Is(err, context.Canceled) {
+// forgive forgives a node that was stopped before it had joined. One that could not sign off has something to tell.
+func (s *nodeSource) forgive(err error) error {
+	if errors.Is(err, context.Canceled) && !s.joined.Load() {
 		return nil
 	}
 	return err

@@ -75,6 +75,8 @@ func (s *shell) environment(stdin io.Reader, stdout, stderr io.Writer, args ...s
 		Terminal: func(any) bool { return s.terminal },
 		Signals:  make(chan os.Signal),
 		Release:  func() {},
+
+		OutlivePipes: func() {},
 	}
 }
 

@@ -31,7 +31,7 @@ func (s text) MarshalJSON() ([]byte, error) {
 	if s == "" {
 		return []byte("null"), nil
 	}
-	return json.Marshal(string(s))
+	return encode(string(s), "", "")
 }
 
 // span is a duration, or null if it is zero.
@@ -94,6 +94,12 @@ type jobView struct {
 	LeaseNumber     big             `json:"lease_number"`
 	Node            big             `json:"node"`
 	Checkpoint      *checkpointView `json:"checkpoint"`
+	Wait            *waitView       `json:"wait"`
+	PauseRequested  bool            `json:"pause_requested"`
+	Closing         bool            `json:"closing"`
+	Version         text            `json:"version"`
+	Journal         number          `json:"journal"`
+	Messages        number          `json:"messages"`
 	Parent          text            `json:"parent"`
 	Source          text            `json:"source"`
 	Trace           text            `json:"trace"`
@@ -138,7 +144,9 @@ func viewJob(r *holdfast.Record) jobView {
 		Timeout: span(r.Options.Timeout), Deadline: timestamp(r.Options.Deadline),
 		OrderingKey: text(r.OrderingKey), Unique: r.UniqueKey != nil, Blocked: r.Blocked, CancelRequested: r.CancelRequested,
 		LeaseNumber: big(r.LeaseNumber), Node: big(r.Lease.Node),
-		Parent: text(r.Options.Parent), Source: text(r.Options.Source), Trace: text(r.Options.Trace),
+		Wait: viewWait(r), PauseRequested: r.PauseRequested, Closing: r.Closing, Version: text(r.Version),
+		Journal: number(r.Journal), Messages: number(r.Messages),
+		Parent: text(idText(r.Parent)), Source: text(r.Options.Source), Trace: text(r.Options.Trace),
 	}
 	if b := r.Options.Backoff; b.Base != 0 || b.Cap != 0 {
 		v.Backoff = &backoffView{Base: span(b.Base), Cap: span(b.Cap), Jitter: b.Jitter}
@@ -270,8 +278,24 @@ type schemaView struct {
 	Current  bool   `json:"current"`
 }
 
+// findingView is something that a durable function must not do.
+type findingView struct {
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+	Message string `json:"message"`
+}
+
 type versionView struct {
 	Version  string `json:"version"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
+}
+
+// idText is an id, or "" for none.
+func idText(id holdfast.ID) string {
+	if id == (holdfast.ID{}) {
+		return ""
+	}
+	return id.String()
 }

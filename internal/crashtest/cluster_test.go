@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -27,14 +29,43 @@ type cluster struct {
 	client  *holdfast.Client
 	logs    *os.File
 	workers []*worker
-	killed  map[string]time.Time // by the name of the process
+	killed  map[string]bool // the names of the processes
+	slow    map[int64]bool  // the nodes that were dead already when their processes were killed
 }
 
 // worker is a place for a process. When one is killed the next takes its place.
 type worker struct {
 	*process.Process
-	name  string // of the process that is there now
-	lives int
+	name   string // of the process that is there now
+	lives  int
+	killed bool
+}
+
+// ended is an error if the process is no more and nobody killed it.
+func (w *worker) ended() error {
+	if w.Process == nil || w.killed {
+		return nil
+	}
+	select {
+	case <-w.Done():
+		return errors.Join(fmt.Errorf("worker %s ended by itself", w.name), w.Wait())
+	default:
+		return nil
+	}
+}
+
+// kill ends the process. The error is that of ended; on Unix the process's status tells if it was only about to end.
+func (w *worker) kill() error {
+	if err := w.ended(); w.Process == nil || w.killed || err != nil {
+		return err
+	}
+	w.killed = true
+	w.Kill()
+	exit, ok := errors.AsType[*exec.ExitError](w.Wait())
+	if signalled := ok && exit.ExitCode() < 0; !signalled && runtime.GOOS != "windows" {
+		return errors.Join(fmt.Errorf("worker %s ended by itself", w.name), w.Wait())
+	}
+	return nil
 }
 
 // newCluster opens the database and starts workers. What it starts ends with the test.
@@ -49,10 +80,12 @@ func newCluster(t *testing.T, config workerConfig, workers int) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cluster{t: t, config: config, logs: logs, client: open(t, config.Database), killed: map[string]time.Time{}}
+	c := &cluster{t: t, config: config, logs: logs, client: open(t, config.Database), killed: map[string]bool{}, slow: map[int64]bool{}}
 	t.Cleanup(func() {
 		for _, w := range c.workers {
-			w.Kill()
+			if err := w.kill(); err != nil {
+				t.Error(err)
+			}
 		}
 		text, err := os.ReadFile(logs.Name())
 		if err != nil {
@@ -69,10 +102,16 @@ func newCluster(t *testing.T, config workerConfig, workers int) *cluster {
 		_ = logs.Close()
 	})
 	for range workers {
-		c.workers = append(c.workers, &worker{})
-		c.start(len(c.workers) - 1)
+		c.add()
 	}
 	return c
+}
+
+// add starts one more worker.
+func (c *cluster) add() {
+	c.t.Helper()
+	c.workers = append(c.workers, &worker{})
+	c.start(len(c.workers) - 1)
 }
 
 func open(t *testing.T, database string) *holdfast.Client {
@@ -116,20 +155,22 @@ func (c *cluster) start(place int) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	w.Process = p
+	w.Process, w.killed = p, false
 }
 
 // kill ends the process at a place, which must not have ended by itself.
 func (c *cluster) kill(place int) {
 	c.t.Helper()
 	w := c.workers[place]
-	select {
-	case <-w.Done():
-		c.t.Fatalf("worker %s ended by itself: %v", w.name, w.Wait())
-	default:
+	for _, m := range c.members() {
+		if m.Info.Name == w.name && !m.DeadAt.IsZero() {
+			c.slow[m.ID] = true
+		}
 	}
-	c.killed[w.name] = time.Now()
-	w.Kill()
+	c.killed[w.name] = true
+	if err := w.kill(); err != nil {
+		c.t.Fatal(err)
+	}
 }
 
 // members are all nodes that there were. Each process is one, or several if it was declared dead and joined again.
@@ -157,20 +198,21 @@ func (c *cluster) alive(place int) int64 {
 func (c *cluster) joined() {
 	c.t.Helper()
 	for place, w := range c.workers {
-		until(c.t, "worker "+w.name+" joined", func() bool { return c.alive(place) != 0 })
+		c.until("worker "+w.name+" joined", func() bool { return c.alive(place) != 0 })
 	}
 }
 
-// slow lists the nodes that were declared dead while their processes lived.
-func (c *cluster) slow() (slow []string) {
+// deaths are the nodes that were declared dead. Whether that came before the kill is told by what was known then, and not by the clock.
+func (c *cluster) deaths() map[int64]death {
 	c.t.Helper()
+	deaths := map[int64]death{}
 	for _, m := range c.members() {
-		killed, ok := c.killed[m.Info.Name]
-		if !m.DeadAt.IsZero() && (!ok || m.DeadAt.Before(killed)) {
-			slow = append(slow, m.Info.Name)
+		if !m.DeadAt.IsZero() {
+			slow := c.slow[m.ID] || !c.killed[m.Info.Name]
+			deaths[m.ID] = death{name: m.Info.Name, slow: slow, at: m.DeadAt, silence: m.DeadAt.Sub(m.BeatAt)}
 		}
 	}
-	return slow
+	return deaths
 }
 
 // counted is how many records the file has.
@@ -181,11 +223,7 @@ func (c *cluster) effects(from int) []effect { return readEffects(c.t, c.config.
 
 // enqueue enqueues jobs, and returns which one is at which place of the plan.
 func (c *cluster) enqueue(client *holdfast.Client, plan []work) map[holdfast.ID]int {
-	items := make([]holdfast.Item, len(plan))
-	for i, w := range plan {
-		items[i] = item(w)
-	}
-	results, err := client.EnqueueItems(c.t.Context(), items)
+	results, err := client.EnqueueItems(c.t.Context(), items(plan))
 	if err != nil {
 		c.t.Errorf("enqueue: %v", err)
 		return nil
@@ -201,13 +239,25 @@ func (c *cluster) enqueue(client *holdfast.Client, plan []work) map[holdfast.ID]
 	return jobs
 }
 
-// finished waits until all jobs of the cluster have finished, those included that jobs enqueued, and returns what is known of them.
-func (c *cluster) finished(limit time.Duration) map[holdfast.ID]holdfast.Record {
+// settled waits until all jobs of the cluster have finished, those included that jobs enqueued. If some do not, it reports false and the
+// test goes on, because what is known of the jobs tells why.
+func (c *cluster) settled() bool {
 	c.t.Helper()
-	unfinished := holdfast.Filter{States: []holdfast.State{
-		holdfast.Scheduled, holdfast.Available, holdfast.Running, holdfast.Retryable, holdfast.Waiting,
-	}}
-	untilWithin(c.t, limit, "all jobs finished", func() bool { return len(c.list(unfinished, 1)) == 0 })
+	const limit = 3 * time.Minute
+	settled := c.wait(limit, "all jobs finished", func() bool { return len(c.list(unfinished, 1)) == 0 })
+	if !settled {
+		c.t.Errorf("not within %v: all jobs finished", limit)
+	}
+	return settled
+}
+
+var unfinished = holdfast.Filter{States: []holdfast.State{
+	holdfast.Scheduled, holdfast.Available, holdfast.Running, holdfast.Retryable, holdfast.Waiting,
+}}
+
+// records are what is known of all jobs.
+func (c *cluster) records() map[holdfast.ID]holdfast.Record {
+	c.t.Helper()
 	var (
 		records = map[holdfast.ID]holdfast.Record{}
 		lock    sync.Mutex
@@ -230,6 +280,34 @@ func (c *cluster) finished(limit time.Duration) map[holdfast.ID]holdfast.Record 
 	return records
 }
 
+// record is all that is known of a job.
+func (c *cluster) record(id holdfast.ID) holdfast.Record {
+	c.t.Helper()
+	record, err := c.client.Get(c.t.Context(), id)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return record
+}
+
+// works waits until the file has so many records, and reports false if the workers have nothing left to do before it has.
+func (c *cluster) works(records, waiting int) bool {
+	c.t.Helper()
+	enough := false
+	c.until("the workers work", func() bool {
+		enough = c.counted() >= records
+		return enough || c.idle(waiting)
+	})
+	return enough
+}
+
+// idle reports whether there is nothing to do at this moment but jobs that wait to be cancelled, of which there are as many as given.
+func (c *cluster) idle(waiting int) bool {
+	c.t.Helper()
+	busy := holdfast.Filter{States: []holdfast.State{holdfast.Available, holdfast.Running}}
+	return len(c.list(busy, waiting+1)) <= waiting
+}
+
 // list lists jobs, all of them or as many as are enough.
 func (c *cluster) list(filter holdfast.Filter, enough int) (records []holdfast.Record) {
 	c.t.Helper()
@@ -246,25 +324,28 @@ func (c *cluster) list(filter holdfast.Filter, enough int) (records []holdfast.R
 }
 
 // until waits for a condition. It is the only place where these tests wait by the clock.
-func until(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	untilWithin(t, time.Minute, what, condition)
-}
-
-func untilWithin(t *testing.T, limit time.Duration, what string, condition func() bool) {
-	t.Helper()
-	if !wait(limit, condition) {
-		t.Fatalf("not within %v: %s", limit, what)
+func (c *cluster) until(what string, condition func() bool) {
+	c.t.Helper()
+	const limit = time.Minute
+	if !c.wait(limit, what, condition) {
+		c.t.Fatalf("not within %v: %s", limit, what)
 	}
 }
 
-// wait polls a condition, less and less often, and reports whether it came true within the limit.
-func wait(limit time.Duration, condition func() bool) bool {
+// wait polls a condition, less and less often, as long as the workers live, and reports whether it came true. The limit is for tests that
+// hang: no test passes or fails by how long something took.
+func (c *cluster) wait(limit time.Duration, what string, condition func() bool) bool {
+	c.t.Helper()
 	const often, seldom = time.Millisecond, 30 * time.Millisecond
 	interval := often
 	timer := time.NewTimer(interval)
 	defer timer.Stop()
 	for deadline := time.Now().Add(limit); !condition(); <-timer.C {
+		for _, w := range c.workers {
+			if err := w.ended(); err != nil {
+				c.t.Fatalf("while waiting for: %s: %v", what, err)
+			}
+		}
 		if time.Now().After(deadline) {
 			return false
 		}
@@ -274,8 +355,9 @@ func wait(limit time.Duration, condition func() bool) bool {
 	return true
 }
 
-// newRandom makes a source of random numbers whose seed is printed, and can be given.
-func newRandom(t *testing.T) *rand.Rand {
+// newRandom prints a seed, which can be given, and returns what makes sources of random numbers of it. What depends on the moment has a
+// source of its own, so that the plan does not.
+func newRandom(t *testing.T) func() *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
 	if text := os.Getenv("HOLDFAST_CRASHTEST_SEED"); text != "" {
@@ -286,5 +368,9 @@ func newRandom(t *testing.T) *rand.Rand {
 		seed = given
 	}
 	t.Logf("HOLDFAST_CRASHTEST_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
+	sources := uint64(0)
+	return func() *rand.Rand {
+		sources++
+		return rand.New(rand.NewPCG(seed, sources))
+	}
 }

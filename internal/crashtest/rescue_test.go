@@ -5,32 +5,34 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // TestRescueWithinDefaultSettings kills a node while another one lives. Nobody can know that it is dead, but by its silence.
+// That it takes 25 seconds at the most is shown in virtual time, by the engine's tests; here it is written down.
 func TestRescueWithinDefaultSettings(t *testing.T) {
 	t.Parallel()
+	const dead = 20 * time.Second
 	c := newCluster(t, workerConfig{Database: newPostgres(t), Slots: 2}, 1)
 	c.hold()
-	c.workers = append(c.workers, &worker{})
-	c.start(1)
+	c.add()
 	c.joined()
-	took := c.rescued(0, false)
-	t.Logf("the job of the killed node ran again after %v", took.Round(time.Millisecond))
-	if took > 25*time.Second {
-		t.Error("that is more than 25 s")
+	c.kill(0)
+	if d := c.rescued(); d.silence < dead-blink {
+		t.Errorf("the node was declared dead after a silence of %v", d.silence)
 	}
 }
 
-// TestRescueAtOnce kills a node on SQLite and starts its program again. Processes on one machine know at once that another is dead.
+// TestRescueAtOnce kills a node on SQLite and starts its program again. Processes on one machine know at once that another is dead:
+// its silence would tell nobody before the test is over.
 func TestRescueAtOnce(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, workerConfig{Database: newSQLite(t), Slots: 2}, 1)
+	c := newCluster(t, workerConfig{Database: newSQLite(t), Slots: 2, Beat: 5 * time.Second, Dead: time.Hour}, 1)
 	c.hold()
-	took := c.rescued(0, true)
-	t.Logf("the job of the killed node ran again after %v", took.Round(time.Millisecond))
-	if took > 5*time.Second {
-		t.Error("that is more than 5 s")
+	c.kill(0)
+	c.start(0)
+	if d := c.rescued(); d.silence >= c.config.Dead {
+		t.Errorf("the node was declared dead after a silence of %v", d.silence)
 	}
 }
 
@@ -38,26 +40,29 @@ func TestRescueAtOnce(t *testing.T) {
 func (c *cluster) hold() {
 	c.t.Helper()
 	c.enqueue(c.client, []work{{N: 1, Holds: true}})
-	until(c.t, "the job runs", func() bool { return c.counted() > 0 })
+	c.until("the job runs", func() bool { return c.counted() > 0 })
 }
 
-// rescued kills the process at a place, starts it again if asked, and returns how long it took until its job ran again.
-func (c *cluster) rescued(place int, again bool) time.Duration {
+// rescued waits until the job of a killed node runs again, and returns what the database says of the node.
+func (c *cluster) rescued() death {
 	c.t.Helper()
-	c.kill(place)
 	killed := time.Now()
-	if again {
-		c.start(place)
-	}
-	until(c.t, "the job runs again", func() bool { return c.counted() > 1 })
-	took := time.Since(killed)
-	for id, record := range c.finished(10 * time.Second) {
-		if record.State != holdfast.Completed || record.Lease.Number != 2 || len(record.Attempts) != 1 {
-			c.t.Errorf("job %s: %+v", id, record)
+	c.until("the job runs again", func() bool { return c.counted() > 1 })
+	c.t.Logf("the job of the killed node ran again after %v", time.Since(killed).Round(time.Millisecond))
+	c.settled()
+	first, second := c.effects(0)[0], c.effects(0)[1]
+	for id, r := range c.records() {
+		if r.State != holdfast.Completed || r.Lease.Number != 2 || len(r.Attempts) != 1 ||
+			r.Attempts[0].Reason != store.ReasonNodeLost || r.Attempts[0].Node != first.Node {
+			c.t.Errorf("job %s: %+v", id, r)
 		}
 	}
-	if e := c.effects(0)[1]; e.Event != eventStart || e.Lease != 2 || e.By == c.effects(0)[0].By {
-		c.t.Errorf("the second run began as %+v", e)
+	if second.Event != eventStart || second.Lease != 2 || second.By == first.By {
+		c.t.Errorf("the second run began as %+v", second)
 	}
-	return took
+	d, ok := c.deaths()[first.Node]
+	if !ok {
+		c.t.Fatalf("node %d is not dead", first.Node)
+	}
+	return d
 }

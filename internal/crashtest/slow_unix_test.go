@@ -16,73 +16,86 @@ import (
 func TestSlowNode(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, database string) {
-		const rounds, tries, batch, workers = 4, 40, 120, 3
+		const rounds, batch, workers = 4, 120, 3
 		random := newRandom(t)
-		plan := newPlan(random, tries*batch)
-		for i := range plan {
-			// When its node freezes a job is likely to be between two checkpoints, or before its end, and to be so again elsewhere when the
-			// node goes on: then both write at the same time.
-			if w := &plan[i]; w.Key == "" {
-				switch random.IntN(4) {
-				case 0:
-					w.Stages, w.Millis = 4, 300
-				case 1, 2:
-					w.Stages, w.Millis = 0, 300
-				}
-			}
-		}
 		c := newCluster(t, workerConfig{Database: database, Slots: 8, Beat: 300 * time.Millisecond, Dead: 2 * time.Second}, workers)
 		c.joined()
-		load := newLoad(c)
-		slow, taken := 0, 0
-		for try := 0; slow < rounds; try++ {
-			if try == tries {
-				t.Fatal("too often a worker had nothing to do, or was frozen within a transaction")
+		load, plan, place := newLoad(c, random()), planner{random: random()}, random()
+		slow, taken, late, patience := 0, 0, 0, time.Second
+		for slow < rounds || late == 0 && slow < 5*rounds {
+			jobs := plan.next(batch)
+			for i := range jobs {
+				// When its node freezes a job is likely to be between two checkpoints, or before its end, and to be so again elsewhere when the
+				// node goes on: then both write at the same time.
+				if w := &jobs[i]; w.Key == "" {
+					switch plan.random.IntN(4) {
+					case 0:
+						w.Stages, w.Millis = 4, 300
+					case 1, 2:
+						w.Stages, w.Millis = 0, 300
+					}
+				}
 			}
-			load.enqueue(plan[try*batch : (try+1)*batch])
-			if n := c.slowDown(random.IntN(workers)); n > 0 {
-				slow++
-				taken += n
+			load.enqueue(jobs)
+			load.ask()
+			runs, wrote, done := c.slowDown(place.IntN(workers), load.waiting(), patience)
+			if !done {
+				patience *= 2 // perhaps it is not the frozen process that keeps the database from writing
+				continue
+			}
+			patience = time.Second
+			if runs > 0 {
+				slow, taken, late = slow+1, taken+runs, late+wrote
 			}
 		}
-		h := load.finish(3 * time.Minute)
+		load.cancelRunning()
+		h := load.finish()
 		problems, figures := verify(h)
-		t.Logf("%d runs were taken from slow nodes %v; %v", taken, h.slow, figures)
+		t.Logf("%d runs were taken from slow nodes %v; %v", taken, h.slowNodes(), figures)
 		report(t, problems)
-		if len(h.slow) < rounds || figures.late == 0 {
+		if figures.late == 0 {
 			t.Error("no slow node tried to write")
 		}
 	})
 }
 
 // slowDown freezes the process at a place while it runs jobs, waits until they run elsewhere, and lets it go on. It returns how many
-// there were, or 0 if it could not be done.
-func (c *cluster) slowDown(place int) int {
+// there were, none if the workers ran out of jobs, and how many records the process wrote of them afterwards. It cannot be done
+// if the process was frozen within a transaction that keeps others from writing: then nobody can declare it dead. The patience is
+// how long a write may take before that is assumed.
+func (c *cluster) slowDown(place, waiting int, patience time.Duration) (runs, late int, done bool) {
 	c.t.Helper()
 	from := max(c.counted()-100, 0)
 	w := c.workers[place]
 	var id int64
-	busy := wait(5*time.Second, func() bool {
+	c.until("worker "+w.name+" works, or there is nothing to do", func() bool {
 		id = c.alive(place)
-		return len(c.held(id, from)) >= 3
+		runs = len(c.held(id, from))
+		return runs >= 3 || c.idle(waiting)
 	})
-	if !busy {
-		return 0
+	if runs < 3 {
+		return 0, 0, true
 	}
 	if err := w.Freeze(); err != nil {
 		c.t.Fatal(err)
 	}
-	if !c.writable() {
+	if !c.writable(patience) {
 		c.t.Logf("worker %s was frozen within a transaction", w.name)
 		c.thaw(w)
-		return 0
+		return 0, 0, false
 	}
-	until(c.t, "worker "+w.name+" is declared dead", func() bool { return c.alive(place) != id })
+	c.until("worker "+w.name+" is declared dead", func() bool { return c.alive(place) != id })
 	held := c.held(id, from)
-	until(c.t, "what worker "+w.name+" ran runs elsewhere", func() bool { return c.runsLater(held, from) })
+	c.until("what worker "+w.name+" ran runs elsewhere", func() bool { return c.runsLater(held, from) })
+	before := c.counted()
 	c.thaw(w)
-	until(c.t, "worker "+w.name+" joined again", func() bool { return c.alive(place) != 0 })
-	return len(held)
+	c.until("worker "+w.name+" joined again", func() bool { return c.alive(place) != 0 })
+	for _, e := range c.effects(before) {
+		if e.Node == id {
+			late++
+		}
+	}
+	return len(held), late, true
 }
 
 func (c *cluster) thaw(w *worker) {
@@ -92,11 +105,10 @@ func (c *cluster) thaw(w *worker) {
 	}
 }
 
-// writable reports whether the database takes writes. It does not while a frozen process holds SQLite's one lock for writing; then
-// nobody can declare that process dead.
-func (c *cluster) writable() bool {
+// writable reports whether the database takes a write.
+func (c *cluster) writable(patience time.Duration) bool {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
 	defer cancel()
 	return c.client.PauseQueue(ctx, "probe") == nil
 }
@@ -116,13 +128,19 @@ func (c *cluster) held(node int64, from int) map[holdfast.ID]int64 {
 	return held
 }
 
-// runsLater reports whether all the jobs were started under later leases.
+// runsLater reports whether all the jobs were started under later leases, or have finished.
 func (c *cluster) runsLater(held map[holdfast.ID]int64, from int) bool {
+	c.t.Helper()
 	left := maps.Clone(held)
 	for _, e := range c.effects(from) {
 		if lease, ok := left[e.Job]; ok && e.Event == eventStart && e.Lease > lease {
 			delete(left, e.Job)
 		}
 	}
-	return len(left) == 0
+	for id := range left {
+		if !c.record(id).State.Finished() { // it may have been cancelled
+			return false
+		}
+	}
+	return true
 }

@@ -44,17 +44,20 @@ func runWorker(config string) error {
 	if err := json.Unmarshal([]byte(config), &w.workerConfig); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(w.Effects, os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
+	var err error
+	if w.file, err = os.OpenFile(w.Effects, os.O_WRONLY|os.O_APPEND, 0); err != nil {
 		return err
 	}
-	w.file = file
+	if w.caller, err = newCaller(w.Database); err != nil {
+		return err
+	}
 	source, err := dsn.Parse(w.Database)
 	if err != nil {
 		return err
 	}
 	opts := []holdfast.Option{
 		holdfast.WithNodeName(w.Name), holdfast.WithSlots(w.Slots), holdfast.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))),
+		holdfast.WithAging(0), // or the order of jobs would depend on how long the test takes
 	}
 	if w.Beat > 0 {
 		opts = append(opts, holdfast.WithLeases(w.Beat, w.Dead))
@@ -72,7 +75,8 @@ func runWorker(config string) error {
 
 type runner struct {
 	workerConfig
-	file *os.File
+	file   *os.File
+	caller *caller
 }
 
 // stage is a checkpoint.
@@ -86,7 +90,7 @@ func (w *runner) handle(run *holdfast.Run, job work) (done, error) {
 		return done{}, holdfast.Fail(err)
 	}
 	w.tell(run, job, eventStart, at.Stage)
-	if job.Holds && run.Lease().Number == 1 {
+	if job.Waits || job.Holds && run.Lease().Number == 1 {
 		<-run.Done()
 		return done{}, context.Cause(run)
 	}
@@ -108,8 +112,7 @@ func (w *runner) handle(run *holdfast.Run, job work) (done, error) {
 		return done{}, err
 	}
 	if job.Child != 0 {
-		c := child(job)
-		if _, err := crashWork.Enqueue(run, run.Client(), c, options(c)...); err != nil {
+		if _, err := w.caller.enqueue(run, run.Client(), []work{child(job)}, true); err != nil {
 			return done{}, err
 		}
 	}
@@ -120,7 +123,7 @@ func (w *runner) handle(run *holdfast.Run, job work) (done, error) {
 	case run.Attempt() <= job.Fails:
 		return done{}, errors.New("as planned")
 	case run.Lease().Number <= int64(job.Snoozes):
-		return done{}, holdfast.Snooze(time.Duration(10*job.N%50) * time.Millisecond)
+		return done{}, holdfast.Snooze(job.snooze())
 	}
 	return done{Lease: run.Lease().Number}, nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -16,13 +18,16 @@ func (n *node) beatLoop(ctx context.Context) {
 	last := n.store.Now()
 	n.beat(ctx, &last) // become the leader, if there is none, without waiting for the first interval
 	for {
+		young := n.cfg.Beat
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		case <-n.beatNow:
+			young = 0
 		}
 		n.beat(ctx, &last)
+		n.lookForEnded(ctx, young)
 	}
 }
 
@@ -62,6 +67,29 @@ func (n *node) beat(ctx context.Context, last *time.Time) {
 	}
 	for _, c := range beat.Cancels {
 		n.slots.cancel(c.Job, cancelCause(c.Reason))
+	}
+	for _, id := range beat.Pauses {
+		n.slots.pause(id)
+	}
+}
+
+// lookForEnded ends the runs of jobs that were terminated: whoever did so took their leases. Runs that are younger than
+// the given age are not looked at, so that a node of short jobs asks nothing.
+func (n *node) lookForEnded(ctx context.Context, young time.Duration) {
+	running := n.slots.runningSince(n.store.Now().Add(-young))
+	if len(running) == 0 {
+		return
+	}
+	call, cancel := context.WithTimeout(ctx, n.cfg.Beat)
+	defer cancel()
+	ended, err := n.store.Ended(call, slices.Collect(maps.Keys(running)))
+	if err != nil {
+		return // the next beat asks again
+	}
+	for _, e := range ended {
+		if e.State.Finished() {
+			running[e.ID].run.cancel(store.ErrLeaseLost)
+		}
 	}
 }
 

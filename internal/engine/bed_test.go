@@ -40,6 +40,7 @@ type probe struct {
 	onApply func(*store.Batch) error // before; an error is returned instead of applying
 	onClaim func(p store.ClaimParams, jobs []store.Claimed, err error) ([]store.Claimed, error)
 	onBeat  func() error
+	onJoin  func()
 	maxJobs int // in one apply
 }
 
@@ -68,6 +69,16 @@ func (p *probe) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 		return hook(params, jobs, err)
 	}
 	return jobs, err
+}
+
+func (p *probe) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
+	p.mu.Lock()
+	hook := p.onJoin
+	p.mu.Unlock()
+	if hook != nil {
+		hook()
+	}
+	return p.Store.Join(ctx, info)
 }
 
 func (p *probe) Beat(ctx context.Context, params store.BeatParams) (store.Beat, error) {

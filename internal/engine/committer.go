@@ -15,16 +15,22 @@ import (
 // are committed together.
 type op struct {
 	checkpoint *store.CheckpointWrite
+	remembered *store.Append
+	sends      []*store.Send
 	outcome    *store.Outcome
 	enqueues   []*store.Enqueue
 
 	ctx   context.Context // of a caller that waits; nil if nobody does
 	since time.Time       // when the first try began
+	tried bool            // and its answer was lost
 	done  func(error)     // called once, from the committer
 }
 
 func (o *op) size() int {
-	n := len(o.enqueues)
+	n := len(o.enqueues) + len(o.sends)
+	if o.remembered != nil {
+		n += len(o.remembered.Entries) + len(o.remembered.Enqueues)
+	}
 	if o.checkpoint != nil {
 		n++
 	}
@@ -143,10 +149,28 @@ func (c *committer) Checkpoint(ctx context.Context, w *store.CheckpointWrite) er
 	return w.Err
 }
 
-// Finish commits the outcome of a run, and its last checkpoint if there is one, and calls done. It is repeated until the
-// store answers or the committer is abandoned.
-func (c *committer) Finish(o *store.Outcome, last *store.CheckpointWrite, done func(error)) {
-	c.runs.put(&op{outcome: o, checkpoint: last, done: done})
+// Append commits what a run remembers and returns when it is durable. It is repeated until the store answers, the run's life ends or the
+// committer is abandoned.
+func (c *committer) Append(life context.Context, a *store.Append) error {
+	answer := make(chan error, 1)
+	c.runs.put(&op{remembered: a, done: func(err error) { answer <- err }})
+	select {
+	case err := <-answer:
+		return errors.Join(err, a.Err)
+	case <-life.Done():
+		return context.Cause(life)
+	}
+}
+
+// Send commits messages and returns when they are durable.
+func (c *committer) Send(ctx context.Context, sends []*store.Send) error {
+	return c.wait(ctx, c.runs, &op{sends: sends})
+}
+
+// Finish commits the outcome of a run, with its last checkpoint and what it remembers if there is such, and calls done.
+// It is repeated until the store answers or the committer is abandoned.
+func (c *committer) Finish(o *store.Outcome, last *store.CheckpointWrite, remembered *store.Append, done func(error)) {
+	c.runs.put(&op{outcome: o, checkpoint: last, remembered: remembered, done: done})
 }
 
 func (c *committer) wait(ctx context.Context, line *lane, o *op) error {
@@ -182,7 +206,7 @@ func (c *committer) work(l *lane) {
 				continue
 			}
 			try++
-			pause(c.force, Delay(store.Backoff{Base: 10 * time.Millisecond, Cap: time.Second, Jitter: 0.5}, try))
+			sleepFor(c.force, Delay(store.Backoff{Base: 10 * time.Millisecond, Cap: time.Second, Jitter: 0.5}, try))
 			continue
 		}
 		select {
@@ -222,6 +246,9 @@ func (c *committer) flush(ops []*op) []*op {
 		for _, o := range batch.Outcomes {
 			o.Repeat = true
 		}
+		for _, a := range batch.Appends {
+			a.Repeat = true
+		}
 		return c.drop(ops, err)
 	case len(ops) > 1:
 		var again []*op
@@ -244,7 +271,10 @@ func (c *committer) drop(ops []*op, err error) []*op {
 		if o.since.IsZero() {
 			o.since = now
 		}
+		o.tried = o.tried || err != nil
 		switch {
+		case o.ctx != nil && o.ctx.Err() != nil && o.tried:
+			o.done(fmt.Errorf("%w: gave up after a try whose answer was lost: %w", store.ErrUnavailable, context.Cause(o.ctx)))
 		case o.ctx != nil && o.ctx.Err() != nil:
 			o.done(o.ctx.Err())
 		case err != nil && o.ctx != nil && (now.Sub(o.since) >= c.patience || !errors.Is(err, store.ErrUnavailable)):
@@ -263,6 +293,17 @@ func assemble(ops []*op) *store.Batch {
 			o.checkpoint.Err = nil
 			batch.Checkpoints = append(batch.Checkpoints, o.checkpoint)
 		}
+		if o.remembered != nil {
+			o.remembered.Err = nil
+			for _, e := range o.remembered.Enqueues {
+				e.Err = nil
+			}
+			batch.Appends = append(batch.Appends, o.remembered)
+		}
+		for _, s := range o.sends {
+			s.Err = nil
+		}
+		batch.Sends = append(batch.Sends, o.sends...)
 		if o.outcome != nil {
 			o.outcome.Err = nil
 			batch.Outcomes = append(batch.Outcomes, o.outcome)
@@ -281,8 +322,8 @@ func transient(err error) bool {
 	return store.IsRetryable(err) || errors.Is(err, store.ErrReadOnly)
 }
 
-// pause waits for d or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
+// sleepFor waits for d or until ctx ends.
+func sleepFor(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -261,10 +261,65 @@ func TestCheckpointWhoseCallerLeftIsNotLookedAt(t *testing.T) {
 		})
 		b.run()
 		id := b.enqueue(b.job("k"))
-		if err := <-saved; !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, ErrTimeout) {
+		if err := <-saved; !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("error is %v", err)
 		}
 		close(release)
+		b.expect(b.wait(id), store.Completed, "")
+	})
+}
+
+// TestEnqueueThatWasTriedIsUnavailable: a caller who leaves after a try whose answer was lost is told that it may have happened.
+func TestEnqueueThatWasTriedIsUnavailable(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		for range 20 { // the caller and the committer may each be the first to notice
+			ctx, cancel := context.WithCancel(context.Background())
+			b.st.hook(func(p *probe) {
+				p.onApply = func(*store.Batch) error {
+					cancel()
+					return store.ErrUnavailable
+				}
+			})
+			if err := b.e.Enqueue(ctx, []*store.Enqueue{b.job("k")}); !errors.Is(err, store.ErrUnavailable) {
+				t.Errorf("the error is %v", err)
+			}
+			b.st.hook(func(p *probe) { p.onApply = nil })
+		}
+	})
+}
+
+// TestCheckpointAfterTheEndOfTheContext: a handler that is told to stop can still save where it was.
+func TestCheckpointAfterTheEndOfTheContext(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		b.handle("k", func(ctx context.Context, r *Run) ([]byte, error) {
+			if c := r.Checkpoint(); c != nil {
+				return c.Value, nil
+			}
+			<-ctx.Done()
+			return nil, errors.Join(r.SaveCheckpoint(ctx, []byte(`"here"`)), ctx.Err())
+		}).Timeout = time.Second
+		b.run()
+		ended := b.wait(b.enqueue(b.job("k")))
+		b.expect(ended, store.Completed, "")
+		if string(ended.Result) != `"here"` {
+			t.Errorf("the next attempt found %s", ended.Result)
+		}
+	})
+}
+
+// TestJoiningHoldsUpNobody: while a node joins a database that does not answer, the process goes on enqueueing.
+func TestJoiningHoldsUpNobody(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		b.handle("k", ok)
+		joining := make(chan struct{})
+		b.st.hook(func(p *probe) { p.onJoin = func() { close(joining); <-time.After(10 * time.Second) } })
+		go b.run()
+		<-joining
+		began := time.Now()
+		id := b.enqueue(b.job("k"))
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("the enqueue took %v", took)
+		}
 		b.expect(b.wait(id), store.Completed, "")
 	})
 }

@@ -44,7 +44,7 @@ func (d *dispatcher) loop(ctx context.Context) {
 		if err != nil {
 			if ctx.Err() == nil {
 				d.node.log.Warn("claim failed; repeating", "error", err)
-				pause(ctx, time.Second)
+				sleepFor(ctx, time.Second)
 			}
 			continue
 		}
@@ -95,7 +95,7 @@ func (d *dispatcher) room(ctx context.Context) (limit int, queues []store.QueueD
 			if limit*4 >= d.node.cfg.Slots || wait <= 0 {
 				return limit, queues, true
 			}
-			pause(ctx, wait)
+			sleepFor(ctx, wait)
 			if ctx.Err() != nil {
 				return 0, nil, false
 			}
@@ -140,7 +140,7 @@ func (d *dispatcher) claim(ctx context.Context, limit int, queues []store.QueueD
 		case transient(err) || errors.Is(err, context.DeadlineExceeded):
 			n.log.Warn("claim did not go through; repeating", "try", try, "error", err)
 			params.Repeat = true
-			pause(ctx, Delay(store.Backoff{Base: 20 * time.Millisecond, Cap: 2 * time.Second, Jitter: 0.5}, try))
+			sleepFor(ctx, Delay(store.Backoff{Base: 20 * time.Millisecond, Cap: 2 * time.Second, Jitter: 0.5}, try))
 			if n.id.Load() != id {
 				return nil, nil
 			}

@@ -21,6 +21,7 @@ func (n *node) duties() []duty {
 	return []duty{
 		{name: "rescue", every: n.cfg.RescueEvery, now: n.lead, do: n.rescue},
 		{name: "cancel sweep", every: 6 * n.cfg.Beat, now: n.sweepNow, do: n.sweep},
+		{name: "children of finished jobs", every: n.cfg.Beat, now: n.closeNow, do: n.closeChildren},
 		{name: "retention", every: time.Minute, do: n.retain},
 		{name: "stale prefetch", every: time.Second, everywhere: true, do: n.releaseStale},
 	}
@@ -62,7 +63,7 @@ func (n *node) rescue(ctx context.Context) error {
 			Limit:     rescueLimit,
 			Decide: func(job store.Job) (time.Duration, bool) {
 				h := n.engine.handlers[job.Kind] // nil if another node has it
-				if job.Attempt >= h.maxAttempts(job) {
+				if job.Attempt >= h.maxAttempts(job) && !job.Closing {
 					return 0, false
 				}
 				return h.lostDelay(job), true
@@ -107,6 +108,32 @@ func (n *node) sweep(ctx context.Context) error {
 	}
 	return err
 }
+
+// closeChildren ends the children of jobs that have finished, as they say.
+func (n *node) closeChildren(ctx context.Context) error {
+	for ctx.Err() == nil {
+		closed, err := n.store.CloseChildren(ctx, closeLimit)
+		if err != nil {
+			return err
+		}
+		for _, id := range closed.Ended {
+			n.engine.ended.look(id)
+		}
+		if len(closed.Running) > 0 {
+			n.engine.tellCancelled(closed.Running)
+		}
+		if len(closed.Ended) > 0 {
+			n.promote.hint(n.store.Now())
+		}
+		if !closed.More {
+			return nil
+		}
+	}
+	return nil
+}
+
+// closeLimit is how many children one transaction ends.
+const closeLimit = 500
 
 func (n *node) retain(ctx context.Context) error {
 	for ctx.Err() == nil {

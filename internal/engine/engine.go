@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,10 +19,12 @@ type Engine struct {
 	cfg    Config
 	log    *slog.Logger
 	commit *committer
+	loader *loader
 	ended  *waiters
 
 	mu       sync.Mutex
 	handlers map[string]*Handler
+	starting bool  // a node is joining
 	node     *node // while it runs
 	closed   bool
 }
@@ -31,6 +34,7 @@ func New(st store.Store, cfg Config) *Engine {
 	cfg.fill()
 	e := &Engine{Store: st, cfg: cfg, log: cfg.Logger, handlers: map[string]*Handler{}}
 	e.ended = newWaiters(st, e.log)
+	e.loader = &loader{store: st}
 	e.commit = newCommitter(st, cfg.EnqueuePatience, e.log, e.committed)
 	return e
 }
@@ -43,7 +47,7 @@ func (e *Engine) Handle(h *Handler) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
-	case e.node != nil:
+	case e.starting || e.node != nil:
 		return fmt.Errorf("%w: kind %q: handlers must be registered before Run", store.ErrInvalid, h.Kind)
 	case e.handlers[h.Kind] != nil:
 		return fmt.Errorf("%w: kind %q has a handler already", store.ErrInvalid, h.Kind)
@@ -67,18 +71,27 @@ func (e *Engine) Cancel(ctx context.Context, params store.CancelParams) ([]store
 		return nil, err
 	}
 	var running []store.ID
+	woken := false
 	for _, r := range results {
 		switch {
 		case r.Err == nil && r.State == store.Running:
 			running = append(running, r.Job)
 		case r.Err == nil && r.State == store.Cancelled:
 			e.ended.look(r.Job)
+			woken = true
+			if params.Terminate {
+				running = append(running, r.Job) // perhaps it did
+			}
+		case r.Err == nil && r.State == store.Available:
+			woken = true
 		}
 	}
 	if len(running) > 0 {
-		wake := store.Wake{Kind: store.WakeCancel, Namespace: e.cfg.Namespace, Jobs: running}
-		e.Store.Notify(wake)
-		e.wake(wake)
+		e.tellCancelled(running)
+	}
+	if params.Terminate || woken {
+		// Parents may have an answer, durable jobs are to end themselves.
+		e.tellAll()
 	}
 	// A cancelled job may have held the turn of its ordering key.
 	e.wake(store.Wake{Kind: store.WakeDeferred, Due: e.Store.Now()})
@@ -91,11 +104,66 @@ func (e *Engine) Retry(ctx context.Context, params store.RetryParams) ([]store.R
 	if err != nil {
 		return nil, err
 	}
-	// Queue "" wakes every node: a retry is rare, and the results do not name the queues.
+	e.tellAll()
+	return results, nil
+}
+
+// tellAll wakes every node: what people do is rare, and the answers do not name the queues.
+func (e *Engine) tellAll() {
 	wake := store.Wake{Kind: store.WakeAll, Namespace: e.cfg.Namespace}
 	e.Store.Notify(wake)
 	e.wake(wake)
+}
+
+// tellCancelled tells the nodes that run the jobs that they are to be cancelled, or paused.
+func (e *Engine) tellCancelled(jobs []store.ID) {
+	wake := store.Wake{Kind: store.WakeCancel, Namespace: e.cfg.Namespace, Jobs: jobs}
+	e.Store.Notify(wake)
+	e.wake(wake)
+}
+
+// Send delivers messages to jobs and returns when they are durable. Each has its own result.
+func (e *Engine) Send(ctx context.Context, sends []*store.Send) error {
+	if e.isClosed() {
+		return store.ErrClosed
+	}
+	return e.commit.Send(ctx, sends)
+}
+
+// PauseJobs pauses jobs.
+func (e *Engine) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.PauseResult, error) {
+	results, err := e.Store.PauseJobs(ctx, params)
+	if err != nil {
+		return nil, err
+	}
+	var running []store.ID
+	for _, r := range results {
+		if r.Err == nil && r.State == store.Running {
+			running = append(running, r.Job)
+		}
+	}
+	if len(running) > 0 {
+		e.tellCancelled(running)
+	}
 	return results, nil
+}
+
+// Resume lets a job go on.
+func (e *Engine) Resume(ctx context.Context, params store.ResumeParams) (store.State, error) {
+	state, err := e.Store.Resume(ctx, params)
+	if err == nil {
+		e.tellAll()
+	}
+	return state, err
+}
+
+// Fork makes a new job out of another one's journal.
+func (e *Engine) Fork(ctx context.Context, params store.ForkParams) error {
+	err := e.Store.Fork(ctx, params)
+	if err == nil {
+		e.tellAll()
+	}
+	return err
 }
 
 // Pause pauses or resumes a queue.
@@ -125,7 +193,7 @@ func (e *Engine) Close(ctx context.Context) error {
 		e.mu.Unlock()
 		return nil
 	}
-	if e.node != nil {
+	if e.starting || e.node != nil {
 		e.mu.Unlock()
 		return fmt.Errorf("%w: the node still runs; stop it first", store.ErrConflict)
 	}
@@ -144,7 +212,10 @@ func (e *Engine) isClosed() bool {
 
 // committed passes on what a commit made possible: to those who wait for the jobs, to this node, and to the others.
 func (e *Engine) committed(batch *store.Batch) {
-	wakes := wakesOf(batch, e.Store.Now())
+	wakes := append(wakesOf(batch, e.Store.Now()), batch.Woken...)
+	if slices.ContainsFunc(batch.Outcomes, func(o *store.Outcome) bool { return o.HasChildren && o.Err == nil && o.Final.Finished() }) {
+		e.closeChildren()
+	}
 	for _, o := range batch.Outcomes {
 		if o.Err == nil && o.Final.Finished() {
 			e.ended.deliver(o)
@@ -170,7 +241,13 @@ func wakesOf(batch *store.Batch, now time.Time) []store.Wake {
 	}
 	type place struct{ namespace, queue string }
 	var ready map[place]bool
-	for _, e := range batch.Enqueues {
+	enqueues := batch.Enqueues
+	for _, a := range batch.Appends {
+		if a.Err == nil {
+			enqueues = append(slices.Clip(enqueues), a.Enqueues...)
+		}
+	}
+	for _, e := range enqueues {
 		switch {
 		case e.Err != nil, e.Result.Existing && !e.Result.Replaced:
 		case e.Job.OrderingKey != "":
@@ -200,6 +277,8 @@ func wakesOf(batch *store.Batch, now time.Time) []store.Wake {
 			due(at)
 		case o.HasOrdering && o.Final.Finished():
 			due(now)
+		case o.Final == store.Waiting && !o.Wait.Held && !o.Wait.Until.IsZero():
+			due(o.Wait.Until)
 		case o.Final == store.Available:
 			wakes = append(wakes, store.Wake{Kind: store.WakeAll})
 		}
@@ -211,6 +290,16 @@ func wakesOf(batch *store.Batch, now time.Time) []store.Wake {
 	return wakes
 }
 
+// closeChildren asks the node of this process, if it leads, to end the children of a job that has finished.
+func (e *Engine) closeChildren() {
+	e.mu.Lock()
+	n := e.node
+	e.mu.Unlock()
+	if n != nil {
+		signal(n.closeNow)
+	}
+}
+
 // wake passes a wake-up to the node of this process, if one runs.
 func (e *Engine) wake(w store.Wake) {
 	e.mu.Lock()
@@ -220,6 +309,9 @@ func (e *Engine) wake(w store.Wake) {
 		n.wake(w)
 	}
 }
+
+// errNotSignedOff is what Run returns when the node has stopped and could not say so.
+var errNotSignedOff = errors.New("could not sign off; its jobs are rescued when it is found dead")
 
 // errStopped is why a node's own loops end.
 var errStopped = errors.New("holdfast: node stopped")

@@ -55,17 +55,18 @@ func (n *node) execute(c store.Claimed) (following store.Claimed, ok, mine bool)
 	}
 	watch := context.AfterFunc(ctx, func() { n.giveUpLater(ctx, x) })
 	defer watch()
+	watchLife := context.AfterFunc(run.life, func() { n.giveUpLater(run.life, x) })
+	defer watchLife()
 
 	returned := false
 	defer func() {
 		if !returned {
-			// The handler called runtime.Goexit, as testing.T.FailNow does: this goroutine ends here, its slot goes on.
-			go n.settleElsewhere(x, x.again(store.ReasonError, "the handler ended its goroutine (runtime.Goexit)", "", -1))
+			// This goroutine ends here, its slot goes on.
+			go n.settleElsewhere(x, x.goneOut())
 		}
 	}()
-	result, trace, err := invoke(ctx, x)
+	verdict := run.compensate(x.conclude(ctx))
 	returned = true
-	verdict := judge(ctx, x, result, trace, err)
 	if verdict == nil {
 		return n.endUnwritten(x)
 	}
@@ -73,9 +74,42 @@ func (n *node) execute(c store.Claimed) (following store.Claimed, ok, mine bool)
 	return following, ok, mine
 }
 
-// refuse decides jobs that are not to be run at all.
+// conclude calls the handler and judges what it returns.
+func (x *execution) conclude(ctx context.Context) *store.Outcome {
+	if x.run.claimed.Job.Closing || x.run.ending != nil {
+		if _, err := x.run.remember(); err != nil {
+			return &store.Outcome{State: store.Retryable, Reason: store.ReasonError, Error: cut(err.Error(), maxError), Delay: 5 * time.Second}
+		}
+	}
+	result, trace, err := invoke(ctx, x)
+	if m := x.run.memory.Load(); m != nil && err == nil {
+		if what := m.unvisited(); what != "" {
+			return nondeterminism(what)
+		}
+	}
+	return judge(ctx, x, result, trace, err)
+}
+
+// goneOut is the outcome of a handler whose goroutine ended without returning: it is parked, or over for this process,
+// or called runtime.Goexit, as testing.T.FailNow does. Nil means that nothing can be written any more.
+func (x *execution) goneOut() *store.Outcome {
+	if m := x.run.memory.Load(); m != nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.exiting {
+			return m.outcome
+		}
+	}
+	return x.again(store.ReasonError, "the handler ended its goroutine (runtime.Goexit)", "", -1)
+}
+
+// refuse decides jobs that are not to be run at all. A durable one that has begun ends itself.
 func (n *node) refuse(h *Handler, c store.Claimed) (*store.Outcome, bool) {
 	switch deadline := c.Job.Options.Deadline; {
+	case h == nil:
+		return &store.Outcome{State: store.Available, Reason: store.ReasonReleased}, true
+	case c.Durable:
+		return nil, false
 	case c.CancelRequested:
 		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: "cancelled before it started"}, true
 	case !deadline.IsZero() && !n.store.Now().Before(deadline):
@@ -83,30 +117,42 @@ func (n *node) refuse(h *Handler, c store.Claimed) (*store.Outcome, bool) {
 			State: store.Failed, Reason: store.ReasonDeadline,
 			Error: "the deadline, " + deadline.Format(time.RFC3339) + ", had passed before the attempt began",
 		}, true
-	case h == nil:
-		return &store.Outcome{State: store.Available, Reason: store.ReasonReleased}, true
 	}
 	return nil, false
+}
+
+// endOf tells why a durable run that begins is ending, if it is.
+func (n *node) endOf(c store.Claimed) error {
+	switch deadline := c.Job.Options.Deadline; {
+	case !c.Durable:
+	case c.CancelRequested:
+		return cancelCause(c.CancelReason)
+	case !deadline.IsZero() && !n.store.Now().Before(deadline):
+		return ErrTimeout
+	}
+	return nil
 }
 
 // contextOf makes the context of a run, which ends with a cause: its timeout, the job's deadline, a cancel, a lost lease, the shutdown.
 func (n *node) contextOf(x *execution) (context.Context, context.CancelCauseFunc) {
 	job := x.run.claimed.Job
 	x.run.started = n.store.Now()
-	base, cancel := context.WithCancelCause(context.Background()) //nolint:forbidigo // the root of a run's own life
-	x.run.cancel = cancel
+	r := x.run
+	r.life, r.endLife = context.WithCancelCause(context.Background()) //nolint:forbidigo // the root of a run's own life
+	r.base, r.endMain = context.WithCancelCause(r.life)
+	r.ending = n.endOf(r.claimed)
 	limit := x.handler.timeout(job)
-	if deadline := job.Options.Deadline; !deadline.IsZero() {
+	if deadline := job.Options.Deadline; !deadline.IsZero() && r.ending == nil {
 		if left := deadline.Sub(x.run.started); limit == 0 || left < limit {
 			limit = left
 		}
 	}
-	if limit <= 0 {
-		return base, cancel
+	stop := func() {}
+	if limit > 0 {
+		r.base, stop = context.WithTimeoutCause(r.base, limit, ErrTimeout)
 	}
-	ctx, stop := context.WithTimeoutCause(base, limit, ErrTimeout)
-	return ctx, func(cause error) {
-		cancel(cause)
+	return r.base, func(cause error) {
+		r.endLife(cause)
 		stop()
 	}
 }
@@ -144,6 +190,8 @@ func judge(ctx context.Context, x *execution, result []byte, trace string, err e
 		retry  *RetryError
 		cancel *CancelError
 		fail   *FailError
+		again  *ContinueError
+		step   *StepError
 	)
 	text := cut(err.Error(), maxError)
 	trace = cut(trace, maxTrace)
@@ -152,10 +200,12 @@ func judge(ctx context.Context, x *execution, result []byte, trace string, err e
 		return nil
 	case errors.As(err, &cancel):
 		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: cut(cancel.Reason, maxError)}
-	case errors.As(err, &fail):
+	case errors.As(err, &fail), errors.As(err, &step) && step.Permanent:
 		return &store.Outcome{State: store.Failed, Reason: store.ReasonTerminal, Error: text, Trace: trace}
 	case errors.Is(cause, ErrCancelled):
 		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: cut(cause.Error(), maxError)}
+	case errors.As(err, &again) && cause == nil:
+		return &store.Outcome{State: store.Available, Continue: &store.Continue{Args: again.Args, Codec: again.Codec}}
 	case errors.As(err, &snooze):
 		return &store.Outcome{State: store.Scheduled, Reason: store.ReasonSnoozed, Delay: max(snooze.Delay, 0)}
 	case errors.Is(cause, ErrShutdown):
@@ -234,14 +284,22 @@ func (n *node) settleElsewhere(x *execution, o *store.Outcome) bool {
 func (n *node) commitAndGoOn(x *execution, o *store.Outcome, last *store.CheckpointWrite) (store.Claimed, bool) {
 	c := x.run.claimed
 	o.Lease, o.StartedAt = c.Lease, x.run.started
-	o.HasUnique, o.HasOrdering = c.Job.UniqueKey != nil, c.Job.OrderingKey != ""
+	o.HasUnique, o.HasOrdering, o.Answers = c.Job.UniqueKey != nil, c.Job.OrderingKey != "", c.Job.Answers
+	o.Durable = c.Durable
+	var remembered *store.Append
+	if m := x.run.memory.Load(); m != nil {
+		remembered = m.final(o)
+		if x.handler != nil {
+			o.Version = x.handler.bindTo()
+		}
+	}
 	o.Error, o.Trace = validText(o.Error), validText(o.Trace)
 	var durable chan struct{}
 	if n.pending.Add(1) > int64(maxPending(n.cfg.Slots)) {
 		durable = make(chan struct{})
 	}
 	n.outcomes.Add(1)
-	n.engine.commit.Finish(o, last, func(err error) {
+	n.engine.commit.Finish(o, last, remembered, func(err error) {
 		n.outcomes.Done()
 		n.pending.Add(-1)
 		n.report(o, err)

@@ -19,6 +19,32 @@ type Handler struct {
 	Timeout time.Duration
 	// Backoff returns the wait after the failure of the attempt job.Attempt. Nil: DefaultBackoff.
 	Backoff func(job store.Job) time.Duration
+
+	// Version of the code, if it has one: durable runs that begin here are bound to it, if Pinned, and come back only to nodes that have it.
+	Version string
+	Pinned  bool
+	// Accepts are other versions whose runs this code takes over.
+	Accepts []string
+}
+
+// claims are the names under which jobs of the kind are claimed.
+func (h *Handler) claims() []string {
+	names := []string{h.Kind}
+	if h.Version != "" {
+		names = append(names, h.Kind+"@"+h.Version)
+	}
+	for _, v := range h.Accepts {
+		names = append(names, h.Kind+"@"+v)
+	}
+	return names
+}
+
+// bindTo is the version that durable runs are bound to from now on.
+func (h *Handler) bindTo() string {
+	if h.Pinned {
+		return h.Version
+	}
+	return ""
 }
 
 func (h *Handler) maxAttempts(job store.Job) int {
@@ -79,6 +105,14 @@ func (e *RetryError) Unwrap() error { return e.Err }
 type CancelError struct{ Reason string }
 
 func (e *CancelError) Error() string { return "cancelled by its handler: " + e.Reason }
+
+// ContinueError makes a durable job begin anew, with other args and an empty journal.
+type ContinueError struct {
+	Args  []byte
+	Codec int
+}
+
+func (e *ContinueError) Error() string { return "continues as new" }
 
 // FailError makes a job failed, whatever attempts are left.
 type FailError struct{ Err error }

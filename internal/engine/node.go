@@ -34,6 +34,7 @@ type node struct {
 	promote  *promoter
 	beatNow  chan struct{}
 	sweepNow chan struct{}
+	closeNow chan struct{}
 
 	handlers sync.WaitGroup // executions, but for those left behind
 	outcomes sync.WaitGroup // outcomes that wait for their commit
@@ -49,7 +50,7 @@ type Stop struct {
 // is still doing then is ended as the package comment says. It fails at once if there is no handler or the database
 // cannot be reached.
 func (e *Engine) Run(ctx context.Context, stop Stop) error {
-	n, err := e.start(ctx)
+	n, err := e.start(ctx, stop)
 	if err != nil {
 		return err
 	}
@@ -89,43 +90,66 @@ func (e *Engine) Run(ctx context.Context, stop Stop) error {
 	e.node = nil
 	e.mu.Unlock()
 	if err != nil {
-		return fmt.Errorf("node %d could not sign off; its jobs are rescued when it is found dead: %w", n.id.Load(), err)
+		return fmt.Errorf("node %d %w: %w", n.id.Load(), errNotSignedOff, err)
 	}
 	n.log.Info("node stopped", "node", n.id.Load())
 	return nil
 }
 
-func (e *Engine) start(ctx context.Context) (*node, error) {
+// start joins. Meanwhile the engine serves everybody else: the database may be slow.
+func (e *Engine) start(ctx context.Context, stop Stop) (*node, error) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	switch {
 	case e.closed:
+		e.mu.Unlock()
 		return nil, store.ErrClosed
-	case e.node != nil:
+	case e.starting || e.node != nil:
+		e.mu.Unlock()
 		return nil, fmt.Errorf("%w: the node runs already", store.ErrConflict)
 	case len(e.handlers) == 0:
+		e.mu.Unlock()
 		return nil, fmt.Errorf("%w: no handler is registered, so there is nothing that this node could run", store.ErrInvalid)
 	}
+	e.starting = true
+	n := e.newNode()
+	e.mu.Unlock()
+
+	joining, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	unhook := context.AfterFunc(stop.Hard, cancel)
+	defer unhook()
+	err := n.join(joining)
+	if err == nil {
+		// A process that was killed here a moment ago left jobs behind, and may be known to be dead already.
+		if err := n.rescue(joining); err != nil {
+			n.log.Warn("rescue at start failed; it is repeated", "error", err)
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.starting = false
+	if err != nil {
+		return nil, err
+	}
+	e.node = n
+	return n, nil
+}
+
+// newNode makes a node of the handlers there are. e.mu is held.
+func (e *Engine) newNode() *node {
 	n := &node{
 		engine: e, store: e.Store, cfg: e.cfg.Node, log: e.log,
 		lead: make(chan struct{}, 1), beatNow: make(chan struct{}, 1), sweepNow: make(chan struct{}, 1),
+		closeNow: make(chan struct{}, 1),
 	}
-	for kind := range e.handlers {
-		n.kinds = append(n.kinds, kind)
+	for _, h := range e.handlers {
+		n.kinds = append(n.kinds, h.claims()...)
 	}
 	slices.Sort(n.kinds)
 	n.slots = newSlots(n.cfg.Slots, n.cfg.Queues)
 	n.dispatch = newDispatcher(n)
 	n.promote = newPromoter(n)
-	if err := n.join(ctx); err != nil {
-		return nil, err
-	}
-	// A process that was killed here a moment ago left jobs behind, and may be known to be dead already.
-	if err := n.rescue(ctx); err != nil {
-		n.log.Warn("rescue at start failed; it is repeated", "error", err)
-	}
-	e.node = n
-	return n, nil
+	return n
 }
 
 func (n *node) join(ctx context.Context) error {
@@ -166,7 +190,7 @@ func (n *node) declaredDead(ctx context.Context, id int64) {
 			return
 		}
 		n.log.Warn("cannot join again; repeating", "error", err)
-		pause(ctx, Delay(store.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, Jitter: 0.5}, try))
+		sleepFor(ctx, Delay(store.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, Jitter: 0.5}, try))
 	}
 	n.dispatch.wake()
 }
@@ -184,7 +208,8 @@ func (n *node) release(c store.Claimed) {
 		HasUnique: c.Job.UniqueKey != nil, HasOrdering: c.Job.OrderingKey != "",
 	}
 	n.outcomes.Add(1)
-	n.engine.commit.Finish(o, nil, func(err error) {
+	o.Durable, o.Answers = c.Durable, c.Job.Answers
+	n.engine.commit.Finish(o, nil, nil, func(err error) {
 		n.outcomes.Done()
 		n.report(o, err)
 	})
@@ -205,6 +230,11 @@ func (n *node) drain(force context.Context) {
 		return
 	case <-timer.C:
 	case <-force.Done():
+	}
+	select {
+	case <-idle:
+		return
+	default:
 	}
 	n.log.Warn("handlers are still running; ending their contexts", "running", n.slots.running())
 	n.slots.cancelAll(ErrShutdown)
@@ -234,7 +264,7 @@ func (n *node) watch(ctx context.Context) {
 	for try := 1; ctx.Err() == nil; try++ {
 		if err := n.store.Watch(ctx, n.wake); err != nil && ctx.Err() == nil {
 			n.log.Warn("watching for wake-ups failed; polling meanwhile", "error", err)
-			pause(ctx, Delay(store.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, Jitter: 0.5}, try))
+			sleepFor(ctx, Delay(store.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, Jitter: 0.5}, try))
 		}
 	}
 }

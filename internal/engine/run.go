@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -16,7 +17,16 @@ type Run struct {
 	claimed store.Claimed
 	started time.Time
 	node    *node
-	cancel  context.CancelCauseFunc
+
+	// life ends when the run may write nothing any more, or its node stops; base, the handler's context, ends also when
+	// the run is cancelled or takes too long; undo is that of compensations.
+	life, base, undo          context.Context
+	endLife, endMain, endUndo context.CancelCauseFunc
+
+	remembering sync.Mutex
+	memory      atomic.Pointer[memory] // of a run that asked for it
+	ending      error                  // it is ending, as its claim told
+	pausing     atomic.Bool            // somebody asked to pause it
 
 	mu         sync.Mutex
 	checkpoint store.Checkpoint
@@ -24,6 +34,54 @@ type Run struct {
 	dirty      bool // what is here was not written yet
 	flushing   bool // a write of progress is planned
 	over       bool // the outcome was decided; nothing more is written
+	undoing    bool // compensations run
+	warned     bool // of the length of its journal
+}
+
+// cancel ends the run for the given cause.
+func (r *Run) cancel(cause error) {
+	if errors.Is(cause, store.ErrLeaseLost) || errors.Is(cause, ErrShutdown) {
+		r.endLife(cause)
+		return
+	}
+	r.endMain(cause)
+}
+
+// beginUndo makes the context of compensations. Their time is their own: the end of the handler's context has begun them, perhaps.
+func (r *Run) beginUndo() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.undoing = true
+	r.undo, r.endUndo = context.WithCancelCause(r.life)
+}
+
+func (r *Run) isUndoing() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.undoing
+}
+
+// pause makes a durable run stop at its next operation.
+func (r *Run) pause() {
+	r.pausing.Store(true)
+	if m := r.memory.Load(); m != nil {
+		m.hold()
+	}
+}
+
+// longJournal is from how many entries on a run is told that it should continue as new.
+const longJournal = 10_000
+
+// warnOfLength says once that the journal is long: every resuming reads it.
+func (r *Run) warnOfLength(entries int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if entries < longJournal || r.warned {
+		return
+	}
+	r.warned = true
+	r.node.log.Warn("a run's journal is long, and is read whenever it resumes; let it continue as new, or split it into children",
+		"job", r.claimed.Job.ID, "kind", r.claimed.Job.Kind, "entries", entries)
 }
 
 // Job is the job; its Attempt counts this run.
@@ -62,7 +120,9 @@ func (r *Run) Progress(percent float64, message string) {
 	}
 }
 
-// SaveCheckpoint stores a value for the next attempt, and returns when it is durable. A stale lease ends the run's context.
+// SaveCheckpoint stores a value for the next attempt, and returns when it is durable. A stale lease ends the run's context. A context that
+// ends does not keep it from being stored: saving where it was is what a handler does when it is told to stop. After checkpointPatience
+// without an answer the value goes along with the outcome.
 func (r *Run) SaveCheckpoint(ctx context.Context, value []byte) error {
 	r.mu.Lock()
 	if r.over {
@@ -73,12 +133,17 @@ func (r *Run) SaveCheckpoint(ctx context.Context, value []byte) error {
 	r.has, r.dirty = true, false
 	write := &store.CheckpointWrite{Lease: r.claimed.Lease, Checkpoint: r.checkpoint}
 	r.mu.Unlock()
-	err := r.node.engine.commit.Checkpoint(ctx, write)
-	// Not write.Err: when ctx has ended the committer may still be writing it.
+	patient, stop := context.WithTimeout(context.WithoutCancel(ctx), checkpointPatience)
+	defer stop()
+	err := r.node.engine.commit.Checkpoint(patient, write)
+	// Not write.Err: when the time is over the committer may still be writing it.
 	if errors.Is(err, store.ErrLeaseLost) {
 		r.cancel(store.ErrLeaseLost)
 	}
 	if err != nil {
+		r.mu.Lock()
+		r.dirty = true
+		r.mu.Unlock()
 		return fmt.Errorf("checkpoint of job %s: %w", r.claimed.Job.ID, err)
 	}
 	return nil

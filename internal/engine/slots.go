@@ -193,6 +193,29 @@ func (s *slots) cancel(job store.ID, cause error) {
 	}
 }
 
+// runningSince returns the executions that began at the given time or before.
+func (s *slots) runningSince(t time.Time) map[store.ID]*execution {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := map[store.ID]*execution{}
+	for id, x := range s.runsOf {
+		if !x.run.started.After(t) {
+			found[id] = x
+		}
+	}
+	return found
+}
+
+// pause asks the run of a job to pause.
+func (s *slots) pause(job store.ID) {
+	s.mu.Lock()
+	x := s.runsOf[job]
+	s.mu.Unlock()
+	if x != nil {
+		x.run.pause()
+	}
+}
+
 // runs reports whether one of the jobs is here, running or in the buffer.
 func (s *slots) runs(jobs []store.ID) bool {
 	s.mu.Lock()

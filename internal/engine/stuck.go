@@ -24,7 +24,7 @@ const (
 func (n *node) giveUpLater(ctx context.Context, x *execution) {
 	time.AfterFunc(n.cfg.StuckAfter, func() {
 		x.run.mu.Lock()
-		over := x.run.over
+		over := x.run.over || x.run.undoing && x.run.life.Err() == nil
 		x.run.mu.Unlock()
 		if over {
 			return

@@ -48,6 +48,7 @@ var layers = []layer{
 	{pattern: "store/dsn", imports: []string{"store", "store/postgres", "store/sqlite"}, tests: support},
 
 	{pattern: "internal/layers"},
+	{pattern: "internal/vet/..."},
 	{pattern: "internal/pgtest/..."},
 	{pattern: "internal/crashtest/process"},
 	{pattern: "internal/crashtest", tests: slices.Concat(support, []string{"."})},
@@ -56,7 +57,7 @@ var layers = []layer{
 	{pattern: ".", imports: []string{"internal/engine/...", "store"}, tests: support},
 	{pattern: "decider/...", imports: []string{".", "store"}, tests: support},
 	{pattern: "workflow/...", imports: []string{".", "store"}, tests: support},
-	{pattern: "holdfasttest/...", imports: []string{".", "store", "store/sqlite"}, tests: support},
+	{pattern: "holdfasttest/...", imports: []string{".", "store", "store/storetest/model"}, tests: support},
 	{
 		pattern: "internal/builtin/...",
 		imports: []string{"."},
@@ -67,8 +68,10 @@ var layers = []layer{
 	{pattern: "server/...", imports: []string{".", "decider/...", "web/...", "workflow/..."}, tests: support},
 	{
 		pattern: "internal/cli/...",
-		imports: []string{".", "decider/...", "internal/builtin/...", "server/...", "store", "store/dsn", "workflow/..."},
-		tests:   support,
+		imports: []string{
+			".", "decider/...", "internal/builtin/...", "internal/vet/...", "server/...", "store", "store/dsn", "workflow/...",
+		},
+		tests: support,
 	},
 	{pattern: "cmd/...", imports: []string{"internal/cli/..."}, tests: support},
 	{
@@ -97,7 +100,8 @@ var restrictions = []restriction{
 	{"github.com/lib/pq", nil, "PostgreSQL is spoken through pgx"},
 	{"github.com/mattn/go-sqlite3", nil, "it needs cgo"},
 	{"github.com/ncruces", []string{"store/sqlite/..."}, "a program links only the databases that it names"},
-	{"modernc.org", []string{"store/sqlite/..."}, "a program links only the databases that it names"},
+	{"golang.org/x/tools", []string{"internal/vet/..."}, "only holdfast vet looks at source"},
+	{"modernc.org", []string{"examples/...", "store/sqlite/..."}, "a program links only the databases that it names"},
 	{"zombiezen.com", []string{"store/sqlite/..."}, "a program links only the databases that it names"},
 
 	{"testing", []string{"holdfasttest/...", "internal/pgtest/...", "store/storetest/..."}, "it belongs to tests"},
@@ -193,6 +197,11 @@ func TestViolations(t *testing.T) {
 		{"cmd/holdfast/main.go", module + "/store/sqlite", true},
 		{"internal/cli/root.go", module + "/store/dsn", false},
 		{"internal/cli/root.go", module + "/internal/engine", true},
+		{"internal/cli/vet.go", module + "/internal/vet", false},
+		{"internal/cli/vet.go", "golang.org/x/tools/go/packages", true},
+		{"internal/vet/load.go", "golang.org/x/tools/go/packages", false},
+		{"internal/vet/load.go", module, true},
+		{"client.go", module + "/internal/vet", true},
 		{"internal/builtin/http.go", module + "/internal/engine", true},
 		{"internal/builtin/http_test.go", module + "/internal/engine", false},
 		{"cmd/holdfast/main.go", module + "/internal/engine", true},

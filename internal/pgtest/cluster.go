@@ -32,6 +32,12 @@ max_wal_size = 256MB
 log_min_messages = warning
 `
 
+// Why there may be no server although nothing is wrong, if nobody asked for one.
+var (
+	errNotFound = errors.New("initdb and postgres were not found")
+	errNotUnix  = errors.New("throw-away clusters are made on Unix only")
+)
+
 // startTimeout bounds how long a server may take until it answers.
 const startTimeout = time.Minute
 
@@ -115,7 +121,7 @@ func findPrograms() (string, error) {
 			return dir, nil
 		}
 	}
-	return "", errors.New("initdb and postgres were not found")
+	return "", fmt.Errorf("%w in any of %q", errNotFound, dirs)
 }
 
 func isProgram(dir, name string) bool {
@@ -194,34 +200,34 @@ func (c *Cluster) start() error {
 }
 
 // Start starts the server again after Stop or Crash.
-func (c *Cluster) Start(t testing.TB) {
-	t.Helper()
+func (c *Cluster) Start(tb testing.TB) {
+	tb.Helper()
 	if err := c.start(); err != nil {
-		t.Fatalf("start PostgreSQL: %v", err)
+		tb.Fatalf("start PostgreSQL: %v", err)
 	}
 }
 
 // Stop shuts the server down: sessions are ended, and what is in flight is rolled back.
-func (c *Cluster) Stop(t testing.TB) {
-	t.Helper()
+func (c *Cluster) Stop(tb testing.TB) {
+	tb.Helper()
 	if err := c.end(syscall.SIGINT); err != nil {
-		t.Fatalf("stop PostgreSQL: %v", err)
+		tb.Fatalf("stop PostgreSQL: %v", err)
 	}
 }
 
 // Crash ends the server at once, without a shutdown. The next start recovers from the log.
-func (c *Cluster) Crash(t testing.TB) {
-	t.Helper()
+func (c *Cluster) Crash(tb testing.TB) {
+	tb.Helper()
 	if err := c.end(syscall.SIGQUIT); err != nil {
-		t.Fatalf("crash PostgreSQL: %v", err)
+		tb.Fatalf("crash PostgreSQL: %v", err)
 	}
 }
 
 // Restart stops the server and starts it again.
-func (c *Cluster) Restart(t testing.TB) {
-	t.Helper()
-	c.Stop(t)
-	c.Start(t)
+func (c *Cluster) Restart(tb testing.TB) {
+	tb.Helper()
+	c.Stop(tb)
+	c.Start(tb)
 }
 
 func (c *Cluster) end(signal os.Signal) error {

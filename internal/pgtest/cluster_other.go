@@ -3,12 +3,9 @@
 package pgtest
 
 import (
-	"errors"
 	"io"
 	"os/exec"
 )
-
-var errNotUnix = errors.New("throw-away clusters are made on Unix only")
 
 func unprivileged(string) (func(*exec.Cmd), error) { return nil, errNotUnix }
 

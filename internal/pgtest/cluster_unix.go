@@ -3,7 +3,7 @@
 package pgtest
 
 import (
-	"fmt"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -26,7 +26,7 @@ func unprivileged(dir string) (func(*exec.Cmd), error) {
 		}
 	}
 	if account == nil {
-		return nil, fmt.Errorf("there is no user to run the server as: neither postgres nor nobody")
+		return nil, errors.New("there is no user to run the server as: neither postgres nor nobody")
 	}
 	uid, err := strconv.ParseUint(account.Uid, 10, 32)
 	if err != nil {

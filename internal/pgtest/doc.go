@@ -17,9 +17,10 @@
 // If HOLDFAST_TEST_DATABASE is set, the server of that URL is used instead, and whatever tests make there is dropped after them.
 //
 // Where there is neither, tests are skipped with a message that says what is missing; if CI is set they fail, so that a pipeline
-// cannot pass by not testing.
+// cannot pass by not testing. A server that was asked for and does not answer, programs that were named and are not there, and
+// programs that are there and do not work fail the tests everywhere.
 //
-// Private starts a cluster for one test, which may stop and restart it.
+// Private starts a cluster for one test, which may stop and restart it. It needs the programs, whatever HOLDFAST_TEST_DATABASE says.
 //
 // # When it fails
 //

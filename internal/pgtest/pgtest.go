@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -37,38 +38,43 @@ func Main(m *testing.M) int {
 }
 
 // Shared returns the server that all tests of the binary use.
-func Shared(t testing.TB) *Cluster {
-	t.Helper()
-	shared.once.Do(func() {
-		if base := os.Getenv(envDatabase); base != "" {
-			shared.cluster, shared.err = external(base)
-			return
-		}
-		shared.cluster, shared.err = create()
-	})
-	missing(t, shared.err)
+func Shared(tb testing.TB) *Cluster {
+	tb.Helper()
+	shared.once.Do(func() { shared.cluster, shared.err = find() })
+	need(tb, shared.err)
 	return shared.cluster
 }
 
+// find returns the server that was asked for, or else one of our own.
+func find() (*Cluster, error) {
+	if base := os.Getenv(envDatabase); base != "" {
+		return external(base)
+	}
+	return create()
+}
+
 // Private starts a cluster for one test, which is removed after it.
-func Private(t testing.TB) *Cluster {
-	t.Helper()
+func Private(tb testing.TB) *Cluster {
+	tb.Helper()
 	c, err := create()
-	missing(t, err)
-	t.Cleanup(c.remove)
+	need(tb, err)
+	tb.Cleanup(c.remove)
 	return c
 }
 
-// missing ends the test if there is no server: loudly.
-func missing(t testing.TB, err error) {
-	t.Helper()
-	if err == nil {
-		return
+// need ends the test if there is no server. It skips it only where there is none to be had and nobody asked for one: a server that was
+// asked for, or that is there, and does not work is a failure.
+func need(tb testing.TB, err error) {
+	tb.Helper()
+	switch {
+	case err == nil:
+	case os.Getenv(envBin) != "" || !errors.Is(err, errNotFound) && !errors.Is(err, errNotUnix):
+		tb.Fatalf("PostgreSQL does not work: %v", err)
+	case os.Getenv("CI") != "":
+		tb.Fatalf("no PostgreSQL to test with, and CI is set: %v", err)
+	default:
+		tb.Skipf("NOT TESTED, because there is no PostgreSQL: %v. Install its server, or set %s or %s.", err, envDatabase, envBin)
 	}
-	if os.Getenv("CI") != "" {
-		t.Fatalf("no PostgreSQL to test with, and CI is set: %v", err)
-	}
-	t.Skipf("NOT TESTED, because there is no PostgreSQL: %v. Install its server, or set %s or %s.", err, envDatabase, envBin)
 }
 
 // external is a server that was there before.
@@ -105,39 +111,39 @@ func (c *Cluster) URL(database string) string {
 
 // Schema returns the address of the server and the name of a schema that does not exist yet and is the test's own. What
 // the test makes in it is dropped afterwards.
-func (c *Cluster) Schema(t testing.TB) (url, schema string) {
-	t.Helper()
+func (c *Cluster) Schema(tb testing.TB) (url, schema string) {
+	tb.Helper()
 	schema = "test_" + random()
 	if c.base != "" {
-		t.Cleanup(func() { c.exec(t, "DROP SCHEMA IF EXISTS "+schema+" CASCADE") })
+		tb.Cleanup(func() { c.exec(tb, "DROP SCHEMA IF EXISTS "+schema+" CASCADE") })
 	}
 	return c.URL(""), schema
 }
 
 // Database returns the address of a new, empty database that is the test's own.
-func (c *Cluster) Database(t testing.TB) string {
-	t.Helper()
+func (c *Cluster) Database(tb testing.TB) string {
+	tb.Helper()
 	name := "test_" + random()
-	c.exec(t, "CREATE DATABASE "+name+" TEMPLATE template0")
-	t.Cleanup(func() { c.exec(t, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") })
+	c.exec(tb, "CREATE DATABASE "+name+" TEMPLATE template0")
+	tb.Cleanup(func() { c.exec(tb, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") })
 	return c.URL(name)
 }
 
 // exec runs a statement in the database that is always there.
-func (c *Cluster) exec(t testing.TB, sql string) {
-	t.Helper()
+func (c *Cluster) exec(tb testing.TB, sql string) {
+	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, c.URL(""))
 	if err != nil {
-		t.Errorf("%s: %v", sql, err)
+		tb.Errorf("%s: %v", sql, err)
 		return
 	}
 	if _, err := conn.Exec(ctx, sql); err != nil {
-		t.Errorf("%s: %v", sql, err)
+		tb.Errorf("%s: %v", sql, err)
 	}
 	if err := conn.Close(ctx); err != nil {
-		t.Logf("%s: %v", sql, err)
+		tb.Logf("%s: %v", sql, err)
 	}
 }
 

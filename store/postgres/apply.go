@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -13,12 +14,16 @@ type batch struct {
 	now         int64
 	checkpoints []*store.CheckpointWrite // the last one of each lease
 	replaced    map[*store.CheckpointWrite]*store.CheckpointWrite
+	appends     []*appending
+	sends       []*store.Send
 	runs        []*run // the first one of each lease
 	twins       []*run // later ones, that are repeated
 	invalid     []*run
 	entries     []*entry
 	careful     bool // the quick way cannot answer it
-	waited      bool // for a unique key that another transaction has taken, and in vain
+	waited      bool // for a lock that another transaction holds, and in vain
+
+	woken woken
 
 	// What the quick way found of the entries with unique keys.
 	unique []*entry
@@ -35,12 +40,13 @@ func (s *Store) Apply(ctx context.Context, in *store.Batch) error {
 
 func (s *Store) apply(ctx context.Context, in *store.Batch) error {
 	b := &batch{now: s.now()}
+	in.Woken = nil
 	b.take(in)
-	var err error
-	if b.entries, err = s.entriesOf(ctx, in.Enqueues, b.now, false); err != nil {
+	err := s.takeEnqueues(ctx, b, in)
+	if err != nil {
 		return err
 	}
-	if len(b.checkpoints)+len(b.runs)+len(b.twins)+len(b.invalid)+len(b.entries) == 0 {
+	if len(b.checkpoints)+len(b.appends)+len(b.sends)+len(b.runs)+len(b.twins)+len(b.invalid)+len(b.entries) == 0 {
 		return nil
 	}
 	quick := false
@@ -55,11 +61,10 @@ func (s *Store) apply(ctx context.Context, in *store.Batch) error {
 	if err != nil {
 		return err
 	}
-	if quick {
-		s.finishUnique(ctx, b)
-	}
-	b.settle(quick)
-	s.lanes.setUsed(usedNow(b.entries))
+	b.settle(ctx, quick)
+	s.lanes.setUsed(usedNow(b.allEntries()))
+	// An error costs a little time: what nobody is told of is found by the next poll.
+	in.Woken, _ = s.wakes(ctx, b.woken)
 	if b.touchesKeys() {
 		// Promotion does it otherwise, so an error costs a little time at the most.
 		_ = s.handOnAfterCommit(ctx)
@@ -78,10 +83,23 @@ func (b *batch) take(in *store.Batch) {
 		}
 	}
 	b.checkpoints, b.replaced = lastOfEach(possible)
+	for _, in := range in.Appends {
+		if a := (&appending{Append: in}); a.isPossible() {
+			b.appends = append(b.appends, a)
+			b.careful = b.careful || a.Repeat
+		}
+	}
+	for _, q := range in.Sends {
+		q.Result = store.SendResult{}
+		if q.Err = checkSend(q); q.Err == nil {
+			b.sends = append(b.sends, q)
+		}
+	}
 	first := make(map[store.Lease]*run, len(in.Outcomes))
-	for _, o := range in.Outcomes {
+	for i, o := range in.Outcomes {
 		o.Final, o.Err = 0, nil
 		r := runOf(o, b.now)
+		r.place = i
 		switch before := first[o.Lease]; {
 		case !isPossible(o.Lease), before != nil && !o.Repeat:
 			o.Err = store.ErrLeaseLost
@@ -97,6 +115,48 @@ func (b *batch) take(in *store.Batch) {
 		}
 		b.careful = b.careful || o.Repeat || r.invalid != nil
 	}
+}
+
+// takeEnqueues prepares the enqueues of the batch and of its appends. An append one of whose enqueues is invalid is not written.
+func (s *Store) takeEnqueues(ctx context.Context, b *batch, in *store.Batch) (err error) {
+	all := in.Enqueues
+	for _, a := range b.appends {
+		if len(a.Enqueues) > 0 {
+			all = append(slices.Clip(all), a.Enqueues...)
+		}
+	}
+	entries, err := s.entriesOf(ctx, all, b.now, false)
+	if err != nil || len(all) == len(in.Enqueues) {
+		b.entries = entries
+		return err
+	}
+	of := make(map[*store.Enqueue]*entry, len(entries))
+	for _, e := range entries {
+		of[e.Enqueue] = e
+	}
+	for _, q := range in.Enqueues {
+		if e := of[q]; e != nil {
+			b.entries = append(b.entries, e)
+		}
+	}
+	b.appends = slices.DeleteFunc(b.appends, func(a *appending) bool {
+		for _, q := range a.Enqueues {
+			a.entries = append(a.entries, of[q])
+		}
+		return !a.isPrepared()
+	})
+	return nil
+}
+
+// allEntries are the enqueues of the batch's appends and its own.
+func (b *batch) allEntries() []*entry {
+	all := b.entries
+	for _, a := range b.appends {
+		if len(a.entries) > 0 {
+			all = append(slices.Clip(all), a.entries...)
+		}
+	}
+	return all
 }
 
 // split divides the runs into plain completions and others.
@@ -117,25 +177,33 @@ func needsCare(err error) bool {
 	return code == codeRefused || code == codeLockTimeout || isData(err) || errors.Is(err, errTwins)
 }
 
+// applyQuickly writes the batch in one round trip. The statements take their locks in one order: lanes that are made, the fences of
+// journals, claim records, bodies, pointers.
 func (s *Store) applyQuickly(ctx context.Context, b *batch) error {
-	var list []statement
+	b.woken = woken{}
+	plain, others := b.split(b.runs)
+	list := b.locks(others, b.sends, false)
 	if len(b.checkpoints) > 0 {
 		list = append(list, checkpoints(b.checkpoints, b.now))
 	}
-	plain, others := b.split(b.runs)
+	if len(b.appends) > 0 {
+		list = append(list, writing(b.appends, b.now)...)
+	}
+	list = append(list, sendings(b.sends, b.now)...)
 	if len(plain) > 0 {
 		list = append(list, complete(plain, b.now))
 	}
 	if len(others) > 0 {
-		list = append(list, conclude(others, true, b.now))
+		list = append(list, endings(others, b.runs, true, b.now)...)
 	}
-	if len(list) > 1 {
-		// Two batches that lock the same records in two statements each could wait for each other.
-		list = append([]statement{b.lockClaims()}, list...)
+	_, n := receivers(b.sends)
+	if n.addRuns(others); !n.isEmpty() {
+		list = append(list, b.woken.wake(n, b.now))
 	}
 	var simple []*entry
 	b.unique = nil
-	for _, e := range b.entries {
+	entries := b.allEntries()
+	for _, e := range entries {
 		if len(e.Job.UniqueKey) == 0 {
 			simple = append(simple, e)
 		} else {
@@ -157,7 +225,7 @@ func (s *Store) applyQuickly(ctx context.Context, b *batch) error {
 			}
 			b.won[place-1] = true
 			return nil
-		}}, statement{name: "enqueue_obstacles", args: obstacleArgs(b.unique), each: func(r row) error {
+		}}, statement{name: "enqueue_obstacles", args: obstacleArgs(b.unique, true), each: func(r row) error {
 			o, err := scanObstacle(r)
 			if err == nil {
 				b.met[o.place-1] = &o
@@ -165,7 +233,7 @@ func (s *Store) applyQuickly(ctx context.Context, b *batch) error {
 			return err
 		}})
 	}
-	list = append(list, s.newQueues(b.entries, b.now)...)
+	list = append(list, s.newQueues(entries, b.now)...)
 	if err := s.send(ctx, list...); err != nil {
 		return err
 	}
@@ -175,33 +243,13 @@ func (s *Store) applyQuickly(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// finishUnique settles enqueues with unique keys after their transaction: those that replace the holder, and those whose
-// holder let go meanwhile, get a transaction of their own. The batch has been committed, so if that fails it fails alone.
-func (s *Store) finishUnique(ctx context.Context, b *batch) {
-	var rest []*entry
+// settleUnique says what became of the enqueues with unique keys: each was stored, or yields to what it met.
+func (b *batch) settleUnique(ctx context.Context) {
 	for i, e := range b.unique {
-		switch {
-		case b.won[i]:
+		if b.won[i] {
 			e.stored(b.now)
-		case b.met[i] == nil:
-			rest = append(rest, e)
-		default:
-			if done, err := e.yield(*b.met[i]); err != nil {
-				e.Err = classify(ctx, "enqueue job "+e.Job.ID.String(), err)
-			} else if !done {
-				rest = append(rest, e)
-			}
-		}
-	}
-	if rest == nil {
-		return
-	}
-	err := patiently(ctx, func() error {
-		return s.inTx(ctx, beginHot, func(t session) error { return s.enqueueEach(ctx, t, rest, b.now) })
-	})
-	if err != nil {
-		for _, e := range rest {
-			e.Result, e.Err = store.EnqueueResult{}, classify(ctx, "enqueue job "+e.Job.ID.String(), err)
+		} else if _, err := e.yield(*b.met[i]); err != nil {
+			e.Err = classify(ctx, "enqueue job "+e.Job.ID.String(), err)
 		}
 	}
 }
@@ -216,6 +264,37 @@ func hasTwins(entries []*entry) bool {
 		seen[e.Job.ID] = true
 	}
 	return false
+}
+
+// locks are the statements that come before all others, and take what several of the others need: of claim records always if the way is
+// the careful one, which locks other things in between.
+func (b *batch) locks(others []*run, sends []*store.Send, careful bool) []statement {
+	var list []statement
+	if bound := bindLanes(others); bound != nil {
+		list = append(list, *bound)
+	}
+	if len(b.appends) > 0 {
+		list = append(list, fence(b.appends))
+	}
+	bodies, _ := receivers(sends)
+	closed, _ := closing(b.appends)
+	touched := len(bodies)+len(closed) > 0
+	for _, r := range others {
+		touched = touched || r.touchesInbox()
+	}
+	// Two batches that lock the same records in two statements each could wait for each other, or for one that has locked a body.
+	locking := min(len(b.checkpoints), 1) + min(len(others), 1) + min(len(b.runs)-len(others), 1)
+	if locking > 1 || locking > 0 && (touched || careful) {
+		list = append(list, b.lockClaims())
+	}
+	if touched {
+		bodies = append(bodies, closed...)
+		for _, r := range others {
+			bodies = append(bodies, uuidOf(r.lease.Job))
+		}
+		list = append(list, lockBodies(bodies, idsOf(answering(others))))
+	}
+	return list
 }
 
 func (b *batch) lockClaims() statement {
@@ -237,153 +316,12 @@ func (b *batch) lockClaims() statement {
 	return statement{name: "lock_claims", args: []any{nodes, seqs}}
 }
 
-func (s *Store) applyCarefully(ctx context.Context, b *batch) error {
-	return s.inTx(ctx, beginHot, func(t session) error {
-		if err := s.writeCheckpoints(ctx, t, b); err != nil {
-			return err
-		}
-		if err := s.endRuns(ctx, t, b); err != nil {
-			return err
-		}
-		if len(b.entries) == 0 {
-			return nil
-		}
-		if b.waited {
-			if err := t.exec(ctx, "SET LOCAL lock_timeout = '50ms'"); err != nil {
-				return err
-			}
-		}
-		return s.enqueueEach(ctx, t, b.entries, b.now)
-	})
-}
-
-func (s *Store) writeCheckpoints(ctx context.Context, t session, b *batch) error {
-	if len(b.checkpoints) == 0 {
-		return nil
-	}
-	live, err := liveLeases(ctx, t, len(b.checkpoints), func(i int) store.Lease { return b.checkpoints[i].Lease })
-	if err != nil {
-		return err
-	}
-	var writes []*store.CheckpointWrite
-	for i, c := range b.checkpoints {
-		if c.Err = nil; live[i] {
-			writes = append(writes, c)
-		} else {
-			c.Err = store.ErrLeaseLost
-		}
-	}
-	write := func(writes []*store.CheckpointWrite) error {
-		st := checkpoints(writes, b.now)
-		return t.attempt(ctx, func(t session) error { return t.run(ctx, st.name, st.each, st.args...) })
-	}
-	if len(writes) == 0 {
-		return nil
-	}
-	if err := write(writes); !isData(err) {
-		return err
-	}
-	for _, c := range writes {
-		if err := write([]*store.CheckpointWrite{c}); isData(err) {
-			c.Err = classify(ctx, "write a checkpoint", err)
-		} else if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *Store) endRuns(ctx context.Context, t session, b *batch) error {
-	for _, r := range slices.Concat(b.runs, b.twins, b.invalid) {
-		r.final, r.outcome.Err = 0, nil
-	}
-	if len(b.invalid) > 0 {
-		live, _, err := liveRuns(ctx, t, b.invalid)
-		if err != nil {
-			return err
-		}
-		for _, r := range live {
-			r.outcome.Err = r.invalid
-		}
-	}
-	if len(b.runs) == 0 {
-		return nil
-	}
-	live, lost, err := liveRuns(ctx, t, b.runs)
-	if err != nil {
-		return err
-	}
-	for _, r := range b.twins {
-		if slices.Contains(lost, r.twin) {
-			lost = append(lost, r)
-		}
-	}
-	if err := recognise(ctx, t, lost); err != nil {
-		return err
-	}
-	end := func(st statement, runs []*run) error {
-		err := t.attempt(ctx, func(t session) error { return t.run(ctx, st.name, st.each, st.args...) })
-		if !isData(err) {
-			return err
-		}
-		return concludeEach(ctx, t, runs, true, b.now, func(r *run, err error) {
-			r.outcome.Err = classify(ctx, "end a run", err)
-		})
-	}
-	plain, others := b.split(live)
-	if len(plain) > 0 {
-		if err := end(complete(plain, b.now), plain); err != nil {
-			return err
-		}
-	}
-	if len(others) > 0 {
-		return end(conclude(others, true, b.now), others)
-	}
-	return nil
-}
-
-// enqueueEach enqueues together, and if that fails because of one of them, one by one behind savepoints.
-func (s *Store) enqueueEach(ctx context.Context, t session, entries []*entry, now int64) error {
-	enqueue := func(entries []*entry) error {
-		return t.attempt(ctx, func(t session) error { return s.enqueueCarefully(ctx, t, entries, now) })
-	}
-	blocked := func(err error) bool { return isData(err) || codeOf(err) == codeLockTimeout }
-	note := func() error {
-		for _, st := range s.newQueues(entries, now) {
-			if err := t.run(ctx, st.name, nil, st.args...); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if err := enqueue(entries); err == nil {
-		return note()
-	} else if !blocked(err) {
-		return err
-	}
-	for _, e := range entries {
-		e.Result, e.Err = store.EnqueueResult{}, nil
-		err := enqueue([]*entry{e})
-		switch {
-		case err == nil:
-		case blocked(err):
-			e.Result = store.EnqueueResult{}
-			e.Err = classify(ctx, "enqueue job "+e.Job.ID.String(), err)
-			if codeOf(err) == codeLockTimeout {
-				// The rest of the batch has waited long enough.
-				if err := t.exec(ctx, "SET LOCAL lock_timeout = '10ms'"); err != nil {
-					return err
-				}
-			}
-		default:
-			return err
-		}
-	}
-	return note()
-}
-
 // settle passes on what became of the batch, after the commit.
-func (b *batch) settle(quick bool) {
+func (b *batch) settle(ctx context.Context, quick bool) {
+	if quick {
+		b.settleUnique(ctx)
+	}
+	b.woken.settleRuns(b.runs)
 	for _, r := range b.twins {
 		if r.final == 0 {
 			r.final = r.twin.final
@@ -399,9 +337,24 @@ func (b *batch) settle(quick bool) {
 			c.Err = nil
 		}
 	}
+	if quick {
+		b.settleSends()
+	}
 	for c, last := range b.replaced {
 		c.Err = last.Err
 	}
+}
+
+// settleSends tells the sends that woke their jobs. A job that has parked in this very batch was woken by its own look.
+func (b *batch) settleSends() {
+	by := b.woken
+	for _, r := range b.runs {
+		if _, ok := by[r.lease.Job]; ok && r.wait != nil && !r.known && r.final != 0 {
+			by = maps.Clone(by)
+			delete(by, r.lease.Job)
+		}
+	}
+	by.settleSends(b.sends)
 }
 
 // touchesKeys reports whether turns of ordering keys may have to be handed on.
@@ -411,7 +364,7 @@ func (b *batch) touchesKeys() bool {
 			return true
 		}
 	}
-	for _, e := range b.entries {
+	for _, e := range b.allEntries() {
 		if e.inLine(b.now) && e.Err == nil {
 			return true
 		}

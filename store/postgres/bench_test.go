@@ -1,6 +1,8 @@
 package postgres_test
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"strconv"
@@ -21,62 +23,174 @@ func BenchmarkCycle(b *testing.B) {
 	for _, mode := range []string{"session", "pooler"} {
 		for _, batch := range []int{1, 60, 500} {
 			b.Run(fmt.Sprintf("%s/batch=%d", mode, batch), func(b *testing.B) {
-				url, schema := pgtest.Shared(b).Schema(b)
-				s, err := postgres.Config{URL: url, SchemaName: schema, NoSession: mode == "pooler"}.Open(b.Context())
-				if err != nil {
-					b.Fatal(err)
-				}
-				defer s.Close()
-				conn, err := pgx.Connect(b.Context(), url)
-				if err != nil {
-					b.Fatal(err)
-				}
-				defer conn.Close(b.Context())
-				node, err := s.Join(b.Context(), store.NodeInfo{})
-				if err != nil {
-					b.Fatal(err)
-				}
-				seq := int64(0)
-				cycle := func(n int) {
-					in := &store.Batch{}
-					for range n {
-						in.Enqueues = append(in.Enqueues, &store.Enqueue{Job: store.Job{
-							ID: uuid.Must(uuid.NewV7()), Namespace: "default", Queue: "mail", Kind: "send", Priority: 2, MaxAttempts: 25,
-							Args: []byte(`{"order":"0198f2d4-7c1a-7d3e-9c55-1f2e3d4c5b6a","amount":12345}`),
-						}})
-					}
-					if err := s.Apply(b.Context(), in); err != nil {
-						b.Fatal(err)
-					}
-					seq += 20
-					runs, err := s.Claim(b.Context(), demand(node, seq, n))
-					if err != nil || len(runs) != n {
-						b.Fatalf("claimed %d of %d, %v", len(runs), n, err)
-					}
+				d := newBed(b, mode)
+				d.measure("job", batch, func() {
 					out := &store.Batch{}
-					for _, run := range runs {
+					for _, run := range d.start(batch) {
 						out.Outcomes = append(out.Outcomes, completed(run))
 					}
-					if err := s.Apply(b.Context(), out); err != nil {
-						b.Fatal(err)
-					}
-				}
-				for range 8 {
-					cycle(batch)
-				}
-				wal, cpu := written(b, conn), serverCPU(b, conn)
-				done := 0
-				for b.Loop() {
-					cycle(batch)
-					done += batch
-				}
-				b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(done), "us/job")
-				b.ReportMetric((written(b, conn)-wal)/float64(done), "walB/job")
-				if used := serverCPU(b, conn) - cpu; used > 0 {
-					b.ReportMetric(used*1e6/float64(done), "serverCPUus/job")
-				}
+					d.apply(out)
+				})
 			})
 		}
+	}
+}
+
+// BenchmarkRetry ends runs with an error, and lets the jobs run again.
+func BenchmarkRetry(b *testing.B) {
+	for _, batch := range []int{1, 60, 500} {
+		b.Run(fmt.Sprintf("batch=%d", batch), func(b *testing.B) {
+			d := newBed(b, "session")
+			runs := d.start(batch)
+			d.measure("retry", batch, func() {
+				out := &store.Batch{}
+				for _, run := range runs {
+					out.Outcomes = append(out.Outcomes, &store.Outcome{
+						Lease: run.Lease, State: store.Retryable, Reason: store.ReasonError, Error: "it broke",
+					})
+				}
+				d.apply(out)
+				if _, err := d.store.Promote(b.Context(), 1000); err != nil {
+					b.Fatal(err)
+				}
+				runs = d.claim(batch)
+			})
+		})
+	}
+}
+
+// BenchmarkJournal appends one entry each to the journals of several jobs.
+func BenchmarkJournal(b *testing.B) {
+	for _, mode := range []string{"session", "pooler"} {
+		for _, batch := range []int{1, 60, 500} {
+			b.Run(fmt.Sprintf("%s/batch=%d", mode, batch), func(b *testing.B) {
+				d := newBed(b, mode)
+				runs := d.start(batch)
+				seq := int64(0)
+				d.measure("append", batch, func() {
+					seq++
+					in := &store.Batch{}
+					for _, run := range runs {
+						in.Appends = append(in.Appends, &store.Append{Lease: run.Lease, Entries: []store.Entry{{
+							Seq: seq, Kind: store.EntryStep, Path: "1", Name: "charge",
+							Data: []byte(`{"order":"0198f2d4-7c1a-7d3e-9c55-1f2e3d4c5b6a","amount":12345}`),
+						}}})
+					}
+					d.apply(in)
+				})
+			})
+		}
+	}
+}
+
+// BenchmarkWake parks runs, wakes them with a message each, and claims them again.
+func BenchmarkWake(b *testing.B) {
+	for _, batch := range []int{1, 60, 500} {
+		b.Run(fmt.Sprintf("batch=%d", batch), func(b *testing.B) {
+			d := newBed(b, "session")
+			runs := d.start(batch)
+			seen := int64(0)
+			d.measure("wake", batch, func() {
+				out, in := &store.Batch{}, &store.Batch{}
+				for _, run := range runs {
+					out.Outcomes = append(out.Outcomes, parked(run, store.Wait{Seen: seen, Kinds: store.MessagesOf(store.MessageSignal)}))
+					in.Sends = append(in.Sends, signal(run.Job.ID, "go"))
+				}
+				d.apply(out)
+				d.apply(in)
+				seen++
+				runs = d.claim(batch)
+			})
+		})
+	}
+}
+
+// bed is a store with a node, and what is needed to measure it.
+type bed struct {
+	*testing.B
+	store store.Store
+	conn  *pgx.Conn
+	node  int64
+	seq   int64
+}
+
+func newBed(b *testing.B, mode string) *bed {
+	b.Helper()
+	url, schema := pgtest.Shared(b).Schema(b)
+	s, err := postgres.Config{URL: url, SchemaName: schema, NoSession: mode == "pooler"}.Open(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = s.Close() })
+	conn, err := pgx.Connect(b.Context(), url)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = conn.Close(context.Background()) })
+	node, err := s.Join(b.Context(), store.NodeInfo{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return &bed{b, s, conn, node, 0}
+}
+
+func (d *bed) apply(batch *store.Batch) {
+	d.Helper()
+	if err := d.store.Apply(d.Context(), batch); err != nil {
+		d.Fatal(err)
+	}
+	for _, a := range batch.Appends {
+		if a.Err != nil {
+			d.Fatal(a.Err)
+		}
+	}
+	for _, o := range batch.Outcomes {
+		if o.Err != nil {
+			d.Fatal(o.Err)
+		}
+	}
+}
+
+// start enqueues jobs and claims them.
+func (d *bed) start(n int) []store.Claimed {
+	d.Helper()
+	in := &store.Batch{}
+	for range n {
+		in.Enqueues = append(in.Enqueues, &store.Enqueue{Job: store.Job{
+			ID: uuid.Must(uuid.NewV7()), Namespace: "default", Queue: "mail", Kind: "send", Priority: 2, MaxAttempts: 25,
+			Args: []byte(`{"order":"0198f2d4-7c1a-7d3e-9c55-1f2e3d4c5b6a","amount":12345}`),
+		}})
+	}
+	d.apply(in)
+	return d.claim(n)
+}
+
+func (d *bed) claim(n int) []store.Claimed {
+	d.Helper()
+	d.seq += 20
+	runs, err := d.store.Claim(d.Context(), demand(d.node, d.seq, n))
+	if err != nil || len(runs) != n {
+		d.Fatalf("claimed %d of %d, %v", len(runs), n, err)
+	}
+	return runs
+}
+
+// measure repeats f, which does n things, and reports what one of them costs.
+func (d *bed) measure(what string, n int, f func()) {
+	d.Helper()
+	for range 8 {
+		f()
+	}
+	wal, cpu := written(d.B, d.conn), serverCPU(d.B, d.conn)
+	done := 0
+	for d.Loop() {
+		f()
+		done += n
+	}
+	d.ReportMetric(float64(d.Elapsed().Microseconds())/float64(done), "us/"+what)
+	d.ReportMetric((written(d.B, d.conn)-wal)/float64(done), "walB/"+what)
+	if used := serverCPU(d.B, d.conn) - cpu; used > 0 {
+		d.ReportMetric(used*1e6/float64(done), "serverCPUus/"+what)
 	}
 }
 
@@ -104,7 +218,7 @@ func serverCPU(b *testing.B, conn *pgx.Conn) (seconds float64) {
 		if err != nil {
 			continue
 		}
-		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 		for _, field := range fields[11:13] {
 			ticks, err := strconv.Atoi(field)
 			if err != nil {

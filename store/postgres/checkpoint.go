@@ -28,7 +28,9 @@ func checkpoints(writes []*store.CheckpointWrite, now int64) statement {
 
 // lastOfEach splits writes into the last one under each lease, which is what remains, and those that it replaces. The
 // latter share its fate.
-func lastOfEach(writes []*store.CheckpointWrite) (last []*store.CheckpointWrite, replaced map[*store.CheckpointWrite]*store.CheckpointWrite) {
+func lastOfEach(writes []*store.CheckpointWrite) (
+	last []*store.CheckpointWrite, replaced map[*store.CheckpointWrite]*store.CheckpointWrite,
+) {
 	of := make(map[store.Lease]*store.CheckpointWrite, len(writes))
 	for _, w := range writes {
 		of[w.Lease] = w

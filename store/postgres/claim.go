@@ -49,7 +49,9 @@ type claimRow struct {
 	max       *int32
 	codec     *int32
 	body      body
+	journal   *bool
 	asked     *bool
+	why       *string
 	check     checkpointRow
 }
 
@@ -57,7 +59,8 @@ type claimRow struct {
 func (c *claimRow) columns() []any {
 	return []any{
 		&c.lane, &c.runAt, &c.id, &c.createdAt, &c.lease, &c.attempt, &c.max, &c.codec, &c.body.args, &c.body.options, &c.body.tags,
-		&c.body.metadata, &c.body.orderingKey, &c.body.uniqueKey, &c.body.uniqueStates, &c.asked,
+		&c.body.metadata, &c.body.orderingKey, &c.body.uniqueKey, &c.body.uniqueStates, &c.body.parent, &c.body.link, &c.body.closing,
+		&c.journal, &c.asked, &c.why,
 		&c.check.percent, &c.check.message, &c.check.value, &c.check.updatedAt,
 	}
 }
@@ -72,6 +75,8 @@ func (c *claimRow) claimed(node int64) (store.Claimed, error) {
 		Lease:           store.Lease{Job: job.ID, Number: job.LeaseNumber, Node: node, Claim: *c.seq, Slot: int(*c.slot)},
 		ClaimedAt:       timeOf(c.claimedAt),
 		CancelRequested: c.asked != nil,
+		CancelReason:    textOf(c.why),
+		Durable:         c.journal != nil && *c.journal,
 		Checkpoint:      c.check.checkpoint(),
 	}, err
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/google/uuid"
@@ -53,16 +52,8 @@ func (e *entry) prepare(now int64) (err error) {
 	default:
 		e.runAt = now
 	}
-	if job.Priority < 1 || job.Priority > 4 {
-		return fmt.Errorf("%w: priority %d", store.ErrInvalid, job.Priority)
-	}
-	if job.MaxAttempts > math.MaxInt32 || job.Codec > math.MaxInt32 || job.MaxAttempts < 0 || job.Codec < 0 {
-		return fmt.Errorf("%w: attempts %d, codec %d", store.ErrInvalid, job.MaxAttempts, job.Codec)
-	}
-	for _, text := range append([]string{job.Namespace, job.Queue, job.Kind, job.OrderingKey, string(job.Metadata)}, job.Tags...) {
-		if !isText(text) {
-			return fmt.Errorf("%w: %.60q is no text that PostgreSQL can hold", store.ErrInvalid, text)
-		}
+	if err := job.Check(); err != nil {
+		return err
 	}
 	if e.options, err = encodeOptions(job.Options); err != nil {
 		return fmt.Errorf("%w: options: %w", store.ErrInvalid, err)
@@ -92,6 +83,8 @@ func enqueueArgs(entries []*entry, now int64, careful bool) []any {
 	maxAttempts, codecs, args := make([]int32, n), make([]int32, n), make([][]byte, n)
 	options, tags, metadata, keys := make([]*string, n), make([]*string, n), make([]*string, n), make([]*string, n)
 	var queues, priorities []int32
+	var parents []pgtype.UUID
+	var links []*int32
 	for i, e := range entries {
 		ids[i], lanes[i], runAt[i] = uuidOf(e.Job.ID), e.lane.id, e.runAt
 		maxAttempts[i], codecs[i], args[i] = int32(e.Job.MaxAttempts), int32(e.Job.Codec), e.Job.Args
@@ -110,9 +103,16 @@ func enqueueArgs(entries []*entry, now int64, careful bool) []any {
 			}
 			queues[i], priorities[i] = e.lane.queueID, e.lane.priority
 		}
+		if link := linkOf(&e.Job); link != nil {
+			if links == nil {
+				parents, links = make([]pgtype.UUID, n), make([]*int32, n)
+			}
+			parents[i], links[i] = uuidOf(e.Job.Parent), link
+		}
 	}
 	list := []any{
 		ids, lanes, runAt, maxAttempts, codecs, args, ifAny(options), ifAny(tags), ifAny(metadata), ifAny(keys), queues, priorities, now,
+		parents, links,
 	}
 	if !careful {
 		return list
@@ -126,16 +126,18 @@ func enqueueArgs(entries []*entry, now int64, careful bool) []any {
 	return append(list, ifAnyBytes(uniqueKeys), uniqueStates)
 }
 
-// obstacleArgs returns the parameters of enqueue_obstacles.
-func obstacleArgs(entries []*entry) []any {
-	ids, keys := make([]pgtype.UUID, len(entries)), make([][]byte, len(entries))
+// obstacleArgs returns the parameters of enqueue_obstacles. If strict, the statement fails with codeRefused where an enqueue has
+// to be settled the careful way.
+func obstacleArgs(entries []*entry, strict bool) []any {
+	ids, keys, replaces := make([]pgtype.UUID, len(entries)), make([][]byte, len(entries)), make([]bool, len(entries))
 	for i, e := range entries {
 		ids[i] = uuidOf(e.Job.ID)
 		if len(e.Job.UniqueKey) > 0 {
 			keys[i] = e.Job.UniqueKey
 		}
+		replaces[i] = e.OnConflict == store.Replace
 	}
-	return []any{ids, ifAnyBytes(keys)}
+	return []any{ids, ifAnyBytes(keys), strict, replaces}
 }
 
 // newQueues returns a statement that notes of queues that they have had a job, if some may not have had one before.
@@ -172,7 +174,8 @@ type obstacle struct {
 }
 
 func scanObstacle(r row) (o obstacle, err error) {
-	err = r.Scan(&o.place, &o.runAt, &o.holder, &o.due)
+	var refused *int32 // always NULL: a refusal is an error
+	err = r.Scan(&o.place, &o.runAt, &o.holder, &o.due, &refused)
 	return o, err
 }
 
@@ -250,7 +253,7 @@ func (s *Store) enqueueOnce(ctx context.Context, t runner, entries []*entry, now
 		o, err := scanObstacle(r)
 		obstacles = append(obstacles, o)
 		return err
-	}, obstacleArgs(losers)...)
+	}, obstacleArgs(losers, false)...)
 	if err != nil {
 		return nil, err
 	}

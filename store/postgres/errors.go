@@ -34,8 +34,7 @@ var sentinels = []error{
 
 // codeOf returns the SQLSTATE of an error, or "".
 func codeOf(err error) string {
-	var pgErr *pgconn.PgError
-	if errors.As(err, &pgErr) {
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pgErr.Code
 	}
 	return ""
@@ -44,8 +43,8 @@ func codeOf(err error) string {
 // isCollision reports whether a transaction was ended because of another one: it may be repeated as it is. So may a
 // statement that was prepared before the schema changed, which pgx then prepares anew.
 func isCollision(err error) bool {
-	var pgErr *pgconn.PgError
-	if !errors.As(err, &pgErr) {
+	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
 		return false
 	}
 	return pgErr.Code == codeDeadlock || pgErr.Code == codeSerialization ||
@@ -74,7 +73,7 @@ func classify(ctx context.Context, operation string, err error) error {
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		return fmt.Errorf("holdfast: %s: %w", operation, ctxErr)
 	}
-	class, hint := classOf(err)
+	hint, class := classOf(err)
 	if hint != "" {
 		hint = " (" + hint + ")"
 	}
@@ -83,38 +82,37 @@ func classify(ctx context.Context, operation string, err error) error {
 
 // classOf is the table from PostgreSQL's errors to classes. What is not listed, such as a broken connection, makes the
 // database unavailable: it may have happened or not, and may be tried again.
-func classOf(err error) (class error, hint string) {
-	var pgErr *pgconn.PgError
-	if !errors.As(err, &pgErr) {
+func classOf(err error) (hint string, class error) {
+	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
 		if strings.Contains(err.Error(), "closed pool") {
-			return store.ErrClosed, ""
+			return "", store.ErrClosed
 		}
-		var parse *pgconn.ParseConfigError
-		if errors.As(err, &parse) {
-			return store.ErrInvalid, ""
+		if _, ok := errors.AsType[*pgconn.ParseConfigError](err); ok {
+			return "", store.ErrInvalid
 		}
-		return store.ErrUnavailable, ""
+		return "", store.ErrUnavailable
 	}
 	if isCollision(err) {
-		return store.ErrUnavailable, ""
+		return "", store.ErrUnavailable
 	}
 	switch code := pgErr.Code; {
 	case code == "53100", code == "58030" && strings.Contains(pgErr.Message, "No space left"):
-		return store.ErrFull, ""
+		return "", store.ErrFull
 	case code == "25006":
-		return store.ErrReadOnly, "is it a standby?"
+		return "is it a standby?", store.ErrReadOnly
 	case code == codeUndefined, code == "3F000", code == "42703", code == "42883":
-		return store.ErrSchema, "run holdfast migrate"
+		return "run holdfast migrate", store.ErrSchema
 	case code == "3D000", code == "42501", strings.HasPrefix(code, "28"):
-		return store.ErrInvalid, ""
+		return "", store.ErrInvalid
 	case code == "26000", code == "42P05":
-		return store.ErrInvalid, "a pooler in transaction mode seems to be in between: set Config.NoSession"
+		return "a pooler in transaction mode seems to be in between: set Config.NoSession", store.ErrInvalid
 	case code == codeProtocol && strings.Contains(pgErr.Message, "startup parameter"):
-		return store.ErrInvalid, "a pooler seems to be in between: set Config.NoSession"
+		return "a pooler seems to be in between: set Config.NoSession", store.ErrInvalid
 	case code == codeLockTimeout:
-		return store.ErrUnavailable, "another transaction holds what this one needs"
+		return "another transaction holds what this one needs", store.ErrUnavailable
 	case isData(err), strings.HasPrefix(code, "0A"), strings.HasPrefix(code, "42"):
-		return store.ErrInvalid, ""
+		return "", store.ErrInvalid
 	}
-	return store.ErrUnavailable, ""
+	return "", store.ErrUnavailable
 }

@@ -25,11 +25,14 @@ func TestRestartsUnderLoad(t *testing.T) {
 	var producing atomic.Bool
 	producing.Store(true)
 	var enqueued, finished sync.Map
-	var unavailable atomic.Int64
+	var unavailable, claimed atomic.Int64
 	again := func(err error) bool {
 		if errors.Is(err, store.ErrUnavailable) && ctx.Err() == nil {
 			unavailable.Add(1)
-			time.Sleep(10 * time.Millisecond)
+			select {
+			case <-time.After(10 * time.Millisecond):
+			case <-ctx.Done():
+			}
 			return true
 		}
 		return false
@@ -76,6 +79,7 @@ func TestRestartsUnderLoad(t *testing.T) {
 				return
 			}
 			idle.Store(len(runs) == 0 && !producing.Load())
+			claimed.Add(int64(len(runs)))
 			batch := &store.Batch{}
 			for _, run := range runs {
 				if _, twice := finished.LoadOrStore(run.Job.ID, true); twice {
@@ -98,18 +102,22 @@ func TestRestartsUnderLoad(t *testing.T) {
 			}
 		}
 	})
+	underLoad := func() {
+		want := claimed.Load() + 200
+		eventually(t, "jobs are claimed", func() bool { return claimed.Load() >= want || t.Failed() })
+	}
 	for range 3 {
-		time.Sleep(300 * time.Millisecond)
+		underLoad()
 		cluster.Crash(t)
 		cluster.Start(t)
-		time.Sleep(200 * time.Millisecond)
+		underLoad()
 		cluster.Restart(t)
 	}
 	producing.Store(false)
 	workers.Wait()
 	var ids []store.ID
 	enqueued.Range(func(id, _ any) bool {
-		ids = append(ids, id.(store.ID))
+		ids = append(ids, id.(store.ID)) //nolint:errcheck // nothing else is put in
 		return true
 	})
 	n := len(ids)

@@ -18,23 +18,47 @@ type run struct {
 	outcome *store.Outcome
 	invalid error // why it is no outcome
 	twin    *run  // the run before it in the batch under the same lease
+	place   int   // among the outcomes of the batch: in this order parents are told
+	known   bool  // it is repeated, and was applied before
 
 	state                store.State
 	runAt                int64
 	reason, error, trace string
 	result               []byte
 	startedAt            *int64
-	final                store.State // what became of it
-	finalReason          store.Reason
-	finalRunAt           int64
-	lane                 int32
+	traits               int32
+	version              string
+	wait                 *wait           // of a run that parks
+	anew                 *store.Continue // of one that begins anew
+	answers              bool            // to its parent, if it ends
+
+	told        told        // what its parent was sent
+	final       store.State // what became of it
+	finalReason store.Reason
+	finalRunAt  int64
+	lane        int32
 }
+
+// The traits of runs, as the statement conclude has them.
+const (
+	traitDurable  = 1
+	traitChildren = 2
+	traitAnew     = 4
+	traitHeld     = 8
+	traitFailures = 16
+)
 
 // runOf turns an outcome into a run.
 func runOf(o *store.Outcome, now int64) *run {
 	r := &run{
 		lease: o.Lease, outcome: o, state: o.State, reason: string(o.Reason), error: o.Error, trace: o.Trace,
-		startedAt: optMicros(o.StartedAt),
+		startedAt: optMicros(o.StartedAt), version: o.Version, answers: o.Answers,
+	}
+	if o.Durable {
+		r.traits |= traitDurable
+	}
+	if o.HasChildren {
+		r.traits |= traitChildren
 	}
 	switch o.State {
 	case store.Completed:
@@ -44,21 +68,39 @@ func runOf(o *store.Outcome, now int64) *run {
 		r.reason = string(store.ReasonCancelled)
 	case store.Available:
 		r.runAt = now
+		if r.anew = o.Continue; r.anew != nil {
+			r.traits |= traitAnew | traitDurable
+		}
 	case store.Retryable, store.Scheduled:
 		r.runAt = now + max(o.Delay, 0).Microseconds()
 		if !o.RunAt.IsZero() {
 			r.runAt = o.RunAt.UnixMicro()
 		}
+	case store.Waiting:
+		r.park(o.Wait)
 	default:
 		r.invalid = fmt.Errorf("%w: a run cannot end as %v", store.ErrInvalid, o.State)
+	}
+	switch {
+	case o.Continue != nil && o.State != store.Available:
+		r.invalid = fmt.Errorf("%w: a run that begins anew cannot end as %v", store.ErrInvalid, o.State)
+	case !isText(o.Version):
+		r.invalid = fmt.Errorf("%w: version %.60q", store.ErrInvalid, o.Version)
 	}
 	return r
 }
 
 // isPlain reports whether a run ends on the hot path: nothing but its claim record and the finished row is written.
 func (r *run) isPlain() bool {
-	return r.state == store.Completed && r.outcome != nil && !r.outcome.HasUnique && !r.outcome.HasOrdering
+	o := r.outcome
+	return r.state == store.Completed && o != nil && !o.HasUnique && !o.HasOrdering && !o.Answers && !o.HasChildren
 }
+
+// leavesNothing reports whether the run leaves neither an attempt nor a finished row if it is applied as asked.
+func (r *run) leavesNothing() bool { return r.state == store.Waiting || r.anew != nil }
+
+// touchesInbox reports whether the end of the run reads or writes messages, for which bodies have to be locked.
+func (r *run) touchesInbox() bool { return r.answers || r.leavesNothing() }
 
 // frees reports whether the run may have freed the turn of an ordering key.
 func (r *run) frees() bool { return r.final.Finished() && (r.outcome == nil || r.outcome.HasOrdering) }
@@ -136,12 +178,16 @@ func conclude(runs []*run, reported bool, now int64) statement {
 	n := len(runs)
 	states, runAt, startedAt := make([]int32, n), make([]int64, n), make([]*int64, n)
 	reasons, errors, traces, results := make([]*string, n), make([]*string, n), make([]*string, n), make([][]byte, n)
+	traits, versions := make([]int32, n), make([]*string, n)
 	for i, r := range runs {
 		states[i], runAt[i], startedAt[i] = int32(r.state), r.runAt, r.startedAt
 		reasons[i], errors[i], traces[i], results[i] = optText(r.reason), optText(r.error), optText(r.trace), r.result
+		traits[i], versions[i] = r.traits, optText(r.version)
 		r.final = 0
 	}
-	args := append(g.args(), g.place, states, runAt, ifAny(reasons), ifAny(errors), ifAny(traces), ifAnyBytes(results), startedAt, reported, now)
+	args := append(g.args(), g.place, states, runAt,
+		ifAny(reasons), ifAny(errors), ifAny(traces), ifAnyBytes(results), ifSet(startedAt), reported, now, traits, ifAny(versions))
+	args = append(args, waitArgs(runs)...)
 	return statement{name: "conclude", args: args, each: func(row row) error {
 		var (
 			place  int64
@@ -175,11 +221,7 @@ func liveRuns(ctx context.Context, t runner, runs []*run) (live, lost []*run, er
 // liveLeases tells which leases live, and locks their claim records.
 func liveLeases(ctx context.Context, t runner, n int, lease func(int) store.Lease) ([]bool, error) {
 	live := make([]bool, n)
-	nodes, seqs, slots, ids, numbers := make([]int64, n), make([]int64, n), make([]int32, n), make([]pgtype.UUID, n), make([]int64, n)
-	for i := range n {
-		l := lease(i)
-		nodes[i], seqs[i], slots[i], ids[i], numbers[i] = l.Node, l.Claim, int32(l.Slot), uuidOf(l.Job), l.Number
-	}
+	nodes, seqs, slots, ids, numbers := leaseArgs(n, lease)
 	err := t.run(ctx, "live_leases", func(r row) error {
 		var place int64
 		if err := r.Scan(&place); err != nil {
@@ -191,15 +233,30 @@ func liveLeases(ctx context.Context, t runner, n int, lease func(int) store.Leas
 	return live, err
 }
 
+// leaseArgs are leases one by one, as the statements live_leases and append_live want them.
+func leaseArgs(n int, lease func(int) store.Lease) (nodes, seqs []int64, slots []int32, ids []pgtype.UUID, numbers []int64) {
+	nodes, seqs, slots, ids, numbers = make([]int64, n), make([]int64, n), make([]int32, n), make([]pgtype.UUID, n), make([]int64, n)
+	for i := range n {
+		l := lease(i)
+		nodes[i], seqs[i], slots[i], ids[i], numbers[i] = l.Node, l.Claim, int32(l.Slot), uuidOf(l.Job), l.Number
+	}
+	return nodes, seqs, slots, ids, numbers
+}
+
 // recognise finds out which of the outcomes that are repeated, and whose lease is lost, were applied the first time.
 func recognise(ctx context.Context, t runner, lost []*run) error {
 	var asked []*run
 	var ids []pgtype.UUID
 	var leases, nodes []int64
+	var states []int32
 	for _, r := range lost {
 		if r.outcome.Repeat {
 			asked = append(asked, r)
 			ids, leases, nodes = append(ids, uuidOf(r.lease.Job)), append(leases, r.lease.Number), append(nodes, r.lease.Node)
+			states = append(states, 0)
+			if r.leavesNothing() {
+				states[len(states)-1] = int32(r.state)
+			}
 		}
 	}
 	if asked == nil {
@@ -211,20 +268,42 @@ func recognise(ctx context.Context, t runner, lost []*run) error {
 		if err := row.Scan(&place, &state); err != nil {
 			return err
 		}
-		asked[place-1].final = store.State(state)
+		asked[place-1].final, asked[place-1].known = store.State(state), true
 		return nil
-	}, ids, leases, nodes)
+	}, ids, leases, nodes, states)
 }
 
-// concludeEach ends runs one by one, each behind a savepoint, after ending them together has failed. A run that cannot
-// be ended gets the error; the others are not affected.
-func concludeEach(ctx context.Context, t session, runs []*run, reported bool, now int64, failed func(*run, error)) error {
+// endings are the statements that end runs other than plain completions, and do at once what follows from it: jobs begin anew,
+// parents are told, and children to be closed are noted. The bodies that they touch are locked. Waking is left to the end of the
+// transaction. all are the runs of the whole batch.
+func endings(runs, all []*run, reported bool, now int64) []statement {
+	list := []statement{conclude(runs, reported, now)}
+	list = append(list, beginAnew(runs, now)...)
+	if children := answering(runs); len(children) > 0 {
+		list = append(list, answer(children, all, now))
+	}
+	var parents []pgtype.UUID
 	for _, r := range runs {
-		st := conclude([]*run{r}, reported, now)
-		err := t.attempt(ctx, func(t session) error { return t.run(ctx, st.name, st.each, st.args...) })
+		if r.traits&traitChildren != 0 {
+			parents = append(parents, uuidOf(r.lease.Job))
+		}
+	}
+	if parents != nil {
+		list = append(list, statement{name: "close_children", args: []any{parents, now}})
+	}
+	return list
+}
+
+// endEach ends runs one by one, each behind a savepoint, after ending them together has failed. A run that cannot be ended for a
+// reason that is its own gets the error; the others are not affected.
+func endEach(
+	ctx context.Context, t session, runs []*run, list func(*run) []statement, own func(error) bool, failed func(*run, error),
+) error {
+	for _, r := range runs {
+		err := t.attempt(ctx, func(t session) error { return t.runAll(ctx, list(r)) })
 		switch {
 		case err == nil:
-		case isData(err):
+		case own(err):
 			r.final = 0
 			failed(r, err)
 		default:

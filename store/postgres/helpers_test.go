@@ -139,8 +139,13 @@ func wantErr(t *testing.T, what string, err, class error) {
 // eventually waits for a condition that other processes bring about.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !condition(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	late := time.After(30 * time.Second)
+	for !condition() {
+		select {
+		case <-tick.C:
+		case <-late:
 			t.Fatalf("not within 30 s: %s", what)
 		}
 	}

@@ -5,14 +5,16 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// laneKey is what a lane stands for.
+// laneKey is what a lane stands for. The kind of jobs that are bound to a version is "kind@version", as in store.ClaimParams.
 type laneKey struct {
 	namespace, queue, kind string
 	priority               int32
@@ -75,7 +77,11 @@ func (c *laneCache) setUsed(queues []int32) {
 }
 
 func keyOf(job *store.Job) laneKey {
-	return laneKey{job.Namespace, job.Queue, job.Kind, int32(job.Priority)}
+	kind := job.Kind
+	if job.Version != "" {
+		kind += "@" + job.Version
+	}
+	return laneKey{job.Namespace, job.Queue, kind, int32(job.Priority)}
 }
 
 // lanesOf returns the lanes of jobs, and makes those that do not exist. They are made in a transaction of their own,
@@ -166,6 +172,21 @@ func (s *Store) internLanes(ctx context.Context, keys []laneKey, foreign bool) e
 	return nil
 }
 
+// bindLanes is the statement that makes the lanes of runs whose jobs are to be bound to a version, or nil.
+func bindLanes(runs []*run) *statement {
+	var ids []pgtype.UUID
+	var versions []string
+	for _, r := range runs {
+		if r.version != "" {
+			ids, versions = append(ids, uuidOf(r.lease.Job)), append(versions, r.version)
+		}
+	}
+	if ids == nil {
+		return nil
+	}
+	return &statement{name: "lanes_bind", args: []any{ids, versions}}
+}
+
 func scanLane(r row) (l lane, err error) {
 	err = r.Scan(&l.id, &l.queueID, &l.namespace, &l.queue, &l.kind, &l.priority, &l.used)
 	return l, err
@@ -199,6 +220,7 @@ func (s *Store) describe(job *store.Job, id int32) error {
 	if !ok {
 		return fmt.Errorf("%w: job %s is in the unknown lane %d", store.ErrSchema, job.ID, id)
 	}
-	job.Namespace, job.Queue, job.Kind, job.Priority = l.namespace, l.queue, l.kind, int(l.priority)
+	job.Namespace, job.Queue, job.Priority = l.namespace, l.queue, int(l.priority)
+	job.Kind, job.Version, _ = strings.Cut(l.kind, "@")
 	return nil
 }

@@ -83,11 +83,15 @@ func orNil(list []string) []string {
 // listPlan is how a page of jobs is looked for.
 type listPlan struct {
 	statement string
-	states    []int32 // of list_not_completed
+	extra     any // the last parameter of list_not_completed and list_children
 }
 
-// planList chooses where to look: what did not complete and what runs is found without a look at all that completed.
-func planList(states []store.State) listPlan {
+// planList chooses where to look: children, what did not complete and what runs are found without a look at all that completed.
+func planList(f store.Filter) listPlan {
+	if f.Parent != (store.ID{}) {
+		return listPlan{"list_children", uuidOf(f.Parent)}
+	}
+	states := f.States
 	ended, running := len(states) > 0, len(states) > 0
 	var list []int32
 	for _, state := range states {
@@ -112,7 +116,7 @@ func scanned(r row) (id store.ID, fits bool, err error) {
 }
 
 func (s *Store) fillPage(ctx context.Context, t session, page *store.Page, params store.ListParams, lanes []int32, after store.ID) error {
-	plan := planList(params.Filter.States)
+	plan := planList(params.Filter)
 	var tags *string
 	if len(params.Filter.Tags) > 0 {
 		text, err := json.Marshal(params.Filter.Tags)
@@ -124,8 +128,8 @@ func (s *Store) fillPage(ctx context.Context, t session, page *store.Page, param
 	}
 	args := func() []any {
 		args := []any{uuidOf(after), int32(listStep), lanes, tags}
-		if plan.states != nil {
-			args = append(args, plan.states)
+		if plan.extra != nil {
+			args = append(args, plan.extra)
 		}
 		return args
 	}

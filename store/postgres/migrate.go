@@ -65,7 +65,9 @@ func (c Config) Schema(ctx context.Context) (store.Schema, error) {
 	return c.withStore(ctx, "look at the schema of", (*Store).schema)
 }
 
-func (c Config) withStore(ctx context.Context, operation string, f func(*Store, context.Context) (store.Schema, error)) (store.Schema, error) {
+func (c Config) withStore(
+	ctx context.Context, operation string, f func(*Store, context.Context) (store.Schema, error),
+) (store.Schema, error) {
 	s, err := c.connect(ctx)
 	if err != nil {
 		return store.Schema{}, classify(ctx, operation+" "+c.String(), err)

@@ -4,7 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -33,7 +37,9 @@ func (s *Store) Join(ctx context.Context, info store.NodeInfo) (id int64, err er
 	return id, classify(ctx, "join", err)
 }
 
-// Beat implements store.Nodes. It also measures how far the local clock is off, and sees to the partitions of the days to
+// Beat implements store.Nodes. The leader lease is one row on the database's clock: it is taken when it has expired, which ends
+// the epoch, and prolonged by whoever has it. Two nodes can think that they lead only as long as one of them has not looked at
+// its clock. A beat also measures how far the local clock is off, and sees to the partitions of the days to
 // come.
 func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, error) {
 	var beat store.Beat
@@ -52,59 +58,59 @@ func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, 
 func (s *Store) beat(ctx context.Context, params store.BeatParams) (beat store.Beat, err error) {
 	asked := time.Now()
 	alive := false
-	list := []statement{{name: "node_beat", args: []any{params.Node, s.injected()}, each: func(r row) error {
-		alive = true
-		var micros int64
-		if err := r.Scan(&micros); err != nil {
+	ttl := max(params.LeaderTTL.Microseconds(), 0)
+	err = s.send(ctx, statement{name: "beat", args: []any{params.Node, ttl, s.injected()}, each: func(r row) error {
+		var (
+			at            int64
+			epoch, since  *int64
+			id            pgtype.UUID
+			pauses        *bool
+			reason, actor *string
+		)
+		if err := r.Scan(&at, &epoch, &id, &pauses, &since, &reason, &actor); err != nil {
 			return err
 		}
-		s.setOffset(micros, asked, time.Now())
+		if !alive {
+			s.setOffset(at, asked, time.Now())
+		}
+		alive = true
+		if epoch != nil {
+			beat.Leader, beat.Epoch = true, *epoch
+		}
+		switch {
+		case !id.Valid:
+		case pauses != nil && *pauses:
+			beat.Pauses = append(beat.Pauses, id.Bytes)
+		default:
+			beat.Cancels = append(beat.Cancels, store.CancelRequest{
+				Job: id.Bytes, At: optTime(since), Reason: textOf(reason), Actor: textOf(actor),
+			})
+		}
 		return nil
-	}}}
-	list = append(list, s.lead(params, &beat)...)
-	list = append(list, statement{name: "node_cancels", args: []any{params.Node}, each: func(r row) error {
-		c := store.CancelRequest{}
-		var at int64
-		var reason, actor *string
-		err := r.Scan((*[16]byte)(&c.Job), &at, &reason, &actor)
-		c.At, c.Reason, c.Actor = timeOf(at), textOf(reason), textOf(actor)
-		beat.Cancels = append(beat.Cancels, c)
-		return err
 	}})
-	if err := s.send(ctx, list...); err != nil {
-		return beat, err
+	if err == nil && !alive {
+		err = store.ErrNodeDead
 	}
-	if !alive {
-		return beat, store.ErrNodeDead
-	}
-	return beat, nil
+	return beat, err
 }
 
 // Leave implements store.Nodes.
 func (s *Store) Leave(ctx context.Context, node int64) error {
 	freed := false
+	var w woken
 	err := patiently(ctx, func() error {
-		return s.inTx(ctx, beginHot, func(t session) error {
+		w = woken{}
+		return s.inTx(ctx, beginHot, func(t session) (err error) {
 			here := false
 			if err := t.run(ctx, "node_lock", func(row) error { here = true; return nil }, node); err != nil || !here {
 				return err
 			}
-			now := s.now()
-			for {
-				held, err := s.heldRuns(ctx, t, "claims_of_node", node, int32(claimRecords))
-				if err != nil {
-					return err
-				}
-				if len(held) == 0 {
-					break
-				}
-				for _, h := range held {
-					h.state, h.reason, h.runAt = store.Available, string(store.ReasonReleased), now
-					freed = freed || h.job.OrderingKey != ""
-				}
-				if err := s.endHeld(ctx, t, held, now); err != nil {
-					return err
-				}
+			// What is being written to the journals of its jobs comes first.
+			if err := t.run(ctx, "fence_out", nil, []int64{node}); err != nil {
+				return err
+			}
+			if freed, err = s.giveBack(ctx, t, node, w); err != nil {
+				return err
 			}
 			if err := t.run(ctx, "node_end", nil, node, s.injected()); err != nil {
 				return err
@@ -112,10 +118,37 @@ func (s *Store) Leave(ctx context.Context, node int64) error {
 			return t.run(ctx, "leader_leave", nil, node, s.injected())
 		})
 	})
+	if err == nil {
+		s.tellWoken(ctx, w)
+	}
 	if err == nil && freed {
 		_ = s.handOnAfterCommit(ctx) // promotion does it otherwise
 	}
 	return classify(ctx, "leave", err)
+}
+
+// giveBack gives back all jobs of a node that can be, and leaves the others to a rescue. It notes whom that woke, and tells whether it
+// may have freed ordering keys.
+func (s *Store) giveBack(ctx context.Context, t session, node int64, w woken) (freed bool, err error) {
+	now := s.now()
+	for {
+		held, err := s.heldRuns(ctx, t, "claims_of_node", node, int32(claimRecords))
+		if err != nil || len(held) == 0 {
+			return freed, err
+		}
+		for _, h := range held {
+			h.state, h.reason, h.runAt = store.Available, string(store.ReasonReleased), now
+			freed = freed || h.job.OrderingKey != ""
+		}
+		more, err := s.endHeld(ctx, t, held, now)
+		if err != nil {
+			return freed, err
+		}
+		maps.Copy(w, more)
+		if !slices.ContainsFunc(held, func(h *heldRun) bool { return h.final != 0 || !h.body }) {
+			return freed, nil
+		}
+	}
 }
 
 // Nodes implements store.Nodes.

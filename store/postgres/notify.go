@@ -45,7 +45,7 @@ func encodeWake(w store.Wake, origin string) string {
 	}
 	text, err := json.Marshal(m)
 	if err != nil || len(text) > maxPayload || !isText(string(text)) {
-		text, _ = json.Marshal(message{Origin: origin, Kind: uint8(store.WakeAll)}) // cannot fail
+		text, _ = json.Marshal(message{Origin: origin, Kind: uint8(store.WakeAll)}) //nolint:errchkjson // plain fields cannot fail
 	}
 	return string(text)
 }
@@ -187,9 +187,10 @@ func (n *notifier) take(now time.Time) (payloads []string, wait time.Duration, m
 	return payloads, wait, true
 }
 
-// send sends payloads. What cannot be sent is lost, which costs latency and nothing else.
+// send sends payloads. What cannot be sent is lost, which costs latency and nothing else. What is on its way when the store is closed
+// gets there: a program that enqueues one job and ends should not leave it to the poll.
 func (n *notifier) send(payloads []string) {
-	ctx, cancel := context.WithTimeout(n.ctx, notifyTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.ctx), notifyTimeout)
 	defer cancel()
 	_ = notifyOn(ctx, n.store.pool, n.store, payloads)
 }
@@ -199,7 +200,7 @@ func notifyOn(ctx context.Context, pool *pgxpool.Pool, s *Store, payloads []stri
 	return err
 }
 
-// stop ends the goroutine. What is pending gets one short chance.
+// stop ends the goroutine when it has sent what it was sending. What is pending gets one short chance.
 func (n *notifier) stop() {
 	n.mu.Lock()
 	var payloads []string

@@ -21,6 +21,9 @@ const (
 	extendAgain = 5 * time.Minute
 )
 
+// partitioned are the tables that have a partition for each day.
+var partitioned = []string{"job", "finished", "attempt", "journal", "inbox"}
+
 // partition is the jobs of one day, by the time in their ids.
 type partition struct{ start time.Time }
 
@@ -43,33 +46,65 @@ func firstID(t time.Time) (id store.ID) {
 	return id
 }
 
-// script returns a text of DDL for the partition. It is the only place where a text is made of more than the schema's name;
-// what is put in is digits, and dashes and letters of ids.
-func (s *Store) script(name string, p partition) string {
+// script returns a text of DDL for the partition of a table. It is the only place where a text is made of more than the schema's name;
+// what is put in is names of ours, digits, and dashes and letters of ids.
+func (s *Store) script(name, table string, p partition) string {
 	from, to := p.bounds()
-	return strings.NewReplacer("{day}", p.name(), "{from}", from.String(), "{to}", to.String()).Replace(s.text(name))
+	return strings.NewReplacer("{table}", table, "{day}", p.name(), "{from}", from.String(), "{to}", to.String()).Replace(s.text(name))
 }
 
-var partitionName = regexp.MustCompile(`^job_(\d{8})$`)
+// scripts is that for several tables.
+func (s *Store) scripts(name string, tables []string, p partition) string {
+	var b strings.Builder
+	for _, table := range tables {
+		b.WriteString(s.script(name, table, p) + ";\n")
+	}
+	return b.String()
+}
 
-// partitions lists the partitions, oldest first.
-func (s *Store) partitions(ctx context.Context, t session) ([]partition, error) {
+var partitionName = regexp.MustCompile(`^([a-z]+)_(\d{8})$`)
+
+// days are the partitions that there are, with the tables of each. A program of an earlier version makes fewer tables.
+type days map[partition][]string
+
+// missing returns the tables that a day lacks.
+func (d days) missing(p partition) []string {
+	return slices.DeleteFunc(slices.Clone(partitioned), func(table string) bool { return slices.Contains(d[p], table) })
+}
+
+// ofJobs lists the days that have jobs, oldest first.
+func (d days) ofJobs() []partition {
 	var list []partition
-	table := pgx.Identifier{s.config.SchemaName, "job"}.Sanitize()
+	for p, tables := range d {
+		if slices.Contains(tables, "job") {
+			list = append(list, p)
+		}
+	}
+	slices.SortFunc(list, func(a, b partition) int { return a.start.Compare(b.start) })
+	return list
+}
+
+// partitions lists the partitions.
+func (s *Store) partitions(ctx context.Context, t session) (days, error) {
+	list := days{}
+	tables := make([]string, len(partitioned))
+	for i, table := range partitioned {
+		tables[i] = pgx.Identifier{s.config.SchemaName, table}.Sanitize()
+	}
 	err := t.run(ctx, "partitions", func(r row) error {
 		var name string
 		if err := r.Scan(&name); err != nil {
 			return err
 		}
 		if m := partitionName.FindStringSubmatch(name); m != nil {
-			start, err := time.Parse("20060102", m[1])
+			start, err := time.Parse("20060102", m[2])
 			if err != nil {
 				return fmt.Errorf("%w: partition %s", store.ErrSchema, name)
 			}
-			list = append(list, partition{start})
+			list[partition{start}] = append(list[partition{start}], m[1])
 		}
 		return nil
-	}, table)
+	}, tables)
 	return list, err
 }
 
@@ -101,10 +136,10 @@ func (s *Store) extendPartitions(ctx context.Context) error {
 	return nil
 }
 
-// absent returns those of the wanted partitions, from first on, that do not exist.
-func absent(first partition, existing []partition) (missing []partition) {
+// absent returns those of the wanted partitions, from first on, that do not exist, or not all of them.
+func absent(first partition, existing days) (missing []partition) {
 	for n := range daysAhead + 1 {
-		if p := (partition{first.start.Add(time.Duration(n) * day)}); !slices.Contains(existing, p) {
+		if p := (partition{first.start.Add(time.Duration(n) * day)}); len(existing.missing(p)) > 0 {
 			missing = append(missing, p)
 		}
 	}
@@ -122,13 +157,14 @@ func (s *Store) makePartition(ctx context.Context, p partition) error {
 				return err
 			}
 			existing, err := s.partitions(ctx, t)
-			if err != nil || slices.Contains(existing, p) {
+			missing := existing.missing(p)
+			if err != nil || len(missing) == 0 {
 				return err
 			}
 			if err := t.exec(ctx, "SET LOCAL lock_timeout = '500ms'"); err != nil {
 				return err
 			}
-			return t.exec(ctx, s.script(script, p))
+			return t.exec(ctx, s.scripts(script, missing, p))
 		})
 	}
 	err := create("partition_make")

@@ -22,18 +22,22 @@ func TestHotPlans(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer opened.Close()
-	s := opened.(*Store)
+	s := opened.(*Store) //nolint:errcheck // what else would it be
 	conn, err := s.pool.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Release()
 	// Of these tables a sequential scan is right: they are small, or read as a whole.
-	small := regexp.MustCompile(`Seq Scan on (queue|lane|node|leader|cancel_request|claim)\b`)
+	small := regexp.MustCompile(`Seq Scan on (queue|lane|node|leader|cancel_request|pause_request|closed_parent|claim)\b`)
 	bad := regexp.MustCompile(`(Seq Scan|Bitmap Heap Scan|Hash Join|Merge Join)`)
 	for _, name := range []string{
 		"enqueue", "enqueue_careful", "enqueue_obstacles", "claim", "claim_again", "complete", "conclude", "checkpoint", "live_leases",
-		"promote_due", "hand_on_turns", "cancel",
+		"promote_due", "hand_on_turns", "cancel_lock", "cancel", "lanes_bind", "outcomes_applied", "lock_bodies",
+		"fence", "append", "append_closing", "append_live", "append_written", "journals", "journal_sizes",
+		"entries", "entries_newest", "entries_named", "entries_named_newest",
+		"send", "answer", "wake", "anew_inbox", "anew_journal", "anew", "children_to_close", "parents_of", "close_children", "list_children",
+		"pause_jobs", "resume_look", "resume_held", "resume_cut", "fork", "retry_finished", "retry_deferred",
 	} {
 		for _, line := range explain(t, conn.Conn(), s.text(name)) {
 			if bad.MatchString(line) && !small.MatchString(line) {

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -49,9 +50,14 @@ func (m movedJobs) scanTurn(r row) (checks int, err error) {
 }
 
 func (s *Store) promote(ctx context.Context, limit int) (promoted store.Promoted, err error) {
+	// Nearly always there is nothing to do, and a node without work should cost the database next to nothing.
+	if found, err := s.lookForDue(ctx, &promoted); err != nil || !found {
+		return promoted, err
+	}
 	limit = max(limit, 0)
 	moved := movedJobs{}
 	due, checks := 0, 0
+	promoted.NextDue = time.Time{}
 	err = s.send(ctx,
 		statement{name: "promote_due", args: []any{s.now(), int32(limit)}, each: func(r row) error {
 			due++
@@ -80,6 +86,16 @@ func (s *Store) promote(ctx context.Context, limit int) (promoted store.Promoted
 	}
 	slices.Sort(promoted.Queues)
 	return promoted, err
+}
+
+func (s *Store) lookForDue(ctx context.Context, promoted *store.Promoted) (found bool, err error) {
+	err = s.send(ctx, statement{name: "promote_look", args: []any{s.now()}, each: func(r row) error {
+		var at *int64
+		err := r.Scan(&found, &at)
+		promoted.NextDue = optTime(at)
+		return err
+	}})
+	return found, err
 }
 
 // queuesOf returns a wake-up for each queue that jobs moved in.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,6 +22,7 @@ type proxy struct {
 	url      string
 
 	dropNotifications atomic.Bool
+	deaf              atomic.Int32 // connections that ended after a notification of theirs was dropped
 	refuseParameters  atomic.Bool
 	// cut, when set, lets the next request that contains the text reach the server, and closes the connection in place of its
 	// answer.
@@ -102,11 +104,11 @@ func (p *proxy) serve(client net.Conn) {
 		_, _ = client.Write(append(binary.BigEndian.AppendUint32([]byte{'E'}, uint32(len(fields)+4)), fields...))
 		return
 	}
-	if _, err := server.Write(append(startup, rest...)); err != nil {
+	if _, err := server.Write(slices.Concat(startup, rest)); err != nil {
 		return
 	}
 
-	var armed atomic.Bool
+	var armed, dropped atomic.Bool
 	var both sync.WaitGroup
 	both.Go(func() {
 		defer server.Close()
@@ -127,10 +129,17 @@ func (p *proxy) serve(client net.Conn) {
 				_ = server.Close()
 				return false
 			}
-			return !(armed.Load() || message[0] == 'A' && p.dropNotifications.Load())
+			if message[0] == 'A' && p.dropNotifications.Load() {
+				dropped.Store(true)
+				return false
+			}
+			return !armed.Load()
 		})
 	})
 	both.Wait()
+	if dropped.Load() {
+		p.deaf.Add(1)
+	}
 }
 
 // pass copies messages for which keep says so.

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -16,7 +17,9 @@ func (s *Store) Get(ctx context.Context, id store.ID) (store.Record, error) {
 func (s *Store) get(ctx context.Context, id store.ID) (store.Record, error) {
 	found := &recordSet{ids: []store.ID{id}}
 	var attempts []store.Attempt
-	if err := s.read(ctx, found.statement(), attemptsOf(id, &attempts)); err != nil {
+	var entries, messages int64
+	sizes := statement{name: "journal_sizes", args: []any{uuidOf(id)}, each: func(r row) error { return r.Scan(&entries, &messages) }}
+	if err := s.read(ctx, found.statement(), attemptsOf(id, &attempts), sizes); err != nil {
 		return store.Record{}, err
 	}
 	records, err := s.namedRecords(ctx, found)
@@ -26,7 +29,7 @@ func (s *Store) get(ctx context.Context, id store.ID) (store.Record, error) {
 	if len(records) == 0 {
 		return store.Record{}, fmt.Errorf("%w: job %s", store.ErrNotFound, id)
 	}
-	records[0].Attempts = attempts
+	records[0].Attempts, records[0].Journal, records[0].Messages = attempts, entries, messages
 	return records[0], nil
 }
 
@@ -73,22 +76,27 @@ func scanRecord(r row, ids []store.ID) (record store.Record, lane int32, err err
 	var (
 		place                            int64
 		b                                body
-		finished, deferred               *int32
+		finished                         *int32
 		reason, endError, lastError      *string
 		result                           []byte
 		endLease, endNode                *int64
 		endClaimedAt, finishedAt         *int64
 		node, seq, slot, number, claimed *int64
+		deferred                         waitRow
 		blocked                          *bool
-		asked                            *bool
+		asked, pausing                   *bool
 		lastClaimedAt                    *int64
 		check                            checkpointRow
 	)
-	err = r.Scan(&place, &b.lane, &b.runAt, &b.createdAt, &b.lease, &b.attempt, &b.maxAttempts, &b.codec, &b.args, &b.options, &b.tags,
-		&b.metadata, &b.orderingKey, &b.uniqueKey, &b.uniqueStates,
+	err = r.Scan(slices.Concat([]any{
+		&place, &b.lane, &b.runAt, &b.createdAt, &b.lease, &b.attempt, &b.maxAttempts, &b.codec, &b.args, &b.options, &b.tags,
+		&b.metadata, &b.orderingKey, &b.uniqueKey, &b.uniqueStates, &b.parent, &b.link, &b.closing,
 		&finished, &reason, &endError, &result, &endLease, &endNode, &endClaimedAt, &finishedAt,
-		&node, &seq, &slot, &number, &claimed, &deferred, &blocked, &asked, &lastClaimedAt, &lastError,
-		&check.percent, &check.message, &check.value, &check.updatedAt)
+		&node, &seq, &slot, &number, &claimed,
+	}, deferred.columns(), []any{
+		&blocked, &asked, &pausing, &lastClaimedAt, &lastError,
+		&check.percent, &check.message, &check.value, &check.updatedAt,
+	})...)
 	if err != nil {
 		return record, 0, err
 	}
@@ -104,9 +112,11 @@ func scanRecord(r row, ids []store.ID) (record store.Record, lane int32, err err
 		return record, 0, err
 	}
 	record.ClaimedAt, record.Error, record.Checkpoint = optTime(lastClaimedAt), textOf(lastError), check.checkpoint()
+	record.CancelRequested = asked != nil
 	switch {
 	case finished != nil:
-		record.State, record.Reason, record.Result, record.FinishedAt = store.State(*finished), store.Reason(textOf(reason)), result, optTime(finishedAt)
+		record.State, record.Reason = store.State(*finished), store.Reason(textOf(reason))
+		record.Result, record.FinishedAt = result, optTime(finishedAt)
 		if record.State != store.Completed {
 			record.Error = textOf(endError)
 		}
@@ -116,9 +126,9 @@ func scanRecord(r row, ids []store.ID) (record store.Record, lane int32, err err
 	case node != nil:
 		record.State, record.ClaimedAt = store.Running, timeOf(*claimed)
 		record.Lease = store.Lease{Job: id, Number: *number, Node: *node, Claim: *seq, Slot: int(*slot)}
-		record.CancelRequested = asked != nil
-	case deferred != nil:
-		record.State = store.State(*deferred)
+		record.PauseRequested = pausing != nil
+	case deferred.state != nil:
+		record.State, record.Wait = store.State(*deferred.state), deferred.info()
 	default:
 		record.State = store.Available
 		record.Blocked = blocked != nil && *blocked
@@ -136,7 +146,8 @@ func attemptsOf(id store.ID, attempts *[]store.Attempt) statement {
 			reason, words, trace *string
 		)
 		err := r.Scan(&number, &a.LeaseNumber, &a.Node, &claimedAt, &startedAt, &endedAt, &outcome, &reason, &words, &trace)
-		a.Number, a.Outcome, a.Reason, a.Error, a.Trace = int(number), store.State(outcome), store.Reason(textOf(reason)), textOf(words), textOf(trace)
+		a.Number, a.Outcome, a.Reason = int(number), store.State(outcome), store.Reason(textOf(reason))
+		a.Error, a.Trace = textOf(words), textOf(trace)
 		a.ClaimedAt, a.StartedAt, a.EndedAt = timeOf(claimedAt), optTime(startedAt), timeOf(endedAt)
 		*attempts = append(*attempts, a)
 		return err

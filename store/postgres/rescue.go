@@ -1,7 +1,10 @@
 package postgres
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -33,8 +36,11 @@ func (s *Store) heldRuns(ctx context.Context, t session, statement string, args 
 			attempt, maxAttempts *int32
 			options              []byte
 			key                  *string
+			b                    body
+			durable, hasChildren bool
 		)
-		err := r.Scan(&l.Node, &l.Claim, &slot, &id, &l.Number, &lane, &runAt, &createdAt, &attempt, &maxAttempts, &options, &key)
+		err := r.Scan(&l.Node, &l.Claim, &slot, &id, &l.Number, &lane, &runAt, &createdAt, &attempt, &maxAttempts, &options, &key,
+			&b.parent, &b.link, &b.closing, &durable, &hasChildren)
 		if err != nil {
 			return err
 		}
@@ -45,11 +51,17 @@ func (s *Store) heldRuns(ctx context.Context, t session, statement string, args 
 		}
 		h.lane = *lane
 		lanes = append(lanes, *lane)
-		h.job = store.Job{
-			ID: l.Job, CreatedAt: timeOf(*createdAt), RunAt: timeOf(*runAt), Attempt: int(*attempt) + 1,
-			MaxAttempts: int(*maxAttempts), OrderingKey: textOf(key), LeaseNumber: l.Number,
+		b.runAt, b.createdAt, b.lease, b.attempt, b.maxAttempts = *runAt, *createdAt, l.Number, *attempt+1, *maxAttempts
+		b.options, b.orderingKey = options, key
+		h.job, err = b.job(l.Job)
+		h.answers = h.job.Answers
+		if durable {
+			h.traits |= traitDurable
 		}
-		return decodeOptions(options, &h.job.Options)
+		if hasChildren {
+			h.traits |= traitChildren
+		}
+		return err
 	}, args...)
 	if err != nil {
 		return nil, err
@@ -68,54 +80,82 @@ func (s *Store) heldRuns(ctx context.Context, t session, statement string, args 
 }
 
 // endHeld ends such runs: together, or, if that fails because of one of them, each on its own. What cannot be ended even
-// so stays where it is; its final state stays 0.
-func (s *Store) endHeld(ctx context.Context, t session, held []*heldRun, now int64) error {
+// so stays where it is; its final state stays 0. Parents are told in the order of their nodes and ids. It returns whom that woke.
+func (s *Store) endHeld(ctx context.Context, t session, held []*heldRun, now int64) (woken, error) {
 	var runs []*run
-	for _, h := range held {
+	slices.SortFunc(held, func(a, b *heldRun) int {
+		return cmp.Or(cmp.Compare(a.lease.Node, b.lease.Node), bytes.Compare(a.lease.Job[:], b.lease.Job[:]))
+	})
+	for i, h := range held {
+		h.place = i
 		if h.body {
 			runs = append(runs, h.run)
 			continue
 		}
 		if err := t.run(ctx, "slot_drop", nil, h.lease.Node, h.lease.Claim, int32(h.lease.Slot)); err != nil {
-			return err
+			return nil, err
 		}
 	}
+	w := woken{}
 	if len(runs) == 0 {
-		return nil
+		return w, nil
 	}
-	st := conclude(runs, false, now)
-	err := t.attempt(ctx, func(t session) error { return t.run(ctx, st.name, st.each, st.args...) })
-	if !isData(err) {
-		return err
+	list := func(runs ...*run) []statement {
+		var n news
+		n.addRuns(runs)
+		list := append([]statement{lockBodies(idsOf(runs), n.children)}, endings(runs, runs, false, now)...)
+		if !n.isEmpty() {
+			list = append(list, w.wake(n, now))
+		}
+		return list
 	}
-	return concludeEach(ctx, t, runs, false, now, func(*run, error) {})
+	err := t.attempt(ctx, func(t session) error { return t.runAll(ctx, list(runs...)) })
+	own := func(err error) bool { return isData(err) || codeOf(err) == codeLockTimeout }
+	if !own(err) {
+		return w, err
+	}
+	clear(w)
+	if err := t.exec(ctx, shortWait); err != nil {
+		return nil, err
+	}
+	one := func(r *run) []statement { return list(r) }
+	if err := endEach(ctx, t, runs, one, own, func(*run, error) {}); err != nil {
+		return nil, err
+	}
+	return w, t.exec(ctx, longWait)
 }
 
 // Rescue implements store.Maintenance. Nodes are marked dead first, under a lock that waits for a claim of theirs that is on
 // its way: whatever such a node writes later finds no lease. Limit is that of claim records; 0 means 100.
 func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.Rescued, error) {
 	var rescued []store.Rescued
+	var w woken
 	freed := false
 	err := patiently(ctx, func() (err error) {
-		rescued, freed, err = s.rescue(ctx, params)
+		rescued, w, freed, err = s.rescue(ctx, params)
 		return err
 	})
 	if err != nil {
 		return nil, classify(ctx, "rescue", err)
 	}
+	s.tellWoken(ctx, w)
 	if freed {
 		_ = s.handOnAfterCommit(ctx) // promotion does it otherwise
 	}
 	return rescued, nil
 }
 
-func (s *Store) rescue(ctx context.Context, params store.RescueParams) (rescued []store.Rescued, freed bool, err error) {
+func (s *Store) rescue(ctx context.Context, params store.RescueParams) (rescued []store.Rescued, w woken, freed bool, err error) {
 	limit := int32(params.Limit)
 	if limit <= 0 {
 		limit = claimRecords
 	}
-	if err := s.send(ctx, statement{name: "nodes_die", args: []any{params.DeadAfter.Microseconds(), s.injected()}}); err != nil {
-		return nil, false, err
+	found := false
+	err = s.send(ctx, statement{name: "nodes_die", args: []any{params.DeadAfter.Microseconds(), s.injected()}, each: func(r row) error {
+		return r.Scan(&found)
+	}})
+	if err != nil || !found {
+		return nil, nil, false, err
 	}
 	err = s.inTx(ctx, beginHot, func(t session) error {
 		held, err := s.heldRuns(ctx, t, "claims_of_dead", limit)
@@ -132,7 +172,7 @@ func (s *Store) rescue(ctx context.Context, params store.RescueParams) (rescued 
 				h.state, h.reason, h.runAt = store.Retryable, string(store.ReasonNodeLost), now+max(delay, 0).Microseconds()
 			}
 		}
-		if err := s.endHeld(ctx, t, held, now); err != nil {
+		if w, err = s.endHeld(ctx, t, held, now); err != nil {
 			return err
 		}
 		for _, h := range held {
@@ -146,5 +186,5 @@ func (s *Store) rescue(ctx context.Context, params store.RescueParams) (rescued 
 		}
 		return nil
 	})
-	return rescued, freed, err
+	return rescued, w, freed, err
 }

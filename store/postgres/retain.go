@@ -86,7 +86,7 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 	if r.shortest() == 0 {
 		return retained, nil
 	}
-	var list []partition
+	var list days
 	err = s.inTx(ctx, beginRead, func(t session) (err error) {
 		list, err = s.partitions(ctx, t)
 		return err
@@ -94,7 +94,7 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 	if err != nil {
 		return retained, err
 	}
-	for _, p := range list {
+	for _, p := range list.ofJobs() {
 		if p.end().Add(r.shortest()).After(r.now) {
 			break
 		}
@@ -180,7 +180,7 @@ func (s *Store) dropPartition(ctx context.Context, p partition, r retention) (re
 		if err != nil {
 			return err
 		}
-		if !slices.Contains(existing, p) {
+		if !slices.Contains(existing[p], "job") {
 			return errBusy
 		}
 		if err := t.exec(ctx, "SET LOCAL lock_timeout = '"+dropWait+"'"); err != nil {
@@ -201,7 +201,7 @@ func (s *Store) dropPartition(ctx context.Context, p partition, r retention) (re
 		if removed <= 0 && len(survivors.ids) > 0 || len(survivors.ids) > maxSurvivors {
 			return errBusy // nothing would be won, or it would take too long
 		}
-		return s.replacePartition(ctx, t, p, survivors.ids)
+		return s.replacePartition(ctx, t, p, existing[p], survivors.ids)
 	})
 	if code := codeOf(err); code == codeLockTimeout || code == codeDeadlock {
 		err = errBusy
@@ -213,29 +213,31 @@ func (s *Store) dropPartition(ctx context.Context, p partition, r retention) (re
 }
 
 // replacePartition drops the tables of a day, after the survivors have moved to the default partition.
-func (s *Store) replacePartition(ctx context.Context, t session, p partition, survivors []pgtype.UUID) error {
+func (s *Store) replacePartition(ctx context.Context, t session, p partition, tables []string, survivors []pgtype.UUID) error {
 	from, to := p.bounds()
 	if survivors == nil {
 		survivors = []pgtype.UUID{}
 	}
-	if err := t.exec(ctx, s.script("partition_detach", p)); err != nil {
+	if err := t.exec(ctx, s.scripts("partition_detach", tables, p)); err != nil {
 		return err
 	}
-	for _, name := range []string{"keep_jobs", "keep_finished", "keep_attempts"} {
+	for _, table := range tables {
 		if len(survivors) == 0 {
 			break
 		}
 		// Not a statement by name: its table is gone afterwards.
-		if _, err := t.tx.Exec(ctx, s.script(name, p), pgx.QueryExecModeExec, survivors); err != nil {
+		if _, err := t.tx.Exec(ctx, s.script("partition_keep", table, p), pgx.QueryExecModeExec, survivors); err != nil {
 			return err
 		}
 	}
-	for _, name := range []string{"forget_checkpoints", "forget_requests", "forget_unique_keys"} {
+	for _, name := range []string{
+		"forget_checkpoints", "forget_requests", "forget_pauses", "forget_unique_keys", "forget_journals", "forget_inboxes",
+	} {
 		if err := t.run(ctx, name, nil, uuidOf(from), uuidOf(to), survivors); err != nil {
 			return err
 		}
 	}
-	return t.exec(ctx, s.script("partition_drop", p))
+	return t.exec(ctx, s.scripts("partition_drop", tables, p))
 }
 
 // idSet collects ids.

@@ -40,7 +40,7 @@ func TestRetentionDropsDays(t *testing.T) {
 	s := open(t, config)
 	conn := connect(t, config.URL)
 	day := clock.Now()
-	if got := tablesOf(t, conn, config.SchemaName, day); strings.Count(got, "_") != 3 {
+	if got := tablesOf(t, conn, config.SchemaName, day); strings.Count(got, "_") != 5 {
 		t.Fatalf("the tables of the day are %q", got)
 	}
 	node := join(t, s)
@@ -67,6 +67,24 @@ func TestRetentionDropsDays(t *testing.T) {
 		t.Fatal(err)
 	}
 	failed := runs[0].Job.ID
+	remembering := newJob(at(clock))
+	enqueue(t, s, remembering)
+	again, err := s.Claim(t.Context(), demand(node, 100, 1))
+	if err != nil || len(again) != 1 {
+		t.Fatalf("claimed %d, %v", len(again), err)
+	}
+	// What waits is remembered as long as it waits; what a completed job remembers is dropped with it.
+	for _, batch := range []*store.Batch{
+		{
+			Appends:  []*store.Append{{Lease: again[0].Lease, Entries: []store.Entry{step(1), step(2)}}},
+			Sends:    []*store.Send{signal(remembering.Job.ID, "dropped"), signal(waiting.Job.ID, "kept")},
+			Outcomes: []*store.Outcome{completed(again[0])},
+		},
+	} {
+		if err := s.Apply(t.Context(), batch); err != nil {
+			t.Fatal(err)
+		}
+	}
 
 	clock.Advance(48 * time.Hour)
 	params := store.RetainParams{Completed: time.Hour, Failed: 90 * 24 * time.Hour}
@@ -86,7 +104,7 @@ func TestRetentionDropsDays(t *testing.T) {
 	}
 	clock.Advance(time.Hour)
 	retained, err := s.Retain(t.Context(), params)
-	if err != nil || retained.Jobs != 200 {
+	if err != nil || retained.Jobs != 201 {
 		t.Fatalf("Retain: %+v, %v", retained, err)
 	}
 	if got := tablesOf(t, conn, config.SchemaName, day); got != "" {
@@ -96,18 +114,18 @@ func TestRetentionDropsDays(t *testing.T) {
 		t.Fatalf("the failed job: %+v, %v", record, err)
 	}
 	wantState(t, s, waiting.Job.ID, store.Scheduled)
-	for _, table := range []string{"job", "finished", "attempt"} {
-		want := map[string]int{"job": 2, "finished": 1, "attempt": 1}[table]
+	for _, table := range []string{"job", "finished", "attempt", "journal", "inbox"} {
+		want := map[string]int{"job": 2, "finished": 1, "attempt": 1, "journal": 0, "inbox": 1}[table]
 		if n := value[int](t, conn, "SELECT count(*) FROM "+config.SchemaName+"."+table); n != want {
 			t.Fatalf("%d rows are left in %s, want %d", n, table, want)
 		}
 	}
 	// The key of what is gone is free, that of what is left is not.
 	enqueue(t, s, newJob(at(clock), withKey("held")))
-	again := newJob(at(clock), withKey("waits"))
-	enqueue(t, s, again)
-	if again.Result.ID != waiting.Job.ID {
-		t.Fatalf("result: %+v", again.Result)
+	repeated := newJob(at(clock), withKey("waits"))
+	enqueue(t, s, repeated)
+	if repeated.Result.ID != waiting.Job.ID {
+		t.Fatalf("result: %+v", repeated.Result)
 	}
 	// The days to come are there.
 	for n := range 2 {

@@ -28,8 +28,16 @@ var pins = [][2]string{
 	{"enable_hashjoin", "off"},
 	{"enable_mergejoin", "off"},
 	{"plan_cache_mode", "force_generic_plan"},
-	{"lock_timeout", "2s"},
+	{"lock_timeout", lockTimeout},
 }
+
+const lockTimeout = "2s"
+
+// shortWait makes a transaction that has waited in vain wait no longer than that each time; longWait takes it back.
+const (
+	shortWait = "SET LOCAL lock_timeout = '50ms'"
+	longWait  = "SET LOCAL lock_timeout = '" + lockTimeout + "'"
+)
 
 // prelude makes settings for one transaction. As the first statement of a pipeline it is in one implicit transaction with
 // the others, which even a pooler in transaction mode keeps on one connection, and it leaves nothing behind.
@@ -43,19 +51,28 @@ func prelude(settings [][2]string) string {
 
 // scans are the planner's settings for what is read or moved as a whole.
 var scans = [][2]string{
-	{"jit", "off"}, {"enable_seqscan", "on"}, {"enable_bitmapscan", "on"}, {"enable_hashjoin", "on"}, {"enable_mergejoin", "on"},
-	{"plan_cache_mode", "force_custom_plan"}, {"lock_timeout", "0"},
+	{"jit", "off"},
+	{"enable_seqscan", "on"},
+	{"enable_bitmapscan", "on"},
+	{"enable_hashjoin", "on"},
+	{"enable_mergejoin", "on"},
+	{"plan_cache_mode", "force_custom_plan"},
+	{"lock_timeout", "0"},
 }
 
 // reads are those for questions: pinned, but for joins with what runs.
 var reads = [][2]string{
-	{"jit", "off"}, {"enable_seqscan", "off"}, {"enable_bitmapscan", "off"}, {"enable_hashjoin", "on"}, {"enable_mergejoin", "off"},
+	{"jit", "off"},
+	{"enable_seqscan", "off"},
+	{"enable_bitmapscan", "off"},
+	{"enable_hashjoin", "on"},
+	{"enable_mergejoin", "off"},
 	{"plan_cache_mode", "force_generic_plan"},
 }
 
-// The ways to begin a transaction: with the pins, for reading in one snapshot, and for whole tables with or without writing.
-const snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+const snapshot = "BEGIN READ ONLY, ISOLATION LEVEL REPEATABLE READ"
 
+// The ways to begin a transaction: with the pins, for reading in one snapshot, and for whole tables with or without writing.
 var (
 	beginHot  = "BEGIN ISOLATION LEVEL READ COMMITTED;" + setLocal(pins)
 	beginRead = snapshot + ";" + setLocal(reads)
@@ -166,6 +183,16 @@ func (t session) run(ctx context.Context, name string, each func(row) error, arg
 	return runPgx(ctx, t.tx, t.store.text(name), each, args)
 }
 
+// runAll runs statements one after the other.
+func (t session) runAll(ctx context.Context, list []statement) error {
+	for _, st := range list {
+		if err := t.run(ctx, st.name, st.each, st.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // exec runs a script of several statements.
 func (t session) exec(ctx context.Context, text string) error {
 	_, err := t.tx.Exec(ctx, text, pgx.QueryExecModeSimpleProtocol)
@@ -180,7 +207,8 @@ func (t session) attempt(ctx context.Context, f func(session) error) error {
 func runPgx(ctx context.Context, tx interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
-}, text string, each func(row) error, args []any) error {
+}, text string, each func(row) error, args []any,
+) error {
 	if each == nil {
 		_, err := tx.Exec(ctx, text, args...)
 		return err

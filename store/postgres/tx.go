@@ -3,17 +3,19 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Tx wraps a caller's pgx transaction for EnqueueTx.
+// Tx wraps a caller's pgx transaction for EnqueueTx, SendTx and AppendTx.
 func Tx(tx pgx.Tx) store.Tx { return callersTx{pgx: tx} }
 
-// SQLTx wraps a caller's transaction of database/sql for EnqueueTx. It must be of pgx's driver (pgx/v5/stdlib).
+// SQLTx wraps a caller's transaction of database/sql for the same. It must be of pgx's driver (pgx/v5/stdlib).
 func SQLTx(tx *sql.Tx) store.Tx { return callersTx{sql: tx} }
 
 type callersTx struct {
@@ -24,27 +26,33 @@ type callersTx struct {
 // StoreName implements store.Tx.
 func (callersTx) StoreName() string { return storeName }
 
-// EnqueueTx implements store.Writer. The transaction must be on the same database as the store; its search path and
-// settings do not matter. Nodes are told when it commits. A unique key that another open transaction has taken is waited
-// for, as with any unique index, for as long as the caller's lock_timeout allows.
+// callers returns what runs statements in a caller's transaction. It must be on the same database as the store; its search path and
+// settings do not matter.
+func (s *Store) callers(wrapped store.Tx) (runner, error) {
+	if s.isClosed() {
+		return nil, errClosed
+	}
+	theirs, ok := wrapped.(callersTx)
+	switch {
+	case ok && theirs.pgx != nil:
+		return pgxRunner{s, theirs.pgx}, nil
+	case ok && theirs.sql != nil:
+		return sqlRunner{s, theirs.sql}, nil
+	}
+	return nil, fmt.Errorf("%w: the transaction is not one of this store; wrap it with postgres.Tx or postgres.SQLTx", store.ErrInvalid)
+}
+
+// EnqueueTx implements store.Writer. Nodes are told when the transaction commits. A unique key that another open transaction has taken is
+// waited for, as with any unique index, for as long as the caller's lock_timeout allows.
 func (s *Store) EnqueueTx(ctx context.Context, wrapped store.Tx, enqueues []*store.Enqueue) error {
 	err := s.enqueueTx(ctx, wrapped, enqueues)
 	return classify(ctx, "enqueue in the caller's transaction", err)
 }
 
 func (s *Store) enqueueTx(ctx context.Context, wrapped store.Tx, enqueues []*store.Enqueue) error {
-	if s.isClosed() {
-		return errClosed
-	}
-	theirs, ok := wrapped.(callersTx)
-	var t runner
-	switch {
-	case ok && theirs.pgx != nil:
-		t = pgxRunner{s, theirs.pgx}
-	case ok && theirs.sql != nil:
-		t = sqlRunner{s, theirs.sql}
-	default:
-		return fmt.Errorf("%w: the transaction is not one of this store; wrap it with postgres.Tx or postgres.SQLTx", store.ErrInvalid)
+	t, err := s.callers(wrapped)
+	if err != nil {
+		return err
 	}
 	now := s.now()
 	entries, err := s.entriesOf(ctx, enqueues, now, true)
@@ -54,11 +62,98 @@ func (s *Store) enqueueTx(ctx context.Context, wrapped store.Tx, enqueues []*sto
 	if err := s.enqueueCarefully(ctx, t, entries, now); err != nil {
 		return err
 	}
-	payloads := wakesOf(entries, now)
+	return s.notifyTx(ctx, t, wakesOf(entries, now))
+}
+
+// notifyTx sends notifications when a caller's transaction commits.
+func (s *Store) notifyTx(ctx context.Context, t runner, payloads []string) error {
 	if len(payloads) == 0 {
 		return nil
 	}
 	return t.run(ctx, "notify", nil, s.channel(), payloads)
+}
+
+// SendTx implements store.Writer. The bodies of the jobs stay locked until the transaction ends: runs of theirs cannot be parked or put
+// back meanwhile, and children of theirs cannot finish. It should be the last thing before the commit.
+func (s *Store) SendTx(ctx context.Context, wrapped store.Tx, sends []*store.Send) error {
+	return classify(ctx, "send in the caller's transaction", s.sendTx(ctx, wrapped, sends))
+}
+
+func (s *Store) sendTx(ctx context.Context, wrapped store.Tx, sends []*store.Send) error {
+	t, err := s.callers(wrapped)
+	if err != nil {
+		return err
+	}
+	possible := make([]*store.Send, 0, len(sends))
+	for _, q := range sends {
+		q.Result = store.SendResult{}
+		if q.Err = checkSend(q); q.Err == nil {
+			possible = append(possible, q)
+		}
+	}
+	w, err := deliver(ctx, t, possible, s.now())
+	if err != nil || len(w) == 0 {
+		return err
+	}
+	// Their lanes are read in the same transaction: the caller's may hold the last connection of the pool.
+	var ids []int32
+	for _, job := range w {
+		ids = append(ids, job.lane)
+	}
+	if err := t.run(ctx, "lanes_by_id", s.cacheLane, ids); err != nil {
+		return err
+	}
+	wakes, err := s.wakes(ctx, w)
+	if err != nil {
+		return err
+	}
+	var payloads []string
+	for _, wake := range wakes {
+		payloads = append(payloads, encodeWake(wake, ""))
+	}
+	return s.notifyTx(ctx, t, payloads)
+}
+
+// AppendTx implements store.Writer. The job's body stays locked until the transaction ends, so that its run cannot be put back, and the
+// fence of its node is held, so that nobody takes the node's leases.
+func (s *Store) AppendTx(ctx context.Context, wrapped store.Tx, a *store.Append) error {
+	return classify(ctx, "append in the caller's transaction", s.appendTx(ctx, wrapped, &appending{Append: a}))
+}
+
+func (s *Store) appendTx(ctx context.Context, wrapped store.Tx, a *appending) error {
+	t, err := s.callers(wrapped)
+	if err != nil {
+		return err
+	}
+	if !a.isPossible() {
+		return nil
+	}
+	now := s.now()
+	if a.entries, err = s.entriesOf(ctx, a.Enqueues, now, true); err != nil {
+		return err
+	}
+	if !a.isPrepared() {
+		return nil
+	}
+	appends := []*appending{a}
+	for _, st := range []statement{fence(appends), lockBodies([]pgtype.UUID{uuidOf(a.Lease.Job)}, nil)} {
+		if err := t.run(ctx, st.name, st.each, st.args...); err != nil {
+			return err
+		}
+	}
+	left, err := s.appendable(ctx, t, appends)
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	switch err := s.writeAppends(ctx, t, appends, now); {
+	case errors.Is(err, errEnqueueFailed):
+		a.refuse(ctx, err)
+		return nil
+	case err != nil:
+		return err
+	default:
+		return s.notifyTx(ctx, t, wakesOf(a.entries, now))
+	}
 }
 
 // wakesOf returns the notifications of enqueues in a caller's transaction. They carry no origin: this store, too, hears

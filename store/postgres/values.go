@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -55,6 +56,17 @@ func textOf(s *string) string {
 func ifAny(list []*string) []*string {
 	for _, s := range list {
 		if s != nil {
+			return list
+		}
+	}
+	return nil
+}
+
+// ifSet is ifAny for what is not set if it is zero.
+func ifSet[T comparable](list []T) []T {
+	var zero T
+	for _, v := range list {
+		if v != zero {
 			return list
 		}
 	}
@@ -118,6 +130,24 @@ type body struct {
 	orderingKey         *string
 	uniqueKey           []byte
 	uniqueStates        *int32
+	parent              pgtype.UUID
+	link                *int32
+	closing             *int64
+}
+
+// answers is the bit of a link beside the policy.
+const answers = 4
+
+// linkOf is what the body of a child keeps of its parent beside its id; nil if it has none.
+func linkOf(job *store.Job) *int32 {
+	if job.Parent == (store.ID{}) {
+		return nil
+	}
+	link := int32(job.OnParentClose)
+	if job.Answers {
+		link |= answers
+	}
+	return &link
 }
 
 // job turns a body into a job; what its lane says is left out.
@@ -126,6 +156,13 @@ func (b *body) job(id store.ID) (store.Job, error) {
 		ID: id, Args: b.args, Codec: int(b.codec), CreatedAt: timeOf(b.createdAt), RunAt: timeOf(b.runAt),
 		Attempt: int(b.attempt), MaxAttempts: int(b.maxAttempts), Metadata: b.metadata,
 		OrderingKey: textOf(b.orderingKey), UniqueKey: b.uniqueKey, LeaseNumber: b.lease,
+		Closing: b.closing != nil, Parent: b.parent.Bytes,
+	}
+	if b.runAt == math.MaxInt64 {
+		job.RunAt = time.Time{} // it waits, and no time will wake it
+	}
+	if b.link != nil {
+		job.Answers, job.OnParentClose = *b.link&answers != 0, store.ClosePolicy(*b.link&^answers)
 	}
 	if b.uniqueStates != nil {
 		job.UniqueStates = store.StateSet(*b.uniqueStates)

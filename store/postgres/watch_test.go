@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -108,7 +109,7 @@ func TestProbeFindsAPooler(t *testing.T) {
 	config.URL = p.url
 	s := open(t, config)
 	w := watch(t, s)
-	time.Sleep(4 * time.Second) // longer than a probe may take
+	eventually(t, "the probe is given up", func() bool { return p.deaf.Load() > 0 })
 	if s.Traits().Wakeups || w.count(func(store.Wake) bool { return true }) != 0 {
 		t.Fatalf("wake-ups are promised: %v, %+v", s.Traits(), w.wakes)
 	}
@@ -138,13 +139,15 @@ func TestNotifyIsDebounced(t *testing.T) {
 	w := watch(t, b)
 	eventually(t, "wake-ups", func() bool { return b.Traits().Wakeups })
 	start := time.Now()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
 	for i := range 2000 {
 		a.Notify(store.Wake{Kind: store.WakeReady, Namespace: "n", Queue: "busy", Due: time.UnixMicro(int64(2000 - i))})
 		if i == 0 {
 			eventually(t, "the first wake-up", func() bool { return w.count(ofQueue("busy")) == 1 })
 		}
 		if i%100 == 0 {
-			time.Sleep(time.Millisecond)
+			<-tick.C
 		}
 	}
 	took := time.Since(start)
@@ -156,5 +159,29 @@ func TestNotifyIsDebounced(t *testing.T) {
 	})
 	if n := w.count(ofQueue("busy")); n < 2 || n > int(took/(5*time.Millisecond))+3 {
 		t.Fatalf("2000 wake-ups within %v became %d", took, n)
+	}
+}
+
+// TestCloseSendsWhatIsPending: the wake-up of a program that ends at once reaches the others.
+func TestCloseSendsWhatIsPending(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	b := open(t, config)
+	w := watch(t, b)
+	eventually(t, "wake-ups", func() bool { return b.Traits().Wakeups })
+	for i := range 20 {
+		opened, err := config.Open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		queue := fmt.Sprint("brief", i)
+		opened.Notify(store.Wake{Kind: store.WakeReady, Namespace: "n", Queue: queue})
+		if i%2 == 0 {
+			runtime.Gosched() // it may be pending, or on its way
+		}
+		if err := opened.Close(); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the wake-up of "+queue, func() bool { return w.count(ofQueue(queue)) == 1 })
 	}
 }

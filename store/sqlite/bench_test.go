@@ -3,6 +3,7 @@
 package sqlite_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -78,6 +79,69 @@ func BenchmarkCycle(b *testing.B) {
 				})
 			})
 		}
+	}
+}
+
+// BenchmarkAppend: each job of a batch remembers one step.
+func BenchmarkAppend(b *testing.B) {
+	for _, payload := range []int{100, 2000} {
+		for _, size := range []int{1, 500} {
+			b.Run(fmt.Sprintf("normal/%d/%d", payload, size), func(b *testing.B) {
+				s, node := openBench(b, sqlite.Normal)
+				if err := enqueue(b.Context(), s, size); err != nil {
+					b.Fatal(err)
+				}
+				claimed, err := claim(b.Context(), s, node, 1, size)
+				if err != nil || len(claimed) != size {
+					b.Fatal(len(claimed), err)
+				}
+				data := bytes.Repeat([]byte("x"), payload)
+				cpu(b, b.N*size, func() {
+					for i := range b.N {
+						batch := &store.Batch{}
+						for _, c := range claimed {
+							entry := store.Entry{Seq: int64(i) + 1, Kind: store.EntryStep, Path: "1", Name: "charge", Data: data}
+							batch.Appends = append(batch.Appends, &store.Append{Lease: c.Lease, Entries: []store.Entry{entry}})
+						}
+						if err := s.Apply(b.Context(), batch); err != nil || batch.Appends[0].Err != nil {
+							b.Fatal(err, batch.Appends[0].Err)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// BenchmarkPark: jobs are parked, each gets the message that it waits for, and they are claimed again, in three transactions.
+func BenchmarkPark(b *testing.B) {
+	for _, size := range []int{1, 500} {
+		b.Run(fmt.Sprintf("normal/%d", size), func(b *testing.B) {
+			s, node := openBench(b, sqlite.Normal)
+			if err := enqueue(b.Context(), s, size); err != nil {
+				b.Fatal(err)
+			}
+			cpu(b, b.N*size, func() {
+				for i := range b.N {
+					claimed, err := claim(b.Context(), s, node, int64(i)*10+1, size)
+					if err != nil || len(claimed) != size {
+						b.Fatal(len(claimed), err)
+					}
+					park, send := &store.Batch{}, &store.Batch{}
+					for _, c := range claimed {
+						wait := &store.Wait{Seen: int64(i), Kinds: store.MessagesOf(store.MessageSignal)}
+						park.Outcomes = append(park.Outcomes, &store.Outcome{Lease: c.Lease, State: store.Waiting, Wait: wait, Durable: true})
+						message := store.Message{Kind: store.MessageSignal, Name: "go", Data: []byte(`{}`)}
+						send.Sends = append(send.Sends, &store.Send{Job: c.Job.ID, Message: message})
+					}
+					for _, batch := range []*store.Batch{park, send} {
+						if err := s.Apply(b.Context(), batch); err != nil {
+							b.Fatal(err)
+						}
+					}
+				}
+			})
+		})
 	}
 }
 

@@ -17,6 +17,9 @@ func (t *tx) writeCheckpoint(c *store.CheckpointWrite) error {
 		c.Err = fmt.Errorf("checkpoint of job %v: %w", c.Lease.Job, store.ErrLeaseLost)
 		return nil
 	}
+	if c.Err = c.Check(); c.Err != nil {
+		return nil //nolint:nilerr // it is the write's own
+	}
 	c.Checkpoint.UpdatedAt = timeOf(t.now)
 	s := t.stmt("checkpoint_put")
 	bindID(s, c.Lease.Job)
@@ -37,5 +40,9 @@ func (t *tx) checkpoint(id store.ID) (*store.Checkpoint, error) {
 		return nil, err
 	}
 	defer s.done()
-	return &store.Checkpoint{Percent: s.readFloat(), UpdatedAt: readTime(s), Message: readOptText(s), Value: readOptBlob(s)}, nil
+	return scanCheckpoint(s), nil
+}
+
+func scanCheckpoint(s stmt) *store.Checkpoint {
+	return &store.Checkpoint{Percent: s.readFloat(), UpdatedAt: readTime(s), Message: readOptText(s), Value: readOptBlob(s)}
 }

@@ -163,11 +163,10 @@ func (t *tx) takeOne(h *head, limit int) ([]store.Claimed, error) {
 			return err
 		}
 		h.last = pointerKey{b.runAt, b.ID}
-		l := h.lane
-		b.Namespace, b.Queue, b.Kind, b.Priority = l.namespace, l.queueName, l.kind, l.priority
+		h.lane.describe(&b.Job)
 		b.Attempt++
 		b.LeaseNumber++
-		claimed = append(claimed, store.Claimed{Job: b.Job, ClaimedAt: timeOf(t.now)})
+		claimed = append(claimed, store.Claimed{Job: b.Job, ClaimedAt: timeOf(t.now), Durable: b.forked})
 		return nil
 	})
 	if err != nil {
@@ -331,20 +330,32 @@ func (t *tx) writeClaims(params store.ClaimParams, claimed []store.Claimed) erro
 	return exec(s)
 }
 
-// startRun does what entering Running asks for, and reads what earlier runs left. A first run has no such things.
+// startRun does what entering Running asks for, and reads what earlier runs left. The first run of a job has no such things, unless it
+// is a fork.
 func (t *tx) startRun(c *store.Claimed) error {
-	if err := t.enter(&c.Job, store.Running); err != nil || c.Lease.Number == 1 {
+	if err := t.enter(&c.Job, store.Running); err != nil || c.Lease.Number == 1 && !c.Durable {
 		return err
 	}
 	return t.readTraces(c)
 }
 
-func (t *tx) readTraces(c *store.Claimed) (err error) {
-	if c.Checkpoint, err = t.checkpoint(c.Job.ID); err != nil {
-		return err
+// readTraces tells what earlier runs left of a job and what people asked of it.
+func (t *tx) readTraces(c *store.Claimed) error {
+	s := t.stmt("traces")
+	bindID(s, c.Job.ID)
+	found, err := s.next()
+	if err != nil || !found {
+		return unexpected("traces", err)
 	}
-	_, c.CancelRequested, err = t.cancelRequest(c.Job.ID)
-	return err
+	defer s.done()
+	c.Durable = s.readInt() != 0
+	c.CancelRequested, c.CancelReason = readOptInt(s) != 0, readOptText(s)
+	if s.readNull() {
+		c.Checkpoint = nil
+		return nil
+	}
+	c.Checkpoint = scanCheckpoint(s)
+	return nil
 }
 
 // claimedBefore returns the jobs that an earlier claim with the same number took and that still run.

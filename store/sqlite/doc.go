@@ -23,6 +23,16 @@
 // write lock anyway, so nothing is won by waiting, and there is no table of keys to look at. A finished row does not repeat
 // lane and attempt, so that completing reads no body. A claim record holds lease numbers where they are not all 1.
 //
+// # What is remembered and waited for
+//
+// A step of a durable function is one insert into the journal: the fence is the claim record, which a transaction reads once for all
+// that it holds, and the insert itself finds a number that is taken or leaves a gap. A park writes the pointer of a waiting job,
+// which says all that wakes it; a message reads its job, that pointer and the last message in one statement, adds itself, and moves
+// the pointer if it must. There is one writer, so that no message slips between the look of a park and its pointer. The lane of a
+// job that is bound to a version of its kind is that of the kind "kind@version", so that a claim knows nothing of versions.
+//
+// A job that is held has its pointer at the end of time, while its body keeps its run time; all other pointers are where the body says.
+//
 // # Other processes
 //
 // Watch looks at PRAGMA data_version on the write connection: it changes with every commit but those of this very

@@ -18,25 +18,39 @@ func (s *Store) Apply(ctx context.Context, batch *store.Batch) error {
 		return ctx.Err()
 	}
 	return s.write(ctx, "apply", func(t *tx) error {
-		for _, c := range batch.Checkpoints {
-			if err := t.writeCheckpoint(c); err != nil {
-				return err
-			}
-		}
-		for _, o := range batch.Outcomes {
-			if err := t.applyOutcome(o); err != nil {
-				return err
-			}
-		}
-		return t.enqueueAll(batch.Enqueues)
+		err := t.apply(batch)
+		batch.Woken = t.woken
+		return err
 	})
+}
+
+func (t *tx) apply(batch *store.Batch) error {
+	for _, c := range batch.Checkpoints {
+		if err := t.writeCheckpoint(c); err != nil {
+			return err
+		}
+	}
+	for _, a := range batch.Appends {
+		if err := t.appendEntries(a); err != nil {
+			return err
+		}
+	}
+	if err := t.sendAll(batch.Sends); err != nil {
+		return err
+	}
+	for _, o := range batch.Outcomes {
+		if err := t.applyOutcome(o); err != nil {
+			return err
+		}
+	}
+	return t.enqueueAll(batch.Enqueues)
 }
 
 // enqueueAll inserts jobs in the order given. Each has its own result; an error ends the transaction.
 func (t *tx) enqueueAll(enqueues []*store.Enqueue) error {
 	for _, q := range enqueues {
 		q.Result, q.Err = store.EnqueueResult{}, nil
-		if q.Err = invalidJob(&q.Job); q.Err != nil {
+		if q.Err = q.Job.Check(); q.Err != nil {
 			continue
 		}
 		if err := t.enqueue(q); err != nil {
@@ -62,7 +76,7 @@ func (t *tx) enqueue(q *store.Enqueue) error {
 			return t.onConflict(q, holder, runAt)
 		}
 	}
-	l, err := t.lane(laneName{job.Namespace, job.Queue, job.Kind, job.Priority})
+	l, err := t.lane(laneName{job.Namespace, job.Queue, bound(job.Kind, job.Version), job.Priority})
 	if err != nil {
 		return err
 	}
@@ -93,7 +107,7 @@ func (t *tx) known(q *store.Enqueue) (bool, error) {
 		return false, err
 	}
 	defer s.done()
-	q.Result = store.EnqueueResult{ID: q.Job.ID, Existing: true, RunAt: readTime(s)}
+	q.Result = store.EnqueueResult{ID: q.Job.ID, Existing: true, RunAt: dueTime(s.readInt())}
 	return true, nil
 }
 
@@ -102,7 +116,12 @@ func (t *tx) insertJob(job *store.Job, l *lane, runAt int64) (inserted bool, err
 	if err != nil {
 		return false, err
 	}
-	s := t.stmt("job_insert")
+	child := job.Parent != uuid.Nil
+	name := "job_insert"
+	if child {
+		name = "child_insert"
+	}
+	s := t.stmt(name)
 	bindID(s, job.ID)
 	s.bindInt(l.id)
 	s.bindInt(runAt)
@@ -121,6 +140,10 @@ func (t *tx) insertJob(job *store.Job, l *lane, runAt int64) (inserted bool, err
 	bindOptText(s, tags)
 	bindOptText(s, string(job.Metadata))
 	bindPayload(s, job.Args)
+	if child {
+		bindID(s, job.Parent)
+		bindMarks(s, job, false)
+	}
 	changed, err := s.exec()
 	return changed > 0, err
 }
@@ -154,25 +177,6 @@ func runAtOf(q *store.Enqueue, now int64) int64 {
 		return now + max(q.Delay, 0).Microseconds()
 	}
 	return q.Job.RunAt.UnixMicro()
-}
-
-// invalidJob finds what no store could keep. The caller has validated the job as a user would want it; this is the last look before
-// the disk.
-func invalidJob(job *store.Job) error {
-	switch {
-	case job.ID == uuid.Nil:
-		return fmt.Errorf("%w: the job has no id", store.ErrInvalid)
-	case job.Queue == "" || job.Kind == "":
-		return fmt.Errorf("%w: the job has no queue or no kind", store.ErrInvalid)
-	case job.Priority < 1 || job.Priority > 4:
-		return fmt.Errorf("%w: priority %d is not 1 to 4", store.ErrInvalid, job.Priority)
-	case !isText(job.Namespace) || !isText(job.Queue) || !isText(job.Kind) || !isText(job.OrderingKey):
-		return fmt.Errorf("%w: namespace, queue, kind or ordering key is not text", store.ErrInvalid)
-	case len(job.Metadata) > 0 && !json.Valid(job.Metadata):
-		return fmt.Errorf("%w: the metadata is not JSON", store.ErrInvalid)
-	default:
-		return nil
-	}
 }
 
 // isText reports whether both databases can keep s as text.

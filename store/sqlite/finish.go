@@ -2,12 +2,13 @@ package sqlite
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// ending is how a run ends, whoever ends it: its handler, its node that leaves, or a rescue.
+// ending is how a run ends, whoever ends it: its handler, its node that leaves, a rescue, or a person.
 type ending struct {
 	state     store.State
 	reason    store.Reason
@@ -17,6 +18,13 @@ type ending struct {
 	startedAt time.Time
 	runAt     int64 // of a job that goes on
 	taken     bool  // somebody else than the run ends it
+
+	wait     *store.Wait     // of a job that is parked
+	pause    *request        // of a job that would go on, but is held because a person asked
+	again    *store.Continue // of a job that begins anew
+	version  string          // of the kind, from now on
+	durable  bool            // the job has a journal: it is given the chance to end itself
+	children bool            // there are children to close, as the run knows
 }
 
 // applyOutcome ends the run of an outcome and sets its result.
@@ -29,25 +37,14 @@ func (t *tx) applyOutcome(o *store.Outcome) error {
 	if !r.holds(o.Lease) {
 		return t.refuse(o)
 	}
-	e := ending{state: o.State, reason: o.Reason, err: o.Error, trace: o.Trace, result: o.Result, startedAt: o.StartedAt}
-	switch o.State {
-	case store.Completed, store.Failed:
-	case store.Cancelled:
-		e.reason = store.ReasonCancelled
-	case store.Available:
-		e.runAt = t.now
-	case store.Retryable, store.Scheduled:
-		if e.runAt = t.now + o.Delay.Microseconds(); !o.RunAt.IsZero() {
-			e.runAt = o.RunAt.UnixMicro()
-		}
-	default:
-		o.Err = fmt.Errorf("%w: a run cannot end as %v", store.ErrInvalid, o.State)
-		return nil
+	if o.Err = invalidOutcome(o); o.Err != nil {
+		return nil //nolint:nilerr // it is the outcome's own
 	}
+	e := t.endingOf(o)
 	r.finish(o.Lease.Slot)
 	if o.State == store.Completed && !o.HasUnique && !o.HasOrdering {
 		o.Final = store.Completed
-		return t.insertFinished(o.Lease.Job, e, r, o.Lease.Number)
+		return t.complete(o, e, r)
 	}
 	b, found, err := t.body(o.Lease.Job)
 	if err != nil || !found {
@@ -57,55 +54,224 @@ func (t *tx) applyOutcome(o *store.Outcome) error {
 	return err
 }
 
-// endRun is the only way out of Running, but for the success of a plain job, which needs no body. The caller has marked
-// the slot as done. It returns the state that the job is in then, and why.
-func (t *tx) endRun(b *body, r *claimRecord, l store.Lease, e ending) (store.State, store.Reason, error) {
-	if !e.state.Finished() {
-		request, requested, err := t.cancelRequest(b.ID)
-		if err != nil {
-			return 0, "", err
-		}
-		deadline := b.Options.Deadline
-		switch {
-		case requested:
-			e.state, e.reason, e.err = store.Cancelled, store.ReasonCancelled, request.Reason
-		case e.state != store.Available && !deadline.IsZero() && e.runAt >= deadline.UnixMicro():
-			e.state, e.reason = store.Failed, store.ReasonDeadline
+// complete ends a job well that holds no keys. The body is not read, but for whom to tell.
+func (t *tx) complete(o *store.Outcome, e *ending, r *claimRecord) error {
+	id := o.Lease.Job
+	if err := t.insertFinished(id, e, r, o.Lease.Number); err != nil {
+		return err
+	}
+	if o.HasChildren {
+		if err := t.closeLater(id); err != nil {
+			return err
 		}
 	}
-	b.LeaseNumber = l.Number
+	if !o.Answers {
+		return nil
+	}
+	s := t.stmt("job_parent")
+	bindID(s, id)
+	found, err := s.next()
+	if err != nil || !found {
+		return unexpected("the body of a running job", err)
+	}
+	parent, codec := readID(s), int(s.readInt())
+	s.done()
+	return t.answer(parent, &store.Message{Kind: store.MessageChild, From: id, State: e.state, Data: e.result, Codec: codec})
+}
+
+// invalidOutcome finds what no run can end as.
+func invalidOutcome(o *store.Outcome) error {
+	switch o.State {
+	case store.Completed, store.Failed, store.Cancelled, store.Available, store.Retryable, store.Scheduled, store.Waiting:
+	default:
+		return fmt.Errorf("%w: a run cannot end as %v", store.ErrInvalid, o.State)
+	}
+	switch {
+	case o.State == store.Waiting && o.Wait == nil:
+		return fmt.Errorf("%w: a run that is parked says what it waits for", store.ErrInvalid)
+	case o.State != store.Available && o.Continue != nil:
+		return fmt.Errorf("%w: a run that ends as %v does not continue", store.ErrInvalid, o.State)
+	case !isText(o.Version):
+		return fmt.Errorf("%w: the version %q is not text", store.ErrInvalid, o.Version)
+	default:
+		return nil
+	}
+}
+
+// endingOf returns what an outcome asks for.
+func (t *tx) endingOf(o *store.Outcome) *ending {
+	e := &ending{
+		state: o.State, reason: o.Reason, err: o.Error, trace: o.Trace, result: o.Result, startedAt: o.StartedAt,
+		again: o.Continue, version: o.Version, durable: o.Durable || o.Continue != nil, children: o.HasChildren,
+	}
+	switch o.State {
+	case store.Cancelled:
+		e.reason = store.ReasonCancelled
+	case store.Available:
+		e.runAt = t.now
+	case store.Retryable, store.Scheduled:
+		if e.runAt = t.now + o.Delay.Microseconds(); !o.RunAt.IsZero() {
+			e.runAt = o.RunAt.UnixMicro()
+		}
+	case store.Waiting:
+		e.wait = o.Wait
+	default: // Completed and Failed say all themselves
+	}
+	return e
+}
+
+// endRun is the only way out of Running, but for the success of a plain job, which needs no body. The caller has marked the slot as
+// done. It returns the state that the job is in then, and why. Whether the run is counted and recorded is told by the state that it
+// asked for: a failure is, wherever the job goes instead; a run that parks or begins anew leaves no attempt.
+func (t *tx) endRun(b *body, r *claimRecord, l store.Lease, e *ending) (store.State, store.Reason, error) {
+	asked, err := t.requests(b.ID)
+	if err != nil {
+		return 0, "", err
+	}
+	recorded, counted := e.state != store.Waiting && e.again == nil, e.state == store.Retryable
+	if !e.state.Finished() {
+		if err := t.meet(b, e, asked); err != nil {
+			return 0, "", err
+		}
+	}
+	ended := e.state.Finished()
+	b.LeaseNumber, b.claimedAt = l.Number, r.claimedAt
 	b.Attempt++ // this one
-	if e.state != store.Completed {
+	if e.state != store.Completed && (recorded || ended) {
 		if err := t.insertAttempt(b, e, r, l); err != nil {
 			return 0, "", err
 		}
 	}
+	if ended {
+		if err := t.forget(b.ID, asked); err != nil {
+			return 0, "", err
+		}
+		return e.state, e.reason, t.finish(b, e, r, l.Number)
+	}
+	if !counted {
+		b.Attempt--
+	}
+	if asked.pause != nil { // it was for this run
+		if err := t.deletePauseRequest(b.ID); err != nil {
+			return 0, "", err
+		}
+	}
+	state, err := t.goOn(b, e)
+	return state, e.reason, err
+}
+
+// meet changes how a run ends by what people asked of the job meanwhile, by its deadline, and by what has arrived for it.
+func (t *tx) meet(b *body, e *ending, asked requests) error {
+	deadline := b.Options.Deadline.UnixMicro()
+	if b.Closing && e.again == nil { // its end is decided, and takes the time that it takes
+		asked.cancel, deadline = nil, math.MaxInt64
+	}
+	late := !b.Options.Deadline.IsZero() && e.runAt >= deadline && (e.state == store.Retryable || e.state == store.Scheduled)
+	switch {
+	case asked.cancel != nil && e.durable: // its next run ends it in order
+		e.state, e.runAt = store.Available, t.now
+		return nil
+	case asked.cancel != nil:
+		e.state, e.reason, e.err = store.Cancelled, store.ReasonCancelled, asked.cancel.reason
+		return nil
+	case late && e.durable:
+		e.runAt = deadline
+	case late:
+		e.state, e.reason = store.Failed, store.ReasonDeadline
+		return nil
+	}
+	if e.state != store.Waiting {
+		e.pause = asked.pause
+		return nil
+	}
+	if e.wait.Held {
+		return nil
+	}
+	arrived := false
+	if e.pause = asked.pause; e.pause == nil {
+		var err error
+		if arrived, err = t.arrived(b.ID, e.wait); err != nil {
+			return err
+		}
+	}
+	if arrived || e.pause != nil {
+		e.state, e.runAt = store.Available, t.now
+	}
+	return nil
+}
+
+// goOn puts a job back whose run has ended without finishing it, and returns the state that it is in then.
+func (t *tx) goOn(b *body, e *ending) (store.State, error) {
+	if err := t.bind(b, e.version); err != nil {
+		return 0, err
+	}
+	if e.again != nil {
+		if err := t.beginAnew(b, e.again); err != nil {
+			return 0, err
+		}
+	}
+	switch {
+	case e.pause != nil:
+		return store.Waiting, t.holdJob(b, e.state, e.runAt, e.pause.reason)
+	case e.state == store.Waiting:
+		return store.Waiting, t.park(b, e)
+	}
 	if err := t.enter(&b.Job, e.state); err != nil {
-		return 0, "", err
-	}
-	if e.state.Finished() {
-		if err := t.insertFinished(b.ID, e, r, l.Number); err != nil {
-			return 0, "", err
-		}
-		if err := t.deleteCancelRequest(b.ID); err != nil {
-			return 0, "", err
-		}
-		return e.state, e.reason, t.releaseTurn(b)
-	}
-	if e.state != store.Retryable {
-		b.Attempt-- // a snooze or a release is not counted
+		return 0, err
 	}
 	if err := t.putBack(b, e.runAt); err != nil {
-		return 0, "", err
+		return 0, err
 	}
 	if e.state == store.Available {
-		return e.state, e.reason, t.makeAvailable(b.pointer())
+		return e.state, t.makeAvailable(b.pointer())
 	}
-	return e.state, e.reason, t.deferUntil(b.pointer(), e.state)
+	return e.state, t.deferUntil(b.pointer(), e.state)
+}
+
+// bind gives a job to the nodes that claim a version of its kind.
+func (t *tx) bind(b *body, version string) (err error) {
+	if version == "" || version == b.Version {
+		return nil
+	}
+	name := b.lane.laneName
+	name.kind = bound(b.Kind, version)
+	if b.lane, err = t.lane(name); err != nil {
+		return err
+	}
+	b.lane.describe(&b.Job)
+	return nil
+}
+
+// finish ends a job whose pointer is gone, with all that its end brings with it. r is nil if it was not running.
+func (t *tx) finish(b *body, e *ending, r *claimRecord, lease int64) error {
+	if err := t.enter(&b.Job, e.state); err != nil {
+		return err
+	}
+	if err := t.insertFinished(b.ID, e, r, lease); err != nil {
+		return err
+	}
+	if err := t.releaseTurn(b); err != nil {
+		return err
+	}
+	if b.Answers {
+		m := &store.Message{Kind: store.MessageChild, From: b.ID, State: e.state, Codec: b.Codec}
+		if e.state == store.Completed {
+			m.Data = e.result
+		} else {
+			m.Error, m.Reason = e.err, e.reason
+		}
+		if err := t.answer(b.Parent, m); err != nil {
+			return err
+		}
+	}
+	if e.children || e.taken || r == nil { // the run itself knows whether there may be any
+		return t.closeLater(b.ID)
+	}
+	return nil
 }
 
 // insertFinished records the end of a job. r is nil if it was not running.
-func (t *tx) insertFinished(id store.ID, e ending, r *claimRecord, lease int64) error {
+func (t *tx) insertFinished(id store.ID, e *ending, r *claimRecord, lease int64) error {
 	s := t.stmt("finished_insert")
 	bindID(s, id)
 	s.bindInt(int64(e.state))
@@ -131,7 +297,7 @@ func (t *tx) insertFinished(id store.ID, e ending, r *claimRecord, lease int64) 
 	return exec(s)
 }
 
-func (t *tx) insertAttempt(b *body, e ending, r *claimRecord, l store.Lease) error {
+func (t *tx) insertAttempt(b *body, e *ending, r *claimRecord, l store.Lease) error {
 	s := t.stmt("attempt_insert")
 	bindID(s, b.ID)
 	s.bindInt(l.Number)
@@ -140,7 +306,11 @@ func (t *tx) insertAttempt(b *body, e ending, r *claimRecord, l store.Lease) err
 	s.bindInt(r.claimedAt)
 	bindOptTime(s, e.startedAt)
 	s.bindInt(t.now)
-	s.bindInt(int64(e.state))
+	if e.pause != nil {
+		s.bindInt(int64(store.Waiting))
+	} else {
+		s.bindInt(int64(e.state))
+	}
 	s.bindInt(boolInt(e.taken))
 	bindOptText(s, string(e.reason))
 	bindOptText(s, e.err)
@@ -148,46 +318,66 @@ func (t *tx) insertAttempt(b *body, e ending, r *claimRecord, l store.Lease) err
 	return exec(s)
 }
 
-// refuse answers an outcome whose lease is not live: it is lost, unless the outcome is repeated and had been applied.
+// refuse answers an outcome whose lease is not live: it is lost, unless the outcome is repeated and had been applied. One that leaves no
+// attempt is known by the lease number that it left with the body.
 func (t *tx) refuse(o *store.Outcome) error {
 	o.Err = fmt.Errorf("outcome of job %v: %w", o.Lease.Job, store.ErrLeaseLost)
 	if !o.Repeat {
 		return nil
 	}
-	final, err := t.endedAs(o.Lease)
+	final, known, err := t.endedAs(o.Lease)
+	if err == nil && !known && !o.State.Finished() {
+		var last int64
+		if last, err = t.lastLease(o.Lease.Job); last >= o.Lease.Number {
+			final = o.State
+		}
+	}
 	if err == nil && final != 0 {
 		o.Final, o.Err = final, nil
 	}
 	return err
 }
 
-// endedAs returns the state to which the run of a lease led, or 0 if it did not end itself.
-func (t *tx) endedAs(l store.Lease) (store.State, error) {
+// lastLease returns the lease number of the last run of a job that its body knows of; 0 if there is none.
+func (t *tx) lastLease(id store.ID) (int64, error) {
+	s := t.stmt("job_lease")
+	bindID(s, id)
+	found, err := s.next()
+	if err != nil || !found {
+		return 0, err
+	}
+	defer s.done()
+	return s.readInt(), nil
+}
+
+// endedAs returns the state to which the run of a lease led, or 0 if it did not end itself. known: the run has left a trace of how
+// it ended.
+func (t *tx) endedAs(l store.Lease) (state store.State, known bool, err error) {
 	s := t.stmt("attempt_outcome")
 	bindID(s, l.Job)
 	s.bindInt(l.Number)
 	found, err := s.next()
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	if found {
 		outcome, taken, node := store.State(s.readInt()), s.readInt() != 0, s.readInt()
 		s.done()
 		if taken || node != l.Node {
-			return 0, nil
+			return 0, true, nil
 		}
-		return outcome, nil
+		return outcome, true, nil
 	}
 	s = t.stmt("finished")
 	bindID(s, l.Job)
 	found, err = s.next()
 	if err != nil || !found {
-		return 0, err
+		return 0, false, err
 	}
 	defer s.done()
 	state, _, lease, node := store.State(s.readInt()), s.readInt(), readOptInt(s), readOptInt(s)
 	if state != store.Completed || lease != l.Number || node != l.Node {
-		return 0, nil
+		return 0, false, nil
 	}
-	return state, nil
+	return state, true, nil
 }

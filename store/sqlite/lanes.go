@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -12,11 +13,34 @@ type lane struct {
 	laneName
 	id    int64
 	queue int64 // the queue's id
+
+	base, version string // of the kind
 }
 
+// laneName is what a lane stands for. The kind is "kind@version" for jobs that are bound to a version of it, as ClaimParams.Kinds says it.
 type laneName struct {
 	namespace, queueName, kind string
 	priority                   int
+}
+
+// bound returns the kind as lanes name it.
+func bound(kind, version string) string {
+	if version == "" {
+		return kind
+	}
+	return kind + "@" + version
+}
+
+// describe makes a job say what its lane says.
+func (l *lane) describe(job *store.Job) {
+	job.Namespace, job.Queue, job.Priority = l.namespace, l.queueName, l.priority
+	job.Kind, job.Version = l.base, l.version
+}
+
+func newLane(id, queue int64, name laneName) *lane {
+	l := &lane{laneName: name, id: id, queue: queue}
+	l.base, l.version, _ = strings.Cut(name.kind, "@")
+	return l
 }
 
 // laneCache knows lanes that are committed. A lane is never changed or removed, so that what is here stays true.
@@ -69,7 +93,6 @@ func (t *tx) lane(name laneName) (*lane, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lane{laneName: name, queue: queue}
 	s := t.stmt("lane_id")
 	s.bindInt(queue)
 	s.bindText(name.kind)
@@ -87,7 +110,7 @@ func (t *tx) lane(name laneName) (*lane, error) {
 			return nil, unexpected("lane_insert", err)
 		}
 	}
-	l.id = s.readInt()
+	l := newLane(s.readInt(), queue, name)
 	s.done()
 	t.lanes = append(t.lanes, l)
 	return l, nil
@@ -132,8 +155,8 @@ func (t *tx) laneOf(id int64) (*lane, error) {
 		return nil, unexpected("lane_by_id", err)
 	}
 	defer s.done()
-	l := &lane{id: id, queue: s.readInt()}
-	l.namespace, l.queueName, l.kind, l.priority = s.readText(), s.readText(), s.readText(), int(s.readInt())
+	queue := s.readInt()
+	l := newLane(id, queue, laneName{s.readText(), s.readText(), s.readText(), int(s.readInt())})
 	t.lanes = append(t.lanes, l)
 	return l, nil
 }

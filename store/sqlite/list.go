@@ -68,7 +68,10 @@ func (l *lister) run(before store.ID) error {
 		return err
 	}
 	next := l.fromBodies
-	if l.pointers {
+	switch {
+	case l.params.Filter.Parent != uuid.Nil:
+		next = l.fromParent
+	case l.pointers:
 		next = l.fromPointers
 	}
 	for looked := 0; looked < listLook; {
@@ -127,7 +130,7 @@ func (l *lister) wanted(c candidate) (bool, error) {
 		f := l.params.Filter
 		ok = (f.Namespace == "" || f.Namespace == lane.namespace) &&
 			(len(f.Queues) == 0 || slices.Contains(f.Queues, lane.queueName)) &&
-			(len(f.Kinds) == 0 || slices.Contains(f.Kinds, lane.kind))
+			(len(f.Kinds) == 0 || slices.Contains(f.Kinds, lane.base))
 		if l.lanes == nil {
 			l.lanes = map[int64]bool{}
 		}
@@ -174,11 +177,24 @@ func (l *lister) fromBodies(before store.ID, n int) ([]candidate, error) {
 	})
 }
 
+// fromParent returns the next n children of a job, newest first.
+func (l *lister) fromParent(before store.ID, n int) ([]candidate, error) {
+	var rows []candidate
+	s := l.stmt("children_page")
+	bindID(s, l.params.Filter.Parent)
+	bindID(s, before)
+	s.bindInt(int64(n))
+	return rows, each(s, func() error {
+		rows = append(rows, candidate{readID(s), s.readInt(), readOptBlob(s)})
+		return nil
+	})
+}
+
 // choose decides where the candidates come from. A filter that asks for certain states, and not for completed jobs, is
 // served from the pointers, so that what is rare is found without a walk through all that is not; unless too much waits.
 func (l *lister) choose() error {
 	states := l.params.Filter.States
-	if len(states) == 0 || slices.Contains(states, store.Completed) {
+	if l.params.Filter.Parent != uuid.Nil || len(states) == 0 || slices.Contains(states, store.Completed) {
 		return nil
 	}
 	var ids []store.ID

@@ -86,7 +86,7 @@ func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, 
 		if beat.Leader, beat.Epoch, err = t.lead(params.Node, params.LeaderTTL.Microseconds()); err != nil {
 			return err
 		}
-		beat.Cancels, err = t.cancelsFor(params.Node)
+		beat.Cancels, beat.Pauses, err = t.askedOf(params.Node)
 		return err
 	})
 	if dead {
@@ -95,27 +95,35 @@ func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, 
 	return beat, err
 }
 
-// cancelsFor returns the requests to cancel jobs that a node runs.
-func (t *tx) cancelsFor(node int64) ([]store.CancelRequest, error) {
-	requests, err := t.cancelRequests()
-	if err != nil || len(requests) == 0 {
-		return nil, err
+// askedOf returns the requests to cancel and to pause jobs that a node runs.
+func (t *tx) askedOf(node int64) (cancels []store.CancelRequest, pauses []store.ID, err error) {
+	allCancels, err := t.cancelRequests()
+	if err != nil {
+		return nil, nil, err
+	}
+	allPauses, err := t.pauseRequests()
+	if err != nil || len(allCancels)+len(allPauses) == 0 {
+		return nil, nil, err
 	}
 	records, err := t.recordsOf(node)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	runs := runningJobs{}
 	for _, r := range records {
 		runs.add(r)
 	}
-	var theirs []store.CancelRequest
-	for _, request := range requests {
+	for _, request := range allCancels {
 		if _, ok := runs[request.Job]; ok {
-			theirs = append(theirs, request)
+			cancels = append(cancels, request)
 		}
 	}
-	return theirs, nil
+	for _, id := range allPauses {
+		if _, ok := runs[id]; ok {
+			pauses = append(pauses, id)
+		}
+	}
+	return cancels, pauses, nil
 }
 
 // Leave implements store.Nodes.
@@ -131,20 +139,7 @@ func (s *Store) Leave(ctx context.Context, node int64) error {
 		}
 		for _, r := range records {
 			for slot := range r.slots() {
-				if !r.runs(slot) {
-					continue
-				}
-				l := r.lease(slot)
-				r.finish(slot)
-				b, found, err := t.body(l.Job)
-				if err != nil {
-					return err
-				}
-				if !found {
-					continue // a slot without a job would be a bug; it must not keep the node from leaving
-				}
-				e := ending{state: store.Available, reason: store.ReasonReleased, runAt: t.now, taken: true}
-				if _, _, err := t.endRun(b, r, l, e); err != nil {
+				if err := t.release(r, slot); err != nil {
 					return err
 				}
 			}
@@ -154,6 +149,25 @@ func (s *Store) Leave(ctx context.Context, node int64) error {
 	if err == nil {
 		s.lives.drop(node)
 	}
+	return err
+}
+
+// release gives back the job in a slot of a node that leaves, if it still runs.
+func (t *tx) release(r *claimRecord, slot int) error {
+	if !r.runs(slot) {
+		return nil
+	}
+	l := r.lease(slot)
+	r.finish(slot)
+	b, found, err := t.body(l.Job)
+	if err != nil || !found {
+		return err // a slot without a job would be a bug; it must not keep the node from leaving
+	}
+	e := &ending{state: store.Available, reason: store.ReasonReleased, runAt: t.now, taken: true}
+	if e.durable, err = t.durable(b.ID); err != nil {
+		return err
+	}
+	_, _, err = t.endRun(b, r, l, e)
 	return err
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/google/uuid"
+
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -14,9 +16,20 @@ const never = math.MaxInt64
 // body is a stored job with its lane. Times of a body that are compared are kept in microseconds as well.
 type body struct {
 	store.Job
-	lane  *lane
-	runAt int64
+	lane      *lane
+	runAt     int64
+	due       int64 // of its pointer in deferred, once that was found
+	claimedAt int64 // of the last run that did not finish the job; 0 if the body does not know
+	forked    bool  // it has a journal from the start
 }
+
+// The bits of the column marks.
+const (
+	markAnswers = 1
+	markClosing = 2
+	markForked  = 4
+	markPolicy  = 3 // how far the policy is shifted
+)
 
 // pointer says where a job is to be put.
 type pointer struct {
@@ -36,7 +49,7 @@ func (t *tx) body(id store.ID) (*body, bool, error) {
 	if err != nil || !found {
 		return nil, false, err
 	}
-	b := &body{Job: store.Job{ID: id}}
+	b := &body{Job: store.Job{ID: id}, claimedAt: readOptInt(s)}
 	laneID, err := b.scan(s)
 	s.done()
 	if err != nil {
@@ -52,7 +65,7 @@ func (t *tx) body(id store.ID) (*body, bool, error) {
 func (b *body) scan(s stmt) (laneID int64, err error) {
 	laneID = s.readInt()
 	b.runAt = s.readInt()
-	b.RunAt = timeOf(b.runAt)
+	b.RunAt = dueTime(b.runAt)
 	b.CreatedAt = readTime(s)
 	b.LeaseNumber = s.readInt()
 	b.Attempt = int(s.readInt())
@@ -73,14 +86,41 @@ func (b *body) scan(s stmt) (laneID int64, err error) {
 	}
 	b.Metadata = readOptBlob(s)
 	b.Args = readOptBlob(s)
+	if !s.readNull() {
+		marks := s.readInt()
+		b.Answers, b.OnParentClose = marks&markAnswers != 0, store.ClosePolicy(marks>>markPolicy)
+		b.Closing, b.forked = marks&markClosing != 0, marks&markForked != 0
+		if !s.readNull() {
+			b.Parent = readID(s)
+		}
+	}
 	return laneID, nil
+}
+
+// bindMarks binds the column marks.
+func bindMarks(s stmt, job *store.Job, forked bool) {
+	marks := boolInt(job.Answers)*markAnswers | boolInt(job.Closing)*markClosing | boolInt(forked)*markForked |
+		int64(job.OnParentClose)<<markPolicy
+	if job.Parent == uuid.Nil && marks == 0 {
+		s.bindNull()
+	} else {
+		s.bindInt(marks)
+	}
+}
+
+// writeMarks makes the stored body say what this one says of its end and its beginning.
+func (t *tx) writeMarks(b *body) error {
+	s := t.stmt("job_mark")
+	bindMarks(s, &b.Job, b.forked)
+	bindID(s, b.ID)
+	return exec(s)
 }
 
 func (b *body) setLane(t *tx, id int64) (err error) {
 	if b.lane, err = t.laneOf(id); err != nil {
 		return err
 	}
-	b.Namespace, b.Queue, b.Kind, b.Priority = b.lane.namespace, b.lane.queueName, b.lane.kind, b.lane.priority
+	b.lane.describe(&b.Job)
 	return nil
 }
 
@@ -127,6 +167,11 @@ func (t *tx) removePointer(b *body) (store.State, error) {
 	if err != nil || state == 0 {
 		return 0, err
 	}
+	return state, t.deletePointer(b, state, blocked)
+}
+
+// deletePointer deletes the pointer that was found to be where it is.
+func (t *tx) deletePointer(b *body, state store.State, blocked bool) error {
 	var s stmt
 	switch {
 	case blocked:
@@ -139,10 +184,10 @@ func (t *tx) removePointer(b *body) (store.State, error) {
 		bindID(s, b.ID)
 	default:
 		s = t.stmt("deferred_delete")
-		s.bindInt(b.runAt)
+		s.bindInt(b.due)
 		bindID(s, b.ID)
 	}
-	return state, exec(s)
+	return exec(s)
 }
 
 // waiting returns the state of a job that waits, or 0 if it runs or has finished. Blocked: it waits for the turn of its
@@ -160,7 +205,7 @@ func (t *tx) waiting(b *body) (state store.State, blocked bool, err error) {
 	bindID(s, b.ID)
 	if found, err := s.next(); found || err != nil {
 		if found {
-			state = store.State(s.readInt())
+			state, b.due = store.State(s.readInt()), s.readInt()
 			s.done()
 		}
 		return state, false, err
@@ -185,13 +230,15 @@ func bindKeyed(s stmt, b *body) {
 	bindID(s, b.ID)
 }
 
-// putBack makes a body say what its new pointer says, and which lease number was the last.
+// putBack makes a body say what its new pointer says, and which run was the last.
 func (t *tx) putBack(b *body, runAt int64) error {
 	s := t.stmt("job_put_back")
+	s.bindInt(b.lane.id)
 	s.bindInt(runAt)
 	s.bindInt(b.LeaseNumber)
 	s.bindInt(int64(b.Attempt))
+	bindOptInt(s, b.claimedAt)
 	bindID(s, b.ID)
-	b.runAt, b.RunAt = runAt, timeOf(runAt)
+	b.runAt, b.RunAt = runAt, dueTime(runAt)
 	return exec(s)
 }

@@ -46,7 +46,13 @@ func (s *Store) Get(ctx context.Context, id store.ID) (store.Record, error) {
 			return fmt.Errorf("job %v: %w", id, store.ErrNotFound)
 		}
 		record = r
-		record.Attempts, err = t.attempts(id)
+		if record.Attempts, err = t.attempts(id); err != nil {
+			return err
+		}
+		if record.Journal, err = t.lastEntry(id); err != nil { // it has no gaps
+			return err
+		}
+		record.Messages, err = t.countMessages(id)
 		return err
 	})
 	return record, err
@@ -68,13 +74,13 @@ func (t *tx) fullRecord(id store.ID, find func(store.ID) (runningJob, bool, erro
 	}
 	switch {
 	case ended:
-		err = t.endedRecord(&r, f)
+		err = t.endedRecord(&r, b, f)
 	default:
 		if r.State, r.Blocked, err = t.waiting(b); err != nil {
 			return r, false, err
 		}
 		if r.State != 0 {
-			err = t.lastRun(&r)
+			err = t.waitingRecord(&r, b)
 		} else {
 			err = t.runningRecord(&r, find)
 		}
@@ -83,7 +89,7 @@ func (t *tx) fullRecord(id store.ID, find func(store.ID) (runningJob, bool, erro
 }
 
 // endedRecord completes the record of a finished job. The run that ended it is counted; the body does not know of it.
-func (t *tx) endedRecord(r *store.Record, f finished) (err error) {
+func (t *tx) endedRecord(r *store.Record, b *body, f finished) (err error) {
 	r.State, r.Reason, r.FinishedAt, r.Result = f.state, f.reason, timeOf(f.finishedAt), f.result
 	ranLast := f.lease != 0
 	if ranLast {
@@ -91,7 +97,7 @@ func (t *tx) endedRecord(r *store.Record, f finished) (err error) {
 		r.LeaseNumber = f.lease
 		r.Lease = store.Lease{Number: f.lease, Node: f.node}
 		r.ClaimedAt = timeOf(f.claimedAt)
-	} else if err := t.lastRun(r); err != nil {
+	} else if err := t.lastRun(r, b); err != nil {
 		return err
 	}
 	r.Error = f.err
@@ -101,10 +107,34 @@ func (t *tx) endedRecord(r *store.Record, f finished) (err error) {
 	return err
 }
 
+// waitingRecord completes the record of a job that has a pointer.
+func (t *tx) waitingRecord(r *store.Record, b *body) error {
+	if r.State == store.Waiting {
+		w, err := t.waiter(b)
+		if err != nil {
+			return err
+		}
+		r.Wait = &w.WaitInfo
+	}
+	if b.LeaseNumber > 0 || b.forked {
+		asked, err := t.requests(r.ID)
+		if err != nil {
+			return err
+		}
+		r.CancelRequested = asked.cancel != nil
+	}
+	return t.lastRun(r, b)
+}
+
 // lastRun tells of the last run of a job that does not run now.
-func (t *tx) lastRun(r *store.Record) error {
+func (t *tx) lastRun(r *store.Record, b *body) (err error) {
 	if r.LeaseNumber == 0 {
 		return nil
+	}
+	if b.claimedAt != 0 {
+		r.ClaimedAt = timeOf(b.claimedAt)
+		r.Error, err = t.lastError(r.ID)
+		return err
 	}
 	s := t.stmt("attempt_last_claimed_at")
 	bindID(s, r.ID)
@@ -137,7 +167,8 @@ func (t *tx) runningRecord(r *store.Record, find func(store.ID) (runningJob, boo
 			return err
 		}
 	}
-	_, r.CancelRequested, err = t.cancelRequest(r.ID)
+	asked, err := t.requests(r.ID)
+	r.CancelRequested, r.PauseRequested = asked.cancel != nil, asked.pause != nil
 	return err
 }
 

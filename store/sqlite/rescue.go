@@ -172,19 +172,18 @@ func (t *tx) rescueJob(r *claimRecord, slot int, params store.RescueParams) (res
 	}
 	lost := b.Job
 	lost.Attempt, lost.LeaseNumber = b.Attempt+1, l.Number
-	e := ending{state: store.Failed, reason: store.ReasonCrashLoop}
-	if delay, retry := params.Decide(lost); retry {
-		e = ending{state: store.Retryable, reason: store.ReasonNodeLost, runAt: t.now + delay.Microseconds()}
-	}
-	// A requested cancel comes before the decision that no attempt is left.
-	request, requested, err := t.cancelRequest(b.ID)
+	asked, err := t.requests(b.ID)
 	if err != nil {
 		return rescued, false, err
 	}
-	if requested {
-		e = ending{state: store.Cancelled, reason: store.ReasonCancelled, err: request.Reason}
+	e := &ending{state: store.Failed, reason: store.ReasonCrashLoop, taken: true}
+	// A requested cancel comes before the decision that no attempt is left, unless the job is ending itself already.
+	if delay, retry := params.Decide(lost); retry || asked.cancel != nil && !b.Closing {
+		e.state, e.reason, e.runAt = store.Retryable, store.ReasonNodeLost, t.now+delay.Microseconds()
 	}
-	e.taken = true
+	if e.durable, err = t.durable(b.ID); err != nil {
+		return rescued, false, err
+	}
 	state, reason, err := t.endRun(b, r, l, e)
 	return store.Rescued{Job: b.ID, Node: r.node, State: state, Reason: reason, Queue: b.Queue, RunAt: b.RunAt}, true, err
 }

@@ -98,7 +98,10 @@ func (t *tx) remove(id store.ID) error {
 	if err := exec(s); err != nil {
 		return err
 	}
-	for _, name := range []string{"retain_attempts", "retain_checkpoint", "cancel_request_delete", "finished_delete", "job_delete"} {
+	for _, name := range []string{
+		"retain_attempts", "retain_checkpoint", "retain_journal", "retain_inbox", "cancel_request_delete", "pause_request_delete",
+		"finished_delete", "job_delete",
+	} {
 		s := t.stmt(name)
 		bindID(s, id)
 		if err := exec(s); err != nil {

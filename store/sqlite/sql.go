@@ -150,6 +150,15 @@ func readOptInt(s stmt) int64 {
 	return s.readInt()
 }
 
+// bindOptInt binds NULL for 0.
+func bindOptInt(s stmt, v int64) {
+	if v == 0 {
+		s.bindNull()
+	} else {
+		s.bindInt(v)
+	}
+}
+
 // bindOptBlob binds NULL for nil.
 func bindOptBlob(s stmt, v []byte) {
 	if v == nil {

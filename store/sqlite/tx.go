@@ -9,12 +9,12 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Conn is what EnqueueTx needs of a caller's transaction: *sql.Tx, or a *sql.Conn on which the caller has begun one.
+// Conn is what the store needs of a caller's transaction: *sql.Tx, or a *sql.Conn on which the caller has begun one.
 type Conn interface {
 	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
 }
 
-// Tx wraps a caller's transaction for EnqueueTx. It must be on the same file as the store, with any SQLite driver for
+// Tx wraps a caller's transaction for EnqueueTx, SendTx and AppendTx. It must be on the same file as the store, with any SQLite driver for
 // database/sql. Begin it as a writer (with modernc.org/sqlite: _txlock=immediate in the data source name): SQLite refuses the first write
 // of a transaction that has read before, if somebody else wrote meanwhile.
 //
@@ -28,9 +28,14 @@ func (callersTx) StoreName() string { return storeName }
 
 // EnqueueTx implements store.Writer. It fails with ErrInvalid if tx is on another database.
 func (s *Store) EnqueueTx(ctx context.Context, wrapped store.Tx, enqueues []*store.Enqueue) error {
+	return s.inCallers(ctx, "enqueue", wrapped, func(t *tx) error { return t.enqueueAll(enqueues) })
+}
+
+// inCallers runs f in a caller's transaction.
+func (s *Store) inCallers(ctx context.Context, op string, wrapped store.Tx, f func(*tx) error) error {
 	select {
 	case <-s.closed:
-		return classify("enqueue", store.ErrClosed)
+		return classify(op, store.ErrClosed)
 	default:
 	}
 	theirs, ok := wrapped.(callersTx)
@@ -46,12 +51,12 @@ func (s *Store) EnqueueTx(ctx context.Context, wrapped store.Tx, enqueues []*sto
 		err = fmt.Errorf("%w: the transaction is on another database than the store", store.ErrInvalid)
 	}
 	if err == nil {
-		err = t.enqueueAll(enqueues)
+		err = f(t)
 	}
 	if err == nil {
 		err = t.settle()
 	}
-	return classify("enqueue in the caller's transaction", err)
+	return classify(op+" in the caller's transaction", err)
 }
 
 // databaseID tells databases apart.

@@ -47,12 +47,12 @@ func (t *tx) onConflict(q *store.Enqueue, holder store.ID, runAt int64) error {
 	if q.OnConflict != store.Replace || b.LeaseNumber > 0 {
 		return nil
 	}
-	state, err := t.removePointer(b)
-	if err != nil {
-		return err
+	state, blocked, err := t.waiting(b)
+	if err != nil || state != store.Available && state != store.Scheduled {
+		return err // it is held, or finished without ever running and holds its key in that state
 	}
-	if state == 0 { // it finished without ever running, and holds its key in that state
-		return nil
+	if err := t.deletePointer(b, state, blocked); err != nil {
+		return err
 	}
 	s := t.stmt("job_replace")
 	bindPayload(s, q.Job.Args)

@@ -19,6 +19,7 @@ type tx struct {
 	records map[recordName]*claimRecord // claim records that it read
 	last    *claimRecord                // of records, the one used last
 	keys    []keyName                   // ordering keys that may have become free
+	woken   []store.Wake                // queues in which a waiting job became available
 }
 
 // write runs f in a write transaction and commits it. f runs again if the transaction has to start over; it must not have

@@ -12,13 +12,13 @@
 //
 // One file per concern, with tests whose names say what must hold. The invariants of the design (docs/architecture.md,
 // "What must always hold") appear by name where they are tested: NoLoss, OneOwner, FinishedIsFinal, UniqueIsUnique,
-// LimitsHold (of a claim), EveryDueThingHappens, Order, CancelArrives, AtomicTransitions. The journal (remembered is
-// remembered) and rate limits are tested by what adds them to the contract.
+// Remembered, LimitsHold (of a claim), EveryDueThingHappens, Order, CancelArrives, AtomicTransitions. Rate limits are tested by what
+// adds them to the contract; EnqueueTx, SendTx and AppendTx by each store, since their transactions are its own.
 //
 // race.go and its neighbours let goroutines compete, and count. property.go draws random sequences of operations; the
 // machine (machine.go, actions.go, actions_apply.go) does the same on the store and on package model, a plain implementation of the
-// contract in memory, and compares them after each. It does so again while package faults loses requests and answers,
-// and a caller repeats them by the rules of the contract.
+// contract in memory, and compares them after each; actions_durable.go and actions_journal.go are about jobs that remember. It does
+// so again while package faults loses requests and answers, and a caller repeats them by the rules of the contract.
 //
 // The property tests draw 15 sequences each; go test -rapid.checks=1000 draws more, and a failing one is kept in
 // testdata/rapid and tried again first.

@@ -19,7 +19,7 @@ var enqueueTests = []test{
 	{"a_job_with_a_run_time_in_the_future_is_scheduled", futureIsScheduled},
 	{"a_repeated_id_is_done_once_and_succeeds_twice", repeatedID},
 	{"a_repeated_id_within_a_batch_is_done_once", repeatedIDInBatch},
-	{"AtomicTransitions_a_batch_that_failed_left_nothing", failedBatchLeavesNothing},
+	{"a_context_that_has_ended_does_nothing", failedBatchLeavesNothing},
 	{"an_empty_batch_is_no_error", emptyBatch},
 	{"a_closed_store_says_so", closedStore},
 }
@@ -52,8 +52,9 @@ func bodySurvives(e *env) {
 			Deadline: deadline,
 			Backoff:  store.Backoff{Base: time.Second, Cap: time.Hour, Jitter: 0.25},
 			Trace:    "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
-			Parent:   "parent", Source: "nightly",
+			Source:   "nightly",
 		}
+		q.Job.Parent, q.Job.Answers, q.Job.OnParentClose = e.ids.next(), true, store.TerminateChild
 	}
 	rich := e.job(unique("k"), ordered("o"), priority(1), attempts(7), everything)
 	huge := e.job(func(q *store.Enqueue) { q.Job.Args = bytes.Repeat([]byte(`["0123456789"]`), 30_000) })

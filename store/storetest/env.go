@@ -198,6 +198,8 @@ func outcome(c store.Claimed, state store.State, change ...func(*store.Outcome))
 		StartedAt:   c.ClaimedAt,
 		HasUnique:   c.Job.UniqueKey != nil,
 		HasOrdering: c.Job.OrderingKey != "",
+		Durable:     c.Durable,
+		Answers:     c.Job.Answers,
 	}
 	switch state {
 	case store.Completed:
@@ -212,7 +214,9 @@ func outcome(c store.Claimed, state store.State, change ...func(*store.Outcome))
 		o.Reason = store.ReasonReleased
 	case store.Cancelled:
 		o.Reason, o.Error = store.ReasonCancelled, "the handler gave up"
-	case store.Running, store.Waiting: // no run ends so; for tests that try it
+	case store.Waiting:
+		o.Wait = &store.Wait{}
+	case store.Running: // no run ends so; for tests that try it
 	}
 	for _, f := range change {
 		f(o)
@@ -278,8 +282,8 @@ func (e *env) equal(what string, got, want any, opts ...cmp.Option) {
 	}
 }
 
-// comparing says when two values are the same. Metadata and the value of a checkpoint are JSON documents, which a
-// database may write in its own way; Args and Result are bytes of a codec, which it may not touch.
+// comparing says when two values are the same. Metadata, the value of a checkpoint and what a run waits for are JSON documents,
+// which a database may write in its own way; Args and Result are bytes of a codec, which it may not touch.
 var comparing = cmp.Options{
 	cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) }),
 	cmp.FilterPath(isJSON, cmp.Comparer(sameJSON)),
@@ -289,7 +293,7 @@ var comparing = cmp.Options{
 
 func isJSON(p cmp.Path) bool {
 	field, ok := p.Last().(cmp.StructField)
-	return ok && (field.Name() == "Metadata" || field.Name() == "Value")
+	return ok && (field.Name() == "Metadata" || field.Name() == "Value" || field.Name() == "For")
 }
 
 func isBytes(p cmp.Path) bool { return p.Last().Type() == bytesType && !isJSON(p) }
@@ -311,11 +315,19 @@ func sameJSON(a, b []byte) bool {
 	if len(a) == 0 || len(b) == 0 {
 		return len(a) == len(b)
 	}
-	var x, y any
-	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+	x, okX := decoded(a)
+	y, okY := decoded(b)
+	if !okX || !okY {
 		return bytes.Equal(a, b)
 	}
 	return cmp.Equal(x, y)
+}
+
+// decoded keeps numbers as they are written: a store that rounds those above 2^53 is to be noticed.
+func decoded(data []byte) (v any, ok bool) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	return v, dec.Decode(&v) == nil
 }
 
 func claimedIDs(claimed []store.Claimed) []store.ID {

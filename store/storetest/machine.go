@@ -37,9 +37,14 @@ type machine struct {
 	jobs     []*known
 	runs     []*run  // live and stale
 	outcomes []sent  // that may be sent again
+	appends  []noted // that may be sent again
 	claims   []claim // that may be sent again
 	epoch    int64
 	looks    int // how often the states were compared
+	sends    int // how many messages were sent
+
+	// closed are jobs about whose end the words are the store's own, since it was that of their parent.
+	closed map[store.ID]bool
 }
 
 // mode chooses what a sequence of operations may contain.
@@ -50,6 +55,8 @@ type mode struct {
 	// lossy: requests and answers to the store are lost, and the caller repeats them. Answers that may differ then
 	// (such as whether an enqueue was the first) are not compared; the states are.
 	lossy bool
+	// durable: jobs remember, wait, have children, and are paused, resumed and forked.
+	durable bool
 }
 
 // node is one node as either side knows it.
@@ -60,13 +67,18 @@ type node struct {
 
 // known is what the machine knows of a job without asking the model.
 type known struct {
-	enqueue  store.Enqueue
-	state    store.State // at the last look; 0 before the first
-	lease    int64       // the highest lease number seen
-	live     bool        // under a lease, as far as the answers said
-	released bool        // seen in a state in which it does not hold its unique key
-	retried  bool        // a person asked for it to run again since the last look
-	removed  bool
+	enqueue   store.Enqueue
+	state     store.State // at the last look; 0 before the first
+	lease     int64       // the highest lease number seen
+	live      bool        // under a lease, as far as the answers said
+	released  bool        // seen in a state in which it does not hold its unique key
+	retried   bool        // a person asked for it to run again since the last look
+	removed   bool
+	forked    bool        // from another job
+	parent    bool        // has had children
+	wait      *store.Wait // as it was parked last
+	traceless bool        // its last run left no attempt
+	timeless  bool        // finished while it waited
 }
 
 // run is a claimed job as either side knows it.
@@ -118,6 +130,7 @@ func newMachine(t *rapid.T, p *pool, mode mode) *machine {
 	return &machine{
 		t: t, ctx: p.t.Context(), ids: p.ids, clock: p.clock, mode: mode,
 		store: s, model: model.New(p.clock.Now), namespace: fmt.Sprintf("check%d", p.uses),
+		closed: map[store.ID]bool{},
 	}
 }
 
@@ -205,6 +218,7 @@ func (m *machine) tidy(r store.Record, side func(node) int64) store.Record {
 	if n := len(r.Attempts); n > 0 && r.Attempts[n-1].StartedAt.IsZero() {
 		r.Error = ""
 	}
+	m.tidyDurable(&r)
 	return r
 }
 
@@ -227,6 +241,7 @@ func (m *machine) check(*rapid.T) {
 		m.settle()
 	}
 	got, want := m.list(m.store), m.list(m.model)
+	m.noteClosed(want)
 	// The words of a rescue are the store's own; whether there may be any is seen in the attempts, which List leaves out.
 	for i := range want {
 		if i < len(got) && want[i].Error == "" && got[i].Error != "" {
@@ -246,6 +261,7 @@ func (m *machine) check(*rapid.T) {
 
 	if m.looks++; m.looks%3 == 0 { // the counts follow from what List has shown, at a price
 		m.checkQueues(got)
+		m.checkJournals(got)
 	}
 }
 
@@ -327,7 +343,7 @@ func (m *machine) invariants(records []store.Record) {
 			k.released = false
 		}
 		if len(r.UniqueKey) > 0 {
-			k.released = k.released || !r.UniqueStates.Has(r.State)
+			k.pass(r.State)
 			if other, taken := holders[string(r.UniqueKey)]; taken && !k.released {
 				m.t.Fatalf("UniqueIsUnique: jobs %v and %v both hold the key %q", r.ID, other, r.UniqueKey)
 			}
@@ -343,11 +359,21 @@ func (m *machine) invariants(records []store.Record) {
 			}
 			turns[name] = r.ID
 		}
-		if r.CancelRequested && r.State != store.Running {
+		if (r.CancelRequested || r.PauseRequested) && r.State != store.Running {
 			m.t.Fatalf("job %v is %v and still asked to stop", r.ID, r.State)
 		}
+		k.timeless = r.State.Finished() && (k.timeless || k.state == store.Waiting)
 		k.state, k.retried = r.State, false
 	}
+}
+
+// pass notes that the job came through a state, in which it may have released its unique key. One that waits holds it as one that
+// runs does.
+func (k *known) pass(state store.State) {
+	if state == store.Waiting {
+		state = store.Running
+	}
+	k.released = k.released || !k.enqueue.Job.UniqueStates.Has(state)
 }
 
 // compareJobs compares all that is known of every job.
@@ -359,6 +385,7 @@ func (m *machine) compareJobs() {
 		got, gotErr := m.store.Get(m.ctx, id)
 		want, wantErr := m.model.Get(m.ctx, id)
 		m.sameErr("Get", gotErr, wantErr)
+		m.noteClosed([]store.Record{want})
 		m.same("Get", m.tidy(got, storeSide), m.tidy(want, modelSide))
 	}
 	got, err := m.store.Ended(m.ctx, ids)
@@ -372,8 +399,12 @@ func (m *machine) compareJobs() {
 		if i < len(want) && want[i].Error == "" && want[i].State == store.Failed {
 			got[i].Error = "" // of a rescue
 		}
+		if i < len(want) && m.closed[want[i].ID] {
+			got[i].Error, want[i].Error = "", ""
+		}
 	}
 	m.same("Ended", got, want)
+	m.checkJournals(m.list(m.store))
 }
 
 // finish ends a check that passed: every job can still be brought to an end, and the store is left as good as empty,
@@ -393,8 +424,9 @@ func (m *machine) finish(p *pool, inner store.Store) {
 	}
 	_, err = inner.SweepCancels(m.ctx)
 	m.must("SweepCancels", err)
-	_, err = inner.Cancel(m.ctx, store.CancelParams{Jobs: ids, Reason: "the check is over"})
+	_, err = inner.Cancel(m.ctx, store.CancelParams{Jobs: ids, Reason: "the check is over", Terminate: true})
 	m.must("Cancel", err)
+	m.closeAll(inner)
 	ended, err := inner.Ended(m.ctx, ids)
 	m.must("Ended", err)
 	if len(ended) != len(ids) {
@@ -416,7 +448,17 @@ func (m *machine) logBatch(batch *store.Batch) {
 	for _, c := range batch.Checkpoints {
 		m.t.Logf("apply: checkpoint of %v, lease %d", m.names([]store.ID{c.Lease.Job}), c.Lease.Number)
 	}
+	for _, a := range batch.Appends {
+		m.t.Logf("apply: append to %v, lease %d, %d entries from %d, children %v, closing %v, repeat %v", m.names([]store.ID{a.Lease.Job}),
+			a.Lease.Number, len(a.Entries), a.Entries[0].Seq, idsOf(a.Enqueues), a.Closing, a.Repeat)
+	}
+	for _, q := range batch.Sends {
+		m.t.Logf("apply: send %d, %q with key %q to %v", q.Message.Kind, q.Message.Name, q.Key, m.names([]store.ID{q.Job}))
+	}
 	for _, o := range batch.Outcomes {
+		if o.Wait != nil || o.Continue != nil || o.Version != "" {
+			m.t.Logf("apply: wait %+v, continue %v, version %q", o.Wait, o.Continue != nil, o.Version)
+		}
 		m.t.Logf("apply: %v of %v, lease %d, delay %v, repeat %v", o.State, m.names([]store.ID{o.Lease.Job}), o.Lease.Number, o.Delay, o.Repeat)
 	}
 	for _, q := range batch.Enqueues {

@@ -1,12 +1,10 @@
 package storetest
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
 	"testing"
 	"time"
 
@@ -62,19 +60,65 @@ func TestTheMachineNotices(t *testing.T) {
 		"a list without the finished":          {func(s store.Store) store.Store { return &hides{s} }, mode{}},
 		"an end that is not told":              {func(s store.Store) store.Store { return &silent{s} }, mode{}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			open := func(_ *testing.T, clock *Clock) store.Store { return c.breaks(model.New(clock.Now)) }
-			said := failure(func(tb rapid.TB) {
-				stores := &pool{t: t, open: open}
-				rapid.Check(tb, func(t *rapid.T) { stores.check(t, c.mode) })
-			})
-			if said == "" {
-				t.Fatal("nobody noticed")
-			}
-			t.Log(said)
-		})
+		notices(t, name, c.breaks, c.mode)
 	}
+}
+
+// TestTheMachineNoticesWhatJobsRemember does the same with what concerns jobs that remember.
+func TestTheMachineNoticesWhatJobsRemember(t *testing.T) {
+	t.Parallel()
+	durable, keyed, lossy := mode{durable: true}, mode{durable: true, keyed: true}, mode{durable: true, lossy: true}
+	for name, c := range map[string]struct {
+		breaks func(store.Store) store.Store
+		mode   mode
+	}{
+		"an append that is lost":             {onApply(func(b *store.Batch) { b.Appends = b.Appends[:len(b.Appends)/2] }, nil), durable},
+		"entries without their children":     {onApply(eachAppend(func(a *store.Append) { a.Enqueues = nil }), nil), durable},
+		"a repeated append that is refused":  {onApply(eachAppend(func(a *store.Append) { a.Repeat = false }), nil), lossy},
+		"a job that is not closing":          {onApply(eachAppend(func(a *store.Append) { a.Closing = false }), nil), durable},
+		"a send that is lost":                {onApply(func(b *store.Batch) { b.Sends = b.Sends[:len(b.Sends)/2] }, nil), durable},
+		"a key that is not looked at":        {onApply(eachSend(func(q *store.Send) { q.Key = "" }), nil), durable},
+		"a wake-up that is lost":             {onApply(eachWait(func(w *store.Wait) { w.Kinds = 0 }), nil), durable},
+		"a wake-up that is not told":         {onApply(nil, func(b *store.Batch) { b.Woken = nil }), durable},
+		"a count that is not kept":           {onApply(eachWait(func(w *store.Wait) { w.Count = 0 }), nil), durable},
+		"a count that is one too late":       {onApply(eachWait(func(w *store.Wait) { w.Count *= 2 }), nil), durable},
+		"failures that nobody looks at":      {onApply(eachWait(func(w *store.Wait) { w.Failures = false }), nil), durable},
+		"a message that is seen twice":       {onApply(eachWait(func(w *store.Wait) { w.Seen = 0 }), nil), durable},
+		"a time limit that is not kept":      {onApply(eachWait(func(w *store.Wait) { w.Until = time.Time{} }), nil), durable},
+		"a held job that wakes":              {onApply(eachWait(func(w *store.Wait) { w.Held = false }), nil), durable},
+		"a version that is not kept":         {onApply(eachOutcome(func(o *store.Outcome) { o.Version = "" }), nil), keyed},
+		"a child that does not answer":       {onApply(eachOutcome(func(o *store.Outcome) { o.Answers = false }), nil), durable},
+		"children that are forgotten":        {onApply(eachOutcome(func(o *store.Outcome) { o.HasChildren = false }), nil), durable},
+		"a durable job that is cancelled":    {onApply(eachOutcome(func(o *store.Outcome) { o.Durable = false }), nil), durable},
+		"a continuation with the old args":   {onApply(eachOutcome(func(o *store.Outcome) { o.Continue = nil }), nil), durable},
+		"a pause that does nothing":          {func(s store.Store) store.Store { return &neverHolds{s} }, durable},
+		"a pause that the node is not told":  {func(s store.Store) store.Store { return &deafToPauses{s} }, durable},
+		"a resumption that keeps everything": {func(s store.Store) store.Store { return &keepsAll{s} }, durable},
+		"a resumption that asks nothing":     {func(s store.Store) store.Store { return &expectsAll{s} }, durable},
+		"a termination that only asks":       {func(s store.Store) store.Store { return &gentle{s} }, durable},
+		"a fork that keeps too much":         {func(s store.Store) store.Store { return &forksMore{s} }, durable},
+		"children that are never closed":     {func(s store.Store) store.Store { return &orphans{s} }, durable},
+		"a cancel that the run is not told":  {func(s store.Store) store.Store { return &untold{s} }, durable},
+	} {
+		notices(t, name, c.breaks, c.mode)
+	}
+}
+
+// notices checks that a machine fails on a store that is broken.
+func notices(t *testing.T, name string, breaks func(store.Store) store.Store, mode mode) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		open := func(_ *testing.T, clock *Clock) store.Store { return breaks(model.New(clock.Now)) }
+		said := failure(func(tb rapid.TB) {
+			stores := &pool{t: t, open: open}
+			rapid.Check(tb, func(t *rapid.T) { stores.check(t, mode) })
+		})
+		if said == "" {
+			t.Fatal("nobody noticed")
+		}
+		t.Log(said)
+	})
 }
 
 // failure runs a check that is to fail, and returns what it says; "" if it passes.
@@ -116,159 +160,6 @@ func (p *probe) Fatal(args ...any)    { p.Fatalf("%v", args) }
 func (p *probe) FailNow()             { p.Fatalf("failed") }
 func (p *probe) Fail()                { p.Errorf("failed") }
 func (p *probe) Failed() bool         { return p.said != "" }
-
-// applies changes what arrives of a batch, or what is answered.
-type applies struct {
-	store.Store
-	before, after func(*store.Batch)
-}
-
-func onApply(before, after func(*store.Batch)) func(store.Store) store.Store {
-	return func(s store.Store) store.Store { return &applies{s, before, after} }
-}
-
-func (s *applies) Apply(ctx context.Context, batch *store.Batch) error {
-	sent := *batch
-	if s.before != nil {
-		s.before(&sent)
-	}
-	// What was left out is answered as if it had been done.
-	for _, q := range batch.Enqueues {
-		q.Result = store.EnqueueResult{ID: q.Job.ID, State: store.Available, RunAt: s.Now()}
-	}
-	for _, o := range batch.Outcomes {
-		o.Final = o.State
-	}
-	err := s.Store.Apply(ctx, &sent)
-	if s.after != nil {
-		s.after(batch)
-	}
-	return err
-}
-
-func eachEnqueue(f func(*store.Enqueue)) func(*store.Batch) {
-	return func(b *store.Batch) {
-		for _, q := range b.Enqueues {
-			f(q)
-		}
-	}
-}
-
-func eachOutcome(f func(*store.Outcome)) func(*store.Batch) {
-	return func(b *store.Batch) {
-		for _, o := range b.Outcomes {
-			f(o)
-		}
-	}
-}
-
-func mildly(q *store.Enqueue) { q.OnConflict = store.ReturnExisting }
-
-func noDeadline(q *store.Enqueue) { q.Job.Options.Deadline = time.Time{} }
-
-func countSnooze(o *store.Outcome) {
-	if o.State == store.Scheduled {
-		o.State = store.Retryable
-	}
-}
-
-type claimsBackwards struct{ store.Store }
-
-func (s *claimsBackwards) Claim(ctx context.Context, p store.ClaimParams) ([]store.Claimed, error) {
-	claimed, err := s.Store.Claim(ctx, p)
-	slices.Reverse(claimed)
-	return claimed, err
-}
-
-type claimsAnew struct {
-	store.Store
-	shift int64
-}
-
-func (s *claimsAnew) Claim(ctx context.Context, p store.ClaimParams) ([]store.Claimed, error) {
-	if p.Repeat {
-		s.shift += 1_000_000
-		p.Seq, p.Repeat = p.Seq+s.shift, false
-	}
-	return s.Store.Claim(ctx, p)
-}
-
-type claimsMore struct{ store.Store }
-
-func (s *claimsMore) Claim(ctx context.Context, p store.ClaimParams) ([]store.Claimed, error) {
-	p.Queues = nil
-	return s.Store.Claim(ctx, p)
-}
-
-type neverPauses struct{ store.Store }
-
-func (s *neverPauses) Pause(ctx context.Context, p store.PauseParams) error {
-	p.Paused = false
-	return s.Store.Pause(ctx, p)
-}
-
-type deaf struct{ store.Store }
-
-func (s *deaf) Beat(ctx context.Context, p store.BeatParams) (store.Beat, error) {
-	beat, err := s.Store.Beat(ctx, p)
-	beat.Cancels = nil
-	return beat, err
-}
-
-type allLead struct{ store.Store }
-
-func (s *allLead) Beat(ctx context.Context, p store.BeatParams) (store.Beat, error) {
-	beat, err := s.Store.Beat(ctx, p)
-	beat.Leader = p.LeaderTTL > 0
-	return beat, err
-}
-
-type givesUp struct{ store.Store }
-
-func (s *givesUp) Rescue(ctx context.Context, p store.RescueParams) ([]store.Rescued, error) {
-	decide := p.Decide
-	p.Decide = func(j store.Job) (time.Duration, bool) {
-		delay, _ := decide(j)
-		return delay, false
-	}
-	return s.Store.Rescue(ctx, p)
-}
-
-type undead struct{ store.Store }
-
-func (s *undead) Rescue(context.Context, store.RescueParams) ([]store.Rescued, error) {
-	return nil, nil
-}
-
-type promotesOne struct{ store.Store }
-
-func (s *promotesOne) Promote(ctx context.Context, _ int) (store.Promoted, error) {
-	promoted, err := s.Store.Promote(ctx, 1)
-	promoted.More = false
-	return promoted, err
-}
-
-type eager struct{ store.Store }
-
-func (s *eager) Retain(ctx context.Context, p store.RetainParams) (store.Retained, error) {
-	p.Completed /= 2
-	p.Cancelled = p.Failed
-	return s.Store.Retain(ctx, p)
-}
-
-type hides struct{ store.Store }
-
-func (s *hides) List(ctx context.Context, p store.ListParams) (store.Page, error) {
-	p.Filter.States = slices.DeleteFunc(slices.Clone(store.States), func(s store.State) bool { return s == store.Completed })
-	return s.Store.List(ctx, p)
-}
-
-type silent struct{ store.Store }
-
-func (s *silent) Ended(ctx context.Context, ids []store.ID) ([]store.Ended, error) {
-	ended, err := s.Store.Ended(ctx, ids)
-	return slices.DeleteFunc(ended, func(e store.Ended) bool { return e.State == store.Completed }), err
-}
 
 func TestClockMovesOnlyWhenTold(t *testing.T) {
 	t.Parallel()

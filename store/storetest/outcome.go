@@ -197,8 +197,7 @@ func outcomeDeadline(e *env) {
 	}
 }
 
-// outcomeInvalid: a run ends in one of the states that Outcome lists. Waiting is left out: the operations that park a
-// job will bring it.
+// outcomeInvalid: a run ends in one of the states that Outcome lists. How it parks is in wait.go.
 func outcomeInvalid(e *env) {
 	run := e.started()
 	for _, state := range []store.State{0, store.Running, 99} {

@@ -16,6 +16,13 @@ var propertyTests = []test{
 	{"the_store_does_what_the_model_does", func(e *env) { e.property(mode{}) }},
 	{"the_store_does_what_the_model_does_with_ordering_keys", func(e *env) { e.property(mode{keyed: true}) }},
 	{"NoLoss_lost_requests_and_answers_change_nothing", func(e *env) { e.property(mode{lossy: true}) }},
+	{"the_store_does_what_the_model_does_with_jobs_that_remember", func(e *env) { e.property(mode{durable: true}) }},
+	{"the_store_does_what_the_model_does_with_jobs_that_remember_and_ordering_keys", func(e *env) {
+		e.property(mode{durable: true, keyed: true})
+	}},
+	{"NoLoss_lost_requests_and_answers_change_nothing_of_what_jobs_remember", func(e *env) {
+		e.property(mode{durable: true, lossy: true})
+	}},
 	{"NoLoss_lost_requests_and_answers_change_nothing_with_ordering_keys", func(e *env) { e.property(mode{keyed: true, lossy: true}) }},
 }
 
@@ -43,12 +50,16 @@ func (p *pool) check(t *rapid.T, mode mode) {
 	if mode.lossy {
 		m.store = persistent{faults.Wrap(inner, faults.Seeded(rapid.Uint64().Draw(t, "faults"), 0.3))}
 	}
+	if mode.durable {
+		m.family(t)
+	}
 	t.Repeat(m.actions())
 	m.finish(p, inner)
 }
 
 // persistent is a caller that asks again until it gets an answer, by the rules of the contract (package store,
-// "Repeating"): outcomes and claims are marked as repeated, everything else is sent as it was.
+// "Repeating"): outcomes, appends and claims are marked as repeated, everything else is sent as it was. It does so with a Resume too,
+// whose answer is then of little worth: the job may go on already.
 type persistent struct{ store.Store }
 
 // persist asks until there is an answer. The function gets true from the second time on.
@@ -70,6 +81,9 @@ func persistFor[T any](ask func() (T, error)) (answer T, err error) {
 
 func (p persistent) Apply(ctx context.Context, batch *store.Batch) error {
 	return persist(func(again bool) error {
+		for _, a := range batch.Appends {
+			a.Repeat = a.Repeat || again
+		}
 		for _, o := range batch.Outcomes {
 			o.Repeat = o.Repeat || again
 		}
@@ -112,6 +126,30 @@ func (p persistent) Retry(ctx context.Context, params store.RetryParams) ([]stor
 
 func (p persistent) Pause(ctx context.Context, params store.PauseParams) error {
 	return persist(func(bool) error { return p.Store.Pause(ctx, params) })
+}
+
+func (p persistent) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.PauseResult, error) {
+	return persistFor(func() ([]store.PauseResult, error) { return p.Store.PauseJobs(ctx, params) })
+}
+
+func (p persistent) Resume(ctx context.Context, params store.ResumeParams) (store.State, error) {
+	return persistFor(func() (store.State, error) { return p.Store.Resume(ctx, params) })
+}
+
+func (p persistent) Fork(ctx context.Context, params store.ForkParams) error {
+	return persist(func(bool) error { return p.Store.Fork(ctx, params) })
+}
+
+func (p persistent) Journals(ctx context.Context, ids []store.ID) ([]store.Journal, error) {
+	return persistFor(func() ([]store.Journal, error) { return p.Store.Journals(ctx, ids) })
+}
+
+func (p persistent) Entries(ctx context.Context, params store.JournalParams) ([]store.Entry, error) {
+	return persistFor(func() ([]store.Entry, error) { return p.Store.Entries(ctx, params) })
+}
+
+func (p persistent) CloseChildren(ctx context.Context, limit int) (store.Closed, error) {
+	return persistFor(func() (store.Closed, error) { return p.Store.CloseChildren(ctx, limit) })
 }
 
 func (p persistent) Get(ctx context.Context, id store.ID) (store.Record, error) {

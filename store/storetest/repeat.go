@@ -62,7 +62,10 @@ func repeatClaimPartly(e *env) {
 	e.equal("checkpoint", second[0].Checkpoint, saved)
 	for _, run := range second {
 		i := slices.IndexFunc(first, func(c store.Claimed) bool { return c.Job.ID == run.Job.ID })
-		e.equal("run", run, first[i], cmpopts.IgnoreFields(store.Claimed{}, "CancelRequested", "Checkpoint"))
+		e.equal("run", run, first[i], cmpopts.IgnoreFields(store.Claimed{}, "CancelRequested", "CancelReason", "Checkpoint"))
+		if asked := run.Job.ID == first[2].Job.ID; run.CancelRequested != asked {
+			e.Fatalf("the claim of %v tells of a cancel: %v", run.Job.ID, run.CancelRequested)
+		}
 		e.end(run, store.Completed)
 	}
 }

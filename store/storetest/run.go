@@ -22,6 +22,7 @@ var suite = []struct {
 	tests   []test
 }{
 	{"Enqueue", enqueueTests},
+	{"Invalid", invalidTests},
 	{"Unique", uniqueTests},
 	{"Claim", claimTests},
 	{"Order", orderTests},
@@ -40,6 +41,18 @@ var suite = []struct {
 	{"Leader", leaderTests},
 	{"Repeat", repeatTests},
 	{"Checkpoint", checkpointTests},
+	{"Journal", journalTests},
+	{"Message", messageTests},
+	{"Wait", waitTests},
+	{"Hold", holdTests},
+	{"Resume", resumeTests},
+	{"CancelDurable", cancelDurableTests},
+	{"Terminate", terminateTests},
+	{"Children", childrenTests},
+	{"Close", closeTests},
+	{"Fork", forkTests},
+	{"Continue", continueTests},
+	{"Version", versionTests},
 	{"Race", raceTests},
 	{"Property", propertyTests},
 }

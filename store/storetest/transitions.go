@@ -39,6 +39,14 @@ func walkTransitions(e *env) {
 			return run.Job.ID, func() { e.end(run, state) }
 		}
 	}
+	resumed := func(begin func() store.ID) func() (store.ID, func()) {
+		return func() (store.ID, func()) {
+			id := begin()
+			state := e.get(id).State
+			e.pauseJob(id, store.Waiting)
+			return id, func() { e.resume(resumption(id), state) }
+		}
+	}
 	type edge struct {
 		from, to store.State
 		when     string
@@ -76,19 +84,48 @@ func walkTransitions(e *env) {
 			id := ended(store.Retryable)
 			return id, func() { e.cancel(id) }
 		},
-		{store.Failed, store.Available, "an operator's retry, which is recorded"}: func() (store.ID, func()) {
+		{store.Failed, store.Available, "an operator's retry or resume, which is recorded"}: func() (store.ID, func()) {
 			id := ended(store.Failed)
 			return id, func() { e.retry(id) }
 		},
-		{store.Cancelled, store.Available, "an operator's retry, which is recorded"}: func() (store.ID, func()) {
+		{store.Running, store.Waiting, "the handler parked, or a person paused the job"}: func() (store.ID, func()) {
+			run := e.durable(1)
+			return run.Job.ID, func() { e.park(run, forSignals()) }
+		},
+		{store.Scheduled, store.Waiting, "a person paused it"}: func() (store.ID, func()) {
+			id := e.add(delay(time.Hour))
+			return id, func() { e.pauseJob(id, store.Waiting) }
+		},
+		{store.Available, store.Waiting, "a person paused it"}: func() (store.ID, func()) {
+			id := e.add()
+			return id, func() { e.pauseJob(id, store.Waiting) }
+		},
+		{store.Retryable, store.Waiting, "a person paused it"}: func() (store.ID, func()) {
+			id := ended(store.Retryable)
+			return id, func() { e.pauseJob(id, store.Waiting) }
+		},
+		{store.Waiting, store.Available, "its timer is due, what it waited for arrived, or a person resumed it"}: func() (store.ID, func()) {
+			id := e.parked(forSignals()).Job.ID
+			return id, func() { e.send(id, signal("s")) }
+		},
+		{store.Waiting, store.Scheduled, "a person resumed it before its run time"}: resumed(func() store.ID {
+			return e.add(delay(time.Hour))
+		}),
+		{store.Waiting, store.Retryable, "a person resumed it before its backoff was over"}: resumed(func() store.ID {
+			return ended(store.Retryable)
+		}),
+		{store.Waiting, store.Cancelled, "a person or a parent asked"}: func() (store.ID, func()) {
+			id := e.parked(forSignals()).Job.ID
+			return id, func() { e.terminate(id) }
+		},
+		{store.Cancelled, store.Available, "an operator's retry or resume, which is recorded"}: func() (store.ID, func()) {
 			id := ended(store.Cancelled)
 			return id, func() { e.retry(id) }
 		},
 	}
 	walked := 0
 	for _, t := range store.Transitions {
-		switch {
-		case t.From == 0:
+		if t.From == 0 {
 			q := e.enqueue(e.job(delay(map[store.State]time.Duration{store.Scheduled: time.Hour}[t.To])))[0]
 			if q.Result.State != t.To {
 				e.Fatalf("an enqueue led to %v, want %v", q.Result.State, t.To)
@@ -96,8 +133,6 @@ func walkTransitions(e *env) {
 			e.cancel(q.Job.ID)
 			walked++
 			continue
-		case t.From == store.Waiting || t.To == store.Waiting:
-			continue // no operation of the contract parks a job yet
 		}
 		walk := walks[edge{t.From, t.To, t.When}]
 		if walk == nil {
@@ -121,7 +156,7 @@ func walkTransitions(e *env) {
 			e.Fatalf("%v -> %v: attempt %d, want %d", t.From, t.To, after.Attempt, before.Attempt)
 		}
 		if !after.State.Finished() {
-			e.cancel(id)
+			e.terminate(id)
 			e.leave(node)
 			e.sweep()
 			node = e.join()
@@ -133,14 +168,10 @@ func walkTransitions(e *env) {
 	}
 }
 
-// outcomesFollowTable: what an outcome may not lead to is refused, and changes nothing. Waiting is left out: see
-// outcomeInvalid.
+// outcomesFollowTable: what an outcome may not lead to is refused, and changes nothing.
 func outcomesFollowTable(e *env) {
 	for state := range store.State(12) {
-		if state == store.Waiting {
-			continue
-		}
-		run := e.started()
+		run := e.durable(1)
 		o := outcome(run, state)
 		e.apply(&store.Batch{Outcomes: []*store.Outcome{o}})
 		got := e.get(run.Job.ID).State
@@ -153,7 +184,7 @@ func outcomesFollowTable(e *env) {
 		}
 		e.leave(run.Lease.Node)
 		if !got.Finished() {
-			e.cancel(run.Job.ID)
+			e.terminate(run.Job.ID)
 		}
 	}
 }

@@ -72,7 +72,7 @@ WITH member AS MATERIALIZED (
   FROM locked
 ), jobs AS MATERIALIZED (
   SELECT o.n, o.lane, o.run_at, o.id, b.created_at, b.lease, b.attempt, b.max_attempts, b.codec, b.args, b.options, b.tags, b.metadata,
-    b.ordering_key, b.unique_key, b.unique_states
+    b.ordering_key, b.unique_key, b.unique_states, b.parent, b.link, b.closing, b.remembers
   FROM ordered o LEFT JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = o.id OFFSET 0) b ON true
 ), records AS (
   INSERT INTO {schema}.claim (node, seq, claimed_at, done, all_slots, ids, leases)
@@ -84,18 +84,21 @@ WITH member AS MATERIALIZED (
   WHERE b.unique_key IS NOT NULL AND b.unique_states & 8 = 0 AND u.key = b.unique_key AND u.id = b.id
 )
 SELECT b.n, b.lane, b.run_at, b.id, b.created_at, b.lease, b.attempt, b.max_attempts, b.codec, b.args, b.options, b.tags, b.metadata,
-  b.ordering_key, b.unique_key, b.unique_states, r.yes, c.percent, c.message, c.value, c.updated_at
-FROM member m
+  b.ordering_key, b.unique_key, b.unique_states, b.parent, b.link, b.closing,
+  b.remembers, r.yes, r.reason, c.percent, c.message, c.value, c.updated_at
+FROM member
 LEFT JOIN (SELECT * FROM jobs WHERE created_at IS NOT NULL) b ON true
-LEFT JOIN LATERAL (SELECT true AS yes FROM {schema}.cancel_request a WHERE a.id = b.id OFFSET 0) r ON b.lease > 0
-LEFT JOIN LATERAL (SELECT * FROM {schema}.checkpoint a WHERE a.id = b.id OFFSET 0) c ON b.lease > 0;
+LEFT JOIN LATERAL (SELECT true AS yes, a.reason FROM {schema}.cancel_request a WHERE a.id = b.id AND (b.lease > 0 OR b.remembers) OFFSET 0) r ON true
+LEFT JOIN LATERAL (SELECT * FROM {schema}.checkpoint a WHERE a.id = b.id AND b.lease > 0 OFFSET 0) c ON true;
 
 -- What became of a claim whose answer was lost: its jobs that are not done. No row: the node is not alive. A row
 -- without a job: nothing is left of the claim, or it never happened, which last_seq tells.
 -- $1 node, $2 first record, $3 the one after the last.
 -- name: claim_again
 SELECT n.last_seq, t.seq, t.slot, t.claimed_at, b.lane, b.run_at, b.id, b.created_at, b.lease, b.attempt, b.max_attempts, b.codec, b.args,
-  b.options, b.tags, b.metadata, b.ordering_key, b.unique_key, b.unique_states, r.yes, c.percent, c.message, c.value, c.updated_at
+  b.options, b.tags, b.metadata, b.ordering_key, b.unique_key, b.unique_states, b.parent, b.link, b.closing,
+  EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = b.id OFFSET 0), r.yes, r.reason,
+  c.percent, c.message, c.value, c.updated_at
 FROM {schema}.node n
 LEFT JOIN LATERAL (
   SELECT k.seq, k.claimed_at, s.id, s.place - 1 AS slot
@@ -103,7 +106,7 @@ LEFT JOIN LATERAL (
   WHERE k.node = n.id AND k.seq >= $2::bigint AND k.seq < $3::bigint AND (k.done >> (s.place - 1)::int) & 1 = 0
 ) t ON true
 LEFT JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = t.id OFFSET 0) b ON true
-LEFT JOIN LATERAL (SELECT true AS yes FROM {schema}.cancel_request a WHERE a.id = b.id OFFSET 0) r ON true
+LEFT JOIN LATERAL (SELECT true AS yes, a.reason FROM {schema}.cancel_request a WHERE a.id = b.id OFFSET 0) r ON true
 LEFT JOIN LATERAL (SELECT * FROM {schema}.checkpoint a WHERE a.id = b.id OFFSET 0) c ON true
 WHERE n.id = $1::bigint AND n.dead_at IS NULL
 ORDER BY t.seq, t.slot;

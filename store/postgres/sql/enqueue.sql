@@ -1,17 +1,18 @@
--- Enqueues. $1 ids, $2 lanes, $3 run times, $4 attempts at the most, $5 codecs, $6 args, $7 options, $8 tags,
--- $9 metadata, $10 ordering keys, $11 queues, $12 priorities, $13 unique keys, $14 unique states, $15 now. Arrays of
--- optional columns are NULL if nobody needs them: unnest fills up with NULL.
+-- Enqueues. $1 ids, $2 lanes, $3 run times, $4 attempts at the most, $5 codecs, $6 args, $7 options, $8 tags, $9 metadata, $10 ordering
+-- keys, $11 queues, $12 priorities, $13 now, $14 parents, $15 links, $16 unique keys, $17 unique states. Arrays of optional columns are
+-- NULL if nobody needs them: unnest fills up with NULL.
 
 -- The fast way: every id is new, and there are no unique keys. A repeated id fails the whole, and the caller takes the
 -- careful way: ON CONFLICT would cost a third more for all.
 -- name: enqueue
 WITH input AS MATERIALIZED (
   SELECT * FROM unnest($1::uuid[], $2::int[], $3::bigint[], $4::int[], $5::int[], $6::bytea[], $7::text[], $8::text[],
-    $9::text[], $10::text[], $11::int[], $12::int[])
-    AS t (id, lane, run_at, max_attempts, codec, args, options, tags, metadata, ordering_key, queue, priority)
+    $9::text[], $10::text[], $11::int[], $12::int[], $14::uuid[], $15::int[])
+    AS t (id, lane, run_at, max_attempts, codec, args, options, tags, metadata, ordering_key, queue, priority, parent, link)
 ), stored AS (
-  INSERT INTO {schema}.job (id, lane, run_at, created_at, lease, attempt, max_attempts, codec, args, options, tags, metadata, ordering_key)
-  SELECT id, lane, run_at, $13::bigint, 0, 0, max_attempts, codec, args, options::json, tags::jsonb, metadata::json, ordering_key FROM input
+  INSERT INTO {schema}.job (id, lane, run_at, created_at, lease, attempt, max_attempts, codec, args, options, tags, metadata, ordering_key,
+    parent, link)
+  SELECT id, lane, run_at, $13::bigint, 0, 0, max_attempts, codec, args, options::json, tags::jsonb, metadata::json, ordering_key, parent, link FROM input
 ), due AS (
   INSERT INTO {schema}.ready (lane, run_at, id)
   SELECT lane, run_at, id FROM input WHERE run_at <= $13::bigint AND ordering_key IS NULL
@@ -34,9 +35,9 @@ SELECT 1;
 -- name: enqueue_careful
 WITH input AS MATERIALIZED (
   SELECT * FROM unnest($1::uuid[], $2::int[], $3::bigint[], $4::int[], $5::int[], $6::bytea[], $7::text[], $8::text[],
-    $9::text[], $10::text[], $11::int[], $12::int[], $14::bytea[], $15::int[])
+    $9::text[], $10::text[], $11::int[], $12::int[], $14::uuid[], $15::int[], $16::bytea[], $17::int[])
     WITH ORDINALITY AS t (id, lane, run_at, max_attempts, codec, args, options, tags, metadata, ordering_key, queue, priority,
-      unique_key, unique_states, place)
+      parent, link, unique_key, unique_states, place)
 ), fresh AS MATERIALIZED (
   SELECT * FROM input i WHERE NOT EXISTS (SELECT 1 FROM {schema}.job j WHERE j.id = i.id OFFSET 0)
 ), wanted AS MATERIALIZED (
@@ -46,9 +47,9 @@ WITH input AS MATERIALIZED (
   ON CONFLICT (key) DO NOTHING RETURNING id
 ), stored AS (
   INSERT INTO {schema}.job (id, lane, run_at, created_at, lease, attempt, max_attempts, codec, args, options, tags, metadata,
-    ordering_key, unique_key, unique_states)
+    ordering_key, unique_key, unique_states, parent, link)
   SELECT id, lane, run_at, $13::bigint, 0, 0, max_attempts, codec, args, options::json, tags::jsonb, metadata::json,
-    ordering_key, unique_key, unique_states
+    ordering_key, unique_key, unique_states, parent, link
   FROM fresh WHERE unique_key IS NULL OR id IN (SELECT id FROM taken)
   ON CONFLICT (id) DO NOTHING RETURNING id
 ), entered AS MATERIALIZED (
@@ -70,16 +71,19 @@ SELECT place FROM entered;
 
 -- What stands in the way of enqueues: the job with the same id, or the holder of the unique key. As text, which
 -- database/sql can read. It is a statement of its own because its snapshot must see what the one before waited for.
+-- If $3 is set the whole is refused for the sake of an enqueue that was not stored and does not yield to a holder: it has
+-- let go meanwhile, or is to be replaced ($4). That is settled the careful way, in one transaction with everything else.
 -- name: enqueue_obstacles
-SELECT t.place, j.run_at, h.id::text, h.run_at
-FROM unnest($1::uuid[], $2::bytea[]) WITH ORDINALITY AS t (id, key, place)
+SELECT t.place, j.run_at, h.id::text, h.run_at,
+  CASE WHEN j.run_at IS NULL AND $3::boolean AND (h.id IS NULL OR t.replaces) THEN {schema}.refuse('a unique key is not settled') END
+FROM unnest($1::uuid[], $2::bytea[], $4::boolean[]) WITH ORDINALITY AS t (id, key, replaces, place)
 LEFT JOIN LATERAL (SELECT b.run_at FROM {schema}.job b WHERE b.id = t.id OFFSET 0) j ON true
 LEFT JOIN LATERAL (
   SELECT u.id, b.run_at FROM {schema}.unique_key u
   CROSS JOIN LATERAL (SELECT c.run_at FROM {schema}.job c WHERE c.id = u.id OFFSET 0) b
   WHERE u.key = t.key OFFSET 0
 ) h ON true
-WHERE j.run_at IS NOT NULL OR h.id IS NOT NULL;
+WHERE $3::boolean OR j.run_at IS NOT NULL OR h.id IS NOT NULL;
 
 -- Replacing: the body is locked first, so that the statement after it sees where its pointer is now.
 -- name: replace_lock

@@ -29,12 +29,15 @@ WITH held AS MATERIALIZED (
 )
 SELECT CASE WHEN min(claimed_at) > 0 THEN 0 ELSE {schema}.refuse('lease lost') END FROM held;
 
--- Every other end: by its run, by the leave of its node, or by a rescue. $9 groups of the runs, $10 states, $11 run times,
--- $12 reasons, $13 errors, $14 traces, $15 results, $16 start times, $17 whether the run reports itself, $18 now. All
--- or nothing. Answers with what became of each run.
+-- Every other end: by its run, by the leave of its node, by a rescue, or by a person. $9 groups of the runs, $10 states, $11 run times
+-- (of a run that parks, when it is woken at the latest), $12 reasons, $13 errors, $14 traces, $15 results, $16 start times, $17 whether
+-- the run reports itself, $18 now, $19 traits: 1 it has a journal, 2 its end may have children to close, 4 it begins anew, 8 it is held,
+-- 16 failures wake it; $20 versions to be bound to, and of those that park $21 the last message they know, $22 the kinds that wake them,
+-- $23 the message that is enough, $24 their time limit, $25 what they wait for. All or nothing. Answers with what became of each run.
 --
--- A requested cancel goes before everything but an end that the run itself reports, and a deadline before a further run. What goes on keeps the
--- turn of its ordering key; what ends frees it.
+-- A requested cancel goes before everything but an end that the run itself reports, and a deadline before a further run; a job with a
+-- journal is given the chance to end itself instead. What goes on keeps the turn of its ordering key; what ends frees it. Bodies are
+-- changed in the order of their ids. A request to pause is locked, so that it is either forgotten or applied.
 -- name: conclude
 WITH held AS MATERIALIZED (
   SELECT g.node, g.seq, g.mask, g.place, coalesce(c.claimed_at, 0) AS claimed_at, c.done | g.mask AS done, c.all_slots
@@ -51,49 +54,82 @@ WITH held AS MATERIALIZED (
 ), marked AS (
   UPDATE {schema}.claim k SET done = h.done FROM held h WHERE k.node = h.node AND k.seq = h.seq AND h.done <> h.all_slots
 ), runs AS MATERIALIZED (
-  SELECT r.*, a.nodes[r.place] AS node, a.claimed_at[r.place] AS claimed_at
-  FROM unnest($7::uuid[], $8::bigint[], $9::int[], $10::int[], $11::bigint[], $12::text[], $13::text[], $14::text[], $15::bytea[], $16::bigint[])
-    WITH ORDINALITY AS r (id, lease, place, state, run_at, reason, error, trace, result, started_at, run),
+  SELECT r.*, r.traits & 1 <> 0 AS durable, a.nodes[r.place] AS node, a.claimed_at[r.place] AS claimed_at
+  FROM unnest($7::uuid[], $8::bigint[], $9::int[], $10::int[], $11::bigint[], $12::text[], $13::text[], $14::text[], $15::bytea[], $16::bigint[],
+      $19::int[], $20::text[], $21::bigint[], $22::int[], $23::bigint[], $24::bigint[], $25::text[])
+    WITH ORDINALITY AS r (id, lease, place, state, run_at, reason, error, trace, result, started_at,
+      traits, version, seen, kinds, enough, until, waits_for, run),
     (SELECT array_agg(node ORDER BY place) AS nodes, array_agg(claimed_at ORDER BY place) AS claimed_at FROM held) a
 ), judged AS MATERIALIZED (
-  SELECT r.*, b.lane, b.attempt, b.ordering_key, b.unique_key, b.unique_states, b.due, c.words, l.queue,
+  SELECT r.*, b.attempt, b.ordering_key, b.unique_key, b.unique_states, b.due, b.deadline, c.words, l.queue,
+    p.asked, p.asked AND NOT (r.state = 5 AND r.traits & 8 <> 0) AS paused, p.words AS pause_words,
+    CASE WHEN r.version IS NULL THEN b.lane ELSE coalesce((
+      SELECT v.id FROM {schema}.lane v WHERE v.queue = l.queue AND v.kind = split_part(l.kind, '@', 1) || '@' || r.version AND v.priority = l.priority
+    ), b.lane) END AS lane,
     CASE
-      WHEN c.asked AND (r.state < 6 OR NOT $17::boolean) THEN 8
+      WHEN c.asked AND r.durable AND (r.state < 6 OR r.state = 7 AND NOT $17::boolean) THEN 2
+      WHEN c.asked AND NOT r.durable AND (r.state < 6 OR NOT $17::boolean) THEN 8
       WHEN r.state >= 6 THEN r.state
-      WHEN r.state <> 2 AND b.deadline <= r.run_at THEN 7
+      WHEN r.state IN (1, 4) AND NOT r.durable AND b.deadline <= r.run_at THEN 7
+      WHEN p.asked THEN 5
       ELSE r.state
     END AS final
   FROM runs r
   CROSS JOIN LATERAL (
-    SELECT j.lane, j.attempt, j.ordering_key, j.unique_key, j.unique_states, j.run_at AS due,
-      (extract(epoch FROM (j.options ->> 'deadline')::timestamptz) * 1000000)::bigint AS deadline
+    SELECT j.lane, j.attempt, j.ordering_key, j.unique_key, j.unique_states, j.run_at AS due, j.closing,
+      CASE WHEN j.closing IS NULL THEN (extract(epoch FROM (j.options ->> 'deadline')::timestamptz) * 1000000)::bigint END AS deadline
     FROM {schema}.job j WHERE j.id = r.id OFFSET 0
   ) b
-  CROSS JOIN LATERAL (SELECT a.queue FROM {schema}.lane a WHERE a.id = b.lane OFFSET 0) l
-  LEFT JOIN LATERAL (SELECT true AS asked, q.reason AS words FROM {schema}.cancel_request q WHERE q.id = r.id OFFSET 0) c ON true
+  CROSS JOIN LATERAL (SELECT a.queue, a.kind, a.priority FROM {schema}.lane a WHERE a.id = b.lane OFFSET 0) l
+  LEFT JOIN LATERAL (
+    SELECT true AS asked, q.reason AS words FROM {schema}.cancel_request q WHERE q.id = r.id AND b.closing IS NULL OFFSET 0
+  ) c ON true
+  LEFT JOIN LATERAL (
+    SELECT true AS asked, q.reason AS words FROM {schema}.pause_request q
+    WHERE q.id = r.id AND (SELECT EXISTS (SELECT 1 FROM {schema}.pause_request)) FOR UPDATE
+  ) p ON true
 ), fates AS MATERIALIZED (
-  SELECT id, lease, run, node, claimed_at, started_at, trace, result, lane, queue, ordering_key, unique_key, unique_states, final, due,
-    CASE WHEN final < 6 THEN run_at END AS run_at,
-    attempt + 1 AS number, attempt + CASE WHEN final IN (1, 2) THEN 0 ELSE 1 END AS attempt,
-    CASE WHEN final = state THEN reason WHEN final = 8 THEN 'cancelled' ELSE 'deadline' END AS reason,
+  SELECT id, lease, run, node, claimed_at, started_at, trace, result, lane, queue, ordering_key, unique_key, unique_states, final, due, asked, paused,
+    pause_words, state, traits, seen, kinds, enough, until, waits_for,
+    final = 5 AND (paused OR traits & 8 <> 0) IS TRUE AS is_held,
+    CASE
+      WHEN final = 2 THEN $18::bigint
+      WHEN final = 5 AND (paused OR traits & 8 <> 0) THEN 9223372036854775807
+      WHEN final IN (1, 4) AND durable OR final = 5 THEN least(run_at, deadline)
+      WHEN final < 6 THEN run_at
+    END AS run_at,
+    CASE WHEN state IN (1, 4) THEN CASE WHEN durable THEN least(run_at, deadline) ELSE run_at END END AS was_due,
+    attempt + 1 AS number, attempt + CASE WHEN final >= 6 OR state IN (4, 7) THEN 1 ELSE 0 END AS attempt,
+    CASE WHEN final = 8 AND state <> 8 THEN 'cancelled' WHEN final = 7 AND state <> 7 THEN 'deadline' WHEN final = 2 AND state = 7 THEN 'node_lost'
+      ELSE reason END AS reason,
     CASE WHEN final = 8 AND state <> 8 THEN words ELSE error END AS error
-  FROM judged
+  FROM judged ORDER BY id
 ), ended AS (
   INSERT INTO {schema}.finished (id, state, finished_at, lease, node, claimed_at, reason, error, result)
   SELECT id, final, $18::bigint, lease, node, claimed_at, reason, error, result FROM fates WHERE final >= 6
 ), recorded AS (
   INSERT INTO {schema}.attempt (id, lease, node, claimed_at, started_at, ended_at, attempt, outcome, reported, reason, error, trace)
-  SELECT id, lease, node, claimed_at, started_at, $18::bigint, attempt + CASE WHEN final IN (1, 2) THEN 1 ELSE 0 END, final, $17::boolean, reason, error, trace
-  FROM fates WHERE final <> 6
+  SELECT id, lease, node, claimed_at, started_at, $18::bigint, number, final, $17::boolean, reason, error, trace
+  FROM fates WHERE final > 6 OR final < 6 AND state <> 5 AND traits & 4 = 0
 ), put_back AS (
-  UPDATE {schema}.job j SET run_at = f.run_at, lease = f.lease, attempt = f.attempt FROM fates f WHERE j.id = f.id AND f.final < 6
+  UPDATE {schema}.job j SET run_at = f.run_at, lease = f.lease, attempt = f.attempt, lane = f.lane,
+    remembers = CASE WHEN f.traits & 1 <> 0 THEN true END,
+    claimed_at = CASE WHEN f.state = 5 OR f.traits & 4 <> 0 THEN f.claimed_at ELSE j.claimed_at END
+  FROM fates f WHERE j.id = f.id AND f.final < 6
 ), at_once AS (
   INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, run_at, id FROM fates WHERE final = 2
 ), later AS (
-  INSERT INTO {schema}.deferred (due, id, lane, state, ordering_key) SELECT run_at, id, lane, final, ordering_key FROM fates WHERE final IN (1, 4)
+  INSERT INTO {schema}.deferred (due, id, lane, state, ordering_key, since, held, was_state, was_due, was_run_at, reason, error, waits_for,
+    seen, enough, until, kinds, failures)
+  SELECT run_at, id, lane, final, ordering_key, CASE WHEN final = 5 THEN $18::bigint END, CASE WHEN final = 5 THEN is_held END,
+    CASE WHEN is_held THEN state END, CASE WHEN is_held THEN was_due END, CASE WHEN is_held THEN due END,
+    CASE WHEN paused THEN 'paused' WHEN is_held THEN reason END, CASE WHEN paused THEN pause_words WHEN is_held THEN error END,
+    CASE WHEN paused IS NOT TRUE THEN waits_for END, CASE WHEN NOT is_held THEN seen END, CASE WHEN NOT is_held THEN enough END,
+    CASE WHEN NOT is_held THEN until END, CASE WHEN NOT is_held THEN kinds END, CASE WHEN final = 5 AND NOT is_held THEN traits & 16 <> 0 END
+  FROM fates WHERE final IN (1, 4, 5)
 ), released AS (
   DELETE FROM {schema}.unique_key u USING fates f
-  WHERE f.unique_key IS NOT NULL AND (f.unique_states >> f.final) & 1 = 0 AND u.key = f.unique_key AND u.id = f.id
+  WHERE f.unique_key IS NOT NULL AND (f.unique_states >> CASE WHEN f.final = 5 THEN 3 ELSE f.final END) & 1 = 0 AND u.key = f.unique_key AND u.id = f.id
 ), freed AS (
   DELETE FROM {schema}.key_holder k USING fates f
   WHERE f.final >= 6 AND f.ordering_key IS NOT NULL AND k.queue = f.queue AND k.ordering_key = f.ordering_key AND k.id = f.id
@@ -102,6 +138,8 @@ WITH held AS MATERIALIZED (
   INSERT INTO {schema}.key_check (queue, ordering_key) SELECT queue, ordering_key FROM freed
 ), answered AS (
   DELETE FROM {schema}.cancel_request q USING fates f WHERE f.final >= 6 AND q.id = f.id
+), forgotten AS (
+  DELETE FROM {schema}.pause_request q USING fates f WHERE f.asked AND q.id = f.id
 )
 SELECT f.run, f.final, f.reason, coalesce(f.run_at, f.due), f.lane
 FROM (SELECT CASE WHEN min(claimed_at) > 0 THEN 0 ELSE {schema}.refuse('lease lost') END AS fine FROM held) h JOIN fates f ON h.fine = 0;
@@ -122,18 +160,21 @@ SELECT t.place FROM (
 SELECT count(*) FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[]) AS t (node, seq) ORDER BY node, seq) t
 CROSS JOIN LATERAL (SELECT 1 FROM {schema}.claim k WHERE k.node = t.node AND k.seq = t.seq FOR UPDATE) c;
 
--- Outcomes that were applied before: by their finished row, or by the attempt that they recorded.
--- $1 ids, $2 lease numbers, $3 nodes.
+-- Outcomes that were applied before: by their finished row, by the attempt that they recorded, or, if they leave neither, by a lease that
+-- the body knows of and that nobody else has ended. $1 ids, $2 lease numbers, $3 nodes, $4 the states of those that leave neither, 0 of
+-- others.
 -- name: outcomes_applied
-SELECT t.place, coalesce(a.outcome, f.state)
-FROM unnest($1::uuid[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS t (id, lease, node, place)
+SELECT t.place, coalesce(a.outcome, f.state, t.state)
+FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::int[]) WITH ORDINALITY AS t (id, lease, node, state, place)
 LEFT JOIN LATERAL (
   SELECT b.outcome FROM {schema}.attempt b WHERE b.id = t.id AND b.lease = t.lease AND b.node = t.node AND b.reported OFFSET 0
 ) a ON true
 LEFT JOIN LATERAL (
   SELECT b.state FROM {schema}.finished b WHERE b.id = t.id AND b.lease = t.lease AND b.node = t.node AND b.state = 6 OFFSET 0
 ) f ON true
-WHERE a.outcome IS NOT NULL OR f.state IS NOT NULL;
+WHERE a.outcome IS NOT NULL OR f.state IS NOT NULL OR t.state > 0
+  AND EXISTS (SELECT 1 FROM {schema}.job j WHERE j.id = t.id AND j.lease >= t.lease OFFSET 0)
+  AND NOT EXISTS (SELECT 1 FROM {schema}.attempt b WHERE b.id = t.id AND b.lease = t.lease OFFSET 0);
 
 -- Checkpoints, as above in groups: $9 percents, $10 messages, $11 values, $12 now. All or nothing.
 -- name: checkpoint

@@ -26,6 +26,20 @@ JOIN {schema}.lane l ON l.queue = q.id AND l.kind = t.kind AND l.priority = t.pr
 SELECT l.id, l.queue, q.namespace, q.name, l.kind, l.priority, q.created_at IS NOT NULL
 FROM {schema}.lane l JOIN {schema}.queue q ON q.id = l.queue WHERE l.id = ANY ($1::int[]);
 
+-- Lanes for jobs, $1, that are to be bound to versions, $2, of their kinds. It is the first statement of its transaction, so that who
+-- waits here for another one that makes the same lane holds nothing.
+-- name: lanes_bind
+INSERT INTO {schema}.lane (queue, kind, priority)
+SELECT DISTINCT w.queue, w.kind, w.priority FROM (
+  SELECT l.queue, split_part(l.kind, '@', 1) || '@' || t.version AS kind, l.priority
+  FROM unnest($1::uuid[], $2::text[]) AS t (id, version)
+  CROSS JOIN LATERAL (SELECT j.lane FROM {schema}.job j WHERE j.id = t.id OFFSET 0) b
+  CROSS JOIN LATERAL (SELECT a.queue, a.kind, a.priority FROM {schema}.lane a WHERE a.id = b.lane OFFSET 0) l
+) w
+WHERE NOT EXISTS (SELECT 1 FROM {schema}.lane l WHERE l.queue = w.queue AND l.kind = w.kind AND l.priority = w.priority OFFSET 0)
+ORDER BY w.queue, w.kind, w.priority
+ON CONFLICT (queue, kind, priority) DO NOTHING;
+
 -- Queues exist from their first job on. $1 queues, $2 lanes, $3 jobs, $4 now.
 -- name: queues_used
 UPDATE {schema}.queue q SET created_at = $4::bigint WHERE q.created_at IS NULL AND q.id = ANY (ARRAY(

@@ -5,28 +5,37 @@
 INSERT INTO {schema}.node (started_at, beat_at, last_seq, name, version, info)
 SELECT t.now, t.now, 0, $1::text, $2::text, $3::text::json FROM (SELECT {schema}.clock($4::bigint) AS now) t RETURNING id;
 
--- name: node_beat
-UPDATE {schema}.node SET beat_at = greatest(beat_at, {schema}.clock($2::bigint)) WHERE id = $1::bigint AND dead_at IS NULL
-RETURNING (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
-
--- $1 node, $2 microseconds, $3 clock. Only an alive node gets the lease; the epoch grows whenever it was free.
--- name: leader_stand
-INSERT INTO {schema}.leader (name, node, epoch, expires_at)
-SELECT 'leader', n.id, 1, t.now + $2::bigint FROM {schema}.node n, (SELECT {schema}.clock($3::bigint) AS now) t
-WHERE n.id = $1::bigint AND n.dead_at IS NULL
-ON CONFLICT (name) DO UPDATE SET node = excluded.node, expires_at = excluded.expires_at,
-  epoch = leader.epoch + CASE WHEN leader.node = excluded.node AND leader.expires_at > excluded.expires_at - $2::bigint THEN 0 ELSE 1 END
-WHERE leader.node = excluded.node OR leader.expires_at <= excluded.expires_at - $2::bigint;
-
--- name: leader_epoch
-SELECT epoch FROM {schema}.leader WHERE name = 'leader' AND node = $1::bigint AND expires_at > {schema}.clock($2::bigint);
-
--- name: node_cancels
-SELECT q.id, q.at, q.reason, q.actor FROM {schema}.cancel_request q
-WHERE EXISTS (
-  SELECT 1 FROM {schema}.claim k WHERE k.node = $1::bigint AND k.ids @> ARRAY[q.id]
-    AND (k.done >> (array_position(k.ids, q.id) - 1)) & 1 = 0
+-- A heartbeat, in one statement because an idle node sends little else. $1 node, $2 microseconds of the leader lease or 0,
+-- $3 clock. No row: the node is not alive. Otherwise the time by the server's clock, the epoch if the node leads, and the
+-- cancels and pauses of its jobs, a row for each. The lease is given to a node whose row this statement has changed, and so holds:
+-- nobody can declare it dead meanwhile. The epoch grows whenever the lease was free.
+-- name: beat
+WITH alive AS (
+  UPDATE {schema}.node SET beat_at = greatest(beat_at, {schema}.clock($3::bigint)) WHERE id = $1::bigint AND dead_at IS NULL
+  RETURNING id, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS at
+), stand AS (
+  INSERT INTO {schema}.leader (name, node, epoch, expires_at)
+  SELECT 'leader', a.id, 1, {schema}.clock($3::bigint) + $2::bigint FROM alive a WHERE $2::bigint > 0
+  ON CONFLICT (name) DO UPDATE SET node = excluded.node, expires_at = excluded.expires_at,
+    epoch = leader.epoch + CASE WHEN leader.node = excluded.node AND leader.expires_at > excluded.expires_at - $2::bigint THEN 0 ELSE 1 END
+  WHERE leader.node = excluded.node OR leader.expires_at <= excluded.expires_at - $2::bigint
+  RETURNING epoch
+), leads AS (
+  SELECT epoch FROM stand
+  UNION ALL
+  SELECT epoch FROM {schema}.leader
+  WHERE $2::bigint <= 0 AND name = 'leader' AND node = $1::bigint AND expires_at > {schema}.clock($3::bigint)
 )
+SELECT a.at, l.epoch, q.id, q.pauses, q.at, q.reason, q.actor
+FROM alive a LEFT JOIN leads l ON true LEFT JOIN (
+  SELECT c.* FROM (
+    SELECT id, false AS pauses, at, reason, actor FROM {schema}.cancel_request
+    UNION ALL SELECT id, true, at, NULL, NULL FROM {schema}.pause_request
+  ) c WHERE EXISTS (
+    SELECT 1 FROM {schema}.claim k WHERE k.node = $1::bigint AND k.ids @> ARRAY[c.id]
+      AND (k.done >> (array_position(k.ids, c.id) - 1)) & 1 = 0
+  )
+) q ON true
 ORDER BY q.id;
 
 -- name: node_lock
@@ -38,19 +47,28 @@ UPDATE {schema}.node SET dead_at = {schema}.clock($2::bigint) WHERE id = $1::big
 -- name: leader_leave
 UPDATE {schema}.leader SET expires_at = {schema}.clock($2::bigint) WHERE name = 'leader' AND node = $1::bigint;
 
--- $1 silence in microseconds, $2 clock. A node that is claiming at this moment holds its row, and is not that dead.
+-- $1 silence in microseconds, $2 clock. A node that is claiming at this moment holds its row, and one that is writing a journal holds its
+-- fence: it is not that dead. Answers whether a dead node may hold something.
 -- name: nodes_die
-UPDATE {schema}.node SET dead_at = t.now FROM (SELECT {schema}.clock($2::bigint) AS now) t
-WHERE id = ANY (ARRAY(
-  SELECT n.id FROM {schema}.node n WHERE n.dead_at IS NULL AND n.beat_at <= {schema}.clock($2::bigint) - $1::bigint FOR UPDATE SKIP LOCKED
-));
+WITH silent AS MATERIALIZED (
+  SELECT n.id, hashint8extended(n.id, n.tableoid::bigint) AS fence FROM {schema}.node n
+  WHERE n.dead_at IS NULL AND n.beat_at <= {schema}.clock($2::bigint) - $1::bigint FOR UPDATE SKIP LOCKED
+), died AS (
+  UPDATE {schema}.node SET dead_at = t.now FROM (SELECT {schema}.clock($2::bigint) AS now) t
+  WHERE id = ANY (ARRAY(SELECT s.id FROM silent s WHERE pg_try_advisory_xact_lock(s.fence))) RETURNING id
+)
+SELECT EXISTS (SELECT 1 FROM died) OR EXISTS (
+  SELECT 1 FROM {schema}.node n WHERE n.dead_at IS NOT NULL AND EXISTS (SELECT 1 FROM {schema}.claim k WHERE k.node = n.id OFFSET 0)
+);
 
 -- What a node still holds, $1, at most $2 records, with what decides over a job. The records are locked.
 -- name: claims_of_node
 WITH records AS MATERIALIZED (
   SELECT k.node, k.seq, k.done, k.ids, k.leases FROM {schema}.claim k WHERE k.node = $1::bigint ORDER BY k.seq LIMIT $2::int FOR UPDATE
 )
-SELECT k.node, k.seq, s.place - 1, s.id, coalesce(k.leases[s.place], 1), b.lane, b.run_at, b.created_at, b.attempt, b.max_attempts, b.options, b.ordering_key
+SELECT k.node, k.seq, s.place - 1, s.id, coalesce(k.leases[s.place], 1), b.lane, b.run_at, b.created_at, b.attempt, b.max_attempts, b.options, b.ordering_key,
+  b.parent, b.link, b.closing, EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = s.id OFFSET 0),
+  EXISTS (SELECT 1 FROM {schema}.job c WHERE c.parent = s.id AND c.link & 3 <> 1 OFFSET 0)
 FROM records k CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS s (id, place)
 LEFT JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = s.id OFFSET 0) b ON true
 WHERE (k.done >> (s.place - 1)::int) & 1 = 0
@@ -63,10 +81,27 @@ WITH records AS MATERIALIZED (
     SELECT c.node, c.seq, c.done, c.ids, c.leases FROM {schema}.claim c WHERE c.node = n.id ORDER BY c.seq LIMIT $1::int FOR UPDATE SKIP LOCKED
   ) k WHERE n.dead_at IS NOT NULL ORDER BY k.node, k.seq LIMIT $1::int
 )
-SELECT k.node, k.seq, s.place - 1, s.id, coalesce(k.leases[s.place], 1), b.lane, b.run_at, b.created_at, b.attempt, b.max_attempts, b.options, b.ordering_key
+SELECT k.node, k.seq, s.place - 1, s.id, coalesce(k.leases[s.place], 1), b.lane, b.run_at, b.created_at, b.attempt, b.max_attempts, b.options, b.ordering_key,
+  b.parent, b.link, b.closing, EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = s.id OFFSET 0),
+  EXISTS (SELECT 1 FROM {schema}.job c WHERE c.parent = s.id AND c.link & 3 <> 1 OFFSET 0)
 FROM records k CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS s (id, place)
 LEFT JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = s.id OFFSET 0) b ON true
 WHERE (k.done >> (s.place - 1)::int) & 1 = 0
+ORDER BY k.node, k.seq, s.place;
+
+-- The same for jobs, $1, that run on nodes, $2.
+-- name: claims_of_jobs
+WITH records AS MATERIALIZED (
+  SELECT k.* FROM unnest($2::bigint[]) AS t (node) CROSS JOIN LATERAL (
+    SELECT c.node, c.seq, c.done, c.ids, c.leases FROM {schema}.claim c WHERE c.node = t.node AND c.ids && $1::uuid[] ORDER BY c.seq FOR UPDATE
+  ) k
+)
+SELECT k.node, k.seq, s.place - 1, s.id, coalesce(k.leases[s.place], 1), b.lane, b.run_at, b.created_at, b.attempt, b.max_attempts, b.options, b.ordering_key,
+  b.parent, b.link, b.closing, EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = s.id OFFSET 0),
+  EXISTS (SELECT 1 FROM {schema}.job c WHERE c.parent = s.id AND c.link & 3 <> 1 OFFSET 0)
+FROM records k CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS s (id, place)
+LEFT JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = s.id OFFSET 0) b ON true
+WHERE s.id = ANY ($1::uuid[]) AND (k.done >> (s.place - 1)::int) & 1 = 0
 ORDER BY k.node, k.seq, s.place;
 
 -- Slots of jobs whose body is gone. There is nothing to do for them but to let go of the record.

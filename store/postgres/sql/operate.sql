@@ -1,50 +1,111 @@
 -- What people do.
 
--- $1 jobs, $2 now, $3 reason, $4 actor. Jobs that have a pointer are cancelled; of those that run it is asked. Answers
--- with the state of each job that exists; 0 is one that moved at this moment: ask again.
+-- Locks the bodies that cancelling jobs, $1, may change: those of jobs that have a journal or are held, and the parents that are answered.
+-- name: cancel_lock
+SELECT count(*) FROM (
+  SELECT DISTINCT u.id FROM (
+    SELECT t.id FROM unnest($1::uuid[]) AS t (id) WHERE EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = t.id OFFSET 0)
+    UNION ALL
+    SELECT unnest(ARRAY[CASE WHEN b.run_at = 9223372036854775807 THEN c.id END, b.parent]) FROM unnest($1::uuid[]) AS c (id)
+    CROSS JOIN LATERAL (
+      SELECT j.run_at, CASE WHEN j.link & 4 <> 0 THEN j.parent END AS parent FROM {schema}.job j
+      WHERE j.id = c.id AND (j.run_at = 9223372036854775807 OR j.link & 4 <> 0) OFFSET 0
+    ) b
+  ) u ORDER BY u.id
+) t CROSS JOIN LATERAL (SELECT 1 FROM {schema}.job j WHERE j.id = t.id FOR NO KEY UPDATE) b;
+
+-- $1 jobs, $2 now, $3 reason, $4 actor, $5 whether they are terminated. Comes after cancel_lock. Jobs that have a pointer are cancelled,
+-- or, if they have a journal, made available with the request; of those that run it is asked, unless they are to be terminated, which is
+-- done elsewhere. Answers with the state of each job that exists, its lane, and whether it was cancelled just now; state 0 is one that
+-- moved at this moment: ask again.
 -- name: cancel
 WITH body AS MATERIALIZED (
-  SELECT j.id, j.run_at, j.lane, j.ordering_key, j.unique_key, j.unique_states, l.queue, l.priority
-  FROM (SELECT DISTINCT id FROM unnest($1::uuid[]) AS t (id)) t
+  SELECT j.id, j.run_at, j.lane, j.codec, j.ordering_key, j.unique_key, j.unique_states, l.queue, l.priority,
+    CASE WHEN j.link & 4 <> 0 THEN j.parent END AS parent,
+    NOT $5::boolean AND EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = j.id OFFSET 0) AS durable, t.place
+  FROM (SELECT id, min(place) AS place FROM unnest($1::uuid[]) WITH ORDINALITY AS t (id, place) GROUP BY id) t
   CROSS JOIN LATERAL (SELECT * FROM {schema}.job b WHERE b.id = t.id OFFSET 0) j
   CROSS JOIN LATERAL (SELECT a.queue, a.priority FROM {schema}.lane a WHERE a.id = j.lane OFFSET 0) l
 ), ready_gone AS (
-  DELETE FROM {schema}.ready r USING body b WHERE r.lane = b.lane AND r.run_at = b.run_at AND r.id = b.id RETURNING r.id
+  DELETE FROM {schema}.ready r USING body b WHERE NOT b.durable AND r.lane = b.lane AND r.run_at = b.run_at AND r.id = b.id RETURNING r.id
 ), deferred_gone AS (
-  DELETE FROM {schema}.deferred d USING body b WHERE d.due = b.run_at AND d.id = b.id RETURNING d.id
+  DELETE FROM {schema}.deferred d USING body b WHERE d.due = b.run_at AND d.id = b.id RETURNING d.id, d.was_run_at
 ), keyed_gone AS (
   DELETE FROM {schema}.keyed k USING body b
-  WHERE k.queue = b.queue AND k.ordering_key = b.ordering_key AND k.priority = b.priority AND k.run_at = b.run_at AND k.id = b.id
+  WHERE NOT b.durable AND k.queue = b.queue AND k.ordering_key = b.ordering_key AND k.priority = b.priority AND k.run_at = b.run_at AND k.id = b.id
   RETURNING k.id
 ), stopped AS MATERIALIZED (
-  SELECT * FROM body WHERE (id IN (SELECT id FROM ready_gone UNION ALL SELECT id FROM deferred_gone UNION ALL SELECT id FROM keyed_gone)) IS TRUE
+  SELECT * FROM body WHERE NOT durable
+    AND (id IN (SELECT id FROM ready_gone UNION ALL SELECT id FROM deferred_gone UNION ALL SELECT id FROM keyed_gone)) IS TRUE
 ), ended AS (
-  INSERT INTO {schema}.finished (id, state, finished_at, reason, error) SELECT id, 8, $2::bigint, 'cancelled', $3::text FROM stopped
+  INSERT INTO {schema}.finished (id, state, finished_at, reason, error)
+  SELECT id, 8, $2::bigint, CASE WHEN $5::boolean THEN 'terminated' ELSE 'cancelled' END, $3::text FROM stopped
 ), released AS (
   DELETE FROM {schema}.unique_key u USING stopped b
   WHERE b.unique_key IS NOT NULL AND (b.unique_states >> 8) & 1 = 0 AND u.key = b.unique_key AND u.id = b.id
 ), freed AS (
   DELETE FROM {schema}.key_holder k USING stopped b
   WHERE b.ordering_key IS NOT NULL AND k.queue = b.queue AND k.ordering_key = b.ordering_key AND k.id = b.id
+), told AS MATERIALIZED (
+  SELECT b.parent, b.id, b.codec, coalesce((SELECT m.seq FROM {schema}.inbox m WHERE m.id = b.parent ORDER BY m.seq DESC LIMIT 1), 0)
+    + row_number() OVER (PARTITION BY b.parent ORDER BY b.place) AS seq
+  FROM stopped b WHERE NOT $5::boolean AND b.parent IS NOT NULL AND EXISTS (SELECT 1 FROM {schema}.job p WHERE p.id = b.parent OFFSET 0)
+    AND NOT EXISTS (SELECT 1 FROM {schema}.finished p WHERE p.id = b.parent AND p.state = 6 OFFSET 0)
+), answers AS (
+  INSERT INTO {schema}.inbox (id, seq, at, from_id, codec, kind, state, reason, error)
+  SELECT parent, seq, $2::bigint, id, codec, 5, 8, 'cancelled', $3::text FROM told
+), closed AS (
+  INSERT INTO {schema}.closed_parent (id, at) SELECT b.id, $2::bigint FROM stopped b
+  WHERE EXISTS (SELECT 1 FROM {schema}.job c WHERE c.parent = b.id AND c.link & 3 <> 1 OFFSET 0)
+  ON CONFLICT (id) DO UPDATE SET at = excluded.at, after = NULL
+), roused AS MATERIALIZED (
+  SELECT b.*, b.ordering_key IS NULL OR EXISTS (
+    SELECT 1 FROM {schema}.key_holder k WHERE k.queue = b.queue AND k.ordering_key = b.ordering_key AND k.id = b.id
+  ) AS free
+  FROM body b WHERE b.durable AND (b.id IN (SELECT id FROM deferred_gone)) IS TRUE ORDER BY b.id
+), bodies AS (
+  UPDATE {schema}.job j SET run_at = t.run_at FROM (
+    SELECT id, CASE WHEN (id IN (SELECT id FROM stopped)) IS TRUE THEN was_run_at ELSE $2::bigint END AS run_at FROM deferred_gone
+    WHERE (id IN (SELECT id FROM roused)) IS TRUE OR was_run_at IS NOT NULL ORDER BY id
+  ) t WHERE j.id = t.id
+), now_ready AS (
+  INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, $2::bigint, id FROM roused WHERE free
+), in_line AS (
+  INSERT INTO {schema}.keyed (queue, ordering_key, priority, run_at, id, lane)
+  SELECT queue, ordering_key, priority, $2::bigint, id, lane FROM roused WHERE NOT free
 ), checks AS (
-  INSERT INTO {schema}.key_check (queue, ordering_key) SELECT DISTINCT queue, ordering_key FROM stopped WHERE ordering_key IS NOT NULL
+  INSERT INTO {schema}.key_check (queue, ordering_key) SELECT DISTINCT queue, ordering_key FROM (
+    SELECT queue, ordering_key FROM stopped WHERE ordering_key IS NOT NULL UNION ALL SELECT queue, ordering_key FROM roused WHERE NOT free
+  ) t
 ), answered AS (
   DELETE FROM {schema}.cancel_request q USING stopped b WHERE q.id = b.id
 ), running AS MATERIALIZED (
   SELECT s.id FROM {schema}.claim k CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS s (id, place)
   WHERE k.ids && $1::uuid[] AND (k.done >> (s.place - 1)::int) & 1 = 0 AND (s.id IN (SELECT id FROM body)) IS TRUE
+), waiting AS MATERIALIZED (
+  SELECT id FROM roused
+  UNION ALL
+  SELECT b.id FROM body b WHERE b.durable AND (
+    EXISTS (SELECT 1 FROM {schema}.ready r WHERE r.lane = b.lane AND r.run_at = b.run_at AND r.id = b.id OFFSET 0) OR EXISTS (
+      SELECT 1 FROM {schema}.keyed k
+      WHERE k.queue = b.queue AND k.ordering_key = b.ordering_key AND k.priority = b.priority AND k.run_at = b.run_at AND k.id = b.id OFFSET 0
+    )
+  )
 ), asked AS (
-  INSERT INTO {schema}.cancel_request (id, at, reason, actor) SELECT id, $2::bigint, $3::text, $4::text FROM running
+  INSERT INTO {schema}.cancel_request (id, at, reason, actor)
+  SELECT id, $2::bigint, $3::text, $4::text FROM (SELECT id FROM running WHERE NOT $5::boolean UNION ALL SELECT id FROM waiting) t
   ON CONFLICT (id) DO NOTHING RETURNING id
 ), audited AS (
   INSERT INTO {schema}.audit (at, actor, action, job, detail)
-  SELECT $2::bigint, $4::text, 'cancel', id, $3::text FROM (SELECT id FROM stopped UNION ALL SELECT id FROM asked) t
+  SELECT $2::bigint, $4::text, CASE WHEN $5::boolean THEN 'terminate' ELSE 'cancel' END, id, $3::text
+  FROM (SELECT id FROM stopped UNION ALL SELECT id FROM asked) t
 )
 SELECT b.id, CASE
   WHEN b.id IN (SELECT id FROM stopped) THEN 8
+  WHEN b.id IN (SELECT id FROM waiting) THEN 2
   WHEN b.id IN (SELECT id FROM running) THEN 3
   ELSE coalesce((SELECT f.state FROM {schema}.finished f WHERE f.id = b.id), 0)
-END
+END, b.lane, b.id IN (SELECT id FROM stopped)
 FROM body b;
 
 -- A request for a job that moved whenever it was looked at: the sweep finds out what became of it.
@@ -52,11 +113,21 @@ FROM body b;
 INSERT INTO {schema}.cancel_request (id, at, reason, actor) SELECT id, $2::bigint, $3::text, $4::text FROM unnest($1::uuid[]) AS t (id)
 ON CONFLICT (id) DO NOTHING;
 
--- Requests whose job does not run, with the words of who asked. $1 limit.
+-- Requests whose job does not run, with the words of who asked. $1 limit. Jobs with a journal that are available, or whose end
+-- is decided, keep theirs, and are left alone.
 -- name: cancel_requests_left
 SELECT q.id, q.reason, q.actor FROM {schema}.cancel_request q
 WHERE NOT EXISTS (
   SELECT 1 FROM {schema}.claim k WHERE k.ids @> ARRAY[q.id] AND (k.done >> (array_position(k.ids, q.id) - 1)) & 1 = 0
+) AND NOT EXISTS (
+  SELECT 1 FROM {schema}.job b
+  CROSS JOIN LATERAL (SELECT a.queue, a.priority FROM {schema}.lane a WHERE a.id = b.lane OFFSET 0) l
+  WHERE b.id = q.id AND EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = b.id OFFSET 0) AND (
+    b.closing IS NOT NULL OR EXISTS (SELECT 1 FROM {schema}.ready r WHERE r.lane = b.lane AND r.run_at = b.run_at AND r.id = b.id OFFSET 0) OR EXISTS (
+      SELECT 1 FROM {schema}.keyed k
+      WHERE k.queue = l.queue AND k.ordering_key = b.ordering_key AND k.priority = l.priority AND k.run_at = b.run_at AND k.id = b.id OFFSET 0
+    )
+  ) OFFSET 0
 )
 ORDER BY q.id LIMIT $1::int;
 
@@ -66,7 +137,17 @@ DELETE FROM {schema}.cancel_request q WHERE q.id = ANY ($1::uuid[])
   AND (EXISTS (SELECT 1 FROM {schema}.finished f WHERE f.id = q.id) OR NOT EXISTS (SELECT 1 FROM {schema}.job j WHERE j.id = q.id))
 RETURNING q.id;
 
--- Failed and cancelled jobs become available, if they get their unique keys. $1 jobs, $2 now, $3 actor.
+-- What runs, $1, is to be terminated: the nodes that it runs on.
+-- name: nodes_of_jobs
+SELECT DISTINCT k.node FROM {schema}.claim k CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS s (id, place)
+WHERE k.ids && $1::uuid[] AND (k.done >> (s.place - 1)::int) & 1 = 0 AND s.id = ANY ($1::uuid[]) ORDER BY k.node;
+
+-- $1 jobs, $2 now, $3 reason, $4 actor.
+-- name: terminate_audit
+INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT $2::bigint, $4::text, 'terminate', id, $3::text FROM unnest($1::uuid[]) AS t (id);
+
+-- Failed and cancelled jobs become available, if they get their unique keys. $1 jobs, whose bodies are locked, $2 now, $3 actor, $4 what
+-- it is called, $5 reason or NULL. What was to be done about their children is not done any more.
 -- name: retry_finished
 WITH over AS MATERIALIZED (
   SELECT f.id, f.lease, j.lease AS body_lease, j.lane, j.ordering_key, j.unique_key, l.queue, l.priority
@@ -85,7 +166,11 @@ WITH over AS MATERIALIZED (
 ), unfinished AS (
   DELETE FROM {schema}.finished f USING again a WHERE f.id = a.id
 ), bodies AS (
-  UPDATE {schema}.job j SET run_at = $2::bigint, lease = greatest(a.body_lease, coalesce(a.lease, 0)), attempt = 0 FROM again a WHERE j.id = a.id
+  UPDATE {schema}.job j SET run_at = $2::bigint, lease = greatest(a.body_lease, coalesce(a.lease, 0)), attempt = 0, closing = NULL,
+    remembers = CASE WHEN EXISTS (SELECT 1 FROM {schema}.journal e WHERE e.id = j.id OFFSET 0) THEN true END
+  FROM again a WHERE j.id = a.id
+), open AS (
+  DELETE FROM {schema}.closed_parent p USING again a WHERE p.id = a.id
 ), now_ready AS (
   INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, $2::bigint, id FROM again WHERE ordering_key IS NULL
 ), in_line AS (
@@ -96,11 +181,11 @@ WITH over AS MATERIALIZED (
 ), answered AS (
   DELETE FROM {schema}.cancel_request q USING again a WHERE q.id = a.id
 ), audited AS (
-  INSERT INTO {schema}.audit (at, actor, action, job) SELECT $2::bigint, $3::text, 'retry', id FROM again
+  INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT $2::bigint, $3::text, $4::text, id, $5::text FROM again
 )
-SELECT id FROM again;
+SELECT id, lane FROM again;
 
--- Scheduled and retryable jobs become available at once. $1 jobs, $2 now, $3 actor.
+-- Scheduled and retryable jobs become available at once. $1 jobs, whose bodies are locked, $2 now, $3 actor.
 -- name: retry_deferred
 WITH early AS MATERIALIZED (
   SELECT d.place, d.id, d.lane, d.ordering_key, l.queue, l.priority, d.ordering_key IS NULL OR EXISTS (

@@ -53,5 +53,10 @@ WITH checks AS MATERIALIZED (
 )
 SELECT c.checks, m.id, m.lane FROM (SELECT count(*) AS checks FROM checks) c LEFT JOIN moved m ON true;
 
+-- Whether there is something to promote: $1 now. Answers with that and with the next due time that there is.
+-- name: promote_look
+SELECT coalesce(d.due <= $1::bigint, false) OR EXISTS (SELECT 1 FROM {schema}.key_check), d.due
+FROM (SELECT 1) one LEFT JOIN (SELECT due FROM {schema}.deferred WHERE due < 9223372036854775807 ORDER BY due LIMIT 1) d ON true;
+
 -- name: next_due
 SELECT due FROM {schema}.deferred WHERE due < 9223372036854775807 ORDER BY due LIMIT 1;

@@ -8,20 +8,21 @@ WITH running AS MATERIALIZED (
   WHERE k.ids && $1::uuid[] AND (k.done >> (s.place - 1)::int) & 1 = 0
 )
 SELECT t.place, b.lane, b.run_at, b.created_at, b.lease, b.attempt, b.max_attempts, b.codec, b.args, b.options, b.tags, b.metadata,
-  b.ordering_key, b.unique_key, b.unique_states,
+  b.ordering_key, b.unique_key, b.unique_states, b.parent, b.link, b.closing,
   f.state, f.reason, f.error, f.result, f.lease, f.node, f.claimed_at, f.finished_at,
   k.node, k.seq, k.slot, k.lease, k.claimed_at,
-  d.state,
+  d.state, d.held, d.since, d.until, d.reason, d.error, d.waits_for,
   o.id IS NOT NULL AND o.id <> t.id AND f.state IS NULL AND k.node IS NULL AND d.state IS NULL,
-  q.yes, last.claimed_at, broke.error, c.percent, c.message, c.value, c.updated_at
+  q.yes, p.yes, greatest(last.claimed_at, b.claimed_at), broke.error, c.percent, c.message, c.value, c.updated_at
 FROM unnest($1::uuid[]) WITH ORDINALITY AS t (id, place)
 CROSS JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = t.id OFFSET 0) b
 CROSS JOIN LATERAL (SELECT a.queue FROM {schema}.lane a WHERE a.id = b.lane OFFSET 0) l
 LEFT JOIN LATERAL (SELECT * FROM {schema}.finished a WHERE a.id = t.id OFFSET 0) f ON true
 LEFT JOIN running k ON k.id = t.id AND f.state IS NULL
-LEFT JOIN LATERAL (SELECT a.state FROM {schema}.deferred a WHERE a.due = b.run_at AND a.id = t.id OFFSET 0) d ON f.state IS NULL
+LEFT JOIN LATERAL (SELECT * FROM {schema}.deferred a WHERE a.due = b.run_at AND a.id = t.id OFFSET 0) d ON f.state IS NULL
 LEFT JOIN LATERAL (SELECT a.id FROM {schema}.key_holder a WHERE a.queue = l.queue AND a.ordering_key = b.ordering_key OFFSET 0) o ON true
-LEFT JOIN LATERAL (SELECT true AS yes FROM {schema}.cancel_request a WHERE a.id = t.id OFFSET 0) q ON k.node IS NOT NULL
+LEFT JOIN LATERAL (SELECT true AS yes FROM {schema}.cancel_request a WHERE a.id = t.id OFFSET 0) q ON f.state IS NULL
+LEFT JOIN LATERAL (SELECT true AS yes FROM {schema}.pause_request a WHERE a.id = t.id OFFSET 0) p ON k.node IS NOT NULL
 LEFT JOIN LATERAL (SELECT a.claimed_at FROM {schema}.attempt a WHERE a.id = t.id ORDER BY a.lease DESC LIMIT 1) last ON true
 LEFT JOIN LATERAL (SELECT a.error FROM {schema}.attempt a WHERE a.id = t.id AND a.outcome IN (4, 7) ORDER BY a.lease DESC LIMIT 1) broke ON true
 LEFT JOIN LATERAL (SELECT * FROM {schema}.checkpoint a WHERE a.id = t.id OFFSET 0) c ON true
@@ -42,7 +43,7 @@ ORDER BY t.place;
 -- The lanes that a filter selects: $1 namespace, $2 queues, $3 kinds; "" and NULL select all.
 -- name: lanes_selected
 SELECT l.id, l.queue, q.namespace, q.name, l.kind, l.priority, q.created_at IS NOT NULL FROM {schema}.lane l JOIN {schema}.queue q ON q.id = l.queue
-WHERE ($1::text = '' OR q.namespace = $1::text) AND ($2::text[] IS NULL OR q.name = ANY ($2::text[])) AND ($3::text[] IS NULL OR l.kind = ANY ($3::text[]));
+WHERE ($1::text = '' OR q.namespace = $1::text) AND ($2::text[] IS NULL OR q.name = ANY ($2::text[])) AND ($3::text[] IS NULL OR split_part(l.kind, '@', 1) = ANY ($3::text[]));
 
 -- Newest jobs below an id: $1 id, $2 how many to look at, $3 lanes or NULL, $4 tags or NULL. Each row tells whether it
 -- fits; of those that do not only the last one is told, which is where the next page starts.

@@ -1,34 +1,25 @@
--- Retention and partitions. The partitions of one day are job_DAY, finished_DAY and attempt_DAY; {day}, {from} and {to}
--- are put into statements that take no parameters. They are made of a date and of nothing else.
+-- Retention and partitions. The partitions of one day are job_DAY, finished_DAY, and so on. Statements that take no parameters are for
+-- one {table}, and are run for each; {day}, {from} and {to} are put into them, which are made of a date and of nothing else.
 
+-- $1 tables.
 -- name: partitions
-SELECT c.relname FROM pg_catalog.pg_inherits i
-JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid
-WHERE i.inhparent = to_regclass($1::text) ORDER BY c.relname;
+SELECT c.relname FROM unnest($1::text[]) AS t (name)
+JOIN pg_catalog.pg_inherits i ON i.inhparent = to_regclass(t.name)
+JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid ORDER BY c.relname;
 
 -- name: partition_make
-CREATE TABLE {schema}.job_{day} PARTITION OF {schema}.job FOR VALUES FROM ('{from}') TO ('{to}');
-CREATE TABLE {schema}.finished_{day} PARTITION OF {schema}.finished FOR VALUES FROM ('{from}') TO ('{to}');
-CREATE TABLE {schema}.attempt_{day} PARTITION OF {schema}.attempt FOR VALUES FROM ('{from}') TO ('{to}');
+CREATE TABLE {schema}.{table}_{day} PARTITION OF {schema}.{table} FOR VALUES FROM ('{from}') TO ('{to}');
 
 -- Where the default partition has rows of that day already: it is taken off, its rows move, and it comes back.
 -- name: partition_make_around
-ALTER TABLE {schema}.job DETACH PARTITION {schema}.job_default;
-ALTER TABLE {schema}.finished DETACH PARTITION {schema}.finished_default;
-ALTER TABLE {schema}.attempt DETACH PARTITION {schema}.attempt_default;
-CREATE TABLE {schema}.job_{day} PARTITION OF {schema}.job FOR VALUES FROM ('{from}') TO ('{to}');
-CREATE TABLE {schema}.finished_{day} PARTITION OF {schema}.finished FOR VALUES FROM ('{from}') TO ('{to}');
-CREATE TABLE {schema}.attempt_{day} PARTITION OF {schema}.attempt FOR VALUES FROM ('{from}') TO ('{to}');
-WITH moved AS (DELETE FROM {schema}.job_default WHERE id >= '{from}' AND id < '{to}' RETURNING *) INSERT INTO {schema}.job SELECT * FROM moved;
-WITH moved AS (DELETE FROM {schema}.finished_default WHERE id >= '{from}' AND id < '{to}' RETURNING *) INSERT INTO {schema}.finished SELECT * FROM moved;
-WITH moved AS (DELETE FROM {schema}.attempt_default WHERE id >= '{from}' AND id < '{to}' RETURNING *) INSERT INTO {schema}.attempt SELECT * FROM moved;
-ALTER TABLE {schema}.job ATTACH PARTITION {schema}.job_default DEFAULT;
-ALTER TABLE {schema}.finished ATTACH PARTITION {schema}.finished_default DEFAULT;
-ALTER TABLE {schema}.attempt ATTACH PARTITION {schema}.attempt_default DEFAULT;
+ALTER TABLE {schema}.{table} DETACH PARTITION {schema}.{table}_default;
+CREATE TABLE {schema}.{table}_{day} PARTITION OF {schema}.{table} FOR VALUES FROM ('{from}') TO ('{to}');
+WITH moved AS (DELETE FROM {schema}.{table}_default WHERE id >= '{from}' AND id < '{to}' RETURNING *) INSERT INTO {schema}.{table} SELECT * FROM moved;
+ALTER TABLE {schema}.{table} ATTACH PARTITION {schema}.{table}_default DEFAULT;
 
 -- Whoever changes a job reads or writes one of these, so that nothing moves while they are locked.
 -- name: partition_lock
-LOCK TABLE {schema}.job, {schema}.finished, {schema}.attempt IN ACCESS EXCLUSIVE MODE;
+LOCK TABLE {schema}.job, {schema}.finished, {schema}.attempt, {schema}.journal, {schema}.inbox IN ACCESS EXCLUSIVE MODE;
 
 -- The jobs of a range, $1 to $2, that have a pointer: those that have not finished. Found from the side of the pointers,
 -- which are few, instead of from all that a day has seen. At most $3.
@@ -58,19 +49,11 @@ WHERE f.id = ANY ($5::uuid[]) AND f.state = 6 AND f.finished_at > k.since;
 SELECT count(*) FROM {schema}.finished WHERE id >= $1::uuid AND id < $2::uuid;
 
 -- name: partition_detach
-ALTER TABLE {schema}.job DETACH PARTITION {schema}.job_{day};
-ALTER TABLE {schema}.finished DETACH PARTITION {schema}.finished_{day};
-ALTER TABLE {schema}.attempt DETACH PARTITION {schema}.attempt_{day};
+ALTER TABLE {schema}.{table} DETACH PARTITION {schema}.{table}_{day};
 
 -- Survivors, $1, go to the default partition.
--- name: keep_jobs
-INSERT INTO {schema}.job SELECT * FROM {schema}.job_{day} WHERE id = ANY ($1::uuid[]);
-
--- name: keep_finished
-INSERT INTO {schema}.finished SELECT * FROM {schema}.finished_{day} WHERE id = ANY ($1::uuid[]);
-
--- name: keep_attempts
-INSERT INTO {schema}.attempt SELECT * FROM {schema}.attempt_{day} WHERE id = ANY ($1::uuid[]);
+-- name: partition_keep
+INSERT INTO {schema}.{table} SELECT * FROM {schema}.{table}_{day} WHERE id = ANY ($1::uuid[]);
 
 -- What belongs to jobs of the range that do not survive. $1 from, $2 to, $3 survivors.
 -- name: forget_checkpoints
@@ -82,8 +65,18 @@ DELETE FROM {schema}.cancel_request WHERE id >= $1::uuid AND id < $2::uuid AND i
 -- name: forget_unique_keys
 DELETE FROM {schema}.unique_key WHERE id >= $1::uuid AND id < $2::uuid AND id <> ALL ($3::uuid[]);
 
+-- name: forget_pauses
+DELETE FROM {schema}.pause_request WHERE id >= $1::uuid AND id < $2::uuid AND id <> ALL ($3::uuid[]);
+
+-- Of days that an older program made partitions for, these are in the default partition.
+-- name: forget_journals
+DELETE FROM {schema}.journal WHERE id >= $1::uuid AND id < $2::uuid AND id <> ALL ($3::uuid[]);
+
+-- name: forget_inboxes
+DELETE FROM {schema}.inbox WHERE id >= $1::uuid AND id < $2::uuid AND id <> ALL ($3::uuid[]);
+
 -- name: partition_drop
-DROP TABLE {schema}.job_{day}, {schema}.finished_{day}, {schema}.attempt_{day};
+DROP TABLE {schema}.{table}_{day};
 
 -- Jobs whose time is over and whose partition stays, one by one. $1 states, $2 the time until which they are over, $3
 -- states of which only the default partition is looked at, $4 their times, $5 limit.
@@ -101,8 +94,14 @@ WITH over AS MATERIALIZED (
   DELETE FROM {schema}.attempt a USING over o WHERE a.id = o.id
 ), checkpoints AS (
   DELETE FROM {schema}.checkpoint a USING over o WHERE a.id = o.id
+), journals AS (
+  DELETE FROM {schema}.journal a USING over o WHERE a.id = o.id
+), inboxes AS (
+  DELETE FROM {schema}.inbox a USING over o WHERE a.id = o.id
 ), requests AS (
   DELETE FROM {schema}.cancel_request a USING over o WHERE a.id = o.id
+), pauses AS (
+  DELETE FROM {schema}.pause_request a USING over o WHERE a.id = o.id
 ), keys AS (
   DELETE FROM {schema}.unique_key u USING over o CROSS JOIN LATERAL (SELECT j.unique_key FROM {schema}.job j WHERE j.id = o.id OFFSET 0) b
   WHERE b.unique_key IS NOT NULL AND u.key = b.unique_key AND u.id = o.id

@@ -10,9 +10,10 @@ SELECT run_at, id FROM holdfast_ready
 WHERE lane = ? AND (run_at, id) > (?, ?) AND run_at <= ? ORDER BY run_at, id LIMIT ? + 0;
 
 -- A pointer without a body would be a bug; the outer join lets it be dropped instead of standing at the head for ever.
+-- Nearly all jobs have no marks, and then no parent, which is not looked for.
 -- name: claim_bodies
 SELECT r.id, j.lane, r.run_at, j.created_at, j.lease, j.attempt, j.max_attempts, j.codec, j.ordering_key, j.unique_key,
-  j.unique_states, j.options, j.tags, j.metadata, j.args
+  j.unique_states, j.options, j.tags, j.metadata, j.args, j.marks, CASE WHEN j.marks IS NOT NULL THEN j.parent END
 FROM holdfast_ready r LEFT JOIN holdfast_job j ON j.id = r.id
 WHERE r.lane = ? AND r.run_at <= ? ORDER BY r.run_at, r.id LIMIT ? + 0;
 
@@ -27,6 +28,10 @@ SELECT claimed_at, done, all_slots, ids, leases FROM holdfast_claim WHERE node =
 
 -- name: claim_update
 UPDATE holdfast_claim SET done = ? WHERE node = ? AND seq = ?;
+
+-- Takes the write lock and changes nothing.
+-- name: claim_lock
+UPDATE holdfast_claim SET done = done WHERE node = ? AND seq = ?;
 
 -- name: claim_delete
 DELETE FROM holdfast_claim WHERE node = ? AND seq = ?;

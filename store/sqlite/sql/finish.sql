@@ -29,6 +29,7 @@ SELECT outcome, taken, node FROM holdfast_attempt WHERE id = ? AND lease = ?;
 SELECT lease, attempt, node, claimed_at, started_at, ended_at, outcome, reason, error, trace
 FROM holdfast_attempt WHERE id = ? ORDER BY lease;
 
+-- Of jobs that ran before their bodies told it.
 -- name: attempt_last_claimed_at
 SELECT claimed_at FROM holdfast_attempt WHERE id = ? ORDER BY lease DESC LIMIT 1;
 
@@ -44,14 +45,30 @@ ON CONFLICT (id) DO UPDATE SET lease = excluded.lease, percent = excluded.percen
 -- name: checkpoint
 SELECT percent, updated_at, message, value FROM holdfast_checkpoint WHERE id = ?;
 
+-- What earlier runs left, and what people asked: all that a claim of a job that is not new has to know.
+-- name: traces
+SELECT EXISTS (SELECT 1 FROM holdfast_journal e WHERE e.id = x.id), r.at, r.reason, c.percent, c.updated_at, c.message, c.value
+FROM (SELECT ? AS id) x LEFT JOIN holdfast_cancel_request r ON r.id = x.id LEFT JOIN holdfast_checkpoint c ON c.id = x.id;
+
+-- What people asked of a job that runs: 1 to end, 2 to pause.
+-- name: requests
+SELECT 1, at, reason, actor FROM holdfast_cancel_request WHERE id = ?
+UNION ALL SELECT 2, at, reason, actor FROM holdfast_pause_request WHERE id = ?;
+
 -- name: cancel_request_put
 INSERT INTO holdfast_cancel_request (id, at, reason, actor) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING;
-
--- name: cancel_request
-SELECT at, reason, actor FROM holdfast_cancel_request WHERE id = ?;
 
 -- name: cancel_requests
 SELECT id, at, reason, actor FROM holdfast_cancel_request ORDER BY id;
 
 -- name: cancel_request_delete
 DELETE FROM holdfast_cancel_request WHERE id = ?;
+
+-- name: pause_request_put
+INSERT INTO holdfast_pause_request (id, at, reason, actor) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING;
+
+-- name: pause_requests
+SELECT id FROM holdfast_pause_request ORDER BY id;
+
+-- name: pause_request_delete
+DELETE FROM holdfast_pause_request WHERE id = ?;

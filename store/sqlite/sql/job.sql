@@ -6,16 +6,28 @@ INSERT INTO holdfast_job (id, lane, run_at, created_at, lease, attempt, max_atte
 VALUES (?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO NOTHING;
 
+-- name: child_insert
+INSERT INTO holdfast_job (id, lane, run_at, created_at, lease, attempt, max_attempts, codec, ordering_key, unique_key,
+  unique_states, options, tags, metadata, args, parent, marks)
+VALUES (?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO NOTHING;
+
 -- name: job_run_at
 SELECT run_at FROM holdfast_job WHERE id = ?;
+
+-- name: job_lease
+SELECT lease FROM holdfast_job WHERE id = ?;
+
+-- name: job_parent
+SELECT parent, codec FROM holdfast_job WHERE id = ?;
 
 -- name: job_lane
 SELECT lane FROM holdfast_job WHERE id = ?;
 
--- The columns of a body are read by body.scan, in this order.
+-- The columns of a body from lane on are read by body.scan, in this order.
 -- name: job
-SELECT lane, run_at, created_at, lease, attempt, max_attempts, codec, ordering_key, unique_key, unique_states,
-  options, tags, metadata, args
+SELECT claimed_at, lane, run_at, created_at, lease, attempt, max_attempts, codec, ordering_key, unique_key, unique_states,
+  options, tags, metadata, args, marks, parent
 FROM holdfast_job WHERE id = ?;
 
 -- name: job_page
@@ -25,7 +37,19 @@ SELECT id, lane, tags FROM holdfast_job WHERE id < ? ORDER BY id DESC LIMIT ? + 
 SELECT lane, tags FROM holdfast_job WHERE id = ?;
 
 -- name: job_put_back
-UPDATE holdfast_job SET run_at = ?, lease = ?, attempt = ? WHERE id = ?;
+UPDATE holdfast_job SET lane = ?, run_at = ?, lease = ?, attempt = ?, claimed_at = ? WHERE id = ?;
+
+-- name: job_due
+UPDATE holdfast_job SET run_at = ? WHERE id = ?;
+
+-- name: job_mark
+UPDATE holdfast_job SET marks = ? WHERE id = ?;
+
+-- name: job_closing
+UPDATE holdfast_job SET marks = coalesce(marks, 0) | 2 WHERE id = ?;
+
+-- name: job_continue
+UPDATE holdfast_job SET args = ?, codec = ? WHERE id = ?;
 
 -- name: job_replace
 UPDATE holdfast_job SET args = ?, codec = ?, metadata = ?, run_at = ? WHERE id = ?;

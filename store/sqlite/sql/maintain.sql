@@ -23,6 +23,12 @@ DELETE FROM holdfast_attempt WHERE id = ?;
 -- name: retain_checkpoint
 DELETE FROM holdfast_checkpoint WHERE id = ?;
 
+-- name: retain_journal
+DELETE FROM holdfast_journal WHERE id = ?;
+
+-- name: retain_inbox
+DELETE FROM holdfast_inbox WHERE id = ?;
+
 -- name: ready_count
 SELECT count(*) FROM (SELECT 1 FROM holdfast_ready WHERE lane = ? LIMIT ? + 0);
 

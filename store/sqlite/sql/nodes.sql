@@ -38,3 +38,7 @@ ON CONFLICT (name) DO UPDATE SET node = excluded.node, epoch = excluded.epoch, e
 
 -- name: leader_resign
 UPDATE holdfast_leader SET expires_at = ? WHERE node = ? AND expires_at > ?;
+
+-- Takes the write lock and writes nothing.
+-- name: lock
+UPDATE holdfast_meta SET value = value WHERE name = '';

@@ -12,11 +12,19 @@ SELECT 1 FROM holdfast_ready WHERE lane = ? AND run_at = ? AND id = ?;
 -- name: deferred_insert
 INSERT INTO holdfast_deferred (due, id, lane, state, ordering_key) VALUES (?, ?, ?, ?, ?);
 
+-- name: wait_insert
+INSERT INTO holdfast_deferred (due, id, lane, state, ordering_key, seen, kinds, awaited, failures, held, before_state, before_due, wait)
+VALUES (?, ?, ?, 5, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: wait
+SELECT held, before_state, before_due, wait FROM holdfast_deferred WHERE due = ? AND id = ? AND state = 5;
+
 -- name: deferred_delete
 DELETE FROM holdfast_deferred WHERE due = ? AND id = ?;
 
+-- A held job is not due at its run time but never: at the greatest number.
 -- name: deferred_state
-SELECT state FROM holdfast_deferred WHERE due = ? AND id = ?;
+SELECT state, due FROM holdfast_deferred WHERE due IN (?, 9223372036854775807) AND id = ?;
 
 -- name: keyed_insert
 INSERT INTO holdfast_keyed (queue, ordering_key, priority, run_at, id, lane) VALUES (?, ?, ?, ?, ?, ?);

@@ -13,6 +13,7 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -31,8 +32,9 @@ const (
 	FailBefore
 	// FailAfter loses the answer: the call happens, and the caller gets ErrUnavailable.
 	FailAfter
-	// Duplicate makes the call a second time before the caller gets the answer, which is that of the second. Outcomes
-	// and claims are marked as repeated in the second, as the contract asks of who repeats them.
+	// Duplicate makes the call a second time before the caller gets the answer, which is that of the second. Outcomes,
+	// appends and claims are marked as repeated in the second, as the contract asks of who repeats them. What the contract
+	// does not let anybody repeat is made once: sends without a key, a Resume.
 	Duplicate
 )
 
@@ -128,6 +130,9 @@ func (s *Store) next(op string) Fault {
 	return plan(Call{Op: op, N: n})
 }
 
+// errOnce is what a call answers to its duplicate if it is one that nobody may repeat.
+var errOnce = errors.New("not repeated")
+
 // do makes a call under the plan. The function gets false for the call itself and true for its duplicate.
 func (s *Store) do(ctx context.Context, op string, call func(again bool) error) error {
 	fault := s.next(op)
@@ -139,7 +144,9 @@ func (s *Store) do(ctx context.Context, op string, call func(again bool) error) 
 	}
 	err := call(false)
 	if fault.Kind == Duplicate && err == nil {
-		err = call(true)
+		if err = call(true); errors.Is(err, errOnce) {
+			err = nil
+		}
 	}
 	if fault.After != nil {
 		fault.After(ctx)
@@ -176,9 +183,12 @@ func (s *Store) Apply(ctx context.Context, batch *store.Batch) error {
 	sent := Copy(batch)
 	err := s.do(ctx, "Apply", func(again bool) error {
 		if again {
-			for _, o := range sent.Outcomes {
-				o.Repeat = true
+			if keyless(sent.Sends) {
+				return errOnce
 			}
+			woken := sent.Woken
+			repeat(sent)
+			defer func() { sent.Woken = append(woken, sent.Woken...) }()
 		}
 		return s.inner.Apply(ctx, sent)
 	})
@@ -199,38 +209,36 @@ func (s *Store) EnqueueTx(ctx context.Context, tx store.Tx, enqueues []*store.En
 	return err
 }
 
-// Copy returns a batch with operations of its own, whose results are empty, as a caller needs it to send them again.
-func Copy(batch *store.Batch) *store.Batch {
-	copied := &store.Batch{}
-	for _, c := range batch.Checkpoints {
-		one := *c
-		one.Err = nil
-		copied.Checkpoints = append(copied.Checkpoints, &one)
+// SendTx implements store.Writer.
+func (s *Store) SendTx(ctx context.Context, tx store.Tx, sends []*store.Send) error {
+	batch := &store.Batch{Sends: sends}
+	sent := Copy(batch)
+	err := s.do(ctx, "SendTx", func(again bool) error {
+		if again && keyless(sent.Sends) {
+			return errOnce
+		}
+		return s.inner.SendTx(ctx, tx, sent.Sends)
+	})
+	if err == nil {
+		deliver(sent, batch)
 	}
-	for _, o := range batch.Outcomes {
-		one := *o
-		one.Final, one.Err = 0, nil
-		copied.Outcomes = append(copied.Outcomes, &one)
-	}
-	for _, q := range batch.Enqueues {
-		one := *q
-		one.Result, one.Err = store.EnqueueResult{}, nil
-		copied.Enqueues = append(copied.Enqueues, &one)
-	}
-	return copied
+	return err
 }
 
-// deliver hands the results of a batch to the caller's.
-func deliver(from, to *store.Batch) {
-	for i, c := range from.Checkpoints {
-		to.Checkpoints[i].Err = c.Err
+// AppendTx implements store.Writer.
+func (s *Store) AppendTx(ctx context.Context, tx store.Tx, a *store.Append) error {
+	batch := &store.Batch{Appends: []*store.Append{a}}
+	sent := Copy(batch)
+	err := s.do(ctx, "AppendTx", func(again bool) error {
+		if again {
+			repeat(sent)
+		}
+		return s.inner.AppendTx(ctx, tx, sent.Appends[0])
+	})
+	if err == nil {
+		deliver(sent, batch)
 	}
-	for i, o := range from.Outcomes {
-		to.Outcomes[i].Final, to.Outcomes[i].Err = o.Final, o.Err
-	}
-	for i, q := range from.Enqueues {
-		to.Enqueues[i].Result, to.Enqueues[i].Err = q.Result, q.Err
-	}
+	return err
 }
 
 // Claim implements store.Claims.
@@ -283,6 +291,31 @@ func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
 	return s.do(ctx, "Pause", func(bool) error { return s.inner.Pause(ctx, params) })
 }
 
+// PauseJobs implements store.Operators.
+func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.PauseResult, error) {
+	return answer(ctx, s, "PauseJobs", func() ([]store.PauseResult, error) { return s.inner.PauseJobs(ctx, params) })
+}
+
+// Resume implements store.Operators. It is not duplicated: the second one would find a job that goes on already.
+func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (state store.State, err error) {
+	err = s.do(ctx, "Resume", func(again bool) (err error) {
+		if again {
+			return errOnce
+		}
+		state, err = s.inner.Resume(ctx, params)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return state, nil
+}
+
+// Fork implements store.Operators.
+func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
+	return s.do(ctx, "Fork", func(bool) error { return s.inner.Fork(ctx, params) })
+}
+
 // Get implements store.Reader.
 func (s *Store) Get(ctx context.Context, id store.ID) (store.Record, error) {
 	return answer(ctx, s, "Get", func() (store.Record, error) { return s.inner.Get(ctx, id) })
@@ -296,6 +329,16 @@ func (s *Store) List(ctx context.Context, params store.ListParams) (store.Page, 
 // Queues implements store.Reader.
 func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, error) {
 	return answer(ctx, s, "Queues", func() ([]store.Queue, error) { return s.inner.Queues(ctx, namespace) })
+}
+
+// Journals implements store.Reader.
+func (s *Store) Journals(ctx context.Context, ids []store.ID) ([]store.Journal, error) {
+	return answer(ctx, s, "Journals", func() ([]store.Journal, error) { return s.inner.Journals(ctx, ids) })
+}
+
+// Entries implements store.Reader.
+func (s *Store) Entries(ctx context.Context, params store.JournalParams) ([]store.Entry, error) {
+	return answer(ctx, s, "Entries", func() ([]store.Entry, error) { return s.inner.Entries(ctx, params) })
 }
 
 // Ended implements store.Reader.
@@ -316,6 +359,11 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.
 // SweepCancels implements store.Maintenance.
 func (s *Store) SweepCancels(ctx context.Context) (int, error) {
 	return answer(ctx, s, "SweepCancels", func() (int, error) { return s.inner.SweepCancels(ctx) })
+}
+
+// CloseChildren implements store.Maintenance.
+func (s *Store) CloseChildren(ctx context.Context, limit int) (store.Closed, error) {
+	return answer(ctx, s, "CloseChildren", func() (store.Closed, error) { return s.inner.CloseChildren(ctx, limit) })
 }
 
 // Retain implements store.Maintenance.

@@ -143,6 +143,88 @@ func TestASeedDecidesEverything(t *testing.T) {
 	}
 }
 
+// What jobs remember is repeated by the rules, too; and what nobody may repeat is made once.
+func TestADuplicateOfWhatJobsRemember(t *testing.T) {
+	ctx, inner := t.Context(), model.New(storetest.NewClock().Now)
+	q, child := enqueue(), enqueue()
+	q.Job.UniqueKey, child.Job.UniqueKey, child.Job.Parent = nil, nil, q.Job.ID
+	if err := inner.Apply(ctx, &store.Batch{Enqueues: []*store.Enqueue{q}}); err != nil {
+		t.Fatal(err)
+	}
+	node, err := inner.Join(ctx, store.NodeInfo{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	claimed, err := inner.Claim(ctx, store.ClaimParams{Node: node, Seq: 1, Namespace: "n", Kinds: []string{"k"}, Limit: 1})
+	if err != nil || len(claimed) != 1 {
+		t.Fatalf("Claim: %+v, %v", claimed, err)
+	}
+	s := faults.Wrap(inner, always(faults.Duplicate))
+	a := &store.Append{
+		Lease: claimed[0].Lease, Enqueues: []*store.Enqueue{child},
+		Entries: []store.Entry{{Seq: 1, Kind: store.EntryChild}, {Seq: 2, Kind: store.EntryStep}},
+	}
+	signal := store.Message{Kind: store.MessageSignal, Name: "s"}
+	keyed, keyless := &store.Send{Job: q.Job.ID, Message: signal, Key: "k"}, &store.Send{Job: q.Job.ID, Message: signal}
+	if err := s.Apply(ctx, &store.Batch{Appends: []*store.Append{a}, Sends: []*store.Send{keyed}}); err != nil || a.Err != nil || a.Repeat {
+		t.Fatalf("Apply: %v, %v", err, a.Err)
+	}
+	if !child.Result.Existing || !keyed.Result.Duplicate || keyed.Result.Seq != 1 {
+		t.Fatalf("the child: %+v, the send: %+v; want the answers of the second call", child.Result, keyed.Result)
+	}
+	if err := s.Apply(ctx, &store.Batch{Sends: []*store.Send{keyless}}); err != nil || keyless.Result.Seq != 2 {
+		t.Fatalf("Apply: %v, %+v", err, keyless.Result)
+	}
+	if err := s.SendTx(ctx, model.Tx{}, []*store.Send{keyless}); err != nil || keyless.Result.Seq != 3 {
+		t.Fatalf("SendTx: %v, %+v", err, keyless.Result)
+	}
+	next := &store.Append{Lease: claimed[0].Lease, Entries: []store.Entry{{Seq: 3, Kind: store.EntryStep}}}
+	if err := s.AppendTx(ctx, model.Tx{}, next); err != nil || next.Err != nil || next.Repeat {
+		t.Fatalf("AppendTx: %v, %v", err, next.Err)
+	}
+	parked := &store.Outcome{Lease: claimed[0].Lease, State: store.Waiting, Wait: &store.Wait{Held: true}, Durable: true}
+	err = s.Apply(ctx, &store.Batch{Outcomes: []*store.Outcome{parked}})
+	if err != nil || parked.Err != nil || parked.Final != store.Waiting {
+		t.Fatalf("Apply: %v, %v, %v", err, parked.Final, parked.Err)
+	}
+	state, err := s.Resume(ctx, store.ResumeParams{Job: q.Job.ID, Keep: -1, Expect: -1})
+	if err != nil || state != store.Available || s.Calls("Resume") != 1 {
+		t.Fatalf("Resume: %v, %v", state, err)
+	}
+	s.Plan(nil)
+	journals, err := s.Journals(ctx, []store.ID{q.Job.ID})
+	if err != nil || len(journals[0].Entries) != 3 || len(journals[0].Messages) != 3 {
+		t.Fatalf("Journals: %+v, %v", journals, err)
+	}
+}
+
+// The wake-ups of both calls are told: the second one finds the jobs awake.
+func TestADuplicateKeepsWakeUps(t *testing.T) {
+	ctx, inner := t.Context(), model.New(storetest.NewClock().Now)
+	q := enqueue()
+	if err := inner.Apply(ctx, &store.Batch{Enqueues: []*store.Enqueue{q}}); err != nil {
+		t.Fatal(err)
+	}
+	node, err := inner.Join(ctx, store.NodeInfo{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	claimed, err := inner.Claim(ctx, store.ClaimParams{Node: node, Seq: 1, Namespace: "n", Kinds: []string{"k"}, Limit: 1})
+	if err != nil || len(claimed) != 1 {
+		t.Fatalf("Claim: %+v, %v", claimed, err)
+	}
+	wait := &store.Wait{Kinds: store.MessagesOf(store.MessageSignal)}
+	parked := &store.Outcome{Lease: claimed[0].Lease, State: store.Waiting, Wait: wait, Durable: true}
+	if err := inner.Apply(ctx, &store.Batch{Outcomes: []*store.Outcome{parked}}); err != nil || parked.Err != nil {
+		t.Fatalf("Apply: %v, %v", err, parked.Err)
+	}
+	batch := &store.Batch{Sends: []*store.Send{{Job: q.Job.ID, Message: store.Message{Kind: store.MessageSignal}, Key: "k"}}}
+	err = faults.Wrap(inner, always(faults.Duplicate)).Apply(ctx, batch)
+	if err != nil || len(batch.Woken) != 1 || batch.Woken[0].Queue != "q" {
+		t.Fatalf("Apply: %v, woken %+v", err, batch.Woken)
+	}
+}
+
 // Every method that asks the database something fails when it is told to: none was forgotten.
 func TestEveryMethodFails(t *testing.T) {
 	s := faults.Wrap(model.New(storetest.NewClock().Now), always(faults.FailBefore))
@@ -156,8 +238,11 @@ func TestEveryMethodFails(t *testing.T) {
 		for j := 1; j < m.Type.NumIn(); j++ {
 			args = append(args, reflect.Zero(m.Type.In(j)))
 		}
-		if m.Name == "Apply" {
+		switch m.Name {
+		case "Apply":
 			args[1] = reflect.ValueOf(&store.Batch{})
+		case "AppendTx":
+			args[2] = reflect.ValueOf(&store.Append{})
 		}
 		results := value.MethodByName(m.Name).Call(args)
 		if err, _ := reflect.TypeAssert[error](results[len(results)-1]); !errors.Is(err, store.ErrUnavailable) {

@@ -30,7 +30,7 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 
 	due := s.selected(func(j *job) bool {
 		return j.Namespace == params.Namespace && j.state == store.Available && !j.RunAt.After(now) &&
-			s.hasTurn(j) && slices.Contains(params.Kinds, j.Kind) &&
+			s.hasTurn(j) && slices.Contains(params.Kinds, j.lane()) &&
 			s.queues[queueName{j.Namespace, j.Queue}].PausedAt.IsZero()
 	})
 	slices.SortFunc(due, func(a, b *job) int {
@@ -96,9 +96,21 @@ func (s *Store) claimedBy(node, from, to int64) []store.Claimed {
 	return claimed
 }
 
-func (j *job) claimed() store.Claimed {
-	return store.Claimed{
-		Job: copyOf(j.Job), Lease: j.lease, ClaimedAt: j.claimedAt,
-		CancelRequested: j.cancel != nil, Checkpoint: copyOfCheckpoint(j.checkpoint),
+// lane is the name under which nodes ask for the job's kind.
+func (j *job) lane() string {
+	if j.Version == "" {
+		return j.Kind
 	}
+	return j.Kind + "@" + j.Version
+}
+
+func (j *job) claimed() store.Claimed {
+	c := store.Claimed{
+		Job: copyOf(j.Job), Lease: j.lease, ClaimedAt: j.claimedAt,
+		Durable: j.durable(), Checkpoint: copyOfCheckpoint(j.checkpoint),
+	}
+	if j.cancel != nil {
+		c.CancelRequested, c.CancelReason = true, j.cancel.Reason
+	}
+	return c
 }

@@ -70,14 +70,12 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.
 		n.DeadAt = now
 		for _, j := range s.runningOn(node) {
 			e := ending{state: store.Failed, reason: store.ReasonCrashLoop}
-			if delay, retry := params.Decide(copyOf(j.Job)); retry {
+			// A requested cancel goes before the decision that no attempt is left, unless the job is ending itself already. Reading:
+			// a deadline does not, for then there is no next attempt that would come too late.
+			if delay, retry := params.Decide(copyOf(j.Job)); retry || j.cancel != nil && !j.Closing {
 				e = ending{state: store.Retryable, reason: store.ReasonNodeLost, runAt: now.Add(delay).Truncate(time.Microsecond)}
 			}
-			// A requested cancel goes before the decision that no attempt is left. Reading: a deadline does not, for then
-			// there is no next attempt that would come too late.
-			if j.cancel != nil {
-				e = ending{state: store.Cancelled, reason: store.ReasonCancelled, err: j.cancel.Reason}
-			}
+			e = s.taken(j, e)
 			s.end(j, e, now)
 			last := j.attempts[len(j.attempts)-1]
 			rescued = append(rescued, store.Rescued{
@@ -88,13 +86,19 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.
 	return rescued, nil
 }
 
-// SweepCancels implements store.Maintenance. Here a request and its job move together, so nothing is ever left over.
+// SweepCancels implements store.Maintenance. Here a request and its job move together, so there is one case only: a job that was to
+// end itself has nothing left to do so with, since a person took its journal away.
 func (s *Store) SweepCancels(ctx context.Context) (int, error) {
-	if _, err := s.begin(ctx); err != nil {
+	now, err := s.begin(ctx)
+	if err != nil {
 		return 0, err
 	}
 	defer s.mu.Unlock()
-	return 0, nil
+	left := s.selected(func(j *job) bool { return j.cancel != nil && j.state != store.Running && !j.durable() })
+	for _, j := range left {
+		s.cancel(j, j.cancel.Reason, j.cancel.Actor, now)
+	}
+	return len(left), nil
 }
 
 // Retain implements store.Maintenance.

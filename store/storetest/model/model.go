@@ -18,6 +18,15 @@
 //   - A free ordering key is handed on by Promote only.
 //   - A job that has the turn of its key keeps it until it is finished, even if it is replaced with a later run time.
 //   - Replace takes a job that was never claimed; a snoozed or released one has started.
+//   - Whether a run is counted and recorded as an attempt is told by the state that its outcome asked for, wherever the job
+//     goes instead: a failed attempt of a job that is then held is counted, a park that turns into Available is not.
+//   - A request to pause is for one run: it ends with it, whatever becomes of the job.
+//   - A job that is resumed, or woken by a message, or made available by a request to cancel it, is due now. One that its
+//     time wakes was due then.
+//   - A job that is parked, or paused, holds its unique key as it would if it ran. What it lost so it does not take back.
+//   - A held job goes back to where its outcome, or the pause, found it: one that was put back as retryable or scheduled
+//     while it was to be paused is that again.
+//   - A parent that is retried or resumed is no longer finished: its children are not closed because of what it was.
 package model
 
 import (
@@ -35,13 +44,15 @@ type Store struct {
 	clock func() time.Time
 
 	mu     sync.Mutex // guards everything below
-	closed bool
+	shut   bool
 	jobs   map[store.ID]*job
 	queues map[queueName]*store.Queue
 	unique map[string]store.ID  // who holds a unique key
 	turns  map[keyName]store.ID // who has the turn of an ordering key
 	nodes  map[int64]*store.Node
 	claims map[claimName]bool // the claim records that were ever written
+	closed map[store.ID]bool  // finished jobs whose children are still to be closed
+	woken  []store.Wake       // by the operation that is under way
 	leader struct {
 		node    int64
 		epoch   int64
@@ -64,7 +75,9 @@ type job struct {
 
 	lease     store.Lease          // of the current run
 	claimedAt time.Time            // of the current or last run
-	cancel    *store.CancelRequest // for the current run
+	cancel    *store.CancelRequest // for the current run; of a job with a journal, until it is finished
+	pause     *pauseRequest        // for the current run
+	wait      *waiting             // while it is Waiting
 
 	// How it finished. endedBy is the lease of the run that finished it, zero if it was not running.
 	reason     store.Reason
@@ -75,6 +88,8 @@ type job struct {
 
 	checkpoint *store.Checkpoint
 	attempts   []store.Attempt
+	journal    []store.Entry
+	inbox      []message
 	endings    map[store.Lease]store.State // what each Outcome led to, to recognise it when it is repeated
 }
 
@@ -91,6 +106,7 @@ func New(clock func() time.Time) *Store {
 		turns:  map[keyName]store.ID{},
 		nodes:  map[int64]*store.Node{},
 		claims: map[claimName]bool{},
+		closed: map[store.ID]bool{},
 	}
 }
 
@@ -100,10 +116,11 @@ func (s *Store) begin(ctx context.Context) (time.Time, error) {
 		return time.Time{}, err
 	}
 	s.mu.Lock()
-	if s.closed {
+	if s.shut {
 		s.mu.Unlock()
 		return time.Time{}, store.ErrClosed
 	}
+	s.woken = nil
 	return s.Now(), nil
 }
 
@@ -128,21 +145,28 @@ func (s *Store) Notify(...store.Wake) {}
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed = true
+	s.shut = true
 	return nil
 }
 
 // enter moves a job to a state. A unique key is released in the first state in which the job does not hold it, and
-// is not taken back by itself.
+// is not taken back by itself. A job that waits holds it as it would if it ran.
 func (s *Store) enter(j *job, state State) {
 	j.state = state
-	if !j.UniqueStates.Has(state) && s.holdsKey(j) {
+	if state != store.Waiting {
+		j.wait = nil
+	}
+	holds := state
+	if state == store.Waiting {
+		holds = store.Running
+	}
+	if !j.UniqueStates.Has(holds) && s.holdsKey(j) {
 		delete(s.unique, string(j.UniqueKey))
 	}
 }
 
-// wait makes a job scheduled or available, by its run time.
-func (s *Store) wait(j *job, runAt, now time.Time) {
+// put makes a job scheduled or available, by its run time.
+func (s *Store) put(j *job, runAt, now time.Time) {
 	j.RunAt = runAt
 	if runAt.After(now) {
 		s.enter(j, store.Scheduled)
@@ -151,11 +175,12 @@ func (s *Store) wait(j *job, runAt, now time.Time) {
 	}
 }
 
-// finish ends a job for good: its ordering key is free, and requests to cancel it are answered.
+// finish ends a job for good: its ordering key is free, and requests to cancel it are answered. Its parent is told, and its
+// children closed, by whoever calls it: see children.go.
 func (s *Store) finish(j *job, state State, reason store.Reason, text string, now time.Time) {
 	s.enter(j, state)
 	j.reason, j.err, j.finishedAt = reason, text, now
-	j.cancel = nil
+	j.cancel, j.pause = nil, nil
 	if s.turns[j.keyName()] == j.ID {
 		delete(s.turns, j.keyName())
 	}
@@ -179,8 +204,9 @@ func (s *Store) blocked(j *job) bool {
 
 func (j *job) keyName() keyName { return keyName{j.Namespace, j.Queue, j.OrderingKey} }
 
+// deferred reports whether the job becomes available when its time comes.
 func (j *job) deferred() bool {
-	return j.state == store.Scheduled || j.state == store.Retryable || j.state == store.Waiting
+	return j.state == store.Scheduled || j.state == store.Retryable || j.state == store.Waiting && !j.wait.due.IsZero()
 }
 
 // queue returns a queue, made if it does not exist.

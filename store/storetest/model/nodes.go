@@ -55,6 +55,9 @@ func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, 
 		if j.cancel != nil {
 			beat.Cancels = append(beat.Cancels, *j.cancel)
 		}
+		if j.pause != nil {
+			beat.Pauses = append(beat.Pauses, j.ID)
+		}
 	}
 	return beat, nil
 }
@@ -70,7 +73,7 @@ func (s *Store) Leave(ctx context.Context, id int64) error {
 		return nil
 	}
 	for _, j := range s.runningOn(id) {
-		s.end(j, ending{state: store.Available, reason: store.ReasonReleased, runAt: now}, now)
+		s.end(j, s.taken(j, ending{state: store.Available, reason: store.ReasonReleased, runAt: now}), now)
 	}
 	s.nodes[id].DeadAt = now
 	if s.leader.node == id {

@@ -23,13 +23,10 @@ func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.
 		switch {
 		case j == nil:
 			result.Err = store.ErrNotFound
-		case j.state == store.Running:
-			if j.cancel == nil {
-				j.cancel = &store.CancelRequest{Job: id, Reason: params.Reason, Actor: params.Actor, At: now}
-			}
-		case !j.state.Finished():
-			j.endedBy = store.Lease{}
-			s.finish(j, store.Cancelled, store.ReasonCancelled, params.Reason, now)
+		case params.Terminate:
+			s.terminate(j, params.Reason, now)
+		default:
+			s.cancel(j, params.Reason, params.Actor, now)
 		}
 		if j != nil {
 			result.State = j.state
@@ -37,6 +34,41 @@ func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.
 		results = append(results, result)
 	}
 	return results, nil
+}
+
+// cancel ends a job, or asks it to end: if it runs, or if its run has to end it in order, since it has a journal.
+func (s *Store) cancel(j *job, reason, actor string, now time.Time) {
+	if j.state.Finished() {
+		return
+	}
+	if j.state != store.Running && !j.durable() {
+		j.endedBy = store.Lease{}
+		s.finish(j, store.Cancelled, store.ReasonCancelled, reason, now)
+		s.close(j)
+		s.answer(j, now)
+		return
+	}
+	if j.cancel == nil {
+		j.cancel = &store.CancelRequest{Job: j.ID, Reason: reason, Actor: actor, At: now}
+	}
+	if j.state != store.Running && j.state != store.Available {
+		j.RunAt = now
+		s.enter(j, store.Available)
+	}
+}
+
+// terminate ends a job at once. A run of it is over, and is recorded.
+func (s *Store) terminate(j *job, reason string, now time.Time) {
+	switch {
+	case j.state.Finished():
+	case j.state == store.Running:
+		s.end(j, s.taken(j, ending{state: store.Cancelled, reason: store.ReasonTerminated, err: reason}), now)
+	default:
+		j.endedBy = store.Lease{}
+		s.finish(j, store.Cancelled, store.ReasonTerminated, reason, now)
+		s.close(j)
+		s.answer(j, now)
+	}
 }
 
 // Retry implements store.Operators.
@@ -67,18 +99,27 @@ func (s *Store) retry(j *job, now time.Time) error {
 	case store.Scheduled, store.Retryable:
 		// At once, as promotion would have made it later: attempts and unique key stay as they are.
 	case store.Failed, store.Cancelled:
-		// From the first attempt, as if it had just been enqueued: it needs its unique key again.
-		if len(j.UniqueKey) > 0 {
-			if holder, taken := s.unique[string(j.UniqueKey)]; taken && holder != j.ID {
-				return &store.UniqueError{Holder: holder}
-			}
-			s.unique[string(j.UniqueKey)] = j.ID
-		}
-		j.Attempt = 0
-		j.reason, j.err, j.finishedAt, j.endedBy = "", "", time.Time{}, store.Lease{}
+		return s.restart(j, now)
 	default:
 		return store.ErrConflict
 	}
+	j.RunAt = now
+	s.enter(j, store.Available)
+	return nil
+}
+
+// restart lets a job that failed or was cancelled run again, from the first attempt, as if it had just been enqueued: it needs
+// its unique key again. Its journal stays.
+func (s *Store) restart(j *job, now time.Time) error {
+	if len(j.UniqueKey) > 0 {
+		if holder, taken := s.unique[string(j.UniqueKey)]; taken && holder != j.ID {
+			return &store.UniqueError{Holder: holder}
+		}
+		s.unique[string(j.UniqueKey)] = j.ID
+	}
+	delete(s.closed, j.ID)
+	j.Attempt, j.Closing = 0, false
+	j.reason, j.err, j.finishedAt, j.endedBy = "", "", time.Time{}, store.Lease{}
 	j.RunAt = now
 	s.enter(j, store.Available)
 	return nil

@@ -25,6 +25,7 @@ func (s *Store) Get(ctx context.Context, id store.ID) (store.Record, error) {
 	record := s.record(j)
 	record.Result = bytes.Clone(j.result)
 	record.Attempts = slices.Clone(j.attempts)
+	record.Journal, record.Messages = int64(len(j.journal)), int64(len(j.inbox))
 	return record, nil
 }
 
@@ -39,6 +40,8 @@ func (s *Store) record(j *job) store.Record {
 		Blocked:         s.blocked(j),
 		CancelRequested: j.cancel != nil,
 		Checkpoint:      copyOfCheckpoint(j.checkpoint),
+		PauseRequested:  j.pause != nil,
+		Wait:            j.wait.info(),
 	}
 	switch {
 	case j.state == store.Running:
@@ -102,7 +105,8 @@ func matches(j *job, f store.Filter) bool {
 	return (f.Namespace == "" || f.Namespace == j.Namespace) &&
 		(len(f.States) == 0 || slices.Contains(f.States, j.state)) &&
 		(len(f.Queues) == 0 || slices.Contains(f.Queues, j.Queue)) &&
-		(len(f.Kinds) == 0 || slices.Contains(f.Kinds, j.Kind))
+		(len(f.Kinds) == 0 || slices.Contains(f.Kinds, j.Kind)) &&
+		(f.Parent == store.ID{} || f.Parent == j.Parent)
 }
 
 // Queues implements store.Reader.

@@ -1,0 +1,157 @@
+package holdfast_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+)
+
+func TestFailedRunResumesFromItsLastStep(t *testing.T) {
+	t.Parallel()
+	inFlow(t, func(t *testing.T, f *flow) {
+		var a, b atomic.Int64
+		var broken atomic.Bool
+		broken.Store(true)
+		job := begin(f, 0, func(run *holdfast.Run, _ int) (int64, error) {
+			if _, err := holdfast.Step(run, "a", count(&a)); err != nil {
+				return 0, err
+			}
+			return holdfast.Step(run, "b", func(context.Context) (int64, error) {
+				if broken.Load() {
+					return 0, errors.New("the printer is out of paper")
+				}
+				return b.Add(1), nil
+			})
+		}, holdfast.MaxAttempts(2))
+		if _, err := job.Wait(t.Context()); !errors.Is(err, holdfast.ErrFailed) {
+			t.Fatal(err)
+		}
+		if got := f.kinds(job.ID); got != "step 1, step failed 2" {
+			t.Error(got)
+		}
+		broken.Store(false)
+		if _, err := f.hf.ResumeJob(t.Context(), job.ID, "paper is in"); err != nil {
+			t.Fatal(err)
+		}
+		if got := result(f, job); got != 1 || a.Load() != 1 {
+			t.Errorf("%d, step a ran %d times", got, a.Load())
+		}
+		fork, err := f.hf.ForkJob(t.Context(), job.ID, "again", holdfast.ForkFrom("b"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := result(f, holdfast.NewKind[int, int64]("flow").Job(f.hf, fork)); got != 2 || a.Load() != 1 {
+			t.Errorf("the fork: %d, step a ran %d times", got, a.Load())
+		}
+	})
+}
+
+func TestPauseAndResume(t *testing.T) {
+	t.Parallel()
+	inFlow(t, func(t *testing.T, f *flow) {
+		var steps atomic.Int64
+		job := begin(f, 0, func(run *holdfast.Run, _ int) (int64, error) {
+			for range 10 {
+				if _, err := holdfast.Step(run, "s", count(&steps)); err != nil {
+					return 0, err
+				}
+				if err := run.Sleep(time.Minute); err != nil {
+					return 0, err
+				}
+			}
+			return steps.Load(), nil
+		})
+		time.Sleep(150 * time.Second)
+		results, err := f.hf.PauseJobs(t.Context(), "lunch", job.ID)
+		if err != nil || results[0].Err != nil || results[0].State != holdfast.Waiting {
+			t.Fatalf("%+v, %v", results, err)
+		}
+		time.Sleep(time.Hour)
+		if n := steps.Load(); n != 3 {
+			t.Errorf("%d steps while it is paused", n)
+		}
+		if _, err := f.hf.ResumeJob(t.Context(), job.ID, "back"); err != nil {
+			t.Fatal(err)
+		}
+		if got := result(f, job); got != 10 {
+			t.Error(got)
+		}
+	})
+}
+
+func TestTerminateCompensatesNothing(t *testing.T) {
+	t.Parallel()
+	inFlow(t, func(t *testing.T, f *flow) {
+		var undone, cause atomic.Value
+		job := begin(f, 0, func(run *holdfast.Run, _ int) (int, error) {
+			err := run.OnFailure("undo", func(*holdfast.Run) error { undone.Store(true); return nil })
+			if err != nil {
+				return 0, err
+			}
+			if err := run.Sleep(time.Hour); err != nil {
+				return 0, err
+			}
+			return holdfast.Step(run, "long", func(ctx context.Context) (int, error) {
+				<-ctx.Done()
+				cause.Store(context.Cause(ctx))
+				return 0, ctx.Err()
+			})
+		})
+		time.Sleep(2 * time.Hour) // it is in its step
+		results, err := f.hf.Terminate(t.Context(), "now", job.ID)
+		if err != nil || results[0].Err != nil || results[0].State != holdfast.Cancelled {
+			t.Fatalf("%+v, %v", results, err)
+		}
+		time.Sleep(time.Minute)
+		record, err := job.Get(t.Context())
+		if err != nil || record.State != holdfast.Cancelled || record.Reason != "terminated" || record.Error != "now" {
+			t.Errorf("%v (%s: %s), %v", record.State, record.Reason, record.Error, err)
+		}
+		if undone.Load() != nil {
+			t.Error("it was compensated")
+		}
+		if got, _ := cause.Load().(error); got == nil {
+			t.Error("the handler of a job that was terminated goes on")
+		}
+	})
+}
+
+func TestChildrenOfACancelledParent(t *testing.T) {
+	t.Parallel()
+	inFlow(t, func(t *testing.T, f *flow) {
+		long := holdfast.NewKind[int, int]("long")
+		if err := long.Handle(f.hf, func(run *holdfast.Run, _ int) (int, error) { return 0, run.Sleep(100 * time.Hour) }); err != nil {
+			t.Fatal(err)
+		}
+		var children [3]atomic.Value
+		job := begin(f, 0, func(run *holdfast.Run, _ int) (int, error) {
+			for i, policy := range []holdfast.ClosePolicy{holdfast.CancelChild, holdfast.AbandonChild, holdfast.TerminateChild} {
+				c, err := long.Start(run, i, holdfast.OnParentClose(policy))
+				if err != nil {
+					return 0, err
+				}
+				children[i].Store(c.ID)
+			}
+			return 0, run.Sleep(100 * time.Hour)
+		})
+		time.Sleep(time.Hour)
+		if err := job.Cancel(t.Context(), "no more"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		for i, want := range []struct {
+			state  holdfast.State
+			reason holdfast.Reason
+		}{{holdfast.Cancelled, "cancelled"}, {holdfast.Waiting, ""}, {holdfast.Cancelled, "terminated"}} {
+			id, _ := children[i].Load().(holdfast.ID)
+			record, err := f.hf.Get(t.Context(), id)
+			if err != nil || record.State != want.state || record.Reason != want.reason || record.Parent != job.ID {
+				t.Errorf("child %d: %v (%s), %v", i, record.State, record.Reason, err)
+			}
+		}
+	})
+}

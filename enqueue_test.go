@@ -1,0 +1,94 @@
+package holdfast_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// fullAt is a database whose disk is full when a job with these args is to be stored.
+type fullAt struct {
+	memory
+
+	args string
+}
+
+func (f fullAt) Open(ctx context.Context) (store.Store, error) {
+	st, err := f.memory.Open(ctx)
+	return fullStore{st, f.args}, err
+}
+
+type fullStore struct {
+	store.Store
+
+	args string
+}
+
+func (s fullStore) Apply(ctx context.Context, batch *store.Batch) error {
+	for _, e := range batch.Enqueues {
+		if string(e.Job.Args) == s.args {
+			return store.ErrFull
+		}
+	}
+	return s.Store.Apply(ctx, batch)
+}
+
+// numbers are n, n+1, … below end, but that the second one is the first one again.
+func numbers(end int) []int {
+	ins := make([]int, end)
+	for i := range ins {
+		ins[i] = i
+	}
+	ins[1] = 0
+	return ins
+}
+
+// TestRefusalsOutliveALaterFailure checks that what was refused is told although a later batch was not taken.
+func TestRefusalsOutliveALaterFailure(t *testing.T) {
+	hf, err := holdfast.Open(t.Context(), fullAt{args: "1500"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = hf.Close(context.Background()) })
+	kind := holdfast.NewKind[int, int]("many", holdfast.Unique(holdfast.ByArgs(), holdfast.OnConflict(holdfast.Reject)))
+
+	jobs, err := kind.EnqueueMany(t.Context(), hf, numbers(2500))
+	var batch *holdfast.BatchError
+	if !errors.Is(err, holdfast.ErrFull) || !strings.Contains(err.Error(), "jobs 1001 to 2000 of 2500") {
+		t.Errorf("error is %v", err)
+	}
+	if !errors.As(err, &batch) || len(batch.Errors) != 1 || !errors.Is(batch.Errors[1], holdfast.ErrConflict) {
+		t.Errorf("error is %v; it should hold the refusal of place 1", err)
+	}
+	for i, job := range jobs {
+		if stored := i < 1000 && i != 1; (job != nil) != stored {
+			t.Fatalf("place %d: stored %v, want %v", i, job != nil, stored)
+		}
+	}
+
+	unique := holdfast.Unique(holdfast.ByArgs(), holdfast.ByQueue(), holdfast.OnConflict(holdfast.Reject))
+	items := make([]holdfast.Item, 2500)
+	for i, in := range numbers(len(items)) {
+		items[i] = kind.Item(in, holdfast.Queue("items"), unique)
+	}
+	results, err := hf.EnqueueItems(t.Context(), items)
+	if !errors.Is(err, holdfast.ErrFull) {
+		t.Errorf("items: error is %v", err)
+	}
+	for i, r := range results {
+		want := error(nil)
+		switch {
+		case i == 1:
+			want = holdfast.ErrConflict
+		case i >= 1000:
+			want = holdfast.ErrFull
+		}
+		if !errors.Is(r.Err, want) {
+			t.Fatalf("item %d: %v, want %v", i, r.Err, want)
+		}
+	}
+}

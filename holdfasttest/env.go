@@ -1,0 +1,119 @@
+package holdfasttest
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/model"
+)
+
+// Env is a Holdfast in memory, in virtual time.
+type Env struct {
+	T      *testing.T // that of the bubble
+	Client *holdfast.Client
+
+	running sync.WaitGroup
+}
+
+// Run calls f in virtual time, with a database of its own. Options are those of holdfast.Open.
+func Run(t *testing.T, f func(env *Env), opts ...holdfast.Option) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		t.Helper()
+		env := &Env{T: t, Client: open(t, model.New(time.Now), opts)}
+		f(env)
+		if err := env.Client.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Errorf("holdfasttest: closing: %v", err)
+		}
+		env.running.Wait()
+	})
+}
+
+func open(t *testing.T, st store.Store, opts []holdfast.Option) *holdfast.Client {
+	t.Helper()
+	client, err := holdfast.Open(t.Context(), source{st}, opts...)
+	if err != nil {
+		t.Fatalf("holdfasttest: %v", err)
+	}
+	return client
+}
+
+// Start starts the node. Handlers are registered before.
+func (e *Env) Start() {
+	e.T.Helper()
+	e.running.Go(func() {
+		if err := e.Client.Run(context.WithoutCancel(e.T.Context())); err != nil {
+			e.T.Errorf("holdfasttest: the node: %v", err)
+		}
+	})
+	synctest.Wait()
+}
+
+// After calls f when d of virtual time has passed. It returns at once; the test does not end before f has.
+func (e *Env) After(d time.Duration, f func()) {
+	e.running.Go(func() {
+		time.Sleep(d)
+		f()
+	})
+}
+
+// Journal returns what a job remembers.
+func (e *Env) Journal(id holdfast.ID) holdfast.Journal {
+	e.T.Helper()
+	j, err := e.Client.Journal(e.T.Context(), id)
+	if err != nil {
+		e.T.Fatalf("holdfasttest: the journal of job %s: %v", id, err)
+	}
+	return j
+}
+
+// RequireJournal fails the test if the entries of a job's journal are not those given: each the entry's kind, followed
+// by its name if it has one, such as "step charge" or "timer".
+func (e *Env) RequireJournal(id holdfast.ID, want ...string) {
+	e.T.Helper()
+	var have []string
+	for _, entry := range e.Journal(id).Entries {
+		text := entry.Kind
+		if entry.Kind != "callback" { // whose name is a random token
+			text = strings.TrimSpace(text + " " + entry.Name)
+		}
+		have = append(have, text)
+	}
+	if !slices.Equal(have, want) {
+		e.T.Fatalf("the journal of job %s holds\n\t%s\nand not\n\t%s", id, strings.Join(have, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
+
+// SaveJournal writes a job's journal to a file, for Replay.
+func (e *Env) SaveJournal(id holdfast.ID, file string) {
+	e.T.Helper()
+	data, err := json.MarshalIndent(e.Journal(id), "", "  ")
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(file), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(file, append(data, '\n'), 0o644)
+	}
+	if err != nil {
+		e.T.Fatalf("holdfasttest: %v", err)
+	}
+}
+
+// source gives out a store that is open.
+type source struct{ st store.Store }
+
+func (s source) Open(context.Context) (store.Store, error)   { return s.st, nil }
+func (source) Migrate(context.Context) (store.Schema, error) { return store.Schema{}, nil }
+func (source) Schema(context.Context) (store.Schema, error)  { return store.Schema{}, nil }
+func (source) Migrations() []store.Migration                 { return nil }
+func (source) String() string                                { return "memory" }

@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfastdev/holdfast"
+)
+
+func (a *app) callbackCommand() *cobra.Command {
+	callback := group("callback", "Answer callbacks of durable jobs",
+		`Answer callbacks of durable jobs: tokens that a job has given out, to go on when they are answered.
+Whoever has a token may answer it, once; it says by itself of which job it is.`,
+		`  holdfast callback complete `+exampleToken+` '{"paid":true}'
+  holdfast callback fail `+exampleToken+` --message "card refused"`)
+	callback.Aliases = []string{"callbacks"}
+	callback.AddCommand(a.callbackCompleteCommand(), a.callbackFailCommand(), a.callbackHeartbeatCommand())
+	return callback
+}
+
+const exampleToken = "hfc_AZNtPnwqe1GaDj8dXI4rZJ_tUM0r9cVsQb1yWgkX2oE" //nolint:gosec // it opens nothing
+
+func (a *app) callbackCompleteCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "complete TOKEN [PAYLOAD]",
+		Short: "Complete a callback",
+		Long: `Complete a callback: its job goes on with the payload, which is JSON, @FILE, or - for standard
+input, and null if there is none.`,
+		Example: `  holdfast callback complete ` + exampleToken + ` '{"paid":true}'
+  holdfast callback complete ` + exampleToken + ` @receipt.json`,
+		Args:        takes(1, 2),
+		Annotations: uses(flagDatabase, flagOutput),
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			token := args[0]
+			if err := a.checkToken(ctx, token); err != nil {
+				return err
+			}
+			payload, err := a.readPayload(ctx, args[1:])
+			if err != nil {
+				return err
+			}
+			if payload == nil {
+				payload = json.RawMessage("null")
+			}
+			return a.answer(ctx, token, "completed", func(client *holdfast.Client) error {
+				return client.CompleteCallback(ctx, token, payload)
+			})
+		}),
+	}
+}
+
+func (a *app) callbackFailCommand() *cobra.Command {
+	var message string
+	cmd := &cobra.Command{
+		Use:         "fail TOKEN",
+		Short:       "Fail a callback",
+		Long:        "Fail a callback: its job gets an error with the message, and decides what becomes of it.",
+		Example:     `  holdfast callback fail ` + exampleToken + ` --message "card refused"`,
+		Args:        takes(1, 1),
+		Annotations: uses(flagDatabase, flagOutput),
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			token := args[0]
+			if message == "" {
+				return usagef("--message is missing: what went wrong")
+			}
+			if err := a.checkToken(ctx, token); err != nil {
+				return err
+			}
+			return a.answer(ctx, token, "failed", func(client *holdfast.Client) error {
+				return client.FailCallback(ctx, token, message)
+			})
+		}),
+	}
+	cmd.Flags().StringVar(&message, "message", "", "the `text` of the error")
+	return cmd
+}
+
+func (a *app) callbackHeartbeatCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "heartbeat TOKEN",
+		Short: "Tell that a callback is still worked on",
+		Long: `Tell that a callback is still worked on: the time limit within which its job wants an answer begins
+anew.`,
+		Example:     `  holdfast callback heartbeat ` + exampleToken,
+		Args:        takes(1, 1),
+		Annotations: uses(flagDatabase, flagOutput),
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			token := args[0]
+			if err := a.checkToken(ctx, token); err != nil {
+				return err
+			}
+			return a.answer(ctx, token, "heartbeat", func(client *holdfast.Client) error {
+				return client.HeartbeatCallback(ctx, token)
+			})
+		}),
+	}
+}
+
+// checkToken refuses what cannot be a token.
+func (a *app) checkToken(ctx context.Context, token string) error {
+	err := a.rehearse(ctx, func(ctx context.Context, client *holdfast.Client) error { return client.HeartbeatCallback(ctx, token) })
+	if errors.Is(err, holdfast.ErrInvalid) {
+		return usagef("%q is not the token of a callback, which looks like %s", token, exampleToken)
+	}
+	return err
+}
+
+// answer answers a callback and tells so.
+func (a *app) answer(ctx context.Context, token, words string, answer func(*holdfast.Client) error) error {
+	return a.withClient(ctx, func(client *holdfast.Client) error {
+		err := answer(client)
+		switch {
+		case errors.Is(err, holdfast.ErrNotFound):
+			return fmt.Errorf("no such callback: %s; its job may have been removed when its retention was over, or has begun anew", token)
+		case errors.Is(err, holdfast.ErrConflict):
+			return fmt.Errorf("the callback %s was answered already, or its job has finished", token)
+		case err != nil:
+			return err
+		}
+		return a.object(answeredView{Token: token, Answer: words}, func() {
+			if words == "heartbeat" {
+				a.printf("the callback is worked on")
+				return
+			}
+			a.printf("the callback is %s", words)
+		})
+	})
+}

@@ -1,0 +1,474 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/holdfasttest"
+	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/store/dsn"
+)
+
+// onBoth runs a test on a new database of each kind.
+func onBoth(t *testing.T, test func(t *testing.T, s *shell)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(t, migrated(t))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		s := newShell(t)
+		s.env[envDatabase] = pgtest.Shared(t).Database(t)
+		s.ok("migrate", "up")
+		test(t, s)
+	})
+}
+
+// serve starts a node with handlers of the test's own. It is stopped at the end of the test.
+func (s *shell) serve(register func(*holdfast.Client) error) {
+	s.Helper()
+	source, err := dsn.Parse(s.env[envDatabase])
+	if err != nil {
+		s.Fatal(err)
+	}
+	ctx := context.WithoutCancel(s.Context())
+	client, err := holdfast.Open(ctx, source)
+	if err != nil {
+		s.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	err = register(client)
+	go func() { ended <- client.Run(ctx) }()
+	s.Cleanup(func() {
+		if err := errors.Join(client.Close(ctx), <-ended); err != nil {
+			s.Errorf("the node: %v", err)
+		}
+	})
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+// shop is the code of a durable function.
+type shop struct {
+	charges atomic.Int64
+	noPaper atomic.Bool
+}
+
+type order struct {
+	To string `json:"to"`
+}
+
+func (shop *shop) register(client *holdfast.Client) error {
+	err := holdfast.NewKind[order, string]("order").Handle(client, shop.fulfil, holdfast.MaxAttempts(1))
+	return errors.Join(err, holdfast.NewKind[string, string]("parcel").Handle(client,
+		func(_ *holdfast.Run, to string) (string, error) { return "parcel to " + to, nil }))
+}
+
+func (shop *shop) fulfil(run *holdfast.Run, o order) (string, error) {
+	_, err := holdfast.Step(run, "charge", func(context.Context) (int64, error) { return shop.charges.Add(1), nil })
+	if err != nil {
+		return "", err
+	}
+	err = run.OnFailure("refund", func(run *holdfast.Run) error {
+		_, err := holdfast.Step(run, "refund", func(context.Context) (int64, error) { return shop.charges.Add(-1), nil })
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	if err := errors.Join(run.Publish("progress", "charged"), run.Append("log", "charged")); err != nil {
+		return "", err
+	}
+	by, err := holdfast.NewSignal[string]("approved").Wait(run)
+	if err != nil {
+		return "", err
+	}
+	if err := errors.Join(run.Publish("progress", "approved"), run.Append("log", "approved by <"+by+">")); err != nil {
+		return "", err
+	}
+	paid, err := run.Callback("paid")
+	if err != nil {
+		return "", err
+	}
+	var receipt string
+	if err := paid.Wait(run, &receipt, holdfast.Within(time.Hour)); err != nil {
+		return "", holdfast.Fail(err)
+	}
+	parcel, err := holdfast.NewKind[string, string]("parcel").Call(run, o.To)
+	if err != nil {
+		return "", err
+	}
+	return holdfast.Step(run, "label", func(context.Context) (string, error) {
+		if shop.noPaper.Load() {
+			return "", errors.New("out of paper")
+		}
+		return parcel + ", " + receipt, nil
+	})
+}
+
+// waits returns when a job is waiting for something, which it says in words.
+func (s *shell) waits(id, words string) {
+	s.Helper()
+	until(s.T, "waiting for "+words, func() bool {
+		var v struct{ Wait *waitRead }
+		s.decode(s.ok("job", "get", id, "-o", "json"), &v)
+		return v.Wait != nil && strings.Contains(string(v.Wait.For), words)
+	})
+}
+
+type waitRead struct {
+	For json.RawMessage `json:"for"`
+}
+
+// holds checks what an output holds.
+func (s *shell) holds(out string, words ...string) {
+	s.Helper()
+	for _, w := range words {
+		if !strings.Contains(out, w) {
+			s.Errorf("%q is not in\n%s", w, out)
+		}
+	}
+}
+
+func (s *shell) journal(id string) holdfast.Journal {
+	s.Helper()
+	var j holdfast.Journal
+	s.decode(s.ok("job", "journal", id, "-o", "jsonl"), &j)
+	return j
+}
+
+// token is that of the last callback that a job has opened.
+func (s *shell) token(id string) string {
+	s.Helper()
+	token := ""
+	for _, e := range s.journal(id).Entries {
+		if e.Kind == "callback" {
+			token = e.Name
+		}
+	}
+	if token == "" {
+		s.Fatal("there is no callback")
+	}
+	return token
+}
+
+// TestDurableJob walks through the life of a durable job, from the command line.
+func TestDurableJob(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *shell) {
+		shop := &shop{}
+		s.serve(shop.register)
+		id := s.enqueue("order", "--args", `{"to":"ada"}`)
+		s.waits(id, "signal approved")
+		want := `"wait":{"since":"TIME","until":null,"held":false,"reason":null,"error":null,"for":{"waits_for":["signal approved"]}},` +
+			`"pause_requested":false,"closing":false,"version":null,`
+		s.holds(shape(t, s.ok("job", "get", id, "-o", "jsonl")), want+`"journal":3,"messages":null`, `"run_at":null,`)
+		s.holds(shape(t, s.ok("job", "list", "-o", "jsonl")), want+`"journal":null,"messages":null`)
+
+		sent := s.ok("signal", "send", id, "approved", `"bob"`, "--key", "once", "-o", "jsonl")
+		if want := `{"id":"` + id + `","signal":"approved","key":"once"}` + "\n"; sent != want {
+			t.Errorf("%s", sent)
+		}
+		s.waits(id, "callback paid")
+		s.ok("signal", "send", id, "approved", `"eve"`, "--key", "once") // does not arrive
+		token := s.token(id)
+		s.ok("callback", "heartbeat", token)
+		if out := s.ok("callback", "complete", token, `"receipt 7"`, "-o", "jsonl"); out != `{"token":"`+token+`","answer":"completed"}`+"\n" {
+			t.Errorf("%s", out)
+		}
+		if out := s.ok("job", "wait", id, "--timeout", "1m"); out != "\"parcel to ada, receipt 7\"\n" {
+			t.Errorf("%s", out)
+		}
+		s.expect(s.run("callback", "fail", token, "--message", "too late"), 1, "was answered already, or its job has finished")
+		s.expect(s.run("signal", "send", id, "approved"), 1, id+" has finished and takes no signals")
+
+		s.seeJournal(id)
+		s.seePublished(id)
+		children := s.ok("job", "list", "--parent", id, "-o", "jsonl")
+		if strings.Count(children, "\n") != 1 {
+			t.Errorf("the children: %s", children)
+		}
+		s.holds(children, `"kind":"parcel"`, `"parent":"`+id+`"`)
+		s.seeFork(id)
+	})
+}
+
+// seeJournal looks at the journal of a job that has run without a fault.
+func (s *shell) seeJournal(id string) {
+	s.Helper()
+	file := filepath.Join(s.dir, "journal.json")
+	out := s.ok("job", "journal", id, "--output", "json")
+	if err := os.WriteFile(file, []byte(out), 0o600); err != nil {
+		s.Fatal(err)
+	}
+	again := &shop{}
+	holdfasttest.Replay(s.T, file, again.register)
+	if again.charges.Load() != 0 {
+		s.Error("the replay has charged")
+	}
+	var value, lines any
+	s.decode(out, &value)
+	out = s.ok("job", "journal", id, "--output", "jsonl")
+	s.decode(out, &lines)
+	if diff := cmp.Diff(value, lines); diff != "" || strings.Count(out, "\n") != 1 {
+		s.Errorf("json and jsonl differ:\n%s", diff)
+	}
+	object := s.journal(id)
+	table := s.ok("job", "journal", id, "--output", "table")
+	for _, pattern := range []string{
+		`^SEQ  WHEN  +KIND  +PATH  NAME  +DATA\n`,
+		`\n1    \d{4}-\d\d-\d\d \d\d:\d\d:\d\d.\d{3}Z  step  +1     charge  +1\n`,
+		`\nm1   .{24}  sent signal +approved  +"bob"\n4    .{24}  received +4 +approved  +message m1\n`,
+		`\nm\d   .{24}  sent heartbeat +hfc_\S{43}\n`,
+		`\nm\d   .{24}  sent callback +hfc_\S{43}  "receipt 7"\n`,
+		`\nm\d   .{24}  sent child +[0-9a-f-]{36} +completed "parcel to ada"\n`,
+	} {
+		if !regexp.MustCompile(pattern).MatchString(table) {
+			s.Errorf("%s is not in\n%s", pattern, table)
+		}
+	}
+	// What is written while it is followed is the same.
+	var entries, messages int
+	for line := range strings.Lines(s.ok("job", "journal", id, "--follow")) {
+		var l journalLine
+		s.decode(line, &l)
+		switch {
+		case l.Entry != nil && l.Message == nil:
+			if diff := cmp.Diff(&object.Entries[entries], l.Entry); diff != "" {
+				s.Errorf("entry %d differs:\n%s", entries, diff)
+			}
+			entries++
+		case l.Message != nil && l.Entry == nil:
+			if diff := cmp.Diff(&object.Messages[messages], l.Message); diff != "" {
+				s.Errorf("message %d differs:\n%s", messages, diff)
+			}
+			messages++
+		default:
+			s.Errorf("%s", line)
+		}
+	}
+	if entries != len(object.Entries) || messages != len(object.Messages) {
+		s.Errorf("%d entries and %d messages of %d and %d", entries, messages, len(object.Entries), len(object.Messages))
+	}
+}
+
+// seePublished looks at what a job has published that has run without a fault.
+func (s *shell) seePublished(id string) {
+	s.Helper()
+	s.holds(shape(s.T, s.ok("job", "published", id, "progress", "-o", "jsonl")), `{"offset":"5","at":"TIME","value":"approved"}`+"\n")
+	if out := s.ok("job", "published", id, "progress", "--after", "2", "--wait", "-o", "table"); out != "\"approved\"\n" {
+		s.Errorf("%s", out)
+	}
+	s.expect(s.run("job", "published", id, "progress", "--after", "5"), 1, `nothing newer than offset 5 under "progress", and it has finished`)
+	s.expect(s.run("job", "published", id, "progress", "--after", "5", "--wait"), 1, "and it has finished")
+	s.expect(s.run("job", "published", id, "other"), 1, `nothing under "other"`)
+	var items []map[string]any
+	s.decode(s.ok("job", "stream", id, "log"), &items)
+	if len(items) != 2 || items[0]["value"] != "charged" || items[1]["value"] != "approved by <bob>" || items[1]["offset"] != "6" {
+		s.Errorf("%v", items)
+	}
+	want := regexp.MustCompile(`^OFFSET  WHEN {22}VALUE\n3       \S+ \S+Z  "charged"\n6       \S+ \S+Z  "approved by <bob>"\n$`)
+	for _, args := range [][]string{{"-o", "table"}, {"-o", "table", "--follow"}} {
+		if out := s.ok(append([]string{"job", "stream", id, "log"}, args...)...); !want.MatchString(out) {
+			s.Errorf("%v: %s", args, out)
+		}
+	}
+	out := s.ok("job", "stream", id, "log", "--after", "3", "--follow")
+	if s.holds(out, `"offset":"6"`); strings.Count(out, "\n") != 1 {
+		s.Errorf("%s", out)
+	}
+	if got := s.run("job", "stream", id, "other", "-o", "table"); got.stdout != "" || got.stderr != "There are no such items.\n" {
+		s.Errorf("%+v", got)
+	}
+}
+
+// seeFork forks a job that has run without a fault.
+func (s *shell) seeFork(id string) {
+	s.Helper()
+	var forked forkedView
+	s.decode(s.ok("job", "fork", id, "--from", "label", "--reason", "it was smudged"), &forked)
+	if forked.ForkedFrom != id || s.ok("job", "wait", forked.ID, "--timeout", "1m") != "\"parcel to ada, receipt 7\"\n" {
+		s.Errorf("%+v", forked)
+	}
+	s.decode(s.ok("job", "fork", id, "--from", "4", "--args", `{"to":"cy"}`), &forked)
+	s.waits(forked.ID, "signal approved")
+	if got := fmt.Sprint(s.job(forked.ID)["args"]); got != "map[to:cy]" {
+		s.Errorf("the args are %s", got)
+	}
+	s.expect(s.run("job", "fork", id, "--from", "nonsense"), 1, `remembers no step "nonsense"`, "holdfast job journal "+id)
+	if out := s.ok("job", "fork", id, "--from", "label", "-o", "table"); !strings.HasSuffix(out, " does job "+id+" anew from label\n") {
+		s.Errorf("%s", out)
+	}
+}
+
+func TestPauseAndResume(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *shell) {
+		shop := &shop{}
+		shop.noPaper.Store(true)
+		s.serve(shop.register)
+		id, later := s.enqueue("order", "--args", `{"to":"ada"}`), s.enqueue("mail", "--in", "1h")
+		s.waits(id, "signal approved")
+		var changes []changedView
+		s.decode(s.ok("job", "pause", id, later, "--reason", "lunch"), &changes)
+		if diff := cmp.Diff([]changedView{{ID: id, State: "waiting"}, {ID: later, State: "waiting"}}, changes); diff != "" {
+			t.Errorf("pause:\n%s", diff)
+		}
+		s.ok("signal", "send", id, "approved", `"bob"`)
+		s.holds(s.ok("job", "get", id, "-o", "jsonl"), `"until":null,"held":true,"reason":"paused","error":"lunch"`, `"run_at":null,`)
+		s.expect(s.run("job", "retry", id), 1, `it is waiting; if somebody has paused it: "holdfast job resume"`)
+		list := s.ok("job", "list", "-o", "table")
+		if !regexp.MustCompile(id + ` +waiting \(paused\) +order +default +0 +since \d+m?s +lunch\n`).MatchString(list) {
+			t.Errorf("%s", list)
+		}
+		s.holds(s.ok("job", "get", id, "-o", "table"), "held            paused: lunch\n")
+		s.decode(s.ok("job", "resume", id, later), &changes)
+		if diff := cmp.Diff([]changedView{{ID: id, State: "available"}, {ID: later, State: "scheduled"}}, changes); diff != "" {
+			t.Errorf("resume:\n%s", diff)
+		}
+		s.waits(id, "callback paid")
+		got := s.run("job", "resume", id, exampleID, "-o", "table")
+		if got.code != 1 || !strings.Contains(got.stderr, id+" is not changed: it is waiting, and nobody has paused it\n") ||
+			!strings.Contains(got.stderr, "no such job: "+exampleID) {
+			t.Errorf("%+v", got)
+		}
+
+		// It fails at its last step, and goes on from there.
+		s.ok("callback", "complete", s.token(id))
+		s.expect(s.run("job", "wait", id, "--timeout", "1m"), 1, "failed", "out of paper")
+		s.expect(s.run("job", "pause", id), 1, id+" is not changed: it is failed already")
+		shop.noPaper.Store(false)
+		s.expect(s.run("job", "resume", id), 1, id+" is not changed", "fork")
+		if n := shop.charges.Load(); n != 0 {
+			t.Errorf("charged %d times less than refunded", n)
+		}
+	})
+}
+
+// TestResumeFailed lets a durable job go on that has failed without anything to compensate, and retries it.
+func TestResumeFailed(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *shell) {
+		var steps, fails atomic.Int64
+		fails.Store(2)
+		s.serve(func(client *holdfast.Client) error {
+			return holdfast.NewKind[int, int64]("two").Handle(client, func(run *holdfast.Run, _ int) (int64, error) {
+				if _, err := holdfast.Step(run, "one", func(context.Context) (int64, error) { return steps.Add(1), nil }); err != nil {
+					return 0, err
+				}
+				return holdfast.Step(run, "two", func(context.Context) (int64, error) {
+					if fails.Add(-1) >= 0 {
+						return 0, errors.New("no")
+					}
+					return 7, nil
+				})
+			}, holdfast.MaxAttempts(1))
+		})
+		id := s.enqueue("two", "--args", "1")
+		s.expect(s.run("job", "wait", id, "--timeout", "1m"), 1, "failed")
+		if out := s.ok("job", "resume", id, "--reason", "again", "-o", "table"); out != "job "+id+" is available\n" {
+			t.Errorf("%s", out)
+		}
+		s.expect(s.run("job", "wait", id, "--timeout", "1m"), 1, "failed")
+		s.ok("job", "retry", id)
+		if out := s.ok("job", "wait", id, "--timeout", "1m"); out != "7\n" || steps.Load() != 1 {
+			t.Errorf("%s, step one ran %d times", out, steps.Load())
+		}
+		s.expect(s.run("job", "resume", id), 1, `it is completed; "holdfast job fork" does it anew from a step`)
+	})
+}
+
+// TestHeldForAPerson shows a job whose code and journal contradict each other.
+func TestHeldForAPerson(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *shell) {
+		var name atomic.Value
+		name.Store("old")
+		s.serve(func(client *holdfast.Client) error {
+			return holdfast.NewKind[int, int]("changing").Handle(client, func(run *holdfast.Run, _ int) (int, error) {
+				step, _ := name.Load().(string)
+				if _, err := holdfast.Step(run, step, func(context.Context) (int, error) { return 1, nil }); err != nil {
+					return 0, err
+				}
+				_, err := holdfast.NewSignal[int]("go").Wait(run)
+				return 0, err
+			})
+		})
+		id := s.enqueue("changing", "--args", "1")
+		s.waits(id, "signal go")
+		name.Store("new")
+		s.ok("signal", "send", id, "go", "1")
+		var v struct {
+			Wait struct {
+				Held   bool
+				Reason string
+				Error  string
+			}
+		}
+		until(t, "the contradiction", func() bool {
+			v.Wait.Held = false
+			s.decode(s.ok("job", "get", id), &v)
+			return v.Wait.Held
+		})
+		if v.Wait.Reason != "nondeterminism" || !strings.Contains(v.Wait.Error, `"old"`) || !strings.Contains(v.Wait.Error, "job resume") {
+			t.Errorf("%+v", v)
+		}
+		s.holds(s.ok("job", "list", "-o", "table"), "waiting (nondeterminism)", "the code asks for")
+		name.Store("old")
+		s.ok("job", "resume", id)
+		s.ok("job", "wait", id, "--timeout", "1m")
+	})
+}
+
+func TestCancelDurable(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *shell) {
+		shop := &shop{}
+		s.serve(shop.register)
+		for _, test := range []struct {
+			flag    string
+			reason  string
+			state   string
+			words   string
+			charges int64
+		}{
+			{"--terminate=false", "cancelled", "available", "is durable; it ends itself when a node runs it", 0},
+			{"--terminate", "terminated", "cancelled", "is cancelled", 1},
+		} {
+			var ids []string
+			for range 2 {
+				id := s.enqueue("order", "--args", `{"to":"ada"}`)
+				s.waits(id, "signal approved")
+				ids = append(ids, id)
+			}
+			var changes []changedView
+			s.decode(s.ok("job", "cancel", ids[0], "--reason", "a mistake", test.flag), &changes)
+			if diff := cmp.Diff([]changedView{{ID: ids[0], State: text(test.state)}}, changes); diff != "" {
+				t.Errorf("%s:\n%s", test.flag, diff)
+			}
+			if out := s.ok("job", "cancel", ids[1], test.flag, "-o", "table"); out != "job "+ids[1]+" "+test.words+"\n" {
+				t.Errorf("%s: %s", test.flag, out)
+			}
+			for _, id := range ids {
+				s.expect(s.run("job", "wait", id, "--timeout", "1m"), 1, "cancelled ("+test.reason+")")
+			}
+			if n := shop.charges.Swap(0); n != 2*test.charges {
+				t.Errorf("%s: %d are charged", test.flag, n)
+			}
+		}
+	})
+}

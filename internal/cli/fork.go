@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfastdev/holdfast"
+)
+
+func (a *app) jobForkCommand() *cobra.Command {
+	var from, args, reason string
+	cmd := &cobra.Command{
+		Use:   "fork ID",
+		Short: "Begin a new job from a step of a durable one",
+		Long: `Begin a new job that remembers what a durable one did before a step, and does that step and what
+comes after it anew. The old job stays as it is.
+
+The step is named by its name or, where several have one, by its path: "job journal" shows both. The
+first one is at path 1.`,
+		Example: `  holdfast job fork ` + exampleID + ` --from ship --reason "it went to the wrong address"
+  holdfast job fork ` + exampleID + ` --from 1 --args '{"to":"bob"}' --output json | jq -r .id`,
+		Args:        takes(1, 1),
+		Annotations: uses(flagDatabase, flagNamespace, flagOutput),
+		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, ids []string) error {
+			id, err := parseID(ids[0])
+			if err != nil {
+				return err
+			}
+			if from == "" {
+				return usagef("--from is missing: the step to do anew, which \"holdfast job journal %s\" shows", id)
+			}
+			opts := []holdfast.ForkOption{holdfast.ForkFrom(from)}
+			if cmd.Flags().Changed("args") {
+				payload, err := a.readJSON(ctx, "--args", args)
+				if err != nil {
+					return err
+				}
+				opts = append(opts, holdfast.ForkArgs(payload))
+			}
+			return a.withClient(ctx, func(client *holdfast.Client) error {
+				if _, err := a.find(ctx, client, id); err != nil {
+					return err
+				}
+				return a.fork(ctx, client, id, from, reason, opts)
+			})
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&from, "from", "", "the name or the path of the `step` to do anew")
+	flags.StringVar(&args, "args", "", "other `args`: JSON, @FILE, or - for standard input (default: those of the old job)")
+	flags.StringVar(&reason, "reason", "", "why, for people; recorded")
+	return cmd
+}
+
+func (a *app) fork(
+	ctx context.Context, client *holdfast.Client, id holdfast.ID, from, reason string, opts []holdfast.ForkOption,
+) error {
+	forked, err := client.ForkJob(ctx, id, reason, opts...)
+	switch {
+	case errors.Is(err, holdfast.ErrNotFound):
+		return fmt.Errorf("job %s remembers no step %q; \"holdfast job journal %s\" shows what it does", id, from, id)
+	case errors.Is(err, holdfast.ErrConflict):
+		return fmt.Errorf("%w; wait for it, or fork from a step before it", err)
+	case err != nil:
+		return err
+	}
+	view := forkedView{ID: forked.String(), ForkedFrom: id.String()}
+	return a.object(view, func() { a.printf("job %s does job %s anew from %s", forked, id, oneLine(from)) })
+}

@@ -1,0 +1,38 @@
+//go:build unix
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// TestInterruptAtFIFO checks that Ctrl-C works while a FIFO is opened that nobody writes to.
+func TestInterruptAtFIFO(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	path := filepath.Join(s.dir, "fifo")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	opened := make(chan error, 1)
+	go func() {
+		_, err := openInput(ctx, "--file", path)
+		opened <- err
+	}()
+	cancel(errInterrupted)
+	if err := <-opened; !errors.Is(err, errInterrupted) {
+		t.Errorf("opening: %v", err)
+	}
+
+	writer, err := os.OpenFile(path, os.O_WRONLY, 0) // ends the opening that was left behind
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = writer.Close()
+}

@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"context"
+	"iter"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfastdev/holdfast"
+)
+
+func (a *app) jobJournalCommand() *cobra.Command {
+	var follow bool
+	cmd := &cobra.Command{
+		Use:   "journal ID",
+		Short: "Show what a durable job remembers and what was sent to it",
+		Long: `Show what a durable job remembers: each step that it has done, each wait, child and callback, and
+what was sent to it, in the order of time. Numbers that begin with an m are those of messages.
+
+The JSON holds everything, and is what holdfasttest.Replay replays against the code of today.
+
+With --follow it goes on printing what comes until the job has finished, as a table or as lines of
+JSON. When a job is resumed or continues as new, what it forgets is followed by what comes in its
+place, with the same numbers.`,
+		Example: `  holdfast job journal ` + exampleID + `
+  holdfast job journal ` + exampleID + ` --output json > testdata/order.json
+  holdfast job journal ` + exampleID + ` --follow --output jsonl | jq -r .entry.name`,
+		Args:        takes(1, 1),
+		Annotations: uses(flagDatabase, flagNamespace, flagOutput, flagQuiet),
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			id, err := parseID(args[0])
+			if err != nil {
+				return err
+			}
+			if follow {
+				return a.followJournal(ctx, id)
+			}
+			return a.withClient(ctx, func(client *holdfast.Client) error {
+				if _, err := a.find(ctx, client, id); err != nil {
+					return err
+				}
+				j, err := client.Journal(ctx, id)
+				if err != nil {
+					return err
+				}
+				return a.printJournal(&j)
+			})
+		}),
+	}
+	cmd.Flags().BoolVar(&follow, "follow", false, "go on printing what comes until the job has finished")
+	return cmd
+}
+
+// journalColumns are those of the table. The widths are for a journal that is followed.
+var journalColumns = []column{{"SEQ", 5}, {"WHEN", 24}, {"KIND", 15}, {"PATH", 6}, {"NAME", 20}, {"DATA", 0}}
+
+// printJournal writes a whole journal.
+func (a *app) printJournal(j *holdfast.Journal) error {
+	if a.format() != formatTable {
+		return a.object(j, nil)
+	}
+	var header []string
+	for _, c := range journalColumns {
+		header = append(header, c.name)
+	}
+	out := a.newList(header...)
+	for line := range inTurn(j.Entries, j.Messages) {
+		if err := out.add(line, func() []string { return line.row(true) }); err != nil {
+			return err
+		}
+	}
+	if out.count == 0 {
+		a.notef("It remembers nothing: it is not durable, or has not come to its first step.")
+	}
+	return out.end()
+}
+
+// inTurn returns entries and messages in the order of their times. Of the same time messages come first: entries receive them.
+func inTurn(entries []holdfast.JournalEntry, messages []holdfast.JournalMessage) iter.Seq[journalLine] {
+	return func(yield func(journalLine) bool) {
+		for len(entries) > 0 || len(messages) > 0 {
+			var line journalLine
+			if len(messages) > 0 && (len(entries) == 0 || !messages[0].At.After(entries[0].At)) {
+				line.Message, messages = &messages[0], messages[1:]
+			} else {
+				line.Entry, entries = &entries[0], entries[1:]
+			}
+			if !yield(line) {
+				return
+			}
+		}
+	}
+}
+
+const maxCell = 80
+
+// row is a line as cells of the table. Who sees a whole journal wants to know what nobody has read.
+func (l journalLine) row(whole bool) []string {
+	if e := l.Entry; e != nil {
+		data := clip(onOneLine(e.Data, 0), maxCell)
+		if e.Message != 0 {
+			data = "message m" + strconv.FormatInt(e.Message, 10)
+		}
+		return []string{strconv.FormatInt(e.Seq, 10), clock(e.At), e.Kind, e.Path, e.Name, data}
+	}
+	m := l.Message
+	name, data := m.Name, onOneLine(m.Data, 0)
+	if m.From != (holdfast.ID{}) {
+		name = m.From.String()
+	}
+	if m.Error != "" {
+		data = m.Error
+	}
+	if m.State != 0 {
+		data = m.State.String() + " " + data
+	}
+	if m.Unread && whole {
+		data = "(unread) " + data
+	}
+	return []string{"m" + strconv.FormatInt(m.Seq, 10), clock(m.At), "sent " + m.Kind, "", name, clip(data, maxCell)}
+}
+
+const (
+	firstLook = 20 * time.Millisecond
+	lastLook  = time.Second
+)
+
+// growth tells whether a job may have more in its journal than before, without reading it.
+type growth struct {
+	entries, messages, lease, due int64
+	state                         holdfast.State
+}
+
+func growthOf(r *holdfast.Record) growth {
+	return growth{r.Journal, r.Messages, r.LeaseNumber, r.RunAt.UnixMicro(), r.State}
+}
+
+// followJournal writes a journal as it grows, and returns when the job has finished. It looks at intervals, which grow while nothing comes.
+func (a *app) followJournal(ctx context.Context, id holdfast.ID) error {
+	out, err := a.newTail(journalColumns...)
+	if err != nil {
+		return err
+	}
+	return a.withClient(ctx, func(client *holdfast.Client) error {
+		var (
+			seen    growth
+			written holdfast.Journal
+		)
+		for interval := firstLook; ; interval = min(2*interval, lastLook) {
+			// In this order: what was written before the job's end is in a journal that is read after it.
+			record, err := a.find(ctx, client, id)
+			if err != nil {
+				return err
+			}
+			if now := growthOf(&record); now != seen {
+				j, err := client.Journal(ctx, id)
+				if err != nil {
+					return err
+				}
+				if err := a.writeNew(out, &written, &j); err != nil {
+					return err
+				}
+				seen, written, interval = now, j, firstLook
+			}
+			if record.State.Finished() {
+				return nil
+			}
+			if err := pauseFor(ctx, interval); err != nil {
+				return err
+			}
+		}
+	})
+}
+
+// writeNew writes what is in a journal and was not in it before.
+func (a *app) writeNew(out *tail, before, now *holdfast.Journal) error {
+	entries := alike(before.Entries, now.Entries, func(x, y *holdfast.JournalEntry) bool {
+		return x.At.Equal(y.At) && x.Kind == y.Kind && x.Path == y.Path && x.Lease == y.Lease
+	})
+	messages := alike(before.Messages, now.Messages, func(x, y *holdfast.JournalMessage) bool {
+		return x.At.Equal(y.At) && x.Kind == y.Kind && x.Name == y.Name
+	})
+	if entries < len(before.Entries) && out.format == formatTable {
+		a.notef("From entry %d on it has forgotten what it did: it was resumed, or begins anew.", entries+1)
+	}
+	for line := range inTurn(now.Entries[entries:], now.Messages[messages:]) {
+		if err := out.add(line, func() []string { return line.row(false) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// alike is how many elements two lists have in common at their beginning.
+func alike[T any](x, y []T, same func(x, y *T) bool) int {
+	n := 0
+	for n < len(x) && n < len(y) && same(&x[n], &y[n]) {
+		n++
+	}
+	return n
+}
+
+func pauseFor(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfastdev/holdfast"
+)
+
+func (a *app) jobPublishedCommand() *cobra.Command {
+	var (
+		wait  bool
+		after int64
+	)
+	cmd := &cobra.Command{
+		Use:   "published ID KEY",
+		Short: "Show the value that a durable job has published under a key",
+		Long: `Show the value that a durable job has published last under a key, while it goes on or after its end.
+It is an error if there is none, or none newer than that at --after.
+
+With --wait it waits for one until the job has finished. With the offset of the value before, that
+is how to see what has changed.`,
+		Example: `  holdfast job published ` + exampleID + ` progress
+  holdfast job published ` + exampleID + ` progress --wait --after 17 --output json | jq .value`,
+		Args:        takes(2, 2),
+		Annotations: uses(flagDatabase, flagNamespace, flagOutput),
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			id, err := parseOffset(args[0], after)
+			if err != nil {
+				return err
+			}
+			return a.withClient(ctx, func(client *holdfast.Client) error {
+				record, err := a.find(ctx, client, id)
+				if err != nil {
+					return err
+				}
+				look := client.WaitPublished
+				if !wait {
+					look = published(client)
+				}
+				item, err := look(ctx, id, args[1], after)
+				switch {
+				case errors.Is(err, holdfast.ErrNotFound):
+					return nothingPublished(args[1], after, wait || record.State.Finished())
+				case err != nil:
+					return invalidIsUsage(err)
+				}
+				return a.object(viewItem(&item), func() { a.printf("%s", oneLine(onOneLine(item.Value, 0))) })
+			})
+		}),
+	}
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait for a value until the job has finished")
+	cmd.Flags().Int64Var(&after, "after", 0, "only a value that is newer than that at this `offset`")
+	return cmd
+}
+
+// published is WaitPublished without the waiting.
+func published(client *holdfast.Client) func(context.Context, holdfast.ID, string, int64) (holdfast.StreamItem, error) {
+	return func(ctx context.Context, id holdfast.ID, key string, after int64) (holdfast.StreamItem, error) {
+		item, ok, err := client.Published(ctx, id, key)
+		if err == nil && (!ok || item.Offset <= after) {
+			err = holdfast.ErrNotFound
+		}
+		return item, err
+	}
+}
+
+func nothingPublished(key string, after int64, finished bool) error {
+	newer, hint := "", "; --wait waits for it"
+	if after > 0 {
+		newer = " newer than offset " + strconv.FormatInt(after, 10)
+	}
+	if finished {
+		hint = ", and it has finished"
+	}
+	return fmt.Errorf("the job has published nothing%s under %q%s", newer, key, hint)
+}
+
+func (a *app) jobStreamCommand() *cobra.Command {
+	var (
+		follow bool
+		after  int64
+	)
+	cmd := &cobra.Command{
+		Use:   "stream ID NAME",
+		Short: "List the items of a durable job's stream",
+		Long: `List the items that a durable job has appended to a stream, oldest first. With --follow it goes on
+printing items as they come, as a table or as lines of JSON, until the job has finished.`,
+		Example: `  holdfast job stream ` + exampleID + ` tokens
+  holdfast job stream ` + exampleID + ` tokens --follow --output jsonl | jq -r .value`,
+		Args:        takes(2, 2),
+		Annotations: uses(flagDatabase, flagNamespace, flagOutput, flagQuiet),
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			id, err := parseOffset(args[0], after)
+			if err != nil {
+				return err
+			}
+			if follow {
+				return a.followStream(ctx, id, args[1], after)
+			}
+			return a.withClient(ctx, func(client *holdfast.Client) error {
+				if _, err := a.find(ctx, client, id); err != nil {
+					return err
+				}
+				return a.listStream(ctx, client, id, args[1], after)
+			})
+		}),
+	}
+	cmd.Flags().BoolVar(&follow, "follow", false, "go on printing items as they come until the job has finished")
+	cmd.Flags().Int64Var(&after, "after", 0, "only items after this `offset`")
+	return cmd
+}
+
+// parseOffset checks what is left of the command line.
+func parseOffset(text string, after int64) (holdfast.ID, error) {
+	id, err := parseID(text)
+	if err == nil && after < 0 {
+		err = usagef("--after %d is negative", after)
+	}
+	return id, err
+}
+
+func (a *app) listStream(ctx context.Context, client *holdfast.Client, id holdfast.ID, name string, after int64) error {
+	out := a.newList("OFFSET", "WHEN", "VALUE")
+	for {
+		items, err := client.Stream(ctx, id, name, after, maxPage)
+		if err != nil {
+			return invalidIsUsage(err)
+		}
+		for i := range items {
+			if err := out.add(viewItem(&items[i]), func() []string { return itemRow(&items[i]) }); err != nil {
+				return err
+			}
+		}
+		if len(items) < maxPage {
+			break
+		}
+		after = items[len(items)-1].Offset
+	}
+	if out.count == 0 && out.format == formatTable {
+		a.notef("There are no such items.")
+	}
+	return out.end()
+}
+
+func itemRow(item *holdfast.StreamItem) []string {
+	return []string{strconv.FormatInt(item.Offset, 10), clock(item.At), clip(onOneLine(item.Value, 0), maxCell)}
+}
+
+func (a *app) followStream(ctx context.Context, id holdfast.ID, name string, after int64) error {
+	out, err := a.newTail(column{"OFFSET", 6}, column{"WHEN", 24}, column{"VALUE", 0})
+	if err != nil {
+		return err
+	}
+	return a.withClient(ctx, func(client *holdfast.Client) error {
+		if _, err := a.find(ctx, client, id); err != nil {
+			return err
+		}
+		for item, err := range client.Follow(ctx, id, name, after) {
+			if err != nil {
+				return invalidIsUsage(err)
+			}
+			if err := out.add(viewItem(&item), func() []string { return itemRow(&item) }); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

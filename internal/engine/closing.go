@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// undo is a compensation: what is to be done if the run fails or is cancelled.
+type undo struct {
+	path string // "~1", or "~3/1" of the strand that the third operation began: the same on every replay
+	name string
+	f    func(*Strand) error
+}
+
+// closingData is the data of an EntryClosing: the end that was decided.
+type closingData struct {
+	State  store.State  `json:"state"`
+	Reason store.Reason `json:"reason,omitempty"`
+	Error  string       `json:"error,omitempty"`
+}
+
+// OnFailure registers a compensation. Those that are registered when the run fails or is cancelled run in reverse order.
+func (s *Strand) OnFailure(name string, f func(*Strand) error) error {
+	m, err := s.lock()
+	if err != nil {
+		return err
+	}
+	defer m.mu.Unlock()
+	s.undos++
+	path := "~" + strings.ReplaceAll(s.prefix, ".", "/") + strconv.Itoa(s.undos)
+	m.undos = append(m.undos, undo{path, name, f})
+	return nil
+}
+
+// settle ends the strands that the handler left behind, each at its next operation, and waits for them: what they have
+// done is to be undone, too. m.mu is held.
+func (m *memory) settle() {
+	if m.ending == nil {
+		m.ending = errClosing
+	}
+	m.hopeless = true
+	m.run.endMain(m.ending)
+	m.wakeAll()
+	for m.strands > 0 && !m.exiting {
+		m.strandEnded.Wait()
+	}
+	if m.exiting {
+		m.exit()
+	}
+}
+
+// undoPolicy is how a compensation that fails is repeated before it is given up.
+var undoPolicy = StepPolicy{Attempts: 10, Backoff: store.Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.2}}
+
+// compensate runs the compensations of a run whose end is decided, and returns the outcome. They are steps of strands
+// of their own, so that a crash in the middle repeats none that is remembered.
+func (r *Run) compensate(o *store.Outcome) *store.Outcome {
+	m := r.memory.Load()
+	if m == nil || o == nil {
+		return o
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed != nil {
+		var data closingData
+		if err := decodeEntry(m.closed, &data); err != nil {
+			return o
+		}
+		o = &store.Outcome{State: data.State, Reason: data.Reason, Error: data.Error}
+	}
+	if o.State != store.Failed && o.State != store.Cancelled {
+		return o
+	}
+	if m.settle(); len(m.undos) == 0 {
+		return o
+	}
+	r.beginUndo()
+	if m.closed == nil {
+		m.add(store.Entry{Kind: store.EntryClosing, Path: "~", Data: encodeEntry(closingData{o.State, o.Reason, o.Error})})
+	}
+	if err := m.flush(); err != nil {
+		// Nothing is lost: the next run decides again.
+		return &store.Outcome{State: store.Retryable, Reason: store.ReasonError, Error: cut(err.Error(), maxError), Delay: 5 * time.Second}
+	}
+	for _, u := range slices.Backward(m.undos) {
+		if err := r.undoOne(m, u); err != nil {
+			o.Error = cut(o.Error+fmt.Sprintf("; compensation %s failed: %v", u.name, err), maxError)
+		}
+	}
+	return o
+}
+
+// undoOne runs a compensation until it has succeeded or was tried often enough. m.mu is held.
+func (r *Run) undoOne(m *memory, u undo) error {
+	path := u.path
+	keeper := &Strand{run: r, undo: true}
+	entries := m.byPath[path]
+	attempt := 1
+	var until time.Time
+	for _, e := range entries {
+		switch e.Kind {
+		case store.EntryCompensated:
+			return nil
+		case store.EntryStepFailed:
+			return failureOf(e)
+		case store.EntryStepRetry:
+			var retry retryData
+			if err := decodeEntry(e, &retry); err != nil {
+				return err
+			}
+			attempt, until = retry.Failure.Attempts+1, retry.Until
+		default: // of its own operations
+		}
+	}
+	for ; ; attempt++ {
+		if err := keeper.until(m, until, "compensation "+u.name); err != nil {
+			return err
+		}
+		err := callUndo(m, u, &Strand{run: r, prefix: path + ".", undo: true})
+		if r.life.Err() != nil {
+			m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
+		}
+		if m.exiting {
+			m.exit()
+		}
+		if err == nil {
+			m.add(store.Entry{Kind: store.EntryCompensated, Path: path, Name: u.name})
+			return m.flush()
+		}
+		told := &StepError{Step: u.name, Message: cut(err.Error(), maxError), Type: fmt.Sprintf("%T", err), Attempts: attempt}
+		m.forget(path + ".")
+		delay, again := undoPolicy.next(err, attempt)
+		if !again {
+			m.add(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: u.name, Data: encodeEntry(told)})
+			return errors.Join(told, m.flush())
+		}
+		until = r.node.store.Now().Add(delay)
+		m.add(store.Entry{Kind: store.EntryStepRetry, Path: path, Name: u.name, Data: encodeEntry(retryData{*told, until})})
+		if err := m.flush(); err != nil {
+			return err
+		}
+	}
+}
+
+// forget drops what is pending of a strand that failed: it decides again. m.mu is held.
+func (m *memory) forget(prefix string) {
+	kept := m.pending[:0]
+	for _, e := range m.pending {
+		if !strings.HasPrefix(e.Path, prefix) {
+			kept = append(kept, e)
+			continue
+		}
+		delete(m.byPath, e.Path)
+	}
+	m.pending = kept
+}
+
+// callUndo calls a compensation without the memory's lock; its panic is an error of it.
+func callUndo(m *memory, u undo, s *Strand) (err error) {
+	m.mu.Unlock()
+	defer m.mu.Lock()
+	defer func() {
+		if p := recover(); p != nil {
+			err = &panicError{p}
+		}
+	}()
+	return u.f(s)
+}
+
+// Context is what functions of the strand are called with.
+func (s *Strand) Context() context.Context {
+	if s.undo {
+		return s.run.undo
+	}
+	return s.run.base
+}

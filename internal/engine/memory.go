@@ -1,0 +1,355 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// memory is what a durable run remembers: its journal and its inbox, as they were read when it first asked, and what it has added
+// since; and who of its strands goes on and who waits. A run that never asks has none of it.
+type memory struct {
+	run *Run
+
+	mu      sync.Mutex
+	flushed sync.Cond // told when a write of entries has ended
+
+	byPath   map[string][]*store.Entry
+	last     map[string]int // of each strand's prefix the highest place that the journal held at the start
+	visited  map[string]bool
+	messages []store.Message
+	unread   bool           // the inbox was not read: it is the first run, which finds no journal, and seldom messages
+	taken    map[int64]bool // messages that were received
+	answers  map[store.ID]*store.Message
+	closed   *store.Entry // the EntryClosing, if the end is decided
+	children bool         // there are children that the end of the run may have to close
+
+	stored   int64         // Seq of the last entry in the database
+	pending  []store.Entry // what is to be stored with the next write
+	enqueues []*store.Enqueue
+	flushing bool
+	inTx     bool // what is being written is in a transaction of the user's
+
+	strands     int       // goroutines that Go has started and that have not ended
+	strandEnded sync.Cond // told when one of them ends, and when the run exits
+	active      int       // strands that do not wait
+	blocked     map[*Strand]*block
+	held        bool           // somebody asked to pause
+	ending      error          // no further operation begins, because of this
+	hopeless    bool           // the run is ending, and all of its strands wait for each other
+	exiting     bool           // every strand ends its goroutine at its next operation
+	outcome     *store.Outcome // of a run that exits; nil: there is nothing to write
+	undos       []undo         // what OnFailure registered
+	randoms     map[string]uint64
+	patches     map[string]bool
+	lingering   *time.Timer
+}
+
+// block is a strand that waits.
+type block struct {
+	pause pause
+	wake  chan struct{}
+}
+
+// linger is how long a wait may be for which a run stays in its slot: parking and coming back take about as long.
+const linger = 50 * time.Millisecond
+
+// remember returns the run's memory, reading it if this is the first time.
+func (r *Run) remember() (*memory, error) {
+	r.remembering.Lock()
+	defer r.remembering.Unlock()
+	if m := r.memory.Load(); m != nil {
+		return m, nil
+	}
+	m := &memory{
+		run: r, byPath: map[string][]*store.Entry{}, last: map[string]int{}, visited: map[string]bool{}, taken: map[int64]bool{},
+		answers: map[store.ID]*store.Message{}, blocked: map[*Strand]*block{}, randoms: map[string]uint64{}, patches: map[string]bool{},
+		active: 1,
+	}
+	m.flushed.L, m.strandEnded.L = &m.mu, &m.mu
+	if m.unread = r.claimed.Lease.Number == 1 && !r.claimed.Durable; !m.unread {
+		journal, err := r.node.engine.loader.load(r.life, r.claimed.Job.ID)
+		if err != nil {
+			return nil, fmt.Errorf("the journal of job %s cannot be read: %w", r.claimed.Job.ID, err)
+		}
+		m.index(journal)
+	}
+	m.mu.Lock()
+	switch {
+	case m.closed != nil:
+		m.ending = errClosing
+	case r.ending != nil:
+		m.ending = r.ending
+	}
+	m.held = r.pausing.Load()
+	m.mu.Unlock()
+	r.memory.Store(m)
+	context.AfterFunc(r.base, func() { m.ended(context.Cause(r.base)) })
+	context.AfterFunc(r.life, func() { m.ended(context.Cause(r.life)) })
+	return m, nil
+}
+
+// errClosing is what operations return when the end of the run is decided.
+var errClosing = errors.New("holdfast: the run is ending")
+
+// index makes the journal ready to be asked.
+func (m *memory) index(j store.Journal) {
+	for i := range j.Entries {
+		e := &j.Entries[i]
+		m.stored = e.Seq
+		m.note(e)
+		if e.Path == "" {
+			continue
+		}
+		at := strings.LastIndexByte(e.Path, '.') + 1
+		if place, err := strconv.Atoi(e.Path[at:]); err == nil {
+			m.last[e.Path[:at]] = max(m.last[e.Path[:at]], place)
+		}
+	}
+	m.received(j.Messages)
+}
+
+// received takes the messages in.
+func (m *memory) received(messages []store.Message) {
+	m.messages = messages
+	for i := range messages {
+		if msg := &messages[i]; msg.Kind == store.MessageChild {
+			m.answers[msg.From] = msg
+		}
+	}
+}
+
+// look reads the inbox if it was not read. m.mu is held, and let go of meanwhile.
+func (m *memory) look() error {
+	if !m.unread {
+		return nil
+	}
+	return m.refresh()
+}
+
+// refresh reads the inbox again. m.mu is held, and let go of meanwhile.
+func (m *memory) refresh() error {
+	m.mu.Unlock()
+	journal, err := m.run.node.engine.loader.load(m.run.life, m.run.claimed.Job.ID)
+	m.mu.Lock()
+	if err != nil {
+		return fmt.Errorf("the messages of job %s cannot be read: %w", m.run.claimed.Job.ID, err)
+	}
+	m.unread = false
+	if len(journal.Messages) > len(m.messages) {
+		m.received(journal.Messages)
+	}
+	return nil
+}
+
+// note takes an entry into the index.
+func (m *memory) note(e *store.Entry) {
+	m.byPath[e.Path] = append(m.byPath[e.Path], e)
+	switch e.Kind {
+	case store.EntryReceived:
+		m.taken[e.Ref] = true
+	case store.EntryClosing:
+		m.closed = e
+	case store.EntryPatched:
+		m.patches[e.Name] = true
+	case store.EntryChild:
+		m.children = true
+	default: // found by its path
+	}
+}
+
+// seen is the Seq of the last message that the run knows.
+func (m *memory) seen() int64 {
+	if n := len(m.messages); n > 0 {
+		return m.messages[n-1].Seq
+	}
+	return 0
+}
+
+// add notes an entry that is to be stored with the next write. m.mu is held.
+func (m *memory) add(e store.Entry) {
+	e.Data, e.Codec = pack(e.Data)
+	m.pending = append(m.pending, e)
+	kept := e
+	m.note(&kept)
+	m.visited[e.Path] = true
+}
+
+// flush stores what is pending, together with children, and returns when that is durable. Strands that flush at the
+// same time share a write, and one write follows the other, so that the journal has no gaps. m.mu is held, and let go
+// of meanwhile. An error means that the run cannot go on.
+func (m *memory) flush() error {
+	for m.flushing {
+		m.flushed.Wait()
+	}
+	if m.exiting {
+		m.exit()
+	}
+	if len(m.pending) == 0 && len(m.enqueues) == 0 {
+		return nil
+	}
+	a := m.take()
+	m.flushing = true
+	m.mu.Unlock()
+	err := m.run.node.engine.commit.Append(m.run.life, a)
+	m.mu.Lock()
+	m.written(a, err)
+	return m.spoiled(err)
+}
+
+// take makes an append of what is pending. m.mu is held.
+func (m *memory) take() *store.Append {
+	a := &store.Append{Lease: m.run.claimed.Lease, Entries: m.pending, Enqueues: m.enqueues}
+	for i := range a.Entries {
+		e := &a.Entries[i]
+		e.Seq = m.stored + int64(i) + 1
+		a.Closing = a.Closing || e.Kind == store.EntryClosing
+	}
+	m.pending, m.enqueues = nil, nil
+	return a
+}
+
+// continued is the data of an EntryContinued.
+type continued struct {
+	Times int `json:"times"`
+}
+
+// times is how often the run has continued as new. m.mu is held.
+func (m *memory) times() int {
+	var c continued
+	for _, e := range m.byPath[""] {
+		if e.Kind == store.EntryContinued && decodeEntry(e, &c) != nil {
+			return 0
+		}
+	}
+	return c.Times
+}
+
+// written ends a write. m.mu is held.
+func (m *memory) written(a *store.Append, err error) {
+	m.flushing, m.inTx = false, false
+	if err == nil && len(a.Entries) > 0 {
+		m.stored = a.Entries[len(a.Entries)-1].Seq
+		m.run.claimed.Durable = true
+		m.run.warnOfLength(m.stored)
+	}
+	m.flushed.Broadcast()
+}
+
+// spoiled ends the run if a write of it failed: whatever went on from there would not be remembered. m.mu is held.
+func (m *memory) spoiled(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, store.ErrLeaseLost):
+		m.run.cancel(store.ErrLeaseLost)
+		m.leave(nil)
+	case m.run.life.Err() != nil:
+		m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
+	default:
+		return fmt.Errorf("the journal of job %s cannot be written: %w", m.run.claimed.Job.ID, err)
+	}
+	if m.exiting {
+		m.exit()
+	}
+	return m.ending
+}
+
+// ended reacts to the end of the run's context.
+func (m *memory) ended(cause error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case errors.Is(cause, store.ErrLeaseLost):
+		m.leave(nil)
+	case errors.Is(cause, ErrShutdown):
+		m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
+	case errors.Is(cause, ErrCancelled), errors.Is(cause, ErrTimeout):
+		if m.ending == nil {
+			m.ending = cause
+		}
+		m.wakeAll()
+	}
+}
+
+// leave ends the run's goroutines, each at its next operation or in the wait that it is in. m.mu is held.
+func (m *memory) leave(o *store.Outcome) {
+	if m.exiting {
+		return
+	}
+	m.exiting, m.outcome = true, o
+	m.strandEnded.Broadcast()
+	m.wakeAll()
+}
+
+// exit ends the calling strand's goroutine: its deferred functions run, and nothing else. m.mu is held, and its unlock is deferred.
+func (m *memory) exit() {
+	m.mu.Unlock()
+	defer m.mu.Lock() // for the unlocks that are deferred by the callers
+	runtime.Goexit()
+}
+
+// hold makes the run pause at its next operation, or now if all of it waits.
+func (m *memory) hold() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.held = true
+	if m.active == 0 {
+		m.idle()
+	}
+}
+
+// final returns what is to be stored together with the outcome, and completes the outcome with what the run knows.
+func (m *memory) final(o *store.Outcome) *store.Append {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for m.flushing && !m.inTx {
+		m.flushed.Wait()
+	}
+	if m.lingering != nil {
+		m.lingering.Stop()
+	}
+	m.exiting = true
+	m.wakeAll()
+	o.HasChildren = m.children
+	goesOn := o.State == store.Waiting || o.State.Finished() || o.Continue != nil
+	if !goesOn || m.inTx {
+		m.pending, m.enqueues = nil, nil // decided again next time: nothing went on from there
+	}
+	if o.Continue != nil {
+		o.Continue.Data = encodeEntry(continued{m.times() + 1})
+	}
+	var a *store.Append
+	if len(m.pending) > 0 || len(m.enqueues) > 0 {
+		a = m.take()
+	}
+	o.Durable = m.stored > 0 || a != nil
+	return a
+}
+
+// unvisited tells of the first entry that a run which has completed did not come past: its code no longer asks for it.
+func (m *memory) unvisited() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var first *store.Entry
+	for path, entries := range m.byPath {
+		if path == "" || strings.HasPrefix(path, "~") || m.visited[path] {
+			continue
+		}
+		if e := entries[0]; first == nil || e.Seq < first.Seq {
+			first = e
+		}
+	}
+	if first == nil {
+		return ""
+	}
+	return fmt.Sprintf("the code has completed without asking for %s at place %s, which the journal (entry %d) holds",
+		describe(first.Kind, first.Name), first.Path, first.Seq)
+}

@@ -1,0 +1,313 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Strand is one line of control of a durable run: the handler itself, a function that it started with Go, a
+// compensation. Its operations are numbered in their order, which is how they are found again in the journal; so what
+// two strands do at the same time never mixes. A strand is used by one goroutine.
+type Strand struct {
+	run    *Run
+	prefix string // of the paths of its operations: "" or "3."
+	place  int    // of the last operation
+	undos  int    // compensations registered
+	undo   bool   // it compensates, and so goes on while the run is ending
+}
+
+// Main returns the strand of the handler itself.
+func (r *Run) Main() *Strand { return &Strand{run: r} }
+
+// pause is what a strand waits for.
+type pause struct {
+	until    time.Time // zero: no time limit
+	kinds    store.MessageSet
+	count    int64
+	failures bool
+	strand   bool   // another strand may end it
+	what     string // for people, such as "signal approved"
+}
+
+// lock returns the run's memory, locked. If the run is over for this process the goroutine ends here.
+func (s *Strand) lock() (*memory, error) {
+	m, err := s.run.remember()
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	if m.held && !m.exiting {
+		m.leave(heldOutcome())
+	}
+	if m.exiting {
+		m.mu.Unlock()
+		runtime.Goexit()
+	}
+	return m, nil
+}
+
+// reserve takes the next place and returns its path.
+func (s *Strand) reserve() string {
+	s.place++
+	return s.prefix + strconv.Itoa(s.place)
+}
+
+// enter begins an operation that leaves entries of the given kinds: it returns its path and what the journal holds of it. A journal that
+// holds something else ends the run, to wait for a person. m.mu is held.
+func (s *Strand) enter(m *memory, name string, kinds ...store.EntryKind) (path string, entries []*store.Entry) {
+	path = s.reserve()
+	return path, s.at(m, path, name, kinds...)
+}
+
+// at returns what the journal holds at a path. m.mu is held.
+func (s *Strand) at(m *memory, path, name string, kinds ...store.EntryKind) []*store.Entry {
+	entries := m.byPath[path]
+	m.visited[path] = true
+	asked := describe(kinds[0], name)
+	if len(entries) == 0 {
+		dot := strings.LastIndexByte(path, '.') + 1
+		place, err := strconv.Atoi(path[dot:])
+		if err == nil && place <= m.last[path[:dot]] {
+			s.contradict(m, fmt.Sprintf("the code asks for %s at place %s, where the journal holds nothing, although it goes on after it",
+				asked, path))
+		}
+		return nil
+	}
+	for _, e := range entries {
+		if !slices.Contains(kinds, e.Kind) || e.Name != name && (isNamed(e.Kind) || e.Name != "" && name != "") {
+			s.contradict(m, fmt.Sprintf("the code asks for %s at place %s, where the journal (entry %d) holds %s",
+				asked, path, e.Seq, describe(e.Kind, e.Name)))
+		}
+	}
+	return entries
+}
+
+// contradict parks the run for a person, because its code and its journal do not fit. m.mu is held.
+func (s *Strand) contradict(m *memory, what string) {
+	m.leave(nondeterminism(what))
+	m.exit()
+}
+
+func nondeterminism(what string) *store.Outcome {
+	text := what + ". Either bring back the code that fits (then: job resume), or rewind the run to a step before (job fork --from)."
+	return &store.Outcome{
+		State: store.Waiting, Reason: store.ReasonNondeterminism, Error: cut(text, maxError), Wait: &store.Wait{Held: true},
+	}
+}
+
+func heldOutcome() *store.Outcome {
+	return &store.Outcome{State: store.Waiting, Reason: store.ReasonPaused, Wait: &store.Wait{Held: true}}
+}
+
+// open reports whether a new operation may begin: not if the run is ending. m.mu is held.
+func (s *Strand) open(m *memory) error {
+	if m.ending == nil || s.undo {
+		return nil
+	}
+	// Its context ends only now: until here the run has rebuilt what it knew.
+	s.run.endMain(m.ending)
+	return m.ending
+}
+
+// await waits until ready is true, and returns nil then. While no strand of the run does anything else the run is
+// parked: the goroutine ends here, and the handler is called again when what is waited for is there. An error is why
+// the run is ending.
+//
+// Who waits for another strand does not give up before that has: it is the one that knows how far the journal goes.
+func (s *Strand) await(m *memory, ready func() bool, what func() pause) error {
+	for {
+		if m.exiting {
+			m.exit()
+		}
+		if ready() {
+			return nil
+		}
+		p := what()
+		if !p.strand || m.active == 1 || m.hopeless {
+			if err := s.open(m); err != nil {
+				return err
+			}
+		}
+		b := &block{pause: p, wake: make(chan struct{}, 1)}
+		m.blocked[s] = b
+		m.active--
+		if m.active == 0 {
+			m.idle()
+		}
+		m.mu.Unlock()
+		<-b.wake
+		m.mu.Lock()
+	}
+}
+
+// wakeAll lets every strand that waits look again. m.mu is held.
+func (m *memory) wakeAll() {
+	for s, b := range m.blocked {
+		delete(m.blocked, s)
+		m.active++
+		b.wake <- struct{}{}
+	}
+}
+
+// idle is called when every strand waits: it lets a moment pass if that is all that is needed, and parks the run otherwise. m.mu is held.
+func (m *memory) idle() {
+	if m.exiting || len(m.blocked) == 0 {
+		return
+	}
+	switch {
+	case m.held:
+		m.leave(heldOutcome())
+		return
+	case m.ending != nil && !m.hopeless && !m.run.isUndoing():
+		m.hopeless = true
+		m.wakeAll()
+		return
+	}
+	w := &store.Wait{Seen: m.seen()}
+	var what []string
+	for _, b := range m.blocked {
+		p := b.pause
+		if !p.until.IsZero() && (w.Until.IsZero() || p.until.Before(w.Until)) {
+			w.Until = p.until
+		}
+		w.Kinds |= p.kinds
+		w.Failures = w.Failures || p.failures
+		if p.count > 0 && (w.Count == 0 || p.count < w.Count) {
+			w.Count = p.count
+		}
+		what = append(what, p.what)
+	}
+	if !w.Until.IsZero() {
+		if left := w.Until.Sub(m.run.node.store.Now()); left <= linger {
+			m.lingering = time.AfterFunc(max(left, 0), func() {
+				m.mu.Lock()
+				defer m.mu.Unlock()
+				m.wakeAll()
+			})
+			return
+		}
+	}
+	slices.Sort(what)
+	w.For = waitText(what)
+	m.leave(&store.Outcome{State: store.Waiting, Wait: w})
+}
+
+// Go runs f as a strand of its own, in a goroutine of its own. The future is done when f has returned.
+func (s *Strand) Go(name string, f func(*Strand) (any, error)) (*Future, error) {
+	m, err := s.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	path := s.reserve()
+	future := &Future{name: name}
+	strand := &Strand{run: s.run, prefix: path + ".", undo: s.undo}
+	m.active++
+	m.strands++
+	go strand.carry(m, future, f)
+	return future, nil
+}
+
+func (s *Strand) carry(m *memory, future *Future, f func(*Strand) (any, error)) {
+	defer func() {
+		var failure error
+		if p := recover(); p != nil {
+			failure = &strandPanicError{p, string(debug.Stack())}
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.active--
+		m.strands--
+		m.strandEnded.Broadcast()
+		if failure != nil {
+			future.err, future.done = failure, true
+		}
+		switch {
+		case m.exiting:
+		case !future.done:
+			future.err, future.done = errGoexit, true
+			fallthrough
+		default:
+			m.wakeAll()
+			if m.active == 0 {
+				m.idle()
+			}
+		}
+	}()
+	value, err := f(s)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	future.value, future.err, future.done = value, err, true
+}
+
+// Future is the result of a strand, once it has returned.
+type Future struct {
+	name  string
+	done  bool
+	value any
+	err   error
+}
+
+// strandPanicError is a panic in a strand. It becomes one of the handler when the future is awaited.
+type strandPanicError struct {
+	value any
+	stack string
+}
+
+func (e *strandPanicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
+
+// Await waits for a future.
+func (s *Strand) Await(f *Future) (any, error) {
+	m, err := s.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	if err := s.await(m, func() bool { return f.done }, func() pause { return f.pause(m) }); err != nil {
+		return nil, err
+	}
+	if p, ok := f.err.(*strandPanicError); ok { //nolint:errorlint // it is never wrapped
+		panic(fmt.Sprintf("%v\n\n%s", p.value, p.stack))
+	}
+	return f.value, f.err
+}
+
+// errGoexit is the error of a strand whose goroutine ended without returning.
+var errGoexit = errors.New("holdfast: the strand ended its goroutine (runtime.Goexit)")
+
+func isNamed(k store.EntryKind) bool {
+	switch k {
+	case store.EntryStep, store.EntryStepFailed, store.EntryStepRetry, store.EntryChild, store.EntryPublished, store.EntryStreamed:
+		return true
+	default:
+		return false
+	}
+}
+
+// kindNames are for messages.
+var kindNames = map[store.EntryKind]string{
+	store.EntryStep: "step", store.EntryStepFailed: "step", store.EntryStepRetry: "step", store.EntryTimer: "a timer",
+	store.EntryTimeout: "a time limit", store.EntryReceived: "a wait for a message", store.EntryChild: "child",
+	store.EntryCallback: "a callback",
+	store.EntrySelected: "a choice", store.EntryValue: "a value", store.EntryPublished: "published key", store.EntryStreamed: "item of stream",
+	store.EntryCompensated: "a compensation",
+}
+
+func describe(k store.EntryKind, name string) string {
+	text := kindNames[k]
+	if text == "" {
+		text = fmt.Sprintf("entry of kind %d", k)
+	}
+	if isNamed(k) || name != "" && k != store.EntryCallback {
+		text += " " + strconv.Quote(name)
+	}
+	return text
+}

@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Now returns the time, the same on every replay.
+func (s *Strand) Now() (time.Time, error) {
+	m, err := s.lock()
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer m.mu.Unlock()
+	path, entries := s.enter(m, "", store.EntryValue)
+	var at time.Time
+	if len(entries) > 0 {
+		return at, decodeEntry(entries[0], &at)
+	}
+	at = s.run.node.store.Now()
+	m.add(store.Entry{Kind: store.EntryValue, Path: path, Data: encodeEntry(at)})
+	return at, nil
+}
+
+// seed derives a number from the run and the strand, the same on every replay. What it is for tells one use from the other.
+func (s *Strand) seed(m *memory, what string) [32]byte {
+	m.randoms[s.prefix+what]++
+	text := append([]byte(nil), s.run.claimed.Job.ID[:]...)
+	text = append(text, s.prefix+what...)
+	return sha256.Sum256(binary.BigEndian.AppendUint64(text, m.randoms[s.prefix+what]))
+}
+
+// Random returns a source of random numbers, the same ones on every replay.
+func (s *Strand) Random() (*rand.Rand, error) {
+	m, err := s.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	return rand.New(rand.NewChaCha8(s.seed(m, "random"))), nil
+}
+
+// UUID returns a UUID, the same one on every replay.
+func (s *Strand) UUID() (uuid.UUID, error) {
+	m, err := s.lock()
+	if err != nil {
+		return uuid.UUID{}, err
+	}
+	defer m.mu.Unlock()
+	seed := s.seed(m, "uuid")
+	id := uuid.UUID(seed[:16])
+	id[6] = id[6]&0x0F | 0x80 // version 8: made by a rule of its own
+	id[8] = id[8]&0x3F | 0x80
+	return id, nil
+}
+
+// Publish stores a value for clients: the last one of a key, or an item of a stream.
+func (s *Strand) Publish(kind store.EntryKind, name string, data []byte) error {
+	m, err := s.lock()
+	if err != nil {
+		return err
+	}
+	defer m.mu.Unlock()
+	path, entries := s.enter(m, name, kind)
+	if len(entries) > 0 {
+		return nil
+	}
+	if err := s.open(m); err != nil {
+		return err
+	}
+	m.add(store.Entry{Kind: kind, Path: path, Name: name, Data: data})
+	return m.flush()
+}
+
+// Patched reports whether the run takes part in a change of its code: a run that had gone past the place when the change came does not.
+// It takes no place, so that the call can be added and removed.
+func (s *Strand) Patched(name string) (bool, error) {
+	m, err := s.lock()
+	if err != nil {
+		return false, err
+	}
+	defer m.mu.Unlock()
+	if in, known := m.patches[name]; known {
+		return in, nil
+	}
+	in := s.place >= m.last[s.prefix]
+	m.patches[name] = in
+	if in {
+		m.add(store.Entry{Kind: store.EntryPatched, Path: "", Name: name})
+	}
+	return in, nil
+}
+
+// IdempotencyKey names a step of this run for outside systems: the same on every attempt, another one after the run has continued as new.
+func (s *Strand) IdempotencyKey(step string) (string, error) {
+	m, err := s.lock()
+	if err != nil {
+		return "", err
+	}
+	defer m.mu.Unlock()
+	key := s.run.claimed.Job.ID.String()
+	if n := m.times(); n > 0 {
+		key += "." + strconv.Itoa(n)
+	}
+	return key + "/" + step, nil
+}

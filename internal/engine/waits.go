@@ -1,0 +1,453 @@
+package engine
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// ErrWaitTimeout is what a wait returns when its time limit is over.
+var ErrWaitTimeout = errors.New("holdfast: the time limit of the wait is over")
+
+// timer is the data of an EntryTimer.
+type timer struct {
+	Until time.Time `json:"until"`
+}
+
+// until waits for a time. m.mu is held.
+func (s *Strand) until(m *memory, at time.Time, what string) error {
+	now := s.run.node.store.Now
+	return s.await(m, func() bool { return !now().Before(at) }, func() pause { return pause{until: at, what: what} })
+}
+
+// begun returns when the timer at a path ends, which is decided when it is first asked for. m.mu is held.
+func (s *Strand) begun(m *memory, path, name string, entries []*store.Entry, limit Limit) (time.Time, error) {
+	for _, e := range entries {
+		if e.Kind == store.EntryTimer {
+			var t timer
+			err := decodeEntry(e, &t)
+			return t.Until, err
+		}
+	}
+	at := limit.at(s.run.node.store.Now())
+	m.add(store.Entry{Kind: store.EntryTimer, Path: path, Name: name, Data: encodeEntry(timer{at})})
+	return at, nil
+}
+
+// Limit is when a wait ends at the latest. The zero value means never.
+type Limit struct {
+	Within time.Duration // from the beginning of the wait
+	Until  time.Time
+	Set    bool
+}
+
+func (l Limit) at(now time.Time) time.Time {
+	if !l.Until.IsZero() {
+		return l.Until
+	}
+	return now.Add(max(l.Within, 0))
+}
+
+// Sleep waits durably.
+func (s *Strand) Sleep(limit Limit) error {
+	t, err := s.Timer(limit)
+	if err != nil {
+		return err
+	}
+	if m := s.run.memory.Load(); s.place < m.last[s.prefix] {
+		return nil // the run has gone on from it before, whatever the clock says now
+	}
+	return s.Wait(t)
+}
+
+// Awaitable is something that a strand can wait for.
+type Awaitable interface {
+	ready(m *memory, now time.Time) bool
+	pause(m *memory) pause
+	// took notes, at the path of the wait or the choice, what became of it.
+	took(m *memory, path string) error
+}
+
+// Wait waits for one thing that needs no decision: a timer, or a strand.
+func (s *Strand) Wait(a Awaitable) error {
+	m, err := s.lock()
+	if err != nil {
+		return err
+	}
+	defer m.mu.Unlock()
+	return s.waitFor(m, a)
+}
+
+func (s *Strand) waitFor(m *memory, a Awaitable) error {
+	now := s.run.node.store.Now
+	return s.await(m, func() bool { return a.ready(m, now()) }, func() pause { return a.pause(m) })
+}
+
+// Timer is a time that was fixed in the journal.
+type Timer struct{ at time.Time }
+
+// Timer begins a timer.
+func (s *Strand) Timer(limit Limit) (*Timer, error) {
+	m, err := s.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	path, entries := s.enter(m, "", store.EntryTimer)
+	if entries == nil {
+		if err := s.open(m); err != nil {
+			return nil, err
+		}
+	}
+	at, err := s.begun(m, path, "", entries, limit)
+	return &Timer{at}, err
+}
+
+func (t *Timer) ready(_ *memory, now time.Time) bool { return !now.Before(t.at) }
+
+func (t *Timer) pause(*memory) pause {
+	return pause{until: t.at, what: "timer until " + t.at.UTC().Format(time.RFC3339)}
+}
+
+func (t *Timer) took(*memory, string) error { return nil }
+
+func (f *Future) ready(*memory, time.Time) bool { return f.done }
+
+func (f *Future) pause(*memory) pause { return pause{strand: true, what: "strand " + f.name} }
+
+func (f *Future) took(*memory, string) error { return nil }
+
+// Signal is a wait for the next signal of a name.
+type Signal struct {
+	Name string
+	Got  *store.Message
+}
+
+func (g *Signal) next(m *memory) *store.Message {
+	for i := range m.messages {
+		msg := &m.messages[i]
+		if msg.Kind == store.MessageSignal && msg.Name == g.Name && !m.taken[msg.Seq] {
+			return msg
+		}
+	}
+	return nil
+}
+
+func (g *Signal) ready(m *memory, _ time.Time) bool { return g.next(m) != nil }
+
+func (g *Signal) pause(*memory) pause {
+	return pause{kinds: store.MessagesOf(store.MessageSignal), what: "signal " + g.Name}
+}
+
+func (g *Signal) took(m *memory, path string) error {
+	g.Got = g.next(m)
+	m.add(store.Entry{Kind: store.EntryReceived, Path: path, Name: g.Name, Ref: g.Got.Seq})
+	return nil
+}
+
+// Receive waits for the next signal of a name. ErrWaitTimeout is its answer when the limit is over.
+func (s *Strand) Receive(name string, limit Limit) (*store.Message, error) {
+	m, err := s.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	path, entries := s.enter(m, name, store.EntryReceived, store.EntryTimer, store.EntryTimeout)
+	if err := m.look(); err != nil {
+		return nil, err
+	}
+	return s.receive(m, path, name, entries, &Signal{Name: name}, limit)
+}
+
+// receiver is an Awaitable that a message answers.
+type receiver interface {
+	Awaitable
+	set(msg *store.Message)
+	get() *store.Message
+}
+
+func (g *Signal) set(msg *store.Message) { g.Got = msg }
+func (g *Signal) get() *store.Message    { return g.Got }
+
+// receive waits for a message, with a time limit or without. m.mu is held.
+func (s *Strand) receive(
+	m *memory, path, name string, entries []*store.Entry, r receiver, limit Limit,
+) (*store.Message, error) {
+	for _, e := range entries {
+		switch e.Kind {
+		case store.EntryReceived:
+			msg := m.message(e.Ref)
+			if msg == nil {
+				return nil, fmt.Errorf("%w: message %d, which entry %d of the journal received", store.ErrNotFound, e.Ref, e.Seq)
+			}
+			r.set(msg)
+			return msg, nil
+		case store.EntryTimeout:
+			return nil, ErrWaitTimeout
+		default: // the timer
+		}
+	}
+	if !limit.Set {
+		if err := s.waitFor(m, r); err != nil {
+			return nil, err
+		}
+		return got(m, r, path)
+	}
+	at := limit.Until
+	if !r.ready(m, time.Time{}) {
+		if err := s.open(m); err != nil {
+			return nil, err
+		}
+		var err error
+		switch {
+		case !at.IsZero():
+		case limit.Within <= 0:
+			if err = m.refresh(); err == nil && !r.ready(m, time.Time{}) {
+				m.add(store.Entry{Kind: store.EntryTimeout, Path: path, Name: name})
+				err = ErrWaitTimeout
+			}
+		default:
+			at, err = s.begun(m, path, name, entries, limit)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	now := s.run.node.store.Now
+	err := s.await(m, func() bool { return r.ready(m, now()) || !now().Before(at) }, func() pause {
+		p := r.pause(m)
+		p.until = at
+		return p
+	})
+	if err != nil {
+		return nil, err
+	}
+	if r.ready(m, now()) {
+		return got(m, r, path)
+	}
+	m.add(store.Entry{Kind: store.EntryTimeout, Path: path, Name: name})
+	return nil, ErrWaitTimeout
+}
+
+// got takes the message that a wait was for.
+func got(m *memory, r receiver, path string) (*store.Message, error) {
+	if err := r.took(m, path); err != nil {
+		return nil, err
+	}
+	return r.get(), nil
+}
+
+// TryReceive returns the next signal of a name if it has arrived, or nil.
+func (s *Strand) TryReceive(name string) (*store.Message, error) {
+	got, err := s.Receive(name, Limit{Set: true})
+	if errors.Is(err, ErrWaitTimeout) {
+		return nil, nil
+	}
+	return got, err
+}
+
+func (m *memory) message(seq int64) *store.Message {
+	for i := range m.messages {
+		if m.messages[i].Seq == seq {
+			return &m.messages[i]
+		}
+	}
+	return nil
+}
+
+// Callback is a wait for an outside system.
+type Callback struct {
+	Token string
+	name  string // for people
+	path  string
+	got   *store.Message
+}
+
+// callbackData is the data of an EntryCallback.
+type callbackData struct {
+	Name string `json:"name"`
+}
+
+// OpenCallback makes a token that an outside system can answer to. It is durable when this returns.
+func (s *Strand) OpenCallback(name string) (*Callback, error) {
+	m, err := s.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	path := s.reserve()
+	// The token is the entry's name; what the code says is in its data.
+	for _, e := range m.byPath[path] {
+		if e.Kind != store.EntryCallback {
+			continue
+		}
+		m.visited[path] = true
+		return &Callback{Token: e.Name, name: name, path: path}, nil
+	}
+	s.at(m, path, "", store.EntryCallback)
+	if err := s.open(m); err != nil {
+		return nil, err
+	}
+	token := newToken(s.run.claimed.Job.ID)
+	m.add(store.Entry{Kind: store.EntryCallback, Path: path, Name: token, Data: encodeEntry(callbackData{name})})
+	return &Callback{Token: token, name: name, path: path}, m.flush()
+}
+
+const tokenPrefix = "hfc_"
+
+// newToken makes a token out of a job's id and 128 random bits.
+func newToken(job store.ID) string {
+	secret := make([]byte, 16)
+	_, _ = rand.Read(secret) // never fails
+	return tokenPrefix + base64.RawURLEncoding.EncodeToString(append(job[:], secret...))
+}
+
+// JobOfToken returns the job that a callback's token belongs to.
+func JobOfToken(token string) (store.ID, error) {
+	text, ok := strings.CutPrefix(token, tokenPrefix)
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if !ok || err != nil || len(raw) != 32 {
+		return store.ID{}, fmt.Errorf("%w: this is no token of a callback", store.ErrInvalid)
+	}
+	return uuid.FromBytes(raw[:16])
+}
+
+func (c *Callback) ready(m *memory, _ time.Time) bool { return c.answer(m) != nil }
+
+func (c *Callback) answer(m *memory) *store.Message {
+	for i := range m.messages {
+		msg := &m.messages[i]
+		if msg.Name == c.Token && (msg.Kind == store.MessageCallback || msg.Kind == store.MessageCallbackFailed) {
+			return msg
+		}
+	}
+	return nil
+}
+
+func (c *Callback) pause(*memory) pause {
+	return pause{
+		kinds: store.MessagesOf(store.MessageCallback, store.MessageCallbackFailed, store.MessageHeartbeat), what: "callback " + c.name,
+	}
+}
+
+func (c *Callback) took(m *memory, path string) error {
+	c.got = c.answer(m)
+	m.add(store.Entry{Kind: store.EntryReceived, Path: path, Ref: c.got.Seq})
+	return nil
+}
+
+func (c *Callback) set(msg *store.Message) { c.got = msg }
+func (c *Callback) get() *store.Message    { return c.got }
+
+// AwaitCallback waits for the answer to a callback. A heartbeat lets the time limit begin anew.
+func (s *Strand) AwaitCallback(c *Callback, limit Limit) (*store.Message, error) {
+	m, err := s.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer m.mu.Unlock()
+	path, entries := s.enter(m, "", store.EntryReceived, store.EntryTimer, store.EntryTimeout)
+	if limit.Set && limit.Until.IsZero() {
+		for i := range m.messages {
+			if msg := &m.messages[i]; msg.Kind == store.MessageHeartbeat && msg.Name == c.Token {
+				limit.Until = msg.At.Add(limit.Within)
+			}
+		}
+	}
+	return s.receive(m, path, "", entries, c, limit)
+}
+
+// Select waits for the first of several things and returns its index; of those that are ready at once the first in the list.
+func (s *Strand) Select(all []Awaitable) (int, error) {
+	m, err := s.lock()
+	if err != nil {
+		return 0, err
+	}
+	defer m.mu.Unlock()
+	path, entries := s.enter(m, "", store.EntrySelected, store.EntryReceived)
+	for _, e := range entries {
+		if e.Kind == store.EntryReceived {
+			continue
+		}
+		var chosen int
+		if err := decodeEntry(e, &chosen); err != nil {
+			return 0, err
+		}
+		if chosen >= len(all) {
+			s.contradict(m, fmt.Sprintf("the code chooses among %d things at place %s, where the journal (entry %d) holds the choice of number %d",
+				len(all), path, e.Seq, chosen+1))
+		}
+		return chosen, s.chose(m, path, entries, all[chosen])
+	}
+	if err := m.look(); err != nil {
+		return 0, err
+	}
+	now := s.run.node.store.Now
+	chosen := -1
+	err = s.await(m, func() bool {
+		for i, a := range all {
+			if a.ready(m, now()) {
+				chosen = i
+				return true
+			}
+		}
+		return false
+	}, func() pause { return together(m, all) })
+	if err != nil {
+		return 0, err
+	}
+	m.add(store.Entry{Kind: store.EntrySelected, Path: path, Data: encodeEntry(chosen)})
+	return chosen, all[chosen].took(m, path)
+}
+
+// chose gives a choice that is replayed what it received then.
+func (s *Strand) chose(m *memory, path string, entries []*store.Entry, a Awaitable) error {
+	if r, ok := a.(receiver); ok {
+		for _, e := range entries {
+			if e.Kind == store.EntryReceived {
+				r.set(m.message(e.Ref))
+				return nil
+			}
+		}
+		return a.took(m, path)
+	}
+	return s.waitFor(m, a)
+}
+
+// together is the pause of who waits for any of several things.
+func together(m *memory, all []Awaitable) pause {
+	var p pause
+	var what []string
+	for _, a := range all {
+		one := a.pause(m)
+		if !one.until.IsZero() && (p.until.IsZero() || one.until.Before(p.until)) {
+			p.until = one.until
+		}
+		p.kinds |= one.kinds
+		p.failures = p.failures || one.failures
+		p.strand = p.strand || one.strand
+		what = append(what, one.what)
+	}
+	p.what = "the first of: " + strings.Join(what, ", ")
+	return p
+}
+
+// waitText is what people read of a wait.
+func waitText(what []string) []byte {
+	data, err := json.Marshal(map[string][]string{"waits_for": what})
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// Answer is the message that has answered the callback, once it was waited for or chosen.
+func (c *Callback) Answer() *store.Message { return c.got }

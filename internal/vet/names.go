@@ -1,0 +1,219 @@
+package vet
+
+import (
+	"go/types"
+	"strings"
+)
+
+// library is the path of the package whose durable operations are looked for.
+const library = "github.com/holdfastdev/holdfast"
+
+// operations are the durable operations of the library: what is remembered in a journal, or waits for it.
+var operations = map[string]bool{
+	"Go":     true,
+	"Select": true,
+	"Step":   true,
+	"StepTx": true,
+
+	"Callback.Wait":     true,
+	"Child.Await":       true,
+	"Future.Await":      true,
+	"Kind.Call":         true,
+	"Kind.CallAll":      true,
+	"Kind.Start":        true,
+	"Run.Append":        true,
+	"Run.Callback":      true,
+	"Run.Now":           true,
+	"Run.OnFailure":     true,
+	"Run.Patched":       true,
+	"Run.Publish":       true,
+	"Run.Random":        true,
+	"Run.Sleep":         true,
+	"Run.SleepUntil":    true,
+	"Run.Timer":         true,
+	"Run.UUID":          true,
+	"Signal.SendFrom":   true,
+	"Signal.TryReceive": true,
+	"Signal.Wait":       true,
+}
+
+// given says what the functions are that the library is given.
+var given = map[string]role{
+	"Step":          step,
+	"StepTx":        step,
+	"RetryIf":       opaque, // it is asked when the step has failed, and not again
+	"Go":            strand,
+	"Run.OnFailure": strand,
+}
+
+// The reasons for which a function has no place in a durable one.
+const (
+	anotherTime   = "is another time on every replay"
+	anotherRandom = "is another one on every replay"
+	waitsOutside  = "waits outside of the journal"
+	runsOutside   = "runs outside of the journal"
+)
+
+// The advice.
+const (
+	useNow    = "use run.Now"
+	useSub    = "subtract from what run.Now returns"
+	useSleep  = "use run.Sleep"
+	useTimer  = "use run.Timer and holdfast.Select"
+	useLoop   = "use run.Sleep in a loop"
+	useRandom = "use run.Random"
+	useChance = "use run.Random or run.UUID, or a Step if it is secret"
+	useUUID   = "use run.UUID"
+	useGo     = "use holdfast.Go"
+	useAwait  = "use holdfast.Go and the Await of what it returns"
+	useLess   = "do it in a Step, or let functions that holdfast.Go starts return what they share"
+)
+
+// instead is why a function has no place in a durable one, and what has.
+type instead struct{ why, use string }
+
+// replaced are the functions and variables of other packages that have a durable counterpart. Those of the packages in generators, which
+// are many, are not listed.
+var replaced = map[string]instead{
+	"time.Now":       {anotherTime, useNow},
+	"time.Since":     {anotherTime, useSub},
+	"time.Until":     {anotherTime, useSub},
+	"time.Sleep":     {waitsOutside, useSleep},
+	"time.After":     {waitsOutside, useTimer},
+	"time.NewTimer":  {waitsOutside, useTimer},
+	"time.Tick":      {waitsOutside, useLoop},
+	"time.NewTicker": {waitsOutside, useLoop},
+	"time.AfterFunc": {runsOutside, "use holdfast.Go and run.Sleep"},
+
+	library + ".NewID": {anotherRandom, useUUID},
+
+	"sync.Cond.Wait":      {waitsOutside, useAwait},
+	"sync.Locker.Lock":    {waitsOutside, useLess},
+	"sync.Mutex.Lock":     {waitsOutside, useLess},
+	"sync.RWMutex.Lock":   {waitsOutside, useLess},
+	"sync.RWMutex.RLock":  {waitsOutside, useLess},
+	"sync.WaitGroup.Go":   {runsOutside, useGo},
+	"sync.WaitGroup.Wait": {waitsOutside, useAwait},
+
+	"golang.org/x/sync/errgroup.Group.Go":          {runsOutside, useGo},
+	"golang.org/x/sync/errgroup.Group.TryGo":       {runsOutside, useGo},
+	"golang.org/x/sync/errgroup.Group.Wait":        {waitsOutside, useAwait},
+	"golang.org/x/sync/semaphore.Weighted.Acquire": {waitsOutside, useLess},
+}
+
+// generator is a package whose functions make random things, all but some.
+type generator struct {
+	instead
+
+	makes func(name string) bool
+}
+
+var generators = map[string]generator{
+	// A generator with a seed of one's own is as good as the seed.
+	"math/rand":    {instead{anotherRandom, useRandom}, notNew},
+	"math/rand/v2": {instead{anotherRandom, useRandom}, notNew},
+	"crypto/rand":  {instead{anotherRandom, useChance}, func(string) bool { return true }},
+
+	"github.com/google/uuid":    {instead{anotherRandom, useUUID}, newUUID},
+	"github.com/gofrs/uuid":     {instead{anotherRandom, useUUID}, newUUID},
+	"github.com/gofrs/uuid/v5":  {instead{anotherRandom, useUUID}, newUUID},
+	"github.com/satori/go.uuid": {instead{anotherRandom, useUUID}, newUUID},
+}
+
+func notNew(name string) bool { return !strings.HasPrefix(name, "New") }
+
+// newUUID reports whether a function of that name makes a UUID out of chance or the time, and not out of its arguments.
+func newUUID(name string) bool {
+	switch name {
+	case "New", "NewString", "NewRandom", "NewUUID", "NewDCEGroup", "NewDCEPerson", "NewDCESecurity",
+		"NewV1", "NewV2", "NewV4", "NewV6", "NewV7":
+		return true
+	}
+	return false
+}
+
+// replacement says what to use instead of a function or a variable.
+func replacement(obj types.Object) (instead, bool) {
+	if obj == nil || obj.Pkg() == nil {
+		return instead{}, false
+	}
+	path, name := obj.Pkg().Path(), nameOf(obj)
+	if found, ok := replaced[path+"."+name]; ok {
+		return found, true
+	}
+	g, ok := generators[path]
+	return g.instead, ok && obj.Parent() == obj.Pkg().Scope() && isValue(obj) && g.makes(name)
+}
+
+func isValue(obj types.Object) bool {
+	switch obj.(type) {
+	case *types.Func, *types.Var:
+		return true
+	}
+	return false
+}
+
+// operationOf returns the name of a durable operation, or "" if the object is none.
+func operationOf(obj types.Object) string {
+	if name := inLibrary(obj); operations[name] {
+		return name
+	}
+	return ""
+}
+
+// inLibrary returns the name of a function of the library, or "".
+func inLibrary(obj types.Object) string {
+	if fn, ok := obj.(*types.Func); ok && fn.Pkg() != nil && fn.Pkg().Path() == library {
+		return nameOf(fn)
+	}
+	return ""
+}
+
+// nameOf returns the name of an object in its package: "Step", or "Run.Sleep" of a method.
+func nameOf(obj types.Object) string {
+	if fn, ok := obj.(*types.Func); ok {
+		if recv := fn.Signature().Recv(); recv != nil {
+			if named, ok := pointee(recv.Type()).(*types.Named); ok {
+				return named.Obj().Name() + "." + fn.Name()
+			}
+			return ""
+		}
+	}
+	return obj.Name()
+}
+
+// display is how a person writes what nameOf returns.
+func display(operation string) string {
+	if method, ok := strings.CutPrefix(operation, "Run."); ok {
+		return "run." + method
+	}
+	if strings.Contains(operation, ".") {
+		return operation
+	}
+	return "holdfast." + operation
+}
+
+// pointee is the type that a pointer points to, or the type itself.
+func pointee(t types.Type) types.Type {
+	t = types.Unalias(t)
+	if ptr, ok := t.(*types.Pointer); ok {
+		return types.Unalias(ptr.Elem())
+	}
+	return t
+}
+
+// isRun reports whether a type is *holdfast.Run.
+func isRun(t types.Type) bool {
+	if t == nil {
+		return false
+	}
+	_, ok := types.Unalias(t).(*types.Pointer)
+	return ok && isNamed(pointee(t), library, "Run")
+}
+
+func isContext(t types.Type) bool { return isNamed(types.Unalias(t), "context", "Context") }
+
+func isNamed(t types.Type, path, name string) bool {
+	named, ok := t.(*types.Named)
+	return ok && named.Obj().Name() == name && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == path
+}

@@ -1,0 +1,140 @@
+// Package holdfast has the signatures of the library's durable operations, and does nothing. A test compares them with the library.
+package holdfast
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+type Run struct{ context.Context }
+
+type ID = uuid.UUID
+
+type (
+	Client        struct{}
+	StepOption    interface{}
+	EnqueueOption interface{}
+	HandleOption  interface{}
+	WaitOption    func() error
+	Awaitable     interface{ awaitable() }
+	FanOut        struct{ AtOnce int }
+)
+
+func NewID() ID { return uuid.Must(uuid.NewV7()) }
+
+func RetryIf(f func(error) bool) StepOption { return nil }
+
+func Within(d time.Duration) WaitOption { return nil }
+
+func (r *Run) ID() ID { return ID{} }
+
+func (r *Run) Attempt() int { return 0 }
+
+func (r *Run) Progress(percent float64, message string) {}
+
+func (r *Run) SaveCheckpoint(v any) error { return nil }
+
+func (r *Run) IdempotencyKey(step string) (string, error) { return "", nil }
+
+func Step[T any](run *Run, name string, fn func(ctx context.Context) (T, error), opts ...StepOption) (T, error) {
+	return fn(run)
+}
+
+type Transactor[Tx any] interface {
+	Transact(ctx context.Context, fn func(tx Tx, wrapped store.Tx) error) error
+}
+
+func StepTx[T, Tx any](
+	run *Run, name string, db Transactor[Tx], fn func(ctx context.Context, tx Tx) (T, error), opts ...StepOption,
+) (T, error) {
+	var out T
+	return out, nil
+}
+
+func (r *Run) Sleep(d time.Duration) error { return nil }
+
+func (r *Run) SleepUntil(t time.Time) error { return nil }
+
+func (r *Run) Now() (time.Time, error) { return time.Time{}, nil }
+
+func (r *Run) Random() (*rand.Rand, error) { return nil, nil }
+
+func (r *Run) UUID() (uuid.UUID, error) { return uuid.UUID{}, nil }
+
+func (r *Run) Patched(change string) (bool, error) { return false, nil }
+
+func (r *Run) OnFailure(name string, fn func(run *Run) error) error { return nil }
+
+func ContinueAsNew(in any) error { return nil }
+
+type Future[T any] struct{ value T }
+
+func Go[T any](run *Run, name string, fn func(run *Run) (T, error)) (*Future[T], error) {
+	return nil, nil
+}
+
+func (f *Future[T]) Await(run *Run) (T, error) { return f.value, nil }
+
+func (f *Future[T]) awaitable() {}
+
+type Timer struct{}
+
+func (r *Run) Timer(d time.Duration) (*Timer, error) { return nil, nil }
+
+func (t *Timer) awaitable() {}
+
+func Select(run *Run, among ...Awaitable) (int, error) { return 0, nil }
+
+type Signal[T any] struct{ value T }
+
+func NewSignal[T any](name string) Signal[T] { return Signal[T]{} }
+
+func (s Signal[T]) Wait(run *Run, opts ...WaitOption) (T, error) { return s.value, nil }
+
+func (s Signal[T]) TryReceive(run *Run) (value T, ok bool, err error) { return value, false, nil }
+
+func (s Signal[T]) Into(v *T) Awaitable { return nil }
+
+func (s Signal[T]) SendFrom(run *Run, job ID, v T) error { return nil }
+
+type Callback struct{ Token string }
+
+func (r *Run) Callback(name string) (*Callback, error) { return nil, nil }
+
+func (c *Callback) Wait(run *Run, v any, opts ...WaitOption) error { return nil }
+
+type Kind[In, Out any] struct{ name string }
+
+func NewKind[In, Out any](name string, opts ...EnqueueOption) Kind[In, Out] { return Kind[In, Out]{} }
+
+func (k Kind[In, Out]) Handle(c *Client, handler func(run *Run, in In) (Out, error), opts ...HandleOption) error {
+	return nil
+}
+
+type Child[Out any] struct{ out Out }
+
+func (k Kind[In, Out]) Start(run *Run, in In, opts ...EnqueueOption) (*Child[Out], error) {
+	return nil, nil
+}
+
+func (c *Child[Out]) Await(run *Run) (Out, error) { return c.out, nil }
+
+func (k Kind[In, Out]) Call(run *Run, in In, opts ...EnqueueOption) (Out, error) {
+	var out Out
+	return out, nil
+}
+
+type Result[Out any] struct{ Value Out }
+
+func (k Kind[In, Out]) CallAll(run *Run, ins []In, how FanOut, opts ...EnqueueOption) ([]Result[Out], error) {
+	return nil, nil
+}
+
+func (r *Run) Publish(key string, v any) error { return nil }
+
+func (r *Run) Append(stream string, v any) error { return nil }

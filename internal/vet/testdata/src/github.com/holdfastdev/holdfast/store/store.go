@@ -1,0 +1,3 @@
+package store
+
+type Tx interface{ StoreName() string }

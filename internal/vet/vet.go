@@ -1,0 +1,74 @@
+package vet
+
+import (
+	"cmp"
+	"go/ast"
+	"go/token"
+	"slices"
+
+	"golang.org/x/tools/go/analysis"
+)
+
+// Analyzer reports what durable functions must not do.
+var Analyzer = &analysis.Analyzer{
+	Name: "holdfast",
+	Doc: `report what a durable function cannot replay
+
+A function that performs durable operations on a *holdfast.Run is run again from its beginning after each wait. What it does between
+them must be the same every time: no clock, no random numbers, no goroutines, channels and locks, no iteration over maps around
+operations. A comment "//holdfast:vet ignore REASON" on the line, or on the line before, silences one finding.`,
+	URL: "https://github.com/holdfastdev/holdfast/blob/main/docs/vet.md",
+	Run: run,
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	if pass.Pkg.Path() == library {
+		return nil, nil // it is what the others use
+	}
+	c := &inspection{tree: newTree(pass.Files, pass.TypesInfo), seen: map[place]bool{}, used: map[*ast.Ident]bool{}}
+	for _, f := range c.functions {
+		if f.body != nil {
+			c.check(f)
+		}
+	}
+	slices.SortStableFunc(c.findings, func(a, b finding) int { return cmp.Compare(a.Pos, b.Pos) })
+	for _, file := range pass.Files {
+		c.silence(pass.Fset, file)
+	}
+	for _, f := range c.findings {
+		if !f.silenced {
+			pass.Report(f.Diagnostic)
+		}
+	}
+	return nil, nil
+}
+
+// finding is one that a comment may silence.
+type finding struct {
+	analysis.Diagnostic
+
+	silenced bool
+}
+
+// place is what makes a finding the same as another.
+type place struct {
+	pos     token.Pos
+	message string
+}
+
+// inspection applies the rules to a package.
+type inspection struct {
+	*tree
+
+	findings []finding
+	seen     map[place]bool
+	used     map[*ast.Ident]bool // names that are reported
+}
+
+// report adds a finding, once.
+func (c *inspection) report(at ast.Node, message string) {
+	if p := (place{at.Pos(), message}); !c.seen[p] {
+		c.seen[p] = true
+		c.findings = append(c.findings, finding{Diagnostic: analysis.Diagnostic{Pos: p.pos, End: at.End(), Message: message}})
+	}
+}

@@ -1,0 +1,133 @@
+package vet
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/printer"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/go/analysis/analysistest"
+)
+
+// TestRules compares the findings in testdata with the "want" comments there. The library itself is not looked at.
+func TestRules(t *testing.T) {
+	t.Parallel()
+	analysistest.Run(t, analysistest.TestData(), Analyzer,
+		"captured", "clock", "concurrency", "dropped", "ignored", "looked", "maporder", "nested", "random", library)
+}
+
+// harmless are the functions of the library that take a run and are no durable operations: they may be used anywhere, and their
+// errors matter only to who wants to know.
+var harmless = []string{
+	"Run.Attempt",
+	"Run.Client",
+	"Run.EnqueuedAt",
+	"Run.ID",
+	"Run.IdempotencyKey",
+	"Run.Kind",
+	"Run.Lease",
+	"Run.LoadCheckpoint",
+	"Run.Logger",
+	"Run.Metadata",
+	"Run.Progress",
+	"Run.Queue",
+	"Run.SaveCheckpoint",
+	"Run.Tags",
+}
+
+// TestOperations holds the table of operations against the library.
+func TestOperations(t *testing.T) {
+	t.Parallel()
+	found := signatures(t, filepath.Join("..", ".."))
+	for name := range operations {
+		if found[name] == "" {
+			t.Errorf("the library has no %s", name)
+		}
+	}
+	for name := range given {
+		if found[name] == "" {
+			t.Errorf("the library has no %s", name)
+		}
+	}
+	for name, signature := range found {
+		signature = strings.ReplaceAll(signature, "func(run *Run", "func(") // what a function takes that it is given
+		takesRun := strings.HasPrefix(name, "Run.") || strings.Contains(signature, "run *Run")
+		if takesRun && !operations[name] && !slices.Contains(harmless, name) {
+			t.Errorf("%s%s takes a run; is it a durable operation? If so, it belongs to operations, else to harmless", name, signature)
+		}
+	}
+}
+
+// TestStub holds the library of testdata against the library.
+func TestStub(t *testing.T) {
+	t.Parallel()
+	actual := signatures(t, filepath.Join("..", ".."))
+	stub := signatures(t, filepath.Join("testdata", "src", filepath.FromSlash(library)))
+	for name, signature := range stub {
+		if actual[name] != signature {
+			t.Errorf("testdata has %s%s, the library has %s%s", name, signature, name, actual[name])
+		}
+	}
+	for name := range operations {
+		if stub[name] == "" {
+			t.Errorf("testdata has no %s", name)
+		}
+	}
+}
+
+// signatures returns the types of the exported functions and methods of a package, by their names.
+func signatures(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		fset := token.NewFileSet()
+		parsed, err := parser.ParseFile(fset, file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range parsed.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Name.IsExported() {
+				var text bytes.Buffer
+				if err := printer.Fprint(&text, fset, fn.Type); err != nil {
+					t.Fatal(err)
+				}
+				signature := strings.Join(strings.Fields(text.String()), " ")
+				found[declaredName(fn)] = strings.TrimPrefix(signature, "func")
+			}
+		}
+	}
+	return found
+}
+
+func declaredName(fn *ast.FuncDecl) string {
+	if fn.Recv == nil {
+		return fn.Name.Name
+	}
+	of := fn.Recv.List[0].Type
+	for {
+		switch e := of.(type) {
+		case *ast.StarExpr:
+			of = e.X
+		case *ast.IndexExpr:
+			of = e.X
+		case *ast.IndexListExpr:
+			of = e.X
+		case *ast.Ident:
+			return e.Name + "." + fn.Name.Name
+		default:
+			return ""
+		}
+	}
+}

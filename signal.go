@@ -1,0 +1,191 @@
+package holdfast
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Signal is a named kind of message to a run, with a payload of type T. Runs receive the signals of a name in the order
+// in which they were sent, each one once; one that was sent before it is waited for, or before the job has started, is
+// not lost.
+type Signal[T any] struct {
+	name string
+	err  error
+}
+
+// NewSignal names a signal. A wrong name is reported by whoever uses the signal first, so that signals can be package variables.
+func NewSignal[T any](name string) Signal[T] { return Signal[T]{name, checkName("signal", name)} }
+
+// Name is the signal's name.
+func (s Signal[T]) Name() string { return s.name }
+
+// Wait waits for the next signal. The run is parked meanwhile. With a time limit it may return ErrWaitTimeout; which of
+// the two came first is decided once.
+func (s Signal[T]) Wait(run *Run, opts ...WaitOption) (T, error) {
+	var out T
+	limit, err := limitOf(opts)
+	if err = errors.Join(s.err, err); err != nil {
+		return out, err
+	}
+	msg, err := run.strand.Receive(s.name, limit)
+	if err != nil {
+		return out, err
+	}
+	return decodeMessage[T]("signal "+s.name, msg)
+}
+
+// TryReceive returns the next signal if it has arrived.
+func (s Signal[T]) TryReceive(run *Run) (value T, ok bool, err error) {
+	if s.err != nil {
+		return value, false, s.err
+	}
+	msg, err := run.strand.TryReceive(s.name)
+	if err != nil || msg == nil {
+		return value, false, err
+	}
+	value, err = decodeMessage[T]("signal "+s.name, msg)
+	return value, err == nil, err
+}
+
+// Into is the wait for the next signal as one of a Select's, which puts it into v if it is chosen.
+func (s Signal[T]) Into(v *T) Awaitable { return &signalInto[T]{s, &engine.Signal{Name: s.name}, v} }
+
+type signalInto[T any] struct {
+	signal Signal[T]
+	wait   *engine.Signal
+	into   *T
+}
+
+func (i *signalInto[T]) awaitable() engine.Awaitable { return i.wait }
+
+func (i *signalInto[T]) chosen() (err error) {
+	*i.into, err = decodeMessage[T]("signal "+i.signal.name, i.wait.Got)
+	return err
+}
+
+// SendOption is a setting of Send.
+type SendOption func(*store.Send) error
+
+// Once gives the message a key: of messages to one job with the same key only the first arrives, so that a send whose
+// answer was lost can be repeated.
+func Once(key string) SendOption {
+	return func(s *store.Send) error {
+		s.Key = key
+		return checkName("key", key)
+	}
+}
+
+// Send sends the signal to a job and returns when it is durable. The errors are ErrNotFound, and ErrConflict for a job that has finished.
+func (s Signal[T]) Send(ctx context.Context, c *Client, job ID, v T, opts ...SendOption) error {
+	send, err := s.build(c, job, v, opts)
+	if err != nil {
+		return err
+	}
+	return c.send(ctx, send)
+}
+
+// SendTx sends the signal in the caller's own transaction: it arrives if and when that commits.
+func (s Signal[T]) SendTx(ctx context.Context, c *Client, tx store.Tx, job ID, v T, opts ...SendOption) error {
+	send, err := s.build(c, job, v, opts)
+	if err != nil {
+		return err
+	}
+	if tx == nil || tx.StoreName() != c.StoreName() {
+		return invalid("transaction", "it is nil, or not one of the client's database")
+	}
+	if err := c.engine.Store.SendTx(ctx, tx, []*store.Send{send}); err != nil {
+		return fmt.Errorf("sending signal %s to job %s: %w", s.name, job, err)
+	}
+	return send.Err
+}
+
+// SendFrom sends the signal from a run, as a step of it: it arrives once, however often the run is repeated.
+func (s Signal[T]) SendFrom(run *Run, job ID, v T) error {
+	key, err := run.UUID()
+	if err != nil {
+		return err
+	}
+	_, err = Step(run, "signal "+s.name, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, s.Send(ctx, run.client, job, v, Once("run "+run.ID().String()+" "+key.String()))
+	})
+	return err
+}
+
+func (s Signal[T]) build(c *Client, job ID, v T, opts []SendOption) (*store.Send, error) {
+	if s.err != nil {
+		return nil, s.err
+	}
+	data, err := encode(v)
+	if err != nil {
+		return nil, invalid("signal "+s.name, "a %T does not encode: %v", v, err)
+	}
+	return c.signal(job, s.name, data, opts)
+}
+
+// SendSignal sends a signal whose payload is JSON already. It is what Signal.Send does, for programs that do not know its type.
+func (c *Client) SendSignal(ctx context.Context, job ID, name string, payload json.RawMessage, opts ...SendOption) error {
+	if err := checkName("signal", name); err != nil {
+		return err
+	}
+	send, err := c.signal(job, name, payload, opts)
+	if err != nil {
+		return err
+	}
+	return c.send(ctx, send)
+}
+
+func (c *Client) signal(job ID, name string, data []byte, opts []SendOption) (*store.Send, error) {
+	send := &store.Send{Job: job, Message: store.Message{Kind: store.MessageSignal, Name: name}}
+	if err := c.payload(send, "signal "+name, data); err != nil {
+		return nil, err
+	}
+	for _, opt := range opts {
+		if err := opt(send); err != nil {
+			return nil, err
+		}
+	}
+	return send, nil
+}
+
+// payload gives a message its payload.
+func (c *Client) payload(send *store.Send, what string, data []byte) error {
+	if len(data) == 0 {
+		return nil
+	}
+	if err := checkJSON(what, data, c.limit); err != nil {
+		return err
+	}
+	send.Message.Data, send.Message.Codec = engine.Pack(data)
+	return nil
+}
+
+func (c *Client) send(ctx context.Context, send *store.Send) error {
+	if err := c.engine.Send(ctx, []*store.Send{send}); err != nil {
+		return fmt.Errorf("sending to job %s: %w", send.Job, err)
+	}
+	if send.Err != nil {
+		return fmt.Errorf("sending to job %s: %w", send.Job, send.Err)
+	}
+	return nil
+}
+
+func decodeMessage[T any](what string, msg *store.Message) (T, error) {
+	data, err := engine.Unpack(msg.Data, msg.Codec)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	var out T
+	if data == nil {
+		return out, nil
+	}
+	if err := json.Unmarshal(data, &out); err != nil {
+		return out, fmt.Errorf("the payload of %s, message %d, does not decode into %T: %w", what, msg.Seq, out, err)
+	}
+	return out, nil
+}

@@ -1,0 +1,163 @@
+package holdfast
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Step calls fn and remembers its result: once that is durable the step never runs again, and later runs of the job get
+// the result from the journal. Before that fn may run more than once, if the node dies in between; what it does outside
+// should be idempotent, see IdempotencyKey.
+//
+// A failure is a *StepError. It is remembered as soon as the function goes on from it, and replays as the same failure.
+// A failure that the handler returns is not: then the job is tried again, and the step with it. MaxAttempts, Backoff,
+// Timeout and RetryIf let the step be tried again by itself.
+func Step[T any](run *Run, name string, fn func(ctx context.Context) (T, error), opts ...StepOption) (T, error) {
+	var out T
+	policy, err := stepPolicy(name, opts)
+	if err != nil {
+		return out, err
+	}
+	data, err := run.strand.Step(name, policy, func(ctx context.Context, _ int) ([]byte, error) {
+		v, err := fn(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return run.client.encodeResult(v)
+	})
+	if err != nil {
+		return out, err
+	}
+	return decodeResult[T]("step "+name, data)
+}
+
+// Transactor runs functions in transactions of the database that the jobs are in: sqlite.Begin, postgres.Begin and
+// postgres.BeginSQL make one.
+type Transactor[Tx any] interface {
+	// Transact begins a transaction, calls fn with it, and commits it, or rolls it back if fn fails.
+	Transact(ctx context.Context, fn func(tx Tx, wrapped store.Tx) error) error
+}
+
+// StepTx is a Step whose writes to the jobs' own database happen exactly once: the transaction in which fn writes is
+// the one that remembers the step.
+func StepTx[T, Tx any](
+	run *Run, name string, db Transactor[Tx], fn func(ctx context.Context, tx Tx) (T, error), opts ...StepOption,
+) (T, error) {
+	var out T
+	policy, err := stepPolicy(name, opts)
+	if err != nil {
+		return out, err
+	}
+	data, err := run.strand.StepTx(name, policy, func(ctx context.Context, _ int, commit func(store.Tx, []byte) error) error {
+		return db.Transact(ctx, func(tx Tx, wrapped store.Tx) error {
+			if own := run.client.StoreName(); wrapped.StoreName() != own {
+				return invalid("transaction", "it belongs to a %s database, the job to a %s one", wrapped.StoreName(), own)
+			}
+			v, err := fn(ctx, tx)
+			if err != nil {
+				return err
+			}
+			data, err := run.client.encodeResult(v)
+			if err != nil {
+				return err
+			}
+			return commit(wrapped, data)
+		})
+	})
+	if err != nil {
+		return out, err
+	}
+	return decodeResult[T]("step "+name, data)
+}
+
+func stepPolicy(name string, opts []StepOption) (engine.StepPolicy, error) {
+	var p engine.StepPolicy
+	if err := checkName("step", name); err != nil {
+		return p, err
+	}
+	for _, opt := range opts {
+		if err := opt.step(&p); err != nil {
+			return p, fmt.Errorf("step %s: %w", name, err)
+		}
+	}
+	return p, nil
+}
+
+// decodeResult reads what was remembered. It is read also when it was just made, so that the code sees the same value
+// then and on every replay.
+func decodeResult[T any](what string, data []byte) (T, error) {
+	var out T
+	if data == nil {
+		return out, nil
+	}
+	if err := json.Unmarshal(data, &out); err != nil {
+		return out, Fail(fmt.Errorf("the result of %s does not decode into %T: %w", what, out, err))
+	}
+	return out, nil
+}
+
+// Sleep waits for d, durably: the run is parked, and survives restarts.
+func (r *Run) Sleep(d time.Duration) error { return r.strand.Sleep(engine.Limit{Within: d, Set: true}) }
+
+// SleepUntil waits until t, durably.
+func (r *Run) SleepUntil(t time.Time) error { return r.strand.Sleep(engine.Limit{Until: t, Set: true}) }
+
+// Now is the time, the same on every replay. Use it instead of time.Now wherever the code goes on from it.
+func (r *Run) Now() (time.Time, error) { return r.strand.Now() }
+
+// Random is a source of random numbers, the same ones on every replay. They are not secret.
+func (r *Run) Random() (*rand.Rand, error) { return r.strand.Random() }
+
+// UUID is a new UUID, the same one on every replay. It is not secret.
+func (r *Run) UUID() (uuid.UUID, error) { return r.strand.UUID() }
+
+// IdempotencyKey names a step of this run, for outside systems that do nothing twice for one key. It is the same on every attempt.
+func (r *Run) IdempotencyKey(step string) (string, error) { return r.strand.IdempotencyKey(step) }
+
+// Patched reports whether the run takes part in a change of its code. A run that had gone past this place before the change takes the
+// old way, all others the new one:
+//
+//	if in, err := run.Patched("charge-in-cents"); err != nil {
+//		return err
+//	} else if in {
+//		// the new steps
+//	} else {
+//		// the old ones
+//	}
+//
+// Remove the call, with the old way, once no run is left that takes it.
+func (r *Run) Patched(change string) (bool, error) {
+	if err := checkName("change", change); err != nil {
+		return false, err
+	}
+	return r.strand.Patched(change)
+}
+
+// OnFailure registers a compensation: what is to be done if the run fails for good or is cancelled, to undo what it has
+// done. Those registered by then run in reverse order. They are durable themselves: fn may use Step and the like on the
+// run that it is given. One that fails is tried ten times, and then named in the job's error. A terminated run
+// compensates nothing.
+func (r *Run) OnFailure(name string, fn func(run *Run) error) error {
+	if err := checkName("compensation", name); err != nil {
+		return err
+	}
+	return r.strand.OnFailure(name, func(s *engine.Strand) error { return fn(r.with(s.Context(), s)) })
+}
+
+// ContinueAsNew is returned by a handler to begin anew with other args and an empty journal, under the same id, so that
+// a function without end does not remember without end. Signals that it has not received stay; children go on.
+func ContinueAsNew(in any) error {
+	data, err := encode(in)
+	if err != nil {
+		return Fail(invalid("args", "a %T does not encode: %v", in, err))
+	}
+	return &engine.ContinueError{Args: data}
+}

@@ -1,0 +1,220 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// jobsAtOnce is how many jobs an operator's request touches in one transaction.
+const jobsAtOnce = 1000
+
+// Cancel implements store.Operators. Each thousand of jobs is a transaction of its own, and a child is cancelled before its parent, if it
+// is asked for in this order, since it may wake it.
+func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.CancelResult, error) {
+	c, err := s.cancelAll(ctx, params)
+	if err != nil {
+		return nil, classify(ctx, "cancel", err)
+	}
+	results := make([]store.CancelResult, len(params.Jobs))
+	for i, id := range params.Jobs {
+		results[i] = store.CancelResult{Job: id, State: c.states[id]}
+		if c.states[id] == 0 {
+			results[i].Err = fmt.Errorf("%w: job %s", store.ErrNotFound, id)
+		}
+	}
+	return results, nil
+}
+
+// cancelling is a request to cancel on its way, and what became of it.
+type cancelling struct {
+	store.CancelParams
+	states map[store.ID]store.State
+	ended  map[store.ID]bool // by this very request
+	woken  woken
+}
+
+// cancelAll cancels jobs, and tells whom it concerns.
+func (s *Store) cancelAll(ctx context.Context, params store.CancelParams) (*cancelling, error) {
+	params.Reason, params.Actor = cleanText(params.Reason), cleanText(params.Actor)
+	c := &cancelling{params, make(map[store.ID]store.State, len(params.Jobs)), map[store.ID]bool{}, woken{}}
+	for ids := range slices.Chunk(params.Jobs, jobsAtOnce) {
+		parts, err := s.inOrder(ctx, ids)
+		if err != nil {
+			return nil, err
+		}
+		for _, part := range parts {
+			if err := s.cancel(ctx, c, part); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(params.Jobs) > 0 {
+		_ = s.handOnAfterCommit(ctx) // promotion does it otherwise
+	}
+	s.tellWoken(ctx, c.woken)
+	return c, nil
+}
+
+// inOrder splits a list of jobs where a parent comes after a child that answers it.
+func (s *Store) inOrder(ctx context.Context, ids []store.ID) (parts [][]store.ID, err error) {
+	if len(ids) == 1 {
+		return [][]store.ID{ids}, nil
+	}
+	parents := map[store.ID]store.ID{}
+	err = s.send(ctx, statement{name: "parents_of", args: []any{uuidsOf(ids)}, each: func(r row) error {
+		var id, parent pgtype.UUID
+		err := r.Scan(&id, &parent)
+		parents[id.Bytes] = parent.Bytes
+		return err
+	}})
+	if err != nil {
+		return nil, err
+	}
+	begin := 0
+	answered := map[store.ID]bool{}
+	for i, id := range ids {
+		if answered[id] {
+			parts, begin = append(parts, ids[begin:i]), i
+			clear(answered)
+		}
+		if parent, ok := parents[id]; ok {
+			answered[parent] = true
+		}
+	}
+	return append(parts, ids[begin:]), nil
+}
+
+// cancel cancels jobs and notes their states. A job that moves at the very moment is looked at again; one that does so
+// again and again is asked to stop, and the sweep sees to it.
+func (s *Store) cancel(ctx context.Context, c *cancelling, ids []store.ID) error {
+	const tries = 4
+	once := s.cancelOnce
+	if c.Terminate {
+		once = s.terminateOnce
+	}
+	for range tries {
+		var found found
+		err := patiently(ctx, func() (err error) {
+			found, err = once(ctx, c, ids)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		maps.Copy(c.states, found.states)
+		maps.Copy(c.ended, found.ended)
+		maps.Copy(c.woken, found.woken)
+		ids = slices.DeleteFunc(slices.Clone(ids), func(id store.ID) bool {
+			state, there := found.states[id]
+			return !there || state != 0 && (state != store.Running || !c.Terminate)
+		})
+		if len(ids) == 0 {
+			return nil
+		}
+	}
+	for _, id := range ids {
+		c.states[id] = store.Running
+	}
+	return s.send(ctx, statement{name: "cancel_request_put", args: []any{uuidsOf(ids), s.now(), c.Reason, c.Actor}})
+}
+
+// found is what one try to cancel jobs has found and done: state 0 is a job that moved at that moment.
+type found struct {
+	states map[store.ID]store.State
+	ended  map[store.ID]bool
+	woken  woken
+}
+
+// cancelling is the statement that cancels jobs that have a pointer, and asks those that run, or notes that they do.
+func (f *found) cancelling(c *cancelling, ids []pgtype.UUID, now int64) statement {
+	*f = found{map[store.ID]store.State{}, map[store.ID]bool{}, woken{}}
+	args := []any{ids, now, c.Reason, c.Actor, c.Terminate}
+	return statement{name: "cancel", args: args, each: func(r row) error {
+		var id pgtype.UUID
+		var state, lane int32
+		var stopped bool
+		err := r.Scan(&id, &state, &lane, &stopped)
+		f.states[id.Bytes] = store.State(state)
+		if stopped {
+			f.ended[id.Bytes] = true
+		}
+		if store.State(state) == store.Available {
+			f.woken[id.Bytes] = wokenJob{lane: lane}
+		}
+		return err
+	}}
+}
+
+func (s *Store) cancelOnce(ctx context.Context, c *cancelling, ids []store.ID) (f found, err error) {
+	uuids := uuidsOf(ids)
+	now := s.now()
+	cancel := f.cancelling(c, uuids, now)
+	err = s.send(ctx, statement{name: "cancel_lock", args: []any{uuids}}, cancel, f.woken.wake(news{children: uuids}, now))
+	return f, err
+}
+
+// SweepCancels implements store.Maintenance. It sees to requests to pause as well, which are not counted.
+func (s *Store) SweepCancels(ctx context.Context) (int, error) {
+	applied, err := s.sweepCancels(ctx)
+	if err == nil {
+		err = s.sweepPauses(ctx)
+	}
+	return applied, classify(ctx, "sweep requests", err)
+}
+
+// request is one of a person whose job does not run.
+type request struct {
+	id            store.ID
+	reason, actor string
+}
+
+// requestsLeft reads the requests whose job does not run, and forgets those that have nothing to do any more: their job has finished, or
+// is gone.
+func (s *Store) requestsLeft(ctx context.Context, look, forget string) ([]request, error) {
+	var left []request
+	err := s.send(ctx, statement{name: look, args: []any{int32(jobsAtOnce)}, each: func(r row) error {
+		var id pgtype.UUID
+		var reason, actor *string
+		err := r.Scan(&id, &reason, &actor)
+		left = append(left, request{id.Bytes, textOf(reason), textOf(actor)})
+		return err
+	}})
+	if err != nil || len(left) == 0 {
+		return nil, err
+	}
+	ids := make([]store.ID, len(left))
+	for i, q := range left {
+		ids[i] = q.id
+	}
+	over := map[store.ID]bool{}
+	err = s.send(ctx, statement{name: forget, args: []any{uuidsOf(ids)}, each: func(r row) error {
+		var id pgtype.UUID
+		err := r.Scan(&id)
+		over[id.Bytes] = true
+		return err
+	}})
+	return slices.DeleteFunc(left, func(q request) bool { return over[q.id] }), err
+}
+
+func (s *Store) sweepCancels(ctx context.Context) (applied int, err error) {
+	left, err := s.requestsLeft(ctx, "cancel_requests_left", "cancel_requests_forget")
+	if err != nil {
+		return 0, err
+	}
+	for _, q := range left {
+		c, err := s.cancelAll(ctx, store.CancelParams{Jobs: []store.ID{q.id}, Reason: q.reason, Actor: q.actor})
+		if err != nil {
+			return applied, err
+		}
+		if c.states[q.id] == store.Cancelled {
+			applied++
+		}
+	}
+	return applied, nil
+}

@@ -1,0 +1,184 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// applyCarefully writes the batch in a transaction of many round trips, which asks first what may be written. It takes its locks in the
+// same order as the quick way.
+func (s *Store) applyCarefully(ctx context.Context, b *batch) error {
+	return s.inTx(ctx, beginHot, func(t session) error {
+		b.woken = woken{}
+		_, others := b.split(b.runs)
+		if err := t.runAll(ctx, b.locks(others, nil, true)); err != nil {
+			return err
+		}
+		if err := s.writeCheckpoints(ctx, t, b); err != nil {
+			return err
+		}
+		if err := s.appendEach(ctx, t, b.appends, b.now); err != nil {
+			return err
+		}
+		if err := s.sendAll(ctx, t, b); err != nil {
+			return err
+		}
+		if err := s.endRuns(ctx, t, b); err != nil {
+			return err
+		}
+		if len(b.entries) == 0 {
+			return nil
+		}
+		if b.waited {
+			if err := t.exec(ctx, shortWait); err != nil {
+				return err
+			}
+		}
+		return s.enqueueEach(ctx, t, b.entries, b.now)
+	})
+}
+
+// sendAll sends, and notes whom that woke.
+func (s *Store) sendAll(ctx context.Context, t session, b *batch) error {
+	if len(b.sends) == 0 {
+		return nil
+	}
+	w, err := s.sendEach(ctx, t, b.sends, b.now, b.waited)
+	maps.Copy(b.woken, w)
+	return err
+}
+
+func (s *Store) writeCheckpoints(ctx context.Context, t session, b *batch) error {
+	if len(b.checkpoints) == 0 {
+		return nil
+	}
+	live, err := liveLeases(ctx, t, len(b.checkpoints), func(i int) store.Lease { return b.checkpoints[i].Lease })
+	if err != nil {
+		return err
+	}
+	var writes []*store.CheckpointWrite
+	for i, c := range b.checkpoints {
+		if c.Err = nil; live[i] {
+			writes = append(writes, c)
+		} else {
+			c.Err = store.ErrLeaseLost
+		}
+	}
+	write := func(writes []*store.CheckpointWrite) error {
+		st := checkpoints(writes, b.now)
+		return t.attempt(ctx, func(t session) error { return t.run(ctx, st.name, st.each, st.args...) })
+	}
+	if len(writes) == 0 {
+		return nil
+	}
+	if err := write(writes); !isData(err) {
+		return err
+	}
+	for _, c := range writes {
+		if err := write([]*store.CheckpointWrite{c}); isData(err) {
+			c.Err = classify(ctx, "write a checkpoint", err)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) endRuns(ctx context.Context, t session, b *batch) error {
+	for _, r := range slices.Concat(b.runs, b.twins, b.invalid) {
+		r.final, r.known, r.outcome.Err = 0, false, nil
+	}
+	if len(b.invalid) > 0 {
+		live, _, err := liveRuns(ctx, t, b.invalid)
+		if err != nil {
+			return err
+		}
+		for _, r := range live {
+			r.outcome.Err = r.invalid
+		}
+	}
+	if len(b.runs) == 0 {
+		return nil
+	}
+	live, lost, err := liveRuns(ctx, t, b.runs)
+	if err != nil {
+		return err
+	}
+	for _, r := range b.twins {
+		if slices.Contains(lost, r.twin) {
+			lost = append(lost, r)
+		}
+	}
+	if err := recognise(ctx, t, lost); err != nil {
+		return err
+	}
+	end := func(list func(...*run) []statement, runs []*run) error {
+		if len(runs) == 0 {
+			return nil
+		}
+		err := t.attempt(ctx, func(t session) error { return t.runAll(ctx, list(runs...)) })
+		if !isData(err) {
+			return err
+		}
+		slices.SortFunc(runs, func(a, b *run) int { return cmp.Compare(a.place, b.place) })
+		one := func(r *run) []statement { return endings([]*run{r}, live, true, b.now) }
+		return endEach(ctx, t, runs, one, isData, func(r *run, err error) { r.outcome.Err = classify(ctx, "end a run", err) })
+	}
+	plain, others := b.split(live)
+	if err := end(func(runs ...*run) []statement { return []statement{complete(runs, b.now)} }, plain); err != nil {
+		return err
+	}
+	if err := end(func(runs ...*run) []statement { return endings(runs, live, true, b.now) }, others); err != nil {
+		return err
+	}
+	var n news
+	if n.addRuns(others); n.isEmpty() {
+		return nil
+	}
+	st := b.woken.wake(n, b.now)
+	return t.run(ctx, st.name, st.each, st.args...)
+}
+
+// enqueueEach enqueues together, and if that fails because of one of them, one by one behind savepoints.
+func (s *Store) enqueueEach(ctx context.Context, t session, entries []*entry, now int64) error {
+	enqueue := func(entries []*entry) error {
+		return t.attempt(ctx, func(t session) error { return s.enqueueCarefully(ctx, t, entries, now) })
+	}
+	blocked := func(err error) bool { return isData(err) || codeOf(err) == codeLockTimeout }
+	note := func() error {
+		for _, st := range s.newQueues(entries, now) {
+			if err := t.run(ctx, st.name, nil, st.args...); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := enqueue(entries); err == nil {
+		return note()
+	} else if !blocked(err) {
+		return err
+	}
+	for _, e := range entries {
+		e.Result, e.Err = store.EnqueueResult{}, nil
+		err := enqueue([]*entry{e})
+		switch {
+		case err == nil:
+		case blocked(err):
+			e.Result = store.EnqueueResult{}
+			e.Err = classify(ctx, "enqueue job "+e.Job.ID.String(), err)
+			if codeOf(err) == codeLockTimeout {
+				// The rest of the batch has waited long enough.
+				if err := t.exec(ctx, "SET LOCAL lock_timeout = '10ms'"); err != nil {
+					return err
+				}
+			}
+		default:
+			return err
+		}
+	}
+	return note()
+}

@@ -1,0 +1,456 @@
+package postgres_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres"
+)
+
+// start claims a new job.
+func start(t *testing.T, s store.Store, node, seq int64) store.Claimed {
+	t.Helper()
+	q := newJob()
+	enqueue(t, s, q)
+	runs, err := s.Claim(t.Context(), demand(node, seq, 1))
+	if err != nil || len(runs) != 1 || runs[0].Job.ID != q.Job.ID {
+		t.Fatalf("claimed %+v, %v", runs, err)
+	}
+	return runs[0]
+}
+
+func retryAtOnce(store.Job) (time.Duration, bool) { return 0, true }
+
+func step(seq int64) store.Entry {
+	return store.Entry{Seq: seq, Kind: store.EntryStep, Path: strconv.FormatInt(seq, 10), Name: "charge", Data: []byte(`{"ok":true}`)}
+}
+
+func signal(id store.ID, name string) *store.Send {
+	return &store.Send{Job: id, Message: store.Message{Kind: store.MessageSignal, Name: name}}
+}
+
+func parked(c store.Claimed, w store.Wait) *store.Outcome {
+	return &store.Outcome{Lease: c.Lease, State: store.Waiting, Wait: &w, Durable: true}
+}
+
+func childOf(parent store.ID) func(*store.Enqueue) {
+	return func(q *store.Enqueue) { q.Job.Parent, q.Job.Answers = parent, true }
+}
+
+// TestParkMeetsSend: a run parks while the message that it waits for arrives. Whichever comes first, the job is available afterwards.
+func TestParkMeetsSend(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	a, b := open(t, config), open(t, config)
+	conn := connect(t, config.URL)
+	node := join(t, a)
+	woken, found := 0, 0
+	for i := range 300 {
+		run := start(t, a, node, int64(i+1))
+		o := parked(run, store.Wait{Kinds: store.MessagesOf(store.MessageSignal)})
+		q := signal(run.Job.ID, "go")
+		batch := &store.Batch{Sends: []*store.Send{q}}
+		var both sync.WaitGroup
+		both.Go(func() {
+			if err := a.Apply(t.Context(), &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil || o.Err != nil {
+				t.Errorf("park: %v, %v", err, o.Err)
+			}
+		})
+		both.Go(func() {
+			if i%3 > 0 {
+				if err := b.Apply(t.Context(), batch); err != nil || q.Err != nil {
+					t.Errorf("send: %v, %v", err, q.Err)
+				}
+				return
+			}
+			tx, err := conn.Begin(t.Context())
+			if err == nil {
+				err = errors.Join(b.SendTx(t.Context(), postgres.Tx(tx), batch.Sends), q.Err, tx.Commit(t.Context()))
+			}
+			if err != nil {
+				t.Errorf("send in a transaction: %v", err)
+			}
+		})
+		both.Wait()
+		wantState(t, a, run.Job.ID, store.Available)
+		if q.Result.Woken == (o.Final == store.Available) {
+			t.Fatalf("woken: %v, parked: %v", q.Result.Woken, o.Final)
+		}
+		if q.Result.Woken {
+			woken++
+		} else {
+			found++
+		}
+		if _, err := a.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{run.Job.ID}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d messages woke their job, %d were found by the run that parked", woken, found)
+}
+
+// TestChildrenMeetTheirParent: children finish on several nodes while their parent parks until all of them have.
+func TestChildrenMeetTheirParent(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	a, b := open(t, config), open(t, config)
+	nodes := []int64{join(t, a), join(t, b)}
+	const children = 24
+	for round := range 20 {
+		seq := int64(round*10 + 1)
+		parent := start(t, a, nodes[0], seq)
+		var jobs []*store.Enqueue
+		for range children {
+			jobs = append(jobs, newJob(childOf(parent.Job.ID)))
+		}
+		enqueue(t, a, jobs...)
+		batches := []*store.Batch{{}, {}, {}, {Outcomes: []*store.Outcome{parked(parent, store.Wait{Count: children})}}}
+		for i, node := range nodes {
+			s := []store.Store{a, b}[i]
+			runs, err := s.Claim(t.Context(), demand(node, seq+1, children/2))
+			if err != nil || len(runs) != children/2 {
+				t.Fatalf("claimed %d, %v", len(runs), err)
+			}
+			for n, run := range runs {
+				o := completed(run)
+				if o.Answers = true; n%4 == 0 {
+					o.State, o.Reason = store.Failed, store.ReasonTerminal
+				}
+				batch := batches[n%3]
+				batch.Outcomes = append(batch.Outcomes, o)
+			}
+		}
+		var all sync.WaitGroup
+		for i, batch := range batches {
+			all.Go(func() {
+				s := []store.Store{a, b}[i%2]
+				if err := s.Apply(t.Context(), batch); err != nil {
+					t.Errorf("Apply: %v", err)
+				}
+				for _, o := range batch.Outcomes {
+					if o.Err != nil {
+						t.Errorf("outcome: %v", o.Err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		wantState(t, a, parent.Job.ID, store.Available)
+		journals, err := a.Journals(t.Context(), []store.ID{parent.Job.ID})
+		if err != nil || len(journals[0].Messages) != children {
+			t.Fatalf("journals: %+v, %v", journals, err)
+		}
+		for i, m := range journals[0].Messages {
+			if m.Seq != int64(i+1) {
+				t.Fatalf("message %d has the number %d", i, m.Seq)
+			}
+		}
+		if _, err := a.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{parent.Job.ID}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestTerminateMeetsAppends: what is appended before a job is terminated is there, and nothing is appended afterwards.
+func TestTerminateMeetsAppends(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	a, b := open(t, config), open(t, config)
+	node := join(t, a)
+	for i := range 40 {
+		run := start(t, a, node, int64(i+1))
+		var written atomic.Int64
+		done := make(chan error, 1)
+		go func() {
+			for seq := int64(1); ; seq++ {
+				w := &store.Append{Lease: run.Lease, Entries: []store.Entry{step(seq)}}
+				if err := errors.Join(a.Apply(t.Context(), &store.Batch{Appends: []*store.Append{w}}), w.Err); err != nil {
+					done <- err
+					return
+				}
+				written.Store(seq)
+			}
+		}()
+		eventually(t, "some appends", func() bool { return written.Load() >= 3 })
+		results, err := b.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{run.Job.ID}, Terminate: true, Reason: "enough"})
+		if err != nil || results[0].State != store.Cancelled {
+			t.Fatalf("Cancel: %+v, %v", results, err)
+		}
+		record, err := b.Get(t.Context(), run.Job.ID)
+		if err != nil || record.Reason != store.ReasonTerminated || record.Error != "enough" {
+			t.Fatalf("record: %+v, %v", record, err)
+		}
+		wantErr(t, "append", <-done, store.ErrLeaseLost)
+		if after, err := b.Get(t.Context(), run.Job.ID); err != nil || after.Journal != record.Journal || after.Journal != written.Load() {
+			t.Fatalf("%d entries when it was terminated, %d now, %d written: %v", record.Journal, after.Journal, written.Load(), err)
+		}
+	}
+}
+
+// TestRescueMeetsAppends: a node that is slow writes until it is declared dead, and nothing afterwards.
+func TestRescueMeetsAppends(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	a, b := open(t, config), open(t, config)
+	for i := range 20 {
+		run := start(t, a, join(t, a), int64(i+1))
+		done := make(chan int64, 1)
+		var written atomic.Int64
+		go func() {
+			for seq := int64(1); ; seq++ {
+				w := &store.Append{Lease: run.Lease, Entries: []store.Entry{step(seq)}}
+				if err := errors.Join(a.Apply(t.Context(), &store.Batch{Appends: []*store.Append{w}}), w.Err); err != nil {
+					if !errors.Is(err, store.ErrLeaseLost) {
+						t.Errorf("append: %v", err)
+					}
+					done <- seq - 1
+					return
+				}
+				written.Store(seq)
+			}
+		}()
+		eventually(t, "some appends", func() bool { return written.Load() >= 3 })
+		var rescued []store.Rescued
+		eventually(t, "the rescue", func() bool {
+			var err error
+			rescued, err = b.Rescue(t.Context(), store.RescueParams{DeadAfter: time.Microsecond, Decide: retryAtOnce})
+			return err != nil || len(rescued) > 0
+		})
+		journals, err := b.Journals(t.Context(), []store.ID{run.Job.ID})
+		if last := <-done; err != nil || int64(len(journals[0].Entries)) != last {
+			t.Fatalf("%d entries at the rescue, %d written: %v", len(journals[0].Entries), last, err)
+		}
+		if _, err := a.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{run.Job.ID}, Terminate: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestAppendTxHoldsItsJob: as long as the transaction is open nobody takes the job.
+func TestAppendTxHoldsItsJob(t *testing.T) {
+	t.Parallel()
+	for name, begin := range callers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config := fresh(t)
+			s := open(t, config)
+			node := join(t, s)
+			run := start(t, s, node, 1)
+			child := newJob(childOf(run.Job.ID))
+			tx, commit, _ := begin(t, config.URL)
+			w := &store.Append{Lease: run.Lease, Entries: []store.Entry{step(1), step(2)}, Enqueues: []*store.Enqueue{child}, Closing: true}
+			if err := s.AppendTx(t.Context(), tx, w); err != nil || w.Err != nil {
+				t.Fatalf("AppendTx: %v, %v", err, w.Err)
+			}
+			if child.Result.State != store.Available {
+				t.Fatalf("child: %+v, %v", child.Result, child.Err)
+			}
+			rescued, err := s.Rescue(t.Context(), store.RescueParams{DeadAfter: time.Microsecond, Decide: retryAtOnce})
+			if err != nil || len(rescued) > 0 {
+				t.Fatalf("Rescue: %+v, %v", rescued, err)
+			}
+			_, err = s.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{run.Job.ID}, Terminate: true})
+			wantErr(t, "Cancel", err, store.ErrUnavailable)
+			back := &store.Outcome{Lease: run.Lease, State: store.Available, Durable: true}
+			wantErr(t, "Apply", s.Apply(t.Context(), &store.Batch{Outcomes: []*store.Outcome{back}}), store.ErrUnavailable)
+			if err := commit(); err != nil {
+				t.Fatal(err)
+			}
+			wantState(t, s, child.Job.ID, store.Available)
+			back.Repeat = true
+			if err := s.Apply(t.Context(), &store.Batch{Outcomes: []*store.Outcome{back}}); err != nil || back.Err != nil {
+				t.Fatalf("Apply: %v, %v", err, back.Err)
+			}
+			record, err := s.Get(t.Context(), run.Job.ID)
+			if err != nil || record.State != store.Available || record.Journal != 2 || !record.Closing {
+				t.Fatalf("record: %+v, %v", record, err)
+			}
+			// The lease is gone, which leaves a transaction usable.
+			tx, _, rollback := begin(t, config.URL)
+			late := &store.Append{Lease: run.Lease, Entries: []store.Entry{step(3)}}
+			if err := s.AppendTx(t.Context(), tx, late); err != nil {
+				t.Fatal(err)
+			}
+			wantErr(t, "AppendTx", late.Err, store.ErrLeaseLost)
+			enqueue := newJob()
+			if err := s.EnqueueTx(t.Context(), tx, []*store.Enqueue{enqueue}); err != nil || enqueue.Err != nil {
+				t.Fatalf("EnqueueTx: %v, %v", err, enqueue.Err)
+			}
+			if err := rollback(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// TestSendTxHoldsItsJob: other senders to the job wait, and fail alone; others of their batch do not.
+func TestSendTxHoldsItsJob(t *testing.T) {
+	t.Parallel()
+	for name, begin := range callers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config := fresh(t)
+			s := open(t, config)
+			w := watch(t, s)
+			eventually(t, "wake-ups", func() bool { return s.Traits().Wakeups })
+			node := join(t, s)
+			run, other := start(t, s, node, 1), start(t, s, node, 2)
+			if err := s.Apply(t.Context(), &store.Batch{Outcomes: []*store.Outcome{
+				parked(run, store.Wait{Kinds: store.MessagesOf(store.MessageSignal)}),
+			}}); err != nil {
+				t.Fatal(err)
+			}
+			tx, commit, _ := begin(t, config.URL)
+			first := signal(run.Job.ID, "first")
+			first.Key = "k"
+			nobody := signal(uuid.Must(uuid.NewV7()), "nobody")
+			if err := s.SendTx(t.Context(), tx, []*store.Send{first, nobody}); err != nil || first.Err != nil || !first.Result.Woken {
+				t.Fatalf("SendTx: %v, %v, %+v", err, first.Err, first.Result)
+			}
+			wantErr(t, "a send to nobody", nobody.Err, store.ErrNotFound)
+			wantState(t, s, run.Job.ID, store.Waiting)
+			held, free := signal(run.Job.ID, "second"), signal(other.Job.ID, "free")
+			done := completed(other)
+			if err := s.Apply(t.Context(), &store.Batch{Sends: []*store.Send{held, free}, Outcomes: []*store.Outcome{done}}); err != nil {
+				t.Fatal(err)
+			}
+			wantErr(t, "a send to the held job", held.Err, store.ErrUnavailable)
+			if free.Err != nil || free.Result.Seq != 1 || done.Final != store.Completed {
+				t.Fatalf("the others: %v, %+v, %v", free.Err, free.Result, done.Err)
+			}
+			if err := commit(); err != nil {
+				t.Fatal(err)
+			}
+			wantState(t, s, run.Job.ID, store.Available)
+			eventually(t, "a wake-up at the commit", func() bool { return w.count(ofQueue("mail")) >= 1 })
+			again := signal(run.Job.ID, "first")
+			again.Key = "k"
+			err := s.Apply(t.Context(), &store.Batch{Sends: []*store.Send{held, again}})
+			if err != nil || held.Result.Seq != 2 || again.Result.Seq != 1 {
+				t.Fatalf("after the commit: %v, %+v, %+v", err, held.Result, again.Result)
+			}
+		})
+	}
+}
+
+// TestRepeatedWavesOfSends: within a batch the first of two sends with one key, or to one callback, decides over the second.
+func TestRepeatedWavesOfSends(t *testing.T) {
+	t.Parallel()
+	s := open(t, fresh(t))
+	run := start(t, s, join(t, s), 1)
+	token := store.Entry{Seq: 1, Kind: store.EntryCallback, Path: "1", Name: "token"}
+	if err := s.Apply(t.Context(), &store.Batch{Appends: []*store.Append{{Lease: run.Lease, Entries: []store.Entry{token}}}}); err != nil {
+		t.Fatal(err)
+	}
+	keyed := func(q *store.Send, key string) *store.Send { q.Key = key; return q }
+	callback := func(kind store.MessageKind) *store.Send {
+		return &store.Send{Job: run.Job.ID, Message: store.Message{Kind: kind, Name: "token"}}
+	}
+	sends := []*store.Send{
+		keyed(signal(run.Job.ID, "a"), "k"), keyed(signal(run.Job.ID, "b"), "k"), signal(run.Job.ID, "c"),
+		callback(store.MessageHeartbeat), callback(store.MessageCallback),
+		callback(store.MessageHeartbeat), callback(store.MessageCallbackFailed),
+		keyed(signal(run.Job.ID, "d"), "l"),
+	}
+	if err := s.Apply(t.Context(), &store.Batch{Sends: sends}); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int64{1, 1, 2, 3, 4, 0, 0, 5} {
+		if got := sends[i]; got.Result.Seq != want || got.Result.Duplicate != (i == 1) || (want == 0) != errors.Is(got.Err, store.ErrConflict) {
+			t.Fatalf("send %d: %+v, %v", i, got.Result, got.Err)
+		}
+	}
+}
+
+// TestAppendAnswerCutOff: an append whose answer is lost is recognised, with its children.
+func TestAppendAnswerCutOff(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	p := newProxy(t, config.URL)
+	config.URL = p.url
+	s := open(t, config)
+	run := start(t, s, join(t, s), 1)
+	if err := s.Apply(t.Context(), &store.Batch{Appends: []*store.Append{{Lease: run.Lease, Entries: []store.Entry{step(1)}}}}); err != nil {
+		t.Fatal(err)
+	}
+	child := newJob(childOf(run.Job.ID), func(q *store.Enqueue) { q.Job.Args = []byte("cut here") })
+	w := &store.Append{Lease: run.Lease, Entries: []store.Entry{step(2)}, Enqueues: []*store.Enqueue{child}}
+	enqueue(t, s, newJob()) // so that the statement is prepared
+	text := "cut here"
+	p.cut.Store(&text)
+	wantErr(t, "Apply", s.Apply(t.Context(), &store.Batch{Appends: []*store.Append{w}}), store.ErrUnavailable)
+	w.Repeat = true
+	if err := s.Apply(t.Context(), &store.Batch{Appends: []*store.Append{w}}); err != nil || w.Err != nil {
+		t.Fatalf("repeat: %v, %v", err, w.Err)
+	}
+	if !child.Result.Existing || child.Result.ID != child.Job.ID {
+		t.Fatalf("child: %+v", child.Result)
+	}
+	if record, err := s.Get(t.Context(), run.Job.ID); err != nil || record.Journal != 2 {
+		t.Fatalf("record: %+v, %v", record, err)
+	}
+}
+
+// TestTransact: what is done in it happens if it returns nil, and only then.
+func TestTransact(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	s := open(t, config)
+	pool, err := pgxpool.New(t.Context(), config.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	db, err := sql.Open("pgx", config.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	tx := func(fn func(store.Tx) error) []error {
+		return []error{
+			postgres.Begin(pool).Transact(t.Context(), func(_ pgx.Tx, wrapped store.Tx) error { return fn(wrapped) }),
+			postgres.BeginSQL(db).Transact(t.Context(), func(_ *sql.Tx, wrapped store.Tx) error { return fn(wrapped) }),
+		}
+	}
+	var kept, lost []store.ID
+	enqueueIn := func(wrapped store.Tx, list *[]store.ID) error {
+		q := newJob()
+		*list = append(*list, q.Job.ID)
+		return s.EnqueueTx(context.Background(), wrapped, []*store.Enqueue{q})
+	}
+	for _, err := range tx(func(wrapped store.Tx) error { return enqueueIn(wrapped, &kept) }) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	mine := errors.New("mine")
+	for _, err := range tx(func(wrapped store.Tx) error { return errors.Join(enqueueIn(wrapped, &lost), mine) }) {
+		wantErr(t, "Transact", err, mine)
+	}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic is lost")
+			}
+		}()
+		tx(func(wrapped store.Tx) error { _ = enqueueIn(wrapped, &lost); panic("mine") })
+	}()
+	ended, err := s.Ended(t.Context(), slices.Concat(kept, lost))
+	if err != nil || len(ended) != 3 {
+		t.Fatalf("unknown jobs: %+v, %v", ended, err)
+	}
+	for _, id := range kept {
+		wantState(t, s, id, store.Available)
+	}
+}

@@ -1,0 +1,59 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Fork implements store.Operators.
+func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
+	return classify(ctx, "fork job "+params.From.String(), s.fork(ctx, params))
+}
+
+func (s *Store) fork(ctx context.Context, params store.ForkParams) error {
+	q := &store.Enqueue{Job: params.Job}
+	if len(q.Job.UniqueKey) > 0 || params.Keep < 0 {
+		return fmt.Errorf("%w: a fork has no unique key and keeps no %d entries", store.ErrInvalid, params.Keep)
+	}
+	now := s.now()
+	entries, err := s.entriesOf(ctx, []*store.Enqueue{q}, now, false)
+	if err == nil {
+		err = q.Err
+	}
+	if err != nil {
+		return err
+	}
+	err = patiently(ctx, func() error {
+		return s.inTx(ctx, beginHot, func(t session) error { return s.forkInto(ctx, t, entries, params, now) })
+	})
+	if err != nil {
+		return err
+	}
+	s.lanes.setUsed(usedNow(entries))
+	if entries[0].inLine(now) {
+		_ = s.handOnAfterCommit(ctx) // promotion does it otherwise
+	}
+	return nil
+}
+
+// forkInto inserts the new job and what it remembers. If it is there already nothing is done.
+func (s *Store) forkInto(ctx context.Context, t session, entries []*entry, params store.ForkParams, now int64) error {
+	if err := s.enqueueCarefully(ctx, t, entries, now); err != nil {
+		return err
+	}
+	if e := entries[0]; e.Err != nil || e.Result.Existing {
+		return e.Err
+	}
+	found := false
+	err := t.run(ctx, "fork", func(row) error { found = true; return nil },
+		uuidOf(params.From), uuidOf(params.Job.ID), params.Keep, now, cleanText(params.Actor), cleanText(params.Reason))
+	if err != nil {
+		return err
+	}
+	if !found {
+		return fmt.Errorf("%w: job %s", store.ErrNotFound, params.From)
+	}
+	return t.runAll(ctx, s.newQueues(entries, now))
+}

@@ -1,0 +1,362 @@
+package postgres
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// appending is an append on its way.
+type appending struct {
+	*store.Append
+	entries []*entry // its enqueues
+}
+
+// checkAppend returns why an append can never be written. What else may be wrong with its enqueues is found where all enqueues are
+// prepared.
+func checkAppend(a *store.Append) error {
+	for i, q := range a.Enqueues {
+		if q.Job.Parent != a.Lease.Job || len(q.Job.UniqueKey) > 0 {
+			q.Err = fmt.Errorf("%w: child %d is another job's, or has a unique key", store.ErrInvalid, i)
+			return q.Err
+		}
+	}
+	for i := range a.Entries {
+		e := &a.Entries[i]
+		switch {
+		case e.Seq != a.Entries[0].Seq+int64(i):
+			return fmt.Errorf("%w: the entries are not numbered without gaps", store.ErrInvalid)
+		case e.Seq < 1 || e.Codec < 0 || e.Codec > math.MaxInt32:
+			return fmt.Errorf("%w: entry %d with codec %d", store.ErrInvalid, e.Seq, e.Codec)
+		}
+	}
+	return nil
+}
+
+// isPossible reports whether the append can be written at all, and sets its error.
+func (a *appending) isPossible() bool {
+	if a.Err = checkAppend(a.Append); !isPossible(a.Lease) {
+		a.Err = store.ErrLeaseLost
+	}
+	return a.Err == nil
+}
+
+// isPrepared reports whether all of the append's enqueues are valid; it has the error of one that is not.
+func (a *appending) isPrepared() bool {
+	for _, q := range a.Enqueues {
+		if a.Err = q.Err; a.Err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// lastSeq is the number of the append's last entry.
+func (a *appending) lastSeq() int64 {
+	if len(a.Entries) == 0 {
+		return 0
+	}
+	return a.Entries[len(a.Entries)-1].Seq
+}
+
+// fence is the statement after which the leases of appends can be looked at, and the nodes keep them until the transaction ends.
+func fence(appends []*appending) statement {
+	var nodes []int64
+	for _, a := range appends {
+		nodes = append(nodes, a.Lease.Node)
+	}
+	slices.Sort(nodes)
+	return statement{name: "fence", args: []any{slices.Compact(nodes)}}
+}
+
+// writing are the statements that write appends without their enqueues. They fail with codeRefused if not all of their leases live, and
+// with codeUnique if an entry is there.
+func writing(appends []*appending, now int64) []statement {
+	leases := make([]store.Lease, 0, len(appends))
+	n := 0
+	for _, a := range appends {
+		leases = append(leases, a.Lease)
+		n += len(a.Entries)
+	}
+	slices.SortFunc(leases, compareLeases)
+	leases = slices.CompactFunc(leases, func(a, b store.Lease) bool { return a == b })
+	g := groupLeases(len(leases), func(i int) store.Lease { return leases[i] })
+	ids, seqs, numbers, kinds := make([]pgtype.UUID, 0, n), make([]int64, 0, n), make([]int64, 0, n), make([]int32, 0, n)
+	paths, names := make([]string, 0, n), make([]*string, 0, n)
+	refs, codecs, data := make([]*int64, 0, n), make([]int32, 0, n), make([][]byte, 0, n)
+	for _, a := range appends {
+		for i := range a.Entries {
+			e := &a.Entries[i]
+			ids, seqs, numbers = append(ids, uuidOf(a.Lease.Job)), append(seqs, e.Seq), append(numbers, a.Lease.Number)
+			kinds, paths, names = append(kinds, int32(e.Kind)), append(paths, cleanText(e.Path)), append(names, optText(e.Name))
+			codecs, data = append(codecs, int32(e.Codec)), append(data, e.Data)
+			if refs = append(refs, nil); e.Ref != 0 {
+				refs[len(refs)-1] = &e.Ref
+			}
+		}
+	}
+	list := []statement{{name: "append", args: append(g.args(),
+		ids, seqs, numbers, kinds, paths, ifAny(names), ifSet(refs), codecs, ifAnyBytes(data), now)}}
+	if ids, seqs := closing(appends); ids != nil {
+		list = append(list, statement{name: "append_closing", args: []any{ids, seqs}})
+	}
+	return list
+}
+
+// closing returns the jobs whose end appends decide, and the entries with which they do, in the order of the jobs.
+func closing(appends []*appending) (ids []pgtype.UUID, seqs []int64) {
+	var list []*appending
+	for _, a := range appends {
+		if a.Closing {
+			list = append(list, a)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *appending) int {
+		return cmp.Or(bytes.Compare(a.Lease.Job[:], b.Lease.Job[:]), cmp.Compare(a.lastSeq(), b.lastSeq()))
+	})
+	for i, a := range list {
+		if i == 0 || a.Lease.Job != list[i-1].Lease.Job {
+			ids, seqs = append(ids, uuidOf(a.Lease.Job)), append(seqs, a.lastSeq())
+		}
+	}
+	return ids, seqs
+}
+
+// appendEach writes appends and their enqueues, in the order given: those together that can be, and if that fails because of one of them,
+// one by one behind savepoints. The bodies of those that close are locked.
+func (s *Store) appendEach(ctx context.Context, t session, appends []*appending, now int64) error {
+	if len(appends) == 0 {
+		return nil
+	}
+	left, err := s.appendable(ctx, t, appends)
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	together := func(appends []*appending) error {
+		return t.attempt(ctx, func(t session) error { return s.writeAppends(ctx, t, appends, now) })
+	}
+	own := func(err error) bool { return isData(err) || errors.Is(err, errEnqueueFailed) }
+	if err := together(left); !own(err) {
+		return err
+	}
+	for _, a := range left {
+		err := together([]*appending{a})
+		switch {
+		case err == nil:
+		case own(err):
+			a.refuse(ctx, err)
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// errEnqueueFailed undoes an append one of whose enqueues has an error.
+var errEnqueueFailed = errors.New("an enqueue failed")
+
+// writeAppends writes appends that may be written, all or nothing.
+func (s *Store) writeAppends(ctx context.Context, t runner, appends []*appending, now int64) error {
+	for _, st := range writing(appends, now) {
+		if err := t.run(ctx, st.name, st.each, st.args...); err != nil {
+			return err
+		}
+	}
+	var entries []*entry
+	for _, a := range appends {
+		entries = append(entries, a.entries...)
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	if err := s.enqueueCarefully(ctx, t, entries, now); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Err != nil {
+			return errEnqueueFailed
+		}
+	}
+	for _, st := range s.newQueues(entries, now) {
+		if err := t.run(ctx, st.name, st.each, st.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuse sets the error of an append that was undone.
+func (a *appending) refuse(ctx context.Context, err error) {
+	for _, e := range a.entries {
+		if e.Result = (store.EnqueueResult{}); e.Err != nil {
+			err = e.Err
+		}
+	}
+	if isOfJournal(err) {
+		err = store.ErrLeaseLost
+	}
+	a.Err = classify(ctx, "write the journal of job "+a.Lease.Job.String(), err)
+}
+
+// appendable finds out which of the appends may be written: their leases live, and their entries are not there. What was written before
+// by the very lease is done, if it is repeated.
+func (s *Store) appendable(ctx context.Context, t runner, appends []*appending) (left []*appending, err error) {
+	n := len(appends)
+	written, live := make([]int64, n), make([]bool, n)
+	var ids []pgtype.UUID
+	var seqs []int64
+	var asked []int
+	for i, a := range appends {
+		if a.Err = nil; len(a.Entries) > 0 {
+			ids, seqs, asked = append(ids, uuidOf(a.Lease.Job)), append(seqs, a.Entries[0].Seq), append(asked, i)
+		}
+		written[i] = -1
+	}
+	err = t.run(ctx, "append_written", func(r row) error {
+		var place, lease int64
+		err := r.Scan(&place, &lease)
+		written[asked[place-1]] = lease
+		return err
+	}, ids, seqs)
+	if err != nil {
+		return nil, err
+	}
+	nodes, claims, slots, jobs, numbers := leaseArgs(n, func(i int) store.Lease { return appends[i].Lease })
+	err = t.run(ctx, "append_live", func(r row) error {
+		var place int64
+		if err := r.Scan(&place); err != nil {
+			return err
+		}
+		live[place-1] = true
+		return nil
+	}, nodes, claims, slots, jobs, numbers)
+	if err != nil {
+		return nil, err
+	}
+	var done []*entry
+	for i, a := range appends {
+		switch {
+		case a.Repeat && written[i] == a.Lease.Number:
+			done = append(done, a.entries...)
+		case written[i] >= 0, !live[i]:
+			a.Err = store.ErrLeaseLost
+		default:
+			left = append(left, a)
+		}
+	}
+	return left, s.settleRepeated(ctx, t, done)
+}
+
+// settleRepeated says of enqueues that they were done before.
+func (s *Store) settleRepeated(ctx context.Context, t runner, entries []*entry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	for _, e := range entries {
+		e.Result, e.Err = store.EnqueueResult{ID: e.Job.ID, Existing: true}, nil
+	}
+	return t.run(ctx, "enqueue_obstacles", func(r row) error {
+		o, err := scanObstacle(r)
+		if err == nil && o.runAt != nil {
+			entries[o.place-1].Result.RunAt = timeOf(*o.runAt)
+		}
+		return err
+	}, obstacleArgs(entries, false)...)
+}
+
+// isOfJournal reports whether an entry with the same number was in the way.
+func isOfJournal(err error) bool {
+	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pgErr.Code == codeUnique && strings.HasPrefix(pgErr.TableName, "journal")
+}
+
+// Journals implements store.Reader.
+func (s *Store) Journals(ctx context.Context, ids []store.ID) ([]store.Journal, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	journals := make([]store.Journal, len(ids))
+	for i, id := range ids {
+		journals[i].Job = id
+	}
+	err := s.send(ctx, statement{name: "journals", args: []any{uuidsOf(ids)}, each: func(r row) error {
+		var (
+			place int64
+			sent  bool
+			m     messageRow
+		)
+		err := r.Scan(&place, &sent, &m.seq, &m.at, &m.kind, &m.codec, &m.name, &m.data, &m.path, &m.lease, &m.ref,
+			&m.from, &m.state, &m.reason, &m.words)
+		if err != nil {
+			return err
+		}
+		if j := &journals[place-1]; sent {
+			j.Messages = append(j.Messages, m.message())
+		} else {
+			j.Entries = append(j.Entries, m.entry())
+		}
+		return nil
+	}})
+	if err != nil {
+		return nil, classify(ctx, "read journals", err)
+	}
+	for i := range journals {
+		// They come in order from their primary keys, but nothing promises it.
+		slices.SortFunc(journals[i].Entries, func(a, b store.Entry) int { return cmp.Compare(a.Seq, b.Seq) })
+		slices.SortFunc(journals[i].Messages, func(a, b store.Message) int { return cmp.Compare(a.Seq, b.Seq) })
+	}
+	return journals, nil
+}
+
+// Entries implements store.Reader.
+func (s *Store) Entries(ctx context.Context, params store.JournalParams) ([]store.Entry, error) {
+	entries, err := s.entries(ctx, params)
+	return entries, classify(ctx, "read the journal of job "+params.Job.String(), err)
+}
+
+func (s *Store) entries(ctx context.Context, params store.JournalParams) (entries []store.Entry, err error) {
+	if params.Limit < 1 || params.Limit > 1000 {
+		return nil, fmt.Errorf("%w: limit %d", store.ErrInvalid, params.Limit)
+	}
+	from := params.After
+	if params.Newest && from == 0 {
+		from = math.MaxInt64
+	}
+	name := "entries"
+	args := []any{uuidOf(params.Job), nil, optText(params.Name), from, int32(params.Limit)}
+	if params.Kinds != nil {
+		kinds := make([]int32, len(params.Kinds))
+		for i, k := range params.Kinds {
+			kinds[i] = int32(k)
+		}
+		args[1] = kinds
+		if len(kinds) == 1 && params.Name != "" && isNamed(params.Kinds[0]) {
+			name, args[1] = "entries_named", kinds[0]
+		}
+	}
+	if params.Newest {
+		name += "_newest"
+	}
+	err = s.send(ctx, statement{name: name, args: args, each: func(r row) error {
+		var m messageRow
+		err := r.Scan(&m.seq, &m.at, &m.kind, &m.codec, &m.name, &m.data, &m.path, &m.lease, &m.ref)
+		entries = append(entries, m.entry())
+		return err
+	}})
+	return entries, err
+}
+
+// isNamed reports whether entries of a kind have an index by name.
+func isNamed(kind store.EntryKind) bool {
+	return kind == store.EntryCallback || kind == store.EntryPublished || kind == store.EntryStreamed
+}

@@ -1,0 +1,67 @@
+package postgres_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// TestMigrateFromVersion1: a database of the version before, with a day of its own and jobs in several places, is brought up to date.
+func TestMigrateFromVersion1(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	conn := connect(t, config.URL)
+	exec := func(sql string, args ...any) {
+		t.Helper()
+		if _, err := conn.Exec(t.Context(), sql, args...); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	exec(config.Migrations()[0].SQL)
+	ready, later := uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7())
+	day := time.Now().UTC().Truncate(24 * time.Hour)
+	bound := func(at time.Time) string {
+		var id uuid.UUID
+		for i := range 6 {
+			id[i] = byte(at.UnixMilli() >> (40 - 8*i))
+		}
+		return id.String()
+	}
+	schema := config.SchemaName
+	for _, table := range []string{"job", "finished", "attempt"} {
+		exec("CREATE TABLE " + schema + "." + table + day.Format("_20060102") + " PARTITION OF " + schema + "." + table +
+			" FOR VALUES FROM ('" + bound(day) + "') TO ('" + bound(day.Add(24*time.Hour)) + "')")
+	}
+	exec("INSERT INTO " + schema + ".queue (namespace, name, created_at) VALUES ('default', 'mail', 1)")
+	exec("INSERT INTO " + schema + ".lane (queue, kind, priority) VALUES (1, 'send', 2)")
+	for id, due := range map[store.ID]int64{ready: 1, later: time.Now().Add(time.Hour).UnixMicro()} {
+		exec("INSERT INTO "+schema+".job (id, run_at, created_at, lease, lane, attempt, max_attempts, codec, args) "+
+			"VALUES ($1, $2, 1, 0, 1, 0, 3, 0, '{}')", id, due)
+	}
+	exec("INSERT INTO "+schema+".ready (lane, run_at, id) VALUES (1, 1, $1)", ready)
+	exec("INSERT INTO "+schema+".deferred (due, id, lane, state) SELECT run_at, id, 1, 1 FROM "+schema+".job WHERE id = $1", later)
+
+	s := open(t, config)
+	if got := tablesOf(t, conn, schema, day); got != "attempt"+day.Format("_20060102")+" finished"+day.Format("_20060102")+
+		" inbox"+day.Format("_20060102")+" job"+day.Format("_20060102")+" journal"+day.Format("_20060102") {
+		t.Fatalf("the tables of the day are %q", got)
+	}
+	wantState(t, s, later, store.Scheduled)
+	runs, err := s.Claim(t.Context(), demand(join(t, s), 1, 10))
+	if err != nil || len(runs) != 1 || runs[0].Job.ID != ready || runs[0].Durable || runs[0].Job.Parent != (store.ID{}) {
+		t.Fatalf("claimed %+v, %v", runs, err)
+	}
+	w := &store.Append{Lease: runs[0].Lease, Entries: []store.Entry{step(1)}}
+	o := parked(runs[0], store.Wait{Until: time.Now().Add(time.Hour)})
+	err = s.Apply(t.Context(), &store.Batch{Appends: []*store.Append{w}, Outcomes: []*store.Outcome{o}})
+	if err = errors.Join(err, w.Err, o.Err); err != nil {
+		t.Fatal(err)
+	}
+	if n := value[int](t, conn, "SELECT count(*) FROM "+schema+".journal"+day.Format("_20060102")); n != 1 {
+		t.Fatalf("%d entries are in the partition of the day", n)
+	}
+}

@@ -1,0 +1,209 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// PauseJobs implements store.Operators. Each thousand of jobs is a transaction of its own.
+func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.PauseResult, error) {
+	states := make(map[store.ID]store.State, len(params.Jobs))
+	for ids := params.Jobs; len(ids) > 0; {
+		n := min(len(ids), jobsAtOnce)
+		if err := s.pauseJobs(ctx, ids[:n], params.Reason, params.Actor, states); err != nil {
+			return nil, classify(ctx, "pause jobs", err)
+		}
+		ids = ids[n:]
+	}
+	results := make([]store.PauseResult, len(params.Jobs))
+	for i, id := range params.Jobs {
+		r := &results[i]
+		r.Job, r.State = id, states[id]
+		switch {
+		case r.State == 0:
+			r.Err = fmt.Errorf("%w: job %s", store.ErrNotFound, id)
+		case r.State.Finished():
+			r.Err = fmt.Errorf("%w: job %s is %s", store.ErrConflict, id, r.State)
+		}
+	}
+	return results, nil
+}
+
+// pauseJobs pauses jobs and notes their states. A job that moves at the very moment is looked at again; one that does so again and again
+// is asked, and held when it is put back.
+func (s *Store) pauseJobs(ctx context.Context, ids []store.ID, reason, actor string, states map[store.ID]store.State) error {
+	const tries = 4
+	reason, actor = cleanText(reason), cleanText(actor)
+	for range tries {
+		var moved []store.ID
+		err := patiently(ctx, func() error {
+			moved = nil
+			uuids := uuidsOf(ids)
+			return s.send(ctx, lockBodies(uuids, nil), statement{
+				name: "pause_jobs",
+				args: []any{uuids, s.now(), reason, actor},
+				each: func(r row) error {
+					var id pgtype.UUID
+					var state int32
+					err := r.Scan(&id, &state)
+					states[id.Bytes] = store.State(state)
+					if state == 0 {
+						moved = append(moved, id.Bytes)
+					}
+					return err
+				},
+			})
+		})
+		if err != nil || moved == nil {
+			return err
+		}
+		ids = moved
+	}
+	for _, id := range ids {
+		states[id] = store.Running
+	}
+	return s.send(ctx, statement{name: "pause_request_put", args: []any{uuidsOf(ids), s.now(), reason, actor}})
+}
+
+// sweepPauses applies requests whose job does not run any more, and forgets those of finished jobs: it closes the gap between a request
+// and a job that moved at the same moment.
+func (s *Store) sweepPauses(ctx context.Context) error {
+	left, err := s.requestsLeft(ctx, "pause_requests_left", "pause_requests_forget")
+	if err != nil {
+		return err
+	}
+	for _, q := range left {
+		if err := s.pauseJobs(ctx, []store.ID{q.id}, q.reason, q.actor, map[store.ID]store.State{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// place is where a job is, as far as Resume wants to know.
+type place struct {
+	there         bool
+	finished      store.State
+	held, running bool
+	last          int64 // entry of its journal
+}
+
+// lookAt tells where a job is.
+func lookAt(ctx context.Context, t runner, id store.ID) (p place, err error) {
+	err = t.run(ctx, "resume_look", func(r row) error {
+		var finished *int32
+		p.there = true
+		err := r.Scan(&finished, &p.held, &p.running, &p.last)
+		if finished != nil {
+			p.finished = store.State(*finished)
+		}
+		return err
+	}, uuidOf(id))
+	return p, err
+}
+
+// Resume implements store.Operators.
+func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (store.State, error) {
+	params.Actor, params.Reason = cleanText(params.Actor), cleanText(params.Reason)
+	w := woken{}
+	var state store.State
+	err := patiently(ctx, func() error {
+		clear(w)
+		return s.inTx(ctx, beginHot, func(t session) (err error) {
+			state, err = s.resume(ctx, t, params, w)
+			return err
+		})
+	})
+	if err != nil {
+		return 0, classify(ctx, "resume job "+params.Job.String(), err)
+	}
+	_ = s.handOnAfterCommit(ctx) // promotion does it otherwise
+	s.tellWoken(ctx, w)
+	return state, nil
+}
+
+func (s *Store) resume(ctx context.Context, t session, params store.ResumeParams, w woken) (store.State, error) {
+	conflict := func(why string) error { return fmt.Errorf("%w: job %s %s", store.ErrConflict, params.Job, why) }
+	p, err := lookAt(ctx, t, params.Job)
+	if err != nil {
+		return 0, err
+	}
+	if p.running {
+		// Its body is left alone: whoever puts the job back holds the request, and then wants the body.
+		asked := false
+		err := t.run(ctx, "resume_running", func(row) error { asked = true; return nil },
+			uuidOf(params.Job), s.now(), params.Actor, params.Reason)
+		switch {
+		case err != nil:
+			return 0, err
+		case asked:
+			return store.Running, nil
+		}
+	}
+	lock := lockBodies([]pgtype.UUID{uuidOf(params.Job)}, nil)
+	if err := t.run(ctx, lock.name, nil, lock.args...); err != nil {
+		return 0, err
+	}
+	if p, err = lookAt(ctx, t, params.Job); err != nil {
+		return 0, err
+	}
+	switch {
+	case !p.there:
+		return 0, fmt.Errorf("%w: job %s", store.ErrNotFound, params.Job)
+	case params.Expect >= 0 && params.Expect != p.last:
+		return 0, conflict("has gone on")
+	case !p.held && p.finished != store.Failed && p.finished != store.Cancelled:
+		return 0, conflict("is not held, failed or cancelled")
+	}
+	if params.Keep >= 0 && params.Keep < p.last {
+		if err := t.run(ctx, "resume_cut", nil, uuidOf(params.Job), params.Keep); err != nil {
+			return 0, err
+		}
+	}
+	if p.held {
+		return s.resumeHeld(ctx, t, params, w)
+	}
+	return s.resumeFinished(ctx, t, params, w)
+}
+
+func (s *Store) resumeHeld(ctx context.Context, t session, params store.ResumeParams, w woken) (state store.State, err error) {
+	err = t.run(ctx, "resume_held", func(r row) error {
+		var is, lane int32
+		var id pgtype.UUID
+		err := r.Scan(&is, &lane, &id)
+		if state = store.State(is); state == store.Available {
+			w[id.Bytes] = wokenJob{lane: lane}
+		}
+		return err
+	}, uuidOf(params.Job), s.now(), params.Actor, params.Reason)
+	return state, err
+}
+
+func (s *Store) resumeFinished(ctx context.Context, t session, params store.ResumeParams, w woken) (state store.State, err error) {
+	ids := []pgtype.UUID{uuidOf(params.Job)}
+	err = t.run(ctx, "retry_finished", func(r row) error {
+		var id pgtype.UUID
+		var lane int32
+		err := r.Scan(&id, &lane)
+		state, w[id.Bytes] = store.Available, wokenJob{lane: lane}
+		return err
+	}, ids, s.now(), params.Actor, "resume", optText(params.Reason))
+	if err != nil || state != 0 {
+		return state, err
+	}
+	err = fmt.Errorf("%w: the unique key of job %s changes hands all the time", store.ErrUnavailable, params.Job)
+	scanErr := t.run(ctx, "key_holders_of", func(r row) error {
+		var id, holder pgtype.UUID
+		scanErr := r.Scan(&id, &holder)
+		err = &store.UniqueError{Holder: holder.Bytes}
+		return scanErr
+	}, ids)
+	if scanErr != nil {
+		return 0, scanErr
+	}
+	return 0, err
+}

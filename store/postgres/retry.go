@@ -1,0 +1,88 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Retry implements store.Operators. Each thousand of jobs is a transaction of its own.
+func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.RetryResult, error) {
+	results := make([]store.RetryResult, 0, len(params.Jobs))
+	for ids := params.Jobs; len(ids) > 0; {
+		n := min(len(ids), jobsAtOnce)
+		part, err := s.retry(ctx, ids[:n], cleanText(params.Actor))
+		if err != nil {
+			return nil, classify(ctx, "retry", err)
+		}
+		results, ids = append(results, part...), ids[n:]
+	}
+	if len(results) > 0 {
+		_ = s.handOnAfterCommit(ctx) // promotion does it otherwise
+	}
+	return results, nil
+}
+
+func (s *Store) retry(ctx context.Context, ids []store.ID, actor string) ([]store.RetryResult, error) {
+	again := map[store.ID]bool{}
+	holders := map[store.ID]store.ID{}
+	note := func(r row) error {
+		var id pgtype.UUID
+		err := r.Scan(&id)
+		again[id.Bytes] = true
+		return err
+	}
+	uuids := uuidsOf(ids)
+	err := patiently(ctx, func() error {
+		clear(again)
+		clear(holders)
+		now := s.now()
+		return s.send(ctx, lockBodies(uuids, nil),
+			statement{name: "retry_finished", args: []any{uuids, now, actor, "retry", nil}, each: func(r row) error {
+				var id pgtype.UUID
+				var lane int32
+				err := r.Scan(&id, &lane)
+				again[id.Bytes] = true
+				return err
+			}},
+			statement{name: "retry_deferred", args: []any{uuids, now, actor}, each: note},
+			statement{name: "key_holders_of", args: []any{uuids}, each: func(r row) error {
+				var id, holder pgtype.UUID
+				err := r.Scan(&id, &holder)
+				holders[id.Bytes] = holder.Bytes
+				return err
+			}})
+	})
+	if err != nil {
+		return nil, err
+	}
+	records, err := s.recordsOf(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	states := make(map[store.ID]store.State, len(records))
+	for _, r := range records {
+		states[r.ID] = r.State
+	}
+	results := make([]store.RetryResult, len(ids))
+	for i, id := range ids {
+		r := &results[i]
+		r.Job, r.State = id, states[id]
+		holder, taken := holders[id]
+		switch {
+		case again[id]:
+			r.State = store.Available
+		case r.State == 0:
+			r.Err = fmt.Errorf("%w: job %s", store.ErrNotFound, id)
+		case r.State == store.Available:
+		case taken && r.State.Finished() && r.State != store.Completed:
+			r.Err = &store.UniqueError{Holder: holder}
+		default:
+			r.Err = fmt.Errorf("%w: job %s is %s", store.ErrConflict, id, r.State)
+		}
+	}
+	return results, nil
+}

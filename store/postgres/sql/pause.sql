@@ -1,0 +1,156 @@
+-- Jobs that people pause and resume, and new ones that begin with the journal of another.
+
+-- $1 jobs, whose bodies are locked, $2 now, $3 reason, $4 actor. Jobs that have a pointer are held; of those that run it is asked.
+-- Answers with the state of each job that exists; 0 is one that moved at this moment: ask again.
+-- name: pause_jobs
+WITH body AS MATERIALIZED (
+  SELECT j.id, j.run_at, j.lane, j.ordering_key, j.unique_key, j.unique_states, l.queue, l.priority
+  FROM (SELECT DISTINCT id FROM unnest($1::uuid[]) AS t (id)) t
+  CROSS JOIN LATERAL (SELECT * FROM {schema}.job b WHERE b.id = t.id OFFSET 0) j
+  CROSS JOIN LATERAL (SELECT a.queue, a.priority FROM {schema}.lane a WHERE a.id = j.lane OFFSET 0) l
+), ready_gone AS (
+  DELETE FROM {schema}.ready r USING body b WHERE r.lane = b.lane AND r.run_at = b.run_at AND r.id = b.id RETURNING b.*
+), keyed_gone AS (
+  DELETE FROM {schema}.keyed k USING body b
+  WHERE k.queue = b.queue AND k.ordering_key = b.ordering_key AND k.priority = b.priority AND k.run_at = b.run_at AND k.id = b.id
+  RETURNING b.*
+), deferred_gone AS (
+  DELETE FROM {schema}.deferred d USING body b WHERE d.due = b.run_at AND d.id = b.id AND d.held IS NOT TRUE RETURNING b.*, d.state, d.due
+), stopped AS MATERIALIZED (
+  SELECT t.* FROM (
+    SELECT *, 2 AS state, NULL::bigint AS due FROM ready_gone
+    UNION ALL SELECT *, 2, NULL FROM keyed_gone
+    UNION ALL SELECT * FROM deferred_gone
+  ) t ORDER BY t.id
+), bodies AS (
+  UPDATE {schema}.job j SET run_at = 9223372036854775807 FROM stopped s WHERE j.id = s.id
+), held AS (
+  INSERT INTO {schema}.deferred (due, id, lane, state, ordering_key, since, held, was_state, was_due, was_run_at, reason, error)
+  SELECT 9223372036854775807, id, lane, 5, ordering_key, $2::bigint, true, state, CASE WHEN state IN (1, 4) THEN due END, run_at, 'paused', $3::text
+  FROM stopped
+), checks AS (
+  INSERT INTO {schema}.key_check (queue, ordering_key) SELECT DISTINCT queue, ordering_key FROM keyed_gone
+), released AS (
+  DELETE FROM {schema}.unique_key u USING stopped b
+  WHERE b.unique_key IS NOT NULL AND b.unique_states & 8 = 0 AND u.key = b.unique_key AND u.id = b.id
+), running AS MATERIALIZED (
+  SELECT s.id FROM {schema}.claim k CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS s (id, place)
+  WHERE k.ids && $1::uuid[] AND (k.done >> (s.place - 1)::int) & 1 = 0 AND (s.id IN (SELECT id FROM body)) IS TRUE
+), forgotten AS (
+  DELETE FROM {schema}.pause_request q USING stopped b WHERE q.id = b.id
+), asked AS (
+  INSERT INTO {schema}.pause_request (id, at, reason, actor) SELECT id, $2::bigint, $3::text, $4::text FROM running
+  ON CONFLICT (id) DO NOTHING RETURNING id
+), audited AS (
+  INSERT INTO {schema}.audit (at, actor, action, job, detail)
+  SELECT $2::bigint, $4::text, 'pause', id, $3::text FROM (SELECT id FROM stopped UNION ALL SELECT id FROM asked) t
+)
+SELECT b.id, CASE
+  WHEN b.id IN (SELECT id FROM stopped) THEN 5
+  WHEN b.id IN (SELECT id FROM running) THEN 3
+  ELSE coalesce(
+    (SELECT f.state FROM {schema}.finished f WHERE f.id = b.id),
+    (SELECT 5 FROM {schema}.deferred d WHERE d.due = b.run_at AND d.id = b.id AND d.held), 0)
+END
+FROM body b;
+
+-- A request for a job that moved whenever it was looked at.
+-- name: pause_request_put
+INSERT INTO {schema}.pause_request (id, at, reason, actor) SELECT id, $2::bigint, $3::text, $4::text FROM unnest($1::uuid[]) AS t (id)
+ON CONFLICT (id) DO NOTHING;
+
+-- Requests whose job does not run. $1 limit.
+-- name: pause_requests_left
+SELECT q.id, q.reason, q.actor FROM {schema}.pause_request q
+WHERE NOT EXISTS (
+  SELECT 1 FROM {schema}.claim k WHERE k.ids @> ARRAY[q.id] AND (k.done >> (array_position(k.ids, q.id) - 1)) & 1 = 0
+)
+ORDER BY q.id LIMIT $1::int;
+
+-- Forgets requests that have no job any more or a finished one.
+-- name: pause_requests_forget
+DELETE FROM {schema}.pause_request q WHERE q.id = ANY ($1::uuid[])
+  AND (EXISTS (SELECT 1 FROM {schema}.finished f WHERE f.id = q.id) OR NOT EXISTS (SELECT 1 FROM {schema}.job j WHERE j.id = q.id))
+RETURNING q.id;
+
+-- Where a job is, $1: of a finished one its state, of a waiting one whether it is held, whether it runs; and the last entry of its journal.
+-- name: resume_look
+SELECT f.state, d.held IS TRUE, k.yes IS TRUE, coalesce((SELECT a.seq FROM {schema}.journal a WHERE a.id = j.id ORDER BY a.seq DESC LIMIT 1), 0)
+FROM {schema}.job j
+LEFT JOIN LATERAL (SELECT a.state FROM {schema}.finished a WHERE a.id = j.id OFFSET 0) f ON true
+LEFT JOIN LATERAL (SELECT a.held FROM {schema}.deferred a WHERE a.due = j.run_at AND a.id = j.id OFFSET 0) d ON f.state IS NULL
+LEFT JOIN LATERAL (
+  SELECT true AS yes FROM {schema}.claim c WHERE c.ids @> ARRAY[j.id] AND (c.done >> (array_position(c.ids, j.id) - 1)) & 1 = 0 LIMIT 1
+) k ON f.state IS NULL
+WHERE j.id = $1::uuid;
+
+-- A running job, $1, that was asked to pause goes on. $2 now, $3 actor, $4 reason.
+-- name: resume_running
+WITH forgotten AS (
+  DELETE FROM {schema}.pause_request WHERE id = $1::uuid RETURNING id
+), audited AS (
+  INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT $2::bigint, $3::text, 'resume', id, $4::text FROM forgotten
+)
+SELECT 1 FROM forgotten;
+
+-- The journal of a job, $1, ends with entry $2 from now on.
+-- name: resume_cut
+WITH cut AS (
+  DELETE FROM {schema}.journal WHERE id = $1::uuid AND seq > $2::bigint
+)
+UPDATE {schema}.job SET closing = CASE WHEN closing <= $2::bigint THEN closing END, remembers = CASE WHEN $2::bigint > 0 THEN true END
+WHERE id = $1::uuid;
+
+-- A held job, $1, becomes what it was. $2 now, $3 actor, $4 reason. Answers with its state.
+-- name: resume_held
+WITH gone AS (
+  DELETE FROM {schema}.deferred d USING {schema}.job j WHERE j.id = $1::uuid AND d.due = j.run_at AND d.id = j.id AND d.held
+  RETURNING d.id, d.lane, d.ordering_key, j.unique_key, j.unique_states, CASE WHEN d.was_state IN (1, 4) AND d.was_due > $2::bigint THEN d.was_state ELSE 2 END AS state, d.was_due
+), again AS MATERIALIZED (
+  SELECT g.*, l.queue, l.priority, g.ordering_key IS NULL OR EXISTS (
+    SELECT 1 FROM {schema}.key_holder k WHERE k.queue = l.queue AND k.ordering_key = g.ordering_key AND k.id = g.id
+  ) AS free
+  FROM gone g CROSS JOIN LATERAL (SELECT a.queue, a.priority FROM {schema}.lane a WHERE a.id = g.lane OFFSET 0) l
+), bodies AS (
+  UPDATE {schema}.job j SET run_at = CASE WHEN a.state = 2 THEN $2::bigint ELSE a.was_due END FROM again a WHERE j.id = a.id
+), now_ready AS (
+  INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, $2::bigint, id FROM again WHERE state = 2 AND free
+), in_line AS (
+  INSERT INTO {schema}.keyed (queue, ordering_key, priority, run_at, id, lane)
+  SELECT queue, ordering_key, priority, $2::bigint, id, lane FROM again WHERE state = 2 AND NOT free
+), checks AS (
+  INSERT INTO {schema}.key_check (queue, ordering_key) SELECT queue, ordering_key FROM again WHERE state = 2 AND NOT free
+), later AS (
+  INSERT INTO {schema}.deferred (due, id, lane, state, ordering_key) SELECT was_due, id, lane, state, ordering_key FROM again WHERE state <> 2
+), released AS (
+  DELETE FROM {schema}.unique_key u USING again a
+  WHERE a.unique_key IS NOT NULL AND (a.unique_states >> a.state) & 1 = 0 AND u.key = a.unique_key AND u.id = a.id
+), forgotten AS (
+  DELETE FROM {schema}.pause_request q USING again a WHERE q.id = a.id
+), audited AS (
+  INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT $2::bigint, $3::text, 'resume', id, $4::text FROM again
+)
+SELECT state, lane, id FROM again;
+
+-- The beginning of a journal, $1, is copied to a new job, $2: the entries up to $3 and the messages that they received, and all that came
+-- from children and callbacks. $4 now, $5 actor, $6 reason. No row: the old job is not there.
+-- name: fork
+WITH old AS MATERIALIZED (
+  SELECT j.id FROM {schema}.job j WHERE j.id = $1::uuid
+), entries AS (
+  INSERT INTO {schema}.journal (id, seq, at, lease, ref, codec, kind, path, name, data)
+  SELECT $2::uuid, j.seq, j.at, 0, j.ref, j.codec, j.kind, j.path, j.name, j.data
+  FROM old o CROSS JOIN LATERAL (SELECT * FROM {schema}.journal a WHERE a.id = o.id AND a.seq <= $3::bigint OFFSET 0) j
+), messages AS (
+  INSERT INTO {schema}.inbox (id, seq, at, from_id, codec, kind, state, name, key, reason, error, data)
+  SELECT $2::uuid, m.seq, m.at, m.from_id, m.codec, m.kind, m.state, m.name, m.key, m.reason, m.error, m.data
+  FROM old o CROSS JOIN LATERAL (SELECT * FROM {schema}.inbox a WHERE a.id = o.id OFFSET 0) m
+  WHERE m.kind IN (2, 3, 4, 5)
+    OR (m.seq IN (SELECT a.ref FROM {schema}.journal a WHERE a.id = $1::uuid AND a.seq <= $3::bigint AND a.kind = 6)) IS TRUE
+), body AS (
+  UPDATE {schema}.job j SET remembers = true FROM old o
+  WHERE j.id = $2::uuid AND EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = o.id AND a.seq <= $3::bigint OFFSET 0)
+), audited AS (
+  INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT $4::bigint, $5::text, 'fork', $2::uuid, $6::text FROM old
+)
+SELECT 1 FROM old;

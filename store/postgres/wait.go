@@ -1,0 +1,178 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// never is the due time of what no time wakes.
+const never = math.MaxInt64
+
+// wait is a store.Wait as it is stored.
+type wait struct {
+	seen     int64
+	enough   *int64
+	until    *int64
+	kinds    int32
+	waitsFor *string
+}
+
+// park makes a run one that waits.
+func (r *run) park(w *store.Wait) {
+	if w == nil {
+		r.invalid = fmt.Errorf("%w: a run cannot wait for nothing", store.ErrInvalid)
+		return
+	}
+	r.wait = &wait{seen: w.Seen, until: optMicros(w.Until), kinds: int32(w.Kinds), waitsFor: optText(string(w.For))}
+	r.runAt = never
+	if r.wait.until != nil {
+		r.runAt = *r.wait.until
+	}
+	if w.Count > 0 {
+		enough := int64(math.MaxInt64)
+		if w.Count <= enough-max(w.Seen, 0) {
+			enough = w.Seen + w.Count
+		}
+		r.wait.enough = &enough
+	}
+	if w.Held {
+		r.traits |= traitHeld
+	}
+	if w.Failures {
+		r.traits |= traitFailures
+	}
+}
+
+// waitArgs are the parameters of the statement conclude that only parking needs: NULL if nobody parks.
+func waitArgs(runs []*run) []any {
+	var (
+		seen          []int64
+		kinds         []int32
+		enough, until []*int64
+		waitsFor      []*string
+	)
+	for i, r := range runs {
+		if r.wait == nil {
+			continue
+		}
+		if seen == nil {
+			n := len(runs)
+			seen, kinds, enough, until, waitsFor = make([]int64, n), make([]int32, n), make([]*int64, n), make([]*int64, n), make([]*string, n)
+		}
+		seen[i], kinds[i], enough[i], until[i], waitsFor[i] = r.wait.seen, r.wait.kinds, r.wait.enough, r.wait.until, r.wait.waitsFor
+	}
+	return []any{seen, kinds, enough, until, waitsFor}
+}
+
+// lockBodies is the statement that locks the bodies of jobs, and of the parents of children that answer.
+func lockBodies(jobs, children []pgtype.UUID) statement {
+	return statement{name: "lock_bodies", args: []any{jobs, children}}
+}
+
+// news are jobs that may have to be woken, with the number of messages that were not looked at before.
+type news struct {
+	jobs     []pgtype.UUID
+	numbers  []int64
+	children []pgtype.UUID // their parents have one more each
+}
+
+// all is more than the number of messages that any job has.
+const all = math.MaxInt32
+
+func (n *news) add(job store.ID, number int64) {
+	n.jobs, n.numbers = append(n.jobs, uuidOf(job)), append(n.numbers, number)
+}
+
+// addRuns adds the runs that park, and the parents of those that answer.
+func (n *news) addRuns(runs []*run) {
+	for _, r := range runs {
+		if r.wait != nil {
+			n.add(r.lease.Job, all)
+		}
+	}
+	n.children = append(n.children, idsOf(answering(runs))...)
+}
+
+func (n *news) isEmpty() bool { return len(n.jobs)+len(n.children) == 0 }
+
+// woken are jobs that waited and became available.
+type woken map[store.ID]wokenJob
+
+type wokenJob struct {
+	lane int32
+	seq  int64 // of the message that woke it
+}
+
+// wake is the statement that wakes those for whom the right news have come.
+func (w woken) wake(n news, now int64) statement {
+	return statement{name: "wake", args: []any{n.jobs, n.numbers, n.children, now}, each: func(r row) error {
+		var id pgtype.UUID
+		var job wokenJob
+		err := r.Scan(&id, &job.lane, &job.seq)
+		w[id.Bytes] = job
+		return err
+	}}
+}
+
+// settleRuns tells runs that have parked and found the message that they wanted: unless it is the answer of a child that comes later in the
+// batch, and has woken them.
+func (w woken) settleRuns(runs []*run) {
+	for _, r := range runs {
+		if job, ok := w[r.lease.Job]; ok && r.wait != nil && !r.known && r.final == store.Waiting {
+			later := slices.ContainsFunc(runs, func(c *run) bool { return c.told == told{r.lease.Job, job.seq} && c.place > r.place })
+			if !later {
+				r.final = store.Available
+			}
+		}
+	}
+}
+
+// wakes returns a wake-up for each queue that jobs were woken in.
+func (s *Store) wakes(ctx context.Context, w woken) ([]store.Wake, error) {
+	if len(w) == 0 {
+		return nil, nil
+	}
+	moved := make(movedJobs, len(w))
+	for id, job := range w {
+		moved[id] = job.lane
+	}
+	return s.queuesOf(ctx, moved)
+}
+
+// tellWoken tells all nodes, this one too, of jobs that were woken by something else than a batch. It is a hint, and may be lost.
+func (s *Store) tellWoken(ctx context.Context, w woken) {
+	wakes, _ := s.wakes(ctx, w) // what is not told of is found by the next poll
+	s.notifier.tell("", wakes)
+}
+
+// waitRow is what is scanned of a pointer in deferred, NULL if there is none.
+type waitRow struct {
+	state                  *int32
+	held                   *bool
+	since, until           *int64
+	reason, words, waitFor *string
+}
+
+func (w *waitRow) columns() []any {
+	return []any{&w.state, &w.held, &w.since, &w.until, &w.reason, &w.words, &w.waitFor}
+}
+
+func (w *waitRow) info() *store.WaitInfo {
+	if w.state == nil || store.State(*w.state) != store.Waiting {
+		return nil
+	}
+	info := &store.WaitInfo{Since: optTime(w.since), Until: optTime(w.until), Held: w.held != nil && *w.held}
+	if info.Held {
+		info.Reason, info.Error = store.Reason(textOf(w.reason)), textOf(w.words)
+	}
+	if w.waitFor != nil {
+		info.For = []byte(*w.waitFor)
+	}
+	return info
+}

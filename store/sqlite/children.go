@@ -1,0 +1,160 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// closeLimit is how many children one CloseChildren looks at if it is not told.
+const closeLimit = 1000
+
+// answer tells the parent of a job that it finished, in the transaction that finishes it. A parent that is completed, or gone, is
+// told nothing; one that failed or was cancelled may be resumed, and finds the answer then.
+func (t *tx) answer(parent store.ID, m *store.Message) error {
+	to, found, err := t.addressee(parent)
+	if err != nil || !found || to.ended == store.Completed {
+		return err
+	}
+	_, err = t.deliver(parent, to, m, "")
+	return err
+}
+
+// closeLater makes a note of a job that finishes if there are children to close. One that runs again later, because a person asked, is not
+// closed for what its parent was.
+func (t *tx) closeLater(id store.ID) error {
+	s := t.stmt("children_has")
+	bindID(s, id)
+	if has, err := exists(s); !has || err != nil {
+		return err
+	}
+	s = t.stmt("closed_put")
+	bindID(s, id)
+	return exec(s)
+}
+
+func (t *tx) forgetClosed(id store.ID) error {
+	s := t.stmt("closed_delete")
+	bindID(s, id)
+	return exec(s)
+}
+
+// CloseChildren implements store.Maintenance.
+func (s *Store) CloseChildren(ctx context.Context, limit int) (store.Closed, error) {
+	if limit <= 0 {
+		limit = closeLimit
+	}
+	var closed store.Closed
+	err := s.writeIf(ctx, "close children",
+		func(t *tx) (bool, error) {
+			closed = store.Closed{}
+			parents, err := t.closedParents(1)
+			return len(parents) > 0, err
+		},
+		func(t *tx) (err error) {
+			closed, err = t.closeChildren(limit)
+			return err
+		})
+	return closed, err
+}
+
+// closedParent is a note of a job whose children are to be closed.
+type closedParent struct {
+	id   store.ID
+	last store.ID // the last child that was looked at
+}
+
+func (t *tx) closedParents(limit int) ([]closedParent, error) {
+	var parents []closedParent
+	s := t.stmt("closed")
+	s.bindInt(int64(limit))
+	return parents, each(s, func() error {
+		p := closedParent{id: readID(s)}
+		if !s.readNull() {
+			p.last = readID(s)
+		}
+		parents = append(parents, p)
+		return nil
+	})
+}
+
+// closeChildren works off the notes that there are, in the order of their jobs, and up to limit children of them. A child that ends at once
+// may have children itself: the note of it is for the next call.
+func (t *tx) closeChildren(limit int) (closed store.Closed, err error) {
+	parents, err := t.closedParents(limit + 1) // there may be many whose children have all finished
+	if err != nil {
+		return closed, err
+	}
+	if closed.More = len(parents) > limit; closed.More {
+		parents = parents[:limit]
+	}
+	left := limit
+	for _, p := range parents {
+		if left == 0 {
+			break
+		}
+		looked, err := t.closeChildrenOf(p, left, &closed)
+		if err != nil {
+			return closed, err
+		}
+		left -= looked
+	}
+	closed.More = closed.More || left == 0
+	return closed, nil
+}
+
+// closeChildrenOf closes up to limit children of one job, and returns how many it looked at. A job that a person made run again keeps
+// its children.
+func (t *tx) closeChildrenOf(p closedParent, limit int, closed *store.Closed) (int, error) {
+	again, err := t.runsAgain(p.id)
+	if err != nil {
+		return 0, err
+	}
+	var children []store.ID
+	var policies []store.ClosePolicy
+	if !again {
+		s := t.stmt("children_unfinished")
+		bindID(s, p.id)
+		bindID(s, p.last)
+		s.bindInt(int64(limit))
+		err := each(s, func() error {
+			children = append(children, readID(s))
+			policies = append(policies, store.ClosePolicy(s.readInt()))
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	for i, id := range children {
+		state, err := t.cancel(id, cancelling{
+			reason: "its parent has finished", actor: "parent " + p.id.String(), terminate: policies[i] == store.TerminateChild,
+		})
+		switch {
+		case err != nil:
+			return 0, err
+		case state == store.Cancelled:
+			closed.Ended = append(closed.Ended, id)
+		case state == store.Running:
+			closed.Running = append(closed.Running, id)
+		}
+	}
+	if len(children) < limit {
+		return len(children), t.forgetClosed(p.id)
+	}
+	s := t.stmt("closed_until")
+	bindID(s, children[len(children)-1])
+	bindID(s, p.id)
+	return len(children), exec(s)
+}
+
+// runsAgain reports whether a job is there and has not finished.
+func (t *tx) runsAgain(id store.ID) (bool, error) {
+	s := t.stmt("job_run_at")
+	bindID(s, id)
+	if there, err := exists(s); !there || err != nil {
+		return false, err
+	}
+	_, finished, err := t.finished(id)
+	return !finished, err
+}

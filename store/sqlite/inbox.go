@@ -1,0 +1,190 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// SendTx implements store.Writer.
+func (s *Store) SendTx(ctx context.Context, wrapped store.Tx, sends []*store.Send) error {
+	return s.inCallers(ctx, "send", wrapped, func(t *tx) error { return t.sendAll(sends) })
+}
+
+// sendAll delivers messages in the order given. Each has its own result; an error ends the transaction.
+func (t *tx) sendAll(sends []*store.Send) error {
+	for _, q := range sends {
+		q.Result, q.Err = store.SendResult{}, nil
+		if q.Err = invalidSend(q); q.Err != nil {
+			continue
+		}
+		if err := t.send(q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func invalidSend(q *store.Send) error {
+	if m := &q.Message; m.Kind < store.MessageSignal || m.Kind > store.MessageHeartbeat {
+		return fmt.Errorf("%w: a message of kind %d cannot be sent", store.ErrInvalid, m.Kind)
+	}
+	return nil
+}
+
+func (t *tx) send(q *store.Send) error {
+	if q.Key != "" {
+		if known, err := t.sentBefore(q); known || err != nil {
+			return err
+		}
+	}
+	to, found, err := t.addressee(q.Job)
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		q.Err = fmt.Errorf("job %v: %w", q.Job, store.ErrNotFound)
+		return nil
+	case to.ended != 0:
+		q.Err = fmt.Errorf("job %v is %v: %w", q.Job, to.ended, store.ErrConflict)
+		return nil
+	}
+	if q.Message.Kind != store.MessageSignal {
+		if q.Err, err = t.refuseCallback(q); q.Err != nil || err != nil {
+			return err
+		}
+	}
+	m := store.Message{
+		Kind: q.Message.Kind, Name: q.Message.Name, Data: q.Message.Data, Codec: q.Message.Codec, Error: q.Message.Error,
+	}
+	q.Result.Woken, err = t.deliver(q.Job, to, &m, q.Key)
+	q.Result.Seq = m.Seq
+	return err
+}
+
+// sentBefore answers a send whose key is known.
+func (t *tx) sentBefore(q *store.Send) (bool, error) {
+	s := t.stmt("inbox_key")
+	bindID(s, q.Job)
+	s.bindText(q.Key)
+	found, err := s.next()
+	if err != nil || !found {
+		return false, err
+	}
+	defer s.done()
+	q.Result = store.SendResult{Seq: s.readInt(), Duplicate: true}
+	return true, nil
+}
+
+// refuseCallback returns why the message of a callback cannot be delivered, or nil.
+func (t *tx) refuseCallback(q *store.Send) (refused, err error) {
+	s := t.stmt("callback_opened")
+	bindID(s, q.Job)
+	s.bindText(q.Message.Name)
+	opened, err := exists(s)
+	if err != nil {
+		return nil, err
+	}
+	if !opened {
+		return fmt.Errorf("job %v has no callback %q: %w", q.Job, q.Message.Name, store.ErrNotFound), nil
+	}
+	s = t.stmt("callback_answered")
+	bindID(s, q.Job)
+	s.bindText(q.Message.Name)
+	answered, err := exists(s)
+	if answered {
+		refused = fmt.Errorf("callback %q of job %v has its answer: %w", q.Message.Name, q.Job, store.ErrConflict)
+	}
+	return refused, err
+}
+
+// addressee is what a message needs to know of the job that it is for.
+type addressee struct {
+	lane  int64
+	runAt int64
+	key   string      // the ordering key
+	ended store.State // 0 while the job is not finished
+	last  int64       // the Seq of its last message
+	wait  *store.Wait // nil if it does not wait
+}
+
+func (t *tx) addressee(id store.ID) (a *addressee, found bool, err error) {
+	s := t.stmt("addressee")
+	bindID(s, id)
+	found, err = s.next()
+	if err != nil || !found {
+		return nil, false, err
+	}
+	defer s.done()
+	a = &addressee{
+		lane: s.readInt(), runAt: s.readInt(), key: readOptText(s), ended: store.State(readOptInt(s)), last: readOptInt(s),
+	}
+	if !s.readNull() {
+		a.wait = &store.Wait{
+			Held: s.readInt() != 0, Seen: s.readInt(), Kinds: store.MessageSet(s.readInt()), Count: s.readInt(), Failures: s.readInt() != 0,
+		}
+	}
+	return a, true, nil
+}
+
+// deliver stores a message, sets its number, and wakes the job if it waits for it.
+func (t *tx) deliver(id store.ID, to *addressee, m *store.Message, key string) (woken bool, err error) {
+	m.Seq, m.At = to.last+1, timeOf(t.now)
+	s := t.stmt("inbox_insert")
+	bindID(s, id)
+	s.bindInt(m.Seq)
+	s.bindInt(t.now)
+	s.bindInt(int64(m.Kind))
+	bindOptText(s, m.Name)
+	bindOptText(s, key)
+	s.bindInt(int64(m.Codec))
+	bindPayload(s, m.Data)
+	bindOptText(s, m.Error)
+	if m.Kind == store.MessageChild {
+		bindID(s, m.From)
+		s.bindInt(int64(m.State))
+		bindOptText(s, string(m.Reason))
+	} else {
+		s.bindNull()
+		s.bindNull()
+		s.bindNull()
+	}
+	if err := exec(s); err != nil {
+		return false, err
+	}
+	if to.wait == nil || to.ended != 0 || !to.wait.Wakes(m) {
+		return false, nil
+	}
+	return true, t.wake(id, to)
+}
+
+// messages reads the inbox of a job.
+func (t *tx) messages(id store.ID) ([]store.Message, error) {
+	var messages []store.Message
+	s := t.stmt("inbox")
+	bindID(s, id)
+	return messages, each(s, func() error {
+		m := store.Message{
+			Seq: s.readInt(), Kind: store.MessageKind(s.readInt()), Name: readOptText(s), Data: readOptBlob(s), Codec: int(s.readInt()),
+			Error: readOptText(s),
+		}
+		if !s.readNull() {
+			m.From = readID(s)
+		}
+		m.State, m.Reason, m.At = store.State(readOptInt(s)), store.Reason(readOptText(s)), readTime(s)
+		messages = append(messages, m)
+		return nil
+	})
+}
+
+func (t *tx) countMessages(id store.ID) (int64, error) {
+	s := t.stmt("inbox_count")
+	bindID(s, id)
+	found, err := s.next()
+	if err != nil || !found {
+		return 0, unexpected("inbox_count", err)
+	}
+	defer s.done()
+	return s.readInt(), nil
+}

@@ -1,0 +1,281 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/google/uuid"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// AppendTx implements store.Writer. The first thing it does is a write to the claim record: from then on nobody else can write
+// until the caller's transaction ends, even if that was not begun as a writer's.
+func (s *Store) AppendTx(ctx context.Context, wrapped store.Tx, a *store.Append) error {
+	return s.inCallers(ctx, "append", wrapped, func(t *tx) error {
+		st := t.stmt("claim_lock")
+		st.bindInt(a.Lease.Node)
+		st.bindInt(a.Lease.Claim)
+		if err := exec(st); err != nil {
+			return err
+		}
+		return t.appendEntries(a)
+	})
+}
+
+// appendEntries does all of an append or nothing, and sets its result.
+func (t *tx) appendEntries(a *store.Append) (err error) {
+	for _, q := range a.Enqueues {
+		q.Result, q.Err = store.EnqueueResult{}, nil
+	}
+	a.Err, err = t.tryAppend(a)
+	return err
+}
+
+// tryAppend returns why an append is refused. All of that is found before the first write, but for a number that is taken or leaves
+// a gap, which the first insert finds: the numbers of an append follow each other, and those that are stored have no gaps, so that
+// no later insert can fail alone.
+func (t *tx) tryAppend(a *store.Append) (refused, err error) {
+	if refused := invalidEntries(a.Entries); refused != nil {
+		return refused, nil
+	}
+	r, err := t.record(recordName{a.Lease.Node, a.Lease.Claim})
+	if err != nil {
+		return nil, err
+	}
+	live := r.holds(a.Lease)
+	if !live {
+		return t.refuseAppend(a, live)
+	}
+	if refused := invalidChildren(a); refused != nil {
+		return refused, nil
+	}
+	for i := range a.Entries {
+		written, err := t.insertEntry(a.Lease.Job, a.Lease.Number, &a.Entries[i])
+		if err != nil {
+			return nil, err
+		}
+		if !written && i > 0 {
+			return nil, fmt.Errorf("%w: the journal of job %v has a gap before %d", store.ErrInvalid, a.Lease.Job, a.Entries[i].Seq)
+		}
+		if !written {
+			return t.refuseAppend(a, live)
+		}
+	}
+	for _, q := range a.Enqueues {
+		if err := t.enqueue(q); err != nil {
+			return nil, err
+		}
+	}
+	if a.Closing {
+		s := t.stmt("job_closing")
+		bindID(s, a.Lease.Job)
+		return nil, exec(s)
+	}
+	return nil, nil
+}
+
+// lastKind is the highest kind of which a set of kinds can be asked.
+const lastKind = 62
+
+// invalidEntries finds what can never be appended.
+func invalidEntries(entries []store.Entry) error {
+	for i, e := range entries {
+		if e.Seq < 1 || e.Seq != entries[0].Seq+int64(i) {
+			return fmt.Errorf("%w: entry %d does not follow the one before it", store.ErrInvalid, e.Seq)
+		}
+		if e.Kind > lastKind {
+			return fmt.Errorf("%w: entry %d is of the kind %d", store.ErrInvalid, e.Seq, e.Kind)
+		}
+	}
+	return nil
+}
+
+// invalidChildren finds what cannot be enqueued along with entries.
+func invalidChildren(a *store.Append) error {
+	for _, q := range a.Enqueues {
+		switch q.Err = q.Job.Check(); {
+		case q.Err != nil:
+		case q.Job.Parent != a.Lease.Job:
+			q.Err = fmt.Errorf("%w: job %v is not a child of the job that enqueues it", store.ErrInvalid, q.Job.ID)
+		case len(q.Job.UniqueKey) > 0:
+			q.Err = fmt.Errorf("%w: job %v is a child and has a unique key", store.ErrInvalid, q.Job.ID)
+		}
+		if q.Err != nil {
+			return q.Err
+		}
+	}
+	return nil
+}
+
+// insertEntry adds a line to a journal. It returns false if the number is taken, or its predecessor is missing.
+func (t *tx) insertEntry(id store.ID, lease int64, e *store.Entry) (bool, error) {
+	s := t.stmt("journal_insert")
+	bindID(s, id)
+	s.bindInt(e.Seq)
+	bindID(s, id)
+	s.bindInt(e.Seq - 1)
+	s.bindInt(e.Seq)
+	s.bindInt(t.now)
+	s.bindInt(lease)
+	s.bindInt(int64(e.Kind))
+	bindOptText(s, e.Path)
+	bindOptText(s, e.Name)
+	bindOptInt(s, e.Ref)
+	s.bindInt(int64(e.Codec))
+	bindPayload(s, e.Data)
+	changed, err := s.exec()
+	return changed > 0, err
+}
+
+// refuseAppend answers an append whose lease is not live, or whose first number cannot be written: the lease is lost, unless the
+// append is repeated and this very lease wrote the entry before.
+func (t *tx) refuseAppend(a *store.Append, live bool) (refused, err error) {
+	refused = fmt.Errorf("append to the journal of job %v: %w", a.Lease.Job, store.ErrLeaseLost)
+	if len(a.Entries) == 0 {
+		return refused, nil
+	}
+	s := t.stmt("journal_lease")
+	bindID(s, a.Lease.Job)
+	s.bindInt(a.Entries[0].Seq)
+	found, err := s.next()
+	if err != nil {
+		return nil, err
+	}
+	if !found && live {
+		refused = fmt.Errorf("%w: the journal of job %v ends before entry %d", store.ErrInvalid, a.Lease.Job, a.Entries[0].Seq-1)
+	}
+	if !found {
+		return refused, nil
+	}
+	lease := s.readInt()
+	s.done()
+	if !a.Repeat || lease != a.Lease.Number {
+		return refused, nil
+	}
+	for _, q := range a.Enqueues {
+		if _, err := t.known(q); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// durable reports whether a job has a journal.
+func (t *tx) durable(id store.ID) (bool, error) {
+	s := t.stmt("journal_has")
+	bindID(s, id)
+	return exists(s)
+}
+
+// lastEntry returns the number of the last entry of a journal, 0 if there is none.
+func (t *tx) lastEntry(id store.ID) (int64, error) {
+	s := t.stmt("journal_last")
+	bindID(s, id)
+	found, err := s.next()
+	if err != nil || !found {
+		return 0, err
+	}
+	defer s.done()
+	return s.readInt(), nil
+}
+
+// trim removes the entries of a journal after the first keep.
+func (t *tx) trim(id store.ID, keep int64) error {
+	s := t.stmt("journal_trim")
+	bindID(s, id)
+	s.bindInt(keep)
+	return exec(s)
+}
+
+// Journals implements store.Reader. A statement is no round trip here: each job is two range scans of one snapshot.
+func (s *Store) Journals(ctx context.Context, ids []store.ID) ([]store.Journal, error) {
+	var journals []store.Journal
+	err := s.read(ctx, "journals", func(t *tx) error {
+		journals = make([]store.Journal, len(ids))
+		for i, id := range ids {
+			j := &journals[i]
+			j.Job = id
+			st := t.stmt("journal")
+			bindID(st, id)
+			var err error
+			if j.Entries, err = scanEntries(st); err != nil {
+				return err
+			}
+			if j.Messages, err = t.messages(id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return journals, nil
+}
+
+// Entries implements store.Reader.
+func (s *Store) Entries(ctx context.Context, params store.JournalParams) ([]store.Entry, error) {
+	if params.Limit < 1 || params.Limit > 1000 {
+		return nil, classify("entries", fmt.Errorf("%w: the limit %d is not 1 to 1000", store.ErrInvalid, params.Limit))
+	}
+	if params.Job == uuid.Nil || params.Kinds != nil && len(params.Kinds) == 0 {
+		return nil, ctx.Err()
+	}
+	var entries []store.Entry
+	err := s.read(ctx, "entries", func(t *tx) (err error) {
+		entries, err = t.entries(params)
+		return err
+	})
+	return entries, err
+}
+
+func (t *tx) entries(params store.JournalParams) ([]store.Entry, error) {
+	name := "entries"
+	named := params.Name != "" && len(params.Kinds) == 1 && isNamed(params.Kinds[0])
+	if named {
+		name += "_named"
+	}
+	after := params.After
+	if params.Newest {
+		name += "_newest"
+		if after == 0 {
+			after = math.MaxInt64
+		}
+	}
+	s := t.stmt(name)
+	bindID(s, params.Job)
+	s.bindInt(after)
+	if named {
+		s.bindInt(int64(params.Kinds[0]))
+	} else {
+		kinds := int64(0)
+		for _, kind := range params.Kinds {
+			kinds |= 1 << min(kind, lastKind+1)
+		}
+		if params.Kinds == nil {
+			kinds = -1
+		}
+		s.bindInt(kinds)
+	}
+	s.bindText(params.Name)
+	s.bindInt(int64(params.Limit))
+	return scanEntries(s)
+}
+
+// isNamed reports whether there is an index of the entries of a kind by name.
+func isNamed(kind store.EntryKind) bool {
+	return kind == store.EntryCallback || kind == store.EntryPublished || kind == store.EntryStreamed
+}
+
+func scanEntries(s stmt) ([]store.Entry, error) {
+	var entries []store.Entry
+	return entries, each(s, func() error {
+		entries = append(entries, store.Entry{
+			Seq: s.readInt(), Kind: store.EntryKind(s.readInt()), Path: readOptText(s), Name: readOptText(s), Ref: readOptInt(s),
+			Data: readOptBlob(s), Codec: int(s.readInt()), At: readTime(s), LeaseNumber: s.readInt(),
+		})
+		return nil
+	})
+}

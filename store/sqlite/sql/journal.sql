@@ -1,0 +1,43 @@
+-- What jobs remember.
+
+-- An entry whose predecessor is not there gets NULL for its number, which OR IGNORE passes over, as it does a number that is
+-- taken: the journal has no gaps and no line twice, for the price of the insert.
+-- name: journal_insert
+INSERT OR IGNORE INTO holdfast_journal (id, seq, at, lease, kind, path, name, ref, codec, data)
+VALUES (?, CASE WHEN ? = 1 OR EXISTS (SELECT 1 FROM holdfast_journal WHERE id = ? AND seq = ?) THEN ? END, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: journal_lease
+SELECT lease FROM holdfast_journal WHERE id = ? AND seq = ?;
+
+-- name: journal_has
+SELECT 1 FROM holdfast_journal WHERE id = ? LIMIT 1;
+
+-- name: journal_last
+SELECT seq FROM holdfast_journal WHERE id = ? ORDER BY seq DESC LIMIT 1;
+
+-- name: journal
+SELECT seq, kind, path, name, ref, data, codec, at, lease FROM holdfast_journal WHERE id = ? ORDER BY seq;
+
+-- The kinds are a set of bits; an empty name is any.
+-- name: entries
+SELECT seq, kind, path, name, ref, data, codec, at, lease FROM holdfast_journal
+WHERE id = ? AND seq > ? AND (? >> kind) & 1 AND ? IN ('', name) ORDER BY seq LIMIT ? + 0;
+
+-- name: entries_newest
+SELECT seq, kind, path, name, ref, data, codec, at, lease FROM holdfast_journal
+WHERE id = ? AND seq < ? AND (? >> kind) & 1 AND ? IN ('', name) ORDER BY seq DESC LIMIT ? + 0;
+
+-- name: entries_named
+SELECT seq, kind, path, name, ref, data, codec, at, lease FROM holdfast_journal INDEXED BY holdfast_journal_named
+WHERE kind IN (8, 12, 13) AND id = ? AND seq > ? AND kind = ? AND name = ? ORDER BY seq LIMIT ? + 0;
+
+-- name: entries_named_newest
+SELECT seq, kind, path, name, ref, data, codec, at, lease FROM holdfast_journal INDEXED BY holdfast_journal_named
+WHERE kind IN (8, 12, 13) AND id = ? AND seq < ? AND kind = ? AND name = ? ORDER BY seq DESC LIMIT ? + 0;
+
+-- name: journal_trim
+DELETE FROM holdfast_journal WHERE id = ? AND seq > ?;
+
+-- name: journal_copy
+INSERT INTO holdfast_journal (id, seq, at, lease, kind, path, name, ref, codec, data)
+SELECT ?, seq, at, 0, kind, path, name, ref, codec, data FROM holdfast_journal WHERE id = ? AND seq <= ?;

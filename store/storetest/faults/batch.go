@@ -1,0 +1,86 @@
+package faults
+
+import "github.com/holdfastdev/holdfast/store"
+
+// Copy returns a batch with operations of its own, whose results are empty, as a caller needs it to send them again.
+func Copy(batch *store.Batch) *store.Batch {
+	copied := &store.Batch{}
+	for _, c := range batch.Checkpoints {
+		one := *c
+		one.Err = nil
+		copied.Checkpoints = append(copied.Checkpoints, &one)
+	}
+	for _, a := range batch.Appends {
+		one := *a
+		one.Err = nil
+		one.Enqueues = copyEnqueues(a.Enqueues)
+		copied.Appends = append(copied.Appends, &one)
+	}
+	for _, q := range batch.Sends {
+		one := *q
+		one.Result, one.Err = store.SendResult{}, nil
+		copied.Sends = append(copied.Sends, &one)
+	}
+	for _, o := range batch.Outcomes {
+		one := *o
+		one.Final, one.Err = 0, nil
+		copied.Outcomes = append(copied.Outcomes, &one)
+	}
+	copied.Enqueues = copyEnqueues(batch.Enqueues)
+	return copied
+}
+
+func copyEnqueues(enqueues []*store.Enqueue) []*store.Enqueue {
+	var copied []*store.Enqueue
+	for _, q := range enqueues {
+		one := *q
+		one.Result, one.Err = store.EnqueueResult{}, nil
+		copied = append(copied, &one)
+	}
+	return copied
+}
+
+// deliver hands the results of a batch to the caller's.
+func deliver(from, to *store.Batch) {
+	for i, c := range from.Checkpoints {
+		to.Checkpoints[i].Err = c.Err
+	}
+	for i, a := range from.Appends {
+		to.Appends[i].Err = a.Err
+		deliverEnqueues(a.Enqueues, to.Appends[i].Enqueues)
+	}
+	for i, q := range from.Sends {
+		to.Sends[i].Result, to.Sends[i].Err = q.Result, q.Err
+	}
+	for i, o := range from.Outcomes {
+		to.Outcomes[i].Final, to.Outcomes[i].Err = o.Final, o.Err
+	}
+	deliverEnqueues(from.Enqueues, to.Enqueues)
+	to.Woken = from.Woken
+}
+
+func deliverEnqueues(from, to []*store.Enqueue) {
+	for i, q := range from {
+		to[i].Result, to[i].Err = q.Result, q.Err
+	}
+}
+
+// repeat marks a batch as one whose answer was lost.
+func repeat(batch *store.Batch) {
+	for _, a := range batch.Appends {
+		a.Repeat = true
+	}
+	for _, o := range batch.Outcomes {
+		o.Repeat = true
+	}
+}
+
+// keyless reports whether one of the sends would be a second message if it were repeated.
+func keyless(sends []*store.Send) bool {
+	for _, q := range sends {
+		if q.Key == "" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,205 @@
+package storetest
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// What the machine compares of jobs that remember.
+
+// ownWords reports whether a text is the model's own, which says why a child was closed; a store has other words for it.
+func (m *machine) ownWords(text string) bool { return text == "its parent has finished" }
+
+// noteClosed remembers which jobs were ended, or asked to end, in such words.
+func (m *machine) noteClosed(records []store.Record) {
+	for _, r := range records {
+		own := m.ownWords(r.Error)
+		for _, a := range r.Attempts {
+			own = own || m.ownWords(a.Error)
+		}
+		if own {
+			m.closed[r.ID] = true
+		}
+	}
+}
+
+// tidyDurable makes what two sides say about a job that waits, or was closed, the same if it is the same.
+func (m *machine) tidyDurable(r *store.Record) {
+	k := m.find(r.ID)
+	if r.State == store.Waiting || k != nil && r.State.Finished() && (k.timeless || k.state == store.Waiting) {
+		r.RunAt = time.Time{} // Reading: what it is of a job that no time wakes, or woke, is not promised
+	}
+	if r.State != store.Running {
+		r.CancelRequested = false // Reading: so is whether a record tells of a request before the run that will answer it
+	}
+	if k != nil && k.traceless {
+		r.ClaimedAt = time.Time{} // Reading: so is when a run began that left no attempt
+	}
+	if r.Wait != nil {
+		wait := *r.Wait
+		wait.Since, wait.Until = wait.Since.UTC(), wait.Until.UTC()
+		if wait.Reason == store.ReasonPaused {
+			wait.For = nil // Reading: so is what a paused job waited for
+		}
+		r.Wait = &wait
+	}
+	if m.closed[r.ID] {
+		r.Error = ""
+		for i := range r.Attempts {
+			r.Attempts[i].Error = ""
+		}
+	}
+}
+
+// checkJournals compares what all jobs remember and what was sent to them, and looks whether one sleeps that should not.
+func (m *machine) checkJournals(records []store.Record) {
+	if !m.mode.durable || len(m.jobs) == 0 {
+		return
+	}
+	var ids []store.ID
+	for _, k := range m.jobs {
+		ids = append(ids, k.enqueue.Job.ID)
+	}
+	got, err := m.store.Journals(m.ctx, ids)
+	m.must("Journals", err)
+	want, err := m.model.Journals(m.ctx, ids)
+	m.must("Journals", nil, err)
+	for i := range want {
+		if i < len(got) {
+			m.tidyJournal(m.jobs[i], &got[i], &want[i])
+		}
+	}
+	m.same("Journals", got, want)
+
+	sleeping := map[store.ID]bool{}
+	for _, r := range records {
+		sleeping[r.ID] = r.State == store.Waiting && !r.Wait.Held
+	}
+	for i, journal := range got {
+		for n, entry := range journal.Entries {
+			if entry.Seq != int64(n+1) {
+				m.t.Fatalf("Remembered: entry %d of job %d has the number %d", n+1, i, entry.Seq)
+			}
+		}
+		for _, message := range journal.Messages {
+			if sleeping[journal.Job] && m.jobs[i].wait.Wakes(&message) {
+				m.t.Fatalf("NoLoss: job %d sleeps although message %d has come", i, message.Seq)
+			}
+		}
+	}
+}
+
+// tidyJournal leaves out what is not promised: when the entries of a fork were written, and the words of a rescue or of the end of
+// a parent.
+func (m *machine) tidyJournal(k *known, got, want *store.Journal) {
+	for _, journal := range []*store.Journal{got, want} {
+		for i := range journal.Entries {
+			entry := &journal.Entries[i]
+			entry.At = entry.At.UTC()
+			if entry.LeaseNumber == 0 {
+				entry.At = time.Time{}
+			}
+		}
+		for i := range journal.Messages {
+			message := &journal.Messages[i]
+			message.At = message.At.UTC()
+			if k.forked {
+				message.At = time.Time{}
+			}
+			if m.closed[message.From] {
+				message.Error = ""
+			}
+		}
+	}
+	sortAnswers(got.Messages)
+	sortAnswers(want.Messages)
+	for i := range want.Messages {
+		w := want.Messages[i]
+		if m.ownWords(w.Error) || w.Error == "" && w.State == store.Failed {
+			want.Messages[i].Error = ""
+			if i < len(got.Messages) {
+				got.Messages[i].Error = ""
+			}
+		}
+	}
+}
+
+// sortAnswers puts answers that came at one time into one order: which of the children that one transaction finishes answers first is
+// not promised.
+func sortAnswers(messages []store.Message) {
+	for first := 0; first < len(messages); first++ {
+		last := first
+		for last < len(messages) && messages[last].Kind == store.MessageChild && messages[last].At.Equal(messages[first].At) {
+			last++
+		}
+		if last <= first+1 {
+			continue
+		}
+		answers, seq := messages[first:last], messages[first].Seq
+		slices.SortFunc(answers, func(a, b store.Message) int {
+			return cmp.Or(bytes.Compare(a.From[:], b.From[:]), cmp.Compare(a.State, b.State), cmp.Compare(a.Reason, b.Reason))
+		})
+		for i := range answers {
+			answers[i].Seq = seq + int64(i)
+		}
+		first = last - 1
+	}
+}
+
+// closeAll closes the children of one side until nothing is left, and returns those that were ended.
+func (m *machine) closeAll(s store.Store) []store.ID {
+	var ended []store.ID
+	for calls := 0; ; calls++ {
+		closed, err := s.CloseChildren(m.ctx, 3)
+		m.must("CloseChildren", err)
+		ended = append(ended, closed.Ended...)
+		if !closed.More && len(closed.Ended) == 0 {
+			return sortedIDs(ended)
+		}
+		if calls > 1000 {
+			m.t.Fatal("CloseChildren never comes to an end")
+		}
+	}
+}
+
+// related reports whether one of two jobs is the other's parent.
+func (r *run) related(other *run) bool {
+	a, b := r.store.Job, other.store.Job
+	return a.Parent == b.ID || b.Parent == a.ID
+}
+
+// settleLives looks which runs are over since their jobs were terminated.
+func (m *machine) settleLives() {
+	for _, k := range m.jobs {
+		if !k.live {
+			continue
+		}
+		record, err := m.model.Get(m.ctx, k.enqueue.Job.ID)
+		m.must("Get", nil, err)
+		k.live = record.State == store.Running
+	}
+}
+
+func sortedIDs(ids []store.ID) []store.ID {
+	return slices.SortedFunc(slices.Values(ids), func(a, b store.ID) int { return bytes.Compare(a[:], b[:]) })
+}
+
+// lengths returns how many entries and messages a job has; of a job that is gone, none.
+func (m *machine) lengths(id store.ID) (entries, messages int64) {
+	record, err := m.model.Get(m.ctx, id)
+	if err != nil {
+		return 0, 0
+	}
+	return record.Journal, record.Messages
+}
+
+// key is one that no other send has.
+func (m *machine) key() string {
+	m.sends++
+	return fmt.Sprint("send", m.sends)
+}

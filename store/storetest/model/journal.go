@@ -1,0 +1,176 @@
+package model
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// durable reports whether the job has begun to remember: it is given the chance to end itself.
+func (j *job) durable() bool { return len(j.journal) > 0 }
+
+// deadline is the job's, unless its end is decided: then it has all the time it needs.
+func (j *job) deadline() time.Time {
+	if j.Closing {
+		return time.Time{}
+	}
+	return j.Options.Deadline
+}
+
+// append adds to a journal, with the children, or does nothing.
+func (s *Store) append(a *store.Append, now time.Time) error {
+	for i, entry := range a.Entries {
+		if first := a.Entries[0].Seq; first < 1 || entry.Seq != first+int64(i) {
+			return fmt.Errorf("%w: the entries are not numbered without gaps", store.ErrInvalid)
+		}
+	}
+	known := s.jobs[a.Lease.Job]
+	if known != nil && a.Repeat && len(a.Entries) > 0 {
+		if seq := a.Entries[0].Seq; seq <= int64(len(known.journal)) && known.journal[seq-1].LeaseNumber == a.Lease.Number {
+			for _, q := range a.Enqueues {
+				q.Result, q.Err = s.enqueue(q, now)
+			}
+			return nil
+		}
+	}
+	j := s.live(a.Lease)
+	if j == nil {
+		return store.ErrLeaseLost
+	}
+	if last := int64(len(j.journal)); len(a.Entries) > 0 && a.Entries[0].Seq <= last {
+		return store.ErrLeaseLost
+	} else if len(a.Entries) > 0 && a.Entries[0].Seq > last+1 {
+		// A database need not look: the caller is the only writer. Here it is a mistake of the engine that is found.
+		return fmt.Errorf("%w: the journal ends at %d, and entry %d is to follow", store.ErrInvalid, last, a.Entries[0].Seq)
+	}
+	for i, q := range a.Enqueues {
+		if q.Job.Parent != j.ID || len(q.Job.UniqueKey) > 0 {
+			q.Err = fmt.Errorf("%w: child %d is another job's, or has a unique key", store.ErrInvalid, i)
+			return q.Err
+		}
+	}
+	for _, q := range a.Enqueues {
+		q.Result, q.Err = s.enqueue(q, now) // which without a unique key cannot fail
+	}
+	for _, entry := range a.Entries {
+		entry.Data = bytes.Clone(entry.Data)
+		entry.At, entry.LeaseNumber = now, a.Lease.Number
+		j.journal = append(j.journal, entry)
+	}
+	j.Closing = j.Closing || a.Closing
+	return nil
+}
+
+// received reports whether an entry of the list received the message.
+func received(entries []store.Entry, seq int64) bool {
+	return slices.ContainsFunc(entries, func(e store.Entry) bool { return e.Kind == store.EntryReceived && e.Ref == seq })
+}
+
+// beginAnew replaces all that a job remembers.
+func (s *Store) beginAnew(j *job, c *store.Continue, now time.Time) {
+	var kept []message
+	for _, m := range j.inbox {
+		if m.Kind == store.MessageSignal && !received(j.journal, m.Seq) {
+			m.Seq = int64(len(kept)) + 1
+			kept = append(kept, m)
+		}
+	}
+	j.inbox = kept
+	j.journal = []store.Entry{{Seq: 1, Kind: store.EntryContinued, Data: bytes.Clone(c.Data), At: now, LeaseNumber: j.LeaseNumber}}
+	j.Args, j.Codec = bytes.Clone(c.Args), c.Codec
+	j.Attempt, j.Closing = 0, false
+}
+
+// Fork implements store.Operators.
+func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
+	now, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	if len(params.Job.UniqueKey) > 0 || params.Keep < 0 {
+		return fmt.Errorf("%w: a fork keeps %d entries and the unique key %q", store.ErrInvalid, params.Keep, params.Job.UniqueKey)
+	}
+	from := s.jobs[params.From]
+	if from == nil {
+		return store.ErrNotFound
+	}
+	if s.jobs[params.Job.ID] != nil {
+		return nil
+	}
+	if _, err := s.enqueue(&store.Enqueue{Job: params.Job}, now); err != nil {
+		return err
+	}
+	j := s.jobs[params.Job.ID]
+	for _, entry := range from.journal[:min(params.Keep, int64(len(from.journal)))] {
+		entry.Data, entry.LeaseNumber = bytes.Clone(entry.Data), 0
+		j.journal = append(j.journal, entry)
+	}
+	for _, m := range from.inbox {
+		if m.Kind != store.MessageSignal || received(j.journal, m.Seq) {
+			m.Data = bytes.Clone(m.Data)
+			j.inbox = append(j.inbox, m)
+		}
+	}
+	return nil
+}
+
+// Journals implements store.Reader.
+func (s *Store) Journals(ctx context.Context, ids []store.ID) ([]store.Journal, error) {
+	if _, err := s.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	var journals []store.Journal
+	for _, id := range ids {
+		journal := store.Journal{Job: id}
+		if j := s.jobs[id]; j != nil {
+			for _, entry := range j.journal {
+				entry.Data = bytes.Clone(entry.Data)
+				journal.Entries = append(journal.Entries, entry)
+			}
+			for _, m := range j.inbox {
+				m.Data = bytes.Clone(m.Data)
+				journal.Messages = append(journal.Messages, m.Message)
+			}
+		}
+		journals = append(journals, journal)
+	}
+	return journals, nil
+}
+
+// Entries implements store.Reader.
+func (s *Store) Entries(ctx context.Context, params store.JournalParams) ([]store.Entry, error) {
+	if _, err := s.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	if params.Limit < 1 || params.Limit > 1000 {
+		return nil, fmt.Errorf("%w: limit %d", store.ErrInvalid, params.Limit)
+	}
+	j := s.jobs[params.Job]
+	if j == nil {
+		return nil, nil
+	}
+	entries := slices.Clone(j.journal)
+	if params.Newest {
+		slices.Reverse(entries)
+	}
+	var page []store.Entry
+	for _, entry := range entries {
+		beyond := entry.Seq > params.After
+		if params.Newest {
+			beyond = params.After == 0 || entry.Seq < params.After
+		}
+		if beyond && len(page) < params.Limit && (params.Name == "" || params.Name == entry.Name) &&
+			(params.Kinds == nil || slices.Contains(params.Kinds, entry.Kind)) {
+			entry.Data = bytes.Clone(entry.Data)
+			page = append(page, entry)
+		}
+	}
+	return page, nil
+}

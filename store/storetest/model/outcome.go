@@ -1,0 +1,179 @@
+package model
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// endRun applies an outcome and returns the state in which the job is then.
+func (s *Store) endRun(o *store.Outcome, now time.Time) (State, error) {
+	j := s.live(o.Lease)
+	if j == nil {
+		if known := s.jobs[o.Lease.Job]; known != nil && o.Repeat {
+			if final, applied := known.endings[o.Lease]; applied {
+				return final, nil
+			}
+		}
+		return 0, store.ErrLeaseLost
+	}
+	e := ending{
+		state: o.State, reason: o.Reason, err: o.Error, trace: o.Trace,
+		result: bytes.Clone(o.Result), startedAt: o.StartedAt.Truncate(time.Microsecond),
+		anew: o.Continue, version: o.Version, durable: o.Durable, hasChildren: o.HasChildren, answers: o.Answers,
+	}
+	switch o.State {
+	case store.Completed, store.Failed:
+	case store.Cancelled:
+		e.reason = store.ReasonCancelled
+	case store.Available:
+		e.runAt = now
+	case store.Retryable, store.Scheduled:
+		e.runAt = o.RunAt.Truncate(time.Microsecond)
+		if o.RunAt.IsZero() {
+			e.runAt = now.Add(o.Delay).Truncate(time.Microsecond)
+		}
+	case store.Waiting:
+		if o.Wait == nil {
+			return 0, fmt.Errorf("%w: a run parks and does not say what it waits for", store.ErrInvalid)
+		}
+		e.wait, e.runAt = copyOfWait(o.Wait), now
+	default:
+		return 0, fmt.Errorf("%w: a run cannot end as %v", store.ErrInvalid, o.State)
+	}
+	if o.Continue != nil && o.State != store.Available {
+		return 0, fmt.Errorf("%w: a run that ends as %v does not continue", store.ErrInvalid, o.State)
+	}
+	s.end(j, e, now)
+	j.endings[o.Lease] = j.state
+	if !e.recorded() && !j.state.Finished() {
+		j.endings[o.Lease] = o.State // a database has nothing from which it could know better
+	}
+	return j.state, nil
+}
+
+// ending is how a run ends, whoever ends it: its handler, its node's leave, a rescue, or a person who terminates it.
+type ending struct {
+	state     State // that was asked for
+	reason    store.Reason
+	err       string
+	trace     string
+	result    []byte
+	startedAt time.Time
+	runAt     time.Time // of a job that goes on
+
+	wait    *store.Wait
+	anew    *store.Continue
+	version string
+
+	durable, hasChildren, answers bool
+}
+
+// taken completes the ending of a run that does not report it itself, by what there is to see.
+func (s *Store) taken(j *job, e ending) ending {
+	e.durable, e.hasChildren, e.answers = j.durable(), s.hasChildren(j), j.Answers
+	return e
+}
+
+// recorded reports whether the run becomes one of the job's attempts, if it does not end the job.
+func (e *ending) recorded() bool { return e.state != store.Waiting && e.anew == nil }
+
+// counted reports whether the run uses up an attempt, if it does not end the job.
+func (e *ending) counted() bool { return e.state == store.Retryable }
+
+// end is the only way out of Running.
+func (s *Store) end(j *job, e ending, now time.Time) {
+	lease := j.lease
+	goal := s.goal(j, &e, now)
+	if e.anew != nil {
+		s.beginAnew(j, e.anew, now)
+	}
+	state := goal.state
+	if goal.held {
+		state = store.Waiting
+	}
+	if state != store.Completed && (e.recorded() || state.Finished()) {
+		j.attempts = append(j.attempts, store.Attempt{
+			Number: j.Attempt, LeaseNumber: j.LeaseNumber, Node: lease.Node,
+			ClaimedAt: j.claimedAt, StartedAt: e.startedAt, EndedAt: now,
+			Outcome: state, Reason: goal.reason, Error: goal.err, Trace: e.trace,
+		})
+	}
+	j.endedBy, j.lease = lease, store.Lease{}
+	if goal.state.Finished() {
+		if goal.state == store.Completed {
+			j.result = e.result
+		}
+		s.finish(j, goal.state, goal.reason, goal.err, now)
+		if e.hasChildren {
+			s.closed[j.ID] = true // whether or not there is one: nobody looks
+		}
+		if e.answers {
+			s.answer(j, now)
+		}
+		return
+	}
+	if !e.counted() && e.anew == nil {
+		j.Attempt--
+	}
+	if e.version != "" {
+		j.Version = e.version
+	}
+	switch {
+	case goal.held:
+		s.hold(j, goal.state, goal.runAt, j.pause, now)
+	case goal.state == store.Waiting:
+		s.park(j, e.wait, e.reason, e.err, now)
+	default:
+		j.RunAt = goal.runAt
+		s.enter(j, goal.state)
+	}
+	j.pause = nil
+}
+
+// goal is where a job goes when a run of it ends.
+type goal struct {
+	state  State
+	reason store.Reason
+	err    string
+	runAt  time.Time
+	held   bool // it would go there, but somebody asked to pause it
+}
+
+func (s *Store) goal(j *job, e *ending, now time.Time) goal {
+	g := goal{state: e.state, reason: e.reason, err: e.err, runAt: e.runAt}
+	if e.state.Finished() {
+		if e.state == store.Completed {
+			g.reason, g.err = "", ""
+		}
+		return g
+	}
+	deadline := j.deadline()
+	late := (e.state == store.Retryable || e.state == store.Scheduled) && !deadline.IsZero() && !e.runAt.Before(deadline)
+	switch {
+	case j.cancel != nil && j.Closing && e.anew == nil:
+		// Its end is decided.
+	case j.cancel != nil && (e.durable || e.anew != nil):
+		g.state, g.runAt = store.Available, now
+		return g
+	case j.cancel != nil:
+		g.state, g.reason, g.err = store.Cancelled, store.ReasonCancelled, j.cancel.Reason
+		return g
+	case late && e.durable:
+		g.runAt = deadline
+	case late:
+		g.state, g.reason = store.Failed, store.ReasonDeadline
+		return g
+	}
+	if j.pause != nil && (e.wait == nil || !e.wait.Held) {
+		g.held = true
+		if g.state == store.Waiting {
+			g.state = store.Available
+		}
+	} else if g.state == store.Waiting && j.awaited(e.wait) {
+		g.state = store.Available
+	}
+	return g
+}

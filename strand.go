@@ -1,0 +1,109 @@
+package holdfast
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/holdfastdev/holdfast/internal/engine"
+)
+
+// Awaitable is what Select chooses from: a *Future, a *Child, a *Timer, a *Callback, or what Signal.Into returns.
+type Awaitable interface {
+	awaitable() engine.Awaitable
+	// chosen is called when it was chosen.
+	chosen() error
+}
+
+// Future is the result of a function that Go started.
+type Future[T any] struct{ future *engine.Future }
+
+// Go starts a function beside the handler, as a strand of the same run. fn is given a run of its own, and must use that
+// one; what several strands do at once is remembered for each apart, so that it replays whatever their order was. When
+// the handler returns, strands that were not awaited end.
+func Go[T any](run *Run, name string, fn func(run *Run) (T, error)) (*Future[T], error) {
+	if err := checkName("strand", name); err != nil {
+		return nil, err
+	}
+	f, err := run.strand.Go(name, func(s *engine.Strand) (any, error) { return fn(run.with(run.Context, s)) })
+	if err != nil {
+		return nil, err
+	}
+	return &Future[T]{f}, nil
+}
+
+// Await waits for the function to return.
+func (f *Future[T]) Await(run *Run) (T, error) {
+	v, err := run.strand.Await(f.future)
+	out, _ := v.(T) // nil if it failed
+	return out, err
+}
+
+func (f *Future[T]) awaitable() engine.Awaitable { return f.future }
+
+func (f *Future[T]) chosen() error { return nil }
+
+// Timer is a durable timer.
+type Timer struct{ timer *engine.Timer }
+
+// Timer begins a timer, for Select.
+func (r *Run) Timer(d time.Duration) (*Timer, error) {
+	t, err := r.strand.Timer(engine.Limit{Within: d, Set: true})
+	return &Timer{t}, err
+}
+
+func (t *Timer) awaitable() engine.Awaitable { return t.timer }
+
+func (t *Timer) chosen() error { return nil }
+
+// Select waits for the first of several things, and returns its place among them. Which it was is remembered.
+func Select(run *Run, among ...Awaitable) (int, error) {
+	if len(among) == 0 {
+		return 0, invalid("select", "there is nothing to choose from")
+	}
+	all := make([]engine.Awaitable, len(among))
+	for i, a := range among {
+		if all[i] = a.awaitable(); all[i] == nil {
+			return 0, invalid("select", "number %d cannot be waited for", i+1)
+		}
+	}
+	i, err := run.strand.Select(all)
+	if err != nil {
+		return 0, err
+	}
+	if err := among[i].chosen(); err != nil {
+		return i, fmt.Errorf("number %d of what was waited for: %w", i+1, err)
+	}
+	return i, nil
+}
+
+// WaitOption bounds a wait.
+type WaitOption func(*engine.Limit) error
+
+// Within ends the wait with ErrWaitTimeout when d is over.
+func Within(d time.Duration) WaitOption {
+	return func(l *engine.Limit) error {
+		*l = engine.Limit{Within: d, Set: true}
+		if d < 0 {
+			return invalid("within", "%v is negative", d)
+		}
+		return nil
+	}
+}
+
+// Until ends the wait with ErrWaitTimeout at t.
+func Until(t time.Time) WaitOption {
+	return func(l *engine.Limit) error {
+		*l = engine.Limit{Until: t, Set: true}
+		return nil
+	}
+}
+
+func limitOf(opts []WaitOption) (engine.Limit, error) {
+	var l engine.Limit
+	for _, opt := range opts {
+		if err := opt(&l); err != nil {
+			return l, err
+		}
+	}
+	return l, nil
+}
