@@ -79,10 +79,10 @@ func StepTx[T, Tx any](
 }
 
 func stepPolicy(name string, opts []StepOption) (engine.StepPolicy, error) {
-	var p engine.StepPolicy
-	if err := checkName("step", name); err != nil {
-		return p, err
+	if err := checkName("step", name); err != nil || len(opts) == 0 {
+		return engine.StepPolicy{}, err
 	}
+	var p engine.StepPolicy // escapes to the options
 	for _, opt := range opts {
 		if err := opt.step(&p); err != nil {
 			return p, fmt.Errorf("step %s: %w", name, err)

@@ -161,7 +161,7 @@ type fan struct {
 }
 
 func (f *fan) run() error {
-	f.m.visited[f.path] = true
+	f.m.visit(f.path)
 	if f.m.byPath[f.path] != nil {
 		return f.recall()
 	}

@@ -149,14 +149,29 @@ func (c *committer) Checkpoint(ctx context.Context, w *store.CheckpointWrite) er
 	return w.Err
 }
 
+// appending is how a run waits for one append after the other: what each of them needs is made once.
+type appending struct {
+	op     op
+	answer chan error
+}
+
+func newAppending() *appending {
+	w := &appending{answer: make(chan error, 1)}
+	w.op.done = func(err error) { w.answer <- err }
+	return w
+}
+
 // Append commits what a run remembers and returns when it is durable. It is repeated until the store answers, the run's life ends or the
-// committer is abandoned.
-func (c *committer) Append(life context.Context, a *store.Append) error {
-	answer := make(chan error, 1)
-	c.runs.put(&op{remembered: a, done: func(err error) { answer <- err }})
+// committer is abandoned. After the end of the run's life w is not to be used again.
+func (c *committer) Append(life context.Context, a *store.Append, w *appending) error {
+	w.op = op{remembered: a, done: w.op.done}
+	c.runs.put(&w.op)
 	select {
-	case err := <-answer:
-		return errors.Join(err, a.Err)
+	case err := <-w.answer:
+		if err != nil {
+			return errors.Join(err, a.Err)
+		}
+		return a.Err
 	case <-life.Done():
 		return context.Cause(life)
 	}

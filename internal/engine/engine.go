@@ -33,7 +33,7 @@ type Engine struct {
 func New(st store.Store, cfg Config) *Engine {
 	cfg.fill()
 	e := &Engine{Store: st, cfg: cfg, log: cfg.Logger, handlers: map[string]*Handler{}}
-	e.ended = newWaiters(st, e.log)
+	e.ended = newWaiters(st, e.log, e.elsewhere)
 	e.loader = &loader{store: st}
 	e.commit = newCommitter(st, cfg.EnqueuePatience, e.log, e.committed)
 	return e
@@ -288,6 +288,17 @@ func wakesOf(batch *store.Batch, now time.Time) []store.Wake {
 		wakes = append(wakes, deferred)
 	}
 	return wakes
+}
+
+// elsewhere returns those of the jobs that this process does not run.
+func (e *Engine) elsewhere(jobs []store.ID) []store.ID {
+	e.mu.Lock()
+	n := e.node
+	e.mu.Unlock()
+	if n == nil {
+		return jobs
+	}
+	return n.slots.without(jobs)
 }
 
 // closeChildren asks the node of this process, if it leads, to end the children of a job that has finished.

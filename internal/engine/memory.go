@@ -31,11 +31,12 @@ type memory struct {
 	closed   *store.Entry // the EntryClosing, if the end is decided
 	children bool         // there are children that the end of the run may have to close
 
-	stored   int64         // Seq of the last entry in the database
-	pending  []store.Entry // what is to be stored with the next write
-	enqueues []*store.Enqueue
-	flushing bool
-	inTx     bool // what is being written is in a transaction of the user's
+	stored    int64         // Seq of the last entry in the database
+	pending   []store.Entry // what is to be stored with the next write
+	enqueues  []*store.Enqueue
+	flushing  bool
+	appending *appending // the writes, which are one at a time
+	inTx      bool       // what is being written is in a transaction of the user's
 
 	strands     int       // goroutines that Go has started and that have not ended
 	strandEnded sync.Cond // told when one of them ends, and when the run exits
@@ -69,9 +70,7 @@ func (r *Run) remember() (*memory, error) {
 		return m, nil
 	}
 	m := &memory{
-		run: r, byPath: map[string][]*store.Entry{}, last: map[string]int{}, visited: map[string]bool{}, taken: map[int64]bool{},
-		answers: map[store.ID]*store.Message{}, blocked: map[*Strand]*block{}, randoms: map[string]uint64{}, patches: map[string]bool{},
-		active: 1,
+		run: r, active: 1,
 	}
 	m.flushed.L, m.strandEnded.L = &m.mu, &m.mu
 	if m.unread = r.claimed.Lease.Number == 1 && !r.claimed.Durable; !m.unread {
@@ -110,7 +109,7 @@ func (m *memory) index(j store.Journal) {
 		}
 		at := strings.LastIndexByte(e.Path, '.') + 1
 		if place, err := strconv.Atoi(e.Path[at:]); err == nil {
-			m.last[e.Path[:at]] = max(m.last[e.Path[:at]], place)
+			put(&m.last, e.Path[:at], max(m.last[e.Path[:at]], place))
 		}
 	}
 	m.received(j.Messages)
@@ -121,7 +120,7 @@ func (m *memory) received(messages []store.Message) {
 	m.messages = messages
 	for i := range messages {
 		if msg := &messages[i]; msg.Kind == store.MessageChild {
-			m.answers[msg.From] = msg
+			put(&m.answers, msg.From, msg)
 		}
 	}
 }
@@ -151,14 +150,14 @@ func (m *memory) refresh() error {
 
 // note takes an entry into the index.
 func (m *memory) note(e *store.Entry) {
-	m.byPath[e.Path] = append(m.byPath[e.Path], e)
+	put(&m.byPath, e.Path, append(m.byPath[e.Path], e))
 	switch e.Kind {
 	case store.EntryReceived:
-		m.taken[e.Ref] = true
+		put(&m.taken, e.Ref, true)
 	case store.EntryClosing:
 		m.closed = e
 	case store.EntryPatched:
-		m.patches[e.Name] = true
+		put(&m.patches, e.Name, true)
 	case store.EntryChild:
 		m.children = true
 	default: // found by its path
@@ -173,13 +172,29 @@ func (m *memory) seen() int64 {
 	return 0
 }
 
-// add notes an entry that is to be stored with the next write. m.mu is held.
+// add notes an entry that is to be stored with the next write, and may be asked for by this very run. m.mu is held.
 func (m *memory) add(e store.Entry) {
+	kept := m.store(e)
+	m.note(&kept)
+	m.visit(e.Path)
+}
+
+// store is add for an entry that only later runs ask for. m.mu is held.
+func (m *memory) store(e store.Entry) store.Entry {
 	e.Data, e.Codec = pack(e.Data)
 	m.pending = append(m.pending, e)
-	kept := e
-	m.note(&kept)
-	m.visited[e.Path] = true
+	return e
+}
+
+// visit notes that the code came past a path that the journal holds. m.mu is held.
+func (m *memory) visit(path string) { put(&m.visited, path, true) }
+
+// put sets a value in a map that is made with its first one: most runs need few of theirs.
+func put[K comparable, V any](m *map[K]V, key K, value V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[key] = value
 }
 
 // flush stores what is pending, together with children, and returns when that is durable. Strands that flush at the
@@ -198,7 +213,10 @@ func (m *memory) flush() error {
 	a := m.take()
 	m.flushing = true
 	m.mu.Unlock()
-	err := m.run.node.engine.commit.Append(m.run.life, a)
+	if m.appending == nil {
+		m.appending = newAppending()
+	}
+	err := m.run.node.engine.commit.Append(m.run.life, a, m.appending)
 	m.mu.Lock()
 	m.written(a, err)
 	return m.spoiled(err)

@@ -228,6 +228,16 @@ func (s *slots) runs(jobs []store.ID) bool {
 	return false
 }
 
+// without returns those of the jobs that do not run here, or may have been taken from here. It changes the slice.
+func (s *slots) without(jobs []store.ID) []store.ID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(jobs, func(id store.ID) bool {
+		x := s.runsOf[id]
+		return x != nil && x.run.base.Err() == nil
+	})
+}
+
 func (s *slots) running() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

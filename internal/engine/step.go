@@ -44,7 +44,12 @@ func (s *Strand) Step(name string, policy StepPolicy, f func(ctx context.Context
 		if err != nil {
 			return nil, err
 		}
-		m.add(store.Entry{Kind: store.EntryStep, Path: path, Name: name, Data: data})
+		e := store.Entry{Kind: store.EntryStep, Path: path, Name: name, Data: data}
+		if s.undo {
+			m.add(e) // a compensation that is tried again comes past it
+		} else {
+			m.store(e)
+		}
 		return data, m.flush()
 	})
 }

@@ -70,21 +70,23 @@ func (s *Strand) enter(m *memory, name string, kinds ...store.EntryKind) (path s
 // at returns what the journal holds at a path. m.mu is held.
 func (s *Strand) at(m *memory, path, name string, kinds ...store.EntryKind) []*store.Entry {
 	entries := m.byPath[path]
-	m.visited[path] = true
-	asked := describe(kinds[0], name)
 	if len(entries) == 0 {
+		if len(m.last) == 0 { // the journal was empty
+			return nil
+		}
 		dot := strings.LastIndexByte(path, '.') + 1
 		place, err := strconv.Atoi(path[dot:])
 		if err == nil && place <= m.last[path[:dot]] {
 			s.contradict(m, fmt.Sprintf("the code asks for %s at place %s, where the journal holds nothing, although it goes on after it",
-				asked, path))
+				describe(kinds[0], name), path))
 		}
 		return nil
 	}
+	m.visit(path)
 	for _, e := range entries {
 		if !slices.Contains(kinds, e.Kind) || e.Name != name && (isNamed(e.Kind) || e.Name != "" && name != "") {
 			s.contradict(m, fmt.Sprintf("the code asks for %s at place %s, where the journal (entry %d) holds %s",
-				asked, path, e.Seq, describe(e.Kind, e.Name)))
+				describe(kinds[0], name), path, e.Seq, describe(e.Kind, e.Name)))
 		}
 	}
 	return entries
@@ -137,7 +139,7 @@ func (s *Strand) await(m *memory, ready func() bool, what func() pause) error {
 			}
 		}
 		b := &block{pause: p, wake: make(chan struct{}, 1)}
-		m.blocked[s] = b
+		put(&m.blocked, s, b)
 		m.active--
 		if m.active == 0 {
 			m.idle()

@@ -31,7 +31,7 @@ func (s *Strand) Now() (time.Time, error) {
 
 // seed derives a number from the run and the strand, the same on every replay. What it is for tells one use from the other.
 func (s *Strand) seed(m *memory, what string) [32]byte {
-	m.randoms[s.prefix+what]++
+	put(&m.randoms, s.prefix+what, m.randoms[s.prefix+what]+1)
 	text := append([]byte(nil), s.run.claimed.Job.ID[:]...)
 	text = append(text, s.prefix+what...)
 	return sha256.Sum256(binary.BigEndian.AppendUint64(text, m.randoms[s.prefix+what]))
@@ -91,7 +91,7 @@ func (s *Strand) Patched(name string) (bool, error) {
 		return in, nil
 	}
 	in := s.place >= m.last[s.prefix]
-	m.patches[name] = in
+	put(&m.patches, name, in)
 	if in {
 		m.add(store.Entry{Kind: store.EntryPatched, Path: "", Name: name})
 	}

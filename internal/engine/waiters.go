@@ -19,10 +19,13 @@ const (
 )
 
 // waiters are those who wait for jobs to end. Jobs that end in this process are told at once; for the others one query
-// asks for all that are waited for, at an interval that grows while nothing happens. Nobody waiting costs nothing.
+// asks for all that are waited for, at an interval that grows while nothing happens. Nobody waiting costs nothing, nor does
+// waiting for what runs in this process or was enqueued a moment ago.
 type waiters struct {
 	store store.Store
 	log   *slog.Logger
+	// elsewhere returns those of the jobs that do not run in this process.
+	elsewhere func([]store.ID) []store.ID
 
 	mu      sync.Mutex
 	byJob   map[store.ID][]chan answer
@@ -38,8 +41,8 @@ type answer struct {
 	err   error
 }
 
-func newWaiters(st store.Store, log *slog.Logger) *waiters {
-	w := &waiters{store: st, log: log, byJob: map[store.ID][]chan answer{}, nudge: make(chan struct{}, 1)}
+func newWaiters(st store.Store, log *slog.Logger, elsewhere func([]store.ID) []store.ID) *waiters {
+	w := &waiters{store: st, log: log, elsewhere: elsewhere, byJob: map[store.ID][]chan answer{}, nudge: make(chan struct{}, 1)}
 	w.ctx, w.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // the root of the waiters' own life
 	return w
 }
@@ -144,7 +147,7 @@ func (w *waiters) loop() {
 		if !ok {
 			return
 		}
-		if w.ask(ids) > 0 {
+		if w.ask(w.elsewhere(ids)) > 0 {
 			interval = firstLook
 		} else {
 			interval = min(2*interval, lastLook)
@@ -153,7 +156,7 @@ func (w *waiters) loop() {
 	}
 }
 
-// waited lists the jobs waited for. When there are none the loop ends; ok is false.
+// waited lists the jobs waited for, but those that were made a moment ago. When there are none at all the loop ends; ok is false.
 func (w *waiters) waited() (ids []store.ID, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -162,10 +165,21 @@ func (w *waiters) waited() (ids []store.ID, ok bool) {
 		return nil, false
 	}
 	ids = make([]store.ID, 0, len(w.byJob))
+	now := time.Now()
 	for id := range w.byJob {
-		ids = append(ids, id)
+		if now.Sub(madeAt(id)) >= firstLook {
+			ids = append(ids, id)
+		}
 	}
 	return ids, true
+}
+
+// madeAt is when an id was made, or the zero time if it does not tell.
+func madeAt(id store.ID) time.Time {
+	if id.Version() != 7 {
+		return time.Time{}
+	}
+	return time.Unix(id.Time().UnixTime())
 }
 
 // ask looks the jobs up, and returns how many had ended.

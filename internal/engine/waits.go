@@ -289,7 +289,7 @@ func (s *Strand) OpenCallback(name string) (*Callback, error) {
 		if e.Kind != store.EntryCallback {
 			continue
 		}
-		m.visited[path] = true
+		m.visit(path)
 		return &Callback{Token: e.Name, name: name, path: path}, nil
 	}
 	s.at(m, path, "", store.EntryCallback)

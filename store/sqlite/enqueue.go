@@ -35,6 +35,9 @@ func (t *tx) apply(batch *store.Batch) error {
 			return err
 		}
 	}
+	if err := t.writeLines(0); err != nil {
+		return err
+	}
 	if err := t.sendAll(batch.Sends); err != nil {
 		return err
 	}

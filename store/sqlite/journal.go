@@ -33,9 +33,9 @@ func (t *tx) appendEntries(a *store.Append) (err error) {
 	return err
 }
 
-// tryAppend returns why an append is refused. All of that is found before the first write, but for a number that is taken or leaves
-// a gap, which the first insert finds: the numbers of an append follow each other, and those that are stored have no gaps, so that
-// no later insert can fail alone.
+// tryAppend returns why an append is refused. All of that is found before the first write, but for a number that is taken, which
+// the first insert finds: the numbers of an append follow each other, and those that are stored have no gaps, so that no later insert
+// can fail alone. Entries without anything else are only planned; then it is writeLines that finds it.
 func (t *tx) tryAppend(a *store.Append) (refused, err error) {
 	if refused := invalidEntries(a.Entries); refused != nil {
 		return refused, nil
@@ -51,13 +51,28 @@ func (t *tx) tryAppend(a *store.Append) (refused, err error) {
 	if refused := invalidChildren(a); refused != nil {
 		return refused, nil
 	}
+	if len(a.Entries) > 0 {
+		if _, ok := t.ended[a.Lease.Job]; ok { // what it follows is planned
+			if err := t.writeLines(0); err != nil {
+				return nil, err
+			}
+		}
+		if follows, err := t.follows(a); err != nil {
+			return nil, err
+		} else if !follows {
+			return t.refuseAppend(a, live)
+		}
+		if t.own != nil && len(a.Enqueues) == 0 && !a.Closing {
+			return nil, t.writeLater(a)
+		}
+	}
 	for i := range a.Entries {
 		written, err := t.insertEntry(a.Lease.Job, a.Lease.Number, &a.Entries[i])
 		if err != nil {
 			return nil, err
 		}
 		if !written && i > 0 {
-			return nil, fmt.Errorf("%w: the journal of job %v has a gap before %d", store.ErrInvalid, a.Lease.Job, a.Entries[i].Seq)
+			return nil, gapBefore(a, i)
 		}
 		if !written {
 			return t.refuseAppend(a, live)
@@ -109,13 +124,16 @@ func invalidChildren(a *store.Append) error {
 	return nil
 }
 
-// insertEntry adds a line to a journal. It returns false if the number is taken, or its predecessor is missing.
+// insertEntry adds a line to a journal. It returns false if the number is taken.
 func (t *tx) insertEntry(id store.ID, lease int64, e *store.Entry) (bool, error) {
 	s := t.stmt("journal_insert")
+	t.bindEntry(s, id, lease, e)
+	changed, err := s.exec()
+	return changed > 0, err
+}
+
+func (t *tx) bindEntry(s stmt, id store.ID, lease int64, e *store.Entry) {
 	bindID(s, id)
-	s.bindInt(e.Seq)
-	bindID(s, id)
-	s.bindInt(e.Seq - 1)
 	s.bindInt(e.Seq)
 	s.bindInt(t.now)
 	s.bindInt(lease)
@@ -125,8 +143,6 @@ func (t *tx) insertEntry(id store.ID, lease int64, e *store.Entry) (bool, error)
 	bindOptInt(s, e.Ref)
 	s.bindInt(int64(e.Codec))
 	bindPayload(s, e.Data)
-	changed, err := s.exec()
-	return changed > 0, err
 }
 
 // refuseAppend answers an append whose lease is not live, or whose first number cannot be written: the lease is lost, unless the

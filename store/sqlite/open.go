@@ -104,6 +104,7 @@ type Store struct {
 	firstVersion int64 // of the data, when the store was opened
 
 	lanes laneCache
+	ends  endCache
 	lives lifeLocks
 }
 

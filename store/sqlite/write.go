@@ -20,6 +20,8 @@ type tx struct {
 	last    *claimRecord                // of records, the one used last
 	keys    []keyName                   // ordering keys that may have become free
 	woken   []store.Wake                // queues in which a waiting job became available
+	lines   []line                      // entries of journals to be written
+	ended   journalEnds                 // of the journals to which it wrote
 }
 
 // write runs f in a write transaction and commits it. f runs again if the transaction has to start over; it must not have
@@ -78,6 +80,7 @@ func (s *Store) commit(c *conn, f func(*tx) error) error {
 		return err
 	}
 	s.lanes.publish(t.lanes)
+	s.ends.publish(t.ended)
 	return nil
 }
 

@@ -1,10 +1,8 @@
 -- What jobs remember.
 
--- An entry whose predecessor is not there gets NULL for its number, which OR IGNORE passes over, as it does a number that is
--- taken: the journal has no gaps and no line twice, for the price of the insert.
+-- An entry whose number is taken is passed over.
 -- name: journal_insert
-INSERT OR IGNORE INTO holdfast_journal (id, seq, at, lease, kind, path, name, ref, codec, data)
-VALUES (?, CASE WHEN ? = 1 OR EXISTS (SELECT 1 FROM holdfast_journal WHERE id = ? AND seq = ?) THEN ? END, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT OR IGNORE INTO holdfast_journal (id, seq, at, lease, kind, path, name, ref, codec, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: journal_lease
 SELECT lease FROM holdfast_journal WHERE id = ? AND seq = ?;

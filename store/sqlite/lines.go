@@ -1,0 +1,158 @@
+package sqlite
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// linesAtOnce is how many entries one statement inserts: a statement has a price of its own, which is a third of that of a lone entry.
+const linesAtOnce = 16
+
+// line is an entry on its way into a journal.
+type line struct {
+	of *store.Append
+	i  int
+}
+
+// writeLater plans the entries of an append whose lease is live and which follow what is there.
+func (t *tx) writeLater(a *store.Append) error {
+	for i := range a.Entries {
+		t.lines = append(t.lines, line{a, i})
+	}
+	t.ended.note(a)
+	if len(t.lines) < linesAtOnce {
+		return nil
+	}
+	return t.writeLines(linesAtOnce)
+}
+
+// writeLines writes what is planned: as many at once as a statement takes, while there are at least so many left, and the rest one by one
+// if least is less.
+func (t *tx) writeLines(least int) error {
+	for len(t.lines) >= linesAtOnce {
+		if err := t.writeMany(); err != nil {
+			return err
+		}
+	}
+	for len(t.lines) > 0 && least < linesAtOnce {
+		l := t.lines[0]
+		written, err := t.insertEntry(l.of.Lease.Job, l.of.Lease.Number, &l.of.Entries[l.i])
+		if err != nil {
+			return err
+		}
+		if t.lines = t.lines[1:]; written {
+			continue
+		}
+		if err := t.refuseLine(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeMany writes the first entries with one statement. It ends at the first whose number is taken, and keeps those before it.
+func (t *tx) writeMany() error {
+	s := t.own.kept("journal_insert_many", manyLines())
+	for _, l := range t.lines[:linesAtOnce] {
+		t.bindEntry(s, l.of.Lease.Job, l.of.Lease.Number, &l.of.Entries[l.i])
+	}
+	written, err := s.exec()
+	if err == nil {
+		t.lines = t.lines[linesAtOnce:]
+		return nil
+	}
+	if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultConstraint {
+		return err
+	}
+	written = int64(t.own.c.Changes())
+	l := t.lines[written]
+	t.lines = t.lines[written+1:]
+	return t.refuseLine(l)
+}
+
+// manyLines is the text of journal_insert for many entries.
+var manyLines = sync.OnceValue(func() string {
+	one := strings.TrimSuffix(strings.TrimSpace(textOf("journal_insert")), ";")
+	into, values, _ := strings.Cut(one, "VALUES")
+	into = strings.Replace(into, "OR IGNORE", "OR FAIL", 1)
+	return into + "VALUES" + strings.Repeat(values+",", linesAtOnce-1) + values
+})
+
+// refuseLine answers an append whose entry has a number that is taken, and drops what is planned of it.
+func (t *tx) refuseLine(l line) (err error) {
+	if l.i > 0 {
+		return gapBefore(l.of, l.i)
+	}
+	rest := len(l.of.Entries) - 1
+	t.lines = t.lines[min(rest, len(t.lines)):]
+	delete(t.ended, l.of.Lease.Job)
+	l.of.Err, err = t.refuseAppend(l.of, true)
+	return err
+}
+
+func gapBefore(a *store.Append, i int) error {
+	return fmt.Errorf("%w: the journal of job %v has a gap before %d", store.ErrInvalid, a.Lease.Job, a.Entries[i].Seq)
+}
+
+// journalEnd is the last entry that a lease has written. While the lease lives nobody else writes to the journal, or removes from it.
+type journalEnd struct{ lease, seq int64 }
+
+// journalEnds are the ends of journals that this process has written, so that what follows need not look whether it does.
+type journalEnds map[store.ID]journalEnd
+
+func (e *journalEnds) note(a *store.Append) {
+	if *e == nil {
+		*e = journalEnds{}
+	}
+	(*e)[a.Lease.Job] = journalEnd{a.Lease.Number, a.Entries[len(a.Entries)-1].Seq}
+}
+
+// endCache keeps the newest ends of journals: of runs that go on, and some that do not.
+type endCache struct {
+	mu         sync.Mutex
+	young, old journalEnds
+}
+
+// maxEnds is how many ends a generation keeps.
+const maxEnds = 4096
+
+// publish takes in what a transaction has committed.
+func (c *endCache) publish(ends journalEnds) {
+	if len(ends) == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.young == nil || len(c.young) >= maxEnds {
+		c.young, c.old = journalEnds{}, c.young
+	}
+	for id, end := range ends {
+		c.young[id] = end
+	}
+}
+
+func (c *endCache) of(id store.ID) journalEnd {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if end, ok := c.young[id]; ok {
+		return end
+	}
+	return c.old[id]
+}
+
+// follows reports whether the append's first entry is the next one of its journal, or that of a number that is taken.
+func (t *tx) follows(a *store.Append) (bool, error) {
+	before := a.Entries[0].Seq - 1
+	if before == 0 || t.store.ends.of(a.Lease.Job) == (journalEnd{a.Lease.Number, before}) {
+		return true, nil
+	}
+	s := t.stmt("journal_lease")
+	bindID(s, a.Lease.Job)
+	s.bindInt(before)
+	return exists(s)
+}
