@@ -5,12 +5,55 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/store/dsn"
 )
+
+// databases makes empty ones.
+var databases = map[string]func(*testing.B) string{
+	"sqlite":   func(b *testing.B) string { return filepath.Join(b.TempDir(), "bench.db") },
+	"postgres": func(b *testing.B) string { return pgtest.Shared(b).Database(b) },
+}
+
+// BenchmarkDrain runs jobs that were enqueued before. An operation is one job, and is done when the last of them all is durable.
+func BenchmarkDrain(b *testing.B) {
+	kind := holdfast.NewKind[int, struct{}]("drain")
+	for name, database := range databases {
+		for _, slots := range []int{100, 1000} {
+			b.Run(fmt.Sprintf("%s/slots=%d", name, slots), func(b *testing.B) {
+				var left atomic.Int64
+				left.Store(int64(b.N))
+				drained := make(chan struct{})
+				hf := openBench(b, database(b), slots)
+				err := kind.Handle(hf, func(*holdfast.Run, int) (struct{}, error) {
+					if left.Add(-1) == 0 {
+						close(drained)
+					}
+					return struct{}{}, nil
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := kind.EnqueueMany(b.Context(), hf, make([]int, b.N)); err != nil {
+					b.Fatal(err)
+				}
+				b.ReportAllocs()
+				b.ResetTimer()
+				runBench(b, hf)
+				<-drained
+				if err := hf.Stop(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "op/s")
+			})
+		}
+	}
+}
 
 // BenchmarkFlow takes durable functions from enqueue to result: as many callers as are at once, each of which enqueues one and waits for
 // it. An operation is one function.
@@ -24,15 +67,15 @@ func BenchmarkFlow(b *testing.B) {
 		}
 		return steps, nil
 	}
-	databases := map[string]func(*testing.B) string{
-		"sqlite":   func(b *testing.B) string { return filepath.Join(b.TempDir(), "bench.db") },
-		"postgres": func(b *testing.B) string { return pgtest.Shared(b).Database(b) },
-	}
 	for name, database := range databases {
 		for _, steps := range []int{0, 1, 10} {
 			for _, atOnce := range []int{1, 64, 1000} {
 				b.Run(fmt.Sprintf("%s/steps=%d/callers=%d", name, steps, atOnce), func(b *testing.B) {
-					hf := bench(b, database(b), atOnce, func(hf *holdfast.Client) error { return kind.Handle(hf, handle) })
+					hf := openBench(b, database(b), atOnce)
+					if err := kind.Handle(hf, handle); err != nil {
+						b.Fatal(err)
+					}
+					runBench(b, hf)
 					inParallel(b, atOnce, func(ctx context.Context) error {
 						job, err := kind.Enqueue(ctx, hf, steps)
 						if err == nil {
@@ -46,8 +89,7 @@ func BenchmarkFlow(b *testing.B) {
 	}
 }
 
-// bench runs a node until the benchmark ends.
-func bench(b *testing.B, database string, slots int, handle func(*holdfast.Client) error) *holdfast.Client {
+func openBench(b *testing.B, database string, slots int) *holdfast.Client {
 	b.Helper()
 	source, err := dsn.Parse(database)
 	if err != nil {
@@ -57,20 +99,27 @@ func bench(b *testing.B, database string, slots int, handle func(*holdfast.Clien
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := handle(hf); err != nil {
-		b.Fatal(err)
-	}
+	b.Cleanup(func() {
+		if err := hf.Close(context.Background()); err != nil {
+			b.Error(err)
+		}
+	})
+	return hf
+}
+
+// runBench runs a node until it is stopped or the benchmark ends.
+func runBench(b *testing.B, hf *holdfast.Client) {
+	b.Helper()
 	ran := make(chan error, 1)
 	go func() { ran <- hf.Run(context.Background()) }()
 	b.Cleanup(func() {
-		if err := hf.Close(context.Background()); err != nil {
+		if err := hf.Stop(context.Background()); err != nil {
 			b.Error(err)
 		}
 		if err := <-ran; err != nil {
 			b.Error(err)
 		}
 	})
-	return hf
 }
 
 // inParallel calls f b.N times from several goroutines.

@@ -59,7 +59,7 @@ func (c *Client) build(kind string, args []byte, kindOpts, opts []EnqueueOption)
 	if err := checkJSON("args", args, c.limit); err != nil {
 		return nil, err
 	}
-	if e.Job.ID == uuid.Nil {
+	if e.KnownID = e.Job.ID != uuid.Nil; !e.KnownID {
 		e.Job.ID = NewID()
 	}
 	if deadline := e.Job.Options.Deadline; !deadline.IsZero() {

@@ -24,6 +24,9 @@ type Enqueue struct {
 	Job        Job
 	OnConflict OnConflict
 
+	// KnownID tells that the caller chose the id, so that the job may exist, or be being inserted by somebody else.
+	KnownID bool
+
 	// Delay, when positive and RunAt is zero, makes RunAt the store's clock plus Delay.
 	Delay time.Duration
 

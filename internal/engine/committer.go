@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -51,10 +52,7 @@ func (l *lane) put(o *op) {
 	l.mu.Lock()
 	l.waiting = append(l.waiting, o)
 	l.mu.Unlock()
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
+	signal(l.wake)
 }
 
 // take removes ops from the head of the line, at least one if there is one, up to limit operations.
@@ -83,16 +81,16 @@ func (l *lane) empty() bool {
 // committer is the one way of writes into the store. It adds no delay: a lone write is committed at once, and whatever
 // arrives meanwhile waits for the next commit and shares it.
 //
-// A store with one writer has one lane. With several, the writes of runs, plain enqueues and enqueues with unique keys
-// have a lane each, because an enqueue whose unique key is being inserted by a long transaction of somebody else waits for it,
-// and nothing else may wait with it.
+// There is one line: large batches are cheap ones, and two commits at a time that end runs of one claim would wait for each other. A
+// store with several writers has a second one, of enqueues that may meet another one of the same key or id. Those wait for it while it is
+// being inserted by a long transaction of somebody else, and nothing else may wait with them.
 type committer struct {
 	store    store.Store
 	patience time.Duration
 	log      *slog.Logger
 	after    func(*store.Batch) // told of each committed batch
 
-	runs, enqueues, uniques *lane
+	main, contested *lane
 
 	stop    chan struct{} // closed: flush what waits, then end
 	force   context.Context
@@ -103,18 +101,15 @@ type committer struct {
 func newCommitter(st store.Store, patience time.Duration, log *slog.Logger, after func(*store.Batch)) *committer {
 	c := &committer{store: st, patience: patience, log: log, after: after, stop: make(chan struct{})}
 	c.force, c.abandon = context.WithCancel(context.Background()) //nolint:forbidigo // the root of the committer's own life
-	start := func(workers int) *lane {
+	start := func() *lane {
 		l := &lane{wake: make(chan struct{}, 1)}
-		for range workers {
-			c.workers.Go(func() { c.work(l) })
-		}
+		c.workers.Go(func() { c.work(l) })
 		return l
 	}
-	if st.Traits().Writers <= 1 {
-		one := start(1)
-		c.runs, c.enqueues, c.uniques = one, one, one
-	} else {
-		c.runs, c.enqueues, c.uniques = start(2), start(2), start(1)
+	c.main = start()
+	c.contested = c.main
+	if st.Traits().Writers > 1 {
+		c.contested = start()
 	}
 	return c
 }
@@ -131,19 +126,16 @@ func (c *committer) close(ctx context.Context) {
 // Enqueue commits enqueues and returns when they are durable. When ctx ends first, or the database stays away too long, the
 // error is an ErrUnavailable: they may have happened, and may be repeated with the same ids.
 func (c *committer) Enqueue(ctx context.Context, enqueues []*store.Enqueue) error {
-	line := c.enqueues
-	for _, e := range enqueues {
-		if e.Job.UniqueKey != nil {
-			line = c.uniques
-			break
-		}
+	line := c.main
+	if slices.ContainsFunc(enqueues, func(e *store.Enqueue) bool { return e.Job.UniqueKey != nil || e.KnownID }) {
+		line = c.contested
 	}
 	return c.wait(ctx, line, &op{enqueues: enqueues})
 }
 
 // Checkpoint commits a run's checkpoint and returns when it is durable.
 func (c *committer) Checkpoint(ctx context.Context, w *store.CheckpointWrite) error {
-	if err := c.wait(ctx, c.runs, &op{checkpoint: w}); err != nil {
+	if err := c.wait(ctx, c.main, &op{checkpoint: w}); err != nil {
 		return err
 	}
 	return w.Err
@@ -165,7 +157,7 @@ func newAppending() *appending {
 // committer is abandoned. After the end of the run's life w is not to be used again.
 func (c *committer) Append(life context.Context, a *store.Append, w *appending) error {
 	w.op = op{remembered: a, done: w.op.done}
-	c.runs.put(&w.op)
+	c.main.put(&w.op)
 	select {
 	case err := <-w.answer:
 		if err != nil {
@@ -179,13 +171,13 @@ func (c *committer) Append(life context.Context, a *store.Append, w *appending) 
 
 // Send commits messages and returns when they are durable.
 func (c *committer) Send(ctx context.Context, sends []*store.Send) error {
-	return c.wait(ctx, c.runs, &op{sends: sends})
+	return c.wait(ctx, c.main, &op{sends: sends})
 }
 
 // Finish commits the outcome of a run, with its last checkpoint and what it remembers if there is such, and calls done.
 // It is repeated until the store answers or the committer is abandoned.
 func (c *committer) Finish(o *store.Outcome, last *store.CheckpointWrite, remembered *store.Append, done func(error)) {
-	c.runs.put(&op{outcome: o, checkpoint: last, remembered: remembered, done: done})
+	c.main.put(&op{outcome: o, checkpoint: last, remembered: remembered, done: done})
 }
 
 func (c *committer) wait(ctx context.Context, line *lane, o *op) error {

@@ -53,7 +53,7 @@ const (
 	// claimGap is the least time between two claims that do not fill a quarter of the slots, so that claims come in batches.
 	claimGap = time.Millisecond
 	// prefetchHorizon bounds how long a job that was claimed ahead of a free slot is expected to wait for one.
-	prefetchHorizon = 20 * time.Millisecond
+	prefetchHorizon = 50 * time.Millisecond
 	// maxPrefetch bounds the jobs claimed ahead however short they are.
 	maxPrefetch = 2000
 	// promoteLimit is how many due jobs one transaction makes available.

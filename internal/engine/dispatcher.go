@@ -14,13 +14,16 @@ type dispatcher struct {
 	node  *node
 	woken chan struct{}
 	freed chan struct{}
+	most  int   // jobs in one claim
 	seq   int64 // the next claim record's number
 	id    int64 // the membership that seq belongs to
 	last  time.Time
 }
 
 func newDispatcher(n *node) *dispatcher {
-	return &dispatcher{node: n, woken: make(chan struct{}, 1), freed: make(chan struct{}, 1)}
+	return &dispatcher{
+		node: n, woken: make(chan struct{}, 1), freed: make(chan struct{}, 1), most: max(n.store.Traits().MaxBatch, 1),
+	}
 }
 
 func (d *dispatcher) wake() { signal(d.woken) }
@@ -35,6 +38,7 @@ func (d *dispatcher) loop(ctx context.Context) {
 		if !ok {
 			return
 		}
+		limit = min(limit, d.most)
 		select {
 		case <-d.woken: // what it tells of is seen by the claim that follows
 		default:
@@ -52,8 +56,8 @@ func (d *dispatcher) loop(ctx context.Context) {
 		if len(jobs) > 0 {
 			poll = firstPoll
 		}
-		if len(jobs) >= limit {
-			continue
+		if len(jobs)*4 >= limit {
+			continue // there may be more: what others were taking at the same moment was passed over
 		}
 		if !d.rest(ctx, poll) {
 			poll = min(2*poll, d.slowest())

@@ -15,11 +15,11 @@ func TestPaceFollowsWhatEnds(t *testing.T) {
 		now = now.Add(100 * time.Microsecond)
 		p.ended(now)
 	}
-	if n := p.ahead(now); n < 190 || n > 210 {
-		t.Errorf("10,000 a second make %d jobs in 20 ms", n)
+	if n, expected := p.ahead(now), int(prefetchHorizon/(100*time.Microsecond)); n < expected*95/100 || n > expected*105/100 {
+		t.Errorf("10,000 a second make %d jobs within the horizon, not %d", n, expected)
 	}
 	now = now.Add(time.Second)
-	if n := p.ahead(now); n > 10 {
+	if n := p.ahead(now); n > int(prefetchHorizon/(100*time.Microsecond))/10 {
 		t.Errorf("a second after the last end %d jobs are expected", n)
 	}
 	for range 5 { // long jobs
@@ -27,6 +27,6 @@ func TestPaceFollowsWhatEnds(t *testing.T) {
 		p.ended(now)
 	}
 	if n := p.ahead(now.Add(time.Millisecond)); n > 1 {
-		t.Errorf("one end a second makes %d jobs in 20 ms", n)
+		t.Errorf("one end a second makes %d jobs within the horizon", n)
 	}
 }

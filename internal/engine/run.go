@@ -160,7 +160,7 @@ func (r *Run) flush() {
 	r.dirty = false
 	write := &store.CheckpointWrite{Lease: r.claimed.Lease, Checkpoint: r.checkpoint}
 	r.mu.Unlock()
-	r.node.engine.commit.runs.put(&op{checkpoint: write, done: func(error) {
+	r.node.engine.commit.main.put(&op{checkpoint: write, done: func(error) {
 		if write.Err != nil {
 			r.cancel(store.ErrLeaseLost)
 		}

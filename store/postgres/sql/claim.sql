@@ -76,9 +76,12 @@ WITH member AS MATERIALIZED (
   FROM ordered o LEFT JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = o.id OFFSET 0) b ON true
 ), records AS (
   INSERT INTO {schema}.claim (node, seq, claimed_at, done, all_slots, ids, leases)
-  SELECT $1::bigint, $2::bigint + n / 60, $8::bigint, 0, (1::bigint << count(*)::int) - 1, array_agg(id ORDER BY n),
-    CASE WHEN max(lease) > 0 THEN array_agg(coalesce(lease, 0) + 1 ORDER BY n) END
-  FROM jobs GROUP BY n / 60
+  SELECT $1::bigint, $2::bigint + i, $8::bigint, 0, (1::bigint << least(60, a.n - 60 * i)::int) - 1, a.ids[60 * i + 1:60 * i + 60],
+    a.leases[60 * i + 1:60 * i + 60]
+  FROM (
+    SELECT count(*) AS n, array_agg(id) AS ids, CASE WHEN max(lease) > 0 THEN array_agg(coalesce(lease, 0) + 1) END AS leases
+    FROM (SELECT id, lease FROM jobs ORDER BY n) j
+  ) a, generate_series(0, (a.n - 1) / 60) i WHERE a.n > 0
 ), released AS (
   DELETE FROM {schema}.unique_key u USING jobs b
   WHERE b.unique_key IS NOT NULL AND b.unique_states & 8 = 0 AND u.key = b.unique_key AND u.id = b.id
