@@ -23,6 +23,7 @@ type Record struct {
 	Journal         int64     // how many entries its journal has; only in Get
 	Messages        int64     // how many messages were sent to it; only in Get
 	Attempts        []Attempt // that did not complete, oldest first; only in Get
+	Actions         []Action  // of people, oldest first, the last ActionBound of them; only in Get
 }
 
 // Attempt is one run that ended without completing the job.

@@ -53,6 +53,7 @@ var suite = []struct {
 	{"Fork", forkTests},
 	{"Continue", continueTests},
 	{"Version", versionTests},
+	{"Action", actionTests},
 	{"Race", raceTests},
 	{"Property", propertyTests},
 }

@@ -117,3 +117,7 @@ CROSS JOIN LATERAL (
 ) d
 UNION ALL
 SELECT r.queue, 3, r.n, NULL FROM running r JOIN queues q ON q.id = r.queue;
+
+-- What people did to a job, $1, newest first. $2 limit.
+-- name: actions
+SELECT at, action, actor, detail FROM {schema}.audit WHERE job = $1::uuid ORDER BY seq DESC LIMIT $2::int;

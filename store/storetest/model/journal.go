@@ -106,6 +106,7 @@ func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
 		return err
 	}
 	j := s.jobs[params.Job.ID]
+	j.act(store.ActionFork, params.Actor, params.Reason, now)
 	for _, entry := range from.journal[:min(params.Keep, int64(len(from.journal)))] {
 		entry.Data, entry.LeaseNumber = bytes.Clone(entry.Data), 0
 		j.journal = append(j.journal, entry)
