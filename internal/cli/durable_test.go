@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -142,6 +143,19 @@ func (s *shell) holds(out string, words ...string) {
 			s.Errorf("%q is not in\n%s", w, out)
 		}
 	}
+}
+
+type actionRead struct {
+	At                    time.Time
+	Action, Actor, Reason string
+}
+
+// What is what was done and why, of an action that tells who did it and when.
+func (a actionRead) What() string {
+	if who, err := user.Current(); err != nil || a.At.IsZero() || !strings.HasPrefix(a.Actor, who.Username+"@") {
+		return "nobody did it"
+	}
+	return a.Action + " " + a.Reason
 }
 
 func (s *shell) journal(id string) holdfast.Journal {
@@ -341,6 +355,15 @@ func TestPauseAndResume(t *testing.T) {
 			t.Errorf("resume:\n%s", diff)
 		}
 		s.waits(id, "callback paid")
+		var v struct{ Actions []actionRead }
+		s.decode(s.ok("job", "get", id, "-o", "json"), &v)
+		if len(v.Actions) != 2 || v.Actions[0].What() != "pause lunch" || v.Actions[1].What() != "resume " {
+			t.Errorf("actions: %+v", v.Actions)
+		}
+		if table := s.ok("job", "get", id, "-o", "table"); !regexp.MustCompile(
+			`\nwhat people did:\nWHEN +WHAT +WHO +WHY\n.*pause +\S.* +lunch\n.*resume +\S.*\n`).MatchString(table) {
+			t.Errorf("%s", table)
+		}
 		got := s.run("job", "resume", id, exampleID, "-o", "table")
 		if got.code != 1 || !strings.Contains(got.stderr, id+" is not changed: it is waiting, and nobody has paused it\n") ||
 			!strings.Contains(got.stderr, "no such job: "+exampleID) {
