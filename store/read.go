@@ -11,7 +11,7 @@ type Record struct {
 	Result []byte // of a completed job
 
 	Lease     Lease     // of a running job; Number, and Node of a finished one
-	ClaimedAt time.Time // of the current or last run
+	ClaimedAt time.Time // of the current or last run, also of one that left no attempt; zero if there was none
 	// FinishedAt of a finished job.
 	FinishedAt time.Time
 
@@ -61,7 +61,7 @@ type ListParams struct {
 
 // Page is what List found.
 type Page struct {
-	Jobs []Record // Attempts and Result are not filled in
+	Jobs []Record // Attempts, Actions and Result are not filled in
 	Next string   // the cursor of the next page; "" at the end
 }
 

@@ -26,6 +26,7 @@ var readTests = []test{
 	{"an_unknown_job_is_not_found", getUnknown},
 	{"a_store_describes_itself", traits},
 	{"watch_ends_with_its_context", watchEnds},
+	{"a_record_tells_when_the_last_run_began", readClaimedAt},
 }
 
 // oneOfEach makes jobs in every state that the contract can bring about, and returns them oldest first.
@@ -128,7 +129,7 @@ func listLikeGet(e *env) {
 	e.oneOfEach()
 	listed := e.list(store.Filter{}, 100)
 	for _, r := range listed {
-		e.equal("listed job", r, e.get(r.ID), cmpopts.IgnoreFields(store.Record{}, "Result", "Attempts"))
+		e.equal("listed job", r, e.get(r.ID), cmpopts.IgnoreFields(store.Record{}, "Result", "Attempts", "Actions"))
 	}
 }
 
@@ -284,4 +285,47 @@ func watchEnds(e *env) {
 	if err := <-done; err != nil {
 		e.Fatalf("Watch ended with %v", err)
 	}
+}
+
+// readClaimedAt: the last run counts, whether it left an attempt or parked, and however the job goes on.
+func readClaimedAt(e *env) {
+	want := func(id store.ID, what string, at time.Time) {
+		e.Helper()
+		if got := e.get(id).ClaimedAt; !got.Equal(at) {
+			e.Fatalf("%s: the last run began at %v, want %v", what, got, at)
+		}
+		if listed := e.list(store.Filter{}, 10); len(listed) != 1 || !listed[0].ClaimedAt.Equal(at) {
+			e.Fatalf("%s: the list says %v, want %v", what, listed[0].ClaimedAt, at)
+		}
+	}
+	id, node := e.add(attempts(9)), e.join()
+	want(id, "new", time.Time{})
+	run := e.claimOne(node, id)
+	first := run.ClaimedAt
+	e.write(&run, step(1))
+	e.clock.Advance(time.Second)
+	e.park(run, forSignals())
+	want(id, "parked", first)
+	e.tryPause(id)
+	want(id, "paused", first)
+	e.goOn(id)
+	want(id, "resumed", first)
+	e.clock.Advance(time.Second)
+	run = e.claimOne(node, id)
+	second := run.ClaimedAt
+	want(id, "running", second)
+	e.end(run, store.Retryable, func(o *store.Outcome) { o.RunAt = Start })
+	want(id, "retryable", second)
+	e.clock.Advance(-time.Second / 2) // a clock may be set back
+	run = e.claimOne(node, id)
+	third := run.ClaimedAt
+	e.park(run, forSignals())
+	want(id, "parked again", third)
+	e.send(id, signal("s"))
+	want(id, "woken", third)
+	e.clock.Advance(time.Minute)
+	run = e.claimOne(node, id)
+	e.park(run, forSignals())
+	e.terminate(id)
+	want(id, "terminated", run.ClaimedAt)
 }
