@@ -117,7 +117,7 @@ func TestEnv(t *testing.T) {
 			t.Fatal(err)
 		}
 		env.After(48*time.Hour, func() {
-			if err := approved.Send(t.Context(), env.Client, job.ID, "ada"); err != nil {
+			if _, err := approved.Send(t.Context(), env.Client, job.ID, "ada"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -168,7 +168,7 @@ func record(t *testing.T, file string, s shop) {
 			t.Fatal(err)
 		}
 		env.After(time.Hour, func() {
-			if err := approved.Send(t.Context(), env.Client, job.ID, "ada"); err != nil {
+			if _, err := approved.Send(t.Context(), env.Client, job.ID, "ada"); err != nil {
 				t.Error(err)
 			}
 		})

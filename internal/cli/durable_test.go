@@ -194,11 +194,18 @@ func TestDurableJob(t *testing.T) {
 		s.holds(shape(t, s.ok("job", "list", "-o", "jsonl")), want+`"journal":null,"messages":null`)
 
 		sent := s.ok("signal", "send", id, "approved", `"bob"`, "--key", "once", "-o", "jsonl")
-		if want := `{"id":"` + id + `","signal":"approved","key":"once"}` + "\n"; sent != want {
+		if want := `{"id":"` + id + `","signal":"approved","key":"once","message":"1","duplicate":false}` + "\n"; sent != want {
 			t.Errorf("%s", sent)
 		}
 		s.waits(id, "callback paid")
-		s.ok("signal", "send", id, "approved", `"eve"`, "--key", "once") // does not arrive
+		sent = s.ok("signal", "send", id, "approved", `"eve"`, "--key", "once", "-o", "jsonl")
+		if want := `{"id":"` + id + `","signal":"approved","key":"once","message":"1","duplicate":true}` + "\n"; sent != want {
+			t.Errorf("%s", sent)
+		}
+		sent = s.ok("signal", "send", id, "approved", `"eve"`, "--key", "once", "-o", "table")
+		if want := "job " + id + " has had a message with the key once: nothing is sent\n"; sent != want {
+			t.Errorf("%s", sent)
+		}
 		token := s.token(id)
 		s.ok("callback", "heartbeat", token)
 		if out := s.ok("callback", "complete", token, `"receipt 7"`, "-o", "jsonl"); out != `{"token":"`+token+`","answer":"completed"}`+"\n" {
