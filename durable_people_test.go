@@ -50,6 +50,53 @@ func TestFailedRunResumesFromItsLastStep(t *testing.T) {
 	})
 }
 
+// TestForkIsRepeated: whoever lost the answer of a fork asks again, whatever has become of the old job and the new one meanwhile.
+func TestForkIsRepeated(t *testing.T) {
+	t.Parallel()
+	inFlow(t, func(t *testing.T, f *flow) {
+		var a, b atomic.Int64
+		job := begin(f, 0, func(run *holdfast.Run, _ int) (int64, error) {
+			if _, err := holdfast.Step(run, "a", count(&a)); err != nil {
+				return 0, err
+			}
+			return holdfast.Step(run, "b", count(&b))
+		})
+		result(f, job)
+		id := holdfast.NewID()
+		again := func(opts ...holdfast.ForkOption) error {
+			fork, err := f.hf.ForkJob(t.Context(), job.ID, "again", append(opts, holdfast.ForkID(id))...)
+			if err == nil && fork != id {
+				t.Errorf("the fork is %s, want %s", fork, id)
+			}
+			return err
+		}
+		for range 3 {
+			if err := again(holdfast.ForkFrom("b")); err != nil {
+				t.Fatal(err)
+			}
+			if got := result(f, holdfast.NewKind[int, int64]("flow").Job(f.hf, id)); got != 2 || a.Load() != 1 {
+				t.Errorf("the fork: %d, step a ran %d times", got, a.Load())
+			}
+		}
+		record, err := f.hf.Get(t.Context(), id)
+		if err != nil || record.Options.Source != "fork of "+job.ID.String()+" from b" {
+			t.Errorf("its source is %q, %v", record.Options.Source, err)
+		}
+		for what, err := range map[string]error{
+			"from another step": again(holdfast.ForkFrom("a")),
+			"from the start":    again(),
+			"of another job":    func() error { _, err := f.hf.ForkJob(t.Context(), id, "", holdfast.ForkID(job.ID)); return err }(),
+		} {
+			if !errors.Is(err, holdfast.ErrConflict) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		if _, err := f.hf.ForkJob(t.Context(), job.ID, "", holdfast.ForkID(holdfast.ID{1})); !errors.Is(err, holdfast.ErrInvalid) {
+			t.Errorf("an id that is none: %v", err)
+		}
+	})
+}
+
 func TestPauseAndResume(t *testing.T) {
 	t.Parallel()
 	inFlow(t, func(t *testing.T, f *flow) {

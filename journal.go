@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/holdfastdev/holdfast/internal/engine"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -195,102 +193,6 @@ func lastSuccess(entries []store.Entry) (int64, error) {
 		}
 	}
 	return 0, nil
-}
-
-// ForkOption is a setting of ForkJob.
-type ForkOption func(*fork) error
-
-type fork struct {
-	from string
-	args []byte
-	id   ID
-}
-
-// ForkFrom says which step the fork is to do anew: the first step or operation of that name, or the entry at that path.
-// Default: the beginning.
-func ForkFrom(step string) ForkOption {
-	return func(f *fork) error { f.from = step; return nil }
-}
-
-// ForkArgs gives the fork other args.
-func ForkArgs(args json.RawMessage) ForkOption {
-	return func(f *fork) error {
-		f.args = args
-		return checkJSON("args", args, MaxPayload)
-	}
-}
-
-// ForkJob makes a new job that remembers what the given one did before a step, and goes on from there. The old job
-// stays as it is. It returns the new job's id. ErrConflict: what it would remember waits for children or callbacks that
-// answer to the old job alone.
-func (c *Client) ForkJob(ctx context.Context, id ID, reason string, opts ...ForkOption) (ID, error) {
-	f := fork{id: NewID()}
-	for _, opt := range opts {
-		if err := opt(&f); err != nil {
-			return uuid.Nil, err
-		}
-	}
-	record, err := c.Get(ctx, id)
-	if err != nil {
-		return uuid.Nil, err
-	}
-	raw, err := c.journal(ctx, id)
-	if err != nil {
-		return uuid.Nil, err
-	}
-	keep, err := f.keep(raw)
-	if err != nil {
-		return uuid.Nil, fmt.Errorf("forking job %s: %w", id, err)
-	}
-	job := record.Job
-	job.ID, job.UniqueKey, job.UniqueStates, job.RunAt, job.Closing = f.id, nil, 0, time.Time{}, false
-	job.Parent, job.Answers, job.Options.Deadline = uuid.Nil, false, time.Time{}
-	if f.args != nil {
-		job.Args, job.Codec = f.args, 0
-	}
-	if err := c.engine.Fork(ctx, store.ForkParams{From: id, Keep: keep, Job: job, Reason: reason, Actor: c.actor}); err != nil {
-		return uuid.Nil, fmt.Errorf("forking job %s: %w", id, err)
-	}
-	return f.id, nil
-}
-
-// keep is how many entries the fork keeps.
-func (f *fork) keep(j store.Journal) (int64, error) {
-	if f.from == "" {
-		return 0, nil
-	}
-	keep := int64(-1)
-	for _, e := range j.Entries {
-		if e.Name == f.from || e.Path == f.from {
-			keep = e.Seq - 1
-			break
-		}
-	}
-	if keep < 0 {
-		return 0, fmt.Errorf("%w: its journal holds no step %q", ErrNotFound, f.from)
-	}
-	answered := map[string]bool{}
-	for _, m := range j.Messages {
-		answered[m.From.String()] = true
-		answered[m.Name] = true
-	}
-	for _, e := range j.Entries[:keep] {
-		switch e.Kind {
-		case store.EntryChild:
-			var child struct {
-				ID string `json:"id"`
-			}
-			if err := json.Unmarshal(e.Data, &child); err == nil && !answered[child.ID] {
-				return 0, fmt.Errorf("%w: child %s, of entry %d, has not answered, and answers to the old job alone", ErrConflict, child.ID, e.Seq)
-			}
-		case store.EntryCallback:
-			if !answered[e.Name] {
-				return 0, fmt.Errorf("%w: the callback of entry %d was not answered, and answers to the old job alone", ErrConflict, e.Seq)
-			}
-		default:
-		}
-	}
-	return keep, nil
 }
 
 // Terminate ends jobs at once: handlers lose their lease, and compensations do not run. It answers for each in the order given.

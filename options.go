@@ -253,11 +253,15 @@ func InNamespace(name string) EnqueueOption {
 func WithID(id ID) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.ID = id
-		if id.Version() != 7 {
-			return invalid("id", "%s is not a UUIDv7; make ids with NewID", id)
-		}
-		return nil
+		return checkID(id)
 	})
+}
+
+func checkID(id ID) error {
+	if id.Version() != 7 {
+		return invalid("id", "%s is not a UUIDv7; make ids with NewID", id)
+	}
+	return nil
 }
 
 func invalid(what, format string, args ...any) error {

@@ -330,6 +330,14 @@ func (s *shell) seeFork(id string) {
 	if got := fmt.Sprint(s.job(forked.ID)["args"]); got != "map[to:cy]" {
 		s.Errorf("the args are %s", got)
 	}
+	for range 2 {
+		s.decode(s.ok("job", "fork", id, "--from", "4", "--id", exampleID), &forked)
+		if forked.ID != exampleID {
+			s.Errorf("%+v", forked)
+		}
+	}
+	s.expect(s.run("job", "fork", id, "--from", "label", "--id", exampleID), 1, "job "+exampleID+" is another one")
+	s.expect(s.run("job", "fork", id, "--from", "label", "--id", "00000000-0000-4000-8000-000000000000"), exitUsage, "is not a UUIDv7")
 	s.expect(s.run("job", "fork", id, "--from", "nonsense"), 1, `remembers no step "nonsense"`, "holdfast job journal "+id)
 	if out := s.ok("job", "fork", id, "--from", "label", "-o", "table"); !strings.HasSuffix(out, " does job "+id+" anew from label\n") {
 		s.Errorf("%s", out)
