@@ -263,8 +263,8 @@ func (c *Client) List(ctx context.Context, filter Filter, after string, limit in
 	if filter.Namespace == "" {
 		filter.Namespace = c.Namespace()
 	}
-	if limit < 1 || limit > 1000 {
-		return Page{}, invalid("limit", "%d is not between 1 and 1000", limit)
+	if err := checkLimit(limit); err != nil {
+		return Page{}, err
 	}
 	return c.engine.Store.List(ctx, store.ListParams{Filter: filter, After: after, Limit: limit})
 }

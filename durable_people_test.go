@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/holdfastdev/holdfast"
 )
 
@@ -93,6 +95,48 @@ func TestForkIsRepeated(t *testing.T) {
 		}
 		if _, err := f.hf.ForkJob(t.Context(), job.ID, "", holdfast.ForkID(holdfast.ID{1})); !errors.Is(err, holdfast.ErrInvalid) {
 			t.Errorf("an id that is none: %v", err)
+		}
+	})
+}
+
+func TestJournalIsReadInPages(t *testing.T) {
+	t.Parallel()
+	inFlow(t, func(t *testing.T, f *flow) {
+		proceed := holdfast.NewSignal[int]("go")
+		job := begin(f, 0, func(run *holdfast.Run, _ int) (int, error) {
+			var n atomic.Int64
+			for range 3 {
+				if _, err := holdfast.Step(run, "s", count(&n)); err != nil {
+					return 0, err
+				}
+			}
+			return proceed.Wait(run)
+		})
+		for n := range 3 {
+			if _, err := proceed.Send(t.Context(), f.hf, job.ID, n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		result(f, job)
+		whole, err := f.hf.Journal(t.Context(), job.ID)
+		if err != nil || len(whole.Entries) < 3 || len(whole.Messages) != 3 {
+			t.Fatalf("%+v, %v", whole, err)
+		}
+		entries, err := f.hf.JournalEntries(t.Context(), job.ID, 1, 2)
+		if diff := cmp.Diff(whole.Entries[1:3], entries); diff != "" || err != nil {
+			t.Errorf("%v\n%s", err, diff)
+		}
+		for i := range whole.Messages {
+			whole.Messages[i].Unread = false
+		}
+		messages, err := f.hf.JournalMessages(t.Context(), job.ID, 1, 1000)
+		if diff := cmp.Diff(whole.Messages[1:], messages); diff != "" || err != nil {
+			t.Errorf("%v\n%s", err, diff)
+		}
+		_, err = f.hf.JournalEntries(t.Context(), job.ID, 0, 0)
+		_, other := f.hf.JournalMessages(t.Context(), job.ID, 0, 1001)
+		if !errors.Is(err, holdfast.ErrInvalid) || !errors.Is(other, holdfast.ErrInvalid) {
+			t.Errorf("pages without a limit: %v, %v", err, other)
 		}
 	})
 }

@@ -74,32 +74,90 @@ func (c *Client) Journal(ctx context.Context, id ID) (Journal, error) {
 		Entries: make([]JournalEntry, len(raw.Entries)), Messages: make([]JournalMessage, len(raw.Messages)),
 	}
 	received := map[int64]bool{}
-	for i, e := range raw.Entries {
-		data, err := engine.Unpack(e.Data, e.Codec)
-		if err != nil {
-			return Journal{}, fmt.Errorf("entry %d of job %s: %w", e.Seq, id, err)
-		}
-		kind := entryKinds[e.Kind]
-		if kind == "" {
-			kind = strconv.FormatUint(uint64(e.Kind), 10)
-		}
-		received[e.Ref] = true
-		j.Entries[i] = JournalEntry{
-			Seq: e.Seq, At: e.At, Kind: kind, Path: e.Path, Name: e.Name, Message: e.Ref, Lease: e.LeaseNumber, Data: data,
+	for i := range raw.Entries {
+		received[raw.Entries[i].Ref] = true
+		if j.Entries[i], err = journalEntry(id, &raw.Entries[i]); err != nil {
+			return Journal{}, err
 		}
 	}
-	for i, m := range raw.Messages {
-		data, err := engine.Unpack(m.Data, m.Codec)
-		if err != nil {
-			return Journal{}, fmt.Errorf("message %d of job %s: %w", m.Seq, id, err)
+	for i := range raw.Messages {
+		m := &j.Messages[i]
+		if *m, err = journalMessage(id, &raw.Messages[i]); err != nil {
+			return Journal{}, err
 		}
-		j.Messages[i] = JournalMessage{
-			Seq: m.Seq, At: m.At, Kind: messageKinds[m.Kind], Name: m.Name, From: m.From,
-			State: m.State, Reason: m.Reason, Error: m.Error, Data: data,
-			Unread: m.Kind == store.MessageSignal && !received[m.Seq],
-		}
+		m.Unread = raw.Messages[i].Kind == store.MessageSignal && !received[m.Seq]
 	}
 	return j, nil
+}
+
+// JournalEntries returns entries of a job's journal after one, 0 for the beginning, in their order: at most limit, which is 1 to 1000.
+// Resuming a finished job, and beginning as new, take entries back and write others under their numbers: who reads on finds out by
+// reading his last one again.
+func (c *Client) JournalEntries(ctx context.Context, id ID, after int64, limit int) ([]JournalEntry, error) {
+	if err := checkLimit(limit); err != nil {
+		return nil, err
+	}
+	raw, err := c.engine.Store.Entries(ctx, store.JournalParams{Job: id, After: after, Limit: limit})
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]JournalEntry, len(raw))
+	for i := range raw {
+		if entries[i], err = journalEntry(id, &raw[i]); err != nil {
+			return nil, err
+		}
+	}
+	return entries, nil
+}
+
+// JournalMessages does the same with what was sent to a job. Whether a message is unread is not told: its entry may be anywhere.
+func (c *Client) JournalMessages(ctx context.Context, id ID, after int64, limit int) ([]JournalMessage, error) {
+	if err := checkLimit(limit); err != nil {
+		return nil, err
+	}
+	raw, err := c.engine.Store.Messages(ctx, store.InboxParams{Job: id, After: after, Limit: limit})
+	if err != nil {
+		return nil, err
+	}
+	messages := make([]JournalMessage, len(raw))
+	for i := range raw {
+		if messages[i], err = journalMessage(id, &raw[i]); err != nil {
+			return nil, err
+		}
+	}
+	return messages, nil
+}
+
+func checkLimit(limit int) error {
+	if limit < 1 || limit > 1000 {
+		return invalid("limit", "%d is not between 1 and 1000", limit)
+	}
+	return nil
+}
+
+func journalEntry(id ID, e *store.Entry) (JournalEntry, error) {
+	data, err := engine.Unpack(e.Data, e.Codec)
+	if err != nil {
+		return JournalEntry{}, fmt.Errorf("entry %d of job %s: %w", e.Seq, id, err)
+	}
+	kind := entryKinds[e.Kind]
+	if kind == "" {
+		kind = strconv.FormatUint(uint64(e.Kind), 10)
+	}
+	return JournalEntry{
+		Seq: e.Seq, At: e.At, Kind: kind, Path: e.Path, Name: e.Name, Message: e.Ref, Lease: e.LeaseNumber, Data: data,
+	}, nil
+}
+
+func journalMessage(id ID, m *store.Message) (JournalMessage, error) {
+	data, err := engine.Unpack(m.Data, m.Codec)
+	if err != nil {
+		return JournalMessage{}, fmt.Errorf("message %d of job %s: %w", m.Seq, id, err)
+	}
+	return JournalMessage{
+		Seq: m.Seq, At: m.At, Kind: messageKinds[m.Kind], Name: m.Name, From: m.From,
+		State: m.State, Reason: m.Reason, Error: m.Error, Data: data,
+	}, nil
 }
 
 func (c *Client) journal(ctx context.Context, id ID) (store.Journal, error) {

@@ -203,7 +203,7 @@ func (s *Store) Journals(ctx context.Context, ids []store.ID) ([]store.Journal, 
 			if j.Entries, err = scanEntries(st); err != nil {
 				return err
 			}
-			if j.Messages, err = t.messages(id); err != nil {
+			if j.Messages, err = t.messages(id, 0, -1); err != nil {
 				return err
 			}
 		}

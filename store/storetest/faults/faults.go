@@ -341,6 +341,11 @@ func (s *Store) Entries(ctx context.Context, params store.JournalParams) ([]stor
 	return answer(ctx, s, "Entries", func() ([]store.Entry, error) { return s.inner.Entries(ctx, params) })
 }
 
+// Messages implements store.Reader.
+func (s *Store) Messages(ctx context.Context, params store.InboxParams) ([]store.Message, error) {
+	return answer(ctx, s, "Messages", func() ([]store.Message, error) { return s.inner.Messages(ctx, params) })
+}
+
 // Ended implements store.Reader.
 func (s *Store) Ended(ctx context.Context, ids []store.ID) ([]store.Ended, error) {
 	return answer(ctx, s, "Ended", func() ([]store.Ended, error) { return s.inner.Ended(ctx, ids) })

@@ -175,3 +175,26 @@ func (s *Store) Entries(ctx context.Context, params store.JournalParams) ([]stor
 	}
 	return page, nil
 }
+
+// Messages implements store.Reader.
+func (s *Store) Messages(ctx context.Context, params store.InboxParams) ([]store.Message, error) {
+	if _, err := s.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	if params.Limit < 1 || params.Limit > 1000 {
+		return nil, fmt.Errorf("%w: limit %d", store.ErrInvalid, params.Limit)
+	}
+	j := s.jobs[params.Job]
+	if j == nil {
+		return nil, nil
+	}
+	var page []store.Message
+	for _, m := range j.inbox {
+		if m.Seq > params.After && len(page) < params.Limit {
+			m.Data = bytes.Clone(m.Data)
+			page = append(page, m.Message)
+		}
+	}
+	return page, nil
+}
