@@ -97,7 +97,7 @@ func (a *app) listJobs(ctx context.Context, client *holdfast.Client, filter hold
 		}
 		page, err := client.List(ctx, filter, after, size)
 		if err != nil {
-			return err
+			return out.breakOff(err)
 		}
 		for i := range page.Jobs {
 			r := &page.Jobs[i]
