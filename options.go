@@ -90,8 +90,8 @@ func In(d time.Duration) EnqueueOption {
 	})
 }
 
-// MaxAttempts is how often the job is tried, 1 to 1000. Default: 25. Snoozes do not count; attempts that died with their node do. Of a step
-// it is how often its function is called before its failure is remembered. Default: once.
+// MaxAttempts is how often the job is tried, 1 to 1000. Default: 25. Snoozes do not count; attempts that died with their node do, unless
+// they added to what the job remembers. Of a step it is how often its function is called before its failure is remembered. Default: once.
 func MaxAttempts(n int) JobOption {
 	check := func() error {
 		if n < 1 || n > 1000 {

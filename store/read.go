@@ -28,7 +28,8 @@ type Record struct {
 
 // Attempt is one run that ended without completing the job.
 type Attempt struct {
-	// Number is the attempt as its handler saw it. One that did not count (snoozed, released) shares it with the next.
+	// Number is the attempt as its handler saw it. One that did not count (snoozed, released, or lost with a journal that had grown)
+	// shares it with the next.
 	Number      int
 	LeaseNumber int64
 	Node        int64
