@@ -42,10 +42,10 @@ type Attempt struct {
 	Trace       string
 }
 
-// Filter selects jobs. Zero fields select everything.
+// Filter selects jobs. Zero fields, and lists that are empty, select everything.
 type Filter struct {
 	Namespace string
-	States    []State // nil: all
+	States    []State
 	Queues    []string
 	Kinds     []string
 	Tags      []string // all of them

@@ -21,6 +21,8 @@ var readTests = []test{
 	{"list_tells_of_a_job_what_get_tells", listLikeGet},
 	{"NoLoss_a_page_is_not_disturbed_by_what_happens_meanwhile", listWhileChanging},
 	{"a_cursor_that_is_none_is_invalid", listGarbage},
+	{"a_page_has_a_limit", listLimit},
+	{"an_empty_list_of_a_filter_selects_everything", listEmpty},
 	{"ended_tells_the_outcomes_of_finished_jobs_only", endedTells},
 	{"long_lists_of_ids_are_answered_as_a_whole", longLists},
 	{"an_unknown_job_is_not_found", getUnknown},
@@ -328,4 +330,36 @@ func readClaimedAt(e *env) {
 	e.park(run, forSignals())
 	e.terminate(id)
 	want(id, "terminated", run.ClaimedAt)
+}
+
+func listLimit(e *env) {
+	e.enqueue(e.job(), e.job(), e.job())
+	for _, limit := range []int{-1, 0, 1001} {
+		_, err := e.store.List(e.ctx, store.ListParams{Limit: limit})
+		e.wantErr("a page without a limit", err, store.ErrInvalid)
+	}
+	for _, limit := range []int{1, 2, 3, 1000} {
+		page, err := e.store.List(e.ctx, store.ListParams{Limit: limit})
+		if err != nil || len(page.Jobs) != min(limit, 3) {
+			e.Fatalf("a page of %d has %d jobs, %v", limit, len(page.Jobs), err)
+		}
+	}
+}
+
+func listEmpty(e *env) {
+	run := e.durable(2)
+	all := e.listIDs(store.Filter{})
+	empty := store.Filter{States: []store.State{}, Queues: []string{}, Kinds: []string{}, Tags: []string{}}
+	e.wantIDs("listed", e.listIDs(empty), all...)
+	// Of kinds, and of queues to claim from, an empty list is none.
+	page, err := e.store.Entries(e.ctx, store.JournalParams{Job: run.Job.ID, Kinds: []store.EntryKind{}, Limit: 10})
+	if err != nil || len(page) != 0 {
+		e.Fatalf("entries of no kind: %+v, %v", page, err)
+	}
+	e.add()
+	params := e.demand(run.Lease.Node, 10)
+	params.Queues = []store.QueueDemand{}
+	if claimed := e.claimWith(params); len(claimed) != 0 {
+		e.Fatalf("claimed from no queue: %v", claimedIDs(claimed))
+	}
 }

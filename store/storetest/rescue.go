@@ -11,6 +11,7 @@ import (
 var rescueTests = []test{
 	{"NoLoss_jobs_of_a_dead_node_run_again", rescueJobs},
 	{"NoLoss_every_claim_record_of_a_dead_node_is_taken", rescueManyRecords},
+	{"without_a_limit_the_store_chooses_one", rescueNoLimit},
 	{"a_job_that_kills_its_nodes_ends_as_a_crash_loop", rescueCrashLoop},
 	{"a_run_whose_journal_has_grown_is_not_counted", rescueProgress},
 	{"a_run_that_has_only_read_its_journal_is_counted", rescueNoProgress},
@@ -76,6 +77,25 @@ func rescueManyRecords(e *env) {
 	if claimed := e.claim(third, n+10); len(claimed) != n+4 {
 		e.Fatalf("claimed %d of the rescued jobs, want %d", len(claimed), n+4)
 	}
+}
+
+func rescueNoLimit(e *env) {
+	jobs := make([]*store.Enqueue, 0, 3)
+	for range cap(jobs) {
+		jobs = append(jobs, e.job())
+	}
+	e.enqueue(jobs...)
+	for range jobs {
+		e.claimWith(e.demand(e.join(), 1))
+	}
+	e.clock.Advance(deadAfter + time.Second)
+	params := rescueParams()
+	params.Limit = 0
+	var ids []store.ID
+	for _, r := range e.rescueWith(params) {
+		ids = append(ids, r.Job)
+	}
+	e.wantSameIDs("rescued", ids, idsOf(jobs)...)
 }
 
 func rescueCrashLoop(e *env) {

@@ -37,6 +37,7 @@ var suite = []struct {
 	{"Queues", queuesTests},
 	{"Retain", retainTests},
 	{"Read", readTests},
+	{"Closed", closedTests},
 	{"Nodes", nodesTests},
 	{"Leader", leaderTests},
 	{"Repeat", repeatTests},
