@@ -127,14 +127,15 @@ func txRollback(e *txEnv) {
 func txFailures(e *txEnv) {
 	holder := e.add(unique("taken"))
 	plain, refused := e.job(), e.job(unique("taken"), onConflict(store.Reject))
-	existing, replacing := e.job(unique("taken")), e.job(unique("taken"), onConflict(store.Replace), func(q *store.Enqueue) { q.Job.Args = []byte("new") })
+	existing, replacing := e.job(unique("taken")), e.job(unique("taken"), onConflict(store.Replace))
+	replacing.Job.Args = []byte("new")
 	invalid, twin := e.job(kind("a\x00b")), e.job(unique("mine"))
 	tx := e.begin(e.T)
 	e.enqueueTx(tx.Tx, plain, refused, existing, replacing, invalid, e.job(unique("mine")), twin)
 	e.wantErr("a taken key", refused.Err, store.ErrConflict)
 	e.wantErr("a kind that is no text", invalid.Err, store.ErrInvalid)
-	if existing.Err != nil || existing.Result.ID != holder || !existing.Result.Existing || replacing.Err != nil || !replacing.Result.Replaced ||
-		twin.Err != nil || !twin.Result.Existing {
+	if existing.Err != nil || existing.Result.ID != holder || !existing.Result.Existing || replacing.Err != nil ||
+		!replacing.Result.Replaced || twin.Err != nil || !twin.Result.Existing {
 		e.Fatalf("results: %+v, %+v, %+v", existing.Result, replacing.Result, twin.Result)
 	}
 	again := e.job()

@@ -144,7 +144,8 @@ func TestADelayEndsWhenTheHookReturns(t *testing.T) {
 			t.Fatalf("the call came through after %v and was answered after %v", before, all)
 		}
 		begun, inner.at = time.Now(), time.Time{}
-		if _, err := s.Get(t.Context(), uuid.Nil); !errors.Is(err, store.ErrUnavailable) || time.Since(begun) != time.Second || !inner.at.IsZero() {
+		_, err := s.Get(t.Context(), uuid.Nil)
+		if !errors.Is(err, store.ErrUnavailable) || time.Since(begun) != time.Second || !inner.at.IsZero() {
 			t.Fatalf("a lost request: %v after %v, came through at %v", err, time.Since(begun), inner.at)
 		}
 	})
