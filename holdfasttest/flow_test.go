@@ -105,7 +105,6 @@ func (s *shop) fulfil(run *holdfast.Run, o order) (string, error) {
 
 // TestGivingUp: a test that fails, or is skipped, in the middle ends with its own words.
 func TestGivingUp(t *testing.T) {
-	t.Parallel()
 	gaveUp := false
 	t.Run("skipped", func(t *testing.T) {
 		holdfasttest.Run(t, func(env *holdfasttest.Env) {

@@ -21,6 +21,11 @@ func TestARequestIsRecordedWhereverTheJobWas(t *testing.T) {
 		}
 	}
 	exec("CREATE TABLE " + ready + "_moved (LIKE " + ready + ")")
+	move := func(id store.ID, from, to string) {
+		t.Helper()
+		exec("WITH gone AS (DELETE FROM "+from+" WHERE id = $1 RETURNING lane, run_at, id) "+
+			"INSERT INTO "+to+" (lane, run_at, id) SELECT lane, run_at, id FROM gone", id)
+	}
 	for kind, request := range map[store.ActionKind]func(store.ID) error{
 		store.ActionCancel: func(id store.ID) error {
 			_, err := s.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{id}, Reason: "why", Actor: "ada"})
@@ -37,13 +42,13 @@ func TestARequestIsRecordedWhereverTheJobWas(t *testing.T) {
 	} {
 		q := newJob()
 		enqueue(t, s, q)
-		exec("WITH gone AS (DELETE FROM "+ready+" WHERE id = $1 RETURNING *) INSERT INTO "+ready+"_moved SELECT * FROM gone", q.Job.ID)
+		move(q.Job.ID, ready, ready+"_moved")
 		for range 2 {
 			if err := request(q.Job.ID); err != nil {
 				t.Fatal(err)
 			}
 		}
-		exec("WITH back AS (DELETE FROM "+ready+"_moved WHERE id = $1 RETURNING *) INSERT INTO "+ready+" SELECT * FROM back", q.Job.ID)
+		move(q.Job.ID, ready+"_moved", ready)
 		if _, err := s.SweepCancels(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -159,7 +159,6 @@ func (t *tx) deliver(id store.ID, to *addressee, m *store.Message, key string) (
 	return true, t.wake(id, to)
 }
 
-// messages reads the inbox of a job.
 // Messages implements store.Reader.
 func (s *Store) Messages(ctx context.Context, params store.InboxParams) ([]store.Message, error) {
 	if params.Limit < 1 || params.Limit > 1000 {

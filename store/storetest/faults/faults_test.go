@@ -131,7 +131,9 @@ func (s *timed) Watch(ctx context.Context, wake func(store.Wake)) error {
 func TestADelayEndsWhenTheHookReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := &timed{Store: model.New(time.Now)}
-		wait := func(d time.Duration) func(context.Context) { return func(context.Context) { time.Sleep(d) } }
+		wait := func(d time.Duration) func(context.Context) {
+			return func(context.Context) { <-time.After(d) }
+		}
 		s := faults.Wrap(inner, faults.Script(map[string][]faults.Fault{"Get": {
 			{Before: wait(3 * time.Second), After: wait(4 * time.Second)},
 			{Before: wait(time.Second), Kind: faults.FailBefore},
