@@ -108,7 +108,7 @@ func (c *Client) answer(ctx context.Context, token string, msg store.Message, da
 	if err := c.payload(send, "callback", data); err != nil {
 		return err
 	}
-	err = c.send(ctx, send)
+	_, err = c.send(ctx, send)
 	if errors.Is(err, ErrUnavailable) {
 		return fmt.Errorf("%w (it may have arrived; sending it again is safe)", err)
 	}

@@ -21,8 +21,10 @@ type Client struct {
 	actor  string
 	limit  int
 
-	mu   sync.Mutex
-	runs *running
+	mu      sync.Mutex
+	runs    *running
+	stopped bool // by Stop, for good
+	closed  bool
 }
 
 // running is one call of Run.
@@ -201,11 +203,18 @@ func WithRetention(r Retention) Option {
 }
 
 // Run makes the process a node: it serves the kinds that have handlers until ctx ends or Stop is called, and returns when it
-// has left. When ctx ends it stops as Stop does, with the stop timeout. A second Run at the same time is an ErrConflict; after it has
-// returned, Run may be called again.
+// has left. When ctx ends it stops as Stop does, with the stop timeout, and may be called again. A second Run at the same time is an
+// ErrConflict. After Stop, it returns nil at once, and after Close ErrClosed.
 func (c *Client) Run(ctx context.Context) error {
 	c.mu.Lock()
-	if c.runs != nil {
+	switch {
+	case c.closed:
+		c.mu.Unlock()
+		return ErrClosed
+	case c.stopped:
+		c.mu.Unlock()
+		return nil
+	case c.runs != nil:
 		c.mu.Unlock()
 		return fmt.Errorf("%w: the node runs already", ErrConflict)
 	}
@@ -225,9 +234,11 @@ func (c *Client) Run(ctx context.Context) error {
 
 // Stop stops the node: it claims nothing more and waits for its handlers. After the stop timeout, or when ctx ends if that is
 // sooner, their contexts end with ErrShutdown, and what fails because of that runs again elsewhere, without counting. Stop returns when Run
-// is about to. Without a running node it does nothing. It may be called again with a context that has ended, to make haste.
+// is about to. It may be called again with a context that has ended, to make haste. It is final, as http.Server's Shutdown is: a Run
+// that begins only then serves nothing. For everything else the client goes on until Close.
 func (c *Client) Stop(ctx context.Context) error {
 	c.mu.Lock()
+	c.stopped = true
 	r := c.runs
 	c.mu.Unlock()
 	if r == nil {
@@ -243,6 +254,9 @@ func (c *Client) Stop(ctx context.Context) error {
 // Close stops the node if it runs, commits what waits, and closes the database (but not a pool of the caller's). The client
 // cannot be used afterwards.
 func (c *Client) Close(ctx context.Context) error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
 	return errors.Join(c.Stop(ctx), c.engine.Close(ctx))
 }
 
@@ -263,8 +277,8 @@ func (c *Client) List(ctx context.Context, filter Filter, after string, limit in
 	if filter.Namespace == "" {
 		filter.Namespace = c.Namespace()
 	}
-	if limit < 1 || limit > 1000 {
-		return Page{}, invalid("limit", "%d is not between 1 and 1000", limit)
+	if err := checkLimit(limit); err != nil {
+		return Page{}, err
 	}
 	return c.engine.Store.List(ctx, store.ListParams{Filter: filter, After: after, Limit: limit})
 }

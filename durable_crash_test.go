@@ -488,7 +488,7 @@ func (w *world) live(t *testing.T, m *mortal, ops []op, id *holdfast.ID) bool {
 	// As a client would who repeats what it knows nothing of.
 	if _, err := flowMain.Enqueue(ctx, hf, ops, holdfast.WithID(*id), holdfast.MaxAttempts(1000)); err == nil {
 		for n := range 20 {
-			_ = flowSignal.Send(ctx, hf, *id, n, holdfast.Once(strconv.Itoa(n))) // a dead process says so below
+			_, _ = flowSignal.Send(ctx, hf, *id, n, holdfast.Once(strconv.Itoa(n))) // a dead process says so below
 		}
 	}
 	var node sync.WaitGroup

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/holdfastdev/holdfast"
 )
 
@@ -46,6 +48,95 @@ func TestFailedRunResumesFromItsLastStep(t *testing.T) {
 		}
 		if got := result(f, holdfast.NewKind[int, int64]("flow").Job(f.hf, fork)); got != 2 || a.Load() != 1 {
 			t.Errorf("the fork: %d, step a ran %d times", got, a.Load())
+		}
+	})
+}
+
+// TestForkIsRepeated: whoever lost the answer of a fork asks again, whatever has become of the old job and the new one meanwhile.
+func TestForkIsRepeated(t *testing.T) {
+	t.Parallel()
+	inFlow(t, func(t *testing.T, f *flow) {
+		var a, b atomic.Int64
+		job := begin(f, 0, func(run *holdfast.Run, _ int) (int64, error) {
+			if _, err := holdfast.Step(run, "a", count(&a)); err != nil {
+				return 0, err
+			}
+			return holdfast.Step(run, "b", count(&b))
+		})
+		result(f, job)
+		id := holdfast.NewID()
+		again := func(opts ...holdfast.ForkOption) error {
+			fork, err := f.hf.ForkJob(t.Context(), job.ID, "again", append(opts, holdfast.ForkID(id))...)
+			if err == nil && fork != id {
+				t.Errorf("the fork is %s, want %s", fork, id)
+			}
+			return err
+		}
+		for range 3 {
+			if err := again(holdfast.ForkFrom("b")); err != nil {
+				t.Fatal(err)
+			}
+			if got := result(f, holdfast.NewKind[int, int64]("flow").Job(f.hf, id)); got != 2 || a.Load() != 1 {
+				t.Errorf("the fork: %d, step a ran %d times", got, a.Load())
+			}
+		}
+		record, err := f.hf.Get(t.Context(), id)
+		if err != nil || record.Options.Source != "fork of "+job.ID.String()+" from b" {
+			t.Errorf("its source is %q, %v", record.Options.Source, err)
+		}
+		for what, err := range map[string]error{
+			"from another step": again(holdfast.ForkFrom("a")),
+			"from the start":    again(),
+			"of another job":    func() error { _, err := f.hf.ForkJob(t.Context(), id, "", holdfast.ForkID(job.ID)); return err }(),
+		} {
+			if !errors.Is(err, holdfast.ErrConflict) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		if _, err := f.hf.ForkJob(t.Context(), job.ID, "", holdfast.ForkID(holdfast.ID{1})); !errors.Is(err, holdfast.ErrInvalid) {
+			t.Errorf("an id that is none: %v", err)
+		}
+	})
+}
+
+func TestJournalIsReadInPages(t *testing.T) {
+	t.Parallel()
+	inFlow(t, func(t *testing.T, f *flow) {
+		proceed := holdfast.NewSignal[int]("go")
+		job := begin(f, 0, func(run *holdfast.Run, _ int) (int, error) {
+			var n atomic.Int64
+			for range 3 {
+				if _, err := holdfast.Step(run, "s", count(&n)); err != nil {
+					return 0, err
+				}
+			}
+			return proceed.Wait(run)
+		})
+		for n := range 3 {
+			if _, err := proceed.Send(t.Context(), f.hf, job.ID, n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		result(f, job)
+		whole, err := f.hf.Journal(t.Context(), job.ID)
+		if err != nil || len(whole.Entries) < 3 || len(whole.Messages) != 3 {
+			t.Fatalf("%+v, %v", whole, err)
+		}
+		entries, err := f.hf.JournalEntries(t.Context(), job.ID, 1, 2)
+		if diff := cmp.Diff(whole.Entries[1:3], entries); diff != "" || err != nil {
+			t.Errorf("%v\n%s", err, diff)
+		}
+		for i := range whole.Messages {
+			whole.Messages[i].Unread = false
+		}
+		messages, err := f.hf.JournalMessages(t.Context(), job.ID, 1, 1000)
+		if diff := cmp.Diff(whole.Messages[1:], messages); diff != "" || err != nil {
+			t.Errorf("%v\n%s", err, diff)
+		}
+		_, err = f.hf.JournalEntries(t.Context(), job.ID, 0, 0)
+		_, other := f.hf.JournalMessages(t.Context(), job.ID, 0, 1001)
+		if !errors.Is(err, holdfast.ErrInvalid) || !errors.Is(other, holdfast.ErrInvalid) {
+			t.Errorf("pages without a limit: %v, %v", err, other)
 		}
 	})
 }

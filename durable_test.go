@@ -205,17 +205,18 @@ func TestSignals(t *testing.T) {
 		for i, text := range []string{"a", "b", "b", "c"} {
 			time.Sleep(time.Minute)
 			key := text
-			if err := approved.Send(t.Context(), f.hf, job.ID, text, holdfast.Once(key)); err != nil {
-				t.Fatalf("%d: %v", i, err)
+			want := holdfast.Sent{Message: []int64{1, 2, 2, 3}[i], Duplicate: i == 2}
+			if sent, err := approved.Send(t.Context(), f.hf, job.ID, text, holdfast.Once(key)); err != nil || sent != want {
+				t.Fatalf("%d: %+v, %v", i, sent, err)
 			}
 		}
 		if got := strings.Join(result(f, job), ""); got != "abc" {
 			t.Error(got)
 		}
-		if err := approved.Send(t.Context(), f.hf, job.ID, "late"); !errors.Is(err, holdfast.ErrConflict) {
+		if _, err := approved.Send(t.Context(), f.hf, job.ID, "late"); !errors.Is(err, holdfast.ErrConflict) {
 			t.Errorf("a signal to a finished job: %v", err)
 		}
-		if err := approved.Send(t.Context(), f.hf, holdfast.NewID(), "x"); !errors.Is(err, holdfast.ErrNotFound) {
+		if _, err := approved.Send(t.Context(), f.hf, holdfast.NewID(), "x"); !errors.Is(err, holdfast.ErrNotFound) {
 			t.Errorf("a signal to nobody: %v", err)
 		}
 	})
@@ -400,7 +401,7 @@ func TestStrandsAndSelect(t *testing.T) {
 			return fmt.Sprint(strings.Join(order, " "), " ", one), err
 		})
 		time.Sleep(2 * time.Hour)
-		if err := stop.Send(t.Context(), f.hf, job.ID, 5); err != nil {
+		if _, err := stop.Send(t.Context(), f.hf, job.ID, 5); err != nil {
 			t.Fatal(err)
 		}
 		if got := result(f, job); got != "2 0=5 1" {
@@ -507,7 +508,7 @@ func TestContinueAsNew(t *testing.T) {
 			return 0, holdfast.ContinueAsNew(s)
 		})
 		for n := range 4 {
-			if err := tick.Send(t.Context(), f.hf, job.ID, n+1); err != nil {
+			if _, err := tick.Send(t.Context(), f.hf, job.ID, n+1); err != nil {
 				record, _ := job.Get(t.Context())
 				t.Fatalf("%v: %v (%s), %+v", err, record.State, record.Error, record.Attempts)
 			}

@@ -43,6 +43,66 @@ func Example() {
 	// Output: Hello, world
 }
 
+// A handler that uses its run is a durable function: whatever dies, what it has done is remembered, and it goes on from there.
+func ExampleStep() {
+	ctx := context.Background()
+	book := holdfast.NewKind[string, string]("trip.book")
+	approved := holdfast.NewSignal[bool]("approved")
+
+	hf := must(holdfast.Open(ctx, sqlite.File(sqlite.Memory)))
+	defer hf.Close(ctx)
+	err := book.Handle(hf, func(run *holdfast.Run, city string) (string, error) {
+		room, err := holdfast.Step(run, "book", func(context.Context) (string, error) {
+			fmt.Println("booking a room in", city)
+			return "room 7", nil
+		})
+		if err != nil {
+			return "", err
+		}
+		err = run.OnFailure("give back", func(run *holdfast.Run) error {
+			_, err := holdfast.Step(run, "give back", func(context.Context) (bool, error) {
+				fmt.Println("giving back", room)
+				return true, nil
+			})
+			return err
+		})
+		if err != nil {
+			return "", err
+		}
+		if err := run.Sleep(10 * time.Millisecond); err != nil { // or a month, which costs nothing
+			return "", err
+		}
+		yes, err := approved.Wait(run, holdfast.Within(72*time.Hour))
+		switch {
+		case err != nil:
+			return "", err
+		case !yes:
+			return "", holdfast.Fail(errors.New("nobody wants to go"))
+		}
+		return room, nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	go hf.Run(ctx)
+
+	job := must(book.Enqueue(ctx, hf, "Oslo"))
+	must(approved.Send(ctx, hf, job.ID, false))
+	var failed *holdfast.JobError
+	if _, err := job.Wait(ctx); errors.As(err, &failed) {
+		fmt.Println(failed.State, "because", failed.Message)
+	}
+	job = must(book.Enqueue(ctx, hf, "Bergen"))
+	must(approved.Send(ctx, hf, job.ID, true))
+	fmt.Println(must(job.Wait(ctx)))
+	// Output:
+	// booking a room in Oslo
+	// giving back room 7
+	// failed because nobody wants to go
+	// booking a room in Bergen
+	// room 7
+}
+
 // A handler says with what it returns how its job goes on.
 func ExampleRetryAfter() {
 	ctx := context.Background()

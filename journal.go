@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/holdfastdev/holdfast/internal/engine"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -76,32 +74,90 @@ func (c *Client) Journal(ctx context.Context, id ID) (Journal, error) {
 		Entries: make([]JournalEntry, len(raw.Entries)), Messages: make([]JournalMessage, len(raw.Messages)),
 	}
 	received := map[int64]bool{}
-	for i, e := range raw.Entries {
-		data, err := engine.Unpack(e.Data, e.Codec)
-		if err != nil {
-			return Journal{}, fmt.Errorf("entry %d of job %s: %w", e.Seq, id, err)
-		}
-		kind := entryKinds[e.Kind]
-		if kind == "" {
-			kind = strconv.FormatUint(uint64(e.Kind), 10)
-		}
-		received[e.Ref] = true
-		j.Entries[i] = JournalEntry{
-			Seq: e.Seq, At: e.At, Kind: kind, Path: e.Path, Name: e.Name, Message: e.Ref, Lease: e.LeaseNumber, Data: data,
+	for i := range raw.Entries {
+		received[raw.Entries[i].Ref] = true
+		if j.Entries[i], err = journalEntry(id, &raw.Entries[i]); err != nil {
+			return Journal{}, err
 		}
 	}
-	for i, m := range raw.Messages {
-		data, err := engine.Unpack(m.Data, m.Codec)
-		if err != nil {
-			return Journal{}, fmt.Errorf("message %d of job %s: %w", m.Seq, id, err)
+	for i := range raw.Messages {
+		m := &j.Messages[i]
+		if *m, err = journalMessage(id, &raw.Messages[i]); err != nil {
+			return Journal{}, err
 		}
-		j.Messages[i] = JournalMessage{
-			Seq: m.Seq, At: m.At, Kind: messageKinds[m.Kind], Name: m.Name, From: m.From,
-			State: m.State, Reason: m.Reason, Error: m.Error, Data: data,
-			Unread: m.Kind == store.MessageSignal && !received[m.Seq],
-		}
+		m.Unread = raw.Messages[i].Kind == store.MessageSignal && !received[m.Seq]
 	}
 	return j, nil
+}
+
+// JournalEntries returns entries of a job's journal after one, 0 for the beginning, in their order: at most limit, which is 1 to 1000.
+// Resuming a finished job, and beginning as new, take entries back and write others under their numbers: who reads on finds out by
+// reading his last one again.
+func (c *Client) JournalEntries(ctx context.Context, id ID, after int64, limit int) ([]JournalEntry, error) {
+	if err := checkLimit(limit); err != nil {
+		return nil, err
+	}
+	raw, err := c.engine.Store.Entries(ctx, store.JournalParams{Job: id, After: after, Limit: limit})
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]JournalEntry, len(raw))
+	for i := range raw {
+		if entries[i], err = journalEntry(id, &raw[i]); err != nil {
+			return nil, err
+		}
+	}
+	return entries, nil
+}
+
+// JournalMessages does the same with what was sent to a job. Whether a message is unread is not told: its entry may be anywhere.
+func (c *Client) JournalMessages(ctx context.Context, id ID, after int64, limit int) ([]JournalMessage, error) {
+	if err := checkLimit(limit); err != nil {
+		return nil, err
+	}
+	raw, err := c.engine.Store.Messages(ctx, store.InboxParams{Job: id, After: after, Limit: limit})
+	if err != nil {
+		return nil, err
+	}
+	messages := make([]JournalMessage, len(raw))
+	for i := range raw {
+		if messages[i], err = journalMessage(id, &raw[i]); err != nil {
+			return nil, err
+		}
+	}
+	return messages, nil
+}
+
+func checkLimit(limit int) error {
+	if limit < 1 || limit > 1000 {
+		return invalid("limit", "%d is not between 1 and 1000", limit)
+	}
+	return nil
+}
+
+func journalEntry(id ID, e *store.Entry) (JournalEntry, error) {
+	data, err := engine.Unpack(e.Data, e.Codec)
+	if err != nil {
+		return JournalEntry{}, fmt.Errorf("entry %d of job %s: %w", e.Seq, id, err)
+	}
+	kind := entryKinds[e.Kind]
+	if kind == "" {
+		kind = strconv.FormatUint(uint64(e.Kind), 10)
+	}
+	return JournalEntry{
+		Seq: e.Seq, At: e.At, Kind: kind, Path: e.Path, Name: e.Name, Message: e.Ref, Lease: e.LeaseNumber, Data: data,
+	}, nil
+}
+
+func journalMessage(id ID, m *store.Message) (JournalMessage, error) {
+	data, err := engine.Unpack(m.Data, m.Codec)
+	if err != nil {
+		return JournalMessage{}, fmt.Errorf("message %d of job %s: %w", m.Seq, id, err)
+	}
+	return JournalMessage{
+		Seq: m.Seq, At: m.At, Kind: messageKinds[m.Kind], Name: m.Name, From: m.From,
+		State: m.State, Reason: m.Reason, Error: m.Error, Data: data,
+	}, nil
 }
 
 func (c *Client) journal(ctx context.Context, id ID) (store.Journal, error) {
@@ -195,102 +251,6 @@ func lastSuccess(entries []store.Entry) (int64, error) {
 		}
 	}
 	return 0, nil
-}
-
-// ForkOption is a setting of ForkJob.
-type ForkOption func(*fork) error
-
-type fork struct {
-	from string
-	args []byte
-	id   ID
-}
-
-// ForkFrom says which step the fork is to do anew: the first step or operation of that name, or the entry at that path.
-// Default: the beginning.
-func ForkFrom(step string) ForkOption {
-	return func(f *fork) error { f.from = step; return nil }
-}
-
-// ForkArgs gives the fork other args.
-func ForkArgs(args json.RawMessage) ForkOption {
-	return func(f *fork) error {
-		f.args = args
-		return checkJSON("args", args, MaxPayload)
-	}
-}
-
-// ForkJob makes a new job that remembers what the given one did before a step, and goes on from there. The old job
-// stays as it is. It returns the new job's id. ErrConflict: what it would remember waits for children or callbacks that
-// answer to the old job alone.
-func (c *Client) ForkJob(ctx context.Context, id ID, reason string, opts ...ForkOption) (ID, error) {
-	f := fork{id: NewID()}
-	for _, opt := range opts {
-		if err := opt(&f); err != nil {
-			return uuid.Nil, err
-		}
-	}
-	record, err := c.Get(ctx, id)
-	if err != nil {
-		return uuid.Nil, err
-	}
-	raw, err := c.journal(ctx, id)
-	if err != nil {
-		return uuid.Nil, err
-	}
-	keep, err := f.keep(raw)
-	if err != nil {
-		return uuid.Nil, fmt.Errorf("forking job %s: %w", id, err)
-	}
-	job := record.Job
-	job.ID, job.UniqueKey, job.UniqueStates, job.RunAt, job.Closing = f.id, nil, 0, time.Time{}, false
-	job.Parent, job.Answers, job.Options.Deadline = uuid.Nil, false, time.Time{}
-	if f.args != nil {
-		job.Args, job.Codec = f.args, 0
-	}
-	if err := c.engine.Fork(ctx, store.ForkParams{From: id, Keep: keep, Job: job, Reason: reason, Actor: c.actor}); err != nil {
-		return uuid.Nil, fmt.Errorf("forking job %s: %w", id, err)
-	}
-	return f.id, nil
-}
-
-// keep is how many entries the fork keeps.
-func (f *fork) keep(j store.Journal) (int64, error) {
-	if f.from == "" {
-		return 0, nil
-	}
-	keep := int64(-1)
-	for _, e := range j.Entries {
-		if e.Name == f.from || e.Path == f.from {
-			keep = e.Seq - 1
-			break
-		}
-	}
-	if keep < 0 {
-		return 0, fmt.Errorf("%w: its journal holds no step %q", ErrNotFound, f.from)
-	}
-	answered := map[string]bool{}
-	for _, m := range j.Messages {
-		answered[m.From.String()] = true
-		answered[m.Name] = true
-	}
-	for _, e := range j.Entries[:keep] {
-		switch e.Kind {
-		case store.EntryChild:
-			var child struct {
-				ID string `json:"id"`
-			}
-			if err := json.Unmarshal(e.Data, &child); err == nil && !answered[child.ID] {
-				return 0, fmt.Errorf("%w: child %s, of entry %d, has not answered, and answers to the old job alone", ErrConflict, child.ID, e.Seq)
-			}
-		case store.EntryCallback:
-			if !answered[e.Name] {
-				return 0, fmt.Errorf("%w: the callback of entry %d was not answered, and answers to the old job alone", ErrConflict, e.Seq)
-			}
-		default:
-		}
-	}
-	return keep, nil
 }
 
 // Terminate ends jobs at once: handlers lose their lease, and compensations do not run. It answers for each in the order given.

@@ -298,6 +298,52 @@ func TestBadInputIsRefusedWithItsReason(t *testing.T) {
 	}
 }
 
+// TestStopIsFinal: whoever stops a node that has not begun yet, as a goroutine may not have, stops it all the same.
+func TestStopIsFinal(t *testing.T) {
+	hf := open(t)
+	if err := fulfil.Handle(hf, func(*holdfast.Run, order) (receipt, error) { return receipt{}, nil }); err != nil {
+		t.Fatal(err)
+	}
+	// What ended with its context may begin again.
+	for range 2 {
+		ctx, end := context.WithCancel(t.Context())
+		ran := make(chan error, 1)
+		go func() { ran <- hf.Run(ctx) }()
+		job, err := fulfil.Enqueue(t.Context(), hf, order{})
+		if err == nil {
+			_, err = job.Wait(t.Context())
+		}
+		end()
+		if err := errors.Join(err, <-ran); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := hf.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	nodes, err := hf.Nodes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := hf.Run(t.Context()); err != nil {
+			t.Errorf("Run after Stop: %v", err)
+		}
+	}
+	if after, err := hf.Nodes(t.Context()); err != nil || len(after) != len(nodes) {
+		t.Errorf("%d nodes have joined after Stop, %v", len(after)-len(nodes), err)
+	}
+	if _, err := fulfil.Enqueue(t.Context(), hf, order{}); err != nil {
+		t.Errorf("enqueueing after Stop: %v", err)
+	}
+	if err := hf.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := hf.Run(t.Context()); !errors.Is(err, holdfast.ErrClosed) {
+		t.Errorf("Run after Close: %v", err)
+	}
+}
+
 func TestLifecycleMistakesAreErrors(t *testing.T) {
 	hf := open(t)
 	if err := hf.Run(t.Context()); !errors.Is(err, holdfast.ErrInvalid) {

@@ -90,8 +90,8 @@ func In(d time.Duration) EnqueueOption {
 	})
 }
 
-// MaxAttempts is how often the job is tried, 1 to 1000. Default: 25. Snoozes do not count; attempts that died with their node do. Of a step
-// it is how often its function is called before its failure is remembered. Default: once.
+// MaxAttempts is how often the job is tried, 1 to 1000. Default: 25. Snoozes do not count; attempts that died with their node do, unless
+// they added to what the job remembers. Of a step it is how often its function is called before its failure is remembered. Default: once.
 func MaxAttempts(n int) JobOption {
 	check := func() error {
 		if n < 1 || n > 1000 {
@@ -253,11 +253,15 @@ func InNamespace(name string) EnqueueOption {
 func WithID(id ID) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.ID = id
-		if id.Version() != 7 {
-			return invalid("id", "%s is not a UUIDv7; make ids with NewID", id)
-		}
-		return nil
+		return checkID(id)
 	})
+}
+
+func checkID(id ID) error {
+	if id.Version() != 7 {
+		return invalid("id", "%s is not a UUIDv7; make ids with NewID", id)
+	}
+	return nil
 }
 
 func invalid(what, format string, args ...any) error {

@@ -76,8 +76,8 @@ func (c *Client) Stream(ctx context.Context, job ID, stream string, after int64,
 	if err := checkName("stream", stream); err != nil {
 		return nil, err
 	}
-	if limit < 1 || limit > 1000 {
-		return nil, invalid("limit", "%d is not between 1 and 1000", limit)
+	if err := checkLimit(limit); err != nil {
+		return nil, err
 	}
 	entries, err := c.engine.Store.Entries(ctx, store.JournalParams{
 		Job: job, Kinds: []store.EntryKind{store.EntryStreamed}, Name: stream, After: after, Limit: limit,

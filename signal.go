@@ -80,28 +80,37 @@ func Once(key string) SendOption {
 	}
 }
 
+// Sent is a message that has arrived.
+type Sent struct {
+	// Message is its number among the messages of the job.
+	Message int64
+	// Duplicate tells that nothing was sent, since a message with its key was there: the one with this number, of another send or of an
+	// earlier try of this one.
+	Duplicate bool
+}
+
 // Send sends the signal to a job and returns when it is durable. The errors are ErrNotFound, and ErrConflict for a job that has finished.
-func (s Signal[T]) Send(ctx context.Context, c *Client, job ID, v T, opts ...SendOption) error {
+func (s Signal[T]) Send(ctx context.Context, c *Client, job ID, v T, opts ...SendOption) (Sent, error) {
 	send, err := s.build(c, job, v, opts)
 	if err != nil {
-		return err
+		return Sent{}, err
 	}
 	return c.send(ctx, send)
 }
 
 // SendTx sends the signal in the caller's own transaction: it arrives if and when that commits.
-func (s Signal[T]) SendTx(ctx context.Context, c *Client, tx store.Tx, job ID, v T, opts ...SendOption) error {
+func (s Signal[T]) SendTx(ctx context.Context, c *Client, tx store.Tx, job ID, v T, opts ...SendOption) (Sent, error) {
 	send, err := s.build(c, job, v, opts)
 	if err != nil {
-		return err
+		return Sent{}, err
 	}
 	if tx == nil || tx.StoreName() != c.StoreName() {
-		return invalid("transaction", "it is nil, or not one of the client's database")
+		return Sent{}, invalid("transaction", "it is nil, or not one of the client's database")
 	}
 	if err := c.engine.Store.SendTx(ctx, tx, []*store.Send{send}); err != nil {
-		return fmt.Errorf("sending signal %s to job %s: %w", s.name, job, err)
+		return Sent{}, fmt.Errorf("sending signal %s to job %s: %w", s.name, job, err)
 	}
-	return send.Err
+	return sent(send)
 }
 
 // SendFrom sends the signal from a run, as a step of it: it arrives once, however often the run is repeated.
@@ -111,7 +120,8 @@ func (s Signal[T]) SendFrom(run *Run, job ID, v T) error {
 		return err
 	}
 	_, err = Step(run, "signal "+s.name, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, s.Send(ctx, run.client, job, v, Once("run "+run.ID().String()+" "+key.String()))
+		_, err := s.Send(ctx, run.client, job, v, Once("run "+run.ID().String()+" "+key.String()))
+		return struct{}{}, err
 	})
 	return err
 }
@@ -128,13 +138,13 @@ func (s Signal[T]) build(c *Client, job ID, v T, opts []SendOption) (*store.Send
 }
 
 // SendSignal sends a signal whose payload is JSON already. It is what Signal.Send does, for programs that do not know its type.
-func (c *Client) SendSignal(ctx context.Context, job ID, name string, payload json.RawMessage, opts ...SendOption) error {
+func (c *Client) SendSignal(ctx context.Context, job ID, name string, payload json.RawMessage, opts ...SendOption) (Sent, error) {
 	if err := checkName("signal", name); err != nil {
-		return err
+		return Sent{}, err
 	}
 	send, err := c.signal(job, name, payload, opts)
 	if err != nil {
-		return err
+		return Sent{}, err
 	}
 	return c.send(ctx, send)
 }
@@ -164,14 +174,18 @@ func (c *Client) payload(send *store.Send, what string, data []byte) error {
 	return nil
 }
 
-func (c *Client) send(ctx context.Context, send *store.Send) error {
+func (c *Client) send(ctx context.Context, send *store.Send) (Sent, error) {
 	if err := c.engine.Send(ctx, []*store.Send{send}); err != nil {
-		return fmt.Errorf("sending to job %s: %w", send.Job, err)
+		return Sent{}, fmt.Errorf("sending to job %s: %w", send.Job, err)
 	}
+	return sent(send)
+}
+
+func sent(send *store.Send) (Sent, error) {
 	if send.Err != nil {
-		return fmt.Errorf("sending to job %s: %w", send.Job, send.Err)
+		return Sent{}, fmt.Errorf("sending to job %s: %w", send.Job, send.Err)
 	}
-	return nil
+	return Sent{Message: send.Result.Seq, Duplicate: send.Result.Duplicate}, nil
 }
 
 func decodeMessage[T any](what string, msg *store.Message) (T, error) {

@@ -14,6 +14,8 @@ type (
 	Record = store.Record
 	// Attempt is one run that did not complete its job.
 	Attempt = store.Attempt
+	// Action is something that a person did to a job: what, who, when and why.
+	Action = store.Action
 	// Filter selects jobs.
 	Filter = store.Filter
 	// Page is a page of jobs.

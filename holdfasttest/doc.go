@@ -2,13 +2,14 @@
 //
 //	func TestFulfil(t *testing.T) {
 //		holdfasttest.Run(t, func(env *holdfasttest.Env) {
+//			t := env.T
 //			Fulfil.Handle(env.Client, fulfil)
 //			env.Start()
 //			job, _ := Fulfil.Enqueue(t.Context(), env.Client, order)
 //			env.After(48*time.Hour, func() { Approved.Send(t.Context(), env.Client, job.ID, Approval{By: "ada"}) })
 //			receipt, err := job.Wait(t.Context()) // returns at once: nobody waits for two days
 //			…
-//			env.RequireJournal(job.ID, "step charge", "timer", "received", "step ship")
+//			env.RequireJournal(job.ID, "step charge", "timer approved", "received approved", "step ship")
 //		})
 //	}
 //

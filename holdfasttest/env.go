@@ -31,12 +31,16 @@ func Run(t *testing.T, f func(env *Env), opts ...holdfast.Option) {
 	synctest.Test(t, func(t *testing.T) {
 		t.Helper()
 		env := &Env{T: t, Client: open(t, model.New(time.Now), opts)}
+		defer env.close() // also when the test gives up: the bubble would not end otherwise
 		f(env)
-		if err := env.Client.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Errorf("holdfasttest: closing: %v", err)
-		}
-		env.running.Wait()
 	})
+}
+
+func (e *Env) close() {
+	if err := e.Client.Close(context.WithoutCancel(e.T.Context())); err != nil {
+		e.T.Errorf("holdfasttest: closing: %v", err)
+	}
+	e.running.Wait()
 }
 
 func open(t *testing.T, st store.Store, opts []holdfast.Option) *holdfast.Client {
@@ -78,7 +82,7 @@ func (e *Env) Journal(id holdfast.ID) holdfast.Journal {
 }
 
 // RequireJournal fails the test if the entries of a job's journal are not those given: each the entry's kind, followed
-// by its name if it has one, such as "step charge" or "timer".
+// by its name if it has one, such as "step charge" or "selected".
 func (e *Env) RequireJournal(id holdfast.ID, want ...string) {
 	e.T.Helper()
 	var have []string

@@ -103,6 +103,27 @@ func (s *shop) fulfil(run *holdfast.Run, o order) (string, error) {
 	return strings.Join([]string{parcel, results[0].Value, results[1].Value, by}, ", "), nil
 }
 
+// TestGivingUp: a test that fails, or is skipped, in the middle ends with its own words.
+func TestGivingUp(t *testing.T) {
+	gaveUp := false
+	t.Run("skipped", func(t *testing.T) {
+		holdfasttest.Run(t, func(env *holdfasttest.Env) {
+			if err := (&shop{chargeName: "charge"}).register(env.Client); err != nil {
+				env.T.Fatal(err)
+			}
+			env.Start()
+			if _, err := fulfil.Enqueue(env.T.Context(), env.Client, order{"o1", 1}); err != nil {
+				env.T.Fatal(err)
+			}
+			gaveUp = true
+			env.T.SkipNow()
+		})
+	})
+	if !gaveUp {
+		t.Error("it did not come so far")
+	}
+}
+
 func TestEnv(t *testing.T) {
 	t.Parallel()
 	holdfasttest.Run(t, func(env *holdfasttest.Env) {
@@ -117,7 +138,7 @@ func TestEnv(t *testing.T) {
 			t.Fatal(err)
 		}
 		env.After(48*time.Hour, func() {
-			if err := approved.Send(t.Context(), env.Client, job.ID, "ada"); err != nil {
+			if _, err := approved.Send(t.Context(), env.Client, job.ID, "ada"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -168,7 +189,7 @@ func record(t *testing.T, file string, s shop) {
 			t.Fatal(err)
 		}
 		env.After(time.Hour, func() {
-			if err := approved.Send(t.Context(), env.Client, job.ID, "ada"); err != nil {
+			if _, err := approved.Send(t.Context(), env.Client, job.ID, "ada"); err != nil {
 				t.Error(err)
 			}
 		})

@@ -69,7 +69,7 @@ type Journal struct {
 // JournalParams selects entries of one job's journal.
 type JournalParams struct {
 	Job    ID
-	Kinds  []EntryKind // nil: all
+	Kinds  []EntryKind // nil: all; empty but not nil: none
 	Name   string      // "": any
 	After  int64       // entries with a greater Seq; with Newest, 0 means from the end, and else entries with a smaller Seq
 	Newest bool        // newest first

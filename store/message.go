@@ -72,6 +72,13 @@ type SendResult struct {
 	Woken     bool  // the job became available
 }
 
+// InboxParams selects messages of one job.
+type InboxParams struct {
+	Job   ID
+	After int64 // messages with a greater Seq
+	Limit int   // 1 to 1000
+}
+
 // Wait says what a parked run waits for. It is woken by whatever comes first.
 type Wait struct {
 	// Until is when it is woken at the latest. Zero: no time limit. A deadline of the job that is sooner wakes it too, unless

@@ -55,8 +55,9 @@ type RescueParams struct {
 	DeadAfter time.Duration
 	// Limit is that of claim records in one transaction; 0: the store chooses. Ask again until nothing is rescued.
 	Limit int
-	// Decide says what becomes of a job whose attempt, Job.Attempt (the one that died with its node included), is lost:
-	// retry after delay (Retryable, ReasonNodeLost), or not (Failed, ReasonCrashLoop). A requested cancel comes first
+	// Decide says what becomes of a job whose run is lost: retry after delay (Retryable, ReasonNodeLost), or not (Failed,
+	// ReasonCrashLoop). The lost run is counted, and Job.Attempt includes it, unless the job's journal grew under its lease, whose number
+	// its last entry then has: a job that gets further each time does not use up its attempts. A requested cancel comes first
 	// (Cancelled), then a deadline that is over by the next attempt (Failed, ReasonDeadline), then a requested pause. A job with a
 	// journal is treated as Outcome says of a Durable one.
 	// It must be a plain function of the job: it is called inside the transaction, and perhaps again. The job has its options,

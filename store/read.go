@@ -11,7 +11,7 @@ type Record struct {
 	Result []byte // of a completed job
 
 	Lease     Lease     // of a running job; Number, and Node of a finished one
-	ClaimedAt time.Time // of the current or last run
+	ClaimedAt time.Time // of the current or last run, also of one that left no attempt; zero if there was none
 	// FinishedAt of a finished job.
 	FinishedAt time.Time
 
@@ -23,11 +23,13 @@ type Record struct {
 	Journal         int64     // how many entries its journal has; only in Get
 	Messages        int64     // how many messages were sent to it; only in Get
 	Attempts        []Attempt // that did not complete, oldest first; only in Get
+	Actions         []Action  // of people, oldest first, the last ActionBound of them; only in Get
 }
 
 // Attempt is one run that ended without completing the job.
 type Attempt struct {
-	// Number is the attempt as its handler saw it. One that did not count (snoozed, released) shares it with the next.
+	// Number is the attempt as its handler saw it. One that did not count (snoozed, released, or lost with a journal that had grown)
+	// shares it with the next.
 	Number      int
 	LeaseNumber int64
 	Node        int64
@@ -40,10 +42,10 @@ type Attempt struct {
 	Trace       string
 }
 
-// Filter selects jobs. Zero fields select everything.
+// Filter selects jobs. Zero fields, and lists that are empty, select everything.
 type Filter struct {
 	Namespace string
-	States    []State // nil: all
+	States    []State
 	Queues    []string
 	Kinds     []string
 	Tags      []string // all of them
@@ -60,7 +62,7 @@ type ListParams struct {
 
 // Page is what List found.
 type Page struct {
-	Jobs []Record // Attempts and Result are not filled in
+	Jobs []Record // Attempts, Actions and Result are not filled in
 	Next string   // the cursor of the next page; "" at the end
 }
 

@@ -36,8 +36,8 @@ type Chunk struct {
 	Totals
 }
 
-// patiently: a process that is killed costs an attempt, which is no reason to give up soon, nor to wait long.
-var patiently = []holdfast.EnqueueOption{holdfast.MaxAttempts(100), holdfast.Backoff(100*time.Millisecond, 5*time.Second)}
+// patiently: a process that is killed is no reason to wait long.
+var patiently = []holdfast.EnqueueOption{holdfast.Backoff(100*time.Millisecond, 5*time.Second)}
 
 var (
 	// ImportFile imports a file as a whole or not at all. One that is being imported, or was, is not imported again.

@@ -179,7 +179,7 @@ func (o options) decide(
 		return nil
 	}
 	// Of several decisions the first one counts, and after it the import does not listen any more.
-	err = Decide.Send(ctx, hf, job.ID, decision, holdfast.Once("decision"))
+	_, err = Decide.Send(ctx, hf, job.ID, decision, holdfast.Once("decision"))
 	if errors.Is(err, holdfast.ErrConflict) {
 		return nil
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/user"
 	"time"
 
 	"github.com/google/uuid"
@@ -53,6 +55,9 @@ func (a *app) open(ctx context.Context) (*holdfast.Client, error) {
 // openClient opens a source, and tells what is wrong with the command line from what is wrong with the database.
 func (a *app) openClient(ctx context.Context, source store.Source, opts ...holdfast.Option) (*holdfast.Client, error) {
 	reached := &reachedSource{Source: source}
+	if name := personName(); name != "" {
+		opts = append(opts, holdfast.WithActor(name))
+	}
 	client, err := holdfast.Open(ctx, reached, append(opts, holdfast.WithNamespace(a.namespace))...)
 	switch {
 	case err != nil && !reached.opened:
@@ -63,6 +68,19 @@ func (a *app) openClient(ctx context.Context, source store.Source, opts ...holdf
 		return nil, reached.err // it says by itself what was opened
 	}
 	return client, err
+}
+
+// personName is under which name what the command does is recorded: the user's on this machine. "" where that is not known.
+func personName() string {
+	who, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	host, err := os.Hostname()
+	if name := who.Username + "@" + host; err == nil && len(name) <= 200 {
+		return name
+	}
+	return ""
 }
 
 // reachedSource notes whether opening it was tried, and what came of it.

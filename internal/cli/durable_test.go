@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -144,6 +145,19 @@ func (s *shell) holds(out string, words ...string) {
 	}
 }
 
+type actionRead struct {
+	At                    time.Time
+	Action, Actor, Reason string
+}
+
+// What is what was done and why, of an action that tells who did it and when.
+func (a actionRead) What() string {
+	if who, err := user.Current(); err != nil || a.At.IsZero() || !strings.HasPrefix(a.Actor, who.Username+"@") {
+		return "nobody did it"
+	}
+	return a.Action + " " + a.Reason
+}
+
 func (s *shell) journal(id string) holdfast.Journal {
 	s.Helper()
 	var j holdfast.Journal
@@ -180,11 +194,18 @@ func TestDurableJob(t *testing.T) {
 		s.holds(shape(t, s.ok("job", "list", "-o", "jsonl")), want+`"journal":null,"messages":null`)
 
 		sent := s.ok("signal", "send", id, "approved", `"bob"`, "--key", "once", "-o", "jsonl")
-		if want := `{"id":"` + id + `","signal":"approved","key":"once"}` + "\n"; sent != want {
+		if want := `{"id":"` + id + `","signal":"approved","key":"once","message":"1","duplicate":false}` + "\n"; sent != want {
 			t.Errorf("%s", sent)
 		}
 		s.waits(id, "callback paid")
-		s.ok("signal", "send", id, "approved", `"eve"`, "--key", "once") // does not arrive
+		sent = s.ok("signal", "send", id, "approved", `"eve"`, "--key", "once", "-o", "jsonl")
+		if want := `{"id":"` + id + `","signal":"approved","key":"once","message":"1","duplicate":true}` + "\n"; sent != want {
+			t.Errorf("%s", sent)
+		}
+		sent = s.ok("signal", "send", id, "approved", `"eve"`, "--key", "once", "-o", "table")
+		if want := "job " + id + " has had a message with the key once: nothing is sent\n"; sent != want {
+			t.Errorf("%s", sent)
+		}
 		token := s.token(id)
 		s.ok("callback", "heartbeat", token)
 		if out := s.ok("callback", "complete", token, `"receipt 7"`, "-o", "jsonl"); out != `{"token":"`+token+`","answer":"completed"}`+"\n" {
@@ -309,6 +330,14 @@ func (s *shell) seeFork(id string) {
 	if got := fmt.Sprint(s.job(forked.ID)["args"]); got != "map[to:cy]" {
 		s.Errorf("the args are %s", got)
 	}
+	for range 2 {
+		s.decode(s.ok("job", "fork", id, "--from", "4", "--id", exampleID), &forked)
+		if forked.ID != exampleID {
+			s.Errorf("%+v", forked)
+		}
+	}
+	s.expect(s.run("job", "fork", id, "--from", "label", "--id", exampleID), 1, "job "+exampleID+" is another one")
+	s.expect(s.run("job", "fork", id, "--from", "label", "--id", "00000000-0000-4000-8000-000000000000"), exitUsage, "is not a UUIDv7")
 	s.expect(s.run("job", "fork", id, "--from", "nonsense"), 1, `remembers no step "nonsense"`, "holdfast job journal "+id)
 	if out := s.ok("job", "fork", id, "--from", "label", "-o", "table"); !strings.HasSuffix(out, " does job "+id+" anew from label\n") {
 		s.Errorf("%s", out)
@@ -341,6 +370,15 @@ func TestPauseAndResume(t *testing.T) {
 			t.Errorf("resume:\n%s", diff)
 		}
 		s.waits(id, "callback paid")
+		var v struct{ Actions []actionRead }
+		s.decode(s.ok("job", "get", id, "-o", "json"), &v)
+		if len(v.Actions) != 2 || v.Actions[0].What() != "pause lunch" || v.Actions[1].What() != "resume " {
+			t.Errorf("actions: %+v", v.Actions)
+		}
+		if table := s.ok("job", "get", id, "-o", "table"); !regexp.MustCompile(
+			`\nwhat people did:\nWHEN +WHAT +WHO +WHY\n.*pause +\S.* +lunch\n.*resume +\S.*\n`).MatchString(table) {
+			t.Errorf("%s", table)
+		}
 		got := s.run("job", "resume", id, exampleID, "-o", "table")
 		if got.code != 1 || !strings.Contains(got.stderr, id+" is not changed: it is waiting, and nobody has paused it\n") ||
 			!strings.Contains(got.stderr, "no such job: "+exampleID) {

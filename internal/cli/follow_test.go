@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/holdfastdev/holdfast"
 )
@@ -115,6 +116,48 @@ func TestFollowWhatIsForgotten(t *testing.T) {
 		}
 		if told := strings.Contains(stderr.String(), "From entry 2 on it has forgotten"); told != (format == formatTable) {
 			t.Errorf("%s: %q", format, stderr.String())
+		}
+	}
+}
+
+// TestFollowReadsOn: only what is new is read, and the last of what is not; what was taken back is read anew.
+func TestFollowReadsOn(t *testing.T) {
+	t.Parallel()
+	journal := func(n int64, lease int64, from int64) []holdfast.JournalEntry {
+		var entries []holdfast.JournalEntry
+		for seq := int64(1); seq <= n; seq++ {
+			e := holdfast.JournalEntry{Seq: seq, Kind: "step", Lease: 1}
+			if seq >= from {
+				e.Lease = lease
+			}
+			entries = append(entries, e)
+		}
+		return entries
+	}
+	for _, c := range []struct {
+		name         string
+		known, there []holdfast.JournalEntry
+		asked        []int64
+	}{
+		{"from the beginning", nil, journal(2500, 1, 1), []int64{0, 999, 1998}},
+		{"nothing new", journal(2500, 1, 1), journal(2500, 1, 1), []int64{2499}},
+		{"a few", journal(2500, 1, 1), journal(2510, 1, 1), []int64{2499}},
+		{"many", journal(5, 1, 1), journal(1500, 1, 1), []int64{4, 1003}},
+		{"a whole page", nil, journal(1000, 1, 1), []int64{0, 999}},
+		{"cut off", journal(9, 1, 1), journal(7, 1, 1), []int64{8, 0}},
+		{"cut off and gone on", journal(9, 1, 1), journal(12, 2, 5), []int64{8, 0}},
+		{"begun anew", journal(3000, 1, 1), journal(1, 2, 1), []int64{2999, 0}},
+		{"nothing yet", nil, nil, []int64{0}},
+	} {
+		var asked []int64
+		got, err := readAfter(c.known, func(e *holdfast.JournalEntry) int64 { return e.Seq }, sameEntry,
+			func(after int64) ([]holdfast.JournalEntry, error) {
+				asked = append(asked, after)
+				rest := c.there[min(int(after), len(c.there)):]
+				return rest[:min(len(rest), maxPage)], nil
+			})
+		if err != nil || !cmp.Equal(got, c.there, cmpopts.EquateEmpty()) || !cmp.Equal(asked, c.asked) {
+			t.Errorf("%s: asked for what comes after %v, got %d entries, %v", c.name, asked, len(got), err)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func (a *app) jobForkCommand() *cobra.Command {
-	var from, args, reason string
+	var from, args, reason, forkID string
 	cmd := &cobra.Command{
 		Use:   "fork ID",
 		Short: "Begin a new job from a step of a durable one",
@@ -40,6 +40,16 @@ first one is at path 1.`,
 				}
 				opts = append(opts, holdfast.ForkArgs(payload))
 			}
+			if cmd.Flags().Changed("id") {
+				fork, err := parseID(forkID)
+				if err != nil {
+					return fmt.Errorf("--id: %w", err)
+				}
+				if fork.Version() != 7 {
+					return usagef("--id %s is not a UUIDv7", fork)
+				}
+				opts = append(opts, holdfast.ForkID(fork))
+			}
 			return a.withClient(ctx, func(client *holdfast.Client) error {
 				if _, err := a.find(ctx, client, id); err != nil {
 					return err
@@ -51,6 +61,7 @@ first one is at path 1.`,
 	flags := cmd.Flags()
 	flags.StringVar(&from, "from", "", "the name or the path of the `step` to do anew")
 	flags.StringVar(&args, "args", "", "other `args`: JSON, @FILE, or - for standard input (default: those of the old job)")
+	flags.StringVar(&forkID, "id", "", "the `id` of the new job, a UUIDv7: forking again with it changes nothing")
 	flags.StringVar(&reason, "reason", "", "why, for people; recorded")
 	return cmd
 }
@@ -62,8 +73,6 @@ func (a *app) fork(
 	switch {
 	case errors.Is(err, holdfast.ErrNotFound):
 		return fmt.Errorf("job %s remembers no step %q; \"holdfast job journal %s\" shows what it does", id, from, id)
-	case errors.Is(err, holdfast.ErrConflict):
-		return fmt.Errorf("%w; wait for it, or fork from a step before it", err)
 	case err != nil:
 		return err
 	}

@@ -46,7 +46,7 @@ func (a *app) jobListCommand() *cobra.Command {
 		Long: `List jobs, newest first. Each flag narrows the list. Of --state, --queue and --kind, which may be
 repeated, a job has to match one value each; of --tag all.
 
-The list leaves out what jobs returned and their attempts: see "job get".`,
+The list leaves out what jobs returned, their attempts, and what people did: see "job get".`,
 		Example: `  holdfast job list
   holdfast job list --state failed --state cancelled --queue mail --limit 20
   holdfast job list --all --output jsonl | jq -r 'select(.attempt > 3).id'`,
@@ -97,7 +97,7 @@ func (a *app) listJobs(ctx context.Context, client *holdfast.Client, filter hold
 		}
 		page, err := client.List(ctx, filter, after, size)
 		if err != nil {
-			return err
+			return out.breakOff(err)
 		}
 		for i := range page.Jobs {
 			r := &page.Jobs[i]
@@ -169,8 +169,8 @@ func (a *app) jobGetCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "get ID",
 		Short: "Show all that is known of a job",
-		Long: `Show all that is known of a job: what it is, how it goes, what it returned, and every attempt that
-did not complete it.`,
+		Long: `Show all that is known of a job: what it is, how it goes, what it returned, every attempt that did
+not complete it, and what people did to it: who, when and why.`,
 		Example: `  holdfast job get ` + exampleID + `
   holdfast job get ` + exampleID + ` --output json | jq .attempts`,
 		Args:        takes(1, 1),

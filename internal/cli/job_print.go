@@ -76,6 +76,7 @@ func (a *app) printJob(r *holdfast.Record) {
 	line("result", onOneLine(r.Result, r.Codec))
 	_ = w.Flush() // app.out remembers its error, and Run reports it
 	a.printAttempts(now, r.Attempts)
+	a.printActions(now, r.Actions)
 }
 
 func entries(n int64) string {
@@ -109,6 +110,19 @@ func (a *app) printAttempts(now time.Time, attempts []holdfast.Attempt) {
 			strconv.Itoa(t.Number), ago(now, t.EndedAt), took, strconv.FormatInt(t.Node, 10),
 			t.Outcome.String(), string(t.Reason), clip(t.Error, 100),
 		})
+	}
+	_ = w.Flush()
+}
+
+func (a *app) printActions(now time.Time, actions []holdfast.Action) {
+	if len(actions) == 0 {
+		return
+	}
+	a.printf("\nwhat people did:")
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	writeRow(w, []string{"WHEN", "WHAT", "WHO", "WHY"})
+	for _, t := range actions {
+		writeRow(w, []string{ago(now, t.At), string(t.Kind), t.Actor, clip(t.Reason, 100)})
 	}
 	_ = w.Flush()
 }

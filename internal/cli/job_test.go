@@ -39,11 +39,11 @@ func TestJobJSON(t *testing.T) {
 		`"ordering_key":null,"unique":false,"blocked":false,"cancel_requested":false,"lease_number":null,"node":null,"checkpoint":null,` +
 		`"wait":null,"pause_requested":false,"closing":false,"version":null,"journal":null,"messages":null,` +
 		`"parent":null,"source":null,"trace":null,"attempts":`
-	if got := shape(t, s.ok("job", "get", id, "-o", "jsonl")); got != want+"[]}\n" {
-		t.Errorf("job get:\n%s\nwant\n%s", got, want+"[]}")
+	if got := shape(t, s.ok("job", "get", id, "-o", "jsonl")); got != want+`[],"actions":[]}`+"\n" {
+		t.Errorf("job get:\n%s\nwant\n%s", got, want+`[],"actions":[]}`)
 	}
-	if got := shape(t, s.ok("job", "list", "-o", "jsonl")); got != want+"null}\n" {
-		t.Errorf("job list:\n%s\nwant\n%s", got, want+"null}")
+	if got := shape(t, s.ok("job", "list", "-o", "jsonl")); got != want+`null,"actions":null}`+"\n" {
+		t.Errorf("job list:\n%s\nwant\n%s", got, want+`null,"actions":null}`)
 	}
 	var lines, object any
 	s.decode(s.ok("job", "get", id, "-o", "jsonl"), &lines)
@@ -73,6 +73,7 @@ func TestViewOfEverything(t *testing.T) {
 		Number: 1, LeaseNumber: 5, Node: 6, ClaimedAt: at, StartedAt: at, EndedAt: at, Outcome: holdfast.Retryable, Reason: "error",
 		Error: "<nil> & co", Trace: "stack",
 	}}
+	r.Actions = []holdfast.Action{{At: at, Kind: store.ActionPause, Actor: "ada", Reason: "lunch"}}
 	data, err := encode(viewWholeJob(&r), "", "")
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +84,7 @@ func TestViewOfEverything(t *testing.T) {
 	for _, part := range []string{
 		`"created_at":"2026-01-31T17:30:00.123456Z"`, `"lease_number":"1152921504606846977"`, `"timeout":"1m30s"`,
 		`"args":{"a":12345678901234567890}`, `"backoff":{"base":"1s","cap":"1m0s","jitter":0.25}`, `"outcome":"retryable"`,
-		`"error":"<nil> & co"`,
+		`"error":"<nil> & co"`, `"action":"pause","actor":"ada","reason":"lunch"`,
 	} {
 		if !strings.Contains(string(data), part) {
 			t.Errorf("%s is not in %s", part, data)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -120,95 +119,4 @@ func (l journalLine) row(whole bool) []string {
 		data = "(unread) " + data
 	}
 	return []string{"m" + strconv.FormatInt(m.Seq, 10), clock(m.At), "sent " + m.Kind, "", name, clip(data, maxCell)}
-}
-
-const (
-	firstLook = 20 * time.Millisecond
-	lastLook  = time.Second
-)
-
-// growth tells whether a job may have more in its journal than before, without reading it.
-type growth struct {
-	entries, messages, lease, due int64
-	state                         holdfast.State
-}
-
-func growthOf(r *holdfast.Record) growth {
-	return growth{r.Journal, r.Messages, r.LeaseNumber, r.RunAt.UnixMicro(), r.State}
-}
-
-// followJournal writes a journal as it grows, and returns when the job has finished. It looks at intervals, which grow while nothing comes.
-func (a *app) followJournal(ctx context.Context, id holdfast.ID) error {
-	out, err := a.newTail(journalColumns...)
-	if err != nil {
-		return err
-	}
-	return a.withClient(ctx, func(client *holdfast.Client) error {
-		var (
-			seen    growth
-			written holdfast.Journal
-		)
-		for interval := firstLook; ; interval = min(2*interval, lastLook) {
-			// In this order: what was written before the job's end is in a journal that is read after it.
-			record, err := a.find(ctx, client, id)
-			if err != nil {
-				return err
-			}
-			if now := growthOf(&record); now != seen {
-				j, err := client.Journal(ctx, id)
-				if err != nil {
-					return err
-				}
-				if err := a.writeNew(out, &written, &j); err != nil {
-					return err
-				}
-				seen, written, interval = now, j, firstLook
-			}
-			if record.State.Finished() {
-				return nil
-			}
-			if err := pauseFor(ctx, interval); err != nil {
-				return err
-			}
-		}
-	})
-}
-
-// writeNew writes what is in a journal and was not in it before.
-func (a *app) writeNew(out *tail, before, now *holdfast.Journal) error {
-	entries := alike(before.Entries, now.Entries, func(x, y *holdfast.JournalEntry) bool {
-		return x.At.Equal(y.At) && x.Kind == y.Kind && x.Path == y.Path && x.Lease == y.Lease
-	})
-	messages := alike(before.Messages, now.Messages, func(x, y *holdfast.JournalMessage) bool {
-		return x.At.Equal(y.At) && x.Kind == y.Kind && x.Name == y.Name
-	})
-	if entries < len(before.Entries) && out.format == formatTable {
-		a.notef("From entry %d on it has forgotten what it did: it was resumed, or begins anew.", entries+1)
-	}
-	for line := range inTurn(now.Entries[entries:], now.Messages[messages:]) {
-		if err := out.add(line, func() []string { return line.row(false) }); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// alike is how many elements two lists have in common at their beginning.
-func alike[T any](x, y []T, same func(x, y *T) bool) int {
-	n := 0
-	for n < len(x) && n < len(y) && same(&x[n], &y[n]) {
-		n++
-	}
-	return n
-}
-
-func pauseFor(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -34,7 +34,11 @@ type Env struct {
 // Main runs the command of this process and returns its exit code.
 func Main() int {
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	stops := []os.Signal{syscall.SIGTERM}
+	if !signal.Ignored(os.Interrupt) { // as a shell without job control makes it for what runs in the background
+		stops = append(stops, os.Interrupt)
+	}
+	signal.Notify(signals, stops...)
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup makes it
 		signal.Notify(signals, syscall.SIGHUP)
 	}
@@ -51,7 +55,7 @@ func Main() int {
 		},
 		Signals: signals,
 		// Not of SIGHUP: a terminal that goes away may say so several times.
-		Release: func() { signal.Reset(os.Interrupt, syscall.SIGTERM) },
+		Release: func() { signal.Reset(stops...) },
 		// Ignoring the signal would make the commands that a node runs ignore it, too.
 		OutlivePipes: func() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) },
 	})

@@ -84,6 +84,22 @@ func (l *list) end() error {
 	return err
 }
 
+// breakOff writes what was added before the error, which it returns, and leaves an array open: a part of a list is not to be taken for
+// the whole, not even by a program that does not look at the exit code.
+func (l *list) breakOff(err error) error {
+	text := ""
+	switch {
+	case l.format == formatTable && l.count > 0:
+		l.writeRows()
+	case l.format == formatJSON && l.count == 0:
+		text = "[\n"
+	case l.format == formatJSON:
+		text = ",\n"
+	}
+	_, _ = l.app.out.WriteString(text) // app.out remembers its error, and this one is the one to tell
+	return err
+}
+
 func (l *list) writeRows() {
 	w := tabwriter.NewWriter(l.app.out, 0, 0, 2, ' ', 0)
 	if l.header != nil {

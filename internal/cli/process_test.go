@@ -176,6 +176,9 @@ func TestStopping(t *testing.T) {
 	t.Parallel()
 	t.Run("the first signal waits", func(t *testing.T) {
 		t.Parallel()
+		if signal.Ignored(os.Interrupt) {
+			t.Skip("the tests run in the background of a script")
+		}
 		dir := t.TempDir()
 		dev := startProcess(t, dir)
 		id := enqueueExec(t, dir, "touch begun; until [ -e go ]; do sleep 0.02; done")
@@ -235,6 +238,9 @@ func TestStoppingWithoutATerminal(t *testing.T) {
 	}
 	t.Run("the reader of the log goes", func(t *testing.T) {
 		t.Parallel()
+		if signal.Ignored(os.Interrupt) {
+			t.Skip("the tests run in the background of a script")
+		}
 		dir := t.TempDir()
 		// Between the node and us is what a shell makes of "holdfast dev 2>&1 | tee": a pipe whose reader may end first.
 		read, write, err := os.Pipe()
@@ -289,18 +295,23 @@ func TestStoppingWithoutATerminal(t *testing.T) {
 		s := &shell{T: t}
 		s.expect(command(t, dir, "job", "wait", id, "--timeout", "10s"), 0)
 	})
-	t.Run("nohup", func(t *testing.T) {
-		t.Parallel()
-		dir := t.TempDir()
-		dev := startNode(t, dir, exec.Command("sh", "-c", `trap "" HUP; exec "$0" dev`, binary(t)))
-		_ = dev.cmd.Process.Signal(syscall.SIGHUP)
-		s := &shell{T: t}
-		s.expect(command(t, dir, "job", "wait", enqueueExec(t, dir, "true"), "--timeout", "10s"), 0)
-		_ = dev.cmd.Process.Signal(syscall.SIGTERM)
-		if err := dev.cmd.Wait(); err != nil {
-			t.Errorf("%v", err)
-		}
-	})
+	// Under nohup, and in the background of a script.
+	for name, ignored := range map[string]syscall.Signal{"HUP": syscall.SIGHUP, "INT": syscall.SIGINT} {
+		t.Run(name+" is ignored", func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			dev := startNode(t, dir, exec.Command("sh", "-c", `trap "" `+name+`; exec "$0" dev`, binary(t)))
+			for range 3 {
+				_ = dev.cmd.Process.Signal(ignored)
+			}
+			s := &shell{T: t}
+			s.expect(command(t, dir, "job", "wait", enqueueExec(t, dir, "true"), "--timeout", "10s"), 0)
+			_ = dev.cmd.Process.Signal(syscall.SIGTERM)
+			if err := dev.cmd.Wait(); err != nil {
+				t.Errorf("%v", err)
+			}
+		})
+	}
 }
 
 // TestKilledNode checks that a job whose node was killed in the middle is run again by the next one, at once.

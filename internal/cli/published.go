@@ -128,8 +128,11 @@ func (a *app) listStream(ctx context.Context, client *holdfast.Client, id holdfa
 	out := a.newList("OFFSET", "WHEN", "VALUE")
 	for {
 		items, err := client.Stream(ctx, id, name, after, maxPage)
-		if err != nil {
-			return invalidIsUsage(err)
+		switch {
+		case errors.Is(err, holdfast.ErrInvalid):
+			return &usageError{err}
+		case err != nil:
+			return out.breakOff(err)
 		}
 		for i := range items {
 			if err := out.add(viewItem(&items[i]), func() []string { return itemRow(&items[i]) }); err != nil {

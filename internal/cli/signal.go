@@ -26,7 +26,8 @@ func (a *app) signalSendCommand() *cobra.Command {
 		Short: "Send a signal to a job",
 		Long: `Send a signal to a job and return when it is durable. A job that waits for it goes on; one that does
 not wait for it yet, or has not begun, finds it when it does. The payload is JSON, @FILE, or - for
-standard input. A job that has finished takes no signals.`,
+standard input. A job that has finished takes no signals. One with a key that arrived before is not
+sent again, which is no error.`,
 		Example: `  holdfast signal send ` + exampleID + ` approved '{"by":"ada"}'
   holdfast signal send ` + exampleID + ` approved '"a text is in quotes"' --key mail-4711
   jq -c .approval order.json | holdfast signal send ` + exampleID + ` approved -`,
@@ -43,7 +44,8 @@ standard input. A job that has finished takes no signals.`,
 				opts = append(opts, holdfast.Once(key))
 			}
 			err = a.rehearse(ctx, func(ctx context.Context, client *holdfast.Client) error {
-				return client.SendSignal(ctx, id, name, nil, opts...)
+				_, err := client.SendSignal(ctx, id, name, nil, opts...)
+				return err
 			})
 			if err != nil {
 				return err
@@ -57,13 +59,20 @@ standard input. A job that has finished takes no signals.`,
 				if err != nil {
 					return err
 				}
-				if err := client.SendSignal(ctx, id, name, payload, opts...); errors.Is(err, holdfast.ErrConflict) {
+				sent, err := client.SendSignal(ctx, id, name, payload, opts...)
+				if errors.Is(err, holdfast.ErrConflict) {
 					return fmt.Errorf("job %s has finished and takes no signals", id)
 				} else if err != nil {
 					return err
 				}
-				view := sentView{ID: id.String(), Signal: name, Key: text(key)}
-				return a.object(view, func() { a.printf("signal %s is sent to job %s, which was %s", oneLine(name), id, record.State) })
+				view := sentView{ID: id.String(), Signal: name, Key: text(key), Message: big(sent.Message), Duplicate: sent.Duplicate}
+				return a.object(view, func() {
+					if sent.Duplicate {
+						a.printf("job %s has had a message with the key %s: nothing is sent", id, oneLine(key))
+						return
+					}
+					a.printf("signal %s is sent to job %s, which was %s", oneLine(name), id, record.State)
+				})
 			})
 		}),
 	}

@@ -104,6 +104,7 @@ type jobView struct {
 	Source          text            `json:"source"`
 	Trace           text            `json:"trace"`
 	Attempts        []attemptView   `json:"attempts"`
+	Actions         []actionView    `json:"actions"`
 }
 
 type backoffView struct {
@@ -132,7 +133,15 @@ type attemptView struct {
 	Trace       text      `json:"trace"`
 }
 
-// viewJob is a job from a list, where the store leaves results and attempts out.
+// actionView is something that a person did to a job.
+type actionView struct {
+	At     timestamp `json:"at"`
+	Action string    `json:"action"`
+	Actor  text      `json:"actor"`
+	Reason text      `json:"reason"`
+}
+
+// viewJob is a job from a list, where the store leaves results, attempts and actions out.
 func viewJob(r *holdfast.Record) jobView {
 	v := jobView{
 		ID: r.ID.String(), Namespace: r.Namespace, Queue: r.Queue, Kind: r.Kind,
@@ -169,6 +178,10 @@ func viewWholeJob(r *holdfast.Record) jobView {
 			StartedAt: timestamp(a.StartedAt), EndedAt: timestamp(a.EndedAt), Outcome: a.Outcome.String(), Reason: text(a.Reason),
 			Error: text(a.Error), Trace: text(a.Trace),
 		})
+	}
+	v.Actions = []actionView{}
+	for _, a := range r.Actions {
+		v.Actions = append(v.Actions, actionView{timestamp(a.At), string(a.Kind), text(a.Actor), text(a.Reason)})
 	}
 	return v
 }

@@ -59,9 +59,11 @@ type forkedView struct {
 
 // sentView is a signal that has arrived.
 type sentView struct {
-	ID     string `json:"id"` // of the job
-	Signal string `json:"signal"`
-	Key    text   `json:"key"`
+	ID        string `json:"id"` // of the job
+	Signal    string `json:"signal"`
+	Key       text   `json:"key"`
+	Message   big    `json:"message"`
+	Duplicate bool   `json:"duplicate"`
 }
 
 // answeredView is what a callback was told.

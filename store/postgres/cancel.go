@@ -17,7 +17,7 @@ const jobsAtOnce = 1000
 // Cancel implements store.Operators. Each thousand of jobs is a transaction of its own, and a child is cancelled before its parent, if it
 // is asked for in this order, since it may wake it.
 func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.CancelResult, error) {
-	c, err := s.cancelAll(ctx, params)
+	c, err := s.cancelAll(ctx, params, true)
 	if err != nil {
 		return nil, classify(ctx, "cancel", err)
 	}
@@ -34,15 +34,28 @@ func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.
 // cancelling is a request to cancel on its way, and what became of it.
 type cancelling struct {
 	store.CancelParams
-	states map[store.ID]store.State
-	ended  map[store.ID]bool // by this very request
-	woken  woken
+	recorded bool // it is what a person does, at this moment
+	states   map[store.ID]store.State
+	ended    map[store.ID]bool // by this very request
+	woken    woken
+}
+
+// action is what is recorded, or nil.
+func (c *cancelling) action() *string {
+	kind := store.ActionCancel
+	if c.Terminate {
+		kind = store.ActionTerminate
+	}
+	if !c.recorded {
+		return nil
+	}
+	return (*string)(&kind)
 }
 
 // cancelAll cancels jobs, and tells whom it concerns.
-func (s *Store) cancelAll(ctx context.Context, params store.CancelParams) (*cancelling, error) {
+func (s *Store) cancelAll(ctx context.Context, params store.CancelParams, recorded bool) (*cancelling, error) {
 	params.Reason, params.Actor = cleanText(params.Reason), cleanText(params.Actor)
-	c := &cancelling{params, make(map[store.ID]store.State, len(params.Jobs)), map[store.ID]bool{}, woken{}}
+	c := &cancelling{params, recorded, make(map[store.ID]store.State, len(params.Jobs)), map[store.ID]bool{}, woken{}}
 	for ids := range slices.Chunk(params.Jobs, jobsAtOnce) {
 		parts, err := s.inOrder(ctx, ids)
 		if err != nil {
@@ -121,7 +134,7 @@ func (s *Store) cancel(ctx context.Context, c *cancelling, ids []store.ID) error
 	for _, id := range ids {
 		c.states[id] = store.Running
 	}
-	return s.send(ctx, statement{name: "cancel_request_put", args: []any{uuidsOf(ids), s.now(), c.Reason, c.Actor}})
+	return s.send(ctx, statement{name: "cancel_request_put", args: []any{uuidsOf(ids), s.now(), c.Reason, c.Actor, c.action()}})
 }
 
 // found is what one try to cancel jobs has found and done: state 0 is a job that moved at that moment.
@@ -134,7 +147,7 @@ type found struct {
 // cancelling is the statement that cancels jobs that have a pointer, and asks those that run, or notes that they do.
 func (f *found) cancelling(c *cancelling, ids []pgtype.UUID, now int64) statement {
 	*f = found{map[store.ID]store.State{}, map[store.ID]bool{}, woken{}}
-	args := []any{ids, now, c.Reason, c.Actor, c.Terminate}
+	args := []any{ids, now, c.Reason, c.Actor, c.Terminate, c.recorded}
 	return statement{name: "cancel", args: args, each: func(r row) error {
 		var id pgtype.UUID
 		var state, lane int32
@@ -208,7 +221,7 @@ func (s *Store) sweepCancels(ctx context.Context) (applied int, err error) {
 		return 0, err
 	}
 	for _, q := range left {
-		c, err := s.cancelAll(ctx, store.CancelParams{Jobs: []store.ID{q.id}, Reason: q.reason, Actor: q.actor})
+		c, err := s.cancelAll(ctx, store.CancelParams{Jobs: []store.ID{q.id}, Reason: q.reason, Actor: q.actor}, false)
 		if err != nil {
 			return applied, err
 		}

@@ -144,7 +144,7 @@ func (s *Store) closeEach(ctx context.Context, children []store.ID, policies map
 		}
 		c, err := s.cancelAll(ctx, store.CancelParams{
 			Jobs: children[:n], Reason: closedWords, Actor: "parent", Terminate: policy == store.TerminateChild,
-		})
+		}, false)
 		if err != nil {
 			return err
 		}

@@ -46,6 +46,7 @@ const (
 	traitAnew     = 4
 	traitHeld     = 8
 	traitFailures = 16
+	traitFree     = 32
 )
 
 // runOf turns an outcome into a run.

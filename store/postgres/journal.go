@@ -356,6 +356,26 @@ func (s *Store) entries(ctx context.Context, params store.JournalParams) (entrie
 	return entries, err
 }
 
+// Messages implements store.Reader.
+func (s *Store) Messages(ctx context.Context, params store.InboxParams) ([]store.Message, error) {
+	messages, err := s.messages(ctx, params)
+	return messages, classify(ctx, "read the messages to job "+params.Job.String(), err)
+}
+
+func (s *Store) messages(ctx context.Context, params store.InboxParams) (messages []store.Message, err error) {
+	if params.Limit < 1 || params.Limit > 1000 {
+		return nil, fmt.Errorf("%w: limit %d", store.ErrInvalid, params.Limit)
+	}
+	args := []any{uuidOf(params.Job), params.After, int32(params.Limit)}
+	err = s.send(ctx, statement{name: "messages", args: args, each: func(r row) error {
+		var m messageRow
+		err := r.Scan(&m.seq, &m.at, &m.kind, &m.codec, &m.name, &m.data, &m.from, &m.state, &m.reason, &m.words)
+		messages = append(messages, m.message())
+		return err
+	}})
+	return messages, err
+}
+
 // isNamed reports whether entries of a kind have an index by name.
 func isNamed(kind store.EntryKind) bool {
 	return kind == store.EntryCallback || kind == store.EntryPublished || kind == store.EntryStreamed

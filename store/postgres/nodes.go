@@ -71,7 +71,7 @@ func (s *Store) beat(ctx context.Context, params store.BeatParams) (beat store.B
 			return err
 		}
 		if !alive {
-			s.setOffset(at, asked, time.Now())
+			s.noteClock(reading{at, asked, time.Now()})
 		}
 		alive = true
 		if epoch != nil {

@@ -14,7 +14,7 @@ func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]
 	states := make(map[store.ID]store.State, len(params.Jobs))
 	for ids := params.Jobs; len(ids) > 0; {
 		n := min(len(ids), jobsAtOnce)
-		if err := s.pauseJobs(ctx, ids[:n], params.Reason, params.Actor, states); err != nil {
+		if err := s.pauseJobs(ctx, ids[:n], params.Reason, params.Actor, true, states); err != nil {
 			return nil, classify(ctx, "pause jobs", err)
 		}
 		ids = ids[n:]
@@ -35,7 +35,9 @@ func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]
 
 // pauseJobs pauses jobs and notes their states. A job that moves at the very moment is looked at again; one that does so again and again
 // is asked, and held when it is put back.
-func (s *Store) pauseJobs(ctx context.Context, ids []store.ID, reason, actor string, states map[store.ID]store.State) error {
+func (s *Store) pauseJobs(
+	ctx context.Context, ids []store.ID, reason, actor string, recorded bool, states map[store.ID]store.State,
+) error {
 	const tries = 4
 	reason, actor = cleanText(reason), cleanText(actor)
 	for range tries {
@@ -45,7 +47,7 @@ func (s *Store) pauseJobs(ctx context.Context, ids []store.ID, reason, actor str
 			uuids := uuidsOf(ids)
 			return s.send(ctx, lockBodies(uuids, nil), statement{
 				name: "pause_jobs",
-				args: []any{uuids, s.now(), reason, actor},
+				args: []any{uuids, s.now(), reason, actor, recorded},
 				each: func(r row) error {
 					var id pgtype.UUID
 					var state int32
@@ -77,7 +79,7 @@ func (s *Store) sweepPauses(ctx context.Context) error {
 		return err
 	}
 	for _, q := range left {
-		if err := s.pauseJobs(ctx, []store.ID{q.id}, q.reason, q.actor, map[store.ID]store.State{}); err != nil {
+		if err := s.pauseJobs(ctx, []store.ID{q.id}, q.reason, q.actor, false, map[store.ID]store.State{}); err != nil {
 			return err
 		}
 	}

@@ -17,9 +17,10 @@ func (s *Store) Get(ctx context.Context, id store.ID) (store.Record, error) {
 func (s *Store) get(ctx context.Context, id store.ID) (store.Record, error) {
 	found := &recordSet{ids: []store.ID{id}}
 	var attempts []store.Attempt
+	var actions []store.Action
 	var entries, messages int64
 	sizes := statement{name: "journal_sizes", args: []any{uuidOf(id)}, each: func(r row) error { return r.Scan(&entries, &messages) }}
-	if err := s.read(ctx, found.statement(), attemptsOf(id, &attempts), sizes); err != nil {
+	if err := s.read(ctx, found.statement(), attemptsOf(id, &attempts), sizes, actionsOf(id, &actions)); err != nil {
 		return store.Record{}, err
 	}
 	records, err := s.namedRecords(ctx, found)
@@ -29,6 +30,8 @@ func (s *Store) get(ctx context.Context, id store.ID) (store.Record, error) {
 	if len(records) == 0 {
 		return store.Record{}, fmt.Errorf("%w: job %s", store.ErrNotFound, id)
 	}
+	slices.Reverse(actions)
+	records[0].Actions = actions
 	records[0].Attempts, records[0].Journal, records[0].Messages = attempts, entries, messages
 	return records[0], nil
 }
@@ -150,6 +153,19 @@ func attemptsOf(id store.ID, attempts *[]store.Attempt) statement {
 		a.Error, a.Trace = textOf(words), textOf(trace)
 		a.ClaimedAt, a.StartedAt, a.EndedAt = timeOf(claimedAt), optTime(startedAt), timeOf(endedAt)
 		*attempts = append(*attempts, a)
+		return err
+	}}
+}
+
+// actionsOf reads what people did to a job, newest first.
+func actionsOf(id store.ID, actions *[]store.Action) statement {
+	return statement{name: "actions", args: []any{uuidOf(id), int32(store.ActionBound)}, each: func(r row) error {
+		var a store.Action
+		var at int64
+		var reason *string
+		err := r.Scan(&at, &a.Kind, &a.Actor, &reason)
+		a.At, a.Reason = timeOf(at), textOf(reason)
+		*actions = append(*actions, a)
 		return err
 	}}
 }

@@ -37,10 +37,11 @@ func (s *Store) heldRuns(ctx context.Context, t session, statement string, args 
 			options              []byte
 			key                  *string
 			b                    body
-			durable, hasChildren bool
+			wrote                *int64
+			hasChildren          bool
 		)
 		err := r.Scan(&l.Node, &l.Claim, &slot, &id, &l.Number, &lane, &runAt, &createdAt, &attempt, &maxAttempts, &options, &key,
-			&b.parent, &b.link, &b.closing, &durable, &hasChildren)
+			&b.parent, &b.link, &b.closing, &wrote, &hasChildren)
 		if err != nil {
 			return err
 		}
@@ -55,8 +56,12 @@ func (s *Store) heldRuns(ctx context.Context, t session, statement string, args 
 		b.options, b.orderingKey = options, key
 		h.job, err = b.job(l.Job)
 		h.answers = h.job.Answers
-		if durable {
+		if wrote != nil {
 			h.traits |= traitDurable
+		}
+		if wrote != nil && *wrote == l.Number {
+			h.traits |= traitFree
+			h.job.Attempt--
 		}
 		if hasChildren {
 			h.traits |= traitChildren

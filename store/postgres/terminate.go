@@ -42,6 +42,9 @@ func (s *Store) terminateOnce(ctx context.Context, c *cancelling, ids []store.ID
 				children = append(children, &run{lease: store.Lease{Job: id}, place: i})
 			}
 		}
+		if !c.recorded {
+			taken = nil
+		}
 		return t.runAll(ctx, []statement{
 			{name: "terminate_audit", args: []any{taken, now, c.Reason, c.Actor}},
 			answer(children, nil, now),

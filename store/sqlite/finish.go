@@ -25,6 +25,8 @@ type ending struct {
 	version  string          // of the kind, from now on
 	durable  bool            // the job has a journal: it is given the chance to end itself
 	children bool            // there are children to close, as the run knows
+
+	uncounted bool // though it is Retryable
 }
 
 // applyOutcome ends the run of an outcome and sets its result.
@@ -128,7 +130,7 @@ func (t *tx) endRun(b *body, r *claimRecord, l store.Lease, e *ending) (store.St
 	if err != nil {
 		return 0, "", err
 	}
-	recorded, counted := e.state != store.Waiting && e.again == nil, e.state == store.Retryable
+	recorded, counted := e.state != store.Waiting && e.again == nil, e.state == store.Retryable && !e.uncounted
 	if !e.state.Finished() {
 		if err := t.meet(b, e, asked); err != nil {
 			return 0, "", err

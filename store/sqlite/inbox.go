@@ -159,11 +159,26 @@ func (t *tx) deliver(id store.ID, to *addressee, m *store.Message, key string) (
 	return true, t.wake(id, to)
 }
 
-// messages reads the inbox of a job.
-func (t *tx) messages(id store.ID) ([]store.Message, error) {
+// Messages implements store.Reader.
+func (s *Store) Messages(ctx context.Context, params store.InboxParams) ([]store.Message, error) {
+	if params.Limit < 1 || params.Limit > 1000 {
+		return nil, classify("messages", fmt.Errorf("%w: the limit %d is not 1 to 1000", store.ErrInvalid, params.Limit))
+	}
+	var messages []store.Message
+	err := s.read(ctx, "messages", func(t *tx) (err error) {
+		messages, err = t.messages(params.Job, params.After, int64(params.Limit))
+		return err
+	})
+	return messages, err
+}
+
+// messages returns what was sent to a job after a message; a negative limit is none.
+func (t *tx) messages(id store.ID, after, limit int64) ([]store.Message, error) {
 	var messages []store.Message
 	s := t.stmt("inbox")
 	bindID(s, id)
+	s.bindInt(after)
+	s.bindInt(limit)
 	return messages, each(s, func() error {
 		m := store.Message{
 			Seq: s.readInt(), Kind: store.MessageKind(s.readInt()), Name: readOptText(s), Data: readOptBlob(s), Codec: int(s.readInt()),

@@ -197,6 +197,18 @@ func (t *tx) lastEntry(id store.ID) (int64, error) {
 	return s.readInt(), nil
 }
 
+// lastWriter returns the lease number under which the last entry of a journal was written, 0 of a copy; there is none if the job is
+// not durable.
+func (t *tx) lastWriter(id store.ID) (lease int64, durable bool, err error) {
+	s := t.stmt("journal_last_writer")
+	bindID(s, id)
+	if durable, err = s.next(); err != nil || !durable {
+		return 0, false, err
+	}
+	defer s.done()
+	return s.readInt(), true, nil
+}
+
 // trim removes the entries of a journal after the first keep.
 func (t *tx) trim(id store.ID, keep int64) error {
 	s := t.stmt("journal_trim")
@@ -219,7 +231,7 @@ func (s *Store) Journals(ctx context.Context, ids []store.ID) ([]store.Journal, 
 			if j.Entries, err = scanEntries(st); err != nil {
 				return err
 			}
-			if j.Messages, err = t.messages(id); err != nil {
+			if j.Messages, err = t.messages(id, 0, -1); err != nil {
 				return err
 			}
 		}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -47,6 +48,9 @@ func (s *Store) Get(ctx context.Context, id store.ID) (store.Record, error) {
 		}
 		record = r
 		if record.Attempts, err = t.attempts(id); err != nil {
+			return err
+		}
+		if record.Actions, err = t.actions(id); err != nil {
 			return err
 		}
 		if record.Journal, err = t.lastEntry(id); err != nil { // it has no gaps
@@ -197,6 +201,22 @@ func (t *tx) attempts(id store.ID) ([]store.Attempt, error) {
 		})
 		return nil
 	})
+}
+
+// actions returns what people did to a job.
+func (t *tx) actions(id store.ID) ([]store.Action, error) {
+	var actions []store.Action
+	s := t.stmt("actions")
+	bindID(s, id)
+	s.bindInt(store.ActionBound)
+	err := each(s, func() error {
+		actions = append(actions, store.Action{
+			At: readTime(s), Kind: store.ActionKind(s.readText()), Actor: s.readText(), Reason: readOptText(s),
+		})
+		return nil
+	})
+	slices.Reverse(actions)
+	return actions, err
 }
 
 // Ended implements store.Reader.

@@ -170,19 +170,23 @@ func (t *tx) rescueJob(r *claimRecord, slot int, params store.RescueParams) (res
 	if err != nil || !found {
 		return rescued, false, err
 	}
+	last, durable, err := t.lastWriter(b.ID)
+	if err != nil {
+		return rescued, false, err
+	}
+	grown := durable && last == l.Number
 	lost := b.Job
-	lost.Attempt, lost.LeaseNumber = b.Attempt+1, l.Number
+	if lost.LeaseNumber = l.Number; !grown {
+		lost.Attempt++
+	}
 	asked, err := t.requests(b.ID)
 	if err != nil {
 		return rescued, false, err
 	}
-	e := &ending{state: store.Failed, reason: store.ReasonCrashLoop, taken: true}
+	e := &ending{state: store.Failed, reason: store.ReasonCrashLoop, taken: true, durable: durable, uncounted: grown}
 	// A requested cancel comes before the decision that no attempt is left, unless the job is ending itself already.
 	if delay, retry := params.Decide(lost); retry || asked.cancel != nil && !b.Closing {
 		e.state, e.reason, e.runAt = store.Retryable, store.ReasonNodeLost, t.now+delay.Microseconds()
-	}
-	if e.durable, err = t.durable(b.ID); err != nil {
-		return rescued, false, err
 	}
 	state, reason, err := t.endRun(b, r, l, e)
 	return store.Rescued{Job: b.ID, Node: r.node, State: state, Reason: reason, Queue: b.Queue, RunAt: b.RunAt}, true, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite"
+	"github.com/holdfastdev/holdfast/store/storetest"
 )
 
 // database opens the file as a user's program would.
@@ -52,71 +53,21 @@ func fancy() *store.Enqueue {
 	return q
 }
 
-func TestEnqueueTxCommits(t *testing.T) {
-	ctx := t.Context()
-	path := file(t)
-	s := open(t, sqlite.File(path))
-	db := database(t, path)
-	tx := begin(t, db)
-	mustExec(t, tx, "CREATE TABLE users (name TEXT)")
-	mustExec(t, tx, "INSERT INTO users VALUES ('ada')")
-	q, plain, later, same := fancy(), newJob(), newJob(), fancy()
-	later.Delay = time.Hour
-	same.OnConflict = store.Reject
-	enqueues := []*store.Enqueue{q, plain, later, same}
-	if err := s.EnqueueTx(ctx, sqlite.Tx(tx), enqueues); err != nil {
-		t.Fatal(err)
-	}
-	var unique *store.UniqueError
-	if q.Err != nil || plain.Err != nil || later.Err != nil || !errors.As(same.Err, &unique) || unique.Holder != q.Job.ID {
-		t.Fatalf("errors: %v, %v, %v, %v", q.Err, plain.Err, later.Err, same.Err)
-	}
-	if q.Result.State != store.Available || later.Result.State != store.Scheduled {
-		t.Fatalf("results: %+v, %+v", q.Result, later.Result)
-	}
-	if _, err := s.Get(ctx, q.Job.ID); !errors.Is(err, store.ErrNotFound) {
-		t.Fatalf("visible before the commit: %v", err)
-	}
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
-	record, err := s.Get(ctx, q.Job.ID)
-	if err != nil || record.State != store.Available || record.OrderingKey != "o" || record.Options.Timeout != time.Minute ||
-		len(record.Tags) != 1 || string(record.Args) != string(q.Job.Args) || string(record.Metadata) != `{"a":1}` {
-		t.Fatalf("after the commit: %+v, %v", record, err)
-	}
-	node, err := s.Join(ctx, store.NodeInfo{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if claimed, err := claim(ctx, s, node, 1, 10); err != nil || len(claimed) != 2 {
-		t.Fatalf("claimed %d jobs, %v", len(claimed), err)
-	}
-}
-
-func TestEnqueueTxRollsBack(t *testing.T) {
-	ctx := t.Context()
-	path := file(t)
-	s := open(t, sqlite.File(path))
-	tx := begin(t, database(t, path))
-	q := fancy()
-	if err := s.EnqueueTx(ctx, sqlite.Tx(tx), []*store.Enqueue{q}); err != nil {
-		t.Fatal(err)
-	}
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Get(ctx, q.Job.ID); !errors.Is(err, store.ErrNotFound) {
-		t.Fatalf("after the rollback: %v", err)
-	}
-	// What it interned is gone as well, and must not be remembered.
-	other := newJob()
-	other.Job.Kind = "other"
-	if err := s.Apply(ctx, &store.Batch{Enqueues: []*store.Enqueue{other, q}}); err != nil || q.Err != nil {
-		t.Fatal(err, q.Err)
-	}
-	if record, err := s.Get(ctx, q.Job.ID); err != nil || record.Queue != q.Job.Queue || record.Kind != "send" {
-		t.Fatalf("after the enqueue: %+v, %v", record, err)
+// TestCallersTransactions: with modernc.org/sqlite, in transactions that begin as writers' and in those that begin as readers'.
+func TestCallersTransactions(t *testing.T) {
+	for name, connect := range map[string]func(*testing.T, string) *sql.DB{"immediate": database, "deferred": plainDatabase} {
+		t.Run(name, func(t *testing.T) {
+			storetest.RunTx(t, func(t *testing.T, clock *storetest.Clock) (store.Store, func(*testing.T) storetest.Tx) {
+				source := sqlite.File(file(t))
+				source.Clock, source.Synchronous = clock.Now, sqlite.Normal
+				s := open(t, source)
+				db := connect(t, source.Path)
+				return s, func(t *testing.T) storetest.Tx {
+					tx := begin(t, db)
+					return storetest.Tx{Tx: sqlite.Tx(tx), Commit: tx.Commit, Rollback: tx.Rollback}
+				}
+			})
+		})
 	}
 }
 

@@ -439,7 +439,7 @@ func (m *machine) send(nodeIndex int, params store.ClaimParams, known []*run) {
 		if job.live || number <= job.lease || known != nil {
 			m.t.Fatalf("OneOwner: job %v was claimed with lease %d while lease %d was live: %v", got[i].Job.ID, number, job.lease, job.live)
 		}
-		job.live, job.lease, job.traceless = true, number, false
+		job.live, job.lease = true, number
 		r := &run{job: job, store: got[i], model: want[i]}
 		m.runs = append(m.runs, r)
 		c.runs = append(c.runs, r)

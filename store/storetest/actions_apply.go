@@ -150,7 +150,6 @@ func (m *machine) applyBatch(t *rapid.T) {
 		if o.Err == nil && !r.ended {
 			r.ended = true
 			r.job.wait = o.Wait
-			r.job.traceless = r.job.lease == r.store.Lease.Number && (o.State == store.Waiting || o.Continue != nil)
 			r.job.pass(model.Outcomes[i].Final) // it may be due again before anybody looks
 			if r.job.lease == r.store.Lease.Number {
 				r.job.live = false

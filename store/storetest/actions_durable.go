@@ -82,7 +82,7 @@ func (m *machine) family(t *rapid.T) {
 		return &store.Batch{Outcomes: []*store.Outcome{&o}}
 	})
 	m.outcomes = append(m.outcomes, sent{parent, park})
-	parent.ended, parent.job.live, parent.job.wait, parent.job.traceless = true, false, wait, true
+	parent.ended, parent.job.live, parent.job.wait = true, false, wait
 }
 
 func (m *machine) anyKinds(t *rapid.T) []string {

@@ -11,6 +11,7 @@ var cancelDurableTests = []test{
 	{"CancelArrives_at_a_durable_job_in_every_state", cancelDurableStates},
 	{"CancelArrives_at_the_next_run_if_this_one_would_go_on", cancelDurableConverts},
 	{"CancelArrives_though_runs_are_lost", cancelDurableLost},
+	{"a_sweep_applies_what_no_run_can_answer_and_counts_it", cancelDurableSwept},
 	{"CancelArrives_the_sweep_leaves_the_request_alone", cancelDurableSweep},
 	{"a_job_that_has_not_begun_is_cancelled_at_once", cancelNotBegun},
 	{"FinishedIsFinal_the_request_ends_with_the_job", cancelDurableEnds},
@@ -116,6 +117,32 @@ func cancelDurableConverts(e *env) {
 		e.Fatalf("held became %v", o.Final)
 	}
 	e.wantCancelTold(run.Lease.Node, run.Job.ID)
+}
+
+// cancelDurableSwept: jobs whose journals a person takes away have nothing with which they could end themselves. The sweep does, and counts
+// them once.
+func cancelDurableSwept(e *env) {
+	var asked []store.ID
+	for range 3 {
+		run := e.parked(forSignals())
+		asked = append(asked, run.Job.ID)
+	}
+	e.cancel(asked...)
+	for i, id := range asked[:2] {
+		e.pauseJob(id, store.Waiting)
+		params := resumption(id)
+		params.Keep = int64(i) // of the second one an entry stays
+		e.resume(params, store.Available)
+	}
+	if n := e.sweep(); n != 1 {
+		e.Fatalf("the sweep applied %d requests, want 1", n)
+	}
+	e.wantState(asked[0], store.Cancelled)
+	e.wantState(asked[1], store.Available)
+	e.wantState(asked[2], store.Available)
+	if n := e.sweep(); n != 0 {
+		e.Fatalf("the second sweep applied %d requests", n)
+	}
 }
 
 func cancelDurableLost(e *env) {

@@ -45,7 +45,9 @@ func closeEveryEnd(e *env) {
 			e.end(run, store.Retryable, withChildren)
 			e.terminate(run.Job.ID)
 		},
-		"a crash loop": func(store.Claimed) {
+		"a crash loop": func(run store.Claimed) {
+			e.end(run, store.Available)
+			e.claimOne(node, run.Job.ID)
 			e.clock.Advance(deadAfter + time.Second)
 			e.rescue()
 			node = e.join()

@@ -13,7 +13,8 @@
 // One file per concern, with tests whose names say what must hold. The invariants of the design (docs/architecture.md,
 // "What must always hold") appear by name where they are tested: NoLoss, OneOwner, FinishedIsFinal, UniqueIsUnique,
 // Remembered, LimitsHold (of a claim), EveryDueThingHappens, Order, CancelArrives, AtomicTransitions. Rate limits are tested by what
-// adds them to the contract; EnqueueTx, SendTx and AppendTx by each store, since their transactions are its own.
+// adds them to the contract. RunTx is about EnqueueTx, SendTx and AppendTx, for each kind of transaction that a store takes; how long other
+// writers wait for such a transaction is tested by each store.
 //
 // race.go and its neighbours let goroutines compete, and count. property.go draws random sequences of operations; the
 // machine (machine.go, actions.go, actions_apply.go) does the same on the store and on package model, a plain implementation of the

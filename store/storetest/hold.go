@@ -284,7 +284,7 @@ func holdLeave(e *env) {
 }
 
 func holdRescue(e *env) {
-	run := e.durable(1, attempts(3))
+	run := e.started(attempts(3))
 	e.pauseJob(run.Job.ID, store.Running)
 	e.clock.Advance(deadAfter + time.Second)
 	rescued := e.rescue()

@@ -67,18 +67,17 @@ type node struct {
 
 // known is what the machine knows of a job without asking the model.
 type known struct {
-	enqueue   store.Enqueue
-	state     store.State // at the last look; 0 before the first
-	lease     int64       // the highest lease number seen
-	live      bool        // under a lease, as far as the answers said
-	released  bool        // seen in a state in which it does not hold its unique key
-	retried   bool        // a person asked for it to run again since the last look
-	removed   bool
-	forked    bool        // from another job
-	parent    bool        // has had children
-	wait      *store.Wait // as it was parked last
-	traceless bool        // its last run left no attempt
-	timeless  bool        // finished while it waited
+	enqueue  store.Enqueue
+	state    store.State // at the last look; 0 before the first
+	lease    int64       // the highest lease number seen
+	live     bool        // under a lease, as far as the answers said
+	released bool        // seen in a state in which it does not hold its unique key
+	retried  bool        // a person asked for it to run again since the last look
+	removed  bool
+	forked   bool        // from another job
+	parent   bool        // has had children
+	wait     *store.Wait // as it was parked last
+	timeless bool        // finished while it waited
 }
 
 // run is a claimed job as either side knows it.

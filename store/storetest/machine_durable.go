@@ -37,9 +37,6 @@ func (m *machine) tidyDurable(r *store.Record) {
 	if r.State != store.Running {
 		r.CancelRequested = false // Reading: so is whether a record tells of a request before the run that will answer it
 	}
-	if k != nil && k.traceless {
-		r.ClaimedAt = time.Time{} // Reading: so is when a run began that left no attempt
-	}
 	if r.Wait != nil {
 		wait := *r.Wait
 		wait.Since, wait.Until = wait.Since.UTC(), wait.Until.UTC()

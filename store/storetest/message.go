@@ -19,6 +19,7 @@ var messageTests = []test{
 	{"sends_of_a_batch_stand_on_their_own", messageBatch},
 	{"a_text_that_the_database_cannot_hold_fails_no_send", messageHostileText},
 	{"messages_stay_through_every_end_of_a_run", messageSurvives},
+	{"messages_are_read_in_pages", messagePages},
 }
 
 func callback(kind store.MessageKind, token string) store.Message {
@@ -287,5 +288,37 @@ func messageSurvives(e *env) {
 	}
 	if result := e.send(run.Job.ID, signal("second")); result.Seq != 2 {
 		e.Fatalf("the second message: %+v", result)
+	}
+}
+
+func messagePages(e *env) {
+	run := e.durable(1)
+	e.write(&run, entry(2, store.EntryCallback, "token"))
+	child := e.bear(&run, 1)[0]
+	e.send(run.Job.ID, signal("first"))
+	e.send(run.Job.ID, store.Message{Kind: store.MessageHeartbeat, Name: "token", Data: []byte("\x00\xff"), Codec: 7})
+	e.clock.Advance(time.Second)
+	e.end(e.claimOne(run.Lease.Node, child), store.Failed)
+	e.send(run.Job.ID, store.Message{Kind: store.MessageCallbackFailed, Name: "token", Error: "no"})
+	all := e.messages(run.Job.ID)
+	for _, c := range []struct {
+		after int64
+		limit int
+		want  []store.Message
+	}{
+		{0, 1000, all}, {0, 1, all[:1]}, {1, 2, all[1:3]}, {3, 2, all[3:]}, {4, 2, nil}, {99, 2, nil},
+	} {
+		page, err := e.store.Messages(e.ctx, store.InboxParams{Job: run.Job.ID, After: c.after, Limit: c.limit})
+		if err != nil {
+			e.Fatalf("Messages: %v", err)
+		}
+		e.equal(fmt.Sprintf("%d messages after %d", c.limit, c.after), page, c.want)
+	}
+	for _, limit := range []int{-1, 0, 1001} {
+		_, err := e.store.Messages(e.ctx, store.InboxParams{Job: run.Job.ID, Limit: limit})
+		e.wantErr("a page without a limit", err, store.ErrInvalid)
+	}
+	if page, err := e.store.Messages(e.ctx, store.InboxParams{Job: e.ids.next(), Limit: 5}); err != nil || len(page) != 0 {
+		e.Fatalf("messages to an unknown job: %+v, %v", page, err)
 	}
 }

@@ -25,6 +25,7 @@ var raceTests = slices.Concat([]test{
 	{"NoLoss_readers_see_every_job_while_it_moves", raceReaders},
 	{"OneOwner_a_claim_and_its_repetition_at_once", raceRepeatedClaim},
 	{"OneOwner_of_many_outcomes_one_is_applied", raceOutcomes},
+	{"OneOwner_an_outcome_and_its_repetitions_at_once", raceRepeatedOutcome},
 	{"AtomicTransitions_a_context_that_ends_in_the_middle_leaves_all_or_nothing", raceContext},
 	{"AtomicTransitions_whoever_gives_up_leaves_every_job_in_one_place", raceContextElsewhere},
 }, raceNodesTests, raceMixedTests, raceDurableTests, raceChildrenTests)
@@ -364,6 +365,70 @@ func raceOutcomes(e *env) {
 		if (record.State == store.Retryable) != (len(record.Attempts) == 1) {
 			e.Fatalf("%v job has the attempts %+v", record.State, record.Attempts)
 		}
+	}
+}
+
+// raceRepeatedOutcome: an answer was lost, or was only late, and the outcome is sent again by several at once. Whoever is first applies it,
+// and all are told so.
+func raceRepeatedOutcome(e *env) {
+	states := []store.State{store.Completed, store.Retryable, store.Failed, store.Scheduled, store.Available, store.Waiting}
+	for round := range 5 {
+		var jobs []*store.Enqueue
+		for i := range 4 * len(states) {
+			jobs = append(jobs, e.job(attempts(9), func(q *store.Enqueue) {
+				if i%3 == 0 {
+					q.Job.UniqueKey, q.Job.UniqueStates = []byte(fmt.Sprint(round, i)), store.Unfinished
+				}
+				if i%4 == 0 {
+					q.Job.OrderingKey = fmt.Sprint(round, i)
+				}
+			}))
+		}
+		e.enqueue(jobs...)
+		runs := e.claim(e.join(), len(jobs))
+		if len(runs) != len(jobs) {
+			e.Fatalf("claimed %d jobs, want %d", len(runs), len(jobs))
+		}
+		const senders = 4
+		sent := make([][]*store.Outcome, senders)
+		for i, run := range runs {
+			first := outcome(run, states[i%len(states)], func(o *store.Outcome) {
+				o.Durable = o.State == store.Waiting
+				o.Delay *= 1000 // it does not come back in the middle
+			})
+			for n := range senders {
+				o := *first
+				o.Repeat = n > 0 || round%2 == 0
+				sent[n] = append(sent[n], &o)
+			}
+		}
+		e.together(senders, func(n int) error {
+			for part := range slices.Chunk(sent[n], 1+(n+round)%len(runs)) {
+				if err := e.tryNow(e.ctx, &store.Batch{Outcomes: part}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		for i, run := range runs {
+			state := states[i%len(states)]
+			for n := range senders {
+				o := sent[n][i]
+				late := !o.Repeat && errors.Is(o.Err, store.ErrLeaseLost) // a repetition was first
+				if !late && (o.Err != nil || o.Final != state) {
+					e.Fatalf("outcome %v, sent %d times, was answered with %v, %v", state, senders, o.Final, o.Err)
+				}
+			}
+			record := e.get(run.Job.ID)
+			want := 1
+			if state == store.Completed || state == store.Waiting {
+				want = 0
+			}
+			if record.State != state || len(record.Attempts) != want {
+				e.Fatalf("job is %v, want %v, with %d attempts", record.State, state, len(record.Attempts))
+			}
+		}
+		e.terminate(idsOf(jobs)...)
 	}
 }
 

@@ -21,11 +21,14 @@ var readTests = []test{
 	{"list_tells_of_a_job_what_get_tells", listLikeGet},
 	{"NoLoss_a_page_is_not_disturbed_by_what_happens_meanwhile", listWhileChanging},
 	{"a_cursor_that_is_none_is_invalid", listGarbage},
+	{"a_page_has_a_limit", listLimit},
+	{"an_empty_list_of_a_filter_selects_everything", listEmpty},
 	{"ended_tells_the_outcomes_of_finished_jobs_only", endedTells},
 	{"long_lists_of_ids_are_answered_as_a_whole", longLists},
 	{"an_unknown_job_is_not_found", getUnknown},
 	{"a_store_describes_itself", traits},
 	{"watch_ends_with_its_context", watchEnds},
+	{"a_record_tells_when_the_last_run_began", readClaimedAt},
 }
 
 // oneOfEach makes jobs in every state that the contract can bring about, and returns them oldest first.
@@ -128,7 +131,7 @@ func listLikeGet(e *env) {
 	e.oneOfEach()
 	listed := e.list(store.Filter{}, 100)
 	for _, r := range listed {
-		e.equal("listed job", r, e.get(r.ID), cmpopts.IgnoreFields(store.Record{}, "Result", "Attempts"))
+		e.equal("listed job", r, e.get(r.ID), cmpopts.IgnoreFields(store.Record{}, "Result", "Attempts", "Actions"))
 	}
 }
 
@@ -283,5 +286,80 @@ func watchEnds(e *env) {
 	cancel()
 	if err := <-done; err != nil {
 		e.Fatalf("Watch ended with %v", err)
+	}
+}
+
+// readClaimedAt: the last run counts, whether it left an attempt or parked, and however the job goes on.
+func readClaimedAt(e *env) {
+	want := func(id store.ID, what string, at time.Time) {
+		e.Helper()
+		if got := e.get(id).ClaimedAt; !got.Equal(at) {
+			e.Fatalf("%s: the last run began at %v, want %v", what, got, at)
+		}
+		if listed := e.list(store.Filter{}, 10); len(listed) != 1 || !listed[0].ClaimedAt.Equal(at) {
+			e.Fatalf("%s: the list says %v, want %v", what, listed[0].ClaimedAt, at)
+		}
+	}
+	id, node := e.add(attempts(9)), e.join()
+	want(id, "new", time.Time{})
+	run := e.claimOne(node, id)
+	first := run.ClaimedAt
+	e.write(&run, step(1))
+	e.clock.Advance(time.Second)
+	e.park(run, forSignals())
+	want(id, "parked", first)
+	e.tryPause(id)
+	want(id, "paused", first)
+	e.goOn(id)
+	want(id, "resumed", first)
+	e.clock.Advance(time.Second)
+	run = e.claimOne(node, id)
+	second := run.ClaimedAt
+	want(id, "running", second)
+	e.end(run, store.Retryable, func(o *store.Outcome) { o.RunAt = Start })
+	want(id, "retryable", second)
+	e.clock.Advance(-time.Second / 2) // a clock may be set back
+	run = e.claimOne(node, id)
+	third := run.ClaimedAt
+	e.park(run, forSignals())
+	want(id, "parked again", third)
+	e.send(id, signal("s"))
+	want(id, "woken", third)
+	e.clock.Advance(time.Minute)
+	run = e.claimOne(node, id)
+	e.park(run, forSignals())
+	e.terminate(id)
+	want(id, "terminated", run.ClaimedAt)
+}
+
+func listLimit(e *env) {
+	e.enqueue(e.job(), e.job(), e.job())
+	for _, limit := range []int{-1, 0, 1001} {
+		_, err := e.store.List(e.ctx, store.ListParams{Limit: limit})
+		e.wantErr("a page without a limit", err, store.ErrInvalid)
+	}
+	for _, limit := range []int{1, 2, 3, 1000} {
+		page, err := e.store.List(e.ctx, store.ListParams{Limit: limit})
+		if err != nil || len(page.Jobs) != min(limit, 3) {
+			e.Fatalf("a page of %d has %d jobs, %v", limit, len(page.Jobs), err)
+		}
+	}
+}
+
+func listEmpty(e *env) {
+	run := e.durable(2)
+	all := e.listIDs(store.Filter{})
+	empty := store.Filter{States: []store.State{}, Queues: []string{}, Kinds: []string{}, Tags: []string{}}
+	e.wantIDs("listed", e.listIDs(empty), all...)
+	// Of kinds, and of queues to claim from, an empty list is none.
+	page, err := e.store.Entries(e.ctx, store.JournalParams{Job: run.Job.ID, Kinds: []store.EntryKind{}, Limit: 10})
+	if err != nil || len(page) != 0 {
+		e.Fatalf("entries of no kind: %+v, %v", page, err)
+	}
+	e.add()
+	params := e.demand(run.Lease.Node, 10)
+	params.Queues = []store.QueueDemand{}
+	if claimed := e.claimWith(params); len(claimed) != 0 {
+		e.Fatalf("claimed from no queue: %v", claimedIDs(claimed))
 	}
 }

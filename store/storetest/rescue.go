@@ -11,7 +11,10 @@ import (
 var rescueTests = []test{
 	{"NoLoss_jobs_of_a_dead_node_run_again", rescueJobs},
 	{"NoLoss_every_claim_record_of_a_dead_node_is_taken", rescueManyRecords},
+	{"without_a_limit_the_store_chooses_one", rescueNoLimit},
 	{"a_job_that_kills_its_nodes_ends_as_a_crash_loop", rescueCrashLoop},
+	{"a_run_whose_journal_has_grown_is_not_counted", rescueProgress},
+	{"a_run_that_has_only_read_its_journal_is_counted", rescueNoProgress},
 	{"who_decides_sees_the_whole_job", rescueDecides},
 	{"a_deadline_ends_what_would_be_rescued_past_it", rescueDeadline},
 	{"OneOwner_only_what_is_not_done_is_rescued", rescueOnlyUndone},
@@ -76,6 +79,25 @@ func rescueManyRecords(e *env) {
 	}
 }
 
+func rescueNoLimit(e *env) {
+	jobs := make([]*store.Enqueue, 0, 3)
+	for range cap(jobs) {
+		jobs = append(jobs, e.job())
+	}
+	e.enqueue(jobs...)
+	for range jobs {
+		e.claimWith(e.demand(e.join(), 1))
+	}
+	e.clock.Advance(deadAfter + time.Second)
+	params := rescueParams()
+	params.Limit = 0
+	var ids []store.ID
+	for _, r := range e.rescueWith(params) {
+		ids = append(ids, r.Job)
+	}
+	e.wantSameIDs("rescued", ids, idsOf(jobs)...)
+}
+
 func rescueCrashLoop(e *env) {
 	id := e.add(attempts(3))
 	for i := range 3 {
@@ -97,6 +119,71 @@ func rescueCrashLoop(e *env) {
 	e.wantNothing(e.join())
 	e.retry(id)
 	e.claimOne(e.join(), id)
+}
+
+// rescueProgress: a job that gets further before each death of its node never uses up its attempts; one that does not any more ends as
+// every other.
+func rescueProgress(e *env) {
+	id := e.add(attempts(2))
+	lose := func(run store.Claimed, counted int, want store.State) {
+		e.Helper()
+		e.clock.Advance(deadAfter + time.Second)
+		var asked []int
+		params := rescueParams()
+		params.Decide = func(j store.Job) (time.Duration, bool) {
+			asked = append(asked, j.Attempt)
+			return 0, j.Attempt < j.MaxAttempts
+		}
+		if rescued := e.rescueWith(params); len(rescued) != 1 || rescued[0].State != want {
+			e.Fatalf("rescued: %+v, want it %v", rescued, want)
+		}
+		e.equal("attempts of which was decided", asked, []int{counted})
+		record := e.get(id)
+		last := record.Attempts[len(record.Attempts)-1]
+		if record.Attempt != counted || last.Number != run.Job.Attempt || last.LeaseNumber != run.Lease.Number || last.Outcome != want {
+			e.Fatalf("%d attempts, the last is %+v", record.Attempt, last)
+		}
+	}
+	for i := range int64(4) {
+		run := e.claimOne(e.join(), id)
+		if run.Job.Attempt != 1 {
+			e.Fatalf("run %d is attempt %d", i, run.Job.Attempt)
+		}
+		e.write(&run, steps(2*i+1, 2*i+2)...)
+		lose(run, 0, store.Retryable)
+	}
+	lose(e.claimOne(e.join(), id), 1, store.Retryable)
+	run := e.claimOne(e.join(), id)
+	e.write(&run, step(9))
+	lose(run, 1, store.Retryable)
+	run = e.claimOne(e.join(), id)
+	if run.Job.Attempt != 2 {
+		e.Fatalf("the last run is attempt %d", run.Job.Attempt)
+	}
+	lose(run, 2, store.Failed)
+	if record := e.get(id); record.Reason != store.ReasonCrashLoop || record.Journal != 9 {
+		e.Fatalf("record: %+v", record)
+	}
+}
+
+// rescueNoProgress: what an earlier run wrote, what was copied by a fork, and what a job that began anew was given, is nobody's progress.
+// Neither is a checkpoint.
+func rescueNoProgress(e *env) {
+	durable, anew := e.durable(3, attempts(5)), e.durable(3, attempts(5))
+	e.end(durable, store.Available)
+	e.end(anew, store.Available, func(o *store.Outcome) { o.Continue = &store.Continue{Args: []byte("1")} })
+	ids := []store.ID{durable.Job.ID, e.fork(durable.Job.ID, 2, attempts(5)), anew.Job.ID, e.add(attempts(5))}
+	node := e.join()
+	for _, run := range e.claim(node, 10) {
+		e.save(run, store.Checkpoint{Percent: 10})
+	}
+	e.clock.Advance(deadAfter + time.Second)
+	e.rescue()
+	for i, id := range ids {
+		if record := e.get(id); record.State != store.Retryable || record.Attempt != 1 {
+			e.Fatalf("job %d is %v with %d attempts", i, record.State, record.Attempt)
+		}
+	}
 }
 
 func rescueDecides(e *env) {

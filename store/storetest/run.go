@@ -37,6 +37,7 @@ var suite = []struct {
 	{"Queues", queuesTests},
 	{"Retain", retainTests},
 	{"Read", readTests},
+	{"Closed", closedTests},
 	{"Nodes", nodesTests},
 	{"Leader", leaderTests},
 	{"Repeat", repeatTests},
@@ -53,6 +54,7 @@ var suite = []struct {
 	{"Fork", forkTests},
 	{"Continue", continueTests},
 	{"Version", versionTests},
+	{"Action", actionTests},
 	{"Race", raceTests},
 	{"Property", propertyTests},
 }

@@ -32,7 +32,7 @@ SELECT CASE WHEN min(claimed_at) > 0 THEN 0 ELSE {schema}.refuse('lease lost') E
 -- Every other end: by its run, by the leave of its node, by a rescue, or by a person. $9 groups of the runs, $10 states, $11 run times
 -- (of a run that parks, when it is woken at the latest), $12 reasons, $13 errors, $14 traces, $15 results, $16 start times, $17 whether
 -- the run reports itself, $18 now, $19 traits: 1 it has a journal, 2 its end may have children to close, 4 it begins anew, 8 it is held,
--- 16 failures wake it; $20 versions to be bound to, and of those that park $21 the last message they know, $22 the kinds that wake them,
+-- 16 failures wake it, 32 it is not counted; $20 versions to be bound to, and of those that park $21 the last message they know, $22 the kinds that wake them,
 -- $23 the message that is enough, $24 their time limit, $25 what they wait for. All or nothing. Answers with what became of each run.
 --
 -- A requested cancel goes before everything but an end that the run itself reports, and a deadline before a further run; a job with a
@@ -99,7 +99,7 @@ WITH held AS MATERIALIZED (
       WHEN final < 6 THEN run_at
     END AS run_at,
     CASE WHEN state IN (1, 4) THEN CASE WHEN durable THEN least(run_at, deadline) ELSE run_at END END AS was_due,
-    attempt + 1 AS number, attempt + CASE WHEN final >= 6 OR state IN (4, 7) THEN 1 ELSE 0 END AS attempt,
+    attempt + 1 AS number, attempt + CASE WHEN final >= 6 OR state IN (4, 7) AND traits & 32 = 0 THEN 1 ELSE 0 END AS attempt,
     CASE WHEN final = 8 AND state <> 8 THEN 'cancelled' WHEN final = 7 AND state <> 7 THEN 'deadline' WHEN final = 2 AND state = 7 THEN 'node_lost'
       ELSE reason END AS reason,
     CASE WHEN final = 8 AND state <> 8 THEN words ELSE error END AS error

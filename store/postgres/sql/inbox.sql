@@ -129,3 +129,8 @@ WITH input AS MATERIALIZED (
   INSERT INTO {schema}.journal (id, seq, at, lease, codec, kind, path, data) SELECT id, 1, $6::bigint, lease, 0, 16, '', data FROM input
 )
 UPDATE {schema}.job j SET args = i.args, codec = i.codec, attempt = 0, closing = NULL FROM input i WHERE j.id = i.id;
+
+-- A page of what was sent to a job: $1 job, $2 the seq to go on from, $3 limit.
+-- name: messages
+SELECT seq, at, kind, codec, name, data, from_id, state, reason, error FROM {schema}.inbox
+WHERE id = $1::uuid AND seq > $2::bigint ORDER BY seq LIMIT $3::int;

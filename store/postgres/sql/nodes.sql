@@ -61,13 +61,14 @@ SELECT EXISTS (SELECT 1 FROM died) OR EXISTS (
   SELECT 1 FROM {schema}.node n WHERE n.dead_at IS NOT NULL AND EXISTS (SELECT 1 FROM {schema}.claim k WHERE k.node = n.id OFFSET 0)
 );
 
--- What a node still holds, $1, at most $2 records, with what decides over a job. The records are locked.
+-- What a node still holds, $1, at most $2 records, with what decides over a job: the lease under which its journal was written last, too. The
+-- records are locked.
 -- name: claims_of_node
 WITH records AS MATERIALIZED (
   SELECT k.node, k.seq, k.done, k.ids, k.leases FROM {schema}.claim k WHERE k.node = $1::bigint ORDER BY k.seq LIMIT $2::int FOR UPDATE
 )
 SELECT k.node, k.seq, s.place - 1, s.id, coalesce(k.leases[s.place], 1), b.lane, b.run_at, b.created_at, b.attempt, b.max_attempts, b.options, b.ordering_key,
-  b.parent, b.link, b.closing, EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = s.id OFFSET 0),
+  b.parent, b.link, b.closing, (SELECT a.lease FROM {schema}.journal a WHERE a.id = s.id ORDER BY a.seq DESC LIMIT 1),
   EXISTS (SELECT 1 FROM {schema}.job c WHERE c.parent = s.id AND c.link & 3 <> 1 OFFSET 0)
 FROM records k CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS s (id, place)
 LEFT JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = s.id OFFSET 0) b ON true
@@ -82,7 +83,7 @@ WITH records AS MATERIALIZED (
   ) k WHERE n.dead_at IS NOT NULL ORDER BY k.node, k.seq LIMIT $1::int
 )
 SELECT k.node, k.seq, s.place - 1, s.id, coalesce(k.leases[s.place], 1), b.lane, b.run_at, b.created_at, b.attempt, b.max_attempts, b.options, b.ordering_key,
-  b.parent, b.link, b.closing, EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = s.id OFFSET 0),
+  b.parent, b.link, b.closing, (SELECT a.lease FROM {schema}.journal a WHERE a.id = s.id ORDER BY a.seq DESC LIMIT 1),
   EXISTS (SELECT 1 FROM {schema}.job c WHERE c.parent = s.id AND c.link & 3 <> 1 OFFSET 0)
 FROM records k CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS s (id, place)
 LEFT JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = s.id OFFSET 0) b ON true
@@ -97,7 +98,7 @@ WITH records AS MATERIALIZED (
   ) k
 )
 SELECT k.node, k.seq, s.place - 1, s.id, coalesce(k.leases[s.place], 1), b.lane, b.run_at, b.created_at, b.attempt, b.max_attempts, b.options, b.ordering_key,
-  b.parent, b.link, b.closing, EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = s.id OFFSET 0),
+  b.parent, b.link, b.closing, (SELECT a.lease FROM {schema}.journal a WHERE a.id = s.id ORDER BY a.seq DESC LIMIT 1),
   EXISTS (SELECT 1 FROM {schema}.job c WHERE c.parent = s.id AND c.link & 3 <> 1 OFFSET 0)
 FROM records k CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS s (id, place)
 LEFT JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = s.id OFFSET 0) b ON true

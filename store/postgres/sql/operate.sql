@@ -14,7 +14,7 @@ SELECT count(*) FROM (
   ) u ORDER BY u.id
 ) t CROSS JOIN LATERAL (SELECT 1 FROM {schema}.job j WHERE j.id = t.id FOR NO KEY UPDATE) b;
 
--- $1 jobs, $2 now, $3 reason, $4 actor, $5 whether they are terminated. Comes after cancel_lock. Jobs that have a pointer are cancelled,
+-- $1 jobs, $2 now, $3 reason, $4 actor, $5 whether they are terminated, $6 whether that is recorded. Comes after cancel_lock. Jobs that have a pointer are cancelled,
 -- or, if they have a journal, made available with the request; of those that run it is asked, unless they are to be terminated, which is
 -- done elsewhere. Answers with the state of each job that exists, its lane, and whether it was cancelled just now; state 0 is one that
 -- moved at this moment: ask again.
@@ -98,7 +98,7 @@ WITH body AS MATERIALIZED (
 ), audited AS (
   INSERT INTO {schema}.audit (at, actor, action, job, detail)
   SELECT $2::bigint, $4::text, CASE WHEN $5::boolean THEN 'terminate' ELSE 'cancel' END, id, $3::text
-  FROM (SELECT id FROM stopped UNION ALL SELECT id FROM asked) t
+  FROM (SELECT id FROM stopped UNION ALL SELECT id FROM asked) t WHERE $6::boolean
 )
 SELECT b.id, CASE
   WHEN b.id IN (SELECT id FROM stopped) THEN 8
@@ -108,10 +108,14 @@ SELECT b.id, CASE
 END, b.lane, b.id IN (SELECT id FROM stopped)
 FROM body b;
 
--- A request for a job that moved whenever it was looked at: the sweep finds out what became of it.
+-- A request for a job that moved whenever it was looked at: the sweep finds out what became of it. $5 what is recorded, or NULL.
 -- name: cancel_request_put
-INSERT INTO {schema}.cancel_request (id, at, reason, actor) SELECT id, $2::bigint, $3::text, $4::text FROM unnest($1::uuid[]) AS t (id)
-ON CONFLICT (id) DO NOTHING;
+WITH asked AS (
+  INSERT INTO {schema}.cancel_request (id, at, reason, actor) SELECT id, $2::bigint, $3::text, $4::text FROM unnest($1::uuid[]) AS t (id)
+  ON CONFLICT (id) DO NOTHING RETURNING id
+)
+INSERT INTO {schema}.audit (at, actor, action, job, detail)
+SELECT $2::bigint, $4::text, $5::text, id, $3::text FROM asked WHERE $5::text IS NOT NULL;
 
 -- Requests whose job does not run, with the words of who asked. $1 limit. Jobs with a journal that are available, or whose end
 -- is decided, keep theirs, and are left alone.

@@ -1,7 +1,7 @@
 -- Jobs that people pause and resume, and new ones that begin with the journal of another.
 
--- $1 jobs, whose bodies are locked, $2 now, $3 reason, $4 actor. Jobs that have a pointer are held; of those that run it is asked.
--- Answers with the state of each job that exists; 0 is one that moved at this moment: ask again.
+-- $1 jobs, whose bodies are locked, $2 now, $3 reason, $4 actor, $5 whether it is recorded. Jobs that have a pointer are held; of those
+-- that run it is asked. Answers with the state of each job that exists; 0 is one that moved at this moment: ask again.
 -- name: pause_jobs
 WITH body AS MATERIALIZED (
   SELECT j.id, j.run_at, j.lane, j.ordering_key, j.unique_key, j.unique_states, l.queue, l.priority
@@ -43,7 +43,7 @@ WITH body AS MATERIALIZED (
   ON CONFLICT (id) DO NOTHING RETURNING id
 ), audited AS (
   INSERT INTO {schema}.audit (at, actor, action, job, detail)
-  SELECT $2::bigint, $4::text, 'pause', id, $3::text FROM (SELECT id FROM stopped UNION ALL SELECT id FROM asked) t
+  SELECT $2::bigint, $4::text, 'pause', id, $3::text FROM (SELECT id FROM stopped UNION ALL SELECT id FROM asked) t WHERE $5::boolean
 )
 SELECT b.id, CASE
   WHEN b.id IN (SELECT id FROM stopped) THEN 5
@@ -56,8 +56,11 @@ FROM body b;
 
 -- A request for a job that moved whenever it was looked at.
 -- name: pause_request_put
-INSERT INTO {schema}.pause_request (id, at, reason, actor) SELECT id, $2::bigint, $3::text, $4::text FROM unnest($1::uuid[]) AS t (id)
-ON CONFLICT (id) DO NOTHING;
+WITH asked AS (
+  INSERT INTO {schema}.pause_request (id, at, reason, actor) SELECT id, $2::bigint, $3::text, $4::text FROM unnest($1::uuid[]) AS t (id)
+  ON CONFLICT (id) DO NOTHING RETURNING id
+)
+INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT $2::bigint, $4::text, 'pause', id, $3::text FROM asked;
 
 -- Requests whose job does not run. $1 limit.
 -- name: pause_requests_left

@@ -13,7 +13,7 @@ SELECT t.place, b.lane, b.run_at, b.created_at, b.lease, b.attempt, b.max_attemp
   k.node, k.seq, k.slot, k.lease, k.claimed_at,
   d.state, d.held, d.since, d.until, d.reason, d.error, d.waits_for,
   o.id IS NOT NULL AND o.id <> t.id AND f.state IS NULL AND k.node IS NULL AND d.state IS NULL,
-  q.yes, p.yes, greatest(last.claimed_at, b.claimed_at), broke.error, c.percent, c.message, c.value, c.updated_at
+  q.yes, p.yes, CASE WHEN last.lease = b.lease THEN last.claimed_at ELSE coalesce(b.claimed_at, last.claimed_at) END, broke.error, c.percent, c.message, c.value, c.updated_at
 FROM unnest($1::uuid[]) WITH ORDINALITY AS t (id, place)
 CROSS JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = t.id OFFSET 0) b
 CROSS JOIN LATERAL (SELECT a.queue FROM {schema}.lane a WHERE a.id = b.lane OFFSET 0) l
@@ -23,7 +23,7 @@ LEFT JOIN LATERAL (SELECT * FROM {schema}.deferred a WHERE a.due = b.run_at AND 
 LEFT JOIN LATERAL (SELECT a.id FROM {schema}.key_holder a WHERE a.queue = l.queue AND a.ordering_key = b.ordering_key OFFSET 0) o ON true
 LEFT JOIN LATERAL (SELECT true AS yes FROM {schema}.cancel_request a WHERE a.id = t.id OFFSET 0) q ON f.state IS NULL
 LEFT JOIN LATERAL (SELECT true AS yes FROM {schema}.pause_request a WHERE a.id = t.id OFFSET 0) p ON k.node IS NOT NULL
-LEFT JOIN LATERAL (SELECT a.claimed_at FROM {schema}.attempt a WHERE a.id = t.id ORDER BY a.lease DESC LIMIT 1) last ON true
+LEFT JOIN LATERAL (SELECT a.lease, a.claimed_at FROM {schema}.attempt a WHERE a.id = t.id ORDER BY a.lease DESC LIMIT 1) last ON true
 LEFT JOIN LATERAL (SELECT a.error FROM {schema}.attempt a WHERE a.id = t.id AND a.outcome IN (4, 7) ORDER BY a.lease DESC LIMIT 1) broke ON true
 LEFT JOIN LATERAL (SELECT * FROM {schema}.checkpoint a WHERE a.id = t.id OFFSET 0) c ON true
 ORDER BY t.place;
@@ -117,3 +117,7 @@ CROSS JOIN LATERAL (
 ) d
 UNION ALL
 SELECT r.queue, 3, r.n, NULL FROM running r JOIN queues q ON q.id = r.queue;
+
+-- What people did to a job, $1, newest first. $2 limit.
+-- name: actions
+SELECT at, action, actor, detail FROM {schema}.audit WHERE job = $1::uuid ORDER BY seq DESC LIMIT $2::int;

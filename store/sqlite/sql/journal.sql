@@ -13,6 +13,10 @@ SELECT 1 FROM holdfast_journal WHERE id = ? LIMIT 1;
 -- name: journal_last
 SELECT seq FROM holdfast_journal WHERE id = ? ORDER BY seq DESC LIMIT 1;
 
+-- Who wrote last.
+-- name: journal_last_writer
+SELECT lease FROM holdfast_journal WHERE id = ? ORDER BY seq DESC LIMIT 1;
+
 -- name: journal
 SELECT seq, kind, path, name, ref, data, codec, at, lease FROM holdfast_journal WHERE id = ? ORDER BY seq;
 

@@ -35,5 +35,9 @@ UPDATE holdfast_queue SET paused_at = NULL, paused_by = NULL WHERE id = ? AND pa
 -- name: audit_insert
 INSERT INTO holdfast_audit (at, actor, action, job, queue, detail) VALUES (?, ?, ?, ?, ?, ?);
 
+-- What people did to a job, newest first.
+-- name: actions
+SELECT at, action, actor, detail FROM holdfast_audit WHERE job = ? ORDER BY seq DESC LIMIT ? + 0;
+
 -- name: database_id
 SELECT value FROM holdfast_meta WHERE name = 'database_id';

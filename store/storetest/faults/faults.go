@@ -135,24 +135,27 @@ var errOnce = errors.New("not repeated")
 
 // do makes a call under the plan. The function gets false for the call itself and true for its duplicate.
 func (s *Store) do(ctx context.Context, op string, call func(again bool) error) error {
-	fault := s.next(op)
-	if fault.Before != nil {
-		fault.Before(ctx)
+	return s.next(op).apply(ctx, op, call)
+}
+
+func (f Fault) apply(ctx context.Context, op string, call func(again bool) error) error {
+	if f.Before != nil {
+		f.Before(ctx)
 	}
-	if fault.Kind == FailBefore {
-		return fault.err(op, "the request was lost")
+	if f.Kind == FailBefore {
+		return f.err(op, "the request was lost")
 	}
 	err := call(false)
-	if fault.Kind == Duplicate && err == nil {
+	if f.Kind == Duplicate && err == nil {
 		if err = call(true); errors.Is(err, errOnce) {
 			err = nil
 		}
 	}
-	if fault.After != nil {
-		fault.After(ctx)
+	if f.After != nil {
+		f.After(ctx)
 	}
-	if fault.Kind == FailAfter {
-		return fault.err(op, "the answer was lost")
+	if f.Kind == FailAfter {
+		return f.err(op, "the answer was lost")
 	}
 	return err
 }
@@ -341,6 +344,11 @@ func (s *Store) Entries(ctx context.Context, params store.JournalParams) ([]stor
 	return answer(ctx, s, "Entries", func() ([]store.Entry, error) { return s.inner.Entries(ctx, params) })
 }
 
+// Messages implements store.Reader.
+func (s *Store) Messages(ctx context.Context, params store.InboxParams) ([]store.Message, error) {
+	return answer(ctx, s, "Messages", func() ([]store.Message, error) { return s.inner.Messages(ctx, params) })
+}
+
 // Ended implements store.Reader.
 func (s *Store) Ended(ctx context.Context, ids []store.ID) ([]store.Ended, error) {
 	return answer(ctx, s, "Ended", func() ([]store.Ended, error) { return s.inner.Ended(ctx, ids) })
@@ -378,9 +386,25 @@ func (s *Store) Traits() store.Traits { return s.inner.Traits() }
 func (s *Store) Now() time.Time { return s.inner.Now() }
 
 // Watch implements store.Store. Its wake-ups are hints and may be lost at any time, so there is nothing to lose here
-// but the watch itself: FailBefore and FailAfter end it with an error, which a real one never does.
+// but the watch itself: FailBefore ends it at once and FailAfter after its first wake-up, with an error, which a real one never does.
 func (s *Store) Watch(ctx context.Context, wake func(store.Wake)) error {
-	return s.do(ctx, "Watch", func(bool) error { return s.inner.Watch(ctx, wake) })
+	watching, end := context.WithCancel(ctx)
+	defer end()
+	fault := s.next("Watch")
+	if fault.Kind == FailAfter {
+		tell := wake
+		wake = func(w store.Wake) {
+			if watching.Err() == nil {
+				tell(w)
+				end()
+			}
+		}
+	}
+	err := fault.apply(ctx, "Watch", func(bool) error { return s.inner.Watch(watching, wake) })
+	if fault.Kind == FailAfter && ctx.Err() != nil {
+		return nil // it was the caller who ended it
+	}
+	return err
 }
 
 // Notify implements store.Store. FailBefore loses the wake-ups, Duplicate sends them twice.

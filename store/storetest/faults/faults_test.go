@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -103,28 +104,83 @@ func TestADuplicateKeepsTheRulesOfRepeating(t *testing.T) {
 	}
 }
 
+// timed notes when a call came through, and has wake-ups of its own.
+type timed struct {
+	store.Store
+	at    time.Time
+	wakes chan store.Wake
+}
+
+func (s *timed) Get(ctx context.Context, id store.ID) (store.Record, error) {
+	s.at = time.Now()
+	return s.Store.Get(ctx, id)
+}
+
+func (s *timed) Watch(ctx context.Context, wake func(store.Wake)) error {
+	for {
+		select {
+		case w := <-s.wakes:
+			wake(w)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// A call waits for the hook before it, and its answer for the one after it.
 func TestADelayEndsWhenTheHookReturns(t *testing.T) {
-	s := faults.Wrap(model.New(storetest.NewClock().Now), nil)
-	entered, open, after := make(chan struct{}), make(chan struct{}), false
-	s.Plan(faults.Script(map[string][]faults.Fault{"Get": {{
-		Before: func(context.Context) { close(entered); <-open },
-		After:  func(context.Context) { after = true },
-	}}}))
-	done := make(chan error)
-	go func() {
-		_, err := s.Get(context.Background(), uuid.Nil)
-		done <- err
-	}()
-	<-entered
-	select {
-	case err := <-done:
-		t.Fatalf("the call did not wait: %v", err)
-	default:
-	}
-	close(open)
-	if err := <-done; !errors.Is(err, store.ErrNotFound) || !after {
-		t.Fatalf("Get: %v, after %v", err, after)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		inner := &timed{Store: model.New(time.Now)}
+		wait := func(d time.Duration) func(context.Context) {
+			return func(context.Context) { <-time.After(d) }
+		}
+		s := faults.Wrap(inner, faults.Script(map[string][]faults.Fault{"Get": {
+			{Before: wait(3 * time.Second), After: wait(4 * time.Second)},
+			{Before: wait(time.Second), Kind: faults.FailBefore},
+		}}))
+		begun := time.Now()
+		if _, err := s.Get(t.Context(), uuid.Nil); !errors.Is(err, store.ErrNotFound) {
+			t.Fatalf("Get: %v", err)
+		}
+		if before, all := inner.at.Sub(begun), time.Since(begun); before != 3*time.Second || all != 7*time.Second {
+			t.Fatalf("the call came through after %v and was answered after %v", before, all)
+		}
+		begun, inner.at = time.Now(), time.Time{}
+		_, err := s.Get(t.Context(), uuid.Nil)
+		if !errors.Is(err, store.ErrUnavailable) || time.Since(begun) != time.Second || !inner.at.IsZero() {
+			t.Fatalf("a lost request: %v after %v, came through at %v", err, time.Since(begun), inner.at)
+		}
+	})
+}
+
+// A watch that fails ends by itself: at once, or after the wake-up that it has passed on.
+func TestAWatchEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner := &timed{Store: model.New(time.Now), wakes: make(chan store.Wake, 10)}
+		for kind, want := range map[faults.Kind]int{faults.FailBefore: 0, faults.FailAfter: 1} {
+			s := faults.Wrap(inner, always(kind))
+			inner.wakes <- store.Wake{Queue: "a"}
+			inner.wakes <- store.Wake{Queue: "b"}
+			told := 0
+			if err := s.Watch(t.Context(), func(store.Wake) { told++ }); !errors.Is(err, store.ErrUnavailable) || told != want {
+				t.Errorf("%v: %d wake-ups, %v", kind, told, err)
+			}
+			for len(inner.wakes) > 0 {
+				<-inner.wakes
+			}
+		}
+		// The end of its context is no failure.
+		for _, kind := range []faults.Kind{faults.None, faults.FailAfter} {
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- faults.Wrap(inner, always(kind)).Watch(ctx, func(store.Wake) {}) }()
+			synctest.Wait()
+			cancel()
+			if err := <-ended; err != nil {
+				t.Errorf("%v: %v", kind, err)
+			}
+		}
+	})
 }
 
 func TestASeedDecidesEverything(t *testing.T) {

@@ -106,6 +106,7 @@ func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
 		return err
 	}
 	j := s.jobs[params.Job.ID]
+	j.act(store.ActionFork, params.Actor, params.Reason, now)
 	for _, entry := range from.journal[:min(params.Keep, int64(len(from.journal)))] {
 		entry.Data, entry.LeaseNumber = bytes.Clone(entry.Data), 0
 		j.journal = append(j.journal, entry)
@@ -170,6 +171,29 @@ func (s *Store) Entries(ctx context.Context, params store.JournalParams) ([]stor
 			(params.Kinds == nil || slices.Contains(params.Kinds, entry.Kind)) {
 			entry.Data = bytes.Clone(entry.Data)
 			page = append(page, entry)
+		}
+	}
+	return page, nil
+}
+
+// Messages implements store.Reader.
+func (s *Store) Messages(ctx context.Context, params store.InboxParams) ([]store.Message, error) {
+	if _, err := s.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	if params.Limit < 1 || params.Limit > 1000 {
+		return nil, fmt.Errorf("%w: limit %d", store.ErrInvalid, params.Limit)
+	}
+	j := s.jobs[params.Job]
+	if j == nil {
+		return nil, nil
+	}
+	var page []store.Message
+	for _, m := range j.inbox {
+		if m.Seq > params.After && len(page) < params.Limit {
+			m.Data = bytes.Clone(m.Data)
+			page = append(page, m.Message)
 		}
 	}
 	return page, nil

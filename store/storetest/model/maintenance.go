@@ -69,11 +69,15 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.
 		}
 		n.DeadAt = now
 		for _, j := range s.runningOn(node) {
-			e := ending{state: store.Failed, reason: store.ReasonCrashLoop}
+			e := ending{state: store.Failed, reason: store.ReasonCrashLoop, uncounted: j.hasGrown()}
+			lost := copyOf(j.Job)
+			if e.uncounted {
+				lost.Attempt--
+			}
 			// A requested cancel goes before the decision that no attempt is left, unless the job is ending itself already. Reading:
 			// a deadline does not, for then there is no next attempt that would come too late.
-			if delay, retry := params.Decide(copyOf(j.Job)); retry || j.cancel != nil && !j.Closing {
-				e = ending{state: store.Retryable, reason: store.ReasonNodeLost, runAt: now.Add(delay).Truncate(time.Microsecond)}
+			if delay, retry := params.Decide(lost); retry || j.cancel != nil && !j.Closing {
+				e.state, e.reason, e.runAt = store.Retryable, store.ReasonNodeLost, now.Add(delay).Truncate(time.Microsecond)
 			}
 			e = s.taken(j, e)
 			s.end(j, e, now)
@@ -84,6 +88,12 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.
 		}
 	}
 	return rescued, nil
+}
+
+// hasGrown reports whether the current run has written to the job's journal.
+func (j *job) hasGrown() bool {
+	n := len(j.journal)
+	return n > 0 && j.journal[n-1].LeaseNumber == j.LeaseNumber
 }
 
 // SweepCancels implements store.Maintenance. Here a request and its job move together, so there is one case only: a job that was to

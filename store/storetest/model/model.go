@@ -88,6 +88,7 @@ type job struct {
 
 	checkpoint *store.Checkpoint
 	attempts   []store.Attempt
+	actions    []store.Action
 	journal    []store.Entry
 	inbox      []message
 	endings    map[store.Lease]store.State // what each Outcome led to, to recognise it when it is repeated

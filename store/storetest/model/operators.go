@@ -7,7 +7,10 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// What persons do is recorded in a database. The contract has no way to read that record, so there is none here.
+// act records what a person does to a job.
+func (j *job) act(kind store.ActionKind, actor, reason string, now time.Time) {
+	j.actions = append(j.actions, store.Action{At: now, Kind: kind, Actor: actor, Reason: reason})
+}
 
 // Cancel implements store.Operators.
 func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.CancelResult, error) {
@@ -24,8 +27,14 @@ func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.
 		case j == nil:
 			result.Err = store.ErrNotFound
 		case params.Terminate:
+			if !j.state.Finished() {
+				j.act(store.ActionTerminate, params.Actor, params.Reason, now)
+			}
 			s.terminate(j, params.Reason, now)
 		default:
+			if !j.state.Finished() && j.cancel == nil {
+				j.act(store.ActionCancel, params.Actor, params.Reason, now)
+			}
 			s.cancel(j, params.Reason, params.Actor, now)
 		}
 		if j != nil {
@@ -84,7 +93,10 @@ func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.Re
 		if j := s.jobs[id]; j == nil {
 			result.Err = store.ErrNotFound
 		} else {
-			result.Err = s.retry(j, now)
+			was := j.state
+			if result.Err = s.retry(j, now); result.Err == nil && was != store.Available {
+				j.act(store.ActionRetry, params.Actor, "", now)
+			}
 			result.State = j.state
 		}
 		results = append(results, result)

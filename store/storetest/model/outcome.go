@@ -69,6 +69,8 @@ type ending struct {
 	version string
 
 	durable, hasChildren, answers bool
+
+	uncounted bool // though it is Retryable
 }
 
 // taken completes the ending of a run that does not report it itself, by what there is to see.
@@ -81,7 +83,7 @@ func (s *Store) taken(j *job, e ending) ending {
 func (e *ending) recorded() bool { return e.state != store.Waiting && e.anew == nil }
 
 // counted reports whether the run uses up an attempt, if it does not end the job.
-func (e *ending) counted() bool { return e.state == store.Retryable }
+func (e *ending) counted() bool { return e.state == store.Retryable && !e.uncounted }
 
 // end is the only way out of Running.
 func (s *Store) end(j *job, e ending, now time.Time) {

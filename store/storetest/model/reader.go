@@ -25,6 +25,7 @@ func (s *Store) Get(ctx context.Context, id store.ID) (store.Record, error) {
 	record := s.record(j)
 	record.Result = bytes.Clone(j.result)
 	record.Attempts = slices.Clone(j.attempts)
+	record.Actions = slices.Clone(j.actions[max(0, len(j.actions)-store.ActionBound):])
 	record.Journal, record.Messages = int64(len(j.journal)), int64(len(j.inbox))
 	return record, nil
 }

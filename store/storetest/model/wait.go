@@ -73,6 +73,9 @@ func (s *Store) hold(j *job, was State, runAt time.Time, asked *pauseRequest, no
 	s.enter(j, store.Waiting)
 }
 
+// held reports whether nothing but a person lets the job go on.
+func (j *job) held() bool { return j.state == store.Waiting && j.wait.Held }
+
 // PauseJobs implements store.Operators.
 func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.PauseResult, error) {
 	now, err := s.begin(ctx)
@@ -84,6 +87,9 @@ func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]
 	for _, id := range params.Jobs {
 		result := store.PauseResult{Job: id}
 		j := s.jobs[id]
+		if j != nil && !j.state.Finished() && j.pause == nil && !j.held() {
+			j.act(store.ActionPause, params.Actor, params.Reason, now)
+		}
 		switch {
 		case j == nil:
 			result.Err = store.ErrNotFound
@@ -93,7 +99,7 @@ func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]
 			if j.pause == nil {
 				j.pause = &pauseRequest{params.Reason}
 			}
-		case j.state == store.Waiting && j.wait.Held:
+		case j.held():
 		case j.state == store.Waiting:
 			s.hold(j, store.Available, time.Time{}, &pauseRequest{params.Reason}, now)
 		default:
@@ -120,9 +126,10 @@ func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (State, e
 	}
 	if j.state == store.Running && j.pause != nil {
 		j.pause = nil
+		j.act(store.ActionResume, params.Actor, params.Reason, now)
 		return store.Running, nil
 	}
-	held := j.state == store.Waiting && j.wait.Held
+	held := j.held()
 	if !held && j.state != store.Failed && j.state != store.Cancelled {
 		return 0, store.ErrConflict
 	}
@@ -144,5 +151,6 @@ func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (State, e
 	if params.Keep >= 0 && params.Keep < int64(len(j.journal)) {
 		j.journal = j.journal[:params.Keep:params.Keep]
 	}
+	j.act(store.ActionResume, params.Actor, params.Reason, now)
 	return j.state, nil
 }

@@ -1,0 +1,159 @@
+package holdfast
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// ForkOption is a setting of ForkJob.
+type ForkOption func(*fork) error
+
+type fork struct {
+	from string
+	args []byte
+	id   ID // as given
+}
+
+// ForkFrom says which step the fork is to do anew: the first step or operation of that name, or the entry at that path.
+// Default: the beginning.
+func ForkFrom(step string) ForkOption {
+	return func(f *fork) error { f.from = step; return nil }
+}
+
+// ForkArgs gives the fork other args.
+func ForkArgs(args json.RawMessage) ForkOption {
+	return func(f *fork) error {
+		f.args = args
+		return checkJSON("args", args, MaxPayload)
+	}
+}
+
+// ForkID gives the fork an id, a UUIDv7 from NewID, so that a fork whose answer was lost can be repeated: the second one finds the first
+// and changes nothing. An id that is not of a fork of the same job from the same step is an ErrConflict.
+func ForkID(id ID) ForkOption {
+	return func(f *fork) error {
+		f.id = id
+		return checkID(id)
+	}
+}
+
+// ForkJob makes a new job that remembers what the given one did before a step, and goes on from there. The old job
+// stays as it is. It returns the new job's id. ErrConflict: what it would remember waits for children or callbacks that
+// answer to the old job alone.
+func (c *Client) ForkJob(ctx context.Context, id ID, reason string, opts ...ForkOption) (ID, error) {
+	var f fork
+	for _, opt := range opts {
+		if err := opt(&f); err != nil {
+			return uuid.Nil, err
+		}
+	}
+	if f.id != uuid.Nil {
+		if there, err := c.isForked(ctx, f, id); there || err != nil {
+			return f.id, err
+		}
+	}
+	made, err := c.forkJob(ctx, id, reason, f)
+	if err != nil {
+		return uuid.Nil, fmt.Errorf("forking job %s: %w", id, err)
+	}
+	if f.id != uuid.Nil { // another one may have had the id at the same moment
+		_, err = c.isForked(ctx, f, id)
+	}
+	return made, err
+}
+
+func (c *Client) forkJob(ctx context.Context, id ID, reason string, f fork) (ID, error) {
+	record, err := c.Get(ctx, id)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	raw, err := c.journal(ctx, id)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	keep, err := f.keep(raw)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	job := record.Job
+	if job.ID = f.id; job.ID == uuid.Nil {
+		job.ID = NewID()
+	}
+	job.UniqueKey, job.UniqueStates, job.RunAt, job.Closing = nil, 0, time.Time{}, false
+	job.Parent, job.Answers, job.Options.Deadline = uuid.Nil, false, time.Time{}
+	job.Options.Source = f.source(id)
+	if f.args != nil {
+		job.Args, job.Codec = f.args, 0
+	}
+	return job.ID, c.engine.Fork(ctx, store.ForkParams{From: id, Keep: keep, Job: job, Reason: reason, Actor: c.actor})
+}
+
+// source is what the fork says it was made of, for people, and for who makes it again.
+func (f *fork) source(of ID) string {
+	if f.from == "" {
+		return "fork of " + of.String()
+	}
+	return "fork of " + of.String() + " from " + f.from
+}
+
+// isForked reports whether the fork is there already.
+func (c *Client) isForked(ctx context.Context, f fork, of ID) (bool, error) {
+	record, err := c.Get(ctx, f.id)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, err
+	case record.Options.Source != f.source(of):
+		return false, fmt.Errorf("forking job %s: %w: job %s is another one", of, ErrConflict, f.id)
+	}
+	return true, nil
+}
+
+const forkHint = "and answers to the old job alone; wait for it, or fork from a step before it"
+
+// keep is how many entries the fork keeps.
+func (f *fork) keep(j store.Journal) (int64, error) {
+	if f.from == "" {
+		return 0, nil
+	}
+	keep := int64(-1)
+	for _, e := range j.Entries {
+		if e.Name == f.from || e.Path == f.from {
+			keep = e.Seq - 1
+			break
+		}
+	}
+	if keep < 0 {
+		return 0, fmt.Errorf("%w: its journal holds no step %q", ErrNotFound, f.from)
+	}
+	answered := map[string]bool{}
+	for _, m := range j.Messages {
+		answered[m.From.String()] = true
+		answered[m.Name] = true
+	}
+	for _, e := range j.Entries[:keep] {
+		switch e.Kind {
+		case store.EntryChild:
+			var child struct {
+				ID string `json:"id"`
+			}
+			if err := json.Unmarshal(e.Data, &child); err == nil && !answered[child.ID] {
+				return 0, fmt.Errorf("%w: child %s, of entry %d, has not answered, %s", ErrConflict, child.ID, e.Seq, forkHint)
+			}
+		case store.EntryCallback:
+			if !answered[e.Name] {
+				return 0, fmt.Errorf("%w: the callback of entry %d was not answered, %s", ErrConflict, e.Seq, forkHint)
+			}
+		default:
+		}
+	}
+	return keep, nil
+}

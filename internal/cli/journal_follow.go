@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+)
+
+const (
+	firstLook = 20 * time.Millisecond
+	lastLook  = time.Second
+)
+
+// growth tells whether a job may have more in its journal than before, without reading it.
+type growth struct {
+	entries, messages, lease, due int64
+	state                         holdfast.State
+}
+
+func growthOf(r *holdfast.Record) growth {
+	return growth{r.Journal, r.Messages, r.LeaseNumber, r.RunAt.UnixMicro(), r.State}
+}
+
+// followJournal writes a journal as it grows, and returns when the job has finished. It looks at intervals, which grow while nothing comes,
+// and reads what is new and the last of what is not.
+func (a *app) followJournal(ctx context.Context, id holdfast.ID) error {
+	out, err := a.newTail(journalColumns...)
+	if err != nil {
+		return err
+	}
+	return a.withClient(ctx, func(client *holdfast.Client) error {
+		var (
+			seen    growth
+			written = holdfast.Journal{Job: id}
+		)
+		for interval := firstLook; ; interval = min(2*interval, lastLook) {
+			// In this order: what was written before the job's end is in a journal that is read after it.
+			record, err := a.find(ctx, client, id)
+			if err != nil {
+				return err
+			}
+			if now := growthOf(&record); now != seen {
+				j, err := readOn(ctx, client, &written)
+				if err != nil {
+					return err
+				}
+				if err := a.writeNew(out, &written, &j); err != nil {
+					return err
+				}
+				seen, written, interval = now, withoutData(j), firstLook
+			}
+			if record.State.Finished() {
+				return nil
+			}
+			if err := pauseFor(ctx, interval); err != nil {
+				return err
+			}
+		}
+	})
+}
+
+// Whether two entries, or messages, with one number are the same.
+func sameEntry(x, y *holdfast.JournalEntry) bool {
+	return x.Seq == y.Seq && x.At.Equal(y.At) && x.Kind == y.Kind && x.Path == y.Path && x.Lease == y.Lease
+}
+
+func sameMessage(x, y *holdfast.JournalMessage) bool {
+	return x.Seq == y.Seq && x.At.Equal(y.At) && x.Kind == y.Kind && x.Name == y.Name
+}
+
+// readOn returns what a job remembers now, of which the given was read before.
+func readOn(ctx context.Context, client *holdfast.Client, known *holdfast.Journal) (now holdfast.Journal, err error) {
+	now.Job = known.Job
+	now.Entries, err = readAfter(known.Entries, func(e *holdfast.JournalEntry) int64 { return e.Seq }, sameEntry,
+		func(after int64) ([]holdfast.JournalEntry, error) {
+			return client.JournalEntries(ctx, known.Job, after, maxPage)
+		})
+	if err != nil {
+		return now, err
+	}
+	now.Messages, err = readAfter(known.Messages, func(m *holdfast.JournalMessage) int64 { return m.Seq }, sameMessage,
+		func(after int64) ([]holdfast.JournalMessage, error) {
+			return client.JournalMessages(ctx, known.Job, after, maxPage)
+		})
+	received := map[int64]bool{}
+	for i := range now.Entries {
+		received[now.Entries[i].Message] = true
+	}
+	for i := range now.Messages {
+		m := &now.Messages[i]
+		m.Unread = m.Kind == "signal" && !received[m.Seq]
+	}
+	return now, err
+}
+
+// readAfter reads on from the last element that is known, page by page. Each page begins with the last element of the one before: where
+// that has become another one, or is gone, what was read is read anew.
+func readAfter[T any](known []T, seq func(*T) int64, same func(x, y *T) bool, read func(after int64) ([]T, error)) ([]T, error) {
+	for now := known; ; {
+		after := int64(0)
+		if len(now) > 0 {
+			after = seq(&now[len(now)-1]) - 1
+		}
+		page, err := read(after)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(now) == 0:
+			now = page
+		case len(page) == 0 || !same(&page[0], &now[len(now)-1]):
+			now = nil
+			continue
+		default:
+			now = append(slices.Clip(now), page[1:]...)
+		}
+		if len(page) < maxPage {
+			return now, nil
+		}
+	}
+}
+
+// withoutData drops what is not needed of a journal that is written.
+func withoutData(j holdfast.Journal) holdfast.Journal {
+	for i := range j.Entries {
+		j.Entries[i].Data = nil
+	}
+	for i := range j.Messages {
+		j.Messages[i].Data = nil
+	}
+	return j
+}
+
+// writeNew writes what is in a journal and was not in it before.
+func (a *app) writeNew(out *tail, before, now *holdfast.Journal) error {
+	entries := alike(before.Entries, now.Entries, sameEntry)
+	messages := alike(before.Messages, now.Messages, sameMessage)
+	if entries < len(before.Entries) && out.format == formatTable {
+		a.notef("From entry %d on it has forgotten what it did: it was resumed, or begins anew.", entries+1)
+	}
+	for line := range inTurn(now.Entries[entries:], now.Messages[messages:]) {
+		if err := out.add(line, func() []string { return line.row(false) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// alike is how many elements two lists have in common at their beginning.
+func alike[T any](x, y []T, same func(x, y *T) bool) int {
+	n := 0
+	for n < len(x) && n < len(y) && same(&x[n], &y[n]) {
+		n++
+	}
+	return n
+}
+
+func pauseFor(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
