@@ -30,11 +30,11 @@ type settings struct {
 var (
 	fullSizes = scenario.Sizes{
 		Jobs: 100_000, Seconds: 10, Steady: 30, Small: 1000, Large: 1_000_000, History: 1_000_000, Nodes: 4, Children: 10_000, Runs: 100_000,
-		Phase: 20, IdleWarm: 15, IdleSeconds: 60,
+		Phase: 20, IdleWarm: 15, IdleSeconds: 60, Looks: 200,
 	}
 	quickSizes = scenario.Sizes{
-		Jobs: 5000, Seconds: 0.25, Steady: 0.3, Small: 1000, Large: 10_000, History: 5000, Nodes: 4, Children: 500, Runs: 1000,
-		Phase: 0.3, IdleWarm: 0.5, IdleSeconds: 1,
+		Jobs: 3000, Seconds: 0.25, Steady: 0.25, Small: 1000, Large: 5000, History: 3000, Nodes: 4, Children: 500, Runs: 1000,
+		Phase: 0.25, IdleWarm: 0.3, IdleSeconds: 0.7, Looks: 20,
 	}
 )
 
@@ -45,7 +45,7 @@ func parse(args []string) (settings, error) {
 	stores := flags.String("store", "sqlite,postgres", "sqlite, postgres or both")
 	peers := flags.String("peer", "", "the peers to compare with, or none; default: those of each scenario, in quick runs fewer")
 	flags.IntVar(&s.rounds, "rounds", 0, "how often each scenario runs with each system, alternately; default 3, in quick runs 1")
-	flags.BoolVar(&s.quick, "quick", false, "one small round of everything in about a minute")
+	flags.BoolVar(&s.quick, "quick", false, "one small round, to see that it works, in less than a minute; without variants and with one peer if you name none")
 	flags.StringVar(&s.json, "json", "", "append JSON lines to this `file`; - is standard output, instead of the tables")
 	flags.StringVar(&s.database, "database", "", "the `URL` of a PostgreSQL server on which databases may be created, instead of one of our own")
 	flags.StringVar(&s.dir, "dir", "", "the `directory` for databases; it must be on a real disk; default that of temporary files")
@@ -87,18 +87,18 @@ func parse(args []string) (settings, error) {
 		}
 	}
 	var err error
-	s.scenarios, err = choose(*names)
+	s.scenarios, err = choose(*names, s.quick)
 	return s, err
 }
 
 // choose returns the scenarios of a list of names, in their own order.
-func choose(names string) ([]scenario.Scenario, error) {
+func choose(names string, quick bool) ([]scenario.Scenario, error) {
 	chosen := map[string]bool{}
 	for name := range strings.SplitSeq(names, ",") {
 		prefix, open := strings.CutSuffix(name, "*")
 		found := false
 		for _, s := range scenario.All() {
-			if s.Name == name || name == "all" || open && strings.HasPrefix(s.Name, prefix) {
+			if s.Name == name || name == "all" && !(quick && s.Variant) || open && strings.HasPrefix(s.Name, prefix) {
 				chosen[s.Name], found = true, true
 			}
 		}
@@ -144,6 +144,7 @@ func sizeFlags(s *scenario.Sizes) []sizeFlag {
 		{name: "small", usage: "the small backlog", whole: &s.Small},
 		{name: "large", usage: "the large backlog", whole: &s.Large},
 		{name: "history", usage: "finished jobs in the scenario history; the whole measurement has 10000000", whole: &s.History},
+		{name: "looks", usage: "how often each list and count is asked for in the scenario history", whole: &s.Looks},
 		{name: "nodes", usage: "nodes in the scenario nodes", whole: &s.Nodes},
 		{name: "children", usage: "children in the scenario fan-out", whole: &s.Children},
 		{name: "runs", usage: "runs in the scenario waiting; the whole measurement has 1000000", whole: &s.Runs},

@@ -25,18 +25,18 @@ type bench struct {
 	databases *databases
 	table     io.Writer // nil: none
 	lines     io.Writer // nil: none
-	told      string    // the settings that were printed last
+	told      string    // the store whose settings were printed last
 }
 
-func run(ctx context.Context, s settings) (err error) {
-	b := &bench{settings: s, table: os.Stdout}
+func run(ctx context.Context, s settings, out io.Writer) (err error) {
+	b := &bench{settings: s, table: out}
 	if b.self.Path, err = os.Executable(); err != nil {
 		return err
 	}
 	switch s.json {
 	case "":
 	case "-":
-		b.table, b.lines = nil, os.Stdout
+		b.table, b.lines = nil, out
 	default:
 		file, err := os.OpenFile(s.json, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 		if err != nil {
@@ -49,8 +49,8 @@ func run(ctx context.Context, s settings) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.databases.close(context.WithoutCancel(ctx))) }()
-	for _, sc := range s.scenarios {
-		for _, store := range s.stores {
+	for _, store := range s.stores {
+		for _, sc := range s.scenarios {
 			if err := b.scenario(ctx, sc, store); err != nil {
 				return fmt.Errorf("%s on %s: %w", sc.Name, store, err)
 			}
@@ -64,8 +64,7 @@ func (b *bench) systemsOf(sc scenario.Scenario, store string) []string {
 	list := []string{ours.Name}
 	peers := sc.Peers[store]
 	if b.quick && b.peers == nil {
-		peers = peers[:min(len(peers), 2)]
-		peers = slices.DeleteFunc(slices.Clone(peers), func(name string) bool { return name == scenario.RiverDefault })
+		peers = peers[:min(len(peers), 1)]
 	}
 	for _, name := range peers {
 		if b.peers == nil || slices.Contains(b.peers, name) {
@@ -89,12 +88,13 @@ func (b *bench) scenario(ctx context.Context, sc scenario.Scenario, store string
 	m := sc.MeasureOf(store)
 	for round := range rounds {
 		for i, name := range systems {
+			began := time.Now()
 			answer, err := b.measure(ctx, sc, store, name)
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 			rows[i].Samples = append(rows[i].Samples, answer.Sample)
-			b.progress(sc, store, name, round, m, answer.Sample)
+			b.progress(sc, store, name, round, m, answer.Sample, time.Since(began))
 			if err := b.record(sc, store, name, round, m, answer); err != nil {
 				return err
 			}
@@ -155,8 +155,11 @@ func (b *bench) sizesFor(name string) scenario.Sizes {
 }
 
 // progress tells people what has just been measured.
-func (b *bench) progress(sc scenario.Scenario, store, name string, round int, m figures.Measure, s figures.Sample) {
-	fmt.Fprintf(os.Stderr, "%-16s %-8s %-13s round %d: %s %s\n", sc.Name, store, name, round+1, figures.Format(s.Figures[m.Figure]), m.Unit)
+func (b *bench) progress(
+	sc scenario.Scenario, store, name string, round int, m figures.Measure, s figures.Sample, took time.Duration,
+) {
+	fmt.Fprintf(os.Stderr, "%-16s %-8s %-13s round %d: %s %s (took %.1f s)\n",
+		sc.Name, store, name, round+1, figures.Format(s.Figures[m.Figure]), m.Unit, took.Seconds())
 }
 
 // record writes the JSON line of a measurement, and the versions and settings above a table where they are new.
@@ -164,9 +167,9 @@ func (b *bench) record(sc scenario.Scenario, store, name string, round int, m fi
 	if b.commit != "" {
 		a.Versions["holdfast"] = b.commit
 	}
-	if told := store + ", " + describe(a.Versions) + ", " + describe(a.Settings); b.table != nil && told != b.told && name == ours.Name {
-		b.told = told
-		if _, err := fmt.Fprintln(b.table, told+"\n"); err != nil {
+	if b.table != nil && b.told != store {
+		b.told = store
+		if _, err := fmt.Fprintf(b.table, "## %s\n\n%s; %s\n\n", store, describe(a.Versions), describe(a.Settings)); err != nil {
 			return err
 		}
 	}

@@ -79,7 +79,7 @@ func (p place) fillHistory(ctx context.Context, jobs int) error {
 	_, err := p.pool.ExecContext(ctx, `WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?)
 		INSERT INTO river_job (args, attempt, attempted_at, attempted_by, created_at, finalized_at, kind, max_attempts, priority,
 			queue, scheduled_at, state)
-		SELECT jsonb_object('num', n), 1, datetime('now', 'subsec'), jsonb_array('history'), datetime('now', 'subsec'),
+		SELECT jsonb_object('num', n), 1, datetime('now', 'subsec'), json_array('history'), datetime('now', 'subsec'),
 			datetime('now', 'subsec'), 'bench.noop', 25, 1, 'default', datetime('now', 'subsec'), 'completed' FROM numbers`, jobs)
 	return err
 }

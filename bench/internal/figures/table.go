@@ -28,7 +28,7 @@ func WriteTable(w io.Writer, title string, m Measure, rows []Row) error {
 	if len(rows) > 1 {
 		header = append(header, "ours is better by")
 	}
-	shown := map[string]bool{m.Figure: true}
+	shown := map[string]bool{m.Figure: true, Rate: true}
 	var figures []string
 	for _, c := range columns {
 		shown[c.figure] = true

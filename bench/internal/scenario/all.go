@@ -35,6 +35,12 @@ func share(figure, unit string) map[string]figures.Measure {
 	return map[string]figures.Measure{"": {Figure: figure, Unit: unit}}
 }
 
+// variants are those that a quick run leaves out.
+var variants = map[string]bool{
+	"insert-single-1": true, "pickup-10": true, "pickup-3000": true, "flow-1-1": true, "flow-1-1000": true, "flow-10-1": true,
+	"flow-10-64": true,
+}
+
 // All lists the scenarios in the order in which they run.
 func All() []Scenario {
 	list := []Scenario{
@@ -98,6 +104,7 @@ func All() []Scenario {
 	)
 	for i := range list {
 		list[i].Parts = max(list[i].Parts, 1)
+		list[i].Variant = variants[list[i].Name]
 	}
 	return list
 }

@@ -60,7 +60,16 @@ func pinned(ctx context.Context, e *Env) (figures.Sample, error) {
 		if err != nil {
 			return 0, err
 		}
-		stored := int64(0)
+		// It has found its pace when it has worked a batch.
+		if err := t.fill(ctx, batchSize); err != nil {
+			return 0, err
+		}
+		for worker.Done() < batchSize {
+			if err := system.Pause(ctx, time.Millisecond); err != nil {
+				return 0, err
+			}
+		}
+		stored := int64(batchSize)
 		phase := func(name string) error {
 			began, before, already := time.Now(), worker.Done(), stored
 			n, err := t.produce(ctx, ahead{worker, already}, backlogBound, began.Add(seconds(e.Sizes.Phase)))
@@ -93,8 +102,10 @@ func pinned(ctx context.Context, e *Env) (figures.Sample, error) {
 		if err := worker.Wait(ctx, stored); err != nil {
 			return 0, err
 		}
-		t.figures["during_over_before"] = t.figures["rate_during"] / t.figures["rate_before"]
-		t.figures["after_over_before"] = t.figures["rate_after"] / t.figures["rate_before"]
+		if before := t.figures["rate_before"]; before > 0 {
+			t.figures["during_over_before"] = t.figures["rate_during"] / before
+			t.figures["after_over_before"] = t.figures["rate_after"] / before
+		}
 		return stored, t.empty(ctx)
 	})
 }
@@ -114,20 +125,17 @@ type ahead struct {
 
 func (a ahead) Done() int64 { return a.Worker.Done() - a.earlier }
 
-// looksOf is how often each question is asked.
-const looksOf = 100
-
 // history puts many finished jobs behind a drain, and asks what a dashboard asks meanwhile.
 func history(ctx context.Context, e *Env) (figures.Sample, error) {
+	if err := e.prepare(ctx, 0, func(t *trial) error { return t.past(ctx, e.Sizes.History) }); err != nil {
+		return figures.Sample{}, err
+	}
 	return e.try(ctx, 0, system.Options{}, func(t *trial) (int64, error) {
-		if err := t.past(ctx, e.Sizes.History); err != nil {
-			return 0, err
-		}
 		if client, ok := t.client.(system.Browsing); ok {
 			worst := 0.0
 			for name, look := range client.Looks() {
 				var took []time.Duration
-				for range looksOf {
+				for range e.Sizes.Looks {
 					began := time.Now()
 					if err := look(ctx); err != nil {
 						return 0, fmt.Errorf("%s: %w", name, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"time"
 
@@ -139,14 +140,11 @@ func waiting(ctx context.Context, e *Env) (figures.Sample, error) {
 	if err != nil {
 		return alone, err
 	}
+	costs := map[string]float64{}
+	if err := e.prepare(ctx, 1, func(t *trial) error { return t.park(ctx, e.Sizes.Runs, costs) }); err != nil {
+		return figures.Sample{}, err
+	}
 	beside, err := e.try(ctx, 1, system.Options{}, func(t *trial) (int64, error) {
-		client, ok := t.client.(system.Parking)
-		if !ok {
-			return 0, fmt.Errorf("runs that wait: %w", system.ErrUnsupported)
-		}
-		if err := t.park(ctx, client, e.Sizes.Runs); err != nil {
-			return 0, err
-		}
 		if err := t.fill(ctx, e.Sizes.Jobs); err != nil {
 			return 0, err
 		}
@@ -164,13 +162,18 @@ func waiting(ctx context.Context, e *Env) (figures.Sample, error) {
 	if err != nil {
 		return beside, err
 	}
+	maps.Copy(beside.Figures, costs)
 	beside.Figures["rate_alone"] = alone.Figures[figures.Rate]
 	beside.Figures["beside_over_alone"] = beside.Figures[figures.Rate] / alone.Figures[figures.Rate]
 	return beside, nil
 }
 
 // park lets runs wait, and notes what one costs.
-func (t *trial) park(ctx context.Context, client system.Parking, runs int) error {
+func (t *trial) park(ctx context.Context, runs int, costs map[string]float64) error {
+	client, ok := t.client.(system.Parking)
+	if !ok {
+		return fmt.Errorf("runs that wait: %w", system.ErrUnsupported)
+	}
 	sizeBefore, err := t.meter.Size(ctx)
 	if err != nil {
 		return err
@@ -184,13 +187,13 @@ func (t *trial) park(ctx context.Context, client system.Parking, runs int) error
 	if err := client.Park(ctx, runs); err != nil {
 		return err
 	}
-	t.figures["park_rate"] = float64(runs) / time.Since(began).Seconds()
-	t.figures["node_heap_mb"] = float64(heap()-heapBefore) / 1e6
+	costs["park_rate"] = float64(runs) / time.Since(began).Seconds()
+	costs["node_heap_mb"] = float64(heap()-heapBefore) / 1e6
 	sizeAfter, err := t.meter.Size(ctx)
 	if err != nil {
 		return err
 	}
-	t.figures["disk_bytes_per_run"] = float64(sizeAfter-sizeBefore) / float64(runs)
+	costs["disk_bytes_per_run"] = float64(sizeAfter-sizeBefore) / float64(runs)
 	_, err = worker.Stop(ctx)
 	return err
 }

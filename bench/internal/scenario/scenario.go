@@ -20,6 +20,7 @@ type Sizes struct {
 	Small       int     `json:"small"`        // backlog
 	Large       int     `json:"large"`        // backlog
 	History     int     `json:"history"`      // finished jobs
+	Looks       int     `json:"looks"`        // how often each question about them is asked
 	Nodes       int     `json:"nodes"`        // against one database
 	Children    int     `json:"children"`     // of one parent
 	Runs        int     `json:"runs"`         // that wait
@@ -36,7 +37,9 @@ type Scenario struct {
 	Parts int
 	// Once says that it takes long and does not vary: one round is enough.
 	Once bool
-	// Peers are the systems to compare with, by store. Those of quick runs come first.
+	// Variant says that it differs from another one by a number only. A quick run leaves it out unless it is named.
+	Variant bool
+	// Peers are the systems to compare with, by store. That of quick runs comes first.
 	Peers map[string][]string
 
 	measure map[string]figures.Measure // by store, or "" for both

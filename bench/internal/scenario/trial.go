@@ -38,6 +38,15 @@ func (e *Env) open(ctx context.Context, part int, opts system.Options) (*trial, 
 	return &trial{env: e, meter: m, client: client, figures: map[string]float64{}}, nil
 }
 
+// prepare opens a system, does something that is not timed, and closes it again, so that nothing of it is counted later.
+func (e *Env) prepare(ctx context.Context, part int, do func(t *trial) error) error {
+	t, err := e.open(ctx, part, system.Options{})
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(t), t.client.Close(ctx), t.meter.Alone(ctx), t.meter.Close(ctx))
+}
+
 // try opens a system, lets it be measured, and closes it.
 func (e *Env) try(ctx context.Context, part int, opts system.Options, do func(t *trial) (jobs int64, err error)) (figures.Sample, error) {
 	t, err := e.open(ctx, part, opts)
