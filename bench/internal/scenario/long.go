@@ -27,6 +27,9 @@ func backlog(ctx context.Context, e *Env) (figures.Sample, error) {
 			if _, err := t.produce(ctx, worker, batchSize, time.Now().Add(seconds(e.Sizes.Seconds))); err != nil {
 				return 0, err
 			}
+			if err := atLeast(ctx, worker, 1); err != nil {
+				return 0, err
+			}
 			done, err := worker.Stop(ctx)
 			t.span.Mark()
 			return done, err
@@ -64,10 +67,8 @@ func pinned(ctx context.Context, e *Env) (figures.Sample, error) {
 		if err := t.fill(ctx, batchSize); err != nil {
 			return 0, err
 		}
-		for worker.Done() < batchSize {
-			if err := system.Pause(ctx, time.Millisecond); err != nil {
-				return 0, err
-			}
+		if err := atLeast(ctx, worker, batchSize); err != nil {
+			return 0, err
 		}
 		stored := int64(batchSize)
 		phase := func(name string) error {
@@ -108,6 +109,16 @@ func pinned(ctx context.Context, e *Env) (figures.Sample, error) {
 		}
 		return stored, t.empty(ctx)
 	})
+}
+
+// atLeast returns when so many jobs have been worked.
+func atLeast(ctx context.Context, worker system.Worker, jobs int64) error {
+	for worker.Done() < jobs {
+		if err := system.Pause(ctx, time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (t *trial) deadName() string {
