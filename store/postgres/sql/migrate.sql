@@ -12,3 +12,6 @@ SELECT coalesce(max(version), 0) FROM {schema}.migration;
 
 -- name: notify
 SELECT pg_notify($1::text, t.payload) FROM unnest($2::text[]) AS t (payload);
+
+-- name: schema_drop
+DROP SCHEMA IF EXISTS {schema} CASCADE;
