@@ -99,7 +99,10 @@ func (a *app) measure(ctx context.Context, client *holdfast.Client, f *benchFlag
 	} {
 		a.notef("%s …", s.name)
 		r, err := s.run(ctx)
-		if err != nil {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err() // what it has led to is of no interest
+		case err != nil:
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 		v := r.view(s.name)
