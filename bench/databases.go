@@ -13,12 +13,13 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfastdev/holdfast/bench/internal/cluster"
+	"github.com/holdfastdev/holdfast/bench/internal/scratch"
 	"github.com/holdfastdev/holdfast/bench/internal/system"
 )
 
 // databases makes empty databases, one for each measurement.
 type databases struct {
-	dir     string // of the SQLite files
+	files   *scratch.Dir // of the SQLite databases
 	cluster *cluster.Cluster
 	server  string // the URL of a server that is not ours
 	admin   *pgx.Conn
@@ -28,8 +29,11 @@ type databases struct {
 func prepare(ctx context.Context, s settings) (*databases, error) {
 	d := &databases{server: s.database}
 	var err error
-	if d.dir, err = os.MkdirTemp(s.dir, "holdfast-bench-"); err != nil {
+	if d.files, err = scratch.New(s.dir); err != nil {
 		return nil, err
+	}
+	if inMemory(d.files.Path) {
+		fmt.Fprintf(os.Stderr, "bench: %s is in memory: nothing is durable there, and the figures mean little; use --dir\n", d.files.Path)
 	}
 	for _, store := range s.stores {
 		if store == system.Postgres {
@@ -57,7 +61,7 @@ func (d *databases) connect(ctx context.Context, dir string) (err error) {
 func (d *databases) create(ctx context.Context, store string) (system.Database, func(context.Context) error, error) {
 	name := "bench_" + random()
 	if store == system.SQLite {
-		path := filepath.Join(d.dir, name+".db")
+		path := filepath.Join(d.files.Path, name+".db")
 		return system.Database{Store: store, URL: path}, func(context.Context) error { return removeAll(path) }, nil
 	}
 	if _, err := d.admin.Exec(ctx, "CREATE DATABASE "+name+" TEMPLATE template0"); err != nil {
@@ -97,7 +101,7 @@ func (d *databases) close(ctx context.Context) error {
 	if d.cluster != nil {
 		errs = append(errs, d.cluster.Close())
 	}
-	return errors.Join(append(errs, os.RemoveAll(d.dir))...)
+	return errors.Join(append(errs, d.files.Close())...)
 }
 
 func random() string {

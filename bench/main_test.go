@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/holdfastdev/holdfast/bench/internal/cluster"
@@ -22,7 +24,15 @@ func TestMain(m *testing.M) {
 	if measure.Serve(context.Background(), systems()) {
 		return
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if started {
+		if c, err := shared(); err == nil {
+			if err := c.Close(); err != nil {
+				fmt.Fprintln(os.Stderr, "stopping the server:", err)
+			}
+		}
+	}
+	os.Exit(code)
 }
 
 // tiny sizes show that everything works.
@@ -41,18 +51,30 @@ func TestSmoke(t *testing.T) {
 		{"postgres owner", system.Postgres, "drain", "raw-owner"},
 		{"postgres river", system.Postgres, "steady,history,nodes", "river"},
 	} {
-		t.Run(test.name, func(t *testing.T) { smoke(t, test.store, test.scenarios, test.peer) })
+		t.Run(test.name, func(t *testing.T) {
+			var more []string
+			if test.store == system.Postgres {
+				more = []string{"--database", server(t)}
+			}
+			smoke(t, test.store, test.scenarios, test.peer, more...)
+		})
 	}
 }
 
-func smoke(t *testing.T, store, scenarios, peers string) {
+// TestOwnServer has the command start its own server.
+func TestOwnServer(t *testing.T) {
+	if _, err := cluster.Find(); err != nil {
+		server(t) // skips
+	}
+	smoke(t, system.Postgres, "drain", "raw")
+}
+
+func smoke(t *testing.T, store, scenarios, peers string, more ...string) {
 	t.Helper()
 	t.Setenv("GORACE", "atexit_sleep_ms=0") // or each process takes a second to end
-	if store == system.Postgres {
-		needPostgres(t)
-	}
 	lines := filepath.Join(t.TempDir(), "lines")
-	s, err := parse(append([]string{"--store", store, "--scenario", scenarios, "--peer", peers, "--json", lines}, tiny...))
+	args := append([]string{"--store", store, "--scenario", scenarios, "--peer", peers, "--json", lines}, tiny...)
+	s, err := parse(append(args, more...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,20 +113,25 @@ func smoke(t *testing.T, store, scenarios, peers string) {
 	}
 }
 
-// needPostgres skips the test where there is no server to be had.
-func needPostgres(t *testing.T) {
+// shared is the server of all tests.
+var shared = sync.OnceValues(func() (*cluster.Cluster, error) { return cluster.Start(context.Background(), "") })
+
+// server is the URL of a server. It skips the test where there is none to be had.
+func server(t *testing.T) string {
 	t.Helper()
-	c, err := cluster.Start(t.Context(), "")
+	c, err := shared()
 	switch {
 	case errors.Is(err, cluster.ErrNotFound) && os.Getenv("CI") == "":
 		t.Skipf("NOT TESTED, because there is no PostgreSQL: %v", err)
 	case err != nil:
 		t.Fatalf("PostgreSQL does not work: %v", err)
 	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
+	started = true
+	return c.URL("postgres")
 }
+
+// started tells that there is a server to be stopped.
+var started bool
 
 func TestScenarios(t *testing.T) {
 	known := map[string]bool{}

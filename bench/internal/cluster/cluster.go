@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"os/exec"
@@ -17,6 +16,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/holdfastdev/holdfast/bench/internal/scratch"
 )
 
 // ErrNotFound says that the machine has no server to start.
@@ -40,27 +41,24 @@ shared_buffers = 1GB
 // Cluster is a server of our own.
 type Cluster struct {
 	bin, dir string
+	scratch  *scratch.Dir
 	run      func(*exec.Cmd) // makes a command run as the user of the server
 	server   *exec.Cmd
 	exited   chan struct{}
-	watchdog io.Closer
 }
 
 // Start makes a server and waits until it answers. Its files are below a directory, or that of temporary files if it is "".
 func Start(ctx context.Context, parent string) (*Cluster, error) {
-	bin, err := find()
+	bin, err := Find()
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(parent, "holdfast-bench-")
+	dir, err := scratch.New(parent)
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{bin: bin, dir: dir}
-	if c.watchdog, err = guard(dir); err == nil {
-		c.run, err = unprivileged(dir)
-	}
-	if err == nil {
+	c := &Cluster{bin: bin, dir: dir.Path, scratch: dir}
+	if c.run, err = unprivileged(c.dir); err == nil {
 		err = c.init(ctx)
 	}
 	if err == nil {
@@ -72,8 +70,8 @@ func Start(ctx context.Context, parent string) (*Cluster, error) {
 	return c, nil
 }
 
-// find returns the directory of the newest server.
-func find() (string, error) {
+// Find returns the directory of the programs of the newest server.
+func Find() (string, error) {
 	var dirs []string
 	for _, pattern := range []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin"} {
 		found, err := filepath.Glob(pattern)
@@ -188,9 +186,5 @@ func (c *Cluster) Close() error {
 		}
 		<-c.exited
 	}
-	errs = append(errs, os.RemoveAll(c.dir))
-	if c.watchdog != nil {
-		errs = append(errs, c.watchdog.Close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.scratch.Close())...)
 }

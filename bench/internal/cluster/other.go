@@ -4,12 +4,9 @@ package cluster
 
 import (
 	"errors"
-	"io"
 	"os/exec"
 )
 
 var errNotUnix = errors.New("servers are started on Unix only; name one with --database")
 
 func unprivileged(string) (func(*exec.Cmd), error) { return nil, errNotUnix }
-
-func guard(string) (io.Closer, error) { return nil, errNotUnix }

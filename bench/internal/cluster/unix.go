@@ -4,7 +4,6 @@ package cluster
 
 import (
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"os/user"
@@ -43,32 +42,3 @@ func unprivileged(dir string) (func(*exec.Cmd), error) {
 		cmd.Env = append(os.Environ(), "HOME="+dir)
 	}, nil
 }
-
-// guard starts the watchdog. It reads from a pipe of ours, which ends when we do; then it ends the server and removes its files,
-// if they are still there.
-func guard(dir string) (io.Closer, error) {
-	const script = `cat >/dev/null
-for i in 1 2 3 4 5; do
-	[ -d "$0" ] || exit 0
-	pid=$(head -n 1 "$0/data/postmaster.pid" 2>/dev/null) && kill -QUIT "$pid" 2>/dev/null
-	sleep 1
-	rm -rf "$0" 2>/dev/null
-done`
-	cmd := exec.Command("/bin/sh", "-c", script, dir)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	pipe, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	return watchdog{pipe, cmd}, nil
-}
-
-type watchdog struct {
-	io.Closer
-	cmd *exec.Cmd
-}
-
-func (w watchdog) Close() error { return errors.Join(w.Closer.Close(), w.cmd.Wait()) }

@@ -64,14 +64,23 @@ func (p Program) Measure(ctx context.Context, spec Spec) (Answer, error) {
 		return Answer{}, err
 	}
 	cmd := p.command(ctx, partMeasure)
-	cmd.Stdin = bytes.NewReader(text)
-	out, err := cmd.Output()
+	// Its input stays open as long as we want the answer.
+	in, err := cmd.StdinPipe()
 	if err != nil {
+		return Answer{}, err
+	}
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		return Answer{}, err
+	}
+	_, err = in.Write(append(text, '\n'))
+	if err = errors.Join(err, cmd.Wait()); err != nil {
 		return Answer{}, fmt.Errorf("%s: %w", p.Path, err)
 	}
 	var answer Answer
-	if err := json.Unmarshal(out, &answer); err != nil {
-		return Answer{}, fmt.Errorf("%s answered %q: %w", p.Path, out, err)
+	if err := json.Unmarshal(out.Bytes(), &answer); err != nil {
+		return Answer{}, fmt.Errorf("%s answered %q: %w", p.Path, out.String(), err)
 	}
 	if answer.Error != "" {
 		return Answer{}, errors.New(answer.Error)
@@ -99,9 +108,17 @@ func Serve(ctx context.Context, systems []system.System) bool {
 
 func serveMeasure(ctx context.Context, systems []system.System, in io.Reader, out io.Writer) error {
 	var spec Spec
-	if err := json.NewDecoder(in).Decode(&spec); err != nil {
+	decoder := json.NewDecoder(in)
+	if err := decoder.Decode(&spec); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		var more any
+		_ = decoder.Decode(&more) // it ends when nobody is there any more who wants an answer
+		cancel()
+	}()
 	answer, err := measure(ctx, systems, spec)
 	if err != nil {
 		answer.Error = err.Error()

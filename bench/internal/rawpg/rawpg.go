@@ -40,6 +40,7 @@ CREATE TABLE instance (
 CREATE TABLE history (
 	instance bigint NOT NULL,
 	seq      int NOT NULL,
+	kind     smallint NOT NULL DEFAULT 1,
 	at       timestamptz NOT NULL DEFAULT now(),
 	data     bytea NOT NULL,
 	PRIMARY KEY (instance, seq)

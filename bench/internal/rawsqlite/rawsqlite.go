@@ -37,6 +37,7 @@ CREATE TABLE IF NOT EXISTS instance (
 CREATE TABLE IF NOT EXISTS history (
 	instance INTEGER NOT NULL,
 	seq      INTEGER NOT NULL,
+	kind     INTEGER NOT NULL DEFAULT 1,
 	at       INTEGER NOT NULL DEFAULT (unixepoch()),
 	data     BLOB NOT NULL,
 	PRIMARY KEY (instance, seq)

@@ -93,7 +93,6 @@ type client[TTx any] struct {
 	river   *river.Client[TTx]
 	place   Place[TTx]
 	current atomic.Pointer[working]
-	settled bool
 }
 
 func (c *client[TTx]) Insert(ctx context.Context, args system.Args) error {
@@ -116,13 +115,7 @@ func (c *client[TTx]) InsertMany(ctx context.Context, args []system.Args) error 
 	return err
 }
 
-func (c *client[TTx]) Settle(ctx context.Context) error {
-	if c.settled {
-		return nil
-	}
-	c.settled = true
-	return c.place.Settle(ctx)
-}
+func (c *client[TTx]) Settle(ctx context.Context) error { return c.place.Settle(ctx) }
 
 func (c *client[TTx]) FillHistory(ctx context.Context, jobs int) error {
 	return c.place.FillHistory(ctx, jobs)

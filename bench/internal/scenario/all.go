@@ -38,7 +38,7 @@ func share(figure, unit string) map[string]figures.Measure {
 // variants are those that a quick run leaves out.
 var variants = map[string]bool{
 	"insert-single-1": true, "pickup-10": true, "pickup-3000": true, "flow-1-1": true, "flow-1-1000": true, "flow-10-1": true,
-	"flow-10-64": true,
+	"flow-10-1000": true,
 }
 
 // All lists the scenarios in the order in which they run.

@@ -142,6 +142,9 @@ func history(ctx context.Context, e *Env) (figures.Sample, error) {
 		return figures.Sample{}, err
 	}
 	return e.try(ctx, 0, system.Options{}, func(t *trial) (int64, error) {
+		if err := t.client.Settle(ctx); err != nil {
+			return 0, err
+		}
 		if client, ok := t.client.(system.Browsing); ok {
 			worst := 0.0
 			for name, look := range client.Looks() {
