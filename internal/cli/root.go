@@ -68,7 +68,7 @@ Start a node with "holdfast dev" and follow what it says.`,
 	flags.BoolVarP(&a.quiet, flagQuiet, "q", false, "print no notes, only data and errors")
 
 	root.AddCommand(a.devCommand(), a.workerCommand(), a.jobCommand(), a.queueCommand(), a.nodeCommand(),
-		a.signalCommand(), a.callbackCommand(), a.migrateCommand(), a.vetCommand(), a.versionCommand())
+		a.signalCommand(), a.callbackCommand(), a.migrateCommand(), a.benchCommand(), a.vetCommand(), a.versionCommand())
 	return root
 }
 

@@ -189,6 +189,9 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"--database", "x", "version"}, "holdfast version does not use --database"},
 		{[]string{"version", "-q"}, "does not use --quiet"},
 		{[]string{"migrate", "sql", "--output", "json"}, "does not use --output"},
+		{[]string{"bench", "--namespace", "x"}, "does not use --namespace"},
+		{[]string{"bench", "--jobs", "0"}, "have to be positive"},
+		{[]string{"bench", "--database", "mysql://localhost/x"}, "mysql:"},
 		{[]string{"vet", "--database", "x"}, "does not use --database"},
 		{[]string{"vet", "--output", "yaml"}, "table, json and jsonl"},
 		{[]string{"dev", "--output", "json"}, "does not use --output"},
@@ -362,7 +365,7 @@ func TestUnreachableDatabase(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	s.env[envDatabase] = "postgres://me:hunter2@127.0.0.1:1/app?connect_timeout=2&sslmode=disable"
-	for _, args := range [][]string{{"job", "list"}, {"job", "enqueue", "x"}, {"worker"}, {"migrate", "up"}, {"migrate", "status"}} {
+	for _, args := range [][]string{{"job", "list"}, {"job", "enqueue", "x"}, {"worker"}, {"bench"}, {"migrate", "up"}, {"migrate", "status"}} {
 		got := s.run(args...)
 		s.expect(got, 1, "127.0.0.1", "is the database up, and --database right?")
 		if strings.Contains(got.stderr, "hunter2") {
@@ -428,6 +431,7 @@ func TestReference(t *testing.T) {
 		pausedView{},
 		schemaView{},
 		findingView{},
+		benchView{},
 		versionView{},
 	} {
 		of := reflect.TypeOf(view)

@@ -299,6 +299,16 @@ type findingView struct {
 	Message string `json:"message"`
 }
 
+// benchView is a measurement.
+type benchView struct {
+	Scenario  string   `json:"scenario"`
+	Jobs      int      `json:"jobs"`
+	Seconds   float64  `json:"seconds"`
+	PerSecond float64  `json:"per_second"`
+	P50       *float64 `json:"p50_ms"` // of latencies
+	P99       *float64 `json:"p99_ms"`
+}
+
 type versionView struct {
 	Version  string `json:"version"`
 	Go       string `json:"go"`

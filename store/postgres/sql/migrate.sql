@@ -13,3 +13,6 @@ SELECT coalesce(max(version), 0) FROM {schema}.migration;
 -- What it tells of is durable; that it was told need not be.
 -- name: notify
 SELECT set_config('synchronous_commit', 'off', true), pg_notify($1::text, t.payload) FROM unnest($2::text[]) AS t (payload);
+
+-- name: schema_drop
+DROP SCHEMA IF EXISTS {schema} CASCADE;

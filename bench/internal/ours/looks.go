@@ -1,0 +1,38 @@
+package ours
+
+import (
+	"context"
+
+	"github.com/holdfastdev/holdfast"
+)
+
+// pageSize is that of a dashboard.
+const pageSize = 50
+
+// Looks are pages of jobs by the filters that people use, and the counts of the queues.
+func (c *client) Looks() map[string]func(context.Context) error {
+	list := func(filter holdfast.Filter) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := c.hf.List(ctx, filter, "", pageSize)
+			return err
+		}
+	}
+	return map[string]func(context.Context) error{
+		"list":           list(holdfast.Filter{}),
+		"list_completed": list(holdfast.Filter{States: []holdfast.State{holdfast.Completed}}),
+		"list_failed":    list(holdfast.Filter{States: []holdfast.State{holdfast.Failed}}),
+		"list_kind":      list(holdfast.Filter{Kinds: []string{noop.Name()}}),
+		"list_queue":     list(holdfast.Filter{Queues: []string{"default"}}),
+		"list_second": func(ctx context.Context) error {
+			page, err := c.hf.List(ctx, holdfast.Filter{}, "", pageSize)
+			if err == nil {
+				_, err = c.hf.List(ctx, holdfast.Filter{}, page.Next, pageSize)
+			}
+			return err
+		},
+		"count": func(ctx context.Context) error {
+			_, err := c.hf.Queues(ctx)
+			return err
+		},
+	}
+}

@@ -1,0 +1,179 @@
+// Package ours is Holdfast as a system under measurement: through its public API, with the settings that a user gets who sets
+// nothing. Only durable functions of which more than the default number of slots shall run at once get as many slots.
+//
+// A handler knows when it has returned, not when its outcome is committed. Work is therefore counted as done when the node has
+// stopped, which it does after it has committed what it ran; the time of the stop is part of what is measured.
+package ours
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/bench/internal/system"
+	"github.com/holdfastdev/holdfast/store/dsn"
+)
+
+// Name is what the results call it.
+const Name = "holdfast"
+
+const (
+	defaultSlots = 100
+	openTimeout  = 30 * time.Second
+)
+
+var (
+	noop   = holdfast.NewKind[system.Args, struct{}]("bench.noop")
+	flow   = holdfast.NewKind[int, struct{}]("bench.flow")
+	parent = holdfast.NewKind[int, int]("bench.parent")
+	park   = holdfast.NewKind[int, struct{}]("bench.park")
+	goOn   = holdfast.NewSignal[struct{}]("go on")
+)
+
+// System is Holdfast.
+type System struct{}
+
+// Name is its name.
+func (System) Name() string { return Name }
+
+// Settings says how many slots a node has.
+func (System) Settings(system.Database) map[string]string {
+	return map[string]string{"slots": strconv.Itoa(defaultSlots) + " (default)"}
+}
+
+// Open opens the database and registers the handlers.
+func (System) Open(ctx context.Context, db system.Database, opts system.Options) (system.Client, error) {
+	source, err := dsn.Parse(db.URL)
+	if err != nil {
+		return nil, err
+	}
+	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	options := []holdfast.Option{holdfast.WithLogger(logger)}
+	if opts.Slots > 0 {
+		options = append(options, holdfast.WithSlots(opts.Slots))
+	}
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	hf, err := holdfast.Open(ctx, source, options...)
+	if err != nil {
+		return nil, err
+	}
+	c := &client{hf: hf, steps: opts.Steps}
+	if err := c.register(); err != nil {
+		return nil, errors.Join(err, hf.Close(ctx))
+	}
+	return c, nil
+}
+
+type client struct {
+	hf     *holdfast.Client
+	steps  int
+	worker atomic.Pointer[worker]
+}
+
+func (c *client) register() error {
+	return errors.Join(
+		noop.Handle(c.hf, func(_ *holdfast.Run, args system.Args) (struct{}, error) {
+			w := c.worker.Load()
+			w.handle(args)
+			w.done.Add(1)
+			return struct{}{}, nil
+		}),
+		flow.Handle(c.hf, func(run *holdfast.Run, _ int) (struct{}, error) {
+			for i := range c.steps {
+				if _, err := holdfast.Step(run, "step", func(context.Context) (int, error) { return i, nil }); err != nil {
+					return struct{}{}, err
+				}
+			}
+			return struct{}{}, nil
+		}),
+		parent.Handle(c.hf, func(run *holdfast.Run, children int) (int, error) {
+			results, err := noop.CallAll(run, make([]system.Args, children), holdfast.FanOut{})
+			return len(results), err
+		}),
+		park.Handle(c.hf, func(run *holdfast.Run, i int) (struct{}, error) {
+			if i%2 == 0 {
+				return struct{}{}, run.Sleep(240 * time.Hour)
+			}
+			_, err := goOn.Wait(run)
+			return struct{}{}, err
+		}),
+	)
+}
+
+func (c *client) Insert(ctx context.Context, args system.Args) error {
+	_, err := noop.Enqueue(ctx, c.hf, args)
+	return err
+}
+
+func (c *client) InsertMany(ctx context.Context, args []system.Args) error {
+	_, err := noop.EnqueueMany(ctx, c.hf, args)
+	return err
+}
+
+// Settle does nothing: users have no such button.
+func (c *client) Settle(context.Context) error { return nil }
+
+func (c *client) Left(ctx context.Context) (int64, error) {
+	queues, err := c.hf.Queues(ctx)
+	left := int64(0)
+	for _, q := range queues {
+		for _, count := range q.Counts {
+			left += int64(count.N)
+		}
+	}
+	return left, err
+}
+
+func (c *client) Close(ctx context.Context) error { return c.hf.Close(ctx) }
+
+// Work starts the node.
+func (c *client) Work(ctx context.Context, handle func(system.Args)) (system.Worker, error) {
+	w := &worker{client: c, handle: handle, ended: make(chan error, 1)}
+	c.worker.Store(w)
+	go func() { w.ended <- c.hf.Run(ctx) }()
+	return w, nil
+}
+
+type worker struct {
+	client  *client
+	handle  func(system.Args)
+	done    system.Counter
+	ended   chan error
+	stopped bool
+}
+
+func (w *worker) Done() int64 { return w.done.Count() }
+
+func (w *worker) Wait(ctx context.Context, jobs int64) error {
+	if err := w.done.Wait(ctx, jobs, w.ended); err != nil {
+		return err
+	}
+	_, err := w.Stop(ctx)
+	return err
+}
+
+func (w *worker) Stop(ctx context.Context) (int64, error) {
+	for !w.stopped {
+		if err := w.client.hf.Stop(ctx); err != nil {
+			return 0, err
+		}
+		// A node that has hardly been started may not have heard it.
+		again := time.NewTimer(10 * time.Millisecond)
+		select {
+		case err := <-w.ended:
+			w.stopped = true
+			if err != nil {
+				return 0, err
+			}
+		case <-again.C:
+		}
+		again.Stop()
+	}
+	return w.done.Count(), nil
+}

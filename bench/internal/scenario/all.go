@@ -1,0 +1,110 @@
+package scenario
+
+import (
+	"fmt"
+
+	"github.com/holdfastdev/holdfast/bench/internal/figures"
+	"github.com/holdfastdev/holdfast/bench/internal/system"
+)
+
+// The names of the peers.
+const (
+	River        = "river"         // at its fastest documented settings
+	RiverDefault = "river-default" // at its defaults
+	Raw          = "raw"           // jobs claimed row by row in batches; single writes and durable functions by group commit
+	RawOwner     = "raw-owner"     // a lane with one owner: no write for the claim
+)
+
+// The sets of peers.
+var (
+	workers = map[string][]string{
+		system.Postgres: {River, Raw, RawOwner, RiverDefault},
+		system.SQLite:   {River, Raw, RawOwner},
+	}
+	inserters = map[string][]string{system.Postgres: {River, Raw}, system.SQLite: {River, Raw}}
+	rivers    = map[string][]string{system.Postgres: {River, RiverDefault}, system.SQLite: {River}}
+	onlyRiver = map[string][]string{system.Postgres: {River}, system.SQLite: {River}}
+	onlyRaw   = map[string][]string{system.Postgres: {Raw}, system.SQLite: {Raw}}
+)
+
+func jobsPerSecond() map[string]figures.Measure {
+	return map[string]figures.Measure{"": {Figure: figures.Rate, Unit: "jobs/s"}}
+}
+
+func share(figure, unit string) map[string]figures.Measure {
+	return map[string]figures.Measure{"": {Figure: figure, Unit: unit}}
+}
+
+// variants are those that a quick run leaves out.
+var variants = map[string]bool{
+	"insert-single-1": true, "pickup-10": true, "pickup-3000": true, "flow-1-1": true, "flow-1-1000": true, "flow-10-1": true,
+	"flow-10-1000": true,
+}
+
+// All lists the scenarios in the order in which they run.
+func All() []Scenario {
+	list := []Scenario{
+		{Name: "drain", Title: "drain no-op jobs", Peers: workers, measure: jobsPerSecond(), run: drain},
+		{Name: "steady", Title: "insert and drain at once", Peers: workers, measure: jobsPerSecond(), run: steady},
+		insertScenario("insert-single-1", "insert one by one, 1 producer", 1, 1),
+		insertScenario("insert-single-16", "insert one by one, 16 producers", 16, 1),
+		insertScenario("insert-batch", "insert in batches of 1,000, 1 producer", 1, 1000),
+	}
+	for _, rate := range []int{10, 500, 3000} {
+		list = append(list, Scenario{
+			Name:    fmt.Sprintf("pickup-%d", rate),
+			Title:   fmt.Sprintf("from the enqueue to the handler, %d jobs a second", rate),
+			Peers:   rivers,
+			measure: map[string]figures.Measure{"": {Figure: figures.P99, Unit: "p99 ms", Less: true}},
+			run:     pickup(rate),
+		})
+	}
+	for _, steps := range []int{1, 10} {
+		for _, atOnce := range []int{1, 64, 1000} {
+			list = append(list, Scenario{
+				Name:    fmt.Sprintf("flow-%d-%d", steps, atOnce),
+				Title:   fmt.Sprintf("durable functions of %d steps, %d at once, each waited for", steps, atOnce),
+				Peers:   onlyRaw,
+				measure: share(figures.Rate, "functions/s"),
+				run:     flows(steps, atOnce),
+			})
+		}
+	}
+	list = append(list,
+		Scenario{
+			Name: "fan-out", Title: "one parent and its children", measure: share(figures.Rate, "children/s"), run: fanOut,
+		},
+		Scenario{
+			Name: "backlog", Title: "rate with a large backlog ÷ with a small one", Parts: 2, Peers: inserters,
+			measure: share("large_over_small", "large ÷ small"), run: backlog,
+		},
+		Scenario{
+			Name: "history", Title: "drain, list and count over finished jobs", Once: true, Peers: onlyRiver,
+			measure: jobsPerSecond(), run: history,
+		},
+		Scenario{
+			Name: "pinned", Title: "rate while another transaction pins vacuum ÷ before", Peers: inserters,
+			measure: share("during_over_before", "during ÷ before"), run: pinned,
+		},
+		Scenario{
+			Name: "nodes", Title: "drain by several nodes ÷ by one", Parts: 2, Peers: map[string][]string{system.Postgres: {River}},
+			measure: share("many_over_one", "many ÷ one"), run: nodes,
+		},
+		Scenario{
+			Name: "idle", Title: "an idle node", Once: true, Peers: onlyRiver,
+			measure: map[string]figures.Measure{
+				"":            {Figure: "statements_per_s", Unit: "statements/s", Less: true},
+				system.SQLite: {Figure: "cpu_percent", Unit: "% of a core", Less: true},
+			},
+			run: idle,
+		},
+		Scenario{
+			Name: "waiting", Title: "drain beside durable functions that wait", Once: true, Parts: 2, measure: jobsPerSecond(), run: waiting,
+		},
+	)
+	for i := range list {
+		list[i].Parts = max(list[i].Parts, 1)
+		list[i].Variant = variants[list[i].Name]
+	}
+	return list
+}

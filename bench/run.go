@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfastdev/holdfast/bench/internal/figures"
+	"github.com/holdfastdev/holdfast/bench/internal/measure"
+	"github.com/holdfastdev/holdfast/bench/internal/ours"
+	"github.com/holdfastdev/holdfast/bench/internal/scenario"
+	"github.com/holdfastdev/holdfast/bench/internal/system"
+)
+
+// bench is a run of the command.
+type bench struct {
+	settings
+	self      measure.Program
+	databases *databases
+	table     io.Writer // nil: none
+	lines     io.Writer // nil: none
+	told      string    // the store whose settings were printed last
+}
+
+func run(ctx context.Context, s settings, out io.Writer) (err error) {
+	b := &bench{settings: s, table: out}
+	if b.self.Path, err = os.Executable(); err != nil {
+		return err
+	}
+	switch s.json {
+	case "":
+	case "-":
+		b.table, b.lines = nil, out
+	default:
+		file, err := os.OpenFile(s.json, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		b.lines = file
+	}
+	if b.databases, err = prepare(ctx, s); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.databases.close(context.WithoutCancel(ctx))) }()
+	for _, store := range s.stores {
+		for _, sc := range s.scenarios {
+			if err := b.scenario(ctx, sc, store); err != nil {
+				return fmt.Errorf("%s on %s: %w", sc.Name, store, err)
+			}
+		}
+	}
+	return nil
+}
+
+// systemsOf are the systems that a scenario compares on a store, ours first.
+func (b *bench) systemsOf(sc scenario.Scenario, store string) []string {
+	list := []string{ours.Name}
+	peers := sc.Peers[store]
+	if b.quick && b.peers == nil {
+		peers = peers[:min(len(peers), 1)]
+	}
+	for _, name := range peers {
+		if b.peers == nil || slices.Contains(b.peers, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// scenario runs one scenario on one store: all systems in turn, round after round.
+func (b *bench) scenario(ctx context.Context, sc scenario.Scenario, store string) error {
+	systems := b.systemsOf(sc, store)
+	rows := make([]figures.Row, len(systems))
+	for i, name := range systems {
+		rows[i].System = name
+	}
+	rounds := b.rounds
+	if sc.Once {
+		rounds = 1
+	}
+	m := sc.MeasureOf(store)
+	for round := range rounds {
+		for i, name := range systems {
+			began := time.Now()
+			answer, err := b.measure(ctx, sc, store, name)
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			rows[i].Samples = append(rows[i].Samples, answer.Sample)
+			b.progress(sc, store, name, round, m, answer.Sample, time.Since(began))
+			if err := b.record(sc, store, name, round, m, answer); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range rows {
+		first := &rows[0]
+		if i == 0 {
+			first = nil
+		}
+		if b.lines != nil {
+			if err := figures.WriteLine(b.lines, figures.Summarize(sc.Name, store, m, rows[i], first)); err != nil {
+				return err
+			}
+		}
+	}
+	if b.table == nil {
+		return nil
+	}
+	return figures.WriteTable(b.table, fmt.Sprintf("%s: %s, %s", sc.Name, sc.Title, store), m, rows)
+}
+
+// measureTimeout bounds one measurement beyond what its sizes say.
+const measureTimeout = 2 * time.Hour
+
+// measure runs one scenario once with one system.
+func (b *bench) measure(ctx context.Context, sc scenario.Scenario, store, name string) (answer measure.Answer, err error) {
+	spec := measure.Spec{System: name, Scenario: sc.Name, Sizes: b.sizesFor(name)}
+	for range sc.Parts {
+		db, remove, err := b.databases.create(ctx, store)
+		if err != nil {
+			return answer, err
+		}
+		defer func() { err = errors.Join(err, remove(context.WithoutCancel(ctx))) }()
+		spec.Databases = append(spec.Databases, db)
+	}
+	program := b.self
+	if name == scenario.River && store == system.SQLite {
+		if b.sqlite == "" {
+			return answer, errors.New("River on SQLite needs the program of bench/riversqlite, --river-sqlite; ./bench/run builds it")
+		}
+		program = measure.Program{Path: b.sqlite}
+	}
+	ctx, cancel := context.WithTimeout(ctx, measureTimeout)
+	defer cancel()
+	return program.Measure(ctx, spec)
+}
+
+// defaultSlowness is by how much less River does at its defaults, which allow a thousand jobs a second.
+const defaultSlowness = 10
+
+func (b *bench) sizesFor(name string) scenario.Sizes {
+	sizes := b.sizes
+	if name == scenario.RiverDefault {
+		sizes.Jobs = max(sizes.Jobs/defaultSlowness, 1)
+	}
+	return sizes
+}
+
+// progress tells people what has just been measured.
+func (b *bench) progress(
+	sc scenario.Scenario, store, name string, round int, m figures.Measure, s figures.Sample, took time.Duration,
+) {
+	fmt.Fprintf(os.Stderr, "%-16s %-8s %-13s round %d: %s %s (took %.1f s)\n",
+		sc.Name, store, name, round+1, figures.Format(s.Figures[m.Figure]), m.Unit, took.Seconds())
+}
+
+// record writes the JSON line of a measurement, and the versions and settings above a table where they are new.
+func (b *bench) record(sc scenario.Scenario, store, name string, round int, m figures.Measure, a measure.Answer) error {
+	if b.commit != "" {
+		a.Versions["holdfast"] = b.commit
+	}
+	if b.table != nil && b.told != store {
+		b.told = store
+		if _, err := fmt.Fprintf(b.table, "## %s\n\n%s; %s\n\n", store, describe(a.Versions), describe(a.Settings)); err != nil {
+			return err
+		}
+	}
+	if b.lines == nil {
+		return nil
+	}
+	return figures.WriteLine(b.lines, figures.Record{
+		Schema: figures.SchemaVersion, Time: time.Now().UTC(), Scenario: sc.Name, Store: store, System: name, Round: round + 1,
+		Measure: m, Sizes: b.sizesFor(name), Versions: a.Versions, Settings: a.Settings, Sample: a.Sample,
+	})
+}
+
+// describe lists names and values.
+func describe(values map[string]string) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		parts = append(parts, name+" "+values[name])
+	}
+	return strings.Join(parts, ", ")
+}

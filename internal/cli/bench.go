@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store/dsn"
+)
+
+// benchFlags is what "bench" was told.
+type benchFlags struct {
+	jobs    int
+	seconds float64
+	rate    int
+	slots   int
+}
+
+func (a *app) benchCommand() *cobra.Command {
+	var f benchFlags
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure how fast jobs are on a database",
+		Long: `Measure how fast jobs are on a database: how many can be enqueued, run, and enqueued and run at
+once, and how soon one starts. A job counts when its outcome is committed.
+
+It works beside the jobs of the database, in a schema of its own on PostgreSQL and in a file of its
+own on SQLite, and removes it at the end. It takes what the machine has: while it runs, others on
+the same database are slower.`,
+		Example: `  holdfast bench
+  holdfast bench --database postgres://localhost/app --seconds 10 --jobs 200000
+  holdfast bench --output json | jq '.[] | {scenario, per_second}'`,
+		Args:        takes(0, 0),
+		Annotations: uses(flagDatabase, flagOutput, flagQuiet),
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			if f.jobs < 1 || f.seconds <= 0 || f.rate < 1 || f.slots < 1 {
+				return usagef("--jobs, --seconds, --rate and --slots have to be positive")
+			}
+			return a.bench(ctx, &f)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&f.jobs, "jobs", 50_000, "how many `jobs` to enqueue in batches")
+	flags.Float64Var(&f.seconds, "seconds", 3, "how many `seconds` each of the other scenarios lasts")
+	flags.IntVar(&f.rate, "rate", 100, "how many `jobs` a second are enqueued to see how soon they start")
+	flags.IntVar(&f.slots, "slots", 100, "how many `jobs` the node runs at once")
+	return cmd
+}
+
+// bench measures in a place that is made for it and removed after it, whatever happens.
+func (a *app) bench(ctx context.Context, f *benchFlags) (err error) {
+	place, err := dsn.Apart(a.dsn(), "holdfast_bench_"+randomName())
+	if err != nil {
+		return &usageError{err}
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), openTimeout)
+		defer cancel()
+		if e := place.Drop(ctx); e != nil {
+			err = errors.Join(err, fmt.Errorf("%s could not be removed: %w", place, e))
+		}
+	}()
+	opening, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	client, err := holdfast.Open(opening, place, holdfast.WithSlots(f.slots))
+	if err != nil {
+		return err
+	}
+	return errors.Join(a.measure(ctx, client, f), closeClient(ctx, client))
+}
+
+func (a *app) measure(ctx context.Context, client *holdfast.Client, f *benchFlags) error {
+	load, err := newBenchLoad(client)
+	if err != nil {
+		return err
+	}
+	span := time.Duration(f.seconds * float64(time.Second))
+	out := a.newList("SCENARIO", "JOBS", "SECONDS", "JOBS/S", "P50", "P99")
+	for _, s := range []struct {
+		name string
+		run  func(context.Context) (benchResult, error)
+	}{
+		{"enqueue, one by one", func(ctx context.Context) (benchResult, error) { return load.enqueue(ctx, 1, span) }},
+		{"enqueue, 16 at once", func(ctx context.Context) (benchResult, error) { return load.enqueue(ctx, 16, span) }},
+		{"enqueue, batches of 1000", func(ctx context.Context) (benchResult, error) { return load.enqueueMany(ctx, f.jobs) }},
+		{"run", load.drain},
+		{"enqueue and run at once", func(ctx context.Context) (benchResult, error) { return load.steady(ctx, span) }},
+		{
+			fmt.Sprintf("from enqueue to start, %d/s", f.rate),
+			func(ctx context.Context) (benchResult, error) { return load.pickup(ctx, f.rate, span) },
+		},
+	} {
+		a.notef("%s …", s.name)
+		r, err := s.run(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err() // what it has led to is of no interest
+		case err != nil:
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		v := r.view(s.name)
+		if err := out.add(v, v.row); err != nil {
+			return err
+		}
+	}
+	return out.end()
+}
+
+func (r benchResult) view(scenario string) benchView {
+	v := benchView{Scenario: scenario, Jobs: r.jobs, Seconds: round(r.took.Seconds())}
+	if r.took > 0 {
+		v.PerSecond = round(float64(r.jobs) / r.took.Seconds())
+	}
+	if len(r.each) > 0 {
+		p50, p99 := milliseconds(percentile(r.each, 50)), milliseconds(percentile(r.each, 99))
+		v.P50, v.P99 = &p50, &p99
+	}
+	return v
+}
+
+func (v benchView) row() []string {
+	ms := func(x *float64) string {
+		if x == nil {
+			return ""
+		}
+		return strconv.FormatFloat(*x, 'f', 2, 64) + " ms"
+	}
+	return []string{
+		v.Scenario, strconv.Itoa(v.Jobs), strconv.FormatFloat(v.Seconds, 'f', 2, 64), strconv.FormatFloat(v.PerSecond, 'f', 0, 64),
+		ms(v.P50), ms(v.P99),
+	}
+}
+
+func randomName() string {
+	var b [6]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
