@@ -59,6 +59,14 @@ type Append struct {
 	Err error
 }
 
+// LastSeq is the number of the append's last entry, 0 if it has none.
+func (a *Append) LastSeq() int64 {
+	if len(a.Entries) == 0 {
+		return 0
+	}
+	return a.Entries[len(a.Entries)-1].Seq
+}
+
 // Journal is what a job remembers, and what was sent to it.
 type Journal struct {
 	Job      ID

@@ -62,7 +62,8 @@ type PauseResult struct {
 
 // ResumeParams lets a job go on: one that is held, or that failed or was cancelled. A job that was paused while it was
 // scheduled or retryable becomes that again, if its time has not come; all others become Available. One that runs, and
-// was asked to pause, goes on. A finished one starts with its attempts from the first, and is not closing.
+// was asked to pause, goes on. A finished one starts with its attempts from the first, and is not closing; nor
+// is one whose journal does not keep the entry with which that was decided, the last of the append that says so.
 type ResumeParams struct {
 	Job ID
 	// Keep is how many entries of the journal stay; the later ones are removed, and messages that they received count as

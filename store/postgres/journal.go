@@ -61,14 +61,6 @@ func (a *appending) isPrepared() bool {
 	return true
 }
 
-// lastSeq is the number of the append's last entry.
-func (a *appending) lastSeq() int64 {
-	if len(a.Entries) == 0 {
-		return 0
-	}
-	return a.Entries[len(a.Entries)-1].Seq
-}
-
 // fence is the statement after which the leases of appends can be looked at, and the nodes keep them until the transaction ends.
 func fence(appends []*appending) statement {
 	var nodes []int64
@@ -122,11 +114,11 @@ func closing(appends []*appending) (ids []pgtype.UUID, seqs []int64) {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *appending) int {
-		return cmp.Or(bytes.Compare(a.Lease.Job[:], b.Lease.Job[:]), cmp.Compare(a.lastSeq(), b.lastSeq()))
+		return cmp.Or(bytes.Compare(a.Lease.Job[:], b.Lease.Job[:]), cmp.Compare(a.LastSeq(), b.LastSeq()))
 	})
 	for i, a := range list {
 		if i == 0 || a.Lease.Job != list[i-1].Lease.Job {
-			ids, seqs = append(ids, uuidOf(a.Lease.Job)), append(seqs, a.lastSeq())
+			ids, seqs = append(ids, uuidOf(a.Lease.Job)), append(seqs, a.LastSeq())
 		}
 	}
 	return ids, seqs

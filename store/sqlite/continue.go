@@ -21,8 +21,7 @@ func (t *tx) beginAnew(b *body, again *store.Continue) error {
 		return err
 	}
 	if b.Attempt = 0; b.Closing {
-		b.Closing = false
-		if err := t.writeMarks(b); err != nil {
+		if err := t.reopenEnd(b); err != nil {
 			return err
 		}
 	}

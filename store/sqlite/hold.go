@@ -151,6 +151,11 @@ func (t *tx) resume(params store.ResumeParams) (store.State, error) {
 		if err := t.trim(b.ID, params.Keep); err != nil {
 			return 0, err
 		}
+		if held.Held && b.Closing && b.closing > params.Keep {
+			if err := t.reopenEnd(b); err != nil {
+				return 0, err
+			}
+		}
 	}
 	if held.Held {
 		return t.resumeHeld(b, held)

@@ -85,6 +85,7 @@ func (t *tx) tryAppend(a *store.Append) (refused, err error) {
 	}
 	if a.Closing {
 		s := t.stmt("job_closing")
+		s.bindInt(a.LastSeq())
 		bindID(s, a.Lease.Job)
 		return nil, exec(s)
 	}

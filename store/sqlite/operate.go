@@ -101,8 +101,7 @@ func (t *tx) reopen(b *body, f finished) error {
 		}
 	}
 	if b.Closing {
-		b.Closing = false
-		if err := t.writeMarks(b); err != nil {
+		if err := t.reopenEnd(b); err != nil {
 			return err
 		}
 	}

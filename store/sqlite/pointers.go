@@ -21,6 +21,7 @@ type body struct {
 	due       int64 // of its pointer in deferred, once that was found
 	claimedAt int64 // of the last run that did not finish the job; 0 if the body does not know
 	forked    bool  // it has a journal from the start
+	closing   int64 // if it is closing: the entry with which that was decided
 }
 
 // The bits of the column marks.
@@ -28,7 +29,8 @@ const (
 	markAnswers = 1
 	markClosing = 2
 	markForked  = 4
-	markPolicy  = 3 // how far the policy is shifted
+	markPolicy  = 3 // how far the policy is shifted, which has two bits
+	markDecided = 5 // how far the number of the entry is shifted with which the end was decided
 )
 
 // pointer says where a job is to be put.
@@ -88,8 +90,8 @@ func (b *body) scan(s stmt) (laneID int64, err error) {
 	b.Args = readOptBlob(s)
 	if !s.readNull() {
 		marks := s.readInt()
-		b.Answers, b.OnParentClose = marks&markAnswers != 0, store.ClosePolicy(marks>>markPolicy)
-		b.Closing, b.forked = marks&markClosing != 0, marks&markForked != 0
+		b.Answers, b.OnParentClose = marks&markAnswers != 0, store.ClosePolicy(marks>>markPolicy&3)
+		b.Closing, b.forked, b.closing = marks&markClosing != 0, marks&markForked != 0, marks>>markDecided
 		if !s.readNull() {
 			b.Parent = readID(s)
 		}
@@ -97,10 +99,9 @@ func (b *body) scan(s stmt) (laneID int64, err error) {
 	return laneID, nil
 }
 
-// bindMarks binds the column marks.
+// bindMarks binds the column marks of a job that is not closing.
 func bindMarks(s stmt, job *store.Job, forked bool) {
-	marks := boolInt(job.Answers)*markAnswers | boolInt(job.Closing)*markClosing | boolInt(forked)*markForked |
-		int64(job.OnParentClose)<<markPolicy
+	marks := boolInt(job.Answers)*markAnswers | boolInt(forked)*markForked | int64(job.OnParentClose)<<markPolicy
 	if job.Parent == uuid.Nil && marks == 0 {
 		s.bindNull()
 	} else {
@@ -108,7 +109,13 @@ func bindMarks(s stmt, job *store.Job, forked bool) {
 	}
 }
 
-// writeMarks makes the stored body say what this one says of its end and its beginning.
+// reopenEnd takes back the decision how the job ends.
+func (t *tx) reopenEnd(b *body) error {
+	b.Closing, b.closing = false, 0
+	return t.writeMarks(b)
+}
+
+// writeMarks makes the stored body say what this one, which is not closing, says of its beginning.
 func (t *tx) writeMarks(b *body) error {
 	s := t.stmt("job_mark")
 	bindMarks(s, &b.Job, b.forked)

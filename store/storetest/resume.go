@@ -103,6 +103,27 @@ func resumeFinished(e *env) {
 		e.write(&next, step(5))
 		e.end(next, store.Completed)
 	}
+	// One that is held while it is closing stays closing only if it keeps the entry with which that was decided.
+	for keep, closing := range map[int64]bool{-1: true, 5: true, 4: false, 0: false} {
+		run := e.claimOne(node, e.add())
+		e.write(&run, steps(1, 3)...)
+		if err := e.tryAppend(&store.Append{Lease: run.Lease, Entries: steps(4, 5), Closing: true}); err != nil {
+			e.Fatalf("append: %v", err)
+		}
+		e.write(&run, step(6))
+		e.park(run, &store.Wait{Held: true})
+		params := resumption(run.Job.ID)
+		params.Keep = keep
+		e.resume(params, store.Available)
+		if record := e.get(run.Job.ID); record.Closing != closing {
+			e.Fatalf("the job that keeps %d entries, the fifth of which decides its end: %+v", keep, record)
+		}
+		run = e.claimOne(node, run.Job.ID)
+		if run.Job.Closing != closing {
+			e.Fatalf("the next run of it: %+v", run)
+		}
+		e.end(run, store.Completed)
+	}
 	// One that never ran, and remembers nothing.
 	id := e.add(delay(time.Hour))
 	e.cancel(id)

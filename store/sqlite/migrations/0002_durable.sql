@@ -42,7 +42,7 @@ CREATE UNIQUE INDEX holdfast_inbox_key ON holdfast_inbox (id, key) WHERE key IS 
 CREATE INDEX holdfast_inbox_answer ON holdfast_inbox (id, name) WHERE kind IN (2, 3);
 
 -- marks, NULL for a plain job: 1: it answers its parent; 2: it is closing; 4: it has a journal from the start, as a fork; 8 times what
--- becomes of it when its parent finishes first. claimed_at: of the last run, as attempt; NULL if that ended before this column was there.
+-- becomes of it when its parent finishes first; 32 times the number of the entry with which its end was decided. claimed_at: of the last run, as attempt; NULL if that ended before this column was there.
 ALTER TABLE holdfast_job ADD COLUMN parent BLOB;
 ALTER TABLE holdfast_job ADD COLUMN marks INTEGER;
 ALTER TABLE holdfast_job ADD COLUMN claimed_at INTEGER;

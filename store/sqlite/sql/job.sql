@@ -46,7 +46,7 @@ UPDATE holdfast_job SET run_at = ? WHERE id = ?;
 UPDATE holdfast_job SET marks = ? WHERE id = ?;
 
 -- name: job_closing
-UPDATE holdfast_job SET marks = coalesce(marks, 0) | 2 WHERE id = ?;
+UPDATE holdfast_job SET marks = coalesce(marks, 0) | 2 | (? << 5) WHERE id = ? AND coalesce(marks, 0) & 2 = 0;
 
 -- name: job_continue
 UPDATE holdfast_job SET args = ?, codec = ? WHERE id = ?;

@@ -61,7 +61,9 @@ func (s *Store) append(a *store.Append, now time.Time) error {
 		entry.At, entry.LeaseNumber = now, a.Lease.Number
 		j.journal = append(j.journal, entry)
 	}
-	j.Closing = j.Closing || a.Closing
+	if a.Closing && !j.Closing {
+		j.Closing, j.decided = true, a.LastSeq()
+	}
 	return nil
 }
 

@@ -73,6 +73,7 @@ type job struct {
 	store.Job
 	state State
 
+	decided   int64                // while it is closing: the entry with which that was decided
 	lease     store.Lease          // of the current run
 	claimedAt time.Time            // of the current or last run
 	cancel    *store.CancelRequest // for the current run; of a job with a journal, until it is finished

@@ -150,6 +150,7 @@ func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (State, e
 	}
 	if params.Keep >= 0 && params.Keep < int64(len(j.journal)) {
 		j.journal = j.journal[:params.Keep:params.Keep]
+		j.Closing = j.Closing && j.decided <= params.Keep
 	}
 	j.act(store.ActionResume, params.Actor, params.Reason, now)
 	return j.state, nil
