@@ -45,9 +45,11 @@ func parse(args []string) (settings, error) {
 	stores := flags.String("store", "sqlite,postgres", "sqlite, postgres or both")
 	peers := flags.String("peer", "", "the peers to compare with, or none; default: those of each scenario, in quick runs fewer")
 	flags.IntVar(&s.rounds, "rounds", 0, "how often each scenario runs with each system, alternately; default 3, in quick runs 1")
-	flags.BoolVar(&s.quick, "quick", false, "one small round, to see that it works, in less than a minute; without variants and with one peer if you name none")
+	flags.BoolVar(&s.quick, "quick", false,
+		"one small round in about a minute, to see that it works; without variants and with one peer if you name none")
 	flags.StringVar(&s.json, "json", "", "append JSON lines to this `file`; - is standard output, instead of the tables")
-	flags.StringVar(&s.database, "database", "", "the `URL` of a PostgreSQL server on which databases may be created, instead of one of our own")
+	flags.StringVar(&s.database, "database", "",
+		"the `URL` of a PostgreSQL server on which databases may be created, instead of one of our own")
 	flags.StringVar(&s.dir, "dir", "", "the `directory` for databases; it must be on a real disk; default that of temporary files")
 	flags.StringVar(&s.sqlite, "river-sqlite", "", "the `program` that measures River on SQLite; ./bench/run builds it")
 	flags.StringVar(&s.commit, "commit", "", "what the results call the version of Holdfast")

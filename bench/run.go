@@ -23,13 +23,14 @@ type bench struct {
 	settings
 	self      measure.Program
 	databases *databases
-	table     io.Writer // nil: none
-	lines     io.Writer // nil: none
-	told      string    // the store whose settings were printed last
+	table     io.Writer       // nil: none
+	lines     io.Writer       // nil: none
+	told      map[string]bool // the stores and systems whose settings were printed
+	failures  []error
 }
 
 func run(ctx context.Context, s settings, out io.Writer) (err error) {
-	b := &bench{settings: s, table: out}
+	b := &bench{settings: s, table: out, told: map[string]bool{}}
 	if b.self.Path, err = os.Executable(); err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func run(ctx context.Context, s settings, out io.Writer) (err error) {
 			}
 		}
 	}
-	return nil
+	return errors.Join(b.failures...)
 }
 
 // systemsOf are the systems that a scenario compares on a store, ours first.
@@ -86,12 +87,24 @@ func (b *bench) scenario(ctx context.Context, sc scenario.Scenario, store string
 		rounds = 1
 	}
 	m := sc.MeasureOf(store)
+	failed := make([]bool, len(systems))
 	for round := range rounds {
 		for i, name := range systems {
+			if failed[i] {
+				continue
+			}
 			began := time.Now()
 			answer, err := b.measure(ctx, sc, store, name)
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
 			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
+				// The others can be measured all the same.
+				failed[i] = true
+				err = fmt.Errorf("%s on %s with %s: %w", sc.Name, store, name, err)
+				fmt.Fprintln(os.Stderr, "bench:", err)
+				b.failures = append(b.failures, err)
+				continue
 			}
 			rows[i].Samples = append(rows[i].Samples, answer.Sample)
 			b.progress(sc, store, name, round, m, answer.Sample, time.Since(began))
@@ -124,9 +137,9 @@ const measureTimeout = 2 * time.Hour
 func (b *bench) measure(ctx context.Context, sc scenario.Scenario, store, name string) (answer measure.Answer, err error) {
 	spec := measure.Spec{System: name, Scenario: sc.Name, Sizes: b.sizesFor(name)}
 	for range sc.Parts {
-		db, remove, err := b.databases.create(ctx, store)
-		if err != nil {
-			return answer, err
+		db, remove, failed := b.databases.create(ctx, store)
+		if failed != nil {
+			return answer, failed
 		}
 		defer func() { err = errors.Join(err, remove(context.WithoutCancel(ctx))) }()
 		spec.Databases = append(spec.Databases, db)
@@ -167,9 +180,8 @@ func (b *bench) record(sc scenario.Scenario, store, name string, round int, m fi
 	if b.commit != "" {
 		a.Versions["holdfast"] = b.commit
 	}
-	if b.table != nil && b.told != store {
-		b.told = store
-		if _, err := fmt.Fprintf(b.table, "## %s\n\n%s; %s\n\n", store, describe(a.Versions), describe(a.Settings)); err != nil {
+	if b.table != nil {
+		if err := b.tell(store, name, a); err != nil {
 			return err
 		}
 	}
@@ -180,6 +192,24 @@ func (b *bench) record(sc scenario.Scenario, store, name string, round int, m fi
 		Schema: figures.SchemaVersion, Time: time.Now().UTC(), Scenario: sc.Name, Store: store, System: name, Round: round + 1,
 		Measure: m, Sizes: b.sizesFor(name), Versions: a.Versions, Settings: a.Settings, Sample: a.Sample,
 	})
+}
+
+// tell prints the versions and settings of a system before its first table on a store.
+func (b *bench) tell(store, name string, a measure.Answer) error {
+	var text string
+	if !b.told[store] {
+		text = "## " + store + "\n\n"
+	}
+	if !b.told[store+" "+name] {
+		versions := maps.Clone(a.Versions)
+		maps.DeleteFunc(versions, func(module, _ string) bool {
+			return strings.Contains(module, "/river") && !strings.HasPrefix(name, scenario.River)
+		})
+		text += name + ": " + describe(versions) + "; " + describe(a.Settings) + "\n\n"
+	}
+	b.told[store], b.told[store+" "+name] = true, true
+	_, err := io.WriteString(b.table, text)
+	return err
 }
 
 // describe lists names and values.

@@ -113,7 +113,8 @@ func version(path string) int {
 func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
 
 func (c *Cluster) init(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, filepath.Join(c.bin, "initdb"), "-D", c.data(), "-U", superuser, "-A", "trust", "-E", "UTF8", "--no-locale")
+	cmd := exec.CommandContext(ctx, filepath.Join(c.bin, "initdb"),
+		"-D", c.data(), "-U", superuser, "-A", "trust", "-E", "UTF8", "--no-locale")
 	cmd.Dir = c.dir
 	c.run(cmd)
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -35,6 +35,14 @@ func share(figure, unit string) map[string]figures.Measure {
 	return map[string]figures.Measure{"": {Figure: figure, Unit: unit}}
 }
 
+func flowTitle(steps, atOnce int) string {
+	title := fmt.Sprintf("durable functions of %d steps, %d at once, each waited for", steps, atOnce)
+	if atOnce > defaultSlots {
+		title += ", with as many slots"
+	}
+	return title
+}
+
 // variants are those that a quick run leaves out.
 var variants = map[string]bool{
 	"insert-single-1": true, "pickup-10": true, "pickup-3000": true, "flow-1-1": true, "flow-1-1000": true, "flow-10-1": true,
@@ -63,7 +71,7 @@ func All() []Scenario {
 		for _, atOnce := range []int{1, 64, 1000} {
 			list = append(list, Scenario{
 				Name:    fmt.Sprintf("flow-%d-%d", steps, atOnce),
-				Title:   fmt.Sprintf("durable functions of %d steps, %d at once, each waited for", steps, atOnce),
+				Title:   flowTitle(steps, atOnce),
 				Peers:   onlyRaw,
 				measure: share(figures.Rate, "functions/s"),
 				run:     flows(steps, atOnce),

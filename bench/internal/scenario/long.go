@@ -52,8 +52,8 @@ func backlog(ctx context.Context, e *Env) (figures.Sample, error) {
 // pinned works under a steady load, while for a third of the time a transaction of somebody else keeps the database from
 // clearing away what died. On SQLite, where nothing dies, it keeps the log from being restarted, and the log's size is what is told.
 //
-// The rates of the three phases are those of handlers, which are ahead of the commits by the jobs in flight; that all of them were committed
-// is checked at the end.
+// The rates of the three phases are those of handlers, which are ahead of the commits by the jobs in flight; that all of them were
+// committed is checked at the end.
 func pinned(ctx context.Context, e *Env) (figures.Sample, error) {
 	return e.try(ctx, 0, system.Options{}, func(t *trial) (int64, error) {
 		if err := t.begin(ctx); err != nil {

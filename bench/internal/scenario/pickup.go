@@ -10,7 +10,8 @@ import (
 	"github.com/holdfastdev/holdfast/bench/internal/system"
 )
 
-// pickupPatience is how long the last jobs may take to start.
+// pickupPatience is how long the last jobs may take to start, beyond three times the span: River's defaults allow a third of the
+// highest rate.
 const pickupPatience = 30 * time.Second
 
 // pickup inserts jobs singly at an even rate, whatever becomes of them, and measures from the beginning of each insert, its commit
@@ -44,7 +45,7 @@ func pickup(perSecond int) func(context.Context, *Env) (figures.Sample, error) {
 			if err != nil {
 				return 0, err
 			}
-			late, cancel := context.WithTimeout(ctx, pickupPatience)
+			late, cancel := context.WithTimeout(ctx, pickupPatience+3*seconds(e.Sizes.Seconds))
 			defer cancel()
 			if err := worker.Wait(late, sent); err != nil {
 				return 0, fmt.Errorf("%d of %d jobs ran: %w", worker.Done(), sent, err)
