@@ -124,7 +124,7 @@ func (r *Run) undoOne(m *memory, u undo) error {
 			return err
 		}
 		err := callUndo(m, u, &Strand{run: r, prefix: path + ".", undo: true})
-		if r.life.Err() != nil {
+		if r.life.ended() != nil {
 			m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
 		}
 		if m.exiting {
@@ -179,5 +179,5 @@ func (s *Strand) Context() context.Context {
 	if s.undo {
 		return s.run.undo
 	}
-	return s.run.base
+	return s.run.life.base
 }

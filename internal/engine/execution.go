@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"runtime/pprof"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -16,13 +15,15 @@ import (
 type execution struct {
 	run     *Run
 	handler *Handler
+	worker  *worker
 }
 
 // work runs a job in a slot, and then the jobs that waited for the slot. The goroutine owns one count of node.handlers
 // and the slot, until a run is given up as stuck: then both pass to the goroutine that gave it up.
 func (n *node) work(c store.Claimed) {
+	w := newWorker()
 	for {
-		following, ok, mine := n.execute(c)
+		following, ok, mine := n.execute(c, w)
 		if !mine {
 			return
 		}
@@ -35,28 +36,25 @@ func (n *node) work(c store.Claimed) {
 }
 
 // execute runs one job to its end. mine is false if the run was given up meanwhile.
-func (n *node) execute(c store.Claimed) (following store.Claimed, ok, mine bool) {
+func (n *node) execute(c store.Claimed, w *worker) (following store.Claimed, ok, mine bool) {
 	handler := n.engine.handlers[c.Job.Kind]
 	run := &Run{claimed: c, node: n}
 	if c.Checkpoint != nil {
 		run.checkpoint, run.has = *c.Checkpoint, true
 	}
-	x := &execution{run: run, handler: handler}
+	x := &execution{run: run, handler: handler, worker: w}
+	run.execution = x
 	if verdict, settled := n.refuse(handler, c); settled {
 		following, ok = n.commitAndGoOn(x, verdict, nil)
 		return following, ok, true
 	}
 
-	ctx, cancel := n.contextOf(x)
-	defer cancel(nil)
+	ctx, release := n.contextOf(x)
+	defer release()
 	n.slots.begin(x)
 	if n.id.Load() != c.Lease.Node {
-		cancel(store.ErrLeaseLost) // the node was declared dead while the job waited for its slot
+		run.cancel(store.ErrLeaseLost) // the node was declared dead while the job waited for its slot
 	}
-	watch := context.AfterFunc(ctx, func() { n.giveUpLater(ctx, x) })
-	defer watch()
-	watchLife := context.AfterFunc(run.life, func() { n.giveUpLater(run.life, x) })
-	defer watchLife()
 
 	returned := false
 	defer func() {
@@ -134,42 +132,42 @@ func (n *node) endOf(c store.Claimed) error {
 }
 
 // contextOf makes the context of a run, which ends with a cause: its timeout, the job's deadline, a cancel, a lost lease, the shutdown.
-func (n *node) contextOf(x *execution) (context.Context, context.CancelCauseFunc) {
-	job := x.run.claimed.Job
-	x.run.started = n.store.Now()
+// release ends what is left of it.
+func (n *node) contextOf(x *execution) (ctx context.Context, release func()) {
 	r := x.run
-	r.life, r.endLife = context.WithCancelCause(context.Background()) //nolint:forbidigo // the root of a run's own life
-	r.base, r.endMain = context.WithCancelCause(r.life)
+	job := &r.claimed.Job
+	r.started = n.store.Now()
+	l := &r.life
+	l.base, l.endBase = context.WithCancelCause(context.Background()) //nolint:forbidigo // the root of a run's own context
 	r.ending = n.endOf(r.claimed)
-	limit := x.handler.timeout(job)
+	limit := x.handler.timeout(*job)
 	if deadline := job.Options.Deadline; !deadline.IsZero() && r.ending == nil {
-		if left := deadline.Sub(x.run.started); limit == 0 || left < limit {
+		if left := deadline.Sub(r.started); limit == 0 || left < limit {
 			limit = left
 		}
 	}
-	stop := func() {}
-	if limit > 0 {
-		r.base, stop = context.WithTimeoutCause(r.base, limit, ErrTimeout)
+	if limit <= 0 {
+		return l.base, func() { l.endAll(context.Canceled) }
 	}
-	return r.base, func(cause error) {
-		r.endLife(cause)
+	timed, stop := context.WithTimeoutCause(l.base, limit, ErrTimeout)
+	l.base, l.timed = timed, true
+	unwatch := context.AfterFunc(timed, func() { r.tell(context.Cause(timed)) })
+	return timed, func() {
+		unwatch()
 		stop()
+		l.endAll(context.Canceled)
 	}
 }
 
-// invoke calls the handler, and makes a panic an error with its stack. The goroutine's labels name the job, in CPU profiles and
-// for the report of a handler that is stuck.
+// invoke calls the handler, and makes a panic an error with its stack.
 func invoke(ctx context.Context, x *execution) (result []byte, trace string, err error) {
-	job := &x.run.claimed.Job
-	labelled := pprof.WithLabels(ctx, pprof.Labels(labelJob, job.ID.String(), labelKind, job.Kind))
-	pprof.SetGoroutineLabels(labelled)
+	x.worker.label(x.handler.Kind)
 	defer func() {
-		pprof.SetGoroutineLabels(context.Background()) //nolint:forbidigo // takes the labels off
 		if p := recover(); p != nil {
 			err, trace = &panicError{p}, string(debug.Stack())
 		}
 	}()
-	result, err = x.handler.Run(labelled, x.run)
+	result, err = x.handler.Run(ctx, x.run)
 	return result, "", err
 }
 

@@ -74,7 +74,7 @@ func (r *Run) remember() (*memory, error) {
 	}
 	m.flushed.L, m.strandEnded.L = &m.mu, &m.mu
 	if m.unread = r.claimed.Lease.Number == 1 && !r.claimed.Durable; !m.unread {
-		journal, err := r.node.engine.loader.load(r.life, r.claimed.Job.ID)
+		journal, err := r.node.engine.loader.load(r.life.lasting(), r.claimed.Job.ID)
 		if err != nil {
 			return nil, fmt.Errorf("the journal of job %s cannot be read: %w", r.claimed.Job.ID, err)
 		}
@@ -90,8 +90,13 @@ func (r *Run) remember() (*memory, error) {
 	m.held = r.pausing.Load()
 	m.mu.Unlock()
 	r.memory.Store(m)
-	context.AfterFunc(r.base, func() { m.ended(context.Cause(r.base)) })
-	context.AfterFunc(r.life, func() { m.ended(context.Cause(r.life)) })
+	// What ended before is not told of.
+	if r.life.base.Err() != nil {
+		go m.ended(context.Cause(r.life.base))
+	}
+	if cause := r.life.ended(); cause != nil {
+		go m.ended(cause)
+	}
 	return m, nil
 }
 
@@ -136,7 +141,7 @@ func (m *memory) look() error {
 // refresh reads the inbox again. m.mu is held, and let go of meanwhile.
 func (m *memory) refresh() error {
 	m.mu.Unlock()
-	journal, err := m.run.node.engine.loader.load(m.run.life, m.run.claimed.Job.ID)
+	journal, err := m.run.node.engine.loader.load(m.run.life.lasting(), m.run.claimed.Job.ID)
 	m.mu.Lock()
 	if err != nil {
 		return fmt.Errorf("the messages of job %s cannot be read: %w", m.run.claimed.Job.ID, err)
@@ -173,9 +178,11 @@ func (m *memory) seen() int64 {
 }
 
 // add notes an entry that is to be stored with the next write, and may be asked for by this very run. m.mu is held.
-func (m *memory) add(e store.Entry) {
-	kept := m.store(e)
-	m.note(&kept)
+func (m *memory) add(e store.Entry) { m.remind(m.store(e)) }
+
+// remind makes an entry of this very run known to it. m.mu is held.
+func (m *memory) remind(e store.Entry) {
+	m.note(&e)
 	m.visit(e.Path)
 }
 
@@ -216,7 +223,7 @@ func (m *memory) flush() error {
 	if m.appending == nil {
 		m.appending = newAppending()
 	}
-	err := m.run.node.engine.commit.Append(m.run.life, a, m.appending)
+	err := m.run.node.engine.commit.Append(m.run.life.lasting(), a, m.appending)
 	m.mu.Lock()
 	m.written(a, err)
 	return m.spoiled(err)
@@ -269,7 +276,7 @@ func (m *memory) spoiled(err error) error {
 	case errors.Is(err, store.ErrLeaseLost):
 		m.run.cancel(store.ErrLeaseLost)
 		m.leave(nil)
-	case m.run.life.Err() != nil:
+	case m.run.life.ended() != nil:
 		m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
 	default:
 		return fmt.Errorf("the journal of job %s cannot be written: %w", m.run.claimed.Job.ID, err)

@@ -18,10 +18,9 @@ type Run struct {
 	started time.Time
 	node    *node
 
-	// life ends when the run may write nothing any more, or its node stops; base, the handler's context, ends also when
-	// the run is cancelled or takes too long; undo is that of compensations.
-	life, base, undo          context.Context
-	endLife, endMain, endUndo context.CancelCauseFunc
+	execution *execution
+	life      life
+	undo      context.Context // of compensations
 
 	remembering sync.Mutex
 	memory      atomic.Pointer[memory] // of a run that asked for it
@@ -38,21 +37,11 @@ type Run struct {
 	warned     bool // of the length of its journal
 }
 
-// cancel ends the run for the given cause.
-func (r *Run) cancel(cause error) {
-	if errors.Is(cause, store.ErrLeaseLost) || errors.Is(cause, ErrShutdown) {
-		r.endLife(cause)
-		return
-	}
-	r.endMain(cause)
-}
-
 // beginUndo makes the context of compensations. Their time is their own: the end of the handler's context has begun them, perhaps.
 func (r *Run) beginUndo() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.undoing = true
-	r.undo, r.endUndo = context.WithCancelCause(r.life)
+	r.undoing, r.undo = true, r.life.lasting()
 }
 
 func (r *Run) isUndoing() bool {

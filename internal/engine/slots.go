@@ -234,7 +234,7 @@ func (s *slots) without(jobs []store.ID) []store.ID {
 	defer s.mu.Unlock()
 	return slices.DeleteFunc(jobs, func(id store.ID) bool {
 		x := s.runsOf[id]
-		return x != nil && x.run.base.Err() == nil
+		return x != nil && x.run.life.base.Err() == nil
 	})
 }
 

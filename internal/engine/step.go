@@ -173,7 +173,7 @@ func (p StepPolicy) next(err error, attempt int) (delay time.Duration, again boo
 
 // interrupted tells why a step's error is not its own: the run is over here, or is ending. m.mu is held.
 func (s *Strand) interrupted(m *memory) error {
-	if s.run.life.Err() != nil {
+	if s.run.life.ended() != nil {
 		// The run's end came from outside, and wakes who waits for it; no code is to take it for a failure.
 		m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
 	}
@@ -216,7 +216,7 @@ func (s *Strand) StepTx(
 					Seq: m.stored + 1, Kind: store.EntryStep, Path: path, Name: name, Data: packed, Codec: codec,
 				}}}
 				data = result
-				if err := s.run.node.store.AppendTx(s.run.life, tx, a); err != nil {
+				if err := s.run.node.store.AppendTx(s.run.life.lasting(), tx, a); err != nil {
 					return err
 				}
 				return a.Err
@@ -231,8 +231,9 @@ func (s *Strand) StepTx(
 		m.written(a, err)
 		ended = true
 		if err == nil {
-			kept := a.Entries[0]
-			m.note(&kept)
+			if s.undo {
+				m.remind(a.Entries[0])
+			}
 			return data, nil
 		}
 		if errors.Is(a.Err, store.ErrLeaseLost) {
@@ -252,16 +253,16 @@ func (s *Strand) happened(m *memory, a *store.Append) bool {
 	defer m.mu.Lock()
 	e := a.Entries[0]
 	for try := 1; ; try++ {
-		call, cancel := context.WithTimeout(s.run.life, storeTimeout)
+		call, cancel := context.WithTimeout(s.run.life.lasting(), storeTimeout)
 		found, err := s.run.node.store.Entries(call, store.JournalParams{Job: a.Lease.Job, After: e.Seq - 1, Limit: 1})
 		cancel()
 		if err == nil {
 			return len(found) > 0 && found[0].Seq == e.Seq && found[0].Path == e.Path && found[0].LeaseNumber == a.Lease.Number
 		}
-		if s.run.life.Err() != nil {
+		if s.run.life.ended() != nil {
 			return false // the run is over here, and the journal tells whoever runs it next
 		}
-		sleepFor(s.run.life, Delay(store.Backoff{Base: 20 * time.Millisecond, Cap: 2 * time.Second, Jitter: 0.5}, try))
+		sleepFor(s.run.life.lasting(), Delay(store.Backoff{Base: 20 * time.Millisecond, Cap: 2 * time.Second, Jitter: 0.5}, try))
 	}
 }
 

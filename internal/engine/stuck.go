@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"runtime/pprof"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -14,28 +16,49 @@ import (
 
 // The labels of the goroutines that run handlers.
 const (
-	labelJob  = "holdfast_job"
-	labelKind = "holdfast_kind"
+	labelWorker = "holdfast_worker"
+	labelKind   = "holdfast_kind"
 )
+
+// worker is a goroutine that runs one handler after the other. Its labels tell its stack in reports of stuck handlers, and the kinds of
+// jobs apart in CPU profiles. Whatever a handler starts inherits them.
+type worker struct {
+	name string
+	kind string // of the labels that are set
+}
+
+var workers atomic.Int64
+
+func newWorker() *worker { return &worker{name: strconv.FormatInt(workers.Add(1), 36)} }
+
+// label labels the calling goroutine, which is the worker's.
+func (w *worker) label(kind string) {
+	if w.kind == kind {
+		return
+	}
+	w.kind = kind
+	labels := pprof.Labels(labelWorker, w.name, labelKind, kind)
+	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), labels)) //nolint:forbidigo // nothing but the labels
+}
 
 // giveUpLater waits, from the moment a run's context has ended, for the handler to return. A handler that does not is
 // reported with its stack, the job's outcome is what the end of the context calls for, and its slot goes to the next job.
 // The goroutine cannot be killed and stays; what it returns some day is dropped.
-func (n *node) giveUpLater(ctx context.Context, x *execution) {
+func (n *node) giveUpLater(x *execution, cause error) {
 	time.AfterFunc(n.cfg.StuckAfter, func() {
 		x.run.mu.Lock()
-		over := x.run.over || x.run.undoing && x.run.life.Err() == nil
+		over := x.run.over || x.run.undoing && x.run.life.ended() == nil
 		x.run.mu.Unlock()
 		if over {
 			return
 		}
-		n.giveUp(x, context.Cause(ctx))
+		n.giveUp(x, cause)
 	})
 }
 
 func (n *node) giveUp(x *execution, cause error) {
 	c := x.run.claimed
-	stack := stackOf(c.Job.ID)
+	stack := stackOf(x.worker)
 	text := fmt.Sprintf("the handler ignored the end of its context (%v) for %v and was left behind", cause, n.cfg.StuckAfter)
 	var o *store.Outcome
 	switch {
@@ -52,16 +75,17 @@ func (n *node) giveUp(x *execution, cause error) {
 	}
 }
 
-// stackOf returns the stack of the goroutines that carry the job's label, or "" if there are none.
-func stackOf(job store.ID) string {
+// stackOf returns the stack of the goroutines that carry the worker's label, or "" if there are none.
+func stackOf(w *worker) string {
 	var all bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&all, 1); err != nil {
 		return ""
 	}
+	label := fmt.Sprintf("%q:%q", labelWorker, w.name)
 	// The profile is one paragraph for each distinct stack, with the labels in a line of their own.
 	var found []string
 	for paragraph := range strings.SplitSeq(all.String(), "\n\n") {
-		if strings.Contains(paragraph, job.String()) {
+		if strings.Contains(paragraph, label) {
 			found = append(found, paragraph)
 		}
 	}

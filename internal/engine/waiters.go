@@ -167,7 +167,7 @@ func (w *waiters) waited() (ids []store.ID, ok bool) {
 	ids = make([]store.ID, 0, len(w.byJob))
 	now := time.Now()
 	for id := range w.byJob {
-		if now.Sub(madeAt(id)) >= firstLook {
+		if age := now.Sub(madeAt(id)); age < 0 || age >= firstLook { // the clock may have been set back
 			ids = append(ids, id)
 		}
 	}

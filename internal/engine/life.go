@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// life is how a run's contexts end. base, the handler's context, ends when the run is cancelled, takes too long, or may write nothing any
+// more; the context of the whole run ends only when it may write nothing any more, or its node stops. Compensations have one in between.
+//
+// Most runs need no more than base, and nobody who waits for its end: making contexts is a good part of what a short job costs. So the
+// other one is made when it is asked for, and who must know of an end is called by who brings it about.
+type life struct {
+	base    context.Context
+	endBase context.CancelCauseFunc
+	timed   bool // base ends by itself, too
+
+	mu    sync.Mutex
+	whole context.Context
+	end   context.CancelCauseFunc
+	cause error // of the end of the whole; nil while it lasts
+}
+
+// lasting returns the context of the whole run.
+func (l *life) lasting() context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.whole == nil {
+		l.whole, l.end = context.WithCancelCause(context.Background()) //nolint:forbidigo // the root of a run's own life
+		if l.cause != nil {
+			l.end(l.cause)
+		}
+	}
+	return l.whole
+}
+
+// ended is why the whole run has ended, or nil.
+func (l *life) ended() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cause
+}
+
+// endAll ends all contexts of the run. It returns false if they had ended.
+func (l *life) endAll(cause error) bool {
+	l.mu.Lock()
+	first := l.cause == nil
+	if first {
+		l.cause = cause
+	}
+	if l.end != nil {
+		l.end(cause)
+	}
+	l.mu.Unlock()
+	l.endBase(cause)
+	return first
+}
+
+// cancel ends the run for the given cause.
+func (r *Run) cancel(cause error) {
+	if !errors.Is(cause, store.ErrLeaseLost) && !errors.Is(cause, ErrShutdown) {
+		r.endMain(cause)
+		return
+	}
+	if r.life.endAll(cause) && r.life.base != nil {
+		r.tell(cause)
+	}
+}
+
+// endMain ends the handler's context.
+func (r *Run) endMain(cause error) {
+	if r.life.base.Err() != nil {
+		return
+	}
+	r.life.endBase(cause)
+	if !r.life.timed {
+		r.tell(cause)
+	}
+}
+
+// tell passes on that a context of the run has ended: to those who wait in the run, and to who gives it up if it does not return.
+func (r *Run) tell(cause error) {
+	r.node.giveUpLater(r.execution, cause)
+	if m := r.memory.Load(); m != nil {
+		// Not here: the caller may hold its lock.
+		go m.ended(cause)
+	}
+}
