@@ -157,7 +157,6 @@ func (d *dispatcher) claim(ctx context.Context, limit int, queues []store.QueueD
 // start runs the jobs for which there is a slot; the others wait in the buffer for one.
 func (d *dispatcher) start(jobs []store.Claimed) {
 	for _, c := range d.node.slots.admit(jobs) {
-		d.node.handlers.Add(1)
-		go d.node.work(c)
+		d.node.run(c)
 	}
 }

@@ -19,7 +19,7 @@ type execution struct {
 }
 
 // work runs a job in a slot, and then the jobs that waited for the slot. The goroutine owns one count of node.handlers
-// and the slot, until a run is given up as stuck: then both pass to the goroutine that gave it up.
+// and the slot, until a run is given up as stuck: then both pass to the goroutine that gave it up. Without a job it rests.
 func (n *node) work(c store.Claimed) {
 	w := newWorker()
 	for {
@@ -28,10 +28,43 @@ func (n *node) work(c store.Claimed) {
 			return
 		}
 		if !ok {
-			n.handlers.Done()
-			return
+			if following, ok = n.rest(); !ok {
+				return
+			}
 		}
 		c = following
+	}
+}
+
+// maxResting bounds the goroutines that rest.
+const maxResting = 256
+
+// rest gives the count of node.handlers back and waits for a job that comes with one: a goroutine whose stack has grown is worth keeping.
+func (n *node) rest() (c store.Claimed, ok bool) {
+	if n.resting.Add(1) > maxResting {
+		n.resting.Add(-1)
+		n.handlers.Done()
+		return store.Claimed{}, false
+	}
+	n.rested.Add(1)
+	defer n.rested.Done()
+	n.handlers.Done()
+	select {
+	case c = <-n.rouse:
+		ok = true
+	case <-n.retire:
+	}
+	n.resting.Add(-1)
+	return c, ok
+}
+
+// run lets a job begin, in a goroutine that rests or in a new one.
+func (n *node) run(c store.Claimed) {
+	n.handlers.Add(1)
+	select {
+	case n.rouse <- c:
+	default:
+		go n.work(c)
 	}
 }
 

@@ -37,7 +37,11 @@ type node struct {
 	closeNow chan struct{}
 
 	handlers sync.WaitGroup // executions, but for those left behind
-	outcomes sync.WaitGroup // outcomes that wait for their commit
+	resting  atomic.Int64   // goroutines that wait for a job
+	rested   sync.WaitGroup
+	rouse    chan store.Claimed // gives them one
+	retire   chan struct{}      // closed: they end
+	outcomes sync.WaitGroup     // outcomes that wait for their commit
 }
 
 // Stop is how a running node is told to stop.
@@ -77,6 +81,8 @@ func (e *Engine) Run(ctx context.Context, stop Stop) error {
 	claims.Wait()
 	n.giveBack()
 	n.drain(stop.Hard)
+	close(n.retire)
+	n.rested.Wait()
 	n.flush(stop.Hard)
 	die(errStopped)
 	loops.Wait()
@@ -140,7 +146,7 @@ func (e *Engine) newNode() *node {
 	n := &node{
 		engine: e, store: e.Store, cfg: e.cfg.Node, log: e.log,
 		lead: make(chan struct{}, 1), beatNow: make(chan struct{}, 1), sweepNow: make(chan struct{}, 1),
-		closeNow: make(chan struct{}, 1),
+		closeNow: make(chan struct{}, 1), rouse: make(chan store.Claimed), retire: make(chan struct{}),
 	}
 	for _, h := range e.handlers {
 		n.kinds = append(n.kinds, h.claims()...)
