@@ -37,7 +37,7 @@ func (n *node) work(c store.Claimed) {
 }
 
 // maxResting bounds the goroutines that rest.
-const maxResting = 256
+const maxResting = 1000
 
 // rest gives the count of node.handlers back and waits for a job that comes with one: a goroutine whose stack has grown is worth keeping.
 func (n *node) rest() (c store.Claimed, ok bool) {
