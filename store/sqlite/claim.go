@@ -148,7 +148,7 @@ func (t *tx) pausedQueues() ([]int64, error) {
 // takeOne claims the first limit jobs of a lane.
 func (t *tx) takeOne(h *head, limit int) ([]store.Claimed, error) {
 	claimed := make([]store.Claimed, 0, min(limit, 100)) // often there are few
-	h.last = pointerKey{runAt: math.MinInt64} // from here on: the last that is taken
+	h.last = pointerKey{runAt: math.MinInt64}            // from here on: the last that is taken
 	s := t.stmt("claim_bodies")
 	s.bindInt(h.lane.id)
 	s.bindInt(t.now)
