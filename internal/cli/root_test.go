@@ -365,7 +365,8 @@ func TestUnreachableDatabase(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	s.env[envDatabase] = "postgres://me:hunter2@127.0.0.1:1/app?connect_timeout=2&sslmode=disable"
-	for _, args := range [][]string{{"job", "list"}, {"job", "enqueue", "x"}, {"worker"}, {"bench"}, {"migrate", "up"}, {"migrate", "status"}} {
+	verbs := [][]string{{"job", "list"}, {"job", "enqueue", "x"}, {"worker"}, {"bench"}, {"migrate", "up"}, {"migrate", "status"}}
+	for _, args := range verbs {
 		got := s.run(args...)
 		s.expect(got, 1, "127.0.0.1", "is the database up, and --database right?")
 		if strings.Contains(got.stderr, "hunter2") {

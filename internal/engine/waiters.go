@@ -165,9 +165,9 @@ func (w *waiters) waited() (ids []store.ID, ok bool) {
 		return nil, false
 	}
 	ids = make([]store.ID, 0, len(w.byJob))
-	now := time.Now()
+	now := w.store.Now()
 	for id := range w.byJob {
-		if age := now.Sub(madeAt(id)); age < 0 || age >= firstLook { // the clock may have been set back
+		if age := now.Sub(madeAt(id)); age < 0 || age >= firstLook { // the clocks may differ
 			ids = append(ids, id)
 		}
 	}

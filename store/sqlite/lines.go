@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 
@@ -61,7 +62,7 @@ func (t *tx) writeMany() error {
 	for _, l := range t.lines[:linesAtOnce] {
 		t.bindEntry(s, l.of.Lease.Job, l.of.Lease.Number, &l.of.Entries[l.i])
 	}
-	written, err := s.exec()
+	_, err := s.exec()
 	if err == nil {
 		t.lines = t.lines[linesAtOnce:]
 		return nil
@@ -69,7 +70,7 @@ func (t *tx) writeMany() error {
 	if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultConstraint {
 		return err
 	}
-	written = int64(t.own.c.Changes())
+	written := t.own.c.Changes()
 	l := t.lines[written]
 	t.lines = t.lines[written+1:]
 	return t.refuseLine(l)
@@ -131,9 +132,7 @@ func (c *endCache) publish(ends journalEnds) {
 	if c.young == nil || len(c.young) >= maxEnds {
 		c.young, c.old = journalEnds{}, c.young
 	}
-	for id, end := range ends {
-		c.young[id] = end
-	}
+	maps.Copy(c.young, ends)
 }
 
 func (c *endCache) of(id store.ID) journalEnd {
