@@ -132,10 +132,13 @@ func (l *benchLoad) node(ctx context.Context, work func(ctx context.Context) err
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	l.done.Store(0)
+	// Not Stop, which is final: there are several nodes, one after the other.
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
 	ended := make(chan error, 1)
 	began := time.Now()
 	go func() {
-		err := l.client.Run(context.WithoutCancel(ctx))
+		err := l.client.Run(running)
 		if err != nil {
 			cancel(fmt.Errorf("the node ended: %w", err)) // nobody will do the work
 		}
@@ -145,22 +148,11 @@ func (l *benchLoad) node(ctx context.Context, work func(ctx context.Context) err
 	if err != nil && context.Cause(ctx) != nil {
 		err = context.Cause(ctx)
 	}
-	for {
-		if e := l.client.Stop(context.WithoutCancel(ctx)); err == nil {
-			err = e
-		}
-		// A node that has hardly begun may not have heard it.
-		again := time.NewTimer(10 * time.Millisecond)
-		select {
-		case e := <-ended:
-			again.Stop()
-			if err == nil {
-				err = e
-			}
-			return time.Since(began), err
-		case <-again.C:
-		}
+	stop()
+	if e := <-ended; err == nil {
+		err = e
 	}
+	return time.Since(began), err
 }
 
 // await waits until so many jobs have been run.
