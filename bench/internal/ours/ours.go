@@ -134,9 +134,10 @@ func (c *client) Close(ctx context.Context) error { return c.hf.Close(ctx) }
 
 // Work starts the node.
 func (c *client) Work(ctx context.Context, handle func(system.Args)) (system.Worker, error) {
-	w := &worker{client: c, handle: handle, ended: make(chan error, 1)}
+	running, stop := context.WithCancel(ctx)
+	w := &worker{client: c, handle: handle, stop: stop, ended: make(chan error, 1)}
 	c.worker.Store(w)
-	go func() { w.ended <- c.hf.Run(ctx) }()
+	go func() { w.ended <- c.hf.Run(running) }()
 	return w, nil
 }
 
@@ -144,6 +145,7 @@ type worker struct {
 	client  *client
 	handle  func(system.Args)
 	done    system.Counter
+	stop    context.CancelFunc
 	ended   chan error
 	stopped bool
 }
@@ -158,22 +160,19 @@ func (w *worker) Wait(ctx context.Context, jobs int64) error {
 	return err
 }
 
+// Stop lets the node finish what it runs. Not with the client's Stop, which is final: a scenario may start another node.
 func (w *worker) Stop(ctx context.Context) (int64, error) {
-	for !w.stopped {
-		if err := w.client.hf.Stop(ctx); err != nil {
-			return 0, err
-		}
-		// A node that has hardly been started may not have heard it.
-		again := time.NewTimer(10 * time.Millisecond)
+	w.stop()
+	if !w.stopped {
 		select {
 		case err := <-w.ended:
 			w.stopped = true
 			if err != nil {
 				return 0, err
 			}
-		case <-again.C:
+		case <-ctx.Done():
+			return 0, ctx.Err()
 		}
-		again.Stop()
 	}
 	return w.done.Count(), nil
 }
