@@ -85,7 +85,7 @@ func (c *claimRow) columns(first ...any) []any {
 func (c *claimRow) fill(to *store.Claimed, node int64) (err error) {
 	c.body.lane, c.body.runAt, c.body.createdAt = c.lane.Int32, c.runAt.Int64, c.createdAt.Int64
 	c.body.lease, c.body.attempt, c.body.maxAttempts, c.body.codec = c.lease.Int64+1, c.attempt.Int32+1, c.max.Int32, c.codec.Int32
-	to.Job, err = c.body.job(c.id.Bytes)
+	err = c.body.fill(&to.Job, c.id.Bytes)
 	to.Lease = store.Lease{Job: to.Job.ID, Number: to.Job.LeaseNumber, Node: node, Claim: c.seq.Int64, Slot: int(c.slot.Int64)}
 	to.ClaimedAt = timeOf(c.claimedAt.Int64)
 	to.CancelRequested, to.CancelReason = c.asked.Valid, textOf(c.why)
@@ -135,9 +135,11 @@ func (s *Store) named(ctx context.Context, a *claimAnswer) ([]store.Claimed, err
 			return nil, err
 		}
 	}
-	claimed := slices.Clone(a.claimed)
-	slices.SortStableFunc(claimed, func(x, y store.Claimed) int { return compareLeases(x.Lease, y.Lease) })
-	return claimed, nil
+	// Nearly always they come in order, and moving them is not cheap.
+	if inOrder := func(x, y store.Claimed) int { return compareLeases(x.Lease, y.Lease) }; !slices.IsSortedFunc(a.claimed, inOrder) {
+		slices.SortStableFunc(a.claimed, inOrder)
+	}
+	return slices.Clone(a.claimed), nil
 }
 
 // leeway is how far ahead of our clock the run time of a pointer may be. Whoever put it into ready found it due, by a clock
