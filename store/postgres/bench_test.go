@@ -36,6 +36,30 @@ func BenchmarkCycle(b *testing.B) {
 	}
 }
 
+// BenchmarkClaim claims, and nothing else: what the client allocates for a claim of so many jobs.
+func BenchmarkClaim(b *testing.B) {
+	for _, batch := range []int{1, 60, 500, 1000} {
+		b.Run(fmt.Sprintf("batch=%d", batch), func(b *testing.B) {
+			d := newBed(b, "session")
+			b.ReportAllocs()
+			for b.Loop() {
+				b.StopTimer()
+				d.enqueue(batch)
+				b.StartTimer()
+				runs := d.claim(batch)
+				b.StopTimer()
+				out := &store.Batch{}
+				for _, run := range runs {
+					out.Outcomes = append(out.Outcomes, completed(run))
+				}
+				d.apply(out)
+				b.StartTimer()
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*batch), "us/job")
+		})
+	}
+}
+
 // BenchmarkRetry ends runs with an error, and lets the jobs run again.
 func BenchmarkRetry(b *testing.B) {
 	for _, batch := range []int{1, 60, 500} {
@@ -154,6 +178,12 @@ func (d *bed) apply(batch *store.Batch) {
 // start enqueues jobs and claims them.
 func (d *bed) start(n int) []store.Claimed {
 	d.Helper()
+	d.enqueue(n)
+	return d.claim(n)
+}
+
+func (d *bed) enqueue(n int) {
+	d.Helper()
 	in := &store.Batch{}
 	for range n {
 		in.Enqueues = append(in.Enqueues, &store.Enqueue{Job: store.Job{
@@ -162,7 +192,6 @@ func (d *bed) start(n int) []store.Claimed {
 		}})
 	}
 	d.apply(in)
-	return d.claim(n)
 }
 
 func (d *bed) claim(n int) []store.Claimed {

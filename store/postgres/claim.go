@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -14,7 +15,8 @@ import (
 const maxClaim = 1000
 
 // Claim implements store.Claims. It takes at most 1000 jobs at once. Among claims that run at the same moment each passes
-// over what the others are taking, so that order holds within each claim and, for one claimer, across them.
+// over what the others are taking, so that order holds within each claim and, for one claimer, across them. What was put behind jobs
+// that are taken already, such as by a transaction that was long, may have to wait for 250 ms while there are others: see floors.
 func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	params.Limit = min(max(params.Limit, 0), maxClaim)
 	var claimed []store.Claimed
@@ -22,7 +24,7 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 		if params.Repeat {
 			claimed, err = s.claimAgain(ctx, params)
 		} else {
-			claimed, err = s.claim(ctx, params)
+			claimed, err = s.claimNext(ctx, params)
 		}
 		return err
 	})
@@ -36,70 +38,94 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 	return claimed, nil
 }
 
-// claimRow is what is scanned of a claimed job.
-type claimRow struct {
-	seq, slot *int64
-	claimedAt int64
-	id        pgtype.UUID
-	lane      *int32
-	runAt     *int64
-	createdAt *int64
-	lease     *int64
-	attempt   *int32
-	max       *int32
-	codec     *int32
-	body      body
-	journal   *bool
-	asked     *bool
-	why       *string
-	check     checkpointRow
+// claimNext takes what comes next, beginning at the floors. If there is nothing it looks at everything.
+func (s *Store) claimNext(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
+	for whole := false; ; whole = true {
+		from := s.floors.begin(&params, whole)
+		last := map[int32]position{}
+		claimed, err := s.claim(ctx, params, from, last)
+		if err != nil {
+			s.floors.fail(from)
+			return nil, err
+		}
+		s.floors.end(from, last, len(claimed) >= params.Limit, &s.lanes)
+		if len(claimed) > 0 || from.whole {
+			return claimed, nil
+		}
+	}
 }
 
-// columns are the places of the columns that both statements answer with, from lane to the end.
-func (c *claimRow) columns() []any {
-	return []any{
+// claimRow is what is scanned of a claimed job. One is used for all rows of a claim, so what is nearly never NULL is not a pointer: that would
+// be made anew for each.
+type claimRow struct {
+	n, lastSeq           pgtype.Int8 // of the one statement and of the other
+	seq, slot, claimedAt pgtype.Int8
+	id                   pgtype.UUID
+	lane                 pgtype.Int4
+	runAt, createdAt     pgtype.Int8
+	lease                pgtype.Int8
+	attempt, max, codec  pgtype.Int4
+	body                 body
+	journal, asked       pgtype.Bool
+	why                  *string
+	check                checkpointRow
+}
+
+// columns are the places of the columns that both statements answer with, from lane to the end, after those that one of them begins with.
+func (c *claimRow) columns(first ...any) []any {
+	return append(first,
 		&c.lane, &c.runAt, &c.id, &c.createdAt, &c.lease, &c.attempt, &c.max, &c.codec, &c.body.args, &c.body.options, &c.body.tags,
 		&c.body.metadata, &c.body.orderingKey, &c.body.uniqueKey, &c.body.uniqueStates, &c.body.parent, &c.body.link, &c.body.closing,
 		&c.journal, &c.asked, &c.why,
 		&c.check.percent, &c.check.message, &c.check.value, &c.check.updatedAt,
-	}
+	)
 }
 
-// claimed turns the row of a job into what a claim answers. What its lane says is left out.
-func (c *claimRow) claimed(node int64) (store.Claimed, error) {
-	c.body.lane, c.body.runAt, c.body.createdAt = *c.lane, *c.runAt, *c.createdAt
-	c.body.lease, c.body.attempt, c.body.maxAttempts, c.body.codec = *c.lease+1, *c.attempt+1, *c.max, *c.codec
-	job, err := c.body.job(c.id.Bytes)
-	return store.Claimed{
-		Job:             job,
-		Lease:           store.Lease{Job: job.ID, Number: job.LeaseNumber, Node: node, Claim: *c.seq, Slot: int(*c.slot)},
-		ClaimedAt:       timeOf(c.claimedAt),
-		CancelRequested: c.asked != nil,
-		CancelReason:    textOf(c.why),
-		Durable:         c.journal != nil && *c.journal,
-		Checkpoint:      c.check.checkpoint(),
-	}, err
+// fill turns the row of a job into what a claim answers. What its lane says is left out.
+func (c *claimRow) fill(to *store.Claimed, node int64) (err error) {
+	c.body.lane, c.body.runAt, c.body.createdAt = c.lane.Int32, c.runAt.Int64, c.createdAt.Int64
+	c.body.lease, c.body.attempt, c.body.maxAttempts, c.body.codec = c.lease.Int64+1, c.attempt.Int32+1, c.max.Int32, c.codec.Int32
+	err = c.body.fill(&to.Job, c.id.Bytes)
+	to.Lease = store.Lease{Job: to.Job.ID, Number: to.Job.LeaseNumber, Node: node, Claim: c.seq.Int64, Slot: int(c.slot.Int64)}
+	to.ClaimedAt = timeOf(c.claimedAt.Int64)
+	to.CancelRequested, to.CancelReason = c.asked.Valid, textOf(c.why)
+	to.Durable = c.journal.Bool
+	to.Checkpoint = c.check.checkpoint()
+	return err
 }
 
 // claimAnswer collects the rows of a claim.
 type claimAnswer struct {
-	node    int64
 	alive   bool
+	row     claimRow
 	lanes   []int32
 	claimed []store.Claimed
 }
 
-func (a *claimAnswer) add(c *claimRow) error {
-	claimed, err := c.claimed(a.node)
-	a.claimed = append(a.claimed, claimed)
-	a.lanes = append(a.lanes, *c.lane)
-	return err
+// claimAnswers are used again: a job is large, and how many there will be is not known before the last of them. Callers get a copy.
+var claimAnswers = sync.Pool{New: func() any { return new(claimAnswer) }}
+
+func newAnswer() *claimAnswer { return claimAnswers.Get().(*claimAnswer) } //nolint:errcheck // what else would it be
+
+// free gives the answer back. It keeps nothing of the jobs alive.
+func (a *claimAnswer) free() {
+	clear(a.claimed)
+	*a = claimAnswer{lanes: a.lanes[:0], claimed: a.claimed[:0]}
+	claimAnswers.Put(a)
+}
+
+func (a *claimAnswer) add(node int64) error {
+	a.claimed, a.lanes = append(a.claimed, store.Claimed{}), append(a.lanes, a.row.lane.Int32)
+	return a.row.fill(&a.claimed[len(a.claimed)-1], node)
 }
 
 // named returns the jobs with what their lanes say, in the order of their slots.
 func (s *Store) named(ctx context.Context, a *claimAnswer) ([]store.Claimed, error) {
 	if !a.alive {
 		return nil, store.ErrNodeDead
+	}
+	if len(a.claimed) == 0 {
+		return nil, nil
 	}
 	if err := s.knowLanes(ctx, a.lanes); err != nil {
 		return nil, err
@@ -109,8 +135,11 @@ func (s *Store) named(ctx context.Context, a *claimAnswer) ([]store.Claimed, err
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(a.claimed, func(x, y store.Claimed) int { return compareLeases(x.Lease, y.Lease) })
-	return a.claimed, nil
+	// Nearly always they come in order, and moving them is not cheap.
+	if inOrder := func(x, y store.Claimed) int { return compareLeases(x.Lease, y.Lease) }; !slices.IsSortedFunc(a.claimed, inOrder) {
+		slices.SortStableFunc(a.claimed, inOrder)
+	}
+	return slices.Clone(a.claimed), nil
 }
 
 // leeway is how far ahead of our clock the run time of a pointer may be. Whoever put it into ready found it due, by a clock
@@ -122,13 +151,11 @@ func (s *Store) leeway() int64 {
 	return time.Second.Microseconds()
 }
 
-func (s *Store) claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
-	now := s.now()
-	answer := &claimAnswer{node: params.Node}
+func (s *Store) claimArgs(params store.ClaimParams, now int64, from *start) []any {
 	var queues []string
 	var limits []int32
 	if params.Queues != nil {
-		queues, limits = []string{}, []int32{}
+		queues, limits = make([]string, 0, len(params.Queues)), make([]int32, 0, len(params.Queues))
 		for _, q := range params.Queues {
 			queues, limits = append(queues, q.Name), append(limits, int32(min(max(q.Limit, 0), maxClaim)))
 		}
@@ -137,22 +164,31 @@ func (s *Store) claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 	if kinds == nil {
 		kinds = []string{}
 	}
+	return []any{
+		params.Node, params.Seq, params.Namespace, queues, limits, kinds, int32(params.Limit), now, params.Aging.Microseconds(), params.Repeat,
+		now + s.leeway(), from.lanes, from.runAts, from.ids,
+	}
+}
+
+// claim takes jobs from the given places on, and notes the last one of each lane.
+func (s *Store) claim(ctx context.Context, params store.ClaimParams, from *start, last map[int32]position) ([]store.Claimed, error) {
+	now := s.now()
+	answer := newAnswer()
+	defer answer.free()
+	c := &answer.row
+	columns := c.columns(&c.n)
 	err := s.send(ctx, statement{
 		name: "claim",
-		args: []any{
-			params.Node, params.Seq, params.Namespace, queues, limits, kinds, int32(params.Limit), now, params.Aging.Microseconds(), params.Repeat,
-			now + s.leeway(),
-		},
+		args: s.claimArgs(params, now, from),
 		each: func(r row) error {
 			answer.alive = true
-			var n *int64
-			c := claimRow{claimedAt: now}
-			if err := r.Scan(append([]any{&n}, c.columns()...)...); err != nil || n == nil {
+			if err := r.Scan(columns...); err != nil || !c.n.Valid {
 				return err
 			}
-			seq, slot := params.Seq+*n/store.MaxClaimSlots, *n%store.MaxClaimSlots
-			c.seq, c.slot = &seq, &slot
-			return answer.add(&c)
+			last[c.lane.Int32] = position{c.runAt.Int64, c.id.Bytes} // within a lane they come in order
+			c.seq.Int64, c.slot.Int64 = params.Seq+c.n.Int64/store.MaxClaimSlots, c.n.Int64%store.MaxClaimSlots
+			c.claimedAt.Int64 = now
+			return answer.add(params.Node)
 		},
 	})
 	if err != nil {
@@ -164,44 +200,44 @@ func (s *Store) claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 // claimAgain returns what the claim with these parameters took, if it happened; otherwise it happens now.
 func (s *Store) claimAgain(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	params.Repeat = true
-	answer, lastSeq, err := s.claimsFrom(ctx, params)
-	if err != nil {
-		return nil, err
+	claimed, happened, err := s.claimsFrom(ctx, params)
+	if err != nil || happened {
+		return claimed, err
 	}
-	if !answer.alive || lastSeq >= params.Seq {
-		return s.named(ctx, answer)
-	}
-	claimed, err := s.claim(ctx, params)
+	claimed, err = s.claim(ctx, params, &start{}, map[int32]position{})
 	if len(claimed) > 0 || err != nil {
 		return claimed, err
 	}
 	// Either there is nothing to claim, or the lost claim was still on its way and has come through just now.
-	if answer, _, err = s.claimsFrom(ctx, params); err != nil {
-		return nil, err
-	}
-	return s.named(ctx, answer)
+	claimed, _, err = s.claimsFrom(ctx, params)
+	return claimed, err
 }
 
 // claimsFrom reads the claim records from params.Seq on.
-func (s *Store) claimsFrom(ctx context.Context, params store.ClaimParams) (answer *claimAnswer, lastSeq int64, err error) {
-	answer = &claimAnswer{node: params.Node}
+func (s *Store) claimsFrom(ctx context.Context, params store.ClaimParams) (claimed []store.Claimed, happened bool, err error) {
 	records := int64((params.Limit + store.MaxClaimSlots - 1) / store.MaxClaimSlots)
+	answer := newAnswer()
+	defer answer.free()
+	c := &answer.row
+	columns := c.columns(&c.lastSeq, &c.seq, &c.slot, &c.claimedAt)
 	err = s.send(ctx, statement{
 		name: "claim_again",
 		args: []any{params.Node, params.Seq, params.Seq + records},
 		each: func(r row) error {
 			answer.alive = true
-			var c claimRow
-			var at *int64
-			if err := r.Scan(append([]any{&lastSeq, &c.seq, &c.slot, &at}, c.columns()...)...); err != nil {
+			if err := r.Scan(columns...); err != nil {
 				return err
 			}
-			if c.seq == nil || c.createdAt == nil {
+			happened = happened || c.lastSeq.Int64 >= params.Seq || c.seq.Valid
+			if !c.seq.Valid || !c.createdAt.Valid {
 				return nil
 			}
-			c.claimedAt = *at
-			return answer.add(&c)
+			return answer.add(params.Node)
 		},
 	})
-	return answer, lastSeq, err
+	if err != nil {
+		return nil, false, err
+	}
+	claimed, err = s.named(ctx, answer)
+	return claimed, happened, err
 }

@@ -16,12 +16,15 @@
 // then nothing has happened, and the batch is done again the careful way, which asks first. Data that PostgreSQL refuses
 // fails the operation that brought it, behind a savepoint, and nothing else of the batch.
 //
+// While any transaction of the server is long, nothing that dies can be cleared away, and scans of hot tables get longer with each row that
+// was taken. So claims begin where the last one ended, which floors.go tells about, and leave no versions of their node's row behind.
+//
 // # Who waits for whom
 //
 // Locks are taken in this order, and within one kind by key, so that writers do not meet crosswise; where they do anyway
 // PostgreSQL ends one of them, which is repeated by itself (patiently). Nobody waits longer than lock_timeout, two seconds.
 //
-//   - A claim updates the row of its node, if that is alive, and then takes pointers, passing over those that others are taking.
+//   - A claim locks the row of its node, if that is alive, and then takes pointers, passing over those that others are taking.
 //   - Whatever is written under a lease locks the claim record first. A rescue marks the node dead, which waits for a claim
 //     that is on its way, and then locks the records: a node that is slow, not dead, finds no record any more.
 //   - Unique keys are inserted in the order of the keys. A key that an open transaction of somebody has taken makes the enqueue of
@@ -66,7 +69,8 @@
 //
 // # Mutexes
 //
-// laneCache.mu, notifier.mu and Store.lookedMu are held for moments and never together.
+// laneCache.mu, notifier.mu, floors.mu and Store.lookedMu are held for moments. Nothing is taken under one of them but laneCache.mu under
+// floors.mu.
 //
 // # Imports
 //

@@ -119,6 +119,7 @@ type Store struct {
 	horizon atomic.Int64 // the time until which there are partitions
 
 	lanes    laneCache
+	floors   floors
 	notifier notifier
 
 	lookedMu sync.Mutex
@@ -205,6 +206,9 @@ func (c Config) connect(ctx context.Context) (*Store, error) {
 	}
 	s := &Store{config: c, pool: c.Pool, texts: statementsIn(c.SchemaName), origin: newOrigin()}
 	s.notifier.init(s)
+	if c.Clock == nil {
+		s.floors.clock = time.Now
+	}
 	if c.Pool != nil {
 		s.prelude = prelude(pins)
 		return s, nil

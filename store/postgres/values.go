@@ -151,8 +151,14 @@ func linkOf(job *store.Job) *int32 {
 }
 
 // job turns a body into a job; what its lane says is left out.
-func (b *body) job(id store.ID) (store.Job, error) {
-	job := store.Job{
+func (b *body) job(id store.ID) (job store.Job, err error) {
+	err = b.fill(&job, id)
+	return job, err
+}
+
+// fill is job for one that is in its place already: they are large.
+func (b *body) fill(job *store.Job, id store.ID) error {
+	*job = store.Job{
 		ID: id, Args: b.args, Codec: int(b.codec), CreatedAt: timeOf(b.createdAt), RunAt: timeOf(b.runAt),
 		Attempt: int(b.attempt), MaxAttempts: int(b.maxAttempts), Metadata: b.metadata,
 		OrderingKey: textOf(b.orderingKey), UniqueKey: b.uniqueKey, LeaseNumber: b.lease,
@@ -169,10 +175,10 @@ func (b *body) job(id store.ID) (store.Job, error) {
 	}
 	if b.tags != nil {
 		if err := json.Unmarshal(b.tags, &job.Tags); err != nil {
-			return job, err
+			return err
 		}
 	}
-	return job, decodeOptions(b.options, &job.Options)
+	return decodeOptions(b.options, &job.Options)
 }
 
 // checkpointRow is what is scanned of a checkpoint, NULL if there is none.

@@ -173,7 +173,7 @@ CREATE TABLE {schema}.cancel_request (
   actor  text
 );
 
--- last_seq is the highest claim record that the node wrote, so that a claim that is repeated late takes nothing twice.
+-- last_seq is the highest number of a claim that was repeated and has happened, so that one that arrives late takes nothing again.
 CREATE TABLE {schema}.node (
   id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   started_at bigint NOT NULL,

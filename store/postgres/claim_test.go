@@ -1,0 +1,426 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres"
+)
+
+// The bounds of floors.go.
+const (
+	lookEvery = 250 * time.Millisecond
+	nearBy    = time.Second
+)
+
+// hand is a clock that stands still until it is moved.
+type hand struct {
+	mu   sync.Mutex
+	at   time.Time
+	step time.Duration // how far each look at it moves it
+}
+
+func (h *hand) now() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.at = h.at.Add(h.step)
+	return h.at
+}
+
+func (h *hand) move(d, step time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.at, h.step = h.at.Add(d), step
+}
+
+// claimer is a node of a store whose floors have a clock that stands still.
+type claimer struct {
+	*testing.T
+	store store.Store
+	clock *hand
+	node  int64
+	seq   int64
+	limit int
+}
+
+func newClaimer(t *testing.T, config postgres.Config, limit int) *claimer {
+	t.Helper()
+	s := open(t, config)
+	clock := &hand{at: time.Unix(1_800_000_000, 0)}
+	postgres.FakeFloors(s, clock.now)
+	return &claimer{t, s, clock, join(t, s), 0, limit}
+}
+
+func (c *claimer) claim() []store.ID {
+	c.Helper()
+	var ids []store.ID
+	for _, run := range c.runs() {
+		ids = append(ids, run.Job.ID)
+	}
+	return ids
+}
+
+func (c *claimer) runs() []store.Claimed {
+	c.Helper()
+	c.seq += 20
+	runs, err := c.store.Claim(c.Context(), demand(c.node, c.seq, c.limit))
+	if err != nil {
+		c.Fatalf("Claim: %v", err)
+	}
+	return runs
+}
+
+// want claims, and compares with the jobs.
+func (c *claimer) want(what string, jobs ...*store.Enqueue) {
+	c.Helper()
+	if got := c.claim(); !slices.Equal(got, idsOf(jobs)) {
+		c.Fatalf("%s: claimed %v, want %v", what, got, idsOf(jobs))
+	}
+}
+
+func idsOf(jobs []*store.Enqueue) (ids []store.ID) {
+	for _, q := range jobs {
+		ids = append(ids, q.Job.ID)
+	}
+	return ids
+}
+
+// several makes jobs, one after the other.
+func several(n int, change ...func(*store.Enqueue)) (jobs []*store.Enqueue) {
+	for range n {
+		jobs = append(jobs, newJob(change...))
+	}
+	return jobs
+}
+
+// late puts a job in a transaction that commits when commit is called.
+func (c *claimer) late(url string, q *store.Enqueue) (commit func()) {
+	c.Helper()
+	tx, end, _ := callers["pgx"](c.T, url)
+	if err := c.store.EnqueueTx(c.Context(), tx, []*store.Enqueue{q}); err != nil || q.Err != nil {
+		c.Fatalf("EnqueueTx: %v, %v", err, q.Err)
+	}
+	return func() {
+		c.Helper()
+		if err := end(); err != nil {
+			c.Fatal(err)
+		}
+	}
+}
+
+// TestFloorsHideNothingForLong: a transaction that was long commits behind jobs that are taken already, while there are so many others
+// that every claim is full.
+func TestFloorsHideNothingForLong(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	c := newClaimer(t, config, 2)
+	first, last, jobs := newJob(), newJob(), several(9)
+	enqueue(t, c.store, newJob(func(q *store.Enqueue) { q.Job.Kind = "other" }))
+	commit := c.late(config.URL, last)
+	enqueue(t, c.store, first)
+	enqueue(t, c.store, jobs...)
+	c.want("the first", first, jobs[0])
+	commit()
+	c.clock.move(lookEvery-1, 0)
+	c.want("what is not behind", jobs[1], jobs[2])
+	c.clock.move(1, 0)
+	c.want("after 250 ms", last, jobs[3])
+	c.want("then it goes on", jobs[4], jobs[5])
+}
+
+// TestFloorsHideNothingFromAClaimWithRoom: if there is nothing beyond the floors what is behind them is taken at once.
+func TestFloorsHideNothingFromAClaimWithRoom(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	c := newClaimer(t, config, 2)
+	last, jobs := newJob(), several(2)
+	commit := c.late(config.URL, last)
+	enqueue(t, c.store, jobs...)
+	c.want("the first", jobs...)
+	commit()
+	c.want("at once", last)
+}
+
+// TestARetriedJobBehindAFloor has a run time of long ago, and a lane that never ends.
+func TestARetriedJobBehindAFloor(t *testing.T) {
+	t.Parallel()
+	c := newClaimer(t, fresh(t), 2)
+	jobs := several(9)
+	enqueue(t, c.store, jobs...)
+	runs := c.runs()
+	o := &store.Outcome{Lease: runs[0].Lease, State: store.Retryable, RunAt: runs[0].Job.RunAt.Add(-time.Hour), Reason: store.ReasonError}
+	if err := c.store.Apply(t.Context(), &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil || o.Err != nil {
+		t.Fatal(err, o.Err)
+	}
+	if promoted, err := c.store.Promote(t.Context(), 10); err != nil || promoted.Jobs != 1 {
+		t.Fatalf("promoted %v, %v", promoted, err)
+	}
+	c.want("what is not behind", jobs[2:4]...)
+	c.clock.move(lookEvery, 0)
+	c.want("after 250 ms", jobs[0], jobs[4])
+}
+
+// TestMoreBehindAFloorThanAClaimTakes: it is all taken before the claims go on where they were.
+func TestMoreBehindAFloorThanAClaimTakes(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	c := newClaimer(t, config, 2)
+	enqueue(t, c.store, newJob())
+	c.claim()
+	behind, jobs := several(5), several(6)
+	tx, commit, _ := callers["pgx"](t, config.URL)
+	if err := c.store.EnqueueTx(t.Context(), tx, behind); err != nil {
+		t.Fatal(err)
+	}
+	enqueue(t, c.store, jobs...)
+	c.want("the first", jobs[:2]...)
+	if err := commit(); err != nil {
+		t.Fatal(err)
+	}
+	c.want("what is not behind", jobs[2:4]...)
+	c.clock.move(lookEvery, 0)
+	c.want("after 250 ms", behind[:2]...)
+	c.want("then", behind[2:4]...)
+	c.want("and", behind[4], jobs[4])
+}
+
+// TestFloorsOfTwoStores: what one puts behind the floors of the other is taken by it in time, and nothing twice.
+func TestFloorsOfTwoStores(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	a, b := newClaimer(t, config, 2), newClaimer(t, config, 2)
+	jobs := several(12)
+	enqueue(t, a.store, jobs...)
+	a.want("a", jobs[:2]...)
+	b.want("b", jobs[2:4]...)
+	runs := b.runs()
+	a.want("a goes on", jobs[6:8]...)
+	// A node that leaves gives back its jobs: now is their run time, the hour before is that of one which is retried.
+	o := &store.Outcome{Lease: runs[0].Lease, State: store.Retryable, RunAt: runs[0].Job.RunAt.Add(-time.Hour), Reason: store.ReasonError}
+	if err := b.store.Apply(t.Context(), &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil || o.Err != nil {
+		t.Fatal(err, o.Err)
+	}
+	if promoted, err := b.store.Promote(t.Context(), 10); err != nil || promoted.Jobs != 1 {
+		t.Fatalf("promoted %v, %v", promoted, err)
+	}
+	a.clock.move(lookEvery, 0)
+	a.want("after 250 ms", jobs[4], jobs[8])
+	b.want("b goes on", jobs[9:11]...)
+	a.want("the last", jobs[11])
+	a.want("nothing is left")
+	b.want("nor here")
+}
+
+// TestLooksThatAreExpensive are rare, but what is a little late still waits for 250 ms only.
+func TestLooksThatAreExpensive(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	c := newClaimer(t, config, 2)
+	old, late, jobs := newJob(), newJob(), several(40)
+	enqueue(t, c.store, old, late)
+	for _, run := range c.runs() { // both are behind from now on: one by an hour, one by a little
+		o := &store.Outcome{Lease: run.Lease, State: store.Retryable, RunAt: run.Job.RunAt, Reason: store.ReasonError}
+		if run.Job.ID == old.Job.ID {
+			o.RunAt = run.Job.RunAt.Add(-time.Hour)
+		} else {
+			o.RunAt = run.Job.RunAt.Add(-nearBy / 4)
+		}
+		if err := c.store.Apply(t.Context(), &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil || o.Err != nil {
+			t.Fatal(err, o.Err)
+		}
+	}
+	enqueue(t, c.store, jobs...)
+	next := func(n int) []*store.Enqueue { taken := jobs[:n]; jobs = jobs[n:]; return taken }
+	c.want("a claim from the floors", next(2)...)
+	c.clock.move(lookEvery, 100*time.Millisecond)
+	c.want("a look that takes 100 ms", next(2)...)
+	c.clock.move(0, 0)
+	if promoted, err := c.store.Promote(t.Context(), 10); err != nil || promoted.Jobs != 2 {
+		t.Fatalf("promoted %v, %v", promoted, err)
+	}
+	c.want("from the floors", next(2)...)
+	c.clock.move(lookEvery, 0)
+	c.want("250 ms later, near the floors", late, next(1)[0])
+	c.clock.move(500*time.Millisecond, 0)
+	c.want("750 ms later", next(2)...)
+	c.clock.move(300*time.Millisecond, 0)
+	c.want("ten times what the look took", old, next(1)[0])
+}
+
+// TestFloorsOfManyLanes: the order is that of the whole, and a lane that a claim does not ask for keeps its floor.
+func TestFloorsOfManyLanes(t *testing.T) {
+	t.Parallel()
+	c := newClaimer(t, fresh(t), 3)
+	var jobs []*store.Enqueue
+	for i := range 12 {
+		jobs = append(jobs, newJob(func(q *store.Enqueue) { q.Job.Queue, q.Job.Priority = fmt.Sprint("q", i%2), 1+i/6 }))
+	}
+	enqueue(t, c.store, jobs...)
+	c.want("the first", jobs[:3]...)
+	c.want("and those after them", jobs[3:6]...)
+	c.seq += 20
+	params := demand(c.node, c.seq, 2)
+	params.Queues = []store.QueueDemand{{Name: "q1", Limit: 2}, {Name: "q0"}}
+	runs, err := c.store.Claim(t.Context(), params)
+	if err != nil || len(runs) != 2 || runs[0].Job.ID != jobs[7].Job.ID || runs[1].Job.ID != jobs[9].Job.ID {
+		t.Fatalf("claimed %v, %v", runs, err)
+	}
+	c.want("of both again", jobs[6], jobs[8], jobs[10])
+	urgent := newJob(func(q *store.Enqueue) { q.Job.Queue, q.Job.Priority = "q0", 1 })
+	enqueue(t, c.store, urgent)
+	c.want("the last", urgent, jobs[11])
+}
+
+// counter counts the statements of a pool.
+type counter struct {
+	mu sync.Mutex
+	n  map[string]int
+}
+
+func (c *counter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	return ctx
+}
+func (c *counter) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+func (c *counter) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	return ctx
+}
+
+func (c *counter) TraceBatchQuery(_ context.Context, _ *pgx.Conn, data pgx.TraceBatchQueryData) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if strings.Contains(data.SQL, "SKIP LOCKED") {
+		c.n["claim"]++
+	}
+}
+func (c *counter) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
+
+func (c *counter) since(what string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.n[what]
+	c.n[what] = 0
+	return n
+}
+
+// TestAnIdleClaimIsOneStatement: only the first claim that finds nothing after full ones looks twice.
+func TestAnIdleClaimIsOneStatement(t *testing.T) {
+	t.Parallel()
+	url, schema := pgtest.Shared(t).Schema(t)
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := &counter{n: map[string]int{}}
+	config.ConnConfig.Tracer = count
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	c := newClaimer(t, postgres.Config{Pool: pool, SchemaName: schema}, 2)
+	enqueue(t, c.store, several(3)...)
+	for _, want := range []int{1, 1, 2, 1, 1} { // full, the last one, nothing, idle, idle
+		c.claim()
+		if got := count.since("claim"); got != want {
+			t.Fatalf("%d statements, want %d", got, want)
+		}
+	}
+	enqueue(t, c.store, several(2)...)
+	c.claim()
+	c.clock.move(lookEvery, 0)
+	count.since("claim")
+	c.want("nothing")
+	if got := count.since("claim"); got != 1 {
+		t.Fatalf("an idle node sent %d statements", got)
+	}
+}
+
+var touched = regexp.MustCompile(`Buffers: shared hit=(\d+)`)
+
+// TestClaimsUnderALongTransaction cost what they did before it: while it lasts nothing of what is taken can be cleared away.
+func TestClaimsUnderALongTransaction(t *testing.T) {
+	t.Parallel()
+	for name, queues := range map[string]int{"one lane": 1, "several": 3} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config := fresh(t)
+			c := newClaimer(t, config, 100)
+			pages := func(whole bool) int {
+				c.seq += 20
+				lines, err := postgres.ClaimPlan(t.Context(), c.store, demand(c.node, c.seq, c.limit), whole)
+				if err != nil {
+					t.Fatal(err)
+				}
+				n, err := strconv.Atoi(touched.FindStringSubmatch(strings.Join(lines, "\n"))[1])
+				if err != nil {
+					t.Fatal(err)
+				}
+				return n
+			}
+			pin, err := connect(t, config.URL).BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = pin.Rollback(context.Background()) }()
+			if _, err := pin.Exec(t.Context(), "SELECT count(*) FROM pg_class"); err != nil {
+				t.Fatal(err)
+			}
+			n := 0
+			for range 4 {
+				enqueue(t, c.store, several(1000, func(q *store.Enqueue) { q.Job.Queue = fmt.Sprint("q", n%queues); n++ })...)
+			}
+			observer := connect(t, config.URL)
+			version := fmt.Sprintf(`SELECT ctid::text FROM %s.node WHERE id = %d`, pgx.Identifier{config.SchemaName}.Sanitize(), c.node)
+			before, node := pages(false), value[string](t, observer, version)
+			for range 30 {
+				c.claim()
+			}
+			if after := pages(false); after > before*3/2 {
+				t.Errorf("a claim touched %d pages before, and %d now; from the beginning it is %d", before, after, pages(true))
+			}
+			if now := value[string](t, observer, version); now != node {
+				t.Errorf("claims left versions of the node's row behind: from %s to %s", node, now)
+			}
+		})
+	}
+}
+
+// TestARepeatThatArrivesLate: the same claim was repeated twice. Once its jobs are done nothing but its number tells that it happened.
+func TestARepeatThatArrivesLate(t *testing.T) {
+	t.Parallel()
+	c := newClaimer(t, fresh(t), 2)
+	jobs := several(4)
+	enqueue(t, c.store, jobs...)
+	params := demand(c.node, 20, 2)
+	if runs, err := c.store.Claim(t.Context(), params); err != nil || len(runs) != 2 {
+		t.Fatal(len(runs), err)
+	}
+	params.Repeat = true
+	for _, want := range []int{2, 0} {
+		runs, err := c.store.Claim(t.Context(), params)
+		if err != nil || len(runs) != want {
+			t.Fatalf("a repeat returned %d jobs, %v", len(runs), err)
+		}
+		out := &store.Batch{}
+		for _, run := range runs {
+			out.Outcomes = append(out.Outcomes, completed(run))
+		}
+		if err := c.store.Apply(t.Context(), out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.seq = 20
+	c.want("the next claim", jobs[2:]...)
+}

@@ -1,0 +1,42 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// FakeFloors gives the floors of a store another clock, and with it floors to a store whose clock is a test's.
+func FakeFloors(s store.Store, clock func() time.Time) {
+	s.(*Store).floors.clock = clock //nolint:errcheck // what else would it be
+}
+
+// ClaimPlan explains what a claim costs that begins at the floors, or at the beginning; it does not happen.
+func ClaimPlan(ctx context.Context, s store.Store, params store.ClaimParams, whole bool) (lines []string, err error) {
+	opened := s.(*Store) //nolint:errcheck // what else would it be
+	from := opened.floors.begin(&params, whole)
+	conn, err := opened.pool.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Release()
+	tx, err := conn.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Rollback(ctx) }()
+	rows, err := tx.Query(ctx, "EXPLAIN (ANALYZE, BUFFERS) "+opened.text("claim"), opened.claimArgs(params, opened.now(), from)...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			return nil, err
+		}
+		lines = append(lines, line)
+	}
+	return lines, rows.Err()
+}

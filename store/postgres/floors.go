@@ -1,0 +1,183 @@
+package postgres
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+const (
+	// lookEvery is how long what is behind a floor can wait for a claim.
+	lookEvery = 250 * time.Millisecond
+	// nearBy is how far behind its floor a lane is looked at that often whatever it costs. What comes late comes by less than that: a
+	// promotion, a caller's transaction, a clock that is behind.
+	nearBy = time.Second
+	// lookShare bounds what looking from the beginning of the lanes takes of a claimer's time where that is expensive: one part in so many.
+	lookShare = 10
+	// slowClaim is what a claim has to take for floors to be worth it although it was not full.
+	slowClaim = 5 * time.Millisecond
+	// longestEvery is the longest time between two such looks.
+	longestEvery = 30 * time.Second
+	// maxFloors is how many lanes may have one.
+	maxFloors = 256
+)
+
+// floors remember up to where the lanes are taken, so that a claim begins with the first row that is left.
+//
+// The index of ready keeps the entries of rows that were taken, until no transaction of the whole server can see them: while somebody's
+// dump is running, for hours. A scan from the beginning of a lane visits them all, each time. Claims that are full, or slow, leave floors,
+// and from then on the scans begin at the place of the last row that was taken in each lane.
+//
+// Rows can come to be behind a floor: what is promoted or put back has an older run time, transactions of callers commit late, clocks
+// differ, and a row that was passed over because another claimer had locked it stays if that one fails. So this is what holds:
+//
+//   - Within one claim the order is that of the whole, but for what is behind the floors.
+//   - A claim that takes nothing has looked at everything: if it began at floors it is repeated from the beginning. A claimer that goes on
+//     until there is nothing more misses nothing, however the floors are.
+//   - Of a claimer that does not come to an end one claim every 250 ms begins at the beginning. If that turns out to be expensive it is
+//     done as rarely as to take a tenth of the time, and one every 250 ms begins a second before the floors.
+//
+// An idle node sends one statement for one claim: its floors are old. Nothing of this is written anywhere; each process has its own.
+type floors struct {
+	clock func() time.Time // nil if there are none: the time is a test's, and so is the order of everything
+
+	mu     sync.Mutex
+	byLane map[int32]*floor
+	every  time.Duration // how often a claim begins at the beginning; 0 is lookEvery
+	usual  time.Duration // what a claim takes that does not
+	looks  int           // how many have done so, or begun near their floors
+}
+
+// floor is the last place that was taken in a lane, when the lane was last looked at from its beginning, and when from nearBy.
+type floor struct {
+	position
+	key    laneKey
+	looked time.Time
+	near   time.Time
+}
+
+// position is that of a pointer in its lane.
+type position struct {
+	runAt int64
+	id    store.ID
+}
+
+// start is where a claim begins: at the places, or, in lanes without one, at the beginning. Its lists are nil if there are none.
+type start struct {
+	began   time.Time
+	covered []int32 // lanes of the claim that have a floor
+	whole   bool    // they are looked at from the beginning
+	near    bool    // or from nearBy their floors
+	looks   int     // those that had ended
+	lanes   []int32
+	runAts  []int64
+	ids     []pgtype.UUID
+}
+
+// begin returns where a claim begins. With whole set it looks at everything.
+func (f *floors) begin(params *store.ClaimParams, whole bool) *start {
+	s := &start{whole: whole}
+	if f.clock == nil {
+		return s
+	}
+	s.began = f.clock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s.looks = f.looks
+	every := max(f.every, lookEvery)
+	for id, l := range f.byLane {
+		if l.key.isIn(params) {
+			s.covered = append(s.covered, id)
+			s.whole = s.whole || s.began.Sub(l.looked) >= every
+			s.near = s.near || s.began.Sub(l.near) >= lookEvery
+		}
+	}
+	if s.covered == nil {
+		s.whole = true
+		return s
+	}
+	slices.Sort(s.covered) // in which the statement searches
+	for _, id := range s.covered {
+		l := f.byLane[id]
+		p := l.position
+		switch {
+		case s.whole:
+			// Noted at once, so that others who are claiming now need not look, too.
+			l.looked, l.near = s.began, s.began
+			continue
+		case s.near:
+			l.near = s.began
+			p = position{runAt: p.runAt - nearBy.Microseconds()}
+		}
+		s.lanes, s.runAts, s.ids = append(s.lanes, id), append(s.runAts, p.runAt), append(s.ids, uuidOf(p.id))
+	}
+	return s
+}
+
+// isIn reports whether a claim takes jobs of the lane.
+func (k *laneKey) isIn(params *store.ClaimParams) bool {
+	if k.namespace != params.Namespace || !slices.Contains(params.Kinds, k.kind) {
+		return false
+	}
+	return params.Queues == nil || slices.ContainsFunc(params.Queues, func(d store.QueueDemand) bool { return d.Name == k.queue && d.Limit > 0 })
+}
+
+// fail forgets the floors of a claim whose look did not happen.
+func (f *floors) fail(s *start) {
+	if !s.whole && !s.near {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, id := range s.covered {
+		delete(f.byLane, id)
+	}
+}
+
+// end notes what a claim took: the last place of each lane, whose names are found in the cache. A claim that looked behind the floors may
+// have found more there than it could take: then that is where the next one begins, and claims that have begun before do not change it.
+func (f *floors) end(s *start, last map[int32]position, full bool, lanes *laneCache) {
+	if f.clock == nil {
+		return
+	}
+	took := f.clock().Sub(s.began)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	looked, overtaken := s.whole || s.near, s.looks != f.looks
+	if looked {
+		f.looks++
+	}
+	switch {
+	case s.whole:
+		f.every = min(lookShare*(took-f.usual), longestEvery)
+		if !full && took < slowClaim {
+			for _, id := range s.covered {
+				delete(f.byLane, id)
+			}
+			return
+		}
+	case f.usual == 0:
+		f.usual = took
+	default:
+		f.usual = (7*f.usual + took) / 8
+	}
+	if f.byLane == nil || len(f.byLane)+len(last) > maxFloors {
+		f.byLane = map[int32]*floor{}
+	}
+	for id, p := range last {
+		l := f.byLane[id]
+		_, passed := slices.BinarySearch(s.lanes, id)
+		switch {
+		case l != nil && (looked || !overtaken):
+			l.position = p
+		case l == nil && !passed:
+			if key, ok := lanes.get(id); ok {
+				f.byLane[id] = &floor{position: p, key: key.laneKey, looked: s.began, near: s.began}
+			}
+		}
+	}
+}
