@@ -55,8 +55,8 @@ func (s *Store) claimNext(ctx context.Context, params store.ClaimParams) ([]stor
 	}
 }
 
-// claimRow is what is scanned of a claimed job. One is used for all rows of a claim, so what is nearly never NULL is not a pointer: that would
-// be made anew for each.
+// claimRow is what is scanned of a claimed job. One is used for all rows of a claim, so what is nearly never NULL is not a pointer: that
+// would be made anew for each.
 type claimRow struct {
 	n, lastSeq           pgtype.Int8 // of the one statement and of the other
 	seq, slot, claimedAt pgtype.Int8

@@ -123,7 +123,8 @@ func (k *laneKey) isIn(params *store.ClaimParams) bool {
 	if k.namespace != params.Namespace || !slices.Contains(params.Kinds, k.kind) {
 		return false
 	}
-	return params.Queues == nil || slices.ContainsFunc(params.Queues, func(d store.QueueDemand) bool { return d.Name == k.queue && d.Limit > 0 })
+	wanted := func(d store.QueueDemand) bool { return d.Name == k.queue && d.Limit > 0 }
+	return params.Queues == nil || slices.ContainsFunc(params.Queues, wanted)
 }
 
 // fail forgets the floors of a claim whose look did not happen.
