@@ -95,6 +95,15 @@ func (m *Meter) Begin(ctx context.Context) (*Span, error) {
 	return &Span{meter: m, began: time.Now(), start: start}, err
 }
 
+// Vacuum clears away what is dead, as autovacuum does sooner or later.
+func (m *Meter) Vacuum(ctx context.Context) error {
+	if m.conn == nil {
+		return nil
+	}
+	_, err := m.conn.Exec(ctx, `VACUUM (ANALYZE)`)
+	return err
+}
+
 // Mark ends the time of the span. What End counts besides may come later, such as the CPU of processes that have yet to end.
 func (s *Span) Mark() {
 	if s.ended.IsZero() {
