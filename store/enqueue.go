@@ -27,6 +27,9 @@ type Enqueue struct {
 	// KnownID tells that the caller chose the id, so that the job may exist, or be being inserted by somebody else.
 	KnownID bool
 
+	// Start asks for the job to run at once, as the batch's Start says.
+	Start bool
+
 	// Delay, when positive and RunAt is zero, makes RunAt the store's clock plus Delay.
 	Delay time.Duration
 

@@ -94,6 +94,9 @@ type Batch struct {
 	Outcomes    []*Outcome
 	Enqueues    []*Enqueue
 
+	// Start, if set, lets jobs of Enqueues run at once.
+	Start *Start
+
 	// Woken is set by the store: a WakeReady for each queue in which a waiting job became available because of the batch.
 	Woken []Wake
 }

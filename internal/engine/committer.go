@@ -88,7 +88,8 @@ type committer struct {
 	store    store.Store
 	patience time.Duration
 	log      *slog.Logger
-	after    func(*store.Batch) // told of each committed batch
+	after    func(*store.Batch)               // told of each committed batch
+	reserve  func([]*store.Enqueue) *starting // takes slots for jobs that may run at once; nil if there are none
 
 	main, contested *lane
 
@@ -98,8 +99,10 @@ type committer struct {
 	workers sync.WaitGroup
 }
 
-func newCommitter(st store.Store, patience time.Duration, log *slog.Logger, after func(*store.Batch)) *committer {
-	c := &committer{store: st, patience: patience, log: log, after: after, stop: make(chan struct{})}
+func newCommitter(
+	st store.Store, patience time.Duration, log *slog.Logger, after func(*store.Batch), reserve func([]*store.Enqueue) *starting,
+) *committer {
+	c := &committer{store: st, patience: patience, log: log, after: after, reserve: reserve, stop: make(chan struct{})}
 	c.force, c.abandon = context.WithCancel(context.Background()) //nolint:forbidigo // the root of the committer's own life
 	start := func() *lane {
 		l := &lane{wake: make(chan struct{}, 1)}
@@ -197,7 +200,8 @@ func (c *committer) wait(ctx context.Context, line *lane, o *op) error {
 
 func (c *committer) work(l *lane) {
 	limit := max(c.store.Traits().MaxBatch, 1)
-	var ops []*op // not committed yet: what could not be, in front
+	var ops []*op       // not committed yet: what could not be, in front
+	var begun *starting // of these: they were tried, and may run already
 	for try := 0; ; {
 		size := 0
 		for _, o := range ops {
@@ -208,7 +212,7 @@ func (c *committer) work(l *lane) {
 		}
 		if len(ops) > 0 {
 			// What came meanwhile joins what is repeated, so that its callers, too, learn that the database is away.
-			if ops = c.flush(ops); len(ops) == 0 {
+			if ops, begun = c.try(ops, begun, l == c.main); len(ops) == 0 {
 				try = 0
 				continue
 			}
@@ -226,12 +230,28 @@ func (c *committer) work(l *lane) {
 	}
 }
 
-// flush commits the ops as one batch, and one by one if the batch as a whole is refused. It returns those that are to be repeated.
-func (c *committer) flush(ops []*op) []*op {
+// try commits the ops as one batch. It returns those that are to be repeated, and what of them may run already. Only on the main line
+// jobs run as they are enqueued: the node's row is locked meanwhile.
+func (c *committer) try(ops []*op, begun *starting, main bool) (again []*op, still *starting) {
 	if ops = c.drop(ops, nil); len(ops) == 0 {
-		return nil
+		return nil, nil
 	}
 	batch := assemble(ops)
+	if begun == nil && main && len(batch.Enqueues) > 0 && !slices.ContainsFunc(ops, func(o *op) bool { return o.tried }) {
+		begun = c.reserve(batch.Enqueues)
+	}
+	if begun != nil {
+		batch.Start = begun.start
+	}
+	again = c.flush(ops, batch, begun)
+	if len(again) > 0 && begun != nil && !begun.settled {
+		return again, begun
+	}
+	return again, nil
+}
+
+// flush commits a batch of ops, and one by one if the batch as a whole is refused. It returns those that are to be repeated.
+func (c *committer) flush(ops []*op, batch *store.Batch, begun *starting) []*op {
 	ctx, cancel := context.WithTimeout(c.force, storeTimeout)
 	err := c.store.Apply(ctx, batch)
 	cancel()
@@ -241,10 +261,12 @@ func (c *committer) flush(ops []*op) []*op {
 	switch {
 	case err == nil:
 		c.after(batch)
+		begun.settle()
 		for _, o := range ops {
 			o.done(nil)
 		}
 	case c.force.Err() != nil:
+		begun.cancel()
 		for _, o := range ops {
 			o.done(fmt.Errorf("%w: stopped before the commit: %w", store.ErrClosed, err))
 		}
@@ -258,19 +280,22 @@ func (c *committer) flush(ops []*op) []*op {
 		}
 		return c.drop(ops, err)
 	case len(ops) > 1:
+		begun.cancel()
 		var again []*op
-		for _, o := range ops {
-			again = append(again, c.flush([]*op{o})...)
+		for i := range ops {
+			one := ops[i : i+1 : i+1]
+			again = append(again, c.flush(one, assemble(one), nil)...)
 		}
 		return again
 	default:
+		begun.cancel()
 		ops[0].done(err)
 	}
 	return nil
 }
 
-// drop answers and removes the ops that are not worth (another) try: those whose caller left, and, after an error,
-// enqueues that were tried for long enough or that a full or read-only database refuses. Outcomes always go on.
+// drop answers and removes the ops that are not worth (another) try. What may run already is answered and stays, so that the node learns
+// of it.
 func (c *committer) drop(ops []*op, err error) []*op {
 	now := c.store.Now()
 	kept := ops[:0]
@@ -279,18 +304,35 @@ func (c *committer) drop(ops []*op, err error) []*op {
 			o.since = now
 		}
 		o.tried = o.tried || err != nil
+		why := c.hopeless(o, err, now)
+		if why != nil {
+			o.done(why)
+		}
 		switch {
-		case o.ctx != nil && o.ctx.Err() != nil && o.tried:
-			o.done(fmt.Errorf("%w: gave up after a try whose answer was lost: %w", store.ErrUnavailable, context.Cause(o.ctx)))
-		case o.ctx != nil && o.ctx.Err() != nil:
-			o.done(o.ctx.Err())
-		case err != nil && o.ctx != nil && (now.Sub(o.since) >= c.patience || !errors.Is(err, store.ErrUnavailable)):
-			o.done(err)
-		default:
+		case why == nil:
+			kept = append(kept, o)
+		case o.tried && slices.ContainsFunc(o.enqueues, func(q *store.Enqueue) bool { return q.Start }):
+			o.ctx, o.done = nil, func(error) {}
 			kept = append(kept, o)
 		}
 	}
 	return kept
+}
+
+// hopeless tells why an op is not worth (another) try: its caller left, or, after an error, it is an enqueue that was tried for long enough
+// or that a full or read-only database refuses. Outcomes always go on.
+func (c *committer) hopeless(o *op, err error, now time.Time) error {
+	switch {
+	case o.ctx == nil:
+		return nil
+	case o.ctx.Err() != nil && o.tried:
+		return fmt.Errorf("%w: gave up after a try whose answer was lost: %w", store.ErrUnavailable, context.Cause(o.ctx))
+	case o.ctx.Err() != nil:
+		return o.ctx.Err()
+	case err != nil && (now.Sub(o.since) >= c.patience || !errors.Is(err, store.ErrUnavailable)):
+		return err
+	}
+	return nil
 }
 
 func assemble(ops []*op) *store.Batch {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -14,19 +15,28 @@ type dispatcher struct {
 	node  *node
 	woken chan struct{}
 	freed chan struct{}
-	most  int   // jobs in one claim
-	seq   int64 // the next claim record's number
-	id    int64 // the membership that seq belongs to
+	most  int // jobs in one claim
 	last  time.Time
+
+	news    atomic.Int64 // counts the wake-ups
+	emptied atomic.Int64 // what news was before the last claim, if that took all there was; otherwise -1
 }
 
 func newDispatcher(n *node) *dispatcher {
-	return &dispatcher{
+	d := &dispatcher{
 		node: n, woken: make(chan struct{}, 1), freed: make(chan struct{}, 1), most: max(n.store.Traits().MaxBatch, 1),
 	}
+	d.emptied.Store(-1)
+	return d
 }
 
-func (d *dispatcher) wake() { signal(d.woken) }
+func (d *dispatcher) wake() {
+	d.news.Add(1)
+	signal(d.woken)
+}
+
+// sawNothing reports whether the last claim left nothing behind and nothing has come since, as far as this node was told.
+func (d *dispatcher) sawNothing() bool { return d.emptied.Load() == d.news.Load() }
 
 // free tells that a slot became free.
 func (d *dispatcher) free() { signal(d.freed) }
@@ -43,7 +53,12 @@ func (d *dispatcher) loop(ctx context.Context) {
 		case <-d.woken: // what it tells of is seen by the claim that follows
 		default:
 		}
+		news := d.news.Load()
 		jobs, err := d.claim(ctx, limit, queues)
+		if err != nil || len(jobs) >= limit {
+			news = -1
+		}
+		d.emptied.Store(news)
 		d.last = d.node.store.Now()
 		if err != nil {
 			if ctx.Err() == nil {
@@ -121,13 +136,10 @@ func (d *dispatcher) room(ctx context.Context) (limit int, queues []store.QueueD
 func (d *dispatcher) claim(ctx context.Context, limit int, queues []store.QueueDemand) ([]store.Claimed, error) {
 	n := d.node
 	id := n.id.Load()
-	if id != d.id {
-		d.id, d.seq = id, 1
-	}
 	params := store.ClaimParams{
-		Node: id, Seq: d.seq, Namespace: n.engine.cfg.Namespace, Queues: queues, Kinds: n.kinds, Limit: limit, Aging: n.cfg.Aging,
+		Node: id, Seq: n.numbers.take(id, limit), Namespace: n.engine.cfg.Namespace, Queues: queues, Kinds: n.kinds, Limit: limit,
+		Aging: n.cfg.Aging,
 	}
-	d.seq += int64((limit + store.MaxClaimSlots - 1) / store.MaxClaimSlots)
 	for try := 1; ; try++ {
 		// Not ctx: a claim that is under way when the node stops is waited for, and given back.
 		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)

@@ -35,7 +35,7 @@ func New(st store.Store, cfg Config) *Engine {
 	e := &Engine{Store: st, cfg: cfg, log: cfg.Logger, handlers: map[string]*Handler{}}
 	e.ended = newWaiters(st, e.log, e.elsewhere)
 	e.loader = &loader{store: st}
-	e.commit = newCommitter(st, cfg.EnqueuePatience, e.log, e.committed)
+	e.commit = newCommitter(st, cfg.EnqueuePatience, e.log, e.committed, e.reserve)
 	return e
 }
 
@@ -229,6 +229,17 @@ func (e *Engine) committed(batch *store.Batch) {
 	}
 }
 
+// reserve takes slots of this process's node for jobs that may run at once.
+func (e *Engine) reserve(enqueues []*store.Enqueue) *starting {
+	e.mu.Lock()
+	n := e.node
+	e.mu.Unlock()
+	if n == nil {
+		return nil
+	}
+	return n.starts.reserve(enqueues)
+}
+
 // wakesOf lists what a batch gives a node to do: one wake for each queue that got an available job, and one for the earliest due
 // time. Jobs of an ordering key become available through promotion, so for them something is due at once.
 func wakesOf(batch *store.Batch, now time.Time) []store.Wake {
@@ -249,7 +260,8 @@ func wakesOf(batch *store.Batch, now time.Time) []store.Wake {
 	}
 	for _, e := range enqueues {
 		switch {
-		case e.Err != nil, e.Result.Existing && !e.Result.Replaced:
+		case e.Err != nil, e.Result.State == store.Running:
+		case e.Result.Existing && !e.Result.Replaced && e.Result.ID != e.Job.ID: // of the same id it may be our own, whose answer was lost
 		case e.Job.OrderingKey != "":
 			due(now)
 		case e.Result.RunAt.After(now):

@@ -30,6 +30,8 @@ type node struct {
 	pending    atomic.Int64  // outcomes that wait for their commit
 
 	slots    *slots
+	numbers  numbers
+	starts   starts
 	dispatch *dispatcher
 	promote  *promoter
 	beatNow  chan struct{}
@@ -79,6 +81,7 @@ func (e *Engine) Run(ctx context.Context, stop Stop) error {
 	n.log.Info("node stopping", "node", n.id.Load(), "running", n.slots.running())
 	stopClaiming(errStopped)
 	claims.Wait()
+	n.starts.close()
 	n.giveBack()
 	n.drain(stop.Hard)
 	close(n.retire)
@@ -153,6 +156,7 @@ func (e *Engine) newNode() *node {
 	}
 	slices.Sort(n.kinds)
 	n.slots = newSlots(n.cfg.Slots, n.cfg.Queues)
+	n.starts.node = n
 	n.dispatch = newDispatcher(n)
 	n.promote = newPromoter(n)
 	return n

@@ -416,11 +416,11 @@ func TestAnswerOfAClaimIsLost(t *testing.T) {
 				return jobs, err
 			}
 		})
-		b.run()
 		ids := make([]store.ID, 5)
 		for i := range ids {
 			ids[i] = b.enqueue(b.job("k"))
 		}
+		b.run()
 		for _, id := range ids {
 			b.expect(b.wait(id), store.Completed, "")
 		}

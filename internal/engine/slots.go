@@ -83,6 +83,35 @@ func (s *slots) admit(jobs []store.Claimed) (start []store.Claimed) {
 	return start
 }
 
+// reserve takes a free slot for a job of a queue that is not claimed yet.
+func (s *slots) reserve(queue string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.used >= s.size || len(s.buffer) > 0 {
+		return false
+	}
+	for _, q := range s.queues {
+		if q.Name == queue && s.byQueue[queue] >= q.Limit {
+			return false
+		}
+	}
+	s.used++
+	if s.byQueue != nil {
+		s.byQueue[queue]++
+	}
+	return true
+}
+
+// unreserve gives such a slot back.
+func (s *slots) unreserve(queue string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.used--
+	if s.byQueue != nil {
+		s.byQueue[queue]--
+	}
+}
+
 // begin registers an execution.
 func (s *slots) begin(x *execution) {
 	s.mu.Lock()

@@ -25,6 +25,9 @@ type batch struct {
 
 	woken woken
 
+	start    *store.Start // nil if nothing is to run at once
+	starting int          // how many enqueues are to
+
 	// What the quick way found of the entries with unique keys.
 	unique []*entry
 	won    []bool
@@ -39,7 +42,10 @@ func (s *Store) Apply(ctx context.Context, in *store.Batch) error {
 }
 
 func (s *Store) apply(ctx context.Context, in *store.Batch) error {
-	b := &batch{now: s.now()}
+	b := &batch{now: s.now(), start: in.Start, starting: in.Starting()}
+	if b.start != nil {
+		b.start.Claimed = nil
+	}
 	in.Woken = nil
 	b.take(in)
 	err := s.takeEnqueues(ctx, b, in)
@@ -210,8 +216,13 @@ func (s *Store) applyQuickly(ctx context.Context, b *batch) error {
 			b.unique = append(b.unique, e)
 		}
 	}
-	if len(simple) > 0 {
-		list = append(list, statement{name: "enqueue", args: enqueueArgs(simple, b.now, false)})
+	starting, waiting := b.startable(simple)
+	started := false
+	if len(waiting) > 0 {
+		list = append(list, statement{name: "enqueue", args: enqueueArgs(waiting, b.now, false)})
+	}
+	if len(starting) > 0 {
+		list = append(list, s.starts(b, starting, &started))
 	}
 	b.won, b.met = make([]bool, len(b.unique)), make([]*obstacle, len(b.unique))
 	if len(b.unique) > 0 {
@@ -239,6 +250,9 @@ func (s *Store) applyQuickly(ctx context.Context, b *batch) error {
 	}
 	for _, e := range simple {
 		e.stored(b.now)
+	}
+	if started {
+		b.settleStarted(starting)
 	}
 	return nil
 }

@@ -38,7 +38,10 @@ func (s *Store) applyCarefully(ctx context.Context, b *batch) error {
 				return err
 			}
 		}
-		return s.enqueueEach(ctx, t, b.entries, b.now)
+		if err := s.enqueueEach(ctx, t, b.entries, b.now); err != nil || b.start == nil {
+			return err
+		}
+		return s.startedBefore(ctx, t, b)
 	})
 }
 

@@ -200,7 +200,8 @@ func (s *Store) claim(ctx context.Context, params store.ClaimParams, from *start
 // claimAgain returns what the claim with these parameters took, if it happened; otherwise it happens now.
 func (s *Store) claimAgain(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	params.Repeat = true
-	claimed, happened, err := s.claimsFrom(ctx, params)
+	ask := func(st statement) error { return s.send(ctx, st) }
+	claimed, happened, err := s.claimsFrom(ctx, params, true, ask)
 	if err != nil || happened {
 		return claimed, err
 	}
@@ -209,20 +210,22 @@ func (s *Store) claimAgain(ctx context.Context, params store.ClaimParams) ([]sto
 		return claimed, err
 	}
 	// Either there is nothing to claim, or the lost claim was still on its way and has come through just now.
-	claimed, _, err = s.claimsFrom(ctx, params)
+	claimed, _, err = s.claimsFrom(ctx, params, true, ask)
 	return claimed, err
 }
 
-// claimsFrom reads the claim records from params.Seq on.
-func (s *Store) claimsFrom(ctx context.Context, params store.ClaimParams) (claimed []store.Claimed, happened bool, err error) {
+// claimsFrom reads the claim records from params.Seq on, of a claim or of jobs that started as they were enqueued.
+func (s *Store) claimsFrom(
+	ctx context.Context, params store.ClaimParams, claim bool, ask func(statement) error,
+) (claimed []store.Claimed, happened bool, err error) {
 	records := int64((params.Limit + store.MaxClaimSlots - 1) / store.MaxClaimSlots)
 	answer := newAnswer()
 	defer answer.free()
 	c := &answer.row
 	columns := c.columns(&c.lastSeq, &c.seq, &c.slot, &c.claimedAt)
-	err = s.send(ctx, statement{
+	err = ask(statement{
 		name: "claim_again",
-		args: []any{params.Node, params.Seq, params.Seq + records},
+		args: []any{params.Node, params.Seq, params.Seq + records, claim},
 		each: func(r row) error {
 			answer.alive = true
 			if err := r.Scan(columns...); err != nil {

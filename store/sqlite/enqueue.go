@@ -46,7 +46,13 @@ func (t *tx) apply(batch *store.Batch) error {
 			return err
 		}
 	}
-	return t.enqueueAll(batch.Enqueues)
+	if err := t.mayStart(batch); err != nil {
+		return err
+	}
+	if err := t.enqueueAll(batch.Enqueues); err != nil {
+		return err
+	}
+	return t.start(batch)
 }
 
 // enqueueAll inserts jobs in the order given. Each has its own result; an error ends the transaction.
@@ -95,6 +101,10 @@ func (t *tx) enqueue(q *store.Enqueue) error {
 		if err := t.takeUnique(job.UniqueKey, job.ID); err != nil {
 			return err
 		}
+	}
+	if t.starts && runAt <= t.now && q.MayStart() {
+		t.startLater(q, runAt)
+		return nil
 	}
 	state, err := t.place(pointer{id: job.ID, lane: l, key: job.OrderingKey, runAt: runAt}, store.Scheduled)
 	q.Result = store.EnqueueResult{ID: job.ID, State: state, RunAt: timeOf(runAt)}

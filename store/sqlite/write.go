@@ -22,6 +22,8 @@ type tx struct {
 	woken   []store.Wake                // queues in which a waiting job became available
 	lines   []line                      // entries of journals to be written
 	ended   journalEnds                 // of the journals to which it wrote
+	starts  bool                        // jobs of the batch run at once
+	started []store.Claimed             // that do
 }
 
 // write runs f in a write transaction and commits it. f runs again if the transaction has to start over; it must not have

@@ -118,10 +118,11 @@ LEFT JOIN LATERAL (SELECT * FROM {schema}.checkpoint a WHERE a.id = b.id AND b.l
 -- What became of a claim whose answer was lost: its jobs that are not done. No row: the node is not alive. A row
 -- without a job: nothing is left of the claim, or it never happened, which last_seq tells. If there is something that is noted: the same
 -- claim may still be on its way a second time, and arrive when all of this is done.
--- $1 node, $2 first record, $3 the one after the last.
+-- $1 node, $2 first record, $3 the one after the last, $4 whether it was a claim: jobs that started as they were enqueued were new, which
+-- cannot happen twice.
 -- name: claim_again
 WITH noted AS (
-  UPDATE {schema}.node SET last_seq = $2::bigint WHERE id = $1::bigint AND dead_at IS NULL AND last_seq < $2::bigint
+  UPDATE {schema}.node SET last_seq = $2::bigint WHERE $4::boolean AND id = $1::bigint AND dead_at IS NULL AND last_seq < $2::bigint
     AND EXISTS (SELECT 1 FROM {schema}.claim k WHERE k.node = $1::bigint AND k.seq >= $2::bigint AND k.seq < $3::bigint)
 )
 SELECT n.last_seq, t.seq, t.slot, t.claimed_at, b.lane, b.run_at, b.id, b.created_at, b.lease, b.attempt, b.max_attempts, b.codec, b.args,

@@ -28,11 +28,54 @@ func (s *Store) Apply(ctx context.Context, batch *store.Batch) error {
 	for _, o := range batch.Outcomes {
 		o.Final, o.Err = s.endRun(o, now)
 	}
-	for _, q := range batch.Enqueues {
-		q.Result, q.Err = s.enqueue(q, now)
-	}
+	s.enqueueAll(batch, now)
 	batch.Woken = slices.Clone(s.woken)
 	return nil
+}
+
+// enqueueAll inserts jobs, and lets those run at once that the batch's Start says.
+func (s *Store) enqueueAll(batch *store.Batch, now time.Time) {
+	start := batch.Start
+	records := int64(batch.Starting()+store.MaxClaimSlots-1) / store.MaxClaimSlots
+	mayStart := start != nil && s.mayStart(batch, now)
+	n := 0
+	for _, q := range batch.Enqueues {
+		q.Result, q.Err = s.enqueue(q, now)
+		if j := s.jobs[q.Job.ID]; mayStart && q.MayStart() && q.Err == nil && q.Result.State == store.Available {
+			s.start(j, start.Node, start.Seq+int64(n/store.MaxClaimSlots), n%store.MaxClaimSlots, now)
+			q.Result.State = store.Running
+			n++
+		}
+	}
+	if start != nil {
+		start.Claimed = nil
+		if s.alive(start.Node) {
+			start.Claimed = s.claimedBy(start.Node, start.Seq, start.Seq+records)
+		}
+	}
+}
+
+// mayStart reports whether nothing is in the way of the jobs that are to start.
+func (s *Store) mayStart(batch *store.Batch, now time.Time) bool {
+	if !s.alive(batch.Start.Node) || s.claims[claimName{batch.Start.Node, batch.Start.Seq}] {
+		return false
+	}
+	for _, q := range batch.Enqueues {
+		if !q.MayStart() || q.Job.Check() != nil || q.Delay > 0 && q.Job.RunAt.IsZero() || q.Job.RunAt.After(now) {
+			continue
+		}
+		if queue := s.queues[queueName{q.Job.Namespace, q.Job.Queue}]; queue != nil && !queue.PausedAt.IsZero() {
+			return false
+		}
+		waiting := s.selected(func(j *job) bool {
+			return j.state == store.Available && s.hasTurn(j) && j.Namespace == q.Job.Namespace && j.Queue == q.Job.Queue &&
+				j.Priority == q.Job.Priority && j.lane() == q.Job.Kind
+		})
+		if len(waiting) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // Tx is a caller's transaction of a Store, which has none: what is written in it happens at once.

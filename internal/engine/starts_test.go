@@ -1,0 +1,274 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// ran notes which jobs ran, in their order.
+type ran struct {
+	mu   sync.Mutex
+	jobs []store.ID
+}
+
+func (r *ran) run(_ context.Context, run *Run) ([]byte, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.jobs = append(r.jobs, run.Job().ID)
+	return nil, nil
+}
+
+func (r *ran) times(id store.ID) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := 0
+	for _, job := range r.jobs {
+		if job == id {
+			n++
+		}
+	}
+	return n
+}
+
+// countClaims counts the claims that took something.
+func (b *bed) countClaims() *int {
+	n := new(int)
+	b.st.hook(func(p *probe) {
+		p.onClaim = func(_ store.ClaimParams, jobs []store.Claimed, err error) ([]store.Claimed, error) {
+			if len(jobs) > 0 {
+				*n++
+			}
+			return jobs, err
+		}
+	})
+	return n
+}
+
+func TestJobStartsWithItsEnqueue(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		r := &ran{}
+		b.handle("k", r.run)
+		claims := b.countClaims()
+		b.run()
+		before := b.st.applies.Load()
+		for range 10 {
+			b.expect(b.wait(b.enqueue(b.job("k"))), store.Completed, "")
+		}
+		if *claims != 0 {
+			t.Errorf("%d claims for jobs that could start as they were enqueued", *claims)
+		}
+		if commits := b.st.applies.Load() - before; commits != 20 {
+			t.Errorf("%d commits for 10 jobs, want 20: one to enqueue and one to end each", commits)
+		}
+	})
+}
+
+func TestOnlyAsManyStartAsThereAreFreeSlots(t *testing.T) {
+	inBed(t, Config{Node: NodeConfig{
+		Slots: 5, Queues: []store.QueueDemand{{Name: "default"}, {Name: "few", Limit: 2}},
+	}}, func(b *bed) {
+		release := make(chan struct{})
+		var mu sync.Mutex
+		now, most := map[string]int{}, map[string]int{}
+		b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
+			queue := r.Job().Queue
+			mu.Lock()
+			now[queue]++
+			most[queue] = max(most[queue], now[queue])
+			mu.Unlock()
+			<-release
+			mu.Lock()
+			now[queue]--
+			mu.Unlock()
+			return nil, nil
+		})
+		b.run()
+		var jobs []*store.Enqueue
+		for range 20 {
+			jobs = append(jobs, b.job("k", func(q *store.Enqueue) { q.Job.Queue = "few" }))
+		}
+		b.enqueue(jobs...)
+		synctest.Wait()
+		for range 20 {
+			jobs = append(jobs, b.job("k"))
+		}
+		b.enqueue(jobs[20:]...)
+		synctest.Wait()
+		mu.Lock()
+		if now["few"] != 2 || now["default"] != 3 {
+			t.Errorf("of 5 slots, 2 at the most for one queue: %v run", now)
+		}
+		mu.Unlock()
+		close(release)
+		for _, q := range jobs {
+			b.expect(b.wait(q.Job.ID), store.Completed, "")
+		}
+		if most["few"] > 2 || most["default"] > 5 {
+			t.Errorf("ran at once: %v", most)
+		}
+		synctest.Wait()
+		if n := b.e.node.slots.running(); n != 0 {
+			t.Errorf("%d slots are taken when nothing runs", n)
+		}
+	})
+}
+
+func TestNothingStartsBeforeWhatWaits(t *testing.T) {
+	inBed(t, Config{Node: NodeConfig{Slots: 1}}, func(b *bed) {
+		r := &ran{}
+		b.handle("k", r.run)
+		b.run()
+		// One that the node does not know of: its wake-up was lost.
+		first := b.job("k")
+		if err := b.st.Store.Apply(b.t.Context(), &store.Batch{Enqueues: []*store.Enqueue{first}}); err != nil {
+			t.Fatal(err)
+		}
+		var want []store.ID
+		want = append(want, first.Job.ID)
+		for range 5 {
+			jobs := []*store.Enqueue{b.job("k"), b.job("k"), b.job("k")}
+			b.enqueue(jobs...)
+			for _, q := range jobs {
+				want = append(want, q.Job.ID)
+			}
+		}
+		b.wait(want[len(want)-1])
+		for i, id := range want {
+			if r.jobs[i] != id {
+				t.Fatalf("run %d is not that of job %d", i, i)
+			}
+		}
+	})
+}
+
+// TestStartWhoseAnswerIsLost: the commit happened, or did not, and the node finds out which.
+func TestStartWhoseAnswerIsLost(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		r := &ran{}
+		b.handle("k", r.run)
+		n, lost := 0, 0
+		b.st.hook(func(p *probe) {
+			p.onApply = func(batch *store.Batch) error {
+				if batch.Start == nil {
+					return nil
+				}
+				switch n++; n % 3 {
+				case 0:
+					if err := b.st.Store.Apply(context.Background(), batch); err != nil {
+						t.Error(err)
+					}
+					lost += len(batch.Start.Claimed)
+					batch.Start.Claimed = nil
+					return store.ErrUnavailable
+				case 1:
+					return store.ErrUnavailable
+				default:
+					return nil
+				}
+			}
+		})
+		b.run()
+		for range 20 {
+			id := b.enqueue(b.job("k"), b.job("k"))
+			b.expect(b.wait(id), store.Completed, "")
+			if n := r.times(id); n != 1 {
+				t.Fatalf("a job ran %d times", n)
+			}
+			synctest.Wait()
+		}
+		if lost == 0 {
+			t.Error("no answer with jobs was lost")
+		}
+	})
+}
+
+// TestStartWhoseCallerLeaves: he is told that it may have happened; it has, and the job runs.
+func TestStartWhoseCallerLeaves(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		r := &ran{}
+		b.handle("k", r.run)
+		away := true
+		b.st.hook(func(p *probe) {
+			p.onApply = func(batch *store.Batch) error {
+				if !away {
+					return nil
+				}
+				if batch.Start != nil && batch.Start.Claimed == nil {
+					if err := b.st.Store.Apply(context.Background(), batch); err != nil {
+						t.Error(err)
+					}
+				}
+				return store.ErrUnavailable
+			}
+		})
+		b.run()
+		ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
+		defer cancel()
+		q := b.job("k")
+		if err := b.e.Enqueue(ctx, []*store.Enqueue{q}); !errors.Is(err, store.ErrUnavailable) {
+			t.Fatalf("the enqueue answers %v", err)
+		}
+		b.st.hook(func(*probe) { away = false })
+		b.expect(b.wait(q.Job.ID), store.Completed, "")
+		if n := r.times(q.Job.ID); n != 1 {
+			t.Errorf("the job ran %d times", n)
+		}
+	})
+}
+
+func TestRefusedBatchGivesTheSlotsBack(t *testing.T) {
+	inBed(t, Config{Node: NodeConfig{Slots: 2}}, func(b *bed) {
+		b.handle("k", ok)
+		b.st.hook(func(p *probe) {
+			p.onApply = func(batch *store.Batch) error {
+				if batch.Start != nil {
+					return store.ErrInvalid
+				}
+				return nil
+			}
+		})
+		b.run()
+		if err := b.e.Enqueue(b.t.Context(), []*store.Enqueue{b.job("k")}); !errors.Is(err, store.ErrInvalid) {
+			t.Fatalf("the enqueue answers %v", err)
+		}
+		synctest.Wait()
+		if n := b.e.node.slots.running(); n != 0 {
+			t.Errorf("%d slots are taken when nothing runs", n)
+		}
+	})
+}
+
+func TestWhatStartsWhileTheNodeStopsIsGivenBack(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		r := &ran{}
+		b.handle("k", r.run)
+		committing := make(chan struct{}, 1)
+		b.st.hook(func(p *probe) {
+			p.onApply = func(batch *store.Batch) error {
+				if batch.Start != nil {
+					committing <- struct{}{}
+					time.Sleep(time.Second) // a slow disk
+				}
+				return nil
+			}
+		})
+		b.run()
+		q := b.job("k")
+		answered := make(chan error, 1)
+		go func() { answered <- b.e.Enqueue(b.t.Context(), []*store.Enqueue{q}) }()
+		<-committing
+		b.halt()
+		if err := <-answered; err != nil {
+			t.Fatal(err)
+		}
+		if rec := b.get(q.Job.ID); rec.State != store.Available || rec.Attempt != 0 || r.times(q.Job.ID) != 0 {
+			t.Errorf("the job is %v, attempt %d, and ran %d times", rec.State, rec.Attempt, r.times(q.Job.ID))
+		}
+	})
+}

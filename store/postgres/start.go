@@ -1,0 +1,76 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// startable divides the enqueues into those that are to run at once, if the batch says so, and the others.
+func (b *batch) startable(simple []*entry) (starting, others []*entry) {
+	if b.start == nil {
+		return nil, simple
+	}
+	for _, e := range simple {
+		if e.runAt <= b.now && e.MayStart() {
+			starting = append(starting, e)
+		} else {
+			others = append(others, e)
+		}
+	}
+	return starting, others
+}
+
+// starts is the statement that enqueues jobs that are to run at once; started is set to whether they do.
+func (s *Store) starts(b *batch, starting []*entry, started *bool) statement {
+	var lanes []int32
+	for _, e := range starting {
+		if !slices.Contains(lanes, e.lane.id) {
+			lanes = append(lanes, e.lane.id)
+		}
+	}
+	runAts, ids := s.floors.places(lanes)
+	args := append(enqueueArgs(starting, b.now, false), b.start.Node, b.start.Seq, lanes, runAts, ids)
+	return statement{name: "enqueue_start", args: args, each: func(r row) error { return r.Scan(started) }}
+}
+
+// places returns where to begin to look for what waits in lanes.
+func (f *floors) places(lanes []int32) (runAts []int64, ids []pgtype.UUID) {
+	runAts, ids = make([]int64, len(lanes)), make([]pgtype.UUID, len(lanes))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i, id := range lanes {
+		var p position
+		if l := f.byLane[id]; l != nil {
+			p = l.position
+		}
+		runAts[i], ids[i] = p.runAt, uuidOf(p.id)
+	}
+	return runAts, ids
+}
+
+// settleStarted answers for jobs that run now.
+func (b *batch) settleStarted(starting []*entry) {
+	b.start.Claimed = make([]store.Claimed, len(starting))
+	for i, e := range starting {
+		e.stored(b.now)
+		e.Result.State = store.Running
+		lease := store.Lease{Node: b.start.Node, Claim: b.start.Seq + int64(i/store.MaxClaimSlots), Slot: i % store.MaxClaimSlots}
+		b.start.Claimed[i] = e.Started(lease, timeOf(e.runAt), timeOf(b.now))
+	}
+}
+
+// startedBefore answers for a batch whose jobs are known: they may be known because it has happened before.
+func (s *Store) startedBefore(ctx context.Context, t session, b *batch) (err error) {
+	params := store.ClaimParams{Node: b.start.Node, Seq: b.start.Seq, Limit: b.starting}
+	ask := func(st statement) error { return t.run(ctx, st.name, st.each, st.args...) }
+	b.start.Claimed, _, err = s.claimsFrom(ctx, params, false, ask)
+	if errors.Is(err, store.ErrNodeDead) {
+		b.start.Claimed, err = nil, nil
+	}
+	return err
+}

@@ -1,0 +1,50 @@
+package store
+
+import "time"
+
+// Start asks that jobs run as soon as they are enqueued: those of a batch's Enqueues that have Enqueue.Start set are claimed for a node in
+// the transaction that inserts them, in the order given. It is a claim that finds nothing else to do: it happens only if the node is alive,
+// no queue of these jobs is paused, and no job is waiting in the lane of one of them, which is the jobs of the same namespace, queue, kind
+// and priority. Otherwise all of them wait for a claim like any other job, and so does, in any case, one that is not new, is not due, is
+// bound to a version, or has an ordering key or a unique key. A store may let them wait for reasons of its own.
+//
+// A batch whose answer was lost is repeated with the same Start and the same jobs. If it had happened, Claimed are those of its jobs that
+// are not done.
+type Start struct {
+	Node int64
+	// Seq is the number of the first claim record, from the numbers of ClaimParams.Seq: as many are used as a claim of that many jobs uses.
+	Seq int64
+	// Claimed is set by the store: the jobs that run now.
+	Claimed []Claimed
+}
+
+// Starting is how many enqueues of the batch are to start.
+func (b *Batch) Starting() int {
+	n := 0
+	if b.Start == nil {
+		return 0
+	}
+	for _, q := range b.Enqueues {
+		if q.Start {
+			n++
+		}
+	}
+	return n
+}
+
+// Started is the claim of a job that runs as soon as it was enqueued, as Claim would return it.
+func (q *Enqueue) Started(lease Lease, runAt, now time.Time) Claimed {
+	job := q.Job
+	job.RunAt, job.CreatedAt = runAt, now
+	job.Attempt, job.LeaseNumber, job.UniqueStates, job.Closing = 1, 1, 0, false
+	if !job.Options.Deadline.IsZero() {
+		job.Options.Deadline = job.Options.Deadline.Truncate(time.Microsecond)
+	}
+	lease.Job, lease.Number = job.ID, job.LeaseNumber
+	return Claimed{Job: job, Lease: lease, ClaimedAt: now}
+}
+
+// MayStart reports whether a job that is due can be claimed by the transaction that inserts it.
+func (q *Enqueue) MayStart() bool {
+	return q.Start && q.Job.OrderingKey == "" && len(q.Job.UniqueKey) == 0 && q.Job.Version == ""
+}
