@@ -32,23 +32,29 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	status := start(ctx)
+	stop()
+	os.Exit(status)
+}
+
+// start does what the program was started for, and returns its exit status.
+func start(ctx context.Context) int {
 	if measure.Serve(ctx, systems()) {
-		return
+		return 0
 	}
 	s, err := parse(os.Args[1:])
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		return
+		return 0
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(64)
+		return 64
 	}
 	if err := run(ctx, s, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
-		stop()
-		os.Exit(1)
+		return 1
 	}
+	return 0
 }
 
 // systems are those that this program can measure.

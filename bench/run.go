@@ -39,6 +39,7 @@ func run(ctx context.Context, s settings, out io.Writer) (err error) {
 	case "-":
 		b.table, b.lines = nil, out
 	default:
+		//nolint:gosec // results are for everybody to read
 		file, err := os.OpenFile(s.json, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 		if err != nil {
 			return err
@@ -147,7 +148,7 @@ func (b *bench) measure(ctx context.Context, sc scenario.Scenario, store, name s
 	program := b.self
 	if name == scenario.River && store == system.SQLite {
 		if b.sqlite == "" {
-			return answer, errors.New("River on SQLite needs the program of bench/riversqlite, --river-sqlite; ./bench/run builds it")
+			return answer, errors.New("no program measures River on SQLite: --river-sqlite, that of bench/riversqlite; ./bench/run builds it")
 		}
 		program = measure.Program{Path: b.sqlite}
 	}

@@ -25,10 +25,10 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if !measure.Serve(ctx, []system.System{riverOnSQLite{}}) {
+	served := measure.Serve(ctx, []system.System{riverOnSQLite{}})
+	stop()
+	if !served {
 		fmt.Fprintln(os.Stderr, "riversqlite is started by bench; run ./bench/run")
-		stop()
 		os.Exit(64)
 	}
 }

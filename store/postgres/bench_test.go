@@ -36,23 +36,37 @@ func BenchmarkCycle(b *testing.B) {
 	}
 }
 
-// BenchmarkClaim claims, and nothing else: what the client allocates for a claim of so many jobs.
-func BenchmarkClaim(b *testing.B) {
+// BenchmarkEnqueue, BenchmarkClaim and BenchmarkComplete are one transaction of a job's life each, and nothing else: what the client
+// allocates for so many jobs.
+func BenchmarkEnqueue(b *testing.B) { alone(b, "enqueue") }
+
+func BenchmarkClaim(b *testing.B) { alone(b, "claim") }
+
+func BenchmarkComplete(b *testing.B) { alone(b, "complete") }
+
+// alone measures one transaction of a job's life, without what comes before and after it.
+func alone(b *testing.B, measured string) {
 	for _, batch := range []int{1, 60, 500, 1000} {
 		b.Run(fmt.Sprintf("batch=%d", batch), func(b *testing.B) {
 			d := newBed(b, "session")
+			do := func(what string, f func()) {
+				if what == measured {
+					b.StartTimer()
+					defer b.StopTimer()
+				}
+				f()
+			}
 			b.ReportAllocs()
 			for b.Loop() {
 				b.StopTimer()
-				d.enqueue(batch)
-				b.StartTimer()
-				runs := d.claim(batch)
-				b.StopTimer()
-				out := &store.Batch{}
+				in, out := jobs(batch), &store.Batch{}
+				do("enqueue", func() { d.apply(in) })
+				var runs []store.Claimed
+				do("claim", func() { runs = d.claim(batch) })
 				for _, run := range runs {
 					out.Outcomes = append(out.Outcomes, completed(run))
 				}
-				d.apply(out)
+				do("complete", func() { d.apply(out) })
 				b.StartTimer()
 			}
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*batch), "us/job")
@@ -184,6 +198,10 @@ func (d *bed) start(n int) []store.Claimed {
 
 func (d *bed) enqueue(n int) {
 	d.Helper()
+	d.apply(jobs(n))
+}
+
+func jobs(n int) *store.Batch {
 	in := &store.Batch{}
 	for range n {
 		in.Enqueues = append(in.Enqueues, &store.Enqueue{Job: store.Job{
@@ -191,7 +209,7 @@ func (d *bed) enqueue(n int) {
 			Args: []byte(`{"order":"0198f2d4-7c1a-7d3e-9c55-1f2e3d4c5b6a","amount":12345}`),
 		}})
 	}
-	d.apply(in)
+	return in
 }
 
 func (d *bed) claim(n int) []store.Claimed {
@@ -210,6 +228,7 @@ func (d *bed) measure(what string, n int, f func()) {
 	for range 8 {
 		f()
 	}
+	d.ReportAllocs()
 	wal, cpu := written(d.B, d.conn), serverCPU(d.B, d.conn)
 	done := 0
 	for d.Loop() {

@@ -17,6 +17,7 @@ import (
 // cpu reports the CPU time per job of what it timed; the machine may be shared, so that this is the figure to compare.
 func cpu(b *testing.B, jobs int, f func()) {
 	b.Helper()
+	b.ReportAllocs()
 	before := cpuTime(b)
 	b.ResetTimer()
 	f()
@@ -79,6 +80,46 @@ func BenchmarkCycle(b *testing.B) {
 				})
 			})
 		}
+	}
+}
+
+// BenchmarkClaim claims, and nothing else.
+func BenchmarkClaim(b *testing.B) { alone(b, "claim") }
+
+// BenchmarkComplete ends runs, and nothing else.
+func BenchmarkComplete(b *testing.B) { alone(b, "complete") }
+
+// alone measures one transaction of a job's life, without what comes before and after it.
+func alone(b *testing.B, measured string) {
+	for _, size := range []int{1, 500} {
+		b.Run(fmt.Sprintf("normal/%d", size), func(b *testing.B) {
+			s, node := openBench(b, sqlite.Normal)
+			do := func(what string, f func() error) {
+				if what == measured {
+					b.StartTimer()
+					defer b.StopTimer()
+				}
+				if err := f(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportAllocs()
+			for seq := int64(1); b.Loop(); seq += 10 {
+				b.StopTimer()
+				if err := enqueue(b.Context(), s, size); err != nil {
+					b.Fatal(err)
+				}
+				var claimed []store.Claimed
+				do("claim", func() (err error) {
+					claimed, err = claim(b.Context(), s, node, seq, size)
+					return err
+				})
+				batch := completed(claimed)
+				do("complete", func() error { return s.Apply(b.Context(), batch) })
+				b.StartTimer()
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*size), "us/job")
+		})
 	}
 }
 
@@ -154,11 +195,15 @@ func cycle(ctx context.Context, b *testing.B, s store.Store, node, seq int64, si
 	if err != nil || len(claimed) != size {
 		b.Fatal(len(claimed), err)
 	}
+	if err := s.Apply(ctx, completed(claimed)); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func completed(claimed []store.Claimed) *store.Batch {
 	batch := &store.Batch{}
 	for _, c := range claimed {
 		batch.Outcomes = append(batch.Outcomes, &store.Outcome{Lease: c.Lease, State: store.Completed, Result: []byte(`{"ok":true}`)})
 	}
-	if err := s.Apply(ctx, batch); err != nil {
-		b.Fatal(err)
-	}
+	return batch
 }

@@ -63,7 +63,7 @@ func (t *tx) tryAppend(a *store.Append) (refused, err error) {
 			return t.refuseAppend(a, live)
 		}
 		if t.own != nil && len(a.Enqueues) == 0 && !a.Closing {
-			return nil, t.writeLater(a)
+			return t.writeLater(a)
 		}
 	}
 	for i := range a.Entries {

@@ -20,16 +20,18 @@ type line struct {
 	i  int
 }
 
-// writeLater plans the entries of an append whose lease is live and which follow what is there.
-func (t *tx) writeLater(a *store.Append) error {
+// writeLater plans the entries of an append whose lease is live and which follow what is there. If they are what a statement lacked, they
+// are written, and may be refused.
+func (t *tx) writeLater(a *store.Append) (refused, err error) {
 	for i := range a.Entries {
 		t.lines = append(t.lines, line{a, i})
 	}
 	t.ended.note(a)
-	if len(t.lines) < linesAtOnce {
-		return nil
+	a.Err = nil
+	if len(t.lines) >= linesAtOnce {
+		err = t.writeLines(linesAtOnce)
 	}
-	return t.writeLines(linesAtOnce)
+	return a.Err, err
 }
 
 // writeLines writes what is planned: as many at once as a statement takes, while there are at least so many left, and the rest one by one

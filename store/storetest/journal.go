@@ -22,6 +22,7 @@ var journalTests = []test{
 	{"an_append_that_never_happened_happens_when_repeated", journalRepeatFirst},
 	{"entries_are_numbered_without_gaps", journalGapless},
 	{"appends_of_a_batch_stand_on_their_own", journalBatch},
+	{"a_refused_append_takes_no_other_of_its_batch_along", journalRefusedAlone},
 	{"AtomicTransitions_appends_then_sends_then_outcomes", journalOrder},
 	{"entries_are_read_in_pages", journalPages},
 	{"a_large_journal_is_whole", journalLarge},
@@ -311,6 +312,66 @@ func journalBatch(e *env) {
 	}
 	for i, n := range []int{6, 1, 3, 3, 1, 3} {
 		e.wantEntries(runs[i].Job.ID, n)
+	}
+}
+
+// journalRefusedAlone: a store may write the entries of many appends at once, and learn only then that a number is taken. Wherever that is
+// among them, the other appends happen, once.
+func journalRefusedAlone(e *env) {
+	const n = 40
+	var enqueues []*store.Enqueue
+	for range n {
+		enqueues = append(enqueues, e.job())
+	}
+	e.enqueue(enqueues...)
+	runs := e.claim(e.join(), n)
+	if len(runs) != n {
+		e.Fatalf("claimed %d of %d jobs", len(runs), n)
+	}
+	var stored [n]int64 // entries in the journal of each run
+	round := func(each int64, taken ...int) {
+		e.Helper()
+		batch := &store.Batch{}
+		for i, run := range runs {
+			first := stored[i] + 1
+			if slices.Contains(taken, i) {
+				first = stored[i]
+			} else {
+				stored[i] += each
+			}
+			batch.Appends = append(batch.Appends, &store.Append{Lease: run.Lease, Entries: steps(first, first+each-1)})
+		}
+		e.apply(batch)
+		for i, a := range batch.Appends {
+			what := fmt.Sprintf("append %d of %d entries, where those of %v are taken", i, each, taken)
+			if slices.Contains(taken, i) {
+				e.wantErr(what, a.Err, store.ErrLeaseLost)
+			} else if a.Err != nil {
+				e.Fatalf("%s: %v", what, a.Err)
+			}
+			e.wantEntries(runs[i].Job.ID, int(stored[i]))
+		}
+	}
+	round(1)
+	for _, each := range []int64{1, 3} {
+		for _, taken := range [][]int{{0}, {5}, {15}, {16}, {n - 1}, {4, 5, 6}, {0, 5, 15, 16, n - 1}} {
+			round(each, taken...)
+		}
+	}
+	// Nor do repetitions, of which every number is taken.
+	batch := &store.Batch{}
+	for i, run := range runs {
+		batch.Appends = append(batch.Appends, &store.Append{Lease: run.Lease, Entries: steps(stored[i], stored[i]), Repeat: true})
+	}
+	batch.Appends[20].Repeat = false
+	e.apply(batch)
+	for i, a := range batch.Appends {
+		if i == 20 {
+			e.wantErr("an append between repetitions", a.Err, store.ErrLeaseLost)
+		} else if a.Err != nil {
+			e.Fatalf("repetition %d: %v", i, a.Err)
+		}
+		e.wantEntries(runs[i].Job.ID, int(stored[i]))
 	}
 }
 

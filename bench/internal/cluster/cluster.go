@@ -82,8 +82,8 @@ func Find() (string, error) {
 	}
 	slices.SortFunc(dirs, func(a, b string) int { return version(b) - version(a) })
 	if path, err := exec.LookPath("initdb"); err == nil {
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			path = real
+		if target, err := filepath.EvalSymlinks(path); err == nil {
+			path = target
 		}
 		dirs = append([]string{filepath.Dir(path)}, dirs...)
 	}

@@ -120,9 +120,9 @@ func TestLines(t *testing.T) {
 		t.Fatalf("%d lines: %s", len(lines), b.String())
 	}
 	var record struct {
-		Schema   int
-		Figures  map[string]float64
-		Settings map[string]string
+		Schema   int                `json:"schema"`
+		Figures  map[string]float64 `json:"figures"`
+		Settings map[string]string  `json:"settings"`
 	}
 	if err := json.Unmarshal([]byte(lines[0]), &record); err != nil {
 		t.Fatal(err)

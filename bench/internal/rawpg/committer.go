@@ -119,7 +119,7 @@ func commit(ctx context.Context, pool *pgxpool.Pool, ops []op) error {
 			starts, startData)
 	}
 	if len(steps) > 0 {
-		batch.Queue(`INSERT INTO history (instance, seq, data) SELECT * FROM unnest($1::bigint[], $2::int[], $3::bytea[])`,
+		batch.Queue(`INSERT INTO history (instance, seq, data) SELECT i, s, d FROM unnest($1::bigint[], $2::int[], $3::bytea[]) AS _(i, s, d)`,
 			steps, seqs, stepData)
 	}
 	if len(finishes) > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"strconv"
 	"sync/atomic"
 
@@ -71,9 +72,7 @@ func (s System) Open(ctx context.Context, db system.Database, opts system.Option
 		return nil, err
 	}
 	config.MaxConns = 10
-	for name, value := range map[string]string{"enable_seqscan": "off", "enable_bitmapscan": "off", "jit": "off"} {
-		config.ConnConfig.RuntimeParams[name] = value
-	}
+	maps.Copy(config.ConnConfig.RuntimeParams, map[string]string{"enable_seqscan": "off", "enable_bitmapscan": "off", "jit": "off"})
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, err

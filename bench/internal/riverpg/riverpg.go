@@ -73,6 +73,7 @@ func (p place) settle(ctx context.Context) error {
 
 // fillHistory stores jobs as River leaves them when they have completed.
 func (p place) fillHistory(ctx context.Context, jobs int) error {
+	//nolint:dupword // two columns with the same time
 	_, err := p.pool.Exec(ctx, `INSERT INTO river_job (args, attempt, attempted_at, attempted_by, created_at, finalized_at, kind,
 			max_attempts, priority, queue, scheduled_at, state)
 		SELECT jsonb_build_object('num', n), 1, now(), ARRAY['history'], now(), now(), 'bench.noop', 25, 1, 'default', now(), 'completed'
