@@ -27,6 +27,9 @@ func Copy(batch *store.Batch) *store.Batch {
 		copied.Outcomes = append(copied.Outcomes, &one)
 	}
 	copied.Enqueues = copyEnqueues(batch.Enqueues)
+	if batch.Start != nil {
+		copied.Start = &store.Start{Node: batch.Start.Node, Seq: batch.Start.Seq}
+	}
 	return copied
 }
 
@@ -56,6 +59,9 @@ func deliver(from, to *store.Batch) {
 		to.Outcomes[i].Final, to.Outcomes[i].Err = o.Final, o.Err
 	}
 	deliverEnqueues(from.Enqueues, to.Enqueues)
+	if from.Start != nil {
+		to.Start.Claimed = from.Start.Claimed
+	}
 	to.Woken = from.Woken
 }
 
