@@ -72,14 +72,14 @@ func (l *lane) take(limit int) []*op {
 	return taken
 }
 
-func (l *lane) empty() bool {
+func (l *lane) length() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.waiting) == 0
+	return len(l.waiting)
 }
 
 // committer is the one way of writes into the store. It adds no delay: a lone write is committed at once, and whatever
-// arrives meanwhile waits for the next commit and shares it.
+// arrives meanwhile waits for the next commit and shares it, with what those want next whom this one has answered.
 //
 // There is one line: large batches are cheap ones, and two commits at a time that end runs of one claim would wait for each other. A
 // store with several writers has a second one, of enqueues that may meet another one of the same key or id. Those wait for it while it is
@@ -202,6 +202,7 @@ func (c *committer) work(l *lane) {
 	limit := max(c.store.Traits().MaxBatch, 1)
 	var ops []*op       // not committed yet: what could not be, in front
 	var begun *starting // of these: they were tried, and may run already
+	var company gatherer
 	for try := 0; ; {
 		size := 0
 		for _, o := range ops {
@@ -212,8 +213,10 @@ func (c *committer) work(l *lane) {
 		}
 		if len(ops) > 0 {
 			// What came meanwhile joins what is repeated, so that its callers, too, learn that the database is away.
+			answered := callers(ops)
 			if ops, begun = c.try(ops, begun, l == c.main); len(ops) == 0 {
 				try = 0
+				company.gather(l, answered)
 				continue
 			}
 			try++
@@ -223,7 +226,7 @@ func (c *committer) work(l *lane) {
 		select {
 		case <-l.wake:
 		case <-c.stop:
-			if l.empty() {
+			if l.length() == 0 {
 				return
 			}
 		}
@@ -333,6 +336,17 @@ func (c *committer) hopeless(o *op, err error, now time.Time) error {
 		return err
 	}
 	return nil
+}
+
+// callers is how many of the ops somebody waits for, who may want something else next.
+func callers(ops []*op) int {
+	n := 0
+	for _, o := range ops {
+		if o.outcome == nil {
+			n++
+		}
+	}
+	return n
 }
 
 func assemble(ops []*op) *store.Batch {
