@@ -14,12 +14,13 @@ type slots struct {
 	size   int
 	queues []store.QueueDemand // nil: all
 
-	mu      sync.Mutex
-	used    int // slots in use
-	runsOf  map[store.ID]*execution
-	buffer  []store.Claimed
-	byQueue map[string]int // running or in the buffer; kept only where queues have limits
-	pace    pace
+	mu       sync.Mutex
+	used     int // slots in use
+	reserved int // jobs that may be claimed as they are enqueued
+	runsOf   map[store.ID]*execution
+	buffer   []store.Claimed
+	byQueue  map[string]int // running, in the buffer or reserved; kept only where queues have limits
+	pace     pace
 }
 
 func newSlots(size int, queues []store.QueueDemand) *slots {
@@ -49,9 +50,9 @@ func (s *slots) serves(queue string) bool {
 func (s *slots) demand(now time.Time) (limit int, queues []store.QueueDemand) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	limit = s.size - s.used - len(s.buffer) + min(s.pace.ahead(now), max(maxPrefetch-s.size, s.size))
-	if limit <= 0 || s.queues == nil {
-		return max(limit, 0), nil
+	limit = s.room(now)
+	if limit == 0 || s.queues == nil {
+		return limit, nil
 	}
 	for _, q := range s.queues {
 		if free := q.Limit - s.byQueue[q.Name]; free > 0 {
@@ -64,10 +65,21 @@ func (s *slots) demand(now time.Time) (limit int, queues []store.QueueDemand) {
 	return limit, queues
 }
 
+// room is how many jobs may be claimed now whatever their queues. s.mu is held.
+func (s *slots) room(now time.Time) int {
+	ahead := min(s.pace.ahead(now), max(maxPrefetch-s.size, s.size))
+	return max(s.size-s.used-len(s.buffer)-s.reserved+ahead, 0)
+}
+
 // admit takes claimed jobs in. Those for which there is a slot are returned with it; the others wait in the buffer.
 func (s *slots) admit(jobs []store.Claimed) (start []store.Claimed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.take(jobs)
+}
+
+// take is admit with s.mu held.
+func (s *slots) take(jobs []store.Claimed) (start []store.Claimed) {
 	free := min(s.size-s.used, len(jobs))
 	if len(s.buffer) > 0 {
 		free = 0 // those that came first go first; a slot that frees takes them
@@ -83,33 +95,42 @@ func (s *slots) admit(jobs []store.Claimed) (start []store.Claimed) {
 	return start
 }
 
-// reserve takes a free slot for a job of a queue that is not claimed yet.
-func (s *slots) reserve(queue string) bool {
+// reserve makes room for the first of the jobs, which are not claimed yet, and returns how many: as many as demand allows.
+func (s *slots) reserve(jobs []*store.Enqueue, now time.Time) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.used >= s.size || len(s.buffer) > 0 {
-		return false
-	}
-	for _, q := range s.queues {
-		if q.Name == queue && s.byQueue[queue] >= q.Limit {
-			return false
+	most := min(s.room(now), len(jobs))
+	n := 0
+	for n < most && s.hasRoomFor(jobs[n].Job.Queue) {
+		if s.byQueue != nil {
+			s.byQueue[jobs[n].Job.Queue]++
 		}
+		n++
 	}
-	s.used++
-	if s.byQueue != nil {
-		s.byQueue[queue]++
+	s.reserved += n
+	return n
+}
+
+func (s *slots) hasRoomFor(queue string) bool {
+	for _, q := range s.queues {
+		if q.Name == queue {
+			return s.byQueue[queue] < q.Limit
+		}
 	}
 	return true
 }
 
-// unreserve gives such a slot back.
-func (s *slots) unreserve(queue string) {
+// admitReserved takes those in that were claimed of the jobs for which there was room made; the room of the others is free.
+func (s *slots) admitReserved(jobs []*store.Enqueue, claimed []store.Claimed) (start []store.Claimed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.used--
+	s.reserved -= len(jobs)
 	if s.byQueue != nil {
-		s.byQueue[queue]--
+		for _, q := range jobs {
+			s.byQueue[q.Job.Queue]--
+		}
 	}
+	return s.take(claimed)
 }
 
 // begin registers an execution.

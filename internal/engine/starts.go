@@ -7,9 +7,9 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// starts lets jobs that are enqueued in this process run at once, if the node has free slots and, as far as it knows, nothing is waiting
-// for them: their enqueue and their claim are one commit, and nobody looks for them. The store has the last word, since it knows what is
-// waiting in their lanes.
+// starts lets jobs that are enqueued in this process run at once, if the node has room for them and, as far as it knows, nothing is waiting
+// for it: their enqueue and their claim are one commit, and nobody looks for them. The store has the last word, since it knows what is
+// waiting in their lanes. Room is what it is for a claim: free slots, and what can be claimed ahead of them.
 type starts struct {
 	node *node
 
@@ -17,7 +17,7 @@ type starts struct {
 	closed bool // the node stops: what starts now is given back
 }
 
-// starting are enqueues on their way for which the node has reserved slots.
+// starting are enqueues on their way for which the node has made room.
 type starting struct {
 	node  *node
 	start *store.Start
@@ -26,7 +26,7 @@ type starting struct {
 	settled bool
 }
 
-// reserve takes slots for the first of the enqueues, as many as can run now, and returns nil if there are none. Behind one that has to wait
+// reserve makes room for the first of the enqueues, for as many as there is, and returns nil if there is none. Behind one that has to wait
 // for a claim nothing starts, so that jobs begin in their order.
 func (s *starts) reserve(enqueues []*store.Enqueue) *starting {
 	n := s.node
@@ -41,19 +41,22 @@ func (s *starts) reserve(enqueues []*store.Enqueue) *starting {
 			!n.slots.serves(q.Job.Queue) || !slices.Contains(n.kinds, q.Job.Kind) {
 			continue // no job for this node, or none for now
 		}
-		q.Start = true
-		if !q.MayStart() || !n.slots.reserve(q.Job.Queue) {
+		if q.Start = true; !q.MayStart() {
 			q.Start = false
 			break
 		}
 		jobs = append(jobs, q)
 	}
-	if jobs == nil {
+	room := n.slots.reserve(jobs, n.store.Now())
+	for _, q := range jobs[room:] {
+		q.Start = false
+	}
+	if room == 0 {
 		return nil
 	}
 	n.outcomes.Add(1) // the node does not leave before it knows what became of them
 	id := n.id.Load()
-	return &starting{node: n, jobs: jobs, start: &store.Start{Node: id, Seq: n.numbers.take(id, len(jobs))}}
+	return &starting{node: n, jobs: jobs[:room], start: &store.Start{Node: id, Seq: n.numbers.take(id, room)}}
 }
 
 // close ends the starts: from now on nothing is reserved, and what is committed later is given back.
@@ -63,38 +66,34 @@ func (s *starts) close() {
 	s.closed = true
 }
 
-// settle is called once it is known what became of the enqueues: those that were claimed run, and the slots of the others are free. Nil has
-// nothing to settle.
+// settle is called once it is known what became of the enqueues: those that were claimed run, or are given back if the node stops, and the
+// room of the others is free. Nil has nothing to settle.
 func (s *starting) settle() {
 	if s == nil {
 		return
 	}
-	n := s.node
-	defer n.outcomes.Done()
 	s.settled = true
-	claimed := s.start.Claimed
 	for _, q := range s.jobs {
 		q.Start = false
-		if len(claimed) > 0 && claimed[0].Job.ID == q.Job.ID {
-			n.starts.begin(claimed[0])
-			claimed = claimed[1:]
-			continue
+	}
+	n := s.node
+	n.starts.mu.Lock()
+	defer n.starts.mu.Unlock()
+	claimed := s.start.Claimed
+	if n.starts.closed {
+		n.slots.admitReserved(s.jobs, nil)
+		for _, c := range claimed {
+			n.release(c)
 		}
-		n.slots.unreserve(q.Job.Queue)
-		n.dispatch.free()
+	} else {
+		for _, c := range n.slots.admitReserved(s.jobs, claimed) {
+			n.run(c)
+		}
+		if len(claimed) < len(s.jobs) {
+			n.dispatch.free()
+		}
 	}
-}
-
-// begin lets a job run in the slot that was reserved for it.
-func (s *starts) begin(c store.Claimed) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
-		s.node.run(c)
-		return
-	}
-	s.node.slots.unreserve(c.Job.Queue)
-	s.node.release(c)
+	n.outcomes.Done()
 }
 
 // cancel is settle for enqueues that did not happen, or of which nobody can know.
