@@ -45,6 +45,7 @@ func (o *op) size() int {
 type lane struct {
 	mu      sync.Mutex
 	waiting []*op
+	flying  []*op // taken and not answered yet
 	wake    chan struct{}
 }
 
@@ -69,7 +70,29 @@ func (l *lane) take(limit int) []*op {
 	if len(l.waiting) == 0 {
 		l.waiting = nil
 	}
+	l.flying = append(l.flying, taken...)
 	return taken
+}
+
+// keep notes which of the ops that were taken are still to be answered.
+func (l *lane) keep(ops []*op) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.flying)
+	l.flying = append(l.flying[:0], ops...)
+}
+
+// ending calls yield for each job whose outcome is in the line or on its way.
+func (l *lane) ending(yield func(store.ID)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, ops := range [][]*op{l.flying, l.waiting} {
+		for _, o := range ops {
+			if o.outcome != nil {
+				yield(o.outcome.Lease.Job)
+			}
+		}
+	}
 }
 
 func (l *lane) length() int {
@@ -214,7 +237,8 @@ func (c *committer) work(l *lane) {
 		if len(ops) > 0 {
 			// What came meanwhile joins what is repeated, so that its callers, too, learn that the database is away.
 			answered := callers(ops)
-			if ops, begun = c.try(ops, begun, l == c.main); len(ops) == 0 {
+			ops, begun = c.try(ops, begun, l == c.main)
+			if l.keep(ops); len(ops) == 0 {
 				try = 0
 				company.gather(l, answered)
 				continue

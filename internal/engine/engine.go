@@ -302,7 +302,7 @@ func wakesOf(batch *store.Batch, now time.Time) []store.Wake {
 	return wakes
 }
 
-// elsewhere returns those of the jobs that this process does not run.
+// elsewhere returns those of the jobs that are not in the hands of this process: it does not run them, and has no end of theirs to write.
 func (e *Engine) elsewhere(jobs []store.ID) []store.ID {
 	e.mu.Lock()
 	n := e.node
@@ -310,7 +310,12 @@ func (e *Engine) elsewhere(jobs []store.ID) []store.ID {
 	if n == nil {
 		return jobs
 	}
-	return n.slots.without(jobs)
+	if jobs = n.slots.without(jobs); len(jobs) == 0 {
+		return nil
+	}
+	ending := map[store.ID]bool{}
+	e.commit.main.ending(func(id store.ID) { ending[id] = true })
+	return slices.DeleteFunc(jobs, func(id store.ID) bool { return ending[id] })
 }
 
 // closeChildren asks the node of this process, if it leads, to end the children of a job that has finished.

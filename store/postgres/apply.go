@@ -147,7 +147,11 @@ func (s *Store) takeEnqueues(ctx context.Context, b *batch, in *store.Batch) (er
 	}
 	b.appends = slices.DeleteFunc(b.appends, func(a *appending) bool {
 		for _, q := range a.Enqueues {
-			a.entries = append(a.entries, of[q])
+			e := of[q]
+			if e != nil {
+				e.appended = true
+			}
+			a.entries = append(a.entries, e)
 		}
 		return !a.isPrepared()
 	})

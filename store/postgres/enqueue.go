@@ -18,6 +18,7 @@ type entry struct {
 	lane          lane
 	runAt         int64
 	options, tags *string
+	appended      bool // by an append, not by the batch itself
 }
 
 // entriesOf validates enqueues and gives them their lanes. Those that are invalid get their error and are left out.

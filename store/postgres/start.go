@@ -10,13 +10,13 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// startable divides the enqueues into those that are to run at once, if the batch says so, and the others.
+// startable divides the enqueues into those that are to run at once, if the batch says so, and the others. What an append enqueues waits.
 func (b *batch) startable(simple []*entry) (starting, others []*entry) {
 	if b.start == nil {
 		return nil, simple
 	}
 	for _, e := range simple {
-		if e.runAt <= b.now && e.MayStart() {
+		if e.runAt <= b.now && !e.appended && e.MayStart() {
 			starting = append(starting, e)
 		} else {
 			others = append(others, e)

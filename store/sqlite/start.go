@@ -50,7 +50,9 @@ func (t *tx) mayStart(batch *store.Batch) error {
 		}
 		free = append(free, l)
 	}
-	t.starts = len(free) > 0
+	if t.starts = len(free) > 0; t.starts {
+		t.started = make([]store.Claimed, 0, batch.Starting())
+	}
 	return nil
 }
 
@@ -81,6 +83,12 @@ func (t *tx) start(batch *store.Batch) (err error) {
 	if len(t.started) > 0 {
 		start.Claimed = t.started
 		return t.writeClaims(params, t.started)
+	}
+	// A dead node runs nothing, even while a rescue has not come to all that it held.
+	if _, err := t.nodeAlive(start.Node); errors.Is(err, store.ErrNodeDead) {
+		return nil
+	} else if err != nil {
+		return err
 	}
 	start.Claimed, err = t.claimedBefore(params)
 	return err

@@ -37,6 +37,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"sweep":  m.sweepCancels,
 		"retain": m.retainJobs,
 		"repeat": m.repeatClaim,
+		"again":  m.repeatStart,
 	}
 	if m.mode.durable {
 		maps.Copy(all, m.durableActions())
@@ -421,8 +422,16 @@ func (m *machine) send(nodeIndex int, params store.ClaimParams, known []*run) {
 	got, err := m.store.Claim(m.ctx, a)
 	want, err2 := m.model.Claim(m.ctx, b)
 	m.sameErr("Claim", err, err2)
+	runs := m.take(got, want, known)
+	if known == nil {
+		m.claims = append(m.claims, claim{node: nodeIndex, params: params, runs: runs})
+	}
+}
+
+// take compares the jobs that were claimed on both sides, and remembers and returns the runs that are new. known are those that were
+// claimed before, if it is a repetition.
+func (m *machine) take(got, want []store.Claimed, known []*run) (runs []*run) {
 	m.same("claimed jobs", claimedIDs(got), claimedIDs(want))
-	c := claim{node: nodeIndex, params: params}
 	for i := range got {
 		if !want[i].Durable || known != nil || m.ownWords(want[i].CancelReason) {
 			// Reading: whether a repeated claim tells of requests is not promised, nor does it matter without a journal.
@@ -441,10 +450,7 @@ func (m *machine) send(nodeIndex int, params store.ClaimParams, known []*run) {
 		}
 		job.live, job.lease = true, number
 		r := &run{job: job, store: got[i], model: want[i]}
-		m.runs = append(m.runs, r)
-		c.runs = append(c.runs, r)
+		m.runs, runs = append(m.runs, r), append(runs, r)
 	}
-	if known == nil {
-		m.claims = append(m.claims, c)
-	}
+	return runs
 }

@@ -96,6 +96,7 @@ func (m *machine) applyBatch(t *rapid.T) {
 		a.Lease, b.Lease = r.store.Lease, r.model.Lease
 		batch.Checkpoints, model.Checkpoints = append(batch.Checkpoints, &a), append(model.Checkpoints, &b)
 	}
+	start := chance(t, "start", 75)
 	var appended []*run
 	if m.mode.durable {
 		appended = m.drawAppends(t, &batch, &model)
@@ -105,6 +106,9 @@ func (m *machine) applyBatch(t *rapid.T) {
 		r, o, ok := m.anyOutcome(t, runs)
 		if ok && slices.ContainsFunc(runs, r.related) {
 			break // Reading: which of a parent and its child ends first in a batch is not promised
+		}
+		if ok && start && !m.mode.durable && !o.Repeat && chance(t, "release", 50) {
+			o = *outcome(r.store, store.Available) // which is in the way of what starts
 		}
 		if ok && m.mode.durable {
 			m.makeDurable(t, r, &o, &batch, slices.Contains(appended, r))
@@ -123,12 +127,21 @@ func (m *machine) applyBatch(t *rapid.T) {
 	}
 	for range rapid.IntRange(0, enqueues).Draw(t, "enqueues") {
 		q := m.anyEnqueue(t)
+		if start {
+			m.makeStart(t, &q, runs)
+		}
 		a, b := q, q
 		batch.Enqueues, model.Enqueues = append(batch.Enqueues, &a), append(model.Enqueues, &b)
 	}
+	node := -1
+	if start && len(batch.Enqueues) > 0 {
+		node = m.anyNode(t)
+		m.seqs += 10
+		batch.Start = &store.Start{Node: m.nodes[node].store, Seq: m.seqs}
+	}
 	plain := faults.Copy(&batch)
 	m.logBatch(plain)
-	m.must("Apply", m.store.Apply(m.ctx, &batch), m.model.Apply(m.ctx, &model))
+	m.applyBoth(node, &batch, &model)
 
 	for i, c := range batch.Checkpoints {
 		over := slices.ContainsFunc(runs, func(r *run) bool { return r.store.Lease == c.Lease })
@@ -156,6 +169,12 @@ func (m *machine) applyBatch(t *rapid.T) {
 			}
 		}
 	}
+	m.checkEnqueues(plain, &batch, &model)
+	m.checkStart(node, plain, &batch, &model)
+}
+
+// checkEnqueues compares what became of enqueues, and remembers the jobs. plain are those that were sent.
+func (m *machine) checkEnqueues(plain, batch, model *store.Batch) {
 	for i, q := range batch.Enqueues {
 		want := model.Enqueues[i]
 		m.sameErr("enqueue", q.Err, want.Err)

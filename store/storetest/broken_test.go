@@ -259,3 +259,93 @@ func (s *untold) Claim(ctx context.Context, p store.ClaimParams) ([]store.Claime
 	}
 	return claimed, err
 }
+
+// eachStarted changes what a batch tells of the jobs that it started.
+func eachStarted(f func(*store.Claimed)) func(*store.Batch) {
+	return func(b *store.Batch) {
+		if b.Start != nil {
+			for i := range b.Start.Claimed {
+				f(&b.Start.Claimed[i])
+			}
+		}
+	}
+}
+
+func tellNoStart(b *store.Batch) {
+	if b.Start != nil {
+		b.Start.Claimed = nil
+	}
+}
+
+func tellBackwards(b *store.Batch) {
+	if b.Start != nil {
+		slices.Reverse(b.Start.Claimed)
+	}
+}
+
+// tellNoRepeatedStart forgets what a batch started that is not new.
+func tellNoRepeatedStart(b *store.Batch) {
+	known := func(q *store.Enqueue) bool { return q.Start && q.Result.Existing }
+	if slices.ContainsFunc(b.Enqueues, known) {
+		tellNoStart(b)
+	}
+}
+
+// startsElsewhere starts jobs on some other node if theirs is dead.
+type startsElsewhere struct{ store.Store }
+
+func (s *startsElsewhere) Apply(ctx context.Context, batch *store.Batch) error {
+	if batch.Start == nil {
+		return s.Store.Apply(ctx, batch)
+	}
+	if _, err := s.Beat(ctx, store.BeatParams{Node: batch.Start.Node}); err == nil {
+		return s.Store.Apply(ctx, batch)
+	}
+	node, err := s.Join(ctx, store.NodeInfo{})
+	if err != nil {
+		return err
+	}
+	batch.Start.Node = node
+	return s.Store.Apply(ctx, batch)
+}
+
+// startsPaused starts jobs of paused queues.
+type startsPaused struct{ store.Store }
+
+func (s *startsPaused) Apply(ctx context.Context, batch *store.Batch) error {
+	if batch.Start == nil || len(batch.Enqueues) == 0 {
+		return s.Store.Apply(ctx, batch)
+	}
+	queues, err := s.Queues(ctx, batch.Enqueues[0].Job.Namespace)
+	if err != nil {
+		return err
+	}
+	pause := func(paused bool) {
+		for _, q := range queues {
+			if !q.PausedAt.IsZero() {
+				_ = s.Pause(ctx, store.PauseParams{Namespace: q.Namespace, Queue: q.Name, Paused: paused, Actor: "ada"})
+			}
+		}
+	}
+	pause(false)
+	defer pause(true)
+	return s.Store.Apply(ctx, batch)
+}
+
+// startsFirst starts jobs before it does what comes before the enqueues.
+type startsFirst struct{ store.Store }
+
+func (s *startsFirst) Apply(ctx context.Context, batch *store.Batch) error {
+	keyed := func(q *store.Enqueue) bool { return len(q.Job.UniqueKey) > 0 } // which an outcome may have freed
+	if batch.Start == nil || slices.ContainsFunc(batch.Enqueues, keyed) {
+		return s.Store.Apply(ctx, batch)
+	}
+	if err := s.Store.Apply(ctx, &store.Batch{Enqueues: batch.Enqueues, Start: batch.Start}); err != nil {
+		return err
+	}
+	rest := *batch
+	rest.Enqueues, rest.Start = nil, nil
+	err := s.Store.Apply(ctx, &rest)
+	batch.Woken = rest.Woken
+	return err
+}

@@ -39,6 +39,7 @@ type machine struct {
 	outcomes []sent  // that may be sent again
 	appends  []noted // that may be sent again
 	claims   []claim // that may be sent again
+	begun    []begun // batches that may be sent again
 	epoch    int64
 	looks    int // how often the states were compared
 	sends    int // how many messages were sent
@@ -98,6 +99,13 @@ type claim struct {
 	node   int
 	params store.ClaimParams
 	runs   []*run
+}
+
+// begun is a batch whose enqueues were to start, as it was sent but for what else was in it.
+type begun struct {
+	node  int
+	batch *store.Batch
+	runs  []*run // that it started
 }
 
 // pool keeps a store open for several checks, since opening one may cost more than a check. A check that failed leaves
@@ -462,8 +470,11 @@ func (m *machine) logBatch(batch *store.Batch) {
 	}
 	for _, q := range batch.Enqueues {
 		j := q.Job
-		m.t.Logf("apply: enqueue %v in %s, %s, priority %d, attempts %d, at %v, delay %v, unique %q in %b, conflict %d, key %q, deadline %v",
-			m.names([]store.ID{j.ID}), j.Queue, j.Kind, j.Priority, j.MaxAttempts, j.RunAt, q.Delay, j.UniqueKey, j.UniqueStates,
-			q.OnConflict, j.OrderingKey, j.Options.Deadline)
+		m.t.Logf("apply: enqueue %v in %s, %s, priority %d, attempts %d, at %v, delay %v, unique %q in %b, conflict %d, key %q, deadline %v, "+
+			"start %v", m.names([]store.ID{j.ID}), j.Queue, j.Kind, j.Priority, j.MaxAttempts, j.RunAt, q.Delay, j.UniqueKey, j.UniqueStates,
+			q.OnConflict, j.OrderingKey, j.Options.Deadline, q.Start)
+	}
+	if start := batch.Start; start != nil {
+		m.t.Logf("apply: start on node %d with the number %d", m.place(start.Node, storeSide), start.Seq)
 	}
 }

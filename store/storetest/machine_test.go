@@ -64,6 +64,29 @@ func TestTheMachineNotices(t *testing.T) {
 	}
 }
 
+// TestTheMachineNoticesStarts does the same with what concerns jobs that start as they are enqueued.
+func TestTheMachineNoticesStarts(t *testing.T) {
+	t.Parallel()
+	startAll := func(q *store.Enqueue) { q.Start = true }
+	for name, c := range map[string]struct {
+		breaks func(store.Store) store.Store
+		mode   mode
+	}{
+		"a start that is not told":                {onApply(nil, tellNoStart), mode{}},
+		"a start that is not told to who repeats": {onApply(nil, tellNoRepeatedStart), mode{}},
+		"a start whose answer is lost":            {onApply(nil, tellNoRepeatedStart), mode{lossy: true}},
+		"a start that is told in another order":   {onApply(nil, tellBackwards), mode{}},
+		"a start that does not count":             {onApply(nil, eachStarted(func(c *store.Claimed) { c.Job.Attempt = 0 })), mode{}},
+		"a start under another lease":             {onApply(nil, eachStarted(func(c *store.Claimed) { c.Lease.Slot++ })), mode{}},
+		"a start of a job that is to wait":        {onApply(eachEnqueue(startAll), nil), mode{}},
+		"a start on another node":                 {func(s store.Store) store.Store { return &startsElsewhere{s} }, mode{}},
+		"a start in a paused queue":               {func(s store.Store) store.Store { return &startsPaused{s} }, mode{}},
+		"a start that overtakes a released job":   {func(s store.Store) store.Store { return &startsFirst{s} }, mode{}},
+	} {
+		notices(t, name, c.breaks, c.mode)
+	}
+}
+
 // TestTheMachineNoticesWhatJobsRemember does the same with what concerns jobs that remember.
 func TestTheMachineNoticesWhatJobsRemember(t *testing.T) {
 	t.Parallel()

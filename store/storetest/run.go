@@ -25,6 +25,7 @@ var suite = []struct {
 	{"Invalid", invalidTests},
 	{"Unique", uniqueTests},
 	{"Claim", claimTests},
+	{"Start", startTests},
 	{"Order", orderTests},
 	{"Outcome", outcomeTests},
 	{"Transitions", transitionTests},
