@@ -46,6 +46,9 @@ func (t *tx) apply(batch *store.Batch) error {
 			return err
 		}
 	}
+	if err := t.writeEnds(0); err != nil {
+		return err
+	}
 	if err := t.mayStart(batch); err != nil {
 		return err
 	}
@@ -62,11 +65,20 @@ func (t *tx) enqueueAll(enqueues []*store.Enqueue) error {
 		if q.Err = q.Job.Check(); q.Err != nil {
 			continue
 		}
+		if t.own != nil && len(q.Job.UniqueKey) == 0 && q.Job.Parent == uuid.Nil {
+			if err := t.enqueueLater(q); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := t.writeJobs(0); err != nil {
+			return err
+		}
 		if err := t.enqueue(q); err != nil {
 			return err
 		}
 	}
-	return nil
+	return t.writeJobs(0)
 }
 
 func (t *tx) enqueue(q *store.Enqueue) error {
@@ -85,11 +97,11 @@ func (t *tx) enqueue(q *store.Enqueue) error {
 			return t.onConflict(q, holder, runAt)
 		}
 	}
-	l, err := t.lane(laneName{job.Namespace, job.Queue, bound(job.Kind, job.Version), job.Priority})
+	n, err := t.newJob(q, runAt)
 	if err != nil {
 		return err
 	}
-	inserted, err := t.insertJob(job, l, runAt)
+	inserted, err := t.insertJob(n)
 	if err != nil {
 		return err
 	}
@@ -102,13 +114,124 @@ func (t *tx) enqueue(q *store.Enqueue) error {
 			return err
 		}
 	}
-	if t.starts && runAt <= t.now && q.MayStart() {
-		t.startLater(q, runAt)
+	return t.placeNew(n, false)
+}
+
+// newJob is a job that is to be inserted.
+type newJob struct {
+	q             *store.Enqueue
+	lane          *lane
+	runAt         int64
+	options, tags string
+}
+
+func (t *tx) newJob(q *store.Enqueue, runAt int64) (n newJob, err error) {
+	n = newJob{q: q, runAt: runAt}
+	n.lane, err = t.lane(laneName{q.Job.Namespace, q.Job.Queue, bound(q.Job.Kind, q.Job.Version), q.Job.Priority})
+	if err == nil {
+		n.options, n.tags, err = documents(&q.Job)
+	}
+	return n, err
+}
+
+// enqueueLater plans the insert of a job that nothing but its id can be in the way of.
+func (t *tx) enqueueLater(q *store.Enqueue) error {
+	n, err := t.newJob(q, runAtOf(q, t.now))
+	if err != nil {
+		return err
+	}
+	if t.jobs = append(t.jobs, n); len(t.jobs) < rowsAtOnce {
 		return nil
 	}
-	state, err := t.place(pointer{id: job.ID, lane: l, key: job.OrderingKey, runAt: runAt}, store.Scheduled)
-	q.Result = store.EnqueueResult{ID: job.ID, State: state, RunAt: timeOf(runAt)}
-	return err
+	return t.writeJobs(rowsAtOnce)
+}
+
+// writeJobs inserts what is planned: as many at once as a statement takes, while there are at least so many left, and the rest one by one
+// if least is less. Then all of them have their places.
+func (t *tx) writeJobs(least int) error {
+	for len(t.jobs) >= rowsAtOnce {
+		s := t.many(manyJobs)
+		for _, n := range t.jobs[:rowsAtOnce] {
+			t.bindJob(s, n)
+		}
+		written, err := t.written(s)
+		if err != nil {
+			return err
+		}
+		for _, n := range t.jobs[:written] {
+			if err := t.placeNew(n, true); err != nil {
+				return err
+			}
+		}
+		if t.jobs = t.jobs[written:]; written == rowsAtOnce {
+			continue
+		}
+		if _, err := t.known(t.jobs[0].q); err != nil {
+			return err
+		}
+		t.jobs = t.jobs[1:]
+	}
+	if least == rowsAtOnce {
+		return nil
+	}
+	for _, n := range t.jobs {
+		inserted, err := t.insertJob(n)
+		switch {
+		case err != nil:
+			return err
+		case inserted:
+			err = t.placeNew(n, true)
+		default:
+			_, err = t.known(n.q)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	t.jobs = t.jobs[:0]
+	return t.writeReady(0)
+}
+
+// placeNew gives a job that was inserted its place, now or later in the transaction if that is for writeReady to do.
+func (t *tx) placeNew(n newJob, later bool) (err error) {
+	q := n.q
+	p := pointer{id: q.Job.ID, lane: n.lane, key: q.Job.OrderingKey, runAt: n.runAt}
+	q.Result = store.EnqueueResult{ID: p.id, State: store.Available, RunAt: timeOf(p.runAt)}
+	switch {
+	case t.starts && p.runAt <= t.now && q.MayStart():
+		t.startLater(q)
+		return nil
+	case !later || p.runAt > t.now || p.key != "":
+		q.Result.State, err = t.place(p, store.Scheduled)
+		return err
+	}
+	if t.ready = append(t.ready, p); len(t.ready) < rowsAtOnce {
+		return nil
+	}
+	return t.writeReady(rowsAtOnce)
+}
+
+// writeReady inserts the pointers that are planned, as writeJobs does with jobs.
+func (t *tx) writeReady(least int) error {
+	for ; len(t.ready) >= rowsAtOnce; t.ready = t.ready[rowsAtOnce:] {
+		s := t.many(manyPointers)
+		for _, p := range t.ready[:rowsAtOnce] {
+			bindPointer(s, p)
+		}
+		if err := exec(s); err != nil {
+			return err
+		}
+	}
+	if least == rowsAtOnce {
+		return nil
+	}
+	for _, p := range t.ready {
+		if err := t.makeAvailable(p); err != nil {
+			return err
+		}
+	}
+	t.ready = t.ready[:0]
+	return nil
 }
 
 // known answers an enqueue whose id is stored already.
@@ -124,20 +247,28 @@ func (t *tx) known(q *store.Enqueue) (bool, error) {
 	return true, nil
 }
 
-func (t *tx) insertJob(job *store.Job, l *lane, runAt int64) (inserted bool, err error) {
-	options, tags, err := documents(job)
-	if err != nil {
-		return false, err
-	}
+func (t *tx) insertJob(n newJob) (inserted bool, err error) {
+	job := &n.q.Job
 	child := job.Parent != uuid.Nil
 	name := "job_insert"
 	if child {
 		name = "child_insert"
 	}
 	s := t.stmt(name)
+	t.bindJob(s, n)
+	if child {
+		bindID(s, job.Parent)
+		bindMarks(s, job, false)
+	}
+	changed, err := s.exec()
+	return changed > 0, err
+}
+
+func (t *tx) bindJob(s stmt, n newJob) {
+	job := &n.q.Job
 	bindID(s, job.ID)
-	s.bindInt(l.id)
-	s.bindInt(runAt)
+	s.bindInt(n.lane.id)
+	s.bindInt(n.runAt)
 	s.bindInt(t.now)
 	s.bindInt(int64(job.MaxAttempts))
 	s.bindInt(int64(job.Codec))
@@ -149,16 +280,10 @@ func (t *tx) insertJob(job *store.Job, l *lane, runAt int64) (inserted bool, err
 		s.bindNull()
 		s.bindNull()
 	}
-	bindOptText(s, options)
-	bindOptText(s, tags)
+	bindOptText(s, n.options)
+	bindOptText(s, n.tags)
 	bindOptText(s, string(job.Metadata))
 	bindPayload(s, job.Args)
-	if child {
-		bindID(s, job.Parent)
-		bindMarks(s, job, false)
-	}
-	changed, err := s.exec()
-	return changed > 0, err
 }
 
 // documents writes the fields that are kept as JSON; "" for none.

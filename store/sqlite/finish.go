@@ -36,6 +36,17 @@ func (t *tx) applyOutcome(o *store.Outcome) error {
 	if err != nil {
 		return err
 	}
+	if r.holds(o.Lease) && o.State == store.Completed && !o.HasUnique && !o.HasOrdering && !o.HasChildren && !o.Answers {
+		if o.Err = invalidOutcome(o); o.Err == nil {
+			o.Final = store.Completed
+			r.finish(o.Lease.Slot)
+			return t.endLater(end{o, r})
+		}
+		return nil //nolint:nilerr // it is the outcome's own
+	}
+	if err := t.writeEnds(0); err != nil { // what follows may look for them
+		return err
+	}
 	if !r.holds(o.Lease) {
 		return t.refuse(o)
 	}
@@ -272,9 +283,53 @@ func (t *tx) finish(b *body, e *ending, r *claimRecord, lease int64) error {
 	return nil
 }
 
+// end is the plain success of a run, of which nobody is told.
+type end struct {
+	o *store.Outcome
+	r *claimRecord
+}
+
+// endLater plans to write an end.
+func (t *tx) endLater(e end) error {
+	if t.ends = append(t.ends, e); len(t.ends) < rowsAtOnce {
+		return nil
+	}
+	return t.writeEnds(rowsAtOnce)
+}
+
+// writeEnds writes what is planned: as many at once as a statement takes, while there are at least so many left, and the rest one by one
+// if least is less.
+func (t *tx) writeEnds(least int) error {
+	for ; len(t.ends) >= rowsAtOnce; t.ends = t.ends[rowsAtOnce:] {
+		s := t.many(manyEnds)
+		for _, e := range t.ends[:rowsAtOnce] {
+			t.bindFinished(s, e.o.Lease.Job, &ending{state: store.Completed, result: e.o.Result}, e.r, e.o.Lease.Number)
+		}
+		if err := exec(s); err != nil {
+			return err
+		}
+	}
+	if least == rowsAtOnce {
+		return nil
+	}
+	for _, e := range t.ends {
+		err := t.insertFinished(e.o.Lease.Job, &ending{state: store.Completed, result: e.o.Result}, e.r, e.o.Lease.Number)
+		if err != nil {
+			return err
+		}
+	}
+	t.ends = t.ends[:0]
+	return nil
+}
+
 // insertFinished records the end of a job. r is nil if it was not running.
 func (t *tx) insertFinished(id store.ID, e *ending, r *claimRecord, lease int64) error {
 	s := t.stmt("finished_insert")
+	t.bindFinished(s, id, e, r, lease)
+	return exec(s)
+}
+
+func (t *tx) bindFinished(s stmt, id store.ID, e *ending, r *claimRecord, lease int64) {
 	bindID(s, id)
 	s.bindInt(int64(e.state))
 	s.bindInt(t.now)
@@ -296,7 +351,6 @@ func (t *tx) insertFinished(id store.ID, e *ending, r *claimRecord, lease int64)
 		bindOptText(s, e.err)
 		s.bindNull()
 	}
-	return exec(s)
 }
 
 func (t *tx) insertAttempt(b *body, e *ending, r *claimRecord, l store.Lease) error {

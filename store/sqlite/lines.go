@@ -3,16 +3,10 @@ package sqlite
 import (
 	"fmt"
 	"maps"
-	"strings"
 	"sync"
-
-	"zombiezen.com/go/sqlite"
 
 	"github.com/holdfastdev/holdfast/store"
 )
-
-// linesAtOnce is how many entries one statement inserts: a statement has a price of its own, which is a third of that of a lone entry.
-const linesAtOnce = 16
 
 // line is an entry on its way into a journal.
 type line struct {
@@ -28,8 +22,8 @@ func (t *tx) writeLater(a *store.Append) (refused, err error) {
 	}
 	t.ended.note(a)
 	a.Err = nil
-	if len(t.lines) >= linesAtOnce {
-		err = t.writeLines(linesAtOnce)
+	if len(t.lines) >= rowsAtOnce {
+		err = t.writeLines(rowsAtOnce)
 	}
 	return a.Err, err
 }
@@ -37,12 +31,12 @@ func (t *tx) writeLater(a *store.Append) (refused, err error) {
 // writeLines writes what is planned: as many at once as a statement takes, while there are at least so many left, and the rest one by one
 // if least is less.
 func (t *tx) writeLines(least int) error {
-	for len(t.lines) >= linesAtOnce {
+	for len(t.lines) >= rowsAtOnce {
 		if err := t.writeMany(); err != nil {
 			return err
 		}
 	}
-	for len(t.lines) > 0 && least < linesAtOnce {
+	for len(t.lines) > 0 && least < rowsAtOnce {
 		l := t.lines[0]
 		written, err := t.insertEntry(l.of.Lease.Job, l.of.Lease.Number, &l.of.Entries[l.i])
 		if err != nil {
@@ -58,33 +52,21 @@ func (t *tx) writeLines(least int) error {
 	return nil
 }
 
-// writeMany writes the first entries with one statement. It ends at the first whose number is taken, and keeps those before it.
+// writeMany writes the first entries with one statement. It ends at the first whose number is taken.
 func (t *tx) writeMany() error {
-	s := t.own.kept("journal_insert_many", manyLines())
-	for _, l := range t.lines[:linesAtOnce] {
+	s := t.many(manyEntries)
+	for _, l := range t.lines[:rowsAtOnce] {
 		t.bindEntry(s, l.of.Lease.Job, l.of.Lease.Number, &l.of.Entries[l.i])
 	}
-	_, err := s.exec()
-	if err == nil {
-		t.lines = t.lines[linesAtOnce:]
-		return nil
-	}
-	if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultConstraint {
+	written, err := t.written(s)
+	if err != nil || written == rowsAtOnce {
+		t.lines = t.lines[written:]
 		return err
 	}
-	written := t.own.c.Changes()
 	l := t.lines[written]
 	t.lines = t.lines[written+1:]
 	return t.refuseLine(l)
 }
-
-// manyLines is the text of journal_insert for many entries.
-var manyLines = sync.OnceValue(func() string {
-	one := strings.TrimSuffix(strings.TrimSpace(textOf("journal_insert")), ";")
-	into, values, _ := strings.Cut(one, "VALUES")
-	into = strings.Replace(into, "OR IGNORE", "OR FAIL", 1)
-	return into + "VALUES" + strings.Repeat(values+",", linesAtOnce-1) + values
-})
 
 // refuseLine answers an append whose entry has a number that is taken, and drops what is planned of it.
 func (t *tx) refuseLine(l line) (err error) {

@@ -162,10 +162,14 @@ func (t *tx) makeAvailable(p pointer) error {
 		}
 	}
 	s := t.stmt("ready_insert")
+	bindPointer(s, p)
+	return exec(s)
+}
+
+func bindPointer(s stmt, p pointer) {
 	s.bindInt(p.lane.id)
 	s.bindInt(p.runAt)
 	bindID(s, p.id)
-	return exec(s)
 }
 
 // removePointer takes a job that waits out of its place and returns the state it was in, or 0 if it does not wait.

@@ -68,8 +68,8 @@ func (t *tx) hasReady(l *lane) (bool, error) {
 }
 
 // startLater notes a job that was inserted and runs at once. It has no pointer.
-func (t *tx) startLater(q *store.Enqueue, runAt int64) {
-	q.Result = store.EnqueueResult{ID: q.Job.ID, State: store.Running, RunAt: timeOf(runAt)}
+func (t *tx) startLater(q *store.Enqueue) {
+	q.Result.State = store.Running
 	t.started = append(t.started, q.Started(store.Lease{}, q.Result.RunAt, timeOf(t.now)))
 }
 

@@ -21,6 +21,9 @@ type tx struct {
 	keys    []keyName                   // ordering keys that may have become free
 	woken   []store.Wake                // queues in which a waiting job became available
 	lines   []line                      // entries of journals to be written
+	ends    []end                       // of runs, to be written
+	jobs    []newJob                    // to be inserted
+	ready   []pointer                   // to be inserted
 	ended   journalEnds                 // of the journals to which it wrote
 	starts  bool                        // jobs of the batch run at once
 	started []store.Claimed             // that do
