@@ -5,6 +5,7 @@
 // # Parts
 //
 //	committer   takes whatever waits and commits it as one transaction; a caller returns when its own write is durable
+//	starts      jobs enqueued here that run at once, claimed by the commit that inserts them
 //	dispatcher  one claim loop for all queues and kinds of the node; asks for as many jobs as there are free slots
 //	execution   one run of one job: its context, its progress, its outcome
 //	beat        says that the node lives; brings back cancel requests and the leader lease
@@ -29,7 +30,7 @@
 // # Locks
 //
 // node.mu guards the slots and the executions. committer lanes, waiters and executions have their own; none is held while
-// another is taken, nor during a call to the store.
+// another is taken, nor during a call to the store. Only starts.mu is: nothing starts while the node closes it.
 //
 // # Imports
 //

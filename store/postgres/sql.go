@@ -12,7 +12,7 @@ import (
 //go:embed sql/*.sql
 var sqlFiles embed.FS
 
-// statements are the texts of the sql directory by the names in their "-- name:" lines, with {schema} still in them.
+// statements are the texts of the sql directory by the names in their "-- name:" lines, with {schema}, and {schema_name} for a text, still in them.
 var statements = mustParse(sqlFiles)
 
 func mustParse(files fs.FS) map[string]string {
@@ -57,7 +57,8 @@ func statementsIn(schema string) map[string]string {
 
 // inSchema puts the quoted name of a schema into a text. It is the only thing that is ever put into one.
 func inSchema(text, schema string) string {
-	return strings.ReplaceAll(text, "{schema}", pgx.Identifier{schema}.Sanitize())
+	name := "'" + strings.ReplaceAll(schema, "'", "''") + "'"
+	return strings.NewReplacer("{schema}", pgx.Identifier{schema}.Sanitize(), "{schema_name}", name).Replace(text)
 }
 
 // text returns a statement. An unknown name is a mistake in this package.
