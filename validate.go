@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -23,14 +24,33 @@ func encode(v any) ([]byte, error) {
 	if raw, ok := v.(json.RawMessage); ok && raw != nil {
 		return raw, nil
 	}
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
+	e := encoders.Get().(*encoder) //nolint:errcheck // what else would it be
+	if err := e.json.Encode(v); err != nil {
+		return nil, err // which the encoder would repeat
 	}
-	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
+	data := bytes.Clone(bytes.TrimSuffix(e.text.Bytes(), []byte("\n")))
+	if e.text.Cap() <= maxKept {
+		e.text.Reset()
+		encoders.Put(e)
+	}
+	return data, nil
 }
+
+// encoder is a JSON encoder that is used again.
+type encoder struct {
+	text bytes.Buffer
+	json *json.Encoder
+}
+
+// maxKept is how large a payload may be whose encoder is kept.
+const maxKept = 64 << 10
+
+var encoders = sync.Pool{New: func() any {
+	e := &encoder{}
+	e.json = json.NewEncoder(&e.text)
+	e.json.SetEscapeHTML(false)
+	return e
+}}
 
 // checkName checks the name of a queue, kind, tag, namespace or ordering key.
 func checkName(what, name string) error {

@@ -45,7 +45,7 @@ func (o *op) size() int {
 type lane struct {
 	mu      sync.Mutex
 	waiting []*op
-	flying  []*op // taken and not answered yet
+	flying  []store.ID // jobs whose outcomes were taken and are not answered yet
 	wake    chan struct{}
 }
 
@@ -70,27 +70,37 @@ func (l *lane) take(limit int) []*op {
 	if len(l.waiting) == 0 {
 		l.waiting = nil
 	}
-	l.flying = append(l.flying, taken...)
+	l.note(taken)
 	return taken
+}
+
+// note adds the jobs whose outcomes are among ops that were taken. l.mu is held.
+func (l *lane) note(ops []*op) {
+	for _, o := range ops {
+		if o.outcome != nil {
+			l.flying = append(l.flying, o.outcome.Lease.Job)
+		}
+	}
 }
 
 // keep notes which of the ops that were taken are still to be answered.
 func (l *lane) keep(ops []*op) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	clear(l.flying)
-	l.flying = append(l.flying[:0], ops...)
+	l.flying = l.flying[:0]
+	l.note(ops)
 }
 
-// ending calls yield for each job whose outcome is in the line or on its way.
-func (l *lane) ending(yield func(store.ID)) {
+// ending adds the jobs whose outcomes are in the line or on their way.
+func (l *lane) ending(jobs map[store.ID]bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, ops := range [][]*op{l.flying, l.waiting} {
-		for _, o := range ops {
-			if o.outcome != nil {
-				yield(o.outcome.Lease.Job)
-			}
+	for _, id := range l.flying {
+		jobs[id] = true
+	}
+	for _, o := range l.waiting {
+		if o.outcome != nil {
+			jobs[o.outcome.Lease.Job] = true
 		}
 	}
 }
@@ -115,6 +125,7 @@ type committer struct {
 	reserve  func([]*store.Enqueue) *starting // takes slots for jobs that may run at once; nil if there are none
 
 	main, contested *lane
+	calls           sync.Pool // that are used again, which those are not whose caller has left: they may still be answered
 
 	stop    chan struct{} // closed: flush what waits, then end
 	force   context.Context
@@ -156,32 +167,32 @@ func (c *committer) Enqueue(ctx context.Context, enqueues []*store.Enqueue) erro
 	if slices.ContainsFunc(enqueues, func(e *store.Enqueue) bool { return e.Job.UniqueKey != nil || e.KnownID }) {
 		line = c.contested
 	}
-	return c.wait(ctx, line, &op{enqueues: enqueues})
+	return c.wait(ctx, line, op{enqueues: enqueues})
 }
 
 // Checkpoint commits a run's checkpoint and returns when it is durable.
 func (c *committer) Checkpoint(ctx context.Context, w *store.CheckpointWrite) error {
-	if err := c.wait(ctx, c.main, &op{checkpoint: w}); err != nil {
+	if err := c.wait(ctx, c.main, op{checkpoint: w}); err != nil {
 		return err
 	}
 	return w.Err
 }
 
-// appending is how a run waits for one append after the other: what each of them needs is made once.
-type appending struct {
+// call is how somebody waits for ops, one after the other: what each of them needs is made once.
+type call struct {
 	op     op
 	answer chan error
 }
 
-func newAppending() *appending {
-	w := &appending{answer: make(chan error, 1)}
+func newCall() *call {
+	w := &call{answer: make(chan error, 1)}
 	w.op.done = func(err error) { w.answer <- err }
 	return w
 }
 
 // Append commits what a run remembers and returns when it is durable. It is repeated until the store answers, the run's life ends or the
 // committer is abandoned. After the end of the run's life w is not to be used again.
-func (c *committer) Append(life context.Context, a *store.Append, w *appending) error {
+func (c *committer) Append(life context.Context, a *store.Append, w *call) error {
 	w.op = op{remembered: a, done: w.op.done}
 	c.main.put(&w.op)
 	select {
@@ -197,7 +208,7 @@ func (c *committer) Append(life context.Context, a *store.Append, w *appending) 
 
 // Send commits messages and returns when they are durable.
 func (c *committer) Send(ctx context.Context, sends []*store.Send) error {
-	return c.wait(ctx, c.main, &op{sends: sends})
+	return c.wait(ctx, c.main, op{sends: sends})
 }
 
 // Finish commits the outcome of a run, with its last checkpoint and what it remembers if there is such, and calls done.
@@ -206,15 +217,21 @@ func (c *committer) Finish(o *store.Outcome, last *store.CheckpointWrite, rememb
 	c.main.put(&op{outcome: o, checkpoint: last, remembered: remembered, done: done})
 }
 
-func (c *committer) wait(ctx context.Context, line *lane, o *op) error {
+func (c *committer) wait(ctx context.Context, line *lane, o op) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	answer := make(chan error, 1)
-	o.ctx, o.done = ctx, func(err error) { answer <- err }
-	line.put(o)
+	w, ok := c.calls.Get().(*call)
+	if !ok {
+		w = newCall()
+	}
+	o.ctx, o.done = ctx, w.op.done
+	w.op = o
+	line.put(&w.op)
 	select {
-	case err := <-answer:
+	case err := <-w.answer:
+		w.op = op{done: o.done} // which keeps nothing alive
+		c.calls.Put(w)
 		return err
 	case <-ctx.Done():
 		return fmt.Errorf("%w: gave up waiting for the commit: %w", store.ErrUnavailable, context.Cause(ctx))
@@ -332,16 +349,16 @@ func (c *committer) drop(ops []*op, err error) []*op {
 		}
 		o.tried = o.tried || err != nil
 		why := c.hopeless(o, err, now)
-		if why != nil {
-			o.done(why)
-		}
 		switch {
 		case why == nil:
 			kept = append(kept, o)
+			continue
 		case o.tried && slices.ContainsFunc(o.enqueues, func(q *store.Enqueue) bool { return q.Start }):
-			o.ctx, o.done = nil, func(error) {}
-			kept = append(kept, o)
+			stays := *o // who is answered may use the op again
+			stays.ctx, stays.done = nil, func(error) {}
+			kept = append(kept, &stays)
 		}
+		o.done(why)
 	}
 	return kept
 }

@@ -314,7 +314,7 @@ func (e *Engine) elsewhere(jobs []store.ID) []store.ID {
 		return nil
 	}
 	ending := map[store.ID]bool{}
-	e.commit.main.ending(func(id store.ID) { ending[id] = true })
+	e.commit.main.ending(ending)
 	return slices.DeleteFunc(jobs, func(id store.ID) bool { return ending[id] })
 }
 

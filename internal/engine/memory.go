@@ -35,8 +35,8 @@ type memory struct {
 	pending   []store.Entry // what is to be stored with the next write
 	enqueues  []*store.Enqueue
 	flushing  bool
-	appending *appending // the writes, which are one at a time
-	inTx      bool       // what is being written is in a transaction of the user's
+	appending *call // the writes, which are one at a time
+	inTx      bool  // what is being written is in a transaction of the user's
 
 	strands     int       // goroutines that Go has started and that have not ended
 	strandEnded sync.Cond // told when one of them ends, and when the run exits
@@ -221,7 +221,7 @@ func (m *memory) flush() error {
 	m.flushing = true
 	m.mu.Unlock()
 	if m.appending == nil {
-		m.appending = newAppending()
+		m.appending = newCall()
 	}
 	err := m.run.node.engine.commit.Append(m.run.life.lasting(), a, m.appending)
 	m.mu.Lock()
