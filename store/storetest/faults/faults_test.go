@@ -104,6 +104,44 @@ func TestADuplicateKeepsTheRulesOfRepeating(t *testing.T) {
 	}
 }
 
+// TestAStartKeepsTheRulesOfRepeating: a lost answer tells of no job that runs, and who repeats the batch is told.
+func TestAStartKeepsTheRulesOfRepeating(t *testing.T) {
+	ctx, inner := t.Context(), model.New(storetest.NewClock().Now)
+	node, err := inner.Join(ctx, store.NodeInfo{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := faults.Wrap(inner, faults.Script(map[string][]faults.Fault{
+		"Apply": {{Kind: faults.FailBefore}, {Kind: faults.FailAfter}, {}, {Kind: faults.Duplicate}},
+	}))
+	start := func(seq int64) *store.Batch {
+		q := enqueue()
+		q.Job.UniqueKey, q.Start = nil, true
+		return &store.Batch{Enqueues: []*store.Enqueue{q}, Start: &store.Start{Node: node, Seq: seq}}
+	}
+	batch := start(1)
+	for range 2 {
+		err := s.Apply(ctx, batch)
+		if !errors.Is(err, store.ErrUnavailable) || batch.Start.Claimed != nil || batch.Enqueues[0].Result.State != 0 {
+			t.Fatalf("Apply: %v, %+v, %+v", err, batch.Enqueues[0].Result, batch.Start.Claimed)
+		}
+	}
+	if r, err := inner.Get(ctx, batch.Enqueues[0].Job.ID); err != nil || r.State != store.Running {
+		t.Fatalf("the job whose answer was lost: %+v, %v", r, err)
+	}
+	duplicated := start(2)
+	for _, b := range []*store.Batch{batch, duplicated} {
+		job := b.Enqueues[0].Job.ID
+		err := s.Apply(ctx, b)
+		if err != nil || len(b.Start.Claimed) != 1 || b.Start.Claimed[0].Job.ID != job || !b.Enqueues[0].Result.Existing {
+			t.Fatalf("Apply: %v, %+v, %+v", err, b.Enqueues[0].Result, b.Start.Claimed)
+		}
+	}
+	if nodes, err := inner.Nodes(ctx); err != nil || nodes[0].Running != 2 {
+		t.Fatalf("nodes: %+v, %v", nodes, err)
+	}
+}
+
 // timed notes when a call came through, and has wake-ups of its own.
 type timed struct {
 	store.Store
