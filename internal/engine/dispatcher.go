@@ -55,7 +55,7 @@ func (d *dispatcher) loop(ctx context.Context) {
 		}
 		news := d.news.Load()
 		jobs, err := d.claim(ctx, limit, queues)
-		if err != nil || len(jobs) >= limit {
+		if err != nil || !d.node.slots.tookAll(jobs, limit, queues) {
 			news = -1
 		}
 		d.emptied.Store(news)
@@ -150,6 +150,7 @@ func (d *dispatcher) claim(ctx context.Context, limit int, queues []store.QueueD
 			return jobs, nil
 		case errors.Is(err, store.ErrNodeDead):
 			n.declaredDead(ctx, id)
+			d.wake() // nothing was looked at
 			return nil, nil
 		case ctx.Err() != nil:
 			return nil, err // Leave gives back what the claim may have taken
@@ -158,6 +159,7 @@ func (d *dispatcher) claim(ctx context.Context, limit int, queues []store.QueueD
 			params.Repeat = true
 			sleepFor(ctx, Delay(store.Backoff{Base: 20 * time.Millisecond, Cap: 2 * time.Second, Jitter: 0.5}, try))
 			if n.id.Load() != id {
+				d.wake()
 				return nil, nil
 			}
 		default:

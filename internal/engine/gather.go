@@ -23,7 +23,7 @@ type gatherer struct{ notBefore time.Time }
 
 // gather waits until as many operations more than now are in line as were answered, or until no more come.
 func (g *gatherer) gather(l *lane, answered int) {
-	began := time.Now()
+	began := time.Now() //nolint:forbidigo // what the processors do takes real time
 	if answered == 0 || began.Before(g.notBefore) {
 		return
 	}
@@ -36,7 +36,7 @@ func (g *gatherer) gather(l *lane, answered int) {
 			continue
 		}
 		dry++
-		if took := time.Since(began); took > gatherFor {
+		if took := time.Since(began); took > gatherFor { //nolint:forbidigo // as above
 			g.notBefore = began.Add(gatherShare * took)
 			return
 		}

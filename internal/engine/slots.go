@@ -65,6 +65,20 @@ func (s *slots) demand(now time.Time) (limit int, queues []store.QueueDemand) {
 	return limit, queues
 }
 
+// tookAll reports whether a claim that was answered with the jobs left nothing behind in the queues that the node serves.
+func (s *slots) tookAll(jobs []store.Claimed, limit int, asked []store.QueueDemand) bool {
+	if len(jobs) >= limit || len(asked) < len(s.queues) {
+		return false
+	}
+	taken := map[string]int{}
+	if len(asked) > 0 {
+		for _, c := range jobs {
+			taken[c.Job.Queue]++
+		}
+	}
+	return !slices.ContainsFunc(asked, func(q store.QueueDemand) bool { return taken[q.Name] >= q.Limit })
+}
+
 // room is how many jobs may be claimed now whatever their queues. s.mu is held.
 func (s *slots) room(now time.Time) int {
 	ahead := min(s.pace.ahead(now), max(maxPrefetch-s.size, s.size))

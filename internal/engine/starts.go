@@ -36,10 +36,13 @@ func (s *starts) reserve(enqueues []*store.Enqueue) *starting {
 		return nil
 	}
 	var jobs []*store.Enqueue
+	now := n.store.Now()
 	for _, q := range enqueues {
-		if q.Job.Namespace != n.engine.cfg.Namespace || q.Delay > 0 || !q.Job.RunAt.IsZero() ||
-			!n.slots.serves(q.Job.Queue) || !slices.Contains(n.kinds, q.Job.Kind) {
-			continue // no job for this node, or none for now
+		if q.Job.Namespace != n.engine.cfg.Namespace || !n.slots.serves(q.Job.Queue) || !slices.Contains(n.kinds, q.Job.Kind) {
+			continue // it is not for this node
+		}
+		if q.Job.RunAt.After(now) || q.Job.RunAt.IsZero() && q.Delay > 0 {
+			continue
 		}
 		if q.Start = true; !q.MayStart() {
 			q.Start = false
@@ -47,7 +50,7 @@ func (s *starts) reserve(enqueues []*store.Enqueue) *starting {
 		}
 		jobs = append(jobs, q)
 	}
-	room := n.slots.reserve(jobs, n.store.Now())
+	room := n.slots.reserve(jobs, now)
 	for _, q := range jobs[room:] {
 		q.Start = false
 	}

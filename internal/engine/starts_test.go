@@ -272,3 +272,48 @@ func TestWhatStartsWhileTheNodeStopsIsGivenBack(t *testing.T) {
 		}
 	})
 }
+
+// TestStartsKeepTheOrderOfAQueueThatWasFull: what waits while its queue has no slot goes first when it has one, whatever its priority.
+func TestStartsKeepTheOrderOfAQueueThatWasFull(t *testing.T) {
+	inBed(t, Config{Node: NodeConfig{Slots: 10, Queues: []store.QueueDemand{{Name: "default", Limit: 1}, {Name: "other"}}}}, func(b *bed) {
+		r, busy, first := &ran{}, make(chan struct{}), true
+		b.handle("k", func(ctx context.Context, run *Run) ([]byte, error) {
+			if first {
+				first = false
+				<-busy
+			}
+			return r.run(ctx, run)
+		})
+		b.run()
+		jobs := []store.ID{b.enqueue(b.job("k"))}
+		synctest.Wait()
+		jobs = append(jobs, b.enqueue(b.job("k")))
+		b.enqueue(b.job("k", func(q *store.Enqueue) { q.Job.Queue = "other" })) // a claim that finds nothing more
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		if b.e.node.dispatch.sawNothing() {
+			t.Error("the node believes that nothing waits")
+		}
+		close(busy)
+		// It is in a lane of its own, so that only the node can know.
+		jobs = append(jobs, b.enqueue(b.job("k", func(q *store.Enqueue) { q.Job.Priority = 3 })))
+		b.wait(jobs[2])
+		if r.times(jobs[1]) != 1 {
+			t.Error("the job of the lower priority went first")
+		}
+	})
+}
+
+func TestJobWhoseRunTimeHasPassedStarts(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		b.handle("k", ok)
+		claims := b.countClaims()
+		b.run()
+		past := b.job("k", func(q *store.Enqueue) { q.Job.RunAt = time.Now().Add(-time.Minute) })
+		b.enqueue(past, b.job("k"), b.job("k", func(q *store.Enqueue) { q.Delay = time.Second }))
+		b.expect(b.wait(past.Job.ID), store.Completed, "")
+		if *claims != 0 {
+			t.Errorf("%d claims", *claims)
+		}
+	})
+}

@@ -12,7 +12,8 @@ import (
 //go:embed sql/*.sql
 var sqlFiles embed.FS
 
-// statements are the texts of the sql directory by the names in their "-- name:" lines, with {schema}, and {schema_name} for a text, still in them.
+// statements are the texts of the sql directory by the names in their "-- name:" lines, with {schema}, and {schema_name} for a text, still
+// in them.
 var statements = mustParse(sqlFiles)
 
 func mustParse(files fs.FS) map[string]string {

@@ -37,12 +37,12 @@ func (t *tx) applyOutcome(o *store.Outcome) error {
 		return err
 	}
 	if r.holds(o.Lease) && o.State == store.Completed && !o.HasUnique && !o.HasOrdering && !o.HasChildren && !o.Answers {
-		if o.Err = invalidOutcome(o); o.Err == nil {
-			o.Final = store.Completed
-			r.finish(o.Lease.Slot)
-			return t.endLater(end{o, r})
+		if o.Err = invalidOutcome(o); o.Err != nil {
+			return nil //nolint:nilerr // it is the outcome's own
 		}
-		return nil //nolint:nilerr // it is the outcome's own
+		o.Final = store.Completed
+		r.finish(o.Lease.Slot)
+		return t.endLater(end{o, r})
 	}
 	if err := t.writeEnds(0); err != nil { // what follows may look for them
 		return err

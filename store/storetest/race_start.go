@@ -259,7 +259,7 @@ func raceStartRescue(e *env) {
 	for round := range 4 {
 		node, before := e.join(), len(made.seen)
 		e.clock.Advance(deadAfter + time.Second)
-		var rescued sync.Map
+		rescued := map[store.ID]bool{}
 		e.together(3, func(i int) error {
 			if i > 0 {
 				return e.startSome(node, fmt.Sprint("q", round, i), &made, &ended)
@@ -267,23 +267,23 @@ func raceStartRescue(e *env) {
 			made.waitFor(before + round*7)
 			some, err := e.store.Rescue(e.ctx, rescueParams())
 			for _, r := range some {
-				rescued.Store(r.Job, true)
+				rescued[r.Job] = true
 			}
 			return err
 		})
 		for _, r := range e.rescue() {
-			if _, twice := rescued.LoadOrStore(r.Job, true); twice {
+			if rescued[r.Job] {
 				e.Fatalf("job %v was rescued twice", r.Job)
 			}
+			rescued[r.Job] = true
 		}
 		e.wantAllThere(&made, &ended)
 		e.wantWaiting(e.starting(node, e.made(&made, queue("late"))))
-		rescued.Range(func(id, _ any) bool {
-			if r := e.get(id.(store.ID)); r.State != store.Retryable || r.Attempt != 1 || len(r.Attempts) != 1 || r.LeaseNumber != 1 {
+		for id := range rescued {
+			if r := e.get(id); r.State != store.Retryable || r.Attempt != 1 || len(r.Attempts) != 1 || r.LeaseNumber != 1 {
 				e.Fatalf("the rescued job: %+v", r)
 			}
-			return true
-		})
+		}
 		for _, r := range e.list(store.Filter{States: []store.State{store.Available}}, 100) {
 			if r.LeaseNumber != 0 || r.Attempt != 0 {
 				e.Fatalf("a job that waits, and has not started: %+v", r)

@@ -177,10 +177,10 @@ func startOutcomes(e *env) {
 			continue
 		}
 		attempt := 1
-		switch state {
-		case store.Failed:
+		if state == store.Failed {
 			e.retry(run.Job.ID)
-		case store.Retryable:
+		}
+		if state == store.Retryable {
 			attempt = 2
 		}
 		e.clock.Advance(time.Hour)
