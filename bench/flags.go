@@ -150,7 +150,8 @@ func sizeFlags(s *scenario.Sizes) []sizeFlag {
 		{name: "nodes", usage: "nodes in the scenario nodes", whole: &s.Nodes},
 		{name: "children", usage: "children in the scenario fan-out", whole: &s.Children},
 		{name: "runs", usage: "runs in the scenario waiting; the whole measurement has 1000000", whole: &s.Runs},
-		{name: "phase", usage: "seconds of each phase of the scenario pinned; an hour's worth is 1200", fraction: &s.Phase},
+		{name: "phase", usage: "seconds before and after the pin of the scenario pinned; for an hour in all 1500", fraction: &s.Phase},
+		{name: "pin", usage: "seconds for which it is pinned; the whole measurement has 600; default as long as a phase", fraction: &s.Pin},
 		{name: "idle-warm", usage: "seconds until an idle node is watched", fraction: &s.IdleWarm},
 		{name: "idle", usage: "seconds for which an idle node is watched", fraction: &s.IdleSeconds},
 	}

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -49,7 +50,7 @@ func backlog(ctx context.Context, e *Env) (figures.Sample, error) {
 	return large, nil
 }
 
-// pinned works under a steady load, while for a third of the time a transaction of somebody else keeps the database from
+// pinned works under a steady load, while for a part of the time a transaction of somebody else keeps the database from
 // clearing away what died. On SQLite, where nothing dies, it keeps the log from being restarted, and the log's size is what is told.
 //
 // The rates of the three phases are those of handlers, which are ahead of the commits by the jobs in flight; that all of them were
@@ -71,9 +72,9 @@ func pinned(ctx context.Context, e *Env) (figures.Sample, error) {
 			return 0, err
 		}
 		stored := int64(batchSize)
-		phase := func(name string) error {
+		phase := func(name string, lasts float64) error {
 			began, before, already := time.Now(), worker.Done(), stored
-			n, err := t.produce(ctx, ahead{worker, already}, backlogBound, began.Add(seconds(e.Sizes.Phase)))
+			n, err := t.produce(ctx, ahead{worker, already}, backlogBound, began.Add(seconds(lasts)))
 			if err != nil {
 				return err
 			}
@@ -83,21 +84,21 @@ func pinned(ctx context.Context, e *Env) (figures.Sample, error) {
 			t.figures[t.deadName()+name] = float64(dead)
 			return err
 		}
-		if err := phase("before"); err != nil {
+		if err := phase("before", e.Sizes.Phase); err != nil {
 			return 0, err
 		}
 		release, err := t.meter.Pin(ctx)
 		if err != nil {
 			return 0, fmt.Errorf("pinning: %w", err)
 		}
-		err = phase("during")
+		err = phase("during", cmp.Or(e.Sizes.Pin, e.Sizes.Phase))
 		if e := release(); err == nil {
 			err = e
 		}
 		if err != nil {
 			return 0, err
 		}
-		if err := phase("after"); err != nil {
+		if err := phase("after", e.Sizes.Phase); err != nil {
 			return 0, err
 		}
 		if err := worker.Wait(ctx, stored); err != nil {

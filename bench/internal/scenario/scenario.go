@@ -24,7 +24,8 @@ type Sizes struct {
 	Nodes       int     `json:"nodes"`        // against one database
 	Children    int     `json:"children"`     // of one parent
 	Runs        int     `json:"runs"`         // that wait
-	Phase       float64 `json:"phase"`        // seconds before, during and after the pin
+	Phase       float64 `json:"phase"`        // seconds before and after the pin
+	Pin         float64 `json:"pin"`          // seconds for which it lasts; 0: as long as a phase
 	IdleWarm    float64 `json:"idle_warm"`    // seconds until a node is called idle
 	IdleSeconds float64 `json:"idle_seconds"` // for which it is watched
 }
