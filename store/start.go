@@ -8,6 +8,8 @@ import "time"
 // and priority. Otherwise all of them wait for a claim like any other job, and so does, in any case, one that is not new, is not due, is
 // bound to a version, or has an ordering key or a unique key. A store may let them wait for reasons of its own.
 //
+// A node does not leave while batches that start jobs on it are under way.
+//
 // A batch whose answer was lost is repeated with the same Start and the same jobs. If it had happened, Claimed are those of its jobs that
 // are not done.
 type Start struct {
@@ -32,9 +34,12 @@ func (b *Batch) Starting() int {
 	return n
 }
 
-// Started is the claim of a job that runs as soon as it was enqueued, as Claim would return it.
+// Started is the claim of a job that runs as soon as it was enqueued, as Claim would return it, but that it shares its bytes with q.
 func (q *Enqueue) Started(lease Lease, runAt, now time.Time) Claimed {
 	job := q.Job
+	if job.Parent == (ID{}) {
+		job.Answers, job.OnParentClose = false, 0
+	}
 	job.RunAt, job.CreatedAt = runAt, now
 	job.Attempt, job.LeaseNumber, job.UniqueStates, job.Closing = 1, 1, 0, false
 	if !job.Options.Deadline.IsZero() {

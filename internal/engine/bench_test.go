@@ -120,7 +120,8 @@ func BenchmarkCommit(b *testing.B) {
 		"append": func(_ *nothing, c *committer) func(context.Context) error {
 			a := &store.Append{Lease: lease, Entries: []store.Entry{{Seq: 1, Kind: store.EntryStep, Path: "1", Name: "step"}}}
 			w := newCall()
-			return func(ctx context.Context) error { return c.Append(ctx, a, w) }
+			l := &life{}
+			return func(context.Context) error { return c.Append(l, a, w) }
 		},
 		"outcome": func(st *nothing, c *committer) func(context.Context) error {
 			o := &store.Outcome{Lease: lease, State: store.Completed}

@@ -120,7 +120,7 @@ func (r *Run) undoOne(m *memory, u undo) error {
 		}
 	}
 	for ; ; attempt++ {
-		if err := keeper.until(m, until, "compensation "+u.name); err != nil {
+		if err := keeper.until(m, until, func() string { return "compensation " + u.name }); err != nil {
 			return err
 		}
 		err := callUndo(m, u, &Strand{run: r, prefix: path + ".", undo: true})

@@ -191,8 +191,8 @@ func newCall() *call {
 }
 
 // Append commits what a run remembers and returns when it is durable. It is repeated until the store answers, the run's life ends or the
-// committer is abandoned. After the end of the run's life w is not to be used again.
-func (c *committer) Append(life context.Context, a *store.Append, w *call) error {
+// committer is abandoned. After the end of that life w is not to be used again.
+func (c *committer) Append(l *life, a *store.Append, w *call) error {
 	w.op = op{remembered: a, done: w.op.done}
 	c.main.put(&w.op)
 	select {
@@ -201,8 +201,8 @@ func (c *committer) Append(life context.Context, a *store.Append, w *call) error
 			return errors.Join(err, a.Err)
 		}
 		return a.Err
-	case <-life.Done():
-		return context.Cause(life)
+	case <-l.over():
+		return l.ended()
 	}
 }
 

@@ -21,7 +21,8 @@ type life struct {
 	mu    sync.Mutex
 	whole context.Context
 	end   context.CancelCauseFunc
-	cause error // of the end of the whole; nil while it lasts
+	gone  chan struct{} // closed when the whole has ended
+	cause error         // of the end of the whole; nil while it lasts
 }
 
 // lasting returns the context of the whole run.
@@ -37,6 +38,19 @@ func (l *life) lasting() context.Context {
 	return l.whole
 }
 
+// over returns a channel that is closed when the whole run has ended: less than its context.
+func (l *life) over() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.gone == nil {
+		l.gone = make(chan struct{})
+		if l.cause != nil {
+			close(l.gone)
+		}
+	}
+	return l.gone
+}
+
 // ended is why the whole run has ended, or nil.
 func (l *life) ended() error {
 	l.mu.Lock()
@@ -50,6 +64,9 @@ func (l *life) endAll(cause error) bool {
 	first := l.cause == nil
 	if first {
 		l.cause = cause
+		if l.gone != nil {
+			close(l.gone)
+		}
 	}
 	if l.end != nil {
 		l.end(cause)

@@ -223,7 +223,7 @@ func (m *memory) flush() error {
 	if m.appending == nil {
 		m.appending = newCall()
 	}
-	err := m.run.node.engine.commit.Append(m.run.life.lasting(), a, m.appending)
+	err := m.run.node.engine.commit.Append(&m.run.life, a, m.appending)
 	m.mu.Lock()
 	m.written(a, err)
 	return m.spoiled(err)

@@ -123,7 +123,7 @@ func (s *Strand) step(
 		return nil, err
 	}
 	for ; ; attempt++ {
-		if err := s.until(m, until, fmt.Sprintf("step %s, attempt %d", name, attempt)); err != nil {
+		if err := s.until(m, until, func() string { return fmt.Sprintf("step %s, attempt %d", name, attempt) }); err != nil {
 			return nil, err
 		}
 		// What was decided until here is stored before the step acts on it.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -31,6 +32,7 @@ type waiters struct {
 	byJob   map[store.ID][]chan answer
 	looking bool
 	nudge   chan struct{}
+	slow    atomic.Bool // the interval is longer than the first: a nudge makes a difference
 	ctx     context.Context
 	cancel  context.CancelFunc
 	loops   sync.WaitGroup
@@ -103,6 +105,9 @@ func (w *waiters) look(id store.ID) {
 }
 
 func (w *waiters) hurry() {
+	if !w.slow.Load() {
+		return
+	}
 	select {
 	case w.nudge <- struct{}{}:
 	default:
@@ -128,6 +133,7 @@ func (w *waiters) forget(id store.ID, ch chan answer) {
 
 func (w *waiters) loop() {
 	interval := firstLook
+	w.slow.Store(false)
 	timer := time.NewTimer(0) // the job may have ended long ago
 	defer timer.Stop()
 	for {
@@ -138,6 +144,7 @@ func (w *waiters) loop() {
 			// Look soon, but not for each of a thousand who begin to wait.
 			if interval > firstLook {
 				interval = firstLook
+				w.slow.Store(false)
 				timer.Reset(interval)
 			}
 			continue
@@ -152,6 +159,7 @@ func (w *waiters) loop() {
 		} else {
 			interval = min(2*interval, lastLook)
 		}
+		w.slow.Store(interval > firstLook)
 		timer.Reset(interval)
 	}
 }

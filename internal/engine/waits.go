@@ -23,9 +23,9 @@ type timer struct {
 }
 
 // until waits for a time. m.mu is held.
-func (s *Strand) until(m *memory, at time.Time, what string) error {
+func (s *Strand) until(m *memory, at time.Time, what func() string) error {
 	now := s.run.node.store.Now
-	return s.await(m, func() bool { return !now().Before(at) }, func() pause { return pause{until: at, what: what} })
+	return s.await(m, func() bool { return !now().Before(at) }, func() pause { return pause{until: at, what: what()} })
 }
 
 // begun returns when the timer at a path ends, which is decided when it is first asked for. m.mu is held.

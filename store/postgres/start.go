@@ -25,7 +25,9 @@ func (b *batch) startable(simple []*entry) (starting, others []*entry) {
 	return starting, others
 }
 
-// starts is the statement that enqueues jobs that are to run at once; started is set to whether they do.
+// starts is the statement that enqueues jobs that are to run at once; started is set to whether they do. It comes after those that make jobs
+// available, since it looks for these. So the node's row is locked after claim records, which a Leave does the other way round: the two
+// would find each other in a deadlock, and one of them begin anew.
 func (s *Store) starts(b *batch, starting []*entry, started *bool) statement {
 	var lanes []int32
 	for _, e := range starting {
@@ -38,7 +40,7 @@ func (s *Store) starts(b *batch, starting []*entry, started *bool) statement {
 	return statement{name: "enqueue_start", args: args, each: func(r row) error { return r.Scan(started) }}
 }
 
-// places returns where to begin to look for what waits in lanes.
+// places returns where to begin to look for what waits in lanes. What came to be behind a floor is not seen; a claim finds it: see floors.
 func (f *floors) places(lanes []int32) (runAts []int64, ids []pgtype.UUID) {
 	runAts, ids = make([]int64, len(lanes)), make([]pgtype.UUID, len(lanes))
 	f.mu.Lock()

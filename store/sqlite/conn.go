@@ -15,6 +15,7 @@ import (
 type conn struct {
 	c     *sqlite.Conn
 	stmts map[string]*nativeStmt
+	ended journalEnds // empty; of the next transaction
 }
 
 // openConn opens the file at path, which is created if create is set.

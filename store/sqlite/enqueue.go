@@ -163,13 +163,13 @@ func (t *tx) writeJobs(least int) error {
 				return err
 			}
 		}
-		if t.jobs = t.jobs[written:]; written == rowsAtOnce {
+		if t.jobs = rest(t.jobs, written); written == rowsAtOnce {
 			continue
 		}
 		if _, err := t.known(t.jobs[0].q); err != nil {
 			return err
 		}
-		t.jobs = t.jobs[1:]
+		t.jobs = rest(t.jobs, 1)
 	}
 	if least == rowsAtOnce {
 		return nil
@@ -213,7 +213,7 @@ func (t *tx) placeNew(n newJob, later bool) (err error) {
 
 // writeReady inserts the pointers that are planned, as writeJobs does with jobs.
 func (t *tx) writeReady(least int) error {
-	for ; len(t.ready) >= rowsAtOnce; t.ready = t.ready[rowsAtOnce:] {
+	for ; len(t.ready) >= rowsAtOnce; t.ready = rest(t.ready, rowsAtOnce) {
 		s := t.many(manyPointers)
 		for _, p := range t.ready[:rowsAtOnce] {
 			bindPointer(s, p)

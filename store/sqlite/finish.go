@@ -300,7 +300,7 @@ func (t *tx) endLater(e end) error {
 // writeEnds writes what is planned: as many at once as a statement takes, while there are at least so many left, and the rest one by one
 // if least is less.
 func (t *tx) writeEnds(least int) error {
-	for ; len(t.ends) >= rowsAtOnce; t.ends = t.ends[rowsAtOnce:] {
+	for ; len(t.ends) >= rowsAtOnce; t.ends = rest(t.ends, rowsAtOnce) {
 		s := t.many(manyEnds)
 		for _, e := range t.ends[:rowsAtOnce] {
 			t.bindFinished(s, e.o.Lease.Job, &ending{state: store.Completed, result: e.o.Result}, e.r, e.o.Lease.Number)

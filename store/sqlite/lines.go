@@ -60,11 +60,11 @@ func (t *tx) writeMany() error {
 	}
 	written, err := t.written(s)
 	if err != nil || written == rowsAtOnce {
-		t.lines = t.lines[written:]
+		t.lines = rest(t.lines, written)
 		return err
 	}
 	l := t.lines[written]
-	t.lines = t.lines[written+1:]
+	t.lines = rest(t.lines, written+1)
 	return t.refuseLine(l)
 }
 
@@ -113,8 +113,12 @@ func (c *endCache) publish(ends journalEnds) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.young == nil || len(c.young) >= maxEnds {
-		c.young, c.old = journalEnds{}, c.young
+	switch {
+	case c.young == nil:
+		c.young, c.old = journalEnds{}, journalEnds{}
+	case len(c.young) >= maxEnds:
+		clear(c.old)
+		c.young, c.old = c.old, c.young
 	}
 	maps.Copy(c.young, ends)
 }

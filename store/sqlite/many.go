@@ -53,3 +53,11 @@ func (t *tx) written(s *nativeStmt) (int, error) {
 	}
 	return 0, err
 }
+
+// rest drops the first rows of a plan. If there are few left it keeps the plan's array, since there are many to come.
+func rest[T any](plan []T, dropped int) []T {
+	if len(plan) > 2*dropped {
+		return plan[dropped:]
+	}
+	return append(plan[:0], plan[dropped:]...)
+}

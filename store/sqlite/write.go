@@ -69,12 +69,18 @@ func (s *Store) look(c *conn, needed func(*tx) (bool, error)) (bool, error) {
 }
 
 // begun returns the transaction that is open on c.
-func (s *Store) begun(c *conn) *tx { return &tx{session: c, own: c, store: s, now: s.now()} }
+func (s *Store) begun(c *conn) *tx {
+	return &tx{session: c, own: c, store: s, now: s.now(), ended: c.ended}
+}
 
 // commit runs f in the transaction that is open on c, and commits it, or rolls it back.
 func (s *Store) commit(c *conn, f func(*tx) error) error {
 	defer c.rollback() // does nothing after the commit
 	t := s.begun(c)
+	defer func() {
+		clear(t.ended)
+		c.ended = t.ended
+	}()
 	if err := f(t); err != nil {
 		return err
 	}
