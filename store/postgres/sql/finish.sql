@@ -3,7 +3,9 @@
 -- The runs of a batch come in groups, one for each claim record: $1 nodes, $2 numbers, $3 masks of slots, $4 and $5 the
 -- first and the last of the group's runs among the arrays of runs, which start with $6 slots, $7 ids, $8 lease
 -- numbers. "held" has one row for each group, in order; of a group that is not wholly live claimed_at is 0. Looking up
--- a run's group is then an array subscript and no join.
+-- a run's group is then an array subscript and no join. Records are changed between the first and the last number of the batch as well
+-- as by a join: the planner may read the whole index for a join, which is small when the plan is made, and large while a long transaction
+-- keeps what died.
 
 -- Plain completions, the hot path. $9 results, $10 groups of the runs, $11 now. All or nothing.
 -- name: complete
@@ -18,9 +20,13 @@ WITH held AS MATERIALIZED (
     ) FOR UPDATE
   ) c ON true
 ), emptied AS (
-  DELETE FROM {schema}.claim k USING held h WHERE k.node = h.node AND k.seq = h.seq AND h.done = h.all_slots
+  DELETE FROM {schema}.claim k USING held h
+  WHERE k.node = h.node AND k.seq = h.seq AND h.done = h.all_slots AND k.node = ANY ($1::bigint[])
+    AND k.seq >= (SELECT min(seq) FROM held) AND k.seq <= (SELECT max(seq) FROM held)
 ), marked AS (
-  UPDATE {schema}.claim k SET done = h.done FROM held h WHERE k.node = h.node AND k.seq = h.seq AND h.done <> h.all_slots
+  UPDATE {schema}.claim k SET done = h.done FROM held h
+  WHERE k.node = h.node AND k.seq = h.seq AND h.done <> h.all_slots AND k.node = ANY ($1::bigint[])
+    AND k.seq >= (SELECT min(seq) FROM held) AND k.seq <= (SELECT max(seq) FROM held)
 ), ended AS (
   INSERT INTO {schema}.finished (id, state, finished_at, lease, node, claimed_at, result)
   SELECT r.id, 6, $11::bigint, r.lease, a.nodes[r.place], a.claimed_at[r.place], r.result
@@ -50,9 +56,13 @@ WITH held AS MATERIALIZED (
     ) FOR UPDATE
   ) c ON true
 ), emptied AS (
-  DELETE FROM {schema}.claim k USING held h WHERE k.node = h.node AND k.seq = h.seq AND h.done = h.all_slots
+  DELETE FROM {schema}.claim k USING held h
+  WHERE k.node = h.node AND k.seq = h.seq AND h.done = h.all_slots AND k.node = ANY ($1::bigint[])
+    AND k.seq >= (SELECT min(seq) FROM held) AND k.seq <= (SELECT max(seq) FROM held)
 ), marked AS (
-  UPDATE {schema}.claim k SET done = h.done FROM held h WHERE k.node = h.node AND k.seq = h.seq AND h.done <> h.all_slots
+  UPDATE {schema}.claim k SET done = h.done FROM held h
+  WHERE k.node = h.node AND k.seq = h.seq AND h.done <> h.all_slots AND k.node = ANY ($1::bigint[])
+    AND k.seq >= (SELECT min(seq) FROM held) AND k.seq <= (SELECT max(seq) FROM held)
 ), runs AS MATERIALIZED (
   SELECT r.*, r.traits & 1 <> 0 AS durable, a.nodes[r.place] AS node, a.claimed_at[r.place] AS claimed_at
   FROM unnest($7::uuid[], $8::bigint[], $9::int[], $10::int[], $11::bigint[], $12::text[], $13::text[], $14::text[], $15::bytea[], $16::bigint[],

@@ -110,9 +110,11 @@ ORDER BY k.node, k.seq, s.place;
 WITH held AS MATERIALIZED (
   SELECT node, seq, done | (1::bigint << $3::int) AS done, all_slots FROM {schema}.claim WHERE node = $1::bigint AND seq = $2::bigint FOR UPDATE
 ), emptied AS (
-  DELETE FROM {schema}.claim k USING held h WHERE k.node = h.node AND k.seq = h.seq AND h.done = h.all_slots
+  DELETE FROM {schema}.claim k USING held h
+  WHERE k.node = $1::bigint AND k.seq = $2::bigint AND h.done = h.all_slots
 )
-UPDATE {schema}.claim k SET done = h.done FROM held h WHERE k.node = h.node AND k.seq = h.seq AND h.done <> h.all_slots;
+UPDATE {schema}.claim k SET done = h.done FROM held h
+WHERE k.node = $1::bigint AND k.seq = $2::bigint AND h.done <> h.all_slots;
 
 -- $1 clock, $2 how long nodes that ended are told of.
 -- name: nodes
