@@ -322,6 +322,7 @@ func (c *committer) flush(ops []*op, batch *store.Batch, begun *starting) []*op 
 		for _, a := range batch.Appends {
 			a.Repeat = true
 		}
+		begun.failed(err)
 		return c.drop(ops, err)
 	case len(ops) > 1:
 		begun.cancel()

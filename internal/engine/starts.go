@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"slices"
 	"sync"
 
@@ -23,6 +24,7 @@ type starting struct {
 	start *store.Start
 	jobs  []*store.Enqueue
 
+	lost    bool // an answer: the jobs may run already
 	settled bool
 }
 
@@ -97,6 +99,17 @@ func (s *starting) settle() {
 		}
 	}
 	n.outcomes.Done()
+}
+
+// failed is called when the enqueues are to be repeated. A full or read-only database has said that they did not happen, unless they did
+// before: then they are enqueues like any other.
+func (s *starting) failed(err error) {
+	if s == nil {
+		return
+	}
+	if s.lost = s.lost || errors.Is(err, store.ErrUnavailable); !s.lost {
+		s.cancel()
+	}
 }
 
 // cancel is settle for enqueues that did not happen, or of which nobody can know.

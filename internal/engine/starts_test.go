@@ -317,3 +317,33 @@ func TestJobWhoseRunTimeHasPassedStarts(t *testing.T) {
 		}
 	})
 }
+
+// TestRefusedStartDoesNotHappenLater: a full disk is an answer. Who was told so may enqueue another job instead.
+func TestRefusedStartDoesNotHappenLater(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		r := &ran{}
+		b.handle("k", r.run)
+		full := true
+		b.st.hook(func(p *probe) {
+			p.onApply = func(*store.Batch) error {
+				if full {
+					return store.ErrFull
+				}
+				return nil
+			}
+		})
+		b.run()
+		q := b.job("k")
+		if err := b.e.Enqueue(b.t.Context(), []*store.Enqueue{q}); !errors.Is(err, store.ErrFull) {
+			t.Fatalf("the enqueue answers %v", err)
+		}
+		b.st.hook(func(*probe) { full = false })
+		time.Sleep(time.Minute)
+		if _, err := b.st.Get(b.t.Context(), q.Job.ID); !errors.Is(err, store.ErrNotFound) || len(r.jobs) != 0 {
+			t.Errorf("a job whose enqueue was refused is there (%v) and ran %d times", err, len(r.jobs))
+		}
+		if n := b.e.node.slots.reserved; n != 0 {
+			t.Errorf("there is room made for %d jobs that never come", n)
+		}
+	})
+}

@@ -166,8 +166,8 @@ func (t *tx) writeJobs(least int) error {
 		if t.jobs = rest(t.jobs, written); written == rowsAtOnce {
 			continue
 		}
-		if _, err := t.known(t.jobs[0].q); err != nil {
-			return err
+		if known, err := t.known(t.jobs[0].q); err != nil || !known {
+			return unexpected("the job that is in the way of another one", err)
 		}
 		t.jobs = rest(t.jobs, 1)
 	}
