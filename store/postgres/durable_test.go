@@ -237,6 +237,43 @@ func TestRescueMeetsAppends(t *testing.T) {
 	}
 }
 
+// TestFenceHoldsItsNode: while somebody writes the journals of a node nobody declares it dead, and nobody takes a lease from it.
+func TestFenceHoldsItsNode(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	s, conn := open(t, config), connect(t, config.URL)
+	node := join(t, s)
+	run := start(t, s, node, 1)
+	tx, err := conn.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), postgres.Fence(s), []int64{node}); err != nil {
+		t.Fatal(err)
+	}
+	params := store.RescueParams{DeadAfter: time.Microsecond, Decide: retryAtOnce}
+	rescued, err := s.Rescue(t.Context(), params)
+	if err != nil || len(rescued) > 0 {
+		t.Fatalf("Rescue beside a writer: %+v, %v", rescued, err)
+	}
+	if _, err := s.Beat(t.Context(), store.BeatParams{Node: node}); err != nil {
+		t.Fatalf("the node was declared dead beside a writer: %v", err)
+	}
+	_, err = s.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{run.Job.ID}, Terminate: true})
+	wantErr(t, "Cancel", err, store.ErrUnavailable)
+	wantErr(t, "Leave", s.Leave(t.Context(), node), store.ErrUnavailable)
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the rescue", func() bool {
+		rescued, err = s.Rescue(t.Context(), params)
+		return err != nil || len(rescued) > 0
+	})
+	if err != nil || rescued[0].Job != run.Job.ID {
+		t.Fatalf("Rescue: %+v, %v", rescued, err)
+	}
+}
+
 // TestAppendTxHoldsItsJob: as long as the transaction is open nobody takes the job.
 func TestAppendTxHoldsItsJob(t *testing.T) {
 	t.Parallel()

@@ -12,6 +12,9 @@ func FakeFloors(s store.Store, clock func() time.Time) {
 	s.(*Store).floors.clock = clock //nolint:errcheck // what else would it be
 }
 
+// Fence is the statement by which those who write the journals of a node's runs keep others from taking its leases.
+func Fence(s store.Store) string { return s.(*Store).text("fence") } //nolint:errcheck // what else would it be
+
 // ClaimPlan explains what a claim costs that begins at the floors, or at the beginning; it does not happen.
 func ClaimPlan(ctx context.Context, s store.Store, params store.ClaimParams, whole bool) (lines []string, err error) {
 	opened := s.(*Store) //nolint:errcheck // what else would it be

@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -12,8 +13,7 @@ import (
 //go:embed sql/*.sql
 var sqlFiles embed.FS
 
-// statements are the texts of the sql directory by the names in their "-- name:" lines, with {schema}, and {schema_name} for a text, still
-// in them.
+// statements are the texts of the sql directory by the names in their "-- name:" lines, as inSchema takes them.
 var statements = mustParse(sqlFiles)
 
 func mustParse(files fs.FS) map[string]string {
@@ -56,11 +56,15 @@ func statementsIn(schema string) map[string]string {
 	return texts
 }
 
-// inSchema puts the quoted name of a schema into a text. It is the only thing that is ever put into one.
+// inSchema puts the quoted name of a schema where a text says {schema}. It is the only thing that is ever put into one. {fence:NODE} is the
+// advisory lock of a node's journals, made of the schema's name and the node: all who take it have to mean the same, so it is written here.
 func inSchema(text, schema string) string {
-	name := "'" + strings.ReplaceAll(schema, "'", "''") + "'"
-	return strings.NewReplacer("{schema}", pgx.Identifier{schema}.Sanitize(), "{schema_name}", name).Replace(text)
+	name := strings.ReplaceAll("'"+strings.ReplaceAll(schema, "'", "''")+"'", "$", "$$$$")
+	text = fenceOf.ReplaceAllString(text, "hashint8extended($1, hashtextextended("+name+", 0))")
+	return strings.ReplaceAll(text, "{schema}", pgx.Identifier{schema}.Sanitize())
 }
+
+var fenceOf = regexp.MustCompile(`\{fence:([a-z.]+)\}`)
 
 // text returns a statement. An unknown name is a mistake in this package.
 func (s *Store) text(name string) string {

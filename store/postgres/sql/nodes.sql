@@ -51,7 +51,7 @@ UPDATE {schema}.leader SET expires_at = {schema}.clock($2::bigint) WHERE name = 
 -- fence: it is not that dead. Answers whether a dead node may hold something.
 -- name: nodes_die
 WITH silent AS MATERIALIZED (
-  SELECT n.id, hashint8extended(n.id, n.tableoid::bigint) AS fence FROM {schema}.node n
+  SELECT n.id, {fence:n.id} AS fence FROM {schema}.node n
   WHERE n.dead_at IS NULL AND n.beat_at <= {schema}.clock($2::bigint) - $1::bigint FOR UPDATE SKIP LOCKED
 ), died AS (
   UPDATE {schema}.node SET dead_at = t.now FROM (SELECT {schema}.clock($2::bigint) AS now) t
