@@ -187,8 +187,8 @@ func needsCare(err error) bool {
 	return code == codeRefused || code == codeLockTimeout || isData(err) || errors.Is(err, errTwins)
 }
 
-// applyQuickly writes the batch in one round trip. The statements take their locks in one order: lanes that are made, the fences of
-// journals, claim records, bodies, pointers.
+// applyQuickly writes the batch in one round trip. The statements take their locks in one order: lanes that are made, the node on which
+// jobs start, the fences of journals, claim records, bodies, pointers.
 func (s *Store) applyQuickly(ctx context.Context, b *batch) error {
 	b.woken = woken{}
 	plain, others := b.split(b.runs)
@@ -290,6 +290,10 @@ func (b *batch) locks(others []*run, sends []*store.Send, careful bool) []statem
 	var list []statement
 	if bound := bindLanes(others); bound != nil {
 		list = append(list, *bound)
+	}
+	if b.start != nil && b.starting > 0 && len(b.checkpoints)+len(b.appends)+len(b.runs) > 0 {
+		// The jobs are enqueued last, so that they see what the batch makes available. A Leave takes the node before its leases.
+		list = append(list, statement{name: "node_keep", args: []any{b.start.Node}})
 	}
 	if len(b.appends) > 0 {
 		list = append(list, fence(b.appends))

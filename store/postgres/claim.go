@@ -38,18 +38,18 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 	return claimed, nil
 }
 
-// claimNext takes what comes next, beginning at the floors. If there is nothing it looks at everything.
+// claimNext takes what comes next, beginning at the floors. If there is nothing it looks behind them.
 func (s *Store) claimNext(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
-	for whole := false; ; whole = true {
-		from := s.floors.begin(&params, whole)
-		last := map[int32]position{}
-		claimed, err := s.claim(ctx, params, from, last)
+	for again := false; ; again = true {
+		from := s.floors.begin(&params, again)
+		taken := map[int32]span{}
+		claimed, err := s.claim(ctx, params, from, taken)
 		if err != nil {
 			s.floors.fail(from)
 			return nil, err
 		}
-		s.floors.end(from, last, len(claimed) >= params.Limit, &s.lanes)
-		if len(claimed) > 0 || from.whole {
+		s.floors.end(from, taken, len(claimed) >= params.Limit, &s.lanes)
+		if len(claimed) > 0 || from.enough {
 			return claimed, nil
 		}
 	}
@@ -170,8 +170,8 @@ func (s *Store) claimArgs(params store.ClaimParams, now int64, from *start) []an
 	}
 }
 
-// claim takes jobs from the given places on, and notes the last one of each lane.
-func (s *Store) claim(ctx context.Context, params store.ClaimParams, from *start, last map[int32]position) ([]store.Claimed, error) {
+// claim takes jobs from the given places on, and notes which of each lane.
+func (s *Store) claim(ctx context.Context, params store.ClaimParams, from *start, taken map[int32]span) ([]store.Claimed, error) {
 	now := s.now()
 	answer := newAnswer()
 	defer answer.free()
@@ -185,7 +185,7 @@ func (s *Store) claim(ctx context.Context, params store.ClaimParams, from *start
 			if err := r.Scan(columns...); err != nil || !c.n.Valid {
 				return err
 			}
-			last[c.lane.Int32] = position{c.runAt.Int64, c.id.Bytes} // within a lane they come in order
+			note(taken, c.lane.Int32, position{c.runAt.Int64, c.id.Bytes})
 			c.seq.Int64, c.slot.Int64 = params.Seq+c.n.Int64/store.MaxClaimSlots, c.n.Int64%store.MaxClaimSlots
 			c.claimedAt.Int64 = now
 			return answer.add(params.Node)
@@ -197,6 +197,15 @@ func (s *Store) claim(ctx context.Context, params store.ClaimParams, from *start
 	return s.named(ctx, answer)
 }
 
+// note adds a place to what is taken of a lane, which comes in order.
+func note(taken map[int32]span, lane int32, p position) {
+	t, ok := taken[lane]
+	if t.last = p; !ok {
+		t.first = p
+	}
+	taken[lane] = t
+}
+
 // claimAgain returns what the claim with these parameters took, if it happened; otherwise it happens now.
 func (s *Store) claimAgain(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	params.Repeat = true
@@ -205,7 +214,7 @@ func (s *Store) claimAgain(ctx context.Context, params store.ClaimParams) ([]sto
 	if err != nil || happened {
 		return claimed, err
 	}
-	claimed, err = s.claim(ctx, params, &start{}, map[int32]position{})
+	claimed, err = s.claim(ctx, params, &start{}, map[int32]span{})
 	if len(claimed) > 0 || err != nil {
 		return claimed, err
 	}

@@ -255,8 +255,52 @@ func TestLooksThatAreExpensive(t *testing.T) {
 	c.want("250 ms later, near the floors", late, next(1)[0])
 	c.clock.move(500*time.Millisecond, 0)
 	c.want("750 ms later", next(2)...)
-	c.clock.move(300*time.Millisecond, 0)
-	c.want("ten times what the look took", old, next(1)[0])
+	c.clock.move(1300*time.Millisecond, 0)
+	c.want("twenty times what the look took", old, next(1)[0])
+}
+
+// putBehind takes the next job and puts it back, with a run time that is so long before its own.
+func (c *claimer) putBehind(by time.Duration) *store.Enqueue {
+	c.Helper()
+	q := newJob()
+	enqueue(c.T, c.store, q)
+	runs := c.runs()
+	if len(runs) != 1 || runs[0].Job.ID != q.Job.ID {
+		c.Fatalf("claimed %v", runs)
+	}
+	o := &store.Outcome{Lease: runs[0].Lease, State: store.Retryable, RunAt: runs[0].Job.RunAt.Add(-by), Reason: store.ReasonError}
+	if err := c.store.Apply(c.Context(), &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil || o.Err != nil {
+		c.Fatal(err, o.Err)
+	}
+	if promoted, err := c.store.Promote(c.Context(), 10); err != nil || promoted.Jobs != 1 {
+		c.Fatalf("promoted %v, %v", promoted, err)
+	}
+	return q
+}
+
+// TestEmptyClaimsWhereLooksAreExpensive find what is a little late at once, and what is far behind when it is time for a look, or at once
+// where that has happened lately.
+func TestEmptyClaimsWhereLooksAreExpensive(t *testing.T) {
+	t.Parallel()
+	c := newClaimer(t, fresh(t), 2)
+	jobs := several(4)
+	enqueue(t, c.store, jobs...)
+	c.want("a claim that leaves floors", jobs[:2]...)
+	c.clock.move(lookEvery, 100*time.Millisecond)
+	c.want("a look that takes 100 ms", jobs[2:]...)
+	c.clock.move(0, 0)
+	c.want("nothing is left")
+	c.want("what is a little late", c.putBehind(nearBy/4))
+	old := c.putBehind(time.Hour)
+	c.want("what is far behind is not looked for")
+	c.clock.move(lookEvery, 0)
+	c.want("nor 250 ms later")
+	c.clock.move(2*time.Second, 100*time.Millisecond)
+	c.want("twenty times what the look took", old)
+	c.clock.move(0, 0)
+	c.want("what is far behind where it has just been found", c.putBehind(time.Hour))
+	c.clock.move(time.Hour, 0)
+	c.want("nothing is left in the end")
 }
 
 // TestFloorsOfManyLanes: the order is that of the whole, and a lane that a claim does not ask for keeps its floor.

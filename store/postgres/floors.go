@@ -17,11 +17,13 @@ const (
 	// promotion, a caller's transaction, a clock that is behind.
 	nearBy = time.Second
 	// lookShare bounds what looking from the beginning of the lanes takes of a claimer's time where that is expensive: one part in so many.
-	lookShare = 10
+	lookShare = 20
 	// slowClaim is what a claim has to take for floors to be worth it although it was not full.
 	slowClaim = 5 * time.Millisecond
 	// longestEvery is the longest time between two such looks.
 	longestEvery = 30 * time.Second
+	// untidyFor is how long a lane is known as one in which jobs come far behind.
+	untidyFor = time.Minute
 	// maxFloors is how many lanes may have one.
 	maxFloors = 256
 )
@@ -38,8 +40,10 @@ const (
 //   - Within one claim the order is that of the whole, but for what is behind the floors.
 //   - A claim that takes nothing has looked at everything: if it began at floors it is repeated from the beginning. A claimer that goes on
 //     until there is nothing more misses nothing, however the floors are.
-//   - Of a claimer that does not come to an end one claim every 250 ms begins at the beginning. If that turns out to be expensive it is
-//     done as rarely as to take a tenth of the time, and one every 250 ms begins a second before the floors.
+//   - Of a claimer that does not come to an end one claim every 250 ms begins at the beginning.
+//   - If beginning there turns out to be expensive it is done as rarely as to take a twentieth of the time, and every 30 s at the least. Every
+//     250 ms, and before it ends, such a claimer begins a second before the floors. What is farther behind waits; but where that was found,
+//     such as jobs whose ordering key has come free, a claim that takes nothing looks at everything for the next minute whatever it costs.
 //
 // An idle node sends one statement for one claim: its floors are old. Nothing of this is written anywhere; each process has its own.
 type floors struct {
@@ -52,12 +56,13 @@ type floors struct {
 	looks  int           // how many have done so, or begun near their floors
 }
 
-// floor is the last place that was taken in a lane, when the lane was last looked at from its beginning, and when from nearBy.
+// floor is the last place that was taken in a lane.
 type floor struct {
 	position
 	key    laneKey
-	looked time.Time
-	near   time.Time
+	looked time.Time // when the lane was last looked at from its beginning
+	near   time.Time // when from nearBy
+	untidy time.Time // when something was last found that is farther behind
 }
 
 // position is that of a pointer in its lane.
@@ -66,22 +71,27 @@ type position struct {
 	id    store.ID
 }
 
+// span is what was taken of a lane.
+type span struct{ first, last position }
+
 // start is where a claim begins: at the places, or, in lanes without one, at the beginning. Its lists are nil if there are none.
 type start struct {
 	began   time.Time
 	covered []int32 // lanes of the claim that have a floor
 	whole   bool    // they are looked at from the beginning
 	near    bool    // or from nearBy their floors
+	enough  bool    // if there is nothing the claim has ended
 	looks   int     // those that had ended
 	lanes   []int32
 	runAts  []int64
 	ids     []pgtype.UUID
 }
 
-// begin returns where a claim begins. With whole set it looks at everything.
-func (f *floors) begin(params *store.ClaimParams, whole bool) *start {
-	s := &start{whole: whole}
-	if f.clock == nil {
+// begin returns where a claim begins. One that took nothing and is done again looks at everything, or, where that is expensive and was done
+// lately, at what is near the floors.
+func (f *floors) begin(params *store.ClaimParams, again bool) *start {
+	s := &start{enough: true}
+	if s.whole = f.clock == nil; s.whole {
 		return s
 	}
 	s.began = f.clock()
@@ -89,15 +99,18 @@ func (f *floors) begin(params *store.ClaimParams, whole bool) *start {
 	defer f.mu.Unlock()
 	s.looks = f.looks
 	every := max(f.every, lookEvery)
+	cheap := every == lookEvery
+	s.near = again
 	for id, l := range f.byLane {
 		if l.key.isIn(params) {
 			s.covered = append(s.covered, id)
 			s.whole = s.whole || s.began.Sub(l.looked) >= every
 			s.near = s.near || s.began.Sub(l.near) >= lookEvery
+			cheap = cheap || s.began.Sub(l.untidy) < untidyFor
 		}
 	}
-	if s.covered == nil {
-		s.whole = true
+	s.whole = s.whole || again && cheap || s.covered == nil
+	if s.enough = s.whole || s.near && !cheap; s.covered == nil {
 		return s
 	}
 	slices.Sort(s.covered) // in which the statement searches
@@ -139,9 +152,9 @@ func (f *floors) fail(s *start) {
 	}
 }
 
-// end notes what a claim took: the last place of each lane, whose names are found in the cache. A claim that looked behind the floors may
+// end notes what a claim took of each lane, whose names are found in the cache. A claim that looked behind the floors may
 // have found more there than it could take: then that is where the next one begins, and claims that have begun before do not change it.
-func (f *floors) end(s *start, last map[int32]position, full bool, lanes *laneCache) {
+func (f *floors) end(s *start, taken map[int32]span, full bool, lanes *laneCache) {
 	if f.clock == nil {
 		return
 	}
@@ -166,18 +179,21 @@ func (f *floors) end(s *start, last map[int32]position, full bool, lanes *laneCa
 	default:
 		f.usual = (7*f.usual + took) / 8
 	}
-	if f.byLane == nil || len(f.byLane)+len(last) > maxFloors {
+	if f.byLane == nil || len(f.byLane)+len(taken) > maxFloors {
 		f.byLane = map[int32]*floor{}
 	}
-	for id, p := range last {
+	for id, t := range taken {
 		l := f.byLane[id]
 		_, passed := slices.BinarySearch(s.lanes, id)
 		switch {
 		case l != nil && (looked || !overtaken):
-			l.position = p
+			if s.whole && t.first.runAt < l.runAt-nearBy.Microseconds() {
+				l.untidy = s.began
+			}
+			l.position = t.last
 		case l == nil && !passed:
 			if key, ok := lanes.get(id); ok {
-				f.byLane[id] = &floor{position: p, key: key.laneKey, looked: s.began, near: s.began}
+				f.byLane[id] = &floor{position: t.last, key: key.laneKey, looked: s.began, near: s.began}
 			}
 		}
 	}

@@ -26,8 +26,7 @@ func (b *batch) startable(simple []*entry) (starting, others []*entry) {
 }
 
 // starts is the statement that enqueues jobs that are to run at once; started is set to whether they do. It comes after those that make
-// jobs available, since it looks for these. So the node's row is locked after claim records, which a Leave does the other way round: the
-// two would find each other in a deadlock, and one of them begin anew.
+// jobs available, since it looks for these.
 func (s *Store) starts(b *batch, starting []*entry, started *bool) statement {
 	var lanes []int32
 	for _, e := range starting {

@@ -8,6 +8,7 @@
 -- tells how many to take of each lane. Those are then locked, passing over what others are taking, and moved into claim
 -- records of 60. Looking is done in two steps: a few rows of every lane, and more only of a lane whose few were all
 -- among the best. That is exact, since the order within a lane is the order of the whole.
+-- More is looked for lane by lane of those: were it a join with all lanes, their rows would be read first and left out afterwards.
 --
 -- Locked rows are deleted by their place, which is a Tid Scan whatever the statistics say; rows of ready are never
 -- updated, so the place of a locked row is what the snapshot sees. Literal LIMITs that are never reached tell the
@@ -47,11 +48,11 @@ WITH member AS MATERIALIZED (
   SELECT lane FROM best GROUP BY lane HAVING count(*) >= (SELECT depth FROM shape) AND (SELECT depth < $7::int FROM shape)
 ), more AS MATERIALIZED (
   SELECT l.lane, l.queue, l.priority, l.most, greatest(1, l.priority - coalesce(($8::bigint - h.run_at) / nullif($9::bigint, 0), 0)) AS urgency, h.run_at, h.id
-  FROM lanes l CROSS JOIN LATERAL (
+  FROM deep d CROSS JOIN LATERAL (SELECT * FROM lanes WHERE lane = d.lane OFFSET 0) l CROSS JOIN LATERAL (
     SELECT r.run_at, r.id FROM {schema}.ready r
-    WHERE r.lane = l.lane AND (r.run_at, r.id) >= (l.from_at, l.from_id) AND r.run_at <= $11::bigint
+    WHERE r.lane = d.lane AND (r.run_at, r.id) >= (l.from_at, l.from_id) AND r.run_at <= $11::bigint
     ORDER BY r.run_at, r.id LIMIT $7::int OFFSET (SELECT depth FROM shape)
-  ) h WHERE l.lane IN (SELECT d.lane FROM deep d)
+  ) h
 ), chosen AS MATERIALIZED (
   SELECT lane, priority, run_at FROM best WHERE NOT EXISTS (SELECT 1 FROM deep)
   UNION ALL (

@@ -41,6 +41,10 @@ ORDER BY q.id;
 -- name: node_lock
 SELECT 1 FROM {schema}.node WHERE id = $1::bigint AND dead_at IS NULL FOR UPDATE;
 
+-- So that nobody declares it dead or takes its leases until the transaction ends.
+-- name: node_keep
+SELECT 1 FROM {schema}.node WHERE id = $1::bigint AND dead_at IS NULL FOR NO KEY UPDATE;
+
 -- name: node_end
 UPDATE {schema}.node SET dead_at = {schema}.clock($2::bigint) WHERE id = $1::bigint;
 
