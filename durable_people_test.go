@@ -103,7 +103,9 @@ func TestJournalIsReadInPages(t *testing.T) {
 	t.Parallel()
 	inFlow(t, func(t *testing.T, f *flow) {
 		proceed := holdfast.NewSignal[int]("go")
+		sent := make(chan struct{}) // a job that has ended takes no messages
 		job := begin(f, 0, func(run *holdfast.Run, _ int) (int, error) {
+			<-sent
 			var n atomic.Int64
 			for range 3 {
 				if _, err := holdfast.Step(run, "s", count(&n)); err != nil {
@@ -117,6 +119,7 @@ func TestJournalIsReadInPages(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		close(sent)
 		result(f, job)
 		whole, err := f.hf.Journal(t.Context(), job.ID)
 		if err != nil || len(whole.Entries) < 3 || len(whole.Messages) != 3 {
