@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"time"
 
@@ -41,7 +42,8 @@ func raceContextElsewhere(e *env) {
 	} {
 		for round := range 8 {
 			node := e.join()
-			ids := e.motley(node)
+			queue := fmt.Sprint(name, round)
+			ids := e.motley(node, queue)
 			ctx, cancel := context.WithCancel(e.ctx)
 			e.together(2, func(i int) error {
 				if i == 0 {
@@ -57,31 +59,31 @@ func raceContextElsewhere(e *env) {
 				}
 				return nil
 			})
-			e.allInOnePlace(name, ids)
+			e.allInOnePlace(name, queue, ids)
 		}
 	}
 }
 
-// motley makes jobs in every place: due, due later, running, to be retried, failed, completed.
-func (e *env) motley(node int64) []store.ID {
+// motley makes jobs of a queue in every place: due, due later, running, to be retried, failed, completed.
+func (e *env) motley(node int64, name string) []store.ID {
 	e.Helper()
 	var ids []store.ID
 	for range 4 {
-		ids = append(ids, e.add(attempts(2)))
+		ids = append(ids, e.add(queue(name), attempts(2)))
 	}
 	runs := e.claim(node, 4)
 	e.end(runs[0], store.Completed)
 	e.end(runs[1], store.Failed)
 	e.end(runs[2], store.Retryable, func(o *store.Outcome) { o.Delay = time.Hour })
-	return append(ids, e.add(), e.add(func(q *store.Enqueue) { q.Delay = time.Hour }), e.add(func(q *store.Enqueue) { q.Delay = time.Second }))
+	return append(ids, e.add(queue(name)), e.add(queue(name), delay(time.Hour)), e.add(queue(name), delay(time.Second)))
 }
 
-// allInOnePlace checks that each job is listed once, and lets itself be ended.
-func (e *env) allInOnePlace(after string, ids []store.ID) {
+// allInOnePlace checks that each job of the queue is listed once, and lets itself be ended.
+func (e *env) allInOnePlace(after, queue string, ids []store.ID) {
 	e.Helper()
 	seen := map[store.ID]int{}
 	for _, state := range store.States {
-		for _, record := range e.list(store.Filter{States: []store.State{state}}, 1000) {
+		for _, record := range e.list(store.Filter{States: []store.State{state}, Queues: []string{queue}}, 1000) {
 			seen[record.ID]++
 		}
 	}
