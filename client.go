@@ -152,11 +152,10 @@ func WithNodeName(name string) Option {
 }
 
 // WithLeases sets how often the node says that it lives (default 5 s) and after which silence its jobs are given to others (default 20
-// s, at least three beats). All nodes of a database should agree.
+// s, at least three beats), which the next beat of the node that leads does. All nodes of a database should agree.
 func WithLeases(beat, deadAfter time.Duration) Option {
 	return func(s *settings) error {
 		s.engine.Node.Beat, s.engine.Node.DeadAfter = beat, deadAfter
-		s.engine.Node.RescueEvery = min(beat, 5*time.Second)
 		if beat <= 0 || deadAfter < 3*beat {
 			return invalid("leases", "a node that beats every %v cannot be declared dead after %v; allow three beats", beat, deadAfter)
 		}

@@ -31,6 +31,16 @@ type Beat struct {
 	// Leader tells whether the node holds the leader lease until the next beat or so; Epoch grows with each holder.
 	Leader bool
 	Epoch  int64
+	// Work is what there may be to do for a node that leads and said DeadAfter.
+	Work Work
+}
+
+// Work names the duties of Maintenance that fall to the node that leads. What is not set needs nobody at that moment; what is set
+// may turn out to be nothing.
+type Work struct {
+	Rescue        bool
+	SweepCancels  bool
+	CloseChildren bool
 }
 
 // CancelRequest asks a running job to stop.
@@ -46,6 +56,8 @@ type BeatParams struct {
 	Node int64
 	// LeaderTTL: if positive the node also tries to get or keep the leader lease for that long.
 	LeaderTTL time.Duration
+	// DeadAfter: if positive a node that leads is told what there is to do, by that measure of RescueParams.
+	DeadAfter time.Duration
 }
 
 // RescueParams says which nodes are dead and what becomes of their jobs.

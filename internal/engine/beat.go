@@ -36,7 +36,7 @@ func (n *node) beat(ctx context.Context, last *time.Time) {
 	id := n.id.Load()
 	// A beat that hangs is no use; the next one may find another connection.
 	call, cancel := context.WithTimeout(ctx, n.cfg.Beat)
-	beat, err := n.store.Beat(call, store.BeatParams{Node: id, LeaderTTL: 3 * n.cfg.Beat})
+	beat, err := n.store.Beat(call, store.BeatParams{Node: id, LeaderTTL: 3 * n.cfg.Beat, DeadAfter: n.cfg.DeadAfter})
 	cancel()
 	now := n.store.Now()
 	switch {
@@ -61,15 +61,26 @@ func (n *node) beat(ctx context.Context, last *time.Time) {
 	*last = now
 	if n.leader.Swap(beat.Leader) != beat.Leader {
 		n.log.Debug("leadership changed", "node", id, "leader", beat.Leader, "epoch", beat.Epoch)
-		if beat.Leader {
-			signal(n.lead)
-		}
 	}
+	n.tell(beat.Work)
 	for _, c := range beat.Cancels {
 		n.slots.cancel(c.Job, cancelCause(c.Reason))
 	}
 	for _, id := range beat.Pauses {
 		n.slots.pause(id)
+	}
+}
+
+// tell asks for the duties of a leader that have something to do. What fails, or comes later, is in the answer of the next beat.
+func (n *node) tell(work store.Work) {
+	if work.Rescue {
+		signal(n.rescueNow)
+	}
+	if work.SweepCancels {
+		signal(n.sweepNow)
+	}
+	if work.CloseChildren {
+		signal(n.closeNow)
 	}
 }
 

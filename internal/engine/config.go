@@ -26,12 +26,10 @@ type NodeConfig struct {
 	Slots int
 	// Queues are the queues to serve. Nil: all of the namespace, each up to Slots.
 	Queues []store.QueueDemand
-	// Beat is how often the node says that it lives; 5 s.
+	// Beat is how often the node says that it lives, and, if it leads, learns what there is to do; 5 s.
 	Beat time.Duration
 	// DeadAfter is how long a node may be silent before its jobs are taken from it; 20 s.
 	DeadAfter time.Duration
-	// RescueEvery is how often the leader looks for dead nodes; 5 s.
-	RescueEvery time.Duration
 	// Aging is the wait that makes a job one priority more urgent; 60 s; negative: never.
 	Aging time.Duration
 	// StuckAfter is how long a handler may ignore the end of its context before it is reported, its job taken from it
@@ -82,7 +80,6 @@ func (c *NodeConfig) fill() {
 	def(&c.Slots, 100)
 	def(&c.Beat, 5*time.Second)
 	def(&c.DeadAfter, 4*c.Beat)
-	def(&c.RescueEvery, 5*time.Second)
 	def(&c.Aging, time.Minute)
 	c.Aging = max(c.Aging, 0)
 	def(&c.StuckAfter, 10*time.Second)

@@ -7,11 +7,12 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// duty is something that is done by the clock. Each has its own goroutine and time limit, so that none can starve another.
+// duty is something that is done by the clock, or when a beat tells the leader that there is something to do. Each has its own goroutine
+// and time limit, so that none can starve another.
 type duty struct {
 	name  string
-	every time.Duration
-	now   <-chan struct{} // asks for it out of turn; nil: never
+	every time.Duration   // 0: when it is asked for
+	now   <-chan struct{} // asks for it; nil: never
 	// everywhere: on each node, not on the leader alone.
 	everywhere bool
 	do         func(ctx context.Context) error
@@ -19,22 +20,26 @@ type duty struct {
 
 func (n *node) duties() []duty {
 	return []duty{
-		{name: "rescue", every: n.cfg.RescueEvery, now: n.lead, do: n.rescue},
-		{name: "cancel sweep", every: 6 * n.cfg.Beat, now: n.sweepNow, do: n.sweep},
-		{name: "children of finished jobs", every: n.cfg.Beat, now: n.closeNow, do: n.closeChildren},
+		{name: "rescue", now: n.rescueNow, do: n.rescue},
+		{name: "cancel sweep", now: n.sweepNow, do: n.sweep},
+		{name: "children of finished jobs", now: n.closeNow, do: n.closeChildren},
 		{name: "retention", every: time.Minute, do: n.retain},
 		{name: "stale prefetch", every: time.Second, everywhere: true, do: n.releaseStale},
 	}
 }
 
 func (n *node) perform(ctx context.Context, d duty) {
-	ticker := time.NewTicker(d.every)
-	defer ticker.Stop()
+	var ticks <-chan time.Time
+	if d.every > 0 {
+		ticker := time.NewTicker(d.every)
+		defer ticker.Stop()
+		ticks = ticker.C
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-ticks:
 		case <-d.now:
 		}
 		if !d.everywhere && !n.leader.Load() {

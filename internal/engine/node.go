@@ -25,9 +25,8 @@ type node struct {
 	joins sync.Mutex   // one rejoin at a time
 
 	leader     atomic.Bool
-	lead       chan struct{} // told when the node becomes the leader
-	quietUntil atomic.Int64  // no rescue before; see beat
-	pending    atomic.Int64  // outcomes that wait for their commit
+	quietUntil atomic.Int64 // no rescue before; see beat
+	pending    atomic.Int64 // outcomes that wait for their commit
 
 	slots    *slots
 	numbers  numbers
@@ -35,8 +34,11 @@ type node struct {
 	dispatch *dispatcher
 	promote  *promoter
 	beatNow  chan struct{}
-	sweepNow chan struct{}
-	closeNow chan struct{}
+
+	// What a leader is to do at once.
+	rescueNow chan struct{}
+	sweepNow  chan struct{}
+	closeNow  chan struct{}
 
 	handlers sync.WaitGroup // executions, but for those left behind
 	resting  atomic.Int64   // goroutines that wait for a job
@@ -148,7 +150,7 @@ func (e *Engine) start(ctx context.Context, stop Stop) (*node, error) {
 func (e *Engine) newNode() *node {
 	n := &node{
 		engine: e, store: e.Store, cfg: e.cfg.Node, log: e.log,
-		lead: make(chan struct{}, 1), beatNow: make(chan struct{}, 1), sweepNow: make(chan struct{}, 1),
+		beatNow: make(chan struct{}, 1), rescueNow: make(chan struct{}, 1), sweepNow: make(chan struct{}, 1),
 		closeNow: make(chan struct{}, 1), rouse: make(chan store.Claimed), retire: make(chan struct{}),
 	}
 	for _, h := range e.handlers {

@@ -24,8 +24,8 @@
 // Locks are taken in this order, and within one kind by key, so that writers do not meet crosswise; where they do anyway
 // PostgreSQL ends one of them, which is repeated by itself (patiently). Nobody waits longer than lock_timeout, two seconds.
 //
-//   - A claim locks the row of its node, if that is alive, and then takes pointers, passing over those that others are taking. A batch whose
-//     jobs start on a node locks its row before everything that is written under a lease, as a node that leaves does.
+//   - A claim locks the row of its node, if that is alive, and then takes pointers, passing over those that others are taking. A batch
+//     whose jobs start on a node locks its row before everything that is written under a lease, as a node that leaves does.
 //   - Whatever is written under a lease locks the claim record first. A rescue marks the node dead, which waits for a claim
 //     that is on its way, and then locks the records: a node that is slow, not dead, finds no record any more.
 //   - Unique keys are inserted in the order of the keys. A key that an open transaction of somebody has taken makes the enqueue of

@@ -41,9 +41,10 @@ const (
 //   - A claim that takes nothing has looked at everything: if it began at floors it is repeated from the beginning. A claimer that goes on
 //     until there is nothing more misses nothing, however the floors are.
 //   - Of a claimer that does not come to an end one claim every 250 ms begins at the beginning.
-//   - If beginning there turns out to be expensive it is done as rarely as to take a twentieth of the time, and every 30 s at the least. Every
-//     250 ms, and before it ends, such a claimer begins a second before the floors. What is farther behind waits; but where that was found,
-//     such as jobs whose ordering key has come free, a claim that takes nothing looks at everything for the next minute whatever it costs.
+//   - If beginning there turns out to be expensive it is done as rarely as to take a twentieth of the time, and every 30 s at the least.
+//     Every 250 ms, and before it ends, such a claimer begins a second before the floors. What is farther behind waits; but where that was
+//     found, such as jobs whose ordering key has come free, a claim that takes nothing looks at everything for the next minute whatever it
+//     costs.
 //
 // An idle node sends one statement for one claim: its floors are old. Nothing of this is written anywhere; each process has its own.
 type floors struct {

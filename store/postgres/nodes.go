@@ -40,7 +40,7 @@ func (s *Store) Join(ctx context.Context, info store.NodeInfo) (id int64, err er
 // Beat implements store.Nodes. The leader lease is one row on the database's clock: it is taken when it has expired, which ends
 // the epoch, and prolonged by whoever has it. Two nodes can think that they lead only as long as one of them has not looked at
 // its clock. A beat also measures how far the local clock is off, and sees to the partitions of the days to
-// come.
+// come. What it tells a leader of is asked in the same statement, so that an idle one sends nothing else for it.
 func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, error) {
 	var beat store.Beat
 	err := patiently(ctx, func() (err error) {
@@ -56,22 +56,25 @@ func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, 
 }
 
 func (s *Store) beat(ctx context.Context, params store.BeatParams) (beat store.Beat, err error) {
-	asked := time.Now()
+	began := time.Now()
 	alive := false
 	ttl := max(params.LeaderTTL.Microseconds(), 0)
-	err = s.send(ctx, statement{name: "beat", args: []any{params.Node, ttl, s.injected()}, each: func(r row) error {
+	deadAfter := max(params.DeadAfter.Microseconds(), 0)
+	err = s.send(ctx, statement{name: "beat", args: []any{params.Node, ttl, s.injected(), deadAfter}, each: func(r row) error {
 		var (
-			at            int64
-			epoch, since  *int64
-			id            pgtype.UUID
-			pauses        *bool
-			reason, actor *string
+			at                   int64
+			epoch, since         *int64
+			silent, asked, ended pgtype.Bool
+			id                   pgtype.UUID
+			pauses               *bool
+			reason, actor        *string
 		)
-		if err := r.Scan(&at, &epoch, &id, &pauses, &since, &reason, &actor); err != nil {
+		if err := r.Scan(&at, &epoch, &silent, &asked, &ended, &id, &pauses, &since, &reason, &actor); err != nil {
 			return err
 		}
+		beat.Work = store.Work{Rescue: silent.Bool, SweepCancels: asked.Bool, CloseChildren: ended.Bool}
 		if !alive {
-			s.noteClock(reading{at, asked, time.Now()})
+			s.noteClock(reading{at, began, time.Now()})
 		}
 		alive = true
 		if epoch != nil {

@@ -86,6 +86,11 @@ func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, 
 		if beat.Leader, beat.Epoch, err = t.lead(params.Node, params.LeaderTTL.Microseconds()); err != nil {
 			return err
 		}
+		if beat.Leader && params.DeadAfter > 0 {
+			if beat.Work, err = t.work(); err != nil {
+				return err
+			}
+		}
 		beat.Cancels, beat.Pauses, err = t.askedOf(params.Node)
 		return err
 	})
@@ -93,6 +98,17 @@ func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, 
 		s.lives.drop(params.Node)
 	}
 	return beat, err
+}
+
+// work says what there may be to do. Whether a process is dead only a look at its lock tells, which is what a rescue does.
+func (t *tx) work() (store.Work, error) {
+	s := t.stmt("work")
+	found, err := s.next()
+	if err != nil || !found {
+		return store.Work{}, unexpected("work", err)
+	}
+	defer s.done()
+	return store.Work{Rescue: true, SweepCancels: s.readInt() != 0, CloseChildren: s.readInt() != 0}, nil
 }
 
 // askedOf returns the requests to cancel and to pause jobs that a node runs.

@@ -145,9 +145,12 @@ func (m *machine) beatNode(t *rapid.T) {
 
 // beat lets a node beat, and compares what it is asked to cancel.
 func (m *machine) beat(i int, ttl time.Duration) (got, want store.Beat) {
-	got, err := m.store.Beat(m.ctx, store.BeatParams{Node: m.nodes[i].store, LeaderTTL: ttl})
-	want, err2 := m.model.Beat(m.ctx, store.BeatParams{Node: m.nodes[i].model, LeaderTTL: ttl})
+	got, err := m.store.Beat(m.ctx, store.BeatParams{Node: m.nodes[i].store, LeaderTTL: ttl, DeadAfter: deadAfter})
+	want, err2 := m.model.Beat(m.ctx, store.BeatParams{Node: m.nodes[i].model, LeaderTTL: ttl, DeadAfter: deadAfter})
 	m.sameErr("Beat", err, err2)
+	if w, g := want.Work, got.Work; w.Rescue && !g.Rescue || w.SweepCancels && !g.SweepCancels || w.CloseChildren && !g.CloseChildren {
+		m.t.Fatalf("a beat tells the leader of %+v, there is %+v to do", g, w)
+	}
 	byJob := func(a, b store.CancelRequest) int { return slices.Compare(a.Job[:], b.Job[:]) }
 	slices.SortFunc(got.Cancels, byJob)
 	slices.SortFunc(want.Cancels, byJob)

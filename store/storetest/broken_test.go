@@ -149,6 +149,14 @@ func (s *allLead) Beat(ctx context.Context, p store.BeatParams) (store.Beat, err
 	return beat, err
 }
 
+type tellsNothing struct{ store.Store }
+
+func (s *tellsNothing) Beat(ctx context.Context, p store.BeatParams) (store.Beat, error) {
+	beat, err := s.Store.Beat(ctx, p)
+	beat.Work = store.Work{}
+	return beat, err
+}
+
 type givesUp struct{ store.Store }
 
 func (s *givesUp) Rescue(ctx context.Context, p store.RescueParams) ([]store.Rescued, error) {

@@ -11,6 +11,7 @@ var leaderTests = []test{
 	{"the_epoch_grows_with_each_holder", leaderEpoch},
 	{"a_leader_that_leaves_is_succeeded_at_once", leaderLeaves},
 	{"a_node_that_does_not_want_to_lead_does_not", leaderUnwilling},
+	{"EveryDueThingHappens_a_leader_is_told_what_there_is_to_do", leaderWork},
 }
 
 const leaderTTL = 15 * time.Second
@@ -89,5 +90,37 @@ func leaderUnwilling(e *env) {
 	}
 	if e.beat(a).Leader {
 		e.Fatal("two nodes lead")
+	}
+}
+
+func leaderWork(e *env) {
+	leader, silent := e.join(), e.join()
+	work := func(node int64, deadAfter time.Duration) store.Work {
+		e.Helper()
+		beat, err := e.store.Beat(e.ctx, store.BeatParams{Node: node, LeaderTTL: leaderTTL, DeadAfter: deadAfter})
+		if err != nil {
+			e.Fatalf("Beat: %v", err)
+		}
+		return beat.Work
+	}
+	work(leader, deadAfter)
+	parent := e.claimOne(leader, e.add())
+	e.bear(&parent, 1, delay(100*time.Hour))
+	e.end(parent, store.Completed, withChildren)
+	if !work(leader, deadAfter).CloseChildren {
+		e.Error("a job has left a child, and the leader is not told")
+	}
+	e.claimOne(silent, e.add())
+	e.clock.Advance(deadAfter - time.Second)
+	work(leader, deadAfter)
+	e.clock.Advance(time.Second)
+	if !work(leader, deadAfter).Rescue {
+		e.Error("a node is silent for as long as a dead one, and the leader is not told")
+	}
+	if told := work(leader, 0); told != (store.Work{}) {
+		e.Errorf("a leader that does not ask is told of %+v", told)
+	}
+	if told := work(e.join(), deadAfter); told != (store.Work{}) {
+		e.Errorf("a node that does not lead is told of %+v", told)
 	}
 }

@@ -17,6 +17,7 @@ func (c *client) Looks() map[string]func(context.Context) error {
 			return err
 		}
 	}
+	second := "" // the cursor of the second page, once the first was read
 	return map[string]func(context.Context) error{
 		"list":           list(holdfast.Filter{}),
 		"list_completed": list(holdfast.Filter{States: []holdfast.State{holdfast.Completed}}),
@@ -24,9 +25,9 @@ func (c *client) Looks() map[string]func(context.Context) error {
 		"list_kind":      list(holdfast.Filter{Kinds: []string{noop.Name()}}),
 		"list_queue":     list(holdfast.Filter{Queues: []string{"default"}}),
 		"list_second": func(ctx context.Context) error {
-			page, err := c.hf.List(ctx, holdfast.Filter{}, "", pageSize)
-			if err == nil {
-				_, err = c.hf.List(ctx, holdfast.Filter{}, page.Next, pageSize)
+			page, err := c.hf.List(ctx, holdfast.Filter{}, second, pageSize)
+			if second == "" {
+				second = page.Next
 			}
 			return err
 		},

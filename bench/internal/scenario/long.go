@@ -54,7 +54,8 @@ func backlog(ctx context.Context, e *Env) (figures.Sample, error) {
 // clearing away what died. On SQLite, where nothing dies, it keeps the log from being restarted, and the log's size is what is told.
 //
 // The rates of the three phases are those of handlers, which are ahead of the commits by the jobs in flight; that all of them were
-// committed is checked at the end.
+// committed is checked at the end. The CPU of a job, the server's included, is told by phase: it does not depend on what else a
+// machine does in so many minutes.
 func pinned(ctx context.Context, e *Env) (figures.Sample, error) {
 	return e.try(ctx, 0, system.Options{}, func(t *trial) (int64, error) {
 		if err := t.begin(ctx); err != nil {
@@ -73,15 +74,8 @@ func pinned(ctx context.Context, e *Env) (figures.Sample, error) {
 		}
 		stored := int64(batchSize)
 		phase := func(name string, lasts float64) error {
-			began, before, already := time.Now(), worker.Done(), stored
-			n, err := t.produce(ctx, ahead{worker, already}, backlogBound, began.Add(seconds(lasts)))
-			if err != nil {
-				return err
-			}
+			n, err := t.phase(ctx, ahead{worker, stored}, name, lasts)
 			stored += n
-			t.figures["rate_"+name] = float64(worker.Done()-before) / time.Since(began).Seconds()
-			dead, err := t.meter.DeadNow(ctx)
-			t.figures[t.deadName()+name] = float64(dead)
 			return err
 		}
 		if err := phase("before", e.Sizes.Phase); err != nil {
@@ -110,6 +104,29 @@ func pinned(ctx context.Context, e *Env) (figures.Sample, error) {
 		}
 		return stored, t.empty(ctx)
 	})
+}
+
+// phase works for so many seconds, and notes at which rate and what a job has cost.
+func (t *trial) phase(ctx context.Context, worker ahead, name string, lasts float64) (stored int64, err error) {
+	span, err := t.meter.Begin(ctx)
+	if err != nil {
+		return 0, err
+	}
+	before := worker.Done()
+	stored, err = t.produce(ctx, worker, backlogBound, time.Now().Add(seconds(lasts)))
+	if err != nil {
+		return stored, err
+	}
+	done := float64(max(worker.Done()-before, 1))
+	used, err := span.End(ctx)
+	if err != nil {
+		return stored, err
+	}
+	t.figures["rate_"+name] = done / used.Elapsed.Seconds()
+	t.figures["cpu_us_"+name] = float64((used.ClientCPU + max(used.DatabaseCPU, 0)).Nanoseconds()) / 1000 / done
+	dead, err := t.meter.DeadNow(ctx)
+	t.figures[t.deadName()+name] = float64(dead)
+	return stored, err
 }
 
 // atLeast returns when so many jobs have been worked.

@@ -6,8 +6,9 @@ INSERT INTO {schema}.node (started_at, beat_at, last_seq, name, version, info)
 SELECT t.now, t.now, 0, $1::text, $2::text, $3::text::json FROM (SELECT {schema}.clock($4::bigint) AS now) t RETURNING id;
 
 -- A heartbeat, in one statement because an idle node sends little else. $1 node, $2 microseconds of the leader lease or 0,
--- $3 clock. No row: the node is not alive. Otherwise the time by the server's clock, the epoch if the node leads, and the
--- cancels and pauses of its jobs, a row for each. The lease is given to a node whose row this statement has changed, and so holds:
+-- $3 clock, $4 microseconds of the silence of a dead node, or 0. No row: the node is not alive. Otherwise the time by the server's clock, the
+-- epoch if the node leads, and with $4 whether there may be something to rescue, a request that nobody has seen to, and a job that has left
+-- children, and then the cancels and pauses of the node's jobs, a row for each. The lease is given to a node whose row this statement has changed, and so holds:
 -- nobody can declare it dead meanwhile. The epoch grows whenever the lease was free.
 -- name: beat
 WITH alive AS (
@@ -26,8 +27,17 @@ WITH alive AS (
   SELECT epoch FROM {schema}.leader
   WHERE $2::bigint <= 0 AND name = 'leader' AND node = $1::bigint AND expires_at > {schema}.clock($3::bigint)
 )
-SELECT a.at, l.epoch, q.id, q.pauses, q.at, q.reason, q.actor
-FROM alive a LEFT JOIN leads l ON true LEFT JOIN (
+SELECT a.at, l.epoch, w.silent, w.asked, w.ended, q.id, q.pauses, q.at, q.reason, q.actor
+FROM alive a LEFT JOIN leads l ON true LEFT JOIN LATERAL (
+  SELECT EXISTS (
+    SELECT 1 FROM {schema}.node n WHERE n.id <> $1::bigint AND n.dead_at IS NULL AND n.beat_at <= {schema}.clock($3::bigint) - $4::bigint
+  ) OR EXISTS (
+    SELECT 1 FROM {schema}.node n WHERE n.dead_at IS NOT NULL AND EXISTS (SELECT 1 FROM {schema}.claim k WHERE k.node = n.id OFFSET 0)
+  ) AS silent,
+  EXISTS (SELECT 1 FROM {schema}.cancel_request) OR EXISTS (SELECT 1 FROM {schema}.pause_request) AS asked,
+  EXISTS (SELECT 1 FROM {schema}.closed_parent) AS ended
+  WHERE $4::bigint > 0 AND l.epoch IS NOT NULL
+) w ON true LEFT JOIN (
   SELECT c.* FROM (
     SELECT id, false AS pauses, at, reason, actor FROM {schema}.cancel_request
     UNION ALL SELECT id, true, at, NULL, NULL FROM {schema}.pause_request

@@ -1,11 +1,16 @@
 -- Questions. They run in one snapshot and lock nothing.
 
--- All that is known of jobs, $1, but for their attempts.
+-- All that is known of jobs, $1, but for their attempts. Which of them run is told by all claim records together, with those that have just
+-- ended: nobody looks at them if all of the jobs have finished.
 -- name: records
-WITH running AS MATERIALIZED (
+WITH open AS MATERIALIZED (
+  SELECT array_agg(t.id) AS ids FROM unnest($1::uuid[]) AS t (id) WHERE NOT EXISTS (SELECT 1 FROM {schema}.finished a WHERE a.id = t.id OFFSET 0)
+), running AS MATERIALIZED (
   SELECT k.node, k.seq, k.claimed_at, s.place - 1 AS slot, s.id, coalesce(k.leases[s.place], 1) AS lease
-  FROM {schema}.claim k CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS s (id, place)
-  WHERE k.ids && $1::uuid[] AND (k.done >> (s.place - 1)::int) & 1 = 0
+  FROM (SELECT ids FROM open WHERE ids IS NOT NULL OFFSET 0) o
+  CROSS JOIN LATERAL (SELECT * FROM {schema}.claim c WHERE c.ids && o.ids OFFSET 0) k
+  CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS s (id, place)
+  WHERE (k.done >> (s.place - 1)::int) & 1 = 0
 )
 SELECT t.place, b.lane, b.run_at, b.created_at, b.lease, b.attempt, b.max_attempts, b.codec, b.args, b.options, b.tags, b.metadata,
   b.ordering_key, b.unique_key, b.unique_states, b.parent, b.link, b.closing,

@@ -12,6 +12,11 @@ UPDATE holdfast_node SET last_seq = max(last_seq, ?) WHERE id = ?;
 -- name: node_beat
 UPDATE holdfast_node SET beat_at = ? WHERE id = ? AND dead_at IS NULL;
 
+-- Whether somebody asked for something that may not have been seen to, and whether jobs have left children.
+-- name: work
+SELECT EXISTS (SELECT 1 FROM holdfast_cancel_request) OR EXISTS (SELECT 1 FROM holdfast_pause_request),
+  EXISTS (SELECT 1 FROM holdfast_closed_parent);
+
 -- name: node_end
 UPDATE holdfast_node SET dead_at = ? WHERE id = ? AND dead_at IS NULL;
 

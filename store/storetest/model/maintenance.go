@@ -104,12 +104,15 @@ func (s *Store) SweepCancels(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	defer s.mu.Unlock()
-	left := s.selected(func(j *job) bool { return j.cancel != nil && j.state != store.Running && !j.durable() })
+	left := s.selected((*job).leftAsked)
 	for _, j := range left {
 		s.cancel(j, j.cancel.Reason, j.cancel.Actor, now)
 	}
 	return len(left), nil
 }
+
+// leftAsked tells whether the job was asked to cancel and does not run, so that it would not see it.
+func (j *job) leftAsked() bool { return j.cancel != nil && j.state != store.Running && !j.durable() }
 
 // Retain implements store.Maintenance.
 func (s *Store) Retain(ctx context.Context, params store.RetainParams) (store.Retained, error) {

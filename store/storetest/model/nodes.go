@@ -50,6 +50,9 @@ func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, 
 	beat := store.Beat{Leader: s.leads(params.Node, now)}
 	if beat.Leader {
 		beat.Epoch = s.leader.epoch
+		if params.DeadAfter > 0 {
+			beat.Work = s.work(now, params.DeadAfter)
+		}
 	}
 	for _, j := range s.runningOn(params.Node) {
 		if j.cancel != nil {
@@ -60,6 +63,16 @@ func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, 
 		}
 	}
 	return beat, nil
+}
+
+// work is what there is to do. A store may tell of more.
+func (s *Store) work(now time.Time, deadAfter time.Duration) store.Work {
+	w := store.Work{CloseChildren: len(s.closed) > 0}
+	for _, n := range s.nodes {
+		w.Rescue = w.Rescue || n.DeadAt.IsZero() && now.Sub(n.BeatAt) >= deadAfter
+	}
+	w.SweepCancels = len(s.selected((*job).leftAsked)) > 0
+	return w
 }
 
 // Leave implements store.Nodes.
