@@ -153,8 +153,8 @@ func (f *floors) fail(s *start) {
 	}
 }
 
-// end notes what a claim took of each lane, whose names are found in the cache. A claim that looked behind the floors may
-// have found more there than it could take: then that is where the next one begins, and claims that have begun before do not change it.
+// end notes what a claim took of each lane, whose names are found in the cache. A claim that looked behind the floors may have found more
+// there than it could take: then that is where the next one begins, and claims that have begun before do not change it.
 func (f *floors) end(s *start, taken map[int32]span, full bool, lanes *laneCache) {
 	if f.clock == nil {
 		return

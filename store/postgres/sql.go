@@ -4,7 +4,6 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -56,15 +55,13 @@ func statementsIn(schema string) map[string]string {
 	return texts
 }
 
-// inSchema puts the quoted name of a schema where a text says {schema}. It is the only thing that is ever put into one. {fence:NODE} is the
-// advisory lock of a node's journals, made of the schema's name and the node: all who take it have to mean the same, so it is written here.
+// inSchema puts the quoted name of a schema where a text says {schema}. It is the only thing that is ever put into one. {fence} is the number
+// of the advisory lock of the journals of node t.id, made of both names: all who take it have to mean the same, so it is written here.
 func inSchema(text, schema string) string {
-	name := strings.ReplaceAll("'"+strings.ReplaceAll(schema, "'", "''")+"'", "$", "$$$$")
-	text = fenceOf.ReplaceAllString(text, "hashint8extended($1, hashtextextended("+name+", 0))")
-	return strings.ReplaceAll(text, "{schema}", pgx.Identifier{schema}.Sanitize())
+	name := "'" + strings.ReplaceAll(schema, "'", "''") + "'"
+	fence := "hashint8extended(t.id, hashtextextended(" + name + ", 0))"
+	return strings.NewReplacer("{schema}", pgx.Identifier{schema}.Sanitize(), "{fence}", fence).Replace(text)
 }
-
-var fenceOf = regexp.MustCompile(`\{fence:([a-z.]+)\}`)
 
 // text returns a statement. An unknown name is a mistake in this package.
 func (s *Store) text(name string) string {

@@ -4,11 +4,11 @@
 -- holds a lock on the name of the node, shared, from before it looks whether its leases live; and whoever takes leases from a node holds
 -- it alone while it does. Advisory locks belong to one database, so the name is the schema's and the node's. $1 nodes, in order.
 -- name: fence
-SELECT pg_advisory_xact_lock_shared({fence:t.id}) FROM unnest($1::bigint[]) AS t (id);
+SELECT pg_advisory_xact_lock_shared({fence}) FROM unnest($1::bigint[]) AS t (id);
 
 -- The other side of it.
 -- name: fence_out
-SELECT pg_advisory_xact_lock({fence:t.id}) FROM unnest($1::bigint[]) AS t (id);
+SELECT pg_advisory_xact_lock({fence}) FROM unnest($1::bigint[]) AS t (id);
 
 -- The leases of a batch come in groups, as in finish.sql: $1 to $8. Then the entries: $9 ids, $10 seqs, $11 lease numbers, $12 kinds, $13
 -- paths, $14 names, $15 messages, $16 codecs, $17 data, $18 now. All or nothing. Comes after fence. A seq that is there fails the whole.

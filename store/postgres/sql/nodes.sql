@@ -65,8 +65,8 @@ UPDATE {schema}.leader SET expires_at = {schema}.clock($2::bigint) WHERE name = 
 -- fence: it is not that dead. Answers whether a dead node may hold something.
 -- name: nodes_die
 WITH silent AS MATERIALIZED (
-  SELECT n.id, {fence:n.id} AS fence FROM {schema}.node n
-  WHERE n.dead_at IS NULL AND n.beat_at <= {schema}.clock($2::bigint) - $1::bigint FOR UPDATE SKIP LOCKED
+  SELECT t.id, {fence} AS fence FROM {schema}.node t
+  WHERE t.dead_at IS NULL AND t.beat_at <= {schema}.clock($2::bigint) - $1::bigint FOR UPDATE SKIP LOCKED
 ), died AS (
   UPDATE {schema}.node SET dead_at = t.now FROM (SELECT {schema}.clock($2::bigint) AS now) t
   WHERE id = ANY (ARRAY(SELECT s.id FROM silent s WHERE pg_try_advisory_xact_lock(s.fence))) RETURNING id
