@@ -55,8 +55,9 @@ func statementsIn(schema string) map[string]string {
 	return texts
 }
 
-// inSchema puts the quoted name of a schema where a text says {schema}. It is the only thing that is ever put into one. {fence} is the number
-// of the advisory lock of the journals of node t.id, made of both names: all who take it have to mean the same, so it is written here.
+// inSchema puts the quoted name of a schema where a text says {schema}. It is the only thing that is ever put into one. {fence} is the
+// number of the advisory lock of the journals of node t.id, made of both names: all who take it have to mean the same, so it is written
+// here.
 func inSchema(text, schema string) string {
 	name := "'" + strings.ReplaceAll(schema, "'", "''") + "'"
 	fence := "hashint8extended(t.id, hashtextextended(" + name + ", 0))"
