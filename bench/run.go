@@ -146,7 +146,7 @@ func (b *bench) measure(ctx context.Context, sc scenario.Scenario, store, name s
 		spec.Databases = append(spec.Databases, db)
 	}
 	program := b.self
-	if name == scenario.River && store == system.SQLite {
+	if store == system.SQLite && (name == scenario.River || name == scenario.RiverDefault) {
 		if b.sqlite == "" {
 			return answer, errors.New("no program measures River on SQLite: --river-sqlite, that of bench/riversqlite; ./bench/run builds it")
 		}

@@ -25,7 +25,9 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	served := measure.Serve(ctx, []system.System{riverOnSQLite{}})
+	served := measure.Serve(ctx, []system.System{
+		riverOnSQLite{label: scenario.River, with: river.Best}, riverOnSQLite{label: scenario.RiverDefault, with: river.Default},
+	})
 	stop()
 	if !served {
 		fmt.Fprintln(os.Stderr, "riversqlite is started by bench; run ./bench/run")
@@ -33,18 +35,21 @@ func main() {
 	}
 }
 
-// riverOnSQLite is River at its best settings. It says itself that it wants one connection.
-type riverOnSQLite struct{}
+// riverOnSQLite is River with some settings. It says itself that it wants one connection.
+type riverOnSQLite struct {
+	label string
+	with  river.Settings
+}
 
-func (riverOnSQLite) Name() string { return scenario.River }
+func (r riverOnSQLite) Name() string { return r.label }
 
-func (riverOnSQLite) Settings(system.Database) map[string]string {
-	d := river.Best.Describe()
+func (r riverOnSQLite) Settings(system.Database) map[string]string {
+	d := r.with.Describe()
 	d["connections"] = "1"
 	return d
 }
 
-func (riverOnSQLite) Open(ctx context.Context, db system.Database, _ system.Options) (system.Client, error) {
+func (r riverOnSQLite) Open(ctx context.Context, db system.Database, _ system.Options) (system.Client, error) {
 	pragmas := url.Values{"_pragma": {"journal_mode(WAL)", "synchronous(FULL)", "busy_timeout(5000)"}}
 	pool, err := sql.Open("sqlite", "file:"+db.URL+"?"+pragmas.Encode())
 	if err != nil {
@@ -54,7 +59,7 @@ func (riverOnSQLite) Open(ctx context.Context, db system.Database, _ system.Opti
 	p := place{pool}
 	return river.Open(ctx, river.Place[*sql.Tx]{
 		Driver: riversqlite.New(pool), Begin: p.begin, Settle: p.settle, FillHistory: p.fillHistory, Left: p.left, Close: pool.Close,
-	}, river.Best)
+	}, r.with)
 }
 
 type place struct{ pool *sql.DB }

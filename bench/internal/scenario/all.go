@@ -19,10 +19,10 @@ const (
 var (
 	workers = map[string][]string{
 		system.Postgres: {River, Raw, RawOwner, RiverDefault},
-		system.SQLite:   {River, Raw, RawOwner},
+		system.SQLite:   {River, Raw, RawOwner, RiverDefault},
 	}
 	inserters = map[string][]string{system.Postgres: {River, Raw}, system.SQLite: {River, Raw}}
-	rivers    = map[string][]string{system.Postgres: {River, RiverDefault}, system.SQLite: {River}}
+	rivers    = map[string][]string{system.Postgres: {River, RiverDefault}, system.SQLite: {River, RiverDefault}}
 	onlyRiver = map[string][]string{system.Postgres: {River}, system.SQLite: {River}}
 	onlyRaw   = map[string][]string{system.Postgres: {Raw}, system.SQLite: {Raw}}
 )

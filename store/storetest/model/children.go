@@ -39,6 +39,9 @@ func (s *Store) close(j *job) {
 	}
 }
 
+// isToClose tells whether nobody has asked the child yet, whose parent has finished.
+func (j *job) isToClose() bool { return j.cancel == nil || j.OnParentClose != store.CancelChild }
+
 // CloseChildren implements store.Maintenance.
 func (s *Store) CloseChildren(ctx context.Context, limit int) (store.Closed, error) {
 	now, err := s.begin(ctx)
@@ -50,8 +53,8 @@ func (s *Store) CloseChildren(ctx context.Context, limit int) (store.Closed, err
 	done := 0
 	for _, parent := range slices.SortedFunc(maps.Keys(s.closed), compareIDs) {
 		for _, child := range s.unfinishedChildren(parent) {
-			if child.cancel != nil && child.OnParentClose == store.CancelChild {
-				continue // it was asked
+			if !child.isToClose() {
+				continue
 			}
 			if done == limit {
 				answer.More = true

@@ -67,7 +67,10 @@ func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, 
 
 // work is what there is to do. A store may tell of more.
 func (s *Store) work(now time.Time, deadAfter time.Duration) store.Work {
-	w := store.Work{CloseChildren: len(s.closed) > 0}
+	var w store.Work
+	for parent := range s.closed {
+		w.CloseChildren = w.CloseChildren || slices.ContainsFunc(s.unfinishedChildren(parent), (*job).isToClose)
+	}
 	for _, n := range s.nodes {
 		w.Rescue = w.Rescue || n.DeadAt.IsZero() && now.Sub(n.BeatAt) >= deadAfter
 	}
