@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -22,6 +23,8 @@ func (j *Job) Check() error {
 		return fmt.Errorf("%w: job %s: %d attempts, codec %d", ErrInvalid, j.ID, j.MaxAttempts, j.Codec)
 	case j.OnParentClose > TerminateChild:
 		return fmt.Errorf("%w: job %s: close policy %d", ErrInvalid, j.ID, j.OnParentClose)
+	case !isTime(j.RunAt) || !isTime(j.Options.Deadline):
+		return fmt.Errorf("%w: job %s: its run time or its deadline is not between the years 1 and 9999", ErrInvalid, j.ID)
 	case len(j.Metadata) > 0 && !json.Valid(j.Metadata):
 		return fmt.Errorf("%w: job %s: the metadata is not JSON", ErrInvalid, j.ID)
 	}
@@ -45,5 +48,19 @@ func (c *CheckpointWrite) Check() error {
 	}
 	return nil
 }
+
+// Check reports why no store takes the times of an outcome, an ErrInvalid.
+func (o *Outcome) Check() error {
+	if !isTime(o.RunAt) || o.Wait != nil && !isTime(o.Wait.Until) {
+		return fmt.Errorf("%w: outcome of job %s: a time that is not between the years 1 and 9999", ErrInvalid, o.Lease.Job)
+	}
+	return nil
+}
+
+// lastTime is the last one that everything can hold: databases count microseconds in 64 bits, JSON has four digits for the year.
+var lastTime = time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
+
+// isTime reports whether a time can be stored; the zero time stands for none.
+func isTime(t time.Time) bool { return !t.Before(time.Time{}) && !t.After(lastTime) }
 
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }

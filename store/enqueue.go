@@ -36,7 +36,7 @@ type Enqueue struct {
 	// Result is set by the store when the transaction has committed (or, in the caller's transaction, when the
 	// statements have run).
 	Result EnqueueResult
-	// Err is this enqueue's own failure: a *UniqueError, or ErrInvalid. The others of the batch are not affected.
+	// Err is this enqueue's own failure: a *UniqueError, ErrInvalid or ErrBusy. The others of the batch are not affected.
 	Err error
 }
 

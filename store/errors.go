@@ -1,6 +1,9 @@
 package store
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // The classes of errors. Every error of a store is one of these under errors.Is, or the context's.
 var (
@@ -17,12 +20,18 @@ var (
 	// ErrUnavailable: the database did not answer, or not in time. The operation may or may not have happened; it may
 	// be repeated.
 	ErrUnavailable = errors.New("holdfast: database unavailable")
+	// ErrBusy, which is an ErrUnavailable: a transaction of a caller holds what this one operation needs. Nothing of it has
+	// happened, and whoever repeats it waits for nobody else.
+	ErrBusy = fmt.Errorf("%w: another transaction holds what is needed", ErrUnavailable)
 	// ErrReadOnly: the database refuses writes.
 	ErrReadOnly = errors.New("holdfast: database is read-only")
 	// ErrFull: the disk is full. Nothing was changed; it may be repeated once there is room.
 	ErrFull = errors.New("holdfast: disk full")
 	// ErrSchema: the schema is newer than this program, or is not there and was not to be created.
 	ErrSchema = errors.New("holdfast: schema does not fit")
+	// ErrDatabaseGone: the database was deleted or replaced while it was open. Nothing more can be stored there, and what was
+	// under way is not confirmed. It does not pass: the program has to open the database anew.
+	ErrDatabaseGone = errors.New("holdfast: database deleted or replaced")
 	// ErrClosed: the store was closed.
 	ErrClosed = errors.New("holdfast: store closed")
 )

@@ -55,7 +55,7 @@ type Append struct {
 	Closing bool
 	// Repeat says that it was sent before and its answer was lost.
 	Repeat bool
-	// Err is this append's own failure: ErrLeaseLost, ErrInvalid, or that of an enqueue.
+	// Err is this append's own failure: ErrLeaseLost, ErrInvalid, ErrBusy, or that of an enqueue.
 	Err error
 }
 

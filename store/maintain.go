@@ -15,7 +15,7 @@ type Promoted struct {
 type Closed struct {
 	Ended   []ID // children that were ended at once
 	Running []ID // children that run and were asked to stop
-	More    bool // the limit was reached: ask again
+	More    bool // the limit was reached, or those that ended may have children: ask again
 }
 
 // RetainParams says how long finished jobs are kept, by their state, counted from the moment they finished.
@@ -25,6 +25,8 @@ type RetainParams struct {
 	Completed time.Duration
 	Failed    time.Duration
 	Cancelled time.Duration
+	// Audit is how long it is kept what people did. What they did to a job goes with the job, if that is removed later.
+	Audit time.Duration
 	// Limit bounds the work of one call on stores that delete row by row.
 	Limit int
 }

@@ -61,7 +61,7 @@ type Send struct {
 
 	// Result is set by the store.
 	Result SendResult
-	// Err is this send's own failure: ErrNotFound, ErrConflict or ErrInvalid.
+	// Err is this send's own failure: ErrNotFound, ErrConflict, ErrInvalid or ErrBusy.
 	Err error
 }
 

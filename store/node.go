@@ -9,6 +9,9 @@ type NodeInfo struct {
 	Queues  []string // empty: all
 	Kinds   []string
 	Slots   int
+	// Policies are what the node's handlers promise of their kinds, by the kind's name without a version. Whoever rescues the node's jobs
+	// goes by them: it need not know the kinds itself.
+	Policies map[string]Policy
 }
 
 // Node is a node as others see it.
@@ -31,14 +34,26 @@ type Beat struct {
 	// Leader tells whether the node holds the leader lease until the next beat or so; Epoch grows with each holder.
 	Leader bool
 	Epoch  int64
-	// Work is what there may be to do for a node that leads and said DeadAfter.
+	// At is the time of this beat by the clock that says when nodes beat, and Nodes are the last beats of all other nodes that live as
+	// far as anybody has said, for a node that leads. See RescueParams.Dead.
+	At    time.Time
+	Nodes []NodeBeat
+	// Work is what there may be to do for a node that leads.
 	Work Work
+	// Held are the leases that BeatParams.Held asks about.
+	Held []Lease
+}
+
+// NodeBeat is the last sign of life of a node. At changes with each beat, but need not grow: the clock may go back.
+type NodeBeat struct {
+	Node int64
+	At   time.Time
 }
 
 // Work names the duties of Maintenance that fall to the node that leads. What is not set needs nobody at that moment; what is set
 // may turn out to be nothing.
 type Work struct {
-	Rescue        bool
+	Rescue        bool // a node that is declared dead holds something, or one may have been killed
 	SweepCancels  bool
 	CloseChildren bool
 }
@@ -54,27 +69,42 @@ type CancelRequest struct {
 // BeatParams is a heartbeat.
 type BeatParams struct {
 	Node int64
-	// LeaderTTL: if positive the node also tries to get or keep the leader lease for that long.
+	// LeaderTTL: if positive the node also tries to get or keep the leader lease for that long. A lease is over when its time has come,
+	// and also if that is farther ahead than the lease was ever long: then the clock has gone back.
 	LeaderTTL time.Duration
-	// DeadAfter: if positive a node that leads is told what there is to do, by that measure of RescueParams.
-	DeadAfter time.Duration
+	// Lead: a node that leads is told what there is to do (Work), and how the others are (At, Nodes).
+	Lead bool
+	// Held asks what the node holds.
+	Held HeldParams
 }
 
-// RescueParams says which nodes are dead and what becomes of their jobs.
+// HeldParams names claim records of a node: some by their numbers, and those from one number up to before another. Leases of theirs whose
+// runs have not ended are answered. Asking about what is new since the last time, and what was not done then, costs the same however
+// much the node has claimed. The zero value asks for nothing.
+type HeldParams struct {
+	Claims   []int64
+	From, To int64
+}
+
+// RescueParams says which nodes are dead.
 type RescueParams struct {
-	// DeadAfter: a node that has not beaten for so long is dead. SQLite also knows at once that a node on the same
-	// machine was killed.
-	DeadAfter time.Duration
+	// Dead are nodes to declare dead, each with the last sign of life that it gave. One that has given another one since lives; nor is
+	// one declared dead that is claiming or writing at this very moment. SQLite also knows at once that a node on the
+	// same machine was killed.
+	//
+	// That a node is silent is told by who watches it for long enough, by a clock of its own that nobody sets: the database's may jump.
+	Dead []NodeBeat
 	// Limit is that of claim records in one transaction; 0: the store chooses. Ask again until nothing is rescued.
+	//
+	// What becomes of a job is what the Policy says that its node had for its kind (Policy.Lost): it is Retryable after the delay with
+	// ReasonNodeLost, or Failed with ReasonCrashLoop. The lost run is counted, and the Job.Attempt that the policy is asked with includes it, unless the job's
+	// journal grew under its lease, whose number its last entry then has: a job that gets further each time does not use up its
+	// attempts. A requested cancel comes first (Cancelled), then a deadline that is over by the next attempt (Failed, ReasonDeadline),
+	// then a requested pause. A job with a journal is treated as Outcome says of a Durable one whose run has seen the request to cancel:
+	// the next one ends the job, after the delay, if there is a next one.
+	//
+	// A job that a caller's transaction holds at the moment (AppendTx, SendTx) is left to the next time.
 	Limit int
-	// Decide says what becomes of a job whose run is lost: retry after delay (Retryable, ReasonNodeLost), or not (Failed,
-	// ReasonCrashLoop). The lost run is counted, and Job.Attempt includes it, unless the job's journal grew under its lease, whose number
-	// its last entry then has: a job that gets further each time does not use up its attempts. A requested cancel comes first
-	// (Cancelled), then a deadline that is over by the next attempt (Failed, ReasonDeadline), then a requested pause. A job with a
-	// journal is treated as Outcome says of a Durable one.
-	// It must be a plain function of the job: it is called inside the transaction, and perhaps again. The job has its options,
-	// attempt, names and Closing; args, codec, metadata, tags and unique key may be missing.
-	Decide func(Job) (delay time.Duration, retry bool)
 }
 
 // Rescued is one job that was taken from a dead node.

@@ -19,10 +19,11 @@ import "time"
 // A Durable job is given the chance to end itself instead: a requested cancel makes Retryable, Scheduled and Waiting
 // Available, and the request stays until the job is finished; a deadline makes Retryable and Scheduled due at the
 // deadline, if that is sooner. Neither changes anything for a job that is closing (Job.Closing): its end is decided,
-// and takes the time that it takes.
+// and takes the time that it takes. A run that had its chance (CancelSeen), or whose code does not fit its journal (Waiting, held, with
+// ReasonNondeterminism), ends as it says: what cannot end itself must not be tried again at once, for ever.
 //
-// If somebody asked to pause the job meanwhile (PauseJobs), Retryable, Scheduled, Available and Waiting become Waiting, held; a
-// requested cancel comes before that. Waiting becomes Available if a message that would wake it has arrived already.
+// If somebody asked to pause the job meanwhile (PauseJobs), and nobody to cancel it, Retryable, Scheduled, Available and Waiting become
+// Waiting, held. Waiting becomes Available if a message that would wake it has arrived already.
 //
 // Texts that the database cannot hold (NUL, invalid UTF-8) are cleaned, and never fail a batch.
 type Outcome struct {
@@ -56,6 +57,9 @@ type Outcome struct {
 	HasUnique   bool
 	HasOrdering bool
 
+	// CancelSeen tells that the run knew of the request to cancel the job when it ended.
+	CancelSeen bool
+
 	// Repeat says that this outcome was sent before and its answer was lost. If it was applied, Final is what it led to. If a
 	// rescue or a leave ended the run, it is ErrLeaseLost. A checkpoint repeated along with the outcome of its own run is
 	// ErrLeaseLost too, since it cannot be told from a stale one.
@@ -64,7 +68,10 @@ type Outcome struct {
 	// Final is set by the store: the state in which the job is now. Of a repeated outcome that left no attempt (Waiting, or Continue) it
 	// is the state that was asked for.
 	Final State
-	// Err is this outcome's own failure, ErrLeaseLost or ErrInvalid.
+	// Due is set by the store: when the job is due, if it is Scheduled or Retryable now, or Waiting until a time. Zero: no time, or, of a
+	// repeated outcome, unknown.
+	Due time.Time
+	// Err is this outcome's own failure: ErrLeaseLost, ErrInvalid or ErrBusy.
 	Err error
 }
 
@@ -86,7 +93,8 @@ type Continue struct {
 }
 
 // Batch is what one commit writes. Each operation succeeds or fails on its own (its Err). They are written in this
-// order: checkpoints, appends, sends, outcomes, enqueues.
+// order: checkpoints, appends, sends, outcomes, enqueues. None of them waits for a transaction of a caller: one that would have to is
+// ErrBusy, and the others go through. (SQLite has one writer, for whom all wait.)
 type Batch struct {
 	Checkpoints []*CheckpointWrite
 	Appends     []*Append
@@ -97,7 +105,8 @@ type Batch struct {
 	// Start, if set, lets jobs of Enqueues run at once.
 	Start *Start
 
-	// Woken is set by the store: a WakeReady for each queue in which a waiting job became available because of the batch.
+	// Woken is set by the store: a WakeReady for each queue in which a job became available because of the batch that is none of its
+	// Enqueues or Outcomes: one that waited, or the next one of an ordering key. If a turn is still to be handed on, a WakeDeferred that is due now.
 	Woken []Wake
 }
 

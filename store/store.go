@@ -42,6 +42,9 @@ type Writer interface {
 	// AppendTx writes an append into the caller's transaction, fenced by its lease until that ends: nobody can take the job meanwhile. An
 	// Append.Err leaves the transaction usable; the caller then rolls it back.
 	AppendTx(ctx context.Context, tx Tx, a *Append) error
+	// AwaitTx returns when no transaction of a caller is open any more that wrote to the job by AppendTx or SendTx before the call, so that
+	// what the journal then says is what became of it. It waits as long as ctx lasts.
+	AwaitTx(ctx context.Context, job ID) error
 }
 
 // Tx is a transaction of the caller, wrapped by the package of its store: sqlite.Tx, postgres.Tx, postgres.SQLTx.
@@ -113,14 +116,16 @@ type Maintenance interface {
 	// Promote makes up to limit deferred jobs that are due available, and gives ordering keys that are free to the next
 	// job that waits for them. Any node may call it at any time.
 	Promote(ctx context.Context, limit int) (Promoted, error)
-	// Rescue declares nodes dead and takes their jobs. A job that cannot be put back does not hold up the others.
+	// Rescue declares nodes dead and takes the jobs of all that are. A job that cannot be put back does not hold up the others.
 	Rescue(ctx context.Context, params RescueParams) ([]Rescued, error)
 	// SweepCancels applies cancel requests whose job is no longer running, and forgets those of finished jobs. It
-	// closes the gap between a request and a job that moved at the same moment. It returns how many it applied.
+	// closes the gap between a request and a job that moved at the same moment. It returns how many it applied. What was asked of a job with
+	// a journal stays until that has finished; its runs see to it, and one that had its chance is not made available again.
 	SweepCancels(ctx context.Context) (int, error)
 	// CloseChildren does for up to limit children of jobs that have finished what their OnParentClose says. Finishing a job that may
 	// have such children makes a note of it in the same transaction, so that nothing is forgotten.
 	CloseChildren(ctx context.Context, limit int) (Closed, error)
-	// Retain removes finished jobs whose time is over, with everything that belongs to them, and nodes that ended long ago.
+	// Retain removes what is over: finished jobs, with everything that belongs to them, nodes that ended long ago, records of what people
+	// did, and queues that have been without a job for so long that nothing refers to them.
 	Retain(ctx context.Context, params RetainParams) (Retained, error)
 }

@@ -12,6 +12,7 @@ const (
 	WakeDeferred                 // a job is due soon, at Due
 	WakeCancel                   // a running job is to be cancelled: Jobs
 	WakeQueue                    // a queue was paused or resumed
+	WakeLeader                   // there is something to do for the node that leads
 )
 
 // Wake tells a node that looking is worth while. Wake-ups are hints: they may come twice, late or never, and nothing may
