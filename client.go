@@ -112,6 +112,18 @@ func WithMaxPayload(bytes int) Option {
 	}
 }
 
+// WithMaxJournal sets when the journal of a durable function is full: its operations then return ErrJournalFull. Default: 50,000 entries
+// or 64 MiB; at half of either a warning is logged. All of it is read whenever the function resumes.
+func WithMaxJournal(entries int, bytes int64) Option {
+	return func(s *settings) error {
+		s.engine.MaxJournal = engine.JournalLimit{Entries: int64(entries), Bytes: bytes}
+		if entries < 1 || bytes < 1 {
+			return invalid("max journal", "%d entries and %d bytes: both must be positive", entries, bytes)
+		}
+		return nil
+	}
+}
+
 // WithSlots sets how many jobs the node runs at once. Default: 100.
 func WithSlots(n int) Option {
 	return func(s *settings) error {

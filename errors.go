@@ -25,6 +25,9 @@ var (
 	ErrFull = store.ErrFull
 	// ErrSchema: the database's schema is newer than this program, or missing.
 	ErrSchema = store.ErrSchema
+	// ErrDatabaseGone: the SQLite file was deleted or replaced while it was open. Nothing was stored, nor can be: stop every program
+	// that has it open, put the file back, or begin with a new one. A node that meets it stops.
+	ErrDatabaseGone = store.ErrDatabaseGone
 	// ErrClosed: the client was closed.
 	ErrClosed = store.ErrClosed
 
@@ -40,6 +43,10 @@ var (
 
 	// ErrWaitTimeout is what a wait of a durable function returns when its time limit is over.
 	ErrWaitTimeout = engine.ErrWaitTimeout
+
+	// ErrJournalFull is what the operations of a durable function return that remembers as much as WithMaxJournal allows. Return
+	// ContinueAsNew, or split the work into children. A handler that returns it fails its job.
+	ErrJournalFull = engine.ErrJournalFull
 
 	// ErrFailed is what waiting for a failed job returns, as a *JobError.
 	ErrFailed = errors.New("holdfast: job failed")

@@ -133,7 +133,7 @@ func Deadline(t time.Time) EnqueueOption {
 // Backoff makes the wait after a failed attempt exponential: base, 2*base, 4*base …, at most cap, and up to a quarter of it
 // more by chance. Default: 1 s, at most an hour.
 func Backoff(base, limit time.Duration) JobOption {
-	b := store.Backoff{Base: base, Cap: limit, Jitter: engine.DefaultBackoff.Jitter}
+	b := store.Backoff{Base: base, Cap: limit, Jitter: store.DefaultBackoff.Jitter}
 	check := func() error {
 		if base <= 0 || limit < base {
 			return invalid("backoff", "base %v and cap %v: both must be positive, and the cap not below the base", base, limit)
@@ -142,10 +142,7 @@ func Backoff(base, limit time.Duration) JobOption {
 	}
 	return jobOption{
 		func(s *enqueueSpec) error { s.enqueue.Job.Options.Backoff = b; return check() },
-		func(h *engine.Handler) error {
-			h.Backoff = func(job store.Job) time.Duration { return engine.Delay(b, job.Attempt) }
-			return check()
-		},
+		func(h *engine.Handler) error { h.Backoff, h.BackoffFunc = b, nil; return check() },
 		func(p *engine.StepPolicy) error { p.Backoff = b; return check() },
 	}
 }
@@ -189,13 +186,14 @@ type handleOption func(*engine.Handler) error
 func (f handleOption) handle(h *engine.Handler) error { return f(h) }
 
 // BackoffFunc replaces the backoff of a handler: f returns the wait after the given attempt, 1 being the first. A job enqueued
-// with Backoff keeps its own.
+// with Backoff keeps its own. f is also called for the first fifty attempts when a node starts: jobs of a node that died are retried by
+// others, who need not have the handler, after the waits that it returned then.
 func BackoffFunc(f func(attempt int) time.Duration) HandleOption {
 	return handleOption(func(h *engine.Handler) error {
 		if f == nil {
 			return invalid("backoff", "the function is nil")
 		}
-		h.Backoff = func(job store.Job) time.Duration { return f(job.Attempt) }
+		h.BackoffFunc = f
 		return nil
 	})
 }

@@ -6,62 +6,82 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// beatLoop says at each interval that the node lives, and does what the answer asks for.
-func (n *node) beatLoop(ctx context.Context) {
-	ticker := time.NewTicker(n.cfg.Beat)
-	defer ticker.Stop()
-	last := n.store.Now()
-	n.beat(ctx, &last) // become the leader, if there is none, without waiting for the first interval
+// heart is what a node knows by its beats. Only the beat loop uses it, but for what is under the lock.
+type heart struct {
+	node     *node
+	pulses   pulses
+	holdings holdings
+
+	mu   sync.Mutex
+	at   time.Time        // of the last beat that got through; the monotonic clock counts
+	dead []store.NodeBeat // nodes that were found to be dead, and are to be rescued
+}
+
+func newHeart(n *node) *heart {
+	return &heart{
+		node: n, pulses: pulses{beat: n.cfg.Beat, deadAfter: n.cfg.DeadAfter}, holdings: holdings{patience: n.cfg.Beat / 2},
+	}
+}
+
+// loop says at each interval that the node lives, and does what the answer asks for. After a beat that did not get through it tries again
+// sooner, so that a node is not late after an outage.
+func (h *heart) loop(ctx context.Context) {
+	n := h.node
+	timer := time.NewTimer(0) // become the leader, if there is none, without waiting for the first interval
+	defer timer.Stop()
 	for {
 		young := n.cfg.Beat
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-timer.C:
 		case <-n.beatNow:
 			young = 0
 		}
-		n.beat(ctx, &last)
+		wait := n.cfg.Beat
+		if !h.beat(ctx) {
+			wait /= 5
+		}
+		timer.Reset(wait)
 		n.lookForEnded(ctx, young)
 	}
 }
 
-// beat sends one heartbeat. last is when the previous one got through.
-func (n *node) beat(ctx context.Context, last *time.Time) {
+// beat sends one heartbeat, and reports whether it got through.
+func (h *heart) beat(ctx context.Context) bool {
+	n := h.node
 	id := n.id.Load()
+	asked := h.holdings.ask(id, n.numbers.settled(id))
+	before := n.worksOn()
 	// A beat that hangs is no use; the next one may find another connection.
 	call, cancel := context.WithTimeout(ctx, n.cfg.Beat)
-	beat, err := n.store.Beat(call, store.BeatParams{Node: id, LeaderTTL: 3 * n.cfg.Beat, DeadAfter: n.cfg.DeadAfter})
+	beat, err := n.store.Beat(call, store.BeatParams{Node: id, LeaderTTL: 2 * n.cfg.Beat, Lead: true, Held: asked})
 	cancel()
-	now := n.store.Now()
+	now := time.Now() //nolint:forbidigo // the monotonic clock, which nobody sets
 	switch {
 	case err == nil:
 	case errors.Is(err, store.ErrNodeDead):
+		h.pulses.lost()
 		n.declaredDead(ctx, id)
-		*last = now
-		return
+		return true
 	case ctx.Err() != nil:
-		return
+		return true
 	default:
-		n.log.Warn("heartbeat failed", "node", id, "silent", now.Sub(*last), "error", err)
-		if now.Sub(*last) > 2*n.cfg.Beat {
-			n.leader.Store(false) // whoever cannot beat judges nobody, not even itself
-		}
-		return
+		n.engine.fatal(err)
+		h.failed(now, err)
+		return false
 	}
-	if now.Sub(*last) > 3*n.cfg.Beat {
-		// The database was away from us, and perhaps from everybody: let the others beat before anyone is declared dead.
-		n.quietUntil.Store(now.Add(2 * n.cfg.Beat).UnixMicro())
-	}
-	*last = now
+	h.noteAt(now)
 	if n.leader.Swap(beat.Leader) != beat.Leader {
 		n.log.Debug("leadership changed", "node", id, "leader", beat.Leader, "epoch", beat.Epoch)
 	}
+	h.bury(h.pulses.see(now, beat))
 	n.tell(beat.Work)
 	for _, c := range beat.Cancels {
 		n.slots.cancel(c.Job, cancelCause(c.Reason))
@@ -69,6 +89,51 @@ func (n *node) beat(ctx context.Context, last *time.Time) {
 	for _, id := range beat.Pauses {
 		n.slots.pause(id)
 	}
+	after := n.worksOn()
+	known := func(job store.ID) bool { return before[job] || after[job] }
+	n.giveUp(ctx, h.holdings.see(asked, beat.Held, known, now))
+	return true
+}
+
+// failed notes a beat that did not get through. Whoever cannot beat judges nobody, not even itself.
+func (h *heart) failed(now time.Time, err error) {
+	h.mu.Lock()
+	silent := now.Sub(h.at)
+	h.mu.Unlock()
+	h.node.log.Warn("heartbeat failed", "node", h.node.id.Load(), "silent", silent, "error", err)
+	if silent > 2*h.node.cfg.Beat {
+		h.node.leader.Store(false)
+	}
+}
+
+func (h *heart) noteAt(now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.at = now
+}
+
+// beatAt is when the last beat got through.
+func (h *heart) beatAt() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.at
+}
+
+// bury has nodes that were found dead rescued.
+func (h *heart) bury(dead []store.NodeBeat) {
+	h.mu.Lock()
+	h.dead = dead
+	h.mu.Unlock()
+	if len(dead) > 0 {
+		signal(h.node.rescueNow)
+	}
+}
+
+// buried are the nodes that the last beat found dead.
+func (h *heart) buried() []store.NodeBeat {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.dead
 }
 
 // tell asks for the duties of a leader that have something to do. What fails, or comes later, is in the answer of the next beat.

@@ -63,6 +63,9 @@ func (s *Strand) child(m *memory, path, kind string, build func() (*store.Enqueu
 		return nil, err
 	}
 	e.Job.Parent = s.run.claimed.Job.ID
+	if err := e.Job.Check(); err != nil {
+		return nil, err
+	}
 	m.add(store.Entry{Kind: store.EntryChild, Path: path, Name: kind, Data: encodeEntry(childData{
 		ID: e.Job.ID.String(), OnClose: e.Job.OnParentClose, Answers: e.Job.Answers,
 	})})

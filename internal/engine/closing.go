@@ -87,7 +87,7 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 	}
 	if err := m.flush(); err != nil {
 		// Nothing is lost: the next run decides again.
-		return &store.Outcome{State: store.Retryable, Reason: store.ReasonError, Error: cut(err.Error(), maxError), Delay: 5 * time.Second}
+		return unreadable(err)
 	}
 	for _, u := range slices.Backward(m.undos) {
 		if err := r.undoOne(m, u); err != nil {

@@ -7,139 +7,49 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// op is what one caller wants to have committed: enqueues, or what a run writes. A checkpoint and an outcome in one op
-// are committed together.
-type op struct {
-	checkpoint *store.CheckpointWrite
-	remembered *store.Append
-	sends      []*store.Send
-	outcome    *store.Outcome
-	enqueues   []*store.Enqueue
-
-	ctx   context.Context // of a caller that waits; nil if nobody does
-	since time.Time       // when the first try began
-	tried bool            // and its answer was lost
-	done  func(error)     // called once, from the committer
-}
-
-func (o *op) size() int {
-	n := len(o.enqueues) + len(o.sends)
-	if o.remembered != nil {
-		n += len(o.remembered.Entries) + len(o.remembered.Enqueues)
-	}
-	if o.checkpoint != nil {
-		n++
-	}
-	if o.outcome != nil {
-		n++
-	}
-	return n
-}
-
-// lane is a line of ops that are committed together.
-type lane struct {
-	mu      sync.Mutex
-	waiting []*op
-	flying  []store.ID // jobs whose outcomes were taken and are not answered yet
-	wake    chan struct{}
-}
-
-func (l *lane) put(o *op) {
-	l.mu.Lock()
-	l.waiting = append(l.waiting, o)
-	l.mu.Unlock()
-	signal(l.wake)
-}
-
-// take removes ops from the head of the line, at least one if there is one, up to limit operations.
-func (l *lane) take(limit int) []*op {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	count, n := 0, 0 // a single op may be larger than the limit
-	for n < len(l.waiting) && (n == 0 || count+l.waiting[n].size() <= limit) {
-		count += l.waiting[n].size()
-		n++
-	}
-	taken := l.waiting[:n:n]
-	l.waiting = l.waiting[n:]
-	if len(l.waiting) == 0 {
-		l.waiting = nil
-	}
-	l.note(taken)
-	return taken
-}
-
-// note adds the jobs whose outcomes are among ops that were taken. l.mu is held.
-func (l *lane) note(ops []*op) {
-	for _, o := range ops {
-		if o.outcome != nil {
-			l.flying = append(l.flying, o.outcome.Lease.Job)
-		}
-	}
-}
-
-// keep notes which of the ops that were taken are still to be answered.
-func (l *lane) keep(ops []*op) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.flying = l.flying[:0]
-	l.note(ops)
-}
-
-// ending adds the jobs whose outcomes are in the line or on their way.
-func (l *lane) ending(jobs map[store.ID]bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, id := range l.flying {
-		jobs[id] = true
-	}
-	for _, o := range l.waiting {
-		if o.outcome != nil {
-			jobs[o.outcome.Lease.Job] = true
-		}
-	}
-}
-
-func (l *lane) length() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.waiting)
-}
-
-// committer is the one way of writes into the store. It adds no delay: a lone write is committed at once, and whatever
+// committer is through which all writes go (group commit). It adds no delay: a lone write is committed at once, and whatever
 // arrives meanwhile waits for the next commit and shares it, with what those want next whom this one has answered.
 //
 // There is one line: large batches are cheap ones, and two commits at a time that end runs of one claim would wait for each other. A
-// store with several writers has a second one, of enqueues that may meet another one of the same key or id. Those wait for it while it is
-// being inserted by a long transaction of somebody else, and nothing else may wait with them.
+// store with several writers has a second one, of enqueues that may meet another one of the same key or id: such a statement waits for
+// the other, if only for a moment, and nothing else may wait with it. What a caller's transaction is in the way of is put aside.
 type committer struct {
 	store    store.Store
 	patience time.Duration
 	log      *slog.Logger
+	guard    *guard
 	after    func(*store.Batch)               // told of each committed batch
 	reserve  func([]*store.Enqueue) *starting // takes slots for jobs that may run at once; nil if there are none
+	fatal    func(error)                      // told of an error after which nothing can be stored any more
 
 	main, contested *lane
+	aside           aside
 	calls           sync.Pool // that are used again, which those are not whose caller has left: they may still be answered
 
 	stop    chan struct{} // closed: flush what waits, then end
 	force   context.Context
 	abandon context.CancelFunc
+	lines   atomic.Int64 // that work
 	workers sync.WaitGroup
 }
 
 func newCommitter(
-	st store.Store, patience time.Duration, log *slog.Logger, after func(*store.Batch), reserve func([]*store.Enqueue) *starting,
+	st store.Store, patience time.Duration, g *guard, after func(*store.Batch), reserve func([]*store.Enqueue) *starting, fatal func(error),
 ) *committer {
-	c := &committer{store: st, patience: patience, log: log, after: after, reserve: reserve, stop: make(chan struct{})}
+	c := &committer{
+		store: st, patience: patience, log: g.log, guard: g, after: after, reserve: reserve, fatal: fatal, stop: make(chan struct{}),
+	}
 	c.force, c.abandon = context.WithCancel(context.Background()) //nolint:forbidigo // the root of the committer's own life
+	c.aside.wake = make(chan struct{}, 1)
 	start := func() *lane {
-		l := &lane{wake: make(chan struct{}, 1)}
+		l := newLane()
+		c.lines.Add(1)
 		c.workers.Go(func() { c.work(l) })
 		return l
 	}
@@ -148,6 +58,9 @@ func newCommitter(
 	if st.Traits().Writers > 1 {
 		c.contested = start()
 	}
+	c.workers.Go(func() {
+		g.supervise(c.force, "operations put aside", func(context.Context) { c.workAside() })
+	})
 	return c
 }
 
@@ -212,9 +125,16 @@ func (c *committer) Send(ctx context.Context, sends []*store.Send) error {
 }
 
 // Finish commits the outcome of a run, with its last checkpoint and what it remembers if there is such, and calls done.
-// It is repeated until the store answers or the committer is abandoned.
-func (c *committer) Finish(o *store.Outcome, last *store.CheckpointWrite, remembered *store.Append, done func(error)) {
-	c.main.put(&op{outcome: o, checkpoint: last, remembered: remembered, done: done})
+// It is repeated until the store answers or the committer is abandoned. aside, unless it is nil, is called if the outcome has to wait for
+// a caller's transaction.
+func (c *committer) Finish(o *store.Outcome, last *store.CheckpointWrite, remembered *store.Append, aside func(), done func(error)) {
+	c.main.put(&op{outcome: o, checkpoint: last, remembered: remembered, aside: aside, done: done})
+}
+
+// ending adds the jobs whose outcomes are on their way.
+func (c *committer) ending(jobs map[store.ID]bool) {
+	c.main.ending(jobs)
+	c.aside.ending(jobs)
 }
 
 func (c *committer) wait(ctx context.Context, line *lane, o op) error {
@@ -238,45 +158,80 @@ func (c *committer) wait(ctx context.Context, line *lane, o op) error {
 	}
 }
 
+// line is the worker of a lane: what it has taken and not yet committed outlives a panic.
+type line struct {
+	*lane
+	limit   int
+	ops     []*op     // what could not be committed, in front
+	begun   *starting // of these: they were tried, and may run already
+	company gatherer
+	try     int
+}
+
 func (c *committer) work(l *lane) {
-	limit := max(c.store.Traits().MaxBatch, 1)
-	var ops []*op       // not committed yet: what could not be, in front
-	var begun *starting // of these: they were tried, and may run already
-	var company gatherer
-	for try := 0; ; {
+	defer func() {
+		c.lines.Add(-1)
+		signal(c.aside.wake)
+	}()
+	w := &line{lane: l, limit: max(c.store.Traits().MaxBatch, 1)}
+	for try := 1; c.guard.panics("committer", func() { c.serve(w) }); try++ {
+		// Perhaps it was these, and perhaps they have been committed: each on its own now.
+		c.abandonOps(w)
+		sleepFor(c.force, beginAgain.Delay(try))
+		c.guard.up("committer")
+	}
+}
+
+// abandonOps gives up what a line had in hand when it panicked. Leases that this leaves behind are found by the beat.
+func (c *committer) abandonOps(w *line) {
+	ops, begun := w.ops, w.begun
+	w.ops, w.begun = nil, nil
+	w.keep(nil)
+	c.guard.panics("committer", begun.cancel)
+	for _, o := range ops {
+		c.answer(o, errPanicked)
+	}
+}
+
+// errPanicked is what callers get whose operation was under way in a panic.
+var errPanicked = fmt.Errorf("%w: a panic in Holdfast; it may have happened", store.ErrUnavailable)
+
+// serve commits what is put into a lane until the committer stops.
+func (c *committer) serve(w *line) {
+	for {
 		size := 0
-		for _, o := range ops {
+		for _, o := range w.ops {
 			size += o.size()
 		}
-		if len(ops) == 0 || size < limit {
-			ops = append(ops, l.take(limit-size)...)
+		if len(w.ops) == 0 || size < w.limit {
+			w.ops = append(w.ops, w.take(w.limit-size)...)
 		}
-		if len(ops) > 0 {
+		if len(w.ops) > 0 {
 			// What came meanwhile joins what is repeated, so that its callers, too, learn that the database is away.
-			answered := callers(ops)
-			ops, begun = c.try(ops, begun, l == c.main)
-			if l.keep(ops); len(ops) == 0 {
-				try = 0
-				company.gather(l, answered)
+			answered := callers(w.ops)
+			w.ops, w.begun = c.tryOps(w.ops, w.begun, w.lane == c.main)
+			if w.keep(w.ops); len(w.ops) == 0 {
+				w.try = 0
+				w.company.gather(w.lane, answered)
 				continue
 			}
-			try++
-			sleepFor(c.force, Delay(store.Backoff{Base: 10 * time.Millisecond, Cap: time.Second, Jitter: 0.5}, try))
+			w.try++
+			sleepFor(c.force, store.Backoff{Base: 10 * time.Millisecond, Cap: time.Second, Jitter: 0.5}.Delay(w.try))
 			continue
 		}
 		select {
-		case <-l.wake:
+		case <-w.wake:
 		case <-c.stop:
-			if l.length() == 0 {
+			if w.length() == 0 {
 				return
 			}
 		}
 	}
 }
 
-// try commits the ops as one batch. It returns those that are to be repeated, and what of them may run already. Only on the main line
+// tryOps commits the ops as one batch. It returns those that are to be repeated, and what of them may run already. Only on the main line
 // jobs run as they are enqueued: the node's row is locked meanwhile.
-func (c *committer) try(ops []*op, begun *starting, main bool) (again []*op, still *starting) {
+func (c *committer) tryOps(ops []*op, begun *starting, main bool) (again []*op, still *starting) {
 	if ops = c.drop(ops, nil); len(ops) == 0 {
 		return nil, nil
 	}
@@ -294,33 +249,24 @@ func (c *committer) try(ops []*op, begun *starting, main bool) (again []*op, sti
 	return again, nil
 }
 
-// flush commits a batch of ops, and one by one if the batch as a whole is refused. It returns those that are to be repeated.
+// flush commits a batch of ops, and one by one if the batch as a whole is refused. It returns those that are to be repeated; what a
+// caller's transaction is in the way of is put aside.
 func (c *committer) flush(ops []*op, batch *store.Batch, begun *starting) []*op {
-	ctx, cancel := context.WithTimeout(c.force, storeTimeout)
-	err := c.store.Apply(ctx, batch)
-	cancel()
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("%w: no answer within %v: %w", store.ErrUnavailable, storeTimeout, err)
-	}
+	err := c.apply(batch)
 	switch {
 	case err == nil:
-		c.after(batch)
-		begun.settle()
-		for _, o := range ops {
-			o.done(nil)
-		}
+		c.guard.panics("wake-ups", func() { c.after(batch) })
+		c.guard.panics("starts", begun.settle)
+		c.settle(ops)
 	case c.force.Err() != nil:
 		begun.cancel()
 		for _, o := range ops {
-			o.done(fmt.Errorf("%w: stopped before the commit: %w", store.ErrClosed, err))
+			c.answer(o, fmt.Errorf("%w: stopped before the commit: %w", store.ErrClosed, err))
 		}
 	case transient(err):
 		c.log.Warn("commit did not go through; repeating", "operations", batch.Len(), "error", err)
-		for _, o := range batch.Outcomes {
-			o.Repeat = true
-		}
-		for _, a := range batch.Appends {
-			a.Repeat = true
+		for _, o := range ops {
+			o.repeated()
 		}
 		begun.failed(err)
 		return c.drop(ops, err)
@@ -329,14 +275,59 @@ func (c *committer) flush(ops []*op, batch *store.Batch, begun *starting) []*op 
 		var again []*op
 		for i := range ops {
 			one := ops[i : i+1 : i+1]
+			if errors.Is(err, errPanicked) {
+				one[0].repeated()
+			}
 			again = append(again, c.flush(one, assemble(one), nil)...)
 		}
 		return again
 	default:
 		begun.cancel()
-		ops[0].done(err)
+		c.answer(ops[0], err)
 	}
 	return nil
+}
+
+// apply commits a batch. A panic of the store is an error: what it was about is then tried one by one.
+func (c *committer) apply(batch *store.Batch) (err error) {
+	ctx, cancel := context.WithTimeout(c.force, storeTimeout)
+	defer cancel()
+	defer func() {
+		if p := recover(); p != nil {
+			c.guard.note("store", p, false)
+			err = errPanicked
+		}
+	}()
+	err = c.store.Apply(ctx, batch)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("%w: no answer within %v: %w", store.ErrUnavailable, storeTimeout, err)
+	case errors.Is(err, store.ErrDatabaseGone):
+		c.fatal(err)
+	}
+	return err
+}
+
+// settle answers the ops of a batch that was committed, but those that a caller's transaction was in the way of.
+func (c *committer) settle(ops []*op) {
+	var busy []*op
+	for _, o := range ops {
+		if o.keepBusy() {
+			busy = append(busy, o)
+		} else {
+			c.answer(o, nil)
+		}
+	}
+	c.aside.put(busy, time.Now()) //nolint:forbidigo // how long to wait, and not what time it is
+}
+
+// answer tells whoever wants to know what became of an op.
+func (c *committer) answer(o *op, err error) {
+	if o.told {
+		return
+	}
+	o.told = true
+	c.guard.panics("answers", func() { o.done(err) })
 }
 
 // drop answers and removes the ops that are not worth (another) try. What may run already is answered and stays, so that the node learns
@@ -359,7 +350,7 @@ func (c *committer) drop(ops []*op, err error) []*op {
 			stays.ctx, stays.done = nil, func(error) {}
 			kept = append(kept, &stays)
 		}
-		o.done(why)
+		c.answer(o, why)
 	}
 	return kept
 }
@@ -380,51 +371,10 @@ func (c *committer) hopeless(o *op, err error, now time.Time) error {
 	return nil
 }
 
-// callers is how many of the ops somebody waits for, who may want something else next.
-func callers(ops []*op) int {
-	n := 0
-	for _, o := range ops {
-		if o.outcome == nil {
-			n++
-		}
-	}
-	return n
-}
-
-func assemble(ops []*op) *store.Batch {
-	batch := &store.Batch{}
-	for _, o := range ops {
-		if o.checkpoint != nil {
-			o.checkpoint.Err = nil
-			batch.Checkpoints = append(batch.Checkpoints, o.checkpoint)
-		}
-		if o.remembered != nil {
-			o.remembered.Err = nil
-			for _, e := range o.remembered.Enqueues {
-				e.Err = nil
-			}
-			batch.Appends = append(batch.Appends, o.remembered)
-		}
-		for _, s := range o.sends {
-			s.Err = nil
-		}
-		batch.Sends = append(batch.Sends, o.sends...)
-		if o.outcome != nil {
-			o.outcome.Err = nil
-			batch.Outcomes = append(batch.Outcomes, o.outcome)
-		}
-		for _, e := range o.enqueues {
-			e.Err = nil
-		}
-		batch.Enqueues = append(batch.Enqueues, o.enqueues...)
-	}
-	return batch
-}
-
 // transient reports whether the same call may succeed later: the database is away, full, or read-only for now, as it is
 // during a failover.
 func transient(err error) bool {
-	return store.IsRetryable(err) || errors.Is(err, store.ErrReadOnly)
+	return (store.IsRetryable(err) || errors.Is(err, store.ErrReadOnly)) && !errors.Is(err, errPanicked)
 }
 
 // sleepFor waits for d or until ctx ends.

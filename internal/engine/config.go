@@ -12,10 +12,19 @@ type Config struct {
 	Namespace string // default "default"
 	Logger    *slog.Logger
 
+	// MaxJournal is when a journal is full.
+	MaxJournal JournalLimit
+
 	// EnqueuePatience is how long an enqueue is repeated while the database does not answer; 15 s.
 	EnqueuePatience time.Duration
 
 	Node NodeConfig
+}
+
+// JournalLimit is how much a run may remember: what is there is read whenever it resumes.
+type JournalLimit struct {
+	Entries int64 // 50,000
+	Bytes   int64 // of data, names and paths; 64 MiB
 }
 
 // NodeConfig is how a node behaves.
@@ -37,7 +46,8 @@ type NodeConfig struct {
 	StuckAfter time.Duration
 	// StopTimeout is how long handlers may go on after the node was told to stop; 20 s.
 	StopTimeout time.Duration
-	// Retain is how long finished jobs are kept; 24 h for completed and cancelled ones, 7 days for failed ones. Negative: for ever.
+	// Retain is how long finished jobs are kept, 24 h for completed and cancelled ones, 7 days for failed ones, and what people did, 90 days.
+	// Negative: for ever.
 	Retain store.RetainParams
 }
 
@@ -64,15 +74,14 @@ const (
 	progressEvery = 500 * time.Millisecond
 )
 
-// DefaultMaxAttempts is how often a job is tried if neither its enqueue nor its handler says.
-const DefaultMaxAttempts = 25
-
 func (c *Config) fill() {
 	def(&c.Namespace, "default")
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	def(&c.EnqueuePatience, 15*time.Second)
+	def(&c.MaxJournal.Entries, 50_000)
+	def(&c.MaxJournal.Bytes, 64<<20)
 	c.Node.fill()
 }
 
@@ -87,7 +96,7 @@ func (c *NodeConfig) fill() {
 	for _, keep := range []struct {
 		d *time.Duration
 		v time.Duration
-	}{{&c.Retain.Completed, 24 * time.Hour}, {&c.Retain.Cancelled, 24 * time.Hour}, {&c.Retain.Failed, 7 * 24 * time.Hour}} {
+	}{{&c.Retain.Completed, 24 * time.Hour}, {&c.Retain.Cancelled, 24 * time.Hour}, {&c.Retain.Failed, 7 * 24 * time.Hour}, {&c.Retain.Audit, 90 * 24 * time.Hour}} {
 		def(keep.d, keep.v)
 		*keep.d = max(*keep.d, 0)
 	}

@@ -54,7 +54,7 @@ func (d *dispatcher) loop(ctx context.Context) {
 		default:
 		}
 		news := d.news.Load()
-		jobs, err := d.claim(ctx, limit, queues)
+		jobs, err := d.take(ctx, limit, queues)
 		if err != nil || !d.node.slots.tookAll(jobs, limit, queues) {
 			news = -1
 		}
@@ -67,7 +67,6 @@ func (d *dispatcher) loop(ctx context.Context) {
 			}
 			continue
 		}
-		d.start(jobs)
 		if len(jobs) > 0 {
 			poll = firstPoll
 		}
@@ -131,15 +130,24 @@ func (d *dispatcher) room(ctx context.Context) (limit int, queues []store.QueueD
 	}
 }
 
-// claim takes jobs. When the answer is lost it asks again for the same claim until it knows: a claim that happened unknown
-// to the node would be held by it for ever.
-func (d *dispatcher) claim(ctx context.Context, limit int, queues []store.QueueDemand) ([]store.Claimed, error) {
+// take claims jobs and starts them.
+func (d *dispatcher) take(ctx context.Context, limit int, queues []store.QueueDemand) ([]store.Claimed, error) {
 	n := d.node
 	id := n.id.Load()
 	params := store.ClaimParams{
 		Node: id, Seq: n.numbers.take(id, limit), Namespace: n.engine.cfg.Namespace, Queues: queues, Kinds: n.kinds, Limit: limit,
 		Aging: n.cfg.Aging,
 	}
+	defer n.numbers.settle(id, params.Seq)
+	jobs, err := d.claim(ctx, params)
+	d.start(jobs)
+	return jobs, err
+}
+
+// claim takes jobs. When the answer is lost it asks again for the same claim until it knows: a claim that happened unknown
+// to the node would be held by it until a beat finds it.
+func (d *dispatcher) claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
+	n, id := d.node, params.Node
 	for try := 1; ; try++ {
 		// Not ctx: a claim that is under way when the node stops is waited for, and given back.
 		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
@@ -157,12 +165,13 @@ func (d *dispatcher) claim(ctx context.Context, limit int, queues []store.QueueD
 		case transient(err) || errors.Is(err, context.DeadlineExceeded):
 			n.log.Warn("claim did not go through; repeating", "try", try, "error", err)
 			params.Repeat = true
-			sleepFor(ctx, Delay(store.Backoff{Base: 20 * time.Millisecond, Cap: 2 * time.Second, Jitter: 0.5}, try))
+			sleepFor(ctx, store.Backoff{Base: 20 * time.Millisecond, Cap: 2 * time.Second, Jitter: 0.5}.Delay(try))
 			if n.id.Load() != id {
 				d.wake()
 				return nil, nil
 			}
 		default:
+			n.engine.fatal(err)
 			return nil, err
 		}
 	}

@@ -49,6 +49,7 @@ func (n *node) perform(ctx context.Context, d duty) {
 		err := d.do(call)
 		cancel()
 		if err != nil && ctx.Err() == nil {
+			n.engine.fatal(err)
 			n.log.Warn("maintenance failed; it is repeated", "duty", d.name, "error", err)
 		}
 	}
@@ -57,23 +58,11 @@ func (n *node) perform(ctx context.Context, d duty) {
 // rescueLimit is how many claim records one rescue transaction takes.
 const rescueLimit = 100
 
-// rescue takes the jobs of dead nodes.
+// rescue declares the nodes dead that were found to be, and takes the jobs of all that are.
 func (n *node) rescue(ctx context.Context) error {
-	if n.store.Now().UnixMicro() < n.quietUntil.Load() {
-		return nil
-	}
+	dead := n.heart.buried()
 	for {
-		rescued, err := n.store.Rescue(ctx, store.RescueParams{
-			DeadAfter: n.cfg.DeadAfter,
-			Limit:     rescueLimit,
-			Decide: func(job store.Job) (time.Duration, bool) {
-				h := n.engine.handlers[job.Kind] // nil if another node has it
-				if job.Attempt >= h.maxAttempts(job) && !job.Closing {
-					return 0, false
-				}
-				return h.lostDelay(job), true
-			},
-		})
+		rescued, err := n.store.Rescue(ctx, store.RescueParams{Dead: dead, Limit: rescueLimit})
 		if err != nil {
 			return err
 		}
@@ -127,9 +116,9 @@ func (n *node) closeChildren(ctx context.Context) error {
 		if len(closed.Running) > 0 {
 			n.engine.tellCancelled(closed.Running)
 		}
-		if len(closed.Ended) > 0 {
-			n.promote.hint(n.store.Now())
-		}
+		// Children that remember something are available now, to end themselves; others may have held the turn of an ordering key.
+		n.dispatch.wake()
+		n.promote.hint(n.store.Now())
 		if !closed.More {
 			return nil
 		}

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -18,6 +17,7 @@ type Engine struct {
 
 	cfg    Config
 	log    *slog.Logger
+	guard  *guard
 	commit *committer
 	loader *loader
 	ended  *waiters
@@ -32,10 +32,11 @@ type Engine struct {
 // New makes an engine on an open store, which it owns from then on.
 func New(st store.Store, cfg Config) *Engine {
 	cfg.fill()
-	e := &Engine{Store: st, cfg: cfg, log: cfg.Logger, handlers: map[string]*Handler{}}
-	e.ended = newWaiters(st, e.log, e.elsewhere)
-	e.loader = &loader{store: st}
-	e.commit = newCommitter(st, cfg.EnqueuePatience, e.log, e.committed, e.reserve)
+	e := &Engine{Store: st, cfg: cfg, log: calm(cfg.Logger), handlers: map[string]*Handler{}}
+	e.guard = &guard{log: e.log}
+	e.ended = newWaiters(st, e.guard, e.elsewhere)
+	e.loader = &loader{store: st, guard: e.guard}
+	e.commit = newCommitter(st, cfg.EnqueuePatience, e.guard, e.committed, e.reserve, e.fatal)
 	return e
 }
 
@@ -93,8 +94,9 @@ func (e *Engine) Cancel(ctx context.Context, params store.CancelParams) ([]store
 		// Parents may have an answer, durable jobs are to end themselves.
 		e.tellAll()
 	}
-	// A cancelled job may have held the turn of its ordering key.
-	e.wake(store.Wake{Kind: store.WakeDeferred, Due: e.Store.Now()})
+	// A cancelled job may have held the turn of its ordering key, and may have left children.
+	e.wake(store.Wake{Kind: store.WakeAll})
+	e.Store.Notify(store.Wake{Kind: store.WakeLeader, Namespace: e.cfg.Namespace})
 	return results, nil
 }
 
@@ -213,9 +215,6 @@ func (e *Engine) isClosed() bool {
 // committed passes on what a commit made possible: to those who wait for the jobs, to this node, and to the others.
 func (e *Engine) committed(batch *store.Batch) {
 	wakes := append(wakesOf(batch, e.Store.Now()), batch.Woken...)
-	if slices.ContainsFunc(batch.Outcomes, func(o *store.Outcome) bool { return o.HasChildren && o.Err == nil && o.Final.Finished() }) {
-		e.closeChildren()
-	}
 	for _, o := range batch.Outcomes {
 		if o.Err == nil && o.Final.Finished() {
 			e.ended.deliver(o)
@@ -240,68 +239,6 @@ func (e *Engine) reserve(enqueues []*store.Enqueue) *starting {
 	return n.starts.reserve(enqueues)
 }
 
-// wakesOf lists what a batch gives a node to do: one wake for each queue that got an available job, and one for the earliest due
-// time. Jobs of an ordering key become available through promotion, so for them something is due at once.
-func wakesOf(batch *store.Batch, now time.Time) []store.Wake {
-	var wakes []store.Wake
-	deferred := store.Wake{Kind: store.WakeDeferred}
-	due := func(at time.Time) {
-		if deferred.Due.IsZero() || at.Before(deferred.Due) {
-			deferred.Due = at
-		}
-	}
-	type place struct{ namespace, queue string }
-	var ready map[place]bool
-	enqueues := batch.Enqueues
-	for _, a := range batch.Appends {
-		if a.Err == nil {
-			enqueues = append(slices.Clip(enqueues), a.Enqueues...)
-		}
-	}
-	for _, e := range enqueues {
-		switch {
-		case e.Err != nil, e.Result.State == store.Running:
-		case e.Result.Existing && !e.Result.Replaced && e.Result.ID != e.Job.ID: // of the same id it may be our own, whose answer was lost
-		case e.Job.OrderingKey != "":
-			due(now)
-		case e.Result.RunAt.After(now):
-			due(e.Result.RunAt)
-		default:
-			at := place{e.Job.Namespace, e.Job.Queue}
-			if ready[at] {
-				continue
-			}
-			if ready == nil {
-				ready = map[place]bool{}
-			}
-			ready[at] = true
-			wakes = append(wakes, store.Wake{Kind: store.WakeReady, Namespace: at.namespace, Queue: at.queue})
-		}
-	}
-	for _, o := range batch.Outcomes {
-		switch {
-		case o.Err != nil:
-		case o.Final == store.Retryable, o.Final == store.Scheduled:
-			at := o.RunAt
-			if at.IsZero() {
-				at = now.Add(o.Delay)
-			}
-			due(at)
-		case o.HasOrdering && o.Final.Finished():
-			due(now)
-		case o.Final == store.Waiting && !o.Wait.Held && !o.Wait.Until.IsZero():
-			due(o.Wait.Until)
-		case o.Final == store.Available:
-			wakes = append(wakes, store.Wake{Kind: store.WakeAll})
-		}
-	}
-	if !deferred.Due.IsZero() && deferred.Due.Before(now.Add(idlePoll)) {
-		// What is due later than the idle poll is found by it.
-		wakes = append(wakes, deferred)
-	}
-	return wakes
-}
-
 // elsewhere returns those of the jobs that are not in the hands of this process: it does not run them, and has no end of theirs to write.
 func (e *Engine) elsewhere(jobs []store.ID) []store.ID {
 	e.mu.Lock()
@@ -314,17 +251,24 @@ func (e *Engine) elsewhere(jobs []store.ID) []store.ID {
 		return nil
 	}
 	ending := map[store.ID]bool{}
-	e.commit.main.ending(ending)
+	e.commit.ending(ending)
 	return slices.DeleteFunc(jobs, func(id store.ID) bool { return ending[id] })
 }
 
-// closeChildren asks the node of this process, if it leads, to end the children of a job that has finished.
-func (e *Engine) closeChildren() {
+// fatal is told of every error of the store that does not pass by itself, and stops the node if nothing can be stored any more.
+func (e *Engine) fatal(err error) {
+	if !errors.Is(err, store.ErrDatabaseGone) {
+		return
+	}
 	e.mu.Lock()
 	n := e.node
 	e.mu.Unlock()
-	if n != nil {
-		signal(n.closeNow)
+	if n == nil {
+		return
+	}
+	select {
+	case n.gone <- err:
+	default: // it is known
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -91,10 +92,19 @@ func (n *node) execute(c store.Claimed, w *worker) (following store.Claimed, ok,
 
 	returned := false
 	defer func() {
-		if !returned {
-			// This goroutine ends here, its slot goes on.
-			go n.settleElsewhere(x, x.goneOut())
+		if returned {
+			return
 		}
+		// This goroutine ends here, its slot goes on. What panicked was not the handler, which invoke has seen to, but perhaps its error.
+		o := x.goneOut()
+		if p := recover(); p != nil {
+			n.engine.guard.note("the end of a run", p, false)
+			o = x.panicked(p)
+		}
+		go func() {
+			defer n.engine.guard.catch("the end of a run")
+			n.settleElsewhere(x, o)
+		}()
 	}()
 	verdict := run.compensate(x.conclude(ctx))
 	returned = true
@@ -109,7 +119,7 @@ func (n *node) execute(c store.Claimed, w *worker) (following store.Claimed, ok,
 func (x *execution) conclude(ctx context.Context) *store.Outcome {
 	if x.run.claimed.Job.Closing || x.run.ending != nil {
 		if _, err := x.run.remember(); err != nil {
-			return &store.Outcome{State: store.Retryable, Reason: store.ReasonError, Error: cut(err.Error(), maxError), Delay: 5 * time.Second}
+			return unreadable(err)
 		}
 	}
 	result, trace, err := invoke(ctx, x)
@@ -119,6 +129,17 @@ func (x *execution) conclude(ctx context.Context) *store.Outcome {
 		}
 	}
 	return judge(ctx, x, result, trace, err)
+}
+
+// unreadable is the outcome of a run that cannot go on before the database answers.
+func unreadable(err error) *store.Outcome {
+	return &store.Outcome{State: store.Retryable, Reason: store.ReasonError, Error: cut(err.Error(), maxError), Delay: 5 * time.Second}
+}
+
+// panicked is the outcome of a run whose end panicked, as the Error method of what its handler returned may do, or a backoff of the
+// user's, which is not asked again.
+func (x *execution) panicked(p any) *store.Outcome {
+	return x.again(store.ReasonError, cut(fmt.Sprintf("panic: %v", p), maxError), cut(string(debug.Stack()), maxTrace), time.Second)
 }
 
 // goneOut is the outcome of a handler whose goroutine ended without returning: it is parked, or over for this process,
@@ -153,12 +174,12 @@ func (n *node) refuse(h *Handler, c store.Claimed) (*store.Outcome, bool) {
 }
 
 // endOf tells why a durable run that begins is ending, if it is.
-func (n *node) endOf(c store.Claimed) error {
+func endOf(c *store.Claimed, now time.Time) error {
 	switch deadline := c.Job.Options.Deadline; {
 	case !c.Durable:
 	case c.CancelRequested:
 		return cancelCause(c.CancelReason)
-	case !deadline.IsZero() && !n.store.Now().Before(deadline):
+	case !deadline.IsZero() && !now.Before(deadline):
 		return ErrTimeout
 	}
 	return nil
@@ -172,7 +193,7 @@ func (n *node) contextOf(x *execution) (ctx context.Context, release func()) {
 	r.started = n.store.Now()
 	l := &r.life
 	l.base, l.endBase = context.WithCancelCause(context.Background()) //nolint:forbidigo // the root of a run's own context
-	r.ending = n.endOf(r.claimed)
+	r.ending = endOf(&r.claimed, r.started)
 	limit := x.handler.timeout(*job)
 	if deadline := job.Options.Deadline; !deadline.IsZero() && r.ending == nil {
 		if left := deadline.Sub(r.started); limit == 0 || left < limit {
@@ -227,11 +248,11 @@ func judge(ctx context.Context, x *execution, result []byte, trace string, err e
 	text := cut(err.Error(), maxError)
 	trace = cut(trace, maxTrace)
 	switch {
-	case errors.Is(cause, store.ErrLeaseLost), errors.Is(err, store.ErrLeaseLost):
-		return nil
+	case errors.Is(cause, store.ErrLeaseLost):
+		return nil // the run's own: what an error says of leases may be another's
 	case errors.As(err, &cancel):
 		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: cut(cancel.Reason, maxError)}
-	case errors.As(err, &fail), errors.As(err, &step) && step.Permanent:
+	case errors.As(err, &fail), errors.As(err, &step) && step.Permanent, errors.Is(err, ErrJournalFull):
 		return &store.Outcome{State: store.Failed, Reason: store.ReasonTerminal, Error: text, Trace: trace}
 	case errors.Is(cause, ErrCancelled):
 		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: cut(cause.Error(), maxError)}
@@ -251,7 +272,7 @@ func judge(ctx context.Context, x *execution, result []byte, trace string, err e
 
 // again lets the job be tried once more after the delay, or after its backoff if that is negative; or fails it when no attempt is left.
 func (x *execution) again(reason store.Reason, text, trace string, delay time.Duration) *store.Outcome {
-	job := x.run.claimed.Job
+	job := &x.run.claimed.Job
 	o := &store.Outcome{State: store.Retryable, Reason: reason, Error: text, Trace: trace}
 	if job.Attempt >= x.handler.maxAttempts(job) {
 		o.State = store.Failed
@@ -316,7 +337,7 @@ func (n *node) commitAndGoOn(x *execution, o *store.Outcome, last *store.Checkpo
 	c := x.run.claimed
 	o.Lease, o.StartedAt = c.Lease, x.run.started
 	o.HasUnique, o.HasOrdering, o.Answers = c.Job.UniqueKey != nil, c.Job.OrderingKey != "", c.Job.Answers
-	o.Durable = c.Durable
+	o.Durable, o.CancelSeen = c.Durable, x.run.sawCancel()
 	var remembered *store.Append
 	if m := x.run.memory.Load(); m != nil {
 		remembered = m.final(o)
@@ -325,19 +346,7 @@ func (n *node) commitAndGoOn(x *execution, o *store.Outcome, last *store.Checkpo
 		}
 	}
 	o.Error, o.Trace = validText(o.Error), validText(o.Trace)
-	var durable chan struct{}
-	if n.pending.Add(1) > int64(maxPending(n.cfg.Slots)) {
-		durable = make(chan struct{})
-	}
-	n.outcomes.Add(1)
-	n.engine.commit.Finish(o, last, remembered, func(err error) {
-		n.outcomes.Done()
-		n.pending.Add(-1)
-		n.report(o, err)
-		if durable != nil {
-			close(durable)
-		}
-	})
+	durable := n.finish(o, last, remembered)
 	if o.State == store.Failed {
 		n.log.Error("job failed", "job", c.Job.ID, "kind", c.Job.Kind, "queue", c.Job.Queue,
 			"attempt", c.Job.Attempt, "reason", o.Reason, "error", o.Error)
@@ -351,6 +360,28 @@ func (n *node) commitAndGoOn(x *execution, o *store.Outcome, last *store.Checkpo
 	following, ok := n.slots.next(c, x, n.store.Now())
 	n.dispatch.free()
 	return following, ok
+}
+
+// finish hands an outcome to the committer. It returns what to wait for before the slot goes on, or nil.
+func (n *node) finish(o *store.Outcome, last *store.CheckpointWrite, remembered *store.Append) <-chan struct{} {
+	var durable chan struct{}
+	if n.pending.Add(1) > int64(maxPending(n.cfg.Slots)) {
+		durable = make(chan struct{})
+	}
+	// One that waits for a caller's transaction holds up no slots.
+	settled := sync.OnceFunc(func() {
+		n.pending.Add(-1)
+		if durable != nil {
+			close(durable)
+		}
+	})
+	n.outcomes.Add(1)
+	n.engine.commit.Finish(o, last, remembered, settled, func(err error) {
+		defer n.outcomes.Done()
+		defer settled()
+		n.report(o, err)
+	})
+	return durable
 }
 
 // endUnwritten ends a run whose lease is lost: there is nothing to write.

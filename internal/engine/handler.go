@@ -13,12 +13,14 @@ type Handler struct {
 	Kind string
 	// Run does the work and returns the encoded result. ctx ends with one of the causes below.
 	Run func(ctx context.Context, run *Run) ([]byte, error)
-	// MaxAttempts of jobs whose enqueue did not say; DefaultMaxAttempts if 0.
+	// MaxAttempts of jobs whose enqueue did not say; store.DefaultMaxAttempts if 0.
 	MaxAttempts int
 	// Timeout of one attempt of jobs whose enqueue did not say; none if 0.
 	Timeout time.Duration
-	// Backoff returns the wait after the failure of the attempt job.Attempt. Nil: DefaultBackoff.
-	Backoff func(job store.Job) time.Duration
+	// Backoff of jobs whose enqueue did not say; BackoffFunc, if it is set, returns the wait after the given attempt instead. It is also
+	// called when the node joins, for the policy that others rescue its jobs by.
+	Backoff     store.Backoff
+	BackoffFunc func(attempt int) time.Duration
 
 	// Version of the code, if it has one: durable runs that begin here are bound to it, if Pinned, and come back only to nodes that have it.
 	Version string
@@ -47,14 +49,23 @@ func (h *Handler) bindTo() string {
 	return ""
 }
 
-func (h *Handler) maxAttempts(job store.Job) int {
-	switch {
-	case job.MaxAttempts > 0:
-		return job.MaxAttempts
-	case h != nil && h.MaxAttempts > 0:
-		return h.MaxAttempts
+// policySample is how many delays of a BackoffFunc a policy has. The last one holds for later attempts.
+const policySample = 50
+
+// policy is what the handler promises of its attempts, for those who rescue its jobs.
+func (h *Handler) policy() store.Policy {
+	p := store.Policy{MaxAttempts: h.MaxAttempts, Backoff: h.Backoff}
+	if h.BackoffFunc == nil {
+		return p
 	}
-	return DefaultMaxAttempts
+	for attempt := range policySample {
+		p.Delays = append(p.Delays, max(h.BackoffFunc(attempt+1), 0))
+	}
+	return p
+}
+
+func (h *Handler) maxAttempts(job *store.Job) int {
+	return store.Policy{MaxAttempts: h.MaxAttempts}.Attempts(job)
 }
 
 func (h *Handler) timeout(job store.Job) time.Duration {
@@ -64,11 +75,12 @@ func (h *Handler) timeout(job store.Job) time.Duration {
 	return h.Timeout
 }
 
-func (h *Handler) backoff(job store.Job) time.Duration {
-	if h != nil && h.Backoff != nil && job.Options.Backoff == (store.Backoff{}) {
-		return max(h.Backoff(job), 0)
+// backoff is the wait after the failure of the attempt that runs.
+func (h *Handler) backoff(job *store.Job) time.Duration {
+	if h.BackoffFunc != nil && job.Options.Backoff == (store.Backoff{}) {
+		return max(h.BackoffFunc(job.Attempt), 0)
 	}
-	return Delay(job.Options.Backoff, job.Attempt)
+	return store.Policy{Backoff: h.Backoff}.Delay(job, job.Attempt)
 }
 
 // The causes with which a handler's context ends, as context.Cause tells. The stores' ErrLeaseLost is the fourth.

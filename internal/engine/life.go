@@ -100,9 +100,9 @@ func (r *Run) endMain(cause error) {
 
 // tell passes on that a context of the run has ended: to those who wait in the run, and to who gives it up if it does not return.
 func (r *Run) tell(cause error) {
-	r.node.giveUpLater(r.execution, cause)
+	r.node.leaveBehindLater(r.execution, cause)
 	if m := r.memory.Load(); m != nil {
 		// Not here: the caller may hold its lock.
-		go m.ended(cause)
+		go m.toldOf(cause)
 	}
 }

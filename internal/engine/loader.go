@@ -10,6 +10,7 @@ import (
 // loader reads the journals of runs that begin. Those that ask at the same time share a query.
 type loader struct {
 	store store.Store
+	guard *guard
 
 	mu      sync.Mutex
 	waiting []*loading
@@ -35,7 +36,7 @@ func (l *loader) load(ctx context.Context, job store.ID) (store.Journal, error) 
 	l.waiting = append(l.waiting, one)
 	if !l.running {
 		l.running = true
-		go l.run(context.WithoutCancel(ctx))
+		go l.guard.supervise(context.WithoutCancel(ctx), "journals", l.run)
 	}
 	l.mu.Unlock()
 	select {
@@ -68,7 +69,9 @@ func (l *loader) ask(ctx context.Context, some []*loading) {
 		ids[i] = one.job
 	}
 	call, cancel := context.WithTimeout(ctx, storeTimeout)
-	journals, err := l.store.Journals(call, ids)
+	var journals []store.Journal
+	err := errPanicked
+	l.guard.panics("journals", func() { journals, err = l.store.Journals(call, ids) })
 	cancel()
 	for i, one := range some {
 		if err != nil {

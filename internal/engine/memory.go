@@ -32,6 +32,8 @@ type memory struct {
 	children bool         // there are children that the end of the run may have to close
 
 	stored    int64         // Seq of the last entry in the database
+	bytes     int64         // what the entries weigh, those to be stored included
+	warned    bool          // that they are many
 	pending   []store.Entry // what is to be stored with the next write
 	enqueues  []*store.Enqueue
 	flushing  bool
@@ -92,10 +94,10 @@ func (r *Run) remember() (*memory, error) {
 	r.memory.Store(m)
 	// What ended before is not told of.
 	if r.life.base.Err() != nil {
-		go m.ended(context.Cause(r.life.base))
+		go m.toldOf(context.Cause(r.life.base))
 	}
 	if cause := r.life.ended(); cause != nil {
-		go m.ended(cause)
+		go m.toldOf(cause)
 	}
 	return m, nil
 }
@@ -108,6 +110,7 @@ func (m *memory) index(j store.Journal) {
 	for i := range j.Entries {
 		e := &j.Entries[i]
 		m.stored = e.Seq
+		m.bytes += weight(e)
 		m.note(e)
 		if e.Path == "" {
 			continue
@@ -190,6 +193,7 @@ func (m *memory) remind(e store.Entry) {
 func (m *memory) store(e store.Entry) store.Entry {
 	e.Data, e.Codec = pack(e.Data)
 	m.pending = append(m.pending, e)
+	m.bytes += weight(&e)
 	return e
 }
 
@@ -214,9 +218,22 @@ func (m *memory) flush() error {
 	if m.exiting {
 		m.exit()
 	}
-	if len(m.pending) == 0 && len(m.enqueues) == 0 {
-		return nil
+	for len(m.pending) > 0 || len(m.enqueues) > 0 {
+		if err := m.spoiled(m.write()); err != nil {
+			return err
+		}
+		for m.flushing { // another strand's
+			m.flushed.Wait()
+		}
+		if m.exiting {
+			m.exit()
+		}
 	}
+	return nil
+}
+
+// write stores the first portion of what is pending. Nobody else writes. m.mu is held, and let go of meanwhile.
+func (m *memory) write() error {
 	a := m.take()
 	m.flushing = true
 	m.mu.Unlock()
@@ -226,18 +243,24 @@ func (m *memory) flush() error {
 	err := m.run.node.engine.commit.Append(&m.run.life, a, m.appending)
 	m.mu.Lock()
 	m.written(a, err)
-	return m.spoiled(err)
+	return err
 }
 
-// take makes an append of what is pending. m.mu is held.
+// take makes an append of the first portion of what is pending. m.mu is held.
 func (m *memory) take() *store.Append {
-	a := &store.Append{Lease: m.run.claimed.Lease, Entries: m.pending, Enqueues: m.enqueues}
+	entries, enqueues := m.portion()
+	a := &store.Append{
+		Lease: m.run.claimed.Lease, Entries: m.pending[:entries:entries], Enqueues: m.enqueues[:enqueues:enqueues],
+	}
 	for i := range a.Entries {
 		e := &a.Entries[i]
 		e.Seq = m.stored + int64(i) + 1
 		a.Closing = a.Closing || e.Kind == store.EntryClosing
 	}
-	m.pending, m.enqueues = nil, nil
+	m.pending, m.enqueues = m.pending[entries:], m.enqueues[enqueues:]
+	if len(m.pending) == 0 {
+		m.pending, m.enqueues = nil, nil
+	}
 	return a
 }
 
@@ -263,7 +286,7 @@ func (m *memory) written(a *store.Append, err error) {
 	if err == nil && len(a.Entries) > 0 {
 		m.stored = a.Entries[len(a.Entries)-1].Seq
 		m.run.claimed.Durable = true
-		m.run.warnOfLength(m.stored)
+		m.warnIfLong()
 	}
 	m.flushed.Broadcast()
 }
@@ -279,12 +302,23 @@ func (m *memory) spoiled(err error) error {
 	case m.run.life.ended() != nil:
 		m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
 	default:
-		return fmt.Errorf("the journal of job %s cannot be written: %w", m.run.claimed.Job.ID, err)
+		// What the run has decided since is lost with the write, so that it cannot go on from there.
+		m.leave(m.run.execution.again(store.ReasonError, cut(unwritten(m.run.claimed.Job.ID, err).Error(), maxError), "", -1))
 	}
 	if m.exiting {
 		m.exit()
 	}
 	return m.ending
+}
+
+func unwritten(job store.ID, err error) error {
+	return fmt.Errorf("the journal of job %s cannot be written: %w", job, err)
+}
+
+// toldOf is ended for a goroutine of its own.
+func (m *memory) toldOf(cause error) {
+	defer m.run.catch("the end of a run's context")
+	m.ended(cause)
 }
 
 // ended reacts to the end of the run's context.
@@ -350,6 +384,14 @@ func (m *memory) final(o *store.Outcome) *store.Append {
 	}
 	if o.Continue != nil {
 		o.Continue.Data = encodeEntry(continued{m.times() + 1})
+	}
+	// All but the last portion is stored before the outcome.
+	for entries, _ := m.portion(); entries < len(m.pending); entries, _ = m.portion() {
+		if err := m.write(); err != nil {
+			m.pending, m.enqueues = nil, nil
+			o.State, o.Reason, o.Error = store.Retryable, store.ReasonError, cut(unwritten(m.run.claimed.Job.ID, err).Error(), maxError)
+			o.Result, o.Wait, o.Continue = nil, nil, nil
+		}
 	}
 	var a *store.Append
 	if len(m.pending) > 0 || len(m.enqueues) > 0 {

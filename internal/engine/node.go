@@ -21,19 +21,23 @@ type node struct {
 	log    *slog.Logger
 	kinds  []string
 
+	policies map[string]store.Policy // of the kinds, for those who rescue the node's jobs
+
 	id    atomic.Int64 // of the present membership
 	joins sync.Mutex   // one rejoin at a time
 
-	leader     atomic.Bool
-	quietUntil atomic.Int64 // no rescue before; see beat
-	pending    atomic.Int64 // outcomes that wait for their commit
+	leader  atomic.Bool
+	pending atomic.Int64 // outcomes that wait for their commit
 
 	slots    *slots
 	numbers  numbers
 	starts   starts
 	dispatch *dispatcher
 	promote  *promoter
+	heart    *heart
 	beatNow  chan struct{}
+
+	gone chan error // the database is, why: the node is to stop
 
 	// What a leader is to do at once.
 	rescueNow chan struct{}
@@ -68,17 +72,28 @@ func (e *Engine) Run(ctx context.Context, stop Stop) error {
 	claiming, stopClaiming := context.WithCancelCause(context.WithoutCancel(ctx))
 	living, die := context.WithCancelCause(context.WithoutCancel(ctx))
 	var claims, loops sync.WaitGroup
-	claims.Go(func() { n.dispatch.loop(claiming) })
-	loops.Go(func() { n.beatLoop(living) })
-	loops.Go(func() { n.promote.loop(living) })
-	loops.Go(func() { n.watch(living) })
+	supervise := func(wg *sync.WaitGroup, ctx context.Context, part string, loop func(context.Context)) {
+		wg.Go(func() { e.guard.supervise(ctx, part, loop) })
+	}
+	supervise(&claims, claiming, "claims", n.dispatch.loop)
+	supervise(&loops, living, "heartbeat", n.heart.loop)
+	supervise(&loops, living, "promotion", n.promote.loop)
+	supervise(&loops, living, "wake-ups of others", n.watch)
 	for _, d := range n.duties() {
-		loops.Go(func() { n.perform(living, d) })
+		supervise(&loops, living, d.name, func(ctx context.Context) { n.perform(ctx, d) })
 	}
 
+	var gone error
 	select {
 	case <-ctx.Done():
 	case <-stop.Soft:
+	case gone = <-n.gone:
+		// No handler can write anything any more, nor can the node say that it leaves.
+		n.log.Error("the database is gone; the node stops", "node", n.id.Load(), "running", n.slots.running(), "error", gone)
+		n.slots.cancelAll(store.ErrLeaseLost)
+		hard, now := context.WithCancel(stop.Hard)
+		now()
+		stop.Hard = hard
 	}
 	n.log.Info("node stopping", "node", n.id.Load(), "running", n.slots.running())
 	stopClaiming(errStopped)
@@ -96,10 +111,15 @@ func (e *Engine) Run(ctx context.Context, stop Stop) error {
 	defer cancel()
 	unhook := context.AfterFunc(stop.Hard, func() { time.AfterFunc(time.Second, cancel) })
 	defer unhook()
-	err = n.store.Leave(leave, n.id.Load())
+	if gone == nil {
+		err = n.store.Leave(leave, n.id.Load())
+	}
 	e.mu.Lock()
 	e.node = nil
 	e.mu.Unlock()
+	if gone != nil {
+		return fmt.Errorf("node %d stopped: %w", n.id.Load(), gone)
+	}
 	if err != nil {
 		return fmt.Errorf("node %d %w: %w", n.id.Load(), errNotSignedOff, err)
 	}
@@ -151,16 +171,19 @@ func (e *Engine) newNode() *node {
 	n := &node{
 		engine: e, store: e.Store, cfg: e.cfg.Node, log: e.log,
 		beatNow: make(chan struct{}, 1), rescueNow: make(chan struct{}, 1), sweepNow: make(chan struct{}, 1),
-		closeNow: make(chan struct{}, 1), rouse: make(chan store.Claimed), retire: make(chan struct{}),
+		closeNow: make(chan struct{}, 1), rouse: make(chan store.Claimed), retire: make(chan struct{}), gone: make(chan error, 1),
+		policies: map[string]store.Policy{},
 	}
 	for _, h := range e.handlers {
 		n.kinds = append(n.kinds, h.claims()...)
+		e.guard.panics("the backoff of kind "+h.Kind, func() { n.policies[h.Kind] = h.policy() })
 	}
 	slices.Sort(n.kinds)
 	n.slots = newSlots(n.cfg.Slots, n.cfg.Queues)
 	n.starts.node = n
 	n.dispatch = newDispatcher(n)
 	n.promote = newPromoter(n)
+	n.heart = newHeart(n)
 	return n
 }
 
@@ -172,7 +195,7 @@ func (n *node) join(ctx context.Context) error {
 		queues[i] = q.Name
 	}
 	id, err := n.store.Join(ctx, store.NodeInfo{
-		Name: n.cfg.Name, Version: n.cfg.Version, Queues: queues, Kinds: n.kinds, Slots: n.cfg.Slots,
+		Name: n.cfg.Name, Version: n.cfg.Version, Queues: queues, Kinds: n.kinds, Slots: n.cfg.Slots, Policies: n.policies,
 	})
 	if err != nil {
 		return fmt.Errorf("joining as a node: %w", err)
@@ -202,7 +225,7 @@ func (n *node) declaredDead(ctx context.Context, id int64) {
 			return
 		}
 		n.log.Warn("cannot join again; repeating", "error", err)
-		sleepFor(ctx, Delay(store.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, Jitter: 0.5}, try))
+		sleepFor(ctx, store.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, Jitter: 0.5}.Delay(try))
 	}
 	n.dispatch.wake()
 }
@@ -221,8 +244,8 @@ func (n *node) release(c store.Claimed) {
 	}
 	n.outcomes.Add(1)
 	o.Durable, o.Answers = c.Durable, c.Job.Answers
-	n.engine.commit.Finish(o, nil, nil, func(err error) {
-		n.outcomes.Done()
+	n.engine.commit.Finish(o, nil, nil, nil, func(err error) {
+		defer n.outcomes.Done()
 		n.report(o, err)
 	})
 }
@@ -275,8 +298,9 @@ func (n *node) flush(force context.Context) {
 func (n *node) watch(ctx context.Context) {
 	for try := 1; ctx.Err() == nil; try++ {
 		if err := n.store.Watch(ctx, n.wake); err != nil && ctx.Err() == nil {
+			n.engine.fatal(err)
 			n.log.Warn("watching for wake-ups failed; polling meanwhile", "error", err)
-			sleepFor(ctx, Delay(store.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, Jitter: 0.5}, try))
+			sleepFor(ctx, store.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, Jitter: 0.5}.Delay(try))
 		}
 	}
 }
@@ -301,7 +325,10 @@ func (n *node) wake(w store.Wake) {
 	case store.WakeAll:
 		n.dispatch.wake()
 		n.promote.hint(n.store.Now())
+		signal(n.closeNow)
 		// No beat: it writes, and on SQLite every write of one process wakes the others with WakeAll.
+	case store.WakeLeader:
+		signal(n.closeNow)
 	}
 }
 
@@ -323,5 +350,18 @@ func (n *node) report(o *store.Outcome, err error) {
 			"job", o.Lease.Job, "lease", o.Lease.Number, "outcome", o.State)
 	case o.Err != nil:
 		n.log.Error("the outcome of a job was refused", "job", o.Lease.Job, "outcome", o.State, "error", o.Err)
+		n.refused(o)
 	}
+}
+
+// refused ends a run whose outcome can never be stored: its job fails, and says why.
+func (n *node) refused(o *store.Outcome) {
+	if o.State == store.Failed && o.Reason == store.ReasonTerminal {
+		return // the beat sees to what is left
+	}
+	n.finish(&store.Outcome{
+		Lease: o.Lease, State: store.Failed, Reason: store.ReasonTerminal, Error: cut("its outcome was refused: "+o.Err.Error(), maxError),
+		StartedAt: o.StartedAt, HasUnique: o.HasUnique, HasOrdering: o.HasOrdering, Answers: o.Answers, Durable: o.Durable,
+		HasChildren: o.HasChildren,
+	}, nil, nil)
 }

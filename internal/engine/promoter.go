@@ -79,6 +79,7 @@ func (p *promoter) look(ctx context.Context) time.Time {
 		now := n.store.Now()
 		if err != nil {
 			if ctx.Err() == nil {
+				n.engine.fatal(err)
 				n.log.Warn("promotion failed; repeating", "error", err)
 			}
 			return now.Add(time.Second)

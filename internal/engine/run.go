@@ -34,7 +34,6 @@ type Run struct {
 	flushing   bool // a write of progress is planned
 	over       bool // the outcome was decided; nothing more is written
 	undoing    bool // compensations run
-	warned     bool // of the length of its journal
 }
 
 // beginUndo makes the context of compensations. Their time is their own: the end of the handler's context has begun them, perhaps.
@@ -58,19 +57,19 @@ func (r *Run) pause() {
 	}
 }
 
-// longJournal is from how many entries on a run is told that it should continue as new.
-const longJournal = 10_000
-
-// warnOfLength says once that the journal is long: every resuming reads it.
-func (r *Run) warnOfLength(entries int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if entries < longJournal || r.warned {
+// catch is deferred by goroutines that work for the run beside its handler: a panic of theirs ends it, so that its job is tried again.
+func (r *Run) catch(part string) {
+	p := recover()
+	if p == nil {
 		return
 	}
-	r.warned = true
-	r.node.log.Warn("a run's journal is long, and is read whenever it resumes; let it continue as new, or split it into children",
-		"job", r.claimed.Job.ID, "kind", r.claimed.Job.Kind, "entries", entries)
+	r.node.engine.guard.note(part, p, false)
+	r.node.settleElsewhere(r.execution, r.execution.panicked(p))
+}
+
+// sawCancel reports whether the run knows that somebody asked to cancel its job.
+func (r *Run) sawCancel() bool {
+	return r.claimed.CancelRequested || r.life.base != nil && errors.Is(context.Cause(r.life.base), ErrCancelled)
 }
 
 // Job is the job; its Attempt counts this run.
@@ -105,7 +104,10 @@ func (r *Run) Progress(percent float64, message string) {
 	r.has, r.dirty = true, true
 	if !r.flushing {
 		r.flushing = true
-		time.AfterFunc(progressEvery, r.flush)
+		time.AfterFunc(progressEvery, func() {
+			defer r.node.engine.guard.catch("progress of a run")
+			r.flush()
+		})
 	}
 }
 
@@ -150,7 +152,7 @@ func (r *Run) flush() {
 	write := &store.CheckpointWrite{Lease: r.claimed.Lease, Checkpoint: r.checkpoint}
 	r.mu.Unlock()
 	r.node.engine.commit.main.put(&op{checkpoint: write, done: func(error) {
-		if write.Err != nil {
+		if errors.Is(write.Err, store.ErrLeaseLost) {
 			r.cancel(store.ErrLeaseLost)
 		}
 	}})

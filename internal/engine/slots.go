@@ -15,9 +15,9 @@ type slots struct {
 	queues []store.QueueDemand // nil: all
 
 	mu       sync.Mutex
-	used     int // slots in use
-	reserved int // jobs that may be claimed as they are enqueued
-	runsOf   map[store.ID]*execution
+	used     int                     // slots in use
+	reserved int                     // jobs that may be claimed as they are enqueued
+	runsOf   map[store.ID]*execution // nil for those that are about to begin
 	buffer   []store.Claimed
 	byQueue  map[string]int // running, in the buffer or reserved; kept only where queues have limits
 	pace     pace
@@ -100,6 +100,9 @@ func (s *slots) take(jobs []store.Claimed) (start []store.Claimed) {
 	}
 	start, wait := jobs[:free], jobs[free:]
 	s.used += free
+	for i := range start {
+		s.runsOf[start[i].Job.ID] = nil
+	}
 	s.buffer = append(s.buffer, wait...)
 	if s.byQueue != nil {
 		for _, c := range jobs {
@@ -158,7 +161,7 @@ func (s *slots) begin(x *execution) {
 func (s *slots) next(c store.Claimed, x *execution, now time.Time) (following store.Claimed, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if x != nil && s.runsOf[c.Job.ID] == x {
+	if now, ok := s.runsOf[c.Job.ID]; ok && (now == nil || now == x) {
 		delete(s.runsOf, c.Job.ID)
 	}
 	s.pace.ended(now)
@@ -170,6 +173,7 @@ func (s *slots) next(c store.Claimed, x *execution, now time.Time) (following st
 		return store.Claimed{}, false
 	}
 	following = s.buffer[0]
+	s.runsOf[following.Job.ID] = nil
 	s.buffer[0] = store.Claimed{}
 	s.buffer = s.buffer[1:]
 	if len(s.buffer) == 0 {
@@ -216,7 +220,7 @@ func (s *slots) loseAll(node int64) {
 	s.mu.Lock()
 	var lost []*execution
 	for _, x := range s.runsOf {
-		if x.run.claimed.Lease.Node == node {
+		if x != nil && x.run.claimed.Lease.Node == node {
 			lost = append(lost, x)
 		}
 	}
@@ -239,7 +243,9 @@ func (s *slots) cancelAll(cause error) {
 	s.mu.Lock()
 	all := make([]*execution, 0, len(s.runsOf))
 	for _, x := range s.runsOf {
-		all = append(all, x)
+		if x != nil {
+			all = append(all, x)
+		}
 	}
 	s.mu.Unlock()
 	for _, x := range all {
@@ -263,7 +269,7 @@ func (s *slots) runningSince(t time.Time) map[store.ID]*execution {
 	defer s.mu.Unlock()
 	found := map[store.ID]*execution{}
 	for id, x := range s.runsOf {
-		if !x.run.started.After(t) {
+		if x != nil && !x.run.started.After(t) {
 			found[id] = x
 		}
 	}
@@ -285,7 +291,7 @@ func (s *slots) runs(jobs []store.ID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range jobs {
-		if s.runsOf[id] != nil || slices.ContainsFunc(s.buffer, func(c store.Claimed) bool { return c.Job.ID == id }) {
+		if _, runs := s.runsOf[id]; runs || slices.ContainsFunc(s.buffer, func(c store.Claimed) bool { return c.Job.ID == id }) {
 			return true
 		}
 	}
@@ -300,6 +306,20 @@ func (s *slots) without(jobs []store.ID) []store.ID {
 		x := s.runsOf[id]
 		return x != nil && x.run.life.base.Err() == nil
 	})
+}
+
+// jobs returns the jobs that are here, running or in the buffer.
+func (s *slots) jobs() map[store.ID]bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	jobs := make(map[store.ID]bool, len(s.runsOf)+len(s.buffer))
+	for id := range s.runsOf {
+		jobs[id] = true
+	}
+	for _, c := range s.buffer {
+		jobs[c.Job.ID] = true
+	}
+	return jobs
 }
 
 func (s *slots) running() int {

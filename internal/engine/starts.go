@@ -78,6 +78,7 @@ func (s *starting) settle() {
 		return
 	}
 	s.settled = true
+	defer s.node.numbers.settle(s.start.Node, s.start.Seq)
 	for _, q := range s.jobs {
 		q.Start = false
 	}
@@ -120,20 +121,44 @@ func (s *starting) cancel() {
 	}
 }
 
-// numbers hands out the numbers of claim records of one membership after the other.
+// numbers hands out the numbers of claim records of one membership after the other, and knows which claims are under way.
 type numbers struct {
 	mu       sync.Mutex
 	id, next int64
+	underway []int64 // the first numbers of claims whose jobs have not been handed to the slots
 }
 
-// take returns the first of the numbers for a claim of so many jobs.
+// take returns the first of the numbers for a claim of so many jobs. The caller settles it when it is known what became of the claim.
 func (c *numbers) take(id int64, jobs int) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.id != id {
-		c.id, c.next = id, 1
+		c.id, c.next, c.underway = id, 1, nil
 	}
 	first := c.next
 	c.next += int64((jobs + store.MaxClaimSlots - 1) / store.MaxClaimSlots)
+	c.underway = append(c.underway, first)
 	return first
+}
+
+// settle notes that a claim is not under way any more.
+func (c *numbers) settle(id, first int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i := slices.Index(c.underway, first); c.id == id && i >= 0 {
+		c.underway = slices.Delete(c.underway, i, i+1)
+	}
+}
+
+// settled returns the number up to before which no claim is under way.
+func (c *numbers) settled(id int64) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.id != id:
+		return 0
+	case len(c.underway) > 0:
+		return slices.Min(c.underway)
+	}
+	return c.next
 }

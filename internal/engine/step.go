@@ -168,7 +168,7 @@ func (p StepPolicy) next(err error, attempt int) (delay time.Duration, again boo
 	case p.Retry != nil && !p.Retry(err):
 		return 0, false
 	}
-	return Delay(p.Backoff, attempt), true
+	return p.Backoff.Delay(attempt), true
 }
 
 // interrupted tells why a step's error is not its own: the run is over here, or is ending. m.mu is held.
@@ -231,6 +231,7 @@ func (s *Strand) StepTx(
 		m.written(a, err)
 		ended = true
 		if err == nil {
+			m.bytes += weight(&a.Entries[0])
 			if s.undo {
 				m.remind(a.Entries[0])
 			}
@@ -247,23 +248,38 @@ func (s *Strand) StepTx(
 var errNothing = errors.New("nothing was written")
 
 // happened finds out whether a transaction that ended with an error was committed all the same, as a connection that
-// breaks cannot tell. m.mu is held.
+// breaks, or a context that ends during the commit, cannot tell. It may be under way still, so it is waited for: what the journal says
+// before that says nothing. m.mu is held.
 func (s *Strand) happened(m *memory, a *store.Append) bool {
 	m.mu.Unlock()
 	defer m.mu.Lock()
-	e := a.Entries[0]
 	for try := 1; ; try++ {
-		call, cancel := context.WithTimeout(s.run.life.lasting(), storeTimeout)
-		found, err := s.run.node.store.Entries(call, store.JournalParams{Job: a.Lease.Job, After: e.Seq - 1, Limit: 1})
-		cancel()
+		found, err := s.lookFor(a)
 		if err == nil {
-			return len(found) > 0 && found[0].Seq == e.Seq && found[0].Path == e.Path && found[0].LeaseNumber == a.Lease.Number
+			return found
 		}
 		if s.run.life.ended() != nil {
 			return false // the run is over here, and the journal tells whoever runs it next
 		}
-		sleepFor(s.run.life.lasting(), Delay(store.Backoff{Base: 20 * time.Millisecond, Cap: 2 * time.Second, Jitter: 0.5}, try))
+		s.run.node.log.Warn("cannot tell yet whether the transaction of a step was committed; asking again",
+			"job", a.Lease.Job, "step", a.Entries[0].Name, "error", err)
+		sleepFor(s.run.life.lasting(), store.Backoff{Base: 20 * time.Millisecond, Cap: 2 * time.Second, Jitter: 0.5}.Delay(try))
 	}
+}
+
+// lookFor reports whether the journal has what a transaction wrote to it that has ended.
+func (s *Strand) lookFor(a *store.Append) (bool, error) {
+	call, cancel := context.WithTimeout(s.run.life.lasting(), storeTimeout)
+	defer cancel()
+	st, e := s.run.node.store, &a.Entries[0]
+	if err := st.AwaitTx(call, a.Lease.Job); err != nil {
+		return false, err
+	}
+	found, err := st.Entries(call, store.JournalParams{Job: a.Lease.Job, After: e.Seq - 1, Limit: 1})
+	if err != nil || len(found) == 0 {
+		return false, err
+	}
+	return found[0].Seq == e.Seq && found[0].Path == e.Path && found[0].LeaseNumber == a.Lease.Number, nil
 }
 
 func failureOf(e *store.Entry) error {

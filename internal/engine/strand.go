@@ -111,12 +111,23 @@ func heldOutcome() *store.Outcome {
 
 // open reports whether a new operation may begin: not if the run is ending. m.mu is held.
 func (s *Strand) open(m *memory) error {
-	if m.ending == nil || s.undo {
+	if s.undo {
 		return nil
+	}
+	if m.ending == nil {
+		return m.full()
 	}
 	// Its context ends only now: until here the run has rebuilt what it knew.
 	s.run.endMain(m.ending)
 	return m.ending
+}
+
+// roomFor is open for operations that go on while the run is ending: they fail only if the journal is full. m.mu is held.
+func (s *Strand) roomFor(m *memory) error {
+	if s.undo {
+		return nil
+	}
+	return m.full()
 }
 
 // await waits until ready is true, and returns nil then. While no strand of the run does anything else the run is
@@ -133,7 +144,7 @@ func (s *Strand) await(m *memory, ready func() bool, what func() pause) error {
 			return nil
 		}
 		p := what()
-		if !p.strand || m.active == 1 || m.hopeless {
+		if m.ending != nil && (!p.strand || m.active == 1 || m.hopeless) {
 			if err := s.open(m); err != nil {
 				return err
 			}
@@ -190,6 +201,7 @@ func (m *memory) idle() {
 	if !w.Until.IsZero() {
 		if left := w.Until.Sub(m.run.node.store.Now()); left <= linger {
 			m.lingering = time.AfterFunc(max(left, 0), func() {
+				defer m.run.catch("a short wait")
 				m.mu.Lock()
 				defer m.mu.Unlock()
 				m.wakeAll()
@@ -219,6 +231,7 @@ func (s *Strand) Go(name string, f func(*Strand) (any, error)) (*Future, error) 
 }
 
 func (s *Strand) carry(m *memory, future *Future, f func(*Strand) (any, error)) {
+	defer s.run.catch("a strand")
 	defer func() {
 		var failure error
 		if p := recover(); p != nil {

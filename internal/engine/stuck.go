@@ -41,22 +41,23 @@ func (w *worker) label(kind string) {
 	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), labels)) //nolint:forbidigo // nothing but the labels
 }
 
-// giveUpLater waits, from the moment a run's context has ended, for the handler to return. A handler that does not is
+// leaveBehindLater waits, from the moment a run's context has ended, for the handler to return. A handler that does not is
 // reported with its stack, the job's outcome is what the end of the context calls for, and its slot goes to the next job.
 // The goroutine cannot be killed and stays; what it returns some day is dropped.
-func (n *node) giveUpLater(x *execution, cause error) {
+func (n *node) leaveBehindLater(x *execution, cause error) {
 	time.AfterFunc(n.cfg.StuckAfter, func() {
+		defer n.engine.guard.catch("giving up a stuck handler")
 		x.run.mu.Lock()
 		over := x.run.over || x.run.undoing && x.run.life.ended() == nil
 		x.run.mu.Unlock()
 		if over {
 			return
 		}
-		n.giveUp(x, cause)
+		n.leaveBehind(x, cause)
 	})
 }
 
-func (n *node) giveUp(x *execution, cause error) {
+func (n *node) leaveBehind(x *execution, cause error) {
 	c := x.run.claimed
 	stack := stackOf(x.worker)
 	text := fmt.Sprintf("the handler ignored the end of its context (%v) for %v and was left behind", cause, n.cfg.StuckAfter)

@@ -24,6 +24,9 @@ func (s *Strand) Now() (time.Time, error) {
 	if len(entries) > 0 {
 		return at, decodeEntry(entries[0], &at)
 	}
+	if err := s.roomFor(m); err != nil {
+		return at, err
+	}
 	at = s.run.node.store.Now()
 	m.add(store.Entry{Kind: store.EntryValue, Path: path, Data: encodeEntry(at)})
 	return at, nil
@@ -91,6 +94,9 @@ func (s *Strand) Patched(name string) (bool, error) {
 		return in, nil
 	}
 	in := s.place >= m.last[s.prefix]
+	if err := s.roomFor(m); in && err != nil {
+		return false, err
+	}
 	put(&m.patches, name, in)
 	if in {
 		m.add(store.Entry{Kind: store.EntryPatched, Path: "", Name: name})

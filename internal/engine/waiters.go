@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,7 +23,7 @@ const (
 // waiting for what runs in this process or was enqueued a moment ago.
 type waiters struct {
 	store store.Store
-	log   *slog.Logger
+	guard *guard
 	// elsewhere returns those of the jobs that do not run in this process.
 	elsewhere func([]store.ID) []store.ID
 
@@ -43,8 +42,8 @@ type answer struct {
 	err   error
 }
 
-func newWaiters(st store.Store, log *slog.Logger, elsewhere func([]store.ID) []store.ID) *waiters {
-	w := &waiters{store: st, log: log, elsewhere: elsewhere, byJob: map[store.ID][]chan answer{}, nudge: make(chan struct{}, 1)}
+func newWaiters(st store.Store, g *guard, elsewhere func([]store.ID) []store.ID) *waiters {
+	w := &waiters{store: st, guard: g, elsewhere: elsewhere, byJob: map[store.ID][]chan answer{}, nudge: make(chan struct{}, 1)}
 	w.ctx, w.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // the root of the waiters' own life
 	return w
 }
@@ -56,7 +55,7 @@ func (w *waiters) wait(ctx context.Context, id store.ID) (store.Ended, error) {
 	w.byJob[id] = append(w.byJob[id], ch)
 	if !w.looking && w.ctx.Err() == nil {
 		w.looking = true
-		w.loops.Go(w.loop)
+		w.loops.Go(func() { w.guard.supervise(w.ctx, "waits for jobs", func(context.Context) { w.loop() }) })
 	}
 	w.mu.Unlock()
 	defer w.forget(id, ch)
@@ -201,7 +200,7 @@ func (w *waiters) ask(ids []store.ID) int {
 		cancel()
 		if err != nil {
 			if w.ctx.Err() == nil && !store.IsRetryable(err) {
-				w.log.Warn("cannot look up the ends of jobs", "jobs", len(some), "error", err)
+				w.guard.log.Warn("cannot look up the ends of jobs", "jobs", len(some), "error", err)
 			}
 			return found
 		}

@@ -38,6 +38,9 @@ func (s *Strand) begun(m *memory, path, name string, entries []*store.Entry, lim
 		}
 	}
 	at := limit.at(s.run.node.store.Now())
+	if err := (&store.Outcome{Lease: s.run.claimed.Lease, Wait: &store.Wait{Until: at}}).Check(); err != nil {
+		return time.Time{}, err
+	}
 	m.add(store.Entry{Kind: store.EntryTimer, Path: path, Name: name, Data: encodeEntry(timer{at})})
 	return at, nil
 }
@@ -164,6 +167,11 @@ func (s *Strand) Receive(name string, limit Limit) (*store.Message, error) {
 	if err := m.look(); err != nil {
 		return nil, err
 	}
+	if entries == nil {
+		if err := s.roomFor(m); err != nil {
+			return nil, err
+		}
+	}
 	return s.receive(m, path, name, entries, &Signal{Name: name}, limit)
 }
 
@@ -209,6 +217,7 @@ func (s *Strand) receive(
 		var err error
 		switch {
 		case !at.IsZero():
+			err = (&store.Outcome{Lease: s.run.claimed.Lease, Wait: &store.Wait{Until: at}}).Check()
 		case limit.Within <= 0:
 			if err = m.refresh(); err == nil && !r.ready(m, time.Time{}) {
 				m.add(store.Entry{Kind: store.EntryTimeout, Path: path, Name: name})
@@ -388,6 +397,9 @@ func (s *Strand) Select(all []Awaitable) (int, error) {
 		return chosen, s.chose(m, path, entries, all[chosen])
 	}
 	if err := m.look(); err != nil {
+		return 0, err
+	}
+	if err := s.roomFor(m); err != nil {
 		return 0, err
 	}
 	now := s.run.node.store.Now

@@ -1,0 +1,63 @@
+package holdfast
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Health is how the node of a client is, as the process itself knows it: nothing is asked of the database.
+type Health struct {
+	// Node is the id of the node, 0 if none runs.
+	Node   int64
+	Leader bool // it does the maintenance for all
+	// BeatAt is when the node last said that it lives, and Silent how long that is ago. After DeadAfter others take its jobs.
+	BeatAt    time.Time
+	Silent    time.Duration
+	DeadAfter time.Duration
+	Running   int // jobs in its slots
+	Pending   int // outcomes of jobs that are not stored yet
+	// Panics are what went wrong in Holdfast's own loops, which went on afterwards.
+	Panics []LoopPanic
+}
+
+// LoopPanic tells of a part of Holdfast that has panicked.
+type LoopPanic struct {
+	Part  string
+	Count int       // since the client was opened
+	Last  string    // the value of the last panic; its stack is in the log
+	At    time.Time // of the last one
+	Down  bool      // the part is waiting to begin again
+}
+
+// Err says what is wrong with the node, or nil: no node runs, it could not beat for half of the time after which it is declared dead, or
+// a part of it is down.
+func (h Health) Err() error {
+	var errs []error
+	switch {
+	case h.Node == 0:
+		return fmt.Errorf("%w: no node runs", ErrConflict)
+	case h.BeatAt.IsZero():
+		errs = append(errs, fmt.Errorf("%w: node %d has not beaten yet", ErrUnavailable, h.Node))
+	case h.Silent > h.DeadAfter/2:
+		errs = append(errs, fmt.Errorf("%w: node %d could not beat for %v", ErrUnavailable, h.Node, h.Silent.Round(time.Millisecond)))
+	}
+	for _, p := range h.Panics {
+		if p.Down {
+			errs = append(errs, fmt.Errorf("%s is down after panic %d: %s", p.Part, p.Count, p.Last)) //nolint:err113 // for people
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Health tells how the node of this client is.
+func (c *Client) Health() Health {
+	e := c.engine.Health()
+	h := Health{
+		Node: e.Node, Leader: e.Leader, BeatAt: e.BeatAt, Silent: e.Silent, DeadAfter: e.DeadBy, Running: e.Running, Pending: e.Pending,
+	}
+	for _, t := range e.Troubles {
+		h.Panics = append(h.Panics, LoopPanic{t.Part, t.Panics, t.Last, t.At, t.Down})
+	}
+	return h
+}

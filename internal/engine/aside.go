@@ -1,0 +1,122 @@
+package engine
+
+import (
+	"sync"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+const (
+	// firstAside and lastAside bound how long an op that was put aside waits before it is tried again.
+	firstAside = 2 * time.Millisecond
+	lastAside  = 100 * time.Millisecond
+)
+
+// aside are the ops that a transaction of a caller is in the way of. They wait for it here, where nobody waits with them, and are tried again
+// and again: a transaction that holds a job or a key for half a minute delays what needs that job or key, and nothing else.
+type aside struct {
+	mu   sync.Mutex
+	ops  []*op
+	wake chan struct{}
+}
+
+// put adds ops. Each waits twice as long as the last time.
+func (a *aside) put(ops []*op, now time.Time) {
+	if len(ops) == 0 {
+		return
+	}
+	a.mu.Lock()
+	for _, o := range ops {
+		if o.wait == 0 && o.aside != nil {
+			o.aside()
+		}
+		o.wait = min(max(2*o.wait, firstAside), lastAside)
+		o.next = now.Add(o.wait)
+	}
+	a.ops = append(a.ops, ops...)
+	a.mu.Unlock()
+	signal(a.wake)
+}
+
+// take removes ops whose time has come, up to limit operations but at least one, and tells how long to wait for the next if there is none.
+// waiting is false if there are no ops at all.
+func (a *aside) take(limit int, now time.Time) (due []*op, wait time.Duration, waiting bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	wait = lastAside
+	left := a.ops[:0]
+	size := 0
+	for _, o := range a.ops {
+		switch in := o.next.Sub(now); {
+		case in <= 0 && (size == 0 || size+o.size() <= limit):
+			due = append(due, o)
+			size += o.size()
+			continue
+		case in > 0:
+			wait = min(wait, in)
+		default:
+			wait = 0
+		}
+		left = append(left, o)
+	}
+	clear(a.ops[len(left):])
+	a.ops = left
+	return due, wait, len(left) > 0
+}
+
+// ending adds the jobs whose outcomes wait here.
+func (a *aside) ending(jobs map[store.ID]bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, o := range a.ops {
+		if o.outcome != nil {
+			jobs[o.outcome.Lease.Job] = true
+		}
+	}
+}
+
+// workAside tries what was put aside, until nothing is left after the committer was told to stop. It is the loop of one goroutine.
+func (c *committer) workAside() {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	limit := max(c.store.Traits().MaxBatch, 1)
+	stop := c.stop
+	for {
+		due, wait, waiting := c.aside.take(limit, time.Now()) //nolint:forbidigo // how long to wait, and not what time it is
+		if len(due) > 0 {
+			c.tryAside(due)
+			continue
+		}
+		if !waiting {
+			if stop == nil && c.lines.Load() == 0 {
+				return
+			}
+			wait = time.Hour
+		}
+		timer.Reset(wait)
+		select {
+		case <-timer.C:
+		case <-c.aside.wake:
+		case <-stop:
+			stop = nil
+		}
+	}
+}
+
+// tryAside tries ops once more. Callers who have left, or waited for long enough, are answered: what is in the way is told by the errors
+// of their operations.
+func (c *committer) tryAside(ops []*op) {
+	now := c.store.Now()
+	kept := ops[:0]
+	for _, o := range ops {
+		if o.ctx != nil && (o.ctx.Err() != nil || now.Sub(o.since) >= c.patience) {
+			c.answer(o, nil)
+			continue
+		}
+		kept = append(kept, o)
+	}
+	if len(kept) > 0 {
+		c.aside.put(c.flush(kept, assemble(kept), nil), time.Now()) //nolint:forbidigo // as above
+	}
+}

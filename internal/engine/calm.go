@@ -1,0 +1,29 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+)
+
+// calmHandler is a handler of the user's that cannot end the process: a panic of it loses the line and nothing else.
+type calmHandler struct{ slog.Handler }
+
+func calm(log *slog.Logger) *slog.Logger { return slog.New(calmHandler{log.Handler()}) }
+
+func (h calmHandler) Enabled(ctx context.Context, level slog.Level) (enabled bool) {
+	defer func() { _ = recover() }() //nolint:errcheck // there is nowhere to tell it
+	return h.Handler.Enabled(ctx, level)
+}
+
+func (h calmHandler) Handle(ctx context.Context, r slog.Record) (err error) {
+	defer func() { _ = recover() }() //nolint:errcheck // as above
+	return h.Handler.Handle(ctx, r)
+}
+
+func (h calmHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return calmHandler{h.Handler.WithAttrs(attrs)}
+}
+
+func (h calmHandler) WithGroup(name string) slog.Handler {
+	return calmHandler{h.Handler.WithGroup(name)}
+}

@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// ErrJournalFull is what the operations of a run return that would let it remember more than it may.
+var ErrJournalFull = errors.New("holdfast: the journal is full")
+
+const (
+	// maxAppend and maxAppendBytes bound what one write of a run carries, so that nobody waits long behind it.
+	maxAppend      = 500
+	maxAppendBytes = 1 << 20
+)
+
+// weight is what an entry counts against the limit of its journal.
+func weight(e *store.Entry) int64 { return int64(len(e.Data) + len(e.Name) + len(e.Path)) }
+
+// full reports, as an error that says what to do, that the run remembers all it may. m.mu is held.
+func (m *memory) full() error {
+	limit := m.run.node.engine.cfg.MaxJournal
+	entries := m.stored + int64(len(m.pending))
+	if entries < limit.Entries && m.bytes < limit.Bytes {
+		return nil
+	}
+	return fmt.Errorf("%w: job %s remembers %d entries of %d bytes, and may %d and %d: let it go on with ContinueAsNew, or split it into children",
+		ErrJournalFull, m.run.claimed.Job.ID, entries, m.bytes, limit.Entries, limit.Bytes)
+}
+
+// warnIfLong says once that the run remembers half of what it may: every resuming reads it. m.mu is held.
+func (m *memory) warnIfLong() {
+	limit := m.run.node.engine.cfg.MaxJournal
+	if m.warned || 2*m.stored < limit.Entries && 2*m.bytes < limit.Bytes {
+		return
+	}
+	m.warned = true
+	m.run.node.log.Warn("a run's journal is half full, and is read whenever it resumes; let it continue as new, or split it into children",
+		"job", m.run.claimed.Job.ID, "kind", m.run.claimed.Job.Kind, "entries", m.stored, "bytes", m.bytes,
+		"max_entries", limit.Entries, "max_bytes", limit.Bytes)
+}
+
+// portion is how many of the pending entries, and of the children that are enqueued with them, the next write carries. Each child belongs to
+// the entry that remembers it, in the same order. m.mu is held.
+func (m *memory) portion() (entries, enqueues int) {
+	bytes := int64(0)
+	for i := range m.pending {
+		e := &m.pending[i]
+		if bytes += weight(e); i > 0 && (i == maxAppend || bytes > maxAppendBytes) {
+			return i, enqueues
+		}
+		if e.Kind == store.EntryChild {
+			enqueues++
+		}
+	}
+	return len(m.pending), len(m.enqueues)
+}

@@ -1,0 +1,92 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// wakesOf lists what a batch that was committed gives nodes to do: one wake for each queue that got an available job, one for the earliest
+// due time, and one for the leader if there may be children to close. It goes by the states and times that the store has answered: its
+// clock has moved on since they were decided.
+func wakesOf(batch *store.Batch, now time.Time) []store.Wake {
+	w := wakes{deferred: store.Wake{Kind: store.WakeDeferred}}
+	for _, e := range batch.Enqueues {
+		w.enqueued(e)
+	}
+	for _, a := range batch.Appends {
+		if a.Err != nil {
+			continue
+		}
+		for _, e := range a.Enqueues {
+			w.enqueued(e)
+		}
+	}
+	for _, o := range batch.Outcomes {
+		w.ended(o, now)
+	}
+	if due := w.deferred.Due; !due.IsZero() && due.Before(now.Add(idlePoll)) {
+		// What is due later than the idle poll is found by it.
+		w.list = append(w.list, w.deferred)
+	}
+	return w.list
+}
+
+type wakes struct {
+	list     []store.Wake
+	ready    map[place]bool
+	deferred store.Wake
+	leader   bool
+}
+
+type place struct{ namespace, queue string }
+
+func (w *wakes) due(at time.Time) {
+	if w.deferred.Due.IsZero() || at.Before(w.deferred.Due) {
+		w.deferred.Due = at
+	}
+}
+
+func (w *wakes) available(at place) {
+	if w.ready[at] {
+		return
+	}
+	if w.ready == nil {
+		w.ready = map[place]bool{}
+	}
+	w.ready[at] = true
+	w.list = append(w.list, store.Wake{Kind: store.WakeReady, Namespace: at.namespace, Queue: at.queue})
+}
+
+// enqueued notes what an enqueue made possible. One that found a job of its own id may be a repeated one, whose state is not known; and
+// one that put its args on another job may have moved that: both are looked for in both places.
+func (w *wakes) enqueued(e *store.Enqueue) {
+	at := place{e.Job.Namespace, e.Job.Queue}
+	switch {
+	case e.Err != nil, e.Result.State == store.Running:
+	case e.Result.State == store.Scheduled:
+		w.due(e.Result.RunAt)
+	case e.Result.State == store.Available:
+		w.available(at)
+	case e.Result.Replaced || e.Result.ID == e.Job.ID:
+		w.available(at)
+		w.due(e.Result.RunAt)
+	}
+}
+
+func (w *wakes) ended(o *store.Outcome, now time.Time) {
+	switch {
+	case o.Err != nil:
+	case o.Final == store.Available:
+		w.list = append(w.list, store.Wake{Kind: store.WakeAll})
+	case o.Final.Finished():
+		if o.HasChildren && !w.leader {
+			w.leader = true
+			w.list = append(w.list, store.Wake{Kind: store.WakeLeader})
+		}
+	case !o.Due.IsZero():
+		w.due(o.Due)
+	case o.Repeat:
+		w.due(now) // it may be due at any time
+	}
+}
