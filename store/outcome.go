@@ -50,8 +50,9 @@ type Outcome struct {
 	Durable     bool
 	HasChildren bool
 
-	// Answers tells that the job answers its parent, from Claimed, so that the store need not look.
+	// Answers tells that the job answers its parent, and Parent which job that is, from Claimed, so that the store need not look.
 	Answers bool
+	Parent  ID
 
 	// HasUnique and HasOrdering tell what the job carries, from Claimed, so that the store need not look.
 	HasUnique   bool

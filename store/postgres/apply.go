@@ -20,8 +20,8 @@ type batch struct {
 	twins       []*run // later ones, that are repeated
 	invalid     []*run
 	entries     []*entry
-	careful     bool // the quick way cannot answer it
-	waited      bool // for a lock that another transaction holds, and in vain
+	doubtful    []*entry // whose keys were held by transactions of callers, and perhaps are no more
+	careful     bool     // the quick way cannot answer it
 
 	woken woken
 
@@ -52,30 +52,43 @@ func (s *Store) apply(ctx context.Context, in *store.Batch) error {
 	if err != nil {
 		return err
 	}
-	if len(b.checkpoints)+len(b.appends)+len(b.sends)+len(b.runs)+len(b.twins)+len(b.invalid)+len(b.entries) == 0 {
-		return nil
+	if err := s.setAsideKnown(ctx, b); err != nil {
+		return err
 	}
 	quick := false
+	if !b.isEmpty() {
+		if quick, err = s.applyAll(ctx, b); err != nil {
+			return err
+		}
+	}
+	b.settle(ctx, quick)
+	if err := s.enqueueDoubtful(ctx, b); err != nil {
+		return err
+	}
+	s.lanes.setUsed(usedNow(b.allEntries()))
+	// An error costs a little time: what nobody is told of is found by the next poll.
+	in.Woken, _ = s.wakes(ctx, b.woken)
+	if b.touchesKeys() {
+		in.Woken = append(in.Woken, s.turnsAfterCommit(ctx)...)
+	}
+	return nil
+}
+
+// isEmpty reports whether nothing is left to do.
+func (b *batch) isEmpty() bool {
+	return len(b.checkpoints)+len(b.appends)+len(b.sends)+len(b.runs)+len(b.twins)+len(b.invalid)+len(b.entries) == 0
+}
+
+// applyAll does the quick way, and the careful one if that is needed.
+func (s *Store) applyAll(ctx context.Context, b *batch) (quick bool, err error) {
 	if !b.careful {
 		err = patiently(ctx, func() error { return s.applyQuickly(ctx, b) })
 		quick = err == nil
 	}
 	if b.careful || needsCare(err) {
-		b.waited = codeOf(err) == codeLockTimeout
 		err = patiently(ctx, func() error { return s.applyCarefully(ctx, b) })
 	}
-	if err != nil {
-		return err
-	}
-	b.settle(ctx, quick)
-	s.lanes.setUsed(usedNow(b.allEntries()))
-	// An error costs a little time: what nobody is told of is found by the next poll.
-	in.Woken, _ = s.wakes(ctx, b.woken)
-	if b.touchesKeys() {
-		// Promotion does it otherwise, so an error costs a little time at the most.
-		_ = s.handOnAfterCommit(ctx)
-	}
-	return nil
+	return quick, err
 }
 
 // take sorts out what cannot be applied whatever the database says.
@@ -158,8 +171,16 @@ func (s *Store) takeEnqueues(ctx context.Context, b *batch, in *store.Batch) (er
 	return nil
 }
 
-// allEntries are the enqueues of the batch's appends and its own.
+// allEntries are all enqueues of the batch.
 func (b *batch) allEntries() []*entry {
+	if len(b.doubtful) == 0 {
+		return b.newEntries()
+	}
+	return append(slices.Clip(b.newEntries()), b.doubtful...)
+}
+
+// newEntries are the enqueues of the batch's appends and its own.
+func (b *batch) newEntries() []*entry {
 	all := b.entries
 	for _, a := range b.appends {
 		if len(a.entries) > 0 {
@@ -212,7 +233,7 @@ func (s *Store) applyQuickly(ctx context.Context, b *batch) error {
 	}
 	var simple []*entry
 	b.unique = nil
-	entries := b.allEntries()
+	entries := b.newEntries()
 	for _, e := range entries {
 		if len(e.Job.UniqueKey) == 0 {
 			simple = append(simple, e)
@@ -222,6 +243,9 @@ func (s *Store) applyQuickly(ctx context.Context, b *batch) error {
 	}
 	starting, waiting := b.startable(simple)
 	started := false
+	if slices.ContainsFunc(waiting, func(e *entry) bool { return e.KnownID }) {
+		list = append(list, waitAtMost(briefly))
+	}
 	if len(waiting) > 0 {
 		list = append(list, statement{name: "enqueue", args: enqueueArgs(waiting, b.now, false)})
 	}
@@ -233,7 +257,7 @@ func (s *Store) applyQuickly(ctx context.Context, b *batch) error {
 		if hasTwins(b.unique) {
 			return errTwins
 		}
-		list = append(list, statement{name: "enqueue_careful", args: enqueueArgs(b.unique, b.now, true), each: func(r row) error {
+		list = append(list, waitAtMost(briefly), statement{name: "enqueue_careful", args: enqueueArgs(b.unique, b.now, true), each: func(r row) error {
 			var place int64
 			if err := r.Scan(&place); err != nil {
 				return err
@@ -264,10 +288,15 @@ func (s *Store) applyQuickly(ctx context.Context, b *batch) error {
 // settleUnique says what became of the enqueues with unique keys: each was stored, or yields to what it met.
 func (b *batch) settleUnique(ctx context.Context) {
 	for i, e := range b.unique {
-		if b.won[i] {
+		switch {
+		case b.won[i]:
 			e.stored(b.now)
-		} else if _, err := e.yield(*b.met[i]); err != nil {
-			e.Err = classify(ctx, "enqueue job "+e.Job.ID.String(), err)
+		case b.met[i] == nil:
+			e.changedHands()
+		default:
+			if _, err := e.yield(*b.met[i]); err != nil {
+				e.Err = classify(ctx, "enqueue job "+e.Job.ID.String(), err)
+			}
 		}
 	}
 }
@@ -288,7 +317,7 @@ func hasTwins(entries []*entry) bool {
 // the careful one, which locks other things in between.
 func (b *batch) locks(others []*run, sends []*store.Send, careful bool) []statement {
 	var list []statement
-	if bound := bindLanes(others); bound != nil {
+	if bound := bindLanes(others, dayOf(b.now)); bound != nil {
 		list = append(list, *bound)
 	}
 	if b.start != nil && b.starting > 0 && len(b.checkpoints)+len(b.appends)+len(b.runs) > 0 {
@@ -300,24 +329,27 @@ func (b *batch) locks(others []*run, sends []*store.Send, careful bool) []statem
 	}
 	bodies, _ := receivers(sends)
 	closed, _ := closing(b.appends)
-	touched := len(bodies)+len(closed) > 0
+	bodies = append(bodies, closed...)
 	for _, r := range others {
-		touched = touched || r.touchesInbox()
+		if r.needsBodies() {
+			bodies = append(bodies, uuidOf(r.lease.Job))
+		}
 	}
+	answers := idsOf(answering(others))
+	touched := len(bodies)+len(answers) > 0
 	// Two batches that lock the same records in two statements each could wait for each other, or for one that has locked a body.
 	locking := min(len(b.checkpoints), 1) + min(len(others), 1) + min(len(b.runs)-len(others), 1)
 	if locking > 1 || locking > 0 && (touched || careful) {
 		list = append(list, b.lockClaims())
 	}
-	if touched {
-		bodies = append(bodies, closed...)
-		for _, r := range others {
-			bodies = append(bodies, uuidOf(r.lease.Job))
-		}
-		list = append(list, lockBodies(bodies, idsOf(answering(others))))
+	if touched && !careful { // the careful way takes what it can get
+		list = append(list, waitAtMost(briefly), lockBodies(bodies, answers))
 	}
 	return list
 }
+
+// waitAtMost is the statement after which no other of its transaction waits longer for a lock.
+func waitAtMost(limit string) statement { return statement{name: "wait_at_most", args: []any{limit}} }
 
 func (b *batch) lockClaims() statement {
 	type record struct{ node, seq int64 }

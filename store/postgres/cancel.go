@@ -79,13 +79,7 @@ func (s *Store) inOrder(ctx context.Context, ids []store.ID) (parts [][]store.ID
 	if len(ids) == 1 {
 		return [][]store.ID{ids}, nil
 	}
-	parents := map[store.ID]store.ID{}
-	err = s.send(ctx, statement{name: "parents_of", args: []any{uuidsOf(ids)}, each: func(r row) error {
-		var id, parent pgtype.UUID
-		err := r.Scan(&id, &parent)
-		parents[id.Bytes] = parent.Bytes
-		return err
-	}})
+	parents, err := parentsOf(ctx, one{s}, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -103,38 +97,37 @@ func (s *Store) inOrder(ctx context.Context, ids []store.ID) (parts [][]store.ID
 	return append(parts, ids[begin:]), nil
 }
 
-// cancel cancels jobs and notes their states. A job that moves at the very moment is looked at again; one that does so
-// again and again is asked to stop, and the sweep sees to it.
+// cancel cancels jobs and notes their states. A job that moves at the very moment, or that somebody else has, is looked at again; one that
+// does so again and again is asked to stop, and the sweep sees to it.
 func (s *Store) cancel(ctx context.Context, c *cancelling, ids []store.ID) error {
-	const tries = 4
 	once := s.cancelOnce
 	if c.Terminate {
 		once = s.terminateOnce
 	}
-	for range tries {
+	left, err := insistently(ctx, ids, func(ids []store.ID) (moved []store.ID, err error) {
 		var found found
-		err := patiently(ctx, func() (err error) {
+		err = patiently(ctx, func() (err error) {
 			found, err = once(ctx, c, ids)
 			return err
 		})
-		if err != nil {
-			return err
-		}
 		maps.Copy(c.states, found.states)
 		maps.Copy(c.ended, found.ended)
 		maps.Copy(c.woken, found.woken)
-		ids = slices.DeleteFunc(slices.Clone(ids), func(id store.ID) bool {
+		for _, id := range ids {
 			state, there := found.states[id]
-			return !there || state != 0 && (state != store.Running || !c.Terminate)
-		})
-		if len(ids) == 0 {
-			return nil
+			if there && (state == 0 || state == store.Running && c.Terminate) {
+				moved = append(moved, id)
+			}
 		}
+		return moved, err
+	})
+	if err != nil || len(left) == 0 {
+		return err
 	}
-	for _, id := range ids {
+	for _, id := range left {
 		c.states[id] = store.Running
 	}
-	return s.send(ctx, statement{name: "cancel_request_put", args: []any{uuidsOf(ids), s.now(), c.Reason, c.Actor, c.action()}})
+	return s.send(ctx, statement{name: "cancel_request_put", args: []any{uuidsOf(left), s.now(), c.Reason, c.Actor, c.action()}})
 }
 
 // found is what one try to cancel jobs has found and done: state 0 is a job that moved at that moment.
@@ -164,11 +157,28 @@ func (f *found) cancelling(c *cancelling, ids []pgtype.UUID, now int64) statemen
 	}}
 }
 
+// noteBusy notes that somebody else has those jobs that are not free.
+func (f *found) noteBusy(ids, free []store.ID) {
+	for _, id := range ids {
+		if !slices.Contains(free, id) {
+			f.states[id] = 0
+		}
+	}
+}
+
 func (s *Store) cancelOnce(ctx context.Context, c *cancelling, ids []store.ID) (f found, err error) {
-	uuids := uuidsOf(ids)
-	now := s.now()
-	cancel := f.cancelling(c, uuids, now)
-	err = s.send(ctx, statement{name: "cancel_lock", args: []any{uuids}}, cancel, f.woken.wake(news{children: uuids}, now))
+	err = s.inTx(ctx, beginHot, func(t session) error {
+		free, err := s.grabFor(ctx, t, ids)
+		if err != nil {
+			return err
+		}
+		now := s.now()
+		uuids := uuidsOf(free)
+		list := []statement{f.cancelling(c, uuids, now)}
+		list = append(list, f.woken.wake(news{children: uuids}, now))
+		f.noteBusy(ids, free)
+		return t.runAll(ctx, list)
+	})
 	return f, err
 }
 

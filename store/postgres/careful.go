@@ -1,21 +1,26 @@
 package postgres
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 )
 
 // applyCarefully writes the batch in a transaction of many round trips, which asks first what may be written. It takes its locks in the
-// same order as the quick way.
+// same order as the quick way, but of bodies only those that nobody else has.
 func (s *Store) applyCarefully(ctx context.Context, b *batch) error {
 	return s.inTx(ctx, beginHot, func(t session) error {
 		b.woken = woken{}
 		_, others := b.split(b.runs)
-		if err := t.runAll(ctx, b.locks(others, nil, true)); err != nil {
+		if err := t.runAll(ctx, b.locks(others, b.sends, true)); err != nil {
+			return err
+		}
+		if err := s.grabBodies(ctx, t, b); err != nil {
 			return err
 		}
 		if err := s.writeCheckpoints(ctx, t, b); err != nil {
@@ -33,11 +38,6 @@ func (s *Store) applyCarefully(ctx context.Context, b *batch) error {
 		if len(b.entries) == 0 {
 			return nil
 		}
-		if b.waited {
-			if err := t.exec(ctx, shortWait); err != nil {
-				return err
-			}
-		}
 		if err := s.enqueueEach(ctx, t, b.entries, b.now); err != nil || b.start == nil {
 			return err
 		}
@@ -45,12 +45,23 @@ func (s *Store) applyCarefully(ctx context.Context, b *batch) error {
 	})
 }
 
+// grabBodies locks the bodies that the batch needs and can have, and sets aside what needs the others.
+func (s *Store) grabBodies(ctx context.Context, t session, b *batch) error {
+	held, err := grab(ctx, t, b.bodies())
+	if err != nil || len(held) == 0 {
+		return err
+	}
+	s.blocked.addBodies(slices.Collect(maps.Keys(held)))
+	b.setAside(held)
+	return nil
+}
+
 // sendAll sends, and notes whom that woke.
 func (s *Store) sendAll(ctx context.Context, t session, b *batch) error {
 	if len(b.sends) == 0 {
 		return nil
 	}
-	w, err := s.sendEach(ctx, t, b.sends, b.now, b.waited)
+	w, err := s.sendEach(ctx, t, b.sends, b.now)
 	maps.Copy(b.woken, w)
 	return err
 }
@@ -146,42 +157,79 @@ func (s *Store) endRuns(ctx context.Context, t session, b *batch) error {
 	return t.run(ctx, st.name, st.each, st.args...)
 }
 
-// enqueueEach enqueues together, and if that fails because of one of them, one by one behind savepoints.
+// enqueueEach enqueues together, and if that fails because of some of them, in halves behind savepoints, until those are found. Keys are
+// tried in their order, as everybody does.
 func (s *Store) enqueueEach(ctx context.Context, t session, entries []*entry, now int64) error {
-	enqueue := func(entries []*entry) error {
-		return t.attempt(ctx, func(t session) error { return s.enqueueCarefully(ctx, t, entries, now) })
+	sorted := slices.Clone(entries)
+	slices.SortStableFunc(sorted, func(a, b *entry) int { return bytes.Compare(a.Job.UniqueKey, b.Job.UniqueKey) })
+	if err := t.run(ctx, "wait_at_most", nil, briefly); err != nil {
+		return err
 	}
-	blocked := func(err error) bool { return isData(err) || codeOf(err) == codeLockTimeout }
-	note := func() error {
-		for _, st := range s.newQueues(entries, now) {
-			if err := t.run(ctx, st.name, nil, st.args...); err != nil {
-				return err
-			}
-		}
-		return nil
+	if err := s.enqueueHalves(ctx, t, sorted, now); err != nil {
+		return err
 	}
-	if err := enqueue(entries); err == nil {
-		return note()
-	} else if !blocked(err) {
+	return t.runAll(ctx, s.newQueues(entries, now))
+}
+
+func (s *Store) enqueueHalves(ctx context.Context, t session, entries []*entry, now int64) error {
+	err := t.attempt(ctx, func(t session) error { return s.enqueueCarefully(ctx, t, entries, now) })
+	// That somebody has locked a table is no matter of one enqueue: all of them are repeated.
+	blocked := codeOf(err) == codeLockTimeout && slices.ContainsFunc(entries, (*entry).mayWait)
+	if err == nil || !blocked && !isData(err) {
 		return err
 	}
 	for _, e := range entries {
 		e.Result, e.Err = store.EnqueueResult{}, nil
-		err := enqueue([]*entry{e})
-		switch {
-		case err == nil:
-		case blocked(err):
-			e.Result = store.EnqueueResult{}
-			e.Err = classify(ctx, "enqueue job "+e.Job.ID.String(), err)
-			if codeOf(err) == codeLockTimeout {
-				// The rest of the batch has waited long enough.
-				if err := t.exec(ctx, "SET LOCAL lock_timeout = '10ms'"); err != nil {
+	}
+	if n := len(entries); n > 1 {
+		if err := s.enqueueHalves(ctx, t, entries[:n/2], now); err != nil {
+			return err
+		}
+		return s.enqueueHalves(ctx, t, entries[n/2:], now)
+	}
+	e := entries[0]
+	if e.Err = classify(ctx, "enqueue job "+e.Job.ID.String(), err); blocked {
+		s.blocked.addKey(e.key(), time.Now())
+		e.Err = errBlocked("enqueue job " + e.Job.ID.String())
+	}
+	return nil
+}
+
+// mayWait reports whether an enqueue may have to wait for a transaction of a caller's.
+func (e *entry) mayWait() bool { return len(e.Job.UniqueKey) > 0 || e.KnownID }
+
+// doubtfulAtOnce is how many keys that were found held are tried again in one go.
+const doubtfulAtOnce = 20
+
+// enqueueDoubtful tries the enqueues again whose keys were held, each in a transaction of its own and for a moment only.
+func (s *Store) enqueueDoubtful(ctx context.Context, b *batch) error {
+	for i, e := range b.doubtful {
+		if i >= doubtfulAtOnce {
+			e.Err = errBlocked("enqueue job " + e.Job.ID.String())
+			continue
+		}
+		err := patiently(ctx, func() error {
+			return s.inTx(ctx, beginHot, func(t session) error {
+				if err := t.run(ctx, "wait_at_most", nil, "2ms"); err != nil {
 					return err
 				}
-			}
+				if err := s.enqueueCarefully(ctx, t, []*entry{e}, b.now); err != nil {
+					return err
+				}
+				return t.runAll(ctx, s.newQueues([]*entry{e}, b.now))
+			})
+		})
+		switch {
+		case err == nil:
+			s.blocked.freeKey(e.key())
+		case codeOf(err) == codeLockTimeout:
+			s.blocked.addKey(e.key(), time.Now())
+			e.Result, e.Err = store.EnqueueResult{}, errBlocked("enqueue job "+e.Job.ID.String())
+		case isData(err):
+			e.Result, e.Err = store.EnqueueResult{}, classify(ctx, "enqueue job "+e.Job.ID.String(), err)
 		default:
 			return err
 		}
 	}
-	return note()
+	return nil
 }

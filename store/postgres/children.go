@@ -120,10 +120,12 @@ func (s *Store) closeChildren(ctx context.Context, limit int) (closed store.Clos
 	if err := s.closeEach(ctx, children, policies, &closed); err != nil {
 		return closed, err
 	}
+	full := closed.More
+	closed.More = full || len(closed.Ended) > 0 // they may have children themselves
 	// Of the last parent there may be more children than were asked for.
 	last := parents[len(parents)-1]
 	var list []statement
-	if closed.More && last.found > 0 {
+	if full && last.found > 0 {
 		list = append(list, statement{name: "parent_closing", args: []any{uuidOf(last.id), last.at, uuidOf(last.last)}})
 		parents = parents[:len(parents)-1]
 	}

@@ -127,8 +127,8 @@ func enqueueArgs(entries []*entry, now int64, careful bool) []any {
 	return append(list, ifAnyBytes(uniqueKeys), uniqueStates)
 }
 
-// obstacleArgs returns the parameters of enqueue_obstacles. If strict, the statement fails with codeRefused where an enqueue has
-// to be settled the careful way.
+// obstacleArgs returns the parameters of enqueue_obstacles. If strict, the statement fails with codeRefused where an enqueue is to
+// replace another job, which is done the careful way.
 func obstacleArgs(entries []*entry, strict bool) []any {
 	ids, keys, replaces := make([]pgtype.UUID, len(entries)), make([][]byte, len(entries)), make([]bool, len(entries))
 	for i, e := range entries {
@@ -202,16 +202,31 @@ func (e *entry) yield(o obstacle) (done bool, err error) {
 // enqueueCarefully inserts what can be inserted, and finds out of the rest what stands in its way. It needs no luck
 // but costs more round trips.
 func (s *Store) enqueueCarefully(ctx context.Context, t runner, entries []*entry, now int64) error {
+	entries, err := s.enqueueOnce(ctx, t, entries, now)
+	for _, e := range entries {
+		e.changedHands()
+	}
+	return err
+}
+
+// changedHands is the result of an enqueue that met a key whose holder let it go between two statements: it may be free now. That is for
+// another transaction to find out. This one has keys, and would take a lower one now than some that it has, which is how two wait for
+// each other.
+func (e *entry) changedHands() {
+	e.Result, e.Err = store.EnqueueResult{}, fmt.Errorf("%w: the unique key of job %s changes hands", store.ErrBusy, e.Job.ID)
+}
+
+// enqueueForCaller is enqueueCarefully in a caller's transaction, which cannot come back later.
+func (s *Store) enqueueForCaller(ctx context.Context, t runner, entries []*entry, now int64) error {
 	const tries = 4
 	for range tries {
 		var err error
 		if entries, err = s.enqueueOnce(ctx, t, entries, now); err != nil || len(entries) == 0 {
 			return err
 		}
-		// Each of these met a unique key whose holder let it go between two statements: it may be free now.
 	}
 	for _, e := range entries {
-		e.Err = fmt.Errorf("%w: the unique key of job %s changes hands all the time", store.ErrUnavailable, e.Job.ID)
+		e.changedHands()
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ var errClosed = store.ErrClosed
 const (
 	codeRefused       = "HF001" // by the schema's function refuse
 	codeUnique        = "23505"
+	codeForeignKey    = "23503"
 	codeLockTimeout   = "55P03"
 	codeDeadlock      = "40P01"
 	codeSerialization = "40001"

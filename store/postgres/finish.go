@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -31,6 +32,7 @@ type run struct {
 	wait                 *wait           // of a run that parks
 	anew                 *store.Continue // of one that begins anew
 	answers              bool            // to its parent, if it ends
+	parent               store.ID
 
 	told        told        // what its parent was sent
 	final       store.State // what became of it
@@ -47,19 +49,27 @@ const (
 	traitHeld     = 8
 	traitFailures = 16
 	traitFree     = 32
+	traitSeen     = 64
+	traitMisfit   = 128
 )
 
 // runOf turns an outcome into a run.
 func runOf(o *store.Outcome, now int64) *run {
 	r := &run{
 		lease: o.Lease, outcome: o, state: o.State, reason: string(o.Reason), error: o.Error, trace: o.Trace,
-		startedAt: optMicros(o.StartedAt), version: o.Version, answers: o.Answers,
+		startedAt: optMicros(o.StartedAt), version: o.Version, answers: o.Answers, parent: o.Parent,
 	}
 	if o.Durable {
 		r.traits |= traitDurable
 	}
 	if o.HasChildren {
 		r.traits |= traitChildren
+	}
+	if o.CancelSeen {
+		r.traits |= traitSeen
+	}
+	if o.State == store.Waiting && o.Reason == store.ReasonNondeterminism && o.Wait != nil && o.Wait.Held {
+		r.traits |= traitMisfit
 	}
 	switch o.State {
 	case store.Completed:
@@ -82,6 +92,9 @@ func runOf(o *store.Outcome, now int64) *run {
 	default:
 		r.invalid = fmt.Errorf("%w: a run cannot end as %v", store.ErrInvalid, o.State)
 	}
+	if err := o.Check(); err != nil && r.invalid == nil {
+		r.invalid = err
+	}
 	switch {
 	case o.Continue != nil && o.State != store.Available:
 		r.invalid = fmt.Errorf("%w: a run that begins anew cannot end as %v", store.ErrInvalid, o.State)
@@ -100,8 +113,11 @@ func (r *run) isPlain() bool {
 // leavesNothing reports whether the run leaves neither an attempt nor a finished row if it is applied as asked.
 func (r *run) leavesNothing() bool { return r.state == store.Waiting || r.anew != nil }
 
-// touchesInbox reports whether the end of the run reads or writes messages, for which bodies have to be locked.
-func (r *run) touchesInbox() bool { return r.answers || r.leavesNothing() }
+// needsBodies reports whether the end of the run changes the body of its job, or reads or writes messages, for which bodies have to be
+// locked. That of a job with a journal also waits for what its run is still writing to it in a caller's transaction.
+func (r *run) needsBodies() bool {
+	return !r.state.Finished() || r.answers || r.traits&traitDurable != 0
+}
 
 // frees reports whether the run may have freed the turn of an ordering key.
 func (r *run) frees() bool { return r.final.Finished() && (r.outcome == nil || r.outcome.HasOrdering) }
@@ -111,8 +127,17 @@ func (r *run) settle() {
 	if r.outcome == nil {
 		return
 	}
-	if r.outcome.Final, r.outcome.Err = r.final, nil; r.final == 0 {
-		r.outcome.Err = store.ErrLeaseLost
+	o := r.outcome
+	o.Final, o.Err, o.Due = r.final, nil, time.Time{}
+	if r.final == 0 {
+		o.Err = store.ErrLeaseLost
+	}
+	switch r.final {
+	case store.Scheduled, store.Retryable, store.Waiting:
+		if !r.known && r.finalRunAt != never {
+			o.Due = timeOf(r.finalRunAt)
+		}
+	default:
 	}
 }
 

@@ -158,9 +158,8 @@ func deliver(ctx context.Context, t runner, sends []*store.Send, now int64) (wok
 	return w, nil
 }
 
-// sendEach sends together, and if that fails because of one of them, one by one behind savepoints. One whose job is held by another
-// transaction for long fails alone. waited tells that the batch has waited for somebody already.
-func (s *Store) sendEach(ctx context.Context, t session, sends []*store.Send, now int64, waited bool) (woken, error) {
+// sendEach sends together, and if that fails because of one of them, one by one behind savepoints.
+func (s *Store) sendEach(ctx context.Context, t session, sends []*store.Send, now int64) (woken, error) {
 	together := func(sends []*store.Send) (w woken, err error) {
 		err = t.attempt(ctx, func(t session) (err error) {
 			w, err = deliver(ctx, t, sends, now)
@@ -168,14 +167,8 @@ func (s *Store) sendEach(ctx context.Context, t session, sends []*store.Send, no
 		})
 		return w, err
 	}
-	own := func(err error) bool { return isData(err) || codeOf(err) == codeLockTimeout }
-	if !waited {
-		if w, err := together(sends); !own(err) {
-			return w, err
-		}
-	}
-	if err := t.exec(ctx, shortWait); err != nil {
-		return nil, err
+	if w, err := together(sends); !isData(err) {
+		return w, err
 	}
 	w := woken{}
 	sorted := slices.Clone(sends)
@@ -185,13 +178,13 @@ func (s *Store) sendEach(ctx context.Context, t session, sends []*store.Send, no
 		switch {
 		case err == nil:
 			maps.Copy(w, one)
-		case own(err):
+		case isData(err):
 			q.Result, q.Err = store.SendResult{}, classify(ctx, "send to job "+q.Job.String(), err)
 		default:
 			return nil, err
 		}
 	}
-	return w, t.exec(ctx, longWait)
+	return w, nil
 }
 
 // messageRow is what is scanned of a message or an entry, which have most of their columns in common.

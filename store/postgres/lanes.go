@@ -24,10 +24,15 @@ type laneKey struct {
 type lane struct {
 	id, queueID int32
 	laneKey
-	used bool // the queue has had a job; it may have one since
+	used bool  // the queue has had a job; it may have one since
+	day  int32 // on which it was there, and its row said so; 0: it is not known
 }
 
-// laneCache holds the lanes that this process has met. Lanes are never changed or removed.
+// maxLanes bounds how many lanes a process remembers.
+const maxLanes = 100_000
+
+// laneCache holds the lanes that this process has met. What they stand for never changes. Those that were not used for long are removed, so
+// one that was there yesterday is looked for before jobs are put into it.
 type laneCache struct {
 	mu    sync.RWMutex
 	byKey map[laneKey]lane
@@ -38,11 +43,14 @@ type laneCache struct {
 func (c *laneCache) add(l lane) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.byKey == nil {
+	if c.byKey == nil || len(c.byID) >= maxLanes {
 		c.byKey, c.byID, c.used = map[laneKey]lane{}, map[int32]lane{}, map[int32]bool{}
 	}
 	if l.used {
 		c.used[l.queueID] = true
+	}
+	if known := c.byID[l.id]; known.day > l.day {
+		l.day = known.day
 	}
 	c.byKey[l.laneKey] = l
 	c.byID[l.id] = l
@@ -90,9 +98,10 @@ func keyOf(job *store.Job) laneKey {
 func (s *Store) lanesOf(ctx context.Context, jobs []*store.Job, foreign bool) ([]lane, error) {
 	lanes := make([]lane, len(jobs))
 	var missing []laneKey
+	today := s.today()
 	for i, job := range jobs {
 		l, ok := s.lanes.find(keyOf(job))
-		if !ok || foreign && !s.lanes.isUsed(l.queueID) {
+		if !ok || l.day != today || foreign && !s.lanes.isUsed(l.queueID) {
 			missing = append(missing, keyOf(job))
 		}
 		lanes[i] = l
@@ -113,6 +122,12 @@ func (s *Store) lanesOf(ctx context.Context, jobs []*store.Job, foreign bool) ([
 	return lanes, nil
 }
 
+// today is the number of the day, counted from 1970.
+func (s *Store) today() int32 { return dayOf(s.now()) }
+
+func dayOf(micros int64) int32 { return int32(micros / day.Microseconds()) }
+
+// internLanes makes lanes that do not exist, and says of the others that they are used today.
 func (s *Store) internLanes(ctx context.Context, keys []laneKey, foreign bool) error {
 	slices.SortFunc(keys, func(a, b laneKey) int {
 		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.queue, b.queue), cmp.Compare(a.kind, b.kind),
@@ -125,11 +140,12 @@ func (s *Store) internLanes(ctx context.Context, keys []laneKey, foreign bool) e
 		namespaces, queues, kinds = append(namespaces, k.namespace), append(queues, k.queue), append(kinds, k.kind)
 		priorities = append(priorities, k.priority)
 	}
+	today := s.today()
 	intern := func(t runner) error {
 		if err := t.run(ctx, "queues_intern", nil, namespaces, queues); err != nil {
 			return err
 		}
-		return t.run(ctx, "lanes_intern", nil, namespaces, queues, kinds, priorities)
+		return t.run(ctx, "lanes_intern", nil, namespaces, queues, kinds, priorities, today)
 	}
 	// What was read is published only once it is committed.
 	var found []lane
@@ -141,7 +157,7 @@ func (s *Store) internLanes(ctx context.Context, keys []laneKey, foreign bool) e
 		found = found[:0]
 		err := t.run(ctx, "lanes_named", func(r row) error {
 			l, err := scanLane(r)
-			l.used = l.used || foreign
+			l.used, l.day = l.used || foreign, today
 			found = append(found, l)
 			return err
 		}, namespaces, queues, kinds, priorities)
@@ -163,7 +179,11 @@ func (s *Store) internLanes(ctx context.Context, keys []laneKey, foreign bool) e
 		defer func() { _ = conn.Close(ctx) }() // nothing depends on it
 		commit = func() error { return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{BeginQuery: beginHot}, work) }
 	}
-	if err := patiently(ctx, commit); err != nil {
+	err := patiently(ctx, commit)
+	if codeOf(err) == codeForeignKey { // a queue that nobody used was removed between the two statements
+		err = patiently(ctx, commit)
+	}
+	if err != nil {
 		return err
 	}
 	for _, l := range found {
@@ -173,7 +193,7 @@ func (s *Store) internLanes(ctx context.Context, keys []laneKey, foreign bool) e
 }
 
 // bindLanes is the statement that makes the lanes of runs whose jobs are to be bound to a version, or nil.
-func bindLanes(runs []*run) *statement {
+func bindLanes(runs []*run, today int32) *statement {
 	var ids []pgtype.UUID
 	var versions []string
 	for _, r := range runs {
@@ -184,7 +204,7 @@ func bindLanes(runs []*run) *statement {
 	if ids == nil {
 		return nil
 	}
-	return &statement{name: "lanes_bind", args: []any{ids, versions}}
+	return &statement{name: "lanes_bind", args: []any{ids, versions, today}}
 }
 
 func scanLane(r row) (l lane, err error) {

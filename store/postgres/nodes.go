@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -18,14 +17,15 @@ const nodesKept = 24 * time.Hour
 
 // nodeInfo is what the table keeps of a NodeInfo beside its name and version.
 type nodeInfo struct {
-	Queues []string `json:"queues,omitempty"`
-	Kinds  []string `json:"kinds,omitempty"`
-	Slots  int      `json:"slots"`
+	Queues   []string                `json:"queues,omitempty"`
+	Kinds    []string                `json:"kinds,omitempty"`
+	Slots    int                     `json:"slots"`
+	Policies map[string]store.Policy `json:"policies,omitempty"`
 }
 
 // Join implements store.Nodes.
 func (s *Store) Join(ctx context.Context, info store.NodeInfo) (id int64, err error) {
-	text, err := json.Marshal(nodeInfo{info.Queues, info.Kinds, info.Slots})
+	text, err := json.Marshal(nodeInfo{info.Queues, info.Kinds, info.Slots, info.Policies})
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", store.ErrInvalid, err)
 	}
@@ -40,7 +40,7 @@ func (s *Store) Join(ctx context.Context, info store.NodeInfo) (id int64, err er
 // Beat implements store.Nodes. The leader lease is one row on the database's clock: it is taken when it has expired, which ends
 // the epoch, and prolonged by whoever has it. Two nodes can think that they lead only as long as one of them has not looked at
 // its clock. A beat also measures how far the local clock is off, and sees to the partitions of the days to
-// come. What it tells a leader of is asked in the same statement, so that an idle one sends nothing else for it.
+// come. All that it answers is asked in one statement, so that an idle node sends nothing else.
 func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, error) {
 	var beat store.Beat
 	err := patiently(ctx, func() (err error) {
@@ -55,46 +55,65 @@ func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, 
 	return beat, nil
 }
 
+// The sorts of rows that the statement beat answers with.
+const (
+	beatSelf = iota
+	beatCancel
+	beatPause
+	beatOther
+	beatHeld
+)
+
+// beatRow is what is scanned of one.
+type beatRow struct {
+	sort               int32
+	a, b, c            *int64
+	id                 pgtype.UUID
+	reason, actor      *string
+	dead, asked, ended pgtype.Bool
+}
+
 func (s *Store) beat(ctx context.Context, params store.BeatParams) (beat store.Beat, err error) {
 	began := time.Now()
 	alive := false
-	ttl := max(params.LeaderTTL.Microseconds(), 0)
-	deadAfter := max(params.DeadAfter.Microseconds(), 0)
-	err = s.send(ctx, statement{name: "beat", args: []any{params.Node, ttl, s.injected(), deadAfter}, each: func(r row) error {
-		var (
-			at                   int64
-			epoch, since         *int64
-			silent, asked, ended pgtype.Bool
-			id                   pgtype.UUID
-			pauses               *bool
-			reason, actor        *string
-		)
-		if err := r.Scan(&at, &epoch, &silent, &asked, &ended, &id, &pauses, &since, &reason, &actor); err != nil {
+	args := []any{params.Node, max(params.LeaderTTL.Microseconds(), 0), s.injected(), params.Lead, params.Held.Claims, params.Held.From, params.Held.To}
+	err = s.send(ctx, statement{name: "beat", args: args, each: func(r row) error {
+		var b beatRow
+		if err := r.Scan(&b.sort, &b.a, &b.b, &b.c, &b.id, &b.reason, &b.actor, &b.dead, &b.asked, &b.ended); err != nil {
 			return err
 		}
-		beat.Work = store.Work{Rescue: silent.Bool, SweepCancels: asked.Bool, CloseChildren: ended.Bool}
-		if !alive {
-			s.noteClock(reading{at, began, time.Now()})
+		if b.sort == beatSelf {
+			alive = true
+			s.noteClock(reading{*b.b, began, time.Now()})
 		}
-		alive = true
-		if epoch != nil {
-			beat.Leader, beat.Epoch = true, *epoch
-		}
-		switch {
-		case !id.Valid:
-		case pauses != nil && *pauses:
-			beat.Pauses = append(beat.Pauses, id.Bytes)
-		default:
-			beat.Cancels = append(beat.Cancels, store.CancelRequest{
-				Job: id.Bytes, At: optTime(since), Reason: textOf(reason), Actor: textOf(actor),
-			})
-		}
+		b.addTo(&beat, params.Node)
 		return nil
 	}})
 	if err == nil && !alive {
 		err = store.ErrNodeDead
 	}
 	return beat, err
+}
+
+func (b *beatRow) addTo(beat *store.Beat, node int64) {
+	switch b.sort {
+	case beatSelf:
+		beat.At = timeOf(*b.a)
+		if b.c != nil {
+			beat.Leader, beat.Epoch = true, *b.c
+		}
+		beat.Work = store.Work{Rescue: b.dead.Bool, SweepCancels: b.asked.Bool, CloseChildren: b.ended.Bool}
+	case beatCancel:
+		beat.Cancels = append(beat.Cancels, store.CancelRequest{
+			Job: b.id.Bytes, At: optTime(b.a), Reason: textOf(b.reason), Actor: textOf(b.actor),
+		})
+	case beatPause:
+		beat.Pauses = append(beat.Pauses, b.id.Bytes)
+	case beatOther:
+		beat.Nodes = append(beat.Nodes, store.NodeBeat{Node: *b.a, At: timeOf(*b.b)})
+	case beatHeld:
+		beat.Held = append(beat.Held, store.Lease{Job: b.id.Bytes, Number: *b.c, Node: node, Claim: *b.a, Slot: int(*b.b)})
+	}
 }
 
 // Leave implements store.Nodes.
@@ -134,23 +153,21 @@ func (s *Store) Leave(ctx context.Context, node int64) error {
 // may have freed ordering keys.
 func (s *Store) giveBack(ctx context.Context, t session, node int64, w woken) (freed bool, err error) {
 	now := s.now()
-	for {
-		held, err := s.heldRuns(ctx, t, "claims_of_node", node, int32(claimRecords))
+	for after := int64(0); ; {
+		held, err := s.heldRuns(ctx, t, "slots_of_node", node, int32(claimRecords), after)
 		if err != nil || len(held) == 0 {
 			return freed, err
 		}
 		for _, h := range held {
 			h.state, h.reason, h.runAt = store.Available, string(store.ReasonReleased), now
 			freed = freed || h.job.OrderingKey != ""
+			after = max(after, h.lease.Claim)
 		}
 		more, err := s.endHeld(ctx, t, held, now)
 		if err != nil {
 			return freed, err
 		}
 		maps.Copy(w, more)
-		if !slices.ContainsFunc(held, func(h *heldRun) bool { return h.final != 0 || !h.body }) {
-			return freed, nil
-		}
 	}
 }
 
@@ -172,7 +189,7 @@ func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 		if err := json.Unmarshal(info, &kept); err != nil {
 			return err
 		}
-		n.Info.Queues, n.Info.Kinds, n.Info.Slots = kept.Queues, kept.Kinds, kept.Slots
+		n.Info.Queues, n.Info.Kinds, n.Info.Slots, n.Info.Policies = kept.Queues, kept.Kinds, kept.Slots, kept.Policies
 		n.StartedAt, n.BeatAt, n.DeadAt, n.Running = timeOf(startedAt), timeOf(beatAt), optTime(deadAt), int(running)
 		nodes = append(nodes, n)
 		return nil

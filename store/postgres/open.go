@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -118,8 +119,12 @@ type Store struct {
 	wakeups atomic.Bool  // notifications arrive
 	horizon atomic.Int64 // the time until which there are partitions
 
+	retired   atomic.Int64 // the day on which lanes were removed last, and up to which
+	forgotten atomic.Int64 // the last record of what people did that retention looked at
+
 	lanes    laneCache
 	floors   floors
+	blocked  blocked
 	notifier notifier
 
 	lookedMu sync.Mutex
@@ -230,7 +235,7 @@ func (c Config) connect(ctx context.Context) (*Store, error) {
 	}
 	if !c.NoSession {
 		pinned := config.Copy()
-		for _, p := range pins {
+		for _, p := range slices.Concat(pins, vigils) {
 			pinned.ConnConfig.RuntimeParams[p[0]] = p[1]
 		}
 		pinned.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"

@@ -148,6 +148,7 @@ func absent(first partition, existing days) (missing []partition) {
 
 // makePartition makes one partition. Locks are waited for only for a moment: everybody else would queue up behind.
 func (s *Store) makePartition(ctx context.Context, p partition) error {
+	const around = "partition_make_around"
 	create := func(script string) error {
 		return s.inTx(ctx, beginBulk, func(t session) error {
 			if err := t.exec(ctx, "SET LOCAL lock_timeout = '5s'"); err != nil {
@@ -164,12 +165,16 @@ func (s *Store) makePartition(ctx context.Context, p partition) error {
 			if err := t.exec(ctx, "SET LOCAL lock_timeout = '500ms'"); err != nil {
 				return err
 			}
-			return t.exec(ctx, s.scripts(script, missing, p))
+			if err := t.exec(ctx, s.scripts(script, missing, p)); err != nil || script != around || !slices.Contains(missing, "job") {
+				return err
+			}
+			_, err = t.tx.Exec(ctx, s.script("partition_lanes", "job", p), pgx.QueryExecModeExec, s.today())
+			return err
 		})
 	}
 	err := create("partition_make")
 	if codeOf(err) == "23514" { // the default partition has rows of that day
-		err = create("partition_make_around")
+		err = create(around)
 	}
 	return err
 }

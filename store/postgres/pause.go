@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -33,42 +34,40 @@ func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]
 	return results, nil
 }
 
-// pauseJobs pauses jobs and notes their states. A job that moves at the very moment is looked at again; one that does so again and again
-// is asked, and held when it is put back.
+// pauseJobs pauses jobs and notes their states. A job that moves at the very moment, or that somebody else has, is looked at again; one that
+// does so again and again is asked, and held when it is put back.
 func (s *Store) pauseJobs(
 	ctx context.Context, ids []store.ID, reason, actor string, recorded bool, states map[store.ID]store.State,
 ) error {
-	const tries = 4
 	reason, actor = cleanText(reason), cleanText(actor)
-	for range tries {
-		var moved []store.ID
-		err := patiently(ctx, func() error {
-			moved = nil
-			uuids := uuidsOf(ids)
-			return s.send(ctx, lockBodies(uuids, nil), statement{
-				name: "pause_jobs",
-				args: []any{uuids, s.now(), reason, actor, recorded},
-				each: func(r row) error {
+	left, err := insistently(ctx, ids, func(ids []store.ID) (moved []store.ID, err error) {
+		err = patiently(ctx, func() error {
+			return s.inTx(ctx, beginHot, func(t session) error {
+				free, err := s.grabFor(ctx, t, ids)
+				if err != nil {
+					return err
+				}
+				moved = slices.DeleteFunc(slices.Clone(ids), func(id store.ID) bool { return slices.Contains(free, id) })
+				return t.run(ctx, "pause_jobs", func(r row) error {
 					var id pgtype.UUID
 					var state int32
 					err := r.Scan(&id, &state)
-					states[id.Bytes] = store.State(state)
-					if state == 0 {
+					if states[id.Bytes] = store.State(state); state == 0 {
 						moved = append(moved, id.Bytes)
 					}
 					return err
-				},
+				}, uuidsOf(free), s.now(), reason, actor, recorded)
 			})
 		})
-		if err != nil || moved == nil {
-			return err
-		}
-		ids = moved
+		return moved, err
+	})
+	if err != nil || len(left) == 0 {
+		return err
 	}
-	for _, id := range ids {
+	for _, id := range left {
 		states[id] = store.Running
 	}
-	return s.send(ctx, statement{name: "pause_request_put", args: []any{uuidsOf(ids), s.now(), reason, actor}})
+	return s.send(ctx, statement{name: "pause_request_put", args: []any{uuidsOf(left), s.now(), reason, actor}})
 }
 
 // sweepPauses applies requests whose job does not run any more, and forgets those of finished jobs: it closes the gap between a request

@@ -37,17 +37,21 @@ func (m movedJobs) scan(r row) error {
 	return err
 }
 
-func (m movedJobs) scanTurn(r row) (checks int, err error) {
+// turns counts ordering keys that were looked at, and those whose head a caller's transaction has.
+type turns struct{ looked, left int }
+
+func (m movedJobs) scanTurn(r row, t *turns) error {
 	var id pgtype.UUID
 	var lane *int32
-	if err := r.Scan(&checks, &id, &lane); err != nil {
-		return 0, err
-	}
+	err := r.Scan(&t.looked, &t.left, &id, &lane)
 	if lane != nil {
 		m[id.Bytes] = *lane
 	}
-	return checks, nil
+	return err
 }
+
+// turnsAgain is when keys are looked at again whose head a caller's transaction has.
+const turnsAgain = 100 * time.Millisecond
 
 func (s *Store) promote(ctx context.Context, limit int) (promoted store.Promoted, err error) {
 	// Nearly always there is nothing to do, and a node without work should cost the database next to nothing.
@@ -56,17 +60,15 @@ func (s *Store) promote(ctx context.Context, limit int) (promoted store.Promoted
 	}
 	limit = max(limit, 0)
 	moved := movedJobs{}
-	due, checks := 0, 0
+	due := 0
+	var keys turns
 	promoted.NextDue = time.Time{}
 	err = s.send(ctx,
 		statement{name: "promote_due", args: []any{s.now(), int32(limit)}, each: func(r row) error {
 			due++
 			return moved.scan(r)
 		}},
-		statement{name: "hand_on_turns", args: []any{int32(limit)}, each: func(r row) (err error) {
-			checks, err = moved.scanTurn(r)
-			return err
-		}},
+		statement{name: "hand_on_turns", args: []any{int32(limit)}, each: func(r row) error { return moved.scanTurn(r, &keys) }},
 		statement{name: "next_due", each: func(r row) error {
 			var at int64
 			err := r.Scan(&at)
@@ -77,7 +79,10 @@ func (s *Store) promote(ctx context.Context, limit int) (promoted store.Promoted
 		return promoted, err
 	}
 	promoted.Jobs = len(moved)
-	promoted.More = limit > 0 && (due >= limit || checks >= limit)
+	promoted.More = limit > 0 && (due >= limit || keys.looked >= limit && keys.left < keys.looked)
+	if again := s.Now().Add(turnsAgain); keys.left > 0 && (promoted.NextDue.IsZero() || promoted.NextDue.After(again)) {
+		promoted.NextDue = again
+	}
 	wakes, err := s.queuesOf(ctx, moved)
 	for _, w := range wakes {
 		if !slices.Contains(promoted.Queues, w.Queue) {
@@ -124,20 +129,39 @@ func (s *Store) queuesOf(ctx context.Context, moved movedJobs) ([]store.Wake, er
 	return wakes, nil
 }
 
+// turnsAfterCommit hands on turns of ordering keys that a batch freed or asked for, and returns the wakes for it.
+func (s *Store) turnsAfterCommit(ctx context.Context) []store.Wake {
+	wakes, err := s.handOn(ctx)
+	if err != nil {
+		// Promotion does it then.
+		return []store.Wake{{Kind: store.WakeDeferred, Due: s.Now()}}
+	}
+	return wakes
+}
+
 // handOnAfterCommit gives turns of ordering keys on as soon as they were freed or asked for, so that who waits for one
 // need not wait for the next promotion. Nodes are told, this one too: it does not know that it has something to claim.
 func (s *Store) handOnAfterCommit(ctx context.Context) error {
-	moved := movedJobs{}
-	err := patiently(ctx, func() error {
-		return s.send(ctx, statement{name: "hand_on_turns", args: []any{int32(turnsAtOnce)}, each: func(r row) error {
-			_, err := moved.scanTurn(r)
-			return err
-		}})
-	})
-	if err != nil || len(moved) == 0 {
-		return err
-	}
-	wakes, err := s.queuesOf(ctx, moved)
+	wakes, err := s.handOn(ctx)
 	s.notifier.tell("", wakes)
 	return err
+}
+
+// handOn hands on turns of ordering keys, and returns a wake for each queue in which a job got one.
+func (s *Store) handOn(ctx context.Context) ([]store.Wake, error) {
+	moved := movedJobs{}
+	var keys turns
+	err := patiently(ctx, func() error {
+		return s.send(ctx, statement{name: "hand_on_turns", args: []any{int32(turnsAtOnce)}, each: func(r row) error {
+			return moved.scanTurn(r, &keys)
+		}})
+	})
+	if err != nil {
+		return nil, err
+	}
+	wakes, err := s.queuesOf(ctx, moved)
+	if keys.left > 0 {
+		wakes = append(wakes, store.Wake{Kind: store.WakeDeferred, Due: s.Now().Add(turnsAgain)})
+	}
+	return wakes, err
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -14,52 +16,85 @@ import (
 // claimRecords is how many claim records are given back in one statement.
 const claimRecords = 100
 
+// silentFor is how long a connection of ours may be silent in the middle of a transaction before it is ended, because it keeps a node from
+// being declared dead that has not beaten for longer than that.
+const silentFor = 10 * time.Second
+
 // heldRun is a run whose node will not end it.
 type heldRun struct {
 	*run
 	job  store.Job
 	body bool // the job is there
+	busy bool // a caller's transaction has what its end needs
 }
 
-// heldRuns reads what nodes still hold, by one of the statements claims_of_node and claims_of_dead.
+// heldRuns reads what nodes still hold, by one of the statements slots_of_…, which lock the records, and locks the bodies that it needs and can
+// have. Only then it asks what decides over the jobs: until then a caller's transaction may have written their journals.
 func (s *Store) heldRuns(ctx context.Context, t session, statement string, args ...any) ([]*heldRun, error) {
 	var held []*heldRun
-	var lanes []int32
+	var ids []store.ID
 	err := t.run(ctx, statement, func(r row) error {
+		h := &heldRun{run: &run{}}
+		l := &h.lease
+		var id pgtype.UUID
+		var slot int64
+		err := r.Scan(&l.Node, &l.Claim, &slot, &id, &l.Number)
+		l.Slot, l.Job = int(slot), id.Bytes
+		held, ids = append(held, h), append(ids, l.Job)
+		return err
+	}, args...)
+	if err != nil || len(held) == 0 {
+		return nil, err
+	}
+	parents, err := parentsOf(ctx, t, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, parent := range parents {
+		ids = append(ids, parent)
+	}
+	busy, err := grab(ctx, t, ids)
+	if err != nil {
+		return nil, err
+	}
+	s.blocked.addBodies(slices.DeleteFunc(ids, func(id store.ID) bool { return !busy[id] }))
+	for _, h := range held {
+		h.parent = parents[h.lease.Job]
+		h.busy = busy[h.lease.Job] || busy[h.parent]
+	}
+	return held, s.describeHeld(ctx, t, held)
+}
+
+// describeHeld reads what decides over the jobs of runs.
+func (s *Store) describeHeld(ctx context.Context, t session, held []*heldRun) error {
+	ids := make([]store.ID, len(held))
+	for i, h := range held {
+		ids[i] = h.lease.Job
+	}
+	var lanes []int32
+	err := t.run(ctx, "held_jobs", func(r row) error {
 		var (
-			h                    = &heldRun{run: &run{}}
-			l                    = &h.lease
-			id                   pgtype.UUID
-			slot                 int64
-			lane                 *int32
-			runAt, createdAt     *int64
-			attempt, maxAttempts *int32
-			options              []byte
-			key                  *string
-			b                    body
-			wrote                *int64
-			hasChildren          bool
+			place       int64
+			b           body
+			wrote       *int64
+			hasChildren bool
 		)
-		err := r.Scan(&l.Node, &l.Claim, &slot, &id, &l.Number, &lane, &runAt, &createdAt, &attempt, &maxAttempts, &options, &key,
+		err := r.Scan(&place, &b.lane, &b.runAt, &b.createdAt, &b.attempt, &b.maxAttempts, &b.options, &b.orderingKey,
 			&b.parent, &b.link, &b.closing, &wrote, &hasChildren)
 		if err != nil {
 			return err
 		}
-		l.Slot, l.Job = int(slot), id.Bytes
-		held = append(held, h)
-		if h.body = lane != nil; !h.body {
-			return nil
-		}
-		h.lane = *lane
-		lanes = append(lanes, *lane)
-		b.runAt, b.createdAt, b.lease, b.attempt, b.maxAttempts = *runAt, *createdAt, l.Number, *attempt+1, *maxAttempts
-		b.options, b.orderingKey = options, key
-		h.job, err = b.job(l.Job)
+		h := held[place-1]
+		h.body, h.lane = true, b.lane
+		lanes = append(lanes, b.lane)
+		b.lease = h.lease.Number
+		b.attempt++
+		h.job, err = b.job(h.lease.Job)
 		h.answers = h.job.Answers
 		if wrote != nil {
-			h.traits |= traitDurable
+			h.traits |= traitDurable | traitSeen
 		}
-		if wrote != nil && *wrote == l.Number {
+		if wrote != nil && *wrote == h.lease.Number {
 			h.traits |= traitFree
 			h.job.Attempt--
 		}
@@ -67,38 +102,39 @@ func (s *Store) heldRuns(ctx context.Context, t session, statement string, args 
 			h.traits |= traitChildren
 		}
 		return err
-	}, args...)
+	}, uuidsOf(ids))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := s.knowLanes(ctx, lanes); err != nil {
-		return nil, err
+		return err
 	}
 	for _, h := range held {
 		if h.body {
 			if err := s.describe(&h.job, h.lane); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
-	return held, nil
+	return nil
 }
 
-// endHeld ends such runs: together, or, if that fails because of one of them, each on its own. What cannot be ended even
-// so stays where it is; its final state stays 0. Parents are told in the order of their nodes and ids. It returns whom that woke.
+// endHeld ends such runs, but for those that are busy: together, or, if that fails because of one of them, each on its own. What cannot be
+// ended even so stays where it is; its final state stays 0. Parents are told in the order of their nodes and ids. It returns whom that woke.
 func (s *Store) endHeld(ctx context.Context, t session, held []*heldRun, now int64) (woken, error) {
 	var runs []*run
 	slices.SortFunc(held, func(a, b *heldRun) int {
 		return cmp.Or(cmp.Compare(a.lease.Node, b.lease.Node), bytes.Compare(a.lease.Job[:], b.lease.Job[:]))
 	})
 	for i, h := range held {
-		h.place = i
-		if h.body {
+		switch h.place = i; {
+		case h.busy:
+		case h.body:
 			runs = append(runs, h.run)
-			continue
-		}
-		if err := t.run(ctx, "slot_drop", nil, h.lease.Node, h.lease.Claim, int32(h.lease.Slot)); err != nil {
-			return nil, err
+		default:
+			if err := t.run(ctx, "slot_drop", nil, h.lease.Node, h.lease.Claim, int32(h.lease.Slot)); err != nil {
+				return nil, err
+			}
 		}
 	}
 	w := woken{}
@@ -108,88 +144,155 @@ func (s *Store) endHeld(ctx context.Context, t session, held []*heldRun, now int
 	list := func(runs ...*run) []statement {
 		var n news
 		n.addRuns(runs)
-		list := append([]statement{lockBodies(idsOf(runs), n.children)}, endings(runs, runs, false, now)...)
+		list := endings(runs, runs, false, now)
 		if !n.isEmpty() {
 			list = append(list, w.wake(n, now))
 		}
 		return list
 	}
 	err := t.attempt(ctx, func(t session) error { return t.runAll(ctx, list(runs...)) })
-	own := func(err error) bool { return isData(err) || codeOf(err) == codeLockTimeout }
-	if !own(err) {
+	if !isData(err) {
 		return w, err
 	}
 	clear(w)
-	if err := t.exec(ctx, shortWait); err != nil {
-		return nil, err
-	}
 	one := func(r *run) []statement { return list(r) }
-	if err := endEach(ctx, t, runs, one, own, func(*run, error) {}); err != nil {
-		return nil, err
-	}
-	return w, t.exec(ctx, longWait)
+	return w, endEach(ctx, t, runs, one, isData, func(*run, error) {})
 }
 
 // Rescue implements store.Maintenance. Nodes are marked dead first, under a lock that waits for a claim of theirs that is on
 // its way: whatever such a node writes later finds no lease. Limit is that of claim records; 0 means 100.
 func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.Rescued, error) {
-	var rescued []store.Rescued
-	var w woken
-	freed := false
-	err := patiently(ctx, func() (err error) {
-		rescued, w, freed, err = s.rescue(ctx, params)
-		return err
-	})
-	if err != nil {
+	found, err := s.declareDead(ctx, params.Dead)
+	if err != nil || !found {
 		return nil, classify(ctx, "rescue", err)
 	}
-	s.tellWoken(ctx, w)
-	if freed {
+	rescue := rescue{store: s, limit: int32(params.Limit), policies: map[int64]map[string]store.Policy{}}
+	if rescue.limit <= 0 {
+		rescue.limit = claimRecords
+	}
+	for again := true; again; {
+		err := patiently(ctx, func() (err error) {
+			again, err = rescue.some(ctx)
+			return err
+		})
+		if err != nil {
+			return nil, classify(ctx, "rescue", err)
+		}
+	}
+	s.tellWoken(ctx, rescue.woken)
+	if rescue.freed {
 		_ = s.handOnAfterCommit(ctx) // promotion does it otherwise
 	}
-	return rescued, nil
+	return rescue.rescued, nil
 }
 
-func (s *Store) rescue(ctx context.Context, params store.RescueParams) (rescued []store.Rescued, w woken, freed bool, err error) {
-	limit := int32(params.Limit)
-	if limit <= 0 {
-		limit = claimRecords
+// declareDead marks nodes as dead, and tells whether a dead node may hold something. A node that cannot be marked is at work, or its
+// machine has vanished in the middle of a transaction, whose connection is ended then.
+func (s *Store) declareDead(ctx context.Context, dead []store.NodeBeat) (found bool, err error) {
+	ids, beats := make([]int64, len(dead)), make([]int64, len(dead))
+	for i, d := range dead {
+		ids[i], beats[i] = d.Node, d.At.UnixMicro()
 	}
-	found := false
-	err = s.send(ctx, statement{name: "nodes_die", args: []any{params.DeadAfter.Microseconds(), s.injected()}, each: func(r row) error {
-		return r.Scan(&found)
-	}})
-	if err != nil || !found {
-		return nil, nil, false, err
+	for try := 0; ; try++ {
+		var wanted, died int64
+		die := statement{name: "nodes_die", args: []any{ids, beats, s.injected()}, each: func(r row) error {
+			return r.Scan(&wanted, &died, &found)
+		}}
+		err = patiently(ctx, func() error { return s.send(ctx, die) })
+		if err != nil || died >= wanted || try > 0 {
+			return found, err
+		}
+		// Few may end the connections of others; then it is up to the server when they go.
+		_ = s.send(ctx, statement{name: "end_silent", args: []any{silentFor.Seconds()}, each: func(row) error { return nil }})
 	}
-	err = s.inTx(ctx, beginHot, func(t session) error {
-		held, err := s.heldRuns(ctx, t, "claims_of_dead", limit)
-		if err != nil || len(held) == 0 {
+}
+
+// rescue is what takes the jobs of dead nodes.
+type rescue struct {
+	store    *Store
+	limit    int32
+	node     int64 // of the last record that was looked at
+	seq      int64
+	policies map[int64]map[string]store.Policy
+
+	rescued []store.Rescued
+	woken   woken
+	freed   bool
+}
+
+// some takes the jobs of some records, in one transaction. It tells whether there are more to look at although nothing was taken: records
+// whose jobs are all busy hold up nobody.
+func (r *rescue) some(ctx context.Context) (again bool, err error) {
+	s := r.store
+	node, seq := r.node, r.seq
+	var held []*heldRun
+	var w woken
+	err = s.inTx(ctx, beginHot, func(t session) (err error) {
+		if held, err = s.heldRuns(ctx, t, "slots_of_dead", r.limit, node, seq); err != nil || len(held) == 0 {
+			return err
+		}
+		if err := r.learn(ctx, t, held); err != nil {
 			return err
 		}
 		now := s.now()
 		for _, h := range held {
-			h.state, h.reason = store.Failed, string(store.ReasonCrashLoop)
-			if !h.body {
-				continue
-			}
-			if delay, retry := params.Decide(h.job); retry {
-				h.state, h.reason, h.runAt = store.Retryable, string(store.ReasonNodeLost), now+max(delay, 0).Microseconds()
-			}
+			r.decide(h, now)
 		}
-		if w, err = s.endHeld(ctx, t, held, now); err != nil {
-			return err
-		}
-		for _, h := range held {
-			if h.final == 0 {
-				continue
-			}
-			freed = freed || h.final.Finished() && h.job.OrderingKey != ""
-			rescued = append(rescued, store.Rescued{
-				Job: h.lease.Job, Node: h.lease.Node, State: h.final, Reason: h.finalReason, Queue: h.job.Queue, RunAt: timeOf(h.finalRunAt),
-			})
-		}
-		return nil
+		w, err = s.endHeld(ctx, t, held, now)
+		return err
 	})
-	return rescued, w, freed, err
+	if err != nil || len(held) == 0 {
+		return false, err
+	}
+	if r.woken = w; len(w) == 0 {
+		r.woken = nil
+	}
+	for _, h := range held {
+		if cmp.Or(cmp.Compare(h.lease.Node, r.node), cmp.Compare(h.lease.Claim, r.seq)) > 0 {
+			r.node, r.seq = h.lease.Node, h.lease.Claim
+		}
+		if h.final == 0 {
+			continue
+		}
+		r.freed = r.freed || h.final.Finished() && h.job.OrderingKey != ""
+		r.rescued = append(r.rescued, store.Rescued{
+			Job: h.lease.Job, Node: h.lease.Node, State: h.final, Reason: h.finalReason, Queue: h.job.Queue, RunAt: timeOf(h.finalRunAt),
+		})
+	}
+	return len(r.rescued) == 0, nil
+}
+
+// decide says what becomes of a job whose run is lost, as its node has promised.
+func (r *rescue) decide(h *heldRun, now int64) {
+	h.state, h.reason = store.Failed, string(store.ReasonCrashLoop)
+	if !h.body {
+		return
+	}
+	if delay, retry := r.policies[h.lease.Node][h.job.Kind].Lost(&h.job); retry {
+		h.state, h.reason, h.runAt = store.Retryable, string(store.ReasonNodeLost), now+max(delay, 0).Microseconds()
+	}
+}
+
+// learn reads what the nodes of the runs have promised.
+func (r *rescue) learn(ctx context.Context, t session, held []*heldRun) error {
+	var unknown []int64
+	for _, h := range held {
+		if _, ok := r.policies[h.lease.Node]; !ok && !slices.Contains(unknown, h.lease.Node) {
+			unknown = append(unknown, h.lease.Node)
+		}
+	}
+	if unknown == nil {
+		return nil
+	}
+	return t.run(ctx, "node_infos", func(row row) error {
+		var node int64
+		var text []byte
+		var info nodeInfo
+		err := row.Scan(&node, &text)
+		if err == nil {
+			err = json.Unmarshal(text, &info)
+		}
+		r.policies[node] = info.Policies
+		return err
+	}, unknown)
 }

@@ -24,8 +24,8 @@ const (
 	deleteLimit = 1000
 )
 
-// errBusy says that a partition is dropped some other time.
-var errBusy = errors.New("not now")
+// errNotNow says that a partition is dropped some other time.
+var errNotNow = errors.New("not now")
 
 // retention is RetainParams at a moment.
 type retention struct {
@@ -83,6 +83,9 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 	if err := s.extendPartitions(ctx); err != nil {
 		return retained, err
 	}
+	if err := s.forgetActions(ctx, r); err != nil {
+		return retained, err
+	}
 	if r.shortest() == 0 {
 		return retained, nil
 	}
@@ -104,11 +107,14 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 		removed, err := s.dropPartition(ctx, p, r)
 		retained.Jobs += removed
 		switch {
-		case errors.Is(err, errBusy):
+		case errors.Is(err, errNotNow):
 			s.lookLater(p, r)
 		case err != nil:
 			return retained, err
 		}
+	}
+	if err := s.retireLanes(ctx); err != nil {
+		return retained, err
 	}
 	deleted, more, err := s.deleteFinished(ctx, r)
 	retained.Jobs += deleted
@@ -143,7 +149,7 @@ func (s *Store) lookLater(p partition, r retention) {
 	s.looked[looked{p, r.RetainParams}] = r.now
 }
 
-// dropPartition drops the partitions of a day and returns how many jobs that removed, or errBusy if it is not the time for it.
+// dropPartition drops the partitions of a day and returns how many jobs that removed, or errNotNow if it is not the time for it.
 //
 // What needs a scan is done first and without a lock: counting, and finding the jobs that are to be kept. Under the lock
 // only those are looked at again that may have changed since: jobs that had not finished, which are found through their
@@ -168,20 +174,20 @@ func (s *Store) dropPartition(ctx context.Context, p partition, r retention) (re
 		return 0, err
 	}
 	if len(candidates.ids) > maxSurvivors || finished == 0 && len(candidates.ids) > 0 {
-		return 0, errBusy
+		return 0, errNotNow
 	}
 	err = s.inTx(ctx, beginBulk, func(t session) error {
 		free := false
 		try := t.tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1::bigint)", s.lockKey("partitions"))
 		if err := try.Scan(&free); err != nil || !free {
-			return errors.Join(err, errBusy)
+			return errors.Join(err, errNotNow)
 		}
 		existing, err := s.partitions(ctx, t)
 		if err != nil {
 			return err
 		}
 		if !slices.Contains(existing[p], "job") {
-			return errBusy
+			return errNotNow
 		}
 		if err := t.exec(ctx, "SET LOCAL lock_timeout = '"+dropWait+"'"); err != nil {
 			return err
@@ -199,12 +205,12 @@ func (s *Store) dropPartition(ctx context.Context, p partition, r retention) (re
 		}
 		removed = finished - (len(survivors.ids) - unfinished)
 		if removed <= 0 && len(survivors.ids) > 0 || len(survivors.ids) > maxSurvivors {
-			return errBusy // nothing would be won, or it would take too long
+			return errNotNow // nothing would be won, or it would take too long
 		}
 		return s.replacePartition(ctx, t, p, existing[p], survivors.ids)
 	})
 	if code := codeOf(err); code == codeLockTimeout || code == codeDeadlock {
-		err = errBusy
+		err = errNotNow
 	}
 	if err != nil {
 		return 0, err

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -29,32 +30,18 @@ func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.Re
 func (s *Store) retry(ctx context.Context, ids []store.ID, actor string) ([]store.RetryResult, error) {
 	again := map[store.ID]bool{}
 	holders := map[store.ID]store.ID{}
-	note := func(r row) error {
-		var id pgtype.UUID
-		err := r.Scan(&id)
-		again[id.Bytes] = true
-		return err
-	}
-	uuids := uuidsOf(ids)
-	err := patiently(ctx, func() error {
-		clear(again)
-		clear(holders)
-		now := s.now()
-		return s.send(ctx, lockBodies(uuids, nil),
-			statement{name: "retry_finished", args: []any{uuids, now, actor, "retry", nil}, each: func(r row) error {
-				var id pgtype.UUID
-				var lane int32
-				err := r.Scan(&id, &lane)
-				again[id.Bytes] = true
-				return err
-			}},
-			statement{name: "retry_deferred", args: []any{uuids, now, actor}, each: note},
-			statement{name: "key_holders_of", args: []any{uuids}, each: func(r row) error {
-				var id, holder pgtype.UUID
-				err := r.Scan(&id, &holder)
-				holders[id.Bytes] = holder.Bytes
-				return err
-			}})
+	busy, err := insistently(ctx, ids, func(ids []store.ID) (busy []store.ID, err error) {
+		err = patiently(ctx, func() error {
+			return s.inTx(ctx, beginHot, func(t session) error {
+				free, err := s.grabFor(ctx, t, ids)
+				if err != nil {
+					return err
+				}
+				busy = slices.DeleteFunc(slices.Clone(ids), func(id store.ID) bool { return slices.Contains(free, id) })
+				return t.runAll(ctx, retrying(uuidsOf(free), s.now(), actor, again, holders))
+			})
+		})
+		return busy, err
 	})
 	if err != nil {
 		return nil, err
@@ -75,6 +62,8 @@ func (s *Store) retry(ctx context.Context, ids []store.ID, actor string) ([]stor
 		switch {
 		case again[id]:
 			r.State = store.Available
+		case slices.Contains(busy, id):
+			r.Err = errBlocked("retry job " + id.String())
 		case r.State == 0:
 			r.Err = fmt.Errorf("%w: job %s", store.ErrNotFound, id)
 		case r.State == store.Available:
@@ -85,4 +74,29 @@ func (s *Store) retry(ctx context.Context, ids []store.ID, actor string) ([]stor
 		}
 	}
 	return results, nil
+}
+
+// retrying are the statements that let jobs run again whose bodies are locked. They note those that do, and who has the keys of the others.
+func retrying(ids []pgtype.UUID, now int64, actor string, again map[store.ID]bool, holders map[store.ID]store.ID) []statement {
+	return []statement{
+		{name: "retry_finished", args: []any{ids, now, actor, "retry", nil}, each: func(r row) error {
+			var id pgtype.UUID
+			var lane int32
+			err := r.Scan(&id, &lane)
+			again[id.Bytes] = true
+			return err
+		}},
+		{name: "retry_deferred", args: []any{ids, now, actor}, each: func(r row) error {
+			var id pgtype.UUID
+			err := r.Scan(&id)
+			again[id.Bytes] = true
+			return err
+		}},
+		{name: "key_holders_of", args: []any{ids}, each: func(r row) error {
+			var id, holder pgtype.UUID
+			err := r.Scan(&id, &holder)
+			holders[id.Bytes] = holder.Bytes
+			return err
+		}},
+	}
 }

@@ -31,6 +31,16 @@ var pins = [][2]string{
 	{"lock_timeout", lockTimeout},
 }
 
+// vigils are settings of our connections by which the server gives up a program that has vanished, with its machine or its network: what it
+// locked is free again then. Its own look at such connections would take hours. A client that is alive has no statement to think about.
+var vigils = [][2]string{
+	{"idle_in_transaction_session_timeout", "10s"},
+	{"tcp_keepalives_idle", "5"},
+	{"tcp_keepalives_interval", "2"},
+	{"tcp_keepalives_count", "3"},
+	{"tcp_user_timeout", "12s"},
+}
+
 const lockTimeout = "2s"
 
 // shortWait makes a transaction that has waited in vain wait no longer than that each time; longWait takes it back.

@@ -55,13 +55,14 @@ func statementsIn(schema string) map[string]string {
 	return texts
 }
 
-// inSchema puts the quoted name of a schema where a text says {schema}. It is the only thing that is ever put into one. {fence} is the
+// inSchema puts the quoted name of a schema where a text says {schema}, and the name as a text where it says {schema_name}. They are the
+// only things that are ever put into one, and never between dollars, which a name may have. {fence} is the
 // number of the advisory lock of the journals of node t.id, made of both names: all who take it have to mean the same, so it is written
 // here.
 func inSchema(text, schema string) string {
 	name := "'" + strings.ReplaceAll(schema, "'", "''") + "'"
 	fence := "hashint8extended(t.id, hashtextextended(" + name + ", 0))"
-	return strings.NewReplacer("{schema}", pgx.Identifier{schema}.Sanitize(), "{fence}", fence).Replace(text)
+	return strings.NewReplacer("{schema}", pgx.Identifier{schema}.Sanitize(), "{schema_name}", name, "{fence}", fence).Replace(text)
 }
 
 // text returns a statement. An unknown name is a mistake in this package.

@@ -19,9 +19,16 @@ func (s *Store) terminateOnce(ctx context.Context, c *cancelling, ids []store.ID
 			return err
 		}
 		now := s.now()
-		if err := t.runAll(ctx, []statement{lockBodies(uuids, uuids), f.cancelling(c, uuids, now)}); err != nil {
+		free, err := s.grabFor(ctx, t, ids)
+		if err != nil {
 			return err
 		}
+		if cancel := f.cancelling(c, uuidsOf(free), now); len(free) > 0 {
+			if err := t.run(ctx, cancel.name, cancel.each, cancel.args...); err != nil {
+				return err
+			}
+		}
+		f.noteBusy(ids, free)
 		for _, h := range held {
 			h.state, h.reason, h.error = store.Cancelled, string(store.ReasonTerminated), c.Reason
 			h.answers = false // in the order of the request, below
@@ -69,5 +76,5 @@ func (s *Store) takeRuns(ctx context.Context, t session, ids []pgtype.UUID) ([]*
 	if err := t.run(ctx, "fence_out", nil, nodes); err != nil {
 		return nil, err
 	}
-	return s.heldRuns(ctx, t, "claims_of_jobs", ids, nodes)
+	return s.heldRuns(ctx, t, "slots_of_jobs", ids, nodes)
 }

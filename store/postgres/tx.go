@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -59,7 +60,7 @@ func (s *Store) enqueueTx(ctx context.Context, wrapped store.Tx, enqueues []*sto
 	if err != nil || len(entries) == 0 {
 		return err
 	}
-	if err := s.enqueueCarefully(ctx, t, entries, now); err != nil {
+	if err := s.enqueueForCaller(ctx, t, entries, now); err != nil {
 		return err
 	}
 	return s.notifyTx(ctx, t, wakesOf(entries, now))
@@ -114,8 +115,8 @@ func (s *Store) sendTx(ctx context.Context, wrapped store.Tx, sends []*store.Sen
 	return s.notifyTx(ctx, t, payloads)
 }
 
-// AppendTx implements store.Writer. The job's body stays locked until the transaction ends, so that its run cannot be put back, and the
-// fence of its node is held, so that nobody takes the node's leases.
+// AppendTx implements store.Writer. The job's body stays locked until the transaction ends. Whoever takes the job from its run locks that
+// first, so it is what keeps the lease while the transaction is open; other jobs of the node are not concerned.
 func (s *Store) AppendTx(ctx context.Context, wrapped store.Tx, a *store.Append) error {
 	return classify(ctx, "append in the caller's transaction", s.appendTx(ctx, wrapped, &appending{Append: a}))
 }
@@ -136,10 +137,9 @@ func (s *Store) appendTx(ctx context.Context, wrapped store.Tx, a *appending) er
 		return nil
 	}
 	appends := []*appending{a}
-	for _, st := range []statement{fence(appends), lockBodies([]pgtype.UUID{uuidOf(a.Lease.Job)}, nil)} {
-		if err := t.run(ctx, st.name, st.each, st.args...); err != nil {
-			return err
-		}
+	lock := lockBodies([]pgtype.UUID{uuidOf(a.Lease.Job)}, nil)
+	if err := t.run(ctx, lock.name, nil, lock.args...); err != nil {
+		return err
 	}
 	left, err := s.appendable(ctx, t, appends)
 	if err != nil || len(left) == 0 {
@@ -153,6 +153,30 @@ func (s *Store) appendTx(ctx context.Context, wrapped store.Tx, a *appending) er
 		return err
 	default:
 		return s.notifyTx(ctx, t, wakesOf(a.entries, now))
+	}
+}
+
+const (
+	// firstAwait and lastAwait bound how often it is looked whether a caller's transaction has ended.
+	firstAwait = time.Millisecond
+	lastAwait  = 100 * time.Millisecond
+)
+
+// AwaitTx implements store.Writer. Such a transaction has the job's body locked. It is looked again and again whether that can be had,
+// instead of waiting for it, so that whoever waits keeps no connection.
+func (s *Store) AwaitTx(ctx context.Context, job store.ID) error {
+	for wait := firstAwait; ; wait = min(2*wait, lastAwait) {
+		held, err := grab(ctx, one{s}, []store.ID{job})
+		if err != nil || !held[job] {
+			return classify(ctx, "wait for a transaction on job "+job.String(), err)
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return classify(ctx, "wait for a transaction on job "+job.String(), ctx.Err())
+		}
 	}
 }
 

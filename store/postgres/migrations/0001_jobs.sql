@@ -1,7 +1,14 @@
 -- The tables of jobs. Times are microseconds since 1970, ids are UUIDs, states are those of store.State.
 -- {schema} is the schema of the store, "holdfast" by default.
 
-CREATE SCHEMA IF NOT EXISTS {schema};
+-- It may be there already, made for a role that must not make one: CREATE SCHEMA IF NOT EXISTS would want that right all the same.
+SELECT set_config('holdfast.schema', {schema_name}, false);
+DO $$
+BEGIN
+  IF to_regnamespace(quote_ident(current_setting('holdfast.schema'))) IS NULL THEN
+    EXECUTE format('CREATE SCHEMA %I', current_setting('holdfast.schema'));
+  END IF;
+END $$;
 
 CREATE TABLE {schema}.migration (
   version    int PRIMARY KEY,
@@ -20,8 +27,8 @@ CREATE TABLE {schema}.queue (
   UNIQUE (namespace, name)
 );
 
--- What a claim chooses by: jobs of one lane differ only in their run time. Rows are never changed or removed, so that
--- every process may cache them.
+-- What a claim chooses by: jobs of one lane differ only in their run time. What a row says is never changed, so that every process may
+-- cache it.
 CREATE TABLE {schema}.lane (
   id       int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   queue    int NOT NULL REFERENCES {schema}.queue,

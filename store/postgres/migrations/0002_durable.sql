@@ -52,18 +52,20 @@ CREATE UNIQUE INDEX inbox_key ON {schema}.inbox (id, key) WHERE key IS NOT NULL;
 CREATE UNIQUE INDEX inbox_callback ON {schema}.inbox (id, name) WHERE kind IN (2, 3);
 
 -- Both have the same days as jobs.
+SELECT set_config('holdfast.schema', {schema_name}, false);
 DO $$
 DECLARE
   d record;
   made text;
+  home text := current_setting('holdfast.schema');
 BEGIN
   FOR d IN
     SELECT substr(c.relname, 5) AS day, pg_get_expr(c.relpartbound, c.oid) AS bounds
     FROM pg_catalog.pg_inherits i JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid
-    WHERE i.inhparent = to_regclass($name${schema}.job$name$) AND c.relname ~ '^job_\d{8}$'
+    WHERE i.inhparent = to_regclass(format('%I.job', home)) AND c.relname ~ '^job_\d{8}$'
   LOOP
     FOREACH made IN ARRAY ARRAY['journal', 'inbox'] LOOP
-      EXECUTE format('CREATE TABLE %1$s.%2$I PARTITION OF %1$s.%3$I %4$s', $name${schema}$name$, made || '_' || d.day, made, d.bounds);
+      EXECUTE format('CREATE TABLE %1$I.%2$I PARTITION OF %1$I.%3$I %4$s', home, made || '_' || d.day, made, d.bounds);
     END LOOP;
   END LOOP;
 END $$;

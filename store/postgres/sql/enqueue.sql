@@ -100,11 +100,11 @@ SELECT place FROM entered;
 
 -- What stands in the way of enqueues: the job with the same id, or the holder of the unique key. As text, which
 -- database/sql can read. It is a statement of its own because its snapshot must see what the one before waited for.
--- If $3 is set the whole is refused for the sake of an enqueue that was not stored and does not yield to a holder: it has
--- let go meanwhile, or is to be replaced ($4). That is settled the careful way, in one transaction with everything else.
+-- If $3 is set the whole is refused for the sake of an enqueue that replaces the holder ($4). That is settled the careful way, in one
+-- transaction with everything else.
 -- name: enqueue_obstacles
 SELECT t.place, j.run_at, h.id::text, h.run_at,
-  CASE WHEN j.run_at IS NULL AND $3::boolean AND (h.id IS NULL OR t.replaces) THEN {schema}.refuse('a unique key is not settled') END
+  CASE WHEN j.run_at IS NULL AND $3::boolean AND h.id IS NOT NULL AND t.replaces THEN {schema}.refuse('a job is to be replaced') END
 FROM unnest($1::uuid[], $2::bytea[], $4::boolean[]) WITH ORDINALITY AS t (id, key, replaces, place)
 LEFT JOIN LATERAL (SELECT b.run_at FROM {schema}.job b WHERE b.id = t.id OFFSET 0) j ON true
 LEFT JOIN LATERAL (
@@ -112,7 +112,7 @@ LEFT JOIN LATERAL (
   CROSS JOIN LATERAL (SELECT c.run_at FROM {schema}.job c WHERE c.id = u.id OFFSET 0) b
   WHERE u.key = t.key OFFSET 0
 ) h ON true
-WHERE $3::boolean OR j.run_at IS NOT NULL OR h.id IS NOT NULL;
+WHERE j.run_at IS NOT NULL OR h.id IS NOT NULL;
 
 -- Replacing: the body is locked first, so that the statement after it sees where its pointer is now.
 -- name: replace_lock

@@ -38,11 +38,11 @@ SELECT CASE WHEN min(claimed_at) > 0 THEN 0 ELSE {schema}.refuse('lease lost') E
 -- Every other end: by its run, by the leave of its node, by a rescue, or by a person. $9 groups of the runs, $10 states, $11 run times
 -- (of a run that parks, when it is woken at the latest), $12 reasons, $13 errors, $14 traces, $15 results, $16 start times, $17 whether
 -- the run reports itself, $18 now, $19 traits: 1 it has a journal, 2 its end may have children to close, 4 it begins anew, 8 it is held,
--- 16 failures wake it, 32 it is not counted; $20 versions to be bound to, and of those that park $21 the last message they know, $22 the kinds that wake them,
+-- 16 failures wake it, 32 it is not counted, 64 its run knew of a request to cancel it, 128 its code contradicts its journal; $20 versions to be bound to, and of those that park $21 the last message they know, $22 the kinds that wake them,
 -- $23 the message that is enough, $24 their time limit, $25 what they wait for. All or nothing. Answers with what became of each run.
 --
 -- A requested cancel goes before everything but an end that the run itself reports, and a deadline before a further run; a job with a
--- journal is given the chance to end itself instead. What goes on keeps the turn of its ordering key; what ends frees it. Bodies are
+-- journal is given the chance to end itself instead, once: a run that knew, or that cannot be replayed, ends as it says. What goes on keeps the turn of its ordering key; what ends frees it. Bodies are
 -- changed in the order of their ids. A request to pause is locked, so that it is either forgotten or applied.
 -- name: conclude
 WITH held AS MATERIALIZED (
@@ -71,17 +71,17 @@ WITH held AS MATERIALIZED (
       traits, version, seen, kinds, enough, until, waits_for, run),
     (SELECT array_agg(node ORDER BY place) AS nodes, array_agg(claimed_at ORDER BY place) AS claimed_at FROM held) a
 ), judged AS MATERIALIZED (
-  SELECT r.*, b.attempt, b.ordering_key, b.unique_key, b.unique_states, b.due, b.deadline, c.words, l.queue,
-    p.asked, p.asked AND NOT (r.state = 5 AND r.traits & 8 <> 0) AS paused, p.words AS pause_words,
+  SELECT r.*, b.attempt, b.ordering_key, b.unique_key, b.unique_states, b.due, b.deadline, c.asked AS cancelled, c.words, l.queue,
+    p.asked, p.asked AND c.asked IS NULL AND NOT (r.state = 5 AND r.traits & 8 <> 0) AS paused, p.words AS pause_words,
     CASE WHEN r.version IS NULL THEN b.lane ELSE coalesce((
       SELECT v.id FROM {schema}.lane v WHERE v.queue = l.queue AND v.kind = split_part(l.kind, '@', 1) || '@' || r.version AND v.priority = l.priority
     ), b.lane) END AS lane,
     CASE
-      WHEN c.asked AND r.durable AND (r.state < 6 OR r.state = 7 AND NOT $17::boolean) THEN 2
+      WHEN c.asked AND r.durable AND r.state < 6 AND r.traits & 192 = 0 THEN 2
       WHEN c.asked AND NOT r.durable AND (r.state < 6 OR NOT $17::boolean) THEN 8
       WHEN r.state >= 6 THEN r.state
       WHEN r.state IN (1, 4) AND NOT r.durable AND b.deadline <= r.run_at THEN 7
-      WHEN p.asked THEN 5
+      WHEN p.asked AND c.asked IS NULL THEN 5
       ELSE r.state
     END AS final
   FROM runs r
@@ -101,6 +101,7 @@ WITH held AS MATERIALIZED (
 ), fates AS MATERIALIZED (
   SELECT id, lease, run, node, claimed_at, started_at, trace, result, lane, queue, ordering_key, unique_key, unique_states, final, due, asked, paused,
     pause_words, state, traits, seen, kinds, enough, until, waits_for,
+    cancelled AND final < 6 AND traits & 64 <> 0 AS cancel_seen,
     final = 5 AND (paused OR traits & 8 <> 0) IS TRUE AS is_held,
     CASE
       WHEN final = 2 THEN $18::bigint
@@ -110,8 +111,7 @@ WITH held AS MATERIALIZED (
     END AS run_at,
     CASE WHEN state IN (1, 4) THEN CASE WHEN durable THEN least(run_at, deadline) ELSE run_at END END AS was_due,
     attempt + 1 AS number, attempt + CASE WHEN final >= 6 OR state IN (4, 7) AND traits & 32 = 0 THEN 1 ELSE 0 END AS attempt,
-    CASE WHEN final = 8 AND state <> 8 THEN 'cancelled' WHEN final = 7 AND state <> 7 THEN 'deadline' WHEN final = 2 AND state = 7 THEN 'node_lost'
-      ELSE reason END AS reason,
+    CASE WHEN final = 8 AND state <> 8 THEN 'cancelled' WHEN final = 7 AND state <> 7 THEN 'deadline' ELSE reason END AS reason,
     CASE WHEN final = 8 AND state <> 8 THEN words ELSE error END AS error
   FROM judged ORDER BY id
 ), ended AS (
@@ -150,6 +150,8 @@ WITH held AS MATERIALIZED (
   DELETE FROM {schema}.cancel_request q USING fates f WHERE f.final >= 6 AND q.id = f.id
 ), forgotten AS (
   DELETE FROM {schema}.pause_request q USING fates f WHERE f.asked AND q.id = f.id
+), noted AS (
+  UPDATE {schema}.cancel_request q SET seen = true FROM fates f WHERE f.cancel_seen AND q.id = f.id
 )
 SELECT f.run, f.final, f.reason, coalesce(f.run_at, f.due), f.lane
 FROM (SELECT CASE WHEN min(claimed_at) > 0 THEN 0 ELSE {schema}.refuse('lease lost') END AS fine FROM held) h JOIN fates f ON h.fine = 0;

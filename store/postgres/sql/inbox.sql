@@ -5,6 +5,9 @@
 -- the run that parks.
 
 -- $1 jobs; $2 children that answer, whose parents are meant. Bodies are locked in the order of their ids, by everybody.
+--
+-- Our own transactions hold a body for a moment, those of callers for as long as they like. So a batch, which others wait for, waits only
+-- so long (wait_at_most); then it is done again, and asks with grab_bodies which there are to be had.
 -- name: lock_bodies
 SELECT count(*) FROM (
   SELECT DISTINCT u.id FROM (
@@ -14,6 +17,17 @@ SELECT count(*) FROM (
     CROSS JOIN LATERAL (SELECT j.parent FROM {schema}.job j WHERE j.id = c.id AND j.link & 4 <> 0 OFFSET 0) p
   ) u ORDER BY u.id
 ) t CROSS JOIN LATERAL (SELECT 1 FROM {schema}.job j WHERE j.id = t.id FOR NO KEY UPDATE) b;
+
+-- No statement of the transaction waits for a lock longer than $1.
+-- name: wait_at_most
+SELECT set_config('lock_timeout', $1::text, true);
+
+-- Locks those of the bodies $1 that nobody else has locked, and answers with the others. It waits for nobody.
+-- name: grab_bodies
+SELECT t.id FROM (SELECT DISTINCT id FROM unnest($1::uuid[]) AS t (id) ORDER BY id) t
+CROSS JOIN LATERAL (SELECT 1 FROM {schema}.job a WHERE a.id = t.id OFFSET 0) there
+LEFT JOIN LATERAL (SELECT true AS yes FROM {schema}.job j WHERE j.id = t.id FOR NO KEY UPDATE SKIP LOCKED) b ON true
+WHERE b.yes IS NULL;
 
 -- $1 jobs, $2 keys, $3 kinds, $4 names, $5 data, $6 codecs, $7 errors, $8 now. No two have one job and one key or callback. Answers with
 -- each one's number, that of the first one if it was sent before, and with what speaks against it: 1 it was sent before, 2 there is

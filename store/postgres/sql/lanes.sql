@@ -8,13 +8,15 @@ ORDER BY t.namespace, t.name
 ON CONFLICT (namespace, name) DO NOTHING;
 
 -- name: lanes_intern
-INSERT INTO {schema}.lane (queue, kind, priority)
-SELECT q.id, t.kind, t.priority
+INSERT INTO {schema}.lane AS l (queue, kind, priority, used_on)
+SELECT q.id, t.kind, t.priority, $5::int
 FROM unnest($1::text[], $2::text[], $3::text[], $4::int[]) AS t (namespace, name, kind, priority)
 JOIN {schema}.queue q ON q.namespace = t.namespace AND q.name = t.name
-WHERE NOT EXISTS (SELECT 1 FROM {schema}.lane l WHERE l.queue = q.id AND l.kind = t.kind AND l.priority = t.priority)
+WHERE NOT EXISTS (
+  SELECT 1 FROM {schema}.lane a WHERE a.queue = q.id AND a.kind = t.kind AND a.priority = t.priority AND a.used_on >= $5::int
+)
 ORDER BY q.id, t.kind, t.priority
-ON CONFLICT (queue, kind, priority) DO NOTHING;
+ON CONFLICT (queue, kind, priority) DO UPDATE SET used_on = excluded.used_on WHERE l.used_on < excluded.used_on;
 
 -- name: lanes_named
 SELECT l.id, l.queue, q.namespace, q.name, l.kind, l.priority, q.created_at IS NOT NULL
@@ -26,19 +28,39 @@ JOIN {schema}.lane l ON l.queue = q.id AND l.kind = t.kind AND l.priority = t.pr
 SELECT l.id, l.queue, q.namespace, q.name, l.kind, l.priority, q.created_at IS NOT NULL
 FROM {schema}.lane l JOIN {schema}.queue q ON q.id = l.queue WHERE l.id = ANY ($1::int[]);
 
--- Lanes for jobs, $1, that are to be bound to versions, $2, of their kinds. It is the first statement of its transaction, so that who
+-- Removes lanes that were last used before day $1, and so have no jobs in the partitions of days, unless there is one in the default partition; at
+-- most $2. Pointers are looked at, too, although there cannot be any.
+-- name: lanes_retire
+WITH kept AS MATERIALIZED (
+  SELECT DISTINCT lane FROM {schema}.job_default
+), old AS MATERIALIZED (
+  SELECT l.id FROM {schema}.lane l WHERE l.used_on < $1::int AND (l.id IN (SELECT lane FROM kept)) IS NOT TRUE
+    AND NOT EXISTS (SELECT 1 FROM {schema}.ready r WHERE r.lane = l.id OFFSET 0)
+    AND NOT EXISTS (SELECT 1 FROM {schema}.deferred d WHERE d.lane = l.id OFFSET 0)
+  ORDER BY l.id LIMIT $2::int FOR UPDATE SKIP LOCKED
+)
+DELETE FROM {schema}.lane l USING old o WHERE l.id = o.id AND l.used_on < $1::int RETURNING l.id;
+
+-- Removes queues that have no lanes any more, but for paused ones; $1 is the time before which they had their first job.
+-- name: queues_retire
+DELETE FROM {schema}.queue q WHERE q.created_at < $1::bigint AND q.paused_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM {schema}.lane l WHERE l.queue = q.id OFFSET 0);
+
+-- Lanes for jobs, $1, that are to be bound to versions, $2, of their kinds. $3 is the day. It is the first statement of its transaction, so that who
 -- waits here for another one that makes the same lane holds nothing.
 -- name: lanes_bind
-INSERT INTO {schema}.lane (queue, kind, priority)
-SELECT DISTINCT w.queue, w.kind, w.priority FROM (
+INSERT INTO {schema}.lane AS l (queue, kind, priority, used_on)
+SELECT DISTINCT w.queue, w.kind, w.priority, $3::int FROM (
   SELECT l.queue, split_part(l.kind, '@', 1) || '@' || t.version AS kind, l.priority
   FROM unnest($1::uuid[], $2::text[]) AS t (id, version)
   CROSS JOIN LATERAL (SELECT j.lane FROM {schema}.job j WHERE j.id = t.id OFFSET 0) b
   CROSS JOIN LATERAL (SELECT a.queue, a.kind, a.priority FROM {schema}.lane a WHERE a.id = b.lane OFFSET 0) l
 ) w
-WHERE NOT EXISTS (SELECT 1 FROM {schema}.lane l WHERE l.queue = w.queue AND l.kind = w.kind AND l.priority = w.priority OFFSET 0)
+WHERE NOT EXISTS (
+  SELECT 1 FROM {schema}.lane a WHERE a.queue = w.queue AND a.kind = w.kind AND a.priority = w.priority AND a.used_on >= $3::int OFFSET 0
+)
 ORDER BY w.queue, w.kind, w.priority
-ON CONFLICT (queue, kind, priority) DO NOTHING;
+ON CONFLICT (queue, kind, priority) DO UPDATE SET used_on = excluded.used_on WHERE l.used_on < excluded.used_on;
 
 -- Queues exist from their first job on. $1 queues, $2 lanes, $3 jobs, $4 now.
 -- name: queues_used

@@ -1,20 +1,6 @@
 -- What people do.
 
--- Locks the bodies that cancelling jobs, $1, may change: those of jobs that have a journal or are held, and the parents that are answered.
--- name: cancel_lock
-SELECT count(*) FROM (
-  SELECT DISTINCT u.id FROM (
-    SELECT t.id FROM unnest($1::uuid[]) AS t (id) WHERE EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = t.id OFFSET 0)
-    UNION ALL
-    SELECT unnest(ARRAY[CASE WHEN b.run_at = 9223372036854775807 THEN c.id END, b.parent]) FROM unnest($1::uuid[]) AS c (id)
-    CROSS JOIN LATERAL (
-      SELECT j.run_at, CASE WHEN j.link & 4 <> 0 THEN j.parent END AS parent FROM {schema}.job j
-      WHERE j.id = c.id AND (j.run_at = 9223372036854775807 OR j.link & 4 <> 0) OFFSET 0
-    ) b
-  ) u ORDER BY u.id
-) t CROSS JOIN LATERAL (SELECT 1 FROM {schema}.job j WHERE j.id = t.id FOR NO KEY UPDATE) b;
-
--- $1 jobs, $2 now, $3 reason, $4 actor, $5 whether they are terminated, $6 whether that is recorded. Comes after cancel_lock. Jobs that have a pointer are cancelled,
+-- $1 jobs, $2 now, $3 reason, $4 actor, $5 whether they are terminated, $6 whether that is recorded. Their bodies are locked, and those of the parents that they answer. Jobs that have a pointer are cancelled,
 -- or, if they have a journal, made available with the request; of those that run it is asked, unless they are to be terminated, which is
 -- done elsewhere. Answers with the state of each job that exists, its lane, and whether it was cancelled just now; state 0 is one that
 -- moved at this moment: ask again.
@@ -117,21 +103,20 @@ WITH asked AS (
 INSERT INTO {schema}.audit (at, actor, action, job, detail)
 SELECT $2::bigint, $4::text, $5::text, id, $3::text FROM asked WHERE $5::text IS NOT NULL;
 
--- Requests whose job does not run, with the words of who asked. $1 limit. Jobs with a journal that are available, or whose end
--- is decided, keep theirs, and are left alone.
+-- Requests whose job does not run, with the words of who asked. $1 limit. Jobs with a journal keep theirs until they have finished: those that
+-- are available, held, or whose end is decided, and those that wait although a run of theirs has seen it. One that nobody has seen, as the job
+-- moved at that moment, is left to do something about.
 -- name: cancel_requests_left
 SELECT q.id, q.reason, q.actor FROM {schema}.cancel_request q
 WHERE NOT EXISTS (
   SELECT 1 FROM {schema}.claim k WHERE k.ids @> ARRAY[q.id] AND (k.done >> (array_position(k.ids, q.id) - 1)) & 1 = 0
 ) AND NOT EXISTS (
   SELECT 1 FROM {schema}.job b
-  CROSS JOIN LATERAL (SELECT a.queue, a.priority FROM {schema}.lane a WHERE a.id = b.lane OFFSET 0) l
-  WHERE b.id = q.id AND EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = b.id OFFSET 0) AND (
-    b.closing IS NOT NULL OR EXISTS (SELECT 1 FROM {schema}.ready r WHERE r.lane = b.lane AND r.run_at = b.run_at AND r.id = b.id OFFSET 0) OR EXISTS (
-      SELECT 1 FROM {schema}.keyed k
-      WHERE k.queue = l.queue AND k.ordering_key = b.ordering_key AND k.priority = l.priority AND k.run_at = b.run_at AND k.id = b.id OFFSET 0
-    )
-  ) OFFSET 0
+  WHERE b.id = q.id AND EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = b.id OFFSET 0)
+    AND NOT EXISTS (SELECT 1 FROM {schema}.finished f WHERE f.id = b.id OFFSET 0)
+    AND (b.closing IS NOT NULL OR q.seen OR NOT EXISTS (
+      SELECT 1 FROM {schema}.deferred d WHERE d.due = b.run_at AND d.id = b.id AND d.held IS NOT TRUE OFFSET 0
+    )) OFFSET 0
 )
 ORDER BY q.id LIMIT $1::int;
 

@@ -26,8 +26,8 @@ SELECT id, lane FROM sorted;
 --
 -- A check is written in the transaction that changes keyed or frees a turn, so whoever sees the check sees the change.
 -- If two do this for one key at once, the primary key of key_holder lets one of them win; the other has nothing to do.
--- A head that is taken out of the line meanwhile leaves a check of its own. Answers with what moved, and with a row
--- that counts the checks.
+-- A head that is taken out of the line meanwhile leaves a check of its own. One that a caller's transaction is replacing is left alone, and the check
+-- stays, behind all others: nobody waits for it. Answers with what moved, and with a row that counts the checks, and those of them that stay.
 -- name: hand_on_turns
 WITH checks AS MATERIALIZED (
   SELECT c.ctid AS place, c.queue, c.ordering_key FROM {schema}.key_check c ORDER BY c.seq LIMIT $1::int FOR UPDATE SKIP LOCKED
@@ -35,11 +35,17 @@ WITH checks AS MATERIALIZED (
   DELETE FROM {schema}.key_check WHERE ctid = ANY (ARRAY(SELECT place FROM checks))
 ), keys AS MATERIALIZED (
   SELECT DISTINCT queue, ordering_key FROM checks
-), first AS MATERIALIZED (
+), heads AS MATERIALIZED (
   SELECT h.place, k.queue, k.ordering_key, h.run_at, h.id, h.lane FROM keys k CROSS JOIN LATERAL (
     SELECT w.ctid AS place, w.run_at, w.id, w.lane FROM {schema}.keyed w WHERE w.queue = k.queue AND w.ordering_key = k.ordering_key
-    ORDER BY w.priority, w.run_at, w.id LIMIT 1 FOR UPDATE
+    ORDER BY w.priority, w.run_at, w.id LIMIT 1
   ) h WHERE NOT EXISTS (SELECT 1 FROM {schema}.key_holder o WHERE o.queue = k.queue AND o.ordering_key = k.ordering_key OFFSET 0)
+), first AS MATERIALIZED (
+  SELECT h.* FROM heads h CROSS JOIN LATERAL (SELECT 1 FROM {schema}.keyed w WHERE w.ctid = h.place AND w.id = h.id FOR UPDATE SKIP LOCKED) l
+), left_alone AS MATERIALIZED (
+  SELECT h.queue, h.ordering_key FROM heads h WHERE (h.id IN (SELECT id FROM first)) IS NOT TRUE
+), kept AS (
+  INSERT INTO {schema}.key_check (queue, ordering_key) SELECT queue, ordering_key FROM left_alone
 ), holders AS (
   INSERT INTO {schema}.key_holder (queue, ordering_key, id)
   SELECT queue, ordering_key, id FROM first ORDER BY queue, ordering_key
@@ -51,7 +57,7 @@ WITH checks AS MATERIALIZED (
 ), now_ready AS (
   INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, run_at, id FROM moved
 )
-SELECT c.checks, m.id, m.lane FROM (SELECT count(*) AS checks FROM checks) c LEFT JOIN moved m ON true;
+SELECT c.checks, (SELECT count(*) FROM left_alone), m.id, m.lane FROM (SELECT count(*) AS checks FROM checks) c LEFT JOIN moved m ON true;
 
 -- Whether there is something to promote: $1 now. Answers with that and with the next due time that there is.
 -- name: promote_look

@@ -10,12 +10,17 @@ JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid ORDER BY c.relname;
 -- name: partition_make
 CREATE TABLE {schema}.{table}_{day} PARTITION OF {schema}.{table} FOR VALUES FROM ('{from}') TO ('{to}');
 
--- Where the default partition has rows of that day already: it is taken off, its rows move, and it comes back.
+-- Where the default partition has rows of that day already: it is taken off, its rows move, and it comes back. That jobs were inserted long before
+-- the day of their ids, as clocks may be far ahead, does not matter to retention: their lanes are as of today.
 -- name: partition_make_around
 ALTER TABLE {schema}.{table} DETACH PARTITION {schema}.{table}_default;
 CREATE TABLE {schema}.{table}_{day} PARTITION OF {schema}.{table} FOR VALUES FROM ('{from}') TO ('{to}');
 WITH moved AS (DELETE FROM {schema}.{table}_default WHERE id >= '{from}' AND id < '{to}' RETURNING *) INSERT INTO {schema}.{table} SELECT * FROM moved;
 ALTER TABLE {schema}.{table} ATTACH PARTITION {schema}.{table}_default DEFAULT;
+
+-- The lanes of jobs that have moved into the partition of a day, of {table}, are used on day $1.
+-- name: partition_lanes
+UPDATE {schema}.lane SET used_on = greatest(used_on, $1::int) WHERE id IN (SELECT DISTINCT lane FROM {schema}.{table}_{day});
 
 -- Whoever changes a job reads or writes one of these, so that nothing moves while they are locked.
 -- name: partition_lock
@@ -74,6 +79,16 @@ DELETE FROM {schema}.journal WHERE id >= $1::uuid AND id < $2::uuid AND id <> AL
 
 -- name: forget_inboxes
 DELETE FROM {schema}.inbox WHERE id >= $1::uuid AND id < $2::uuid AND id <> ALL ($3::uuid[]);
+
+-- What people did before $1, but to jobs that are still there; $3 of it after number $2 is looked at.
+-- name: forget_actions
+DELETE FROM {schema}.audit WHERE at < $1::bigint AND seq IN (SELECT s.seq FROM (
+  SELECT seq, at, job FROM {schema}.audit WHERE seq > $2::bigint ORDER BY seq LIMIT $3::int
+) s WHERE s.at < $1::bigint AND (s.job IS NULL OR NOT EXISTS (SELECT 1 FROM {schema}.job j WHERE j.id = s.job OFFSET 0)));
+
+-- The last of the actions that the statement before looks at, and whether it is that old: there may be more then.
+-- name: actions_looked_at
+SELECT s.seq, s.at < $1::bigint FROM (SELECT seq, at FROM {schema}.audit WHERE seq > $2::bigint ORDER BY seq LIMIT $3::int) s ORDER BY s.seq DESC LIMIT 1;
 
 -- name: partition_drop
 DROP TABLE {schema}.{table}_{day};

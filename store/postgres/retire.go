@@ -1,0 +1,81 @@
+package postgres
+
+import (
+	"context"
+)
+
+const (
+	// retireAfter is for how many days before the oldest partition nobody may have put a job into a lane that is removed. A job is inserted into
+	// the partition of the day of its id, which its maker's clock told, and there are partitions for as many days ahead as daysAhead says; what
+	// moves from the default partition into a new one has its lanes marked as used on that day.
+	retireAfter = daysAhead + 1
+	// retireLimit is how many lanes are removed in one go.
+	retireLimit = 1000
+	// actionsAtOnce is how many records of what people did are looked at in one go.
+	actionsAtOnce = 1000
+)
+
+// retireLanes removes lanes, and queues without lanes, that nothing refers to any more: no job of theirs is left. That is looked at once a
+// day, and costs a scan of the default partition, which has only what outlived its day.
+func (s *Store) retireLanes(ctx context.Context) error {
+	var list days
+	err := s.inTx(ctx, beginRead, func(t session) (err error) {
+		list, err = s.partitions(ctx, t)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	days := list.ofJobs()
+	if len(days) == 0 {
+		return nil
+	}
+	before := dayOf(days[0].start.UnixMicro()) - retireAfter
+	if today := s.today(); s.retired.Load() == int64(today)<<32|int64(before) {
+		return nil
+	} else if before >= today {
+		return nil
+	}
+	for {
+		removed := 0
+		err := patiently(ctx, func() error {
+			removed = 0
+			return s.inTx(ctx, beginBulk, func(t session) error {
+				if err := t.run(ctx, "wait_at_most", nil, briefly); err != nil {
+					return err
+				}
+				err := t.run(ctx, "lanes_retire", func(row) error { removed++; return nil }, before, int32(retireLimit))
+				if err != nil {
+					return err
+				}
+				return t.run(ctx, "queues_retire", nil, int64(before)*day.Microseconds())
+			})
+		})
+		if err != nil {
+			return err
+		}
+		if removed < retireLimit {
+			s.retired.Store(int64(s.today())<<32 | int64(before))
+			return nil
+		}
+	}
+}
+
+// forgetActions removes what people did that is not kept any more. Each call looks at the next of it, and the one after the last begins anew: what
+// was done to jobs that live for long stays at the beginning, and is not to hide the rest.
+func (s *Store) forgetActions(ctx context.Context, r retention) error {
+	if r.Audit <= 0 {
+		return nil
+	}
+	until, after := r.now.Add(-r.Audit).UnixMicro(), s.forgotten.Load()
+	last, old := int64(0), false
+	look := statement{name: "actions_looked_at", args: []any{until, after, int32(actionsAtOnce)}, each: func(row row) error { return row.Scan(&last, &old) }}
+	if err := s.send(ctx, look, statement{name: "forget_actions", args: []any{until, after, int32(actionsAtOnce)}}); err != nil {
+		return err
+	}
+	if !old {
+		last = 0
+	}
+	s.forgotten.Store(last)
+	return nil
+}
