@@ -66,6 +66,7 @@ func (s *Store) apply(ctx context.Context, in *store.Batch) error {
 		return err
 	}
 	s.lanes.setUsed(usedNow(b.allEntries()))
+	s.hint(b.places())
 	// An error costs a little time: what nobody is told of is found by the next poll.
 	in.Woken, _ = s.wakes(ctx, b.woken)
 	if b.touchesKeys() {
@@ -409,6 +410,25 @@ func (b *batch) settleSends() {
 		}
 	}
 	by.settleSends(b.sends)
+}
+
+// places are the earliest places of each lane at which the batch put jobs into ready.
+func (b *batch) places() map[int32]int64 {
+	moved := newMoved()
+	for _, e := range b.allEntries() {
+		if e.Err == nil && e.Result.State == store.Available && e.Job.OrderingKey == "" {
+			moved.place(e.lane.id, e.runAt)
+		}
+	}
+	for _, r := range b.runs {
+		if r.final == store.Available {
+			moved.place(r.lane, b.now)
+		}
+	}
+	for _, job := range b.woken {
+		moved.place(job.lane, b.now)
+	}
+	return moved.places
 }
 
 // touchesKeys reports whether turns of ordering keys may have to be handed on.

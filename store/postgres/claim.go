@@ -2,9 +2,9 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -16,7 +16,8 @@ const maxClaim = 1000
 
 // Claim implements store.Claims. It takes at most 1000 jobs at once. Among claims that run at the same moment each passes
 // over what the others are taking, so that order holds within each claim and, for one claimer, across them. What was put behind jobs
-// that are taken already, such as by a transaction that was long, may have to wait for 250 ms while there are others: see floors.
+// that are taken already, and what came to a lane that had no work, without this process hearing of it, may have to wait for 250 ms while there
+// is other work: see cursors.
 func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	params.Limit = min(max(params.Limit, 0), maxClaim)
 	var claimed []store.Claimed
@@ -38,21 +39,44 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 	return claimed, nil
 }
 
-// claimNext takes what comes next, beginning at the floors. If there is nothing it looks behind them.
+// claimNext takes what comes next, where the cursors say that there is work. If there is nothing it looks at everything, and if there is much
+// less than was asked for it looks again, too: lanes that were not looked at may have more.
 func (s *Store) claimNext(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
+	var all []store.Claimed
+	records := recordsFor(params.Limit)
 	for again := false; ; again = true {
-		from := s.floors.begin(&params, again)
-		taken := map[int32]span{}
-		claimed, err := s.claim(ctx, params, from, taken)
+		look := s.cursors.begin(&params, again, &s.lanes)
+		claimed, err := s.claimAt(ctx, params, look)
 		if err != nil {
-			s.floors.fail(from)
+			if len(all) > 0 && !errors.Is(err, store.ErrNodeDead) {
+				return all, nil // what is left is found by the next claim
+			}
 			return nil, err
 		}
-		s.floors.end(from, taken, len(claimed) >= params.Limit, &s.lanes)
-		if len(claimed) > 0 || from.enough {
-			return claimed, nil
+		all = append(all, claimed...)
+		used := recordsFor(len(claimed))
+		records -= used
+		params.Seq += int64(used)
+		short := params.Limit - len(claimed)
+		if params.Limit = min(short, records*store.MaxClaimSlots); look.enough || 2*short < len(all)+short || params.Limit <= 0 {
+			return all, nil
 		}
 	}
+}
+
+// recordsFor is how many claim records so many jobs take.
+func recordsFor(jobs int) int { return (jobs + store.MaxClaimSlots - 1) / store.MaxClaimSlots }
+
+// claimAt is one claim of what is looked at.
+func (s *Store) claimAt(ctx context.Context, params store.ClaimParams, look *look) ([]store.Claimed, error) {
+	taken := map[int32]span{}
+	claimed, work, err := s.claim(ctx, params, look, taken)
+	if err != nil {
+		s.cursors.fail(look)
+		return nil, err
+	}
+	s.cursors.end(look, taken, work, len(claimed) >= params.Limit, &s.lanes)
+	return claimed, nil
 }
 
 // claimRow is what is scanned of a claimed job. One is used for all rows of a claim, so what is nearly never NULL is not a pointer: that
@@ -69,6 +93,7 @@ type claimRow struct {
 	journal, asked       pgtype.Bool
 	why                  *string
 	check                checkpointRow
+	work                 []int32
 }
 
 // columns are the places of the columns that both statements answer with, from lane to the end, after those that one of them begins with.
@@ -142,16 +167,7 @@ func (s *Store) named(ctx context.Context, a *claimAnswer) ([]store.Claimed, err
 	return slices.Clone(a.claimed), nil
 }
 
-// leeway is how far ahead of our clock the run time of a pointer may be. Whoever put it into ready found it due, by a clock
-// that may be a little ahead of ours: were it left alone, the wake-up that came with it would be in vain.
-func (s *Store) leeway() int64 {
-	if s.config.Clock != nil {
-		return 0 // there is one clock
-	}
-	return time.Second.Microseconds()
-}
-
-func (s *Store) claimArgs(params store.ClaimParams, now int64, from *start) []any {
+func (s *Store) claimArgs(params store.ClaimParams, now int64, look *look) []any {
 	var queues []string
 	var limits []int32
 	if params.Queues != nil {
@@ -166,24 +182,32 @@ func (s *Store) claimArgs(params store.ClaimParams, now int64, from *start) []an
 	}
 	return []any{
 		params.Node, params.Seq, params.Namespace, queues, limits, kinds, int32(params.Limit), now, params.Aging.Microseconds(), params.Repeat,
-		now + s.leeway(), from.lanes, from.runAts, from.ids,
+		look.lanes, look.from, look.ids, look.until,
 	}
 }
 
-// claim takes jobs from the given places on, and notes which of each lane.
-func (s *Store) claim(ctx context.Context, params store.ClaimParams, from *start, taken map[int32]span) ([]store.Claimed, error) {
+// claim takes jobs of what is looked at, and notes which of each lane. It returns the lanes in which there was work, best first.
+func (s *Store) claim(
+	ctx context.Context, params store.ClaimParams, look *look, taken map[int32]span,
+) (claimed []store.Claimed, work []int32, err error) {
 	now := s.now()
 	answer := newAnswer()
 	defer answer.free()
 	c := &answer.row
-	columns := c.columns(&c.n)
-	err := s.send(ctx, statement{
+	columns := append(c.columns(&c.n), &c.work)
+	err = s.send(ctx, statement{
 		name: "claim",
-		args: s.claimArgs(params, now, from),
+		args: s.claimArgs(params, now, look),
 		each: func(r row) error {
 			answer.alive = true
-			if err := r.Scan(columns...); err != nil || !c.n.Valid {
+			if err := r.Scan(columns...); err != nil {
 				return err
+			}
+			if c.work != nil {
+				work = c.work
+			}
+			if !c.n.Valid {
+				return nil
 			}
 			note(taken, c.lane.Int32, position{c.runAt.Int64, c.id.Bytes})
 			c.seq.Int64, c.slot.Int64 = params.Seq+c.n.Int64/store.MaxClaimSlots, c.n.Int64%store.MaxClaimSlots
@@ -192,9 +216,12 @@ func (s *Store) claim(ctx context.Context, params store.ClaimParams, from *start
 		},
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return s.named(ctx, answer)
+	if claimed, err = s.named(ctx, answer); err != nil {
+		return nil, nil, err
+	}
+	return claimed, work, s.knowLanes(ctx, work)
 }
 
 // note adds a place to what is taken of a lane, which comes in order.
@@ -214,7 +241,7 @@ func (s *Store) claimAgain(ctx context.Context, params store.ClaimParams) ([]sto
 	if err != nil || happened {
 		return claimed, err
 	}
-	claimed, err = s.claim(ctx, params, &start{}, map[int32]span{})
+	claimed, _, err = s.claim(ctx, params, &look{whole: true}, map[int32]span{})
 	if len(claimed) > 0 || err != nil {
 		return claimed, err
 	}
@@ -227,7 +254,7 @@ func (s *Store) claimAgain(ctx context.Context, params store.ClaimParams) ([]sto
 func (s *Store) claimsFrom(
 	ctx context.Context, params store.ClaimParams, claim bool, ask func(statement) error,
 ) (claimed []store.Claimed, happened bool, err error) {
-	records := int64((params.Limit + store.MaxClaimSlots - 1) / store.MaxClaimSlots)
+	records := int64(recordsFor(params.Limit))
 	answer := newAnswer()
 	defer answer.free()
 	c := &answer.row

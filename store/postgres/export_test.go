@@ -7,18 +7,18 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// FakeFloors gives the floors of a store another clock, and with it floors to a store whose clock is a test's.
-func FakeFloors(s store.Store, clock func() time.Time) {
-	s.(*Store).floors.clock = clock //nolint:errcheck // what else would it be
+// FakeCursors gives the cursors of a store another clock, and with it cursors to a store whose clock is a test's.
+func FakeCursors(s store.Store, clock func() time.Time) {
+	s.(*Store).cursors.clock = clock //nolint:errcheck // what else would it be
 }
 
 // Fence is the statement by which those who write the journals of a node's runs keep others from taking its leases.
 func Fence(s store.Store) string { return s.(*Store).text("fence") } //nolint:errcheck // what else would it be
 
-// ClaimPlan explains what a claim costs that begins at the floors, or at the beginning; it does not happen.
+// ClaimPlan explains what a claim costs that begins at the cursors, or looks at everything; it does not happen.
 func ClaimPlan(ctx context.Context, s store.Store, params store.ClaimParams, whole bool) (lines []string, err error) {
 	opened := s.(*Store) //nolint:errcheck // what else would it be
-	from := opened.floors.begin(&params, whole)
+	from := opened.cursors.begin(&params, whole, &opened.lanes)
 	conn, err := opened.pool.Acquire(ctx)
 	if err != nil {
 		return nil, err

@@ -20,6 +20,9 @@ type laneKey struct {
 	priority               int32
 }
 
+// queueName names a queue.
+type queueName struct{ namespace, name string }
+
 // lane is a row of the table lane, with the names of its queue.
 type lane struct {
 	id, queueID int32
@@ -37,20 +40,25 @@ type laneCache struct {
 	mu    sync.RWMutex
 	byKey map[laneKey]lane
 	byID  map[int32]lane
-	used  map[int32]bool // queues that have had a job
+	queue map[queueName][]int32 // the lanes of each queue
+	used  map[int32]bool        // queues that have had a job
 }
 
 func (c *laneCache) add(l lane) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.byKey == nil || len(c.byID) >= maxLanes {
-		c.byKey, c.byID, c.used = map[laneKey]lane{}, map[int32]lane{}, map[int32]bool{}
+		c.byKey, c.byID, c.used, c.queue = map[laneKey]lane{}, map[int32]lane{}, map[int32]bool{}, map[queueName][]int32{}
 	}
 	if l.used {
 		c.used[l.queueID] = true
 	}
-	if known := c.byID[l.id]; known.day > l.day {
+	known, ok := c.byID[l.id]
+	if known.day > l.day {
 		l.day = known.day
+	}
+	if of := (queueName{l.namespace, l.laneKey.queue}); !ok {
+		c.queue[of] = append(c.queue[of], l.id)
 	}
 	c.byKey[l.laneKey] = l
 	c.byID[l.id] = l
@@ -68,6 +76,13 @@ func (c *laneCache) get(id int32) (lane, bool) {
 	defer c.mu.RUnlock()
 	l, ok := c.byID[id]
 	return l, ok
+}
+
+// ofQueue returns the lanes of a queue that are known.
+func (c *laneCache) ofQueue(namespace, queue string) []int32 {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return slices.Clone(c.queue[queueName{namespace, queue}])
 }
 
 func (c *laneCache) isUsed(queue int32) bool {

@@ -35,7 +35,21 @@ type message struct {
 	Queue     string     `json:"q,omitempty"`
 	Due       int64      `json:"d,omitempty"`
 	Jobs      []store.ID `json:"j,omitempty"`
+	Late      []late     `json:"l,omitempty"`
 }
+
+// late is a place in a lane at which jobs were put that claims may have passed: the lane and the run time.
+type late [2]int64
+
+const (
+	// maxLates is how many such places one notification tells of.
+	maxLates = 100
+	// isLate is from when on a run time that has passed is worth telling of.
+	isLate = nearBy / 2
+)
+
+// kindLate is the kind of messages that tell of late places and are no wake-ups.
+const kindLate = 100
 
 // encodeWake turns a wake-up into a payload. One that is too long becomes a WakeAll, which is always right.
 func encodeWake(w store.Wake, origin string) string {
@@ -70,7 +84,56 @@ func (s *Store) channel() string { return "holdfast:" + s.config.SchemaName }
 
 // Notify implements store.Store. Wake-ups of the same queue within 5 ms become one. They are sent without session features
 // too, since NOTIFY needs none, and others may listen.
-func (s *Store) Notify(wakes ...store.Wake) { s.notifier.tell(s.origin, wakes) }
+func (s *Store) Notify(wakes ...store.Wake) {
+	for _, w := range wakes {
+		if w.Kind != store.WakeReady { // what was put there is known already
+			s.hearWake(w)
+		}
+	}
+	s.notifier.tell(s.origin, wakes)
+}
+
+// hearWake lets claims know what a wake-up says of where there may be work.
+func (s *Store) hearWake(w store.Wake) {
+	switch w.Kind {
+	case store.WakeAll:
+		s.cursors.forget()
+	case store.WakeReady, store.WakeQueue:
+		s.cursors.hintQueue(w.Namespace, w.Queue, &s.lanes)
+	default:
+	}
+}
+
+// hint tells claims, in this process and, if they are far back, in others, where jobs were put into ready.
+func (s *Store) hint(places map[int32]int64) {
+	if len(places) == 0 {
+		return
+	}
+	var far []late
+	past := s.now() - isLate.Microseconds()
+	for lane, runAt := range places {
+		s.cursors.hint(lane, runAt, &s.lanes)
+		if runAt < past && len(far) < maxLates {
+			far = append(far, late{int64(lane), runAt})
+		}
+	}
+	if far != nil {
+		s.notifier.tellLate(far)
+	}
+}
+
+// hear takes in what another process says of late places.
+func (s *Store) hear(places []late) {
+	for _, l := range places {
+		s.cursors.hint(int32(l[0]), l[1], &s.lanes)
+	}
+}
+
+// encodeLate turns late places into a payload.
+func encodeLate(places []late, origin string) string {
+	text, _ := json.Marshal(message{Origin: origin, Kind: kindLate, Late: places}) //nolint:errchkjson // plain numbers cannot fail
+	return string(text)
+}
 
 // topic is what wake-ups are merged by.
 type topic struct {
@@ -88,6 +151,7 @@ type notifier struct {
 
 	mu      sync.Mutex // guards what follows
 	pending map[topic]store.Wake
+	late    []late
 	sent    map[topic]time.Time // when a topic was sent last, of the last few milliseconds
 	running bool
 	done    sync.WaitGroup
@@ -112,6 +176,20 @@ func (n *notifier) tell(origin string, wakes []store.Wake) {
 		t := topic{origin, w.Kind, w.Namespace, w.Queue}
 		n.pending[t] = merge(n.pending[t], w)
 	}
+	if !n.running {
+		n.running = true
+		n.done.Go(n.run)
+	}
+}
+
+// tellLate notes late places to be sent. What is too much is found by the looks of the others.
+func (n *notifier) tellLate(places []late) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ctx.Err() != nil || len(n.late) >= maxLates {
+		return
+	}
+	n.late = append(n.late, places...)
 	if !n.running {
 		n.running = true
 		n.done.Go(n.run)
@@ -163,10 +241,14 @@ func (n *notifier) take(now time.Time) (payloads []string, wait time.Duration, m
 			delete(n.sent, t)
 		}
 	}
-	if len(n.pending) == 0 || n.ctx.Err() != nil {
+	if len(n.pending)+len(n.late) == 0 || n.ctx.Err() != nil {
 		n.running = false
 		return nil, 0, false
 	}
+	for lates := range slices.Chunk(n.late, maxLates) {
+		payloads = append(payloads, encodeLate(lates, n.store.origin))
+	}
+	n.late = nil
 	wait = notifyEvery
 	for t, w := range n.pending {
 		if at, ok := n.sent[t]; ok {

@@ -123,7 +123,7 @@ type Store struct {
 	forgotten atomic.Int64 // the last record of what people did that retention looked at
 
 	lanes    laneCache
-	floors   floors
+	cursors  cursors
 	blocked  blocked
 	notifier notifier
 
@@ -212,7 +212,7 @@ func (c Config) connect(ctx context.Context) (*Store, error) {
 	s := &Store{config: c, pool: c.Pool, texts: statementsIn(c.SchemaName), origin: newOrigin()}
 	s.notifier.init(s)
 	if c.Clock == nil {
-		s.floors.clock = time.Now
+		s.cursors.clock = time.Now
 	}
 	if c.Pool != nil {
 		s.prelude = prelude(pins)

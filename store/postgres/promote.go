@@ -26,14 +26,33 @@ func (s *Store) Promote(ctx context.Context, limit int) (store.Promoted, error) 
 	return promoted, nil
 }
 
-// movedJobs are jobs that became available, by the lanes that they are in.
-type movedJobs map[store.ID]int32
+// movedJobs are jobs that became available: their lanes, and the earliest place in each lane at which one was put.
+type movedJobs struct {
+	lanes  map[store.ID]int32
+	places map[int32]int64
+}
+
+func newMoved() movedJobs { return movedJobs{map[store.ID]int32{}, map[int32]int64{}} }
+
+func (m movedJobs) add(id pgtype.UUID, lane int32, runAt *int64) {
+	m.lanes[id.Bytes] = lane
+	if runAt != nil {
+		m.place(lane, *runAt)
+	}
+}
+
+func (m movedJobs) place(lane int32, runAt int64) {
+	if at, ok := m.places[lane]; !ok || runAt < at {
+		m.places[lane] = runAt
+	}
+}
 
 func (m movedJobs) scan(r row) error {
 	var id pgtype.UUID
 	var lane int32
-	err := r.Scan(&id, &lane)
-	m[id.Bytes] = lane
+	var runAt *int64
+	err := r.Scan(&id, &lane, &runAt)
+	m.add(id, lane, runAt)
 	return err
 }
 
@@ -43,9 +62,10 @@ type turns struct{ looked, left int }
 func (m movedJobs) scanTurn(r row, t *turns) error {
 	var id pgtype.UUID
 	var lane *int32
-	err := r.Scan(&t.looked, &t.left, &id, &lane)
+	var runAt *int64
+	err := r.Scan(&t.looked, &t.left, &id, &lane, &runAt)
 	if lane != nil {
-		m[id.Bytes] = *lane
+		m.add(id, *lane, runAt)
 	}
 	return err
 }
@@ -59,7 +79,7 @@ func (s *Store) promote(ctx context.Context, limit int) (promoted store.Promoted
 		return promoted, err
 	}
 	limit = max(limit, 0)
-	moved := movedJobs{}
+	moved := newMoved()
 	due := 0
 	var keys turns
 	promoted.NextDue = time.Time{}
@@ -78,7 +98,8 @@ func (s *Store) promote(ctx context.Context, limit int) (promoted store.Promoted
 	if err != nil {
 		return promoted, err
 	}
-	promoted.Jobs = len(moved)
+	promoted.Jobs = len(moved.lanes)
+	s.hint(moved.places)
 	promoted.More = limit > 0 && (due >= limit || keys.looked >= limit && keys.left < keys.looked)
 	if again := s.Now().Add(turnsAgain); keys.left > 0 && (promoted.NextDue.IsZero() || promoted.NextDue.After(again)) {
 		promoted.NextDue = again
@@ -107,7 +128,7 @@ func (s *Store) lookForDue(ctx context.Context, promoted *store.Promoted) (found
 func (s *Store) queuesOf(ctx context.Context, moved movedJobs) ([]store.Wake, error) {
 	var ids []int32
 	seen := map[int32]bool{}
-	for _, id := range moved {
+	for _, id := range moved.lanes {
 		if !seen[id] {
 			seen[id] = true
 			ids = append(ids, id)
@@ -149,7 +170,7 @@ func (s *Store) handOnAfterCommit(ctx context.Context) error {
 
 // handOn hands on turns of ordering keys, and returns a wake for each queue in which a job got one.
 func (s *Store) handOn(ctx context.Context) ([]store.Wake, error) {
-	moved := movedJobs{}
+	moved := newMoved()
 	var keys turns
 	err := patiently(ctx, func() error {
 		return s.send(ctx, statement{name: "hand_on_turns", args: []any{int32(turnsAtOnce)}, each: func(r row) error {
@@ -160,6 +181,7 @@ func (s *Store) handOn(ctx context.Context) ([]store.Wake, error) {
 		return nil, err
 	}
 	wakes, err := s.queuesOf(ctx, moved)
+	s.hint(moved.places)
 	if keys.left > 0 {
 		wakes = append(wakes, store.Wake{Kind: store.WakeDeferred, Due: s.Now().Add(turnsAgain)})
 	}

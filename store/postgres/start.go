@@ -5,8 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/jackc/pgx/v5/pgtype"
-
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -34,24 +32,9 @@ func (s *Store) starts(b *batch, starting []*entry, started *bool) statement {
 			lanes = append(lanes, e.lane.id)
 		}
 	}
-	runAts, ids := s.floors.places(lanes)
+	runAts, ids := s.cursors.places(lanes)
 	args := append(enqueueArgs(starting, b.now, false), b.start.Node, b.start.Seq, lanes, runAts, ids)
 	return statement{name: "enqueue_start", args: args, each: func(r row) error { return r.Scan(started) }}
-}
-
-// places returns where to begin to look for what waits in lanes. What came to be behind a floor is not seen; a claim finds it: see floors.
-func (f *floors) places(lanes []int32) (runAts []int64, ids []pgtype.UUID) {
-	runAts, ids = make([]int64, len(lanes)), make([]pgtype.UUID, len(lanes))
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for i, id := range lanes {
-		var p position
-		if l := f.byLane[id]; l != nil {
-			p = l.position
-		}
-		runAts[i], ids[i] = p.runAt, uuidOf(p.id)
-	}
-	return runAts, ids
 }
 
 // settleStarted answers for jobs that run now.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -92,7 +93,8 @@ func (s *Store) sendTx(ctx context.Context, wrapped store.Tx, sends []*store.Sen
 			possible = append(possible, q)
 		}
 	}
-	w, err := deliver(ctx, t, possible, s.now())
+	now := s.now()
+	w, err := deliver(ctx, t, possible, now)
 	if err != nil || len(w) == 0 {
 		return err
 	}
@@ -108,7 +110,13 @@ func (s *Store) sendTx(ctx context.Context, wrapped store.Tx, sends []*store.Sen
 	if err != nil {
 		return err
 	}
-	var payloads []string
+	var places []late
+	for _, job := range w {
+		if at := (late{int64(job.lane), now}); !slices.Contains(places, at) && len(places) < maxLates {
+			places = append(places, at)
+		}
+	}
+	payloads := []string{encodeLate(places, "")}
 	for _, wake := range wakes {
 		payloads = append(payloads, encodeWake(wake, ""))
 	}
@@ -181,16 +189,17 @@ func (s *Store) AwaitTx(ctx context.Context, job store.ID) error {
 }
 
 // wakesOf returns the notifications of enqueues in a caller's transaction. They carry no origin: this store, too, hears
-// of them only when the transaction commits.
+// of them only when the transaction commits, and claims may have passed the places by then.
 func wakesOf(entries []*entry, now int64) []string {
-	type queue struct{ namespace, name string }
-	ready, soonest := map[queue]bool{}, map[queue]int64{}
+	ready, soonest := map[queueName][]late{}, map[queueName]int64{}
 	for _, e := range entries {
-		q := queue{e.Job.Namespace, e.Job.Queue}
+		q := queueName{e.Job.Namespace, e.Job.Queue}
 		switch {
 		case e.Result.State == 0 && !e.Result.Replaced:
 		case e.runAt <= now && e.Job.OrderingKey == "":
-			ready[q] = true
+			if at := (late{int64(e.lane.id), e.runAt}); !slices.Contains(ready[q], at) && len(ready[q]) < maxLates {
+				ready[q] = append(ready[q], at)
+			}
 		default:
 			// What is due later, or needs the turn of its key, is a matter of promotion.
 			if due, ok := soonest[q]; !ok || e.runAt < due {
@@ -199,8 +208,9 @@ func wakesOf(entries []*entry, now int64) []string {
 		}
 	}
 	var payloads []string
-	for q := range ready {
-		payloads = append(payloads, encodeWake(store.Wake{Kind: store.WakeReady, Namespace: q.namespace, Queue: q.name}, ""))
+	for q, places := range ready {
+		wake := store.Wake{Kind: store.WakeReady, Namespace: q.namespace, Queue: q.name}
+		payloads = append(payloads, encodeLate(places, ""), encodeWake(wake, ""))
 	}
 	for q, due := range soonest {
 		wake := store.Wake{Kind: store.WakeDeferred, Namespace: q.namespace, Queue: q.name, Due: timeOf(due)}

@@ -138,9 +138,9 @@ func (s *Store) wakes(ctx context.Context, w woken) ([]store.Wake, error) {
 	if len(w) == 0 {
 		return nil, nil
 	}
-	moved := make(movedJobs, len(w))
+	moved := newMoved()
 	for id, job := range w {
-		moved[id] = job.lane
+		moved.lanes[id] = job.lane
 	}
 	return s.queuesOf(ctx, moved)
 }

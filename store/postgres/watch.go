@@ -90,6 +90,7 @@ func (s *Store) listen(ctx context.Context, wake func(store.Wake)) (worked bool,
 			worked = true
 			s.wakeups.Store(true)
 			// Whatever was sent until now may have been lost.
+			s.cursors.forget()
 			wake(store.Wake{Kind: store.WakeAll})
 		}
 		if err := s.receive(ctx, conn, "", probeEvery, wake); !errors.Is(err, errProbeLost) {
@@ -124,13 +125,20 @@ func (s *Store) receive(ctx context.Context, conn *pgx.Conn, probe string, limit
 		var m message
 		switch {
 		case json.Unmarshal([]byte(n.Payload), &m) != nil:
+			s.cursors.forget()
 			wake(store.Wake{Kind: store.WakeAll}) // of a newer program, or of a person
 		case m.Probe != "":
 			if m.Probe == probe {
 				return nil
 			}
-		case m.Origin != s.origin:
-			wake(m.wake())
+		case m.Origin == s.origin:
+		case m.Kind == kindLate:
+			s.hear(m.Late)
+		default:
+			w := m.wake()
+			s.hear(m.Late)
+			s.hearWake(w)
+			wake(w)
 		}
 	}
 }

@@ -20,7 +20,7 @@ WITH due AS MATERIALIZED (
 ), checks AS (
   INSERT INTO {schema}.key_check (queue, ordering_key) SELECT DISTINCT queue, ordering_key FROM sorted WHERE NOT free
 )
-SELECT id, lane FROM sorted;
+SELECT id, lane, CASE WHEN free THEN due END FROM sorted;
 
 -- Gives the turn of keys to the first that waits for it, where nobody has it. $1 limit.
 --
@@ -57,7 +57,7 @@ WITH checks AS MATERIALIZED (
 ), now_ready AS (
   INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, run_at, id FROM moved
 )
-SELECT c.checks, (SELECT count(*) FROM left_alone), m.id, m.lane FROM (SELECT count(*) AS checks FROM checks) c LEFT JOIN moved m ON true;
+SELECT c.checks, (SELECT count(*) FROM left_alone), m.id, m.lane, m.run_at FROM (SELECT count(*) AS checks FROM checks) c LEFT JOIN moved m ON true;
 
 -- Whether there is something to promote: $1 now. Answers with that and with the next due time that there is.
 -- name: promote_look

@@ -1,0 +1,384 @@
+package postgres
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+const (
+	// lookEvery is how long what a claimer was not told of can wait for a claim of its.
+	lookEvery = 250 * time.Millisecond
+	// nearBy is how far behind its cursor a lane is looked at that often whatever it costs. What comes late comes by less than that,
+	// nearly always: what is committed a moment after it was stamped, by a clock that is a little behind.
+	nearBy = time.Second
+	// lookShare bounds what whole looks take of a claimer's time where they are expensive: one part in so many.
+	lookShare = 20
+	// slowClaim is what a claim has to take for cursors to be worth it although it was not full.
+	slowClaim = 5 * time.Millisecond
+	// longestEvery is the longest time between two whole looks.
+	longestEvery = 30 * time.Second
+	// untidyFor is how long a lane is known as one in which jobs come far behind.
+	untidyFor = time.Minute
+	// maxCursors is how many lanes a look remembers. Where more have work the others are found by the next one.
+	maxCursors = 4096
+	// maxLate is how many places behind its cursor a lane remembers; more are joined to one.
+	maxLate = 64
+)
+
+// cursors remember where claims go on: in which lanes there is work, best first, and up to where each of them is taken.
+//
+// A claim that knows nothing takes a whole look: it goes through the lanes that have a row in ready, skipping from each to the next, and
+// reads each from its beginning. That costs by the lanes that have work, and by the rows that were taken from them: the index keeps their
+// entries until no transaction of the whole server can see them, while somebody's dump is running for hours. So claims that are full, or
+// slow, leave cursors, and those that follow look only at lanes that are known to have work, from the place of the last row that was
+// taken.
+//
+// Rows come to be behind a cursor, or in a lane that is not known. Whoever in this process puts a job into ready says so (hint), and so
+// do other processes if that is behind the present: with their notifications, which a caller's transaction sends as it commits. What is
+// not told, or not heard, is found like this:
+//
+//   - A claim that takes nothing has looked at everything: if it did not begin with a whole look it is repeated with one.
+//   - Of a claimer that does not come to an end one claim every 250 ms is a whole look.
+//   - If that turns out to be expensive it is done as rarely as to take a twentieth of the time, and every 30 s at the least. Every 250
+//     ms, and before it ends, such a claimer begins a second behind its cursors. What is farther behind, and was not told, waits; but
+//     where that was found a claim that takes nothing looks at everything for the next minute whatever it costs.
+//
+// Within one claim the order is that of the whole, as far as it looks. An idle node sends one statement for one claim. Nothing of this is
+// written anywhere; each process has its own.
+type cursors struct {
+	clock func() time.Time // nil if there are none: the time is a test's, and so is the order of everything
+
+	mu     sync.Mutex
+	scope  scope
+	looked time.Time // when the last whole look began; zero: nothing is known
+	every  time.Duration
+	usual  time.Duration // what a claim takes that is no whole look
+	looks  int           // how many looked behind the cursors
+	byLane map[int32]*cursor
+	ahead  []int32             // lanes with work that no claim has come to yet, best first
+	untidy map[int32]time.Time // lanes in which something was found far behind, and when
+}
+
+// scope is what a claim takes jobs of.
+type scope struct {
+	namespace string
+	kinds     []string
+	queues    []string // in order; nil: all
+}
+
+// cursor is where to go on in a lane.
+type cursor struct {
+	position
+	key  laneKey
+	near time.Time // when it was last looked at from a second before
+	late []int64   // run times before it, at which there may be jobs
+}
+
+// position is that of a pointer in its lane.
+type position struct {
+	runAt int64
+	id    store.ID
+}
+
+func (p position) compare(q position) int {
+	return cmp.Or(cmp.Compare(p.runAt, q.runAt), bytes.Compare(p.id[:], q.id[:]))
+}
+
+// span is what was taken of a lane.
+type span struct{ first, last position }
+
+// look is what a claim looks at: everything, or ranges of lanes.
+type look struct {
+	began  time.Time
+	whole  bool
+	near   bool // the ranges begin a second before their cursors
+	enough bool // if there is nothing the claim has ended
+	looks  int  // those that had ended
+	lanes  []int32
+	from   []int64
+	ids    []pgtype.UUID
+	until  []int64
+}
+
+func (l *look) add(lane int32, from position, until int64) {
+	l.lanes, l.from, l.ids, l.until = append(l.lanes, lane), append(l.from, from.runAt), append(l.ids, uuidOf(from.id)), append(l.until, until)
+}
+
+// scopeOf returns what a claim takes jobs of: whether it takes any of a queue just now does not matter.
+func scopeOf(params *store.ClaimParams) scope {
+	s := scope{namespace: params.Namespace, kinds: params.Kinds}
+	if params.Queues != nil {
+		s.queues = make([]string, 0, len(params.Queues))
+		for _, q := range params.Queues {
+			s.queues = append(s.queues, q.Name)
+		}
+		slices.Sort(s.queues)
+	}
+	return s
+}
+
+// covers reports whether what is known of a scope is known of another one, too.
+func (s scope) covers(t scope) bool {
+	if s.namespace != t.namespace || !slices.Equal(s.kinds, t.kinds) || s.queues != nil && t.queues == nil {
+		return false
+	}
+	return s.queues == nil || !slices.ContainsFunc(t.queues, func(q string) bool {
+		_, known := slices.BinarySearch(s.queues, q)
+		return !known
+	})
+}
+
+// isIn reports whether a claim takes jobs of the lane.
+func (k *laneKey) isIn(params *store.ClaimParams) bool {
+	if k.namespace != params.Namespace || !slices.Contains(params.Kinds, k.kind) {
+		return false
+	}
+	wanted := func(d store.QueueDemand) bool { return d.Name == k.queue && d.Limit > 0 }
+	return params.Queues == nil || slices.ContainsFunc(params.Queues, wanted)
+}
+
+// begin returns what a claim looks at. One that took nothing and is done again looks at everything, or, where that is expensive and was done
+// lately, at what is near the cursors.
+func (c *cursors) begin(params *store.ClaimParams, again bool, lanes *laneCache) *look {
+	l := &look{enough: true, whole: true}
+	if c.clock == nil {
+		return l
+	}
+	l.began = c.clock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l.looks = c.looks
+	every := max(c.every, lookEvery)
+	scope := scopeOf(params)
+	cheap := every == lookEvery || c.isUntidy(params, l.began)
+	if c.looked.IsZero() || l.began.Sub(c.looked) >= every || !c.scope.covers(scope) || again && cheap {
+		// Noted at once, so that others who are claiming now need not look, too.
+		c.scope, c.looked = scope, l.began
+		return l
+	}
+	c.comeTo(params, lanes)
+	l.near = again
+	for _, at := range c.byLane {
+		l.near = l.near || at.key.isIn(params) && l.began.Sub(at.near) >= lookEvery
+	}
+	for id, at := range c.byLane {
+		if at.key.isIn(params) {
+			at.ranges(id, l)
+		}
+	}
+	l.whole = l.lanes == nil
+	l.enough = l.whole || l.near && !cheap
+	return l
+}
+
+// ranges adds what is to be looked at in a lane: what is known to be late, and all from the cursor on.
+func (at *cursor) ranges(id int32, l *look) {
+	from := at.position
+	if l.near {
+		at.near = l.began
+		from = position{runAt: from.runAt - nearBy.Microseconds()}
+	}
+	for _, late := range at.late {
+		if late < from.runAt {
+			l.add(id, position{runAt: late}, late)
+		}
+	}
+	l.add(id, from, math.MaxInt64)
+}
+
+// comeTo lets claims come to as many lanes as may be needed for one: the best of those that a whole look has found. c.mu is held.
+func (c *cursors) comeTo(params *store.ClaimParams, lanes *laneCache) {
+	for wanted := 2 * max(params.Limit, 32); len(c.ahead) > 0 && len(c.byLane) < wanted; c.ahead = c.ahead[1:] {
+		if l, ok := lanes.get(c.ahead[0]); ok && c.byLane[l.id] == nil {
+			c.byLane[l.id] = &cursor{position: position{runAt: math.MinInt64}, key: l.laneKey, near: c.looked}
+		}
+	}
+}
+
+// isUntidy reports whether something came far behind in a lane of the claim lately. c.mu is held.
+func (c *cursors) isUntidy(params *store.ClaimParams, now time.Time) bool {
+	for id, at := range c.untidy {
+		if now.Sub(at) >= untidyFor {
+			delete(c.untidy, id)
+		} else if known := c.byLane[id]; known == nil || known.key.isIn(params) {
+			return true
+		}
+	}
+	return false
+}
+
+// fail forgets what is known if a look behind the cursors did not happen.
+func (c *cursors) fail(l *look) {
+	if c.clock == nil || !l.whole && !l.near {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.looked = time.Time{}
+}
+
+// end notes what a claim took of each lane, whose names are found in the cache, and in which lanes there was work, best first. A claim that
+// looked behind the cursors may have found more there than it could take: then that is where the next one begins, and claims that have begun
+// before do not change it.
+func (c *cursors) end(l *look, taken map[int32]span, work []int32, full bool, lanes *laneCache) {
+	if c.clock == nil {
+		return
+	}
+	took := c.clock().Sub(l.began)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	behind, overtaken := l.whole || l.near, l.looks != c.looks
+	if behind {
+		c.looks++
+	}
+	if l.whole {
+		c.every = min(lookShare*(took-c.usual), longestEvery)
+		if !full && took < slowClaim {
+			c.looked, c.byLane, c.ahead = time.Time{}, nil, nil
+			return
+		}
+		c.learn(l, taken, work)
+	} else if c.usual == 0 {
+		c.usual = took
+	} else {
+		c.usual = (7*c.usual + took) / 8
+	}
+	for id, t := range taken {
+		at := c.byLane[id]
+		if at == nil {
+			if known, ok := lanes.get(id); ok && l.whole {
+				c.byLane[id] = &cursor{position: t.last, key: known.laneKey, near: l.began}
+			}
+			continue
+		}
+		at.took(t, behind, overtaken)
+	}
+	if !l.whole {
+		c.leave(l, taken, work, full)
+	}
+}
+
+// learn takes in which lanes have work. c.mu is held.
+func (c *cursors) learn(l *look, taken map[int32]span, work []int32) {
+	for id, t := range taken {
+		if at := c.byLane[id]; at != nil && at.runAt != math.MinInt64 && t.first.runAt < at.runAt-nearBy.Microseconds() {
+			if c.untidy == nil {
+				c.untidy = map[int32]time.Time{}
+			}
+			c.untidy[id] = l.began
+		}
+	}
+	known := make(map[int32]*cursor, len(taken))
+	for _, id := range work {
+		if at := c.byLane[id]; at != nil && l.looks == c.looks-1 {
+			at.late, at.near = nil, l.began
+			known[id] = at
+		}
+	}
+	c.byLane, c.ahead = known, work
+}
+
+// took notes what a claim took of the lane.
+func (at *cursor) took(t span, behind, overtaken bool) {
+	switch {
+	case behind:
+		at.position = t.last
+		at.late = slices.DeleteFunc(at.late, func(late int64) bool { return late < t.last.runAt })
+	case overtaken:
+	case t.last.compare(at.position) > 0:
+		// What was late comes first, so that there is none of it left.
+		at.position, at.late = t.last, nil
+	}
+}
+
+// leave forgets lanes that have been looked at and had no work, and, if the claim had room for more, what was late and has been taken. c.mu
+// is held.
+func (c *cursors) leave(l *look, taken map[int32]span, work []int32, full bool) {
+	has := make(map[int32]bool, len(work))
+	for _, id := range work {
+		has[id] = true
+	}
+	for _, id := range l.lanes {
+		at := c.byLane[id]
+		if _, took := taken[id]; at == nil || took && full || l.looks != c.looks && !l.near {
+			continue
+		}
+		if at.late = nil; !has[id] && len(c.byLane) > 1 {
+			delete(c.byLane, id)
+		}
+	}
+}
+
+// forget lets the next claim look at everything.
+func (c *cursors) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.looked = time.Time{}
+}
+
+// hint tells of a job that was put into ready. Where nobody claims, and where each claim looks at everything, that is of no interest.
+func (c *cursors) hint(id int32, runAt int64, lanes *laneCache) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.looked.IsZero() {
+		return
+	}
+	at := c.byLane[id]
+	switch {
+	case at == nil:
+		if l, ok := lanes.get(id); ok {
+			c.byLane[id] = &cursor{position: position{runAt: math.MinInt64}, key: l.laneKey, near: c.looked}
+		} else {
+			c.looked = time.Time{} // a lane that this process has not met
+		}
+	case runAt > at.runAt:
+	case len(at.late) >= maxLate:
+		at.position, at.late = position{runAt: min(runAt, slices.Min(at.late))}, nil
+	case !slices.Contains(at.late, runAt):
+		at.late = append(at.late, runAt)
+	}
+}
+
+// hintQueue tells that there is something in a queue.
+func (c *cursors) hintQueue(namespace, queue string, lanes *laneCache) {
+	c.mu.Lock()
+	looking := !c.looked.IsZero()
+	c.mu.Unlock()
+	if !looking {
+		return
+	}
+	ids := lanes.ofQueue(namespace, queue)
+	if len(ids) == 0 {
+		c.mu.Lock()
+		c.looked = time.Time{}
+		c.mu.Unlock()
+	}
+	for _, id := range ids {
+		c.hint(id, math.MaxInt64, lanes)
+	}
+}
+
+// places returns where to begin to look for what waits in lanes. What came to be behind a cursor is not seen; a claim finds it.
+func (c *cursors) places(lanes []int32) (runAts []int64, ids []pgtype.UUID) {
+	runAts, ids = make([]int64, len(lanes)), make([]pgtype.UUID, len(lanes))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, id := range lanes {
+		p := position{runAt: math.MinInt64}
+		if at := c.byLane[id]; at != nil {
+			if p = at.position; len(at.late) > 0 {
+				p = position{runAt: min(p.runAt, slices.Min(at.late))}
+			}
+		}
+		runAts[i], ids[i] = p.runAt, uuidOf(p.id)
+	}
+	return runAts, ids
+}
