@@ -16,7 +16,8 @@ func Begin(db *sql.DB) Transactor { return Transactor{db} }
 // Transact calls fn in a transaction, which it commits if fn returns nil and rolls back otherwise, and returns fn's error as it is.
 // wrapped is the same transaction for the methods of the store, which must not be called in any other way meanwhile: from the
 // beginning the transaction has the file's write lock, which it waits for as the store's own writer does. The error is
-// ErrUnavailable, or the context's, if it cannot have it in time.
+// ErrUnavailable, or the context's, if it cannot have it in time, and ErrDatabaseGone if the file that the store has written to is not in
+// its place after the commit.
 func (t Transactor) Transact(ctx context.Context, fn func(tx *sql.Tx, wrapped store.Tx) error) error {
 	var tx *sql.Tx
 	err := patient(ctx, func() (err error) {
@@ -30,7 +31,8 @@ func (t Transactor) Transact(ctx context.Context, fn func(tx *sql.Tx, wrapped st
 	if err := lockForWriting(ctx, tx); err != nil {
 		return classify("begin the caller's transaction", err)
 	}
-	if err := fn(tx, Tx(tx)); err != nil {
+	ours := &callersTx{Conn: tx}
+	if err := fn(tx, ours); err != nil {
 		return err
 	}
 	if err := tx.Commit(); err != nil {
@@ -39,7 +41,7 @@ func (t Transactor) Transact(ctx context.Context, fn func(tx *sql.Tx, wrapped st
 		}
 		return classify("commit the caller's transaction", err)
 	}
-	return nil
+	return classify("commit the caller's transaction", ours.confirm())
 }
 
 // lockForWriting makes a transaction a writer's that may have begun as a reader's, by a statement that writes nothing. It has read nothing

@@ -25,19 +25,24 @@ func patient(ctx context.Context, try func() error) error {
 	waiting, cancel := withPatience(ctx)
 	defer cancel()
 	for n := 0; isBusy(err); n++ {
-		d := 200 * time.Microsecond
-		switch {
-		case n > 1000:
-			d = 5 * time.Millisecond
-		case n > 100:
-			d = time.Millisecond
-		}
-		if pause(waiting, d) != nil {
+		if pause(waiting, betweenTries(n)) != nil {
 			return impatient(ctx, "another process or connection")
 		}
 		err = try()
 	}
 	return err
+}
+
+// betweenTries is the pause after a number of tries.
+func betweenTries(n int) time.Duration {
+	switch {
+	case n > 1000:
+		return 5 * time.Millisecond
+	case n > 100:
+		return time.Millisecond
+	default:
+		return 200 * time.Microsecond
+	}
 }
 
 // withPatience bounds a context that has no bound of its own.

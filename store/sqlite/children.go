@@ -79,14 +79,11 @@ func (t *tx) closedParents(limit int) ([]closedParent, error) {
 }
 
 // closeChildren works off the notes that there are, in the order of their jobs, and up to limit children of them. A child that ends at once
-// may have children itself: the note of it is for the next call.
+// may have children itself: the note of it is for the next call, which is asked for.
 func (t *tx) closeChildren(limit int) (closed store.Closed, err error) {
-	parents, err := t.closedParents(limit + 1) // there may be many whose children have all finished
+	parents, err := t.closedParents(limit) // there may be many whose children have all finished
 	if err != nil {
 		return closed, err
-	}
-	if closed.More = len(parents) > limit; closed.More {
-		parents = parents[:limit]
 	}
 	left := limit
 	for _, p := range parents {
@@ -99,8 +96,9 @@ func (t *tx) closeChildren(limit int) (closed store.Closed, err error) {
 		}
 		left -= looked
 	}
-	closed.More = closed.More || left == 0
-	return closed, nil
+	parents, err = t.closedParents(1)
+	closed.More = len(parents) > 0
+	return closed, err
 }
 
 // closeChildrenOf closes up to limit children of one job, and returns how many it looked at. A job that a person made run again keeps

@@ -71,7 +71,7 @@ type head struct {
 	queue *demand
 	rows  []pointerKey // read and not yet taken
 	last  pointerKey   // the last that was read
-	ended bool         // nothing is due after last
+	ended bool         // nothing comes after last
 	chunk int          // how many rows to read next
 	taken int
 }
@@ -81,7 +81,8 @@ type demand struct{ left int }
 
 func (d *demand) atMost(n int) int { return min(d.left, n) }
 
-// heads returns the lanes that the claim may take from, each with its first job.
+// heads returns the lanes that the claim may take from, each with its first job. What is in ready was found to be due, even if the
+// clock was set back since.
 func (t *tx) heads(params store.ClaimParams) ([]*head, error) {
 	if params.Limit <= 0 || len(params.Kinds) == 0 || params.Queues != nil && len(params.Queues) == 0 {
 		return nil, nil
@@ -102,9 +103,6 @@ func (t *tx) heads(params store.ClaimParams) ([]*head, error) {
 		first := pointerKey{}
 		after, first.runAt, first.id = s.readInt(), s.readInt(), readID(s)
 		s.done()
-		if first.runAt > t.now {
-			continue // the clock went back
-		}
 		l, err := t.laneOf(after)
 		if err != nil {
 			return nil, err
@@ -151,7 +149,6 @@ func (t *tx) takeOne(h *head, limit int) ([]store.Claimed, error) {
 	h.last = pointerKey{runAt: math.MinInt64}            // from here on: the last that is taken
 	s := t.stmt("claim_bodies")
 	s.bindInt(h.lane.id)
-	s.bindInt(t.now)
 	s.bindInt(int64(limit))
 	err := each(s, func() error {
 		b := body{Job: store.Job{ID: readID(s)}}
@@ -238,7 +235,6 @@ func (t *tx) readOn(h *head, limit int) error {
 	s.bindInt(h.lane.id)
 	s.bindInt(h.last.runAt)
 	bindID(s, h.last.id)
-	s.bindInt(t.now)
 	s.bindInt(int64(limit))
 	h.rows = h.rows[:0]
 	err := each(s, func() error {
@@ -259,11 +255,11 @@ type merge struct {
 	aging int64
 }
 
-// effective is the priority of a lane's first job: one more urgent for each aging that it has waited.
+// effective is the priority of a lane's first job: one more urgent for each aging that it has waited, if the clock knows that it has.
 func (m *merge) effective(h *head) int64 {
 	priority := int64(h.lane.priority)
 	if m.aging > 0 {
-		priority = max(1, priority-(m.now-h.rows[0].runAt)/m.aging)
+		priority = max(1, priority-max(0, m.now-h.rows[0].runAt)/m.aging)
 	}
 	return priority
 }

@@ -17,11 +17,15 @@ func (s *Store) Apply(ctx context.Context, batch *store.Batch) error {
 	if batch.Len() == 0 {
 		return ctx.Err()
 	}
-	return s.write(ctx, "apply", func(t *tx) error {
-		err := t.apply(batch)
-		batch.Woken = t.woken
-		return err
+	var last *tx
+	err := s.write(ctx, "apply", func(t *tx) error {
+		last = t
+		return t.apply(batch)
 	})
+	if batch.Woken = nil; err == nil {
+		batch.Woken = last.woken
+	}
+	return err
 }
 
 func (t *tx) apply(batch *store.Batch) error {
@@ -202,6 +206,9 @@ func (t *tx) placeNew(n newJob, later bool) (err error) {
 		t.startLater(q)
 		return nil
 	case !later || p.runAt > t.now || p.key != "":
+		if p.key != "" {
+			t.noteLined(p.id)
+		}
 		q.Result.State, err = t.place(p, store.Scheduled)
 		return err
 	}

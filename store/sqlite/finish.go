@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -26,12 +25,14 @@ type ending struct {
 	durable  bool            // the job has a journal: it is given the chance to end itself
 	children bool            // there are children to close, as the run knows
 
-	uncounted bool // though it is Retryable
+	cancelSeen bool  // the run had the chance to end itself because somebody asked to cancel the job
+	uncounted  bool  // though it is Retryable
+	due        int64 // set by goOn: when a job that waits for a time is due; 0: none
 }
 
 // applyOutcome ends the run of an outcome and sets its result.
 func (t *tx) applyOutcome(o *store.Outcome) error {
-	o.Final, o.Err = 0, nil
+	o.Final, o.Due, o.Err = 0, time.Time{}, nil
 	r, err := t.record(recordName{o.Lease.Node, o.Lease.Claim})
 	if err != nil {
 		return err
@@ -64,6 +65,9 @@ func (t *tx) applyOutcome(o *store.Outcome) error {
 		return unexpected("the body of a running job", err)
 	}
 	o.Final, _, err = t.endRun(b, r, o.Lease, e)
+	if e.due != 0 {
+		o.Due = timeOf(e.due)
+	}
 	return err
 }
 
@@ -107,7 +111,7 @@ func invalidOutcome(o *store.Outcome) error {
 	case !isText(o.Version):
 		return fmt.Errorf("%w: the version %q is not text", store.ErrInvalid, o.Version)
 	default:
-		return nil
+		return o.Check()
 	}
 }
 
@@ -116,6 +120,7 @@ func (t *tx) endingOf(o *store.Outcome) *ending {
 	e := &ending{
 		state: o.State, reason: o.Reason, err: o.Error, trace: o.Trace, result: o.Result, startedAt: o.StartedAt,
 		again: o.Continue, version: o.Version, durable: o.Durable || o.Continue != nil, children: o.HasChildren,
+		cancelSeen: o.CancelSeen,
 	}
 	switch o.State {
 	case store.Cancelled:
@@ -175,42 +180,48 @@ func (t *tx) endRun(b *body, r *claimRecord, l store.Lease, e *ending) (store.St
 
 // meet changes how a run ends by what people asked of the job meanwhile, by its deadline, and by what has arrived for it.
 func (t *tx) meet(b *body, e *ending, asked requests) error {
-	deadline := b.Options.Deadline.UnixMicro()
-	if b.Closing && e.again == nil { // its end is decided, and takes the time that it takes
-		asked.cancel, deadline = nil, math.MaxInt64
-	}
-	late := !b.Options.Deadline.IsZero() && e.runAt >= deadline && (e.state == store.Retryable || e.state == store.Scheduled)
 	switch {
+	case asked.cancel != nil && endsAsItSays(b, e):
 	case asked.cancel != nil && e.durable: // its next run ends it in order
 		e.state, e.runAt = store.Available, t.now
-		return nil
 	case asked.cancel != nil:
 		e.state, e.reason, e.err = store.Cancelled, store.ReasonCancelled, asked.cancel.reason
-		return nil
-	case late && e.durable:
-		e.runAt = deadline
-	case late:
+	case !isLate(b, e):
+	case e.durable:
+		e.runAt = b.Options.Deadline.UnixMicro()
+	default:
 		e.state, e.reason = store.Failed, store.ReasonDeadline
-		return nil
 	}
-	if e.state != store.Waiting {
-		e.pause = asked.pause
+	switch {
+	case e.state.Finished(), e.state == store.Waiting && e.wait.Held:
 		return nil
-	}
-	if e.wait.Held {
-		return nil
-	}
-	arrived := false
-	if e.pause = asked.pause; e.pause == nil {
-		var err error
-		if arrived, err = t.arrived(b.ID, e.wait); err != nil {
+	case asked.pause != nil && asked.cancel == nil:
+		if e.pause = asked.pause; e.state == store.Waiting {
+			e.state, e.runAt = store.Available, t.now
+		}
+	case e.state == store.Waiting:
+		arrived, err := t.arrived(b.ID, e.wait)
+		if err != nil {
 			return err
 		}
-	}
-	if arrived || e.pause != nil {
-		e.state, e.runAt = store.Available, t.now
+		if arrived {
+			e.state, e.runAt = store.Available, t.now
+		}
 	}
 	return nil
+}
+
+// endsAsItSays reports whether a run ends as it would if nobody had asked to cancel the job: its end is decided, and takes
+// the time that it takes, or it cannot end itself. To try that again at once would be to try for ever.
+func endsAsItSays(b *body, e *ending) bool {
+	contradicts := e.state == store.Waiting && e.wait.Held && e.reason == store.ReasonNondeterminism
+	return b.Closing || e.durable && (e.cancelSeen || contradicts)
+}
+
+// isLate reports whether a job that goes on would do so after its deadline.
+func isLate(b *body, e *ending) bool {
+	return (e.state == store.Retryable || e.state == store.Scheduled) && !b.Closing &&
+		!b.Options.Deadline.IsZero() && e.runAt >= b.Options.Deadline.UnixMicro()
 }
 
 // goOn puts a job back whose run has ended without finishing it, and returns the state that it is in then.
@@ -238,6 +249,7 @@ func (t *tx) goOn(b *body, e *ending) (store.State, error) {
 	if e.state == store.Available {
 		return e.state, t.makeAvailable(b.pointer())
 	}
+	e.due = e.runAt
 	return e.state, t.deferUntil(b.pointer(), e.state)
 }
 
@@ -260,7 +272,7 @@ func (t *tx) finish(b *body, e *ending, r *claimRecord, lease int64) error {
 	if err := t.enter(&b.Job, e.state); err != nil {
 		return err
 	}
-	if err := t.insertFinished(b.ID, e, r, lease); err != nil {
+	if err := t.insertEnd(b, e, r, lease); err != nil {
 		return err
 	}
 	if err := t.releaseTurn(b); err != nil {
@@ -322,7 +334,18 @@ func (t *tx) writeEnds(least int) error {
 	return nil
 }
 
-// insertFinished records the end of a job. r is nil if it was not running.
+// insertEnd records the end of a job, with its lane if it did not complete.
+func (t *tx) insertEnd(b *body, e *ending, r *claimRecord, lease int64) error {
+	if e.state == store.Completed {
+		return t.insertFinished(b.ID, e, r, lease)
+	}
+	s := t.stmt("finished_insert_lane")
+	t.bindFinished(s, b.ID, e, r, lease)
+	s.bindInt(b.lane.id)
+	return exec(s)
+}
+
+// insertFinished records the end of a job that completed. r is nil if it was not running.
 func (t *tx) insertFinished(id store.ID, e *ending, r *claimRecord, lease int64) error {
 	s := t.stmt("finished_insert")
 	t.bindFinished(s, id, e, r, lease)

@@ -8,6 +8,14 @@ const leaderName = "maintenance"
 // leaderLease says who leads, and until when. The row stays when nobody does, so that the epoch only grows.
 type leaderLease struct {
 	node, epoch, expiresAt int64
+
+	ttl int64 // how long it was when it was taken or kept; 0: the program did not say
+}
+
+// over reports whether the lease is over. One that ends later than it could if the clock had gone on is, too: else nobody would lead
+// until the clock has caught up, after it was set back.
+func (l leaderLease) over(now int64) bool {
+	return l.expiresAt <= now || l.ttl > 0 && l.expiresAt-now > l.ttl
 }
 
 // leader returns the lease, which is over if there never was one.
@@ -19,7 +27,7 @@ func (t *tx) leader() (leaderLease, error) {
 		return leaderLease{expiresAt: math.MinInt64}, err
 	}
 	defer s.done()
-	return leaderLease{s.readInt(), s.readInt(), s.readInt()}, nil
+	return leaderLease{s.readInt(), s.readInt(), s.readInt(), readOptInt(s)}, nil
 }
 
 // lead tells whether a node leads. With a ttl it also keeps the lease, or takes it if it is over; the epoch grows
@@ -29,17 +37,16 @@ func (t *tx) lead(node, ttl int64) (leads bool, epoch int64, err error) {
 	if err != nil {
 		return false, 0, err
 	}
-	over := lease.expiresAt <= t.now
 	switch {
 	case ttl <= 0:
-	case over:
-		lease = leaderLease{node, lease.epoch + 1, t.now + ttl}
+	case lease.over(t.now):
+		lease = leaderLease{node, lease.epoch + 1, t.now + ttl, ttl}
 		err = t.putLeader(lease)
 	case lease.node == node:
-		lease.expiresAt = t.now + ttl
+		lease.expiresAt, lease.ttl = t.now+ttl, ttl
 		err = t.putLeader(lease)
 	}
-	if err != nil || lease.node != node || lease.expiresAt <= t.now {
+	if err != nil || lease.node != node || lease.over(t.now) {
 		return false, 0, err
 	}
 	return true, lease.epoch, nil
@@ -51,6 +58,7 @@ func (t *tx) putLeader(lease leaderLease) error {
 	s.bindInt(lease.node)
 	s.bindInt(lease.epoch)
 	s.bindInt(lease.expiresAt)
+	s.bindInt(lease.ttl)
 	return exec(s)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -14,11 +15,12 @@ const nodesKept = 24 * time.Hour
 
 // storedInfo is what is kept of store.NodeInfo.
 type storedInfo struct {
-	Name    string   `json:"name"`
-	Version string   `json:"version"`
-	Queues  []string `json:"queues,omitempty"`
-	Kinds   []string `json:"kinds,omitempty"`
-	Slots   int      `json:"slots"`
+	Name     string                  `json:"name"`
+	Version  string                  `json:"version"`
+	Queues   []string                `json:"queues,omitempty"`
+	Kinds    []string                `json:"kinds,omitempty"`
+	Slots    int                     `json:"slots"`
+	Policies map[string]store.Policy `json:"policies,omitempty"`
 }
 
 // Join implements store.Nodes.
@@ -86,10 +88,17 @@ func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, 
 		if beat.Leader, beat.Epoch, err = t.lead(params.Node, params.LeaderTTL.Microseconds()); err != nil {
 			return err
 		}
-		if beat.Leader && params.DeadAfter > 0 {
+		if beat.Leader && params.Lead {
+			beat.At = timeOf(t.now)
+			if beat.Nodes, err = t.otherNodes(params.Node); err != nil {
+				return err
+			}
 			if beat.Work, err = t.work(); err != nil {
 				return err
 			}
+		}
+		if beat.Held, err = t.held(params.Node, params.Held); err != nil {
+			return err
 		}
 		beat.Cancels, beat.Pauses, err = t.askedOf(params.Node)
 		return err
@@ -109,6 +118,47 @@ func (t *tx) work() (store.Work, error) {
 	}
 	defer s.done()
 	return store.Work{Rescue: true, SweepCancels: s.readInt() != 0, CloseChildren: s.readInt() != 0}, nil
+}
+
+// otherNodes returns the last beats of all nodes that are not declared dead, but for one.
+func (t *tx) otherNodes(node int64) ([]store.NodeBeat, error) {
+	alive, err := t.aliveNodes()
+	return slices.DeleteFunc(alive, func(n store.NodeBeat) bool { return n.Node == node }), err
+}
+
+// held returns the leases of a node's claim records whose runs have not ended.
+func (t *tx) held(node int64, params store.HeldParams) ([]store.Lease, error) {
+	var leases []store.Lease
+	add := func(r *claimRecord) {
+		for slot := range r.slots() {
+			if r.runs(slot) {
+				leases = append(leases, r.lease(slot))
+			}
+		}
+	}
+	for _, seq := range params.Claims {
+		if seq >= params.From && seq < params.To {
+			continue
+		}
+		r, err := t.record(recordName{node, seq})
+		if err != nil {
+			return nil, err
+		}
+		add(r)
+	}
+	if params.From >= params.To {
+		return leases, nil
+	}
+	s := t.stmt("claims_between")
+	s.bindInt(node)
+	s.bindInt(params.From)
+	s.bindInt(params.To)
+	return leases, each(s, func() error {
+		r := &claimRecord{recordName: recordName{node, s.readInt()}}
+		r.scan(s)
+		add(r)
+		return nil
+	})
 }
 
 // askedOf returns the requests to cancel and to pause jobs that a node runs.
@@ -234,7 +284,7 @@ func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 		}
 		for i := range nodes {
 			nodes[i].Running = runs[nodes[i].ID]
-			nodes[i].Leader = leader.node == nodes[i].ID && leader.expiresAt > t.now
+			nodes[i].Leader = leader.node == nodes[i].ID && !leader.over(t.now)
 		}
 		return nil
 	})

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -103,9 +104,12 @@ type Store struct {
 	databaseID   string
 	firstVersion int64 // of the data, when the store was opened
 
+	place place
 	lanes laneCache
 	ends  endCache
 	lives lifeLocks
+
+	queuesSeen atomic.Int64 // the last queue that Retain has looked at
 }
 
 var _ store.Store = (*Store)(nil)
@@ -137,7 +141,12 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 			}
 		}()
 	}
-	writer, err := c.openWriter(ctx, s.path)
+	configured := s.path
+	found, err := c.appear(configured)
+	if err != nil {
+		return nil, err
+	}
+	writer, err := c.openWriter(ctx, configured)
 	if err != nil {
 		return nil, err
 	}
@@ -146,11 +155,17 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 			_ = writer.close()
 		}
 	}()
-	if s.path, err = filepath.EvalSymlinks(s.path); err != nil {
+	if s.path, err = filepath.EvalSymlinks(configured); err != nil {
 		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
 	if err := c.checkSchema(ctx, writer); err != nil {
 		return nil, err
+	}
+	if err := s.place.remember(configured, s.path); err != nil {
+		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	if !os.SameFile(found, s.place.main.info) {
+		return nil, fmt.Errorf("%w: %s was replaced while it was being opened", store.ErrUnavailable, configured)
 	}
 	err = patient(ctx, func() (err error) {
 		if s.databaseID, err = databaseID(writer); err != nil {
@@ -189,13 +204,28 @@ func (c Config) checkSchema(ctx context.Context, writer *conn) error {
 	return nil
 }
 
+// appear makes sure that there is a file, so that what is opened is known to be what is there before and after. It may be
+// empty.
+func (c Config) appear(path string) (fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return info, err
+	}
+	if c.NoMigrate && c.Path != Memory {
+		return nil, fmt.Errorf("%w: there is no database: run holdfast migrate", store.ErrSchema)
+	}
+	made, err := openConn(path, true)
+	if err != nil {
+		return nil, cantOpen(path, err)
+	}
+	if err := made.close(); err != nil {
+		return nil, err
+	}
+	return os.Stat(path)
+}
+
 // openWriter opens the connection that writes, and finds out whether it may.
 func (c Config) openWriter(ctx context.Context, path string) (*conn, error) {
-	if c.NoMigrate {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && c.Path != Memory {
-			return nil, fmt.Errorf("%w: there is no database: run holdfast migrate", store.ErrSchema)
-		}
-	}
 	w, err := openConn(path, true)
 	if err != nil {
 		return nil, cantOpen(path, err)

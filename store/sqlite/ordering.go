@@ -52,6 +52,14 @@ func (t *tx) releaseTurn(b *body) error {
 	return exec(s)
 }
 
+// noteLined remembers that a job is new: whoever enqueues it tells the nodes of it.
+func (t *tx) noteLined(id store.ID) {
+	if t.lined == nil {
+		t.lined = map[store.ID]bool{}
+	}
+	t.lined[id] = true
+}
+
 func (t *tx) touchKey(k keyName) {
 	if len(t.keys) == 0 || t.keys[len(t.keys)-1] != k {
 		t.keys = append(t.keys, k)
@@ -59,7 +67,7 @@ func (t *tx) touchKey(k keyName) {
 }
 
 // handOnKeys gives each touched key that is free to the head of its line. So a line never waits without somebody who
-// has the turn, whenever the process dies.
+// has the turn, whenever the process dies. Nodes are told of jobs that were waiting in line.
 func (t *tx) handOnKeys() error {
 	keys := t.keys
 	t.keys = nil
@@ -106,6 +114,13 @@ func (t *tx) handOn(k keyName) error {
 	bindID(s, id)
 	if err := exec(s); err != nil {
 		return err
+	}
+	if !t.lined[id] {
+		l, err := t.laneOf(laneID)
+		if err != nil {
+			return err
+		}
+		t.noteWoken(l)
 	}
 	s = t.stmt("ready_insert")
 	s.bindInt(laneID)

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -201,10 +200,7 @@ func TestKilledProcessIsRescuedAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(output.Text())
 	}
-	params := store.RescueParams{
-		DeadAfter: time.Hour,
-		Decide:    func(store.Job) (time.Duration, bool) { return 0, true },
-	}
+	params := store.RescueParams{}
 	if rescued, err := s.Rescue(ctx, params); err != nil || len(rescued) != 0 {
 		t.Fatalf("rescued %v of a process that lives, %v", rescued, err)
 	}

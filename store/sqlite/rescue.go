@@ -2,7 +2,10 @@ package sqlite
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gofrs/flock"
 
@@ -12,7 +15,7 @@ import (
 // rescueLimit is how many claim records one Rescue takes if it is not told.
 const rescueLimit = 100
 
-// Rescue implements store.Maintenance. A node is dead if its heartbeat is too old, or if its process is gone, which the
+// Rescue implements store.Maintenance. A node is dead if those who watch it say so, or if its process is gone, which the
 // lock of its life says at once.
 func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.Rescued, error) {
 	if params.Limit <= 0 {
@@ -28,12 +31,12 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.
 				return false, err
 			}
 			for _, n := range alive {
-				if lock := s.lives.tryDead(n.id); lock != nil && killed[n.id] == nil {
-					killed[n.id] = lock
+				if lock := s.lives.tryDead(n.Node); lock != nil && killed[n.Node] == nil {
+					killed[n.Node] = lock
 				}
 			}
 			records, err := t.deadRecords(recordName{math.MinInt64, 0}, 1)
-			return len(killed) > 0 || len(records) > 0 || len(overdue(alive, t.now, params)) > 0, err
+			return len(killed) > 0 || len(records) > 0 || len(silent(alive, params.Dead)) > 0, err
 		},
 		func(t *tx) error {
 			rescued, ended = nil, nil
@@ -41,11 +44,11 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.
 			if err != nil {
 				return err
 			}
-			late := overdue(alive, t.now, params)
+			dead := silent(alive, params.Dead)
 			for node := range killed {
-				late = append(late, node)
+				dead = append(dead, node)
 			}
-			for _, node := range late {
+			for _, node := range dead {
 				now, err := t.endNode(node)
 				if err != nil {
 					return err
@@ -73,27 +76,25 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.
 	return rescued, nil
 }
 
-// aliveNode is a node that is not declared dead.
-type aliveNode struct{ id, beatAt int64 }
-
-func (t *tx) aliveNodes() ([]aliveNode, error) {
-	var alive []aliveNode
+// aliveNodes returns the last beats of the nodes that are not declared dead.
+func (t *tx) aliveNodes() ([]store.NodeBeat, error) {
+	var alive []store.NodeBeat
 	s := t.stmt("nodes_alive")
 	return alive, each(s, func() error {
-		alive = append(alive, aliveNode{s.readInt(), s.readInt()})
+		alive = append(alive, store.NodeBeat{Node: s.readInt(), At: readTime(s)})
 		return nil
 	})
 }
 
-// overdue returns the nodes whose heartbeat is too old.
-func overdue(alive []aliveNode, now int64, params store.RescueParams) []int64 {
-	var late []int64
-	for _, n := range alive {
-		if now-n.beatAt >= params.DeadAfter.Microseconds() {
-			late = append(late, n.id)
+// silent returns those of the nodes whose last beat is still the one after which they are believed dead.
+func silent(alive, believed []store.NodeBeat) []int64 {
+	var dead []int64
+	for _, b := range believed {
+		if slices.ContainsFunc(alive, func(n store.NodeBeat) bool { return n.Node == b.Node && n.At.UnixMicro() == b.At.UnixMicro() }) {
+			dead = append(dead, b.Node)
 		}
 	}
-	return late
+	return dead
 }
 
 // deadRecords names claim records of nodes that are dead, from after the given one on.
@@ -124,7 +125,7 @@ func (t *tx) rescue(params store.RescueParams) ([]store.Rescued, error) {
 			if err != nil {
 				return nil, err
 			}
-			jobs, err := t.rescueRecord(r, params)
+			jobs, err := t.rescueRecord(r)
 			if err != nil {
 				return nil, err
 			}
@@ -138,7 +139,7 @@ func (t *tx) rescue(params store.RescueParams) ([]store.Rescued, error) {
 	return rescued, nil
 }
 
-func (t *tx) rescueRecord(r *claimRecord, params store.RescueParams) ([]store.Rescued, error) {
+func (t *tx) rescueRecord(r *claimRecord) ([]store.Rescued, error) {
 	var rescued []store.Rescued
 	for slot := range r.slots() {
 		if !r.runs(slot) {
@@ -146,7 +147,7 @@ func (t *tx) rescueRecord(r *claimRecord, params store.RescueParams) ([]store.Re
 		}
 		done := r.done
 		err := t.savepoint(func() error {
-			job, found, err := t.rescueJob(r, slot, params)
+			job, found, err := t.rescueJob(r, slot)
 			if err == nil && found {
 				rescued = append(rescued, job)
 			}
@@ -162,8 +163,9 @@ func (t *tx) rescueRecord(r *claimRecord, params store.RescueParams) ([]store.Re
 	return rescued, nil
 }
 
-// rescueJob ends the run of a job whose node is dead. It finds no job if the slot's body is gone, which would be a bug.
-func (t *tx) rescueJob(r *claimRecord, slot int, params store.RescueParams) (rescued store.Rescued, found bool, err error) {
+// rescueJob ends the run of a job whose node is dead, as that has promised. It finds no job if the slot's body is gone, which would be
+// a bug.
+func (t *tx) rescueJob(r *claimRecord, slot int) (rescued store.Rescued, found bool, err error) {
 	l := r.lease(slot)
 	r.finish(slot)
 	b, found, err := t.body(l.Job)
@@ -183,11 +185,42 @@ func (t *tx) rescueJob(r *claimRecord, slot int, params store.RescueParams) (res
 	if err != nil {
 		return rescued, false, err
 	}
-	e := &ending{state: store.Failed, reason: store.ReasonCrashLoop, taken: true, durable: durable, uncounted: grown}
-	// A requested cancel comes before the decision that no attempt is left, unless the job is ending itself already.
-	if delay, retry := params.Decide(lost); retry || asked.cancel != nil && !b.Closing {
-		e.state, e.reason, e.runAt = store.Retryable, store.ReasonNodeLost, t.now+delay.Microseconds()
+	promised, err := t.policiesOf(r.node)
+	if err != nil {
+		return rescued, false, err
+	}
+	e := &ending{state: store.Failed, reason: store.ReasonCrashLoop, taken: true, durable: durable, uncounted: grown, cancelSeen: true}
+	// A requested cancel comes before the decision that no attempt is left, unless the job would have to end itself in one.
+	if delay, retry := promised[b.Kind].Lost(&lost); retry || asked.cancel != nil && !durable {
+		e.state, e.reason, e.runAt = store.Retryable, store.ReasonNodeLost, t.now+max(delay, 0).Microseconds()
 	}
 	state, reason, err := t.endRun(b, r, l, e)
 	return store.Rescued{Job: b.ID, Node: r.node, State: state, Reason: reason, Queue: b.Queue, RunAt: b.RunAt}, true, err
+}
+
+// policiesOf returns what a node has promised of its kinds. A node of a program that did not say so has promised nothing. What cannot
+// be read is left to who can.
+func (t *tx) policiesOf(node int64) (map[string]store.Policy, error) {
+	if promised, ok := t.promised[node]; ok {
+		return promised, nil
+	}
+	var info storedInfo
+	s := t.stmt("node_info")
+	s.bindInt(node)
+	found, err := s.next()
+	if err != nil {
+		return nil, err
+	}
+	if found {
+		err = json.Unmarshal(s.readBlob(), &info)
+		s.done()
+		if err != nil {
+			return nil, fmt.Errorf("%w: info of node %d: %w", store.ErrInvalid, node, err)
+		}
+	}
+	if t.promised == nil {
+		t.promised = map[int64]map[string]store.Policy{}
+	}
+	t.promised[node] = info.Policies
+	return info.Policies, nil
 }

@@ -8,49 +8,84 @@ import (
 )
 
 const (
-	// retainLimit is how many jobs one Retain removes if it is not told.
+	// retainLimit is how much one Retain removes if it is not told.
 	retainLimit = 1000
-	// retainChunk is how many it removes in one transaction, so that it never keeps other writers waiting for more than
-	// a few milliseconds.
+	// retainChunk is how many jobs, or lanes, or records of what people did it looks at in one
+	// transaction, so that it never keeps other writers waiting for more than a few milliseconds.
 	retainChunk = 200
+	// retainRows is how many rows of jobs it removes in one transaction, a last job not counted.
+	retainRows = 4000
 )
 
-// Retain implements store.Maintenance. Each job is removed as a whole, a few hundred in one transaction. Limit 0 means 1000.
+// Retain implements store.Maintenance. Each job is removed as a whole, a few hundred in one transaction.
+// Limit 0 means 1000; what is left of it when no more jobs are over is for the rest.
 func (s *Store) Retain(ctx context.Context, params store.RetainParams) (store.Retained, error) {
 	if params.Limit <= 0 {
 		params.Limit = retainLimit
 	}
+	r := retaining{left: params.Limit}
 	var retained store.Retained
+	steps := []func(limit int) (done int, more bool, err error){
+		func(limit int) (int, bool, error) { return s.retainAudit(ctx, params.Audit, limit) },
+		func(limit int) (int, bool, error) { return s.markLanes(ctx, limit) },
+		func(limit int) (int, bool, error) { return s.removeLanes(ctx, limit) },
+	}
 	for _, kept := range []struct {
 		state store.State
 		keep  time.Duration
 	}{
 		{store.Completed, params.Completed}, {store.Failed, params.Failed}, {store.Cancelled, params.Cancelled},
 	} {
-		if kept.keep <= 0 {
-			continue
-		}
-		for {
-			chunk := min(retainChunk, params.Limit-retained.Jobs)
-			removed, more, err := s.retain(ctx, kept.state, kept.keep, chunk)
+		err := r.run(func(limit int) (int, bool, error) {
+			removed, more, err := s.retainJobs(ctx, kept.state, kept.keep, limit)
 			retained.Jobs += removed
-			if err != nil {
-				return retained, err
-			}
-			if !more {
-				break
-			}
-			if retained.Jobs >= params.Limit {
-				retained.More = true
-				return retained, s.forgetNodes(ctx)
-			}
+			return removed, more, err
+		})
+		if err != nil {
+			return retained, err
 		}
 	}
+	for _, step := range steps {
+		if err := r.run(step); err != nil {
+			return retained, err
+		}
+	}
+	if err := s.removeQueues(ctx); err != nil {
+		return retained, err
+	}
+	retained.More = r.more
 	return retained, s.forgetNodes(ctx)
 }
 
-// retain removes up to limit jobs of one state, and tells whether there are more. A limit of 0 only looks.
-func (s *Store) retain(ctx context.Context, state store.State, keep time.Duration, limit int) (removed int, more bool, err error) {
+// retaining is how far a Retain has come.
+type retaining struct {
+	left int
+	more bool // there is more to do than the limit allows
+}
+
+// run repeats a step as long as there is more to do and the limit allows it. A step with a limit of 0
+// only looks.
+func (r *retaining) run(step func(limit int) (done int, more bool, err error)) error {
+	for {
+		limit := min(retainChunk, r.left)
+		done, more, err := step(limit)
+		if err != nil || !more {
+			return err
+		}
+		if r.left -= done; r.left <= 0 {
+			r.more = true
+			return nil
+		}
+	}
+}
+
+// retainJobs removes up to limit jobs of one state, and tells whether there are more.
+func (s *Store) retainJobs(
+	ctx context.Context, state store.State, keep time.Duration, limit int,
+) (removed int, more bool, err error) {
+	if keep <= 0 {
+		return 0, false, nil
+	}
 	expired := func(t *tx) ([]store.ID, error) {
 		var ids []store.ID
 		st := t.stmt("expired")
@@ -73,15 +108,15 @@ func (s *Store) retain(ctx context.Context, state store.State, keep time.Duratio
 			if err != nil {
 				return err
 			}
-			if more = len(ids) > limit; more {
-				ids = ids[:limit]
-			}
-			removed = len(ids)
-			for _, id := range ids {
-				if err := t.remove(id); err != nil {
+			removed = 0
+			for rows := int64(0); removed < min(limit, len(ids)) && rows < retainRows; removed++ {
+				n, err := t.remove(ids[removed])
+				if err != nil {
 					return err
 				}
+				rows += n
 			}
+			more = removed < len(ids)
 			return nil
 		})
 	if err != nil {
@@ -90,25 +125,53 @@ func (s *Store) retain(ctx context.Context, state store.State, keep time.Duratio
 	return removed, more, nil
 }
 
-// remove deletes a finished job with everything that belongs to it. The unique key goes before the body that names it.
-func (t *tx) remove(id store.ID) error {
+// remove deletes a finished job with everything that belongs to it, and returns how many rows that was. The
+// unique key goes before the body that names it. What people did to the job is kept as long as it is to be.
+func (t *tx) remove(id store.ID) (rows int64, err error) {
 	s := t.stmt("retain_unique_key")
 	bindID(s, id)
 	bindID(s, id)
 	if err := exec(s); err != nil {
-		return err
+		return 0, err
 	}
 	for _, name := range []string{
 		"retain_attempts", "retain_checkpoint", "retain_journal", "retain_inbox", "cancel_request_delete", "pause_request_delete",
-		"finished_delete", "job_delete",
+		"finished_delete", "job_delete", "audit_gone",
 	} {
 		s := t.stmt(name)
 		bindID(s, id)
-		if err := exec(s); err != nil {
-			return err
+		n, err := s.exec()
+		if err != nil {
+			return 0, err
 		}
+		rows += n
 	}
-	return nil
+	return rows, nil
+}
+
+// retainAudit removes up to limit records of what people did, to queues or to jobs that were removed,
+// and tells whether there are more.
+func (s *Store) retainAudit(ctx context.Context, keep time.Duration, limit int) (removed int, more bool, err error) {
+	if keep <= 0 {
+		return 0, false, nil
+	}
+	err = s.writeIf(ctx, "retain",
+		func(t *tx) (bool, error) {
+			st := t.stmt("audit_over")
+			st.bindInt(t.now - keep.Microseconds())
+			removed = 0
+			more, err = exists(st)
+			return more && limit > 0, err
+		},
+		func(t *tx) error {
+			st := t.stmt("audit_over_delete")
+			st.bindInt(t.now - keep.Microseconds())
+			st.bindInt(int64(limit))
+			n, err := st.exec()
+			removed, more = int(n), int(n) == limit
+			return err
+		})
+	return removed, more, err
 }
 
 // forgetNodes removes nodes that ended long ago and of whose jobs nothing is left to rescue.

@@ -62,7 +62,6 @@ func (t *tx) hasReady(l *lane) (bool, error) {
 	s.bindInt(l.id)
 	s.bindInt(math.MinInt64)
 	bindID(s, store.ID{})
-	s.bindInt(math.MaxInt64)
 	s.bindInt(1)
 	return exists(s)
 }

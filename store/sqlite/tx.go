@@ -19,12 +19,24 @@ type Conn interface {
 // of a transaction that has read before, if somebody else wrote meanwhile.
 //
 // While the transaction is open after its first write, everybody else who writes to the file waits for it. Keep it short.
-func Tx(c Conn) store.Tx { return callersTx{c} }
+func Tx(c Conn) store.Tx { return &callersTx{Conn: c} }
 
-type callersTx struct{ Conn }
+type callersTx struct {
+	Conn
+
+	store *Store // that wrote something with it
+}
 
 // StoreName implements store.Tx.
-func (callersTx) StoreName() string { return storeName }
+func (*callersTx) StoreName() string { return storeName }
+
+// confirm looks whether what a transaction has committed is in a database that others will find, if the store wrote some of it.
+func (tx *callersTx) confirm() error {
+	if tx.store == nil {
+		return nil
+	}
+	return tx.store.place.confirm()
+}
 
 // EnqueueTx implements store.Writer. It fails with ErrInvalid if tx is on another database.
 func (s *Store) EnqueueTx(ctx context.Context, wrapped store.Tx, enqueues []*store.Enqueue) error {
@@ -33,12 +45,10 @@ func (s *Store) EnqueueTx(ctx context.Context, wrapped store.Tx, enqueues []*sto
 
 // inCallers runs f in a caller's transaction.
 func (s *Store) inCallers(ctx context.Context, op string, wrapped store.Tx, f func(*tx) error) error {
-	select {
-	case <-s.closed:
-		return classify(op, store.ErrClosed)
-	default:
+	if err := s.usable(); err != nil {
+		return classify(op, err)
 	}
-	theirs, ok := wrapped.(callersTx)
+	theirs, ok := wrapped.(*callersTx)
 	if !ok {
 		return fmt.Errorf("%w: the transaction is not one of this store; wrap it with sqlite.Tx", store.ErrInvalid)
 	}
@@ -46,7 +56,12 @@ func (s *Store) inCallers(ctx context.Context, op string, wrapped store.Tx, f fu
 	defer session.close()
 	// What it interns is not published: it may yet be rolled back.
 	t := &tx{session: session, store: s, now: s.now()}
-	id, err := databaseID(session)
+	theirs.store = s
+	err := s.place.begin()
+	id := ""
+	if err == nil {
+		id, err = databaseID(session)
+	}
 	if err == nil && id != s.databaseID {
 		err = fmt.Errorf("%w: the transaction is on another database than the store", store.ErrInvalid)
 	}

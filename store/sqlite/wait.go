@@ -37,6 +37,9 @@ func (t *tx) park(b *body, e *ending) error {
 	if err := t.putBack(b, due); err != nil {
 		return err
 	}
+	if due != never {
+		e.due = due
+	}
 	return t.putWaiting(b, due, *e.wait, before{}, about)
 }
 

@@ -8,16 +8,16 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// watchAgain is the pause after a look that failed.
+// watchAgain is the pause after a look that failed, and between those that are not for other processes.
 const watchAgain = time.Second
 
 // Watch implements store.Store. It looks at the version of the data as the write connection sees it, which own commits do
 // not change, and calls wake with WakeAll when another process, another Store or a caller's transaction has committed. It
-// also reports what came between Open and Watch.
+// also reports what came between Open and Watch. And it notices when the database is gone while nobody uses it.
 func (s *Store) Watch(ctx context.Context, wake func(store.Wake)) error {
-	if s.config.Poll < 0 {
-		<-ctx.Done()
-		return nil
+	poll := s.config.Poll
+	if poll < 0 {
+		poll = watchAgain
 	}
 	seen := s.firstVersion
 	for {
@@ -25,18 +25,18 @@ func (s *Store) Watch(ctx context.Context, wake func(store.Wake)) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // the end of ctx is the end of the watch, not a failure of it
-		case errors.Is(err, store.ErrClosed):
-			return err
+		case errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrDatabaseGone):
+			return classify("watch", err)
 		case err != nil:
 			// Whatever it is, somebody's next write will report it; a watcher can only look again.
 			_ = pause(ctx, watchAgain)
 			continue
 		}
-		if version != seen {
+		if version != seen && s.config.Poll > 0 {
 			seen = version
 			wake(store.Wake{Kind: store.WakeAll})
 		}
-		_ = pause(ctx, s.config.Poll) // the end of ctx is found above
+		_ = pause(ctx, poll) // the end of ctx is found above
 	}
 }
 
@@ -46,11 +46,14 @@ func (s *Store) dataVersion(ctx context.Context) (version int64, err error) {
 		return 0, err
 	}
 	defer s.giveWriter(c)
+	if err := s.place.look(); err != nil {
+		return 0, err
+	}
 	err = patient(ctx, func() error {
 		version, err = c.dataVersion()
 		return err
 	})
-	return version, err
+	return version, s.orGone(err)
 }
 
 // Notify implements store.Store. There is nothing to do: the commit is what others see.

@@ -14,19 +14,21 @@ type tx struct {
 	store *Store
 	now   int64 // one time for the whole transaction
 
-	own     *conn                       // the session, if it is ours
-	lanes   newLanes                    // that this transaction interned
-	records map[recordName]*claimRecord // claim records that it read
-	last    *claimRecord                // of records, the one used last
-	keys    []keyName                   // ordering keys that may have become free
-	woken   []store.Wake                // queues in which a waiting job became available
-	lines   []line                      // entries of journals to be written
-	ends    []end                       // of runs, to be written
-	jobs    []newJob                    // to be inserted
-	ready   []pointer                   // to be inserted
-	ended   journalEnds                 // of the journals to which it wrote
-	starts  bool                        // jobs of the batch run at once
-	started []store.Claimed             // that do
+	own      *conn                             // the session, if it is ours
+	lanes    knownLanes                        // that this transaction needed
+	records  map[recordName]*claimRecord       // claim records that it read
+	last     *claimRecord                      // of records, the one used last
+	keys     []keyName                         // ordering keys that may have become free
+	lined    map[store.ID]bool                 // new jobs with an ordering key
+	woken    []store.Wake                      // queues in which a waiting job became available
+	lines    []line                            // entries of journals to be written
+	ends     []end                             // of runs, to be written
+	jobs     []newJob                          // to be inserted
+	ready    []pointer                         // to be inserted
+	ended    journalEnds                       // of the journals to which it wrote
+	promised map[int64]map[string]store.Policy // of nodes, for a rescue
+	starts   bool                              // jobs of the batch run at once
+	started  []store.Claimed                   // that do
 }
 
 // write runs f in a write transaction and commits it. f runs again if the transaction has to start over; it must not have
@@ -43,7 +45,10 @@ func (s *Store) writeIf(ctx context.Context, op string, needed func(*tx) (bool, 
 		return classify(op, err)
 	}
 	defer s.giveWriter(c)
-	return classify(op, patient(ctx, func() error {
+	err = patient(ctx, func() error {
+		if err := s.place.begin(); err != nil {
+			return err
+		}
 		if needed != nil {
 			if yes, err := s.look(c, needed); err != nil || !yes {
 				return err
@@ -53,7 +58,19 @@ func (s *Store) writeIf(ctx context.Context, op string, needed func(*tx) (bool, 
 			return err
 		}
 		return s.commit(c, f)
-	}))
+	})
+	return classify(op, s.orGone(err))
+}
+
+// orGone returns the reason of an error that comes of the database being gone, if it does.
+func (s *Store) orGone(err error) error {
+	if err == nil {
+		return nil
+	}
+	if gone := s.place.look(); errors.Is(gone, store.ErrDatabaseGone) {
+		return gone
+	}
+	return err
 }
 
 // look runs needed in a read transaction on c.
@@ -64,7 +81,7 @@ func (s *Store) look(c *conn, needed func(*tx) (bool, error)) (bool, error) {
 	defer c.rollback() // nothing was written
 	t := s.begun(c)
 	yes, err := needed(t)
-	s.lanes.publish(t.lanes)
+	s.lanes.publish(t.lanes.read)
 	return yes, err
 }
 
@@ -90,7 +107,10 @@ func (s *Store) commit(c *conn, f func(*tx) error) error {
 	if err := c.commit(); err != nil {
 		return err
 	}
-	s.lanes.publish(t.lanes)
+	if err := s.place.confirm(); err != nil {
+		return err
+	}
+	s.lanes.publish(t.lanes.read)
 	s.ends.publish(t.ended)
 	return nil
 }
@@ -103,22 +123,27 @@ func (t *tx) settle() error {
 	return t.handOnKeys()
 }
 
-// takeWriter waits for the write connection.
+// takeWriter waits for the write connection, for 30 seconds if ctx has no end.
 func (s *Store) takeWriter(ctx context.Context) (*conn, error) {
+	return s.takeWriterWithin(ctx, withPatience)
+}
+
+// takeWriterWithin waits for the write connection as long as bound lets it.
+func (s *Store) takeWriterWithin(
+	ctx context.Context, bound func(context.Context) (context.Context, context.CancelFunc),
+) (*conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	select {
-	case <-s.closed:
-		return nil, store.ErrClosed
-	default:
+	if err := s.usable(); err != nil {
+		return nil, err
 	}
 	select {
 	case c := <-s.writer:
 		return c, nil
 	default:
 	}
-	waiting, cancel := withPatience(ctx)
+	waiting, cancel := bound(ctx)
 	defer cancel()
 	select {
 	case c := <-s.writer:
@@ -127,6 +152,16 @@ func (s *Store) takeWriter(ctx context.Context) (*conn, error) {
 		return nil, store.ErrClosed
 	case <-waiting.Done():
 		return nil, impatient(ctx, "another transaction of this process")
+	}
+}
+
+// usable returns the error of a store that was closed, or whose database is gone.
+func (s *Store) usable() error {
+	select {
+	case <-s.closed:
+		return store.ErrClosed
+	default:
+		return s.place.check()
 	}
 }
 
@@ -158,17 +193,21 @@ func (s *Store) read(ctx context.Context, op string, f func(*tx) error) error {
 	defer func() { s.giveReader(c, healthy) }()
 	c.interrupt(ctx.Done())
 	err = patient(ctx, func() error {
+		if err := s.place.begin(); err != nil {
+			return err
+		}
 		if err := c.begin(); err != nil {
 			return err
 		}
 		defer c.rollback()
 		t := s.begun(c)
 		err := f(t)
-		s.lanes.publish(t.lanes) // what a snapshot shows is committed
+		s.lanes.publish(t.lanes.read) // what a snapshot shows is committed
 		return err
 	})
 	c.interrupt(nil)
 	c.rollback() // an interrupted connection refused to
+	err = s.orGone(err)
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
@@ -183,10 +222,8 @@ func (s *Store) takeReader(ctx context.Context) (*conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	select {
-	case <-s.closed:
-		return nil, store.ErrClosed
-	default:
+	if err := s.usable(); err != nil {
+		return nil, err
 	}
 	var c *conn
 	select {
@@ -199,9 +236,25 @@ func (s *Store) takeReader(ctx context.Context) (*conn, error) {
 	if c != nil {
 		return c, nil
 	}
-	c, err := openReader(ctx, s.path)
+	c, err := s.newReader(ctx)
 	if err != nil {
 		s.readers <- nil
+		return nil, s.orGone(err)
+	}
+	return c, nil
+}
+
+// newReader opens a read connection, to the files that the others have open.
+func (s *Store) newReader(ctx context.Context) (*conn, error) {
+	if err := s.place.look(); err != nil {
+		return nil, err
+	}
+	c, err := openReader(ctx, s.path)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.place.look(); err != nil {
+		_ = c.close() // it told nothing
 		return nil, err
 	}
 	return c, nil

@@ -7,7 +7,7 @@ SELECT lane, run_at, id FROM holdfast_ready WHERE lane > ? ORDER BY lane, run_at
 
 -- name: lane_pointers
 SELECT run_at, id FROM holdfast_ready
-WHERE lane = ? AND (run_at, id) > (?, ?) AND run_at <= ? ORDER BY run_at, id LIMIT ? + 0;
+WHERE lane = ? AND (run_at, id) > (?, ?) ORDER BY run_at, id LIMIT ? + 0;
 
 -- A pointer without a body would be a bug; the outer join lets it be dropped instead of standing at the head for ever.
 -- Nearly all jobs have no marks, and then no parent, which is not looked for.
@@ -15,7 +15,7 @@ WHERE lane = ? AND (run_at, id) > (?, ?) AND run_at <= ? ORDER BY run_at, id LIM
 SELECT r.id, j.lane, r.run_at, j.created_at, j.lease, j.attempt, j.max_attempts, j.codec, j.ordering_key, j.unique_key,
   j.unique_states, j.options, j.tags, j.metadata, j.args, j.marks, CASE WHEN j.marks IS NOT NULL THEN j.parent END
 FROM holdfast_ready r LEFT JOIN holdfast_job j ON j.id = r.id
-WHERE r.lane = ? AND r.run_at <= ? ORDER BY r.run_at, r.id LIMIT ? + 0;
+WHERE r.lane = ? ORDER BY r.run_at, r.id LIMIT ? + 0;
 
 -- name: claim_take
 DELETE FROM holdfast_ready WHERE lane = ? AND (run_at, id) <= (?, ?);
@@ -38,6 +38,10 @@ DELETE FROM holdfast_claim WHERE node = ? AND seq = ?;
 
 -- name: claims_of_node
 SELECT seq, claimed_at, done, all_slots, ids, leases FROM holdfast_claim WHERE node = ? ORDER BY seq;
+
+-- name: claims_between
+SELECT seq, claimed_at, done, all_slots, ids, leases FROM holdfast_claim
+WHERE node = ? AND seq >= ? AND seq < ? ORDER BY seq;
 
 -- name: claims_all
 SELECT node, seq, claimed_at, done, all_slots, ids, leases FROM holdfast_claim ORDER BY node, seq;

@@ -4,6 +4,11 @@
 INSERT INTO holdfast_finished (id, state, finished_at, lease, node, claimed_at, reason, error, result)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
 
+-- Of a job that failed or was cancelled.
+-- name: finished_insert_lane
+INSERT INTO holdfast_finished (id, state, finished_at, lease, node, claimed_at, reason, error, result, lane)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
 -- name: finished
 SELECT state, finished_at, lease, node, claimed_at, reason, error, result FROM holdfast_finished WHERE id = ?;
 

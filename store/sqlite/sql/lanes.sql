@@ -10,7 +10,13 @@ INSERT INTO holdfast_queue (namespace, name, created_at) VALUES (?, ?, ?) RETURN
 SELECT id FROM holdfast_lane WHERE queue = ? AND kind = ? AND priority = ?;
 
 -- name: lane_insert
-INSERT INTO holdfast_lane (queue, kind, priority) VALUES (?, ?, ?) RETURNING id;
+INSERT INTO holdfast_lane (queue, kind, priority, used_on) VALUES (?, ?, ?, ?) RETURNING id;
+
+-- name: lane_used_on
+SELECT used_on, idle_since FROM holdfast_lane WHERE id = ?;
+
+-- name: lane_use
+UPDATE holdfast_lane SET used_on = ?, idle_since = NULL WHERE id = ?;
 
 -- name: lane_by_id
 SELECT l.queue, q.namespace, q.name, l.kind, l.priority
@@ -37,7 +43,7 @@ INSERT INTO holdfast_audit (at, actor, action, job, queue, detail) VALUES (?, ?,
 
 -- What people did to a job, newest first.
 -- name: actions
-SELECT at, action, actor, detail FROM holdfast_audit WHERE job = ? ORDER BY seq DESC LIMIT ? + 0;
+SELECT at, action, actor, detail FROM holdfast_audit WHERE job = ? AND gone IS NULL ORDER BY seq DESC LIMIT ? + 0;
 
 -- name: database_id
 SELECT value FROM holdfast_meta WHERE name = 'database_id';

@@ -29,6 +29,58 @@ DELETE FROM holdfast_journal WHERE id = ?;
 -- name: retain_inbox
 DELETE FROM holdfast_inbox WHERE id = ?;
 
+-- name: audit_gone
+UPDATE holdfast_audit SET gone = 1 WHERE job = ?;
+
+-- name: audit_over
+SELECT 1 FROM holdfast_audit INDEXED BY holdfast_audit_over
+WHERE (job IS NULL OR gone IS NOT NULL) AND at <= ? LIMIT 1;
+
+-- name: audit_over_delete
+DELETE FROM holdfast_audit WHERE seq IN (
+  SELECT seq FROM holdfast_audit INDEXED BY holdfast_audit_over
+  WHERE (job IS NULL OR gone IS NOT NULL) AND at <= ? ORDER BY at LIMIT ? + 0);
+
+-- Lanes that were not used since a day, and those of a day that has not come: the clock was set back.
+-- name: lanes_unused
+SELECT * FROM (
+  SELECT id, queue, used_on FROM holdfast_lane INDEXED BY holdfast_lane_used WHERE idle_since IS NULL AND used_on <= ?
+  UNION ALL
+  SELECT id, queue, used_on FROM holdfast_lane INDEXED BY holdfast_lane_used WHERE idle_since IS NULL AND used_on > ?
+) LIMIT ? + 0;
+
+-- The lane is not known of a job that failed in a program which did not know migration 4 yet.
+-- name: lane_in_use
+SELECT 1 WHERE EXISTS (SELECT 1 FROM holdfast_ready WHERE lane = ?) OR EXISTS (SELECT 1 FROM holdfast_deferred WHERE lane = ?)
+  OR EXISTS (SELECT 1 FROM holdfast_finished INDEXED BY holdfast_finished_lane WHERE state > 6 AND lane = ?)
+  OR EXISTS (SELECT 1 FROM holdfast_finished INDEXED BY holdfast_finished_lane WHERE state > 6 AND lane IS NULL)
+  OR EXISTS (SELECT 1 FROM holdfast_keyed WHERE queue = ?);
+
+-- name: lane_idle
+UPDATE holdfast_lane SET idle_since = ? WHERE id = ?;
+
+-- name: lanes_over
+SELECT id FROM holdfast_lane INDEXED BY holdfast_lane_idle WHERE idle_since < ? LIMIT ? + 0;
+
+-- name: lane_delete
+DELETE FROM holdfast_lane WHERE id = ?;
+
+-- name: completed_first
+SELECT finished_at FROM holdfast_finished INDEXED BY holdfast_finished_by_time
+WHERE state = 6 ORDER BY finished_at LIMIT 1;
+
+-- name: completed_last
+SELECT finished_at FROM holdfast_finished INDEXED BY holdfast_finished_by_time
+WHERE state = 6 ORDER BY finished_at DESC LIMIT 1;
+
+-- name: queues_page
+SELECT q.id, q.paused_at IS NULL AND q.created_at <= ?
+  AND NOT EXISTS (SELECT 1 FROM holdfast_lane l WHERE l.queue = q.id)
+FROM holdfast_queue q WHERE q.id > ? ORDER BY q.id LIMIT ? + 0;
+
+-- name: queue_delete
+DELETE FROM holdfast_queue WHERE id = ?;
+
 -- name: ready_count
 SELECT count(*) FROM (SELECT 1 FROM holdfast_ready WHERE lane = ? LIMIT ? + 0);
 

@@ -9,6 +9,9 @@ SELECT last_seq FROM holdfast_node WHERE id = ? AND dead_at IS NULL;
 -- name: node_claims
 UPDATE holdfast_node SET last_seq = max(last_seq, ?) WHERE id = ?;
 
+-- name: node_info
+SELECT info FROM holdfast_node WHERE id = ?;
+
 -- name: node_beat
 UPDATE holdfast_node SET beat_at = ? WHERE id = ? AND dead_at IS NULL;
 
@@ -35,11 +38,12 @@ WHERE dead_at <= ? AND NOT EXISTS (SELECT 1 FROM holdfast_claim c WHERE c.node =
 DELETE FROM holdfast_node WHERE id = ?;
 
 -- name: leader
-SELECT node, epoch, expires_at FROM holdfast_leader WHERE name = ?;
+SELECT node, epoch, expires_at, ttl FROM holdfast_leader WHERE name = ?;
 
 -- name: leader_put
-INSERT INTO holdfast_leader (name, node, epoch, expires_at) VALUES (?, ?, ?, ?)
-ON CONFLICT (name) DO UPDATE SET node = excluded.node, epoch = excluded.epoch, expires_at = excluded.expires_at;
+INSERT INTO holdfast_leader (name, node, epoch, expires_at, ttl) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (name) DO UPDATE
+SET node = excluded.node, epoch = excluded.epoch, expires_at = excluded.expires_at, ttl = excluded.ttl;
 
 -- name: leader_resign
 UPDATE holdfast_leader SET expires_at = ? WHERE node = ? AND expires_at > ?;

@@ -1,0 +1,72 @@
+package sqlite
+
+import "sync"
+
+// laneCache knows what the ids of lanes stand for, which never changes, and which lanes there were.
+// One that is not used any more may have been removed by now: whoever puts a job into a lane looks
+// whether it is still there (see tx.lane). The lanes that were needed last are kept.
+type laneCache struct {
+	mu         sync.RWMutex
+	young, old laneTable
+}
+
+// maxLanes is how many lanes a generation of the cache keeps.
+const maxLanes = 20_000
+
+// laneTable is a set of lanes.
+type laneTable struct {
+	byName map[laneName]*lane
+	byID   map[int64]*lane
+}
+
+func (t *laneTable) add(l *lane) {
+	if t.byName == nil {
+		t.byName, t.byID = map[laneName]*lane{}, map[int64]*lane{}
+	}
+	t.byName[l.laneName], t.byID[l.id] = l, l
+}
+
+// named returns the lane with a name, or nil.
+func (c *laneCache) named(name laneName) *lane {
+	return c.find(func(t *laneTable) *lane { return t.byName[name] })
+}
+
+// numbered returns the lane with an id, or nil.
+func (c *laneCache) numbered(id int64) *lane {
+	return c.find(func(t *laneTable) *lane { return t.byID[id] })
+}
+
+func (c *laneCache) find(in func(*laneTable) *lane) *lane {
+	c.mu.RLock()
+	l := in(&c.young)
+	aged := l == nil && in(&c.old) != nil
+	c.mu.RUnlock()
+	if !aged {
+		return l
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l = in(&c.old); l != nil {
+		c.keep(l)
+	}
+	return l
+}
+
+// publish takes in lanes that are committed.
+func (c *laneCache) publish(lanes []*lane) {
+	if len(lanes) == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, l := range lanes {
+		c.keep(l)
+	}
+}
+
+func (c *laneCache) keep(l *lane) {
+	if len(c.young.byID) >= maxLanes {
+		c.young, c.old = laneTable{}, c.young
+	}
+	c.young.add(l)
+}

@@ -1,0 +1,140 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// place is where the database was found when it was opened, and what was there. Somebody may delete the
+// file, or put another one in its place, while it is open. SQLite does not notice: it goes on writing to a file that
+// nobody will ever find again. The same is true of the log beside it, which holds the last commits, and of the index
+// of the log, by which processes tell each other where it ends. SQLite itself replaces neither as long as somebody has
+// the database open.
+//
+// So nothing is confirmed before the file and its log were seen to be in their place, after the commit. And nothing
+// is begun, or read, if all of them were not seen there a moment ago.
+type place struct {
+	main, log, index placed
+
+	gone atomic.Pointer[goneError] // once anything was seen to be gone
+	seen atomic.Int64              // when all were seen in their place, in nanoseconds since epoch
+}
+
+// placed is a file that was there.
+type placed struct {
+	path string
+	info fs.FileInfo
+}
+
+// fresh is for how long a look holds for what is begun: it makes no difference to what is confirmed.
+const fresh = 10 * time.Millisecond
+
+// epoch has a reading of the monotonic clock.
+var epoch = time.Now()
+
+// goneError is what all operations fail with from then on.
+type goneError struct{ path, what string }
+
+func (e *goneError) Error() string {
+	return fmt.Sprintf("%v: %s was %s while it was open, so that what is stored in it now is lost: "+
+		"stop all programs that have it open, then put it back or start with a new one", store.ErrDatabaseGone, e.path, e.what)
+}
+
+// Unwrap makes the error an ErrDatabaseGone.
+func (e *goneError) Unwrap() error { return store.ErrDatabaseGone }
+
+// placedAt notes which file is at path.
+func placedAt(path string) (placed, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return placed{}, err
+	}
+	os.SameFile(info, info) // on Windows, the identity is read when it is first asked for
+	return placed{path, info}, nil
+}
+
+// remember notes what is in its place. configured is the path by which others find the database, which may be a link,
+// resolved that of the file.
+func (p *place) remember(configured, resolved string) (err error) {
+	if p.main, err = placedAt(configured); err != nil {
+		return err
+	}
+	if p.log, err = placedAt(resolved + "-wal"); err != nil {
+		return err
+	}
+	p.index, err = placedAt(resolved + "-shm")
+	if errors.Is(err, fs.ErrNotExist) { // where a system keeps it elsewhere
+		p.index, err = placed{}, nil
+	}
+	return err
+}
+
+// check returns the error of a database that is gone, as far as anybody has noticed.
+func (p *place) check() error {
+	if gone := p.gone.Load(); gone != nil {
+		return gone
+	}
+	return nil
+}
+
+// begin looks whether all is in its place, unless somebody just did.
+func (p *place) begin() error {
+	if time.Since(epoch)-time.Duration(p.seen.Load()) < fresh {
+		return p.check()
+	}
+	return p.look()
+}
+
+// look looks at all files.
+func (p *place) look() error {
+	now := time.Since(epoch)
+	if err := p.confirm(); err != nil {
+		return err
+	}
+	if err := p.compare(p.index); err != nil {
+		return err
+	}
+	p.seen.Store(int64(now))
+	return nil
+}
+
+// confirm looks whether what was committed before the call is in a database that others will find.
+func (p *place) confirm() error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	if err := p.compare(p.main); err != nil {
+		return err
+	}
+	return p.compare(p.log)
+}
+
+// compare looks whether a file is the one that was there.
+func (p *place) compare(was placed) error {
+	if was.info == nil {
+		return nil
+	}
+	info, err := os.Stat(was.path)
+	switch {
+	case err == nil && os.SameFile(info, was.info):
+		return nil
+	case err == nil:
+		return p.lose(was, "replaced by another file")
+	case errors.Is(err, fs.ErrNotExist):
+		return p.lose(was, "deleted or moved")
+	default: // nobody knows; it may pass
+		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+}
+
+// lose notes that the database is gone, which is final: what is put back later may be older than what was committed.
+func (p *place) lose(was placed, what string) error {
+	p.gone.CompareAndSwap(nil, &goneError{was.path, what})
+	return p.gone.Load()
+}
