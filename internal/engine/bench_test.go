@@ -128,7 +128,7 @@ func BenchmarkCommit(b *testing.B) {
 			ended := make(chan error, 1)
 			return func(context.Context) error {
 				st.ends.Add(1)
-				c.Finish(o, nil, nil, func(err error) { ended <- err })
+				c.Finish(o, nil, nil, nil, func(err error) { ended <- err })
 				return <-ended
 			}
 		},

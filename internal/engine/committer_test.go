@@ -216,13 +216,13 @@ func TestBackoffGrowsToItsCap(t *testing.T) {
 	for attempt, want := range map[int]time.Duration{
 		1: time.Second, 2: 2 * time.Second, 6: 32 * time.Second, 7: time.Minute, 1000: time.Minute,
 	} {
-		if got := Delay(b, attempt); got != want {
+		if got := b.Delay(attempt); got != want {
 			t.Errorf("attempt %d waits %v, not %v", attempt, got, want)
 		}
 	}
 	b.Jitter = 0.5
 	for range 100 {
-		if d := Delay(b, 1); d < time.Second || d > 1500*time.Millisecond {
+		if d := b.Delay(1); d < time.Second || d > 1500*time.Millisecond {
 			t.Errorf("jitter made a second %v", d)
 		}
 	}

@@ -39,7 +39,7 @@ func TestFailingJobIsRetriedWithBackoffUntilExhausted(t *testing.T) {
 			return nil, errBoom
 		})
 		h.MaxAttempts = 3
-		h.Backoff = func(job store.Job) time.Duration { return time.Duration(job.Attempt) * time.Minute }
+		h.BackoffFunc = func(attempt int) time.Duration { return time.Duration(attempt) * time.Minute }
 		b.run()
 		ended := b.wait(b.enqueue(b.job("k")))
 		b.expect(ended, store.Failed, store.ReasonAttemptsExhausted)
@@ -207,7 +207,7 @@ func TestDeadlineHoldsForTheWholeJob(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		var runs int
 		h := b.handle("k", func(context.Context, *Run) ([]byte, error) { runs++; return nil, errBoom })
-		h.Backoff = func(store.Job) time.Duration { return 4 * time.Minute }
+		h.BackoffFunc = func(int) time.Duration { return 4 * time.Minute }
 		b.run()
 		id := b.enqueue(b.job("k", func(e *store.Enqueue) { e.Job.Options.Deadline = time.Now().Add(10 * time.Minute) }))
 		b.expect(b.wait(id), store.Failed, store.ReasonDeadline)
@@ -380,9 +380,12 @@ func TestNodeDeclaredDeadCancelsAndJoinsAgain(t *testing.T) {
 		// Its beats do not arrive for a while, and somebody rescues.
 		b.st.hook(func(p *probe) { p.onBeat = func() error { return store.ErrUnavailable } })
 		time.Sleep(21 * time.Second)
+		nodes, err := b.st.Nodes(b.t.Context())
+		if err != nil || len(nodes) != 1 {
+			t.Fatal(nodes, err)
+		}
 		if rescued, err := b.st.Store.Rescue(b.t.Context(), store.RescueParams{
-			DeadAfter: 20 * time.Second, Limit: 10,
-			Decide: func(store.Job) (time.Duration, bool) { return 0, true },
+			Dead: []store.NodeBeat{{Node: nodes[0].ID, At: nodes[0].BeatAt}}, Limit: 10,
 		}); err != nil || len(rescued) != 1 {
 			t.Fatal(rescued, err)
 		}

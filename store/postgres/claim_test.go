@@ -19,7 +19,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres"
 )
 
-// The bounds of floors.go.
+// The bounds of cursors.go.
 const (
 	lookEvery = 250 * time.Millisecond
 	nearBy    = time.Second
@@ -59,7 +59,7 @@ func newClaimer(t *testing.T, config postgres.Config, limit int) *claimer {
 	t.Helper()
 	s := open(t, config)
 	clock := &hand{at: time.Unix(1_800_000_000, 0)}
-	postgres.FakeFloors(s, clock.now)
+	postgres.FakeCursors(s, clock.now)
 	return &claimer{t, s, clock, join(t, s), 0, limit}
 }
 
