@@ -18,7 +18,8 @@ type CancelResult struct {
 	// had finished before, in which case nothing was changed and there is no error. Of a job that is asked twice, the
 	// store keeps one of the reasons.
 	State State
-	Err   error // ErrNotFound
+	// Err is ErrNotFound, or, of one that is to be terminated, ErrBusy: a caller's transaction holds it.
+	Err error
 }
 
 // RetryParams makes finished jobs run again: failed or cancelled ones from the first attempt, retryable and scheduled
@@ -32,7 +33,7 @@ type RetryParams struct {
 type RetryResult struct {
 	Job   ID
 	State State // in which the job is now
-	// Err is ErrNotFound, a *UniqueError, or ErrConflict for a job that is running, waiting or completed. An available
+	// Err is ErrNotFound, a *UniqueError, ErrBusy, or ErrConflict for a job that is running, waiting or completed. An available
 	// one is left as it is, without an error.
 	Err error
 }

@@ -16,8 +16,8 @@ import (
 // wait behind it.
 const briefly = "20ms"
 
-// askAgain is how soon it is looked again whether a key that a caller's transaction holds can be had. Bodies are asked for each time: that
-// waits for nobody.
+// askAgain is how soon a batch looks again whether a key that a caller's transaction holds can be had, if others wait with it. Bodies are asked for
+// each time: that waits for nobody.
 const askAgain = 20 * time.Millisecond
 
 // maxBlocked bounds what is remembered; what is forgotten costs a short wait once more.
@@ -78,12 +78,19 @@ func (b *blocked) freeKey(key string) {
 	delete(b.keys, key)
 }
 
-// tryKey reports whether a key was found held, and whether it is time to try it again.
-func (b *blocked) tryKey(key string, now time.Time) (held, due bool) {
+// hasKey reports whether a key was found held.
+func (b *blocked) hasKey(key string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	at, held := b.keys[key]
-	return held, held && now.Sub(at) >= askAgain
+	_, held := b.keys[key]
+	return held
+}
+
+// isDue reports whether it is time to try a key again that was found held.
+func (b *blocked) isDue(key string, now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return now.Sub(b.keys[key]) >= askAgain
 }
 
 // grab locks those of the bodies that nobody holds, until the transaction ends, and returns the others.
@@ -247,18 +254,30 @@ func (s *Store) setAsideKnown(ctx context.Context, b *batch) error {
 		s.blocked.freeBodies(slices.DeleteFunc(ids, func(id store.ID) bool { return held[id] }))
 		b.setAside(held)
 	}
+	b.keepApart(func(e *entry) bool { return s.blocked.hasKey(e.key()) })
+	if b.isEmpty() {
+		return nil // nobody waits with them
+	}
 	now := time.Now()
-	b.entries = slices.DeleteFunc(b.entries, func(e *entry) bool {
-		held, due := s.blocked.tryKey(e.key(), now)
-		switch {
-		case due:
-			b.doubtful = append(b.doubtful, e)
-		case held:
+	b.doubtful = slices.DeleteFunc(b.doubtful, func(e *entry) bool {
+		due := s.blocked.isDue(e.key(), now)
+		if !due {
 			e.Err = errBlocked("enqueue job " + e.Job.ID.String())
 		}
-		return held
+		return !due
 	})
 	return nil
+}
+
+// keepApart takes enqueues out of the batch that may have to wait.
+func (b *batch) keepApart(doubtful func(*entry) bool) {
+	b.entries = slices.DeleteFunc(b.entries, func(e *entry) bool {
+		yes := doubtful(e)
+		if yes {
+			b.doubtful = append(b.doubtful, e)
+		}
+		return yes
+	})
 }
 
 // key names what an enqueue may have to wait for.

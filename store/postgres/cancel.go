@@ -24,7 +24,10 @@ func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.
 	results := make([]store.CancelResult, len(params.Jobs))
 	for i, id := range params.Jobs {
 		results[i] = store.CancelResult{Job: id, State: c.states[id]}
-		if c.states[id] == 0 {
+		switch {
+		case c.busy[id]:
+			results[i].State, results[i].Err = 0, errBlocked("terminate job "+id.String())
+		case c.states[id] == 0:
 			results[i].Err = fmt.Errorf("%w: job %s", store.ErrNotFound, id)
 		}
 	}
@@ -37,6 +40,7 @@ type cancelling struct {
 	recorded bool // it is what a person does, at this moment
 	states   map[store.ID]store.State
 	ended    map[store.ID]bool // by this very request
+	busy     map[store.ID]bool // a caller's transaction holds it
 	woken    woken
 }
 
@@ -55,7 +59,7 @@ func (c *cancelling) action() *string {
 // cancelAll cancels jobs, and tells whom it concerns.
 func (s *Store) cancelAll(ctx context.Context, params store.CancelParams, recorded bool) (*cancelling, error) {
 	params.Reason, params.Actor = cleanText(params.Reason), cleanText(params.Actor)
-	c := &cancelling{params, recorded, make(map[store.ID]store.State, len(params.Jobs)), map[store.ID]bool{}, woken{}}
+	c := &cancelling{params, recorded, make(map[store.ID]store.State, len(params.Jobs)), map[store.ID]bool{}, map[store.ID]bool{}, woken{}}
 	for ids := range slices.Chunk(params.Jobs, jobsAtOnce) {
 		parts, err := s.inOrder(ctx, ids)
 		if err != nil {
@@ -125,7 +129,10 @@ func (s *Store) cancel(ctx context.Context, c *cancelling, ids []store.ID) error
 		return err
 	}
 	for _, id := range left {
-		c.states[id] = store.Running
+		c.states[id], c.busy[id] = store.Running, c.Terminate
+	}
+	if c.Terminate {
+		return nil
 	}
 	return s.send(ctx, statement{name: "cancel_request_put", args: []any{uuidsOf(left), s.now(), c.Reason, c.Actor, c.action()}})
 }

@@ -31,7 +31,20 @@ func start(t *testing.T, s store.Store, node, seq int64) store.Claimed {
 	return runs[0]
 }
 
-func retryAtOnce(store.Job) (time.Duration, bool) { return 0, true }
+// allDead says of all nodes that live that they are dead, as of their last beats.
+func allDead(t *testing.T, s store.Store) (params store.RescueParams) {
+	t.Helper()
+	nodes, err := s.Nodes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range nodes {
+		if n.DeadAt.IsZero() {
+			params.Dead = append(params.Dead, store.NodeBeat{Node: n.ID, At: n.BeatAt})
+		}
+	}
+	return params
+}
 
 func step(seq int64) store.Entry {
 	return store.Entry{Seq: seq, Kind: store.EntryStep, Path: strconv.FormatInt(seq, 10), Name: "charge", Data: []byte(`{"ok":true}`)}
@@ -224,7 +237,7 @@ func TestRescueMeetsAppends(t *testing.T) {
 		var rescued []store.Rescued
 		eventually(t, "the rescue", func() bool {
 			var err error
-			rescued, err = b.Rescue(t.Context(), store.RescueParams{DeadAfter: time.Microsecond, Decide: retryAtOnce})
+			rescued, err = b.Rescue(t.Context(), allDead(t, b))
 			return err != nil || len(rescued) > 0
 		})
 		journals, err := b.Journals(t.Context(), []store.ID{run.Job.ID})
@@ -251,8 +264,7 @@ func TestFenceHoldsItsNode(t *testing.T) {
 	if _, err := tx.Exec(t.Context(), postgres.Fence(s), []int64{node}); err != nil {
 		t.Fatal(err)
 	}
-	params := store.RescueParams{DeadAfter: time.Microsecond, Decide: retryAtOnce}
-	rescued, err := s.Rescue(t.Context(), params)
+	rescued, err := s.Rescue(t.Context(), allDead(t, s))
 	if err != nil || len(rescued) > 0 {
 		t.Fatalf("Rescue beside a writer: %+v, %v", rescued, err)
 	}
@@ -266,7 +278,7 @@ func TestFenceHoldsItsNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the rescue", func() bool {
-		rescued, err = s.Rescue(t.Context(), params)
+		rescued, err = s.Rescue(t.Context(), allDead(t, s))
 		return err != nil || len(rescued) > 0
 	})
 	if err != nil || rescued[0].Job != run.Job.ID {
@@ -293,14 +305,20 @@ func TestAppendTxHoldsItsJob(t *testing.T) {
 			if child.Result.State != store.Available {
 				t.Fatalf("child: %+v, %v", child.Result, child.Err)
 			}
-			rescued, err := s.Rescue(t.Context(), store.RescueParams{DeadAfter: time.Microsecond, Decide: retryAtOnce})
+			rescued, err := s.Rescue(t.Context(), allDead(t, s))
 			if err != nil || len(rescued) > 0 {
 				t.Fatalf("Rescue: %+v, %v", rescued, err)
 			}
-			_, err = s.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{run.Job.ID}, Terminate: true})
-			wantErr(t, "Cancel", err, store.ErrUnavailable)
+			results, err := s.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{run.Job.ID}, Terminate: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantErr(t, "Cancel", results[0].Err, store.ErrBusy)
 			back := &store.Outcome{Lease: run.Lease, State: store.Available, Durable: true}
-			wantErr(t, "Apply", s.Apply(t.Context(), &store.Batch{Outcomes: []*store.Outcome{back}}), store.ErrUnavailable)
+			if err := s.Apply(t.Context(), &store.Batch{Outcomes: []*store.Outcome{back}}); err != nil {
+				t.Fatal(err)
+			}
+			wantErr(t, "Apply", back.Err, store.ErrBusy)
 			if err := commit(); err != nil {
 				t.Fatal(err)
 			}

@@ -112,7 +112,7 @@ func life(t *testing.T, s store.Store) {
 	_, endedErr := s.Ended(ctx, []store.ID{full.Job.ID})
 	_, sweepErr := s.SweepCancels(ctx)
 	_, retainErr := s.Retain(ctx, store.RetainParams{Completed: time.Hour, Failed: time.Hour, Cancelled: time.Hour})
-	_, rescueErr := s.Rescue(ctx, store.RescueParams{DeadAfter: time.Hour, Decide: func(store.Job) (time.Duration, bool) { return 0, true }})
+	_, rescueErr := s.Rescue(ctx, store.RescueParams{})
 	pauseErr := s.Pause(ctx, store.PauseParams{Namespace: "default", Queue: "q'", Paused: true, Actor: "a"})
 	if err := errors.Join(beatErr, nodesErr, queuesErr, endedErr, sweepErr, retainErr, rescueErr, pauseErr, s.Leave(ctx, node)); err != nil {
 		t.Fatal(err)
