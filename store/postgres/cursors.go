@@ -196,6 +196,9 @@ func (at *cursor) ranges(id int32, l *look) {
 
 // comeTo lets claims come to as many lanes as may be needed for one: the best of those that a whole look has found. c.mu is held.
 func (c *cursors) comeTo(params *store.ClaimParams, lanes *laneCache) {
+	if c.byLane == nil {
+		c.byLane = map[int32]*cursor{}
+	}
 	for wanted := 2 * max(params.Limit, 32); len(c.ahead) > 0 && len(c.byLane) < wanted; c.ahead = c.ahead[1:] {
 		if l, ok := lanes.get(c.ahead[0]); ok && c.byLane[l.id] == nil {
 			c.byLane[l.id] = &cursor{position: position{runAt: math.MinInt64}, key: l.laneKey, near: c.looked}
@@ -255,6 +258,9 @@ func (c *cursors) end(l *look, taken map[int32]span, work []int32, full bool, la
 		at := c.byLane[id]
 		if at == nil {
 			if known, ok := lanes.get(id); ok && l.whole {
+				if c.byLane == nil {
+					c.byLane = map[int32]*cursor{}
+				}
 				c.byLane[id] = &cursor{position: t.last, key: known.laneKey, near: l.began}
 			}
 			continue
@@ -330,6 +336,9 @@ func (c *cursors) hint(id int32, runAt int64, lanes *laneCache) {
 	defer c.mu.Unlock()
 	if c.looked.IsZero() {
 		return
+	}
+	if c.byLane == nil {
+		c.byLane = map[int32]*cursor{}
 	}
 	at := c.byLane[id]
 	switch {
