@@ -14,7 +14,7 @@ import (
 
 // briefly is how long a batch waits for a lock: longer than any transaction of ours takes, and not so long that those would notice who
 // wait behind it.
-const briefly = "20ms"
+const briefly = "50ms"
 
 // askAgain is how soon a batch looks again whether a key that a caller's transaction holds can be had, if others wait with it. Bodies are asked for
 // each time: that waits for nobody.

@@ -108,8 +108,8 @@ func (s *Store) cancel(ctx context.Context, c *cancelling, ids []store.ID) error
 	if c.Terminate {
 		once = s.terminateOnce
 	}
+	var found found
 	left, err := insistently(ctx, ids, func(ids []store.ID) (moved []store.ID, err error) {
-		var found found
 		err = patiently(ctx, func() (err error) {
 			found, err = once(ctx, c, ids)
 			return err
@@ -125,14 +125,12 @@ func (s *Store) cancel(ctx context.Context, c *cancelling, ids []store.ID) error
 		}
 		return moved, err
 	})
+	left = slices.DeleteFunc(left, func(id store.ID) bool {
+		c.states[id], c.busy[id] = store.Running, c.Terminate && found.busy[id]
+		return c.busy[id]
+	})
 	if err != nil || len(left) == 0 {
 		return err
-	}
-	for _, id := range left {
-		c.states[id], c.busy[id] = store.Running, c.Terminate
-	}
-	if c.Terminate {
-		return nil
 	}
 	return s.send(ctx, statement{name: "cancel_request_put", args: []any{uuidsOf(left), s.now(), c.Reason, c.Actor, c.action()}})
 }
@@ -141,12 +139,13 @@ func (s *Store) cancel(ctx context.Context, c *cancelling, ids []store.ID) error
 type found struct {
 	states map[store.ID]store.State
 	ended  map[store.ID]bool
+	busy   map[store.ID]bool // somebody else has them
 	woken  woken
 }
 
 // cancelling is the statement that cancels jobs that have a pointer, and asks those that run, or notes that they do.
 func (f *found) cancelling(c *cancelling, ids []pgtype.UUID, now int64) statement {
-	*f = found{map[store.ID]store.State{}, map[store.ID]bool{}, woken{}}
+	*f = found{map[store.ID]store.State{}, map[store.ID]bool{}, map[store.ID]bool{}, woken{}}
 	args := []any{ids, now, c.Reason, c.Actor, c.Terminate, c.recorded}
 	return statement{name: "cancel", args: args, each: func(r row) error {
 		var id pgtype.UUID
@@ -168,7 +167,7 @@ func (f *found) cancelling(c *cancelling, ids []pgtype.UUID, now int64) statemen
 func (f *found) noteBusy(ids, free []store.ID) {
 	for _, id := range ids {
 		if !slices.Contains(free, id) {
-			f.states[id] = 0
+			f.states[id], f.busy[id] = 0, true
 		}
 	}
 }

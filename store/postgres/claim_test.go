@@ -45,10 +45,11 @@ func (h *hand) move(d, step time.Duration) {
 	h.at, h.step = h.at.Add(d), step
 }
 
-// claimer is a node of a store whose floors have a clock that stands still.
+// claimer is a node of a store whose cursors have a clock that stands still.
 type claimer struct {
 	*testing.T
 	store store.Store
+	other store.Store // another process, of which this one hears nothing
 	clock *hand
 	node  int64
 	seq   int64
@@ -60,7 +61,7 @@ func newClaimer(t *testing.T, config postgres.Config, limit int) *claimer {
 	s := open(t, config)
 	clock := &hand{at: time.Unix(1_800_000_000, 0)}
 	postgres.FakeCursors(s, clock.now)
-	return &claimer{t, s, clock, join(t, s), 0, limit}
+	return &claimer{t, s, open(t, config), clock, join(t, s), 0, limit}
 }
 
 func (c *claimer) claim() []store.ID {
@@ -156,20 +157,42 @@ func TestFloorsHideNothingFromAClaimWithRoom(t *testing.T) {
 // TestARetriedJobBehindAFloor has a run time of long ago, and a lane that never ends.
 func TestARetriedJobBehindAFloor(t *testing.T) {
 	t.Parallel()
-	c := newClaimer(t, fresh(t), 2)
-	jobs := several(9)
-	enqueue(t, c.store, jobs...)
-	runs := c.runs()
-	o := &store.Outcome{Lease: runs[0].Lease, State: store.Retryable, RunAt: runs[0].Job.RunAt.Add(-time.Hour), Reason: store.ReasonError}
-	if err := c.store.Apply(t.Context(), &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil || o.Err != nil {
-		t.Fatal(err, o.Err)
+	for name, promotedBy := range map[string]func(c *claimer) store.Store{
+		"promoted elsewhere": func(c *claimer) store.Store { return c.other },
+		"promoted here":      func(c *claimer) store.Store { return c.store },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newClaimer(t, fresh(t), 2)
+			jobs := several(9)
+			enqueue(t, c.store, jobs...)
+			c.putBack(c.runs()[0], time.Hour)
+			c.promote(promotedBy(c), 1)
+			if promotedBy(c) == c.store {
+				c.want("at once", jobs[0], jobs[2])
+				return
+			}
+			c.want("what is not behind", jobs[2:4]...)
+			c.clock.move(lookEvery, 0)
+			c.want("after 250 ms", jobs[0], jobs[4])
+		})
 	}
-	if promoted, err := c.store.Promote(t.Context(), 10); err != nil || promoted.Jobs != 1 {
-		t.Fatalf("promoted %v, %v", promoted, err)
+}
+
+// putBack ends a run whose job is to be tried again, since so long ago.
+func (c *claimer) putBack(run store.Claimed, ago time.Duration) {
+	c.Helper()
+	o := &store.Outcome{Lease: run.Lease, State: store.Retryable, RunAt: run.Job.RunAt.Add(-ago), Reason: store.ReasonError}
+	if err := c.other.Apply(c.Context(), &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil || o.Err != nil {
+		c.Fatal(err, o.Err)
 	}
-	c.want("what is not behind", jobs[2:4]...)
-	c.clock.move(lookEvery, 0)
-	c.want("after 250 ms", jobs[0], jobs[4])
+}
+
+func (c *claimer) promote(by store.Store, jobs int) {
+	c.Helper()
+	if promoted, err := by.Promote(c.Context(), 10); err != nil || promoted.Jobs != jobs {
+		c.Fatalf("promoted %v, %v", promoted, err)
+	}
 }
 
 // TestMoreBehindAFloorThanAClaimTakes: it is all taken before the claims go on where they were.
@@ -231,14 +254,10 @@ func TestLooksThatAreExpensive(t *testing.T) {
 	old, late, jobs := newJob(), newJob(), several(40)
 	enqueue(t, c.store, old, late)
 	for _, run := range c.runs() { // both are behind from now on: one by an hour, one by a little
-		o := &store.Outcome{Lease: run.Lease, State: store.Retryable, RunAt: run.Job.RunAt, Reason: store.ReasonError}
 		if run.Job.ID == old.Job.ID {
-			o.RunAt = run.Job.RunAt.Add(-time.Hour)
+			c.putBack(run, time.Hour)
 		} else {
-			o.RunAt = run.Job.RunAt.Add(-nearBy / 4)
-		}
-		if err := c.store.Apply(t.Context(), &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil || o.Err != nil {
-			t.Fatal(err, o.Err)
+			c.putBack(run, nearBy/4)
 		}
 	}
 	enqueue(t, c.store, jobs...)
@@ -247,9 +266,7 @@ func TestLooksThatAreExpensive(t *testing.T) {
 	c.clock.move(lookEvery, 100*time.Millisecond)
 	c.want("a look that takes 100 ms", next(2)...)
 	c.clock.move(0, 0)
-	if promoted, err := c.store.Promote(t.Context(), 10); err != nil || promoted.Jobs != 2 {
-		t.Fatalf("promoted %v, %v", promoted, err)
-	}
+	c.promote(c.other, 2)
 	c.want("from the floors", next(2)...)
 	c.clock.move(lookEvery, 0)
 	c.want("250 ms later, near the floors", late, next(1)[0])
@@ -268,13 +285,8 @@ func (c *claimer) putBehind(by time.Duration) *store.Enqueue {
 	if len(runs) != 1 || runs[0].Job.ID != q.Job.ID {
 		c.Fatalf("claimed %v", runs)
 	}
-	o := &store.Outcome{Lease: runs[0].Lease, State: store.Retryable, RunAt: runs[0].Job.RunAt.Add(-by), Reason: store.ReasonError}
-	if err := c.store.Apply(c.Context(), &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil || o.Err != nil {
-		c.Fatal(err, o.Err)
-	}
-	if promoted, err := c.store.Promote(c.Context(), 10); err != nil || promoted.Jobs != 1 {
-		c.Fatalf("promoted %v, %v", promoted, err)
-	}
+	c.putBack(runs[0], by)
+	c.promote(c.other, 1)
 	return q
 }
 

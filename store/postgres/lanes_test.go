@@ -1,0 +1,102 @@
+package postgres_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// inQueue puts a job into a queue of its own.
+func inQueue(name string, priority int) func(*store.Enqueue) {
+	return func(q *store.Enqueue) { q.Job.Queue, q.Job.Priority = name, priority }
+}
+
+// TestOrderOfManyLanes: however many lanes have work, and however it is spread over them, jobs are claimed in the order of the whole.
+func TestOrderOfManyLanes(t *testing.T) {
+	t.Parallel()
+	c := newClaimer(t, fresh(t), 40)
+	random := rand.New(rand.NewPCG(1, 2))
+	base := time.Now().Add(-time.Minute).Truncate(time.Microsecond)
+	var jobs []*store.Enqueue
+	for i := range 900 {
+		lane := random.IntN(150)
+		if i%3 == 0 {
+			lane = i % 4 // a few have many
+		}
+		jobs = append(jobs, newJob(inQueue(fmt.Sprint("q", lane), 1+lane%2), func(q *store.Enqueue) {
+			q.Job.RunAt = base.Add(time.Duration(random.IntN(1_000_000)) * time.Microsecond)
+		}))
+	}
+	enqueue(t, c.store, jobs...)
+	slices.SortFunc(jobs, func(a, b *store.Enqueue) int {
+		if a.Job.Priority != b.Job.Priority {
+			return a.Job.Priority - b.Job.Priority
+		}
+		return a.Job.RunAt.Compare(b.Job.RunAt)
+	})
+	for n := 0; len(jobs) > 0; n++ {
+		c.want(fmt.Sprint("claim ", n), jobs[:min(40, len(jobs))]...)
+		jobs = jobs[min(40, len(jobs)):]
+	}
+	c.want("nothing is left")
+}
+
+// TestALaneThatGetsWork while others keep the claimer busy is seen at once if this process put it there or another one told of it.
+func TestALaneThatGetsWork(t *testing.T) {
+	t.Parallel()
+	for name, other := range map[string]bool{"here": false, "elsewhere": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newClaimer(t, fresh(t), 2)
+			w := watch(t, c.store)
+			eventually(t, "wake-ups", func() bool { return c.store.Traits().Wakeups })
+			enqueue(t, c.store, newJob(inQueue("new", 1)))
+			c.claim()
+			jobs := several(8)
+			enqueue(t, c.store, jobs...)
+			c.want("others", jobs[:2]...)
+			urgent := newJob(inQueue("new", 1))
+			if !other {
+				enqueue(t, c.store, urgent)
+			} else {
+				enqueue(t, c.other, urgent)
+				c.other.Notify(store.Wake{Kind: store.WakeReady, Namespace: urgent.Job.Namespace, Queue: "new"})
+				eventually(t, "the wake-up", func() bool { return w.count(ofQueue("new")) > 0 })
+			}
+			c.want("the new one", urgent, jobs[2])
+		})
+	}
+}
+
+// TestALateCommitIsTold: a transaction of a caller that was long tells where it put its jobs, all of which are taken before others.
+func TestALateCommitIsTold(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	c := newClaimer(t, config, 2)
+	w := watch(t, c.store)
+	eventually(t, "wake-ups", func() bool { return c.store.Traits().Wakeups })
+	enqueue(t, c.store, newJob())
+	c.claim()
+	behind, jobs := several(5), several(8)
+	tx, commit, _ := callers["pgx"](t, config.URL)
+	if err := c.other.EnqueueTx(t.Context(), tx, behind); err != nil {
+		t.Fatal(err)
+	}
+	enqueue(t, c.store, jobs...)
+	c.want("the first", jobs[:2]...)
+	c.want("and the next", jobs[2:4]...)
+	before := w.count(ofQueue(behind[0].Job.Queue))
+	if err := commit(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the wake-up", func() bool { return w.count(ofQueue(behind[0].Job.Queue)) > before })
+	c.want("what came late", behind[:2]...)
+	c.want("more of it", behind[2:4]...)
+	c.want("the last of it", behind[4], jobs[4])
+	c.want("and then it goes on", jobs[5:7]...)
+	c.want("to the end", jobs[7])
+}
