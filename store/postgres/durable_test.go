@@ -76,13 +76,13 @@ func TestParkMeetsSend(t *testing.T) {
 		batch := &store.Batch{Sends: []*store.Send{q}}
 		var both sync.WaitGroup
 		both.Go(func() {
-			if err := a.Apply(t.Context(), &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil || o.Err != nil {
+			if err := apply(t, a, &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil || o.Err != nil {
 				t.Errorf("park: %v, %v", err, o.Err)
 			}
 		})
 		both.Go(func() {
 			if i%3 > 0 {
-				if err := b.Apply(t.Context(), batch); err != nil || q.Err != nil {
+				if err := apply(t, b, batch); err != nil || q.Err != nil {
 					t.Errorf("send: %v, %v", err, q.Err)
 				}
 				return
@@ -147,7 +147,7 @@ func TestChildrenMeetTheirParent(t *testing.T) {
 		for i, batch := range batches {
 			all.Go(func() {
 				s := []store.Store{a, b}[i%2]
-				if err := s.Apply(t.Context(), batch); err != nil {
+				if err := apply(t, s, batch); err != nil {
 					t.Errorf("Apply: %v", err)
 				}
 				for _, o := range batch.Outcomes {

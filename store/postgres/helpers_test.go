@@ -115,6 +115,31 @@ func demand(node, seq int64, limit int) store.ClaimParams {
 	return store.ClaimParams{Node: node, Seq: seq, Namespace: "default", Kinds: []string{"send"}, Limit: limit}
 }
 
+// apply commits a batch, and repeats what a caller's transaction was in the way of until it is not.
+func apply(t *testing.T, s store.Store, batch *store.Batch) error {
+	t.Helper()
+	for {
+		if err := s.Apply(t.Context(), batch); err != nil {
+			return err
+		}
+		left := &store.Batch{}
+		for _, q := range batch.Sends {
+			if errors.Is(q.Err, store.ErrBusy) {
+				left.Sends = append(left.Sends, q)
+			}
+		}
+		for _, o := range batch.Outcomes {
+			if errors.Is(o.Err, store.ErrBusy) {
+				left.Outcomes = append(left.Outcomes, o)
+			}
+		}
+		if left.Len() == 0 {
+			return nil
+		}
+		batch = left
+	}
+}
+
 func completed(c store.Claimed) *store.Outcome {
 	return &store.Outcome{
 		Lease: c.Lease, State: store.Completed, HasUnique: c.Job.UniqueKey != nil, HasOrdering: c.Job.OrderingKey != "",

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -36,7 +37,10 @@ func TestOrderOfManyLanes(t *testing.T) {
 		if a.Job.Priority != b.Job.Priority {
 			return a.Job.Priority - b.Job.Priority
 		}
-		return a.Job.RunAt.Compare(b.Job.RunAt)
+		if !a.Job.RunAt.Equal(b.Job.RunAt) {
+			return a.Job.RunAt.Compare(b.Job.RunAt)
+		}
+		return bytes.Compare(a.Job.ID[:], b.Job.ID[:])
 	})
 	for n := 0; len(jobs) > 0; n++ {
 		c.want(fmt.Sprint("claim ", n), jobs[:min(40, len(jobs))]...)
