@@ -52,7 +52,7 @@ func TestTheMachineNotices(t *testing.T) {
 		"a claim of more than was asked":       {func(s store.Store) store.Store { return &claimsMore{s} }, mode{}},
 		"a pause that does nothing":            {func(s store.Store) store.Store { return &neverPauses{s} }, mode{}},
 		"a cancel that does not arrive":        {func(s store.Store) store.Store { return &deaf{s} }, mode{}},
-		"a leader that is told of nothing":     {func(s store.Store) store.Store { return &tellsNothing{s} }, mode{}},
+		"a leader that is told of nothing":     {func(s store.Store) store.Store { return &tellsNothing{s} }, mode{durable: true}},
 		"a leader beside the leader":           {func(s store.Store) store.Store { return &allLead{s} }, mode{}},
 		"a rescue that gives up at once":       {func(s store.Store) store.Store { return &givesUp{s} }, mode{}},
 		"a node that comes back from the dead": {func(s store.Store) store.Store { return &undead{s} }, mode{}},
@@ -131,9 +131,15 @@ func TestTheMachineNoticesWhatJobsRemember(t *testing.T) {
 // notices checks that a machine fails on a store that is broken.
 func notices(t *testing.T, name string, breaks func(store.Store) store.Store, mode mode) {
 	t.Helper()
+	noticesOpened(t, name, func(clock *Clock) store.Store { return breaks(model.New(clock.Now)) }, mode)
+}
+
+// noticesOpened does so with a store that is broken from the beginning.
+func noticesOpened(t *testing.T, name string, opened func(*Clock) store.Store, mode mode) {
+	t.Helper()
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
-		open := func(_ *testing.T, clock *Clock) store.Store { return breaks(model.New(clock.Now)) }
+		open := func(_ *testing.T, clock *Clock) store.Store { return opened(clock) }
 		said := ""
 		// Some mistakes show in one run of a hundred: one that hides for 200 runs now and then does not do so for 2,000.
 		for try := 0; said == "" && try < 10; try++ {

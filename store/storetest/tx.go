@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,20 +21,28 @@ type Tx struct {
 	Commit, Rollback func() error
 }
 
-// RunTx checks what the store writes into transactions of callers. A store runs it for each kind of transaction that it takes.
+// txTest is a test of what is written into transactions of callers.
+type txTest struct {
+	name string
+	run  func(*txEnv)
+}
+
+// Who waits for such a transaction is in tx_await.go, who does not in tx_busy.go and tx_rescue.go.
+var txTests = slices.Concat([]txTest{
+	{"NoLoss_enqueues_happen_when_their_transaction_commits", txCommit},
+	{"nothing_is_left_of_what_is_rolled_back", txRollback},
+	{"an_enqueue_that_fails_leaves_the_transaction_usable", txFailures},
+	{"a_job_is_what_it_would_be_without_a_transaction", txAlike},
+	{"messages_arrive_when_their_transaction_commits", txSend},
+	{"Remembered_entries_are_there_when_their_transaction_commits", txAppend},
+	{"NoLoss_a_queue_that_was_removed_comes_back_when_a_transaction_commits", txQueueBack},
+	{"what_is_no_transaction_is_refused", txForeign},
+}, awaitTests, busyTests, txRescueTests)
+
+// RunTx checks what the store writes into transactions of callers, and what it does while they are open. A store runs it for each kind of
+// transaction that it takes.
 func RunTx(t *testing.T, open TxFactory) {
-	for _, test := range []struct {
-		name string
-		run  func(*txEnv)
-	}{
-		{"NoLoss_enqueues_happen_when_their_transaction_commits", txCommit},
-		{"nothing_is_left_of_what_is_rolled_back", txRollback},
-		{"an_enqueue_that_fails_leaves_the_transaction_usable", txFailures},
-		{"a_job_is_what_it_would_be_without_a_transaction", txAlike},
-		{"messages_arrive_when_their_transaction_commits", txSend},
-		{"Remembered_entries_are_there_when_their_transaction_commits", txAppend},
-		{"what_is_no_transaction_is_refused", txForeign},
-	} {
+	for _, test := range txTests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			clock := NewClock()
@@ -235,6 +244,28 @@ func txAppend(e *txEnv) {
 	}
 	e.wantState(other.Job.ID, store.Available)
 	e.wantEntries(run.Job.ID, 2)
+}
+
+func txQueueBack(e *txEnv) {
+	node := e.join()
+	e.used(node, "mail")
+	e.retire(node)
+	q := e.job()
+	e.both(func(tx store.Tx) {
+		e.enqueueTx(tx, q)
+		if q.Err != nil || q.Result.State != store.Available {
+			e.Fatalf("enqueue: %+v, %v", q.Result, q.Err)
+		}
+	}, func(committed bool) {
+		if !committed {
+			e.equal("queues", e.queueNames(), nil)
+			e.wantNothing(node)
+			return
+		}
+		e.equal("queues", e.queueNames(), []string{"mail"})
+		e.equal("counts", counted(e.queue("mail")), map[store.State]store.Count{store.Available: {N: 1}})
+		e.claimOne(node, q.Job.ID)
+	})
 }
 
 // foreign is a transaction of a store that nobody knows.

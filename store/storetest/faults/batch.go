@@ -1,6 +1,10 @@
 package faults
 
-import "github.com/holdfastdev/holdfast/store"
+import (
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
 
 // Copy returns a batch with operations of its own, whose results are empty, as a caller needs it to send them again.
 func Copy(batch *store.Batch) *store.Batch {
@@ -23,7 +27,7 @@ func Copy(batch *store.Batch) *store.Batch {
 	}
 	for _, o := range batch.Outcomes {
 		one := *o
-		one.Final, one.Err = 0, nil
+		one.Final, one.Due, one.Err = 0, time.Time{}, nil
 		copied.Outcomes = append(copied.Outcomes, &one)
 	}
 	copied.Enqueues = copyEnqueues(batch.Enqueues)
@@ -56,7 +60,7 @@ func deliver(from, to *store.Batch) {
 		to.Sends[i].Result, to.Sends[i].Err = q.Result, q.Err
 	}
 	for i, o := range from.Outcomes {
-		to.Outcomes[i].Final, to.Outcomes[i].Err = o.Final, o.Err
+		to.Outcomes[i].Final, to.Outcomes[i].Due, to.Outcomes[i].Err = o.Final, o.Due, o.Err
 	}
 	deliverEnqueues(from.Enqueues, to.Enqueues)
 	if from.Start != nil {
@@ -89,4 +93,31 @@ func keyless(sends []*store.Send) bool {
 		}
 	}
 	return false
+}
+
+// hold returns a batch of those operations that are not busy, and answers the others.
+func (f Fault) hold(batch *store.Batch) *store.Batch {
+	if f.Busy == nil {
+		return batch
+	}
+	return &store.Batch{
+		Checkpoints: free(f, batch.Checkpoints, func(c *store.CheckpointWrite) { c.Err = store.ErrBusy }),
+		Appends:     free(f, batch.Appends, func(a *store.Append) { a.Err = store.ErrBusy }),
+		Sends:       free(f, batch.Sends, func(q *store.Send) { q.Err = store.ErrBusy }),
+		Outcomes:    free(f, batch.Outcomes, func(o *store.Outcome) { o.Err = store.ErrBusy }),
+		Enqueues:    free(f, batch.Enqueues, func(q *store.Enqueue) { q.Err = store.ErrBusy }),
+		Start:       batch.Start,
+	}
+}
+
+func free[T any](f Fault, operations []*T, refuse func(*T)) []*T {
+	var left []*T
+	for _, operation := range operations {
+		if f.Busy(operation) {
+			refuse(operation)
+		} else {
+			left = append(left, operation)
+		}
+	}
+	return left
 }
