@@ -38,6 +38,7 @@ type probe struct {
 
 	mu      sync.Mutex
 	onApply func(*store.Batch) error // before; an error is returned instead of applying
+	instead func(*store.Batch) error // errApplied: it has done what was to be done; nil: the store is to do it
 	onClaim func(p store.ClaimParams, jobs []store.Claimed, err error) ([]store.Claimed, error)
 	onBeat  func() error
 	onJoin  func()
@@ -53,6 +54,16 @@ func (p *probe) Apply(ctx context.Context, b *store.Batch) error {
 	p.mu.Unlock()
 	if hook != nil {
 		if err := hook(b); err != nil {
+			return err
+		}
+	}
+	p.mu.Lock()
+	instead := p.instead
+	p.mu.Unlock()
+	if instead != nil {
+		if err := instead(b); errors.Is(err, errApplied) {
+			return nil
+		} else if err != nil {
 			return err
 		}
 	}

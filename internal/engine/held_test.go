@@ -1,0 +1,233 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+func TestHoldingsSuspectBeforeTheyGiveUp(t *testing.T) {
+	h := holdings{patience: time.Second}
+	now := time.Unix(1_000, 0)
+	lease := func(claim int64) store.Lease {
+		return store.Lease{Job: uuid.Must(uuid.NewV7()), Number: 1, Node: 3, Claim: claim}
+	}
+	mine, lost := lease(1), lease(2)
+	known := func(job store.ID) bool { return job == mine.Job }
+	see := func(want ...store.Lease) {
+		t.Helper()
+		asked := h.ask(3, 10)
+		if got := h.see(asked, []store.Lease{mine, lost}, known, now); !slices.Equal(got, want) {
+			t.Fatalf("given up: %v, want %v", got, want)
+		}
+	}
+	if asked := h.ask(3, 5); asked.From != 1 || asked.To != 5 || asked.Claims != nil {
+		t.Fatalf("the first question: %+v", asked)
+	}
+	see()
+	if asked := h.ask(3, 10); asked.From != 10 || asked.To != 10 || !slices.Equal(asked.Claims, []int64{1, 2}) {
+		t.Fatalf("the second question: %+v", asked)
+	}
+	now = now.Add(time.Millisecond)
+	see() // a beat that follows at once proves nothing
+	now = now.Add(time.Second)
+	see(lost)
+	if asked := h.ask(4, 3); asked.From != 1 || asked.To != 3 || asked.Claims != nil {
+		t.Fatalf("a new membership: %+v", asked)
+	}
+}
+
+// TestLeaseThatNobodyWorksOnIsGivenUp: whatever made the node lose sight of it.
+func TestLeaseThatNobodyWorksOnIsGivenUp(t *testing.T) {
+	for name, lose := range map[string]func(b *bed){
+		// A lost claim that is not asked for again: an error that does not pass by itself.
+		"claimed": func(b *bed) {
+			var once atomic.Bool
+			b.st.hook(func(p *probe) {
+				p.onClaim = func(_ store.ClaimParams, jobs []store.Claimed, err error) ([]store.Claimed, error) {
+					if len(jobs) > 0 && once.CompareAndSwap(false, true) {
+						return nil, fmt.Errorf("%w: of its own making", store.ErrInvalid)
+					}
+					return jobs, err
+				}
+			})
+		},
+		// An outcome that is refused as a whole.
+		"ended": func(b *bed) {
+			var once atomic.Bool
+			b.st.hook(func(p *probe) {
+				p.onApply = func(batch *store.Batch) error {
+					if len(batch.Outcomes) > 0 && once.CompareAndSwap(false, true) {
+						return fmt.Errorf("%w: of its own making", store.ErrInvalid)
+					}
+					return nil
+				}
+			})
+		},
+		"panicked in the store": func(b *bed) {
+			var times atomic.Int64
+			b.st.hook(func(p *probe) {
+				p.onApply = func(batch *store.Batch) error {
+					if len(batch.Outcomes) > 0 && times.Add(1) == 1 {
+						panic("a bug")
+					}
+					return nil
+				}
+			})
+		},
+		// The store says that the lease is lost, and it is not.
+		"denied": func(b *bed) {
+			var once atomic.Bool
+			b.st.hook(func(p *probe) {
+				p.onApply = func(batch *store.Batch) error {
+					if len(batch.Outcomes) > 0 && once.CompareAndSwap(false, true) {
+						for _, o := range batch.Outcomes {
+							o.Lease.Number++
+						}
+					}
+					return nil
+				}
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBed(t, Config{}, func(b *bed) {
+				var runs atomic.Int64
+				b.handle("k", func(context.Context, *Run) ([]byte, error) { runs.Add(1); return []byte(`1`), nil })
+				id := b.enqueue(b.job("k"))
+				lose(b)
+				began := time.Now()
+				b.run()
+				b.expect(b.wait(id), store.Completed, "")
+				if took := time.Since(began); took > 15*time.Second {
+					t.Errorf("it took %v to notice", took)
+				}
+				rec := b.get(id)
+				if len(rec.Attempts) != 1 || rec.Attempts[0].Reason != store.ReasonNodeLost || runs.Load() > 2 {
+					t.Errorf("%d runs, attempts %+v", runs.Load(), rec.Attempts)
+				}
+			})
+		})
+	}
+}
+
+// TestAtMostOnceStaysSo: a job that may be tried once is not tried again because its node has lost sight of it.
+func TestAtMostOnceStaysSo(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		var runs atomic.Int64
+		h := b.handle("k", func(context.Context, *Run) ([]byte, error) { runs.Add(1); return nil, nil })
+		h.MaxAttempts = 1
+		var once atomic.Bool
+		b.st.hook(func(p *probe) {
+			p.onApply = func(batch *store.Batch) error {
+				if len(batch.Outcomes) > 0 && once.CompareAndSwap(false, true) {
+					return fmt.Errorf("%w: of its own making", store.ErrInvalid)
+				}
+				return nil
+			}
+		})
+		b.run()
+		b.expect(b.wait(b.enqueue(b.job("k"))), store.Failed, store.ReasonCrashLoop)
+		if runs.Load() != 1 {
+			t.Errorf("it ran %d times", runs.Load())
+		}
+	})
+}
+
+// TestLongRunsAreNotGivenUp, nor those that wait for their slot or for their commit, however often the node beats.
+func TestLongRunsAreNotGivenUp(t *testing.T) {
+	inBed(t, Config{Node: NodeConfig{Slots: 2}}, func(b *bed) {
+		b.handle("k", func(context.Context, *Run) ([]byte, error) { time.Sleep(time.Minute); return nil, nil })
+		b.run()
+		b.st.hook(func(p *probe) {
+			p.onApply = func(batch *store.Batch) error {
+				if len(batch.Outcomes) > 0 {
+					time.Sleep(25 * time.Second)
+				}
+				return nil
+			}
+		})
+		var ids []store.ID
+		for range 6 {
+			ids = append(ids, b.enqueue(b.job("k")))
+		}
+		for _, id := range ids {
+			b.expect(b.wait(id), store.Completed, "")
+			if rec := b.get(id); rec.Attempt != 1 {
+				t.Errorf("attempt %d: %+v", rec.Attempt, rec.Attempts)
+			}
+		}
+	})
+}
+
+// TestLoopThatPanicsBeginsAgain: the node goes on, and says what happened.
+func TestLoopThatPanicsBeginsAgain(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		b.handle("k", ok)
+		var beats, claims atomic.Int64
+		b.st.hook(func(p *probe) {
+			p.onBeat = func() error {
+				if beats.Add(1) == 2 {
+					panic("in a beat")
+				}
+				return nil
+			}
+			p.onClaim = func(_ store.ClaimParams, jobs []store.Claimed, err error) ([]store.Claimed, error) {
+				if claims.Add(1) == 2 {
+					panic("in a claim")
+				}
+				return jobs, err
+			}
+		})
+		b.run()
+		id := b.enqueue(b.job("k", func(e *store.Enqueue) { e.Delay = time.Second }))
+		b.expect(b.wait(id), store.Completed, "")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		h := b.e.Health()
+		if len(h.Troubles) != 2 || h.Troubles[0].Part != "claims" || h.Troubles[1].Part != "heartbeat" {
+			t.Fatalf("troubles: %+v", h.Troubles)
+		}
+		for _, trouble := range h.Troubles {
+			if trouble.Panics != 1 || trouble.Down {
+				t.Errorf("trouble: %+v", trouble)
+			}
+		}
+		if h.Node == 0 || h.Silent > 10*time.Second {
+			t.Errorf("health: %+v", h)
+		}
+	})
+}
+
+// TestDatabaseThatIsGoneStopsTheNode with an error that says so.
+func TestDatabaseThatIsGoneStopsTheNode(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		var cause error
+		b.handle("k", func(ctx context.Context, _ *Run) ([]byte, error) {
+			<-ctx.Done()
+			cause = context.Cause(ctx)
+			return nil, cause
+		})
+		b.run()
+		b.enqueue(b.job("k"))
+		synctest.Wait()
+		gone := fmt.Errorf("%w: somebody removed it", store.ErrDatabaseGone)
+		b.st.hook(func(p *probe) { p.onBeat = func() error { return gone } })
+		if err := <-b.ran; !errors.Is(err, store.ErrDatabaseGone) {
+			t.Errorf("Run returned %v", err)
+		}
+		if !errors.Is(cause, store.ErrLeaseLost) {
+			t.Errorf("the handler's context ended with %v", cause)
+		}
+		b.stop = nil
+	})
+}

@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// watcher is a node that leads, and what it sees of one other.
+type watcher struct {
+	*testing.T
+	pulses
+	now  time.Time // the monotonic clock
+	db   time.Time // the database's
+	at   time.Time // the stamp of the other's last beat
+	lead bool
+}
+
+func newWatcher(t *testing.T) *watcher {
+	t.Helper()
+	w := &watcher{T: t, pulses: pulses{beat: 5 * time.Second, deadAfter: 20 * time.Second}, lead: true}
+	w.now, w.db = time.Unix(1_000, 0), time.Unix(1_000_000, 0)
+	w.at = w.db
+	return w
+}
+
+// beats lets both clocks go on for a beat of ours, and expects that the other is dead, or that it is not.
+func (w *watcher) beats(n int, alive, dead bool) {
+	w.Helper()
+	for i := range n {
+		w.now, w.db = w.now.Add(w.beat), w.db.Add(w.beat)
+		if alive {
+			w.at = w.db.Add(-time.Second)
+		}
+		found := w.see(w.now, store.Beat{Leader: w.lead, At: w.db, Nodes: []store.NodeBeat{{Node: 7, At: w.at}}})
+		if is := len(found) > 0; is != (dead && i == n-1) {
+			w.Fatalf("beat %d: dead is %v", i+1, is)
+		}
+	}
+}
+
+func TestSilentNodeIsDead(t *testing.T) {
+	w := newWatcher(t)
+	w.beats(10, true, false)
+	w.beats(3, false, false)
+	w.beats(1, false, true)
+}
+
+func TestNewLeaderWatchesForTwoBeats(t *testing.T) {
+	w := newWatcher(t)
+	w.at = w.db.Add(-time.Hour)
+	w.beats(2, false, false)
+	w.beats(1, false, true)
+}
+
+func TestLeaderAfterAnOutageLetsTheOthersBeat(t *testing.T) {
+	w := newWatcher(t)
+	w.beats(10, true, false)
+	// Nobody can beat for ten minutes; then we can, and the other a little later.
+	w.now, w.db = w.now.Add(10*time.Minute), w.db.Add(10*time.Minute)
+	w.beats(2, false, false)
+	w.beats(5, true, false)
+	// And if it does not it is dead.
+	w.now, w.db = w.now.Add(10*time.Minute), w.db.Add(10*time.Minute)
+	w.beats(3, false, false)
+	w.beats(1, false, true)
+}
+
+func TestClockThatJumpsKillsNobodyAndHidesNobody(t *testing.T) {
+	for name, jump := range map[string]time.Duration{"back": -time.Hour, "forward": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			w := newWatcher(t)
+			w.beats(10, true, false)
+			w.db = w.db.Add(jump)
+			w.beats(10, true, false)
+			w.db = w.db.Add(jump) // and now it dies
+			w.beats(3, false, false)
+			w.beats(1, false, true)
+		})
+	}
+}
+
+func TestWhoDoesNotLeadJudgesNobody(t *testing.T) {
+	w := newWatcher(t)
+	w.lead = false
+	w.beats(20, false, false)
+	w.lead, w.at = true, w.db
+	w.beats(2, false, false)
+}
