@@ -1,0 +1,185 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// decide lets a run remember n decisions without a write of its own.
+func decide(s *Strand, n int) error {
+	for range n {
+		if _, err := s.Now(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func nothingStep(context.Context, int) ([]byte, error) { return []byte(`1`), nil }
+
+// TestLongAppendsAreCut: what one run remembers at once is no transaction for which others wait long, and nothing of it is missing.
+func TestLongAppendsAreCut(t *testing.T) {
+	for name, end := range map[string]func(s *Strand) ([]byte, error){
+		"before a step": func(s *Strand) ([]byte, error) { return s.Step("last", StepPolicy{}, nothingStep) },
+		"at the end":    func(*Strand) ([]byte, error) { return []byte(`1`), nil },
+		"in a park":     func(s *Strand) ([]byte, error) { return nil, s.Sleep(Limit{Within: time.Minute, Set: true}) },
+		"in a failure":  func(*Strand) ([]byte, error) { return nil, &FailError{Err: errBoom} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBed(t, Config{}, func(b *bed) {
+				const decisions = 5*maxAppend + 7
+				b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
+					s := r.Main()
+					if err := decide(s, decisions); err != nil {
+						return nil, err
+					}
+					return end(s)
+				})
+				most := 0
+				b.st.hook(func(p *probe) {
+					p.onApply = func(batch *store.Batch) error {
+						for _, a := range batch.Appends {
+							most = max(most, len(a.Entries))
+						}
+						return nil
+					}
+				})
+				b.run()
+				id := b.enqueue(b.job("k"))
+				b.wait(id)
+				if most > maxAppend {
+					t.Errorf("a write of %d entries", most)
+				}
+				if rec := b.get(id); rec.Journal < decisions || rec.Attempt != 1 {
+					t.Errorf("%d entries after %d decisions, attempt %d", rec.Journal, decisions, rec.Attempt)
+				}
+			})
+		})
+	}
+}
+
+// TestChildrenGoWithTheirEntries, wherever a long append is cut.
+func TestChildrenGoWithTheirEntries(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		b.handle("child", ok)
+		var mu sync.Mutex
+		b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
+			s := r.Main()
+			if err := decide(s, maxAppend-3); err != nil {
+				return nil, err
+			}
+			_, _, err := s.StartChildren("child", 20, func(int) (*store.Enqueue, error) {
+				return b.job("child", func(e *store.Enqueue) { e.Job.Answers = true }), nil
+			}, FanOut{})
+			return nil, err
+		})
+		b.st.hook(func(p *probe) {
+			p.onApply = func(batch *store.Batch) error {
+				mu.Lock()
+				defer mu.Unlock()
+				for _, a := range batch.Appends {
+					named := 0
+					for _, e := range a.Entries {
+						if e.Kind == store.EntryChild {
+							named++
+						}
+					}
+					if named != len(a.Enqueues) {
+						t.Errorf("a write of %d entries names %d children and enqueues %d", len(a.Entries), named, len(a.Enqueues))
+					}
+				}
+				return nil
+			}
+		})
+		b.run()
+		b.expect(b.wait(b.enqueue(b.job("k"))), store.Completed, "")
+	})
+}
+
+func TestJournalThatIsFull(t *testing.T) {
+	limit := JournalLimit{Entries: 100}
+	for name, c := range map[string]struct {
+		limit JournalLimit
+		then  func(s *Strand, err error) ([]byte, error)
+		state store.State
+	}{
+		"fails the job":    {limit, func(_ *Strand, err error) ([]byte, error) { return nil, err }, store.Failed},
+		"begins anew":      {limit, func(*Strand, error) ([]byte, error) { return nil, &ContinueError{Args: []byte(`{}`)} }, store.Completed},
+		"is full of bytes": {JournalLimit{Bytes: 3000}, func(_ *Strand, err error) ([]byte, error) { return nil, err }, store.Failed},
+		"lets steps fail":  {limit, func(s *Strand, _ error) ([]byte, error) { return s.Step("more", StepPolicy{}, nothingStep) }, store.Failed},
+		"lets timers fail": {limit, func(s *Strand, _ error) ([]byte, error) { return nil, s.Sleep(Limit{Within: time.Second, Set: true}) }, store.Failed},
+		"lets waits fail":  {limit, func(s *Strand, _ error) ([]byte, error) { _, err := s.Receive("x", Limit{}); return nil, err }, store.Failed},
+		"lets choices fail": {limit, func(s *Strand, _ error) ([]byte, error) {
+			_, err := s.Select([]Awaitable{&Signal{Name: "x"}})
+			return nil, err
+		}, store.Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			inBed(t, Config{MaxJournal: c.limit, Logger: slog.New(slog.NewTextHandler(&log, nil))}, func(b *bed) {
+				undone := 0
+				b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
+					s := r.Main()
+					if m, err := r.remember(); err != nil || m.times() > 0 {
+						return nil, err
+					}
+					if err := s.OnFailure("undo", func(s *Strand) error {
+						_, err := s.Step("undo", StepPolicy{}, func(context.Context, int) ([]byte, error) { undone++; return nil, nil })
+						return err
+					}); err != nil {
+						return nil, err
+					}
+					for range 1000 {
+						if _, err := s.Step("step", StepPolicy{}, func(context.Context, int) ([]byte, error) { return bytes.Repeat([]byte(`1`), 20), nil }); err != nil {
+							if !errors.Is(err, ErrJournalFull) || !strings.Contains(err.Error(), "ContinueAsNew") {
+								t.Errorf("error: %v", err)
+							}
+							return c.then(s, err)
+						}
+					}
+					return nil, errors.New("it was never full")
+				})
+				b.run()
+				ended := b.wait(b.enqueue(b.job("k")))
+				if ended.State != c.state || ended.State == store.Failed && (ended.Reason != store.ReasonTerminal || undone != 1) {
+					t.Errorf("ended %v (%s: %s), undone %d times", ended.State, ended.Reason, ended.Error, undone)
+				}
+			})
+			if n := strings.Count(log.String(), "half full"); n != 1 {
+				t.Errorf("it was warned of %d times:\n%s", n, log.String())
+			}
+		})
+	}
+}
+
+// TestFullJournalReplays: what was remembered is remembered, also by a run that may remember less.
+func TestFullJournalReplays(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		runs := 0
+		b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
+			s := r.Main()
+			if runs++; runs == 2 {
+				b.e.cfg.MaxJournal.Entries = 5
+			}
+			for range 20 {
+				if _, err := s.Step("step", StepPolicy{}, nothingStep); err != nil {
+					return nil, err
+				}
+			}
+			if runs == 1 {
+				return nil, errBoom
+			}
+			return nil, nil
+		})
+		b.run()
+		b.expect(b.wait(b.enqueue(b.job("k"))), store.Completed, "")
+	})
+}
