@@ -119,6 +119,17 @@ func (c *committer) Append(l *life, a *store.Append, w *call) error {
 	}
 }
 
+// Remember commits what a run remembers before its end, and returns when it is durable, however the run's life has ended.
+func (c *committer) Remember(a *store.Append) error {
+	w := newCall()
+	w.op.remembered = a
+	c.main.put(&w.op)
+	if err := <-w.answer; err != nil {
+		return errors.Join(err, a.Err)
+	}
+	return a.Err
+}
+
 // Send commits messages and returns when they are durable.
 func (c *committer) Send(ctx context.Context, sends []*store.Send) error {
 	return c.wait(ctx, c.main, op{sends: sends})

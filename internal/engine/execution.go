@@ -337,6 +337,7 @@ func (n *node) commitAndGoOn(x *execution, o *store.Outcome, last *store.Checkpo
 	c := x.run.claimed
 	o.Lease, o.StartedAt = c.Lease, x.run.started
 	o.HasUnique, o.HasOrdering, o.Answers = c.Job.UniqueKey != nil, c.Job.OrderingKey != "", c.Job.Answers
+	o.Parent = c.Job.Parent
 	o.Durable, o.CancelSeen = c.Durable, x.run.sawCancel()
 	var remembered *store.Append
 	if m := x.run.memory.Load(); m != nil {

@@ -59,7 +59,7 @@ func TestLongAppendsAreCut(t *testing.T) {
 					t.Errorf("a write of %d entries", most)
 				}
 				if rec := b.get(id); rec.Journal < decisions || rec.Attempt != 1 {
-					t.Errorf("%d entries after %d decisions, attempt %d", rec.Journal, decisions, rec.Attempt)
+					t.Errorf("%d entries after %d decisions, attempts %+v", rec.Journal, decisions, rec.Attempts)
 				}
 			})
 		})

@@ -81,7 +81,7 @@ func (n *node) giveUp(ctx context.Context, lost []store.Lease) {
 func (n *node) lost(record *store.Record, l store.Lease) *store.Outcome {
 	o := &store.Outcome{
 		Lease: l, State: store.Retryable, Reason: store.ReasonNodeLost, Error: "the node lost sight of the run",
-		HasUnique: record.UniqueKey != nil, HasOrdering: record.OrderingKey != "", Answers: record.Answers,
+		HasUnique: record.UniqueKey != nil, HasOrdering: record.OrderingKey != "", Answers: record.Answers, Parent: record.Parent,
 		Durable: record.Journal > 0, HasChildren: record.Journal > 0, CancelSeen: record.CancelRequested,
 	}
 	policy := n.policies[record.Kind]

@@ -246,6 +246,17 @@ func (m *memory) write() error {
 	return err
 }
 
+// writeLast is write for a run whose end is decided, and whose life may be over. m.mu is held, and let go of meanwhile.
+func (m *memory) writeLast() error {
+	a := m.take()
+	m.flushing = true
+	m.mu.Unlock()
+	err := m.run.node.engine.commit.Remember(a)
+	m.mu.Lock()
+	m.written(a, err)
+	return err
+}
+
 // take makes an append of the first portion of what is pending. m.mu is held.
 func (m *memory) take() *store.Append {
 	entries, enqueues := m.portion()
@@ -387,7 +398,7 @@ func (m *memory) final(o *store.Outcome) *store.Append {
 	}
 	// All but the last portion is stored before the outcome.
 	for entries, _ := m.portion(); entries < len(m.pending); entries, _ = m.portion() {
-		if err := m.write(); err != nil {
+		if err := m.writeLast(); err != nil {
 			m.pending, m.enqueues = nil, nil
 			o.State, o.Reason, o.Error = store.Retryable, store.ReasonError, cut(unwritten(m.run.claimed.Job.ID, err).Error(), maxError)
 			o.Result, o.Wait, o.Continue = nil, nil, nil

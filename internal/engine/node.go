@@ -243,7 +243,7 @@ func (n *node) release(c store.Claimed) {
 		HasUnique: c.Job.UniqueKey != nil, HasOrdering: c.Job.OrderingKey != "",
 	}
 	n.outcomes.Add(1)
-	o.Durable, o.Answers = c.Durable, c.Job.Answers
+	o.Durable, o.Answers, o.Parent = c.Durable, c.Job.Answers, c.Job.Parent
 	n.engine.commit.Finish(o, nil, nil, nil, func(err error) {
 		defer n.outcomes.Done()
 		n.report(o, err)
@@ -361,7 +361,7 @@ func (n *node) refused(o *store.Outcome) {
 	}
 	n.finish(&store.Outcome{
 		Lease: o.Lease, State: store.Failed, Reason: store.ReasonTerminal, Error: cut("its outcome was refused: "+o.Err.Error(), maxError),
-		StartedAt: o.StartedAt, HasUnique: o.HasUnique, HasOrdering: o.HasOrdering, Answers: o.Answers, Durable: o.Durable,
+		StartedAt: o.StartedAt, HasUnique: o.HasUnique, HasOrdering: o.HasOrdering, Answers: o.Answers, Parent: o.Parent, Durable: o.Durable,
 		HasChildren: o.HasChildren,
 	}, nil, nil)
 }

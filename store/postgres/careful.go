@@ -47,13 +47,41 @@ func (s *Store) applyCarefully(ctx context.Context, b *batch) error {
 
 // grabBodies locks the bodies that the batch needs and can have, and sets aside what needs the others.
 func (s *Store) grabBodies(ctx context.Context, t session, b *batch) error {
+	if err := b.findParents(ctx, t); err != nil {
+		return err
+	}
 	held, err := grab(ctx, t, b.bodies())
+	// Mostly it is another transaction of ours, which is over in a moment.
+	for wait := time.Millisecond; err == nil && len(held) > 0 && wait < 10*time.Millisecond; wait *= 2 {
+		if ids := slices.Collect(maps.Keys(held)); len(s.blocked.suspects(ids)) == len(ids) {
+			break
+		}
+		time.Sleep(wait)
+		held, err = grab(ctx, t, b.bodies())
+	}
 	if err != nil || len(held) == 0 {
 		return err
 	}
 	s.blocked.addBodies(slices.Collect(maps.Keys(held)))
 	b.setAside(held)
 	return nil
+}
+
+// findParents finds out which jobs are answered, where the outcomes do not say.
+func (b *batch) findParents(ctx context.Context, t runner) error {
+	var ids []store.ID
+	for _, r := range b.runs {
+		if r.answers && r.parent == (store.ID{}) {
+			ids = append(ids, r.lease.Job)
+		}
+	}
+	parents, err := parentsOf(ctx, t, ids)
+	for _, r := range b.runs {
+		if parent, ok := parents[r.lease.Job]; ok {
+			r.parent = parent
+		}
+	}
+	return err
 }
 
 // sendAll sends, and notes whom that woke.
