@@ -125,6 +125,7 @@ type Store struct {
 	lanes    laneCache
 	cursors  cursors
 	blocked  blocked
+	vital    vital
 	notifier notifier
 
 	lookedMu sync.Mutex
@@ -282,6 +283,7 @@ func (s *Store) Close() error {
 	s.close.Do(func() {
 		s.notifier.stop()
 		s.closed.Store(true)
+		s.closeVital()
 		if s.config.Pool == nil && s.pool != nil {
 			s.pool.Close()
 		}

@@ -113,6 +113,19 @@ func (s *Store) send(ctx context.Context, list ...statement) error {
 	if s.isClosed() {
 		return errClosed
 	}
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	return s.sendOn(ctx, conn, list)
+}
+
+// sendOn is send on a connection.
+func (s *Store) sendOn(ctx context.Context, conn interface {
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+}, list []statement,
+) error {
 	batch := &pgx.Batch{}
 	if s.prelude != "" {
 		batch.Queue(s.prelude)
@@ -123,11 +136,6 @@ func (s *Store) send(ctx context.Context, list ...statement) error {
 			queued.Query(func(rows pgx.Rows) error { return eachOf(rows, st.each) })
 		}
 	}
-	conn, err := s.pool.Acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Release()
 	ctx, done := toTheEnd(ctx)
 	defer done()
 	return conn.SendBatch(ctx, batch).Close()

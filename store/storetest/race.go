@@ -55,7 +55,7 @@ const patience = 20_000
 
 // tryNow applies a batch in a goroutine of a test, which may not fail the test itself.
 func (e *env) tryNow(ctx context.Context, batch *store.Batch) error {
-	if err := e.store.Apply(ctx, batch); err != nil {
+	if err := applyWhole(ctx, e.store, batch); err != nil {
 		return fmt.Errorf("Apply: %w", err)
 	}
 	return nil

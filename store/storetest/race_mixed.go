@@ -366,7 +366,7 @@ func raceEverything(e *env) {
 				state := []store.State{store.Completed, store.Retryable, store.Scheduled, store.Available, store.Failed}[random.IntN(5)]
 				batch.Outcomes = append(batch.Outcomes, outcome(run, state))
 			}
-			if err := s.Apply(e.ctx, batch); err != nil {
+			if err := applyWhole(e.ctx, s, batch); err != nil {
 				return fmt.Errorf("Apply: %w", err)
 			}
 			for _, q := range batch.Enqueues {

@@ -1,0 +1,60 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// vitalPatience is how long a heartbeat waits for a connection of the pool.
+const vitalPatience = time.Second
+
+// vital is a connection beside the pool for what must not wait until others are done: a node whose pool is busy is not dead. It is made when it is
+// needed for the first time.
+type vital struct {
+	mu   sync.Mutex
+	conn *pgx.Conn
+}
+
+// sendVital is send for a heartbeat. Where all connections of the pool are in use for long, by handlers that have a transaction open each or
+// by readers, it goes by one of its own.
+func (s *Store) sendVital(ctx context.Context, list ...statement) error {
+	if s.isClosed() {
+		return errClosed
+	}
+	waiting, cancel := context.WithTimeout(ctx, vitalPatience)
+	conn, err := s.pool.Acquire(waiting)
+	cancel()
+	switch {
+	case err == nil:
+		defer conn.Release()
+		return s.sendOn(ctx, conn, list)
+	case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) || s.pool.Stat().IdleConns() > 0:
+		return err
+	}
+	s.vital.mu.Lock()
+	defer s.vital.mu.Unlock()
+	if s.vital.conn == nil || s.vital.conn.IsClosed() {
+		if s.vital.conn, err = pgx.ConnectConfig(ctx, s.connConfig()); err != nil {
+			s.vital.conn = nil
+			return err
+		}
+	}
+	return s.sendOn(ctx, s.vital.conn, list)
+}
+
+// closeVital ends the connection.
+func (s *Store) closeVital() {
+	s.vital.mu.Lock()
+	defer s.vital.mu.Unlock()
+	if s.vital.conn == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = s.vital.conn.Close(ctx) // it is done with
+	s.vital.conn = nil
+}
