@@ -24,6 +24,8 @@ type place struct {
 
 	gone atomic.Pointer[goneError] // once anything was seen to be gone
 	seen atomic.Int64              // when all were seen in their place, in nanoseconds since epoch
+
+	stat func(path string) (fs.FileInfo, error) // os.Stat, but in tests
 }
 
 // placed is a file that was there.
@@ -62,6 +64,7 @@ func placedAt(path string) (placed, error) {
 // remember notes what is in its place. configured is the path by which others find the database, which may be a link,
 // resolved that of the file.
 func (p *place) remember(configured, resolved string) (err error) {
+	p.stat = os.Stat
 	if p.main, err = placedAt(configured); err != nil {
 		return err
 	}
@@ -120,7 +123,7 @@ func (p *place) compare(was placed) error {
 	if was.info == nil {
 		return nil
 	}
-	info, err := os.Stat(was.path)
+	info, err := p.stat(was.path)
 	switch {
 	case err == nil && os.SameFile(info, was.info):
 		return nil

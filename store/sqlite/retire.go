@@ -15,9 +15,8 @@ const idleDays = 2
 //
 // First, when nobody has put a job into it for two days, it is looked at. What is unfinished in it has
 // a pointer or a claim, what failed or was cancelled stands in an index. If there is none of these, all
-// its jobs have completed by now, and the lane is marked as idle since now. Whoever puts a job into it
-// later, or lets one of its jobs run again, takes the mark away. Otherwise it is looked at again in
-// two days.
+// its jobs have completed by now, and none of them runs again; the lane is marked as idle since now.
+// Whoever puts a job into it later takes the mark away. Otherwise it is looked at again in two days.
 //
 // Then, when the first job in the file to have completed did so after that, the lane has no job left,
 // and is removed. So a lane outlives its last job by as long as completed jobs are kept, and two days. Where

@@ -64,8 +64,8 @@ func (s *Store) writeIf(ctx context.Context, op string, needed func(*tx) (bool, 
 
 // orGone returns the reason of an error that comes of the database being gone, if it does.
 func (s *Store) orGone(err error) error {
-	if err == nil {
-		return nil
+	if err == nil || errors.Is(err, store.ErrClosed) {
+		return err
 	}
 	if gone := s.place.look(); errors.Is(gone, store.ErrDatabaseGone) {
 		return gone
