@@ -33,9 +33,12 @@ func (m *machine) anyEnqueue(t *rapid.T) store.Enqueue {
 func (m *machine) newEnqueue(t *rapid.T) store.Enqueue {
 	q := store.Enqueue{Job: store.Job{
 		ID: m.ids.next(), Namespace: m.namespace, Queue: m.anyQueue(t), Kind: pick(t, "kind", machineKinds...),
-		Priority: rapid.IntRange(1, 4).Draw(t, "priority"), MaxAttempts: rapid.IntRange(1, 3).Draw(t, "attempts"),
+		Priority: rapid.IntRange(1, 4).Draw(t, "priority"), MaxAttempts: rapid.IntRange(0, 3).Draw(t, "attempts"),
 		Args: []byte(pick(t, "args", "1", "2", "3")),
 	}}
+	if q.Job.Kind == machineKinds[2] || chance(t, "own backoff", 15) { // see anyPolicies
+		q.Job.Options.Backoff = store.Backoff{Base: 5 * time.Second, Cap: 20 * time.Second}
+	}
 	if m.mode.durable && chance(t, "bound", 15) {
 		q.Job.Version = "v1"
 	}
@@ -55,6 +58,9 @@ func (m *machine) newEnqueue(t *rapid.T) store.Enqueue {
 		q.Job.RunAt = m.clock.Now().Add(pick(t, "in", time.Millisecond, time.Minute))
 	case "past":
 		q.Job.RunAt = m.clock.Now().Add(-pick(t, "ago", time.Millisecond, time.Minute))
+	}
+	if chance(t, "never", 2) {
+		q.Job.RunAt = beyondTime
 	}
 	if chance(t, "deadline", 10) {
 		q.Job.Options.Deadline = m.clock.Now().Add(pick(t, "within", time.Second, time.Minute))
@@ -116,6 +122,7 @@ func (m *machine) applyBatch(t *rapid.T) {
 		if !ok {
 			break
 		}
+		m.makeKnowing(t, r, &o)
 		a, b := o, o
 		a.Lease, b.Lease = r.store.Lease, r.model.Lease
 		batch.Outcomes, model.Outcomes = append(batch.Outcomes, &a), append(model.Outcomes, &b)
@@ -142,6 +149,7 @@ func (m *machine) applyBatch(t *rapid.T) {
 	plain := faults.Copy(&batch)
 	m.logBatch(plain)
 	m.applyBoth(node, &batch, &model)
+	m.checkTurns(&batch)
 
 	for i, c := range batch.Checkpoints {
 		over := slices.ContainsFunc(runs, func(r *run) bool { return r.store.Lease == c.Lease })
@@ -155,6 +163,9 @@ func (m *machine) applyBatch(t *rapid.T) {
 		m.sameErr("outcome "+o.State.String(), o.Err, model.Outcomes[i].Err)
 		if !m.mode.lossy && !o.Repeat || o.State != store.Waiting && o.Continue == nil { // see Outcome.Final
 			m.same("final state", o.Final, model.Outcomes[i].Final)
+		}
+		if !m.mode.lossy && !o.Repeat {
+			m.same("due", o.Due, model.Outcomes[i].Due)
 		}
 		r := runs[i]
 		if !errors.Is(o.Err, store.ErrInvalid) { // which nobody sends again
@@ -195,6 +206,35 @@ func (m *machine) checkEnqueues(plain, batch, model *store.Batch) {
 	}
 }
 
+// checkTurns looks whether a batch tells of ordering keys whose turn it handed on, or left to be handed on.
+func (m *machine) checkTurns(batch *store.Batch) {
+	now := m.clock.Now()
+	if !m.mode.keyed || m.mode.lossy || slices.ContainsFunc(batch.Woken, func(w store.Wake) bool {
+		return w.Kind == store.WakeDeferred && !w.Due.IsZero() && !w.Due.After(now)
+	}) {
+		return
+	}
+	for _, r := range m.list(m.store) {
+		waited := slices.ContainsFunc(m.last, func(before store.Record) bool { return before.ID == r.ID && before.Blocked })
+		told := slices.ContainsFunc(batch.Woken, func(w store.Wake) bool { return w.Kind == store.WakeReady && w.Queue == r.Queue })
+		if waited && r.State == store.Available && !r.Blocked && !told {
+			m.t.Fatalf("the turn of job %d of %s has come, and the batch tells of %+v", m.names([]store.ID{r.ID}), r.Queue, batch.Woken)
+		}
+	}
+	// Everything was handed on before the batch. What is due now because of it says so itself.
+	due := 0
+	for _, o := range batch.Outcomes {
+		if !o.Due.IsZero() && !o.Due.After(now) {
+			due++
+		}
+	}
+	promoted, err := m.store.Promote(m.ctx, 1000)
+	m.must("Promote", err)
+	if promoted.Jobs > due {
+		m.t.Fatalf("%d turns were still to be handed on in %v, and the batch tells of %+v", promoted.Jobs-due, promoted.Queues, batch.Woken)
+	}
+}
+
 // anyOutcome draws an outcome of a run, or one that was sent before, as a caller repeats it.
 func (m *machine) anyOutcome(t *rapid.T, before []*run) (*run, store.Outcome, bool) {
 	if len(m.outcomes) > 0 && chance(t, "repeat", 15) {
@@ -222,8 +262,22 @@ func (m *machine) anyOutcome(t *rapid.T, before []*run) (*run, store.Outcome, bo
 		if chance(t, "at a time", 30) {
 			o.RunAt = m.clock.Now().Add(pick(t, "in", time.Second, 2*time.Minute))
 		}
+		// Of a run that is over it is not promised which error comes first.
+		if isLive := r.job.live && r.store.Lease.Number == r.job.lease && !slices.Contains(before, r); isLive && chance(t, "never", 2) {
+			o.RunAt = beyondTime
+		}
 	}
 	return r, o, true
+}
+
+// makeKnowing lets a run that is to be cancelled know of it, or not.
+func (m *machine) makeKnowing(t *rapid.T, r *run, o *store.Outcome) {
+	if o.Repeat {
+		return
+	}
+	if record, err := m.model.Get(m.ctx, r.store.Job.ID); err == nil && record.CancelRequested {
+		o.CancelSeen = chance(t, "cancel seen", 50)
+	}
 }
 
 // accepted tells whether this very outcome is the one that ended its run.

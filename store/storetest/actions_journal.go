@@ -165,7 +165,7 @@ func (m *machine) checkSends(batch, model *store.Batch) {
 		return
 	}
 	for _, w := range model.Woken {
-		if !slices.ContainsFunc(batch.Woken, func(g store.Wake) bool {
+		if w.Kind == store.WakeReady && !slices.ContainsFunc(batch.Woken, func(g store.Wake) bool {
 			return g.Kind == store.WakeReady && g.Namespace == w.Namespace && g.Queue == w.Queue
 		}) {
 			m.t.Fatalf("the batch woke a job of %s, and tells of %+v", w.Queue, batch.Woken)

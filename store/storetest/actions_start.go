@@ -33,7 +33,7 @@ func (m *machine) makeStart(t *rapid.T, q *store.Enqueue, ended []*run) {
 	}
 	if len(neighbours) > 0 && chance(t, "neighbour", 85) {
 		job := one(t, "of", neighbours).enqueue.Job
-		q.Job.Queue, q.Job.Kind, q.Job.Priority = job.Queue, job.Kind, job.Priority
+		q.Job.Queue, q.Job.Kind, q.Job.Priority, q.Job.Options.Backoff = job.Queue, job.Kind, job.Priority, job.Options.Backoff
 	}
 }
 

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -159,13 +160,13 @@ func (s *tellsNothing) Beat(ctx context.Context, p store.BeatParams) (store.Beat
 
 type givesUp struct{ store.Store }
 
-func (s *givesUp) Rescue(ctx context.Context, p store.RescueParams) ([]store.Rescued, error) {
-	decide := p.Decide
-	p.Decide = func(j store.Job) (time.Duration, bool) {
-		delay, _ := decide(j)
-		return delay, false
+func (s *givesUp) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
+	info.Policies = maps.Clone(info.Policies)
+	for kind, p := range info.Policies {
+		p.MaxAttempts = 1
+		info.Policies[kind] = p
 	}
-	return s.Store.Rescue(ctx, p)
+	return s.Store.Join(ctx, info)
 }
 
 type undead struct{ store.Store }

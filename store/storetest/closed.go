@@ -37,11 +37,12 @@ func closedSays(e *env) {
 		"Apply, a checkpoint": func() error {
 			return e.store.Apply(e.ctx, &store.Batch{Checkpoints: []*store.CheckpointWrite{{Lease: run.Lease}}})
 		},
-		"Claim": func() error { _, err := e.store.Claim(e.ctx, e.demand(run.Lease.Node, 1)); return err },
-		"Join":  func() error { _, err := e.store.Join(e.ctx, store.NodeInfo{Name: "n"}); return err },
-		"Beat":  func() error { _, err := e.store.Beat(e.ctx, store.BeatParams{Node: run.Lease.Node}); return err },
-		"Leave": func() error { return e.store.Leave(e.ctx, run.Lease.Node) },
-		"Nodes": func() error { _, err := e.store.Nodes(e.ctx); return err },
+		"AwaitTx": func() error { return e.store.AwaitTx(e.ctx, id) },
+		"Claim":   func() error { _, err := e.store.Claim(e.ctx, e.demand(run.Lease.Node, 1)); return err },
+		"Join":    func() error { _, err := e.store.Join(e.ctx, store.NodeInfo{Name: "n"}); return err },
+		"Beat":    func() error { _, err := e.store.Beat(e.ctx, store.BeatParams{Node: run.Lease.Node}); return err },
+		"Leave":   func() error { return e.store.Leave(e.ctx, run.Lease.Node) },
+		"Nodes":   func() error { _, err := e.store.Nodes(e.ctx); return err },
 		"Cancel": func() error {
 			_, err := e.store.Cancel(e.ctx, store.CancelParams{Jobs: []store.ID{waiting}})
 			return err
@@ -64,7 +65,7 @@ func closedSays(e *env) {
 		"Messages": func() error { _, err := e.store.Messages(e.ctx, store.InboxParams{Job: id, Limit: 1}); return err },
 		"Ended":    func() error { _, err := e.store.Ended(e.ctx, []store.ID{id}); return err },
 		"Promote":  func() error { _, err := e.store.Promote(e.ctx, 1); return err },
-		"Rescue":   func() error { _, err := e.store.Rescue(e.ctx, rescueParams()); return err },
+		"Rescue":   func() error { _, err := e.store.Rescue(e.ctx, store.RescueParams{}); return err },
 		"SweepCancels": func() error {
 			_, err := e.store.SweepCancels(e.ctx)
 			return err

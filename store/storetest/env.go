@@ -131,16 +131,6 @@ func (e *env) add(change ...func(*store.Enqueue)) store.ID {
 	return q.Job.ID
 }
 
-// join registers a node that serves everything.
-func (e *env) join() int64 {
-	e.Helper()
-	node, err := e.store.Join(e.ctx, store.NodeInfo{Name: "host/1", Version: "v1", Slots: 10})
-	if err != nil {
-		e.Fatalf("Join: %v", err)
-	}
-	return node
-}
-
 // demand returns claim parameters for up to limit jobs of the usual kinds, with a number of their own.
 func (e *env) demand(node int64, limit int) store.ClaimParams {
 	seq := e.seqs.Add(int64(limit/store.MaxClaimSlots+1)) - int64(limit/store.MaxClaimSlots)
@@ -352,58 +342,6 @@ func (e *env) wantNothing(node int64) {
 	if claimed := e.claim(node, 100); len(claimed) != 0 {
 		e.Fatalf("claimed %v, want nothing", claimedIDs(claimed))
 	}
-}
-
-// beat beats without an ambition to lead.
-func (e *env) beat(node int64) store.Beat {
-	e.Helper()
-	beat, err := e.store.Beat(e.ctx, store.BeatParams{Node: node})
-	if err != nil {
-		e.Fatalf("Beat: %v", err)
-	}
-	return beat
-}
-
-func (e *env) leave(node int64) {
-	e.Helper()
-	if err := e.store.Leave(e.ctx, node); err != nil {
-		e.Fatalf("Leave: %v", err)
-	}
-}
-
-// The silence after which the tests' rescue declares a node dead, and the backoff that it gives to what it rescues.
-const (
-	deadAfter     = 20 * time.Second
-	rescueBackoff = 10 * time.Second
-)
-
-func rescueParams() store.RescueParams {
-	return store.RescueParams{DeadAfter: deadAfter, Limit: 100, Decide: func(j store.Job) (time.Duration, bool) {
-		return rescueBackoff, j.Attempt < j.MaxAttempts
-	}}
-}
-
-// rescue rescues until there is nothing left to rescue.
-func (e *env) rescue() []store.Rescued {
-	e.Helper()
-	return e.rescueWith(rescueParams())
-}
-
-func (e *env) rescueWith(params store.RescueParams) []store.Rescued {
-	e.Helper()
-	var all []store.Rescued
-	for range 1000 {
-		rescued, err := e.store.Rescue(e.ctx, params)
-		if err != nil {
-			e.Fatalf("Rescue: %v", err)
-		}
-		if len(rescued) == 0 {
-			return all
-		}
-		all = append(all, rescued...)
-	}
-	e.Fatal("Rescue finds something for ever")
-	return nil
 }
 
 // cancel asks to cancel jobs and returns their states; none may be unknown.

@@ -257,7 +257,7 @@ func (e *env) closeChildren(limit int) []store.ID {
 			e.Fatalf("CloseChildren closed %d of at most %d", n, limit)
 		}
 		ended = append(ended, closed.Ended...)
-		if !closed.More && len(closed.Ended) == 0 {
+		if !closed.More {
 			return ended
 		}
 	}

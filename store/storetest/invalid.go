@@ -2,9 +2,13 @@ package storetest
 
 import (
 	"errors"
+	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 )
+
+// beyondTime is one that no store keeps.
+var beyondTime = time.Date(10_000, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 var invalidTests = []test{
 	{"an_invalid_enqueue_fails_alone", invalidEnqueues},

@@ -159,6 +159,7 @@ func journalFenced(e *env) {
 	e.clock.Advance(deadAfter + time.Second)
 	e.rescue()
 	lost("an append after the rescue", run.Lease)
+	e.terminate(run.Job.ID)
 
 	run = e.durable(1)
 	neighbour := e.durable(1)
@@ -205,6 +206,8 @@ func journalChildren(e *env) {
 	for what, wrong := range map[string]func(*store.Enqueue){
 		"a unique key":   unique("k"),
 		"another parent": func(q *store.Enqueue) { q.Job.Parent = children[0].Job.ID },
+		"no kind":        func(q *store.Enqueue) { q.Job.Kind = "" },
+		"no run time":    func(q *store.Enqueue) { q.Job.RunAt = beyondTime },
 	} {
 		kept++
 		fine, bad := e.child(run.Job.ID), e.child(run.Job.ID, wrong)
@@ -476,7 +479,7 @@ func journalLarge(e *env) {
 }
 
 func journalClosing(e *env) {
-	run := e.durable(1)
+	run := e.durable(1, attempts(1))
 	if e.get(run.Job.ID).Closing {
 		e.Fatal("a job is closing, and nobody said so")
 	}
@@ -488,18 +491,14 @@ func journalClosing(e *env) {
 	if !e.get(run.Job.ID).Closing {
 		e.Fatal("the job is not closing")
 	}
-	// It reaches whoever decides about a lost attempt, and the next run.
-	var asked []bool
-	params := rescueParams()
-	params.Decide = func(j store.Job) (time.Duration, bool) { asked = append(asked, j.Closing); return 0, true }
-	e.clock.Advance(deadAfter + time.Second)
-	e.rescueWith(params)
-	if !slices.Contains(asked, true) || slices.Contains(asked, false) {
-		e.Fatalf("who decides was told %v", asked)
-	}
-	next := e.claimOne(e.join(), run.Job.ID)
-	if !next.Job.Closing || !next.Durable {
-		e.Fatalf("the next run: %+v", next)
+	// No lost attempt ends it, though none is left, and the next run is told.
+	next := run
+	for range 3 {
+		e.lose(next)
+		e.clock.Advance(rescueBackoff)
+		if next = e.claimOne(e.join(), run.Job.ID); !next.Job.Closing || !next.Durable {
+			e.Fatalf("the next run: %+v", next)
+		}
 	}
 	e.end(next, store.Failed)
 	e.retry(run.Job.ID)

@@ -42,6 +42,7 @@ type machine struct {
 	begun    []begun // batches that may be sent again
 	epoch    int64
 	looks    int // how often the states were compared
+	last     []store.Record
 	sends    int // how many messages were sent
 
 	// closed are jobs about whose end the words are the store's own, since it was that of their parent.
@@ -64,6 +65,7 @@ type mode struct {
 type node struct {
 	store, model int64
 	alive        bool
+	beats        []time.Time // all of its signs of life, the last one included
 }
 
 // known is what the machine knows of a job without asking the model.
@@ -164,7 +166,7 @@ func (m *machine) sameErr(what string, got, want error) {
 	m.t.Helper()
 	for _, class := range []error{
 		store.ErrInvalid, store.ErrNotFound, store.ErrConflict, store.ErrLeaseLost, store.ErrNodeDead, store.ErrUnavailable,
-		store.ErrReadOnly, store.ErrFull, store.ErrSchema, store.ErrClosed,
+		store.ErrBusy, store.ErrReadOnly, store.ErrFull, store.ErrSchema, store.ErrDatabaseGone, store.ErrClosed,
 	} {
 		if errors.Is(got, class) != errors.Is(want, class) {
 			m.t.Fatalf("%s: the store says %v, the model says %v", what, got, want)
@@ -265,6 +267,7 @@ func (m *machine) check(*rapid.T) {
 	}
 	m.same("List", got, want)
 	m.invariants(got)
+	m.last = got
 
 	if m.looks++; m.looks%3 == 0 { // the counts follow from what List has shown, at a price
 		m.checkQueues(got)
@@ -423,6 +426,7 @@ func (m *machine) finish(p *pool, inner store.Store) {
 	for _, n := range nodes {
 		m.must("Leave", inner.Leave(m.ctx, n.ID))
 	}
+	m.endLease(inner)
 	var ids []store.ID
 	for _, k := range m.jobs {
 		if !k.removed {
@@ -440,6 +444,23 @@ func (m *machine) finish(p *pool, inner store.Store) {
 		m.t.Fatalf("NoLoss: of %d jobs that were all cancelled only %d have ended", len(ids), len(ended))
 	}
 	p.store = inner
+}
+
+// endLease ends the leader lease for good: that of a node that was declared dead may be one again when the clock goes back. If there is one
+// now it has at most its whole length to go.
+func (m *machine) endLease(inner store.Store) {
+	node, err := inner.Join(m.ctx, store.NodeInfo{Name: "last"})
+	m.must("Join", err)
+	for range 2 {
+		beat, err := inner.Beat(m.ctx, store.BeatParams{Node: node, LeaderTTL: machineTTL})
+		m.must("Beat", err)
+		if beat.Leader {
+			m.must("Leave", inner.Leave(m.ctx, node))
+			return
+		}
+		m.clock.Advance(machineTTL)
+	}
+	m.t.Fatal("the lease of a leader that is gone does not end")
 }
 
 // names calls jobs by their place among those that were enqueued, -1 for those that were not.
@@ -466,7 +487,8 @@ func (m *machine) logBatch(batch *store.Batch) {
 		if o.Wait != nil || o.Continue != nil || o.Version != "" {
 			m.t.Logf("apply: wait %+v, continue %v, version %q", o.Wait, o.Continue != nil, o.Version)
 		}
-		m.t.Logf("apply: %v of %v, lease %d, delay %v, repeat %v", o.State, m.names([]store.ID{o.Lease.Job}), o.Lease.Number, o.Delay, o.Repeat)
+		m.t.Logf("apply: %v of %v, lease %d, reason %q, delay %v, at %v, cancel seen %v, repeat %v",
+			o.State, m.names([]store.ID{o.Lease.Job}), o.Lease.Number, o.Reason, o.Delay, o.RunAt, o.CancelSeen, o.Repeat)
 	}
 	for _, q := range batch.Enqueues {
 		j := q.Job

@@ -155,7 +155,7 @@ func (m *machine) closeAll(s store.Store) []store.ID {
 		closed, err := s.CloseChildren(m.ctx, 3)
 		m.must("CloseChildren", err)
 		ended = append(ended, closed.Ended...)
-		if !closed.More && len(closed.Ended) == 0 {
+		if !closed.More {
 			return sortedIDs(ended)
 		}
 		if calls > 1000 {

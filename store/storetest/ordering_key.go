@@ -185,11 +185,10 @@ func keyRetryWaits(e *env) {
 }
 
 func keyRescue(e *env) {
-	id := e.add(ordered("k"), attempts(2))
+	id := e.add(ordered("k"), attempts(3))
 	next := e.add(ordered("k"))
-	e.claimOne(e.join(), id)
-	e.clock.Advance(deadAfter + time.Second)
-	e.rescue()
+	e.lose(e.claimOne(e.join(), id))
+	e.lose(e.claimOne(e.join(), id))
 	e.wantState(id, store.Retryable)
 	node := e.join()
 	e.wantNothing(node)

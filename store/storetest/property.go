@@ -100,6 +100,10 @@ func (p persistent) Claim(ctx context.Context, params store.ClaimParams) (claime
 	return claimed, err
 }
 
+func (p persistent) AwaitTx(ctx context.Context, job store.ID) error {
+	return persist(func(bool) error { return p.Store.AwaitTx(ctx, job) })
+}
+
 func (p persistent) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
 	return persistFor(func() (int64, error) { return p.Store.Join(ctx, info) })
 }

@@ -395,7 +395,10 @@ func raceEverything(e *env) {
 			case 1:
 				_, err = s.Retry(e.ctx, store.RetryParams{Jobs: some(), Actor: "a"})
 			case 2:
-				_, err = s.Rescue(e.ctx, rescueParams())
+				var silent []store.NodeBeat
+				if silent, err = silentNodes(e.ctx, s, e.clock.Now()); err == nil {
+					_, err = s.Rescue(e.ctx, store.RescueParams{Dead: silent, Limit: 100})
+				}
 			case 3:
 				_, err = s.SweepCancels(e.ctx)
 			case 4:

@@ -140,10 +140,10 @@ func raceRescue(e *env) {
 		e.claimWith(e.demand(e.join(), n/3))
 	}
 	e.clock.Advance(deadAfter + time.Second)
+	dead := e.rescueParams().Dead
 	var rescued tally
 	e.together(4, func(i int) error {
-		params := rescueParams()
-		params.Limit = 1 + i
+		params := store.RescueParams{Dead: dead, Limit: 1 + i}
 		for quiet := 0; quiet < 3; quiet++ {
 			some, err := e.store.Rescue(e.ctx, params)
 			if err != nil {
@@ -177,11 +177,12 @@ func raceRescueEnd(e *env) {
 	}
 	runs := e.claim(e.join(), n)
 	e.clock.Advance(deadAfter + time.Second)
+	params := e.rescueParams()
 	var moved tally
 	var completed tally
 	e.together(2, func(i int) error {
 		if i == 0 {
-			some, err := e.store.Rescue(e.ctx, rescueParams())
+			some, err := e.store.Rescue(e.ctx, params)
 			if err != nil {
 				return fmt.Errorf("Rescue: %w", err)
 			}
@@ -290,9 +291,10 @@ func raceRescueClaim(e *env) {
 	for range 4 {
 		node := e.join()
 		e.clock.Advance(deadAfter + time.Second)
+		params := e.rescueParams()
 		e.together(3, func(i int) error {
 			if i == 0 {
-				_, err := e.store.Rescue(e.ctx, rescueParams())
+				_, err := e.store.Rescue(e.ctx, params)
 				return err
 			}
 			for range 6 {
@@ -333,12 +335,13 @@ func raceCancelGone(e *env) {
 		if round%2 == 1 {
 			e.clock.Advance(deadAfter + time.Second)
 		}
+		params := e.rescueParams()
 		e.together(3, func(i int) error {
 			switch {
 			case i == 0 && round%2 == 0:
 				return e.store.Leave(e.ctx, node)
 			case i == 0:
-				_, err := e.store.Rescue(e.ctx, rescueParams())
+				_, err := e.store.Rescue(e.ctx, params)
 				return err
 			case i == 1:
 				for range 5 {

@@ -258,13 +258,14 @@ func raceStartRescue(e *env) {
 	for round := range 4 {
 		node, before := e.join(), len(made.seen)
 		e.clock.Advance(deadAfter + time.Second)
+		params := e.rescueParams()
 		rescued := map[store.ID]bool{}
 		e.together(3, func(i int) error {
 			if i > 0 {
 				return e.startSome(node, fmt.Sprint("q", round, i), &made, &ended)
 			}
 			made.waitFor(before + round*7)
-			some, err := e.store.Rescue(e.ctx, rescueParams())
+			some, err := e.store.Rescue(e.ctx, params)
 			for _, r := range some {
 				rescued[r.Job] = true
 			}

@@ -112,7 +112,7 @@ func repeatClaimFirst(e *env) {
 // repeated returns the outcome as it is sent again.
 func repeated(o *store.Outcome) *store.Outcome {
 	again := *o
-	again.Repeat, again.Final, again.Err = true, 0, nil
+	again.Repeat, again.Final, again.Due, again.Err = true, 0, time.Time{}, nil
 	return &again
 }
 

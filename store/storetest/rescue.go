@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -8,26 +9,28 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-var rescueTests = []test{
+// How long the jobs wait that are rescued, and how often, is in rescue_policy.go.
+var rescueTests = slices.Concat([]test{
 	{"NoLoss_jobs_of_a_dead_node_run_again", rescueJobs},
 	{"NoLoss_every_claim_record_of_a_dead_node_is_taken", rescueManyRecords},
 	{"without_a_limit_the_store_chooses_one", rescueNoLimit},
 	{"a_job_that_kills_its_nodes_ends_as_a_crash_loop", rescueCrashLoop},
 	{"a_run_whose_journal_has_grown_is_not_counted", rescueProgress},
 	{"a_run_that_has_only_read_its_journal_is_counted", rescueNoProgress},
-	{"who_decides_sees_the_whole_job", rescueDecides},
 	{"a_deadline_ends_what_would_be_rescued_past_it", rescueDeadline},
 	{"OneOwner_only_what_is_not_done_is_rescued", rescueOnlyUndone},
-	{"a_node_that_beats_is_left_alone", rescueSparesAlive},
+	{"a_node_that_has_given_another_sign_of_life_lives", rescueSparesAlive},
+	{"only_nodes_that_are_named_are_declared_dead", rescueNamed},
+	{"NoLoss_a_node_that_was_named_once_is_rescued_from_to_the_end", rescueGoesOn},
 	{"FinishedIsFinal_a_second_rescue_does_nothing", rescueTwice},
 	{"a_dead_node_is_told_so", rescueDeadIsTold},
-}
+}, rescuePolicyTests)
 
 func rescueJobs(e *env) {
 	run := e.started(queue("a"))
 	e.clock.Advance(deadAfter)
 	rescued := e.rescue()
-	due := e.clock.Now().Add(rescueBackoff)
+	due := e.clock.Now()
 	e.equal("rescued", rescued, []store.Rescued{{
 		Job: run.Job.ID, Node: run.Lease.Node, State: store.Retryable, Reason: store.ReasonNodeLost, Queue: "a", RunAt: due,
 	}})
@@ -40,10 +43,7 @@ func rescueJobs(e *env) {
 	// What the store writes about a run that nobody reported is its own.
 	words := cmpopts.IgnoreFields(store.Attempt{}, "Error", "Trace")
 	e.equal("record", e.get(run.Job.ID), want, words, cmpopts.IgnoreFields(store.Record{}, "Error"))
-	node := e.join()
-	e.wantNothing(node)
-	e.clock.Advance(rescueBackoff)
-	if again := e.claimOne(node, run.Job.ID); again.Job.Attempt != 2 || again.Lease.Number != 2 {
+	if again := e.claimOne(e.join(), run.Job.ID); again.Job.Attempt != 2 || again.Lease.Number != 2 {
 		e.Fatalf("second run: attempt %d, lease %d", again.Job.Attempt, again.Lease.Number)
 	}
 }
@@ -63,7 +63,7 @@ func rescueManyRecords(e *env) {
 	e.claimWith(e.demand(second, 3))
 	e.clock.Advance(deadAfter + time.Second)
 	e.beat(third)
-	params := rescueParams()
+	params := e.rescueParams()
 	params.Limit = 1
 	rescued := e.rescueWith(params)
 	var ids []store.ID
@@ -89,7 +89,7 @@ func rescueNoLimit(e *env) {
 		e.claimWith(e.demand(e.join(), 1))
 	}
 	e.clock.Advance(deadAfter + time.Second)
-	params := rescueParams()
+	params := e.rescueParams()
 	params.Limit = 0
 	var ids []store.ID
 	for _, r := range e.rescueWith(params) {
@@ -127,17 +127,15 @@ func rescueProgress(e *env) {
 	id := e.add(attempts(2))
 	lose := func(run store.Claimed, counted int, want store.State) {
 		e.Helper()
-		e.clock.Advance(deadAfter + time.Second)
-		var asked []int
-		params := rescueParams()
-		params.Decide = func(j store.Job) (time.Duration, bool) {
-			asked = append(asked, j.Attempt)
-			return 0, j.Attempt < j.MaxAttempts
-		}
-		if rescued := e.rescueWith(params); len(rescued) != 1 || rescued[0].State != want {
+		e.clock.Advance(rescueBackoff)
+		rescued := e.lose(run)
+		if rescued.State != want {
 			e.Fatalf("rescued: %+v, want it %v", rescued, want)
 		}
-		e.equal("attempts of which was decided", asked, []int{counted})
+		// What is not counted is not waited for either.
+		if want == store.Retryable && !rescued.RunAt.Equal(e.clock.Now()) {
+			e.Fatalf("attempt %d was lost, and the next run is at %v", counted, rescued.RunAt)
+		}
 		record := e.get(id)
 		last := record.Attempts[len(record.Attempts)-1]
 		if record.Attempt != counted || last.Number != run.Job.Attempt || last.LeaseNumber != run.Lease.Number || last.Outcome != want {
@@ -186,48 +184,23 @@ func rescueNoProgress(e *env) {
 	}
 }
 
-func rescueDecides(e *env) {
-	backoff := store.Backoff{Base: 3 * time.Second, Cap: time.Minute, Jitter: 0.5}
-	q := e.enqueue(e.job(attempts(9), kind("push"), queue("a"), priority(4), func(q *store.Enqueue) { q.Job.Options.Backoff = backoff }))[0]
-	node := e.join()
-	e.end(e.claimOne(node, q.Job.ID), store.Retryable)
-	e.clock.Advance(time.Minute)
-	e.beat(node)
-	run := e.claimOne(node, q.Job.ID)
-	e.clock.Advance(deadAfter + time.Second)
-	var asked []store.Job
-	params := rescueParams()
-	params.Decide = func(j store.Job) (time.Duration, bool) {
-		asked = append(asked, j)
-		return 42*time.Second + 999, true
-	}
-	rescued := e.rescueWith(params)
-	// Reading: of the payload nothing is promised here; a rescue of a thousand jobs need not load it.
-	payload := cmpopts.IgnoreFields(store.Job{}, "Args", "Codec", "Metadata", "Tags", "UniqueKey", "UniqueStates")
-	e.equal("asked about", asked, []store.Job{run.Job}, payload)
-	if due := e.clock.Now().Add(42 * time.Second); len(rescued) != 1 || !rescued[0].RunAt.Equal(due) || !e.get(q.Job.ID).RunAt.Equal(due) {
-		e.Fatalf("rescued: %+v, want it due at %v", rescued, due)
-	}
-	// And "no" is taken for an answer, whatever the attempts say.
-	e.clock.Advance(time.Minute)
-	e.claimOne(e.join(), q.Job.ID)
-	e.clock.Advance(deadAfter + time.Second)
-	params.Decide = func(store.Job) (time.Duration, bool) { return 0, false }
-	rescued = e.rescueWith(params)
-	if len(rescued) != 1 || rescued[0].State != store.Failed || rescued[0].Reason != store.ReasonCrashLoop {
-		e.Fatalf("rescued: %+v", rescued)
-	}
-}
-
+// rescueDeadline: of the second attempt that is lost, after which there is a wait.
 func rescueDeadline(e *env) {
-	run := e.started(func(q *store.Enqueue) { q.Job.Options.Deadline = e.clock.Now().Add(deadAfter + 5*time.Second) })
-	e.clock.Advance(deadAfter)
-	rescued := e.rescue()
-	if len(rescued) != 1 || rescued[0].State != store.Failed || rescued[0].Reason != store.ReasonDeadline {
-		e.Fatalf("rescued: %+v", rescued)
+	deadline := e.clock.Now().Add(rescueBackoff + 2*time.Second)
+	run := e.second(attempts(9), func(q *store.Enqueue) { q.Job.Options.Deadline = deadline })
+	e.clock.Set(deadline.Add(-rescueBackoff))
+	if r := e.lose(run); r.State != store.Failed || r.Reason != store.ReasonDeadline {
+		e.Fatalf("rescued: %+v", r)
 	}
 	if record := e.get(run.Job.ID); record.State != store.Failed || record.Reason != store.ReasonDeadline {
 		e.Fatalf("record: %+v", record)
+	}
+	// One moment before that there is time for another attempt.
+	deadline = e.clock.Now().Add(rescueBackoff + 2*time.Second)
+	run = e.second(attempts(9), func(q *store.Enqueue) { q.Job.Options.Deadline = deadline })
+	e.clock.Set(deadline.Add(-rescueBackoff - time.Microsecond))
+	if r := e.lose(run); r.State != store.Retryable || !r.RunAt.Equal(deadline.Add(-time.Microsecond)) {
+		e.Fatalf("rescued: %+v", r)
 	}
 }
 
@@ -248,20 +221,74 @@ func rescueOnlyUndone(e *env) {
 	e.wantState(runs[2].Job.ID, store.Scheduled)
 }
 
+// rescueSparesAlive: who watches may have seen an earlier beat than the last one.
 func rescueSparesAlive(e *env) {
 	run := e.started()
-	e.clock.Advance(deadAfter - 2*time.Second)
-	e.beat(run.Lease.Node)
-	e.clock.Advance(deadAfter - time.Second)
-	if rescued := e.rescue(); len(rescued) != 0 {
+	node := run.Lease.Node
+	joined := e.lastBeat(node)
+	e.clock.Advance(100 * deadAfter)
+	e.beat(node)
+	last := e.lastBeat(node)
+	if joined.At.Equal(last.At) {
+		e.Fatalf("the node beat at %v and at %v", joined.At, last.At)
+	}
+	stale := []store.NodeBeat{
+		joined, {Node: node}, {Node: node, At: last.At.Add(-time.Microsecond)}, {Node: node, At: last.At.Add(time.Microsecond)},
+	}
+	if rescued := e.rescueWith(store.RescueParams{Dead: stale}); len(rescued) != 0 {
 		e.Fatalf("rescued from a node that beats: %+v", rescued)
 	}
-	e.end(run, store.Completed)
-	// Joining is a beat too.
-	node := e.join()
-	e.clock.Advance(deadAfter - time.Second)
-	e.rescue()
 	e.beat(node)
+	e.end(run, store.Completed)
+}
+
+// rescueNamed: nobody is dead because of the time that it has been silent for.
+func rescueNamed(e *env) {
+	silent, named := e.started(), e.started()
+	left := e.join()
+	e.leave(left)
+	gone := e.lastBeat(left)
+	e.clock.Advance(1000 * deadAfter)
+	if rescued := e.rescueWith(store.RescueParams{}); len(rescued) != 0 {
+		e.Fatalf("rescued, and nobody is dead: %+v", rescued)
+	}
+	nobody := store.NodeBeat{Node: named.Lease.Node + 1000, At: gone.At}
+	rescued := e.rescueWith(store.RescueParams{Dead: []store.NodeBeat{nobody, gone, e.lastBeat(named.Lease.Node)}})
+	if len(rescued) != 1 || rescued[0].Job != named.Job.ID {
+		e.Fatalf("rescued: %+v, want job %v alone", rescued, named.Job.ID)
+	}
+	e.beat(silent.Lease.Node)
+	e.end(silent, store.Completed)
+}
+
+// rescueGoesOn: a node is declared dead once; whoever rescues next finds what it still holds, and need not know that it was named.
+func rescueGoesOn(e *env) {
+	const records = 5
+	node, leader := e.join(), e.join()
+	var ids []store.ID
+	for range records {
+		ids = append(ids, e.add())
+		e.claimWith(e.demand(node, 1))
+	}
+	params := store.RescueParams{Dead: e.lead(leader).Nodes, Limit: 1}
+	var taken []store.ID
+	for calls := 0; len(taken) < records; calls++ {
+		running := e.listIDs(store.Filter{States: []store.State{store.Running}})
+		if calls > 0 && !e.lead(leader).Work.Rescue {
+			e.Fatalf("a dead node holds %d jobs, and the leader is not told", len(running))
+		}
+		rescued, err := e.store.Rescue(e.ctx, params)
+		if err != nil || calls > 0 && len(rescued) == 0 || calls > records {
+			e.Fatalf("Rescue: %+v, %v; %d jobs run", rescued, err, len(running))
+		}
+		for _, r := range rescued {
+			taken = append(taken, r.Job)
+		}
+		_, err = e.store.Claim(e.ctx, e.demand(node, 1))
+		e.wantErr("Claim of a dead node", err, store.ErrNodeDead)
+		params.Dead = nil
+	}
+	e.wantSameIDs("rescued", taken, ids...)
 }
 
 func rescueTwice(e *env) {

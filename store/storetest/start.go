@@ -260,7 +260,7 @@ func startRescue(e *env) {
 	runs := e.startNow(node, e.job(), e.job(attempts(1)), e.job())
 	e.end(runs[2], store.Completed)
 	e.clock.Advance(deadAfter + time.Second)
-	due := e.clock.Now().Add(rescueBackoff)
+	due := e.clock.Now()
 	rescued := e.rescue()
 	slices.SortFunc(rescued, func(a, b store.Rescued) int { return slices.Compare(a.Job[:], b.Job[:]) })
 	e.equal("rescued", rescued, []store.Rescued{
@@ -273,7 +273,6 @@ func startRescue(e *env) {
 		e.Fatalf("the rescued job: %+v", record)
 	}
 	e.wantLost(runs[0])
-	e.clock.Advance(rescueBackoff)
 	if again := e.claimOne(e.join(), runs[0].Job.ID); again.Job.Attempt != 2 || again.Lease.Number != 2 {
 		e.Fatalf("second run: attempt %d, lease %d", again.Job.Attempt, again.Lease.Number)
 	}
@@ -395,7 +394,7 @@ func startRepeatedDead(e *env) {
 	e.startAll(lost)
 	e.leave(left)
 	e.clock.Advance(deadAfter + time.Second)
-	params := rescueParams()
+	params := e.rescueParams()
 	params.Limit = 1
 	if _, err := e.store.Rescue(e.ctx, params); err != nil {
 		e.Fatalf("Rescue: %v", err)

@@ -337,13 +337,13 @@ func waitDurableDeadline(e *env) {
 		}
 	}
 	// What its node lost, too.
-	run := e.durable(1, attempts(5), func(q *store.Enqueue) { q.Job.Options.Deadline = e.clock.Now().Add(deadAfter + 5*time.Second) })
-	deadline := run.Job.Options.Deadline
-	e.clock.Advance(deadAfter)
-	rescued := e.rescue()
-	if len(rescued) != 1 || rescued[0].State != store.Retryable || !rescued[0].RunAt.Equal(deadline) ||
-		!e.get(run.Job.ID).RunAt.Equal(deadline) {
-		e.Fatalf("rescued: %+v, want it due at %v", rescued, deadline)
+	deadline := e.clock.Now().Add(rescueBackoff + time.Second)
+	run := e.second(attempts(5), func(q *store.Enqueue) { q.Job.Options.Deadline = deadline })
+	e.write(&run, step(1))
+	e.end(run, store.Available)
+	run = e.claimOne(run.Lease.Node, run.Job.ID)
+	if r := e.lose(run); r.State != store.Retryable || !r.RunAt.Equal(deadline) || !e.get(run.Job.ID).RunAt.Equal(deadline) {
+		e.Fatalf("rescued: %+v, want it due at %v", r, deadline)
 	}
 }
 
@@ -490,6 +490,7 @@ func waitRepeatLost(e *env) {
 	e.clock.Advance(deadAfter + time.Second)
 	e.rescue()
 	lost("rescued", run)
+	e.terminate(run.Job.ID)
 	run = e.durable(1)
 	e.leave(run.Lease.Node)
 	lost("given back", run)

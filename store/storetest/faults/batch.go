@@ -1,6 +1,10 @@
 package faults
 
-import "github.com/holdfastdev/holdfast/store"
+import (
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
 
 // Copy returns a batch with operations of its own, whose results are empty, as a caller needs it to send them again.
 func Copy(batch *store.Batch) *store.Batch {
@@ -23,7 +27,7 @@ func Copy(batch *store.Batch) *store.Batch {
 	}
 	for _, o := range batch.Outcomes {
 		one := *o
-		one.Final, one.Err = 0, nil
+		one.Final, one.Due, one.Err = 0, time.Time{}, nil
 		copied.Outcomes = append(copied.Outcomes, &one)
 	}
 	copied.Enqueues = copyEnqueues(batch.Enqueues)
@@ -56,7 +60,7 @@ func deliver(from, to *store.Batch) {
 		to.Sends[i].Result, to.Sends[i].Err = q.Result, q.Err
 	}
 	for i, o := range from.Outcomes {
-		to.Outcomes[i].Final, to.Outcomes[i].Err = o.Final, o.Err
+		to.Outcomes[i].Final, to.Outcomes[i].Due, to.Outcomes[i].Err = o.Final, o.Due, o.Err
 	}
 	deliverEnqueues(from.Enqueues, to.Enqueues)
 	if from.Start != nil {

@@ -181,69 +181,6 @@ func answer[T any](ctx context.Context, s *Store, op string, call func() (T, err
 	return result, nil
 }
 
-// Apply implements store.Writer.
-func (s *Store) Apply(ctx context.Context, batch *store.Batch) error {
-	sent := Copy(batch)
-	err := s.do(ctx, "Apply", func(again bool) error {
-		if again {
-			if keyless(sent.Sends) {
-				return errOnce
-			}
-			woken := sent.Woken
-			repeat(sent)
-			defer func() { sent.Woken = append(woken, sent.Woken...) }()
-		}
-		return s.inner.Apply(ctx, sent)
-	})
-	if err == nil {
-		deliver(sent, batch)
-	}
-	return err
-}
-
-// EnqueueTx implements store.Writer.
-func (s *Store) EnqueueTx(ctx context.Context, tx store.Tx, enqueues []*store.Enqueue) error {
-	batch := &store.Batch{Enqueues: enqueues}
-	sent := Copy(batch)
-	err := s.do(ctx, "EnqueueTx", func(bool) error { return s.inner.EnqueueTx(ctx, tx, sent.Enqueues) })
-	if err == nil {
-		deliver(sent, batch)
-	}
-	return err
-}
-
-// SendTx implements store.Writer.
-func (s *Store) SendTx(ctx context.Context, tx store.Tx, sends []*store.Send) error {
-	batch := &store.Batch{Sends: sends}
-	sent := Copy(batch)
-	err := s.do(ctx, "SendTx", func(again bool) error {
-		if again && keyless(sent.Sends) {
-			return errOnce
-		}
-		return s.inner.SendTx(ctx, tx, sent.Sends)
-	})
-	if err == nil {
-		deliver(sent, batch)
-	}
-	return err
-}
-
-// AppendTx implements store.Writer.
-func (s *Store) AppendTx(ctx context.Context, tx store.Tx, a *store.Append) error {
-	batch := &store.Batch{Appends: []*store.Append{a}}
-	sent := Copy(batch)
-	err := s.do(ctx, "AppendTx", func(again bool) error {
-		if again {
-			repeat(sent)
-		}
-		return s.inner.AppendTx(ctx, tx, sent.Appends[0])
-	})
-	if err == nil {
-		deliver(sent, batch)
-	}
-	return err
-}
-
 // Claim implements store.Claims.
 func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	var claimed []store.Claimed

@@ -65,7 +65,7 @@ func (s *Store) CloseChildren(ctx context.Context, limit int) (store.Closed, err
 		}
 		delete(s.closed, parent)
 	}
-	answer.More = done == limit
+	answer.More = done == limit || len(s.closed) > 0 // of those that have just ended
 	return answer, nil
 }
 

@@ -29,9 +29,8 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 	}
 
 	due := s.selected(func(j *job) bool {
-		return j.Namespace == params.Namespace && j.state == store.Available && !j.RunAt.After(now) &&
-			s.hasTurn(j) && slices.Contains(params.Kinds, j.lane()) &&
-			s.queues[queueName{j.Namespace, j.Queue}].PausedAt.IsZero()
+		return j.Namespace == params.Namespace && j.state == store.Available && s.hasTurn(j) &&
+			slices.Contains(params.Kinds, j.lane()) && !s.isPaused(j.queueName())
 	})
 	slices.SortFunc(due, func(a, b *job) int {
 		return cmp.Or(
@@ -64,12 +63,13 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 	return claimed, nil
 }
 
-// effectivePriority is the priority, one more urgent for each time that the job has waited through aging.
+// effectivePriority is the priority, one more urgent for each time that the job has waited through aging. One whose run time is ahead, since
+// the clock went back, has not waited yet.
 func effectivePriority(j *job, aging time.Duration, now time.Time) int {
 	if aging <= 0 {
 		return j.Priority
 	}
-	return max(1, j.Priority-int(now.Sub(j.RunAt)/aging))
+	return max(1, j.Priority-int(max(0, now.Sub(j.RunAt))/aging))
 }
 
 func (s *Store) start(j *job, node, seq int64, slot int, now time.Time) {

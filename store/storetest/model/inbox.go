@@ -20,6 +20,9 @@ func (s *Store) send(q *store.Send, now time.Time) (store.SendResult, error) {
 	default:
 		return store.SendResult{}, fmt.Errorf("%w: a message of kind %d is not sent", store.ErrInvalid, q.Message.Kind)
 	}
+	if s.holder(q.Job) != nil {
+		return store.SendResult{}, store.ErrBusy
+	}
 	j := s.jobs[q.Job]
 	if j == nil {
 		return store.SendResult{}, store.ErrNotFound

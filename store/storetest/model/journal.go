@@ -41,6 +41,9 @@ func (s *Store) append(a *store.Append, now time.Time) error {
 	if j == nil {
 		return store.ErrLeaseLost
 	}
+	if held := s.holder(j.ID); held != nil && (a.Closing || held.isAppending(j.ID)) || slices.ContainsFunc(a.Enqueues, s.isTaken) {
+		return store.ErrBusy
+	}
 	if last := int64(len(j.journal)); len(a.Entries) > 0 && a.Entries[0].Seq <= last {
 		return store.ErrLeaseLost
 	} else if len(a.Entries) > 0 && a.Entries[0].Seq > last+1 {
@@ -52,9 +55,12 @@ func (s *Store) append(a *store.Append, now time.Time) error {
 			q.Err = fmt.Errorf("%w: child %d is another job's, or has a unique key", store.ErrInvalid, i)
 			return q.Err
 		}
+		if q.Err = q.Job.Check(); q.Err != nil {
+			return q.Err
+		}
 	}
 	for _, q := range a.Enqueues {
-		q.Result, q.Err = s.enqueue(q, now) // which without a unique key cannot fail
+		q.Result, q.Err = s.enqueue(q, now) // which cannot fail any more
 	}
 	for _, entry := range a.Entries {
 		entry.Data = bytes.Clone(entry.Data)

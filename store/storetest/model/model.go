@@ -27,6 +27,9 @@
 //   - A held job goes back to where its outcome, or the pause, found it: one that was put back as retryable or scheduled
 //     while it was to be paused is that again.
 //   - A parent that is retried or resumed is no longer finished: its children are not closed because of what it was.
+//   - A run that knew of a request to cancel its durable job, and ends as it says, is not moved to the job's deadline either; one that
+//     nobody asked to cancel is, whatever it says that it knew.
+//   - What people ask for meets a job that a caller's transaction holds without waiting for that.
 package model
 
 import (
@@ -46,7 +49,7 @@ type Store struct {
 	mu     sync.Mutex // guards everything below
 	shut   bool
 	jobs   map[store.ID]*job
-	queues map[queueName]*store.Queue
+	queues map[queueName]*queue
 	unique map[string]store.ID  // who holds a unique key
 	turns  map[keyName]store.ID // who has the turn of an ordering key
 	nodes  map[int64]*store.Node
@@ -57,7 +60,9 @@ type Store struct {
 		node    int64
 		epoch   int64
 		expires time.Time
+		length  time.Duration // of the lease when it was got or kept last
 	}
+	open []*transaction // of callers
 }
 
 var _ store.Store = (*Store)(nil)
@@ -103,7 +108,7 @@ func New(clock func() time.Time) *Store {
 	return &Store{
 		clock:  clock,
 		jobs:   map[store.ID]*job{},
-		queues: map[queueName]*store.Queue{},
+		queues: map[queueName]*queue{},
 		unique: map[string]store.ID{},
 		turns:  map[keyName]store.ID{},
 		nodes:  map[int64]*store.Node{},
@@ -209,16 +214,6 @@ func (j *job) keyName() keyName { return keyName{j.Namespace, j.Queue, j.Orderin
 // deferred reports whether the job becomes available when its time comes.
 func (j *job) deferred() bool {
 	return j.state == store.Scheduled || j.state == store.Retryable || j.state == store.Waiting && !j.wait.due.IsZero()
-}
-
-// queue returns a queue, made if it does not exist.
-func (s *Store) queue(namespace, name string, now time.Time) *store.Queue {
-	q := s.queues[queueName{namespace, name}]
-	if q == nil {
-		q = &store.Queue{Namespace: namespace, Name: name, CreatedAt: now}
-		s.queues[queueName{namespace, name}] = q
-	}
-	return q
 }
 
 // selected returns the jobs that match, oldest first.

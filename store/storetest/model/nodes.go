@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -23,8 +24,7 @@ func (s *Store) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
 	for known := range s.nodes {
 		id = max(id, known+1)
 	}
-	info.Queues, info.Kinds = slices.Clone(info.Queues), slices.Clone(info.Kinds)
-	s.nodes[id] = &store.Node{ID: id, Info: info, StartedAt: now, BeatAt: now}
+	s.nodes[id] = &store.Node{ID: id, Info: copyOfInfo(info), StartedAt: now, BeatAt: now}
 	return id, nil
 }
 
@@ -40,18 +40,13 @@ func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, 
 	}
 	s.nodes[params.Node].BeatAt = now
 	if params.LeaderTTL > 0 {
-		if s.leads(params.Node, now) {
-			s.leader.expires = now.Add(params.LeaderTTL)
-		} else if !s.leader.expires.After(now) {
-			s.leader.node, s.leader.expires = params.Node, now.Add(params.LeaderTTL)
-			s.leader.epoch++
-		}
+		s.stand(params.Node, now, params.LeaderTTL)
 	}
 	beat := store.Beat{Leader: s.leads(params.Node, now)}
 	if beat.Leader {
 		beat.Epoch = s.leader.epoch
-		if params.DeadAfter > 0 {
-			beat.Work = s.work(now, params.DeadAfter)
+		if params.Lead {
+			beat.At, beat.Nodes, beat.Work = now, s.lastBeats(params.Node), s.work()
 		}
 	}
 	for _, j := range s.runningOn(params.Node) {
@@ -61,18 +56,52 @@ func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, 
 		if j.pause != nil {
 			beat.Pauses = append(beat.Pauses, j.ID)
 		}
+		if asked := params.Held; slices.Contains(asked.Claims, j.lease.Claim) || j.lease.Claim >= asked.From && j.lease.Claim < asked.To {
+			beat.Held = append(beat.Held, j.lease)
+		}
 	}
 	return beat, nil
 }
 
+// stand gets or keeps the leader lease for a node, unless another one has it.
+func (s *Store) stand(node int64, now time.Time, ttl time.Duration) {
+	if !s.leads(node, now) {
+		if s.led(now) {
+			return
+		}
+		s.leader.node = node
+		s.leader.epoch++
+	}
+	s.leader.expires, s.leader.length = now.Add(ttl), ttl
+}
+
+// led reports whether the leader lease is somebody's. One that ends later than it could if the clock had gone on is nobody's.
+func (s *Store) led(now time.Time) bool {
+	left := s.leader.expires.Sub(now)
+	return left > 0 && left <= s.leader.length
+}
+
+func (s *Store) leads(node int64, now time.Time) bool { return s.leader.node == node && s.led(now) }
+
+// lastBeats are those of the nodes that live but for one.
+func (s *Store) lastBeats(but int64) []store.NodeBeat {
+	var beats []store.NodeBeat
+	for _, id := range slices.Sorted(maps.Keys(s.nodes)) {
+		if id != but && s.alive(id) {
+			beats = append(beats, store.NodeBeat{Node: id, At: s.nodes[id].BeatAt})
+		}
+	}
+	return beats
+}
+
 // work is what there is to do. A store may tell of more.
-func (s *Store) work(now time.Time, deadAfter time.Duration) store.Work {
+func (s *Store) work() store.Work {
 	var w store.Work
 	for parent := range s.closed {
 		w.CloseChildren = w.CloseChildren || slices.ContainsFunc(s.unfinishedChildren(parent), (*job).isToClose)
 	}
-	for _, n := range s.nodes {
-		w.Rescue = w.Rescue || n.DeadAt.IsZero() && now.Sub(n.BeatAt) >= deadAfter
+	for id := range s.nodes {
+		w.Rescue = w.Rescue || !s.alive(id) && len(s.runningOn(id)) > 0
 	}
 	w.SweepCancels = len(s.selected((*job).leftAsked)) > 0
 	return w
@@ -93,7 +122,7 @@ func (s *Store) Leave(ctx context.Context, id int64) error {
 	}
 	s.nodes[id].DeadAt = now
 	if s.leader.node == id {
-		s.leader.expires = now
+		s.leader.node, s.leader.expires = 0, time.Time{} // whatever the clock will say
 	}
 	return nil
 }
@@ -108,7 +137,7 @@ func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 	var alive, ended []store.Node
 	for _, n := range s.nodes {
 		node := *n
-		node.Info.Queues, node.Info.Kinds = slices.Clone(n.Info.Queues), slices.Clone(n.Info.Kinds)
+		node.Info = copyOfInfo(n.Info)
 		node.Running = len(s.runningOn(n.ID))
 		node.Leader = s.leads(n.ID, now)
 		switch {
@@ -129,10 +158,15 @@ func (s *Store) alive(node int64) bool {
 	return n != nil && n.DeadAt.IsZero()
 }
 
-func (s *Store) leads(node int64, now time.Time) bool {
-	return s.leader.node == node && s.leader.expires.After(now)
-}
-
 func (s *Store) runningOn(node int64) []*job {
 	return s.selected(func(j *job) bool { return j.state == store.Running && j.lease.Node == node })
+}
+
+func copyOfInfo(info store.NodeInfo) store.NodeInfo {
+	info.Queues, info.Kinds, info.Policies = slices.Clone(info.Queues), slices.Clone(info.Kinds), maps.Clone(info.Policies)
+	for kind, policy := range info.Policies {
+		policy.Delays = slices.Clone(policy.Delays)
+		info.Policies[kind] = policy
+	}
+	return info
 }

@@ -144,7 +144,7 @@ func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
 		return err
 	}
 	defer s.mu.Unlock()
-	q := s.queue(params.Namespace, params.Queue, now)
+	q := s.touch(params.Namespace, params.Queue, now)
 	switch {
 	case params.Paused && q.PausedAt.IsZero():
 		q.PausedAt, q.PausedBy = now, params.Actor

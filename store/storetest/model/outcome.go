@@ -8,21 +8,48 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// endRun applies an outcome and returns the state in which the job is then.
-func (s *Store) endRun(o *store.Outcome, now time.Time) (State, error) {
+// endRun applies an outcome and returns the state in which the job is then, and when it is due.
+func (s *Store) endRun(o *store.Outcome, now time.Time) (final State, due time.Time, err error) {
 	j := s.live(o.Lease)
 	if j == nil {
 		if known := s.jobs[o.Lease.Job]; known != nil && o.Repeat {
 			if final, applied := known.endings[o.Lease]; applied {
-				return final, nil
+				return final, due, nil
 			}
 		}
-		return 0, store.ErrLeaseLost
+		return 0, due, store.ErrLeaseLost
+	}
+	e, err := endingOf(o, now)
+	if err != nil {
+		return 0, due, err
+	}
+	if s.isBusy(j, &e, now) {
+		return 0, due, store.ErrBusy
+	}
+	s.end(j, e, now)
+	j.endings[o.Lease] = j.state
+	if !e.recorded() && !j.state.Finished() {
+		j.endings[o.Lease] = o.State // a database has nothing from which it could know better
+	}
+	switch j.state {
+	case store.Retryable, store.Scheduled:
+		due = j.RunAt
+	case store.Waiting:
+		due = j.wait.due
+	}
+	return j.state, due, nil
+}
+
+// endingOf reads an outcome.
+func endingOf(o *store.Outcome, now time.Time) (ending, error) {
+	if err := o.Check(); err != nil {
+		return ending{}, err
 	}
 	e := ending{
 		state: o.State, reason: o.Reason, err: o.Error, trace: o.Trace,
 		result: bytes.Clone(o.Result), startedAt: o.StartedAt.Truncate(time.Microsecond),
-		anew: o.Continue, version: o.Version, durable: o.Durable, hasChildren: o.HasChildren, answers: o.Answers,
+		anew: o.Continue, version: o.Version,
+		durable: o.Durable, hasChildren: o.HasChildren, answers: o.Answers, cancelSeen: o.CancelSeen,
 	}
 	switch o.State {
 	case store.Completed, store.Failed:
@@ -37,21 +64,16 @@ func (s *Store) endRun(o *store.Outcome, now time.Time) (State, error) {
 		}
 	case store.Waiting:
 		if o.Wait == nil {
-			return 0, fmt.Errorf("%w: a run parks and does not say what it waits for", store.ErrInvalid)
+			return ending{}, fmt.Errorf("%w: a run parks and does not say what it waits for", store.ErrInvalid)
 		}
 		e.wait, e.runAt = copyOfWait(o.Wait), now
 	default:
-		return 0, fmt.Errorf("%w: a run cannot end as %v", store.ErrInvalid, o.State)
+		return ending{}, fmt.Errorf("%w: a run cannot end as %v", store.ErrInvalid, o.State)
 	}
 	if o.Continue != nil && o.State != store.Available {
-		return 0, fmt.Errorf("%w: a run that ends as %v does not continue", store.ErrInvalid, o.State)
+		return ending{}, fmt.Errorf("%w: a run that ends as %v does not continue", store.ErrInvalid, o.State)
 	}
-	s.end(j, e, now)
-	j.endings[o.Lease] = j.state
-	if !e.recorded() && !j.state.Finished() {
-		j.endings[o.Lease] = o.State // a database has nothing from which it could know better
-	}
-	return j.state, nil
+	return e, nil
 }
 
 // ending is how a run ends, whoever ends it: its handler, its node's leave, a rescue, or a person who terminates it.
@@ -70,8 +92,15 @@ type ending struct {
 
 	durable, hasChildren, answers bool
 
-	uncounted bool // though it is Retryable
+	cancelSeen bool // the run knew of the request to cancel the job, if there is one
+	uncounted  bool // though it is Retryable
 }
+
+// isHeld tells whether the run itself wants a person to look at the job.
+func (e *ending) isHeld() bool { return e.wait != nil && e.wait.Held }
+
+// isContradiction tells whether the run asked for something else than its journal holds.
+func (e *ending) isContradiction() bool { return e.isHeld() && e.reason == store.ReasonNondeterminism }
 
 // taken completes the ending of a run that does not report it itself, by what there is to see.
 func (s *Store) taken(j *job, e ending) ending {
@@ -155,26 +184,24 @@ func (s *Store) goal(j *job, e *ending, now time.Time) goal {
 	deadline := j.deadline()
 	late := (e.state == store.Retryable || e.state == store.Scheduled) && !deadline.IsZero() && !e.runAt.Before(deadline)
 	switch {
-	case j.cancel != nil && j.Closing && e.anew == nil:
-		// Its end is decided.
+	case j.cancel != nil && (j.Closing || e.durable && (e.cancelSeen || e.isContradiction())):
+		// Its end is decided, or it cannot end itself.
 	case j.cancel != nil && (e.durable || e.anew != nil):
 		g.state, g.runAt = store.Available, now
-		return g
 	case j.cancel != nil:
 		g.state, g.reason, g.err = store.Cancelled, store.ReasonCancelled, j.cancel.Reason
-		return g
 	case late && e.durable:
 		g.runAt = deadline
 	case late:
 		g.state, g.reason = store.Failed, store.ReasonDeadline
-		return g
 	}
-	if j.pause != nil && (e.wait == nil || !e.wait.Held) {
+	switch {
+	case j.cancel == nil && j.pause != nil && !g.state.Finished() && !e.isHeld():
 		g.held = true
 		if g.state == store.Waiting {
 			g.state = store.Available
 		}
-	} else if g.state == store.Waiting && j.awaited(e.wait) {
+	case g.state == store.Waiting && j.awaited(e.wait):
 		g.state = store.Available
 	}
 	return g

@@ -121,7 +121,7 @@ func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, er
 		if q.Namespace != namespace {
 			continue
 		}
-		queue := *q
+		queue := q.Queue
 		queue.Counts = map[State]store.Count{}
 		for _, j := range s.jobs {
 			if j.Namespace != q.Namespace || j.Queue != q.Name || j.state.Finished() {

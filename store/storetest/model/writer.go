@@ -2,7 +2,6 @@ package model
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -16,6 +15,11 @@ func (s *Store) Apply(ctx context.Context, batch *store.Batch) error {
 		return err
 	}
 	defer s.mu.Unlock()
+	s.write(batch, now)
+	return nil
+}
+
+func (s *Store) write(batch *store.Batch, now time.Time) {
 	for _, c := range batch.Checkpoints {
 		c.Err = s.writeCheckpoint(c, now)
 	}
@@ -26,10 +30,19 @@ func (s *Store) Apply(ctx context.Context, batch *store.Batch) error {
 		q.Result, q.Err = s.send(q, now)
 	}
 	for _, o := range batch.Outcomes {
-		o.Final, o.Err = s.endRun(o, now)
+		o.Final, o.Due, o.Err = s.endRun(o, now)
 	}
 	s.enqueueAll(batch, now)
-	batch.Woken = slices.Clone(s.woken)
+	batch.Woken = append(slices.Clone(s.woken), s.turnsLeft(now)...)
+}
+
+// turnsLeft tells that Promote has turns of ordering keys to hand on, if there are any.
+func (s *Store) turnsLeft(now time.Time) []store.Wake {
+	for _, j := range s.waitingForTurns() {
+		if _, taken := s.turns[j.keyName()]; !taken {
+			return []store.Wake{{Kind: store.WakeDeferred, Namespace: j.Namespace, Queue: j.Queue, Due: now}}
+		}
+	}
 	return nil
 }
 
@@ -64,7 +77,7 @@ func (s *Store) mayStart(batch *store.Batch, now time.Time) bool {
 		if !q.MayStart() || q.Job.Check() != nil || q.Delay > 0 && q.Job.RunAt.IsZero() || q.Job.RunAt.After(now) {
 			continue
 		}
-		if queue := s.queues[queueName{q.Job.Namespace, q.Job.Queue}]; queue != nil && !queue.PausedAt.IsZero() {
+		if s.isPaused(queueName{q.Job.Namespace, q.Job.Queue}) {
 			return false
 		}
 		waiting := s.selected(func(j *job) bool {
@@ -78,37 +91,12 @@ func (s *Store) mayStart(batch *store.Batch, now time.Time) bool {
 	return true
 }
 
-// Tx is a caller's transaction of a Store, which has none: what is written in it happens at once.
-type Tx struct{}
-
-// StoreName implements store.Tx.
-func (Tx) StoreName() string { return "model" }
-
-// EnqueueTx implements store.Writer.
-func (s *Store) EnqueueTx(ctx context.Context, tx store.Tx, enqueues []*store.Enqueue) error {
-	return s.applyTx(ctx, tx, &store.Batch{Enqueues: enqueues})
-}
-
-// SendTx implements store.Writer.
-func (s *Store) SendTx(ctx context.Context, tx store.Tx, sends []*store.Send) error {
-	return s.applyTx(ctx, tx, &store.Batch{Sends: sends})
-}
-
-// AppendTx implements store.Writer.
-func (s *Store) AppendTx(ctx context.Context, tx store.Tx, a *store.Append) error {
-	return s.applyTx(ctx, tx, &store.Batch{Appends: []*store.Append{a}})
-}
-
-func (s *Store) applyTx(ctx context.Context, tx store.Tx, batch *store.Batch) error {
-	if _, ours := tx.(Tx); !ours {
-		return fmt.Errorf("%w: not a transaction of this store", store.ErrInvalid)
-	}
-	return s.Apply(ctx, batch)
-}
-
 func (s *Store) enqueue(q *store.Enqueue, now time.Time) (store.EnqueueResult, error) {
 	if err := q.Job.Check(); err != nil {
 		return store.EnqueueResult{}, err
+	}
+	if s.isTaken(q) {
+		return store.EnqueueResult{}, store.ErrBusy
 	}
 	body := copyOf(q.Job)
 	runAt := body.RunAt.Truncate(time.Microsecond)
@@ -128,7 +116,7 @@ func (s *Store) enqueue(q *store.Enqueue, now time.Time) (store.EnqueueResult, e
 	if len(j.UniqueKey) > 0 {
 		s.unique[string(j.UniqueKey)] = j.ID
 	}
-	s.queue(j.Namespace, j.Queue, now)
+	s.touch(j.Namespace, j.Queue, now)
 	s.jobs[j.ID] = j
 	s.put(j, runAt, now)
 	return store.EnqueueResult{ID: j.ID, State: j.state, RunAt: j.RunAt}, nil

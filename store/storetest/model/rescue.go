@@ -1,0 +1,86 @@
+package model
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Rescue implements store.Maintenance.
+func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.Rescued, error) {
+	now, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	for _, silent := range params.Dead {
+		// Another beat than the last one that was seen is a sign of life, whatever time it names.
+		if s.alive(silent.Node) && s.nodes[silent.Node].BeatAt.Equal(silent.At) && !s.isWriting(silent.Node) {
+			s.nodes[silent.Node].DeadAt = now
+		}
+	}
+	limit := params.Limit
+	if limit == 0 {
+		limit = math.MaxInt
+	}
+	var rescued []store.Rescued
+	records := map[claimName]bool{}
+	for _, j := range s.runningOnTheDead() {
+		e := s.lost(j, now)
+		if s.isBusy(j, &e, now) {
+			continue
+		}
+		record := claimName{j.lease.Node, j.lease.Claim}
+		if !records[record] && len(records) == limit {
+			break
+		}
+		records[record] = true
+		s.end(j, e, now)
+		last := j.attempts[len(j.attempts)-1]
+		rescued = append(rescued, store.Rescued{
+			Job: j.ID, Node: record.node, State: j.state, Reason: last.Reason, Queue: j.Queue, RunAt: j.RunAt,
+		})
+	}
+	return rescued, nil
+}
+
+// runningOnTheDead are the jobs that nobody works on any more, by their claim records.
+func (s *Store) runningOnTheDead() []*job {
+	var jobs []*job
+	for _, node := range slices.Sorted(maps.Keys(s.nodes)) {
+		if !s.alive(node) {
+			jobs = append(jobs, s.runningOn(node)...)
+		}
+	}
+	slices.SortStableFunc(jobs, func(a, b *job) int {
+		return cmp.Or(cmp.Compare(a.lease.Node, b.lease.Node), cmp.Compare(a.lease.Claim, b.lease.Claim))
+	})
+	return jobs
+}
+
+// lost is how a run ends whose node died, by what that promised of the kind.
+func (s *Store) lost(j *job, now time.Time) ending {
+	e := ending{state: store.Failed, reason: store.ReasonCrashLoop, uncounted: j.hasGrown(), cancelSeen: true}
+	lost := copyOf(j.Job)
+	if e.uncounted {
+		lost.Attempt--
+	}
+	delay, retry := s.nodes[j.lease.Node].Info.Policies[j.Kind].Lost(&lost)
+	// A requested cancel goes before the decision that no attempt is left, unless the job would have to end itself in one. Reading: a
+	// deadline does not, for then there is no next attempt that would come too late.
+	if retry || j.cancel != nil && !j.durable() {
+		e.state, e.reason, e.runAt = store.Retryable, store.ReasonNodeLost, now.Add(delay).Truncate(time.Microsecond)
+	}
+	return s.taken(j, e)
+}
+
+// hasGrown reports whether the current run has written to the job's journal.
+func (j *job) hasGrown() bool {
+	n := len(j.journal)
+	return n > 0 && j.journal[n-1].LeaseNumber == j.LeaseNumber
+}

@@ -1,0 +1,250 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Tx is a caller's transaction of a Store. What is written in one that Begin returned happens at its Commit, and until then nobody sees it;
+// what is written in the zero Tx happens at once.
+type Tx struct{ *transaction }
+
+// StoreName implements store.Tx.
+func (Tx) StoreName() string { return "model" }
+
+// transaction is an open one, with all that it has written and what others must not touch meanwhile.
+type transaction struct {
+	store *Store
+	wrote []written
+	jobs  map[store.ID]bool // that it has written to; true: by an append
+	nodes map[int64]bool    // whose leases it has written under
+	ids   map[store.ID]bool // of jobs that it has inserted
+	keys  map[string]bool   // unique keys of such jobs
+	ended chan struct{}     // closed when it is over
+}
+
+// written is what one call wrote, and when.
+type written struct {
+	batch *store.Batch
+	at    time.Time
+}
+
+// Begin begins a transaction.
+func (s *Store) Begin() Tx {
+	t := &transaction{
+		store: s, jobs: map[store.ID]bool{}, nodes: map[int64]bool{}, ids: map[store.ID]bool{}, keys: map[string]bool{},
+		ended: make(chan struct{}),
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open = append(s.open, t)
+	return Tx{t}
+}
+
+// Commit makes what was written happen. It fails, and nothing happens, if people have meanwhile ended what it was written for.
+func (tx Tx) Commit() error {
+	s := tx.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tx.end()
+	if err := s.clone().replay(tx.wrote); err != nil {
+		return err
+	}
+	return s.replay(tx.wrote)
+}
+
+// Rollback ends the transaction, and nothing has happened.
+func (tx Tx) Rollback() error {
+	tx.store.mu.Lock()
+	defer tx.store.mu.Unlock()
+	tx.end()
+	return nil
+}
+
+func (t *transaction) isOver() bool { return !slices.Contains(t.store.open, t) }
+
+func (t *transaction) end() {
+	if !t.isOver() {
+		t.store.open = slices.DeleteFunc(t.store.open, func(open *transaction) bool { return open == t })
+		close(t.ended)
+	}
+}
+
+// EnqueueTx implements store.Writer.
+func (s *Store) EnqueueTx(ctx context.Context, tx store.Tx, enqueues []*store.Enqueue) error {
+	return s.writeTx(ctx, tx, &store.Batch{Enqueues: enqueues})
+}
+
+// SendTx implements store.Writer. A job that another transaction holds is not waited for: the send is ErrBusy.
+func (s *Store) SendTx(ctx context.Context, tx store.Tx, sends []*store.Send) error {
+	return s.writeTx(ctx, tx, &store.Batch{Sends: sends})
+}
+
+// AppendTx implements store.Writer.
+func (s *Store) AppendTx(ctx context.Context, tx store.Tx, a *store.Append) error {
+	return s.writeTx(ctx, tx, &store.Batch{Appends: []*store.Append{a}})
+}
+
+// writeTx does what a batch says on a copy, which tells the results, and notes it for the commit.
+func (s *Store) writeTx(ctx context.Context, tx store.Tx, batch *store.Batch) error {
+	theirs, ours := tx.(Tx)
+	switch {
+	case !ours:
+		return fmt.Errorf("%w: not a transaction of this store", store.ErrInvalid)
+	case theirs.transaction == nil:
+		return s.Apply(ctx, batch)
+	}
+	now, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	if theirs.store != s || theirs.isOver() {
+		return fmt.Errorf("%w: not an open transaction of this store", store.ErrInvalid)
+	}
+	view := s.clone()
+	view.open = slices.DeleteFunc(view.open, func(open *transaction) bool { return open == theirs.transaction })
+	if err := view.replay(theirs.wrote); err != nil {
+		return err
+	}
+	view.write(batch, now)
+	theirs.note(batch, now)
+	return nil
+}
+
+// note keeps what has succeeded, and what nobody else may touch because of it.
+func (t *transaction) note(batch *store.Batch, now time.Time) {
+	kept := &store.Batch{}
+	for _, a := range batch.Appends {
+		if a.Err == nil {
+			one := *a
+			one.Enqueues = nil
+			for _, q := range a.Enqueues {
+				child := *q
+				one.Enqueues = append(one.Enqueues, &child)
+				t.ids[q.Job.ID] = true
+			}
+			kept.Appends = append(kept.Appends, &one)
+			t.jobs[a.Lease.Job], t.nodes[a.Lease.Node] = true, true
+		}
+	}
+	for _, q := range batch.Sends {
+		if q.Err == nil {
+			one := *q
+			kept.Sends = append(kept.Sends, &one)
+			t.jobs[q.Job] = t.isAppending(q.Job)
+		}
+	}
+	for _, q := range batch.Enqueues {
+		if q.Err == nil {
+			one := *q
+			kept.Enqueues = append(kept.Enqueues, &one)
+			t.ids[q.Job.ID] = true
+			t.keys[string(q.Job.UniqueKey)] = !q.Result.Existing
+		}
+	}
+	t.wrote = append(t.wrote, written{kept, now})
+}
+
+// replay does again what has succeeded before.
+func (s *Store) replay(wrote []written) error {
+	for _, w := range wrote {
+		s.write(w.batch, w.at)
+		for _, a := range w.batch.Appends {
+			if a.Err != nil {
+				return a.Err
+			}
+		}
+		for _, q := range w.batch.Sends {
+			if q.Err != nil {
+				return q.Err
+			}
+		}
+		for _, q := range w.batch.Enqueues {
+			if q.Err != nil {
+				return q.Err
+			}
+		}
+	}
+	return nil
+}
+
+// AwaitTx implements store.Writer.
+func (s *Store) AwaitTx(ctx context.Context, job store.ID) error {
+	if _, err := s.begin(ctx); err != nil {
+		return err
+	}
+	open := slices.DeleteFunc(slices.Clone(s.open), func(t *transaction) bool { return !t.holds(job) })
+	s.mu.Unlock()
+	for _, t := range open {
+		select {
+		case <-t.ended:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// holds reports whether the transaction has written to the job.
+func (t *transaction) holds(job store.ID) bool {
+	_, held := t.jobs[job]
+	return held
+}
+
+func (t *transaction) isAppending(job store.ID) bool { return t.jobs[job] }
+
+// holder returns the open transaction that has written to the job, or nil.
+func (s *Store) holder(job store.ID) *transaction {
+	for _, t := range s.open {
+		if t.holds(job) {
+			return t
+		}
+	}
+	return nil
+}
+
+// isTaken reports whether an open transaction has inserted the enqueue's job, or one with its unique key.
+func (s *Store) isTaken(q *store.Enqueue) bool {
+	return slices.ContainsFunc(s.open, func(t *transaction) bool {
+		return t.ids[q.Job.ID] || len(q.Job.UniqueKey) > 0 && t.keys[string(q.Job.UniqueKey)]
+	})
+}
+
+// isWriting reports whether an open transaction is fenced by a lease of the node.
+func (s *Store) isWriting(node int64) bool {
+	return slices.ContainsFunc(s.open, func(t *transaction) bool { return t.nodes[node] })
+}
+
+// isBusy reports whether a run cannot end so at the moment: a transaction has written to its job, or to the parent that is to be told.
+func (s *Store) isBusy(j *job, e *ending, now time.Time) bool {
+	return s.holder(j.ID) != nil || e.answers && s.holder(j.Parent) != nil && s.goal(j, e, now).state.Finished()
+}
+
+// clone returns a copy of the store that shares nothing with it but what never changes.
+func (s *Store) clone() *Store {
+	c := New(s.clock)
+	for id, j := range s.jobs {
+		copied := *j
+		copied.attempts, copied.actions = slices.Clone(j.attempts), slices.Clone(j.actions)
+		copied.journal, copied.inbox = slices.Clone(j.journal), slices.Clone(j.inbox)
+		copied.endings = maps.Clone(j.endings)
+		c.jobs[id] = &copied
+	}
+	for name, q := range s.queues {
+		copied := *q
+		c.queues[name] = &copied
+	}
+	for id, n := range s.nodes {
+		copied := *n
+		c.nodes[id] = &copied
+	}
+	c.unique, c.turns, c.claims, c.closed = maps.Clone(s.unique), maps.Clone(s.turns), maps.Clone(s.claims), maps.Clone(s.closed)
+	c.leader, c.open = s.leader, slices.Clone(s.open)
+	return c
+}
