@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,20 +21,27 @@ type Tx struct {
 	Commit, Rollback func() error
 }
 
-// RunTx checks what the store writes into transactions of callers. A store runs it for each kind of transaction that it takes.
+// txTest is a test of what is written into transactions of callers.
+type txTest struct {
+	name string
+	run  func(*txEnv)
+}
+
+// Who waits for such a transaction is in tx_await.go, who does not in tx_busy.go and tx_rescue.go.
+var txTests = slices.Concat([]txTest{
+	{"NoLoss_enqueues_happen_when_their_transaction_commits", txCommit},
+	{"nothing_is_left_of_what_is_rolled_back", txRollback},
+	{"an_enqueue_that_fails_leaves_the_transaction_usable", txFailures},
+	{"a_job_is_what_it_would_be_without_a_transaction", txAlike},
+	{"messages_arrive_when_their_transaction_commits", txSend},
+	{"Remembered_entries_are_there_when_their_transaction_commits", txAppend},
+	{"what_is_no_transaction_is_refused", txForeign},
+}, awaitTests, busyTests, txRescueTests)
+
+// RunTx checks what the store writes into transactions of callers, and what it does while they are open. A store runs it for each kind of
+// transaction that it takes.
 func RunTx(t *testing.T, open TxFactory) {
-	for _, test := range []struct {
-		name string
-		run  func(*txEnv)
-	}{
-		{"NoLoss_enqueues_happen_when_their_transaction_commits", txCommit},
-		{"nothing_is_left_of_what_is_rolled_back", txRollback},
-		{"an_enqueue_that_fails_leaves_the_transaction_usable", txFailures},
-		{"a_job_is_what_it_would_be_without_a_transaction", txAlike},
-		{"messages_arrive_when_their_transaction_commits", txSend},
-		{"Remembered_entries_are_there_when_their_transaction_commits", txAppend},
-		{"what_is_no_transaction_is_refused", txForeign},
-	} {
+	for _, test := range txTests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			clock := NewClock()

@@ -1,0 +1,104 @@
+package storetest
+
+import (
+	"context"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Whoever rescues waits for no transaction of a caller either.
+var txRescueTests = []txTest{
+	{"NoLoss_a_job_that_somebody_is_sending_to_is_rescued_later", rescueSending},
+	{"OneOwner_a_node_that_is_appending_is_rescued_from_later", rescueAppending},
+}
+
+// rescueSoon rescues until nothing is left, which must not take long.
+func (e *txEnv) rescueSoon(dead ...store.NodeBeat) []store.Rescued {
+	e.Helper()
+	ctx, cancel := context.WithTimeout(e.ctx, soon)
+	defer cancel()
+	var all []store.Rescued
+	for range 100 {
+		rescued, err := e.store.Rescue(ctx, store.RescueParams{Dead: dead, Limit: 100})
+		if err != nil {
+			e.Fatalf("Rescue: %v", err)
+		}
+		if len(rescued) == 0 {
+			return all
+		}
+		all = append(all, rescued...)
+	}
+	e.Fatal("Rescue finds something for ever")
+	return nil
+}
+
+func rescueSending(e *txEnv) {
+	e.needsWriters()
+	leader := e.join()
+	e.both(func(tx store.Tx) {
+		node := e.join()
+		e.enqueue(e.job(queue("a")), e.job(queue("b")), e.job(queue("c")))
+		runs := e.claim(node, 3)
+		e.sendTx(tx, runs[1].Job.ID)
+		rescued := e.rescueSoon(e.lastBeat(node))
+		var ids []store.ID
+		for _, r := range rescued {
+			ids = append(ids, r.Job)
+		}
+		e.wantSameIDs("rescued beside a job that is being sent to", ids, runs[0].Job.ID, runs[2].Job.ID)
+		e.wantState(runs[1].Job.ID, store.Running)
+		e.wantLost(runs[0])
+		_, err := e.store.Claim(e.ctx, e.demand(node, 1))
+		e.wantErr("Claim of a dead node", err, store.ErrNodeDead)
+		if !e.lead(leader).Work.Rescue {
+			e.Fatal("a dead node still holds a job, and the leader is not told")
+		}
+	}, func(committed bool) {
+		left := e.listIDs(store.Filter{States: []store.State{store.Running}})
+		rescued := e.rescueSoon()
+		if len(left) != 1 || len(rescued) != 1 || rescued[0].Job != left[0] || rescued[0].State != store.Retryable {
+			e.Fatalf("of the running %v were rescued: %+v", left, rescued)
+		}
+		messages := 0
+		if committed {
+			messages = 1
+		}
+		if n := len(e.messages(left[0])); n != messages {
+			e.Fatalf("it has %d messages", n)
+		}
+		e.terminate(e.listIDs(store.Filter{States: []store.State{store.Retryable}})...)
+	})
+}
+
+// rescueAppending: who appends lives, whatever is said of its beats; what is committed was written under a lease that was good.
+func rescueAppending(e *txEnv) {
+	e.needsWriters()
+	var run store.Claimed
+	var named store.NodeBeat
+	e.both(func(tx store.Tx) {
+		run = e.started(attempts(3))
+		named = e.lastBeat(run.Lease.Node)
+		e.clock.Advance(time.Hour)
+		e.appendTx(tx, run, step(1))
+		if rescued := e.rescueSoon(named); len(rescued) != 0 {
+			e.Fatalf("rescued while it appends: %+v", rescued)
+		}
+		e.wantState(run.Job.ID, store.Running)
+	}, func(committed bool) {
+		entries, attempt := 0, 1
+		if committed {
+			entries, attempt = 1, 0 // the journal has grown
+		}
+		e.wantEntries(run.Job.ID, entries)
+		rescued := e.rescueSoon(named)
+		if len(rescued) != 1 || rescued[0].Job != run.Job.ID || rescued[0].State != store.Retryable {
+			e.Fatalf("rescued: %+v", rescued)
+		}
+		if record := e.get(run.Job.ID); record.Attempt != attempt {
+			e.Fatalf("committed %v, and the attempt is %d", committed, record.Attempt)
+		}
+		e.wantLost(run)
+		e.terminate(run.Job.ID)
+	})
+}
