@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -14,6 +15,7 @@ var closeTests = []test{
 	{"a_child_that_has_begun_ends_itself", closeDurable},
 	{"children_are_closed_in_steps_and_once", closeSteps},
 	{"children_of_children_are_closed_too", closeGenerations},
+	{"EveryDueThingHappens_all_generations_that_do_not_run_are_closed_by_who_asks_while_there_are_more", closeDeep},
 	{"children_that_have_finished_are_left_alone", closeFinished},
 	{"a_parent_that_goes_on_keeps_its_children", closeGoesOn},
 	{"a_parent_that_a_person_let_go_on_keeps_its_children", closeResumed},
@@ -242,6 +244,47 @@ func closeGenerations(e *env) {
 	for _, id := range ids {
 		if record := e.get(id); record.State != store.Cancelled || record.Reason != store.ReasonTerminated {
 			e.Fatalf("record: %+v", record)
+		}
+	}
+}
+
+// closeDeep: whoever asks again as long as he is told to, and not once more, ends them all. None of the generations is seen at first: they
+// finish one after the other.
+func closeDeep(e *env) {
+	const depth, each = 25, 3
+	for _, limit := range []int{1, 2, 100} {
+		node := e.join()
+		run := e.claimOne(node, e.add(queue("first")))
+		first := run
+		var ids []store.ID
+		var parked []store.Claimed
+		for range depth {
+			born := e.bear(&run, each, onParentClose(store.TerminateChild), delay(time.Hour))
+			ids = append(ids, born...)
+			e.retry(born[1])
+			run = e.claimOne(node, born[1])
+			parked = append(parked, run)
+		}
+		for i, run := range parked {
+			if i < depth-1 { // the last one has no children, and no journal
+				e.park(run, []*store.Wait{forSignals(), {Held: true}, {Until: e.clock.Now().Add(time.Hour)}}[i%3])
+			} else {
+				e.end(run, store.Retryable)
+			}
+		}
+		e.end(first, store.Failed, withChildren)
+		var ended []store.ID
+		for more := true; more; {
+			closed := e.closeOnce(limit)
+			if len(closed.Running) != 0 || len(closed.Ended) > limit || len(ended) > len(ids) {
+				e.Fatalf("after %d of %d: closed %+v", len(ended), len(ids), closed)
+			}
+			ended = append(ended, closed.Ended...)
+			more = closed.More
+		}
+		e.wantSameIDs(fmt.Sprint("closed with the limit ", limit), ended, ids...)
+		for _, id := range ids {
+			e.wantState(id, store.Cancelled)
 		}
 	}
 }

@@ -28,6 +28,7 @@ var raceTests = slices.Concat([]test{
 	{"OneOwner_an_outcome_and_its_repetitions_at_once", raceRepeatedOutcome},
 	{"AtomicTransitions_a_context_that_ends_in_the_middle_leaves_all_or_nothing", raceContext},
 	{"AtomicTransitions_whoever_gives_up_leaves_every_job_in_one_place", raceContextElsewhere},
+	{"NoLoss_queues_are_used_while_they_are_removed", raceQueues},
 }, raceNodesTests, raceStartTests, raceMixedTests, raceDurableTests, raceChildrenTests)
 
 // together runs f n times at once and fails the test on the first error.

@@ -42,6 +42,7 @@ var suite = []concern{
 	{"Promote", promoteTests},
 	{"Queues", queuesTests},
 	{"Retain", retainTests},
+	{"RetainQueues", retainQueuesTests},
 	{"Read", readTests},
 	{"Closed", closedTests},
 	{"Nodes", nodesTests},

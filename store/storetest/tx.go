@@ -35,6 +35,7 @@ var txTests = slices.Concat([]txTest{
 	{"a_job_is_what_it_would_be_without_a_transaction", txAlike},
 	{"messages_arrive_when_their_transaction_commits", txSend},
 	{"Remembered_entries_are_there_when_their_transaction_commits", txAppend},
+	{"NoLoss_a_queue_that_was_removed_comes_back_when_a_transaction_commits", txQueueBack},
 	{"what_is_no_transaction_is_refused", txForeign},
 }, awaitTests, busyTests, txRescueTests)
 
@@ -243,6 +244,28 @@ func txAppend(e *txEnv) {
 	}
 	e.wantState(other.Job.ID, store.Available)
 	e.wantEntries(run.Job.ID, 2)
+}
+
+func txQueueBack(e *txEnv) {
+	node := e.join()
+	e.used(node, "mail")
+	e.retire(node)
+	q := e.job()
+	e.both(func(tx store.Tx) {
+		e.enqueueTx(tx, q)
+		if q.Err != nil || q.Result.State != store.Available {
+			e.Fatalf("enqueue: %+v, %v", q.Result, q.Err)
+		}
+	}, func(committed bool) {
+		if !committed {
+			e.equal("queues", e.queueNames(), nil)
+			e.wantNothing(node)
+			return
+		}
+		e.equal("queues", e.queueNames(), []string{"mail"})
+		e.equal("counts", counted(e.queue("mail")), map[store.State]store.Count{store.Available: {N: 1}})
+		e.claimOne(node, q.Job.ID)
+	})
 }
 
 // foreign is a transaction of a store that nobody knows.

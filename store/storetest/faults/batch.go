@@ -94,3 +94,30 @@ func keyless(sends []*store.Send) bool {
 	}
 	return false
 }
+
+// hold returns a batch of those operations that are not busy, and answers the others.
+func (f Fault) hold(batch *store.Batch) *store.Batch {
+	if f.Busy == nil {
+		return batch
+	}
+	return &store.Batch{
+		Checkpoints: free(f, batch.Checkpoints, func(c *store.CheckpointWrite) { c.Err = store.ErrBusy }),
+		Appends:     free(f, batch.Appends, func(a *store.Append) { a.Err = store.ErrBusy }),
+		Sends:       free(f, batch.Sends, func(q *store.Send) { q.Err = store.ErrBusy }),
+		Outcomes:    free(f, batch.Outcomes, func(o *store.Outcome) { o.Err = store.ErrBusy }),
+		Enqueues:    free(f, batch.Enqueues, func(q *store.Enqueue) { q.Err = store.ErrBusy }),
+		Start:       batch.Start,
+	}
+}
+
+func free[T any](f Fault, operations []*T, refuse func(*T)) []*T {
+	var left []*T
+	for _, operation := range operations {
+		if f.Busy(operation) {
+			refuse(operation)
+		} else {
+			left = append(left, operation)
+		}
+	}
+	return left
+}

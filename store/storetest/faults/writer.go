@@ -8,8 +8,10 @@ import (
 
 // Apply implements store.Writer.
 func (s *Store) Apply(ctx context.Context, batch *store.Batch) error {
-	sent := Copy(batch)
-	err := s.do(ctx, "Apply", func(again bool) error {
+	fault := s.next("Apply")
+	all := Copy(batch)
+	sent := fault.hold(all)
+	err := fault.apply(ctx, "Apply", func(again bool) error {
 		if again {
 			if keyless(sent.Sends) {
 				return errOnce
@@ -21,7 +23,8 @@ func (s *Store) Apply(ctx context.Context, batch *store.Batch) error {
 		return s.inner.Apply(ctx, sent)
 	})
 	if err == nil {
-		deliver(sent, batch)
+		all.Woken = sent.Woken
+		deliver(all, batch)
 	}
 	return err
 }
