@@ -62,11 +62,10 @@ func (t *tx) putLeader(lease leaderLease) error {
 	return exec(s)
 }
 
-// resign ends the lease of a node that ended, so that another one can lead at once.
+// resign ends the lease of a node that ended, so that another one can lead at once. It stays over when the clock is set back.
 func (t *tx) resign(node int64) error {
 	s := t.stmt("leader_resign")
-	s.bindInt(t.now)
+	s.bindInt(math.MinInt64)
 	s.bindInt(node)
-	s.bindInt(t.now)
 	return exec(s)
 }

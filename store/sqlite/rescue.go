@@ -44,11 +44,10 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.
 			if err != nil {
 				return err
 			}
-			dead := silent(alive, params.Dead)
-			for node := range killed {
-				dead = append(dead, node)
+			if ended, err = t.declareDead(silent(alive, params.Dead)); err != nil {
+				return err
 			}
-			for _, node := range dead {
+			for node := range killed { // surely: it does not lead any more
 				now, err := t.endNode(node)
 				if err != nil {
 					return err
@@ -95,6 +94,21 @@ func silent(alive, believed []store.NodeBeat) []int64 {
 		}
 	}
 	return dead
+}
+
+// declareDead marks nodes as dead, and returns those that were not before. If one of them leads, it does so until its lease is over: it
+// may be that it only cannot write for a while.
+func (t *tx) declareDead(nodes []int64) (ended []int64, err error) {
+	for _, node := range nodes {
+		now, err := t.markDead(node)
+		if err != nil {
+			return nil, err
+		}
+		if now {
+			ended = append(ended, node)
+		}
+	}
+	return ended, nil
 }
 
 // deadRecords names claim records of nodes that are dead, from after the given one on.
