@@ -96,8 +96,7 @@ func silent(alive, believed []store.NodeBeat) []int64 {
 	return dead
 }
 
-// declareDead marks nodes as dead, and returns those that were not before. If one of them leads, it does so until its lease is over: it
-// may be that it only cannot write for a while.
+// declareDead marks nodes as dead, and returns those that were not before. The leader lease of one of them ends by the clock.
 func (t *tx) declareDead(nodes []int64) (ended []int64, err error) {
 	for _, node := range nodes {
 		now, err := t.markDead(node)
