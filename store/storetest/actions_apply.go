@@ -33,7 +33,7 @@ func (m *machine) anyEnqueue(t *rapid.T) store.Enqueue {
 func (m *machine) newEnqueue(t *rapid.T) store.Enqueue {
 	q := store.Enqueue{Job: store.Job{
 		ID: m.ids.next(), Namespace: m.namespace, Queue: m.anyQueue(t), Kind: pick(t, "kind", machineKinds...),
-		Priority: rapid.IntRange(1, 4).Draw(t, "priority"), MaxAttempts: rapid.IntRange(0, 3).Draw(t, "attempts"),
+		Priority: rapid.IntRange(1, 4).Draw(t, "priority"), MaxAttempts: pick(t, "attempts", 3, 2, 1, 0, 9),
 		Args: []byte(pick(t, "args", "1", "2", "3")),
 	}}
 	if q.Job.Kind == machineKinds[2] || chance(t, "own backoff", 15) { // see anyPolicies

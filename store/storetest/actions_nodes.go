@@ -42,7 +42,7 @@ func anyPolicies(t *rapid.T) map[string]store.Policy {
 		policies[kind] = pick(t, "policy of "+kind,
 			store.Policy{Delays: []time.Duration{10 * time.Second}},
 			store.Policy{MaxAttempts: 1, Delays: []time.Duration{time.Second}},
-			store.Policy{MaxAttempts: 2, Backoff: store.Backoff{Base: 7 * time.Second, Cap: 10 * time.Second}},
+			store.Policy{MaxAttempts: 5, Backoff: store.Backoff{Base: 7 * time.Second, Cap: 10 * time.Second}},
 			store.Policy{MaxAttempts: 3, Delays: []time.Duration{time.Second, time.Minute}, Backoff: store.Backoff{Base: time.Hour}},
 		)
 	}
@@ -197,12 +197,11 @@ func (m *machine) pass(t *rapid.T, d time.Duration, silent int) {
 // anyDead draws which nodes are named as dead, with their last sign of life or another one.
 func (m *machine) anyDead(t *rapid.T) (got, want []store.NodeBeat) {
 	for i, n := range m.nodes {
-		busy := slices.ContainsFunc(m.runs, func(r *run) bool {
-			return r.job.live && r.store.Lease.Node == n.store && r.store.Lease.Number == r.job.lease
-		})
 		percent := 15
-		if busy {
-			percent = 40 // or rescues would find little
+		for _, r := range m.runs { // or rescues would find little, and no attempt after the first
+			if r.job.live && r.store.Lease.Node == n.store && r.store.Lease.Number == r.job.lease {
+				percent = max(percent, min(40*r.model.Job.Attempt, 90))
+			}
 		}
 		if !chance(t, "named", percent) {
 			continue

@@ -131,9 +131,15 @@ func TestTheMachineNoticesWhatJobsRemember(t *testing.T) {
 // notices checks that a machine fails on a store that is broken.
 func notices(t *testing.T, name string, breaks func(store.Store) store.Store, mode mode) {
 	t.Helper()
+	noticesOpened(t, name, func(clock *Clock) store.Store { return breaks(model.New(clock.Now)) }, mode)
+}
+
+// noticesOpened does so with a store that is broken from the beginning.
+func noticesOpened(t *testing.T, name string, opened func(*Clock) store.Store, mode mode) {
+	t.Helper()
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
-		open := func(_ *testing.T, clock *Clock) store.Store { return breaks(model.New(clock.Now)) }
+		open := func(_ *testing.T, clock *Clock) store.Store { return opened(clock) }
 		said := ""
 		// Some mistakes show in one run of a hundred: one that hides for 200 runs now and then does not do so for 2,000.
 		for try := 0; said == "" && try < 10; try++ {
