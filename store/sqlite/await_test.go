@@ -11,7 +11,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
-// TestAwaitTx: for as long as ctx lasts, and no longer than the transaction. Who has nothing to write does not wait with it.
+// TestAwaitTx: for as long as ctx lasts, and no longer than the transaction. Who has nothing to
+// write does not wait with it.
 func TestAwaitTx(t *testing.T) {
 	ctx := t.Context()
 	path := file(t)

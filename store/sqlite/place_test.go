@@ -18,8 +18,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
-// losses are ways in which a database goes while it is open. Each is what somebody does at path; another is that of
-// another database.
+// losses are ways in which a database goes while it is open. Each is what somebody does at path;
+// another is that of another database.
 var losses = []struct {
 	name string
 	lose func(t *testing.T, path, another string)
@@ -68,7 +68,8 @@ func wantGone(t *testing.T, what string, err error) {
 	}
 }
 
-// TestGone: nothing is confirmed into a file that is gone, or was lost between its commit and its answer.
+// TestGone: nothing is confirmed into a file that is gone, or was lost between its commit and its
+// answer.
 func TestGone(t *testing.T) {
 	for _, loss := range losses {
 		t.Run(loss.name, func(t *testing.T) {
@@ -149,8 +150,8 @@ func TestGoneForAll(t *testing.T) {
 	}
 }
 
-// TestGoneIsNoticedWhileIdle: by a read, when nothing else has been done for a moment; by Watch even if it does not look for other
-// processes; and the index of the log counts, too.
+// TestGoneIsNoticedWhileIdle: by a read, when nothing else has been done for a moment; by Watch
+// even if it does not look for other processes; and the index of the log counts, too.
 func TestGoneIsNoticedWhileIdle(t *testing.T) {
 	ctx := t.Context()
 	for _, suffix := range []string{"", "-wal", "-shm"} {
@@ -215,7 +216,8 @@ func TestGoneInCallersTransaction(t *testing.T) {
 	wantGone(t, "Transact", err)
 }
 
-// TestCloseAfterReplacement: a store whose file was replaced leaves the new one and its log alone when it is closed.
+// TestCloseAfterReplacement: a store whose file was replaced leaves the new one and its log alone
+// when it is closed.
 func TestCloseAfterReplacement(t *testing.T) {
 	ctx := t.Context()
 	path, another := perishable(t)
@@ -233,8 +235,9 @@ func TestCloseAfterReplacement(t *testing.T) {
 	}
 }
 
-// TestGoneUnderLoad: while many enqueue, the file is lost at some moment. What was begun afterwards is not confirmed, and
-// what was confirmed is in the file that was there: in its bytes and those of its log, which links keep.
+// TestGoneUnderLoad: while many enqueue, the file is lost at some moment. What was begun afterwards
+// is not confirmed, and what was confirmed is in the file that was there: in its bytes and those of
+// its log, which links keep.
 func TestGoneUnderLoad(t *testing.T) {
 	const writers, jobs = 8, 1000
 	for _, loss := range losses {
@@ -298,7 +301,8 @@ func TestGoneUnderLoad(t *testing.T) {
 	}
 }
 
-// jobsIn returns the jobs in a database as a crash would leave it now: its file and its log are copied.
+// jobsIn returns the jobs in a database as a crash would leave it now: its file and its log are
+// copied.
 func jobsIn(t *testing.T, path string) map[store.ID]bool {
 	t.Helper()
 	copied := file(t)

@@ -90,7 +90,8 @@ func (a *aged) end(claimed []store.Claimed, o store.Outcome) {
 	}
 }
 
-// retain removes what is over until there is nothing left, and returns how often it had to be asked.
+// retain removes what is over until there is nothing left, and returns how often it had to be
+// asked.
 func (a *aged) retain(params store.RetainParams) (calls int) {
 	a.Helper()
 	for more := true; more; calls++ {
@@ -117,7 +118,8 @@ func (a *aged) queues() (names []string) {
 
 var briefly = store.RetainParams{Completed: time.Hour, Failed: time.Hour, Cancelled: time.Hour, Audit: time.Hour}
 
-// TestQueuesGo: queues and lanes that nobody has used for days are removed, in bounded steps; one that is paused stays.
+// TestQueuesGo: queues and lanes that nobody has used for days are removed, in bounded steps; one
+// that is paused stays.
 func TestQueuesGo(t *testing.T) {
 	a := openAged(t)
 	const n = 700
@@ -159,7 +161,8 @@ func TestQueuesGo(t *testing.T) {
 	}
 }
 
-// TestLanesInUseStay: a lane stays as long as any job is in it, in whatever state, and even if other jobs go.
+// TestLanesInUseStay: a lane stays as long as any job is in it, in whatever state, and even if
+// other jobs go.
 func TestLanesInUseStay(t *testing.T) {
 	forever := store.RetainParams{Completed: -1, Failed: -1, Cancelled: -1}
 	for _, test := range []struct {
@@ -266,8 +269,8 @@ func (a *aged) ids() (ids []store.ID) {
 	return ids
 }
 
-// TestRetiredLaneIsUsedAgain: by a process that remembers it, even if the clock has gone back to the day on which it did last, and in a
-// transaction of the caller.
+// TestRetiredLaneIsUsedAgain: by a process that remembers it, even if the clock has gone back to
+// the day on which it did last, and in a transaction of the caller.
 func TestRetiredLaneIsUsedAgain(t *testing.T) {
 	ctx := t.Context()
 	a := openAged(t)
@@ -303,7 +306,8 @@ func TestRetiredLaneIsUsedAgain(t *testing.T) {
 	}
 }
 
-// TestIdleLaneIsUsedAgain: one that is to be removed soon, on the day on which it was last used, to which the clock was set back.
+// TestIdleLaneIsUsedAgain: one that is to be removed soon, on the day on which it was last used, to
+// which the clock was set back.
 func TestIdleLaneIsUsedAgain(t *testing.T) {
 	a := openAged(t)
 	before := a.clock.Now()
@@ -325,7 +329,8 @@ func TestIdleLaneIsUsedAgain(t *testing.T) {
 	}
 }
 
-// TestNoJobWithoutLane: whatever two processes do, whenever one of them removes what is over, and however the clock is set meanwhile.
+// TestNoJobWithoutLane: whatever two processes do, whenever one of them removes what is over, and
+// however the clock is set meanwhile.
 func TestNoJobWithoutLane(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -405,7 +410,8 @@ func TestAuditGoes(t *testing.T) {
 	}
 }
 
-// TestLanesAreForgotten: what a process remembers of lanes is bounded, and does not decide what it can do.
+// TestLanesAreForgotten: what a process remembers of lanes is bounded, and does not decide what it
+// can do.
 func TestLanesAreForgotten(t *testing.T) {
 	a := openAged(t)
 	sqlite.RememberLanes(t, 10)

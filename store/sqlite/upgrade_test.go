@@ -93,8 +93,8 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// TestUpgradeFrom3: lanes and queues keep their ids and are in use, failed jobs know their lanes, what people did to jobs that
-// are gone is on its own, and a node that promised nothing is rescued.
+// TestUpgradeFrom3: lanes and queues keep their ids and are in use, failed jobs know their lanes,
+// what people did to jobs that are gone is on its own, and a node that promised nothing is rescued.
 func TestUpgradeFrom3(t *testing.T) {
 	ctx := t.Context()
 	available, running, failed, gone := uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7())

@@ -20,6 +20,7 @@ type tx struct {
 	last     *claimRecord                      // of records, the one used last
 	keys     []keyName                         // ordering keys that may have become free
 	lined    map[store.ID]bool                 // new jobs with an ordering key
+	tells    bool                              // the caller is told of woken
 	woken    []store.Wake                      // queues in which a waiting job became available
 	lines    []line                            // entries of journals to be written
 	ends     []end                             // of runs, to be written
@@ -112,6 +113,9 @@ func (s *Store) commit(c *conn, f func(*tx) error) error {
 	}
 	s.lanes.publish(t.lanes.read)
 	s.ends.publish(t.ended)
+	if !t.tells {
+		s.wakes.add(t.woken)
+	}
 	return nil
 }
 
