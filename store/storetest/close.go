@@ -248,8 +248,8 @@ func closeGenerations(e *env) {
 	}
 }
 
-// closeDeep: whoever asks again as long as he is told to, and not once more, ends them all. None of the generations is seen at first: they
-// finish one after the other.
+// closeDeep: whoever asks again as long as he is told to, and not once more, ends them all. None of
+// the generations is seen at first: they finish one after the other.
 func closeDeep(e *env) {
 	const depth, each = 25, 3
 	for _, limit := range []int{1, 2, 100} {

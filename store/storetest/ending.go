@@ -6,8 +6,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Where a job goes when a run of it ends depends on what the run says and on what others have asked meanwhile. Every combination is in
-// ending_table.go.
+// Where a job goes when a run of it ends depends on what the run says and on what others have asked
+// meanwhile. Every combination is in ending_table.go.
 var endingTests = []test{
 	{"AtomicTransitions_every_end_under_every_request_leads_where_it_must", endingTable},
 	{"a_message_that_has_come_wakes_a_run_that_knew_of_its_cancel", endingMessage},
@@ -37,7 +37,8 @@ func endingMessage(e *env) {
 	e.wantCancelTold(run.Lease.Node, run.Job.ID)
 }
 
-// endingForever: a run that has seen the request and fails is repeated as its outcome says, and at last not any more.
+// endingForever: a run that has seen the request and fails is repeated as its outcome says, and at
+// last not any more.
 func endingForever(e *env) {
 	run := e.durable(1)
 	node := run.Lease.Node

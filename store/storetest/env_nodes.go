@@ -10,8 +10,9 @@ import (
 
 // The words of tests about nodes, beside those of env.go.
 
-// The silence after which the tests declare a node dead, and what its nodes promise: the wait after the second attempt that was lost, and all
-// later ones. The first one is repeated at once, whatever they promise.
+// The silence after which the tests declare a node dead, and what its nodes promise: the wait after
+// the second attempt that was lost, and all later ones. The first one is repeated at once, whatever
+// they promise.
 const (
 	deadAfter     = 20 * time.Second
 	rescueBackoff = 10 * time.Second
@@ -125,7 +126,8 @@ func (e *env) lastBeat(node int64) store.NodeBeat {
 	return store.NodeBeat{}
 }
 
-// second makes a job and a run of it that is its second attempt, so that what is lost now is repeated after rescueBackoff.
+// second makes a job and a run of it that is its second attempt, so that what is lost now is
+// repeated after rescueBackoff.
 func (e *env) second(change ...func(*store.Enqueue)) store.Claimed {
 	e.Helper()
 	first := e.started(change...)

@@ -446,8 +446,8 @@ func (m *machine) finish(p *pool, inner store.Store) {
 	p.store = inner
 }
 
-// endLease ends the leader lease for good: that of a node that was declared dead may be one again when the clock goes back. If there is one
-// now it has at most its whole length to go.
+// endLease ends the leader lease for good: that of a node that was declared dead may be one again
+// when the clock goes back. If there is one now it has at most its whole length to go.
 func (m *machine) endLease(inner store.Store) {
 	node, err := inner.Join(m.ctx, store.NodeInfo{Name: "last"})
 	m.must("Join", err)

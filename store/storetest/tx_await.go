@@ -14,8 +14,8 @@ var awaitTests = []txTest{
 	{"waiting_for_a_transaction_ends_with_its_context", awaitContext},
 }
 
-// soon is long for a store that waits for nobody, and glimpse is short for one that waits. They are real time: a transaction that is open
-// on a server is waited for there.
+// soon is long for a store that waits for nobody, and glimpse is short for one that waits. They are
+// real time: a transaction that is open on a server is waited for there.
 const (
 	soon    = 20 * time.Second
 	glimpse = 50 * time.Millisecond

@@ -71,7 +71,8 @@ func rescueSending(e *txEnv) {
 	})
 }
 
-// rescueAppending: who appends lives, whatever is said of its beats; what is committed was written under a lease that was good.
+// rescueAppending: who appends lives, whatever is said of its beats; what is committed was written
+// under a lease that was good.
 func rescueAppending(e *txEnv) {
 	e.needsWriters()
 	var run store.Claimed
