@@ -202,10 +202,13 @@ func backAging(e *env) {
 	}
 	next(urgent)
 	e.clock.Advance(2*aging + time.Second)
-	// The last one is as urgent as the first by now, which is behind it by its run time.
+	// The older one is as urgent as the first by now, which is behind it by its run time. But for
+	// that the first is what it was.
+	last := e.add(priority(3))
 	next(after)
 	next(older)
 	next(before)
+	next(last)
 }
 
 func backDue(e *env) {

@@ -36,7 +36,14 @@ func (e *txEnv) wantWait(what string, job store.ID) {
 	e.Helper()
 	ctx, cancel := context.WithTimeout(e.ctx, glimpse)
 	defer cancel()
-	e.wantErr(what+": AwaitTx", e.store.AwaitTx(ctx, job), context.DeadlineExceeded)
+	ended := make(chan error, 1)
+	go func() { ended <- e.store.AwaitTx(ctx, job) }()
+	select {
+	case err := <-ended:
+		e.wantErr(what+": AwaitTx", err, context.DeadlineExceeded)
+	case <-time.After(soon):
+		e.Fatalf("%s: AwaitTx does not end with its context", what)
+	}
 }
 
 func awaitNothing(e *txEnv) {

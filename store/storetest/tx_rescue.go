@@ -86,6 +86,9 @@ func rescueAppending(e *txEnv) {
 			e.Fatalf("rescued while it appends: %+v", rescued)
 		}
 		e.wantState(run.Job.ID, store.Running)
+		if nodes := e.nodes(); !nodes[run.Lease.Node].DeadAt.IsZero() {
+			e.Fatalf("it was declared dead while it appends: %+v", nodes[run.Lease.Node])
+		}
 	}, func(committed bool) {
 		entries, attempt := 0, 1
 		if committed {
