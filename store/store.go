@@ -18,9 +18,12 @@ type Store interface {
 	Traits() Traits
 	// Now returns the store's clock.
 	Now() time.Time
-	// Watch calls wake for each wake-up until ctx ends, from one goroutine at a time. It reconnects by itself and calls wake with WakeAll
-	// when some may have been lost. It does not report what this very Store value wrote, but for writes in callers' transactions.
-	// It returns nil when ctx ends, and ErrDatabaseGone if it finds that the database was deleted or replaced.
+	// Watch calls wake for each wake-up until ctx ends, from one goroutine at a time. It reconnects
+	// by itself and calls wake with WakeAll when some may have been lost. It does not report what
+	// this very Store value wrote, but for writes in callers' transactions. It may report jobs that
+	// became available by an operation whose answer does not tell, such as a Rescue that hands on a
+	// turn. It returns nil when ctx ends, and ErrDatabaseGone if it finds that the database was
+	// deleted or replaced.
 	Watch(ctx context.Context, wake func(Wake)) error
 	// Notify tells other processes of what a batch made ready. The engine calls it after Apply; it is cheap, never
 	// blocks for the database, and may be lost.

@@ -6,12 +6,12 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// AwaitTx implements store.Writer. There is one writer: when this one may write, no transaction is open any more that has
-// written before, to whatever job.
+// AwaitTx implements store.Writer. There is one writer: when this one may write, no transaction is
+// open any more that has written before, to whatever job.
 //
-// It waits without the write connection, and takes it only to try: those who want to write wait for the same
-// transaction, and are to go on when it ends; and those who only look whether there is something to do, such as a
-// claim or Watch, need not wait at all.
+// It waits without the write connection, and takes it only to try: those who want to write wait for
+// the same transaction, and are to go on when it ends; and those who only look whether there is
+// something to do, such as a claim or Watch, need not wait at all.
 func (s *Store) AwaitTx(ctx context.Context, _ store.ID) error {
 	for n := 0; ; n++ {
 		err := s.tryWriting(ctx)

@@ -13,11 +13,12 @@ type Transactor struct{ db *sql.DB }
 // Begin returns what runs transactions on the caller's own database, which must be on the same file as the store, with modernc.org/sqlite.
 func Begin(db *sql.DB) Transactor { return Transactor{db} }
 
-// Transact calls fn in a transaction, which it commits if fn returns nil and rolls back otherwise, and returns fn's error as it is.
-// wrapped is the same transaction for the methods of the store, which must not be called in any other way meanwhile: from the
-// beginning the transaction has the file's write lock, which it waits for as the store's own writer does. The error is
-// ErrUnavailable, or the context's, if it cannot have it in time, and ErrDatabaseGone if the file that the store has written to is not in
-// its place after the commit.
+// Transact calls fn in a transaction, which it commits if fn returns nil and rolls back otherwise,
+// and returns fn's error as it is. wrapped is the same transaction for the methods of the store,
+// which must not be called in any other way meanwhile: from the beginning the transaction has the
+// file's write lock, which it waits for as the store's own writer does. The error is
+// ErrUnavailable, or the context's, if it cannot have it in time, and ErrDatabaseGone if the file
+// that the store has written to is not in its place after the commit.
 func (t Transactor) Transact(ctx context.Context, fn func(tx *sql.Tx, wrapped store.Tx) error) error {
 	var tx *sql.Tx
 	err := patient(ctx, func() (err error) {

@@ -207,3 +207,14 @@ func completed(claimed []store.Claimed) *store.Batch {
 	}
 	return batch
 }
+
+// BenchmarkConfirm looks whether the database is still there, as after each commit.
+func BenchmarkConfirm(b *testing.B) {
+	s, _ := openBench(b, sqlite.Normal)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := sqlite.Confirm(s); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -81,8 +81,8 @@ type demand struct{ left int }
 
 func (d *demand) atMost(n int) int { return min(d.left, n) }
 
-// heads returns the lanes that the claim may take from, each with its first job. What is in ready was found to be due, even if the
-// clock was set back since.
+// heads returns the lanes that the claim may take from, each with its first job. What is in ready
+// was found to be due, even if the clock was set back since.
 func (t *tx) heads(params store.ClaimParams) ([]*head, error) {
 	if params.Limit <= 0 || len(params.Kinds) == 0 || params.Queues != nil && len(params.Queues) == 0 {
 		return nil, nil
@@ -255,7 +255,8 @@ type merge struct {
 	aging int64
 }
 
-// effective is the priority of a lane's first job: one more urgent for each aging that it has waited, if the clock knows that it has.
+// effective is the priority of a lane's first job: one more urgent for each aging that it has
+// waited, if the clock knows that it has.
 func (m *merge) effective(h *head) int64 {
 	priority := int64(h.lane.priority)
 	if m.aging > 0 {

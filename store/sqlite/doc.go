@@ -19,9 +19,15 @@
 //
 // # How it differs from the schema that the stores share
 //
-// Ordering keys are handed on in the transaction that frees them or adds to them, not by a later pass: the file has one
-// write lock anyway, so nothing is won by waiting, and there is no table of keys to look at. A finished row does not repeat
-// lane and attempt, so that completing reads no body. A claim record holds lease numbers where they are not all 1.
+// Ordering keys are handed on in the transaction that frees them or adds to them, not by a later
+// pass: the file has one write lock anyway, so nothing is won by waiting, and there is no table of
+// keys to look at. Batch.Woken tells of a turn that was handed on; where an answer has no place for
+// that, as that of a rescue, Watch does. A finished row of a job that completed does not repeat
+// lane and attempt, so that completing reads no body. A claim record holds lease numbers where they
+// are not all 1.
+//
+// Nobody but a caller's own transaction keeps others from writing, and it keeps everybody: there is
+// no ErrBusy here, and AwaitTx need only get the write lock once.
 //
 // # What is remembered and waited for
 //
@@ -38,9 +44,32 @@
 // Watch looks at PRAGMA data_version on the write connection: it changes with every commit but those of this very
 // connection, which is what a wake-up should tell. It cannot tell what changed, so each wake-up is a WakeAll.
 //
-// A node holds an operating system lock on a file beside the database (holdfast.db.nodes/ID.lock) as long as it lives. A lock that
-// can be had says that its node was killed: rescue need not wait for the heartbeat to grow old. A missing file says
-// nothing, and the heartbeat decides.
+// A node holds an operating system lock on a file beside the database (holdfast.db.nodes/ID.lock)
+// as long as it lives. A lock that can be had says that its node was killed: rescue need not wait
+// until it has been silent for long. A missing file says nothing, and those who watch the node
+// decide.
+//
+// The clock is that of each process, and may be set. Who is dead is told by others than the store;
+// a leader lease that ends later than it was ever long is over; and what lies in ready is claimed,
+// whatever the clock says of its run time: somebody has found it due. Only what is deferred waits
+// until the clock has caught up.
+//
+// # What goes
+//
+// Retain removes jobs, records of what people did, and the lanes and queues that nobody uses any
+// more; retire.go says how it knows. What a process remembers of lanes is therefore looked up once
+// in each transaction that puts a job into one: 0.6 µs. Ids of lanes and queues are never used
+// twice.
+//
+// # When the file goes
+//
+// SQLite does not notice that its file, or the log beside it, was deleted or replaced while it is
+// open: it would go on to confirm what nobody will ever find. So after each commit, and before its
+// caller is told, the store looks whether both are still in their place, and fails with
+// ErrDatabaseGone if they are not; so does everything else from then on. Transactions that callers
+// commit themselves are looked after only when they begin; those of a Transactor like ours.
+// place.go has the details. It costs two stats for each commit: 4 µs, a hundredth of a durable
+// insert of one job (BenchmarkConfirm). A file that is overwritten in place, by cp, is not noticed.
 //
 // SQLite's locks on the file belong to the process: the system drops them when any code of the process closes any descriptor of the
 // file. So this package never opens the file but through SQLite, and neither should the program: no os.Open of a live database, and no
@@ -55,8 +84,9 @@
 //
 // # Locks
 //
-// The write connection is taken before anything else and given back last. Inside, laneCache.mu and lifeLocks.mu are held
-// for moments and never together. The order is: writer, then one of them.
+// The write connection is taken before anything else and given back last. Inside, laneCache.mu,
+// endCache.mu, lifeLocks.mu and untold.mu are held for moments and never together. The order is:
+// writer, then one of them.
 //
 // # Imports
 //

@@ -19,7 +19,7 @@ func (s *Store) Apply(ctx context.Context, batch *store.Batch) error {
 	}
 	var last *tx
 	err := s.write(ctx, "apply", func(t *tx) error {
-		last = t
+		last, t.tells = t, true
 		return t.apply(batch)
 	})
 	if batch.Woken = nil; err == nil {

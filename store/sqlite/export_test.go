@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -53,3 +55,33 @@ func PrepareAll(t *testing.T, s store.Store) error {
 	}
 	return nil
 }
+
+// Path returns where the file is.
+func Path(s store.Store) string { return s.(*Store).path }
+
+// BeforeStats calls f before the store looks at a file, with its path.
+func BeforeStats(s store.Store, f func(path string)) {
+	s.(*Store).place.stat = func(path string) (fs.FileInfo, error) {
+		f(path)
+		return os.Stat(path)
+	}
+}
+
+// LookAgain makes the next operation look at the files before it begins, even if somebody just did.
+func LookAgain(s store.Store) { s.(*Store).place.seen.Store(int64(-fresh)) }
+
+// RememberLanes makes stores remember fewer lanes, until the test ends.
+func RememberLanes(t *testing.T, n int) {
+	before := maxLanes
+	maxLanes = n
+	t.Cleanup(func() { maxLanes = before })
+}
+
+// LanesRemembered returns how many lanes the store remembers.
+func LanesRemembered(s store.Store) int {
+	c := &s.(*Store).lanes
+	return len(c.young.byID) + len(c.old.byID)
+}
+
+// Confirm looks at the files as every commit does.
+func Confirm(s store.Store) error { return s.(*Store).place.confirm() }

@@ -211,8 +211,9 @@ func (t *tx) meet(b *body, e *ending, asked requests) error {
 	return nil
 }
 
-// endsAsItSays reports whether a run ends as it would if nobody had asked to cancel the job: its end is decided, and takes
-// the time that it takes, or it cannot end itself. To try that again at once would be to try for ever.
+// endsAsItSays reports whether a run ends as it would if nobody had asked to cancel the job: its
+// end is decided, and takes the time that it takes, or it cannot end itself. To try that again at
+// once would be to try for ever.
 func endsAsItSays(b *body, e *ending) bool {
 	contradicts := e.state == store.Waiting && e.wait.Held && e.reason == store.ReasonNondeterminism
 	return b.Closing || e.durable && (e.cancelSeen || contradicts)

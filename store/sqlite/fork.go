@@ -15,9 +15,6 @@ func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
 func (t *tx) fork(params store.ForkParams) error {
 	q := &store.Enqueue{Job: params.Job}
 	q.Job.Closing = false
-	if err := q.Job.Check(); err != nil {
-		return err
-	}
 	if len(q.Job.UniqueKey) > 0 || params.Keep < 0 {
 		return fmt.Errorf("%w: a fork has no unique key, and keeps no less than nothing", store.ErrInvalid)
 	}
@@ -31,6 +28,9 @@ func (t *tx) fork(params store.ForkParams) error {
 		return fmt.Errorf("job %v: %w", params.From, store.ErrNotFound)
 	}
 	if known, err := t.known(q); known || err != nil {
+		return err
+	}
+	if err := q.Job.Check(); err != nil {
 		return err
 	}
 	if err := t.enqueue(q); err != nil {

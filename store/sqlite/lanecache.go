@@ -10,8 +10,8 @@ type laneCache struct {
 	young, old laneTable
 }
 
-// maxLanes is how many lanes a generation of the cache keeps.
-const maxLanes = 20_000
+// maxLanes is how many lanes a generation of the cache keeps. Only tests change it.
+var maxLanes = 20_000
 
 // laneTable is a set of lanes.
 type laneTable struct {

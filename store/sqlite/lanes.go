@@ -66,9 +66,9 @@ func (k *knownLanes) use(l *lane) {
 	k.last = l
 }
 
-// lane returns the lane with a name, into which a job is to be put. It is interned if it is new, or was
-// removed: what the process remembers of it is looked up once in each transaction. There is one writer,
-// so that it stays until the transaction ends, and then has a job.
+// lane returns the lane with a name, into which a job is to be put. It is interned if it is new, or
+// was removed: what the process remembers of it is looked up once in each transaction. There is one
+// writer, so that it stays until the transaction ends, and then has a job.
 //
 // A day for which what is remembered holds without a look would do if the clock were always right.
 func (t *tx) lane(name laneName) (*lane, error) {
@@ -105,8 +105,8 @@ const day = 24 * 60 * 60 * 1_000_000
 // today is the number of the transaction's day.
 func (t *tx) today() int64 { return t.now / day }
 
-// useLane keeps a lane from being removed, since a job of it is not finished. It returns false if it was
-// removed already.
+// useLane keeps a lane from being removed, since a job of it is not finished. It returns false if
+// it was removed already.
 func (t *tx) useLane(id int64) (there bool, err error) {
 	s := t.stmt("lane_used_on")
 	s.bindInt(id)
@@ -183,8 +183,8 @@ func (t *tx) queue(namespace, name string) (int64, error) {
 	return s.readInt(), nil
 }
 
-// laneOf returns the lane with an id. What reads never fails for want of it: a lane that is not there, which
-// none is that has a job, has no name.
+// laneOf returns the lane with an id. What reads never fails for want of it: a lane that is not
+// there, which none is that has a job, has no name.
 func (t *tx) laneOf(id int64) (*lane, error) {
 	if l := t.store.lanes.numbered(id); l != nil {
 		return l, nil

@@ -12,8 +12,8 @@ type leaderLease struct {
 	ttl int64 // how long it was when it was taken or kept; 0: the program did not say
 }
 
-// over reports whether the lease is over. One that ends later than it could if the clock had gone on is, too: else nobody would lead
-// until the clock has caught up, after it was set back.
+// over reports whether the lease is over. One that ends later than it could if the clock had gone
+// on is, too: else nobody would lead until the clock has caught up, after it was set back.
 func (l leaderLease) over(now int64) bool {
 	return l.expiresAt <= now || l.ttl > 0 && l.expiresAt-now > l.ttl
 }
@@ -62,11 +62,11 @@ func (t *tx) putLeader(lease leaderLease) error {
 	return exec(s)
 }
 
-// resign ends the lease of a node that ended, so that another one can lead at once.
+// resign ends the lease of a node that ended, so that another one can lead at once. It stays over
+// when the clock is set back.
 func (t *tx) resign(node int64) error {
 	s := t.stmt("leader_resign")
-	s.bindInt(t.now)
+	s.bindInt(math.MinInt64)
 	s.bindInt(node)
-	s.bindInt(t.now)
 	return exec(s)
 }

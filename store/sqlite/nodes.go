@@ -126,7 +126,7 @@ func (t *tx) otherNodes(node int64) ([]store.NodeBeat, error) {
 	return slices.DeleteFunc(alive, func(n store.NodeBeat) bool { return n.Node == node }), err
 }
 
-// held returns the leases of a node's claim records whose runs have not ended.
+// held returns the leases of a node's claim records whose runs have not ended, each once.
 func (t *tx) held(node int64, params store.HeldParams) ([]store.Lease, error) {
 	var leases []store.Lease
 	add := func(r *claimRecord) {
@@ -136,7 +136,7 @@ func (t *tx) held(node int64, params store.HeldParams) ([]store.Lease, error) {
 			}
 		}
 	}
-	for _, seq := range params.Claims {
+	for _, seq := range slices.Compact(slices.Sorted(slices.Values(params.Claims))) {
 		if seq >= params.From && seq < params.To {
 			continue
 		}
@@ -239,14 +239,20 @@ func (t *tx) release(r *claimRecord, slot int) error {
 
 // endNode ends a node and its leader lease. It returns false if the node had ended before.
 func (t *tx) endNode(node int64) (bool, error) {
+	ended, err := t.markDead(node)
+	if err != nil || !ended {
+		return false, err
+	}
+	return true, t.resign(node)
+}
+
+// markDead says that a node does not live. It returns false if that was said before.
+func (t *tx) markDead(node int64) (bool, error) {
 	s := t.stmt("node_end")
 	s.bindInt(t.now)
 	s.bindInt(node)
 	changed, err := s.exec()
-	if err != nil || changed == 0 {
-		return false, err
-	}
-	return true, t.resign(node)
+	return changed > 0, err
 }
 
 // Nodes implements store.Nodes.

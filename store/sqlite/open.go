@@ -108,6 +108,7 @@ type Store struct {
 	lanes laneCache
 	ends  endCache
 	lives lifeLocks
+	wakes untold
 
 	queuesSeen atomic.Int64 // the last queue that Retain has looked at
 }
@@ -129,7 +130,7 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{config: c, path: c.Path, closed: make(chan struct{})}
+	s := &Store{config: c, path: c.Path, closed: make(chan struct{}), wakes: untold{more: make(chan struct{}, 1)}}
 	if c.Path == Memory {
 		if s.temporary, err = os.MkdirTemp("", "holdfast-"); err != nil {
 			return nil, fmt.Errorf("%w: %w", store.ErrReadOnly, err)
@@ -204,11 +205,14 @@ func (c Config) checkSchema(ctx context.Context, writer *conn) error {
 	return nil
 }
 
-// appear makes sure that there is a file, so that what is opened is known to be what is there before and after. It may be
-// empty.
+// appear makes sure that there is a file, so that what is opened is known to be what is there
+// before and after. It may be empty.
 func (c Config) appear(path string) (fs.FileInfo, error) {
 	info, err := os.Stat(path)
-	if !errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return nil, fmt.Errorf("%w: %w", store.ErrReadOnly, err)
+	case !errors.Is(err, fs.ErrNotExist):
 		return info, err
 	}
 	if c.NoMigrate && c.Path != Memory {

@@ -109,9 +109,6 @@ func (t *tx) reopen(b *body, f finished) error {
 		b.claimedAt = f.claimedAt
 	}
 	b.Attempt, b.LeaseNumber = 0, max(b.LeaseNumber, f.lease) // lease numbers never repeat
-	if _, err := t.useLane(b.lane.id); err != nil {
-		return err
-	}
 	s := t.stmt("finished_delete")
 	bindID(s, b.ID)
 	return exec(s)

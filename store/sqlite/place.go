@@ -11,19 +11,21 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// place is where the database was found when it was opened, and what was there. Somebody may delete the
-// file, or put another one in its place, while it is open. SQLite does not notice: it goes on writing to a file that
-// nobody will ever find again. The same is true of the log beside it, which holds the last commits, and of the index
-// of the log, by which processes tell each other where it ends. SQLite itself replaces neither as long as somebody has
-// the database open.
+// place is where the database was found when it was opened, and what was there. Somebody may delete
+// the file, or put another one in its place, while it is open. SQLite does not notice: it goes on
+// writing to a file that nobody will ever find again. The same is true of the log beside it, which
+// holds the last commits, and of the index of the log, by which processes tell each other where it
+// ends. SQLite itself replaces neither as long as somebody has the database open.
 //
-// So nothing is confirmed before the file and its log were seen to be in their place, after the commit. And nothing
-// is begun, or read, if all of them were not seen there a moment ago.
+// So nothing is confirmed before the file and its log were seen to be in their place, after the
+// commit. And nothing is begun, or read, if all of them were not seen there a moment ago.
 type place struct {
 	main, log, index placed
 
 	gone atomic.Pointer[goneError] // once anything was seen to be gone
 	seen atomic.Int64              // when all were seen in their place, in nanoseconds since epoch
+
+	stat func(path string) (fs.FileInfo, error) // os.Stat, but in tests
 }
 
 // placed is a file that was there.
@@ -32,7 +34,8 @@ type placed struct {
 	info fs.FileInfo
 }
 
-// fresh is for how long a look holds for what is begun: it makes no difference to what is confirmed.
+// fresh is for how long a look holds for what is begun: it makes no difference to what is
+// confirmed.
 const fresh = 10 * time.Millisecond
 
 // epoch has a reading of the monotonic clock.
@@ -59,9 +62,10 @@ func placedAt(path string) (placed, error) {
 	return placed{path, info}, nil
 }
 
-// remember notes what is in its place. configured is the path by which others find the database, which may be a link,
-// resolved that of the file.
+// remember notes what is in its place. configured is the path by which others find the database,
+// which may be a link, resolved that of the file.
 func (p *place) remember(configured, resolved string) (err error) {
+	p.stat = os.Stat
 	if p.main, err = placedAt(configured); err != nil {
 		return err
 	}
@@ -120,7 +124,7 @@ func (p *place) compare(was placed) error {
 	if was.info == nil {
 		return nil
 	}
-	info, err := os.Stat(was.path)
+	info, err := p.stat(was.path)
 	switch {
 	case err == nil && os.SameFile(info, was.info):
 		return nil
@@ -133,7 +137,8 @@ func (p *place) compare(was placed) error {
 	}
 }
 
-// lose notes that the database is gone, which is final: what is put back later may be older than what was committed.
+// lose notes that the database is gone, which is final: what is put back later may be older than
+// what was committed.
 func (p *place) lose(was placed, what string) error {
 	p.gone.CompareAndSwap(nil, &goneError{was.path, what})
 	return p.gone.Load()

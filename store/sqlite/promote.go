@@ -25,6 +25,7 @@ func (s *Store) Promote(ctx context.Context, limit int) (store.Promoted, error) 
 		},
 		func(t *tx) (err error) {
 			promoted, err = t.promote(limit)
+			t.tells = true
 			return err
 		})
 	return promoted, err

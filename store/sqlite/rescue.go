@@ -15,8 +15,8 @@ import (
 // rescueLimit is how many claim records one Rescue takes if it is not told.
 const rescueLimit = 100
 
-// Rescue implements store.Maintenance. A node is dead if those who watch it say so, or if its process is gone, which the
-// lock of its life says at once.
+// Rescue implements store.Maintenance. A node is dead if those who watch it say so, or if its
+// process is gone, which the lock of its life says at once.
 func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.Rescued, error) {
 	if params.Limit <= 0 {
 		params.Limit = rescueLimit
@@ -44,11 +44,10 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.
 			if err != nil {
 				return err
 			}
-			dead := silent(alive, params.Dead)
-			for node := range killed {
-				dead = append(dead, node)
+			if ended, err = t.declareDead(silent(alive, params.Dead)); err != nil {
+				return err
 			}
-			for _, node := range dead {
+			for node := range killed { // surely: it does not lead any more
 				now, err := t.endNode(node)
 				if err != nil {
 					return err
@@ -86,7 +85,8 @@ func (t *tx) aliveNodes() ([]store.NodeBeat, error) {
 	})
 }
 
-// silent returns those of the nodes whose last beat is still the one after which they are believed dead.
+// silent returns those of the nodes whose last beat is still the one after which they are believed
+// dead.
 func silent(alive, believed []store.NodeBeat) []int64 {
 	var dead []int64
 	for _, b := range believed {
@@ -95,6 +95,21 @@ func silent(alive, believed []store.NodeBeat) []int64 {
 		}
 	}
 	return dead
+}
+
+// declareDead marks nodes as dead, and returns those that were not before. The leader lease of one
+// of them ends by the clock.
+func (t *tx) declareDead(nodes []int64) (ended []int64, err error) {
+	for _, node := range nodes {
+		now, err := t.markDead(node)
+		if err != nil {
+			return nil, err
+		}
+		if now {
+			ended = append(ended, node)
+		}
+	}
+	return ended, nil
 }
 
 // deadRecords names claim records of nodes that are dead, from after the given one on.
@@ -163,8 +178,8 @@ func (t *tx) rescueRecord(r *claimRecord) ([]store.Rescued, error) {
 	return rescued, nil
 }
 
-// rescueJob ends the run of a job whose node is dead, as that has promised. It finds no job if the slot's body is gone, which would be
-// a bug.
+// rescueJob ends the run of a job whose node is dead, as that has promised. It finds no job if the
+// slot's body is gone, which would be a bug.
 func (t *tx) rescueJob(r *claimRecord, slot int) (rescued store.Rescued, found bool, err error) {
 	l := r.lease(slot)
 	r.finish(slot)
@@ -190,7 +205,8 @@ func (t *tx) rescueJob(r *claimRecord, slot int) (rescued store.Rescued, found b
 		return rescued, false, err
 	}
 	e := &ending{state: store.Failed, reason: store.ReasonCrashLoop, taken: true, durable: durable, uncounted: grown, cancelSeen: true}
-	// A requested cancel comes before the decision that no attempt is left, unless the job would have to end itself in one.
+	// A requested cancel comes before the decision that no attempt is left, unless the job would
+	// have to end itself in one.
 	if delay, retry := promised[b.Kind].Lost(&lost); retry || asked.cancel != nil && !durable {
 		e.state, e.reason, e.runAt = store.Retryable, store.ReasonNodeLost, t.now+max(delay, 0).Microseconds()
 	}
@@ -198,8 +214,8 @@ func (t *tx) rescueJob(r *claimRecord, slot int) (rescued store.Rescued, found b
 	return store.Rescued{Job: b.ID, Node: r.node, State: state, Reason: reason, Queue: b.Queue, RunAt: b.RunAt}, true, err
 }
 
-// policiesOf returns what a node has promised of its kinds. A node of a program that did not say so has promised nothing. What cannot
-// be read is left to who can.
+// policiesOf returns what a node has promised of its kinds. A node of a program that did not say so
+// has promised nothing. What cannot be read is left to who can.
 func (t *tx) policiesOf(node int64) (map[string]store.Policy, error) {
 	if promised, ok := t.promised[node]; ok {
 		return promised, nil

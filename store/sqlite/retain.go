@@ -17,8 +17,8 @@ const (
 	retainRows = 4000
 )
 
-// Retain implements store.Maintenance. Each job is removed as a whole, a few hundred in one transaction.
-// Limit 0 means 1000; what is left of it when no more jobs are over is for the rest.
+// Retain implements store.Maintenance. Each job is removed as a whole, a few hundred in one
+// transaction. Limit 0 means 1000; what is left of it when no more jobs are over is for the rest.
 func (s *Store) Retain(ctx context.Context, params store.RetainParams) (store.Retained, error) {
 	if params.Limit <= 0 {
 		params.Limit = retainLimit
@@ -63,8 +63,8 @@ type retaining struct {
 	more bool // there is more to do than the limit allows
 }
 
-// run repeats a step as long as there is more to do and the limit allows it. A step with a limit of 0
-// only looks.
+// run repeats a step as long as there is more to do and the limit allows it. A step with a limit of
+// 0 only looks.
 func (r *retaining) run(step func(limit int) (done int, more bool, err error)) error {
 	for {
 		limit := min(retainChunk, r.left)
@@ -125,8 +125,9 @@ func (s *Store) retainJobs(
 	return removed, more, nil
 }
 
-// remove deletes a finished job with everything that belongs to it, and returns how many rows that was. The
-// unique key goes before the body that names it. What people did to the job is kept as long as it is to be.
+// remove deletes a finished job with everything that belongs to it, and returns how many rows that
+// was. The unique key goes before the body that names it. What people did to the job is kept as
+// long as it is to be.
 func (t *tx) remove(id store.ID) (rows int64, err error) {
 	s := t.stmt("retain_unique_key")
 	bindID(s, id)
@@ -149,8 +150,8 @@ func (t *tx) remove(id store.ID) (rows int64, err error) {
 	return rows, nil
 }
 
-// retainAudit removes up to limit records of what people did, to queues or to jobs that were removed,
-// and tells whether there are more.
+// retainAudit removes up to limit records of what people did, to queues or to jobs that were
+// removed, and tells whether there are more.
 func (s *Store) retainAudit(ctx context.Context, keep time.Duration, limit int) (removed int, more bool, err error) {
 	if keep <= 0 {
 		return 0, false, nil

@@ -13,20 +13,21 @@ const idleDays = 2
 // A lane that is not used any more goes in two steps, so that it costs as little to find out as if
 // somebody counted the jobs of each lane, which nobody does.
 //
-// First, when nobody has put a job into it for two days, it is looked at. What is unfinished in it has
-// a pointer or a claim, what failed or was cancelled stands in an index. If there is none of these, all
-// its jobs have completed by now, and the lane is marked as idle since now. Whoever puts a job into it
-// later, or lets one of its jobs run again, takes the mark away. Otherwise it is looked at again in
-// two days.
+// First, when nobody has put a job into it for two days, it is looked at. What is unfinished in it
+// has a pointer or a claim, what failed or was cancelled stands in an index. If there is none of
+// these, all its jobs have completed by now, and none of them runs again; the lane is marked as
+// idle since now. Whoever puts a job into it later takes the mark away. Otherwise it is looked at
+// again in two days.
 //
-// Then, when the first job in the file to have completed did so after that, the lane has no job left,
-// and is removed. So a lane outlives its last job by as long as completed jobs are kept, and two days. Where
-// they are kept for ever so is it.
+// Then, when the first job in the file to have completed did so after that, the lane has no job
+// left, and is removed. So a lane outlives its last job by as long as completed jobs are kept, and
+// two days. Where they are kept for ever so is it.
 //
-// None of this relies on the clock being right. Days decide only when to look, and the time of a mark is
-// not before that at which any job has completed.
+// None of this relies on the clock being right. Days decide only when to look, and the time of a
+// mark is not before that at which any job has completed.
 
-// markLanes looks at up to limit lanes that were not used for days, and tells whether there are more.
+// markLanes looks at up to limit lanes that were not used for days, and tells whether there are
+// more.
 func (s *Store) markLanes(ctx context.Context, limit int) (looked int, more bool, err error) {
 	err = s.writeIf(ctx, "retain",
 		func(t *tx) (bool, error) {
@@ -101,8 +102,8 @@ func (t *tx) markIdle(lanes []unusedLane) error {
 	return nil
 }
 
-// laneInUse reports whether a job of the lane has a pointer, or has failed or was cancelled. What waits for
-// the turn of an ordering key is not looked up by lane; then the whole queue is in use.
+// laneInUse reports whether a job of the lane has a pointer, or has failed or was cancelled. What
+// waits for the turn of an ordering key is not looked up by lane; then the whole queue is in use.
 func (t *tx) laneInUse(l unusedLane) (bool, error) {
 	s := t.stmt("lane_in_use")
 	s.bindInt(l.id)
@@ -202,8 +203,8 @@ func (s *Store) removeLanes(ctx context.Context, limit int) (removed int, more b
 	return removed, more, err
 }
 
-// removeQueues removes queues that have no lane, are not paused, and are not new. Each call looks at
-// a few hundred of them, where the last one ended.
+// removeQueues removes queues that have no lane, are not paused, and are not new. Each call looks
+// at a few hundred of them, where the last one ended.
 func (s *Store) removeQueues(ctx context.Context) error {
 	removable := func(t *tx) (ids []int64, last int64, err error) {
 		st := t.stmt("queues_page")

@@ -30,7 +30,8 @@ type callersTx struct {
 // StoreName implements store.Tx.
 func (*callersTx) StoreName() string { return storeName }
 
-// confirm looks whether what a transaction has committed is in a database that others will find, if the store wrote some of it.
+// confirm looks whether what a transaction has committed is in a database that others will find, if
+// the store wrote some of it.
 func (tx *callersTx) confirm() error {
 	if tx.store == nil {
 		return nil

@@ -11,21 +11,40 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
-// TestUpgrade: what the first version stored is all there, and goes on.
-func TestUpgrade(t *testing.T) {
-	ctx := t.Context()
-	path := file(t)
-	db, err := sql.Open("sqlite", path)
+// row is a statement that writes what an older program has stored.
+type row struct {
+	text string
+	args []any
+}
+
+// stored returns the source of a file with the first migrations and some rows.
+func stored(t *testing.T, version int, rows []row) sqlite.Config {
+	t.Helper()
+	source := sqlite.File(file(t))
+	db, err := sql.Open("sqlite", source.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	source := sqlite.File(path)
+	var all []row
+	for _, step := range source.Migrations()[:version] {
+		all = append(all, row{text: step.SQL})
+	}
+	for _, r := range append(all, rows...) {
+		if _, err := db.ExecContext(t.Context(), r.text, r.args...); err != nil {
+			t.Fatal(r.text, err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return source
+}
+
+// TestUpgrade: what the first version stored is all there, and goes on.
+func TestUpgrade(t *testing.T) {
+	ctx := t.Context()
 	available, retryable, failed := uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7())
-	for _, statement := range []struct {
-		text string
-		args []any
-	}{
-		{text: source.Migrations()[0].SQL},
+	s := open(t, stored(t, 1, []row{
 		{text: "INSERT INTO holdfast_queue (id, namespace, name, created_at) VALUES (1, 'default', 'mail', 1)"},
 		{text: "INSERT INTO holdfast_lane (id, queue, kind, priority) VALUES (1, 1, 'send', 2)"},
 		{
@@ -45,15 +64,7 @@ func TestUpgrade(t *testing.T) {
 				VALUES (?, 1, 1, 1, 5, 6, 4, 0, 'error', 'oh'), (?, 2, 2, 1, 8, 9, 7, 0, 'error', 'no')`,
 			args: []any{retryable[:], failed[:]},
 		},
-	} {
-		if _, err := db.ExecContext(ctx, statement.text, statement.args...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s := open(t, source)
+	}))
 	for _, want := range []store.Record{
 		{Job: store.Job{ID: available}, State: store.Available},
 		{Job: store.Job{ID: retryable, Attempt: 1, LeaseNumber: 1}, State: store.Retryable, Error: "oh", ClaimedAt: time.UnixMicro(5)},
@@ -79,5 +90,88 @@ func TestUpgrade(t *testing.T) {
 		if c.Durable || c.Job.Parent != uuid.Nil || c.Job.Answers || c.Job.Closing {
 			t.Errorf("claimed %+v", c)
 		}
+	}
+}
+
+// TestUpgradeFrom3: lanes and queues keep their ids and are in use, failed jobs know their lanes,
+// what people did to jobs that are gone is on its own, and a node that promised nothing is rescued.
+func TestUpgradeFrom3(t *testing.T) {
+	ctx := t.Context()
+	available, running, failed, gone := uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7())
+	source := stored(t, 3, []row{
+		{text: `INSERT INTO holdfast_queue (id, namespace, name, created_at, paused_at, paused_by)
+			VALUES (3, 'default', 'mail', 1, NULL, NULL), (7, 'default', 'held', 1, 5, 'ada'), (8, 'default', 'unused', 1, NULL, NULL)`},
+		{text: "INSERT INTO holdfast_lane (id, queue, kind, priority) VALUES (4, 3, 'send', 2), (9, 8, 'send', 2)"},
+		{
+			text: `INSERT INTO holdfast_job (id, lane, run_at, created_at, lease, attempt, max_attempts, codec, args)
+				VALUES (?, 4, 10, 1, 0, 0, 0, 0, '{}'), (?, 4, 20, 1, 0, 0, 0, 0, '{}'), (?, 4, 30, 1, 1, 1, 3, 0, '{}')`,
+			args: []any{available[:], running[:], failed[:]},
+		},
+		{text: "INSERT INTO holdfast_ready (lane, run_at, id) VALUES (4, 10, ?)", args: []any{available[:]}},
+		{text: `INSERT INTO holdfast_node (id, name, version, started_at, beat_at, last_seq, info)
+			VALUES (2, 'old', '', 1, 5, 1, '{"name":"old","version":"","slots":1}')`},
+		{text: "INSERT INTO holdfast_leader (name, node, epoch, expires_at) VALUES ('maintenance', 2, 6, 5)"},
+		{
+			text: "INSERT INTO holdfast_claim (node, seq, claimed_at, done, all_slots, ids) VALUES (2, 1, 5, 0, 1, ?)",
+			args: []any{running[:]},
+		},
+		{
+			text: `INSERT INTO holdfast_finished (id, state, finished_at, lease, node, claimed_at, reason, error)
+				VALUES (?, 7, 9, 2, 1, 8, 'error', 'no')`,
+			args: []any{failed[:]},
+		},
+		{
+			text: `INSERT INTO holdfast_audit (at, actor, action, job, queue)
+				VALUES (1, 'ada', 'retry', ?, NULL), (2, 'ada', 'cancel', ?, NULL), (3, 'ada', 'pause', NULL, 7)`,
+			args: []any{failed[:], gone[:]},
+		},
+	})
+	s := open(t, source)
+	node, err := s.Join(ctx, store.NodeInfo{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	beat, err := s.Beat(ctx, store.BeatParams{Node: node, LeaderTTL: time.Minute, Lead: true})
+	if err != nil || !beat.Leader || beat.Epoch != 7 || len(beat.Nodes) != 1 {
+		t.Fatalf("%+v, %v", beat, err)
+	}
+	rescued, err := s.Rescue(ctx, store.RescueParams{Dead: beat.Nodes})
+	if err != nil || len(rescued) != 1 || rescued[0].Job != running || rescued[0].State != store.Retryable {
+		t.Fatalf("rescued %+v, %v", rescued, err)
+	}
+	keep := store.RetainParams{Completed: time.Hour, Audit: time.Hour}
+	if _, err := s.Retain(ctx, keep); err != nil {
+		t.Fatal(err)
+	}
+	queues, err := s.Queues(ctx, "default")
+	if err != nil || len(queues) != 3 || queues[0].PausedBy != "ada" {
+		t.Errorf("%+v, %v", queues, err)
+	}
+	record, err := s.Get(ctx, failed)
+	if err != nil || record.Queue != "mail" || record.Kind != "send" || len(record.Actions) != 1 {
+		t.Errorf("%+v, %v", record, err)
+	}
+	db := database(t, source.Path)
+	for query, want := range map[string]int{
+		"SELECT lane FROM holdfast_finished":                         4,
+		"SELECT count(*) FROM holdfast_audit":                        1, // that of the failed job
+		"SELECT count(*) FROM holdfast_lane WHERE used_on < 20000":   0,
+		"SELECT count(*) FROM holdfast_queue WHERE id IN (3, 7, 8)":  3,
+		"SELECT version FROM holdfast_migration ORDER BY 1 DESC":     4,
+		"SELECT seq FROM sqlite_sequence WHERE name='holdfast_lane'": 9,
+	} {
+		var n int
+		if err := db.QueryRowContext(ctx, query).Scan(&n); err != nil || n != want {
+			t.Errorf("%s: %d, %v", query, n, err)
+		}
+	}
+	// Years later nobody has used what nobody uses.
+	source.Clock = func() time.Time { return time.Now().Add(1000 * 24 * time.Hour) }
+	later := open(t, source)
+	if _, err := later.Retain(ctx, keep); err != nil {
+		t.Fatal(err)
+	}
+	if queues, err = later.Queues(ctx, "default"); err != nil || len(queues) != 2 {
+		t.Errorf("%+v, %v", queues, err)
 	}
 }

@@ -8,12 +8,15 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// watchAgain is the pause after a look that failed, and between those that are not for other processes.
+// watchAgain is the pause after a look that failed, and between those that are not for other
+// processes.
 const watchAgain = time.Second
 
-// Watch implements store.Store. It looks at the version of the data as the write connection sees it, which own commits do
-// not change, and calls wake with WakeAll when another process, another Store or a caller's transaction has committed. It
-// also reports what came between Open and Watch. And it notices when the database is gone while nobody uses it.
+// Watch implements store.Store. It looks at the version of the data as the write connection sees
+// it, which own commits do not change, and calls wake with WakeAll when another process, another
+// Store or a caller's transaction has committed. It also reports what came between Open and Watch,
+// and what this Store made available without an answer that says so. And it notices when the
+// database is gone while nobody uses it.
 func (s *Store) Watch(ctx context.Context, wake func(store.Wake)) error {
 	poll := s.config.Poll
 	if poll < 0 {
@@ -36,7 +39,25 @@ func (s *Store) Watch(ctx context.Context, wake func(store.Wake)) error {
 			seen = version
 			wake(store.Wake{Kind: store.WakeAll})
 		}
-		_ = pause(ctx, poll) // the end of ctx is found above
+		s.pauseWatch(ctx, poll, wake) // the end of ctx is found above
+	}
+}
+
+// pauseWatch waits for d, or until ctx ends, and tells what is untold meanwhile.
+func (s *Store) pauseWatch(ctx context.Context, d time.Duration, wake func(store.Wake)) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for {
+		select {
+		case <-s.wakes.more:
+			for _, w := range s.wakes.take() {
+				wake(w)
+			}
+		case <-timer.C:
+			return
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 

@@ -20,6 +20,7 @@ type tx struct {
 	last     *claimRecord                      // of records, the one used last
 	keys     []keyName                         // ordering keys that may have become free
 	lined    map[store.ID]bool                 // new jobs with an ordering key
+	tells    bool                              // the caller is told of woken
 	woken    []store.Wake                      // queues in which a waiting job became available
 	lines    []line                            // entries of journals to be written
 	ends     []end                             // of runs, to be written
@@ -64,8 +65,8 @@ func (s *Store) writeIf(ctx context.Context, op string, needed func(*tx) (bool, 
 
 // orGone returns the reason of an error that comes of the database being gone, if it does.
 func (s *Store) orGone(err error) error {
-	if err == nil {
-		return nil
+	if err == nil || errors.Is(err, store.ErrClosed) {
+		return err
 	}
 	if gone := s.place.look(); errors.Is(gone, store.ErrDatabaseGone) {
 		return gone
@@ -112,6 +113,9 @@ func (s *Store) commit(c *conn, f func(*tx) error) error {
 	}
 	s.lanes.publish(t.lanes.read)
 	s.ends.publish(t.ended)
+	if !t.tells {
+		s.wakes.add(t.woken)
+	}
 	return nil
 }
 

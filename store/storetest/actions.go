@@ -12,7 +12,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// The operations of a machine. Each draws its parameters, does the same on both sides, and compares the answers.
+// The operations of a machine. Each draws its parameters, does the same on both sides, and compares
+// the answers.
 
 // machineTTL is such that a lease does not end in the very microsecond in which somebody looks.
 const machineTTL = 15*time.Second + 3*time.Microsecond

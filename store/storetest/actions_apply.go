@@ -206,7 +206,8 @@ func (m *machine) checkEnqueues(plain, batch, model *store.Batch) {
 	}
 }
 
-// checkTurns looks whether a batch tells of ordering keys whose turn it handed on, or left to be handed on.
+// checkTurns looks whether a batch tells of ordering keys whose turn it handed on, or left to be
+// handed on.
 func (m *machine) checkTurns(batch *store.Batch) {
 	now := m.clock.Now()
 	if !m.mode.keyed || m.mode.lossy || slices.ContainsFunc(batch.Woken, func(w store.Wake) bool {

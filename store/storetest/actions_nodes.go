@@ -11,7 +11,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// The operations of a machine on nodes: they join with promises, beat, lead, ask what they hold, leave and die.
+// The operations of a machine on nodes: they join with promises, beat, lead, ask what they hold,
+// leave and die.
 
 func (m *machine) joinNode(t *rapid.T) {
 	alive := 0
@@ -34,8 +35,8 @@ func (m *machine) joinNode(t *rapid.T) {
 	t.Logf("node %d joins, and promises %+v", len(m.nodes)-1, info.Policies)
 }
 
-// anyPolicies draws what a node promises, such that it can be told to the microsecond. Of the third kind nobody ever promises anything: its
-// jobs say themselves how long they wait.
+// anyPolicies draws what a node promises, such that it can be told to the microsecond. Of the third
+// kind nobody ever promises anything: its jobs say themselves how long they wait.
 func anyPolicies(t *rapid.T) map[string]store.Policy {
 	policies := map[string]store.Policy{}
 	for _, kind := range machineKinds[:2] {
@@ -155,7 +156,8 @@ func (m *machine) beat(i int, params store.BeatParams) (got, want store.Beat) {
 	return got, want
 }
 
-// placed makes beats of the two sides the same if they say the same. Nodes whose answer to the join was lost nobody knows.
+// placed makes beats of the two sides the same if they say the same. Nodes whose answer to the join
+// was lost nobody knows.
 func (m *machine) placed(beats []store.NodeBeat, side func(node) int64) []store.NodeBeat {
 	var placed []store.NodeBeat
 	for _, b := range beats {

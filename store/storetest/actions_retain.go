@@ -10,7 +10,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// retainJobs lets the model follow the store, which may keep jobs longer than asked but never shorter.
+// retainJobs lets the model follow the store, which may keep jobs longer than asked but never
+// shorter.
 func (m *machine) retainJobs(t *rapid.T) {
 	keep := func(what string) time.Duration { return pick(t, what, 0, time.Minute, time.Hour, 24*time.Hour) }
 	params := store.RetainParams{
@@ -54,7 +55,8 @@ func (m *machine) retainJobs(t *rapid.T) {
 	m.followQueues()
 }
 
-// followQueues lets the model forget the queues that the store has removed, which it may do at any time to those that nobody needs.
+// followQueues lets the model forget the queues that the store has removed, which it may do at any
+// time to those that nobody needs.
 func (m *machine) followQueues() {
 	got, err := m.store.Queues(m.ctx, m.namespace)
 	m.must("Queues", err)

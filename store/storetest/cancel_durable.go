@@ -152,7 +152,8 @@ func cancelDurableLost(e *env) {
 	e.leave(run.Lease.Node)
 	e.sweep()
 	e.wantState(run.Job.ID, store.Available)
-	// A job that kills its nodes while it ends itself does so as slowly, and as seldom, as any other.
+	// A job that kills its nodes while it ends itself does so as slowly, and as seldom, as any
+	// other.
 	for attempt := 1; attempt < most; attempt++ {
 		run = e.wantCancelTold(e.join(), run.Job.ID)
 		due := e.clock.Now()

@@ -7,8 +7,9 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// The clock of a database goes back when somebody sets it, or when another server takes over whose clock is behind. Nobody may then be
-// thought dead who lives, or the other way round, and nothing that could be claimed may wait for the time to come again.
+// The clock of a database goes back when somebody sets it, or when another server takes over whose
+// clock is behind. Nobody may then be thought dead who lives, or the other way round, and nothing
+// that could be claimed may wait for the time to come again.
 var clockBackTests = []test{
 	{"a_dead_node_can_be_declared_dead_after_the_clock_went_back", backDeadNode},
 	{"a_node_that_has_beaten_since_the_clock_went_back_lives", backLivingNode},
@@ -145,7 +146,8 @@ func backLeftLeader(e *env) {
 	}
 }
 
-// backClaim: jobs in every place in which one can be claimed, of which each was due when the clock went back.
+// backClaim: jobs in every place in which one can be claimed, of which each was due when the clock
+// went back.
 func backClaim(e *env) {
 	for _, back := range backs {
 		for _, aging := range []time.Duration{0, time.Minute} {
@@ -200,10 +202,13 @@ func backAging(e *env) {
 	}
 	next(urgent)
 	e.clock.Advance(2*aging + time.Second)
-	// The last one is as urgent as the first by now, which is behind it by its run time.
+	// The older one is as urgent as the first by now, which is behind it by its run time. But for
+	// that the first is what it was.
+	last := e.add(priority(3))
 	next(after)
 	next(older)
 	next(before)
+	next(last)
 }
 
 func backDue(e *env) {

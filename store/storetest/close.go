@@ -248,8 +248,8 @@ func closeGenerations(e *env) {
 	}
 }
 
-// closeDeep: whoever asks again as long as he is told to, and not once more, ends them all. None of the generations is seen at first: they
-// finish one after the other.
+// closeDeep: whoever asks again as long as he is told to, and not once more, ends them all. None of
+// the generations is seen at first: they finish one after the other.
 func closeDeep(e *env) {
 	const depth, each = 25, 3
 	for _, limit := range []int{1, 2, 100} {
@@ -274,10 +274,11 @@ func closeDeep(e *env) {
 		}
 		e.end(first, store.Failed, withChildren)
 		var ended []store.ID
-		for more := true; more; {
+		calls := 0
+		for more := true; more; calls++ {
 			closed := e.closeOnce(limit)
-			if len(closed.Running) != 0 || len(closed.Ended) > limit || len(ended) > len(ids) {
-				e.Fatalf("after %d of %d: closed %+v", len(ended), len(ids), closed)
+			if len(closed.Running) != 0 || len(closed.Ended) > limit || calls > 2*(len(ids)+depth) {
+				e.Fatalf("after %d of %d, in call %d: closed %+v", len(ended), len(ids), calls, closed)
 			}
 			ended = append(ended, closed.Ended...)
 			more = closed.More

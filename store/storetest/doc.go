@@ -13,13 +13,16 @@
 // One file per concern, with tests whose names say what must hold. The invariants of the design (docs/architecture.md,
 // "What must always hold") appear by name where they are tested: NoLoss, OneOwner, FinishedIsFinal, UniqueIsUnique,
 // Remembered, LimitsHold (of a claim), EveryDueThingHappens, Order, CancelArrives, AtomicTransitions. Rate limits are tested by what
-// adds them to the contract. RunTx is about EnqueueTx, SendTx and AppendTx, for each kind of transaction that a store takes; how long other
-// writers wait for such a transaction is tested by each store.
+// adds them to the contract. RunTx is about EnqueueTx, SendTx, AppendTx and AwaitTx, for each kind of
+// transaction that a store takes, and about what does not wait for such a transaction; where there
+// is one writer, for whom all wait, that is left to the store.
 //
 // race.go and its neighbours let goroutines compete, and count. property.go draws random sequences of operations; the
-// machine (machine.go, actions.go, actions_apply.go) does the same on the store and on package model, a plain implementation of the
-// contract in memory, and compares them after each; actions_durable.go and actions_journal.go are about jobs that remember. It does
-// so again while package faults loses requests and answers, and a caller repeats them by the rules of the contract.
+// machine (machine.go, actions.go and its neighbours) does the same on the store and on package
+// model, a plain implementation of the contract in memory, and compares them after each;
+// actions_durable.go and actions_journal.go are about jobs that remember, actions_nodes.go is about
+// nodes and the clock, which now and then goes back. It does so again while package faults loses
+// requests and answers, and a caller repeats them by the rules of the contract.
 //
 // The property tests draw 15 sequences each; go test -rapid.checks=1000 draws more, and a failing one is kept in
 // testdata/rapid and tried again first.

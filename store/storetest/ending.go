@@ -6,10 +6,12 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Where a job goes when a run of it ends depends on what the run says and on what others have asked meanwhile. Every combination is in
-// ending_table.go.
+// Where a job goes when a run of it ends depends on what the run says and on what others have asked
+// meanwhile. Every combination is in ending_table.go, and those of runs that are lost in
+// ending_lost.go.
 var endingTests = []test{
 	{"AtomicTransitions_every_end_under_every_request_leads_where_it_must", endingTable},
+	{"AtomicTransitions_every_lost_run_under_every_request_leads_where_it_must", endingLost},
 	{"a_message_that_has_come_wakes_a_run_that_knew_of_its_cancel", endingMessage},
 	{"CancelArrives_a_run_that_cannot_end_itself_is_not_tried_at_once_for_ever", endingForever},
 	{"a_contradiction_is_held_though_a_cancel_was_asked", endingContradiction},
@@ -37,7 +39,8 @@ func endingMessage(e *env) {
 	e.wantCancelTold(run.Lease.Node, run.Job.ID)
 }
 
-// endingForever: a run that has seen the request and fails is repeated as its outcome says, and at last not any more.
+// endingForever: a run that has seen the request and fails is repeated as its outcome says, and at
+// last not any more.
 func endingForever(e *env) {
 	run := e.durable(1)
 	node := run.Lease.Node

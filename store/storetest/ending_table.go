@@ -54,8 +54,8 @@ func (c *circumstances) String() string {
 		c.what, c.durable, c.closing, c.cancelled, c.seen, c.paused, c.deadline)
 }
 
-// isPossible reports whether such a run can be: not one that has seen what nobody asked, nor a job that is closing and has no journal. How a
-// job parks that remembers nothing is not promised.
+// isPossible reports whether such a run can be: not one that has seen what nobody asked, nor a job
+// that is closing and has no journal. How a job parks that remembers nothing is not promised.
 func (c *circumstances) isPossible() bool {
 	return (c.durable || c.plain && !c.closing) && (c.cancelled || !c.seen)
 }
@@ -183,7 +183,8 @@ func endingTable(e *env) {
 		rest = rest[n:]
 	}
 	e.wantEnds(all)
-	// Nothing of it changes by itself: what was asked of a job that remembers is a matter of its runs.
+	// Nothing of it changes by itself: what was asked of a job that remembers is a matter of its
+	// runs.
 	if n := e.sweep(); n != 0 {
 		e.Fatalf("the sweep applied %d requests", n)
 	}
@@ -229,7 +230,8 @@ func (e *env) wantEnds(all []*circumstances) {
 	}
 }
 
-// wantNextTold lets every job that is left run once more: if it was to be cancelled the next run is told.
+// wantNextTold lets every job that is left run once more: if it was to be cancelled the next run is
+// told.
 func (e *env) wantNextTold(all []*circumstances) {
 	e.Helper()
 	want := map[store.ID]bool{}

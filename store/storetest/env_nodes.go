@@ -10,8 +10,9 @@ import (
 
 // The words of tests about nodes, beside those of env.go.
 
-// The silence after which the tests declare a node dead, and what its nodes promise: the wait after the second attempt that was lost, and all
-// later ones. The first one is repeated at once, whatever they promise.
+// The silence after which the tests declare a node dead, and what its nodes promise: the wait after
+// the second attempt that was lost, and all later ones. The first one is repeated at once, whatever
+// they promise.
 const (
 	deadAfter     = 20 * time.Second
 	rescueBackoff = 10 * time.Second
@@ -109,23 +110,32 @@ func (e *env) lose(run store.Claimed) store.Rescued {
 	return rescued[0]
 }
 
-// lastBeat is the last sign of life of a node, as the list of nodes tells it.
-func (e *env) lastBeat(node int64) store.NodeBeat {
+// nodes are those that are listed.
+func (e *env) nodes() map[int64]store.Node {
 	e.Helper()
-	nodes, err := e.store.Nodes(e.ctx)
+	listed, err := e.store.Nodes(e.ctx)
 	if err != nil {
 		e.Fatalf("Nodes: %v", err)
 	}
-	for _, n := range nodes {
-		if n.ID == node {
-			return store.NodeBeat{Node: node, At: n.BeatAt}
-		}
+	nodes := map[int64]store.Node{}
+	for _, n := range listed {
+		nodes[n.ID] = n
 	}
-	e.Fatalf("node %d is not listed", node)
-	return store.NodeBeat{}
+	return nodes
 }
 
-// second makes a job and a run of it that is its second attempt, so that what is lost now is repeated after rescueBackoff.
+// lastBeat is the last sign of life of a node, as the list of nodes tells it.
+func (e *env) lastBeat(node int64) store.NodeBeat {
+	e.Helper()
+	n, listed := e.nodes()[node]
+	if !listed {
+		e.Fatalf("node %d is not listed", node)
+	}
+	return store.NodeBeat{Node: node, At: n.BeatAt}
+}
+
+// second makes a job and a run of it that is its second attempt, so that what is lost now is
+// repeated after rescueBackoff.
 func (e *env) second(change ...func(*store.Enqueue)) store.Claimed {
 	e.Helper()
 	first := e.started(change...)

@@ -75,7 +75,8 @@ func heldNamed(e *env) {
 	node := e.join()
 	runs := e.claims(node, 4)
 	e.wantLeases(node, store.HeldParams{Claims: claimsOf(runs[2], runs[0])}, runs[0], runs[2])
-	// In any order, with some that are not there, and some that are in the range as well: each is told once.
+	// In any order, with some that are not there, and some that are in the range as well: each is
+	// told once.
 	asked := store.HeldParams{
 		Claims: append(claimsOf(runs[3], runs[1], runs[3]), runs[3].Lease.Claim+1000), From: runs[0].Lease.Claim, To: runs[2].Lease.Claim,
 	}

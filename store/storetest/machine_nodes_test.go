@@ -9,7 +9,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
 
-// TestTheMachineNoticesNodes breaks what nodes promise, give as signs of life, and are told, and what clocks and requests change.
+// TestTheMachineNoticesNodes breaks what nodes promise, give as signs of life, and are told, and
+// what clocks and requests change.
 func TestTheMachineNoticesNodes(t *testing.T) {
 	t.Parallel()
 	keyed, durable := mode{keyed: true}, mode{durable: true}

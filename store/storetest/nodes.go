@@ -30,7 +30,17 @@ func nodeIDs(e *env) {
 
 func nodesListed(e *env) {
 	infos := []store.NodeInfo{
-		{Name: "a/1", Version: "v1", Queues: []string{"mail", "b"}, Kinds: []string{"send"}, Slots: 7},
+		{
+			Name: "a/1", Version: "v1", Queues: []string{"mail", "b"}, Kinds: []string{"send"}, Slots: 7,
+			Policies: map[string]store.Policy{
+				"send": {
+					MaxAttempts: 3, Backoff: store.Backoff{Base: time.Second, Cap: time.Hour, Jitter: 0.5},
+					Delays: []time.Duration{time.Millisecond, 0, time.Hour + 1},
+				},
+				"it's \"odd\" ä": {Backoff: store.Backoff{Base: 1}},
+				"":               {},
+			},
+		},
 		{Name: "b/2", Version: "v2", Kinds: []string{"push", "it's"}, Slots: 1},
 		{Name: "c/3"},
 		{Name: "d/4"},

@@ -8,7 +8,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// A batch tells of the turns that it handed on, or that are to be handed on because of it, so that nobody has to look for them.
+// A batch tells of the turns that it handed on, or that are to be handed on because of it, so that
+// nobody has to look for them.
 var turnToldTests = []test{
 	{"EveryDueThingHappens_a_batch_that_ends_a_job_tells_of_the_next_one_of_its_key", turnToldEnd},
 	{"EveryDueThingHappens_a_batch_that_ends_many_jobs_tells_of_each_key", turnToldMany},
@@ -29,8 +30,9 @@ func wakes(batch *store.Batch, queue string) bool {
 	})
 }
 
-// wantTurns checks that the jobs have their turns, which nobody had to guess: either they can be claimed, and the batch tells of their
-// queues, or the batch says that there is something to promote, and then they can. It returns their runs.
+// wantTurns checks that the jobs have their turns, which nobody had to guess: either they can be
+// claimed, and the batch tells of their queues, or the batch says that there is something to
+// promote, and then they can. It returns their runs.
 func (e *env) wantTurns(what string, node int64, batch *store.Batch, ids ...store.ID) []store.Claimed {
 	e.Helper()
 	claimed := e.claimWith(e.demand(node, 100))

@@ -29,7 +29,7 @@ var raceTests = slices.Concat([]test{
 	{"AtomicTransitions_a_context_that_ends_in_the_middle_leaves_all_or_nothing", raceContext},
 	{"AtomicTransitions_whoever_gives_up_leaves_every_job_in_one_place", raceContextElsewhere},
 	{"NoLoss_queues_are_used_while_they_are_removed", raceQueues},
-}, raceNodesTests, raceStartTests, raceMixedTests, raceDurableTests, raceChildrenTests)
+}, raceNodesTests, raceRequestsTests, raceStartTests, raceMixedTests, raceDurableTests, raceChildrenTests)
 
 // together runs f n times at once and fails the test on the first error.
 func (e *env) together(n int, f func(i int) error) {

@@ -261,7 +261,8 @@ func rescueNamed(e *env) {
 	e.end(silent, store.Completed)
 }
 
-// rescueGoesOn: a node is declared dead once; whoever rescues next finds what it still holds, and need not know that it was named.
+// rescueGoesOn: a node is declared dead once; whoever rescues next finds what it still holds, and
+// need not know that it was named.
 func rescueGoesOn(e *env) {
 	const records = 5
 	node, leader := e.join(), e.join()

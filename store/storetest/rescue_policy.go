@@ -8,7 +8,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// What becomes of a lost job is what its node promised. Whoever rescues it knows nothing of its kind.
+// What becomes of a lost job is what its node promised. Whoever rescues it knows nothing of its
+// kind.
 var rescuePolicyTests = []test{
 	{"the_policy_of_the_node_that_ran_a_job_decides", policyOfNode},
 	{"the_policy_of_a_kind_holds_for_all_its_versions", policyOfVersions},
@@ -18,8 +19,9 @@ var rescuePolicyTests = []test{
 	{"AtMostOnce_one_attempt_is_one_even_if_its_node_dies", policyOnce},
 }
 
-// losses lets the node of each run of a job die, and returns the waits before the next ones. It must end as a crash loop, after at most
-// 100 of them. The nodes claim the kinds given, or the usual ones.
+// losses lets the node of each run of a job die, and returns the waits before the next ones. It
+// must end as a crash loop, after at most 100 of them. The nodes claim the kinds given, or the
+// usual ones.
 func (e *env) losses(id store.ID, policies map[string]store.Policy, kinds ...string) []time.Duration {
 	e.Helper()
 	var waits []time.Duration
@@ -102,7 +104,8 @@ func policyOfVersions(e *env) {
 	e.equal("waits", e.losses(id, policies, "send@v1"), []time.Duration{0, time.Minute})
 }
 
-// policyDefaults: nobody says anything about the kind, or what is said is about others, or it is nothing.
+// policyDefaults: nobody says anything about the kind, or what is said is about others, or it is
+// nothing.
 func policyDefaults(e *env) {
 	for i, policies := range []map[string]store.Policy{
 		nil, {"push": {MaxAttempts: 1, Delays: []time.Duration{time.Nanosecond}}}, {"send": {}},

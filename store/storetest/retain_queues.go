@@ -9,8 +9,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// What is over besides jobs: queues that nobody needs any more, and what people did. Reading: after how long a queue goes is the store's
-// choice, but a week is long enough.
+// What is over besides jobs: queues that nobody needs any more, and what people did. Reading: after
+// how long a queue goes is the store's choice, but a week is long enough.
 var retainQueuesTests = []test{
 	{"a_queue_without_a_job_for_long_is_not_listed", queueGoes},
 	{"many_queues_without_a_job_for_long_are_not_listed", queuesGo},
@@ -25,7 +25,8 @@ var retainQueuesTests = []test{
 // briefly keeps nothing for longer than it must.
 var briefly = store.RetainParams{Completed: time.Hour, Failed: time.Hour, Cancelled: time.Hour, Audit: time.Hour, Limit: 50}
 
-// retire lets all that is over be removed: jobs, and then, day by day, what nobody has needed since.
+// retire lets all that is over be removed: jobs, and then, day by day, what nobody has needed
+// since.
 func (e *env) retire(alive ...int64) {
 	e.Helper()
 	e.clock.Advance(time.Hour + slack)
@@ -86,7 +87,8 @@ func queueGoes(e *env) {
 	e.equal("queues", e.queueNames(), nil)
 }
 
-// queuesGo: also if one call does not remove all of them, and if some are needed in the middle of them.
+// queuesGo: also if one call does not remove all of them, and if some are needed in the middle of
+// them.
 func queuesGo(e *env) {
 	const n, limit = 240, 50
 	node := e.join()
@@ -233,7 +235,8 @@ func queueComesBack(e *env) {
 	e.end(run, store.Completed)
 }
 
-// queueOfFinished: a finished job that is kept may run again, however long its queue had nothing else.
+// queueOfFinished: a finished job that is kept may run again, however long its queue had nothing
+// else.
 func queueOfFinished(e *env) {
 	node := e.join()
 	failed := e.used(node, "other", "mail")[1]
@@ -280,7 +283,8 @@ func auditGoes(e *env) {
 	e.wantActions(id, by(store.ActionPause, "look first"))
 }
 
-// raceQueues: jobs come into queues at the very moment in which these are removed. None of them is where nobody looks.
+// raceQueues: jobs come into queues at the very moment in which these are removed. None of them is
+// where nobody looks.
 func raceQueues(e *env) {
 	const rounds, queues, producers = 6, 12, 3
 	node := e.join()

@@ -39,8 +39,8 @@ var txTests = slices.Concat([]txTest{
 	{"what_is_no_transaction_is_refused", txForeign},
 }, awaitTests, busyTests, txRescueTests)
 
-// RunTx checks what the store writes into transactions of callers, and what it does while they are open. A store runs it for each kind of
-// transaction that it takes.
+// RunTx checks what the store writes into transactions of callers, and what it does while they are
+// open. A store runs it for each kind of transaction that it takes.
 func RunTx(t *testing.T, open TxFactory) {
 	for _, test := range txTests {
 		t.Run(test.name, func(t *testing.T) {

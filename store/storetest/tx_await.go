@@ -14,8 +14,8 @@ var awaitTests = []txTest{
 	{"waiting_for_a_transaction_ends_with_its_context", awaitContext},
 }
 
-// soon is long for a store that waits for nobody, and glimpse is short for one that waits. They are real time: a transaction that is open
-// on a server is waited for there.
+// soon is long for a store that waits for nobody, and glimpse is short for one that waits. They are
+// real time: a transaction that is open on a server is waited for there.
 const (
 	soon    = 20 * time.Second
 	glimpse = 50 * time.Millisecond
@@ -36,7 +36,14 @@ func (e *txEnv) wantWait(what string, job store.ID) {
 	e.Helper()
 	ctx, cancel := context.WithTimeout(e.ctx, glimpse)
 	defer cancel()
-	e.wantErr(what+": AwaitTx", e.store.AwaitTx(ctx, job), context.DeadlineExceeded)
+	ended := make(chan error, 1)
+	go func() { ended <- e.store.AwaitTx(ctx, job) }()
+	select {
+	case err := <-ended:
+		e.wantErr(what+": AwaitTx", err, context.DeadlineExceeded)
+	case <-time.After(soon):
+		e.Fatalf("%s: AwaitTx does not end with its context", what)
+	}
 }
 
 func awaitNothing(e *txEnv) {

@@ -8,7 +8,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Nothing in a batch waits for a transaction of a caller: what would have to is ErrBusy, and all the rest goes through.
+// Nothing in a batch waits for a transaction of a caller: what would have to is ErrBusy, and all
+// the rest goes through.
 var busyTests = []txTest{
 	{"a_send_that_is_open_holds_up_what_needs_its_job_and_nothing_else", busySend},
 	{"a_send_that_is_open_holds_up_the_answer_to_a_parent_that_waits", busyAnswer},
@@ -119,7 +120,8 @@ func wantBusy(e *txEnv, what string, err error) {
 	e.wantErr(what, err, store.ErrUnavailable)
 }
 
-// busySend: a run whose job somebody is sending to goes on; it cannot be put back, nor told of the end of a child, nor decide its end.
+// busySend: a run whose job somebody is sending to goes on; it cannot be put back, nor told of the
+// end of a child, nor decide its end.
 func busySend(e *txEnv) {
 	e.needsWriters()
 	by := e.bystanders()

@@ -1,7 +1,8 @@
 -- For those that run for years: what nobody uses any more goes, and the clock may be set.
 
--- Queues and lanes that are not used are removed, which the comments in migration 1 do not know yet.
--- AUTOINCREMENT: no id is used twice, since processes remember what the ids of lanes stand for.
+-- Queues and lanes that are not used are removed, which the comments in migration 1 do not know
+-- yet. AUTOINCREMENT: no id is used twice, since processes remember what the ids of lanes stand
+-- for.
 CREATE TABLE holdfast_queue_4 (
   id         INTEGER PRIMARY KEY AUTOINCREMENT,
   namespace  TEXT NOT NULL,
@@ -41,8 +42,8 @@ ALTER TABLE holdfast_lane_4 RENAME TO holdfast_lane;
 CREATE INDEX holdfast_lane_used ON holdfast_lane (used_on) WHERE idle_since IS NULL;
 CREATE INDEX holdfast_lane_idle ON holdfast_lane (idle_since) WHERE idle_since IS NOT NULL;
 
--- The lane of a job that failed or was cancelled. NULL for one that completed: nobody reads its body
--- then.
+-- The lane of a job that failed or was cancelled. NULL for one that completed: nobody reads its
+-- body then.
 ALTER TABLE holdfast_finished ADD COLUMN lane INTEGER;
 
 UPDATE holdfast_finished

@@ -41,7 +41,8 @@ DELETE FROM holdfast_audit WHERE seq IN (
   SELECT seq FROM holdfast_audit INDEXED BY holdfast_audit_over
   WHERE (job IS NULL OR gone IS NOT NULL) AND at <= ? ORDER BY at LIMIT ? + 0);
 
--- Lanes that were not used since a day, and those of a day that has not come: the clock was set back.
+-- Lanes that were not used since a day, and those of a day that has not come: the clock was set
+-- back.
 -- name: lanes_unused
 SELECT * FROM (
   SELECT id, queue, used_on FROM holdfast_lane INDEXED BY holdfast_lane_used WHERE idle_since IS NULL AND used_on <= ?

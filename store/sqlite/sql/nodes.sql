@@ -46,7 +46,7 @@ ON CONFLICT (name) DO UPDATE
 SET node = excluded.node, epoch = excluded.epoch, expires_at = excluded.expires_at, ttl = excluded.ttl;
 
 -- name: leader_resign
-UPDATE holdfast_leader SET expires_at = ? WHERE node = ? AND expires_at > ?;
+UPDATE holdfast_leader SET expires_at = ? WHERE node = ?;
 
 -- Takes the write lock and writes nothing.
 -- name: lock

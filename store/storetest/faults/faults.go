@@ -52,9 +52,9 @@ type Fault struct {
 	// by a Before that waits for a channel; they get the call's context, which they should heed.
 	Before func(context.Context)
 	After  func(context.Context)
-	// Busy, if set, picks operations of an Apply that a caller's transaction is in the way of: they do not happen, and have ErrBusy. The
-	// others go through, or wrong, as Kind says. It is called with a *store.CheckpointWrite, *store.Append, *store.Send,
-	// *store.Outcome or *store.Enqueue.
+	// Busy, if set, picks operations of an Apply that a caller's transaction is in the way of: they
+	// do not happen, and have ErrBusy. The others go through, or wrong, as Kind says. It is called
+	// with a *store.CheckpointWrite, *store.Append, *store.Send, *store.Outcome or *store.Enqueue.
 	Busy func(operation any) bool
 }
 

@@ -63,8 +63,8 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 	return claimed, nil
 }
 
-// effectivePriority is the priority, one more urgent for each time that the job has waited through aging. One whose run time is ahead, since
-// the clock went back, has not waited yet.
+// effectivePriority is the priority, one more urgent for each time that the job has waited through
+// aging. One whose run time is ahead, since the clock went back, has not waited yet.
 func effectivePriority(j *job, aging time.Duration, now time.Time) int {
 	if aging <= 0 {
 		return j.Priority

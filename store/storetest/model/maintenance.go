@@ -52,13 +52,15 @@ func (s *Store) Promote(ctx context.Context, limit int) (store.Promoted, error) 
 	return answer, nil
 }
 
-// waitingForTurns are the available jobs that nobody may claim before they have the turn of their ordering key.
+// waitingForTurns are the available jobs that nobody may claim before they have the turn of their
+// ordering key.
 func (s *Store) waitingForTurns() []*job {
 	return s.selected(func(j *job) bool { return j.state == store.Available && !s.hasTurn(j) })
 }
 
-// SweepCancels implements store.Maintenance. Here a request and its job move together, so there is one case only: a job that was to
-// end itself has nothing left to do so with, since a person took its journal away. One that has a journal is left to its next run.
+// SweepCancels implements store.Maintenance. Here a request and its job move together, so there is
+// one case only: a job that was to end itself has nothing left to do so with, since a person took
+// its journal away. One that has a journal is left to its next run.
 func (s *Store) SweepCancels(ctx context.Context) (int, error) {
 	now, err := s.begin(ctx)
 	if err != nil {

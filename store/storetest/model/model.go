@@ -27,8 +27,10 @@
 //   - A held job goes back to where its outcome, or the pause, found it: one that was put back as retryable or scheduled
 //     while it was to be paused is that again.
 //   - A parent that is retried or resumed is no longer finished: its children are not closed because of what it was.
-//   - A run that knew of a request to cancel its durable job, and ends as it says, is not moved to the job's deadline either; one that
-//     nobody asked to cancel is, whatever it says that it knew.
+//   - A run that knew of a request to cancel its durable job, and ends as it says, is not moved to
+//     the job's deadline either; one that nobody asked to cancel is, whatever it says that it knew.
+//   - What people did to a job is told as long as there is the job, whatever RetainParams.Audit is.
+//   - A node that was declared dead leads until its lease ends, unless it left before.
 //   - What people ask for meets a job that a caller's transaction holds without waiting for that.
 package model
 

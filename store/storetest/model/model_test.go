@@ -8,7 +8,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
 
-// many is a Store that says of itself that writers need not wait for each other: nothing in it waits for an open transaction.
+// many is a Store that says of itself that writers need not wait for each other: nothing in it
+// waits for an open transaction.
 type many struct{ *model.Store }
 
 func (s many) Traits() store.Traits {

@@ -75,7 +75,8 @@ func (s *Store) stand(node int64, now time.Time, ttl time.Duration) {
 	s.leader.expires, s.leader.length = now.Add(ttl), ttl
 }
 
-// led reports whether the leader lease is somebody's. One that ends later than it could if the clock had gone on is nobody's.
+// led reports whether the leader lease is somebody's. One that ends later than it could if the
+// clock had gone on is nobody's.
 func (s *Store) led(now time.Time) bool {
 	left := s.leader.expires.Sub(now)
 	return left > 0 && left <= s.leader.length

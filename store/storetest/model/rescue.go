@@ -71,8 +71,9 @@ func (s *Store) lost(j *job, now time.Time) ending {
 		lost.Attempt--
 	}
 	delay, retry := s.nodes[j.lease.Node].Info.Policies[j.Kind].Lost(&lost)
-	// A requested cancel goes before the decision that no attempt is left, unless the job would have to end itself in one. Reading: a
-	// deadline does not, for then there is no next attempt that would come too late.
+	// A requested cancel goes before the decision that no attempt is left, unless the job would
+	// have to end itself in one. Reading: a deadline does not, for then there is no next attempt
+	// that would come too late.
 	if retry || j.cancel != nil && !j.durable() {
 		e.state, e.reason, e.runAt = store.Retryable, store.ReasonNodeLost, now.Add(delay).Truncate(time.Microsecond)
 	}

@@ -16,7 +16,8 @@ type queue struct {
 	used time.Time
 }
 
-// Retain implements store.Maintenance. What people did to a job goes with the job, and what they did to a queue is kept by nobody here.
+// Retain implements store.Maintenance. What people did to a job goes with the job, and what they
+// did to a queue is kept by nobody here.
 func (s *Store) Retain(ctx context.Context, params store.RetainParams) (store.Retained, error) {
 	now, err := s.begin(ctx)
 	if err != nil {
@@ -58,8 +59,8 @@ func (s *Store) remove(j *job) {
 	s.queues[j.queueName()].used = s.Now()
 }
 
-// Forget removes finished jobs at once. A property test uses it to follow a store that kept them longer than this one
-// would have, which the contract allows.
+// Forget removes finished jobs at once. A property test uses it to follow a store that kept them
+// longer than this one would have, which the contract allows.
 func (s *Store) Forget(ids ...store.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +71,8 @@ func (s *Store) Forget(ids ...store.ID) {
 	}
 }
 
-// ForgetQueue removes a queue at once, for the same use, and reports whether it may be: it is not paused, and has no job.
+// ForgetQueue removes a queue at once, for the same use, and reports whether it may be: it is not
+// paused, and has no job.
 func (s *Store) ForgetQueue(namespace, name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,14 +10,15 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Tx is a caller's transaction of a Store. What is written in one that Begin returned happens at its Commit, and until then nobody sees it;
-// what is written in the zero Tx happens at once.
+// Tx is a caller's transaction of a Store. What is written in one that Begin returned happens at
+// its Commit, and until then nobody sees it; what is written in the zero Tx happens at once.
 type Tx struct{ *transaction }
 
 // StoreName implements store.Tx.
 func (Tx) StoreName() string { return "model" }
 
-// transaction is an open one, with all that it has written and what others must not touch meanwhile.
+// transaction is an open one, with all that it has written and what others must not touch
+// meanwhile.
 type transaction struct {
 	store *Store
 	wrote []written
@@ -46,7 +47,8 @@ func (s *Store) Begin() Tx {
 	return Tx{t}
 }
 
-// Commit makes what was written happen. It fails, and nothing happens, if people have meanwhile ended what it was written for.
+// Commit makes what was written happen. It fails, and nothing happens, if people have meanwhile
+// ended what it was written for.
 func (tx Tx) Commit() error {
 	s := tx.store
 	s.mu.Lock()
@@ -80,7 +82,8 @@ func (s *Store) EnqueueTx(ctx context.Context, tx store.Tx, enqueues []*store.En
 	return s.writeTx(ctx, tx, &store.Batch{Enqueues: enqueues})
 }
 
-// SendTx implements store.Writer. A job that another transaction holds is not waited for: the send is ErrBusy.
+// SendTx implements store.Writer. A job that another transaction holds is not waited for: the send
+// is ErrBusy.
 func (s *Store) SendTx(ctx context.Context, tx store.Tx, sends []*store.Send) error {
 	return s.writeTx(ctx, tx, &store.Batch{Sends: sends})
 }
@@ -209,7 +212,8 @@ func (s *Store) holder(job store.ID) *transaction {
 	return nil
 }
 
-// isTaken reports whether an open transaction has inserted the enqueue's job, or one with its unique key.
+// isTaken reports whether an open transaction has inserted the enqueue's job, or one with its
+// unique key.
 func (s *Store) isTaken(q *store.Enqueue) bool {
 	return slices.ContainsFunc(s.open, func(t *transaction) bool {
 		return t.ids[q.Job.ID] || len(q.Job.UniqueKey) > 0 && t.keys[string(q.Job.UniqueKey)]
@@ -221,7 +225,8 @@ func (s *Store) isWriting(node int64) bool {
 	return slices.ContainsFunc(s.open, func(t *transaction) bool { return t.nodes[node] })
 }
 
-// isBusy reports whether a run cannot end so at the moment: a transaction has written to its job, or to the parent that is to be told.
+// isBusy reports whether a run cannot end so at the moment: a transaction has written to its job,
+// or to the parent that is to be told.
 func (s *Store) isBusy(j *job, e *ending, now time.Time) bool {
 	return s.holder(j.ID) != nil || e.answers && s.holder(j.Parent) != nil && s.goal(j, e, now).state.Finished()
 }

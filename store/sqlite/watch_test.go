@@ -1,0 +1,63 @@
+package sqlite_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite"
+)
+
+// TestTurnsAreTold: the next job of an ordering key is told at once, by the batch that ends the one
+// before it, or by Watch if that is ended by an operation that does not tell.
+func TestTurnsAreTold(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	source := sqlite.File(file(t))
+	source.Poll = time.Hour
+	s := open(t, source)
+	wakes, ended := make(chan store.Wake, 10), make(chan error)
+	go func() { ended <- s.Watch(ctx, func(w store.Wake) { wakes <- w }) }()
+
+	batch := &store.Batch{}
+	for range 3 {
+		q := newJob()
+		q.Job.OrderingKey = "key"
+		batch.Enqueues = append(batch.Enqueues, q)
+	}
+	if err := s.Apply(ctx, batch); err != nil || len(batch.Woken) != 0 {
+		t.Fatal(batch.Woken, err)
+	}
+	node, err := s.Join(ctx, store.NodeInfo{Policies: map[string]store.Policy{"send": {MaxAttempts: 1}}})
+	must(t, err)
+	want := store.Wake{Kind: store.WakeReady, Namespace: "default", Queue: "mail"}
+
+	first, err := claim(ctx, s, node, 1, 10)
+	if err != nil || len(first) != 1 {
+		t.Fatal(len(first), err)
+	}
+	end := &store.Batch{Outcomes: []*store.Outcome{{Lease: first[0].Lease, State: store.Completed, HasOrdering: true}}}
+	if err := s.Apply(ctx, end); err != nil || len(end.Woken) != 1 || end.Woken[0].Queue != want.Queue {
+		t.Fatalf("%+v, %v", end.Woken, err)
+	}
+
+	second, err := claim(ctx, s, node, 2, 10)
+	if err != nil || len(second) != 1 {
+		t.Fatal(len(second), err)
+	}
+	leader := join(t, s)
+	beat, err := s.Beat(ctx, store.BeatParams{Node: leader, LeaderTTL: time.Minute, Lead: true})
+	must(t, err)
+	rescued, err := s.Rescue(ctx, store.RescueParams{Dead: beat.Nodes})
+	if err != nil || len(rescued) != 1 || rescued[0].State != store.Failed {
+		t.Fatalf("%+v, %v", rescued, err)
+	}
+	if w := <-wakes; w.Kind != want.Kind || w.Namespace != want.Namespace || w.Queue != want.Queue {
+		t.Errorf("%+v", w)
+	}
+	cancel()
+	must(t, <-ended)
+	if len(wakes) != 0 {
+		t.Errorf("%d wake-ups too many", len(wakes))
+	}
+}
