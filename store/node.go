@@ -89,7 +89,7 @@ type HeldParams struct {
 // RescueParams says which nodes are dead.
 type RescueParams struct {
 	// Dead are nodes to declare dead, each with the last sign of life that it gave. One that has given another one since lives; nor is
-	// one declared dead that is claiming or writing at this very moment. SQLite also knows at once that a node on the
+	// one declared dead that is claiming or writing at this very moment, but for what is written in a caller's transaction. SQLite also knows at once that a node on the
 	// same machine was killed.
 	//
 	// That a node is silent is told by who watches it for long enough, by a clock of its own that nobody sets: the database's may jump.

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -216,20 +217,26 @@ func busyAnswer(e *txEnv) {
 		check := by.join(batch)
 		tx := e.begin(e.T)
 		e.sendTx(tx.Tx, parent.Job.ID)
-		// One goes on later, which tells the parent nothing.
+		// One goes on later, which tells the parent nothing, unless a request or its deadline ends it instead: it may have to wait, too.
 		ends := []*store.Outcome{outcome(runs[0], store.Completed), outcome(runs[1], store.Retryable)}
 		batch.Outcomes = append(batch.Outcomes, ends...)
 		e.applySoon(batch)
 		wantBusy(e, "the end of a child", ends[0].Err)
-		if ends[1].Err != nil || ends[1].Final != store.Retryable {
-			e.Fatalf("a child that goes on: %v, %v", ends[1].Final, ends[1].Err)
+		if err := ends[1].Err; err != nil && !errors.Is(err, store.ErrBusy) || err == nil && ends[1].Final != store.Retryable {
+			e.Fatalf("a child that goes on: %v, %v", ends[1].Final, err)
 		}
 		e.wantState(ids[0], store.Running)
 		e.wantState(parent.Job.ID, store.Waiting)
 		check()
 		e.finish(tx, commit)
 		again := &store.Batch{Outcomes: ends[:1]}
+		if ends[1].Err != nil {
+			again.Outcomes = ends
+		}
 		e.applySoon(again)
+		if ends[1].Err != nil || ends[1].Final != store.Retryable {
+			e.Fatalf("repeated: a child that goes on: %v, %v", ends[1].Final, ends[1].Err)
+		}
 		want := store.Waiting
 		if commit {
 			want = store.Available // the message and the answer are two

@@ -71,8 +71,8 @@ func rescueSending(e *txEnv) {
 	})
 }
 
-// rescueAppending: who appends lives, whatever is said of its beats; what is committed was written
-// under a lease that was good.
+// rescueAppending: the job of an append that is open is not taken, even if its node is declared
+// dead; what is committed was written under a lease that was good.
 func rescueAppending(e *txEnv) {
 	e.needsWriters()
 	var run store.Claimed
@@ -86,9 +86,6 @@ func rescueAppending(e *txEnv) {
 			e.Fatalf("rescued while it appends: %+v", rescued)
 		}
 		e.wantState(run.Job.ID, store.Running)
-		if nodes := e.nodes(); !nodes[run.Lease.Node].DeadAt.IsZero() {
-			e.Fatalf("it was declared dead while it appends: %+v", nodes[run.Lease.Node])
-		}
 	}, func(committed bool) {
 		entries, attempt := 0, 1
 		if committed {
