@@ -64,7 +64,11 @@ func heldNothing(e *env) {
 	runs := e.claims(node, 3)
 	claim := runs[1].Lease.Claim
 	for _, nothing := range []store.HeldParams{
-		{}, {Claims: []int64{}}, {From: claim, To: claim}, {From: claim + 1, To: claim}, {Claims: []int64{claim + 1000}},
+		{},
+		{Claims: []int64{}},
+		{From: claim, To: claim},
+		{From: claim + 1, To: claim},
+		{Claims: []int64{claim + 1000}},
 		{From: claim + 1000, To: claim + 2000},
 	} {
 		e.wantLeases(node, nothing)

@@ -14,7 +14,9 @@ import (
 func TestTheMachineNoticesNodes(t *testing.T) {
 	t.Parallel()
 	keyed, durable := mode{keyed: true}, mode{durable: true}
-	deferred := func(w store.Wake) bool { return w.Kind == store.WakeDeferred }
+	tellNoTurn := func(b *store.Batch) {
+		b.Woken = slices.DeleteFunc(b.Woken, func(w store.Wake) bool { return w.Kind == store.WakeDeferred })
+	}
 	for name, c := range map[string]struct {
 		breaks func(store.Store) store.Store
 		mode   mode
@@ -32,7 +34,7 @@ func TestTheMachineNoticesNodes(t *testing.T) {
 		"claims that are named in vain":            {onBeatParams(func(p *store.BeatParams) { p.Held.Claims = nil }), mode{}},
 		"an outcome that is due at no time":        {onApply(nil, eachOutcome(func(o *store.Outcome) { o.Due = time.Time{} })), mode{}},
 		"a park that is due at no time":            {onApply(nil, eachOutcome(noDue)), durable},
-		"a turn that is not told":                  {onApply(nil, func(b *store.Batch) { b.Woken = slices.DeleteFunc(b.Woken, deferred) }), keyed},
+		"a turn that is not told":                  {onApply(nil, tellNoTurn), keyed},
 		"a run time that is cut":                   {onApply(eachEnqueue(cutRunTime), nil), mode{}},
 		"a time of an outcome that is cut":         {onApply(eachOutcome(cutTime), nil), mode{}},
 		"knowledge of a cancel that is not heeded": {onApply(eachOutcome(func(o *store.Outcome) { o.CancelSeen = false }), nil), durable},

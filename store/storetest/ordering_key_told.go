@@ -59,8 +59,11 @@ func turnToldEnd(e *env) {
 		state store.State
 		asked bool
 	}{
-		{"completed", store.Completed, false}, {"failed", store.Failed, false}, {"cancelled", store.Cancelled, false},
-		{"cancelled by request", store.Retryable, true}, {"over its deadline", store.Scheduled, false},
+		{"completed", store.Completed, false},
+		{"failed", store.Failed, false},
+		{"cancelled", store.Cancelled, false},
+		{"cancelled by request", store.Retryable, true},
+		{"over its deadline", store.Scheduled, false},
 	} {
 		name := fmt.Sprint("q", i)
 		run := e.claimOne(node, e.add(ordered("k"), queue(name), withDeadline))

@@ -77,54 +77,69 @@ func (e *env) remembering(n int) []store.Claimed {
 }
 
 // raceCancelPutBack: whoever comes second sees the other. The sweep does not mend it, so a job that
-// were parked with a request that nobody saw would sleep for ever.
+// were parked with a request that nobody saw would sleep for ever. Those who ask come from the front,
+// and those who put back from the other end, so that they meet somewhere.
 func raceCancelPutBack(e *env) {
-	const n = 48
-	states := []store.State{store.Waiting, store.Retryable, store.Waiting, store.Scheduled}
-	runs := e.remembering(n)
-	node := runs[0].Lease.Node
-	e.together(2, func(i int) error {
-		for part := range slices.Chunk(runs, 4) {
-			if i == 0 {
-				results, err := e.store.Cancel(e.ctx, store.CancelParams{Jobs: claimedIDs(part), Reason: "not needed", Actor: "ada"})
-				if err != nil {
-					return fmt.Errorf("Cancel: %w", err)
-				}
-				for _, r := range results {
-					if r.Err != nil || r.State != store.Running && r.State != store.Available {
-						return fmt.Errorf("cancel answered %+v", r)
-					}
-				}
-				continue
+	const rounds, n = 5, 40
+	for round := range rounds {
+		runs := e.remembering(n)
+		backwards := slices.Clone(runs)
+		slices.Reverse(backwards)
+		e.together(2, func(i int) error {
+			if (i+round)%2 == 0 {
+				return e.cancelEach(runs)
 			}
-			batch := &store.Batch{}
-			for j, run := range part {
-				batch.Outcomes = append(batch.Outcomes, outcome(run, states[j], func(o *store.Outcome) {
-					o.Durable = true
-					if o.State == store.Waiting {
-						o.Wait = []*store.Wait{forSignals(), {Held: true}}[j/2]
-					}
-				}))
+			return e.putBackEach(backwards)
+		})
+		e.sweep()
+		again := e.claimRuns(runs[0].Lease.Node)
+		for _, run := range runs {
+			if next, claimed := again[run.Job.ID]; !claimed || !next.CancelRequested || next.CancelReason != "not needed" {
+				e.Fatalf("a job was claimed: %v, and told to stop: %v; it is %v", claimed, next.CancelRequested, e.get(run.Job.ID).State)
 			}
-			if err := e.tryNow(e.ctx, batch); err != nil {
-				return err
-			}
-			for _, o := range batch.Outcomes {
-				if o.Err != nil {
-					return fmt.Errorf("outcome: %w", o.Err)
-				}
-			}
-		}
-		return nil
-	})
-	e.sweep()
-	again := e.claimRuns(node)
-	for i, run := range runs {
-		if next, claimed := again[run.Job.ID]; !claimed || !next.CancelRequested || next.CancelReason != "not needed" {
-			e.Fatalf("job %d, which ended as %v, was claimed: %v, and told: %v; it is %v",
-				i, states[i%4], claimed, next.CancelRequested, e.get(run.Job.ID).State)
 		}
 	}
+}
+
+// cancelEach asks to cancel the jobs of runs, one by one. None of them can be ended at once.
+func (e *env) cancelEach(runs []store.Claimed) error {
+	for _, run := range runs {
+		params := store.CancelParams{Jobs: []store.ID{run.Job.ID}, Reason: "not needed", Actor: "ada"}
+		results, err := e.store.Cancel(e.ctx, params)
+		if err != nil {
+			return fmt.Errorf("Cancel: %w", err)
+		}
+		if r := results[0]; r.Err != nil || r.State != store.Running && r.State != store.Available {
+			return fmt.Errorf("cancel answered %+v", r)
+		}
+	}
+	return nil
+}
+
+// putBackEach ends runs in all ways in which a job goes on later, two at a time.
+func (e *env) putBackEach(runs []store.Claimed) error {
+	n := 0
+	for part := range slices.Chunk(runs, 2) {
+		batch := &store.Batch{}
+		for _, run := range part {
+			state := []store.State{store.Waiting, store.Retryable, store.Waiting, store.Scheduled}[n%4]
+			batch.Outcomes = append(batch.Outcomes, outcome(run, state, func(o *store.Outcome) {
+				if o.Durable = true; o.State == store.Waiting {
+					o.Wait = []*store.Wait{forSignals(), {Held: true}}[n%4/2]
+				}
+			}))
+			n++
+		}
+		if err := e.tryNow(e.ctx, batch); err != nil {
+			return err
+		}
+		for _, o := range batch.Outcomes {
+			if o.Err != nil {
+				return fmt.Errorf("outcome: %w", o.Err)
+			}
+		}
+	}
+	return nil
 }
 
 // raceCancelWake: the same of jobs that wait, and are promoted, woken and claimed meanwhile.

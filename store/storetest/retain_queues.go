@@ -163,7 +163,8 @@ func queueUsedStays(e *env) {
 	e.retire(node)
 	e.equal("queues", e.queueNames(), names)
 	counts := map[string]store.State{
-		"available": store.Available, "parked": store.Waiting, "retryable": store.Retryable, "running": store.Running, "scheduled": store.Scheduled,
+		"available": store.Available, "parked": store.Waiting, "retryable": store.Retryable, "running": store.Running,
+		"scheduled": store.Scheduled,
 	}
 	for name, state := range counts {
 		e.equal("counts of "+name, counted(e.queue(name)), map[store.State]store.Count{state: {N: 1}})

@@ -39,10 +39,9 @@ func (e *txEnv) applySoon(batch *store.Batch) {
 
 // bystanders are operations of every kind that need nothing of what a test's transaction holds.
 type bystanders struct {
-	env    *txEnv
-	node   int64
-	parent store.Claimed
-	round  int
+	env   *txEnv
+	node  int64
+	round int
 }
 
 func (e *txEnv) bystanders() *bystanders {

@@ -55,14 +55,16 @@ func TestABusyOperationFailsAlone(t *testing.T) {
 	if err := s.Apply(ctx, batch); !errors.Is(err, store.ErrUnavailable) || o.Err != nil {
 		t.Fatalf("a lost request: %v, %v", err, o.Err)
 	}
-	if err := s.Apply(ctx, batch); err != nil || c.Err != nil || a.Err != nil || !errors.Is(o.Err, store.ErrBusy) || !errors.Is(send.Err, store.ErrBusy) {
+	err = s.Apply(ctx, batch)
+	if err != nil || c.Err != nil || a.Err != nil || !errors.Is(o.Err, store.ErrBusy) || !errors.Is(send.Err, store.ErrBusy) {
 		t.Fatalf("Apply: %v, checkpoint %v, append %v, outcome %v, send %v", err, c.Err, a.Err, o.Err, send.Err)
 	}
 	if record, err := inner.Get(ctx, free.Job.ID); err != nil || record.State != store.Running || record.Journal != 1 || record.Messages != 0 {
 		t.Fatalf("record: %+v, %v", record, err)
 	}
 	again := &store.Batch{Sends: []*store.Send{send}, Outcomes: []*store.Outcome{o}, Enqueues: []*store.Enqueue{busy}}
-	if err := s.Apply(ctx, again); err != nil || o.Err != nil || o.Final != store.Retryable || o.Due.IsZero() || send.Err != nil || busy.Err != nil {
+	err = s.Apply(ctx, again)
+	if err != nil || o.Err != nil || o.Final != store.Retryable || o.Due.IsZero() || send.Err != nil || busy.Err != nil {
 		t.Fatalf("sent again: %v, outcome %v, %v, due at %v, send %v, enqueue %v", err, o.Final, o.Err, o.Due, send.Err, busy.Err)
 	}
 	// A lost answer tells nothing of when the job is due.

@@ -31,11 +31,11 @@ func (s *Store) endRun(o *store.Outcome, now time.Time) (final State, due time.T
 	if !e.recorded() && !j.state.Finished() {
 		j.endings[o.Lease] = o.State // a database has nothing from which it could know better
 	}
-	switch j.state {
-	case store.Retryable, store.Scheduled:
-		due = j.RunAt
-	case store.Waiting:
+	switch {
+	case j.state == store.Waiting:
 		due = j.wait.due
+	case j.deferred():
+		due = j.RunAt
 	}
 	return j.state, due, nil
 }
