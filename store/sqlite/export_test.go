@@ -18,16 +18,22 @@ func SetPatience(t *testing.T, d time.Duration) {
 	t.Cleanup(func() { patience = before })
 }
 
+// own returns what is behind the interface.
+func own(s store.Store) *Store {
+	mine, ok := s.(*Store)
+	if !ok {
+		panic(fmt.Sprintf("%T is not ours", s))
+	}
+	return mine
+}
+
 // LimitPages makes the disk full at the given number of pages; 0 makes room again.
 func LimitPages(t *testing.T, s store.Store, pages int) {
 	t.Helper()
 	if pages == 0 {
 		pages = 1 << 30
 	}
-	mine, ok := s.(*Store)
-	if !ok {
-		t.Fatalf("%T is not ours", s)
-	}
+	mine := own(s)
 	c := <-mine.writer
 	defer mine.giveWriter(c)
 	if err := c.script(fmt.Sprintf("PRAGMA max_page_count = %d", pages)); err != nil {
@@ -39,10 +45,7 @@ func LimitPages(t *testing.T, s store.Store, pages int) {
 // the time (see statements).
 func PrepareAll(t *testing.T, s store.Store) error {
 	t.Helper()
-	mine, ok := s.(*Store)
-	if !ok {
-		t.Fatalf("%T is not ours", s)
-	}
+	mine := own(s)
 	c := <-mine.writer
 	defer mine.giveWriter(c)
 	for name, text := range statements {
@@ -57,18 +60,18 @@ func PrepareAll(t *testing.T, s store.Store) error {
 }
 
 // Path returns where the file is.
-func Path(s store.Store) string { return s.(*Store).path }
+func Path(s store.Store) string { return own(s).path }
 
 // BeforeStats calls f before the store looks at a file, with its path.
 func BeforeStats(s store.Store, f func(path string)) {
-	s.(*Store).place.stat = func(path string) (fs.FileInfo, error) {
+	own(s).place.stat = func(path string) (fs.FileInfo, error) {
 		f(path)
 		return os.Stat(path)
 	}
 }
 
 // LookAgain makes the next operation look at the files before it begins, even if somebody just did.
-func LookAgain(s store.Store) { s.(*Store).place.seen.Store(int64(-fresh)) }
+func LookAgain(s store.Store) { own(s).place.seen.Store(int64(-fresh)) }
 
 // RememberLanes makes stores remember fewer lanes, until the test ends.
 func RememberLanes(t *testing.T, n int) {
@@ -79,9 +82,9 @@ func RememberLanes(t *testing.T, n int) {
 
 // LanesRemembered returns how many lanes the store remembers.
 func LanesRemembered(s store.Store) int {
-	c := &s.(*Store).lanes
+	c := &own(s).lanes
 	return len(c.young.byID) + len(c.old.byID)
 }
 
 // Confirm looks at the files as every commit does.
-func Confirm(s store.Store) error { return s.(*Store).place.confirm() }
+func Confirm(s store.Store) error { return own(s).place.confirm() }

@@ -248,7 +248,8 @@ func TestGoneUnderLoad(t *testing.T) {
 			kept := file(t)
 			must(t, os.Link(path, kept), os.Link(path+"-wal", kept+"-wal"))
 
-			var confirmed sync.Map
+			var mu sync.Mutex
+			var confirmed []store.ID
 			var tried, late atomic.Int64
 			var gone atomic.Bool
 			losing := make(chan struct{})
@@ -270,7 +271,9 @@ func TestGoneUnderLoad(t *testing.T) {
 						err := s.Apply(ctx, &store.Batch{Enqueues: []*store.Enqueue{q}})
 						switch {
 						case err == nil:
-							confirmed.Store(q.Job.ID, true)
+							mu.Lock()
+							confirmed = append(confirmed, q.Job.ID)
+							mu.Unlock()
 							if began {
 								late.Add(1)
 							}
@@ -286,17 +289,15 @@ func TestGoneUnderLoad(t *testing.T) {
 				t.Errorf("%d enqueues were confirmed that began when the file was gone", n)
 			}
 			found := jobsIn(t, kept)
-			n := 0
-			confirmed.Range(func(id, _ any) bool {
-				if n++; !found[id.(store.ID)] {
+			for _, id := range confirmed {
+				if !found[id] {
 					t.Errorf("the confirmed job %v is not in the file that was there", id)
 				}
-				return true
-			})
-			if n == jobs {
+			}
+			if len(confirmed) == jobs {
 				t.Error("the file was lost too late")
 			}
-			t.Logf("%d confirmed before, %d found", n, len(found))
+			t.Logf("%d confirmed before, %d found", len(confirmed), len(found))
 		})
 	}
 }

@@ -338,8 +338,12 @@ func TestNoJobWithoutLane(t *testing.T) {
 	a := openAged(t)
 	stores := []store.Store{a.store, a.open(), a.open()}
 	outcomes := []store.Outcome{
-		{State: store.Completed}, {State: store.Completed}, {State: store.Failed}, {State: store.Retryable},
-		{State: store.Scheduled, Delay: 3 * oneDay}, {State: store.Available, Version: "v2"},
+		{State: store.Completed},
+		{State: store.Completed},
+		{State: store.Failed},
+		{State: store.Retryable},
+		{State: store.Scheduled, Delay: 3 * oneDay},
+		{State: store.Available, Version: "v2"},
 	}
 	for step := range 600 {
 		s := stores[random.IntN(len(stores))]
