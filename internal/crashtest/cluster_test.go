@@ -139,7 +139,7 @@ func (c *cluster) start(place int) {
 	w.lives++
 	w.name = fmt.Sprintf("w%d.%d", place, w.lives)
 	config := c.config
-	config.Name = w.name
+	config.Name, config.Place = w.name, place
 	text, err := json.Marshal(config)
 	if err != nil {
 		c.t.Fatal(err)
@@ -176,11 +176,24 @@ func (c *cluster) kill(place int) {
 // members are all nodes that there were. Each process is one, or several if it was declared dead and joined again.
 func (c *cluster) members() []holdfast.NodeInfo {
 	c.t.Helper()
-	members, err := c.client.Nodes(c.t.Context())
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	var members []holdfast.NodeInfo
+	c.insist(func() (err error) {
+		members, err = c.client.Nodes(c.t.Context())
+		return err
+	})
 	return members
+}
+
+// insist does what must succeed. Where the database goes away it is repeated until it is back.
+func (c *cluster) insist(do func() error) {
+	c.t.Helper()
+	c.until("the database answers", func() bool {
+		err := do()
+		if err != nil && !(c.config.Flows && isLost(err)) {
+			c.t.Fatal(err)
+		}
+		return err == nil
+	})
 }
 
 // alive is the node that the process at a place is now, or 0 if it has not joined.
@@ -216,10 +229,10 @@ func (c *cluster) deaths() map[int64]death {
 }
 
 // counted is how many records the file has.
-func (c *cluster) counted() int { return countEffects(c.t, c.config.Effects) }
+func (c *cluster) counted() int { return countRecords(c.t, c.config.Effects) }
 
 // effects are the records of the file from the given one on.
-func (c *cluster) effects(from int) []effect { return readEffects(c.t, c.config.Effects, from) }
+func (c *cluster) effects(from int) []effect { return readRecords[effect](c.t, c.config.Effects, from) }
 
 // enqueue enqueues jobs, and returns which one is at which place of the plan.
 func (c *cluster) enqueue(client *holdfast.Client, plan []work) map[holdfast.ID]int {
@@ -283,10 +296,11 @@ func (c *cluster) records() map[holdfast.ID]holdfast.Record {
 // record is all that is known of a job.
 func (c *cluster) record(id holdfast.ID) holdfast.Record {
 	c.t.Helper()
-	record, err := c.client.Get(c.t.Context(), id)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	var record holdfast.Record
+	c.insist(func() (err error) {
+		record, err = c.client.Get(c.t.Context(), id)
+		return err
+	})
 	return record
 }
 
@@ -312,10 +326,11 @@ func (c *cluster) idle(waiting int) bool {
 func (c *cluster) list(filter holdfast.Filter, enough int) (records []holdfast.Record) {
 	c.t.Helper()
 	for after := ""; ; {
-		page, err := c.client.List(c.t.Context(), filter, after, 1000)
-		if err != nil {
-			c.t.Fatal(err)
-		}
+		var page holdfast.Page
+		c.insist(func() (err error) {
+			page, err = c.client.List(c.t.Context(), filter, after, 1000)
+			return err
+		})
 		records = append(records, page.Jobs...)
 		if after = page.Next; after == "" || enough > 0 && len(records) >= enough {
 			return records
@@ -341,11 +356,7 @@ func (c *cluster) wait(limit time.Duration, what string, condition func() bool) 
 	timer := time.NewTimer(interval)
 	defer timer.Stop()
 	for deadline := time.Now().Add(limit); !condition(); <-timer.C {
-		for _, w := range c.workers {
-			if err := w.ended(); err != nil {
-				c.t.Fatalf("while waiting for: %s: %v", what, err)
-			}
-		}
+		c.mustLive("waiting for: " + what)
 		if time.Now().After(deadline) {
 			return false
 		}
@@ -353,6 +364,16 @@ func (c *cluster) wait(limit time.Duration, what string, condition func() bool) 
 		timer.Reset(interval)
 	}
 	return true
+}
+
+// mustLive fails if a worker has ended by itself.
+func (c *cluster) mustLive(while string) {
+	c.t.Helper()
+	for _, w := range c.workers {
+		if err := w.ended(); err != nil {
+			c.t.Fatalf("while %s: %v", while, err)
+		}
+	}
 }
 
 // newRandom prints a seed, which can be given, and returns what makes sources of random numbers of it. What depends on the moment has a

@@ -20,6 +20,8 @@ const workerEnv = "HOLDFAST_CRASHTEST_WORKER"
 
 type workerConfig struct {
 	Name     string        `json:"name"`
+	Place    int           `json:"place"`
+	Flows    bool          `json:"flows"` // it runs the jobs of TestFlows
 	Database string        `json:"database"`
 	Effects  string        `json:"effects"`
 	Slots    int           `json:"slots"`
@@ -63,14 +65,39 @@ func runWorker(config string) error {
 		opts = append(opts, holdfast.WithLeases(w.Beat, w.Dead))
 	}
 	ctx := context.Background()
-	client, err := holdfast.Open(ctx, source, opts...)
-	if err != nil {
+	var client *holdfast.Client
+	if err := w.insist(ctx, func() (err error) {
+		client, err = holdfast.Open(ctx, source, opts...)
+		return err
+	}); err != nil {
 		return err
 	}
-	if err := crashWork.Handle(client, w.handle); err != nil {
+	if err := w.register(client); err != nil {
 		return err
 	}
-	return client.Run(ctx)
+	return w.insist(ctx, func() error { return client.Run(ctx) })
+}
+
+// insist repeats what fails because the database is away, as whoever supervises a program does. Only the database of
+// TestFlows goes away.
+func (w *runner) insist(ctx context.Context, do func() error) error {
+	for {
+		err := do()
+		if !w.Flows || !errors.Is(err, holdfast.ErrUnavailable) {
+			return err
+		}
+		fmt.Fprintln(os.Stderr, "worker: the database is away:", err)
+		if err := spend(ctx, 50*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+func (w *runner) register(client *holdfast.Client) error {
+	if w.Flows {
+		return (&flowRunner{workerConfig: w.workerConfig, file: w.file, caller: w.caller}).register(client)
+	}
+	return crashWork.Handle(client, w.handle)
 }
 
 type runner struct {
@@ -129,21 +156,21 @@ func (w *runner) handle(run *holdfast.Run, job work) (done, error) {
 }
 
 // spend takes the time that a handler takes.
-func spend(run *holdfast.Run, d time.Duration) error {
+func spend(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return nil
-	case <-run.Done():
-		return context.Cause(run)
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
 // tell writes a record. Without the file the worker is of no use.
 func (w *runner) tell(run *holdfast.Run, job work, event string, stage int) {
 	lease := run.Lease()
-	err := appendEffect(w.file, effect{
+	err := appendRecord(w.file, effect{
 		Event: event, Job: run.ID(), N: job.N, Lease: lease.Number, Attempt: run.Attempt(), Node: lease.Node, By: w.Name, Stage: stage,
 	})
 	if err != nil {

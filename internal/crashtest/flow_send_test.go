@@ -1,0 +1,111 @@
+package crashtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+)
+
+// sendTo names a message: those of one key are sent again and again, and arrive once.
+type sendTo struct {
+	job holdfast.ID
+	gen int
+	key int
+}
+
+// sends is what became of the sends of one message.
+type sends struct {
+	answers []holdfast.Sent // those whose answers were not lost
+	lost    int
+	refused bool // the job had finished
+}
+
+// settled reports whether the message has arrived, or never will.
+func (s *sends) settled() bool { return len(s.answers) > 0 || s.refused }
+
+// keepSending sends signals to all flows that want some, each under its key, and several times, until ctx ends.
+func (l *flowLoad) keepSending(ctx context.Context, random *rand.Rand) {
+	for spend(ctx, 30*time.Millisecond) == nil {
+		for to := range l.wanted(ctx) {
+			if random.IntN(4) == 0 {
+				l.send(ctx, to)
+			}
+			if random.IntN(3) == 0 {
+				l.send(ctx, to) // again
+			}
+		}
+	}
+}
+
+// sendRest sends what has not arrived.
+func (l *flowLoad) sendRest(ctx context.Context) {
+	for to := range l.wanted(ctx) {
+		l.mu.Lock()
+		s := l.sends[to]
+		l.mu.Unlock()
+		if s == nil || !s.settled() {
+			l.send(ctx, to)
+		}
+	}
+}
+
+// wanted yields the messages that unfinished flows want, some of which may have arrived. By the way it hears of
+// children.
+func (l *flowLoad) wanted(ctx context.Context) func(yield func(sendTo) bool) {
+	return func(yield func(sendTo) bool) {
+		for after := ""; ; {
+			page, err := l.clients[1].List(ctx, unfinished, after, 500)
+			if err != nil {
+				l.c.allow(err)
+				return
+			}
+			for _, r := range page.Jobs {
+				l.mu.Lock()
+				l.hear(r.ID)
+				l.mu.Unlock()
+				var t task
+				if err := json.Unmarshal(r.Args, &t); err != nil {
+					l.c.t.Errorf("the args of job %s, %q: %v", r.ID, r.Args, err)
+					return
+				}
+				for number := range t.signals() {
+					for gen := range t.Last + 1 {
+						if !yield(sendTo{r.ID, gen, number}) {
+							return
+						}
+					}
+				}
+			}
+			if after = page.Next; after == "" {
+				return
+			}
+		}
+	}
+}
+
+func (l *flowLoad) send(ctx context.Context, to sendTo) {
+	bounded, stop := context.WithTimeout(ctx, patience)
+	defer stop()
+	sent, err := noteOf(to.gen).Send(bounded, l.clients[1], to.job, key{to.key}, holdfast.Once("key "+strconv.Itoa(to.key)+" of "+strconv.Itoa(to.gen)))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.sends[to]
+	if s == nil {
+		s = &sends{}
+		l.sends[to] = s
+	}
+	switch {
+	case err == nil:
+		s.answers = append(s.answers, sent)
+	case errors.Is(err, holdfast.ErrConflict):
+		s.refused = true
+	default:
+		l.c.allow(err)
+		s.lost++
+	}
+}
