@@ -27,7 +27,7 @@ func (f *flowFigures) String() string {
 // count counts a job.
 func (v *flowVerifier) count(j *flowJob) {
 	if v.figures.states == nil {
-		v.states, v.figures.accepted = map[holdfast.State]int{}, map[store.ActionKind]int{}
+		v.figures.states, v.figures.accepted = map[holdfast.State]int{}, map[store.ActionKind]int{}
 	}
 	v.figures.total++
 	v.figures.states[j.State]++
