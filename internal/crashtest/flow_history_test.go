@@ -95,6 +95,7 @@ type flowVerifier struct {
 	violations []violation
 	jobs       map[holdfast.ID]*flowJob
 	find       func(holdfast.ID) (holdfast.Record, bool)
+	glances    bool // it knows only what was asked and what the database says
 }
 
 func newFlowVerifier(h flowHistory) *flowVerifier {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // player is one run of a task.
@@ -136,11 +137,9 @@ func (p *player) undo(run *holdfast.Run, o op) error {
 	return err
 }
 
-// row writes a row in the transaction that remembers the step. Its time limit ends while it writes, while it
-// commits, or just after that.
+// row writes a row in the transaction that remembers the step.
 func (p *player) row(run *holdfast.Run, o op) error {
-	limit := time.Duration(o.Millis)*time.Millisecond + time.Duration(1+rand.IntN(14))*time.Millisecond
-	got, err := holdfast.StepTx(run, o.name(), p.caller.begin, func(ctx context.Context, tx *sql.Tx) (string, error) {
+	got, err := holdfast.StepTx(run, o.name(), hasty{p.caller.begin}, func(ctx context.Context, tx *sql.Tx) (string, error) {
 		lease := run.Lease()
 		value := fmt.Sprintf("row of lease %d", lease.Number)
 		r := row{job: run.ID(), gen: p.task.Gen, step: o.name(), lease: lease.Number, node: lease.Node}
@@ -148,11 +147,23 @@ func (p *player) row(run *holdfast.Run, o op) error {
 			return "", err
 		}
 		return value, p.act(ctx, o.name(), o.Millis, value)
-	}, holdfast.Timeout(limit), holdfast.MaxAttempts(5), holdfast.Backoff(2*time.Millisecond, 20*time.Millisecond))
+	}, holdfast.MaxAttempts(100), holdfast.Backoff(2*time.Millisecond, 40*time.Millisecond))
 	if err == nil {
 		p.tell(eventRemembered, o.name(), got)
 	}
 	return err
+}
+
+// hasty gives every third transaction a time limit, which ends while it begins, writes or commits, or just after that.
+type hasty struct{ holdfast.Transactor[*sql.Tx] }
+
+func (h hasty) Transact(ctx context.Context, fn func(tx *sql.Tx, wrapped store.Tx) error) error {
+	if rand.IntN(3) == 0 {
+		limited, stop := context.WithTimeout(ctx, time.Duration(rand.IntN(20_000))*time.Microsecond)
+		defer stop()
+		ctx = limited
+	}
+	return h.Transactor.Transact(ctx, fn)
 }
 
 const timedOut = "nothing came"

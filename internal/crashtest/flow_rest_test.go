@@ -3,6 +3,7 @@ package crashtest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast"
@@ -20,12 +21,18 @@ func (s *storm) settle() bool {
 	s.t.Helper()
 	resting := s.wait(restLimit, "all is at rest", func() bool {
 		s.load.sendRest(s.t.Context())
-		return s.atRest()
+		return s.spins() || s.atRest()
 	})
-	return resting && s.wait(restLimit, "all has finished", func() bool {
+	return resting && !s.spins() && s.wait(restLimit, "all has finished", func() bool {
 		s.load.sendRest(s.t.Context())
 		return s.finishAll()
 	})
+}
+
+// spins reports whether a job runs again and again: then there is no use in waiting.
+func (s *storm) spins() bool {
+	s.t.Helper()
+	return slices.ContainsFunc(s.list(unfinished, 0), func(r holdfast.Record) bool { return r.LeaseNumber > spinning })
 }
 
 // atRest reports whether nothing moves or ought to.
@@ -37,10 +44,9 @@ func (s *storm) atRest() bool {
 		if err := json.Unmarshal(r.Args, &j.task); err != nil {
 			s.t.Fatal(err)
 		}
-		if r.State != holdfast.Waiting {
-			return false
+		if r.State == holdfast.Waiting {
+			j.journal = s.journal(r.ID)
 		}
-		j.journal = s.journal(r.ID)
 		if v.restless(j) != "" {
 			return false
 		}
@@ -54,6 +60,7 @@ func (s *storm) glance() *flowVerifier {
 	defer s.load.mu.Unlock()
 	v := newFlowVerifier(flowHistory{asks: s.load.asks})
 	v.find = func(id holdfast.ID) (holdfast.Record, bool) { return s.record(id), true }
+	v.glances = true
 	return v
 }
 

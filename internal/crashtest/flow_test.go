@@ -1,7 +1,6 @@
 package crashtest
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"strings"
@@ -102,46 +101,4 @@ func reportFlows(t *testing.T, h flowHistory, violations []violation) {
 			t.Log(story(h, v.job))
 		}
 	}
-}
-
-// story is all that is known of a job.
-func story(h flowHistory, id holdfast.ID) string {
-	const most = 80
-	var lines []string
-	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	r := h.records[id]
-	add("the story of job %s, %s %s", id, r.Kind, r.Args)
-	add("  it is %s (%s: %s) under lease %d, attempt %d, result %s, parent %s, finished %v", r.State, r.Reason, r.Error, r.LeaseNumber,
-		r.Attempt, r.Result, r.Parent, r.FinishedAt)
-	if r.Wait != nil {
-		add("  it waits since %v until %v for %s; held %t (%s: %s)", r.Wait.Since, r.Wait.Until, r.Wait.For, r.Wait.Held, r.Wait.Reason, r.Wait.Error)
-	}
-	for _, a := range r.Attempts {
-		add("  attempt %d under lease %d on node %d, from %v to %v: %s (%s: %s)", a.Number, a.LeaseNumber, a.Node, a.ClaimedAt, a.EndedAt,
-			a.Outcome, a.Reason, a.Error)
-	}
-	for _, a := range r.Actions {
-		add("  %v: %s, %s", a.At, a.Kind, a.Reason)
-	}
-	for _, a := range h.asks {
-		if a.job == id {
-			add("  %+v", *a)
-		}
-	}
-	for at, e := range h.traces {
-		if e.Job == id {
-			data, _ := json.Marshal(e) // a struct of plain fields
-			add("  %d %s", at, data)
-		}
-	}
-	for _, e := range h.journals[id].Entries {
-		add("  entry %d at %v: %s %s %s, message %d, lease %d, %s", e.Seq, e.At, e.Kind, e.Path, e.Name, e.Message, e.Lease, e.Data)
-	}
-	for _, m := range h.journals[id].Messages {
-		add("  message %d at %v: %s %s from %s %s, unread %t, %s", m.Seq, m.At, m.Kind, m.Name, m.From, m.State, m.Unread, m.Data)
-	}
-	if len(lines) > 2*most {
-		lines = append(append(lines[:most:most], "  …"), lines[len(lines)-most:]...)
-	}
-	return strings.Join(lines, "\n")
 }

@@ -3,7 +3,6 @@ package crashtest
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -52,10 +51,14 @@ func (v *flowVerifier) running(j *flowJob) string {
 	switch {
 	case dead:
 		return fmt.Sprintf("is running under lease %d, of node %d, which is dead", lease, j.Lease.Node)
+	case v.glances && j.Waits && !j.isFlow():
+		return ""
 	case j.left[lease]:
 		return fmt.Sprintf("is running under lease %d, which its run has left, so that nobody works on it", lease)
 	case j.started[lease].Event == "":
 		return fmt.Sprintf("is running under lease %d, and no run has begun under it", lease)
+	case j.Waits && !j.isFlow():
+		return v.orphan(j)
 	}
 	return fmt.Sprintf("is running under lease %d", lease)
 }
@@ -64,18 +67,12 @@ func (v *flowVerifier) running(j *flowJob) string {
 func (v *flowVerifier) held(j *flowJob) string {
 	switch j.Wait.Reason {
 	case store.ReasonPaused:
-		asks := j.asks
-		if asks == nil { // at a glance
-			for _, a := range v.asks {
-				if a.job == j.ID {
-					asks = append(asks, asked{ask: a})
-				}
+		for _, a := range v.asks {
+			if a.job == j.ID && a.action == store.ActionPause && (a.accepted || a.lost) {
+				return ""
 			}
 		}
-		if !slices.ContainsFunc(asks, func(a asked) bool { return a.action == store.ActionPause && (a.accepted || a.lost) }) {
-			return "is paused, and nobody asked for it"
-		}
-		return ""
+		return "is paused, and nobody asked for it"
 	case store.ReasonNondeterminism:
 		if j.Contradicts {
 			return ""
@@ -169,5 +166,5 @@ func (v *flowVerifier) orphan(j *flowJob) string {
 			return ""
 		}
 	}
-	return fmt.Sprintf("waits, and its parent, job %s, is %s", parent.ID, parent.State)
+	return fmt.Sprintf("is %s, and its parent, job %s, is %s", j.State, parent.ID, parent.State)
 }
