@@ -4,15 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -31,41 +27,6 @@ type cluster struct {
 	workers []*worker
 	killed  map[string]bool // the names of the processes
 	slow    map[int64]bool  // the nodes that were dead already when their processes were killed
-}
-
-// worker is a place for a process. When one is killed the next takes its place.
-type worker struct {
-	*process.Process
-	name   string // of the process that is there now
-	lives  int
-	killed bool
-}
-
-// ended is an error if the process is no more and nobody killed it.
-func (w *worker) ended() error {
-	if w.Process == nil || w.killed {
-		return nil
-	}
-	select {
-	case <-w.Done():
-		return errors.Join(fmt.Errorf("worker %s ended by itself", w.name), w.Wait())
-	default:
-		return nil
-	}
-}
-
-// kill ends the process. The error is that of ended; on Unix the process's status tells if it was only about to end.
-func (w *worker) kill() error {
-	if err := w.ended(); w.Process == nil || w.killed || err != nil {
-		return err
-	}
-	w.killed = true
-	w.Kill()
-	exit, ok := errors.AsType[*exec.ExitError](w.Wait())
-	if signalled := ok && exit.ExitCode() < 0; !signalled && runtime.GOOS != "windows" {
-		return errors.Join(fmt.Errorf("worker %s ended by itself", w.name), w.Wait())
-	}
-	return nil
 }
 
 // newCluster opens the database and starts workers. What it starts ends with the test.
@@ -376,22 +337,10 @@ func (c *cluster) mustLive(while string) {
 	}
 }
 
-// newRandom prints a seed, which can be given, and returns what makes sources of random numbers of it. What depends on the moment has a
-// source of its own, so that the plan does not.
-func newRandom(t *testing.T) func() *rand.Rand {
-	t.Helper()
-	seed := rand.Uint64()
-	if text := os.Getenv("HOLDFAST_CRASHTEST_SEED"); text != "" {
-		given, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seed = given
-	}
-	t.Logf("HOLDFAST_CRASHTEST_SEED=%d", seed)
-	sources := uint64(0)
-	return func() *rand.Rand {
-		sources++
-		return rand.New(rand.NewPCG(seed, sources))
-	}
+// writable reports whether the database takes a write.
+func (c *cluster) writable(patience time.Duration) bool {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	defer cancel()
+	return c.client.PauseQueue(ctx, "probe") == nil
 }

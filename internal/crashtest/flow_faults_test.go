@@ -30,15 +30,15 @@ func (s *storm) rage(d time.Duration) {
 		}
 		s.mustLive("the storm rages")
 		switch n := s.random.IntN(100); {
-		case n < 40:
+		case n < 45:
 			s.strike(s.random.IntN(len(s.workers)))
-		case n < 50:
+		case n < 55:
 			s.strike(draw(s.random, len(s.workers))...)
-		case n < 60:
+		case n < 65:
 			s.strike(s.leader())
-		case n < 75:
+		case n < 80:
 			s.freeze(s.random.IntN(len(s.workers)))
-		case n < 85:
+		case n < 90:
 			s.freeze(s.leader())
 		case s.server != nil:
 			s.crash()

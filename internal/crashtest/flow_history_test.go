@@ -45,6 +45,11 @@ const (
 	nothingIsStuck     = "NothingIsStuck"
 )
 
+var flowRules = []string{
+	noLoss, oneOwner, remembered, finishedIsFinal, exactlyOnce, undone, childrenAnswer, oncePerKey, everyDueThing,
+	cancelArrives, pauseHolds, atMostOnce, actionsAreRecorded, nothingIsStuck,
+}
+
 // violation is what is wrong with a job.
 type violation struct {
 	rule string

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/store"
@@ -26,13 +25,18 @@ func (v *flowVerifier) identities() {
 		parent holdfast.ID
 		of, n  int
 	}
-	called := map[place]int{}
+	called := map[place]int{} // those without a parent were enqueued
 	for id, j := range v.jobs {
-		if j.Parent != (holdfast.ID{}) {
-			called[place{j.Parent, j.Of, j.N}]++
-			if v.jobs[j.Parent] == nil {
-				v.wrongf(noLoss, id, "is a child of job %s, which is not there", j.Parent)
-			}
+		if j.fork != nil {
+			continue
+		}
+		at := place{j.Parent, j.Of, j.N}
+		called[at]++
+		switch none := (holdfast.ID{}); {
+		case j.Parent == none && called[at] > 1:
+			v.wrongf(noLoss, id, "was enqueued once, as job %d, and is there %d times", j.N, called[at])
+		case j.Parent != none && v.jobs[j.Parent] == nil:
+			v.wrongf(noLoss, id, "is a child of job %s, which is not there", j.Parent)
 		}
 	}
 	for id, j := range v.jobs {
@@ -128,121 +132,5 @@ func (v *flowVerifier) completed(j *flowJob) {
 	}
 	if !maps.Equal(want, got) {
 		v.wrongf(noLoss, j.ID, "has completed with the steps %v, planned were %v", got, want)
-	}
-}
-
-// transactions checks that a StepTx has written its row exactly once: the journal has the step if and only if the
-// table has the row, both of the same lease.
-func (v *flowVerifier) transactions(j *flowJob) {
-	type written struct {
-		gen  int
-		step string
-	}
-	rows := map[written][]row{}
-	for _, r := range j.rows {
-		v.figures.rows++
-		rows[written{r.gen, r.step}] = append(rows[written{r.gen, r.step}], r)
-	}
-	entries := map[string]holdfast.JournalEntry{}
-	for _, e := range j.journal.Entries {
-		if e.Kind == "step" {
-			entries[e.Name] = e
-		}
-	}
-	for at, list := range rows {
-		if len(list) > 1 {
-			v.wrongf(exactlyOnce, j.ID, "%s of generation %d has written %d rows: %+v", at.step, at.gen, len(list), list)
-		}
-		if e, ok := entries[at.step]; at.gen == j.Gen && (!ok || e.Lease != list[0].lease) {
-			v.wrongf(exactlyOnce, j.ID, "%s has written %+v, the journal has %+v", at.step, list[0], e)
-		}
-	}
-	first := 0
-	if j.fork != nil { // of a generation that it did not begin some rows are another job's
-		first = v.firstGen(j)
-	}
-	for _, o := range leaves(j.Ops) {
-		for gen := first; gen < j.Gen && o.Do == opRow; gen++ {
-			if len(rows[written{gen, o.name()}]) == 0 {
-				v.wrongf(exactlyOnce, j.ID, "%s of generation %d, which is over, has written no row", o.name(), gen)
-			}
-		}
-		e, ok := entries[o.name()]
-		if o.Do == opRow && ok && e.Lease > 0 && len(rows[written{j.Gen, o.name()}]) == 0 {
-			v.wrongf(exactlyOnce, j.ID, "%s is in the journal, under lease %d, and has written no row", o.name(), e.Lease)
-		}
-	}
-}
-
-// firstGen is the first generation that a fork has done the whole of.
-func (v *flowVerifier) firstGen(j *flowJob) int {
-	for _, e := range j.traces {
-		return e.Gen + 1
-	}
-	return j.Gen
-}
-
-// compensations checks that a run that failed or was cancelled has undone what it remembers to have done, in reverse
-// order within each strand, and each once; and that one that completed has undone nothing.
-func (v *flowVerifier) compensations(j *flowJob) {
-	if !j.isFlow() {
-		return
-	}
-	done, compensated := map[string]bool{}, map[string]int64{}
-	closing := int64(0)
-	last := map[string]string{} // of each strand the path of the last one
-	for _, e := range j.journal.Entries {
-		strand, _, nested := strings.Cut(e.Path, ".")
-		switch {
-		case e.Kind == "closing":
-			if closing > 0 {
-				v.wrongf(undone, j.ID, "entries %d and %d both decide its end", closing, e.Seq)
-			}
-			closing = e.Seq
-		case isUndo(e) && closing == 0:
-			v.wrongf(undone, j.ID, "entry %d, %s %s, compensates before the end was decided", e.Seq, e.Kind, e.Name)
-		case !isUndo(e):
-			if closing > 0 {
-				v.wrongf(undone, j.ID, "entry %d, %s %s, was written after its end was decided", e.Seq, e.Kind, e.Name)
-			}
-			if e.Kind == "step" && strings.HasPrefix(e.Name, string(opCharge)) {
-				done[undoing+e.Name] = true
-			}
-		case nested:
-		case e.Kind == "compensated" || e.Kind == "step failed":
-			v.figures.compensated++
-			if compensated[e.Name] > 0 {
-				v.wrongf(undone, j.ID, "%s was done twice: entries %d and %d", e.Name, compensated[e.Name], e.Seq)
-			}
-			compensated[e.Name] = e.Seq
-			of := strand[:strings.LastIndexAny(strand, "~/")+1]
-			if before, ok := last[of]; ok && !comesBefore(strand, before) {
-				v.wrongf(undone, j.ID, "%s, at %s, was done after %s", e.Name, strand, before)
-			}
-			last[of] = strand
-		}
-	}
-	v.compensatedAll(j, done, compensated)
-}
-
-// comesBefore compares the numbers of two compensations of a strand.
-func comesBefore(a, b string) bool { return len(a) < len(b) || len(a) == len(b) && a < b }
-
-func (v *flowVerifier) compensatedAll(j *flowJob, done map[string]bool, compensated map[string]int64) {
-	for name, seq := range compensated {
-		if !done[name] {
-			v.wrongf(undone, j.ID, "%s, entry %d, undoes what the journal does not say was done", name, seq)
-		}
-	}
-	if j.State == holdfast.Completed && len(compensated) > 0 {
-		v.wrongf(undone, j.ID, "has completed, and has compensated %v", slices.Sorted(maps.Keys(compensated)))
-	}
-	if j.State != holdfast.Failed && j.State != holdfast.Cancelled || j.Reason == store.ReasonTerminated {
-		return
-	}
-	for _, name := range slices.Sorted(maps.Keys(done)) {
-		if compensated[name] == 0 {
-			v.wrongf(undone, j.ID, "is %s (%s), and has not done %s", j.State, j.Reason, name)
-		}
 	}
 }

@@ -1,0 +1,48 @@
+package crashtest
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// timers checks that nobody goes on from a sleep before it is over.
+func (v *flowVerifier) timers(j *flowJob) {
+	ends := map[string]time.Time{}
+	for _, e := range j.journal.Entries {
+		var timer struct {
+			Until time.Time `json:"until"`
+		}
+		switch {
+		case e.Kind == "timer":
+			if err := json.Unmarshal(e.Data, &timer); err != nil {
+				v.wrongf(everyDueThing, j.ID, "entry %d is no timer: %v", e.Seq, err)
+			}
+			ends[e.Path] = timer.Until
+		case e.Kind == "step" && strings.HasPrefix(e.Name, string(opSleep)+" "):
+			v.figures.sleeps++
+			end, ok := ends[pathBefore(e.Path)]
+			if early := end.Sub(e.At); !ok || early > v.rules.leeway {
+				v.wrongf(everyDueThing, j.ID, "%s, at %s, was done %v before its time, which it had: %t", e.Name, e.Path, early, ok)
+			}
+		}
+	}
+	v.snoozes(j)
+}
+
+// snoozes checks that an errand that snoozes does not run before its time.
+func (v *flowVerifier) snoozes(j *flowJob) {
+	for _, a := range j.Attempts {
+		next, lost := j.ended[a.LeaseNumber+1]
+		claimed := next.ClaimedAt
+		if !lost && a.LeaseNumber+1 == j.LeaseNumber {
+			claimed = j.ClaimedAt
+		}
+		wanted := len(j.asks) > 0 // at once, by somebody
+		if early := a.EndedAt.Add(snoozed).Sub(claimed); a.Reason == store.ReasonSnoozed && !wanted && early > v.rules.leeway {
+			v.wrongf(everyDueThing, j.ID, "lease %d was given %v before its time", a.LeaseNumber+1, early)
+		}
+	}
+}
