@@ -20,13 +20,8 @@ type sendTo struct {
 
 // sends is what became of the sends of one message.
 type sends struct {
-	answers []holdfast.Sent // those whose answers were not lost
-	lost    int
-	refused bool // the job had finished
+	answers []holdfast.Sent // of those that were not lost, nor refused because the job had finished
 }
-
-// settled reports whether the message has arrived, or never will.
-func (s *sends) settled() bool { return len(s.answers) > 0 || s.refused }
 
 // keepSending sends signals to all flows that want some, each under its key, and several times, until ctx ends.
 func (l *flowLoad) keepSending(ctx context.Context, random *rand.Rand) {
@@ -48,7 +43,7 @@ func (l *flowLoad) sendRest(ctx context.Context) {
 		l.mu.Lock()
 		s := l.sends[to]
 		l.mu.Unlock()
-		if s == nil || !s.settled() {
+		if s == nil || len(s.answers) == 0 {
 			l.send(ctx, to)
 		}
 	}
@@ -102,10 +97,7 @@ func (l *flowLoad) send(ctx context.Context, to sendTo) {
 	switch {
 	case err == nil:
 		s.answers = append(s.answers, sent)
-	case errors.Is(err, holdfast.ErrConflict):
-		s.refused = true
-	default:
+	case !errors.Is(err, holdfast.ErrConflict):
 		l.c.allow(err)
-		s.lost++
 	}
 }

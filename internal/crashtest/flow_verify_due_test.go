@@ -40,7 +40,7 @@ func (v *flowVerifier) snoozes(j *flowJob) {
 		if !lost && a.LeaseNumber+1 == j.LeaseNumber {
 			claimed = j.ClaimedAt
 		}
-		wanted := len(j.asks) > 0 // at once, by somebody
+		wanted := j.wasAsked(store.ActionRetry) // at once
 		if early := a.EndedAt.Add(snoozed).Sub(claimed); a.Reason == store.ReasonSnoozed && !wanted && early > v.rules.leeway {
 			v.wrongf(everyDueThing, j.ID, "lease %d was given %v before its time", a.LeaseNumber+1, early)
 		}
