@@ -66,7 +66,7 @@ func (s *flowSound) add(n int, t task, state holdfast.State, reason holdfast.Rea
 	r := holdfast.Record{State: state, Reason: reason, FinishedAt: begin.Add(time.Hour), Attempts: attempts}
 	s.ids[n] = holdfast.NewID()
 	r.ID, r.Kind, r.Args, r.LeaseNumber, r.CreatedAt = s.ids[n], t.kind().Name(), encode(s.t, t), lease, begin
-	r.Lease = holdfast.Lease{Number: lease, Node: node(n, lease)}
+	r.ClaimedAt, r.Lease = claimed(lease), holdfast.Lease{Number: lease, Node: node(n, lease)}
 	if state == holdfast.Completed {
 		r.Result = encode(s.t, done{lease})
 	}
