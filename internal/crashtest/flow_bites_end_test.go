@@ -167,8 +167,9 @@ var messageBites = []bite{
 		s.entry(1, "step", "signal 4", func(e *holdfast.JournalEntry) { e.Data = []byte(`"key 7"`) })
 	}, "was given key 7, which the journal did not receive before it"},
 
-	{childrenAnswer, "an answer that did not arrive", func(s *flowSound) { s.forget(1, 2) },
-		"is completed, and has answered 0 times, not 1 to 1 times"},
+	{childrenAnswer, "an answer that did not arrive", func(s *flowSound) {
+		s.forget(1, 2)
+	}, "is completed, and has answered 0 times, not 1 to 1 times"},
 	{childrenAnswer, "an answer that arrived twice", func(s *flowSound) {
 		s.deliver(1, s.journals[s.ids[1]].Messages[1])
 	}, "is completed, and has answered 2 times, not 1 to 1 times"},

@@ -17,8 +17,9 @@ type bite struct {
 	want   string
 }
 
-// TestVerifyFlowsBites shows that each thing that verifyFlows looks at can be wrong: it accepts a sound history, and
-// names the rule that any one change breaks. No rule is without a change that breaks it.
+// TestVerifyFlowsBites shows that each thing that verifyFlows looks at can be wrong: it accepts a
+// sound history, and names the rule that any one change breaks. No rule is without a change that
+// breaks it.
 func TestVerifyFlowsBites(t *testing.T) {
 	t.Parallel()
 	if violations, figures := verifyFlows(newFlowSound(t).flowHistory); len(violations) > 0 {
@@ -145,8 +146,9 @@ var memoryBites = []bite{
 	{exactlyOnce, "a row that is there twice", func(s *flowSound) {
 		s.rows = append(s.rows, s.rows[0])
 	}, "row 2 of generation 0 has written 2 rows"},
-	{exactlyOnce, "a row that is missing", func(s *flowSound) { s.rows = s.rows[1:] },
-		"row 2 is in the journal, under lease 2, and has written no row"},
+	{exactlyOnce, "a row that is missing", func(s *flowSound) {
+		s.rows = s.rows[1:]
+	}, "row 2 is in the journal, under lease 2, and has written no row"},
 	{exactlyOnce, "a row without its step", func(s *flowSound) {
 		s.tear(1, func(e holdfast.JournalEntry) bool { return e.Name == "row 2" })
 	}, "row 2 has written"},
@@ -176,7 +178,7 @@ var memoryBites = []bite{
 	}, "both decide its end"},
 	{undone, "something is done after the end is decided", func(s *flowSound) {
 		s.write(3, 3, entryOf("step", "4", "step 5"))
-	}, "step step 5, was written after its end was decided"},
+	}, "5, was written after its end was decided"},
 	{undone, "what has completed is undone", func(s *flowSound) {
 		s.change(3, func(r *holdfast.Record) { r.State = holdfast.Completed })
 	}, "has completed, and has compensated"},

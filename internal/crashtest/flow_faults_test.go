@@ -100,8 +100,8 @@ func (s *storm) freeze(place int) {
 	switch {
 	case id == 0 || s.random.IntN(5) == 0: // for a moment, which nobody notices
 	case !s.writable(time.Second):
-		// It was frozen within a transaction that keeps everybody else from writing, so that nobody can declare
-		// it dead.
+		// It was frozen within a transaction that keeps everybody else from writing, so that nobody
+		// can declare it dead.
 	default:
 		const most = 8 * time.Second // it may hold a lock that who would declare it dead waits for
 		s.wait(most, "worker "+w.name+" is declared dead", func() bool { return s.alive(place) != id })
@@ -110,7 +110,8 @@ func (s *storm) freeze(place int) {
 	w.thaw(s.t)
 }
 
-// beside lets jobs come, signals be sent and operators ask while the storm rages. It returns what ends that.
+// beside lets jobs come, signals be sent and operators ask while the storm rages. It returns what
+// ends that.
 func (s *storm) beside(random func() *rand.Rand) (stop func()) {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(s.t.Context())

@@ -202,7 +202,7 @@ func (v *flowVerifier) args(j *flowJob) {
 	if planned.Gen, planned.Of = j.Gen, j.Of; !ok || j.Gen > planned.Last || !reflect.DeepEqual(planned, j.task) {
 		v.wrongf(noLoss, j.ID, "has args %s, planned were %+v", j.Args, planned)
 	}
-	if want := j.task.kind(); j.Kind != want.Name() {
+	if want := j.kind(); j.Kind != want.Name() {
 		v.wrongf(noLoss, j.ID, "is of kind %s, planned was %s", j.Kind, want.Name())
 	}
 }

@@ -13,8 +13,9 @@ import (
 	"github.com/holdfastdev/holdfast"
 )
 
-// flowLoad is what the jobs of a storm are, as far as they are known, and what was asked about them and sent to
-// them. Several goroutines add to it, while the test's own goroutine sees to the faults.
+// flowLoad is what the jobs of a storm are, as far as they are known, and what was asked about them
+// and sent to them. Several goroutines add to it, while the test's own goroutine sees to the
+// faults.
 type flowLoad struct {
 	c       *cluster
 	planner *flowPlanner
@@ -94,8 +95,9 @@ func (l *flowLoad) keepBusy(ctx context.Context) {
 	}
 }
 
-// enqueue enqueues jobs under ids of their own, and repeats what got no answer until it has one: then they are
-// there, and there once. What got none before ctx ends is known as perhaps enqueued, by not being known.
+// enqueue enqueues jobs under ids of their own, and repeats what got no answer until it has one:
+// then they are there, and there once. What got none before ctx ends is known as perhaps enqueued,
+// by not being known.
 func (l *flowLoad) enqueue(ctx context.Context, tasks []task) {
 	left := map[holdfast.ID]task{}
 	for _, t := range tasks {

@@ -87,8 +87,8 @@ func drawAction(random *rand.Rand, r *holdfast.Record) store.ActionKind {
 	return store.ActionRetry
 }
 
-// ask asks for something and notes what came of it, in the file too: so it is known which runs began before and
-// which after it.
+// ask asks for something and notes what came of it, in the file too: so it is known which runs
+// began before and which after it.
 func (l *flowLoad) ask(
 	ctx context.Context, client *holdfast.Client, action store.ActionKind, r *holdfast.Record, random *rand.Rand,
 ) {

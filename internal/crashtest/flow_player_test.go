@@ -154,7 +154,8 @@ func (p *player) row(run *holdfast.Run, o op) error {
 	return err
 }
 
-// hasty gives every third transaction a time limit, which ends while it begins, writes or commits, or just after that.
+// hasty gives every third transaction a time limit, which ends while it begins, writes or commits,
+// or just after that.
 type hasty struct{ holdfast.Transactor[*sql.Tx] }
 
 func (h hasty) Transact(ctx context.Context, fn func(tx *sql.Tx, wrapped store.Tx) error) error {

@@ -13,10 +13,10 @@ import (
 // restLimit is how long a storm may take to come to rest. It is for tests that hang.
 const restLimit = 2 * time.Minute
 
-// settle lets everything come to its end, once the faults are over. First nobody asks for anything any more: then
-// whatever has not finished must be held, or wait for what will not come, and the plan must say so. Then what is
-// held is resumed, and what has no end is cancelled. It reports whether everything has finished; if not, what is
-// known of the rest tells why.
+// settle lets everything come to its end, once the faults are over. First nobody asks for anything
+// any more: then whatever has not finished must be held, or wait for what will not come, and the
+// plan must say so. Then what is held is resumed, and what has no end is cancelled. It reports
+// whether everything has finished; if not, what is known of the rest tells why.
 func (s *storm) settle() bool {
 	s.t.Helper()
 	resting := s.wait(restLimit, "all is at rest", func() bool {
@@ -67,7 +67,8 @@ func (s *storm) glance() *flowVerifier {
 	return v
 }
 
-// finishAll asks for what lets jobs end that do not end by themselves, and reports whether all have.
+// finishAll asks for what lets jobs end that do not end by themselves, and reports whether all
+// have.
 func (s *storm) finishAll() bool {
 	s.t.Helper()
 	open := s.list(unfinished, 0)
@@ -79,7 +80,8 @@ func (s *storm) finishAll() bool {
 	return len(open) == 0
 }
 
-// lastWord is what is to be asked for a job that does not end by itself, if that was not done before.
+// lastWord is what is to be asked for a job that does not end by itself, if that was not done
+// before.
 func (s *storm) lastWord(r *holdfast.Record) (action store.ActionKind) {
 	var t task
 	if err := json.Unmarshal(r.Args, &t); err != nil {
@@ -106,7 +108,8 @@ func (s *storm) lastWord(r *holdfast.Record) (action store.ActionKind) {
 	return action
 }
 
-// isOnItsOwn reports whether no end of a parent ends a job: it has none, or a person let it run again after that.
+// isOnItsOwn reports whether no end of a parent ends a job: it has none, or a person let it run
+// again after that.
 func (s *storm) isOnItsOwn(r *holdfast.Record) bool {
 	if r.Parent == (holdfast.ID{}) {
 		return true

@@ -16,8 +16,9 @@ type row struct {
 	node  int64
 }
 
-// createRows makes the table of the rows. Nothing in it keeps a row from being there twice. On PostgreSQL a
-// commit that writes one takes a few milliseconds, as it would where it has to reach a disk.
+// createRows makes the table of the rows. Nothing in it keeps a row from being there twice. On
+// PostgreSQL a commit that writes one takes a few milliseconds, as it would where it has to reach a
+// disk.
 func (c *caller) createRows(ctx context.Context) error {
 	for _, statement := range c.rows {
 		if _, err := c.db.ExecContext(ctx, statement); err != nil {
@@ -27,7 +28,8 @@ func (c *caller) createRows(ctx context.Context) error {
 	return nil
 }
 
-const rowTable = "CREATE TABLE flow_row (job TEXT NOT NULL, gen INT NOT NULL, step TEXT NOT NULL, lease BIGINT NOT NULL, node BIGINT NOT NULL)"
+const rowTable = `CREATE TABLE flow_row (
+	job TEXT NOT NULL, gen INT NOT NULL, step TEXT NOT NULL, lease BIGINT NOT NULL, node BIGINT NOT NULL)`
 
 // slowCommits is PostgreSQL's.
 var slowCommits = []string{

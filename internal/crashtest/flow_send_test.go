@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
-	"strconv"
 	"time"
 
 	"github.com/holdfastdev/holdfast"
@@ -23,7 +23,8 @@ type sends struct {
 	answers []holdfast.Sent // of those that were not lost, nor refused because the job had finished
 }
 
-// keepSending sends signals to all flows that want some, each under its key, and several times, until ctx ends.
+// keepSending sends signals to all flows that want some, each under its key, and several times,
+// until ctx ends.
 func (l *flowLoad) keepSending(ctx context.Context, random *rand.Rand) {
 	for spend(ctx, 30*time.Millisecond) == nil {
 		for to := range l.wanted(ctx) {
@@ -49,8 +50,8 @@ func (l *flowLoad) sendRest(ctx context.Context) {
 	}
 }
 
-// wanted yields the messages that unfinished flows want, some of which may have arrived. By the way it hears of
-// children.
+// wanted yields the messages that unfinished flows want, some of which may have arrived. By the way
+// it hears of children.
 func (l *flowLoad) wanted(ctx context.Context) func(yield func(sendTo) bool) {
 	return func(yield func(sendTo) bool) {
 		for after := ""; ; {
@@ -86,7 +87,8 @@ func (l *flowLoad) wanted(ctx context.Context) func(yield func(sendTo) bool) {
 func (l *flowLoad) send(ctx context.Context, to sendTo) {
 	bounded, stop := context.WithTimeout(ctx, patience)
 	defer stop()
-	sent, err := noteOf(to.gen).Send(bounded, l.clients[1], to.job, key{to.key}, holdfast.Once("key "+strconv.Itoa(to.key)+" of "+strconv.Itoa(to.gen)))
+	once := holdfast.Once(fmt.Sprintf("key %d of %d", to.key, to.gen))
+	sent, err := noteOf(to.gen).Send(bounded, l.clients[1], to.job, key{to.key}, once)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.sends[to]

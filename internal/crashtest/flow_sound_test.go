@@ -13,8 +13,9 @@ import (
 
 // flowSound is a small history of a storm in which everything is as it should be.
 //
-//	1  a flow: its first run was lost with node 11, which lived, and went on after the second had begun; then it slept, received
-//	   a signal that was sent twice, called job 2, and had two strands, of which one went on from a failure
+//	1  a flow: its first run was lost with node 11, which lived, and went on after the second had
+//	   begun; then it slept, received a signal that was sent twice, called job 2, and had two
+//	   strands, of which one went on from a failure
 //	2  an errand, its child
 //	3  a flow that made two charges, of which one in a strand, was cancelled, and took them back
 //	4  an errand that failed, was retried by somebody, and failed again
@@ -89,14 +90,16 @@ func tried(n int, lease int64, outcome holdfast.State, reason holdfast.Reason) h
 	return a
 }
 
-// tell adds a record to the file. The step says what was done and with what result, as "charge 1: charged".
+// tell adds a record to the file. The step says what was done and with what result, as "charge 1:
+// charged".
 func (s *flowSound) tell(n int, lease int64, event, step, value string) {
 	var t task
 	if err := json.Unmarshal(s.records[s.ids[n]].Args, &t); err != nil {
 		s.t.Fatal(err)
 	}
 	s.traces = append(s.traces, trace{
-		Event: event, Job: s.ids[n], N: t.N, Lease: lease, Attempt: 1, Node: node(n, lease), By: fmt.Sprintf("w%d.1", lease), Step: step, Value: value,
+		Event: event, Job: s.ids[n], N: t.N, Lease: lease, Attempt: 1, Node: node(n, lease), By: fmt.Sprintf("w%d.1", lease),
+		Step: step, Value: value,
 	})
 }
 

@@ -6,7 +6,8 @@ import (
 	"github.com/holdfastdev/holdfast"
 )
 
-// task is what a job of TestFlows is to do: its args. Which of the fields count depends on the kind.
+// task is what a job of TestFlows is to do: its args. Which of the fields count depends on the
+// kind.
 type task struct {
 	N      int  `json:"n"`                // its place in the plan
 	Of     int  `json:"of,omitempty"`     // of a child: the generation of the parent that called it
@@ -27,7 +28,8 @@ type task struct {
 	Contradicts bool `json:"contradicts,omitempty"` // no run of it fits the journal of another one
 }
 
-// op is a part of a flow. Each leaves one step of its own name, which comes last; but strands do not.
+// op is a part of a flow. Each leaves one step of its own name, which comes last; but strands do
+// not.
 type op struct {
 	Do     opKind `json:"do"`
 	ID     int    `json:"id"` // its number in the flow
@@ -122,8 +124,9 @@ type key struct {
 // neverSent is a signal that nobody sends.
 var neverSent = holdfast.NewSignal[key]("never")
 
-// noteOf is the signal that a generation of a flow waits for. A key is forgotten when the flow continues as
-// new, so that what is sent again must be told from what the next generation waits for.
+// noteOf is the signal that a generation of a flow waits for. A key is forgotten when the flow
+// continues as new, so that what is sent again must be told from what the next generation waits
+// for.
 func noteOf(gen int) holdfast.Signal[key] {
 	return holdfast.NewSignal[key](fmt.Sprintf("note.%d", gen))
 }

@@ -16,8 +16,9 @@ var crashTime = flag.Duration("crash.time", 0, "how long TestFlows goes on; it p
 // raging is how long the faults of a round go on.
 const raging = 25 * time.Second
 
-// TestFlows plays flows, and errands beside them, while processes are killed and frozen, PostgreSQL crashes, and
-// operators ask for whatever comes to their minds. A round has a plan and a database of its own.
+// TestFlows plays flows, and errands beside them, while processes are killed and frozen, PostgreSQL
+// crashes, and operators ask for whatever comes to their minds. A round has a plan and a database
+// of its own.
 func TestFlows(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
@@ -71,7 +72,7 @@ func (s *storm) history(ended bool) flowHistory {
 	h := flowHistory{
 		plan: s.load.planner.plan, enqueued: s.load.enqueued, forks: s.load.forks, asks: s.load.asks, sends: s.load.sends,
 		traces: readRecords[trace](s.t, s.config.Effects, 0), records: s.records(), journals: map[holdfast.ID]holdfast.Journal{},
-		deaths: s.deaths(), rules: s.cluster.rules(), ended: ended,
+		deaths: s.deaths(), rules: s.rules(), ended: ended,
 	}
 	for id, r := range h.records {
 		if r.Journal+r.Messages > 0 {

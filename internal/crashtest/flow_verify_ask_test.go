@@ -25,9 +25,9 @@ func (v *flowVerifier) cancels(j *flowJob) {
 	}
 }
 
-// afterCancel checks what was done between the answer to a cancel and the next time that somebody let the job go on,
-// or the end of the file. The first run that begins in it may have been claimed before, and be told; one after it
-// cannot.
+// afterCancel checks what was done between the answer to a cancel and the next time that somebody
+// let the job go on, or the end of the file. The first run that begins in it may have been claimed
+// before, and be told; one after it cannot.
 func (v *flowVerifier) afterCancel(j *flowJob, a asked, until int) {
 	first := int64(0)
 	for _, e := range j.traces {
@@ -48,8 +48,9 @@ func (v *flowVerifier) afterCancel(j *flowJob, a asked, until int) {
 	}
 }
 
-// until is the place of the file at which the first of certain other asks came that was after the given one, or -1. It
-// reports whether one came at the same time, or may yet come, so that nothing can be said.
+// until is the place of the file at which the first of certain other asks came that was after the
+// given one, or -1. It reports whether one came at the same time, or may yet come, so that nothing
+// can be said.
 func (j *flowJob) until(a asked, counts func(asked) bool) (place int, again bool) {
 	place = -1
 	for _, b := range j.asks {

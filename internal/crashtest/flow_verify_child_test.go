@@ -7,8 +7,8 @@ import (
 	"github.com/holdfastdev/holdfast"
 )
 
-// children checks that the children that a journal names are there, that their answers have arrived, and that the
-// code was given one of them.
+// children checks that the children that a journal names are there, that their answers have
+// arrived, and that the code was given one of them.
 func (v *flowVerifier) children(j *flowJob) {
 	told := map[string]bool{}
 	for _, m := range j.journal.Messages {

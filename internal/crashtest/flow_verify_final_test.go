@@ -6,8 +6,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// finality checks that a job that has finished does not run again, unless somebody asked for it, and that nothing is
-// written of it any more.
+// finality checks that a job that has finished does not run again, unless somebody asked for it,
+// and that nothing is written of it any more.
 func (v *flowVerifier) finality(j *flowJob) {
 	reopenings := j.reopenings()
 	ends := 0
@@ -36,8 +36,8 @@ func (v *flowVerifier) finality(j *flowJob) {
 	}
 }
 
-// audit checks that what is on record is what was asked for: nothing that nobody asked for, and all that certainly
-// happened and is recorded in any case.
+// audit checks that what is on record is what was asked for: nothing that nobody asked for, and all
+// that certainly happened and is recorded in any case.
 func (v *flowVerifier) audit(j *flowJob) {
 	recorded, most, least := map[store.ActionKind]int{}, map[store.ActionKind]int{}, map[store.ActionKind]int{}
 	for _, a := range j.Actions {

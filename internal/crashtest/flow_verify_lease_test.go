@@ -8,7 +8,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// graves checks that no node was declared dead before its time. One that was killed may be known to be dead at once.
+// graves checks that no node was declared dead before its time. One that was killed may be known to
+// be dead at once.
 func (v *flowVerifier) graves() {
 	for node, d := range v.deaths {
 		if (d.slow || !v.rules.killIsKnown) && d.silence < v.rules.dead-blink {
@@ -18,8 +19,9 @@ func (v *flowVerifier) graves() {
 	}
 }
 
-// leases checks that each lease was given to one run, that the leases grow, and that who has lost one writes nothing
-// outside any more, but for a process that lived when its node was declared dead.
+// leases checks that each lease was given to one run, that the leases grow, and that who has lost
+// one writes nothing outside any more, but for a process that lived when its node was declared
+// dead.
 func (v *flowVerifier) leases(j *flowJob) {
 	highest := int64(0)
 	for _, e := range j.traces {
@@ -55,8 +57,8 @@ func (v *flowVerifier) leases(j *flowJob) {
 	}
 }
 
-// tooLate checks what a run did when the next one had begun. A strand that its run has left behind, because that was
-// paused, may still be within the function of a step.
+// tooLate checks what a run did when the next one had begun. A strand that its run has left behind,
+// because that was paused, may still be within the function of a step.
 func (v *flowVerifier) tooLate(j *flowJob, e placed, highest int64) {
 	a := j.ended[e.Lease]
 	if j.left[e.Lease] && e.Event != eventLeave && isInStrand(j.Ops, e.Step) {
@@ -83,8 +85,8 @@ func isInStrand(ops []op, step string) bool {
 	return false
 }
 
-// claims checks that jobs are taken from dead nodes only, and that each lease of an errand was ended by an attempt on
-// record, or is the one that completed it: an errand does not park.
+// claims checks that jobs are taken from dead nodes only, and that each lease of an errand was
+// ended by an attempt on record, or is the one that completed it: an errand does not park.
 func (v *flowVerifier) claims(j *flowJob) {
 	for lease, a := range j.ended {
 		if a.Reason == store.ReasonNodeLost || a.Reason == store.ReasonCrashLoop {
@@ -109,8 +111,8 @@ func (v *flowVerifier) claims(j *flowJob) {
 	}
 }
 
-// lines checks that the entries of a journal are numbered without gaps, and were written by one run after the other,
-// each of which began: none was accepted from a run that had lost its lease.
+// lines checks that the entries of a journal are numbered without gaps, and were written by one run
+// after the other, each of which began: none was accepted from a run that had lost its lease.
 func (v *flowVerifier) lines(j *flowJob) {
 	last := int64(0)
 	for i, e := range j.journal.Entries {

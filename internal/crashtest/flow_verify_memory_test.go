@@ -13,8 +13,8 @@ type stepOf struct {
 	step string
 }
 
-// memory checks that a step that is remembered never executes again, that what is remembered is what was done, and
-// that it stays.
+// memory checks that a step that is remembered never executes again, that what is remembered is
+// what was done, and that it stays.
 func (v *flowVerifier) memory(j *flowJob) {
 	if !j.isFlow() {
 		return
@@ -43,7 +43,8 @@ func (v *flowVerifier) memory(j *flowJob) {
 	for at, first := range known {
 		for _, e := range effects[at] {
 			if e.Lease > first.Lease || e.Lease == first.Lease && e.at > first.at {
-				v.wrongf(remembered, j.ID, "%s of generation %d ran again under lease %d, and was remembered under lease %d", at.step, at.gen, e.Lease, first.Lease)
+				v.wrongf(remembered, j.ID, "%s of generation %d ran again under lease %d, and was remembered under lease %d",
+					at.step, at.gen, e.Lease, first.Lease)
 			}
 		}
 	}
@@ -89,7 +90,8 @@ func (v *flowVerifier) entry(j *flowJob, e holdfast.JournalEntry, effects []plac
 	}
 }
 
-// gave reports whether the job of which a fork was made did a step that the fork remembers; or the one before it.
+// gave reports whether the job of which a fork was made did a step that the fork remembers; or the
+// one before it.
 func (v *flowVerifier) gave(f fork, e holdfast.JournalEntry) bool {
 	of := v.jobs[f.of]
 	if of == nil {

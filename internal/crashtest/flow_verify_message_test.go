@@ -54,7 +54,8 @@ func (v *flowVerifier) sent(j *flowJob, to sendTo, s *sends, arrived int64) {
 	}
 }
 
-// received checks that each signal was received at one place, and that it is the one that the code was given.
+// received checks that each signal was received at one place, and that it is the one that the code
+// was given.
 func (v *flowVerifier) received(j *flowJob, signals map[int64]string) {
 	places := map[int64]string{}
 	for _, e := range j.journal.Entries {

@@ -11,10 +11,12 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// spinning is a number of leases that no job needs in a round, but one that is tried again at once, for ever.
+// spinning is a number of leases that no job needs in a round, but one that is tried again at once,
+// for ever.
 const spinning = 3000
 
-// rest checks that what has not finished has a reason for it, of those that the plan and the operators explain.
+// rest checks that what has not finished has a reason for it, of those that the plan and the
+// operators explain.
 func (v *flowVerifier) rest(j *flowJob) {
 	why := v.restless(j)
 	if why == "" && v.ended && !j.State.Finished() {
@@ -77,6 +79,7 @@ func (v *flowVerifier) held(j *flowJob) string {
 		if j.Contradicts {
 			return ""
 		}
+	default: // nobody is held for anything else
 	}
 	return fmt.Sprintf("is held (%s: %s)", j.Wait.Reason, j.Wait.Error)
 }
@@ -152,7 +155,8 @@ func (v *flowVerifier) anyChild(j *flowJob) string {
 	return "which have all finished"
 }
 
-// orphan tells of a child whose parent has ended and which nobody has ended, although no person let it go on.
+// orphan tells of a child whose parent has ended and which nobody has ended, although no person let
+// it go on.
 func (v *flowVerifier) orphan(j *flowJob) string {
 	if j.Parent == (holdfast.ID{}) {
 		return ""

@@ -2,8 +2,8 @@ package crashtest
 
 import "github.com/holdfastdev/holdfast"
 
-// transactions checks that a StepTx has written its row exactly once: the journal has the step if and only if the
-// table has the row, both of the same lease.
+// transactions checks that a StepTx has written its row exactly once: the journal has the step if
+// and only if the table has the row, both of the same lease.
 func (v *flowVerifier) transactions(j *flowJob) {
 	type written struct {
 		gen  int

@@ -9,8 +9,9 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// compensations checks that a run that failed or was cancelled has undone what it remembers to have done, in reverse
-// order within each strand, and each once; and that one that completed has undone nothing.
+// compensations checks that a run that failed or was cancelled has undone what it remembers to have
+// done, in reverse order within each strand, and each once; and that one that completed has undone
+// nothing.
 func (v *flowVerifier) compensations(j *flowJob) {
 	if !j.isFlow() {
 		return

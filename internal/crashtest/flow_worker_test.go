@@ -17,8 +17,8 @@ type flowRunner struct {
 	caller *caller
 }
 
-// register gives the client its handlers. The process at the first place does not know errands that are
-// tried once, so that what their handler promises has to be known where it is not.
+// register gives the client its handlers. The process at the first place does not know errands that
+// are tried once, so that what their handler promises has to be known where it is not.
 func (w *flowRunner) register(client *holdfast.Client) error {
 	if err := flowKind.Handle(client, w.flow); err != nil {
 		return err

@@ -30,7 +30,8 @@ func (w *worker) ended() error {
 	}
 }
 
-// kill ends the process. The error is that of ended; on Unix the process's status tells if it was only about to end.
+// kill ends the process. The error is that of ended; on Unix the process's status tells if it was
+// only about to end.
 func (w *worker) kill() error {
 	if err := w.ended(); w.Process == nil || w.killed || err != nil {
 		return err
