@@ -65,7 +65,7 @@ func (p *flowPlanner) flow(depth int) task {
 	ids := 0
 	t.Ops = p.ops(&ids, 2+p.random.IntN(5), depth, true)
 	p.trouble(&t)
-	if p.chance(12) {
+	if p.chance(15) {
 		t.Last = 1 + p.random.IntN(2)
 	}
 	return p.add(t)

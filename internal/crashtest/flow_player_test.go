@@ -115,12 +115,17 @@ func (p *player) broken(run *holdfast.Run, o op) error {
 	return err
 }
 
-// undo is a compensation, which sometimes fails and is tried again.
+// undo is a compensation, which sometimes fails and is tried again. A slow one sleeps, before or
+// after it has undone anything.
 func (p *player) undo(run *holdfast.Run, o op) error {
-	if o.Slow {
-		if err := run.Sleep(80 * time.Millisecond); err != nil {
-			return err
+	pause := func(when int) error {
+		if !o.Slow || o.ID%2 != when {
+			return nil
 		}
+		return run.Sleep(80 * time.Millisecond)
+	}
+	if err := pause(0); err != nil {
+		return err
 	}
 	got, err := holdfast.Step(run, o.undo(), func(ctx context.Context) (string, error) {
 		if err := p.act(ctx, o.undo(), o.Millis, "undone"); err != nil {
@@ -131,10 +136,11 @@ func (p *player) undo(run *holdfast.Run, o op) error {
 		}
 		return "undone", nil
 	})
-	if err == nil {
-		p.tell(eventRemembered, o.undo(), got)
+	if err != nil {
+		return err
 	}
-	return err
+	p.tell(eventRemembered, o.undo(), got)
+	return pause(1)
 }
 
 // row writes a row in the transaction that remembers the step.

@@ -34,7 +34,7 @@ type op struct {
 	Do     opKind `json:"do"`
 	ID     int    `json:"id"` // its number in the flow
 	Millis int    `json:"millis,omitempty"`
-	Slow   bool   `json:"slow,omitempty"`  // what undoes it sleeps first
+	Slow   bool   `json:"slow,omitempty"`  // what undoes it sleeps, too
 	Child  *task  `json:"child,omitempty"` // whom it calls
 	Count  int    `json:"count,omitempty"` // how many of them
 	Left   []op   `json:"left,omitempty"`
