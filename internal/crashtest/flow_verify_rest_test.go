@@ -13,7 +13,7 @@ import (
 
 // spinning is a number of leases that no job needs in a round, but one that is tried again at once,
 // for ever.
-const spinning = 3000
+const spinning = 1000
 
 // rest checks that what has not finished has a reason for it, of those that the plan and the
 // operators explain.

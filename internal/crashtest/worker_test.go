@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/store/dsn"
@@ -32,12 +34,24 @@ type workerConfig struct {
 func TestMain(m *testing.M) {
 	config := os.Getenv(workerEnv)
 	if config == "" {
-		os.Exit(pgtest.Main(m))
+		os.Exit(runTests(m))
 	}
 	if err := runWorker(config); err != nil {
 		fmt.Fprintln(os.Stderr, "worker:", err)
 		os.Exit(1)
 	}
+}
+
+// runTests runs the tests and looks for what they have left running, which may be nothing but the thread that starts
+// processes.
+func runTests(m *testing.M) int {
+	code := pgtest.Main(m)
+	err := goleak.Find(goleak.IgnoreAnyFunction("github.com/holdfastdev/holdfast/internal/crashtest/process.serve"))
+	if err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
 }
 
 // runWorker is a node until somebody kills it.
