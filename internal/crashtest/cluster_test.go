@@ -122,12 +122,23 @@ func (c *cluster) start(place int) {
 // kill ends the process at a place, which must not have ended by itself.
 func (c *cluster) kill(place int) {
 	c.t.Helper()
-	w := c.workers[place]
+	c.look(place)
+	c.end(place)
+}
+
+// look notes whether the process at a place was declared dead while it lives.
+func (c *cluster) look(place int) {
+	c.t.Helper()
 	for _, m := range c.members() {
-		if m.Info.Name == w.name && !m.DeadAt.IsZero() {
+		if m.Info.Name == c.workers[place].name && !m.DeadAt.IsZero() {
 			c.slow[m.ID] = true
 		}
 	}
+}
+
+func (c *cluster) end(place int) {
+	c.t.Helper()
+	w := c.workers[place]
 	c.killed[w.name] = true
 	if err := w.kill(); err != nil {
 		c.t.Fatal(err)

@@ -25,9 +25,7 @@ type storm struct {
 func (s *storm) rage(d time.Duration) {
 	s.t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); {
-		if err := spend(s.t.Context(), time.Duration(100+s.random.IntN(700))*time.Millisecond); err != nil {
-			s.t.Fatal(err)
-		}
+		s.pass(800 * time.Millisecond)
 		s.mustLive("the storm rages")
 		switch n := s.random.IntN(100); {
 		case n < 45:
@@ -49,6 +47,14 @@ func (s *storm) rage(d time.Duration) {
 	s.joined()
 }
 
+// pass lets some time pass.
+func (s *storm) pass(most time.Duration) {
+	s.t.Helper()
+	if err := spend(s.t.Context(), time.Duration(s.random.Int64N(int64(most)))); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 // strike kills processes and puts others into their places, mostly at once.
 func (s *storm) strike(places ...int) {
 	s.t.Helper()
@@ -57,7 +63,7 @@ func (s *storm) strike(places ...int) {
 		s.kills++
 	}
 	if s.random.IntN(4) == 0 {
-		_ = spend(s.t.Context(), time.Duration(s.random.IntN(1000))*time.Millisecond) // if the test is over, so is this
+		s.pass(time.Second)
 	}
 	for _, place := range places {
 		s.start(place)
@@ -80,12 +86,20 @@ func (s *storm) leader() int {
 	return s.random.IntN(len(s.workers))
 }
 
-// crash ends PostgreSQL without a shutdown and starts it again.
+// crash ends PostgreSQL without a shutdown and starts it again. Sometimes a process is killed with
+// it, and the one that takes its place begins without a database.
 func (s *storm) crash() {
 	s.t.Helper()
+	place, both := s.random.IntN(len(s.workers)), s.random.IntN(2) == 0
+	s.look(place)
 	s.server.Crash(s.t)
 	s.crashes++
-	_ = spend(s.t.Context(), time.Duration(s.random.IntN(1500))*time.Millisecond)
+	if both {
+		s.end(place)
+		s.kills++
+		s.start(place)
+	}
+	s.pass(1500 * time.Millisecond)
 	s.server.Start(s.t)
 }
 
@@ -106,7 +120,7 @@ func (s *storm) freeze(place int) {
 		const most = 8 * time.Second // it may hold a lock that who would declare it dead waits for
 		s.wait(most, "worker "+w.name+" is declared dead", func() bool { return s.alive(place) != id })
 	}
-	_ = spend(s.t.Context(), time.Duration(s.random.IntN(500))*time.Millisecond)
+	s.pass(500 * time.Millisecond)
 	w.thaw(s.t)
 }
 

@@ -91,7 +91,7 @@ func drawAction(random *rand.Rand, r *holdfast.Record) store.ActionKind {
 // began before and which after it.
 func (l *flowLoad) ask(
 	ctx context.Context, client *holdfast.Client, action store.ActionKind, r *holdfast.Record, random *rand.Rand,
-) {
+) *ask {
 	a := &ask{action: action, job: r.ID, was: r.State, lease: r.LeaseNumber}
 	l.mu.Lock()
 	l.asks = append(l.asks, a)
@@ -113,6 +113,7 @@ func (l *flowLoad) ask(
 		l.c.t.Errorf("%s of job %s: %v", action, r.ID, err)
 	}
 	l.tell(eventAnswer, a)
+	return a
 }
 
 func (l *flowLoad) tell(event string, a *ask) {

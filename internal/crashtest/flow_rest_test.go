@@ -19,28 +19,24 @@ const restLimit = 3 * time.Minute
 // whether everything has finished; if not, what is known of the rest tells why.
 func (s *storm) settle() bool {
 	s.t.Helper()
-	resting := s.wait(restLimit, "all is at rest", func() bool {
-		s.load.sendRest(s.t.Context())
-		return s.spins() || s.atRest()
-	})
-	return resting && !s.spins() && s.wait(restLimit, "all has finished", func() bool {
-		s.load.sendRest(s.t.Context())
-		return s.finishAll()
-	})
+	spins := false
+	await := func(what string, come func(open []holdfast.Record) bool) bool {
+		return s.wait(restLimit, what, func() bool {
+			s.load.sendRest(s.t.Context())
+			open := s.list(unfinished, 0)
+			spins = slices.ContainsFunc(open, func(r holdfast.Record) bool { return r.LeaseNumber > spinning })
+			return spins || come(open) // there is no use in waiting for what runs again and again
+		}) && !spins
+	}
+	return await("all is at rest", s.atRest) && await("all has finished", s.finishAll)
 }
 
-// spins reports whether a job runs again and again: then there is no use in waiting.
-func (s *storm) spins() bool {
-	s.t.Helper()
-	return slices.ContainsFunc(s.list(unfinished, 0), func(r holdfast.Record) bool { return r.LeaseNumber > spinning })
-}
-
-// atRest reports whether nothing moves or ought to.
-func (s *storm) atRest() bool {
+// atRest reports whether nothing moves or ought to, of the jobs that have not finished.
+func (s *storm) atRest(open []holdfast.Record) bool {
 	s.t.Helper()
 	v := s.glance()
 	var waiting []*flowJob
-	for _, r := range s.list(unfinished, 0) {
+	for _, r := range open {
 		j := &flowJob{Record: r}
 		if err := json.Unmarshal(r.Args, &j.task); err != nil {
 			s.t.Fatal(err)
@@ -69,43 +65,34 @@ func (s *storm) glance() *flowVerifier {
 
 // finishAll asks for what lets jobs end that do not end by themselves, and reports whether all
 // have.
-func (s *storm) finishAll() bool {
+func (s *storm) finishAll(open []holdfast.Record) bool {
 	s.t.Helper()
-	open := s.list(unfinished, 0)
 	for i := range open {
-		if action := s.lastWord(&open[i]); action != "" {
-			s.load.ask(s.t.Context(), s.client, action, &open[i], s.random)
+		r := &open[i]
+		action := s.lastWord(r)
+		what := fmt.Sprintf("%s of job %s under lease %d", action, r.ID, r.LeaseNumber)
+		if action != "" && !s.said[what] {
+			s.said[what] = s.load.ask(s.t.Context(), s.client, action, r, s.random).accepted
 		}
 	}
 	return len(open) == 0
 }
 
-// lastWord is what is to be asked for a job that does not end by itself, if that was not done
-// before.
-func (s *storm) lastWord(r *holdfast.Record) (action store.ActionKind) {
+// lastWord is what is to be asked for a job that does not end by itself.
+func (s *storm) lastWord(r *holdfast.Record) store.ActionKind {
 	var t task
 	if err := json.Unmarshal(r.Args, &t); err != nil {
 		s.t.Fatal(err)
 	}
 	switch {
 	case r.Wait != nil && r.Wait.Held && r.Wait.Reason == store.ReasonPaused:
-		action = store.ActionResume
+		return store.ActionResume
 	case r.Wait != nil && r.Wait.Held:
-		action = store.ActionTerminate
+		return store.ActionTerminate
 	case t.neverEnds() && s.isOnItsOwn(r):
-		action = store.ActionCancel
-	default:
-		return ""
+		return store.ActionCancel
 	}
-	what := fmt.Sprintf("%s of job %s under lease %d", action, r.ID, r.LeaseNumber)
-	if s.said[what] {
-		return ""
-	}
-	if s.said == nil {
-		s.said = map[string]bool{}
-	}
-	s.said[what] = true
-	return action
+	return ""
 }
 
 // isOnItsOwn reports whether no end of a parent ends a job: it has none, or a person let it run

@@ -46,7 +46,7 @@ func weather(t *testing.T, database string, server *pgtest.Cluster) {
 	const workers = 3
 	random := newRandom(t)
 	c := newCluster(t, workerConfig{Database: database, Flows: true, Slots: 8, Beat: 300 * time.Millisecond, Dead: 2 * time.Second}, 0)
-	s := &storm{cluster: c, load: newFlowLoad(c, random()), server: server, random: random()}
+	s := &storm{cluster: c, load: newFlowLoad(c, random()), server: server, random: random(), said: map[string]bool{}}
 	if err := s.load.caller.createRows(t.Context()); err != nil {
 		t.Fatal(err)
 	}
