@@ -143,13 +143,13 @@ var messageBites = []bite{
 		s.deliver(1, holdfast.JournalMessage{Kind: "signal", Name: "note.0", Data: encode(s.t, key{0})})
 	}, "key 0 of note.0 arrived twice, as messages 1 and 3"},
 	{oncePerKey, "a message that was sent for the first time twice", func(s *flowSound) {
-		s.sends[sendTo{s.ids[1], 0, 0}].answers[1].Duplicate = false
+		s.sends[sendTo{s.ids[1], 0, 0}][1].Duplicate = false
 	}, "key 0 was sent for the first time 2 times"},
 	{oncePerKey, "a message with two numbers", func(s *flowSound) {
-		s.sends[sendTo{s.ids[1], 0, 0}].answers[1].Message = 7
+		s.sends[sendTo{s.ids[1], 0, 0}][1].Message = 7
 	}, "key 0 was sent as message 7, and is message 1 of the inbox"},
 	{oncePerKey, "a message that was sent and is gone", func(s *flowSound) {
-		s.sends[sendTo{s.ids[1], 0, 1}] = &sends{answers: []holdfast.Sent{{Message: 3}}}
+		s.sends[sendTo{s.ids[1], 0, 1}] = []holdfast.Sent{{Message: 3}}
 	}, "key 1 was sent as message 3, and is message 0 of the inbox"},
 	{oncePerKey, "a message that nobody sends", func(s *flowSound) {
 		s.deliver(1, holdfast.JournalMessage{Kind: "signal", Name: "never", Data: encode(s.t, key{0})})

@@ -117,7 +117,7 @@ func (s *storm) freeze(place int) {
 		// It was frozen within a transaction that keeps everybody else from writing, so that nobody
 		// can declare it dead.
 	default:
-		const most = 8 * time.Second // it may hold a lock that who would declare it dead waits for
+		const most = 5 * time.Second // it may hold a lock that who would declare it dead waits for
 		s.wait(most, "worker "+w.name+" is declared dead", func() bool { return s.alive(place) != id })
 	}
 	s.pass(500 * time.Millisecond)

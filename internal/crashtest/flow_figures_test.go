@@ -40,7 +40,8 @@ func (v *flowVerifier) count(j *flowJob) {
 	}
 }
 
-// missed lists what a storm has not met that it is there for. It may have met little of what is rare.
+// missed lists what a storm has not met that it is there for. It may have met little of what is
+// rare.
 func (f *flowFigures) missed() (missed []string) {
 	for what, n := range map[string]int{
 		"runs that were lost with their node": f.lost, "steps that were repeated": f.repeated, "rows": f.rows,

@@ -17,7 +17,7 @@ type flowHistory struct {
 	enqueued map[holdfast.ID]int
 	forks    map[holdfast.ID]fork
 	asks     []*ask
-	sends    map[sendTo]*sends
+	sends    map[sendTo][]holdfast.Sent
 	traces   []trace // in the order of the file
 	rows     []row
 	records  map[holdfast.ID]holdfast.Record
@@ -163,6 +163,19 @@ func (v *flowVerifier) gather() {
 		v.args(j)
 		v.jobs[id] = j
 	}
+	v.gatherTraces()
+	for _, r := range v.rows {
+		j := v.jobs[r.job]
+		if j == nil {
+			v.wrongf(noLoss, r.job, "has written %+v and is lost", r)
+			continue
+		}
+		j.rows = append(j.rows, r)
+	}
+}
+
+// gatherTraces gives each job its records of the file, and what was asked about it.
+func (v *flowVerifier) gatherTraces() {
 	asks := map[int]asked{}
 	for at, e := range v.traces {
 		j := v.jobs[e.Job]
@@ -181,14 +194,6 @@ func (v *flowVerifier) gather() {
 		if j := v.jobs[a.job]; j != nil {
 			j.asks = append(j.asks, asked{a, asks[a.number].from, asks[a.number].to})
 		}
-	}
-	for _, r := range v.rows {
-		j := v.jobs[r.job]
-		if j == nil {
-			v.wrongf(noLoss, r.job, "has written %+v and is lost", r)
-			continue
-		}
-		j.rows = append(j.rows, r)
 	}
 }
 

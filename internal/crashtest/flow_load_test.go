@@ -29,7 +29,7 @@ type flowLoad struct {
 	known    []holdfast.ID // all that was heard of, in the order in which it was
 	heard    map[holdfast.ID]bool
 	asks     []*ask
-	sends    map[sendTo]*sends
+	sends    map[sendTo][]holdfast.Sent // the answers, those left out that were lost or said that the job has finished
 }
 
 // fork is a job that an operator made of another one.
@@ -43,7 +43,7 @@ func newFlowLoad(c *cluster, random *rand.Rand) *flowLoad {
 	c.t.Helper()
 	l := &flowLoad{
 		c: c, planner: &flowPlanner{random: random, plan: map[int]task{}},
-		enqueued: map[holdfast.ID]int{}, forks: map[holdfast.ID]fork{}, heard: map[holdfast.ID]bool{}, sends: map[sendTo]*sends{},
+		enqueued: map[holdfast.ID]int{}, forks: map[holdfast.ID]fork{}, heard: map[holdfast.ID]bool{}, sends: map[sendTo][]holdfast.Sent{},
 	}
 	for i := range l.clients {
 		l.clients[i] = open(c.t, c.config.Database)

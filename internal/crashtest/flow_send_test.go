@@ -18,21 +18,14 @@ type sendTo struct {
 	key int
 }
 
-// sends is what became of the sends of one message.
-type sends struct {
-	answers []holdfast.Sent // of those that were not lost, nor refused because the job had finished
-}
-
 // keepSending sends signals to all flows that want some, each under its key, and several times,
 // until ctx ends.
 func (l *flowLoad) keepSending(ctx context.Context, random *rand.Rand) {
 	for spend(ctx, 30*time.Millisecond) == nil {
 		for to := range l.wanted(ctx) {
-			if random.IntN(4) == 0 {
+			if random.IntN(15) == 0 {
 				l.send(ctx, to)
-			}
-			if random.IntN(3) == 0 {
-				l.send(ctx, to) // again
+				l.send(ctx, to)
 			}
 		}
 	}
@@ -42,9 +35,9 @@ func (l *flowLoad) keepSending(ctx context.Context, random *rand.Rand) {
 func (l *flowLoad) sendRest(ctx context.Context) {
 	for to := range l.wanted(ctx) {
 		l.mu.Lock()
-		s := l.sends[to]
+		arrived := len(l.sends[to]) > 0
 		l.mu.Unlock()
-		if s == nil || len(s.answers) == 0 {
+		if !arrived {
 			l.send(ctx, to)
 		}
 	}
@@ -91,14 +84,9 @@ func (l *flowLoad) send(ctx context.Context, to sendTo) {
 	sent, err := noteOf(to.gen).Send(bounded, l.clients[1], to.job, key{to.key}, once)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := l.sends[to]
-	if s == nil {
-		s = &sends{}
-		l.sends[to] = s
-	}
 	switch {
 	case err == nil:
-		s.answers = append(s.answers, sent)
+		l.sends[to] = append(l.sends[to], sent)
 	case !errors.Is(err, holdfast.ErrConflict):
 		l.c.allow(err)
 	}

@@ -53,7 +53,7 @@ func newFlowSound(t *testing.T) *flowSound {
 		9: {N: 9, Ops: []op{{Do: opCharge, ID: 1}, {Do: opStep, ID: 2}}},
 	}
 	s.enqueued, s.forks = map[holdfast.ID]int{}, map[holdfast.ID]fork{}
-	s.sends, s.journals = map[sendTo]*sends{}, map[holdfast.ID]holdfast.Journal{}
+	s.sends, s.journals = map[sendTo][]holdfast.Sent{}, map[holdfast.ID]holdfast.Journal{}
 	s.records, s.deaths = map[holdfast.ID]holdfast.Record{}, map[int64]death{}
 	s.rules, s.ended = rules{dead: 2 * time.Second}, true
 	for _, build := range []func(){s.lostAndFound, s.cancelled, s.errands, s.forked, s.continued, s.terminated} {
@@ -181,7 +181,7 @@ func (s *flowSound) lostAndFound() {
 	s.deliver(1,
 		holdfast.JournalMessage{Kind: "signal", Name: "note.0", Data: encode(s.t, key{0})},
 		holdfast.JournalMessage{Kind: "child", From: s.ids[2], State: holdfast.Completed, Data: encode(s.t, done{1})})
-	s.sends[sendTo{id, 0, 0}] = &sends{answers: []holdfast.Sent{{Message: 1}, {Message: 1, Duplicate: true}}}
+	s.sends[sendTo{id, 0, 0}] = []holdfast.Sent{{Message: 1}, {Message: 1, Duplicate: true}}
 	s.rows = append(s.rows, row{job: id, step: "row 2", lease: 2})
 }
 

@@ -21,11 +21,17 @@ func (v *flowVerifier) identities() {
 			v.wrongf(noLoss, id, "was forked of job %s, and is not there", f.of)
 		}
 	}
+	v.families()
+}
+
+// families checks that jobs without a parent were enqueued once each, and that the others were
+// called as planned.
+func (v *flowVerifier) families() {
 	type place struct {
 		parent holdfast.ID
 		of, n  int
 	}
-	called := map[place]int{} // those without a parent were enqueued
+	called := map[place]int{}
 	for id, j := range v.jobs {
 		if j.fork != nil {
 			continue

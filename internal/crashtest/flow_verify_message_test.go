@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+
+	"github.com/holdfastdev/holdfast"
 )
 
 // messages checks that what was sent under a key arrived once, and was received once at the most.
@@ -29,18 +31,18 @@ func (v *flowVerifier) messages(j *flowJob) {
 		arrived[to] = m.Seq
 		signals[m.Seq] = keyValue(said.Number)
 	}
-	for to, s := range v.sends {
+	for to, answers := range v.sends {
 		if to.job == j.ID && j.Last == 0 { // keys are forgotten when a flow continues as new
-			v.sent(j, to, s, arrived[to])
+			v.sent(j, to, answers, arrived[to])
 		}
 	}
 	v.received(j, signals)
 }
 
 // sent compares the answers to the sends of a message with the inbox.
-func (v *flowVerifier) sent(j *flowJob, to sendTo, s *sends, arrived int64) {
+func (v *flowVerifier) sent(j *flowJob, to sendTo, answers []holdfast.Sent, arrived int64) {
 	first := 0
-	for _, a := range s.answers {
+	for _, a := range answers {
 		v.figures.signals++
 		if a.Message != arrived {
 			v.wrongf(oncePerKey, j.ID, "key %d was sent as message %d, and is message %d of the inbox", to.key, a.Message, arrived)

@@ -28,12 +28,8 @@ func (v *flowVerifier) transactions(j *flowJob) {
 			v.wrongf(exactlyOnce, j.ID, "%s has written %+v, the journal has %+v", at.step, list[0], e)
 		}
 	}
-	first := 0
-	if j.fork != nil { // of a generation that it did not begin some rows are another job's
-		first = v.firstGen(j)
-	}
 	for _, o := range leaves(j.Ops) {
-		for gen := first; gen < j.Gen && o.Do == opRow; gen++ {
+		for gen := j.firstGen(); gen < j.Gen && o.Do == opRow; gen++ {
 			if len(rows[written{gen, o.name()}]) == 0 {
 				v.wrongf(exactlyOnce, j.ID, "%s of generation %d, which is over, has written no row", o.name(), gen)
 			}
@@ -45,10 +41,14 @@ func (v *flowVerifier) transactions(j *flowJob) {
 	}
 }
 
-// firstGen is the first generation that a fork has done the whole of.
-func (v *flowVerifier) firstGen(j *flowJob) int {
-	for _, e := range j.traces {
-		return e.Gen + 1
+// firstGen is the first generation that a job has done the whole of. Of the one that a fork was
+// made in some of the rows are another job's.
+func (j *flowJob) firstGen() int {
+	switch {
+	case j.fork == nil:
+		return 0
+	case len(j.traces) == 0:
+		return j.Gen
 	}
-	return j.Gen
+	return j.traces[0].Gen + 1
 }
