@@ -34,14 +34,16 @@ func (v *flowVerifier) timers(j *flowJob) {
 
 // snoozes checks that an errand that snoozes does not run before its time.
 func (v *flowVerifier) snoozes(j *flowJob) {
+	wanted := j.wasAsked(store.ActionRetry) // at once
 	for _, a := range j.Attempts {
-		next, lost := j.ended[a.LeaseNumber+1]
-		claimed := next.ClaimedAt
-		if !lost && a.LeaseNumber+1 == j.LeaseNumber {
-			claimed = j.ClaimedAt
+		if a.Reason != store.ReasonSnoozed || wanted || a.LeaseNumber == j.LeaseNumber {
+			continue
 		}
-		wanted := j.wasAsked(store.ActionRetry) // at once
-		if early := a.EndedAt.Add(snoozed).Sub(claimed); a.Reason == store.ReasonSnoozed && !wanted && early > v.rules.leeway {
+		claimed := j.ClaimedAt // by the last run, unless that of another one is on record
+		if next, recorded := j.ended[a.LeaseNumber+1]; recorded {
+			claimed = next.ClaimedAt
+		}
+		if early := a.EndedAt.Add(snoozed).Sub(claimed); early > v.rules.leeway {
 			v.wrongf(everyDueThing, j.ID, "lease %d was given %v before its time", a.LeaseNumber+1, early)
 		}
 	}
