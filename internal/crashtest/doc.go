@@ -44,8 +44,8 @@
 // TestFlows plays rounds of a storm: flows, which are durable functions, with errands, which are not, beside them and
 // below them. A flow is a random list of operations: steps with effects outside, of which some fail now and then, or
 // always; steps with a StepTx, some with a time limit that ends while they commit; charges, which are undone if the
-// flow fails; sleeps; signals, awaited with and without a limit, and against a timer; children, one or several;
-// strands. Some flows fail, some fail at first, some continue as new, some have no end but being cancelled, and some
+// flow fails; sleeps; signals, awaited with and without a limit, and against a timer; pledges, which are signals whose
+// arrival is undone if the flow fails; children, one or several; strands. Some flows fail, some fail at first, some continue as new, some have no end but being cancelled, and some
 // contradict their journal whenever they run.
 //
 // Three processes run them. One fault follows the other: processes are killed, or frozen until they are declared dead
@@ -73,9 +73,9 @@
 //     no further effect, under this lease or a later one; in a fork, too. What is remembered is what was done.
 //   - FinishedIsFinal: a job that has finished does not run again unless somebody asks, and its journal is at its end.
 //   - ExactlyOnce: the journal has a StepTx if and only if the table has its row, of the same lease, once.
-//   - Undone: a flow that failed or was cancelled has undone the charges that it remembers, and no others, each once,
-//     in reverse order within a strand, after its end was decided; nothing else happens after that. One that has
-//     completed has undone nothing, and one that was terminated need not have.
+//   - Undone: a flow that failed or was cancelled has undone the charges and pledges that it remembered when its end
+//     was decided, and no others, each once, in reverse order within a strand; nothing else is done after that. One
+//     that has completed has undone nothing, and one that was terminated need not have.
 //   - ChildrenAnswer: a child that has finished has answered, once for each time that it did; and a flow was told what
 //     a child has answered.
 //   - OncePerKey: a message that was sent is in the inbox, once for its key, and is received at one place at the most.

@@ -93,8 +93,8 @@ var askBites = []bite{
 		s.change(3, func(r *holdfast.Record) { r.State = holdfast.Completed })
 	}, "was cancelled by ask 1, and is completed"},
 	{cancelArrives, "a cancelled flow that does something new", func(s *flowSound) {
-		s.tell(3, 3, eventEffect, "step 5", "done")
-	}, "did step 5 under lease 3, although ask 1 to cancel it came before lease 2 began"},
+		s.tell(3, 3, eventEffect, "pledge 5", "done")
+	}, "did pledge 5 under lease 3, although ask 1 to cancel it came before lease 2 began"},
 	{cancelArrives, "a job that ended at once and runs", func(s *flowSound) {
 		s.run(9, 2)
 	}, "lease 2 began although ask 5 had ended the job under lease 1"},

@@ -163,6 +163,13 @@ var memoryBites = []bite{
 	{undone, "what was not done is undone", func(s *flowSound) {
 		s.tear(3, func(e holdfast.JournalEntry) bool { return e.Name == "charge 2" })
 	}, "undo charge 2, entry 7, undoes what the journal does not say was done"},
+	{undone, "a pledge is not undone", func(s *flowSound) {
+		s.tear(3, func(e holdfast.JournalEntry) bool { return e.Kind == "closing" || e.Kind == "received" })
+		s.write(3, 3, holdfast.JournalEntry{Kind: "received", Path: "5", Name: "note.0", Message: 1})
+	}, "has not done undo pledge 5"},
+	{undone, "a pledge is undone that came too late", func(s *flowSound) {
+		s.write(3, 3, entryOf("compensated", "~3", "undo pledge 5"))
+	}, "undo pledge 5, entry 12, undoes what the journal does not say was done"},
 	{undone, "it is undone in the order in which it was done", func(s *flowSound) {
 		s.entry(3, "compensated", "undo charge 1", func(e *holdfast.JournalEntry) { e.Path = "~2" })
 		s.entry(3, "compensated", "undo charge 2", func(e *holdfast.JournalEntry) { e.Path = "~1" })
@@ -177,14 +184,14 @@ var memoryBites = []bite{
 		s.write(3, 3, entryOf("closing", "~", ""))
 	}, "both decide its end"},
 	{undone, "something is done after the end is decided", func(s *flowSound) {
-		s.write(3, 3, entryOf("step", "4", "step 5"))
-	}, "5, was written after its end was decided"},
+		s.write(3, 3, entryOf("step", "6", "pledge 5"))
+	}, "pledge 5, was written after its end was decided"},
 	{undone, "what has completed is undone", func(s *flowSound) {
 		s.change(3, func(r *holdfast.Record) { r.State = holdfast.Completed })
 	}, "has completed, and has compensated"},
 	{undone, "what was undone goes on", func(s *flowSound) {
-		s.tell(3, 3, eventEffect, "step 5", "done")
-	}, "undo charge 4 was done under lease 2, and step 5 under lease 3"},
+		s.tell(3, 3, eventEffect, "pledge 5", "done")
+	}, "undo charge 4 was done under lease 2, and pledge 5 under lease 3"},
 	{undone, "what was undone completes", func(s *flowSound) {
 		s.change(3, func(r *holdfast.Record) { r.State = holdfast.Completed })
 	}, "was done under lease 2, and the run has completed"},

@@ -74,7 +74,7 @@ func (p *flowPlanner) flow(depth int) task {
 // ops draws n operations, numbered on from ids.
 func (p *flowPlanner) ops(ids *int, n, depth int, strands bool) []op {
 	kinds := []opKind{
-		opStep, opFlaky, opBroken, opCharge, opCharge, opCharge, opRow, opRow, opRow, opSleep, opSleep, opSignal, opSignal, opHurry, opRace,
+		opStep, opFlaky, opBroken, opCharge, opCharge, opCharge, opRow, opRow, opRow, opSleep, opSleep, opSignal, opHurry, opRace, opPledge,
 	}
 	if depth > 0 {
 		kinds = append(kinds, opChild, opChild, opFan)
@@ -89,7 +89,7 @@ func (p *flowPlanner) ops(ids *int, n, depth int, strands bool) []op {
 		switch o.Do {
 		case opRow:
 			o.Millis /= 3 // it keeps everybody from writing to SQLite
-		case opCharge:
+		case opCharge, opPledge:
 			o.Slow = p.chance(30)
 		case opSleep, opHurry, opRace:
 			o.Millis = 20 + p.random.IntN(400)

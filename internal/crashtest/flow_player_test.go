@@ -71,7 +71,7 @@ func (p *player) do(run *holdfast.Run, o op) error {
 			return err
 		}
 		return p.step(run, o, "slept")
-	case opSignal, opHurry, opRace:
+	case opSignal, opHurry, opRace, opPledge:
 		return p.signal(run, o)
 	case opChild:
 		return p.call(run, o)
@@ -201,7 +201,10 @@ func (p *player) signal(run *holdfast.Run, o op) error {
 	switch {
 	case late:
 		return p.step(run, o, timedOut)
-	case err != nil:
+	case err == nil && o.Do == opPledge:
+		err = run.OnFailure(o.undo(), func(run *holdfast.Run) error { return p.undo(run, o) })
+	}
+	if err != nil {
 		return err
 	}
 	return p.step(run, o, keyValue(got.Number))

@@ -17,7 +17,8 @@ import (
 //	   begun; then it slept, received a signal that was sent twice, called job 2, and had two
 //	   strands, of which one went on from a failure
 //	2  an errand, its child
-//	3  a flow that made two charges, of which one in a strand, was cancelled, and took them back
+//	3  a flow that made three charges, one of them in a strand, was cancelled while it waited for
+//	   the signal of a pledge, which came too late, and took the charges back
 //	4  an errand that failed, was retried by somebody, and failed again
 //	5  a fork of job 1 from its row on
 //	6  a flow that continued as new
@@ -44,7 +45,10 @@ func newFlowSound(t *testing.T) *flowSound {
 		}},
 		2: {N: 2},
 		3: {N: 3, Ops: []op{
-			{Do: opCharge, ID: 1}, {Do: opCharge, ID: 2}, {Do: opStrands, ID: 3, Left: []op{{Do: opCharge, ID: 4}}}, {Do: opStep, ID: 5},
+			{Do: opCharge, ID: 1},
+			{Do: opCharge, ID: 2},
+			{Do: opStrands, ID: 3, Left: []op{{Do: opCharge, ID: 4}}},
+			{Do: opPledge, ID: 5},
 		}},
 		4: {N: 4, Fatal: true},
 		6: {N: 6, Last: 1, Ops: []op{{Do: opRow, ID: 1}}},
@@ -216,7 +220,9 @@ func (s *flowSound) cancelled() {
 	s.write(3, 2, entryOf("closing", "~", ""),
 		entryOf("step", "~3/1.1", "undo charge 4"), entryOf("compensated", "~3/1", "undo charge 4"))
 	s.write(3, 3, entryOf("step", "~2.1", "undo charge 2"), entryOf("compensated", "~2", "undo charge 2"),
+		holdfast.JournalEntry{Kind: "received", Path: "5", Name: "note.0", Message: 1},
 		entryOf("step", "~1.1", "undo charge 1"), entryOf("compensated", "~1", "undo charge 1"))
+	s.deliver(3, holdfast.JournalMessage{Kind: "signal", Name: "note.0", Data: encode(s.t, key{0})})
 }
 
 func (s *flowSound) errands() {

@@ -2,6 +2,8 @@ package crashtest
 
 import (
 	"fmt"
+	"maps"
+	"strconv"
 
 	"github.com/holdfastdev/holdfast"
 )
@@ -54,6 +56,7 @@ const (
 	opSignal  opKind = "signal"  // a wait for a signal, and a step that says which came
 	opHurry   opKind = "hurry"   // the same, with a time limit
 	opRace    opKind = "race"    // the same, against a timer
+	opPledge  opKind = "pledge"  // a wait for a signal, whose arrival is to be undone, and a step
 	opChild   opKind = "child"   // a child, and a step that says what it answered
 	opFan     opKind = "fan"     // several, and one step
 	opStrands opKind = "strands" // two strands
@@ -62,7 +65,7 @@ const (
 // name is that of the step.
 func (o op) name() string { return fmt.Sprintf("%s %d", o.Do, o.ID) }
 
-// undo is the name of the compensation of a charge, and of its step.
+// undo is the name of the compensation of a charge or a pledge, and of its step.
 func (o op) undo() string { return undoing + o.name() }
 
 const undoing = "undo "
@@ -79,11 +82,36 @@ func leaves(ops []op) (all []op) {
 	return all
 }
 
+// places returns the path of the first entry that each operation leaves, by its name. The prefix is
+// that of the strand.
+func places(ops []op, prefix string) map[string]string {
+	paths := map[string]string{}
+	place := 1
+	for _, o := range ops {
+		paths[o.name()] = prefix + strconv.Itoa(place)
+		switch o.Do {
+		case opStrands:
+			maps.Copy(paths, places(o.Left, fmt.Sprintf("%s%d.", prefix, place)))
+			maps.Copy(paths, places(o.Right, fmt.Sprintf("%s%d.", prefix, place+1)))
+			place += 2
+		case opRace:
+			place += 3 // the timer, the choice, the step
+		case opSleep, opSignal, opHurry, opPledge, opChild, opFan:
+			place += 2
+		default:
+			place++
+		}
+	}
+	return paths
+}
+
 // signals is how many signals a generation of a flow may receive.
 func (t *task) signals() (n int) {
 	for _, o := range leaves(t.Ops) {
-		if o.Do == opSignal || o.Do == opHurry || o.Do == opRace {
+		switch o.Do {
+		case opSignal, opHurry, opRace, opPledge:
 			n++
+		default:
 		}
 	}
 	return n

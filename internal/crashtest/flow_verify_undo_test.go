@@ -19,6 +19,7 @@ func (v *flowVerifier) compensations(j *flowJob) {
 	done, compensated := map[string]bool{}, map[string]int64{}
 	closing := int64(0)
 	last := map[string]string{} // of each strand the path of the last one
+	pledges := j.pledges()
 	for _, e := range j.journal.Entries {
 		strand, _, nested := strings.Cut(e.Path, ".")
 		switch {
@@ -29,13 +30,14 @@ func (v *flowVerifier) compensations(j *flowJob) {
 			closing = e.Seq
 		case isUndo(e) && closing == 0:
 			v.wrongf(undone, j.ID, "entry %d, %s %s, compensates before the end was decided", e.Seq, e.Kind, e.Name)
-		case !isUndo(e):
-			if closing > 0 {
+		case !isUndo(e) && closing > 0:
+			if !isDecision(e) {
 				v.wrongf(undone, j.ID, "entry %d, %s %s, was written after its end was decided", e.Seq, e.Kind, e.Name)
 			}
-			if e.Kind == "step" && strings.HasPrefix(e.Name, string(opCharge)) {
-				done[undoing+e.Name] = true
-			}
+		case e.Kind == "received" && pledges[e.Path] != "":
+			done[pledges[e.Path]] = true
+		case e.Kind == "step" && strings.HasPrefix(e.Name, string(opCharge)+" "):
+			done[undoing+e.Name] = true
 		case nested:
 		case e.Kind == "compensated" || e.Kind == "step failed":
 			v.figures.compensated++
@@ -51,6 +53,29 @@ func (v *flowVerifier) compensations(j *flowJob) {
 		}
 	}
 	v.compensatedAll(j, done, compensated)
+}
+
+// pledges are the compensations that the arrival of a message calls for, by the path at which it is
+// received.
+func (j *flowJob) pledges() map[string]string {
+	pledges := map[string]string{}
+	paths := places(j.Ops, "")
+	for _, o := range leaves(j.Ops) {
+		if o.Do == opPledge {
+			pledges[paths[o.name()]] = o.undo()
+		}
+	}
+	return pledges
+}
+
+// isDecision reports whether an entry says only what the code was told, which does nothing: a run
+// that is ending may still be told of what has come meanwhile.
+func isDecision(e holdfast.JournalEntry) bool {
+	switch e.Kind {
+	case "received", "timeout", "selected", "timer", "value", "patched":
+		return true
+	}
+	return false
 }
 
 // comesBefore compares the numbers of two compensations of a strand.
