@@ -38,7 +38,7 @@ func (v *flowVerifier) compensations(j *flowJob) {
 			done[pledges[e.Path]] = true
 		case e.Kind == "step" && strings.HasPrefix(e.Name, string(opCharge)+" "):
 			done[undoing+e.Name] = true
-		case nested:
+		case !isUndo(e), nested:
 		case e.Kind == "compensated" || e.Kind == "step failed":
 			v.figures.compensated++
 			if compensated[e.Name] > 0 {
