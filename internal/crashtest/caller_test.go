@@ -21,6 +21,10 @@ type caller struct {
 	wrap   func(*sql.Tx) store.Tx
 	insert string
 	audit  string // reads what the database recorded of retries; there is no other way to it
+
+	begin    holdfast.Transactor[*sql.Tx]
+	rows     []string // make the table of the rows that flows write
+	insertOf string   // writes one
 }
 
 // note is what the caller writes of a job in the transaction that enqueues it.
@@ -39,6 +43,10 @@ func newCaller(database string) (*caller, error) {
 			wrap:   func(tx *sql.Tx) store.Tx { return sqlite.Tx(tx) },
 			insert: "INSERT INTO note (n, job, fresh) VALUES (?, ?, ?)",
 			audit:  "SELECT job FROM holdfast_audit WHERE action = 'retry'",
+
+			begin:    sqlite.Begin(db),
+			rows:     []string{rowTable},
+			insertOf: "INSERT INTO flow_row (job, gen, step, lease, node) VALUES (?, ?, ?, ?, ?)",
 		}, err
 	}
 	db, err := sql.Open("pgx", database)
@@ -47,6 +55,10 @@ func newCaller(database string) (*caller, error) {
 		wrap:   postgres.SQLTx,
 		insert: "INSERT INTO note (n, job, fresh) VALUES ($1, $2, $3)",
 		audit:  "SELECT job FROM holdfast.audit WHERE action = 'retry'",
+
+		begin:    postgres.BeginSQL(db),
+		rows:     append([]string{rowTable}, slowCommits...),
+		insertOf: "INSERT INTO flow_row (job, gen, step, lease, node) VALUES ($1, $2, $3, $4, $5)",
 	}, err
 }
 

@@ -4,15 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -31,41 +27,6 @@ type cluster struct {
 	workers []*worker
 	killed  map[string]bool // the names of the processes
 	slow    map[int64]bool  // the nodes that were dead already when their processes were killed
-}
-
-// worker is a place for a process. When one is killed the next takes its place.
-type worker struct {
-	*process.Process
-	name   string // of the process that is there now
-	lives  int
-	killed bool
-}
-
-// ended is an error if the process is no more and nobody killed it.
-func (w *worker) ended() error {
-	if w.Process == nil || w.killed {
-		return nil
-	}
-	select {
-	case <-w.Done():
-		return errors.Join(fmt.Errorf("worker %s ended by itself", w.name), w.Wait())
-	default:
-		return nil
-	}
-}
-
-// kill ends the process. The error is that of ended; on Unix the process's status tells if it was only about to end.
-func (w *worker) kill() error {
-	if err := w.ended(); w.Process == nil || w.killed || err != nil {
-		return err
-	}
-	w.killed = true
-	w.Kill()
-	exit, ok := errors.AsType[*exec.ExitError](w.Wait())
-	if signalled := ok && exit.ExitCode() < 0; !signalled && runtime.GOOS != "windows" {
-		return errors.Join(fmt.Errorf("worker %s ended by itself", w.name), w.Wait())
-	}
-	return nil
 }
 
 // newCluster opens the database and starts workers. What it starts ends with the test.
@@ -139,7 +100,7 @@ func (c *cluster) start(place int) {
 	w.lives++
 	w.name = fmt.Sprintf("w%d.%d", place, w.lives)
 	config := c.config
-	config.Name = w.name
+	config.Name, config.Place = w.name, place
 	text, err := json.Marshal(config)
 	if err != nil {
 		c.t.Fatal(err)
@@ -161,12 +122,23 @@ func (c *cluster) start(place int) {
 // kill ends the process at a place, which must not have ended by itself.
 func (c *cluster) kill(place int) {
 	c.t.Helper()
-	w := c.workers[place]
+	c.look(place)
+	c.end(place)
+}
+
+// look notes whether the process at a place was declared dead while it lives.
+func (c *cluster) look(place int) {
+	c.t.Helper()
 	for _, m := range c.members() {
-		if m.Info.Name == w.name && !m.DeadAt.IsZero() {
+		if m.Info.Name == c.workers[place].name && !m.DeadAt.IsZero() {
 			c.slow[m.ID] = true
 		}
 	}
+}
+
+func (c *cluster) end(place int) {
+	c.t.Helper()
+	w := c.workers[place]
 	c.killed[w.name] = true
 	if err := w.kill(); err != nil {
 		c.t.Fatal(err)
@@ -176,11 +148,24 @@ func (c *cluster) kill(place int) {
 // members are all nodes that there were. Each process is one, or several if it was declared dead and joined again.
 func (c *cluster) members() []holdfast.NodeInfo {
 	c.t.Helper()
-	members, err := c.client.Nodes(c.t.Context())
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	var members []holdfast.NodeInfo
+	c.insist(func() (err error) {
+		members, err = c.client.Nodes(c.t.Context())
+		return err
+	})
 	return members
+}
+
+// insist does what must succeed. Where the database goes away it is repeated until it is back.
+func (c *cluster) insist(do func() error) {
+	c.t.Helper()
+	c.until("the database answers", func() bool {
+		err := do()
+		if err != nil && !(c.config.Flows && isLost(err)) {
+			c.t.Fatal(err)
+		}
+		return err == nil
+	})
 }
 
 // alive is the node that the process at a place is now, or 0 if it has not joined.
@@ -216,10 +201,10 @@ func (c *cluster) deaths() map[int64]death {
 }
 
 // counted is how many records the file has.
-func (c *cluster) counted() int { return countEffects(c.t, c.config.Effects) }
+func (c *cluster) counted() int { return countRecords(c.t, c.config.Effects) }
 
 // effects are the records of the file from the given one on.
-func (c *cluster) effects(from int) []effect { return readEffects(c.t, c.config.Effects, from) }
+func (c *cluster) effects(from int) []effect { return readRecords[effect](c.t, c.config.Effects, from) }
 
 // enqueue enqueues jobs, and returns which one is at which place of the plan.
 func (c *cluster) enqueue(client *holdfast.Client, plan []work) map[holdfast.ID]int {
@@ -283,10 +268,11 @@ func (c *cluster) records() map[holdfast.ID]holdfast.Record {
 // record is all that is known of a job.
 func (c *cluster) record(id holdfast.ID) holdfast.Record {
 	c.t.Helper()
-	record, err := c.client.Get(c.t.Context(), id)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	var record holdfast.Record
+	c.insist(func() (err error) {
+		record, err = c.client.Get(c.t.Context(), id)
+		return err
+	})
 	return record
 }
 
@@ -312,10 +298,11 @@ func (c *cluster) idle(waiting int) bool {
 func (c *cluster) list(filter holdfast.Filter, enough int) (records []holdfast.Record) {
 	c.t.Helper()
 	for after := ""; ; {
-		page, err := c.client.List(c.t.Context(), filter, after, 1000)
-		if err != nil {
-			c.t.Fatal(err)
-		}
+		var page holdfast.Page
+		c.insist(func() (err error) {
+			page, err = c.client.List(c.t.Context(), filter, after, 1000)
+			return err
+		})
 		records = append(records, page.Jobs...)
 		if after = page.Next; after == "" || enough > 0 && len(records) >= enough {
 			return records
@@ -341,11 +328,7 @@ func (c *cluster) wait(limit time.Duration, what string, condition func() bool) 
 	timer := time.NewTimer(interval)
 	defer timer.Stop()
 	for deadline := time.Now().Add(limit); !condition(); <-timer.C {
-		for _, w := range c.workers {
-			if err := w.ended(); err != nil {
-				c.t.Fatalf("while waiting for: %s: %v", what, err)
-			}
-		}
+		c.mustLive("waiting for: " + what)
 		if time.Now().After(deadline) {
 			return false
 		}
@@ -355,22 +338,20 @@ func (c *cluster) wait(limit time.Duration, what string, condition func() bool) 
 	return true
 }
 
-// newRandom prints a seed, which can be given, and returns what makes sources of random numbers of it. What depends on the moment has a
-// source of its own, so that the plan does not.
-func newRandom(t *testing.T) func() *rand.Rand {
-	t.Helper()
-	seed := rand.Uint64()
-	if text := os.Getenv("HOLDFAST_CRASHTEST_SEED"); text != "" {
-		given, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatal(err)
+// mustLive fails if a worker has ended by itself.
+func (c *cluster) mustLive(while string) {
+	c.t.Helper()
+	for _, w := range c.workers {
+		if err := w.ended(); err != nil {
+			c.t.Fatalf("while %s: %v", while, err)
 		}
-		seed = given
 	}
-	t.Logf("HOLDFAST_CRASHTEST_SEED=%d", seed)
-	sources := uint64(0)
-	return func() *rand.Rand {
-		sources++
-		return rand.New(rand.NewPCG(seed, sources))
-	}
+}
+
+// writable reports whether the database takes a write.
+func (c *cluster) writable(patience time.Duration) bool {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	defer cancel()
+	return c.client.PauseQueue(ctx, "probe") == nil
 }

@@ -32,11 +32,11 @@ type effect struct {
 }
 
 // recordSize divides the size of a page, so that no record crosses a page boundary: a write of several pages may be cut short by a kill.
-const recordSize = 256
+const recordSize = 512
 
-// appendEffect writes a record. The file was opened with O_APPEND.
-func appendEffect(file *os.File, e effect) error {
-	data, err := json.Marshal(e)
+// appendRecord writes a record. The file was opened with O_APPEND.
+func appendRecord(file *os.File, v any) error {
+	data, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
@@ -50,8 +50,8 @@ func appendEffect(file *os.File, e effect) error {
 	return err
 }
 
-// readEffects reads the records from the given one on.
-func readEffects(t *testing.T, name string, from int) []effect {
+// readRecords reads the records from the given one on.
+func readRecords[T any](t *testing.T, name string, from int) []T {
 	t.Helper()
 	file, err := os.Open(name)
 	if err != nil {
@@ -65,18 +65,18 @@ func readEffects(t *testing.T, name string, from int) []effect {
 	if len(data)%recordSize != 0 {
 		t.Fatalf("%s ends with a part of a record: %d bytes", name, len(data)%recordSize)
 	}
-	effects := make([]effect, len(data)/recordSize)
-	for i := range effects {
+	records := make([]T, len(data)/recordSize)
+	for i := range records {
 		record := data[i*recordSize : (i+1)*recordSize]
-		if err := json.Unmarshal(record, &effects[i]); err != nil {
+		if err := json.Unmarshal(record, &records[i]); err != nil {
 			t.Fatalf("record %d: %v: %q", from+i, err, record)
 		}
 	}
-	return effects
+	return records
 }
 
-// countEffects is how many records there are.
-func countEffects(t *testing.T, name string) int {
+// countRecords is how many records there are.
+func countRecords(t *testing.T, name string) int {
 	t.Helper()
 	info, err := os.Stat(name)
 	if err != nil {

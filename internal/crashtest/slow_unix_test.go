@@ -3,7 +3,6 @@
 package crashtest
 
 import (
-	"context"
 	"maps"
 	"testing"
 	"time"
@@ -103,14 +102,6 @@ func (c *cluster) thaw(w *worker) {
 	if err := w.Thaw(); err != nil {
 		c.t.Fatal(err)
 	}
-}
-
-// writable reports whether the database takes a write.
-func (c *cluster) writable(patience time.Duration) bool {
-	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
-	defer cancel()
-	return c.client.PauseQueue(ctx, "probe") == nil
 }
 
 // held are the jobs, with their leases, that a node had started and not done by the end of the file.

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/store/dsn"
@@ -20,6 +22,8 @@ const workerEnv = "HOLDFAST_CRASHTEST_WORKER"
 
 type workerConfig struct {
 	Name     string        `json:"name"`
+	Place    int           `json:"place"`
+	Flows    bool          `json:"flows"` // it runs the jobs of TestFlows
 	Database string        `json:"database"`
 	Effects  string        `json:"effects"`
 	Slots    int           `json:"slots"`
@@ -30,12 +34,24 @@ type workerConfig struct {
 func TestMain(m *testing.M) {
 	config := os.Getenv(workerEnv)
 	if config == "" {
-		os.Exit(pgtest.Main(m))
+		os.Exit(runTests(m))
 	}
 	if err := runWorker(config); err != nil {
 		fmt.Fprintln(os.Stderr, "worker:", err)
 		os.Exit(1)
 	}
+}
+
+// runTests runs the tests and looks for what they have left running, which may be nothing but the thread that starts
+// processes.
+func runTests(m *testing.M) int {
+	code := pgtest.Main(m)
+	err := goleak.Find(goleak.IgnoreAnyFunction("github.com/holdfastdev/holdfast/internal/crashtest/process.serve"))
+	if err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
 }
 
 // runWorker is a node until somebody kills it.
@@ -63,14 +79,39 @@ func runWorker(config string) error {
 		opts = append(opts, holdfast.WithLeases(w.Beat, w.Dead))
 	}
 	ctx := context.Background()
-	client, err := holdfast.Open(ctx, source, opts...)
-	if err != nil {
+	var client *holdfast.Client
+	if err := w.insist(ctx, func() (err error) {
+		client, err = holdfast.Open(ctx, source, opts...)
+		return err
+	}); err != nil {
 		return err
 	}
-	if err := crashWork.Handle(client, w.handle); err != nil {
+	if err := w.register(client); err != nil {
 		return err
 	}
-	return client.Run(ctx)
+	return w.insist(ctx, func() error { return client.Run(ctx) })
+}
+
+// insist repeats what fails because the database is away, as whoever supervises a program does. Only the database of
+// TestFlows goes away.
+func (w *runner) insist(ctx context.Context, do func() error) error {
+	for {
+		err := do()
+		if !w.Flows || !errors.Is(err, holdfast.ErrUnavailable) {
+			return err
+		}
+		fmt.Fprintln(os.Stderr, "worker: the database is away:", err)
+		if err := spend(ctx, 50*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+func (w *runner) register(client *holdfast.Client) error {
+	if w.Flows {
+		return (&flowRunner{workerConfig: w.workerConfig, file: w.file, caller: w.caller}).register(client)
+	}
+	return crashWork.Handle(client, w.handle)
 }
 
 type runner struct {
@@ -129,21 +170,21 @@ func (w *runner) handle(run *holdfast.Run, job work) (done, error) {
 }
 
 // spend takes the time that a handler takes.
-func spend(run *holdfast.Run, d time.Duration) error {
+func spend(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return nil
-	case <-run.Done():
-		return context.Cause(run)
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
 // tell writes a record. Without the file the worker is of no use.
 func (w *runner) tell(run *holdfast.Run, job work, event string, stage int) {
 	lease := run.Lease()
-	err := appendEffect(w.file, effect{
+	err := appendRecord(w.file, effect{
 		Event: event, Job: run.ID(), N: job.N, Lease: lease.Number, Attempt: run.Attempt(), Node: lease.Node, By: w.Name, Stage: stage,
 	})
 	if err != nil {

@@ -19,14 +19,17 @@ type Process struct {
 // comes when the thread ends that started the child.
 var starter = sync.OnceValue(func() chan<- func() {
 	calls := make(chan func())
-	go func() {
-		runtime.LockOSThread()
-		for call := range calls {
-			call()
-		}
-	}()
+	go serve(calls)
 	return calls
 })
+
+// serve is the thread. It does not end, so that tests that look for goroutines must know it by this name.
+func serve(calls <-chan func()) {
+	runtime.LockOSThread()
+	for call := range calls {
+		call()
+	}
+}
 
 // Start starts a command. On Linux it is killed when this process ends, however that comes about.
 func Start(cmd *exec.Cmd) (*Process, error) {

@@ -1,0 +1,58 @@
+package crashtest
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// flowFigures count what a storm met.
+type flowFigures struct {
+	runs, lost, late                                   int
+	effects, repeated, rows, compensated, sleeps       int
+	signals, answers, forked, continued, paused, total int
+
+	states   map[holdfast.State]int
+	accepted map[store.ActionKind]int
+}
+
+func (f *flowFigures) String() string {
+	return fmt.Sprintf("%d jobs (%v), of which %d forks, %d continued as new; %d runs, %d lost with their node, %d late records; "+
+		"%d effects, %d of them repeated, %d rows, %d compensations, %d sleeps, %d signals, %d answers; accepted %v, %d held",
+		f.total, f.states, f.forked, f.continued, f.runs, f.lost, f.late,
+		f.effects, f.repeated, f.rows, f.compensated, f.sleeps, f.signals, f.answers, f.accepted, f.paused)
+}
+
+// count counts a job.
+func (v *flowVerifier) count(j *flowJob) {
+	if v.figures.states == nil {
+		v.figures.states, v.figures.accepted = map[holdfast.State]int{}, map[store.ActionKind]int{}
+	}
+	v.figures.total++
+	v.figures.states[j.State]++
+	if j.fork != nil {
+		v.figures.forked++
+	}
+	if j.Gen > 0 {
+		v.figures.continued++
+	}
+}
+
+// missed lists what a storm has not met that it is there for. It may have met little of what is
+// rare.
+func (f *flowFigures) missed() (missed []string) {
+	for what, n := range map[string]int{
+		"runs that were lost with their node": f.lost, "steps that were repeated": f.repeated, "rows": f.rows,
+		"compensations": f.compensated, "sleeps": f.sleeps, "signals": f.signals, "answers": f.answers,
+		"forks": f.forked, "pauses": f.accepted[store.ActionPause], "resumes": f.accepted[store.ActionResume],
+		"cancels": f.accepted[store.ActionCancel],
+	} {
+		if n == 0 {
+			missed = append(missed, what)
+		}
+	}
+	slices.Sort(missed)
+	return missed
+}

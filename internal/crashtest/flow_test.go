@@ -1,0 +1,105 @@
+package crashtest
+
+import (
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/pgtest"
+)
+
+var crashTime = flag.Duration("crash.time", 0, "how long TestFlows goes on; it plays one round at least")
+
+// raging is how long the faults of a round go on.
+const raging = 20 * time.Second
+
+// TestFlows plays flows, and errands beside them, while processes are killed and frozen, PostgreSQL
+// crashes, and operators ask for whatever comes to their minds. A round has a plan and a database
+// of its own.
+func TestFlows(t *testing.T) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		rounds(t, func(t *testing.T) { weather(t, newSQLite(t), nil) })
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		server := pgtest.Private(t)
+		rounds(t, func(t *testing.T) { weather(t, server.Database(t), server) })
+	})
+}
+
+// rounds plays rounds for as long as was asked for, whatever they find.
+func rounds(t *testing.T, play func(t *testing.T)) {
+	t.Helper()
+	for n, end := 1, time.Now().Add(*crashTime); n == 1 || time.Now().Before(end); n++ {
+		t.Run(fmt.Sprintf("round %d", n), play)
+	}
+}
+
+// weather plays a round.
+func weather(t *testing.T, database string, server *pgtest.Cluster) {
+	t.Helper()
+	const workers = 3
+	random := newRandom(t)
+	c := newCluster(t, workerConfig{Database: database, Flows: true, Slots: 8, Beat: 300 * time.Millisecond, Dead: 2 * time.Second}, 0)
+	s := &storm{cluster: c, load: newFlowLoad(c, random()), server: server, random: random(), said: map[string]bool{}}
+	if err := s.load.caller.createRows(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range workers {
+		s.add()
+	}
+	stop := s.beside(random)
+	s.rage(raging)
+	stop()
+	ended := s.settle()
+	h := s.history(ended)
+	violations, figures := verifyFlows(h)
+	t.Logf("%v; %v", s, &figures)
+	reportFlows(t, h, violations)
+	if missed := figures.missed(); len(missed) > 0 {
+		t.Errorf("the storm met too little to mean something: no %v", strings.Join(missed, ", no "))
+	}
+}
+
+// history is all that is known when the storm is over.
+func (s *storm) history(ended bool) flowHistory {
+	s.t.Helper()
+	h := flowHistory{
+		plan: s.load.planner.plan, enqueued: s.load.enqueued, forks: s.load.forks, asks: s.load.asks, sends: s.load.sends,
+		traces: readRecords[trace](s.t, s.config.Effects, 0), records: s.records(), journals: map[holdfast.ID]holdfast.Journal{},
+		deaths: s.deaths(), rules: s.rules(), ended: ended,
+	}
+	for id, r := range h.records {
+		if r.Journal+r.Messages > 0 {
+			h.journals[id] = s.journal(id)
+		}
+	}
+	var err error
+	if h.rows, err = s.load.caller.readRows(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+	return h
+}
+
+// reportFlows reports what is wrong, and tells the stories of a few of the jobs.
+func reportFlows(t *testing.T, h flowHistory, violations []violation) {
+	t.Helper()
+	const most, stories = 30, 3
+	told := map[holdfast.ID]bool{}
+	for i, v := range violations {
+		if i == most {
+			t.Errorf("and %d more", len(violations)-most)
+			break
+		}
+		t.Error(v)
+		if len(told) < stories && !told[v.job] {
+			told[v.job] = true
+			t.Log(story(h, v.job))
+		}
+	}
+}

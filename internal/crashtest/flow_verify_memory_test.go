@@ -1,0 +1,103 @@
+package crashtest
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/holdfastdev/holdfast"
+)
+
+// stepOf names a step of a generation of a flow.
+type stepOf struct {
+	gen  int
+	step string
+}
+
+// memory checks that a step that is remembered never executes again, that what is remembered is
+// what was done, and that it stays.
+func (v *flowVerifier) memory(j *flowJob) {
+	if !j.isFlow() {
+		return
+	}
+	known := map[stepOf]placed{}     // when it was first known to be remembered
+	effects := map[stepOf][]placed{} // in the order of the file
+	for _, e := range j.traces {
+		at := stepOf{e.Gen, e.Step}
+		switch e.Event {
+		case eventRemembered:
+			first, ok := known[at]
+			switch {
+			case ok && first.Value != e.Value:
+				v.wrongf(remembered, j.ID, "%s was %q under lease %d, and %q under lease %d", e.Step, first.Value, first.Lease, e.Value, e.Lease)
+			case !ok || e.Lease < first.Lease:
+				known[at] = e
+			}
+		case eventEffect:
+			v.figures.effects++
+			if len(effects[at]) > 0 {
+				v.figures.repeated++
+			}
+			effects[at] = append(effects[at], e)
+		}
+	}
+	for at, first := range known {
+		for _, e := range effects[at] {
+			if e.Lease > first.Lease || e.Lease == first.Lease && e.at > first.at {
+				v.wrongf(remembered, j.ID, "%s of generation %d ran again under lease %d, and was remembered under lease %d",
+					at.step, at.gen, e.Lease, first.Lease)
+			}
+		}
+	}
+	v.entries(j, known, effects)
+}
+
+// entries compares the journal with what was done.
+func (v *flowVerifier) entries(j *flowJob, known map[stepOf]placed, effects map[stepOf][]placed) {
+	held := map[string]bool{}
+	for _, e := range j.journal.Entries {
+		if e.Kind != "step" && e.Kind != "step failed" || strings.HasPrefix(e.Path, "~") && !strings.Contains(e.Path, ".") {
+			continue // of compensations as a whole, see there
+		}
+		if held[e.Name] {
+			v.wrongf(remembered, j.ID, "%s is in the journal twice", e.Name)
+		}
+		held[e.Name] = true
+		v.entry(j, e, effects[stepOf{j.Gen, e.Name}])
+	}
+	for at, first := range known {
+		if at.gen == j.Gen && !held[at.step] {
+			v.wrongf(remembered, j.ID, "%s was remembered under lease %d, and is not in the journal", at.step, first.Lease)
+		}
+	}
+}
+
+// entry compares the end of a step with what was done by its function.
+func (v *flowVerifier) entry(j *flowJob, e holdfast.JournalEntry, effects []placed) {
+	did := false
+	for _, effect := range effects {
+		switch {
+		case effect.Lease > e.Lease:
+			v.wrongf(remembered, j.ID, "%s ran under lease %d, although lease %d had left it in the journal", e.Name, effect.Lease, e.Lease)
+		case effect.Lease == e.Lease && (e.Kind != "step" || effect.Value == text(e.Data)):
+			did = true
+		}
+	}
+	switch {
+	case e.Lease > 0 && !did:
+		v.wrongf(remembered, j.ID, "the journal says that %s was done under lease %d, with %s, and it was not", e.Name, e.Lease, e.Data)
+	case e.Lease == 0 && j.fork != nil && e.Kind == "step" && !v.gave(*j.fork, e):
+		v.wrongf(remembered, j.ID, "was given that %s was done, with %s, and job %s has not done that", e.Name, e.Data, j.fork.of)
+	}
+}
+
+// gave reports whether the job of which a fork was made did a step that the fork remembers; or the
+// one before it.
+func (v *flowVerifier) gave(f fork, e holdfast.JournalEntry) bool {
+	of := v.jobs[f.of]
+	if of == nil {
+		return false
+	}
+	return of.fork != nil && v.gave(*of.fork, e) || slices.ContainsFunc(of.traces, func(did placed) bool {
+		return did.Event == eventEffect && did.Step == e.Name && did.Value == text(e.Data)
+	})
+}
