@@ -1,0 +1,47 @@
+package faulttest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+)
+
+// TestTurnsOfAKey runs a line of jobs of one ordering key on a node that has nothing else to do. Each
+// turn is handed on as the one before ends, and not found by a poll: those would add up. SQLite needs
+// no round trips, so that there the sum of the polls is far more than a slow machine takes.
+func TestTurnsOfAKey(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, db *database) {
+		const jobs, poll = 400, 50 * time.Millisecond
+		hf := db.open(t)
+		kind := holdfast.NewKind[int, int]("turn")
+		var order []int // of one turn at a time
+		register(t, hf, kind, func(_ *holdfast.Run, n int) (int, error) { order = append(order, n); return n, nil })
+		ins := make([]int, jobs)
+		for i := range ins {
+			ins[i] = i
+		}
+		line, err := kind.EnqueueMany(t.Context(), hf, ins, holdfast.OrderingKey("one"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		work(t, hf)
+		limit := patience
+		if db.url == "" {
+			limit = jobs * poll / 2
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		defer cancel()
+		if err := hf.Wait(ctx, line[jobs-1].ID); err != nil {
+			page, _ := hf.List(t.Context(), holdfast.Filter{States: []holdfast.State{holdfast.Completed}}, "", 1000)
+			t.Fatalf("%d of %d turns within %v: %v", len(page.Jobs), jobs, limit, err)
+		}
+		for i, n := range order {
+			if i != n {
+				t.Fatalf("job %d had turn %d", n, i)
+			}
+		}
+	})
+}
