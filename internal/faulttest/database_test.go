@@ -3,6 +3,7 @@ package faulttest
 import (
 	"context"
 	"database/sql"
+	"net/url"
 	"path/filepath"
 	"testing"
 
@@ -88,6 +89,19 @@ func pool(t *testing.T, url string) *pgxpool.Pool {
 	}
 	t.Cleanup(p.Close)
 	return p
+}
+
+// with returns an address with one more setting.
+func with(t *testing.T, address, key, value string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := u.Query()
+	settings.Set(key, value)
+	u.RawQuery = settings.Encode()
+	return u.String()
 }
 
 // connect returns one connection.

@@ -24,7 +24,7 @@ func TestStepTxThatEndsWhileItCommits(t *testing.T) {
 	t.Run("pgx", func(t *testing.T) {
 		t.Parallel()
 		db := onPostgres(t)
-		p := pool(t, slowCommits(t, db).url+"&pool_max_conns=20")
+		p := pool(t, with(t, slowCommits(t, db).url, "pool_max_conns", "20"))
 		stepsThatEnd(t, db, postgres.Begin(p), func(ctx context.Context, tx pgx.Tx, job string, step int) error {
 			_, err := tx.Exec(ctx, insert, job, step)
 			return err

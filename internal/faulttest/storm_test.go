@@ -110,9 +110,17 @@ func deadlocks(t *testing.T, db *database) int {
 	if db.url == "" {
 		return 0
 	}
+	goneFrom(t, db)
+	return value[int](t, pool(t, db.url), "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
+}
+
+// goneFrom waits until no client is connected to the database: with the end of their connections they
+// have told what they counted.
+func goneFrom(t *testing.T, db *database) {
+	t.Helper()
 	p := pool(t, db.url)
 	eventually(t, "the others have left", func() bool {
-		return value[int](t, p, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'holdfast'") == 0
+		const others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'holdfast'"
+		return value[int](t, p, others) == 0
 	})
-	return value[int](t, p, "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
 }
