@@ -40,8 +40,8 @@ func onEachClock(t *testing.T, test func(t *testing.T, db *database, set func(ah
 func faketime(t *testing.T) (server *pgtest.Cluster, set func(ahead time.Duration)) {
 	t.Helper()
 	library := ""
-	for _, pattern := range []string{"/usr/lib/*/faketime/libfaketime.so.1", "/usr/lib*/faketime/libfaketime.so.1", "/usr/local/lib/faketime/libfaketime.so.1"} {
-		if found, err := filepath.Glob(pattern); err == nil && len(found) > 0 {
+	for _, folder := range []string{"/usr/lib/*", "/usr/lib*", "/usr/local/lib"} {
+		if found, err := filepath.Glob(folder + "/faketime/libfaketime.so.1"); err == nil && len(found) > 0 {
 			library = found[0]
 			break
 		}
@@ -49,15 +49,7 @@ func faketime(t *testing.T) (server *pgtest.Cluster, set func(ahead time.Duratio
 	if library == "" {
 		t.Skip("NOT TESTED, because there is no libfaketime, which sets the clock of a server: install faketime")
 	}
-	// The server may belong to another user, who has to find the file.
-	dir, err := os.MkdirTemp("", "faketime-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	dir := openTemp(t) // the server may belong to another user, who has to find the file
 	file := filepath.Join(dir, "ahead")
 	set = func(ahead time.Duration) {
 		t.Helper()
@@ -76,7 +68,7 @@ func faketime(t *testing.T) (server *pgtest.Cluster, set func(ahead time.Duratio
 }
 
 // staying is a job whose first run goes on until the gate is open, or for ever without one.
-func staying(kind holdfast.Kind[int, int], t *testing.T, hf *holdfast.Client, running chan<- holdfast.ID, gate <-chan struct{}) {
+func staying(t *testing.T, hf *holdfast.Client, kind holdfast.Kind[int, int], running chan<- holdfast.ID, gate <-chan struct{}) {
 	t.Helper()
 	register(t, hf, kind, func(run *holdfast.Run, n int) (int, error) {
 		if run.Lease().Number > 1 {
@@ -123,11 +115,11 @@ func TestClockThatGoesBack(t *testing.T) {
 			return err == nil && slices.ContainsFunc(nodes, func(n holdfast.NodeInfo) bool { return n.Leader && n.Info.Name == name })
 		}
 		eventually(t, "the first node leads", func() bool { return leads("leader") })
-		victim := db.workSevered(t, func(hf *holdfast.Client) { staying(stays, t, hf, running, nil) },
+		victim := db.workSevered(t, func(hf *holdfast.Client) { staying(t, hf, stays, running, nil) },
 			leases, holdfast.WithNodeName("victim"), holdfast.WithQueue("default", 1))
 		job := enqueue(t, people, stays, 1)
 		receive(t, "the victim runs a job", running)
-		healthy := db.workSevered(t, func(hf *holdfast.Client) { staying(stays, t, hf, running, nil); quick(hf) },
+		healthy := db.workSevered(t, func(hf *holdfast.Client) { staying(t, hf, stays, running, nil); quick(hf) },
 			leases, holdfast.WithNodeName("healthy"))
 		if err := people.PauseQueue(t.Context(), "later"); err != nil {
 			t.Fatal(err)
@@ -187,7 +179,7 @@ func TestClockThatGoesForward(t *testing.T) {
 		var jobs []holdfast.ID
 		for i := range count {
 			queue := fmt.Sprint("queue ", i)
-			nodes = append(nodes, db.workSevered(t, func(hf *holdfast.Client) { staying(stays, t, hf, running, gate) },
+			nodes = append(nodes, db.workSevered(t, func(hf *holdfast.Client) { staying(t, hf, stays, running, gate) },
 				leases, holdfast.WithQueue(queue, 0)))
 			jobs = append(jobs, enqueue(t, people, stays, i, holdfast.Queue(queue)).ID)
 			receive(t, "each node runs a job", running)

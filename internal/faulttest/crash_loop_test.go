@@ -19,7 +19,7 @@ var (
 // suicide is the role of a node with such jobs.
 func (w *inside) suicide() error {
 	return suicide.Handle(w.client, func(run *holdfast.Run, _ int) (int, error) {
-		w.tell("runs", run)
+		w.runs(run)
 		if _, err := run.Now(); err != nil {
 			return 0, err
 		}

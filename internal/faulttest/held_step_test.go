@@ -99,7 +99,7 @@ func TestNodesWhileAStepIsHeld(t *testing.T) {
 		"a node dies": func(h *held, _ chan holdfast.ID) {
 			w := startWorker(h.t, workerConfig{Role: "hold", Database: h.db.dsn, Beat: beat, Dead: dead})
 			job := enqueue(h.t, h.producer, holding, 0)
-			w.awaitReport(job.ID, 1)
+			w.awaitRun(job.ID)
 			w.Kill()
 			eventually(h.t, "its job is taken from it", func() bool { return get(h.t, h.producer, job.ID).State != holdfast.Running })
 			startWorker(h.t, workerConfig{Role: "hold", Database: h.db.dsn})

@@ -3,10 +3,12 @@ package faulttest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -160,19 +162,19 @@ func endsWithin(t *testing.T, limit time.Duration, hf *holdfast.Client, id holdf
 
 // told says what is known of a job that did not do what it should.
 func told(r holdfast.Record) string {
-	text := r.Kind + " is " + r.State.String() + " " + string(r.Reason) + " " + r.Error + ", lease " +
-		strconv.FormatInt(r.Lease.Number, 10) + " of node " + strconv.FormatInt(r.Lease.Node, 10)
+	const most = 5 // of its attempts
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s is %v %s %s, lease %d of node %d", r.Kind, r.State, r.Reason, r.Error, r.Lease.Number, r.Lease.Node)
 	if r.Wait != nil {
-		text += ", waits " + string(r.Wait.For) + " " + string(r.Wait.Reason) + " " + r.Wait.Error
+		fmt.Fprintf(&b, ", waits %s %s %s", r.Wait.For, r.Wait.Reason, r.Wait.Error)
 	}
-	for i, a := range r.Attempts {
-		if i == 5 {
-			text += "; and " + strconv.Itoa(len(r.Attempts)-i) + " more attempts"
-			break
-		}
-		text += "; attempt " + strconv.Itoa(a.Number) + " " + string(a.Reason) + " " + a.Error
+	for _, a := range r.Attempts[:min(len(r.Attempts), most)] {
+		fmt.Fprintf(&b, "; attempt %d %s %s", a.Number, a.Reason, a.Error)
 	}
-	return text
+	if n := len(r.Attempts); n > most {
+		fmt.Fprintf(&b, "; and %d more attempts", n-most)
+	}
+	return b.String()
 }
 
 // eventually waits for a condition that others bring about.
@@ -219,6 +221,21 @@ func linger(ctx context.Context, d time.Duration) {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
+}
+
+// openTemp makes a directory that all users may look into and write to. Its path is short, as those of
+// sockets have to be.
+func openTemp(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "faulttest-") //nolint:usetesting // a test's own is long, and closed to others
+	if err == nil {
+		err = os.Chmod(dir, 0o777)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 // together calls a function so many times at once and joins the errors.

@@ -25,7 +25,7 @@ func TestStartAfterAnOutage(t *testing.T) {
 		register(t, newcomer, idle, func(*holdfast.Run, int) (int, error) { return 0, nil })
 		var nodes []*severed
 		for range count {
-			nodes = append(nodes, theirs.workSevered(t, func(hf *holdfast.Client) { staying(stays, t, hf, running, gate) },
+			nodes = append(nodes, theirs.workSevered(t, func(hf *holdfast.Client) { staying(t, hf, stays, running, gate) },
 				leases, holdfast.WithSlots(1)))
 		}
 		jobs := make([]holdfast.ID, count)

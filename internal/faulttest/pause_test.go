@@ -20,7 +20,7 @@ var waysToEnd = []string{"fails", "asks to be retried", "snoozes", "panics", "is
 // pausable is the role of a node with such jobs.
 func (w *inside) pausable() error {
 	return pausable.Handle(w.client, func(run *holdfast.Run, how string) (string, error) {
-		w.tell("runs", run)
+		w.runs(run)
 		if run.Lease().Number > 1 {
 			return "done", nil
 		}
@@ -54,7 +54,7 @@ func TestPauseWhileItRuns(t *testing.T) {
 			jobs[how] = enqueue(t, hf, pausable, how).ID
 		}
 		for _, id := range jobs {
-			w.awaitReport(id, 1)
+			w.awaitRun(id)
 			results, err := hf.PauseJobs(t.Context(), "wait", id)
 			if err != nil || results[0].Err != nil || results[0].State != holdfast.Running {
 				t.Fatalf("PauseJobs: %+v, %v", results, err)

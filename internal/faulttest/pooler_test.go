@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -36,15 +37,7 @@ func pooler(t *testing.T, server string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Short, as the paths of sockets have to be, and for every user: it does not run as root.
-	dir, err := os.MkdirTemp("", "pooler-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	dir := openTemp(t) // it does not run as root
 	const port = 6432
 	address := fmt.Sprintf("host=%s port=%d user=%s", config.Host, config.Port, config.User)
 	if config.Password != "" {
@@ -80,7 +73,7 @@ logfile = %s
 	t.Cleanup(p.Kill)
 	to := url.URL{
 		Scheme: "postgres", User: url.User(config.User), Path: "/" + config.Database,
-		RawQuery: url.Values{"host": {dir}, "port": {fmt.Sprint(port)}, "sslmode": {"disable"}}.Encode(),
+		RawQuery: url.Values{"host": {dir}, "port": {strconv.Itoa(port)}, "sslmode": {"disable"}}.Encode(),
 	}
 	var last error
 	t.Cleanup(func() {

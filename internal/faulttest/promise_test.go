@@ -17,7 +17,7 @@ var (
 // promise is the role of a node that has them. Its runs last until it dies.
 func (w *inside) promise() error {
 	handle := func(run *holdfast.Run, _ int) (int, error) {
-		w.tell("runs", run)
+		w.runs(run)
 		<-run.Done()
 		return 0, run.Err()
 	}
@@ -54,15 +54,15 @@ func TestLeaderThatDoesNotKnowTheKind(t *testing.T) {
 				return r.State != holdfast.Running || r.Lease.Number != lease
 			})
 		}
-		w.awaitReport(single.ID, 1)
-		w.awaitReport(slow.ID, 1)
+		w.awaitRun(single.ID)
+		w.awaitRun(slow.ID)
 		kill(single.ID, 1)
 		if r := get(t, leader, single.ID); r.State != holdfast.Failed || r.Reason != store.ReasonCrashLoop {
 			t.Errorf("a job of one attempt whose node died: %s", told(r))
 		}
 		// The first loss is made good at once; the second has to wait.
 		w = startWorker(t, config)
-		w.awaitReport(slow.ID, 1)
+		w.awaitRun(slow.ID)
 		kill(slow.ID, 2)
 		if r := get(t, leader, slow.ID); r.State != holdfast.Retryable || r.RunAt.Sub(r.Attempts[1].EndedAt) < 30*time.Minute {
 			t.Errorf("a job with a backoff of an hour whose node died twice is due at %v: %s", r.RunAt, told(r))
@@ -76,7 +76,7 @@ func TestLeaderThatDoesNotKnowTheKind(t *testing.T) {
 // hold is the role of a node whose first run of a job does not end by itself.
 func (w *inside) hold() error {
 	return holding.Handle(w.client, func(run *holdfast.Run, _ int) (int, error) {
-		w.tell("runs", run)
+		w.runs(run)
 		if run.Lease().Number == 1 {
 			<-run.Done()
 			return 0, run.Err()

@@ -68,6 +68,8 @@ func draw(t *testing.T) (upTo func(time.Duration) time.Duration) {
 	}
 }
 
+func times(n int, d time.Duration) time.Duration { return time.Duration(n) * d }
+
 func stepsThatEnd[Tx any](
 	t *testing.T, db *database, begin holdfast.Transactor[Tx], write func(ctx context.Context, tx Tx, job string, step int) error,
 ) {
@@ -81,17 +83,17 @@ func stepsThatEnd[Tx any](
 	again := holdfast.Backoff(time.Millisecond, 5*time.Millisecond)
 	register(t, hf, kind, func(run *holdfast.Run, _ int) (int, error) {
 		// A machine that is busy gets more and more time.
-		patience := time.Duration(1 + run.Attempt()/4)
+		more := 1 + run.Attempt()/4
 		for i := range steps {
 			_, err := holdfast.StepTx(run, fmt.Sprint("entry ", i), begin, func(ctx context.Context, tx Tx) (int, error) {
 				if err := write(ctx, tx, run.ID().String(), i); err != nil {
 					return 0, err
 				}
 				if deadline, ok := ctx.Deadline(); ok {
-					linger(ctx, time.Until(deadline)-upTo(patience*ends))
+					linger(ctx, time.Until(deadline)-upTo(times(more, ends)))
 				}
 				return i, nil
-			}, holdfast.Timeout(patience*limit), holdfast.MaxAttempts(3), again)
+			}, holdfast.Timeout(times(more, limit)), holdfast.MaxAttempts(3), again)
 			if err != nil {
 				return 0, err
 			}

@@ -110,7 +110,7 @@ func TestMachineThatVanishesInATransaction(t *testing.T) {
 	people := db.open(t)
 	stays := holdfast.NewKind[int, int]("stays")
 	running := make(chan holdfast.ID, 2*victims)
-	m := newMachine(t, db, func(hf *holdfast.Client, _ *pgxpool.Pool) { staying(stays, t, hf, running, nil) })
+	m := newMachine(t, db, func(hf *holdfast.Client, _ *pgxpool.Pool) { staying(t, hf, stays, running, nil) })
 	all, err := stays.EnqueueMany(t.Context(), people, make([]int, victims+1))
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestMachineThatVanishesInATransaction(t *testing.T) {
 	eventually(t, "the machine vanishes", m.network.vanished)
 
 	other := db.open(t, holdfast.WithLeases(clockBeat, clockDead))
-	staying(stays, t, other, running, nil)
+	staying(t, other, stays, running, nil)
 	work(t, other)
 	limit := time.Now().Add(elsewhere)
 	endsWithin(t, time.Until(limit), people, all[victims].ID, holdfast.Completed)

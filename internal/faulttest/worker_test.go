@@ -39,9 +39,8 @@ var roles = map[string]func(w *inside) error{
 	"hold":     (*inside).hold,
 }
 
-// report is a line that a worker tells the test.
+// report is a line with which a worker tells the test that it runs a job.
 type report struct {
-	What  string      `json:"what"`
 	Job   holdfast.ID `json:"job"`
 	Lease int64       `json:"lease"`
 }
@@ -98,13 +97,13 @@ func (w *inside) obey() {
 	}
 }
 
-// tell writes a report. Without its test the worker is of no use.
-func (w *inside) tell(what string, run *holdfast.Run) {
-	line, err := json.Marshal(report{what, run.ID(), run.Lease().Number})
+// runs reports a run. Without its test the worker is of no use.
+func (w *inside) runs(run *holdfast.Run) {
+	line, err := json.Marshal(report{run.ID(), run.Lease().Number})
 	if err == nil {
 		w.mu.Lock()
-		defer w.mu.Unlock()
 		_, err = os.Stdout.Write(append(line, '\n'))
+		w.mu.Unlock()
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "worker:", err)
@@ -195,11 +194,11 @@ func (w *worker) reports(id holdfast.ID) (list []report) {
 	return list
 }
 
-// awaitReport waits until the worker has told so much of a job.
-func (w *worker) awaitReport(id holdfast.ID, n int) {
+// awaitRun waits until the worker runs a job.
+func (w *worker) awaitRun(id holdfast.ID) {
 	w.t.Helper()
-	eventually(w.t, fmt.Sprintf("the worker runs job %s (%d)", id, n), func() bool {
-		if len(w.reports(id)) >= n {
+	eventually(w.t, "the worker runs job "+id.String(), func() bool {
+		if len(w.reports(id)) > 0 {
 			return true
 		}
 		w.lives()
