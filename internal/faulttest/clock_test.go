@@ -88,8 +88,8 @@ func staying(t *testing.T, hf *holdfast.Client, kind holdfast.Kind[int, int], ru
 // happens soon.
 const (
 	clockBeat = 300 * time.Millisecond
-	clockDead = 4 * time.Second
-	soon      = 10 * time.Second
+	clockDead = 5 * time.Second
+	soon      = 20 * time.Second
 )
 
 // TestClockThatGoesBack sets the clock of the database back by an hour. Whoever lives goes on living;

@@ -12,7 +12,7 @@ import (
 func TestCancelOfGenerations(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, db *database) {
-		const generations, beat = 8, 2 * time.Second
+		const generations, beat = 8, 4 * time.Second
 		leases := holdfast.WithLeases(beat, time.Minute)
 		leader := db.open(t, leases)
 		register(t, leader, holdfast.NewKind[int, int]("another"), func(*holdfast.Run, int) (int, error) { return 0, nil })

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 
 // atOnce is how many tests run at the same time where nobody says: most of them wait for somebody
 // else nearly all of their time.
-const atOnce = "8"
+const atOnce = "6"
 
 func runTests(m *testing.M) int {
 	flag.Parse()

@@ -19,7 +19,10 @@ import (
 
 // patience is how long a test waits for what must happen. It is for tests that hang: nothing passes
 // or fails by how long it took, but where a wait of seconds is the very fault.
-const patience = 30 * time.Second
+const patience = time.Minute
+
+// toStop is how long a node may take to end, on a machine that is busy or with a database that is gone.
+const toStop = 20 * time.Second
 
 // open opens a client, which is closed at the end of the test. Its log is that of the test, shown
 // if that fails.
@@ -40,7 +43,7 @@ func open(t *testing.T, source store.Source, opts ...holdfast.Option) *holdfast.
 // closeClient closes a client that may be closed already.
 func closeClient(t *testing.T, hf *holdfast.Client) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), toStop)
 	defer cancel()
 	if err := hf.Close(ctx); err != nil {
 		t.Errorf("Close: %v", err)
@@ -82,11 +85,11 @@ func work(t *testing.T, hf *holdfast.Client) *node {
 	return n
 }
 
-// stop ends the node at once.
+// stop ends the node. Its handlers are not waited for.
 func (n *node) stop() {
 	n.t.Helper()
-	ctx, cancel := context.WithCancel(context.WithoutCancel(n.t.Context()))
-	cancel()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.t.Context()), toStop)
+	defer cancel()
 	if err := n.Stop(ctx); err != nil {
 		n.t.Errorf("Stop: %v", err)
 	}

@@ -14,7 +14,7 @@ import (
 func TestStartAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, db *database) {
-		const count, beat, dead = 10, 300 * time.Millisecond, 3 * time.Second
+		const count, beat, dead = 10, 500 * time.Millisecond, 5 * time.Second
 		leases := holdfast.WithLeases(beat, dead)
 		theirs, away := db.interruptible(t)
 		stays := holdfast.NewKind[int, int]("stays")

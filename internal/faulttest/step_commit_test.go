@@ -83,7 +83,7 @@ func stepsThatEnd[Tx any](
 	again := holdfast.Backoff(time.Millisecond, 5*time.Millisecond)
 	register(t, hf, kind, func(run *holdfast.Run, _ int) (int, error) {
 		// A machine that is busy gets more and more time.
-		more := 1 + run.Attempt()/4
+		more := 1 << min(run.Attempt()/2, 5)
 		for i := range steps {
 			_, err := holdfast.StepTx(run, fmt.Sprint("entry ", i), begin, func(ctx context.Context, tx Tx) (int, error) {
 				if err := write(ctx, tx, run.ID().String(), i); err != nil {
