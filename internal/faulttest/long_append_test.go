@@ -56,6 +56,7 @@ func TestTwentyThousandDecisions(t *testing.T) {
 						t.Errorf("an enqueue of somebody else: %v", err)
 						return
 					}
+					linger(ctx, 5*time.Millisecond)
 				}
 			})
 		}

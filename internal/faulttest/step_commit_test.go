@@ -68,33 +68,65 @@ func draw(t *testing.T) (upTo func(time.Duration) time.Duration) {
 	}
 }
 
-func times(n int, d time.Duration) time.Duration { return time.Duration(n) * d }
+// pace is how long the parts of a step take on this machine, at this moment.
+type pace struct {
+	mu            sync.Mutex
+	begins, lasts time.Duration // until the function begins, and from its end to that of the commit
+}
+
+// note corrects it by what one step has taken.
+func (p *pace) note(part *time.Duration, took time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	*part = min((3**part+took)/4, time.Second)
+}
+
+// plan returns a time limit for a step, and how long before its end the function is to be done so that
+// it ends at about the time of the commit.
+func (p *pace) plan(upTo func(time.Duration) time.Duration) (limit, before time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return 20*time.Millisecond + 3*p.begins + 2*p.lasts, upTo(2 * p.lasts)
+}
 
 func stepsThatEnd[Tx any](
 	t *testing.T, db *database, begin holdfast.Transactor[Tx], write func(ctx context.Context, tx Tx, job string, step int) error,
 ) {
 	t.Helper()
-	const jobs, steps, limit, ends = 16, 10, 200 * time.Millisecond, 60 * time.Millisecond
+	const jobs, steps = 16, 10
 	p := pool(t, db.url)
 	execute(t, p, "CREATE TABLE ledger (job text NOT NULL, step int NOT NULL)")
 	upTo := draw(t)
+	usual := &pace{begins: 30 * time.Millisecond, lasts: 30 * time.Millisecond}
 	hf := db.open(t)
 	kind := holdfast.NewKind[int, int]("ledger")
 	again := holdfast.Backoff(time.Millisecond, 5*time.Millisecond)
+	// A step is tried again by the same run, which has to see what the try before has come to, and by the
+	// next run.
+	step := func(run *holdfast.Run, i int) error {
+		limit, before := usual.plan(upTo)
+		var done time.Time
+		_, err := holdfast.StepTx(run, fmt.Sprint("entry ", i), begin, func(ctx context.Context, tx Tx) (int, error) {
+			if err := write(ctx, tx, run.ID().String(), i); err != nil {
+				return 0, err
+			}
+			deadline, _ := ctx.Deadline()
+			usual.note(&usual.begins, limit-time.Until(deadline))
+			linger(ctx, time.Until(deadline)-before)
+			done = time.Now()
+			return i, nil
+		}, holdfast.Timeout(limit), holdfast.MaxAttempts(3), again)
+		switch {
+		case !done.IsZero():
+			usual.note(&usual.lasts, time.Since(done))
+		case err != nil:
+			usual.note(&usual.begins, 2*limit)
+		}
+		return err
+	}
 	register(t, hf, kind, func(run *holdfast.Run, _ int) (int, error) {
-		// A machine that is busy gets more and more time.
-		more := 1 << min(run.Attempt()/2, 5)
 		for i := range steps {
-			_, err := holdfast.StepTx(run, fmt.Sprint("entry ", i), begin, func(ctx context.Context, tx Tx) (int, error) {
-				if err := write(ctx, tx, run.ID().String(), i); err != nil {
-					return 0, err
-				}
-				if deadline, ok := ctx.Deadline(); ok {
-					linger(ctx, time.Until(deadline)-upTo(times(more, ends)))
-				}
-				return i, nil
-			}, holdfast.Timeout(times(more, limit)), holdfast.MaxAttempts(3), again)
-			if err != nil {
+			if err := step(run, i); err != nil {
 				return 0, err
 			}
 		}

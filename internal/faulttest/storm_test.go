@@ -18,7 +18,7 @@ import (
 func TestStormOfUniqueKeys(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, db *database) {
-		const clients, writers, rounds, keys, most = 2, 64, 14, 48, 6
+		const clients, writers, rounds, keys, most = 2, 64, 14, 48, 5
 		far := db
 		if db.url != "" {
 			far = db.slow(t, 2*time.Millisecond)
@@ -60,7 +60,7 @@ func TestStormOfUniqueKeys(t *testing.T) {
 				for n := range items {
 					key := rnd.IntN(keys)
 					conflict := holdfast.ReturnExisting
-					if rnd.IntN(3) == 0 {
+					if rnd.IntN(4) == 0 {
 						conflict = holdfast.Replace
 					}
 					unique := holdfast.Unique(holdfast.ByKey(fmt.Sprint("key ", key)), holdfast.OnConflict(conflict))

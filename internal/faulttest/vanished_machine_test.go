@@ -16,7 +16,7 @@ import (
 
 // elsewhere is how long the jobs of a machine that has vanished may take to run elsewhere. It is far
 // more than is promised, and far less than TCP takes to give up.
-const elsewhere = time.Minute
+const elsewhere = 2 * time.Minute
 
 // machine is a node behind a network of its own, with which it can vanish.
 type machine struct {
