@@ -52,6 +52,7 @@ var layers = []layer{
 	{pattern: "internal/pgtest/..."},
 	{pattern: "internal/crashtest/process"},
 	{pattern: "internal/crashtest", tests: slices.Concat(support, []string{"."})},
+	{pattern: "internal/faulttest", tests: slices.Concat(support, []string{"."})},
 	{pattern: "internal/engine/...", imports: []string{"store"}, tests: []string{"store/..."}},
 
 	{pattern: ".", imports: []string{"internal/engine/...", "store"}, tests: support},

@@ -48,6 +48,7 @@ type Cluster struct {
 
 	bin, dir string // where the programs and our files are
 	user     string
+	env      []string        // of the server, besides our own
 	run      func(*exec.Cmd) // makes a command run as the user of the server
 
 	mu       sync.Mutex // guards what follows
@@ -56,8 +57,8 @@ type Cluster struct {
 	watchdog io.Closer
 }
 
-// create makes a cluster and starts it.
-func create() (*Cluster, error) {
+// create makes a cluster and starts it, with settings for the environment of the server.
+func create(env ...string) (*Cluster, error) {
 	bin, err := findPrograms()
 	if err != nil {
 		return nil, err
@@ -67,7 +68,7 @@ func create() (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{bin: bin, dir: dir, user: "postgres", database: "postgres"}
+	c := &Cluster{bin: bin, dir: dir, user: "postgres", env: env, database: "postgres"}
 	c.watchdog, err = guard(dir)
 	if err == nil {
 		c.run, err = unprivileged(dir)
@@ -169,6 +170,7 @@ func (c *Cluster) start() error {
 	cmd := exec.Command(filepath.Join(c.bin, "postgres"), "-D", c.data())
 	cmd.Dir = c.dir
 	c.run(cmd)
+	cmd.Env = append(cmd.Environ(), c.env...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {

@@ -53,10 +53,11 @@ func find() (*Cluster, error) {
 	return create()
 }
 
-// Private starts a cluster for one test, which is removed after it.
-func Private(tb testing.TB) *Cluster {
+// Private starts a cluster for one test, which is removed after it. The settings, such as "LD_PRELOAD=…", come into the environment of its
+// server.
+func Private(tb testing.TB, env ...string) *Cluster {
 	tb.Helper()
-	c, err := create()
+	c, err := create(env...)
 	need(tb, err)
 	tb.Cleanup(c.remove)
 	return c

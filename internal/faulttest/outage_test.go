@@ -1,0 +1,82 @@
+package faulttest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+)
+
+// TestStartAfterAnOutage takes the database away from ten nodes for longer than the silence of a dead
+// one. A node that starts when it is back finds them all silent, and has to let them beat first: none
+// loses a job.
+func TestStartAfterAnOutage(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, db *database) {
+		const count, beat, dead = 10, 500 * time.Millisecond, 5 * time.Second
+		leases := holdfast.WithLeases(beat, dead)
+		theirs, away := db.interruptible(t)
+		stays := holdfast.NewKind[int, int]("stays")
+		idle := holdfast.NewKind[int, int]("idle")
+		running, gate := make(chan holdfast.ID, 2*count), make(chan struct{})
+		// Open before the outage, so that nothing but its start is left for the moment after it.
+		newcomer := db.open(t, leases)
+		register(t, newcomer, idle, func(*holdfast.Run, int) (int, error) { return 0, nil })
+		var nodes []*severed
+		for range count {
+			nodes = append(nodes, theirs.workSevered(t, func(hf *holdfast.Client) { staying(t, hf, stays, running, gate) },
+				leases, holdfast.WithSlots(1)))
+		}
+		jobs := make([]holdfast.ID, count)
+		for i := range jobs {
+			jobs[i] = enqueue(t, newcomer, stays, i).ID
+			receive(t, fmt.Sprintf("%d of %d nodes run a job", i+1, count), running)
+		}
+
+		back := away()
+		linger(t.Context(), dead+3*beat)
+		back()
+		work(t, newcomer)
+		beats(t, 6, nodes...)
+		if n := alive(t, newcomer); n != count+1 {
+			t.Errorf("%d of %d nodes live after the outage", n, count+1)
+		}
+		close(gate)
+		lost := 0
+		for _, id := range jobs {
+			if r := ends(t, newcomer, id, holdfast.Completed); r.Lease.Number != 1 {
+				lost++
+			}
+		}
+		if lost > 0 {
+			t.Errorf("%d of %d jobs were taken from nodes that live", lost, count)
+		}
+	})
+}
+
+// interruptible is the database as it is seen by those for whom it can go away. away takes it away,
+// and what it returns brings it back.
+func (db *database) interruptible(t *testing.T) (theirs *database, away func() (back func())) {
+	t.Helper()
+	if db.url != "" {
+		p := newProxy(t, db.url)
+		return p.database(), func() func() {
+			p.refuse(true)
+			return func() { p.refuse(false) }
+		}
+	}
+	handle := db.sqlDB(t)
+	return db, func() func() {
+		// A process that is frozen inside of a transaction is as good as no database.
+		tx, err := handle.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func() {
+			if err := tx.Rollback(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package faulttest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres"
+)
+
+// TestSchemaNames lives in schemas whose names mean something to SQL.
+func TestSchemaNames(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"we$$ird", "$body$", "$1", `with "quotes"`, "it's", "Two Words", `back\slash`, "ünï.100%",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			liveOn(t, postgres.Config{URL: pgtest.Shared(t).Database(t), SchemaName: name})
+		})
+	}
+}
+
+// liveOn does a little of everything that there is: it is for databases that are strange in themselves.
+func liveOn(t *testing.T, source store.Source) {
+	t.Helper()
+	hf := open(t, source)
+	producer := open(t, source) // which finds the schema there
+	plain := holdfast.NewKind[int, int]("plain")
+	durable := holdfast.NewKind[int, int]("durable")
+	parked := holdfast.NewKind[int, int]("parked")
+	answer := holdfast.NewSignal[int]("answer")
+	again := holdfast.Backoff(time.Millisecond, time.Millisecond)
+	register(t, hf, plain, func(run *holdfast.Run, n int) (int, error) {
+		if run.Attempt() == 1 {
+			return 0, errors.New("not yet")
+		}
+		return n, nil
+	}, again)
+	register(t, hf, durable, func(run *holdfast.Run, n int) (int, error) {
+		one, err := holdfast.Step(run, "one", func(context.Context) (int, error) { return n, nil })
+		if err != nil {
+			return 0, err
+		}
+		two, err := answer.Wait(run)
+		if err != nil {
+			return 0, err
+		}
+		three, err := plain.Call(run, 3)
+		return one + two + three, err
+	})
+	register(t, hf, parked, func(run *holdfast.Run, _ int) (int, error) { return answer.Wait(run) })
+	work(t, hf)
+
+	ids := []holdfast.ID{
+		enqueue(t, producer, plain, 1).ID,
+		enqueue(t, producer, plain, 2, holdfast.In(20*time.Millisecond)).ID,
+		enqueue(t, producer, plain, 3, holdfast.OrderingKey("key")).ID,
+		enqueue(t, producer, plain, 4, holdfast.Unique(holdfast.ByArgs()), holdfast.In(time.Second)).ID,
+	}
+	if same := enqueue(t, producer, plain, 4, holdfast.Unique(holdfast.ByArgs())); same.ID != ids[3] {
+		t.Errorf("the unique key led to %s", same.ID)
+	}
+	waiting, cancelled := enqueue(t, producer, durable, 1), enqueue(t, producer, parked, 0)
+	if _, err := answer.Send(t.Context(), producer, waiting.ID, 2); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is parked", func() bool { return get(t, producer, cancelled.ID).State == holdfast.Waiting })
+	if err := cancelled.Cancel(t.Context(), "enough"); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range append(ids, waiting.ID) {
+		ends(t, producer, id, holdfast.Completed)
+	}
+	ends(t, producer, cancelled.ID, holdfast.Cancelled)
+	if sum, err := waiting.Wait(t.Context()); err != nil || sum != 6 {
+		t.Errorf("the durable job has come to %d, %v", sum, err)
+	}
+}

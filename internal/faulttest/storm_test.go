@@ -1,0 +1,126 @@
+package faulttest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+)
+
+// TestStormOfUniqueKeys lets two processes' worth of goroutines enqueue with keys of a small set, alone
+// and several at once, while the jobs finish and free the keys. A server that is not next door lets
+// more of that happen between two statements. Nobody gets an error, no key has two jobs at a time, and
+// PostgreSQL finds no two transactions that wait for each other.
+func TestStormOfUniqueKeys(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, db *database) {
+		const clients, writers, rounds, keys, most = 2, 64, 14, 48, 5
+		far := db
+		if db.url != "" {
+			far = db.slow(t, 2*time.Millisecond)
+			// So that it finds them before anybody gives up waiting.
+			name := value[string](t, pool(t, db.url), "SELECT quote_ident(current_database())")
+			execute(t, pool(t, db.url), "ALTER DATABASE "+name+" SET deadlock_timeout = '20ms'")
+		}
+		var mu sync.Mutex
+		running, runs := map[int]int{}, 0
+		kind := holdfast.NewKind[int, int]("storm")
+		handler := func(_ *holdfast.Run, key int) (int, error) {
+			mu.Lock()
+			running[key]++
+			runs++
+			if running[key] > 1 {
+				t.Errorf("%d jobs hold key %d", running[key], key)
+			}
+			mu.Unlock()
+			defer func() {
+				mu.Lock()
+				running[key]--
+				mu.Unlock()
+			}()
+			return key, nil
+		}
+		before := deadlocks(t, db)
+		var all [clients]*holdfast.Client
+		var nodes [clients]*node
+		for i := range all {
+			all[i] = far.open(t)
+			register(t, all[i], kind, handler)
+			nodes[i] = work(t, all[i])
+		}
+		seed := random(t).Uint64()
+		err := together(clients*writers, func(i int) error {
+			rnd := rand.New(rand.NewPCG(seed, uint64(i)))
+			for round := range rounds {
+				items := make([]holdfast.Item, 1+round%2*rnd.IntN(most))
+				for n := range items {
+					key := rnd.IntN(keys)
+					conflict := holdfast.ReturnExisting
+					if rnd.IntN(4) == 0 {
+						conflict = holdfast.Replace
+					}
+					unique := holdfast.Unique(holdfast.ByKey(fmt.Sprint("key ", key)), holdfast.OnConflict(conflict))
+					items[n] = kind.Item(key, unique)
+				}
+				results, err := all[i%clients].EnqueueItems(t.Context(), items)
+				if err != nil {
+					return err
+				}
+				for _, r := range results {
+					if r.Err != nil {
+						return r.Err
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			lines := strings.Split(err.Error(), "\n")
+			t.Errorf("%d of %d writers got an error: %s", len(lines), clients*writers, lines[0])
+		}
+		eventually(t, "all jobs have run", func() bool {
+			page, err := all[0].List(t.Context(), holdfast.Filter{States: unfinished}, "", 1)
+			return err == nil && len(page.Jobs) == 0
+		})
+		mu.Lock()
+		t.Logf("%d jobs ran", runs)
+		mu.Unlock()
+		for i := range all {
+			nodes[i].stop()
+			closeClient(t, all[i]) // whose connections then tell what they counted
+		}
+		if n := deadlocks(t, db) - before; n > 0 {
+			t.Errorf("PostgreSQL has ended %d deadlocks", n)
+		}
+	})
+}
+
+// unfinished are the states of jobs that are still to finish.
+var unfinished = []holdfast.State{
+	holdfast.Scheduled, holdfast.Available, holdfast.Running, holdfast.Retryable, holdfast.Waiting,
+}
+
+// deadlocks is how many the database has counted, once nobody is connected who has not told.
+func deadlocks(t *testing.T, db *database) int {
+	t.Helper()
+	if db.url == "" {
+		return 0
+	}
+	goneFrom(t, db)
+	return value[int](t, pool(t, db.url), "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
+}
+
+// goneFrom waits until no client is connected to the database: with the end of their connections they
+// have told what they counted.
+func goneFrom(t *testing.T, db *database) {
+	t.Helper()
+	p := pool(t, db.url)
+	eventually(t, "the others have left", func() bool {
+		const others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'holdfast'"
+		return value[int](t, p, others) == 0
+	})
+}
