@@ -127,6 +127,10 @@ var memoryBites = []bite{
 	{remembered, "a step that a fork was given, and that was not done", func(s *flowSound) {
 		s.drop(func(e trace) bool { return e.Step == "step 1" && e.Job == s.ids[1] })
 	}, "was given that step 1 was done"},
+	{remembered, "a step that a fork was given of another generation", func(s *flowSound) {
+		s.find(1, 1, eventEffect, "step 1").Gen = 1
+		s.find(1, 2, eventEffect, "step 1").Gen = 1
+	}, "was given that step 1 was done"},
 	{remembered, "a step that was remembered and is gone", func(s *flowSound) {
 		s.tear(1, func(e holdfast.JournalEntry) bool { return e.Name == "step 1" })
 	}, "step 1 was remembered under lease 2, and is not in the journal"},

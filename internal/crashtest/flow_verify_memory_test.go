@@ -85,19 +85,19 @@ func (v *flowVerifier) entry(j *flowJob, e holdfast.JournalEntry, effects []plac
 	switch {
 	case e.Lease > 0 && !did:
 		v.wrongf(remembered, j.ID, "the journal says that %s was done under lease %d, with %s, and it was not", e.Name, e.Lease, e.Data)
-	case e.Lease == 0 && j.fork != nil && e.Kind == "step" && !v.gave(*j.fork, e):
+	case e.Lease == 0 && j.fork != nil && e.Kind == "step" && !v.gave(*j.fork, stepOf{j.Gen, e.Name}, text(e.Data)):
 		v.wrongf(remembered, j.ID, "was given that %s was done, with %s, and job %s has not done that", e.Name, e.Data, j.fork.of)
 	}
 }
 
 // gave reports whether the job of which a fork was made did a step that the fork remembers; or the
 // one before it.
-func (v *flowVerifier) gave(f fork, e holdfast.JournalEntry) bool {
+func (v *flowVerifier) gave(f fork, step stepOf, value string) bool {
 	of := v.jobs[f.of]
 	if of == nil {
 		return false
 	}
-	return of.fork != nil && v.gave(*of.fork, e) || slices.ContainsFunc(of.traces, func(did placed) bool {
-		return did.Event == eventEffect && did.Step == e.Name && did.Value == text(e.Data)
+	return of.fork != nil && v.gave(*of.fork, step, value) || slices.ContainsFunc(of.traces, func(did placed) bool {
+		return did.Event == eventEffect && stepOf{did.Gen, did.Step} == step && did.Value == value
 	})
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
-// onEachClock runs a test on both databases, whose clocks it can set: on PostgreSQL that of a server of
-// its own, on SQLite that of all its clients.
+// onEachClock runs a test on both databases, whose clocks it can set: on PostgreSQL that of a
+// server of its own, on SQLite that of all its clients.
 func onEachClock(t *testing.T, test func(t *testing.T, db *database, set func(ahead time.Duration))) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
@@ -84,17 +84,17 @@ func staying(t *testing.T, hf *holdfast.Client, kind holdfast.Kind[int, int], ru
 	})
 }
 
-// What the nodes of these tests agree on: a machine that is busy beats late. What needs nobody's death
-// happens soon.
+// What the nodes of these tests agree on: a machine that is busy beats late. What needs
+// nobody's death happens soon.
 const (
 	clockBeat = 300 * time.Millisecond
 	clockDead = 5 * time.Second
 	soon      = 20 * time.Second
 )
 
-// TestClockThatGoesBack sets the clock of the database back by an hour. Whoever lives goes on living;
-// whoever dies is found dead although its last beat lies in the future; a leader that dies is replaced;
-// what was available stays so.
+// TestClockThatGoesBack sets the clock of the database back by an hour. Whoever lives goes on
+// living; whoever dies is found dead although its last beat lies in the future; a leader that
+// dies is replaced; what was available stays so.
 func TestClockThatGoesBack(t *testing.T) {
 	t.Parallel()
 	onEachClock(t, func(t *testing.T, db *database, set func(time.Duration)) {
@@ -163,8 +163,9 @@ func TestClockThatGoesBack(t *testing.T) {
 	})
 }
 
-// TestClockThatGoesForward sets the clock of the database forward by an hour, several times: all beats
-// are old at that moment, and nobody is dead. Nor does a node think so that starts just then.
+// TestClockThatGoesForward sets the clock of the database forward by an hour, several times:
+// all beats are old at that moment, and nobody is dead. Nor does a node think so that starts
+// just then.
 func TestClockThatGoesForward(t *testing.T) {
 	t.Parallel()
 	onEachClock(t, func(t *testing.T, db *database, set func(time.Duration)) {

@@ -55,9 +55,9 @@ func heldForContradiction(t *testing.T, hf *holdfast.Client, id holdfast.ID, c *
 	}
 }
 
-// TestCancelOfAContradiction cancels runs whose code contradicts their journal, before they meet it and
-// after. They are held, however that comes, and the request stays: with the right code they end
-// themselves.
+// TestCancelOfAContradiction cancels runs whose code contradicts their journal, before they
+// meet it and after. They are held, however that comes, and the request stays: with the right
+// code they end themselves.
 func TestCancelOfAContradiction(t *testing.T) {
 	t.Parallel()
 	for _, order := range []struct {

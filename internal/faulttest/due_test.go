@@ -10,9 +10,9 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/faults"
 )
 
-// TestDueInAMoment enqueues jobs that are due in a moment, on a node that has nothing else to do, with
-// commits that take longer than that moment. They must not wait for the look that an idle node takes
-// every ten seconds.
+// TestDueInAMoment enqueues jobs that are due in a moment, on a node that has nothing else to
+// do, with commits that take longer than that moment. They must not wait for the look that an
+// idle node takes every ten seconds.
 func TestDueInAMoment(t *testing.T) {
 	t.Parallel()
 	const commit, soon = 5 * time.Millisecond, 5 * time.Second

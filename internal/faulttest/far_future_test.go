@@ -10,8 +10,8 @@ import (
 	"github.com/holdfastdev/holdfast"
 )
 
-// TestTimesThatCannotBeKept asks for times that the databases cannot hold. They are refused, and do not
-// become some other time: a job of the year 300000 must not run at once.
+// TestTimesThatCannotBeKept asks for times that the databases cannot hold. They are refused,
+// and do not become some other time: a job of the year 300000 must not run at once.
 func TestTimesThatCannotBeKept(t *testing.T) {
 	t.Parallel()
 	const longAgo = "300000 years ago"

@@ -17,9 +17,10 @@ import (
 // siblings are the suffixes of the files of one database.
 var siblings = []string{"", "-wal", "-shm"}
 
-// TestFileThatVanishes deletes or replaces the file of a database at a random moment of a thousand
-// enqueues. What was confirmed is in the file that was there then, and nothing is confirmed that goes
-// to a file which nobody can find any more: enqueues fail, and the node ends with an error.
+// TestFileThatVanishes deletes or replaces the file of a database at a random moment of a
+// thousand enqueues. What was confirmed is in the file that was there then, and nothing is
+// confirmed that goes to a file which nobody can find any more: enqueues fail, and the node
+// ends with an error.
 func TestFileThatVanishes(t *testing.T) {
 	t.Parallel()
 	for _, way := range []struct {

@@ -7,8 +7,8 @@ import (
 	"github.com/holdfastdev/holdfast"
 )
 
-// TestCancelOfGenerations cancels a job whose child waits for a child, and so on, on a node that does
-// not lead. Each generation ends the next one, and none waits for a beat.
+// TestCancelOfGenerations cancels a job whose child waits for a child, and so on, on a node
+// that does not lead. Each generation ends the next one, and none waits for a beat.
 func TestCancelOfGenerations(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, db *database) {

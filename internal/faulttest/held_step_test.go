@@ -42,8 +42,8 @@ func (h *held) registerBooks() {
 	}, holdfast.Backoff(time.Millisecond, time.Millisecond))
 }
 
-// beginBooks lets a StepTx begin that does not end until it is told: its commit waits, with all that
-// its transaction holds.
+// beginBooks lets a StepTx begin that does not end until it is told: its commit waits, with all
+// that its transaction holds.
 func (h *held) beginBooks() *holdfast.Job[string] {
 	h.t.Helper()
 	keeper := connect(h.t, h.db.url)
@@ -89,8 +89,8 @@ func TestHeldStepTx(t *testing.T) {
 	}
 }
 
-// TestNodesWhileAStepIsHeld lets nodes die and leave, and jobs be terminated, while the StepTx of another
-// job is open.
+// TestNodesWhileAStepIsHeld lets nodes die and leave, and jobs be terminated, while the StepTx
+// of another job is open.
 func TestNodesWhileAStepIsHeld(t *testing.T) {
 	t.Parallel()
 	const beat, dead = 200 * time.Millisecond, 2 * time.Second

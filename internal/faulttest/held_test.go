@@ -49,8 +49,9 @@ type story struct {
 	after func(h *held, committed bool)
 }
 
-// whileHeld tells a story with a transaction that commits in the end, and with one that is rolled back.
-// In between hundreds of jobs of others go by, none of which waits for it or fails.
+// whileHeld tells a story with a transaction that commits in the end, and with one that is
+// rolled back. In between hundreds of jobs of others go by, none of which waits for it or
+// fails.
 func whileHeld(t *testing.T, tell func() story) {
 	t.Helper()
 	for _, commits := range []bool{true, false} {
@@ -107,8 +108,8 @@ func (h *held) begin(open func(h *held)) {
 	open(h)
 }
 
-// waits starts an operation that needs what is held. It may wait until the transaction ends, and must
-// not fail.
+// waits starts an operation that needs what is held. It may wait until the transaction ends,
+// and must not fail.
 func (h *held) waits(what string, do func(ctx context.Context) error) {
 	w := &waiting{what: what, done: make(chan struct{})}
 	h.waiting = append(h.waiting, w)
@@ -152,8 +153,8 @@ func (h *held) settle(took time.Duration) {
 	}
 }
 
-// TestHeldSend keeps a SendTx open to jobs that are parked, that run and are about to park, to fail and to
-// complete.
+// TestHeldSend keeps a SendTx open to jobs that are parked, that run and are about to park, to
+// fail and to complete.
 func TestHeldSend(t *testing.T) {
 	t.Parallel()
 	whileHeld(t, func() story {
@@ -290,8 +291,8 @@ func TestHeldUniqueKey(t *testing.T) {
 	})
 }
 
-// TestHeldReplace keeps an EnqueueTx open that has replaced a job in the line of an ordering key, while
-// the turn of the key comes to it.
+// TestHeldReplace keeps an EnqueueTx open that has replaced a job in the line of an ordering
+// key, while the turn of the key comes to it.
 func TestHeldReplace(t *testing.T) {
 	t.Parallel()
 	whileHeld(t, func() story {

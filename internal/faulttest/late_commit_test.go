@@ -23,11 +23,11 @@ type busy struct {
 
 var busyKind = holdfast.NewKind[int, int]("busy")
 
-// newBusy starts the node and the producer. A thousand jobs take it a second at the least, so that so
-// many jobs are so much time on any machine.
+// newBusy starts the node and the producer. A thousand jobs take it two seconds at the least, so
+// that so many jobs are so much time on any machine.
 func newBusy(t *testing.T, db *database) *busy {
 	t.Helper()
-	const slots, each, batch, ahead = 20, 20 * time.Millisecond, 200, 2000
+	const slots, each, batch, ahead = 10, 20 * time.Millisecond, 100, 1000
 	b := &busy{t: t, hf: db.open(t, holdfast.WithSlots(slots))}
 	register(t, b.hf, busyKind, func(run *holdfast.Run, n int) (int, error) {
 		if n > 0 {
@@ -67,18 +67,18 @@ func (b *busy) until(n int64) {
 	}
 }
 
-// TestCommitBehindABusyNode keeps transactions with an EnqueueTx open until a node has gone on by a
-// thousand jobs and more of the same queue. Somebody's dump keeps the server from clearing away what was
-// taken, of which there is much. After its commit the turn of each job is long past, and it starts soon:
-// not only when there is nothing else to do.
+// TestCommitBehindABusyNode keeps transactions with an EnqueueTx open until a node has gone on
+// by a thousand jobs and more of the same queue. Somebody's dump keeps the server from clearing
+// away what was taken, of which there is much. After its commit the turn of each job is long
+// past, and it starts soon: not only when there is nothing else to do.
 func TestCommitBehindABusyNode(t *testing.T) {
 	t.Parallel()
 	const (
 		taken = 300_000 // places of jobs that were taken while the dump went on
 		late  = 8       // transactions
-		open  = 2000    // jobs that go by before the first commits
-		next  = 500     // and before each of the others does
-		most  = 2000    // that may go by between a commit and the start of its job
+		open  = 1000    // jobs that go by before the first commits
+		next  = 250     // and before each of the others does
+		most  = 600     // that may go by between a commit and the start of its job
 	)
 	db := onPostgres(t)
 	b := newBusy(t, db)

@@ -11,9 +11,9 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestTwentyThousandDecisions lets a run decide twenty thousand things before its next step, which are
-// stored with that. The line in which everybody's writes wait is not held up by one giant transaction:
-// others enqueue in between.
+// TestTwentyThousandDecisions lets a run decide twenty thousand things before its next step,
+// which are stored with that. The line in which everybody's writes wait is not held up by one
+// giant transaction: others enqueue in between.
 func TestTwentyThousandDecisions(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, db *database) {

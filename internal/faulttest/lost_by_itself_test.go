@@ -10,9 +10,9 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestErrorThatIsALostLease lets handlers return errors that are an ErrLeaseLost of their own making:
-// from a fence of the caller's own, or from what another run tried. Their leases live, so that
-// their jobs are retried and fail like any other.
+// TestErrorThatIsALostLease lets handlers return errors that are an ErrLeaseLost of their own
+// making: from a fence of the caller's own, or from what another run tried. Their leases live,
+// so that their jobs are retried and fail like any other.
 func TestErrorThatIsALostLease(t *testing.T) {
 	t.Parallel()
 	lost := func() error { return fmt.Errorf("the row belongs to a later run: %w", holdfast.ErrLeaseLost) }

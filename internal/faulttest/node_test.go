@@ -21,7 +21,8 @@ import (
 // or fails by how long it took, but where a wait of seconds is the very fault.
 const patience = time.Minute
 
-// toStop is how long a node may take to end, on a machine that is busy or with a database that is gone.
+// toStop is how long a node may take to end, on a machine that is busy or with a database that
+// is gone.
 const toStop = 20 * time.Second
 
 // open opens a client, which is closed at the end of the test. Its log is that of the test, shown
@@ -226,8 +227,8 @@ func linger(ctx context.Context, d time.Duration) {
 	}
 }
 
-// openTemp makes a directory that all users may look into and write to. Its path is short, as those of
-// sockets have to be.
+// openTemp makes a directory that all users may look into and write to. Its path is short, as
+// those of sockets have to be.
 func openTemp(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "faulttest-") //nolint:usetesting // a test's own is long, and closed to others

@@ -11,8 +11,8 @@ import (
 	"github.com/holdfastdev/holdfast"
 )
 
-// others are the jobs of everybody else: of all sorts, and with nothing to do with what a test holds
-// up.
+// others are the jobs of everybody else: of all sorts, and with nothing to do with what a test
+// holds up.
 type others struct {
 	t        *testing.T
 	producer *holdfast.Client
@@ -28,8 +28,8 @@ var (
 	otherSignal = holdfast.NewSignal[int]("other")
 )
 
-// newOthers registers their handlers with the client of a node, which does not run yet. The producer
-// enqueues, as does the node's own client.
+// newOthers registers their handlers with the client of a node, which does not run yet. The
+// producer enqueues, as does the node's own client.
 func newOthers(t *testing.T, hf, producer *holdfast.Client) *others {
 	t.Helper()
 	again := holdfast.Backoff(time.Millisecond, time.Millisecond)
@@ -61,8 +61,8 @@ func newOthers(t *testing.T, hf, producer *holdfast.Client) *others {
 	return &others{t: t, producer: producer}
 }
 
-// pass lets hundreds of jobs go by, and reports those that do not finish within the limit, and every
-// operation that fails.
+// pass lets hundreds of jobs go by, and reports those that do not finish within the limit, and
+// every operation that fails.
 func (o *others) pass(hf *holdfast.Client, limit time.Duration) {
 	o.t.Helper()
 	o.round++

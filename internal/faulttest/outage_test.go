@@ -8,9 +8,9 @@ import (
 	"github.com/holdfastdev/holdfast"
 )
 
-// TestStartAfterAnOutage takes the database away from ten nodes for longer than the silence of a dead
-// one. A node that starts when it is back finds them all silent, and has to let them beat first: none
-// loses a job.
+// TestStartAfterAnOutage takes the database away from ten nodes for longer than the silence of
+// a dead one. A node that starts when it is back finds them all silent, and has to let them
+// beat first: none loses a job.
 func TestStartAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, db *database) {

@@ -42,8 +42,9 @@ func (w *inside) pausable() error {
 	}, holdfast.Backoff(time.Millisecond, time.Millisecond))
 }
 
-// TestPauseWhileItRuns pauses plain jobs while they run. Their runs end in every way that leaves the
-// job to be done: it is held then, the process lives, and the job goes on when it is resumed.
+// TestPauseWhileItRuns pauses plain jobs while they run. Their runs end in every way that
+// leaves the job to be done: it is held then, the process lives, and the job goes on when it is
+// resumed.
 func TestPauseWhileItRuns(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, db *database) {

@@ -16,8 +16,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres"
 )
 
-// TestPooler lives behind PgBouncer in transaction mode: whatever belongs to a session is gone with each
-// transaction.
+// TestPooler lives behind PgBouncer in transaction mode: whatever belongs to a session is gone
+// with each transaction.
 func TestPooler(t *testing.T) {
 	t.Parallel()
 	liveOn(t, postgres.URL(pooler(t, onPostgres(t).url)))

@@ -27,8 +27,9 @@ func (w *inside) promise() error {
 	return patient.Handle(w.client, handle, holdfast.Backoff(time.Hour, time.Hour))
 }
 
-// TestLeaderThatDoesNotKnowTheKind kills the node whose handlers promise a single attempt and a long
-// backoff. The one that rescues its jobs has never heard of these kinds, and keeps the promises.
+// TestLeaderThatDoesNotKnowTheKind kills the node whose handlers promise a single attempt and a
+// long backoff. The one that rescues its jobs has never heard of these kinds, and keeps the
+// promises.
 func TestLeaderThatDoesNotKnowTheKind(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, db *database) {

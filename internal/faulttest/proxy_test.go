@@ -97,9 +97,9 @@ func (p *proxy) slow(delay func(data []byte, sent bool) time.Duration) {
 	p.delay = delay
 }
 
-// vanishBefore lets the machine of the clients vanish before it sends that for which the function says
-// so. From then on nothing gets through in either direction, and nothing is closed: so it is for the
-// server when the machine has lost its power.
+// vanishBefore lets the machine of the clients vanish before it sends that for which the
+// function says so. From then on nothing gets through in either direction, and nothing is
+// closed: so it is for the server when the machine has lost its power.
 func (p *proxy) vanishBefore(what func(sent []byte) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -158,8 +158,8 @@ func (p *proxy) serve(client net.Conn) {
 	p.mu.Unlock()
 }
 
-// pass copies what one side sends. The end of one direction is that of the connection; what was sent
-// before arrives all the same.
+// pass copies what one side sends. The end of one direction is that of the connection; what was
+// sent before arrives all the same.
 func (p *proxy) pass(from, to net.Conn, sent bool) {
 	defer from.Close()
 	defer to.Close()

@@ -9,9 +9,9 @@ import (
 	"github.com/holdfastdev/holdfast"
 )
 
-// TestThousandsOfQueues drains two thousand jobs of a hundred queues, once where there are no other
-// queues, and once where twenty thousand have had a job in their time. What the drain costs the server
-// must go by the work, and not by what ever was.
+// TestThousandsOfQueues drains two thousand jobs of a hundred queues, once where there are no
+// other queues, and once where twenty thousand have had a job in their time. What the drain
+// costs the server must go by the work, and not by what ever was.
 func TestThousandsOfQueues(t *testing.T) {
 	t.Parallel()
 	const few, many, jobs, handful = 100, 20_000, 2000, 4

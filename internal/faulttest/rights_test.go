@@ -12,8 +12,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres"
 )
 
-// TestSchemaOfAnAdministrator opens a database as a role that owns a schema, which an administrator has
-// made for it, and may make no other.
+// TestSchemaOfAnAdministrator opens a database as a role that owns a schema, which an
+// administrator has made for it, and may make no other.
 func TestSchemaOfAnAdministrator(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Shared(t)

@@ -25,7 +25,8 @@ func TestSchemaNames(t *testing.T) {
 	}
 }
 
-// liveOn does a little of everything that there is: it is for databases that are strange in themselves.
+// liveOn does a little of everything that there is: it is for databases that are strange in
+// themselves.
 func liveOn(t *testing.T, source store.Source) {
 	t.Helper()
 	hf := open(t, source)

@@ -17,8 +17,8 @@ type severed struct {
 	off   atomic.Bool
 }
 
-// workSevered opens a client of the database whose calls can be cut off, lets the function register its
-// handlers, and makes it a node.
+// workSevered opens a client of the database whose calls can be cut off, lets the function
+// register its handlers, and makes it a node.
 func (db *database) workSevered(t *testing.T, handlers func(hf *holdfast.Client), opts ...holdfast.Option) *severed {
 	t.Helper()
 	s := &severed{}

@@ -81,8 +81,8 @@ func (p *pace) note(part *time.Duration, took time.Duration) {
 	*part = min((3**part+took)/4, time.Second)
 }
 
-// plan returns a time limit for a step, and how long before its end the function is to be done so that
-// it ends at about the time of the commit.
+// plan returns a time limit for a step, and how long before its end the function is to be done
+// so that it ends at about the time of the commit.
 func (p *pace) plan(upTo func(time.Duration) time.Duration) (limit, before time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,8 +101,8 @@ func stepsThatEnd[Tx any](
 	hf := db.open(t)
 	kind := holdfast.NewKind[int, int]("ledger")
 	again := holdfast.Backoff(time.Millisecond, 5*time.Millisecond)
-	// A step is tried again by the same run, which has to see what the try before has come to, and by the
-	// next run.
+	// A step is tried again by the same run, which has to see what the try before has come to, and
+	// by the next run.
 	step := func(run *holdfast.Run, i int) error {
 		limit, before := usual.plan(upTo)
 		var done time.Time

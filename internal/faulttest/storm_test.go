@@ -11,10 +11,10 @@ import (
 	"github.com/holdfastdev/holdfast"
 )
 
-// TestStormOfUniqueKeys lets two processes' worth of goroutines enqueue with keys of a small set, alone
-// and several at once, while the jobs finish and free the keys. A server that is not next door lets
-// more of that happen between two statements. Nobody gets an error, no key has two jobs at a time, and
-// PostgreSQL finds no two transactions that wait for each other.
+// TestStormOfUniqueKeys lets two processes' worth of goroutines enqueue with keys of a small
+// set, alone and several at once, while the jobs finish and free the keys. A server that is not
+// next door lets more of that happen between two statements. Nobody gets an error, no key has
+// two jobs at a time, and PostgreSQL finds no two transactions that wait for each other.
 func TestStormOfUniqueKeys(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, db *database) {
@@ -114,8 +114,8 @@ func deadlocks(t *testing.T, db *database) int {
 	return value[int](t, pool(t, db.url), "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
 }
 
-// goneFrom waits until no client is connected to the database: with the end of their connections they
-// have told what they counted.
+// goneFrom waits until no client is connected to the database: with the end of their
+// connections they have told what they counted.
 func goneFrom(t *testing.T, db *database) {
 	t.Helper()
 	p := pool(t, db.url)

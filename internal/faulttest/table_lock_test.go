@@ -8,9 +8,9 @@ import (
 	"github.com/holdfastdev/holdfast"
 )
 
-// TestLockedTable locks the table of what may be claimed for some seconds, as a migration or a careless
-// administrator does, while a batch is enqueued and another one is being worked on. Nothing is refused:
-// an enqueue is repeated for longer than that.
+// TestLockedTable locks the table of what may be claimed for some seconds, as a migration or a
+// careless administrator does, while a batch is enqueued and another one is being worked on.
+// Nothing is refused: an enqueue is repeated for longer than that.
 func TestLockedTable(t *testing.T) {
 	t.Parallel()
 	const jobs, held = 2500, 4 * time.Second

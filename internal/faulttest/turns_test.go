@@ -8,9 +8,10 @@ import (
 	"github.com/holdfastdev/holdfast"
 )
 
-// TestTurnsOfAKey runs a line of jobs of one ordering key on a node that has nothing else to do. Each
-// turn is handed on as the one before ends, and not found by a poll: those would add up to far more
-// than the same number of jobs takes of which each is enqueued when the one before has ended.
+// TestTurnsOfAKey runs a line of jobs of one ordering key on a node that has nothing else to
+// do. Each turn is handed on as the one before ends, and not found by a poll: those would add
+// up to far more than the same number of jobs takes of which each is enqueued when the one
+// before has ended.
 func TestTurnsOfAKey(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, db *database) {

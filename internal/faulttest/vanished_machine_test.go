@@ -14,8 +14,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres"
 )
 
-// elsewhere is how long the jobs of a machine that has vanished may take to run elsewhere. It is far
-// more than is promised, and far less than TCP takes to give up.
+// elsewhere is how long the jobs of a machine that has vanished may take to run elsewhere. It
+// is far more than is promised, and far less than TCP takes to give up.
 const elsewhere = 2 * time.Minute
 
 // machine is a node behind a network of its own, with which it can vanish.
@@ -38,8 +38,8 @@ func newMachine(t *testing.T, db *database, handlers func(hf *holdfast.Client, p
 	return m
 }
 
-// vanishAtCommit lets the machine vanish when a transaction of its own, one of the first so many, is
-// about to commit: the server has all of the transaction but its end.
+// vanishAtCommit lets the machine vanish when a transaction of its own, one of the first so
+// many, is about to commit: the server has all of the transaction but its end.
 func (m *machine) vanishAtCommit(t *testing.T, amongFirst int) {
 	t.Helper()
 	left := 1 + random(t).IntN(amongFirst)
@@ -53,8 +53,9 @@ func (m *machine) vanishAtCommit(t *testing.T, amongFirst int) {
 	})
 }
 
-// TestMachineThatVanishesInAStep lets a machine vanish inside of the transaction of a StepTx: its fence
-// and its rows are locked by nobody who would ever tell. Its jobs run elsewhere all the same.
+// TestMachineThatVanishesInAStep lets a machine vanish inside of the transaction of a StepTx:
+// its fence and its rows are locked by nobody who would ever tell. Its jobs run elsewhere all
+// the same.
 func TestMachineThatVanishesInAStep(t *testing.T) {
 	t.Parallel()
 	const jobs, steps = 20, 3
@@ -101,8 +102,8 @@ func TestMachineThatVanishesInAStep(t *testing.T) {
 	}
 }
 
-// TestMachineThatVanishesInATransaction does the same inside of transactions of Holdfast's own, in which
-// jobs are taken from nodes.
+// TestMachineThatVanishesInATransaction does the same inside of transactions of Holdfast's own,
+// in which jobs are taken from nodes.
 func TestMachineThatVanishesInATransaction(t *testing.T) {
 	t.Parallel()
 	const victims = 8

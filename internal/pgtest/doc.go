@@ -20,8 +20,8 @@
 // cannot pass by not testing. A server that was asked for and does not answer, programs that were named and are not there, and
 // programs that are there and do not work fail the tests everywhere.
 //
-// Private starts a cluster for one test, which may stop and restart it, and which may give its server an environment. It needs the
-// programs, whatever HOLDFAST_TEST_DATABASE says.
+// Private starts a cluster for one test, which may stop and restart it, and may give its server an
+// environment. It needs the programs, whatever HOLDFAST_TEST_DATABASE says.
 //
 // # When it fails
 //

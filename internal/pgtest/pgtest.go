@@ -53,8 +53,8 @@ func find() (*Cluster, error) {
 	return create()
 }
 
-// Private starts a cluster for one test, which is removed after it. The settings, such as "LD_PRELOAD=…", come into the environment of its
-// server.
+// Private starts a cluster for one test, which is removed after it. The settings, such as
+// "LD_PRELOAD=…", come into the environment of its server.
 func Private(tb testing.TB, env ...string) *Cluster {
 	tb.Helper()
 	c, err := create(env...)

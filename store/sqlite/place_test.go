@@ -47,19 +47,36 @@ func must(t *testing.T, errs ...error) {
 	}
 }
 
-// perishable returns the path of a database that may be lost, and that of another one.
+// perishable returns the path of a database that may be lost, and that of another one with three jobs.
 func perishable(t *testing.T) (path, another string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("what is open cannot be deleted")
 	}
 	dir := filepath.Join(t.TempDir(), "place")
-	must(t, os.Mkdir(dir, 0o700))
-	another = file(t)
-	other := open(t, sqlite.File(another))
-	must(t, enqueue(t.Context(), other, 3), other.Close())
-	return filepath.Join(dir, "holdfast.db"), another
+	path, another = filepath.Join(dir, "holdfast.db"), file(t)
+	content, err := threeJobs()
+	must(t, err, os.Mkdir(dir, 0o700), os.WriteFile(path, content, 0o600), os.WriteFile(another, content, 0o600))
+	return path, another
 }
+
+// threeJobs is what a database consists of that has them.
+var threeJobs = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "holdfast-") //nolint:usetesting // more than one test has it
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	path := filepath.Join(dir, "holdfast.db")
+	s, err := sqlite.File(path).Open(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(enqueue(context.Background(), s, 3), s.Close()); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
 
 func wantGone(t *testing.T, what string, err error) {
 	t.Helper()
