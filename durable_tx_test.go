@@ -71,6 +71,7 @@ func playLedger[Tx any](t *testing.T, source store.Source, l ledger[Tx]) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	leaving := leaveTransaction(t, hf, l)
 	ran := make(chan error, 1)
 	go func() { ran <- hf.Run(context.WithoutCancel(t.Context())) }()
 	job, err := kind.Enqueue(t.Context(), hf, 0)
@@ -85,8 +86,72 @@ func playLedger[Tx any](t *testing.T, source store.Source, l ledger[Tx]) {
 			t.Errorf("%s was written %d times", note, n)
 		}
 	}
+	leaving()
 	if err := errors.Join(hf.Close(context.WithoutCancel(t.Context())), <-ran); err != nil {
 		t.Error(err)
+	}
+}
+
+// leaveTransaction registers a handler that continues as new while a strand of it is in a transaction,
+// and returns the test of it: what the handler received before is not lost with the transaction,
+// which is rolled back, and does not come a second time.
+func leaveTransaction[Tx any](t *testing.T, hf *holdfast.Client, l ledger[Tx]) (play func()) {
+	t.Helper()
+	item, ready := holdfast.NewSignal[int]("item"), holdfast.NewSignal[int]("ready")
+	leaves := holdfast.NewKind[int, int]("leaves")
+	err := leaves.Handle(hf, func(run *holdfast.Run, received int) (int, error) {
+		if received > 0 {
+			again, _, err := item.TryReceive(run)
+			return again, err
+		}
+		if _, err := ready.Wait(run); err != nil {
+			return 0, err
+		}
+		inside := make(chan struct{})
+		_, err := holdfast.Go(run, "left behind", func(run *holdfast.Run) (int, error) {
+			return holdfast.StepTx(run, "open", l.db, func(ctx context.Context, tx Tx) (int, error) {
+				if err := l.add(ctx, tx, "left behind"); err != nil {
+					return 0, err
+				}
+				close(inside)
+				<-ctx.Done()
+				return 0, ctx.Err()
+			})
+		})
+		if err != nil {
+			return 0, err
+		}
+		<-inside
+		n, err := item.Wait(run)
+		if err != nil {
+			return 0, err
+		}
+		return 0, holdfast.ContinueAsNew(n)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		t.Helper()
+		job, err := leaves.Enqueue(t.Context(), hf, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err1 := item.Send(t.Context(), hf, job.ID, 7)
+		_, err2 := ready.Send(t.Context(), hf, job.ID, 1)
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+		again, err := job.Wait(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again != 0 {
+			t.Errorf("the signal with %d was received a second time", again)
+		}
+		if n := l.count("left behind"); n != 0 {
+			t.Errorf("a transaction that the run has left was committed: %d notes", n)
+		}
 	}
 }
 

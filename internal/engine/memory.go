@@ -376,11 +376,19 @@ func (m *memory) hold() {
 	}
 }
 
+// pauses reports whether the run stops for a pause: one that is being cancelled goes on until it is. m.mu is held.
+func (m *memory) pauses() bool { return m.held && !errors.Is(m.ending, ErrCancelled) }
+
 // final returns what is to be stored together with the outcome, and completes the outcome with what the run knows.
 func (m *memory) final(o *store.Outcome) *store.Append {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for m.flushing && !m.inTx {
+	over := o.State.Finished() || o.Continue != nil
+	if over && m.inTx {
+		// A strand that was left behind is in a transaction of the user's: what it writes comes before the end, or not at all.
+		m.run.endMain(errClosing)
+	}
+	for m.flushing && (over || !m.inTx) {
 		m.flushed.Wait()
 	}
 	if m.lingering != nil {
@@ -389,7 +397,7 @@ func (m *memory) final(o *store.Outcome) *store.Append {
 	m.exiting = true
 	m.wakeAll()
 	o.HasChildren = m.children
-	goesOn := o.State == store.Waiting || o.State.Finished() || o.Continue != nil
+	goesOn := over || o.State == store.Waiting
 	if !goesOn || m.inTx {
 		m.pending, m.enqueues = nil, nil // decided again next time: nothing went on from there
 	}

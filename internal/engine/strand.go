@@ -44,7 +44,7 @@ func (s *Strand) lock() (*memory, error) {
 		return nil, err
 	}
 	m.mu.Lock()
-	if m.held && !m.exiting {
+	if m.pauses() && !m.exiting {
 		m.leave(heldOutcome())
 	}
 	if m.exiting {
@@ -176,7 +176,7 @@ func (m *memory) idle() {
 		return
 	}
 	switch {
-	case m.held:
+	case m.pauses():
 		m.leave(heldOutcome())
 		return
 	case m.ending != nil && !m.hopeless && !m.run.isUndoing():
