@@ -98,10 +98,13 @@ func (s *Store) beat(ctx context.Context, params store.BeatParams) (beat store.B
 func (b *beatRow) addTo(beat *store.Beat, node int64) {
 	switch b.sort {
 	case beatSelf:
-		beat.At = timeOf(*b.a)
 		if b.c != nil {
 			beat.Leader, beat.Epoch = true, *b.c
 		}
+		if !b.dead.Valid {
+			return // it was not asked for, or is not told to one that does not lead
+		}
+		beat.At = timeOf(*b.a)
 		beat.Work = store.Work{Rescue: b.dead.Bool, SweepCancels: b.asked.Bool, CloseChildren: b.ended.Bool}
 	case beatCancel:
 		beat.Cancels = append(beat.Cancels, store.CancelRequest{
@@ -137,7 +140,7 @@ func (s *Store) Leave(ctx context.Context, node int64) error {
 			if err := t.run(ctx, "node_end", nil, node, s.injected()); err != nil {
 				return err
 			}
-			return t.run(ctx, "leader_leave", nil, node, s.injected())
+			return t.run(ctx, "leader_leave", nil, node)
 		})
 	})
 	if err == nil {

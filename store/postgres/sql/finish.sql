@@ -72,7 +72,7 @@ WITH held AS MATERIALIZED (
     (SELECT array_agg(node ORDER BY place) AS nodes, array_agg(claimed_at ORDER BY place) AS claimed_at FROM held) a
 ), judged AS MATERIALIZED (
   SELECT r.*, b.attempt, b.ordering_key, b.unique_key, b.unique_states, b.due, b.deadline, c.asked AS cancelled, c.words, l.queue,
-    p.asked, p.asked AND c.asked IS NULL AND NOT (r.state = 5 AND r.traits & 8 <> 0) AS paused, p.words AS pause_words,
+    p.asked, p.asked AND c.heard IS NULL AND NOT (r.state = 5 AND r.traits & 8 <> 0) AS paused, p.words AS pause_words,
     CASE WHEN r.version IS NULL THEN b.lane ELSE coalesce((
       SELECT v.id FROM {schema}.lane v WHERE v.queue = l.queue AND v.kind = split_part(l.kind, '@', 1) || '@' || r.version AND v.priority = l.priority
     ), b.lane) END AS lane,
@@ -81,7 +81,7 @@ WITH held AS MATERIALIZED (
       WHEN c.asked AND NOT r.durable AND (r.state < 6 OR NOT $17::boolean) THEN 8
       WHEN r.state >= 6 THEN r.state
       WHEN r.state IN (1, 4) AND NOT r.durable AND b.deadline <= r.run_at THEN 7
-      WHEN p.asked AND c.asked IS NULL THEN 5
+      WHEN p.asked AND c.heard IS NULL THEN 5
       ELSE r.state
     END AS final
   FROM runs r
@@ -92,7 +92,7 @@ WITH held AS MATERIALIZED (
   ) b
   CROSS JOIN LATERAL (SELECT a.queue, a.kind, a.priority FROM {schema}.lane a WHERE a.id = b.lane OFFSET 0) l
   LEFT JOIN LATERAL (
-    SELECT true AS asked, q.reason AS words FROM {schema}.cancel_request q WHERE q.id = r.id AND b.closing IS NULL OFFSET 0
+    SELECT true AS heard, b.closing IS NULL AS asked, q.reason AS words FROM {schema}.cancel_request q WHERE q.id = r.id OFFSET 0
   ) c ON true
   LEFT JOIN LATERAL (
     SELECT true AS asked, q.reason AS words FROM {schema}.pause_request q
@@ -106,7 +106,7 @@ WITH held AS MATERIALIZED (
     CASE
       WHEN final = 2 THEN $18::bigint
       WHEN final = 5 AND (paused OR traits & 8 <> 0) THEN 9223372036854775807
-      WHEN final IN (1, 4) AND durable OR final = 5 THEN least(run_at, deadline)
+      WHEN final IN (1, 4) AND durable AND (cancelled AND traits & 192 <> 0) IS NOT TRUE OR final = 5 THEN least(run_at, deadline)
       WHEN final < 6 THEN run_at
     END AS run_at,
     CASE WHEN state IN (1, 4) THEN CASE WHEN durable THEN least(run_at, deadline) ELSE run_at END END AS was_due,

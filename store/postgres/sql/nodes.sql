@@ -41,7 +41,8 @@ WITH alive AS (
   SELECT 1 AS sort, id, at, reason, actor FROM {schema}.cancel_request
   UNION ALL SELECT 2, id, at, NULL, NULL FROM {schema}.pause_request
 ), looked_at AS (
-  SELECT k.seq, k.done, k.ids, k.leases FROM unnest($5::bigint[]) AS t (seq) JOIN {schema}.claim k ON k.node = $1::bigint AND k.seq = t.seq
+  SELECT k.seq, k.done, k.ids, k.leases FROM (SELECT DISTINCT seq FROM unnest($5::bigint[]) AS a (seq)) t
+  JOIN {schema}.claim k ON k.node = $1::bigint AND k.seq = t.seq WHERE NOT (t.seq >= $6::bigint AND t.seq < $7::bigint)
   UNION ALL
   SELECT k.seq, k.done, k.ids, k.leases FROM {schema}.claim k WHERE k.node = $1::bigint AND k.seq >= $6::bigint AND k.seq < $7::bigint
 )
@@ -78,8 +79,9 @@ SELECT 1 FROM {schema}.node WHERE id = $1::bigint AND dead_at IS NULL FOR NO KEY
 -- name: node_end
 UPDATE {schema}.node SET dead_at = {schema}.clock($2::bigint) WHERE id = $1::bigint;
 
+-- A leader that leaves does not lead again, whatever the clock will say.
 -- name: leader_leave
-UPDATE {schema}.leader SET expires_at = {schema}.clock($2::bigint) WHERE name = 'leader' AND node = $1::bigint;
+UPDATE {schema}.leader SET node = 0, expires_at = 0 WHERE name = 'leader' AND node = $1::bigint;
 
 -- Nodes $1, whose last beats were $2, are dead, but for those that have beaten since. $3 clock. A node that is claiming at this moment holds its row, and one
 -- that is writing a journal holds its fence: it is not that dead. Answers how many there were, how many died, and whether a dead node may
