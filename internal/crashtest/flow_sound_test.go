@@ -15,7 +15,7 @@ import (
 // flowSound is a small history of a storm in which everything is as it should be.
 //
 //	1  a flow: its first run was lost with node 11, which lived, and went on after the second had
-//	   begun; then it slept, received a signal that was sent twice, called job 2, and had two
+//	   begun, and found what that one did; then it slept, received a signal that was sent twice, called job 2, and had two
 //	   strands, of which one went on from a failure, as it did itself
 //	2  an errand, its child
 //	3  a flow that made three charges, one of them in a strand, was cancelled while it waited for
@@ -163,6 +163,7 @@ func (s *flowSound) lostAndFound() {
 	s.tell(1, 1, eventEffect, "step 1", "done")
 	s.tell(1, 2, eventEffect, "step 1", "done")
 	s.tell(1, 2, eventRemembered, "step 1", "done")
+	s.tell(1, 1, eventRemembered, "step 1", "done") // as it found it in the journal
 	s.tell(1, 2, eventEffect, "row 2", "done")
 	s.tell(1, 2, eventLeave, "", "")
 	s.run(1, 3, "sleep 3", "signal 4")
