@@ -70,12 +70,12 @@ func recordsFor(jobs int) int { return (jobs + store.MaxClaimSlots - 1) / store.
 // claimAt is one claim of what is looked at.
 func (s *Store) claimAt(ctx context.Context, params store.ClaimParams, look *look) ([]store.Claimed, error) {
 	taken := map[int32]span{}
-	claimed, work, err := s.claim(ctx, params, look, taken)
+	claimed, seen, err := s.claim(ctx, params, look, taken)
 	if err != nil {
-		s.cursors.fail(look)
+		s.cursors.fail()
 		return nil, err
 	}
-	s.cursors.end(look, taken, work, len(claimed) >= params.Limit, &s.lanes)
+	s.cursors.end(look, taken, seen, len(claimed) >= params.Limit, &s.lanes)
 	return claimed, nil
 }
 
@@ -93,7 +93,7 @@ type claimRow struct {
 	journal, asked       pgtype.Bool
 	why                  *string
 	check                checkpointRow
-	work                 []int32
+	work                 pgtype.FlatArray[int64] // lane, run time of its first job, and so on
 }
 
 // columns are the places of the columns that both statements answer with, from lane to the end, after those that one of them begins with.
@@ -186,15 +186,16 @@ func (s *Store) claimArgs(params store.ClaimParams, now int64, look *look) []any
 	}
 }
 
-// claim takes jobs of what is looked at, and notes which of each lane. It returns the lanes in which there was work, best first.
+// claim takes jobs of what is looked at, and notes which of each lane. It returns the lanes in which it has seen jobs, best first.
 func (s *Store) claim(
 	ctx context.Context, params store.ClaimParams, look *look, taken map[int32]span,
-) (claimed []store.Claimed, work []int32, err error) {
+) (claimed []store.Claimed, seen []work, err error) {
 	now := s.now()
 	answer := newAnswer()
 	defer answer.free()
 	c := &answer.row
 	columns := append(c.columns(&c.n), &c.work)
+	var lanes []int32
 	err = s.send(ctx, statement{
 		name: "claim",
 		args: s.claimArgs(params, now, look),
@@ -203,8 +204,8 @@ func (s *Store) claim(
 			if err := r.Scan(columns...); err != nil {
 				return err
 			}
-			if c.work != nil {
-				work = c.work
+			for w := range slices.Chunk(c.work, 2) {
+				lanes, seen = append(lanes, int32(w[0])), append(seen, work{int32(w[0]), w[1]})
 			}
 			if !c.n.Valid {
 				return nil
@@ -221,7 +222,7 @@ func (s *Store) claim(
 	if claimed, err = s.named(ctx, answer); err != nil {
 		return nil, nil, err
 	}
-	return claimed, work, s.knowLanes(ctx, work)
+	return claimed, seen, s.knowLanes(ctx, lanes)
 }
 
 // note adds a place to what is taken of a lane, which comes in order.

@@ -62,8 +62,10 @@ type cursors struct {
 	every  time.Duration
 	usual  time.Duration // what a claim takes that is no whole look
 	looks  int           // how many looked behind the cursors
+	told   int           // how many hints there were
+	going  int           // how many look at this moment
 	byLane map[int32]*cursor
-	ahead  []int32             // lanes with work that no claim has come to yet, best first
+	ahead  []work              // lanes that no claim has come to yet, best first
 	untidy map[int32]time.Time // lanes in which something was found far behind, and when
 }
 
@@ -79,7 +81,18 @@ type cursor struct {
 	position
 	key  laneKey
 	near time.Time // when it was last looked at from a second before
-	late []int64   // run times before it, at which there may be jobs
+	late []hint    // run times before it, or before where claims that go on may bring it, at which there may be jobs
+	told int       // the last hint of the lane
+}
+
+// hint is a place where there may be a job.
+type hint struct {
+	runAt int64
+	told  int // which one it is
+}
+
+func earliest(places []hint) int64 {
+	return slices.MinFunc(places, func(a, b hint) int { return cmp.Compare(a.runAt, b.runAt) }).runAt
 }
 
 // position is that of a pointer in its lane.
@@ -92,6 +105,12 @@ func (p position) compare(q position) int {
 	return cmp.Or(cmp.Compare(p.runAt, q.runAt), bytes.Compare(p.id[:], q.id[:]))
 }
 
+// work is a lane in which a look has seen jobs, and the run time of the first.
+type work struct {
+	lane  int32
+	first int64
+}
+
 // span is what was taken of a lane.
 type span struct{ first, last position }
 
@@ -101,7 +120,8 @@ type look struct {
 	whole  bool
 	near   bool // the ranges begin a second before their cursors
 	enough bool // if there is nothing the claim has ended
-	looks  int  // those that had ended
+	looks  int  // those that had looked behind the cursors
+	told   int  // the last hint before: of those that come while it looks it may have seen nothing
 	lanes  []int32
 	from   []int64
 	ids    []pgtype.UUID
@@ -155,7 +175,8 @@ func (c *cursors) begin(params *store.ClaimParams, again bool, lanes *laneCache)
 	l.began = c.clock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l.looks = c.looks
+	l.looks, l.told = c.looks, c.told
+	c.going++
 	every := max(c.every, lookEvery)
 	scope := scopeOf(params)
 	cheap := every == lookEvery || c.isUntidy(params, l.began)
@@ -184,11 +205,11 @@ func (at *cursor) ranges(id int32, l *look) {
 	from := at.position
 	if l.near {
 		at.near = l.began
-		from = position{runAt: from.runAt - nearBy.Microseconds()}
+		from = position{runAt: max(from.runAt, math.MinInt64+nearBy.Microseconds()) - nearBy.Microseconds()}
 	}
 	for _, late := range at.late {
-		if late < from.runAt {
-			l.add(id, position{runAt: late}, late)
+		if late.runAt < from.runAt {
+			l.add(id, position{runAt: late.runAt}, late.runAt)
 		}
 	}
 	l.add(id, from, math.MaxInt64)
@@ -200,8 +221,8 @@ func (c *cursors) comeTo(params *store.ClaimParams, lanes *laneCache) {
 		c.byLane = map[int32]*cursor{}
 	}
 	for wanted := 2 * max(params.Limit, 32); len(c.ahead) > 0 && len(c.byLane) < wanted; c.ahead = c.ahead[1:] {
-		if l, ok := lanes.get(c.ahead[0]); ok && c.byLane[l.id] == nil {
-			c.byLane[l.id] = &cursor{position: position{runAt: math.MinInt64}, key: l.laneKey, near: c.looked}
+		if l, ok := lanes.get(c.ahead[0].lane); ok && c.byLane[l.id] == nil {
+			c.byLane[l.id] = &cursor{position: position{runAt: c.ahead[0].first}, key: l.laneKey, near: c.looked}
 		}
 	}
 }
@@ -218,41 +239,46 @@ func (c *cursors) isUntidy(params *store.ClaimParams, now time.Time) bool {
 	return false
 }
 
-// fail forgets what is known if a look behind the cursors did not happen.
-func (c *cursors) fail(l *look) {
-	if c.clock == nil || !l.whole && !l.near {
+// fail forgets what is known if a claim did not happen: others may have passed over what it had locked.
+func (c *cursors) fail() {
+	if c.clock == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.going--
 	c.looked = time.Time{}
 }
 
 // end notes what a claim took of each lane, whose names are found in the cache, and in which lanes there was work, best first. A claim that
 // looked behind the cursors may have found more there than it could take: then that is where the next one begins, and claims that have begun
 // before do not change it.
-func (c *cursors) end(l *look, taken map[int32]span, work []int32, full bool, lanes *laneCache) {
+func (c *cursors) end(l *look, taken map[int32]span, seen []work, full bool, lanes *laneCache) {
 	if c.clock == nil {
 		return
 	}
 	took := c.clock().Sub(l.began)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.going--
 	behind, overtaken := l.whole || l.near, l.looks != c.looks
 	if behind {
 		c.looks++
 	}
 	if l.whole {
 		c.every = min(lookShare*(took-c.usual), longestEvery)
-		if !full && took < slowClaim {
+		if !full && took < slowClaim || overtaken {
 			c.looked, c.byLane, c.ahead = time.Time{}, nil, nil
 			return
 		}
-		c.learn(l, taken, work)
+		c.learn(l, taken, seen)
 	} else if c.usual == 0 {
 		c.usual = took
 	} else {
 		c.usual = (7*c.usual + took) / 8
+	}
+	if overtaken {
+		return // nobody goes on from what it saw
 	}
 	for id, t := range taken {
 		at := c.byLane[id]
@@ -265,15 +291,15 @@ func (c *cursors) end(l *look, taken map[int32]span, work []int32, full bool, la
 			}
 			continue
 		}
-		at.took(t, behind, overtaken)
+		at.took(t, l, behind)
 	}
 	if !l.whole {
-		c.leave(l, taken, work, full)
+		c.leave(l, taken, seen, full)
 	}
 }
 
-// learn takes in which lanes have work. c.mu is held.
-func (c *cursors) learn(l *look, taken map[int32]span, work []int32) {
+// learn takes in which lanes have work, and from where on. c.mu is held.
+func (c *cursors) learn(l *look, taken map[int32]span, seen []work) {
 	for id, t := range taken {
 		if at := c.byLane[id]; at != nil && at.runAt != math.MinInt64 && t.first.runAt < at.runAt-nearBy.Microseconds() {
 			if c.untidy == nil {
@@ -283,41 +309,58 @@ func (c *cursors) learn(l *look, taken map[int32]span, work []int32) {
 		}
 	}
 	known := make(map[int32]*cursor, len(taken))
-	for _, id := range work {
-		if at := c.byLane[id]; at != nil && l.looks == c.looks-1 {
-			at.late, at.near = nil, l.began
-			known[id] = at
+	for _, w := range seen {
+		if at := c.byLane[w.lane]; at != nil {
+			known[w.lane] = at
+			at.begin(l, w.first)
 		}
 	}
-	c.byLane, c.ahead = known, work
+	for id, at := range c.byLane {
+		if at.told > l.told && known[id] == nil {
+			known[id] = at
+			at.begin(l, math.MinInt64)
+		}
+	}
+	c.byLane, c.ahead = known, seen
+}
+
+// begin lets claims begin where a look at everything has seen the first job of the lane, or where they were told of one since.
+func (at *cursor) begin(l *look, runAt int64) {
+	at.position, at.near = position{runAt: runAt}, l.began
+	at.seen(l, math.MaxInt64)
 }
 
 // took notes what a claim took of the lane.
-func (at *cursor) took(t span, behind, overtaken bool) {
+func (at *cursor) took(t span, l *look, behind bool) {
 	switch {
 	case behind:
 		at.position = t.last
-		at.late = slices.DeleteFunc(at.late, func(late int64) bool { return late < t.last.runAt })
-	case overtaken:
+		at.seen(l, t.last.runAt)
 	case t.last.compare(at.position) > 0:
 		// What was late comes first, so that there is none of it left.
-		at.position, at.late = t.last, nil
+		at.position = t.last
+		at.seen(l, math.MaxInt64)
 	}
+}
+
+// seen forgets the places before a run time that were known when a look began.
+func (at *cursor) seen(l *look, until int64) {
+	at.late = slices.DeleteFunc(at.late, func(p hint) bool { return p.told <= l.told && p.runAt < until })
 }
 
 // leave forgets lanes that have been looked at and had no work, and, if the claim had room for more, what was late and has been taken. c.mu
 // is held.
-func (c *cursors) leave(l *look, taken map[int32]span, work []int32, full bool) {
-	has := make(map[int32]bool, len(work))
-	for _, id := range work {
-		has[id] = true
+func (c *cursors) leave(l *look, taken map[int32]span, seen []work, full bool) {
+	has := make(map[int32]bool, len(seen))
+	for _, w := range seen {
+		has[w.lane] = true
 	}
 	for _, id := range l.lanes {
 		at := c.byLane[id]
-		if _, took := taken[id]; at == nil || took && full || l.looks != c.looks && !l.near {
+		if _, took := taken[id]; at == nil || (took || has[id]) && full {
 			continue
 		}
-		if at.late = nil; !has[id] && len(c.byLane) > 1 {
+		if at.seen(l, math.MaxInt64); !has[id] && at.told <= l.told && len(c.byLane) > 1 {
 			delete(c.byLane, id)
 		}
 	}
@@ -334,32 +377,38 @@ func (c *cursors) forget() {
 func (c *cursors) hint(id int32, runAt int64, lanes *laneCache) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.looked.IsZero() {
+	if c.looked.IsZero() && c.going == 0 {
 		return
 	}
 	if c.byLane == nil {
 		c.byLane = map[int32]*cursor{}
 	}
+	c.told++
 	at := c.byLane[id]
-	switch {
-	case at == nil:
-		if l, ok := lanes.get(id); ok {
-			c.byLane[id] = &cursor{position: position{runAt: math.MinInt64}, key: l.laneKey, near: c.looked}
-		} else {
+	if at == nil {
+		l, ok := lanes.get(id)
+		if !ok {
 			c.looked = time.Time{} // a lane that this process has not met
+			return
 		}
-	case runAt > at.runAt:
-	case len(at.late) >= maxLate:
-		at.position, at.late = position{runAt: min(runAt, slices.Min(at.late))}, nil
-	case !slices.Contains(at.late, runAt):
-		at.late = append(at.late, runAt)
+		at = &cursor{position: position{runAt: math.MinInt64}, key: l.laneKey, near: c.looked}
+		c.byLane[id] = at
+	}
+	at.told = c.told
+	if runAt > at.runAt && (c.going == 0 || runAt == math.MaxInt64) {
+		return
+	}
+	at.late = slices.DeleteFunc(at.late, func(p hint) bool { return p.runAt == runAt })
+	if at.late = append(at.late, hint{runAt, c.told}); len(at.late) > maxLate {
+		at.position, at.late = position{runAt: min(at.runAt, earliest(at.late))}, nil
+		c.looks++ // claims that have begun before do not change it
 	}
 }
 
 // hintQueue tells that there is something in a queue.
 func (c *cursors) hintQueue(namespace, queue string, lanes *laneCache) {
 	c.mu.Lock()
-	looking := !c.looked.IsZero()
+	looking := !c.looked.IsZero() || c.going > 0
 	c.mu.Unlock()
 	if !looking {
 		return
@@ -384,7 +433,7 @@ func (c *cursors) places(lanes []int32) (runAts []int64, ids []pgtype.UUID) {
 		p := position{runAt: math.MinInt64}
 		if at := c.byLane[id]; at != nil {
 			if p = at.position; len(at.late) > 0 {
-				p = position{runAt: min(p.runAt, slices.Min(at.late))}
+				p = position{runAt: min(p.runAt, earliest(at.late))}
 			}
 		}
 		runAts[i], ids[i] = p.runAt, uuidOf(p.id)

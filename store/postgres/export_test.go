@@ -19,6 +19,11 @@ func Fence(s store.Store) string { return s.(*Store).text("fence") } //nolint:er
 func ClaimPlan(ctx context.Context, s store.Store, params store.ClaimParams, whole bool) (lines []string, err error) {
 	opened := s.(*Store) //nolint:errcheck // what else would it be
 	from := opened.cursors.begin(&params, whole, &opened.lanes)
+	defer func() {
+		opened.cursors.mu.Lock()
+		defer opened.cursors.mu.Unlock()
+		opened.cursors.going--
+	}()
 	conn, err := opened.pool.Acquire(ctx)
 	if err != nil {
 		return nil, err

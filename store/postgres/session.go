@@ -34,12 +34,15 @@ var pins = [][2]string{
 // vigils are settings of our connections by which the server gives up a program that has vanished, with its machine or its network: what it
 // locked is free again then. Its own look at such connections would take hours. A client that is alive has no statement to think about.
 var vigils = [][2]string{
-	{"idle_in_transaction_session_timeout", "10s"},
+	{"idle_in_transaction_session_timeout", silenceInTx},
 	{"tcp_keepalives_idle", "5"},
 	{"tcp_keepalives_interval", "2"},
 	{"tcp_keepalives_count", "3"},
 	{"tcp_user_timeout", "12s"},
 }
+
+// silenceInTx is how long a program may be silent in the middle of a transaction.
+const silenceInTx = "10s"
 
 const lockTimeout = "2s"
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -124,7 +123,8 @@ func (s *Store) sendTx(ctx context.Context, wrapped store.Tx, sends []*store.Sen
 }
 
 // AppendTx implements store.Writer. The job's body stays locked until the transaction ends. Whoever takes the job from its run locks that
-// first, so it is what keeps the lease while the transaction is open; other jobs of the node are not concerned.
+// first, so it is what keeps the lease while the transaction is open; other jobs of the node are not concerned. The server ends a
+// transaction that does not commit within ten seconds after it.
 func (s *Store) AppendTx(ctx context.Context, wrapped store.Tx, a *store.Append) error {
 	return classify(ctx, "append in the caller's transaction", s.appendTx(ctx, wrapped, &appending{Append: a}))
 }
@@ -145,8 +145,7 @@ func (s *Store) appendTx(ctx context.Context, wrapped store.Tx, a *appending) er
 		return nil
 	}
 	appends := []*appending{a}
-	lock := lockBodies([]pgtype.UUID{uuidOf(a.Lease.Job)}, nil)
-	if err := t.run(ctx, lock.name, nil, lock.args...); err != nil {
+	if err := t.run(ctx, "lock_body_of_step", nil, uuidOf(a.Lease.Job), silenceInTx); err != nil {
 		return err
 	}
 	left, err := s.appendable(ctx, t, appends)

@@ -22,7 +22,7 @@
 -- row that an earlier one has seen, and the row of the node is locked, not changed, which would leave a version for each claim behind. Only a
 -- repeated claim writes its number there: the others are told by their records.
 --
--- The last column is NULL but in the first row: lanes that have work, best first, at most 4096.
+-- The last column is NULL but in the first row: lanes that have work, and the run time of the first row of each, best first, at most 4096.
 -- name: claim
 WITH RECURSIVE member AS MATERIALIZED (
   SELECT id FROM {schema}.node WHERE id = $1::bigint AND dead_at IS NULL
@@ -146,7 +146,8 @@ WITH RECURSIVE member AS MATERIALIZED (
 SELECT b.n, b.lane, b.run_at, b.id, b.created_at, b.lease, b.attempt, b.max_attempts, b.codec, b.args, b.options, b.tags, b.metadata,
   b.ordering_key, b.unique_key, b.unique_states, b.parent, b.link, b.closing,
   b.remembers, r.yes, r.reason, c.percent, c.message, c.value, c.updated_at, CASE WHEN b.n IS NULL OR b.n = 0 THEN ARRAY(
-    SELECT lane FROM (SELECT lane, min(array[urgency, run_at]) AS first FROM heads GROUP BY lane) h ORDER BY first LIMIT 4096
+    SELECT ARRAY[lane, first] FROM (SELECT lane, min(run_at) AS first, min(ARRAY[urgency, run_at]) AS best FROM heads GROUP BY lane) h
+    ORDER BY best LIMIT 4096
   ) END
 FROM member
 LEFT JOIN (SELECT * FROM jobs WHERE created_at IS NOT NULL) b ON true

@@ -31,6 +31,12 @@ WITH held AS MATERIALIZED (
 )
 SELECT CASE WHEN min(live) > 0 THEN 0 ELSE {schema}.refuse('lease lost') END FROM held;
 
+-- Locks the body of a job, $1, in the transaction of a step, of which only the commit is to follow: the server does not wait for that longer
+-- than $2, or a machine that vanishes before it would keep the job.
+-- name: lock_body_of_step
+SELECT set_config('idle_in_transaction_session_timeout', $2::text, true)
+FROM (SELECT 1 FROM {schema}.job j WHERE j.id = $1::uuid FOR NO KEY UPDATE) b;
+
 -- The end of jobs is decided: $1 ids, $2 the Seqs with which. Their bodies are locked.
 -- name: append_closing
 UPDATE {schema}.job j SET closing = t.seq FROM unnest($1::uuid[], $2::bigint[]) AS t (id, seq) WHERE j.id = t.id AND j.closing IS NULL;
