@@ -88,20 +88,23 @@ type HeldParams struct {
 
 // RescueParams says which nodes are dead.
 type RescueParams struct {
-	// Dead are nodes to declare dead, each with the last sign of life that it gave. One that has given another one since lives; nor is
-	// one declared dead that is claiming or writing at this very moment, but for what is written in a caller's transaction. SQLite also knows at once that a node on the
-	// same machine was killed.
+	// Dead are nodes to declare dead, each with the last sign of life that it gave. One that has
+	// given another one since lives; nor is one declared dead that is claiming or writing at this
+	// very moment, but for what is written in a caller's transaction. SQLite also knows at once
+	// that a node on the same machine was killed.
 	//
 	// That a node is silent is told by who watches it for long enough, by a clock of its own that nobody sets: the database's may jump.
 	Dead []NodeBeat
 	// Limit is that of claim records in one transaction; 0: the store chooses. Ask again until nothing is rescued.
 	//
-	// What becomes of a job is what the Policy says that its node had for its kind (Policy.Lost): it is Retryable after the delay with
-	// ReasonNodeLost, or Failed with ReasonCrashLoop. The lost run is counted, and the Job.Attempt that the policy is asked with includes it, unless the job's
-	// journal grew under its lease, whose number its last entry then has: a job that gets further each time does not use up its
-	// attempts. A requested cancel comes first (Cancelled), then a deadline that is over by the next attempt (Failed, ReasonDeadline),
-	// then a requested pause. A job with a journal is treated as Outcome says of a Durable one whose run has seen the request to cancel:
-	// the next one ends the job, after the delay, if there is a next one.
+	// What becomes of a job is what the Policy says that its node had for its kind (Policy.Lost):
+	// it is Retryable after the delay with ReasonNodeLost, or Failed with ReasonCrashLoop. The lost
+	// run is counted, and the Job.Attempt that the policy is asked with includes it, unless the
+	// job's journal grew under its lease, whose number its last entry then has: a job that gets
+	// further each time does not use up its attempts. A requested cancel comes first (Cancelled),
+	// then a deadline that is over by the next attempt (Failed, ReasonDeadline), then a requested
+	// pause. A job with a journal is treated as Outcome says of a Durable one whose run has seen
+	// the request to cancel: the next one ends the job, after the delay, if there is a next one.
 	//
 	// A job that a caller's transaction holds at the moment (AppendTx, SendTx) is left to the next time.
 	Limit int

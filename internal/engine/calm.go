@@ -11,12 +11,12 @@ type calmHandler struct{ slog.Handler }
 func calm(log *slog.Logger) *slog.Logger { return slog.New(calmHandler{log.Handler()}) }
 
 func (h calmHandler) Enabled(ctx context.Context, level slog.Level) (enabled bool) {
-	defer func() { _ = recover() }() //nolint:errcheck // there is nowhere to tell it
+	defer func() { _ = recover() }() // there is nowhere to tell it
 	return h.Handler.Enabled(ctx, level)
 }
 
 func (h calmHandler) Handle(ctx context.Context, r slog.Record) (err error) {
-	defer func() { _ = recover() }() //nolint:errcheck // as above
+	defer func() { _ = recover() }()
 	return h.Handler.Handle(ctx, r)
 }
 

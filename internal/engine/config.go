@@ -96,7 +96,12 @@ func (c *NodeConfig) fill() {
 	for _, keep := range []struct {
 		d *time.Duration
 		v time.Duration
-	}{{&c.Retain.Completed, 24 * time.Hour}, {&c.Retain.Cancelled, 24 * time.Hour}, {&c.Retain.Failed, 7 * 24 * time.Hour}, {&c.Retain.Audit, 90 * 24 * time.Hour}} {
+	}{
+		{&c.Retain.Completed, 24 * time.Hour},
+		{&c.Retain.Cancelled, 24 * time.Hour},
+		{&c.Retain.Failed, 7 * 24 * time.Hour},
+		{&c.Retain.Audit, 90 * 24 * time.Hour},
+	} {
 		def(keep.d, keep.v)
 		*keep.d = max(*keep.d, 0)
 	}

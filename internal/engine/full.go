@@ -26,7 +26,8 @@ func (m *memory) full() error {
 	if entries < limit.Entries && m.bytes < limit.Bytes {
 		return nil
 	}
-	return fmt.Errorf("%w: job %s remembers %d entries of %d bytes, and may %d and %d: let it go on with ContinueAsNew, or split it into children",
+	return fmt.Errorf(
+		"%w: job %s remembers %d entries of %d bytes, and may %d and %d: let it go on with ContinueAsNew, or split it into children",
 		ErrJournalFull, m.run.claimed.Job.ID, entries, m.bytes, limit.Entries, limit.Bytes)
 }
 
@@ -42,8 +43,9 @@ func (m *memory) warnIfLong() {
 		"max_entries", limit.Entries, "max_bytes", limit.Bytes)
 }
 
-// portion is how many of the pending entries, and of the children that are enqueued with them, the next write carries. Each child belongs to
-// the entry that remembers it, in the same order. m.mu is held.
+// portion is how many of the pending entries, and of the children that are enqueued with them, the
+// next write carries. Each child belongs to the entry that remembers it, in the same order. m.mu is
+// held.
 func (m *memory) portion() (entries, enqueues int) {
 	bytes := int64(0)
 	for i := range m.pending {

@@ -115,8 +115,13 @@ func TestJournalThatIsFull(t *testing.T) {
 		"begins anew":      {limit, func(*Strand, error) ([]byte, error) { return nil, &ContinueError{Args: []byte(`{}`)} }, store.Completed},
 		"is full of bytes": {JournalLimit{Bytes: 3000}, func(_ *Strand, err error) ([]byte, error) { return nil, err }, store.Failed},
 		"lets steps fail":  {limit, func(s *Strand, _ error) ([]byte, error) { return s.Step("more", StepPolicy{}, nothingStep) }, store.Failed},
-		"lets timers fail": {limit, func(s *Strand, _ error) ([]byte, error) { return nil, s.Sleep(Limit{Within: time.Second, Set: true}) }, store.Failed},
-		"lets waits fail":  {limit, func(s *Strand, _ error) ([]byte, error) { _, err := s.Receive("x", Limit{}); return nil, err }, store.Failed},
+		"lets timers fail": {limit, func(s *Strand, _ error) ([]byte, error) {
+			return nil, s.Sleep(Limit{Within: time.Second, Set: true})
+		}, store.Failed},
+		"lets waits fail": {limit, func(s *Strand, _ error) ([]byte, error) {
+			_, err := s.Receive("x", Limit{})
+			return nil, err
+		}, store.Failed},
 		"lets choices fail": {limit, func(s *Strand, _ error) ([]byte, error) {
 			_, err := s.Select([]Awaitable{&Signal{Name: "x"}})
 			return nil, err
@@ -138,7 +143,8 @@ func TestJournalThatIsFull(t *testing.T) {
 						return nil, err
 					}
 					for range 1000 {
-						if _, err := s.Step("step", StepPolicy{}, func(context.Context, int) ([]byte, error) { return bytes.Repeat([]byte(`1`), 20), nil }); err != nil {
+						ones := func(context.Context, int) ([]byte, error) { return bytes.Repeat([]byte(`1`), 20), nil }
+						if _, err := s.Step("step", StepPolicy{}, ones); err != nil {
 							if !errors.Is(err, ErrJournalFull) || !strings.Contains(err.Error(), "ContinueAsNew") {
 								t.Errorf("error: %v", err)
 							}

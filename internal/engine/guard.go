@@ -40,7 +40,8 @@ func (g *guard) catch(part string) {
 }
 
 func (g *guard) note(part string, p any, down bool) {
-	g.log.Error("a panic in Holdfast itself; it goes on, please report this", "part", part, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	g.log.Error("a panic in Holdfast itself; it goes on, please report this",
+		"part", part, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.parts == nil {

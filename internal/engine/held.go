@@ -8,9 +8,11 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// holdings compares, with each beat, the leases that the node has in the database with what it works on. A lease that nobody works on, beat
-// after beat, is given up, so that no job is stuck because its node has lost sight of it: after a panic, an outcome or a claim whose
-// answer was lost for good, or an error that was taken for the loss of a lease. It is the net below causes that are mended where they arise.
+// holdings compares, with each beat, the leases that the node has in the database with what it
+// works on. A lease that nobody works on, beat after beat, is given up, so that no job is stuck
+// because its node has lost sight of it: after a panic, an outcome or a claim whose answer was lost
+// for good, or an error that was taken for the loss of a lease. It is the net below causes that are
+// mended where they arise.
 //
 // Only claim records are asked about that are new since the last beat, or had something running then.
 type holdings struct {

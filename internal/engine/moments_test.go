@@ -31,7 +31,7 @@ var firstRuns = map[string]func(ctx context.Context, r *Run) ([]byte, error){
 	"exits":           func(context.Context, *Run) ([]byte, error) { runtime.Goexit(); return nil, nil },
 	"a broken error":  func(context.Context, *Run) ([]byte, error) { return nil, &brokenError{} },
 	"a foreign lease": func(context.Context, *Run) ([]byte, error) { return nil, fmt.Errorf("mine: %w", store.ErrLeaseLost) },
-	"waits to be told": func(ctx context.Context, r *Run) ([]byte, error) {
+	"waits to be told": func(ctx context.Context, _ *Run) ([]byte, error) {
 		select {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
@@ -54,7 +54,7 @@ var firstFlows = map[string]func(s *Strand) ([]byte, error){
 	"an undo sleeps": func(s *Strand) ([]byte, error) {
 		return nil, errors.Join(s.OnFailure("undo", napping), &FailError{Err: errBoom})
 	},
-	"a strand waits":   func(s *Strand) ([]byte, error) { return waitInStrand(s) },
+	"a strand waits":   waitInStrand,
 	"a step that ends": func(s *Strand) ([]byte, error) { return s.Step("second", StepPolicy{}, slowStep) },
 }
 
@@ -157,6 +157,7 @@ func eachMoment(t *testing.T, name string, first func(context.Context, *Run) ([]
 		for request, ask := range requests {
 			for _, attempts := range []int{1, 5} {
 				t.Run(fmt.Sprintf("%s/%s/%s/%d", name, moment, request, attempts), func(t *testing.T) {
+					t.Parallel()
 					meet(t, first, moment, ask, attempts)
 				})
 			}

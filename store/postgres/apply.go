@@ -258,7 +258,8 @@ func (s *Store) applyQuickly(ctx context.Context, b *batch) error {
 		if hasTwins(b.unique) {
 			return errTwins
 		}
-		list = append(list, waitAtMost(briefly), statement{name: "enqueue_careful", args: enqueueArgs(b.unique, b.now, true), each: func(r row) error {
+		args := enqueueArgs(b.unique, b.now, true)
+		list = append(list, waitAtMost(briefly), statement{name: "enqueue_careful", args: args, each: func(r row) error {
 			var place int64
 			if err := r.Scan(&place); err != nil {
 				return err

@@ -16,8 +16,8 @@ import (
 // wait behind it.
 const briefly = "50ms"
 
-// askAgain is how soon a batch looks again whether a key that a caller's transaction holds can be had, if others wait with it. Bodies are asked for
-// each time: that waits for nobody.
+// askAgain is how soon a batch looks again whether a key that a caller's transaction holds can be
+// had, if others wait with it. Bodies are asked for each time: that waits for nobody.
 const askAgain = 20 * time.Millisecond
 
 // maxBlocked bounds what is remembered; what is forgotten costs a short wait once more.
@@ -172,7 +172,8 @@ func errBlocked(what string) error {
 	return fmt.Errorf("%w, to %s", store.ErrBusy, what)
 }
 
-// bodies are the jobs whose bodies the batch needs: of those that are sent to, that park, are put back, or answer, and whose end is decided.
+// bodies are the jobs whose bodies the batch needs: of those that are sent to, that park, are put
+// back, or answer, and whose end is decided.
 func (b *batch) bodies() []store.ID {
 	var ids []store.ID
 	for _, q := range b.sends {
@@ -203,8 +204,8 @@ func (r *run) bodies() []store.ID {
 	return ids
 }
 
-// setAside takes the operations out of the batch that need what is held. What goes on in a job's run stays in its order: an outcome does not
-// go before what is written with it.
+// setAside takes the operations out of the batch that need what is held. What goes on in a job's
+// run stays in its order: an outcome does not go before what is written with it.
 func (b *batch) setAside(held map[store.ID]bool) {
 	if len(held) == 0 {
 		return
@@ -243,8 +244,8 @@ func (b *batch) setAside(held map[store.ID]bool) {
 	})
 }
 
-// setAsideKnown takes those operations out of the batch that need what was found held before and still is. Keys that it is time to try again
-// are kept apart.
+// setAsideKnown takes those operations out of the batch that need what was found held before and
+// still is. Keys that it is time to try again are kept apart.
 func (s *Store) setAsideKnown(ctx context.Context, b *batch) error {
 	if ids := s.blocked.suspects(b.bodies()); len(ids) > 0 {
 		held, err := grab(ctx, one{s}, ids)

@@ -56,8 +56,12 @@ func (s *Store) grabBodies(ctx context.Context, t session, b *batch) error {
 		if ids := slices.Collect(maps.Keys(held)); len(s.blocked.suspects(ids)) == len(ids) {
 			break
 		}
-		time.Sleep(wait)
-		held, err = grab(ctx, t, b.bodies())
+		select {
+		case <-time.After(wait):
+			held, err = grab(ctx, t, b.bodies())
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
 	}
 	if err != nil || len(held) == 0 {
 		return err

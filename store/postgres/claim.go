@@ -14,10 +14,11 @@ import (
 // maxClaim is the most that one claim takes. The statement's LIMIT says the same.
 const maxClaim = 1000
 
-// Claim implements store.Claims. It takes at most 1000 jobs at once. Among claims that run at the same moment each passes
-// over what the others are taking, so that order holds within each claim and, for one claimer, across them. What was put behind jobs
-// that are taken already, and what came to a lane that had no work, without this process hearing of it, may have to wait for 250 ms while there
-// is other work: see cursors.
+// Claim implements store.Claims. It takes at most 1000 jobs at once. Among claims that run at the
+// same moment each passes over what the others are taking, so that order holds within each claim
+// and, for one claimer, across them. What was put behind jobs that are taken already, and what came
+// to a lane that had no work, without this process hearing of it, may have to wait for 250 ms while
+// there is other work: see cursors.
 func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	params.Limit = min(max(params.Limit, 0), maxClaim)
 	var claimed []store.Claimed
@@ -39,8 +40,9 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 	return claimed, nil
 }
 
-// claimNext takes what comes next, where the cursors say that there is work. If there is nothing it looks at everything, and if there is much
-// less than was asked for it looks again, too: lanes that were not looked at may have more.
+// claimNext takes what comes next, where the cursors say that there is work. If there is nothing it
+// looks at everything, and if there is much less than was asked for it looks again, too: lanes that
+// were not looked at may have more.
 func (s *Store) claimNext(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	var all []store.Claimed
 	records := recordsFor(params.Limit)

@@ -27,8 +27,6 @@ const (
 	longestEvery = 30 * time.Second
 	// untidyFor is how long a lane is known as one in which jobs come far behind.
 	untidyFor = time.Minute
-	// maxCursors is how many lanes a look remembers. Where more have work the others are found by the next one.
-	maxCursors = 4096
 	// maxLate is how many places behind its cursor a lane remembers; more are joined to one.
 	maxLate = 64
 )
@@ -165,8 +163,8 @@ func (k *laneKey) isIn(params *store.ClaimParams) bool {
 	return params.Queues == nil || slices.ContainsFunc(params.Queues, wanted)
 }
 
-// begin returns what a claim looks at. One that took nothing and is done again looks at everything, or, where that is expensive and was done
-// lately, at what is near the cursors.
+// begin returns what a claim looks at. One that took nothing and is done again looks at everything,
+// or, where that is expensive and was done lately, at what is near the cursors.
 func (c *cursors) begin(params *store.ClaimParams, again bool, lanes *laneCache) *look {
 	l := &look{enough: true, whole: true}
 	if c.clock == nil {
@@ -250,9 +248,10 @@ func (c *cursors) fail() {
 	c.looked = time.Time{}
 }
 
-// end notes what a claim took of each lane, whose names are found in the cache, and in which lanes there was work, best first. A claim that
-// looked behind the cursors may have found more there than it could take: then that is where the next one begins, and claims that have begun
-// before do not change it.
+// end notes what a claim took of each lane, whose names are found in the cache, and in which lanes
+// there was work, best first. A claim that looked behind the cursors may have found more there than
+// it could take: then that is where the next one begins, and claims that have begun before do not
+// change it.
 func (c *cursors) end(l *look, taken map[int32]span, seen []work, full bool, lanes *laneCache) {
 	if c.clock == nil {
 		return
@@ -261,21 +260,17 @@ func (c *cursors) end(l *look, taken map[int32]span, seen []work, full bool, lan
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.going--
+	c.pace(l, took)
 	behind, overtaken := l.whole || l.near, l.looks != c.looks
 	if behind {
 		c.looks++
 	}
 	if l.whole {
-		c.every = min(lookShare*(took-c.usual), longestEvery)
 		if !full && took < slowClaim || overtaken {
 			c.looked, c.byLane, c.ahead = time.Time{}, nil, nil
 			return
 		}
 		c.learn(l, taken, seen)
-	} else if c.usual == 0 {
-		c.usual = took
-	} else {
-		c.usual = (7*c.usual + took) / 8
 	}
 	if overtaken {
 		return // nobody goes on from what it saw
@@ -295,6 +290,18 @@ func (c *cursors) end(l *look, taken map[int32]span, seen []work, full bool, lan
 	}
 	if !l.whole {
 		c.leave(l, taken, seen, full)
+	}
+}
+
+// pace notes what claims take, and how often looks at everything may be done. c.mu is held.
+func (c *cursors) pace(l *look, took time.Duration) {
+	switch {
+	case l.whole:
+		c.every = min(lookShare*(took-c.usual), longestEvery)
+	case c.usual == 0:
+		c.usual = took
+	default:
+		c.usual = (7*c.usual + took) / 8
 	}
 }
 

@@ -42,7 +42,7 @@ func newCursorsModel(t *rapid.T) *cursorsModel {
 	m := &cursorsModel{T: t, now: time.Unix(1_800_000_000, 0), params: store.ClaimParams{Kinds: []string{"k"}, Limit: 2}}
 	m.cursors.clock = func() time.Time { return m.now }
 	for id := int32(1); id <= modelLanes; id++ {
-		m.lanes.add(lane{id: id, queueID: id, laneKey: laneKey{queue: string('a' + rune(id)), kind: "k"}})
+		m.lanes.add(lane{id: id, queueID: id, laneKey: laneKey{queue: string('a' + id), kind: "k"}})
 	}
 	return m
 }

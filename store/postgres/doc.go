@@ -17,19 +17,27 @@
 // fails the operation that brought it, behind a savepoint, and nothing else of the batch.
 //
 // While any transaction of the server is long, nothing that dies can be cleared away, and scans of hot tables get longer with each row that
-// was taken. So claims begin where the last one ended, which floors.go tells about, and leave no versions of their node's row behind.
+// was taken. So claims begin where the last one ended, which cursors.go tells about, and leave no versions of their node's row behind.
 //
 // # Who waits for whom
 //
-// Locks are taken in this order, and within one kind by key, so that writers do not meet crosswise; where they do anyway
-// PostgreSQL ends one of them, which is repeated by itself (patiently). Nobody waits longer than lock_timeout, two seconds.
+// Locks are taken in this order: lanes, rows of nodes, fences of journals, claim records, bodies, unique keys, pointers; and
+// within one kind by key, so that writers do not meet crosswise. Where they do anyway PostgreSQL ends one of them, which is
+// repeated by itself (patiently). Nobody waits longer than lock_timeout, two seconds.
+//
+// Transactions of callers stay open as long as they like, and hold bodies (SendTx, AppendTx), unique keys and ids (EnqueueTx). A
+// batch waits 50 ms for such a lock, and is then done again without the operations that need it: it asks which of the bodies and
+// keys can be had at this moment, which waits for nobody. The others are store.ErrBusy, and what was held is remembered (blocked), so
+// that only the first who meets it waits at all. Whatever takes jobs from their runs takes what it can have, and leaves the rest to
+// the next time.
 //
 //   - A claim locks the row of its node, if that is alive, and then takes pointers, passing over those that others are taking. A batch
 //     whose jobs start on a node locks its row before everything that is written under a lease, as a node that leaves does.
-//   - Whatever is written under a lease locks the claim record first. A rescue marks the node dead, which waits for a claim
-//     that is on its way, and then locks the records: a node that is slow, not dead, finds no record any more.
-//   - Unique keys are inserted in the order of the keys. A key that an open transaction of somebody has taken makes the enqueue of
-//     that key wait, and fail alone with store.ErrUnavailable; the others of its batch go through.
+//   - Whatever is written under a lease locks the claim record first. A rescue marks the node dead, unless it is claiming or writing
+//     journals at this moment, and then locks the records: a node that is slow, not dead, finds no record any more.
+//   - An append shares the fence of its node, an advisory lock, which is taken alone by whoever marks the node dead or takes a job
+//     from it: rows of journals have nothing of their own to lock. A step in a caller's transaction locks its job's body instead.
+//   - Unique keys are inserted in the order of the keys, by both passes of an enqueue.
 //   - Lanes are interned in transactions of their own, never in a caller's, whose locks may live long.
 //   - Turns of ordering keys are handed on by whoever frees or asks for one, after its commit, and by promotion. What is to be looked
 //     at is written down in the same transaction as the reason for it (key_check), so that none is forgotten.
@@ -60,6 +68,11 @@
 //
 // # When it fails
 //
+// A program that vanishes, with its machine or its network, leaves connections behind whose locks live on. Ours have keepalives and a
+// limit for being silent in the middle of a transaction (vigils), ten seconds, and so has the transaction of a step from its append
+// to its commit; whoever finds that a dead node cannot be marked ends what has been silent for longer. Beats have a connection of their
+// own (vital), so that no queue for the pool makes a node look dead.
+//
 // A connection that breaks is ErrUnavailable, and what was asked may have happened; callers repeat it, and what did happen is
 // recognised: an enqueue by its id, a claim by its node and number, an outcome by the row that it left. A server that restarts is
 // the same, several times. A standby is ErrReadOnly, a full disk ErrFull, a schema from the future ErrSchema, and what can
@@ -70,8 +83,8 @@
 //
 // # Mutexes
 //
-// laneCache.mu, notifier.mu, floors.mu and Store.lookedMu are held for moments. Nothing is taken under one of them but laneCache.mu under
-// floors.mu.
+// laneCache.mu, notifier.mu, cursors.mu, blocked.mu, vital.mu and Store.lookedMu are held for moments. Nothing is taken under one of
+// them but laneCache.mu under cursors.mu.
 //
 // # Imports
 //

@@ -57,7 +57,7 @@ func (c *laneCache) add(l lane) {
 	if known.day > l.day {
 		l.day = known.day
 	}
-	if of := (queueName{l.namespace, l.laneKey.queue}); !ok {
+	if of := (queueName{l.namespace, l.queue}); !ok {
 		c.queue[of] = append(c.queue[of], l.id)
 	}
 	c.byKey[l.laneKey] = l

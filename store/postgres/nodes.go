@@ -76,7 +76,10 @@ type beatRow struct {
 func (s *Store) beat(ctx context.Context, params store.BeatParams) (beat store.Beat, err error) {
 	began := time.Now()
 	alive := false
-	args := []any{params.Node, max(params.LeaderTTL.Microseconds(), 0), s.injected(), params.Lead, params.Held.Claims, params.Held.From, params.Held.To}
+	args := []any{
+		params.Node, max(params.LeaderTTL.Microseconds(), 0), s.injected(), params.Lead,
+		params.Held.Claims, params.Held.From, params.Held.To,
+	}
 	err = s.sendVital(ctx, statement{name: "beat", args: args, each: func(r row) error {
 		var b beatRow
 		if err := r.Scan(&b.sort, &b.a, &b.b, &b.c, &b.id, &b.reason, &b.actor, &b.dead, &b.asked, &b.ended); err != nil {

@@ -34,8 +34,9 @@ func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]
 	return results, nil
 }
 
-// pauseJobs pauses jobs and notes their states. A job that moves at the very moment, or that somebody else has, is looked at again; one that
-// does so again and again is asked, and held when it is put back.
+// pauseJobs pauses jobs and notes their states. A job that moves at the very moment, or that
+// somebody else has, is looked at again; one that does so again and again is asked, and held when
+// it is put back.
 func (s *Store) pauseJobs(
 	ctx context.Context, ids []store.ID, reason, actor string, recorded bool, states map[store.ID]store.State,
 ) error {

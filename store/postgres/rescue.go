@@ -28,8 +28,9 @@ type heldRun struct {
 	busy bool // a caller's transaction has what its end needs
 }
 
-// heldRuns reads what nodes still hold, by one of the statements slots_of_…, which lock the records, and locks the bodies that it needs and can
-// have. Only then it asks what decides over the jobs: until then a caller's transaction may have written their journals.
+// heldRuns reads what nodes still hold, by one of the statements slots_of_…, which lock the
+// records, and locks the bodies that it needs and can have. Only then it asks what decides over the
+// jobs: until then a caller's transaction may have written their journals.
 func (s *Store) heldRuns(ctx context.Context, t session, statement string, args ...any) ([]*heldRun, error) {
 	var held []*heldRun
 	var ids []store.ID
@@ -119,8 +120,9 @@ func (s *Store) describeHeld(ctx context.Context, t session, held []*heldRun) er
 	return nil
 }
 
-// endHeld ends such runs, but for those that are busy: together, or, if that fails because of one of them, each on its own. What cannot be
-// ended even so stays where it is; its final state stays 0. Parents are told in the order of their nodes and ids. It returns whom that woke.
+// endHeld ends such runs, but for those that are busy: together, or, if that fails because of one
+// of them, each on its own. What cannot be ended even so stays where it is; its final state stays
+// 0. Parents are told in the order of their nodes and ids. It returns whom that woke.
 func (s *Store) endHeld(ctx context.Context, t session, held []*heldRun, now int64) (woken, error) {
 	var runs []*run
 	slices.SortFunc(held, func(a, b *heldRun) int {

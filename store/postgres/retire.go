@@ -5,8 +5,9 @@ import (
 )
 
 const (
-	// retireAfter is for how many days before the oldest partition nobody may have put a job into a lane that is removed. A job is inserted into
-	// the partition of the day of its id, which its maker's clock told, and there are partitions for as many days ahead as daysAhead says; what
+	// retireAfter is for how many days before the oldest partition nobody may have put a job into a
+	// lane that is removed. A job is inserted into the partition of the day of its id, which its
+	// maker's clock told, and there are partitions for as many days ahead as daysAhead says; what
 	// moves from the default partition into a new one has its lanes marked as used on that day.
 	retireAfter = daysAhead + 1
 	// retireLimit is how many lanes are removed in one go.
@@ -61,15 +62,17 @@ func (s *Store) retireLanes(ctx context.Context) error {
 	}
 }
 
-// forgetActions removes what people did that is not kept any more. Each call looks at the next of it, and the one after the last begins anew: what
-// was done to jobs that live for long stays at the beginning, and is not to hide the rest.
+// forgetActions removes what people did that is not kept any more. Each call looks at the next of
+// it, and the one after the last begins anew: what was done to jobs that live for long stays at the
+// beginning, and is not to hide the rest.
 func (s *Store) forgetActions(ctx context.Context, r retention) error {
 	if r.Audit <= 0 {
 		return nil
 	}
 	until, after := r.now.Add(-r.Audit).UnixMicro(), s.forgotten.Load()
 	last, old := int64(0), false
-	look := statement{name: "actions_looked_at", args: []any{until, after, int32(actionsAtOnce)}, each: func(row row) error { return row.Scan(&last, &old) }}
+	look := statement{name: "actions_looked_at", args: []any{until, after, int32(actionsAtOnce)}}
+	look.each = func(row row) error { return row.Scan(&last, &old) }
 	if err := s.send(ctx, look, statement{name: "forget_actions", args: []any{until, after, int32(actionsAtOnce)}}); err != nil {
 		return err
 	}

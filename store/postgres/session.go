@@ -46,12 +46,6 @@ const silenceInTx = "10s"
 
 const lockTimeout = "2s"
 
-// shortWait makes a transaction that has waited in vain wait no longer than that each time; longWait takes it back.
-const (
-	shortWait = "SET LOCAL lock_timeout = '50ms'"
-	longWait  = "SET LOCAL lock_timeout = '" + lockTimeout + "'"
-)
-
 // prelude makes settings for one transaction. As the first statement of a pipeline it is in one implicit transaction with
 // the others, which even a pooler in transaction mode keeps on one connection, and it leaves nothing behind.
 func prelude(settings [][2]string) string {

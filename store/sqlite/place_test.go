@@ -62,7 +62,7 @@ func perishable(t *testing.T) (path, another string) {
 
 // threeJobs is what a database consists of that has them.
 var threeJobs = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "holdfast-") //nolint:usetesting // more than one test has it
+	dir, err := os.MkdirTemp("", "holdfast-") // more than one test has it
 	if err != nil {
 		return nil, err
 	}

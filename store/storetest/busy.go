@@ -7,8 +7,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// applyWhole applies a batch, and again what another transaction was in the way of, until nothing is: among many who write at the same moment
-// that may be any of them.
+// applyWhole applies a batch, and again what another transaction was in the way of, until nothing
+// is: among many who write at the same moment that may be any of them.
 func applyWhole(ctx context.Context, s store.Store, batch *store.Batch) error {
 	for {
 		if err := s.Apply(ctx, batch); err != nil {
