@@ -34,9 +34,9 @@ type Beat struct {
 	// Leader tells whether the node holds the leader lease until the next beat or so; Epoch grows with each holder.
 	Leader bool
 	Epoch  int64
-	// At is the time of this beat by the clock that says when nodes beat, and Nodes are the last beats of all other nodes that live as
-	// far as anybody has said, for a node that leads. See RescueParams.Dead.
-	At    time.Time
+	// At is the time of this beat by the clock that says when nodes beat.
+	At time.Time
+	// Nodes are the last beats of all other nodes that live as far as anybody has said, for a node that leads. See RescueParams.Dead.
 	Nodes []NodeBeat
 	// Work is what there may be to do for a node that leads.
 	Work Work

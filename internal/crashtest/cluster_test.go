@@ -32,6 +32,9 @@ type cluster struct {
 // newCluster opens the database and starts workers. What it starts ends with the test.
 func newCluster(t *testing.T, config workerConfig, workers int) *cluster {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("it takes many processes")
+	}
 	dir := t.TempDir()
 	config.Effects = filepath.Join(dir, "effects")
 	if err := os.WriteFile(config.Effects, nil, 0o600); err != nil {

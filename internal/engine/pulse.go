@@ -13,16 +13,21 @@ import (
 // which this node could have seen a beat: after an outage of the database, or when this process was frozen itself, each gap
 // between two of its own beats counts as little more than one beat, so that the others have their time to beat again.
 //
-// A node that has just begun to lead has seen little. It may go by the stamps, once it has watched for two beats: if one is older than
-// DeadAfter by the database's clock, and has not changed while it was watched, its node is dead. So the failure of the leader itself is not
-// found later than that of any other node, and one that starts right after an outage does not declare all those dead who could not beat.
+// A node that has just begun to lead has seen little. It may go by the stamps, once it has watched for two beats, and for half of
+// DeadAfter: if one is older than that, and has not changed while it was watched, its node is dead. So the failure of the leader
+// itself is not found later than that of any other node, and one that starts right after an outage does not declare all those dead
+// who could not beat. How old a stamp is it tells by its own beats, each of which ties the database's clock to ours: what was
+// stamped before the clock jumped is as old as the beat after which it jumped.
 type pulses struct {
 	beat, deadAfter time.Duration
 
-	last  time.Time     // of our own beats that got through, by the monotonic clock
+	own   []moment      // our own beats that got through, of the last DeadAfter and some more
 	led   time.Duration // what was watched since we lead
 	nodes map[int64]*pulse
 }
+
+// moment is one of our beats: its stamp, and when it was answered by the monotonic clock.
+type moment struct{ at, seen time.Time }
 
 // pulse is what was seen of one node.
 type pulse struct {
@@ -33,11 +38,7 @@ type pulse struct {
 
 // see takes in the answer to a beat that got through at the given moment, and returns the nodes that are dead.
 func (p *pulses) see(now time.Time, b store.Beat) (dead []store.NodeBeat) {
-	watched := min(now.Sub(p.last), p.beat+p.beat/2)
-	if p.last.IsZero() {
-		watched = 0
-	}
-	p.last = now
+	watched := p.note(moment{b.At, now})
 	if !b.Leader {
 		p.led, p.nodes = 0, nil
 		return nil
@@ -56,7 +57,7 @@ func (p *pulses) see(now time.Time, b store.Beat) (dead []store.NodeBeat) {
 			was.silence += watched
 		}
 		was.seen = true
-		if p.isDead(was, b.At) {
+		if p.isDead(was, now) {
 			dead = append(dead, n)
 		}
 	}
@@ -69,11 +70,41 @@ func (p *pulses) see(now time.Time, b store.Beat) (dead []store.NodeBeat) {
 	return dead
 }
 
+// note adds a beat of ours, and returns how much of the time since the one before counts.
+func (p *pulses) note(m moment) (watched time.Duration) {
+	if n := len(p.own); n > 0 {
+		watched = min(m.seen.Sub(p.own[n-1].seen), p.beat+p.beat/2)
+	}
+	for len(p.own) > 2 && m.seen.Sub(p.own[1].seen) > 2*p.deadAfter {
+		p.own = p.own[1:]
+	}
+	p.own = append(p.own, m)
+	return watched
+}
+
 func (p *pulses) isDead(n *pulse, now time.Time) bool {
 	if n.silence >= p.deadAfter {
 		return true
 	}
-	return p.led < p.deadAfter && n.silence >= 2*p.beat && now.Sub(n.at) >= p.deadAfter
+	return p.led < p.deadAfter && n.silence >= max(2*p.beat, p.deadAfter/2) && p.age(n.at, now) >= p.deadAfter
+}
+
+// age is how long ago a beat was stamped, or less, by what our own beats tell of the database's clock.
+func (p *pulses) age(stamp, now time.Time) time.Duration {
+	for i := len(p.own) - 1; i > 0; i-- {
+		from, to := p.own[i-1], p.own[i]
+		jumped := (to.at.Sub(from.at) - to.seen.Sub(from.seen)).Abs()
+		switch isBetween := !stamp.Before(from.at) && !stamp.After(to.at); {
+		case jumped < p.beat/2 && isBetween:
+			return now.Sub(to.seen) + to.at.Sub(stamp) - jumped
+		case jumped >= p.beat/2 && (isBetween || to.at.Before(from.at)):
+			return now.Sub(to.seen) // any moment of that time may have had this stamp
+		}
+	}
+	if first := p.own[0]; stamp.Before(first.at) {
+		return now.Sub(first.seen) + first.at.Sub(stamp)
+	}
+	return 0
 }
 
 // lost is called when a beat did not get through: nothing can be said of the others before some have.

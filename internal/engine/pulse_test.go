@@ -54,6 +54,43 @@ func TestNewLeaderWatchesForTwoBeats(t *testing.T) {
 	w.beats(1, false, true)
 }
 
+// TestNewLeaderAfterTheClockJumped: the jump itself has ended the lease of the leader, so that whoever beats next leads, and finds the
+// stamps of all others to be of another time.
+func TestNewLeaderAfterTheClockJumped(t *testing.T) {
+	for name, jump := range map[string]time.Duration{"back": -time.Hour, "forward": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			w := newWatcher(t)
+			w.lead = false
+			w.beats(10, true, false)
+			w.db = w.db.Add(jump)
+			w.lead = true
+			w.beats(3, false, false) // 15 seconds after its last beat
+			w.beats(5, true, false)
+			w.beats(3, false, false)
+			w.beats(1, false, true)
+		})
+	}
+}
+
+// TestLeaderDiesWithItsJobs: whoever leads next has watched from aside, and finds the leader as soon as any other node.
+func TestLeaderDiesWithItsJobs(t *testing.T) {
+	w := newWatcher(t)
+	w.lead = false
+	w.beats(10, true, false)
+	w.beats(1, false, false)
+	w.lead = true
+	w.beats(2, false, false)
+	w.beats(1, false, true) // 21 seconds after the last stamp
+}
+
+func TestOwnBeatsAreNotKeptForEver(t *testing.T) {
+	w := newWatcher(t)
+	w.beats(1000, true, false)
+	if n := len(w.own); n > 12 {
+		t.Errorf("%d of our own beats are kept", n)
+	}
+}
+
 func TestLeaderAfterAnOutageLetsTheOthersBeat(t *testing.T) {
 	w := newWatcher(t)
 	w.beats(10, true, false)

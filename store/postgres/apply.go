@@ -21,6 +21,7 @@ type batch struct {
 	invalid     []*run
 	entries     []*entry
 	doubtful    []*entry // whose keys were held by transactions of callers, and perhaps are no more
+	alone       bool     // there is nothing but these, so that nobody waits with them
 	careful     bool     // the quick way cannot answer it
 
 	woken woken

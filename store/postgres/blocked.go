@@ -20,6 +20,12 @@ const briefly = "50ms"
 // had, if others wait with it. Bodies are asked for each time: that waits for nobody.
 const askAgain = 20 * time.Millisecond
 
+// atOnce and longest bound how long a key is waited for that was found held.
+const (
+	atOnce  = 2 * time.Millisecond
+	longest = 100 * time.Millisecond
+)
+
 // maxBlocked bounds what is remembered; what is forgotten costs a short wait once more.
 const maxBlocked = 10_000
 
@@ -28,8 +34,11 @@ const maxBlocked = 10_000
 type blocked struct {
 	mu     sync.Mutex
 	bodies map[store.ID]bool
-	keys   map[string]time.Time // when they were last tried
+	keys   map[string]blockedKey
 }
+
+// blockedKey tells when a key was first and last tried in vain.
+type blockedKey struct{ since, tried time.Time }
 
 // addBodies notes bodies that could not be had.
 func (b *blocked) addBodies(ids []store.ID) {
@@ -67,9 +76,13 @@ func (b *blocked) addKey(key string, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.keys == nil || len(b.keys) > maxBlocked {
-		b.keys = map[string]time.Time{}
+		b.keys = map[string]blockedKey{}
 	}
-	b.keys[key] = now
+	k := b.keys[key]
+	if k.tried = now; k.since.IsZero() {
+		k.since = now
+	}
+	b.keys[key] = k
 }
 
 func (b *blocked) freeKey(key string) {
@@ -90,7 +103,27 @@ func (b *blocked) hasKey(key string) bool {
 func (b *blocked) isDue(key string, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return now.Sub(b.keys[key]) >= askAgain
+	return now.Sub(b.keys[key].tried) >= askAgain
+}
+
+// waits returns how long each key may be waited for: a moment, but for the one that has been wanted for longest, if nobody waits with
+// them. A key that many want is held by one short transaction after the other; only who queues for it gets it.
+func (b *blocked) waits(entries []*entry, alone bool, now time.Time) func(*entry) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var oldest *entry
+	var age time.Duration
+	for _, e := range entries {
+		if k, ok := b.keys[e.key()]; ok && alone && now.Sub(k.since) > age {
+			oldest, age = e, now.Sub(k.since)
+		}
+	}
+	return func(e *entry) time.Duration {
+		if e != oldest {
+			return atOnce
+		}
+		return min(max(age/10, atOnce), longest)
+	}
 }
 
 // grab locks those of the bodies that nobody holds, until the transaction ends, and returns the others.
@@ -257,7 +290,8 @@ func (s *Store) setAsideKnown(ctx context.Context, b *batch) error {
 	}
 	b.keepApart(func(e *entry) bool { return s.blocked.hasKey(e.key()) })
 	if b.isEmpty() {
-		return nil // nobody waits with them
+		b.alone = true
+		return nil
 	}
 	now := time.Now()
 	b.doubtful = slices.DeleteFunc(b.doubtful, func(e *entry) bool {

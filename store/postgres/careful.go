@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -235,6 +236,10 @@ const doubtfulAtOnce = 20
 
 // enqueueDoubtful tries the enqueues again whose keys were held, each in a transaction of its own and for a moment only.
 func (s *Store) enqueueDoubtful(ctx context.Context, b *batch) error {
+	if len(b.doubtful) == 0 {
+		return nil
+	}
+	waits := s.blocked.waits(b.doubtful[:min(len(b.doubtful), doubtfulAtOnce)], b.alone, time.Now())
 	for i, e := range b.doubtful {
 		if i >= doubtfulAtOnce {
 			e.Err = errBlocked("enqueue job " + e.Job.ID.String())
@@ -242,7 +247,7 @@ func (s *Store) enqueueDoubtful(ctx context.Context, b *batch) error {
 		}
 		err := patiently(ctx, func() error {
 			return s.inTx(ctx, beginHot, func(t session) error {
-				if err := t.run(ctx, "wait_at_most", nil, "2ms"); err != nil {
+				if err := t.run(ctx, "wait_at_most", nil, fmt.Sprintf("%dms", waits(e).Milliseconds())); err != nil {
 					return err
 				}
 				if err := s.enqueueCarefully(ctx, t, []*entry{e}, b.now); err != nil {

@@ -104,9 +104,6 @@ func (b *beatRow) addTo(beat *store.Beat, node int64) {
 		if b.c != nil {
 			beat.Leader, beat.Epoch = true, *b.c
 		}
-		if !b.dead.Valid {
-			return // it was not asked for, or is not told to one that does not lead
-		}
 		beat.At = timeOf(*b.a)
 		beat.Work = store.Work{Rescue: b.dead.Bool, SweepCancels: b.asked.Bool, CloseChildren: b.ended.Bool}
 	case beatCancel:

@@ -85,11 +85,11 @@ func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, 
 			dead = true
 			return fmt.Errorf("node %d: %w", params.Node, store.ErrNodeDead)
 		}
+		beat.At = timeOf(t.now)
 		if beat.Leader, beat.Epoch, err = t.lead(params.Node, params.LeaderTTL.Microseconds()); err != nil {
 			return err
 		}
 		if beat.Leader && params.Lead {
-			beat.At = timeOf(t.now)
 			if beat.Nodes, err = t.otherNodes(params.Node); err != nil {
 				return err
 			}

@@ -137,6 +137,9 @@ func notices(t *testing.T, name string, breaks func(store.Store) store.Store, mo
 // noticesOpened does so with a store that is broken from the beginning.
 func noticesOpened(t *testing.T, name string, opened func(*Clock) store.Store, mode mode) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("it draws until somebody notices")
+	}
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
 		open := func(_ *testing.T, clock *Clock) store.Store { return opened(clock) }

@@ -70,13 +70,16 @@ var suite = []concern{
 }
 
 // Run checks that the stores that open returns keep the contract. Concerns that are left out are those that another run on the same kind of
-// store has checked and that the difference between the two cannot touch.
+// store has checked and that the difference between the two cannot touch. With -short races and random sequences are left out.
 func Run(t *testing.T, open Factory, without ...string) {
 	limitChecks()
 	for _, name := range without {
 		if !slices.ContainsFunc(suite, func(c concern) bool { return c.name == name }) {
 			t.Fatalf("there is no concern named %s", name)
 		}
+	}
+	if testing.Short() {
+		without = append(slices.Clip(without), "Race", "Property")
 	}
 	for _, group := range suite {
 		if slices.Contains(without, group.name) {

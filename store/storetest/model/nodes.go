@@ -42,11 +42,11 @@ func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, 
 	if params.LeaderTTL > 0 {
 		s.stand(params.Node, now, params.LeaderTTL)
 	}
-	beat := store.Beat{Leader: s.leads(params.Node, now)}
+	beat := store.Beat{At: now, Leader: s.leads(params.Node, now)}
 	if beat.Leader {
 		beat.Epoch = s.leader.epoch
 		if params.Lead {
-			beat.At, beat.Nodes, beat.Work = now, s.lastBeats(params.Node), s.work()
+			beat.Nodes, beat.Work = s.lastBeats(params.Node), s.work()
 		}
 	}
 	for _, j := range s.runningOn(params.Node) {
