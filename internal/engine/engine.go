@@ -34,7 +34,7 @@ func New(st store.Store, cfg Config) *Engine {
 	cfg.fill()
 	e := &Engine{Store: st, cfg: cfg, log: calm(cfg.Logger), handlers: map[string]*Handler{}}
 	e.guard = &guard{log: e.log}
-	e.ended = newWaiters(st, e.guard, e.elsewhere)
+	e.ended = newWaiters(st, e.guard, e.elsewhere, e.fatal)
 	e.loader = &loader{store: st, guard: e.guard}
 	e.commit = newCommitter(st, cfg.EnqueuePatience, e.guard, e.committed, e.reserve, e.fatal)
 	return e

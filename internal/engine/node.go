@@ -96,6 +96,8 @@ func (e *Engine) Run(ctx context.Context, stop Stop) error {
 		stop.Hard = hard
 	}
 	n.log.Info("node stopping", "node", n.id.Load(), "running", n.slots.running())
+	patience, forgo := context.WithTimeout(context.WithoutCancel(ctx), n.cfg.StopTimeout)
+	defer forgo()
 	stopClaiming(errStopped)
 	claims.Wait()
 	n.starts.close()
@@ -103,11 +105,15 @@ func (e *Engine) Run(ctx context.Context, stop Stop) error {
 	n.drain(stop.Hard)
 	close(n.retire)
 	n.rested.Wait()
-	n.flush(stop.Hard)
+	timely := n.flush(stop.Hard, patience)
 	die(errStopped)
 	loops.Wait()
 
-	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	leaving := storeTimeout
+	if !timely {
+		leaving = time.Second // the database has been away for long
+	}
+	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaving)
 	defer cancel()
 	unhook := context.AfterFunc(stop.Hard, func() { time.AfterFunc(time.Second, cancel) })
 	defer unhook()
@@ -277,9 +283,13 @@ func (n *node) drain(force context.Context) {
 	<-idle
 }
 
-// flush waits until the outcomes are durable: after the node has left, their leases are gone. Once force has ended it waits for a
-// second only; what is not stored then runs again.
-func (n *node) flush(force context.Context) {
+// leastFlush is how long the last outcomes may take that come at the very end of the stop timeout.
+const leastFlush = 5 * time.Second
+
+// flush waits until the outcomes are durable: after the node has left, their leases are gone. It does so until patience ends, which
+// is the stop timeout, and for five seconds at the least; once force has ended, for a second only. It reports whether all are; those
+// that are not run again.
+func (n *node) flush(force, patience context.Context) bool {
 	durable := make(chan struct{})
 	go func() {
 		n.outcomes.Wait()
@@ -288,10 +298,23 @@ func (n *node) flush(force context.Context) {
 	hurry := make(chan struct{})
 	unhook := context.AfterFunc(force, func() { time.AfterFunc(time.Second, func() { close(hurry) }) })
 	defer unhook()
+	late := time.NewTimer(leastFlush)
+	defer late.Stop()
 	select {
 	case <-durable:
+		return true
 	case <-hurry:
+		return false
+	case <-late.C:
 	}
+	select {
+	case <-durable:
+		return true
+	case <-hurry:
+	case <-patience.Done():
+		n.log.Warn("the outcomes of jobs could not be stored before the node stops; they run again", "node", n.id.Load())
+	}
+	return false
 }
 
 // watch passes the wake-ups of other processes on.

@@ -26,6 +26,7 @@ type waiters struct {
 	guard *guard
 	// elsewhere returns those of the jobs that do not run in this process.
 	elsewhere func([]store.ID) []store.ID
+	fatal     func(error) // is told of errors that do not pass
 
 	mu      sync.Mutex
 	byJob   map[store.ID][]chan answer
@@ -42,8 +43,10 @@ type answer struct {
 	err   error
 }
 
-func newWaiters(st store.Store, g *guard, elsewhere func([]store.ID) []store.ID) *waiters {
-	w := &waiters{store: st, guard: g, elsewhere: elsewhere, byJob: map[store.ID][]chan answer{}, nudge: make(chan struct{}, 1)}
+func newWaiters(st store.Store, g *guard, elsewhere func([]store.ID) []store.ID, fatal func(error)) *waiters {
+	w := &waiters{
+		store: st, guard: g, elsewhere: elsewhere, fatal: fatal, byJob: map[store.ID][]chan answer{}, nudge: make(chan struct{}, 1),
+	}
 	w.ctx, w.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // the root of the waiters' own life
 	return w
 }
@@ -200,7 +203,7 @@ func (w *waiters) ask(ids []store.ID) int {
 		cancel()
 		if err != nil {
 			if w.ctx.Err() == nil && !store.IsRetryable(err) {
-				w.guard.log.Warn("cannot look up the ends of jobs", "jobs", len(some), "error", err)
+				w.fail(some, err)
 			}
 			return found
 		}
@@ -215,6 +218,14 @@ func (w *waiters) ask(ids []store.ID) int {
 		}
 	}
 	return found
+}
+
+// fail ends the waits for jobs that nothing can be learned of any more, whoever waits: the file is gone, say.
+func (w *waiters) fail(ids []store.ID, err error) {
+	w.fatal(err)
+	for _, id := range ids {
+		w.answer(id, answer{err: err})
+	}
 }
 
 func (w *waiters) answer(id store.ID, a answer) {

@@ -45,6 +45,7 @@ func TestFileThatVanishes(t *testing.T) {
 			ran := make(chan error, 1)
 			register(t, v.worker, vanishingKind, func(*holdfast.Run, int) (int, error) { return 0, nil })
 			go func() { ran <- v.worker.Run(context.WithoutCancel(t.Context())) }()
+			waits := v.wait(v.producer, v.worker)
 
 			v.enqueueWhile(func() {
 				for _, suffix := range way.remove {
@@ -61,6 +62,11 @@ func TestFileThatVanishes(t *testing.T) {
 				}
 			case <-time.After(soon):
 				t.Errorf("the node goes on for %v on a file that is gone", soon)
+			}
+			for range cap(waits) {
+				if err := receive(t, "a wait ends with the file", waits); !errors.Is(err, holdfast.ErrDatabaseGone) {
+					t.Errorf("waiting for a job ended with %v", err)
+				}
 			}
 			v.close(v.producer)
 			v.close(v.worker)
@@ -115,6 +121,17 @@ func (v *vanishing) close(hf *holdfast.Client) {
 	if err := hf.Close(ctx); err != nil {
 		v.t.Logf("Close: %v", err)
 	}
+}
+
+// wait lets clients wait for a job that does not end before the file has vanished.
+func (v *vanishing) wait(clients ...*holdfast.Client) <-chan error {
+	v.t.Helper()
+	job := enqueue(v.t, v.producer, vanishingKind, 0, holdfast.In(time.Hour))
+	ended := make(chan error, len(clients))
+	for _, hf := range clients {
+		go func() { ended <- hf.Wait(v.t.Context(), job.ID) }()
+	}
+	return ended
 }
 
 // another makes a database that has a log, and returns its path.

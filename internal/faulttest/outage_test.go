@@ -1,6 +1,7 @@
 package faulttest
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -52,6 +53,42 @@ func TestStartAfterAnOutage(t *testing.T) {
 		if lost > 0 {
 			t.Errorf("%d of %d jobs were taken from nodes that live", lost, count)
 		}
+	})
+}
+
+// TestStopWhileTheDatabaseIsAway stops a node that has something to store and cannot. It does not
+// wait for the database much longer than for its handlers; the job runs again.
+func TestStopWhileTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, db *database) {
+		theirs, away := db.interruptible(t)
+		stays := holdfast.NewKind[int, int]("stays")
+		running, gate := make(chan holdfast.ID, 2), make(chan struct{})
+		people := db.open(t)
+		hf := theirs.open(t, holdfast.WithStopTimeout(time.Second))
+		staying(t, hf, stays, running, gate)
+		n := work(t, hf)
+		n.fails = true
+		job := enqueue(t, people, stays, 1)
+		receive(t, "the node runs the job", running)
+
+		back := away()
+		close(gate)
+		stopped := make(chan error, 1)
+		go func() { stopped <- hf.Stop(context.WithoutCancel(t.Context())) }()
+		select {
+		case err := <-stopped:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(patience):
+			t.Errorf("the node has not stopped within %v", patience)
+		}
+		back()
+		other := db.open(t, holdfast.WithLeases(clockBeat, clockDead))
+		staying(t, other, stays, running, gate)
+		work(t, other)
+		ends(t, people, job.ID, holdfast.Completed)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"flag"
 	"fmt"
 	"net/url"
 	"os"
@@ -30,11 +31,25 @@ var shared struct {
 
 // Main runs the tests of a package and then removes the shared cluster, if one was started. It returns the exit code.
 func Main(m *testing.M) int {
+	runMore()
 	code := m.Run()
 	if shared.cluster != nil {
 		shared.cluster.remove()
 	}
 	return code
+}
+
+// atOnce is how many tests run at the same time where nobody says, however few processors there are: they wait for the server, for
+// locks, and for each other.
+const atOnce = "4"
+
+func runMore() {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		_ = flag.Set("test.parallel", atOnce) // the flag is there, and so is the number
+	}
 }
 
 // Shared returns the server that all tests of the binary use.
