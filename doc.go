@@ -33,8 +33,12 @@
 //	the database did not answer                      ErrUnavailable         repeat with the same id (WithID)
 //	its disk is full, it refuses writes              ErrFull, ErrReadOnly   see to it, then repeat
 //	its schema is newer than the program             ErrSchema              update the program
+//	its file was deleted or replaced                 ErrDatabaseGone        stop, see docs/databases.md
+//	the client was closed                            ErrClosed              -
 //	waited for a job that failed                     ErrFailed              as *JobError: Reason and Message
 //	waited for a job that was cancelled              ErrCancelled           as *JobError
+//	a run remembers as much as it may                ErrJournalFull         return ContinueAsNew
+//	what a run waited for did not come in time       ErrWaitTimeout         -
 //	a run lost its lease                             ErrLeaseLost           return; another run has the job
 //
 // # Layers

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -50,12 +51,17 @@ the last day. The leader is the one that does the maintenance.`,
 	}
 }
 
+// silentAfter is when a node is said to be silent that nobody has declared dead: nobody may be left to do so.
+const silentAfter = 30 * time.Second
+
 func (a *app) nodeRow(n *holdfast.NodeInfo) []string {
 	now := a.env.Now()
 	status := "alive"
 	switch {
 	case !n.DeadAt.IsZero():
 		status = "ended " + ago(now, n.DeadAt)
+	case now.Sub(n.BeatAt) > silentAfter:
+		status = "silent " + ago(now, n.BeatAt)
 	case n.Leader:
 		status = "alive, leader"
 	}

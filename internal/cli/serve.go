@@ -145,8 +145,11 @@ func (a *app) nodeOptions(f *serveFlags) ([]holdfast.Option, error) {
 	opts := []holdfast.Option{
 		holdfast.WithLogger(log), holdfast.WithStopTimeout(f.stopTimeout), holdfast.WithSlots(f.slots),
 	}
-	if f.slots < 1 {
+	switch {
+	case f.slots < 1:
 		return nil, usagef("--slots %d is not positive", f.slots)
+	case f.stopTimeout < 0:
+		return nil, usagef("--stop-timeout %v is negative", f.stopTimeout)
 	}
 	seen := map[string]bool{}
 	for _, q := range f.queues {

@@ -27,7 +27,8 @@ func (m *memory) full() error {
 		return nil
 	}
 	return fmt.Errorf(
-		"%w: job %s remembers %d entries of %d bytes, and may %d and %d: let it go on with ContinueAsNew, or split it into children",
+		"%w: job %s remembers %d entries and %d bytes, of %d and %d that WithMaxJournal allows: let it go on with ContinueAsNew, "+
+			"or split it into children",
 		ErrJournalFull, m.run.claimed.Job.ID, entries, m.bytes, limit.Entries, limit.Bytes)
 }
 

@@ -205,6 +205,14 @@ func errBlocked(what string) error {
 	return fmt.Errorf("%w, to %s", store.ErrBusy, what)
 }
 
+// blocked is errBlocked for an enqueue.
+func (e *entry) blocked() error {
+	if len(e.Job.UniqueKey) > 0 {
+		return errBlocked("enqueue job " + e.Job.ID.String() + ": its unique key")
+	}
+	return errBlocked("enqueue job " + e.Job.ID.String() + ": its id")
+}
+
 // bodies are the jobs whose bodies the batch needs: of those that are sent to, that park, are put
 // back, or answer, and whose end is decided.
 func (b *batch) bodies() []store.ID {
@@ -297,7 +305,7 @@ func (s *Store) setAsideKnown(ctx context.Context, b *batch) error {
 	b.doubtful = slices.DeleteFunc(b.doubtful, func(e *entry) bool {
 		due := s.blocked.isDue(e.key(), now)
 		if !due {
-			e.Err = errBlocked("enqueue job " + e.Job.ID.String())
+			e.Err = e.blocked()
 		}
 		return !due
 	})

@@ -223,7 +223,7 @@ func (s *Store) enqueueHalves(ctx context.Context, t session, entries []*entry, 
 	e := entries[0]
 	if e.Err = classify(ctx, "enqueue job "+e.Job.ID.String(), err); blocked {
 		s.blocked.addKey(e.key(), time.Now())
-		e.Err = errBlocked("enqueue job " + e.Job.ID.String())
+		e.Err = e.blocked()
 	}
 	return nil
 }
@@ -242,7 +242,7 @@ func (s *Store) enqueueDoubtful(ctx context.Context, b *batch) error {
 	waits := s.blocked.waits(b.doubtful[:min(len(b.doubtful), doubtfulAtOnce)], b.alone, time.Now())
 	for i, e := range b.doubtful {
 		if i >= doubtfulAtOnce {
-			e.Err = errBlocked("enqueue job " + e.Job.ID.String())
+			e.Err = e.blocked()
 			continue
 		}
 		err := patiently(ctx, func() error {
@@ -261,7 +261,7 @@ func (s *Store) enqueueDoubtful(ctx context.Context, b *batch) error {
 			s.blocked.freeKey(e.key())
 		case codeOf(err) == codeLockTimeout:
 			s.blocked.addKey(e.key(), time.Now())
-			e.Result, e.Err = store.EnqueueResult{}, errBlocked("enqueue job "+e.Job.ID.String())
+			e.Result, e.Err = store.EnqueueResult{}, e.blocked()
 		case isData(err):
 			e.Result, e.Err = store.EnqueueResult{}, classify(ctx, "enqueue job "+e.Job.ID.String(), err)
 		default:

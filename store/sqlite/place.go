@@ -46,7 +46,8 @@ type goneError struct{ path, what string }
 
 func (e *goneError) Error() string {
 	return fmt.Sprintf("%v: %s was %s while it was open, so that what is stored in it now is lost: "+
-		"stop all programs that have it open, then put it back or start with a new one", store.ErrDatabaseGone, e.path, e.what)
+		"stop all programs that have it open; then put it back together with its -wal, or remove its -wal and -shm "+
+		"before you put a backup there or begin anew", store.ErrDatabaseGone, e.path, e.what)
 }
 
 // Unwrap makes the error an ErrDatabaseGone.
