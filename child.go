@@ -47,8 +47,11 @@ func (k Kind[In, Out]) child(run *Run, in In, opts []EnqueueOption) (*store.Enqu
 	if err != nil {
 		return nil, err
 	}
-	if e.Job.UniqueKey != nil {
+	switch {
+	case e.Job.UniqueKey != nil:
 		return nil, invalid("child", "of kind %q: a child cannot be unique, it belongs to its parent", k.name)
+	case e.KnownID:
+		return nil, invalid("child", "of kind %q: WithID is not for children, whose ids are remembered", k.name)
 	}
 	e.Job.Answers = true
 	return e, nil

@@ -491,6 +491,25 @@ func TestCompensation(t *testing.T) {
 	})
 }
 
+func TestChildrenHaveNoKeysAndIDsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	child := holdfast.NewKind[int, int]("child")
+	for name, opt := range map[string]holdfast.EnqueueOption{
+		"a unique key": holdfast.Unique(holdfast.ByKey("k")), "an id": holdfast.WithID(holdfast.NewID()),
+	} {
+		inFlow(t, func(t *testing.T, f *flow) {
+			job := begin(f, 0, func(run *holdfast.Run, _ int) (bool, error) {
+				_, one := child.Start(run, 0, opt)
+				_, many := child.CallAll(run, []int{0}, holdfast.FanOut{}, opt)
+				return errors.Is(one, holdfast.ErrInvalid) && errors.Is(many, holdfast.ErrInvalid), nil
+			})
+			if refused := result(f, job); !refused {
+				t.Errorf("%s for a child is not refused", name)
+			}
+		})
+	}
+}
+
 func TestContinueAsNew(t *testing.T) {
 	t.Parallel()
 	tick := holdfast.NewSignal[int]("tick")

@@ -107,5 +107,5 @@ func (p *pulses) age(stamp, now time.Time) time.Duration {
 	return 0
 }
 
-// lost is called when a beat did not get through: nothing can be said of the others before some have.
+// lost is called when this node was declared dead: as the one that joins anew it has seen nothing of the others yet.
 func (p *pulses) lost() { p.nodes, p.led = nil, 0 }
