@@ -1,6 +1,7 @@
 package store
 
 import (
+	"math"
 	"math/rand/v2"
 	"time"
 )
@@ -71,7 +72,8 @@ func (b Backoff) Delay(attempt int) time.Duration {
 		delay = min(2*delay, b.Cap)
 	}
 	if b.Jitter > 0 {
-		delay += time.Duration(rand.Float64() * min(b.Jitter, 1) * float64(delay))
+		more := time.Duration(rand.Float64() * min(b.Jitter, 1) * float64(delay))
+		delay += min(more, math.MaxInt64-delay)
 	}
 	return delay
 }

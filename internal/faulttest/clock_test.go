@@ -137,6 +137,8 @@ func TestClockThatGoesBack(t *testing.T) {
 		// The node's own client and one that only enqueues.
 		endsWithin(t, soon, people, enqueue(t, healthy.Client, plain, 1).ID, holdfast.Completed)
 		endsWithin(t, soon, people, enqueue(t, people, plain, 2).ID, holdfast.Completed)
+		linger(t.Context(), 6*time.Second) // what one that only enqueues knows of the clock holds for five
+		endsWithin(t, soon, people, enqueue(t, people, plain, 3, holdfast.In(time.Second)).ID, holdfast.Completed)
 		victim.cutOff()
 		endsWithin(t, patience, people, job.ID, holdfast.Completed)
 		leader.cutOff()

@@ -43,6 +43,7 @@ func (s *Store) Apply(ctx context.Context, in *store.Batch) error {
 }
 
 func (s *Store) apply(ctx context.Context, in *store.Batch) error {
+	s.freshen(ctx, one{s}, in.Enqueues)
 	b := &batch{now: s.now(), start: in.Start, starting: in.Starting()}
 	if b.start != nil {
 		b.start.Claimed = nil

@@ -18,10 +18,10 @@ type Transactions[X any] struct {
 // ender ends a transaction.
 type ender struct{ commit, rollback func(context.Context) error }
 
-// Begin returns what begins transactions of a pgx pool.
+// Begin returns what begins transactions of a pgx pool, at READ COMMITTED whatever its default is.
 func Begin(pool *pgxpool.Pool) Transactions[pgx.Tx] {
 	return Transactions[pgx.Tx]{func(ctx context.Context) (pgx.Tx, store.Tx, ender, error) {
-		tx, err := pool.Begin(ctx)
+		tx, err := pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 		if err != nil {
 			return nil, nil, ender{}, err
 		}
@@ -29,10 +29,10 @@ func Begin(pool *pgxpool.Pool) Transactions[pgx.Tx] {
 	}}
 }
 
-// BeginSQL returns what begins transactions of a database/sql pool. It must be of pgx's driver (pgx/v5/stdlib).
+// BeginSQL returns what begins transactions of a database/sql pool, at READ COMMITTED. It must be of pgx's driver (pgx/v5/stdlib).
 func BeginSQL(db *sql.DB) Transactions[*sql.Tx] {
 	return Transactions[*sql.Tx]{func(ctx context.Context) (*sql.Tx, store.Tx, ender, error) {
-		tx, err := db.BeginTx(ctx, nil)
+		tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 		if err != nil {
 			return nil, nil, ender{}, err
 		}

@@ -91,7 +91,7 @@ func (s *Store) closeChildren(ctx context.Context, limit int) (closed store.Clos
 	}
 	var parents []*closedParent
 	var children []store.ID
-	policies := map[store.ID]store.ClosePolicy{}
+	policies, parentOf := map[store.ID]store.ClosePolicy{}, map[store.ID]store.ID{}
 	rows := 0
 	err = s.send(ctx, statement{name: "children_to_close", args: []any{int32(limit)}, each: func(r row) error {
 		var (
@@ -109,7 +109,7 @@ func (s *Store) closeChildren(ctx context.Context, limit int) (closed store.Clos
 		if last := parents[len(parents)-1]; policy != nil && p.finished {
 			last.last, last.found = child.Bytes, last.found+1
 			children = append(children, child.Bytes)
-			policies[child.Bytes] = store.ClosePolicy(*policy)
+			policies[child.Bytes], parentOf[child.Bytes] = store.ClosePolicy(*policy), last.id
 		}
 		return nil
 	}})
@@ -117,8 +117,13 @@ func (s *Store) closeChildren(ctx context.Context, limit int) (closed store.Clos
 		return closed, err
 	}
 	closed.More = rows >= limit
-	if err := s.closeEach(ctx, children, policies, &closed); err != nil {
+	busy, err := s.closeEach(ctx, children, policies, &closed)
+	if err != nil {
 		return closed, err
+	}
+	kept := map[store.ID]bool{} // until the next time
+	for _, child := range busy {
+		kept[parentOf[child]] = true
 	}
 	full := closed.More
 	closed.More = full || len(closed.Ended) > 0 // they may have children themselves
@@ -126,9 +131,12 @@ func (s *Store) closeChildren(ctx context.Context, limit int) (closed store.Clos
 	last := parents[len(parents)-1]
 	var list []statement
 	if full && last.found > 0 {
-		list = append(list, statement{name: "parent_closing", args: []any{uuidOf(last.id), last.at, uuidOf(last.last)}})
+		if !kept[last.id] {
+			list = append(list, statement{name: "parent_closing", args: []any{uuidOf(last.id), last.at, uuidOf(last.last)}})
+		}
 		parents = parents[:len(parents)-1]
 	}
+	parents = slices.DeleteFunc(parents, func(p *closedParent) bool { return kept[p.id] })
 	ids, times := make([]pgtype.UUID, len(parents)), make([]int64, len(parents))
 	for i, p := range parents {
 		ids[i], times[i] = uuidOf(p.id), p.at
@@ -137,7 +145,10 @@ func (s *Store) closeChildren(ctx context.Context, limit int) (closed store.Clos
 }
 
 // closeEach does what the policies of children say, in the order given: those together that are next to each other and have one policy.
-func (s *Store) closeEach(ctx context.Context, children []store.ID, policies map[store.ID]store.ClosePolicy, closed *store.Closed) error {
+// It returns those that are to be terminated and that a caller's transaction has.
+func (s *Store) closeEach(
+	ctx context.Context, children []store.ID, policies map[store.ID]store.ClosePolicy, closed *store.Closed,
+) (busy []store.ID, err error) {
 	for len(children) > 0 {
 		policy := policies[children[0]]
 		n := slices.IndexFunc(children, func(id store.ID) bool { return policies[id] != policy })
@@ -148,11 +159,13 @@ func (s *Store) closeEach(ctx context.Context, children []store.ID, policies map
 			Jobs: children[:n], Reason: closedWords, Actor: "parent", Terminate: policy == store.TerminateChild,
 		}, false)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		// What is in neither list is available and will end itself, or has finished.
+		// What is in no list is available and will end itself, or has finished.
 		for _, id := range children[:n] {
-			if c.ended[id] {
+			if c.busy[id] {
+				busy = append(busy, id)
+			} else if c.ended[id] {
 				closed.Ended = append(closed.Ended, id)
 			} else if c.states[id] == store.Running {
 				closed.Running = append(closed.Running, id)
@@ -160,5 +173,5 @@ func (s *Store) closeEach(ctx context.Context, children []store.ID, policies map
 		}
 		children = children[n:]
 	}
-	return nil
+	return busy, nil
 }

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -29,7 +30,8 @@ func optMicros(t time.Time) *int64 {
 }
 
 // Now implements store.Store: the clock of the database, told by the local one and the offset between them, which every
-// beat measures anew; or the injected clock. It is off by half the shortest round trip at the most.
+// beat measures anew, and whoever enqueues for later without a node; or the injected clock. It is off by half the shortest round
+// trip at the most, until somebody sets one of the clocks: then until the next measurement.
 func (s *Store) Now() time.Time { return timeOf(s.now()) }
 
 func (s *Store) now() int64 {
@@ -57,6 +59,8 @@ const (
 	longestTrip = 2 * time.Second
 	// clockTries is how often a store that opens asks for a better one.
 	clockTries = 5
+	// offsetHolds is how long an offset is used for what is due some time after an enqueue.
+	offsetHolds = 5 * time.Second
 )
 
 // reading is what the database's clock said between two moments of the local one.
@@ -80,15 +84,40 @@ func (r reading) correct(offset int64) int64 {
 	return min(max(offset, r.offset()-half), r.offset()+half)
 }
 
-// noteClock corrects the offset by what a beat has read.
-func (s *Store) noteClock(r reading) { s.offset.Store(r.correct(s.offset.Load())) }
+// noteClock corrects the offset by what was read.
+func (s *Store) noteClock(r reading) {
+	s.offset.Store(r.correct(s.offset.Load()))
+	s.clockRead.Store(&r.answered)
+}
+
+// isFresh reports whether an offset that was measured at a moment may be used at another: not for long, as the database's clock may be
+// set, and not if ours was.
+func isFresh(measured, now time.Time) bool {
+	elapsed := now.Sub(measured) // by the monotonic clock
+	set := now.Round(0).Sub(measured.Round(0)) - elapsed
+	return elapsed < offsetHolds && set.Abs() < trustedTrip
+}
+
+// freshen measures the offset for enqueues that are due some time from now, if that was not done lately. A node does it with each
+// beat, others do not beat.
+func (s *Store) freshen(ctx context.Context, t runner, enqueues []*store.Enqueue) {
+	measured := s.clockRead.Load()
+	isDelayed := func(q *store.Enqueue) bool { return q.Delay > 0 }
+	if s.config.Clock != nil || measured != nil && isFresh(*measured, time.Now()) || !slices.ContainsFunc(enqueues, isDelayed) {
+		return
+	}
+	if r, err := readClock(ctx, t); err == nil { // or else the enqueue will say so
+		s.noteClock(r)
+	}
+}
 
 // measureClock asks the database what time it is, a few times if the answers take long, and begins with the best of them. Where none
 // is good enough run times could not be told, so the store does not open.
 func (s *Store) measureClock(ctx context.Context) error {
-	best, err := bestReading(func() (reading, error) { return s.readClock(ctx) })
+	best, err := bestReading(func() (reading, error) { return readClock(ctx, one{s}) })
 	if err == nil {
 		s.offset.Store(best.offset())
+		s.clockRead.Store(&best.answered)
 	}
 	return err
 }
@@ -112,11 +141,11 @@ func bestReading(read func() (reading, error)) (best reading, err error) {
 	return best, nil
 }
 
-func (s *Store) readClock(ctx context.Context) (r reading, err error) {
+func readClock(ctx context.Context, t runner) (r reading, err error) {
 	r.asked = time.Now()
-	err = s.send(ctx, statement{name: "clock", each: func(row row) error {
+	err = t.run(ctx, "clock", func(row row) error {
 		r.answered = time.Now()
 		return row.Scan(&r.micros)
-	}})
+	})
 	return r, err
 }

@@ -69,3 +69,20 @@ func TestAStoreBeginsWithTheBestOfAFewReadings(t *testing.T) {
 		t.Fatalf("error is %v", err)
 	}
 }
+
+func TestAnOffsetIsUsedAsLongAsNoClockMayHaveBeenSet(t *testing.T) {
+	measured := time.Now()
+	for _, c := range []struct {
+		name  string
+		later time.Duration
+		want  bool
+	}{
+		{"at once", 0, true},
+		{"a little later", time.Second, true},
+		{"much later", offsetHolds, false},
+	} {
+		if got := isFresh(measured, measured.Add(c.later)); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}

@@ -115,9 +115,11 @@ type Store struct {
 	prelude string // what pins plans for one pipeline, or "" if the connections do it
 	origin  string // tells our notifications from those of others
 
-	offset  atomic.Int64 // microseconds that the database's clock is ahead of ours
-	wakeups atomic.Bool  // notifications arrive
-	horizon atomic.Int64 // the time until which there are partitions
+	offset atomic.Int64 // microseconds that the database's clock is ahead of ours
+
+	clockRead atomic.Pointer[time.Time] // when that was measured
+	wakeups   atomic.Bool               // notifications arrive
+	horizon   atomic.Int64              // the time until which there are partitions
 
 	retired   atomic.Int64 // the day on which lanes were removed last, and up to which
 	forgotten atomic.Int64 // the last record of what people did that retention looked at

@@ -55,6 +55,7 @@ func (s *Store) enqueueTx(ctx context.Context, wrapped store.Tx, enqueues []*sto
 	if err != nil {
 		return err
 	}
+	s.freshen(ctx, t, enqueues)
 	now := s.now()
 	entries, err := s.entriesOf(ctx, enqueues, now, true)
 	if err != nil || len(entries) == 0 {
@@ -92,6 +93,13 @@ func (s *Store) sendTx(ctx context.Context, wrapped store.Tx, sends []*store.Sen
 			possible = append(possible, q)
 		}
 	}
+	var level string
+	if err := t.run(ctx, "isolation", func(r row) error { return r.Scan(&level) }); err != nil {
+		return err
+	}
+	if err := checkIsolation(level); err != nil {
+		return err
+	}
 	now := s.now()
 	w, err := deliver(ctx, t, possible, now)
 	if err != nil || len(w) == 0 {
@@ -122,6 +130,16 @@ func (s *Store) sendTx(ctx context.Context, wrapped store.Tx, sends []*store.Sen
 	return s.notifyTx(ctx, t, payloads)
 }
 
+// checkIsolation refuses transactions that see what was there when they began: whether a job still runs, or may still be sent to, is
+// asked after its body was locked, and is not to be told by an older snapshot.
+func checkIsolation(level string) error {
+	if level == "read committed" || level == "read uncommitted" { // which are the same
+		return nil
+	}
+	return fmt.Errorf("%w: the transaction is at %s, and would not see whether the job has ended meanwhile: use read committed",
+		store.ErrInvalid, level)
+}
+
 // AppendTx implements store.Writer. The job's body stays locked until the transaction ends. Whoever takes the job from its run locks that
 // first, so it is what keeps the lease while the transaction is open; other jobs of the node are not concerned. The server ends a
 // transaction that does not commit within ten seconds after it.
@@ -145,8 +163,18 @@ func (s *Store) appendTx(ctx context.Context, wrapped store.Tx, a *appending) er
 		return nil
 	}
 	appends := []*appending{a}
-	if err := t.run(ctx, "lock_body_of_step", nil, uuidOf(a.Lease.Job), silenceInTx); err != nil {
+	var level string
+	locked := func(r row) error {
+		var silence string
+		return r.Scan(&silence, &level)
+	}
+	if err := t.run(ctx, "lock_body_of_step", locked, uuidOf(a.Lease.Job), silenceInTx); err != nil {
 		return err
+	}
+	if level != "" { // of a job that is there
+		if err := checkIsolation(level); err != nil {
+			return err
+		}
 	}
 	left, err := s.appendable(ctx, t, appends)
 	if err != nil || len(left) == 0 {

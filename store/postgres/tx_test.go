@@ -3,8 +3,10 @@ package postgres_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	_ "github.com/jackc/pgx/v5/stdlib"
 
@@ -160,5 +162,48 @@ func TestOpenTransactionHoldsUpNobody(t *testing.T) {
 	enqueue(t, s, blocked)
 	if blocked.Result.ID != first.Job.ID {
 		t.Fatalf("result: %+v", blocked.Result)
+	}
+}
+
+// TestIsolation: a transaction that sees what was there when it began would take a job that has ended for one that can be sent
+// to, and a lease that was lost for one that lives. Steps begin another one, whatever is the default.
+func TestIsolation(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	st := open(t, config)
+	job := newJob()
+	enqueue(t, st, job)
+	for _, level := range []pgx.TxIsoLevel{pgx.ReadUncommitted, pgx.ReadCommitted, pgx.RepeatableRead, pgx.Serializable} {
+		tx, err := connect(t, config.URL).BeginTx(t.Context(), pgx.TxOptions{IsoLevel: level})
+		if err != nil {
+			t.Fatal(err)
+		}
+		send := &store.Send{Job: job.Job.ID, Message: store.Message{Kind: store.MessageSignal, Name: "s"}}
+		err = st.SendTx(t.Context(), postgres.Tx(tx), []*store.Send{send})
+		fits := level == pgx.ReadUncommitted || level == pgx.ReadCommitted
+		if fits && err != nil || !fits && !errors.Is(err, store.ErrInvalid) {
+			t.Errorf("SendTx at %s: %v", level, err)
+		}
+		if err := tx.Rollback(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pool, err := pgxpool.New(t.Context(), config.URL+"&default_transaction_isolation=serializable")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	err = postgres.Begin(pool).Transact(t.Context(), func(tx pgx.Tx, _ store.Tx) error {
+		var level string
+		if err := tx.QueryRow(t.Context(), "SELECT current_setting('transaction_isolation')").Scan(&level); err != nil {
+			return err
+		}
+		if level != "read committed" {
+			t.Errorf("a step begins a transaction at %s", level)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

@@ -16,6 +16,7 @@ var busyTests = []txTest{
 	{"a_send_that_is_open_holds_up_the_answer_to_a_parent_that_waits", busyAnswer},
 	{"a_unique_key_that_is_being_taken_holds_up_enqueues_of_that_key_alone", busyKey},
 	{"an_id_that_is_being_inserted_holds_up_enqueues_of_that_id_alone", busyID},
+	{"EveryDueThingHappens_a_child_is_closed_once_nobody_sends_to_it", busyChild},
 	{"OneOwner_an_append_that_is_open_keeps_its_run_from_ending", busyAppend},
 }
 
@@ -245,6 +246,35 @@ func busyAnswer(e *txEnv) {
 		}
 		e.wantState(parent.Job.ID, want)
 		e.terminate(append(ids, parent.Job.ID)...)
+	}
+}
+
+// busyChild: somebody is sending to children when they are to be closed.
+func busyChild(e *txEnv) {
+	e.needsWriters()
+	node := e.join()
+	for _, commit := range []bool{true, false} {
+		for _, limit := range []int{1, 2, 100} {
+			run := e.claimOne(node, e.add())
+			var ids []store.ID
+			for _, policy := range []store.ClosePolicy{store.TerminateChild, store.CancelChild} {
+				ids = append(ids, e.bear(&run, 2, delay(time.Hour), onParentClose(policy))...)
+			}
+			tx := e.begin(e.T)
+			e.sendTx(tx.Tx, ids[0])
+			e.sendTx(tx.Tx, ids[2])
+			e.end(run, store.Completed, withChildren)
+			e.closeOnce(limit)
+			e.wantState(ids[0], store.Scheduled)
+			e.finish(tx, commit)
+			for range 2 * len(ids) { // as often as a leader that beats
+				e.closeOnce(limit)
+				e.sweep()
+			}
+			for _, id := range ids {
+				e.wantState(id, store.Cancelled)
+			}
+		}
 	}
 }
 

@@ -32,10 +32,13 @@ WITH held AS MATERIALIZED (
 SELECT CASE WHEN min(live) > 0 THEN 0 ELSE {schema}.refuse('lease lost') END FROM held;
 
 -- Locks the body of a job, $1, in the transaction of a step, of which only the commit is to follow: the server does not wait for that longer
--- than $2, or a machine that vanishes before it would keep the job.
+-- than $2, or a machine that vanishes before it would keep the job. Answers with the transaction's isolation level, too.
 -- name: lock_body_of_step
-SELECT set_config('idle_in_transaction_session_timeout', $2::text, true)
+SELECT set_config('idle_in_transaction_session_timeout', $2::text, true), current_setting('transaction_isolation')
 FROM (SELECT 1 FROM {schema}.job j WHERE j.id = $1::uuid FOR NO KEY UPDATE) b;
+
+-- name: isolation
+SELECT current_setting('transaction_isolation');
 
 -- The end of jobs is decided: $1 ids, $2 the Seqs with which. Their bodies are locked.
 -- name: append_closing
