@@ -24,6 +24,8 @@ var ErrUnsupported = errors.New("the system cannot do that")
 type Args struct {
 	Num int   `json:"num"`
 	At  int64 `json:"at,omitempty"` // nanoseconds: when its enqueue began
+	// Stay keeps a node in a process of its own from ever ending the job.
+	Stay bool `json:"stay,omitempty"`
 }
 
 // Database is where a system works: an empty database of its own.
