@@ -201,6 +201,7 @@ func (n *node) Close() error {
 func (n *node) Kill() error {
 	err := n.cmd.Process.Kill()
 	<-n.ended
+	err = errors.Join(err, n.in.Close())
 	_ = n.cmd.Wait()
-	return errors.Join(err, n.in.Close())
+	return err
 }

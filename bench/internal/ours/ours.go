@@ -52,7 +52,11 @@ func (System) Open(ctx context.Context, db system.Database, opts system.Options)
 	if err != nil {
 		return nil, err
 	}
-	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	level := slog.LevelWarn
+	if opts.Quiet {
+		level = slog.LevelError
+	}
+	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
 	options := []holdfast.Option{holdfast.WithLogger(logger)}
 	if opts.Slots > 0 {
 		options = append(options, holdfast.WithSlots(opts.Slots))

@@ -19,7 +19,7 @@ const beat = 5 * time.Second
 // the last of its jobs runs on another one. The node that is killed leads, or it does not.
 func rescue(leads bool) func(context.Context, *Env) (figures.Sample, error) {
 	return func(ctx context.Context, e *Env) (figures.Sample, error) {
-		return e.try(ctx, 0, system.Options{}, func(t *trial) (int64, error) {
+		return e.try(ctx, 0, system.Options{Quiet: true}, func(t *trial) (int64, error) {
 			r := &rescuer{trial: t, gate: make(chan struct{}), all: make(chan struct{})}
 			var ok bool
 			if r.counting, ok = t.client.(system.Counting); !ok {

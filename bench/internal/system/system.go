@@ -38,6 +38,8 @@ type Database struct {
 type Options struct {
 	Slots int // jobs at once; 0 is what the system does best with, or its default where that is what is measured
 	Steps int // of a durable function
+	// Quiet keeps it from logging warnings, where what it would warn of is what is measured.
+	Quiet bool
 }
 
 // System is a way to run jobs.
