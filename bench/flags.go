@@ -154,7 +154,7 @@ func sizeFlags(s *scenario.Sizes) []sizeFlag {
 		{name: "children", usage: "children in the scenarios fan-out and append", whole: &s.Children},
 		{name: "runs", usage: "runs in the scenario waiting; the whole measurement has 1000000", whole: &s.Runs},
 		{name: "phase", usage: "seconds before and after what a scenario pins or holds; pinned for an hour in all has 1500", fraction: &s.Phase},
-		{name: "pin", usage: "seconds for which it is pinned or held; the whole measurement of pinned has 600; default as long as a phase", fraction: &s.Pin},
+		{name: "pin", usage: "seconds for which it pins or holds; the whole of pinned has 600; default as long as a phase", fraction: &s.Pin},
 		{name: "open", usage: "seconds for which the longer transactions of the scenario late stay open", fraction: &s.Open},
 		{name: "idle-warm", usage: "seconds until an idle node is watched", fraction: &s.IdleWarm},
 		{name: "idle", usage: "seconds for which an idle node is watched", fraction: &s.IdleSeconds},

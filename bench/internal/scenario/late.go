@@ -33,7 +33,7 @@ func late(ctx context.Context, e *Env) (figures.Sample, error) {
 			return 0, fmt.Errorf("transactions of callers: %w", system.ErrUnsupported)
 		}
 		l := &latecomers{client: client, watch: newStopwatch(), committed: map[int]arrival{}}
-		worker, err := t.work(ctx, l.handle)
+		worker, err := t.work(ctx, func(args system.Args) { l.handle(ctx, args) })
 		if err != nil {
 			return 0, err
 		}
@@ -105,7 +105,8 @@ type arrival struct {
 	name string
 }
 
-func (l *latecomers) handle(args system.Args) {
+// handle is the handler of all jobs. Those of nobody in particular take a while.
+func (l *latecomers) handle(ctx context.Context, args system.Args) {
 	if args.Num > 0 {
 		now := time.Now()
 		l.mu.Lock()
@@ -115,7 +116,7 @@ func (l *latecomers) handle(args system.Args) {
 		l.watch.note(a.name, now.Sub(a.at))
 		return
 	}
-	time.Sleep(lateWork)
+	_ = system.Pause(ctx, lateWork) // one that is cut short does no harm
 }
 
 // during lets a short and a long transaction begin every so often, for so many seconds, and waits
