@@ -46,7 +46,7 @@ func flowTitle(steps, atOnce int) string {
 // variants are those that a quick run leaves out. A rescue takes as long as it takes.
 var variants = map[string]bool{
 	"insert-single-1": true, "pickup-10": true, "pickup-3000": true, "flow-1-1": true, "flow-1-1000": true, "flow-10-1": true,
-	"flow-10-1000": true, "queues-20000": true, "rescue": true, "rescue-leader": true,
+	"flow-10-1000": true, "queues-20000": true, "storm-5000": true, "rescue": true, "rescue-leader": true,
 }
 
 // All lists the scenarios in the order in which they run.
@@ -136,7 +136,11 @@ func troubles() []Scenario {
 	return append(list,
 		Scenario{
 			Name: "storm", Title: "insert with unique keys, most of which are taken",
-			measure: jobsPerSecond(), run: storm,
+			measure: jobsPerSecond(), run: storm(0),
+		},
+		Scenario{
+			Name: "storm-5000", Title: "the same, 5,000 a second",
+			measure: map[string]figures.Measure{"": {Figure: figures.P99, Unit: "p99 ms", Less: true}}, run: storm(5000),
 		},
 		Scenario{
 			Name: "late", Title: "from a late commit to the handler, on a busy node",

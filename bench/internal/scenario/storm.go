@@ -18,15 +18,40 @@ const (
 	stormClients   = 4
 	stormKeys      = 5000
 	stormBatch     = 10
-	// stormDelay is when a job that was stored runs, and so for how long its key is taken at the
-	// least: keys are taken and freed all the time.
+	// stormDelay is after which time a job runs on average, and so for how long its key is taken:
+	// keys are taken and freed all the time, and not in waves.
 	stormDelay = time.Second
 )
 
 // storm lets many producers insert jobs with unique keys of a small set, of which most are taken.
-// Half of them insert batches, in any order.
-func storm(ctx context.Context, e *Env) (figures.Sample, error) {
-	sample, err := e.try(ctx, 0, system.Options{}, func(t *trial) (int64, error) {
+// Half of them insert batches, in any order. Together they insert so many a second, or, if that is
+// 0, as many as they can.
+func storm(perSecond int) func(context.Context, *Env) (figures.Sample, error) {
+	return func(ctx context.Context, e *Env) (figures.Sample, error) {
+		sample, err := e.storm(ctx, perSecond)
+		if err != nil {
+			return sample, err
+		}
+		// Sessions tell it when they end.
+		m, err := meter.Open(ctx, e.Databases[0])
+		if err != nil {
+			return sample, err
+		}
+		deadlocks, err := m.Deadlocks(ctx)
+		if deadlocks >= 0 {
+			sample.Figures["deadlocks"] = float64(deadlocks)
+		}
+		return sample, errors.Join(err, m.Close(ctx))
+	}
+}
+
+func (e *Env) storm(ctx context.Context, perSecond int) (figures.Sample, error) {
+	// A producer of batches inserts as often as one of single jobs.
+	var every time.Duration
+	if perSecond > 0 {
+		every = time.Second * stormProducers * (1 + stormBatch) / 2 / time.Duration(perSecond)
+	}
+	return e.try(ctx, 0, system.Options{}, func(t *trial) (int64, error) {
 		clients, err := t.clients(ctx, stormClients)
 		if err != nil {
 			return 0, err
@@ -47,12 +72,18 @@ func storm(ctx context.Context, e *Env) (figures.Sample, error) {
 			if i/len(clients)%2 == 0 {
 				name, size = "batch", stormBatch
 			}
-			for batch := make([]system.Args, size); time.Now().Before(until); {
+			due := time.Now().Add(rand.N(every + 1))
+			for batch := make([]system.Args, size); time.Now().Before(until); due = due.Add(every) {
+				if every > 0 {
+					if err := system.Pause(ctx, time.Until(due)); err != nil {
+						return err
+					}
+				}
 				for n := range batch {
 					batch[n].Num = rand.IntN(stormKeys)
 				}
 				began := time.Now()
-				if err := client.InsertUnique(ctx, batch, stormDelay); err != nil {
+				if err := client.InsertUnique(ctx, batch, stormDelay/2+rand.N(stormDelay)); err != nil {
 					return err
 				}
 				watch.note(name, time.Since(began))
@@ -70,19 +101,6 @@ func storm(ctx context.Context, e *Env) (figures.Sample, error) {
 		t.figures["stored_share"] = float64(ran.Load()) / float64(asked.Load())
 		return asked.Load(), err
 	})
-	if err != nil {
-		return sample, err
-	}
-	// Sessions tell it when they end.
-	m, err := meter.Open(ctx, e.Databases[0])
-	if err != nil {
-		return sample, err
-	}
-	deadlocks, err := m.Deadlocks(ctx)
-	if deadlocks >= 0 {
-		sample.Figures["deadlocks"] = float64(deadlocks)
-	}
-	return sample, errors.Join(err, m.Close(ctx))
 }
 
 // clients are that of the trial and others with connections of their own.
