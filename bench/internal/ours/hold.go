@@ -2,6 +2,7 @@ package ours
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -19,15 +20,18 @@ var (
 
 // holding is what is held at the moment: by one job, since a scenario holds one thing.
 type holding struct {
-	reached chan struct{} // closed by the job when it is where it is wanted
+	reached chan struct{} // the job is where it is wanted
 	gate    chan struct{} // closed by those who let it go on
 }
 
-func newHolding() *holding { return &holding{make(chan struct{}), make(chan struct{})} }
+func newHolding() *holding { return &holding{make(chan struct{}, 1), make(chan struct{})} }
 
 // pass is the job's side.
 func (h *holding) pass(ctx context.Context) error {
-	close(h.reached)
+	select {
+	case h.reached <- struct{}{}:
+	default: // it is tried again
+	}
 	select {
 	case <-h.gate:
 		return nil
@@ -120,6 +124,15 @@ func (l lateCommit) Transact(ctx context.Context, do func(tx pgx.Tx, wrapped sto
 		if err := do(tx, wrapped); err != nil {
 			return err
 		}
-		return l.client.holding.pass(ctx)
+		// The server gives up a transaction of which it only waits for the end.
+		alive, done := context.WithCancel(ctx)
+		passed := make(chan error, 1)
+		go func() { passed <- l.client.holding.pass(ctx); done() }()
+		for system.Pause(alive, time.Second) == nil {
+			if _, err := tx.Exec(ctx, "SELECT 1"); err != nil {
+				return err
+			}
+		}
+		return <-passed
 	})
 }
