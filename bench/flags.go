@@ -30,11 +30,11 @@ type settings struct {
 var (
 	fullSizes = scenario.Sizes{
 		Jobs: 100_000, Seconds: 10, Steady: 30, Small: 1000, Large: 1_000_000, History: 1_000_000, Nodes: 4, Children: 10_000, Runs: 100_000,
-		Phase: 20, IdleWarm: 15, IdleSeconds: 60, Looks: 200,
+		Phase: 20, Open: 10, IdleWarm: 15, IdleSeconds: 60, Looks: 200,
 	}
 	quickSizes = scenario.Sizes{
 		Jobs: 3000, Seconds: 0.25, Steady: 0.25, Small: 1000, Large: 5000, History: 3000, Nodes: 4, Children: 500, Runs: 1000,
-		Phase: 0.25, IdleWarm: 0.3, IdleSeconds: 0.7, Looks: 20,
+		Phase: 0.25, Open: 0.2, IdleWarm: 0.3, IdleSeconds: 0.7, Looks: 20,
 	}
 )
 
@@ -114,6 +114,9 @@ func choose(names string, quick bool) ([]scenario.Scenario, error) {
 func listScenarios() {
 	for _, s := range scenario.All() {
 		fmt.Printf("%-18s %s", s.Name, s.Title)
+		if len(s.Stores) > 0 {
+			fmt.Printf("; only on %s", strings.Join(s.Stores, ", "))
+		}
 		for _, store := range []string{system.Postgres, system.SQLite} {
 			if peers := s.Peers[store]; len(peers) > 0 {
 				fmt.Printf("; %s: %s", store, strings.Join(peers, ", "))
@@ -148,10 +151,11 @@ func sizeFlags(s *scenario.Sizes) []sizeFlag {
 		{name: "history", usage: "finished jobs in the scenario history; the whole measurement has 10000000", whole: &s.History},
 		{name: "looks", usage: "how often each list and count is asked for in the scenario history", whole: &s.Looks},
 		{name: "nodes", usage: "nodes in the scenario nodes", whole: &s.Nodes},
-		{name: "children", usage: "children in the scenario fan-out", whole: &s.Children},
+		{name: "children", usage: "children in the scenarios fan-out and append", whole: &s.Children},
 		{name: "runs", usage: "runs in the scenario waiting; the whole measurement has 1000000", whole: &s.Runs},
-		{name: "phase", usage: "seconds before and after the pin of the scenario pinned; for an hour in all 1500", fraction: &s.Phase},
-		{name: "pin", usage: "seconds for which it is pinned; the whole measurement has 600; default as long as a phase", fraction: &s.Pin},
+		{name: "phase", usage: "seconds before and after what a scenario pins or holds; pinned for an hour in all has 1500", fraction: &s.Phase},
+		{name: "pin", usage: "seconds for which it pins or holds; the whole of pinned has 600; default as long as a phase", fraction: &s.Pin},
+		{name: "open", usage: "seconds for which the longer transactions of the scenario late stay open", fraction: &s.Open},
 		{name: "idle-warm", usage: "seconds until an idle node is watched", fraction: &s.IdleWarm},
 		{name: "idle", usage: "seconds for which an idle node is watched", fraction: &s.IdleSeconds},
 	}

@@ -53,6 +53,9 @@ func run(ctx context.Context, s settings, out io.Writer) (err error) {
 	defer func() { err = errors.Join(err, b.databases.close(context.WithoutCancel(ctx))) }()
 	for _, store := range s.stores {
 		for _, sc := range s.scenarios {
+			if !sc.On(store) {
+				continue
+			}
 			if err := b.scenario(ctx, sc, store); err != nil {
 				return fmt.Errorf("%s on %s: %w", sc.Name, store, err)
 			}

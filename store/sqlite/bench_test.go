@@ -218,3 +218,24 @@ func BenchmarkConfirm(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkGranted commits one job at a time, with the look and without it.
+func BenchmarkGranted(b *testing.B) {
+	for mode, synchronous := range modes {
+		for name, granted := range map[string]bool{"looked for": false, "taken for granted": true} {
+			b.Run(mode+"/"+name, func(b *testing.B) {
+				s, _ := openBench(b, synchronous)
+				if granted {
+					sqlite.TakeForGranted(s)
+				}
+				cpu(b, b.N, func() {
+					for range b.N {
+						if err := enqueue(b.Context(), s, 1); err != nil {
+							b.Fatal(err)
+						}
+					}
+				})
+			})
+		}
+	}
+}

@@ -88,3 +88,13 @@ func LanesRemembered(s store.Store) int {
 
 // Confirm looks at the files as every commit does.
 func Confirm(s store.Store) error { return own(s).place.confirm() }
+
+// TakeForGranted makes the store believe that its files are in their place, without looking.
+func TakeForGranted(s store.Store) {
+	p := &own(s).place
+	infos := map[string]fs.FileInfo{}
+	for _, placed := range []placed{p.main, p.log, p.index} {
+		infos[placed.path] = placed.info
+	}
+	p.stat = func(path string) (fs.FileInfo, error) { return infos[path], nil }
+}

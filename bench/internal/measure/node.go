@@ -64,7 +64,11 @@ func serveNode(ctx context.Context, systems []system.System, in io.Reader, out i
 	if err := errors.Join(say(wordReady), hear(wordGo)); err != nil {
 		return err
 	}
-	worker, err := client.Work(ctx, func(system.Args) {})
+	worker, err := client.Work(ctx, func(args system.Args) {
+		if args.Stay {
+			<-ctx.Done()
+		}
+	})
 	if err != nil {
 		return err
 	}
@@ -191,4 +195,13 @@ func (n *node) Stop(ctx context.Context) (int64, error) {
 func (n *node) Close() error {
 	<-n.ended // or Wait would close what it is reading
 	return errors.Join(n.in.Close(), n.cmd.Wait())
+}
+
+// Kill does not tell how the process has ended: that is known.
+func (n *node) Kill() error {
+	err := n.cmd.Process.Kill()
+	<-n.ended
+	err = errors.Join(err, n.in.Close())
+	_ = n.cmd.Wait()
+	return err
 }

@@ -104,6 +104,14 @@ func (m *Meter) Vacuum(ctx context.Context) error {
 	return err
 }
 
+// Elapsed is the time of the span so far, or until Mark.
+func (s *Span) Elapsed() time.Duration {
+	if s.ended.IsZero() {
+		return time.Since(s.began)
+	}
+	return s.ended.Sub(s.began)
+}
+
 // Mark ends the time of the span. What End counts besides may come later, such as the CPU of processes that have yet to end.
 func (s *Span) Mark() {
 	if s.ended.IsZero() {
@@ -192,6 +200,17 @@ func (m *Meter) DeadNow(ctx context.Context) (n int64, err error) {
 		return info.Size(), nil
 	}
 	err = m.conn.QueryRow(ctx, `SELECT coalesce(sum(n_dead_tup), 0)::bigint FROM pg_stat_user_tables`).Scan(&n)
+	return n, err
+}
+
+// Deadlocks is how many the server has found in the database, as far as sessions have told; -1 if
+// there are none to be found.
+func (m *Meter) Deadlocks(ctx context.Context) (n int64, err error) {
+	if m.conn == nil {
+		return -1, nil
+	}
+	err = m.conn.QueryRow(ctx, `SELECT deadlocks FROM pg_stat_database
+		WHERE datname = current_database()`).Scan(&n)
 	return n, err
 }
 

@@ -52,7 +52,11 @@ func (System) Open(ctx context.Context, db system.Database, opts system.Options)
 	if err != nil {
 		return nil, err
 	}
-	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	level := slog.LevelWarn
+	if opts.Quiet {
+		level = slog.LevelError
+	}
+	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
 	options := []holdfast.Option{holdfast.WithLogger(logger)}
 	if opts.Slots > 0 {
 		options = append(options, holdfast.WithSlots(opts.Slots))
@@ -63,7 +67,7 @@ func (System) Open(ctx context.Context, db system.Database, opts system.Options)
 	if err != nil {
 		return nil, err
 	}
-	c := &client{hf: hf, steps: opts.Steps}
+	c := &client{hf: hf, db: db, steps: opts.Steps}
 	if err := c.register(); err != nil {
 		return nil, errors.Join(err, hf.Close(ctx))
 	}
@@ -71,9 +75,12 @@ func (System) Open(ctx context.Context, db system.Database, opts system.Options)
 }
 
 type client struct {
-	hf     *holdfast.Client
-	steps  int
-	worker atomic.Pointer[worker]
+	hf      *holdfast.Client
+	db      system.Database
+	steps   int
+	worker  atomic.Pointer[worker]
+	callers callers
+	holding *holding
 }
 
 func (c *client) register() error {
@@ -103,12 +110,15 @@ func (c *client) register() error {
 			_, err := goOn.Wait(run)
 			return struct{}{}, err
 		}),
+		decides.Handle(c.hf, decide),
+		held.Handle(c.hf, c.hold),
+		heldStep.Handle(c.hf, c.holdStep),
 	)
 }
 
 func (c *client) Insert(ctx context.Context, args system.Args) error {
 	_, err := noop.Enqueue(ctx, c.hf, args)
-	return err
+	return told(err)
 }
 
 func (c *client) InsertMany(ctx context.Context, args []system.Args) error {
@@ -130,7 +140,11 @@ func (c *client) Left(ctx context.Context) (int64, error) {
 	return left, err
 }
 
-func (c *client) Close(ctx context.Context) error { return c.hf.Close(ctx) }
+func (c *client) Close(ctx context.Context) error {
+	err := c.hf.Close(ctx)
+	c.callers.close()
+	return err
+}
 
 // Work starts the node.
 func (c *client) Work(ctx context.Context, handle func(system.Args)) (system.Worker, error) {

@@ -43,10 +43,10 @@ func flowTitle(steps, atOnce int) string {
 	return title
 }
 
-// variants are those that a quick run leaves out.
+// variants are those that a quick run leaves out. A rescue takes as long as it takes.
 var variants = map[string]bool{
 	"insert-single-1": true, "pickup-10": true, "pickup-3000": true, "flow-1-1": true, "flow-1-1000": true, "flow-10-1": true,
-	"flow-10-1000": true,
+	"flow-10-1000": true, "queues-20000": true, "storm-5000": true, "rescue": true, "rescue-leader": true,
 }
 
 // All lists the scenarios in the order in which they run.
@@ -110,9 +110,59 @@ func All() []Scenario {
 			Name: "waiting", Title: "drain beside durable functions that wait", Once: true, Parts: 2, measure: jobsPerSecond(), run: waiting,
 		},
 	)
+	list = append(list, troubles()...)
 	for i := range list {
 		list[i].Parts = max(list[i].Parts, 1)
 		list[i].Variant = variants[list[i].Name]
 	}
 	return list
+}
+
+// troubles are about what others see of trouble, and how soon it is over.
+func troubles() []Scenario {
+	list := []Scenario{
+		heldScenario("held-send", "a signal's transaction", holdSend),
+		heldScenario("held-unique", "the transaction of a unique key", holdUnique),
+		heldScenario("held-step", "the transaction of a step", holdStep),
+	}
+	for _, count := range []int{100, 20_000} {
+		list = append(list, Scenario{
+			Name:    fmt.Sprintf("queues-%d", count),
+			Title:   fmt.Sprintf("drain a hundred queues where %d have had jobs", count),
+			measure: map[string]figures.Measure{"": {Figure: "drain_s", Unit: "s", Less: true}},
+			run:     queues(count),
+		})
+	}
+	return append(list,
+		Scenario{
+			Name: "storm", Title: "insert with unique keys, most of which are taken",
+			measure: jobsPerSecond(), run: storm(0),
+		},
+		Scenario{
+			Name: "storm-5000", Title: "the same, 5,000 a second",
+			measure: map[string]figures.Measure{"": {Figure: figures.P99, Unit: "p99 ms", Less: true}}, run: storm(5000),
+		},
+		Scenario{
+			Name: "late", Title: "from a late commit to the handler, on a busy node",
+			Stores:  []string{system.Postgres},
+			measure: map[string]figures.Measure{"": {Figure: figures.P99, Unit: "p99 ms", Less: true}}, run: late,
+		},
+		Scenario{
+			Name: "turns", Title: "from one job to the next of its ordering key",
+			measure: map[string]figures.Measure{"": {Figure: "turn_ms", Unit: "ms a turn", Less: true}}, run: turns,
+		},
+		Scenario{
+			Name: "append", Title: "inserts of others while a function stores much at once",
+			measure: map[string]figures.Measure{"": {Figure: "worst_insert_p99_ms", Unit: "p99 ms", Less: true}}, run: appends,
+		},
+		rescueScenario("rescue", "from the end of a node's process to its jobs elsewhere", false),
+		rescueScenario("rescue-leader", "the same of the node that leads", true),
+	)
+}
+
+func rescueScenario(name, title string, leads bool) Scenario {
+	return Scenario{
+		Name: name, Title: title, run: rescue(leads),
+		measure: map[string]figures.Measure{"": {Figure: "rescue_s", Unit: "s", Less: true}},
+	}
 }

@@ -26,6 +26,7 @@ type Sizes struct {
 	Runs        int     `json:"runs"`         // that wait
 	Phase       float64 `json:"phase"`        // seconds before and after the pin
 	Pin         float64 `json:"pin"`          // seconds for which it lasts; 0: as long as a phase
+	Open        float64 `json:"open"`         // seconds for which long transactions of callers stay open
 	IdleWarm    float64 `json:"idle_warm"`    // seconds until a node is called idle
 	IdleSeconds float64 `json:"idle_seconds"` // for which it is watched
 }
@@ -40,11 +41,18 @@ type Scenario struct {
 	Once bool
 	// Variant says that it differs from another one by a number only. A quick run leaves it out unless it is named.
 	Variant bool
+	// Stores are those on which it says something; none: all.
+	Stores []string
 	// Peers are the systems to compare with, by store. That of quick runs comes first.
 	Peers map[string][]string
 
 	measure map[string]figures.Measure // by store, or "" for both
 	run     func(ctx context.Context, e *Env) (figures.Sample, error)
+}
+
+// On tells whether the scenario says something about a store.
+func (s Scenario) On(store string) bool {
+	return len(s.Stores) == 0 || slices.Contains(s.Stores, store)
 }
 
 // MeasureOf is what the scenario is about, on a store.
@@ -70,6 +78,8 @@ type Node interface {
 	Done() int64
 	Stop(ctx context.Context) (int64, error)
 	Close() error
+	// Kill ends the process at once, and closes the node.
+	Kill() error
 }
 
 // Measure runs the scenario once, and returns the settings that mattered besides.

@@ -24,6 +24,8 @@ var ErrUnsupported = errors.New("the system cannot do that")
 type Args struct {
 	Num int   `json:"num"`
 	At  int64 `json:"at,omitempty"` // nanoseconds: when its enqueue began
+	// Stay keeps a node in a process of its own from ever ending the job.
+	Stay bool `json:"stay,omitempty"`
 }
 
 // Database is where a system works: an empty database of its own.
@@ -36,6 +38,8 @@ type Database struct {
 type Options struct {
 	Slots int // jobs at once; 0 is what the system does best with, or its default where that is what is measured
 	Steps int // of a durable function
+	// Quiet keeps it from logging warnings, where what it would warn of is what is measured.
+	Quiet bool
 }
 
 // System is a way to run jobs.

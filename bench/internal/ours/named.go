@@ -1,0 +1,64 @@
+package ours
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/bench/internal/system"
+)
+
+// InsertInto stores jobs in the queues that are named for them.
+func (c *client) InsertInto(ctx context.Context, args []system.Args, queue func(i int) string) error {
+	items := make([]holdfast.Item, len(args))
+	for i := range items {
+		items[i] = noop.Item(args[i], holdfast.Queue(queue(i)))
+	}
+	results, err := c.hf.EnqueueItems(ctx, items)
+	for _, r := range results {
+		err = errors.Join(err, r.Err)
+	}
+	return err
+}
+
+// uniqueByNum makes jobs different whose numbers differ.
+var uniqueByNum = holdfast.Unique(holdfast.ByFields("num"))
+
+// InsertUnique stores those jobs whose numbers are free.
+func (c *client) InsertUnique(ctx context.Context, args []system.Args, after time.Duration) error {
+	opts := []holdfast.EnqueueOption{uniqueByNum}
+	if after > 0 {
+		opts = append(opts, holdfast.In(after))
+	}
+	var err error
+	if len(args) == 1 {
+		_, err = noop.Enqueue(ctx, c.hf, args[0], opts...)
+	} else {
+		_, err = noop.EnqueueMany(ctx, c.hf, args, opts...)
+	}
+	return told(err)
+}
+
+// InsertOrdered stores jobs of one ordering key.
+func (c *client) InsertOrdered(ctx context.Context, args []system.Args) error {
+	_, err := noop.EnqueueMany(ctx, c.hf, args, holdfast.OrderingKey("line"))
+	return err
+}
+
+// Running counts.
+func (c *client) Running(ctx context.Context) (n int64, err error) {
+	queues, err := c.hf.Queues(ctx)
+	for _, q := range queues {
+		n += int64(q.Counts[holdfast.Running].N)
+	}
+	return n, err
+}
+
+// told is an error in the words of scenarios.
+func told(err error) error {
+	if errors.Is(err, holdfast.ErrUnavailable) {
+		return errors.Join(system.ErrUnavailable, err)
+	}
+	return err
+}
