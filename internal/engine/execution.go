@@ -123,6 +123,12 @@ func (x *execution) conclude(ctx context.Context) *store.Outcome {
 		}
 	}
 	result, trace, err := invoke(ctx, x)
+	if x.run.claimed.Durable && !errors.Is(context.Cause(ctx), store.ErrLeaseLost) {
+		// It may have ended before its first operation, and has children and compensations all the same.
+		if _, err := x.run.remember(); err != nil {
+			return unreadable(err)
+		}
+	}
 	if m := x.run.memory.Load(); m != nil && err == nil {
 		if what := m.unvisited(); what != "" {
 			return nondeterminism(what)

@@ -168,6 +168,9 @@ func (m *memory) note(e *store.Entry) {
 		put(&m.patches, e.Name, true)
 	case store.EntryChild:
 		m.children = true
+	case store.EntryContinued:
+		var c continued
+		m.children = m.children || decodeEntry(e, &c) == nil && c.Children
 	default: // found by its path
 	}
 }
@@ -277,7 +280,8 @@ func (m *memory) take() *store.Append {
 
 // continued is the data of an EntryContinued.
 type continued struct {
-	Times int `json:"times"`
+	Times    int  `json:"times"`
+	Children bool `json:"children,omitempty"` // of an earlier generation, which may be open
 }
 
 // times is how often the run has continued as new. m.mu is held.
@@ -402,7 +406,7 @@ func (m *memory) final(o *store.Outcome) *store.Append {
 		m.pending, m.enqueues = nil, nil // decided again next time: nothing went on from there
 	}
 	if o.Continue != nil {
-		o.Continue.Data = encodeEntry(continued{m.times() + 1})
+		o.Continue.Data = encodeEntry(continued{m.times() + 1, m.children})
 	}
 	// All but the last portion is stored before the outcome.
 	for entries, _ := m.portion(); entries < len(m.pending); entries, _ = m.portion() {
