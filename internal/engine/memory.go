@@ -49,6 +49,7 @@ type memory struct {
 	hopeless    bool           // the run is ending, and all of its strands wait for each other
 	exiting     bool           // every strand ends its goroutine at its next operation
 	outcome     *store.Outcome // of a run that exits; nil: there is nothing to write
+	decided     *store.Outcome // how the run ends when its strands have ended, unless there is something to undo
 	undos       []undo         // what OnFailure registered
 	randoms     map[string]uint64
 	patches     map[string]bool

@@ -156,6 +156,43 @@ func TestNodeStopsDespiteAStuckTransaction(t *testing.T) {
 	})
 }
 
+// TestFailureIsNotLostWithAStuckTransaction: the run has failed for good, whatever a strand of it does.
+func TestFailureIsNotLostWithAStuckTransaction(t *testing.T) {
+	for _, undone := range []bool{false, true} {
+		t.Run(fmt.Sprintf("undone %v", undone), func(t *testing.T) {
+			inBed(t, Config{Node: NodeConfig{Slots: 1, StuckAfter: time.Second}}, func(b *bed) {
+				x := b.stuckTx(false)
+				var runs, undos atomic.Int64
+				b.handle("flow", func(_ context.Context, r *Run) ([]byte, error) {
+					s := r.Main()
+					if undone {
+						if err := s.OnFailure("undo", func(*Strand) error { undos.Add(1); return nil }); err != nil {
+							return nil, err
+						}
+					}
+					if runs.Add(1) > 1 {
+						return nil, &FailError{Err: errBoom}
+					}
+					return nil, errors.Join(x.beside(s), &FailError{Err: errBoom})
+				})
+				b.run()
+				id := b.enqueue(b.job("flow"))
+				b.expect(b.wait(id), store.Failed, store.ReasonTerminal)
+				close(x.release)
+				rec := b.get(id)
+				for _, a := range rec.Attempts {
+					if a.Reason == store.ReasonNodeLost {
+						t.Errorf("attempt: %+v", a)
+					}
+				}
+				if !undone && runs.Load() != 1 || undone && undos.Load() != 1 {
+					t.Errorf("%d runs, %d compensations", runs.Load(), undos.Load())
+				}
+			})
+		})
+	}
+}
+
 // TestNoTransactionBeginsAfterTheEnd: a strand that has waited for another one's write meanwhile ends there.
 func TestNoTransactionBeginsAfterTheEnd(t *testing.T) {
 	for _, late := range []time.Duration{0, 500 * time.Millisecond} {
