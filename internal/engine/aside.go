@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,9 +19,10 @@ const (
 // nobody waits with them, and are tried again and again: a transaction that holds a job or a key
 // for half a minute delays what needs that job or key, and nothing else.
 type aside struct {
-	mu   sync.Mutex
-	ops  []*op
-	wake chan struct{}
+	mu     sync.Mutex
+	ops    []*op
+	trying map[*op]bool // that were taken, and are neither answered nor put back
+	wake   chan struct{}
 }
 
 // put adds ops. Each waits twice as long as the last time.
@@ -28,15 +31,16 @@ func (a *aside) put(ops []*op, now time.Time) {
 		return
 	}
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	for _, o := range ops {
 		if o.wait == 0 && o.aside != nil {
 			o.aside()
 		}
 		o.wait = min(max(2*o.wait, firstAside), lastAside)
 		o.next = now.Add(o.wait)
+		delete(a.trying, o)
 	}
 	a.ops = append(a.ops, ops...)
-	a.mu.Unlock()
 	signal(a.wake)
 }
 
@@ -52,6 +56,7 @@ func (a *aside) take(limit int, now time.Time) (due []*op, wait time.Duration, w
 		switch in := o.next.Sub(now); {
 		case in <= 0 && (size == 0 || size+o.size() <= limit):
 			due = append(due, o)
+			put(&a.trying, o, true)
 			size += o.size()
 			continue
 		case in > 0:
@@ -66,14 +71,53 @@ func (a *aside) take(limit int, now time.Time) (due []*op, wait time.Duration, w
 	return due, wait, len(left) > 0
 }
 
-// ending adds the jobs whose outcomes wait here.
+// forget drops an op that was taken and is to be answered: it may be used again from then on.
+func (a *aside) forget(o *op) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.trying, o)
+}
+
+// left returns the ops that were taken and are neither answered nor put back.
+func (a *aside) left() []*op {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Collect(maps.Keys(a.trying))
+}
+
+// ending adds the jobs whose outcomes wait here, or are being tried.
 func (a *aside) ending(jobs map[store.ID]bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, o := range a.ops {
-		if o.outcome != nil {
-			jobs[o.outcome.Lease.Job] = true
+		o.ending(jobs)
+	}
+	for o := range a.trying {
+		o.ending(jobs)
+	}
+}
+
+// superviseAside is workAside that begins again after a panic.
+func (c *committer) superviseAside() {
+	const part = "operations put aside"
+	for try := 1; c.guard.panics(part, c.workAside); try++ {
+		c.abandonAside()
+		sleepFor(c.force, beginAgain.Delay(try))
+		c.guard.up(part)
+	}
+}
+
+// abandonAside gives up what was in hand in a panic: perhaps it was these, and perhaps they have been committed. What a run has written is
+// recognised if it has, and is tried once more, since the work of the run would be lost with it.
+func (c *committer) abandonAside() {
+	for _, o := range c.aside.left() {
+		if o.panicked || o.outcome == nil && o.remembered == nil {
+			c.answer(o, errPanicked)
+			continue
 		}
+		o.panicked = true
+		o.repeated()
+		c.aside.put([]*op{o}, time.Now()) //nolint:forbidigo // how long to wait, and not what time it is
 	}
 }
 

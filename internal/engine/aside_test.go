@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -182,5 +185,161 @@ func TestOutcomesThatAreHeldHoldUpNoSlots(t *testing.T) {
 		for _, id := range ids {
 			b.expect(b.wait(id), store.Completed, "")
 		}
+	})
+}
+
+// TestOutcomesThatAreHeldAreNotGivenUp, however long each try takes: the node knows of them while they are tried, too.
+func TestOutcomesThatAreHeldAreNotGivenUp(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		b.handle("k", ok).MaxAttempts = 1
+		q := b.job("k")
+		h := &held{ends: map[store.ID]bool{q.Job.ID: true}}
+		apply := h.apply(b)
+		b.st.hook(func(p *probe) {
+			p.instead = func(batch *store.Batch) error {
+				if !slices.ContainsFunc(batch.Outcomes, func(o *store.Outcome) bool { return o.State == store.Completed }) {
+					return nil
+				}
+				time.Sleep(2 * time.Second)
+				return apply(batch)
+			}
+		})
+		b.run()
+		b.enqueue(q)
+		time.Sleep(2 * time.Minute)
+		h.open.Store(true)
+		b.expect(b.wait(q.Job.ID), store.Completed, "")
+		if rec := b.get(q.Job.ID); len(rec.Attempts) > 0 {
+			t.Errorf("attempts: %+v", rec.Attempts)
+		}
+	})
+}
+
+func TestAsideKnowsWhatIsTried(t *testing.T) {
+	a := aside{wake: make(chan struct{}, 1)}
+	now := time.Unix(1_000, 0)
+	knows := func(when string, o *op, want bool) {
+		t.Helper()
+		jobs := map[store.ID]bool{}
+		if a.ending(jobs); jobs[o.outcome.Lease.Job] != want {
+			t.Errorf("%s: known %v, want %v", when, !want, want)
+		}
+	}
+	first, second := endOfSome(), endOfSome()
+	a.put([]*op{first, second}, now)
+	knows("put aside", first, true)
+	if due, _, _ := a.take(10, now.Add(time.Second)); len(due) != 2 {
+		t.Fatalf("taken: %d", len(due))
+	}
+	knows("while it is tried", first, true)
+	knows("while it is tried", second, true)
+	a.put([]*op{first}, now)
+	a.forget(second)
+	knows("put aside again", first, true)
+	knows("answered", second, false)
+	a.take(10, now.Add(time.Second))
+	a.forget(first)
+	knows("answered", first, false)
+}
+
+func endOfSome() *op {
+	return &op{outcome: &store.Outcome{Lease: store.Lease{Job: uuid.Must(uuid.NewV7())}}}
+}
+
+// brokenContext is a caller's context that panics once, when it is armed and asked whether it has ended.
+type brokenContext struct {
+	context.Context
+	armed atomic.Bool
+}
+
+func (c *brokenContext) Err() error {
+	if c.armed.CompareAndSwap(true, false) {
+		panic("a bug in a context")
+	}
+	return c.Context.Err()
+}
+
+// TestPanicWhileWhatIsHeldIsTried: who was in hand is told, the end of a run is tried again, and the others go on.
+func TestPanicWhileWhatIsHeldIsTried(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		b.handle("k", ok).MaxAttempts = 1
+		b.run()
+		waiting, ending := b.job("nobody"), b.job("k")
+		b.enqueue(waiting)
+		h := &held{sends: map[store.ID]bool{waiting.Job.ID: true}, ends: map[store.ID]bool{ending.Job.ID: true}}
+		b.st.hook(func(p *probe) { p.instead = h.apply(b) })
+		send := func(ctx context.Context) error {
+			q := &store.Send{Job: waiting.Job.ID, Message: store.Message{Kind: store.MessageSignal, Name: "go"}}
+			return errors.Join(b.e.Send(ctx, []*store.Send{q}), q.Err)
+		}
+		b.enqueue(ending)
+		broken := &brokenContext{Context: b.t.Context()}
+		told := make(chan error, 1)
+		go func() { told <- send(broken) }()
+		time.Sleep(time.Second)
+		broken.armed.Store(true)
+		began := time.Now()
+		if err := <-told; !errors.Is(err, store.ErrUnavailable) || time.Since(began) > time.Second {
+			t.Errorf("the caller in hand learnt after %v: %v", time.Since(began), err)
+		}
+		go func() { told <- send(b.t.Context()) }()
+		time.Sleep(10 * time.Second)
+		h.open.Store(true)
+		if err := <-told; err != nil {
+			t.Errorf("the next one: %v", err)
+		}
+		b.expect(b.wait(ending.Job.ID), store.Completed, "")
+		if rec := b.get(ending.Job.ID); len(rec.Attempts) > 0 {
+			t.Errorf("attempts: %+v", rec.Attempts)
+		}
+		troubles := b.e.Health().Troubles
+		if len(troubles) != 1 || troubles[0].Part != "operations put aside" || troubles[0].Panics != 1 || troubles[0].Down {
+			t.Errorf("troubles: %+v", troubles)
+		}
+	})
+}
+
+// TestPanicOneByOneAnswersNobodyTwice: a caller who was answered may be waiting for the next answer already.
+func TestPanicOneByOneAnswersNobodyTwice(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		gate := make(chan struct{})
+		var broken *brokenContext
+		var calls atomic.Int64
+		b.st.hook(func(p *probe) {
+			p.onApply = func(batch *store.Batch) error {
+				switch calls.Add(1) {
+				case 1:
+					<-gate
+				case 2: // all of them: each is tried on its own
+					return fmt.Errorf("%w: of its own making", store.ErrInvalid)
+				case 3: // the first alone
+				case 4:
+					time.Sleep(time.Second) // the first one's caller is back in line
+					broken.armed.Store(true)
+					return fmt.Errorf("%w: for now", store.ErrUnavailable)
+				}
+				return nil
+			}
+		})
+		broken = &brokenContext{Context: b.t.Context()}
+		var all sync.WaitGroup
+		b.e.commit.main.put(&op{done: func(error) {}}) // the others come meanwhile
+		synctest.Wait()
+		all.Go(func() {
+			for i := range 2 {
+				if err := b.e.Enqueue(b.t.Context(), []*store.Enqueue{b.job("k")}); err != nil {
+					t.Errorf("enqueue %d: %v", i, err)
+				}
+			}
+		})
+		synctest.Wait()
+		all.Go(func() {
+			if err := b.e.Enqueue(broken, []*store.Enqueue{b.job("k")}); !errors.Is(err, store.ErrUnavailable) {
+				t.Errorf("who was in hand: %v", err)
+			}
+		})
+		synctest.Wait()
+		close(gate)
+		all.Wait()
 	})
 }

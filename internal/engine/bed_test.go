@@ -41,6 +41,7 @@ type probe struct {
 	instead func(*store.Batch) error // errApplied: it has done what was to be done; nil: the store is to do it
 	onClaim func(p store.ClaimParams, jobs []store.Claimed, err error) ([]store.Claimed, error)
 	onBeat  func() error
+	promote func() (store.Promoted, bool) // false: the store is to do it
 	onJoin  func()
 	maxJobs int // in one apply
 }
@@ -107,6 +108,14 @@ func (p *probe) Beat(ctx context.Context, params store.BeatParams) (store.Beat, 
 
 func (p *probe) Promote(ctx context.Context, limit int) (store.Promoted, error) {
 	p.calls.Add(1)
+	p.mu.Lock()
+	hook := p.promote
+	p.mu.Unlock()
+	if hook != nil {
+		if promoted, instead := hook(); instead {
+			return promoted, nil
+		}
+	}
 	return p.Store.Promote(ctx, limit)
 }
 

@@ -78,6 +78,7 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 	if o.State != store.Failed && o.State != store.Cancelled {
 		return o
 	}
+	m.decided = o
 	if m.settle(); len(m.undos) == 0 {
 		return o
 	}

@@ -58,9 +58,7 @@ func newCommitter(
 	if st.Traits().Writers > 1 {
 		c.contested = start()
 	}
-	c.workers.Go(func() {
-		g.supervise(c.force, "operations put aside", func(context.Context) { c.workAside() })
-	})
+	c.workers.Go(c.superviseAside)
 	return c
 }
 
@@ -173,7 +171,7 @@ func (c *committer) wait(ctx context.Context, line *lane, o op) error {
 type line struct {
 	*lane
 	limit   int
-	ops     []*op     // what could not be committed, in front
+	ops     []*op     // what could not be committed, in front; nil: answered meanwhile, or put aside
 	begun   *starting // of these: they were tried, and may run already
 	company gatherer
 	try     int
@@ -200,7 +198,9 @@ func (c *committer) abandonOps(w *line) {
 	w.keep(nil)
 	c.guard.panics("committer", begun.cancel)
 	for _, o := range ops {
-		c.answer(o, errPanicked)
+		if o != nil {
+			c.answer(o, errPanicked)
+		}
 	}
 }
 
@@ -289,7 +289,11 @@ func (c *committer) flush(ops []*op, batch *store.Batch, begun *starting) []*op 
 			if errors.Is(err, errPanicked) {
 				one[0].repeated()
 			}
-			again = append(again, c.flush(one, assemble(one), nil)...)
+			left := c.flush(one, assemble(one), nil)
+			if len(left) == 0 {
+				ops[i] = nil // somebody else's from now on
+			}
+			again = append(again, left...)
 		}
 		return again
 	default:
@@ -338,6 +342,9 @@ func (c *committer) answer(o *op, err error) {
 		return
 	}
 	o.told = true
+	if o.wait > 0 {
+		c.aside.forget(o)
+	}
 	c.guard.panics("answers", func() { o.done(err) })
 }
 
@@ -346,12 +353,13 @@ func (c *committer) answer(o *op, err error) {
 func (c *committer) drop(ops []*op, err error) []*op {
 	now := c.store.Now()
 	kept := ops[:0]
-	for _, o := range ops {
+	for i, o := range ops {
 		if o.since.IsZero() {
 			o.since = now
 		}
 		o.tried = o.tried || err != nil
 		why := c.hopeless(o, err, now)
+		ops[i] = nil // nowhere twice, nor once it is answered
 		switch {
 		case why == nil:
 			kept = append(kept, o)

@@ -39,6 +39,9 @@
 // The node stops: it claims nothing more, gives back what has not started, waits for the handlers, then ends their contexts with
 // ErrShutdown; what fails because of that is given back without counting. Handlers that do not return even then are left behind.
 //
+// A handler has returned, and strands of its run go on: each ends at its next operation. Whoever ignores its context for StuckAfter is left
+// behind, and the run ends as it would have.
+//
 // # Locks
 //
 // Each part that goroutines share has one mutex, held for moments; none is held while another is taken, nor during a call to the

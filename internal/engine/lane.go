@@ -66,9 +66,7 @@ func (l *lane) ending(jobs map[store.ID]bool) {
 		jobs[id] = true
 	}
 	for _, o := range l.waiting {
-		if o.outcome != nil {
-			jobs[o.outcome.Lease.Job] = true
-		}
+		o.ending(jobs)
 	}
 }
 

@@ -37,8 +37,8 @@ type memory struct {
 	pending   []store.Entry // what is to be stored with the next write
 	enqueues  []*store.Enqueue
 	flushing  bool
-	appending *call // the writes, which are one at a time
-	inTx      bool  // what is being written is in a transaction of the user's
+	appending *call   // the writes, which are one at a time
+	tx        *openTx // what is being written is in a transaction of the user's
 
 	strands     int       // goroutines that Go has started and that have not ended
 	strandEnded sync.Cond // told when one of them ends, and when the run exits
@@ -49,6 +49,7 @@ type memory struct {
 	hopeless    bool           // the run is ending, and all of its strands wait for each other
 	exiting     bool           // every strand ends its goroutine at its next operation
 	outcome     *store.Outcome // of a run that exits; nil: there is nothing to write
+	decided     *store.Outcome // how the run ends when its strands have ended, unless there is something to undo
 	undos       []undo         // what OnFailure registered
 	randoms     map[string]uint64
 	patches     map[string]bool
@@ -297,7 +298,7 @@ func (m *memory) times() int {
 
 // written ends a write. m.mu is held.
 func (m *memory) written(a *store.Append, err error) {
-	m.flushing, m.inTx = false, false
+	m.flushing, m.tx = false, nil
 	if err == nil && len(a.Entries) > 0 {
 		m.stored = a.Entries[len(a.Entries)-1].Seq
 		m.run.claimed.Durable = true
@@ -387,22 +388,24 @@ func (m *memory) pauses() bool { return m.held && !errors.Is(m.ending, ErrCancel
 func (m *memory) final(o *store.Outcome) *store.Append {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	over := o.State.Finished() || o.Continue != nil
-	if over && m.inTx {
-		// A strand that was left behind is in a transaction of the user's: what it writes comes before the end, or not at all.
-		m.run.endMain(errClosing)
-	}
-	for m.flushing && (over || !m.inTx) {
-		m.flushed.Wait()
-	}
+	// From now on nobody of the run begins anything.
+	m.exiting = true
+	m.wakeAll()
 	if m.lingering != nil {
 		m.lingering.Stop()
 	}
-	m.exiting = true
-	m.wakeAll()
+	over := o.State.Finished() || o.Continue != nil
+	if over && m.tx != nil {
+		// A strand is in a transaction of the user's still: what it writes comes before the end, or not at all.
+		m.run.endMain(errClosing)
+		defer m.leaveTxLater()()
+	}
+	for m.flushing && (over || m.tx == nil) {
+		m.flushed.Wait()
+	}
 	o.HasChildren = m.children
 	goesOn := over || o.State == store.Waiting
-	if !goesOn || m.inTx {
+	if !goesOn || m.tx != nil {
 		m.pending, m.enqueues = nil, nil // decided again next time: nothing went on from there
 	}
 	if o.Continue != nil {
@@ -420,7 +423,7 @@ func (m *memory) final(o *store.Outcome) *store.Append {
 	if len(m.pending) > 0 || len(m.enqueues) > 0 {
 		a = m.take()
 	}
-	o.Durable = m.stored > 0 || a != nil
+	o.Durable = m.stored > 0 || a != nil || m.tx != nil
 	return a
 }
 

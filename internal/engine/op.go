@@ -27,6 +27,15 @@ type op struct {
 
 	wait time.Duration // of an op that was put aside, before the next try
 	next time.Time     // when that is
+
+	panicked bool // a try of it when it was put aside
+}
+
+// ending adds the job whose outcome it is, if it is one.
+func (o *op) ending(jobs map[store.ID]bool) {
+	if o.outcome != nil {
+		jobs[o.outcome.Lease.Job] = true
+	}
 }
 
 func (o *op) size() int {

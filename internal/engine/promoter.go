@@ -14,9 +14,18 @@ type promoter struct {
 	node  *node
 	wakes chan struct{}
 
+	vain time.Duration // how long it waits because the last look moved nothing although something is due
+
 	mu   sync.Mutex
 	next time.Time // the earliest due time that a hint told of since the last look; zero: none
 }
+
+const (
+	// firstVain and lastVain bound the time between two looks of which the first has moved nothing although something is due: a caller's
+	// transaction holds it, or the clocks differ by a little.
+	firstVain = 2 * time.Millisecond
+	lastVain  = 100 * time.Millisecond
+)
 
 func newPromoter(n *node) *promoter {
 	return &promoter{node: n, wakes: make(chan struct{}, 1)}
@@ -90,8 +99,14 @@ func (p *promoter) look(ctx context.Context) time.Time {
 				n.store.Notify(store.Wake{Kind: store.WakeReady, Namespace: n.engine.cfg.Namespace, Queue: queue})
 			}
 		}
-		if promoted.More {
+		if promoted.Jobs > 0 && promoted.More {
 			continue
+		}
+		if next := promoted.NextDue; promoted.Jobs > 0 || !promoted.More && (next.IsZero() || next.After(now)) {
+			p.vain = 0
+		} else {
+			p.vain = min(max(2*p.vain, firstVain), lastVain)
+			return now.Add(p.vain)
 		}
 		again := now.Add(idle)
 		if !promoted.NextDue.IsZero() && promoted.NextDue.Before(again) {

@@ -69,11 +69,27 @@ func (n *node) leaveBehind(x *execution, cause error) {
 		o = &store.Outcome{State: store.Available, Reason: store.ReasonReleased, Error: text}
 	case errors.Is(cause, ErrTimeout):
 		o = x.timedOut(text, cut(stack, maxTrace))
+	case errors.Is(cause, errClosing):
+		o = x.decided(text, cut(stack, maxTrace))
 	}
 	if n.settleElsewhere(x, o) {
 		n.log.Error("handler is stuck: it ignores its context; its job is taken from it, its goroutine stays",
 			"job", c.Job.ID, "kind", c.Job.Kind, "attempt", c.Job.Attempt, "cause", cause, "stack", stack)
 	}
+}
+
+// decided is the outcome of a run that has failed or was cancelled, and whose strands do not end. If there is something to undo, which
+// may be what they are doing, the end is decided again by another run.
+func (x *execution) decided(text, trace string) *store.Outcome {
+	if m := x.run.memory.Load(); m != nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.decided != nil && len(m.undos) == 0 {
+			o := *m.decided
+			return &o
+		}
+	}
+	return x.again(store.ReasonError, text, trace, -1)
 }
 
 // stackOf returns the stack of the goroutines that carry the worker's label, or "" if there are none.

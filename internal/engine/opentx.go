@@ -1,0 +1,176 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// openTx is a transaction of the user's in which a strand is, and with which an entry of the run is to be stored.
+type openTx struct {
+	wrote bool // the entry: whether it is there the end of the transaction tells
+	left  bool // the run has ended meanwhile, and no longer waits for it: nothing is to be written in it any more
+}
+
+// StepTx is a step whose result is stored in the transaction of what it writes: exactly once. transact begins a
+// transaction, calls its argument's commit with it as the last thing, and commits.
+func (s *Strand) StepTx(
+	name string, policy StepPolicy,
+	transact func(ctx context.Context, attempt int, commit func(tx store.Tx, result []byte) error) error,
+) ([]byte, error) {
+	return s.step(name, policy, func(ctx context.Context, m *memory, path string, attempt int) ([]byte, error) {
+		tx := m.beginTx()
+		ended := false
+		defer func() {
+			if !ended {
+				m.endTx(tx, &store.Append{}, errNothing)
+			}
+		}()
+		var a *store.Append
+		var data []byte
+		_, err := unlocked(ctx, m, policy, attempt, func(ctx context.Context, attempt int) ([]byte, error) {
+			return nil, transact(ctx, attempt, func(theirs store.Tx, result []byte) error {
+				packed, codec := pack(result)
+				e := store.Entry{Kind: store.EntryStep, Path: path, Name: name, Data: packed, Codec: codec}
+				written, err := m.appendIn(tx, e)
+				if err != nil {
+					return err
+				}
+				a, data = written, result
+				if err := s.run.node.store.AppendTx(s.run.life.lasting(), theirs, a); err != nil {
+					return err
+				}
+				return a.Err
+			})
+		})
+		if a == nil {
+			return nil, err
+		}
+		if err != nil && a.Err == nil && s.happened(m, a) {
+			err = nil
+		}
+		m.endTx(tx, a, err)
+		ended = true
+		if tx.left {
+			m.exit()
+		}
+		if err == nil {
+			m.bytes += weight(&a.Entries[0])
+			if s.undo {
+				m.remind(a.Entries[0])
+			}
+			return data, nil
+		}
+		if errors.Is(a.Err, store.ErrLeaseLost) {
+			return nil, m.spoiled(a.Err)
+		}
+		return nil, err
+	})
+}
+
+// beginTx keeps everybody else of the run from writing until endTx, so that the journal has no gaps, and so that nobody waits for the
+// database with what the transaction waits for. m.mu is held.
+func (m *memory) beginTx() *openTx {
+	for m.flushing {
+		m.flushed.Wait()
+	}
+	if m.exiting {
+		m.exit()
+	}
+	m.flushing, m.tx = true, &openTx{}
+	return m.tx
+}
+
+// endTx is called when a transaction has ended. m.mu is held.
+func (m *memory) endTx(tx *openTx, a *store.Append, err error) {
+	if !tx.left {
+		m.written(a, err)
+	}
+}
+
+// appendIn makes the append that is to be stored in a transaction.
+func (m *memory) appendIn(tx *openTx, e store.Entry) (*store.Append, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if tx.left {
+		return nil, fmt.Errorf("%w: the run of job %s has ended without this transaction", store.ErrLeaseLost, m.run.claimed.Job.ID)
+	}
+	tx.wrote = true
+	e.Seq = m.stored + 1
+	return &store.Append{Lease: m.run.claimed.Lease, Entries: []store.Entry{e}}, nil
+}
+
+// leaveTxLater leaves the transaction behind that a run which ends is waiting for, if it still is after StuckAfter. stop is called when
+// the run has stopped waiting. m.mu is held.
+func (m *memory) leaveTxLater() (stop func()) {
+	n, x := m.run.node, m.run.execution
+	timer := time.AfterFunc(n.cfg.StuckAfter, func() {
+		defer n.engine.guard.catch("giving up a stuck transaction")
+		stack := stackOf(x.worker) // while it is there
+		if !m.leaveTx() {
+			return
+		}
+		c := &m.run.claimed
+		n.log.Error("a strand of a run that has ended is stuck in a transaction: it ignores its context; it is left behind, its goroutine stays",
+			"job", c.Job.ID, "kind", c.Job.Kind, "attempt", c.Job.Attempt, "after", n.cfg.StuckAfter, "stack", stack)
+	})
+	return func() { timer.Stop() }
+}
+
+// leaveTx ends the wait for a transaction, and reports whether anybody waited. One that has stored its entry, and has not ended, keeps what
+// the run would write from its place in the journal: that is dropped. Any other comes too late from now on.
+func (m *memory) leaveTx() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.tx == nil {
+		return false
+	}
+	m.tx.left = true
+	m.flushing = false
+	if !m.tx.wrote {
+		m.tx = nil
+	}
+	m.flushed.Broadcast()
+	return true
+}
+
+// errNothing says that nothing was written.
+var errNothing = errors.New("nothing was written")
+
+// happened finds out whether a transaction that ended with an error was committed all the same, as a connection that
+// breaks, or a context that ends during the commit, cannot tell. It may be under way still, so it is waited for: what the journal says
+// before that says nothing. m.mu is held.
+func (s *Strand) happened(m *memory, a *store.Append) bool {
+	m.mu.Unlock()
+	defer m.mu.Lock()
+	for try := 1; ; try++ {
+		found, err := s.lookFor(a)
+		if err == nil {
+			return found
+		}
+		if s.run.life.ended() != nil {
+			return false // the run is over here, and the journal tells whoever runs it next
+		}
+		s.run.node.log.Warn("cannot tell yet whether the transaction of a step was committed; asking again",
+			"job", a.Lease.Job, "step", a.Entries[0].Name, "error", err)
+		sleepFor(s.run.life.lasting(), store.Backoff{Base: 20 * time.Millisecond, Cap: 2 * time.Second, Jitter: 0.5}.Delay(try))
+	}
+}
+
+// lookFor reports whether the journal has what a transaction wrote to it that has ended.
+func (s *Strand) lookFor(a *store.Append) (bool, error) {
+	call, cancel := context.WithTimeout(s.run.life.lasting(), storeTimeout)
+	defer cancel()
+	st, e := s.run.node.store, &a.Entries[0]
+	if err := st.AwaitTx(call, a.Lease.Job); err != nil {
+		return false, err
+	}
+	found, err := st.Entries(call, store.JournalParams{Job: a.Lease.Job, After: e.Seq - 1, Limit: 1})
+	if err != nil || len(found) == 0 {
+		return false, err
+	}
+	return found[0].Seq == e.Seq && found[0].Path == e.Path && found[0].LeaseNumber == a.Lease.Number, nil
+}

@@ -1,0 +1,244 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/model"
+)
+
+// stuckTx is a step in a transaction that ignores its context until it is released.
+type stuckTx struct {
+	bed     *bed
+	late    bool // it has stored its result before it is stuck
+	inside  chan struct{}
+	release chan struct{}
+	refused atomic.Pointer[error] // what it got when it stored its result
+	again   atomic.Bool           // the run that follows received once more what this one has
+}
+
+func (b *bed) stuckTx(late bool) *stuckTx {
+	return &stuckTx{bed: b, late: late, inside: make(chan struct{}), release: make(chan struct{})}
+}
+
+func (x *stuckTx) run(s *Strand) ([]byte, error) {
+	return s.StepTx("stuck", StepPolicy{}, func(_ context.Context, _ int, commit func(store.Tx, []byte) error) error {
+		tx := x.bed.st.Store.(*model.Store).Begin()
+		if x.late {
+			if err := commit(tx, []byte(`1`)); err != nil {
+				return err
+			}
+		}
+		close(x.inside)
+		<-x.release
+		if !x.late {
+			if err := commit(tx, []byte(`1`)); err != nil {
+				x.refused.Store(&err)
+				return errors.Join(err, tx.Rollback())
+			}
+		}
+		return tx.Commit()
+	})
+}
+
+// beside begins it in a strand of its own, and returns when it is stuck.
+func (x *stuckTx) beside(s *Strand) error {
+	_, err := s.Go("beside", func(s *Strand) (any, error) { return x.run(s) })
+	<-x.inside
+	return err
+}
+
+// stuckEnds are runs that end while a strand of theirs is stuck in a transaction.
+var stuckEnds = map[string]func(s *Strand) ([]byte, error){
+	"completes": func(*Strand) ([]byte, error) { return []byte(`1`), nil },
+	"continues": beginOnceMore,
+}
+
+func eachStuckEnd(t *testing.T, test func(b *bed, x *stuckTx, id store.ID)) {
+	for name, end := range stuckEnds {
+		for _, late := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/stored its result %v", name, late), func(t *testing.T) {
+				inBed(t, Config{Node: NodeConfig{Slots: 1, StuckAfter: time.Second}}, func(b *bed) {
+					x := b.stuckTx(late)
+					b.handle("flow", func(_ context.Context, r *Run) ([]byte, error) {
+						s := r.Main()
+						if r.claimed.Lease.Number > 2 { // it has continued
+							got, err := s.TryReceive("go")
+							x.again.Store(got != nil)
+							return []byte(`2`), err
+						}
+						if _, err := s.Receive("go", Limit{}); err != nil {
+							return nil, err
+						}
+						if err := x.beside(s); err != nil {
+							return nil, err
+						}
+						return end(s)
+					})
+					b.handle("k", ok)
+					b.run()
+					id := b.enqueue(b.job("flow"))
+					time.Sleep(time.Second)
+					send := &store.Send{Job: id, Message: store.Message{Kind: store.MessageSignal, Name: "go"}}
+					if err := b.e.Send(b.t.Context(), []*store.Send{send}); err != nil || send.Err != nil {
+						t.Fatal(err, send.Err)
+					}
+					<-x.inside
+					test(b, x, id)
+				})
+			})
+		}
+	}
+}
+
+// journal returns the entries of a job and expects that they follow each other.
+func (b *bed) journal(id store.ID) []store.Entry {
+	b.t.Helper()
+	entries, err := b.st.Entries(b.t.Context(), store.JournalParams{Job: id, Limit: 100})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for i, e := range entries {
+		if e.Seq != int64(i)+1 {
+			b.t.Errorf("entry %d of the journal has the number %d", i+1, e.Seq)
+		}
+	}
+	return entries
+}
+
+// TestRunThatEndsLeavesAStuckTransactionBehind: its slot goes on.
+func TestRunThatEndsLeavesAStuckTransactionBehind(t *testing.T) {
+	eachStuckEnd(t, func(b *bed, x *stuckTx, id store.ID) {
+		began := time.Now()
+		b.expect(b.wait(b.enqueue(b.job("k"))), store.Completed, "")
+		if took := time.Since(began); took > 2*time.Second {
+			b.t.Errorf("the slot was free after %v", took)
+		}
+		if !x.late { // nothing of ours is held
+			b.expect(b.wait(id), store.Completed, "")
+		}
+		close(x.release)
+		b.expect(b.wait(id), store.Completed, "")
+		synctest.Wait()
+		if rec := b.get(id); len(rec.Attempts) > 0 {
+			b.t.Errorf("attempts: %+v", rec.Attempts)
+		}
+		wrote := slices.ContainsFunc(b.journal(id), func(e store.Entry) bool { return e.Name == "stuck" })
+		if x.late {
+			return // what the run received is lost, unless the transaction ends in time
+		}
+		if err := x.refused.Load(); err == nil || !errors.Is(*err, store.ErrLeaseLost) || wrote {
+			b.t.Error("what the transaction wrote after the end was not refused")
+		}
+		if x.again.Load() {
+			b.t.Error("what the run had received came a second time")
+		}
+	})
+}
+
+// TestNodeStopsDespiteAStuckTransaction of a run that has ended.
+func TestNodeStopsDespiteAStuckTransaction(t *testing.T) {
+	eachStuckEnd(t, func(b *bed, x *stuckTx, _ store.ID) {
+		time.AfterFunc(time.Hour, func() { close(x.release) })
+		began := time.Now()
+		b.halt()
+		if took := time.Since(began); took > time.Minute {
+			b.t.Errorf("the node stopped after %v", took)
+		}
+		time.Sleep(2 * time.Hour)
+	})
+}
+
+// TestFailureIsNotLostWithAStuckTransaction: the run has failed for good, whatever a strand of it does.
+func TestFailureIsNotLostWithAStuckTransaction(t *testing.T) {
+	for _, undone := range []bool{false, true} {
+		t.Run(fmt.Sprintf("undone %v", undone), func(t *testing.T) {
+			inBed(t, Config{Node: NodeConfig{Slots: 1, StuckAfter: time.Second}}, func(b *bed) {
+				x := b.stuckTx(false)
+				var runs, undos atomic.Int64
+				b.handle("flow", func(_ context.Context, r *Run) ([]byte, error) {
+					s := r.Main()
+					if undone {
+						if err := s.OnFailure("undo", func(*Strand) error { undos.Add(1); return nil }); err != nil {
+							return nil, err
+						}
+					}
+					if runs.Add(1) > 1 {
+						return nil, &FailError{Err: errBoom}
+					}
+					return nil, errors.Join(x.beside(s), &FailError{Err: errBoom})
+				})
+				b.run()
+				id := b.enqueue(b.job("flow"))
+				b.expect(b.wait(id), store.Failed, store.ReasonTerminal)
+				close(x.release)
+				rec := b.get(id)
+				for _, a := range rec.Attempts {
+					if a.Reason == store.ReasonNodeLost {
+						t.Errorf("attempt: %+v", a)
+					}
+				}
+				if !undone && runs.Load() != 1 || undone && undos.Load() != 1 {
+					t.Errorf("%d runs, %d compensations", runs.Load(), undos.Load())
+				}
+			})
+		})
+	}
+}
+
+// TestNoTransactionBeginsAfterTheEnd: a strand that has waited for another one's write meanwhile ends there.
+func TestNoTransactionBeginsAfterTheEnd(t *testing.T) {
+	for _, late := range []time.Duration{0, 500 * time.Millisecond} {
+		noTransactionBegins(t, late)
+	}
+}
+
+// noTransactionBegins lets a strand ask for its transaction before or after the handler has returned.
+func noTransactionBegins(t *testing.T, late time.Duration) {
+	t.Helper()
+	inBed(t, Config{}, func(b *bed) {
+		b.st.hook(func(p *probe) {
+			p.onApply = func(batch *store.Batch) error {
+				if len(batch.Appends) > 0 {
+					time.Sleep(time.Second)
+				}
+				return nil
+			}
+		})
+		var begun atomic.Bool
+		b.handle("flow", func(_ context.Context, r *Run) ([]byte, error) {
+			s := r.Main()
+			_, err1 := s.Go("writes", func(s *Strand) (any, error) {
+				return s.Step("slow", StepPolicy{}, func(context.Context, int) ([]byte, error) { return nil, nil })
+			})
+			time.Sleep(100 * time.Millisecond)
+			_, err2 := s.Go("waits", func(s *Strand) (any, error) {
+				time.Sleep(late)
+				return s.StepTx("late", StepPolicy{}, func(ctx context.Context, _ int, _ func(store.Tx, []byte) error) error {
+					begun.Store(true)
+					<-ctx.Done()
+					return ctx.Err()
+				})
+			})
+			time.Sleep(100 * time.Millisecond)
+			return []byte(`1`), errors.Join(err1, err2)
+		})
+		b.run()
+		id := b.enqueue(b.job("flow"))
+		time.Sleep(time.Minute)
+		b.expect(b.wait(id), store.Completed, "")
+		if begun.Load() {
+			t.Error("a transaction was begun when the run had ended")
+		}
+		if entries := b.journal(id); len(entries) != 1 || entries[0].Name != "slow" {
+			t.Errorf("journal: %+v", entries)
+		}
+	})
+}
