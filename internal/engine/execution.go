@@ -136,8 +136,8 @@ func unreadable(err error) *store.Outcome {
 	return &store.Outcome{State: store.Retryable, Reason: store.ReasonError, Error: cut(err.Error(), maxError), Delay: 5 * time.Second}
 }
 
-// panicked is the outcome of a run whose end panicked, as the Error method of what its handler returned may do, or a backoff of the
-// user's, which is not asked again.
+// panicked is the outcome of a run whose end panicked, as the Error method of what its handler
+// returned may do.
 func (x *execution) panicked(p any) *store.Outcome {
 	return x.again(store.ReasonError, cut(fmt.Sprintf("panic: %v", p), maxError), cut(string(debug.Stack()), maxTrace), time.Second)
 }
@@ -282,7 +282,8 @@ func (x *execution) again(reason store.Reason, text, trace string, delay time.Du
 		return o
 	}
 	if delay < 0 {
-		delay = x.handler.backoff(job)
+		n := x.run.node
+		delay = x.handler.backoff(job, n.policies[x.handler.Kind], n.log)
 	}
 	o.Delay = delay
 	return o
