@@ -289,6 +289,14 @@ func (x *execution) again(reason store.Reason, text, trace string, delay time.Du
 	return o
 }
 
+// endsUnwritten makes the outcome of a run that of one that failed, because its journal could not be
+// completed: an attempt like any other, with its backoff, and the last one if there is none left.
+func (x *execution) endsUnwritten(o *store.Outcome, err error) {
+	failed := x.again(store.ReasonError, cut(err.Error(), maxError), "", -1)
+	o.State, o.Reason, o.Error, o.Trace, o.Delay = failed.State, failed.Reason, failed.Error, failed.Trace, failed.Delay
+	o.Result, o.Wait, o.Continue = nil, nil, nil
+}
+
 func (x *execution) timedOut(text, trace string) *store.Outcome {
 	job := x.run.claimed.Job
 	if deadline := job.Options.Deadline; !deadline.IsZero() && !x.run.node.store.Now().Before(deadline) {
