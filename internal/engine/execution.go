@@ -421,17 +421,24 @@ func (n *node) finish(o *store.Outcome, last *store.CheckpointWrite, remembered 
 	if n.pending.Add(1) > int64(maxPending(n.cfg.Slots)) {
 		durable = make(chan struct{})
 	}
-	// One that waits for a caller's transaction holds up no slots.
 	settled := sync.OnceFunc(func() {
 		n.pending.Add(-1)
 		if durable != nil {
 			close(durable)
 		}
 	})
+	aside := false // only the committer knows the outcome by now
 	n.outcomes.Add(1)
-	n.engine.commit.Finish(o, last, remembered, settled, func(err error) {
+	n.engine.commit.Finish(o, last, remembered, func() {
+		aside = true
+		n.slots.aside.Add(1)
+		settled() // it holds up no slots
+	}, func(err error) {
 		defer n.outcomes.Done()
 		defer settled()
+		if aside && n.slots.cameBack() {
+			n.dispatch.free()
+		}
 		n.report(o, err)
 	})
 	return durable
