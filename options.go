@@ -186,8 +186,9 @@ type handleOption func(*engine.Handler) error
 func (f handleOption) handle(h *engine.Handler) error { return f(h) }
 
 // BackoffFunc replaces the backoff of a handler: f returns the wait after the given attempt, 1 being the first. A job enqueued
-// with Backoff keeps its own. f is also called for the first fifty attempts when a node starts: jobs of a node that died are retried by
-// others, who need not have the handler, after the waits that it returned then.
+// with Backoff keeps its own. f is also called when a node starts, for each attempt but the last one, fifty at the most: jobs of a
+// node that died are retried by others, who need not have the handler, after the waits that it returned then. Where f panics, the
+// last of these waits that it did return holds.
 func BackoffFunc(f func(attempt int) time.Duration) HandleOption {
 	return handleOption(func(h *engine.Handler) error {
 		if f == nil {

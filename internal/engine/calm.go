@@ -20,10 +20,16 @@ func (h calmHandler) Handle(ctx context.Context, r slog.Record) (err error) {
 	return h.Handler.Handle(ctx, r)
 }
 
-func (h calmHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+// WithAttrs loses the attributes if the user's handler panics, and not the lines.
+func (h calmHandler) WithAttrs(attrs []slog.Attr) (with slog.Handler) {
+	with = h
+	defer func() { _ = recover() }()
 	return calmHandler{h.Handler.WithAttrs(attrs)}
 }
 
-func (h calmHandler) WithGroup(name string) slog.Handler {
+// WithGroup loses the group if the user's handler panics, and not the lines.
+func (h calmHandler) WithGroup(name string) (with slog.Handler) {
+	with = h
+	defer func() { _ = recover() }()
 	return calmHandler{h.Handler.WithGroup(name)}
 }

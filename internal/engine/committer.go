@@ -183,12 +183,12 @@ func (c *committer) work(l *lane) {
 		signal(c.aside.wake)
 	}()
 	w := &line{lane: l, limit: max(c.store.Traits().MaxBatch, 1)}
-	for try := 1; c.guard.panics("committer", func() { c.serve(w) }); try++ {
+	c.guard.again("committer", func() { c.serve(w) }, func(wait time.Duration) bool {
 		// Perhaps it was these, and perhaps they have been committed: each on its own now.
 		c.abandonOps(w)
-		sleepFor(c.force, beginAgain.Delay(try))
-		c.guard.up("committer")
-	}
+		sleepFor(c.force, wait)
+		return true // what waits is to be answered even after the end
+	})
 }
 
 // abandonOps gives up what a line had in hand when it panicked. Leases that this leaves behind are found by the beat.

@@ -17,6 +17,7 @@ type dispatcher struct {
 	freed chan struct{}
 	most  int // jobs in one claim
 	last  time.Time
+	full  bool // too many outcomes waited for callers' transactions when room was looked for
 
 	news    atomic.Int64 // counts the wake-ups
 	emptied atomic.Int64 // what news was before the last claim, if that took all there was; otherwise -1
@@ -122,12 +123,23 @@ func (d *dispatcher) room(ctx context.Context) (limit int, queues []store.QueueD
 				return limit, queues, true
 			}
 		}
+		d.tellFull()
 		select {
 		case <-d.freed:
 		case <-ctx.Done():
 			return 0, nil, false
 		}
 	}
+}
+
+// tellFull logs that no jobs are taken because of outcomes that cannot be stored, once until that is over.
+func (d *dispatcher) tellFull() {
+	full := d.node.slots.tooManyWait()
+	if full && !d.full {
+		d.node.log.Warn("no more jobs are taken: too many outcomes wait for callers' transactions, "+
+			"which hold their jobs or the parents of these", "node", d.node.id.Load(), "outcomes", d.node.slots.aside.Load())
+	}
+	d.full = full
 }
 
 // take claims jobs and starts them.

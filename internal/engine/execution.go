@@ -17,6 +17,17 @@ type execution struct {
 	run     *Run
 	handler *Handler
 	worker  *worker
+	untime  func() // ends what watches the time of its context; nil: nothing does
+}
+
+// release ends what is left of the run's context, if it has one.
+func (x *execution) release() {
+	if x.untime != nil {
+		x.untime()
+	}
+	if l := &x.run.life; l.base != nil {
+		l.endAll(context.Canceled)
+	}
 }
 
 // work runs a job in a slot, and then the jobs that waited for the slot. The goroutine owns one count of node.handlers
@@ -70,49 +81,63 @@ func (n *node) run(c store.Claimed) {
 }
 
 // execute runs one job to its end. mine is false if the run was given up meanwhile.
+//
+// Whatever panics on the way ends this run and nothing else: its slot and its count go on.
 func (n *node) execute(c store.Claimed, w *worker) (following store.Claimed, ok, mine bool) {
-	handler := n.engine.handlers[c.Job.Kind]
-	run := &Run{claimed: c, node: n}
-	if c.Checkpoint != nil {
-		run.checkpoint, run.has = *c.Checkpoint, true
-	}
-	x := &execution{run: run, handler: handler, worker: w}
-	run.execution = x
-	if verdict, settled := n.refuse(handler, c); settled {
-		following, ok = n.commitAndGoOn(x, verdict, nil)
-		return following, ok, true
-	}
-
-	ctx, release := n.contextOf(x)
-	defer release()
-	n.slots.begin(x)
-	if n.id.Load() != c.Lease.Node {
-		run.cancel(store.ErrLeaseLost) // the node was declared dead while the job waited for its slot
-	}
-
+	x := n.executionOf(c, w)
+	defer x.release()
 	returned := false
 	defer func() {
-		if returned {
-			return
+		if !returned {
+			n.goneFrom(x, recover())
 		}
-		// This goroutine ends here, its slot goes on. What panicked was not the handler, which invoke has seen to, but perhaps its error.
-		o := x.goneOut()
-		if p := recover(); p != nil {
-			n.engine.guard.note("the end of a run", p, false)
-			o = x.panicked(p)
-		}
-		go func() {
-			defer n.engine.guard.catch("the end of a run")
-			n.settleElsewhere(x, o)
-		}()
 	}()
-	verdict := run.compensate(x.conclude(ctx))
+	verdict := n.verdict(x)
 	returned = true
 	if verdict == nil {
 		return n.endUnwritten(x)
 	}
-	following, ok, mine = n.settleFirst(x, verdict)
-	return following, ok, mine
+	return n.settleFirst(x, verdict)
+}
+
+func (n *node) executionOf(c store.Claimed, w *worker) *execution {
+	run := &Run{claimed: c, node: n}
+	if c.Checkpoint != nil {
+		run.checkpoint, run.has = *c.Checkpoint, true
+	}
+	x := &execution{run: run, handler: n.engine.handlers[c.Job.Kind], worker: w}
+	run.execution = x
+	return x
+}
+
+// verdict is the outcome of a run, and makes it before that unless the job is not to be run at all.
+// Nil means that nothing can be written any more.
+func (n *node) verdict(x *execution) *store.Outcome {
+	c, run := x.run.claimed, x.run
+	if verdict, settled := n.refuse(x.handler, c); settled {
+		return verdict
+	}
+	ctx := n.contextOf(x)
+	n.slots.begin(x)
+	if n.id.Load() != c.Lease.Node {
+		run.cancel(store.ErrLeaseLost) // the node was declared dead while the job waited for its slot
+	}
+	return run.compensate(x.conclude(ctx))
+}
+
+// goneFrom settles a run whose goroutine ends here, by runtime.Goexit or by a panic; its slot goes on.
+// What panicked was not the handler, which invoke has seen to, but perhaps its error.
+func (n *node) goneFrom(x *execution, p any) {
+	var o *store.Outcome // if not even this can be told, the beat finds the lease
+	n.engine.guard.panics("the end of a run", func() {
+		if p == nil {
+			o = x.goneOut()
+			return
+		}
+		n.engine.guard.note("the end of a run", p, false)
+		o = x.panicked(p)
+	})
+	go n.settleElsewhere(x, o)
 }
 
 // conclude calls the handler and judges what it returns.
@@ -142,8 +167,8 @@ func unreadable(err error) *store.Outcome {
 	return &store.Outcome{State: store.Retryable, Reason: store.ReasonError, Error: cut(err.Error(), maxError), Delay: 5 * time.Second}
 }
 
-// panicked is the outcome of a run whose end panicked, as the Error method of what its handler returned may do, or a backoff of the
-// user's, which is not asked again.
+// panicked is the outcome of a run whose end panicked, as the Error method of what its handler
+// returned may do.
 func (x *execution) panicked(p any) *store.Outcome {
 	return x.again(store.ReasonError, cut(fmt.Sprintf("panic: %v", p), maxError), cut(string(debug.Stack()), maxTrace), time.Second)
 }
@@ -191,9 +216,9 @@ func endOf(c *store.Claimed, now time.Time) error {
 	return nil
 }
 
-// contextOf makes the context of a run, which ends with a cause: its timeout, the job's deadline, a cancel, a lost lease, the shutdown.
-// release ends what is left of it.
-func (n *node) contextOf(x *execution) (ctx context.Context, release func()) {
+// contextOf makes the context of a run, which ends with a cause: its timeout, the job's deadline, a
+// cancel, a lost lease, the shutdown.
+func (n *node) contextOf(x *execution) context.Context {
 	r := x.run
 	job := &r.claimed.Job
 	r.started = n.store.Now()
@@ -207,16 +232,19 @@ func (n *node) contextOf(x *execution) (ctx context.Context, release func()) {
 		}
 	}
 	if limit <= 0 {
-		return l.base, func() { l.endAll(context.Canceled) }
+		return l.base
 	}
 	timed, stop := context.WithTimeoutCause(l.base, limit, ErrTimeout)
 	l.base, l.timed = timed, true
-	unwatch := context.AfterFunc(timed, func() { r.tell(context.Cause(timed)) })
-	return timed, func() {
+	unwatch := context.AfterFunc(timed, func() {
+		defer r.catch("the end of a run's context")
+		r.tell(context.Cause(timed))
+	})
+	x.untime = func() {
 		unwatch()
 		stop()
-		l.endAll(context.Canceled)
 	}
+	return timed
 }
 
 // invoke calls the handler, and makes a panic an error with its stack.
@@ -288,10 +316,19 @@ func (x *execution) again(reason store.Reason, text, trace string, delay time.Du
 		return o
 	}
 	if delay < 0 {
-		delay = x.handler.backoff(job)
+		n := x.run.node
+		delay = x.handler.backoff(job, n.policies[x.handler.Kind], n.log)
 	}
 	o.Delay = delay
 	return o
+}
+
+// endsUnwritten makes the outcome of a run that of one that failed, because its journal could not be
+// completed: an attempt like any other, with its backoff, and the last one if there is none left.
+func (x *execution) endsUnwritten(o *store.Outcome, err error) {
+	failed := x.again(store.ReasonError, cut(err.Error(), maxError), "", -1)
+	o.State, o.Reason, o.Error, o.Trace, o.Delay = failed.State, failed.Reason, failed.Error, failed.Trace, failed.Delay
+	o.Result, o.Wait, o.Continue = nil, nil, nil
 }
 
 func (x *execution) timedOut(text, trace string) *store.Outcome {
@@ -339,7 +376,18 @@ func (n *node) settleElsewhere(x *execution, o *store.Outcome) bool {
 
 // commitAndGoOn hands the outcome to the committer and the slot to the next job. The slot does not wait for the commit,
 // unless too many outcomes wait for theirs already: then the database is the slow part, and more would not help it.
+// It goes on whatever panics here; a lease that is left behind then is found by the beat.
 func (n *node) commitAndGoOn(x *execution, o *store.Outcome, last *store.CheckpointWrite) (store.Claimed, bool) {
+	var durable <-chan struct{}
+	n.engine.guard.panics("the end of a run", func() { durable = n.hand(x, o, last) })
+	if durable != nil {
+		<-durable
+	}
+	return n.goOn(x)
+}
+
+// hand completes an outcome and hands it to the committer. It returns what to wait for, or nil.
+func (n *node) hand(x *execution, o *store.Outcome, last *store.CheckpointWrite) <-chan struct{} {
 	c := x.run.claimed
 	o.Lease, o.StartedAt = c.Lease, x.run.started
 	o.HasUnique, o.HasOrdering, o.Answers = c.Job.UniqueKey != nil, c.Job.OrderingKey != "", c.Job.Answers
@@ -361,10 +409,14 @@ func (n *node) commitAndGoOn(x *execution, o *store.Outcome, last *store.Checkpo
 	if n.log.Enabled(context.Background(), slog.LevelDebug) { //nolint:forbidigo // what is not logged costs nothing
 		n.log.Debug("job ended", "job", c.Job.ID, "kind", c.Job.Kind, "queue", c.Job.Queue, "attempt", c.Job.Attempt, "outcome", o.State)
 	}
-	if durable != nil {
-		<-durable
-	}
-	following, ok := n.slots.next(c, x, n.store.Now())
+	return durable
+}
+
+// goOn ends the account of a run, and hands its slot to the next job.
+func (n *node) goOn(x *execution) (following store.Claimed, ok bool) {
+	now := time.Now() //nolint:forbidigo // should the store's clock panic: the slot is to go on
+	n.engine.guard.panics("the end of a run", func() { now = n.store.Now() })
+	following, ok = n.slots.next(x.run.claimed, x, now)
 	n.dispatch.free()
 	return following, ok
 }
@@ -375,17 +427,24 @@ func (n *node) finish(o *store.Outcome, last *store.CheckpointWrite, remembered 
 	if n.pending.Add(1) > int64(maxPending(n.cfg.Slots)) {
 		durable = make(chan struct{})
 	}
-	// One that waits for a caller's transaction holds up no slots.
 	settled := sync.OnceFunc(func() {
 		n.pending.Add(-1)
 		if durable != nil {
 			close(durable)
 		}
 	})
+	aside := false // only the committer knows the outcome by now
 	n.outcomes.Add(1)
-	n.engine.commit.Finish(o, last, remembered, settled, func(err error) {
+	n.engine.commit.Finish(o, last, remembered, func() {
+		aside = true
+		n.slots.aside.Add(1)
+		settled() // it holds up no slots
+	}, func(err error) {
 		defer n.outcomes.Done()
 		defer settled()
+		if aside && n.slots.cameBack() {
+			n.dispatch.free()
+		}
 		n.report(o, err)
 	})
 	return durable
@@ -396,8 +455,7 @@ func (n *node) endUnwritten(x *execution) (following store.Claimed, ok, mine boo
 	if _, first := x.run.finish(); !first {
 		return store.Claimed{}, false, false
 	}
-	following, ok = n.slots.next(x.run.claimed, x, n.store.Now())
-	n.dispatch.free()
+	following, ok = n.goOn(x)
 	return following, ok, true
 }
 

@@ -29,7 +29,7 @@ type Trouble struct {
 	Panics int       // since the engine was made
 	Last   string    // the value of the last one
 	At     time.Time // when that was
-	Down   bool      // the part waits to begin again
+	Down   bool      // the part is a loop that waits to begin again
 }
 
 // catch is deferred by goroutines that do one thing and end.
@@ -39,6 +39,7 @@ func (g *guard) catch(part string) {
 	}
 }
 
+// note tells of a panic. A part that is down stays so until up says otherwise.
 func (g *guard) note(part string, p any, down bool) {
 	g.log.Error("a panic in Holdfast itself; it goes on, please report this",
 		"part", part, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
@@ -48,7 +49,7 @@ func (g *guard) note(part string, p any, down bool) {
 		g.parts = map[string]Trouble{}
 	}
 	t := g.parts[part]
-	g.parts[part] = Trouble{part, t.Panics + 1, fmt.Sprint(p), time.Now(), down} //nolint:forbidigo // for people
+	g.parts[part] = Trouble{part, t.Panics + 1, fmt.Sprint(p), time.Now(), down || t.Down} //nolint:forbidigo // for people
 }
 
 // up notes that a part has begun again.
@@ -74,23 +75,44 @@ func (g *guard) troubles() []Trouble {
 // beginAgain is the wait before a loop that panicked begins again.
 var beginAgain = store.Backoff{Base: 100 * time.Millisecond, Cap: 10 * time.Second, Jitter: 0.2}
 
+// ranWell is how long a loop has to run for its next panic to count as its first.
+const ranWell = time.Minute
+
 // supervise runs a loop until it returns, and again when it panics, ever later, until ctx ends.
 func (g *guard) supervise(ctx context.Context, part string, loop func(context.Context)) {
-	for try := 1; g.panics(part, func() { loop(ctx) }); try++ {
-		sleepFor(ctx, beginAgain.Delay(try))
+	g.again(part, func() { loop(ctx) }, func(wait time.Duration) bool {
+		sleepFor(ctx, wait)
+		return ctx.Err() == nil
+	})
+}
+
+// again runs a loop until it returns. Each time that it panics it rests, and ends if rest says so.
+func (g *guard) again(part string, loop func(), rest func(wait time.Duration) (goOn bool)) {
+	for try := 1; ; try++ {
+		began := time.Now() //nolint:forbidigo // how long it runs, and not what time it is
+		if !g.calls(part, true, loop) {
+			return
+		}
+		if time.Since(began) >= ranWell { //nolint:forbidigo // as above
+			try = 1
+		}
+		goOn := rest(beginAgain.Delay(try))
 		g.up(part)
-		if ctx.Err() != nil {
+		if !goOn {
 			return
 		}
 	}
 }
 
-// panics calls f and reports whether it panicked.
-func (g *guard) panics(part string, f func()) (panicked bool) {
+// panics calls f, which is no loop, and reports whether it panicked. Nothing is down because of it:
+// what f does is done again when it is needed.
+func (g *guard) panics(part string, f func()) bool { return g.calls(part, false, f) }
+
+func (g *guard) calls(part string, loop bool, f func()) (panicked bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			panicked = true
-			g.note(part, p, true)
+			g.note(part, p, loop)
 		}
 	}()
 	f()

@@ -3,6 +3,9 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -17,8 +20,9 @@ type Handler struct {
 	MaxAttempts int
 	// Timeout of one attempt of jobs whose enqueue did not say; none if 0.
 	Timeout time.Duration
-	// Backoff of jobs whose enqueue did not say; BackoffFunc, if it is set, returns the wait after the given attempt instead. It is also
-	// called when the node joins, for the policy that others rescue its jobs by.
+	// Backoff of jobs whose enqueue did not say; BackoffFunc, if it is set, returns the wait after the
+	// given attempt instead. It is also called before the node joins, for the policy that others rescue
+	// its jobs by: for each attempt but the last one, fifty at the most.
 	Backoff     store.Backoff
 	BackoffFunc func(attempt int) time.Duration
 
@@ -49,19 +53,38 @@ func (h *Handler) bindTo() string {
 	return ""
 }
 
-// policySample is how many delays of a BackoffFunc a policy has. The last one holds for later attempts.
+// policySample is how many delays of a BackoffFunc a policy has at the most. The last one holds for
+// later attempts.
 const policySample = 50
 
-// policy is what the handler promises of its attempts, for those who rescue its jobs.
-func (h *Handler) policy() store.Policy {
+// policy is what the handler promises of its attempts, for those who rescue its jobs. BackoffFunc is
+// asked for the attempts that may be followed by another. One for which it panics ends the sample.
+func (h *Handler) policy(log *slog.Logger) store.Policy {
 	p := store.Policy{MaxAttempts: h.MaxAttempts, Backoff: h.Backoff}
 	if h.BackoffFunc == nil {
 		return p
 	}
-	for attempt := range policySample {
-		p.Delays = append(p.Delays, max(h.BackoffFunc(attempt+1), 0))
+	last := p.Attempts(&store.Job{}) - 1
+	for attempt := 1; attempt <= min(last, policySample); attempt++ {
+		delay, ok := h.askBackoff(attempt, log)
+		if !ok {
+			break
+		}
+		p.Delays = append(p.Delays, delay)
 	}
 	return p
+}
+
+// askBackoff calls BackoffFunc, which is the user's: a panic of it is told as what it is, and the
+// answer is not ok.
+func (h *Handler) askBackoff(attempt int, log *slog.Logger) (delay time.Duration, ok bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			log.Error("the BackoffFunc of a handler panicked; the wait that it returned last holds",
+				"kind", h.Kind, "attempt", attempt, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		}
+	}()
+	return max(h.BackoffFunc(attempt), 0), true
 }
 
 func (h *Handler) maxAttempts(job *store.Job) int {
@@ -75,10 +98,14 @@ func (h *Handler) timeout(job store.Job) time.Duration {
 	return h.Timeout
 }
 
-// backoff is the wait after the failure of the attempt that runs.
-func (h *Handler) backoff(job *store.Job) time.Duration {
+// backoff is the wait after the failure of the attempt that runs. promised is what the node promised
+// when it joined: it holds where BackoffFunc panics.
+func (h *Handler) backoff(job *store.Job, promised store.Policy, log *slog.Logger) time.Duration {
 	if h.BackoffFunc != nil && job.Options.Backoff == (store.Backoff{}) {
-		return max(h.BackoffFunc(job.Attempt), 0)
+		if delay, ok := h.askBackoff(job.Attempt, log); ok {
+			return delay
+		}
+		return promised.Delay(job, job.Attempt)
 	}
 	return store.Policy{Backoff: h.Backoff}.Delay(job, job.Attempt)
 }

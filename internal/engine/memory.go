@@ -415,8 +415,7 @@ func (m *memory) final(o *store.Outcome) *store.Append {
 	for entries, _ := m.portion(); entries < len(m.pending); entries, _ = m.portion() {
 		if err := m.writeLast(); err != nil {
 			m.pending, m.enqueues = nil, nil
-			o.State, o.Reason, o.Error = store.Retryable, store.ReasonError, cut(unwritten(m.run.claimed.Job.ID, err).Error(), maxError)
-			o.Result, o.Wait, o.Continue = nil, nil, nil
+			m.run.execution.endsUnwritten(o, unwritten(m.run.claimed.Job.ID, err))
 		}
 	}
 	var a *store.Append

@@ -151,6 +151,7 @@ func (e *Engine) start(ctx context.Context, stop Stop) (*node, error) {
 	n := e.newNode()
 	e.mu.Unlock()
 
+	n.promise()
 	joining, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	unhook := context.AfterFunc(stop.Hard, cancel)
@@ -182,7 +183,6 @@ func (e *Engine) newNode() *node {
 	}
 	for _, h := range e.handlers {
 		n.kinds = append(n.kinds, h.claims()...)
-		e.guard.panics("the backoff of kind "+h.Kind, func() { n.policies[h.Kind] = h.policy() })
 	}
 	slices.Sort(n.kinds)
 	n.slots = newSlots(n.cfg.Slots, n.cfg.Queues)
@@ -191,6 +191,14 @@ func (e *Engine) newNode() *node {
 	n.promote = newPromoter(n)
 	n.heart = newHeart(n)
 	return n
+}
+
+// promise notes what the handlers promise of their attempts. It calls code of the user's, which may
+// use the engine: so e.mu is not held. The handlers are not changed while the node starts.
+func (n *node) promise() {
+	for _, h := range n.engine.handlers {
+		n.policies[h.Kind] = h.policy(n.log)
+	}
 }
 
 func (n *node) join(ctx context.Context) error {

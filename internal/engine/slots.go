@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -21,10 +22,17 @@ type slots struct {
 	buffer   []store.Claimed
 	byQueue  map[string]int // running, in the buffer or reserved; kept only where queues have limits
 	pace     pace
+
+	aside   atomic.Int64 // outcomes that wait for callers' transactions
+	mayWait int64        // how many of them may, until no more jobs are taken
 }
 
+// maxAside is how many outcomes may wait for callers' transactions before the node takes no more jobs:
+// each is kept with its result, for as long as somebody keeps his transaction open.
+const maxAside = 10_000
+
 func newSlots(size int, queues []store.QueueDemand) *slots {
-	s := &slots{size: size, runsOf: map[store.ID]*execution{}}
+	s := &slots{size: size, runsOf: map[store.ID]*execution{}, mayWait: maxAside}
 	if queues != nil {
 		s.byQueue = map[string]int{}
 		for _, q := range queues {
@@ -81,6 +89,9 @@ func (s *slots) tookAll(jobs []store.Claimed, limit int, asked []store.QueueDema
 
 // room is how many jobs may be claimed now whatever their queues. s.mu is held.
 func (s *slots) room(now time.Time) int {
+	if s.tooManyWait() {
+		return 0
+	}
 	ahead := min(s.pace.ahead(now), max(maxPrefetch-s.size, s.size))
 	return max(s.size-s.used-len(s.buffer)-s.reserved+ahead, 0)
 }
@@ -181,6 +192,13 @@ func (s *slots) next(c store.Claimed, x *execution, now time.Time) (following st
 	}
 	return following, true
 }
+
+// tooManyWait reports whether no jobs are to be taken for now, because of the outcomes that wait for
+// callers' transactions.
+func (s *slots) tooManyWait() bool { return s.aside.Load() >= s.mayWait }
+
+// cameBack notes that such an outcome waits no more, and reports whether jobs are taken again.
+func (s *slots) cameBack() bool { return s.aside.Add(-1) == s.mayWait-1 }
 
 // takeBuffer empties the buffer.
 func (s *slots) takeBuffer() []store.Claimed {

@@ -46,7 +46,7 @@ func (w *worker) label(kind string) {
 // The goroutine cannot be killed and stays; what it returns some day is dropped.
 func (n *node) leaveBehindLater(x *execution, cause error) {
 	time.AfterFunc(n.cfg.StuckAfter, func() {
-		defer n.engine.guard.catch("giving up a stuck handler")
+		defer x.run.catch("giving up a stuck handler")
 		x.run.mu.Lock()
 		over := x.run.over || x.run.undoing && x.run.life.ended() == nil
 		x.run.mu.Unlock()

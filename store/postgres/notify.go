@@ -178,7 +178,7 @@ func (n *notifier) tell(origin string, wakes []store.Wake) {
 	}
 	if !n.running {
 		n.running = true
-		n.done.Go(n.run)
+		n.done.Go(n.work)
 	}
 }
 
@@ -192,7 +192,7 @@ func (n *notifier) tellLate(places []late) {
 	n.late = append(n.late, places...)
 	if !n.running {
 		n.running = true
-		n.done.Go(n.run)
+		n.done.Go(n.work)
 	}
 }
 
@@ -208,6 +208,19 @@ func merge(a, b store.Wake) store.Wake {
 		return store.Wake{Kind: store.WakeAll}
 	}
 	return b
+}
+
+// work is run for a goroutine of its own. A panic loses the wake-ups that were being sent, as a failed
+// send does, and not the process; who tells something next begins again.
+func (n *notifier) work() {
+	defer func() {
+		if recover() != nil {
+			n.mu.Lock()
+			n.running = false
+			n.mu.Unlock()
+		}
+	}()
+	n.run()
 }
 
 // run sends what is pending until there is nothing left, and ends.

@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// TestOutcomesThatWaitAreNotWithoutNumber: while as many wait for callers' transactions as may, no more
+// jobs are taken, neither by claims nor with their enqueue; then all goes on.
+func TestOutcomesThatWaitAreNotWithoutNumber(t *testing.T) {
+	inBed(t, Config{Node: NodeConfig{Slots: 4}}, func(b *bed) {
+		var runs atomic.Int64
+		b.handle("k", func(context.Context, *Run) ([]byte, error) { runs.Add(1); return nil, nil })
+		b.run()
+		const most = 20
+		b.e.node.slots.mayWait = most
+		h := &held{ends: map[store.ID]bool{}}
+		var jobs []*store.Enqueue
+		for range 20 * most {
+			jobs = append(jobs, b.job("k"))
+			h.ends[jobs[len(jobs)-1].Job.ID] = true
+		}
+		b.st.hook(func(p *probe) { p.instead = h.apply(b) })
+		for _, q := range jobs {
+			b.enqueue(q)
+			time.Sleep(50 * time.Millisecond)
+		}
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if n := runs.Load(); n < most || n > 2*most {
+			t.Errorf("%d jobs ran whose outcomes cannot be stored", n)
+		}
+		h.open.Store(true)
+		for _, q := range jobs {
+			b.expect(b.wait(q.Job.ID), store.Completed, "")
+			if rec := b.get(q.Job.ID); rec.Attempt != 1 {
+				t.Errorf("attempt %d: %+v", rec.Attempt, rec.Attempts)
+			}
+		}
+		if n := b.e.node.slots.aside.Load(); n != 0 {
+			t.Errorf("%d outcomes are still counted", n)
+		}
+	})
+}

@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/model"
+)
+
+// unsteady is a store of which one call panics: the one with the given number, once it is armed.
+type unsteady struct {
+	*probe
+	armed atomic.Bool
+	calls atomic.Int64
+	at    int64
+}
+
+func (u *unsteady) step(what string) {
+	if u.armed.Load() && u.calls.Add(1) == u.at {
+		panic("a bug in " + what)
+	}
+}
+
+func (u *unsteady) Now() time.Time {
+	u.step("Now")
+	return u.probe.Now()
+}
+
+func (u *unsteady) Traits() store.Traits {
+	u.step("Traits")
+	return u.probe.Traits()
+}
+
+func (u *unsteady) Notify(wakes ...store.Wake) {
+	u.step("Notify")
+	u.probe.Notify(wakes...)
+}
+
+func (u *unsteady) Apply(ctx context.Context, b *store.Batch) error {
+	u.step("Apply")
+	return u.probe.Apply(ctx, b)
+}
+
+func (u *unsteady) Claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
+	u.step("Claim")
+	return u.probe.Claim(ctx, params)
+}
+
+func (u *unsteady) Journals(ctx context.Context, jobs []store.ID) ([]store.Journal, error) {
+	u.step("Journals")
+	return u.probe.Journals(ctx, jobs)
+}
+
+func (u *unsteady) Promote(ctx context.Context, limit int) (store.Promoted, error) {
+	u.step("Promote")
+	return u.probe.Promote(ctx, limit)
+}
+
+func (u *unsteady) Beat(ctx context.Context, params store.BeatParams) (store.Beat, error) {
+	u.step("Beat")
+	return u.probe.Beat(ctx, params)
+}
+
+// TestEachCallOfTheStoreMayPanic: it costs no process, no slot and no job, and the node leaves in
+// peace, whichever call it is.
+func TestEachCallOfTheStoreMayPanic(t *testing.T) {
+	scenes := map[string]func(*bed) []*store.Enqueue{
+		"ends":      func(b *bed) []*store.Enqueue { return []*store.Enqueue{b.job("plain"), b.job("plain")} },
+		"remembers": func(b *bed) []*store.Enqueue { return []*store.Enqueue{b.job("durable")} },
+		"is late": func(b *bed) []*store.Enqueue {
+			return []*store.Enqueue{b.job("slow", func(e *store.Enqueue) { e.Job.MaxAttempts = 2 })}
+		},
+		"is stuck": func(b *bed) []*store.Enqueue {
+			return []*store.Enqueue{b.job("deaf", func(e *store.Enqueue) { e.Job.MaxAttempts = 2 })}
+		},
+	}
+	for name, scene := range scenes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var calls int64
+			for at := int64(0); at <= calls && !t.Failed(); at++ { // the first time none panics
+				inBed(t, Config{Node: NodeConfig{Slots: 1, StuckAfter: time.Second}}, func(b *bed) {
+					if n := b.survives(at, scene); at == 0 {
+						calls = n
+					}
+				})
+			}
+			if calls < 10 || calls > 300 {
+				t.Errorf("there were %d calls", calls)
+			}
+		})
+	}
+}
+
+// survives lets the jobs of a scene end while one call of the store panics, and returns how many
+// calls there were until they had ended.
+func (b *bed) survives(at int64, scene func(*bed) []*store.Enqueue) (calls int64) {
+	b.t.Helper()
+	if err := b.e.Close(context.Background()); err != nil {
+		b.t.Fatal(err)
+	}
+	b.st = &probe{Store: model.New(time.Now)}
+	u := &unsteady{probe: b.st, at: at}
+	b.e = New(u, b.cfg)
+	b.handle("plain", ok)
+	b.handle("durable", func(_ context.Context, r *Run) ([]byte, error) {
+		s := r.Main()
+		if err := s.Sleep(Limit{Within: 10 * time.Millisecond, Set: true}); err != nil {
+			return nil, err
+		}
+		return s.Step("step", StepPolicy{}, func(context.Context, int) ([]byte, error) { return []byte(`1`), nil })
+	})
+	b.handle("slow", until).Timeout = 100 * time.Millisecond
+	b.handle("deaf", func(context.Context, *Run) ([]byte, error) { time.Sleep(time.Minute); return nil, nil }).Timeout = time.Second
+	b.run()
+	jobs := scene(b)
+	u.armed.Store(true)
+	if err := b.e.Enqueue(b.t.Context(), jobs); err != nil {
+		for _, q := range jobs { // the call that panicked was theirs, and says so
+			q.Err = nil
+		}
+		b.enqueue(jobs...)
+	}
+	ended := func(q *store.Enqueue) bool { return b.get(q.Job.ID).State.Finished() }
+	for wait := time.Duration(0); wait < 3*time.Minute && !slices.ContainsFunc(jobs, ended); wait += 50 * time.Millisecond {
+		time.Sleep(50 * time.Millisecond)
+	}
+	calls = u.calls.Load()
+	time.Sleep(time.Minute)
+	synctest.Wait()
+	u.armed.Store(false)
+	for _, q := range jobs {
+		if rec := b.get(q.Job.ID); !rec.State.Finished() || rec.Attempt > 3 {
+			b.t.Errorf("call %d: the job is %v, attempt %d: %+v", at, rec.State, rec.Attempt, rec.Attempts)
+		}
+	}
+	if h := b.e.Health(); h.Running != 0 || h.Pending != 0 {
+		b.t.Errorf("call %d: %+v", at, h)
+	}
+	b.expect(b.wait(b.enqueue(b.job("plain"))), store.Completed, "")
+	b.halt()
+	if b.t.Failed() {
+		b.t.Logf("the troubles after call %d: %+v", at, b.e.Health().Troubles)
+	}
+	return calls
+}
