@@ -540,3 +540,47 @@ func TestARepeatThatArrivesLate(t *testing.T) {
 	c.seq = 20
 	c.want("the next claim", jobs[2:]...)
 }
+
+// TestARepeatFindsBothParts of a claim that looked at what it knew, and then at everything: the answer to the second part was lost.
+func TestARepeatFindsBothParts(t *testing.T) {
+	t.Parallel()
+	c := newClaimer(t, fresh(t), 5)
+	known, unknown := several(8), several(5, inQueue("new", 2))
+	enqueue(t, c.store, known...)
+	c.want("a claim that leaves floors", known[:5]...)
+	enqueue(t, c.other, unknown...)
+	params := demand(c.node, 100, 100)
+	mend := postgres.Break(c.store, "lanes_by_id")
+	if runs, err := c.store.Claim(t.Context(), params); err == nil {
+		t.Fatalf("claimed %d jobs, although what else was taken is not known", len(runs))
+	}
+	mend()
+	params.Repeat = true
+	runs, err := c.store.Claim(t.Context(), params)
+	if err != nil || len(runs) != 8 {
+		t.Fatalf("the repeat found %d jobs, %v", len(runs), err)
+	}
+	for i, q := range slices.Concat(known[5:], unknown) {
+		if runs[i].Job.ID != q.Job.ID {
+			t.Errorf("the repeat found %v at %d, want %v", runs[i].Job.ID, i, q.Job.ID)
+		}
+	}
+}
+
+// TestAPartThatArrivesLate takes nothing once its claim was repeated.
+func TestAPartThatArrivesLate(t *testing.T) {
+	t.Parallel()
+	c := newClaimer(t, fresh(t), 2)
+	jobs := several(4)
+	enqueue(t, c.store, jobs[:2]...)
+	params := demand(c.node, 20, 100)
+	for _, params.Repeat = range []bool{false, true} {
+		if runs, err := c.store.Claim(t.Context(), params); err != nil || len(runs) != 2 {
+			t.Fatal(len(runs), err)
+		}
+	}
+	enqueue(t, c.store, jobs[2:]...)
+	c.seq = 1
+	c.want("a late part") // with number 21
+	c.want("the next claim", jobs[2:]...)
+}

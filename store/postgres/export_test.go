@@ -48,3 +48,11 @@ func ClaimPlan(ctx context.Context, s store.Store, params store.ClaimParams, who
 	}
 	return lines, rows.Err()
 }
+
+// Break makes a statement of a store fail until it is mended.
+func Break(s store.Store, name string) (mend func()) {
+	texts := s.(*Store).texts //nolint:errcheck // what else would it be
+	was := texts[name]
+	texts[name] = "SELECT 1 / 0"
+	return func() { texts[name] = was }
+}
