@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -275,7 +274,8 @@ func (r *rescue) decide(h *heldRun, now int64) {
 	}
 }
 
-// learn reads what the nodes of the runs have promised.
+// learn reads what the nodes of the runs have promised. What this program cannot read, because a later one
+// has written it, was not promised: no job waits for a program that can.
 func (r *rescue) learn(ctx context.Context, t session, held []*heldRun) error {
 	var unknown []int64
 	for _, h := range held {
@@ -289,12 +289,8 @@ func (r *rescue) learn(ctx context.Context, t session, held []*heldRun) error {
 	return t.run(ctx, "node_infos", func(row row) error {
 		var node int64
 		var text []byte
-		var info nodeInfo
 		err := row.Scan(&node, &text)
-		if err == nil {
-			err = json.Unmarshal(text, &info)
-		}
-		r.policies[node] = info.Policies
+		r.policies[node] = readInfo(text).Policies
 		return err
 	}, unknown)
 }
