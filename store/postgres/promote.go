@@ -171,9 +171,10 @@ func (s *Store) handOnAfterCommit(ctx context.Context) error {
 
 // handOn hands on turns of ordering keys, and returns a wake for each queue in which a job got one.
 func (s *Store) handOn(ctx context.Context) ([]store.Wake, error) {
-	moved := newMoved()
+	var moved movedJobs
 	var keys turns
 	err := patiently(ctx, func() error {
+		moved, keys = newMoved(), turns{}
 		return s.send(ctx, statement{name: "hand_on_turns", args: []any{int32(turnsAtOnce)}, each: func(r row) error {
 			return moved.scanTurn(r, &keys)
 		}})
