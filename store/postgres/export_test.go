@@ -56,3 +56,9 @@ func Break(s store.Store, name string) (mend func()) {
 	texts[name] = "SELECT 1 / 0"
 	return func() { texts[name] = was }
 }
+
+// EndSilent ends what has been silent for that long in the middle of a transaction and keeps a node from being declared dead.
+func EndSilent(ctx context.Context, s store.Store, since time.Duration) error {
+	opened := s.(*Store) //nolint:errcheck // what else would it be
+	return opened.send(ctx, opened.endSilent(since))
+}

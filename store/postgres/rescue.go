@@ -204,8 +204,14 @@ func (s *Store) declareDead(ctx context.Context, dead []store.NodeBeat) (found b
 			return found, err
 		}
 		// Few may end the connections of others; then it is up to the server when they go.
-		_ = s.send(ctx, statement{name: "end_silent", args: []any{silentFor.Seconds()}, each: func(row) error { return nil }})
+		_ = s.send(ctx, s.endSilent(silentFor))
 	}
+}
+
+// endSilent is the statement that ends connections of nodes of this schema.
+func (s *Store) endSilent(since time.Duration) statement {
+	args := []any{since.Seconds(), applicationName(s.config.SchemaName)}
+	return statement{name: "end_silent", args: args, each: func(row) error { return nil }}
 }
 
 // rescue is what takes the jobs of dead nodes.

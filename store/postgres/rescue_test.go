@@ -1,12 +1,15 @@
 package postgres_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres"
 )
 
 // TestRescueOfANodeOfALaterProgram: of what it has written of itself counts what can be read, and others
@@ -43,5 +46,48 @@ func TestRescueOfANodeOfALaterProgram(t *testing.T) {
 	}
 	if failed != 1 {
 		t.Errorf("%d jobs failed, want that of which it was promised: %+v", failed, rescued)
+	}
+}
+
+// TestOnlyConnectionsOfNodesAreEnded because they are silent: those of the same schema, and not what a program has beside them.
+func TestOnlyConnectionsOfNodesAreEnded(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	s := open(t, config)
+	named := func(name string) pgx.Tx {
+		t.Helper()
+		settings, err := pgx.ParseConfig(config.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		settings.RuntimeParams["application_name"] = name
+		conn, err := pgx.ConnectConfig(t.Context(), settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close(context.Background()) })
+		tx, err := conn.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tx
+	}
+	ours := named("holdfast:" + config.SchemaName)
+	others := []pgx.Tx{named("holdfast-api"), named("holdfast:" + config.SchemaName + "2"), named("holdfast")}
+	observer := connect(t, config.URL)
+	if n := value[int](t, observer, `SELECT count(*) FROM pg_stat_activity WHERE application_name = $1`, "holdfast:"+config.SchemaName); n < 2 {
+		t.Error("the store's connections have another name")
+	}
+	time.Sleep(200 * time.Millisecond)
+	if err := postgres.EndSilent(t.Context(), s, 100*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ours.Exec(t.Context(), "SELECT 1"); err == nil {
+		t.Error("a silent connection to the schema lives on")
+	}
+	for i, tx := range others {
+		if _, err := tx.Exec(t.Context(), "SELECT 1"); err != nil {
+			t.Errorf("connection %d, which is none of ours, was ended: %v", i, err)
+		}
 	}
 }
