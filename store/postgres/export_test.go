@@ -62,3 +62,6 @@ func EndSilent(ctx context.Context, s store.Store, since time.Duration) error {
 	opened := s.(*Store) //nolint:errcheck // what else would it be
 	return opened.send(ctx, opened.endSilent(since))
 }
+
+// KeepLanes bounds how many lanes a generation of a store's cache keeps.
+func KeepLanes(s store.Store, most int) { s.(*Store).lanes.most = most } //nolint:errcheck // what else would it be

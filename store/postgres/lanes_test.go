@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres"
 )
 
 // inQueue puts a job into a queue of its own.
@@ -103,4 +104,29 @@ func TestALateCommitIsTold(t *testing.T) {
 	c.want("the last of it", behind[4], jobs[4])
 	c.want("and then it goes on", jobs[5:7]...)
 	c.want("to the end", jobs[7])
+}
+
+// TestMoreLanesThanAreRemembered come with one batch, again and again, and are claimed as ever.
+func TestMoreLanesThanAreRemembered(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	c := newClaimer(t, config, 100)
+	postgres.KeepLanes(c.store, 4)
+	for round := range 2 {
+		var jobs []*store.Enqueue
+		for i := range 9 {
+			jobs = append(jobs, newJob(inQueue(fmt.Sprint("q", i), 1)))
+		}
+		enqueue(t, c.store, jobs[:6]...)
+		tx, commit, _ := callers["pgx"](t, config.URL)
+		if err := c.store.EnqueueTx(t.Context(), tx, jobs[6:]); err != nil {
+			t.Fatal(err)
+		}
+		if err := commit(); err != nil {
+			t.Fatal(err)
+		}
+		postgres.KeepLanes(c.store, 20) // a claim has to know those of its jobs
+		c.want(fmt.Sprint("round ", round), jobs...)
+		postgres.KeepLanes(c.store, 4)
+	}
 }
