@@ -3,12 +3,14 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -149,20 +151,22 @@ func keyOf(job *store.Job) laneKey {
 
 // lanesOf returns the lanes of jobs, and makes those that do not exist. They are made in a transaction of their own,
 // never in a caller's, whose locks may live long. With foreign set a caller's transaction may hold the last connection of the
-// pool, so a new connection is made for it; that happens once per lane and process.
-func (s *Store) lanesOf(ctx context.Context, jobs []*store.Job, foreign bool) ([]lane, error) {
-	lanes := make([]lane, len(jobs))
-	var missing []laneKey
-	today := s.today()
-	for i, job := range jobs {
-		l, ok := s.lanes.find(keyOf(job))
-		if !ok || l.day != today || foreign && !s.lanes.isUsed(l.queueID) {
-			missing = append(missing, keyOf(job))
-		}
-		lanes[i] = l
-	}
+// pool, so a new connection is made for it; that happens once a day per lane and process, and one at a time.
+func (s *Store) lanesOf(ctx context.Context, jobs []*store.Job, foreign bool) (lanes []lane, err error) {
+	lanes, missing := s.lanesKnown(jobs, foreign)
 	if missing == nil {
 		return lanes, nil
+	}
+	if foreign {
+		var leave func(error)
+		if leave, err = s.beside.enter(ctx); err != nil {
+			return nil, err
+		}
+		defer func() { leave(err) }()
+		// Whoever was there before may have wanted the same.
+		if lanes, missing = s.lanesKnown(jobs, foreign); missing == nil {
+			return lanes, nil
+		}
 	}
 	found, err := s.internLanes(ctx, missing, foreign)
 	if err != nil {
@@ -177,6 +181,66 @@ func (s *Store) lanesOf(ctx context.Context, jobs []*store.Job, foreign bool) ([
 		}
 	}
 	return lanes, nil
+}
+
+// lanesKnown returns the lanes of jobs as far as they need not be asked for, and the others.
+func (s *Store) lanesKnown(jobs []*store.Job, foreign bool) (lanes []lane, missing []laneKey) {
+	lanes = make([]lane, len(jobs))
+	today := s.today()
+	for i, job := range jobs {
+		l, ok := s.lanes.find(keyOf(job))
+		if !ok || l.day != today || foreign && !s.lanes.isUsed(l.queueID) {
+			missing = append(missing, keyOf(job))
+		}
+		lanes[i] = l
+	}
+	return lanes, missing
+}
+
+// door lets in one at a time. Those who wait when he finds that there is no connection to be had do not
+// each try that once more.
+type door struct {
+	mu     sync.Mutex
+	inside *visit
+}
+
+// visit is that of one of them.
+type visit struct {
+	over chan struct{}
+	err  error // known when it is over
+}
+
+// enter waits for the turn, which ends when leave is called with what came of it.
+func (d *door) enter(ctx context.Context) (leave func(error), err error) {
+	for {
+		d.mu.Lock()
+		before := d.inside
+		if before == nil {
+			mine := &visit{over: make(chan struct{})}
+			d.inside = mine
+			d.mu.Unlock()
+			return func(err error) { d.leave(ctx, mine, err) }, nil
+		}
+		d.mu.Unlock()
+		select {
+		case <-before.over:
+			if before.err != nil {
+				return nil, before.err
+			}
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (d *door) leave(ctx context.Context, v *visit, err error) {
+	if _, away := errors.AsType[*pgconn.ConnectError](err); away && ctx.Err() == nil {
+		v.err = err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.inside = nil
+	close(v.over)
 }
 
 // today is the number of the day, counted from 1970.

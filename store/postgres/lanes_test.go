@@ -2,11 +2,18 @@ package postgres_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
@@ -128,5 +135,61 @@ func TestMoreLanesThanAreRemembered(t *testing.T) {
 		postgres.KeepLanes(c.store, 20) // a claim has to know those of its jobs
 		c.want(fmt.Sprint("round ", round), jobs...)
 		postgres.KeepLanes(c.store, 4)
+	}
+}
+
+// TestMidnightOpensOneConnection, however many transactions of callers want the same lane, and no longer know whether it is there.
+func TestMidnightOpensOneConnection(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	settings, err := pgxpool.ParseConfig(config.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dials atomic.Int32
+	var down atomic.Bool
+	dial := settings.ConnConfig.DialFunc
+	settings.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if dials.Add(1); down.Load() {
+			time.Sleep(100 * time.Millisecond)
+			return nil, errors.New("refused")
+		}
+		return dial(ctx, network, address)
+	}
+	settings.MaxConns = 1
+	pool, err := pgxpool.NewWithConfig(t.Context(), settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	clock := &hand{at: time.Now()}
+	s := open(t, postgres.Config{Pool: pool, SchemaName: config.SchemaName, Clock: clock.now})
+	enqueue(t, s, newJob())
+	clock.move(24*time.Hour, 0)
+	enqueueAtOnce := func(class error) int {
+		var txs []store.Tx
+		for range 12 {
+			tx, _, _ := callers["pgx"](t, config.URL)
+			txs = append(txs, tx)
+		}
+		before := dials.Load()
+		var done sync.WaitGroup
+		for _, tx := range txs {
+			done.Go(func() {
+				if err := s.EnqueueTx(t.Context(), tx, []*store.Enqueue{newJob()}); !errors.Is(err, class) {
+					t.Errorf("EnqueueTx: %v, want %v", err, class)
+				}
+			})
+		}
+		done.Wait()
+		return int(dials.Load() - before)
+	}
+	down.Store(true)
+	if n := enqueueAtOnce(store.ErrUnavailable); n == 12 {
+		t.Error("all tried although one had found the server away")
+	}
+	down.Store(false)
+	if n := enqueueAtOnce(nil); n != 1 {
+		t.Errorf("%d connections were opened", n)
 	}
 }

@@ -126,6 +126,7 @@ type Store struct {
 	cursors  cursors
 	blocked  blocked
 	vital    vital
+	beside   door // to connections for lanes, beside the pool
 	notifier notifier
 
 	lookedMu sync.Mutex
