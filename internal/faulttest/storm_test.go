@@ -120,7 +120,7 @@ func goneFrom(t *testing.T, db *database) {
 	t.Helper()
 	p := pool(t, db.url)
 	eventually(t, "the others have left", func() bool {
-		const others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'holdfast'"
+		const others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'holdfast:%'"
 		return value[int](t, p, others) == 0
 	})
 }

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 
@@ -42,7 +41,8 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 
 // claimNext takes what comes next, where the cursors say that there is work. If there is nothing it
 // looks at everything, and if there is much less than was asked for it looks again, too: lanes that
-// were not looked at may have more.
+// were not looked at may have more. If it then fails it has failed as a whole, although the first part
+// has happened: whether the second one has is not known, and a repeat by the first number finds both.
 func (s *Store) claimNext(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	var all []store.Claimed
 	records := recordsFor(params.Limit)
@@ -50,9 +50,6 @@ func (s *Store) claimNext(ctx context.Context, params store.ClaimParams) ([]stor
 		look := s.cursors.begin(&params, again, &s.lanes)
 		claimed, err := s.claimAt(ctx, params, look)
 		if err != nil {
-			if len(all) > 0 && !errors.Is(err, store.ErrNodeDead) {
-				return all, nil // what is left is found by the next claim
-			}
 			return nil, err
 		}
 		all = append(all, claimed...)
@@ -239,8 +236,11 @@ func note(taken map[int32]span, lane int32, p position) {
 // claimAgain returns what the claim with these parameters took, if it happened; otherwise it happens now.
 func (s *Store) claimAgain(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	params.Repeat = true
-	ask := func(st statement) error { return s.send(ctx, st) }
-	claimed, happened, err := s.claimsFrom(ctx, params, true, ask)
+	until := params.Seq + int64(recordsFor(params.Limit))
+	ask := func(st statement) error {
+		return s.send(ctx, statement{name: "claim_note", args: []any{params.Node, params.Seq, until}}, st)
+	}
+	claimed, happened, err := s.claimsFrom(ctx, params, ask)
 	if err != nil || happened {
 		return claimed, err
 	}
@@ -249,13 +249,13 @@ func (s *Store) claimAgain(ctx context.Context, params store.ClaimParams) ([]sto
 		return claimed, err
 	}
 	// Either there is nothing to claim, or the lost claim was still on its way and has come through just now.
-	claimed, _, err = s.claimsFrom(ctx, params, true, ask)
+	claimed, _, err = s.claimsFrom(ctx, params, ask)
 	return claimed, err
 }
 
 // claimsFrom reads the claim records from params.Seq on, of a claim or of jobs that started as they were enqueued.
 func (s *Store) claimsFrom(
-	ctx context.Context, params store.ClaimParams, claim bool, ask func(statement) error,
+	ctx context.Context, params store.ClaimParams, ask func(statement) error,
 ) (claimed []store.Claimed, happened bool, err error) {
 	records := int64(recordsFor(params.Limit))
 	answer := newAnswer()
@@ -264,7 +264,7 @@ func (s *Store) claimsFrom(
 	columns := c.columns(&c.lastSeq, &c.seq, &c.slot, &c.claimedAt)
 	err = ask(statement{
 		name: "claim_again",
-		args: []any{params.Node, params.Seq, params.Seq + records, claim},
+		args: []any{params.Node, params.Seq, params.Seq + records},
 		each: func(r row) error {
 			answer.alive = true
 			if err := r.Scan(columns...); err != nil {

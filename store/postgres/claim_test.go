@@ -23,6 +23,7 @@ import (
 const (
 	lookEvery = 250 * time.Millisecond
 	nearBy    = time.Second
+	idleAfter = time.Second
 )
 
 // hand is a clock that stands still until it is moved.
@@ -263,8 +264,10 @@ func TestLooksThatAreExpensive(t *testing.T) {
 	enqueue(t, c.store, jobs...)
 	next := func(n int) []*store.Enqueue { taken := jobs[:n]; jobs = jobs[n:]; return taken }
 	c.want("a claim from the floors", next(2)...)
-	c.clock.move(lookEvery, 100*time.Millisecond)
-	c.want("a look that takes 100 ms", next(2)...)
+	for range 2 {
+		c.clock.move(lookEvery, 100*time.Millisecond)
+		c.want("a look that takes 100 ms", next(2)...)
+	}
 	c.clock.move(0, 0)
 	c.promote(c.other, 2)
 	c.want("from the floors", next(2)...)
@@ -290,25 +293,82 @@ func (c *claimer) putBehind(by time.Duration) *store.Enqueue {
 	return q
 }
 
+// looksTake teaches a claimer of two jobs, which has nothing to claim, how long its whole looks take.
+func (c *claimer) looksTake(long time.Duration) {
+	c.Helper()
+	jobs := several(6)
+	enqueue(c.T, c.store, jobs...)
+	c.want("a claim that leaves floors", jobs[:2]...)
+	for _, next := range [][]*store.Enqueue{jobs[2:4], jobs[4:]} {
+		c.clock.move(lookEvery, long)
+		c.want("a look at everything", next...)
+	}
+	c.clock.move(0, 0)
+}
+
+// TestALookThatWasSlowByChance says nothing about the next one.
+func TestALookThatWasSlowByChance(t *testing.T) {
+	t.Parallel()
+	c := newClaimer(t, fresh(t), 2)
+	jobs := several(8)
+	enqueue(t, c.store, jobs...)
+	c.want("a claim that leaves floors", jobs[:2]...)
+	c.clock.move(lookEvery, 1600*time.Millisecond)
+	c.want("a look that waits for a lock", jobs[2:4]...)
+	c.clock.move(0, 0)
+	urgent := newJob(inQueue("new", 1))
+	enqueue(t, c.other, urgent)
+	c.want("more than 250 ms after it began", urgent, jobs[4])
+	c.want("the last", jobs[5:7]...)
+}
+
+// TestAnIdleClaimerLooksWhateverItCosts finds what nobody told it of a second after its last look.
+func TestAnIdleClaimerLooksWhateverItCosts(t *testing.T) {
+	t.Parallel()
+	c := newClaimer(t, fresh(t), 2)
+	c.looksTake(3 * time.Second) // so that a busy one looks every 30 s
+	job := newJob(inQueue("new", 1))
+	enqueue(t, c.other, job)
+	c.want("the end of what is known")
+	c.clock.move(idleAfter-1, 0)
+	c.want("what is not looked for")
+	c.clock.move(1, 0)
+	c.want("a second later", job)
+}
+
+// TestAnIdleClaimerThatIsWoken looks at everything at once: what it is told of may be in a lane that it has not met.
+func TestAnIdleClaimerThatIsWoken(t *testing.T) {
+	t.Parallel()
+	c := newClaimer(t, fresh(t), 2)
+	w := watch(t, c.store)
+	eventually(t, "wake-ups", func() bool { return c.store.Traits().Wakeups })
+	c.looksTake(100 * time.Millisecond)
+	c.clock.move(idleAfter, 100*time.Millisecond)
+	c.want("nothing, with a look at everything")
+	c.clock.move(100*time.Millisecond, 0)
+	job := newJob(inQueue("mail", 1))
+	enqueue(t, c.other, job)
+	c.other.Notify(store.Wake{Kind: store.WakeReady, Namespace: job.Job.Namespace, Queue: job.Job.Queue})
+	eventually(t, "the wake-up", func() bool { return w.count(ofQueue(job.Job.Queue)) > 0 })
+	c.want("at once", job)
+}
+
 // TestEmptyClaimsWhereLooksAreExpensive find what is a little late at once, and what is far behind when it is time for a look, or at once
 // where that has happened lately.
 func TestEmptyClaimsWhereLooksAreExpensive(t *testing.T) {
 	t.Parallel()
 	c := newClaimer(t, fresh(t), 2)
-	jobs := several(4)
-	enqueue(t, c.store, jobs...)
-	c.want("a claim that leaves floors", jobs[:2]...)
-	c.clock.move(lookEvery, 100*time.Millisecond)
-	c.want("a look that takes 100 ms", jobs[2:]...)
-	c.clock.move(0, 0)
+	c.looksTake(100 * time.Millisecond)
 	c.want("nothing is left")
 	c.want("what is a little late", c.putBehind(nearBy/4))
 	old := c.putBehind(time.Hour)
 	c.want("what is far behind is not looked for")
 	c.clock.move(lookEvery, 0)
 	c.want("nor 250 ms later")
-	c.clock.move(2*time.Second, 100*time.Millisecond)
-	c.want("twenty times what the look took", old)
+	c.clock.move(idleAfter-lookEvery-1, 0)
+	c.want("nor as long as something was taken lately")
+	c.clock.move(1, 100*time.Millisecond)
+	c.want("once nothing was taken for a second", old)
 	c.clock.move(0, 0)
 	c.want("what is far behind where it has just been found", c.putBehind(time.Hour))
 	c.clock.move(time.Hour, 0)
@@ -478,5 +538,49 @@ func TestARepeatThatArrivesLate(t *testing.T) {
 		}
 	}
 	c.seq = 20
+	c.want("the next claim", jobs[2:]...)
+}
+
+// TestARepeatFindsBothParts of a claim that looked at what it knew, and then at everything: the answer to the second part was lost.
+func TestARepeatFindsBothParts(t *testing.T) {
+	t.Parallel()
+	c := newClaimer(t, fresh(t), 5)
+	known, unknown := several(8), several(5, inQueue("new", 2))
+	enqueue(t, c.store, known...)
+	c.want("a claim that leaves floors", known[:5]...)
+	enqueue(t, c.other, unknown...)
+	params := demand(c.node, 100, 100)
+	mend := postgres.Break(c.store, "lanes_by_id")
+	if runs, err := c.store.Claim(t.Context(), params); err == nil {
+		t.Fatalf("claimed %d jobs, although what else was taken is not known", len(runs))
+	}
+	mend()
+	params.Repeat = true
+	runs, err := c.store.Claim(t.Context(), params)
+	if err != nil || len(runs) != 8 {
+		t.Fatalf("the repeat found %d jobs, %v", len(runs), err)
+	}
+	for i, q := range slices.Concat(known[5:], unknown) {
+		if runs[i].Job.ID != q.Job.ID {
+			t.Errorf("the repeat found %v at %d, want %v", runs[i].Job.ID, i, q.Job.ID)
+		}
+	}
+}
+
+// TestAPartThatArrivesLate takes nothing once its claim was repeated.
+func TestAPartThatArrivesLate(t *testing.T) {
+	t.Parallel()
+	c := newClaimer(t, fresh(t), 2)
+	jobs := several(4)
+	enqueue(t, c.store, jobs[:2]...)
+	params := demand(c.node, 20, 100)
+	for _, params.Repeat = range []bool{false, true} {
+		if runs, err := c.store.Claim(t.Context(), params); err != nil || len(runs) != 2 {
+			t.Fatal(len(runs), err)
+		}
+	}
+	enqueue(t, c.store, jobs[2:]...)
+	c.seq = 1
+	c.want("a late part") // with number 21
 	c.want("the next claim", jobs[2:]...)
 }

@@ -25,6 +25,9 @@ const (
 	slowClaim = 5 * time.Millisecond
 	// longestEvery is the longest time between two whole looks.
 	longestEvery = 30 * time.Second
+	// idleAfter is how long a claimer has to have taken nothing to have time for whole looks, however
+	// expensive they are, and how long it waits between two of them.
+	idleAfter = time.Second
 	// untidyFor is how long a lane is known as one in which jobs come far behind.
 	untidyFor = time.Minute
 	// maxLate is how many places behind its cursor a lane remembers; more are joined to one.
@@ -48,6 +51,11 @@ const (
 //   - If that turns out to be expensive it is done as rarely as to take a twentieth of the time, and every 30 s at the least. Every 250
 //     ms, and before it ends, such a claimer begins a second behind its cursors. What is farther behind, and was not told, waits; but
 //     where that was found a claim that takes nothing looks at everything for the next minute whatever it costs.
+//   - A claimer that has taken nothing for a second has the time: it pauses for a second between two
+//     whole looks, or, if it was woken for a queue, for as long as one takes.
+//
+// What a look costs is the middle one of the last three: one that was slow by chance, because a disk or
+// a lock was, says nothing about the next.
 //
 // Within one claim the order is that of the whole, as far as it looks. An idle node sends one statement for one claim. Nothing of this is
 // written anywhere; each process has its own.
@@ -56,12 +64,15 @@ type cursors struct {
 
 	mu     sync.Mutex
 	scope  scope
-	looked time.Time // when the last whole look began; zero: nothing is known
-	every  time.Duration
-	usual  time.Duration // what a claim takes that is no whole look
-	looks  int           // how many looked behind the cursors
-	told   int           // how many hints there were
-	going  int           // how many look at this moment
+	looked time.Time        // when the last whole look began; zero: nothing is known
+	costs  [3]time.Duration // what the last whole looks took longer than other claims
+	price  time.Duration    // the middle one of them
+	usual  time.Duration    // what a claim takes that is no whole look
+	took   time.Time        // when a claim took something last
+	woken  bool             // there is something in a queue, as was told since the last whole look began
+	looks  int              // how many looked behind the cursors
+	told   int              // how many hints there were
+	going  int              // how many look at this moment
 	byLane map[int32]*cursor
 	ahead  []work              // lanes that no claim has come to yet, best first
 	untidy map[int32]time.Time // lanes in which something was found far behind, and when
@@ -163,7 +174,7 @@ func (k *laneKey) isIn(params *store.ClaimParams) bool {
 	return params.Queues == nil || slices.ContainsFunc(params.Queues, wanted)
 }
 
-// begin returns what a claim looks at. One that took nothing and is done again looks at everything,
+// begin returns what a claim looks at. One that took little and is done again looks at everything,
 // or, where that is expensive and was done lately, at what is near the cursors.
 func (c *cursors) begin(params *store.ClaimParams, again bool, lanes *laneCache) *look {
 	l := &look{enough: true, whole: true}
@@ -175,12 +186,10 @@ func (c *cursors) begin(params *store.ClaimParams, again bool, lanes *laneCache)
 	defer c.mu.Unlock()
 	l.looks, l.told = c.looks, c.told
 	c.going++
-	every := max(c.every, lookEvery)
-	scope := scopeOf(params)
-	cheap := every == lookEvery || c.isUntidy(params, l.began)
-	if c.looked.IsZero() || l.began.Sub(c.looked) >= every || !c.scope.covers(scope) || again && cheap {
+	scope, since := scopeOf(params), l.began.Sub(c.looked)
+	if c.looked.IsZero() || since >= c.pause(params, again, l.began) || !c.scope.covers(scope) {
 		// Noted at once, so that others who are claiming now need not look, too.
-		c.scope, c.looked = scope, l.began
+		c.scope, c.looked, c.woken = scope, l.began, false
 		return l
 	}
 	c.comeTo(params, lanes)
@@ -194,8 +203,25 @@ func (c *cursors) begin(params *store.ClaimParams, again bool, lanes *laneCache)
 		}
 	}
 	l.whole = l.lanes == nil
-	l.enough = l.whole || l.near && !cheap
+	l.enough = l.whole || l.near && since < c.pause(params, true, l.began)
 	return l
+}
+
+// pause is how long after a whole look, from its beginning on, a claim does not need to be another one.
+// c.mu is held.
+func (c *cursors) pause(params *store.ClaimParams, again bool, now time.Time) time.Duration {
+	every := max(lookEvery, min(lookShare*c.price, longestEvery))
+	switch {
+	case !again:
+		return every
+	case every == lookEvery || c.isUntidy(params, now):
+		return 0
+	case now.Sub(c.took) < idleAfter:
+		return every
+	case c.woken:
+		return min(every, c.price+min(c.price, idleAfter))
+	}
+	return min(every, c.price+idleAfter)
 }
 
 // ranges adds what is to be looked at in a lane: what is known to be late, and all from the cursor on.
@@ -256,11 +282,15 @@ func (c *cursors) end(l *look, taken map[int32]span, seen []work, full bool, lan
 	if c.clock == nil {
 		return
 	}
-	took := c.clock().Sub(l.began)
+	now := c.clock()
+	took := now.Sub(l.began)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.going--
 	c.pace(l, took)
+	if len(taken) > 0 {
+		c.took = now
+	}
 	behind, overtaken := l.whole || l.near, l.looks != c.looks
 	if behind {
 		c.looks++
@@ -293,11 +323,14 @@ func (c *cursors) end(l *look, taken map[int32]span, seen []work, full bool, lan
 	}
 }
 
-// pace notes what claims take, and how often looks at everything may be done. c.mu is held.
+// pace notes what claims take, and what looks at everything cost. c.mu is held.
 func (c *cursors) pace(l *look, took time.Duration) {
 	switch {
 	case l.whole:
-		c.every = min(lookShare*(took-c.usual), longestEvery)
+		c.costs = [...]time.Duration{c.costs[1], c.costs[2], took - c.usual}
+		sorted := c.costs
+		slices.Sort(sorted[:])
+		c.price = max(sorted[1], 0)
 	case c.usual == 0:
 		c.usual = took
 	default:
@@ -412,10 +445,11 @@ func (c *cursors) hint(id int32, runAt int64, lanes *laneCache) {
 	}
 }
 
-// hintQueue tells that there is something in a queue.
+// hintQueue tells that there is something in a queue. It may be in a lane of it that nobody here has met.
 func (c *cursors) hintQueue(namespace, queue string, lanes *laneCache) {
 	c.mu.Lock()
 	looking := !c.looked.IsZero() || c.going > 0
+	c.woken = c.woken || looking
 	c.mu.Unlock()
 	if !looking {
 		return

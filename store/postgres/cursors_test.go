@@ -192,3 +192,44 @@ func TestPlacesBeginBeforeWhatIsLate(t *testing.T) {
 		t.Errorf("places %v, want %v", at, want)
 	}
 }
+
+// TestLooksTakeLittleOfABusyClaimersTime: however it is woken, and whether each of its claims is full
+// or every other one takes nothing, whole looks that are expensive take a twentieth of its time.
+func TestLooksTakeLittleOfABusyClaimersTime(t *testing.T) {
+	t.Parallel()
+	const whole, other = 100 * time.Millisecond, 2 * time.Millisecond
+	for name, takes := range map[string][]int{"full claims": {2}, "every other one empty": {1, 0}, "few at a time": {0, 0, 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			now := time.Unix(1_800_000_000, 0)
+			began, spent := now, time.Duration(0)
+			c, lanes, params := cursors{clock: func() time.Time { return now }}, laneCache{}, store.ClaimParams{Kinds: []string{"k"}, Limit: 2}
+			lanes.add(lane{id: 1, queueID: 1, laneKey: laneKey{queue: "q", kind: "k"}})
+			for n := 0; now.Sub(began) < time.Minute; n++ {
+				c.hintQueue("", "q", &lanes)
+				n := takes[n%len(takes)]
+				for again := false; ; again = true {
+					l := c.begin(&params, again, &lanes)
+					took := other
+					if l.whole {
+						took = whole
+						spent += took
+					}
+					now = now.Add(took)
+					taken := map[int32]span{}
+					if n > 0 {
+						note(taken, 1, position{now.UnixMicro(), store.ID{}})
+					}
+					if c.end(l, taken, nil, n == 2, &lanes); l.enough || n == 2 {
+						break
+					}
+					n = 0
+				}
+				now = now.Add(10 * time.Millisecond)
+			}
+			if most := time.Minute/(lookShare-1) + 3*whole; spent > most {
+				t.Errorf("looks at everything took %v of a minute, more than %v", spent, most)
+			}
+		})
+	}
+}

@@ -48,3 +48,20 @@ func ClaimPlan(ctx context.Context, s store.Store, params store.ClaimParams, who
 	}
 	return lines, rows.Err()
 }
+
+// Break makes a statement of a store fail until it is mended.
+func Break(s store.Store, name string) (mend func()) {
+	texts := s.(*Store).texts //nolint:errcheck // what else would it be
+	was := texts[name]
+	texts[name] = "SELECT 1 / 0"
+	return func() { texts[name] = was }
+}
+
+// EndSilent ends what has been silent for that long in the middle of a transaction and keeps a node from being declared dead.
+func EndSilent(ctx context.Context, s store.Store, since time.Duration) error {
+	opened := s.(*Store) //nolint:errcheck // what else would it be
+	return opened.send(ctx, opened.endSilent(since))
+}
+
+// KeepLanes bounds how many lanes a generation of a store's cache keeps.
+func KeepLanes(s store.Store, most int) { s.(*Store).lanes.most = most } //nolint:errcheck // what else would it be

@@ -3,12 +3,14 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -31,71 +33,111 @@ type lane struct {
 	day  int32 // on which it was there, and its row said so; 0: it is not known
 }
 
-// maxLanes bounds how many lanes a process remembers.
-const maxLanes = 100_000
+// maxLanes is how many lanes a generation of the cache keeps.
+const maxLanes = 50_000
 
 // laneCache holds the lanes that this process has met. What they stand for never changes. Those that were not used for long are removed, so
-// one that was there yesterday is looked for before jobs are put into it.
+// one that was there yesterday is looked for before jobs are put into it. The lanes that were needed last are kept: what was
+// found a moment ago is still there, however many others came with it.
 type laneCache struct {
-	mu    sync.RWMutex
+	mu         sync.RWMutex
+	most       int // 0: maxLanes; only tests change it
+	young, old laneTable
+}
+
+// laneTable is a set of lanes.
+type laneTable struct {
 	byKey map[laneKey]lane
 	byID  map[int32]lane
 	queue map[queueName][]int32 // the lanes of each queue
 	used  map[int32]bool        // queues that have had a job
 }
 
+func newLaneTable() laneTable {
+	return laneTable{map[laneKey]lane{}, map[int32]lane{}, map[queueName][]int32{}, map[int32]bool{}}
+}
+
+func (t *laneTable) add(l lane) {
+	if of := (queueName{l.namespace, l.queue}); t.byID[l.id].id == 0 {
+		t.queue[of] = append(t.queue[of], l.id)
+	}
+	if l.used {
+		t.used[l.queueID] = true
+	}
+	t.byKey[l.laneKey], t.byID[l.id] = l, l
+}
+
 func (c *laneCache) add(l lane) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.byKey == nil || len(c.byID) >= maxLanes {
-		c.byKey, c.byID, c.used, c.queue = map[laneKey]lane{}, map[int32]lane{}, map[int32]bool{}, map[queueName][]int32{}
+	for _, t := range []*laneTable{&c.young, &c.old} {
+		if known, ok := t.byID[l.id]; ok && known.day > l.day {
+			l.day = known.day
+		}
 	}
-	if l.used {
-		c.used[l.queueID] = true
+	c.keep(l)
+}
+
+// keep puts a lane among the young ones. c.mu is held.
+func (c *laneCache) keep(l lane) {
+	if c.young.byKey == nil || len(c.young.byID) >= cmp.Or(c.most, maxLanes) {
+		c.young, c.old = newLaneTable(), c.young
 	}
-	known, ok := c.byID[l.id]
-	if known.day > l.day {
-		l.day = known.day
-	}
-	if of := (queueName{l.namespace, l.queue}); !ok {
-		c.queue[of] = append(c.queue[of], l.id)
-	}
-	c.byKey[l.laneKey] = l
-	c.byID[l.id] = l
+	l.used = l.used || c.old.used[l.queueID]
+	c.young.add(l)
 }
 
 func (c *laneCache) find(key laneKey) (lane, bool) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	l, ok := c.byKey[key]
-	return l, ok
+	return c.in(func(t *laneTable) (lane, bool) { l, ok := t.byKey[key]; return l, ok })
 }
 
 func (c *laneCache) get(id int32) (lane, bool) {
+	return c.in(func(t *laneTable) (lane, bool) { l, ok := t.byID[id]; return l, ok })
+}
+
+// in looks a lane up. One that was found is young.
+func (c *laneCache) in(look func(*laneTable) (lane, bool)) (lane, bool) {
 	c.mu.RLock()
-	defer c.mu.RUnlock()
-	l, ok := c.byID[id]
-	return l, ok
+	l, ok := look(&c.young)
+	aged := false
+	if !ok {
+		l, aged = look(&c.old)
+	}
+	c.mu.RUnlock()
+	if !aged {
+		return l, ok
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known, ok := look(&c.young); ok {
+		return known, true
+	}
+	c.keep(l)
+	return l, true
 }
 
 // ofQueue returns the lanes of a queue that are known.
 func (c *laneCache) ofQueue(namespace, queue string) []int32 {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return slices.Clone(c.queue[queueName{namespace, queue}])
+	name := queueName{namespace, queue}
+	ids := slices.Concat(c.young.queue[name], c.old.queue[name])
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 func (c *laneCache) isUsed(queue int32) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.used[queue]
+	return c.young.used[queue] || c.old.used[queue]
 }
 
+// setUsed notes queues of lanes that are known.
 func (c *laneCache) setUsed(queues []int32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, queue := range queues {
-		c.used[queue] = true
+		c.young.used[queue] = true
 	}
 }
 
@@ -109,10 +151,41 @@ func keyOf(job *store.Job) laneKey {
 
 // lanesOf returns the lanes of jobs, and makes those that do not exist. They are made in a transaction of their own,
 // never in a caller's, whose locks may live long. With foreign set a caller's transaction may hold the last connection of the
-// pool, so a new connection is made for it; that happens once per lane and process.
-func (s *Store) lanesOf(ctx context.Context, jobs []*store.Job, foreign bool) ([]lane, error) {
-	lanes := make([]lane, len(jobs))
-	var missing []laneKey
+// pool, so a new connection is made for it; that happens once a day per lane and process, and one at a time.
+func (s *Store) lanesOf(ctx context.Context, jobs []*store.Job, foreign bool) (lanes []lane, err error) {
+	lanes, missing := s.lanesKnown(jobs, foreign)
+	if missing == nil {
+		return lanes, nil
+	}
+	if foreign {
+		var leave func(error)
+		if leave, err = s.beside.enter(ctx); err != nil {
+			return nil, err
+		}
+		defer func() { leave(err) }()
+		// Whoever was there before may have wanted the same.
+		if lanes, missing = s.lanesKnown(jobs, foreign); missing == nil {
+			return lanes, nil
+		}
+	}
+	found, err := s.internLanes(ctx, missing, foreign)
+	if err != nil {
+		return nil, err
+	}
+	for i, job := range jobs {
+		if l, ok := found[keyOf(job)]; ok {
+			lanes[i] = l
+		}
+		if lanes[i].id == 0 {
+			return nil, fmt.Errorf("%w: the lane of job %s vanished", store.ErrSchema, job.ID)
+		}
+	}
+	return lanes, nil
+}
+
+// lanesKnown returns the lanes of jobs as far as they need not be asked for, and the others.
+func (s *Store) lanesKnown(jobs []*store.Job, foreign bool) (lanes []lane, missing []laneKey) {
+	lanes = make([]lane, len(jobs))
 	today := s.today()
 	for i, job := range jobs {
 		l, ok := s.lanes.find(keyOf(job))
@@ -121,20 +194,53 @@ func (s *Store) lanesOf(ctx context.Context, jobs []*store.Job, foreign bool) ([
 		}
 		lanes[i] = l
 	}
-	if missing == nil {
-		return lanes, nil
-	}
-	if err := s.internLanes(ctx, missing, foreign); err != nil {
-		return nil, err
-	}
-	for i, job := range jobs {
-		l, ok := s.lanes.find(keyOf(job))
-		if !ok {
-			return nil, fmt.Errorf("%w: the lane of job %s vanished", store.ErrSchema, job.ID)
+	return lanes, missing
+}
+
+// door lets in one at a time. Those who wait when he finds that there is no connection to be had do not
+// each try that once more.
+type door struct {
+	mu     sync.Mutex
+	inside *visit
+}
+
+// visit is that of one of them.
+type visit struct {
+	over chan struct{}
+	err  error // known when it is over
+}
+
+// enter waits for the turn, which ends when leave is called with what came of it.
+func (d *door) enter(ctx context.Context) (leave func(error), err error) {
+	for {
+		d.mu.Lock()
+		before := d.inside
+		if before == nil {
+			mine := &visit{over: make(chan struct{})}
+			d.inside = mine
+			d.mu.Unlock()
+			return func(err error) { d.leave(ctx, mine, err) }, nil
 		}
-		lanes[i] = l
+		d.mu.Unlock()
+		select {
+		case <-before.over:
+			if before.err != nil {
+				return nil, before.err
+			}
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
-	return lanes, nil
+}
+
+func (d *door) leave(ctx context.Context, v *visit, err error) {
+	if _, away := errors.AsType[*pgconn.ConnectError](err); away && ctx.Err() == nil {
+		v.err = err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.inside = nil
+	close(v.over)
 }
 
 // today is the number of the day, counted from 1970.
@@ -143,7 +249,7 @@ func (s *Store) today() int32 { return dayOf(s.now()) }
 func dayOf(micros int64) int32 { return int32(micros / day.Microseconds()) }
 
 // internLanes makes lanes that do not exist, and says of the others that they are used today.
-func (s *Store) internLanes(ctx context.Context, keys []laneKey, foreign bool) error {
+func (s *Store) internLanes(ctx context.Context, keys []laneKey, foreign bool) (map[laneKey]lane, error) {
 	slices.SortFunc(keys, func(a, b laneKey) int {
 		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.queue, b.queue), cmp.Compare(a.kind, b.kind),
 			cmp.Compare(a.priority, b.priority))
@@ -189,7 +295,7 @@ func (s *Store) internLanes(ctx context.Context, keys []laneKey, foreign bool) e
 	if foreign {
 		conn, err := pgx.ConnectConfig(ctx, s.connConfig())
 		if err != nil {
-			return err
+			return nil, err
 		}
 		defer func() { _ = conn.Close(ctx) }() // nothing depends on it
 		commit = func() error { return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{BeginQuery: beginHot}, work) }
@@ -199,12 +305,14 @@ func (s *Store) internLanes(ctx context.Context, keys []laneKey, foreign bool) e
 		err = patiently(ctx, commit)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
+	lanes := make(map[laneKey]lane, len(found))
 	for _, l := range found {
 		s.lanes.add(l)
+		lanes[l.laneKey] = l
 	}
-	return nil
+	return lanes, nil
 }
 
 // bindLanes is the statement that makes the lanes of runs whose jobs are to be bound to a version, or nil.

@@ -2,13 +2,21 @@ package postgres_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres"
 )
 
 // inQueue puts a job into a queue of its own.
@@ -103,4 +111,85 @@ func TestALateCommitIsTold(t *testing.T) {
 	c.want("the last of it", behind[4], jobs[4])
 	c.want("and then it goes on", jobs[5:7]...)
 	c.want("to the end", jobs[7])
+}
+
+// TestMoreLanesThanAreRemembered come with one batch, again and again, and are claimed as ever.
+func TestMoreLanesThanAreRemembered(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	c := newClaimer(t, config, 100)
+	postgres.KeepLanes(c.store, 4)
+	for round := range 2 {
+		var jobs []*store.Enqueue
+		for i := range 9 {
+			jobs = append(jobs, newJob(inQueue(fmt.Sprint("q", i), 1)))
+		}
+		enqueue(t, c.store, jobs[:6]...)
+		tx, commit, _ := callers["pgx"](t, config.URL)
+		if err := c.store.EnqueueTx(t.Context(), tx, jobs[6:]); err != nil {
+			t.Fatal(err)
+		}
+		if err := commit(); err != nil {
+			t.Fatal(err)
+		}
+		postgres.KeepLanes(c.store, 20) // a claim has to know those of its jobs
+		c.want(fmt.Sprint("round ", round), jobs...)
+		postgres.KeepLanes(c.store, 4)
+	}
+}
+
+// TestMidnightOpensOneConnection, however many transactions of callers want the same lane, and no longer know whether it is there.
+func TestMidnightOpensOneConnection(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	settings, err := pgxpool.ParseConfig(config.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dials atomic.Int32
+	var down atomic.Bool
+	dial := settings.ConnConfig.DialFunc
+	settings.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if dials.Add(1); down.Load() {
+			time.Sleep(100 * time.Millisecond)
+			return nil, errors.New("refused")
+		}
+		return dial(ctx, network, address)
+	}
+	settings.MaxConns = 1
+	pool, err := pgxpool.NewWithConfig(t.Context(), settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	clock := &hand{at: time.Now()}
+	s := open(t, postgres.Config{Pool: pool, SchemaName: config.SchemaName, Clock: clock.now})
+	enqueue(t, s, newJob())
+	clock.move(24*time.Hour, 0)
+	enqueueAtOnce := func(class error) int {
+		var txs []store.Tx
+		for range 12 {
+			tx, _, _ := callers["pgx"](t, config.URL)
+			txs = append(txs, tx)
+		}
+		before := dials.Load()
+		var done sync.WaitGroup
+		for _, tx := range txs {
+			done.Go(func() {
+				if err := s.EnqueueTx(t.Context(), tx, []*store.Enqueue{newJob()}); !errors.Is(err, class) {
+					t.Errorf("EnqueueTx: %v, want %v", err, class)
+				}
+			})
+		}
+		done.Wait()
+		return int(dials.Load() - before)
+	}
+	down.Store(true)
+	if n := enqueueAtOnce(store.ErrUnavailable); n == 12 {
+		t.Error("all tried although one had found the server away")
+	}
+	down.Store(false)
+	if n := enqueueAtOnce(nil); n != 1 {
+		t.Errorf("%d connections were opened", n)
+	}
 }

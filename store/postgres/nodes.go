@@ -23,6 +23,13 @@ type nodeInfo struct {
 	Policies map[string]store.Policy `json:"policies,omitempty"`
 }
 
+// readInfo returns what can be read of what a node has written of itself, and leaves out what cannot: a
+// later program may say more, or say it otherwise.
+func readInfo(text []byte) (info nodeInfo) {
+	_ = json.Unmarshal(text, &info) // it goes on behind a value that does not fit
+	return info
+}
+
 // Join implements store.Nodes.
 func (s *Store) Join(ctx context.Context, info store.NodeInfo) (id int64, err error) {
 	text, err := json.Marshal(nodeInfo{info.Queues, info.Kinds, info.Slots, info.Policies})
@@ -188,10 +195,7 @@ func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 		if err := r.Scan(&n.ID, &n.Info.Name, &n.Info.Version, &info, &startedAt, &beatAt, &deadAt, &running, &n.Leader); err != nil {
 			return err
 		}
-		var kept nodeInfo
-		if err := json.Unmarshal(info, &kept); err != nil {
-			return err
-		}
+		kept := readInfo(info)
 		n.Info.Queues, n.Info.Kinds, n.Info.Slots, n.Info.Policies = kept.Queues, kept.Kinds, kept.Slots, kept.Policies
 		n.StartedAt, n.BeatAt, n.DeadAt, n.Running = timeOf(startedAt), timeOf(beatAt), optTime(deadAt), int(running)
 		nodes = append(nodes, n)

@@ -128,6 +128,7 @@ type Store struct {
 	cursors  cursors
 	blocked  blocked
 	vital    vital
+	beside   door // to connections for lanes, beside the pool
 	notifier notifier
 
 	lookedMu sync.Mutex
@@ -234,7 +235,7 @@ func (c Config) connect(ctx context.Context) (*Store, error) {
 		config.MaxConns = 10
 	}
 	if config.ConnConfig.RuntimeParams["application_name"] == "" && !c.NoSession {
-		config.ConnConfig.RuntimeParams["application_name"] = "holdfast"
+		config.ConnConfig.RuntimeParams["application_name"] = applicationName(c.SchemaName)
 	}
 	if !c.NoSession {
 		pinned := config.Copy()
@@ -253,6 +254,18 @@ func (c Config) connect(ctx context.Context) (*Store, error) {
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	s.pool, err = newPool(ctx, config)
 	return s, err
+}
+
+// applicationName is what connections to a schema are called on the server, unless the URL says otherwise.
+// The server shows nothing but ASCII.
+func applicationName(schema string) string {
+	plain := func(c rune) rune {
+		if c < ' ' || c > '~' {
+			return '?'
+		}
+		return c
+	}
+	return "holdfast:" + strings.Map(plain, schema)
 }
 
 // refusesSettings reports whether a connection failed because something in between does not know our settings.

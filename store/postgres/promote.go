@@ -70,7 +70,7 @@ func (m movedJobs) scanTurn(r row, t *turns) error {
 	return err
 }
 
-// turnsAgain is when keys are looked at again whose head a caller's transaction has.
+// turnsAgain is when keys are looked at again whose head a caller's transaction has, and due jobs that one has.
 const turnsAgain = 100 * time.Millisecond
 
 func (s *Store) promote(ctx context.Context, limit int) (promoted store.Promoted, err error) {
@@ -80,19 +80,19 @@ func (s *Store) promote(ctx context.Context, limit int) (promoted store.Promoted
 	}
 	limit = max(limit, 0)
 	moved := newMoved()
-	due := 0
+	due, left := 0, false
 	var keys turns
-	promoted.NextDue = time.Time{}
+	now := s.now()
 	err = s.send(ctx,
-		statement{name: "promote_due", args: []any{s.now(), int32(limit)}, each: func(r row) error {
+		statement{name: "promote_due", args: []any{now, int32(limit)}, each: func(r row) error {
 			due++
 			return moved.scan(r)
 		}},
 		statement{name: "hand_on_turns", args: []any{int32(limit)}, each: func(r row) error { return moved.scanTurn(r, &keys) }},
-		statement{name: "next_due", each: func(r row) error {
-			var at int64
-			err := r.Scan(&at)
-			promoted.NextDue = timeOf(at)
+		statement{name: "next_due", args: []any{now}, each: func(r row) error {
+			var at *int64
+			err := r.Scan(&left, &at)
+			promoted.NextDue = optTime(at)
 			return err
 		}})
 	if err != nil {
@@ -101,7 +101,8 @@ func (s *Store) promote(ctx context.Context, limit int) (promoted store.Promoted
 	promoted.Jobs = len(moved.lanes)
 	s.hint(moved.places)
 	promoted.More = limit > 0 && (due >= limit || keys.looked >= limit && keys.left < keys.looked)
-	if again := s.Now().Add(turnsAgain); keys.left > 0 && (promoted.NextDue.IsZero() || promoted.NextDue.After(again)) {
+	// What is due and was passed over is not asked for again and again until its holder lets it go.
+	if again := s.Now().Add(turnsAgain); (left || keys.left > 0) && (promoted.NextDue.IsZero() || promoted.NextDue.After(again)) {
 		promoted.NextDue = again
 	}
 	wakes, err := s.queuesOf(ctx, moved)
@@ -170,9 +171,10 @@ func (s *Store) handOnAfterCommit(ctx context.Context) error {
 
 // handOn hands on turns of ordering keys, and returns a wake for each queue in which a job got one.
 func (s *Store) handOn(ctx context.Context) ([]store.Wake, error) {
-	moved := newMoved()
+	var moved movedJobs
 	var keys turns
 	err := patiently(ctx, func() error {
+		moved, keys = newMoved(), turns{}
 		return s.send(ctx, statement{name: "hand_on_turns", args: []any{int32(turnsAtOnce)}, each: func(r row) error {
 			return moved.scanTurn(r, &keys)
 		}})

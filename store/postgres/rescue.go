@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -205,8 +204,14 @@ func (s *Store) declareDead(ctx context.Context, dead []store.NodeBeat) (found b
 			return found, err
 		}
 		// Few may end the connections of others; then it is up to the server when they go.
-		_ = s.send(ctx, statement{name: "end_silent", args: []any{silentFor.Seconds()}, each: func(row) error { return nil }})
+		_ = s.send(ctx, s.endSilent(silentFor))
 	}
+}
+
+// endSilent is the statement that ends connections of nodes of this schema.
+func (s *Store) endSilent(since time.Duration) statement {
+	args := []any{since.Seconds(), applicationName(s.config.SchemaName)}
+	return statement{name: "end_silent", args: args, each: func(row) error { return nil }}
 }
 
 // rescue is what takes the jobs of dead nodes.
@@ -275,7 +280,8 @@ func (r *rescue) decide(h *heldRun, now int64) {
 	}
 }
 
-// learn reads what the nodes of the runs have promised.
+// learn reads what the nodes of the runs have promised. What this program cannot read, because a later one
+// has written it, was not promised: no job waits for a program that can.
 func (r *rescue) learn(ctx context.Context, t session, held []*heldRun) error {
 	var unknown []int64
 	for _, h := range held {
@@ -289,12 +295,8 @@ func (r *rescue) learn(ctx context.Context, t session, held []*heldRun) error {
 	return t.run(ctx, "node_infos", func(row row) error {
 		var node int64
 		var text []byte
-		var info nodeInfo
 		err := row.Scan(&node, &text)
-		if err == nil {
-			err = json.Unmarshal(text, &info)
-		}
-		r.policies[node] = info.Policies
+		r.policies[node] = readInfo(text).Policies
 		return err
 	}, unknown)
 }

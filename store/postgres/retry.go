@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -28,19 +29,24 @@ func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.Re
 }
 
 func (s *Store) retry(ctx context.Context, ids []store.ID, actor string) ([]store.RetryResult, error) {
-	again := map[store.ID]bool{}
-	holders := map[store.ID]store.ID{}
+	done := newRetried()
 	busy, err := insistently(ctx, ids, func(ids []store.ID) (busy []store.ID, err error) {
+		var now retried
 		err = patiently(ctx, func() error {
+			now = newRetried() // what a try that was ended has noted did not happen
 			return s.inTx(ctx, beginHot, func(t session) error {
 				free, err := s.grabFor(ctx, t, ids)
 				if err != nil {
 					return err
 				}
 				busy = slices.DeleteFunc(slices.Clone(ids), func(id store.ID) bool { return slices.Contains(free, id) })
-				return t.runAll(ctx, retrying(uuidsOf(free), s.now(), actor, again, holders))
+				return t.runAll(ctx, now.retrying(uuidsOf(free), s.now(), actor))
 			})
 		})
+		if err == nil {
+			maps.Copy(done.again, now.again)
+			maps.Copy(done.holders, now.holders)
+		}
 		return busy, err
 	})
 	if err != nil {
@@ -58,9 +64,9 @@ func (s *Store) retry(ctx context.Context, ids []store.ID, actor string) ([]stor
 	for i, id := range ids {
 		r := &results[i]
 		r.Job, r.State = id, states[id]
-		holder, taken := holders[id]
+		holder, taken := done.holders[id]
 		switch {
-		case again[id]:
+		case done.again[id]:
 			r.State = store.Available
 		case slices.Contains(busy, id):
 			r.Err = errBlocked("retry job " + id.String())
@@ -76,26 +82,34 @@ func (s *Store) retry(ctx context.Context, ids []store.ID, actor string) ([]stor
 	return results, nil
 }
 
+// retried are jobs that run again, and those who have the unique keys of the others.
+type retried struct {
+	again   map[store.ID]bool
+	holders map[store.ID]store.ID
+}
+
+func newRetried() retried { return retried{map[store.ID]bool{}, map[store.ID]store.ID{}} }
+
 // retrying are the statements that let jobs run again whose bodies are locked. They note those that do, and who has the keys of the others.
-func retrying(ids []pgtype.UUID, now int64, actor string, again map[store.ID]bool, holders map[store.ID]store.ID) []statement {
+func (to retried) retrying(ids []pgtype.UUID, now int64, actor string) []statement {
 	return []statement{
 		{name: "retry_finished", args: []any{ids, now, actor, "retry", nil}, each: func(r row) error {
 			var id pgtype.UUID
 			var lane int32
 			err := r.Scan(&id, &lane)
-			again[id.Bytes] = true
+			to.again[id.Bytes] = true
 			return err
 		}},
 		{name: "retry_deferred", args: []any{ids, now, actor}, each: func(r row) error {
 			var id pgtype.UUID
 			err := r.Scan(&id)
-			again[id.Bytes] = true
+			to.again[id.Bytes] = true
 			return err
 		}},
 		{name: "key_holders_of", args: []any{ids}, each: func(r row) error {
 			var id, holder pgtype.UUID
 			err := r.Scan(&id, &holder)
-			holders[id.Bytes] = holder.Bytes
+			to.holders[id.Bytes] = holder.Bytes
 			return err
 		}},
 	}

@@ -52,7 +52,7 @@ func (b *batch) settleStarted(starting []*entry) {
 func (s *Store) startedBefore(ctx context.Context, t session, b *batch) (err error) {
 	params := store.ClaimParams{Node: b.start.Node, Seq: b.start.Seq, Limit: b.starting}
 	ask := func(st statement) error { return t.run(ctx, st.name, st.each, st.args...) }
-	b.start.Claimed, _, err = s.claimsFrom(ctx, params, false, ask)
+	b.start.Claimed, _, err = s.claimsFrom(ctx, params, ask)
 	if errors.Is(err, store.ErrNodeDead) {
 		b.start.Claimed, err = nil, nil
 	}

@@ -20,7 +20,7 @@
 --
 -- Rows that were taken are passed by each scan until they can be cleared away, which may be hours. So no scan begins before the first
 -- row that an earlier one has seen, and the row of the node is locked, not changed, which would leave a version for each claim behind. Only a
--- repeated claim writes its number there: the others are told by their records.
+-- repeated claim writes its number there: the others are told by their records. None takes anything whose number was repeated before.
 --
 -- The last column is NULL but in the first row: lanes that have work, and the run time of the first row of each, best first, at most 4096.
 -- name: claim
@@ -111,7 +111,8 @@ WITH RECURSIVE member AS MATERIALIZED (
   WHERE $10::boolean AND id = $1::bigint AND dead_at IS NULL AND last_seq < $2::bigint AND EXISTS (SELECT 1 FROM quotas)
   RETURNING id
 ), held AS MATERIALIZED (
-  SELECT id FROM {schema}.node WHERE NOT $10::boolean AND id = $1::bigint AND dead_at IS NULL AND EXISTS (SELECT 1 FROM quotas) FOR NO KEY UPDATE
+  SELECT id FROM {schema}.node WHERE NOT $10::boolean AND id = $1::bigint AND dead_at IS NULL AND last_seq < $2::bigint
+    AND EXISTS (SELECT 1 FROM quotas) FOR NO KEY UPDATE
 ), alive AS MATERIALIZED (
   SELECT id FROM noted UNION ALL SELECT id FROM held
 ), locked AS MATERIALIZED (
@@ -154,16 +155,16 @@ LEFT JOIN (SELECT * FROM jobs WHERE created_at IS NOT NULL) b ON true
 LEFT JOIN LATERAL (SELECT true AS yes, a.reason FROM {schema}.cancel_request a WHERE a.id = b.id AND (b.lease > 0 OR b.remembers) OFFSET 0) r ON true
 LEFT JOIN LATERAL (SELECT * FROM {schema}.checkpoint a WHERE a.id = b.id AND b.lease > 0 OFFSET 0) c ON true;
 
--- What became of a claim whose answer was lost: its jobs that are not done. No row: the node is not alive. A row
--- without a job: nothing is left of the claim, or it never happened, which last_seq tells. If there is something that is noted: the same
--- claim may still be on its way a second time, and arrive when all of this is done.
--- $1 node, $2 first record, $3 the one after the last, $4 whether it was a claim: jobs that started as they were enqueued were new, which
--- cannot happen twice.
+-- A claim whose answer was lost, $1 node, $2 first record, $3 the one after the last, is asked about, and something of it is there. The same
+-- claim, or its last part, may still be on its way: what is working at this moment is waited for, and what arrives later takes nothing.
+-- name: claim_note
+UPDATE {schema}.node SET last_seq = $3::bigint - 1 WHERE id = $1::bigint AND dead_at IS NULL AND last_seq < $3::bigint - 1
+  AND EXISTS (SELECT 1 FROM {schema}.claim k WHERE k.node = $1::bigint AND k.seq >= $2::bigint AND k.seq < $3::bigint);
+
+-- What became of it, or of jobs that started as they were enqueued: those that are not done. No row: the node is not alive. A row without a
+-- job: nothing is left of the claim, or it never happened, which last_seq tells.
+-- $1 node, $2 first record, $3 the one after the last.
 -- name: claim_again
-WITH noted AS (
-  UPDATE {schema}.node SET last_seq = $2::bigint WHERE $4::boolean AND id = $1::bigint AND dead_at IS NULL AND last_seq < $2::bigint
-    AND EXISTS (SELECT 1 FROM {schema}.claim k WHERE k.node = $1::bigint AND k.seq >= $2::bigint AND k.seq < $3::bigint)
-)
 SELECT n.last_seq, t.seq, t.slot, t.claimed_at, b.lane, b.run_at, b.id, b.created_at, b.lease, b.attempt, b.max_attempts, b.codec, b.args,
   b.options, b.tags, b.metadata, b.ordering_key, b.unique_key, b.unique_states, b.parent, b.link, b.closing,
   EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = b.id OFFSET 0), r.yes, r.reason,

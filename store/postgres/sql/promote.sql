@@ -64,5 +64,7 @@ SELECT c.checks, (SELECT count(*) FROM left_alone), m.id, m.lane, m.run_at FROM 
 SELECT coalesce(d.due <= $1::bigint, false) OR EXISTS (SELECT 1 FROM {schema}.key_check), d.due
 FROM (SELECT 1) one LEFT JOIN (SELECT due FROM {schema}.deferred WHERE due < 9223372036854775807 ORDER BY due LIMIT 1) d ON true;
 
+-- Whether anything is left that was due at $1, because somebody has it or there was too much, and when something is due after that.
 -- name: next_due
-SELECT due FROM {schema}.deferred WHERE due < 9223372036854775807 ORDER BY due LIMIT 1;
+SELECT EXISTS (SELECT 1 FROM {schema}.deferred WHERE due <= $1::bigint),
+  (SELECT due FROM {schema}.deferred WHERE due > $1::bigint AND due < 9223372036854775807 ORDER BY due LIMIT 1);
