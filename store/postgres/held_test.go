@@ -1,0 +1,153 @@
+package postgres_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// onePatience is how long an Apply may wait in all for what transactions of callers hold.
+const onePatience = 100 * time.Millisecond
+
+// aMoment is how long it may, once such a transaction is known.
+const aMoment = 20 * time.Millisecond
+
+// TestManyKeysOfOneTransaction: however many keys it holds, others wait for it once, and what is free goes through.
+func TestManyKeysOfOneTransaction(t *testing.T) {
+	t.Parallel()
+	config, url, w := counted(t)
+	s := open(t, config)
+	tx, commit, _ := callers["pgx"](t, url)
+	const n = 100
+	var theirs, held []*store.Enqueue
+	for i := range n {
+		key := withKey(fmt.Sprintf("key %03d", i))
+		theirs, held = append(theirs, newJob(key)), append(held, newJob(key))
+	}
+	late := newJob(withKey("late"))
+	if err := s.EnqueueTx(t.Context(), tx, append(theirs, newJob(withKey("late")))); err != nil {
+		t.Fatal(err)
+	}
+	plain, last := newJob(), newJob(withKey("last"))
+	w.take()
+	if err := s.Apply(t.Context(), &store.Batch{Enqueues: append(append([]*store.Enqueue{}, held...), plain, last)}); err != nil {
+		t.Fatal(err)
+	}
+	if n, waited := w.take(); waited > onePatience {
+		t.Errorf("the first batch waited %d times, for %v", n, waited)
+	}
+	wantState(t, s, plain.Job.ID, store.Available)
+	for _, q := range held {
+		wantErr(t, "an enqueue of a held key", q.Err, store.ErrBusy)
+	}
+
+	// Another of its keys, which nobody has met.
+	plain = newJob()
+	if err := s.Apply(t.Context(), &store.Batch{Enqueues: []*store.Enqueue{late, plain}}); err != nil {
+		t.Fatal(err)
+	}
+	if n, waited := w.take(); waited > aMoment {
+		t.Errorf("a batch that meets another key of a known transaction waited %d times, for %v", n, waited)
+	}
+	wantErr(t, "an enqueue of another held key", late.Err, store.ErrBusy)
+	wantState(t, s, plain.Job.ID, store.Available)
+
+	// What is free gets its turn among the others, and beside them nobody waits.
+	for round := 1; errors.Is(last.Err, store.ErrBusy); round++ {
+		if round > 20 {
+			t.Fatal("a free key is not tried among those that are held")
+		}
+		if err := s.Apply(t.Context(), &store.Batch{Enqueues: append(append([]*store.Enqueue{}, held...), last)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if last.Err != nil {
+		t.Fatal(last.Err)
+	}
+	time.Sleep(30 * time.Millisecond) // it is time to try all of them again
+	w.take()
+	plain = newJob()
+	if err := s.Apply(t.Context(), &store.Batch{Enqueues: append([]*store.Enqueue{plain}, held...)}); err != nil {
+		t.Fatal(err)
+	}
+	if n, waited := w.take(); waited > aMoment {
+		t.Errorf("beside %d keys that are held a batch waited %d times, for %v", len(held), n, waited)
+	}
+	wantState(t, s, plain.Job.ID, store.Available)
+
+	if err := commit(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "all keys are free", func() bool {
+		var left []*store.Enqueue
+		for _, q := range held {
+			if errors.Is(q.Err, store.ErrBusy) {
+				left = append(left, q)
+			}
+		}
+		if err := s.Apply(t.Context(), &store.Batch{Enqueues: left}); err != nil {
+			t.Fatal(err)
+		}
+		return len(left) == 0
+	})
+	for i, q := range held {
+		if q.Result.ID != theirs[i].Job.ID {
+			t.Fatalf("key %d: %+v", i, q.Result)
+		}
+	}
+}
+
+// TestManyBodiesOfOneTransaction: the first run that it is in the way of costs the others a wait, the next ones nothing.
+func TestManyBodiesOfOneTransaction(t *testing.T) {
+	t.Parallel()
+	config, url, w := counted(t)
+	s := open(t, config)
+	node := join(t, s)
+	const n = 20
+	var jobs []*store.Enqueue
+	for range n {
+		jobs = append(jobs, newJob())
+	}
+	enqueue(t, s, jobs...)
+	runs, err := s.Claim(t.Context(), demand(node, 1, n))
+	if err != nil || len(runs) != n {
+		t.Fatalf("claimed %d, %v", len(runs), err)
+	}
+	tx, commit, _ := callers["pgx"](t, url)
+	var sends []*store.Send
+	for _, c := range runs {
+		sends = append(sends, &store.Send{Job: c.Job.ID, Message: store.Message{Kind: store.MessageSignal, Name: "go"}})
+	}
+	if err := s.SendTx(t.Context(), tx, sends); err != nil {
+		t.Fatal(err)
+	}
+	w.take()
+	var left []*store.Outcome
+	for _, c := range runs {
+		o := &store.Outcome{Lease: c.Lease, State: store.Retryable, Reason: store.ReasonError, Delay: time.Hour}
+		other := newJob()
+		if err := s.Apply(t.Context(), &store.Batch{Outcomes: []*store.Outcome{o}, Enqueues: []*store.Enqueue{other}}); err != nil {
+			t.Fatal(err)
+		}
+		wantErr(t, "the end of a run that is sent to", o.Err, store.ErrBusy)
+		wantState(t, s, other.Job.ID, store.Available)
+		left = append(left, o)
+	}
+	if n, waited := w.take(); waited > onePatience {
+		t.Errorf("%d batches waited %d times, for %v", len(runs), n, waited)
+	}
+	if err := commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := apply(t, s, &store.Batch{Outcomes: left}); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range left {
+		if o.Err != nil || o.Final != store.Retryable {
+			t.Fatalf("repeated: %v, %v", o.Final, o.Err)
+		}
+	}
+}
