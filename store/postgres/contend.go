@@ -93,7 +93,8 @@ func putAside(entries []*entry) {
 // doubtfulAtOnce is how many keys that were found held are tried again in one go.
 const doubtfulAtOnce = 100
 
-// enqueueDoubtful tries the enqueues again whose keys were held: in a transaction of their own, for the batch is done.
+// enqueueDoubtful tries the enqueues again whose keys were held: in transactions of their own, for the batch is done. So an error of theirs
+// is none of the batch, of which all would be repeated, and what it has sent sent twice; unless there was nothing else to do.
 func (s *Store) enqueueDoubtful(ctx context.Context, b *batch) error {
 	if len(b.doubtful) == 0 {
 		return nil
@@ -104,24 +105,35 @@ func (s *Store) enqueueDoubtful(ctx context.Context, b *batch) error {
 	some := min(len(tried), doubtfulAtOnce)
 	putAside(tried[some:])
 	tried = tried[:some]
-	if b.patience.wait = atOnce; !b.alone {
-		b.patience.tries = min(b.patience.tries, besideTries)
-		return s.enqueueApart(ctx, b, tried)
+	b.patience.wait = atOnce
+	if b.alone {
+		return s.enqueueAlone(ctx, b, tried)
 	}
-	oldest, wait := s.blocked.oldest(tried, time.Now())
+	b.patience.tries = min(b.patience.tries, besideTries)
+	if err := s.enqueueApart(ctx, b, tried); err != nil {
+		for _, e := range tried {
+			e.Result, e.Err = store.EnqueueResult{}, classify(ctx, "enqueue job "+e.Job.ID.String(), err)
+		}
+	}
+	return nil
+}
+
+// enqueueAlone enqueues what nobody waits with, so that the key that has been wanted for longest can be queued for.
+func (s *Store) enqueueAlone(ctx context.Context, b *batch, entries []*entry) error {
+	oldest, wait := s.blocked.oldest(entries, time.Now())
 	if wait == 0 {
-		return s.enqueueApart(ctx, b, tried)
+		return s.enqueueApart(ctx, b, entries)
 	}
 	isOldest := func(e *entry) bool { return e.key() == oldest }
-	queueing := slices.DeleteFunc(slices.Clone(tried), func(e *entry) bool { return !isOldest(e) })
-	if err := s.enqueueApart(ctx, b, slices.DeleteFunc(tried, isOldest)); err != nil {
+	queueing := slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return !isOldest(e) })
+	if err := s.enqueueApart(ctx, b, slices.DeleteFunc(entries, isOldest)); err != nil {
 		return err
 	}
-	b.patience = patience{wait: wait, tries: 1} // nobody waits with it
+	b.patience = patience{wait: wait, tries: 1}
 	return s.enqueueApart(ctx, b, queueing)
 }
 
-// enqueueApart enqueues in a transaction of its own.
+// enqueueApart enqueues in a transaction of its own. What others are in the way of as a whole is busy.
 func (s *Store) enqueueApart(ctx context.Context, b *batch, entries []*entry) error {
 	if len(entries) == 0 {
 		return nil
@@ -134,9 +146,12 @@ func (s *Store) enqueueApart(ctx context.Context, b *batch, entries []*entry) er
 			return t.runAll(ctx, append([]statement{waitAtMost(briefly)}, s.newQueues(entries, b.now)...))
 		})
 	})
-	if err != nil {
-		return err
+	switch {
+	case err == nil:
+		s.blocked.freeKeys(entries)
+	case codeOf(err) == codeLockTimeout || isCollision(err):
+		putAside(entries)
+		return nil
 	}
-	s.blocked.freeKeys(entries)
-	return nil
+	return err
 }

@@ -151,3 +151,44 @@ func TestManyBodiesOfOneTransaction(t *testing.T) {
 		}
 	}
 }
+
+// TestABusyKeyUndoesNothing: what goes wrong while a key that was held is tried again is an error of that enqueue. The rest of its batch
+// has happened, and whoever repeated it would send twice.
+func TestABusyKeyUndoesNothing(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	p := newProxy(t, config.URL)
+	tx, commit, _ := callers["pgx"](t, config.URL)
+	config.URL = p.url
+	s := open(t, config)
+	target, held := newJob(), newJob(withKey("the held key"))
+	enqueue(t, s, target)
+	if err := s.EnqueueTx(t.Context(), tx, []*store.Enqueue{newJob(withKey("the held key"))}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Apply(t.Context(), &store.Batch{Enqueues: []*store.Enqueue{held}}); err != nil {
+		t.Fatal(err)
+	}
+	wantErr(t, "the enqueue of a held key", held.Err, store.ErrBusy)
+	time.Sleep(30 * time.Millisecond) // it is time to try it again
+	key := "the held key"
+	p.cut.Store(&key)
+	send := &store.Send{Job: target.Job.ID, Message: store.Message{Kind: store.MessageSignal, Name: "go"}}
+	if err := s.Apply(t.Context(), &store.Batch{Sends: []*store.Send{send}, Enqueues: []*store.Enqueue{held}}); err != nil {
+		t.Fatalf("the batch has happened: %v", err)
+	}
+	if p.cuts.Load() != 1 {
+		t.Fatal("the key was not tried")
+	}
+	if send.Err != nil {
+		t.Fatal(send.Err)
+	}
+	wantErr(t, "the enqueue whose answer was lost", held.Err, store.ErrUnavailable)
+	if errors.Is(held.Err, store.ErrBusy) {
+		t.Fatalf("nobody knows whether it has happened: %v", held.Err)
+	}
+	if err := commit(); err != nil {
+		t.Fatal(err)
+	}
+	enqueue(t, s, held)
+}
