@@ -342,12 +342,16 @@ func (b *batch) setAside(held map[store.ID]bool) {
 		}
 		return false
 	})
-	isHeld := func(r *run) bool {
+	b.setAsideRuns(func(r *run) bool {
 		if r.isPlain() {
 			return false
 		}
 		return slices.ContainsFunc(r.bodies(), func(id store.ID) bool { return held[id] })
-	}
+	})
+}
+
+// setAsideRuns takes the ends of runs out of the batch that are held.
+func (b *batch) setAsideRuns(isHeld func(*run) bool) {
 	busy := map[*run]bool{}
 	b.runs = slices.DeleteFunc(b.runs, func(r *run) bool {
 		if busy[r] = isHeld(r); busy[r] {
@@ -370,11 +374,12 @@ func (s *Store) setAsideKnown(ctx context.Context, b *batch) error {
 		return err
 	}
 	b.keepApart(func(e *entry) bool { return e.mayWait() && s.blocked.hasKey(e.key()) })
+	now := time.Now()
+	b.setAsideAppends(func(e *entry) bool { return s.blocked.hasKey(e.key()) && !s.blocked.isDue(e.key(), now) })
 	if b.isEmpty() {
 		b.alone = true
 		return nil
 	}
-	now := time.Now()
 	b.doubtful = slices.DeleteFunc(b.doubtful, func(e *entry) bool {
 		due := s.blocked.isDue(e.key(), now)
 		if !due {
@@ -409,6 +414,33 @@ func (s *Store) setAsideBodies(ctx context.Context, b *batch) error {
 	s.blocked.freeBodies(slices.DeleteFunc(ids, func(id store.ID) bool { return held[id] }))
 	b.setAside(held)
 	return nil
+}
+
+// setAsideAppends takes appends out of the batch with children whose ids are held, and what comes after them in their runs; unless there is
+// nothing else that would wait with them.
+func (b *batch) setAsideAppends(isHeld func(*entry) bool) {
+	busy := map[store.ID]bool{}
+	for _, a := range b.appends {
+		if slices.ContainsFunc(a.entries, func(e *entry) bool { return e.mayWait() && isHeld(e) }) {
+			busy[a.Lease.Job] = true
+		}
+	}
+	if len(busy) == 0 {
+		return
+	}
+	of := func(job store.ID) bool { return busy[job] }
+	if len(b.checkpoints)+len(b.sends)+len(b.invalid)+len(b.entries) == 0 &&
+		!slices.ContainsFunc(b.appends, func(a *appending) bool { return !of(a.Lease.Job) }) &&
+		!slices.ContainsFunc(b.runs, func(r *run) bool { return !of(r.lease.Job) }) {
+		return
+	}
+	b.appends = slices.DeleteFunc(b.appends, func(a *appending) bool {
+		if of(a.Lease.Job) {
+			a.putAside()
+		}
+		return of(a.Lease.Job)
+	})
+	b.setAsideRuns(func(r *run) bool { return of(r.lease.Job) })
 }
 
 // keepApart takes enqueues out of the batch that may have to wait.

@@ -25,7 +25,10 @@ func (s *Store) applyCarefully(ctx context.Context, b *batch) error {
 		if err := s.writeCheckpoints(ctx, t, b); err != nil {
 			return err
 		}
-		if err := s.appendEach(ctx, t, b.appends, b.now); err != nil {
+		if err := s.appendEach(ctx, t, b); err != nil {
+			return err
+		}
+		if err := t.run(ctx, "wait_at_most", nil, lockTimeout); err != nil { // that was for appends
 			return err
 		}
 		if err := s.sendAll(ctx, t, b); err != nil {

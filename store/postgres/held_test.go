@@ -192,3 +192,77 @@ func TestABusyKeyUndoesNothing(t *testing.T) {
 	}
 	enqueue(t, s, held)
 }
+
+// TestAChildWhoseIDIsHeld: an append waits for the id of a child no longer than an enqueue does, and is busy with all that comes after it
+// in its run. The rest of the batch happens.
+func TestAChildWhoseIDIsHeld(t *testing.T) {
+	t.Parallel()
+	for _, commits := range []bool{true, false} {
+		config, url, w := counted(t)
+		s := open(t, config)
+		enqueue(t, s, newJob(), newJob())
+		runs, err := s.Claim(t.Context(), demand(join(t, s), 1, 2))
+		if err != nil || len(runs) != 2 {
+			t.Fatalf("claimed %d, %v", len(runs), err)
+		}
+		run, bystander := runs[0], runs[1]
+		child := newJob(func(q *store.Enqueue) { q.KnownID, q.Job.Parent, q.Job.Queue = true, run.Job.ID, "children" })
+		tx, commit, rollback := callers["pgx"](t, url)
+		theirs := newJob(func(q *store.Enqueue) { q.KnownID, q.Job.ID = true, child.Job.ID })
+		if err := s.EnqueueTx(t.Context(), tx, []*store.Enqueue{theirs}); err != nil {
+			t.Fatal(err)
+		}
+		entries := func(from, to int64) (list []store.Entry) {
+			for seq := from; seq <= to; seq++ {
+				list = append(list, store.Entry{Seq: seq, Kind: store.EntryStep, Path: fmt.Sprint(seq), Name: "step", Data: []byte("{}")})
+			}
+			return list
+		}
+		bearing := &store.Append{Lease: run.Lease, Entries: entries(1, 1), Enqueues: []*store.Enqueue{child}}
+		after := &store.Append{Lease: run.Lease, Entries: entries(2, 2)}
+		beside := &store.Append{Lease: bystander.Lease, Entries: entries(1, 1)}
+		end, other := completed(run), completed(bystander)
+		batch := &store.Batch{Appends: []*store.Append{bearing, after, beside}, Outcomes: []*store.Outcome{end, other}}
+		w.take()
+		if err := s.Apply(t.Context(), batch); err != nil {
+			t.Fatal(err)
+		}
+		if n, waited := w.take(); waited > onePatience {
+			t.Errorf("it waited %d times, for %v", n, waited)
+		}
+		for what, err := range map[string]error{"the append": bearing.Err, "the append after it": after.Err, "the end of its run": end.Err} {
+			wantErr(t, what, err, store.ErrBusy)
+		}
+		if beside.Err != nil || other.Err != nil || other.Final != store.Completed {
+			t.Fatalf("beside it: %v, %v, %v", beside.Err, other.Final, other.Err)
+		}
+		wantState(t, s, run.Job.ID, store.Running)
+
+		// From now on it costs others nothing.
+		plain := newJob()
+		again := &store.Batch{Appends: []*store.Append{bearing, after}, Outcomes: []*store.Outcome{end}, Enqueues: []*store.Enqueue{plain}}
+		if err := s.Apply(t.Context(), again); err != nil {
+			t.Fatal(err)
+		}
+		if n, waited := w.take(); waited > aMoment {
+			t.Errorf("the second time it waited %d times, for %v", n, waited)
+		}
+		wantErr(t, "the append", bearing.Err, store.ErrBusy)
+		wantErr(t, "the end of its run", end.Err, store.ErrBusy)
+		wantState(t, s, plain.Job.ID, store.Available)
+
+		if !commits {
+			commit = rollback
+		}
+		if err := commit(); err != nil {
+			t.Fatal(err)
+		}
+		again = &store.Batch{Appends: []*store.Append{bearing, after}, Outcomes: []*store.Outcome{end}}
+		if err := s.Apply(t.Context(), again); err != nil {
+			t.Fatal(err)
+		}
+		if bearing.Err != nil || after.Err != nil || end.Err != nil || child.Result.Existing != commits {
+			t.Fatalf("repeated: %v, %v, %v, the child %+v", bearing.Err, after.Err, end.Err, child.Result)
+		}
+	}
+}
