@@ -266,3 +266,33 @@ func TestAChildWhoseIDIsHeld(t *testing.T) {
 		}
 	}
 }
+
+// TestResumeWaitsForNobody: like the other requests of operators it insists a little, and then says that the job is busy.
+func TestResumeWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	config, url, w := counted(t)
+	s := open(t, config)
+	job := newJob()
+	enqueue(t, s, job)
+	if _, err := s.PauseJobs(t.Context(), store.PauseJobsParams{Jobs: []store.ID{job.Job.ID}}); err != nil {
+		t.Fatal(err)
+	}
+	tx, commit, _ := callers["pgx"](t, url)
+	send := &store.Send{Job: job.Job.ID, Message: store.Message{Kind: store.MessageSignal, Name: "go"}}
+	if err := s.SendTx(t.Context(), tx, []*store.Send{send}); err != nil {
+		t.Fatal(err)
+	}
+	resume := store.ResumeParams{Job: job.Job.ID, Expect: -1, Keep: -1}
+	w.take()
+	_, err := s.Resume(t.Context(), resume)
+	wantErr(t, "to resume a job that is sent to", err, store.ErrBusy)
+	if n, _ := w.take(); n > 0 {
+		t.Errorf("it waited for a lock %d times", n)
+	}
+	if err := commit(); err != nil {
+		t.Fatal(err)
+	}
+	if state, err := s.Resume(t.Context(), resume); err != nil || state != store.Available {
+		t.Fatalf("the job is %v, %v", state, err)
+	}
+}
