@@ -446,7 +446,7 @@ func (b *batch) touchesKeys() bool {
 		}
 	}
 	for _, e := range b.allEntries() {
-		if e.inLine(b.now) && e.Err == nil {
+		if (e.inLine(b.now) || e.Result.Replaced) && e.Err == nil { // the job that was replaced may have a key
 			return true
 		}
 	}
