@@ -23,6 +23,7 @@ type batch struct {
 	doubtful    []*entry // whose keys were held by transactions of callers, and perhaps are no more
 	alone       bool     // there is nothing but these, so that nobody waits with them
 	careful     bool     // the quick way cannot answer it
+	patience    patience
 
 	woken woken
 
@@ -58,12 +59,14 @@ func (s *Store) apply(ctx context.Context, in *store.Batch) error {
 		return err
 	}
 	quick := false
+	b.patience = s.blocked.patience()
 	if !b.isEmpty() {
 		if quick, err = s.applyAll(ctx, b); err != nil {
 			return err
 		}
 	}
 	b.settle(ctx, quick)
+	s.blocked.freeKeys(b.newEntries())
 	if err := s.enqueueDoubtful(ctx, b); err != nil {
 		return err
 	}
@@ -87,6 +90,9 @@ func (s *Store) applyAll(ctx context.Context, b *batch) (quick bool, err error) 
 	if !b.careful {
 		err = patiently(ctx, func() error { return s.applyQuickly(ctx, b) })
 		quick = err == nil
+	}
+	if codeOf(err) == codeLockTimeout {
+		b.patience.lose()
 	}
 	if b.careful || needsCare(err) {
 		err = patiently(ctx, func() error { return s.applyCarefully(ctx, b) })
@@ -246,11 +252,13 @@ func (s *Store) applyQuickly(ctx context.Context, b *batch) error {
 	}
 	starting, waiting := b.startable(simple)
 	started := false
-	if slices.ContainsFunc(waiting, func(e *entry) bool { return e.KnownID }) {
-		list = append(list, waitAtMost(briefly))
-	}
 	if len(waiting) > 0 {
-		list = append(list, statement{name: "enqueue", args: enqueueArgs(waiting, b.now, false)})
+		enqueue := statement{name: "enqueue", args: enqueueArgs(waiting, b.now, false)}
+		if slices.ContainsFunc(waiting, (*entry).mayWait) {
+			list = append(list, waitAtMost(b.patience.wait), enqueue, waitAtMost(briefly))
+		} else {
+			list = append(list, enqueue)
+		}
 	}
 	if len(starting) > 0 {
 		list = append(list, s.starts(b, starting, &started))
@@ -261,7 +269,7 @@ func (s *Store) applyQuickly(ctx context.Context, b *batch) error {
 			return errTwins
 		}
 		args := enqueueArgs(b.unique, b.now, true)
-		list = append(list, waitAtMost(briefly), statement{name: "enqueue_careful", args: args, each: func(r row) error {
+		list = append(list, waitAtMost(b.patience.wait), statement{name: "enqueue_careful", args: args, each: func(r row) error {
 			var place int64
 			if err := r.Scan(&place); err != nil {
 				return err
@@ -274,7 +282,7 @@ func (s *Store) applyQuickly(ctx context.Context, b *batch) error {
 				b.met[o.place-1] = &o
 			}
 			return err
-		}})
+		}}, waitAtMost(briefly))
 	}
 	list = append(list, s.newQueues(entries, b.now)...)
 	if err := s.send(ctx, list...); err != nil {
@@ -351,9 +359,6 @@ func (b *batch) locks(others []*run, sends []*store.Send, careful bool) []statem
 	}
 	return list
 }
-
-// waitAtMost is the statement after which no other of its transaction waits longer for a lock.
-func waitAtMost(limit string) statement { return statement{name: "wait_at_most", args: []any{limit}} }
 
 func (b *batch) lockClaims() statement {
 	type record struct{ node, seq int64 }
@@ -442,7 +447,7 @@ func (b *batch) touchesKeys() bool {
 		}
 	}
 	for _, e := range b.allEntries() {
-		if e.inLine(b.now) && e.Err == nil {
+		if (e.inLine(b.now) || e.Result.Replaced) && e.Err == nil { // the job that was replaced may have a key
 			return true
 		}
 	}

@@ -2,7 +2,9 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -12,44 +14,58 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// briefly is how long a batch waits for a lock: longer than any transaction of ours takes, and not so long that those would notice who
-// wait behind it.
-const briefly = "50ms"
-
 // askAgain is how soon a batch looks again whether a key that a caller's transaction holds can be
 // had, if others wait with it. Bodies are asked for each time: that waits for nobody.
 const askAgain = 20 * time.Millisecond
 
-// atOnce and longest bound how long a key is waited for that was found held.
-const (
-	atOnce  = 2 * time.Millisecond
-	longest = 100 * time.Millisecond
-)
+// longest bounds how long a key is queued for that has been wanted for long.
+const longest = 100 * time.Millisecond
+
+// mindful is for how long a batch is on its guard after something was found held for longer than a
+// transaction of ours takes: whoever waits for it asks again sooner than that.
+const mindful = time.Second
 
 // maxBlocked bounds what is remembered; what is forgotten costs a short wait once more.
 const maxBlocked = 10_000
 
-// blocked remembers which bodies and keys were found to be held by transactions of callers. What needs them is taken out of a batch
-// before it is sent, so that only the first one that meets such a transaction waits, and that briefly.
+// blocked remembers which bodies and keys were found to be held by transactions of callers. What needs
+// them is taken out of a batch before it is sent. While such a transaction is known, bodies are asked
+// for before a batch waits for them, and keys are waited for no longer than a moment: so the first thing
+// that it holds costs the others a short wait, and each further one next to nothing.
 type blocked struct {
 	mu     sync.Mutex
-	bodies map[store.ID]bool
+	bodies map[store.ID]time.Time // since when
 	keys   map[string]blockedKey
+
+	bodiesMet, keysMet time.Time // when such a transaction was met last
 }
 
-// blockedKey tells when a key was first and last tried in vain.
+// blockedKey tells when a key was first wanted and last tried in vain.
 type blockedKey struct{ since, tried time.Time }
 
 // addBodies notes bodies that could not be had.
 func (b *blocked) addBodies(ids []store.ID) {
+	now := time.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.bodies == nil || len(b.bodies) > maxBlocked {
-		b.bodies = map[store.ID]bool{}
+		b.bodies = map[store.ID]time.Time{}
 	}
 	for _, id := range ids {
-		b.bodies[id] = true
+		if since, known := b.bodies[id]; !known {
+			b.bodies[id] = now
+		} else if now.Sub(since) >= briefly {
+			b.bodiesMet = now
+		}
 	}
+}
+
+// meetBodies notes that bodies could not be had for longer than a transaction of ours takes.
+func (b *blocked) meetBodies(ids []store.ID) {
+	b.addBodies(ids)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.bodiesMet = time.Now()
 }
 
 // freeBodies notes bodies that can be had again.
@@ -61,6 +77,13 @@ func (b *blocked) freeBodies(ids []store.ID) {
 	}
 }
 
+// isMindful reports whether bodies are held by a transaction of a caller, as far as is known.
+func (b *blocked) isMindful() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return time.Since(b.bodiesMet) < mindful
+}
+
 // suspects returns those of the bodies that were found held.
 func (b *blocked) suspects(ids []store.ID) []store.ID {
 	b.mu.Lock()
@@ -68,27 +91,71 @@ func (b *blocked) suspects(ids []store.ID) []store.ID {
 	if len(b.bodies) == 0 {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(ids), func(id store.ID) bool { return !b.bodies[id] })
+	return slices.DeleteFunc(slices.Clone(ids), func(id store.ID) bool {
+		_, held := b.bodies[id]
+		return !held
+	})
 }
 
-// addKey notes that a key was tried in vain.
-func (b *blocked) addKey(key string, now time.Time) {
+// patience is what a batch begins with.
+func (b *blocked) patience() patience {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if time.Since(b.keysMet) < mindful {
+		return patience{wait: atOnce, tries: mostTries}
+	}
+	return patience{wait: briefly, tries: mostTries}
+}
+
+// addKeys notes keys that were tried in vain by a batch with that patience.
+func (b *blocked) addKeys(p patience, keys ...string) {
+	now := time.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, key := range keys {
+		k := b.wanted(key, now)
+		if k.tried = now; p.waited || now.Sub(k.since) >= briefly {
+			b.keysMet = now
+		}
+		b.keys[key] = k
+	}
+}
+
+// suspectKeys notes keys that nobody had the patience to try: it is their turn the next time.
+func (b *blocked) suspectKeys(entries []*entry) {
+	now := time.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range entries {
+		key := e.key()
+		b.keys[key] = b.wanted(key, now)
+	}
+}
+
+// wanted returns what is known of a key that is wanted. The mutex is held.
+func (b *blocked) wanted(key string, now time.Time) blockedKey {
 	if b.keys == nil || len(b.keys) > maxBlocked {
 		b.keys = map[string]blockedKey{}
 	}
-	k := b.keys[key]
-	if k.tried = now; k.since.IsZero() {
+	k, known := b.keys[key]
+	if !known {
 		k.since = now
 	}
-	b.keys[key] = k
+	return k
 }
 
-func (b *blocked) freeKey(key string) {
+// freeKeys forgets the keys of enqueues that were tried, and waited for nobody.
+func (b *blocked) freeKeys(entries []*entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.keys, key)
+	if len(b.keys) == 0 {
+		return
+	}
+	for _, e := range entries {
+		if e.mayWait() && (e.Err == nil || errors.Is(e.Err, store.ErrConflict)) {
+			delete(b.keys, e.key())
+		}
+	}
 }
 
 // hasKey reports whether a key was found held.
@@ -106,24 +173,28 @@ func (b *blocked) isDue(key string, now time.Time) bool {
 	return now.Sub(b.keys[key].tried) >= askAgain
 }
 
-// waits returns how long each key may be waited for: a moment, but for the one that has been wanted for longest, if nobody waits with
-// them. A key that many want is held by one short transaction after the other; only who queues for it gets it.
-func (b *blocked) waits(entries []*entry, alone bool, now time.Time) func(*entry) time.Duration {
+// oldest returns the key of enqueues that has been wanted for longest, and how long it is to be waited for; 0 is not at all. A key
+// that many want is held by one short transaction after the other; only who queues for it gets it.
+func (b *blocked) oldest(entries []*entry, now time.Time) (key string, wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var oldest *entry
 	var age time.Duration
 	for _, e := range entries {
-		if k, ok := b.keys[e.key()]; ok && alone && now.Sub(k.since) > age {
-			oldest, age = e, now.Sub(k.since)
+		if k, ok := b.keys[e.key()]; ok && now.Sub(k.since) > age {
+			key, age = e.key(), now.Sub(k.since)
 		}
 	}
-	return func(e *entry) time.Duration {
-		if e != oldest {
-			return atOnce
-		}
-		return min(max(age/10, atOnce), longest)
+	if wait = min(age/10, longest); wait <= atOnce {
+		wait = 0
 	}
+	return key, wait
+}
+
+// sortByTry puts the enqueues first whose keys were not tried for longest.
+func (b *blocked) sortByTry(entries []*entry) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	slices.SortStableFunc(entries, func(x, y *entry) int { return b.keys[x.key()].tried.Compare(b.keys[y.key()].tried) })
 }
 
 // grab locks those of the bodies that nobody holds, until the transaction ends, and returns the others.
@@ -200,6 +271,13 @@ func (o one) run(ctx context.Context, name string, each func(row) error, args ..
 	return o.store.send(ctx, statement{name: name, args: args, each: each})
 }
 
+// light is one for statements that only lock: nothing has to reach the disk before their answer.
+type light struct{ store *Store }
+
+func (l light) run(ctx context.Context, name string, each func(row) error, args ...any) error {
+	return l.store.send(ctx, statement{name: "commit_lightly"}, statement{name: name, args: args, each: each})
+}
+
 // errBlocked is the error of an operation that a caller's transaction is in the way of.
 func errBlocked(what string) error {
 	return fmt.Errorf("%w, to %s", store.ErrBusy, what)
@@ -264,12 +342,16 @@ func (b *batch) setAside(held map[store.ID]bool) {
 		}
 		return false
 	})
-	isHeld := func(r *run) bool {
+	b.setAsideRuns(func(r *run) bool {
 		if r.isPlain() {
 			return false
 		}
 		return slices.ContainsFunc(r.bodies(), func(id store.ID) bool { return held[id] })
-	}
+	})
+}
+
+// setAsideRuns takes the ends of runs out of the batch that are held.
+func (b *batch) setAsideRuns(isHeld func(*run) bool) {
 	busy := map[*run]bool{}
 	b.runs = slices.DeleteFunc(b.runs, func(r *run) bool {
 		if busy[r] = isHeld(r); busy[r] {
@@ -288,20 +370,16 @@ func (b *batch) setAside(held map[store.ID]bool) {
 // setAsideKnown takes those operations out of the batch that need what was found held before and
 // still is. Keys that it is time to try again are kept apart.
 func (s *Store) setAsideKnown(ctx context.Context, b *batch) error {
-	if ids := s.blocked.suspects(b.bodies()); len(ids) > 0 {
-		held, err := grab(ctx, one{s}, ids)
-		if err != nil {
-			return err
-		}
-		s.blocked.freeBodies(slices.DeleteFunc(ids, func(id store.ID) bool { return held[id] }))
-		b.setAside(held)
+	if err := s.setAsideBodies(ctx, b); err != nil {
+		return err
 	}
-	b.keepApart(func(e *entry) bool { return s.blocked.hasKey(e.key()) })
+	b.keepApart(func(e *entry) bool { return e.mayWait() && s.blocked.hasKey(e.key()) })
+	now := time.Now()
+	b.setAsideAppends(func(e *entry) bool { return s.blocked.hasKey(e.key()) && !s.blocked.isDue(e.key(), now) })
 	if b.isEmpty() {
 		b.alone = true
 		return nil
 	}
-	now := time.Now()
 	b.doubtful = slices.DeleteFunc(b.doubtful, func(e *entry) bool {
 		due := s.blocked.isDue(e.key(), now)
 		if !due {
@@ -310,6 +388,59 @@ func (s *Store) setAsideKnown(ctx context.Context, b *batch) error {
 		return !due
 	})
 	return nil
+}
+
+// setAsideBodies asks which bodies can be had before the batch waits for them: those that were found
+// held, and all of them while a transaction of a caller is known, for that may hold any number.
+func (s *Store) setAsideBodies(ctx context.Context, b *batch) error {
+	mindful := s.blocked.isMindful()
+	if mindful {
+		if err := b.findParents(ctx, one{s}); err != nil {
+			return err
+		}
+	}
+	ids := b.bodies()
+	if !mindful {
+		ids = s.blocked.suspects(ids)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	held, err := grab(ctx, light{s}, ids)
+	if err != nil {
+		return err
+	}
+	s.blocked.addBodies(slices.Collect(maps.Keys(held)))
+	s.blocked.freeBodies(slices.DeleteFunc(ids, func(id store.ID) bool { return held[id] }))
+	b.setAside(held)
+	return nil
+}
+
+// setAsideAppends takes appends out of the batch with children whose ids are held, and what comes after them in their runs; unless there is
+// nothing else that would wait with them.
+func (b *batch) setAsideAppends(isHeld func(*entry) bool) {
+	busy := map[store.ID]bool{}
+	for _, a := range b.appends {
+		if slices.ContainsFunc(a.entries, func(e *entry) bool { return e.mayWait() && isHeld(e) }) {
+			busy[a.Lease.Job] = true
+		}
+	}
+	if len(busy) == 0 {
+		return
+	}
+	of := func(job store.ID) bool { return busy[job] }
+	if len(b.checkpoints)+len(b.sends)+len(b.invalid)+len(b.entries) == 0 &&
+		!slices.ContainsFunc(b.appends, func(a *appending) bool { return !of(a.Lease.Job) }) &&
+		!slices.ContainsFunc(b.runs, func(r *run) bool { return !of(r.lease.Job) }) {
+		return
+	}
+	b.appends = slices.DeleteFunc(b.appends, func(a *appending) bool {
+		if of(a.Lease.Job) {
+			a.putAside()
+		}
+		return of(a.Lease.Job)
+	})
+	b.setAsideRuns(func(r *run) bool { return of(r.lease.Job) })
 }
 
 // keepApart takes enqueues out of the batch that may have to wait.

@@ -1,10 +1,8 @@
 package postgres
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -27,7 +25,10 @@ func (s *Store) applyCarefully(ctx context.Context, b *batch) error {
 		if err := s.writeCheckpoints(ctx, t, b); err != nil {
 			return err
 		}
-		if err := s.appendEach(ctx, t, b.appends, b.now); err != nil {
+		if err := s.appendEach(ctx, t, b); err != nil {
+			return err
+		}
+		if err := t.run(ctx, "wait_at_most", nil, lockTimeout); err != nil { // that was for appends
 			return err
 		}
 		if err := s.sendAll(ctx, t, b); err != nil {
@@ -39,7 +40,7 @@ func (s *Store) applyCarefully(ctx context.Context, b *batch) error {
 		if len(b.entries) == 0 {
 			return nil
 		}
-		if err := s.enqueueEach(ctx, t, b.entries, b.now); err != nil || b.start == nil {
+		if err := s.enqueueEach(ctx, t, b); err != nil || b.start == nil {
 			return err
 		}
 		return s.startedBefore(ctx, t, b)
@@ -67,7 +68,7 @@ func (s *Store) grabBodies(ctx context.Context, t session, b *batch) error {
 	if err != nil || len(held) == 0 {
 		return err
 	}
-	s.blocked.addBodies(slices.Collect(maps.Keys(held)))
+	s.blocked.meetBodies(slices.Collect(maps.Keys(held)))
 	b.setAside(held)
 	return nil
 }
@@ -188,85 +189,4 @@ func (s *Store) endRuns(ctx context.Context, t session, b *batch) error {
 	}
 	st := b.woken.wake(n, b.now)
 	return t.run(ctx, st.name, st.each, st.args...)
-}
-
-// enqueueEach enqueues together, and if that fails because of some of them, in halves behind savepoints, until those are found. Keys are
-// tried in their order, as everybody does.
-func (s *Store) enqueueEach(ctx context.Context, t session, entries []*entry, now int64) error {
-	sorted := slices.Clone(entries)
-	slices.SortStableFunc(sorted, func(a, b *entry) int { return bytes.Compare(a.Job.UniqueKey, b.Job.UniqueKey) })
-	if err := t.run(ctx, "wait_at_most", nil, briefly); err != nil {
-		return err
-	}
-	if err := s.enqueueHalves(ctx, t, sorted, now); err != nil {
-		return err
-	}
-	return t.runAll(ctx, s.newQueues(entries, now))
-}
-
-func (s *Store) enqueueHalves(ctx context.Context, t session, entries []*entry, now int64) error {
-	err := t.attempt(ctx, func(t session) error { return s.enqueueCarefully(ctx, t, entries, now) })
-	// That somebody has locked a table is no matter of one enqueue: all of them are repeated.
-	blocked := codeOf(err) == codeLockTimeout && slices.ContainsFunc(entries, (*entry).mayWait)
-	if err == nil || !blocked && !isData(err) {
-		return err
-	}
-	for _, e := range entries {
-		e.Result, e.Err = store.EnqueueResult{}, nil
-	}
-	if n := len(entries); n > 1 {
-		if err := s.enqueueHalves(ctx, t, entries[:n/2], now); err != nil {
-			return err
-		}
-		return s.enqueueHalves(ctx, t, entries[n/2:], now)
-	}
-	e := entries[0]
-	if e.Err = classify(ctx, "enqueue job "+e.Job.ID.String(), err); blocked {
-		s.blocked.addKey(e.key(), time.Now())
-		e.Err = e.blocked()
-	}
-	return nil
-}
-
-// mayWait reports whether an enqueue may have to wait for a transaction of a caller's.
-func (e *entry) mayWait() bool { return len(e.Job.UniqueKey) > 0 || e.KnownID }
-
-// doubtfulAtOnce is how many keys that were found held are tried again in one go.
-const doubtfulAtOnce = 20
-
-// enqueueDoubtful tries the enqueues again whose keys were held, each in a transaction of its own and for a moment only.
-func (s *Store) enqueueDoubtful(ctx context.Context, b *batch) error {
-	if len(b.doubtful) == 0 {
-		return nil
-	}
-	waits := s.blocked.waits(b.doubtful[:min(len(b.doubtful), doubtfulAtOnce)], b.alone, time.Now())
-	for i, e := range b.doubtful {
-		if i >= doubtfulAtOnce {
-			e.Err = e.blocked()
-			continue
-		}
-		err := patiently(ctx, func() error {
-			return s.inTx(ctx, beginHot, func(t session) error {
-				if err := t.run(ctx, "wait_at_most", nil, fmt.Sprintf("%dms", waits(e).Milliseconds())); err != nil {
-					return err
-				}
-				if err := s.enqueueCarefully(ctx, t, []*entry{e}, b.now); err != nil {
-					return err
-				}
-				return t.runAll(ctx, s.newQueues([]*entry{e}, b.now))
-			})
-		})
-		switch {
-		case err == nil:
-			s.blocked.freeKey(e.key())
-		case codeOf(err) == codeLockTimeout:
-			s.blocked.addKey(e.key(), time.Now())
-			e.Result, e.Err = store.EnqueueResult{}, e.blocked()
-		case isData(err):
-			e.Result, e.Err = store.EnqueueResult{}, classify(ctx, "enqueue job "+e.Job.ID.String(), err)
-		default:
-			return err
-		}
-	}
-	return nil
 }

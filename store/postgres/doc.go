@@ -26,10 +26,11 @@
 // repeated by itself (patiently). Nobody waits longer than lock_timeout, two seconds.
 //
 // Transactions of callers stay open as long as they like, and hold bodies (SendTx, AppendTx), unique keys and ids (EnqueueTx). A
-// batch waits 50 ms for such a lock, and is then done again without the operations that need it: it asks which of the bodies and
-// keys can be had at this moment, which waits for nobody. The others are store.ErrBusy, and what was held is remembered (blocked), so
-// that only the first who meets it waits at all. Whatever takes jobs from their runs takes what it can have, and leaves the rest to
-// the next time.
+// batch waits 50 ms for the first such lock, and is then done again without the operations that need it: it asks which of the bodies can
+// be had at this moment, and tries keys for 2 ms each, and for 50 ms in all (patience). The others are store.ErrBusy, and what was held is
+// remembered (blocked). While such a transaction is known, bodies are asked for beforehand and keys are waited for no longer than 2 ms:
+// the first thing that it holds costs a batch a wait, each further one next to nothing. Whatever takes jobs from their runs takes what it
+// can have, and leaves the rest to the next time.
 //
 //   - A claim locks the row of its node, if that is alive, and then takes pointers, passing over those that others are taking. A batch
 //     whose jobs start on a node locks its row before everything that is written under a lease, as a node that leaves does.
@@ -37,7 +38,8 @@
 //     journals at this moment, and then locks the records: a node that is slow, not dead, finds no record any more.
 //   - An append shares the fence of its node, an advisory lock, which is taken alone by whoever marks the node dead or takes a job
 //     from it: rows of journals have nothing of their own to lock. A step in a caller's transaction locks its job's body instead.
-//   - Unique keys are inserted in the order of the keys, by both passes of an enqueue.
+//   - Unique keys are inserted in the order of the keys, by both passes of an enqueue; those that were found held are tried by turns, and
+//     too briefly to be in anybody's way.
 //   - Lanes are interned in transactions of their own, never in a caller's, whose locks may live long.
 //   - Turns of ordering keys are handed on by whoever frees or asks for one, after its commit, and by promotion. What is to be looked
 //     at is written down in the same transaction as the reason for it (key_check), so that none is forgotten.

@@ -125,33 +125,79 @@ func closing(appends []*appending) (ids []pgtype.UUID, seqs []int64) {
 }
 
 // appendEach writes appends and their enqueues, in the order given: those together that can be, and if that fails because of one of them,
-// one by one behind savepoints. The bodies of those that close are locked.
-func (s *Store) appendEach(ctx context.Context, t session, appends []*appending, now int64) error {
-	if len(appends) == 0 {
+// one by one behind savepoints. The bodies of those that close are locked. A child whose id the caller chose may have to wait for a
+// transaction of somebody else: its append is busy then, and so is what comes after it in its run.
+func (s *Store) appendEach(ctx context.Context, t session, b *batch) error {
+	if len(b.appends) == 0 {
 		return nil
 	}
-	left, err := s.appendable(ctx, t, appends)
+	left, err := s.appendable(ctx, t, b.appends)
 	if err != nil || len(left) == 0 {
 		return err
 	}
-	together := func(appends []*appending) error {
-		return t.attempt(ctx, func(t session) error { return s.writeAppends(ctx, t, appends, now) })
-	}
-	own := func(err error) bool { return isData(err) || errors.Is(err, errEnqueueFailed) }
-	if err := together(left); !own(err) {
+	if own, _, err := s.appendPart(ctx, t, b, left); !own {
 		return err
 	}
+	busy := map[store.ID]bool{}
 	for _, a := range left {
-		err := together([]*appending{a})
+		if busy[a.Lease.Job] || a.mayWait() && b.patience.isOver() {
+			busy[a.Lease.Job] = true
+			a.putAside()
+			continue
+		}
+		own, held, err := s.appendPart(ctx, t, b, []*appending{a})
 		switch {
-		case err == nil:
-		case own(err):
+		case held:
+			busy[a.Lease.Job] = true
+			s.blocked.addKeys(b.patience, a.keys()...)
+			a.putAside()
+		case own:
 			a.refuse(ctx, err)
-		default:
+		case err != nil:
 			return err
 		}
 	}
+	b.setAsideRuns(func(r *run) bool { return busy[r.lease.Job] })
 	return nil
+}
+
+// appendPart writes all of some appends or none. own tells that the error is of one of them, held that it waits for a caller's transaction.
+func (s *Store) appendPart(ctx context.Context, t session, b *batch, part []*appending) (own, held bool, err error) {
+	for _, a := range part {
+		for _, e := range a.entries {
+			e.Result, e.Err = store.EnqueueResult{}, nil
+		}
+	}
+	write := func(t session) error { return s.writeAppends(ctx, t, part, b.now) }
+	if slices.ContainsFunc(part, (*appending).mayWait) {
+		held, err = b.contend(ctx, t, write)
+	} else {
+		err = t.try(ctx, briefly, write)
+	}
+	return held || isData(err) || errors.Is(err, errEnqueueFailed), held, err
+}
+
+// mayWait reports whether an append may have to wait for a transaction of a caller's.
+func (a *appending) mayWait() bool { return slices.ContainsFunc(a.entries, (*entry).mayWait) }
+
+// keys are what it may have to wait for.
+func (a *appending) keys() (keys []string) {
+	for _, e := range a.entries {
+		if e.mayWait() {
+			keys = append(keys, e.key())
+		}
+	}
+	return keys
+}
+
+// putAside sets the error of an append that a caller's transaction is in the way of.
+func (a *appending) putAside() {
+	for _, e := range a.entries {
+		if e.Result, e.Err = (store.EnqueueResult{}), nil; e.mayWait() {
+			e.Err = e.blocked()
+		}
+	}
+	a.Err = errBlocked("write the journal of job " + a.Lease.Job.String())
 }
 
 // errEnqueueFailed undoes an append one of whose enqueues has an error.

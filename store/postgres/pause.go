@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -108,18 +109,30 @@ func lookAt(ctx context.Context, t runner, id store.ID) (p place, err error) {
 	return p, err
 }
 
-// Resume implements store.Operators.
+// errHeld undoes what a person wants to do to a job that somebody else has at the moment.
+var errHeld = errors.New("somebody else has the job")
+
+// Resume implements store.Operators. A job that somebody else has is looked at again a few times; then a caller's transaction has it.
 func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (store.State, error) {
 	params.Actor, params.Reason = cleanText(params.Actor), cleanText(params.Reason)
 	w := woken{}
 	var state store.State
-	err := patiently(ctx, func() error {
-		clear(w)
-		return s.inTx(ctx, beginHot, func(t session) (err error) {
-			state, err = s.resume(ctx, t, params, w)
-			return err
+	held, err := insistently(ctx, []store.ID{params.Job}, func(ids []store.ID) (held []store.ID, err error) {
+		err = patiently(ctx, func() error {
+			clear(w)
+			return s.inTx(ctx, beginHot, func(t session) (err error) {
+				state, err = s.resume(ctx, t, params, w)
+				return err
+			})
 		})
+		if errors.Is(err, errHeld) {
+			return ids, nil
+		}
+		return nil, err
 	})
+	if len(held) > 0 {
+		err = errBlocked("resume job " + params.Job.String())
+	}
 	if err != nil {
 		return 0, classify(ctx, "resume job "+params.Job.String(), err)
 	}
@@ -146,9 +159,11 @@ func (s *Store) resume(ctx context.Context, t session, params store.ResumeParams
 			return store.Running, nil
 		}
 	}
-	lock := lockBodies([]pgtype.UUID{uuidOf(params.Job)}, nil)
-	if err := t.run(ctx, lock.name, nil, lock.args...); err != nil {
+	switch held, err := grab(ctx, t, []store.ID{params.Job}); {
+	case err != nil:
 		return 0, err
+	case held[params.Job]:
+		return 0, errHeld
 	}
 	if p, err = lookAt(ctx, t, params.Job); err != nil {
 		return 0, err

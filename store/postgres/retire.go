@@ -42,7 +42,7 @@ func (s *Store) retireLanes(ctx context.Context) error {
 		err := patiently(ctx, func() error {
 			removed = 0
 			return s.inTx(ctx, beginBulk, func(t session) error {
-				if err := t.run(ctx, "wait_at_most", nil, briefly); err != nil {
+				if err := t.runAll(ctx, []statement{waitAtMost(briefly)}); err != nil {
 					return err
 				}
 				err := t.run(ctx, "lanes_retire", func(row) error { removed++; return nil }, before, int32(retireLimit))

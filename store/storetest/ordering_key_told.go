@@ -14,6 +14,7 @@ var turnToldTests = []test{
 	{"EveryDueThingHappens_a_batch_that_ends_a_job_tells_of_the_next_one_of_its_key", turnToldEnd},
 	{"EveryDueThingHappens_a_batch_that_ends_many_jobs_tells_of_each_key", turnToldMany},
 	{"EveryDueThingHappens_a_batch_that_enqueues_into_a_free_key_tells_if_it_is_left_to_others", turnToldEnqueue},
+	{"EveryDueThingHappens_a_batch_that_makes_a_job_due_by_replacing_it_tells_of_its_turn", turnToldReplace},
 	{"a_batch_that_hands_on_no_turn_tells_of_none", turnNotTold},
 }
 
@@ -128,6 +129,18 @@ func turnToldEnqueue(e *env) {
 		e.wantIDs("claimed", claimedIDs(claimed), q.Job.ID)
 		e.end(claimed[0], store.Completed)
 	}
+}
+
+// turnToldReplace: the job keeps its ordering key, of which the enqueue that replaces it knows nothing.
+func turnToldReplace(e *env) {
+	node := e.join()
+	later := e.add(ordered("k"), unique("u"), delay(time.Hour))
+	batch := &store.Batch{Enqueues: []*store.Enqueue{e.job(unique("u"), onConflict(store.Replace))}}
+	e.apply(batch)
+	if result := batch.Enqueues[0].Result; !result.Replaced {
+		e.Fatalf("replace: %+v", result)
+	}
+	e.wantTurns("replaced", node, batch, later)
 }
 
 func turnNotTold(e *env) {

@@ -22,6 +22,10 @@ SELECT count(*) FROM (
 -- name: wait_at_most
 SELECT set_config('lock_timeout', $1::text, true);
 
+-- The commit of the transaction does not wait for the disk: for one that changes nothing.
+-- name: commit_lightly
+SELECT set_config('synchronous_commit', 'off', true);
+
 -- Locks those of the bodies $1 that nobody else has locked, and answers with the others. It waits for nobody.
 -- name: grab_bodies
 SELECT t.id FROM (SELECT DISTINCT id FROM unnest($1::uuid[]) AS t (id) ORDER BY id) t
