@@ -86,7 +86,7 @@ type HeldParams struct {
 	From, To int64
 }
 
-// RescueParams says which nodes are dead.
+// RescueParams says which nodes are dead, or which leases of a living one are lost.
 type RescueParams struct {
 	// Dead are nodes to declare dead, each with the last sign of life that it gave. One that has
 	// given another one since lives; nor is one declared dead that is claiming or writing at this
@@ -108,11 +108,18 @@ type RescueParams struct {
 	//
 	// A job that a caller's transaction holds at the moment (AppendTx, SendTx) is left to the next time.
 	Limit int
+	// Lost are leases of a living node, given up by that node itself because nobody works on them.
+	// Their jobs become what they would if the node were dead, and nothing else of it is touched.
+	// One that is not the job's live lease is passed over, so that asking twice does no harm.
+	//
+	// A call that names some sees to them alone, in one transaction: Dead and Limit say nothing.
+	Lost []Lease
 }
 
-// Rescued is one job that was taken from a dead node.
+// Rescued is one job that was taken from a dead node, or from a living one that gave it up.
 type Rescued struct {
 	Job    ID
+	Kind   string // without the version
 	Node   int64
 	State  State // Retryable, Failed or Cancelled
 	Reason Reason

@@ -119,7 +119,8 @@ type Maintenance interface {
 	// Promote makes up to limit deferred jobs that are due available, and gives ordering keys that are free to the next
 	// job that waits for them. Any node may call it at any time.
 	Promote(ctx context.Context, limit int) (Promoted, error)
-	// Rescue declares nodes dead and takes the jobs of all that are. A job that cannot be put back does not hold up the others.
+	// Rescue declares nodes dead and takes the jobs of all that are, or those of leases that a living
+	// node gives up. A job that cannot be put back does not hold up the others.
 	Rescue(ctx context.Context, params RescueParams) ([]Rescued, error)
 	// SweepCancels applies cancel requests whose job is no longer running, and forgets those of finished jobs. It
 	// closes the gap between a request and a job that moved at the same moment. It returns how many it applied. What was asked of a job with

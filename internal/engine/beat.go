@@ -21,6 +21,7 @@ type heart struct {
 	mu   sync.Mutex
 	at   time.Time        // of the last beat that got through; the monotonic clock counts
 	dead []store.NodeBeat // nodes that were found to be dead, and are to be rescued
+	lost []store.Lease    // that nobody here works on, and are to be given up
 }
 
 func newHeart(n *node) *heart {
@@ -91,7 +92,7 @@ func (h *heart) beat(ctx context.Context) bool {
 	}
 	after := n.worksOn()
 	known := func(job store.ID) bool { return before[job] || after[job] }
-	n.giveUp(ctx, h.holdings.see(asked, beat.Held, known, now))
+	h.miss(h.holdings.see(asked, beat.Held, known, now))
 	return true
 }
 

@@ -41,7 +41,9 @@ type probe struct {
 	instead func(*store.Batch) error // errApplied: it has done what was to be done; nil: the store is to do it
 	onClaim func(p store.ClaimParams, jobs []store.Claimed, err error) ([]store.Claimed, error)
 	onBeat  func() error
-	promote func() (store.Promoted, bool) // false: the store is to do it
+	promote func() (store.Promoted, bool)                       // false: the store is to do it
+	onLost  func(ctx context.Context, lost []store.Lease) error // before leases are given up; an error is returned instead
+	onGet   func()
 	onJoin  func()
 	maxJobs int // in one apply
 }
@@ -121,7 +123,25 @@ func (p *probe) Promote(ctx context.Context, limit int) (store.Promoted, error) 
 
 func (p *probe) Rescue(ctx context.Context, params store.RescueParams) ([]store.Rescued, error) {
 	p.calls.Add(1)
+	p.mu.Lock()
+	hook := p.onLost
+	p.mu.Unlock()
+	if hook != nil && len(params.Lost) > 0 {
+		if err := hook(ctx, params.Lost); err != nil {
+			return nil, err
+		}
+	}
 	return p.Store.Rescue(ctx, params)
+}
+
+func (p *probe) Get(ctx context.Context, id store.ID) (store.Record, error) {
+	p.mu.Lock()
+	hook := p.onGet
+	p.mu.Unlock()
+	if hook != nil {
+		hook()
+	}
+	return p.Store.Get(ctx, id)
 }
 
 func (p *probe) SweepCancels(ctx context.Context) (int, error) {

@@ -24,6 +24,7 @@ func (n *node) duties() []duty {
 		{name: "cancel sweep", now: n.sweepNow, do: n.sweep},
 		{name: "children of finished jobs", now: n.closeNow, do: n.closeChildren},
 		{name: "retention", every: time.Minute, do: n.retain},
+		{name: "lost leases", now: n.giveUpNow, everywhere: true, do: n.giveUp},
 		{name: "stale prefetch", every: time.Second, everywhere: true, do: n.releaseStale},
 	}
 }
@@ -71,18 +72,19 @@ func (n *node) rescue(ctx context.Context) error {
 		}
 		for _, r := range rescued {
 			n.log.Warn("job taken from a dead node", "job", r.Job, "queue", r.Queue, "dead", r.Node, "state", r.State, "reason", r.Reason)
-			if r.State.Finished() {
-				n.engine.ended.look(r.Job)
-			}
 		}
 		n.announce(rescued)
 	}
 }
 
-// announce tells the nodes when what was rescued is due.
+// announce tells those who wait for a job that was rescued that it has ended, and the nodes when the
+// others are due.
 func (n *node) announce(rescued []store.Rescued) {
 	var due time.Time
 	for _, r := range rescued {
+		if r.State.Finished() {
+			n.engine.ended.look(r.Job)
+		}
 		if r.State == store.Retryable && (due.IsZero() || r.RunAt.Before(due)) {
 			due = r.RunAt
 		}

@@ -12,7 +12,8 @@ import (
 // works on. A lease that nobody works on, beat after beat, is given up, so that no job is stuck
 // because its node has lost sight of it: after a panic, an outcome or a claim whose answer was lost
 // for good, or an error that was taken for the loss of a lease. It is the net below causes that are
-// mended where they arise.
+// mended where they arise. A lease is named with each beat until it is gone: a call that fails is
+// made up for by the next beat.
 //
 // Only claim records are asked about that are new since the last beat, or had something running then.
 type holdings struct {
@@ -44,12 +45,11 @@ func (h *holdings) see(asked store.HeldParams, held []store.Lease, known func(st
 			continue
 		}
 		since, before := h.suspects[l]
-		switch {
-		case !before:
-			suspects[l] = now
-		case now.Sub(since) < h.patience:
-			suspects[l] = since
-		default:
+		if !before {
+			since = now
+		}
+		suspects[l] = since
+		if before && now.Sub(since) >= h.patience {
 			lost = append(lost, l)
 		}
 	}
@@ -66,30 +66,70 @@ func (n *node) worksOn() map[store.ID]bool {
 	return jobs
 }
 
-// giveUp ends the runs of leases that nobody works on. What becomes of the jobs is what would if their node had died.
-func (n *node) giveUp(ctx context.Context, lost []store.Lease) {
-	for _, l := range lost {
-		record, err := n.store.Get(ctx, l.Job)
-		if err != nil || record.State != store.Running || record.Lease != l {
-			continue // the next beat tells whether it is still there
-		}
-		n.log.Error("a job is running under a lease of this node, and nobody works on it; it is given up, please report this",
-			"job", l.Job, "kind", record.Kind, "lease", l.Number)
-		n.finish(n.lost(&record, l), nil, nil)
+// miss has leases given up that nobody works on: those that the last beat found, and no others.
+func (h *heart) miss(lost []store.Lease) {
+	h.mu.Lock()
+	h.lost = lost
+	h.mu.Unlock()
+	if len(lost) > 0 {
+		signal(h.node.giveUpNow)
 	}
 }
 
-// lost is the outcome of a run that nobody works on.
-func (n *node) lost(record *store.Record, l store.Lease) *store.Outcome {
-	o := &store.Outcome{
-		Lease: l, State: store.Retryable, Reason: store.ReasonNodeLost, Error: "the node lost sight of the run",
-		HasUnique: record.UniqueKey != nil, HasOrdering: record.OrderingKey != "", Answers: record.Answers, Parent: record.Parent,
-		Durable: record.Journal > 0, HasChildren: record.Journal > 0, CancelSeen: record.CancelRequested,
+// missed returns the next few of them, each once.
+func (h *heart) missed(limit int) (lost []store.Lease) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := min(limit, len(h.lost))
+	lost, h.lost = h.lost[:n:n], h.lost[n:]
+	return lost
+}
+
+const (
+	// giveUpLimit is how many leases one call gives up.
+	giveUpLimit = 100
+	// giveUpTimeout bounds that call. The next beat finds what it left, and another call may find
+	// another connection.
+	giveUpTimeout = 5 * time.Second
+)
+
+// giveUp gives up the leases that the last beat found. It is a duty of its own: however many there
+// are, and however slow the database is about them, the heart does not wait.
+func (n *node) giveUp(ctx context.Context) error {
+	for {
+		lost := n.heart.missed(giveUpLimit)
+		if len(lost) == 0 {
+			return nil
+		}
+		// Since that beat the node may have joined anew, or a run may have come back into its hands.
+		own, known := n.id.Load(), n.worksOn()
+		lost = slices.DeleteFunc(lost, func(l store.Lease) bool { return l.Node != own || known[l.Job] })
+		if len(lost) == 0 {
+			continue
+		}
+		if err := n.giveUpSome(ctx, lost); err != nil {
+			return err
+		}
 	}
-	policy := n.policies[record.Kind]
-	delay, retry := policy.Lost(&record.Job)
-	if o.Delay = delay; !retry {
-		o.State, o.Reason = store.Failed, store.ReasonCrashLoop
+}
+
+// giveUpSome gives up leases. What becomes of their jobs is what would if the node had died: that is
+// decided in one place, by all that the database knows and a node that has lost a run does not.
+func (n *node) giveUpSome(ctx context.Context, lost []store.Lease) error {
+	ctx, cancel := context.WithTimeout(ctx, giveUpTimeout)
+	defer cancel()
+	rescued, err := n.store.Rescue(ctx, store.RescueParams{Lost: lost})
+	if err != nil {
+		return err
 	}
-	return o
+	numbers := map[store.ID]int64{}
+	for _, l := range lost {
+		numbers[l.Job] = l.Number
+	}
+	for _, r := range rescued {
+		n.log.Error("a job was running under a lease of this node, and nobody worked on it; it was given up, please report this",
+			"job", r.Job, "kind", r.Kind, "queue", r.Queue, "lease", numbers[r.Job], "state", r.State, "reason", r.Reason)
+	}
+	n.announce(rescued)
+	return nil
 }

@@ -39,6 +39,8 @@ type node struct {
 
 	gone chan error // the database is, why: the node is to stop
 
+	giveUpNow chan struct{} // there are leases that nobody works on
+
 	// What a leader is to do at once.
 	rescueNow chan struct{}
 	sweepNow  chan struct{}
@@ -177,7 +179,7 @@ func (e *Engine) start(ctx context.Context, stop Stop) (*node, error) {
 func (e *Engine) newNode() *node {
 	n := &node{
 		engine: e, store: e.Store, cfg: e.cfg.Node, log: e.log,
-		beatNow: make(chan struct{}, 1), rescueNow: make(chan struct{}, 1), sweepNow: make(chan struct{}, 1),
+		beatNow: make(chan struct{}, 1), giveUpNow: make(chan struct{}, 1), rescueNow: make(chan struct{}, 1), sweepNow: make(chan struct{}, 1),
 		closeNow: make(chan struct{}, 1), rouse: make(chan store.Claimed), retire: make(chan struct{}), gone: make(chan error, 1),
 		policies: map[string]store.Policy{},
 	}

@@ -163,6 +163,9 @@ func (s *Store) endHeld(ctx context.Context, t session, held []*heldRun, now int
 // Rescue implements store.Maintenance. Nodes are marked dead first, under a lock that waits for a claim of theirs that is on
 // its way: whatever such a node writes later finds no lease. Limit is that of claim records; 0 means 100.
 func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.Rescued, error) {
+	if len(params.Lost) > 0 {
+		return s.giveUp(ctx, params.Lost)
+	}
 	found, err := s.declareDead(ctx, params.Dead)
 	if err != nil || !found {
 		return nil, classify(ctx, "rescue", err)
@@ -180,11 +183,7 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.
 			return nil, classify(ctx, "rescue", err)
 		}
 	}
-	s.tellWoken(ctx, rescue.woken)
-	if rescue.freed {
-		_ = s.handOnAfterCommit(ctx) // promotion does it otherwise
-	}
-	return rescue.rescued, nil
+	return rescue.tell(ctx), nil
 }
 
 // declareDead marks nodes as dead, and tells whether a dead node may hold something. A node that cannot be marked is at work, or its
@@ -214,7 +213,7 @@ func (s *Store) endSilent(since time.Duration) statement {
 	return statement{name: "end_silent", args: args, each: func(row) error { return nil }}
 }
 
-// rescue is what takes the jobs of dead nodes.
+// rescue is what takes the jobs of dead nodes, and of leases that were given up.
 type rescue struct {
 	store    *Store
 	limit    int32
@@ -230,12 +229,26 @@ type rescue struct {
 // some takes the jobs of some records, in one transaction. It tells whether there are more to look at although nothing was taken: records
 // whose jobs are all busy hold up nobody.
 func (r *rescue) some(ctx context.Context) (again bool, err error) {
+	held, err := r.take(ctx, func(t session) ([]*heldRun, error) {
+		return r.store.heldRuns(ctx, t, "slots_of_dead", r.limit, r.node, r.seq)
+	})
+	if err != nil || len(held) == 0 {
+		return false, err
+	}
+	for _, h := range held {
+		if cmp.Or(cmp.Compare(h.lease.Node, r.node), cmp.Compare(h.lease.Claim, r.seq)) > 0 {
+			r.node, r.seq = h.lease.Node, h.lease.Claim
+		}
+	}
+	return len(r.rescued) == 0, nil
+}
+
+// take ends the runs that find finds, in one transaction, as their nodes have promised.
+func (r *rescue) take(ctx context.Context, find func(t session) ([]*heldRun, error)) (held []*heldRun, err error) {
 	s := r.store
-	node, seq := r.node, r.seq
-	var held []*heldRun
 	var w woken
 	err = s.inTx(ctx, beginHot, func(t session) (err error) {
-		if held, err = s.heldRuns(ctx, t, "slots_of_dead", r.limit, node, seq); err != nil || len(held) == 0 {
+		if held, err = find(t); err != nil || len(held) == 0 {
 			return err
 		}
 		if err := r.learn(ctx, t, held); err != nil {
@@ -249,24 +262,31 @@ func (r *rescue) some(ctx context.Context) (again bool, err error) {
 		return err
 	})
 	if err != nil || len(held) == 0 {
-		return false, err
+		return nil, err
 	}
 	if r.woken = w; len(w) == 0 {
 		r.woken = nil
 	}
 	for _, h := range held {
-		if cmp.Or(cmp.Compare(h.lease.Node, r.node), cmp.Compare(h.lease.Claim, r.seq)) > 0 {
-			r.node, r.seq = h.lease.Node, h.lease.Claim
-		}
 		if h.final == 0 {
 			continue
 		}
 		r.freed = r.freed || h.final.Finished() && h.job.OrderingKey != ""
 		r.rescued = append(r.rescued, store.Rescued{
-			Job: h.lease.Job, Node: h.lease.Node, State: h.final, Reason: h.finalReason, Queue: h.job.Queue, RunAt: timeOf(h.finalRunAt),
+			Job: h.lease.Job, Kind: h.job.Kind, Node: h.lease.Node, State: h.final, Reason: h.finalReason, Queue: h.job.Queue,
+			RunAt: timeOf(h.finalRunAt),
 		})
 	}
-	return len(r.rescued) == 0, nil
+	return held, nil
+}
+
+// tell passes on what the rescue made ready, and returns what it took.
+func (r *rescue) tell(ctx context.Context) []store.Rescued {
+	r.store.tellWoken(ctx, r.woken)
+	if r.freed {
+		_ = r.store.handOnAfterCommit(ctx) // promotion does it otherwise
+	}
+	return r.rescued
 }
 
 // decide says what becomes of a job whose run is lost, as its node has promised.

@@ -18,6 +18,9 @@ const rescueLimit = 100
 // Rescue implements store.Maintenance. A node is dead if those who watch it say so, or if its
 // process is gone, which the lock of its life says at once.
 func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.Rescued, error) {
+	if len(params.Lost) > 0 {
+		return s.giveUp(ctx, params.Lost)
+	}
 	if params.Limit <= 0 {
 		params.Limit = rescueLimit
 	}
@@ -160,26 +163,36 @@ func (t *tx) rescueRecord(r *claimRecord) ([]store.Rescued, error) {
 		if !r.runs(slot) {
 			continue
 		}
-		done := r.done
-		err := t.savepoint(func() error {
-			job, found, err := t.rescueJob(r, slot)
-			if err == nil && found {
-				rescued = append(rescued, job)
-			}
-			return err
-		})
+		job, found, err := t.rescueSlot(r, slot)
 		if err != nil {
-			r.done = done
-			if store.IsRetryable(classify("rescue", err)) { // it is the database, not the job
-				return nil, err
-			}
+			return nil, err
+		}
+		if found {
+			rescued = append(rescued, job)
 		}
 	}
 	return rescued, nil
 }
 
-// rescueJob ends the run of a job whose node is dead, as that has promised. It finds no job if the
-// slot's body is gone, which would be a bug.
+// rescueSlot takes the job that runs in a slot, if it can be put back.
+func (t *tx) rescueSlot(r *claimRecord, slot int) (job store.Rescued, found bool, err error) {
+	done := r.done
+	err = t.savepoint(func() (err error) {
+		job, found, err = t.rescueJob(r, slot)
+		return err
+	})
+	if err == nil {
+		return job, found, nil
+	}
+	r.done = done
+	if store.IsRetryable(classify("rescue", err)) { // it is the database, not the job
+		return job, false, err
+	}
+	return job, false, nil
+}
+
+// rescueJob ends the run of a job that nobody works on, as its node has promised. It finds no job if
+// the slot's body is gone, which would be a bug.
 func (t *tx) rescueJob(r *claimRecord, slot int) (rescued store.Rescued, found bool, err error) {
 	l := r.lease(slot)
 	r.finish(slot)
@@ -211,7 +224,10 @@ func (t *tx) rescueJob(r *claimRecord, slot int) (rescued store.Rescued, found b
 		e.state, e.reason, e.runAt = store.Retryable, store.ReasonNodeLost, t.now+max(delay, 0).Microseconds()
 	}
 	state, reason, err := t.endRun(b, r, l, e)
-	return store.Rescued{Job: b.ID, Node: r.node, State: state, Reason: reason, Queue: b.Queue, RunAt: b.RunAt}, true, err
+	rescued = store.Rescued{
+		Job: b.ID, Kind: b.Kind, Node: r.node, State: state, Reason: reason, Queue: b.Queue, RunAt: b.RunAt,
+	}
+	return rescued, true, err
 }
 
 // policiesOf returns what a node has promised of its kinds. A node of a program that did not say so

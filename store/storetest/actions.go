@@ -31,6 +31,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"retry":  m.retryJobs,
 		"pause":  m.pauseQueue,
 		"rescue": m.rescueNodes,
+		"giveup": m.giveUpRuns,
 		"sweep":  m.sweepCancels,
 		"retain": m.retainJobs,
 		"repeat": m.repeatClaim,

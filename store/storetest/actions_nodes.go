@@ -231,18 +231,7 @@ func (m *machine) rescueNodes(t *rapid.T) {
 			}
 			all, dead = append(all, rescued...), nil
 		}
-		for i := range all {
-			r := &all[i]
-			r.Node = m.place(r.Node, side)
-			if r.State != store.Retryable {
-				r.RunAt = time.Time{}
-			}
-			if r.State == store.Waiting {
-				r.Reason = "" // Reading: it is not promised here why a rescued job is held
-			}
-		}
-		slices.SortFunc(all, func(a, b store.Rescued) int { return slices.Compare(a.Job[:], b.Job[:]) })
-		return all
+		return m.tidyRescued(all, side)
 	}
 	got, want := rescue(m.store, dead, storeSide), rescue(m.model, modelDead, modelSide)
 	for _, r := range want {
@@ -258,5 +247,52 @@ func (m *machine) rescueNodes(t *rapid.T) {
 			m.nodes[i].alive = false
 			m.gone(int(i))
 		}
+	}
+}
+
+// tidyRescued makes what the two sides say of jobs that were rescued the same if it says the same.
+func (m *machine) tidyRescued(all []store.Rescued, side func(node) int64) []store.Rescued {
+	for i := range all {
+		r := &all[i]
+		r.Node = m.place(r.Node, side)
+		if r.State != store.Retryable {
+			r.RunAt = time.Time{}
+		}
+		if r.State == store.Waiting {
+			r.Reason = "" // Reading: it is not promised here why a rescued job is held
+		}
+	}
+	slices.SortFunc(all, func(a, b store.Rescued) int { return slices.Compare(a.Job[:], b.Job[:]) })
+	return all
+}
+
+// giveUpRuns draws runs that their nodes give up, live or not.
+func (m *machine) giveUpRuns(t *rapid.T) {
+	var got, want []store.Lease
+	var ids []store.ID
+	for _, r := range m.runs {
+		percent := 10
+		if r.job.live && r.store.Lease.Number == r.job.lease {
+			percent = 40
+		}
+		if chance(t, "given up", percent) {
+			got, want = append(got, r.store.Lease), append(want, r.model.Lease)
+			ids = append(ids, r.store.Lease.Job)
+		}
+	}
+	if len(got) == 0 {
+		t.Skip("nothing to give up")
+	}
+	t.Logf("give up runs of %v", m.names(ids))
+	rescued, err := m.store.Rescue(m.ctx, store.RescueParams{Lost: got})
+	expected, err2 := m.model.Rescue(m.ctx, store.RescueParams{Lost: want})
+	m.must("Rescue", err, err2)
+	for _, r := range expected {
+		k := m.find(r.Job)
+		k.live = false
+		k.pass(r.State)
+	}
+	if !m.mode.lossy {
+		m.same("Rescue", m.tidyRescued(rescued, storeSide), m.tidyRescued(expected, modelSide))
 	}
 }

@@ -106,6 +106,29 @@ func (s *rescuesOnce) Rescue(ctx context.Context, p store.RescueParams) ([]store
 	return s.Store.Rescue(ctx, p)
 }
 
+// clings keeps the first lease of those that are to be given up.
+type clings struct{ store.Store }
+
+func (s *clings) Rescue(ctx context.Context, p store.RescueParams) ([]store.Rescued, error) {
+	if len(p.Lost) > 0 {
+		p.Lost = p.Lost[1:]
+	}
+	return s.Store.Rescue(ctx, p)
+}
+
+// despairs gives up whatever runs there, whichever lease is named.
+type despairs struct{ store.Store }
+
+func (s *despairs) Rescue(ctx context.Context, p store.RescueParams) ([]store.Rescued, error) {
+	p.Lost = append([]store.Lease(nil), p.Lost...)
+	for i := range p.Lost {
+		if r, err := s.Get(ctx, p.Lost[i].Job); err == nil && r.State == store.Running {
+			p.Lost[i] = r.Lease
+		}
+	}
+	return s.Store.Rescue(ctx, p)
+}
+
 // sweepsAll makes whatever was asked to cancel available again, though it has had its chance.
 type sweepsAll struct{ store.Store }
 

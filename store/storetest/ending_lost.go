@@ -2,12 +2,14 @@ package storetest
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// lost are the circumstances in which a run of the second attempt is lost with its node.
+// lost are the circumstances in which a run of the second attempt is lost, with its node or by it.
 type lost struct {
 	durable, grown, closing, cancelled, paused, last bool // grown: under the lease that is lost; last: no attempt is left
 
@@ -60,8 +62,8 @@ func (l *lost) want() end {
 }
 
 // beginLost makes a job for each of the circumstances, all of which run for the second time, and
-// asks what was to be asked. It returns the node that is to die.
-func (e *env) beginLost(all []*lost) int64 {
+// asks what was to be asked. It returns the node that is to lose them, and its runs.
+func (e *env) beginLost(all []*lost) (int64, map[store.ID]store.Claimed) {
 	e.Helper()
 	first := &store.Batch{}
 	for _, l := range all {
@@ -105,13 +107,28 @@ func (e *env) beginLost(all []*lost) int64 {
 	e.apply(second)
 	e.cancel(cancels...)
 	e.tryPause(pauses...)
-	return node
+	return node, runs
 }
 
 func endingLost(e *env) {
 	all := allLost()
+	node, _ := e.beginLost(all)
+	e.wantLostEnds(all, e.rescueWith(store.RescueParams{Dead: []store.NodeBeat{e.lastBeat(node)}}))
+}
+
+// endingGivenUp: they end as if their node had died, and it lives.
+func endingGivenUp(e *env) {
+	all := allLost()
+	node, runs := e.beginLost(all)
+	e.wantLostEnds(all, e.giveUp(slices.Collect(maps.Values(runs))...))
+	e.beat(node)
+}
+
+// wantLostEnds checks where the jobs have gone.
+func (e *env) wantLostEnds(all []*lost, taken []store.Rescued) {
+	e.Helper()
 	rescued := map[store.ID]store.Rescued{}
-	for _, r := range e.rescueWith(store.RescueParams{Dead: []store.NodeBeat{e.lastBeat(e.beginLost(all))}}) {
+	for _, r := range taken {
 		rescued[r.Job] = r
 	}
 	if len(rescued) != len(all) {

@@ -25,6 +25,8 @@ func TestTheMachineNoticesNodes(t *testing.T) {
 		"a backoff of others":                      {func(s store.Store) store.Store { return &impatient{s} }, mode{}},
 		"a sign of life that nobody sees":          {func(s store.Store) store.Store { return &buries{s} }, mode{}},
 		"a rescue that takes one record only":      {func(s store.Store) store.Store { return &rescuesOnce{s} }, mode{}},
+		"a node that keeps what it gives up":       {func(s store.Store) store.Store { return &clings{s} }, mode{}},
+		"a node that gives up too much":            {func(s store.Store) store.Store { return &despairs{s} }, mode{}},
 		"a leader that is told of no other node":   {onBeat(func(b *store.Beat) { b.Nodes = nil }), mode{}},
 		"a beat of another time":                   {onBeat(func(b *store.Beat) { b.At = b.At.Add(time.Microsecond) }), mode{}},
 		"another's beat of another time":           {onBeat(eachNode(func(n *store.NodeBeat) { n.At = n.At.Add(time.Microsecond) })), mode{}},

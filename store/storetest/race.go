@@ -15,8 +15,9 @@ import (
 )
 
 // Real goroutines that compete for the same jobs. Nothing sleeps; who wins is up to the machine, and what is checked
-// holds whoever wins. race_nodes.go lets nodes end in the middle, race_start.go lets jobs start as they are enqueued, race_mixed.go
-// lets different operations compete, race_durable.go and race_children.go are about jobs that remember and wait.
+// holds whoever wins. race_nodes.go lets nodes end in the middle, race_giveup.go lets them give up
+// runs, race_start.go lets jobs start as they are enqueued, race_mixed.go lets different operations
+// compete, race_durable.go and race_children.go are about jobs that remember and wait.
 var raceTests = slices.Concat([]test{
 	{"OneOwner_NoLoss_many_producers_and_claimers", raceClaims},
 	{"UniqueIsUnique_of_many_producers_one_wins", raceUnique},
@@ -29,7 +30,7 @@ var raceTests = slices.Concat([]test{
 	{"AtomicTransitions_a_context_that_ends_in_the_middle_leaves_all_or_nothing", raceContext},
 	{"AtomicTransitions_whoever_gives_up_leaves_every_job_in_one_place", raceContextElsewhere},
 	{"NoLoss_queues_are_used_while_they_are_removed", raceQueues},
-}, raceNodesTests, raceRequestsTests, raceStartTests, raceMixedTests, raceDurableTests, raceChildrenTests)
+}, raceNodesTests, raceGiveUpTests, raceRequestsTests, raceStartTests, raceMixedTests, raceDurableTests, raceChildrenTests)
 
 // together runs f n times at once and fails the test on the first error.
 func (e *env) together(n int, f func(i int) error) {

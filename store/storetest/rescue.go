@@ -9,7 +9,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// How long the jobs wait that are rescued, and how often, is in rescue_policy.go.
+// How long the jobs wait that are rescued, and how often, is in rescue_policy.go. What a living node
+// gives up is in giveup.go.
 var rescueTests = slices.Concat([]test{
 	{"NoLoss_jobs_of_a_dead_node_run_again", rescueJobs},
 	{"NoLoss_every_claim_record_of_a_dead_node_is_taken", rescueManyRecords},
@@ -24,7 +25,7 @@ var rescueTests = slices.Concat([]test{
 	{"NoLoss_a_node_that_was_named_once_is_rescued_from_to_the_end", rescueGoesOn},
 	{"FinishedIsFinal_a_second_rescue_does_nothing", rescueTwice},
 	{"a_dead_node_is_told_so", rescueDeadIsTold},
-}, rescuePolicyTests)
+}, rescuePolicyTests, giveUpTests)
 
 func rescueJobs(e *env) {
 	run := e.started(queue("a"))
@@ -32,7 +33,7 @@ func rescueJobs(e *env) {
 	rescued := e.rescue()
 	due := e.clock.Now()
 	e.equal("rescued", rescued, []store.Rescued{{
-		Job: run.Job.ID, Node: run.Lease.Node, State: store.Retryable, Reason: store.ReasonNodeLost, Queue: "a", RunAt: due,
+		Job: run.Job.ID, Kind: "send", Node: run.Lease.Node, State: store.Retryable, Reason: store.ReasonNodeLost, Queue: "a", RunAt: due,
 	}})
 	want := store.Record{Job: run.Job, State: store.Retryable, ClaimedAt: run.ClaimedAt}
 	want.RunAt = due

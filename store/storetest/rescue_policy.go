@@ -70,7 +70,9 @@ func policyOfNode(e *env) {
 	}
 	want := map[store.ID]store.Rescued{}
 	expect := func(run store.Claimed, wait time.Duration) {
-		w := store.Rescued{Job: run.Job.ID, Node: run.Lease.Node, State: store.Failed, Reason: store.ReasonCrashLoop, Queue: run.Job.Queue}
+		w := store.Rescued{
+			Job: run.Job.ID, Kind: run.Job.Kind, Node: run.Lease.Node, State: store.Failed, Reason: store.ReasonCrashLoop, Queue: run.Job.Queue,
+		}
 		if wait > 0 {
 			w.State, w.Reason, w.RunAt = store.Retryable, store.ReasonNodeLost, e.clock.Now().Add(wait)
 		}

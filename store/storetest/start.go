@@ -264,8 +264,8 @@ func startRescue(e *env) {
 	rescued := e.rescue()
 	slices.SortFunc(rescued, func(a, b store.Rescued) int { return slices.Compare(a.Job[:], b.Job[:]) })
 	e.equal("rescued", rescued, []store.Rescued{
-		{Job: runs[0].Job.ID, Node: node, State: store.Retryable, Reason: store.ReasonNodeLost, Queue: "mail", RunAt: due},
-		{Job: runs[1].Job.ID, Node: node, State: store.Failed, Reason: store.ReasonCrashLoop, Queue: "mail"},
+		{Job: runs[0].Job.ID, Kind: "send", Node: node, State: store.Retryable, Reason: store.ReasonNodeLost, Queue: "mail", RunAt: due},
+		{Job: runs[1].Job.ID, Kind: "send", Node: node, State: store.Failed, Reason: store.ReasonCrashLoop, Queue: "mail"},
 	}, cmpopts.IgnoreFields(store.Rescued{}, "RunAt"))
 	record := e.get(runs[0].Job.ID)
 	if record.State != store.Retryable || !record.RunAt.Equal(due) || record.Attempt != 1 || len(record.Attempts) != 1 ||

@@ -11,6 +11,8 @@ import (
 var txRescueTests = []txTest{
 	{"NoLoss_a_job_that_somebody_is_sending_to_is_rescued_later", rescueSending},
 	{"OneOwner_a_node_that_is_appending_is_rescued_from_later", rescueAppending},
+	{"NoLoss_a_job_that_somebody_is_sending_to_is_given_up_later", giveUpSending},
+	{"OneOwner_a_run_that_is_appending_is_given_up_later", giveUpAppending},
 }
 
 // rescueSoon rescues until nothing is left, which must not take long.
@@ -99,6 +101,59 @@ func rescueAppending(e *txEnv) {
 		if record := e.get(run.Job.ID); record.Attempt != attempt {
 			e.Fatalf("committed %v, and the attempt is %d", committed, record.Attempt)
 		}
+		e.wantLost(run)
+		e.terminate(run.Job.ID)
+	})
+}
+
+// giveUpSoon gives runs up in one call, which must not take long.
+func (e *txEnv) giveUpSoon(runs ...store.Claimed) []store.ID {
+	e.Helper()
+	ctx, cancel := context.WithTimeout(e.ctx, soon)
+	defer cancel()
+	rescued, err := e.store.Rescue(ctx, store.RescueParams{Lost: leasesOf(runs)})
+	if err != nil {
+		e.Fatalf("Rescue of what is given up: %v", err)
+	}
+	return rescuedIDs(rescued)
+}
+
+func giveUpSending(e *txEnv) {
+	e.needsWriters()
+	var runs []store.Claimed
+	e.both(func(tx store.Tx) {
+		e.enqueue(e.job(queue("a")), e.job(queue("b")), e.job(queue("c")))
+		runs = e.claim(e.join(), 3)
+		e.sendTx(tx, runs[1].Job.ID)
+		e.wantSameIDs("given up beside a job that is being sent to", e.giveUpSoon(runs...), runs[0].Job.ID, runs[2].Job.ID)
+		e.wantState(runs[1].Job.ID, store.Running)
+	}, func(committed bool) {
+		e.wantSameIDs("given up at last", e.giveUpSoon(runs...), runs[1].Job.ID)
+		if n := len(e.messages(runs[1].Job.ID)); (n == 1) != committed {
+			e.Fatalf("committed %v, and it has %d messages", committed, n)
+		}
+		e.terminate(e.listIDs(store.Filter{States: []store.State{store.Retryable}})...)
+	})
+}
+
+// giveUpAppending: somebody works on the run after all.
+func giveUpAppending(e *txEnv) {
+	e.needsWriters()
+	var run store.Claimed
+	e.both(func(tx store.Tx) {
+		run = e.started(attempts(1))
+		e.appendTx(tx, run, step(1))
+		if ids := e.giveUpSoon(run); len(ids) != 0 {
+			e.Fatalf("given up while it appends: %v", ids)
+		}
+		e.wantState(run.Job.ID, store.Running)
+	}, func(committed bool) {
+		want := store.Failed
+		if committed {
+			want = store.Retryable // the journal has grown
+		}
+		e.wantSameIDs("given up at last", e.giveUpSoon(run), run.Job.ID)
+		e.wantState(run.Job.ID, want)
 		e.wantLost(run)
 		e.terminate(run.Job.ID)
 	})

@@ -147,6 +147,18 @@ SELECT k.node, k.seq, s.place - 1, s.id, coalesce(k.leases[s.place], 1)
 FROM records k CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS s (id, place)
 WHERE s.id = ANY ($1::uuid[]) AND (k.done >> (s.place - 1)::int) & 1 = 0 ORDER BY k.node, k.seq, s.place;
 
+-- The same for leases: $1 nodes, $2 numbers, $3 slots, $4 ids, $5 lease numbers. Those that are not
+-- live are passed over.
+-- name: slots_of_leases
+SELECT t.node, t.seq, t.slot::bigint, t.id, t.lease FROM (
+  SELECT DISTINCT * FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::uuid[], $5::bigint[]) AS l (node, seq, slot, id, lease)
+  ORDER BY node, seq, slot
+) t CROSS JOIN LATERAL (
+  SELECT 1 FROM {schema}.claim k
+  WHERE k.node = t.node AND k.seq = t.seq AND (k.done >> t.slot) & 1 = 0 AND k.ids[t.slot + 1] = t.id AND coalesce(k.leases[t.slot + 1], 1) = t.lease
+  FOR UPDATE
+) c;
+
 -- What decides over jobs, $1, whose runs end without their doing: the lease under which the journal was written last, too. Asked when their
 -- bodies are locked, so that nothing is being written.
 -- name: held_jobs

@@ -18,6 +18,9 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.
 		return nil, err
 	}
 	defer s.mu.Unlock()
+	if len(params.Lost) > 0 {
+		return s.giveUp(params.Lost, now), nil
+	}
 	for _, silent := range params.Dead {
 		// Another beat than the last one that was seen is a sign of life, whatever time it names.
 		if s.alive(silent.Node) && s.nodes[silent.Node].BeatAt.Equal(silent.At) && !s.isWriting(silent.Node) {
@@ -40,13 +43,34 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.
 			break
 		}
 		records[record] = true
-		s.end(j, e, now)
-		last := j.attempts[len(j.attempts)-1]
-		rescued = append(rescued, store.Rescued{
-			Job: j.ID, Node: record.node, State: j.state, Reason: last.Reason, Queue: j.Queue, RunAt: j.RunAt,
-		})
+		rescued = append(rescued, s.rescue(j, e, now))
 	}
 	return rescued, nil
+}
+
+// giveUp ends the runs of leases of which their node says that nobody works on them.
+func (s *Store) giveUp(lost []store.Lease, now time.Time) []store.Rescued {
+	var rescued []store.Rescued
+	for _, l := range lost {
+		j := s.live(l)
+		if j == nil {
+			continue
+		}
+		if e := s.lost(j, now); !s.isBusy(j, &e, now) {
+			rescued = append(rescued, s.rescue(j, e, now))
+		}
+	}
+	return rescued
+}
+
+// rescue ends the run of a job like this, and tells what became of the job.
+func (s *Store) rescue(j *job, e ending, now time.Time) store.Rescued {
+	node := j.lease.Node
+	s.end(j, e, now)
+	last := j.attempts[len(j.attempts)-1]
+	return store.Rescued{
+		Job: j.ID, Kind: j.Kind, Node: node, State: j.state, Reason: last.Reason, Queue: j.Queue, RunAt: j.RunAt,
+	}
 }
 
 // runningOnTheDead are the jobs that nobody works on any more, by their claim records.
@@ -63,7 +87,7 @@ func (s *Store) runningOnTheDead() []*job {
 	return jobs
 }
 
-// lost is how a run ends whose node died, by what that promised of the kind.
+// lost is how a run ends that nobody works on, by what its node promised of the kind.
 func (s *Store) lost(j *job, now time.Time) ending {
 	e := ending{state: store.Failed, reason: store.ReasonCrashLoop, uncounted: j.hasGrown(), cancelSeen: true}
 	lost := copyOf(j.Job)
