@@ -161,7 +161,8 @@ func (c *committer) tryAside(ops []*op) {
 		}
 		kept = append(kept, o)
 	}
-	if len(kept) > 0 {
-		c.aside.put(c.flush(kept, assemble(kept), nil), time.Now()) //nolint:forbidigo // as above
+	if n := c.beside.fit(kept); n > 0 {
+		again := c.flush(c.beside, kept[:n:n], assemble(kept[:n]), nil)
+		c.aside.put(append(again, kept[n:]...), time.Now()) //nolint:forbidigo // as above
 	}
 }

@@ -37,8 +37,9 @@ type probe struct {
 	applies atomic.Int64
 
 	mu      sync.Mutex
-	onApply func(*store.Batch) error // before; an error is returned instead of applying
-	instead func(*store.Batch) error // errApplied: it has done what was to be done; nil: the store is to do it
+	onApply func(*store.Batch) error                  // before; an error is returned instead of applying
+	carry   func(context.Context, *store.Batch) error // the same
+	instead func(*store.Batch) error                  // errApplied: it has done what was to be done; nil: the store is to do it
 	onClaim func(p store.ClaimParams, jobs []store.Claimed, err error) ([]store.Claimed, error)
 	onBeat  func() error
 	promote func() (store.Promoted, bool)                       // false: the store is to do it
@@ -53,8 +54,13 @@ func (p *probe) Apply(ctx context.Context, b *store.Batch) error {
 	p.applies.Add(1)
 	p.mu.Lock()
 	p.maxJobs = max(p.maxJobs, b.Len())
-	hook := p.onApply
+	hook, carry := p.onApply, p.carry
 	p.mu.Unlock()
+	if carry != nil {
+		if err := carry(ctx, b); err != nil {
+			return err
+		}
+	}
 	if hook != nil {
 		if err := hook(b); err != nil {
 			return err

@@ -30,6 +30,7 @@ type committer struct {
 
 	main, contested *lane
 	aside           aside
+	beside          *portion  // of what was put aside
 	calls           sync.Pool // that are used again, which those are not whose caller has left: they may still be answered
 
 	stop    chan struct{} // closed: flush what waits, then end
@@ -47,6 +48,7 @@ func newCommitter(
 	}
 	c.force, c.abandon = context.WithCancel(context.Background()) //nolint:forbidigo // the root of the committer's own life
 	c.aside.wake = make(chan struct{}, 1)
+	c.beside = newPortion(c.atOnce(), slowBatch)
 	start := func() *lane {
 		l := newLane()
 		c.lines.Add(1)
@@ -167,22 +169,12 @@ func (c *committer) wait(ctx context.Context, line *lane, o op) error {
 	}
 }
 
-// line is the worker of a lane: what it has taken and not yet committed outlives a panic.
-type line struct {
-	*lane
-	limit   int
-	ops     []*op     // what could not be committed, in front; nil: answered meanwhile, or put aside
-	begun   *starting // of these: they were tried, and may run already
-	company gatherer
-	try     int
-}
-
 func (c *committer) work(l *lane) {
 	defer func() {
 		c.lines.Add(-1)
 		signal(c.aside.wake)
 	}()
-	w := &line{lane: l, limit: max(c.store.Traits().MaxBatch, 1)}
+	w := &line{lane: l, limit: c.atOnce(), portion: newPortion(c.atOnce(), slowBatch)}
 	c.guard.again("committer", func() { c.serve(w) }, func(wait time.Duration) bool {
 		// Perhaps it was these, and perhaps they have been committed: each on its own now.
 		c.abandonOps(w)
@@ -218,15 +210,9 @@ func (c *committer) serve(w *line) {
 			w.ops = append(w.ops, w.take(w.limit-size)...)
 		}
 		if len(w.ops) > 0 {
-			// What came meanwhile joins what is repeated, so that its callers, too, learn that the database is away.
-			answered := callers(w.ops)
-			w.ops, w.begun = c.tryOps(w.ops, w.begun, w.lane == c.main)
-			if w.keep(w.ops); len(w.ops) == 0 {
-				w.try = 0
-				w.company.gather(w.lane, answered)
+			if c.step(w) {
 				continue
 			}
-			w.try++
 			sleepFor(c.force, store.Backoff{Base: 10 * time.Millisecond, Cap: time.Second, Jitter: 0.5}.Delay(w.try))
 			continue
 		}
@@ -242,18 +228,19 @@ func (c *committer) serve(w *line) {
 
 // tryOps commits the ops as one batch. It returns those that are to be repeated, and what of them may run already. Only on the main line
 // jobs run as they are enqueued: the node's row is locked meanwhile.
-func (c *committer) tryOps(ops []*op, begun *starting, main bool) (again []*op, still *starting) {
+func (c *committer) tryOps(w *line, ops []*op, begun *starting) (again []*op, still *starting) {
+	w.portion.err = nil
 	if ops = c.drop(ops, nil); len(ops) == 0 {
 		return nil, nil
 	}
 	batch := assemble(ops)
-	if begun == nil && main && len(batch.Enqueues) > 0 && !slices.ContainsFunc(ops, func(o *op) bool { return o.tried }) {
+	if begun == nil && w.lane == c.main && mayStart(w.portion, ops, batch) {
 		begun = c.reserve(batch.Enqueues)
 	}
 	if begun != nil {
 		batch.Start = begun.start
 	}
-	again = c.flush(ops, batch, begun)
+	again = c.flush(w.portion, ops, batch, begun)
 	if len(again) > 0 && begun != nil && !begun.settled {
 		return again, begun
 	}
@@ -262,8 +249,10 @@ func (c *committer) tryOps(ops []*op, begun *starting, main bool) (again []*op, 
 
 // flush commits a batch of ops, and one by one if the batch as a whole is refused. It returns those that are to be repeated; what a
 // caller's transaction is in the way of is put aside.
-func (c *committer) flush(ops []*op, batch *store.Batch, begun *starting) []*op {
+func (c *committer) flush(p *portion, ops []*op, batch *store.Batch, begun *starting) []*op {
+	began := time.Now() //nolint:forbidigo // how long it takes, and not what time it is
 	err := c.apply(batch)
+	p.tried(ops, time.Since(began), err) //nolint:forbidigo // as above
 	switch {
 	case err == nil:
 		c.guard.panics("wake-ups", func() { c.after(batch) })
@@ -289,7 +278,7 @@ func (c *committer) flush(ops []*op, batch *store.Batch, begun *starting) []*op 
 			if errors.Is(err, errPanicked) {
 				one[0].repeated()
 			}
-			left := c.flush(one, assemble(one), nil)
+			left := c.flush(p, one, assemble(one), nil)
 			if len(left) == 0 {
 				ops[i] = nil // somebody else's from now on
 			}
@@ -351,13 +340,20 @@ func (c *committer) answer(o *op, err error) {
 // drop answers and removes the ops that are not worth (another) try. What may run already is answered and stays, so that the node learns
 // of it.
 func (c *committer) drop(ops []*op, err error) []*op {
+	for _, o := range ops {
+		o.tried = o.tried || err != nil
+	}
+	return c.sift(ops, err)
+}
+
+// sift is drop for ops that were not part of what failed.
+func (c *committer) sift(ops []*op, err error) []*op {
 	now := c.store.Now()
 	kept := ops[:0]
 	for i, o := range ops {
 		if o.since.IsZero() {
 			o.since = now
 		}
-		o.tried = o.tried || err != nil
 		why := c.hopeless(o, err, now)
 		ops[i] = nil // nowhere twice, nor once it is answered
 		switch {

@@ -5,6 +5,7 @@
 // # Parts
 //
 //	committer   takes whatever waits and commits it as one transaction; a caller returns when its own write is durable
+//	portion     how much is sent or asked for at once: less after what took too long, down to one
 //	aside       writes for which a caller's transaction has to end first: they wait beside the line, alone
 //	starts      jobs enqueued here that run at once, claimed by the commit that inserts them
 //	dispatcher  one claim loop for all queues and kinds of the node; asks for as many jobs as there are free slots
