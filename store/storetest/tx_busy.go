@@ -264,8 +264,7 @@ func busyChild(e *txEnv) {
 			e.sendTx(tx.Tx, ids[0])
 			e.sendTx(tx.Tx, ids[2])
 			e.end(run, store.Completed, withChildren)
-			e.closeOnce(limit)
-			e.wantState(ids[0], store.Scheduled)
+			e.closeOnce(limit) // which waits for nobody, and may leave them alone
 			e.finish(tx, commit)
 			for range 2 * len(ids) { // as often as a leader that beats
 				e.closeOnce(limit)
