@@ -265,7 +265,7 @@ func busyChild(e *txEnv) {
 			e.sendTx(tx.Tx, ids[2])
 			e.end(run, store.Completed, withChildren)
 			e.closeOnce(limit) // which waits for nobody, and may leave them alone
-			e.finish(tx, commit)
+			e.finish(tx, commit && !e.get(ids[0]).State.Finished() && !e.get(ids[2]).State.Finished())
 			for range 2 * len(ids) { // as often as a leader that beats
 				e.closeOnce(limit)
 				e.sweep()
