@@ -241,7 +241,7 @@ func (s *Store) claimAgain(ctx context.Context, params store.ClaimParams) ([]sto
 	params.Repeat = true
 	ask := func(st statement) error { return s.send(ctx, st) }
 	claimed, happened, err := s.claimsFrom(ctx, params, true, ask)
-	if err != nil || happened {
+	if err != nil || happened || params.After.Claim != 0 {
 		return claimed, err
 	}
 	claimed, _, err = s.claim(ctx, params, &look{whole: true}, map[int32]span{})
@@ -257,14 +257,19 @@ func (s *Store) claimAgain(ctx context.Context, params store.ClaimParams) ([]sto
 func (s *Store) claimsFrom(
 	ctx context.Context, params store.ClaimParams, claim bool, ask func(statement) error,
 ) (claimed []store.Claimed, happened bool, err error) {
-	records := int64(recordsFor(params.Limit))
+	most := params.Records() * store.MaxClaimSlots
+	if params.Limit < params.Sent {
+		most = params.Limit
+	}
 	answer := newAnswer()
 	defer answer.free()
 	c := &answer.row
 	columns := c.columns(&c.lastSeq, &c.seq, &c.slot, &c.claimedAt)
 	err = ask(statement{
 		name: "claim_again",
-		args: []any{params.Node, params.Seq, params.Seq + records, claim},
+		args: []any{
+			params.Node, params.Seq, params.Seq + int64(params.Records()), claim, params.After.Claim, int64(params.After.Slot), int32(most),
+		},
 		each: func(r row) error {
 			answer.alive = true
 			if err := r.Scan(columns...); err != nil {

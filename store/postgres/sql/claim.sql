@@ -158,7 +158,7 @@ LEFT JOIN LATERAL (SELECT * FROM {schema}.checkpoint a WHERE a.id = b.id AND b.l
 -- without a job: nothing is left of the claim, or it never happened, which last_seq tells. If there is something that is noted: the same
 -- claim may still be on its way a second time, and arrive when all of this is done.
 -- $1 node, $2 first record, $3 the one after the last, $4 whether it was a claim: jobs that started as they were enqueued were new, which
--- cannot happen twice.
+-- cannot happen twice. $5 and $6 record and place behind which to read, $7 how many jobs at the most.
 -- name: claim_again
 WITH noted AS (
   UPDATE {schema}.node SET last_seq = $2::bigint WHERE $4::boolean AND id = $1::bigint AND dead_at IS NULL AND last_seq < $2::bigint
@@ -173,6 +173,8 @@ LEFT JOIN LATERAL (
   SELECT k.seq, k.claimed_at, s.id, s.place - 1 AS slot
   FROM {schema}.claim k CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS s (id, place)
   WHERE k.node = n.id AND k.seq >= $2::bigint AND k.seq < $3::bigint AND (k.done >> (s.place - 1)::int) & 1 = 0
+    AND (k.seq, s.place - 1) > ($5::bigint, $6::bigint)
+  ORDER BY k.seq, s.place LIMIT $7::int
 ) t ON true
 LEFT JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = t.id OFFSET 0) b ON true
 LEFT JOIN LATERAL (SELECT true AS yes, a.reason FROM {schema}.cancel_request a WHERE a.id = b.id OFFSET 0) r ON true
