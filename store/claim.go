@@ -21,6 +21,21 @@ type ClaimParams struct {
 	// Repeat says that a claim with this Seq was sent and its answer was lost. If it had happened, its jobs that are
 	// not done are returned and nothing new is claimed.
 	Repeat bool
+	// Sent, of a repeated claim, is the largest Limit that was sent with this Seq, where Limit is smaller by now, because the answer was too
+	// large to arrive in time. Of a claim that had happened at most Limit jobs are returned then, and After asks for those that follow.
+	Sent int
+	// After, of a repeated claim that is known to have happened, is the lease of the last job that arrived. Nothing is claimed.
+	After Lease
+}
+
+// Records is how many claim records there may be from Seq on.
+func (p *ClaimParams) Records() int {
+	return (max(p.Limit, p.Sent) + MaxClaimSlots - 1) / MaxClaimSlots
+}
+
+// Before reports whether a lease of the same node comes before another one in the order of their claims.
+func (l Lease) Before(other Lease) bool {
+	return l.Claim < other.Claim || l.Claim == other.Claim && l.Slot < other.Slot
 }
 
 // QueueDemand is how many jobs a node takes of a queue.

@@ -40,6 +40,7 @@ type probe struct {
 	onApply func(*store.Batch) error                  // before; an error is returned instead of applying
 	carry   func(context.Context, *store.Batch) error // the same
 	instead func(*store.Batch) error                  // errApplied: it has done what was to be done; nil: the store is to do it
+	convey  func(context.Context, store.ClaimParams, func() ([]store.Claimed, error)) ([]store.Claimed, error)
 	onClaim func(p store.ClaimParams, jobs []store.Claimed, err error) ([]store.Claimed, error)
 	onBeat  func() error
 	promote func() (store.Promoted, bool)                       // false: the store is to do it
@@ -81,10 +82,14 @@ func (p *probe) Apply(ctx context.Context, b *store.Batch) error {
 
 func (p *probe) Claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	p.calls.Add(1)
-	jobs, err := p.Store.Claim(ctx, params)
 	p.mu.Lock()
-	hook := p.onClaim
+	hook, convey := p.onClaim, p.convey
 	p.mu.Unlock()
+	claim := func() ([]store.Claimed, error) { return p.Store.Claim(ctx, params) }
+	if convey != nil {
+		return convey(ctx, params, claim)
+	}
+	jobs, err := claim()
 	if hook != nil {
 		return hook(params, jobs, err)
 	}

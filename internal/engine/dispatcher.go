@@ -15,7 +15,7 @@ type dispatcher struct {
 	node  *node
 	woken chan struct{}
 	freed chan struct{}
-	most  int // jobs in one claim
+	asks  asks
 	last  time.Time
 	full  bool // too many outcomes waited for callers' transactions when room was looked for
 
@@ -25,7 +25,8 @@ type dispatcher struct {
 
 func newDispatcher(n *node) *dispatcher {
 	d := &dispatcher{
-		node: n, woken: make(chan struct{}, 1), freed: make(chan struct{}, 1), most: max(n.store.Traits().MaxBatch, 1),
+		node: n, woken: make(chan struct{}, 1), freed: make(chan struct{}, 1),
+		asks: asks{portion: newPortion(max(n.store.Traits().MaxBatch, 1), n.cfg.Beat/3)},
 	}
 	d.emptied.Store(-1)
 	return d
@@ -49,13 +50,13 @@ func (d *dispatcher) loop(ctx context.Context) {
 		if !ok {
 			return
 		}
-		limit = min(limit, d.most)
+		limit = min(limit, d.asks.limit())
 		select {
 		case <-d.woken: // what it tells of is seen by the claim that follows
 		default:
 		}
 		news := d.news.Load()
-		jobs, err := d.take(ctx, limit, queues)
+		jobs, limit, err := d.take(ctx, limit, queues)
 		if err != nil || !d.node.slots.tookAll(jobs, limit, queues) {
 			news = -1
 		}
@@ -142,8 +143,8 @@ func (d *dispatcher) tellFull() {
 	d.full = full
 }
 
-// take claims jobs and starts them.
-func (d *dispatcher) take(ctx context.Context, limit int, queues []store.QueueDemand) ([]store.Claimed, error) {
+// take claims jobs and starts them. It returns how many it has asked for in the end.
+func (d *dispatcher) take(ctx context.Context, limit int, queues []store.QueueDemand) ([]store.Claimed, int, error) {
 	n := d.node
 	id := n.id.Load()
 	params := store.ClaimParams{
@@ -151,40 +152,55 @@ func (d *dispatcher) take(ctx context.Context, limit int, queues []store.QueueDe
 		Aging: n.cfg.Aging,
 	}
 	defer n.numbers.settle(id, params.Seq)
-	jobs, err := d.claim(ctx, params)
+	jobs, again, err := d.claim(ctx, params)
 	d.start(jobs)
-	return jobs, err
+	for len(jobs) > 0 && again.Limit < again.Sent && err == nil {
+		// A part of what was claimed has arrived, and runs already.
+		var more []store.Claimed
+		again.After = jobs[len(jobs)-1].Lease
+		if more, again, err = d.claim(ctx, again); len(more) == 0 {
+			break
+		}
+		d.start(more)
+		jobs = append(jobs, more...)
+	}
+	return jobs, again.Limit, err
 }
 
 // claim takes jobs. When the answer is lost it asks again for the same claim until it knows: a claim that happened unknown
-// to the node would be held by it until a beat finds it.
-func (d *dispatcher) claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
+// to the node would be held by it until a beat finds it. It asks for less if the answer took too long, and returns what it has asked for.
+func (d *dispatcher) claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, store.ClaimParams, error) {
 	n, id := d.node, params.Node
 	for try := 1; ; try++ {
 		// Not ctx: a claim that is under way when the node stops is waited for, and given back.
-		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimTimeout(n.cfg.Beat))
+		began := time.Now() //nolint:forbidigo // how long it takes, and not what time it is
 		jobs, err := n.store.Claim(call, params)
+		took := time.Since(began) //nolint:forbidigo // as above
 		cancel()
 		switch {
 		case err == nil:
-			return jobs, nil
+			d.asks.answered(jobs, took)
+			return jobs, params, nil
 		case errors.Is(err, store.ErrNodeDead):
 			n.declaredDead(ctx, id)
 			d.wake() // nothing was looked at
-			return nil, nil
+			return nil, params, nil
 		case ctx.Err() != nil:
-			return nil, err // Leave gives back what the claim may have taken
+			return nil, params, err // Leave gives back what the claim may have taken
 		case transient(err) || errors.Is(err, context.DeadlineExceeded):
 			n.log.Warn("claim did not go through; repeating", "try", try, "error", err)
-			params.Repeat = true
+			if d.asks.repeat(&params, took) {
+				d.letBeat(ctx)
+			}
 			sleepFor(ctx, store.Backoff{Base: 20 * time.Millisecond, Cap: 2 * time.Second, Jitter: 0.5}.Delay(try))
 			if n.id.Load() != id {
 				d.wake()
-				return nil, nil
+				return nil, params, nil
 			}
 		default:
 			n.engine.fatal(err)
-			return nil, err
+			return nil, params, err
 		}
 	}
 }

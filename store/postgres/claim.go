@@ -236,12 +236,12 @@ func note(taken map[int32]span, lane int32, p position) {
 // claimAgain returns what the claim with these parameters took, if it happened; otherwise it happens now.
 func (s *Store) claimAgain(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	params.Repeat = true
-	until := params.Seq + int64(recordsFor(params.Limit))
+	until := params.Seq + int64(params.Records())
 	ask := func(st statement) error {
 		return s.send(ctx, statement{name: "claim_note", args: []any{params.Node, params.Seq, until}}, st)
 	}
 	claimed, happened, err := s.claimsFrom(ctx, params, ask)
-	if err != nil || happened {
+	if err != nil || happened || params.After.Claim != 0 {
 		return claimed, err
 	}
 	claimed, _, err = s.claim(ctx, params, &look{whole: true}, map[int32]span{})
@@ -257,14 +257,19 @@ func (s *Store) claimAgain(ctx context.Context, params store.ClaimParams) ([]sto
 func (s *Store) claimsFrom(
 	ctx context.Context, params store.ClaimParams, ask func(statement) error,
 ) (claimed []store.Claimed, happened bool, err error) {
-	records := int64(recordsFor(params.Limit))
+	most := params.Records() * store.MaxClaimSlots
+	if params.Limit < params.Sent {
+		most = params.Limit
+	}
 	answer := newAnswer()
 	defer answer.free()
 	c := &answer.row
 	columns := c.columns(&c.lastSeq, &c.seq, &c.slot, &c.claimedAt)
 	err = ask(statement{
 		name: "claim_again",
-		args: []any{params.Node, params.Seq, params.Seq + records},
+		args: []any{
+			params.Node, params.Seq, params.Seq + int64(params.Records()), params.After.Claim, int64(params.After.Slot), int32(most),
+		},
 		each: func(r row) error {
 			answer.alive = true
 			if err := r.Scan(columns...); err != nil {

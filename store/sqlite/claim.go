@@ -36,7 +36,7 @@ func (t *tx) claim(params store.ClaimParams) ([]store.Claimed, error) {
 	if err != nil {
 		return nil, err
 	}
-	if params.Repeat && params.Seq <= lastSeq {
+	if params.Repeat && (params.Seq <= lastSeq || params.After.Claim != 0) {
 		return t.claimedBefore(params)
 	}
 	heads, err := t.heads(params)
@@ -358,15 +358,17 @@ func (t *tx) readTraces(c *store.Claimed) error {
 // claimedBefore returns the jobs that an earlier claim with the same number took and that still run.
 func (t *tx) claimedBefore(params store.ClaimParams) ([]store.Claimed, error) {
 	var claimed []store.Claimed
-	records := int64((params.Limit + store.MaxClaimSlots - 1) / store.MaxClaimSlots)
-	for seq := params.Seq; seq < params.Seq+records; seq++ {
+	for seq := params.Seq; seq < params.Seq+int64(params.Records()); seq++ {
 		r, err := t.record(recordName{params.Node, seq})
 		if err != nil {
 			return nil, err
 		}
 		for slot := range r.slots() {
-			if !r.runs(slot) {
+			if !r.runs(slot) || !params.After.Before(r.lease(slot)) {
 				continue
+			}
+			if params.Sent > params.Limit && len(claimed) >= params.Limit {
+				return claimed, nil
 			}
 			b, found, err := t.body(r.job(slot))
 			if err != nil {

@@ -15,6 +15,8 @@ var repeatTests = []test{
 	{"OneOwner_a_repeated_claim_returns_only_what_is_not_done", repeatClaimPartly},
 	{"OneOwner_a_repeated_claim_of_many_records_is_whole", repeatClaimRecords},
 	{"NoLoss_a_claim_that_never_happened_happens_when_repeated", repeatClaimFirst},
+	{"OneOwner_a_repeated_claim_is_answered_in_parts", repeatClaimInParts},
+	{"OneOwner_a_repeated_claim_that_never_happened_takes_less", repeatClaimOfLess},
 	{"a_repeated_outcome_is_recognised", repeatOutcome},
 	{"a_repeated_outcome_is_recognised_after_the_job_went_on", repeatOutcomeLater},
 	{"an_outcome_that_never_happened_happens_when_repeated", repeatOutcomeFirst},
@@ -92,6 +94,64 @@ func repeatClaimRecords(e *env) {
 	}
 	e.apply(batch)
 	e.equal("repeated claim", e.claimWith(params), first[done:])
+}
+
+// repeatClaimInParts: what was claimed at once arrives in portions, whichever of it are done meanwhile.
+func repeatClaimInParts(e *env) {
+	const n = 2*store.MaxClaimSlots + 10
+	var jobs []*store.Enqueue
+	for range n + 5 {
+		jobs = append(jobs, e.job())
+	}
+	e.enqueue(jobs...)
+	node := e.join()
+	params := e.demand(node, n)
+	first := e.claimWith(params)
+	params.Repeat, params.Sent, params.Limit = true, n, store.MaxClaimSlots/2+1
+	for len(first) > 0 {
+		part := e.claimWith(params)
+		e.equal("part of a repeated claim", part, first[:min(params.Limit, len(first))])
+		first = first[len(part):]
+		params.After = part[len(part)-1].Lease
+		e.end(part[0], store.Completed)
+		if len(first) > 1 {
+			e.end(first[0], store.Completed)
+			first = first[1:]
+		}
+	}
+	if more := e.claimWith(params); len(more) != 0 {
+		e.Fatalf("%d jobs behind the last one", len(more))
+	}
+	if claimed := e.claim(node, n); len(claimed) != 5 {
+		e.Fatalf("claimed %d, want 5", len(claimed))
+	}
+}
+
+// repeatClaimOfLess: nothing of the larger one is left, and the next part of the smaller one is empty.
+func repeatClaimOfLess(e *env) {
+	for range 5 {
+		e.add()
+	}
+	node := e.join()
+	params := e.demand(node, 3*store.MaxClaimSlots)
+	params.Repeat, params.Sent, params.Limit = true, params.Limit, 2
+	runs := e.claimWith(params)
+	if len(runs) != 2 {
+		e.Fatalf("claimed %d, want 2", len(runs))
+	}
+	e.equal("repeated claim", e.claimWith(params), runs)
+	params.After = runs[1].Lease
+	if more := e.claimWith(params); len(more) != 0 {
+		e.Fatalf("%d jobs behind the last one", len(more))
+	}
+	e.end(runs[0], store.Completed)
+	e.end(runs[1], store.Completed)
+	if more := e.claimWith(params); len(more) != 0 {
+		e.Fatalf("%d jobs behind the last one, which is done", len(more))
+	}
+	if claimed := e.claim(node, 5); len(claimed) != 3 {
+		e.Fatalf("claimed %d, want 3", len(claimed))
+	}
 }
 
 func repeatClaimFirst(e *env) {

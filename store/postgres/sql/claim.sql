@@ -164,6 +164,7 @@ UPDATE {schema}.node SET last_seq = $3::bigint - 1 WHERE id = $1::bigint AND dea
 -- What became of it, or of jobs that started as they were enqueued: those that are not done. No row: the node is not alive. A row without a
 -- job: nothing is left of the claim, or it never happened, which last_seq tells.
 -- $1 node, $2 first record, $3 the one after the last.
+-- $4 and $5 record and place behind which to read, $6 how many jobs at the most.
 -- name: claim_again
 SELECT n.last_seq, t.seq, t.slot, t.claimed_at, b.lane, b.run_at, b.id, b.created_at, b.lease, b.attempt, b.max_attempts, b.codec, b.args,
   b.options, b.tags, b.metadata, b.ordering_key, b.unique_key, b.unique_states, b.parent, b.link, b.closing,
@@ -174,6 +175,8 @@ LEFT JOIN LATERAL (
   SELECT k.seq, k.claimed_at, s.id, s.place - 1 AS slot
   FROM {schema}.claim k CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS s (id, place)
   WHERE k.node = n.id AND k.seq >= $2::bigint AND k.seq < $3::bigint AND (k.done >> (s.place - 1)::int) & 1 = 0
+    AND (k.seq, s.place - 1) > ($4::bigint, $5::bigint)
+  ORDER BY k.seq, s.place LIMIT $6::int
 ) t ON true
 LEFT JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = t.id OFFSET 0) b ON true
 LEFT JOIN LATERAL (SELECT true AS yes, a.reason FROM {schema}.cancel_request a WHERE a.id = b.id OFFSET 0) r ON true

@@ -19,13 +19,22 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 	if !s.alive(params.Node) {
 		return nil, store.ErrNodeDead
 	}
-	records := int64((params.Limit + store.MaxClaimSlots - 1) / store.MaxClaimSlots)
+	records := int64(params.Records())
 	// Reading: a number that was used is not used for a second batch, whether the caller says Repeat or not. Without
 	// it this is a first request that was overtaken by its repetition.
 	for seq := params.Seq; seq < params.Seq+records; seq++ {
 		if s.claims[claimName{params.Node, seq}] {
-			return s.claimedBy(params.Node, params.Seq, params.Seq+records), nil
+			left := slices.DeleteFunc(s.claimedBy(params.Node, params.Seq, params.Seq+records), func(c store.Claimed) bool {
+				return !params.After.Before(c.Lease)
+			})
+			if params.Limit < params.Sent {
+				left = left[:min(len(left), params.Limit)]
+			}
+			return left, nil
 		}
+	}
+	if params.After.Claim != 0 {
+		return nil, nil
 	}
 
 	due := s.selected(func(j *job) bool {
