@@ -241,7 +241,8 @@ func lastSuccess(entries []store.Entry) (int64, error) {
 	for ; keep > 0; keep-- {
 		switch entries[keep-1].Kind {
 		case store.EntryCompensated:
-			return 0, fmt.Errorf("%w: its compensations have run, so its steps are undone; fork it from the first step that was undone, or from one before", ErrConflict)
+			return 0, fmt.Errorf("%w: its compensations have run, so its steps are undone; "+
+				"fork it from the first step that was undone, or from one before", ErrConflict)
 		case store.EntryStep, store.EntryTimer, store.EntryChild, store.EntryCallback, store.EntryPublished, store.EntryStreamed,
 			store.EntryContinued:
 			if !strings.HasPrefix(entries[keep-1].Path, "~") {

@@ -306,7 +306,7 @@ func TestPanicOneByOneAnswersNobodyTwice(t *testing.T) {
 		var broken *brokenContext
 		var calls atomic.Int64
 		b.st.hook(func(p *probe) {
-			p.onApply = func(batch *store.Batch) error {
+			p.onApply = func(*store.Batch) error {
 				switch calls.Add(1) {
 				case 1:
 					<-gate

@@ -22,14 +22,20 @@ func (h calmHandler) Handle(ctx context.Context, r slog.Record) (err error) {
 
 // WithAttrs loses the attributes if the user's handler panics, and not the lines.
 func (h calmHandler) WithAttrs(attrs []slog.Attr) (with slog.Handler) {
-	with = h
-	defer func() { _ = recover() }()
+	defer func() {
+		if recover() != nil {
+			with = h
+		}
+	}()
 	return calmHandler{h.Handler.WithAttrs(attrs)}
 }
 
 // WithGroup loses the group if the user's handler panics, and not the lines.
 func (h calmHandler) WithGroup(name string) (with slog.Handler) {
-	with = h
-	defer func() { _ = recover() }()
+	defer func() {
+		if recover() != nil {
+			with = h
+		}
+	}()
 	return calmHandler{h.Handler.WithGroup(name)}
 }

@@ -42,7 +42,7 @@ func (c *committer) step(w *line) bool {
 	if len(some) == 1 && len(again) == 1 && begun == nil {
 		w.ops = behind(again[0], later)
 	} else {
-		w.ops = append(again, later...)
+		w.ops = slices.Concat(again, later)
 	}
 	w.keep(w.ops)
 	if len(again) > 0 {

@@ -30,7 +30,7 @@ func (b *bed) stuckTx(late bool) *stuckTx {
 
 func (x *stuckTx) run(s *Strand) ([]byte, error) {
 	return s.StepTx("stuck", StepPolicy{}, func(_ context.Context, _ int, commit func(store.Tx, []byte) error) error {
-		tx := x.bed.st.Store.(*model.Store).Begin()
+		tx := x.bed.st.Store.(*model.Store).Begin() //nolint:errcheck // what else would it be
 		if x.late {
 			if err := commit(tx, []byte(`1`)); err != nil {
 				return err

@@ -69,6 +69,7 @@ func (u *unsteady) Beat(ctx context.Context, params store.BeatParams) (store.Bea
 // TestEachCallOfTheStoreMayPanic: it costs no process, no slot and no job, and the node leaves in
 // peace, whichever call it is.
 func TestEachCallOfTheStoreMayPanic(t *testing.T) {
+	t.Parallel()
 	scenes := map[string]func(*bed) []*store.Enqueue{
 		"ends":      func(b *bed) []*store.Enqueue { return []*store.Enqueue{b.job("plain"), b.job("plain")} },
 		"remembers": func(b *bed) []*store.Enqueue { return []*store.Enqueue{b.job("durable")} },

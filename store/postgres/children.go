@@ -163,11 +163,12 @@ func (s *Store) closeEach(
 		}
 		// What is in no list is available and will end itself, or has finished.
 		for _, id := range children[:n] {
-			if c.busy[id] {
+			switch {
+			case c.busy[id]:
 				busy = append(busy, id)
-			} else if c.ended[id] {
+			case c.ended[id]:
 				closed.Ended = append(closed.Ended, id)
-			} else if c.states[id] == store.Running {
+			case c.states[id] == store.Running:
 				closed.Running = append(closed.Running, id)
 			}
 		}

@@ -94,7 +94,7 @@ func putAside(entries []*entry) {
 const doubtfulAtOnce = 100
 
 // enqueueDoubtful tries the enqueues again whose keys were held: in transactions of their own, for the batch is done. So an error of theirs
-// is none of the batch, of which all would be repeated, and what it has sent sent twice; unless there was nothing else to do.
+// is none of the batch, of which all would be repeated, and what it has sent would be sent twice; unless there was nothing else to do.
 func (s *Store) enqueueDoubtful(ctx context.Context, b *batch) error {
 	if len(b.doubtful) == 0 {
 		return nil

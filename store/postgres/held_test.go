@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -67,7 +68,7 @@ func TestManyKeysOfOneTransaction(t *testing.T) {
 	if last.Err != nil {
 		t.Fatal(last.Err)
 	}
-	time.Sleep(30 * time.Millisecond) // it is time to try all of them again
+	time.Sleep(30 * time.Millisecond) //nolint:forbidigo // it is time to try all of them again
 	w.take()
 	plain = newJob()
 	if err := s.Apply(t.Context(), &store.Batch{Enqueues: append([]*store.Enqueue{plain}, held...)}); err != nil {
@@ -170,7 +171,7 @@ func TestABusyKeyUndoesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantErr(t, "the enqueue of a held key", held.Err, store.ErrBusy)
-	time.Sleep(30 * time.Millisecond) // it is time to try it again
+	time.Sleep(30 * time.Millisecond) //nolint:forbidigo // it is time to try it again
 	key := "the held key"
 	p.cut.Store(&key)
 	send := &store.Send{Job: target.Job.ID, Message: store.Message{Kind: store.MessageSignal, Name: "go"}}
@@ -214,7 +215,7 @@ func TestAChildWhoseIDIsHeld(t *testing.T) {
 		}
 		entries := func(from, to int64) (list []store.Entry) {
 			for seq := from; seq <= to; seq++ {
-				list = append(list, store.Entry{Seq: seq, Kind: store.EntryStep, Path: fmt.Sprint(seq), Name: "step", Data: []byte("{}")})
+				list = append(list, store.Entry{Seq: seq, Kind: store.EntryStep, Path: strconv.FormatInt(seq, 10), Name: "step", Data: []byte("{}")})
 			}
 			return list
 		}

@@ -151,7 +151,7 @@ func TestMidnightOpensOneConnection(t *testing.T) {
 	dial := settings.ConnConfig.DialFunc
 	settings.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 		if dials.Add(1); down.Load() {
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(100 * time.Millisecond) //nolint:forbidigo // it takes that long to fail
 			return nil, errors.New("refused")
 		}
 		return dial(ctx, network, address)

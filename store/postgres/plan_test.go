@@ -32,7 +32,8 @@ func TestHotPlans(t *testing.T) {
 	small := regexp.MustCompile(`Seq Scan on (queue|lane|node|leader|cancel_request|pause_request|closed_parent|claim)\b`)
 	bad := regexp.MustCompile(`(Seq Scan|Bitmap Heap Scan|Hash Join|Merge Join)`)
 	for _, name := range []string{
-		"enqueue", "enqueue_careful", "enqueue_obstacles", "claim", "claim_note", "claim_again", "complete", "conclude", "checkpoint", "live_leases",
+		"enqueue", "enqueue_careful", "enqueue_obstacles", "claim", "claim_note", "claim_again", "complete",
+		"conclude", "checkpoint", "live_leases",
 		"promote_due", "next_due", "hand_on_turns", "cancel", "lanes_bind", "outcomes_applied", "lock_bodies", "grab_bodies",
 		"slots_of_node", "slots_of_dead", "slots_of_jobs", "slots_of_leases", "held_jobs", "beat",
 		"fence", "append", "append_closing", "append_live", "append_written", "journals", "journal_sizes",

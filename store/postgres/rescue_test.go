@@ -75,10 +75,11 @@ func TestOnlyConnectionsOfNodesAreEnded(t *testing.T) {
 	ours := named("holdfast:" + config.SchemaName)
 	others := []pgx.Tx{named("holdfast-api"), named("holdfast:" + config.SchemaName + "2"), named("holdfast")}
 	observer := connect(t, config.URL)
-	if n := value[int](t, observer, `SELECT count(*) FROM pg_stat_activity WHERE application_name = $1`, "holdfast:"+config.SchemaName); n < 2 {
+	const connections = "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1"
+	if n := value[int](t, observer, connections, "holdfast:"+config.SchemaName); n < 2 {
 		t.Error("the store's connections have another name")
 	}
-	time.Sleep(200 * time.Millisecond)
+	time.Sleep(200 * time.Millisecond) //nolint:forbidigo // they are silent
 	if err := postgres.EndSilent(t.Context(), s, 100*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}

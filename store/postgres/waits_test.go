@@ -55,7 +55,7 @@ func (w *waits) note(conn *pgx.Conn, sql string, args []any, err error) {
 	defer w.mu.Unlock()
 	if strings.Contains(sql, "set_config('lock_timeout', $1") {
 		if limit, ok := args[0].(string); ok {
-			w.limits[conn], _ = time.ParseDuration(limit) //nolint:errcheck // a wrong one is no wait
+			w.limits[conn], _ = time.ParseDuration(limit) // a wrong one is no wait
 		}
 	}
 	if pgErr, ok := err.(*pgconn.PgError); ok && pgErr.Code == "55P03" { //nolint:errorlint // pgx gives it as it is
