@@ -73,6 +73,11 @@ func TestOnlyConnectionsOfNodesAreEnded(t *testing.T) {
 		return tx
 	}
 	ours := named("holdfast:" + config.SchemaName)
+	deaf := named("holdfast:" + config.SchemaName) // takes no answer
+	rows, err := deaf.Query(t.Context(), "SELECT repeat('x', 1000000) FROM generate_series(1, 100)")
+	if err != nil {
+		t.Fatal(err)
+	}
 	others := []pgx.Tx{named("holdfast-api"), named("holdfast:" + config.SchemaName + "2"), named("holdfast")}
 	observer := connect(t, config.URL)
 	const connections = "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1"
@@ -85,6 +90,11 @@ func TestOnlyConnectionsOfNodesAreEnded(t *testing.T) {
 	}
 	if _, err := ours.Exec(t.Context(), "SELECT 1"); err == nil {
 		t.Error("a silent connection to the schema lives on")
+	}
+	for rows.Next() { // what was sent before
+	}
+	if rows.Err() == nil {
+		t.Error("a connection to the schema that takes no answer lives on")
 	}
 	for i, tx := range others {
 		if _, err := tx.Exec(t.Context(), "SELECT 1"); err != nil {

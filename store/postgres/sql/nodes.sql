@@ -102,12 +102,12 @@ SELECT (SELECT count(*) FROM unnest($1::bigint[], $2::bigint[]) AS d (id, beat_a
   );
 
 -- Ends connections of ours whose programs have been silent for $1 seconds in the middle of a transaction, and so hold what it locked: machines
--- that have vanished, and whose connections the network has not given up yet. Ours have the name $2: a program of the same user may have
+-- that have vanished, and whose connections the network has not given up yet; or programs that are frozen and take no answer. Ours have the name $2: a program of the same user may have
 -- connections of its own, or nodes of another schema.
 -- name: end_silent
 SELECT pg_terminate_backend(a.pid) FROM pg_catalog.pg_stat_activity a
 WHERE a.datname = current_database() AND a.usename = current_user AND a.application_name = $2::text AND a.pid <> pg_backend_pid()
-  AND a.xact_start IS NOT NULL AND a.wait_event = 'ClientRead' AND a.state_change < clock_timestamp() - make_interval(secs => $1::float8);
+  AND a.xact_start IS NOT NULL AND a.wait_event IN ('ClientRead', 'ClientWrite') AND a.state_change < clock_timestamp() - make_interval(secs => $1::float8);
 
 -- What nodes, $1, told of themselves.
 -- name: node_infos
