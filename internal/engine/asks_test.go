@@ -9,8 +9,9 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestLargeArgsOverASlowLine: jobs are claimed, and run once, although the answer to a claim of as many as there are slots takes longer than
-// a call may; whether what was claimed is given back then, or stays claimed. Small ones go on.
+// TestLargeArgsOverASlowLine: jobs are claimed, and run once, although the answer to a claim of as
+// many as there are slots takes longer than a call may; whether what was claimed is given back
+// then, or stays claimed. Small ones go on.
 func TestLargeArgsOverASlowLine(t *testing.T) {
 	const jobs, size = 100, 200 << 10
 	for _, stays := range []bool{false, true} {
