@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -112,9 +113,10 @@ func TestResultThatTheLineCannotCarryHoldsUpNoOthers(t *testing.T) {
 		b.handle("large", func(context.Context, *Run) ([]byte, error) { return make([]byte, 400<<10), nil })
 		b.handle("small", func(context.Context, *Run) ([]byte, error) { return make([]byte, 100), nil })
 		b.run()
-		rate := 10 << 10
+		var rate atomic.Int64
+		rate.Store(10 << 10)
 		b.st.hook(func(p *probe) {
-			p.carry = func(ctx context.Context, batch *store.Batch) error { return slowLine{rate}.carry(ctx, batch) }
+			p.carry = func(ctx context.Context, batch *store.Batch) error { return slowLine{int(rate.Load())}.carry(ctx, batch) }
 		})
 		large := b.enqueueAnyhow("large")
 		for range 20 {
@@ -123,7 +125,7 @@ func TestResultThatTheLineCannotCarryHoldsUpNoOthers(t *testing.T) {
 		if rec := b.get(large); rec.State != store.Running {
 			t.Errorf("the large one is %v", rec.State)
 		}
-		rate = 1 << 20
+		rate.Store(1 << 20)
 		b.expect(b.wait(large), store.Completed, "")
 	})
 }

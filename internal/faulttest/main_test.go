@@ -42,7 +42,7 @@ func runTests(m *testing.M) int {
 	}
 	code := pgtest.Main(m)
 	// What starts processes has a goroutine that stays.
-	starter := goleak.IgnoreAnyFunction("github.com/holdfastdev/holdfast/internal/crashtest/process.init.func1.1")
+	starter := goleak.IgnoreAnyFunction("github.com/holdfastdev/holdfast/internal/crashtest/process.serve")
 	if err := goleak.Find(starter); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
