@@ -116,7 +116,9 @@ func TestResultThatTheLineCannotCarryHoldsUpNoOthers(t *testing.T) {
 		var rate atomic.Int64
 		rate.Store(10 << 10)
 		b.st.hook(func(p *probe) {
-			p.carry = func(ctx context.Context, batch *store.Batch) error { return slowLine{int(rate.Load())}.carry(ctx, batch) }
+			p.carry = func(ctx context.Context, batch *store.Batch) error {
+				return slowLine{int(rate.Load())}.carry(ctx, batch)
+			}
 		})
 		large := b.enqueueAnyhow("large")
 		for range 20 {
