@@ -39,13 +39,21 @@ func TestAwaitTx(t *testing.T) {
 	sqlite.SetPatience(t, time.Millisecond)
 	waited := make(chan error, 1)
 	go func() { waited <- s.AwaitTx(ctx, run.Job.ID) }()
+	looks := 0
 	for range 20 {
-		if promoted, err := s.Promote(ctx, 1); err != nil || promoted.Jobs != 0 {
+		switch promoted, err := s.Promote(ctx, 1); {
+		case errors.Is(err, store.ErrUnavailable): // it came while he tried for a moment
+		case err != nil || promoted.Jobs != 0:
 			t.Fatalf("a look at the write connection: %+v, %v", promoted, err)
+		default:
+			looks++
 		}
 		if err := enqueue(ctx, s, 1); !errors.Is(err, store.ErrUnavailable) {
 			t.Fatalf("a write beside the transaction: %v", err)
 		}
+	}
+	if looks == 0 {
+		t.Error("he keeps the write connection while he waits")
 	}
 	select {
 	case err := <-waited:

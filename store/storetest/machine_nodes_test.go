@@ -32,7 +32,7 @@ func TestTheMachineNoticesNodes(t *testing.T) {
 		"another's beat of another time":           {onBeat(eachNode(func(n *store.NodeBeat) { n.At = n.At.Add(time.Microsecond) })), mode{}},
 		"a node that is not told what it holds":    {onBeat(func(b *store.Beat) { b.Held = nil }), mode{}},
 		"a node that is told of one claim more":    {onBeatParams(func(p *store.BeatParams) { p.Held.To += 10 }), mode{}},
-		"a range that begins too late":             {onBeatParams(func(p *store.BeatParams) { p.Held.From++ }), mode{}},
+		"a range that begins too late":             {onBeatParams(func(p *store.BeatParams) { p.Held.From += 10 }), mode{}},
 		"claims that are named in vain":            {onBeatParams(func(p *store.BeatParams) { p.Held.Claims = nil }), mode{}},
 		"an outcome that is due at no time":        {onApply(nil, eachOutcome(func(o *store.Outcome) { o.Due = time.Time{} })), mode{}},
 		"a park that is due at no time":            {onApply(nil, eachOutcome(noDue)), durable},
