@@ -44,8 +44,8 @@ func (a *aside) put(ops []*op, now time.Time) {
 	signal(a.wake)
 }
 
-// take removes ops whose time has come, up to limit operations but at least one, and tells how long to wait for the next if there is none.
-// waiting is false if there are no ops at all.
+// take removes ops whose time has come, up to limit operations but at least one, and tells how long
+// to wait for the next if there is none. waiting is false if there are no ops at all.
 func (a *aside) take(limit int, now time.Time) (due []*op, wait time.Duration, waiting bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -99,16 +99,16 @@ func (a *aside) ending(jobs map[store.ID]bool) {
 
 // superviseAside is workAside that begins again after a panic.
 func (c *committer) superviseAside() {
-	const part = "operations put aside"
-	for try := 1; c.guard.panics(part, c.workAside); try++ {
+	c.guard.again("operations put aside", c.workAside, func(wait time.Duration) bool {
 		c.abandonAside()
-		sleepFor(c.force, beginAgain.Delay(try))
-		c.guard.up(part)
-	}
+		sleepFor(c.force, wait)
+		return true
+	})
 }
 
-// abandonAside gives up what was in hand in a panic: perhaps it was these, and perhaps they have been committed. What a run has written is
-// recognised if it has, and is tried once more, since the work of the run would be lost with it.
+// abandonAside gives up what was in hand in a panic: perhaps it was these, and perhaps they have
+// been committed. What a run has written is recognised if it has, and is tried once more, since the
+// work of the run would be lost with it.
 func (c *committer) abandonAside() {
 	for _, o := range c.aside.left() {
 		if o.panicked || o.outcome == nil && o.remembered == nil {
@@ -121,7 +121,8 @@ func (c *committer) abandonAside() {
 	}
 }
 
-// workAside tries what was put aside, until nothing is left after the committer was told to stop. It is the loop of one goroutine.
+// workAside tries what was put aside, until nothing is left after the committer was told to stop. It
+// is the loop of one goroutine.
 func (c *committer) workAside() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -149,8 +150,8 @@ func (c *committer) workAside() {
 	}
 }
 
-// tryAside tries ops once more. Callers who have left, or waited for long enough, are answered: what is in the way is told by the errors
-// of their operations.
+// tryAside tries ops once more. Callers who have left, or waited for long enough, are answered: what
+// is in the way is told by the errors of their operations.
 func (c *committer) tryAside(ops []*op) {
 	now := c.store.Now()
 	kept := ops[:0]
