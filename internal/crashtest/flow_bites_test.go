@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // bite is a violation that is planted, and what is to be found of it.
@@ -44,6 +45,30 @@ func TestVerifyFlowsBites(t *testing.T) {
 		if !bitten[rule] {
 			t.Errorf("nothing shows that %s can be broken", rule)
 		}
+	}
+}
+
+// TestVerifyFlowsAccepts holds what once was taken for a violation, and is none.
+func TestVerifyFlowsAccepts(t *testing.T) {
+	t.Parallel()
+	for name, happened := range map[string]func(s *flowSound){
+		"a child that was retried after it had answered, when its parent completed": func(s *flowSound) {
+			s.change(4, func(r *holdfast.Record) {
+				r.Parent, r.Answers, r.State, r.Reason = s.ids[1], true, holdfast.Cancelled, store.ReasonCancelled
+				r.Attempts[1] = tried(4, 2, holdfast.Cancelled, store.ReasonCancelled)
+			})
+			delete(s.enqueued, s.ids[4])
+			s.drop(func(e trace) bool { return e.Job == s.ids[4] && e.Lease == 2 && e.Event == eventLeave })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newFlowSound(t)
+			happened(s)
+			if violations, _ := verifyFlows(s.flowHistory); len(violations) > 0 {
+				t.Error(violations)
+			}
+		})
 	}
 }
 

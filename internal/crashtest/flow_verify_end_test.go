@@ -97,13 +97,15 @@ func (j *flowJob) wasAsked(actions ...store.ActionKind) bool {
 	})
 }
 
-// wasClosed reports whether a child's parent may have ended it, by ending first.
+// wasClosed reports whether a child's parent may have ended it, by ending first. A parent that
+// completes has waited for its children: one of them is open then only if somebody let it, or the
+// parent, go on after it had ended.
 func (v *flowVerifier) wasClosed(j *flowJob) bool {
 	parent := v.jobs[j.Parent]
 	if parent == nil {
 		return false
 	}
-	return parent.State.Finished() && parent.State != holdfast.Completed || len(parent.reopenings()) > 0
+	return parent.State.Finished() && (parent.State != holdfast.Completed || len(j.reopenings()) > 0) || len(parent.reopenings()) > 0
 }
 
 // completed checks that a job that has completed did what was planned, each step of it.
