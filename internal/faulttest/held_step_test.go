@@ -23,7 +23,10 @@ var longCommit = []string{
 const (
 	lockOfCommits = "SELECT pg_advisory_lock(47, 11)"
 	freeCommits   = "SELECT pg_advisory_unlock(47, 11)"
-	whoCommits    = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = 47 AND objid = 11 AND NOT granted"
+	// The locks of other databases are listed, too, and other tests hold these at the same time.
+	whoCommits = `SELECT pid FROM pg_locks
+	  WHERE locktype = 'advisory' AND classid = 47 AND objid = 11 AND NOT granted
+	  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 )
 
 // books is a durable job that writes a note with a StepTx.

@@ -49,7 +49,9 @@ func TestLockedTable(t *testing.T) {
 		unique <- answer{all, err}
 	}()
 	eventually(t, "enqueues wait for the table", func() bool {
-		return value[int](t, p, `SELECT count(*) FROM pg_locks WHERE relation = 'holdfast.ready'::regclass AND NOT granted`) > 0
+		return value[int](t, p, `SELECT count(*) FROM pg_locks
+			WHERE relation = 'holdfast.ready'::regclass AND NOT granted
+			AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`) > 0
 	})
 	linger(t.Context(), held)
 	if err := tx.Rollback(t.Context()); err != nil {

@@ -80,7 +80,7 @@ func TestOnlyConnectionsOfNodesAreEnded(t *testing.T) {
 	}
 	others := []pgx.Tx{named("holdfast-api"), named("holdfast:" + config.SchemaName + "2"), named("holdfast")}
 	observer := connect(t, config.URL)
-	const connections = "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1"
+	const connections = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1"
 	if n := value[int](t, observer, connections, "holdfast:"+config.SchemaName); n < 2 {
 		t.Error("the store's connections have another name")
 	}
