@@ -119,7 +119,7 @@ func (c *Client) isForked(ctx context.Context, f fork, of ID) (bool, error) {
 
 const forkHint = "and answers to the old job alone; wait for it, or fork from a step before it"
 
-// keep is how many entries the fork keeps.
+// keep is the last entry that the fork keeps.
 func (f *fork) keep(j store.Journal) (int64, error) {
 	if f.from == "" {
 		return 0, nil
@@ -139,7 +139,10 @@ func (f *fork) keep(j store.Journal) (int64, error) {
 		answered[m.From.String()] = true
 		answered[m.Name] = true
 	}
-	for _, e := range j.Entries[:keep] {
+	for _, e := range j.Entries {
+		if e.Seq > keep {
+			break
+		}
 		switch e.Kind {
 		case store.EntryChild:
 			var child struct {

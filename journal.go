@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -226,7 +227,7 @@ func (c *Client) ResumeJob(ctx context.Context, id ID, reason string) (State, er
 		if params.Keep, err = lastSuccess(raw.Entries); err != nil {
 			return record.State, fmt.Errorf("job %s: %w", id, err)
 		}
-		params.Expect = int64(len(raw.Entries))
+		params.Expect = raw.LastSeq()
 	}
 	state, err := c.engine.Resume(ctx, params)
 	if err != nil {
@@ -235,18 +236,17 @@ func (c *Client) ResumeJob(ctx context.Context, id ID, reason string) (State, er
 	return state, nil
 }
 
-// lastSuccess is how many entries to keep so that what failed at the end is done again.
-func lastSuccess(entries []store.Entry) (int64, error) {
-	keep := int64(len(entries))
-	for ; keep > 0; keep-- {
-		switch entries[keep-1].Kind {
+// lastSuccess is the last entry to keep so that what failed at the end is done again.
+func lastSuccess(entries []store.Entry) (seq int64, err error) {
+	for _, e := range slices.Backward(entries) {
+		switch e.Kind {
 		case store.EntryCompensated:
 			return 0, fmt.Errorf("%w: its compensations have run, so its steps are undone; "+
 				"fork it from the first step that was undone, or from one before", ErrConflict)
 		case store.EntryStep, store.EntryTimer, store.EntryChild, store.EntryCallback, store.EntryPublished, store.EntryStreamed,
 			store.EntryContinued:
-			if !strings.HasPrefix(entries[keep-1].Path, "~") {
-				return keep, nil
+			if !strings.HasPrefix(e.Path, "~") {
+				return e.Seq, nil
 			}
 		default: // decided or failed after the last success
 		}

@@ -28,7 +28,7 @@ const (
 
 // Entry is one line of a job's journal: what a run of it has durably done.
 type Entry struct {
-	Seq   int64 // 1, 2, 3, … without gaps
+	Seq   int64 // 1, 2, 3, … without gaps; in a job that continued as new, from its EntryContinued on
 	Kind  EntryKind
 	Path  string // the operation's place in the run, such as "3" or "2.1"
 	Name  string // of the step, child, callback, …
@@ -72,6 +72,14 @@ type Journal struct {
 	Job      ID
 	Entries  []Entry   // by Seq
 	Messages []Message // by Seq
+}
+
+// LastSeq is the number of the journal's last entry, 0 if it has none.
+func (j *Journal) LastSeq() int64 {
+	if len(j.Entries) == 0 {
+		return 0
+	}
+	return j.Entries[len(j.Entries)-1].Seq
 }
 
 // JournalParams selects entries of one job's journal.

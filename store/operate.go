@@ -67,8 +67,8 @@ type PauseResult struct {
 // is one whose journal does not keep the entry with which that was decided, the last of the append that says so.
 type ResumeParams struct {
 	Job ID
-	// Keep is how many entries of the journal stay; the later ones are removed, and messages that they received count as
-	// not received. Negative: all.
+	// Keep is the Seq of the last entry of the journal that stays; the later ones are removed, but for an EntryContinued,
+	// and messages that they received count as not received. Negative: all stay.
 	Keep int64
 	// Expect is the Seq of the last entry that the caller knows of; another one is ErrConflict. Negative: whatever there is.
 	Expect int64
@@ -76,8 +76,8 @@ type ResumeParams struct {
 	Actor  string
 }
 
-// ForkParams makes a new job out of the beginning of another one's journal: the first Keep entries, with the messages that they received,
-// and all that children and callbacks have sent, under their Seqs. Children of the old job stay those of the old job.
+// ForkParams makes a new job out of the beginning of another one's journal: the entries up to the Seq Keep, with the messages that they
+// received, and all that children and callbacks have sent, under their Seqs. Children of the old job stay those of the old job.
 type ForkParams struct {
 	From ID
 	Keep int64

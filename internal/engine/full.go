@@ -22,25 +22,24 @@ func weight(e *store.Entry) int64 { return int64(len(e.Data) + len(e.Name) + len
 // full reports, as an error that says what to do, that the run remembers all it may. m.mu is held.
 func (m *memory) full() error {
 	limit := m.run.node.engine.cfg.MaxJournal
-	entries := m.stored + int64(len(m.pending))
-	if entries < limit.Entries && m.bytes < limit.Bytes {
+	if m.entries < limit.Entries && m.bytes < limit.Bytes {
 		return nil
 	}
 	return fmt.Errorf(
 		"%w: job %s remembers %d entries and %d bytes, of %d and %d that WithMaxJournal allows: let it go on with ContinueAsNew, "+
 			"or split it into children",
-		ErrJournalFull, m.run.claimed.Job.ID, entries, m.bytes, limit.Entries, limit.Bytes)
+		ErrJournalFull, m.run.claimed.Job.ID, m.entries, m.bytes, limit.Entries, limit.Bytes)
 }
 
 // warnIfLong says once that the run remembers half of what it may: every resuming reads it. m.mu is held.
 func (m *memory) warnIfLong() {
 	limit := m.run.node.engine.cfg.MaxJournal
-	if m.warned || 2*m.stored < limit.Entries && 2*m.bytes < limit.Bytes {
+	if m.warned || 2*m.entries < limit.Entries && 2*m.bytes < limit.Bytes {
 		return
 	}
 	m.warned = true
 	m.run.node.log.Warn("a run's journal is half full, and is read whenever it resumes; let it continue as new, or split it into children",
-		"job", m.run.claimed.Job.ID, "kind", m.run.claimed.Job.Kind, "entries", m.stored, "bytes", m.bytes,
+		"job", m.run.claimed.Job.ID, "kind", m.run.claimed.Job.Kind, "entries", m.entries, "bytes", m.bytes,
 		"max_entries", limit.Entries, "max_bytes", limit.Bytes)
 }
 

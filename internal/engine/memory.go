@@ -32,6 +32,7 @@ type memory struct {
 	children bool         // there are children that the end of the run may have to close
 
 	stored    int64         // Seq of the last entry in the database
+	entries   int64         // how many there are, those to be stored included
 	bytes     int64         // what the entries weigh, those to be stored included
 	warned    bool          // that they are many
 	pending   []store.Entry // what is to be stored with the next write
@@ -111,6 +112,7 @@ func (m *memory) index(j store.Journal) {
 	for i := range j.Entries {
 		e := &j.Entries[i]
 		m.stored = e.Seq
+		m.entries++
 		m.bytes += weight(e)
 		m.note(e)
 		if e.Path == "" {
@@ -197,6 +199,7 @@ func (m *memory) remind(e store.Entry) {
 func (m *memory) store(e store.Entry) store.Entry {
 	e.Data, e.Codec = pack(e.Data)
 	m.pending = append(m.pending, e)
+	m.entries++
 	m.bytes += weight(&e)
 	return e
 }

@@ -4,8 +4,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// beginAnew are the statements that give runs that begin anew their args, and take most of what they remember. They are several, so that
-// each finds the numbers free that the one before has given up.
+// beginAnew are the statements that give runs that begin anew their args, and take most of what they remember. What entries have received
+// is looked up before these go.
 func beginAnew(runs []*run, now int64) []statement {
 	var (
 		ids        []pgtype.UUID
@@ -30,7 +30,7 @@ func beginAnew(runs []*run, now int64) []statement {
 	}
 	return []statement{
 		{name: "anew_inbox", args: []any{ids}},
-		{name: "anew_journal", args: []any{ids}},
-		{name: "anew", args: []any{ids, leases, data, args, codecs, now}},
+		{name: "anew_journal", args: []any{ids, leases, data, now}},
+		{name: "anew", args: []any{ids, args, codecs}},
 	}
 }

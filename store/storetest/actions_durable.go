@@ -117,12 +117,12 @@ func (m *machine) resumeJob(t *rapid.T) {
 	})
 	params := resumption(ids[0])
 	m.closeBefore(t, ids[:1])
-	entries, _ := m.lengths(params.Job)
+	_, last, _ := m.lengths(params.Job)
 	if k := m.find(params.Job); k == nil || !k.live { // Reading: of a job that runs they are not looked at
-		params.Keep = pick(t, "keep", -1, -1, entries, entries-1, 1, 0)
-		params.Expect = pick(t, "expect", -1, entries, entries, entries+1)
+		params.Keep = pick(t, "keep", -1, -1, last, last-1, 1, 0)
+		params.Expect = pick(t, "expect", -1, last, last, last+1)
 	}
-	t.Logf("resume %v, keep %d, expect %d of %d", m.names(ids[:1]), params.Keep, params.Expect, entries)
+	t.Logf("resume %v, keep %d, expect %d of %d", m.names(ids[:1]), params.Keep, params.Expect, last)
 	got, err := m.store.Resume(m.ctx, params)
 	want, err2 := m.model.Resume(m.ctx, params)
 	if !m.mode.lossy { // see persistent
@@ -194,8 +194,8 @@ func (m *machine) makeDurable(t *rapid.T, r *run, o *store.Outcome, batch *store
 		return
 	}
 	id := r.store.Job.ID
-	entries, messages := m.lengths(id)
-	o.Durable = entries > 0 || appended
+	_, last, messages := m.lengths(id)
+	o.Durable = last > 0 || appended
 	o.HasChildren = r.job.parent || slices.ContainsFunc(batch.Appends, func(a *store.Append) bool {
 		return a.Lease.Job == id && len(a.Enqueues) > 0
 	})

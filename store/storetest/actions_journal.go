@@ -52,12 +52,12 @@ func (m *machine) anyAppend(t *rapid.T) (*run, store.Append) {
 	if r == nil {
 		return nil, store.Append{}
 	}
-	entries, messages := m.lengths(r.store.Job.ID)
+	first, last, messages := m.lengths(r.store.Job.ID)
 	a := store.Append{Closing: chance(t, "closing", 5)}
-	seq := entries + 1
+	seq := last + 1
 	// One that was lost, and is repeated with a number that its own run has written, would be taken for that.
-	if entries > 0 && !m.mode.lossy && chance(t, "taken", 8) {
-		seq = rapid.Int64Range(1, entries).Draw(t, "seq")
+	if last > 0 && !m.mode.lossy && chance(t, "taken", 8) {
+		seq = rapid.Int64Range(first, last).Draw(t, "seq")
 	}
 	for i := range rapid.Int64Range(1, 3).Draw(t, "entries") {
 		entry := store.Entry{Seq: seq + i, Path: "1", Data: []byte(strconv.Itoa(len(m.appends)))}

@@ -57,7 +57,7 @@ func continueAnew(e *env) {
 	e.equal("attempts", record.Attempts, attempts)
 	// Reading: the codec of its Data is not promised.
 	e.equal("journal", e.journal(id).Entries, []store.Entry{{
-		Seq: 1, Kind: store.EntryContinued, Data: []byte(`{"times":1}`), At: e.clock.Now(), LeaseNumber: 2,
+		Seq: 6, Kind: store.EntryContinued, Data: []byte(`{"times":1}`), At: e.clock.Now(), LeaseNumber: 2,
 	}}, cmpopts.IgnoreFields(store.Entry{}, "Codec"))
 	published := store.JournalParams{Job: id, Kinds: []store.EntryKind{store.EntryPublished}, Limit: 10}
 	if page, err := e.store.Entries(e.ctx, published); err != nil || len(page) != 0 {
@@ -72,7 +72,7 @@ func continueAnew(e *env) {
 	if next.Job.Attempt != 1 || next.Lease.Number != 3 || !next.Durable || string(next.Job.Args) != "\x00\xff new" || next.Job.Codec != 6 {
 		e.Fatalf("the next run: %+v", next)
 	}
-	e.write(&next, step(2))
+	e.write(&next, step(7))
 	e.wantEntries(id, 2)
 	e.end(next, store.Completed)
 	e.claimOne(node, second)
@@ -180,7 +180,7 @@ func continueRepeat(e *env) {
 	}
 	check("at once")
 	next := e.claimOne(e.join(), run.Job.ID)
-	e.write(&next, steps(2, 4)...)
+	e.write(&next, steps(4, 6)...)
 	check("while it runs again")
 	e.end(next, store.Completed)
 	check("after it has completed")
@@ -254,13 +254,15 @@ func continueChildren(e *env) {
 func continueAgain(e *env) {
 	node := e.join()
 	run := e.claimOne(node, e.add())
-	for i := range 5 {
-		e.write(&run, steps(int64(min(i, 1)+1), 10)...)
+	for i := range int64(5) {
+		e.write(&run, steps(10*i+min(i, 1)+1, 10*(i+1))...)
 		e.send(run.Job.ID, signal(fmt.Sprint("s", i)))
-		e.end(run, store.Available, anew(strconv.Itoa(i)))
-		e.wantEntries(run.Job.ID, 1)
+		e.end(run, store.Available, anew(strconv.FormatInt(i, 10)))
+		if first := e.wantEntries(run.Job.ID, 1)[0]; first.Seq != 10*(i+1)+1 {
+			e.Fatalf("the journal goes on with %+v", first)
+		}
 		run = e.claimOne(node, run.Job.ID)
-		if string(run.Job.Args) != strconv.Itoa(i) || run.Job.Attempt != 1 {
+		if string(run.Job.Args) != strconv.FormatInt(i, 10) || run.Job.Attempt != 1 {
 			e.Fatalf("run %d: %+v", i, run)
 		}
 	}

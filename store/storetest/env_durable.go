@@ -69,12 +69,21 @@ func (e *env) wantEntries(id store.ID, n int) []store.Entry {
 	if len(entries) != n {
 		e.Fatalf("the journal of %v has %d entries, want %d", id, len(entries), n)
 	}
-	for i, entry := range entries {
-		if entry.Seq != int64(i+1) {
-			e.Fatalf("entry %d has the number %d", i+1, entry.Seq)
-		}
+	if i := misnumbered(entries); i >= 0 {
+		e.Fatalf("entry %d has the number %d", i+1, entries[i].Seq)
 	}
 	return entries
+}
+
+// misnumbered finds an entry that has not the number after the one before it, or the first one if it is not 1 and the job did not
+// continue as new; -1 if there is none.
+func misnumbered(entries []store.Entry) int {
+	for i, entry := range entries {
+		if entry.Seq != entries[0].Seq+int64(i) || i == 0 && entry.Seq != 1 && entry.Kind != store.EntryContinued {
+			return i
+		}
+	}
+	return -1
 }
 
 func signal(name string) store.Message {
@@ -209,7 +218,8 @@ func (e *env) child(parent store.ID, change ...func(*store.Enqueue)) *store.Enqu
 // bear lets a run enqueue n children, after its last entry.
 func (e *env) bear(run *store.Claimed, n int, change ...func(*store.Enqueue)) []store.ID {
 	e.Helper()
-	last := int64(len(e.journal(run.Job.ID).Entries))
+	journal := e.journal(run.Job.ID)
+	last := journal.LastSeq()
 	a := &store.Append{Lease: run.Lease}
 	for i := range int64(n) {
 		q := e.child(run.Job.ID, change...)

@@ -70,7 +70,7 @@ func (e *env) work(s *sleepers, node int64, wait func(seen, all int64) *store.Wa
 					return fmt.Errorf("message %d of job %v has the number %d", at+1, run.Job.ID, m.Seq)
 				}
 			}
-			last, seen := int64(len(journal.Entries)), int64(len(journal.Messages))
+			last, seen := journal.LastSeq(), int64(len(journal.Messages))
 			batch.Appends = append(batch.Appends, &store.Append{Lease: run.Lease, Entries: steps(last+1, last+1)})
 			o := outcome(run, store.Completed)
 			if seen < s.each {
@@ -477,7 +477,7 @@ func raceContinue(e *env) {
 					return fmt.Errorf("Journals: %w", err)
 				}
 				a := &store.Append{Lease: run.Lease}
-				last := int64(len(journals[0].Entries))
+				last := journals[0].LastSeq()
 				for _, m := range journals[0].Messages {
 					last++
 					a.Entries = append(a.Entries, store.Entry{Seq: last, Kind: store.EntryReceived, Ref: m.Seq})

@@ -136,17 +136,20 @@ INSERT INTO {schema}.inbox (id, seq, at, from_id, codec, kind, state, name, key,
 SELECT id, row_number() OVER (PARTITION BY id ORDER BY seq), at, from_id, codec, kind, state, name, key, reason, error, data
 FROM gone WHERE kind = 1 AND ((id, seq) IN (SELECT id, ref FROM received)) IS NOT TRUE;
 
+-- The journals of jobs that begin anew, $1, begin anew after their last entry: $2 lease numbers, $3 data of their first entries, $4 now.
 -- name: anew_journal
-DELETE FROM {schema}.journal j USING unnest($1::uuid[]) AS t (id) WHERE j.id = t.id;
-
--- $1 jobs, $2 lease numbers, $3 data of their first entries, $4 args, $5 codecs, $6 now.
--- name: anew
-WITH input AS MATERIALIZED (
-  SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::bytea[], $4::bytea[], $5::int[]) AS t (id, lease, data, args, codec) ORDER BY id
-), begun AS (
-  INSERT INTO {schema}.journal (id, seq, at, lease, codec, kind, path, data) SELECT id, 1, $6::bigint, lease, 0, 16, '', data FROM input
+WITH last AS MATERIALIZED (
+  SELECT t.id, t.lease, t.data, coalesce((SELECT a.seq FROM {schema}.journal a WHERE a.id = t.id ORDER BY a.seq DESC LIMIT 1), 0) AS seq
+  FROM unnest($1::uuid[], $2::bigint[], $3::bytea[]) AS t (id, lease, data)
+), gone AS (
+  DELETE FROM {schema}.journal j USING last l WHERE j.id = l.id
 )
-UPDATE {schema}.job j SET args = i.args, codec = i.codec, attempt = 0, closing = NULL FROM input i WHERE j.id = i.id;
+INSERT INTO {schema}.journal (id, seq, at, lease, codec, kind, path, data) SELECT id, seq + 1, $4::bigint, lease, 0, 16, '', data FROM last;
+
+-- $1 jobs, $2 args, $3 codecs.
+-- name: anew
+UPDATE {schema}.job j SET args = t.args, codec = t.codec, attempt = 0, closing = NULL
+FROM unnest($1::uuid[], $2::bytea[], $3::int[]) AS t (id, args, codec) WHERE j.id = t.id;
 
 -- A page of what was sent to a job: $1 job, $2 the seq to go on from, $3 limit.
 -- name: messages

@@ -70,7 +70,8 @@ CROSS JOIN LATERAL (SELECT * FROM {schema}.inbox a WHERE a.id = t.id ORDER BY a.
 
 -- How many entries and messages a job has: $1.
 -- name: journal_sizes
-SELECT coalesce((SELECT j.seq FROM {schema}.journal j WHERE j.id = $1::uuid ORDER BY j.seq DESC LIMIT 1), 0),
+SELECT coalesce((SELECT j.seq FROM {schema}.journal j WHERE j.id = $1::uuid ORDER BY j.seq DESC LIMIT 1)
+  - (SELECT j.seq FROM {schema}.journal j WHERE j.id = $1::uuid ORDER BY j.seq LIMIT 1) + 1, 0),
   (SELECT count(*) FROM {schema}.inbox m WHERE m.id = $1::uuid);
 
 -- A page of entries: $1 job, $2 kinds or NULL, $3 name or NULL, $4 the seq to go on from, $5 limit.

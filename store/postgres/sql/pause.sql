@@ -96,12 +96,13 @@ WITH forgotten AS (
 )
 SELECT 1 FROM forgotten;
 
--- The journal of a job, $1, ends with entry $2 from now on.
+-- The journal of a job, $1, ends with entry $2 from now on, or with that it continued as new.
 -- name: resume_cut
 WITH cut AS (
-  DELETE FROM {schema}.journal WHERE id = $1::uuid AND seq > $2::bigint
+  DELETE FROM {schema}.journal WHERE id = $1::uuid AND seq > $2::bigint AND kind <> 16
 )
-UPDATE {schema}.job SET closing = CASE WHEN closing <= $2::bigint THEN closing END, remembers = CASE WHEN $2::bigint > 0 THEN true END
+UPDATE {schema}.job SET closing = CASE WHEN closing <= $2::bigint THEN closing END,
+  remembers = CASE WHEN EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = $1::uuid AND (a.seq <= $2::bigint OR a.kind = 16) OFFSET 0) THEN true END
 WHERE id = $1::uuid;
 
 -- A held job, $1, becomes what it was. $2 now, $3 actor, $4 reason. Answers with its state.

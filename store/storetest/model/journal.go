@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -30,7 +31,7 @@ func (s *Store) append(a *store.Append, now time.Time) error {
 	}
 	known := s.jobs[a.Lease.Job]
 	if known != nil && a.Repeat && len(a.Entries) > 0 {
-		if seq := a.Entries[0].Seq; seq <= int64(len(known.journal)) && known.journal[seq-1].LeaseNumber == a.Lease.Number {
+		if e, ok := known.entry(a.Entries[0].Seq); ok && e.LeaseNumber == a.Lease.Number {
 			for _, q := range a.Enqueues {
 				q.Result, q.Err = s.enqueue(q, now)
 			}
@@ -44,7 +45,7 @@ func (s *Store) append(a *store.Append, now time.Time) error {
 	if held := s.holder(j.ID); held != nil && (a.Closing || held.isAppending(j.ID)) || slices.ContainsFunc(a.Enqueues, s.isTaken) {
 		return store.ErrBusy
 	}
-	if last := int64(len(j.journal)); len(a.Entries) > 0 && a.Entries[0].Seq <= last {
+	if last := j.lastEntry(); len(a.Entries) > 0 && a.Entries[0].Seq <= last {
 		return store.ErrLeaseLost
 	} else if len(a.Entries) > 0 && a.Entries[0].Seq > last+1 {
 		// A database need not look: the caller is the only writer. Here it is a mistake of the engine that is found.
@@ -73,6 +74,32 @@ func (s *Store) append(a *store.Append, now time.Time) error {
 	return nil
 }
 
+// lastEntry is the number of the last entry, 0 if there is none.
+func (j *job) lastEntry() int64 {
+	if len(j.journal) == 0 {
+		return 0
+	}
+	return j.journal[len(j.journal)-1].Seq
+}
+
+// entry finds an entry by its number.
+func (j *job) entry(seq int64) (store.Entry, bool) {
+	i, found := slices.BinarySearchFunc(j.journal, seq, func(e store.Entry, seq int64) int { return cmp.Compare(e.Seq, seq) })
+	if !found {
+		return store.Entry{}, false
+	}
+	return j.journal[i], true
+}
+
+// upTo are the entries up to a number.
+func (j *job) upTo(seq int64) []store.Entry {
+	n := 0
+	for n < len(j.journal) && j.journal[n].Seq <= seq {
+		n++
+	}
+	return j.journal[:n:n]
+}
+
 // received reports whether an entry of the list received the message.
 func received(entries []store.Entry, seq int64) bool {
 	return slices.ContainsFunc(entries, func(e store.Entry) bool { return e.Kind == store.EntryReceived && e.Ref == seq })
@@ -88,7 +115,9 @@ func (s *Store) beginAnew(j *job, c *store.Continue, now time.Time) {
 		}
 	}
 	j.inbox = kept
-	j.journal = []store.Entry{{Seq: 1, Kind: store.EntryContinued, Data: bytes.Clone(c.Data), At: now, LeaseNumber: j.LeaseNumber}}
+	j.journal = []store.Entry{{
+		Seq: j.lastEntry() + 1, Kind: store.EntryContinued, Data: bytes.Clone(c.Data), At: now, LeaseNumber: j.LeaseNumber,
+	}}
 	j.Args, j.Codec = bytes.Clone(c.Args), c.Codec
 	j.Attempt, j.Closing = 0, false
 }
@@ -115,7 +144,7 @@ func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
 	}
 	j := s.jobs[params.Job.ID]
 	j.act(store.ActionFork, params.Actor, params.Reason, now)
-	for _, entry := range from.journal[:min(params.Keep, int64(len(from.journal)))] {
+	for _, entry := range from.upTo(params.Keep) {
 		entry.Data, entry.LeaseNumber = bytes.Clone(entry.Data), 0
 		j.journal = append(j.journal, entry)
 	}

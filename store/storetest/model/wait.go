@@ -133,7 +133,7 @@ func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (State, e
 	if !held && j.state != store.Failed && j.state != store.Cancelled {
 		return 0, store.ErrConflict
 	}
-	if params.Expect >= 0 && params.Expect != int64(len(j.journal)) {
+	if params.Expect >= 0 && params.Expect != j.lastEntry() {
 		return 0, store.ErrConflict
 	}
 	switch {
@@ -148,8 +148,12 @@ func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (State, e
 		j.RunAt = now
 		s.enter(j, store.Available)
 	}
-	if params.Keep >= 0 && params.Keep < int64(len(j.journal)) {
-		j.journal = j.journal[:params.Keep:params.Keep]
+	if params.Keep >= 0 && params.Keep < j.lastEntry() {
+		keep := params.Keep
+		if j.journal[0].Kind == store.EntryContinued {
+			keep = max(keep, j.journal[0].Seq)
+		}
+		j.journal = j.upTo(keep)
 		j.Closing = j.Closing && j.decided <= params.Keep
 	}
 	j.act(store.ActionResume, params.Actor, params.Reason, now)
