@@ -130,6 +130,9 @@ type newJob struct {
 }
 
 func (t *tx) newJob(q *store.Enqueue, runAt int64) (n newJob, err error) {
+	if err := t.clearLeftovers(q.Job.ID); err != nil {
+		return n, err
+	}
 	n = newJob{q: q, runAt: runAt}
 	n.lane, err = t.lane(laneName{q.Job.Namespace, q.Job.Queue, bound(q.Job.Kind, q.Job.Version), q.Job.Priority})
 	if err == nil {
@@ -252,6 +255,13 @@ func (t *tx) known(q *store.Enqueue) (bool, error) {
 	defer s.done()
 	q.Result = store.EnqueueResult{ID: q.Job.ID, Existing: true, RunAt: dueTime(s.readInt())}
 	return true, nil
+}
+
+// isThere reports whether there is a job.
+func (t *tx) isThere(id store.ID) (bool, error) {
+	s := t.stmt("job_run_at")
+	bindID(s, id)
+	return exists(s)
 }
 
 func (t *tx) insertJob(n newJob) (inserted bool, err error) {

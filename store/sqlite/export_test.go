@@ -27,6 +27,9 @@ func own(s store.Store) *Store {
 	return mine
 }
 
+// SetPortion changes how many entries of one job a transaction removes or copies.
+func SetPortion(s store.Store, rows int64) { own(s).portion = rows }
+
 // LimitPages makes the disk full at the given number of pages; 0 makes room again.
 func LimitPages(t *testing.T, s store.Store, pages int) {
 	t.Helper()

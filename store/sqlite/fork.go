@@ -3,24 +3,169 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Fork implements store.Operators.
+// copyPause is how long whoever copies may be silent before somebody else removes what was copied.
+const copyPause = time.Minute
+
+// Fork implements store.Operators. What the fork remembers is copied before the fork is there, a few
+// thousand rows in one transaction, if there are that many. If the beginning of the original's
+// journal is another one then, or somebody else makes the same fork, all is done at once instead.
 func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
-	return s.write(ctx, "fork", func(t *tx) error { return t.fork(params) })
+	if len(params.Job.UniqueKey) > 0 || params.Keep < 0 {
+		return classify("fork", fmt.Errorf("%w: a fork has no unique key, and keeps no less than nothing", store.ErrInvalid))
+	}
+	if err := params.Job.Check(); err != nil {
+		return classify("fork", err)
+	}
+	c, err := s.copyAhead(ctx, params)
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, "fork", func(t *tx) error { return t.fork(params, c) })
 }
 
-func (t *tx) fork(params store.ForkParams) error {
+// copying is what a fork copies, and how far it is.
+type copying struct {
+	from, to store.ID
+	original original
+	maker    int64 // who copies; 0: nobody before the fork is made
+	entries  int64 // the Seq of the last entry that is copied
+	messages int64 // the last row of the inbox of which those that are not signals are copied
+}
+
+// original is the beginning of a journal. As long as it is the same, nothing of it has changed: who
+// takes entries away and writes others does so under a later lease.
+type original struct {
+	generation
+	last  int64 // the Seq of the last entry that is copied
+	lease int64 // under which that was written
+}
+
+// start is a copying of which nothing is done.
+func (o original) start(params store.ForkParams) *copying {
+	return &copying{from: params.From, to: params.Job.ID, original: o, entries: max(o.first-1, 0), messages: o.sent}
+}
+
+// original looks at the beginning of a journal, up to an entry.
+func (t *tx) original(id store.ID, keep int64) (o original, err error) {
+	if o.generation, err = t.generation(id); err != nil {
+		return o, err
+	}
+	s := t.stmt("journal_up_to")
+	bindID(s, id)
+	s.bindInt(o.first)
+	s.bindInt(keep)
+	found, err := s.next()
+	if err != nil || !found {
+		return o, err
+	}
+	defer s.done()
+	o.last, o.lease = s.readInt(), s.readInt()
+	return o, nil
+}
+
+// copyAhead copies what a fork will remember, if that is much: all but what may come meanwhile.
+func (s *Store) copyAhead(ctx context.Context, params store.ForkParams) (c *copying, err error) {
+	newest := int64(0)
+	err = s.read(ctx, "fork", func(t *tx) error {
+		o, err := t.original(params.From, params.Keep)
+		if err == nil {
+			c = o.start(params)
+			newest, err = t.newestMessage(params.From, o.generation)
+		}
+		return err
+	})
+	if err != nil || c.original.last-c.entries <= s.portion && newest-c.messages <= s.portion {
+		return nil, err
+	}
+	maker := 1 + rand.Int64N(1<<53) //nolint:gosec // it need not be secret
+	for c.entries < c.original.last || newest-c.messages > s.portion {
+		ours := false
+		next := *c
+		err := s.write(ctx, "fork", func(t *tx) (err error) {
+			next = *c
+			if ours, err = t.keepCopying(&next, params.Keep, maker); err != nil || !ours {
+				return err
+			}
+			return t.copyRows(&next, s.portion)
+		})
+		if err != nil || !ours {
+			return nil, err
+		}
+		*c = next
+	}
+	return c, nil
+}
+
+// keepCopying reports whether whoever copies may go on.
+func (t *tx) keepCopying(c *copying, keep, maker int64) (ours bool, err error) {
+	if made, err := t.isThere(c.to); err != nil || made {
+		return false, err
+	}
+	if now, err := t.original(c.from, keep); err != nil || now != c.original {
+		return false, err
+	}
+	due := t.now + copyPause.Microseconds()
+	if c.maker == 0 {
+		c.maker = maker
+		s := t.stmt("leftover_begin")
+		bindID(s, c.to)
+		s.bindInt(due)
+		s.bindInt(maker)
+		n, err := s.exec()
+		return n > 0, err
+	}
+	s := t.stmt("leftover_keep")
+	s.bindInt(due)
+	bindID(s, c.to)
+	s.bindInt(c.maker)
+	n, err := s.exec()
+	return n > 0, err
+}
+
+// copyRows copies the next entries with the signals that they have received, and the next messages
+// of other kinds, at most limit rows of each.
+func (t *tx) copyRows(c *copying, limit int64) error {
+	first, last := c.entries+1, min(c.entries+limit, c.original.last)
+	for _, name := range []string{"journal_copy", "inbox_copy_received"} {
+		s := t.stmt(name)
+		bindID(s, c.to)
+		if name == "inbox_copy_received" {
+			s.bindInt(c.original.sent)
+		}
+		bindID(s, c.from)
+		s.bindInt(first)
+		s.bindInt(last)
+		if err := exec(s); err != nil {
+			return err
+		}
+	}
+	until, err := t.newestMessage(c.from, c.original.generation)
+	if err != nil {
+		return err
+	}
+	until = min(until, c.messages+limit)
+	s := t.stmt("inbox_copy_answers")
+	bindID(s, c.to)
+	s.bindInt(c.original.sent)
+	bindID(s, c.from)
+	s.bindInt(c.messages)
+	s.bindInt(until)
+	c.entries, c.messages = last, until
+	return exec(s)
+}
+
+// fork makes the new job, and copies what is not copied yet.
+func (t *tx) fork(params store.ForkParams, ahead *copying) error {
 	q := &store.Enqueue{Job: params.Job}
 	q.Job.Closing = false
-	if len(q.Job.UniqueKey) > 0 || params.Keep < 0 {
-		return fmt.Errorf("%w: a fork has no unique key, and keeps no less than nothing", store.ErrInvalid)
-	}
-	s := t.stmt("job_run_at")
-	bindID(s, params.From)
-	found, err := exists(s)
+	found, err := t.isThere(params.From)
 	if err != nil {
 		return err
 	}
@@ -30,32 +175,39 @@ func (t *tx) fork(params store.ForkParams) error {
 	if known, err := t.known(q); known || err != nil {
 		return err
 	}
-	if err := q.Job.Check(); err != nil {
+	c, err := t.takeCopied(params, ahead)
+	if err != nil {
 		return err
 	}
 	if err := t.enqueue(q); err != nil {
 		return err
 	}
-	s = t.stmt("journal_copy")
-	bindID(s, q.Job.ID)
-	bindID(s, params.From)
-	s.bindInt(params.Keep)
-	copied, err := s.exec()
-	if err != nil {
+	if err := t.copyRows(c, math.MaxInt32); err != nil {
 		return err
 	}
-	s = t.stmt("inbox_copy")
-	bindID(s, q.Job.ID)
-	bindID(s, params.From)
-	bindID(s, params.From)
-	s.bindInt(params.Keep)
-	if err := exec(s); err != nil {
-		return err
-	}
-	if copied > 0 {
+	if c.original.last > 0 {
 		if err := t.writeMarks(&body{Job: q.Job, forked: true}); err != nil {
 			return err
 		}
 	}
 	return t.audit(params.Actor, "fork", &q.Job.ID, 0, params.Reason)
+}
+
+// takeCopied returns what was copied ahead for a fork, which is no leftover from now on. If it cannot
+// be used it stays one, and is removed when the job is enqueued; nothing is copied then.
+func (t *tx) takeCopied(params store.ForkParams, ahead *copying) (*copying, error) {
+	if ahead != nil {
+		c := *ahead
+		ours, err := t.keepCopying(&c, params.Keep, c.maker)
+		if err != nil {
+			return nil, err
+		}
+		if ours {
+			s := t.stmt("leftover_delete")
+			bindID(s, c.to)
+			return &c, exec(s)
+		}
+	}
+	o, err := t.original(params.From, params.Keep)
+	return o.start(params), err
 }

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -72,16 +73,32 @@ func (t *tx) sentBefore(q *store.Send) (bool, error) {
 	if err != nil || !found {
 		return false, err
 	}
-	defer s.done()
-	q.Result = store.SendResult{Seq: s.readInt(), Duplicate: true}
+	row := s.readInt()
+	s.done()
+	g, err := t.generation(q.Job)
+	if err != nil {
+		return false, err
+	}
+	if row <= g.sent { // forgotten, and not removed yet
+		s := t.stmt("inbox_delete")
+		bindID(s, q.Job)
+		s.bindInt(row)
+		return false, exec(s)
+	}
+	q.Result = store.SendResult{Seq: row - g.sent, Duplicate: true}
 	return true, nil
 }
 
 // refuseCallback returns why the message of a callback cannot be delivered, or nil.
 func (t *tx) refuseCallback(q *store.Send) (refused, err error) {
+	g, err := t.generation(q.Job)
+	if err != nil {
+		return nil, err
+	}
 	s := t.stmt("callback_opened")
 	bindID(s, q.Job)
 	s.bindText(q.Message.Name)
+	s.bindInt(g.first)
 	opened, err := exists(s)
 	if err != nil {
 		return nil, err
@@ -105,7 +122,8 @@ type addressee struct {
 	runAt int64
 	key   string      // the ordering key
 	ended store.State // 0 while the job is not finished
-	last  int64       // the Seq of its last message
+	last  int64       // the row of its last message
+	sent  int64       // that of the last one that is forgotten, from where Seqs count
 	wait  *store.Wait // nil if it does not wait
 }
 
@@ -119,7 +137,9 @@ func (t *tx) addressee(id store.ID) (a *addressee, found bool, err error) {
 	defer s.done()
 	a = &addressee{
 		lane: s.readInt(), runAt: s.readInt(), key: readOptText(s), ended: store.State(readOptInt(s)), last: readOptInt(s),
+		sent: readOptInt(s),
 	}
+	a.last = max(a.last, a.sent)
 	if !s.readNull() {
 		a.wait = &store.Wait{
 			Held: s.readInt() != 0, Seen: s.readInt(), Kinds: store.MessageSet(s.readInt()), Count: s.readInt(), Failures: s.readInt() != 0,
@@ -130,10 +150,11 @@ func (t *tx) addressee(id store.ID) (a *addressee, found bool, err error) {
 
 // deliver stores a message, sets its number, and wakes the job if it waits for it.
 func (t *tx) deliver(id store.ID, to *addressee, m *store.Message, key string) (woken bool, err error) {
-	m.Seq, m.At = to.last+1, timeOf(t.now)
+	to.last++
+	m.Seq, m.At = to.last-to.sent, timeOf(t.now)
 	s := t.stmt("inbox_insert")
 	bindID(s, id)
-	s.bindInt(m.Seq)
+	s.bindInt(to.last)
 	s.bindInt(t.now)
 	s.bindInt(int64(m.Kind))
 	bindOptText(s, m.Name)
@@ -166,22 +187,25 @@ func (s *Store) Messages(ctx context.Context, params store.InboxParams) ([]store
 	}
 	var messages []store.Message
 	err := s.read(ctx, "messages", func(t *tx) (err error) {
-		messages, err = t.messages(params.Job, params.After, int64(params.Limit))
+		g, err := t.generation(params.Job)
+		if err == nil {
+			messages, err = t.messages(params.Job, g, params.After, int64(params.Limit))
+		}
 		return err
 	})
 	return messages, err
 }
 
 // messages returns what was sent to a job after a message; a negative limit is none.
-func (t *tx) messages(id store.ID, after, limit int64) ([]store.Message, error) {
+func (t *tx) messages(id store.ID, g generation, after, limit int64) ([]store.Message, error) {
 	var messages []store.Message
 	s := t.stmt("inbox")
 	bindID(s, id)
-	s.bindInt(after)
+	s.bindInt(g.sent + min(after, math.MaxInt64-g.sent))
 	s.bindInt(limit)
 	return messages, each(s, func() error {
 		m := store.Message{
-			Seq: s.readInt(), Kind: store.MessageKind(s.readInt()), Name: readOptText(s), Data: readOptBlob(s), Codec: int(s.readInt()),
+			Seq: s.readInt() - g.sent, Kind: store.MessageKind(s.readInt()), Name: readOptText(s), Data: readOptBlob(s), Codec: int(s.readInt()),
 			Error: readOptText(s),
 		}
 		if !s.readNull() {
@@ -193,9 +217,10 @@ func (t *tx) messages(id store.ID, after, limit int64) ([]store.Message, error) 
 	})
 }
 
-func (t *tx) countMessages(id store.ID) (int64, error) {
+func (t *tx) countMessages(id store.ID, g generation) (int64, error) {
 	s := t.stmt("inbox_count")
 	bindID(s, id)
+	s.bindInt(g.sent)
 	found, err := s.next()
 	if err != nil || !found {
 		return 0, unexpected("inbox_count", err)

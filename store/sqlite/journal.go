@@ -210,15 +210,20 @@ func (t *tx) lastWriter(id store.ID) (lease int64, durable bool, err error) {
 	return s.readInt(), true, nil
 }
 
-// trim removes the entries of a journal after the first keep.
+// trim removes the entries of a journal after one, but for that with which its generation begins.
 func (t *tx) trim(id store.ID, keep int64) error {
+	g, err := t.generation(id)
+	if err != nil {
+		return err
+	}
 	s := t.stmt("journal_trim")
 	bindID(s, id)
-	s.bindInt(keep)
+	s.bindInt(max(keep, g.first))
 	return exec(s)
 }
 
-// Journals implements store.Reader. A statement is no round trip here: each job is two range scans of one snapshot.
+// Journals implements store.Reader. A statement is no round trip here: each job is a look
+// and two range scans of one snapshot.
 func (s *Store) Journals(ctx context.Context, ids []store.ID) ([]store.Journal, error) {
 	var journals []store.Journal
 	err := s.read(ctx, "journals", func(t *tx) error {
@@ -226,13 +231,17 @@ func (s *Store) Journals(ctx context.Context, ids []store.ID) ([]store.Journal, 
 		for i, id := range ids {
 			j := &journals[i]
 			j.Job = id
+			g, err := t.generation(id)
+			if err != nil {
+				return err
+			}
 			st := t.stmt("journal")
 			bindID(st, id)
-			var err error
+			st.bindInt(g.first)
 			if j.Entries, err = scanEntries(st); err != nil {
 				return err
 			}
-			if j.Messages, err = t.messages(id, 0, -1); err != nil {
+			if j.Messages, err = t.messages(id, g, 0, -1); err != nil {
 				return err
 			}
 		}
@@ -273,8 +282,13 @@ func (t *tx) entries(params store.JournalParams) ([]store.Entry, error) {
 			after = math.MaxInt64
 		}
 	}
+	g, err := t.generation(params.Job)
+	if err != nil {
+		return nil, err
+	}
 	s := t.stmt(name)
 	bindID(s, params.Job)
+	s.bindInt(g.first)
 	s.bindInt(after)
 	if named {
 		s.bindInt(int64(params.Kinds[0]))
@@ -301,10 +315,14 @@ func isNamed(kind store.EntryKind) bool {
 func scanEntries(s stmt) ([]store.Entry, error) {
 	var entries []store.Entry
 	return entries, each(s, func() error {
-		entries = append(entries, store.Entry{
+		e := store.Entry{
 			Seq: s.readInt(), Kind: store.EntryKind(s.readInt()), Path: readOptText(s), Name: readOptText(s), Ref: readOptInt(s),
 			Data: readOptBlob(s), Codec: int(s.readInt()), At: readTime(s), LeaseNumber: s.readInt(),
-		})
+		}
+		if e.Kind == store.EntryContinued {
+			e.Ref = 0 // see generation
+		}
+		entries = append(entries, e)
 		return nil
 	})
 }

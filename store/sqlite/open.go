@@ -110,6 +110,7 @@ type Store struct {
 	lives lifeLocks
 	wakes untold
 
+	portion    int64        // rows of one job that a transaction removes or copies
 	queuesSeen atomic.Int64 // the last queue that Retain has looked at
 }
 
@@ -130,7 +131,9 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{config: c, path: c.Path, closed: make(chan struct{}), wakes: untold{more: make(chan struct{}, 1)}}
+	s := &Store{
+		config: c, path: c.Path, closed: make(chan struct{}), wakes: untold{more: make(chan struct{}, 1)}, portion: portionRows,
+	}
 	if c.Path == Memory {
 		if s.temporary, err = os.MkdirTemp("", "holdfast-"); err != nil {
 			return nil, fmt.Errorf("%w: %w", store.ErrReadOnly, err)

@@ -53,10 +53,16 @@ func (s *Store) Get(ctx context.Context, id store.ID) (store.Record, error) {
 		if record.Actions, err = t.actions(id); err != nil {
 			return err
 		}
-		if record.Journal, err = t.lastEntry(id); err != nil { // it has no gaps
+		g, err := t.generation(id)
+		if err != nil {
 			return err
 		}
-		record.Messages, err = t.countMessages(id)
+		last, err := t.lastEntry(id)
+		if err != nil {
+			return err
+		}
+		record.Journal = last - max(g.first-1, 0) // it has no gaps
+		record.Messages, err = t.countMessages(id, g)
 		return err
 	})
 	return record, err

@@ -26,6 +26,7 @@ func (s *Store) Retain(ctx context.Context, params store.RetainParams) (store.Re
 	r := retaining{left: params.Limit}
 	var retained store.Retained
 	steps := []func(limit int) (done int, more bool, err error){
+		func(limit int) (int, bool, error) { return s.removeLeftovers(ctx, limit) },
 		func(limit int) (int, bool, error) { return s.retainAudit(ctx, params.Audit, limit) },
 		func(limit int) (int, bool, error) { return s.markLanes(ctx, limit) },
 		func(limit int) (int, bool, error) { return s.removeLanes(ctx, limit) },
@@ -136,8 +137,8 @@ func (t *tx) remove(id store.ID) (rows int64, err error) {
 		return 0, err
 	}
 	for _, name := range []string{
-		"retain_attempts", "retain_checkpoint", "retain_journal", "retain_inbox", "cancel_request_delete", "pause_request_delete",
-		"finished_delete", "job_delete", "audit_gone",
+		"retain_attempts", "retain_checkpoint", "cancel_request_delete", "pause_request_delete", "finished_delete", "job_delete",
+		"audit_gone",
 	} {
 		s := t.stmt(name)
 		bindID(s, id)
@@ -147,7 +148,8 @@ func (t *tx) remove(id store.ID) (rows int64, err error) {
 		}
 		rows += n
 	}
-	return rows, nil
+	n, err := t.removeAll(id)
+	return rows + n, err
 }
 
 // retainAudit removes up to limit records of what people did, to queues or to jobs that were

@@ -9,7 +9,13 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest"
 )
 
-func TestConformance(t *testing.T) {
+func TestConformance(t *testing.T) { conform(t, 0) }
+
+// TestConformanceInPortions removes and copies what jobs remember an entry at a time: what was
+// forgotten is there for long, and forks are made in many transactions.
+func TestConformanceInPortions(t *testing.T) { conform(t, 1) }
+
+func conform(t *testing.T, portion int64) {
 	storetest.Run(t, func(t *testing.T, clock *storetest.Clock) store.Store {
 		// The suite opens hundreds of stores; what a sync adds is not its subject.
 		source := sqlite.File(filepath.Join(t.TempDir(), "holdfast.db"))
@@ -17,6 +23,9 @@ func TestConformance(t *testing.T) {
 		s, err := source.Open(t.Context())
 		if err != nil {
 			t.Fatal(err)
+		}
+		if portion > 0 {
+			sqlite.SetPortion(s, portion)
 		}
 		t.Cleanup(func() {
 			if err := s.Close(); err != nil {

@@ -90,15 +90,19 @@ func (t *tx) arrived(id store.ID, w *store.Wait) (bool, error) {
 	if w.Held {
 		return false, nil
 	}
+	g, err := t.generation(id)
+	if err != nil {
+		return false, err
+	}
 	s := t.stmt("inbox_after")
 	bindID(s, id)
-	s.bindInt(w.Seen)
+	s.bindInt(g.sent + w.Seen)
 	for {
 		found, err := s.next()
 		if err != nil || !found {
 			return false, err
 		}
-		m := store.Message{Seq: s.readInt(), Kind: store.MessageKind(s.readInt()), State: store.State(readOptInt(s))}
+		m := store.Message{Seq: s.readInt() - g.sent, Kind: store.MessageKind(s.readInt()), State: store.State(readOptInt(s))}
 		if w.Wakes(&m) {
 			s.done()
 			return true, nil

@@ -14,22 +14,23 @@ type tx struct {
 	store *Store
 	now   int64 // one time for the whole transaction
 
-	own      *conn                             // the session, if it is ours
-	lanes    knownLanes                        // that this transaction needed
-	records  map[recordName]*claimRecord       // claim records that it read
-	last     *claimRecord                      // of records, the one used last
-	keys     []keyName                         // ordering keys that may have become free
-	lined    map[store.ID]bool                 // new jobs with an ordering key
-	tells    bool                              // the caller is told of woken
-	woken    []store.Wake                      // queues in which a waiting job became available
-	lines    []line                            // entries of journals to be written
-	ends     []end                             // of runs, to be written
-	jobs     []newJob                          // to be inserted
-	ready    []pointer                         // to be inserted
-	ended    journalEnds                       // of the journals to which it wrote
-	promised map[int64]map[string]store.Policy // of nodes, for a rescue
-	starts   bool                              // jobs of the batch run at once
-	started  []store.Claimed                   // that do
+	own             *conn                             // the session, if it is ours
+	lanes           knownLanes                        // that this transaction needed
+	records         map[recordName]*claimRecord       // claim records that it read
+	last            *claimRecord                      // of records, the one used last
+	keys            []keyName                         // ordering keys that may have become free
+	lined           map[store.ID]bool                 // new jobs with an ordering key
+	tells           bool                              // the caller is told of woken
+	woken           []store.Wake                      // queues in which a waiting job became available
+	lines           []line                            // entries of journals to be written
+	ends            []end                             // of runs, to be written
+	jobs            []newJob                          // to be inserted
+	ready           []pointer                         // to be inserted
+	ended           journalEnds                       // of the journals to which it wrote
+	askedLeft, left bool                              // whether jobs that are not there have left rows
+	promised        map[int64]map[string]store.Policy // of nodes, for a rescue
+	starts          bool                              // jobs of the batch run at once
+	started         []store.Claimed                   // that do
 }
 
 // write runs f in a write transaction and commits it. f runs again if the transaction has to start over; it must not have

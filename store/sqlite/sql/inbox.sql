@@ -1,9 +1,10 @@
 -- What is sent to jobs.
 
 -- All that a message needs to know of the job that it is for: where its pointer is if it waits, how it waits, how it
--- ended, and the last message that it has.
+-- ended, the last message that it has, and the last that it has forgotten.
 -- name: addressee
 SELECT j.lane, j.run_at, j.ordering_key, f.state, (SELECT max(i.seq) FROM holdfast_inbox i WHERE i.id = j.id),
+  (SELECT e.ref FROM holdfast_journal e INDEXED BY holdfast_journal_continued WHERE e.kind = 16 AND e.id = j.id ORDER BY e.seq DESC LIMIT 1),
   d.held, d.seen, d.kinds, d.awaited, d.failures
 FROM holdfast_job j
 LEFT JOIN holdfast_finished f ON f.id = j.id
@@ -19,7 +20,7 @@ SELECT seq FROM holdfast_inbox WHERE id = ? AND key = ? AND key IS NOT NULL;
 
 -- name: callback_opened
 SELECT 1 FROM holdfast_journal INDEXED BY holdfast_journal_named
-WHERE kind IN (8, 12, 13) AND id = ? AND kind = 8 AND name = ? LIMIT 1;
+WHERE kind IN (8, 12, 13) AND id = ? AND kind = 8 AND name = ? AND seq >= ? LIMIT 1;
 
 -- name: callback_answered
 SELECT 1 FROM holdfast_inbox INDEXED BY holdfast_inbox_answer WHERE kind IN (2, 3) AND id = ? AND name = ? LIMIT 1;
@@ -28,23 +29,38 @@ SELECT 1 FROM holdfast_inbox INDEXED BY holdfast_inbox_answer WHERE kind IN (2, 
 SELECT seq, kind, name, data, codec, error, from_id, state, reason, at FROM holdfast_inbox WHERE id = ? AND seq > ? ORDER BY seq LIMIT ? + 0;
 
 -- name: inbox_count
-SELECT count(*) FROM holdfast_inbox WHERE id = ?;
+SELECT count(*) FROM holdfast_inbox WHERE id = ? AND seq > ?;
 
 -- What a wait looks at.
 -- name: inbox_after
 SELECT seq, kind, state FROM holdfast_inbox WHERE id = ? AND seq > ? ORDER BY seq;
 
--- Only signals that no entry has received outlive a run that continues as new.
--- name: inbox_forget
-DELETE FROM holdfast_inbox WHERE id = ? AND (kind <> 1 OR seq IN (
-  SELECT e.ref FROM holdfast_journal e WHERE e.id = ? AND e.kind = 6 AND e.ref IS NOT NULL));
+-- Only signals that no entry has received outlive a run that continues as new: of a job the last
+-- message that it has forgotten, and the last one before and the first entry of the generation.
+-- name: inbox_unread
+SELECT i.seq FROM holdfast_inbox i
+WHERE i.id = ? AND i.seq > ? AND i.kind = 1 AND i.seq - ? NOT IN (
+  SELECT e.ref FROM holdfast_journal e WHERE e.id = ? AND e.seq >= ? AND e.kind = 6 AND e.ref IS NOT NULL)
+ORDER BY i.seq;
+
+-- name: inbox_last
+SELECT max(seq) FROM holdfast_inbox WHERE id = ?;
 
 -- name: inbox_renumber
 UPDATE holdfast_inbox SET seq = ? WHERE id = ? AND seq = ?;
 
--- What a fork knows of: what children and callbacks sent, and what the entries that it keeps have received.
--- name: inbox_copy
-INSERT INTO holdfast_inbox (id, seq, at, kind, name, key, codec, data, error, from_id, state, reason)
-SELECT ?, i.seq, i.at, i.kind, i.name, i.key, i.codec, i.data, i.error, i.from_id, i.state, i.reason FROM holdfast_inbox i
-WHERE i.id = ? AND (i.kind <> 1 OR i.seq IN (
-  SELECT e.ref FROM holdfast_journal e WHERE e.id = ? AND e.seq <= ? AND e.kind = 6 AND e.ref IS NOT NULL));
+-- name: inbox_delete
+DELETE FROM holdfast_inbox WHERE id = ? AND seq = ?;
+
+-- What a fork knows of: the signals that entries have received, seqs from, to; and what children and
+-- callbacks sent. Messages are counted from the last one that the original has forgotten.
+-- name: inbox_copy_received
+INSERT OR IGNORE INTO holdfast_inbox (id, seq, at, kind, name, key, codec, data, error, from_id, state, reason)
+SELECT ?, e.ref, i.at, i.kind, i.name, i.key, i.codec, i.data, i.error, i.from_id, i.state, i.reason
+FROM holdfast_journal e CROSS JOIN holdfast_inbox i ON i.id = e.id AND i.seq = e.ref + ?
+WHERE e.id = ? AND e.seq >= ? AND e.seq <= ? AND e.kind = 6 AND e.ref > 0 AND i.kind = 1;
+
+-- name: inbox_copy_answers
+INSERT OR IGNORE INTO holdfast_inbox (id, seq, at, kind, name, key, codec, data, error, from_id, state, reason)
+SELECT ?, i.seq - ?, i.at, i.kind, i.name, i.key, i.codec, i.data, i.error, i.from_id, i.state, i.reason
+FROM holdfast_inbox i WHERE i.id = ? AND i.seq > ? AND i.seq <= ? AND i.kind <> 1;
