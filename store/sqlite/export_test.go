@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -100,4 +101,11 @@ func TakeForGranted(s store.Store) {
 		infos[placed.path] = placed.info
 	}
 	p.stat = func(path string) (fs.FileInfo, error) { return infos[path], nil }
+}
+
+// CopyAhead is the beginning of Fork, and returns the rest of it.
+func CopyAhead(ctx context.Context, s store.Store, params store.ForkParams) (rest func() error, err error) {
+	mine := own(s)
+	c, err := mine.copyAhead(ctx, params)
+	return func() error { return mine.write(ctx, "fork", func(t *tx) error { return t.fork(params, c) }) }, err
 }

@@ -95,16 +95,41 @@ func (t *tx) newestMessage(id store.ID, g generation) (row int64, err error) {
 	return max(readOptInt(s), g.sent), nil
 }
 
-// unread lists the rows of signals that no entry of a generation has received.
+// unread lists the rows of signals that no entry of a generation has received. Two indexes tell which
+// messages are left, of which only those that are signals are looked up.
 func (t *tx) unread(id store.ID, g generation) (rows []int64, err error) {
-	s := t.stmt("inbox_unread")
-	bindID(s, id)
-	s.bindInt(g.sent)
-	s.bindInt(g.sent)
+	received := map[int64]bool{}
+	s := t.stmt("received")
 	bindID(s, id)
 	s.bindInt(g.first)
-	return rows, each(s, func() error {
-		rows = append(rows, s.readInt())
+	err = each(s, func() error {
+		received[g.sent+s.readInt()] = true
 		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	var left []int64
+	s = t.stmt("inbox_rows")
+	bindID(s, id)
+	s.bindInt(g.sent)
+	err = each(s, func() error {
+		if row := s.readInt(); !received[row] {
+			left = append(left, row)
+		}
+		return nil
+	})
+	for _, row := range left {
+		s := t.stmt("inbox_is_signal")
+		bindID(s, id)
+		s.bindInt(row)
+		signal, err := exists(s)
+		if err != nil {
+			return nil, err
+		}
+		if signal {
+			rows = append(rows, row)
+		}
+	}
+	return rows, err
 }

@@ -9,7 +9,7 @@ import (
 
 // portionRows is how many entries of one job, and as many messages, one transaction removes or copies:
 // what takes a few milliseconds.
-const portionRows = 2000
+const portionRows = 1000
 
 // nobody is the maker of rows whose job was removed, or never made.
 const nobody = 0

@@ -20,6 +20,8 @@ var continueTests = []test{
 	{"a_pause_meets_the_job_that_begins_anew", continuePaused},
 	{"children_of_before_answer_to_the_job_that_began_anew", continueChildren},
 	{"a_job_continues_again_and_again", continueAgain},
+	{"Remembered_a_fork_begins_where_the_job_continued", continueForked},
+	{"what_a_person_takes_away_is_not_that_it_continued", continueCut},
 }
 
 // anew is the change that makes a release a continuation.
@@ -274,5 +276,79 @@ func continueAgain(e *env) {
 	}
 	if len(messages) != 5 {
 		e.Fatalf("%d messages", len(messages))
+	}
+}
+
+func continueForked(e *env) {
+	run := e.durable(3)
+	for i := range 3 {
+		e.send(run.Job.ID, signal(fmt.Sprint("s", i+1)))
+	}
+	e.write(&run, store.Entry{Seq: 4, Kind: store.EntryReceived, Ref: 2})
+	e.end(run, store.Available, anew("x")) // entry 5; s1 and s3 are messages 1 and 2 now
+	run = e.claimOne(e.join(), run.Job.ID)
+	e.write(&run, step(6), store.Entry{Seq: 7, Kind: store.EntryReceived, Ref: 2}, step(8))
+	original := e.journal(run.Job.ID)
+	for _, c := range []struct {
+		keep     int64
+		entries  int
+		messages []int64
+	}{{0, 0, nil}, {4, 0, nil}, {5, 1, nil}, {6, 2, nil}, {7, 3, []int64{2}}, {99, 4, []int64{2}}} {
+		id := e.fork(run.Job.ID, c.keep)
+		forked := e.journal(id)
+		want := store.Journal{Job: id}
+		for _, entry := range original.Entries[:c.entries] {
+			entry.LeaseNumber = 0
+			want.Entries = append(want.Entries, entry)
+		}
+		for _, seq := range c.messages {
+			want.Messages = append(want.Messages, original.Messages[seq-1])
+		}
+		e.equal(fmt.Sprint("a fork that keeps ", c.keep), forked, want,
+			cmpopts.IgnoreFields(store.Entry{}, "At"), cmpopts.IgnoreFields(store.Message{}, "At"))
+		if record := e.get(id); record.Journal != int64(c.entries) || record.Messages != int64(len(c.messages)) {
+			e.Fatalf("the record of a fork that keeps %d: %d entries, %d messages", c.keep, record.Journal, record.Messages)
+		}
+		// Its run goes on after the last entry, and with messages after the last one.
+		next := e.claimOne(e.join(), id)
+		e.write(&next, step(forked.LastSeq()+1))
+		e.wantEntries(id, c.entries+1)
+		seq := int64(1)
+		if len(c.messages) > 0 {
+			seq = c.messages[len(c.messages)-1] + 1
+		}
+		if result := e.send(id, signal("new")); result.Seq != seq {
+			e.Fatalf("the first message to a fork that keeps %d: %+v", c.keep, result)
+		}
+		e.end(next, store.Completed)
+	}
+}
+
+func continueCut(e *env) {
+	for _, c := range []struct {
+		keep int64
+		want int
+	}{{-1, 3}, {99, 3}, {6, 3}, {5, 2}, {4, 1}, {3, 1}, {1, 1}, {0, 1}} {
+		run := e.durable(3)
+		e.end(run, store.Available, anew("x")) // entry 4
+		run = e.claimOne(e.join(), run.Job.ID)
+		e.write(&run, steps(5, 6)...)
+		e.end(run, store.Failed)
+		params := resumption(run.Job.ID)
+		params.Keep, params.Expect = c.keep, 6
+		e.resume(params, store.Available)
+		if first := e.wantEntries(run.Job.ID, c.want)[0]; first.Kind != store.EntryContinued || first.Seq != 4 {
+			e.Fatalf("a job that keeps %d begins with %+v", c.keep, first)
+		}
+		if n := e.get(run.Job.ID).Journal; n != int64(c.want) {
+			e.Fatalf("the record of a job that keeps %d tells of %d entries", c.keep, n)
+		}
+		next := e.claimOne(e.join(), run.Job.ID)
+		if !next.Durable {
+			e.Fatalf("the next run: %+v", next)
+		}
+		e.write(&next, step(4+int64(c.want)))
+		e.wantEntries(run.Job.ID, c.want+1)
+		e.end(next, store.Completed)
 	}
 }

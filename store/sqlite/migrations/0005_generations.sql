@@ -6,6 +6,9 @@
 -- that came later are counted; the rows are removed bit by bit. ref is NULL where nothing is left.
 CREATE INDEX holdfast_journal_continued ON holdfast_journal (id, seq) WHERE kind = 16;
 
+-- Which messages were received, found without a look at each entry.
+CREATE INDEX holdfast_journal_received ON holdfast_journal (id, ref, seq) WHERE kind = 6 AND ref IS NOT NULL;
+
 -- Whose rows are to be removed, from a time on. maker is NULL for what a job has forgotten. Else all
 -- the rows are: of a job that was removed (0), or that is not there yet, and into whose journal a
 -- fork is copied by somebody who has drawn that number; he sets the time again and again.

@@ -35,13 +35,16 @@ SELECT count(*) FROM holdfast_inbox WHERE id = ? AND seq > ?;
 -- name: inbox_after
 SELECT seq, kind, state FROM holdfast_inbox WHERE id = ? AND seq > ? ORDER BY seq;
 
--- Only signals that no entry has received outlive a run that continues as new: of a job the last
--- message that it has forgotten, and the last one before and the first entry of the generation.
--- name: inbox_unread
-SELECT i.seq FROM holdfast_inbox i
-WHERE i.id = ? AND i.seq > ? AND i.kind = 1 AND i.seq - ? NOT IN (
-  SELECT e.ref FROM holdfast_journal e WHERE e.id = ? AND e.seq >= ? AND e.kind = 6 AND e.ref IS NOT NULL)
-ORDER BY i.seq;
+-- name: inbox_rows
+SELECT seq FROM holdfast_inbox WHERE id = ? AND seq > ? ORDER BY seq;
+
+-- name: inbox_is_signal
+SELECT 1 FROM holdfast_inbox WHERE id = ? AND seq = ? AND kind = 1;
+
+-- The messages that the entries of a generation have received.
+-- name: received
+SELECT ref FROM holdfast_journal INDEXED BY holdfast_journal_received
+WHERE kind = 6 AND ref IS NOT NULL AND id = ? AND seq >= ?;
 
 -- name: inbox_last
 SELECT max(seq) FROM holdfast_inbox WHERE id = ?;

@@ -1,0 +1,393 @@
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite"
+)
+
+// mindful is a store with a job that remembers much, for transactions that move little.
+type mindful struct {
+	*testing.T
+
+	store   store.Store
+	db      *sql.DB
+	skip    atomic.Int64 // how much the clock is ahead
+	onClock atomic.Value // of func(), called whenever the time is asked for
+	node    int64
+	seq     int64
+	run     store.Claimed
+	written int
+}
+
+const (
+	muchRemembered = 20 // entries, each second of which received a signal
+	littleAtOnce   = 3
+)
+
+func newMindful(t *testing.T) *mindful {
+	m := &mindful{T: t}
+	m.onClock.Store(func() {})
+	source := sqlite.File(file(t))
+	source.Synchronous = sqlite.Normal
+	source.Clock = func() time.Time {
+		m.onClock.Load().(func())() //nolint:forcetypeassert // it is only stored here
+		return time.Now().Add(time.Duration(m.skip.Load()))
+	}
+	m.store = open(t, source)
+	sqlite.SetPortion(m.store, littleAtOnce)
+	m.db = database(t, source.Path)
+	var err error
+	if m.node, err = m.store.Join(t.Context(), store.NodeInfo{}); err != nil {
+		t.Fatal(err)
+	}
+	m.apply(&store.Batch{Enqueues: []*store.Enqueue{newJob()}})
+	m.claim()
+	m.remember(1, muchRemembered)
+	return m
+}
+
+func (m *mindful) apply(batch *store.Batch) {
+	m.Helper()
+	if err := m.store.Apply(m.Context(), batch); err != nil {
+		m.Fatal(err)
+	}
+	for _, o := range batch.Outcomes {
+		if o.Err != nil {
+			m.Fatal(o.Err)
+		}
+	}
+	for _, a := range batch.Appends {
+		if a.Err != nil {
+			m.Fatal(a.Err)
+		}
+	}
+	for _, q := range batch.Sends {
+		if q.Err != nil {
+			m.Fatal(q.Err)
+		}
+	}
+}
+
+func (m *mindful) claim() {
+	m.Helper()
+	m.seq += 10
+	claimed, err := claim(m.Context(), m.store, m.node, m.seq, 1)
+	if err != nil || len(claimed) != 1 {
+		m.Fatal(len(claimed), err)
+	}
+	m.run = claimed[0]
+}
+
+// remember writes entries that no other ones are like.
+func (m *mindful) remember(first, last int64) {
+	m.Helper()
+	a := &store.Append{Lease: m.run.Lease}
+	for seq := first; seq <= last; seq++ {
+		m.written++
+		e := store.Entry{Seq: seq, Kind: store.EntryStep, Path: fmt.Sprint(m.written), Data: []byte(fmt.Sprint(m.written))}
+		if seq%2 == 0 {
+			q := &store.Send{Job: m.run.Job.ID, Key: fmt.Sprint(m.written), Message: store.Message{Kind: store.MessageSignal, Name: "go"}}
+			m.apply(&store.Batch{Sends: []*store.Send{q}})
+			e.Kind, e.Ref = store.EntryReceived, q.Result.Seq
+		}
+		a.Entries = append(a.Entries, e)
+	}
+	m.apply(&store.Batch{Appends: []*store.Append{a}})
+}
+
+func (m *mindful) end(o store.Outcome) {
+	m.Helper()
+	o.Lease, o.Durable = m.run.Lease, true
+	m.apply(&store.Batch{Outcomes: []*store.Outcome{&o}})
+}
+
+func (m *mindful) continueAsNew() {
+	m.Helper()
+	m.end(store.Outcome{State: store.Available, Continue: &store.Continue{Args: []byte(`{}`)}})
+	m.claim()
+}
+
+// resume lets the job go on from an entry, after it has failed.
+func (m *mindful) resume(keep int64) {
+	m.Helper()
+	m.end(store.Outcome{State: store.Failed})
+	if _, err := m.store.Resume(m.Context(), store.ResumeParams{Job: m.run.Job.ID, Keep: keep, Expect: -1}); err != nil {
+		m.Fatal(err)
+	}
+	m.claim()
+}
+
+func (m *mindful) journal(id store.ID) store.Journal {
+	m.Helper()
+	journals, err := m.store.Journals(m.Context(), []store.ID{id})
+	if err != nil {
+		m.Fatal(err)
+	}
+	return journals[0]
+}
+
+// rows counts what is there under the id of a job, visible or not.
+func (m *mindful) rows(id store.ID) (n int) {
+	m.Helper()
+	const count = "SELECT (SELECT count(*) FROM holdfast_journal WHERE id = ?1) + (SELECT count(*) FROM holdfast_inbox WHERE id = ?1)"
+	if err := m.db.QueryRowContext(m.Context(), count, id[:]).Scan(&n); err != nil {
+		m.Fatal(err)
+	}
+	return n
+}
+
+func (m *mindful) retain(params store.RetainParams) {
+	m.Helper()
+	if _, err := m.store.Retain(m.Context(), params); err != nil {
+		m.Fatal(err)
+	}
+	left := 0
+	if err := m.db.QueryRowContext(m.Context(), "SELECT count(*) FROM holdfast_leftover").Scan(&left); err != nil || left != 0 {
+		m.Errorf("%d jobs have left something, %v", left, err)
+	}
+}
+
+// fork is what makes a fork of the job.
+func (m *mindful) fork() store.ForkParams {
+	return store.ForkParams{From: m.run.Job.ID, Keep: muchRemembered, Job: newJob().Job}
+}
+
+// wantFork checks that a fork remembers what the job does up to an entry.
+func (m *mindful) wantFork(id store.ID) {
+	m.Helper()
+	original, forked := m.journal(m.run.Job.ID), m.journal(id)
+	want := store.Journal{Job: id}
+	received := map[int64]bool{}
+	for _, e := range original.Entries {
+		if e.Seq <= muchRemembered {
+			e.LeaseNumber = 0
+			want.Entries = append(want.Entries, e)
+			received[e.Ref] = e.Kind == store.EntryReceived
+		}
+	}
+	for _, message := range original.Messages {
+		if received[message.Seq] {
+			want.Messages = append(want.Messages, message)
+		}
+	}
+	if diff := cmp.Diff(want, forked); diff != "" {
+		m.Errorf("the fork remembers something else (-want +got):\n%s", diff)
+	}
+	if len(want.Entries) > 1 && len(want.Messages) == 0 {
+		m.Error("the original remembers nothing that can be compared")
+	}
+}
+
+// TestForkWhileItIsCopied lets something happen after the entries of a fork were copied, and before
+// the fork is there.
+func TestForkWhileItIsCopied(t *testing.T) {
+	t.Parallel()
+	for name, meanwhile := range map[string]func(m *mindful, fork store.ForkParams){
+		"nothing": func(*mindful, store.ForkParams) {},
+		"the original goes on": func(m *mindful, _ store.ForkParams) {
+			m.remember(muchRemembered+1, muchRemembered+4)
+		},
+		"the original is cut": func(m *mindful, _ store.ForkParams) { m.resume(4) },
+		"the original is cut, and goes on": func(m *mindful, _ store.ForkParams) {
+			m.resume(4)
+			m.remember(5, muchRemembered+4)
+		},
+		"the original is cut to its last copied entry": func(m *mindful, _ store.ForkParams) {
+			m.remember(muchRemembered+1, muchRemembered+4)
+			m.resume(muchRemembered)
+			m.remember(muchRemembered+1, muchRemembered+2)
+		},
+		"the original continues as new": func(m *mindful, _ store.ForkParams) {
+			m.continueAsNew()
+			m.remember(muchRemembered+2, muchRemembered+4)
+		},
+		"it takes so long that the copy is removed": func(m *mindful, fork store.ForkParams) {
+			m.skip.Add(int64(time.Hour))
+			m.retain(store.RetainParams{})
+			if n := m.rows(fork.Job.ID); n != 0 {
+				m.Errorf("%d rows are left of it", n)
+			}
+		},
+		"some of the copy is removed": func(m *mindful, fork store.ForkParams) {
+			m.skip.Add(int64(time.Hour))
+			before := m.rows(fork.Job.ID)
+			if retained, err := m.store.Retain(m.Context(), store.RetainParams{Limit: 1}); err != nil || !retained.More {
+				m.Fatal(retained, err)
+			}
+			if n := m.rows(fork.Job.ID); n == 0 || n == before {
+				m.Errorf("%d rows are left of %d", n, before)
+			}
+		},
+		"another one makes the same fork": func(m *mindful, fork store.ForkParams) {
+			if err := m.store.Fork(m.Context(), fork); err != nil {
+				m.Error(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMindful(t)
+			fork := m.fork()
+			rest, err := sqlite.CopyAhead(t.Context(), m.store, fork)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := m.rows(fork.Job.ID); n != muchRemembered+muchRemembered/2 {
+				t.Fatalf("%d rows are copied", n)
+			}
+			if _, err := m.store.Get(t.Context(), fork.Job.ID); err == nil {
+				t.Fatal("the fork is there before it is made")
+			}
+			meanwhile(m, fork)
+			if err := rest(); err != nil {
+				t.Fatal(err)
+			}
+			m.wantFork(fork.Job.ID)
+			m.retain(store.RetainParams{})
+			m.wantFork(fork.Job.ID)
+		})
+	}
+}
+
+// TestForkThatIsNeverMade breaks off the copying wherever it can be, as the end of the process would.
+func TestForkThatIsNeverMade(t *testing.T) {
+	t.Parallel()
+	for name, then := range map[string]func(m *mindful, fork store.ForkParams){
+		"what was copied is removed": func(m *mindful, fork store.ForkParams) {
+			m.skip.Add(int64(time.Hour))
+			m.retain(store.RetainParams{})
+			if n := m.rows(fork.Job.ID); n != 0 {
+				m.Errorf("%d rows are left", n)
+			}
+		},
+		"it is made the next time": func(m *mindful, fork store.ForkParams) {
+			if err := m.store.Fork(m.Context(), fork); err != nil {
+				m.Fatal(err)
+			}
+			m.wantFork(fork.Job.ID)
+			m.retain(store.RetainParams{})
+			m.wantFork(fork.Job.ID)
+		},
+		"its id is another job's": func(m *mindful, fork store.ForkParams) {
+			q := newJob()
+			q.Job.ID = fork.Job.ID
+			m.apply(&store.Batch{Enqueues: []*store.Enqueue{q}})
+			if n := m.rows(fork.Job.ID); n != 0 {
+				m.Errorf("%d rows of the fork are that job's", n)
+			}
+			m.skip.Add(int64(time.Hour))
+			m.retain(store.RetainParams{})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMindful(t)
+			left := false
+			for breakAt := int64(1); ; breakAt++ {
+				ctx, cancel := context.WithCancel(t.Context())
+				calls := atomic.Int64{}
+				m.onClock.Store(func() {
+					if calls.Add(1) == breakAt {
+						cancel()
+					}
+				})
+				fork := m.fork()
+				err := m.store.Fork(ctx, fork)
+				m.onClock.Store(func() {})
+				cancel()
+				if err == nil {
+					m.wantFork(fork.Job.ID)
+					break
+				}
+				left = left || m.rows(fork.Job.ID) > 0
+				then(m, fork)
+			}
+			if !left {
+				t.Error("nothing was ever left")
+			}
+		})
+	}
+}
+
+// TestWhatIsForgottenGoesInPortions: a job that continues as new begins with nothing, and leaves much
+// behind, which goes bit by bit.
+func TestWhatIsForgottenGoesInPortions(t *testing.T) {
+	t.Parallel()
+	m := newMindful(t)
+	id := m.run.Job.ID
+	before := m.rows(id)
+	m.continueAsNew()
+	if n := m.rows(id); n != before+1-2*littleAtOnce {
+		t.Errorf("%d rows are left of %d", n, before)
+	}
+	if j := m.journal(id); len(j.Entries) != 1 || j.Entries[0].Ref != 0 || len(j.Messages) != 0 {
+		t.Errorf("the next generation begins with %+v", j)
+	}
+	m.remember(muchRemembered+2, muchRemembered+5)
+	m.continueAsNew() // before the last one is gone
+	// A key that was used before is free.
+	q := &store.Send{Job: id, Key: "20", Message: store.Message{Kind: store.MessageSignal, Name: "go"}}
+	if m.apply(&store.Batch{Sends: []*store.Send{q}}); q.Result != (store.SendResult{Seq: 1}) {
+		t.Errorf("the first message: %+v", q.Result)
+	}
+	again := &store.Send{Job: id, Key: "20", Message: q.Message}
+	if m.apply(&store.Batch{Sends: []*store.Send{again}}); again.Result != (store.SendResult{Seq: 1, Duplicate: true}) {
+		t.Errorf("the first message once more: %+v", again.Result)
+	}
+	m.retain(store.RetainParams{})
+	if n := m.rows(id); n != 2 {
+		t.Errorf("%d rows are left", n)
+	}
+	m.remember(muchRemembered+7, muchRemembered+8)
+	if j := m.journal(id); len(j.Entries) != 3 || len(j.Messages) != 2 || j.Messages[1].Seq != 2 || j.Entries[2].Ref != 2 {
+		t.Errorf("the last generation: %+v", j)
+	}
+}
+
+// TestAJobThatRemembersMuchIsRemovedInPortions, and its id may be used again at once.
+func TestAJobThatRemembersMuchIsRemovedInPortions(t *testing.T) {
+	t.Parallel()
+	for _, again := range []bool{false, true} {
+		m := newMindful(t)
+		id := m.run.Job.ID
+		m.end(store.Outcome{State: store.Completed})
+		before := m.rows(id)
+		m.skip.Add(int64(time.Hour))
+		retained, err := m.store.Retain(t.Context(), store.RetainParams{Completed: time.Minute, Limit: 1})
+		if err != nil || retained.Jobs != 1 {
+			t.Fatal(retained, err)
+		}
+		if n := m.rows(id); n == 0 || n == before {
+			t.Errorf("%d rows are left of %d", n, before)
+		}
+		if again {
+			q := newJob()
+			q.Job.ID = id
+			if m.apply(&store.Batch{Enqueues: []*store.Enqueue{q}}); q.Result.Existing {
+				t.Error("the removed job is there")
+			}
+			if m.claim(); m.run.Durable {
+				t.Error("a new job remembers what another one did")
+			}
+			m.remember(1, 4)
+			m.retain(store.RetainParams{})
+			if n := m.rows(id); n != 6 {
+				t.Errorf("%d rows are there of a job that has written 6", n)
+			}
+			continue
+		}
+		m.retain(store.RetainParams{})
+		if n := m.rows(id); n != 0 {
+			t.Errorf("%d rows are left", n)
+		}
+	}
+}
