@@ -127,6 +127,12 @@ var ownerBites = []bite{
 	{oneOwner, "a gap in a journal", func(s *flowSound) {
 		s.entry(1, "step", "sleep 3", func(e *holdfast.JournalEntry) { e.Seq = 9 })
 	}, "entry 4 of the journal has number 9"},
+	{oneOwner, "a journal without its beginning", func(s *flowSound) {
+		entries := s.journals[s.ids[1]].Entries
+		for i := range entries {
+			entries[i].Seq++
+		}
+	}, "entry 1 of the journal has number 2"},
 }
 
 var memoryBites = []bite{
