@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -118,6 +119,62 @@ func BenchmarkJournal(b *testing.B) {
 				})
 			})
 		}
+	}
+}
+
+// BenchmarkContinue: a run that remembers much continues as new. The statements are the
+// batch's, for which others of the process wait. BenchmarkFork copies as much; nobody waits for that.
+func BenchmarkContinue(b *testing.B) {
+	remembering(b, func(d *bed, run store.Claimed, _ int) {
+		o := &store.Outcome{Lease: run.Lease, State: store.Available, Durable: true, Continue: &store.Continue{}}
+		d.apply(&store.Batch{Outcomes: []*store.Outcome{o}})
+	})
+}
+
+func BenchmarkFork(b *testing.B) {
+	remembering(b, func(d *bed, run store.Claimed, entries int) {
+		job := run.Job
+		job.ID, job.RunAt = uuid.Must(uuid.NewV7()), time.Now().Add(time.Hour)
+		if err := d.store.Fork(b.Context(), store.ForkParams{From: run.Job.ID, Keep: int64(entries), Job: job}); err != nil {
+			b.Fatal(err)
+		}
+	})
+}
+
+// remembering measures what f does with a run that remembers much.
+func remembering(b *testing.B, f func(d *bed, run store.Claimed, entries int)) {
+	for _, entries := range []int{100, 10_000, 50_000} {
+		for _, signals := range []bool{false, true} {
+			b.Run(fmt.Sprintf("%d/signals=%t", entries, signals), func(b *testing.B) {
+				d := newBed(b, "session")
+				for range b.N {
+					b.StopTimer()
+					run := d.start(1)[0]
+					d.remember(run, entries, signals)
+					b.StartTimer()
+					f(d, run, entries)
+				}
+			})
+		}
+	}
+}
+
+func (d *bed) remember(run store.Claimed, entries int, signals bool) {
+	data := bytes.Repeat([]byte("x"), 100)
+	for seq := 1; seq <= entries; {
+		batch := &store.Batch{}
+		a := &store.Append{Lease: run.Lease}
+		for ; len(a.Entries) < 500 && seq <= entries; seq++ {
+			e := store.Entry{Seq: int64(seq), Kind: store.EntryStep, Path: strconv.Itoa(seq), Name: "charge", Data: data}
+			if signals && seq%2 == 0 {
+				e.Kind, e.Ref = store.EntryReceived, int64(seq/2)
+				message := store.Message{Kind: store.MessageSignal, Name: "go", Data: data}
+				batch.Sends = append(batch.Sends, &store.Send{Job: run.Job.ID, Key: strconv.Itoa(seq), Message: message})
+			}
+			a.Entries = append(a.Entries, e)
+		}
+		batch.Appends = []*store.Append{a}
+		d.apply(batch)
 	}
 }
 
