@@ -230,12 +230,7 @@ func (s *Store) applyQuickly(ctx context.Context, b *batch) error {
 		list = append(list, writing(b.appends, b.now)...)
 	}
 	list = append(list, sendings(b.sends, b.now)...)
-	if len(plain) > 0 {
-		list = append(list, complete(plain, b.now))
-	}
-	if len(others) > 0 {
-		list = append(list, endings(others, b.runs, true, b.now)...)
-	}
+	list = append(list, quickEndings(plain, others, b.runs, b.now)...)
 	_, n := receivers(b.sends)
 	if n.addRuns(others); !n.isEmpty() {
 		list = append(list, b.woken.wake(n, b.now))
@@ -343,19 +338,21 @@ func (b *batch) locks(others []*run, sends []*store.Send, careful bool) []statem
 	closed, _ := closing(b.appends)
 	bodies = append(bodies, closed...)
 	for _, r := range others {
-		if r.needsBodies() {
+		if r.needsBody() {
 			bodies = append(bodies, uuidOf(r.lease.Job))
 		}
 	}
-	answers := idsOf(answering(others))
-	touched := len(bodies)+len(answers) > 0
+	var told news
+	told.addAnswers(others)
+	bodies = append(bodies, told.jobs...)
+	touched := len(bodies)+len(told.children) > 0
 	// Two batches that lock the same records in two statements each could wait for each other, or for one that has locked a body.
 	locking := min(len(b.checkpoints), 1) + min(len(others), 1) + min(len(b.runs)-len(others), 1)
 	if locking > 1 || locking > 0 && (touched || careful) {
 		list = append(list, b.lockClaims())
 	}
 	if touched && !careful { // the careful way takes what it can get
-		list = append(list, waitAtMost(briefly), lockBodies(bodies, answers))
+		list = append(list, waitAtMost(briefly), lockBodies(bodies, told.children))
 	}
 	return list
 }

@@ -292,7 +292,7 @@ func (e *entry) blocked() error {
 }
 
 // bodies are the jobs whose bodies the batch needs: of those that are sent to, that park, are put
-// back, or answer, and whose end is decided.
+// back, or are answered, and whose end is decided.
 func (b *batch) bodies() []store.ID {
 	var ids []store.ID
 	for _, q := range b.sends {
@@ -314,7 +314,7 @@ func (b *batch) bodies() []store.ID {
 // bodies are those that the end of a run needs.
 func (r *run) bodies() []store.ID {
 	var ids []store.ID
-	if r.needsBodies() {
+	if r.needsBody() {
 		ids = append(ids, r.lease.Job)
 	}
 	if r.answers && r.parent != (store.ID{}) {

@@ -139,6 +139,9 @@ func TestChildrenMeetTheirParent(t *testing.T) {
 				if o.Answers = true; n%4 == 0 {
 					o.State, o.Reason = store.Failed, store.ReasonTerminal
 				}
+				if n%5 > 0 { // otherwise the store has to look
+					o.Parent = run.Job.Parent
+				}
 				batch := batches[n%3]
 				batch.Outcomes = append(batch.Outcomes, o)
 			}

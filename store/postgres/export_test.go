@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -24,7 +26,22 @@ func ClaimPlan(ctx context.Context, s store.Store, params store.ClaimParams, who
 		defer opened.cursors.mu.Unlock()
 		opened.cursors.going--
 	}()
-	conn, err := opened.pool.Acquire(ctx)
+	return opened.tryout(ctx, statement{name: "claim", args: opened.claimArgs(params, opened.now(), from)})
+}
+
+// AnswerPlan explains what it costs that jobs that have finished answer their parents; it does not happen.
+func AnswerPlan(ctx context.Context, s store.Store, jobs []store.ID) ([]string, error) {
+	opened := s.(*Store) //nolint:errcheck // what else would it be
+	runs := make([]*run, len(jobs))
+	for i, id := range jobs {
+		runs[i] = &run{lease: store.Lease{Job: id}, place: i}
+	}
+	return opened.tryout(ctx, answer(runs, nil, opened.now()))
+}
+
+// tryout explains what a statement costs; it does not happen.
+func (s *Store) tryout(ctx context.Context, st statement) (lines []string, err error) {
+	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -34,19 +51,11 @@ func ClaimPlan(ctx context.Context, s store.Store, params store.ClaimParams, who
 		return nil, err
 	}
 	defer func() { _ = tx.Rollback(ctx) }()
-	rows, err := tx.Query(ctx, "EXPLAIN (ANALYZE, BUFFERS) "+opened.text("claim"), opened.claimArgs(params, opened.now(), from)...)
+	rows, err := tx.Query(ctx, "EXPLAIN (ANALYZE, BUFFERS) "+s.text(st.name), st.args...)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var line string
-		if err := rows.Scan(&line); err != nil {
-			return nil, err
-		}
-		lines = append(lines, line)
-	}
-	return lines, rows.Err()
+	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
 // Break makes a statement of a store fail until it is mended.

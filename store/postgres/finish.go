@@ -105,18 +105,23 @@ func runOf(o *store.Outcome, now int64) *run {
 }
 
 // isPlain reports whether a run ends on the hot path: nothing but its claim record and the finished row is written.
-func (r *run) isPlain() bool {
+func (r *run) isPlain() bool { return r.completes() && !r.answers }
+
+// completes reports whether that is all that the end of a run writes for its own job, whoever is told of it.
+func (r *run) completes() bool {
 	o := r.outcome
-	return r.state == store.Completed && o != nil && !o.HasUnique && !o.HasOrdering && !o.Answers && !o.HasChildren
+	return r.state == store.Completed && o != nil && !o.HasUnique && !o.HasOrdering && !o.HasChildren
 }
 
 // leavesNothing reports whether the run leaves neither an attempt nor a finished row if it is applied as asked.
 func (r *run) leavesNothing() bool { return r.state == store.Waiting || r.anew != nil }
 
-// needsBodies reports whether the end of the run changes the body of its job, or reads or writes messages, for which bodies have to be
-// locked. That of a job with a journal also waits for what its run is still writing to it in a caller's transaction.
-func (r *run) needsBodies() bool {
-	return !r.state.Finished() || r.answers || r.traits&traitDurable != 0
+// needsBody reports whether the end of the run needs the body of its own job locked: because it
+// changes the body, or looks at messages. The end of a job with a journal also waits for what its run
+// is still writing to it in a caller's transaction. To answer takes the body of the parent, and of the
+// child's no more than what never changes.
+func (r *run) needsBody() bool {
+	return !r.state.Finished() || r.traits&traitDurable != 0
 }
 
 // frees reports whether the run may have freed the turn of an ordering key.
@@ -303,8 +308,36 @@ func recognise(ctx context.Context, t runner, lost []*run) error {
 // parents are told, and children to be closed are noted. The bodies that they touch are locked. Waking is left to the end of the
 // transaction. all are the runs of the whole batch.
 func endings(runs, all []*run, reported bool, now int64) []statement {
-	list := []statement{conclude(runs, reported, now)}
-	list = append(list, beginAnew(runs, now)...)
+	list := append([]statement{conclude(runs, reported, now)}, beginAnew(runs, now)...)
+	return append(list, following(runs, all, now)...)
+}
+
+// quickEndings are the statements that end all runs of a batch on the quick way. One parent may have
+// thousands of children, nearly all of which just complete. They end as cheaply as everybody who does,
+// since others wait behind them, and only then answer.
+func quickEndings(plain, others, all []*run, now int64) (list []statement) {
+	completed, concluded := slices.Clip(plain), []*run(nil)
+	for _, r := range others {
+		if r.completes() {
+			completed = append(completed, r)
+		} else {
+			concluded = append(concluded, r)
+		}
+	}
+	if len(completed) > 0 {
+		list = append(list, complete(completed, now))
+	}
+	if len(concluded) > 0 {
+		list = append(list, conclude(concluded, true, now))
+		list = append(list, beginAnew(concluded, now)...)
+	}
+	return append(list, following(others, all, now)...)
+}
+
+// following are the statements for what follows from the ends of runs: parents are told, and
+// children to be closed are noted.
+func following(runs, all []*run, now int64) []statement {
+	var list []statement
 	if children := answering(runs); len(children) > 0 {
 		list = append(list, answer(children, all, now))
 	}

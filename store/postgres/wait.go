@@ -79,7 +79,7 @@ func lockBodies(jobs, children []pgtype.UUID) statement {
 type news struct {
 	jobs     []pgtype.UUID
 	numbers  []int64
-	children []pgtype.UUID // their parents have one more each
+	children []pgtype.UUID // whose parents nobody has named: these have one more each
 }
 
 // all is more than the number of messages that any job has.
@@ -96,7 +96,26 @@ func (n *news) addRuns(runs []*run) {
 			n.add(r.lease.Job, all)
 		}
 	}
-	n.children = append(n.children, idsOf(answering(runs))...)
+	n.addAnswers(runs)
+}
+
+// addAnswers adds the parents that runs answer: once each, however many answers it gets, if the
+// outcomes name it.
+func (n *news) addAnswers(runs []*run) {
+	places := map[store.ID]int{}
+	for _, r := range runs {
+		place, known := places[r.parent]
+		switch {
+		case !r.answers:
+		case r.parent == (store.ID{}):
+			n.children = append(n.children, uuidOf(r.lease.Job))
+		case known:
+			n.numbers[place]++
+		default:
+			places[r.parent] = len(n.jobs)
+			n.add(r.parent, 1)
+		}
+	}
 }
 
 func (n *news) isEmpty() bool { return len(n.jobs)+len(n.children) == 0 }

@@ -190,6 +190,7 @@ func outcome(c store.Claimed, state store.State, change ...func(*store.Outcome))
 		HasOrdering: c.Job.OrderingKey != "",
 		Durable:     c.Durable,
 		Answers:     c.Job.Answers,
+		Parent:      c.Job.Parent,
 	}
 	switch state {
 	case store.Completed:

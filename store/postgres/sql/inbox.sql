@@ -72,16 +72,22 @@ SELECT place, seq, 0 FROM stored UNION ALL SELECT place, coalesce(known, 0), ver
 -- Jobs that have just finished answer their parents: $1 jobs, in order, $2 now, $3 their places in the batch. $4 runs of the same batch that may be
 -- their parents', $5 their places, $6 whether they have begun anew. A parent that is completed, or is gone, is told nothing; one whose run comes
 -- after the child's was told before it completed, and has forgotten it if it has begun anew. Answers with parents, numbers and children.
+--
+-- The last number is looked up below the sort for the numbering, so that it is known before the first
+-- row is inserted. A look between two inserts would come past all that the statement has inserted so
+-- far and cannot see: the cost of a batch for one parent would grow with the square of its size.
 -- name: answer
 WITH told AS MATERIALIZED (
   SELECT b.parent, t.id, b.codec, f.state, f.reason, f.error, f.result,
-    coalesce((SELECT m.seq FROM {schema}.inbox m WHERE m.id = b.parent ORDER BY m.seq DESC LIMIT 1), 0)
-      + row_number() OVER (PARTITION BY b.parent ORDER BY t.n) AS seq
+    coalesce(l.seq, 0) + row_number() OVER (PARTITION BY b.parent ORDER BY t.n) AS seq
   FROM unnest($1::uuid[], $3::int[]) WITH ORDINALITY AS t (id, place, n)
   CROSS JOIN LATERAL (
     SELECT j.parent, j.codec, array_position($4::uuid[], j.parent) AS run FROM {schema}.job j WHERE j.id = t.id AND j.link & 4 <> 0 OFFSET 0
   ) b
   CROSS JOIN LATERAL (SELECT a.state, a.reason, a.error, a.result FROM {schema}.finished a WHERE a.id = t.id OFFSET 0) f
+  LEFT JOIN LATERAL (
+    SELECT m.seq FROM {schema}.inbox m WHERE m.id = b.parent ORDER BY m.seq DESC LIMIT 1
+  ) l ON true
   WHERE EXISTS (SELECT 1 FROM {schema}.job p WHERE p.id = b.parent OFFSET 0) AND CASE
     WHEN ($5::int[])[b.run] > t.place THEN NOT ($6::boolean[])[b.run]
     ELSE NOT EXISTS (SELECT 1 FROM {schema}.finished p WHERE p.id = b.parent AND p.state = 6 OFFSET 0)
