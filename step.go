@@ -153,7 +153,8 @@ func (r *Run) OnFailure(name string, fn func(run *Run) error) error {
 }
 
 // ContinueAsNew is returned by a handler to begin anew with other args and an empty journal, under the same id, so that
-// a function without end does not remember without end. Signals that it has not received stay; children go on.
+// a function without end does not remember without end. Signals that it has not received stay; children go on. Values and
+// items that it has published are forgotten, and the offsets of later ones are greater than theirs.
 func ContinueAsNew(in any) error {
 	data, err := encode(in)
 	if err != nil {
