@@ -61,6 +61,10 @@ type Outcome struct {
 	// CancelSeen tells that the run knew of the request to cancel the job when it ended.
 	CancelSeen bool
 
+	// InTx tells that the run may have appended to its journal in a transaction of a caller that is open still. The outcome
+	// is ErrBusy until that has ended. Any that does not complete its job waits for that without being told.
+	InTx bool
+
 	// Repeat says that this outcome was sent before and its answer was lost. If it was applied, Final is what it led to. If a
 	// rescue or a leave ended the run, it is ErrLeaseLost. A checkpoint repeated along with the outcome of its own run is
 	// ErrLeaseLost too, since it cannot be told from a stale one.

@@ -425,7 +425,7 @@ func (m *memory) final(o *store.Outcome) *store.Append {
 	if len(m.pending) > 0 || len(m.enqueues) > 0 {
 		a = m.take()
 	}
-	o.Durable = m.stored > 0 || a != nil || m.tx != nil
+	o.Durable, o.InTx = m.stored > 0 || a != nil || m.tx != nil, m.tx != nil
 	return a
 }
 

@@ -316,6 +316,11 @@ func TestAppendTxHoldsItsJob(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantErr(t, "Cancel", results[0].Err, store.ErrBusy)
+			done := &store.Outcome{Lease: run.Lease, State: store.Completed, Durable: true, InTx: true}
+			if err := s.Apply(t.Context(), &store.Batch{Outcomes: []*store.Outcome{done}}); err != nil {
+				t.Fatal(err)
+			}
+			wantErr(t, "Apply", done.Err, store.ErrBusy)
 			back := &store.Outcome{Lease: run.Lease, State: store.Available, Durable: true}
 			if err := s.Apply(t.Context(), &store.Batch{Outcomes: []*store.Outcome{back}}); err != nil {
 				t.Fatal(err)

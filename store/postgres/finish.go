@@ -110,7 +110,7 @@ func (r *run) isPlain() bool { return r.completes() && !r.answers }
 // completes reports whether that is all that the end of a run writes for its own job, whoever is told of it.
 func (r *run) completes() bool {
 	o := r.outcome
-	return r.state == store.Completed && o != nil && !o.HasUnique && !o.HasOrdering && !o.HasChildren
+	return r.state == store.Completed && o != nil && !o.HasUnique && !o.HasOrdering && !o.HasChildren && !o.InTx
 }
 
 // leavesNothing reports whether the run leaves neither an attempt nor a finished row if it is applied as asked.
@@ -121,7 +121,7 @@ func (r *run) leavesNothing() bool { return r.state == store.Waiting || r.anew !
 // is still writing to it in a caller's transaction. To answer takes the body of the parent, and of the
 // child's no more than what never changes.
 func (r *run) needsBody() bool {
-	return !r.state.Finished() || r.traits&traitDurable != 0
+	return !r.state.Finished() || r.traits&traitDurable != 0 || r.outcome != nil && r.outcome.InTx
 }
 
 // frees reports whether the run may have freed the turn of an ordering key.

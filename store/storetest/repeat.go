@@ -72,17 +72,22 @@ func repeatClaimPartly(e *env) {
 	}
 }
 
-// repeatClaimRecords: also if the first of several records is done and gone.
-func repeatClaimRecords(e *env) {
+// claimSeveralRecords claims more jobs than two records hold, and not all there are.
+func (e *env) claimSeveralRecords() (params store.ClaimParams, claimed []store.Claimed) {
+	e.Helper()
 	const n = 2*store.MaxClaimSlots + 10
 	var jobs []*store.Enqueue
 	for range n + 5 {
 		jobs = append(jobs, e.job())
 	}
 	e.enqueue(jobs...)
-	node := e.join()
-	params := e.demand(node, n)
-	first := e.claimWith(params)
+	params = e.demand(e.join(), n)
+	return params, e.claimWith(params)
+}
+
+// repeatClaimRecords: also if the first of several records is done and gone.
+func repeatClaimRecords(e *env) {
+	params, first := e.claimSeveralRecords()
 	params.Repeat = true
 	e.equal("repeated claim", e.claimWith(params), first)
 	batch, done := &store.Batch{}, 0
@@ -98,16 +103,8 @@ func repeatClaimRecords(e *env) {
 
 // repeatClaimInParts: what was claimed at once arrives in portions, whichever of it are done meanwhile.
 func repeatClaimInParts(e *env) {
-	const n = 2*store.MaxClaimSlots + 10
-	var jobs []*store.Enqueue
-	for range n + 5 {
-		jobs = append(jobs, e.job())
-	}
-	e.enqueue(jobs...)
-	node := e.join()
-	params := e.demand(node, n)
-	first := e.claimWith(params)
-	params.Repeat, params.Sent, params.Limit = true, n, store.MaxClaimSlots/2+1
+	params, first := e.claimSeveralRecords()
+	params.Repeat, params.Sent, params.Limit = true, params.Limit, store.MaxClaimSlots/2+1
 	for len(first) > 0 {
 		part := e.claimWith(params)
 		e.equal("part of a repeated claim", part, first[:min(params.Limit, len(first))])
@@ -122,7 +119,7 @@ func repeatClaimInParts(e *env) {
 	if more := e.claimWith(params); len(more) != 0 {
 		e.Fatalf("%d jobs behind the last one", len(more))
 	}
-	if claimed := e.claim(node, n); len(claimed) != 5 {
+	if claimed := e.claim(params.Node, params.Sent); len(claimed) != 5 {
 		e.Fatalf("claimed %d, want 5", len(claimed))
 	}
 }

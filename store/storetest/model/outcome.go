@@ -23,6 +23,10 @@ func (s *Store) endRun(o *store.Outcome, now time.Time) (final State, due time.T
 	if err != nil {
 		return 0, due, err
 	}
+	if held := s.holder(j.ID); held != nil && held.isAppending(j.ID) && o.State == store.Completed && !o.InTx {
+		// A database may not look. Here it is a mistake of the engine that is found.
+		return 0, due, fmt.Errorf("%w: the run appends in an open transaction, which its end does not say", store.ErrInvalid)
+	}
 	if s.isBusy(j, &e, now) {
 		return 0, due, store.ErrBusy
 	}
