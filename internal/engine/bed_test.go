@@ -21,13 +21,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // bed is an engine on the in-memory model under virtual time: time passes only when every goroutine waits.
 type bed struct {
-	t    *testing.T
-	st   *probe
-	e    *Engine
-	cfg  Config
-	stop chan struct{}
-	now  context.CancelFunc
-	ran  chan error
+	resumed atomic.Bool // the last that was asked of a job to be held
+	t       *testing.T
+	st      *probe
+	e       *Engine
+	cfg     Config
+	stop    chan struct{}
+	now     context.CancelFunc
+	ran     chan error
 }
 
 // probe counts the calls to a store, and lets a test stand in for some.

@@ -46,6 +46,7 @@ type memory struct {
 	active      int       // strands that do not wait
 	blocked     map[*Strand]*block
 	held        bool           // somebody asked to pause
+	pausesHere  bool           // and the run ends because of that
 	ending      error          // no further operation begins, because of this
 	hopeless    bool           // the run is ending, and all of its strands wait for each other
 	exiting     bool           // every strand ends its goroutine at its next operation
@@ -367,6 +368,16 @@ func (m *memory) leave(o *store.Outcome) {
 	m.wakeAll()
 }
 
+// leavePaused is leave for a run that somebody asked to pause. It gives its job back: the store holds
+// it if the request still stands, and lets it go on at once if somebody has taken that back meanwhile,
+// which the run cannot know. m.mu is held.
+func (m *memory) leavePaused() {
+	if !m.exiting {
+		m.pausesHere = true
+	}
+	m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
+}
+
 // exit ends the calling strand's goroutine: its deferred functions run, and nothing else. m.mu is held, and its unlock is deferred.
 func (m *memory) exit() {
 	m.mu.Unlock()
@@ -407,7 +418,7 @@ func (m *memory) final(o *store.Outcome) *store.Append {
 		m.flushed.Wait()
 	}
 	o.HasChildren = m.children
-	goesOn := over || o.State == store.Waiting
+	goesOn := over || o.State == store.Waiting || m.pausesHere
 	if !goesOn || m.tx != nil {
 		m.pending, m.enqueues = nil, nil // decided again next time: nothing went on from there
 	}

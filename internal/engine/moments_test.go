@@ -107,6 +107,11 @@ var requests = map[string]func(b *bed, id store.ID){
 	"cancel":           func(b *bed, id store.ID) { b.cancel(id, false) },
 	"terminate":        func(b *bed, id store.ID) { b.cancel(id, true) },
 	"pause and resume": func(b *bed, id store.ID) { b.pause(id); b.resume(id) },
+	"pause and, when the node knows, resume": func(b *bed, id store.ID) {
+		b.pause(id)
+		time.Sleep(6 * time.Second)
+		b.resume(id)
+	},
 	"pause and cancel": func(b *bed, id store.ID) { b.pause(id); b.cancel(id, false) },
 	"cancel and pause": func(b *bed, id store.ID) { b.cancel(id, false); b.pause(id) },
 }
@@ -116,6 +121,7 @@ func (b *bed) pause(id store.ID) {
 	if _, err := b.e.PauseJobs(b.t.Context(), store.PauseJobsParams{Jobs: []store.ID{id}}); err != nil {
 		b.t.Fatal(err)
 	}
+	b.resumed.Store(false)
 }
 
 func (b *bed) cancel(id store.ID, terminate bool) {
@@ -131,6 +137,7 @@ func (b *bed) resume(id store.ID) {
 	if err != nil && !errors.Is(err, store.ErrConflict) {
 		b.t.Fatal(err)
 	}
+	b.resumed.Store(err == nil)
 }
 
 // TestEveryEndMeetsEveryRequest lets people ask at each moment of a run for everything that they can ask for: while it works, when its
@@ -219,6 +226,9 @@ func (b *bed) comesToRest(id store.ID) {
 		case rec.State == store.Waiting && rec.Wait.Held && rec.Wait.Reason == store.ReasonNondeterminism:
 			b.cancel(id, true)
 		case rec.State == store.Waiting && rec.Wait.Held:
+			if b.resumed.Load() {
+				b.t.Error("the job is held after it was resumed")
+			}
 			b.resume(id)
 		case rec.State == store.Waiting && rec.Wait.Until.IsZero():
 			if err := b.e.Send(b.t.Context(), []*store.Send{{Job: id, Message: store.Message{Kind: store.MessageSignal, Name: "go"}}}); err != nil {

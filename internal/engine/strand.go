@@ -45,7 +45,7 @@ func (s *Strand) lock() (*memory, error) {
 	}
 	m.mu.Lock()
 	if m.pauses() && !m.exiting {
-		m.leave(heldOutcome())
+		m.leavePaused()
 	}
 	if m.exiting {
 		m.mu.Unlock()
@@ -103,10 +103,6 @@ func nondeterminism(what string) *store.Outcome {
 	return &store.Outcome{
 		State: store.Waiting, Reason: store.ReasonNondeterminism, Error: cut(text, maxError), Wait: &store.Wait{Held: true},
 	}
-}
-
-func heldOutcome() *store.Outcome {
-	return &store.Outcome{State: store.Waiting, Reason: store.ReasonPaused, Wait: &store.Wait{Held: true}}
 }
 
 // open reports whether a new operation may begin: not if the run is ending. m.mu is held.
@@ -177,7 +173,7 @@ func (m *memory) idle() {
 	}
 	switch {
 	case m.pauses():
-		m.leave(heldOutcome())
+		m.leavePaused()
 		return
 	case m.ending != nil && !m.hopeless && !m.run.isUndoing():
 		m.hopeless = true

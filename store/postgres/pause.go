@@ -46,6 +46,9 @@ func (s *Store) pauseJobs(
 		err = patiently(ctx, func() error {
 			return s.inTx(ctx, beginHot, func(t session) error {
 				free, err := s.grabFor(ctx, t, ids)
+				if err == nil && !recorded {
+					free, err = requested(ctx, t, free)
+				}
 				if err != nil {
 					return err
 				}
@@ -63,13 +66,25 @@ func (s *Store) pauseJobs(
 		})
 		return moved, err
 	})
-	if err != nil || len(left) == 0 {
-		return err
+	if err != nil || len(left) == 0 || !recorded {
+		return err // what is asked already is asked
 	}
 	for _, id := range left {
 		states[id] = store.Running
 	}
 	return s.send(ctx, statement{name: "pause_request_put", args: []any{uuidsOf(left), s.now(), reason, actor}})
+}
+
+// requested locks the requests to pause jobs, and returns those whose request stands still, and is
+// nobody else's at the moment.
+func requested(ctx context.Context, t runner, ids []store.ID) (asked []store.ID, err error) {
+	err = t.run(ctx, "pause_requests_lock", func(r row) error {
+		var id pgtype.UUID
+		err := r.Scan(&id)
+		asked = append(asked, id.Bytes)
+		return err
+	}, uuidsOf(ids))
+	return asked, err
 }
 
 // sweepPauses applies requests whose job does not run any more, and forgets those of finished jobs: it closes the gap between a request
@@ -92,15 +107,18 @@ type place struct {
 	there         bool
 	finished      store.State
 	held, running bool
-	last          int64 // entry of its journal
+	state         store.State // of one that neither has finished nor runs
+	last          int64       // entry of its journal
 }
 
 // lookAt tells where a job is.
 func lookAt(ctx context.Context, t runner, id store.ID) (p place, err error) {
 	err = t.run(ctx, "resume_look", func(r row) error {
 		var finished *int32
+		var state int32
 		p.there = true
-		err := r.Scan(&finished, &p.held, &p.running, &p.last)
+		err := r.Scan(&finished, &p.held, &p.running, &p.last, &state)
+		p.state = store.State(state)
 		if finished != nil {
 			p.finished = store.State(*finished)
 		}
@@ -147,16 +165,19 @@ func (s *Store) resume(ctx context.Context, t session, params store.ResumeParams
 	if err != nil {
 		return 0, err
 	}
-	if p.running {
-		// Its body is left alone: whoever puts the job back holds the request, and then wants the body.
+	if p.there && p.finished == 0 && !p.held {
+		// It runs, or moved whenever somebody wanted to pause it. Its body is left alone: whoever puts the job back holds the
+		// request, and then wants the body.
 		asked := false
 		err := t.run(ctx, "resume_running", func(row) error { asked = true; return nil },
 			uuidOf(params.Job), s.now(), params.Actor, params.Reason)
 		switch {
 		case err != nil:
 			return 0, err
-		case asked:
+		case asked && p.running:
 			return store.Running, nil
+		case asked:
+			return p.state, nil
 		}
 	}
 	switch held, err := grab(ctx, t, []store.ID{params.Job}); {

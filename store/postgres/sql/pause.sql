@@ -70,24 +70,30 @@ WHERE NOT EXISTS (
 )
 ORDER BY q.id LIMIT $1::int;
 
+-- Which of the requests for jobs, $1, stand still. They are locked; those that somebody else has are left to him.
+-- name: pause_requests_lock
+SELECT q.id FROM {schema}.pause_request q WHERE q.id = ANY ($1::uuid[]) ORDER BY q.id FOR UPDATE SKIP LOCKED;
+
 -- Forgets requests that have no job any more or a finished one.
 -- name: pause_requests_forget
 DELETE FROM {schema}.pause_request q WHERE q.id = ANY ($1::uuid[])
   AND (EXISTS (SELECT 1 FROM {schema}.finished f WHERE f.id = q.id) OR NOT EXISTS (SELECT 1 FROM {schema}.job j WHERE j.id = q.id))
 RETURNING q.id;
 
--- Where a job is, $1: of a finished one its state, of a waiting one whether it is held, whether it runs; and the last entry of its journal.
+-- Where a job is, $1: of a finished one its state, of a waiting one whether it is held, whether it runs; the last entry of its journal; and
+-- its state if it neither runs nor has finished.
 -- name: resume_look
-SELECT f.state, d.held IS TRUE, k.yes IS TRUE, coalesce((SELECT a.seq FROM {schema}.journal a WHERE a.id = j.id ORDER BY a.seq DESC LIMIT 1), 0)
+SELECT f.state, d.held IS TRUE, k.yes IS TRUE, coalesce((SELECT a.seq FROM {schema}.journal a WHERE a.id = j.id ORDER BY a.seq DESC LIMIT 1), 0),
+  coalesce(d.state, 2)
 FROM {schema}.job j
 LEFT JOIN LATERAL (SELECT a.state FROM {schema}.finished a WHERE a.id = j.id OFFSET 0) f ON true
-LEFT JOIN LATERAL (SELECT a.held FROM {schema}.deferred a WHERE a.due = j.run_at AND a.id = j.id OFFSET 0) d ON f.state IS NULL
+LEFT JOIN LATERAL (SELECT a.held, a.state FROM {schema}.deferred a WHERE a.due = j.run_at AND a.id = j.id OFFSET 0) d ON f.state IS NULL
 LEFT JOIN LATERAL (
   SELECT true AS yes FROM {schema}.claim c WHERE c.ids @> ARRAY[j.id] AND (c.done >> (array_position(c.ids, j.id) - 1)) & 1 = 0 LIMIT 1
 ) k ON f.state IS NULL
 WHERE j.id = $1::uuid;
 
--- A running job, $1, that was asked to pause goes on. $2 now, $3 actor, $4 reason.
+-- A job, $1, that was asked to pause goes on. $2 now, $3 actor, $4 reason.
 -- name: resume_running
 WITH forgotten AS (
   DELETE FROM {schema}.pause_request WHERE id = $1::uuid RETURNING id
