@@ -74,3 +74,8 @@ func EndSilent(ctx context.Context, s store.Store, since time.Duration) error {
 
 // KeepLanes bounds how many lanes a generation of a store's cache keeps.
 func KeepLanes(s store.Store, most int) { s.(*Store).lanes.most = most } //nolint:errcheck // what else would it be
+
+// ApplyPause does what follows when a request to pause a job was read: it is applied, if it stands still.
+func ApplyPause(ctx context.Context, s store.Store, id store.ID) error {
+	return s.(*Store).pauseJobs(ctx, []store.ID{id}, "", "", false, map[store.ID]store.State{}) //nolint:errcheck // what else would it be
+}

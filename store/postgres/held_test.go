@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres"
 )
 
 // onePatience is how long an Apply may wait in all for what transactions of callers hold.
@@ -295,5 +296,49 @@ func TestResumeWaitsForNobody(t *testing.T) {
 	}
 	if state, err := s.Resume(t.Context(), resume); err != nil || state != store.Available {
 		t.Fatalf("the job is %v, %v", state, err)
+	}
+}
+
+// TestResumeTakesBackARequest to pause a job that somebody had when it was asked for, and that does
+// not run: before the request is applied, and while it is.
+func TestResumeTakesBackARequest(t *testing.T) {
+	t.Parallel()
+	for name, apply := range map[string]func(s store.Store, id store.ID) error{
+		"before it is applied":   func(s store.Store, _ store.ID) error { _, err := s.SweepCancels(t.Context()); return err },
+		"while it is being read": func(s store.Store, id store.ID) error { return postgres.ApplyPause(t.Context(), s, id) },
+	} {
+		for state, job := range map[store.State]*store.Enqueue{store.Available: newJob(), store.Scheduled: newJob(func(q *store.Enqueue) {
+			q.Delay = time.Hour
+		})} {
+			t.Run(fmt.Sprint(name, "/", state), func(t *testing.T) {
+				t.Parallel()
+				config := fresh(t)
+				s := open(t, config)
+				enqueue(t, s, job)
+				id := job.Job.ID
+				tx, commit, _ := callers["pgx"](t, config.URL)
+				if err := s.SendTx(t.Context(), tx, []*store.Send{signal(id, "go")}); err != nil {
+					t.Fatal(err)
+				}
+				paused, err := s.PauseJobs(t.Context(), store.PauseJobsParams{Jobs: []store.ID{id}})
+				if err != nil || paused[0].State != store.Running {
+					t.Fatalf("paused: %+v, %v", paused, err)
+				}
+				if err := commit(); err != nil {
+					t.Fatal(err)
+				}
+				resume := store.ResumeParams{Job: id, Expect: -1, Keep: -1}
+				if got, err := s.Resume(t.Context(), resume); err != nil || got != state {
+					t.Fatalf("resumed: %v, %v", got, err)
+				}
+				if err := apply(s, id); err != nil {
+					t.Fatal(err)
+				}
+				wantState(t, s, id, state)
+				if _, err := s.Resume(t.Context(), resume); !errors.Is(err, store.ErrConflict) {
+					t.Errorf("a second resume: %v", err)
+				}
+			})
+		}
 	}
 }
