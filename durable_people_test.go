@@ -249,3 +249,34 @@ func TestChildrenOfACancelledParent(t *testing.T) {
 		}
 	})
 }
+
+// TestForkOfACallbackThatHasBeaten and has no answer is refused: the answer would come to the old job.
+func TestForkOfACallbackThatHasBeaten(t *testing.T) {
+	t.Parallel()
+	inFlow(t, func(t *testing.T, f *flow) {
+		var token string
+		job := begin(f, 0, func(run *holdfast.Run, _ int) (int, error) {
+			callback, err := run.Callback("bank")
+			if err != nil {
+				return 0, err
+			}
+			token = callback.Token
+			if _, err := holdfast.Step(run, "tell", func(context.Context) (int, error) { return 1, nil }); err != nil {
+				return 0, err
+			}
+			var answer int
+			return answer, callback.Wait(run, &answer)
+		})
+		time.Sleep(time.Minute)
+		if err := f.hf.HeartbeatCallback(t.Context(), token); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.hf.ForkJob(t.Context(), job.ID, "", holdfast.ForkFrom("tell")); !errors.Is(err, holdfast.ErrConflict) {
+			t.Errorf("a fork whose callback has no answer: %v", err)
+		}
+		if err := f.hf.CompleteCallback(t.Context(), token, 3); err != nil {
+			t.Fatal(err)
+		}
+		_ = result(f, job)
+	})
+}

@@ -491,6 +491,83 @@ func TestCompensation(t *testing.T) {
 	})
 }
 
+// TestCancelOfARunThatFails by its own code, and not in an operation, ends it, and undoes what it did:
+// at once, or, if it fails before it comes to that, as soon as it does.
+func TestCancelOfARunThatFails(t *testing.T) {
+	t.Parallel()
+	for name, failsEarly := range map[string]int64{"after what it did": 0, "before it comes to what it did": 2} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inFlow(t, func(t *testing.T, f *flow) {
+				var cancelled, undone atomic.Bool
+				var early atomic.Int64
+				job := begin(f, 0, func(run *holdfast.Run, _ int) (int, error) {
+					if cancelled.Load() && early.Add(1) <= failsEarly {
+						return 0, errors.New("the weather")
+					}
+					if _, err := holdfast.Step(run, "charge", func(context.Context) (int, error) { return 1, nil }); err != nil {
+						return 0, err
+					}
+					if err := run.OnFailure("refund", func(*holdfast.Run) error { undone.Store(true); return nil }); err != nil {
+						return 0, err
+					}
+					return 0, errors.New("a bug")
+				})
+				time.Sleep(time.Second)
+				cancelled.Store(true)
+				if err := job.Cancel(t.Context(), "enough"); err != nil {
+					t.Fatal(err)
+				}
+				began := time.Now()
+				_, err := job.Wait(t.Context())
+				if !errors.Is(err, holdfast.ErrCancelled) || !undone.Load() {
+					t.Errorf("it ended with %v, undone: %t", err, undone.Load())
+				}
+				if took := time.Since(began); took > time.Hour {
+					t.Errorf("it took %v", took)
+				}
+			})
+		})
+	}
+}
+
+// TestValuesOfGenerations: what a run draws is another after it has continued as new, and the same on every replay.
+func TestValuesOfGenerations(t *testing.T) {
+	t.Parallel()
+	inFlow(t, func(t *testing.T, f *flow) {
+		var drawn []string
+		job := begin(f, 0, func(run *holdfast.Run, n int) (int, error) {
+			id, err := run.UUID()
+			if err != nil {
+				return 0, err
+			}
+			random, err := run.Random()
+			if err != nil {
+				return 0, err
+			}
+			drawn = append(drawn, fmt.Sprint(id, random.Int64()))
+			if err := run.Sleep(time.Hour); err != nil {
+				return 0, err
+			}
+			if n < 2 {
+				return 0, holdfast.ContinueAsNew(n + 1)
+			}
+			return 0, nil
+		})
+		_ = result(f, job)
+		if len(drawn) != 6 {
+			t.Fatalf("%d runs", len(drawn))
+		}
+		for i, one := range drawn {
+			for k, other := range drawn[:i] {
+				if same := i/2 == k/2; same != (one == other) {
+					t.Errorf("runs %d and %d drew %s and %s", k, i, other, one)
+				}
+			}
+		}
+	})
+}
+
 func TestChildrenHaveNoKeysAndIDsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	child := holdfast.NewKind[int, int]("child")

@@ -136,8 +136,13 @@ func (f *fork) keep(j store.Journal) (int64, error) {
 	}
 	answered := map[string]bool{}
 	for _, m := range j.Messages {
-		answered[m.From.String()] = true
-		answered[m.Name] = true
+		switch m.Kind {
+		case store.MessageChild:
+			answered[m.From.String()] = true
+		case store.MessageCallback, store.MessageCallbackFailed:
+			answered[m.Name] = true
+		default: // a heartbeat is no answer
+		}
 	}
 	for _, e := range j.Entries {
 		if e.Seq > keep {

@@ -271,6 +271,10 @@ func judge(ctx context.Context, x *execution, result []byte, trace string, err e
 		return &store.Outcome{State: store.Completed, Result: result}
 	}
 	cause := context.Cause(ctx)
+	told := cause
+	if told == nil {
+		told = x.run.ending // it was told as it began, and its context goes on while it replays
+	}
 	var (
 		snooze *SnoozeError
 		retry  *RetryError
@@ -288,8 +292,11 @@ func judge(ctx context.Context, x *execution, result []byte, trace string, err e
 		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: cut(cancel.Reason, maxError)}
 	case errors.As(err, &fail), errors.As(err, &step) && step.Permanent, errors.Is(err, ErrJournalFull):
 		return &store.Outcome{State: store.Failed, Reason: store.ReasonTerminal, Error: text, Trace: trace}
-	case errors.Is(cause, ErrCancelled):
-		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: cut(cause.Error(), maxError)}
+	case errors.Is(told, ErrCancelled):
+		if o := x.again(store.ReasonError, text, trace, -1); x.run.isBehind() && o.State == store.Retryable {
+			return o // the next one knows what it has to undo
+		}
+		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: cut(told.Error(), maxError)}
 	case errors.As(err, &again) && cause == nil:
 		return &store.Outcome{State: store.Available, Continue: &store.Continue{Args: again.Args, Codec: again.Codec}}
 	case errors.As(err, &snooze):

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
 
 // decide lets a run remember n decisions without a write of its own.
@@ -187,5 +188,33 @@ func TestFullJournalReplays(t *testing.T) {
 		})
 		b.run()
 		b.expect(b.wait(b.enqueue(b.job("k"))), store.Completed, "")
+	})
+}
+
+// TestStepsInTransactionsFillTheJournal like others.
+func TestStepsInTransactionsFillTheJournal(t *testing.T) {
+	inBed(t, Config{MaxJournal: JournalLimit{Entries: 10}}, func(b *bed) {
+		var steps int
+		var full error
+		b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
+			for full == nil {
+				_, full = r.Main().StepTx("s", StepPolicy{}, func(_ context.Context, _ int, commit func(store.Tx, []byte) error) error {
+					tx := b.st.Store.(*model.Store).Begin() //nolint:forcetypeassert // what else would it be
+					if err := commit(tx, nil); err != nil {
+						return err
+					}
+					return tx.Commit()
+				})
+				if steps++; steps > 100 {
+					return nil, nil
+				}
+			}
+			return nil, nil
+		})
+		b.run()
+		b.expect(b.wait(b.enqueue(b.job("k"))), store.Completed, "")
+		if !errors.Is(full, ErrJournalFull) || steps != 11 {
+			b.t.Errorf("step %d: %v", steps, full)
+		}
 	})
 }

@@ -113,8 +113,7 @@ func (m *memory) index(j store.Journal) {
 	for i := range j.Entries {
 		e := &j.Entries[i]
 		m.stored = e.Seq
-		m.entries++
-		m.bytes += weight(e)
+		m.account(e)
 		m.note(e)
 		if e.Path == "" {
 			continue
@@ -200,8 +199,7 @@ func (m *memory) remind(e store.Entry) {
 func (m *memory) store(e store.Entry) store.Entry {
 	e.Data, e.Codec = pack(e.Data)
 	m.pending = append(m.pending, e)
-	m.entries++
-	m.bytes += weight(&e)
+	m.account(&e)
 	return e
 }
 
@@ -438,6 +436,19 @@ func (m *memory) final(o *store.Outcome) *store.Append {
 	}
 	o.Durable, o.InTx = m.stored > 0 || a != nil || m.tx != nil, m.tx != nil
 	return a
+}
+
+// account counts an entry against what the journal may hold.
+func (m *memory) account(e *store.Entry) {
+	m.entries++
+	m.bytes += weight(e)
+}
+
+// isBehind reports whether the run failed before its code had come past all that the journal holds.
+// Then it does not know yet what it would have to undo.
+func (r *Run) isBehind() bool {
+	m := r.memory.Load()
+	return m != nil && m.unvisited() != ""
 }
 
 // unvisited tells of the first entry that a run which has completed did not come past: its code no longer asks for it.

@@ -52,13 +52,15 @@ func (s *Strand) StepTx(
 		if err != nil && a.Err == nil && s.happened(m, a) {
 			err = nil
 		}
+		if err == nil {
+			m.account(&a.Entries[0])
+		}
 		m.endTx(tx, a, err)
 		ended = true
 		if tx.left {
 			m.exit()
 		}
 		if err == nil {
-			m.bytes += weight(&a.Entries[0])
 			if s.undo {
 				m.remind(a.Entries[0])
 			}

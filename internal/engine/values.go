@@ -32,10 +32,14 @@ func (s *Strand) Now() (time.Time, error) {
 	return at, nil
 }
 
-// seed derives a number from the run and the strand, the same on every replay. What it is for tells one use from the other.
+// seed derives a number from the run and the strand, the same on every replay, and another one after the run has continued as new.
+// What it is for tells one use from the other.
 func (s *Strand) seed(m *memory, what string) [32]byte {
 	put(&m.randoms, s.prefix+what, m.randoms[s.prefix+what]+1)
 	text := append([]byte(nil), s.run.claimed.Job.ID[:]...)
+	if n := m.times(); n > 0 {
+		text = binary.BigEndian.AppendUint64(text, uint64(n)) //nolint:gosec // it is positive
+	}
 	text = append(text, s.prefix+what...)
 	return sha256.Sum256(binary.BigEndian.AppendUint64(text, m.randoms[s.prefix+what]))
 }

@@ -26,6 +26,14 @@ func (t *tx) generation(id store.ID) (g generation, err error) {
 	return generation{s.readInt(), readOptInt(s)}, nil
 }
 
+// memory is generation for readers: of a job that is not there, rows may be left, or copied for a fork.
+func (t *tx) memory(id store.ID) (g generation, there bool, err error) {
+	if there, err = t.isThere(id); there {
+		g, err = t.generation(id)
+	}
+	return g, there && err == nil, err
+}
+
 // beginAnew makes a job whose run has ended begin anew: nothing of its journal stays but that it has
 // continued, and of its messages only the signals that no entry has received.
 func (t *tx) beginAnew(b *body, again *store.Continue) error {

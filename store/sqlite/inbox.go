@@ -35,19 +35,20 @@ func invalidSend(q *store.Send) error {
 }
 
 func (t *tx) send(q *store.Send) error {
+	to, found, err := t.addressee(q.Job)
+	if err != nil {
+		return err
+	}
+	if !found {
+		q.Err = fmt.Errorf("job %v: %w", q.Job, store.ErrNotFound)
+		return nil
+	}
 	if q.Key != "" {
-		if known, err := t.sentBefore(q); known || err != nil {
+		if known, err := t.sentBefore(q, to); known || err != nil {
 			return err
 		}
 	}
-	to, found, err := t.addressee(q.Job)
-	switch {
-	case err != nil:
-		return err
-	case !found:
-		q.Err = fmt.Errorf("job %v: %w", q.Job, store.ErrNotFound)
-		return nil
-	case to.ended != 0:
+	if to.ended != 0 {
 		q.Err = fmt.Errorf("job %v is %v: %w", q.Job, to.ended, store.ErrConflict)
 		return nil
 	}
@@ -65,7 +66,7 @@ func (t *tx) send(q *store.Send) error {
 }
 
 // sentBefore answers a send whose key is known.
-func (t *tx) sentBefore(q *store.Send) (bool, error) {
+func (t *tx) sentBefore(q *store.Send, to *addressee) (bool, error) {
 	s := t.stmt("inbox_key")
 	bindID(s, q.Job)
 	s.bindText(q.Key)
@@ -75,17 +76,13 @@ func (t *tx) sentBefore(q *store.Send) (bool, error) {
 	}
 	row := s.readInt()
 	s.done()
-	g, err := t.generation(q.Job)
-	if err != nil {
-		return false, err
-	}
-	if row <= g.sent { // forgotten, and not removed yet
+	if row <= to.sent { // forgotten, and not removed yet
 		s := t.stmt("inbox_delete")
 		bindID(s, q.Job)
 		s.bindInt(row)
 		return false, exec(s)
 	}
-	q.Result = store.SendResult{Seq: row - g.sent, Duplicate: true}
+	q.Result = store.SendResult{Seq: row - to.sent, Duplicate: true}
 	return true, nil
 }
 
@@ -109,6 +106,7 @@ func (t *tx) refuseCallback(q *store.Send) (refused, err error) {
 	s = t.stmt("callback_answered")
 	bindID(s, q.Job)
 	s.bindText(q.Message.Name)
+	s.bindInt(g.sent)
 	answered, err := exists(s)
 	if answered {
 		refused = fmt.Errorf("callback %q of job %v has its answer: %w", q.Message.Name, q.Job, store.ErrConflict)
@@ -187,8 +185,8 @@ func (s *Store) Messages(ctx context.Context, params store.InboxParams) ([]store
 	}
 	var messages []store.Message
 	err := s.read(ctx, "messages", func(t *tx) (err error) {
-		g, err := t.generation(params.Job)
-		if err == nil {
+		g, there, err := t.memory(params.Job)
+		if there {
 			messages, err = t.messages(params.Job, g, params.After, int64(params.Limit))
 		}
 		return err

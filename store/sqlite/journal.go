@@ -231,9 +231,12 @@ func (s *Store) Journals(ctx context.Context, ids []store.ID) ([]store.Journal, 
 		for i, id := range ids {
 			j := &journals[i]
 			j.Job = id
-			g, err := t.generation(id)
+			g, there, err := t.memory(id)
 			if err != nil {
 				return err
+			}
+			if !there {
+				continue
 			}
 			st := t.stmt("journal")
 			bindID(st, id)
@@ -282,8 +285,8 @@ func (t *tx) entries(params store.JournalParams) ([]store.Entry, error) {
 			after = math.MaxInt64
 		}
 	}
-	g, err := t.generation(params.Job)
-	if err != nil {
+	g, there, err := t.memory(params.Job)
+	if !there {
 		return nil, err
 	}
 	s := t.stmt(name)

@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -210,6 +211,15 @@ func TestForkWhileItIsCopied(t *testing.T) {
 			m.continueAsNew()
 			m.remember(muchRemembered+2, muchRemembered+4)
 		},
+		"maintenance": func(m *mindful, fork store.ForkParams) {
+			before := m.rows(fork.Job.ID)
+			if _, err := m.store.Retain(m.Context(), store.RetainParams{}); err != nil {
+				m.Fatal(err)
+			}
+			if n := m.rows(fork.Job.ID); n != before {
+				m.Errorf("%d rows are left of %d", n, before)
+			}
+		},
 		"it takes so long that the copy is removed": func(m *mindful, fork store.ForkParams) {
 			m.skip.Add(int64(time.Hour))
 			m.retain(store.RetainParams{})
@@ -389,5 +399,169 @@ func TestAJobThatRemembersMuchIsRemovedInPortions(t *testing.T) {
 		if n := m.rows(id); n != 0 {
 			t.Errorf("%d rows are left", n)
 		}
+	}
+}
+
+// signal sends a signal, and returns what became of it.
+func (m *mindful) signal(name, key string) store.SendResult {
+	m.Helper()
+	q := &store.Send{Job: m.run.Job.ID, Key: key, Message: store.Message{Kind: store.MessageSignal, Name: name}}
+	m.apply(&store.Batch{Sends: []*store.Send{q}})
+	return q.Result
+}
+
+// trySend sends to a job that may not take it.
+func (m *mindful) trySend(id store.ID, key string, message store.Message) error {
+	m.Helper()
+	q := &store.Send{Job: id, Key: key, Message: message}
+	if err := m.store.Apply(m.Context(), &store.Batch{Sends: []*store.Send{q}}); err != nil {
+		m.Fatal(err)
+	}
+	return q.Err
+}
+
+// TestLaterGenerations count on although nothing is left of those before, and know nothing of what is
+// hidden still.
+func TestLaterGenerations(t *testing.T) {
+	t.Parallel()
+	for _, gone := range []bool{true, false} {
+		t.Run(fmt.Sprintf("gone=%t", gone), func(t *testing.T) {
+			t.Parallel()
+			m := newMindful(t)
+			last := int64(muchRemembered)
+			for range 3 {
+				m.continueAsNew()
+				last++
+				if gone {
+					m.retain(store.RetainParams{})
+				}
+				// Nothing has come: a run that waits for signals is parked, and woken by the first one.
+				wait := &store.Wait{Kinds: store.MessagesOf(store.MessageSignal)}
+				m.end(store.Outcome{State: store.Waiting, Wait: wait})
+				if r, err := m.store.Get(t.Context(), m.run.Job.ID); err != nil || r.State != store.Waiting {
+					t.Fatalf("it waits for its first signal: %v, %v", r.State, err)
+				}
+				for seq := int64(1); seq <= 2; seq++ {
+					if got := m.signal("go", fmt.Sprint("again", seq)); got.Seq != seq || got.Duplicate {
+						t.Errorf("message %d: %+v", seq, got)
+					}
+				}
+				m.claim()
+				a := &store.Append{Lease: m.run.Lease, Entries: []store.Entry{
+					{Seq: last + 1, Kind: store.EntryReceived, Path: "1", Ref: 2},
+				}}
+				m.apply(&store.Batch{Appends: []*store.Append{a}})
+				last++
+				j := m.journal(m.run.Job.ID)
+				if len(j.Entries) != 2 || len(j.Messages) != 2 || j.Messages[0].Seq != 1 || j.Messages[1].Seq != 2 {
+					t.Fatalf("it remembers %+v", j)
+				}
+				// The first signal stays for the next generation, and is received there.
+				m.continueAsNew()
+				last++
+				if gone {
+					m.retain(store.RetainParams{})
+				}
+				if j := m.journal(m.run.Job.ID); len(j.Messages) != 1 || j.Messages[0].Seq != 1 {
+					t.Fatalf("it remembers %+v", j.Messages)
+				}
+				if got := m.signal("go", "again1"); got != (store.SendResult{Seq: 1, Duplicate: true}) {
+					t.Errorf("what stayed was sent again: %+v", got)
+				}
+				a.Lease, a.Entries[0].Seq, a.Entries[0].Ref = m.run.Lease, last+1, 1
+				m.apply(&store.Batch{Appends: []*store.Append{a}})
+				last++
+			}
+		})
+	}
+}
+
+// TestWhatIsNotThereIsNotRead: rows of a job that was removed, and of a fork that is being copied.
+func TestWhatIsNotThereIsNotRead(t *testing.T) {
+	t.Parallel()
+	for name, leave := range map[string]func(m *mindful) store.ID{
+		"a removed job": func(m *mindful) store.ID {
+			m.end(store.Outcome{State: store.Completed})
+			m.skip.Add(int64(time.Hour))
+			if _, err := m.store.Retain(m.Context(), store.RetainParams{Completed: time.Minute, Limit: 1}); err != nil {
+				m.Fatal(err)
+			}
+			return m.run.Job.ID
+		},
+		"a fork that is being copied": func(m *mindful) store.ID {
+			fork := m.fork()
+			if _, err := sqlite.CopyAhead(m.Context(), m.store, fork); err != nil {
+				m.Fatal(err)
+			}
+			return fork.Job.ID
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMindful(t)
+			id := leave(m)
+			if m.rows(id) == 0 {
+				t.Fatal("nothing is left")
+			}
+			entries, err := m.store.Entries(t.Context(), store.JournalParams{Job: id, Limit: 1000})
+			if err != nil || len(entries) > 0 {
+				t.Errorf("%d entries, %v", len(entries), err)
+			}
+			messages, err := m.store.Messages(t.Context(), store.InboxParams{Job: id, Limit: 1000})
+			if err != nil || len(messages) > 0 {
+				t.Errorf("%d messages, %v", len(messages), err)
+			}
+			if j := m.journal(id); len(j.Entries)+len(j.Messages) > 0 {
+				t.Errorf("it remembers %+v", j)
+			}
+			for _, key := range []string{"", "20"} {
+				if err := m.trySend(id, key, store.Message{Kind: store.MessageSignal, Name: "go"}); !errors.Is(err, store.ErrNotFound) {
+					t.Errorf("a signal to it, with the key %q: %v", key, err)
+				}
+			}
+		})
+	}
+}
+
+// TestCallbacksOfGenerations: one that was opened, or answered, in what is forgotten is not.
+func TestCallbacksOfGenerations(t *testing.T) {
+	t.Parallel()
+	m := newMindful(t)
+	open := func(seq int64) {
+		m.apply(&store.Batch{Appends: []*store.Append{{
+			Lease: m.run.Lease, Entries: []store.Entry{{Seq: seq, Kind: store.EntryCallback, Path: "c", Name: "token"}},
+		}}})
+	}
+	answer := func() error {
+		return m.trySend(m.run.Job.ID, "", store.Message{Kind: store.MessageCallback, Name: "token"})
+	}
+	open(muchRemembered + 1)
+	if err := answer(); err != nil {
+		t.Fatal(err)
+	}
+	if err := answer(); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("a second answer: %v", err)
+	}
+	m.continueAsNew()
+	if err := answer(); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("an answer to a callback of before: %v", err)
+	}
+	open(muchRemembered + 3)
+	if err := answer(); err != nil {
+		t.Errorf("the callback of the new generation: %v", err)
+	}
+}
+
+// TestAppendToWhatIsForgotten: the first numbers are free again, and nobody writes there.
+func TestAppendToWhatIsForgotten(t *testing.T) {
+	t.Parallel()
+	m := newMindful(t)
+	m.continueAsNew()
+	a := &store.Append{Lease: m.run.Lease, Entries: []store.Entry{{Seq: 1, Kind: store.EntryStep, Path: "1"}}}
+	if err := m.store.Apply(t.Context(), &store.Batch{Appends: []*store.Append{a}}); err != nil {
+		t.Fatal(err)
+	}
+	if a.Err == nil {
+		t.Error("entry 1 was appended to a journal that begins later")
 	}
 }

@@ -135,6 +135,10 @@ func (c *endCache) of(id store.ID) journalEnd {
 // follows reports whether the append's first entry is the next one of its journal, or that of a number that is taken.
 func (t *tx) follows(a *store.Append) (bool, error) {
 	before := a.Entries[0].Seq - 1
+	if before == 0 && a.Lease.Number > 1 { // the first entries of a job that continued as new are free, and forgotten
+		g, err := t.generation(a.Lease.Job)
+		return g.first == 0, err
+	}
 	if before == 0 || t.store.ends.of(a.Lease.Job) == (journalEnd{a.Lease.Number, before}) {
 		return true, nil
 	}

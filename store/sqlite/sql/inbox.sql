@@ -23,7 +23,7 @@ SELECT 1 FROM holdfast_journal INDEXED BY holdfast_journal_named
 WHERE kind IN (8, 12, 13) AND id = ? AND kind = 8 AND name = ? AND seq >= ? LIMIT 1;
 
 -- name: callback_answered
-SELECT 1 FROM holdfast_inbox INDEXED BY holdfast_inbox_answer WHERE kind IN (2, 3) AND id = ? AND name = ? LIMIT 1;
+SELECT 1 FROM holdfast_inbox INDEXED BY holdfast_inbox_answer WHERE kind IN (2, 3) AND id = ? AND name = ? AND seq > ? LIMIT 1;
 
 -- name: inbox
 SELECT seq, kind, name, data, codec, error, from_id, state, reason, at FROM holdfast_inbox WHERE id = ? AND seq > ? ORDER BY seq LIMIT ? + 0;
