@@ -1,10 +1,12 @@
 package holdfast
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -59,7 +61,10 @@ func (c *Client) ForkJob(ctx context.Context, id ID, reason string, opts ...Fork
 			return f.id, err
 		}
 	}
-	made, err := c.forkJob(ctx, id, reason, f)
+	made, again, err := c.forkJob(ctx, id, reason, f)
+	for try := 1; again && try < forkTries; try++ {
+		made, again, err = c.forkJob(ctx, id, reason, f)
+	}
 	if err != nil {
 		return uuid.Nil, fmt.Errorf("forking job %s: %w", id, err)
 	}
@@ -69,18 +74,23 @@ func (c *Client) ForkJob(ctx context.Context, id ID, reason string, opts ...Fork
 	return made, err
 }
 
-func (c *Client) forkJob(ctx context.Context, id ID, reason string, f fork) (ID, error) {
-	record, err := c.Get(ctx, id)
-	if err != nil {
-		return uuid.Nil, err
-	}
+// forkTries is how often a fork is tried of a job that continues as new, or is resumed, in the middle of it.
+const forkTries = 10
+
+// forkJob forks a job as it is read. again tells that it has become another one meanwhile. The journal is read first: if it is the same when
+// the fork is made, the args are those that belong to it.
+func (c *Client) forkJob(ctx context.Context, id ID, reason string, f fork) (made ID, again bool, err error) {
 	raw, err := c.journal(ctx, id)
 	if err != nil {
-		return uuid.Nil, err
+		return uuid.Nil, false, err
 	}
-	keep, err := f.keep(raw)
-	if err != nil {
-		return uuid.Nil, err
+	keep, next, err := f.keep(raw)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return uuid.Nil, false, err
+	}
+	record, missing := c.Get(ctx, id)
+	if missing != nil || err != nil {
+		return uuid.Nil, false, cmp.Or(missing, err)
 	}
 	job := record.Job
 	if job.ID = f.id; job.ID == uuid.Nil {
@@ -92,7 +102,8 @@ func (c *Client) forkJob(ctx context.Context, id ID, reason string, f fork) (ID,
 	if f.args != nil {
 		job.Args, job.Codec = f.args, 0
 	}
-	return job.ID, c.engine.Fork(ctx, store.ForkParams{From: id, Keep: keep, Job: job, Reason: reason, Actor: c.actor})
+	err = c.engine.Fork(ctx, store.ForkParams{From: id, Keep: keep, Next: next, Job: job, Reason: reason, Actor: c.actor})
+	return job.ID, next != nil && errors.Is(err, ErrConflict), err
 }
 
 // source is what the fork says it was made of, for people, and for who makes it again.
@@ -119,20 +130,14 @@ func (c *Client) isForked(ctx context.Context, f fork, of ID) (bool, error) {
 
 const forkHint = "and answers to the old job alone; wait for it, or fork from a step before it"
 
-// keep is the last entry that the fork keeps.
-func (f *fork) keep(j store.Journal) (int64, error) {
+// keep is the last entry that the fork keeps, and the one after it, with which it begins.
+func (f *fork) keep(j store.Journal) (keep int64, next *store.Entry, err error) {
 	if f.from == "" {
-		return 0, nil
+		return 0, nil, nil
 	}
-	keep := int64(-1)
-	for _, e := range j.Entries {
-		if e.Name == f.from || e.Path == f.from {
-			keep = e.Seq - 1
-			break
-		}
-	}
-	if keep < 0 {
-		return 0, fmt.Errorf("%w: its journal holds no step %q", ErrNotFound, f.from)
+	i := slices.IndexFunc(j.Entries, func(e store.Entry) bool { return e.Name == f.from || e.Path == f.from })
+	if i < 0 {
+		return 0, nil, fmt.Errorf("%w: its journal holds no step %q", ErrNotFound, f.from)
 	}
 	answered := map[string]bool{}
 	for _, m := range j.Messages {
@@ -144,24 +149,21 @@ func (f *fork) keep(j store.Journal) (int64, error) {
 		default: // a heartbeat is no answer
 		}
 	}
-	for _, e := range j.Entries {
-		if e.Seq > keep {
-			break
-		}
+	for _, e := range j.Entries[:i] {
 		switch e.Kind {
 		case store.EntryChild:
 			var child struct {
 				ID string `json:"id"`
 			}
 			if err := json.Unmarshal(e.Data, &child); err == nil && !answered[child.ID] {
-				return 0, fmt.Errorf("%w: child %s, of entry %d, has not answered, %s", ErrConflict, child.ID, e.Seq, forkHint)
+				return 0, nil, fmt.Errorf("%w: child %s, of entry %d, has not answered, %s", ErrConflict, child.ID, e.Seq, forkHint)
 			}
 		case store.EntryCallback:
 			if !answered[e.Name] {
-				return 0, fmt.Errorf("%w: the callback of entry %d was not answered, %s", ErrConflict, e.Seq, forkHint)
+				return 0, nil, fmt.Errorf("%w: the callback of entry %d was not answered, %s", ErrConflict, e.Seq, forkHint)
 			}
 		default:
 		}
 	}
-	return keep, nil
+	return j.Entries[i].Seq - 1, &j.Entries[i], nil
 }

@@ -81,6 +81,9 @@ type ResumeParams struct {
 type ForkParams struct {
 	From ID
 	Keep int64
+	// Next is the entry after Keep, as the caller has read it. If another run has written that meanwhile, or it is not there
+	// any more, as after the job has continued as new, nothing is done and the error is ErrConflict. Nil: whatever there is.
+	Next *Entry
 	// Job is the new one, as in an Enqueue, without a unique key. If its id exists nothing is done.
 	Job    Job
 	Reason string

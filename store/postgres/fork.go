@@ -46,14 +46,20 @@ func (s *Store) forkInto(ctx context.Context, t session, entries []*entry, param
 	if e := entries[0]; e.Err != nil || e.Result.Existing {
 		return e.Err
 	}
-	found := false
-	err := t.run(ctx, "fork", func(row) error { found = true; return nil },
-		uuidOf(params.From), uuidOf(params.Job.ID), params.Keep, now, cleanText(params.Actor), cleanText(params.Reason))
-	if err != nil {
-		return err
+	var next *int64
+	if params.Next != nil {
+		next = &params.Next.LeaseNumber
 	}
-	if !found {
+	there, done := false, false
+	err := t.run(ctx, "fork", func(r row) error { there = true; return r.Scan(&done) },
+		uuidOf(params.From), uuidOf(params.Job.ID), params.Keep, now, cleanText(params.Actor), cleanText(params.Reason), next)
+	switch {
+	case err != nil:
+		return err
+	case !there:
 		return fmt.Errorf("%w: job %s", store.ErrNotFound, params.From)
+	case !done:
+		return fmt.Errorf("entry %d: %w: it was written anew, or is gone", params.Keep+1, store.ErrConflict)
 	}
 	return t.runAll(ctx, s.newQueues(entries, now))
 }

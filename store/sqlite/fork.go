@@ -175,6 +175,9 @@ func (t *tx) fork(params store.ForkParams, ahead *copying) error {
 	if known, err := t.known(q); known || err != nil {
 		return err
 	}
+	if err := t.isNext(params); err != nil {
+		return err
+	}
 	c, err := t.takeCopied(params, ahead)
 	if err != nil {
 		return err
@@ -191,6 +194,19 @@ func (t *tx) fork(params store.ForkParams, ahead *copying) error {
 		}
 	}
 	return t.audit(params.Actor, "fork", &q.Job.ID, 0, params.Reason)
+}
+
+// isNext returns an error if the entry after those that the fork keeps is not the one that the caller
+// has read: then those are not the same, either, or the job has other args by now.
+func (t *tx) isNext(params store.ForkParams) error {
+	if params.Next == nil {
+		return nil
+	}
+	o, err := t.original(params.From, params.Keep+1)
+	if err == nil && (o.last != params.Keep+1 || o.lease != params.Next.LeaseNumber) {
+		err = fmt.Errorf("entry %d of job %v: %w: it was written anew, or is gone", params.Keep+1, params.From, store.ErrConflict)
+	}
+	return err
 }
 
 // takeCopied returns what was copied ahead for a fork, which is no leftover from now on. If it cannot

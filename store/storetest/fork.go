@@ -17,6 +17,7 @@ var forkTests = []test{
 	{"a_fork_that_is_repeated_does_nothing", forkRepeat},
 	{"a_fork_that_cannot_be_is_refused", forkRefused},
 	{"children_of_a_forked_job_stay_its_own", forkChildren},
+	{"Remembered_a_fork_is_of_what_its_maker_has_read", forkNext},
 }
 
 // fork makes a job out of the beginning of another one, and returns its id.
@@ -225,4 +226,68 @@ func forkChildren(e *env) {
 	if closed := e.closeOnce(10); len(closed.Ended)+len(closed.Running) != 0 {
 		e.Fatalf("closed: %+v", closed)
 	}
+}
+
+// forkNext: between the look at a journal and the fork its end may have been taken away and written anew, or all of it.
+func forkNext(e *env) {
+	for name, meanwhile := range map[string]func(run *store.Claimed) (same bool){
+		"nothing":               func(*store.Claimed) bool { return true },
+		"it goes on":            func(run *store.Claimed) bool { e.write(run, step(5)); return true },
+		"it is cut":             func(run *store.Claimed) bool { e.cutAt(run, 1); return false },
+		"its next goes":         func(run *store.Claimed) bool { e.cutAt(run, 2); return false },
+		"it is cut behind that": func(run *store.Claimed) bool { e.cutAt(run, 3); return true },
+		"it is cut and written anew": func(run *store.Claimed) bool {
+			e.cutAt(run, 1)
+			e.write(run, steps(2, 4)...)
+			return false
+		},
+		"it continues as new": func(run *store.Claimed) bool {
+			e.end(*run, store.Available, anew("x"))
+			*run = e.claimOne(e.join(), run.Job.ID)
+			e.write(run, steps(6, 9)...)
+			return false
+		},
+	} {
+		for _, keep := range []int64{2, 0} {
+			run := e.durable(4)
+			next := e.journal(run.Job.ID).Entries[keep]
+			same := meanwhile(&run)
+			if keep == 0 { // of the first entry nobody has written another but who began anew
+				same = name != "it continues as new"
+			}
+			q := e.job(kind("fork"))
+			params := store.ForkParams{From: run.Job.ID, Keep: keep, Next: &next, Job: q.Job}
+			err := e.store.Fork(e.ctx, params)
+			if same {
+				if err != nil {
+					e.Fatalf("%s: a fork that keeps %d: %v", name, keep, err)
+				}
+				e.wantEntries(q.Job.ID, int(keep))
+			} else {
+				e.wantErr(name, err, store.ErrConflict)
+				_, err := e.store.Get(e.ctx, q.Job.ID)
+				e.wantErr("the fork that was not made", err, store.ErrNotFound)
+			}
+			e.end(run, store.Completed)
+		}
+	}
+	// Of a fork, whose first entries no run has written.
+	run := e.durable(3)
+	first := e.fork(run.Job.ID, 3)
+	next := e.journal(first).Entries[2]
+	q := e.job()
+	if err := e.store.Fork(e.ctx, store.ForkParams{From: first, Keep: 2, Next: &next, Job: q.Job}); err != nil {
+		e.Fatalf("a fork of a fork: %v", err)
+	}
+	e.wantEntries(q.Job.ID, 2)
+}
+
+// cutAt lets a job fail and be resumed with so many entries.
+func (e *env) cutAt(run *store.Claimed, keep int64) {
+	e.Helper()
+	e.end(*run, store.Failed)
+	params := resumption(run.Job.ID)
+	params.Keep = keep
+	e.resume(params, store.Available)
+	*run = e.claimOne(e.join(), run.Job.ID)
 }

@@ -143,10 +143,16 @@ WITH gone AS (
 SELECT state, lane, id FROM again;
 
 -- The beginning of a journal, $1, is copied to a new job, $2: the entries up to $3 and the messages that they received, and all that came
--- from children and callbacks. $4 now, $5 actor, $6 reason. No row: the old job is not there.
+-- from children and callbacks. $4 now, $5 actor, $6 reason, $7 the lease under which the entry after them was written, NULL if that does
+-- not matter. Answers whether it was; no row: the old job is not there.
 -- name: fork
-WITH old AS MATERIALIZED (
-  SELECT j.id FROM {schema}.job j WHERE j.id = $1::uuid
+WITH asked AS MATERIALIZED (
+  SELECT j.id, $7::bigint IS NULL OR EXISTS (
+    SELECT 1 FROM {schema}.journal a WHERE a.id = j.id AND a.seq = $3::bigint + 1 AND a.lease = $7::bigint OFFSET 0
+  ) AS same
+  FROM {schema}.job j WHERE j.id = $1::uuid
+), old AS MATERIALIZED (
+  SELECT id FROM asked WHERE same
 ), entries AS (
   INSERT INTO {schema}.journal (id, seq, at, lease, ref, codec, kind, path, name, data)
   SELECT $2::uuid, j.seq, j.at, 0, j.ref, j.codec, j.kind, j.path, j.name, j.data
@@ -163,4 +169,4 @@ WITH old AS MATERIALIZED (
 ), audited AS (
   INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT $4::bigint, $5::text, 'fork', $2::uuid, $6::text FROM old
 )
-SELECT 1 FROM old;
+SELECT same FROM asked;

@@ -139,6 +139,11 @@ func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
 	if s.jobs[params.Job.ID] != nil {
 		return nil
 	}
+	if params.Next != nil {
+		if next, found := from.entry(params.Keep + 1); !found || next.LeaseNumber != params.Next.LeaseNumber {
+			return store.ErrConflict
+		}
+	}
 	if _, err := s.enqueue(&store.Enqueue{Job: params.Job}, now); err != nil {
 		return err
 	}
