@@ -92,7 +92,7 @@ func (c *Client) Journal(ctx context.Context, id ID) (Journal, error) {
 }
 
 // JournalEntries returns entries of a job's journal after one, 0 for the beginning, in their order: at most limit, which is 1 to 1000.
-// Resuming a finished job, and beginning as new, take entries back and write others under their numbers: who reads on finds out by
+// Resuming a finished job takes entries back, and others get their numbers; continuing as new forgets them: who reads on finds out by
 // reading his last one again.
 func (c *Client) JournalEntries(ctx context.Context, id ID, after int64, limit int) ([]JournalEntry, error) {
 	if err := checkLimit(limit); err != nil {

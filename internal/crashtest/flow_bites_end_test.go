@@ -240,6 +240,9 @@ var restBites = []bite{
 	{nothingIsStuck, "a job that nobody paused", func(s *flowSound) {
 		s.open(9, holdfast.Waiting, &store.WaitInfo{Held: true, Reason: store.ReasonPaused})
 	}, "is paused, and nobody asked for it"},
+	{nothingIsStuck, "a job that was resumed, and is paused", func(s *flowSound) {
+		s.open(7, holdfast.Waiting, &store.WaitInfo{Held: true, Reason: store.ReasonPaused})
+	}, "is paused, although it was resumed after ask"},
 	{nothingIsStuck, "a job whose code contradicts its journal", func(s *flowSound) {
 		s.open(9, holdfast.Waiting, &store.WaitInfo{Held: true, Reason: store.ReasonNondeterminism})
 	}, "is held (nondeterminism: )"},

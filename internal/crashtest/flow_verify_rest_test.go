@@ -3,6 +3,7 @@ package crashtest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -69,12 +70,26 @@ func (v *flowVerifier) running(j *flowJob) string {
 func (v *flowVerifier) held(j *flowJob) string {
 	switch j.Wait.Reason {
 	case store.ReasonPaused:
-		for _, a := range v.asks {
-			if a.job == j.ID && a.action == store.ActionPause && (a.accepted || a.lost) {
-				return ""
+		asks := j.asks
+		if v.glances {
+			asks = nil
+			for _, a := range v.asks {
+				if a.job == j.ID {
+					asks = append(asks, asked{ask: a})
+				}
 			}
 		}
-		return "is paused, and nobody asked for it"
+		said := "is paused, and nobody asked for it"
+		for _, a := range asks {
+			switch {
+			case a.action != store.ActionPause || !a.accepted && !a.lost:
+			case a.lost || !j.resumedAfter(a):
+				return ""
+			default:
+				said = fmt.Sprintf("is paused, although it was resumed after ask %d to pause it", a.number)
+			}
+		}
+		return said
 	case store.ReasonNondeterminism:
 		if j.Contradicts {
 			return ""
@@ -82,6 +97,13 @@ func (v *flowVerifier) held(j *flowJob) string {
 	default: // nobody is held for anything else
 	}
 	return fmt.Sprintf("is held (%s: %s)", j.Wait.Reason, j.Wait.Error)
+}
+
+// resumedAfter reports whether somebody let the job go on after it was asked to pause, and was told so.
+func (j *flowJob) resumedAfter(a asked) bool {
+	return slices.ContainsFunc(j.asks, func(b asked) bool {
+		return b.action == store.ActionResume && b.accepted && a.to > 0 && b.from > a.to
+	})
 }
 
 // waits tells why a job that waits should not.

@@ -1,5 +1,4 @@
--- Jobs that continue as new, and forks: what much that is remembered asks for, so that nobody waits
--- for it.
+-- Jobs that continue as new, and forks: so that nobody waits for what is large.
 
 -- A journal begins with the entry with which its job last continued as new (kind 16). What was
 -- before is forgotten, and so are the messages up to the number that is its ref, from which those
