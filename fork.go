@@ -77,8 +77,8 @@ func (c *Client) ForkJob(ctx context.Context, id ID, reason string, opts ...Fork
 // forkTries is how often a fork is tried of a job that continues as new, or is resumed, in the middle of it.
 const forkTries = 10
 
-// forkJob forks a job as it is read. again tells that it has become another one meanwhile. The journal is read first: if it is the same when
-// the fork is made, the args are those that belong to it.
+// forkJob forks a job as it is read. again tells that it has become another one meanwhile. The journal is
+// read first: if it is the same when the fork is made, the args are those that belong to it.
 func (c *Client) forkJob(ctx context.Context, id ID, reason string, f fork) (made ID, again bool, err error) {
 	raw, err := c.journal(ctx, id)
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -199,7 +201,7 @@ func TestStepsInTransactionsFillTheJournal(t *testing.T) {
 		b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
 			for full == nil {
 				_, full = r.Main().StepTx("s", StepPolicy{}, func(_ context.Context, _ int, commit func(store.Tx, []byte) error) error {
-					tx := b.st.Store.(*model.Store).Begin() //nolint:forcetypeassert // what else would it be
+					tx := b.st.Store.(*model.Store).Begin() //nolint:errcheck,forcetypeassert // what else would it be
 					if err := commit(tx, nil); err != nil {
 						return err
 					}
@@ -215,6 +217,43 @@ func TestStepsInTransactionsFillTheJournal(t *testing.T) {
 		b.expect(b.wait(b.enqueue(b.job("k"))), store.Completed, "")
 		if !errors.Is(full, ErrJournalFull) || steps != 11 {
 			b.t.Errorf("step %d: %v", steps, full)
+		}
+	})
+}
+
+// TestLargeEntriesAreWrittenOneByOne: so many as fit into a write, and those that are too large for any alone.
+func TestLargeEntriesAreWrittenOneByOne(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		sizes := []int{100, maxAppendBytes + 1, 100, maxAppendBytes / 2, maxAppendBytes / 2, maxAppendBytes / 2, 2 * maxAppendBytes}
+		b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
+			m, err := r.remember()
+			if err != nil {
+				return nil, err
+			}
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			for i, size := range sizes {
+				m.pending = append(m.pending, store.Entry{Kind: store.EntryValue, Path: strconv.Itoa(i + 1), Data: make([]byte, size)})
+			}
+			return nil, m.flush()
+		})
+		var writes []int
+		b.st.hook(func(p *probe) {
+			p.onApply = func(batch *store.Batch) error {
+				for _, a := range batch.Appends {
+					writes = append(writes, len(a.Entries))
+				}
+				return nil
+			}
+		})
+		b.run()
+		id := b.enqueue(b.job("k"))
+		time.Sleep(time.Minute)
+		if want := []int{1, 1, 2, 1, 1, 1}; !slices.Equal(writes, want) {
+			t.Errorf("writes of %v entries, want %v", writes, want)
+		}
+		if n := len(b.journal(id)); n != len(sizes) {
+			t.Errorf("%d entries of %d are there", n, len(sizes))
 		}
 	})
 }

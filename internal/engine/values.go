@@ -38,7 +38,7 @@ func (s *Strand) seed(m *memory, what string) [32]byte {
 	put(&m.randoms, s.prefix+what, m.randoms[s.prefix+what]+1)
 	text := append([]byte(nil), s.run.claimed.Job.ID[:]...)
 	if n := m.times(); n > 0 {
-		text = binary.BigEndian.AppendUint64(text, uint64(n)) //nolint:gosec // it is positive
+		text = binary.BigEndian.AppendUint64(text, uint64(n))
 	}
 	text = append(text, s.prefix+what...)
 	return sha256.Sum256(binary.BigEndian.AppendUint64(text, m.randoms[s.prefix+what]))

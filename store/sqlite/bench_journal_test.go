@@ -5,6 +5,7 @@ package sqlite_test
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -40,12 +41,12 @@ func remember(b *testing.B, s store.Store, run store.Claimed, after, entries int
 		a := &store.Append{Lease: run.Lease}
 		batch := &store.Batch{Appends: []*store.Append{a}}
 		for seq := from + 1; seq <= from+portion; seq++ {
-			e := store.Entry{Seq: int64(seq), Kind: store.EntryStep, Path: fmt.Sprint(seq), Name: "charge", Data: data}
+			e := store.Entry{Seq: int64(seq), Kind: store.EntryStep, Path: strconv.Itoa(seq), Name: "charge", Data: data}
 			if signals && seq%2 == 0 {
 				ref++
 				e.Kind, e.Ref = store.EntryReceived, ref
 				message := store.Message{Kind: store.MessageSignal, Name: "go", Data: data}
-				batch.Sends = append(batch.Sends, &store.Send{Job: run.Job.ID, Key: fmt.Sprint(seq), Message: message})
+				batch.Sends = append(batch.Sends, &store.Send{Job: run.Job.ID, Key: strconv.Itoa(seq), Message: message})
 			}
 			a.Entries = append(a.Entries, e)
 		}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -40,7 +41,7 @@ func newMindful(t *testing.T) *mindful {
 	source := sqlite.File(file(t))
 	source.Synchronous = sqlite.Normal
 	source.Clock = func() time.Time {
-		m.onClock.Load().(func())() //nolint:forcetypeassert // it is only stored here
+		m.onClock.Load().(func())() //nolint:errcheck,forcetypeassert // it is only stored here
 		return time.Now().Add(time.Duration(m.skip.Load()))
 	}
 	m.store = open(t, source)
@@ -94,9 +95,9 @@ func (m *mindful) remember(first, last int64) {
 	a := &store.Append{Lease: m.run.Lease}
 	for seq := first; seq <= last; seq++ {
 		m.written++
-		e := store.Entry{Seq: seq, Kind: store.EntryStep, Path: fmt.Sprint(m.written), Data: []byte(fmt.Sprint(m.written))}
+		e := store.Entry{Seq: seq, Kind: store.EntryStep, Path: strconv.Itoa(m.written), Data: []byte(strconv.Itoa(m.written))}
 		if seq%2 == 0 {
-			q := &store.Send{Job: m.run.Job.ID, Key: fmt.Sprint(m.written), Message: store.Message{Kind: store.MessageSignal, Name: "go"}}
+			q := &store.Send{Job: m.run.Job.ID, Key: strconv.Itoa(m.written), Message: store.Message{Kind: store.MessageSignal, Name: "go"}}
 			m.apply(&store.Batch{Sends: []*store.Send{q}})
 			e.Kind, e.Ref = store.EntryReceived, q.Result.Seq
 		}
@@ -146,9 +147,9 @@ func (m *mindful) rows(id store.ID) (n int) {
 	return n
 }
 
-func (m *mindful) retain(params store.RetainParams) {
+func (m *mindful) retain() {
 	m.Helper()
-	if _, err := m.store.Retain(m.Context(), params); err != nil {
+	if _, err := m.store.Retain(m.Context(), store.RetainParams{}); err != nil {
 		m.Fatal(err)
 	}
 	left := 0
@@ -222,7 +223,7 @@ func TestForkWhileItIsCopied(t *testing.T) {
 		},
 		"it takes so long that the copy is removed": func(m *mindful, fork store.ForkParams) {
 			m.skip.Add(int64(time.Hour))
-			m.retain(store.RetainParams{})
+			m.retain()
 			if n := m.rows(fork.Job.ID); n != 0 {
 				m.Errorf("%d rows are left of it", n)
 			}
@@ -262,7 +263,7 @@ func TestForkWhileItIsCopied(t *testing.T) {
 				t.Fatal(err)
 			}
 			m.wantFork(fork.Job.ID)
-			m.retain(store.RetainParams{})
+			m.retain()
 			m.wantFork(fork.Job.ID)
 		})
 	}
@@ -274,7 +275,7 @@ func TestForkThatIsNeverMade(t *testing.T) {
 	for name, then := range map[string]func(m *mindful, fork store.ForkParams){
 		"what was copied is removed": func(m *mindful, fork store.ForkParams) {
 			m.skip.Add(int64(time.Hour))
-			m.retain(store.RetainParams{})
+			m.retain()
 			if n := m.rows(fork.Job.ID); n != 0 {
 				m.Errorf("%d rows are left", n)
 			}
@@ -284,7 +285,7 @@ func TestForkThatIsNeverMade(t *testing.T) {
 				m.Fatal(err)
 			}
 			m.wantFork(fork.Job.ID)
-			m.retain(store.RetainParams{})
+			m.retain()
 			m.wantFork(fork.Job.ID)
 		},
 		"its id is another job's": func(m *mindful, fork store.ForkParams) {
@@ -295,7 +296,7 @@ func TestForkThatIsNeverMade(t *testing.T) {
 				m.Errorf("%d rows of the fork are that job's", n)
 			}
 			m.skip.Add(int64(time.Hour))
-			m.retain(store.RetainParams{})
+			m.retain()
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -353,7 +354,7 @@ func TestWhatIsForgottenGoesInPortions(t *testing.T) {
 	if m.apply(&store.Batch{Sends: []*store.Send{again}}); again.Result != (store.SendResult{Seq: 1, Duplicate: true}) {
 		t.Errorf("the first message once more: %+v", again.Result)
 	}
-	m.retain(store.RetainParams{})
+	m.retain()
 	if n := m.rows(id); n != 2 {
 		t.Errorf("%d rows are left", n)
 	}
@@ -389,13 +390,13 @@ func TestAJobThatRemembersMuchIsRemovedInPortions(t *testing.T) {
 				t.Error("a new job remembers what another one did")
 			}
 			m.remember(1, 4)
-			m.retain(store.RetainParams{})
+			m.retain()
 			if n := m.rows(id); n != 6 {
 				t.Errorf("%d rows are there of a job that has written 6", n)
 			}
 			continue
 		}
-		m.retain(store.RetainParams{})
+		m.retain()
 		if n := m.rows(id); n != 0 {
 			t.Errorf("%d rows are left", n)
 		}
@@ -433,7 +434,7 @@ func TestLaterGenerations(t *testing.T) {
 				m.continueAsNew()
 				last++
 				if gone {
-					m.retain(store.RetainParams{})
+					m.retain()
 				}
 				// Nothing has come: a run that waits for signals is parked, and woken by the first one.
 				wait := &store.Wait{Kinds: store.MessagesOf(store.MessageSignal)}
@@ -460,7 +461,7 @@ func TestLaterGenerations(t *testing.T) {
 				m.continueAsNew()
 				last++
 				if gone {
-					m.retain(store.RetainParams{})
+					m.retain()
 				}
 				if j := m.journal(m.run.Job.ID); len(j.Messages) != 1 || j.Messages[0].Seq != 1 {
 					t.Fatalf("it remembers %+v", j.Messages)

@@ -333,6 +333,24 @@ func childFailures(e *env) {
 		e.end(runs[ids[3]], store.Completed)
 		e.end(e.claimOne(node, parent.Job.ID), store.Completed)
 	}
+	// One among others that answer in the same moment wakes as well, whichever of them came last.
+	for failed := range 3 {
+		parent := e.claimOne(node, e.add())
+		ids := e.bear(&parent, 4)
+		e.park(parent, &store.Wait{Count: 4, Failures: true})
+		runs := e.claimRuns(node)
+		batch := &store.Batch{}
+		for i, id := range ids[:3] {
+			state := store.Completed
+			if i == failed {
+				state = store.Failed
+			}
+			batch.Outcomes = append(batch.Outcomes, outcome(runs[id], state))
+		}
+		e.apply(batch)
+		e.end(e.claimOne(node, parent.Job.ID), store.Completed)
+		e.end(runs[ids[3]], store.Completed)
+	}
 	// A failure that came before the park is seen by it; one that is known is not.
 	parent := e.claimOne(node, e.add())
 	ids := e.bear(&parent, 2)

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -251,6 +252,23 @@ func continueChildren(e *env) {
 	}
 	e.end(run, store.Completed, withChildren)
 	e.wantSameIDs("asked", e.closeOnce(10).Running, ids[1])
+
+	// One that answers in the same moment is told of before, and forgotten, or after.
+	for i, want := range []int{0, 1} {
+		run := e.claimOne(node, e.add())
+		id := e.bear(&run, 1)[0]
+		outcomes := []*store.Outcome{
+			outcome(e.claimOne(node, id), store.Completed), outcome(run, store.Available, anew("x"), withChildren),
+		}
+		if i == 1 {
+			slices.Reverse(outcomes)
+		}
+		e.apply(&store.Batch{Outcomes: outcomes})
+		if answers := e.answers(run.Job.ID); len(answers) != want {
+			e.Fatalf("the child ends %d. in the batch: answers %+v", i+1, answers)
+		}
+		e.end(e.claimOne(node, run.Job.ID), store.Completed)
+	}
 }
 
 func continueAgain(e *env) {

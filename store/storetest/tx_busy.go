@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -343,7 +344,7 @@ func busyID(e *txEnv) {
 func busyAppend(e *txEnv) {
 	e.needsWriters()
 	by := e.bystanders()
-	for _, state := range []store.State{store.Waiting, store.Retryable, store.Available} {
+	for _, state := range append(slices.Clip(endStates), store.Waiting) {
 		for _, commit := range []bool{true, false} {
 			run := e.claimOne(by.node, e.add(queue(heldQueue), attempts(9)))
 			e.write(&run, step(1))
@@ -351,7 +352,7 @@ func busyAppend(e *txEnv) {
 			check := by.join(batch)
 			tx := e.begin(e.T)
 			e.appendTx(tx.Tx, run, step(2))
-			put := outcome(run, state)
+			put := outcome(run, state, func(o *store.Outcome) { o.InTx = true })
 			if state == store.Waiting {
 				put.Wait = forSignals()
 			}
@@ -371,7 +372,9 @@ func busyAppend(e *txEnv) {
 				entries = 2
 			}
 			e.wantEntries(run.Job.ID, entries)
-			e.terminate(run.Job.ID)
+			if !state.Finished() {
+				e.terminate(run.Job.ID)
+			}
 		}
 	}
 }
