@@ -87,10 +87,11 @@ type CheckpointWrite struct {
 	Err        error      // ErrLeaseLost, or ErrInvalid for a value that is not JSON
 }
 
-// Continue makes a durable job begin anew, in the transaction that ends the run: its journal is replaced by one
-// EntryContinued, whose Seq is that after the last entry's, of its messages only the signals stay that no entry
-// has received (with new Seqs, from 1, in their order), its args are those given, its attempts start over, and it is not closing. It is not counted or recorded as an
-// attempt. A requested cancel or pause meets the job that begins anew.
+// Continue makes a durable job begin anew, in the transaction that ends the run: its journal is replaced
+// by one EntryContinued, whose Seq is that after the last entry's, of its messages only the signals stay
+// that no entry has received (with new Seqs, from 1, in their order), its args are those given, its
+// attempts start over, and it is not closing. It is not counted or recorded as an attempt. A requested
+// cancel or pause meets the job that begins anew.
 type Continue struct {
 	Args  []byte
 	Codec int
