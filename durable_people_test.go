@@ -254,13 +254,13 @@ func TestChildrenOfACancelledParent(t *testing.T) {
 func TestForkOfACallbackThatHasBeaten(t *testing.T) {
 	t.Parallel()
 	inFlow(t, func(t *testing.T, f *flow) {
-		var token string
+		tokens := make(chan string, 10)
 		job := begin(f, 0, func(run *holdfast.Run, _ int) (int, error) {
 			callback, err := run.Callback("bank")
 			if err != nil {
 				return 0, err
 			}
-			token = callback.Token
+			tokens <- callback.Token
 			if _, err := holdfast.Step(run, "tell", func(context.Context) (int, error) { return 1, nil }); err != nil {
 				return 0, err
 			}
@@ -268,6 +268,7 @@ func TestForkOfACallbackThatHasBeaten(t *testing.T) {
 			return answer, callback.Wait(run, &answer)
 		})
 		time.Sleep(time.Minute)
+		token := <-tokens
 		if err := f.hf.HeartbeatCallback(t.Context(), token); err != nil {
 			t.Fatal(err)
 		}

@@ -293,8 +293,8 @@ func judge(ctx context.Context, x *execution, result []byte, trace string, err e
 	case errors.As(err, &fail), errors.As(err, &step) && step.Permanent, errors.Is(err, ErrJournalFull):
 		return &store.Outcome{State: store.Failed, Reason: store.ReasonTerminal, Error: text, Trace: trace}
 	case errors.Is(told, ErrCancelled):
-		if o := x.again(store.ReasonError, text, trace, -1); x.run.isBehind() && o.State == store.Retryable {
-			return o // the next one knows what it has to undo
+		if o := x.behind(text, trace); o != nil {
+			return o
 		}
 		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: cut(told.Error(), maxError)}
 	case errors.As(err, &again) && cause == nil:
@@ -305,7 +305,7 @@ func judge(ctx context.Context, x *execution, result []byte, trace string, err e
 		return &store.Outcome{State: store.Available, Reason: store.ReasonReleased, Error: text}
 	case errors.As(err, &retry):
 		return x.again(store.ReasonError, text, trace, max(retry.Delay, 0))
-	case errors.Is(cause, ErrTimeout):
+	case errors.Is(told, ErrTimeout):
 		return x.timedOut(text, trace)
 	}
 	return x.again(store.ReasonError, text, trace, -1)
@@ -338,7 +338,20 @@ func (x *execution) endsUnwritten(o *store.Outcome, err error) {
 	o.Result, o.Wait, o.Continue = nil, nil, nil
 }
 
+// behind is the outcome of a run that ends and has failed before it came to what it did: the next one
+// knows what it has to undo. Nil means that it has come to that, or that no attempt is left.
+func (x *execution) behind(text, trace string) *store.Outcome {
+	o := x.again(store.ReasonError, text, trace, -1)
+	if !x.run.isBehind() || o.State.Finished() {
+		return nil
+	}
+	return o
+}
+
 func (x *execution) timedOut(text, trace string) *store.Outcome {
+	if o := x.behind(text, trace); o != nil {
+		return o
+	}
 	job := x.run.claimed.Job
 	if deadline := job.Options.Deadline; !deadline.IsZero() && !x.run.node.store.Now().Before(deadline) {
 		return &store.Outcome{State: store.Failed, Reason: store.ReasonDeadline, Error: text, Trace: trace}

@@ -237,9 +237,12 @@ func TestLargeEntriesAreWrittenOneByOne(t *testing.T) {
 			}
 			return nil, m.flush()
 		})
+		var mu sync.Mutex
 		var writes []int
 		b.st.hook(func(p *probe) {
 			p.onApply = func(batch *store.Batch) error {
+				mu.Lock()
+				defer mu.Unlock()
 				for _, a := range batch.Appends {
 					writes = append(writes, len(a.Entries))
 				}
@@ -248,7 +251,9 @@ func TestLargeEntriesAreWrittenOneByOne(t *testing.T) {
 		})
 		b.run()
 		id := b.enqueue(b.job("k"))
-		time.Sleep(time.Minute)
+		b.expect(b.wait(id), store.Completed, "")
+		mu.Lock()
+		defer mu.Unlock()
 		if want := []int{1, 1, 2, 1, 1, 1}; !slices.Equal(writes, want) {
 			t.Errorf("writes of %v entries, want %v", writes, want)
 		}

@@ -1,0 +1,115 @@
+package holdfast_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// TestEndOfARunThatFails by its own code, and not in an operation, ends it, and undoes what it did:
+// at once, or, if it fails before it comes to that, as soon as it does.
+func TestEndOfARunThatFails(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		failsEarly int64
+		deadline   bool
+	}{
+		"cancelled, after what it did": {0, false}, "cancelled, before it comes to that": {2, false},
+		"too late, after what it did": {0, true}, "too late, before it comes to that": {2, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inFlow(t, func(t *testing.T, f *flow) {
+				var over, undone atomic.Bool
+				var early atomic.Int64
+				kind := holdfast.NewKind[int, int]("flow")
+				err := kind.Handle(f.hf, func(run *holdfast.Run, _ int) (int, error) {
+					if over.Load() && early.Add(1) <= c.failsEarly {
+						return 0, errors.New("the weather")
+					}
+					if _, err := holdfast.Step(run, "charge", func(context.Context) (int, error) { return 1, nil }); err != nil {
+						return 0, err
+					}
+					if err := run.OnFailure("refund", func(*holdfast.Run) error { undone.Store(true); return nil }); err != nil {
+						return 0, err
+					}
+					return 0, errors.New("a bug")
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				f.run()
+				var options []holdfast.EnqueueOption
+				if c.deadline {
+					options = append(options, holdfast.Deadline(time.Now().Add(time.Minute)))
+				}
+				job, err := kind.Enqueue(t.Context(), f.hf, 0, options...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(30 * time.Second)
+				over.Store(true)
+				if !c.deadline {
+					if err := job.Cancel(t.Context(), "enough"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				began := time.Now()
+				_, err = job.Wait(t.Context())
+				if errors.Is(err, holdfast.ErrCancelled) == c.deadline || !undone.Load() {
+					t.Errorf("it ended with %v, undone: %t", err, undone.Load())
+				}
+				record, err := f.hf.Get(t.Context(), job.ID)
+				if err != nil || c.deadline && record.Reason != store.ReasonDeadline {
+					t.Errorf("it is %v, %v, %v", record.State, record.Reason, err)
+				}
+				if took := time.Since(began); took > 2*time.Hour {
+					t.Errorf("it took %v", took)
+				}
+			})
+		})
+	}
+}
+
+// TestValuesOfGenerations: what a run draws is another after it has continued as new, and the same on every replay.
+func TestValuesOfGenerations(t *testing.T) {
+	t.Parallel()
+	inFlow(t, func(t *testing.T, f *flow) {
+		var drawn []string
+		job := begin(f, 0, func(run *holdfast.Run, n int) (int, error) {
+			id, err := run.UUID()
+			if err != nil {
+				return 0, err
+			}
+			random, err := run.Random()
+			if err != nil {
+				return 0, err
+			}
+			drawn = append(drawn, fmt.Sprint(id, random.Int64()))
+			if err := run.Sleep(time.Hour); err != nil {
+				return 0, err
+			}
+			if n < 2 {
+				return 0, holdfast.ContinueAsNew(n + 1)
+			}
+			return 0, nil
+		})
+		_ = result(f, job)
+		if len(drawn) != 6 {
+			t.Fatalf("%d runs", len(drawn))
+		}
+		for i, one := range drawn {
+			for k, other := range drawn[:i] {
+				if same := i/2 == k/2; same != (one == other) {
+					t.Errorf("runs %d and %d drew %s and %s", k, i, other, one)
+				}
+			}
+		}
+	})
+}
