@@ -111,6 +111,10 @@ type Batch struct {
 	// Start, if set, lets jobs of Enqueues run at once.
 	Start *Start
 
+	// Patient says that nobody waits behind the batch: a store may wait a little for what a transaction of a caller
+	// holds, if the batch needs nothing else.
+	Patient bool
+
 	// Woken is set by the store: a WakeReady for each queue in which a job became available because
 	// of the batch that is none of its Enqueues or Outcomes: one that waited, or the next one of an
 	// ordering key. If a turn is still to be handed on, a WakeDeferred that is due now.

@@ -163,7 +163,9 @@ func (c *committer) tryAside(ops []*op) {
 		kept = append(kept, o)
 	}
 	if n := c.beside.fit(kept); n > 0 {
-		again := c.flush(c.beside, kept[:n:n], assemble(kept[:n]), nil)
+		batch := assemble(kept[:n])
+		batch.Patient = true
+		again := c.flush(c.beside, kept[:n:n], batch, nil)
 		c.aside.put(append(again, kept[n:]...), time.Now()) //nolint:forbidigo // as above
 	}
 }

@@ -21,7 +21,8 @@ type batch struct {
 	invalid     []*run
 	entries     []*entry
 	doubtful    []*entry // whose keys were held by transactions of callers, and perhaps are no more
-	alone       bool     // there is nothing but these, so that nobody waits with them
+	patient     bool     // nobody waits behind the batch
+	alone       bool     // there is nothing but these, so that nobody waits with them, either
 	careful     bool     // the quick way cannot answer it
 	patience    patience
 
@@ -45,7 +46,7 @@ func (s *Store) Apply(ctx context.Context, in *store.Batch) error {
 
 func (s *Store) apply(ctx context.Context, in *store.Batch) error {
 	s.freshen(ctx, one{s}, in.Enqueues)
-	b := &batch{now: s.now(), start: in.Start, starting: in.Starting()}
+	b := &batch{now: s.now(), patient: in.Patient, start: in.Start, starting: in.Starting()}
 	if b.start != nil {
 		b.start.Claimed = nil
 	}

@@ -377,7 +377,7 @@ func (s *Store) setAsideKnown(ctx context.Context, b *batch) error {
 	now := time.Now()
 	b.setAsideAppends(func(e *entry) bool { return s.blocked.hasKey(e.key()) && !s.blocked.isDue(e.key(), now) })
 	if b.isEmpty() {
-		b.alone = true
+		b.alone = b.patient
 		return nil
 	}
 	b.doubtful = slices.DeleteFunc(b.doubtful, func(e *entry) bool {

@@ -62,7 +62,7 @@ func TestManyKeysOfOneTransaction(t *testing.T) {
 		if round > 20 {
 			t.Fatal("a free key is not tried among those that are held")
 		}
-		if err := s.Apply(t.Context(), &store.Batch{Enqueues: append(append([]*store.Enqueue{}, held...), last)}); err != nil {
+		if err := s.Apply(t.Context(), &store.Batch{Enqueues: append(append([]*store.Enqueue{}, held...), last), Patient: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -296,6 +296,37 @@ func TestResumeWaitsForNobody(t *testing.T) {
 	}
 	if state, err := s.Resume(t.Context(), resume); err != nil || state != store.Available {
 		t.Fatalf("the job is %v, %v", state, err)
+	}
+}
+
+// TestStrangerToAHeldKey: who wants a key that is known to be held does not queue for it where others
+// wait behind him, although he comes alone; where nobody does, who has wanted it for long does.
+func TestStrangerToAHeldKey(t *testing.T) {
+	t.Parallel()
+	config, url, w := counted(t)
+	s := open(t, config)
+	tx, commit, _ := callers["pgx"](t, url)
+	if err := s.EnqueueTx(t.Context(), tx, []*store.Enqueue{newJob(withKey("key"))}); err != nil {
+		t.Fatal(err)
+	}
+	try := func(patient bool) (waited time.Duration) {
+		q := newJob(withKey("key"))
+		if err := s.Apply(t.Context(), &store.Batch{Enqueues: []*store.Enqueue{q}, Patient: patient}); err != nil {
+			t.Fatal(err)
+		}
+		wantErr(t, "an enqueue of the key", q.Err, store.ErrBusy)
+		_, waited = w.take()
+		return waited
+	}
+	try(false)
+	eventually(t, "it is waited for, by who is patient", func() bool { return try(true) > aMoment })
+	for range 10 {
+		if waited := try(false); waited > aMoment {
+			t.Errorf("a stranger waited for %v", waited)
+		}
+	}
+	if err := commit(); err != nil {
+		t.Fatal(err)
 	}
 }
 
