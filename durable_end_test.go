@@ -113,3 +113,93 @@ func TestValuesOfGenerations(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatComesAfterTheEndWasDecided is not taken in: a run that goes on with its compensations undoes what was done when its
+// end was decided, and neither more nor less.
+func TestWhatComesAfterTheEndWasDecided(t *testing.T) {
+	t.Parallel()
+	said, nobody := holdfast.NewSignal[int]("said"), holdfast.NewSignal[int]("nobody")
+	for name, c := range map[string]struct {
+		wait   func(run *holdfast.Run) error
+		before bool // what is waited for comes before the cancel
+	}{
+		"a signal": {wait: func(run *holdfast.Run) error {
+			_, err := said.Wait(run)
+			return err
+		}},
+		"a signal in time": {wait: func(run *holdfast.Run) error {
+			_, err := said.Wait(run, holdfast.Within(time.Hour))
+			return err
+		}},
+		"the first of two": {wait: func(run *holdfast.Run) error {
+			var a, b int
+			_, err := holdfast.Select(run, nobody.Into(&a), said.Into(&b))
+			return err
+		}},
+		"a timer": {wait: func(run *holdfast.Run) error { return run.Sleep(time.Minute) }},
+		"a time limit": {wait: func(run *holdfast.Run) error {
+			if _, err := nobody.Wait(run, holdfast.Within(time.Minute)); !errors.Is(err, holdfast.ErrWaitTimeout) {
+				return err
+			}
+			return nil
+		}},
+		"a signal, before": {before: true, wait: func(run *holdfast.Run) error {
+			_, err := said.Wait(run)
+			return err
+		}},
+		"a timer, before": {before: true, wait: func(run *holdfast.Run) error { return run.Sleep(time.Second) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inFlow(t, func(t *testing.T, f *flow) {
+				var undone []string
+				job := begin(f, 0, func(run *holdfast.Run, _ int) (int, error) {
+					if err := run.OnFailure("slow", func(run *holdfast.Run) error {
+						err := run.Sleep(time.Hour)
+						undone = append(undone, "slow")
+						return err
+					}); err != nil {
+						return 0, err
+					}
+					if err := c.wait(run); err != nil {
+						return 0, err
+					}
+					if err := run.OnFailure("late", func(*holdfast.Run) error {
+						undone = append(undone, "late")
+						return nil
+					}); err != nil {
+						return 0, err
+					}
+					_, err := nobody.Wait(run)
+					return 0, err
+				})
+				say := func() {
+					if _, err := said.Send(t.Context(), f.hf, job.ID, 1); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if c.before {
+					say()
+				}
+				time.Sleep(10 * time.Second)
+				if err := job.Cancel(t.Context(), "enough"); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(10 * time.Second)
+				if !c.before {
+					say()
+				}
+				if _, err := job.Wait(t.Context()); !errors.Is(err, holdfast.ErrCancelled) {
+					t.Error(err)
+				}
+				want := "[slow]"
+				if c.before {
+					want = "[late slow]"
+				}
+				if got := fmt.Sprint(undone); got != want {
+					t.Errorf("undone: %s, not %s", got, want)
+				}
+			})
+		})
+	}
+}

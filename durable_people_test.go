@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -95,6 +96,25 @@ func TestForkIsRepeated(t *testing.T) {
 		}
 		if _, err := f.hf.ForkJob(t.Context(), job.ID, "", holdfast.ForkID(holdfast.ID{1})); !errors.Is(err, holdfast.ErrInvalid) {
 			t.Errorf("an id that is none: %v", err)
+		}
+	})
+}
+
+// TestCompensationsAreRemembered of a run that parks and has done nothing else, so that a cancel calls them.
+func TestCompensationsAreRemembered(t *testing.T) {
+	t.Parallel()
+	inFlow(t, func(t *testing.T, f *flow) {
+		job := begin(f, 0, func(run *holdfast.Run, _ int) (int, error) {
+			if err := run.OnFailure("nothing", func(*holdfast.Run) error { return nil }); err != nil {
+				return 0, err
+			}
+			_, err := holdfast.NewSignal[int]("go").Wait(run)
+			return 0, err
+		})
+		synctest.Wait()
+		entries, err := f.hf.JournalEntries(t.Context(), job.ID, 0, 10)
+		if err != nil || len(entries) != 1 || entries[0].Kind != "registered" {
+			t.Errorf("%+v, %v", entries, err)
 		}
 	})
 }

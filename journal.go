@@ -53,6 +53,7 @@ var entryKinds = map[store.EntryKind]string{
 	store.EntryTimeout: "timeout", store.EntryReceived: "received", store.EntryChild: "child", store.EntryCallback: "callback",
 	store.EntrySelected: "selected", store.EntryValue: "value", store.EntryPatched: "patched", store.EntryPublished: "published",
 	store.EntryStreamed: "streamed", store.EntryClosing: "closing", store.EntryCompensated: "compensated", store.EntryContinued: "continued",
+	store.EntryRegistered: "registered",
 }
 
 var messageKinds = map[store.MessageKind]string{

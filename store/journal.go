@@ -24,6 +24,7 @@ const (
 	EntryClosing     EntryKind = 14 // the end is decided and compensations run; Data says which end
 	EntryCompensated EntryKind = 15 // a compensation has run
 	EntryContinued   EntryKind = 16 // the first entry after the run continued as new; Data says how often it has
+	EntryRegistered  EntryKind = 17 // compensations are registered, and nothing else was to be remembered when the run parked
 )
 
 // Entry is one line of a job's journal: what a run of it has durably done.

@@ -19,11 +19,13 @@ type undo struct {
 	f    func(*Strand) error
 }
 
-// closingData is the data of an EntryClosing: the end that was decided.
+// closingData is the data of an EntryClosing: the end that was decided, and the paths of the compensations that were registered by then.
+// A later run may know of more that has happened since, and come farther: what it registers there is not to be run.
 type closingData struct {
 	State  store.State  `json:"state"`
 	Reason store.Reason `json:"reason,omitempty"`
 	Error  string       `json:"error,omitempty"`
+	Undo   []string     `json:"undo,omitempty"` // nil: all, written by a program that did not say
 }
 
 // OnFailure registers a compensation. Those that are registered when the run fails or is cancelled run in reverse order.
@@ -56,6 +58,21 @@ func (m *memory) settle() {
 	}
 }
 
+// keepPromised drops the compensations that were not registered when the end was decided, and returns the path of one that was and is
+// not any more. Nil: nothing was said. m.mu is held.
+func (m *memory) keepPromised(paths []string) (missing string) {
+	if paths == nil {
+		return ""
+	}
+	m.undos = slices.DeleteFunc(m.undos, func(u undo) bool { return !slices.Contains(paths, u.path) })
+	for _, path := range paths {
+		if !slices.ContainsFunc(m.undos, func(u undo) bool { return u.path == path }) {
+			return path
+		}
+	}
+	return ""
+}
+
 // undoPolicy is how a compensation that fails is repeated before it is given up.
 var undoPolicy = StepPolicy{Attempts: 10, Backoff: store.Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.2}}
 
@@ -68,8 +85,8 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	var data closingData
 	if m.closed != nil {
-		var data closingData
 		if err := decodeEntry(m.closed, &data); err != nil {
 			return o
 		}
@@ -79,12 +96,20 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 		return o
 	}
 	m.decided = o
-	if m.settle(); len(m.undos) == 0 {
+	m.settle()
+	if missing := m.keepPromised(data.Undo); missing != "" {
+		return nondeterminism("the code no longer registers the compensation at place " + missing + ", which it had when its end was decided")
+	}
+	if len(m.undos) == 0 {
 		return o
 	}
 	r.beginUndo()
 	if m.closed == nil {
-		m.add(store.Entry{Kind: store.EntryClosing, Path: "~", Data: encodeEntry(closingData{o.State, o.Reason, o.Error})})
+		data = closingData{State: o.State, Reason: o.Reason, Error: o.Error}
+		for _, u := range m.undos {
+			data.Undo = append(data.Undo, u.path)
+		}
+		m.add(store.Entry{Kind: store.EntryClosing, Path: "~", Data: encodeEntry(data)})
 	}
 	if err := m.flush(); err != nil {
 		// Nothing is lost: the next run decides again.

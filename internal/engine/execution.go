@@ -342,7 +342,7 @@ func (x *execution) endsUnwritten(o *store.Outcome, err error) {
 // knows what it has to undo. Nil means that it has come to that, or that no attempt is left.
 func (x *execution) behind(text, trace string) *store.Outcome {
 	o := x.again(store.ReasonError, text, trace, -1)
-	if !x.run.isBehind() || o.State.Finished() {
+	if o.State.Finished() || !x.run.isBehind() {
 		return nil
 	}
 	return o

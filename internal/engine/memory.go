@@ -420,6 +420,10 @@ func (m *memory) final(o *store.Outcome) *store.Append {
 	if !goesOn || m.tx != nil {
 		m.pending, m.enqueues = nil, nil // decided again next time: nothing went on from there
 	}
+	if goesOn && !over && len(m.undos) > 0 && m.stored == 0 && len(m.pending) == 0 {
+		// A job without a journal would be cancelled without being called.
+		m.add(store.Entry{Kind: store.EntryRegistered, Path: "~"})
+	}
 	if o.Continue != nil {
 		o.Continue.Data = encodeEntry(continued{m.times() + 1, m.children})
 	}
@@ -445,10 +449,22 @@ func (m *memory) account(e *store.Entry) {
 }
 
 // isBehind reports whether the run failed before its code had come past all that the journal holds.
-// Then it does not know yet what it would have to undo.
+// Then it does not know yet what it would have to undo. Strands that the handler left behind may still be on their way: they come as
+// far as the journal goes first.
 func (r *Run) isBehind() bool {
 	m := r.memory.Load()
-	return m != nil && m.unvisited() != ""
+	if m == nil {
+		return false
+	}
+	m.settleNow()
+	return m.unvisited() != ""
+}
+
+// settleNow is settle for who does not hold the lock.
+func (m *memory) settleNow() {
+	m.mu.Lock()
+	defer m.mu.Unlock() // the goroutine may end in there
+	m.settle()
 }
 
 // unvisited tells of the first entry that a run which has completed did not come past: its code no longer asks for it.

@@ -126,6 +126,15 @@ func (s *Strand) roomFor(m *memory) error {
 	return m.full()
 }
 
+// decides is for operations that decide something with an entry, such as which message is received: once the end of the run is in the
+// journal, what is not there was not decided before it, and is not any more. m.mu is held.
+func (s *Strand) decides(m *memory) error {
+	if m.closed == nil {
+		return s.roomFor(m)
+	}
+	return s.open(m)
+}
+
 // await waits until ready is true, and returns nil then. While no strand of the run does anything else the run is
 // parked: the goroutine ends here, and the handler is called again when what is waited for is there. An error is why
 // the run is ending.

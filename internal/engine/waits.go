@@ -203,6 +203,11 @@ func (s *Strand) receive(
 		default: // the timer
 		}
 	}
+	if m.closed != nil {
+		if err := s.decides(m); err != nil {
+			return nil, err
+		}
+	}
 	if !limit.Set {
 		if err := s.waitFor(m, r); err != nil {
 			return nil, err
@@ -399,7 +404,7 @@ func (s *Strand) Select(all []Awaitable) (int, error) {
 	if err := m.look(); err != nil {
 		return 0, err
 	}
-	if err := s.roomFor(m); err != nil {
+	if err := s.decides(m); err != nil {
 		return 0, err
 	}
 	now := s.run.node.store.Now
