@@ -380,20 +380,3 @@ func (c *Client) pause(ctx context.Context, name string, paused bool) error {
 func (c *Client) Nodes(ctx context.Context) ([]NodeInfo, error) {
 	return c.engine.Store.Nodes(ctx)
 }
-
-// Wait returns when the job has finished: nil if it completed, a *JobError if it failed or was cancelled.
-func (c *Client) Wait(ctx context.Context, id ID) error {
-	_, err := c.wait(ctx, id)
-	return err
-}
-
-func (c *Client) wait(ctx context.Context, id ID) (store.Ended, error) {
-	ended, err := c.engine.Wait(ctx, id)
-	if err != nil {
-		return ended, fmt.Errorf("waiting for job %s: %w", id, err)
-	}
-	if ended.State != Completed {
-		return ended, &JobError{ID: id, State: ended.State, Reason: ended.Reason, Message: ended.Error}
-	}
-	return ended, nil
-}

@@ -104,6 +104,40 @@ func ExampleStep() {
 }
 
 // A handler says with what it returns how its job goes on.
+func ExampleClient_WaitAll() {
+	ctx := context.Background()
+	half := holdfast.NewKind[int, int]("half", holdfast.MaxAttempts(1))
+
+	hf := must(holdfast.Open(ctx, sqlite.File(sqlite.Memory)))
+	defer hf.Close(ctx)
+	err := half.Handle(hf, func(_ *holdfast.Run, n int) (int, error) {
+		if n%2 != 0 {
+			return 0, fmt.Errorf("%d is odd", n)
+		}
+		return n / 2, nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	go hf.Run(ctx)
+
+	jobs := must(half.EnqueueMany(ctx, hf, []int{2, 3, 4}))
+	var ids []holdfast.ID
+	for _, job := range jobs {
+		ids = append(ids, job.ID)
+	}
+	ended, err := hf.WaitAll(ctx, ids...)
+	for i := range ended {
+		fmt.Printf("%v: %s%s\n", ended[i].State, ended[i].Result, ended[i].Error)
+	}
+	fmt.Println(errors.Is(err, holdfast.ErrFailed))
+	// Output:
+	// completed: 1
+	// failed: 3 is odd
+	// completed: 2
+	// true
+}
+
 func ExampleRetryAfter() {
 	ctx := context.Background()
 	fetch := holdfast.NewKind[string, int]("fetch", holdfast.MaxAttempts(3))

@@ -59,8 +59,10 @@ func (c *Client) Published(ctx context.Context, job ID, key string) (item Stream
 // WaitPublished waits until the value of a key is newer than that at the given offset, 0 for any, and returns it. When
 // the job has finished, or was removed, and there is no newer value, the error is ErrNotFound.
 func (c *Client) WaitPublished(ctx context.Context, job ID, key string, after int64) (StreamItem, error) {
+	follower := c.engine.Follow(job)
+	defer follower.Close()
 	var found StreamItem
-	err := c.follow(ctx, job, func() (bool, error) {
+	err := c.follow(ctx, follower, job, func() (bool, error) {
 		item, ok, err := c.Published(ctx, job, key)
 		found = item
 		return ok && item.Offset > after, err
@@ -98,9 +100,11 @@ func (c *Client) Stream(ctx context.Context, job ID, stream string, after int64,
 // which is its last error.
 func (c *Client) Follow(ctx context.Context, job ID, stream string, after int64) iter.Seq2[StreamItem, error] {
 	return func(yield func(StreamItem, error) bool) {
+		follower := c.engine.Follow(job)
+		defer follower.Close()
 		for {
 			var items []StreamItem
-			err := c.follow(ctx, job, func() (bool, error) {
+			err := c.follow(ctx, follower, job, func() (bool, error) {
 				some, err := c.Stream(ctx, job, stream, after, 1000)
 				items = some
 				return len(some) > 0, err
@@ -126,36 +130,31 @@ func itemOf(e *store.Entry) (StreamItem, error) {
 	return StreamItem{Offset: e.Seq, At: e.At, Value: data}, err
 }
 
-const (
-	firstLook = 10 * time.Millisecond
-	lastLook  = time.Second
-)
-
 // errEnded tells a follower that nothing will come any more.
 var errEnded = fmt.Errorf("%w: the job has finished", ErrNotFound)
 
 func isEnd(err error) bool { return errors.Is(err, errEnded) }
 
-// follow looks, at an interval that grows while nothing comes, until look finds something or the job has finished.
-func (c *Client) follow(ctx context.Context, job ID, look func() (bool, error)) error {
-	for interval := firstLook; ; interval = min(2*interval, lastLook) {
-		// In this order: what was written before the end is found by the look after it.
+// follow looks whenever there may be something, until look finds it or the job has finished.
+func (c *Client) follow(ctx context.Context, follower *engine.Follower, job ID, look func() (bool, error)) error {
+	for {
+		if found, err := look(); found || err != nil {
+			follower.Found()
+			return err
+		}
 		ended, err := c.engine.Store.Ended(ctx, []ID{job})
 		if err != nil {
 			return err
 		}
-		if found, err := look(); found || err != nil {
-			return err
-		}
 		if len(ended) > 0 { // it has finished, or is not there
+			// What was written before the end is found by a look after it.
+			if found, err := look(); found || err != nil {
+				return err
+			}
 			return errEnded
 		}
-		timer := time.NewTimer(interval)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
+		if err := follower.Wait(ctx); err != nil {
+			return err
 		}
 	}
 }

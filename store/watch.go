@@ -7,12 +7,15 @@ type WakeKind uint8
 
 // The kinds of wake-ups.
 const (
-	WakeAll      WakeKind = iota // look at everything: wake-ups may have been lost
-	WakeReady                    // a job of Queue may be claimed
-	WakeDeferred                 // a job is due soon, at Due
-	WakeCancel                   // a running job is to be cancelled: Jobs
-	WakeQueue                    // a queue was paused or resumed
-	WakeLeader                   // there is something to do for the node that leads
+	WakeAll         WakeKind = iota // look at everything: wake-ups may have been lost
+	WakeReady                       // a job of Queue may be claimed
+	WakeDeferred                    // a job is due soon, at Due
+	WakeCancel                      // a running job is to be cancelled: Jobs
+	WakeQueue                       // a queue was paused or resumed
+	WakeLeader                      // there is something to do for the node that leads
+	WakeWanted                      // somebody waits for Jobs, and for those made since Due: who has news of them says WakeNews
+	WakeStillWanted                 // the same, said before: news of a moment ago were told then
+	WakeNews                        // Jobs have ended or published something; without any: some may have
 )
 
 // Wake tells a node that looking is worth while. Wake-ups are hints: they may come twice, late or never, and nothing may

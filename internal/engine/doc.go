@@ -16,6 +16,10 @@
 //	promoter    makes deferred jobs available when they are due, by a timer on the next due time
 //	duties      what the leader does by the clock: rescue, cancel sweep, retention
 //	waiters     those who wait for jobs to end: told in process, asked for in one query for all of them otherwise
+//	followers   those who read what jobs publish
+//	wishes      tell other processes for which jobs this one waits
+//	wanted      knows for which jobs the others wait, and tells them the news
+//	listening   passes on the wake-ups of others while somebody needs them
 //	memory      what one run of a durable function remembers, its strands, and what it is waiting for
 //	loader      journals of runs that begin at the same moment, in one query
 //	guard       begins again what has panicked, and says so

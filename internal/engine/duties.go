@@ -81,13 +81,17 @@ func (n *node) rescue(ctx context.Context) error {
 // others are due.
 func (n *node) announce(rescued []store.Rescued) {
 	var due time.Time
+	var ended []store.ID
 	for _, r := range rescued {
 		if r.State.Finished() {
-			n.engine.ended.look(r.Job)
+			ended = append(ended, r.Job)
 		}
 		if r.State == store.Retryable && (due.IsZero() || r.RunAt.Before(due)) {
 			due = r.RunAt
 		}
+	}
+	if len(ended) > 0 {
+		n.engine.news(ended...)
 	}
 	if due.IsZero() {
 		return
@@ -101,6 +105,7 @@ func (n *node) sweep(ctx context.Context) error {
 	applied, err := n.store.SweepCancels(ctx)
 	if applied > 0 {
 		n.promote.hint(n.store.Now())
+		n.engine.mayHaveEnded()
 	}
 	return err
 }
@@ -112,8 +117,8 @@ func (n *node) closeChildren(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, id := range closed.Ended {
-			n.engine.ended.look(id)
+		if len(closed.Ended) > 0 {
+			n.engine.news(closed.Ended...)
 		}
 		if len(closed.Running) > 0 {
 			n.engine.tellCancelled(closed.Running)

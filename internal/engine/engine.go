@@ -20,7 +20,12 @@ type Engine struct {
 	guard  *guard
 	commit *committer
 	loader *loader
-	ended  *waiters
+
+	ended     *waiters
+	followers *followers
+	wanted    wanted
+	wishes    *wishes
+	listening *listening
 
 	mu       sync.Mutex
 	handlers map[string]*Handler
@@ -34,7 +39,10 @@ func New(st store.Store, cfg Config) *Engine {
 	cfg.fill()
 	e := &Engine{Store: st, cfg: cfg, log: calm(cfg.Logger), handlers: map[string]*Handler{}}
 	e.guard = &guard{log: e.log}
-	e.ended = newWaiters(st, e.guard, e.elsewhere, e.fatal)
+	e.listening = newListening(st, e.guard, e.log, e.hear, e.fatal)
+	e.wishes = newWishes(st, e.guard)
+	e.ended = newWaiters(st, e.guard, e.listening, e.wishes, e.elsewhere, e.fatal)
+	e.followers = newFollowers(e.listening, e.wishes)
 	e.loader = &loader{store: st, guard: e.guard}
 	e.commit = newCommitter(st, cfg.EnqueuePatience, e.guard, e.committed, e.reserve, e.fatal)
 	return e
@@ -78,7 +86,7 @@ func (e *Engine) Cancel(ctx context.Context, params store.CancelParams) ([]store
 		case r.Err == nil && r.State == store.Running:
 			running = append(running, r.Job)
 		case r.Err == nil && r.State == store.Cancelled:
-			e.ended.look(r.Job)
+			e.news(r.Job)
 			woken = true
 			if params.Terminate {
 				running = append(running, r.Job) // perhaps it did
@@ -180,11 +188,24 @@ func (e *Engine) Pause(ctx context.Context, params store.PauseParams) error {
 }
 
 // Wait returns when the job has finished.
-func (e *Engine) Wait(ctx context.Context, id store.ID) (store.Ended, error) {
-	if e.isClosed() {
-		return store.Ended{}, store.ErrClosed
+func (e *Engine) Wait(ctx context.Context, id store.ID) (ended store.Ended, err error) {
+	failed := e.WaitEach(ctx, []store.ID{id}, func(e store.Ended, why error) bool {
+		ended, err = e, why
+		return false
+	})
+	if failed != nil {
+		return store.Ended{}, failed
 	}
-	return e.ended.wait(ctx, id)
+	return ended, err
+}
+
+// WaitEach calls each once for every one of the jobs, as they finish, or with ErrNotFound for one that is not there, until it has been
+// called for all or returns false.
+func (e *Engine) WaitEach(ctx context.Context, ids []store.ID, each func(store.Ended, error) bool) error {
+	if e.isClosed() {
+		return store.ErrClosed
+	}
+	return e.ended.wait(ctx, ids, each)
 }
 
 // Close ends the engine and its store. A running node must have been stopped before. Writes that wait are committed
@@ -202,7 +223,10 @@ func (e *Engine) Close(ctx context.Context) error {
 	e.closed = true
 	e.mu.Unlock()
 	e.ended.close()
+	e.followers.close()
+	e.wishes.close()
 	e.commit.close(ctx)
+	e.listening.close()
 	return e.Store.Close()
 }
 
@@ -220,12 +244,56 @@ func (e *Engine) committed(batch *store.Batch) {
 			e.ended.deliver(o)
 		}
 	}
+	if jobs := hasNews(batch); len(jobs) > 0 {
+		e.followers.tell(jobs)
+		if wanted := e.wanted.news(jobs, e.Store.Now()); len(wanted) > 0 {
+			wakes = append(wakes, store.Wake{Kind: store.WakeNews, Jobs: wanted})
+		}
+	}
 	for _, w := range wakes {
 		e.wake(w)
 	}
 	if len(wakes) > 0 {
 		e.Store.Notify(wakes...)
 	}
+}
+
+// news tells those who wait for jobs, here and elsewhere, that these have ended in another way than by an outcome.
+func (e *Engine) news(jobs ...store.ID) {
+	e.ended.look(jobs...)
+	e.followers.tell(jobs)
+	if wanted := e.wanted.news(jobs, e.Store.Now()); len(wanted) > 0 {
+		e.Store.Notify(store.Wake{Kind: store.WakeNews, Jobs: wanted})
+	}
+}
+
+// mayHaveEnded tells the same of jobs that nobody can name.
+func (e *Engine) mayHaveEnded() {
+	e.ended.look()
+	e.followers.tellAll()
+	if e.wanted.any() {
+		e.Store.Notify(store.Wake{Kind: store.WakeNews})
+	}
+}
+
+// hear takes in what another process says.
+func (e *Engine) hear(w store.Wake) {
+	switch w.Kind {
+	case store.WakeWanted, store.WakeStillWanted:
+		if late := e.wanted.heard(w, e.Store.Now()); len(late) > 0 {
+			e.Store.Notify(store.Wake{Kind: store.WakeNews, Jobs: late})
+		}
+		return
+	case store.WakeNews, store.WakeAll:
+		e.ended.look(w.Jobs...)
+		if len(w.Jobs) > 0 {
+			e.followers.tell(w.Jobs)
+		} else {
+			e.followers.tellAll()
+		}
+	default: // for nodes alone
+	}
+	e.wake(w)
 }
 
 // reserve takes slots of this process's node for jobs that may run at once.

@@ -80,7 +80,8 @@ func (e *Engine) Run(ctx context.Context, stop Stop) error {
 	supervise(&claims, claiming, "claims", n.dispatch.loop)
 	supervise(&loops, living, "heartbeat", n.heart.loop)
 	supervise(&loops, living, "promotion", n.promote.loop)
-	supervise(&loops, living, "wake-ups of others", n.watch)
+	deaf := e.listening.use()
+	defer deaf()
 	for _, d := range n.duties() {
 		supervise(&loops, living, d.name, func(ctx context.Context) { n.perform(ctx, d) })
 	}
@@ -327,17 +328,6 @@ func (n *node) flush(force, patience context.Context) bool {
 	return false
 }
 
-// watch passes the wake-ups of other processes on.
-func (n *node) watch(ctx context.Context) {
-	for try := 1; ctx.Err() == nil; try++ {
-		if err := n.store.Watch(ctx, n.wake); err != nil && ctx.Err() == nil {
-			n.engine.fatal(err)
-			n.log.Warn("watching for wake-ups failed; polling meanwhile", "error", err)
-			sleepFor(ctx, store.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, Jitter: 0.5}.Delay(try))
-		}
-	}
-}
-
 // wake reacts to a wake-up. It does not block.
 func (n *node) wake(w store.Wake) {
 	if w.Namespace != "" && w.Namespace != n.engine.cfg.Namespace && w.Kind != store.WakeDeferred {
@@ -362,6 +352,7 @@ func (n *node) wake(w store.Wake) {
 		// No beat: it writes, and on SQLite every write of one process wakes the others with WakeAll.
 	case store.WakeLeader:
 		signal(n.closeNow)
+	default: // for those who wait
 	}
 }
 

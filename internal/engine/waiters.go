@@ -3,185 +3,368 @@ package engine
 import (
 	"context"
 	"fmt"
+	"iter"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 )
 
 const (
-	// firstLook and lastLook bound the interval at which the ends of jobs that run elsewhere are asked for; it doubles while nothing ends.
+	// firstLook is how old a job is when it is first asked for: most that were enqueued a moment ago end here before.
 	firstLook = 10 * time.Millisecond
-	lastLook  = 500 * time.Millisecond
-	// lookLimit is how many jobs one query asks for.
+	// lastLook bounds the interval, which begins with firstLook and doubles while nothing ends, at which the ends of jobs that run
+	// elsewhere are asked for while no wake-ups arrive.
+	lastLook = 500 * time.Millisecond
+	// Where they arrive, a part of the jobs is asked for every lookEvery, and all of them within lookRounds of that: wake-ups
+	// may be lost.
+	lookEvery  = time.Second
+	lookRounds = 4
+	// lookLimit is how many jobs one query asks for that may well have ended: it returns their results. tickLimit is the same
+	// for those of which nobody has said so.
 	lookLimit = 1000
+	tickLimit = 5000
+	// lookRest is how many times as long as a look for all jobs took nobody looks for all of them again.
+	lookRest = 20
 )
 
-// waiters are those who wait for jobs to end. Jobs that end in this process are told at once; for the others one query
-// asks for all that are waited for, at an interval that grows while nothing happens. Nobody waiting costs nothing, nor does
-// waiting for what runs in this process or was enqueued a moment ago.
+// waiters are those who wait for jobs to end. Jobs that end in this process are told at once. For the others it looks once at the
+// beginning, and then when it hears of them: it wishes for news. Now and then it looks anyway.
 type waiters struct {
-	store store.Store
-	guard *guard
+	store     store.Store
+	guard     *guard
+	listening *listening
+	wishes    *wishes
 	// elsewhere returns those of the jobs that do not run in this process.
 	elsewhere func([]store.ID) []store.ID
 	fatal     func(error) // is told of errors that do not pass
 
 	mu      sync.Mutex
-	byJob   map[store.ID][]chan answer
+	byJob   map[store.ID]*waited
+	soon    []store.ID // to be looked at
+	young   []store.ID // to be looked at when they are old enough, oldest first
+	all     bool       // all are to be looked at
 	looking bool
 	nudge   chan struct{}
-	slow    atomic.Bool // the interval is longer than the first: a nudge makes a difference
 	ctx     context.Context
 	cancel  context.CancelFunc
 	loops   sync.WaitGroup
 }
 
+// waited is a job that is waited for.
+type waited struct {
+	since  time.Time
+	young  bool // it was enqueued a moment ago
+	wished bool // others know that it is waited for
+	chans  []chan answer
+}
+
 type answer struct {
 	ended store.Ended
-	err   error
+	err   error // of the job that ended names
 }
 
-func newWaiters(st store.Store, g *guard, elsewhere func([]store.ID) []store.ID, fatal func(error)) *waiters {
-	w := &waiters{
-		store: st, guard: g, elsewhere: elsewhere, fatal: fatal, byJob: map[store.ID][]chan answer{}, nudge: make(chan struct{}, 1),
+func newWaiters(
+	st store.Store, g *guard, l *listening, w *wishes, elsewhere func([]store.ID) []store.ID, fatal func(error),
+) *waiters {
+	ws := &waiters{
+		store: st, guard: g, listening: l, wishes: w, elsewhere: elsewhere, fatal: fatal,
+		byJob: map[store.ID]*waited{}, nudge: make(chan struct{}, 1),
 	}
-	w.ctx, w.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // the root of the waiters' own life
-	return w
+	ws.ctx, ws.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // the root of the waiters' own life
+	return ws
 }
 
-// wait returns how the job ended, once it has.
-func (w *waiters) wait(ctx context.Context, id store.ID) (store.Ended, error) {
-	ch := make(chan answer, 1)
+// wait calls each for every one of the jobs, as they end or are found not to be there, until it has been called for all or
+// returns false. An id that is there twice is told twice.
+func (w *waiters) wait(ctx context.Context, ids []store.ID, each func(store.Ended, error) bool) error {
+	ch := make(chan answer, len(ids))
+	w.begin(ids, ch)
+	defer w.forget(ids, ch)
+	for range ids {
+		select {
+		case a := <-ch:
+			if !each(a.ended, a.err) {
+				return nil
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-w.ctx.Done():
+			return store.ErrClosed
+		}
+	}
+	return nil
+}
+
+func (w *waiters) begin(ids []store.ID, ch chan answer) {
+	now := time.Now() //nolint:forbidigo // how long somebody waits, and not what time it is
+	today := w.store.Now()
 	w.mu.Lock()
-	w.byJob[id] = append(w.byJob[id], ch)
+	defer w.mu.Unlock()
+	asleep := len(w.soon) == 0 && len(w.young) == 0
+	for _, id := range ids {
+		of := w.byJob[id]
+		if of == nil {
+			of = &waited{since: now}
+			age := today.Sub(madeAt(id))
+			of.young = age >= 0 && age < firstLook // the clocks may differ
+			w.byJob[id] = of
+		}
+		if of.young {
+			w.young = append(w.young, id)
+		} else {
+			w.soon = append(w.soon, id)
+		}
+		of.chans = append(of.chans, ch)
+	}
 	if !w.looking && w.ctx.Err() == nil {
 		w.looking = true
-		w.loops.Go(func() { w.guard.supervise(w.ctx, "waits for jobs", func(context.Context) { w.loop() }) })
+		w.loops.Go(func() { w.guard.supervise(w.ctx, "waits for jobs", w.loop) })
 	}
-	w.mu.Unlock()
-	defer w.forget(id, ch)
-	w.hurry()
-	select {
-	case a := <-ch:
-		return a.ended, a.err
-	case <-ctx.Done():
-		return store.Ended{}, ctx.Err()
-	case <-w.ctx.Done():
-		return store.Ended{}, store.ErrClosed
+	if asleep || len(w.soon) > 0 { // else the loop wakes for those that are young before this one is old enough
+		signal(w.nudge)
 	}
 }
 
 // deliver tells of an outcome that was committed in this process.
 func (w *waiters) deliver(o *store.Outcome) {
-	w.mu.Lock()
-	chans := w.byJob[o.Lease.Job]
-	delete(w.byJob, o.Lease.Job)
-	w.mu.Unlock()
-	if len(chans) == 0 {
-		return
-	}
-	ended := store.Ended{ID: o.Lease.Job, State: o.Final, Reason: o.Reason, Error: o.Error, Result: o.Result}
 	if o.Final != o.State {
-		// The store turned the outcome into another one; it knows the words.
-		w.mu.Lock()
-		w.byJob[o.Lease.Job] = append(w.byJob[o.Lease.Job], chans...)
-		w.mu.Unlock()
-		w.hurry()
+		w.look(o.Lease.Job) // the store turned the outcome into another one; it knows the words
 		return
 	}
-	for _, ch := range chans {
-		ch <- answer{ended: ended}
-	}
+	w.answer(o.Lease.Job, answer{ended: store.Ended{
+		ID: o.Lease.Job, State: o.Final, Reason: o.Reason, Error: o.Error, Result: o.Result,
+	}})
 }
 
-// look asks soon for a job that somebody says has ended.
-func (w *waiters) look(id store.ID) {
-	w.mu.Lock()
-	waited := len(w.byJob[id]) > 0
-	w.mu.Unlock()
-	if waited {
-		w.hurry()
-	}
-}
-
-func (w *waiters) hurry() {
-	if !w.slow.Load() {
-		return
-	}
-	select {
-	case w.nudge <- struct{}{}:
-	default:
-	}
-}
-
-func (w *waiters) forget(id store.ID, ch chan answer) {
+// look asks at once for those of the jobs that are waited for, of which somebody has news; without any, for all.
+func (w *waiters) look(ids ...store.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	chans := w.byJob[id]
-	for i := range chans {
-		if chans[i] == ch {
-			chans = append(chans[:i:i], chans[i+1:]...)
-			break
+	before := len(w.soon)
+	for _, id := range ids {
+		if w.byJob[id] != nil {
+			w.soon = append(w.soon, id)
 		}
 	}
-	if len(chans) == 0 {
-		delete(w.byJob, id)
-	} else {
-		w.byJob[id] = chans
+	if len(ids) == 0 && len(w.byJob) > 0 {
+		w.all = true
+	}
+	if w.all || len(w.soon) > before {
+		signal(w.nudge)
 	}
 }
 
-func (w *waiters) loop() {
-	interval := firstLook
-	w.slow.Store(false)
-	timer := time.NewTimer(0) // the job may have ended long ago
+func (w *waiters) forget(ids []store.ID, ch chan answer) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, id := range ids {
+		of := w.byJob[id]
+		if of == nil {
+			continue
+		}
+		of.chans = slices.DeleteFunc(of.chans, func(c chan answer) bool { return c == ch })
+		if len(of.chans) == 0 {
+			w.remove(id)
+		}
+	}
+}
+
+// remove ends the wait for a job. w.mu is held.
+func (w *waiters) remove(id store.ID) *waited {
+	of := w.byJob[id]
+	if of != nil && of.wished {
+		w.wishes.drop(id)
+	}
+	delete(w.byJob, id)
+	return of
+}
+
+// answer gives those who wait for a job its end.
+func (w *waiters) answer(id store.ID, a answer) {
+	w.mu.Lock()
+	of := w.remove(id)
+	w.mu.Unlock()
+	if of == nil {
+		return
+	}
+	a.ended.ID = id
+	for _, ch := range of.chans {
+		ch <- a // has room for one answer for each time that the job is waited for
+	}
+}
+
+// loop looks until nobody waits any more.
+func (w *waiters) loop(ctx context.Context) {
+	defer w.listening.use()()
+	r := rounds{interval: firstLook}
+	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
-		case <-w.ctx.Done():
+		case <-ctx.Done():
 			return
 		case <-w.nudge:
-			// Look soon, but not for each of a thousand who begin to wait.
-			if interval > firstLook {
-				interval = firstLook
-				w.slow.Store(false)
-				timer.Reset(interval)
-			}
-			continue
 		case <-timer.C:
 		}
-		ids, ok := w.waited()
-		if !ok {
+		now := time.Now() //nolint:forbidigo // how long it is until the next look
+		r.heard = w.store.Traits().Wakeups
+		look, waiting := w.due(now, &r)
+		if !waiting {
 			return
 		}
-		if w.ask(w.elsewhere(ids)) > 0 {
-			interval = firstLook
-		} else {
-			interval = min(2*interval, lastLook)
+		w.wish(w.elsewhere(look.untold))
+		found, err := w.ask(look)
+		switch {
+		case err != nil:
+			w.look() // at all of them, once the database may be back
+			r.rested = now.Add(lastLook)
+		case look.every:
+			r.rest(now, time.Since(now)) //nolint:forbidigo // how long it took
 		}
-		w.slow.Store(interval > firstLook)
-		timer.Reset(interval)
+		r.next(now, found > 0)
+		timer.Reset(max(0, time.Until(w.soonest(&r)))) //nolint:forbidigo // as above
 	}
 }
 
-// waited lists the jobs waited for, but those that were made a moment ago. When there are none at all the loop ends; ok is false.
-func (w *waiters) waited() (ids []store.ID, ok bool) {
+// rounds is when all jobs are looked at, or a part of them, although nobody has said anything of them.
+type rounds struct {
+	heard    bool          // wake-ups arrive
+	interval time.Duration // between two looks while they do not
+	tick     time.Time     // when the next one is due
+	round    byte          // which part is next
+	rested   time.Time     // before then nobody looks at all of them
+}
+
+// isDue reports whether a look is due that nobody has asked for, and at which jobs.
+func (r *rounds) isDue(now time.Time) (due bool, of func(store.ID) bool) {
+	if now.Before(r.tick) {
+		return false, nil
+	}
+	if !r.heard {
+		return true, func(store.ID) bool { return true }
+	}
+	round := r.round
+	r.round = (r.round + 1) % lookRounds
+	return true, func(id store.ID) bool { return id[len(id)-1]%lookRounds == round }
+}
+
+// next sets when the next such look is due after one at the given time.
+func (r *rounds) next(now time.Time, found bool) {
+	switch {
+	case r.heard:
+		r.interval = firstLook
+		if !now.Before(r.tick) {
+			r.tick = now.Add(lookEvery)
+		}
+	case found:
+		r.interval = firstLook
+		r.tick = now.Add(r.interval)
+	case !now.Before(r.tick):
+		r.interval = min(2*r.interval, lastLook)
+		r.tick = now.Add(r.interval)
+	}
+}
+
+// rest lets nobody look at all jobs for a while after that took long.
+func (r *rounds) rest(now time.Time, took time.Duration) {
+	r.rested = now.Add(max(firstLook, lookRest*took))
+}
+
+// look is what the loop looks at in one go.
+type look struct {
+	ids    []store.ID
+	limit  int        // how many one query asks for
+	every  bool       // ids are all that are waited for
+	untold []store.ID // those of which others do not know yet that they are waited for
+}
+
+// due returns what to look at now. waiting is false if nobody waits, and the loop ends.
+func (w *waiters) due(now time.Time, r *rounds) (l look, waiting bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.byJob) == 0 {
-		w.looking = false
-		return nil, false
+		w.looking, w.soon, w.young, w.all = false, nil, nil, false
+		return l, false
 	}
-	ids = make([]store.ID, 0, len(w.byJob))
-	now := w.store.Now()
-	for id := range w.byJob {
-		if age := now.Sub(madeAt(id)); age < 0 || age >= firstLook { // the clocks may differ
+	l.ids, w.soon = w.soon, nil
+	for id := range w.grown(now) {
+		l.ids = append(l.ids, id)
+	}
+	l.limit = lookLimit
+	if l.every = w.all && !now.Before(r.rested); l.every {
+		w.all = false
+		l.ids = w.add(l.ids, func(store.ID) bool { return true })
+	}
+	if due, of := r.isDue(now); due {
+		if len(l.ids) == 0 && r.heard {
+			l.limit = tickLimit
+		}
+		l.ids = w.add(l.ids, of)
+		for id, waited := range w.byJob {
+			if !waited.wished && !waited.young {
+				l.untold = append(l.untold, id)
+			}
+		}
+	}
+	slices.SortFunc(l.ids, func(a, b store.ID) int { return slices.Compare(a[:], b[:]) })
+	l.ids = slices.DeleteFunc(slices.Compact(l.ids), func(id store.ID) bool { return w.byJob[id] == nil })
+	return l, true
+}
+
+// add adds to a list the jobs that are waited for of which that is true, but those that were enqueued a moment ago. w.mu is held.
+func (w *waiters) add(ids []store.ID, of func(store.ID) bool) []store.ID {
+	for id, waited := range w.byJob {
+		if !waited.young && of(id) {
 			ids = append(ids, id)
 		}
 	}
-	return ids, true
+	return ids
+}
+
+// grown takes those from the young ones that are old enough. w.mu is held.
+func (w *waiters) grown(now time.Time) iter.Seq[store.ID] {
+	return func(yield func(store.ID) bool) {
+		for len(w.young) > 0 {
+			id := w.young[0]
+			of := w.byJob[id]
+			if of != nil && now.Sub(of.since) < firstLook {
+				return
+			}
+			w.young = w.young[1:]
+			if of != nil {
+				of.young = false
+				if !yield(id) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// soonest is when the loop has to look again if nobody asks it to.
+func (w *waiters) soonest(r *rounds) time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at := r.tick
+	for len(w.young) > 0 && w.byJob[w.young[0]] == nil {
+		w.young = w.young[1:] // it has ended
+	}
+	if len(w.young) > 0 {
+		at = earlier(at, w.byJob[w.young[0]].since.Add(firstLook))
+	}
+	if w.all {
+		at = earlier(at, r.rested)
+	}
+	return at
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // madeAt is when an id was made, or the zero time if it does not tell.
@@ -192,11 +375,12 @@ func madeAt(id store.ID) time.Time {
 	return time.Unix(id.Time().UnixTime())
 }
 
-// ask looks the jobs up, and returns how many had ended.
-func (w *waiters) ask(ids []store.ID) int {
-	found := 0
+// ask looks up those of the jobs that do not run here, and returns how many had ended. An error may pass.
+func (w *waiters) ask(l look) (found int, err error) {
+	ids := w.elsewhere(l.ids)
+	w.wish(ids)
 	for len(ids) > 0 {
-		some := ids[:min(len(ids), lookLimit)]
+		some := ids[:min(len(ids), l.limit)]
 		ids = ids[len(some):]
 		ctx, cancel := context.WithTimeout(w.ctx, storeTimeout)
 		ended, err := w.store.Ended(ctx, some)
@@ -204,8 +388,9 @@ func (w *waiters) ask(ids []store.ID) int {
 		if err != nil {
 			if w.ctx.Err() == nil && !store.IsRetryable(err) {
 				w.fail(some, err)
+				continue
 			}
-			return found
+			return found, err
 		}
 		for _, e := range ended {
 			switch {
@@ -217,7 +402,19 @@ func (w *waiters) ask(ids []store.ID) int {
 			}
 		}
 	}
-	return found
+	return found, nil
+}
+
+// wish lets the others know which jobs are waited for.
+func (w *waiters) wish(ids []store.ID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, id := range ids {
+		if of := w.byJob[id]; of != nil && !of.wished {
+			of.wished = true
+			w.wishes.add(id)
+		}
+	}
 }
 
 // fail ends the waits for jobs that nothing can be learned of any more, whoever waits: the file is gone, say.
@@ -225,16 +422,6 @@ func (w *waiters) fail(ids []store.ID, err error) {
 	w.fatal(err)
 	for _, id := range ids {
 		w.answer(id, answer{err: err})
-	}
-}
-
-func (w *waiters) answer(id store.ID, a answer) {
-	w.mu.Lock()
-	chans := w.byJob[id]
-	delete(w.byJob, id)
-	w.mu.Unlock()
-	for _, ch := range chans {
-		ch <- a
 	}
 }
 

@@ -174,7 +174,10 @@ func (n *notifier) tell(origin string, wakes []store.Wake) {
 	}
 	for _, w := range wakes {
 		t := topic{origin, w.Kind, w.Namespace, w.Queue}
-		n.pending[t] = merge(n.pending[t], w)
+		if before, ok := n.pending[t]; ok {
+			w = merge(before, w)
+		}
+		n.pending[t] = w
 	}
 	if !n.running {
 		n.running = true
@@ -196,18 +199,34 @@ func (n *notifier) tellLate(places []late) {
 	}
 }
 
-// merge joins two wake-ups of one topic: the earlier time and all jobs, or WakeAll if they are too many.
+// merge joins two wake-ups of one topic: the earlier time and all jobs, or what stands for all if they are too many.
 func merge(a, b store.Wake) store.Wake {
 	if !a.Due.IsZero() && (b.Due.IsZero() || a.Due.Before(b.Due)) {
 		b.Due = a.Due
 	}
+	if b.Kind == store.WakeNews && (len(a.Jobs) == 0 || len(b.Jobs) == 0) {
+		return store.Wake{Kind: store.WakeNews} // of any job
+	}
 	if len(a.Jobs) > 0 {
 		b.Jobs = slices.Concat(a.Jobs, b.Jobs)
 	}
-	if len(b.Jobs) > 10*maxWakeJobs {
+	if len(b.Jobs) <= maxMerged[b.Kind] {
+		return b
+	}
+	switch b.Kind {
+	case store.WakeNews:
+		return store.Wake{Kind: store.WakeNews}
+	case store.WakeWanted, store.WakeStillWanted:
+		return store.Wake{Kind: b.Kind, Due: time.UnixMicro(1)}
+	default:
 		return store.Wake{Kind: store.WakeAll}
 	}
-	return b
+}
+
+// maxMerged is how many jobs one wake-up names before it stands for all: more is better looked for than told.
+var maxMerged = map[store.WakeKind]int{
+	store.WakeCancel: 10 * maxWakeJobs, store.WakeNews: 50 * maxWakeJobs, store.WakeWanted: 200 * maxWakeJobs,
+	store.WakeStillWanted: 200 * maxWakeJobs,
 }
 
 // work is run for a goroutine of its own. A panic loses the wake-ups that were being sent, as a failed

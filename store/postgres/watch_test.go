@@ -58,6 +58,52 @@ func ofQueue(name string) func(store.Wake) bool {
 	return func(w store.Wake) bool { return w.Queue == name }
 }
 
+// TestWishesAreMergedAndBounded: more jobs than are worth naming become any job.
+func TestWishesAreMergedAndBounded(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	a, b := open(t, config), open(t, config)
+	atB := watch(t, b)
+	eventually(t, "b hears itself", func() bool { return b.Traits().Wakeups })
+	jobs := func(n int) []store.ID {
+		ids := make([]store.ID, n)
+		for i := range ids {
+			ids[i] = newJob().Job.ID
+		}
+		return ids
+	}
+	named := func(kind store.WakeKind) (n int) {
+		atB.count(func(w store.Wake) bool {
+			if w.Kind == kind {
+				n += len(w.Jobs)
+			}
+			return false
+		})
+		return n
+	}
+	since := time.Now().Truncate(time.Microsecond)
+	a.Notify(
+		store.Wake{Kind: store.WakeWanted, Jobs: jobs(250)}, store.Wake{Kind: store.WakeStillWanted, Jobs: jobs(3), Due: since},
+		store.Wake{Kind: store.WakeNews, Jobs: jobs(1000)}, store.Wake{Kind: store.WakeNews, Jobs: jobs(1000)},
+	)
+	eventually(t, "b hears of all that is wanted and new", func() bool {
+		return named(store.WakeWanted) == 250 && named(store.WakeStillWanted) == 3 && named(store.WakeNews) == 2000
+	})
+	if n := atB.count(func(w store.Wake) bool { return w.Kind == store.WakeStillWanted && w.Due.Equal(since) }); n != 1 {
+		t.Errorf("since when jobs are wanted was told %d times", n)
+	}
+	isAny := func(w store.Wake) bool {
+		return w.Kind == store.WakeNews && len(w.Jobs) == 0 || w.Kind == store.WakeWanted && len(w.Jobs) == 0 && w.Due.Unix() == 0
+	}
+	if n := atB.count(isAny); n != 0 {
+		t.Errorf("%d wake-ups are for any job", n)
+	}
+	for range 3 {
+		a.Notify(store.Wake{Kind: store.WakeNews, Jobs: jobs(3000)}, store.Wake{Kind: store.WakeWanted, Jobs: jobs(15_000)})
+	}
+	eventually(t, "b hears of any job", func() bool { return atB.count(isAny) >= 2 })
+}
+
 func TestWakeupsReachOtherStoresOnly(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)

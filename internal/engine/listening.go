@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// deafAfter is how long wake-ups are listened for after the last one left who needed them: a client that waits for one job after
+// the other should not connect for each.
+const deafAfter = 10 * time.Second
+
+// listening passes on the wake-ups of other processes while somebody needs them: a node, or who waits for jobs of others.
+type listening struct {
+	store store.Store
+	guard *guard
+	log   *slog.Logger
+	hear  func(store.Wake)
+	fatal func(error) // is told of errors that do not pass
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	loops  sync.WaitGroup
+
+	mu    sync.Mutex
+	users int
+	left  int                // counts how often the last user has left
+	stop  context.CancelFunc // ends the loop that runs; nil: none does
+}
+
+func newListening(st store.Store, g *guard, log *slog.Logger, hear func(store.Wake), fatal func(error)) *listening {
+	l := &listening{store: st, guard: g, log: log, hear: hear, fatal: fatal}
+	l.ctx, l.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // the root of the listening's own life
+	return l
+}
+
+// use listens until done is called, and at once if it does not yet.
+func (l *listening) use() (done func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.users++
+	if l.stop == nil && l.ctx.Err() == nil {
+		ctx, stop := context.WithCancel(l.ctx)
+		l.stop = stop
+		l.loops.Go(func() { l.guard.supervise(ctx, "wake-ups of others", l.loop) })
+	}
+	return sync.OnceFunc(l.leave)
+}
+
+// leave ends the listening after a while, unless somebody needs it by then.
+func (l *listening) leave() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.users--; l.users > 0 {
+		return
+	}
+	l.left++
+	left := l.left
+	time.AfterFunc(deafAfter, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.users == 0 && l.left == left && l.stop != nil {
+			l.stop()
+			l.stop = nil
+		}
+	})
+}
+
+// loop passes wake-ups on until ctx ends.
+func (l *listening) loop(ctx context.Context) {
+	for try := 1; ctx.Err() == nil; try++ {
+		if err := l.store.Watch(ctx, l.hear); err != nil && ctx.Err() == nil {
+			l.fatal(err)
+			l.log.Warn("watching for wake-ups failed; polling meanwhile", "error", err)
+			sleepFor(ctx, store.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, Jitter: 0.5}.Delay(try))
+		}
+	}
+}
+
+// close ends the listening for good.
+func (l *listening) close() {
+	l.mu.Lock()
+	l.cancel()
+	l.mu.Unlock()
+	l.loops.Wait()
+}

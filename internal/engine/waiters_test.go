@@ -1,0 +1,434 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/model"
+)
+
+// town is a database with several processes in virtual time, which hear of each other as on PostgreSQL.
+type town struct {
+	t     *testing.T
+	st    store.Store
+	delay time.Duration         // of a wake-up
+	lost  func(store.Wake) bool // those that do not arrive
+
+	mu   sync.Mutex
+	ears map[*house]func(store.Wake)
+	told map[store.WakeKind]int
+}
+
+// house is one process of a town.
+type house struct {
+	store.Store
+	town   *town
+	looks  atomic.Int64 // queries for ends
+	jobs   atomic.Int64 // that they asked for
+	failed atomic.Bool  // they fail
+	e      *Engine
+}
+
+func inTown(t *testing.T, test func(t *testing.T, w *town)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		test(t, &town{
+			t: t, st: model.New(time.Now), delay: time.Millisecond,
+			ears: map[*house]func(store.Wake){}, told: map[store.WakeKind]int{},
+		})
+	})
+}
+
+// move makes a process.
+func (w *town) move() *house {
+	h := &house{Store: w.st, town: w}
+	h.e = New(h, Config{})
+	w.t.Cleanup(func() {
+		if err := h.e.Close(context.Background()); err != nil {
+			w.t.Error(err)
+		}
+	})
+	return h
+}
+
+// serve makes the process a node that serves the kind "k", until the test ends.
+func (h *house) serve(run func(ctx context.Context, r *Run) ([]byte, error)) {
+	h.town.t.Helper()
+	if err := h.e.Handle(&Handler{Kind: "k", Run: run}); err != nil {
+		h.town.t.Fatal(err)
+	}
+	stop, ran := make(chan struct{}), make(chan error, 1)
+	go func() { ran <- h.e.Run(context.Background(), Stop{Soft: stop, Hard: context.Background()}) }()
+	h.town.t.Cleanup(func() {
+		close(stop)
+		if err := <-ran; err != nil {
+			h.town.t.Error(err)
+		}
+	})
+	synctest.Wait()
+}
+
+func (h *house) Close() error { return nil }
+
+func (h *house) Ended(ctx context.Context, ids []store.ID) ([]store.Ended, error) {
+	h.looks.Add(1)
+	h.jobs.Add(int64(len(ids)))
+	if h.failed.Load() {
+		return nil, store.ErrUnavailable
+	}
+	return h.Store.Ended(ctx, ids)
+}
+
+func (h *house) Notify(wakes ...store.Wake) {
+	w := h.town
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, wake := range wakes {
+		w.told[wake.Kind]++
+		if w.lost != nil && w.lost(wake) {
+			continue
+		}
+		for other, hear := range w.ears {
+			if other != h {
+				time.AfterFunc(w.delay, func() { hear(wake) })
+			}
+		}
+	}
+}
+
+func (h *house) Watch(ctx context.Context, wake func(store.Wake)) error {
+	w := h.town
+	w.mu.Lock()
+	w.ears[h] = wake
+	w.mu.Unlock()
+	<-ctx.Done()
+	w.mu.Lock()
+	delete(w.ears, h)
+	w.mu.Unlock()
+	return nil
+}
+
+// enqueue enqueues jobs, and returns their ids.
+func (h *house) enqueue(kind string, n int) []store.ID {
+	h.town.t.Helper()
+	var all []*store.Enqueue
+	ids := make([]store.ID, n)
+	for i := range ids {
+		ids[i] = uuid.Must(uuid.NewV7())
+		all = append(all, &store.Enqueue{Job: store.Job{
+			ID: ids[i], Namespace: "default", Queue: "default", Kind: kind, Priority: 2, Args: []byte(`{}`),
+		}})
+	}
+	if err := h.e.Enqueue(h.town.t.Context(), all); err != nil {
+		h.town.t.Fatal(err)
+	}
+	return ids
+}
+
+// waitAll waits for jobs, and returns when each was known to have ended.
+func (h *house) waitAll(ids []store.ID) []time.Time {
+	h.town.t.Helper()
+	var at []time.Time
+	err := h.e.WaitEach(h.town.t.Context(), ids, func(_ store.Ended, err error) bool {
+		if err != nil {
+			h.town.t.Error(err)
+		}
+		at = append(at, time.Now())
+		return true
+	})
+	if err != nil {
+		h.town.t.Fatal(err)
+	}
+	return at
+}
+
+func (h *house) wantLooks(what string, most int64) {
+	h.town.t.Helper()
+	if n := h.looks.Load(); n > most {
+		h.town.t.Errorf("%s: it looked %d times, want at most %d", what, n, most)
+	}
+}
+
+// lasting is a handler that takes a while.
+func lasting(d time.Duration) func(context.Context, *Run) ([]byte, error) {
+	return func(context.Context, *Run) ([]byte, error) {
+		time.Sleep(d)
+		return []byte(`"done"`), nil
+	}
+}
+
+func TestWaitForJobsThatHaveFinished(t *testing.T) {
+	inTown(t, func(t *testing.T, w *town) {
+		a, b := w.move(), w.move()
+		a.serve(ok)
+		ids := a.enqueue("k", 5000)
+		a.waitAll(ids)
+		time.Sleep(time.Hour)
+		began := time.Now()
+		for _, id := range ids[:10] {
+			b.waitAll([]store.ID{id})
+		}
+		b.waitAll(ids)
+		if took := time.Since(began); took != 0 {
+			t.Errorf("it took %v to see that they have finished", took)
+		}
+		b.wantLooks("of ten, and of five thousand", 10+5)
+		missing := uuid.Must(uuid.NewV7())
+		time.Sleep(time.Hour)
+		if _, err := b.e.Wait(t.Context(), missing); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("a job that is not there: %v", err)
+		}
+	})
+}
+
+func TestWaitElsewhereIsToldOfTheEnd(t *testing.T) {
+	inTown(t, func(t *testing.T, w *town) {
+		a, b := w.move(), w.move()
+		const lasts = 10 * time.Minute
+		a.serve(lasting(lasts))
+		ids := a.enqueue("k", 100)
+		other := w.move().enqueue("nobody", 4900)
+		time.Sleep(time.Second)
+		for _, id := range other {
+			go func() { _, _ = b.e.Wait(t.Context(), id) }() // ends with the test
+		}
+		ends := time.Now().Add(lasts - time.Second)
+		time.Sleep(time.Second)
+		b.looks.Store(0) // those of who begins to wait
+		for _, at := range b.waitAll(ids) {
+			if late := at.Sub(ends); late > 3*time.Millisecond {
+				t.Errorf("the end was known after %v", late)
+			}
+		}
+		b.wantLooks("in ten minutes", 600+10)
+		if told := w.told[store.WakeWanted]; told > 600/renewWishes+maxTold+5 {
+			t.Errorf("it told %d times what it waits for", told)
+		}
+	})
+}
+
+func TestEndsThatNobodyWaitsForAreNotTold(t *testing.T) {
+	inTown(t, func(t *testing.T, w *town) {
+		a, b := w.move(), w.move()
+		a.serve(ok)
+		never := a.enqueue("nobody", 1)
+		go func() { _, _ = b.e.Wait(t.Context(), never[0]) }()
+		time.Sleep(time.Minute)
+		for range 100 {
+			a.enqueue("k", 10)
+			time.Sleep(time.Millisecond)
+		}
+		if told := w.told[store.WakeNews]; told != 0 {
+			t.Errorf("%d wake-ups for jobs that nobody waits for", told)
+		}
+	})
+}
+
+func TestWaitFindsWhatNobodyTold(t *testing.T) {
+	for name, lost := range map[string]func(store.Wake) bool{
+		"nothing arrives":  func(store.Wake) bool { return true },
+		"no wish arrives":  func(w store.Wake) bool { return w.Kind == store.WakeWanted },
+		"no news arrive":   func(w store.Wake) bool { return w.Kind == store.WakeNews },
+		"wishes come late": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inTown(t, func(t *testing.T, w *town) {
+				if w.lost = lost; lost == nil {
+					w.delay = 100 * time.Millisecond
+				}
+				a, b := w.move(), w.move()
+				a.serve(lasting(50 * time.Millisecond))
+				limit := 5 * time.Second
+				if lost == nil {
+					limit = 3 * w.delay
+				}
+				for range 10 {
+					ids := a.enqueue("k", 10)
+					ends := time.Now().Add(50 * time.Millisecond)
+					for _, at := range b.waitAll(ids) {
+						if late := at.Sub(ends); late > limit {
+							t.Errorf("the end was known after %v", late)
+						}
+					}
+					time.Sleep(20 * time.Second)
+				}
+			})
+		})
+	}
+}
+
+// TestManyWhoBeginToWait one after the other cost a few statements a second, and none of them waits long.
+func TestManyWhoBeginToWait(t *testing.T) {
+	inTown(t, func(t *testing.T, w *town) {
+		a, b := w.move(), w.move()
+		a.serve(lasting(300 * time.Millisecond))
+		var waits sync.WaitGroup
+		const seconds, each = 20, 50
+		for range seconds * each {
+			id := b.enqueue("k", 1)[0]
+			enqueued := time.Now()
+			waits.Go(func() {
+				if _, err := b.e.Wait(t.Context(), id); err != nil {
+					t.Error(err)
+				}
+				if took := time.Since(enqueued); took > 320*time.Millisecond {
+					t.Errorf("the end was known after %v", took)
+				}
+			})
+			time.Sleep(time.Second / each)
+		}
+		waits.Wait()
+		if told := w.told[store.WakeWanted]; told > 2*maxTold+2*seconds {
+			t.Errorf("it told %d times in %d seconds what it waits for", told, seconds)
+		}
+	})
+}
+
+// TestWaitWhileTheDatabaseIsAway goes on when it is back.
+func TestWaitWhileTheDatabaseIsAway(t *testing.T) {
+	inTown(t, func(t *testing.T, w *town) {
+		a, b := w.move(), w.move()
+		a.serve(lasting(time.Minute))
+		ids := a.enqueue("k", 1)
+		b.failed.Store(true)
+		var known time.Time
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			known = b.waitAll(ids)[0]
+		}()
+		time.Sleep(10 * time.Minute)
+		b.wantLooks("in ten minutes in which it cannot", 3*600+10)
+		b.failed.Store(false)
+		back := time.Now()
+		<-done
+		if late := known.Sub(back); late > time.Second {
+			t.Errorf("the end was known after %v", late)
+		}
+	})
+}
+
+func TestFollowersAreTold(t *testing.T) {
+	inTown(t, func(t *testing.T, w *town) {
+		a, b := w.move(), w.move()
+		more := make(chan struct{})
+		a.serve(func(_ context.Context, r *Run) ([]byte, error) {
+			strand := r.Main()
+			for range 5 {
+				<-more
+				if err := strand.Publish(store.EntryStreamed, "s", []byte(`1`)); err != nil {
+					return nil, err
+				}
+			}
+			<-more
+			return nil, nil
+		})
+		id := a.enqueue("k", 1)[0]
+		for name, h := range map[string]*house{"here": a, "elsewhere": b} {
+			f := h.e.Follow(id)
+			defer f.Close()
+			go func() {
+				for {
+					if f.Wait(t.Context()) != nil {
+						return
+					}
+					w.mu.Lock()
+					w.told[store.WakeKind(100+len(name))]++
+					w.mu.Unlock()
+				}
+			}()
+		}
+		time.Sleep(time.Second)
+		looks := func(name string) int {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return w.told[store.WakeKind(100+len(name))]
+		}
+		for i := range 6 {
+			here, there := looks("here"), looks("elsewhere")
+			more <- struct{}{}
+			time.Sleep(2 * time.Millisecond)
+			if looks("here") != here+1 || looks("elsewhere") != there+1 {
+				t.Errorf("news %d: followers here were told %d times, elsewhere %d", i, looks("here")-here, looks("elsewhere")-there)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		quiet := looks("elsewhere")
+		time.Sleep(time.Minute)
+		if n := looks("elsewhere") - quiet; n > 13 {
+			t.Errorf("a follower looked %d times in a minute in which nothing happened; told: %v", n, w.told)
+		}
+	})
+}
+
+// TestUnspecificWakeups, as on SQLite, where each commit of another process wakes everybody, cost a bounded share of the time.
+func TestUnspecificWakeups(t *testing.T) {
+	inTown(t, func(t *testing.T, w *town) {
+		a, b := w.move(), w.move()
+		a.serve(ok)
+		never := b.enqueue("nobody", 200)
+		for _, id := range never {
+			f := b.e.Follow(id)
+			defer f.Close()
+			go func() {
+				for f.Wait(t.Context()) == nil {
+					w.mu.Lock()
+					w.told[100]++
+					w.mu.Unlock()
+				}
+			}()
+			go func() { _, _ = b.e.Wait(t.Context(), id) }()
+		}
+		time.Sleep(time.Second)
+		b.looks.Store(0)
+		w.mu.Lock()
+		w.told[100] = 0
+		w.mu.Unlock()
+		for range 1000 {
+			a.Notify(store.Wake{Kind: store.WakeAll})
+			time.Sleep(10 * time.Millisecond)
+		}
+		b.wantLooks("for ends in ten seconds", 1000+10)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if n := w.told[100]; n > 200*10*int(time.Second/(200*20*forNothing))*11/10 {
+			t.Errorf("200 followers looked %d times in ten seconds", n)
+		}
+	})
+}
+
+func TestWantedIsBounded(t *testing.T) {
+	var w wanted
+	now := time.Unix(1_000_000, 0)
+	ids := make([]store.ID, maxWanted+10)
+	for i := range ids {
+		ids[i] = uuid.Must(uuid.NewV7())
+	}
+	w.heard(store.Wake{Kind: store.WakeWanted, Jobs: ids}, now)
+	if len(w.until) != maxWanted {
+		t.Errorf("%d are remembered", len(w.until))
+	}
+	if got := w.news(ids[:2], now); len(got) != 2 {
+		t.Errorf("wanted: %v", got)
+	}
+	w.news(ids, now)
+	if len(w.recent) != maxRecent {
+		t.Errorf("%d recent ones are remembered", len(w.recent))
+	}
+	later := now.Add(wantedFor)
+	if got := w.news(ids[:2], later); len(got) != 0 || len(w.until) != 0 || w.any() {
+		t.Errorf("after %v: %v, %d remembered", wantedFor, got, len(w.until))
+	}
+	if got := w.heard(store.Wake{Kind: store.WakeWanted, Jobs: ids[:1]}, later); fmt.Sprint(got) != fmt.Sprint(ids[:1]) {
+		t.Errorf("what had just ended: %v", got)
+	}
+}

@@ -1,0 +1,158 @@
+package engine
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+const (
+	// tellEvery is how often wishes are told of anew that are new, and renewWishes after how many times all are.
+	tellEvery   = time.Second
+	renewWishes = 5
+	// maxTold is how many wishes go out at once between two ticks. Whoever begins to wait more often than that says that
+	// all jobs made from now on are wanted, and is quiet.
+	maxTold = 10
+)
+
+// wishes tells other processes for which jobs this one waits, so that whoever ends one of them, or writes what it publishes, says
+// so. Nobody else pays for it, and it costs this process about a statement a second, however many wait.
+type wishes struct {
+	store store.Store
+	guard *guard
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	loops  sync.WaitGroup
+
+	mu      sync.Mutex
+	users   map[store.ID]int
+	fresh   []store.ID // not told of yet
+	told    int        // how often since the last tick
+	since   time.Time  // all jobs made since then were said to be wanted; zero: it was not said
+	running bool
+	nudge   chan struct{}
+}
+
+func newWishes(st store.Store, g *guard) *wishes {
+	w := &wishes{store: st, guard: g, users: map[store.ID]int{}, nudge: make(chan struct{}, 1)}
+	w.ctx, w.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // the root of the wishes' own life
+	return w
+}
+
+// add wants news of jobs, until drop.
+func (w *wishes) add(jobs ...store.ID) {
+	if len(jobs) == 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, id := range jobs {
+		if w.users[id]++; w.users[id] == 1 {
+			w.fresh = append(w.fresh, id)
+		}
+	}
+	if !w.running && w.ctx.Err() == nil {
+		w.running = true
+		w.loops.Go(func() { w.guard.supervise(w.ctx, "waits for jobs", w.loop) })
+	}
+	signal(w.nudge)
+}
+
+// drop takes back what add did.
+func (w *wishes) drop(jobs ...store.ID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, id := range jobs {
+		if w.users[id]--; w.users[id] <= 0 {
+			delete(w.users, id)
+		}
+	}
+}
+
+// loop tells of wishes until there are none.
+func (w *wishes) loop(ctx context.Context) {
+	ticker := time.NewTicker(tellEvery)
+	defer ticker.Stop()
+	for tick := 1; ; {
+		select {
+		case <-w.nudge:
+			w.tell(w.news())
+		case <-ticker.C:
+			fresh, still, more := w.tick(tick%renewWishes == 0)
+			if !more {
+				return
+			}
+			w.tell(fresh, still)
+			tick++
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (w *wishes) tell(wishes ...store.Wake) {
+	wishes = slices.DeleteFunc(wishes, func(wish store.Wake) bool { return len(wish.Jobs) == 0 && wish.Due.IsZero() })
+	if len(wishes) > 0 {
+		w.store.Notify(wishes...)
+	}
+}
+
+// news returns what is to be told between two ticks.
+func (w *wishes) news() store.Wake {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.told++
+	switch {
+	case len(w.fresh) == 0, !w.since.IsZero():
+		return store.Wake{} // those that are older wait for the tick
+	case w.told > maxTold:
+		// A little earlier than now: the ids of the first of them are as old as their enqueue.
+		w.since = w.store.Now().Add(-tellEvery)
+	}
+	return store.Wake{Kind: store.WakeWanted, Jobs: w.takeFresh(), Due: w.since}
+}
+
+// tick returns what is to be told at a tick: what is new, and what was told before, if that is to be renewed. more is false if nobody
+// waits any more.
+func (w *wishes) tick(renew bool) (fresh, still store.Wake, more bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.users) == 0 {
+		w.running, w.fresh, w.since, w.told = false, nil, time.Time{}, 0
+		return fresh, still, false
+	}
+	if w.told <= maxTold {
+		w.since = time.Time{}
+	}
+	w.told = 0
+	fresh = store.Wake{Kind: store.WakeWanted, Jobs: w.takeFresh()}
+	still = store.Wake{Kind: store.WakeStillWanted, Due: w.since}
+	if renew {
+		still.Jobs = slices.AppendSeq(make([]store.ID, 0, len(w.users)), maps.Keys(w.users))
+	}
+	return fresh, still, true
+}
+
+// takeFresh returns the wishes that are new and still there. w.mu is held.
+func (w *wishes) takeFresh() []store.ID {
+	jobs := make([]store.ID, 0, len(w.fresh))
+	for _, id := range w.fresh {
+		if w.users[id] > 0 {
+			jobs = append(jobs, id)
+		}
+	}
+	w.fresh = nil
+	return jobs
+}
+
+func (w *wishes) close() {
+	w.mu.Lock()
+	w.cancel()
+	w.mu.Unlock()
+	w.loops.Wait()
+}
