@@ -48,6 +48,7 @@ var layers = []layer{
 	{pattern: "store/dsn", imports: []string{"store", "store/postgres", "store/sqlite"}, tests: support},
 
 	{pattern: "internal/layers"},
+	{pattern: "internal/terms"},
 	{pattern: "internal/vet/..."},
 	{pattern: "internal/pgtest/..."},
 	{pattern: "internal/crashtest/process"},
