@@ -122,6 +122,27 @@ func BenchmarkJournal(b *testing.B) {
 	}
 }
 
+// BenchmarkJournals reads what several jobs remember, as their runs do when they begin, of jobs that never continued as new.
+func BenchmarkJournals(b *testing.B) {
+	for _, batch := range []int{1, 60} {
+		for _, entries := range []int{1, 10, 100} {
+			b.Run(fmt.Sprintf("batch=%d/entries=%d", batch, entries), func(b *testing.B) {
+				d := newBed(b, "session")
+				var ids []store.ID
+				for _, run := range d.start(batch) {
+					ids = append(ids, run.Job.ID)
+					d.remember(run, entries, false)
+				}
+				d.measure("journal", batch, func() {
+					if _, err := d.store.Journals(b.Context(), ids); err != nil {
+						b.Fatal(err)
+					}
+				})
+			})
+		}
+	}
+}
+
 // BenchmarkContinue: a run that remembers much continues as new. The statements are the
 // batch's, for which others of the process wait. BenchmarkFork copies as much; nobody waits for that.
 func BenchmarkContinue(b *testing.B) {
