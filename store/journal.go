@@ -90,4 +90,8 @@ type JournalParams struct {
 	After  int64       // entries with a greater Seq; with Newest, 0 means from the end, and else entries with a smaller Seq
 	Newest bool        // newest first
 	Limit  int         // 1 to 1000
+	// Earlier asks also for what the job published and streamed before it continued as new, by a run of its own or, of a fork,
+	// by those of the original: for entries of the kinds EntryPublished and EntryStreamed, and of values for the newest of each
+	// key at least.
+	Earlier bool
 }

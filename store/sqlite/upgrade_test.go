@@ -157,7 +157,7 @@ func TestUpgradeFrom3(t *testing.T) {
 		"SELECT count(*) FROM holdfast_audit":                        1, // that of the failed job
 		"SELECT count(*) FROM holdfast_lane WHERE used_on < 20000":   0,
 		"SELECT count(*) FROM holdfast_queue WHERE id IN (3, 7, 8)":  3,
-		"SELECT version FROM holdfast_migration ORDER BY 1 DESC":     5,
+		"SELECT version FROM holdfast_migration ORDER BY 1 DESC":     6,
 		"SELECT seq FROM sqlite_sequence WHERE name='holdfast_lane'": 9,
 	} {
 		var n int
