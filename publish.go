@@ -47,7 +47,7 @@ func (c *Client) Published(ctx context.Context, job ID, key string) (item Stream
 		return StreamItem{}, false, err
 	}
 	entries, err := c.engine.Store.Entries(ctx, store.JournalParams{
-		Job: job, Kinds: []store.EntryKind{store.EntryPublished}, Name: key, Newest: true, Limit: 1,
+		Job: job, Kinds: []store.EntryKind{store.EntryPublished}, Name: key, Earlier: true, Newest: true, Limit: 1,
 	})
 	if err != nil || len(entries) == 0 {
 		return StreamItem{}, false, err
@@ -80,7 +80,7 @@ func (c *Client) Stream(ctx context.Context, job ID, stream string, after int64,
 		return nil, err
 	}
 	entries, err := c.engine.Store.Entries(ctx, store.JournalParams{
-		Job: job, Kinds: []store.EntryKind{store.EntryStreamed}, Name: stream, After: after, Limit: limit,
+		Job: job, Kinds: []store.EntryKind{store.EntryStreamed}, Name: stream, Earlier: true, After: after, Limit: limit,
 	})
 	if err != nil {
 		return nil, err
