@@ -16,6 +16,8 @@ const (
 	// maxSurvivors is how many jobs of a day may outlive it for its partitions to be dropped. They are moved while
 	// everybody waits, at about 15 microseconds each.
 	maxSurvivors = 100_000
+	// maxMoved is how many entries the journals of those jobs may have, which move with them, at about 5 microseconds each.
+	maxMoved = 1_000_000
 	// lookAgain is how long a partition that could not be dropped is left alone: looking at it costs a scan.
 	lookAgain = time.Hour
 	// dropWait is how long dropping may wait for those who use the tables. Everybody else waits behind it.
@@ -159,7 +161,7 @@ func (s *Store) dropPartition(ctx context.Context, p partition, r retention) (re
 	bounds := slices.Clip([]any{uuidOf(from), uuidOf(to)})
 	bound := int32(maxSurvivors + 1)
 	states, since := r.since()
-	var finished int
+	var finished, moved int
 	var candidates idSet
 	err = s.inTx(ctx, beginScan, func(t session) error {
 		if err := t.run(ctx, "count_finished_between", func(r row) error { return r.Scan(&finished) }, bounds...); err != nil {
@@ -168,12 +170,16 @@ func (s *Store) dropPartition(ctx context.Context, p partition, r retention) (re
 		if err := t.run(ctx, "unfinished_between", candidates.scan, append(bounds, bound)...); err != nil {
 			return err
 		}
-		return t.run(ctx, "kept_between", candidates.scan, append(bounds, states, since, bound)...)
+		if err := t.run(ctx, "kept_between", candidates.scan, append(bounds, states, since, bound)...); err != nil {
+			return err
+		}
+		return t.run(ctx, "count_entries", func(r row) error { return r.Scan(&moved) },
+			append(bounds, candidates.ids, s.moveMost+1)...)
 	})
 	if err != nil {
 		return 0, err
 	}
-	if len(candidates.ids) > maxSurvivors || finished == 0 && len(candidates.ids) > 0 {
+	if len(candidates.ids) > maxSurvivors || moved > s.moveMost || finished == 0 && len(candidates.ids) > 0 {
 		return 0, errNotNow
 	}
 	err = s.inTx(ctx, beginBulk, func(t session) error {
