@@ -12,10 +12,11 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Publish sets the value of a key that clients can read while the run goes on, and after.
+// Publish sets the value of a key that clients can read while the run goes on, and after. When it continues as new the value stays.
 func (r *Run) Publish(key string, v any) error { return r.publish(store.EntryPublished, "key", key, v) }
 
-// Append adds an item to a stream that clients can read while the run goes on, and after. Its items are never changed.
+// Append adds an item to a stream that clients can read while the run goes on, and after. Its items are never changed, and stay when
+// the run continues as new, as long as the job is kept.
 func (r *Run) Append(stream string, v any) error {
 	return r.publish(store.EntryStreamed, "stream", stream, v)
 }
