@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -133,7 +134,7 @@ func TestRounds(t *testing.T) {
 		offset := int64(0)
 		for round := range rounds {
 			item, err := hf.WaitPublished(ctx, job.ID, "round", offset)
-			if err != nil || string(item.Value) != fmt.Sprint(round) || item.Offset <= offset {
+			if err != nil || string(item.Value) != strconv.Itoa(round) || item.Offset <= offset {
 				t.Fatalf("round %d: %s at %d after %d, %v", round, item.Value, item.Offset, offset, err)
 			}
 			offset = item.Offset
@@ -148,7 +149,7 @@ func TestRounds(t *testing.T) {
 		if _, err := hf.WaitPublished(ctx, job.ID, "round", offset); !errors.Is(err, holdfast.ErrNotFound) {
 			t.Errorf("there is no later value: %v", err)
 		}
-		for key, want := range map[string]string{"began": "0", "round": fmt.Sprint(rounds - 1)} {
+		for key, want := range map[string]string{"began": "0", "round": strconv.Itoa(rounds - 1)} {
 			if item, ok, err := hf.Published(ctx, job.ID, key); err != nil || !ok || string(item.Value) != want {
 				t.Errorf("%s is %s, %v, %v", key, item.Value, ok, err)
 			}
@@ -221,7 +222,7 @@ func TestRoundsThatRace(t *testing.T) {
 		}
 		wantItems(t, "looked at", looked, wantLog(many))
 		wantFollowed(t, followed, many)
-		if item, ok, err := hf.Published(ctx, job.ID, "round"); err != nil || !ok || string(item.Value) != fmt.Sprint(many-1) {
+		if item, ok, err := hf.Published(ctx, job.ID, "round"); err != nil || !ok || string(item.Value) != strconv.Itoa(many-1) {
 			t.Errorf("round is %s, %v, %v", item.Value, ok, err)
 		}
 	})

@@ -29,7 +29,8 @@ var earlierTests = []test{
 var (
 	values = []store.EntryKind{store.EntryPublished}
 	items  = []store.EntryKind{store.EntryStreamed}
-	either = []store.EntryKind{store.EntryPublished, store.EntryStreamed}
+	calls  = []store.EntryKind{store.EntryCallback}
+	either = slices.Concat(values, items)
 )
 
 func value(seq int64, key string) store.Entry {
@@ -161,13 +162,10 @@ func earlierPages(e *env) {
 			{"of any kind", store.JournalParams{After: 11}, []int64{12, 13, 14, 15, 16}},
 			{"the newest of any kind", store.JournalParams{Newest: true, Limit: 5}, []int64{16, 15, 14, 13, 12}},
 			{"of any kind by its name", store.JournalParams{Name: "a"}, []int64{2, 9, 12, 16}},
-			{
-				"items and callbacks", store.JournalParams{Kinds: []store.EntryKind{store.EntryCallback, store.EntryStreamed}},
-				[]int64{2, 4, 9, 12, 15, 16},
-			},
+			{"items and callbacks", store.JournalParams{Kinds: slices.Concat(items, calls)}, []int64{2, 4, 9, 12, 15, 16}},
 			{"steps", store.JournalParams{Kinds: []store.EntryKind{store.EntryStep}}, []int64{14}},
 			{"what continued", store.JournalParams{Kinds: []store.EntryKind{store.EntryContinued}}, []int64{13}},
-			{"callbacks", store.JournalParams{Kinds: []store.EntryKind{store.EntryCallback}, Name: "a"}, nil},
+			{"callbacks", store.JournalParams{Kinds: calls, Name: "a"}, nil},
 			{"no kind", store.JournalParams{Kinds: []store.EntryKind{}}, nil},
 		} {
 			c.params.Job = run.Job.ID
