@@ -46,9 +46,10 @@ func ForkID(id ID) ForkOption {
 	}
 }
 
-// ForkJob makes a new job that remembers what the given one did before a step, and goes on from there. The old job
-// stays as it is. It returns the new job's id. ErrConflict: what it would remember waits for children or callbacks that
-// answer to the old job alone.
+// ForkJob makes a new job that remembers what the given one did before a step, and goes on from there. What that one had
+// published and streamed by then, before it last continued as new as well, is the new job's, too; a fork from the beginning
+// has none of it. The old job stays as it is. It returns the new job's id. ErrConflict: what it would remember waits for
+// children or callbacks that answer to the old job alone.
 func (c *Client) ForkJob(ctx context.Context, id ID, reason string, opts ...ForkOption) (ID, error) {
 	var f fork
 	for _, opt := range opts {

@@ -12,10 +12,11 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Publish sets the value of a key that clients can read while the run goes on, and after.
+// Publish sets the value of a key that clients can read while the run goes on, and after. When it continues as new the value stays.
 func (r *Run) Publish(key string, v any) error { return r.publish(store.EntryPublished, "key", key, v) }
 
-// Append adds an item to a stream that clients can read while the run goes on, and after. Its items are never changed.
+// Append adds an item to a stream that clients can read while the run goes on, and after. Its items are never changed, and stay when
+// the run continues as new, as long as the job is kept.
 func (r *Run) Append(stream string, v any) error {
 	return r.publish(store.EntryStreamed, "stream", stream, v)
 }
@@ -47,7 +48,7 @@ func (c *Client) Published(ctx context.Context, job ID, key string) (item Stream
 		return StreamItem{}, false, err
 	}
 	entries, err := c.engine.Store.Entries(ctx, store.JournalParams{
-		Job: job, Kinds: []store.EntryKind{store.EntryPublished}, Name: key, Newest: true, Limit: 1,
+		Job: job, Kinds: []store.EntryKind{store.EntryPublished}, Name: key, Earlier: true, Newest: true, Limit: 1,
 	})
 	if err != nil || len(entries) == 0 {
 		return StreamItem{}, false, err
@@ -82,7 +83,7 @@ func (c *Client) Stream(ctx context.Context, job ID, stream string, after int64,
 		return nil, err
 	}
 	entries, err := c.engine.Store.Entries(ctx, store.JournalParams{
-		Job: job, Kinds: []store.EntryKind{store.EntryStreamed}, Name: stream, After: after, Limit: limit,
+		Job: job, Kinds: []store.EntryKind{store.EntryStreamed}, Name: stream, Earlier: true, After: after, Limit: limit,
 	})
 	if err != nil {
 		return nil, err

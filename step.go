@@ -153,8 +153,9 @@ func (r *Run) OnFailure(name string, fn func(run *Run) error) error {
 }
 
 // ContinueAsNew is returned by a handler to begin anew with other args and an empty journal, under the same id, so that
-// a function without end does not remember without end. Signals that it has not received stay; children go on. Values and
-// items that it has published are forgotten, and the offsets of later ones are greater than theirs.
+// a function without end does not remember without end. Signals that it has not received stay; children go on. Clients go on
+// to see what it has published and streamed, the last value of each key and all items: as long as the job is kept, so that
+// a function without end should bound what it streams.
 func ContinueAsNew(in any) error {
 	data, err := encode(in)
 	if err != nil {

@@ -19,8 +19,8 @@ const (
 	EntrySelected    EntryKind = 9  // one of several waits was chosen; Data is which
 	EntryValue       EntryKind = 10 // a time, a random number or a UUID that was given out
 	EntryPatched     EntryKind = 11 // a change of the code that this run takes part in; Name is the change
-	EntryPublished   EntryKind = 12 // the value of a key for clients; Name is the key. There is an index for it
-	EntryStreamed    EntryKind = 13 // an item of a stream for clients; Name is the stream. There is an index for it
+	EntryPublished   EntryKind = 12 // the value of a key for clients; Name is the key. There is an index for it. See Continue
+	EntryStreamed    EntryKind = 13 // an item of a stream for clients; Name is the stream. There is an index for it. See Continue
 	EntryClosing     EntryKind = 14 // the end is decided and compensations run; Data says which end
 	EntryCompensated EntryKind = 15 // a compensation has run
 	EntryContinued   EntryKind = 16 // the first entry after the run continued as new; Data says how often it has
@@ -91,4 +91,7 @@ type JournalParams struct {
 	After  int64       // entries with a greater Seq; with Newest, 0 means from the end, and else entries with a smaller Seq
 	Newest bool        // newest first
 	Limit  int         // 1 to 1000
+	// Earlier asks also for what stayed of before the job last continued as new (see Continue): for all entries of the kind
+	// EntryStreamed, and of the kind EntryPublished at least for the newest of each name. Without it they are not seen.
+	Earlier bool
 }

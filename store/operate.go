@@ -77,7 +77,8 @@ type ResumeParams struct {
 }
 
 // ForkParams makes a new job out of the beginning of another one's journal: the entries up to the Seq Keep, with the messages that they
-// received, and all that children and callbacks have sent, under their Seqs. Children of the old job stay those of the old job.
+// received, and all that children and callbacks have sent, under their Seqs. If there are such entries, it also has what the old job had
+// kept when it last continued as new (see Continue). Children of the old job stay those of the old job.
 type ForkParams struct {
 	From ID
 	Keep int64

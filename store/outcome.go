@@ -92,6 +92,11 @@ type CheckpointWrite struct {
 // that no entry has received (with new Seqs, from 1, in their order), its args are those given, its
 // attempts start over, and it is not closing. It is not counted or recorded as an attempt. A requested
 // cancel or pause meets the job that begins anew.
+//
+// What it has published and streamed stays as long as the job does, under its Seqs, for those who ask
+// for it (JournalParams.Earlier): each entry of the kind EntryStreamed, and of the kind EntryPublished
+// the newest of each name. It is no part of the journal: nothing else sees it or counts it, and no
+// Resume takes it away.
 type Continue struct {
 	Args  []byte
 	Codec int

@@ -106,7 +106,7 @@ type Reader interface {
 	// Journals returns what jobs remember and what was sent to them, in the order given, in one query for all. A job that is not
 	// there has neither.
 	Journals(ctx context.Context, ids []ID) ([]Journal, error)
-	// Entries returns a page of one job's journal. A job that is not there has none.
+	// Entries returns a page of one job's journal, or of what it published and streamed. A job that is not there has none.
 	Entries(ctx context.Context, params JournalParams) ([]Entry, error)
 	// Messages returns a page of what was sent to one job.
 	Messages(ctx context.Context, params InboxParams) ([]Message, error)

@@ -122,6 +122,27 @@ func BenchmarkJournal(b *testing.B) {
 	}
 }
 
+// BenchmarkJournals reads what several jobs remember, as their runs do when they begin, of jobs that never continued as new.
+func BenchmarkJournals(b *testing.B) {
+	for _, batch := range []int{1, 60} {
+		for _, entries := range []int{1, 10, 100} {
+			b.Run(fmt.Sprintf("batch=%d/entries=%d", batch, entries), func(b *testing.B) {
+				d := newBed(b, "session")
+				var ids []store.ID
+				for _, run := range d.start(batch) {
+					ids = append(ids, run.Job.ID)
+					d.remember(run, entries, false)
+				}
+				d.measure("journal", batch, func() {
+					if _, err := d.store.Journals(b.Context(), ids); err != nil {
+						b.Fatal(err)
+					}
+				})
+			})
+		}
+	}
+}
+
 // BenchmarkContinue: a run that remembers much continues as new. The statements are the
 // batch's, for which others of the process wait. BenchmarkFork copies as much; nobody waits for that.
 func BenchmarkContinue(b *testing.B) {
@@ -129,6 +150,23 @@ func BenchmarkContinue(b *testing.B) {
 		o := &store.Outcome{Lease: run.Lease, State: store.Available, Durable: true, Continue: &store.Continue{}}
 		d.apply(&store.Batch{Outcomes: []*store.Outcome{o}})
 	})
+}
+
+// BenchmarkContinueAgain: a run continues as new again and again, each time after 50,000 entries, half of which are items of a stream
+// or values, and stay.
+func BenchmarkContinueAgain(b *testing.B) {
+	d := newBed(b, "session")
+	d.enqueue(1)
+	last := 0
+	for range b.N {
+		b.StopTimer()
+		run := d.claim(1)[0]
+		d.speak(run, last, 50_000)
+		last += 50_001
+		o := &store.Outcome{Lease: run.Lease, State: store.Available, Durable: true, Continue: &store.Continue{}}
+		b.StartTimer()
+		d.apply(&store.Batch{Outcomes: []*store.Outcome{o}})
+	}
 }
 
 func BenchmarkFork(b *testing.B) {
@@ -175,6 +213,25 @@ func (d *bed) remember(run store.Claimed, entries int, signals bool) {
 		}
 		batch.Appends = []*store.Append{a}
 		d.apply(batch)
+	}
+}
+
+// speak appends entries that others see: each fourth is an item of a stream, and each fourth a value of one of a thousand keys.
+func (d *bed) speak(run store.Claimed, after, entries int) {
+	data := bytes.Repeat([]byte("x"), 100)
+	for seq := after + 1; seq <= after+entries; {
+		a := &store.Append{Lease: run.Lease}
+		for ; len(a.Entries) < 500; seq++ {
+			e := store.Entry{Seq: int64(seq), Kind: store.EntryStep, Path: strconv.Itoa(seq), Name: "charge", Data: data}
+			switch seq % 4 {
+			case 0:
+				e.Kind, e.Name = store.EntryPublished, fmt.Sprint("key", seq/4%1000)
+			case 2:
+				e.Kind, e.Name = store.EntryStreamed, "log"
+			}
+			a.Entries = append(a.Entries, e)
+		}
+		d.apply(&store.Batch{Appends: []*store.Append{a}})
 	}
 }
 

@@ -79,3 +79,6 @@ func KeepLanes(s store.Store, most int) { s.(*Store).lanes.most = most } //nolin
 func ApplyPause(ctx context.Context, s store.Store, id store.ID) error {
 	return s.(*Store).pauseJobs(ctx, []store.ID{id}, "", "", false, map[store.ID]store.State{}) //nolint:errcheck // what else would it be
 }
+
+// MoveAtMost bounds how many entries of journals retention moves.
+func MoveAtMost(s store.Store, entries int) { s.(*Store).moveMost = entries } //nolint:errcheck // what else would it be

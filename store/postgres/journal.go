@@ -371,7 +371,7 @@ func (s *Store) entries(ctx context.Context, params store.JournalParams) (entrie
 		from = math.MaxInt64
 	}
 	name := "entries"
-	args := []any{uuidOf(params.Job), nil, optText(params.Name), from, int32(params.Limit)}
+	args := []any{uuidOf(params.Job), nil, optText(params.Name), from, int32(params.Limit), params.Earlier}
 	if params.Kinds != nil {
 		kinds := make([]int32, len(params.Kinds))
 		for i, k := range params.Kinds {

@@ -133,6 +133,7 @@ type Store struct {
 
 	lookedMu sync.Mutex
 	looked   map[looked]time.Time // partitions that retention leaves alone for a while
+	moveMost int                  // how many entries it moves; maxMoved
 
 	closed atomic.Bool
 	close  sync.Once
@@ -213,7 +214,7 @@ func (c Config) connect(ctx context.Context) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{config: c, pool: c.Pool, texts: statementsIn(c.SchemaName), origin: newOrigin()}
+	s := &Store{config: c, pool: c.Pool, texts: statementsIn(c.SchemaName), origin: newOrigin(), moveMost: maxMoved}
 	s.notifier.init(s)
 	if c.Clock == nil {
 		s.cursors.clock = time.Now

@@ -16,6 +16,8 @@ const (
 	// maxSurvivors is how many jobs of a day may outlive it for its partitions to be dropped. They are moved while
 	// everybody waits, at about 15 microseconds each.
 	maxSurvivors = 100_000
+	// maxMoved is how many entries the journals of those jobs may have, which move with them, at about 5 microseconds each.
+	maxMoved = 1_000_000
 	// lookAgain is how long a partition that could not be dropped is left alone: looking at it costs a scan.
 	lookAgain = time.Hour
 	// dropWait is how long dropping may wait for those who use the tables. Everybody else waits behind it.
@@ -155,27 +157,14 @@ func (s *Store) lookLater(p partition, r retention) {
 // only those are looked at again that may have changed since: jobs that had not finished, which are found through their
 // pointers, and those that did not complete, which have an index.
 func (s *Store) dropPartition(ctx context.Context, p partition, r retention) (removed int, err error) {
+	finished, candidates, err := s.survivors(ctx, p, r)
+	if err != nil {
+		return 0, err
+	}
 	from, to := p.bounds()
 	bounds := slices.Clip([]any{uuidOf(from), uuidOf(to)})
 	bound := int32(maxSurvivors + 1)
 	states, since := r.since()
-	var finished int
-	var candidates idSet
-	err = s.inTx(ctx, beginScan, func(t session) error {
-		if err := t.run(ctx, "count_finished_between", func(r row) error { return r.Scan(&finished) }, bounds...); err != nil {
-			return err
-		}
-		if err := t.run(ctx, "unfinished_between", candidates.scan, append(bounds, bound)...); err != nil {
-			return err
-		}
-		return t.run(ctx, "kept_between", candidates.scan, append(bounds, states, since, bound)...)
-	})
-	if err != nil {
-		return 0, err
-	}
-	if len(candidates.ids) > maxSurvivors || finished == 0 && len(candidates.ids) > 0 {
-		return 0, errNotNow
-	}
 	err = s.inTx(ctx, beginBulk, func(t session) error {
 		free := false
 		try := t.tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1::bigint)", s.lockKey("partitions"))
@@ -216,6 +205,35 @@ func (s *Store) dropPartition(ctx context.Context, p partition, r retention) (re
 		return 0, err
 	}
 	return max(removed, 0), nil
+}
+
+// survivors finds out how many jobs of a day have finished, and which ones may have to be kept; or errNotNow, if these are too many, or
+// all, or remember too much.
+func (s *Store) survivors(ctx context.Context, p partition, r retention) (finished int, candidates idSet, err error) {
+	from, to := p.bounds()
+	bounds := slices.Clip([]any{uuidOf(from), uuidOf(to)})
+	bound := int32(maxSurvivors + 1)
+	states, since := r.since()
+	moved := 0
+	err = s.inTx(ctx, beginScan, func(t session) error {
+		if err := t.run(ctx, "count_finished_between", func(r row) error { return r.Scan(&finished) }, bounds...); err != nil {
+			return err
+		}
+		if err := t.run(ctx, "unfinished_between", candidates.scan, append(bounds, bound)...); err != nil {
+			return err
+		}
+		if err := t.run(ctx, "kept_between", candidates.scan, append(bounds, states, since, bound)...); err != nil {
+			return err
+		}
+		return t.run(ctx, "count_entries", func(r row) error { return r.Scan(&moved) }, append(bounds, candidates.ids, s.moveMost+1)...)
+	})
+	if err != nil {
+		return 0, candidates, err
+	}
+	if len(candidates.ids) > maxSurvivors || moved > s.moveMost || finished == 0 && len(candidates.ids) > 0 {
+		return 0, candidates, errNotNow
+	}
+	return finished, candidates, nil
 }
 
 // replacePartition drops the tables of a day, after the survivors have moved to the default partition.

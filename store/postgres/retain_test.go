@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/storetest"
 )
 
@@ -137,6 +138,43 @@ func TestRetentionDropsDays(t *testing.T) {
 	clock.Advance(90 * 24 * time.Hour)
 	if retained, err := s.Retain(t.Context(), params); err != nil || retained.Jobs != 1 {
 		t.Fatalf("Retain: %+v, %v", retained, err)
+	}
+}
+
+// TestRetentionMovesOnlySoMuch: everybody waits while it moves what a job of the day has streamed since.
+func TestRetentionMovesOnlySoMuch(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	clock := storetest.NewClock()
+	config.Clock = clock.Now
+	s := open(t, config)
+	postgres.MoveAtMost(s, 4)
+	node := join(t, s)
+	enqueue(t, s, newJob(at(clock)), newJob(at(clock)))
+	runs, err := s.Claim(t.Context(), demand(node, 1, 10))
+	if err != nil || len(runs) != 2 {
+		t.Fatalf("claimed %d, %v", len(runs), err)
+	}
+	err = s.Apply(t.Context(), &store.Batch{
+		Appends:  []*store.Append{{Lease: runs[0].Lease, Entries: []store.Entry{step(1), step(2), step(3), step(4), step(5)}}},
+		Outcomes: []*store.Outcome{completed(runs[1])},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock.Advance(72 * time.Hour)
+	params := store.RetainParams{Completed: time.Hour}
+	if retained, err := s.Retain(t.Context(), params); err != nil || retained.Jobs != 0 {
+		t.Fatalf("Retain beside a journal of 5 entries: %+v, %v", retained, err)
+	}
+	postgres.MoveAtMost(s, 5)
+	clock.Advance(2 * time.Hour)
+	if retained, err := s.Retain(t.Context(), params); err != nil || retained.Jobs != 1 {
+		t.Fatalf("Retain: %+v, %v", retained, err)
+	}
+	journals, err := s.Journals(t.Context(), []store.ID{runs[0].Job.ID})
+	if err != nil || len(journals[0].Entries) != 5 {
+		t.Fatalf("%+v, %v", journals, err)
 	}
 }
 

@@ -75,6 +75,64 @@ func BenchmarkContinue(b *testing.B) {
 	}
 }
 
+// BenchmarkContinueAgain: a run continues as new again and again, each time after 50,000 entries, half of which are items of a stream
+// or values, and stay. What goes is removed each time: worst-ms is the longest transaction of that, but for what a look takes.
+func BenchmarkContinueAgain(b *testing.B) {
+	s, node := openBench(b, sqlite.Normal)
+	if err := enqueue(b.Context(), s, 1); err != nil {
+		b.Fatal(err)
+	}
+	last, worst := 0, time.Duration(0)
+	for n := range b.N {
+		b.StopTimer()
+		claimed, err := claim(b.Context(), s, node, int64(10*n+1), 1)
+		if err != nil || len(claimed) != 1 {
+			b.Fatal(len(claimed), err)
+		}
+		speak(b, s, claimed[0], last, 50_000)
+		last += 50_001
+		o := &store.Outcome{Lease: claimed[0].Lease, State: store.Available, Durable: true, Continue: &store.Continue{}}
+		b.StartTimer()
+		if err := s.Apply(b.Context(), &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil || o.Err != nil {
+			b.Fatal(err, o.Err)
+		}
+		b.StopTimer()
+		for more := true; more; {
+			began := time.Now()
+			retained, err := s.Retain(b.Context(), store.RetainParams{Limit: 1})
+			if err != nil {
+				b.Fatal(err)
+			}
+			more, worst = retained.More, max(worst, time.Since(began))
+		}
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(worst.Microseconds())/1e3, "worst-ms")
+}
+
+// speak is remember for entries that others see: each fourth is an item of a stream, and each fourth a value of one of a thousand keys.
+func speak(b *testing.B, s store.Store, run store.Claimed, after, entries int) {
+	b.Helper()
+	const portion = 500
+	data := bytes.Repeat([]byte("x"), 100)
+	for from := after; from < after+entries; from += portion {
+		a := &store.Append{Lease: run.Lease}
+		for seq := from + 1; seq <= from+portion; seq++ {
+			e := store.Entry{Seq: int64(seq), Kind: store.EntryStep, Path: strconv.Itoa(seq), Name: "charge", Data: data}
+			switch seq % 4 {
+			case 0:
+				e.Kind, e.Name = store.EntryPublished, fmt.Sprint("key", seq/4%1000)
+			case 2:
+				e.Kind, e.Name = store.EntryStreamed, "log"
+			}
+			a.Entries = append(a.Entries, e)
+		}
+		if err := s.Apply(b.Context(), &store.Batch{Appends: []*store.Append{a}}); err != nil || a.Err != nil {
+			b.Fatal(err, a.Err)
+		}
+	}
+}
+
 // BenchmarkFork: a job that remembers much is forked from its end. worst-ms is how long somebody else waited for a write of theirs.
 func BenchmarkFork(b *testing.B) {
 	for _, entries := range []int{100, 10_000, 50_000} {

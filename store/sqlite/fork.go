@@ -35,6 +35,7 @@ type copying struct {
 	from, to store.ID
 	original original
 	maker    int64 // who copies; 0: nobody before the fork is made
+	kept     int64 // the Seq of the last entry of earlier generations that is copied, if it is one that stays
 	entries  int64 // the Seq of the last entry that is copied
 	messages int64 // the last row of the inbox of which those that are not signals are copied
 }
@@ -47,9 +48,15 @@ type original struct {
 	lease int64 // under which that was written
 }
 
-// start is a copying of which nothing is done.
+// start is a copying of which nothing is done. A fork that remembers nothing of a generation knows
+// nothing of those before, either: it begins with its own first entry.
 func (o original) start(params store.ForkParams) *copying {
-	return &copying{from: params.From, to: params.Job.ID, original: o, entries: max(o.first-1, 0), messages: o.sent}
+	before := max(o.first-1, 0)
+	c := &copying{from: params.From, to: params.Job.ID, original: o, entries: before, messages: o.sent}
+	if o.last == 0 {
+		c.kept = before
+	}
+	return c
 }
 
 // original looks at the beginning of a journal, up to an entry.
@@ -72,20 +79,23 @@ func (t *tx) original(id store.ID, keep int64) (o original, err error) {
 
 // copyAhead copies what a fork will remember, if that is much: all but what may come meanwhile.
 func (s *Store) copyAhead(ctx context.Context, params store.ForkParams) (c *copying, err error) {
-	newest := int64(0)
+	var newest, kept int64
 	err = s.read(ctx, "fork", func(t *tx) error {
 		o, err := t.original(params.From, params.Keep)
-		if err == nil {
-			c = o.start(params)
+		if err != nil {
+			return err
+		}
+		c = o.start(params)
+		if _, kept, err = t.lookAt(c.from, c.kept, o.first-1, s.portion); err == nil {
 			newest, err = t.newestMessage(params.From, o.generation)
 		}
 		return err
 	})
-	if err != nil || c.original.last-c.entries <= s.portion && newest-c.messages <= s.portion {
+	if err != nil || kept < s.portion && c.original.last-c.entries <= s.portion && newest-c.messages <= s.portion {
 		return nil, err
 	}
 	maker := 1 + rand.Int64N(1<<53)
-	for c.entries < c.original.last || newest-c.messages > s.portion {
+	for c.kept < c.original.first-1 || c.entries < c.original.last || newest-c.messages > s.portion {
 		ours := false
 		next := *c
 		err := s.write(ctx, "fork", func(t *tx) (err error) {
@@ -129,9 +139,12 @@ func (t *tx) keepCopying(c *copying, keep, maker int64) (ours bool, err error) {
 	return n > 0, err
 }
 
-// copyRows copies the next entries with the signals that they have received, and the next messages
-// of other kinds, at most limit rows of each.
+// copyRows copies the next entries that were kept, the next that came after, with the signals that they
+// have received, and the next messages of other kinds, at most limit rows of each.
 func (t *tx) copyRows(c *copying, limit int64) error {
+	if err := t.copyKept(c, limit); err != nil {
+		return err
+	}
 	first, last := c.entries+1, min(c.entries+limit, c.original.last)
 	for _, name := range []string{"journal_copy", "inbox_copy_received"} {
 		s := t.stmt(name)
@@ -158,6 +171,30 @@ func (t *tx) copyRows(c *copying, limit int64) error {
 	s.bindInt(c.messages)
 	s.bindInt(until)
 	c.entries, c.messages = last, until
+	return exec(s)
+}
+
+// copyKept copies what the original published and streamed before it last continued as new, as far as
+// it is among the next limit entries.
+func (t *tx) copyKept(c *copying, limit int64) error {
+	upTo := c.original.first - 1
+	if c.kept >= upTo {
+		return nil
+	}
+	last, looked, err := t.lookAt(c.from, c.kept, upTo, limit)
+	if err != nil {
+		return err
+	}
+	if looked < limit {
+		last = upTo
+	}
+	s := t.stmt("journal_copy_kept")
+	bindID(s, c.to)
+	bindID(s, c.from)
+	s.bindInt(c.kept)
+	s.bindInt(last)
+	s.bindInt(c.original.first)
+	c.kept = last
 	return exec(s)
 }
 

@@ -5,7 +5,8 @@ import "github.com/holdfastdev/holdfast/store"
 // A job that continues as new may leave behind tens of thousands of rows. They are not removed in the
 // transaction that ends its run, for which everybody else who writes would wait: the entry with which
 // it begins anew says from where on its journal and its inbox count, and what is before is hidden, and
-// removed bit by bit (see leftover.go).
+// removed bit by bit (see leftover.go). What the job has published and streamed before stays, for those
+// who ask for it.
 
 // generation is where a job's memory begins.
 type generation struct {
@@ -34,8 +35,8 @@ func (t *tx) memory(id store.ID) (g generation, there bool, err error) {
 	return g, there && err == nil, err
 }
 
-// beginAnew makes a job whose run has ended begin anew: nothing of its journal stays but that it has
-// continued, and of its messages only the signals that no entry has received.
+// beginAnew makes a job whose run has ended begin anew: of its journal it remembers nothing but that it
+// has continued, and of its messages only the signals that no entry has received.
 func (t *tx) beginAnew(b *body, again *store.Continue) error {
 	g, err := t.generation(b.ID)
 	if err != nil {
@@ -53,7 +54,7 @@ func (t *tx) beginAnew(b *body, again *store.Continue) error {
 	if _, err := t.insertEntry(b.ID, b.LeaseNumber, e); err != nil {
 		return err
 	}
-	if err := t.leaveBehind(b.ID, next); err != nil {
+	if err := t.leaveBehind(b.ID, g, next); err != nil {
 		return err
 	}
 	if b.Attempt = 0; b.Closing {

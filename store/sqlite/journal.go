@@ -273,41 +273,56 @@ func (s *Store) Entries(ctx context.Context, params store.JournalParams) ([]stor
 }
 
 func (t *tx) entries(params store.JournalParams) ([]store.Entry, error) {
+	g, there, err := t.memory(params.Job)
+	if !there {
+		return nil, err
+	}
+	kinds := kindSet(params.Kinds)
+	earlier := int64(0)
+	if params.Earlier {
+		earlier = kinds & kindSet([]store.EntryKind{store.EntryPublished, store.EntryStreamed})
+	}
+	from, after := g.first, params.After
+	if earlier != 0 {
+		from = 0
+	}
 	name := "entries"
 	named := params.Name != "" && len(params.Kinds) == 1 && isNamed(params.Kinds[0])
 	if named {
 		name += "_named"
 	}
-	after := params.After
 	if params.Newest {
 		name += "_newest"
 		if after == 0 {
 			after = math.MaxInt64
 		}
 	}
-	g, there, err := t.memory(params.Job)
-	if !there {
-		return nil, err
-	}
 	s := t.stmt(name)
 	bindID(s, params.Job)
-	s.bindInt(g.first)
+	s.bindInt(from)
 	s.bindInt(after)
 	if named {
 		s.bindInt(int64(params.Kinds[0]))
 	} else {
-		kinds := int64(0)
-		for _, kind := range params.Kinds {
-			kinds |= 1 << min(kind, lastKind+1)
-		}
-		if params.Kinds == nil {
-			kinds = -1
-		}
+		s.bindInt(g.first)
 		s.bindInt(kinds)
+		s.bindInt(earlier)
 	}
 	s.bindText(params.Name)
 	s.bindInt(int64(params.Limit))
 	return scanEntries(s)
+}
+
+// kindSet is a set of kinds as bits; nil is all of them.
+func kindSet(kinds []store.EntryKind) int64 {
+	if kinds == nil {
+		return -1
+	}
+	set := int64(0)
+	for _, kind := range kinds {
+		set |= 1 << min(kind, lastKind+1)
+	}
+	return set
 }
 
 // isNamed reports whether there is an index of the entries of a kind by name.

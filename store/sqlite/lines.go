@@ -142,7 +142,7 @@ func (t *tx) follows(a *store.Append) (bool, error) {
 	if before == 0 || t.store.ends.of(a.Lease.Job) == (journalEnd{a.Lease.Number, before}) {
 		return true, nil
 	}
-	s := t.stmt("journal_lease")
+	s := t.stmt("journal_reaches")
 	bindID(s, a.Lease.Job)
 	s.bindInt(before)
 	return exists(s)

@@ -157,7 +157,7 @@ func TestUpgradeFrom3(t *testing.T) {
 		"SELECT count(*) FROM holdfast_audit":                        1, // that of the failed job
 		"SELECT count(*) FROM holdfast_lane WHERE used_on < 20000":   0,
 		"SELECT count(*) FROM holdfast_queue WHERE id IN (3, 7, 8)":  3,
-		"SELECT version FROM holdfast_migration ORDER BY 1 DESC":     5,
+		"SELECT version FROM holdfast_migration ORDER BY 1 DESC":     6,
 		"SELECT seq FROM sqlite_sequence WHERE name='holdfast_lane'": 9,
 	} {
 		var n int
@@ -173,5 +173,47 @@ func TestUpgradeFrom3(t *testing.T) {
 	}
 	if queues, err = later.Queues(ctx, "default"); err != nil || len(queues) != 2 {
 		t.Errorf("%+v, %v", queues, err)
+	}
+}
+
+// TestUpgradeFrom5: what a job had forgotten goes on being removed, but for the items of streams that are still there.
+func TestUpgradeFrom5(t *testing.T) {
+	ctx := t.Context()
+	job := uuid.Must(uuid.NewV7())
+	const entry = "INSERT INTO holdfast_journal (id, seq, at, lease, kind, name, codec) VALUES (?, ?, 1, 1, ?, ?, 0)"
+	rows := []row{
+		{text: "INSERT INTO holdfast_queue (id, namespace, name, created_at) VALUES (1, 'default', 'mail', 1)"},
+		{text: "INSERT INTO holdfast_lane (id, queue, kind, priority) VALUES (1, 1, 'send', 2)"},
+		{
+			text: `INSERT INTO holdfast_job (id, lane, run_at, created_at, lease, attempt, max_attempts, codec, args)
+				VALUES (?, 1, 10, 1, 1, 0, 3, 0, '{}')`,
+			args: []any{job[:]},
+		},
+		{text: "INSERT INTO holdfast_ready (lane, run_at, id) VALUES (1, 10, ?)", args: []any{job[:]}},
+		{text: "INSERT INTO holdfast_leftover (id, due) VALUES (?, 1)", args: []any{job[:]}},
+	}
+	for seq, e := range map[int64]store.Entry{
+		5: {Kind: store.EntryStep, Name: "s"}, 6: {Kind: store.EntryStreamed, Name: "a"}, 7: {Kind: store.EntryPublished, Name: "k"},
+		8: {Kind: store.EntryPublished, Name: "k"}, 9: {Kind: store.EntryContinued}, 10: {Kind: store.EntryStreamed, Name: "a"},
+	} {
+		rows = append(rows, row{text: entry, args: []any{job[:], seq, int64(e.Kind), e.Name}})
+	}
+	s := open(t, stored(t, 5, rows))
+	for range 2 {
+		entries, err := s.Entries(ctx, store.JournalParams{Job: job, Kinds: []store.EntryKind{store.EntryStreamed}, Earlier: true, Limit: 10})
+		if err != nil || len(entries) != 2 || entries[0].Seq != 6 || entries[1].Seq != 10 {
+			t.Errorf("%+v, %v", entries, err)
+		}
+		journals, err := s.Journals(ctx, []store.ID{job})
+		if err != nil || len(journals[0].Entries) != 2 {
+			t.Errorf("%+v, %v", journals, err)
+		}
+		if retained, err := s.Retain(ctx, store.RetainParams{}); err != nil || retained.More {
+			t.Fatal(retained, err)
+		}
+	}
+	all, err := s.Entries(ctx, store.JournalParams{Job: job, Earlier: true, Limit: 10})
+	if err != nil || len(all) != 4 || all[1].Seq != 8 {
+		t.Errorf("%+v, %v", all, err)
 	}
 }

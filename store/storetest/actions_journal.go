@@ -61,7 +61,8 @@ func (m *machine) anyAppend(t *rapid.T) (*run, store.Append) {
 	}
 	for i := range rapid.Int64Range(1, 3).Draw(t, "entries") {
 		entry := store.Entry{Seq: seq + i, Path: "1", Data: []byte(strconv.Itoa(len(m.appends)))}
-		switch kind := pick(t, "entry", store.EntryStep, store.EntryStep, store.EntryCallback, store.EntryReceived, store.EntryChild); kind {
+		switch kind := pick(t, "entry", store.EntryStep, store.EntryStep, store.EntryCallback, store.EntryReceived, store.EntryChild,
+			store.EntryPublished, store.EntryStreamed); kind {
 		case store.EntryCallback:
 			entry.Kind, entry.Name = kind, pick(t, "token", "a", "b")
 		case store.EntryReceived:
@@ -74,6 +75,8 @@ func (m *machine) anyAppend(t *rapid.T) (*run, store.Append) {
 			q.Job.OnParentClose = pick(t, "policy", store.CancelChild, store.TerminateChild, store.AbandonChild)
 			entry.Kind, entry.Name = kind, q.Job.Kind
 			a.Enqueues = append(a.Enqueues, &q)
+		case store.EntryPublished, store.EntryStreamed:
+			entry.Kind, entry.Name = kind, pick(t, "key", "a", "b")
 		default:
 			entry.Kind, entry.Name = kind, "charge"
 		}

@@ -198,6 +198,13 @@ func (s *hides) List(ctx context.Context, p store.ListParams) (store.Page, error
 	return s.Store.List(ctx, p)
 }
 
+type forgets struct{ store.Store }
+
+func (s *forgets) Entries(ctx context.Context, p store.JournalParams) ([]store.Entry, error) {
+	p.Earlier = false
+	return s.Store.Entries(ctx, p)
+}
+
 type silent struct{ store.Store }
 
 func (s *silent) Ended(ctx context.Context, ids []store.ID) ([]store.Ended, error) {

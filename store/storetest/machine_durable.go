@@ -72,6 +72,9 @@ func (m *machine) checkJournals(records []store.Record) {
 		}
 	}
 	m.same("Journals", got, want)
+	for _, id := range ids {
+		m.checkEarlier(id)
+	}
 
 	sleeping := map[store.ID]bool{}
 	for _, r := range records {
@@ -89,17 +92,41 @@ func (m *machine) checkJournals(records []store.Record) {
 	}
 }
 
+// checkEarlier compares what a job has published and streamed, whether it has continued as new since or not. Of values that were replaced
+// before it did, nothing is promised.
+func (m *machine) checkEarlier(id store.ID) {
+	for _, params := range []store.JournalParams{
+		{Kinds: items, Limit: 1000},
+		{Kinds: items, Name: "a", Limit: 1000},
+		{Kinds: values, Name: "a", Newest: true, Limit: 1},
+		{Kinds: values, Name: "b", Newest: true, Limit: 1},
+	} {
+		params.Job, params.Earlier = id, true
+		got, err := m.store.Entries(m.ctx, params)
+		m.must("Entries", err)
+		want, err := m.model.Entries(m.ctx, params)
+		m.must("Entries", nil, err)
+		tidyEntries(got)
+		tidyEntries(want)
+		m.same(fmt.Sprintf("Entries of job %d, %v", m.names([]store.ID{id}), params), got, want)
+	}
+}
+
+// tidyEntries leaves out when the entries of a fork were written.
+func tidyEntries(entries []store.Entry) {
+	for i := range entries {
+		entry := &entries[i]
+		if entry.At = entry.At.UTC(); entry.LeaseNumber == 0 {
+			entry.At = time.Time{}
+		}
+	}
+}
+
 // tidyJournal leaves out what is not promised: when the entries of a fork were written, and the words of a rescue or of the end of
 // a parent.
 func (m *machine) tidyJournal(k *known, got, want *store.Journal) {
 	for _, journal := range []*store.Journal{got, want} {
-		for i := range journal.Entries {
-			entry := &journal.Entries[i]
-			entry.At = entry.At.UTC()
-			if entry.LeaseNumber == 0 {
-				entry.At = time.Time{}
-			}
-		}
+		tidyEntries(journal.Entries)
 		for i := range journal.Messages {
 			message := &journal.Messages[i]
 			message.At = message.At.UTC()

@@ -115,6 +115,7 @@ func TestTheMachineNoticesWhatJobsRemember(t *testing.T) {
 		"children that are forgotten":        {onApply(eachOutcome(func(o *store.Outcome) { o.HasChildren = false }), nil), durable},
 		"a durable job that is cancelled":    {onApply(eachOutcome(func(o *store.Outcome) { o.Durable = false }), nil), durable},
 		"a continuation with the old args":   {onApply(eachOutcome(func(o *store.Outcome) { o.Continue = nil }), nil), durable},
+		"items of before that are gone":      {func(s store.Store) store.Store { return &forgets{s} }, durable},
 		"a pause that does nothing":          {func(s store.Store) store.Store { return &neverHolds{s} }, durable},
 		"a pause that the node is not told":  {func(s store.Store) store.Store { return &deafToPauses{s} }, durable},
 		"a resumption that keeps everything": {func(s store.Store) store.Store { return &keepsAll{s} }, durable},

@@ -63,6 +63,7 @@ var suite = []concern{
 	{"Close", closeTests},
 	{"Fork", forkTests},
 	{"Continue", continueTests},
+	{"Earlier", earlierTests},
 	{"Version", versionTests},
 	{"Action", actionTests},
 	{"Race", raceTests},

@@ -134,7 +134,8 @@ SELECT id, lane, seq FROM woken;
 -- name: anew_inbox
 WITH received AS MATERIALIZED (
   SELECT t.id, j.ref FROM unnest($1::uuid[]) AS t (id)
-  CROSS JOIN LATERAL (SELECT a.ref FROM {schema}.journal a WHERE a.id = t.id AND a.kind = 6 OFFSET 0) j
+  CROSS JOIN LATERAL (SELECT a.ref FROM {schema}.journal a WHERE a.id = t.id AND a.kind = 6 AND a.seq >= coalesce(
+    (SELECT c.seq FROM {schema}.journal c WHERE c.id = t.id AND c.kind = 16 ORDER BY c.seq DESC LIMIT 1), 0) OFFSET 0) j
 ), gone AS (
   DELETE FROM {schema}.inbox m USING unnest($1::uuid[]) AS t (id) WHERE m.id = t.id RETURNING m.*
 )
@@ -143,14 +144,29 @@ SELECT id, row_number() OVER (PARTITION BY id ORDER BY seq), at, from_id, codec,
 FROM gone WHERE kind = 1 AND ((id, seq) IN (SELECT id, ref FROM received)) IS NOT TRUE;
 
 -- The journals of jobs that begin anew, $1, begin anew after their last entry: $2 lease numbers, $3 data of their first entries, $4 now.
+-- Items of streams stay, and the last value of each key. These may become very many, and are not looked at again until a value is
+-- replaced. kind + 0: not by the index of names, in which all of them are.
 -- name: anew_journal
-WITH last AS MATERIALIZED (
-  SELECT t.id, t.lease, t.data, coalesce((SELECT a.seq FROM {schema}.journal a WHERE a.id = t.id ORDER BY a.seq DESC LIMIT 1), 0) AS seq
+WITH ends AS MATERIALIZED (
+  SELECT t.id, t.lease, t.data, coalesce((SELECT a.seq FROM {schema}.journal a WHERE a.id = t.id ORDER BY a.seq DESC LIMIT 1), 0) AS last,
+    coalesce((SELECT c.seq FROM {schema}.journal c WHERE c.id = t.id AND c.kind = 16 ORDER BY c.seq DESC LIMIT 1), 0) AS first
   FROM unnest($1::uuid[], $2::bigint[], $3::bytea[]) AS t (id, lease, data)
+), newest AS MATERIALIZED (
+  SELECT e.id, v.name, max(v.seq) AS seq, e.first FROM ends e
+  CROSS JOIN LATERAL (SELECT a.name, a.seq FROM {schema}.journal a WHERE a.id = e.id AND a.seq >= e.first AND a.kind + 0 = 12 OFFSET 0) v
+  GROUP BY e.id, e.first, v.name
 ), gone AS (
-  DELETE FROM {schema}.journal j USING last l WHERE j.id = l.id
+  DELETE FROM {schema}.journal j USING ends e WHERE j.id = e.id AND j.seq >= e.first AND j.kind <> 13
+    AND (j.kind <> 12 OR ((j.id, j.seq) IN (SELECT id, seq FROM newest)) IS NOT TRUE)
+), replaced AS MATERIALIZED (
+  SELECT n.id, o.seq FROM newest n CROSS JOIN LATERAL (
+    SELECT a.seq FROM {schema}.journal a
+    WHERE a.id = n.id AND a.kind = 12 AND a.kind IN (8, 12, 13) AND a.name = n.name AND a.seq < n.first OFFSET 0
+  ) o
+), gone_too AS (
+  DELETE FROM {schema}.journal j USING replaced r WHERE j.id = r.id AND j.seq = r.seq
 )
-INSERT INTO {schema}.journal (id, seq, at, lease, codec, kind, path, data) SELECT id, seq + 1, $4::bigint, lease, 0, 16, '', data FROM last;
+INSERT INTO {schema}.journal (id, seq, at, lease, codec, kind, path, data) SELECT id, last + 1, $4::bigint, lease, 0, 16, '', data FROM ends;
 
 -- $1 jobs, $2 args, $3 codecs.
 -- name: anew

@@ -104,11 +104,14 @@ SELECT 1 FROM forgotten;
 
 -- The journal of a job, $1, ends with entry $2 from now on, or with that it continued as new.
 -- name: resume_cut
-WITH cut AS (
-  DELETE FROM {schema}.journal WHERE id = $1::uuid AND seq > $2::bigint AND kind <> 16
+WITH first AS MATERIALIZED (
+  SELECT c.seq FROM {schema}.journal c WHERE c.id = $1::uuid AND c.kind = 16 ORDER BY c.seq DESC LIMIT 1
+), cut AS (
+  DELETE FROM {schema}.journal WHERE id = $1::uuid AND seq > greatest($2::bigint, (SELECT seq FROM first))
 )
 UPDATE {schema}.job SET closing = CASE WHEN closing <= $2::bigint THEN closing END,
-  remembers = CASE WHEN EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = $1::uuid AND (a.seq <= $2::bigint OR a.kind = 16) OFFSET 0) THEN true END
+  remembers = CASE WHEN EXISTS (SELECT 1 FROM first)
+    OR EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = $1::uuid AND a.seq <= $2::bigint OFFSET 0) THEN true END
 WHERE id = $1::uuid;
 
 -- A held job, $1, becomes what it was. $2 now, $3 actor, $4 reason. Answers with its state.
@@ -143,29 +146,35 @@ WITH gone AS (
 SELECT state, lane, id FROM again;
 
 -- The beginning of a journal, $1, is copied to a new job, $2: the entries up to $3 and the messages that they received, and all that came
--- from children and callbacks. $4 now, $5 actor, $6 reason, $7 the lease under which the entry after them was written, NULL if that does
--- not matter. Answers whether it was; no row: the old job is not there.
+-- from children and callbacks; if there are such entries, what was published and streamed before them, too. $4 now, $5 actor, $6 reason,
+-- $7 the lease under which the entry after them was written, NULL if that does not matter. Answers whether it was; no row: the old job is
+-- not there.
 -- name: fork
-WITH asked AS MATERIALIZED (
+WITH first AS MATERIALIZED (
+  SELECT coalesce((SELECT c.seq FROM {schema}.journal c WHERE c.id = $1::uuid AND c.kind = 16 ORDER BY c.seq DESC LIMIT 1), 1) AS seq
+), asked AS MATERIALIZED (
   SELECT j.id, $7::bigint IS NULL OR EXISTS (
-    SELECT 1 FROM {schema}.journal a WHERE a.id = j.id AND a.seq = $3::bigint + 1 AND a.lease = $7::bigint OFFSET 0
-  ) AS same
-  FROM {schema}.job j WHERE j.id = $1::uuid
+    SELECT 1 FROM {schema}.journal a WHERE a.id = j.id AND a.seq = $3::bigint + 1 AND a.lease = $7::bigint AND a.seq >= b.seq OFFSET 0
+  ) AS same, b.seq AS first
+  FROM {schema}.job j CROSS JOIN first b WHERE j.id = $1::uuid
 ), old AS MATERIALIZED (
-  SELECT id FROM asked WHERE same
+  SELECT id, first FROM asked WHERE same
 ), entries AS (
   INSERT INTO {schema}.journal (id, seq, at, lease, ref, codec, kind, path, name, data)
   SELECT $2::uuid, j.seq, j.at, 0, j.ref, j.codec, j.kind, j.path, j.name, j.data
   FROM old o CROSS JOIN LATERAL (SELECT * FROM {schema}.journal a WHERE a.id = o.id AND a.seq <= $3::bigint OFFSET 0) j
+  WHERE $3::bigint >= o.first
 ), messages AS (
   INSERT INTO {schema}.inbox (id, seq, at, from_id, codec, kind, state, name, key, reason, error, data)
   SELECT $2::uuid, m.seq, m.at, m.from_id, m.codec, m.kind, m.state, m.name, m.key, m.reason, m.error, m.data
   FROM old o CROSS JOIN LATERAL (SELECT * FROM {schema}.inbox a WHERE a.id = o.id OFFSET 0) m
-  WHERE m.kind IN (2, 3, 4, 5)
-    OR (m.seq IN (SELECT a.ref FROM {schema}.journal a WHERE a.id = $1::uuid AND a.seq <= $3::bigint AND a.kind = 6)) IS TRUE
+  WHERE m.kind IN (2, 3, 4, 5) OR (m.seq IN (
+    SELECT a.ref FROM {schema}.journal a
+    WHERE a.id = $1::uuid AND a.seq >= (SELECT seq FROM first) AND a.seq <= $3::bigint AND a.kind = 6
+  )) IS TRUE
 ), body AS (
   UPDATE {schema}.job j SET remembers = true FROM old o
-  WHERE j.id = $2::uuid AND EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = o.id AND a.seq <= $3::bigint OFFSET 0)
+  WHERE j.id = $2::uuid AND EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = o.id AND a.seq >= o.first AND a.seq <= $3::bigint OFFSET 0)
 ), audited AS (
   INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT $4::bigint, $5::text, 'fork', $2::uuid, $6::text FROM old
 )

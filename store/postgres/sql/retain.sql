@@ -53,6 +53,12 @@ WHERE f.id = ANY ($5::uuid[]) AND f.state = 6 AND f.finished_at > k.since;
 -- name: count_finished_between
 SELECT count(*) FROM {schema}.finished WHERE id >= $1::uuid AND id < $2::uuid;
 
+-- How many entries the journals of jobs of a range have, $3, at most $4.
+-- name: count_entries
+SELECT count(*) FROM (
+  SELECT 1 FROM {schema}.journal a WHERE a.id >= $1::uuid AND a.id < $2::uuid AND a.id = ANY ($3::uuid[]) LIMIT $4::int
+) a;
+
 -- name: partition_detach
 ALTER TABLE {schema}.{table} DETACH PARTITION {schema}.{table}_{day};
 

@@ -7,6 +7,11 @@ INSERT OR IGNORE INTO holdfast_journal (id, seq, at, lease, kind, path, name, re
 -- name: journal_lease
 SELECT lease FROM holdfast_journal WHERE id = ? AND seq = ?;
 
+-- Whether an entry is there, and is not one that was only kept when the job continued as new.
+-- name: journal_reaches
+SELECT 1 FROM holdfast_journal e WHERE e.id = ? AND e.seq = ? AND NOT EXISTS (
+  SELECT 1 FROM holdfast_journal c INDEXED BY holdfast_journal_continued WHERE c.kind = 16 AND c.id = e.id AND c.seq > e.seq);
+
 -- name: journal_has
 SELECT 1 FROM holdfast_journal WHERE id = ? LIMIT 1;
 
@@ -25,14 +30,15 @@ SELECT seq, kind, path, name, ref, data, codec, at, lease FROM holdfast_journal 
 SELECT seq, ref FROM holdfast_journal INDEXED BY holdfast_journal_continued
 WHERE kind = 16 AND id = ? ORDER BY seq DESC LIMIT 1;
 
--- The kinds are a set of bits; an empty name is any.
+-- Seqs from, after; from which Seq on the first of two sets of kinds is looked for, and before it the
+-- second. A set is made of bits; an empty name is any.
 -- name: entries
 SELECT seq, kind, path, name, ref, data, codec, at, lease FROM holdfast_journal
-WHERE id = ? AND seq >= ? AND seq > ? AND (? >> kind) & 1 AND ? IN ('', name) ORDER BY seq LIMIT ? + 0;
+WHERE id = ? AND seq >= ? AND seq > ? AND (CASE WHEN seq >= ? THEN ? ELSE ? END >> kind) & 1 AND ? IN ('', name) ORDER BY seq LIMIT ? + 0;
 
 -- name: entries_newest
 SELECT seq, kind, path, name, ref, data, codec, at, lease FROM holdfast_journal
-WHERE id = ? AND seq >= ? AND seq < ? AND (? >> kind) & 1 AND ? IN ('', name) ORDER BY seq DESC LIMIT ? + 0;
+WHERE id = ? AND seq >= ? AND seq < ? AND (CASE WHEN seq >= ? THEN ? ELSE ? END >> kind) & 1 AND ? IN ('', name) ORDER BY seq DESC LIMIT ? + 0;
 
 -- name: entries_named
 SELECT seq, kind, path, name, ref, data, codec, at, lease FROM holdfast_journal INDEXED BY holdfast_journal_named
@@ -54,3 +60,17 @@ SELECT seq, lease FROM holdfast_journal WHERE id = ? AND seq >= ? AND seq <= ? O
 INSERT INTO holdfast_journal (id, seq, at, lease, kind, path, name, ref, codec, data)
 SELECT ?, seq, at, 0, kind, path, name, CASE WHEN kind <> 16 THEN ref END, codec, data
 FROM holdfast_journal WHERE id = ? AND seq >= ? AND seq <= ?;
+
+-- The last of so many entries after a Seq, and up to one.
+-- name: journal_portion
+SELECT max(seq), count(*) FROM (
+  SELECT seq FROM holdfast_journal WHERE id = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ? + 0);
+
+-- What the original has kept: after a Seq, and up to one. Of values that is the last one of their key
+-- before the last Seq.
+-- name: journal_copy_kept
+INSERT INTO holdfast_journal (id, seq, at, lease, kind, path, name, ref, codec, data)
+SELECT ?, e.seq, e.at, 0, e.kind, e.path, e.name, NULL, e.codec, e.data FROM holdfast_journal e
+WHERE e.id = ? AND e.seq > ? AND e.seq <= ? AND (e.kind = 13 OR e.kind = 12 AND NOT EXISTS (
+  SELECT 1 FROM holdfast_journal n INDEXED BY holdfast_journal_named
+  WHERE n.kind IN (8, 12, 13) AND n.id = e.id AND n.kind = 12 AND n.name = e.name AND n.seq > e.seq AND n.seq < ?));

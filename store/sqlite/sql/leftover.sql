@@ -7,8 +7,12 @@ SELECT 1 FROM holdfast_leftover LIMIT 1;
 SELECT id FROM holdfast_leftover WHERE due <= ? LIMIT 1;
 
 -- name: leftover_note
-INSERT INTO holdfast_leftover (id, due, maker) VALUES (?, ?, ?)
-ON CONFLICT (id) DO UPDATE SET due = excluded.due, maker = excluded.maker;
+INSERT INTO holdfast_leftover (id, due, maker, cleared) VALUES (?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET due = excluded.due, maker = excluded.maker, cleared = excluded.cleared;
+
+-- How far it is with what a job has forgotten.
+-- name: leftover_cleared
+SELECT cleared FROM holdfast_leftover WHERE id = ?;
 
 -- Who copies a fork says so, if no rows are left under its id, and goes on if nobody has taken it
 -- from him.
@@ -26,6 +30,18 @@ DELETE FROM holdfast_leftover WHERE id = ?;
 
 -- name: leftover_clear
 DELETE FROM holdfast_leftover WHERE id = ? AND maker IS NOT NULL;
+
+-- Entries after a number, and up to another one, but for values and items of streams.
+-- name: leftover_forget
+DELETE FROM holdfast_journal WHERE id = ? AND seq > ? AND seq <= ? AND kind NOT IN (12, 13);
+
+-- The values that those after a number, and up to another one, have replaced.
+-- name: leftover_replaced
+DELETE FROM holdfast_journal WHERE rowid IN (
+  SELECT o.rowid FROM (
+    SELECT e.name, max(e.seq) AS seq FROM holdfast_journal e WHERE e.id = ? AND e.seq > ? AND e.seq <= ? AND e.kind = 12 GROUP BY e.name
+  ) v CROSS JOIN holdfast_journal o INDEXED BY holdfast_journal_named
+  WHERE o.kind IN (8, 12, 13) AND o.id = ? AND o.kind = 12 AND o.name = v.name AND o.seq < v.seq);
 
 -- The first rows of a job up to a number, and at most so many.
 -- name: leftover_journal

@@ -105,6 +105,20 @@ func received(entries []store.Entry, seq int64) bool {
 	return slices.ContainsFunc(entries, func(e store.Entry) bool { return e.Kind == store.EntryReceived && e.Ref == seq })
 }
 
+// keepEarlier keeps what the journal has published and streamed: of values the newest of each key.
+func (j *job) keepEarlier() {
+	newest := map[string]int64{}
+	all := slices.Concat(j.earlier, j.journal)
+	for _, entry := range all {
+		if entry.Kind == store.EntryPublished {
+			newest[entry.Name] = entry.Seq
+		}
+	}
+	j.earlier = slices.DeleteFunc(all, func(e store.Entry) bool {
+		return e.Kind != store.EntryStreamed && (e.Kind != store.EntryPublished || newest[e.Name] != e.Seq)
+	})
+}
+
 // beginAnew replaces all that a job remembers.
 func (s *Store) beginAnew(j *job, c *store.Continue, now time.Time) {
 	var kept []message
@@ -115,6 +129,7 @@ func (s *Store) beginAnew(j *job, c *store.Continue, now time.Time) {
 		}
 	}
 	j.inbox = kept
+	j.keepEarlier()
 	j.journal = []store.Entry{{
 		Seq: j.lastEntry() + 1, Kind: store.EntryContinued, Data: bytes.Clone(c.Data), At: now, LeaseNumber: j.LeaseNumber,
 	}}
@@ -149,9 +164,9 @@ func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
 	}
 	j := s.jobs[params.Job.ID]
 	j.act(store.ActionFork, params.Actor, params.Reason, now)
-	for _, entry := range from.upTo(params.Keep) {
-		entry.Data, entry.LeaseNumber = bytes.Clone(entry.Data), 0
-		j.journal = append(j.journal, entry)
+	j.journal = copied(from.upTo(params.Keep))
+	if len(j.journal) > 0 {
+		j.earlier = copied(from.earlier)
 	}
 	for _, m := range from.inbox {
 		if m.Kind != store.MessageSignal || received(j.journal, m.Seq) {
@@ -160,6 +175,15 @@ func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
 		}
 	}
 	return nil
+}
+
+// copied are the entries as a fork has them.
+func copied(entries []store.Entry) (copies []store.Entry) {
+	for _, entry := range entries {
+		entry.Data, entry.LeaseNumber = bytes.Clone(entry.Data), 0
+		copies = append(copies, entry)
+	}
+	return copies
 }
 
 // Journals implements store.Reader.
@@ -200,6 +224,9 @@ func (s *Store) Entries(ctx context.Context, params store.JournalParams) ([]stor
 		return nil, nil
 	}
 	entries := slices.Clone(j.journal)
+	if params.Earlier {
+		entries = slices.Concat(j.earlier, j.journal)
+	}
 	if params.Newest {
 		slices.Reverse(entries)
 	}

@@ -98,6 +98,7 @@ type job struct {
 	attempts   []store.Attempt
 	actions    []store.Action
 	journal    []store.Entry
+	earlier    []store.Entry // what it published and streamed before the journal began
 	inbox      []message
 	endings    map[store.Lease]store.State // what each Outcome led to, to recognise it when it is repeated
 }
