@@ -94,7 +94,7 @@ func (p *promoter) look(ctx context.Context) time.Time {
 			return now.Add(time.Second)
 		}
 		if promoted.Jobs > 0 {
-			n.dispatch.wake()
+			n.dispatch.wake("")
 			for _, queue := range promoted.Queues {
 				n.store.Notify(store.Wake{Kind: store.WakeReady, Namespace: n.engine.cfg.Namespace, Queue: queue})
 			}
