@@ -104,7 +104,7 @@ func (s *slots) demand(now time.Time) demand {
 		d.parts[i] = part{room, q.news}
 		d.likely = d.likely || room > 0 && !q.sawNothing()
 		d.waits = d.waits || room == 0 && !q.sawNothing()
-		if d.sum += room; room > 0 && s.named != nil {
+		if d.sum += room; s.named != nil {
 			d.queues = append(d.queues, store.QueueDemand{Name: q.queue, Limit: room})
 		}
 	}
