@@ -110,6 +110,7 @@ func All() []Scenario {
 			Name: "waiting", Title: "drain beside durable functions that wait", Once: true, Parts: 2, measure: jobsPerSecond(), run: waiting,
 		},
 	)
+	list = append(list, limitScenarios()...)
 	list = append(list, troubles()...)
 	for i := range list {
 		list[i].Parts = max(list[i].Parts, 1)

@@ -62,7 +62,7 @@ func (t *trial) fillQueues(ctx context.Context, jobs, queues int) error {
 	}
 	for sent := 0; sent < jobs; sent += batchSize {
 		batch := make([]system.Args, min(batchSize, jobs-sent))
-		name := func(i int) string { return fmt.Sprintf("queue-%d", (sent+i)%queues) }
+		name := func(i int) string { return queueName((sent + i) % queues) }
 		if err := client.InsertInto(ctx, batch, name); err != nil {
 			return fmt.Errorf("filling queues: %w", err)
 		}
