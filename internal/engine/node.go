@@ -340,7 +340,7 @@ func (n *node) watch(ctx context.Context) {
 
 // wake reacts to a wake-up. It does not block.
 func (n *node) wake(w store.Wake) {
-	if w.Namespace != "" && w.Namespace != n.engine.cfg.Namespace && w.Kind != store.WakeDeferred {
+	if w.IsAboutQueue() && w.Namespace != n.engine.cfg.Namespace {
 		return
 	}
 	switch w.Kind {
