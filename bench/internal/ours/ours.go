@@ -114,6 +114,7 @@ func (c *client) register() error {
 			return struct{}{}, err
 		}),
 		decides.Handle(c.hf, decide),
+		streams.Handle(c.hf, stream),
 		held.Handle(c.hf, c.hold),
 		heldStep.Handle(c.hf, c.holdStep),
 	)
