@@ -49,6 +49,7 @@ func TestSmoke(t *testing.T) {
 		{"sqlite owner", system.SQLite, "drain", "raw-owner"},
 		{"postgres", system.Postgres, "insert-single-16,pickup-500,flow-1-64,fan-out,pinned,idle,waiting", "raw"},
 		{"postgres trouble", system.Postgres, "held-*,queues-100,storm,late,turns,append", "none"},
+		{"postgres limits and watching", system.Postgres, "limit-*,keys,follow,await,await-ended", "none"},
 		{"postgres owner", system.Postgres, "drain", "raw-owner"},
 		{"postgres river", system.Postgres, "steady,history,nodes", "river"},
 	} {

@@ -4,9 +4,9 @@ import "time"
 
 // Promoted is the answer of Promote.
 type Promoted struct {
-	Jobs   int      // how many became available; until then a job that is due stays deferred
-	Queues []string // the queues that have something to claim now; empty when Jobs is 0
-	More   bool     // the limit was reached: ask again
+	Jobs  int    // how many became available, of all namespaces; until then a job that is due stays deferred
+	Wakes []Wake // one WakeReady for each queue that has something to claim now; empty when Jobs is 0
+	More  bool   // the limit was reached: ask again
 	// NextDue is when the next deferred job of any namespace is due; zero: none that is known.
 	NextDue time.Time
 }

@@ -19,13 +19,19 @@ type Store interface {
 	// Now returns the store's clock.
 	Now() time.Time
 	// Watch calls wake for each wake-up until ctx ends, from one goroutine at a time. It reconnects
-	// by itself and calls wake with WakeAll when some may have been lost. It does not report what
-	// this very Store value wrote, but for writes in callers' transactions. It may report jobs that
-	// became available by an operation whose answer does not tell, such as a Rescue that hands on a
-	// turn. It returns nil when ctx ends, and ErrDatabaseGone if it finds that the database was
-	// deleted or replaced.
+	// by itself and calls wake with WakeAll when some may have been lost.
+	//
+	// Of what this very Store value wrote it reports writes in callers' transactions, and the queues
+	// in which jobs became available, or the times at which they are due, by what people do
+	// (Operators), by Rescue, CloseChildren and SweepCancels, and by Leave. These tell every Store
+	// of the database: their answers do not name all the jobs that they moved, since they wake
+	// parents and hand on turns of ordering keys besides. Of Apply and Promote the answers tell, and
+	// whoever calls them passes that on with Notify.
+	//
+	// It returns nil when ctx ends, and ErrDatabaseGone if it finds that the database was deleted or
+	// replaced.
 	Watch(ctx context.Context, wake func(Wake)) error
-	// Notify tells other processes of what a batch made ready. The engine calls it after Apply; it is cheap, never
+	// Notify tells other processes of what was made ready. The engine calls it after Apply and Promote; it is cheap, never
 	// blocks for the database, and may be lost.
 	Notify(wakes ...Wake)
 	// Close releases everything. It is not called while other calls are in flight. A second call does nothing.

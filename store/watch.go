@@ -21,12 +21,17 @@ const (
 // Wake tells a node that looking is worth while. Wake-ups are hints: they may come twice, late or never, and nothing may
 // depend on them but latency.
 type Wake struct {
-	Kind      WakeKind
+	Kind WakeKind
+	// Namespace is that of Queue. Wake-ups that are about no queue concern everybody: every node promotes for all namespaces,
+	// one leads for all, and a job's id says enough.
 	Namespace string
 	Queue     string
 	Due       time.Time
 	Jobs      []ID
 }
+
+// IsAboutQueue reports whether the wake-up concerns those alone who serve its queue.
+func (w Wake) IsAboutQueue() bool { return w.Kind == WakeReady || w.Kind == WakeQueue }
 
 // Traits is what the engine should know of a store.
 type Traits struct {

@@ -3,14 +3,13 @@ package engine
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// dispatcher is a node's claim loop. It claims when it was woken, or the last claim was full, and there is room; and
-// by an interval that doubles while there is nothing to do.
+// dispatcher is a node's claim loop. It claims where there may be something and room for it: because the node was woken, or the last
+// claim was full; and by an interval that doubles while there is nothing to do.
 type dispatcher struct {
 	node  *node
 	woken chan struct{}
@@ -18,64 +17,43 @@ type dispatcher struct {
 	asks  asks
 	last  time.Time
 	full  bool // too many outcomes waited for callers' transactions when room was looked for
-
-	news    atomic.Int64 // counts the wake-ups
-	emptied atomic.Int64 // what news was before the last claim, if that took all there was; otherwise -1
 }
 
 func newDispatcher(n *node) *dispatcher {
-	d := &dispatcher{
+	return &dispatcher{
 		node: n, woken: make(chan struct{}, 1), freed: make(chan struct{}, 1),
 		asks: asks{portion: newPortion(max(n.store.Traits().MaxBatch, 1), n.cfg.Beat/3)},
 	}
-	d.emptied.Store(-1)
-	return d
 }
 
-func (d *dispatcher) wake() {
-	d.news.Add(1)
+// wake tells that there may be jobs in a queue, or, if it is "", in any.
+func (d *dispatcher) wake(queue string) {
+	d.node.slots.heard(queue)
 	signal(d.woken)
 }
-
-// sawNothing reports whether the last claim left nothing behind and nothing has come since, as far as this node was told.
-func (d *dispatcher) sawNothing() bool { return d.emptied.Load() == d.news.Load() }
 
 // free tells that a slot became free.
 func (d *dispatcher) free() { signal(d.freed) }
 
 func (d *dispatcher) loop(ctx context.Context) {
 	poll := firstPoll
-	for ctx.Err() == nil {
-		limit, queues, ok := d.room(ctx)
+	for {
+		want, due, ok := d.await(ctx, poll)
 		if !ok {
 			return
 		}
-		limit = min(limit, d.asks.limit())
-		select {
-		case <-d.woken: // what it tells of is seen by the claim that follows
-		default:
-		}
-		news := d.news.Load()
-		jobs, limit, err := d.take(ctx, limit, queues)
-		if err != nil || !d.node.slots.tookAll(jobs, limit, queues) {
-			news = -1
-		}
-		d.emptied.Store(news)
+		jobs, limit, err := d.take(ctx, min(want.limit, d.asks.limit()), want.queues)
 		d.last = d.node.store.Now()
 		if err != nil {
+			d.node.slots.learnNothing()
 			if ctx.Err() == nil {
 				d.node.log.Warn("claim failed; repeating", "error", err)
 				sleepFor(ctx, time.Second)
 			}
 			continue
 		}
-		if len(jobs) > 0 {
-			poll = firstPoll
-		}
-		if len(jobs)*4 >= limit {
-			continue // there may be more: what others were taking at the same moment was passed over
-		}
-		if !d.rest(ctx, poll) {
+		d.node.slots.learn(want, limit, jobs)
+		if due && len(jobs) == 0 {
 			poll = min(2*poll, d.slowest())
 		} else {
 			poll = firstPoll
@@ -91,46 +69,45 @@ func (d *dispatcher) slowest() time.Duration {
 	return blindPoll
 }
 
-// rest waits for a wake-up or for the interval, and reports whether it was woken.
-func (d *dispatcher) rest(ctx context.Context, interval time.Duration) bool {
+// await waits until there may be jobs that there is room for, or, whatever is known, for the interval, and returns what to claim. due
+// tells that it was the interval.
+func (d *dispatcher) await(ctx context.Context, interval time.Duration) (want demand, due, ok bool) {
 	timer := time.NewTimer(interval)
 	defer timer.Stop()
-	select {
-	case <-d.woken:
-		signal(d.woken) // left for the loop to take
-		return true
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return false
-}
-
-// room waits until there is room for jobs: for a quarter of the slots, or for any after a moment, so that a busy node
-// claims in batches and a node with long jobs fills each slot at once.
-func (d *dispatcher) room(ctx context.Context) (limit int, queues []store.QueueDemand, ok bool) {
-	for {
-		limit, queues = d.node.slots.demand(d.node.store.Now())
-		if limit > 0 {
-			wait := claimGap - d.node.store.Now().Sub(d.last)
-			if limit*4 >= d.node.cfg.Slots || wait <= 0 {
-				return limit, queues, true
+	for ctx.Err() == nil {
+		want = d.node.slots.demand(d.node.store.Now())
+		if want.limit > 0 && (want.likely || due) {
+			if want = d.gather(ctx, want); want.limit > 0 && ctx.Err() == nil {
+				return want, due, true
 			}
-			sleepFor(ctx, wait)
-			if ctx.Err() != nil {
-				return 0, nil, false
-			}
-			limit, queues = d.node.slots.demand(d.node.store.Now())
-			if limit > 0 {
-				return limit, queues, true
-			}
+			continue
 		}
 		d.tellFull()
+		freed := d.freed
+		if !want.waits && !due {
+			freed = nil // room alone is not worth a look
+		}
 		select {
-		case <-d.freed:
+		case <-d.woken:
+		case <-freed:
+		case <-timer.C:
+			due = true
 		case <-ctx.Done():
-			return 0, nil, false
 		}
 	}
+	return demand{}, false, false
+}
+
+// gather waits for a moment if there is room for a few jobs only, so that a busy node claims in batches, and a node with long jobs
+// fills each slot at once. It returns what there is room for then.
+func (d *dispatcher) gather(ctx context.Context, want demand) demand {
+	slots := d.node.slots
+	wait := min(claimGap, claimGap-d.node.store.Now().Sub(d.last)) // the clock may have been set back
+	if want.limit*4 >= slots.most || wait <= 0 {
+		return want
+	}
+	sleepFor(ctx, wait)
+	return slots.demand(d.node.store.Now())
 }
 
 // tellFull logs that no jobs are taken because of outcomes that cannot be stored, once until that is over.
@@ -184,7 +161,7 @@ func (d *dispatcher) claim(ctx context.Context, params store.ClaimParams) ([]sto
 			return jobs, params, nil
 		case errors.Is(err, store.ErrNodeDead):
 			n.declaredDead(ctx, id)
-			d.wake() // nothing was looked at
+			d.wake("") // nothing was looked at
 			return nil, params, nil
 		case ctx.Err() != nil:
 			return nil, params, err // Leave gives back what the claim may have taken
@@ -195,7 +172,7 @@ func (d *dispatcher) claim(ctx context.Context, params store.ClaimParams) ([]sto
 			}
 			sleepFor(ctx, store.Backoff{Base: 20 * time.Millisecond, Cap: 2 * time.Second, Jitter: 0.5}.Delay(try))
 			if n.id.Load() != id {
-				d.wake()
+				d.wake("")
 				return nil, params, nil
 			}
 		default:

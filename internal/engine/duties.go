@@ -124,7 +124,7 @@ func (n *node) closeChildren(ctx context.Context) error {
 			n.engine.tellCancelled(closed.Running)
 		}
 		// Children that remember something are available now, to end themselves; others may have held the turn of an ordering key.
-		n.dispatch.wake()
+		n.dispatch.wake("")
 		n.promote.hint(n.store.Now())
 		if !closed.More {
 			return nil

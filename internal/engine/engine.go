@@ -79,32 +79,28 @@ func (e *Engine) Cancel(ctx context.Context, params store.CancelParams) ([]store
 	if err != nil {
 		return nil, err
 	}
-	var running []store.ID
-	woken := false
+	var running, ended []store.ID
 	for _, r := range results {
 		switch {
 		case r.Err == nil && r.State == store.Running:
 			running = append(running, r.Job)
 		case r.Err == nil && r.State == store.Cancelled:
-			e.news(r.Job)
-			woken = true
+			ended = append(ended, r.Job)
 			if params.Terminate {
 				running = append(running, r.Job) // perhaps it did
 			}
-		case r.Err == nil && r.State == store.Available:
-			woken = true
 		}
+	}
+	if len(ended) > 0 {
+		e.tellHere(ended)
+		// To everybody: this process may never have heard who waits for them.
+		e.Store.Notify(store.Wake{Kind: store.WakeNews, Jobs: ended})
 	}
 	if len(running) > 0 {
 		e.tellCancelled(running)
 	}
-	if params.Terminate || woken {
-		// Parents may have an answer, durable jobs are to end themselves.
-		e.tellAll()
-	}
-	// A cancelled job may have held the turn of its ordering key, and may have left children.
-	e.wake(store.Wake{Kind: store.WakeAll})
-	e.Store.Notify(store.Wake{Kind: store.WakeLeader, Namespace: e.cfg.Namespace})
+	e.lookAgain()
+	e.Store.Notify(store.Wake{Kind: store.WakeLeader}) // there may be children left
 	return results, nil
 }
 
@@ -114,20 +110,17 @@ func (e *Engine) Retry(ctx context.Context, params store.RetryParams) ([]store.R
 	if err != nil {
 		return nil, err
 	}
-	e.tellAll()
+	e.lookAgain()
 	return results, nil
 }
 
-// tellAll wakes every node: what people do is rare, and the answers do not name the queues.
-func (e *Engine) tellAll() {
-	wake := store.Wake{Kind: store.WakeAll, Namespace: e.cfg.Namespace}
-	e.Store.Notify(wake)
-	e.wake(wake)
-}
+// lookAgain lets the node of this process look at everything after something that people did. The store tells every node where
+// jobs became available, but not at once, and where there are no notifications it cannot.
+func (e *Engine) lookAgain() { e.wake(store.Wake{Kind: store.WakeAll}) }
 
 // tellCancelled tells the nodes that run the jobs that they are to be cancelled, or paused.
 func (e *Engine) tellCancelled(jobs []store.ID) {
-	wake := store.Wake{Kind: store.WakeCancel, Namespace: e.cfg.Namespace, Jobs: jobs}
+	wake := store.Wake{Kind: store.WakeCancel, Jobs: jobs}
 	e.Store.Notify(wake)
 	e.wake(wake)
 }
@@ -162,7 +155,7 @@ func (e *Engine) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([
 func (e *Engine) Resume(ctx context.Context, params store.ResumeParams) (store.State, error) {
 	state, err := e.Store.Resume(ctx, params)
 	if err == nil {
-		e.tellAll()
+		e.lookAgain()
 	}
 	return state, err
 }
@@ -171,7 +164,7 @@ func (e *Engine) Resume(ctx context.Context, params store.ResumeParams) (store.S
 func (e *Engine) Fork(ctx context.Context, params store.ForkParams) error {
 	err := e.Store.Fork(ctx, params)
 	if err == nil {
-		e.tellAll()
+		e.lookAgain()
 	}
 	return err
 }
@@ -260,11 +253,16 @@ func (e *Engine) committed(batch *store.Batch) {
 
 // news tells those who wait for jobs, here and elsewhere, that these have ended in another way than by an outcome.
 func (e *Engine) news(jobs ...store.ID) {
-	e.ended.look(jobs...)
-	e.followers.tell(jobs)
+	e.tellHere(jobs)
 	if wanted := e.wanted.news(jobs, e.Store.Now()); len(wanted) > 0 {
 		e.Store.Notify(store.Wake{Kind: store.WakeNews, Jobs: wanted})
 	}
+}
+
+// tellHere tells those who wait for jobs in this process.
+func (e *Engine) tellHere(jobs []store.ID) {
+	e.ended.look(jobs...)
+	e.followers.tell(jobs)
 }
 
 // mayHaveEnded tells the same of jobs that nobody can name.

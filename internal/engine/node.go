@@ -244,7 +244,7 @@ func (n *node) declaredDead(ctx context.Context, id int64) {
 		n.log.Warn("cannot join again; repeating", "error", err)
 		sleepFor(ctx, store.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, Jitter: 0.5}.Delay(try))
 	}
-	n.dispatch.wake()
+	n.dispatch.wake("")
 }
 
 // giveBack releases what was claimed and not started.
@@ -330,13 +330,13 @@ func (n *node) flush(force, patience context.Context) bool {
 
 // wake reacts to a wake-up. It does not block.
 func (n *node) wake(w store.Wake) {
-	if w.Namespace != "" && w.Namespace != n.engine.cfg.Namespace && w.Kind != store.WakeDeferred {
+	if w.IsAboutQueue() && w.Namespace != n.engine.cfg.Namespace {
 		return
 	}
 	switch w.Kind {
 	case store.WakeReady, store.WakeQueue:
 		if n.slots.serves(w.Queue) {
-			n.dispatch.wake()
+			n.dispatch.wake(w.Queue)
 		}
 	case store.WakeDeferred:
 		n.promote.hint(w.Due)
@@ -346,7 +346,7 @@ func (n *node) wake(w store.Wake) {
 			signal(n.beatNow)
 		}
 	case store.WakeAll:
-		n.dispatch.wake()
+		n.dispatch.wake("")
 		n.promote.hint(n.store.Now())
 		signal(n.closeNow)
 		// No beat: it writes, and on SQLite every write of one process wakes the others with WakeAll.

@@ -5,9 +5,10 @@ import "time"
 // pace measures how many jobs end within one prefetch horizon. It starts at nothing and follows what the slots achieve
 // together, whatever slows them: a handler that is quick alone may be slow among a hundred.
 type pace struct {
-	began time.Time // of the present window
-	count int       // ended in it
-	last  int       // ended in the window before, per horizon
+	began  time.Time // of the present window
+	latest time.Time // when a job ended last
+	count  int       // ended in the window
+	last   int       // ended in the window before, per horizon
 }
 
 // ended counts a job.
@@ -16,13 +17,17 @@ func (p *pace) ended(now time.Time) {
 		p.last = perHorizon(p.count, elapsed)
 		p.began, p.count = now, 0
 	}
+	p.latest = now
 	p.count++
 }
 
-// ahead is how many jobs are expected to end within the next horizon.
+// ahead is how many jobs are expected to end within the next horizon: none if none has within the last one.
 func (p *pace) ahead(now time.Time) int {
+	if now.Sub(p.latest) >= prefetchHorizon {
+		return 0
+	}
 	if elapsed := now.Sub(p.began); elapsed >= prefetchHorizon {
-		return perHorizon(p.count, elapsed) // nothing has ended since: the longer ago, the less is expected
+		return perHorizon(p.count, elapsed)
 	}
 	return max(p.last, p.count)
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"github.com/holdfastdev/holdfast/store"
 )
 
 // promoter makes deferred jobs available when they are due. Every node does so: it costs nothing while nothing is due, and
@@ -93,12 +91,10 @@ func (p *promoter) look(ctx context.Context) time.Time {
 			}
 			return now.Add(time.Second)
 		}
-		if promoted.Jobs > 0 {
-			n.dispatch.wake()
-			for _, queue := range promoted.Queues {
-				n.store.Notify(store.Wake{Kind: store.WakeReady, Namespace: n.engine.cfg.Namespace, Queue: queue})
-			}
+		for _, w := range promoted.Wakes {
+			n.wake(w)
 		}
+		n.store.Notify(promoted.Wakes...)
 		if promoted.Jobs > 0 && promoted.More {
 			continue
 		}

@@ -9,19 +9,18 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// slots keeps account of what a node runs: the executions, the jobs that were claimed ahead of a free slot, and how many
-// of each queue.
+// slots keeps account of what a node runs: the executions, and the jobs that were claimed ahead of a free slot. It is the one
+// place that knows what to claim next.
 type slots struct {
 	size   int
-	queues []store.QueueDemand // nil: all
+	most   int      // how many of them its queues can use
+	shares []*share // one for each queue that the node serves, or one for all
+	named  map[string]*share
 
 	mu       sync.Mutex
 	used     int                     // slots in use
 	reserved int                     // jobs that may be claimed as they are enqueued
 	runsOf   map[store.ID]*execution // nil for those that are about to begin
-	buffer   []store.Claimed
-	byQueue  map[string]int // running, in the buffer or reserved; kept only where queues have limits
-	pace     pace
 
 	aside   atomic.Int64 // outcomes that wait for callers' transactions
 	mayWait int64        // how many of them may, until no more jobs are taken
@@ -32,68 +31,117 @@ type slots struct {
 const maxAside = 10_000
 
 func newSlots(size int, queues []store.QueueDemand) *slots {
-	s := &slots{size: size, runsOf: map[store.ID]*execution{}, mayWait: maxAside}
-	if queues != nil {
-		s.byQueue = map[string]int{}
-		for _, q := range queues {
-			if q.Limit <= 0 || q.Limit > size {
-				q.Limit = size
-			}
-			s.queues = append(s.queues, q)
+	s := &slots{size: size, most: size, runsOf: map[store.ID]*execution{}, mayWait: maxAside}
+	if len(queues) == 0 {
+		s.shares = []*share{newShare("", size)}
+		return s
+	}
+	s.named, s.most = map[string]*share{}, 0
+	for _, q := range queues {
+		limit := q.Limit
+		if limit <= 0 || limit > size {
+			limit = size
 		}
+		s.named[q.Name] = newShare(q.Name, limit)
+		s.named[q.Name].place = len(s.shares)
+		s.shares = append(s.shares, s.named[q.Name])
+		s.most = min(s.most+limit, size)
 	}
 	return s
 }
 
-func (s *slots) serves(queue string) bool {
-	if s.queues == nil || queue == "" {
-		return true
+// shareOf returns the share that a job of the queue is of.
+func (s *slots) shareOf(queue string) *share {
+	if q := s.named[queue]; q != nil {
+		return q
 	}
-	return slices.ContainsFunc(s.queues, func(q store.QueueDemand) bool { return q.Name == queue })
+	return s.shares[0]
 }
 
-// demand is how many jobs may be claimed now: the free slots, and as many more as are expected to wait for a slot no longer
-// than the prefetch horizon, going by how many ended within the last one. Long jobs are not claimed ahead, so that they
-// are left for a node that is free.
-func (s *slots) demand(now time.Time) (limit int, queues []store.QueueDemand) {
+// serves reports whether the node takes jobs of the queue. "" is any.
+func (s *slots) serves(queue string) bool {
+	return s.named == nil || queue == "" || s.named[queue] != nil
+}
+
+// heard notes that there may be something to claim in a queue, or, if it is "", in all.
+func (s *slots) heard(queue string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	limit = s.room(now)
-	if limit == 0 || s.queues == nil {
-		return limit, nil
-	}
-	for _, q := range s.queues {
-		if free := q.Limit - s.byQueue[q.Name]; free > 0 {
-			queues = append(queues, store.QueueDemand{Name: q.Name, Limit: min(free, limit)})
+	for _, q := range s.shares {
+		if queue == "" || s.named == nil || q.queue == queue {
+			q.news++
 		}
 	}
-	if queues == nil {
-		limit = 0
-	}
-	return limit, queues
 }
 
-// tookAll reports whether a claim that was answered with the jobs left nothing behind in the queues that the node serves.
-func (s *slots) tookAll(jobs []store.Claimed, limit int, asked []store.QueueDemand) bool {
-	if len(jobs) >= limit || len(asked) < len(s.queues) {
-		return false
-	}
-	taken := map[string]int{}
-	if len(asked) > 0 {
-		for _, c := range jobs {
-			taken[c.Job.Queue]++
-		}
-	}
-	return !slices.ContainsFunc(asked, func(q store.QueueDemand) bool { return taken[q.Name] >= q.Limit })
-}
-
-// room is how many jobs may be claimed now whatever their queues. s.mu is held.
+// room is how many jobs may be claimed now whatever their queues: the free slots, and as many more as are expected to wait for
+// a slot no longer than the prefetch horizon. Of jobs that were claimed already those count that will be given a slot within
+// it: one whose queue is held up by a long job is in nobody's way. s.mu is held.
 func (s *slots) room(now time.Time) int {
 	if s.tooManyWait() {
 		return 0
 	}
-	ahead := min(s.pace.ahead(now), max(maxPrefetch-s.size, s.size))
-	return max(s.size-s.used-len(s.buffer)-s.reserved+ahead, 0)
+	free, ahead := s.size-s.used-s.reserved, 0
+	for _, q := range s.shares {
+		soon := q.pace.ahead(now)
+		free -= min(len(q.buffer), max(q.limit-q.running, 0)+soon)
+		ahead += soon
+	}
+	return max(free+min(ahead, s.mostAhead()), 0)
+}
+
+// mostAhead bounds the jobs that are claimed ahead however short they are.
+func (s *slots) mostAhead() int { return max(maxPrefetch-s.size, s.size) }
+
+// demand is what may be claimed now. Jobs are claimed ahead going by how many of their queue ended within the last horizon. Long
+// jobs are not, so that they are left for a node that is free.
+func (s *slots) demand(now time.Time) demand {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := demand{limit: s.room(now), parts: make([]part, len(s.shares))}
+	for i, q := range s.shares {
+		room := min(q.room(now, s.mostAhead()), d.limit)
+		d.parts[i] = part{room, q.news}
+		d.likely = d.likely || room > 0 && !q.sawNothing()
+		d.waits = d.waits || room == 0 && !q.sawNothing()
+		if d.sum += room; s.named != nil {
+			d.queues = append(d.queues, store.QueueDemand{Name: q.queue, Limit: room})
+		}
+	}
+	d.limit = min(d.limit, d.sum)
+	return d
+}
+
+// learn notes what a claim of the demand has shown that asked for limit jobs and was answered with these. A queue that gave much
+// of what it was asked for may have more, also because what others were taking at the same moment was passed over; so may
+// every queue if the node had no room for more. One that gave little has nothing left but what the node was told of since.
+// So a node claims again at once where there may be more and it has room for it, and nowhere else.
+func (s *slots) learn(d demand, limit int, jobs []store.Claimed) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	taken := make([]int, len(s.shares))
+	for i := range jobs {
+		taken[s.shareOf(jobs[i].Job.Queue).place]++
+	}
+	full := limit < d.sum && len(jobs) >= limit
+	for i, q := range s.shares {
+		switch asked := min(d.parts[i].room, limit); {
+		case d.parts[i].room == 0:
+		case full || taken[i]*4 >= asked:
+			q.emptied = never
+		default:
+			q.emptied = d.parts[i].news
+		}
+	}
+}
+
+// learnNothing notes that a claim has failed.
+func (s *slots) learnNothing() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, q := range s.shares {
+		q.emptied = never
+	}
 }
 
 // admit takes claimed jobs in. Those for which there is a slot are returned with it; the others wait in the buffer.
@@ -103,49 +151,71 @@ func (s *slots) admit(jobs []store.Claimed) (start []store.Claimed) {
 	return s.take(jobs)
 }
 
-// take is admit with s.mu held.
+// take is admit with s.mu held. Where a slot is free the buffer has only jobs whose queues have none: all others have one.
 func (s *slots) take(jobs []store.Claimed) (start []store.Claimed) {
-	free := min(s.size-s.used, len(jobs))
-	if len(s.buffer) > 0 {
-		free = 0 // those that came first go first; a slot that frees takes them
-	}
-	start, wait := jobs[:free], jobs[free:]
-	s.used += free
-	for i := range start {
-		s.runsOf[start[i].Job.ID] = nil
-	}
-	s.buffer = append(s.buffer, wait...)
-	if s.byQueue != nil {
-		for _, c := range jobs {
-			s.byQueue[c.Job.Queue]++
+	for i := 0; i < len(jobs); i++ {
+		q := s.shareOf(jobs[i].Job.Queue)
+		if s.used < s.size && q.running < q.limit {
+			s.begins(q, jobs[i].Job.ID)
+			if len(start) == i {
+				start = jobs[: i+1 : i+1] // mostly they are the first
+			} else {
+				start = append(start, jobs[i])
+			}
+			continue
 		}
+		first := i
+		for i+1 < len(jobs) && s.shareOf(jobs[i+1].Job.Queue) == q {
+			i++
+		}
+		q.buffer = append(q.buffer, jobs[first:i+1]...)
 	}
 	return start
 }
 
-// reserve makes room for the first of the jobs, which are not claimed yet, and returns how many: as many as demand allows.
-func (s *slots) reserve(jobs []*store.Enqueue, now time.Time) int {
+// begins gives a free slot to a job. s.mu is held.
+func (s *slots) begins(q *share, job store.ID) {
+	s.used++
+	q.running++
+	s.runsOf[job] = nil
+}
+
+// first gives a free slot to the job that was claimed first of those that wait and whose queues have one. s.mu is held.
+func (s *slots) first() (c store.Claimed, ok bool) {
+	var best *share
+	for _, q := range s.shares {
+		if len(q.buffer) > 0 && q.running < q.limit && (best == nil || q.buffer[0].Lease.Before(best.buffer[0].Lease)) {
+			best = q
+		}
+	}
+	if best == nil {
+		return c, false
+	}
+	c = best.pop()
+	s.begins(best, c.Job.ID)
+	return c, true
+}
+
+// mayStart reports whether jobs may be claimed as they are enqueued: there is room, and nothing else to be claimed for it.
+func (s *slots) mayStart(now time.Time) bool {
+	d := s.demand(now)
+	return d.limit > 0 && !d.likely
+}
+
+// reserve makes room for the first of the jobs, which are not claimed yet, and returns how many: as many as there is room for, up to
+// the first in whose queue others may be waiting.
+func (s *slots) reserve(jobs []*store.Enqueue, now time.Time) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	most := min(s.room(now), len(jobs))
-	n := 0
-	for n < most && s.hasRoomFor(jobs[n].Job.Queue) {
-		if s.byQueue != nil {
-			s.byQueue[jobs[n].Job.Queue]++
+	for most := min(s.room(now), len(jobs)); n < most; n++ {
+		q := s.shareOf(jobs[n].Job.Queue)
+		if !q.sawNothing() || q.room(now, s.mostAhead()) == 0 {
+			break
 		}
-		n++
+		q.reserved++
 	}
 	s.reserved += n
 	return n
-}
-
-func (s *slots) hasRoomFor(queue string) bool {
-	for _, q := range s.queues {
-		if q.Name == queue {
-			return s.byQueue[queue] < q.Limit
-		}
-	}
-	return true
 }
 
 // admitReserved takes those in that were claimed of the jobs for which there was room made; the room of the others is free.
@@ -153,10 +223,8 @@ func (s *slots) admitReserved(jobs []*store.Enqueue, claimed []store.Claimed) (s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reserved -= len(jobs)
-	if s.byQueue != nil {
-		for _, q := range jobs {
-			s.byQueue[q.Job.Queue]--
-		}
+	for _, e := range jobs {
+		s.shareOf(e.Job.Queue).reserved--
 	}
 	return s.take(claimed)
 }
@@ -168,29 +236,18 @@ func (s *slots) begin(x *execution) {
 	s.runsOf[x.run.claimed.Job.ID] = x
 }
 
-// next ends the account of a job, and hands its slot to the first job in the buffer; without one the slot is free.
+// next ends the account of a job, and hands its slot to the first job that waits for it; without one the slot is free.
 func (s *slots) next(c store.Claimed, x *execution, now time.Time) (following store.Claimed, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now, ok := s.runsOf[c.Job.ID]; ok && (now == nil || now == x) {
 		delete(s.runsOf, c.Job.ID)
 	}
-	s.pace.ended(now)
-	if s.byQueue != nil {
-		s.byQueue[c.Job.Queue]--
-	}
-	if len(s.buffer) == 0 {
-		s.used--
-		return store.Claimed{}, false
-	}
-	following = s.buffer[0]
-	s.runsOf[following.Job.ID] = nil
-	s.buffer[0] = store.Claimed{}
-	s.buffer = s.buffer[1:]
-	if len(s.buffer) == 0 {
-		s.buffer = nil
-	}
-	return following, true
+	q := s.shareOf(c.Job.Queue)
+	q.pace.ended(now)
+	q.running--
+	s.used--
+	return s.first()
 }
 
 // tooManyWait reports whether no jobs are to be taken for now, because of the outcomes that wait for
@@ -202,39 +259,33 @@ func (s *slots) cameBack() bool { return s.aside.Add(-1) == s.mayWait-1 }
 
 // takeBuffer empties the buffer.
 func (s *slots) takeBuffer() []store.Claimed {
+	return s.takeWaiting(func(*store.Claimed) bool { return true })
+}
+
+// takeStale takes the jobs out of the buffer that were claimed before the given time.
+func (s *slots) takeStale(before time.Time) []store.Claimed {
+	return s.takeWaiting(func(c *store.Claimed) bool { return c.ClaimedAt.Before(before) })
+}
+
+// takeWaiting takes jobs out of the buffer.
+func (s *slots) takeWaiting(which func(*store.Claimed) bool) (taken []store.Claimed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	taken := s.buffer
-	s.buffer = nil
-	if s.byQueue != nil {
-		for _, c := range taken {
-			s.byQueue[c.Job.Queue]--
-		}
+	for _, q := range s.shares {
+		q.buffer = slices.DeleteFunc(q.buffer, func(c store.Claimed) bool {
+			takes := which(&c)
+			if takes {
+				taken = append(taken, c)
+			}
+			return takes
+		})
 	}
 	return taken
 }
 
-// takeStale takes the jobs out of the buffer that were claimed before the given time.
-func (s *slots) takeStale(before time.Time) (stale []store.Claimed) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	kept := s.buffer[:0]
-	for _, c := range s.buffer {
-		if !c.ClaimedAt.Before(before) {
-			kept = append(kept, c)
-			continue
-		}
-		stale = append(stale, c)
-		if s.byQueue != nil {
-			s.byQueue[c.Job.Queue]--
-		}
-	}
-	s.buffer = kept
-	return stale
-}
-
 // loseAll ends what belongs to a membership that is over.
 func (s *slots) loseAll(node int64) {
+	s.takeWaiting(func(c *store.Claimed) bool { return c.Lease.Node == node })
 	s.mu.Lock()
 	var lost []*execution
 	for _, x := range s.runsOf {
@@ -242,15 +293,6 @@ func (s *slots) loseAll(node int64) {
 			lost = append(lost, x)
 		}
 	}
-	kept := s.buffer[:0]
-	for _, c := range s.buffer {
-		if c.Lease.Node != node {
-			kept = append(kept, c)
-		} else if s.byQueue != nil {
-			s.byQueue[c.Job.Queue]--
-		}
-	}
-	s.buffer = kept
 	s.mu.Unlock()
 	for _, x := range lost {
 		x.run.cancel(store.ErrLeaseLost)
@@ -309,11 +351,13 @@ func (s *slots) runs(jobs []store.ID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range jobs {
-		if _, runs := s.runsOf[id]; runs || slices.ContainsFunc(s.buffer, func(c store.Claimed) bool { return c.Job.ID == id }) {
+		if _, runs := s.runsOf[id]; runs {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(s.shares, func(q *share) bool {
+		return slices.ContainsFunc(q.buffer, func(c store.Claimed) bool { return slices.Contains(jobs, c.Job.ID) })
+	})
 }
 
 // without returns those of the jobs that do not run here, or may have been taken from here. It changes the slice.
@@ -330,12 +374,14 @@ func (s *slots) without(jobs []store.ID) []store.ID {
 func (s *slots) jobs() map[store.ID]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	jobs := make(map[store.ID]bool, len(s.runsOf)+len(s.buffer))
+	jobs := make(map[store.ID]bool, len(s.runsOf))
 	for id := range s.runsOf {
 		jobs[id] = true
 	}
-	for _, c := range s.buffer {
-		jobs[c.Job.ID] = true
+	for _, q := range s.shares {
+		for _, c := range q.buffer {
+			jobs[c.Job.ID] = true
+		}
 	}
 	return jobs
 }

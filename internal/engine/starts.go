@@ -34,11 +34,11 @@ func (s *starts) reserve(enqueues []*store.Enqueue) *starting {
 	n := s.node
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || !n.dispatch.sawNothing() {
+	now := n.store.Now()
+	if s.closed || !n.slots.mayStart(now) {
 		return nil
 	}
 	var jobs []*store.Enqueue
-	now := n.store.Now()
 	for _, q := range enqueues {
 		if q.Job.Namespace != n.engine.cfg.Namespace || !n.slots.serves(q.Job.Queue) || !slices.Contains(n.kinds, q.Job.Kind) {
 			continue // it is not for this node

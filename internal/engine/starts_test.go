@@ -291,8 +291,8 @@ func TestStartsKeepTheOrderOfAQueueThatWasFull(t *testing.T) {
 		b.enqueue(b.job("k", func(q *store.Enqueue) { q.Job.Queue = "other" })) // a claim that finds nothing more
 		synctest.Wait()
 		time.Sleep(time.Minute)
-		if b.e.node.dispatch.sawNothing() {
-			t.Error("the node believes that nothing waits")
+		if b.e.node.slots.shareOf("default").sawNothing() {
+			t.Error("the node believes that nothing waits in the queue")
 		}
 		close(busy)
 		// It is in a lane of its own, so that only the node can know.

@@ -216,6 +216,27 @@ func TestWaitElsewhereIsToldOfTheEnd(t *testing.T) {
 	})
 }
 
+// TestWaitForAJobThatSomebodyCancels in a process that has never listened, such as a command.
+func TestWaitForAJobThatSomebodyCancels(t *testing.T) {
+	inTown(t, func(t *testing.T, w *town) {
+		a, b := w.move(), w.move()
+		ids := a.enqueue("nobody", 3)
+		cancelled := make(chan time.Time, 1)
+		time.AfterFunc(time.Minute, func() {
+			cancelled <- time.Now()
+			if _, err := w.move().e.Cancel(t.Context(), store.CancelParams{Jobs: ids}); err != nil {
+				t.Error(err)
+			}
+		})
+		for _, at := range b.waitAll(ids) {
+			if late := at.Sub(<-cancelled); late > 3*time.Millisecond {
+				t.Errorf("the end was known after %v", late)
+			}
+			break
+		}
+	})
+}
+
 func TestEndsThatNobodyWaitsForAreNotTold(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
 		a, b := w.move(), w.move()
@@ -397,7 +418,7 @@ func TestUnspecificWakeups(t *testing.T) {
 			a.Notify(store.Wake{Kind: store.WakeAll})
 			time.Sleep(10 * time.Millisecond)
 		}
-		b.wantLooks("for ends in ten seconds", 1000+10)
+		b.wantLooks("for ends in ten seconds", 1000+50)
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if n := w.told[100]; n > 200*10*int(time.Second/(200*20*forNothing))*11/10 {

@@ -60,6 +60,12 @@ func (c *cancelling) action() *string {
 func (s *Store) cancelAll(ctx context.Context, params store.CancelParams, recorded bool) (*cancelling, error) {
 	params.Reason, params.Actor = cleanText(params.Reason), cleanText(params.Actor)
 	c := &cancelling{params, recorded, make(map[store.ID]store.State, len(params.Jobs)), map[store.ID]bool{}, map[store.ID]bool{}, woken{}}
+	defer func() { // whatever has happened
+		if len(params.Jobs) > 0 {
+			_ = s.handOnAfterCommit(ctx) // promotion does it otherwise
+		}
+		s.tellWoken(ctx, c.woken)
+	}()
 	for ids := range slices.Chunk(params.Jobs, jobsAtOnce) {
 		parts, err := s.inOrder(ctx, ids)
 		if err != nil {
@@ -71,10 +77,6 @@ func (s *Store) cancelAll(ctx context.Context, params store.CancelParams, record
 			}
 		}
 	}
-	if len(params.Jobs) > 0 {
-		_ = s.handOnAfterCommit(ctx) // promotion does it otherwise
-	}
-	s.tellWoken(ctx, c.woken)
 	return c, nil
 }
 

@@ -41,8 +41,9 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 
 // claimNext takes what comes next, where the cursors say that there is work. If there is nothing it
 // looks at everything, and if there is much less than was asked for it looks again, too: lanes that
-// were not looked at may have more. If it then fails it has failed as a whole, although the first part
-// has happened: whether the second one has is not known, and a repeat by the first number finds both.
+// were not looked at may have more. If a queue gave all that was asked of it there is other work. If it
+// then fails it has failed as a whole, although the first part has happened: whether the second one has
+// is not known, and a repeat by the first number finds both.
 func (s *Store) claimNext(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	var all []store.Claimed
 	records := recordsFor(params.Limit)
@@ -57,10 +58,38 @@ func (s *Store) claimNext(ctx context.Context, params store.ClaimParams) ([]stor
 		records -= used
 		params.Seq += int64(used)
 		short := params.Limit - len(claimed)
-		if params.Limit = min(short, records*store.MaxClaimSlots); look.enough || 2*short < len(all)+short || params.Limit <= 0 {
+		left := leftOf(params.Queues, claimed)
+		if look.enough || anyUsedUp(params.Queues, left) || 2*short < len(all)+short || records == 0 {
 			return all, nil
 		}
+		params.Limit, params.Queues = min(short, records*store.MaxClaimSlots), left
 	}
+}
+
+// leftOf returns what may still be taken of queues once some jobs are.
+func leftOf(queues []store.QueueDemand, claimed []store.Claimed) []store.QueueDemand {
+	if queues == nil || len(claimed) == 0 {
+		return queues
+	}
+	taken := make(map[string]int, len(queues))
+	for i := range claimed {
+		taken[claimed[i].Job.Queue]++
+	}
+	left := slices.Clone(queues)
+	for i, q := range left {
+		left[i].Limit -= taken[q.Name]
+	}
+	return left
+}
+
+// anyUsedUp reports whether of one of the queues nothing is left that might be taken.
+func anyUsedUp(queues, left []store.QueueDemand) bool {
+	for i := range queues {
+		if queues[i].Limit > 0 && left[i].Limit <= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // recordsFor is how many claim records so many jobs take.
@@ -74,7 +103,8 @@ func (s *Store) claimAt(ctx context.Context, params store.ClaimParams, look *loo
 		s.cursors.fail()
 		return nil, err
 	}
-	s.cursors.end(look, taken, seen, len(claimed) >= params.Limit, &s.lanes)
+	full := len(claimed) >= params.Limit || anyUsedUp(params.Queues, leftOf(params.Queues, claimed))
+	s.cursors.end(look, taken, seen, full, &s.lanes)
 	return claimed, nil
 }
 

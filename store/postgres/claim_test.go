@@ -584,3 +584,65 @@ func TestAPartThatArrivesLate(t *testing.T) {
 	c.want("a late part") // with number 21
 	c.want("the next claim", jobs[2:]...)
 }
+
+// ofQueues claims so many jobs of each queue, and wants these.
+func (c *claimer) ofQueues(what string, queues []store.QueueDemand, want ...*store.Enqueue) {
+	c.Helper()
+	c.seq += 20
+	params := demand(c.node, c.seq, 0)
+	params.Queues = queues
+	for _, q := range queues {
+		params.Limit += q.Limit
+	}
+	runs, err := c.store.Claim(c.Context(), params)
+	if err != nil {
+		c.Fatalf("Claim: %v", err)
+	}
+	var got []store.ID
+	for _, run := range runs {
+		got = append(got, run.Job.ID)
+	}
+	if !slices.Equal(got, idsOf(want)) {
+		c.Fatalf("%s: claimed %v, want %v", what, got, idsOf(want))
+	}
+}
+
+// TestClaimTakesOfNoQueueMoreThanItMay: however often it has to look.
+func TestClaimTakesOfNoQueueMoreThanItMay(t *testing.T) {
+	t.Parallel()
+	c := newClaimer(t, fresh(t), 2)
+	in := func(name string) func(*store.Enqueue) { return func(q *store.Enqueue) { q.Job.Queue = name } }
+	a := several(200, in("a"))
+	enqueue(t, c.store, a...)
+	c.want("a claim that leaves floors", a[:2]...)
+	both := []store.QueueDemand{{Name: "a", Limit: 40}, {Name: "b", Limit: 70}}
+	c.ofQueues("as many as asked for", both, a[2:42]...)
+	b := several(50, in("b"))
+	enqueue(t, c.other, b...)
+	few := slices.Clone(a[42:152])
+	c.ofQueues("the most of one", []store.QueueDemand{{Name: "a", Limit: 110}}, few...)
+	c.ofQueues("little of it, and of the other what nobody told of", []store.QueueDemand{{Name: "a", Limit: 70}, {Name: "b", Limit: 40}},
+		append(slices.Clone(a[152:]), b[:40]...)...)
+}
+
+// TestClaimsOfQueuesThatAreCutShort go on where they were, whichever queue has room for more.
+func TestClaimsOfQueuesThatAreCutShort(t *testing.T) {
+	t.Parallel()
+	c := newClaimer(t, fresh(t), 2)
+	in := func(name string) func(*store.Enqueue) { return func(q *store.Enqueue) { q.Job.Queue = name } }
+	a, b := several(20, in("a")), several(20, in("b"))
+	enqueue(t, c.store, append(slices.Clone(a), b...)...)
+	demand := func(ofA, ofB, ofC int) []store.QueueDemand {
+		return []store.QueueDemand{{Name: "a", Limit: ofA}, {Name: "b", Limit: ofB}, {Name: "c", Limit: ofC}}
+	}
+	c.ofQueues("a look at everything", demand(2, 0, 9), a[:2]...)
+	// What this process does not hear of shows which claims look at everything.
+	unheard := newJob(in("c"))
+	enqueue(t, c.other, unheard)
+	c.ofQueues("of one", demand(2, 0, 9), a[2:4]...)
+	c.ofQueues("of the other", demand(0, 2, 9), b[:2]...)
+	c.ofQueues("of both", demand(1, 1, 9), a[4], b[2])
+	c.clock.move(lookEvery, 0)
+	c.ofQueues("and all, when it is time", demand(1, 0, 9), a[5], unheard)
+	c.ofQueues("of both again", demand(1, 1, 9), a[6], b[3])
+}

@@ -32,8 +32,13 @@ func (s *Store) fork(ctx context.Context, params store.ForkParams) error {
 		return err
 	}
 	s.lanes.setUsed(usedNow(entries))
-	if entries[0].inLine(now) {
+	switch e := entries[0]; {
+	case e.inLine(now):
 		_ = s.handOnAfterCommit(ctx) // promotion does it otherwise
+	case e.runAt <= now:
+		s.tellWoken(ctx, woken{e.Job.ID: {lane: e.lane.id}})
+	default:
+		s.tellDue(e.runAt)
 	}
 	return nil
 }

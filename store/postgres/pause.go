@@ -133,15 +133,11 @@ var errHeld = errors.New("somebody else has the job")
 // Resume implements store.Operators. A job that somebody else has is looked at again a few times; then a caller's transaction has it.
 func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (store.State, error) {
 	params.Actor, params.Reason = cleanText(params.Actor), cleanText(params.Reason)
-	w := woken{}
-	var state store.State
+	var to resumed
 	held, err := insistently(ctx, []store.ID{params.Job}, func(ids []store.ID) (held []store.ID, err error) {
 		err = patiently(ctx, func() error {
-			clear(w)
-			return s.inTx(ctx, beginHot, func(t session) (err error) {
-				state, err = s.resume(ctx, t, params, w)
-				return err
-			})
+			to = resumed{woken: woken{}}
+			return s.inTx(ctx, beginHot, func(t session) error { return s.resume(ctx, t, params, &to) })
 		})
 		if errors.Is(err, errHeld) {
 			return ids, nil
@@ -155,15 +151,25 @@ func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (store.St
 		return 0, classify(ctx, "resume job "+params.Job.String(), err)
 	}
 	_ = s.handOnAfterCommit(ctx) // promotion does it otherwise
-	s.tellWoken(ctx, w)
-	return state, nil
+	s.tellWoken(ctx, to.woken)
+	if to.due != nil {
+		s.tellDue(*to.due)
+	}
+	return to.state, nil
 }
 
-func (s *Store) resume(ctx context.Context, t session, params store.ResumeParams, w woken) (store.State, error) {
+// resumed is what became of a job that a person let go on.
+type resumed struct {
+	state store.State
+	due   *int64 // nil: at once, or nobody knows
+	woken woken  // the job, if it is available
+}
+
+func (s *Store) resume(ctx context.Context, t session, params store.ResumeParams, to *resumed) error {
 	conflict := func(why string) error { return fmt.Errorf("%w: job %s %s", store.ErrConflict, params.Job, why) }
 	p, err := lookAt(ctx, t, params.Job)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if p.there && p.finished == 0 && !p.held {
 		// It runs, or moved whenever somebody wanted to pause it. Its body is left alone: whoever puts the job back holds the
@@ -173,65 +179,65 @@ func (s *Store) resume(ctx context.Context, t session, params store.ResumeParams
 			uuidOf(params.Job), s.now(), params.Actor, params.Reason)
 		switch {
 		case err != nil:
-			return 0, err
-		case asked && p.running:
-			return store.Running, nil
+			return err
 		case asked:
-			return p.state, nil
+			if to.state = p.state; p.running {
+				to.state = store.Running
+			}
+			return nil
 		}
 	}
 	switch held, err := grab(ctx, t, []store.ID{params.Job}); {
 	case err != nil:
-		return 0, err
+		return err
 	case held[params.Job]:
-		return 0, errHeld
+		return errHeld
 	}
 	if p, err = lookAt(ctx, t, params.Job); err != nil {
-		return 0, err
+		return err
 	}
 	switch {
 	case !p.there:
-		return 0, fmt.Errorf("%w: job %s", store.ErrNotFound, params.Job)
+		return fmt.Errorf("%w: job %s", store.ErrNotFound, params.Job)
 	case params.Expect >= 0 && params.Expect != p.last:
-		return 0, conflict("has gone on")
+		return conflict("has gone on")
 	case !p.held && p.finished != store.Failed && p.finished != store.Cancelled:
-		return 0, conflict("is not held, failed or cancelled")
+		return conflict("is not held, failed or cancelled")
 	}
 	if params.Keep >= 0 && params.Keep < p.last {
 		if err := t.run(ctx, "resume_cut", nil, uuidOf(params.Job), params.Keep); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	if p.held {
-		return s.resumeHeld(ctx, t, params, w)
+		return s.resumeHeld(ctx, t, params, to)
 	}
-	return s.resumeFinished(ctx, t, params, w)
+	return s.resumeFinished(ctx, t, params, to)
 }
 
-func (s *Store) resumeHeld(ctx context.Context, t session, params store.ResumeParams, w woken) (state store.State, err error) {
-	err = t.run(ctx, "resume_held", func(r row) error {
+func (s *Store) resumeHeld(ctx context.Context, t session, params store.ResumeParams, to *resumed) error {
+	return t.run(ctx, "resume_held", func(r row) error {
 		var is, lane int32
 		var id pgtype.UUID
-		err := r.Scan(&is, &lane, &id)
-		if state = store.State(is); state == store.Available {
-			w[id.Bytes] = wokenJob{lane: lane}
+		err := r.Scan(&is, &lane, &id, &to.due)
+		if to.state = store.State(is); to.state == store.Available {
+			to.woken[id.Bytes], to.due = wokenJob{lane: lane}, nil
 		}
 		return err
 	}, uuidOf(params.Job), s.now(), params.Actor, params.Reason)
-	return state, err
 }
 
-func (s *Store) resumeFinished(ctx context.Context, t session, params store.ResumeParams, w woken) (state store.State, err error) {
+func (s *Store) resumeFinished(ctx context.Context, t session, params store.ResumeParams, to *resumed) error {
 	ids := []pgtype.UUID{uuidOf(params.Job)}
-	err = t.run(ctx, "retry_finished", func(r row) error {
+	err := t.run(ctx, "retry_finished", func(r row) error {
 		var id pgtype.UUID
 		var lane int32
 		err := r.Scan(&id, &lane)
-		state, w[id.Bytes] = store.Available, wokenJob{lane: lane}
+		to.state, to.woken[id.Bytes] = store.Available, wokenJob{lane: lane}
 		return err
 	}, ids, s.now(), params.Actor, "resume", optText(params.Reason))
-	if err != nil || state != 0 {
-		return state, err
+	if err != nil || to.state != 0 {
+		return err
 	}
 	err = fmt.Errorf("%w: the unique key of job %s changes hands all the time", store.ErrUnavailable, params.Job)
 	scanErr := t.run(ctx, "key_holders_of", func(r row) error {
@@ -241,7 +247,7 @@ func (s *Store) resumeFinished(ctx context.Context, t session, params store.Resu
 		return scanErr
 	}, ids)
 	if scanErr != nil {
-		return 0, scanErr
+		return scanErr
 	}
-	return 0, err
+	return err
 }

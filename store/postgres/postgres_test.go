@@ -32,7 +32,7 @@ func TestConformance(t *testing.T) {
 
 // TestConformanceBehindPooler has a pool that keeps nothing of a session from one use of a connection to the next, as a
 // pooler in transaction mode would. It sends the same statements, so random sequences of operations would tell nothing new, nor would
-// races, nor what happens over days.
+// races, nor what happens over days; and without notifications nobody is told of anything.
 func TestConformanceBehindPooler(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -41,5 +41,5 @@ func TestConformanceBehindPooler(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, clock *storetest.Clock) store.Store {
 		url, schema := pgtest.Shared(t).Schema(t)
 		return open(t, postgres.Config{Pool: forgetfulPool(t, url), SchemaName: schema, NoSession: true, Clock: clock.Now})
-	}, "Property", "Race", "Retain", "RetainQueues")
+	}, "Property", "Race", "Retain", "RetainQueues", "Told")
 }

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -105,14 +104,10 @@ func (s *Store) promote(ctx context.Context, limit int) (promoted store.Promoted
 	if again := s.Now().Add(turnsAgain); (left || keys.left > 0) && (promoted.NextDue.IsZero() || promoted.NextDue.After(again)) {
 		promoted.NextDue = again
 	}
-	wakes, err := s.queuesOf(ctx, moved)
-	for _, w := range wakes {
-		if !slices.Contains(promoted.Queues, w.Queue) {
-			promoted.Queues = append(promoted.Queues, w.Queue)
-		}
+	if promoted.Wakes, err = s.queuesOf(ctx, moved); err != nil {
+		promoted.Wakes = []store.Wake{{Kind: store.WakeAll}} // they are available, whatever their queues are
 	}
-	slices.Sort(promoted.Queues)
-	return promoted, err
+	return promoted, nil
 }
 
 func (s *Store) lookForDue(ctx context.Context, promoted *store.Promoted) (found bool, err error) {

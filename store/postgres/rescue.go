@@ -121,7 +121,8 @@ func (s *Store) describeHeld(ctx context.Context, t session, held []*heldRun) er
 
 // endHeld ends such runs, but for those that are busy: together, or, if that fails because of one
 // of them, each on its own. What cannot be ended even so stays where it is; its final state stays
-// 0. Parents are told in the order of their nodes and ids. It returns whom that woke.
+// 0. Parents are told in the order of their nodes and ids. It returns whom that woke, and those jobs
+// that are available.
 func (s *Store) endHeld(ctx context.Context, t session, held []*heldRun, now int64) (woken, error) {
 	var runs []*run
 	slices.SortFunc(held, func(a, b *heldRun) int {
@@ -152,12 +153,17 @@ func (s *Store) endHeld(ctx context.Context, t session, held []*heldRun, now int
 		return list
 	}
 	err := t.attempt(ctx, func(t session) error { return t.runAll(ctx, list(runs...)) })
-	if !isData(err) {
-		return w, err
+	if isData(err) {
+		clear(w)
+		one := func(r *run) []statement { return list(r) }
+		err = endEach(ctx, t, runs, one, isData, func(*run, error) {})
 	}
-	clear(w)
-	one := func(r *run) []statement { return list(r) }
-	return w, endEach(ctx, t, runs, one, isData, func(*run, error) {})
+	for _, r := range runs {
+		if r.final == store.Available {
+			w[r.lease.Job] = wokenJob{lane: r.lane}
+		}
+	}
+	return w, err
 }
 
 // Rescue implements store.Maintenance. Nodes are marked dead first, under a lock that waits for a claim of theirs that is on

@@ -14,22 +14,28 @@ import (
 // Retry implements store.Operators. Each thousand of jobs is a transaction of its own.
 func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.RetryResult, error) {
 	results := make([]store.RetryResult, 0, len(params.Jobs))
+	w := woken{}
+	var err error
 	for ids := params.Jobs; len(ids) > 0; {
 		n := min(len(ids), jobsAtOnce)
-		part, err := s.retry(ctx, ids[:n], cleanText(params.Actor))
-		if err != nil {
-			return nil, classify(ctx, "retry", err)
+		var part []store.RetryResult
+		if part, err = s.retry(ctx, ids[:n], cleanText(params.Actor), w); err != nil {
+			break // what has happened is told
 		}
 		results, ids = append(results, part...), ids[n:]
 	}
-	if len(results) > 0 {
+	if len(w) > 0 {
 		_ = s.handOnAfterCommit(ctx) // promotion does it otherwise
+		s.tellWoken(ctx, w)
+	}
+	if err != nil {
+		return nil, classify(ctx, "retry", err)
 	}
 	return results, nil
 }
 
-func (s *Store) retry(ctx context.Context, ids []store.ID, actor string) ([]store.RetryResult, error) {
-	done := newRetried()
+func (s *Store) retry(ctx context.Context, ids []store.ID, actor string, w woken) ([]store.RetryResult, error) {
+	done := retried{w, map[store.ID]store.ID{}}
 	busy, err := insistently(ctx, ids, func(ids []store.ID) (busy []store.ID, err error) {
 		var now retried
 		err = patiently(ctx, func() error {
@@ -66,7 +72,7 @@ func (s *Store) retry(ctx context.Context, ids []store.ID, actor string) ([]stor
 		r.Job, r.State = id, states[id]
 		holder, taken := done.holders[id]
 		switch {
-		case done.again[id]:
+		case done.isAgain(id):
 			r.State = store.Available
 		case slices.Contains(busy, id):
 			r.Err = errBlocked("retry job " + id.String())
@@ -84,28 +90,30 @@ func (s *Store) retry(ctx context.Context, ids []store.ID, actor string) ([]stor
 
 // retried are jobs that run again, and those who have the unique keys of the others.
 type retried struct {
-	again   map[store.ID]bool
+	again   woken
 	holders map[store.ID]store.ID
 }
 
-func newRetried() retried { return retried{map[store.ID]bool{}, map[store.ID]store.ID{}} }
+func newRetried() retried { return retried{woken{}, map[store.ID]store.ID{}} }
+
+func (to retried) isAgain(id store.ID) bool {
+	_, is := to.again[id]
+	return is
+}
+
+func (to retried) scanAgain(r row) error {
+	var id pgtype.UUID
+	var lane int32
+	err := r.Scan(&id, &lane)
+	to.again[id.Bytes] = wokenJob{lane: lane}
+	return err
+}
 
 // retrying are the statements that let jobs run again whose bodies are locked. They note those that do, and who has the keys of the others.
 func (to retried) retrying(ids []pgtype.UUID, now int64, actor string) []statement {
 	return []statement{
-		{name: "retry_finished", args: []any{ids, now, actor, "retry", nil}, each: func(r row) error {
-			var id pgtype.UUID
-			var lane int32
-			err := r.Scan(&id, &lane)
-			to.again[id.Bytes] = true
-			return err
-		}},
-		{name: "retry_deferred", args: []any{ids, now, actor}, each: func(r row) error {
-			var id pgtype.UUID
-			err := r.Scan(&id)
-			to.again[id.Bytes] = true
-			return err
-		}},
+		{name: "retry_finished", args: []any{ids, now, actor, "retry", nil}, each: to.scanAgain},
+		{name: "retry_deferred", args: []any{ids, now, actor}, each: to.scanAgain},
 		{name: "key_holders_of", args: []any{ids}, each: func(r row) error {
 			var id, holder pgtype.UUID
 			err := r.Scan(&id, &holder)

@@ -164,10 +164,18 @@ func (s *Store) wakes(ctx context.Context, w woken) ([]store.Wake, error) {
 	return s.queuesOf(ctx, moved)
 }
 
-// tellWoken tells all nodes, this one too, of jobs that were woken by something else than a batch. It is a hint, and may be lost.
+// tellWoken tells all nodes, this one too, of jobs that became available by something else than a batch. It is a hint, and may be lost.
 func (s *Store) tellWoken(ctx context.Context, w woken) {
 	wakes, _ := s.wakes(ctx, w) // what is not told of is found by the next poll
+	for _, wake := range wakes {
+		s.hearWake(wake)
+	}
 	s.notifier.tell("", wakes)
+}
+
+// tellDue tells all nodes, this one too, when a job is due.
+func (s *Store) tellDue(at int64) {
+	s.notifier.tell("", []store.Wake{{Kind: store.WakeDeferred, Due: timeOf(at)}})
 }
 
 // waitRow is what is scanned of a pointer in deferred, NULL if there is none.

@@ -141,6 +141,9 @@ func (t *tx) place(p pointer, later store.State) (store.State, error) {
 }
 
 func (t *tx) deferUntil(p pointer, state store.State) error {
+	if t.isUntold() {
+		t.noteDue(p.runAt)
+	}
 	s := t.stmt("deferred_insert")
 	s.bindInt(p.runAt)
 	bindID(s, p.id)
@@ -160,6 +163,9 @@ func (t *tx) makeAvailable(p pointer) error {
 		if !held || holder != p.id {
 			return t.awaitTurn(p)
 		}
+	}
+	if t.isUntold() {
+		t.noteWoken(p.lane)
 	}
 	s := t.stmt("ready_insert")
 	bindPointer(s, p)

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -17,6 +16,7 @@ func (s *Store) Promote(ctx context.Context, limit int) (store.Promoted, error) 
 		limit = promoteLimit
 	}
 	var promoted store.Promoted
+	var last *tx
 	err := s.writeIf(ctx, "promote",
 		func(t *tx) (bool, error) {
 			due, err := t.nextDue()
@@ -24,10 +24,13 @@ func (s *Store) Promote(ctx context.Context, limit int) (store.Promoted, error) 
 			return due <= t.now, err
 		},
 		func(t *tx) (err error) {
+			last, t.tells = t, true
 			promoted, err = t.promote(limit)
-			t.tells = true
 			return err
 		})
+	if err == nil && last != nil {
+		promoted.Wakes = last.woken
+	}
 	return promoted, err
 }
 
@@ -79,11 +82,8 @@ func (t *tx) promote(limit int) (store.Promoted, error) {
 		if err := t.makeAvailable(pointer{j.id, l, j.key, j.due}); err != nil {
 			return store.Promoted{}, err
 		}
-		if !slices.Contains(promoted.Queues, l.queueName) {
-			promoted.Queues = append(promoted.Queues, l.queueName)
-		}
+		t.noteWoken(l)
 	}
-	slices.Sort(promoted.Queues)
 	if len(jobs) > 0 { // what was read is the beginning of the table
 		last := jobs[len(jobs)-1]
 		s = t.stmt("due_take")

@@ -1,15 +1,13 @@
 package sqlite
 
 import (
-	"slices"
 	"sync"
 
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// untold are queues in which jobs became available in transactions whose answer does not tell, such
-// as a rescue or the end of children: a turn of an ordering key was handed on, or a parent woken.
-// Watch tells of them.
+// untold are queues in which jobs became available, and the time at which the first is due, in transactions
+// whose answer does not tell, such as a retry, a rescue or the end of children. Watch tells of them.
 type untold struct {
 	more chan struct{} // holds something when there are some
 
@@ -17,7 +15,7 @@ type untold struct {
 	wakes []store.Wake
 }
 
-// maxUntold is how many queues are remembered: in a process without a node nobody asks for them.
+// maxUntold is how many of them are remembered: in a process without a node nobody asks for them.
 const maxUntold = 1000
 
 func (u *untold) add(wakes []store.Wake) {
@@ -27,9 +25,8 @@ func (u *untold) add(wakes []store.Wake) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for _, w := range wakes {
-		known := slices.ContainsFunc(u.wakes, func(k store.Wake) bool { return k.Namespace == w.Namespace && k.Queue == w.Queue })
-		if len(u.wakes) < maxUntold && !known {
-			u.wakes = append(u.wakes, w)
+		if len(u.wakes) < maxUntold {
+			u.wakes = addWake(u.wakes, w)
 		}
 	}
 	select {

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -139,12 +140,24 @@ func (t *tx) setDue(id store.ID, due int64) error {
 
 // noteWoken remembers that nodes should look at a queue.
 func (t *tx) noteWoken(l *lane) {
-	for _, w := range t.woken {
-		if w.Namespace == l.namespace && w.Queue == l.queueName {
-			return
-		}
+	t.woken = addWake(t.woken, store.Wake{Kind: store.WakeReady, Namespace: l.namespace, Queue: l.queueName})
+}
+
+// noteDue remembers that nodes should promote what is due at a time.
+func (t *tx) noteDue(due int64) {
+	t.woken = addWake(t.woken, store.Wake{Kind: store.WakeDeferred, Due: timeOf(due)})
+}
+
+// addWake adds a wake-up to those that say something else. Of times the earliest is told.
+func addWake(wakes []store.Wake, w store.Wake) []store.Wake {
+	i := slices.IndexFunc(wakes, func(k store.Wake) bool { return k.Kind == w.Kind && k.Namespace == w.Namespace && k.Queue == w.Queue })
+	switch {
+	case i < 0:
+		return append(wakes, w)
+	case w.Due.Before(wakes[i].Due):
+		wakes[i].Due = w.Due
 	}
-	t.woken = append(t.woken, store.Wake{Kind: store.WakeReady, Namespace: l.namespace, Queue: l.queueName})
+	return wakes
 }
 
 // waiter is what the pointer of a waiting job tells people, and a resume.

@@ -120,6 +120,10 @@ func (s *Store) commit(c *conn, f func(*tx) error) error {
 	return nil
 }
 
+// isUntold reports whether nobody is told of what becomes available but by Watch: neither the caller
+// by an answer, nor everybody by the version of the data, as when a caller's transaction commits.
+func (t *tx) isUntold() bool { return t.own != nil && !t.tells }
+
 // settle writes what the transaction has collected: claim records whose slots are done, and ordering keys to hand on.
 func (t *tx) settle() error {
 	if err := t.writeRecords(); err != nil {

@@ -147,8 +147,8 @@ func (m *machine) promoteDue(t *rapid.T) {
 	if got.Jobs != want.Jobs || (got.More != want.More && want.Jobs < limit) {
 		t.Fatalf("Promote: the store says %+v, the model %+v", got, want)
 	}
-	for _, q := range want.Queues {
-		if !slices.Contains(got.Queues, q) {
+	for _, w := range want.Wakes {
+		if !isReady(got.Wakes, w.Namespace, w.Queue) {
 			t.Fatalf("Promote: the store says %+v, the model %+v", got, want)
 		}
 	}

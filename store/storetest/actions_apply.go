@@ -232,7 +232,7 @@ func (m *machine) checkTurns(batch *store.Batch) {
 	promoted, err := m.store.Promote(m.ctx, 1000)
 	m.must("Promote", err)
 	if promoted.Jobs > due {
-		m.t.Fatalf("%d turns were still to be handed on in %v, and the batch tells of %+v", promoted.Jobs-due, promoted.Queues, batch.Woken)
+		m.t.Fatalf("%d turns were still to be handed on in %v, and the batch tells of %+v", promoted.Jobs-due, promoted.Wakes, batch.Woken)
 	}
 }
 

@@ -30,13 +30,21 @@ type env struct {
 	clock *Clock
 	ids   *idSource
 	seqs  *atomic.Int64 // of claims; never reused
+	space string        // the namespace
 	open  Factory       // for tests that need a second store
 }
 
 func newEnv(t *testing.T, open Factory) *env {
 	t.Helper()
 	clock := NewClock()
-	return &env{T: t, ctx: t.Context(), store: open(t, clock), clock: clock, ids: &idSource{clock: clock}, seqs: new(atomic.Int64), open: open}
+	return &env{T: t, ctx: t.Context(), store: open(t, clock), clock: clock, ids: &idSource{clock: clock}, seqs: new(atomic.Int64), space: namespace, open: open}
+}
+
+// in returns the same in another namespace: new jobs are of that, and so are those that are claimed.
+func (e *env) in(space string) *env {
+	there := *e
+	there.space = space
+	return &there
 }
 
 // idSource makes UUIDv7 from a virtual clock and a counter: they sort by the order in which they were made, and two
@@ -62,7 +70,7 @@ func (s *idSource) next() store.ID {
 func (e *env) job(change ...func(*store.Enqueue)) *store.Enqueue {
 	enqueue := &store.Enqueue{Job: store.Job{
 		ID:          e.ids.next(),
-		Namespace:   namespace,
+		Namespace:   e.space,
 		Queue:       "mail",
 		Kind:        "send",
 		Priority:    2,
@@ -134,7 +142,7 @@ func (e *env) add(change ...func(*store.Enqueue)) store.ID {
 // demand returns claim parameters for up to limit jobs of the usual kinds, with a number of their own.
 func (e *env) demand(node int64, limit int) store.ClaimParams {
 	seq := e.seqs.Add(int64(limit/store.MaxClaimSlots+1)) - int64(limit/store.MaxClaimSlots)
-	return store.ClaimParams{Node: node, Seq: seq, Namespace: namespace, Kinds: []string{"send", "push", "bill"}, Limit: limit}
+	return store.ClaimParams{Node: node, Seq: seq, Namespace: e.space, Kinds: []string{"send", "push", "bill"}, Limit: limit}
 }
 
 // claimWith claims with the given parameters.

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -22,7 +23,7 @@ func promoteDue(e *env) {
 	run := e.started()
 	e.end(run, store.Retryable, func(o *store.Outcome) { o.RunAt = e.clock.Now().Add(30 * time.Second) })
 	promoted, err := e.store.Promote(e.ctx, 100)
-	if err != nil || promoted.Jobs != 0 || promoted.More || len(promoted.Queues) != 0 {
+	if err != nil || promoted.Jobs != 0 || promoted.More || len(promoted.Wakes) != 0 {
 		e.Fatalf("promoted %+v, %v", promoted, err)
 	}
 	e.clock.Advance(59 * time.Second)
@@ -101,13 +102,19 @@ func promoteQueues(e *env) {
 	e.add(queue("b"), delay(time.Second))
 	e.add(queue("b"), delay(time.Second))
 	e.add(queue("c"), delay(time.Hour))
+	e.in("other").add(queue("b"), delay(time.Second))
+	e.in("other").add(queue("d"), delay(time.Second))
 	e.clock.Advance(time.Minute)
 	promoted, err := e.store.Promote(e.ctx, 100)
 	if err != nil {
 		e.Fatalf("Promote: %v", err)
 	}
-	slices.Sort(promoted.Queues)
-	e.equal("queues", promoted.Queues, []string{"a", "b"})
+	slices.SortFunc(promoted.Wakes, func(a, b store.Wake) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Queue, b.Queue))
+	})
+	e.equal("wake-ups", promoted.Wakes, []store.Wake{
+		ready(namespace, "a"), ready(namespace, "b"), ready("other", "b"), ready("other", "d"),
+	})
 }
 
 func promotePaused(e *env) {

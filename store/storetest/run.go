@@ -49,6 +49,7 @@ var suite = []concern{
 	{"Leader", leaderTests},
 	{"Held", heldTests},
 	{"TurnTold", turnToldTests},
+	{"Told", toldTests},
 	{"ClockBack", clockBackTests},
 	{"Repeat", repeatTests},
 	{"Checkpoint", checkpointTests},

@@ -258,7 +258,7 @@ func waitUntil(e *env) {
 	e.wantState(run.Job.ID, store.Waiting)
 	e.clock.Advance(time.Microsecond)
 	promoted, err = e.store.Promote(e.ctx, 100)
-	if err != nil || promoted.Jobs != 1 || len(promoted.Queues) != 1 || promoted.Queues[0] != "mail" {
+	if err != nil || promoted.Jobs != 1 || len(promoted.Wakes) != 1 || !isReady(promoted.Wakes, namespace, "mail") {
 		e.Fatalf("Promote: %+v, %v", promoted, err)
 	}
 	record := e.get(run.Job.ID)

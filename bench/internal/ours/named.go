@@ -11,9 +11,14 @@ import (
 
 // InsertInto stores jobs in the queues that are named for them.
 func (c *client) InsertInto(ctx context.Context, args []system.Args, queue func(i int) string) error {
+	return c.insertItems(ctx, args, func(i int) holdfast.EnqueueOption { return holdfast.Queue(queue(i)) })
+}
+
+// insertItems stores jobs with an option each.
+func (c *client) insertItems(ctx context.Context, args []system.Args, option func(i int) holdfast.EnqueueOption) error {
 	items := make([]holdfast.Item, len(args))
 	for i := range items {
-		items[i] = noop.Item(args[i], holdfast.Queue(queue(i)))
+		items[i] = noop.Item(args[i], option(i))
 	}
 	results, err := c.hf.EnqueueItems(ctx, items)
 	for _, r := range results {
@@ -40,10 +45,9 @@ func (c *client) InsertUnique(ctx context.Context, args []system.Args, after tim
 	return told(err)
 }
 
-// InsertOrdered stores jobs of one ordering key.
-func (c *client) InsertOrdered(ctx context.Context, args []system.Args) error {
-	_, err := noop.EnqueueMany(ctx, c.hf, args, holdfast.OrderingKey("line"))
-	return err
+// InsertOrdered stores jobs with ordering keys.
+func (c *client) InsertOrdered(ctx context.Context, args []system.Args, key func(i int) string) error {
+	return c.insertItems(ctx, args, func(i int) holdfast.EnqueueOption { return holdfast.OrderingKey(key(i)) })
 }
 
 // Running counts.

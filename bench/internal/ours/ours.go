@@ -61,6 +61,9 @@ func (System) Open(ctx context.Context, db system.Database, opts system.Options)
 	if opts.Slots > 0 {
 		options = append(options, holdfast.WithSlots(opts.Slots))
 	}
+	for _, q := range opts.Queues {
+		options = append(options, holdfast.WithQueue(q.Name, q.Slots))
+	}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	hf, err := holdfast.Open(ctx, source, options...)
@@ -111,6 +114,7 @@ func (c *client) register() error {
 			return struct{}{}, err
 		}),
 		decides.Handle(c.hf, decide),
+		streams.Handle(c.hf, stream),
 		held.Handle(c.hf, c.hold),
 		heldStep.Handle(c.hf, c.holdStep),
 	)

@@ -46,7 +46,8 @@ func flowTitle(steps, atOnce int) string {
 // variants are those that a quick run leaves out. A rescue takes as long as it takes.
 var variants = map[string]bool{
 	"insert-single-1": true, "pickup-10": true, "pickup-3000": true, "flow-1-1": true, "flow-1-1000": true, "flow-10-1": true,
-	"flow-10-1000": true, "queues-20000": true, "storm-5000": true, "rescue": true, "rescue-leader": true,
+	"flow-10-1000": true, "queues-20000": true, "storm-5000": true, "rescue": true, "rescue-leader": true, "limit-1": true,
+	"limit-many": true, "limit-over": true,
 }
 
 // All lists the scenarios in the order in which they run.
@@ -110,6 +111,12 @@ func All() []Scenario {
 			Name: "waiting", Title: "drain beside durable functions that wait", Once: true, Parts: 2, measure: jobsPerSecond(), run: waiting,
 		},
 	)
+	list = append(list, limitScenarios()...)
+	list = append(list, Scenario{
+		Name: "keys", Title: "drain jobs of ordering keys, ten of each ÷ without keys", Parts: 2,
+		measure: share("with_over_without", "with ÷ without"), run: keys,
+	})
+	list = append(list, watchingScenarios()...)
 	list = append(list, troubles()...)
 	for i := range list {
 		list[i].Parts = max(list[i].Parts, 1)

@@ -14,6 +14,7 @@ const (
 	queueJobs = 5000
 	inUse     = 100
 	turnJobs  = 500
+	keyed     = 10 // jobs of each ordering key
 )
 
 func (t *trial) naming() (system.Naming, error) {
@@ -62,9 +63,50 @@ func (t *trial) fillQueues(ctx context.Context, jobs, queues int) error {
 	}
 	for sent := 0; sent < jobs; sent += batchSize {
 		batch := make([]system.Args, min(batchSize, jobs-sent))
-		name := func(i int) string { return fmt.Sprintf("queue-%d", (sent+i)%queues) }
+		name := func(i int) string { return queueName((sent + i) % queues) }
 		if err := client.InsertInto(ctx, batch, name); err != nil {
 			return fmt.Errorf("filling queues: %w", err)
+		}
+	}
+	return nil
+}
+
+// keys drains jobs of many ordering keys, some of each, and as many without.
+func keys(ctx context.Context, e *Env) (figures.Sample, error) {
+	drained := func(part int, fill func(t *trial) error) (figures.Sample, error) {
+		return e.try(ctx, part, system.Options{}, func(t *trial) (int64, error) {
+			if err := fill(t); err != nil {
+				return 0, err
+			}
+			return t.drain(ctx, e.Sizes.Jobs)
+		})
+	}
+	without, err := drained(0, func(t *trial) error { return t.fill(ctx, e.Sizes.Jobs) })
+	if err != nil {
+		return without, err
+	}
+	with, err := drained(1, func(t *trial) error { return t.fillKeys(ctx, e.Sizes.Jobs) })
+	if err != nil {
+		return with, err
+	}
+	with.Figures["rate_without"] = without.Figures[figures.Rate]
+	with.Figures["rate_with"] = with.Figures[figures.Rate]
+	with.Figures["with_over_without"] = with.Figures[figures.Rate] / without.Figures[figures.Rate]
+	return with, nil
+}
+
+// fillKeys stores jobs of ordering keys, of each in turn.
+func (t *trial) fillKeys(ctx context.Context, jobs int) error {
+	client, err := t.naming()
+	if err != nil {
+		return err
+	}
+	count := max(jobs/keyed, 1)
+	for sent := 0; sent < jobs; sent += batchSize {
+		batch := make([]system.Args, min(batchSize, jobs-sent))
+		key := func(i int) string { return fmt.Sprintf("key-%d", (sent+i)%count) }
+		if err := client.InsertOrdered(ctx, batch, key); err != nil {
+			return fmt.Errorf("filling keys: %w", err)
 		}
 	}
 	return nil
@@ -87,7 +129,7 @@ func turns(ctx context.Context, e *Env) (figures.Sample, error) {
 		if err := t.begin(ctx); err != nil {
 			return 0, err
 		}
-		if err := client.InsertOrdered(ctx, make([]system.Args, jobs)); err != nil {
+		if err := client.InsertOrdered(ctx, make([]system.Args, jobs), func(int) string { return "line" }); err != nil {
 			return 0, err
 		}
 		if err := worker.Wait(ctx, int64(jobs)); err != nil {

@@ -38,8 +38,16 @@ type Database struct {
 type Options struct {
 	Slots int // jobs at once; 0 is what the system does best with, or its default where that is what is measured
 	Steps int // of a durable function
+	// Queues are those that are served, with a limit each; none: all, without limits.
+	Queues []Queue
 	// Quiet keeps it from logging warnings, where what it would warn of is what is measured.
 	Quiet bool
+}
+
+// Queue is a queue of which so many jobs may run at once.
+type Queue struct {
+	Name  string
+	Slots int
 }
 
 // System is a way to run jobs.

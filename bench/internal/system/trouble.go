@@ -17,8 +17,8 @@ type Naming interface {
 	// InsertUnique stores jobs that run after a delay. Those whose Num an unfinished job has are
 	// not stored, which is no error.
 	InsertUnique(ctx context.Context, args []Args, after time.Duration) error
-	// InsertOrdered stores jobs that run one after the other.
-	InsertOrdered(ctx context.Context, args []Args) error
+	// InsertOrdered stores jobs of which those run one after the other that have the same key.
+	InsertOrdered(ctx context.Context, args []Args, key func(i int) string) error
 }
 
 // Transacting are clients that can store a job in a transaction of the caller's.

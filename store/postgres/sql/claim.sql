@@ -22,6 +22,9 @@
 -- row that an earlier one has seen, and the row of the node is locked, not changed, which would leave a version for each claim behind. Only a
 -- repeated claim writes its number there: the others are told by their records. None takes anything whose number was repeated before.
 --
+-- A queue of which none may be taken has the limit 0. A look at everything sees its lanes, too: who remembers where claims go on need not look
+-- again once it may be taken from.
+--
 -- The last column is NULL but in the first row: lanes that have work, and the run time of the first row of each, best first, at most 4096.
 -- name: claim
 WITH RECURSIVE member AS MATERIALIZED (
@@ -47,7 +50,7 @@ WITH RECURSIVE member AS MATERIALIZED (
     SELECT a.name FROM {schema}.queue a WHERE a.id = l.queue AND a.namespace = $3::text AND a.paused_at IS NULL OFFSET 0
   ) q
   LEFT JOIN unnest($4::text[], $5::int[]) AS d (name, most) ON d.name = q.name
-  WHERE $4::text[] IS NULL OR d.most > 0
+  WHERE $4::text[] IS NULL OR d.most IS NOT NULL
 ), shape AS MATERIALIZED (
   SELECT count(*) AS n, CASE WHEN count(*) > 64 THEN 1 ELSE least($7::int, 2 * $7::int / greatest(count(*), 1) + 8) END AS depth FROM ranges
 ), heads AS MATERIALIZED (
@@ -56,7 +59,7 @@ WITH RECURSIVE member AS MATERIALIZED (
   FROM ranges r CROSS JOIN LATERAL (
     SELECT a.run_at, a.id FROM {schema}.ready a
     WHERE a.lane = r.lane AND (a.run_at, a.id) >= (r.from_at, r.from_id) AND a.run_at <= r.until_at
-    ORDER BY a.run_at, a.id LIMIT (SELECT depth FROM shape)
+    ORDER BY a.run_at, a.id LIMIT least((SELECT depth FROM shape), greatest(r.most, 1))
   ) h WHERE (SELECT n > 1 FROM shape) AND ($11::int[] IS NOT NULL OR (SELECT n <= 64 FROM shape))
   UNION ALL
   SELECT r.range, r.lane, r.queue, r.priority, r.most, r.from_at, r.from_id,
@@ -105,7 +108,7 @@ WITH RECURSIVE member AS MATERIALIZED (
   SELECT r.range, r.lane, r.priority, r.most, r.until_at, h.run_at, h.id FROM ranges r CROSS JOIN LATERAL (
     SELECT a.run_at, a.id FROM {schema}.ready a
     WHERE a.lane = r.lane AND (a.run_at, a.id) >= (r.from_at, r.from_id) AND a.run_at <= r.until_at ORDER BY a.run_at, a.id LIMIT 1
-  ) h WHERE (SELECT n = 1 FROM shape)
+  ) h WHERE (SELECT n = 1 FROM shape) AND r.most > 0
 ), noted AS (
   UPDATE {schema}.node SET last_seq = $2::bigint
   WHERE $10::boolean AND id = $1::bigint AND dead_at IS NULL AND last_seq < $2::bigint AND EXISTS (SELECT 1 FROM quotas)

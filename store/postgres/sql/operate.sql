@@ -201,7 +201,7 @@ WITH early AS MATERIALIZED (
 ), audited AS (
   INSERT INTO {schema}.audit (at, actor, action, job) SELECT $2::bigint, $3::text, 'retry', id FROM early
 )
-SELECT id FROM early;
+SELECT id, lane FROM early;
 
 -- Who holds the unique keys of jobs. $1 jobs.
 -- name: key_holders_of

@@ -114,7 +114,7 @@ UPDATE {schema}.job SET closing = CASE WHEN closing <= $2::bigint THEN closing E
     OR EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = $1::uuid AND a.seq <= $2::bigint OFFSET 0) THEN true END
 WHERE id = $1::uuid;
 
--- A held job, $1, becomes what it was. $2 now, $3 actor, $4 reason. Answers with its state.
+-- A held job, $1, becomes what it was. $2 now, $3 actor, $4 reason. Answers with its state, and with when it is due if that is not available.
 -- name: resume_held
 WITH gone AS (
   DELETE FROM {schema}.deferred d USING {schema}.job j WHERE j.id = $1::uuid AND d.due = j.run_at AND d.id = j.id AND d.held
@@ -143,7 +143,7 @@ WITH gone AS (
 ), audited AS (
   INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT $2::bigint, $3::text, 'resume', id, $4::text FROM again
 )
-SELECT state, lane, id FROM again;
+SELECT state, lane, id, was_due FROM again;
 
 -- The beginning of a journal, $1, is copied to a new job, $2: the entries up to $3 and the messages that they received, and all that came
 -- from children and callbacks; if there are such entries, what was published and streamed before them, too. $4 now, $5 actor, $6 reason,

@@ -15,6 +15,7 @@ func (s *Store) Promote(ctx context.Context, limit int) (store.Promoted, error) 
 		return store.Promoted{}, err
 	}
 	defer s.mu.Unlock()
+	s.tells = true
 	promoted := map[*job]bool{}
 
 	deferred := s.selected((*job).deferred)
@@ -39,11 +40,9 @@ func (s *Store) Promote(ctx context.Context, limit int) (store.Promoted, error) 
 
 	answer := store.Promoted{Jobs: len(promoted), More: len(promoted) >= limit}
 	for j := range promoted {
-		if !slices.Contains(answer.Queues, j.Queue) {
-			answer.Queues = append(answer.Queues, j.Queue)
-		}
+		s.wake(j)
 	}
-	slices.Sort(answer.Queues)
+	answer.Wakes = s.woken
 	for _, j := range s.selected((*job).deferred) {
 		if answer.NextDue.IsZero() || j.RunAt.Before(answer.NextDue) {
 			answer.NextDue = j.RunAt

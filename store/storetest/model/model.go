@@ -58,6 +58,9 @@ type Store struct {
 	claims map[claimName]bool // the claim records that were ever written
 	closed map[store.ID]bool  // finished jobs whose children are still to be closed
 	woken  []store.Wake       // by the operation that is under way
+	tells  bool               // its answer tells of them
+	untold []store.Wake       // by operations whose answer does not tell
+	heard  chan struct{}      // holds something when there are some
 	leader struct {
 		node    int64
 		epoch   int64
@@ -117,6 +120,7 @@ func New(clock func() time.Time) *Store {
 		nodes:  map[int64]*store.Node{},
 		claims: map[claimName]bool{},
 		closed: map[store.ID]bool{},
+		heard:  make(chan struct{}, 1),
 	}
 }
 
@@ -130,8 +134,25 @@ func (s *Store) begin(ctx context.Context) (time.Time, error) {
 		s.mu.Unlock()
 		return time.Time{}, store.ErrClosed
 	}
-	s.woken = nil
+	s.woken, s.tells = nil, false
 	return s.Now(), nil
+}
+
+// tell notes that a job became available, or that one is due, or may have its turn, at a time, unless the answer tells.
+func (s *Store) tell(w store.Wake) {
+	if s.tells {
+		return
+	}
+	same := func(k store.Wake) bool { return k.Kind == w.Kind && k.Namespace == w.Namespace && k.Queue == w.Queue }
+	if i := slices.IndexFunc(s.untold, same); i < 0 {
+		s.untold = append(s.untold, w)
+	} else if w.Due.Before(s.untold[i].Due) {
+		s.untold[i].Due = w.Due
+	}
+	select {
+	case s.heard <- struct{}{}:
+	default:
+	}
 }
 
 // Traits implements store.Store.
@@ -142,10 +163,22 @@ func (s *Store) Traits() store.Traits {
 // Now implements store.Store.
 func (s *Store) Now() time.Time { return s.clock().Truncate(time.Microsecond) }
 
-// Watch implements store.Store. Nobody else writes to this store, so there is nothing to report.
-func (s *Store) Watch(ctx context.Context, _ func(store.Wake)) error {
-	<-ctx.Done()
-	return nil
+// Watch implements store.Store. Nobody else writes to this store.
+func (s *Store) Watch(ctx context.Context, wake func(store.Wake)) error {
+	for {
+		select {
+		case <-s.heard:
+		case <-ctx.Done():
+			return nil
+		}
+		s.mu.Lock()
+		wakes := s.untold
+		s.untold = nil
+		s.mu.Unlock()
+		for _, w := range wakes {
+			wake(w)
+		}
+	}
 }
 
 // Notify implements store.Store.
@@ -173,6 +206,16 @@ func (s *Store) enter(j *job, state State) {
 	if !j.UniqueStates.Has(holds) && s.holdsKey(j) {
 		delete(s.unique, string(j.UniqueKey))
 	}
+	switch state {
+	case store.Available:
+		s.tell(store.Wake{Kind: store.WakeReady, Namespace: j.Namespace, Queue: j.Queue})
+		if !s.hasTurn(j) {
+			s.tell(store.Wake{Kind: store.WakeDeferred, Due: s.Now()})
+		}
+	case store.Scheduled, store.Retryable:
+		s.tell(store.Wake{Kind: store.WakeDeferred, Due: j.RunAt})
+	default:
+	}
 }
 
 // put makes a job scheduled or available, by its run time.
@@ -193,6 +236,7 @@ func (s *Store) finish(j *job, state State, reason store.Reason, text string, no
 	j.cancel, j.pause = nil, nil
 	if s.turns[j.keyName()] == j.ID {
 		delete(s.turns, j.keyName())
+		s.tell(store.Wake{Kind: store.WakeDeferred, Due: now})
 	}
 }
 

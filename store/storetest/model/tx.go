@@ -57,6 +57,7 @@ func (tx Tx) Commit() error {
 	if err := s.clone().replay(tx.wrote); err != nil {
 		return err
 	}
+	s.tells = false
 	return s.replay(tx.wrote)
 }
 

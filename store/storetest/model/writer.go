@@ -15,6 +15,7 @@ func (s *Store) Apply(ctx context.Context, batch *store.Batch) error {
 		return err
 	}
 	defer s.mu.Unlock()
+	s.tells = true
 	s.write(batch, now)
 	return nil
 }

@@ -1,0 +1,26 @@
+package system
+
+import (
+	"context"
+	"time"
+)
+
+// ID names a job. Every client of the database may use it.
+type ID [16]byte
+
+// Streaming are clients whose durable functions can tell others how far they are. Work has to be called first, on one client
+// of the database.
+type Streaming interface {
+	// Stream starts a durable function that appends so many items to a stream, one every so often.
+	Stream(ctx context.Context, items int, every time.Duration) (ID, error)
+	// Follow tells of each item when its append has begun, and returns when the function has ended.
+	Follow(ctx context.Context, job ID, each func(appended time.Time)) error
+}
+
+// Awaiting are clients that can wait for jobs, whoever runs them.
+type Awaiting interface {
+	// InsertNamed stores jobs, and returns their names.
+	InsertNamed(ctx context.Context, args []Args) ([]ID, error)
+	// Await returns when the job has ended.
+	Await(ctx context.Context, job ID) error
+}

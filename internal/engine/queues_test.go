@@ -1,0 +1,264 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// claims counts claims, each of which takes a while.
+type claims struct{ all, empty int }
+
+const claimTakes = 2 * time.Millisecond
+
+func (b *bed) slowClaims() *claims {
+	n := &claims{}
+	b.st.hook(func(p *probe) {
+		p.convey = func(_ context.Context, _ store.ClaimParams, claim func() ([]store.Claimed, error)) ([]store.Claimed, error) {
+			time.Sleep(claimTakes)
+			jobs, err := claim()
+			if n.all++; len(jobs) == 0 {
+				n.empty++
+			}
+			return jobs, err
+		}
+	})
+	return n
+}
+
+// load is what a node serves and what waits for it: so many jobs of a few milliseconds in each queue.
+type load struct {
+	slots  int
+	queues []store.QueueDemand
+	jobs   map[string]int
+	long   string // a queue in which one job runs for as long as the node, before the others
+}
+
+const jobTakes = 10 * time.Millisecond
+
+// run returns how long the node takes for the jobs, with how many claims. No queue ever has more slots than it may.
+func (l load) run(t *testing.T) (took time.Duration, n *claims) {
+	t.Helper()
+	inBed(t, Config{Node: NodeConfig{Slots: l.slots, Queues: l.queues}}, func(b *bed) {
+		limits, running := map[string]int{}, map[string]int{}
+		for _, q := range l.queues {
+			limits[q.Name] = q.Limit
+		}
+		var (
+			mu   sync.Mutex
+			end  time.Time
+			left int
+		)
+		count := func(queue string, by int) {
+			mu.Lock()
+			defer mu.Unlock()
+			if running[queue] += by; limits[queue] > 0 && running[queue] > limits[queue] {
+				t.Errorf("%d jobs of %s run at once", running[queue], queue)
+			}
+		}
+		b.handle("k", func(ctx context.Context, r *Run) ([]byte, error) {
+			queue := r.Job().Queue
+			count(queue, 1)
+			defer count(queue, -1)
+			if string(r.Job().Args) == `"long"` {
+				return until(ctx, r)
+			}
+			time.Sleep(jobTakes)
+			mu.Lock()
+			defer mu.Unlock()
+			if left--; left == 0 {
+				end = time.Now()
+			}
+			return nil, nil
+		})
+		n = b.slowClaims()
+		inQueue := func(name string) func(*store.Enqueue) { return func(q *store.Enqueue) { q.Job.Queue = name } }
+		if l.long != "" {
+			b.enqueue(b.job("k", inQueue(l.long), func(q *store.Enqueue) { q.Job.Args = []byte(`"long"`) }))
+		}
+		var jobs []*store.Enqueue
+		for i := range 400 { // as if they had come in turns
+			for name, count := range l.jobs {
+				if i < count {
+					jobs = append(jobs, b.job("k", inQueue(name)))
+				}
+				if i < count && name != l.long {
+					left++
+				}
+			}
+		}
+		b.enqueue(jobs...)
+		b.run()
+		began := time.Now()
+		time.Sleep(20 * time.Second)
+		if left > 0 {
+			t.Fatalf("%d jobs are left after 20 s", left)
+		}
+		took = end.Sub(began)
+	})
+	return took, n
+}
+
+func alone(slots, jobs int) load { return load{slots: slots, jobs: map[string]int{"a": jobs}} }
+
+// TestQueueWithALimitIsAsFastAsANodeOfThatSize: whatever the other queues of the node do, as long as it has a slot.
+func TestQueueWithALimitIsAsFastAsANodeOfThatSize(t *testing.T) {
+	type queues = []store.QueueDemand
+	for name, c := range map[string]struct{ with, without load }{
+		"all of the node":     {load{8, queues{{Name: "a", Limit: 8}}, map[string]int{"a": 400}, ""}, alone(8, 400)},
+		"some of the node":    {load{50, queues{{Name: "a", Limit: 8}}, map[string]int{"a": 400}, ""}, alone(8, 400)},
+		"one slot":            {load{8, queues{{Name: "a", Limit: 1}}, map[string]int{"a": 100}, ""}, alone(1, 100)},
+		"beside an idle one":  {load{8, queues{{Name: "a", Limit: 4}, {Name: "b", Limit: 4}}, map[string]int{"a": 400}, ""}, alone(4, 400)},
+		"beside unlimited":    {load{8, queues{{Name: "a", Limit: 4}, {Name: "b"}}, map[string]int{"a": 400}, ""}, alone(4, 400)},
+		"beside a stuck one":  {load{8, queues{{Name: "a", Limit: 4}, {Name: "b", Limit: 1}}, map[string]int{"a": 400, "b": 50}, "b"}, alone(4, 400)},
+		"beside stuck ones":   {load{3, queues{{Name: "b", Limit: 1}, {Name: "a", Limit: 3}}, map[string]int{"a": 100, "b": 50}, "b"}, alone(2, 100)},
+		"less than the node":  {load{50, queues{{Name: "a", Limit: 4}, {Name: "b", Limit: 4}}, map[string]int{"a": 200, "b": 200}, ""}, alone(8, 400)},
+		"more than the node":  {load{8, queues{{Name: "a", Limit: 8}, {Name: "b", Limit: 8}}, map[string]int{"a": 200, "b": 200}, ""}, alone(8, 400)},
+		"one slot each":       {load{4, queues{{Name: "a", Limit: 1}, {Name: "b", Limit: 1}}, map[string]int{"a": 100, "b": 100}, ""}, alone(2, 200)},
+		"much more, unevenly": {load{4, queues{{Name: "a", Limit: 3}, {Name: "b", Limit: 3}}, map[string]int{"a": 300, "b": 100}, ""}, alone(3, 300)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			with, n := c.with.run(t)
+			without, bare := c.without.run(t)
+			if name == "much more, unevenly" {
+				without += 100 * jobTakes / 4 // those of b, which take turns with them
+			}
+			if with > without*105/100 {
+				t.Errorf("with limits the jobs took %v, and a node of as many slots %v", with, without)
+			}
+			if most := bare.all*5/4 + 30; n.all > most || n.empty > 30 {
+				t.Errorf("%d claims, %d of which found nothing; a node without limits makes %d", n.all, n.empty, bare.all)
+			}
+		})
+	}
+}
+
+// TestNodeDoesNotClaimForAQueueThatHasNoSlot: jobs that nobody may run yet are looked for when they may.
+func TestNodeDoesNotClaimForAQueueThatHasNoSlot(t *testing.T) {
+	for _, limits := range []string{"of the queue", "of the node"} {
+		t.Run(limits, func(t *testing.T) {
+			cfg := NodeConfig{Slots: 8, Queues: []store.QueueDemand{{Name: "a", Limit: 1}, {Name: "b", Limit: 2}}}
+			if limits == "of the node" {
+				cfg.Slots = 1
+			}
+			inBed(t, Config{Node: cfg}, func(b *bed) {
+				n := b.slowClaims()
+				release := make(chan struct{})
+				b.handle("k", func(context.Context, *Run) ([]byte, error) { <-release; return nil, nil })
+				b.run()
+				first := b.job("k", func(q *store.Enqueue) { q.Job.Queue = "a" })
+				b.enqueue(first)
+				time.Sleep(time.Minute)
+				before := n.all
+				var last *store.Enqueue
+				for i := range 1000 {
+					last = b.job("k", func(q *store.Enqueue) { q.Job.Queue = "a" })
+					b.enqueue(last)
+					if i%10 == 0 {
+						time.Sleep(time.Second)
+					}
+				}
+				if made := n.all - before; made > 30 { // the polls, and one that learns of the first
+					t.Errorf("%d claims while the slot was taken", made)
+				}
+				close(release)
+				b.expect(b.wait(last.Job.ID), store.Completed, "")
+			})
+		})
+	}
+}
+
+// TestJobsAreClaimedAheadForAQueueWithALimit: as for a node, so that short jobs need not wait for a claim each, and long ones are
+// left for other nodes.
+func TestJobsAreClaimedAheadForAQueueWithALimit(t *testing.T) {
+	for _, c := range []struct {
+		takes  time.Duration
+		atMost int // claims for the jobs
+		held   int // of them, while they run
+	}{{time.Millisecond, 60, 100}, {time.Minute, 105, 1}} {
+		t.Run(fmt.Sprint(c.takes), func(t *testing.T) {
+			const jobs = 100
+			inBed(t, Config{Node: NodeConfig{Slots: 8, Queues: []store.QueueDemand{{Name: "default", Limit: 1}, {Name: "other"}}}}, func(b *bed) {
+				n := b.countClaims()
+				var batch []*store.Enqueue
+				for range jobs {
+					batch = append(batch, b.job("k"))
+				}
+				b.handle("k", func(context.Context, *Run) ([]byte, error) {
+					time.Sleep(c.takes)
+					held := 0
+					for _, q := range batch {
+						if b.get(q.Job.ID).State == store.Running {
+							held++
+						}
+					}
+					if held > c.held+1 { // and one whose end is being written
+						t.Errorf("%d jobs are claimed, of which one can run", held)
+					}
+					return nil, nil
+				})
+				b.enqueue(batch...)
+				b.run()
+				time.Sleep(jobs*c.takes + time.Minute)
+				for _, q := range batch {
+					if state := b.get(q.Job.ID).State; state != store.Completed {
+						t.Fatalf("a job is %v", state)
+					}
+				}
+				if *n > c.atMost {
+					t.Errorf("%d claims for %d jobs", *n, jobs)
+				}
+			})
+		})
+	}
+}
+
+// TestJobsClaimedAheadOfTheirQueueAreInNobodysWay: when they turn out to be long the slots of the node go to others.
+func TestJobsClaimedAheadOfTheirQueueAreInNobodysWay(t *testing.T) {
+	inBed(t, Config{Node: NodeConfig{Slots: 3, Queues: []store.QueueDemand{{Name: "a", Limit: 1}, {Name: "b", Limit: 2}}}}, func(b *bed) {
+		var slow atomic.Bool
+		release := make(chan struct{})
+		b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
+			if r.Job().Queue == "a" && slow.Load() {
+				<-release
+			}
+			time.Sleep(time.Millisecond)
+			return nil, nil
+		})
+		b.run()
+		var batch []*store.Enqueue
+		for range 300 {
+			batch = append(batch, b.job("k", func(q *store.Enqueue) { q.Job.Queue = "a" }))
+		}
+		b.enqueue(batch...)
+		time.Sleep(100 * time.Millisecond)
+		slow.Store(true)
+		time.Sleep(10 * time.Millisecond)
+		if ahead := len(b.e.node.slots.shareOf("a").buffer); ahead < 10 {
+			t.Errorf("%d jobs are claimed ahead", ahead)
+		}
+		var others []*store.Enqueue
+		for range 20 {
+			others = append(others, b.job("k", func(q *store.Enqueue) { q.Job.Queue = "b" }))
+		}
+		b.enqueue(others...)
+		time.Sleep(20 * time.Millisecond)
+		synctest.Wait()
+		for _, q := range others {
+			if state := b.get(q.Job.ID).State; state != store.Completed {
+				t.Errorf("a job of the other queue is %v", state)
+			}
+		}
+		slow.Store(false)
+		close(release)
+		for _, q := range batch {
+			b.expect(b.wait(q.Job.ID), store.Completed, "")
+		}
+	})
+}
