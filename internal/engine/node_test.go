@@ -395,6 +395,7 @@ func TestNodeDeclaredDeadCancelsAndJoinsAgain(t *testing.T) {
 		if ended.Result != nil {
 			t.Errorf("the stale run's result was stored: %s", ended.Result)
 		}
+		synctest.Wait() // the stale run has been told, and takes it in
 		if !errors.Is(cause, store.ErrLeaseLost) {
 			t.Errorf("the stale run's cause is %v", cause)
 		}
