@@ -10,7 +10,7 @@ import (
 // Config is how an engine behaves. The zero value of a field means its default.
 type Config struct {
 	Namespace string // default "default"
-	Logger    *slog.Logger
+	Logger    *slog.Logger // nil: none
 
 	// MaxJournal is when a journal is full.
 	MaxJournal JournalLimit

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"time"
@@ -81,7 +80,7 @@ func (h *Handler) askBackoff(attempt int, log *slog.Logger) (delay time.Duration
 	defer func() {
 		if p := recover(); p != nil {
 			log.Error("the BackoffFunc of a handler panicked; the wait that it returned last holds",
-				"kind", h.Kind, "attempt", attempt, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				keyKind, h.Kind, keyAttempt, attempt, keyError, panicText(p), keyStack, string(debug.Stack()))
 		}
 	}()
 	return max(h.BackoffFunc(attempt), 0), true

@@ -89,10 +89,11 @@ func (p *promoter) look(ctx context.Context) time.Time {
 		if err != nil {
 			if ctx.Err() == nil {
 				n.engine.fatal(err)
-				n.log.Warn("promotion failed; repeating", "error", err)
+				n.outage.failed(callPromote, err)
 			}
 			return now.Add(time.Second)
 		}
+		n.outage.succeeded(callPromote)
 		if promoted.Jobs > 0 {
 			n.dispatch.wake()
 			for _, queue := range promoted.Queues {
