@@ -337,7 +337,7 @@ func (x *execution) again(reason store.Reason, text, trace string, delay time.Du
 	}
 	if delay < 0 {
 		n := x.run.node
-		delay = x.handler.backoff(job, n.policies[x.handler.Kind], n.log)
+		delay = x.handler.backoff(job, n.policies[x.handler.Kind], n.lines)
 	}
 	o.Delay = delay
 	return o

@@ -17,7 +17,7 @@ import (
 func TestLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logbook
-		l := newLimiter(log.logger(slog.LevelInfo))
+		l := newLimiter(log.logger(t, slog.LevelInfo))
 		began := time.Now()
 		const seconds, rate = 7, 1000
 		for range seconds * rate {
@@ -74,7 +74,7 @@ func TestLimiter(t *testing.T) {
 func TestLimiterIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logbook
-		l := newLimiter(log.logger(slog.LevelInfo))
+		l := newLimiter(log.logger(t, slog.LevelInfo))
 		const kinds = 50 * maxSources
 		for i := range kinds {
 			l.say(slog.LevelWarn, about{kind: fmt.Sprint("kind", i)}, "boom")
@@ -101,7 +101,7 @@ func TestLimiterIsBounded(t *testing.T) {
 // TestStormOfFailuresIsCounted by the time the node has stopped: each line is there or in a count.
 func TestStormOfFailuresIsCounted(t *testing.T) {
 	var log logbook
-	inBed(t, Config{Logger: log.logger(slog.LevelInfo)}, func(b *bed) {
+	inBed(t, Config{Logger: log.logger(t, slog.LevelInfo)}, func(b *bed) {
 		b.handle("k", func(context.Context, *Run) ([]byte, error) { return nil, &FailError{errBoom} })
 		b.run()
 		var jobs []*store.Enqueue

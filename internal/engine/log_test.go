@@ -28,7 +28,15 @@ func (b *logbook) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
-func (b *logbook) logger(level slog.Level) *slog.Logger {
+// logger logs into the book. What it says must be as docs/logging.md has it.
+func (b *logbook) logger(t *testing.T, level slog.Level) *slog.Logger {
+	t.Helper()
+	t.Cleanup(func() {
+		p := readPage(t)
+		for _, e := range b.lines(t, "") {
+			p.check(t, e)
+		}
+	})
 	return slog.New(slog.NewJSONHandler(b, &slog.HandlerOptions{Level: level}))
 }
 
@@ -99,7 +107,7 @@ func (e entry) whose(t *testing.T, id store.ID, kind string, attempt int) {
 // TestFailuresAreLogged at INFO, whatever they are, with what one needs to know; and nothing else is.
 func TestFailuresAreLogged(t *testing.T) {
 	var log logbook
-	inBed(t, Config{Logger: log.logger(slog.LevelInfo), Node: NodeConfig{StuckAfter: time.Second}}, func(b *bed) {
+	inBed(t, Config{Logger: log.logger(t, slog.LevelInfo), Node: NodeConfig{StuckAfter: time.Second}}, func(b *bed) {
 		once := func(f func() ([]byte, error)) func(context.Context, *Run) ([]byte, error) {
 			return func(_ context.Context, r *Run) ([]byte, error) {
 				if r.Job().Attempt > 1 {
@@ -176,7 +184,7 @@ func ofKind(log *logbook, t *testing.T, kind string) []entry {
 // TestDurableFailuresAreLogged: of steps, of compensations, and of code that does not fit.
 func TestDurableFailuresAreLogged(t *testing.T) {
 	var log logbook
-	inBed(t, Config{Logger: log.logger(slog.LevelInfo)}, func(b *bed) {
+	inBed(t, Config{Logger: log.logger(t, slog.LevelInfo)}, func(b *bed) {
 		twice := StepPolicy{Attempts: 2, Backoff: store.Backoff{Base: 3 * time.Second}}
 		tries := 0
 		b.handle("steps", func(_ context.Context, r *Run) ([]byte, error) {
@@ -235,7 +243,7 @@ func TestDurableFailuresAreLogged(t *testing.T) {
 // TestDebugTellsOfEachRun, with what a person wants to know of it.
 func TestDebugTellsOfEachRun(t *testing.T) {
 	var log logbook
-	inBed(t, Config{Logger: log.logger(slog.LevelDebug)}, func(b *bed) {
+	inBed(t, Config{Logger: log.logger(t, slog.LevelDebug)}, func(b *bed) {
 		b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
 			time.Sleep(12 * time.Millisecond)
 			if r.Job().Attempt == 1 {
@@ -272,7 +280,7 @@ func TestDebugTellsOfEachRun(t *testing.T) {
 // TestJobsOfADeadNodeAreLogged, at ERROR where that was their end.
 func TestJobsOfADeadNodeAreLogged(t *testing.T) {
 	var log logbook
-	inBed(t, Config{Logger: log.logger(slog.LevelInfo)}, func(b *bed) {
+	inBed(t, Config{Logger: log.logger(t, slog.LevelInfo)}, func(b *bed) {
 		ctx := b.t.Context()
 		other, err := b.st.Join(ctx, store.NodeInfo{Name: "other", Kinds: []string{"k"}})
 		if err != nil {
@@ -299,7 +307,7 @@ func TestJobsOfADeadNodeAreLogged(t *testing.T) {
 // TestOutcomesThatAreNotStoredAreLogged with their jobs.
 func TestOutcomesThatAreNotStoredAreLogged(t *testing.T) {
 	var log logbook
-	inBed(t, Config{Logger: log.logger(slog.LevelInfo)}, func(b *bed) {
+	inBed(t, Config{Logger: log.logger(t, slog.LevelInfo)}, func(b *bed) {
 		refusal := fmt.Errorf("%w: too large", store.ErrInvalid)
 		var once sync.Once
 		b.st.hook(func(p *probe) {
@@ -321,10 +329,10 @@ func TestOutcomesThatAreNotStoredAreLogged(t *testing.T) {
 // TestLoggerOfRuns: nil means the engine's, and each says whose run it is, once.
 func TestLoggerOfRuns(t *testing.T) {
 	var own, given logbook
-	inBed(t, Config{Logger: own.logger(slog.LevelInfo)}, func(b *bed) {
+	inBed(t, Config{Logger: own.logger(t, slog.LevelInfo)}, func(b *bed) {
 		b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
 			r.Logger(nil).Info("to its own")
-			r.Logger(given.logger(slog.LevelInfo)).Info("to another")
+			r.Logger(given.logger(t, slog.LevelInfo)).Info("to another")
 			return nil, nil
 		})
 		b.run()

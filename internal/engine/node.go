@@ -204,7 +204,7 @@ func (e *Engine) newNode() *node {
 // use the engine: so e.mu is not held. The handlers are not changed while the node starts.
 func (n *node) promise() {
 	for _, h := range n.engine.handlers {
-		n.policies[h.Kind] = h.policy(n.log)
+		n.policies[h.Kind] = h.policy(n.lines)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // TestOutageIsSaidOnce, now and then, and its end.
 func TestOutageIsSaidOnce(t *testing.T) {
 	var log logbook
-	inBed(t, Config{Logger: log.logger(slog.LevelInfo)}, func(b *bed) {
+	inBed(t, Config{Logger: log.logger(t, slog.LevelInfo)}, func(b *bed) {
 		b.handle("k", ok)
 		b.run()
 		away := fmt.Errorf("%w: connection refused", store.ErrUnavailable)
@@ -60,7 +60,7 @@ func TestOutageIsSaidOnce(t *testing.T) {
 func TestFlappingDatabaseIsNoStorm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logbook
-		o := &outage{log: log.logger(slog.LevelInfo)}
+		o := &outage{log: log.logger(t, slog.LevelInfo)}
 		for range 6000 {
 			o.failed(callClaim, errBoom)
 			time.Sleep(5 * time.Millisecond)

@@ -12,7 +12,7 @@ import (
 // TestJobsNobodyServes are told by the leader, for each queue and kind, again and again, but not at once.
 func TestJobsNobodyServes(t *testing.T) {
 	var log logbook
-	inBed(t, Config{Logger: log.logger(slog.LevelInfo), Node: NodeConfig{Queues: []store.QueueDemand{{Name: "default"}}}}, func(b *bed) {
+	inBed(t, Config{Logger: log.logger(t, slog.LevelInfo), Node: NodeConfig{Queues: []store.QueueDemand{{Name: "default"}}}}, func(b *bed) {
 		b.handle("k", ok)
 		b.run()
 		began := time.Now()
@@ -65,7 +65,7 @@ func TestJobsNobodyServes(t *testing.T) {
 // TestWhatIsServedIsNotSaid: nor what was not served for a moment.
 func TestWhatIsServedIsNotSaid(t *testing.T) {
 	var log logbook
-	inBed(t, Config{Logger: log.logger(slog.LevelInfo)}, func(b *bed) {
+	inBed(t, Config{Logger: log.logger(t, slog.LevelInfo)}, func(b *bed) {
 		b.handle("k", ok)
 		b.run()
 		b.enqueue(b.job("late"))
