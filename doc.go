@@ -43,8 +43,8 @@
 //
 // # Log
 //
-// What fails is logged, through slog.Default() unless WithLogger names another logger: an attempt that is tried again at WARN, what ends a job
-// for good at ERROR. docs/logging.md lists all lines.
+// What fails is logged, through slog.Default() unless WithLogger names another logger: an attempt that is tried again at
+// WARN, what ends a job for good at ERROR. docs/logging.md lists all lines.
 //
 // # Layers
 //

@@ -42,16 +42,23 @@ func TestHintsReachTheDatabase(t *testing.T) {
 			want: []string{"another terminal, in this directory:", "\n  holdfast job list\n", "\n  holdfast node list\n"},
 			not:  []string{"--database", "export"},
 		},
-		"a file": {flag: "/tmp/x y.db", want: []string{"another terminal:", "\n  holdfast job list --database '/tmp/x y.db'\n"}, not: []string{"export"}},
+		"a file": {
+			flag: "/tmp/x y.db", want: []string{"another terminal:", "\n  holdfast job list --database '/tmp/x y.db'\n"}, not: []string{"export"},
+		},
 		"a relative file": {
-			program: "/bin/holdfast", flag: "sqlite:x.db", want: []string{"terminal, in this directory:", "\n  /bin/holdfast job list --database sqlite:x.db\n"},
+			program: "/bin/holdfast", flag: "sqlite:x.db",
+			want: []string{"terminal, in this directory:", "\n  /bin/holdfast job list --database sqlite:x.db\n"},
 		},
 		"a file in the environment": {
 			env: "/tmp/x.db", want: []string{"another terminal:\n\n  export HOLDFAST_DATABASE=/tmp/x.db\n  holdfast job", "\n  holdfast job list\n"},
 			not: []string{"--database"},
 		},
-		"a flag beside the environment": {flag: "/tmp/x.db", env: "/tmp/y.db", want: []string{"holdfast job list --database /tmp/x.db\n"}, not: []string{"y.db"}},
-		"a server without a password":   {flag: "postgres://h/app", want: []string{"another terminal:", "holdfast job list --database postgres://h/app\n"}},
+		"a flag beside the environment": {
+			flag: "/tmp/x.db", env: "/tmp/y.db", want: []string{"holdfast job list --database /tmp/x.db\n"}, not: []string{"y.db"},
+		},
+		"a server without a password": {
+			flag: "postgres://h/app", want: []string{"another terminal:", "holdfast job list --database postgres://h/app\n"},
+		},
 		"a password": {
 			flag: "postgres://u:hunter2@h:5432/app?sslmode=disable",
 			want: []string{
@@ -65,9 +72,13 @@ func TestHintsReachTheDatabase(t *testing.T) {
 			want: []string{"another terminal, where HOLDFAST_DATABASE is set as it is here:", "\n  holdfast job list\n"},
 			not:  []string{"--database", "export"},
 		},
-		"run from source": {program: "go run ./cmd/holdfast", flag: "/tmp/x.db", want: []string{"in this directory:", "\n  go run ./cmd/holdfast queue list --database"}},
+		"run from source": {
+			program: "go run ./cmd/holdfast", flag: "/tmp/x.db",
+			want: []string{"in this directory:", "\n  go run ./cmd/holdfast queue list --database"},
+		},
 		"run from a module": {
-			program: "go run example.com/holdfast@v1.2.3", flag: "/tmp/x.db", want: []string{"terminal:", "\n  go run example.com/holdfast@v1.2.3 queue list"},
+			program: "go run example.com/holdfast@v1.2.3", flag: "/tmp/x.db",
+			want: []string{"terminal:", "\n  go run example.com/holdfast@v1.2.3 queue list"},
 		},
 		"a relative program": {program: "bin/holdfast", flag: "/tmp/x.db", want: []string{"in this directory:", "\n  bin/holdfast queue list"}},
 	} {
@@ -88,7 +99,9 @@ func TestHintsReachTheDatabase(t *testing.T) {
 func TestHintsOfANamespace(t *testing.T) {
 	t.Parallel()
 	got := hintOf(t, "", "/tmp/x.db", "", "it's mine")
-	for _, want := range []string{`holdfast queue list --database /tmp/x.db --namespace 'it'\''s mine'` + "\n", "holdfast node list --database /tmp/x.db\n"} {
+	for _, want := range []string{
+		`holdfast queue list --database /tmp/x.db --namespace 'it'\''s mine'` + "\n", "holdfast node list --database /tmp/x.db\n",
+	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in %s", want, got)
 		}

@@ -68,7 +68,7 @@ func TestWorkerLogs(t *testing.T) {
 		if err := json.Unmarshal(line, &v); err != nil {
 			t.Fatalf("%v: %s", err, line)
 		}
-		message, _ := v["msg"].(string) //nolint:errcheck // "" is no message
+		message, _ := v["msg"].(string)
 		said[message] = v
 	}
 	for message, level := range map[string]string{lineStarted: "DEBUG", lineEnded: "DEBUG", lineFailed: "ERROR", lineNodeStarted: "INFO"} {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -99,7 +100,7 @@ func (w withAttrs) Handle(ctx context.Context, r slog.Record) error {
 }
 
 func (w withAttrs) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return withAttrs{w.shortLog, append(w.attrs[:len(w.attrs):len(w.attrs)], attrs...)}
+	return withAttrs{w.shortLog, slices.Concat(w.attrs, attrs)}
 }
 
 // jobEvent is a job that starts or ends well: which count it belongs to, and its line.

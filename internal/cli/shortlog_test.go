@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -46,10 +47,14 @@ func TestShortLines(t *testing.T) {
 				exampleID + "  mail  failed, again in 2.3s: boom and [31m more",
 			},
 			{
-				slog.LevelError, linePanicked, jobAttrs(2, "error", "panic: boom", "retry_at", soon, "stack", "goroutine 1:\nmain.f()\n\tmain.go:1\n"),
+				slog.LevelError, linePanicked,
+				jobAttrs(2, "error", "panic: boom", "retry_at", soon, "stack", "goroutine 1:\nmain.f()\n\tmain.go:1\n"),
 				exampleID + "  mail  panicked, attempt 2, again in 2.3s: boom\n    goroutine 1:\n    main.f()\n      main.go:1",
 			},
-			{slog.LevelError, lineFailed, jobAttrs(25, "error", "boom", "reason", "terminal"), exampleID + "  mail  failed for good, attempt 25: boom"},
+			{
+				slog.LevelError, lineFailed, jobAttrs(25, "error", "boom", "reason", "terminal"),
+				exampleID + "  mail  failed for good, attempt 25: boom",
+			},
 			{slog.LevelError, lineHeld, jobAttrs(1, "error", "it differs"), exampleID + "  mail  held for a person: it differs"},
 			{
 				slog.LevelWarn, lineStep, jobAttrs(1, "step", "charge", "tries", 1, "error", "boom", "retry_at", soon),
@@ -57,19 +62,21 @@ func TestShortLines(t *testing.T) {
 			},
 			{slog.LevelWarn, lineLeftOut, []any{"kind", "mail", "cause", lineAttempt, "lines", 120}, "mail  120 more: " + lineAttempt},
 			{
-				slog.LevelWarn, lineUnserved, []any{"kind", "mail", "queue", "bulk", "namespace", "default", "cause", "no living node has the kind"},
+				slog.LevelWarn, lineUnserved,
+				[]any{"kind", "mail", "queue", "bulk", "namespace", "default", "cause", "no living node has the kind"},
 				"mail  waits in queue bulk: no living node has the kind",
 			},
 			{slog.LevelInfo, lineNodeStarted, []any{"name", "vm", "slots", 4, "node", 7}, "node started"},
 			{slog.LevelInfo, "node stopping", []any{"running", 2, "node", 7}, "node stopping running=2"},
 			{
-				slog.LevelWarn, "the database is away", []any{"away", 2340 * time.Millisecond, "error", "no route", "node", 7},
+				slog.LevelWarn, "the database is away",
+				[]any{"away", 2340 * time.Millisecond, "error", "no route", "node", 7},
 				`WARN the database is away away=2.3s error="no route"`,
 			},
 		} {
 			var out strings.Builder
 			short := newShortLog(&out, slog.LevelInfo)
-			slog.New(short).Log(t.Context(), test.level, test.msg, test.attrs...)
+			slog.New(short).Log(t.Context(), test.level, test.msg, test.attrs...) //nolint:sloglint // the engine says them
 			short.end()
 			want := ""
 			if test.want != "" {
@@ -148,7 +155,8 @@ func TestShortLogInAStorm(t *testing.T) {
 		}
 		take()
 		short.end() // what was counted by then is said
-		if lines := take(); len(lines) != 1 || !strings.HasSuffix(lines[0], "  5 jobs parked, snoozed, cancelled or given back, 100 started in the last second") {
+		want := "  5 jobs parked, snoozed, cancelled or given back, 100 started in the last second"
+		if lines := take(); len(lines) != 1 || !strings.HasSuffix(lines[0], want) {
 			t.Errorf("at the end: %q", lines)
 		}
 		one() // of a job that was left behind
@@ -183,7 +191,7 @@ func TestShortLogDoesNotWait(t *testing.T) {
 		<-terminal.asked
 		const lines = 10_000
 		for i := range lines {
-			log.Info(fmt.Sprint("line ", i))
+			log.Info("line", "number", i)
 		}
 		close(terminal.let)
 		synctest.Wait()
@@ -205,7 +213,7 @@ func TestShortLogDoesNotWait(t *testing.T) {
 
 // TestShortLogEnds although the terminal takes nothing any more.
 func TestShortLogEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	synctest.Test(t, func(*testing.T) {
 		terminal := &frozen{asked: make(chan struct{}, 1), let: make(chan struct{})}
 		short := newShortLog(terminal, slog.LevelInfo)
 		slog.New(short).Info("nobody reads this")
@@ -222,7 +230,8 @@ func TestShortLogKnowsItsLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
-		lineStarted, lineEnded, lineFailed, lineAttempt, linePanicked, lineHeld, lineStep, lineLeftOut, lineUnserved, lineNodeStarted, lineNodeStopped,
+		lineStarted, lineEnded, lineFailed, lineAttempt, linePanicked, lineHeld, lineStep, lineLeftOut, lineUnserved,
+		lineNodeStarted, lineNodeStopped,
 	} {
 		if !strings.Contains(string(page), "| `"+line+"` |") {
 			t.Errorf("docs/logging.md does not list %q", line)
@@ -236,7 +245,7 @@ func BenchmarkShortLogInAStorm(b *testing.B) {
 	defer short.end()
 	log := slog.New(short)
 	started := []slog.Attr{slog.Any("job", exampleID), slog.String("kind", "mail"), slog.String("queue", "default"), slog.Int("attempt", 1)}
-	ended := append(started[:len(started):len(started)], slog.String("state", "completed"), slog.Duration("took", time.Millisecond))
+	ended := slices.Concat(started, []slog.Attr{slog.String("state", "completed"), slog.Duration("took", time.Millisecond)})
 	b.ReportAllocs()
 	for b.Loop() {
 		log.LogAttrs(context.Background(), slog.LevelDebug, lineStarted, started...)

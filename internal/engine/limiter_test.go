@@ -44,7 +44,7 @@ func TestLimiter(t *testing.T) {
 					t.Errorf("line %d comes %v after the one before the last ten", said, at.Sub(times[i]))
 				}
 			default:
-				n, _ := e["lines"].(float64) //nolint:errcheck // 0 if it is no number
+				n, _ := e["lines"].(float64)
 				left += n
 				if e.text("level") != "WARN" || e["kind"] != "a" || e["cause"] != "boom" || n == 0 || at.Sub(began) > (seconds+1)*time.Second {
 					t.Errorf("the count: %v", e)
@@ -115,7 +115,7 @@ func TestStormOfFailuresIsCounted(t *testing.T) {
 		b.halt()
 		said, left := len(log.lines(t, "job failed")), 0.0
 		for _, e := range log.lines(t, "more lines like the last ones were left out") {
-			n, _ := e["lines"].(float64) //nolint:errcheck // 0 if it is no number
+			n, _ := e["lines"].(float64)
 			left += n
 		}
 		if float64(said)+left != 500 || said > 2*linesASecond {

@@ -43,7 +43,7 @@ func (b *logbook) logger(t *testing.T, level slog.Level) *slog.Logger {
 // entry is a line as who reads it has it.
 type entry map[string]any
 
-func (e entry) text(key string) string { s, _ := e[key].(string); return s } //nolint:errcheck // "" if it is no text
+func (e entry) text(key string) string { s, _ := e[key].(string); return s }
 
 // lines are those that begin with the message, all if it is "".
 func (b *logbook) lines(t *testing.T, message string) (found []entry) {
@@ -136,8 +136,10 @@ func TestFailuresAreLogged(t *testing.T) {
 			level, msg string
 			want       map[string]string
 		}{
-			"fails":       {{"WARN", "attempt failed; the job is tried again", map[string]string{"error": "boom", "reason": "error"}}},
-			"panics":      {{"ERROR", "attempt panicked; the job is tried again", map[string]string{"error": "panic: a hiccup", "stack": "log_test.go"}}},
+			"fails": {{"WARN", "attempt failed; the job is tried again", map[string]string{"error": "boom", "reason": "error"}}},
+			"panics": {{
+				"ERROR", "attempt panicked; the job is tried again", map[string]string{"error": "panic: a hiccup", "stack": "log_test.go"},
+			}},
 			"gives up":    {{"ERROR", "job failed", map[string]string{"error": "boom", "reason": "terminal"}}},
 			"last":        {{"ERROR", "job failed", map[string]string{"error": "boom", "reason": "attempts_exhausted"}}},
 			"last panics": {{"ERROR", "job failed", map[string]string{"error": "panic: a hiccup", "stack": "log_test.go"}}},
@@ -147,7 +149,7 @@ func TestFailuresAreLogged(t *testing.T) {
 			},
 		} {
 			for _, line := range lines {
-				of := ofKind(&log, t, kind)
+				of := log.ofKind(t, kind)
 				i := slices.IndexFunc(of, func(e entry) bool { return strings.HasPrefix(e.text("msg"), line.msg) })
 				if i < 0 || len(of) != len(lines) {
 					t.Errorf("%s: no line %q among %v", kind, line.msg, of)
@@ -162,11 +164,11 @@ func TestFailuresAreLogged(t *testing.T) {
 				}
 			}
 		}
-		if wait := ofKind(&log, t, "fails")[0].again(t); wait != 4*time.Second {
+		if wait := log.ofKind(t, "fails")[0].again(t); wait != 4*time.Second {
 			t.Errorf("it is to be tried again after %v", wait)
 		}
 		for _, kind := range []string{"fine", "snoozes", "cancels"} {
-			if of := ofKind(&log, t, kind); len(of) > 0 {
+			if of := log.ofKind(t, kind); len(of) > 0 {
 				t.Errorf("all is well with %q: %v", kind, of)
 			}
 		}
@@ -176,9 +178,9 @@ func TestFailuresAreLogged(t *testing.T) {
 	})
 }
 
-func ofKind(log *logbook, t *testing.T, kind string) []entry {
+func (b *logbook) ofKind(t *testing.T, kind string) []entry {
 	t.Helper()
-	return slices.DeleteFunc(log.lines(t, ""), func(e entry) bool { return e["kind"] != kind })
+	return slices.DeleteFunc(b.lines(t, ""), func(e entry) bool { return e["kind"] != kind })
 }
 
 // TestDurableFailuresAreLogged: of steps, of compensations, and of code that does not fit.
@@ -227,8 +229,9 @@ func TestDurableFailuresAreLogged(t *testing.T) {
 		id = b.enqueue(b.job("undoes"))
 		b.expect(b.wait(id), store.Cancelled, store.ReasonCancelled)
 		undone := log.lines(t, "compensation failed")
-		if len(undone) != undoPolicy.Attempts-1 || undone[0].text("level") != "ERROR" || !strings.Contains(undone[0].text("stack"), "log_test.go") ||
-			undone[1].text("level") != "WARN" || undone[1].text("compensation") != "refund" {
+		if len(undone) != undoPolicy.Attempts-1 || undone[0].text("level") != "ERROR" ||
+			!strings.Contains(undone[0].text("stack"), "log_test.go") || undone[1].text("level") != "WARN" ||
+			undone[1].text("compensation") != "refund" {
 			t.Errorf("%d lines of failed compensations: %v", len(undone), undone)
 		}
 		log.only(t, "ERROR", "compensation given up", map[string]string{"compensation": "refund", "tries": "10", "error": "boom"}).
@@ -263,7 +266,7 @@ func TestDebugTellsOfEachRun(t *testing.T) {
 		for i := range 2 {
 			began[i].whose(t, id, "k", i+1)
 			ended[i].whose(t, id, "k", i+1)
-			if took, _ := ended[i]["took"].(float64); time.Duration(took) != 12*time.Millisecond { //nolint:errcheck // 0 if it is no number
+			if took, _ := ended[i]["took"].(float64); time.Duration(took) != 12*time.Millisecond {
 				t.Errorf("it took %v", ended[i]["took"])
 			}
 		}
@@ -322,7 +325,8 @@ func TestOutcomesThatAreNotStoredAreLogged(t *testing.T) {
 		b.run()
 		id := b.enqueue(b.job("k"))
 		b.expect(b.wait(id), store.Failed, store.ReasonTerminal)
-		log.only(t, "ERROR", "the outcome of a job was refused", map[string]string{"state": "completed", "error": "too large"}).whose(t, id, "k", 1)
+		log.only(t, "ERROR", "the outcome of a job was refused", map[string]string{"state": "completed", "error": "too large"}).
+			whose(t, id, "k", 1)
 	})
 }
 

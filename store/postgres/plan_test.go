@@ -49,7 +49,8 @@ func TestHotPlans(t *testing.T) {
 	}
 }
 
-// TestUnservedReadsFirstRows: whoever looks for what nobody serves reads no more of ready than the first row of a lane, however long that is.
+// TestUnservedReadsFirstRows: whoever looks for what nobody serves reads no more of ready than the
+// first row of a lane, however long that is.
 func TestUnservedReadsFirstRows(t *testing.T) {
 	t.Parallel()
 	url, schema := pgtest.Shared(t).Schema(t)
@@ -68,8 +69,10 @@ func TestUnservedReadsFirstRows(t *testing.T) {
 	for _, fill := range []string{
 		"SELECT 1",
 		inSchema("INSERT INTO {schema}.queue (namespace, name) SELECT 'default', 'q' || i FROM generate_series(1, 50) i", schema),
-		inSchema("INSERT INTO {schema}.lane (queue, kind, priority, used_on) SELECT q.id, 'k' || i, 2, 1 FROM {schema}.queue q, generate_series(1, 20) i", schema),
-		inSchema("INSERT INTO {schema}.ready (run_at, id, lane) SELECT i, gen_random_uuid(), 1 + i % 1000 FROM generate_series(1, 50000) i", schema),
+		inSchema(`INSERT INTO {schema}.lane (queue, kind, priority, used_on)
+			SELECT q.id, 'k' || i, 2, 1 FROM {schema}.queue q, generate_series(1, 20) i`, schema),
+		inSchema(`INSERT INTO {schema}.ready (run_at, id, lane)
+			SELECT i, gen_random_uuid(), 1 + i % 1000 FROM generate_series(1, 50000) i`, schema),
 		inSchema("ANALYZE {schema}.ready, {schema}.lane, {schema}.queue", schema),
 	} {
 		if _, err := conn.Exec(t.Context(), fill); err != nil {
