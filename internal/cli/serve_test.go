@@ -83,7 +83,7 @@ func TestNodeStoppedInAHurry(t *testing.T) {
 			a.env.Signals = signals
 			test.database.asked = make(chan struct{})
 			source := &nodeSource{Source: test.database}
-			client, err := holdfast.Open(t.Context(), source)
+			client, err := holdfast.Open(t.Context(), source, holdfast.WithLogger(silent()))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -295,7 +295,9 @@ func (n *node) drain(force context.Context) {
 		return
 	default:
 	}
-	n.log.Warn("handlers are still running; ending their contexts", keyRunning, n.slots.running())
+	if running := n.slots.running(); running > 0 {
+		n.log.Warn("handlers are still running; ending their contexts", keyRunning, running)
+	}
 	n.slots.cancelAll(ErrShutdown)
 	// Each execution gives its handler up after StuckAfter by itself.
 	<-idle
