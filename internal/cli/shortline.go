@@ -63,9 +63,11 @@ func (f facts) attempt() string {
 	return ""
 }
 
-// otherEnd is how a run has ended that neither completed nor failed.
-func (f facts) otherEnd(now time.Time) string {
+// end is how a run has ended that did not fail.
+func (f facts) end(now time.Time) string {
 	switch state := f.get("state"); state {
+	case "completed":
+		return "done in " + f.took() + f.attempt()
 	case "scheduled":
 		return "snoozed" + f.again(now)
 	case "waiting":
@@ -119,6 +121,10 @@ func shortLine(r slog.Record) string {
 // words are what a line says.
 func (f facts) words(r slog.Record) string {
 	switch r.Message {
+	case lineStarted:
+		return "started" + f.attempt()
+	case lineEnded:
+		return f.end(r.Time)
 	case lineAttempt:
 		return "failed" + f.attempt() + f.again(r.Time) + colon(f.error())
 	case linePanicked:

@@ -70,14 +70,33 @@ func (s *shortLog) Enabled(_ context.Context, level slog.Level) bool {
 
 // Handle implements slog.Handler.
 func (s *shortLog) Handle(_ context.Context, r slog.Record) error {
-	if line, ok := s.jobLine(r); ok {
-		s.job(line)
-		return nil
-	}
-	if r.Level >= s.level {
-		s.write(shortLine(r))
+	switch {
+	case r.Level == slog.LevelDebug && r.Message == lineStarted:
+		s.job(r, jobCounts{started: 1})
+	case r.Level == slog.LevelDebug && r.Message == lineEnded:
+		s.job(r, endOf(r))
+	case r.Level >= s.level:
+		s.write(shortLine(r), r.Message == lineNodeStopped)
 	}
 	return nil
+}
+
+// endOf is what is counted of a job that ends. One that fails has a line of its own, which is limited where it comes from.
+func endOf(r slog.Record) (c jobCounts) {
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key != "state" {
+			return true
+		}
+		switch a.Value.String() {
+		case "completed":
+			c.done = 1
+		case "failed", "retryable":
+		default:
+			c.other = 1
+		}
+		return false
+	})
+	return c
 }
 
 // WithAttrs implements slog.Handler. Nodes do not use it.
@@ -103,44 +122,9 @@ func (w withAttrs) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return withAttrs{w.shortLog, slices.Concat(w.attrs, attrs)}
 }
 
-// jobEvent is a job that starts or ends well: which count it belongs to, and its line.
-type jobEvent struct {
-	jobCounts
-
-	line func() string
-}
-
-// jobLine tells whether a record is of a job that starts or ends well. Of one that fails there is another record.
-func (s *shortLog) jobLine(r slog.Record) (e jobEvent, ok bool) {
-	switch {
-	case r.Level > slog.LevelDebug:
-		return e, false
-	case r.Message == lineStarted:
-		e.started = 1
-		e.line = func() string {
-			f := factsOf(r)
-			return f.line(r.Time, "started"+f.attempt())
-		}
-	case r.Message == lineEnded:
-		switch f := factsOf(r); f.get("state") {
-		case "completed":
-			e.done = 1
-			e.line = func() string { return f.line(r.Time, "done in "+f.took()+f.attempt()) }
-		case "failed", "retryable":
-			return e, true // with nothing to show
-		default:
-			e.other = 1
-			e.line = func() string { return f.line(r.Time, f.otherEnd(r.Time)) }
-		}
-	default:
-		return e, false
-	}
-	return e, true
-}
-
-// job shows a job that starts or ends, or counts it.
-func (s *shortLog) job(e jobEvent) {
-	if e.all() == 0 {
+// job shows a job that starts or ends well, or counts it.
+func (s *shortLog) job(r slog.Record, c jobCounts) {
+	if c == (jobCounts{}) {
 		return
 	}
 	s.mu.Lock()
@@ -148,11 +132,11 @@ func (s *shortLog) job(e jobEvent) {
 	if s.second == nil && !s.ended {
 		s.second = time.AfterFunc(time.Second, s.endSecond)
 	}
-	s.jobs.started += e.started
-	s.jobs.done += e.done
-	s.jobs.other += e.other
+	s.jobs.started += c.started
+	s.jobs.done += c.done
+	s.jobs.other += c.other
 	if !s.storm && s.jobs.all() <= shortLines {
-		s.put(e.line())
+		s.put(shortLine(r))
 	}
 }
 
@@ -211,10 +195,13 @@ func thousands(n int) string {
 	return text
 }
 
-// write has a line written.
-func (s *shortLog) write(line string) {
+// write has a line written, and what was counted before it, if it is the last one.
+func (s *shortLog) write(line string, last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if last {
+		s.tellJobs()
+	}
 	s.put(line)
 }
 

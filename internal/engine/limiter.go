@@ -56,7 +56,7 @@ func (l *limiter) allow(from source, level slog.Level) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	from, f := l.flow(from, now)
-	if oldest := f.at[f.next]; f.left == 0 && (oldest.IsZero() || now.Sub(oldest) >= time.Second) {
+	if oldest := f.at[f.next]; oldest.IsZero() || now.Sub(oldest) >= time.Second {
 		f.at[f.next] = now
 		f.next = (f.next + 1) % linesASecond
 		return true

@@ -37,8 +37,8 @@ func (n *node) tellUnserved(ctx context.Context) error {
 	for _, u := range found {
 		key := u
 		key.OldestDue = time.Time{}
-		s, before := n.unserved.seen[key]
-		if before && now.Sub(s.at) < 2*unservedEvery && (s.said.IsZero() || now.Sub(s.said) >= unservedAgain) {
+		s := n.unserved.seen[key]
+		if now.Sub(s.at) < 2*unservedEvery && (s.said.IsZero() || now.Sub(s.said) >= unservedAgain) {
 			n.sayUnserved(u)
 			s.said = now
 		}

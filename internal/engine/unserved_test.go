@@ -21,6 +21,7 @@ func TestJobsNobodyServes(t *testing.T) {
 		}
 		b.enqueue(b.job("k", func(e *store.Enqueue) { e.Job.Queue = "elsewhere" }))
 		b.enqueue(b.job("k", func(e *store.Enqueue) { e.Job.Version = "v7" }))
+		b.enqueue(b.job("k", func(e *store.Enqueue) { e.Job.Namespace = "other" }))
 		if err := b.e.Pause(b.t.Context(), store.PauseParams{Namespace: "default", Queue: "paused", Paused: true}); err != nil {
 			b.t.Fatal(err)
 		}
@@ -41,6 +42,7 @@ func TestJobsNobodyServes(t *testing.T) {
 		want := map[string]string{
 			fmt.Sprint("default", "default", "nosuch", nil): "no living node has the kind",
 			fmt.Sprint("default", "elsewhere", "k", nil):    "no living node that has the kind serves the queue",
+			fmt.Sprint("other", "default", "k", nil):        "no living node has the kind",
 			fmt.Sprint("default", "default", "k", "v7"):     "no living node has this version of the kind",
 		}
 		for key, cause := range want {
