@@ -55,6 +55,9 @@ func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, er
 			return nil, err
 		}
 	}
+	if s.engine.Logger == nil {
+		s.engine.Logger = slog.Default()
+	}
 	st, err := source.Open(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", source, err)
@@ -79,7 +82,10 @@ func programVersion() string {
 	return info.Main.Version
 }
 
-// WithLogger makes the client log. Default: it does not.
+// WithLogger sets where the client logs. Default, and for nil: slog.Default(), as it is when Open is called. While all is well that is a
+// line when a node starts and two when it stops; docs/logging.md lists all lines, and what to do about each.
+//
+//	holdfast.WithLogger(slog.New(slog.DiscardHandler)) // turns it off
 func WithLogger(log *slog.Logger) Option {
 	return func(s *settings) error { s.engine.Logger = log; return nil }
 }

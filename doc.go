@@ -41,6 +41,11 @@
 //	what a run waited for did not come in time       ErrWaitTimeout         -
 //	a run lost its lease                             ErrLeaseLost           return; another run has the job
 //
+// # Log
+//
+// What fails is logged, through slog.Default() unless WithLogger names another logger: an attempt that is tried again at
+// WARN, what ends a job for good at ERROR. docs/logging.md lists all lines.
+//
 // # Layers
 //
 // This package imports internal/engine and store. It imports no database: a program links those whose packages it names,

@@ -56,11 +56,9 @@ func (r *Run) Lease() Lease { return r.run.Lease() }
 // Client is the client whose node runs the job.
 func (r *Run) Client() *Client { return r.client }
 
-// Logger returns the given logger with the job's id, kind, queue and attempt.
-func (r *Run) Logger(log *slog.Logger) *slog.Logger {
-	job := r.run.Job()
-	return log.With("job", job.ID, "kind", job.Kind, "queue", job.Queue, "attempt", job.Attempt)
-}
+// Logger returns the given logger, or the client's (see WithLogger) if it is nil, with the job's id, kind, queue and attempt, and the node:
+// the keys under which Holdfast's own lines name them.
+func (r *Run) Logger(log *slog.Logger) *slog.Logger { return r.run.Logger(log) }
 
 // Progress tells people how far the run is: 0 to 100, and a message of at most 1 KiB. It costs nothing to call often: it is
 // written at most twice a second.

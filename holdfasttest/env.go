@@ -3,6 +3,7 @@ package holdfasttest
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,7 +26,8 @@ type Env struct {
 	running sync.WaitGroup
 }
 
-// Run calls f in virtual time, with a database of its own. Options are those of holdfast.Open.
+// Run calls f in virtual time, with a database of its own. Options are those of holdfast.Open. What is logged at WARN or above goes to the
+// output of the test, unless WithLogger says otherwise: "go test" shows it of tests that fail.
 func Run(t *testing.T, f func(env *Env), opts ...holdfast.Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -45,7 +47,8 @@ func (e *Env) close() {
 
 func open(t *testing.T, st store.Store, opts []holdfast.Option) *holdfast.Client {
 	t.Helper()
-	client, err := holdfast.Open(t.Context(), source{st}, opts...)
+	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	client, err := holdfast.Open(t.Context(), source{st}, append([]holdfast.Option{holdfast.WithLogger(log)}, opts...)...)
 	if err != nil {
 		t.Fatalf("holdfasttest: %v", err)
 	}

@@ -1,17 +1,32 @@
 package store
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // NodeInfo is what a node tells of itself when it joins.
 type NodeInfo struct {
 	Name    string // host name and process, for people
 	Version string
-	Queues  []string // empty: all
-	Kinds   []string
-	Slots   int
+	// Namespace is the one whose jobs the node claims; empty: it does not say, as nodes of earlier programs.
+	Namespace string
+	Queues    []string // empty: all
+	Kinds     []string // as in ClaimParams
+	Slots     int
 	// Policies are what the node's handlers promise of their kinds, by the kind's name without a version. Whoever rescues the node's jobs
 	// goes by them: it need not know the kinds itself.
 	Policies map[string]Policy
+}
+
+// Has reports whether the node claims jobs of a kind, as in ClaimParams.Kinds, in any queue of a namespace.
+func (i *NodeInfo) Has(namespace, kind string) bool {
+	return (i.Namespace == "" || i.Namespace == namespace) && slices.Contains(i.Kinds, kind)
+}
+
+// Claims reports whether the node claims jobs of a kind in a queue of a namespace.
+func (i *NodeInfo) Claims(namespace, queue, kind string) bool {
+	return i.Has(namespace, kind) && (len(i.Queues) == 0 || slices.Contains(i.Queues, queue))
 }
 
 // Node is a node as others see it.

@@ -13,6 +13,17 @@ type Queue struct {
 	OldestDue time.Time       // run time of the oldest available job; zero if there is none
 }
 
+// Unserved is a kind of jobs that wait in a queue where no living node claims them.
+type Unserved struct {
+	Namespace string
+	Queue     string
+	Kind      string
+	Version   string // that the jobs are bound to, if they are
+	// Known: a living node of the namespace has the kind, and the version; but none of those serves the queue.
+	Known     bool
+	OldestDue time.Time // run time of the job that has waited longest
+}
+
 // Count is a number that stops at a bound: with More set there are at least N.
 type Count struct {
 	N    int

@@ -109,6 +109,10 @@ type Reader interface {
 	List(ctx context.Context, params ListParams) (Page, error)
 	// Queues lists the queues of a namespace by name.
 	Queues(ctx context.Context, namespace string) ([]Queue, error)
+	// Unserved tells what waits in vain: kinds of jobs of which some are available, in queues that are not paused, and that no living
+	// node claims there, as NodeInfo.Claims says; at most limit, first those whose jobs wait longest. Jobs that wait for the turn of
+	// their ordering key are not told of. Its cost does not grow with the number of jobs that wait.
+	Unserved(ctx context.Context, limit int) ([]Unserved, error)
 	// Journals returns what jobs remember and what was sent to them, in the order given, in one query for all. A job that is not
 	// there has neither.
 	Journals(ctx context.Context, ids []ID) ([]Journal, error)

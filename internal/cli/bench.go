@@ -21,6 +21,7 @@ type benchFlags struct {
 	seconds float64
 	rate    int
 	slots   int
+	log     logFlags
 }
 
 func (a *app) benchCommand() *cobra.Command {
@@ -51,11 +52,18 @@ the same database are slower.`,
 	flags.Float64Var(&f.seconds, "seconds", 3, "how many `seconds` each of the other scenarios lasts")
 	flags.IntVar(&f.rate, "rate", 100, "how many `jobs` a second are enqueued to see how soon they start")
 	flags.IntVar(&f.slots, "slots", 100, "how many `jobs` the node runs at once")
+	f.log.add(flags, "warn", logText)
 	return cmd
 }
 
 // bench measures in a place that is made for it and removed after it, whatever happens.
 func (a *app) bench(ctx context.Context, f *benchFlags) (err error) {
+	settings, err := a.logSettings(&f.log)
+	if err != nil {
+		return err
+	}
+	log, end := a.logger(settings)
+	defer end()
 	place, err := dsn.Apart(a.dsn(), "holdfast_bench_"+randomName())
 	if err != nil {
 		return &usageError{err}
@@ -69,7 +77,7 @@ func (a *app) bench(ctx context.Context, f *benchFlags) (err error) {
 	}()
 	opening, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	client, err := holdfast.Open(opening, place, holdfast.WithSlots(f.slots))
+	client, err := holdfast.Open(opening, place, holdfast.WithSlots(f.slots), holdfast.WithLogger(log))
 	if err != nil {
 		return err
 	}

@@ -58,6 +58,7 @@ func (a *app) openClient(ctx context.Context, source store.Source, opts ...holdf
 	if name := personName(); name != "" {
 		opts = append(opts, holdfast.WithActor(name))
 	}
+	opts = append([]holdfast.Option{holdfast.WithLogger(silent())}, opts...) // unless they say otherwise
 	client, err := holdfast.Open(ctx, reached, append(opts, holdfast.WithNamespace(a.namespace))...)
 	switch {
 	case err != nil && !reached.opened:

@@ -46,7 +46,7 @@ func (s *shell) serve(register func(*holdfast.Client) error) {
 		s.Fatal(err)
 	}
 	ctx := context.WithoutCancel(s.Context())
-	client, err := holdfast.Open(ctx, source)
+	client, err := holdfast.Open(ctx, source, holdfast.WithLogger(silent()))
 	if err != nil {
 		s.Fatal(err)
 	}

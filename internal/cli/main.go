@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"syscall"
 	"time"
@@ -15,12 +16,14 @@ import (
 
 // Env is what a command gets from its process.
 type Env struct {
-	Args   []string // without the program's name
-	Stdin  io.Reader
-	Stdout io.Writer
-	Stderr io.Writer
-	Getenv func(string) string
-	Now    func() time.Time
+	Args []string // without the program's name
+	// Program is how the program is called, for people to type it again; "holdfast" if it is empty.
+	Program string
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+	Getenv  func(string) string
+	Now     func() time.Time
 	// Terminal tells whether a stream is one.
 	Terminal func(stream any) bool
 	// Signals are the requests to stop. After release the next one ends the process at once.
@@ -43,12 +46,13 @@ func Main() int {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	return Run(context.Background(), Env{
-		Args:   os.Args[1:],
-		Stdin:  os.Stdin,
-		Stdout: os.Stdout,
-		Stderr: os.Stderr,
-		Getenv: os.Getenv,
-		Now:    time.Now,
+		Args:    os.Args[1:],
+		Program: programOf(os.Args[0], exec.LookPath),
+		Stdin:   os.Stdin,
+		Stdout:  os.Stdout,
+		Stderr:  os.Stderr,
+		Getenv:  os.Getenv,
+		Now:     time.Now,
 		Terminal: func(stream any) bool {
 			file, ok := stream.(*os.File)
 			return ok && term.IsTerminal(int(file.Fd()))

@@ -30,7 +30,7 @@ func TestAListThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	const jobs = maxPage + 5
 	s := faults.Wrap(model.New(time.Now), nil)
-	client, err := holdfast.Open(t.Context(), given{Store: s})
+	client, err := holdfast.Open(t.Context(), given{Store: s}, holdfast.WithLogger(silent()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -145,7 +145,7 @@ func TestDevEndToEnd(t *testing.T) {
 	// The commands that it says to try work as they are written.
 	tried := 0
 	for line := range strings.Lines(dev.stderr.String()) {
-		if line, ok := strings.CutPrefix(line, "  holdfast "); ok {
+		if line, ok := strings.CutPrefix(line, "  "+binary(t)+" "); ok {
 			tried++
 			cmd := exec.Command("sh", "-c", binary(t)+" "+line)
 			cmd.Dir, cmd.Env = dir, append(os.Environ(), envDatabase+"=")

@@ -14,7 +14,7 @@ import (
 // of the work is done. It takes no time that Ctrl-C could cut short.
 func (a *app) rehearse(ctx context.Context, work func(context.Context, *holdfast.Client) error) error {
 	ctx = context.WithoutCancel(ctx)
-	client, err := holdfast.Open(ctx, nowhere{now: a.env.Now}, holdfast.WithNamespace(a.namespace))
+	client, err := holdfast.Open(ctx, nowhere{now: a.env.Now}, holdfast.WithLogger(silent()), holdfast.WithNamespace(a.namespace))
 	if err == nil {
 		err = errors.Join(work(ctx, client), closeClient(ctx, client))
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -25,13 +24,15 @@ type serveFlags struct {
 	slots       int
 	queues      []string
 	stopTimeout time.Duration
+	log         logFlags
 }
 
-func (f *serveFlags) add(cmd *cobra.Command, allowExec bool) {
+func (f *serveFlags) add(cmd *cobra.Command, allowExec bool, format string) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.allowExec, "allow-exec", allowExec, "run jobs of the kind exec: whoever can enqueue runs commands as this user")
 	flags.IntVar(&f.slots, "slots", 100, "how many `jobs` to run at once")
 	flags.DurationVar(&f.stopTimeout, "stop-timeout", 20*time.Second, "how long running jobs may go on after the first signal")
+	f.log.add(flags, "info", format)
 }
 
 func (a *app) devCommand() *cobra.Command {
@@ -39,8 +40,8 @@ func (a *app) devCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Start a node to try things out with",
-		Long: `Start a node that runs the built-in kinds exec and http, and say what to try next. The database is
-created if it does not exist.
+		Long: `Start a node that runs the built-in kinds exec and http, say what to try next, and then what starts,
+ends and fails. The database is created if it does not exist.
 
 At SIGTERM, SIGHUP or Ctrl-C the node takes no more jobs and waits for those that run, up to
 --stop-timeout; at a second SIGTERM or Ctrl-C it ends them now. What did not finish runs again.`,
@@ -50,7 +51,7 @@ At SIGTERM, SIGHUP or Ctrl-C the node takes no more jobs and waits for those tha
 		Annotations: uses(flagDatabase, flagNamespace, flagQuiet),
 		RunE:        a.doServe(&f, true),
 	}
-	f.add(cmd, true)
+	f.add(cmd, true, logShort)
 	return cmd
 }
 
@@ -70,7 +71,7 @@ At SIGTERM, SIGHUP or Ctrl-C the node takes no more jobs and waits for those tha
 		Annotations: uses(flagDatabase, flagNamespace, flagQuiet),
 		RunE:        a.doServe(&f, false),
 	}
-	f.add(cmd, false)
+	f.add(cmd, false, logText)
 	cmd.Flags().StringArrayVar(&f.queues, "queue", nil,
 		"serve this queue, and at most so many of its jobs at once: `NAME[=SLOTS]`; may be repeated (default: all queues)")
 	return cmd
@@ -91,6 +92,10 @@ func (a *app) serve(ctx context.Context, f *serveFlags, hints bool) error {
 	if err != nil {
 		return err
 	}
+	settings, err := a.logSettings(&f.log)
+	if err != nil {
+		return err
+	}
 	if a.dsn() == dsn.Memory {
 		return usagef("a database in memory is seen by nobody else; name a file")
 	}
@@ -100,17 +105,22 @@ func (a *app) serve(ctx context.Context, f *serveFlags, hints bool) error {
 	}
 	// At Ctrl-C "tee", which reads the log, may go first. Then the log is lost, not the jobs.
 	a.env.OutlivePipes()
-	source := &nodeSource{Source: named}
-	client, err := a.openNode(ctx, source, opts)
+	log, end := a.logger(settings)
+	defer end()
+	source := &nodeSource{Source: named, onJoin: func() {
+		if hints {
+			a.hint(named.String(), f)
+		}
+	}}
+	client, err := a.openNode(ctx, source, append(opts, holdfast.WithLogger(log)))
 	if err != nil {
 		return err
 	}
-	err = register(client, f.allowExec)
-	if err == nil {
-		if hints {
-			a.hint(source.String(), f)
-		}
+	if err = register(client, f.allowExec); err == nil {
 		err = a.runNode(ctx, client, source)
+	}
+	if err != nil && !source.joined.Load() {
+		err = fmt.Errorf("no node could be started on %s: %w", named, err)
 	}
 	return errors.Join(err, closeClient(ctx, client))
 }
@@ -137,14 +147,7 @@ func register(client *holdfast.Client, allowExec bool) error {
 }
 
 func (a *app) nodeOptions(f *serveFlags) ([]holdfast.Option, error) {
-	level := slog.LevelInfo
-	if a.quiet {
-		level = slog.LevelWarn
-	}
-	log := slog.New(slog.NewTextHandler(a.env.Stderr, &slog.HandlerOptions{Level: level}))
-	opts := []holdfast.Option{
-		holdfast.WithLogger(log), holdfast.WithStopTimeout(f.stopTimeout), holdfast.WithSlots(f.slots),
-	}
+	opts := []holdfast.Option{holdfast.WithStopTimeout(f.stopTimeout), holdfast.WithSlots(f.slots)}
 	switch {
 	case f.slots < 1:
 		return nil, usagef("--slots %d is not positive", f.slots)
@@ -174,6 +177,7 @@ func (a *app) nodeOptions(f *serveFlags) ([]holdfast.Option, error) {
 type nodeSource struct {
 	store.Source
 
+	onJoin func() // called when it has, the first time
 	joined atomic.Bool
 }
 
@@ -182,19 +186,19 @@ func (s *nodeSource) Open(ctx context.Context) (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &nodeStore{st, &s.joined}, nil
+	return &nodeStore{st, s}, nil
 }
 
 type nodeStore struct {
 	store.Store
 
-	joined *atomic.Bool
+	source *nodeSource
 }
 
 func (s *nodeStore) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
 	id, err := s.Store.Join(ctx, info)
-	if err == nil {
-		s.joined.Store(true)
+	if err == nil && !s.source.joined.Swap(true) && s.source.onJoin != nil {
+		s.source.onJoin()
 	}
 	return id, err
 }
@@ -234,46 +238,4 @@ func (s *nodeSource) forgive(err error) error {
 		return nil
 	}
 	return err
-}
-
-// holdsPassword reports whether a database's name might hold a password. It is better to be wrong than to show one.
-func holdsPassword(named string) bool {
-	_, rest, isURL := strings.Cut(named, "://")
-	user, _, hasUser := strings.Cut(rest, "@")
-	return isURL && (hasUser && strings.Contains(user, ":") || strings.Contains(rest, "password="))
-}
-
-// hint says what to try. Each of the commands works as it is written, in another terminal.
-func (a *app) hint(database string, f *serveFlags) {
-	kinds := "exec and http"
-	job := `exec --args '{"command":["echo","hello"]}'`
-	if !f.allowExec {
-		kinds = "http"
-		job = `http --args '{"url":"https://example.com/"}'`
-	}
-	flags := ""
-	switch named := a.dsn(); {
-	case holdsPassword(named):
-		flags = ` --database "$` + envDatabase + `"` // the screen is no place for it
-	case named != defaultDatabase:
-		flags = " --database " + quote(named)
-	}
-	if a.namespace != defaultNamespace {
-		flags += " --namespace " + quote(a.namespace)
-	}
-	var text strings.Builder
-	for _, line := range []string{
-		"job enqueue " + job + " --wait",
-		"job enqueue " + job + " --in 10s",
-		"job list",
-		"queue list",
-		"node list",
-	} {
-		// Nodes are of all namespaces.
-		if line == "node list" {
-			flags, _, _ = strings.Cut(flags, " --namespace")
-		}
-		fmt.Fprintf(&text, "  holdfast %s%s\n", line, flags)
-	}
-	a.notef("This node runs jobs of the kinds %s from %s. Ctrl-C stops it. Try, in another terminal:\n\n%s", kinds, database, text.String())
 }

@@ -34,26 +34,6 @@ func TestWorkerRunsExecOnlyIfAllowed(t *testing.T) {
 	}
 }
 
-func TestDevHints(t *testing.T) {
-	t.Parallel()
-	s := newShell(t)
-	dev := s.start("dev", "--allow-exec=false", "--namespace", "it's mine")
-	want := "holdfast job enqueue http --args '{\"url\":\"https://example.com/\"}' --wait --database " + s.db + ` --namespace 'it'\''s mine'`
-	for _, line := range []string{want, "holdfast node list --database " + s.db + "\n", "of the kinds http from sqlite:" + s.db} {
-		if !strings.Contains(dev.stderr.String(), line) {
-			t.Errorf("%q is not in %s", line, dev.stderr)
-		}
-	}
-	for named, holds := range map[string]bool{
-		"x.db": false, "postgres://h/db": false, "postgres://u@h:1/db": false, "postgres://u:p@h/db": true,
-		"postgres://h/db?user=u&password=p": true, "sqlite:///a:b@c": true,
-	} {
-		if holdsPassword(named) != holds {
-			t.Errorf("%s: %t", named, !holds)
-		}
-	}
-}
-
 // stuck is a database that does not answer to nodes that join, or that leave.
 type stuck struct {
 	store.Source
@@ -103,7 +83,7 @@ func TestNodeStoppedInAHurry(t *testing.T) {
 			a.env.Signals = signals
 			test.database.asked = make(chan struct{})
 			source := &nodeSource{Source: test.database}
-			client, err := holdfast.Open(t.Context(), source)
+			client, err := holdfast.Open(t.Context(), source, holdfast.WithLogger(silent()))
 			if err != nil {
 				t.Fatal(err)
 			}

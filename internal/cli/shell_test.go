@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -22,8 +24,26 @@ import (
 // buildDir is where the tests have built the command, if they have.
 var buildDir string
 
+// global is the logger of the process, which commands leave alone.
+type global struct {
+	slog.Handler
+
+	lines *atomic.Int64
+}
+
+func (g global) Handle(ctx context.Context, r slog.Record) error {
+	g.lines.Add(1)
+	return g.Handler.Handle(ctx, r)
+}
+
 func TestMain(m *testing.M) {
+	var lines atomic.Int64
+	slog.SetDefault(slog.New(global{slog.NewTextHandler(os.Stderr, nil), &lines}))
 	code := pgtest.Main(m)
+	if n := lines.Load(); n > 0 {
+		fmt.Fprintf(os.Stderr, "%d lines were logged through slog.Default(): a command or a test has opened a client without a logger\n", n)
+		code = 1
+	}
 	if buildDir != "" {
 		_ = os.RemoveAll(buildDir)
 	}

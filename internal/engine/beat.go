@@ -79,8 +79,9 @@ func (h *heart) beat(ctx context.Context) bool {
 		return false
 	}
 	h.noteAt(now)
+	n.outage.succeeded(callBeat)
 	if n.leader.Swap(beat.Leader) != beat.Leader {
-		n.log.Debug("leadership changed", "node", id, "leader", beat.Leader, "epoch", beat.Epoch)
+		n.log.Debug("leadership changed", keyLeader, beat.Leader, keyEpoch, beat.Epoch)
 	}
 	h.bury(h.pulses.see(now, beat))
 	n.tell(beat.Work)
@@ -101,7 +102,7 @@ func (h *heart) failed(now time.Time, err error) {
 	h.mu.Lock()
 	silent := now.Sub(h.at)
 	h.mu.Unlock()
-	h.node.log.Warn("heartbeat failed", "node", h.node.id.Load(), "silent", silent, "error", err)
+	h.node.outage.failed(callBeat, err)
 	if silent > 2*h.node.cfg.Beat {
 		h.node.leader.Store(false)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -165,6 +166,7 @@ func (r *Run) undoOne(m *memory, u undo) error {
 		delay, again := undoPolicy.next(err, attempt)
 		if !again {
 			m.add(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: u.name, Data: encodeEntry(told)})
+			r.tellUndo(u.name, attempt, err, time.Time{})
 			return errors.Join(told, m.flush())
 		}
 		until = r.node.store.Now().Add(delay)
@@ -172,6 +174,7 @@ func (r *Run) undoOne(m *memory, u undo) error {
 		if err := m.flush(); err != nil {
 			return err
 		}
+		r.tellUndo(u.name, attempt, err, until)
 	}
 }
 
@@ -194,7 +197,7 @@ func callUndo(m *memory, u undo, s *Strand) (err error) {
 	defer m.mu.Lock()
 	defer func() {
 		if p := recover(); p != nil {
-			err = &panicError{p}
+			err = &panicError{p, string(debug.Stack())}
 		}
 	}()
 	return u.f(s)

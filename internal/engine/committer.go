@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -22,8 +21,8 @@ import (
 type committer struct {
 	store    store.Store
 	patience time.Duration
-	log      *slog.Logger
 	guard    *guard
+	outage   *outage
 	after    func(*store.Batch)               // told of each committed batch
 	reserve  func([]*store.Enqueue) *starting // takes slots for jobs that may run at once; nil if there are none
 	fatal    func(error)                      // told of an error after which nothing can be stored any more
@@ -41,10 +40,11 @@ type committer struct {
 }
 
 func newCommitter(
-	st store.Store, patience time.Duration, g *guard, after func(*store.Batch), reserve func([]*store.Enqueue) *starting, fatal func(error),
+	st store.Store, patience time.Duration, g *guard, o *outage, after func(*store.Batch), reserve func([]*store.Enqueue) *starting,
+	fatal func(error),
 ) *committer {
 	c := &committer{
-		store: st, patience: patience, log: g.log, guard: g, after: after, reserve: reserve, fatal: fatal, stop: make(chan struct{}),
+		store: st, patience: patience, guard: g, outage: o, after: after, reserve: reserve, fatal: fatal, stop: make(chan struct{}),
 	}
 	c.force, c.abandon = context.WithCancel(context.Background()) //nolint:forbidigo // the root of the committer's own life
 	c.aside.wake = make(chan struct{}, 1)
@@ -255,6 +255,7 @@ func (c *committer) flush(p *portion, ops []*op, batch *store.Batch, begun *star
 	p.tried(ops, time.Since(began), err) //nolint:forbidigo // as above
 	switch {
 	case err == nil:
+		c.outage.succeeded(callCommit)
 		c.guard.panics("wake-ups", func() { c.after(batch) })
 		c.guard.panics("starts", begun.settle)
 		c.settle(ops)
@@ -264,7 +265,7 @@ func (c *committer) flush(p *portion, ops []*op, batch *store.Batch, begun *star
 			c.answer(o, fmt.Errorf("%w: stopped before the commit: %w", store.ErrClosed, err))
 		}
 	case transient(err):
-		c.log.Warn("commit did not go through; repeating", "operations", batch.Len(), "error", err)
+		c.outage.failed(callCommit, err)
 		for _, o := range ops {
 			o.repeated()
 		}

@@ -9,8 +9,8 @@ import (
 
 // Config is how an engine behaves. The zero value of a field means its default.
 type Config struct {
-	Namespace string // default "default"
-	Logger    *slog.Logger
+	Namespace string       // default "default"
+	Logger    *slog.Logger // nil: none
 
 	// MaxJournal is when a journal is full.
 	MaxJournal JournalLimit

@@ -47,7 +47,7 @@ func (d *dispatcher) loop(ctx context.Context) {
 		if err != nil {
 			d.node.slots.learnNothing()
 			if ctx.Err() == nil {
-				d.node.log.Warn("claim failed; repeating", "error", err)
+				d.node.outage.failed(callClaim, err)
 				sleepFor(ctx, time.Second)
 			}
 			continue
@@ -115,7 +115,7 @@ func (d *dispatcher) tellFull() {
 	full := d.node.slots.tooManyWait()
 	if full && !d.full {
 		d.node.log.Warn("no more jobs are taken: too many outcomes wait for callers' transactions, "+
-			"which hold their jobs or the parents of these", "node", d.node.id.Load(), "outcomes", d.node.slots.aside.Load())
+			"which hold their jobs or the parents of these", keyOutcomes, d.node.slots.aside.Load())
 	}
 	d.full = full
 }
@@ -157,6 +157,7 @@ func (d *dispatcher) claim(ctx context.Context, params store.ClaimParams) ([]sto
 		cancel()
 		switch {
 		case err == nil:
+			n.outage.succeeded(callClaim)
 			d.asks.answered(jobs, took)
 			return jobs, params, nil
 		case errors.Is(err, store.ErrNodeDead):
@@ -166,7 +167,7 @@ func (d *dispatcher) claim(ctx context.Context, params store.ClaimParams) ([]sto
 		case ctx.Err() != nil:
 			return nil, params, err // Leave gives back what the claim may have taken
 		case transient(err) || errors.Is(err, context.DeadlineExceeded):
-			n.log.Warn("claim did not go through; repeating", "try", try, "error", err)
+			n.outage.failed(callClaim, err)
 			if d.asks.repeat(&params, took) {
 				d.letBeat(ctx)
 			}

@@ -23,6 +23,10 @@
 //	memory      what one run of a durable function remembers, its strands, and what it is waiting for
 //	loader      journals of runs that begin at the same moment, in one query
 //	guard       begins again what has panicked, and says so
+//	log         what is logged of runs, and its keys
+//	limiter     keeps a storm of failures from being a storm of lines
+//	outage      says that the database does not answer, now and then, and when it answers again
+//	unserved    tells of jobs that no living node serves
 //
 // # What happens when
 //

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -24,6 +25,7 @@ func (n *node) duties() []duty {
 		{name: "cancel sweep", now: n.sweepNow, do: n.sweep},
 		{name: "children of finished jobs", now: n.closeNow, do: n.closeChildren},
 		{name: "retention", every: time.Minute, do: n.retain},
+		{name: "jobs that no node serves", every: unservedEvery, do: n.tellUnserved},
 		{name: "lost leases", now: n.giveUpNow, everywhere: true, do: n.giveUp},
 		{name: "stale prefetch", every: time.Second, everywhere: true, do: n.releaseStale},
 	}
@@ -51,7 +53,7 @@ func (n *node) perform(ctx context.Context, d duty) {
 		cancel()
 		if err != nil && ctx.Err() == nil {
 			n.engine.fatal(err)
-			n.log.Warn("maintenance failed; it is repeated", "duty", d.name, "error", err)
+			n.outage.stumbled(d.name, err)
 		}
 	}
 }
@@ -71,10 +73,25 @@ func (n *node) rescue(ctx context.Context) error {
 			return nil
 		}
 		for _, r := range rescued {
-			n.log.Warn("job taken from a dead node", "job", r.Job, "queue", r.Queue, "dead", r.Node, "state", r.State, "reason", r.Reason)
+			n.tellRescued(r)
 		}
 		n.announce(rescued)
 	}
+}
+
+// tellRescued says what becomes of a job that a dead node had.
+func (n *node) tellRescued(r store.Rescued) {
+	job := about{job: r.Job, kind: r.Kind, queue: r.Queue}
+	attrs := []slog.Attr{slog.Int64(keyDeadNode, r.Node), slog.String(keyReason, string(r.Reason))}
+	if r.State == store.Failed {
+		n.lines.say(slog.LevelError, job, "job failed: its node died", attrs...)
+		return
+	}
+	attrs = append(attrs, slog.String(keyState, r.State.String()))
+	if r.State == store.Retryable {
+		attrs = append(attrs, slog.Time(keyRetryAt, r.RunAt))
+	}
+	n.lines.say(slog.LevelWarn, job, "job taken from a dead node", attrs...)
 }
 
 // announce tells those who wait for a job that was rescued that it has ended, and the nodes when the
@@ -143,7 +160,7 @@ func (n *node) retain(ctx context.Context) error {
 			return err
 		}
 		if retained.Jobs > 0 {
-			n.log.Debug("finished jobs removed", "jobs", retained.Jobs)
+			n.log.Debug("finished jobs removed", keyJobs, retained.Jobs)
 		}
 		if !retained.More {
 			return nil

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -16,7 +17,11 @@ type Engine struct {
 	Store store.Store
 
 	cfg    Config
-	log    *slog.Logger
+	plain  *slog.Logger // for handlers
+	log    *slog.Logger // adds the node
+	nodeID atomic.Int64 // of the node that runs, from its join until it has left; 0: none
+	lines  *limiter
+	outage *outage
 	guard  *guard
 	commit *committer
 	loader *loader
@@ -37,14 +42,17 @@ type Engine struct {
 // New makes an engine on an open store, which it owns from then on.
 func New(st store.Store, cfg Config) *Engine {
 	cfg.fill()
-	e := &Engine{Store: st, cfg: cfg, log: calm(cfg.Logger), handlers: map[string]*Handler{}}
-	e.guard = &guard{log: e.log}
-	e.listening = newListening(st, e.guard, e.log, e.hear, e.fatal)
+	e := &Engine{Store: st, cfg: cfg, plain: calm(cfg.Logger), handlers: map[string]*Handler{}}
+	e.log = slog.New(nodeHandler{e.plain.Handler(), &e.nodeID})
+	e.lines = newLimiter(e.log)
+	e.outage = &outage{log: e.log}
+	e.guard = &guard{lines: e.lines}
+	e.listening = newListening(st, e.guard, e.outage, e.hear, e.fatal)
 	e.wishes = newWishes(st, e.guard)
 	e.ended = newWaiters(st, e.guard, e.listening, e.wishes, e.elsewhere, e.fatal)
 	e.followers = newFollowers(e.listening, e.wishes)
 	e.loader = &loader{store: st, guard: e.guard}
-	e.commit = newCommitter(st, cfg.EnqueuePatience, e.guard, e.committed, e.reserve, e.fatal)
+	e.commit = newCommitter(st, cfg.EnqueuePatience, e.guard, e.outage, e.committed, e.reserve, e.fatal)
 	return e
 }
 
@@ -220,6 +228,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	e.wishes.close()
 	e.commit.close(ctx)
 	e.listening.close()
+	e.lines.flush()
 	return e.Store.Close()
 }
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -119,6 +119,7 @@ func (n *node) verdict(x *execution) *store.Outcome {
 	}
 	ctx := n.contextOf(x)
 	n.slots.begin(x)
+	n.tellStart(run)
 	if n.id.Load() != c.Lease.Node {
 		run.cancel(store.ErrLeaseLost) // the node was declared dead while the job waited for its slot
 	}
@@ -170,7 +171,7 @@ func unreadable(err error) *store.Outcome {
 // panicked is the outcome of a run whose end panicked, as the Error method of what its handler
 // returned may do.
 func (x *execution) panicked(p any) *store.Outcome {
-	return x.again(store.ReasonError, cut(fmt.Sprintf("panic: %v", p), maxError), cut(string(debug.Stack()), maxTrace), time.Second)
+	return x.again(store.ReasonError, cut(panicText(p), maxError), cut(string(debug.Stack()), maxTrace), time.Second)
 }
 
 // goneOut is the outcome of a handler whose goroutine ended without returning: it is parked, or over for this process,
@@ -252,7 +253,8 @@ func invoke(ctx context.Context, x *execution) (result []byte, trace string, err
 	x.worker.label(x.handler.Kind)
 	defer func() {
 		if p := recover(); p != nil {
-			err, trace = &panicError{p}, string(debug.Stack())
+			trace = string(debug.Stack())
+			err = &panicError{p, trace}
 		}
 	}()
 	result, err = x.handler.Run(ctx, x.run)
@@ -260,9 +262,20 @@ func invoke(ctx context.Context, x *execution) (result []byte, trace string, err
 }
 
 // panicError is a handler's panic.
-type panicError struct{ value any }
+type panicError struct {
+	value any
+	stack string
+}
 
-func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
+func (e *panicError) Error() string { return panicText(e.value) }
+
+// panicText is how a panic is told as an error.
+func panicText(value any) string { return fmt.Sprintf(panicPrefix+"%v", value) }
+
+const panicPrefix = "panic: "
+
+// isPanic reports whether an outcome tells of a panic, and not of an error or of a handler that is stuck.
+func isPanic(o *store.Outcome) bool { return o.Trace != "" && strings.HasPrefix(o.Error, panicPrefix) }
 
 // judge makes an outcome of what a handler returned. Nil means that nothing can be written any more.
 func judge(ctx context.Context, x *execution, result []byte, trace string, err error) *store.Outcome {
@@ -324,7 +337,7 @@ func (x *execution) again(reason store.Reason, text, trace string, delay time.Du
 	}
 	if delay < 0 {
 		n := x.run.node
-		delay = x.handler.backoff(job, n.policies[x.handler.Kind], n.log)
+		delay = x.handler.backoff(job, n.policies[x.handler.Kind], n.lines)
 	}
 	o.Delay = delay
 	return o
@@ -421,14 +434,8 @@ func (n *node) hand(x *execution, o *store.Outcome, last *store.CheckpointWrite)
 		}
 	}
 	o.Error, o.Trace = validText(o.Error), validText(o.Trace)
-	durable := n.finish(o, last, remembered)
-	if o.State == store.Failed {
-		n.log.Error("job failed", "job", c.Job.ID, "kind", c.Job.Kind, "queue", c.Job.Queue,
-			"attempt", c.Job.Attempt, "reason", o.Reason, "error", o.Error)
-	}
-	if n.log.Enabled(context.Background(), slog.LevelDebug) { //nolint:forbidigo // what is not logged costs nothing
-		n.log.Debug("job ended", "job", c.Job.ID, "kind", c.Job.Kind, "queue", c.Job.Queue, "attempt", c.Job.Attempt, "outcome", o.State)
-	}
+	durable := n.finish(o, x.run.about(), last, remembered)
+	n.tellEnd(x.run, o)
 	return durable
 }
 
@@ -442,7 +449,7 @@ func (n *node) goOn(x *execution) (following store.Claimed, ok bool) {
 }
 
 // finish hands an outcome to the committer. It returns what to wait for before the slot goes on, or nil.
-func (n *node) finish(o *store.Outcome, last *store.CheckpointWrite, remembered *store.Append) <-chan struct{} {
+func (n *node) finish(o *store.Outcome, job about, last *store.CheckpointWrite, remembered *store.Append) <-chan struct{} {
 	var durable chan struct{}
 	if n.pending.Add(1) > int64(maxPending(n.cfg.Slots)) {
 		durable = make(chan struct{})
@@ -465,7 +472,7 @@ func (n *node) finish(o *store.Outcome, last *store.CheckpointWrite, remembered 
 		if aside && n.slots.cameBack() {
 			n.dispatch.free()
 		}
-		n.report(o, err)
+		n.report(o, job, err)
 	})
 	return durable
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -38,9 +39,10 @@ func (m *memory) warnIfLong() {
 		return
 	}
 	m.warned = true
-	m.run.node.log.Warn("a run's journal is half full, and is read whenever it resumes; let it continue as new, or split it into children",
-		"job", m.run.claimed.Job.ID, "kind", m.run.claimed.Job.Kind, "entries", m.entries, "bytes", m.bytes,
-		"max_entries", limit.Entries, "max_bytes", limit.Bytes)
+	m.run.node.lines.say(slog.LevelWarn, m.run.about(),
+		"a run's journal is half full, and is read whenever it resumes; let it continue as new, or split it into children",
+		slog.Int64(keyEntries, m.entries), slog.Int64(keyBytes, m.bytes),
+		slog.Int64(keyMaxEntries, limit.Entries), slog.Int64(keyMaxBytes, limit.Bytes))
 }
 
 // portion is how many of the pending entries, and of the children that are enqueued with them, the

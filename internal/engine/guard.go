@@ -17,7 +17,7 @@ import (
 // with its stack, and told by the engine's health. What the panic left undone is made up for elsewhere: loops begin again, and a lease that
 // nobody works on any more is found by the beat.
 type guard struct {
-	log *slog.Logger
+	lines *limiter
 
 	mu    sync.Mutex
 	parts map[string]Trouble
@@ -41,8 +41,8 @@ func (g *guard) catch(part string) {
 
 // note tells of a panic. A part that is down stays so until up says otherwise.
 func (g *guard) note(part string, p any, down bool) {
-	g.log.Error("a panic in Holdfast itself; it goes on, please report this",
-		"part", part, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	g.lines.say(slog.LevelError, about{}, "a panic in Holdfast itself; it goes on, please report this",
+		slog.String(keyPart, part), slog.String(keyError, fmt.Sprintf("panic: %v", p)), slog.String(keyStack, string(debug.Stack())))
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.parts == nil {

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"time"
@@ -59,14 +58,14 @@ const policySample = 50
 
 // policy is what the handler promises of its attempts, for those who rescue its jobs. BackoffFunc is
 // asked for the attempts that may be followed by another. One for which it panics ends the sample.
-func (h *Handler) policy(log *slog.Logger) store.Policy {
+func (h *Handler) policy(lines *limiter) store.Policy {
 	p := store.Policy{MaxAttempts: h.MaxAttempts, Backoff: h.Backoff}
 	if h.BackoffFunc == nil {
 		return p
 	}
 	last := p.Attempts(&store.Job{}) - 1
 	for attempt := 1; attempt <= min(last, policySample); attempt++ {
-		delay, ok := h.askBackoff(attempt, log)
+		delay, ok := h.askBackoff(attempt, lines)
 		if !ok {
 			break
 		}
@@ -77,11 +76,12 @@ func (h *Handler) policy(log *slog.Logger) store.Policy {
 
 // askBackoff calls BackoffFunc, which is the user's: a panic of it is told as what it is, and the
 // answer is not ok.
-func (h *Handler) askBackoff(attempt int, log *slog.Logger) (delay time.Duration, ok bool) {
+func (h *Handler) askBackoff(attempt int, lines *limiter) (delay time.Duration, ok bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			log.Error("the BackoffFunc of a handler panicked; the wait that it returned last holds",
-				"kind", h.Kind, "attempt", attempt, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			lines.say(slog.LevelError, about{kind: h.Kind, attempt: attempt},
+				"the BackoffFunc of a handler panicked; the wait that it returned last holds",
+				slog.String(keyError, panicText(p)), slog.String(keyStack, string(debug.Stack())))
 		}
 	}()
 	return max(h.BackoffFunc(attempt), 0), true
@@ -100,9 +100,9 @@ func (h *Handler) timeout(job store.Job) time.Duration {
 
 // backoff is the wait after the failure of the attempt that runs. promised is what the node promised
 // when it joined: it holds where BackoffFunc panics.
-func (h *Handler) backoff(job *store.Job, promised store.Policy, log *slog.Logger) time.Duration {
+func (h *Handler) backoff(job *store.Job, promised store.Policy, lines *limiter) time.Duration {
 	if h.BackoffFunc != nil && job.Options.Backoff == (store.Backoff{}) {
-		if delay, ok := h.askBackoff(job.Attempt, log); ok {
+		if delay, ok := h.askBackoff(job.Attempt, lines); ok {
 			return delay
 		}
 		return promised.Delay(job, job.Attempt)

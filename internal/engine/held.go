@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -127,8 +128,9 @@ func (n *node) giveUpSome(ctx context.Context, lost []store.Lease) error {
 		numbers[l.Job] = l.Number
 	}
 	for _, r := range rescued {
-		n.log.Error("a job was running under a lease of this node, and nobody worked on it; it was given up, please report this",
-			"job", r.Job, "kind", r.Kind, "queue", r.Queue, "lease", numbers[r.Job], "state", r.State, "reason", r.Reason)
+		n.lines.say(slog.LevelError, about{job: r.Job, kind: r.Kind, queue: r.Queue},
+			"a job was running under a lease of this node, and nobody worked on it; it was given up, please report this",
+			slog.Int64(keyLease, numbers[r.Job]), slog.String(keyState, r.State.String()), slog.String(keyReason, string(r.Reason)))
 	}
 	n.announce(rescued)
 	return nil

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -15,11 +14,11 @@ const deafAfter = 10 * time.Second
 
 // listening passes on the wake-ups of other processes while somebody needs them: a node, or who waits for jobs of others.
 type listening struct {
-	store store.Store
-	guard *guard
-	log   *slog.Logger
-	hear  func(store.Wake)
-	fatal func(error) // is told of errors that do not pass
+	store  store.Store
+	guard  *guard
+	outage *outage
+	hear   func(store.Wake)
+	fatal  func(error) // is told of errors that do not pass
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -31,8 +30,8 @@ type listening struct {
 	stop  context.CancelFunc // ends the loop that runs; nil: none does
 }
 
-func newListening(st store.Store, g *guard, log *slog.Logger, hear func(store.Wake), fatal func(error)) *listening {
-	l := &listening{store: st, guard: g, log: log, hear: hear, fatal: fatal}
+func newListening(st store.Store, g *guard, o *outage, hear func(store.Wake), fatal func(error)) *listening {
+	l := &listening{store: st, guard: g, outage: o, hear: hear, fatal: fatal}
 	l.ctx, l.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // the root of the listening's own life
 	return l
 }
@@ -74,7 +73,7 @@ func (l *listening) loop(ctx context.Context) {
 	for try := 1; ctx.Err() == nil; try++ {
 		if err := l.store.Watch(ctx, l.hear); err != nil && ctx.Err() == nil {
 			l.fatal(err)
-			l.log.Warn("watching for wake-ups failed; polling meanwhile", "error", err)
+			l.outage.stumbled("watch for wake-ups", err)
 			sleepFor(ctx, store.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, Jitter: 0.5}.Delay(try))
 		}
 	}

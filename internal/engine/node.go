@@ -19,6 +19,8 @@ type node struct {
 	store  store.Store
 	cfg    NodeConfig
 	log    *slog.Logger
+	lines  *limiter
+	outage *outage
 	kinds  []string
 
 	policies map[string]store.Policy // of the kinds, for those who rescue the node's jobs
@@ -26,8 +28,9 @@ type node struct {
 	id    atomic.Int64 // of the present membership
 	joins sync.Mutex   // one rejoin at a time
 
-	leader  atomic.Bool
-	pending atomic.Int64 // outcomes that wait for their commit
+	leader   atomic.Bool
+	unserved unserved
+	pending  atomic.Int64 // outcomes that wait for their commit
 
 	slots    *slots
 	numbers  numbers
@@ -68,7 +71,8 @@ func (e *Engine) Run(ctx context.Context, stop Stop) error {
 	if err != nil {
 		return err
 	}
-	n.log.Info("node started", "node", n.id.Load(), "name", n.cfg.Name, "slots", n.cfg.Slots, "kinds", n.kinds)
+	defer e.nodeID.Store(0)
+	n.log.Info("node started", keyName, n.cfg.Name, keySlots, n.cfg.Slots, keyKinds, n.kinds)
 
 	// The loops outlive the claims: while handlers finish, the node goes on beating.
 	claiming, stopClaiming := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -92,13 +96,13 @@ func (e *Engine) Run(ctx context.Context, stop Stop) error {
 	case <-stop.Soft:
 	case gone = <-n.gone:
 		// No handler can write anything any more, nor can the node say that it leaves.
-		n.log.Error("the database is gone; the node stops", "node", n.id.Load(), "running", n.slots.running(), "error", gone)
+		n.log.Error("the database is gone; the node stops", keyRunning, n.slots.running(), keyError, gone)
 		n.slots.cancelAll(store.ErrLeaseLost)
 		hard, now := context.WithCancel(stop.Hard)
 		now()
 		stop.Hard = hard
 	}
-	n.log.Info("node stopping", "node", n.id.Load(), "running", n.slots.running())
+	n.log.Info("node stopping", keyRunning, n.slots.running())
 	patience, forgo := context.WithTimeout(context.WithoutCancel(ctx), n.cfg.StopTimeout)
 	defer forgo()
 	stopClaiming(errStopped)
@@ -132,7 +136,8 @@ func (e *Engine) Run(ctx context.Context, stop Stop) error {
 	if err != nil {
 		return fmt.Errorf("node %d %w: %w", n.id.Load(), errNotSignedOff, err)
 	}
-	n.log.Info("node stopped", "node", n.id.Load())
+	n.lines.flush()
+	n.log.Info("node stopped")
 	return nil
 }
 
@@ -163,7 +168,7 @@ func (e *Engine) start(ctx context.Context, stop Stop) (*node, error) {
 	if err == nil {
 		// A process that was killed here a moment ago left jobs behind, and may be known to be dead already.
 		if err := n.rescue(joining); err != nil {
-			n.log.Warn("rescue at start failed; it is repeated", "error", err)
+			n.outage.stumbled("rescue", err)
 		}
 	}
 	e.mu.Lock()
@@ -179,7 +184,7 @@ func (e *Engine) start(ctx context.Context, stop Stop) (*node, error) {
 // newNode makes a node of the handlers there are. e.mu is held.
 func (e *Engine) newNode() *node {
 	n := &node{
-		engine: e, store: e.Store, cfg: e.cfg.Node, log: e.log,
+		engine: e, store: e.Store, cfg: e.cfg.Node, log: e.log, lines: e.lines, outage: e.outage,
 		beatNow: make(chan struct{}, 1), giveUpNow: make(chan struct{}, 1), rescueNow: make(chan struct{}, 1), sweepNow: make(chan struct{}, 1),
 		closeNow: make(chan struct{}, 1), rouse: make(chan store.Claimed), retire: make(chan struct{}), gone: make(chan error, 1),
 		policies: map[string]store.Policy{},
@@ -200,7 +205,7 @@ func (e *Engine) newNode() *node {
 // use the engine: so e.mu is not held. The handlers are not changed while the node starts.
 func (n *node) promise() {
 	for _, h := range n.engine.handlers {
-		n.policies[h.Kind] = h.policy(n.log)
+		n.policies[h.Kind] = h.policy(n.lines)
 	}
 }
 
@@ -212,12 +217,14 @@ func (n *node) join(ctx context.Context) error {
 		queues[i] = q.Name
 	}
 	id, err := n.store.Join(ctx, store.NodeInfo{
-		Name: n.cfg.Name, Version: n.cfg.Version, Queues: queues, Kinds: n.kinds, Slots: n.cfg.Slots, Policies: n.policies,
+		Name: n.cfg.Name, Version: n.cfg.Version, Namespace: n.engine.cfg.Namespace, Queues: queues, Kinds: n.kinds, Slots: n.cfg.Slots,
+		Policies: n.policies,
 	})
 	if err != nil {
 		return fmt.Errorf("joining as a node: %w", err)
 	}
 	n.id.Store(id)
+	n.engine.nodeID.Store(id)
 	return nil
 }
 
@@ -230,7 +237,7 @@ func (n *node) declaredDead(ctx context.Context, id int64) {
 		return // somebody else has seen to it
 	}
 	n.log.Error("this node was declared dead: its jobs are cancelled here and run elsewhere; joining again",
-		"node", id, "running", n.slots.running())
+		keyRunning, n.slots.running())
 	n.leader.Store(false)
 	n.slots.loseAll(id)
 	for try := 1; ; try++ {
@@ -241,7 +248,7 @@ func (n *node) declaredDead(ctx context.Context, id int64) {
 		if ctx.Err() != nil {
 			return
 		}
-		n.log.Warn("cannot join again; repeating", "error", err)
+		n.outage.stumbled("join", err)
 		sleepFor(ctx, store.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, Jitter: 0.5}.Delay(try))
 	}
 	n.dispatch.wake("")
@@ -259,11 +266,12 @@ func (n *node) release(c store.Claimed) {
 		Lease: c.Lease, State: store.Available, Reason: store.ReasonReleased,
 		HasUnique: c.Job.UniqueKey != nil, HasOrdering: c.Job.OrderingKey != "",
 	}
+	job := aboutJob(&c.Job)
 	n.outcomes.Add(1)
 	o.Durable, o.Answers, o.Parent = c.Durable, c.Job.Answers, c.Job.Parent
 	n.engine.commit.Finish(o, nil, nil, nil, func(err error) {
 		defer n.outcomes.Done()
-		n.report(o, err)
+		n.report(o, job, err)
 	})
 }
 
@@ -288,7 +296,9 @@ func (n *node) drain(force context.Context) {
 		return
 	default:
 	}
-	n.log.Warn("handlers are still running; ending their contexts", "running", n.slots.running())
+	if running := n.slots.running(); running > 0 {
+		n.log.Warn("handlers are still running; ending their contexts", keyRunning, running)
+	}
 	n.slots.cancelAll(ErrShutdown)
 	// Each execution gives its handler up after StuckAfter by itself.
 	<-idle
@@ -323,7 +333,7 @@ func (n *node) flush(force, patience context.Context) bool {
 		return true
 	case <-hurry:
 	case <-patience.Done():
-		n.log.Warn("the outcomes of jobs could not be stored before the node stops; they run again", "node", n.id.Load())
+		n.log.Warn("the outcomes of jobs could not be stored before the node stops; they run again")
 	}
 	return false
 }
@@ -364,22 +374,22 @@ func signal(ch chan struct{}) {
 }
 
 // report logs what became of an outcome that nobody waits for.
-func (n *node) report(o *store.Outcome, err error) {
+func (n *node) report(o *store.Outcome, job about, err error) {
+	state := slog.String(keyState, o.State.String())
 	switch {
 	case err != nil:
-		n.log.Error("the outcome of a job could not be stored; the job will run again",
-			"job", o.Lease.Job, "outcome", o.State, "error", err)
+		n.lines.say(slog.LevelError, job, "the outcome of a job could not be stored; the job will run again", state, slog.Any(keyError, err))
 	case errors.Is(o.Err, store.ErrLeaseLost):
-		n.log.Warn("a job's lease was lost before its outcome was stored; the outcome is dropped",
-			"job", o.Lease.Job, "lease", o.Lease.Number, "outcome", o.State)
+		n.lines.say(slog.LevelWarn, job, "a job's lease was lost before its outcome was stored; the outcome is dropped",
+			state, slog.Int64(keyLease, o.Lease.Number))
 	case o.Err != nil:
-		n.log.Error("the outcome of a job was refused", "job", o.Lease.Job, "outcome", o.State, "error", o.Err)
-		n.refused(o)
+		n.lines.say(slog.LevelError, job, "the outcome of a job was refused", state, slog.Any(keyError, o.Err))
+		n.refused(o, job)
 	}
 }
 
 // refused ends a run whose outcome can never be stored: its job fails, and says why.
-func (n *node) refused(o *store.Outcome) {
+func (n *node) refused(o *store.Outcome, job about) {
 	if o.State == store.Failed && o.Reason == store.ReasonTerminal {
 		return // the beat sees to what is left
 	}
@@ -387,5 +397,5 @@ func (n *node) refused(o *store.Outcome) {
 		Lease: o.Lease, State: store.Failed, Reason: store.ReasonTerminal, Error: cut("its outcome was refused: "+o.Err.Error(), maxError),
 		StartedAt: o.StartedAt, HasUnique: o.HasUnique, HasOrdering: o.HasOrdering, Answers: o.Answers, Parent: o.Parent, Durable: o.Durable,
 		HasChildren: o.HasChildren,
-	}, nil, nil)
+	}, job, nil, nil)
 }

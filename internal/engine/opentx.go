@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -115,9 +116,9 @@ func (m *memory) leaveTxLater() (stop func()) {
 		if !m.leaveTx() {
 			return
 		}
-		c := &m.run.claimed
-		n.log.Error("a strand of a run that has ended is stuck in a transaction: it ignores its context; it is left behind, its goroutine stays",
-			"job", c.Job.ID, "kind", c.Job.Kind, "attempt", c.Job.Attempt, "after", n.cfg.StuckAfter, "stack", stack)
+		n.lines.say(slog.LevelError, m.run.about(),
+			"a strand of a run that has ended is stuck in a transaction: it ignores its context; it is left behind, its goroutine stays",
+			slog.String(keyStack, stack))
 	})
 	return func() { timer.Stop() }
 }
@@ -156,8 +157,8 @@ func (s *Strand) happened(m *memory, a *store.Append) bool {
 		if s.run.life.ended() != nil {
 			return false // the run is over here, and the journal tells whoever runs it next
 		}
-		s.run.node.log.Warn("cannot tell yet whether the transaction of a step was committed; asking again",
-			"job", a.Lease.Job, "step", a.Entries[0].Name, "error", err)
+		s.run.node.lines.say(slog.LevelWarn, s.run.about(), "cannot tell yet whether the transaction of a step was committed; asking again",
+			slog.String(keyStep, a.Entries[0].Name), slog.Any(keyError, err))
 		sleepFor(s.run.life.lasting(), store.Backoff{Base: 20 * time.Millisecond, Cap: 2 * time.Second, Jitter: 0.5}.Delay(try))
 	}
 }

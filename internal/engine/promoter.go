@@ -87,10 +87,11 @@ func (p *promoter) look(ctx context.Context) time.Time {
 		if err != nil {
 			if ctx.Err() == nil {
 				n.engine.fatal(err)
-				n.log.Warn("promotion failed; repeating", "error", err)
+				n.outage.failed(callPromote, err)
 			}
 			return now.Add(time.Second)
 		}
+		n.outage.succeeded(callPromote)
 		for _, w := range promoted.Wakes {
 			n.wake(w)
 		}

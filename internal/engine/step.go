@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -153,6 +154,8 @@ func (s *Strand) step(
 		if err := m.flush(); err != nil {
 			return nil, err
 		}
+		s.run.node.lines.say(slog.LevelWarn, s.run.about(), "step failed; it is tried again",
+			slog.String(keyStep, name), slog.Int(keyTries, attempt), slog.String(keyError, told.Message), slog.Time(keyRetryAt, until))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/pprof"
 	"strconv"
 	"strings"
@@ -58,7 +59,6 @@ func (n *node) leaveBehindLater(x *execution, cause error) {
 }
 
 func (n *node) leaveBehind(x *execution, cause error) {
-	c := x.run.claimed
 	stack := stackOf(x.worker)
 	text := fmt.Sprintf("the handler ignored the end of its context (%v) for %v and was left behind", cause, n.cfg.StuckAfter)
 	var o *store.Outcome
@@ -73,8 +73,8 @@ func (n *node) leaveBehind(x *execution, cause error) {
 		o = x.decided(text, cut(stack, maxTrace))
 	}
 	if n.settleElsewhere(x, o) {
-		n.log.Error("handler is stuck: it ignores its context; its job is taken from it, its goroutine stays",
-			"job", c.Job.ID, "kind", c.Job.Kind, "attempt", c.Job.Attempt, "cause", cause, "stack", stack)
+		n.lines.say(slog.LevelError, x.run.about(), "handler is stuck: it ignores its context; its job is taken from it, its goroutine stays",
+			slog.String(keyCause, cause.Error()), slog.String(keyStack, stack))
 	}
 }
 

@@ -51,6 +51,52 @@ func TestHotPlans(t *testing.T) {
 	}
 }
 
+// TestUnservedReadsFirstRows: whoever looks for what nobody serves reads no more of ready than the
+// first row of a lane, however long that is.
+func TestUnservedReadsFirstRows(t *testing.T) {
+	t.Parallel()
+	url, schema := pgtest.Shared(t).Schema(t)
+	config := Config{URL: url, SchemaName: schema}
+	opened, err := config.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	s := opened.(*Store) //nolint:errcheck // what else would it be
+	conn, err := s.pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Release()
+	for _, fill := range []string{
+		"SELECT 1",
+		inSchema("INSERT INTO {schema}.queue (namespace, name) SELECT 'default', 'q' || i FROM generate_series(1, 50) i", schema),
+		inSchema(`INSERT INTO {schema}.lane (queue, kind, priority, used_on)
+			SELECT q.id, 'k' || i, 2, 1 FROM {schema}.queue q, generate_series(1, 20) i`, schema),
+		inSchema(`INSERT INTO {schema}.ready (run_at, id, lane)
+			SELECT i, gen_random_uuid(), 1 + i % 1000 FROM generate_series(1, 50000) i`, schema),
+		inSchema("ANALYZE {schema}.ready, {schema}.lane, {schema}.queue", schema),
+	} {
+		if _, err := conn.Exec(t.Context(), fill); err != nil {
+			t.Fatal(err)
+		}
+		plan := explain(t, conn.Conn(), s.text("unserved"))
+		onReady := 0
+		for i, line := range plan {
+			if !strings.Contains(line, " on ready ") {
+				continue
+			}
+			onReady++
+			if !strings.Contains(line, "Index Only Scan") || !strings.Contains(plan[i-1], "Limit") {
+				t.Errorf("after %.40s…: %s", fill, strings.Join(plan, "\n"))
+			}
+		}
+		if onReady != 1 {
+			t.Errorf("after %.40s… ready is read in %d places: %s", fill, onReady, strings.Join(plan, "\n"))
+		}
+	}
+}
+
 // explain returns the generic plan of a statement.
 func explain(t *testing.T, conn *pgx.Conn, text string) (lines []string) {
 	t.Helper()

@@ -60,6 +60,7 @@ func closedSays(e *env) {
 		"Get":      func() error { _, err := e.store.Get(e.ctx, id); return err },
 		"List":     func() error { _, err := e.store.List(e.ctx, store.ListParams{Limit: 1}); return err },
 		"Queues":   func() error { _, err := e.store.Queues(e.ctx, namespace); return err },
+		"Unserved": func() error { _, err := e.store.Unserved(e.ctx, 1); return err },
 		"Journals": func() error { _, err := e.store.Journals(e.ctx, []store.ID{id}); return err },
 		"Entries":  func() error { _, err := e.store.Entries(e.ctx, store.JournalParams{Job: id, Limit: 1}); return err },
 		"Messages": func() error { _, err := e.store.Messages(e.ctx, store.InboxParams{Job: id, Limit: 1}); return err },

@@ -41,6 +41,7 @@ var suite = []concern{
 	{"Rescue", rescueTests},
 	{"Promote", promoteTests},
 	{"Queues", queuesTests},
+	{"Unserved", unservedTests},
 	{"Retain", retainTests},
 	{"RetainQueues", retainQueuesTests},
 	{"Read", readTests},

@@ -28,6 +28,25 @@ JOIN {schema}.lane l ON l.queue = q.id AND l.kind = t.kind AND l.priority = t.pr
 SELECT l.id, l.queue, q.namespace, q.name, l.kind, l.priority, q.created_at IS NOT NULL
 FROM {schema}.lane l JOIN {schema}.queue q ON q.id = l.queue WHERE l.id = ANY ($1::int[]);
 
+-- What waits in lanes that no node serves. What the living nodes serve: $1 kinds, $2 the namespace of each, $3 the queue, both '' where it is any.
+-- $4 limit. Lanes are looked at first, and of ready no more than the first row of those that nobody serves: so nothing is passed by that nodes
+-- have taken from the others.
+-- name: unserved
+WITH served AS MATERIALIZED (
+  SELECT t.kind, t.namespace, t.queue FROM unnest($1::text[], $2::text[], $3::text[]) AS t (kind, namespace, queue)
+), bare AS MATERIALIZED (
+  SELECT l.id, l.kind, q.namespace, q.name FROM {schema}.lane l JOIN {schema}.queue q ON q.id = l.queue
+  WHERE q.paused_at IS NULL AND NOT EXISTS (
+    SELECT 1 FROM served s WHERE s.kind = l.kind AND s.namespace IN ('', q.namespace) AND s.queue IN ('', q.name)
+  )
+), waiting AS MATERIALIZED (
+  SELECT b.namespace, b.name, b.kind, r.run_at FROM bare b CROSS JOIN LATERAL (
+    SELECT a.run_at FROM {schema}.ready a WHERE a.lane = b.id ORDER BY a.run_at, a.id LIMIT 1
+  ) r
+)
+SELECT w.namespace, w.name, w.kind, min(w.run_at), EXISTS (SELECT 1 FROM served s WHERE s.kind = w.kind AND s.namespace IN ('', w.namespace))
+FROM waiting w GROUP BY w.namespace, w.name, w.kind ORDER BY min(w.run_at), w.namespace, w.name, w.kind LIMIT $4::int;
+
 -- Removes lanes that were last used before day $1, and so have no jobs in the partitions of days, unless there is one in the default partition; at
 -- most $2. Pointers are looked at, too, although there cannot be any.
 -- name: lanes_retire

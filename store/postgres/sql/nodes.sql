@@ -113,6 +113,10 @@ WHERE a.datname = current_database() AND a.usename = current_user AND a.applicat
 -- name: node_infos
 SELECT n.id, n.info FROM {schema}.node n WHERE n.id = ANY ($1::bigint[]);
 
+-- What the living nodes told of themselves.
+-- name: node_infos_alive
+SELECT n.info FROM {schema}.node n WHERE n.dead_at IS NULL;
+
 -- The open slots of what a node holds, $1, in at most $2 records after number $3. The records are locked.
 -- name: slots_of_node
 WITH records AS MATERIALIZED (

@@ -30,6 +30,9 @@ WHERE dead_at IS NULL OR dead_at > ? ORDER BY dead_at IS NOT NULL, id;
 -- name: nodes_alive
 SELECT id, beat_at FROM holdfast_node WHERE dead_at IS NULL ORDER BY id;
 
+-- name: node_infos_alive
+SELECT info FROM holdfast_node WHERE dead_at IS NULL;
+
 -- name: nodes_forgettable
 SELECT id FROM holdfast_node
 WHERE dead_at <= ? AND NOT EXISTS (SELECT 1 FROM holdfast_claim c WHERE c.node = holdfast_node.id);

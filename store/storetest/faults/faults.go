@@ -275,6 +275,11 @@ func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, er
 	return answer(ctx, s, "Queues", func() ([]store.Queue, error) { return s.inner.Queues(ctx, namespace) })
 }
 
+// Unserved implements store.Reader.
+func (s *Store) Unserved(ctx context.Context, limit int) ([]store.Unserved, error) {
+	return answer(ctx, s, "Unserved", func() ([]store.Unserved, error) { return s.inner.Unserved(ctx, limit) })
+}
+
 // Journals implements store.Reader.
 func (s *Store) Journals(ctx context.Context, ids []store.ID) ([]store.Journal, error) {
 	return answer(ctx, s, "Journals", func() ([]store.Journal, error) { return s.inner.Journals(ctx, ids) })

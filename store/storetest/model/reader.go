@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -142,6 +143,44 @@ func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, er
 	}
 	slices.SortFunc(queues, func(a, b store.Queue) int { return cmp.Compare(a.Name, b.Name) })
 	return queues, nil
+}
+
+// Unserved implements store.Reader.
+func (s *Store) Unserved(ctx context.Context, limit int) ([]store.Unserved, error) {
+	if _, err := s.begin(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	served := func(serves func(store.NodeInfo) bool) bool {
+		for _, n := range s.nodes {
+			if n.DeadAt.IsZero() && serves(n.Info) {
+				return true
+			}
+		}
+		return false
+	}
+	oldest := map[store.Unserved]time.Time{} // without OldestDue
+	for _, j := range s.jobs {
+		if j.state != store.Available || !s.hasTurn(j) || s.isPaused(j.queueName()) ||
+			served(func(n store.NodeInfo) bool { return n.Claims(j.Namespace, j.Queue, j.lane()) }) {
+			continue
+		}
+		u := store.Unserved{Namespace: j.Namespace, Queue: j.Queue, Kind: j.Kind, Version: j.Version}
+		u.Known = served(func(n store.NodeInfo) bool { return n.Has(j.Namespace, j.lane()) })
+		if due, found := oldest[u]; !found || j.RunAt.Before(due) {
+			oldest[u] = j.RunAt
+		}
+	}
+	var found []store.Unserved
+	for u, due := range oldest {
+		u.OldestDue = due
+		found = append(found, u)
+	}
+	slices.SortFunc(found, func(a, b store.Unserved) int {
+		return cmp.Or(a.OldestDue.Compare(b.OldestDue), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Queue, b.Queue),
+			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Version, b.Version))
+	})
+	return found[:min(limit, len(found))], nil
 }
 
 // Ended implements store.Reader.

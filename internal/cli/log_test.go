@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// TestLogFlags checks what is refused, and which of the flag, --quiet and the environment wins.
+func TestLogFlags(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	for _, verb := range []string{"dev", "worker", "bench"} {
+		for _, level := range []string{"loud", "", "INFO", "warn+1"} {
+			s.expect(s.run(verb, "--log-level", level), exitUsage, "--log-level", "the levels are debug, info, warn and error; see: holdfast "+verb)
+		}
+		s.expect(s.run(verb, "--log-format", "xml"), exitUsage, `--log-format "xml": the formats are short, text and json`)
+		s.env[envLogLevel] = "loud"
+		s.expect(s.run(verb), exitUsage, `$HOLDFAST_LOG_LEVEL "loud": the levels are debug, info, warn and error`)
+		s.env[envLogLevel], s.env[envLogFormat] = "", "xml"
+		s.expect(s.run(verb), exitUsage, `$HOLDFAST_LOG_FORMAT "xml": the formats are`)
+		s.env[envLogFormat] = ""
+	}
+	for _, test := range []struct {
+		args          []string
+		level, format string // of the environment
+		want          string
+	}{
+		{want: "INFO text"},
+		{level: "debug", format: "json", want: "DEBUG json"},
+		{args: []string{"--quiet"}, level: "debug", want: "WARN text"},
+		{args: []string{"--log-level", "error", "--quiet"}, level: "debug", want: "ERROR text"},
+		{args: []string{"--log-level", "info", "--log-format", "short"}, level: "debug", format: "json", want: "INFO short"},
+	} {
+		s.env[envLogLevel], s.env[envLogFormat] = test.level, test.format
+		a := &app{env: s.environment(nil, nil, nil)}
+		cmd := a.rootCommand()
+		worker, _, err := cmd.Find([]string{"worker"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := worker.ParseFlags(test.args); err != nil {
+			t.Fatal(err)
+		}
+		f := logFlags{worker.Flag(flagLogLevel).Value.String(), worker.Flag(flagLogFormat).Value.String(), worker.Flags()}
+		settings, err := a.logSettings(&f)
+		if got := settings.level.String() + " " + settings.format; err != nil || got != test.want {
+			t.Errorf("%v: %s, %v, want %s", test, got, err, test.want)
+		}
+	}
+}
+
+// TestWorkerLogs in the format that it was told, and nothing but what it has to.
+func TestWorkerLogs(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	worker := s.start("worker", "--allow-exec", "--log-format", "json", "--log-level", "debug")
+	id := s.enqueue("exec", "--args", `{"command":["false"]}`, "--max-attempts", "1")
+	s.expect(s.run("job", "wait", id), 1)
+	worker.stop(t)
+	said := map[string]map[string]any{}
+	for line := range bytes.Lines([]byte(worker.stderr.String())) {
+		if bytes.HasPrefix(line, []byte("Stopping: ")) {
+			continue // it is for the person who stops it
+		}
+		var v map[string]any
+		if err := json.Unmarshal(line, &v); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		message, _ := v["msg"].(string)
+		said[message] = v
+	}
+	for message, level := range map[string]string{lineStarted: "DEBUG", lineEnded: "DEBUG", lineFailed: "ERROR", lineNodeStarted: "INFO"} {
+		v := said[message]
+		if v["level"] != level || v["node"] == nil || strings.HasPrefix(message, "job") && (v["job"] != id || v["kind"] != "exec") {
+			t.Errorf("%s: %v", message, v)
+		}
+	}
+
+	text := s.start("worker", "--log-format", "text")
+	text.stop(t)
+	if out := text.stderr.String(); !strings.Contains(out, `level=INFO msg="node started"`) || !strings.Contains(out, "node=2") {
+		t.Errorf("%s", out)
+	}
+}
+
+// TestDevTellsOfJobs: a line for what starts, ends and fails, with the id and the kind.
+func TestDevTellsOfJobs(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	dev := s.start("dev")
+	good := s.enqueue("exec", "--args", `{"command":["true"]}`)
+	bad := s.enqueue("exec", "--args", `{"command":["sh","-c","test $HOLDFAST_ATTEMPT = 2"]}`)
+	worse := s.enqueue("exec", "--args", `{"command":["false"]}`, "--max-attempts", "1")
+	s.ok("job", "wait", good)
+	s.ok("job", "wait", bad)
+	s.expect(s.run("job", "wait", worse), 1)
+	dev.stop(t)
+	out := dev.stderr.String()
+	for _, want := range []string{
+		good + "  exec  started\n", good + "  exec  done in ",
+		bad + "  exec  started\n", bad + "  exec  failed, again in ", bad + "  exec  started, attempt 2\n", bad + "  exec  done in ",
+		worse + "  exec  failed for good: false ended with exit status 1\n",
+		"  node started\n", "  node stopped\n",
+	} {
+		if strings.Count(out, want) != 1 {
+			t.Errorf("%d times %q in\n%s", strings.Count(out, want), want, out)
+		}
+	}
+	if strings.Contains(out, "level=") || strings.Contains(out, lineAttempt) {
+		t.Errorf("it is for programs:\n%s", out)
+	}
+
+	quiet := s.start("dev", "--log-format", "text", "--quiet", "--log-level", "info")
+	quiet.stop(t)
+	if out := quiet.stderr.String(); strings.Contains(out, "Try") || !strings.Contains(out, "level=INFO") {
+		t.Errorf("%s", out)
+	}
+}

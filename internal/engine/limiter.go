@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+const (
+	// linesASecond is how many lines of one source are logged in a second.
+	linesASecond = 10
+	// maxSources bounds those that are kept apart at a time; what there is beyond that shares one for each cause.
+	maxSources = 1000
+)
+
+// limiter keeps a storm of failures from being a storm of lines. Of each source it lets so many through in a second, counts the others,
+// and says the count a second after the first of them, which is also when the storm is over. It holds its lock for moments, and never
+// while it logs.
+type limiter struct {
+	log *slog.Logger
+
+	mu      sync.Mutex
+	sources map[source]*flow
+	swept   time.Time // when those were last looked for that may be forgotten
+}
+
+// source is where lines come from: jobs of one kind, for one cause.
+type source struct{ kind, cause string }
+
+// flow is what came of a source.
+type flow struct {
+	at    [linesASecond]time.Time // of the last lines, in a ring
+	next  int                     // which of them is the oldest
+	left  int                     // lines that were left out
+	level slog.Level              // the highest of theirs
+	timer *time.Timer             // that says how many; nil: none was
+}
+
+func newLimiter(log *slog.Logger) *limiter {
+	return &limiter{log: log, sources: map[source]*flow{}}
+}
+
+// say logs a line about a job, unless there were too many of them.
+func (l *limiter) say(level slog.Level, a about, msg string, attrs ...slog.Attr) {
+	ctx := context.Background() //nolint:forbidigo // nothing ends with it
+	if !l.log.Enabled(ctx, level) || !l.allow(source{a.kind, msg}, level) {
+		return
+	}
+	l.log.LogAttrs(ctx, level, msg, append(a.attrs(), attrs...)...) //nolint:sloglint // callers give it as a constant, which a test checks
+}
+
+// allow reports whether a line is to be logged. One that is not is counted.
+func (l *limiter) allow(from source, level slog.Level) bool {
+	now := time.Now() //nolint:forbidigo // how often, and not what time it is
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	from, f := l.flow(from, now)
+	if oldest := f.at[f.next]; oldest.IsZero() || now.Sub(oldest) >= time.Second {
+		f.at[f.next] = now
+		f.next = (f.next + 1) % linesASecond
+		return true
+	}
+	if f.left++; f.left == 1 {
+		f.level = level
+		f.timer = time.AfterFunc(time.Second, func() { l.tell(from, f) })
+	}
+	f.level = max(f.level, level)
+	return false
+}
+
+// flow returns the flow of a source, or of what stands for it. l.mu is held.
+func (l *limiter) flow(from source, now time.Time) (source, *flow) {
+	f := l.sources[from]
+	if f != nil {
+		return from, f
+	}
+	if len(l.sources) >= maxSources {
+		l.sweep(now)
+	}
+	if len(l.sources) >= maxSources {
+		from.kind = ""
+	}
+	if f = l.sources[from]; f == nil {
+		f = &flow{}
+		l.sources[from] = f
+	}
+	return from, f
+}
+
+// sweep forgets sources of which nothing came in the last second: none of it is needed any more. l.mu is held.
+func (l *limiter) sweep(now time.Time) {
+	if now.Sub(l.swept) < time.Second {
+		return
+	}
+	l.swept = now
+	for from, f := range l.sources {
+		last := f.at[(f.next+linesASecond-1)%linesASecond]
+		if f.left == 0 && now.Sub(last) >= time.Second {
+			delete(l.sources, from)
+		}
+	}
+}
+
+// tell says how many lines were left out.
+func (l *limiter) tell(from source, f *flow) {
+	l.mu.Lock()
+	left, level := f.left, f.level
+	f.left, f.timer = 0, nil
+	l.mu.Unlock()
+	if left == 0 {
+		return // it was said
+	}
+	attrs := append(about{kind: from.kind}.attrs(), slog.String(keyCause, from.cause), slog.Int(keyLines, left))
+	ctx := context.Background() //nolint:forbidigo // nothing ends with it
+	l.log.LogAttrs(ctx, level, "more lines like the last ones were left out", attrs...)
+}
+
+// flush says at once what would be said in a moment: the process may end.
+func (l *limiter) flush() {
+	l.mu.Lock()
+	waiting := map[source]*flow{}
+	for from, f := range l.sources {
+		if f.timer != nil {
+			f.timer.Stop()
+			waiting[from] = f
+		}
+	}
+	l.mu.Unlock()
+	for from, f := range waiting {
+		l.tell(from, f)
+	}
+}

@@ -1,0 +1,236 @@
+package engine
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// page is what docs/logging.md says of the lines.
+type page struct {
+	levels map[string]string          // of each message
+	keys   map[string]map[string]bool // of each message; "job…" stands for those of a job
+	known  map[string]bool            // all keys
+}
+
+func readPage(t *testing.T) page {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/logging.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := page{map[string]string{}, map[string]map[string]bool{}, map[string]bool{}}
+	word := regexp.MustCompile("`([^`]+)`")
+	level := ""
+	for line := range strings.Lines(string(text)) {
+		if title, ok := strings.CutPrefix(line, "#"); ok {
+			level = strings.Trim(title, "# \n")
+			continue
+		}
+		cells := strings.Split(line, "|")
+		if len(cells) < 4 || !strings.HasPrefix(cells[1], " `") {
+			continue
+		}
+		words := word.FindAllStringSubmatch(cells[1], -1)
+		if level == "Keys" {
+			for _, w := range words {
+				p.known[w[1]] = true
+			}
+			continue
+		}
+		message := words[0][1]
+		if p.levels[message] != "" {
+			t.Errorf("the page lists %q twice", message)
+		}
+		p.levels[message], p.keys[message] = level, map[string]bool{}
+		for _, w := range word.FindAllStringSubmatch(cells[2], -1) {
+			p.keys[message][w[1]] = true
+		}
+		p.keys[message]["job…"] = strings.Contains(cells[2], "job…")
+	}
+	return p
+}
+
+// check compares a line that was logged with what the page says of it.
+func (p page) check(t *testing.T, e entry) {
+	t.Helper()
+	message := e.text("msg")
+	keys := p.keys[message]
+	if keys == nil {
+		return // a test's own, or TestThePageListsAllLines fails
+	}
+	for key := range e {
+		switch key {
+		case "time", "level", "msg", keyNode:
+		case keyJob, keyKind, keyQueue, keyAttempt:
+			if !keys["job…"] && !keys[key] {
+				t.Errorf("the page does not say that %q has %s", message, key)
+			}
+		default:
+			if !keys[key] {
+				t.Errorf("the page does not say that %q has %s", message, key)
+			}
+		}
+	}
+	if e["job"] != nil && (e["kind"] == nil || e["queue"] == nil) {
+		t.Errorf("a job without its kind or its queue: %v", e)
+	}
+}
+
+// said is a line in the source.
+type said struct {
+	message, level string // no level: it depends
+	at             string
+}
+
+// TestThePageListsAllLines, and no others, with their levels; and their keys are the constants, all of which it explains.
+func TestThePageListsAllLines(t *testing.T) {
+	p := readPage(t)
+	files := token.NewFileSet()
+	var lines []said
+	keys := map[string]bool{}
+	names, err := fs.Glob(os.DirFS("."), "*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(files, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				if line, ok := sayingOf(n); ok {
+					line.at = files.Position(n.Pos()).String()
+					lines = append(lines, line)
+					wantKeys(t, files, n)
+				}
+				wantKey(t, files, n)
+			case *ast.ValueSpec:
+				if ident := n.Names[0].Name; strings.HasPrefix(ident, "key") && len(n.Values) == 1 {
+					keys[textOf(n.Values[0])] = true
+				}
+			}
+			return true
+		})
+	}
+	found := map[string]bool{}
+	for _, line := range lines {
+		found[line.message] = true
+		switch level := p.levels[line.message]; {
+		case level == "":
+			t.Errorf("%s: docs/logging.md does not list %q", line.at, line.message)
+		case line.level != "" && level != line.level:
+			t.Errorf("%s: docs/logging.md lists %q at %s, and not at %s", line.at, line.message, level, line.level)
+		}
+	}
+	for message := range p.levels {
+		if !found[message] {
+			t.Errorf("docs/logging.md lists %q, which nobody says", message)
+		}
+	}
+	if have, want := slices.Sorted(maps.Keys(p.known)), slices.Sorted(maps.Keys(keys)); !slices.Equal(have, want) || len(keys) < 20 {
+		t.Errorf("docs/logging.md explains the keys %q, and not %q", have, want)
+	}
+	for message, keys := range p.keys {
+		for key := range keys {
+			if key != "job…" && !p.known[key] {
+				t.Errorf("docs/logging.md does not explain %s of %q", key, message)
+			}
+		}
+	}
+}
+
+// sayingOf is the line that a call logs, if it does.
+func sayingOf(call *ast.CallExpr) (line said, ok bool) {
+	name, of := selectorOf(call)
+	message := 0
+	switch {
+	case of == "log" && slices.Contains([]string{"Debug", "Info", "Warn", "Error"}, name):
+		line.level = strings.ToUpper(name)
+	case of == "lines" && name == "say":
+		line.level, message = levelOf(call.Args[0]), 2
+	case (of == "log" || of == "lines") && name == "LogAttrs":
+		line.level, message = levelOf(call.Args[1]), 2
+	default:
+		return line, false
+	}
+	line.message = textOf(call.Args[message])
+	return line, line.message != ""
+}
+
+// selectorOf is the name of a method that is called, and the last name of what it is called on.
+func selectorOf(call *ast.CallExpr) (name, of string) {
+	method, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return "", ""
+	}
+	switch x := method.X.(type) {
+	case *ast.Ident:
+		of = x.Name
+	case *ast.SelectorExpr:
+		of = x.Sel.Name
+	}
+	return method.Sel.Name, of
+}
+
+// levelOf is a level that is written out.
+func levelOf(e ast.Expr) string {
+	if s, ok := e.(*ast.SelectorExpr); ok {
+		return strings.ToUpper(strings.TrimPrefix(s.Sel.Name, "Level"))
+	}
+	return ""
+}
+
+// textOf is a constant text that is written out, "" for anything else.
+func textOf(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		text, err := strconv.Unquote(e.Value)
+		if err != nil {
+			return ""
+		}
+		return text
+	case *ast.BinaryExpr:
+		return textOf(e.X) + textOf(e.Y)
+	}
+	return ""
+}
+
+// wantKeys checks the keys of a line that are given with it.
+func wantKeys(t *testing.T, files *token.FileSet, call *ast.CallExpr) {
+	t.Helper()
+	name, _ := selectorOf(call)
+	if name == "say" || name == "LogAttrs" || call.Ellipsis.IsValid() {
+		return
+	}
+	for i := 1; i < len(call.Args); i += 2 {
+		if key, ok := call.Args[i].(*ast.Ident); !ok || !strings.HasPrefix(key.Name, "key") {
+			t.Errorf("%s: a key that is none of the constants", files.Position(call.Args[i].Pos()))
+		}
+	}
+}
+
+// wantKey checks the key of an attribute.
+func wantKey(t *testing.T, files *token.FileSet, call *ast.CallExpr) {
+	t.Helper()
+	name, of := selectorOf(call)
+	if of != "slog" || !slices.Contains([]string{"String", "Int", "Int64", "Any", "Time", "Duration", "Bool", "Float64", "Group"}, name) {
+		return
+	}
+	if key, ok := call.Args[0].(*ast.Ident); !ok || !strings.HasPrefix(key.Name, "key") {
+		t.Errorf("%s: a key that is none of the constants", files.Position(call.Pos()))
+	}
+}

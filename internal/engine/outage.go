@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"log/slog"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// sayOutage is the least time between two lines that say that the database does not answer.
+const sayOutage = 30 * time.Second
+
+// givenUp is how long a call may rest before it is not repeated any more: whoever wanted it has left.
+const givenUp = 10 * time.Second
+
+// outage says that the database does not answer, once and then from time to time, and when it answers again. All that repeats its calls
+// by itself tells it of them.
+type outage struct {
+	log     *slog.Logger
+	failing atomic.Int64 // how many of the calls below fail
+
+	mu       sync.Mutex
+	calls    map[string]time.Time // that failed when they were made last, and when that was
+	since    time.Time            // when the first of them did
+	failures int                  // since then
+	untold   int                  // since the last line
+	said     time.Time            // when that was
+	told     bool                 // that there is an outage
+}
+
+// Calls of the store that are repeated until they succeed.
+const (
+	callBeat    = "heartbeat"
+	callClaim   = "claim"
+	callCommit  = "commit"
+	callPromote = "promotion"
+)
+
+// failed notes that a call failed which is repeated until it succeeds.
+func (o *outage) failed(call string, err error) { o.note(call, err, true) }
+
+// stumbled notes that a call failed that may not be repeated for long: its success is not waited for.
+func (o *outage) stumbled(call string, err error) { o.note(call, err, false) }
+
+func (o *outage) note(call string, err error, lasts bool) {
+	now := time.Now() //nolint:forbidigo // how long, and not what time it is
+	o.mu.Lock()
+	o.untold++
+	if lasts {
+		if len(o.calls) == 0 {
+			o.since, o.failures = now, 0
+		}
+		put(&o.calls, call, now)
+		o.failing.Store(int64(len(o.calls)))
+		o.failures++
+	}
+	if !o.said.IsZero() && now.Sub(o.said) < sayOutage {
+		o.mu.Unlock()
+		return
+	}
+	attrs := []any{keyCall, call, keyError, err, keyFailures, o.untold}
+	if len(o.calls) > 0 {
+		attrs = append(attrs, keyAway, now.Sub(o.since))
+		o.told = true
+	}
+	o.said, o.untold = now, 0
+	o.mu.Unlock()
+	o.log.Warn("the database did not do what it was asked; it is asked again", attrs...)
+}
+
+// succeeded notes that a call did what it was to do. While all is well it costs a look.
+func (o *outage) succeeded(call string) {
+	if o.failing.Load() == 0 {
+		return
+	}
+	now := time.Now() //nolint:forbidigo // as above
+	o.mu.Lock()
+	delete(o.calls, call)
+	maps.DeleteFunc(o.calls, func(_ string, last time.Time) bool { return now.Sub(last) >= givenUp })
+	o.failing.Store(int64(len(o.calls)))
+	if len(o.calls) > 0 || !o.told {
+		o.mu.Unlock()
+		return
+	}
+	away, failures := now.Sub(o.since), o.failures
+	o.told, o.untold = false, 0
+	o.mu.Unlock()
+	o.log.Info("the database answers again", keyAway, away, keyFailures, failures)
+}

@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+const (
+	// unservedEvery is how often the leader looks for jobs that no node serves.
+	unservedEvery = 30 * time.Second
+	// unservedAgain is how often it says so of the same queue and kind.
+	unservedAgain = 10 * time.Minute
+	// unservedLimit is of how many it knows at a time: those whose jobs wait longest.
+	unservedLimit = 100
+)
+
+// unserved is what the leader knows of jobs that no node serves. Only its duty uses it.
+type unserved struct {
+	seen map[store.Unserved]sighting // without OldestDue
+}
+
+// sighting is when jobs were seen last that wait in vain, and when that was said; zero: never.
+type sighting struct{ at, said time.Time }
+
+// tellUnserved says which jobs no node serves. What is seen for the first time may be over in a moment, as when programs are
+// replaced by newer ones one after the other: only what is seen twice in a row is said.
+func (n *node) tellUnserved(ctx context.Context) error {
+	found, err := n.store.Unserved(ctx, unservedLimit)
+	if err != nil {
+		return err
+	}
+	now := time.Now() //nolint:forbidigo // how long ago, and not what time it is
+	seen := make(map[store.Unserved]sighting, len(found))
+	for _, u := range found {
+		key := u
+		key.OldestDue = time.Time{}
+		s := n.unserved.seen[key]
+		if now.Sub(s.at) < 2*unservedEvery && (s.said.IsZero() || now.Sub(s.said) >= unservedAgain) {
+			n.sayUnserved(u)
+			s.said = now
+		}
+		s.at = now
+		seen[key] = s
+	}
+	n.unserved.seen = seen
+	return nil
+}
+
+func (n *node) sayUnserved(u store.Unserved) {
+	cause := "no living node has the kind"
+	switch {
+	case u.Known:
+		cause = "no living node that has the kind serves the queue"
+	case u.Version != "":
+		cause = "no living node has this version of the kind"
+	}
+	attrs := []slog.Attr{slog.String(keyNamespace, u.Namespace), slog.String(keyCause, cause), slog.Time(keySince, u.OldestDue)}
+	if u.Version != "" {
+		attrs = append(attrs, slog.String(keyVersion, u.Version))
+	}
+	n.lines.say(slog.LevelWarn, about{kind: u.Kind, queue: u.Queue}, "jobs wait that no node serves", attrs...)
+}

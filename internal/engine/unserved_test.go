@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// TestJobsNobodyServes are told by the leader, for each queue and kind, again and again, but not at once.
+func TestJobsNobodyServes(t *testing.T) {
+	var log logbook
+	inBed(t, Config{Logger: log.logger(t, slog.LevelInfo), Node: NodeConfig{Queues: []store.QueueDemand{{Name: "default"}}}}, func(b *bed) {
+		b.handle("k", ok)
+		b.run()
+		began := time.Now()
+		for range 200 {
+			b.enqueue(b.job("nosuch"))
+		}
+		b.enqueue(b.job("k", func(e *store.Enqueue) { e.Job.Queue = "elsewhere" }))
+		b.enqueue(b.job("k", func(e *store.Enqueue) { e.Job.Version = "v7" }))
+		b.enqueue(b.job("k", func(e *store.Enqueue) { e.Job.Namespace = "other" }))
+		if err := b.e.Pause(b.t.Context(), store.PauseParams{Namespace: "default", Queue: "paused", Paused: true}); err != nil {
+			b.t.Fatal(err)
+		}
+		b.enqueue(b.job("nosuch", func(e *store.Enqueue) { e.Job.Queue = "paused" }))
+		time.Sleep(unservedEvery + time.Second)
+		if said := log.lines(t, "jobs wait"); len(said) > 0 {
+			t.Errorf("what may be over in a moment is said: %v", said)
+		}
+		time.Sleep(unservedEvery)
+		found := map[string]entry{}
+		for _, e := range log.lines(t, "jobs wait that no node serves") {
+			found[fmt.Sprint(e["namespace"], e["queue"], e["kind"], e["version"])] = e
+			since, err := time.Parse(time.RFC3339Nano, e.text("since"))
+			if e.text("level") != "WARN" || err != nil || since.Sub(began).Abs() > time.Second || e["node"] == nil {
+				t.Errorf("%v", e)
+			}
+		}
+		want := map[string]string{
+			fmt.Sprint("default", "default", "nosuch", nil): "no living node has the kind",
+			fmt.Sprint("default", "elsewhere", "k", nil):    "no living node that has the kind serves the queue",
+			fmt.Sprint("other", "default", "k", nil):        "no living node has the kind",
+			fmt.Sprint("default", "default", "k", "v7"):     "no living node has this version of the kind",
+		}
+		for key, cause := range want {
+			if found[key].text("cause") != cause {
+				t.Errorf("%s: %v, want %s", key, found[key], cause)
+			}
+		}
+		if len(found) != len(want) || len(log.lines(t, "jobs wait")) != len(want) {
+			t.Errorf("it says %v", log.lines(t, "jobs wait"))
+		}
+		time.Sleep(unservedAgain + unservedEvery)
+		if n := len(log.lines(t, "jobs wait")); n != 2*len(want) {
+			t.Errorf("after %v there are %d lines", unservedAgain, n)
+		}
+		time.Sleep(10 * unservedEvery)
+		if n := len(log.lines(t, "jobs wait")); n != 2*len(want) {
+			t.Errorf("a little later there are %d lines", n)
+		}
+	})
+}
+
+// TestWhatIsServedIsNotSaid: nor what was not served for a moment.
+func TestWhatIsServedIsNotSaid(t *testing.T) {
+	var log logbook
+	inBed(t, Config{Logger: log.logger(t, slog.LevelInfo)}, func(b *bed) {
+		b.handle("k", ok)
+		b.run()
+		b.enqueue(b.job("late"))
+		time.Sleep(5 * time.Second)
+		for range 5 { // each second look finds a node that has the kind
+			time.Sleep(2*unservedEvery - 10*time.Second)
+			other, err := b.st.Join(b.t.Context(), store.NodeInfo{Kinds: []string{"late"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(10 * time.Second)
+			if err := b.st.Leave(b.t.Context(), other); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if said := log.lines(t, "jobs wait"); len(said) > 0 {
+			t.Errorf("%v", said)
+		}
+	})
+}

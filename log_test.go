@@ -1,0 +1,78 @@
+package holdfast_test
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/holdfastdev/holdfast"
+)
+
+// sink is what a logger writes to.
+type sink struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *sink) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *sink) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+func (s *sink) logger() *slog.Logger { return slog.New(slog.NewTextHandler(s, nil)) }
+
+// TestWithLogger: without it, and for nil, what slog.Default is when the client is opened. It is not parallel: that is everybody's.
+func TestWithLogger(t *testing.T) {
+	failing := holdfast.NewKind[int, int]("failing")
+	before := slog.Default()
+	for name, test := range map[string]struct {
+		opts    func(given *sink) []holdfast.Option
+		toGiven bool
+		toOwn   bool
+	}{
+		"none": {func(*sink) []holdfast.Option { return nil }, false, true},
+		"nil":  {func(*sink) []holdfast.Option { return []holdfast.Option{holdfast.WithLogger(nil)} }, false, true},
+		"one":  {func(s *sink) []holdfast.Option { return []holdfast.Option{holdfast.WithLogger(s.logger())} }, true, false},
+		"silent": {func(*sink) []holdfast.Option {
+			return []holdfast.Option{holdfast.WithLogger(slog.New(slog.DiscardHandler))}
+		}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			own, given := &sink{}, &sink{}
+			slog.SetDefault(own.logger())
+			hf := open(t, test.opts(given)...)
+			slog.SetDefault(before)
+			if err := failing.Handle(hf, func(run *holdfast.Run, _ int) (int, error) {
+				run.Logger(nil).Warn("said by the handler")
+				return 0, holdfast.Fail(errors.New("boom"))
+			}); err != nil {
+				t.Fatal(err)
+			}
+			run(t, hf)
+			job, err := failing.Enqueue(t.Context(), hf, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := job.Wait(t.Context()); !errors.Is(err, holdfast.ErrFailed) {
+				t.Fatalf("the job: %v", err)
+			}
+			if err := hf.Stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range []string{`level=ERROR msg="job failed"`, "error=boom", "said by the handler", "job=" + job.ID.String(), "node=1"} {
+				if strings.Contains(own.String(), want) != test.toOwn || strings.Contains(given.String(), want) != test.toGiven {
+					t.Errorf("%s: slog.Default() has %q, the given one %q", want, own, given)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,62 @@
+package postgres
+
+import (
+	"context"
+	"strings"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Unserved implements store.Reader. What nodes serve is read by itself: who joins or leaves between the two statements may or may not be
+// seen, as one that does so a moment later.
+func (s *Store) Unserved(ctx context.Context, limit int) ([]store.Unserved, error) {
+	found, err := s.unserved(ctx, limit)
+	return found, classify(ctx, "look for what nobody serves", err)
+}
+
+func (s *Store) unserved(ctx context.Context, limit int) ([]store.Unserved, error) {
+	kinds, namespaces, queues := []string{}, []string{}, []string{}
+	said := map[queueOfKind]bool{} // nodes are mostly alike
+	serve := func(namespace, queue, kind string) {
+		if key := (queueOfKind{queueName{namespace, queue}, kind}); !said[key] {
+			said[key] = true
+			kinds, namespaces, queues = append(kinds, kind), append(namespaces, namespace), append(queues, queue)
+		}
+	}
+	err := s.read(ctx, statement{name: "node_infos_alive", each: func(r row) error {
+		var text []byte
+		if err := r.Scan(&text); err != nil {
+			return err
+		}
+		info := readInfo(text)
+		if len(info.Queues) == 0 {
+			info.Queues = []string{""}
+		}
+		for _, kind := range info.Kinds {
+			for _, queue := range info.Queues {
+				serve(info.Namespace, queue, kind)
+			}
+		}
+		return nil
+	}})
+	if err != nil {
+		return nil, err
+	}
+	var found []store.Unserved
+	err = s.read(ctx, statement{name: "unserved", args: []any{kinds, namespaces, queues, int32(limit)}, each: func(r row) error {
+		var u store.Unserved
+		var due int64
+		err := r.Scan(&u.Namespace, &u.Queue, &u.Kind, &due, &u.Known)
+		u.Kind, u.Version, _ = strings.Cut(u.Kind, "@")
+		u.OldestDue = timeOf(due)
+		found = append(found, u)
+		return err
+	}})
+	return found, err
+}
+
+// queueOfKind is a kind in a queue; an empty namespace and an empty queue stand for any.
+type queueOfKind struct {
+	queueName
+	kind string
+}
