@@ -18,6 +18,9 @@ type Run struct {
 	started time.Time
 	node    *node
 
+	main  Strand // of the handler itself
+	fault fault  // of the handler's strands
+
 	execution *execution
 	life      life
 	undo      context.Context // of compensations
