@@ -500,10 +500,41 @@ func TestCallbacks(t *testing.T) {
 		if got := result(f, job); got != "12.50" {
 			t.Error(got)
 		}
-		if err := f.hf.FailCallback(t.Context(), token+"x", "no"); err == nil {
-			t.Error("a token that is none was taken")
+		// Tokens come from outside: whatever they are, the answer says what is wrong with them.
+		for _, none := range []string{"", "x", token + "x", token[:len(token)-1], "hfc_", "hfc_" + strings.Repeat("!", 43), job.ID.String()} {
+			for name, err := range answerWith(f, none) {
+				if !errors.Is(err, holdfast.ErrInvalid) || !strings.Contains(err.Error(), "no token of a callback") {
+					t.Errorf("%s of %q: %v", name, none, err)
+				}
+			}
+		}
+		// The token of a callback that is not there: another job's, or one that was never handed out.
+		for _, unknown := range []string{otherToken(t, token, 5), otherToken(t, token, len(token)-3)} {
+			for name, err := range answerWith(f, unknown) {
+				if !errors.Is(err, holdfast.ErrNotFound) && !errors.Is(err, holdfast.ErrConflict) {
+					t.Errorf("%s of %q: %v", name, unknown, err)
+				}
+			}
 		}
 	})
+}
+
+func answerWith(f *flow, token string) map[string]error {
+	return map[string]error{
+		"completing":  f.hf.CompleteCallback(f.t.Context(), token, 1),
+		"failing":     f.hf.FailCallback(f.t.Context(), token, "no"),
+		"a heartbeat": f.hf.HeartbeatCallback(f.t.Context(), token),
+	}
+}
+
+// otherToken is a token with another letter at a place.
+func otherToken(t *testing.T, token string, at int) string {
+	t.Helper()
+	letter := "A"
+	if token[at] == 'A' {
+		letter = "B"
+	}
+	return token[:at] + letter + token[at+1:]
 }
 
 func TestCompensation(t *testing.T) {

@@ -345,6 +345,9 @@ func (s *Strand) OpenCallback(name string) (*Callback, error) {
 
 const tokenPrefix = "hfc_"
 
+// tokenLength is that of a prefix and the base64 of 32 bytes.
+const tokenLength = len(tokenPrefix) + 43
+
 // newToken makes a token out of a job's id and 128 random bits.
 func newToken(job store.ID) string {
 	secret := make([]byte, 16)
@@ -352,12 +355,13 @@ func newToken(job store.ID) string {
 	return tokenPrefix + base64.RawURLEncoding.EncodeToString(append(job[:], secret...))
 }
 
-// JobOfToken returns the job that a callback's token belongs to.
+// JobOfToken returns the job that a callback's token belongs to, or ErrInvalid for what is no token.
 func JobOfToken(token string) (store.ID, error) {
 	text, ok := strings.CutPrefix(token, tokenPrefix)
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if !ok || err != nil || len(raw) != 32 {
-		return store.ID{}, fmt.Errorf("%w: this is no token of a callback", store.ErrInvalid)
+		return store.ID{}, fmt.Errorf("%w: this is no token of a callback: they begin with %s and have %d characters", store.ErrInvalid,
+			tokenPrefix, tokenLength)
 	}
 	return uuid.FromBytes(raw[:16])
 }
