@@ -38,7 +38,7 @@ func (s *Strand) begun(m *memory, path, name string, entries []*store.Entry, lim
 		}
 	}
 	at := limit.at(s.run.node.store.Now())
-	if err := (&store.Outcome{Lease: s.run.claimed.Lease, Wait: &store.Wait{Until: at}}).Check(); err != nil {
+	if err := (&store.Wait{Until: at}).CheckTime(s.run.claimed.Job.ID); err != nil {
 		return time.Time{}, err
 	}
 	m.add(store.Entry{Kind: store.EntryTimer, Path: path, Name: name, Data: encodeEntry(timer{at})})
@@ -249,7 +249,7 @@ func (s *Strand) receive(
 		var err error
 		switch {
 		case !at.IsZero():
-			err = (&store.Outcome{Lease: s.run.claimed.Lease, Wait: &store.Wait{Until: at}}).Check()
+			err = (&store.Wait{Until: at}).CheckTime(s.run.claimed.Job.ID)
 		case limit.Within <= 0:
 			if err = m.refresh(); err == nil && !r.ready(m, time.Time{}) {
 				m.add(store.Entry{Kind: store.EntryTimeout, Path: path, Name: name})

@@ -244,11 +244,14 @@ func (e *env) wantState(id store.ID, want store.State) {
 	}
 }
 
-// wantErr checks an error's class.
+// wantErr checks an error's class, and that it says things once.
 func (e *env) wantErr(what string, err, class error) {
 	e.Helper()
 	if !errors.Is(err, class) {
 		e.Fatalf("%s: error is %v, want %v", what, err, class)
+	}
+	if wrong := misspoken(err); wrong != "" {
+		e.Errorf("%s: %s: %q", what, wrong, err)
 	}
 }
 

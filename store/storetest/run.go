@@ -65,6 +65,7 @@ var suite = []concern{
 	{"Continue", continueTests},
 	{"Version", versionTests},
 	{"Action", actionTests},
+	{"Words", wordsTests},
 	{"Race", raceTests},
 	{"Property", propertyTests},
 }
