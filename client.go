@@ -390,7 +390,7 @@ func (c *Client) Wait(ctx context.Context, id ID) error {
 func (c *Client) wait(ctx context.Context, id ID) (store.Ended, error) {
 	ended, err := c.engine.Wait(ctx, id)
 	if err != nil {
-		return ended, fmt.Errorf("waiting for job %s: %w", id, err)
+		return ended, store.About(id, "waiting for", err)
 	}
 	if ended.State != Completed {
 		return ended, &JobError{ID: id, State: ended.State, Reason: ended.Reason, Message: ended.Error}

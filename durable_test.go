@@ -246,57 +246,6 @@ func TestHandledFailureReplaysAsTheSame(t *testing.T) {
 	})
 }
 
-// TestStepsThatAreTriedAgain: each option that says how a step is tried again lets it be.
-func TestStepsThatAreTriedAgain(t *testing.T) {
-	t.Parallel()
-	always := func(error) bool { return true }
-	for name, c := range map[string]struct {
-		opts []holdfast.StepOption
-		want int64
-	}{
-		"no option":              {nil, 1},
-		"a timeout":              {[]holdfast.StepOption{holdfast.Timeout(time.Minute)}, 1},
-		"a backoff":              {[]holdfast.StepOption{holdfast.Backoff(time.Second, time.Second)}, 25},
-		"an error to be retried": {[]holdfast.StepOption{holdfast.RetryIf(always)}, 25},
-		"another error":          {[]holdfast.StepOption{holdfast.RetryIf(func(error) bool { return false })}, 1},
-		"attempts":               {[]holdfast.StepOption{holdfast.MaxAttempts(3)}, 3},
-		"attempts and a backoff": {[]holdfast.StepOption{holdfast.Backoff(time.Second, time.Second), holdfast.MaxAttempts(1)}, 1},
-		"attempts and errors":    {[]holdfast.StepOption{holdfast.MaxAttempts(2), holdfast.RetryIf(always)}, 2},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inFlow(t, func(t *testing.T, f *flow) {
-				var calls atomic.Int64
-				job := begin(f, 0, func(run *holdfast.Run, _ int) (int, error) {
-					_, err := holdfast.Step(run, "flaky", func(context.Context) (int, error) {
-						calls.Add(1)
-						return 0, errors.New("not yet")
-					}, c.opts...)
-					var failure *holdfast.StepError
-					if !errors.As(err, &failure) {
-						return 0, err
-					}
-					return failure.Attempts, nil
-				})
-				if got := result(f, job); int64(got) != c.want || calls.Load() != c.want {
-					t.Errorf("%d attempts, %d calls; want %d", got, calls.Load(), c.want)
-				}
-			})
-		})
-	}
-	inFlow(t, func(t *testing.T, f *flow) {
-		job := begin(f, 0, func(run *holdfast.Run, _ int) (string, error) {
-			_, err := holdfast.Step(run, "flaky", func(context.Context) (int, error) { return 1, nil }, holdfast.RetryIf(nil))
-			if !errors.Is(err, holdfast.ErrInvalid) {
-				return "", fmt.Errorf("RetryIf of nothing: %w", err)
-			}
-			return err.Error(), nil
-		})
-		if got := result(f, job); got != "step flaky: holdfast: invalid request: retry if: the function is nil" {
-			t.Error(got)
-		}
-	})
-}
-
 func TestUnhandledFailureRetriesTheStep(t *testing.T) {
 	t.Parallel()
 	inFlow(t, func(t *testing.T, f *flow) {
@@ -500,41 +449,7 @@ func TestCallbacks(t *testing.T) {
 		if got := result(f, job); got != "12.50" {
 			t.Error(got)
 		}
-		// Tokens come from outside: whatever they are, the answer says what is wrong with them.
-		for _, none := range []string{"", "x", token + "x", token[:len(token)-1], "hfc_", "hfc_" + strings.Repeat("!", 43), job.ID.String()} {
-			for name, err := range answerWith(f, none) {
-				if !errors.Is(err, holdfast.ErrInvalid) || !strings.Contains(err.Error(), "no token of a callback") {
-					t.Errorf("%s of %q: %v", name, none, err)
-				}
-			}
-		}
-		// The token of a callback that is not there: another job's, or one that was never handed out.
-		for _, unknown := range []string{otherToken(t, token, 5), otherToken(t, token, len(token)-3)} {
-			for name, err := range answerWith(f, unknown) {
-				if !errors.Is(err, holdfast.ErrNotFound) && !errors.Is(err, holdfast.ErrConflict) {
-					t.Errorf("%s of %q: %v", name, unknown, err)
-				}
-			}
-		}
 	})
-}
-
-func answerWith(f *flow, token string) map[string]error {
-	return map[string]error{
-		"completing":  f.hf.CompleteCallback(f.t.Context(), token, 1),
-		"failing":     f.hf.FailCallback(f.t.Context(), token, "no"),
-		"a heartbeat": f.hf.HeartbeatCallback(f.t.Context(), token),
-	}
-}
-
-// otherToken is a token with another letter at a place.
-func otherToken(t *testing.T, token string, at int) string {
-	t.Helper()
-	letter := "A"
-	if token[at] == 'A' {
-		letter = "B"
-	}
-	return token[:at] + letter + token[at+1:]
 }
 
 func TestCompensation(t *testing.T) {

@@ -67,6 +67,14 @@ func NotWrapped(by string) error {
 	return fmt.Errorf("%w: the transaction is not one of this store: wrap it with %s", ErrInvalid, by)
 }
 
+// About says what was being done to a job when an error came, such as "waiting for", unless the error names the job itself.
+func About(job ID, doing string, err error) error {
+	if err == nil || strings.Contains(err.Error(), job.String()) {
+		return err
+	}
+	return fmt.Errorf("%s job %s: %w", doing, job, err)
+}
+
 // Failure is the error of an operation, such as "get job …", that failed for what the database says: the class first, unless the error
 // begins with one, and all of it on one line. A nil class is none, as of a context that has ended.
 func Failure(class error, operation string, err error) error {

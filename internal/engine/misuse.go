@@ -168,7 +168,10 @@ func (r *Run) blame(err error) error {
 // cancelledBy is what is told of a job that was cancelled: the cancel, and the misuse in its code, which would not be seen otherwise.
 func cancelledBy(cause, err error) string {
 	if spoiled, ok := err.(*spoiledError); ok { //nolint:errorlint // blame does not wrap it
-		return cause.Error() + "; " + spoiled.text
+		if said := saidOfCancel(cause); said != "" {
+			return said + "; " + spoiled.text
+		}
+		return spoiled.text
 	}
-	return cause.Error()
+	return saidOfCancel(cause)
 }
