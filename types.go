@@ -12,7 +12,8 @@ type (
 	// Reason says why an attempt or a job ended as it did.
 	Reason = store.Reason
 	// Record is all that is known of a job: a Job, which is what was enqueued (ID, Kind, Queue, Args, RunAt, Attempt …), and State, Reason,
-	// Error, Result, Lease, FinishedAt, Checkpoint, Wait, Attempts, Actions. See store.Record and store.Job.
+	// Error, Result, Lease, FinishedAt, Checkpoint, Wait, Attempts, Actions. See store.Record and store.Job. As JSON it is what "holdfast
+	// job get --output json" prints, with payloads as the JSON that they are, and can be read again.
 	Record = store.Record
 	// Attempt is one run that did not complete its job: Number, Node, StartedAt, EndedAt, Outcome, Reason, Error, Trace. See store.Attempt.
 	Attempt = store.Attempt
