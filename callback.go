@@ -13,7 +13,7 @@ import (
 // Callback is an answer that the run expects from an outside system, which is given the Token: whoever has it may
 // complete or fail the callback, once.
 type Callback struct {
-	Token    string // unguessable; durable before NewCallback returns, and the same on every replay
+	Token    string // unguessable; durable before Run.Callback returns, and the same on every replay
 	callback *engine.Callback
 	message  *store.Message
 }
@@ -78,8 +78,9 @@ func (c *Callback) Result(v any) error {
 	return c.take(c.message, v)
 }
 
-// CompleteCallback answers a callback with a value. The errors are ErrNotFound for a token that no journal holds (any
-// more), and ErrConflict for a callback that was answered already or whose job has finished.
+// CompleteCallback answers a callback with a value. The errors are ErrInvalid for a text that is no token, such as one that was cut off,
+// and for a value that does not encode or is too large; ErrNotFound for a token that no journal holds (any more), such as one that was
+// mistyped; and ErrConflict for a callback that was answered already or whose job has finished.
 func (c *Client) CompleteCallback(ctx context.Context, token string, v any) error {
 	data, err := encode(v)
 	if err != nil {
@@ -88,12 +89,13 @@ func (c *Client) CompleteCallback(ctx context.Context, token string, v any) erro
 	return c.answer(ctx, token, store.Message{Kind: store.MessageCallback}, data)
 }
 
-// FailCallback answers a callback with a failure.
+// FailCallback answers a callback with a failure. The errors are those of CompleteCallback.
 func (c *Client) FailCallback(ctx context.Context, token, message string) error {
 	return c.answer(ctx, token, store.Message{Kind: store.MessageCallbackFailed, Error: message}, nil)
 }
 
-// HeartbeatCallback tells that a callback is still worked on.
+// HeartbeatCallback tells that a callback is still worked on: a time limit of Within begins anew. The errors are those of
+// CompleteCallback.
 func (c *Client) HeartbeatCallback(ctx context.Context, token string) error {
 	return c.answer(ctx, token, store.Message{Kind: store.MessageHeartbeat}, nil)
 }

@@ -29,6 +29,7 @@
 //	the args, a name or an option is wrong           ErrInvalid             mend the call
 //	the unique key is taken (with Reject)            ErrConflict            as *UniqueError: use its Holder
 //	the job does not exist, or no longer             ErrNotFound            -
+//	a text is no token of a callback                 ErrInvalid             -
 //	a finished job is to be retried, and cannot be   ErrConflict            -
 //	the database did not answer                      ErrUnavailable         repeat with the same id (WithID)
 //	its disk is full, it refuses writes              ErrFull, ErrReadOnly   see to it, then repeat

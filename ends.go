@@ -82,7 +82,7 @@ func (c *Client) Ends(ctx context.Context, ids ...ID) iter.Seq2[Ended, error] {
 	}
 }
 
-func waitingFor(id ID, err error) error { return fmt.Errorf("waiting for job %s: %w", id, err) }
+func waitingFor(id ID, err error) error { return store.About(id, "waiting for", err) }
 
 func endedOf(e store.Ended) Ended {
 	return Ended{ID: e.ID, State: e.State, Reason: e.Reason, Error: e.Error, Result: e.Result}

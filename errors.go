@@ -68,7 +68,10 @@ type JobError struct {
 }
 
 func (e *JobError) Error() string {
-	text := fmt.Sprintf("holdfast: job %s %s (%s)", e.ID, e.State, e.Reason)
+	text := fmt.Sprintf("holdfast: job %s %s", e.ID, e.State)
+	if string(e.Reason) != e.State.String() {
+		text += fmt.Sprintf(" (%s)", e.Reason) // and not "cancelled (cancelled)"
+	}
 	if e.Message != "" {
 		text += ": " + e.Message
 	}

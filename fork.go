@@ -67,7 +67,7 @@ func (c *Client) ForkJob(ctx context.Context, id ID, reason string, opts ...Fork
 		made, again, err = c.forkJob(ctx, id, reason, f)
 	}
 	if err != nil {
-		return uuid.Nil, fmt.Errorf("forking job %s: %w", id, err)
+		return uuid.Nil, store.About(id, "forking", err)
 	}
 	if f.id != uuid.Nil { // another one may have had the id at the same moment
 		_, err = c.isForked(ctx, f, id)

@@ -226,13 +226,13 @@ func (c *Client) ResumeJob(ctx context.Context, id ID, reason string) (State, er
 			return record.State, err
 		}
 		if params.Keep, err = lastSuccess(raw.Entries); err != nil {
-			return record.State, fmt.Errorf("job %s: %w", id, err)
+			return record.State, store.About(id, "resuming", err)
 		}
 		params.Expect = raw.LastSeq()
 	}
 	state, err := c.engine.Resume(ctx, params)
 	if err != nil {
-		return state, fmt.Errorf("resuming job %s: %w", id, err)
+		return state, store.About(id, "resuming", err)
 	}
 	return state, nil
 }

@@ -69,7 +69,7 @@ func (c *Client) WaitPublished(ctx context.Context, job ID, key string, after in
 		return ok && item.Offset > after, err
 	})
 	if err != nil {
-		return StreamItem{}, fmt.Errorf("waiting for key %s of job %s: %w", key, job, err)
+		return StreamItem{}, store.About(job, "waiting for key "+key+" of", err)
 	}
 	return found, nil
 }

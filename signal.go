@@ -108,7 +108,7 @@ func (s Signal[T]) SendTx(ctx context.Context, c *Client, tx store.Tx, job ID, v
 		return Sent{}, invalid("transaction", "it is nil, or not one of the client's database")
 	}
 	if err := c.engine.Store.SendTx(ctx, tx, []*store.Send{send}); err != nil {
-		return Sent{}, fmt.Errorf("sending signal %s to job %s: %w", s.name, job, err)
+		return Sent{}, store.About(job, "sending signal "+s.name+" to", err)
 	}
 	return sent(send)
 }
@@ -176,14 +176,14 @@ func (c *Client) payload(send *store.Send, what string, data []byte) error {
 
 func (c *Client) send(ctx context.Context, send *store.Send) (Sent, error) {
 	if err := c.engine.Send(ctx, []*store.Send{send}); err != nil {
-		return Sent{}, fmt.Errorf("sending to job %s: %w", send.Job, err)
+		return Sent{}, store.About(send.Job, "sending to", err)
 	}
 	return sent(send)
 }
 
 func sent(send *store.Send) (Sent, error) {
 	if send.Err != nil {
-		return Sent{}, fmt.Errorf("sending to job %s: %w", send.Job, send.Err)
+		return Sent{}, store.About(send.Job, "sending to", send.Err)
 	}
 	return Sent{Message: send.Result.Seq, Duplicate: send.Result.Duplicate}, nil
 }

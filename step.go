@@ -18,8 +18,11 @@ import (
 // should be idempotent, see IdempotencyKey.
 //
 // A failure is a *StepError. It is remembered as soon as the function goes on from it, and replays as the same failure.
-// A failure that the handler returns is not: then the job is tried again, and the step with it. MaxAttempts, Backoff,
-// Timeout and RetryIf let the step be tried again by itself.
+// A failure that the handler returns is not: then the job is tried again, and the step with it. MaxAttempts, Backoff and
+// RetryIf let the step be tried again by itself: each of them alone will do. Timeout bounds each of its attempts.
+//
+// fn must not use the operations of a run: steps do not nest. What it is given is a context; a client, Progress, SaveCheckpoint and
+// IdempotencyKey may be used.
 func Step[T any](run *Run, name string, fn func(ctx context.Context) (T, error), opts ...StepOption) (T, error) {
 	var out T
 	policy, err := stepPolicy(name, opts)
@@ -87,6 +90,9 @@ func stepPolicy(name string, opts []StepOption) (engine.StepPolicy, error) {
 		if err := opt.step(&p); err != nil {
 			return p, fmt.Errorf("step %s: %w", name, err)
 		}
+	}
+	if p.Attempts == 0 && (p.Backoff != (store.Backoff{}) || p.Retry != nil) {
+		p.Attempts = store.DefaultMaxAttempts // who says how it is tried again wants it to be
 	}
 	return p, nil
 }

@@ -49,10 +49,32 @@ func (c *CheckpointWrite) Check() error {
 	return nil
 }
 
-// Check reports why no store takes the times of an outcome, an ErrInvalid.
+// Check reports why no store takes the outcome, an ErrInvalid.
 func (o *Outcome) Check() error {
+	switch o.State {
+	case Completed, Failed, Cancelled, Available, Retryable, Scheduled, Waiting:
+	default:
+		return fmt.Errorf("%w: job %s: a run cannot end as %s", ErrInvalid, o.Lease.Job, o.State)
+	}
+	switch {
+	case o.State == Waiting && o.Wait == nil:
+		return fmt.Errorf("%w: job %s: a run that is parked says what it waits for", ErrInvalid, o.Lease.Job)
+	case o.State != Available && o.Continue != nil:
+		return fmt.Errorf("%w: job %s: a run that ends as %s does not continue", ErrInvalid, o.Lease.Job, o.State)
+	case !isText(o.Version):
+		return fmt.Errorf("%w: job %s: the version %.60q is no text that a database can hold", ErrInvalid, o.Lease.Job, o.Version)
+	}
+	return o.checkTimes()
+}
+
+// CheckTime reports why no store takes a time at which a parked run is woken, an ErrInvalid.
+func (w *Wait) CheckTime(job ID) error {
+	return (&Outcome{Lease: Lease{Job: job}, Wait: w}).checkTimes()
+}
+
+func (o *Outcome) checkTimes() error {
 	if !isTime(o.RunAt) || o.Wait != nil && !isTime(o.Wait.Until) {
-		return fmt.Errorf("%w: outcome of job %s: a time that is not between the years 1 and 9999", ErrInvalid, o.Lease.Job)
+		return fmt.Errorf("%w: job %s: a time that is not between the years 1 and 9999", ErrInvalid, o.Lease.Job)
 	}
 	return nil
 }
@@ -64,3 +86,65 @@ var lastTime = time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
 func isTime(t time.Time) bool { return !t.Before(time.Time{}) && !t.After(lastTime) }
 
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
+
+// Check reports why no store takes the message, an ErrInvalid.
+func (q *Send) Check() error {
+	m := &q.Message
+	if m.Kind < MessageSignal || m.Kind >= MessageChild || m.Codec < 0 || m.Codec > math.MaxInt32 {
+		return fmt.Errorf("%w: job %s: a message of kind %d with codec %d cannot be sent", ErrInvalid, q.Job, m.Kind, m.Codec)
+	}
+	return nil
+}
+
+// lastKind is the highest kind of entry of which a set of kinds can be asked.
+const lastKind = 62
+
+// CheckEntries reports why no store takes the entries, an ErrInvalid.
+func (a *Append) CheckEntries() error {
+	for i := range a.Entries {
+		e := &a.Entries[i]
+		switch {
+		case e.Seq < 1 || e.Seq != a.Entries[0].Seq+int64(i):
+			return fmt.Errorf("%w: job %s: entry %d does not follow the one before it", ErrInvalid, a.Lease.Job, e.Seq)
+		case e.Kind > lastKind || e.Codec < 0 || e.Codec > math.MaxInt32:
+			return fmt.Errorf("%w: job %s: entry %d is of kind %d, with codec %d", ErrInvalid, a.Lease.Job, e.Seq, e.Kind, e.Codec)
+		}
+	}
+	return nil
+}
+
+// CheckChildren reports why no store takes the enqueues as children of the run's job, an ErrInvalid, and leaves it with the one that it
+// is about.
+func (a *Append) CheckChildren() error {
+	for _, q := range a.Enqueues {
+		err := q.Job.Check()
+		switch {
+		case err != nil:
+			q.Err = err
+		case q.Job.Parent != a.Lease.Job:
+			q.Err = fmt.Errorf("%w: job %s is not a child of the job that enqueues it", ErrInvalid, q.Job.ID)
+		case len(q.Job.UniqueKey) > 0:
+			q.Err = fmt.Errorf("%w: job %s is a child and has a unique key", ErrInvalid, q.Job.ID)
+		default:
+			continue
+		}
+		return q.Err
+	}
+	return nil
+}
+
+// Check reports why no store makes the fork, an ErrInvalid.
+func (p *ForkParams) Check() error {
+	if len(p.Job.UniqueKey) > 0 || p.Keep < 0 {
+		return fmt.Errorf("%w: a fork of job %s has no unique key, and keeps no %d entries", ErrInvalid, p.From, p.Keep)
+	}
+	return p.Job.Check()
+}
+
+// Check reports why there can be no such queue, an ErrInvalid.
+func (p *PauseParams) Check() error {
+	if p.Queue == "" || !isText(p.Queue) || !isText(p.Namespace) {
+		return fmt.Errorf("%w: there can be no queue %.60q in the namespace %.60q", ErrInvalid, p.Queue, p.Namespace)
+	}
+	return nil
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -368,6 +369,29 @@ func (a *app) change(
 	})
 }
 
+// whyNot is why a job is not changed, without its id: who says it has named the job.
+func whyNot(id string, err error) error {
+	said := strings.TrimPrefix(err.Error(), holdfast.ErrConflict.Error()+": ")
+	switch is, about := strings.CutPrefix(said, "job "+id+" "); {
+	case errors.Is(err, holdfast.ErrNotFound):
+		return &withoutID{err, "there is no such job"}
+	case about:
+		return &withoutID{err, "it " + is}
+	}
+	return err
+}
+
+// withoutID is an error in other words.
+type withoutID struct {
+	error
+
+	text string
+}
+
+func (e *withoutID) Error() string { return e.text }
+
+func (e *withoutID) Unwrap() error { return e.error }
+
 func (a *app) reportChanges(ids []holdfast.ID, changes []changed) error {
 	out := a.newList()
 	var failed []error
@@ -377,8 +401,9 @@ func (a *app) reportChanges(ids []holdfast.ID, changes []changed) error {
 			view.State = text(c.state.String())
 		}
 		if c.err != nil {
-			failed = append(failed, fmt.Errorf("job %s is not changed: %w", view.ID, c.err))
-			view.Error = text(explain(c.err))
+			why := whyNot(view.ID, c.err)
+			failed = append(failed, fmt.Errorf("job %s is not changed: %w", view.ID, why))
+			view.Error = text(explain(why))
 			if out.format == formatTable {
 				continue
 			}

@@ -38,7 +38,7 @@ func TestJobJSON(t *testing.T) {
 		`"claimed_at":null,"finished_at":null,"attempt":0,"max_attempts":null,"timeout":null,"deadline":null,"backoff":null,` +
 		`"ordering_key":null,"unique":false,"blocked":false,"cancel_requested":false,"lease_number":null,"node":null,"checkpoint":null,` +
 		`"wait":null,"pause_requested":false,"closing":false,"version":null,"journal":null,"messages":null,` +
-		`"parent":null,"source":null,"trace":null,"attempts":`
+		`"parent":null,"on_parent_close":"cancel","source":null,"trace":null,"attempts":`
 	if got := shape(t, s.ok("job", "get", id, "-o", "jsonl")); got != want+`[],"actions":[]}`+"\n" {
 		t.Errorf("job get:\n%s\nwant\n%s", got, want+`[],"actions":[]}`)
 	}
@@ -91,7 +91,7 @@ func TestViewOfEverything(t *testing.T) {
 		}
 	}
 	r.Codec, r.Args = 3, []byte{0xFF, 0}
-	if got := string(viewJob(&r).Args); got != `"/wA="` {
+	if got := string(viewJob(&r).Args); got != `{"base64":"/wA="}` {
 		t.Errorf("args of another codec: %s", got)
 	}
 }
@@ -260,7 +260,7 @@ func TestWait(t *testing.T) {
 	if v["state"] != "completed" || fmt.Sprint(v["result"]) != "map[exit_code:0 stderr: stdout:hello\n]" || v["node"] == nil {
 		t.Errorf("%v", v)
 	}
-	s.expect(s.run("job", "retry", done), 1, "is not changed")
+	s.expect(s.run("job", "retry", done), 1, "job "+done+" is not changed: it is completed\n")
 	s.terminal = true
 	table := s.ok("job", "get", done)
 	for _, want := range []string{"state       completed", "kind        exec", `result      {"exit_code":0,"stdout":"hello\n","stderr":""}`} {

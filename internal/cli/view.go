@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // The types of this file are the JSON of the command. Their fields are an interface, documented in docs/cli.md: every field is
@@ -101,6 +101,7 @@ type jobView struct {
 	Journal         number          `json:"journal"`
 	Messages        number          `json:"messages"`
 	Parent          text            `json:"parent"`
+	OnParentClose   string          `json:"on_parent_close"`
 	Source          text            `json:"source"`
 	Trace           text            `json:"trace"`
 	Attempts        []attemptView   `json:"attempts"`
@@ -155,7 +156,7 @@ func viewJob(r *holdfast.Record) jobView {
 		LeaseNumber: big(r.LeaseNumber), Node: big(r.Lease.Node),
 		Wait: viewWait(r), PauseRequested: r.PauseRequested, Closing: r.Closing, Version: text(r.Version),
 		Journal: number(r.Journal), Messages: number(r.Messages),
-		Parent: text(idText(r.Parent)), Source: text(r.Options.Source), Trace: text(r.Options.Trace),
+		Parent: text(idText(r.Parent)), OnParentClose: closeWords[r.OnParentClose], Source: text(r.Options.Source), Trace: text(r.Options.Trace),
 	}
 	if b := r.Options.Backoff; b.Base != 0 || b.Cap != 0 {
 		v.Backoff = &backoffView{Base: span(b.Base), Cap: span(b.Cap), Jitter: b.Jitter}
@@ -166,6 +167,11 @@ func viewJob(r *holdfast.Record) jobView {
 		}
 	}
 	return v
+}
+
+// closeWords are the names of what becomes of a child when its parent ends first.
+var closeWords = map[holdfast.ClosePolicy]string{
+	holdfast.CancelChild: "cancel", holdfast.AbandonChild: "abandon", holdfast.TerminateChild: "terminate",
 }
 
 // viewWholeJob is all that is known of a job.
@@ -186,16 +192,8 @@ func viewWholeJob(r *holdfast.Record) jobView {
 	return v
 }
 
-// payload is a payload as it is, if it is JSON, and in base64 if another codec wrote it.
-func payload(data []byte, codec int) json.RawMessage {
-	switch {
-	case data == nil:
-		return nil
-	case codec == 0 && json.Valid(data):
-		return data
-	}
-	return json.RawMessage(strconv.Quote(base64.StdEncoding.EncodeToString(data)))
-}
+// payload is a payload as the JSON of a holdfast.Record has it: as it is, if it is JSON.
+func payload(data []byte, codec int) json.RawMessage { return store.PayloadJSON(data, codec) }
 
 type queueView struct {
 	Namespace string               `json:"namespace"`

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -176,5 +175,21 @@ func cancelCause(reason string) error {
 	if reason == "" {
 		return ErrCancelled
 	}
-	return fmt.Errorf("%w: %s", ErrCancelled, reason)
+	return &cancelledError{reason}
+}
+
+// cancelledError is an ErrCancelled with what the one who asked has said.
+type cancelledError struct{ reason string }
+
+func (e *cancelledError) Error() string { return ErrCancelled.Error() + ": " + e.reason }
+
+func (e *cancelledError) Unwrap() error { return ErrCancelled }
+
+// saidOfCancel is what is told of a job that was cancelled: what the one who asked has said, as for a job that did not run.
+func saidOfCancel(cause error) string {
+	var c *cancelledError
+	if errors.As(cause, &c) {
+		return c.reason
+	}
+	return ""
 }

@@ -14,6 +14,7 @@ import (
 type Child struct {
 	ID   store.ID
 	Kind string
+	run  *Run
 	path string
 }
 
@@ -26,11 +27,11 @@ type childData struct {
 
 // StartChild enqueues a child, in the transaction that remembers it, unless the journal knows it.
 func (s *Strand) StartChild(kind string, build func() (*store.Enqueue, error)) (*Child, error) {
-	m, err := s.lock()
+	m, err := s.begin("Kind.Start", kind)
 	if err != nil {
 		return nil, err
 	}
-	defer m.mu.Unlock()
+	defer s.end(m)
 	path := s.reserve()
 	child, err := s.child(m, path, kind, build)
 	if err != nil {
@@ -53,12 +54,12 @@ func (s *Strand) child(m *memory, path, kind string, build func() (*store.Enqueu
 		if err != nil {
 			return nil, fmt.Errorf("entry %d of the journal names no job: %w", e.Seq, err)
 		}
-		return &Child{ID: id, Kind: kind, path: path}, nil
+		return &Child{ID: id, Kind: kind, run: s.run, path: path}, nil
 	}
 	if err := s.open(m); err != nil {
 		return nil, err
 	}
-	e, err := build()
+	e, err := unlockedBuild(m, build)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,29 @@ func (s *Strand) child(m *memory, path, kind string, build func() (*store.Enqueu
 		ID: e.Job.ID.String(), OnClose: e.Job.OnParentClose, Answers: e.Job.Answers,
 	})})
 	m.enqueues = append(m.enqueues, e)
-	return &Child{ID: e.Job.ID, Kind: kind, path: path}, nil
+	return &Child{ID: e.Job.ID, Kind: kind, run: s.run, path: path}, nil
+}
+
+// unlockedBuild makes a child's enqueue without the memory's lock: its args encode as the user's code says.
+func unlockedBuild(m *memory, build func() (*store.Enqueue, error)) (*store.Enqueue, error) {
+	e, err := func() (*store.Enqueue, error) {
+		m.mu.Unlock()
+		defer m.mu.Lock() // also if it panics
+		return build()
+	}()
+	if m.exiting {
+		m.exit()
+	}
+	return e, err
+}
+
+func (c *Child) madeBy(r *Run) bool { return c != nil && c.run == r }
+
+func (c *Child) describe() string {
+	if c == nil {
+		return "a child"
+	}
+	return "child " + c.ID.String()
 }
 
 func (c *Child) ready(m *memory, _ time.Time) bool { return m.answers[c.ID] != nil }
@@ -84,11 +107,14 @@ func (c *Child) took(*memory, string) error { return nil }
 // AwaitChild waits until a child has finished, and returns its answer. That a child failed is remembered, since an
 // operator may let it run again.
 func (s *Strand) AwaitChild(c *Child) (*store.Message, error) {
-	m, err := s.lock()
+	m, err := s.begin("Child.Await", "")
 	if err != nil {
 		return nil, err
 	}
-	defer m.mu.Unlock()
+	defer s.end(m)
+	if err := s.own(m, c); err != nil {
+		return nil, err
+	}
 	return s.answer(m, c)
 }
 
@@ -134,11 +160,11 @@ const fanOutBatch = 500
 func (s *Strand) StartChildren(
 	kind string, n int, build func(i int) (*store.Enqueue, error), out FanOut,
 ) ([]*Child, []*store.Message, error) {
-	m, err := s.lock()
+	m, err := s.begin("Kind.CallAll", kind)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer m.mu.Unlock()
+	defer s.end(m)
 	path := s.reserve()
 	f := &fan{s: s, m: m, path: path, kind: kind, build: build, children: make([]*Child, n), answers: make([]*store.Message, n), out: out}
 	if out.AtOnce <= 0 || out.AtOnce > n {

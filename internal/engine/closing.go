@@ -31,11 +31,16 @@ type closingData struct {
 
 // OnFailure registers a compensation. Those that are registered when the run fails or is cancelled run in reverse order.
 func (s *Strand) OnFailure(name string, f func(*Strand) error) error {
-	m, err := s.lock()
+	m, err := s.begin("run.OnFailure", name)
 	if err != nil {
 		return err
 	}
-	defer m.mu.Unlock()
+	defer s.end(m)
+	if s.undo {
+		err := s.misuse("%s was called in a compensation, which nothing undoes. Call it in the handler", s.doing)
+		s.spoil(m, err)
+		return err
+	}
 	s.undos++
 	path := "~" + strings.ReplaceAll(s.prefix, ".", "/") + strconv.Itoa(s.undos)
 	m.undos = append(m.undos, undo{path, name, f})
@@ -127,7 +132,7 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 // undoOne runs a compensation until it has succeeded or was tried often enough. m.mu is held.
 func (r *Run) undoOne(m *memory, u undo) error {
 	path := u.path
-	keeper := &Strand{run: r, undo: true}
+	keeper := &Strand{run: r, undo: true, fault: &fault{}}
 	entries := m.byPath[path]
 	attempt := 1
 	var until time.Time
@@ -150,7 +155,7 @@ func (r *Run) undoOne(m *memory, u undo) error {
 		if err := keeper.until(m, until, func() string { return "compensation " + u.name }); err != nil {
 			return err
 		}
-		err := callUndo(m, u, &Strand{run: r, prefix: path + ".", undo: true})
+		err := callUndo(m, u, &Strand{run: r, prefix: path + ".", undo: true, fault: &fault{}})
 		if r.life.ended() != nil {
 			m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
 		}
@@ -191,16 +196,27 @@ func (m *memory) forget(prefix string) {
 	m.pending = kept
 }
 
-// callUndo calls a compensation without the memory's lock; its panic is an error of it.
+// callUndo calls a compensation without the memory's lock; its panic is an error of it, and so is a misuse that it does not return.
 func callUndo(m *memory, u undo, s *Strand) (err error) {
 	m.mu.Unlock()
-	defer m.mu.Lock()
+	defer func() {
+		m.mu.Lock()
+		if s.fault.err != nil && !errors.Is(err, s.fault.err) {
+			err = s.fault.err
+		}
+	}()
+	defer s.over.Store(true)
 	defer func() {
 		if p := recover(); p != nil {
 			err = &panicError{p, string(debug.Stack())}
 		}
 	}()
-	return u.f(s)
+	err = u.f(s)
+	var continues *ContinueError
+	if errors.As(err, &continues) {
+		err = errContinues
+	}
+	return err
 }
 
 // Context is what functions of the strand are called with.

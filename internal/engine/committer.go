@@ -305,7 +305,7 @@ func (c *committer) apply(batch *store.Batch) (err error) {
 	}()
 	err = c.store.Apply(ctx, batch)
 	switch {
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, store.ErrUnavailable):
 		err = fmt.Errorf("%w: no answer within %v: %w", store.ErrUnavailable, storeTimeout, err)
 	case errors.Is(err, store.ErrDatabaseGone):
 		c.fatal(err)

@@ -102,6 +102,7 @@ func (n *node) execute(c store.Claimed, w *worker) (following store.Claimed, ok,
 
 func (n *node) executionOf(c store.Claimed, w *worker) *execution {
 	run := &Run{claimed: c, node: n}
+	run.main.run, run.main.fault = run, &run.fault
 	if c.Checkpoint != nil {
 		run.checkpoint, run.has = *c.Checkpoint, true
 	}
@@ -149,6 +150,7 @@ func (x *execution) conclude(ctx context.Context) *store.Outcome {
 		}
 	}
 	result, trace, err := invoke(ctx, x)
+	err = x.run.blame(err)
 	if x.run.claimed.Durable && !errors.Is(context.Cause(ctx), store.ErrLeaseLost) {
 		// It may have ended before its first operation, and has children and compensations all the same.
 		if _, err := x.run.remember(); err != nil {
@@ -251,6 +253,7 @@ func (n *node) contextOf(x *execution) context.Context {
 // invoke calls the handler, and makes a panic an error with its stack.
 func invoke(ctx context.Context, x *execution) (result []byte, trace string, err error) {
 	x.worker.label(x.handler.Kind)
+	defer x.run.main.over.Store(true)
 	defer func() {
 		if p := recover(); p != nil {
 			trace = string(debug.Stack())
@@ -309,7 +312,7 @@ func judge(ctx context.Context, x *execution, result []byte, trace string, err e
 		if o := x.behind(text, trace); o != nil {
 			return o
 		}
-		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: cut(told.Error(), maxError)}
+		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: cut(cancelledBy(told, err), maxError)}
 	case errors.As(err, &again) && cause == nil:
 		return &store.Outcome{State: store.Available, Continue: &store.Continue{Args: again.Args, Codec: again.Codec}}
 	case errors.As(err, &snooze):

@@ -81,7 +81,7 @@ func (r *Run) remember() (*memory, error) {
 	if m.unread = r.claimed.Lease.Number == 1 && !r.claimed.Durable; !m.unread {
 		journal, err := r.node.engine.loader.load(r.life.lasting(), r.claimed.Job.ID)
 		if err != nil {
-			return nil, fmt.Errorf("the journal of job %s cannot be read: %w", r.claimed.Job.ID, err)
+			return nil, store.About(r.claimed.Job.ID, "reading the journal of", err)
 		}
 		m.index(journal)
 	}
@@ -150,7 +150,7 @@ func (m *memory) refresh() error {
 	journal, err := m.run.node.engine.loader.load(m.run.life.lasting(), m.run.claimed.Job.ID)
 	m.mu.Lock()
 	if err != nil {
-		return fmt.Errorf("the messages of job %s cannot be read: %w", m.run.claimed.Job.ID, err)
+		return store.About(m.run.claimed.Job.ID, "reading the messages to", err)
 	}
 	m.unread = false
 	if len(journal.Messages) > len(m.messages) {
@@ -330,7 +330,7 @@ func (m *memory) spoiled(err error) error {
 }
 
 func unwritten(job store.ID, err error) error {
-	return fmt.Errorf("the journal of job %s cannot be written: %w", job, err)
+	return store.About(job, "writing the journal of", err)
 }
 
 // toldOf is ended for a goroutine of its own.

@@ -59,11 +59,11 @@ var firstFlows = map[string]func(s *Strand) ([]byte, error){
 }
 
 func beginOnceMore(s *Strand) ([]byte, error) {
-	m, err := s.lock()
+	m, err := s.begin("a test", "")
 	if err != nil {
 		return nil, err
 	}
-	defer m.mu.Unlock()
+	defer s.end(m)
 	if m.times() > 0 {
 		return nil, nil
 	}
@@ -92,11 +92,11 @@ func slowStep(ctx context.Context, _ int) ([]byte, error) {
 
 // contradictForTest lets the run find a journal that its code does not fit.
 func (s *Strand) contradictForTest() {
-	m, err := s.lock()
+	m, err := s.begin("a test", "")
 	if err != nil {
 		return
 	}
-	defer m.mu.Unlock()
+	defer s.end(m)
 	s.contradict(m, "a test")
 }
 

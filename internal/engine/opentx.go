@@ -22,7 +22,7 @@ func (s *Strand) StepTx(
 	name string, policy StepPolicy,
 	transact func(ctx context.Context, attempt int, commit func(tx store.Tx, result []byte) error) error,
 ) ([]byte, error) {
-	return s.step(name, policy, func(ctx context.Context, m *memory, path string, attempt int) ([]byte, error) {
+	return s.step(verbStepTx, name, policy, func(ctx context.Context, m *memory, path string, attempt int) ([]byte, error) {
 		tx := m.beginTx()
 		ended := false
 		defer func() {
@@ -36,7 +36,7 @@ func (s *Strand) StepTx(
 			return nil, transact(ctx, attempt, func(theirs store.Tx, result []byte) error {
 				packed, codec := pack(result)
 				e := store.Entry{Kind: store.EntryStep, Path: path, Name: name, Data: packed, Codec: codec}
-				written, err := m.appendIn(tx, e)
+				written, err := m.appendIn(tx, s, e)
 				if err != nil {
 					return err
 				}
@@ -94,10 +94,13 @@ func (m *memory) endTx(tx *openTx, a *store.Append, err error) {
 	}
 }
 
-// appendIn makes the append that is to be stored in a transaction.
-func (m *memory) appendIn(tx *openTx, e store.Entry) (*store.Append, error) {
+// appendIn makes the append that is to be stored in a transaction, by the strand that is in it.
+func (m *memory) appendIn(tx *openTx, s *Strand, e store.Entry) (*store.Append, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if err := s.ruined(); err != nil {
+		return nil, err
+	}
 	if tx.left {
 		return nil, fmt.Errorf("%w: the run of job %s has ended without this transaction", store.ErrLeaseLost, m.run.claimed.Job.ID)
 	}

@@ -18,6 +18,9 @@ type Run struct {
 	started time.Time
 	node    *node
 
+	main  Strand // of the handler itself
+	fault fault  // of the handler's strands
+
 	execution *execution
 	life      life
 	undo      context.Context // of compensations
@@ -135,7 +138,7 @@ func (r *Run) SaveCheckpoint(ctx context.Context, value []byte) error {
 		r.mu.Lock()
 		r.dirty = true
 		r.mu.Unlock()
-		return fmt.Errorf("checkpoint of job %s: %w", r.claimed.Job.ID, err)
+		return store.About(r.claimed.Job.ID, "writing the checkpoint of", err)
 	}
 	return nil
 }

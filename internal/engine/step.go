@@ -40,9 +40,12 @@ type retryData struct {
 
 // Step runs f, unless the journal knows how it ended, and stores its result.
 func (s *Strand) Step(name string, policy StepPolicy, f func(ctx context.Context, attempt int) ([]byte, error)) ([]byte, error) {
-	return s.step(name, policy, func(ctx context.Context, m *memory, path string, attempt int) ([]byte, error) {
+	return s.step(verbStep, name, policy, func(ctx context.Context, m *memory, path string, attempt int) ([]byte, error) {
 		data, err := unlocked(ctx, m, policy, attempt, f)
 		if err != nil {
+			return nil, err
+		}
+		if err := s.ruined(); err != nil {
 			return nil, err
 		}
 		e := store.Entry{Kind: store.EntryStep, Path: path, Name: name, Data: data}
@@ -71,7 +74,7 @@ func unlocked(
 		err = &stepTimeoutError{policy.Timeout, err}
 	}
 	if err != nil {
-		return nil, &stepFailedError{err}
+		return nil, policy.failed(err, attempt)
 	}
 	return data, nil
 }
@@ -89,20 +92,45 @@ func (e *stepTimeoutError) Error() string {
 
 func (e *stepTimeoutError) Unwrap() error { return e.err }
 
-// stepFailedError marks an error as that of a step's function, and not of the run around it.
-type stepFailedError struct{ err error }
+// stepFailedError marks an error as that of a step's function, and not of the run around it. It holds all that is asked of that error: it
+// and RetryIf are the user's code, which is not called with the memory's lock.
+type stepFailedError struct {
+	told   StepError // but for the step's name
+	misuse error     // that the function was told of, or is
+	delay  time.Duration
+	again  bool // after the delay
+}
 
-func (e *stepFailedError) Error() string { return e.err.Error() }
+func (e *stepFailedError) Error() string { return e.told.Message }
+
+// failed looks at the error of a step's function.
+func (p StepPolicy) failed(err error, attempt int) *stepFailedError {
+	e := &stepFailedError{misuse: misuseIn(err)}
+	e.told = StepError{Message: cut(err.Error(), maxError), Type: fmt.Sprintf("%T", err), Attempts: attempt}
+	_, e.told.TimedOut = err.(*stepTimeoutError) //nolint:errorlint // that of this very step
+	var continues *ContinueError
+	if e.misuse == nil && errors.As(err, &continues) {
+		e.misuse = errContinues
+	}
+	if e.delay, e.again = p.next(err, attempt); !e.again {
+		var fail *FailError
+		e.told.Permanent = errors.As(err, &fail)
+	}
+	return e
+}
+
+// errContinues is the misuse of a function that returns ContinueAsNew and is no handler.
+var errContinues = errors.New("it returned ContinueAsNew, which only a handler does")
 
 // step is a step of either sort: try runs it and stores its result.
 func (s *Strand) step(
-	name string, policy StepPolicy, try func(ctx context.Context, m *memory, path string, attempt int) ([]byte, error),
+	verb, name string, policy StepPolicy, try func(ctx context.Context, m *memory, path string, attempt int) ([]byte, error),
 ) ([]byte, error) {
-	m, err := s.lock()
+	m, err := s.begin(verb, name)
 	if err != nil {
 		return nil, err
 	}
-	defer m.mu.Unlock()
+	defer s.end(m)
 	path, entries := s.enter(m, name, store.EntryStep, store.EntryStepFailed, store.EntryStepRetry)
 	attempt := 1
 	var until time.Time
@@ -139,17 +167,16 @@ func (s *Strand) step(
 		if err := s.interrupted(m); err != nil {
 			return nil, err
 		}
-		told := &StepError{Step: name, Message: cut(failure.err.Error(), maxError), Type: fmt.Sprintf("%T", failure.err), Attempts: attempt}
-		var timeout *stepTimeoutError
-		told.TimedOut = errors.As(failure.err, &timeout)
-		delay, again := policy.next(failure.err, attempt)
-		if !again {
-			var fail *FailError
-			told.Permanent = errors.As(failure.err, &fail)
+		if err := s.misusedIn(m, failure); err != nil {
+			return nil, err
+		}
+		told := &failure.told
+		told.Step = name
+		if !failure.again {
 			m.add(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: name, Data: encodeEntry(told)})
 			return nil, told
 		}
-		until = s.run.node.store.Now().Add(delay)
+		until = s.run.node.store.Now().Add(failure.delay)
 		m.add(store.Entry{Kind: store.EntryStepRetry, Path: path, Name: name, Data: encodeEntry(retryData{*told, until})})
 		if err := m.flush(); err != nil {
 			return nil, err

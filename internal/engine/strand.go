@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -22,10 +23,16 @@ type Strand struct {
 	place  int    // of the last operation
 	undos  int    // compensations registered
 	undo   bool   // it compensates, and so goes on while the run is ending
+
+	// What tells a misuse, see misuseError. The memory's lock is held for all but over.
+	doing   operation   // what is under way
+	misused bool        // while something was under way: that is not remembered
+	fault   *fault      // of the strands that fail together
+	over    atomic.Bool // its function has returned
 }
 
 // Main returns the strand of the handler itself.
-func (r *Run) Main() *Strand { return &Strand{run: r} }
+func (r *Run) Main() *Strand { return &r.main }
 
 // pause is what a strand waits for.
 type pause struct {
@@ -37,13 +44,22 @@ type pause struct {
 	what     string // for people, such as "signal approved"
 }
 
-// lock returns the run's memory, locked. If the run is over for this process the goroutine ends here.
-func (s *Strand) lock() (*memory, error) {
+// begin begins an operation, which lasts until end, and returns the run's memory, locked. If the run is over for this process the
+// goroutine ends here.
+func (s *Strand) begin(verb, name string) (*memory, error) {
+	begins := operation{verb, name}
+	if s.over.Load() {
+		return nil, s.tooLate(begins)
+	}
 	m, err := s.run.remember()
 	if err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
+	if err := s.refuse(m, begins); err != nil {
+		m.mu.Unlock()
+		return nil, err
+	}
 	if m.pauses() && !m.exiting {
 		m.leavePaused()
 	}
@@ -51,7 +67,15 @@ func (s *Strand) lock() (*memory, error) {
 		m.mu.Unlock()
 		runtime.Goexit()
 	}
+	s.doing = begins
 	return m, nil
+}
+
+// end ends an operation and unlocks the memory. It is deferred: an operation may end by a panic or by runtime.Goexit, and what is deferred
+// by the code around it may begin another.
+func (s *Strand) end(m *memory) {
+	s.doing = operation{}
+	m.mu.Unlock()
 }
 
 // reserve takes the next place and returns its path.
@@ -145,6 +169,9 @@ func (s *Strand) await(m *memory, ready func() bool, what func() pause) error {
 		if m.exiting {
 			m.exit()
 		}
+		if s.fault.err != nil {
+			return s.fault.err
+		}
 		if ready() {
 			return nil
 		}
@@ -221,14 +248,14 @@ func (m *memory) idle() {
 
 // Go runs f as a strand of its own, in a goroutine of its own. The future is done when f has returned.
 func (s *Strand) Go(name string, f func(*Strand) (any, error)) (*Future, error) {
-	m, err := s.lock()
+	m, err := s.begin("holdfast.Go", name)
 	if err != nil {
 		return nil, err
 	}
-	defer m.mu.Unlock()
+	defer s.end(m)
 	path := s.reserve()
-	future := &Future{name: name}
-	strand := &Strand{run: s.run, prefix: path + ".", undo: s.undo}
+	future := &Future{run: s.run, name: name}
+	strand := &Strand{run: s.run, prefix: path + ".", undo: s.undo, fault: s.fault}
 	m.active++
 	m.strands++
 	go strand.carry(m, future, f)
@@ -242,6 +269,7 @@ func (s *Strand) carry(m *memory, future *Future, f func(*Strand) (any, error)) 
 		if p := recover(); p != nil {
 			failure = &strandPanicError{p, string(debug.Stack())}
 		}
+		s.over.Store(true)
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.active--
@@ -270,6 +298,7 @@ func (s *Strand) carry(m *memory, future *Future, f func(*Strand) (any, error)) 
 
 // Future is the result of a strand, once it has returned.
 type Future struct {
+	run   *Run
 	name  string
 	done  bool
 	value any
@@ -286,11 +315,14 @@ func (e *strandPanicError) Error() string { return fmt.Sprintf("panic: %v", e.va
 
 // Await waits for a future.
 func (s *Strand) Await(f *Future) (any, error) {
-	m, err := s.lock()
+	m, err := s.begin("Future.Await", "")
 	if err != nil {
 		return nil, err
 	}
-	defer m.mu.Unlock()
+	defer s.end(m)
+	if err := s.own(m, f); err != nil {
+		return nil, err
+	}
 	if err := s.await(m, func() bool { return f.done }, func() pause { return f.pause(m) }); err != nil {
 		return nil, err
 	}

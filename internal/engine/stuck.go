@@ -64,7 +64,7 @@ func (n *node) leaveBehind(x *execution, cause error) {
 	var o *store.Outcome
 	switch {
 	case errors.Is(cause, ErrCancelled):
-		o = &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: cause.Error()}
+		o = &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: saidOfCancel(cause)}
 	case errors.Is(cause, ErrShutdown):
 		o = &store.Outcome{State: store.Available, Reason: store.ReasonReleased, Error: text}
 	case errors.Is(cause, ErrTimeout):

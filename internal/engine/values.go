@@ -14,11 +14,11 @@ import (
 
 // Now returns the time, the same on every replay.
 func (s *Strand) Now() (time.Time, error) {
-	m, err := s.lock()
+	m, err := s.begin("run.Now", "")
 	if err != nil {
 		return time.Time{}, err
 	}
-	defer m.mu.Unlock()
+	defer s.end(m)
 	path, entries := s.enter(m, "", store.EntryValue)
 	var at time.Time
 	if len(entries) > 0 {
@@ -46,21 +46,21 @@ func (s *Strand) seed(m *memory, what string) [32]byte {
 
 // Random returns a source of random numbers, the same ones on every replay.
 func (s *Strand) Random() (*rand.Rand, error) {
-	m, err := s.lock()
+	m, err := s.begin("run.Random", "")
 	if err != nil {
 		return nil, err
 	}
-	defer m.mu.Unlock()
+	defer s.end(m)
 	return rand.New(rand.NewChaCha8(s.seed(m, "random"))), nil
 }
 
 // UUID returns a UUID, the same one on every replay.
 func (s *Strand) UUID() (uuid.UUID, error) {
-	m, err := s.lock()
+	m, err := s.begin("run.UUID", "")
 	if err != nil {
 		return uuid.UUID{}, err
 	}
-	defer m.mu.Unlock()
+	defer s.end(m)
 	seed := s.seed(m, "uuid")
 	id := uuid.UUID(seed[:16])
 	id[6] = id[6]&0x0F | 0x80 // version 8: made by a rule of its own
@@ -70,11 +70,15 @@ func (s *Strand) UUID() (uuid.UUID, error) {
 
 // Publish stores a value for clients: the last one of a key, or an item of a stream.
 func (s *Strand) Publish(kind store.EntryKind, name string, data []byte) error {
-	m, err := s.lock()
+	verb := "run.Publish"
+	if kind == store.EntryStreamed {
+		verb = "run.Append"
+	}
+	m, err := s.begin(verb, name)
 	if err != nil {
 		return err
 	}
-	defer m.mu.Unlock()
+	defer s.end(m)
 	path, entries := s.enter(m, name, kind)
 	if len(entries) > 0 {
 		return nil
@@ -89,11 +93,11 @@ func (s *Strand) Publish(kind store.EntryKind, name string, data []byte) error {
 // Patched reports whether the run takes part in a change of its code: a run that had gone past the place when the change came does not.
 // It takes no place, so that the call can be added and removed.
 func (s *Strand) Patched(name string) (bool, error) {
-	m, err := s.lock()
+	m, err := s.begin("run.Patched", name)
 	if err != nil {
 		return false, err
 	}
-	defer m.mu.Unlock()
+	defer s.end(m)
 	if in, known := m.patches[name]; known {
 		return in, nil
 	}
@@ -109,11 +113,16 @@ func (s *Strand) Patched(name string) (bool, error) {
 }
 
 // IdempotencyKey names a step of this run for outside systems: the same on every attempt, another one after the run has continued as new.
+// It is no operation, and may be asked for in a step.
 func (s *Strand) IdempotencyKey(step string) (string, error) {
-	m, err := s.lock()
+	if s.over.Load() {
+		return "", s.tooLate(operation{verb: "run.IdempotencyKey"})
+	}
+	m, err := s.run.remember()
 	if err != nil {
 		return "", err
 	}
+	m.mu.Lock()
 	defer m.mu.Unlock()
 	key := s.run.claimed.Job.ID.String()
 	if n := m.times(); n > 0 {

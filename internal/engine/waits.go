@@ -38,7 +38,7 @@ func (s *Strand) begun(m *memory, path, name string, entries []*store.Entry, lim
 		}
 	}
 	at := limit.at(s.run.node.store.Now())
-	if err := (&store.Outcome{Lease: s.run.claimed.Lease, Wait: &store.Wait{Until: at}}).Check(); err != nil {
+	if err := (&store.Wait{Until: at}).CheckTime(s.run.claimed.Job.ID); err != nil {
 		return time.Time{}, err
 	}
 	m.add(store.Entry{Kind: store.EntryTimer, Path: path, Name: name, Data: encodeEntry(timer{at})})
@@ -61,14 +61,19 @@ func (l Limit) at(now time.Time) time.Time {
 
 // Sleep waits durably.
 func (s *Strand) Sleep(limit Limit) error {
-	t, err := s.Timer(limit)
+	m, err := s.begin("run.Sleep", "")
 	if err != nil {
 		return err
 	}
-	if m := s.run.memory.Load(); s.place < m.last[s.prefix] {
+	defer s.end(m)
+	t, err := s.timer(m, limit)
+	if err != nil {
+		return err
+	}
+	if s.place < m.last[s.prefix] {
 		return nil // the run has gone on from it before, whatever the clock says now
 	}
-	return s.Wait(t)
+	return s.waitFor(m, t)
 }
 
 // Awaitable is something that a strand can wait for.
@@ -77,33 +82,36 @@ type Awaitable interface {
 	pause(m *memory) pause
 	// took notes, at the path of the wait or the choice, what became of it.
 	took(m *memory, path string) error
+	// madeBy reports whether a run may wait for it. It may be nil.
+	madeBy(r *Run) bool
+	// describe names it in messages. It may be nil.
+	describe() string
 }
 
-// Wait waits for one thing that needs no decision: a timer, or a strand.
-func (s *Strand) Wait(a Awaitable) error {
-	m, err := s.lock()
-	if err != nil {
-		return err
-	}
-	defer m.mu.Unlock()
-	return s.waitFor(m, a)
-}
-
+// waitFor waits for one thing that needs no decision: a timer, or a strand. m.mu is held.
 func (s *Strand) waitFor(m *memory, a Awaitable) error {
 	now := s.run.node.store.Now
 	return s.await(m, func() bool { return a.ready(m, now()) }, func() pause { return a.pause(m) })
 }
 
 // Timer is a time that was fixed in the journal.
-type Timer struct{ at time.Time }
+type Timer struct {
+	run *Run
+	at  time.Time
+}
 
 // Timer begins a timer.
 func (s *Strand) Timer(limit Limit) (*Timer, error) {
-	m, err := s.lock()
+	m, err := s.begin("run.Timer", "")
 	if err != nil {
 		return nil, err
 	}
-	defer m.mu.Unlock()
+	defer s.end(m)
+	return s.timer(m, limit)
+}
+
+// timer begins a timer. m.mu is held.
+func (s *Strand) timer(m *memory, limit Limit) (*Timer, error) {
 	path, entries := s.enter(m, "", store.EntryTimer)
 	if entries == nil {
 		if err := s.open(m); err != nil {
@@ -111,8 +119,15 @@ func (s *Strand) Timer(limit Limit) (*Timer, error) {
 		}
 	}
 	at, err := s.begun(m, path, "", entries, limit)
-	return &Timer{at}, err
+	if err != nil {
+		return nil, err
+	}
+	return &Timer{s.run, at}, nil
 }
+
+func (t *Timer) madeBy(r *Run) bool { return t != nil && t.run == r }
+
+func (t *Timer) describe() string { return "a timer" }
 
 func (t *Timer) ready(_ *memory, now time.Time) bool { return !now.Before(t.at) }
 
@@ -121,6 +136,15 @@ func (t *Timer) pause(*memory) pause {
 }
 
 func (t *Timer) took(*memory, string) error { return nil }
+
+func (f *Future) madeBy(r *Run) bool { return f != nil && f.run == r }
+
+func (f *Future) describe() string {
+	if f == nil {
+		return "a future"
+	}
+	return fmt.Sprintf("the future of %q", f.name)
+}
 
 func (f *Future) ready(*memory, time.Time) bool { return f.done }
 
@@ -133,6 +157,10 @@ type Signal struct {
 	Name string
 	Got  *store.Message
 }
+
+func (g *Signal) madeBy(*Run) bool { return g != nil }
+
+func (g *Signal) describe() string { return "a wait for a signal" }
 
 func (g *Signal) next(m *memory) *store.Message {
 	for i := range m.messages {
@@ -158,11 +186,15 @@ func (g *Signal) took(m *memory, path string) error {
 
 // Receive waits for the next signal of a name. ErrWaitTimeout is its answer when the limit is over.
 func (s *Strand) Receive(name string, limit Limit) (*store.Message, error) {
-	m, err := s.lock()
+	return s.receiveAs("Signal.Wait", name, limit)
+}
+
+func (s *Strand) receiveAs(verb, name string, limit Limit) (*store.Message, error) {
+	m, err := s.begin(verb, name)
 	if err != nil {
 		return nil, err
 	}
-	defer m.mu.Unlock()
+	defer s.end(m)
 	path, entries := s.enter(m, name, store.EntryReceived, store.EntryTimer, store.EntryTimeout)
 	if err := m.look(); err != nil {
 		return nil, err
@@ -222,7 +254,7 @@ func (s *Strand) receive(
 		var err error
 		switch {
 		case !at.IsZero():
-			err = (&store.Outcome{Lease: s.run.claimed.Lease, Wait: &store.Wait{Until: at}}).Check()
+			err = (&store.Wait{Until: at}).CheckTime(s.run.claimed.Job.ID)
 		case limit.Within <= 0:
 			if err = m.refresh(); err == nil && !r.ready(m, time.Time{}) {
 				m.add(store.Entry{Kind: store.EntryTimeout, Path: path, Name: name})
@@ -261,7 +293,7 @@ func got(m *memory, r receiver, path string) (*store.Message, error) {
 
 // TryReceive returns the next signal of a name if it has arrived, or nil.
 func (s *Strand) TryReceive(name string) (*store.Message, error) {
-	got, err := s.Receive(name, Limit{Set: true})
+	got, err := s.receiveAs("Signal.TryReceive", name, Limit{Set: true})
 	if errors.Is(err, ErrWaitTimeout) {
 		return nil, nil
 	}
@@ -280,6 +312,7 @@ func (m *memory) message(seq int64) *store.Message {
 // Callback is a wait for an outside system.
 type Callback struct {
 	Token string
+	run   *Run
 	name  string // for people
 	path  string
 	got   *store.Message
@@ -292,11 +325,11 @@ type callbackData struct {
 
 // OpenCallback makes a token that an outside system can answer to. It is durable when this returns.
 func (s *Strand) OpenCallback(name string) (*Callback, error) {
-	m, err := s.lock()
+	m, err := s.begin("run.Callback", name)
 	if err != nil {
 		return nil, err
 	}
-	defer m.mu.Unlock()
+	defer s.end(m)
 	path := s.reserve()
 	// The token is the entry's name; what the code says is in its data.
 	for _, e := range m.byPath[path] {
@@ -304,7 +337,7 @@ func (s *Strand) OpenCallback(name string) (*Callback, error) {
 			continue
 		}
 		m.visit(path)
-		return &Callback{Token: e.Name, name: name, path: path}, nil
+		return &Callback{Token: e.Name, run: s.run, name: name, path: path}, nil
 	}
 	s.at(m, path, "", store.EntryCallback)
 	if err := s.open(m); err != nil {
@@ -312,10 +345,13 @@ func (s *Strand) OpenCallback(name string) (*Callback, error) {
 	}
 	token := newToken(s.run.claimed.Job.ID)
 	m.add(store.Entry{Kind: store.EntryCallback, Path: path, Name: token, Data: encodeEntry(callbackData{name})})
-	return &Callback{Token: token, name: name, path: path}, m.flush()
+	return &Callback{Token: token, run: s.run, name: name, path: path}, m.flush()
 }
 
 const tokenPrefix = "hfc_"
+
+// tokenLength is that of a prefix and the base64 of 32 bytes.
+const tokenLength = len(tokenPrefix) + 43
 
 // newToken makes a token out of a job's id and 128 random bits.
 func newToken(job store.ID) string {
@@ -324,14 +360,24 @@ func newToken(job store.ID) string {
 	return tokenPrefix + base64.RawURLEncoding.EncodeToString(append(job[:], secret...))
 }
 
-// JobOfToken returns the job that a callback's token belongs to.
+// JobOfToken returns the job that a callback's token belongs to, or ErrInvalid for what is no token.
 func JobOfToken(token string) (store.ID, error) {
 	text, ok := strings.CutPrefix(token, tokenPrefix)
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if !ok || err != nil || len(raw) != 32 {
-		return store.ID{}, fmt.Errorf("%w: this is no token of a callback", store.ErrInvalid)
+		return store.ID{}, fmt.Errorf("%w: this is no token of a callback: they begin with %s and have %d characters", store.ErrInvalid,
+			tokenPrefix, tokenLength)
 	}
 	return uuid.FromBytes(raw[:16])
+}
+
+func (c *Callback) madeBy(r *Run) bool { return c != nil && c.run == r }
+
+func (c *Callback) describe() string {
+	if c == nil {
+		return "a callback"
+	}
+	return fmt.Sprintf("callback %q", c.name)
 }
 
 func (c *Callback) ready(m *memory, _ time.Time) bool { return c.answer(m) != nil }
@@ -363,11 +409,14 @@ func (c *Callback) get() *store.Message    { return c.got }
 
 // AwaitCallback waits for the answer to a callback. A heartbeat lets the time limit begin anew.
 func (s *Strand) AwaitCallback(c *Callback, limit Limit) (*store.Message, error) {
-	m, err := s.lock()
+	m, err := s.begin("Callback.Wait", "")
 	if err != nil {
 		return nil, err
 	}
-	defer m.mu.Unlock()
+	defer s.end(m)
+	if err := s.own(m, c); err != nil {
+		return nil, err
+	}
 	path, entries := s.enter(m, "", store.EntryReceived, store.EntryTimer, store.EntryTimeout)
 	if limit.Set && limit.Until.IsZero() {
 		for i := range m.messages {
@@ -381,11 +430,14 @@ func (s *Strand) AwaitCallback(c *Callback, limit Limit) (*store.Message, error)
 
 // Select waits for the first of several things and returns its index; of those that are ready at once the first in the list.
 func (s *Strand) Select(all []Awaitable) (int, error) {
-	m, err := s.lock()
+	m, err := s.begin("holdfast.Select", "")
 	if err != nil {
 		return 0, err
 	}
-	defer m.mu.Unlock()
+	defer s.end(m)
+	if err := s.own(m, all...); err != nil {
+		return 0, err
+	}
 	path, entries := s.enter(m, "", store.EntrySelected, store.EntryReceived)
 	for _, e := range entries {
 		if e.Kind == store.EntryReceived {

@@ -52,6 +52,7 @@ const (
 	anotherRandom = "is another one on every replay"
 	waitsOutside  = "waits outside of the journal"
 	runsOutside   = "runs outside of the journal"
+	happensAgain  = "happens again on every replay"
 )
 
 // The advice.
@@ -67,6 +68,10 @@ const (
 	useGo     = "use holdfast.Go"
 	useAwait  = "use holdfast.Go and the Await of what it returns"
 	useLess   = "do it in a Step, or let functions that holdfast.Go starts return what they share"
+	useChild  = "start a child with Kind.Start or Kind.Call, or do it in a Step"
+	useStepTx = "do it in a StepTx"
+	useSend   = "use Signal.SendFrom, or do it in a Step"
+	useStep   = "do it in a Step"
 )
 
 // instead is why a function has no place in a durable one, and what has.
@@ -99,6 +104,28 @@ var replaced = map[string]instead{
 	"golang.org/x/sync/errgroup.Group.TryGo":       {runsOutside, useGo},
 	"golang.org/x/sync/errgroup.Group.Wait":        {waitsOutside, useAwait},
 	"golang.org/x/sync/semaphore.Weighted.Acquire": {waitsOutside, useLess},
+
+	// What a client writes.
+	library + ".Kind.Enqueue":             {happensAgain, useChild},
+	library + ".Kind.EnqueueMany":         {happensAgain, "use Kind.CallAll, or do it in a Step"},
+	library + ".Kind.EnqueueTx":           {happensAgain, useStepTx},
+	library + ".Client.EnqueueItems":      {happensAgain, useChild},
+	library + ".Client.EnqueueItemsTx":    {happensAgain, useStepTx},
+	library + ".Signal.Send":              {happensAgain, useSend},
+	library + ".Signal.SendTx":            {happensAgain, useStepTx},
+	library + ".Client.SendSignal":        {happensAgain, useSend},
+	library + ".Client.CompleteCallback":  {happensAgain, useStep},
+	library + ".Client.FailCallback":      {happensAgain, useStep},
+	library + ".Client.HeartbeatCallback": {happensAgain, useStep},
+	library + ".Client.Cancel":            {happensAgain, useStep},
+	library + ".Job.Cancel":               {happensAgain, useStep},
+	library + ".Client.Terminate":         {happensAgain, useStep},
+	library + ".Client.Retry":             {happensAgain, useStep},
+	library + ".Client.PauseJobs":         {happensAgain, useStep},
+	library + ".Client.ResumeJob":         {happensAgain, useStep},
+	library + ".Client.ForkJob":           {happensAgain, useStep},
+	library + ".Client.PauseQueue":        {happensAgain, useStep},
+	library + ".Client.ResumeQueue":       {happensAgain, useStep},
 }
 
 // generator is a package whose functions make random things, all but some.

@@ -51,7 +51,11 @@ func (c *inspection) checkUse(n ast.Node) {
 		return
 	}
 	c.used[id] = true // a selector is visited before its identifier
-	c.report(n, fmt.Sprintf("%s.%s %s; %s", obj.Pkg().Name(), nameOf(obj), found.why, found.use))
+	name := obj.Pkg().Name() + "." + nameOf(obj)
+	if own := inLibrary(obj); own != "" {
+		name = display(own)
+	}
+	c.report(n, fmt.Sprintf("%s %s; %s", name, found.why, found.use))
 }
 
 // checkConcurrency reports what runs beside the journal or waits outside of it.

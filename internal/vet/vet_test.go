@@ -18,7 +18,7 @@ import (
 func TestRules(t *testing.T) {
 	t.Parallel()
 	analysistest.Run(t, analysistest.TestData(), Analyzer,
-		"captured", "clock", "concurrency", "dropped", "ignored", "looked", "maporder", "nested", "random", library)
+		"captured", "clock", "concurrency", "dropped", "ignored", "looked", "maporder", "nested", "random", "writes", library)
 }
 
 // harmless are the functions of the library that take a run and are no durable operations: they may be used anywhere, and their
@@ -63,6 +63,45 @@ func TestOperations(t *testing.T) {
 	}
 }
 
+// reads are the functions of the library with a context that change nothing which a replay would change again.
+var reads = []string{
+	"Client.Close",
+	"Client.Follow",
+	"Client.Get",
+	"Client.Journal",
+	"Client.JournalEntries",
+	"Client.JournalMessages",
+	"Client.List",
+	"Client.Nodes",
+	"Client.Published",
+	"Client.Queues",
+	"Client.Run",
+	"Client.Stop",
+	"Client.Stream",
+	"Client.Wait",
+	"Client.WaitPublished",
+	"Job.Get",
+	"Job.Wait",
+	"Open",
+}
+
+// TestWrites holds the table of what a client writes against the library.
+func TestWrites(t *testing.T) {
+	t.Parallel()
+	found := signatures(t, filepath.Join("..", ".."))
+	for name := range replaced {
+		if own, ok := strings.CutPrefix(name, library+"."); ok && found[own] == "" {
+			t.Errorf("the library has no %s", own)
+		}
+	}
+	for name, signature := range found {
+		_, writes := replaced[library+"."+name]
+		if strings.HasPrefix(signature, "(ctx context.Context") && !writes && !slices.Contains(reads, name) {
+			t.Errorf("%s%s takes a context; does it write? If so, it belongs to replaced, else to reads", name, signature)
+		}
+	}
+}
+
 // TestStub holds the library of testdata against the library.
 func TestStub(t *testing.T) {
 	t.Parallel()
@@ -76,6 +115,11 @@ func TestStub(t *testing.T) {
 	for name := range operations {
 		if stub[name] == "" {
 			t.Errorf("testdata has no %s", name)
+		}
+	}
+	for name := range replaced {
+		if own, ok := strings.CutPrefix(name, library+"."); ok && stub[own] == "" {
+			t.Errorf("testdata has no %s", own)
 		}
 	}
 }

@@ -108,7 +108,7 @@ func (b *batch) take(in *store.Batch) {
 		if c.Err = nil; isPossible(c.Lease) {
 			possible = append(possible, c)
 		} else {
-			c.Err = store.ErrLeaseLost
+			c.Err = store.LostLease(c.Lease.Job)
 		}
 	}
 	b.checkpoints, b.replaced = lastOfEach(possible)
@@ -120,7 +120,7 @@ func (b *batch) take(in *store.Batch) {
 	}
 	for _, q := range in.Sends {
 		q.Result = store.SendResult{}
-		if q.Err = checkSend(q); q.Err == nil {
+		if q.Err = q.Check(); q.Err == nil {
 			b.sends = append(b.sends, q)
 		}
 	}
@@ -131,7 +131,7 @@ func (b *batch) take(in *store.Batch) {
 		r.place = i
 		switch before := first[o.Lease]; {
 		case !isPossible(o.Lease), before != nil && !o.Repeat:
-			o.Err = store.ErrLeaseLost
+			o.Err = store.LostLease(o.Lease.Job)
 		case r.invalid != nil:
 			// Whether it is that or its lease is lost is a question to the database.
 			b.invalid = append(b.invalid, r)

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -28,7 +27,7 @@ func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.
 		case c.busy[id]:
 			results[i].State, results[i].Err = 0, errBlocked("terminate job "+id.String())
 		case c.states[id] == 0:
-			results[i].Err = fmt.Errorf("%w: job %s", store.ErrNotFound, id)
+			results[i].Err = store.NoJob(id)
 		}
 	}
 	return results, nil

@@ -113,7 +113,7 @@ func (s *Store) writeCheckpoints(ctx context.Context, t session, b *batch) error
 		if c.Err = nil; live[i] {
 			writes = append(writes, c)
 		} else {
-			c.Err = store.ErrLeaseLost
+			c.Err = store.LostLease(c.Lease.Job)
 		}
 	}
 	write := func(writes []*store.CheckpointWrite) error {
@@ -128,7 +128,7 @@ func (s *Store) writeCheckpoints(ctx context.Context, t session, b *batch) error
 	}
 	for _, c := range writes {
 		if err := write([]*store.CheckpointWrite{c}); isData(err) {
-			c.Err = classify(ctx, "write a checkpoint", err)
+			c.Err = classify(ctx, "write the checkpoint of job "+c.Lease.Job.String(), err)
 		} else if err != nil {
 			return err
 		}

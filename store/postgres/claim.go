@@ -174,9 +174,9 @@ func (a *claimAnswer) add(node int64) error {
 }
 
 // named returns the jobs with what their lanes say, in the order of their slots.
-func (s *Store) named(ctx context.Context, a *claimAnswer) ([]store.Claimed, error) {
+func (s *Store) named(ctx context.Context, node int64, a *claimAnswer) ([]store.Claimed, error) {
 	if !a.alive {
-		return nil, store.ErrNodeDead
+		return nil, store.DeadNode(node)
 	}
 	if len(a.claimed) == 0 {
 		return nil, nil
@@ -248,7 +248,7 @@ func (s *Store) claim(
 	if err != nil {
 		return nil, nil, err
 	}
-	if claimed, err = s.named(ctx, answer); err != nil {
+	if claimed, err = s.named(ctx, params.Node, answer); err != nil {
 		return nil, nil, err
 	}
 	return claimed, seen, s.knowLanes(ctx, lanes)
@@ -315,6 +315,6 @@ func (s *Store) claimsFrom(
 	if err != nil {
 		return nil, false, err
 	}
-	claimed, err = s.named(ctx, answer)
+	claimed, err = s.named(ctx, params.Node, answer)
 	return claimed, happened, err
 }

@@ -58,27 +58,25 @@ func isData(err error) bool {
 	return strings.HasPrefix(code, "22") || strings.HasPrefix(code, "23") || strings.HasPrefix(code, "54") || code == "21000"
 }
 
-// classify gives an error its class, after the table below, and says what was to be done.
+// classify gives an error its class, after the table below, and says what was to be done. The class comes first; what has one already
+// says all there is to say. The operations have the same names in every store.
 func classify(ctx context.Context, operation string, err error) error {
 	if err == nil {
 		return nil
 	}
 	for _, class := range sentinels {
 		if errors.Is(err, class) {
-			if strings.HasPrefix(err.Error(), "holdfast: ") {
-				return err
-			}
-			return fmt.Errorf("%w: %s: %w", class, operation, err)
+			return store.Failure(class, operation, err)
 		}
 	}
 	if ctxErr := ctx.Err(); ctxErr != nil {
-		return fmt.Errorf("holdfast: %s: %w", operation, ctxErr)
+		return store.Failure(nil, operation, ctxErr)
 	}
 	hint, class := classOf(err)
 	if hint != "" {
-		hint = " (" + hint + ")"
+		err = fmt.Errorf("%w (%s)", err, hint)
 	}
-	return fmt.Errorf("%w: %s: %w%s", class, operation, err, hint)
+	return store.Failure(class, operation, err)
 }
 
 // classOf is the table from PostgreSQL's errors to classes. What is not listed, such as a broken connection, makes the

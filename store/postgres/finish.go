@@ -3,7 +3,6 @@ package postgres
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -89,18 +88,9 @@ func runOf(o *store.Outcome, now int64) *run {
 		}
 	case store.Waiting:
 		r.park(o.Wait)
-	default:
-		r.invalid = fmt.Errorf("%w: a run cannot end as %v", store.ErrInvalid, o.State)
+	default: // refused
 	}
-	if err := o.Check(); err != nil && r.invalid == nil {
-		r.invalid = err
-	}
-	switch {
-	case o.Continue != nil && o.State != store.Available:
-		r.invalid = fmt.Errorf("%w: a run that begins anew cannot end as %v", store.ErrInvalid, o.State)
-	case !isText(o.Version):
-		r.invalid = fmt.Errorf("%w: version %.60q", store.ErrInvalid, o.Version)
-	}
+	r.invalid = o.Check()
 	return r
 }
 
@@ -135,7 +125,7 @@ func (r *run) settle() {
 	o := r.outcome
 	o.Final, o.Err, o.Due = r.final, nil, time.Time{}
 	if r.final == 0 {
-		o.Err = store.ErrLeaseLost
+		o.Err = store.LostLease(o.Lease.Job)
 	}
 	switch r.final {
 	case store.Scheduled, store.Retryable, store.Waiting:

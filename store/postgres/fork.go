@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -14,8 +13,8 @@ func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
 
 func (s *Store) fork(ctx context.Context, params store.ForkParams) error {
 	q := &store.Enqueue{Job: params.Job}
-	if len(q.Job.UniqueKey) > 0 || params.Keep < 0 {
-		return fmt.Errorf("%w: a fork has no unique key and keeps no %d entries", store.ErrInvalid, params.Keep)
+	if err := params.Check(); err != nil {
+		return err
 	}
 	now := s.now()
 	entries, err := s.entriesOf(ctx, []*store.Enqueue{q}, now, false)
@@ -62,9 +61,9 @@ func (s *Store) forkInto(ctx context.Context, t session, entries []*entry, param
 	case err != nil:
 		return err
 	case !there:
-		return fmt.Errorf("%w: job %s", store.ErrNotFound, params.From)
+		return store.NoJob(params.From)
 	case !done:
-		return fmt.Errorf("entry %d: %w: it was written anew, or is gone", params.Keep+1, store.ErrConflict)
+		return store.JournalRewritten(params.From, params.Keep+1)
 	}
 	return t.runAll(ctx, s.newQueues(entries, now))
 }

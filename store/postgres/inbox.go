@@ -3,9 +3,7 @@ package postgres
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -17,18 +15,11 @@ import (
 const (
 	sendStored = iota
 	sendDuplicate
-	sendNobody
-	sendLate
+	sendNoJob
+	sendFinished // its number is the state
+	sendNoCallback
+	sendAnswered
 )
-
-// checkSend returns why a send can never be stored.
-func checkSend(q *store.Send) error {
-	m := &q.Message
-	if m.Kind < store.MessageSignal || m.Kind >= store.MessageChild || m.Codec < 0 || m.Codec > math.MaxInt32 {
-		return fmt.Errorf("%w: a message of kind %d with codec %d cannot be sent", store.ErrInvalid, m.Kind, m.Codec)
-	}
-	return nil
-}
 
 func isOfCallback(kind store.MessageKind) bool {
 	return kind == store.MessageCallback || kind == store.MessageCallbackFailed || kind == store.MessageHeartbeat
@@ -99,10 +90,14 @@ func sending(wave []*store.Send, now int64) statement {
 			q.Result.Seq = seq
 		case sendDuplicate:
 			q.Result.Seq, q.Result.Duplicate = seq, true
-		case sendNobody:
-			q.Err = fmt.Errorf("%w: job %s has nobody who waits for it", store.ErrNotFound, q.Job)
-		case sendLate:
-			q.Err = fmt.Errorf("%w: it is too late to send this to job %s", store.ErrConflict, q.Job)
+		case sendNoJob:
+			q.Err = store.NoJob(q.Job)
+		case sendFinished:
+			q.Err = store.JobIs(q.Job, store.State(seq))
+		case sendNoCallback:
+			q.Err = store.NoCallback(q.Job)
+		case sendAnswered:
+			q.Err = store.CallbackAnswered(q.Job)
 		}
 		return nil
 	}}

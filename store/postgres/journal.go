@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -25,28 +24,16 @@ type appending struct {
 // checkAppend returns why an append can never be written. What else may be wrong with its enqueues is found where all enqueues are
 // prepared.
 func checkAppend(a *store.Append) error {
-	for i, q := range a.Enqueues {
-		if q.Job.Parent != a.Lease.Job || len(q.Job.UniqueKey) > 0 {
-			q.Err = fmt.Errorf("%w: child %d is another job's, or has a unique key", store.ErrInvalid, i)
-			return q.Err
-		}
+	if err := a.CheckEntries(); err != nil {
+		return err
 	}
-	for i := range a.Entries {
-		e := &a.Entries[i]
-		switch {
-		case e.Seq != a.Entries[0].Seq+int64(i):
-			return fmt.Errorf("%w: the entries are not numbered without gaps", store.ErrInvalid)
-		case e.Seq < 1 || e.Codec < 0 || e.Codec > math.MaxInt32:
-			return fmt.Errorf("%w: entry %d with codec %d", store.ErrInvalid, e.Seq, e.Codec)
-		}
-	}
-	return nil
+	return a.CheckChildren()
 }
 
 // isPossible reports whether the append can be written at all, and sets its error.
 func (a *appending) isPossible() bool {
 	if a.Err = checkAppend(a.Append); !isPossible(a.Lease) {
-		a.Err = store.ErrLeaseLost
+		a.Err = store.LostLease(a.Lease.Job)
 	}
 	return a.Err == nil
 }
@@ -241,7 +228,7 @@ func (a *appending) refuse(ctx context.Context, err error) {
 		}
 	}
 	if isOfJournal(err) {
-		err = store.ErrLeaseLost
+		err = store.LostLease(a.Lease.Job)
 	}
 	a.Err = classify(ctx, "write the journal of job "+a.Lease.Job.String(), err)
 }
@@ -287,7 +274,7 @@ func (s *Store) appendable(ctx context.Context, t runner, appends []*appending) 
 		case a.Repeat && written[i] == a.Lease.Number:
 			done = append(done, a.entries...)
 		case written[i] >= 0, !live[i]:
-			a.Err = store.ErrLeaseLost
+			a.Err = store.LostLease(a.Lease.Job)
 		default:
 			left = append(left, a)
 		}
@@ -363,8 +350,8 @@ func (s *Store) Entries(ctx context.Context, params store.JournalParams) ([]stor
 }
 
 func (s *Store) entries(ctx context.Context, params store.JournalParams) (entries []store.Entry, err error) {
-	if params.Limit < 1 || params.Limit > 1000 {
-		return nil, fmt.Errorf("%w: limit %d", store.ErrInvalid, params.Limit)
+	if err := store.CheckLimit(params.Limit); err != nil {
+		return nil, err
 	}
 	from := params.After
 	if params.Newest && from == 0 {
@@ -401,8 +388,8 @@ func (s *Store) Messages(ctx context.Context, params store.InboxParams) ([]store
 }
 
 func (s *Store) messages(ctx context.Context, params store.InboxParams) (messages []store.Message, err error) {
-	if params.Limit < 1 || params.Limit > 1000 {
-		return nil, fmt.Errorf("%w: limit %d", store.ErrInvalid, params.Limit)
+	if err := store.CheckLimit(params.Limit); err != nil {
+		return nil, err
 	}
 	args := []any{uuidOf(params.Job), params.After, int32(params.Limit)}
 	err = s.send(ctx, statement{name: "messages", args: args, each: func(r row) error {

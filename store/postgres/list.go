@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"github.com/google/uuid"
@@ -28,14 +27,14 @@ func (s *Store) List(ctx context.Context, params store.ListParams) (store.Page, 
 }
 
 func (s *Store) list(ctx context.Context, params store.ListParams) (page store.Page, err error) {
-	if params.Limit < 1 || params.Limit > 1000 {
-		return page, fmt.Errorf("%w: limit %d", store.ErrInvalid, params.Limit)
+	if err := store.CheckLimit(params.Limit); err != nil {
+		return page, err
 	}
 	after := newest
 	if params.After != "" {
 		// Only as List writes it: uuid.Parse takes other forms too, and what is not ours is no cursor.
 		if after, err = uuid.Parse(params.After); err != nil || after.String() != params.After {
-			return page, fmt.Errorf("%w: cursor %.50q", store.ErrInvalid, params.After)
+			return page, store.BadCursor(params.After)
 		}
 	}
 	f := params.Filter

@@ -35,7 +35,7 @@ func readInfo(text []byte) (info nodeInfo) {
 func (s *Store) Join(ctx context.Context, info store.NodeInfo) (id int64, err error) {
 	text, err := json.Marshal(nodeInfo{info.Namespace, info.Queues, info.Kinds, info.Slots, info.Policies})
 	if err != nil {
-		return 0, fmt.Errorf("%w: %w", store.ErrInvalid, err)
+		return 0, fmt.Errorf("%w: join: %w", store.ErrInvalid, err)
 	}
 	err = s.send(ctx, statement{
 		name: "node_join",
@@ -101,7 +101,7 @@ func (s *Store) beat(ctx context.Context, params store.BeatParams) (beat store.B
 		return nil
 	}})
 	if err == nil && !alive {
-		err = store.ErrNodeDead
+		err = store.DeadNode(params.Node)
 	}
 	return beat, err
 }

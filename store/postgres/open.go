@@ -147,7 +147,7 @@ var _ store.Store = (*Store)(nil)
 func (c Config) Open(ctx context.Context) (store.Store, error) {
 	s, err := c.open(ctx)
 	if err != nil {
-		return nil, classify(ctx, "open "+c.String(), err)
+		return nil, classify(ctx, "", err)
 	}
 	return s, nil
 }

@@ -27,9 +27,9 @@ func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]
 		r.Job, r.State = id, states[id]
 		switch {
 		case r.State == 0:
-			r.Err = fmt.Errorf("%w: job %s", store.ErrNotFound, id)
+			r.Err = store.NoJob(id)
 		case r.State.Finished():
-			r.Err = fmt.Errorf("%w: job %s is %s", store.ErrConflict, id, r.State)
+			r.Err = store.JobIs(id, r.State)
 		}
 	}
 	return results, nil
@@ -111,6 +111,17 @@ type place struct {
 	last          int64       // entry of its journal
 }
 
+// is the state of the job.
+func (p place) is() store.State {
+	switch {
+	case p.finished != 0:
+		return p.finished
+	case p.running:
+		return store.Running
+	}
+	return p.state
+}
+
 // lookAt tells where a job is.
 func lookAt(ctx context.Context, t runner, id store.ID) (p place, err error) {
 	err = t.run(ctx, "resume_look", func(r row) error {
@@ -166,7 +177,6 @@ type resumed struct {
 }
 
 func (s *Store) resume(ctx context.Context, t session, params store.ResumeParams, to *resumed) error {
-	conflict := func(why string) error { return fmt.Errorf("%w: job %s %s", store.ErrConflict, params.Job, why) }
 	p, err := lookAt(ctx, t, params.Job)
 	if err != nil {
 		return err
@@ -198,11 +208,11 @@ func (s *Store) resume(ctx context.Context, t session, params store.ResumeParams
 	}
 	switch {
 	case !p.there:
-		return fmt.Errorf("%w: job %s", store.ErrNotFound, params.Job)
-	case params.Expect >= 0 && params.Expect != p.last:
-		return conflict("has gone on")
+		return store.NoJob(params.Job)
 	case !p.held && p.finished != store.Failed && p.finished != store.Cancelled:
-		return conflict("is not held, failed or cancelled")
+		return store.JobIs(params.Job, p.is())
+	case params.Expect >= 0 && params.Expect != p.last:
+		return store.JournalMoved(params.Job, p.last)
 	}
 	if params.Keep >= 0 && params.Keep < p.last {
 		if err := t.run(ctx, "resume_cut", nil, uuidOf(params.Job), params.Keep); err != nil {

@@ -2,23 +2,20 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/holdfastdev/holdfast/store"
 )
 
 // Pause implements store.Operators.
 func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
-	for _, name := range []string{params.Namespace, params.Queue} {
-		if !isText(name) {
-			return fmt.Errorf("%w: queue %.60q", store.ErrInvalid, name)
-		}
+	if err := params.Check(); err != nil {
+		return err
 	}
 	name := "queue_resume"
 	if params.Paused {
 		name = "queue_pause"
 	}
-	return classify(ctx, "pause", patiently(ctx, func() error {
+	return classify(ctx, "pause queue "+params.Queue, patiently(ctx, func() error {
 		return s.send(ctx, statement{name: name, args: []any{params.Namespace, params.Queue, s.now(), cleanText(params.Actor)}})
 	}))
 }

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -28,7 +27,7 @@ func (s *Store) get(ctx context.Context, id store.ID) (store.Record, error) {
 		return store.Record{}, err
 	}
 	if len(records) == 0 {
-		return store.Record{}, fmt.Errorf("%w: job %s", store.ErrNotFound, id)
+		return store.Record{}, store.NoJob(id)
 	}
 	slices.Reverse(actions)
 	records[0].Actions = actions

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -77,12 +76,12 @@ func (s *Store) retry(ctx context.Context, ids []store.ID, actor string, w woken
 		case slices.Contains(busy, id):
 			r.Err = errBlocked("retry job " + id.String())
 		case r.State == 0:
-			r.Err = fmt.Errorf("%w: job %s", store.ErrNotFound, id)
+			r.Err = store.NoJob(id)
 		case r.State == store.Available:
 		case taken && r.State.Finished() && r.State != store.Completed:
 			r.Err = &store.UniqueError{Holder: holder}
 		default:
-			r.Err = fmt.Errorf("%w: job %s is %s", store.ErrConflict, id, r.State)
+			r.Err = store.JobIs(id, r.State)
 		}
 	}
 	return results, nil

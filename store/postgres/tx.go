@@ -40,7 +40,7 @@ func (s *Store) callers(wrapped store.Tx) (runner, error) {
 	case ok && theirs.sql != nil:
 		return sqlRunner{s, theirs.sql}, nil
 	}
-	return nil, fmt.Errorf("%w: the transaction is not one of this store; wrap it with postgres.Tx or postgres.SQLTx", store.ErrInvalid)
+	return nil, store.NotWrapped("postgres.Tx or postgres.SQLTx")
 }
 
 // EnqueueTx implements store.Writer. Nodes are told when the transaction commits. A unique key that another open transaction has taken is
@@ -89,7 +89,7 @@ func (s *Store) sendTx(ctx context.Context, wrapped store.Tx, sends []*store.Sen
 	possible := make([]*store.Send, 0, len(sends))
 	for _, q := range sends {
 		q.Result = store.SendResult{}
-		if q.Err = checkSend(q); q.Err == nil {
+		if q.Err = q.Check(); q.Err == nil {
 			possible = append(possible, q)
 		}
 	}

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
@@ -26,8 +25,7 @@ type wait struct {
 // park makes a run one that waits.
 func (r *run) park(w *store.Wait) {
 	if w == nil {
-		r.invalid = fmt.Errorf("%w: a run cannot wait for nothing", store.ErrInvalid)
-		return
+		return // refused
 	}
 	r.wait = &wait{seen: w.Seen, until: optMicros(w.Until), kinds: int32(w.Kinds), waitsFor: optText(string(w.For))}
 	r.runAt = never

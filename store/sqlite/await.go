@@ -12,14 +12,14 @@ import (
 // It waits without the write connection, and takes it only to try: those who want to write wait for
 // the same transaction, and are to go on when it ends; and those who only look whether there is
 // something to do, such as a claim or Watch, need not wait at all.
-func (s *Store) AwaitTx(ctx context.Context, _ store.ID) error {
+func (s *Store) AwaitTx(ctx context.Context, job store.ID) error {
 	for n := 0; ; n++ {
 		err := s.tryWriting(ctx)
 		if !isBusy(err) {
-			return classify("await a transaction", s.orGone(err))
+			return classify("wait for a transaction on job "+job.String(), s.orGone(err))
 		}
 		if pause(ctx, betweenTries(n)) != nil {
-			return classify("await a transaction", impatient(ctx, "a transaction of the caller"))
+			return classify("wait for a transaction on job "+job.String(), impatient(ctx, "a transaction of the caller"))
 		}
 	}
 }

@@ -26,11 +26,11 @@ func (t Transactor) Transact(ctx context.Context, fn func(tx *sql.Tx, wrapped st
 		return err
 	})
 	if err != nil {
-		return classify("begin the caller's transaction", err)
+		return classify("begin a transaction", err)
 	}
 	defer func() { _ = tx.Rollback() }() // does nothing after the commit
 	if err := lockForWriting(ctx, tx); err != nil {
-		return classify("begin the caller's transaction", err)
+		return classify("begin a transaction", err)
 	}
 	ours := &callersTx{Conn: tx}
 	if err := fn(tx, ours); err != nil {
@@ -40,9 +40,9 @@ func (t Transactor) Transact(ctx context.Context, fn func(tx *sql.Tx, wrapped st
 		if ended := ctx.Err(); ended != nil {
 			err = ended
 		}
-		return classify("commit the caller's transaction", err)
+		return classify("commit the transaction", err)
 	}
-	return classify("commit the caller's transaction", ours.confirm())
+	return classify("commit the transaction", ours.confirm())
 }
 
 // lockForWriting makes a transaction a writer's that may have begun as a reader's, by a statement that writes nothing. It has read nothing

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -24,7 +23,7 @@ func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.
 			}
 			results[i] = store.CancelResult{Job: id, State: state}
 			if state == 0 {
-				results[i].Err = fmt.Errorf("job %v: %w", id, store.ErrNotFound)
+				results[i].Err = store.NoJob(id)
 			}
 		}
 		return nil
@@ -218,7 +217,7 @@ func (t *tx) deleteCancelRequest(id store.ID) error {
 // requests of jobs that completed all the same. Those of durable jobs stay until the job has finished: its runs answer them.
 func (s *Store) SweepCancels(ctx context.Context) (int, error) {
 	applied := 0
-	err := s.writeIf(ctx, "sweep cancels",
+	err := s.writeIf(ctx, "sweep requests",
 		func(t *tx) (bool, error) {
 			left, err := t.leftOver()
 			return len(left) > 0, err

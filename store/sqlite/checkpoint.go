@@ -1,8 +1,6 @@
 package sqlite
 
 import (
-	"fmt"
-
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -14,7 +12,7 @@ func (t *tx) writeCheckpoint(c *store.CheckpointWrite) error {
 		return err
 	}
 	if !r.holds(c.Lease) {
-		c.Err = fmt.Errorf("checkpoint of job %v: %w", c.Lease.Job, store.ErrLeaseLost)
+		c.Err = store.LostLease(c.Lease.Job)
 		return nil
 	}
 	if c.Err = c.Check(); c.Err != nil {

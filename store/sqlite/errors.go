@@ -16,10 +16,11 @@ import (
 // sentinels are the classes of package store; an error that is one of them is passed on as it is.
 var sentinels = []error{
 	store.ErrInvalid, store.ErrNotFound, store.ErrConflict, store.ErrLeaseLost, store.ErrNodeDead, store.ErrUnavailable,
-	store.ErrReadOnly, store.ErrFull, store.ErrSchema, store.ErrDatabaseGone, store.ErrClosed, context.Canceled, context.DeadlineExceeded,
+	store.ErrReadOnly, store.ErrFull, store.ErrSchema, store.ErrDatabaseGone, store.ErrClosed,
 }
 
-// classify gives an error its class and says which operation failed.
+// classify gives an error its class and says which operation failed. The class comes first; what has one already says all there is to say.
+// The operations have the same names in every store.
 //
 //	busy, locked, protocol, I/O, memory   ErrUnavailable
 //	read-only, no permission              ErrReadOnly
@@ -32,10 +33,13 @@ func classify(op string, err error) error {
 	}
 	for _, class := range sentinels {
 		if errors.Is(err, class) {
-			return fmt.Errorf("sqlite: %s: %w", op, err)
+			return store.Failure(class, op, err)
 		}
 	}
-	class, hint := store.ErrInvalid, ""
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return store.Failure(nil, op, err)
+	}
+	class := store.ErrInvalid
 	switch sqlite.ErrCode(err).ToPrimary() {
 	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultProtocol, sqlite.ResultIOErr, sqlite.ResultNoMem,
 		sqlite.ResultInterrupt, sqlite.ResultCantOpen:
@@ -45,13 +49,13 @@ func classify(op string, err error) error {
 	case sqlite.ResultFull:
 		class = store.ErrFull
 	case sqlite.ResultCorrupt:
-		hint = "the database file is damaged: "
+		err = fmt.Errorf("the database file is damaged: %w", err)
 	case sqlite.ResultNotADB:
-		hint = "the file is not an SQLite database: "
+		err = fmt.Errorf("the file is not an SQLite database: %w", err)
 	default:
 		class = classByText(err)
 	}
-	return fmt.Errorf("sqlite: %s: %w: %s%w", op, class, hint, err)
+	return store.Failure(class, op, err)
 }
 
 // classByText looks at the words of an error. SQLite gives a missing table the same code as a syntax error, and the drivers of

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -38,7 +37,7 @@ func (t *tx) applyOutcome(o *store.Outcome) error {
 		return err
 	}
 	if r.holds(o.Lease) && o.State == store.Completed && !o.HasUnique && !o.HasOrdering && !o.HasChildren && !o.Answers {
-		if o.Err = invalidOutcome(o); o.Err != nil {
+		if o.Err = o.Check(); o.Err != nil {
 			return nil //nolint:nilerr // it is the outcome's own
 		}
 		o.Final = store.Completed
@@ -51,7 +50,7 @@ func (t *tx) applyOutcome(o *store.Outcome) error {
 	if !r.holds(o.Lease) {
 		return t.refuse(o)
 	}
-	if o.Err = invalidOutcome(o); o.Err != nil {
+	if o.Err = o.Check(); o.Err != nil {
 		return nil //nolint:nilerr // it is the outcome's own
 	}
 	e := t.endingOf(o)
@@ -94,25 +93,6 @@ func (t *tx) complete(o *store.Outcome, e *ending, r *claimRecord) error {
 	parent, codec := readID(s), int(s.readInt())
 	s.done()
 	return t.answer(parent, &store.Message{Kind: store.MessageChild, From: id, State: e.state, Data: e.result, Codec: codec})
-}
-
-// invalidOutcome finds what no run can end as.
-func invalidOutcome(o *store.Outcome) error {
-	switch o.State {
-	case store.Completed, store.Failed, store.Cancelled, store.Available, store.Retryable, store.Scheduled, store.Waiting:
-	default:
-		return fmt.Errorf("%w: a run cannot end as %v", store.ErrInvalid, o.State)
-	}
-	switch {
-	case o.State == store.Waiting && o.Wait == nil:
-		return fmt.Errorf("%w: a run that is parked says what it waits for", store.ErrInvalid)
-	case o.State != store.Available && o.Continue != nil:
-		return fmt.Errorf("%w: a run that ends as %v does not continue", store.ErrInvalid, o.State)
-	case !isText(o.Version):
-		return fmt.Errorf("%w: the version %q is not text", store.ErrInvalid, o.Version)
-	default:
-		return o.Check()
-	}
 }
 
 // endingOf returns what an outcome asks for.
@@ -299,7 +279,7 @@ func (t *tx) finish(b *body, e *ending, r *claimRecord, lease int64) error {
 // refuse answers an outcome whose lease is not live: it is lost, unless the outcome is repeated and had been applied. One that leaves no
 // attempt is known by the lease number that it left with the body.
 func (t *tx) refuse(o *store.Outcome) error {
-	o.Err = fmt.Errorf("outcome of job %v: %w", o.Lease.Job, store.ErrLeaseLost)
+	o.Err = store.LostLease(o.Lease.Job)
 	if !o.Repeat {
 		return nil
 	}

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -17,17 +16,14 @@ const copyPause = time.Minute
 // thousand rows in one transaction, if there are that many. If the beginning of the original's
 // journal is another one then, or somebody else makes the same fork, all is done at once instead.
 func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
-	if len(params.Job.UniqueKey) > 0 || params.Keep < 0 {
-		return classify("fork", fmt.Errorf("%w: a fork has no unique key, and keeps no less than nothing", store.ErrInvalid))
-	}
-	if err := params.Job.Check(); err != nil {
-		return classify("fork", err)
+	if err := params.Check(); err != nil {
+		return err
 	}
 	c, err := s.copyAhead(ctx, params)
 	if err != nil {
 		return err
 	}
-	return s.write(ctx, "fork", func(t *tx) error { return t.fork(params, c) })
+	return s.write(ctx, "fork job "+params.From.String(), func(t *tx) error { return t.fork(params, c) })
 }
 
 // copying is what a fork copies, and how far it is.
@@ -80,7 +76,7 @@ func (t *tx) original(id store.ID, keep int64) (o original, err error) {
 // copyAhead copies what a fork will remember, if that is much: all but what may come meanwhile.
 func (s *Store) copyAhead(ctx context.Context, params store.ForkParams) (c *copying, err error) {
 	var newest, kept int64
-	err = s.read(ctx, "fork", func(t *tx) error {
+	err = s.read(ctx, "fork job "+params.From.String(), func(t *tx) error {
 		o, err := t.original(params.From, params.Keep)
 		if err != nil {
 			return err
@@ -98,7 +94,7 @@ func (s *Store) copyAhead(ctx context.Context, params store.ForkParams) (c *copy
 	for c.kept < c.original.first-1 || c.entries < c.original.last || newest-c.messages > s.portion {
 		ours := false
 		next := *c
-		err := s.write(ctx, "fork", func(t *tx) (err error) {
+		err := s.write(ctx, "fork job "+params.From.String(), func(t *tx) (err error) {
 			next = *c
 			if ours, err = t.keepCopying(&next, params.Keep, maker); err != nil || !ours {
 				return err
@@ -207,7 +203,7 @@ func (t *tx) fork(params store.ForkParams, ahead *copying) error {
 		return err
 	}
 	if !found {
-		return fmt.Errorf("job %v: %w", params.From, store.ErrNotFound)
+		return store.NoJob(params.From)
 	}
 	if known, err := t.known(q); known || err != nil {
 		return err
@@ -241,7 +237,7 @@ func (t *tx) isNext(params store.ForkParams) error {
 	}
 	o, err := t.original(params.From, params.Keep+1)
 	if err == nil && (o.last != params.Keep+1 || o.lease != params.Next.LeaseNumber) {
-		err = fmt.Errorf("entry %d of job %v: %w: it was written anew, or is gone", params.Keep+1, params.From, store.ErrConflict)
+		err = store.JournalRewritten(params.From, params.Keep+1)
 	}
 	return err
 }

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -33,7 +32,7 @@ func (t *tx) pauseJob(result *store.PauseResult, params store.PauseJobsParams) e
 		return err
 	}
 	if !found {
-		result.Err = fmt.Errorf("job %v: %w", result.Job, store.ErrNotFound)
+		result.Err = store.NoJob(result.Job)
 		return nil
 	}
 	f, finished, err := t.finished(b.ID)
@@ -42,7 +41,7 @@ func (t *tx) pauseJob(result *store.PauseResult, params store.PauseJobsParams) e
 	}
 	if finished {
 		result.State = f.state
-		result.Err = fmt.Errorf("job %v is %v: %w", b.ID, f.state, store.ErrConflict)
+		result.Err = store.JobIs(b.ID, f.state)
 		return nil
 	}
 	state, blocked, err := t.waiting(b)
@@ -104,7 +103,7 @@ func (t *tx) deletePauseRequest(id store.ID) error {
 // Resume implements store.Operators.
 func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (store.State, error) {
 	var state store.State
-	err := s.write(ctx, "resume", func(t *tx) (err error) {
+	err := s.write(ctx, "resume job "+params.Job.String(), func(t *tx) (err error) {
 		if state, err = t.resume(params); err != nil {
 			return err
 		}
@@ -122,7 +121,7 @@ func (t *tx) resume(params store.ResumeParams) (store.State, error) {
 		return 0, err
 	}
 	if !found {
-		return 0, fmt.Errorf("job %v: %w", params.Job, store.ErrNotFound)
+		return 0, store.NoJob(params.Job)
 	}
 	f, finished, err := t.finished(b.ID)
 	if err != nil {
@@ -138,14 +137,14 @@ func (t *tx) resume(params store.ResumeParams) (store.State, error) {
 		}
 	}
 	if !held.Held && state != store.Failed && state != store.Cancelled {
-		return 0, fmt.Errorf("job %v is %v: %w", b.ID, state, store.ErrConflict)
+		return 0, store.JobIs(b.ID, state)
 	}
 	last, err := t.lastEntry(b.ID)
 	if err != nil {
 		return 0, err
 	}
 	if params.Expect >= 0 && params.Expect != last {
-		return 0, fmt.Errorf("the journal of job %v has %d entries: %w", b.ID, last, store.ErrConflict)
+		return 0, store.JournalMoved(b.ID, last)
 	}
 	if params.Keep >= 0 {
 		if err := t.trim(b.ID, params.Keep); err != nil {
@@ -189,7 +188,7 @@ func (t *tx) resumeRunning(b *body) error {
 		return err
 	}
 	if asked.pause == nil {
-		return fmt.Errorf("job %v is running: %w", b.ID, store.ErrConflict)
+		return store.JobIs(b.ID, store.Running)
 	}
 	return t.deletePauseRequest(b.ID)
 }

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -17,19 +16,12 @@ func (s *Store) SendTx(ctx context.Context, wrapped store.Tx, sends []*store.Sen
 func (t *tx) sendAll(sends []*store.Send) error {
 	for _, q := range sends {
 		q.Result, q.Err = store.SendResult{}, nil
-		if q.Err = invalidSend(q); q.Err != nil {
+		if q.Err = q.Check(); q.Err != nil {
 			continue
 		}
 		if err := t.send(q); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-func invalidSend(q *store.Send) error {
-	if m := &q.Message; m.Kind < store.MessageSignal || m.Kind > store.MessageHeartbeat {
-		return fmt.Errorf("%w: a message of kind %d cannot be sent", store.ErrInvalid, m.Kind)
 	}
 	return nil
 }
@@ -40,7 +32,7 @@ func (t *tx) send(q *store.Send) error {
 		return err
 	}
 	if !found {
-		q.Err = fmt.Errorf("job %v: %w", q.Job, store.ErrNotFound)
+		q.Err = store.NoJob(q.Job)
 		return nil
 	}
 	if q.Key != "" {
@@ -49,7 +41,7 @@ func (t *tx) send(q *store.Send) error {
 		}
 	}
 	if to.ended != 0 {
-		q.Err = fmt.Errorf("job %v is %v: %w", q.Job, to.ended, store.ErrConflict)
+		q.Err = store.JobIs(q.Job, to.ended)
 		return nil
 	}
 	if q.Message.Kind != store.MessageSignal {
@@ -101,7 +93,7 @@ func (t *tx) refuseCallback(q *store.Send) (refused, err error) {
 		return nil, err
 	}
 	if !opened {
-		return fmt.Errorf("job %v has no callback %q: %w", q.Job, q.Message.Name, store.ErrNotFound), nil
+		return store.NoCallback(q.Job), nil
 	}
 	s = t.stmt("callback_answered")
 	bindID(s, q.Job)
@@ -109,7 +101,7 @@ func (t *tx) refuseCallback(q *store.Send) (refused, err error) {
 	s.bindInt(g.sent)
 	answered, err := exists(s)
 	if answered {
-		refused = fmt.Errorf("callback %q of job %v has its answer: %w", q.Message.Name, q.Job, store.ErrConflict)
+		refused = store.CallbackAnswered(q.Job)
 	}
 	return refused, err
 }
@@ -180,11 +172,11 @@ func (t *tx) deliver(id store.ID, to *addressee, m *store.Message, key string) (
 
 // Messages implements store.Reader.
 func (s *Store) Messages(ctx context.Context, params store.InboxParams) ([]store.Message, error) {
-	if params.Limit < 1 || params.Limit > 1000 {
-		return nil, classify("messages", fmt.Errorf("%w: the limit %d is not 1 to 1000", store.ErrInvalid, params.Limit))
+	if err := store.CheckLimit(params.Limit); err != nil {
+		return nil, err
 	}
 	var messages []store.Message
-	err := s.read(ctx, "messages", func(t *tx) (err error) {
+	err := s.read(ctx, "read the messages to job "+params.Job.String(), func(t *tx) (err error) {
 		g, there, err := t.memory(params.Job)
 		if there {
 			messages, err = t.messages(params.Job, g, params.After, int64(params.Limit))

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"github.com/google/uuid"
@@ -37,7 +36,7 @@ func (t *tx) appendEntries(a *store.Append) (err error) {
 // the first insert finds: the numbers of an append follow each other, and those that are stored have no gaps, so that no later insert
 // can fail alone. Entries without anything else are only planned; then it is writeLines that finds it.
 func (t *tx) tryAppend(a *store.Append) (refused, err error) {
-	if refused := invalidEntries(a.Entries); refused != nil {
+	if refused := a.CheckEntries(); refused != nil {
 		return refused, nil
 	}
 	r, err := t.record(recordName{a.Lease.Node, a.Lease.Claim})
@@ -48,7 +47,7 @@ func (t *tx) tryAppend(a *store.Append) (refused, err error) {
 	if !live {
 		return t.refuseAppend(a, live)
 	}
-	if refused := invalidChildren(a); refused != nil {
+	if refused := a.CheckChildren(); refused != nil {
 		return refused, nil
 	}
 	if len(a.Entries) > 0 {
@@ -92,39 +91,6 @@ func (t *tx) tryAppend(a *store.Append) (refused, err error) {
 	return nil, nil
 }
 
-// lastKind is the highest kind of which a set of kinds can be asked.
-const lastKind = 62
-
-// invalidEntries finds what can never be appended.
-func invalidEntries(entries []store.Entry) error {
-	for i, e := range entries {
-		if e.Seq < 1 || e.Seq != entries[0].Seq+int64(i) {
-			return fmt.Errorf("%w: entry %d does not follow the one before it", store.ErrInvalid, e.Seq)
-		}
-		if e.Kind > lastKind {
-			return fmt.Errorf("%w: entry %d is of the kind %d", store.ErrInvalid, e.Seq, e.Kind)
-		}
-	}
-	return nil
-}
-
-// invalidChildren finds what cannot be enqueued along with entries.
-func invalidChildren(a *store.Append) error {
-	for _, q := range a.Enqueues {
-		switch q.Err = q.Job.Check(); {
-		case q.Err != nil:
-		case q.Job.Parent != a.Lease.Job:
-			q.Err = fmt.Errorf("%w: job %v is not a child of the job that enqueues it", store.ErrInvalid, q.Job.ID)
-		case len(q.Job.UniqueKey) > 0:
-			q.Err = fmt.Errorf("%w: job %v is a child and has a unique key", store.ErrInvalid, q.Job.ID)
-		}
-		if q.Err != nil {
-			return q.Err
-		}
-	}
-	return nil
-}
-
 // insertEntry adds a line to a journal. It returns false if the number is taken.
 func (t *tx) insertEntry(id store.ID, lease int64, e *store.Entry) (bool, error) {
 	s := t.stmt("journal_insert")
@@ -149,7 +115,7 @@ func (t *tx) bindEntry(s stmt, id store.ID, lease int64, e *store.Entry) {
 // refuseAppend answers an append whose lease is not live, or whose first number cannot be written: the lease is lost, unless the
 // append is repeated and this very lease wrote the entry before.
 func (t *tx) refuseAppend(a *store.Append, live bool) (refused, err error) {
-	refused = fmt.Errorf("append to the journal of job %v: %w", a.Lease.Job, store.ErrLeaseLost)
+	refused = store.LostLease(a.Lease.Job)
 	if len(a.Entries) == 0 {
 		return refused, nil
 	}
@@ -161,7 +127,7 @@ func (t *tx) refuseAppend(a *store.Append, live bool) (refused, err error) {
 		return nil, err
 	}
 	if !found && live {
-		refused = fmt.Errorf("%w: the journal of job %v ends before entry %d", store.ErrInvalid, a.Lease.Job, a.Entries[0].Seq-1)
+		refused = store.JournalGap(a.Lease.Job, a.Entries[0].Seq)
 	}
 	if !found {
 		return refused, nil
@@ -226,7 +192,7 @@ func (t *tx) trim(id store.ID, keep int64) error {
 // and two range scans of one snapshot.
 func (s *Store) Journals(ctx context.Context, ids []store.ID) ([]store.Journal, error) {
 	var journals []store.Journal
-	err := s.read(ctx, "journals", func(t *tx) error {
+	err := s.read(ctx, "read journals", func(t *tx) error {
 		journals = make([]store.Journal, len(ids))
 		for i, id := range ids {
 			j := &journals[i]
@@ -258,14 +224,14 @@ func (s *Store) Journals(ctx context.Context, ids []store.ID) ([]store.Journal, 
 
 // Entries implements store.Reader.
 func (s *Store) Entries(ctx context.Context, params store.JournalParams) ([]store.Entry, error) {
-	if params.Limit < 1 || params.Limit > 1000 {
-		return nil, classify("entries", fmt.Errorf("%w: the limit %d is not 1 to 1000", store.ErrInvalid, params.Limit))
+	if err := store.CheckLimit(params.Limit); err != nil {
+		return nil, err
 	}
 	if params.Job == uuid.Nil || params.Kinds != nil && len(params.Kinds) == 0 {
 		return nil, ctx.Err()
 	}
 	var entries []store.Entry
-	err := s.read(ctx, "entries", func(t *tx) (err error) {
+	err := s.read(ctx, "read the journal of job "+params.Job.String(), func(t *tx) (err error) {
 		entries, err = t.entries(params)
 		return err
 	})
@@ -312,6 +278,9 @@ func (t *tx) entries(params store.JournalParams) ([]store.Entry, error) {
 	s.bindInt(int64(params.Limit))
 	return scanEntries(s)
 }
+
+// lastKind is the highest kind of which a set can be asked.
+const lastKind = 62
 
 // kindSet is a set of kinds as bits; nil is all of them.
 func kindSet(kinds []store.EntryKind) int64 {

@@ -178,7 +178,7 @@ func (t *tx) clearLeftovers(id store.ID) error {
 // removeLeftovers removes some rows of one job that has left some, and tells whether there may be
 // more.
 func (s *Store) removeLeftovers(ctx context.Context, limit int) (done int, more bool, err error) {
-	err = s.writeIf(ctx, "remove what is left",
+	err = s.writeIf(ctx, "remove old jobs",
 		func(t *tx) (bool, error) {
 			_, found, err := t.leftover()
 			done, more = 0, found

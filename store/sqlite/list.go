@@ -23,18 +23,19 @@ const (
 
 // List implements store.Reader. The cursor is the id of the last job that was looked at.
 func (s *Store) List(ctx context.Context, params store.ListParams) (store.Page, error) {
-	if params.Limit < 1 || params.Limit > 1000 {
-		return store.Page{}, classify("list", fmt.Errorf("%w: the limit %d is not 1 to 1000", store.ErrInvalid, params.Limit))
+	if err := store.CheckLimit(params.Limit); err != nil {
+		return store.Page{}, err
 	}
 	before := uuid.Max
 	if params.After != "" {
 		var err error
-		if before, err = uuid.Parse(params.After); err != nil {
-			return store.Page{}, classify("list", fmt.Errorf("%w: the cursor %q", store.ErrInvalid, params.After))
+		// Only as List writes it: uuid.Parse takes other forms, too.
+		if before, err = uuid.Parse(params.After); err != nil || before.String() != params.After {
+			return store.Page{}, store.BadCursor(params.After)
 		}
 	}
 	var page store.Page
-	err := s.read(ctx, "list", func(t *tx) error {
+	err := s.read(ctx, "list jobs", func(t *tx) error {
 		l := &lister{tx: t, params: params}
 		err := l.run(before)
 		page = l.page

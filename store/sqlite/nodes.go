@@ -28,7 +28,7 @@ type storedInfo struct {
 func (s *Store) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
 	about, err := json.Marshal(storedInfo(info))
 	if err != nil {
-		return 0, classify("join", fmt.Errorf("%w: %w", store.ErrInvalid, err))
+		return 0, fmt.Errorf("%w: join: %w", store.ErrInvalid, err)
 	}
 	node := int64(0)
 	err = s.write(ctx, "join", func(t *tx) error {
@@ -63,7 +63,7 @@ func (t *tx) nodeAlive(node int64) (lastSeq int64, err error) {
 		return 0, err
 	}
 	if !alive {
-		return 0, fmt.Errorf("node %d: %w", node, store.ErrNodeDead)
+		return 0, store.DeadNode(node)
 	}
 	defer s.done()
 	return s.readInt(), nil
@@ -84,7 +84,7 @@ func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, 
 		}
 		if changed == 0 {
 			dead = true
-			return fmt.Errorf("node %d: %w", params.Node, store.ErrNodeDead)
+			return store.DeadNode(params.Node)
 		}
 		beat.At = timeOf(t.now)
 		if beat.Leader, beat.Epoch, err = t.lead(params.Node, params.LeaderTTL.Microseconds()); err != nil {
@@ -259,7 +259,7 @@ func (t *tx) markDead(node int64) (bool, error) {
 // Nodes implements store.Nodes.
 func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 	var nodes []store.Node
-	err := s.read(ctx, "nodes", func(t *tx) error {
+	err := s.read(ctx, "list the nodes", func(t *tx) error {
 		nodes = nil
 		st := t.stmt("nodes")
 		st.bindInt(t.now - nodesKept.Microseconds())

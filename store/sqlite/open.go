@@ -121,7 +121,7 @@ var _ store.Store = (*Store)(nil)
 func (c Config) Open(ctx context.Context) (store.Store, error) {
 	s, err := c.open(ctx)
 	if err != nil {
-		return nil, classify("open "+c.Path, err)
+		return nil, classify("", err)
 	}
 	return s, nil
 }

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -34,7 +33,7 @@ func (t *tx) retry(result *store.RetryResult, actor string) error {
 		return err
 	}
 	if !found {
-		result.Err = fmt.Errorf("job %v: %w", result.Job, store.ErrNotFound)
+		result.Err = store.NoJob(result.Job)
 		return nil
 	}
 	f, finished, err := t.finished(result.Job)
@@ -43,7 +42,7 @@ func (t *tx) retry(result *store.RetryResult, actor string) error {
 	}
 	if finished {
 		if result.State = f.state; f.state == store.Completed {
-			result.Err = fmt.Errorf("job %v is completed: %w", result.Job, store.ErrConflict)
+			result.Err = store.JobIs(result.Job, store.Completed)
 			return nil
 		}
 		var taken *store.UniqueError
@@ -69,7 +68,7 @@ func (t *tx) retry(result *store.RetryResult, actor string) error {
 			if result.State == 0 {
 				result.State = store.Running
 			}
-			result.Err = fmt.Errorf("job %v is %v: %w", result.Job, result.State, store.ErrConflict)
+			result.Err = store.JobIs(result.Job, result.State)
 			return nil
 		}
 	}
@@ -116,10 +115,10 @@ func (t *tx) reopen(b *body, f finished) error {
 
 // Pause implements store.Operators.
 func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
-	if params.Queue == "" || !isText(params.Queue) || !isText(params.Namespace) {
-		return classify("pause", fmt.Errorf("%w: the name of the queue", store.ErrInvalid))
+	if err := params.Check(); err != nil {
+		return err
 	}
-	return s.write(ctx, "pause", func(t *tx) error {
+	return s.write(ctx, "pause queue "+params.Queue, func(t *tx) error {
 		queue, err := t.queue(params.Namespace, params.Queue)
 		if err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 // Queues implements store.Reader.
 func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, error) {
 	var queues []store.Queue
-	err := s.read(ctx, "queues", func(t *tx) error {
+	err := s.read(ctx, "list the queues", func(t *tx) error {
 		queues = nil
 		var ids []int64
 		st := t.stmt("queues_list")

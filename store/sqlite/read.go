@@ -38,13 +38,13 @@ func (t *tx) finished(id store.ID) (f finished, found bool, err error) {
 // Get implements store.Reader.
 func (s *Store) Get(ctx context.Context, id store.ID) (store.Record, error) {
 	var record store.Record
-	err := s.read(ctx, "get", func(t *tx) error {
+	err := s.read(ctx, "get job "+id.String(), func(t *tx) error {
 		r, found, err := t.fullRecord(id, t.runningJob)
 		if err != nil {
 			return err
 		}
 		if !found {
-			return fmt.Errorf("job %v: %w", id, store.ErrNotFound)
+			return store.NoJob(id)
 		}
 		record = r
 		if record.Attempts, err = t.attempts(id); err != nil {
@@ -228,7 +228,7 @@ func (t *tx) actions(id store.ID) ([]store.Action, error) {
 // Ended implements store.Reader.
 func (s *Store) Ended(ctx context.Context, ids []store.ID) ([]store.Ended, error) {
 	var ended []store.Ended
-	err := s.read(ctx, "ended", func(t *tx) error {
+	err := s.read(ctx, "look at ended jobs", func(t *tx) error {
 		ended = nil
 		for _, id := range ids {
 			st := t.stmt("ended")

@@ -98,7 +98,7 @@ func (s *Store) retainJobs(
 			return nil
 		})
 	}
-	err = s.writeIf(ctx, "retain",
+	err = s.writeIf(ctx, "remove old jobs",
 		func(t *tx) (bool, error) {
 			ids, err := expired(t)
 			removed, more = 0, len(ids) > limit
@@ -158,7 +158,7 @@ func (s *Store) retainAudit(ctx context.Context, keep time.Duration, limit int) 
 	if keep <= 0 {
 		return 0, false, nil
 	}
-	err = s.writeIf(ctx, "retain",
+	err = s.writeIf(ctx, "remove old jobs",
 		func(t *tx) (bool, error) {
 			st := t.stmt("audit_over")
 			st.bindInt(t.now - keep.Microseconds())
@@ -188,7 +188,7 @@ func (s *Store) forgetNodes(ctx context.Context) error {
 			return nil
 		})
 	}
-	return s.writeIf(ctx, "forget nodes",
+	return s.writeIf(ctx, "remove old jobs",
 		func(t *tx) (bool, error) {
 			nodes, err := forgettable(t)
 			return len(nodes) > 0, err

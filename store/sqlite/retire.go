@@ -29,7 +29,7 @@ const idleDays = 2
 // markLanes looks at up to limit lanes that were not used for days, and tells whether there are
 // more.
 func (s *Store) markLanes(ctx context.Context, limit int) (looked int, more bool, err error) {
-	err = s.writeIf(ctx, "retain",
+	err = s.writeIf(ctx, "remove old jobs",
 		func(t *tx) (bool, error) {
 			lanes, err := t.lanesUnused(limit + 1)
 			looked, more = 0, len(lanes) > limit
@@ -176,7 +176,7 @@ func (s *Store) removeLanes(ctx context.Context, limit int) (removed int, more b
 			return nil
 		})
 	}
-	err = s.writeIf(ctx, "retain",
+	err = s.writeIf(ctx, "remove old jobs",
 		func(t *tx) (bool, error) {
 			lanes, err := over(t)
 			removed, more = 0, len(lanes) > limit
@@ -226,7 +226,7 @@ func (s *Store) removeQueues(ctx context.Context) error {
 		return ids, last, err
 	}
 	var seen int64
-	err := s.writeIf(ctx, "retain",
+	err := s.writeIf(ctx, "remove old jobs",
 		func(t *tx) (bool, error) {
 			ids, last, err := removable(t)
 			seen = last

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -51,7 +50,7 @@ func (s *Store) inCallers(ctx context.Context, op string, wrapped store.Tx, f fu
 	}
 	theirs, ok := wrapped.(*callersTx)
 	if !ok {
-		return fmt.Errorf("%w: the transaction is not one of this store; wrap it with sqlite.Tx", store.ErrInvalid)
+		return store.NotWrapped("sqlite.Tx")
 	}
 	session := &sqlSession{ctx: ctx, conn: theirs, stmts: map[string]*sqlStmt{}}
 	defer session.close()
@@ -64,7 +63,7 @@ func (s *Store) inCallers(ctx context.Context, op string, wrapped store.Tx, f fu
 		id, err = databaseID(session)
 	}
 	if err == nil && id != s.databaseID {
-		err = fmt.Errorf("%w: the transaction is on another database than the store", store.ErrInvalid)
+		err = store.OtherDatabase()
 	}
 	if err == nil {
 		err = f(t)

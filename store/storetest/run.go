@@ -68,6 +68,7 @@ var suite = []concern{
 	{"Earlier", earlierTests},
 	{"Version", versionTests},
 	{"Action", actionTests},
+	{"Words", wordsTests},
 	{"Race", raceTests},
 	{"Property", propertyTests},
 }

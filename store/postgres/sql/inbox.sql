@@ -35,7 +35,7 @@ WHERE b.yes IS NULL;
 
 -- $1 jobs, $2 keys, $3 kinds, $4 names, $5 data, $6 codecs, $7 errors, $8 now. No two have one job and one key or callback. Answers with
 -- each one's number, that of the first one if it was sent before, and with what speaks against it: 1 it was sent before, 2 there is
--- nobody who waits for it, 3 it is too late.
+-- no such job, 3 it has finished (the number is its state), 4 it has no such callback, 5 the callback has its answer.
 -- name: send
 WITH input AS MATERIALIZED (
   SELECT * FROM unnest($1::uuid[], $2::text[], $3::int[], $4::text[], $5::bytea[], $6::int[], $7::text[])
@@ -44,15 +44,15 @@ WITH input AS MATERIALIZED (
   SELECT i.*, k.seq AS known, CASE
     WHEN k.seq IS NOT NULL THEN 1
     WHEN b.yes IS NULL THEN 2
-    WHEN f.yes THEN 3
-    WHEN i.kind IN (2, 3, 4) AND o.yes IS NULL THEN 2
-    WHEN i.kind IN (2, 3, 4) AND s.yes THEN 3
+    WHEN f.state IS NOT NULL THEN 3
+    WHEN i.kind IN (2, 3, 4) AND o.yes IS NULL THEN 4
+    WHEN i.kind IN (2, 3, 4) AND s.yes THEN 5
     ELSE 0
-  END AS verdict
+  END AS verdict, f.state AS ended
   FROM input i
   LEFT JOIN LATERAL (SELECT m.seq FROM {schema}.inbox m WHERE m.id = i.id AND m.key = i.key OFFSET 0) k ON true
   LEFT JOIN LATERAL (SELECT true AS yes FROM {schema}.job a WHERE a.id = i.id OFFSET 0) b ON true
-  LEFT JOIN LATERAL (SELECT true AS yes FROM {schema}.finished a WHERE a.id = i.id OFFSET 0) f ON true
+  LEFT JOIN LATERAL (SELECT a.state FROM {schema}.finished a WHERE a.id = i.id OFFSET 0) f ON true
   LEFT JOIN LATERAL (
     SELECT true AS yes FROM {schema}.journal a WHERE a.id = i.id AND a.kind = 8 AND a.kind IN (8, 12, 13) AND a.name = i.name AND i.kind IN (2, 3, 4) LIMIT 1
   ) o ON true
@@ -67,7 +67,7 @@ WITH input AS MATERIALIZED (
   INSERT INTO {schema}.inbox (id, seq, at, codec, kind, name, key, error, data)
   SELECT id, seq, $8::bigint, codec, kind, name, key, error, data FROM stored
 )
-SELECT place, seq, 0 FROM stored UNION ALL SELECT place, coalesce(known, 0), verdict FROM judged WHERE verdict > 0;
+SELECT place, seq, 0 FROM stored UNION ALL SELECT place, coalesce(known, ended, 0), verdict FROM judged WHERE verdict > 0;
 
 -- Jobs that have just finished answer their parents: $1 jobs, in order, $2 now, $3 their places in the batch. $4 runs of the same batch that may be
 -- their parents', $5 their places, $6 whether they have begun anew. A parent that is completed, or is gone, is told nothing; one whose run comes

@@ -17,7 +17,7 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 	}
 	defer s.mu.Unlock()
 	if !s.alive(params.Node) {
-		return nil, store.ErrNodeDead
+		return nil, store.DeadNode(params.Node)
 	}
 	records := int64(params.Records())
 	// Reading: a number that was used is not used for a second batch, whether the caller says Repeat or not. Without

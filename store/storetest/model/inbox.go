@@ -2,7 +2,6 @@ package model
 
 import (
 	"bytes"
-	"fmt"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -15,17 +14,15 @@ type message struct {
 }
 
 func (s *Store) send(q *store.Send, now time.Time) (store.SendResult, error) {
-	switch q.Message.Kind {
-	case store.MessageSignal, store.MessageCallback, store.MessageCallbackFailed, store.MessageHeartbeat:
-	default:
-		return store.SendResult{}, fmt.Errorf("%w: a message of kind %d is not sent", store.ErrInvalid, q.Message.Kind)
+	if err := q.Check(); err != nil {
+		return store.SendResult{}, err
 	}
 	if s.holder(q.Job) != nil {
 		return store.SendResult{}, store.ErrBusy
 	}
 	j := s.jobs[q.Job]
 	if j == nil {
-		return store.SendResult{}, store.ErrNotFound
+		return store.SendResult{}, store.NoJob(q.Job)
 	}
 	for _, m := range j.inbox {
 		if q.Key != "" && m.key == q.Key {
@@ -33,7 +30,7 @@ func (s *Store) send(q *store.Send, now time.Time) (store.SendResult, error) {
 		}
 	}
 	if j.state.Finished() {
-		return store.SendResult{}, store.ErrConflict
+		return store.SendResult{}, store.JobIs(q.Job, j.state)
 	}
 	if q.Message.Kind != store.MessageSignal {
 		if err := j.takes(q.Message.Name); err != nil {
@@ -52,11 +49,11 @@ func (j *job) takes(token string) error {
 		opened = opened || entry.Kind == store.EntryCallback && entry.Name == token
 	}
 	if !opened {
-		return store.ErrNotFound
+		return store.NoCallback(j.ID)
 	}
 	for _, m := range j.inbox {
 		if m.Name == token && (m.Kind == store.MessageCallback || m.Kind == store.MessageCallbackFailed) {
-			return store.ErrConflict
+			return store.CallbackAnswered(j.ID)
 		}
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -24,10 +23,8 @@ func (j *job) deadline() time.Time {
 
 // append adds to a journal, with the children, or does nothing.
 func (s *Store) append(a *store.Append, now time.Time) error {
-	for i, entry := range a.Entries {
-		if first := a.Entries[0].Seq; first < 1 || entry.Seq != first+int64(i) {
-			return fmt.Errorf("%w: the entries are not numbered without gaps", store.ErrInvalid)
-		}
+	if err := a.CheckEntries(); err != nil {
+		return err
 	}
 	known := s.jobs[a.Lease.Job]
 	if known != nil && a.Repeat && len(a.Entries) > 0 {
@@ -40,25 +37,19 @@ func (s *Store) append(a *store.Append, now time.Time) error {
 	}
 	j := s.live(a.Lease)
 	if j == nil {
-		return store.ErrLeaseLost
+		return store.LostLease(a.Lease.Job)
 	}
 	if held := s.holder(j.ID); held != nil && (a.Closing || held.isAppending(j.ID)) || slices.ContainsFunc(a.Enqueues, s.isTaken) {
 		return store.ErrBusy
 	}
 	if last := j.lastEntry(); len(a.Entries) > 0 && a.Entries[0].Seq <= last {
-		return store.ErrLeaseLost
+		return store.LostLease(a.Lease.Job)
 	} else if len(a.Entries) > 0 && a.Entries[0].Seq > last+1 {
 		// A database need not look: the caller is the only writer. Here it is a mistake of the engine that is found.
-		return fmt.Errorf("%w: the journal ends at %d, and entry %d is to follow", store.ErrInvalid, last, a.Entries[0].Seq)
+		return store.JournalGap(j.ID, a.Entries[0].Seq)
 	}
-	for i, q := range a.Enqueues {
-		if q.Job.Parent != j.ID || len(q.Job.UniqueKey) > 0 {
-			q.Err = fmt.Errorf("%w: child %d is another job's, or has a unique key", store.ErrInvalid, i)
-			return q.Err
-		}
-		if q.Err = q.Job.Check(); q.Err != nil {
-			return q.Err
-		}
+	if err := a.CheckChildren(); err != nil {
+		return err
 	}
 	for _, q := range a.Enqueues {
 		q.Result, q.Err = s.enqueue(q, now) // which cannot fail any more
@@ -144,19 +135,19 @@ func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
 		return err
 	}
 	defer s.mu.Unlock()
-	if len(params.Job.UniqueKey) > 0 || params.Keep < 0 {
-		return fmt.Errorf("%w: a fork keeps %d entries and the unique key %q", store.ErrInvalid, params.Keep, params.Job.UniqueKey)
+	if err := params.Check(); err != nil {
+		return err
 	}
 	from := s.jobs[params.From]
 	if from == nil {
-		return store.ErrNotFound
+		return store.NoJob(params.From)
 	}
 	if s.jobs[params.Job.ID] != nil {
 		return nil
 	}
 	if params.Next != nil {
 		if next, found := from.entry(params.Keep + 1); !found || next.LeaseNumber != params.Next.LeaseNumber {
-			return store.ErrConflict
+			return store.JournalRewritten(params.From, params.Keep+1)
 		}
 	}
 	if _, err := s.enqueue(&store.Enqueue{Job: params.Job}, now); err != nil {
@@ -216,8 +207,8 @@ func (s *Store) Entries(ctx context.Context, params store.JournalParams) ([]stor
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	if params.Limit < 1 || params.Limit > 1000 {
-		return nil, fmt.Errorf("%w: limit %d", store.ErrInvalid, params.Limit)
+	if err := store.CheckLimit(params.Limit); err != nil {
+		return nil, err
 	}
 	j := s.jobs[params.Job]
 	if j == nil {
@@ -251,8 +242,8 @@ func (s *Store) Messages(ctx context.Context, params store.InboxParams) ([]store
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	if params.Limit < 1 || params.Limit > 1000 {
-		return nil, fmt.Errorf("%w: limit %d", store.ErrInvalid, params.Limit)
+	if err := store.CheckLimit(params.Limit); err != nil {
+		return nil, err
 	}
 	j := s.jobs[params.Job]
 	if j == nil {

@@ -36,7 +36,7 @@ func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, 
 	}
 	defer s.mu.Unlock()
 	if !s.alive(params.Node) {
-		return store.Beat{}, store.ErrNodeDead
+		return store.Beat{}, store.DeadNode(params.Node)
 	}
 	s.nodes[params.Node].BeatAt = now
 	if params.LeaderTTL > 0 {

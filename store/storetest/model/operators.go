@@ -25,7 +25,7 @@ func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.
 		j := s.jobs[id]
 		switch {
 		case j == nil:
-			result.Err = store.ErrNotFound
+			result.Err = store.NoJob(id)
 		case params.Terminate:
 			if !j.state.Finished() {
 				j.act(store.ActionTerminate, params.Actor, params.Reason, now)
@@ -91,7 +91,7 @@ func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.Re
 	for _, id := range params.Jobs {
 		result := store.RetryResult{Job: id}
 		if j := s.jobs[id]; j == nil {
-			result.Err = store.ErrNotFound
+			result.Err = store.NoJob(id)
 		} else {
 			was := j.state
 			if result.Err = s.retry(j, now); result.Err == nil && was != store.Available {
@@ -113,7 +113,7 @@ func (s *Store) retry(j *job, now time.Time) error {
 	case store.Failed, store.Cancelled:
 		return s.restart(j, now)
 	default:
-		return store.ErrConflict
+		return store.JobIs(j.ID, j.state)
 	}
 	j.RunAt = now
 	s.enter(j, store.Available)
@@ -144,6 +144,9 @@ func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
 		return err
 	}
 	defer s.mu.Unlock()
+	if err := params.Check(); err != nil {
+		return err
+	}
 	q := s.touch(params.Namespace, params.Queue, now)
 	switch {
 	case params.Paused && q.PausedAt.IsZero():

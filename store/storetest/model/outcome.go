@@ -17,7 +17,7 @@ func (s *Store) endRun(o *store.Outcome, now time.Time) (final State, due time.T
 				return final, due, nil
 			}
 		}
-		return 0, due, store.ErrLeaseLost
+		return 0, due, store.LostLease(o.Lease.Job)
 	}
 	e, err := endingOf(o, now)
 	if err != nil {
@@ -67,15 +67,8 @@ func endingOf(o *store.Outcome, now time.Time) (ending, error) {
 			e.runAt = now.Add(o.Delay).Truncate(time.Microsecond)
 		}
 	case store.Waiting:
-		if o.Wait == nil {
-			return ending{}, fmt.Errorf("%w: a run parks and does not say what it waits for", store.ErrInvalid)
-		}
 		e.wait, e.runAt = copyOfWait(o.Wait), now
-	default:
-		return ending{}, fmt.Errorf("%w: a run cannot end as %v", store.ErrInvalid, o.State)
-	}
-	if o.Continue != nil && o.State != store.Available {
-		return ending{}, fmt.Errorf("%w: a run that ends as %v does not continue", store.ErrInvalid, o.State)
+	case store.Running: // no run ends so; it was refused
 	}
 	return e, nil
 }

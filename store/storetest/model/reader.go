@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -21,7 +20,7 @@ func (s *Store) Get(ctx context.Context, id store.ID) (store.Record, error) {
 	defer s.mu.Unlock()
 	j := s.jobs[id]
 	if j == nil {
-		return store.Record{}, store.ErrNotFound
+		return store.Record{}, store.NoJob(id)
 	}
 	record := s.record(j)
 	record.Result = bytes.Clone(j.result)
@@ -73,14 +72,14 @@ func (s *Store) List(ctx context.Context, params store.ListParams) (store.Page, 
 		return store.Page{}, err
 	}
 	defer s.mu.Unlock()
-	if params.Limit < 1 || params.Limit > 1000 {
-		return store.Page{}, fmt.Errorf("%w: limit %d", store.ErrInvalid, params.Limit)
+	if err := store.CheckLimit(params.Limit); err != nil {
+		return store.Page{}, err
 	}
 	var after store.ID
 	if params.After != "" {
 		var err error
 		if after, err = uuid.Parse(params.After); err != nil {
-			return store.Page{}, fmt.Errorf("%w: cursor %q", store.ErrInvalid, params.After)
+			return store.Page{}, store.BadCursor(params.After)
 		}
 	}
 	found := s.selected(func(j *job) bool {

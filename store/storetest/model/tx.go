@@ -99,7 +99,7 @@ func (s *Store) writeTx(ctx context.Context, tx store.Tx, batch *store.Batch) er
 	theirs, ours := tx.(Tx)
 	switch {
 	case !ours:
-		return fmt.Errorf("%w: not a transaction of this store", store.ErrInvalid)
+		return store.NotWrapped("model.Tx")
 	case theirs.transaction == nil:
 		return s.Apply(ctx, batch)
 	}

@@ -92,9 +92,9 @@ func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]
 		}
 		switch {
 		case j == nil:
-			result.Err = store.ErrNotFound
+			result.Err = store.NoJob(id)
 		case j.state.Finished():
-			result.Err = store.ErrConflict
+			result.Err = store.JobIs(id, j.state)
 		case j.state == store.Running:
 			if j.pause == nil {
 				j.pause = &pauseRequest{params.Reason}
@@ -122,7 +122,7 @@ func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (State, e
 	defer s.mu.Unlock()
 	j := s.jobs[params.Job]
 	if j == nil {
-		return 0, store.ErrNotFound
+		return 0, store.NoJob(params.Job)
 	}
 	if j.state == store.Running && j.pause != nil {
 		j.pause = nil
@@ -131,10 +131,10 @@ func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (State, e
 	}
 	held := j.held()
 	if !held && j.state != store.Failed && j.state != store.Cancelled {
-		return 0, store.ErrConflict
+		return 0, store.JobIs(j.ID, j.state)
 	}
 	if params.Expect >= 0 && params.Expect != j.lastEntry() {
-		return 0, store.ErrConflict
+		return 0, store.JournalMoved(j.ID, j.lastEntry())
 	}
 	switch {
 	case !held:

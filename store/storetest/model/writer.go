@@ -149,7 +149,7 @@ func (s *Store) live(lease store.Lease) *job {
 func (s *Store) writeCheckpoint(c *store.CheckpointWrite, now time.Time) error {
 	j := s.live(c.Lease)
 	if j == nil {
-		return store.ErrLeaseLost
+		return store.LostLease(c.Lease.Job)
 	}
 	if err := c.Check(); err != nil {
 		return err

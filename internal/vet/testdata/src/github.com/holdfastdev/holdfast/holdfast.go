@@ -3,6 +3,7 @@ package holdfast
 
 import (
 	"context"
+	"encoding/json"
 	"math/rand/v2"
 	"time"
 
@@ -23,6 +24,17 @@ type (
 	WaitOption    func() error
 	Awaitable     interface{ awaitable() }
 	FanOut        struct{ AtOnce int }
+	SendOption    interface{}
+	ForkOption    interface{}
+
+	Item         struct{}
+	Enqueued     struct{}
+	Sent         struct{}
+	Record       struct{}
+	State        int
+	CancelResult struct{}
+	RetryResult  struct{}
+	PauseResult  struct{}
 )
 
 func NewID() ID { return uuid.Must(uuid.NewV7()) }
@@ -138,3 +150,79 @@ func (k Kind[In, Out]) CallAll(run *Run, ins []In, how FanOut, opts ...EnqueueOp
 func (r *Run) Publish(key string, v any) error { return nil }
 
 func (r *Run) Append(stream string, v any) error { return nil }
+
+func (r *Run) Client() *Client { return nil }
+
+func Once(key string) SendOption { return nil }
+
+type Job[Out any] struct{ out Out }
+
+func (j *Job[Out]) Get(ctx context.Context) (Record, error) { return Record{}, nil }
+
+func (j *Job[Out]) Cancel(ctx context.Context, reason string) error { return nil }
+
+func (k Kind[In, Out]) Job(c *Client, id ID) *Job[Out] { return nil }
+
+func (k Kind[In, Out]) Item(in In, opts ...EnqueueOption) Item { return Item{} }
+
+func (k Kind[In, Out]) Enqueue(ctx context.Context, c *Client, in In, opts ...EnqueueOption) (*Job[Out], error) {
+	return nil, nil
+}
+
+func (k Kind[In, Out]) EnqueueMany(ctx context.Context, c *Client, ins []In, opts ...EnqueueOption) ([]*Job[Out], error) {
+	return nil, nil
+}
+
+func (k Kind[In, Out]) EnqueueTx(ctx context.Context, c *Client, tx store.Tx, in In, opts ...EnqueueOption) (*Job[Out], error) {
+	return nil, nil
+}
+
+func (s Signal[T]) Send(ctx context.Context, c *Client, job ID, v T, opts ...SendOption) (Sent, error) {
+	return Sent{}, nil
+}
+
+func (s Signal[T]) SendTx(ctx context.Context, c *Client, tx store.Tx, job ID, v T, opts ...SendOption) (Sent, error) {
+	return Sent{}, nil
+}
+
+func (c *Client) Get(ctx context.Context, id ID) (Record, error) { return Record{}, nil }
+
+func (c *Client) EnqueueItems(ctx context.Context, items []Item) ([]Enqueued, error) { return nil, nil }
+
+func (c *Client) EnqueueItemsTx(ctx context.Context, tx store.Tx, items []Item) ([]Enqueued, error) {
+	return nil, nil
+}
+
+func (c *Client) SendSignal(ctx context.Context, job ID, name string, payload json.RawMessage, opts ...SendOption) (Sent, error) {
+	return Sent{}, nil
+}
+
+func (c *Client) CompleteCallback(ctx context.Context, token string, v any) error { return nil }
+
+func (c *Client) FailCallback(ctx context.Context, token, message string) error { return nil }
+
+func (c *Client) HeartbeatCallback(ctx context.Context, token string) error { return nil }
+
+func (c *Client) Cancel(ctx context.Context, reason string, ids ...ID) ([]CancelResult, error) {
+	return nil, nil
+}
+
+func (c *Client) Terminate(ctx context.Context, reason string, ids ...ID) ([]CancelResult, error) {
+	return nil, nil
+}
+
+func (c *Client) Retry(ctx context.Context, ids ...ID) ([]RetryResult, error) { return nil, nil }
+
+func (c *Client) PauseJobs(ctx context.Context, reason string, ids ...ID) ([]PauseResult, error) {
+	return nil, nil
+}
+
+func (c *Client) ResumeJob(ctx context.Context, id ID, reason string) (State, error) { return 0, nil }
+
+func (c *Client) ForkJob(ctx context.Context, id ID, reason string, opts ...ForkOption) (ID, error) {
+	return ID{}, nil
+}
+
+func (c *Client) PauseQueue(ctx context.Context, name string) error { return nil }
+
+func (c *Client) ResumeQueue(ctx context.Context, name string) error { return nil }

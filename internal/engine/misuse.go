@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// misuseError tells that the code of a durable function used its run as it must not: an operation inside of a step, one run in two
+// goroutines, a run whose function has returned, something that another run has made. It is a store.ErrInvalid.
+//
+// Nobody knows which goroutine calls. What is known is which operation of a strand is under way: whoever begins another one is in the
+// function of that step, or in another goroutine. It is always the second that is refused, whichever of the two was wrong.
+//
+// A misuse spoils its run: the attempt fails with it, whatever the code makes of the error, since what it would go on to remember may have no
+// place in the journal of the mended code. Nothing of the operation that was under way is remembered, and no operation begins any more. The
+// job is tried again as after a panic, and goes on once the code is mended.
+type misuseError struct{ text string }
+
+func (e *misuseError) Error() string { return store.ErrInvalid.Error() + ": " + e.text }
+
+func (e *misuseError) Unwrap() error { return store.ErrInvalid }
+
+// misuseIn finds the misuse that an error of the user's code tells of, or nil.
+func misuseIn(err error) error {
+	var found *misuseError
+	if errors.As(err, &found) {
+		return found
+	}
+	return nil
+}
+
+// operation is an operation of a strand as the code names it, for messages.
+type operation struct {
+	verb string // such as "run.Sleep"
+	name string // such as that of a step; may be empty
+}
+
+func (o operation) String() string {
+	if o.name == "" {
+		return o.verb
+	}
+	return fmt.Sprintf("%s %q", o.verb, o.name)
+}
+
+func (o operation) isStep() bool { return o.verb == verbStep || o.verb == verbStepTx }
+
+const (
+	verbStep   = "holdfast.Step"
+	verbStepTx = "holdfast.StepTx"
+)
+
+// fault is what spoiled the strands that fail together: those of the handler, or those of one call of a compensation.
+type fault struct{ err error }
+
+// refuse tells why an operation must not begin: it would be a misuse, or there was one. m.mu is held.
+func (s *Strand) refuse(m *memory, begins operation) error {
+	switch {
+	case s.over.Load():
+		return s.tooLate(begins)
+	case s.doing != operation{}:
+		err := s.beside(begins)
+		s.misused = true
+		s.spoil(m, err)
+		return err
+	}
+	return s.fault.err
+}
+
+// spoil ends the work of the strands that fail with this one: those that wait return the misuse, too. m.mu is held.
+func (s *Strand) spoil(m *memory, err error) {
+	if s.fault.err != nil {
+		return
+	}
+	s.fault.err = err
+	m.wakeAll()
+}
+
+// beside is the misuse of a strand that has an operation under way. m.mu is held.
+func (s *Strand) beside(begins operation) error {
+	if s.doing.isStep() {
+		return s.misuse("%s was called inside of %s, or beside it in another goroutine: neither may use the run of that step. Call it before the "+
+			"step or after it; code that runs beside it gets a run of its own from holdfast.Go", begins, s.doing)
+	}
+	return s.misuse("%s was called while %s of the same run had not returned: a run is used by one goroutine. Use the run that holdfast.Go or "+
+		"run.OnFailure gives to the function", begins, s.doing)
+}
+
+// tooLate is the misuse of a strand whose function has returned.
+func (s *Strand) tooLate(begins operation) error {
+	return s.misuse("%s was called on a run that is over: the function that was given it has returned, or was parked. Keep no run; use the one "+
+		"that the function is given", begins)
+}
+
+// foreign is the misuse of something that another run has made.
+func (s *Strand) foreign(begins operation, a Awaitable) error {
+	return s.misuse("%s was given %s, which this run has not made. A run waits for what it has made itself, anew each time that its handler is "+
+		"called", begins, a.describe())
+}
+
+func (s *Strand) misuse(format string, args ...any) error {
+	return &misuseError{fmt.Sprintf("job %s: ", s.run.claimed.Job.ID) + fmt.Sprintf(format, args...)}
+}
+
+// own returns an error if one of several things is not the run's own. m.mu is held.
+func (s *Strand) own(m *memory, among ...Awaitable) error {
+	for _, a := range among {
+		if !a.madeBy(s.run) {
+			err := s.foreign(s.doing, a)
+			s.spoil(m, err)
+			return err
+		}
+	}
+	return nil
+}
+
+// ruined returns what an operation of the strand returns instead of being remembered: there was a misuse while it was under way. m.mu is
+// held.
+func (s *Strand) ruined() error {
+	if s.misused {
+		return s.fault.err
+	}
+	return nil
+}
+
+// misusedIn returns the misuse that a step which has failed did or was told of: that is no failure of its own, to be tried again or
+// remembered. m.mu is held.
+func (s *Strand) misusedIn(m *memory, failure *stepFailedError) error {
+	err := failure.misuse
+	switch {
+	case s.misused:
+		return s.fault.err
+	case err == nil:
+		return nil
+	case errors.Is(err, errContinues):
+		err = s.misuse("%s: its function returned ContinueAsNew, which only a handler does. Let it return a value, and the handler ContinueAsNew", s.doing)
+	}
+	s.spoil(m, err)
+	return err
+}
+
+// spoiledError is how a run fails that was spoiled, whatever its handler returned.
+type spoiledError struct{ text string }
+
+func (e *spoiledError) Error() string { return e.text }
+
+// blame returns the error of a run's handler, or the misuse that has spoiled the run.
+func (r *Run) blame(err error) error {
+	m := r.memory.Load()
+	if m == nil {
+		return err
+	}
+	m.mu.Lock()
+	fault := r.fault.err
+	m.mu.Unlock()
+	switch {
+	case fault == nil:
+		return err
+	case errors.Is(err, fault):
+		return &spoiledError{err.Error()} // with what the code says about it
+	case err == nil:
+		return &spoiledError{fault.Error()}
+	}
+	return &spoiledError{fmt.Sprintf("%v; the handler returned: %v", fault, err)}
+}
+
+// cancelledBy is what is told of a job that was cancelled: the cancel, and the misuse in its code, which would not be seen otherwise.
+func cancelledBy(cause, err error) string {
+	if spoiled, ok := err.(*spoiledError); ok { //nolint:errorlint // blame does not wrap it
+		if said := saidOfCancel(cause); said != "" {
+			return said + "; " + spoiled.text
+		}
+		return spoiled.text
+	}
+	return saidOfCancel(cause)
+}

@@ -1,0 +1,235 @@
+package store_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+var (
+	anID   = uuid.MustParse("01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64")
+	parent = uuid.MustParse("01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b65")
+	at     = time.Date(2026, time.March, 4, 5, 6, 7, 89_000, time.UTC)
+)
+
+// whole is a record with everything.
+func whole() store.Record {
+	return store.Record{
+		Job: store.Job{
+			ID: anID, Namespace: "default", Queue: "mail", Kind: "send", Priority: 2,
+			Args: []byte(`{"to":"<ada>","n":9007199254740993}`), CreatedAt: at, RunAt: at.Add(time.Second), Attempt: 3, MaxAttempts: 5,
+			Options: store.Options{
+				Timeout: 90 * time.Second, Deadline: at.Add(time.Hour), Trace: "00-1", Source: "cli",
+				Backoff: store.Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.25},
+			},
+			Tags: []string{"a", "b"}, Metadata: []byte(`{"customer":7}`), OrderingKey: "ada", UniqueKey: []byte{},
+			LeaseNumber: 9007199254740993, Version: "2", Closing: true, Parent: parent, OnParentClose: store.AbandonChild,
+		},
+		State: store.Failed, Reason: store.ReasonTerminal, Error: "it & broke", Result: []byte(`[1,2]`),
+		Lease: store.Lease{Job: anID, Number: 9007199254740993, Node: 7}, ClaimedAt: at, FinishedAt: at.Add(time.Minute),
+		Blocked: true, CancelRequested: true, PauseRequested: true,
+		Checkpoint: &store.Checkpoint{Percent: 12.5, Message: "half", Value: []byte(`{"line":3}`), UpdatedAt: at},
+		Wait: &store.WaitInfo{
+			Since: at, Until: at.Add(time.Hour), Held: true, For: []byte(`{"waits_for":["signal approved"]}`),
+			Reason: store.ReasonPaused, Error: "look first",
+		},
+		Journal: 4, Messages: 2,
+		Attempts: []store.Attempt{{
+			Number: 1, LeaseNumber: 2, Node: 7, ClaimedAt: at, StartedAt: at, EndedAt: at, Outcome: store.Retryable, Reason: store.ReasonError,
+			Error: "it broke", Trace: "goroutine 1",
+		}},
+		Actions: []store.Action{{At: at, Kind: store.ActionRetry, Actor: "ada", Reason: "mended"}},
+	}
+}
+
+const wholeJSON = `{"id":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64","namespace":"default","queue":"mail","kind":"send",` +
+	`"state":"failed","reason":"terminal","error":"it & broke","priority":2,"args":{"to":"<ada>","n":9007199254740993},"codec":0,` +
+	`"metadata":{"customer":7},"tags":["a","b"],"created_at":"2026-03-04T05:06:07.000089Z","run_at":"2026-03-04T05:06:08.000089Z",` +
+	`"attempt":3,"max_attempts":5,"timeout":"1m30s","deadline":"2026-03-04T06:06:07.000089Z",` +
+	`"backoff":{"base":"1s","cap":"1m0s","jitter":0.25},"ordering_key":"ada","unique":true,"lease_number":"9007199254740993",` +
+	`"closing":true,"version":"2","parent":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b65","on_parent_close":"abandon","source":"cli",` +
+	`"trace":"00-1","result":[1,2],"claimed_at":"2026-03-04T05:06:07.000089Z","finished_at":"2026-03-04T05:07:07.000089Z",` +
+	`"blocked":true,"cancel_requested":true,"pause_requested":true,"node":"7",` +
+	`"checkpoint":{"percent":12.5,"message":"half","value":{"line":3},"updated_at":"2026-03-04T05:06:07.000089Z"},` +
+	`"wait":{"since":"2026-03-04T05:06:07.000089Z","until":"2026-03-04T06:06:07.000089Z","held":true,"reason":"paused",` +
+	`"error":"look first","for":{"waits_for":["signal approved"]}},"journal":4,"messages":2,` +
+	`"attempts":[{"number":1,"lease_number":"2","node":"7","claimed_at":"2026-03-04T05:06:07.000089Z",` +
+	`"started_at":"2026-03-04T05:06:07.000089Z","ended_at":"2026-03-04T05:06:07.000089Z","outcome":"retryable","reason":"error",` +
+	`"error":"it broke","trace":"goroutine 1"}],` +
+	`"actions":[{"at":"2026-03-04T05:06:07.000089Z","action":"retry","actor":"ada","reason":"mended"}]}`
+
+// marshal leaves <, > and & as they are.
+func marshal(t *testing.T, v any) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// again writes a value, reads it, and compares.
+func again[T any](t *testing.T, v T) []byte {
+	t.Helper()
+	data := marshal(t, v)
+	var read T
+	if err := json.Unmarshal(data, &read); err != nil {
+		t.Fatalf("%s: %v", data, err)
+	}
+	if diff := cmp.Diff(v, read); diff != "" {
+		t.Errorf("%s is read as another one (-written +read):\n%s", data, diff)
+	}
+	return data
+}
+
+func TestRecordJSON(t *testing.T) {
+	t.Parallel()
+	if got := again(t, whole()); string(got) != wholeJSON {
+		t.Errorf("%s\nnot\n%s", got, wholeJSON)
+	}
+	// Nothing is null, or its zero.
+	again(t, store.Record{})
+	again(t, store.Record{Attempts: []store.Attempt{}, Actions: []store.Action{}})
+	// A job is a record without its state.
+	job := string(again(t, whole().Job))
+	for _, field := range []string{`"state"`, `"result"`, `"attempts"`} {
+		if strings.Contains(job, field) {
+			t.Errorf("a job alone has the field %s: %s", field, job)
+		}
+	}
+	if !strings.Contains(job, `"args":{"to":"<ada>"`) {
+		t.Error(job)
+	}
+	// A page of records, as a handler of a web server would write it, with pointers.
+	r := whole()
+	again(t, []*store.Record{&r, &r})
+}
+
+func TestPayloadJSON(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		data  string
+		codec int
+		want  string
+	}{
+		{`{"a": 1}`, 0, `{"a":1}`},
+		{` "text" `, 0, `"text"`},
+		{`12.50`, 0, `12.50`},
+		{`true`, 0, `true`},
+		{`null`, 0, `null`},
+		{``, 0, `null`},
+		{`{"a":1}`, 1, `{"base64":"eyJhIjoxfQ=="}`},
+		{"\x00\xff", 7, `{"base64":"AP8="}`},
+		{`{"a":`, 0, `{"base64":"eyJhIjo="}`},
+		{"\"\xff\"", 0, `{"base64":"Iv8i"}`},
+		{`"base64"`, 0, `"base64"`},
+		{`{"base64":1}`, 0, `{"base64":1}`},
+		{`{"base64":"AP8=","more":1}`, 0, `{"base64":"AP8=","more":1}`},
+		// What looks like the mark is marked, so that it is told from what is.
+		{`{"base64":"AP8="}`, 0, `{"base64":"eyJiYXNlNjQiOiJBUDg9In0="}`},
+		{`{"base64":"!"}`, 0, `{"base64":"eyJiYXNlNjQiOiIhIn0="}`},
+		{`{"\u0062ase64":"AP8="}`, 0, `{"base64":"eyJcdTAwNjJhc2U2NCI6IkFQOD0ifQ=="}`},
+	} {
+		r := store.Record{Job: store.Job{Args: []byte(c.data), Codec: c.codec}}
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal(marshal(t, r), &fields); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(fields["args"]); got != c.want {
+			t.Errorf("%q of codec %d is written as %s, not %s", c.data, c.codec, got, c.want)
+		}
+		var read store.Record
+		if err := json.Unmarshal(marshal(t, r), &read); err != nil {
+			t.Fatal(err)
+		}
+		if !samePayload(read.Args, r.Args) || read.Codec != r.Codec {
+			t.Errorf("%q of codec %d is read as %q of codec %d", r.Args, r.Codec, read.Args, read.Codec)
+		}
+	}
+}
+
+// samePayload compares payloads: JSON is the same without white space between its parts, and null is none.
+func samePayload(a, b []byte) bool {
+	compact := func(data []byte) string {
+		var c bytes.Buffer
+		if !utf8.Valid(data) || json.Compact(&c, data) != nil {
+			return string(data)
+		}
+		if c.String() == "null" {
+			return ""
+		}
+		return c.String()
+	}
+	return compact(a) == compact(b)
+}
+
+func TestEntryJSON(t *testing.T) {
+	t.Parallel()
+	for _, data := range []string{`{"ok":true}`, "\x00\xff"} {
+		again(t, store.Entry{Seq: 3, Kind: store.EntryStep, Path: "2.1", Name: "charge", Ref: 4, Data: []byte(data), At: at, LeaseNumber: 2})
+		again(t, store.Entry{Seq: 3, Data: []byte(data), Codec: 1})
+		again(t, store.Message{Seq: 3, Kind: store.MessageSignal, Name: "approved", Data: []byte(data), At: at})
+		again(t, store.Message{Kind: store.MessageChild, From: anID, State: store.Failed, Reason: store.ReasonError, Error: "no", Codec: 1, Data: []byte(data)})
+		again(t, store.Ended{ID: anID, State: store.Completed, Result: []byte(data)})
+	}
+	if got := string(marshal(t, store.Message{Name: "approved", Data: []byte(`{"by":"ada"}`)})); !strings.Contains(got, `"Data":{"by":"ada"}`) {
+		t.Error(got)
+	}
+	// In journals a policy is a number.
+	if got := string(marshal(t, store.TerminateChild)); got != "2" {
+		t.Error(got)
+	}
+}
+
+// FuzzPayloadJSON: whatever a payload is, the record with it is JSON, and reads as the same.
+func FuzzPayloadJSON(f *testing.F) {
+	for _, seed := range []string{`{"a": 1}`, `{"base64":"AP8="}`, "\x00", `"<&>\u2028"`, `{"a":`, "null", " ", `{"\u0062ase64":""}`, `[1e400,-0]`} {
+		f.Add([]byte(seed), 0, "why")
+		f.Add([]byte(seed), 1, "")
+	}
+	f.Fuzz(func(t *testing.T, data []byte, codec int, text string) {
+		if !utf8.ValidString(text) { // no database has such
+			text = ""
+		}
+		r := store.Record{
+			Job: store.Job{Args: data, Codec: codec, Metadata: data}, Result: data, Error: text,
+			Checkpoint: &store.Checkpoint{Value: data, Message: text}, Wait: &store.WaitInfo{For: data},
+		}
+		first, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read store.Record
+		if err := json.Unmarshal(first, &read); err != nil {
+			t.Fatalf("%s: %v", first, err)
+		}
+		second, err := json.Marshal(read)
+		if err != nil || !bytes.Equal(first, second) {
+			t.Fatalf("%s is read and written as\n%s, %v", first, second, err)
+		}
+		if read.Error != text || read.Checkpoint.Message != text || read.Codec != codec {
+			t.Errorf("%+v", read)
+		}
+		// json.Marshal escapes what a web page would take for markup; nobody does here.
+		if err := json.Unmarshal(marshal(t, r), &read); err != nil {
+			t.Fatal(err)
+		}
+		for what, got := range map[string][]byte{
+			"args": read.Args, "metadata": read.Metadata, "result": read.Result, "value": read.Checkpoint.Value, "for": read.Wait.For,
+		} {
+			if !samePayload(got, data) {
+				t.Errorf("%s: %q is read as %q", what, data, got)
+			}
+		}
+	})
+}

@@ -1,0 +1,244 @@
+package holdfast_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres"
+	"github.com/holdfastdev/holdfast/store/sqlite"
+	"github.com/holdfastdev/holdfast/store/storetest/model"
+)
+
+// said is what a client's call has failed with. The job that it is about is {job} there.
+type said struct {
+	job  holdfast.ID
+	err  error
+	want string
+}
+
+// playWords lets calls fail, and compares what they say: the same on every database, and everything once.
+func playWords(t *testing.T, source store.Source, wrap func() (store.Tx, func())) {
+	t.Helper()
+	hf, err := holdfast.Open(t.Context(), source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	kind, held := holdfast.NewKind[string, int]("work"), holdfast.NewKind[int, int]("nobody")
+	flow := holdfast.NewKind[int, int]("flow")
+	approved := holdfast.NewSignal[int]("approved")
+	started := make(chan holdfast.ID, 1)
+	err = errors.Join(kind.Handle(hf, func(run *holdfast.Run, what string) (int, error) {
+		switch what {
+		case "fail":
+			return 0, holdfast.Fail(errors.New("no such customer"))
+		case "wait":
+			started <- run.ID()
+			<-run.Done()
+			return 0, context.Cause(run)
+		}
+		return 1, nil
+	}), flow.Handle(hf, func(run *holdfast.Run, _ int) (int, error) {
+		if err := run.OnFailure("refund", func(*holdfast.Run) error { return nil }); err != nil {
+			return 0, err
+		}
+		_, err := holdfast.Step(run, "first", func(context.Context) (int, error) { return 1, nil })
+		if err != nil {
+			return 0, err
+		}
+		return 0, holdfast.Fail(errors.New("no such order"))
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := make(chan error, 1)
+	go func() { ran <- hf.Run(context.WithoutCancel(ctx)) }()
+	defer func() {
+		if err := errors.Join(hf.Close(context.Background()), <-ran); err != nil {
+			t.Error(err)
+		}
+	}()
+	enqueue := func(what string) *holdfast.Job[int] {
+		t.Helper()
+		job, err := kind.Enqueue(ctx, hf, what)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return job
+	}
+	wait := func(job *holdfast.Job[int]) error {
+		_, err := job.Wait(ctx)
+		return err
+	}
+	unknown, later := holdfast.NewID(), holdfast.NewID()
+	done, failed, running, undone := enqueue("do"), enqueue("fail"), enqueue("wait"), (*holdfast.Job[int])(nil)
+	if _, err := held.Enqueue(ctx, hf, 1, holdfast.WithID(later)); err != nil {
+		t.Fatal(err)
+	}
+	if undone, err = flow.Enqueue(ctx, hf, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := wait(done); err != nil {
+		t.Fatal(err)
+	}
+	<-started
+	check := func(list map[string]said) {
+		t.Helper()
+		for name, s := range list {
+			want := strings.ReplaceAll(s.want, "{job}", s.job.String())
+			if s.err == nil || s.err.Error() != want {
+				t.Errorf("%s says\n     %v\nnot  %s", name, s.err, want)
+			}
+		}
+	}
+	cancelled := func(id holdfast.ID, reason string) error {
+		results, err := hf.Cancel(ctx, reason, id)
+		return errors.Join(err, results[0].Err)
+	}
+	retried := func(id holdfast.ID) error {
+		results, err := hf.Retry(ctx, id)
+		return errors.Join(err, results[0].Err)
+	}
+	paused := func(id holdfast.ID) error {
+		results, err := hf.PauseJobs(ctx, "", id)
+		return errors.Join(err, results[0].Err)
+	}
+	tx, rollback := wrap()
+	defer rollback()
+	const none, isDone = "holdfast: not found: job {job}", "holdfast: conflict: job {job} is completed"
+	check(map[string]said{
+		"getting nothing":     {unknown, second(hf.Get(ctx, unknown)), none},
+		"waiting for nothing": {unknown, hf.Wait(ctx, unknown), none},
+		"cancelling nothing":  {unknown, cancelled(unknown, ""), none},
+		"retrying nothing":    {unknown, retried(unknown), none},
+		"pausing nothing":     {unknown, paused(unknown), none},
+		"resuming nothing":    {unknown, second(hf.ResumeJob(ctx, unknown, "")), none},
+		"forking nothing":     {unknown, second(hf.ForkJob(ctx, unknown, "")), none},
+		"sending to nothing":  {unknown, second(approved.Send(ctx, hf, unknown, 1)), none},
+		"its journal":         {unknown, second(hf.Journal(ctx, unknown)), none},
+
+		"retrying what is done":   {done.ID, retried(done.ID), isDone},
+		"retrying what runs":      {running.ID, retried(running.ID), "holdfast: conflict: job {job} is running"},
+		"pausing what is done":    {done.ID, paused(done.ID), isDone},
+		"resuming what is done":   {done.ID, second(hf.ResumeJob(ctx, done.ID, "")), isDone},
+		"resuming what runs":      {running.ID, second(hf.ResumeJob(ctx, running.ID, "")), "holdfast: conflict: job {job} is running"},
+		"sending to what is done": {done.ID, second(approved.Send(ctx, hf, done.ID, 1)), isDone},
+
+		"waiting for what fails": {
+			failed.ID, wait(failed), "holdfast: job {job} failed (terminal): no such customer",
+		},
+		"cancelling what does not run": {later, errors.Join(cancelled(later, "the customer left"), hf.Wait(ctx, later)), "holdfast: job {job} cancelled: the customer left"},
+		"cancelling what runs":         {running.ID, errors.Join(cancelled(running.ID, "the customer left"), wait(running)), "holdfast: job {job} cancelled: the customer left"},
+
+		"resuming what is undone": {
+			undone.ID, errors.Join(cut(wait(undone)), second(hf.ResumeJob(ctx, undone.ID, ""))),
+			"resuming job {job}: holdfast: conflict: its compensations have run, so its steps are undone; " +
+				"fork it from the first step that was undone, or from one before",
+		},
+		"forking from no step": {
+			undone.ID, second(hf.ForkJob(ctx, undone.ID, "", holdfast.ForkFrom("none"))),
+			`forking job {job}: holdfast: not found: its journal holds no step "none"`,
+		},
+		"a token that is none": {
+			undone.ID, hf.CompleteCallback(ctx, "hfc_", 1),
+			"holdfast: invalid request: this is no token of a callback: they begin with hfc_ and have 47 characters",
+		},
+		"a limit":         {undone.ID, second(hf.List(ctx, holdfast.Filter{}, "", 0)), "holdfast: invalid request: limit: 0 is not between 1 and 1000"},
+		"a cursor":        {undone.ID, second(hf.List(ctx, holdfast.Filter{}, "x", 1)), `holdfast: invalid request: the cursor "x" is none that a page has answered with`},
+		"a queue":         {undone.ID, hf.PauseQueue(ctx, ""), "holdfast: invalid request: queue: it is empty"},
+		"a key published": {done.ID, second(hf.WaitPublished(ctx, done.ID, "key", 0)), "waiting for key key of job {job}: holdfast: not found: the job has finished"},
+		"sending in a transaction": {
+			unknown, second(approved.SendTx(ctx, hf, tx, unknown, 1)), none,
+		},
+	})
+	taken, err := kind.Enqueue(ctx, hf, "do", holdfast.Unique(holdfast.While(holdfast.Completed, holdfast.Available, holdfast.Running)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = kind.Enqueue(ctx, hf, "do",
+		holdfast.Unique(holdfast.While(holdfast.Completed, holdfast.Available, holdfast.Running), holdfast.OnConflict(holdfast.Reject)))
+	check(map[string]said{
+		"a taken key": {taken.ID, err, `enqueueing job of kind "work": holdfast: conflict: its unique key is held by job {job}`},
+	})
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// cut drops an error that was expected.
+func cut(err error) error {
+	if err == nil {
+		return errors.New("it did not fail")
+	}
+	return nil
+}
+
+func TestWords(t *testing.T) {
+	t.Parallel()
+	t.Run("model", func(t *testing.T) {
+		t.Parallel()
+		playWords(t, memorySource{model.New(time.Now)}, func() (store.Tx, func()) { return model.Tx{}, func() {} })
+	})
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		file := filepath.Join(t.TempDir(), "jobs.db")
+		playWords(t, sqlite.File(file), func() (store.Tx, func()) {
+			db, err := sql.Open("sqlite", "file:"+file+"?_pragma=busy_timeout(10000)")
+			if err != nil {
+				t.Fatal(err)
+			}
+			tx, err := db.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return sqlite.Tx(tx), func() { _, _ = tx.Rollback(), db.Close() }
+		})
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		url := pgtest.Shared(t).Database(t)
+		playWords(t, postgres.URL(url), func() (store.Tx, func()) {
+			db, err := sql.Open("pgx", url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tx, err := db.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return postgres.SQLTx(tx), func() { _, _ = tx.Rollback(), db.Close() }
+		})
+	})
+}
+
+// TestWordsOfConnections: a database that cannot be reached is named once, on one line, with each reason once.
+func TestWordsOfConnections(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"postgres://nobody@127.0.0.1:1/x": "opening postgres://nobody@127.0.0.1:1/x: holdfast: database unavailable: failed to connect to " +
+			"`user=nobody database=x`: 127.0.0.1:1 (127.0.0.1): dial error: ",
+		"postgres://u:secret@/x?host=/nowhere": "opening postgres://u@%2Fnowhere/x: holdfast: database unavailable: failed to connect to " +
+			"`user=u database=x`: /nowhere/.s.PGSQL.5432 (/nowhere): dial error: ",
+	} {
+		_, err := holdfast.Open(t.Context(), postgres.URL(url))
+		if !errors.Is(err, holdfast.ErrUnavailable) {
+			t.Fatal(err)
+		}
+		text := err.Error()
+		if why, ok := strings.CutPrefix(text, want); !ok || strings.Contains(why, "dial error") || strings.Contains(text, "\n") {
+			t.Errorf("%s says\n     %s\nnot  %s…", url, text, want)
+		}
+	}
+	missing := filepath.Join(t.TempDir(), "none", "jobs.db")
+	want := "opening sqlite:" + missing + ": holdfast: invalid request: the directory of " + missing + " does not exist"
+	if _, err := holdfast.Open(t.Context(), sqlite.File(missing)); !errors.Is(err, holdfast.ErrInvalid) || err.Error() != want {
+		t.Errorf("it says\n     %v\nnot  %s", err, want)
+	}
+}
