@@ -47,7 +47,7 @@ func RunTx(t *testing.T, open TxFactory) {
 			t.Parallel()
 			clock := NewClock()
 			s, begin := open(t, clock)
-			e := &env{T: t, ctx: t.Context(), store: s, clock: clock, ids: &idSource{clock: clock}, seqs: new(atomic.Int64)}
+			e := &env{T: t, ctx: t.Context(), store: s, clock: clock, ids: &idSource{clock: clock}, seqs: new(atomic.Int64), space: namespace}
 			test.run(&txEnv{e, begin})
 		})
 	}
