@@ -291,7 +291,7 @@ func TestStartsKeepTheOrderOfAQueueThatWasFull(t *testing.T) {
 		b.enqueue(b.job("k", func(q *store.Enqueue) { q.Job.Queue = "other" })) // a claim that finds nothing more
 		synctest.Wait()
 		time.Sleep(time.Minute)
-		if b.e.node.slots.shareOf("default").sawNothing() {
+		if b.e.node.slots.sawNothingIn("default") {
 			t.Error("the node believes that nothing waits in the queue")
 		}
 		close(busy)
