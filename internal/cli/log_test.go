@@ -61,9 +61,6 @@ func TestWorkerLogs(t *testing.T) {
 	worker.stop(t)
 	said := map[string]map[string]any{}
 	for line := range bytes.Lines([]byte(worker.stderr.String())) {
-		if bytes.HasPrefix(line, []byte("Stopping: ")) {
-			continue // it is for the person who stops it
-		}
 		var v map[string]any
 		if err := json.Unmarshal(line, &v); err != nil {
 			t.Fatalf("%v: %s", err, line)

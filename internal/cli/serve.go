@@ -105,6 +105,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags, hints bool) error {
 	}
 	// At Ctrl-C "tee", which reads the log, may go first. Then the log is lost, not the jobs.
 	a.env.OutlivePipes()
+	a.quiet = a.quiet || settings.format == logJSON // notes are no JSON
 	log, end := a.logger(settings)
 	defer end()
 	source := &nodeSource{Source: named, onJoin: func() {
