@@ -66,6 +66,7 @@ func TestOperations(t *testing.T) {
 // reads are the functions of the library with a context that change nothing which a replay would change again.
 var reads = []string{
 	"Client.Close",
+	"Client.Ends",
 	"Client.Follow",
 	"Client.Get",
 	"Client.Journal",
@@ -79,6 +80,7 @@ var reads = []string{
 	"Client.Stop",
 	"Client.Stream",
 	"Client.Wait",
+	"Client.WaitAll",
 	"Client.WaitPublished",
 	"Job.Get",
 	"Job.Wait",
