@@ -23,15 +23,7 @@ const (
 )
 
 // dsn is the database that the user named.
-func (a *app) dsn() string {
-	if a.database != "" {
-		return a.database
-	}
-	if name := a.env.Getenv(envDatabase); name != "" {
-		return name
-	}
-	return defaultDatabase
-}
+func (a *app) dsn() string { return a.database }
 
 func (a *app) source(opts ...dsn.Option) (store.Source, error) {
 	source, err := dsn.Parse(a.dsn(), opts...)

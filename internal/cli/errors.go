@@ -100,7 +100,7 @@ func explain(err error) string {
 	for _, noise := range []string{"holdfast: ", "invalid request: "} {
 		text = strings.ReplaceAll(text, noise, "")
 	}
-	return oneLine(strings.Join(strings.Fields(text), " "))
+	return oneLine(withoutPasswords(strings.Join(strings.Fields(text), " ")))
 }
 
 // takes checks how many arguments a verb was given: at least so many, and at most so many unless that is negative. The words for them are

@@ -19,8 +19,9 @@ type Env struct {
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
-	Getenv func(string) string
-	Now    func() time.Time
+	// LookupEnv is os.LookupEnv: a variable that is set and empty is not the same as one that is not set.
+	LookupEnv func(string) (string, bool)
+	Now       func() time.Time
 	// Terminal tells whether a stream is one.
 	Terminal func(stream any) bool
 	// Signals are the requests to stop. After release the next one ends the process at once.
@@ -43,12 +44,12 @@ func Main() int {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	return Run(context.Background(), Env{
-		Args:   os.Args[1:],
-		Stdin:  os.Stdin,
-		Stdout: os.Stdout,
-		Stderr: os.Stderr,
-		Getenv: os.Getenv,
-		Now:    time.Now,
+		Args:      os.Args[1:],
+		Stdin:     os.Stdin,
+		Stdout:    os.Stdout,
+		Stderr:    os.Stderr,
+		LookupEnv: os.LookupEnv,
+		Now:       time.Now,
 		Terminal: func(stream any) bool {
 			file, ok := stream.(*os.File)
 			return ok && term.IsTerminal(int(file.Fd()))

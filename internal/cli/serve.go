@@ -240,7 +240,7 @@ func (s *nodeSource) forgive(err error) error {
 func holdsPassword(named string) bool {
 	_, rest, isURL := strings.Cut(named, "://")
 	user, _, hasUser := strings.Cut(rest, "@")
-	return isURL && (hasUser && strings.Contains(user, ":") || strings.Contains(rest, "password="))
+	return isURL && hasUser && strings.Contains(user, ":") || strings.Contains(strings.ToLower(named), "password")
 }
 
 // hint says what to try. Each of the commands works as it is written, in another terminal.
