@@ -6,9 +6,11 @@ import "time"
 type NodeInfo struct {
 	Name    string // host name and process, for people
 	Version string
-	Queues  []string // empty: all
-	Kinds   []string
-	Slots   int
+	// Namespace is the one whose jobs it runs. Nodes that joined before there was this field say "".
+	Namespace string
+	Queues    []string // empty: all
+	Kinds     []string
+	Slots     int
 	// Policies are what the node's handlers promise of their kinds, by the kind's name without a version. Whoever rescues the node's jobs
 	// goes by them: it need not know the kinds itself.
 	Policies map[string]Policy

@@ -211,7 +211,8 @@ func (n *node) join(ctx context.Context) error {
 		queues[i] = q.Name
 	}
 	id, err := n.store.Join(ctx, store.NodeInfo{
-		Name: n.cfg.Name, Version: n.cfg.Version, Queues: queues, Kinds: n.kinds, Slots: n.cfg.Slots, Policies: n.policies,
+		Name: n.cfg.Name, Version: n.cfg.Version, Namespace: n.engine.Namespace(),
+		Queues: queues, Kinds: n.kinds, Slots: n.cfg.Slots, Policies: n.policies,
 	})
 	if err != nil {
 		return fmt.Errorf("joining as a node: %w", err)

@@ -44,6 +44,7 @@ var suite = []concern{
 	{"Retain", retainTests},
 	{"RetainQueues", retainQueuesTests},
 	{"Read", readTests},
+	{"Obstacles", obstaclesTests},
 	{"Closed", closedTests},
 	{"Nodes", nodesTests},
 	{"Leader", leaderTests},
