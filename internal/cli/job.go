@@ -169,8 +169,8 @@ func (a *app) jobGetCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "get ID",
 		Short: "Show all that is known of a job",
-		Long: `Show all that is known of a job: what it is, how it goes, what it returned, every attempt that did
-not complete it, and what people did to it: who, when and why.`,
+		Long: `Show all that is known of a job: why it does not start or go on, what it is, what it returned, every
+attempt that did not complete it, and what people did to it: who, when and why.`,
 		Example: `  holdfast job get ` + exampleID + `
   holdfast job get ` + exampleID + ` --output json | jq .attempts`,
 		Args:        takes(1, 1),
@@ -185,72 +185,16 @@ not complete it, and what people did to it: who, when and why.`,
 				if err != nil {
 					return err
 				}
-				return a.object(viewWholeJob(&r), func() { a.printJob(&r) })
-			})
-		}),
-	}
-}
-
-func (a *app) jobWaitCommand() *cobra.Command {
-	var timeout time.Duration
-	cmd := &cobra.Command{
-		Use:   "wait ID",
-		Short: "Wait for a job to finish, and print what it returned",
-		Long: `Wait for a job to finish, and print what it returned, which is JSON ("null" if it returned
-nothing).
-
-The exit code is 0 if the job completed, 1 if it failed or was cancelled, and 2 if it did not
-finish in time; in that case it goes on.`,
-		Example: `  holdfast job wait ` + exampleID + `
-  holdfast job wait ` + exampleID + ` --timeout 30s | jq .stdout`,
-		Args:        takes(1, 1),
-		Annotations: uses(flagDatabase, flagNamespace),
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			id, err := parseID(args[0])
-			if err != nil {
-				return err
-			}
-			if timeout < 0 {
-				return usagef("--timeout %v is negative", timeout)
-			}
-			return a.withClient(ctx, func(client *holdfast.Client) error {
-				if _, err := a.find(ctx, client, id); err != nil {
+				why, err := client.Why(ctx, id)
+				if errors.Is(err, holdfast.ErrNotFound) {
+					return fmt.Errorf("no such job: %s; it was just removed", id)
+				} else if err != nil {
 					return err
 				}
-				return a.wait(ctx, client, id, timeout)
+				return a.object(viewWholeJob(&r, why.Causes), func() { a.printJob(&r, why.Causes) })
 			})
 		}),
 	}
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give up after this `duration`, such as 30s; 0: never")
-	return cmd
-}
-
-// wait waits for a job and prints its result. Its errors carry the exit codes that "job wait" promises.
-func (a *app) wait(ctx context.Context, client *holdfast.Client, id holdfast.ID, timeout time.Duration) error {
-	waiting := ctx
-	if timeout > 0 {
-		var cancel context.CancelFunc
-		waiting, cancel = context.WithTimeout(ctx, timeout)
-		defer cancel()
-	}
-	result, err := anyKind("any").Job(client, id).Wait(waiting)
-	var ended *holdfast.JobError
-	switch {
-	case err == nil:
-		if result == nil {
-			result = json.RawMessage("null")
-		}
-		return a.writeJSON(result, "")
-	case errors.As(err, &ended):
-		text := fmt.Sprintf("job %s %s (%s)", id, ended.State, ended.Reason)
-		if ended.Message != "" {
-			text += ": " + ended.Message
-		}
-		return &statusError{exitError, text}
-	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
-		return &statusError{exitTimeout, fmt.Sprintf("job %s has not finished within %v; it goes on", id, timeout)}
-	}
-	return err
 }
 
 func (a *app) jobCancelCommand() *cobra.Command {

@@ -13,7 +13,7 @@ import (
 )
 
 // printJob writes all that is known of a job, for people. What there is nothing of is left out.
-func (a *app) printJob(r *holdfast.Record) {
+func (a *app) printJob(r *holdfast.Record, why []holdfast.Cause) {
 	now := a.env.Now()
 	w := tabwriter.NewWriter(a.out, 0, 0, 3, ' ', 0)
 	line := func(name, value string) {
@@ -32,6 +32,11 @@ func (a *app) printJob(r *holdfast.Record) {
 	}
 	line("id", r.ID.String())
 	line("state", state)
+	if !r.State.Finished() {
+		for i, cause := range why {
+			line([]string{"why", ""}[min(i, 1)], cause.Text)
+		}
+	}
 	line("error", r.Error)
 	line("kind", r.Kind)
 	line("queue", fmt.Sprintf("%s, priority %d", r.Queue, r.Priority))

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -47,6 +48,10 @@ func TestOnPostgres(t *testing.T) {
 	s.ok("job", "cancel", first)
 	s.expect(s.run("job", "wait", first), 1, "cancelled")
 	s.ok("job", "retry", first)
+	if why := fmt.Sprint(s.job(first)["why"]); !strings.Contains(why, "queue bulk has been paused") ||
+		!strings.Contains(why, "no living node serves the kind mail; they serve exec, http") {
+		t.Errorf("%s", why)
+	}
 	s.expect(s.run("job", "wait", first, "--timeout", "50ms"), exitTimeout, "has not finished")
 	s.ok("queue", "resume", "bulk")
 	s.expect(s.run("job", "get", exampleID), 1, "no such job")

@@ -580,6 +580,7 @@ func TestReference(t *testing.T) {
 		backoffView{},
 		checkpointView{},
 		attemptView{},
+		causeView{},
 		waitView{},
 		journalLine{},
 		forkedView{},
