@@ -36,7 +36,7 @@ func usagef(format string, args ...any) error {
 
 // invalidIsUsage makes a usage error of what the library calls invalid where the only source of it is the command line.
 func invalidIsUsage(err error) error {
-	if errors.Is(err, holdfast.ErrInvalid) {
+	if errors.Is(err, holdfast.ErrInvalid) && !errors.Is(err, holdfast.ErrPermission) {
 		return &usageError{err}
 	}
 	return err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -79,5 +80,42 @@ func TestOnPostgres(t *testing.T) {
 	}
 	if out := s.ok("migrate", "status", "-o", "table"); !strings.Contains(out, "newer than this holdfast") {
 		t.Errorf("%s", out)
+	}
+}
+
+// TestDeniedOnPostgres: what the database refuses is no mistake in the command line, and what to grant is told.
+func TestDeniedOnPostgres(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.env[envDatabase] = pgtest.Shared(t).Database(t)
+	s.ok("migrate", "up")
+	conn, err := pgx.Connect(t.Context(), s.env[envDatabase])
+	if err != nil {
+		t.Fatal(err)
+	}
+	role := "reader_" + randomName()
+	_, err = conn.Exec(t.Context(), "CREATE ROLE "+role+" LOGIN; GRANT USAGE ON SCHEMA holdfast TO "+role+"; GRANT SELECT ON ALL TABLES IN SCHEMA holdfast TO "+role)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, err := conn.Exec(context.WithoutCancel(t.Context()), "DROP OWNED BY "+role+"; DROP ROLE "+role)
+		if err = errors.Join(err, conn.Close(context.WithoutCancel(t.Context()))); err != nil {
+			t.Error(err)
+		}
+	})
+	user := conn.Config().User
+	s.env[envDatabase] = strings.Replace(s.env[envDatabase], "://"+user, "://"+role, 1)
+	s.ok("job", "list")
+	grant := `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "holdfast" TO "` + role + `"`
+	for _, args := range [][]string{
+		{"job", "enqueue", "x"}, {"queue", "pause", "x"}, {"worker"},
+	} {
+		got := s.run(args...)
+		lines := strings.Split(strings.TrimSpace(got.stderr), "\n")
+		last := lines[len(lines)-1]
+		if got.code != exitError || !strings.Contains(last, "permission denied") || !strings.Contains(last, `the role "`+role+`" lacks`) || !strings.Contains(last, grant) {
+			t.Errorf("%v: exit code %d: %s", args, got.code, got.stderr)
+		}
 	}
 }
