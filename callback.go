@@ -13,7 +13,7 @@ import (
 // Callback is an answer that the run expects from an outside system, which is given the Token: whoever has it may
 // complete or fail the callback, once.
 type Callback struct {
-	Token    string // unguessable; durable before NewCallback returns, and the same on every replay
+	Token    string // unguessable; durable before Run.Callback returns, and the same on every replay
 	callback *engine.Callback
 	message  *store.Message
 }

@@ -115,6 +115,9 @@ and http makes a request.`,
 	return cmd
 }
 
+// clocksDiffer is how far a time may be in the past that was meant to be now.
+const clocksDiffer = time.Minute
+
 // options makes the library's options of the flags that were given.
 func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfast.EnqueueOption, error) {
 	var opts []holdfast.EnqueueOption
@@ -141,6 +144,9 @@ func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfa
 	}
 	if given("at") {
 		t, err := parseTime(f.at)
+		if err == nil && now.Sub(t) > clocksDiffer {
+			err = usagef("%s was %s; leave it out to run the job now", f.at, ago(now, t))
+		}
 		if err != nil {
 			return nil, fmt.Errorf("--at: %w", err)
 		}
@@ -157,6 +163,9 @@ func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfa
 		id, err := parseID(f.id)
 		if err != nil {
 			return nil, fmt.Errorf("--id: %w", err)
+		}
+		if id.Version() != 7 {
+			return nil, usagef("--id %s is not a UUIDv7", id)
 		}
 		opts = append(opts, holdfast.WithID(id))
 	}
@@ -287,7 +296,7 @@ func checkArgs(data []byte) (json.RawMessage, error) {
 	if len(data) > maxLine {
 		return nil, errTooLarge // before a look at it: there may be more than was read
 	}
-	data = bytes.TrimSpace(data)
+	data = bytes.TrimSpace(bytes.TrimPrefix(data, byteOrderMark))
 	if len(data) == 0 {
 		return nil, errors.New("empty; it has to be JSON, such as {}")
 	}
@@ -306,6 +315,9 @@ func checkArgs(data []byte) (json.RawMessage, error) {
 	}
 	return bytes.Clone(args.Bytes()), nil // its buffer has room for the white space
 }
+
+// byteOrderMark is what Windows programs begin files with.
+var byteOrderMark = []byte("\uFEFF")
 
 var errTooLarge = fmt.Errorf("larger than %d bytes; keep large data elsewhere and pass a reference", holdfast.MaxPayload)
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/holdfastdev/holdfast"
@@ -402,4 +403,30 @@ func tokens(t *testing.T, data []byte) (all []json.Token) {
 		}
 		all = append(all, token)
 	}
+}
+
+// TestByteOrderMark: Windows programs begin files with one.
+func TestByteOrderMark(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	path := filepath.Join(s.dir, "args.json")
+	if err := os.WriteFile(path, []byte("\uFEFF{\"to\":\"ada\"}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"--args", "@" + path}, {"--file", path}} {
+		s.ok(append([]string{"job", "enqueue", "mail"}, args...)...)
+	}
+	if out := s.ok("job", "list", "-o", "jsonl"); strings.Count(out, `"args":{"to":"ada"}`) != 2 {
+		t.Errorf("%s", out)
+	}
+}
+
+// TestAtNow: a clock that differs a little, or a time that has just passed, is no mistake.
+func TestAtNow(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	now := time.Date(2030, 1, 1, 12, 0, 30, 0, time.UTC)
+	s.now = func() time.Time { return now }
+	s.enqueue("mail", "--at", "2030-01-01T12:00:00Z")
+	s.expect(s.run("job", "enqueue", "mail", "--at", "2030-01-01T11:59:00Z"), exitUsage, "--at: 2030-01-01T11:59:00Z was 90s ago; leave it out")
 }

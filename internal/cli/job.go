@@ -121,6 +121,9 @@ func (a *app) listJobs(ctx context.Context, client *holdfast.Client, filter hold
 
 func jobRow(now time.Time, r *holdfast.Record) []string {
 	state, why := r.State.String(), r.Error
+	if r.State == holdfast.Completed {
+		why = "" // of an attempt that did not complete it
+	}
 	if w := r.Wait; w != nil && w.Held {
 		state += " (" + string(w.Reason) + ")"
 		why = w.Error
@@ -264,14 +267,28 @@ from the last step that it has completed. A job that is running or has completed
 				changes := make([]changed, len(results))
 				for i, r := range results {
 					changes[i] = changed{state: r.State, err: r.Err, words: "is " + r.State.String()}
-					if r.Err != nil && r.State == holdfast.Waiting {
-						changes[i].err = errors.New(`it is waiting; if somebody has paused it: "holdfast job resume"`)
+					if errors.Is(r.Err, holdfast.ErrConflict) {
+						changes[i].err = whyNotRetried(r)
 					}
 				}
 				return changes, err
 			})
 		}),
 	}
+}
+
+// whyNotRetried says what can be done about a job instead.
+func whyNotRetried(r holdfast.RetryResult) error {
+	var unique *holdfast.UniqueError
+	switch {
+	case errors.As(r.Err, &unique):
+		return r.Err
+	case r.State == holdfast.Waiting:
+		return errors.New(`it is waiting; if somebody has paused it: "holdfast job resume"`)
+	case r.State == holdfast.Completed:
+		return errors.New(`it is completed; "holdfast job fork" does a durable one anew from a step`)
+	}
+	return fmt.Errorf("it is %s", r.State)
 }
 
 // changed is what became of one job that was to be changed.

@@ -260,7 +260,7 @@ func TestWait(t *testing.T) {
 	if v["state"] != "completed" || fmt.Sprint(v["result"]) != "map[exit_code:0 stderr: stdout:hello\n]" || v["node"] == nil {
 		t.Errorf("%v", v)
 	}
-	s.expect(s.run("job", "retry", done), 1, "is not changed")
+	s.expect(s.run("job", "retry", done), 1, "job "+done+" is not changed: it is completed; ")
 	s.terminal = true
 	table := s.ok("job", "get", done)
 	for _, want := range []string{"state       completed", "kind        exec", `result      {"exit_code":0,"stdout":"hello\n","stderr":""}`} {

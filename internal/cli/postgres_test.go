@@ -19,7 +19,10 @@ func TestOnPostgres(t *testing.T) {
 	s := newShell(t)
 	s.env[envDatabase] = pgtest.Shared(t).Database(t)
 
-	s.expect(s.run("job", "list"), 1, "no such database: postgres://", `"holdfast migrate up" creates it`)
+	s.expect(s.run("job", "list"), 1, " has no tables of Holdfast", `"holdfast migrate up" creates them`)
+	missing := *s
+	missing.env = map[string]string{envDatabase: strings.Replace(s.env[envDatabase], "/test_", "/nosuch_", 1)}
+	missing.expect(missing.run("job", "list"), 1, "does not exist", "create the database first")
 	var schema schemaView
 	s.decode(s.ok("migrate", "status"), &schema)
 	if schema.Version != 0 || schema.Current {
@@ -49,6 +52,10 @@ func TestOnPostgres(t *testing.T) {
 	s.ok("job", "cancel", first)
 	s.expect(s.run("job", "wait", first), 1, "cancelled")
 	s.ok("job", "retry", first)
+	var done enqueuedView
+	s.decode(s.ok("job", "enqueue", "exec", "--args", `{"command":["true"]}`), &done)
+	s.ok("job", "wait", done.ID)
+	s.expect(s.run("job", "retry", done.ID), 1, "job "+done.ID+" is not changed: it is completed; ")
 	if why := fmt.Sprint(s.job(first)["why"]); !strings.Contains(why, "queue bulk has been paused") ||
 		!strings.Contains(why, "no living node serves the kind mail; they serve exec, http") {
 		t.Errorf("%s", why)
