@@ -34,11 +34,9 @@ func anyKind(name string) holdfast.Kind[json.RawMessage, json.RawMessage] {
 
 func (a *app) jobListCommand() *cobra.Command {
 	var (
-		filter holdfast.Filter
-		states []string
-		parent string
-		limit  int
-		all    bool
+		f     filterFlags
+		limit int
+		all   bool
 	)
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -52,34 +50,22 @@ The list leaves out what jobs returned, their attempts, and what people did: see
   holdfast job list --all --output jsonl | jq -r 'select(.attempt > 3).id'`,
 		Args:        takes(0, 0),
 		Annotations: uses(flagDatabase, flagNamespace, flagOutput, flagQuiet),
-		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
-			for _, name := range states {
-				state, err := holdfast.ParseState(name)
-				if err != nil {
-					return usagef("--state %q: the states are scheduled, available, running, retryable, waiting, completed, failed and cancelled", name)
-				}
-				filter.States = append(filter.States, state)
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			filter, err := f.parse()
+			if err != nil {
+				return err
 			}
 			if limit < 1 {
 				return usagef("--limit %d is not positive", limit)
 			}
-			if cmd.Flags().Changed("parent") {
-				var err error
-				if filter.Parent, err = parseID(parent); err != nil {
-					return fmt.Errorf("--parent: %w", err)
-				}
-			}
 			return a.withClient(ctx, func(client *holdfast.Client) error {
-				return a.listJobs(ctx, client, filter, limit, all)
+				_, err := a.listJobs(ctx, client, filter, limit, all)
+				return err
 			})
 		}),
 	}
+	f.add(cmd)
 	flags := cmd.Flags()
-	flags.StringArrayVar(&states, "state", nil, "only jobs in this `state`")
-	flags.StringArrayVar(&filter.Queues, "queue", nil, "only jobs of this `queue`")
-	flags.StringArrayVar(&filter.Kinds, "kind", nil, "only jobs of this `kind`")
-	flags.StringArrayVar(&filter.Tags, "tag", nil, "only jobs with this `tag`")
-	flags.StringVar(&parent, "parent", "", "only the children of the job with this `id`")
 	flags.IntVar(&limit, "limit", 50, "how many jobs at the most")
 	flags.BoolVar(&all, "all", false, "all jobs, however many")
 	cmd.MarkFlagsMutuallyExclusive("limit", "all")
@@ -88,7 +74,8 @@ The list leaves out what jobs returned, their attempts, and what people did: see
 
 const maxPage = 1000
 
-func (a *app) listJobs(ctx context.Context, client *holdfast.Client, filter holdfast.Filter, limit int, all bool) error {
+// listJobs lists jobs and returns how many.
+func (a *app) listJobs(ctx context.Context, client *holdfast.Client, filter holdfast.Filter, limit int, all bool) (int, error) {
 	out := a.newList("ID", "STATE", "KIND", "QUEUE", "ATTEMPT", "WHEN", "ERROR")
 	for after := ""; all || out.count < limit; {
 		size := maxPage
@@ -97,12 +84,12 @@ func (a *app) listJobs(ctx context.Context, client *holdfast.Client, filter hold
 		}
 		page, err := client.List(ctx, filter, after, size)
 		if err != nil {
-			return out.breakOff(err)
+			return out.count, out.breakOff(err)
 		}
 		for i := range page.Jobs {
 			r := &page.Jobs[i]
 			if err := out.add(viewJob(r), func() []string { return jobRow(a.env.Now(), r) }); err != nil {
-				return err
+				return out.count, err
 			}
 		}
 		after = page.Next
@@ -116,7 +103,7 @@ func (a *app) listJobs(ctx context.Context, client *holdfast.Client, filter hold
 	if out.count == 0 && out.format == formatTable {
 		a.notef("There are no such jobs.")
 	}
-	return out.end()
+	return out.count, out.end()
 }
 
 func jobRow(now time.Time, r *holdfast.Record) []string {
@@ -204,21 +191,25 @@ func (a *app) jobCancelCommand() *cobra.Command {
 	var (
 		reason    string
 		terminate bool
+		all       bulk
 	)
 	cmd := &cobra.Command{
-		Use:   "cancel ID...",
+		Use:   "cancel [ID...]",
 		Short: "Cancel jobs",
 		Long: `Cancel jobs: those that do not run at once, those that run as soon as their handlers return. A
 durable job that has begun runs once more, to compensate what it has done. A job that has finished
 stays what it is; that is no error.
 
+Instead of ids, flags as those of "job list" select the jobs; without --state, all that have not
+finished. With --dry-run they are only listed.
+
 With --terminate they end at once: handlers lose their lease, and nothing is compensated.`,
 		Example: `  holdfast job cancel ` + exampleID + ` --reason "wrong customer"
-  holdfast job list --queue mail --state scheduled --all --output jsonl | jq -r .id | xargs holdfast job cancel`,
-		Args:        takes(1, -1),
-		Annotations: uses(flagDatabase, flagNamespace, flagOutput),
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			return a.change(ctx, args, func(client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
+  holdfast job cancel --queue mail --state scheduled --dry-run`,
+		Args:        takes(0, -1),
+		Annotations: uses(flagDatabase, flagNamespace, flagOutput, flagQuiet),
+		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			all.change = func(ctx context.Context, client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
 				end := client.Cancel
 				if terminate {
 					end = client.Terminate
@@ -229,11 +220,16 @@ With --terminate they end at once: handlers lose their lease, and nothing is com
 					changes[i] = changed{state: r.State, err: r.Err, words: cancelWords(r.State)}
 				}
 				return changes, err
-			})
+			}
+			return a.changeSome(ctx, cmd, args, &all)
 		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for people; kept with the jobs")
 	cmd.Flags().BoolVar(&terminate, "terminate", false, "end them at once: nothing is compensated")
+	all.otherwise = []holdfast.State{
+		holdfast.Scheduled, holdfast.Available, holdfast.Running, holdfast.Retryable, holdfast.Waiting,
+	}
+	all.add(cmd)
 	return cmd
 }
 
@@ -242,39 +238,36 @@ func cancelWords(state holdfast.State) string {
 	case holdfast.Cancelled:
 		return "is cancelled"
 	case holdfast.Running:
-		return "is running; its handler is told to stop"
+		return "is running, and told to stop"
 	case holdfast.Available:
-		return "is durable; it ends itself when a node runs it"
+		return "is durable, and will end when a node runs it"
 	default:
 		return "had " + state.String() + " already"
 	}
 }
 
 func (a *app) jobRetryCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "retry ID...",
+	all := bulk{change: retryJobs}
+	cmd := &cobra.Command{
+		Use:   "retry [ID...]",
 		Short: "Make jobs run again, at once",
 		Long: `Make jobs run again at once: failed and cancelled ones from the first attempt, and those that wait
 for a retry or a run time with the attempts that they have. A durable one that has finished goes on
-from the last step that it has completed. A job that is running or has completed is refused.`,
+from the last step that it has completed. A job that is running or has completed is refused.
+
+Instead of ids, flags as those of "job list" select the jobs; --state has to be one of them. With
+--dry-run they are only listed.`,
 		Example: `  holdfast job retry ` + exampleID + `
-  holdfast job list --state failed --all --output jsonl | jq -r .id | xargs holdfast job retry`,
-		Args:        takes(1, -1),
-		Annotations: uses(flagDatabase, flagNamespace, flagOutput),
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			return a.change(ctx, args, func(client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
-				results, err := client.Retry(ctx, ids...)
-				changes := make([]changed, len(results))
-				for i, r := range results {
-					changes[i] = changed{state: r.State, err: r.Err, words: "is " + r.State.String()}
-					if errors.Is(r.Err, holdfast.ErrConflict) {
-						changes[i].err = whyNotRetried(r)
-					}
-				}
-				return changes, err
-			})
+  holdfast job retry --state failed --queue mail --dry-run
+  holdfast job list --all -o jsonl | jq -r 'select(.error == "timeout").id' | xargs -r holdfast job retry`,
+		Args:        takes(0, -1),
+		Annotations: uses(flagDatabase, flagNamespace, flagOutput, flagQuiet),
+		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			return a.changeSome(ctx, cmd, args, &all)
 		}),
 	}
+	all.add(cmd)
+	return cmd
 }
 
 // whyNotRetried says what can be done about a job instead.
