@@ -3,24 +3,12 @@ package cli
 import (
 	"strings"
 	"testing"
-
-	"github.com/holdfastdev/holdfast/internal/pgtest"
 )
 
 // TestBulk changes jobs by what they are, on both databases.
 func TestBulk(t *testing.T) {
 	t.Parallel()
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		bulkOn(migrated(t))
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		s := newShell(t)
-		s.env[envDatabase] = pgtest.Shared(t).Database(t)
-		s.ok("migrate", "up")
-		bulkOn(s)
-	})
+	onBoth(t, func(_ *testing.T, s *shell) { bulkOn(s) }) //nolint:thelper // it is the test
 }
 
 func bulkOn(s *shell) {

@@ -82,6 +82,7 @@ func Run(ctx context.Context, env Env) int {
 	root.SetIn(env.Stdin)
 	root.SetOut(a.out)
 	root.SetErr(env.Stderr)
+	ownHelp(root, env.Args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if flushErr := a.out.Flush(); err == nil && flushErr != nil {
 		err = &runError{fmt.Errorf("writing the output: %w", flushErr)}

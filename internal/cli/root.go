@@ -67,10 +67,19 @@ Start a node with "holdfast dev" and follow what it says.`,
 		"the `name` of the namespace to work in; default $"+envNamespace+", or "+defaultNamespace)
 	flags.StringVarP(&a.output, flagOutput, "o", "", "the `format`: table, json or jsonl; default table on a terminal, else json")
 	flags.BoolVarP(&a.quiet, flagQuiet, "q", false, "print no notes, only data and errors")
+	version := root.Flags().Bool("version", false, "print the version of this program") // without -v, which many take for something else
+	showHelp := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if *version {
+			return a.printVersion()
+		}
+		return showHelp(cmd, args)
+	}
 
 	root.AddCommand(a.devCommand(), a.workerCommand(), a.jobCommand(), a.queueCommand(), a.nodeCommand(),
 		a.signalCommand(), a.callbackCommand(), a.migrateCommand(), a.benchCommand(), a.vetCommand(), a.versionCommand())
 	readDurations(root)
+	a.completions(root)
 	return root
 }
 
