@@ -258,6 +258,9 @@ func TestBadInputIsRefusedWithItsReason(t *testing.T) {
 		"empty queue":           {enqueue(`1`, holdfast.Queue("")), "queue: it is empty"},
 		"long queue":            {enqueue(`1`, holdfast.Queue(long)), "201 bytes are more than 200"},
 		"control character":     {enqueue(`1`, holdfast.Queue("a\nb")), "control character"},
+		"C1 control character":  {enqueue(`1`, holdfast.Tags("a\u009b31m")), "control character"},
+		"text turned around":    {enqueue(`1`, holdfast.Queue("a\u202eb")), "invisible character U+202E"},
+		"space without width":   {enqueue(`1`, holdfast.Queue("a\u200b")), "invisible character U+200B"},
 		"bytes in a name":       {enqueue(`1`, holdfast.Queue("a\xff")), "UTF-8"},
 		"empty tag":             {enqueue(`1`, holdfast.Tags("a", "")), "tag: it is empty"},
 		"many tags":             {enqueue(`1`, holdfast.Tags(strings.Split(strings.Repeat("a ", 20)+"a", " ")...)), "21 are more than 20"},
@@ -279,6 +282,14 @@ func TestBadInputIsRefusedWithItsReason(t *testing.T) {
 			t.Errorf("%s: the error is %v; it should say %q", name, c.err, c.says)
 		}
 	}
+	if _, err := holdfast.NewKind[int, int]("mail\ufeff").Enqueue(t.Context(), hf, 1); !errors.Is(err, holdfast.ErrInvalid) {
+		t.Errorf("an invisible character in a kind: %v", err)
+	}
+	// Tags and keys may be users' data.
+	persian := holdfast.Queue("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645")
+	if err := enqueue(`1`, holdfast.Tags("a\u200bb"), holdfast.OrderingKey("\u202eb"), persian); err != nil {
+		t.Errorf("data: %v", err)
+	}
 	if err := enqueue(`"a\\u0000b"`); err != nil {
 		t.Errorf("an escaped backslash before u0000 is no NUL: %v", err)
 	}
@@ -293,8 +304,8 @@ func TestBadInputIsRefusedWithItsReason(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if page, err := hf.List(t.Context(), holdfast.Filter{}, "", 10); err != nil || len(page.Jobs) != 1 {
-		t.Errorf("%d jobs were stored, 1 was valid: %v", len(page.Jobs), err)
+	if page, err := hf.List(t.Context(), holdfast.Filter{}, "", 10); err != nil || len(page.Jobs) != 2 {
+		t.Errorf("%d jobs were stored, 2 were valid: %v", len(page.Jobs), err)
 	}
 }
 

@@ -3,8 +3,10 @@ package holdfast
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -63,11 +65,24 @@ func checkName(what, name string) error {
 		return invalid(what, "it is not valid UTF-8")
 	}
 	for _, r := range name {
-		if r < ' ' || r == 0x7F {
+		switch {
+		case r < ' ' || r >= 0x7F && r <= 0x9F:
 			return invalid(what, "%q holds a control character", name)
+		case isInvisible(r) && !slices.Contains(dataNames, what):
+			return invalid(what, "%q holds the invisible character %U; two names that look alike would not be the same", name, r)
 		}
 	}
 	return nil
+}
+
+// dataNames are the names that may come from users' data, which may hold any text. All others are chosen by programmers.
+var dataNames = []string{"tag", "ordering key", "unique key", "key", "actor"}
+
+// isInvisible reports whether nobody sees a rune: marks that turn text around, spaces without width, separators of lines. The joiners
+// belong to the way that some languages are written.
+func isInvisible(r rune) bool {
+	const nonJoiner, joiner = '\u200C', '\u200D'
+	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) && r != nonJoiner && r != joiner
 }
 
 // checkKind checks the name of a kind. What follows an @ would be a version.

@@ -9,6 +9,8 @@ import (
 var (
 	// ErrInvalid: the request can never succeed as it is.
 	ErrInvalid = errors.New("holdfast: invalid request")
+	// ErrPermission, which is an ErrInvalid: the database does not let its user do that.
+	ErrPermission = fmt.Errorf("%w: permission denied", ErrInvalid)
 	// ErrNotFound: no such job, queue or node.
 	ErrNotFound = errors.New("holdfast: not found")
 	// ErrConflict: the request contradicts what is stored: a unique key is taken, a finished job is to be cancelled.

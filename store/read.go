@@ -42,6 +42,14 @@ type Attempt struct {
 	Trace       string
 }
 
+// Obstacles is what keeps a job from being claimed, besides its state.
+type Obstacles struct {
+	QueuePausedAt time.Time // zero: its queue is not paused
+	QueuePausedBy string
+	// Turn is another job that has the turn of its ordering key; zero if there is none.
+	Turn ID
+}
+
 // Filter selects jobs. Zero fields, and lists that are empty, select everything.
 type Filter struct {
 	Namespace string

@@ -107,6 +107,9 @@ type Reader interface {
 	Get(ctx context.Context, id ID) (Record, error)
 	// List returns a page of jobs.
 	List(ctx context.Context, params ListParams) (Page, error)
+	// Obstacles returns what keeps a job from being claimed whatever nodes there are, or ErrNotFound. It costs
+	// the same however many jobs wait.
+	Obstacles(ctx context.Context, id ID) (Obstacles, error)
 	// Queues lists the queues of a namespace by name.
 	Queues(ctx context.Context, namespace string) ([]Queue, error)
 	// Unserved tells what waits in vain: kinds of jobs of which some are available, in queues that are not paused, and that no living

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,20 +24,15 @@ const (
 )
 
 // dsn is the database that the user named.
-func (a *app) dsn() string {
-	if a.database != "" {
-		return a.database
-	}
-	if name := a.env.Getenv(envDatabase); name != "" {
-		return name
-	}
-	return defaultDatabase
-}
+func (a *app) dsn() string { return a.database }
 
 func (a *app) source(opts ...dsn.Option) (store.Source, error) {
 	source, err := dsn.Parse(a.dsn(), opts...)
 	if err != nil {
 		return nil, &usageError{err}
+	}
+	if source.String() == "sqlite:"+dsn.Memory {
+		return nil, usagef("a database in memory is seen by nobody else; name a file")
 	}
 	return source, nil
 }
@@ -114,6 +110,8 @@ func schemaError(ctx context.Context, source store.Source, err error) error {
 	switch {
 	case lookErr != nil:
 		return err
+	case schema.Version == 0 && strings.HasPrefix(source.String(), "postgres"):
+		return fmt.Errorf("%s has no tables of Holdfast; \"holdfast dev\" or \"holdfast migrate up\" creates them", source)
 	case schema.Version == 0:
 		return fmt.Errorf("no such database: %s; \"holdfast dev\" or \"holdfast migrate up\" creates it", source)
 	case schema.Version < schema.Latest:

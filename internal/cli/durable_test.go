@@ -484,7 +484,7 @@ func TestCancelDurable(t *testing.T) {
 			words   string
 			charges int64
 		}{
-			{"--terminate=false", "cancelled", "available", "is durable; it ends itself when a node runs it", 0},
+			{"--terminate=false", "cancelled", "available", "is durable, and will end when a node runs it", 0},
 			{"--terminate", "terminated", "cancelled", "is cancelled", 1},
 		} {
 			var ids []string

@@ -21,6 +21,7 @@ type enqueueFlags struct {
 	file      string
 	keepGoing bool
 	wait      bool
+	patience  time.Duration // of wait
 
 	queue       string
 	priority    int
@@ -91,13 +92,14 @@ and http makes a request.`,
 	flags.StringVar(&f.args, "args", "{}", "the `args`: JSON, @FILE, or - for standard input")
 	flags.StringVar(&f.file, "file", "", "enqueue one job for each line of this `file`; - for standard input")
 	flags.BoolVar(&f.keepGoing, "keep-going", false, "with --file, skip lines that cannot be enqueued, and exit with 1 at the end")
-	flags.BoolVar(&f.wait, "wait", false, "wait for the job and print what it returned, as \"job wait\" does")
+	flags.BoolVar(&f.wait, "wait", false, "wait for the job, print what it returned, and exit as \"job wait\" does")
+	flags.DurationVar(&f.patience, "wait-timeout", 0, "with --wait, give up after this `duration`, such as 30s; the job goes on")
 	flags.StringVar(&f.queue, "queue", "", "put it into this `queue` (default \"default\")")
 	flags.IntVar(&f.priority, "priority", 0, "1 (most urgent) to 4 (default 2)")
 	flags.DurationVar(&f.in, "in", 0, "run it after this `duration`, such as 90s or 24h")
 	flags.StringVar(&f.at, "at", "", "run it at this `time`, such as 2026-01-31T17:30:00Z or \"2026-01-31 17:30\"")
 	flags.IntVar(&f.maxAttempts, "max-attempts", 0, "try it so `often` at the most (default: the handler's, or 25)")
-	flags.DurationVar(&f.timeout, "timeout", 0, "how long one attempt may take (default: the handler's, or for ever)")
+	flags.DurationVar(&f.timeout, "timeout", 0, "how long one attempt may take (default: the handler's, or for ever); see also --wait-timeout")
 	flags.StringVar(&f.deadline, "deadline", "", "the `time`, or the duration from now, after which it fails whatever attempts are left")
 	flags.StringArrayVar(&f.tags, "tag", nil, "a `label` to find it by; may be repeated")
 	flags.StringVar(&f.metadata, "metadata", "", "a JSON `object` to keep with it")
@@ -112,6 +114,9 @@ and http makes a request.`,
 	cmd.MarkFlagsMutuallyExclusive("wait", "file")
 	return cmd
 }
+
+// clocksDiffer is how far a time may be in the past that was meant to be now.
+const clocksDiffer = time.Minute
 
 // options makes the library's options of the flags that were given.
 func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfast.EnqueueOption, error) {
@@ -139,6 +144,9 @@ func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfa
 	}
 	if given("at") {
 		t, err := parseTime(f.at)
+		if err == nil && now.Sub(t) > clocksDiffer {
+			err = usagef("%s was %s; leave it out to run the job now", f.at, ago(now, t))
+		}
 		if err != nil {
 			return nil, fmt.Errorf("--at: %w", err)
 		}
@@ -156,10 +164,18 @@ func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfa
 		if err != nil {
 			return nil, fmt.Errorf("--id: %w", err)
 		}
+		if id.Version() != 7 {
+			return nil, usagef("--id %s is not a UUIDv7", id)
+		}
 		opts = append(opts, holdfast.WithID(id))
 	}
-	if f.keepGoing && f.file == "" {
+	switch {
+	case f.keepGoing && f.file == "":
 		return nil, usagef("--keep-going is for --file")
+	case given("wait-timeout") && !f.wait:
+		return nil, usagef("--wait-timeout is for --wait")
+	case f.patience < 0:
+		return nil, usagef("--wait-timeout %v is negative", f.patience)
 	}
 	unique, err := f.uniqueOption(given)
 	return append(opts, unique...), err
@@ -267,7 +283,7 @@ func (a *app) enqueueOne(ctx context.Context, kind string, f *enqueueFlags, opts
 		}
 		if f.wait {
 			a.notef("%s", words)
-			return a.wait(ctx, client, job.ID, 0)
+			return a.wait(ctx, client, job.ID, f.patience)
 		}
 		view := enqueuedView{ID: job.ID.String(), Existing: job.Existing, Replaced: job.Replaced}
 		return a.object(view, func() { a.printf("%s", words) })
@@ -280,7 +296,7 @@ func checkArgs(data []byte) (json.RawMessage, error) {
 	if len(data) > maxLine {
 		return nil, errTooLarge // before a look at it: there may be more than was read
 	}
-	data = bytes.TrimSpace(data)
+	data = bytes.TrimSpace(bytes.TrimPrefix(data, byteOrderMark))
 	if len(data) == 0 {
 		return nil, errors.New("empty; it has to be JSON, such as {}")
 	}
@@ -299,6 +315,9 @@ func checkArgs(data []byte) (json.RawMessage, error) {
 	}
 	return bytes.Clone(args.Bytes()), nil // its buffer has room for the white space
 }
+
+// byteOrderMark is what Windows programs begin files with.
+var byteOrderMark = []byte("\uFEFF")
 
 var errTooLarge = fmt.Errorf("larger than %d bytes; keep large data elsewhere and pass a reference", holdfast.MaxPayload)
 

@@ -257,7 +257,7 @@ func (l *lineReader) next() ([]byte, error) {
 			return nil, errTooLarge
 		}
 		if l.line == 1 {
-			l.kept = bytes.TrimPrefix(l.kept, []byte("\uFEFF")) // Windows programs begin files with it
+			l.kept = bytes.TrimPrefix(l.kept, byteOrderMark)
 		}
 		return l.kept, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/holdfastdev/holdfast"
@@ -135,7 +136,7 @@ func TestEnqueueRefusesNonsense(t *testing.T) {
 		words string
 	}{
 		"no kind":           {nil, "holdfast job enqueue takes KIND, not 0 arguments"},
-		"empty kind":        {[]string{""}, "kind"},
+		"empty kind":        {[]string{""}, "KIND is empty"},
 		"kind with newline": {[]string{"a\nb"}, "kind"},
 		"two kinds":         {[]string{"a", "b"}, "takes KIND, not 2 arguments"},
 		"bad JSON":          {[]string{"a", "--args", `{"to":ada}`}, "--args: not JSON: invalid character 'a'"},
@@ -148,13 +149,13 @@ func TestEnqueueRefusesNonsense(t *testing.T) {
 		"large":             {[]string{"a", "--args", large}, "larger than 1048576 bytes"},
 		"no such file":      {[]string{"a", "--args", "@" + filepath.Join(s.dir, "gone")}, "no such file"},
 		"no such lines":     {[]string{"a", "--file", filepath.Join(s.dir, "gone")}, "no such file"},
-		"args and file":     {[]string{"a", "--args", "1", "--file", "-"}, "args file"},
-		"in and at":         {[]string{"a", "--in", "1s", "--at", "2030-01-01"}, "at in"},
-		"wait and file":     {[]string{"a", "--wait", "--file", "-"}, "file wait"},
-		"id and file":       {[]string{"a", "--id", exampleID, "--file", "-"}, "file id"},
+		"args and file":     {[]string{"a", "--args", "1", "--file", "-"}, "--args and --file exclude each other"},
+		"in and at":         {[]string{"a", "--in", "1s", "--at", "2030-01-01"}, "--at and --in exclude each other"},
+		"wait and file":     {[]string{"a", "--wait", "--file", "-"}, "--file and --wait exclude each other"},
+		"id and file":       {[]string{"a", "--id", exampleID, "--file", "-"}, "--file and --id exclude each other"},
 		"keep going":        {[]string{"a", "--keep-going"}, "--file"},
 		"priority":          {[]string{"a", "--priority", "5"}, "between 1 (most urgent) and 4"},
-		"priority text":     {[]string{"a", "--priority", "high"}, "invalid argument"},
+		"priority text":     {[]string{"a", "--priority", "high"}, "not a whole number"},
 		"in":                {[]string{"a", "--in", "-5s"}, "in the past"},
 		"at":                {[]string{"a", "--at", "tomorrow"}, "--at"},
 		"deadline":          {[]string{"a", "--deadline", "later"}, "--deadline"},
@@ -337,10 +338,10 @@ func TestEnqueueChecksTheCommandLineFirst(t *testing.T) {
 		words string
 	}{
 		{[]string{"mail", "--priority", "9"}, "between 1 (most urgent) and 4"},
-		{[]string{""}, "kind"},
+		{[]string{""}, "KIND is empty"},
 		{[]string{"mail", "--in", "2h", "--deadline", "1h"}, "deadline"},
 		{[]string{"mail", "--unique", "period:1ms"}, "below a second"},
-		{[]string{"mail", "--namespace", ""}, "namespace"},
+		{[]string{"mail", "--namespace", ""}, "--namespace is empty"},
 	} {
 		for _, from := range [][]string{{"--args", "-"}, {"--file", "-"}, {"--file", "-", "--keep-going"}} {
 			input := strings.NewReader("1\n2\n")
@@ -402,4 +403,30 @@ func tokens(t *testing.T, data []byte) (all []json.Token) {
 		}
 		all = append(all, token)
 	}
+}
+
+// TestByteOrderMark: Windows programs begin files with one.
+func TestByteOrderMark(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	path := filepath.Join(s.dir, "args.json")
+	if err := os.WriteFile(path, []byte("\uFEFF{\"to\":\"ada\"}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"--args", "@" + path}, {"--file", path}} {
+		s.ok(append([]string{"job", "enqueue", "mail"}, args...)...)
+	}
+	if out := s.ok("job", "list", "-o", "jsonl"); strings.Count(out, `"args":{"to":"ada"}`) != 2 {
+		t.Errorf("%s", out)
+	}
+}
+
+// TestAtNow: a clock that differs a little, or a time that has just passed, is no mistake.
+func TestAtNow(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	now := time.Date(2030, 1, 1, 12, 0, 30, 0, time.UTC)
+	s.now = func() time.Time { return now }
+	s.enqueue("mail", "--at", "2030-01-01T12:00:00Z")
+	s.expect(s.run("job", "enqueue", "mail", "--at", "2030-01-01T11:59:00Z"), exitUsage, "--at: 2030-01-01T11:59:00Z was 90s ago; leave it out")
 }

@@ -36,7 +36,7 @@ func usagef(format string, args ...any) error {
 
 // invalidIsUsage makes a usage error of what the library calls invalid where the only source of it is the command line.
 func invalidIsUsage(err error) error {
-	if errors.Is(err, holdfast.ErrInvalid) {
+	if errors.Is(err, holdfast.ErrInvalid) && !errors.Is(err, holdfast.ErrPermission) {
 		return &usageError{err}
 	}
 	return err
@@ -88,6 +88,8 @@ func explain(err error) string {
 	case errors.Is(err, errInterrupted): // the user knows why
 	case errors.As(err, &unique):
 		text = strings.Replace(text, unique.Error(), fmt.Sprintf("refused: job %s holds the unique key", unique.Holder), 1)
+	case strings.Contains(text, "SQLSTATE 3D000"):
+		text += "; create the database first, with createdb or CREATE DATABASE"
 	case errors.Is(err, holdfast.ErrUnavailable):
 		text += "; is the database up, and --database right?"
 	case errors.Is(err, holdfast.ErrReadOnly):
@@ -100,7 +102,7 @@ func explain(err error) string {
 	for _, noise := range []string{"holdfast: ", "invalid request: "} {
 		text = strings.ReplaceAll(text, noise, "")
 	}
-	return oneLine(strings.Join(strings.Fields(text), " "))
+	return oneLine(withoutPasswords(strings.Join(strings.Fields(text), " ")))
 }
 
 // takes checks how many arguments a verb was given: at least so many, and at most so many unless that is negative. The words for them are
@@ -116,20 +118,4 @@ func takes(least, atMost int) cobra.PositionalArgs {
 		}
 		return usagef("%s takes %s, not %s", cmd.CommandPath(), wanted, plural(len(args), "argument"))
 	}
-}
-
-// oneLine makes one line of a text that may hold several, and takes what would control a terminal out of it.
-func oneLine(text string) string {
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
-	return strings.Map(func(r rune) rune {
-		if isControl(r) {
-			return ' '
-		}
-		return r
-	}, strings.TrimSpace(text))
-}
-
-// isControl reports whether a rune could do something to a terminal: C0, DEL, C1, and the marks that turn text around.
-func isControl(r rune) bool {
-	return r < ' ' || r >= 0x7F && r <= 0x9F || r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069
 }

@@ -17,7 +17,7 @@ func (a *app) hint(database string, f *serveFlags) {
 		kinds = "http"
 		job = `http --args '{"url":"https://example.com/"}'`
 	}
-	way := a.wayTo()
+	way := a.wayTo(strings.HasPrefix(database, "sqlite:"))
 	lines := way.before
 	node := way.flags // nodes are of all namespaces
 	if a.namespace != defaultNamespace {
@@ -39,22 +39,22 @@ type wayTo struct {
 }
 
 // wayTo keeps what may be a password off the screen, and off command lines, which other users of the machine can read.
-func (a *app) wayTo() wayTo {
+func (a *app) wayTo(isFile bool) wayTo {
 	named := a.dsn()
 	var way wayTo
-	if isRelativeFile(named) || isRelativeCommand(a.program()) {
+	if isRelativeFile(named) && isFile || isRelativeCommand(a.program()) {
 		way.where = ", in this directory"
 	}
 	secret := holdsPassword(named)
 	switch export := "export " + envDatabase + "="; {
-	case a.database != "" && secret:
+	case a.byFlag && secret:
 		way.before = []string{export + quote(withoutPassword(named))}
 		way.where += ", with the password in place of " + passwordMark
-	case a.database != "" && named != defaultDatabase:
+	case a.byFlag && named != defaultDatabase:
 		way.flags = " --database " + quote(named)
-	case a.database == "" && secret:
+	case secret:
 		way.where += ", where " + envDatabase + " is set as it is here"
-	case a.database == "" && a.env.Getenv(envDatabase) != "":
+	case !a.byFlag && named != defaultDatabase:
 		way.before = []string{export + quote(named)}
 	}
 	return way
@@ -82,28 +82,33 @@ func isRelativeCommand(program string) bool {
 // passwordMark stands where a password was.
 const passwordMark = "PASSWORD"
 
-// passwords are where a URL may have one: after the user, also if it has signs in it that should be quoted, and among the parameters.
-var passwords = []*regexp.Regexp{
+// passwordPlaces are where a URL may have one: after the user, also if it has signs in it that should be quoted, and among the
+// parameters; and where a string of keywords may.
+var passwordPlaces = []*regexp.Regexp{
 	regexp.MustCompile(`^([^:/?#]+://[^:@]*:)[^/?#]*(@)`),
 	regexp.MustCompile(`^([^:/?#]+://[^:@]*:).*(@)`),
 	regexp.MustCompile(`([?&][a-z]*password=)[^&#]*()`),
+	regexp.MustCompile(`((?:^|\s)[a-z]*password\s*=\s*)(?:'(?:[^'\\]|\\.)*'?|[^\s']\S*)()`),
 }
 
 // holdsPassword reports whether a database's name might hold a password. It is better to be wrong than to show one.
 func holdsPassword(named string) bool {
-	return slices.ContainsFunc(passwords, func(r *regexp.Regexp) bool { return r.MatchString(named) })
+	return slices.ContainsFunc(passwordPlaces, func(r *regexp.Regexp) bool { return r.MatchString(named) })
 }
 
 // withoutPassword is a database's URL with a mark in place of what may be a password.
 func withoutPassword(named string) string {
-	user, params := passwords[:2], passwords[2]
+	user, others := passwordPlaces[:2], passwordPlaces[2:]
 	for _, r := range user {
 		if r.MatchString(named) {
 			named = r.ReplaceAllString(named, "${1}"+passwordMark+"${2}")
 			break
 		}
 	}
-	return params.ReplaceAllString(named, "${1}"+passwordMark)
+	for _, r := range others {
+		named = r.ReplaceAllString(named, "${1}"+passwordMark)
+	}
+	return named
 }
 
 const goRun = "go run "

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -20,13 +21,19 @@ func hintOf(t *testing.T, program, flag, env string, args ...string) string {
 	t.Helper()
 	var text strings.Builder
 	s := newShell(t)
-	s.env[envDatabase] = env
-	a := &app{env: s.environment(nil, io.Discard, &text), database: flag, namespace: defaultNamespace}
+	a := &app{
+		env: s.environment(nil, io.Discard, &text), database: cmp.Or(flag, env, defaultDatabase), byFlag: flag != "",
+		namespace: defaultNamespace,
+	}
 	a.env.Program = program
 	if len(args) > 0 {
 		a.namespace = args[0]
 	}
-	a.hint("a database", &serveFlags{allowExec: true})
+	name := "sqlite:a.db"
+	if strings.Contains(a.database, "://") || strings.Contains(a.database, "host=") {
+		name = "postgres://h/app"
+	}
+	a.hint(name, &serveFlags{allowExec: true})
 	return text.String()
 }
 
@@ -66,6 +73,14 @@ func TestHintsReachTheDatabase(t *testing.T) {
 				"\n\n  export HOLDFAST_DATABASE='postgres://u:PASSWORD@h:5432/app?sslmode=disable'\n",
 			},
 			not: []string{"--database"},
+		},
+		"keywords": {
+			flag: `host=h dbname=app password='it\'s hunter2' user=u`,
+			want: []string{"another terminal, with the password", "='host=h dbname=app password=PASSWORD user=u'"},
+			not:  []string{"directory", "--database"},
+		},
+		"keywords without a password": {
+			flag: "host=h dbname=app", want: []string{"another terminal:", "holdfast job list --database 'host=h dbname=app'\n"},
 		},
 		"a password in the environment": {
 			env:  "postgres://u:hunter2@h/app",
@@ -118,6 +133,9 @@ func TestPasswordsAreFound(t *testing.T) {
 		"postgres://u:PASSWORD@h/db":                "postgres://u:PASSWORD@h/db",
 		"postgres://h/db?user=u&password=p&a=1":     "postgres://h/db?user=u&password=PASSWORD&a=1",
 		"postgres://u:p@h/db?sslpassword=secret":    "postgres://u:PASSWORD@h/db?sslpassword=PASSWORD",
+		"host=h password = hunter2 user=u":          "host=h password = PASSWORD user=u",
+		"password='a b' host=h":                     "password=PASSWORD host=h",
+		"host=h sslpassword=x":                      "host=h sslpassword=PASSWORD",
 		"sqlite:///a:b@c":                           "sqlite:///a:PASSWORD@c",
 		"postgresql://u:@h/db":                      "postgresql://u:PASSWORD@h/db",
 		"postgres://us%3Aer:p%40q@h:1,h2:2/db?a=b":  "postgres://us%3Aer:PASSWORD@h:1,h2:2/db?a=b",

@@ -35,11 +35,9 @@ func anyKind(name string) holdfast.Kind[json.RawMessage, json.RawMessage] {
 
 func (a *app) jobListCommand() *cobra.Command {
 	var (
-		filter holdfast.Filter
-		states []string
-		parent string
-		limit  int
-		all    bool
+		f     filterFlags
+		limit int
+		all   bool
 	)
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -53,34 +51,22 @@ The list leaves out what jobs returned, their attempts, and what people did: see
   holdfast job list --all --output jsonl | jq -r 'select(.attempt > 3).id'`,
 		Args:        takes(0, 0),
 		Annotations: uses(flagDatabase, flagNamespace, flagOutput, flagQuiet),
-		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
-			for _, name := range states {
-				state, err := holdfast.ParseState(name)
-				if err != nil {
-					return usagef("--state %q: the states are scheduled, available, running, retryable, waiting, completed, failed and cancelled", name)
-				}
-				filter.States = append(filter.States, state)
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			filter, err := f.parse()
+			if err != nil {
+				return err
 			}
 			if limit < 1 {
 				return usagef("--limit %d is not positive", limit)
 			}
-			if cmd.Flags().Changed("parent") {
-				var err error
-				if filter.Parent, err = parseID(parent); err != nil {
-					return fmt.Errorf("--parent: %w", err)
-				}
-			}
 			return a.withClient(ctx, func(client *holdfast.Client) error {
-				return a.listJobs(ctx, client, filter, limit, all)
+				_, err := a.listJobs(ctx, client, filter, limit, all)
+				return err
 			})
 		}),
 	}
+	f.add(cmd)
 	flags := cmd.Flags()
-	flags.StringArrayVar(&states, "state", nil, "only jobs in this `state`")
-	flags.StringArrayVar(&filter.Queues, "queue", nil, "only jobs of this `queue`")
-	flags.StringArrayVar(&filter.Kinds, "kind", nil, "only jobs of this `kind`")
-	flags.StringArrayVar(&filter.Tags, "tag", nil, "only jobs with this `tag`")
-	flags.StringVar(&parent, "parent", "", "only the children of the job with this `id`")
 	flags.IntVar(&limit, "limit", 50, "how many jobs at the most")
 	flags.BoolVar(&all, "all", false, "all jobs, however many")
 	cmd.MarkFlagsMutuallyExclusive("limit", "all")
@@ -89,7 +75,8 @@ The list leaves out what jobs returned, their attempts, and what people did: see
 
 const maxPage = 1000
 
-func (a *app) listJobs(ctx context.Context, client *holdfast.Client, filter holdfast.Filter, limit int, all bool) error {
+// listJobs lists jobs and returns how many.
+func (a *app) listJobs(ctx context.Context, client *holdfast.Client, filter holdfast.Filter, limit int, all bool) (int, error) {
 	out := a.newList("ID", "STATE", "KIND", "QUEUE", "ATTEMPT", "WHEN", "ERROR")
 	for after := ""; all || out.count < limit; {
 		size := maxPage
@@ -98,12 +85,12 @@ func (a *app) listJobs(ctx context.Context, client *holdfast.Client, filter hold
 		}
 		page, err := client.List(ctx, filter, after, size)
 		if err != nil {
-			return out.breakOff(err)
+			return out.count, out.breakOff(err)
 		}
 		for i := range page.Jobs {
 			r := &page.Jobs[i]
 			if err := out.add(viewJob(r), func() []string { return jobRow(a.env.Now(), r) }); err != nil {
-				return err
+				return out.count, err
 			}
 		}
 		after = page.Next
@@ -117,11 +104,14 @@ func (a *app) listJobs(ctx context.Context, client *holdfast.Client, filter hold
 	if out.count == 0 && out.format == formatTable {
 		a.notef("There are no such jobs.")
 	}
-	return out.end()
+	return out.count, out.end()
 }
 
 func jobRow(now time.Time, r *holdfast.Record) []string {
 	state, why := r.State.String(), r.Error
+	if r.State == holdfast.Completed {
+		why = "" // of an attempt that did not complete it
+	}
 	if w := r.Wait; w != nil && w.Held {
 		state += " (" + string(w.Reason) + ")"
 		why = w.Error
@@ -170,8 +160,8 @@ func (a *app) jobGetCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "get ID",
 		Short: "Show all that is known of a job",
-		Long: `Show all that is known of a job: what it is, how it goes, what it returned, every attempt that did
-not complete it, and what people did to it: who, when and why.`,
+		Long: `Show all that is known of a job: why it does not start or go on, what it is, what it returned, every
+attempt that did not complete it, and what people did to it: who, when and why.`,
 		Example: `  holdfast job get ` + exampleID + `
   holdfast job get ` + exampleID + ` --output json | jq .attempts`,
 		Args:        takes(1, 1),
@@ -186,93 +176,41 @@ not complete it, and what people did to it: who, when and why.`,
 				if err != nil {
 					return err
 				}
-				return a.object(viewWholeJob(&r), func() { a.printJob(&r) })
-			})
-		}),
-	}
-}
-
-func (a *app) jobWaitCommand() *cobra.Command {
-	var timeout time.Duration
-	cmd := &cobra.Command{
-		Use:   "wait ID",
-		Short: "Wait for a job to finish, and print what it returned",
-		Long: `Wait for a job to finish, and print what it returned, which is JSON ("null" if it returned
-nothing).
-
-The exit code is 0 if the job completed, 1 if it failed or was cancelled, and 2 if it did not
-finish in time; in that case it goes on.`,
-		Example: `  holdfast job wait ` + exampleID + `
-  holdfast job wait ` + exampleID + ` --timeout 30s | jq .stdout`,
-		Args:        takes(1, 1),
-		Annotations: uses(flagDatabase, flagNamespace),
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			id, err := parseID(args[0])
-			if err != nil {
-				return err
-			}
-			if timeout < 0 {
-				return usagef("--timeout %v is negative", timeout)
-			}
-			return a.withClient(ctx, func(client *holdfast.Client) error {
-				if _, err := a.find(ctx, client, id); err != nil {
+				why, err := client.Why(ctx, id)
+				if errors.Is(err, holdfast.ErrNotFound) {
+					return fmt.Errorf("no such job: %s; it was just removed", id)
+				} else if err != nil {
 					return err
 				}
-				return a.wait(ctx, client, id, timeout)
+				return a.object(viewWholeJob(&r, why.Causes), func() { a.printJob(&r, why.Causes) })
 			})
 		}),
 	}
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give up after this `duration`, such as 30s; 0: never")
-	return cmd
-}
-
-// wait waits for a job and prints its result. Its errors carry the exit codes that "job wait" promises.
-func (a *app) wait(ctx context.Context, client *holdfast.Client, id holdfast.ID, timeout time.Duration) error {
-	waiting := ctx
-	if timeout > 0 {
-		var cancel context.CancelFunc
-		waiting, cancel = context.WithTimeout(ctx, timeout)
-		defer cancel()
-	}
-	result, err := anyKind("any").Job(client, id).Wait(waiting)
-	var ended *holdfast.JobError
-	switch {
-	case err == nil:
-		if result == nil {
-			result = json.RawMessage("null")
-		}
-		return a.writeJSON(result, "")
-	case errors.As(err, &ended):
-		text := fmt.Sprintf("job %s %s (%s)", id, ended.State, ended.Reason)
-		if ended.Message != "" {
-			text += ": " + ended.Message
-		}
-		return &statusError{exitError, text}
-	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
-		return &statusError{exitTimeout, fmt.Sprintf("job %s has not finished within %v; it goes on", id, timeout)}
-	}
-	return err
 }
 
 func (a *app) jobCancelCommand() *cobra.Command {
 	var (
 		reason    string
 		terminate bool
+		all       bulk
 	)
 	cmd := &cobra.Command{
-		Use:   "cancel ID...",
+		Use:   "cancel [ID...]",
 		Short: "Cancel jobs",
 		Long: `Cancel jobs: those that do not run at once, those that run as soon as their handlers return. A
 durable job that has begun runs once more, to compensate what it has done. A job that has finished
 stays what it is; that is no error.
 
+Instead of ids, flags as those of "job list" select the jobs; without --state, all that have not
+finished. With --dry-run they are only listed.
+
 With --terminate they end at once: handlers lose their lease, and nothing is compensated.`,
 		Example: `  holdfast job cancel ` + exampleID + ` --reason "wrong customer"
-  holdfast job list --queue mail --state scheduled --all --output jsonl | jq -r .id | xargs holdfast job cancel`,
-		Args:        takes(1, -1),
-		Annotations: uses(flagDatabase, flagNamespace, flagOutput),
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			return a.change(ctx, args, func(client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
+  holdfast job cancel --queue mail --state scheduled --dry-run`,
+		Args:        takes(0, -1),
+		Annotations: uses(flagDatabase, flagNamespace, flagOutput, flagQuiet),
+		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			all.change = func(ctx context.Context, client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
 				end := client.Cancel
 				if terminate {
 					end = client.Terminate
@@ -283,11 +221,16 @@ With --terminate they end at once: handlers lose their lease, and nothing is com
 					changes[i] = changed{state: r.State, err: r.Err, words: cancelWords(r.State)}
 				}
 				return changes, err
-			})
+			}
+			return a.changeSome(ctx, cmd, args, &all)
 		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for people; kept with the jobs")
 	cmd.Flags().BoolVar(&terminate, "terminate", false, "end them at once: nothing is compensated")
+	all.otherwise = []holdfast.State{
+		holdfast.Scheduled, holdfast.Available, holdfast.Running, holdfast.Retryable, holdfast.Waiting,
+	}
+	all.add(cmd)
 	return cmd
 }
 
@@ -296,39 +239,50 @@ func cancelWords(state holdfast.State) string {
 	case holdfast.Cancelled:
 		return "is cancelled"
 	case holdfast.Running:
-		return "is running; its handler is told to stop"
+		return "is running, and told to stop"
 	case holdfast.Available:
-		return "is durable; it ends itself when a node runs it"
+		return "is durable, and will end when a node runs it"
 	default:
 		return "had " + state.String() + " already"
 	}
 }
 
 func (a *app) jobRetryCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "retry ID...",
+	all := bulk{change: retryJobs}
+	cmd := &cobra.Command{
+		Use:   "retry [ID...]",
 		Short: "Make jobs run again, at once",
 		Long: `Make jobs run again at once: failed and cancelled ones from the first attempt, and those that wait
 for a retry or a run time with the attempts that they have. A durable one that has finished goes on
-from the last step that it has completed. A job that is running or has completed is refused.`,
+from the last step that it has completed. A job that is running or has completed is refused.
+
+Instead of ids, flags as those of "job list" select the jobs; --state has to be one of them. With
+--dry-run they are only listed.`,
 		Example: `  holdfast job retry ` + exampleID + `
-  holdfast job list --state failed --all --output jsonl | jq -r .id | xargs holdfast job retry`,
-		Args:        takes(1, -1),
-		Annotations: uses(flagDatabase, flagNamespace, flagOutput),
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
-			return a.change(ctx, args, func(client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
-				results, err := client.Retry(ctx, ids...)
-				changes := make([]changed, len(results))
-				for i, r := range results {
-					changes[i] = changed{state: r.State, err: r.Err, words: "is " + r.State.String()}
-					if r.Err != nil && r.State == holdfast.Waiting {
-						changes[i].err = errors.New(`it is waiting; if somebody has paused it: "holdfast job resume"`)
-					}
-				}
-				return changes, err
-			})
+  holdfast job retry --state failed --queue mail --dry-run
+  holdfast job list --all -o jsonl | jq -r 'select(.error == "timeout").id' | xargs -r holdfast job retry`,
+		Args:        takes(0, -1),
+		Annotations: uses(flagDatabase, flagNamespace, flagOutput, flagQuiet),
+		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			return a.changeSome(ctx, cmd, args, &all)
 		}),
 	}
+	all.add(cmd)
+	return cmd
+}
+
+// whyNotRetried says what can be done about a job instead.
+func whyNotRetried(r holdfast.RetryResult) error {
+	var unique *holdfast.UniqueError
+	switch {
+	case errors.As(r.Err, &unique):
+		return r.Err
+	case r.State == holdfast.Waiting:
+		return errors.New(`it is waiting; if somebody has paused it: "holdfast job resume"`)
+	case r.State == holdfast.Completed:
+		return errors.New(`it is completed; "holdfast job fork" does a durable one anew from a step`)
+	}
+	return fmt.Errorf("it is %s", r.State)
 }
 
 // changed is what became of one job that was to be changed.

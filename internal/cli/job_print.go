@@ -4,21 +4,21 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/holdfastdev/holdfast"
 )
 
 // printJob writes all that is known of a job, for people. What there is nothing of is left out.
-func (a *app) printJob(r *holdfast.Record) {
+func (a *app) printJob(r *holdfast.Record, why []holdfast.Cause) {
 	now := a.env.Now()
-	w := tabwriter.NewWriter(a.out, 0, 0, 3, ' ', 0)
+	w := table{app: a, gap: 3}
 	line := func(name, value string) {
 		if value != "" {
-			writeRow(w, []string{name, value})
+			w.add(name, value)
 		}
 	}
 	at := func(name string, t time.Time) {
@@ -32,7 +32,14 @@ func (a *app) printJob(r *holdfast.Record) {
 	}
 	line("id", r.ID.String())
 	line("state", state)
-	line("error", r.Error)
+	if !r.State.Finished() {
+		for i, cause := range why {
+			line([]string{"why", ""}[min(i, 1)], cause.Text)
+		}
+	}
+	if r.State != holdfast.Completed { // whose errors are those of attempts
+		line("error", r.Error)
+	}
 	line("kind", r.Kind)
 	line("queue", fmt.Sprintf("%s, priority %d", r.Queue, r.Priority))
 	line("namespace", r.Namespace)
@@ -74,7 +81,7 @@ func (a *app) printJob(r *holdfast.Record) {
 	line("metadata", onOneLine(r.Metadata, 0))
 	line("args", onOneLine(r.Args, r.Codec))
 	line("result", onOneLine(r.Result, r.Codec))
-	_ = w.Flush() // app.out remembers its error, and Run reports it
+	w.flush()
 	a.printAttempts(now, r.Attempts)
 	a.printActions(now, r.Actions)
 }
@@ -99,19 +106,28 @@ func (a *app) printAttempts(now time.Time, attempts []holdfast.Attempt) {
 		return
 	}
 	a.printf("\nattempts that did not complete it:")
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	writeRow(w, []string{"#", "ENDED", "TOOK", "NODE", "OUTCOME", "REASON", "ERROR"})
+	w := table{app: a, gap: 2}
+	w.add("#", "ENDED", "TOOK", "NODE", "OUTCOME", "REASON", "ERROR")
 	for _, t := range attempts {
 		took := ""
 		if !t.StartedAt.IsZero() {
 			took = rough(t.EndedAt.Sub(t.StartedAt))
 		}
-		writeRow(w, []string{
+		w.add(
 			strconv.Itoa(t.Number), ago(now, t.EndedAt), took, strconv.FormatInt(t.Node, 10),
 			t.Outcome.String(), string(t.Reason), clip(t.Error, 100),
-		})
+		)
 	}
-	_ = w.Flush()
+	w.flush()
+	for _, t := range slices.Backward(attempts) {
+		if t.Trace != "" {
+			a.printf("\nstack of attempt %d:", t.Number)
+			for text := range strings.Lines(t.Trace) {
+				a.printf("%s", strings.TrimRight("  "+strings.Repeat("  ", len(text)-len(strings.TrimLeft(text, "\t")))+oneLine(text), " "))
+			}
+			return // of the last one that has any
+		}
+	}
 }
 
 func (a *app) printActions(now time.Time, actions []holdfast.Action) {
@@ -119,10 +135,10 @@ func (a *app) printActions(now time.Time, actions []holdfast.Action) {
 		return
 	}
 	a.printf("\nwhat people did:")
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	writeRow(w, []string{"WHEN", "WHAT", "WHO", "WHY"})
+	w := table{app: a, gap: 2}
+	w.add("WHEN", "WHAT", "WHO", "WHY")
 	for _, t := range actions {
-		writeRow(w, []string{ago(now, t.At), string(t.Kind), t.Actor, clip(t.Reason, 100)})
+		w.add(ago(now, t.At), string(t.Kind), t.Actor, clip(t.Reason, 100))
 	}
-	_ = w.Flush()
+	w.flush()
 }

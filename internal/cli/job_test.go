@@ -38,12 +38,13 @@ func TestJobJSON(t *testing.T) {
 		`"claimed_at":null,"finished_at":null,"attempt":0,"max_attempts":null,"timeout":null,"deadline":null,"backoff":null,` +
 		`"ordering_key":null,"unique":false,"blocked":false,"cancel_requested":false,"lease_number":null,"node":null,"checkpoint":null,` +
 		`"wait":null,"pause_requested":false,"closing":false,"version":null,"journal":null,"messages":null,` +
-		`"parent":null,"on_parent_close":"cancel","source":null,"trace":null,"attempts":`
-	if got := shape(t, s.ok("job", "get", id, "-o", "jsonl")); got != want+`[],"actions":[]}`+"\n" {
-		t.Errorf("job get:\n%s\nwant\n%s", got, want+`[],"actions":[]}`)
+		`"parent":null,"on_parent_close":"cancel","source":null,"trace":null,"why":`
+	whole := want + `[{"code":"no_node","text":"no node is running","until":null,"job":null,"node":null}],"attempts":[],"actions":[]}`
+	if got := shape(t, s.ok("job", "get", id, "-o", "jsonl")); got != whole+"\n" {
+		t.Errorf("job get:\n%s\nwant\n%s", got, whole)
 	}
-	if got := shape(t, s.ok("job", "list", "-o", "jsonl")); got != want+`null,"actions":null}`+"\n" {
-		t.Errorf("job list:\n%s\nwant\n%s", got, want+`null,"actions":null}`)
+	if got := shape(t, s.ok("job", "list", "-o", "jsonl")); got != want+`null,"attempts":null,"actions":null}`+"\n" {
+		t.Errorf("job list:\n%s\nwant\n%s", got, want+`null,"attempts":null,"actions":null}`)
 	}
 	var lines, object any
 	s.decode(s.ok("job", "get", id, "-o", "jsonl"), &lines)
@@ -74,7 +75,7 @@ func TestViewOfEverything(t *testing.T) {
 		Error: "<nil> & co", Trace: "stack",
 	}}
 	r.Actions = []holdfast.Action{{At: at, Kind: store.ActionPause, Actor: "ada", Reason: "lunch"}}
-	data, err := encode(viewWholeJob(&r), "", "")
+	data, err := encode(viewWholeJob(&r, []holdfast.Cause{{Code: "c", Text: "t", Until: at, Job: r.ID, Node: 7}}), "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +183,7 @@ func TestJobNotFoundAndWrongIDs(t *testing.T) {
 	for _, verb := range []string{"get", "wait", "cancel", "retry"} {
 		s.expect(s.run("job", verb, exampleID), 1, "no such job", exampleID)
 		for _, id := range []string{
-			"7", "", exampleID + "0", "{" + exampleID + "}", "urn:uuid:" + exampleID, strings.ReplaceAll(exampleID, "-", ""),
+			"7", exampleID + "0", "{" + exampleID + "}", "urn:uuid:" + exampleID, strings.ReplaceAll(exampleID, "-", ""),
 		} {
 			s.expect(s.run("job", verb, id), exitUsage, "is not the id of a job")
 		}
@@ -249,7 +250,6 @@ func TestWait(t *testing.T) {
 	later := s.enqueue("exec", "--args", echo, "--in", "1h")
 	s.expect(s.run("job", "wait", later, "--timeout", "30ms"), exitTimeout, "has not finished within 30ms", later)
 	s.expect(s.run("job", "wait", later, "--timeout", "-1s"), exitUsage, "negative")
-	s.expect(s.run("job", "wait", later, "--output", "json"), exitUsage, "does not use --output")
 	done := s.enqueue("exec", "--args", echo)
 	for range 2 { // it may have finished long ago
 		if got := s.run("job", "wait", done, "--timeout", "1m"); got.code != 0 || !strings.Contains(got.stdout, `"stdout":"hello\n"`) {
@@ -260,7 +260,7 @@ func TestWait(t *testing.T) {
 	if v["state"] != "completed" || fmt.Sprint(v["result"]) != "map[exit_code:0 stderr: stdout:hello\n]" || v["node"] == nil {
 		t.Errorf("%v", v)
 	}
-	s.expect(s.run("job", "retry", done), 1, "job "+done+" is not changed: it is completed\n")
+	s.expect(s.run("job", "retry", done), 1, "job "+done+" is not changed: it is completed; ")
 	s.terminal = true
 	table := s.ok("job", "get", done)
 	for _, want := range []string{"state       completed", "kind        exec", `result      {"exit_code":0,"stdout":"hello\n","stderr":""}`} {
@@ -269,6 +269,38 @@ func TestWait(t *testing.T) {
 		}
 	}
 	n.stop(t)
+}
+
+// TestWaitTellsWhy: whoever waits for what cannot come is told so, and may say for how long to wait.
+func TestWaitTellsWhy(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	for _, args := range [][]string{{"job", "enqueue", "nosuch", "--wait", "--wait-timeout", "3s"}, {"job", "wait", s.enqueue("mail"), "--timeout", "3s"}} {
+		got := s.run(args...)
+		lines := strings.Split(strings.TrimSpace(got.stderr), "\n")
+		if args[1] == "enqueue" {
+			if !strings.HasPrefix(lines[0], "enqueued job ") {
+				t.Errorf("%q", got.stderr)
+			}
+			lines = lines[1:]
+		}
+		if got.code != exitTimeout || len(lines) != 2 || lines[0] != "available: no node is running" ||
+			!strings.HasSuffix(lines[1], " has not finished within 3s; it goes on: no node is running") {
+			t.Errorf("%v: exit code %d: %q", args, got.code, got.stderr)
+		}
+	}
+	s.expect(s.run("job", "wait", s.enqueue("mail"), "--timeout", "2500ms", "--quiet"), exitTimeout, "it goes on: no node is running")
+	s.expect(s.run("job", "enqueue", "mail", "--wait-timeout", "3s"), exitUsage, "--wait-timeout is for --wait")
+	s.expect(s.run("job", "enqueue", "mail", "--wait", "--wait-timeout", "-3s"), exitUsage, "--wait-timeout -3s is negative")
+	s.terminal = true
+	id := strings.Fields(s.ok("job", "enqueue", "mail", "--in", "1h", "--queue", "bulk"))[2]
+	s.ok("queue", "pause", "bulk")
+	table := s.ok("job", "get", id)
+	for _, want := range []string{"\nwhy         scheduled for ", "\n            queue bulk has been paused for ", "\n            no node is running\n"} {
+		if !strings.Contains(table, want) {
+			t.Errorf("job get says not %q:\n%s", want, table)
+		}
+	}
 }
 
 func TestQueuesAndNodes(t *testing.T) {
@@ -301,7 +333,7 @@ func TestQueuesAndNodes(t *testing.T) {
 		t.Errorf("%q", out)
 	}
 	s.expect(s.run("queue", "pause", "a\nb"), exitUsage, "control character")
-	if out := s.expect(s.run("queue", "pause", "new", ""), exitUsage, "queue: it is empty"); out != "" {
+	if out := s.expect(s.run("queue", "pause", "new", ""), exitUsage, "QUEUE is empty"); out != "" {
 		t.Errorf("%q", out)
 	}
 	if out := s.ok("queue", "list"); strings.Contains(out, `"new"`) {
@@ -322,7 +354,6 @@ func TestQueuesAndNodes(t *testing.T) {
 	if out := s.ok("queue", "list"); !strings.Contains(out, "reports") || !strings.Contains(out, "PAUSED") {
 		t.Errorf("%s", out)
 	}
-	s.expect(s.run("node", "list", "--namespace", "x"), exitUsage, "does not use --namespace")
 }
 
 // TestPauseThatFailsHalfWay checks that what was done is told, in whole JSON.

@@ -68,7 +68,7 @@ func (a *app) logSettings(f *logFlags) (s logSettings, err error) {
 
 // logText is the value of a setting, and where it is from.
 func (a *app) logText(f *logFlags, flag, value, env string) (text, from string) {
-	if set := a.env.Getenv(env); set != "" && !f.flags.Changed(flag) {
+	if set, ok := a.env.LookupEnv(env); ok && !f.flags.Changed(flag) {
 		return set, "$" + env
 	}
 	return value, "--" + flag

@@ -22,8 +22,9 @@ type Env struct {
 	Stdin   io.Reader
 	Stdout  io.Writer
 	Stderr  io.Writer
-	Getenv  func(string) string
-	Now     func() time.Time
+	// LookupEnv is os.LookupEnv: a variable that is set and empty is not the same as one that is not set.
+	LookupEnv func(string) (string, bool)
+	Now       func() time.Time
 	// Terminal tells whether a stream is one.
 	Terminal func(stream any) bool
 	// Signals are the requests to stop. After release the next one ends the process at once.
@@ -46,13 +47,13 @@ func Main() int {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	return Run(context.Background(), Env{
-		Args:    os.Args[1:],
-		Program: programOf(os.Args[0], exec.LookPath),
-		Stdin:   os.Stdin,
-		Stdout:  os.Stdout,
-		Stderr:  os.Stderr,
-		Getenv:  os.Getenv,
-		Now:     time.Now,
+		Args:      os.Args[1:],
+		Program:   programOf(os.Args[0], exec.LookPath),
+		Stdin:     os.Stdin,
+		Stdout:    os.Stdout,
+		Stderr:    os.Stderr,
+		LookupEnv: os.LookupEnv,
+		Now:       time.Now,
 		Terminal: func(stream any) bool {
 			file, ok := stream.(*os.File)
 			return ok && term.IsTerminal(int(file.Fd()))
@@ -72,6 +73,7 @@ type app struct {
 
 	// The global flags.
 	database  string
+	byFlag    bool // a flag named the database, and not the environment
 	namespace string
 	output    string
 	quiet     bool
@@ -85,6 +87,7 @@ func Run(ctx context.Context, env Env) int {
 	root.SetIn(env.Stdin)
 	root.SetOut(a.out)
 	root.SetErr(env.Stderr)
+	ownHelp(root, env.Args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if flushErr := a.out.Flush(); err == nil && flushErr != nil {
 		err = &runError{fmt.Errorf("writing the output: %w", flushErr)}

@@ -86,7 +86,7 @@ nothing. The exit code is 0 whatever the version.`,
 			return a.object(viewSchema(source, s), func() {
 				switch {
 				case s.Version == 0:
-					a.printf("%s: there is no database; \"holdfast migrate up\" creates schema version %d", source, s.Latest)
+					a.printf("%s: there is nothing; \"holdfast migrate up\" creates schema version %d", source, s.Latest)
 				case s.Version < s.Latest:
 					a.printf("%s: schema version %d; \"holdfast migrate up\" brings it to %d", source, s.Version, s.Latest)
 				case s.Version > s.Latest:

@@ -4,8 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strings"
-	"text/tabwriter"
+	"slices"
 )
 
 // The formats of --output.
@@ -34,10 +33,11 @@ type list struct {
 	header []string
 	count  int
 	rows   [][]string
+	table  table
 }
 
 func (a *app) newList(header ...string) *list {
-	return &list{app: a, format: a.format(), header: header}
+	return &list{app: a, format: a.format(), header: header, table: table{app: a, gap: 2}}
 }
 
 const tableChunk = 1000
@@ -59,7 +59,7 @@ func (l *list) add(value any, row func() []string) error {
 	if l.count == 1 {
 		start = "[\n  "
 	}
-	data, err := encode(value, "  ", "  ")
+	data, err := l.app.encode(value, "  ", "  ")
 	if err != nil {
 		return err
 	}
@@ -101,28 +101,15 @@ func (l *list) breakOff(err error) error {
 }
 
 func (l *list) writeRows() {
-	w := tabwriter.NewWriter(l.app.out, 0, 0, 2, ' ', 0)
 	if l.header != nil {
-		writeRow(w, l.header)
+		l.rows = slices.Insert(l.rows, 0, l.header)
 		l.header = nil
 	}
 	for _, row := range l.rows {
-		writeRow(w, row)
+		l.table.add(row...)
 	}
-	_ = w.Flush() // app.out remembers its error, and Run reports it
+	l.table.flush()
 	l.rows = l.rows[:0]
-}
-
-// writeRow writes cells without white space at the end of the line.
-func writeRow(w *tabwriter.Writer, cells []string) {
-	for len(cells) > 0 && cells[len(cells)-1] == "" {
-		cells = cells[:len(cells)-1]
-	}
-	clean := make([]string, len(cells))
-	for i, cell := range cells {
-		clean[i] = oneLine(cell)
-	}
-	fmt.Fprintln(w, strings.Join(clean, "\t"))
 }
 
 // object writes one value: as JSON, or as the lines that table writes.
@@ -143,12 +130,21 @@ func (a *app) printf(format string, args ...any) {
 }
 
 func (a *app) writeJSON(value any, indent string) error {
-	data, err := encode(value, "", indent)
+	data, err := a.encode(value, "", indent)
 	if err != nil {
 		return err
 	}
 	_, err = a.out.Write(append(data, '\n'))
 	return err
+}
+
+// encode writes JSON for where it goes.
+func (a *app) encode(value any, prefix, indent string) ([]byte, error) {
+	data, err := encode(value, prefix, indent)
+	if err == nil && a.env.Terminal(a.env.Stdout) {
+		data = harmless(data)
+	}
+	return data, err
 }
 
 // encode is json.MarshalIndent that leaves <, > and & as they are: nobody puts this into a web page.

@@ -43,7 +43,7 @@ func TestAListThatBreaksOff(t *testing.T) {
 			s.Plan(faults.Script(map[string][]faults.Fault{"List": append(make([]faults.Fault, pages), faults.Fault{Kind: faults.FailBefore})}))
 			var stdout buffer
 			a := &app{env: newShell(t).environment(nil, nil, nil), out: bufio.NewWriter(&stdout), output: format}
-			err := a.listJobs(t.Context(), client, holdfast.Filter{}, 0, true)
+			_, err := a.listJobs(t.Context(), client, holdfast.Filter{}, 0, true)
 			if err := a.out.Flush(); err != nil {
 				t.Fatal(err)
 			}

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -17,7 +19,10 @@ func TestOnPostgres(t *testing.T) {
 	s := newShell(t)
 	s.env[envDatabase] = pgtest.Shared(t).Database(t)
 
-	s.expect(s.run("job", "list"), 1, "no such database: postgres://", `"holdfast migrate up" creates it`)
+	s.expect(s.run("job", "list"), 1, " has no tables of Holdfast", `"holdfast migrate up" creates them`)
+	missing := *s
+	missing.env = map[string]string{envDatabase: strings.Replace(s.env[envDatabase], "/test_", "/nosuch_", 1)}
+	missing.expect(missing.run("job", "list"), 1, "does not exist", "create the database first")
 	var schema schemaView
 	s.decode(s.ok("migrate", "status"), &schema)
 	if schema.Version != 0 || schema.Current {
@@ -47,6 +52,14 @@ func TestOnPostgres(t *testing.T) {
 	s.ok("job", "cancel", first)
 	s.expect(s.run("job", "wait", first), 1, "cancelled")
 	s.ok("job", "retry", first)
+	var done enqueuedView
+	s.decode(s.ok("job", "enqueue", "exec", "--args", `{"command":["true"]}`), &done)
+	s.ok("job", "wait", done.ID)
+	s.expect(s.run("job", "retry", done.ID), 1, "job "+done.ID+" is not changed: it is completed; ")
+	if why := fmt.Sprint(s.job(first)["why"]); !strings.Contains(why, "queue bulk has been paused") ||
+		!strings.Contains(why, "no living node serves the kind mail; they serve exec, http") {
+		t.Errorf("%s", why)
+	}
 	s.expect(s.run("job", "wait", first, "--timeout", "50ms"), exitTimeout, "has not finished")
 	s.ok("queue", "resume", "bulk")
 	s.expect(s.run("job", "get", exampleID), 1, "no such job")
@@ -74,5 +87,42 @@ func TestOnPostgres(t *testing.T) {
 	}
 	if out := s.ok("migrate", "status", "-o", "table"); !strings.Contains(out, "newer than this holdfast") {
 		t.Errorf("%s", out)
+	}
+}
+
+// TestDeniedOnPostgres: what the database refuses is no mistake in the command line, and what to grant is told.
+func TestDeniedOnPostgres(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.env[envDatabase] = pgtest.Shared(t).Database(t)
+	s.ok("migrate", "up")
+	conn, err := pgx.Connect(t.Context(), s.env[envDatabase])
+	if err != nil {
+		t.Fatal(err)
+	}
+	role := "reader_" + randomName()
+	_, err = conn.Exec(t.Context(), "CREATE ROLE "+role+" LOGIN; GRANT USAGE ON SCHEMA holdfast TO "+role+"; GRANT SELECT ON ALL TABLES IN SCHEMA holdfast TO "+role)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, err := conn.Exec(context.WithoutCancel(t.Context()), "DROP OWNED BY "+role+"; DROP ROLE "+role)
+		if err = errors.Join(err, conn.Close(context.WithoutCancel(t.Context()))); err != nil {
+			t.Error(err)
+		}
+	})
+	user := conn.Config().User
+	s.env[envDatabase] = strings.Replace(s.env[envDatabase], "://"+user, "://"+role, 1)
+	s.ok("job", "list")
+	grant := `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "holdfast" TO "` + role + `"`
+	for _, args := range [][]string{
+		{"job", "enqueue", "x"}, {"queue", "pause", "x"}, {"worker"},
+	} {
+		got := s.run(args...)
+		lines := strings.Split(strings.TrimSpace(got.stderr), "\n")
+		last := lines[len(lines)-1]
+		if got.code != exitError || !strings.Contains(last, "permission denied") || !strings.Contains(last, `the role "`+role+`" lacks`) || !strings.Contains(last, grant) {
+			t.Errorf("%v: exit code %d: %s", args, got.code, got.stderr)
+		}
 	}
 }

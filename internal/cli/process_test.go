@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -64,7 +65,7 @@ func startNode(t *testing.T, dir string, cmd *exec.Cmd) *process {
 	t.Helper()
 	p := &process{cmd: cmd, stderr: &buffer{}}
 	p.cmd.Dir, p.cmd.Stderr = dir, p.stderr
-	p.cmd.Env = append(os.Environ(), envDatabase+"=")
+	p.cmd.Env = environ()
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -79,13 +80,20 @@ func startNode(t *testing.T, dir string, cmd *exec.Cmd) *process {
 	return p
 }
 
+// environ is the environment of a user who has named no database.
+func environ() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, envDatabase+"=") || strings.HasPrefix(v, envNamespace+"=")
+	})
+}
+
 // command runs holdfast in a directory, as a user would.
 func command(t *testing.T, dir string, args ...string) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), binary(t), args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
-	cmd.Env = append(os.Environ(), envDatabase+"=")
+	cmd.Env = environ()
 	_ = cmd.Run() // the exit code says it
 	return outcome{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
@@ -148,7 +156,7 @@ func TestDevEndToEnd(t *testing.T) {
 		if line, ok := strings.CutPrefix(line, "  "+binary(t)+" "); ok {
 			tried++
 			cmd := exec.Command("sh", "-c", binary(t)+" "+line)
-			cmd.Dir, cmd.Env = dir, append(os.Environ(), envDatabase+"=")
+			cmd.Dir, cmd.Env = dir, environ()
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%s: %v: %s", line, err, out)
 			}
@@ -248,7 +256,7 @@ func TestStoppingWithoutATerminal(t *testing.T) {
 			t.Fatal(err)
 		}
 		cmd := exec.Command(binary(t), "dev", "--stop-timeout", "10m")
-		cmd.Dir, cmd.Env, cmd.Stderr = dir, append(os.Environ(), envDatabase+"="), write
+		cmd.Dir, cmd.Env, cmd.Stderr = dir, environ(), write
 		err = cmd.Start()
 		_ = write.Close()
 		if err != nil {

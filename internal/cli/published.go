@@ -130,7 +130,7 @@ func (a *app) listStream(ctx context.Context, client *holdfast.Client, id holdfa
 		items, err := client.Stream(ctx, id, name, after, maxPage)
 		switch {
 		case errors.Is(err, holdfast.ErrInvalid):
-			return &usageError{err}
+			return invalidIsUsage(err)
 		case err != nil:
 			return out.breakOff(err)
 		}

@@ -19,7 +19,7 @@ func (a *app) jobPauseCommand() *cobra.Command {
 their next operation. One that is not durable and runs goes on; it is paused if it has to be tried
 again. Pausing twice is no error; a job that has finished is refused.`,
 		Example: `  holdfast job pause ` + exampleID + ` --reason "the printer is out of paper"
-  holdfast job list --kind report --state waiting --all --output jsonl | jq -r .id | xargs holdfast job pause`,
+  holdfast job list --kind report --state waiting --all --output jsonl | jq -r .id | xargs -r holdfast job pause`,
 		Args:        takes(1, -1),
 		Annotations: uses(flagDatabase, flagNamespace, flagOutput),
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
@@ -58,7 +58,7 @@ step that it has completed; what failed after it is forgotten and done again.
 
 Once a job has compensated it cannot be resumed, only forked.`,
 		Example: `  holdfast job resume ` + exampleID + ` --reason "there is paper"
-  holdfast job list --state failed --kind report --all --output jsonl | jq -r .id | xargs holdfast job resume`,
+  holdfast job list --state failed --kind report --all --output jsonl | jq -r .id | xargs -r holdfast job resume`,
 		Args:        takes(1, -1),
 		Annotations: uses(flagDatabase, flagNamespace, flagOutput),
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {

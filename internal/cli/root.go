@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ const (
 
 const (
 	envDatabase      = "HOLDFAST_DATABASE"
+	envNamespace     = "HOLDFAST_NAMESPACE"
 	defaultDatabase  = "holdfast.db"
 	defaultNamespace = "default"
 )
@@ -28,8 +30,8 @@ const (
 // usesKey is the annotation that lists the global flags that a verb looks at.
 const usesKey = "uses"
 
-// uses says which global flags a verb looks at. The others are refused with it, and its help does not show them: no flag does
-// nothing.
+// uses says which global flags a verb looks at. It takes the others too, so that they may stand in
+// an alias, and its help does not show them.
 func uses(flags ...string) map[string]string {
 	return map[string]string{usesKey: strings.Join(flags, " ")}
 }
@@ -49,10 +51,8 @@ Start a node with "holdfast dev" and follow what it says.`,
   holdfast job list --state failed
   HOLDFAST_DATABASE=postgres://localhost/app holdfast queue list`)
 	root.SilenceErrors, root.SilenceUsage = true, true
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return &usageError{err}
-	})
-	root.PersistentPreRunE = a.checkGlobals
+	root.SetFlagErrorFunc(flagError)
+	root.PersistentPreRunE = a.check
 	root.SetUsageTemplate(usageTemplate)
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
@@ -62,13 +62,24 @@ Start a node with "holdfast dev" and follow what it says.`,
 
 	flags := root.PersistentFlags()
 	flags.StringVarP(&a.database, flagDatabase, "d", "",
-		"the `database`: a file, sqlite:PATH or postgres://…; default "+defaultDatabase+", or $"+envDatabase)
-	flags.StringVarP(&a.namespace, flagNamespace, "n", defaultNamespace, "the `name` of the namespace to work in")
+		"the `database`: a file, sqlite:PATH or postgres://…; default $"+envDatabase+", or "+defaultDatabase)
+	flags.StringVarP(&a.namespace, flagNamespace, "n", "",
+		"the `name` of the namespace to work in; default $"+envNamespace+", or "+defaultNamespace)
 	flags.StringVarP(&a.output, flagOutput, "o", "", "the `format`: table, json or jsonl; default table on a terminal, else json")
 	flags.BoolVarP(&a.quiet, flagQuiet, "q", false, "print no notes, only data and errors")
+	version := root.Flags().Bool("version", false, "print the version of this program") // without -v, which many take for something else
+	showHelp := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if *version {
+			return a.printVersion()
+		}
+		return showHelp(cmd, args)
+	}
 
 	root.AddCommand(a.devCommand(), a.workerCommand(), a.jobCommand(), a.queueCommand(), a.nodeCommand(),
 		a.signalCommand(), a.callbackCommand(), a.migrateCommand(), a.benchCommand(), a.vetCommand(), a.versionCommand())
+	readDurations(root)
+	a.completions(root)
 	return root
 }
 
@@ -82,7 +93,13 @@ func group(use, short, long, example string) *cobra.Command {
 				return nil
 			}
 			text := fmt.Sprintf("%s has no verb %q", cmd.CommandPath(), args[0])
+			if strings.Contains(args[0], "://") || strings.Contains(args[0], "=") {
+				text = cmd.CommandPath() + " has no such verb; a database is named with --database"
+			}
 			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				slices.SortStableFunc(near, func(x, y string) int { // what begins as it does comes first
+					return cmp.Compare(strings.Index(y[:1], args[0][:1]), strings.Index(x[:1], args[0][:1]))
+				})
 				text += "; did you mean " + strings.Join(near, " or ") + "?"
 			}
 			return usagef("%s", text)
@@ -91,18 +108,16 @@ func group(use, short, long, example string) *cobra.Command {
 	}
 }
 
-// checkGlobals refuses global flags that the verb does not look at, and values that no verb knows.
-func (a *app) checkGlobals(cmd *cobra.Command, _ []string) error {
-	if cmd.HasSubCommands() {
-		return nil
+// check refuses, before a verb begins, what is wrong whatever it does: values that are empty, flags that
+// exclude each other, and values of global flags that no verb knows.
+func (a *app) check(cmd *cobra.Command, args []string) error {
+	if strings.HasPrefix(cmd.Name(), cobra.ShellCompRequestCmd) {
+		return nil // what it completes may be empty
 	}
-	var err error
-	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
-		if err == nil && f.Changed && !usesFlag(cmd, f.Name) {
-			err = usagef("%s does not use --%s", cmd.CommandPath(), f.Name)
-		}
-	})
-	if err != nil {
+	if err := checkValues(cmd, args); err != nil {
+		return err
+	}
+	if err := checkGroups(cmd); err != nil {
 		return err
 	}
 	switch a.output {
@@ -110,10 +125,34 @@ func (a *app) checkGlobals(cmd *cobra.Command, _ []string) error {
 	default:
 		return usagef("--output %q: the formats are table, json and jsonl", a.output)
 	}
+	return a.readEnvironment(cmd)
+}
+
+// readEnvironment takes what no flag says from the environment. A variable that is set and empty is
+// as much a mistake as a flag.
+func (a *app) readEnvironment(cmd *cobra.Command) error {
+	a.byFlag = a.database != ""
+	for _, v := range []struct {
+		flag, env, otherwise string
+		value                *string
+	}{
+		{flagDatabase, envDatabase, defaultDatabase, &a.database},
+		{flagNamespace, envNamespace, defaultNamespace, &a.namespace},
+	} {
+		if *v.value != "" {
+			continue
+		}
+		*v.value = v.otherwise
+		if text, set := a.env.LookupEnv(v.env); set && strings.TrimSpace(text) != "" {
+			*v.value = text
+		} else if set && usesFlag(cmd, v.flag) {
+			return usagef("%s is set, and empty: unset it, or give it a value", v.env)
+		}
+	}
 	return nil
 }
 
-// hideUnused keeps what a verb refuses out of its help.
+// hideUnused keeps what a verb does not look at out of its help.
 func hideUnused(cmd *cobra.Command) {
 	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
 		f.Hidden = !cmd.HasSubCommands() && !usesFlag(cmd, f.Name)

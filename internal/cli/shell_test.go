@@ -90,7 +90,10 @@ type outcome struct {
 func (s *shell) environment(stdin io.Reader, stdout, stderr io.Writer, args ...string) Env {
 	return Env{
 		Args: args, Stdin: stdin, Stdout: stdout, Stderr: stderr,
-		Getenv:   func(name string) string { return s.env[name] },
+		LookupEnv: func(name string) (string, bool) {
+			value, set := s.env[name]
+			return value, set
+		},
 		Now:      s.now,
 		Terminal: func(any) bool { return s.terminal },
 		Signals:  make(chan os.Signal),

@@ -61,18 +61,17 @@ func TestDurableUsage(t *testing.T) {
 		{[]string{"job", "stream", exampleID, "x", "--after", "-1"}, "--after -1 is negative"},
 		{[]string{"job", "stream", exampleID}, "takes ID NAME, not 1 argument"},
 		{[]string{"job", "published", exampleID, "x", "--after", "-1"}, "--after -1 is negative"},
-		{[]string{"job", "published", exampleID, "x", "--after", "many"}, "invalid argument"},
+		{[]string{"job", "published", exampleID, "x", "--after", "many"}, "not a whole number"},
 		{[]string{"job", "published", exampleID}, "takes ID KEY, not 1 argument"},
 		{[]string{"signal", "send", exampleID}, "takes ID NAME [PAYLOAD], not 1 argument"},
-		{[]string{"signal", "send", exampleID, ""}, "signal: it is empty"},
+		{[]string{"signal", "send", exampleID, ""}, "NAME is empty"},
 		{[]string{"signal", "send", exampleID, long}, "300 bytes are more than 200"},
-		{[]string{"signal", "send", exampleID, "x", "--key", ""}, "key: it is empty"},
+		{[]string{"signal", "send", exampleID, "x", "--key", ""}, "the value of --key is empty"},
 		{[]string{"signal", "send", exampleID, "x", "yes"}, "PAYLOAD: not JSON"},
 		{[]string{"signal", "send", exampleID, "x", "@" + filepath.Join(s.dir, "gone")}, "PAYLOAD: "},
 		{[]string{"signal", "send", exampleID, "x", "-"}, "standard input: empty"},
 		{[]string{"callback", "complete", "token"}, `"token" is not the token of a callback`},
 		{[]string{"callback", "complete", exampleToken, "yes"}, "PAYLOAD: not JSON"},
-		{[]string{"callback", "complete", exampleToken, "--namespace", "x"}, "does not use --namespace"},
 		{[]string{"callback", "fail", exampleToken}, "--message is missing"},
 		{[]string{"callback", "fail", "token", "--message", "x"}, "is not the token"},
 		{[]string{"callback", "heartbeat", exampleID}, "is not the token"},
@@ -80,9 +79,9 @@ func TestDurableUsage(t *testing.T) {
 		s.expect(s.run(test.args...), exitUsage, test.words)
 	}
 	id := s.enqueue("mail")
-	s.expect(s.run("job", "published", id, ""), exitUsage, "key: it is empty")
-	s.expect(s.run("job", "stream", id, ""), exitUsage, "stream: it is empty")
-	s.expect(s.run("job", "stream", id, "", "--follow"), exitUsage, "stream: it is empty")
+	s.expect(s.run("job", "published", id, ""), exitUsage, "KEY is empty")
+	s.expect(s.run("job", "stream", id, ""), exitUsage, "NAME is empty")
+	s.expect(s.run("job", "stream", id, "", "--follow"), exitUsage, "NAME is empty")
 	if got := s.run("job", "journal", id, "-o", "table"); got.stdout != "" || !strings.HasPrefix(got.stderr, "It remembers nothing") {
 		t.Errorf("%+v", got)
 	}

@@ -104,6 +104,7 @@ type jobView struct {
 	OnParentClose   string          `json:"on_parent_close"`
 	Source          text            `json:"source"`
 	Trace           text            `json:"trace"`
+	Why             []causeView     `json:"why"`
 	Attempts        []attemptView   `json:"attempts"`
 	Actions         []actionView    `json:"actions"`
 }
@@ -132,6 +133,15 @@ type attemptView struct {
 	Reason      text      `json:"reason"`
 	Error       text      `json:"error"`
 	Trace       text      `json:"trace"`
+}
+
+// causeView is one reason why a job has not finished.
+type causeView struct {
+	Code  string    `json:"code"`
+	Text  string    `json:"text"`
+	Until timestamp `json:"until"`
+	Job   text      `json:"job"`
+	Node  big       `json:"node"`
 }
 
 // actionView is something that a person did to a job.
@@ -175,8 +185,14 @@ var closeWords = map[holdfast.ClosePolicy]string{
 }
 
 // viewWholeJob is all that is known of a job.
-func viewWholeJob(r *holdfast.Record) jobView {
+func viewWholeJob(r *holdfast.Record, why []holdfast.Cause) jobView {
 	v := viewJob(r)
+	v.Why = []causeView{}
+	for _, c := range why {
+		v.Why = append(v.Why, causeView{
+			Code: string(c.Code), Text: c.Text, Until: timestamp(c.Until), Job: text(idText(c.Job)), Node: big(c.Node),
+		})
+	}
 	v.Attempts = []attemptView{}
 	for _, a := range r.Attempts {
 		v.Attempts = append(v.Attempts, attemptView{
@@ -236,6 +252,7 @@ type nodeView struct {
 	Version   text      `json:"version"`
 	Alive     bool      `json:"alive"`
 	Leader    bool      `json:"leader"`
+	Namespace text      `json:"namespace"`
 	Slots     int       `json:"slots"`
 	Running   int       `json:"running"`
 	Queues    []string  `json:"queues"` // empty: all
@@ -248,7 +265,8 @@ type nodeView struct {
 func viewNode(n *holdfast.NodeInfo) nodeView {
 	return nodeView{
 		ID: big(n.ID), Name: n.Info.Name, Version: text(n.Info.Version), Alive: n.DeadAt.IsZero(), Leader: n.Leader,
-		Slots: n.Info.Slots, Running: n.Running,
+		Namespace: text(n.Info.Namespace),
+		Slots:     n.Info.Slots, Running: n.Running,
 		Queues: sorted(n.Info.Queues), Kinds: sorted(n.Info.Kinds),
 		StartedAt: timestamp(n.StartedAt), BeatAt: timestamp(n.BeatAt), EndedAt: timestamp(n.DeadAt),
 	}

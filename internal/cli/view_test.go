@@ -47,7 +47,7 @@ func TestJobAsRecord(t *testing.T) {
 	other := whole
 	other.Codec, other.Args = 7, []byte("\x00\xff")
 	for name, r := range map[string]holdfast.Record{"whole": whole, "bare": bare, "of another codec": other} {
-		ours, theirs := fieldsOf(t, viewWholeJob(&r)), fieldsOf(t, r)
+		ours, theirs := fieldsOf(t, viewWholeJob(&r, nil)), fieldsOf(t, r)
 		for _, name := range onlyHere {
 			delete(ours, name)
 		}

@@ -9,9 +9,15 @@ import (
 
 // ago says how long ago a time was, or how far off it is: "3s ago", "in 5m".
 func ago(now, t time.Time) string {
+	const far = 200 // years, which a duration cannot hold many more of
+	years := t.Year() - now.Year()
 	switch d := now.Sub(t); {
 	case t.IsZero():
 		return ""
+	case years > far:
+		return fmt.Sprintf("in %dy", years)
+	case years < -far:
+		return fmt.Sprintf("%dy ago", -years)
 	case d < -time.Second/2:
 		return "in " + rough(-d)
 	case d < time.Second:
@@ -23,7 +29,10 @@ func ago(now, t time.Time) string {
 
 // rough is a duration in the unit that fits.
 func rough(d time.Duration) string {
-	const day = 24 * time.Hour
+	const (
+		day  = 24 * time.Hour
+		year = 365 * day
+	)
 	switch {
 	case d < time.Second:
 		return fmt.Sprintf("%dms", d.Milliseconds())
@@ -33,8 +42,10 @@ func rough(d time.Duration) string {
 		return fmt.Sprintf("%dm", int(d.Minutes()))
 	case d < 2*day:
 		return fmt.Sprintf("%dh", int(d.Hours()))
+	case d < 2*year:
+		return fmt.Sprintf("%dd", int(d/day))
 	}
-	return fmt.Sprintf("%dd", int(d/day))
+	return fmt.Sprintf("%dy", int(d/year))
 }
 
 // clip shortens a text for a cell of a table.
@@ -65,13 +76,40 @@ func quote(text string) string {
 
 // parseTime reads a time as users write it: RFC 3339, or without a zone, in the zone of the machine.
 func parseTime(text string) (time.Time, error) {
+	return parseTimeIn(text, time.Local) //nolint:gosmopolitan // a person's own clock
+}
+
+func parseTimeIn(text string, zone *time.Location) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		return t, nil
 	}
 	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"} {
-		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil { //nolint:gosmopolitan // a person's own clock
-			return t, nil
+		if t, err := time.ParseInLocation(layout, text, zone); err == nil {
+			wanted, _ := time.Parse(layout, text) // as it did before
+			return onlyTime(t, text, wanted.Format(time.DateTime))
 		}
 	}
 	return time.Time{}, usagef("%q is not a time such as 2026-01-31T17:30:00Z or, in this machine's zone, \"2026-01-31 17:30\"", text)
+}
+
+// onlyTime refuses a time that a clock does not show, or shows twice, because it is set in between.
+func onlyTime(t time.Time, text, shown string) (time.Time, error) {
+	if t.Format(time.DateTime) != shown {
+		return t, usagef("%q does not exist in this machine's zone, %s, whose clock is set forward over it", text, t.Location())
+	}
+	// What the clock shows at two times lies between two offsets from UTC.
+	for _, near := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
+		_, offset := t.Zone()
+		_, other := t.Add(near).Zone()
+		twin := t.Add(time.Duration(offset-other) * time.Second)
+		if other != offset && twin.Format(time.DateTime) == shown {
+			first, second := t, twin
+			if second.Before(first) {
+				first, second = second, first
+			}
+			return t, usagef("%q exists twice in this machine's zone, %s; write %s or %s",
+				text, t.Location(), first.Format(time.RFC3339), second.Format(time.RFC3339))
+		}
+	}
+	return t, nil
 }

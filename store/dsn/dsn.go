@@ -2,7 +2,9 @@ package dsn
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -26,8 +28,16 @@ func Parse(text string, opts ...Option) (store.Source, error) {
 	for _, opt := range opts {
 		opt(&s)
 	}
+	text = strings.TrimSpace(text)
 	switch scheme, rest := split(text); scheme {
 	case "":
+		switch {
+		case isKeywords(text):
+			return parseKeywords(text, s)
+		case holdsSecret(text):
+			return nil, invalid("it looks like the address of a server, maybe with a password; " +
+				"that of PostgreSQL is a URL, postgres://user@host/app, or \"host=… user=… dbname=…\", and a file is sqlite:PATH")
+		}
 		return parseSQLite(rest, s)
 	case "sqlite":
 		// sqlite:///var/lib/x.db is what other programs write for /var/lib/x.db.
@@ -37,6 +47,28 @@ func Parse(text string, opts ...Option) (store.Source, error) {
 	default:
 		return nil, invalid("%q is not a database that Holdfast knows: it is a file, sqlite:PATH or postgres://…", scheme+":")
 	}
+}
+
+// holdsSecret reports whether a text without a scheme might hold a password: then it is neither taken
+// for a file nor shown. A path that begins with a dot, a slash or a drive is one.
+func holdsSecret(text string) bool {
+	path, _, _ := strings.Cut(text, "?")
+	if strings.Contains(path, "://") {
+		return true
+	}
+	if strings.HasPrefix(path, "/") || strings.HasPrefix(path, ".") || len(path) > 2 && path[1] == ':' && strings.ContainsAny(path[2:3], `\/`) {
+		return false
+	}
+	if _, behind, found := strings.Cut(text, ":"); found && strings.Contains(behind, "@") {
+		return true
+	}
+	text = strings.ToLower(text)
+	for _, word := range []string{"password", "passwd", "pwd"} {
+		if _, behind, found := strings.Cut(text, word); found && strings.HasPrefix(strings.TrimLeft(behind, space), "=") {
+			return true
+		}
+	}
+	return false
 }
 
 // split cuts the scheme off a text: a word of at least two letters before a colon. One letter is a drive.
@@ -87,7 +119,7 @@ func choose[T any](o *options, name string, def T, words map[string]T) T {
 	}
 	value, ok := words[word]
 	if !ok {
-		o.failf(name, "%q is not a value that it has", word)
+		o.failf(name, "it is %s", strings.Join(slices.Sorted(maps.Keys(words)), " or "))
 		return def
 	}
 	return value

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/dsn"
@@ -50,6 +51,22 @@ func TestParse(t *testing.T) {
 		"postgres://h/db?session=off":  postgres.Config{URL: "postgres://h/db", NoSession: true},
 		"postgres://h/db?migrate=off":  postgres.Config{URL: "postgres://h/db", NoMigrate: true},
 		"postgres://h/db?schema=x&b=c": postgres.Config{URL: "postgres://h/db?b=c", SchemaName: "x"},
+		"postgres://h/db?user=a@b":     postgres.Config{URL: "postgres://h/db?user=a%40b"},
+		" postgres://h/db\n":           postgres.Config{URL: "postgres://h/db"},
+
+		"host=h user=u":               postgres.Config{URL: "host='h' user='u'"},
+		"HOST = h":                    postgres.Config{URL: "HOST='h'"},
+		`password='a \'b\\' dbname=x`: postgres.Config{URL: `password='a \'b\\' dbname='x'`},
+		"service=app":                 postgres.Config{URL: "service='app'"},
+		"user=u schema=x session=off": postgres.Config{URL: "user='u'", SchemaName: "x", NoSession: true},
+		"migrate=off host=h":          postgres.Config{URL: "host='h'", NoMigrate: true},
+		"sqlite:user=u":               sqlite.Config{Path: "user=u"},
+		"./user=u":                    sqlite.Config{Path: "./user=u"},
+		"/a:b@c":                      sqlite.Config{Path: "/a:b@c"},
+		`C:\a@b`:                      sqlite.Config{Path: `C:\a@b`},
+		"sqlite:a:b@c":                sqlite.Config{Path: "a:b@c"},
+		"year=2026.db":                sqlite.Config{Path: "year=2026.db"},
+		"no password.db":              sqlite.Config{Path: "no password.db"},
 	} {
 		source, err := dsn.Parse(text)
 		if err != nil {
@@ -58,6 +75,36 @@ func TestParse(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, source); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+// TestKeywordsLikePgx checks that pgx reads of a connection string what it would have read without us.
+func TestKeywordsLikePgx(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"host=h port=5433 user=u dbname=d", `host=h password=a\ b\\c user = u`, `password='' user=u`,
+		"host=h\tuser=u\n", `dbname='a b' password='\'' host=/tmp`, "host=a,b port=1,2 user=u",
+	} {
+		source, err := dsn.Parse(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		want, wantErr := pgx.ParseConfig(text)
+		config, ok := source.(postgres.Config)
+		if !ok {
+			t.Fatalf("%s is %T", text, source)
+		}
+		got, err := pgx.ParseConfig(config.URL)
+		if err != nil || wantErr != nil {
+			t.Errorf("%s: %v, %v", text, err, wantErr)
+			continue
+		}
+		if got.Host != want.Host || got.Port != want.Port || got.User != want.User || got.Password != want.Password ||
+			got.Database != want.Database || len(got.Fallbacks) != len(want.Fallbacks) {
+			t.Errorf("%s: %s:%d %s/%s@%s, want %s:%d %s/%s@%s", text, got.Host, got.Port, got.User, got.Password, got.Database,
+				want.Host, want.Port, want.User, want.Password, want.Database)
 		}
 	}
 }
@@ -101,9 +148,29 @@ func TestParseErrors(t *testing.T) {
 		"x.db?a;b":                               "do not parse",
 		"x.db?%zz":                               "do not parse",
 		"postgres:h/db":                          "postgres://",
-		"postgres://u:hunter2@h/db?session=maybe": "session",
-		"postgres://u:hunter2@h/db?schema=":       "schema",
-		"postgres://u:hunter2@h/db?migrate=x":     "migrate",
+		"postgres://u:hunter2@h/db?session=maybe":   "session",
+		"postgres://u:hunter2@h/db?schema=":         "schema",
+		"postgres://u:hunter2@h/db?migrate=x":       "migrate",
+		"postgres://u:hun/hunter2@h/db":             "%2F",
+		"postgres://u:12/hunter2@h/db":              "%2F",
+		"postgres://u:12?hunter2@h/db":              "%3F",
+		"postgres://u:a@b/hunter2@h/db":             "%40",
+		"postgres://u:a@b?hunter2@h/db":             "%40",
+		"u:hunter2@h/db":                            "postgres://",
+		"my_app:hunter2@h/db":                       "postgres://",
+		"'postgres://u:hunter2@h/db'":               "postgres://",
+		"postgres ://u:hunter2@h/db":                "postgres://",
+		"Server=h;Database=d;Password=hunter2":      "postgres://",
+		"app db password = hunter2":                 "postgres://",
+		"host=h user=u password='hunter2":           "single quotes",
+		"host=h password=two words hunter2":         "single quotes",
+		"host=h password=hunter2 session=maybe":     "session",
+		"host=h password=hunter2 schema=''":         "schema",
+		"host=h password=hunter2 schema=a schema=b": "schema",
+		"dbname=postgres://u:hunter2@h/db":          "dbname looks like a URL",
+		"user=u host= password=hunter2":             "host has no value",
+		"schema=hunter2":                            "no database",
+		"x.db?synchronous=hunter2":                  "full or normal",
 	} {
 		source, err := dsn.Parse(text)
 		if !errors.Is(err, store.ErrInvalid) || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "hunter2") {

@@ -11,23 +11,66 @@ import (
 // The URL is not parsed otherwise: libpq allows several hosts, which net/url does not.
 func parsePostgres(text string, s settings) (store.Source, error) {
 	base, query, _ := strings.Cut(text, "?")
-	if !strings.Contains(base, "://") {
+	_, behind, found := strings.Cut(base, "://")
+	if !found {
 		return nil, invalid("a PostgreSQL URL begins with postgres://")
 	}
+	if strandedPassword(behind, query) {
+		return nil, invalid("an @ stands where a PostgreSQL URL has no user and no password; write what is special in them " +
+			"with a percent sign: %%40 for @, %%2F for /, %%3F for ?, %%23 for #, %%3A for :, %%25 for %%")
+	}
+	if mixesKeywords(behind) {
+		return nil, invalid("no user, host or database of a PostgreSQL URL holds a space, a quote or =; it is postgres://user@host/app, " +
+			"or \"host=… user=… dbname=…\" without postgres://")
+	}
 	o := parseOptions(query)
-	config := postgres.URL(base)
-	config.NoMigrate = o.noMigrate(s)
-	config.NoSession = choose(o, "session", false, map[string]bool{"on": false, "off": true})
+	config, err := postgresConfig(o, s)
+	if err != nil {
+		return nil, err
+	}
+	if config.URL = base; len(o.values) > 0 {
+		config.URL += "?" + o.values.Encode()
+	}
+	return config, nil
+}
+
+// postgresConfig takes our own options.
+func postgresConfig(o *options, s settings) (postgres.Config, error) {
+	config := postgres.Config{
+		NoMigrate: o.noMigrate(s),
+		NoSession: choose(o, "session", false, map[string]bool{"on": false, "off": true}),
+	}
 	if schema, given := o.take("schema"); given {
 		if config.SchemaName = schema; schema == "" {
 			o.failf("schema", "it is empty")
 		}
 	}
-	if o.err != nil {
-		return nil, o.err
+	return config, o.err
+}
+
+// strandedPassword reports whether a part of a password may stand where the name of a host, a
+// database or an option is read, which are shown: a slash or a question mark in it ends it.
+func strandedPassword(address, query string) bool {
+	authority, path, _ := strings.Cut(address, "/")
+	switch ats := strings.Count(authority, "@"); {
+	case ats > 1, strings.Contains(path, "@"):
+		return true
+	case ats == 0 && strings.Contains(authority, ":") && strings.Contains(query, "@"):
+		return true
 	}
-	if len(o.values) > 0 {
-		config.URL += "?" + o.values.Encode()
+	for part := range strings.SplitSeq(query, "&") {
+		name, _, _ := strings.Cut(part, "=")
+		if strings.ContainsAny(name, "@/") {
+			return true
+		}
 	}
-	return config, nil
+	return false
+}
+
+// mixesKeywords reports whether what stands where a URL has its user, host and database cannot be that.
+func mixesKeywords(address string) bool {
+	authority, path, _ := strings.Cut(address, "/")
+	at := strings.LastIndex(authority, "@")
+	user, _, _ := strings.Cut(authority[:max(at, 0)], ":")
+	return strings.ContainsAny(user+authority[at+1:]+path, space+"='")
 }

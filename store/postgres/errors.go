@@ -29,7 +29,7 @@ const (
 
 // sentinels are the classes of store that an error may already belong to.
 var sentinels = []error{
-	store.ErrInvalid, store.ErrNotFound, store.ErrConflict, store.ErrLeaseLost, store.ErrNodeDead, store.ErrUnavailable,
+	store.ErrPermission, store.ErrInvalid, store.ErrNotFound, store.ErrConflict, store.ErrLeaseLost, store.ErrNodeDead, store.ErrUnavailable,
 	store.ErrReadOnly, store.ErrFull, store.ErrSchema, store.ErrClosed,
 }
 
@@ -102,7 +102,9 @@ func classOf(err error) (hint string, class error) {
 		return "is it a standby?", store.ErrReadOnly
 	case code == codeUndefined, code == "3F000", code == "42703", code == "42883":
 		return "run holdfast migrate", store.ErrSchema
-	case code == "3D000", code == "42501", strings.HasPrefix(code, "28"):
+	case code == codeDenied:
+		return "", store.ErrPermission
+	case code == "3D000", strings.HasPrefix(code, "28"):
 		return "", store.ErrInvalid
 	case code == "26000", code == "42P05":
 		return "a pooler in transaction mode seems to be in between: set Config.NoSession", store.ErrInvalid

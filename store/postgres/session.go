@@ -107,6 +107,10 @@ type statement struct {
 
 // send runs statements in one round trip and one transaction: all of them happen, or none.
 func (s *Store) send(ctx context.Context, list ...statement) error {
+	return s.denied(ctx, s.sendOnce(ctx, list))
+}
+
+func (s *Store) sendOnce(ctx context.Context, list []statement) error {
 	if s.isClosed() {
 		return errClosed
 	}
@@ -168,7 +172,7 @@ func (s *Store) read(ctx context.Context, list ...statement) error {
 		batch.Queue(s.text(st.name), st.args...).Query(func(rows pgx.Rows) error { return eachOf(rows, st.each) })
 	}
 	batch.Queue("COMMIT")
-	return s.pool.SendBatch(ctx, batch).Close()
+	return s.denied(ctx, s.pool.SendBatch(ctx, batch).Close())
 }
 
 var readPrelude = prelude(reads)
@@ -237,6 +241,10 @@ func runPgx(ctx context.Context, tx interface {
 
 // inTx runs f in a transaction of its own, begun with one of the begin texts.
 func (s *Store) inTx(ctx context.Context, begin string, f func(session) error) error {
+	return s.denied(ctx, s.inOneTx(ctx, begin, f))
+}
+
+func (s *Store) inOneTx(ctx context.Context, begin string, f func(session) error) error {
 	if s.isClosed() {
 		return errClosed
 	}

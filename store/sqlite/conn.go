@@ -18,8 +18,11 @@ type conn struct {
 	ended journalEnds // empty; of the next transaction
 }
 
-// openConn opens the file at path, which is created if create is set.
+// openConn opens the file at path, which is created if create is set. One that this process may not write is opened to look at it.
 func openConn(path string, create bool) (*conn, error) {
+	if denied := deniesWrites(path); denied != nil {
+		return openLooking(path, denied)
+	}
 	flags := sqlite.OpenReadWrite
 	if create {
 		flags |= sqlite.OpenCreate

@@ -76,6 +76,13 @@
 // second copy of the SQLite library (cgo, ncruces) on the same file in one process. modernc.org/sqlite is the copy that we use,
 // and may be used beside it.
 //
+// # Who may see it
+//
+// A file that is made has the mode 0600, for it holds args. Who may not write a file opens it with
+// look.go: SQLite would make a log and an index to read it, of the mode of the database and of the
+// reader's user, and the owner could write no more. Root gives what it makes to the owner, SQLite
+// the log and this package the locks.
+//
 // # When it fails
 //
 // A transaction that fails is rolled back; nothing of it has happened, except that after a failed sync (ErrUnavailable)

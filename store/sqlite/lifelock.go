@@ -21,7 +21,8 @@ import (
 //	the lock is taken  the node's process lives
 //	the lock is free   the node is dead
 type lifeLocks struct {
-	dir string
+	dir  string
+	like fs.FileInfo // the database, who may use which may use the locks
 
 	mu   sync.Mutex
 	held map[int64]*flock.Flock
@@ -34,9 +35,14 @@ func (l *lifeLocks) path(node int64) string {
 // take locks the file of a node that joins. It happens before the node can be seen by others, so that nobody can find the file
 // without its lock.
 func (l *lifeLocks) take(node int64) error {
-	lock := flock.New(l.path(node))
+	mode := l.like.Mode().Perm() | 0o600
+	lock := flock.New(l.path(node), flock.SetPermissions(mode))
 	for range 3 { // the last node to leave removes the directory
-		if err := os.Mkdir(l.dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		err := os.Mkdir(l.dir, 0o700)
+		if err == nil { // whoever may read may enter
+			err = shareLike(l.dir, l.like, mode|mode&0o444>>2)
+		}
+		if err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
 			return lockFailed(err)
 		}
 		locked, err := lock.TryLock()
@@ -53,6 +59,10 @@ func (l *lifeLocks) take(node int64) error {
 	}
 	if !lock.Locked() {
 		return lockFailed(fmt.Errorf("%s: %w", l.dir, fs.ErrNotExist))
+	}
+	if err := shareLike(lock.Path(), l.like, mode); err != nil {
+		l.remove(lock)
+		return lockFailed(err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

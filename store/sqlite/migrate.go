@@ -77,6 +77,12 @@ func (c Config) onConn(ctx context.Context, f func(*conn) (store.Schema, error))
 	if err != nil {
 		return store.Schema{}, err
 	}
+	if _, err := c.denied(c.Path); err != nil {
+		return store.Schema{}, err
+	}
+	if _, err := c.appear(c.Path); err != nil {
+		return store.Schema{}, err
+	}
 	w, err := c.openWriter(ctx, c.Path)
 	if err != nil {
 		return store.Schema{}, err

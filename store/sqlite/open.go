@@ -100,6 +100,7 @@ type Store struct {
 	readers chan *conn // holds Readers connections, nil for those not opened yet
 	closed  chan struct{}
 	close   sync.Once
+	denied  error // ErrReadOnly, if this process may only look
 
 	databaseID   string
 	firstVersion int64 // of the data, when the store was opened
@@ -117,7 +118,7 @@ type Store struct {
 var _ store.Store = (*Store)(nil)
 
 // Open implements store.Source. It fails with ErrInvalid if the directory does not exist or the file is damaged or not a
-// database, ErrReadOnly if the file cannot be written, and ErrSchema if its schema does not fit.
+// database, ErrReadOnly if the file cannot be written, or, with NoMigrate, not even be read, and ErrSchema if its schema does not fit.
 func (c Config) Open(ctx context.Context) (store.Store, error) {
 	s, err := c.open(ctx)
 	if err != nil {
@@ -148,6 +149,9 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 	configured := s.path
 	found, err := c.appear(configured)
 	if err != nil {
+		return nil, err
+	}
+	if s.denied, err = c.denied(configured); err != nil {
 		return nil, err
 	}
 	writer, err := c.openWriter(ctx, configured)
@@ -181,7 +185,7 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.lives.dir = s.path + ".nodes"
+	s.lives.dir, s.lives.like = s.path+".nodes", s.place.main.info
 	s.writer = make(chan *conn, 1)
 	s.writer <- writer
 	s.readers = make(chan *conn, c.Readers)
@@ -208,6 +212,9 @@ func (c Config) checkSchema(ctx context.Context, writer *conn) error {
 	return nil
 }
 
+// privateMode is the mode of a file that is made.
+const privateMode = 0o600
+
 // appear makes sure that there is a file, so that what is opened is known to be what is there
 // before and after. It may be empty.
 func (c Config) appear(path string) (fs.FileInfo, error) {
@@ -228,7 +235,25 @@ func (c Config) appear(path string) (fs.FileInfo, error) {
 	if err := made.close(); err != nil {
 		return nil, err
 	}
+	if info, err = os.Stat(path); err != nil {
+		return nil, err
+	}
+	// Args are nobody else's business, unless somebody gives the file another mode. SQLite makes what lies beside it alike.
+	if err := os.Chmod(path, info.Mode().Perm()&privateMode); err != nil {
+		return nil, fmt.Errorf("%w: %w", store.ErrReadOnly, err)
+	}
 	return os.Stat(path)
+}
+
+// denied tells why this process may only look, which is an error where it is to bring the schema up to date.
+func (c Config) denied(path string) (denied, err error) {
+	if denied = deniesWrites(path); denied == nil {
+		return nil, nil
+	}
+	if denied = fmt.Errorf("%w: %w", store.ErrReadOnly, denied); !c.NoMigrate {
+		return nil, denied
+	}
+	return denied, nil
 }
 
 // openWriter opens the connection that writes, and finds out whether it may.

@@ -47,6 +47,9 @@ func (s *Store) writeIf(ctx context.Context, op string, needed func(*tx) (bool, 
 		return classify(op, err)
 	}
 	defer s.giveWriter(c)
+	if s.denied != nil {
+		return classify(op, s.denied)
+	}
 	err = patient(ctx, func() error {
 		if err := s.place.begin(); err != nil {
 			return err

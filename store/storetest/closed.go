@@ -55,18 +55,19 @@ func closedSays(e *env) {
 			_, err := e.store.PauseJobs(e.ctx, store.PauseJobsParams{Jobs: []store.ID{waiting}})
 			return err
 		},
-		"Resume":   func() error { _, err := e.store.Resume(e.ctx, resumption(waiting)); return err },
-		"Fork":     func() error { return e.store.Fork(e.ctx, store.ForkParams{From: id, Keep: 1, Job: e.job().Job}) },
-		"Get":      func() error { _, err := e.store.Get(e.ctx, id); return err },
-		"List":     func() error { _, err := e.store.List(e.ctx, store.ListParams{Limit: 1}); return err },
-		"Queues":   func() error { _, err := e.store.Queues(e.ctx, namespace); return err },
-		"Unserved": func() error { _, err := e.store.Unserved(e.ctx, 1); return err },
-		"Journals": func() error { _, err := e.store.Journals(e.ctx, []store.ID{id}); return err },
-		"Entries":  func() error { _, err := e.store.Entries(e.ctx, store.JournalParams{Job: id, Limit: 1}); return err },
-		"Messages": func() error { _, err := e.store.Messages(e.ctx, store.InboxParams{Job: id, Limit: 1}); return err },
-		"Ended":    func() error { _, err := e.store.Ended(e.ctx, []store.ID{id}); return err },
-		"Promote":  func() error { _, err := e.store.Promote(e.ctx, 1); return err },
-		"Rescue":   func() error { _, err := e.store.Rescue(e.ctx, store.RescueParams{}); return err },
+		"Resume":    func() error { _, err := e.store.Resume(e.ctx, resumption(waiting)); return err },
+		"Fork":      func() error { return e.store.Fork(e.ctx, store.ForkParams{From: id, Keep: 1, Job: e.job().Job}) },
+		"Get":       func() error { _, err := e.store.Get(e.ctx, id); return err },
+		"Obstacles": func() error { _, err := e.store.Obstacles(e.ctx, id); return err },
+		"List":      func() error { _, err := e.store.List(e.ctx, store.ListParams{Limit: 1}); return err },
+		"Queues":    func() error { _, err := e.store.Queues(e.ctx, namespace); return err },
+		"Unserved":  func() error { _, err := e.store.Unserved(e.ctx, 1); return err },
+		"Journals":  func() error { _, err := e.store.Journals(e.ctx, []store.ID{id}); return err },
+		"Entries":   func() error { _, err := e.store.Entries(e.ctx, store.JournalParams{Job: id, Limit: 1}); return err },
+		"Messages":  func() error { _, err := e.store.Messages(e.ctx, store.InboxParams{Job: id, Limit: 1}); return err },
+		"Ended":     func() error { _, err := e.store.Ended(e.ctx, []store.ID{id}); return err },
+		"Promote":   func() error { _, err := e.store.Promote(e.ctx, 1); return err },
+		"Rescue":    func() error { _, err := e.store.Rescue(e.ctx, store.RescueParams{}); return err },
 		"SweepCancels": func() error {
 			_, err := e.store.SweepCancels(e.ctx)
 			return err

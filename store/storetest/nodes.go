@@ -31,7 +31,7 @@ func nodeIDs(e *env) {
 func nodesListed(e *env) {
 	infos := []store.NodeInfo{
 		{
-			Name: "a/1", Version: "v1", Queues: []string{"mail", "b"}, Kinds: []string{"send"}, Slots: 7,
+			Name: "a/1", Version: "v1", Namespace: "n", Queues: []string{"mail", "b"}, Kinds: []string{"send"}, Slots: 7,
 			Policies: map[string]store.Policy{
 				"send": {
 					MaxAttempts: 3, Backoff: store.Backoff{Base: time.Second, Cap: time.Hour, Jitter: 0.5},

@@ -45,6 +45,7 @@ var suite = []concern{
 	{"Retain", retainTests},
 	{"RetainQueues", retainQueuesTests},
 	{"Read", readTests},
+	{"Obstacles", obstaclesTests},
 	{"Closed", closedTests},
 	{"Nodes", nodesTests},
 	{"Leader", leaderTests},

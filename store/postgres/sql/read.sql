@@ -33,6 +33,16 @@ LEFT JOIN LATERAL (SELECT a.error FROM {schema}.attempt a WHERE a.id = t.id AND 
 LEFT JOIN LATERAL (SELECT * FROM {schema}.checkpoint a WHERE a.id = t.id OFFSET 0) c ON true
 ORDER BY t.place;
 
+-- What keeps job $1 from being claimed, whatever nodes there are.
+-- name: obstacles
+SELECT q.paused_at, q.paused_by, o.id
+FROM (SELECT j.lane, j.ordering_key FROM {schema}.job j WHERE j.id = $1::uuid OFFSET 0) b
+CROSS JOIN LATERAL (SELECT a.queue FROM {schema}.lane a WHERE a.id = b.lane OFFSET 0) l
+CROSS JOIN LATERAL (SELECT a.paused_at, a.paused_by FROM {schema}.queue a WHERE a.id = l.queue OFFSET 0) q
+LEFT JOIN LATERAL (
+  SELECT a.id FROM {schema}.key_holder a WHERE a.queue = l.queue AND a.ordering_key = b.ordering_key AND a.id <> $1::uuid OFFSET 0
+) o ON true;
+
 -- name: attempts
 SELECT attempt, lease, node, claimed_at, started_at, ended_at, outcome, reason, error, trace
 FROM {schema}.attempt WHERE id = $1::uuid ORDER BY lease;

@@ -29,6 +29,9 @@ SELECT id FROM holdfast_lane WHERE queue = ?;
 -- name: queues_paused
 SELECT id FROM holdfast_queue WHERE paused_at IS NOT NULL;
 
+-- name: queue_paused
+SELECT paused_at, paused_by FROM holdfast_queue WHERE id = ?;
+
 -- name: queues_list
 SELECT id, name, created_at, paused_at, paused_by FROM holdfast_queue WHERE namespace = ? ORDER BY name;
 

@@ -270,6 +270,11 @@ func (s *Store) List(ctx context.Context, params store.ListParams) (store.Page, 
 	return answer(ctx, s, "List", func() (store.Page, error) { return s.inner.List(ctx, params) })
 }
 
+// Obstacles implements store.Reader.
+func (s *Store) Obstacles(ctx context.Context, id store.ID) (store.Obstacles, error) {
+	return answer(ctx, s, "Obstacles", func() (store.Obstacles, error) { return s.inner.Obstacles(ctx, id) })
+}
+
 // Queues implements store.Reader.
 func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, error) {
 	return answer(ctx, s, "Queues", func() ([]store.Queue, error) { return s.inner.Queues(ctx, namespace) })

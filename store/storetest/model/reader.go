@@ -66,6 +66,26 @@ func (j *job) lastError() string {
 	return ""
 }
 
+// Obstacles implements store.Reader.
+func (s *Store) Obstacles(ctx context.Context, id store.ID) (store.Obstacles, error) {
+	if _, err := s.begin(ctx); err != nil {
+		return store.Obstacles{}, err
+	}
+	defer s.mu.Unlock()
+	j := s.jobs[id]
+	if j == nil {
+		return store.Obstacles{}, store.ErrNotFound
+	}
+	var o store.Obstacles
+	if q := s.queues[queueName{j.Namespace, j.Queue}]; q != nil {
+		o.QueuePausedAt, o.QueuePausedBy = q.PausedAt, q.PausedBy
+	}
+	if !s.hasTurn(j) {
+		o.Turn = s.turns[j.keyName()]
+	}
+	return o, nil
+}
+
 // List implements store.Reader. The cursor is the last job's id.
 func (s *Store) List(ctx context.Context, params store.ListParams) (store.Page, error) {
 	if _, err := s.begin(ctx); err != nil {

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestBulk changes jobs by what they are, on both databases.
+func TestBulk(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(_ *testing.T, s *shell) { bulkOn(s) }) //nolint:thelper // it is the test
+}
+
+func bulkOn(s *shell) {
+	s.Helper()
+	const many = 2*bulkSize + 7
+	s.expect(s.feed(strings.Repeat("{}\n", many), "job", "enqueue", "mail", "--file", "-", "--queue", "bulk"), 0)
+	other := s.enqueue("mail", "--queue", "other")
+	push := s.enqueue("push", "--queue", "bulk", "--in", "1h", "--tag", "x")
+	count := func(args ...string) int {
+		s.Helper()
+		return strings.Count(s.ok(append([]string{"job", "list", "--all", "-o", "jsonl"}, args...)...), "\n")
+	}
+
+	got := s.run("job", "cancel", "--queue", "bulk", "--dry-run", "-o", "jsonl")
+	if strings.Count(got.stdout, "\n") != many+1 || got.stderr != "208 jobs would be changed.\n" || count("--state", "cancelled") != 0 {
+		s.Errorf("a dry run: %d lines, %q", strings.Count(got.stdout, "\n"), got.stderr)
+	}
+	got = s.run("job", "cancel", "--queue", "bulk", "--kind", "mail", "--reason", "spam", "-o", "table")
+	if got.code != 0 || got.stdout != "" || got.stderr != "207 jobs are cancelled.\n" {
+		s.Errorf("%+v", got)
+	}
+	if n := count("--state", "cancelled"); n != many {
+		s.Errorf("%d jobs are cancelled", n)
+	}
+	for id, want := range map[string]string{other: "available", push: "scheduled"} {
+		if state := s.job(id)["state"]; state != want {
+			s.Errorf("another job is %v", state)
+		}
+	}
+	var views []changedView
+	s.decode(s.ok("job", "cancel", "--tag", "x"), &views)
+	if len(views) != 1 || views[0].ID != push || views[0].State != "cancelled" {
+		s.Errorf("%+v", views)
+	}
+	s.decode(s.ok("job", "retry", "--state", "cancelled", "--kind", "mail", "-q"), &views)
+	if len(views) != many || count("--state", "available", "--queue", "bulk") != many {
+		s.Errorf("%d jobs are retried", len(views))
+	}
+	got = s.run("job", "retry", "--state", "failed", "-o", "table")
+	if got.code != 0 || got.stdout != "" || got.stderr != "There are no such jobs.\n" {
+		s.Errorf("%+v", got)
+	}
+	if got = s.run("job", "retry", "--state", "failed"); got.code != 0 || got.stdout != "[]\n" {
+		s.Errorf("%+v", got)
+	}
+	for _, test := range []struct {
+		args  []string
+		words string
+	}{
+		{[]string{"cancel"}, "takes ID..., or flags that select jobs"},
+		{[]string{"retry"}, "takes ID..., or flags that select jobs"},
+		{[]string{"cancel", other, "--queue", "x"}, "not both"},
+		{[]string{"cancel", other, "--dry-run"}, "--dry-run is for flags that select jobs"},
+		{[]string{"retry", "--queue", "x"}, "--state is missing"},
+		{[]string{"retry", "--state", "broken"}, "the states are"},
+		{[]string{"cancel", "--parent", "x"}, "--parent"},
+	} {
+		s.expect(s.run(append([]string{"job"}, test.args...)...), exitUsage, test.words)
+	}
+}

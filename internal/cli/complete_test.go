@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// complete is what a shell is offered for a command line whose last word is being typed.
+func (s *shell) complete(args ...string) (found []string, files bool) {
+	s.Helper()
+	got := s.run(append([]string{cobra.ShellCompNoDescRequestCmd}, args...)...)
+	if got.code != 0 {
+		s.Fatalf("completing %v: %+v", args, got)
+	}
+	lines := strings.Split(strings.TrimSpace(got.stdout), "\n")
+	last := len(lines) - 1
+	if strings.Contains(got.stderr, "rror") {
+		s.Errorf("completing %v: %s", args, got.stderr)
+	}
+	return lines[:last], lines[last] == ":0"
+}
+
+// TestNoFilesWhereNoneAreMeant goes through all flags and arguments of all verbs, with and without a database.
+func TestNoFilesWhereNoneAreMeant(t *testing.T) {
+	t.Parallel()
+	with := migrated(t)
+	with.enqueue("mail", "--queue", "bulk")
+	for _, s := range []*shell{newShell(t), with} {
+		commands(func(cmd *cobra.Command) {
+			verb := strings.Fields(cmd.CommandPath())[1:]
+			check := func(f *pflag.Flag) {
+				if f.NoOptDefVal != "" {
+					return // it takes no value
+				}
+				_, files := s.complete(slices.Concat(verb, []string{"--" + f.Name, ""})...)
+				if want := f.Name == flagDatabase || f.Name == "file"; files != want {
+					t.Errorf("%s --%s: files %t, want %t", cmd.CommandPath(), f.Name, files, want)
+				}
+			}
+			cmd.LocalFlags().VisitAll(check)
+			cmd.InheritedFlags().VisitAll(check)
+			for n := range 4 {
+				args := verb
+				for range n {
+					args = append(slices.Clip(args), exampleID)
+				}
+				if cmd.HasSubCommands() && n > 0 {
+					return
+				}
+				_, files := s.complete(append(slices.Clip(args), "")...)
+				if want := cmd.Name() == "vet"; files != want {
+					t.Errorf("%s, argument %d: files %t, want %t", cmd.CommandPath(), n, files, want)
+				}
+			}
+		})
+	}
+}
+
+func TestCompletions(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	if found, _ := s.complete("job", "enqueue", ""); !slices.Equal(found, []string{"exec", "http"}) {
+		t.Errorf("without a database: %v", found)
+	}
+	s.start("worker", "--namespace", "prod")
+	job := s.enqueue("mail", "--queue", "bulk", "--tag", "nightly")
+	done := s.enqueue("push", "--queue", "other")
+	s.ok("job", "cancel", done)
+	for _, test := range []struct {
+		args string
+		want []string
+	}{
+		{"job get ", []string{done, job}},
+		{"job cancel ", []string{job}},
+		{"job cancel " + job + " ", nil},
+		{"job retry ", []string{done}},
+		{"job resume ", []string{done}},
+		{"job get " + job + " ", nil},
+		{"job get " + job[:34], []string{done, job}},
+		{"job enqueue ", []string{"exec", "http", "mail", "push"}},
+		{"job enqueue m", []string{"mail"}},
+		{"job list --kind ", []string{"exec", "http", "mail", "push"}},
+		{"job list --queue ", []string{"bulk", "other"}},
+		{"job list --tag ", []string{"nightly"}},
+		{"job list --parent ", []string{done, job}},
+		{"job list --state c", []string{"completed", "cancelled"}},
+		{"queue pause ", []string{"bulk", "other"}},
+		{"queue pause bulk ", []string{"other"}},
+		{"queue list --namespace ", []string{"default", "prod"}},
+		{"job enqueue mail --unique args,q", []string{"args,queue"}},
+		{"job enqueue mail --on-conflict re", []string{"return", "reject", "replace"}},
+		{"job enqueue mail --priority ", []string{"1", "2", "3", "4"}},
+		{"job list -o ", []string{"table", "json", "jsonl"}},
+		{"callback complete ", nil},
+		{"signal send " + job + " ", nil},
+		{"help job w", []string{"wait"}},
+		{"help job wait ", nil},
+	} {
+		args := strings.Split(test.args, " ")
+		if strings.HasSuffix(test.args, job[:34]) {
+			test.want = slices.DeleteFunc(test.want, func(id string) bool { return !strings.HasPrefix(id, job[:34]) })
+		}
+		if found, _ := s.complete(args...); !slices.Equal(found, test.want) {
+			t.Errorf("%s: %q, want %q", test.args, found, test.want)
+		}
+	}
+	// What cannot be read is not offered, and no error.
+	if found, files := s.complete("job", "get", "--database", "postgres://127.0.0.1:1/x?sslmode=disable", ""); len(found) > 0 || files {
+		t.Errorf("%v, files %t", found, files)
+	}
+	for _, args := range [][]string{{"completion", "tcsh"}, {"help", "nosuch"}, {"help", "job", "nosuch"}} {
+		if out := s.expect(s.run(args...), exitUsage, args[len(args)-1]); out != "" {
+			t.Errorf("%v: %q", args, out)
+		}
+	}
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		if out := s.ok("completion", shell); len(out) < 1000 {
+			t.Errorf("%s: %q", shell, out)
+		}
+	}
+	if version := s.ok("--version"); version != s.ok("version") || !strings.Contains(version, `"version"`) {
+		t.Errorf("%q", version)
+	}
+}
+
+// TestCompletionsOfDurableJobs: what a job waits for, has done and has published.
+func TestCompletionsOfDurableJobs(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *shell) {
+		t.Helper()
+		s.serve((&shop{}).register)
+		id := s.enqueue("order", "--args", `{"to":"ada"}`)
+		s.waits(id, "signal approved")
+		for args, want := range map[string][]string{
+			"signal send " + id + " ":            {"approved"},
+			"job stream " + id + " ":             {"log"},
+			"job published " + id + " ":          {"progress"},
+			"job fork " + id + " --from c":       {"charge"},
+			"job fork " + id + " --from p":       {"progress"},
+			"job published " + id + " p":         {"progress"},
+			"job stream " + exampleID + " ":      nil,
+			"job published " + id + " progress ": nil,
+		} {
+			if found, _ := s.complete(strings.Split(args, " ")...); !slices.Equal(found, want) {
+				t.Errorf("%s: %q, want %q", args, found, want)
+			}
+		}
+	})
+}

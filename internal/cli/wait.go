@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfastdev/holdfast"
+)
+
+// whyAfter is how long somebody waits before being told what for, and how long until it is looked at again.
+const whyAfter = 2 * time.Second
+
+func (a *app) jobWaitCommand() *cobra.Command {
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "wait ID",
+		Short: "Wait for a job to finish, and print what it returned",
+		Long: `Wait for a job to finish, and print what it returned, which is JSON ("null" if it returned
+nothing). After two seconds it says on standard error why the job has not finished, and again when
+that changes.
+
+The exit code is 0 if the job completed, 1 if it failed or was cancelled, and 2 if it did not
+finish in time; in that case it goes on.`,
+		Example: `  holdfast job wait ` + exampleID + `
+  holdfast job wait ` + exampleID + ` --timeout 30s | jq .stdout`,
+		Args:        takes(1, 1),
+		Annotations: uses(flagDatabase, flagNamespace, flagQuiet),
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			id, err := parseID(args[0])
+			if err != nil {
+				return err
+			}
+			if timeout < 0 {
+				return usagef("--timeout %v is negative", timeout)
+			}
+			return a.withClient(ctx, func(client *holdfast.Client) error {
+				if _, err := a.find(ctx, client, id); err != nil {
+					return err
+				}
+				return a.wait(ctx, client, id, timeout)
+			})
+		}),
+	}
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give up after this `duration`, such as 30s; 0: never")
+	return cmd
+}
+
+// wait waits for a job and prints its result. Its errors carry the exit codes that "job wait" promises.
+func (a *app) wait(ctx context.Context, client *holdfast.Client, id holdfast.ID, timeout time.Duration) error {
+	waiting := ctx
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		waiting, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	stop := a.tellWhy(waiting, client, id)
+	result, err := anyKind("any").Job(client, id).Wait(waiting)
+	stop()
+	var ended *holdfast.JobError
+	switch {
+	case err == nil:
+		if result == nil {
+			result = json.RawMessage("null")
+		}
+		return a.writeJSON(result, "")
+	case errors.As(err, &ended):
+		text := fmt.Sprintf("job %s %s (%s)", id, ended.State, ended.Reason)
+		if ended.Message != "" {
+			text += ": " + ended.Message
+		}
+		return &statusError{exitError, text}
+	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
+		return &statusError{exitTimeout, fmt.Sprintf("job %s has not finished within %v; it goes on", id, timeout) + a.whyNot(ctx, client, id)}
+	}
+	return err
+}
+
+// whyNot says why a job has not finished, as the end of a sentence. That it cannot be found out is no news.
+func (a *app) whyNot(ctx context.Context, client *holdfast.Client, id holdfast.ID) string {
+	ctx, cancel := context.WithTimeout(ctx, whyAfter)
+	defer cancel()
+	if why, err := client.Why(ctx, id); err == nil && !why.State.Finished() {
+		return ": " + why.String()
+	}
+	return ""
+}
+
+// tellWhy tells people what they wait for, once they have waited a little, and again when that has changed, until stop is called.
+func (a *app) tellWhy(ctx context.Context, client *holdfast.Client, id holdfast.ID) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var told []holdfast.Cause
+		for pauseFor(ctx, whyAfter) == nil {
+			// Where the database does not answer, the wait says so in the end.
+			why, err := client.Why(ctx, id)
+			if err == nil && !why.State.Finished() && !slices.EqualFunc(why.Causes, told, sameCause) {
+				told = why.Causes
+				a.notef("%s: %s", why.State, oneLine(why.String()))
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// sameCause reports whether two causes are the same but for how long they have lasted.
+func sameCause(x, y holdfast.Cause) bool {
+	return x.Code == y.Code && x.Job == y.Job && x.Node == y.Node && x.Until.Equal(y.Until)
+}

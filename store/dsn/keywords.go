@@ -1,0 +1,105 @@
+package dsn
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// firstKeywords are the keywords with which people begin a connection string: those of libpq, and
+// ours. A text that begins with one is no file.
+var firstKeywords = []string{
+	"application_name", "channel_binding", "connect_timeout", "database", "dbname", "gssencmode", "host", "hostaddr",
+	"keepalives", "krbspn", "krbsrvname", "load_balance_hosts", "migrate", "options", "passfile", "password", "port",
+	"require_auth", "schema", "service", "servicefile", "session", "sslcert", "sslkey", "sslmode", "sslnegotiation", "sslpassword", "sslrootcert", "sslsni",
+	"target_session_attrs", "user",
+}
+
+// space is what libpq takes for white space.
+const space = " \t\n\r\v\f"
+
+// isKeywords reports whether a text is a connection string such as "host=db user=app dbname=app".
+func isKeywords(text string) bool {
+	word, _, found := strings.Cut(text, "=")
+	return found && slices.Contains(firstKeywords, strings.ToLower(strings.Trim(word, space)))
+}
+
+// parseKeywords takes our options out of a connection string and leaves the rest to pgx.
+func parseKeywords(text string, s settings) (store.Source, error) {
+	pairs, ok := splitKeywords(text)
+	if !ok {
+		return nil, invalid("it begins like the connection string of PostgreSQL, such as \"host=db user=app dbname=app\", " +
+			"and does not go on like one; a value with a space in it stands in single quotes")
+	}
+	o := &options{values: map[string][]string{}}
+	var rest []string
+	for _, p := range pairs {
+		switch p.word {
+		case "migrate", "session", "schema":
+			o.values[p.word] = append(o.values[p.word], p.value)
+		case "host", "hostaddr", "port", "dbname", "database", "user":
+			if _, behind, found := strings.Cut(p.value, ":"); found && strings.Contains(behind, "@") {
+				return nil, invalid("the value of %s looks like a URL, maybe with a password; a URL stands alone: postgres://…", p.word)
+			}
+			if strings.Contains(p.value, "=") { // as in "host=$HOST password=…" where $HOST is not set
+				return nil, invalid("%s has no value, or one that holds a =", p.word)
+			}
+			fallthrough
+		default:
+			rest = append(rest, p.word+"='"+strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(p.value)+"'")
+		}
+	}
+	config, err := postgresConfig(o, s)
+	config.URL = strings.Join(rest, " ")
+	if err == nil && config.URL == "" {
+		err = invalid("it names no database")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return config, nil
+}
+
+type pair struct{ word, value string }
+
+// splitKeywords splits a connection string by the rules of libpq.
+func splitKeywords(text string) (pairs []pair, ok bool) {
+	for text = strings.Trim(text, space); text != ""; text = strings.TrimLeft(text, space) {
+		word, rest, found := strings.Cut(text, "=")
+		word = strings.Trim(word, space)
+		if !found || word == "" || strings.ContainsAny(word, space+`'\`) {
+			return nil, false
+		}
+		rest = strings.TrimLeft(rest, space)
+		ends := space
+		if strings.HasPrefix(rest, "'") {
+			rest, ends = rest[1:], "'"
+		}
+		value, behind, ended := upTo(rest, ends)
+		if ends == "'" && !ended {
+			return nil, false
+		}
+		pairs, text = append(pairs, pair{word, value}), behind
+	}
+	return pairs, true
+}
+
+// upTo reads a value up to one of some characters, which it takes too. A backslash takes the
+// character behind it as it is.
+func upTo(text, ends string) (value, behind string, ended bool) {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '\\':
+			if i++; i < len(text) {
+				b.WriteByte(text[i])
+			}
+		case strings.IndexByte(ends, text[i]) >= 0:
+			return b.String(), text[i+1:], true
+		default:
+			b.WriteByte(text[i])
+		}
+	}
+	return b.String(), "", false
+}

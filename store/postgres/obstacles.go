@@ -1,0 +1,31 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Obstacles implements store.Reader.
+func (s *Store) Obstacles(ctx context.Context, id store.ID) (store.Obstacles, error) {
+	var o store.Obstacles
+	found := false
+	err := s.send(ctx, statement{name: "obstacles", args: []any{uuidOf(id)}, each: func(r row) error {
+		var (
+			pausedAt *int64
+			pausedBy *string
+			turn     pgtype.UUID
+		)
+		err := r.Scan(&pausedAt, &pausedBy, &turn)
+		o.QueuePausedAt, o.QueuePausedBy, o.Turn = optTime(pausedAt), textOf(pausedBy), turn.Bytes
+		found = true
+		return err
+	}})
+	if err == nil && !found {
+		err = fmt.Errorf("%w: job %s", store.ErrNotFound, id)
+	}
+	return o, classify(ctx, "look at what keeps job "+id.String(), err)
+}

@@ -1,0 +1,41 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Obstacles implements store.Reader.
+func (s *Store) Obstacles(ctx context.Context, id store.ID) (store.Obstacles, error) {
+	var o store.Obstacles
+	err := s.read(ctx, "obstacles", func(t *tx) error {
+		o = store.Obstacles{}
+		b, found, err := t.body(id)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return fmt.Errorf("job %v: %w", id, store.ErrNotFound)
+		}
+		st := t.stmt("queue_paused")
+		st.bindInt(b.lane.queue)
+		if found, err = st.next(); err != nil {
+			return err
+		}
+		if found {
+			o.QueuePausedAt, o.QueuePausedBy = readOptTime(st), readOptText(st)
+			st.done()
+		}
+		if b.OrderingKey == "" {
+			return nil
+		}
+		holder, held, err := t.keyHolder(keyName{b.lane.queue, b.OrderingKey})
+		if held && holder != id {
+			o.Turn = holder
+		}
+		return err
+	})
+	return o, err
+}

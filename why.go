@@ -1,0 +1,402 @@
+package holdfast
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Why says what a job is doing, and what it waits for: see Client.Why.
+type Why struct {
+	Job    ID
+	State  State
+	Causes []Cause // the nearest one first; there is always one
+}
+
+// String is the texts of the causes.
+func (w Why) String() string {
+	texts := make([]string, len(w.Causes))
+	for i, c := range w.Causes {
+		texts[i] = c.Text
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Cause is one reason why a job has not finished, or how it goes.
+type Cause struct {
+	Code CauseCode
+	// Text says it to people, such as "no living node serves the kind mail".
+	Text string
+	// Until is when it is over by itself at the latest; zero if nobody knows.
+	Until time.Time
+	// Job is the job that is waited for: the child, or the one that has the turn of the ordering key.
+	Job ID
+	// Node is the node that runs the job.
+	Node int64
+}
+
+// CauseCode names a cause for programs.
+type CauseCode string
+
+// The causes. Those of one job are told in this order.
+const (
+	CauseFinished    CauseCode = "finished"
+	CauseRunning     CauseCode = "running"      // on Node
+	CausePaused      CauseCode = "paused"       // a person paused the job
+	CauseHeld        CauseCode = "held"         // its code and its journal contradict each other
+	CauseScheduled   CauseCode = "scheduled"    // its time, Until, has not come
+	CauseRetry       CauseCode = "retry"        // an attempt, or a step, failed; the next one is due at Until
+	CauseTimer       CauseCode = "timer"        // a durable function sleeps until Until
+	CauseSignal      CauseCode = "signal"       // it waits for a signal
+	CauseCallback    CauseCode = "callback"     // it waits for an answer from outside
+	CauseChild       CauseCode = "child"        // it waits for Job, or for several
+	CauseWaiting     CauseCode = "waiting"      // it waits for one of several things
+	CauseTurn        CauseCode = "turn"         // Job has the turn of its ordering key
+	CauseQueuePaused CauseCode = "queue_paused" // a person paused its queue
+	CauseNoNode      CauseCode = "no_node"      // no node runs in its namespace
+	CauseNoKind      CauseCode = "no_kind"      // no living node serves its kind, or the version that it is bound to
+	CauseNoQueue     CauseCode = "no_queue"     // no living node that serves its kind serves its queue
+	CauseSilentNode  CauseCode = "silent_node"  // the nodes that serve it have been silent
+	CauseNoFreeSlot  CauseCode = "no_free_slot" // all nodes that serve it have their hands full
+	CauseReady       CauseCode = "ready"        // nothing keeps it: a node takes it when its turn comes
+)
+
+// silentAfter is when a node is said to be silent: nobody may be left to declare it dead.
+const silentAfter = 30 * time.Second
+
+// Why says why a job does not start, go on or end, as the database tells at this moment. It costs the same however many jobs there
+// are. The error is ErrNotFound if there is no such job.
+func (c *Client) Why(ctx context.Context, id ID) (Why, error) {
+	record, err := c.Get(ctx, id)
+	if err != nil {
+		return Why{}, err
+	}
+	why := Why{Job: record.ID, State: record.State}
+	w := &whyOf{Record: &record, now: c.engine.Store.Now()}
+	switch {
+	case record.State.Finished():
+		w.finished()
+	case record.State == Running:
+		if w.nodes, err = c.Nodes(ctx); err == nil {
+			w.running()
+		}
+	case record.Wait != nil && record.Wait.Held:
+		w.held()
+	default:
+		err = c.whyPending(ctx, w)
+	}
+	why.Causes = w.causes
+	return why, err
+}
+
+// whyPending says why a job has not started that nobody holds.
+func (c *Client) whyPending(ctx context.Context, w *whyOf) error {
+	w.time()
+	if w.State == Waiting && w.Wait.Until.IsZero() {
+		return nil // no node can do anything about it
+	}
+	obstacles, err := c.engine.Store.Obstacles(ctx, w.ID)
+	if err != nil {
+		return err
+	}
+	if obstacles.Turn != uuid.Nil {
+		if err := c.whyTurn(ctx, w, obstacles.Turn); err != nil {
+			return err
+		}
+	}
+	if !obstacles.QueuePausedAt.IsZero() {
+		w.add(CauseQueuePaused, "queue %s has been paused for %s%s", w.Queue, w.since(obstacles.QueuePausedAt), by(obstacles.QueuePausedBy))
+	}
+	if w.nodes, err = c.Nodes(ctx); err != nil {
+		return err
+	}
+	w.served()
+	return nil
+}
+
+// whyTurn says what the job does that has the turn.
+func (c *Client) whyTurn(ctx context.Context, w *whyOf, turn ID) error {
+	holder, err := c.Get(ctx, turn)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	state := "which has just gone"
+	if err == nil {
+		state = "which is " + holder.State.String()
+	}
+	w.add(CauseTurn, "job %s, %s, has the turn of its ordering key %q", turn, state, w.OrderingKey).Job = turn
+	return nil
+}
+
+// whyOf collects the causes of a job.
+type whyOf struct {
+	*Record
+
+	now    time.Time
+	nodes  []NodeInfo
+	causes []Cause
+}
+
+func (w *whyOf) add(code CauseCode, format string, args ...any) *Cause {
+	w.causes = append(w.causes, Cause{Code: code, Text: fmt.Sprintf(format, args...)})
+	return &w.causes[len(w.causes)-1]
+}
+
+func (w *whyOf) since(t time.Time) string { return about(w.now.Sub(t)) }
+
+func (w *whyOf) left(t time.Time) string { return about(t.Sub(w.now)) }
+
+// about is a duration that people read.
+func about(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < 48*time.Hour:
+		return d.Round(time.Second).String()
+	}
+	return strconv.Itoa(int(d.Hours()/24)) + " days"
+}
+
+func by(who string) string {
+	if who == "" {
+		return ""
+	}
+	return " by " + who
+}
+
+func because(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}
+
+func (w *whyOf) finished() {
+	text := w.State.String() + " " + w.since(w.FinishedAt) + " ago"
+	if w.State != Completed {
+		text += " (" + string(w.Reason) + ")" + because(w.Error)
+	}
+	w.add(CauseFinished, "%s", text)
+}
+
+func (w *whyOf) running() {
+	text := fmt.Sprintf("running on %s for %s, attempt %d", nodeName(w.Lease.Node, w.nodes), w.since(w.ClaimedAt), w.Attempt)
+	switch {
+	case w.CancelRequested:
+		text += ", and asked to stop"
+	case w.PauseRequested:
+		text += ", and asked to pause"
+	case w.Closing:
+		text += ", compensating"
+	}
+	w.add(CauseRunning, "%s", text).Node = w.Lease.Node
+	for i := range w.nodes {
+		if n := &w.nodes[i]; n.ID == w.Lease.Node && w.silent(n) {
+			w.add(CauseSilentNode, "%s has been silent for %s; once it is declared dead its jobs run elsewhere",
+				nodeName(n.ID, w.nodes), w.since(n.BeatAt)).Node = n.ID
+		}
+	}
+}
+
+func (w *whyOf) held() {
+	if w.Wait.Reason == store.ReasonPaused {
+		who := ""
+		for _, a := range w.Actions {
+			if a.Kind == store.ActionPause {
+				who = a.Actor
+			}
+		}
+		w.add(CausePaused, "paused for %s%s%s", w.since(w.Wait.Since), by(who), because(w.Wait.Error))
+		return
+	}
+	w.add(CauseHeld, "held for %s, until somebody resumes it: %s%s", w.since(w.Wait.Since), w.Wait.Reason, because(w.Wait.Error))
+}
+
+// time adds what the job's own time is waiting for.
+func (w *whyOf) time() {
+	switch w.State {
+	case Scheduled:
+		w.due(CauseScheduled, "scheduled for "+w.RunAt.UTC().Format(time.RFC3339)+",", w.RunAt)
+	case Retryable:
+		w.due(CauseRetry, fmt.Sprintf("attempt %d failed%s;", w.Attempt, because(w.Error)), w.RunAt)
+	case Waiting:
+		for _, what := range waitsFor(w.Wait.For) {
+			w.waits(what)
+		}
+		if len(w.causes) == 0 {
+			w.add(CauseWaiting, "it waits").Until = w.Wait.Until
+		}
+	}
+}
+
+// due adds something that is over at a time. A little later a node makes the job available.
+func (w *whyOf) due(code CauseCode, text string, at time.Time) {
+	word := "due in " + w.left(at)
+	switch {
+	case !at.After(w.now):
+		word = "due now"
+	case code == CauseRetry:
+		word = "again in " + w.left(at)
+	}
+	w.add(code, "%s %s", text, word).Until = at
+}
+
+// waits adds something that a durable function waits for, in the words of its run.
+func (w *whyOf) waits(what string) {
+	code, job := CauseWaiting, ID{}
+	first, rest, _ := strings.Cut(what, " ")
+	switch {
+	case first == "signal":
+		code = CauseSignal
+	case first == "callback":
+		code = CauseCallback
+	case first == "timer":
+		code = CauseTimer
+	case first == "step":
+		code = CauseRetry
+	case first == "child":
+		code = CauseChild
+		id, _, _ := strings.Cut(rest, " ")
+		job, _ = uuid.Parse(id) // a child whose id is not in the text is not known
+	case strings.Contains(what, " children "):
+		code = CauseChild
+	}
+	text := "waits for " + what
+	if code == CauseRetry {
+		text = "waits to try again: " + what
+	}
+	if until := w.Wait.Until; !until.IsZero() {
+		text += ", at the latest until " + until.UTC().Format(time.RFC3339) + ", in " + w.left(until)
+	}
+	cause := w.add(code, "%s", text)
+	cause.Until, cause.Job = w.Wait.Until, job
+}
+
+// waitsFor reads what a run says that it waits for.
+func waitsFor(data []byte) []string {
+	var says struct {
+		WaitsFor []string `json:"waits_for"`
+	}
+	if json.Unmarshal(data, &says) != nil {
+		return nil // a later program may say it otherwise
+	}
+	return says.WaitsFor
+}
+
+func (w *whyOf) silent(n *NodeInfo) bool {
+	return n.DeadAt.IsZero() && w.now.Sub(n.BeatAt) > silentAfter
+}
+
+func nodeName(id int64, nodes []NodeInfo) string {
+	for i := range nodes {
+		if nodes[i].ID == id && nodes[i].Info.Name != "" {
+			return fmt.Sprintf("node %d (%s)", id, nodes[i].Info.Name)
+		}
+	}
+	return fmt.Sprintf("node %d", id)
+}
+
+// served adds why no node takes the job, or that one will. A job whose time has not come is ready
+// only then.
+func (w *whyOf) served() {
+	nodes := slices.DeleteFunc(slices.Clone(w.nodes), func(n NodeInfo) bool { return !n.DeadAt.IsZero() })
+	narrow := func(code CauseCode, fits func(*NodeInfo) bool, none func(before []NodeInfo) string) bool {
+		before := nodes
+		nodes = slices.DeleteFunc(slices.Clone(nodes), func(n NodeInfo) bool { return !fits(&n) })
+		if len(nodes) == 0 {
+			w.add(code, "%s", none(before))
+		}
+		return len(nodes) > 0
+	}
+	kind := w.Kind
+	if w.Version != "" {
+		kind += "@" + w.Version
+	}
+	if !narrow(CauseNoNode, func(n *NodeInfo) bool { return n.Info.Namespace == w.Namespace || n.Info.Namespace == "" }, w.noNode) {
+		return
+	}
+	if !narrow(CauseNoKind, func(n *NodeInfo) bool { return slices.Contains(n.Info.Kinds, kind) }, w.noKind) {
+		return
+	}
+	servesQueue := func(n *NodeInfo) bool { return len(n.Info.Queues) == 0 || slices.Contains(n.Info.Queues, w.Queue) }
+	if !narrow(CauseNoQueue, servesQueue, func([]NodeInfo) string {
+		return fmt.Sprintf("no living node that serves the kind %s serves the queue %s", w.Kind, w.Queue)
+	}) {
+		return
+	}
+	if !narrow(CauseSilentNode, func(n *NodeInfo) bool { return !w.silent(n) }, func(before []NodeInfo) string {
+		n := before[len(before)-1]
+		return fmt.Sprintf("%s, which serves it, has been silent for %s", nodeName(n.ID, before), w.since(n.BeatAt))
+	}) {
+		return
+	}
+	w.slots(nodes)
+}
+
+func (w *whyOf) noNode(alive []NodeInfo) string {
+	if len(alive) > 0 {
+		return fmt.Sprintf("no living node serves the namespace %s", w.Namespace)
+	}
+	last := time.Time{}
+	for i := range w.nodes {
+		if w.nodes[i].DeadAt.After(last) {
+			last = w.nodes[i].DeadAt
+		}
+	}
+	if last.IsZero() {
+		return "no node is running"
+	}
+	return "no node is running; the last one ended " + w.since(last) + " ago"
+}
+
+func (w *whyOf) noKind(alive []NodeInfo) string {
+	var kinds []string
+	for i := range alive {
+		for _, kind := range alive[i].Info.Kinds {
+			name, _, _ := strings.Cut(kind, "@")
+			kinds = append(kinds, name)
+		}
+	}
+	slices.Sort(kinds)
+	kinds = slices.Compact(kinds)
+	const most = 10
+	switch {
+	case slices.Contains(kinds, w.Kind):
+		return fmt.Sprintf("no living node serves version %q of the kind %s, to which the job is bound", w.Version, w.Kind)
+	case len(kinds) == 0:
+		return "no living node serves the kind " + w.Kind
+	case len(kinds) > most:
+		kinds = append(kinds[:most], "…")
+	}
+	return fmt.Sprintf("no living node serves the kind %s; they serve %s", w.Kind, strings.Join(kinds, ", "))
+}
+
+// slots adds how busy the nodes are that serve the job.
+func (w *whyOf) slots(nodes []NodeInfo) {
+	slots, running, free := 0, 0, false
+	for i := range nodes {
+		n := &nodes[i]
+		slots, running = slots+n.Info.Slots, running+n.Running
+		free = free || n.Running < n.Info.Slots
+	}
+	who, serve, alone := nodeName(nodes[0].ID, nodes), "serves it", ", which alone serves it"
+	if len(nodes) > 1 {
+		who, serve, alone = fmt.Sprintf("%d nodes", len(nodes)), "serve it", " that serve it"
+	}
+	switch {
+	case len(w.causes) > 0: // which keep it from being ready
+	case !free:
+		w.add(CauseNoFreeSlot, "no free slot on %s%s: %d of %d taken", who, alone, running, slots)
+	default:
+		w.add(CauseReady, "ready for %s; %s %s, %d of %d slots taken", w.since(w.RunAt), who, serve, running, slots)
+	}
+}

@@ -1,0 +1,376 @@
+package holdfast_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres"
+	"github.com/holdfastdev/holdfast/store/sqlite"
+	"github.com/holdfastdev/holdfast/store/storetest/model"
+)
+
+// given is a store that is open, as a source.
+type given struct {
+	memory
+	store.Store
+}
+
+func (g given) Open(context.Context) (store.Store, error) { return g.Store, nil }
+func (given) String() string                              { return "given" }
+
+// whyBed is a client on a store in memory whose clock stands still.
+type whyBed struct {
+	*testing.T
+
+	now time.Time
+	st  store.Store
+	hf  *holdfast.Client
+	seq int64
+}
+
+func newWhyBed(t *testing.T) *whyBed {
+	t.Helper()
+	b := &whyBed{T: t, now: time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)}
+	b.st = model.New(func() time.Time { return b.now })
+	var err error
+	if b.hf, err = holdfast.Open(t.Context(), given{Store: b.st}, holdfast.WithActor("ada")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.hf.Close(context.Background()) })
+	return b
+}
+
+func (b *whyBed) must(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *whyBed) enqueue(kind string, opts ...holdfast.EnqueueOption) holdfast.ID {
+	b.Helper()
+	job, err := holdfast.NewKind[int, int](kind).Enqueue(b.Context(), b.hf, 1, opts...)
+	b.must(err)
+	return job.ID
+}
+
+func (b *whyBed) join(info store.NodeInfo) int64 {
+	b.Helper()
+	if info.Namespace == "" {
+		info.Namespace = "default"
+	}
+	node, err := b.st.Join(b.Context(), info)
+	b.must(err)
+	return node
+}
+
+func (b *whyBed) claim(node int64, kinds ...string) store.Claimed {
+	b.Helper()
+	_, err := b.st.Promote(b.Context(), 100)
+	b.must(err)
+	b.seq++
+	runs, err := b.st.Claim(b.Context(), store.ClaimParams{Node: node, Seq: b.seq, Namespace: "default", Kinds: kinds, Limit: 1})
+	b.must(err)
+	if len(runs) != 1 {
+		b.Fatalf("%d jobs of %v are claimed", len(runs), kinds)
+	}
+	return runs[0]
+}
+
+func (b *whyBed) end(o *store.Outcome) {
+	b.Helper()
+	b.must(b.st.Apply(b.Context(), &store.Batch{Outcomes: []*store.Outcome{o}}))
+	b.must(o.Err)
+}
+
+// want checks the codes of a job's causes, and that the text holds some words.
+func (b *whyBed) want(id holdfast.ID, text string, codes ...holdfast.CauseCode) holdfast.Why {
+	b.Helper()
+	why, err := b.hf.Why(b.Context(), id)
+	b.must(err)
+	var got []holdfast.CauseCode
+	for _, c := range why.Causes {
+		got = append(got, c.Code)
+	}
+	if !slices.Equal(got, codes) || why.String() != text {
+		b.Fatalf("%v: %q\nwant %v: %q", got, why, codes, text)
+	}
+	return why
+}
+
+func TestWhyNodes(t *testing.T) {
+	t.Parallel()
+	b := newWhyBed(t)
+	id := b.enqueue("mail")
+	b.want(id, "no node is running", holdfast.CauseNoNode)
+	first := b.join(store.NodeInfo{Name: "first", Namespace: "other", Kinds: []string{"mail"}, Slots: 1})
+	b.want(id, "no living node serves the namespace default", holdfast.CauseNoNode)
+	b.must(b.st.Leave(t.Context(), first))
+	b.now = b.now.Add(3 * time.Minute)
+	b.want(id, "no node is running; the last one ended 3m0s ago", holdfast.CauseNoNode)
+
+	b.join(store.NodeInfo{Name: "second", Kinds: []string{"push", "exec", "exec@2"}, Slots: 1})
+	b.want(id, "no living node serves the kind mail; they serve exec, push", holdfast.CauseNoKind)
+	b.join(store.NodeInfo{Name: "third", Kinds: []string{"mail"}, Queues: []string{"reports"}, Slots: 1})
+	b.want(id, "no living node that serves the kind mail serves the queue default", holdfast.CauseNoQueue)
+	served := b.enqueue("mail", holdfast.Queue("reports"))
+	b.now = b.now.Add(2 * time.Second)
+	b.want(served, "ready for 2s; node 3 (third) serves it, 0 of 1 slots taken", holdfast.CauseReady)
+	b.now = b.now.Add(time.Minute)
+	b.want(served, "node 3 (third), which serves it, has been silent for 1m2s", holdfast.CauseSilentNode)
+	fourth := b.join(store.NodeInfo{Name: "fourth", Kinds: []string{"mail", "block"}, Slots: 1})
+	b.enqueue("block")
+	run := b.claim(fourth, "block")
+	b.want(id, "no free slot on node 4 (fourth), which alone serves it: 1 of 1 taken", holdfast.CauseNoFreeSlot)
+	b.join(store.NodeInfo{Kinds: []string{"mail"}, Slots: 5})
+	b.want(id, "ready for 4m2s; 2 nodes serve it, 1 of 6 slots taken", holdfast.CauseReady)
+
+	b.now = b.now.Add(12 * time.Second)
+	why := b.want(run.Job.ID, "running on node 4 (fourth) for 12s, attempt 1", holdfast.CauseRunning)
+	if why.Causes[0].Node != fourth {
+		t.Errorf("%+v", why)
+	}
+	_, err := b.hf.Cancel(t.Context(), "", run.Job.ID)
+	b.must(err)
+	b.want(run.Job.ID, "running on node 4 (fourth) for 12s, attempt 1, and asked to stop", holdfast.CauseRunning)
+	b.now = b.now.Add(28 * time.Second)
+	b.want(run.Job.ID, "running on node 4 (fourth) for 40s, attempt 1, and asked to stop; "+
+		"node 4 (fourth) has been silent for 40s; once it is declared dead its jobs run elsewhere",
+		holdfast.CauseRunning, holdfast.CauseSilentNode)
+	b.end(&store.Outcome{Lease: run.Lease, State: store.Failed, Reason: store.ReasonTerminal, Error: "no such thing"})
+	b.now = b.now.Add(time.Second)
+	b.want(run.Job.ID, "failed 1s ago (terminal): no such thing", holdfast.CauseFinished)
+}
+
+func TestWhyPeople(t *testing.T) {
+	t.Parallel()
+	b := newWhyBed(t)
+	id := b.enqueue("mail")
+	b.must(b.hf.PauseQueue(t.Context(), "default"))
+	b.now = b.now.Add(time.Minute)
+	b.want(id, "queue default has been paused for 1m0s by ada; no node is running", holdfast.CauseQueuePaused, holdfast.CauseNoNode)
+	node := b.join(store.NodeInfo{Kinds: []string{"mail"}, Slots: 1})
+	b.want(id, "queue default has been paused for 1m0s by ada", holdfast.CauseQueuePaused)
+	_, err := b.hf.PauseJobs(t.Context(), "lunch", id)
+	b.must(err)
+	b.now = b.now.Add(time.Second)
+	b.want(id, "paused for 1s by ada: lunch", holdfast.CausePaused)
+	b.must(b.hf.ResumeQueue(t.Context(), "default"))
+
+	b.enqueue("mail")
+	run := b.claim(node, "mail")
+	b.end(&store.Outcome{
+		Lease: run.Lease, State: store.Waiting, Reason: store.ReasonNondeterminism, Error: "step a is b", Wait: &store.Wait{Held: true},
+	})
+	b.want(run.Job.ID, "held for 0s, until somebody resumes it: nondeterminism: step a is b", holdfast.CauseHeld)
+}
+
+func TestWhyTimes(t *testing.T) {
+	t.Parallel()
+	b := newWhyBed(t)
+	id := b.enqueue("mail", holdfast.In(time.Hour))
+	why := b.want(id, "scheduled for 2026-01-05T11:00:00Z, due in 1h0m0s; no node is running", holdfast.CauseScheduled, holdfast.CauseNoNode)
+	if !why.Causes[0].Until.Equal(b.now.Add(time.Hour)) {
+		t.Errorf("%+v", why)
+	}
+	node := b.join(store.NodeInfo{Kinds: []string{"mail", "broken"}, Slots: 1})
+	b.want(id, "scheduled for 2026-01-05T11:00:00Z, due in 1h0m0s", holdfast.CauseScheduled)
+	b.must(b.hf.PauseQueue(t.Context(), "default"))
+	b.want(id, "scheduled for 2026-01-05T11:00:00Z, due in 1h0m0s; queue default has been paused for 0s by ada",
+		holdfast.CauseScheduled, holdfast.CauseQueuePaused)
+	b.must(b.hf.ResumeQueue(t.Context(), "default"))
+
+	b.enqueue("broken")
+	run := b.claim(node, "broken")
+	b.end(&store.Outcome{Lease: run.Lease, State: store.Retryable, Reason: store.ReasonError, Error: "smtp: no", Delay: 8 * time.Second})
+	b.want(run.Job.ID, "attempt 1 failed: smtp: no; again in 8s", holdfast.CauseRetry)
+	b.now = b.now.Add(9 * time.Second)
+	b.want(run.Job.ID, "attempt 1 failed: smtp: no; due now", holdfast.CauseRetry)
+	far := b.enqueue("mail", holdfast.In(1000*time.Hour))
+	b.want(far, "scheduled for 2026-02-16T02:00:09Z, due in 41 days", holdfast.CauseScheduled)
+}
+
+func TestWhyWaits(t *testing.T) {
+	t.Parallel()
+	b := newWhyBed(t)
+	node := b.join(store.NodeInfo{Kinds: []string{"flow"}, Slots: 100})
+	child := holdfast.NewID()
+	park := func(waitsFor string, until time.Time) holdfast.ID {
+		t.Helper()
+		b.enqueue("flow")
+		run := b.claim(node, "flow")
+		wait := &store.Wait{For: []byte(waitsFor), Until: until, Kinds: store.MessagesOf(store.MessageSignal)}
+		b.end(&store.Outcome{Lease: run.Lease, State: store.Waiting, Wait: wait, Durable: true})
+		return run.Job.ID
+	}
+	never, soon := time.Time{}, b.now.Add(time.Minute)
+	const later = ", at the latest until 2026-01-05T10:01:00Z, in 1m0s"
+	b.want(park(`{"waits_for":["signal go"]}`, never), "waits for signal go", holdfast.CauseSignal)
+	b.want(park(`{"waits_for":["signal go"]}`, soon), "waits for signal go"+later, holdfast.CauseSignal)
+	b.want(park(`{"waits_for":["callback paid"]}`, never), "waits for callback paid", holdfast.CauseCallback)
+	b.want(park(`{"waits_for":["timer until x"]}`, soon), "waits for timer until x"+later, holdfast.CauseTimer)
+	b.want(park(`{"waits_for":["step pay, attempt 3"]}`, soon), "waits to try again: step pay, attempt 3"+later, holdfast.CauseRetry)
+	b.want(park(`{"waits_for":["3 of 5 children of kind k"]}`, never), "waits for 3 of 5 children of kind k", holdfast.CauseChild)
+	b.want(park(`{"waits_for":["the first of: signal a, timer b"]}`, never), "waits for the first of: signal a, timer b", holdfast.CauseWaiting)
+	why := b.want(park(`{"waits_for":["child `+child.String()+` (k)","signal x"]}`, never), "waits for child "+child.String()+" (k); waits for signal x",
+		holdfast.CauseChild, holdfast.CauseSignal)
+	if why.Causes[0].Job != child {
+		t.Errorf("%+v", why)
+	}
+	b.want(park(`[]`, never), "it waits", holdfast.CauseWaiting)
+	// Whoever waits for a time needs a node to wake it, and who waits for a message does not.
+	parked, sleeping := park(`{"waits_for":["signal go"]}`, never), park(`{"waits_for":["timer t"]}`, soon)
+	b.must(b.st.Leave(t.Context(), node))
+	b.want(parked, "waits for signal go", holdfast.CauseSignal)
+	b.want(sleeping, "waits for timer t"+later+"; no node is running; the last one ended 0s ago", holdfast.CauseTimer, holdfast.CauseNoNode)
+}
+
+// until asks again and again until an answer is the one that is waited for.
+func until(t *testing.T, ask func() (holdfast.Why, bool)) holdfast.Why {
+	t.Helper()
+	deadline := time.NewTimer(60 * time.Second)
+	defer deadline.Stop()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		why, good := ask()
+		if good {
+			return why
+		}
+		select {
+		case <-deadline.C:
+			t.Fatalf("not within 60 s: %+v", why)
+		case <-tick.C:
+		}
+	}
+}
+
+// TestWhyWaitsAsRunsSay checks that what durable functions say of their waits is understood.
+func TestWhyWaitsAsRunsSay(t *testing.T) {
+	t.Parallel()
+	hf := open(t)
+	waits := map[string]holdfast.CauseCode{
+		"signal": holdfast.CauseSignal, "sleep": holdfast.CauseTimer, "callback": holdfast.CauseCallback, "child": holdfast.CauseChild,
+		"children": holdfast.CauseChild, "select": holdfast.CauseWaiting,
+	}
+	never := holdfast.NewKind[int, int]("never")
+	kind := holdfast.NewKind[string, int]("flow")
+	err := kind.Handle(hf, func(run *holdfast.Run, what string) (int, error) {
+		switch what {
+		case "signal":
+			return holdfast.NewSignal[int]("go").Wait(run)
+		case "sleep":
+			return 0, run.Sleep(time.Hour)
+		case "callback":
+			cb, err := run.Callback("paid")
+			if err != nil {
+				return 0, err
+			}
+			return 0, cb.Wait(run, nil)
+		case "child":
+			return never.Call(run, 1)
+		case "children":
+			_, err := never.CallAll(run, []int{1, 2}, holdfast.FanOut{})
+			return 0, err
+		}
+		timer, err := run.Timer(time.Hour)
+		if err != nil {
+			return 0, err
+		}
+		return holdfast.Select(run, holdfast.NewSignal[int]("a").Into(new(int)), timer)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, hf)
+	for what, code := range waits {
+		job, err := kind.Enqueue(t.Context(), hf, what)
+		if err != nil {
+			t.Fatal(err)
+		}
+		why := until(t, func() (holdfast.Why, bool) {
+			why, err := hf.Why(t.Context(), job.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return why, why.State == holdfast.Waiting
+		})
+		if why.Causes[0].Code != code {
+			t.Errorf("%s: %+v", what, why)
+		}
+		if what == "child" && why.Causes[0].Job == (holdfast.ID{}) {
+			t.Errorf("which child is not told: %+v", why)
+		}
+	}
+}
+
+// TestWhyOnDatabases goes through the reads of the real stores.
+func TestWhyOnDatabases(t *testing.T) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		whyOn(t, sqlite.File(filepath.Join(t.TempDir(), "x.db")))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		whyOn(t, postgres.URL(pgtest.Shared(t).Database(t)))
+	})
+}
+
+func whyOn(t *testing.T, source store.Source) {
+	t.Helper()
+	ctx := t.Context()
+	hf, err := holdfast.Open(ctx, source, holdfast.WithActor("ada"), holdfast.WithNodeName("here"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = hf.Close(context.Background()) })
+	if _, err := hf.Why(ctx, holdfast.NewID()); !errors.Is(err, holdfast.ErrNotFound) {
+		t.Errorf("no such job: %v", err)
+	}
+	hold := make(chan struct{})
+	mail := holdfast.NewKind[int, int]("mail")
+	if err := mail.Handle(hf, func(*holdfast.Run, int) (int, error) { <-hold; return 1, nil }); err != nil {
+		t.Fatal(err)
+	}
+	enqueue := func(kind holdfast.Kind[int, int], opts ...holdfast.EnqueueOption) holdfast.ID {
+		t.Helper()
+		job, err := kind.Enqueue(ctx, hf, 1, opts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return job.ID
+	}
+	comes := func(id holdfast.ID, code holdfast.CauseCode, words string) {
+		t.Helper()
+		until(t, func() (holdfast.Why, bool) {
+			why, err := hf.Why(ctx, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return why, why.Causes[0].Code == code && strings.Contains(why.String(), words)
+		})
+	}
+	first := enqueue(mail, holdfast.OrderingKey("k"))
+	second := enqueue(mail, holdfast.OrderingKey("k"))
+	if err := hf.PauseQueue(ctx, "paused"); err != nil {
+		t.Fatal(err)
+	}
+	comes(first, holdfast.CauseNoNode, "no node is running")
+	comes(enqueue(mail, holdfast.Queue("paused")), holdfast.CauseQueuePaused, "by ada")
+	comes(enqueue(mail, holdfast.In(time.Hour)), holdfast.CauseScheduled, "due in")
+	run(t, hf)
+	comes(first, holdfast.CauseRunning, "(here)")
+	comes(second, holdfast.CauseTurn, first.String()+", which is running")
+	comes(enqueue(holdfast.NewKind[int, int]("nosuch")), holdfast.CauseNoKind, "nosuch; they serve mail")
+	close(hold)
+	comes(second, holdfast.CauseFinished, "completed")
+}
