@@ -9,9 +9,10 @@ type ClaimParams struct {
 	// (Limit/MaxClaimSlots rounded up at the most). The node never uses a number twice, but to Repeat.
 	Seq       int64
 	Namespace string
-	// Queues are the queues to serve and how many jobs of each may be taken. Nil means every queue of the namespace,
-	// each up to Limit; empty but not nil takes nothing. Paused queues are passed over. A store may take fewer than Limit.
-	// One of which none may be taken just now belongs here too, with 0: a store may remember where claims go on.
+	// Queues are the queues to serve and how many jobs of each may be taken. Nil means every queue of
+	// the namespace, each up to Limit; empty but not nil takes nothing. Paused queues are passed over.
+	// A store may take fewer than Limit. One of which none may be taken just now belongs here too,
+	// with 0: a store may remember where claims go on.
 	Queues []QueueDemand
 	// Kinds are the kinds that the node handles. Jobs of other kinds are left alone. Empty takes nothing. "kind" is for jobs that are
 	// bound to no version, "kind@version" for those bound to that one.

@@ -31,8 +31,8 @@ type Store interface {
 	// It returns nil when ctx ends, and ErrDatabaseGone if it finds that the database was deleted or
 	// replaced.
 	Watch(ctx context.Context, wake func(Wake)) error
-	// Notify tells other processes of what was made ready. The engine calls it after Apply and Promote; it is cheap, never
-	// blocks for the database, and may be lost.
+	// Notify tells other processes of what was made ready. The engine calls it after Apply and
+	// Promote; it is cheap, never blocks for the database, and may be lost.
 	Notify(wakes ...Wake)
 	// Close releases everything. It is not called while other calls are in flight. A second call does nothing.
 	Close() error

@@ -22,8 +22,8 @@ const (
 // depend on them but latency.
 type Wake struct {
 	Kind WakeKind
-	// Namespace is that of Queue. Wake-ups that are about no queue concern everybody: every node promotes for all namespaces,
-	// one leads for all, and a job's id says enough.
+	// Namespace is that of Queue. Wake-ups that are about no queue concern everybody: every node
+	// promotes for all namespaces, one leads for all, and a job's id says enough.
 	Namespace string
 	Queue     string
 	Due       time.Time

@@ -8,8 +8,9 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// dispatcher is a node's claim loop. It claims where there may be something and room for it: because the node was woken, or the last
-// claim was full; and by an interval that doubles while there is nothing to do.
+// dispatcher is a node's claim loop. It claims where there may be something and room for it:
+// because the node was woken, or the last claim was full; and by an interval that doubles while
+// there is nothing to do.
 type dispatcher struct {
 	node  *node
 	woken chan struct{}
@@ -69,8 +70,8 @@ func (d *dispatcher) slowest() time.Duration {
 	return blindPoll
 }
 
-// await waits until there may be jobs that there is room for, or, whatever is known, for the interval, and returns what to claim. due
-// tells that it was the interval.
+// await waits until there may be jobs that there is room for, or, whatever is known, for the
+// interval, and returns what to claim. due tells that it was the interval.
 func (d *dispatcher) await(ctx context.Context, interval time.Duration) (want demand, due, ok bool) {
 	timer := time.NewTimer(interval)
 	defer timer.Stop()
@@ -98,8 +99,9 @@ func (d *dispatcher) await(ctx context.Context, interval time.Duration) (want de
 	return demand{}, false, false
 }
 
-// gather waits for a moment if there is room for a few jobs only, so that a busy node claims in batches, and a node with long jobs
-// fills each slot at once. It returns what there is room for then.
+// gather waits for a moment if there is room for a few jobs only, so that a busy node claims in
+// batches, and a node with long jobs fills each slot at once. It returns what there is room for
+// then.
 func (d *dispatcher) gather(ctx context.Context, want demand) demand {
 	slots := d.node.slots
 	wait := min(claimGap, claimGap-d.node.store.Now().Sub(d.last)) // the clock may have been set back

@@ -122,8 +122,9 @@ func (e *Engine) Retry(ctx context.Context, params store.RetryParams) ([]store.R
 	return results, nil
 }
 
-// lookAgain lets the node of this process look at everything after something that people did. The store tells every node where
-// jobs became available, but not at once, and where there are no notifications it cannot.
+// lookAgain lets the node of this process look at everything after something that people did. The
+// store tells every node where jobs became available, but not at once, and where there are no
+// notifications it cannot.
 func (e *Engine) lookAgain() { e.wake(store.Wake{Kind: store.WakeAll}) }
 
 // tellCancelled tells the nodes that run the jobs that they are to be cancelled, or paused.

@@ -21,7 +21,8 @@ func (p *pace) ended(now time.Time) {
 	p.count++
 }
 
-// ahead is how many jobs are expected to end within the next horizon: none if none has within the last one.
+// ahead is how many jobs are expected to end within the next horizon: none if none has within the
+// last one.
 func (p *pace) ahead(now time.Time) int {
 	if now.Sub(p.latest) >= prefetchHorizon {
 		return 0

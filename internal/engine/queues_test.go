@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -32,7 +33,8 @@ func (b *bed) slowClaims() *claims {
 	return n
 }
 
-// load is what a node serves and what waits for it: so many jobs of a few milliseconds in each queue.
+// load is what a node serves and what waits for it: so many jobs of a few milliseconds in each
+// queue.
 type load struct {
 	slots  int
 	queues []store.QueueDemand
@@ -42,7 +44,8 @@ type load struct {
 
 const jobTakes = 10 * time.Millisecond
 
-// run returns how long the node takes for the jobs, with how many claims. No queue ever has more slots than it may.
+// run returns how long the node takes for the jobs, with how many claims. No queue ever has more
+// slots than it may.
 func (l load) run(t *testing.T) (took time.Duration, n *claims) {
 	t.Helper()
 	inBed(t, Config{Node: NodeConfig{Slots: l.slots, Queues: l.queues}}, func(b *bed) {
@@ -107,30 +110,41 @@ func (l load) run(t *testing.T) (took time.Duration, n *claims) {
 	return took, n
 }
 
-func alone(slots, jobs int) load { return load{slots: slots, jobs: map[string]int{"a": jobs}} }
+// stuck has a job in a queue that lasts as long as the node.
+func (l load) stuck(queue string) load {
+	l.long = queue
+	return l
+}
 
-// TestQueueWithALimitIsAsFastAsANodeOfThatSize: whatever the other queues of the node do, as long as it has a slot.
+// TestQueueWithALimitIsAsFastAsANodeOfThatSize: whatever the other queues of the node do, as long
+// as it has a slot.
 func TestQueueWithALimitIsAsFastAsANodeOfThatSize(t *testing.T) {
-	type queues = []store.QueueDemand
-	for name, c := range map[string]struct{ with, without load }{
-		"all of the node":     {load{8, queues{{Name: "a", Limit: 8}}, map[string]int{"a": 400}, ""}, alone(8, 400)},
-		"some of the node":    {load{50, queues{{Name: "a", Limit: 8}}, map[string]int{"a": 400}, ""}, alone(8, 400)},
-		"one slot":            {load{8, queues{{Name: "a", Limit: 1}}, map[string]int{"a": 100}, ""}, alone(1, 100)},
-		"beside an idle one":  {load{8, queues{{Name: "a", Limit: 4}, {Name: "b", Limit: 4}}, map[string]int{"a": 400}, ""}, alone(4, 400)},
-		"beside unlimited":    {load{8, queues{{Name: "a", Limit: 4}, {Name: "b"}}, map[string]int{"a": 400}, ""}, alone(4, 400)},
-		"beside a stuck one":  {load{8, queues{{Name: "a", Limit: 4}, {Name: "b", Limit: 1}}, map[string]int{"a": 400, "b": 50}, "b"}, alone(4, 400)},
-		"beside stuck ones":   {load{3, queues{{Name: "b", Limit: 1}, {Name: "a", Limit: 3}}, map[string]int{"a": 100, "b": 50}, "b"}, alone(2, 100)},
-		"less than the node":  {load{50, queues{{Name: "a", Limit: 4}, {Name: "b", Limit: 4}}, map[string]int{"a": 200, "b": 200}, ""}, alone(8, 400)},
-		"more than the node":  {load{8, queues{{Name: "a", Limit: 8}, {Name: "b", Limit: 8}}, map[string]int{"a": 200, "b": 200}, ""}, alone(8, 400)},
-		"one slot each":       {load{4, queues{{Name: "a", Limit: 1}, {Name: "b", Limit: 1}}, map[string]int{"a": 100, "b": 100}, ""}, alone(2, 200)},
-		"much more, unevenly": {load{4, queues{{Name: "a", Limit: 3}, {Name: "b", Limit: 3}}, map[string]int{"a": 300, "b": 100}, ""}, alone(3, 300)},
+	q := func(name string, limit int) store.QueueDemand { return store.QueueDemand{Name: name, Limit: limit} }
+	node := func(slots int, queues ...store.QueueDemand) load { return load{slots: slots, queues: queues} }
+	type jobs = map[string]int
+	for name, c := range map[string]struct {
+		node  load
+		jobs  jobs
+		alone int // slots of a node without limits
+	}{
+		"all of the node":    {node(8, q("a", 8)), jobs{"a": 400}, 8},
+		"some of the node":   {node(50, q("a", 8)), jobs{"a": 400}, 8},
+		"one slot":           {node(8, q("a", 1)), jobs{"a": 100}, 1},
+		"beside an idle one": {node(8, q("a", 4), q("b", 4)), jobs{"a": 400}, 4},
+		"beside unlimited":   {node(8, q("a", 4), q("b", 0)), jobs{"a": 400}, 4},
+		"beside a stuck one": {node(8, q("a", 4), q("b", 1)).stuck("b"), jobs{"a": 400, "b": 50}, 4},
+		"beside stuck ones":  {node(3, q("b", 1), q("a", 3)).stuck("b"), jobs{"a": 100, "b": 50}, 2},
+		"less than the node": {node(50, q("a", 4), q("b", 4)), jobs{"a": 200, "b": 200}, 8},
+		"more than the node": {node(8, q("a", 8), q("b", 8)), jobs{"a": 200, "b": 200}, 8},
+		"one slot each":      {node(4, q("a", 1), q("b", 1)), jobs{"a": 100, "b": 100}, 2},
+		"unevenly":           {node(4, q("a", 3), q("b", 3)), jobs{"a": 200, "b": 200}, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
-			with, n := c.with.run(t)
-			without, _ := c.without.run(t)
-			if name == "much more, unevenly" {
-				without += 100 * jobTakes / 4 // those of b, which take turns with them
-			}
+			c.node.jobs = c.jobs
+			with, n := c.node.run(t)
+			bare := load{slots: c.alone, jobs: maps.Clone(c.jobs)}
+			delete(bare.jobs, c.node.long)
+			without, _ := bare.run(t)
 			if with > without*105/100 {
 				t.Errorf("with limits the jobs took %v, and a node of as many slots %v", with, without)
 			}
@@ -141,7 +155,8 @@ func TestQueueWithALimitIsAsFastAsANodeOfThatSize(t *testing.T) {
 	}
 }
 
-// TestNodeDoesNotClaimForAQueueThatHasNoSlot: jobs that nobody may run yet are looked for when they may.
+// TestNodeDoesNotClaimForAQueueThatHasNoSlot: jobs that nobody may run yet are looked for when they
+// may.
 func TestNodeDoesNotClaimForAQueueThatHasNoSlot(t *testing.T) {
 	for _, limits := range []string{"of the queue", "of the node"} {
 		t.Run(limits, func(t *testing.T) {
@@ -176,8 +191,8 @@ func TestNodeDoesNotClaimForAQueueThatHasNoSlot(t *testing.T) {
 	}
 }
 
-// TestJobsAreClaimedAheadForAQueueWithALimit: as for a node, so that short jobs need not wait for a claim each, and long ones are
-// left for other nodes.
+// TestJobsAreClaimedAheadForAQueueWithALimit: as for a node, so that short jobs need not wait for a
+// claim each, and long ones are left for other nodes.
 func TestJobsAreClaimedAheadForAQueueWithALimit(t *testing.T) {
 	for _, c := range []struct {
 		takes  time.Duration
@@ -235,7 +250,8 @@ func (s *slots) sawNothingIn(queue string) bool {
 	return s.shareOf(queue).sawNothing()
 }
 
-// TestJobsClaimedAheadOfTheirQueueAreInNobodysWay: when they turn out to be long the slots of the node go to others.
+// TestJobsClaimedAheadOfTheirQueueAreInNobodysWay: when they turn out to be long the slots of the
+// node go to others.
 func TestJobsClaimedAheadOfTheirQueueAreInNobodysWay(t *testing.T) {
 	inBed(t, Config{Node: NodeConfig{Slots: 3, Queues: []store.QueueDemand{{Name: "a", Limit: 1}, {Name: "b", Limit: 2}}}}, func(b *bed) {
 		var slow atomic.Bool

@@ -6,8 +6,9 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// share is what a node does for one of the queues that it serves, or, if it serves all alike, for all of them together: how many jobs
-// run at once at the most, which are claimed ahead, and what is known of those that may be claimed. It is guarded by slots.mu.
+// share is what a node does for one of the queues that it serves, or, if it serves all alike, for
+// all of them together: how many jobs run at once at the most, which are claimed ahead, and what is
+// known of those that may be claimed. It is guarded by slots.mu.
 type share struct {
 	queue string // "": all
 	limit int    // slots that its jobs may have
@@ -34,7 +35,8 @@ func (q *share) room(now time.Time, mostAhead int) int {
 	return max(q.limit-q.running-len(q.buffer)-q.reserved+min(q.pace.ahead(now), mostAhead), 0)
 }
 
-// sawNothing reports whether the last claim left nothing behind and nothing has come since, as far as this node was told.
+// sawNothing reports whether the last claim left nothing behind and nothing has come since, as far
+// as this node was told.
 func (q *share) sawNothing() bool { return q.emptied == q.news }
 
 // pop takes the first job out of the buffer.

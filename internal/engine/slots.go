@@ -9,8 +9,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// slots keeps account of what a node runs: the executions, and the jobs that were claimed ahead of a free slot. It is the one
-// place that knows what to claim next.
+// slots keeps account of what a node runs: the executions, and the jobs that were claimed ahead of
+// a free slot. It is the one place that knows what to claim next.
 type slots struct {
 	size   int
 	most   int      // how many of them its queues can use
@@ -74,9 +74,10 @@ func (s *slots) heard(queue string) {
 	}
 }
 
-// room is how many jobs may be claimed now whatever their queues: the free slots, and as many more as are expected to wait for
-// a slot no longer than the prefetch horizon. Of jobs that were claimed already those count that will be given a slot within
-// it: one whose queue is held up by a long job is in nobody's way. s.mu is held.
+// room is how many jobs may be claimed now whatever their queues: the free slots, and as many more
+// as are expected to wait for a slot no longer than the prefetch horizon. Of jobs that were claimed
+// already those count that will be given a slot within it: one whose queue is held up by a long job
+// is in nobody's way. s.mu is held.
 func (s *slots) room(now time.Time) int {
 	if s.tooManyWait() {
 		return 0
@@ -93,8 +94,8 @@ func (s *slots) room(now time.Time) int {
 // mostAhead bounds the jobs that are claimed ahead however short they are.
 func (s *slots) mostAhead() int { return max(maxPrefetch-s.size, s.size) }
 
-// demand is what may be claimed now. Jobs are claimed ahead going by how many of their queue ended within the last horizon. Long
-// jobs are not, so that they are left for a node that is free.
+// demand is what may be claimed now. Jobs are claimed ahead going by how many of their queue ended
+// within the last horizon. Long jobs are not, so that they are left for a node that is free.
 func (s *slots) demand(now time.Time) demand {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,10 +113,11 @@ func (s *slots) demand(now time.Time) demand {
 	return d
 }
 
-// learn notes what a claim of the demand has shown that asked for limit jobs and was answered with these. A queue that gave much
-// of what it was asked for may have more, also because what others were taking at the same moment was passed over; so may
-// every queue if the node had no room for more. One that gave little has nothing left but what the node was told of since.
-// So a node claims again at once where there may be more and it has room for it, and nowhere else.
+// learn notes what a claim of the demand has shown that asked for limit jobs and was answered with
+// these. A queue that gave much of what it was asked for may have more, also because what others
+// were taking at the same moment was passed over; so may every queue if the node had no room for
+// more. One that gave little has nothing left but what the node was told of since. So a node claims
+// again at once where there may be more and it has room for it, and nowhere else.
 func (s *slots) learn(d demand, limit int, jobs []store.Claimed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,7 +153,8 @@ func (s *slots) admit(jobs []store.Claimed) (start []store.Claimed) {
 	return s.take(jobs)
 }
 
-// take is admit with s.mu held. Where a slot is free the buffer has only jobs whose queues have none: all others have one.
+// take is admit with s.mu held. Where a slot is free the buffer has only jobs whose queues have
+// none: all others have one.
 func (s *slots) take(jobs []store.Claimed) (start []store.Claimed) {
 	for i := 0; i < len(jobs); i++ {
 		q := s.shareOf(jobs[i].Job.Queue)
@@ -180,7 +183,8 @@ func (s *slots) begins(q *share, job store.ID) {
 	s.runsOf[job] = nil
 }
 
-// first gives a free slot to the job that was claimed first of those that wait and whose queues have one. s.mu is held.
+// first gives a free slot to the job that was claimed first of those that wait and whose queues
+// have one. s.mu is held.
 func (s *slots) first() (c store.Claimed, ok bool) {
 	var best *share
 	for _, q := range s.shares {
@@ -196,14 +200,15 @@ func (s *slots) first() (c store.Claimed, ok bool) {
 	return c, true
 }
 
-// mayStart reports whether jobs may be claimed as they are enqueued: there is room, and nothing else to be claimed for it.
+// mayStart reports whether jobs may be claimed as they are enqueued: there is room, and nothing
+// else to be claimed for it.
 func (s *slots) mayStart(now time.Time) bool {
 	d := s.demand(now)
 	return d.limit > 0 && !d.likely
 }
 
-// reserve makes room for the first of the jobs, which are not claimed yet, and returns how many: as many as there is room for, up to
-// the first in whose queue others may be waiting.
+// reserve makes room for the first of the jobs, which are not claimed yet, and returns how many: as
+// many as there is room for, up to the first in whose queue others may be waiting.
 func (s *slots) reserve(jobs []*store.Enqueue, now time.Time) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -236,7 +241,8 @@ func (s *slots) begin(x *execution) {
 	s.runsOf[x.run.claimed.Job.ID] = x
 }
 
-// next ends the account of a job, and hands its slot to the first job that waits for it; without one the slot is free.
+// next ends the account of a job, and hands its slot to the first job that waits for it; without
+// one the slot is free.
 func (s *slots) next(c store.Claimed, x *execution, now time.Time) (following store.Claimed, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

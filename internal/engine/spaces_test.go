@@ -14,8 +14,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
 
-// hub is one database for several processes. What one of them tells by Notify all others hear, and what the store tells by itself
-// all do.
+// hub is one database for several processes. What one of them tells by Notify all others hear, and
+// what the store tells by itself all do.
 type hub struct {
 	store.Store
 	mu    sync.Mutex
@@ -81,8 +81,8 @@ func (d *door) Promote(ctx context.Context, limit int) (store.Promoted, error) {
 	return d.hub.Promote(ctx, limit)
 }
 
-// spaces are two nodes of one database: one leads and serves the namespace "here", the other one serves "there" and has had
-// nothing to do for long.
+// spaces are two nodes of one database: one leads and serves the namespace "here", the other one
+// serves "there" and has had nothing to do for long.
 type spaces struct {
 	t           *testing.T
 	here, there *Engine
@@ -230,7 +230,8 @@ func (s *spaces) cancel(by *Engine, id store.ID, terminate bool) {
 	s.must(by.Cancel(s.t.Context(), store.CancelParams{Jobs: []store.ID{id}, Actor: "ada", Terminate: terminate}))
 }
 
-// TestNodesAreToldInTheNamespaceOfTheJob: by whatever makes a job available, or asks one that runs to stop, wherever that is done.
+// TestNodesAreToldInTheNamespaceOfTheJob: by whatever makes a job available, or asks one that runs
+// to stop, wherever that is done.
 func TestNodesAreToldInTheNamespaceOfTheJob(t *testing.T) {
 	for name, test := range map[string]func(s *spaces){
 		"a job that another node promotes": func(s *spaces) {

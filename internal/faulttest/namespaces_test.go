@@ -37,8 +37,8 @@ func (s needy) Watch(ctx context.Context, wake func(store.Wake)) error {
 	})
 }
 
-// TestDueInAnotherNamespace has a node promote a job of a namespace that it does not serve. The node
-// that does must learn of it then, and not by its poll.
+// TestDueInAnotherNamespace has a node promote a job of a namespace that it does not serve. The
+// node that does must learn of it then, and not by its poll.
 func TestDueInAnotherNamespace(t *testing.T) {
 	t.Parallel()
 	const soon = 5 * time.Second

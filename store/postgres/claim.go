@@ -41,9 +41,9 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 
 // claimNext takes what comes next, where the cursors say that there is work. If there is nothing it
 // looks at everything, and if there is much less than was asked for it looks again, too: lanes that
-// were not looked at may have more. If a queue gave all that was asked of it there is other work. If it
-// then fails it has failed as a whole, although the first part has happened: whether the second one has
-// is not known, and a repeat by the first number finds both.
+// were not looked at may have more. If a queue gave all that was asked of it there is other work.
+// If it then fails it has failed as a whole, although the first part has happened: whether the
+// second one has is not known, and a repeat by the first number finds both.
 func (s *Store) claimNext(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	var all []store.Claimed
 	records := recordsFor(params.Limit)

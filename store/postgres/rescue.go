@@ -121,8 +121,8 @@ func (s *Store) describeHeld(ctx context.Context, t session, held []*heldRun) er
 
 // endHeld ends such runs, but for those that are busy: together, or, if that fails because of one
 // of them, each on its own. What cannot be ended even so stays where it is; its final state stays
-// 0. Parents are told in the order of their nodes and ids. It returns whom that woke, and those jobs
-// that are available.
+// 0. Parents are told in the order of their nodes and ids. It returns whom that woke, and those
+// jobs that are available.
 func (s *Store) endHeld(ctx context.Context, t session, held []*heldRun, now int64) (woken, error) {
 	var runs []*run
 	slices.SortFunc(held, func(a, b *heldRun) int {

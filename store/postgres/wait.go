@@ -162,7 +162,8 @@ func (s *Store) wakes(ctx context.Context, w woken) ([]store.Wake, error) {
 	return s.queuesOf(ctx, moved)
 }
 
-// tellWoken tells all nodes, this one too, of jobs that became available by something else than a batch. It is a hint, and may be lost.
+// tellWoken tells all nodes, this one too, of jobs that became available by something else than a
+// batch. It is a hint, and may be lost.
 func (s *Store) tellWoken(ctx context.Context, w woken) {
 	wakes, _ := s.wakes(ctx, w) // what is not told of is found by the next poll
 	for _, wake := range wakes {

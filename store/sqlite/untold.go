@@ -6,8 +6,9 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// untold are queues in which jobs became available, and the time at which the first is due, in transactions
-// whose answer does not tell, such as a retry, a rescue or the end of children. Watch tells of them.
+// untold are queues in which jobs became available, and the time at which the first is due, in
+// transactions whose answer does not tell, such as a retry, a rescue or the end of children. Watch
+// tells of them.
 type untold struct {
 	more chan struct{} // holds something when there are some
 

@@ -123,8 +123,9 @@ func (s *Store) commit(c *conn, f func(*tx) error) error {
 	return nil
 }
 
-// isUntold reports whether nobody is told of what becomes available but by Watch: neither the caller
-// by an answer, nor everybody by the version of the data, as when a caller's transaction commits.
+// isUntold reports whether nobody is told of what becomes available but by Watch: neither the
+// caller by an answer, nor everybody by the version of the data, as when a caller's transaction
+// commits.
 func (t *tx) isUntold() bool { return t.own != nil && !t.tells }
 
 // settle writes what the transaction has collected: claim records whose slots are done, and ordering keys to hand on.

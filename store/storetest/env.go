@@ -37,13 +37,20 @@ type env struct {
 func newEnv(t *testing.T, open Factory) *env {
 	t.Helper()
 	clock := NewClock()
-	return &env{T: t, ctx: t.Context(), store: open(t, clock), clock: clock, ids: &idSource{clock: clock}, seqs: new(atomic.Int64), space: namespace, open: open}
+	return &env{
+		T: t, ctx: t.Context(), store: open(t, clock), clock: clock, ids: &idSource{clock: clock}, seqs: new(atomic.Int64),
+		space: namespace, open: open,
+	}
 }
 
-// in returns the same in another namespace: new jobs are of that, and so are those that are claimed.
-func (e *env) in(space string) *env {
+// otherSpace is a namespace beside the usual one.
+const otherSpace = "other"
+
+// inOtherSpace returns the same in the other namespace: new jobs are of that, and so are those that
+// are claimed.
+func (e *env) inOtherSpace() *env {
 	there := *e
-	there.space = space
+	there.space = otherSpace
 	return &there
 }
 

@@ -102,8 +102,8 @@ func promoteQueues(e *env) {
 	e.add(queue("b"), delay(time.Second))
 	e.add(queue("b"), delay(time.Second))
 	e.add(queue("c"), delay(time.Hour))
-	e.in("other").add(queue("b"), delay(time.Second))
-	e.in("other").add(queue("d"), delay(time.Second))
+	e.inOtherSpace().add(queue("b"), delay(time.Second))
+	e.inOtherSpace().add(queue("d"), delay(time.Second))
 	e.clock.Advance(time.Minute)
 	promoted, err := e.store.Promote(e.ctx, 100)
 	if err != nil {
@@ -113,7 +113,7 @@ func promoteQueues(e *env) {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Queue, b.Queue))
 	})
 	e.equal("wake-ups", promoted.Wakes, []store.Wake{
-		ready(namespace, "a"), ready(namespace, "b"), ready("other", "b"), ready("other", "d"),
+		ready(namespace, "a"), ready(namespace, "b"), ready(otherSpace, "b"), ready(otherSpace, "d"),
 	})
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Nodes learn of every job that becomes available, whatever its namespace is and whoever made it so:
-// by the answer of Apply and of Promote, and by Watch of all else.
+// Nodes learn of every job that becomes available, whatever its namespace is and whoever made it
+// so: by the answer of Apply and of Promote, and by Watch of all else.
 var toldTests = []test{
 	{"EveryDueThingHappens_a_batch_tells_of_whom_it_woke_in_their_namespace", toldByBatch},
 	{"EveryDueThingHappens_a_retry_tells_of_its_jobs", toldByRetry},
@@ -41,11 +41,8 @@ func isReady(wakes []store.Wake, namespace, queue string) bool {
 	})
 }
 
-// Tests have what is to be told of in a queue of its own, in another namespace.
-const (
-	otherSpace = "other"
-	toldQueue  = "told"
-)
+// toldQueue is where tests have what is to be told of, in the other namespace.
+const toldQueue = "told"
 
 // listener is what a store tells by Watch.
 type listener struct {
@@ -126,8 +123,8 @@ func (l *listener) wantDue(what string, at time.Time) {
 	})
 }
 
-// waitedFor makes a parent that waits for the answer of its child, in the queue that is to be told of,
-// and returns the child's id.
+// waitedFor makes a parent that waits for the answer of its child, in the queue that is to be told
+// of, and returns the child's id.
 func (e *env) waitedFor(change ...func(*store.Enqueue)) (child store.ID) {
 	e.Helper()
 	parent := e.started(queue(toldQueue))
@@ -137,7 +134,7 @@ func (e *env) waitedFor(change ...func(*store.Enqueue)) (child store.ID) {
 }
 
 func toldByBatch(e *env) {
-	o := e.in(otherSpace)
+	o := e.inOtherSpace()
 	want := func(what string, batch *store.Batch) {
 		e.Helper()
 		if e.apply(batch); !isReady(batch.Woken, otherSpace, toldQueue) {
@@ -152,7 +149,7 @@ func toldByBatch(e *env) {
 }
 
 func toldByRetry(e *env) {
-	o := e.in(otherSpace)
+	o := e.inOtherSpace()
 	cancelled, scheduled := o.add(queue(toldQueue)), o.add(queue("told, too"), delay(time.Hour))
 	o.cancel(cancelled)
 	l := e.listen()
@@ -163,7 +160,7 @@ func toldByRetry(e *env) {
 }
 
 func toldByResume(e *env) {
-	o := e.in(otherSpace)
+	o := e.inOtherSpace()
 	held, failed := o.held(queue(toldQueue)), o.started(queue("told, too"))
 	o.end(failed, store.Failed)
 	l := e.listen()
@@ -174,7 +171,7 @@ func toldByResume(e *env) {
 }
 
 func toldByResumeLater(e *env) {
-	o := e.in(otherSpace)
+	o := e.inOtherSpace()
 	id := o.add(queue(toldQueue), delay(time.Hour))
 	o.pauseJob(id, store.Waiting)
 	l := o.listen()
@@ -194,32 +191,32 @@ func (e *env) forkTold(change ...func(*store.Enqueue)) store.ID {
 
 func toldByFork(e *env) {
 	l := e.listen()
-	e.in(otherSpace).forkTold()
+	e.inOtherSpace().forkTold()
 	l.wantReady("a fork")
 }
 
 func toldByForkLater(e *env) {
 	l := e.listen()
-	id := e.in(otherSpace).forkTold(runAt(e.clock.Now().Add(time.Hour)))
+	id := e.inOtherSpace().forkTold(runAt(e.clock.Now().Add(time.Hour)))
 	l.wantDue("a fork that runs later", e.get(id).RunAt)
 }
 
 func toldByCancelOfDurable(e *env) {
-	run := e.in(otherSpace).parked(forSignals(), queue(toldQueue))
+	run := e.inOtherSpace().parked(forSignals(), queue(toldQueue))
 	l := e.listen()
 	e.cancel(run.Job.ID)
 	l.wantReady("a job that has begun")
 }
 
 func toldByCancelOfChild(e *env) {
-	child := e.in(otherSpace).waitedFor()
+	child := e.inOtherSpace().waitedFor()
 	l := e.listen()
 	e.cancel(child)
 	l.wantReady("the parent")
 }
 
 func toldByCancelOfTurn(e *env) {
-	o := e.in(otherSpace)
+	o := e.inOtherSpace()
 	first := o.add(queue(toldQueue), ordered("k"))
 	e.promote()
 	o.add(queue(toldQueue), ordered("k"))
@@ -233,22 +230,22 @@ func toldByCancelOfTurn(e *env) {
 }
 
 func toldByTerminate(e *env) {
-	o := e.in(otherSpace)
+	o := e.inOtherSpace()
 	run := o.claimOne(o.join(), o.waitedFor())
 	l := e.listen()
 	e.terminate(run.Job.ID)
 	l.wantReady("the parent")
 }
 
-// toldBySweep: the request met a run that ended at the same moment, as it does when the store has to put it down while the job moves.
+// toldBySweep: a job was to end itself, and a person has taken away what it remembers, so that no
+// run has to answer the request.
 func toldBySweep(e *env) {
-	o := e.in(otherSpace)
+	o := e.inOtherSpace()
 	node := o.join()
 	run := o.claimOne(node, o.waitedFor())
 	o.write(&run, step(1))
 	o.cancel(run.Job.ID)
 	o.end(run, store.Retryable, func(out *store.Outcome) { out.CancelSeen, out.Delay = true, time.Hour })
-	// A person takes away what it remembers, so that no run has to answer the request.
 	o.pauseJob(run.Job.ID, store.Waiting)
 	params := resumption(run.Job.ID)
 	params.Keep = 0
@@ -263,7 +260,7 @@ func toldBySweep(e *env) {
 }
 
 func toldByClose(e *env) {
-	o := e.in(otherSpace)
+	o := e.inOtherSpace()
 	parent := o.started()
 	id := o.bear(&parent, 1, queue(toldQueue))[0]
 	child := o.claimOne(parent.Lease.Node, id)
@@ -276,7 +273,7 @@ func toldByClose(e *env) {
 }
 
 func toldByRescueOfChild(e *env) {
-	o := e.in(otherSpace)
+	o := e.inOtherSpace()
 	run := o.claimOne(o.join(), o.waitedFor(attempts(1)))
 	l := e.listen()
 	if r := e.lose(run); !r.State.Finished() {
@@ -286,7 +283,7 @@ func toldByRescueOfChild(e *env) {
 }
 
 func toldByGiveUp(e *env) {
-	o := e.in(otherSpace)
+	o := e.inOtherSpace()
 	run := o.claimOne(o.join(), o.waitedFor(attempts(1)))
 	l := e.listen()
 	if given := e.giveUp(run); len(given) != 1 || !given[0].State.Finished() {
@@ -296,15 +293,16 @@ func toldByGiveUp(e *env) {
 }
 
 func toldByLeave(e *env) {
-	run := e.in(otherSpace).started(queue(toldQueue))
+	run := e.inOtherSpace().started(queue(toldQueue))
 	l := e.listen()
 	e.leave(run.Lease.Node)
 	l.wantReady("what runs no more")
 }
 
-// askedInNamespace: a beat names what a node is to stop, so that a wake-up need only say that there is something.
+// askedInNamespace: a beat names what a node is to stop, so that a wake-up need only say that there
+// is something.
 func askedInNamespace(e *env) {
-	o := e.in(otherSpace)
+	o := e.inOtherSpace()
 	node := o.join()
 	parent := o.claimOne(node, o.add())
 	child := o.claimOne(node, o.bear(&parent, 1)[0])

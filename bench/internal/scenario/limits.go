@@ -73,7 +73,7 @@ func (l limits) drain(ctx context.Context, e *Env, part int) (figures.Sample, er
 				<-over
 				return
 			}
-			time.Sleep(l.takes)
+			_ = system.Pause(ctx, l.takes) // one that is cut short does no harm
 			if left.Add(-1) == 0 {
 				t.span.Mark()
 				close(over)
@@ -118,16 +118,18 @@ func queuesOf(count, slots int) (list []system.Queue) {
 	return list
 }
 
-// limitScenarios compare a node whose queues have limits with one without that has as many slots for the same jobs.
+// limitScenarios compare a node whose queues have limits with one without that has as many slots
+// for the same jobs.
 func limitScenarios() []Scenario {
 	const short = 10 * time.Millisecond
+	beside := append(queuesOf(2, 8), system.Queue{Name: queueName(2), Slots: 1})
 	return []Scenario{
 		limitScenario("limit-8", "jobs of 10 ms of a queue with 8 slots ÷ of a node with 8",
 			limits{slots: 100, queues: queuesOf(1, 8), busy: 1, takes: short, alone: 8}),
 		limitScenario("limit-1", "jobs of 10 ms of a queue with one slot ÷ of a node with one",
 			limits{slots: 8, queues: queuesOf(1, 1), busy: 1, takes: short, alone: 1}),
 		limitScenario("limit-idle", "the same with 8 slots, beside a queue without jobs and one that is stuck",
-			limits{slots: 17, queues: append(queuesOf(2, 8), system.Queue{Name: queueName(2), Slots: 1}), busy: 1, takes: short, stuck: true, alone: 8}),
+			limits{slots: 17, queues: beside, busy: 1, takes: short, stuck: true, alone: 8}),
 		limitScenario("limit-many", "jobs of 10 ms of ten queues with one slot each ÷ of a node with ten",
 			limits{slots: 10, queues: queuesOf(10, 1), busy: 10, takes: short, alone: 10}),
 		limitScenario("limit-drain", "no-op jobs of four queues with 25 slots each ÷ of a node with 100",

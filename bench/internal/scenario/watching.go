@@ -12,11 +12,13 @@ import (
 )
 
 const (
-	// streamsAtOnce functions append an item each streamEvery, and each has as many followers in the process that runs it as elsewhere.
+	// streamsAtOnce functions append an item each streamEvery, and each has as many followers in the
+	// process that runs it as elsewhere.
 	streamsAtOnce = 20
 	streamEvery   = 250 * time.Millisecond
 	followers     = 4
-	// waitersAtOnce callers wait for a job each, which takes shortWork; later one waits for one after the other that take longWork.
+	// waitersAtOnce callers wait for a job each, which takes shortWork; later one waits for one after
+	// the other that take longWork.
 	waitersAtOnce = 32
 	shortWork     = 5 * time.Millisecond
 	longWork      = 700 * time.Millisecond
@@ -102,7 +104,8 @@ func followed(ctx context.Context, client system.Streaming, job system.ID, items
 	return err
 }
 
-// await measures how long it takes from the end of a handler, before its commit, to those who wait for the job.
+// await measures how long it takes from the end of a handler, before its commit, to those who wait
+// for the job.
 func await(ctx context.Context, e *Env) (figures.Sample, error) {
 	return e.try(ctx, 0, system.Options{}, func(t *trial) (int64, error) {
 		here, there, err := t.awaiting(ctx)
@@ -110,7 +113,7 @@ func await(ctx context.Context, e *Env) (figures.Sample, error) {
 			return 0, err
 		}
 		w := waits{jobs: map[int]*waited{}, watch: newStopwatch()}
-		if _, err := t.work(ctx, w.handle); err != nil {
+		if _, err := t.work(ctx, func(args system.Args) { w.handle(ctx, args) }); err != nil {
 			return 0, err
 		}
 		if err := t.begin(ctx); err != nil {
@@ -158,11 +161,11 @@ type waited struct {
 	ended time.Time
 }
 
-func (w *waits) handle(args system.Args) {
+func (w *waits) handle(ctx context.Context, args system.Args) {
 	w.mu.Lock()
 	job := w.jobs[args.Num]
 	w.mu.Unlock()
-	time.Sleep(job.takes)
+	_ = system.Pause(ctx, job.takes) // one that is cut short does no harm
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	job.ended = time.Now()

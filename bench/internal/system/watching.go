@@ -8,8 +8,8 @@ import (
 // ID names a job. Every client of the database may use it.
 type ID [16]byte
 
-// Streaming are clients whose durable functions can tell others how far they are. Work has to be called first, on one client
-// of the database.
+// Streaming are clients whose durable functions can tell others how far they are. Work has to be
+// called first, on one client of the database.
 type Streaming interface {
 	// Stream starts a durable function that appends so many items to a stream, one every so often.
 	Stream(ctx context.Context, items int, every time.Duration) (ID, error)

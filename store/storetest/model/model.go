@@ -138,7 +138,8 @@ func (s *Store) begin(ctx context.Context) (time.Time, error) {
 	return s.Now(), nil
 }
 
-// tell notes that a job became available, or that one is due, or may have its turn, at a time, unless the answer tells.
+// tell notes that a job became available, or that one is due, or may have its turn, at a time,
+// unless the answer tells.
 func (s *Store) tell(w store.Wake) {
 	if s.tells {
 		return
