@@ -149,6 +149,9 @@ func BenchmarkContinue(b *testing.B) {
 	remembering(b, func(d *bed, run store.Claimed, _ int) {
 		o := &store.Outcome{Lease: run.Lease, State: store.Available, Durable: true, Continue: &store.Continue{}}
 		d.apply(&store.Batch{Outcomes: []*store.Outcome{o}})
+		d.StopTimer()
+		d.apply(&store.Batch{Outcomes: []*store.Outcome{completed(d.claim(1)[0])}})
+		d.StartTimer()
 	})
 }
 

@@ -149,12 +149,13 @@ FROM gone WHERE kind = 1 AND ((id, seq) IN (SELECT id, ref FROM received)) IS NO
 -- name: anew_journal
 WITH ends AS MATERIALIZED (
   SELECT t.id, t.lease, t.data, coalesce((SELECT a.seq FROM {schema}.journal a WHERE a.id = t.id ORDER BY a.seq DESC LIMIT 1), 0) AS last,
-    coalesce((SELECT c.seq FROM {schema}.journal c WHERE c.id = t.id AND c.kind = 16 ORDER BY c.seq DESC LIMIT 1), 0) AS first
+    coalesce((SELECT c.seq FROM {schema}.journal c WHERE c.id = t.id AND c.kind = 16 ORDER BY c.seq DESC LIMIT 1), 0) AS first,
+    EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = t.id AND a.kind = 12 AND a.kind IN (8, 12, 13) OFFSET 0) AS publishes
   FROM unnest($1::uuid[], $2::bigint[], $3::bytea[]) AS t (id, lease, data)
 ), newest AS MATERIALIZED (
   SELECT e.id, v.name, max(v.seq) AS seq, e.first FROM ends e
   CROSS JOIN LATERAL (SELECT a.name, a.seq FROM {schema}.journal a WHERE a.id = e.id AND a.seq >= e.first AND a.kind + 0 = 12 OFFSET 0) v
-  GROUP BY e.id, e.first, v.name
+  WHERE e.publishes GROUP BY e.id, e.first, v.name
 ), gone AS (
   DELETE FROM {schema}.journal j USING ends e WHERE j.id = e.id AND j.seq >= e.first AND j.kind <> 13
     AND (j.kind <> 12 OR ((j.id, j.seq) IN (SELECT id, seq FROM newest)) IS NOT TRUE)
