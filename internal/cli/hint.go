@@ -38,7 +38,8 @@ type wayTo struct {
 	where  string   // what else it takes, in words
 }
 
-// wayTo keeps what may be a password off the screen, and off command lines, which other users of the machine can read.
+// wayTo keeps what may be a password off the screen, and off command lines, which other users of
+// the machine can read.
 func (a *app) wayTo() wayTo {
 	named := a.dsn()
 	var way wayTo
@@ -68,7 +69,8 @@ func (a *app) program() string {
 	return a.env.Program
 }
 
-// isRelativeFile reports whether a database is a file that is found only from the directory that the command runs in.
+// isRelativeFile reports whether a database is a file that is found only from the directory that
+// the command runs in.
 func isRelativeFile(named string) bool {
 	return !strings.Contains(named, "://") && !filepath.IsAbs(strings.TrimPrefix(named, "sqlite:"))
 }
@@ -82,14 +84,16 @@ func isRelativeCommand(program string) bool {
 // passwordMark stands where a password was.
 const passwordMark = "PASSWORD"
 
-// passwords are where a URL may have one: after the user, also if it has signs in it that should be quoted, and among the parameters.
+// passwords are where a URL may have one: after the user, also if it has signs in it that should be
+// quoted, and among the parameters.
 var passwords = []*regexp.Regexp{
 	regexp.MustCompile(`^([^:/?#]+://[^:@]*:)[^/?#]*(@)`),
 	regexp.MustCompile(`^([^:/?#]+://[^:@]*:).*(@)`),
 	regexp.MustCompile(`([?&][a-z]*password=)[^&#]*()`),
 }
 
-// holdsPassword reports whether a database's name might hold a password. It is better to be wrong than to show one.
+// holdsPassword reports whether a database's name might hold a password. It is better to be wrong
+// than to show one.
 func holdsPassword(named string) bool {
 	return slices.ContainsFunc(passwords, func(r *regexp.Regexp) bool { return r.MatchString(named) })
 }
@@ -108,7 +112,8 @@ func withoutPassword(named string) string {
 
 const goRun = "go run "
 
-// builtByRun is a directory in Go's build cache: where "go run" puts what it builds, if not into a go-build directory of its own.
+// builtByRun is a directory in Go's build cache: where "go run" puts what it builds, if not into a
+// go-build directory of its own.
 var builtByRun = regexp.MustCompile(`^[0-9a-f]{64}-d$`)
 
 // programOf is what to type to call a command that was called like this. look is exec.LookPath.
@@ -139,7 +144,8 @@ func isSameFile(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// packageOf is the package of this command for "go run": the directory in a copy of the source, or its path with its version.
+// packageOf is the package of this command for "go run": the directory in a copy of the source, or
+// its path with its version.
 func packageOf() string {
 	const source = "./cmd/holdfast"
 	if _, err := os.Stat(filepath.Join(source, "main.go")); err == nil {
