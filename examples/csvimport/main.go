@@ -15,6 +15,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -84,7 +85,9 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	importQueue, regionQueue := queuesOf(sum)
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})) // what goes wrong, and nothing else
 	hf, to, err := open(ctx, o.database,
+		holdfast.WithLogger(log),
 		holdfast.WithQueue(importQueue, 0), holdfast.WithQueue(regionQueue, o.slots), // and no imports of files that are not here
 		holdfast.WithLeases(500*time.Millisecond, 3*time.Second),  // others soon take the work of a process that was killed
 		holdfast.WithStopTimeout(time.Second),                     // a step is done sooner, and the rest can wait

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"runtime"
@@ -52,7 +53,9 @@ func run(ctx context.Context, database, out string, round int) error {
 	if err != nil {
 		return err
 	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})) // what goes wrong, and nothing else
 	hf, err := holdfast.Open(ctx, source,
+		holdfast.WithLogger(log),
 		holdfast.WithSlots(runtime.NumCPU()),                      // parsing is all computing
 		holdfast.WithRetention(holdfast.Retention{Completed: -1})) // the results are the index: keep them
 	if err != nil {

@@ -74,7 +74,8 @@ func (a *app) logText(f *logFlags, flag, value, env string) (text, from string) 
 	return value, "--" + flag
 }
 
-// logger makes a logger to standard error. What is to be said of what it has kept back is said by end.
+// logger makes a logger to standard error. What is to be said of what it has kept back is said by
+// end.
 func (a *app) logger(s logSettings) (log *slog.Logger, end func()) {
 	switch s.format {
 	case logJSON:

@@ -28,8 +28,8 @@ const (
 )
 
 const (
-	// shortLines is how many lines of jobs that start and end there are in a second. In a second with more, and in those that follow it
-	// until there are fewer again, they are counted.
+	// shortLines is how many lines of jobs that start and end there are in a second. In a second
+	// with more, and in those that follow it until there are fewer again, they are counted.
 	shortLines = 20
 	// shortBuffer is how much may wait for a terminal that takes nothing, in bytes.
 	shortBuffer = 64 << 10
@@ -39,8 +39,9 @@ const (
 	shortText = 300
 )
 
-// shortLog writes what a node logs as short lines for the person before the terminal: what starts, what ends and how, what fails. Whoever
-// logs never waits for the terminal: one that takes nothing costs lines, and jobs nothing.
+// shortLog writes what a node logs as short lines for the person before the terminal: what starts,
+// what ends and how, what fails. Whoever logs never waits for the terminal: one that takes nothing
+// costs lines, and jobs nothing.
 type shortLog struct {
 	out   io.Writer
 	level slog.Level
@@ -63,7 +64,8 @@ func (c jobCounts) all() int { return c.started + c.done + c.other }
 
 func newShortLog(out io.Writer, level slog.Level) *shortLog { return &shortLog{out: out, level: level} }
 
-// Enabled implements slog.Handler. That jobs start and end well is said at DEBUG, and shown to people as if it were INFO.
+// Enabled implements slog.Handler. That jobs start and end well is said at DEBUG, and shown to
+// people as if it were INFO.
 func (s *shortLog) Enabled(_ context.Context, level slog.Level) bool {
 	return level >= s.level || s.level <= slog.LevelInfo && level >= slog.LevelDebug
 }
@@ -81,7 +83,8 @@ func (s *shortLog) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// endOf is what is counted of a job that ends. One that fails has a line of its own, which is limited where it comes from.
+// endOf is what is counted of a job that ends. One that fails has a line of its own, which is
+// limited where it comes from.
 func endOf(r slog.Record) (c jobCounts) {
 	r.Attrs(func(a slog.Attr) bool {
 		if a.Key != "state" {

@@ -108,7 +108,8 @@ func TestShortLogOfLevels(t *testing.T) {
 	}
 }
 
-// TestShortLogInAStorm counts what is too much to read, second by second, and shows lines again when it is over.
+// TestShortLogInAStorm counts what is too much to read, second by second, and shows lines again
+// when it is over.
 func TestShortLogInAStorm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
@@ -222,7 +223,8 @@ func TestShortLogEnds(t *testing.T) {
 	})
 }
 
-// TestShortLogKnowsItsLines: each line that it has words of its own for stands in docs/logging.md, which is held against the engine.
+// TestShortLogKnowsItsLines: each line that it has words of its own for stands in docs/logging.md,
+// which is held against the engine.
 func TestShortLogKnowsItsLines(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/logging.md")

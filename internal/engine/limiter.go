@@ -10,13 +10,14 @@ import (
 const (
 	// linesASecond is how many lines of one source are logged in a second.
 	linesASecond = 10
-	// maxSources bounds those that are kept apart at a time; what there is beyond that shares one for each cause.
+	// maxSources bounds those that are kept apart at a time; what there is beyond that shares one
+	// for each cause.
 	maxSources = 1000
 )
 
-// limiter keeps a storm of failures from being a storm of lines. Of each source it lets so many through in a second, counts the others,
-// and says the count a second after the first of them, which is also when the storm is over. It holds its lock for moments, and never
-// while it logs.
+// limiter keeps a storm of failures from being a storm of lines. Of each source it lets so many
+// through in a second, counts the others, and says the count a second after the first of them,
+// which is also when the storm is over. It holds its lock for moments, and never while it logs.
 type limiter struct {
 	log *slog.Logger
 
@@ -88,7 +89,8 @@ func (l *limiter) flow(from source, now time.Time) (source, *flow) {
 	return from, f
 }
 
-// sweep forgets sources of which nothing came in the last second: none of it is needed any more. l.mu is held.
+// sweep forgets sources of which nothing came in the last second: none of it is needed any more.
+// l.mu is held.
 func (l *limiter) sweep(now time.Time) {
 	if now.Sub(l.swept) < time.Second {
 		return

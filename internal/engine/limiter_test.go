@@ -13,7 +13,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestLimiter: ten lines a second of each source, and the count of the others, also when nothing follows.
+// TestLimiter: ten lines a second of each source, and the count of the others, also when nothing
+// follows.
 func TestLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logbook

@@ -10,7 +10,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// The keys of the log. Each means the same in all lines, and docs/logging.md says what: a test compares.
+// The keys of the log. Each means the same in all lines, and docs/logging.md says what: a test
+// compares.
 const (
 	keyAttempt      = "attempt"
 	keyAway         = "away"
@@ -102,7 +103,8 @@ func (a about) attrs() []slog.Attr {
 // about is what lines say of the run.
 func (r *Run) about() about { return aboutJob(&r.claimed.Job) }
 
-// Logger returns a logger with what lines say of the run: the given one, or the engine's if that is nil.
+// Logger returns a logger with what lines say of the run: the given one, or the engine's if that is
+// nil.
 func (r *Run) Logger(log *slog.Logger) *slog.Logger {
 	if log == nil {
 		log = r.node.engine.plain
@@ -123,7 +125,8 @@ func (n *node) tellStart(r *Run) {
 	}
 }
 
-// tellEnd says how a run has ended: at WARN or ERROR what somebody may have to see to, and everything at DEBUG.
+// tellEnd says how a run has ended: at WARN or ERROR what somebody may have to see to, and
+// everything at DEBUG.
 func (n *node) tellEnd(r *Run, o *store.Outcome) {
 	held := o.Wait != nil && o.Wait.Held
 	debugs := n.debugs()
@@ -167,7 +170,8 @@ func (n *node) tellEnded(r *Run, o *store.Outcome, facts []slog.Attr) {
 	n.log.LogAttrs(context.Background(), slog.LevelDebug, "job ended", append(attrs, facts...)...) //nolint:forbidigo // nothing ends with it
 }
 
-// tellUndo says that a compensation failed, and when it is tried again; a zero time says that it is given up.
+// tellUndo says that a compensation failed, and when it is tried again; a zero time says that it is
+// given up.
 func (r *Run) tellUndo(name string, tries int, err error, again time.Time) {
 	facts := []slog.Attr{slog.String(keyCompensation, name), slog.Int(keyTries, tries), slog.String(keyError, cut(err.Error(), maxError))}
 	level := slog.LevelWarn

@@ -91,7 +91,8 @@ type said struct {
 	at             string
 }
 
-// TestThePageListsAllLines, and no others, with their levels; and their keys are the constants, all of which it explains.
+// TestThePageListsAllLines, and no others, with their levels; and their keys are the constants, all
+// of which it explains.
 func TestThePageListsAllLines(t *testing.T) {
 	p := readPage(t)
 	files := token.NewFileSet()

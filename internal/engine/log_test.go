@@ -62,7 +62,8 @@ func (b *logbook) lines(t *testing.T, message string) (found []entry) {
 	return found
 }
 
-// only is the one line that begins with the message. It has the level, and all keys that are wanted with something of what is wanted.
+// only is the one line that begins with the message. It has the level, and all keys that are wanted
+// with something of what is wanted.
 func (b *logbook) only(t *testing.T, level, message string, want map[string]string) entry {
 	t.Helper()
 	found := b.lines(t, message)
@@ -104,7 +105,8 @@ func (e entry) whose(t *testing.T, id store.ID, kind string, attempt int) {
 	}
 }
 
-// TestFailuresAreLogged at INFO, whatever they are, with what one needs to know; and nothing else is.
+// TestFailuresAreLogged at INFO, whatever they are, with what one needs to know; and nothing else
+// is.
 func TestFailuresAreLogged(t *testing.T) {
 	var log logbook
 	inBed(t, Config{Logger: log.logger(t, slog.LevelInfo), Node: NodeConfig{StuckAfter: time.Second}}, func(b *bed) {

@@ -11,11 +11,12 @@ import (
 // sayOutage is the least time between two lines that say that the database does not answer.
 const sayOutage = 30 * time.Second
 
-// givenUp is how long a call may rest before it is not repeated any more: whoever wanted it has left.
+// givenUp is how long a call may rest before it is not repeated any more: whoever wanted it has
+// left.
 const givenUp = 10 * time.Second
 
-// outage says that the database does not answer, once and then from time to time, and when it answers again. All that repeats its calls
-// by itself tells it of them.
+// outage says that the database does not answer, once and then from time to time, and when it
+// answers again. All that repeats its calls by itself tells it of them.
 type outage struct {
 	log     *slog.Logger
 	failing atomic.Int64 // how many of the calls below fail
@@ -40,7 +41,8 @@ const (
 // failed notes that a call failed which is repeated until it succeeds.
 func (o *outage) failed(call string, err error) { o.note(call, err, true) }
 
-// stumbled notes that a call failed that may not be repeated for long: its success is not waited for.
+// stumbled notes that a call failed that may not be repeated for long: its success is not waited
+// for.
 func (o *outage) stumbled(call string, err error) { o.note(call, err, false) }
 
 func (o *outage) note(call string, err error, lasts bool) {

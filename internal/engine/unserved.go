@@ -25,8 +25,9 @@ type unserved struct {
 // sighting is when jobs were seen last that wait in vain, and when that was said; zero: never.
 type sighting struct{ at, said time.Time }
 
-// tellUnserved says which jobs no node serves. What is seen for the first time may be over in a moment, as when programs are
-// replaced by newer ones one after the other: only what is seen twice in a row is said.
+// tellUnserved says which jobs no node serves. What is seen for the first time may be over in a
+// moment, as when programs are replaced by newer ones one after the other: only what is seen twice
+// in a row is said.
 func (n *node) tellUnserved(ctx context.Context) error {
 	found, err := n.store.Unserved(ctx, unservedLimit)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestJobsNobodyServes are told by the leader, for each queue and kind, again and again, but not at once.
+// TestJobsNobodyServes are told by the leader, for each queue and kind, again and again, but not at
+// once.
 func TestJobsNobodyServes(t *testing.T) {
 	var log logbook
 	inBed(t, Config{Logger: log.logger(t, slog.LevelInfo), Node: NodeConfig{Queues: []store.QueueDemand{{Name: "default"}}}}, func(b *bed) {

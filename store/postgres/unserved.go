@@ -7,8 +7,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Unserved implements store.Reader. What nodes serve is read by itself: who joins or leaves between the two statements may or may not be
-// seen, as one that does so a moment later.
+// Unserved implements store.Reader. What nodes serve is read by itself: who joins or leaves between
+// the two statements may or may not be seen, as one that does so a moment later.
 func (s *Store) Unserved(ctx context.Context, limit int) ([]store.Unserved, error) {
 	found, err := s.unserved(ctx, limit)
 	return found, classify(ctx, "look for what nobody serves", err)

@@ -73,7 +73,8 @@ func (t *tx) unserved() ([]store.Unserved, error) {
 	}
 }
 
-// livingInfos is what the living nodes told of themselves, as far as it can be read: a later program may say it otherwise.
+// livingInfos is what the living nodes told of themselves, as far as it can be read: a later
+// program may say it otherwise.
 func (t *tx) livingInfos() ([]store.NodeInfo, error) {
 	var infos []store.NodeInfo
 	s := t.stmt("node_infos_alive")
