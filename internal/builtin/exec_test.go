@@ -126,8 +126,8 @@ func TestExecVerdicts(t *testing.T) {
 func TestExecArgsAreStrict(t *testing.T) {
 	t.Parallel()
 	var args ExecArgs
-	if err := json.Unmarshal([]byte(`{"cmd":["true"]}`), &args); err == nil {
-		t.Error("a misspelt field was accepted")
+	if err := json.Unmarshal([]byte(`{"cmd":["true"]}`), &args); err != nil || args.check() == nil {
+		t.Errorf("a misspelt field was accepted, %v", err)
 	}
 	if err := json.Unmarshal([]byte(`{"command":["a"],"dir":"d","env":{"x":"y"},"stdin":"s"}`), &args); err != nil || args.Stdin != "s" {
 		t.Errorf("%+v, %v", args, err)
