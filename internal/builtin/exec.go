@@ -25,13 +25,15 @@ var Exec = holdfast.NewKind[ExecArgs, ExecResult]("exec")
 // ExecArgs says what to run. There is no shell unless the command names one.
 type ExecArgs struct {
 	// Command is the program and its arguments. A name without a slash is looked up in the worker's PATH.
-	Command []string `json:"command"`
+	Command []string `help:"the program and its arguments, as an array; there is no shell unless you name one" json:"command"`
 	// Dir is where it runs. Default: where the worker runs.
-	Dir string `json:"dir,omitempty"`
+	Dir string `help:"where it runs (default: where the node runs)" json:"dir,omitempty"`
 	// Env is added to the worker's environment.
-	Env map[string]string `json:"env,omitempty"`
+	Env map[string]string `help:"an object of variables to add to the node's environment" json:"env,omitempty"`
 	// Stdin is what the command reads. Default: nothing.
-	Stdin string `json:"stdin,omitempty"`
+	Stdin string `help:"what it reads (default: nothing)" json:"stdin,omitempty"`
+
+	wrong error // with the args, if they are JSON and nothing else
 }
 
 // ExecResult is what became of a command that ended with status 0.
@@ -44,10 +46,13 @@ type ExecResult struct {
 	StderrTruncated bool   `json:"stderr_truncated,omitempty"`
 }
 
-// UnmarshalJSON refuses fields that it does not know: a misspelt one would otherwise run something else than was meant.
+// UnmarshalJSON takes note of fields that it does not know, for check to refuse them: a misspelt one would otherwise run something else
+// than was meant.
 func (a *ExecArgs) UnmarshalJSON(data []byte) error {
 	type plain ExecArgs
-	return strict(data, (*plain)(a))
+	err := strict(data, (*plain)(a))
+	a.wrong = wrongArgs(Exec.Name(), err)
+	return nil
 }
 
 func strict(data []byte, v any) error {
@@ -123,6 +128,9 @@ func runCommand(ctx context.Context, args ExecArgs, identity []string, grace tim
 }
 
 func (a ExecArgs) check() error {
+	if a.wrong != nil {
+		return fmt.Errorf("exec: %w", a.wrong)
+	}
 	if len(a.Command) == 0 || a.Command[0] == "" {
 		return errors.New(`exec: the args name no command; they look like {"command":["gzip","-kf","big.log"]}`)
 	}

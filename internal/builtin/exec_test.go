@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -125,8 +126,8 @@ func TestExecVerdicts(t *testing.T) {
 func TestExecArgsAreStrict(t *testing.T) {
 	t.Parallel()
 	var args ExecArgs
-	if err := json.Unmarshal([]byte(`{"cmd":["true"]}`), &args); err == nil {
-		t.Error("a misspelt field was accepted")
+	if err := json.Unmarshal([]byte(`{"cmd":["true"]}`), &args); err != nil || args.check() == nil {
+		t.Errorf("a misspelt field was accepted, %v", err)
 	}
 	if err := json.Unmarshal([]byte(`{"command":["a"],"dir":"d","env":{"x":"y"},"stdin":"s"}`), &args); err != nil || args.Stdin != "s" {
 		t.Errorf("%+v, %v", args, err)
@@ -174,7 +175,7 @@ func TestExecStops(t *testing.T) {
 			if !errors.Is(err, engine.ErrCancelled) || !strings.Contains(err.Error(), test.said) {
 				t.Errorf("%v", err)
 			}
-			until(t, "the end of process "+pid, func() bool { return gone(pid) })
+			until(t, "the end of process "+pid, func() bool { return gone(number(t, pid)) })
 		})
 	}
 }
@@ -196,10 +197,24 @@ func TestExecSucceedsThoughStopped(t *testing.T) {
 	}
 }
 
-// gone reports whether a process has ended; one whose parent has not asked for its status has, too.
-func gone(pid string) bool {
-	status, err := exec.Command("ps", "-o", "stat=", "-p", pid).Output()
-	return err != nil || strings.HasPrefix(strings.TrimSpace(string(status)), "Z")
+// number is the id of a process.
+func number(t *testing.T, pid string) int {
+	t.Helper()
+	n, err := strconv.Atoi(strings.TrimSpace(pid))
+	if err != nil || n < 2 {
+		t.Fatalf("%q is the id of no process", pid)
+	}
+	return n
+}
+
+// gone reports whether a process has ended; one whose parent has not asked for its status has, too, where the system shows that.
+func gone(pid int) bool {
+	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		return true
+	}
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	_, state, found := strings.Cut(string(status), ") ")
+	return err == nil && found && strings.HasPrefix(state, "Z")
 }
 
 // TestExecLeavesNothing checks that what a command leaves running ends with it: nobody would hold a lease for it. Nor is it waited for,
@@ -220,7 +235,7 @@ func TestExecLeavesNothing(t *testing.T) {
 				t.Errorf("%+v, %v", result, err)
 			}
 			pid := waitForFile(t, filepath.Join(dir, "pid"))
-			until(t, "the end of process "+pid, func() bool { return gone(pid) })
+			until(t, "the end of process "+pid, func() bool { return gone(number(t, pid)) })
 		})
 	}
 }
@@ -236,7 +251,13 @@ func TestExecWaitsForNoDaemon(t *testing.T) {
 	args.Dir = dir
 	result, err := runCommand(t.Context(), args, nil, time.Hour)
 	pid := waitForFile(t, filepath.Join(dir, "pid"))
-	_ = exec.Command("kill", pid).Run()
+	daemon := number(t, pid)
+	if gone(daemon) {
+		t.Error("the daemon was ended with the job")
+	}
+	if err := syscall.Kill(daemon, syscall.SIGKILL); err != nil {
+		t.Errorf("process %d is left behind: %v", daemon, err)
+	}
 	if err != nil || result.Stdout != "done\n" {
 		t.Errorf("%+v, %v", result, err)
 	}

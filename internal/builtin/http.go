@@ -22,14 +22,16 @@ var HTTP = holdfast.NewKind[HTTPArgs, HTTPResult]("http")
 // HTTPArgs says what to ask.
 type HTTPArgs struct {
 	// Method is GET by default, or POST if there is a body.
-	Method string `json:"method,omitempty"`
-	URL    string `json:"url"`
+	Method string `help:"GET by default, or POST with a body" json:"method,omitempty"`
+	URL    string `help:"http or https" json:"url"`
 	// Headers are sent as they are. Idempotency-Key is the job's id unless it is given here; "" leaves it out.
-	Headers map[string]string `json:"headers,omitempty"`
+	Headers map[string]string `help:"an object of headers, which are sent as they are" json:"headers,omitempty"`
 	// Body is sent as it is if it is a JSON string, and as JSON (with its Content-Type) if it is any other value.
-	Body json.RawMessage `json:"body,omitempty"`
+	Body json.RawMessage `help:"a string is sent as it is, any other JSON as JSON" json:"body,omitempty"`
 	// Timeout of the whole request, such as "10s". Default: 30 s. The job's own timeout holds besides.
-	Timeout string `json:"timeout,omitempty"`
+	Timeout string `help:"of the whole request, such as \"10s\" (default: 30s)" json:"timeout,omitempty"`
+
+	wrong error // with the args, if they are JSON and nothing else
 }
 
 // HTTPResult is a successful answer.
@@ -42,10 +44,13 @@ type HTTPResult struct {
 	BodyTruncated bool   `json:"body_truncated,omitempty"`
 }
 
-// UnmarshalJSON refuses fields that it does not know: a misspelt one would otherwise ask something else than was meant.
+// UnmarshalJSON takes note of fields that it does not know, for request to refuse them: a misspelt one would otherwise ask something
+// else than was meant.
 func (a *HTTPArgs) UnmarshalJSON(data []byte) error {
 	type plain HTTPArgs
-	return strict(data, (*plain)(a))
+	err := strict(data, (*plain)(a))
+	a.wrong = wrongArgs(HTTP.Name(), err)
+	return nil
 }
 
 // headerLimit is how much is kept of a header of an answer. A server may send a megabyte of them.
@@ -117,6 +122,10 @@ func request(ctx context.Context, client *http.Client, args HTTPArgs, key string
 func (a HTTPArgs) request(key string) (*http.Request, time.Duration, error) {
 	target, err := url.Parse(a.URL)
 	switch {
+	case a.wrong != nil:
+		return nil, 0, a.wrong
+	case a.URL == "":
+		return nil, 0, errors.New(`the args name no url; they look like {"url":"https://example.com/"}`)
 	case err != nil:
 		return nil, 0, fmt.Errorf("the url does not parse: %w", errors.Unwrap(err)) // without the url, which may hold a password
 	case target.Scheme != "http" && target.Scheme != "https":

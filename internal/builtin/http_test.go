@@ -212,13 +212,6 @@ func TestWrongArgs(t *testing.T) {
 			}
 		})
 	}
-	t.Run("unknown field", func(t *testing.T) {
-		t.Parallel()
-		var parsed HTTPArgs
-		if err := json.Unmarshal([]byte(`{"uri":"http://example.org"}`), &parsed); err == nil {
-			t.Error("a misspelt field was accepted")
-		}
-	})
 }
 
 func TestNetworkErrorsAreRetried(t *testing.T) {

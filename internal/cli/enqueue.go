@@ -13,11 +13,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/builtin"
 )
 
 // enqueueFlags is what "job enqueue" was told.
 type enqueueFlags struct {
 	args      string
+	from      string // where they stand
 	file      string
 	keepGoing bool
 	wait      bool
@@ -39,12 +41,12 @@ type enqueueFlags struct {
 }
 
 func (a *app) enqueueCommand() *cobra.Command {
-	var f enqueueFlags
+	f := enqueueFlags{from: "--args"}
 	cmd := &cobra.Command{
-		Use:   "enqueue KIND",
+		Use:   "enqueue KIND [ARGS]",
 		Short: "Enqueue a job, or one for each line of a file",
-		Long: `Enqueue a job, or one for each line of a file, and return when it is durable. The args are JSON:
---args JSON, --args @FILE, or --args - for standard input.
+		Long: `Enqueue a job, or one for each line of a file, and return when it is durable. The args are JSON,
+@FILE, or - for standard input, behind the kind or as --args; without any they are {}.
 
 With --file each line is the args of one job; empty lines are skipped. Jobs are stored in batches
 of up to 1000, each in one transaction. At a line that is not JSON, holds the NUL character or is
@@ -62,15 +64,22 @@ first has not finished: a list of
   key:TEXT      this text instead of the kind, so that jobs of several kinds can exclude each other
   while:STATE   also while the first is in this state, such as completed
 
-There are two built-in kinds, which "holdfast dev" and "holdfast worker" run: exec runs a command
-and http makes a request.`,
-		Example: `  holdfast job enqueue exec --args '{"command":["gzip","-kf","big.log"]}' --wait
-  holdfast job enqueue http --args '{"method":"POST","url":"https://example.com/hook","body":{"n":1}}' --in 10m --max-attempts 5
-  holdfast job enqueue report --args @report.json --unique args,period:24h --tag nightly
+There are two built-in kinds, which "holdfast dev" and "holdfast worker" run. exec runs a command:
+` + fieldsOf("exec") + `http makes a request:
+` + fieldsOf("http"),
+		Example: `  holdfast job enqueue exec '{"command":["gzip","-kf","big.log"]}' --wait
+  holdfast job enqueue http '{"method":"POST","url":"https://example.com/hook","body":{"n":1}}' --in 10m --max-attempts 5
+  holdfast job enqueue report @report.json --unique args,period:24h --tag nightly
   find . -name '*.log' | jq -cR '{command:["gzip",.]}' | holdfast job enqueue exec --file -`,
-		Args:        takes(1, 1),
+		Args:        takes(1, 2),
 		Annotations: uses(flagDatabase, flagNamespace, flagOutput, flagQuiet),
 		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				if cmd.Flags().Changed("args") || cmd.Flags().Changed("file") {
+					return usagef("ARGS, --args and --file exclude each other")
+				}
+				f.args, f.from = args[1], "ARGS"
+			}
 			opts, err := f.options(cmd.Flags().Changed, a.env.Now())
 			if err != nil {
 				return err
@@ -117,6 +126,15 @@ and http makes a request.`,
 
 // clocksDiffer is how far a time may be in the past that was meant to be now.
 const clocksDiffer = time.Minute
+
+// fieldsOf lists the fields of the args of a built-in kind, for the help.
+func fieldsOf(kind string) string {
+	var lines strings.Builder
+	for _, f := range builtin.Fields(kind) {
+		fmt.Fprintf(&lines, "  %-9s %s\n", f.Name, f.Help)
+	}
+	return lines.String()
+}
 
 // options makes the library's options of the flags that were given.
 func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfast.EnqueueOption, error) {
@@ -264,15 +282,48 @@ func parseUnique(list string) ([]holdfast.UniqueOption, error) {
 	return opts, nil
 }
 
+// checkFields refuses args without a field that --unique names. The library takes what is missing for null: with a name that is
+// misspelt all jobs would be the same.
+func (f *enqueueFlags) checkFields(args json.RawMessage) error {
+	for part := range strings.SplitSeq(f.unique, ",") {
+		if name, ok := strings.CutPrefix(part, "field:"); ok && !hasField(args, name) {
+			return fmt.Errorf("the args have no field %q", name)
+		}
+	}
+	return nil
+}
+
+// hasField reports whether JSON has a field, such as address.city.
+func hasField(data json.RawMessage, path string) bool {
+	for name := range strings.SplitSeq(path, ".") {
+		var object map[string]json.RawMessage
+		if json.Unmarshal(data, &object) != nil {
+			return false
+		}
+		value, ok := object[name]
+		if !ok {
+			return false
+		}
+		data = value
+	}
+	return true
+}
+
 func (a *app) enqueueOne(ctx context.Context, kind string, f *enqueueFlags, opts []holdfast.EnqueueOption) error {
-	args, err := a.readJSON(ctx, "--args", f.args)
+	args, err := a.readJSON(ctx, f.from, f.args)
 	if err != nil {
 		return err
+	}
+	if err := f.checkFields(args); err != nil {
+		return usagef("--unique: %w", err)
 	}
 	return a.withClient(ctx, func(client *holdfast.Client) error {
 		job, err := anyKind(kind).Enqueue(ctx, client, args, opts...)
 		if err != nil {
 			return invalidIsUsage(err)
+		}
+		if err := builtin.CheckArgs(kind, args); err != nil { // a program of somebody's may have a kind of that name
+			a.notef("The built-in kind %s will refuse this: %s", kind, oneLine(err.Error()))
 		}
 		words := "enqueued job " + job.ID.String()
 		switch {
@@ -284,6 +335,10 @@ func (a *app) enqueueOne(ctx context.Context, kind string, f *enqueueFlags, opts
 		if f.wait {
 			a.notef("%s", words)
 			return a.wait(ctx, client, job.ID, f.patience)
+		}
+		if a.quiet && a.output == "" {
+			a.printf("%s", job.ID) // for id=$(…)
+			return nil
 		}
 		view := enqueuedView{ID: job.ID.String(), Existing: job.Existing, Replaced: job.Replaced}
 		return a.object(view, func() { a.printf("%s", words) })
@@ -305,7 +360,7 @@ func checkArgs(data []byte) (json.RawMessage, error) {
 	}
 	var args bytes.Buffer
 	if err := json.Compact(&args, data); err != nil {
-		return nil, fmt.Errorf("not JSON: %w: %s", err, clip(string(data[:min(len(data), 400)]), 60))
+		return nil, notJSON(data)
 	}
 	switch {
 	case args.Len() > holdfast.MaxPayload:
@@ -314,6 +369,22 @@ func checkArgs(data []byte) (json.RawMessage, error) {
 		return nil, errors.New(`a text in it holds the NUL character (\u0000), which no database keeps`)
 	}
 	return bytes.Clone(args.Bytes()), nil // its buffer has room for the white space
+}
+
+// notJSON says where a text stops being JSON.
+func notJSON(data []byte) error {
+	var syntax *json.SyntaxError
+	err := json.Unmarshal(data, new(json.RawMessage)) // which counts bytes
+	switch {
+	case strings.IndexByte(`{["-0123456789`, data[0]) < 0:
+		return fmt.Errorf("not JSON: %s; a text stands in double quotes, within the shell's: '\"yes\"'", clip(string(data[:min(len(data), 400)]), 60))
+	case !errors.As(err, &syntax) || syntax.Offset >= int64(len(data)) && strings.Contains(err.Error(), "unexpected end"):
+		return fmt.Errorf("not JSON: it ends in the middle: %s", clip(string(data[:min(len(data), 400)]), 60))
+	}
+	at := min(max(int(syntax.Offset)-1, 0), len(data)) // the offset counts what was read
+	before, after := data[max(0, at-20):at], data[at:min(len(data), at+200)]
+	return fmt.Errorf("not JSON from byte %d on, which is behind %s: %s",
+		at+1, oneLine(string(bytes.ToValidUTF8(before, nil))), clip(string(after), 60))
 }
 
 // byteOrderMark is what Windows programs begin files with.

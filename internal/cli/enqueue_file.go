@@ -26,6 +26,7 @@ type fileEnqueue struct {
 	app       *app
 	kind      string
 	opts      []holdfast.EnqueueOption
+	check     func(json.RawMessage) error // what more a line has to be
 	keepGoing bool
 	lines     *lineReader
 	progress  *progress
@@ -58,7 +59,7 @@ func (a *app) enqueueFile(ctx context.Context, kind string, f *enqueueFlags, opt
 	}
 	return a.withClient(ctx, func(client *holdfast.Client) error {
 		e := &fileEnqueue{
-			app: a, kind: kind, opts: opts, keepGoing: f.keepGoing,
+			app: a, kind: kind, opts: opts, check: f.checkFields, keepGoing: f.keepGoing,
 			lines: newLineReader(input), next: 1, progress: a.newProgress(size), out: a.newList(),
 		}
 		err := e.run(ctx, client)
@@ -119,7 +120,9 @@ func (e *fileEnqueue) read() (b batch) {
 			if len(bytes.TrimSpace(data)) == 0 {
 				continue
 			}
-			args, err = checkArgs(data)
+			if args, err = checkArgs(data); err == nil {
+				err = e.check(args)
+			}
 		}
 		switch {
 		case err == nil:

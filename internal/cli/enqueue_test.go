@@ -135,11 +135,11 @@ func TestEnqueueRefusesNonsense(t *testing.T) {
 		args  []string
 		words string
 	}{
-		"no kind":           {nil, "holdfast job enqueue takes KIND, not 0 arguments"},
+		"no kind":           {nil, "holdfast job enqueue takes KIND [ARGS], not 0 arguments"},
 		"empty kind":        {[]string{""}, "KIND is empty"},
 		"kind with newline": {[]string{"a\nb"}, "kind"},
-		"two kinds":         {[]string{"a", "b"}, "takes KIND, not 2 arguments"},
-		"bad JSON":          {[]string{"a", "--args", `{"to":ada}`}, "--args: not JSON: invalid character 'a'"},
+		"two kinds":         {[]string{"a", "b"}, "ARGS: not JSON: b; a text stands in double quotes"},
+		"bad JSON":          {[]string{"a", "--args", `{"to":ada}`}, `--args: not JSON from byte 7 on, which is behind {"to":: ada}`},
 		"empty args":        {[]string{"a", "--args", ""}, "empty"},
 		"two values":        {[]string{"a", "--args", "1 2"}, "not JSON"},
 		"NUL":               {[]string{"a", "--args", `{"to":["a\u0000"]}`}, "NUL"},
@@ -429,4 +429,89 @@ func TestAtNow(t *testing.T) {
 	s.now = func() time.Time { return now }
 	s.enqueue("mail", "--at", "2030-01-01T12:00:00Z")
 	s.expect(s.run("job", "enqueue", "mail", "--at", "2030-01-01T11:59:00Z"), exitUsage, "--at: 2030-01-01T11:59:00Z was 90s ago; leave it out")
+}
+
+// TestArgsBehindTheKind: as the payload of a signal is.
+func TestArgsBehindTheKind(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	if v := s.job(s.enqueue("mail", `{"to":"ada"}`)); fmt.Sprint(v["args"]) != "map[to:ada]" {
+		t.Errorf("%v", v["args"])
+	}
+	var v enqueuedView
+	s.decode(s.expect(s.feed(`{"to":"bob"}`, "job", "enqueue", "mail", "-", "--queue", "q"), 0), &v)
+	if v := s.job(v.ID); fmt.Sprint(v["args"]) != "map[to:bob]" || v["queue"] != "q" {
+		t.Errorf("%v", v)
+	}
+	s.expect(s.run("job", "enqueue", "mail", "{}", "--args", "{}"), exitUsage, "exclude each other")
+	s.expect(s.run("job", "enqueue", "mail", "{}", "--file", "-"), exitUsage, "exclude each other")
+	s.expect(s.run("job", "enqueue", "mail", "{"), exitUsage, "ARGS: not JSON: it ends in the middle: {")
+	s.expect(s.run("job", "enqueue", "mail", "{}", "{}"), exitUsage, "takes KIND [ARGS], not 3 arguments")
+}
+
+// TestQuietEnqueue: the id alone, for scripts; another format is what it is.
+func TestQuietEnqueue(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	for _, terminal := range []bool{false, true} {
+		s.terminal = terminal
+		got := s.run("job", "enqueue", "mail", "-q")
+		if _, err := parseID(strings.TrimSuffix(got.stdout, "\n")); err != nil || got.stderr != "" {
+			t.Errorf("%+v", got)
+		}
+		var v enqueuedView
+		s.decode(s.ok("job", "enqueue", "mail", "-q", "-o", "json"), &v)
+	}
+}
+
+// TestArgsOfBuiltinKinds: what they will refuse is told at once, and enqueued: a kind of somebody else's may have the name.
+func TestArgsOfBuiltinKinds(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	got := s.run("job", "enqueue", "exec", `{"cmd":["true"]}`)
+	if got.code != 0 || got.stderr != `The built-in kind exec will refuse this: exec: the args have the unknown field "cmd"; there are command, dir, env, stdin`+"\n" {
+		t.Errorf("%+v", got)
+	}
+	if got := s.run("job", "enqueue", "exec", `{"command":["true"]}`); got.code != 0 || got.stderr != "" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestUniqueField: a name that is misspelt would make all jobs the same.
+func TestUniqueField(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	args := func(field string) []string {
+		return []string{"job", "enqueue", "mail", `{"customer":7,"address":{"city":null}}`, "--unique", "queue,field:" + field}
+	}
+	s.ok(args("customer")...)
+	s.ok(args("address.city")...)
+	for _, field := range []string{"custmer", "address.town", "customer.id", "address.city.part"} {
+		s.expect(s.run(args(field)...), exitUsage, `--unique: the args have no field "`+field+`"`)
+	}
+	s.expect(s.feed("{\"n\":1}\n{\"m\":1}\n", "job", "enqueue", "mail", "--file", "-", "--unique", "field:n"), 1,
+		`line 2: the args have no field "n"; nothing from line 1 on is enqueued`)
+	got := s.feed("{\"n\":1}\n{\"m\":1}\n{\"n\":2}\n", "job", "enqueue", "mail", "--file", "-", "--unique", "field:n", "--keep-going")
+	if got.code != 1 || strings.Count(got.stdout, `"id"`) != 2 || !strings.Contains(got.stderr, `line 2: the args have no field "n"`) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestNotJSON: whatever it is, it is told without Go's words.
+func TestNotJSON(t *testing.T) {
+	t.Parallel()
+	const doc = `{"a":[1,2.5e3,"x\u00e9 é",{"b":null}],"c":-0.1,"d":true}`
+	texts := []string{"nope", "{'a':1}", `{"a":01}`, `{"a" 1}`, `"\q"`, "1 2", `[1,]`, "{}x", "\x00", "é", `"é\x01"`, "-", "[[[["}
+	for n := 1; n < len(doc); n++ {
+		texts = append(texts, doc[:n], doc[:n]+"\x02"+doc[n:], doc[:n]+"}"+doc[n:])
+	}
+	for _, text := range texts {
+		if json.Valid([]byte(text)) || !utf8.ValidString(text) {
+			continue
+		}
+		_, err := checkArgs([]byte(text))
+		if err == nil || !strings.HasPrefix(err.Error(), "not JSON") || strings.Contains(err.Error(), "invalid character") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
 }

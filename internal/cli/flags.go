@@ -92,6 +92,9 @@ func readDurations(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Value.Type() == "duration" {
 			f.Value = durationValue{f.Value}
+			if f.DefValue == "0s" {
+				f.DefValue = "0" // which the help leaves out
+			}
 		}
 	})
 	for _, c := range cmd.Commands() {

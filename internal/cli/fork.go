@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +25,7 @@ first one is at path 1.`,
 		Example: `  holdfast job fork ` + exampleID + ` --from ship --reason "it went to the wrong address"
   holdfast job fork ` + exampleID + ` --from 1 --args '{"to":"bob"}' --output json | jq -r .id`,
 		Args:        takes(1, 1),
-		Annotations: uses(flagDatabase, flagNamespace, flagOutput),
+		Annotations: uses(flagDatabase, flagNamespace, flagOutput, flagQuiet),
 		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, ids []string) error {
 			id, err := parseID(ids[0])
 			if err != nil {
@@ -77,5 +79,36 @@ func (a *app) fork(
 		return err
 	}
 	view := forkedView{ID: forked.String(), ForkedFrom: id.String()}
+	if steps, err := doneAgain(ctx, client, id, from); err == nil && len(steps) > 0 { // it is forked, whatever a look brings
+		a.notef("What the old job had done from there on is done again: %s.", oneLine(strings.Join(steps, ", ")))
+	}
 	return a.object(view, func() { a.printf("job %s does job %s anew from %s", forked, id, oneLine(from)) })
+}
+
+// doneAgain names what a job has done that leaves traces elsewhere, from a step on: steps, children and callbacks.
+func doneAgain(ctx context.Context, client *holdfast.Client, id holdfast.ID, from string) (names []string, err error) {
+	const most = 20
+	begun := false
+	for after := int64(0); ; {
+		entries, err := client.JournalEntries(ctx, id, after, maxPage)
+		if err != nil {
+			return nil, err
+		}
+		for i := range entries {
+			e := &entries[i]
+			begun = begun || e.Name == from || e.Path == from
+			acts := e.Kind == "step" || e.Kind == "child" || e.Kind == "callback" || e.Kind == "compensated"
+			if !begun || !acts || e.Name == "" || slices.Contains(names, e.Name) {
+				continue
+			}
+			if len(names) == most {
+				return append(names, "…"), nil
+			}
+			names = append(names, e.Name)
+		}
+		if len(entries) < maxPage {
+			return names, nil
+		}
+		after = entries[len(entries)-1].Seq
+	}
 }

@@ -329,7 +329,7 @@ func TestQueuesAndNodes(t *testing.T) {
 	if string(counts) != want {
 		t.Errorf("%s", counts)
 	}
-	if out := s.ok("queue", "resume", "mail", "-o", "jsonl"); out != `{"namespace":"default","queue":"mail","paused":false}`+"\n" {
+	if out := s.ok("queue", "resume", "mail", "-o", "jsonl"); out != `{"namespace":"default","queue":"mail","paused":false,"new":false}`+"\n" {
 		t.Errorf("%q", out)
 	}
 	s.expect(s.run("queue", "pause", "a\nb"), exitUsage, "control character")
@@ -347,6 +347,8 @@ func TestQueuesAndNodes(t *testing.T) {
 		fmt.Sprint(raw[0]["queues"], raw[0]["kinds"]) != "[mail reports] [http]" {
 		t.Errorf("%s", out)
 	}
+	s.expectNote(s.run("queue", "pause", "mial", "mail"), "There was no queue mial; it is made.\n")
+	s.expectNote(s.run("queue", "resume", "mial", "mail"), "")
 	s.terminal = true
 	if out := s.ok("node", "list"); !strings.Contains(out, "mail,reports") || !strings.Contains(out, "alive") {
 		t.Errorf("%s", out)
@@ -362,8 +364,8 @@ func TestPauseThatFailsHalfWay(t *testing.T) {
 	s := migrated(t)
 	s.statement("CREATE TRIGGER no BEFORE INSERT ON holdfast_queue WHEN NEW.name = 'b' BEGIN SELECT RAISE(ABORT, 'not this one'); END")
 	var paused []pausedView
-	s.decode(s.expect(s.run("queue", "pause", "a", "b", "c"), 1, "not this one"), &paused)
-	if diff := cmp.Diff([]pausedView{{Namespace: "default", Queue: "a", Paused: true}}, paused); diff != "" {
+	s.decode(s.expect(s.run("queue", "pause", "a", "b", "c", "-q"), 1, "not this one"), &paused)
+	if diff := cmp.Diff([]pausedView{{Namespace: "default", Queue: "a", Paused: true, New: true}}, paused); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -82,7 +83,7 @@ func (a *app) pauseCommand(verb, short, long string, pause bool) *cobra.Command 
 		Long:        long,
 		Example:     "  holdfast queue " + verb + " mail\n  holdfast queue " + verb + " mail reports --namespace staging",
 		Args:        takes(1, -1),
-		Annotations: uses(flagDatabase, flagNamespace, flagOutput),
+		Annotations: uses(flagDatabase, flagNamespace, flagOutput, flagQuiet),
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, names []string) error {
 			change, words := (*holdfast.Client).ResumeQueue, "queue %s is resumed"
 			if pause {
@@ -100,12 +101,20 @@ func (a *app) pauseCommand(verb, short, long string, pause bool) *cobra.Command 
 				return err
 			}
 			return a.withClient(ctx, func(client *holdfast.Client) error {
+				known, err := queueNames(ctx, client, nil)
+				if err != nil {
+					return err
+				}
 				out := a.newList()
 				for _, name := range names {
 					if err := change(client, ctx, name); err != nil {
 						return errors.Join(err, out.end())
 					}
-					view := pausedView{Namespace: client.Namespace(), Queue: name, Paused: pause}
+					isNew := !slices.Contains(known, name)
+					if isNew {
+						a.notef("There was no queue %s; it is made.", oneLine(name))
+					}
+					view := pausedView{Namespace: client.Namespace(), Queue: name, Paused: pause, New: isNew}
 					if out.format == formatTable {
 						a.printf(words, oneLine(name))
 					} else if err := out.add(view, nil); err != nil {

@@ -166,6 +166,14 @@ func (s *shell) expect(got outcome, code int, words ...string) string {
 	return got.stdout
 }
 
+// expectNote checks what a command that goes well tells people.
+func (s *shell) expectNote(got outcome, want string) {
+	s.Helper()
+	if got.code != 0 || got.stderr != want {
+		s.Errorf("exit code %d, it tells %q, want %q", got.code, got.stderr, want)
+	}
+}
+
 // until polls for what cannot announce itself.
 func until(t *testing.T, what string, condition func() bool) {
 	t.Helper()

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/builtin"
 )
 
 func (a *app) signalCommand() *cobra.Command {
@@ -32,7 +33,7 @@ sent again, which is no error.`,
   holdfast signal send ` + exampleID + ` approved '"a text is in quotes"' --key mail-4711
   jq -c .approval order.json | holdfast signal send ` + exampleID + ` approved -`,
 		Args:        takes(2, 3),
-		Annotations: uses(flagDatabase, flagNamespace, flagOutput),
+		Annotations: uses(flagDatabase, flagNamespace, flagOutput, flagQuiet),
 		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			id, err := parseID(args[0])
 			if err != nil {
@@ -64,6 +65,9 @@ sent again, which is no error.`,
 					return fmt.Errorf("job %s has finished and takes no signals", id)
 				} else if err != nil {
 					return err
+				}
+				if begun := record.LeaseNumber > 0; begun && record.Journal == 0 && record.State != holdfast.Waiting || builtin.Fields(record.Kind) != nil {
+					a.notef("The job has begun and remembers nothing: unless its kind is a durable function, nobody reads the signal.")
 				}
 				view := sentView{ID: id.String(), Signal: name, Key: text(key), Message: big(sent.Message), Duplicate: sent.Duplicate}
 				return a.object(view, func() {

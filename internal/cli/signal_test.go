@@ -140,3 +140,16 @@ func TestCallbackFails(t *testing.T) {
 	s.expect(s.run("callback", "complete", token), 1, "answered already")
 	s.holds(s.ok("job", "journal", id, "-o", "table"), "sent callback failed", "card <refused>")
 }
+
+// TestSignalThatNobodyReads: it is sent, and told.
+func TestSignalThatNobodyReads(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.start("dev")
+	const note = "The job has begun and remembers nothing: unless its kind is a durable function, nobody reads the signal.\n"
+	id := s.enqueue("exec", `{"command":["sleep","1000"]}`)
+	s.expectNote(s.run("signal", "send", id, "go"), note)
+	s.expectNote(s.run("signal", "send", id, "go", "-q"), "")
+	s.ok("job", "cancel", id)
+	s.expectNote(s.run("signal", "send", s.enqueue("order"), "approved"), "") // it has not begun
+}

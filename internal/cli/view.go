@@ -298,6 +298,7 @@ type pausedView struct {
 	Namespace string `json:"namespace"`
 	Queue     string `json:"queue"`
 	Paused    bool   `json:"paused"`
+	New       bool   `json:"new"` // there was no such queue
 }
 
 type schemaView struct {
