@@ -47,7 +47,7 @@ func TestJobAsRecord(t *testing.T) {
 	other := whole
 	other.Codec, other.Args = 7, []byte("\x00\xff")
 	for name, r := range map[string]holdfast.Record{"whole": whole, "bare": bare, "of another codec": other} {
-		ours, theirs := fieldsOf(t, viewWholeJob(&r, nil)), fieldsOf(t, r)
+		ours, theirs := membersOf(t, viewWholeJob(&r, nil)), membersOf(t, r)
 		for _, name := range onlyHere {
 			delete(ours, name)
 		}
@@ -62,7 +62,7 @@ func TestJobAsRecord(t *testing.T) {
 	}
 }
 
-func fieldsOf(t *testing.T, v any) map[string]json.RawMessage {
+func membersOf(t *testing.T, v any) map[string]json.RawMessage {
 	t.Helper()
 	data, err := json.Marshal(v)
 	if err != nil {

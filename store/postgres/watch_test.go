@@ -98,9 +98,11 @@ func TestWishesAreMergedAndBounded(t *testing.T) {
 	if n := atB.count(isAny); n != 0 {
 		t.Errorf("%d wake-ups are for any job", n)
 	}
-	for range 3 {
-		a.Notify(store.Wake{Kind: store.WakeNews, Jobs: jobs(3000)}, store.Wake{Kind: store.WakeWanted, Jobs: jobs(15_000)})
+	var many []store.Wake
+	for range 2 {
+		many = append(many, store.Wake{Kind: store.WakeNews, Jobs: jobs(3000)}, store.Wake{Kind: store.WakeWanted, Jobs: jobs(15_000)})
 	}
+	a.Notify(many...)
 	eventually(t, "b hears of any job", func() bool { return atB.count(isAny) >= 2 })
 }
 
