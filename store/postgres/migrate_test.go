@@ -65,3 +65,57 @@ func TestMigrateFromVersion1(t *testing.T) {
 		t.Fatalf("%d entries are in the partition of the day", n)
 	}
 }
+
+// TestMigrateFromVersion5: a job that has continued as new before remembers what it did since, and keeps what it says from now on.
+func TestMigrateFromVersion5(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	conn := connect(t, config.URL)
+	exec := func(sql string, args ...any) {
+		t.Helper()
+		if _, err := conn.Exec(t.Context(), sql, args...); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	for _, step := range config.Migrations()[:5] {
+		exec(step.SQL)
+	}
+	job := uuid.Must(uuid.NewV7())
+	schema := config.SchemaName
+	exec("INSERT INTO " + schema + ".queue (namespace, name, created_at) VALUES ('default', 'mail', 1)")
+	exec("INSERT INTO " + schema + ".lane (queue, kind, priority, used_on) VALUES (1, 'send', 2, 1)")
+	exec("INSERT INTO "+schema+".job (id, run_at, created_at, lease, lane, attempt, max_attempts, codec, args, remembers) "+
+		"VALUES ($1, 1, 1, 1, 1, 0, 3, 0, '{}', true)", job)
+	exec("INSERT INTO "+schema+".ready (lane, run_at, id) VALUES (1, 1, $1)", job)
+	exec("INSERT INTO "+schema+".journal (id, seq, at, lease, codec, kind, path, name) VALUES "+
+		"($1, 5, 1, 1, 0, 16, '', NULL), ($1, 6, 1, 1, 0, 13, '1', 'log'), ($1, 7, 1, 1, 0, 1, '2', 'charge')", job)
+
+	s := open(t, config)
+	node := join(t, s)
+	// It remembers what it did since it continued, and after that what comes then.
+	for round, remembered := range []int{3, 1} {
+		runs, err := s.Claim(t.Context(), demand(node, int64(10*round+1), 10))
+		if err != nil || len(runs) != 1 || !runs[0].Durable {
+			t.Fatalf("claimed %+v, %v", runs, err)
+		}
+		journals, err := s.Journals(t.Context(), []store.ID{job})
+		if err != nil || len(journals[0].Entries) != remembered || journals[0].Entries[0].Kind != store.EntryContinued {
+			t.Fatalf("round %d: %+v, %v", round, journals, err)
+		}
+		item := store.Entry{Seq: journals[0].LastSeq() + 1, Kind: store.EntryStreamed, Path: "3", Name: "log"}
+		o := &store.Outcome{Lease: runs[0].Lease, State: store.Available, Durable: true, Continue: &store.Continue{}}
+		err = s.Apply(t.Context(), &store.Batch{
+			Appends:  []*store.Append{{Lease: runs[0].Lease, Entries: []store.Entry{item}}},
+			Outcomes: []*store.Outcome{o},
+		})
+		if err != nil || o.Err != nil {
+			t.Fatal(err, o.Err)
+		}
+	}
+	items, err := s.Entries(t.Context(), store.JournalParams{
+		Job: job, Kinds: []store.EntryKind{store.EntryStreamed}, Name: "log", Earlier: true, Limit: 10,
+	})
+	if err != nil || len(items) != 3 || items[0].Seq != 6 || items[1].Seq != 8 || items[2].Seq != 10 {
+		t.Fatalf("%+v, %v", items, err)
+	}
+}

@@ -255,7 +255,7 @@ func (s *Store) replacePartition(ctx context.Context, t session, p partition, ta
 		}
 	}
 	for _, name := range []string{
-		"forget_checkpoints", "forget_requests", "forget_pauses", "forget_unique_keys", "forget_journals", "forget_inboxes",
+		"forget_checkpoints", "forget_requests", "forget_pauses", "forget_unique_keys", "forget_journals", "forget_inboxes", "forget_generations",
 	} {
 		if err := t.run(ctx, name, nil, uuidOf(from), uuidOf(to), survivors); err != nil {
 			return err

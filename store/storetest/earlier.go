@@ -411,11 +411,16 @@ func earlierRemoved(e *env) {
 	if n := len(e.page(store.JournalParams{Job: forked, Kinds: items})); n != 4 {
 		e.Fatalf("its fork has %d items", n)
 	}
+	e.terminate(forked)
 	// A job that takes its id begins with nothing.
 	e.enqueue(e.job(func(q *store.Enqueue) { q.Job.ID = id }))
 	if left := e.page(store.JournalParams{Job: id}); len(left) > 0 {
 		e.Fatalf("a new job finds %+v", left)
 	}
+	again := e.claimOne(e.join(), id)
+	e.write(&again, step(1), item(2, "a"))
+	e.wantEntries(id, 2)
+	e.equal("its items", seqs(e.page(store.JournalParams{Job: id, Kinds: items})), []int64{2})
 }
 
 // earlierFollowed reads a stream while its job continues as new again and again, and what is forgotten is removed.

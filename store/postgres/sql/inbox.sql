@@ -135,7 +135,7 @@ SELECT id, lane, seq FROM woken;
 WITH received AS MATERIALIZED (
   SELECT t.id, j.ref FROM unnest($1::uuid[]) AS t (id)
   CROSS JOIN LATERAL (SELECT a.ref FROM {schema}.journal a WHERE a.id = t.id AND a.kind = 6 AND a.seq >= coalesce(
-    (SELECT c.seq FROM {schema}.journal c WHERE c.id = t.id AND c.kind = 16 ORDER BY c.seq DESC LIMIT 1), 0) OFFSET 0) j
+    (SELECT g.first FROM {schema}.generation g WHERE g.id = t.id), 0) OFFSET 0) j
 ), gone AS (
   DELETE FROM {schema}.inbox m USING unnest($1::uuid[]) AS t (id) WHERE m.id = t.id RETURNING m.*
 )
@@ -149,7 +149,7 @@ FROM gone WHERE kind = 1 AND ((id, seq) IN (SELECT id, ref FROM received)) IS NO
 -- name: anew_journal
 WITH ends AS MATERIALIZED (
   SELECT t.id, t.lease, t.data, coalesce((SELECT a.seq FROM {schema}.journal a WHERE a.id = t.id ORDER BY a.seq DESC LIMIT 1), 0) AS last,
-    coalesce((SELECT c.seq FROM {schema}.journal c WHERE c.id = t.id AND c.kind = 16 ORDER BY c.seq DESC LIMIT 1), 0) AS first,
+    coalesce((SELECT g.first FROM {schema}.generation g WHERE g.id = t.id), 0) AS first,
     EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = t.id AND a.kind = 12 AND a.kind IN (8, 12, 13) OFFSET 0) AS publishes
   FROM unnest($1::uuid[], $2::bigint[], $3::bytea[]) AS t (id, lease, data)
 ), newest AS MATERIALIZED (
@@ -166,6 +166,8 @@ WITH ends AS MATERIALIZED (
   ) o
 ), gone_too AS (
   DELETE FROM {schema}.journal j USING replaced r WHERE j.id = r.id AND j.seq = r.seq
+), begun AS (
+  INSERT INTO {schema}.generation (id, first) SELECT id, last + 1 FROM ends ON CONFLICT (id) DO UPDATE SET first = excluded.first
 )
 INSERT INTO {schema}.journal (id, seq, at, lease, codec, kind, path, data) SELECT id, last + 1, $4::bigint, lease, 0, 16, '', data FROM ends;
 

@@ -58,15 +58,15 @@ WHERE EXISTS (SELECT 1 FROM {schema}.node n WHERE n.id = t.node AND n.dead_at IS
 SELECT t.place, j.lease FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS t (id, seq, place)
 CROSS JOIN LATERAL (SELECT a.lease FROM {schema}.journal a WHERE a.id = t.id AND a.seq = t.seq OFFSET 0) j;
 
--- A journal begins with the entry with which its job last continued as new (kind 16), which has an index. What it published and
--- streamed before that (kinds 12 and 13) is there still, for those who ask for it.
+-- A journal begins with the entry with which its job last continued as new, if there is a generation of it. What it published and
+-- streamed before that (kinds 12 and 13) is there still, for those who ask for it, and nothing else.
 
 -- What jobs remember and what was sent to them, $1, in one snapshot.
 -- name: journals
 SELECT t.place, false, m.seq, m.at, m.kind, m.codec, m.name, m.data, m.path, m.lease, m.ref, NULL::uuid, NULL::smallint, NULL::text, NULL::text
 FROM unnest($1::uuid[]) WITH ORDINALITY AS t (id, place)
 CROSS JOIN LATERAL (SELECT * FROM {schema}.journal a WHERE a.id = t.id AND a.seq >= coalesce(
-  (SELECT c.seq FROM {schema}.journal c WHERE c.id = t.id AND c.kind = 16 ORDER BY c.seq DESC LIMIT 1), 0) ORDER BY a.seq) m
+  (SELECT g.first FROM {schema}.generation g WHERE g.id = t.id), 0) ORDER BY a.seq) m
 UNION ALL
 SELECT t.place, true, m.seq, m.at, m.kind, m.codec, m.name, m.data, NULL, NULL, NULL, m.from_id, m.state, m.reason, m.error
 FROM unnest($1::uuid[]) WITH ORDINALITY AS t (id, place)
@@ -75,7 +75,7 @@ CROSS JOIN LATERAL (SELECT * FROM {schema}.inbox a WHERE a.id = t.id ORDER BY a.
 -- How many entries and messages a job has: $1.
 -- name: journal_sizes
 SELECT coalesce((SELECT j.seq FROM {schema}.journal j WHERE j.id = $1::uuid ORDER BY j.seq DESC LIMIT 1)
-  - coalesce((SELECT c.seq FROM {schema}.journal c WHERE c.id = $1::uuid AND c.kind = 16 ORDER BY c.seq DESC LIMIT 1), 1) + 1, 0),
+  - coalesce((SELECT g.first FROM {schema}.generation g WHERE g.id = $1::uuid), 1) + 1, 0),
   (SELECT count(*) FROM {schema}.inbox m WHERE m.id = $1::uuid);
 
 -- A page of entries: $1 job, $2 kinds or NULL, $3 name or NULL, $4 the seq to go on from, $5 limit, $6 whether what was before the job
@@ -84,14 +84,14 @@ SELECT coalesce((SELECT j.seq FROM {schema}.journal j WHERE j.id = $1::uuid ORDE
 SELECT seq, at, kind, codec, name, data, path, lease, ref FROM {schema}.journal
 WHERE id = $1::uuid AND ($2::int[] IS NULL OR kind = ANY ($2::int[])) AND ($3::text IS NULL OR name = $3::text)
   AND seq > greatest($4::bigint, CASE WHEN $6::boolean THEN 0 ELSE
-    (SELECT c.seq FROM {schema}.journal c WHERE c.id = $1::uuid AND c.kind = 16 ORDER BY c.seq DESC LIMIT 1) - 1 END)
+    (SELECT g.first FROM {schema}.generation g WHERE g.id = $1::uuid) - 1 END)
 ORDER BY seq LIMIT $5::int;
 
 -- name: entries_newest
 SELECT seq, at, kind, codec, name, data, path, lease, ref FROM {schema}.journal
 WHERE id = $1::uuid AND ($2::int[] IS NULL OR kind = ANY ($2::int[])) AND ($3::text IS NULL OR name = $3::text) AND seq < $4::bigint
   AND seq > coalesce(CASE WHEN $6::boolean THEN 0 ELSE
-    (SELECT c.seq FROM {schema}.journal c WHERE c.id = $1::uuid AND c.kind = 16 ORDER BY c.seq DESC LIMIT 1) - 1 END, 0)
+    (SELECT g.first FROM {schema}.generation g WHERE g.id = $1::uuid) - 1 END, 0)
 ORDER BY seq DESC LIMIT $5::int;
 
 -- The same of one kind, $2, that has an index by name.
@@ -99,12 +99,12 @@ ORDER BY seq DESC LIMIT $5::int;
 SELECT seq, at, kind, codec, name, data, path, lease, ref FROM {schema}.journal
 WHERE id = $1::uuid AND kind = $2::int AND kind IN (8, 12, 13) AND name = $3::text
   AND seq > greatest($4::bigint, CASE WHEN $6::boolean THEN 0 ELSE
-    (SELECT c.seq FROM {schema}.journal c WHERE c.id = $1::uuid AND c.kind = 16 ORDER BY c.seq DESC LIMIT 1) - 1 END)
+    (SELECT g.first FROM {schema}.generation g WHERE g.id = $1::uuid) - 1 END)
 ORDER BY seq LIMIT $5::int;
 
 -- name: entries_named_newest
 SELECT seq, at, kind, codec, name, data, path, lease, ref FROM {schema}.journal
 WHERE id = $1::uuid AND kind = $2::int AND kind IN (8, 12, 13) AND name = $3::text AND seq < $4::bigint
   AND seq > coalesce(CASE WHEN $6::boolean THEN 0 ELSE
-    (SELECT c.seq FROM {schema}.journal c WHERE c.id = $1::uuid AND c.kind = 16 ORDER BY c.seq DESC LIMIT 1) - 1 END, 0)
+    (SELECT g.first FROM {schema}.generation g WHERE g.id = $1::uuid) - 1 END, 0)
 ORDER BY seq DESC LIMIT $5::int;

@@ -104,13 +104,12 @@ SELECT 1 FROM forgotten;
 
 -- The journal of a job, $1, ends with entry $2 from now on, or with that it continued as new.
 -- name: resume_cut
-WITH first AS MATERIALIZED (
-  SELECT c.seq FROM {schema}.journal c WHERE c.id = $1::uuid AND c.kind = 16 ORDER BY c.seq DESC LIMIT 1
-), cut AS (
-  DELETE FROM {schema}.journal WHERE id = $1::uuid AND seq > greatest($2::bigint, (SELECT seq FROM first))
+WITH cut AS (
+  DELETE FROM {schema}.journal
+  WHERE id = $1::uuid AND seq > greatest($2::bigint, (SELECT g.first FROM {schema}.generation g WHERE g.id = $1::uuid))
 )
 UPDATE {schema}.job SET closing = CASE WHEN closing <= $2::bigint THEN closing END,
-  remembers = CASE WHEN EXISTS (SELECT 1 FROM first)
+  remembers = CASE WHEN EXISTS (SELECT 1 FROM {schema}.generation g WHERE g.id = $1::uuid OFFSET 0)
     OR EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = $1::uuid AND a.seq <= $2::bigint OFFSET 0) THEN true END
 WHERE id = $1::uuid;
 
@@ -151,7 +150,7 @@ SELECT state, lane, id, was_due FROM again;
 -- not there.
 -- name: fork
 WITH first AS MATERIALIZED (
-  SELECT coalesce((SELECT c.seq FROM {schema}.journal c WHERE c.id = $1::uuid AND c.kind = 16 ORDER BY c.seq DESC LIMIT 1), 1) AS seq
+  SELECT coalesce((SELECT g.first FROM {schema}.generation g WHERE g.id = $1::uuid), 1) AS seq
 ), asked AS MATERIALIZED (
   SELECT j.id, $7::bigint IS NULL OR EXISTS (
     SELECT 1 FROM {schema}.journal a WHERE a.id = j.id AND a.seq = $3::bigint + 1 AND a.lease = $7::bigint AND a.seq >= b.seq OFFSET 0
@@ -164,6 +163,8 @@ WITH first AS MATERIALIZED (
   SELECT $2::uuid, j.seq, j.at, 0, j.ref, j.codec, j.kind, j.path, j.name, j.data
   FROM old o CROSS JOIN LATERAL (SELECT * FROM {schema}.journal a WHERE a.id = o.id AND a.seq <= $3::bigint OFFSET 0) j
   WHERE $3::bigint >= o.first
+), generations AS (
+  INSERT INTO {schema}.generation (id, first) SELECT $2::uuid, o.first FROM old o WHERE o.first > 1 AND $3::bigint >= o.first
 ), messages AS (
   INSERT INTO {schema}.inbox (id, seq, at, from_id, codec, kind, state, name, key, reason, error, data)
   SELECT $2::uuid, m.seq, m.at, m.from_id, m.codec, m.kind, m.state, m.name, m.key, m.reason, m.error, m.data

@@ -70,6 +70,9 @@ INSERT INTO {schema}.{table} SELECT * FROM {schema}.{table}_{day} WHERE id = ANY
 -- name: forget_checkpoints
 DELETE FROM {schema}.checkpoint WHERE id >= $1::uuid AND id < $2::uuid AND id <> ALL ($3::uuid[]);
 
+-- name: forget_generations
+DELETE FROM {schema}.generation WHERE id >= $1::uuid AND id < $2::uuid AND id <> ALL ($3::uuid[]);
+
 -- name: forget_requests
 DELETE FROM {schema}.cancel_request WHERE id >= $1::uuid AND id < $2::uuid AND id <> ALL ($3::uuid[]);
 
@@ -119,6 +122,8 @@ WITH over AS MATERIALIZED (
   DELETE FROM {schema}.journal a USING over o WHERE a.id = o.id
 ), inboxes AS (
   DELETE FROM {schema}.inbox a USING over o WHERE a.id = o.id
+), generations AS (
+  DELETE FROM {schema}.generation a USING over o WHERE a.id = o.id
 ), requests AS (
   DELETE FROM {schema}.cancel_request a USING over o WHERE a.id = o.id
 ), pauses AS (
