@@ -3,7 +3,7 @@ package holdfast
 import "github.com/holdfastdev/holdfast/store"
 
 // The records that the client returns are those of the package store, which has their fields:
-// go doc github.com/holdfastdev/holdfast/store.Record
+// go doc github.com/holdfastdev/holdfast/store.Record.
 type (
 	// ID names a job: a UUIDv7, made by the client.
 	ID = store.ID

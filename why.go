@@ -235,6 +235,7 @@ func (w *whyOf) time() {
 		if len(w.causes) == 0 {
 			w.add(CauseWaiting, "it waits").Until = w.Wait.Until
 		}
+	default: // nothing of its own
 	}
 }
 
@@ -344,7 +345,7 @@ func (w *whyOf) served() {
 
 func (w *whyOf) noNode(alive []NodeInfo) string {
 	if len(alive) > 0 {
-		return fmt.Sprintf("no living node serves the namespace %s", w.Namespace)
+		return "no living node serves the namespace " + w.Namespace
 	}
 	last := time.Time{}
 	for i := range w.nodes {

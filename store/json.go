@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// The JSON of what is known of jobs: of a Record, and of what is in it. It is that of "holdfast job get --output json", field by field, which
+// The JSON of what is known of jobs: of a Record, and of what is in it. It is that of "holdfast job
+// get --output json", field by field, which
 // docs/cli.md describes: every field is always there, null says that there is nothing; times are RFC 3339 in UTC with microseconds, 64-bit
 // integers are strings, durations are as Go writes them. Payloads are the JSON that they are. What is no JSON, because of its codec or
 // because it is damaged, is an object with the one field base64; so is, to tell them apart, a payload that looks like that itself.
@@ -139,7 +140,7 @@ func (j *Job) UnmarshalJSON(data []byte) error {
 
 // MarshalJSON writes the record with its payloads as the JSON that they are, as "holdfast job get --output json" does.
 func (r Record) MarshalJSON() ([]byte, error) {
-	v := r.Job.json()
+	v := r.json()
 	v.howJSON = &howJSON{stateJSON(r.State), textJSON(r.Reason), textJSON(r.Error)}
 	v.whereJSON = &whereJSON{
 		Result: payloadJSON{r.Result, r.Codec}, ClaimedAt: timeJSON(r.ClaimedAt), FinishedAt: timeJSON(r.FinishedAt),
@@ -298,7 +299,7 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON has written.
 func (e *Entry) UnmarshalJSON(data []byte) error {
 	var v entryJSON
-	if err := json.Unmarshal(data, &v); err != nil {
+	if err := json.Unmarshal(data, &v); err != nil { //nolint:musttag // the names are those of the fields
 		return err
 	}
 	*e = Entry(v.plainEntry)
@@ -321,7 +322,7 @@ func (m Message) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON has written.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	var v messageJSON
-	if err := json.Unmarshal(data, &v); err != nil {
+	if err := json.Unmarshal(data, &v); err != nil { //nolint:musttag // the names are those of the fields
 		return err
 	}
 	*m = Message(v.plainMessage)
@@ -343,7 +344,7 @@ func (e Ended) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON has written.
 func (e *Ended) UnmarshalJSON(data []byte) error {
 	var v endedJSON
-	if err := json.Unmarshal(data, &v); err != nil {
+	if err := json.Unmarshal(data, &v); err != nil { //nolint:musttag // the names are those of the fields
 		return err
 	}
 	*e = Ended(v.plainEnded)

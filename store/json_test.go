@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store" //nolint:depguard // what is tested
 )
 
 var (
@@ -179,10 +179,12 @@ func TestEntryJSON(t *testing.T) {
 		again(t, store.Entry{Seq: 3, Kind: store.EntryStep, Path: "2.1", Name: "charge", Ref: 4, Data: []byte(data), At: at, LeaseNumber: 2})
 		again(t, store.Entry{Seq: 3, Data: []byte(data), Codec: 1})
 		again(t, store.Message{Seq: 3, Kind: store.MessageSignal, Name: "approved", Data: []byte(data), At: at})
-		again(t, store.Message{Kind: store.MessageChild, From: anID, State: store.Failed, Reason: store.ReasonError, Error: "no", Codec: 1, Data: []byte(data)})
+		again(t, store.Message{Kind: store.MessageChild, From: anID, State: store.Failed, Reason: store.ReasonError, Error: "no", Codec: 1,
+			Data: []byte(data)})
 		again(t, store.Ended{ID: anID, State: store.Completed, Result: []byte(data)})
 	}
-	if got := string(marshal(t, store.Message{Name: "approved", Data: []byte(`{"by":"ada"}`)})); !strings.Contains(got, `"Data":{"by":"ada"}`) {
+	if got := string(marshal(t, store.Message{Name: "approved", Data: []byte(`{"by":"ada"}`)})); !strings.Contains(got,
+		`"Data":{"by":"ada"}`) {
 		t.Error(got)
 	}
 	// In journals a policy is a number.
@@ -193,7 +195,8 @@ func TestEntryJSON(t *testing.T) {
 
 // FuzzPayloadJSON: whatever a payload is, the record with it is JSON, and reads as the same.
 func FuzzPayloadJSON(f *testing.F) {
-	for _, seed := range []string{`{"a": 1}`, `{"base64":"AP8="}`, "\x00", `"<&>\u2028"`, `{"a":`, "null", " ", `{"\u0062ase64":""}`, `[1e400,-0]`} {
+	for _, seed := range []string{`{"a": 1}`, `{"base64":"AP8="}`, "\x00", `"<&>\u2028"`, `{"a":`, "null", " ", `{"\u0062ase64":""}`,
+		`[1e400,-0]`} {
 		f.Add([]byte(seed), 0, "why")
 		f.Add([]byte(seed), 1, "")
 	}

@@ -377,7 +377,8 @@ func notJSON(data []byte) error {
 	err := json.Unmarshal(data, new(json.RawMessage)) // which counts bytes
 	switch {
 	case strings.IndexByte(`{["-0123456789`, data[0]) < 0:
-		return fmt.Errorf("not JSON: %s; a text stands in double quotes, within the shell's: '\"yes\"'", clip(string(data[:min(len(data), 400)]), 60))
+		return fmt.Errorf("not JSON: %s; a text stands in double quotes, within the shell's: '\"yes\"'", clip(string(data[:min(len(data),
+			400)]), 60))
 	case !errors.As(err, &syntax) || syntax.Offset >= int64(len(data)) && strings.Contains(err.Error(), "unexpected end"):
 		return fmt.Errorf("not JSON: it ends in the middle: %s", clip(string(data[:min(len(data), 400)]), 60))
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"regexp"
 	"slices"
@@ -60,7 +59,7 @@ func checkGroups(cmd *cobra.Command) error {
 }
 
 // flagError says in our words what is wrong with a flag.
-func flagError(cmd *cobra.Command, err error) error {
+func flagError(_ *cobra.Command, err error) error {
 	var (
 		value   *pflag.InvalidValueError
 		missing *pflag.ValueRequiredError
@@ -125,7 +124,7 @@ var (
 // parseDuration reads a duration as Go writes it, such as 1h30m, and also with days in front, such
 // as 7d or 1d12h: a day is 24 hours.
 func parseDuration(text string) (time.Duration, error) {
-	rest, whole, sign := strings.TrimSpace(text), time.Duration(0), time.Duration(1)
+	rest, whole, sign := strings.TrimSpace(text), time.Duration(0), 1
 	if m := days.FindStringSubmatch(rest); m != nil {
 		n, err := strconv.ParseInt(m[2], 10, 64)
 		if err != nil || n > mostDays {
@@ -135,7 +134,7 @@ func parseDuration(text string) (time.Duration, error) {
 			sign = -1
 		}
 		if whole, rest = time.Duration(n)*24*time.Hour, m[3]; rest == "" {
-			return sign * whole, nil
+			return signed(sign, whole), nil
 		}
 		if !strings.ContainsAny(rest[:1], "0123456789.") {
 			return 0, notADuration(text)
@@ -150,7 +149,14 @@ func parseDuration(text string) (time.Duration, error) {
 	case whole > 0 && d > math.MaxInt64-whole:
 		return 0, usagef("%q is too long", text)
 	}
-	return sign * (whole + d), nil
+	return signed(sign, whole+d), nil
+}
+
+func signed(sign int, d time.Duration) time.Duration {
+	if sign < 0 {
+		return -d
+	}
+	return d
 }
 
 func notADuration(text string) error {
@@ -166,6 +172,6 @@ func withoutPasswords(text string) string {
 		if m[1] != "" {
 			return m[1] + "xxxxx@"
 		}
-		return fmt.Sprintf("%sxxxxx", m[2])
+		return m[2] + "xxxxx"
 	})
 }

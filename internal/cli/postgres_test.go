@@ -101,7 +101,8 @@ func TestDeniedOnPostgres(t *testing.T) {
 		t.Fatal(err)
 	}
 	role := "reader_" + randomName()
-	_, err = conn.Exec(t.Context(), "CREATE ROLE "+role+" LOGIN; GRANT USAGE ON SCHEMA holdfast TO "+role+"; GRANT SELECT ON ALL TABLES IN SCHEMA holdfast TO "+role)
+	_, err = conn.Exec(t.Context(), "CREATE ROLE "+role+" LOGIN; GRANT USAGE ON SCHEMA holdfast TO "+role+"; GRANT SELECT ON ALL "+
+		"TABLES IN SCHEMA holdfast TO "+role)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +122,8 @@ func TestDeniedOnPostgres(t *testing.T) {
 		got := s.run(args...)
 		lines := strings.Split(strings.TrimSpace(got.stderr), "\n")
 		last := lines[len(lines)-1]
-		if got.code != exitError || !strings.Contains(last, "permission denied") || !strings.Contains(last, `the role "`+role+`" lacks`) || !strings.Contains(last, grant) {
+		if got.code != exitError || !strings.Contains(last, "permission denied") || !strings.Contains(last, `the role "`+role+`" lacks`) ||
+			!strings.Contains(last, grant) {
 			t.Errorf("%v: exit code %d: %s", args, got.code, got.stderr)
 		}
 	}

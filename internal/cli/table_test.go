@@ -138,7 +138,9 @@ func TestPanicAndOldErrors(t *testing.T) {
 	if err := client.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	<-ran
+	if err := <-ran; err != nil {
+		t.Error(err)
+	}
 	s.terminal = true
 	table := s.ok("job", "get", job.ID.String())
 	head, rest, _ := strings.Cut(table, "\nattempts that did not complete it:")

@@ -212,8 +212,7 @@ func callUndo(m *memory, u undo, s *Strand) (err error) {
 		}
 	}()
 	err = u.f(s)
-	var continues *ContinueError
-	if errors.As(err, &continues) {
+	if _, ok := errors.AsType[*ContinueError](err); ok {
 		err = errContinues
 	}
 	return err

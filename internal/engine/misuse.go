@@ -13,7 +13,8 @@ import (
 // Nobody knows which goroutine calls. What is known is which operation of a strand is under way: whoever begins another one is in the
 // function of that step, or in another goroutine. It is always the second that is refused, whichever of the two was wrong.
 //
-// A misuse spoils its run: the attempt fails with it, whatever the code makes of the error, since what it would go on to remember may have no
+// A misuse spoils its run: the attempt fails with it, whatever the code makes of the error, since
+// what it would go on to remember may have no
 // place in the journal of the mended code. Nothing of the operation that was under way is remembered, and no operation begins any more. The
 // job is tried again as after a panic, and goes on once the code is mended.
 type misuseError struct{ text string }
@@ -24,8 +25,7 @@ func (e *misuseError) Unwrap() error { return store.ErrInvalid }
 
 // misuseIn finds the misuse that an error of the user's code tells of, or nil.
 func misuseIn(err error) error {
-	var found *misuseError
-	if errors.As(err, &found) {
+	if found, ok := errors.AsType[*misuseError](err); ok {
 		return found
 	}
 	return nil
@@ -80,22 +80,26 @@ func (s *Strand) spoil(m *memory, err error) {
 // beside is the misuse of a strand that has an operation under way. m.mu is held.
 func (s *Strand) beside(begins operation) error {
 	if s.doing.isStep() {
-		return s.misuse("%s was called inside of %s, or beside it in another goroutine: neither may use the run of that step. Call it before the "+
+		return s.misuse("%s was called inside of %s, or beside it in another goroutine: neither may use the run of that step. Call it "+
+			"before the "+
 			"step or after it; code that runs beside it gets a run of its own from holdfast.Go", begins, s.doing)
 	}
-	return s.misuse("%s was called while %s of the same run had not returned: a run is used by one goroutine. Use the run that holdfast.Go or "+
+	return s.misuse("%s was called while %s of the same run had not returned: a run is used by one goroutine. Use the run that "+
+		"holdfast.Go or "+
 		"run.OnFailure gives to the function", begins, s.doing)
 }
 
 // tooLate is the misuse of a strand whose function has returned.
 func (s *Strand) tooLate(begins operation) error {
-	return s.misuse("%s was called on a run that is over: the function that was given it has returned, or was parked. Keep no run; use the one "+
+	return s.misuse("%s was called on a run that is over: the function that was given it has returned, or was parked. Keep no run; use "+
+		"the one "+
 		"that the function is given", begins)
 }
 
 // foreign is the misuse of something that another run has made.
 func (s *Strand) foreign(begins operation, a Awaitable) error {
-	return s.misuse("%s was given %s, which this run has not made. A run waits for what it has made itself, anew each time that its handler is "+
+	return s.misuse("%s was given %s, which this run has not made. A run waits for what it has made itself, anew each time that its "+
+		"handler is "+
 		"called", begins, a.describe())
 }
 
@@ -134,7 +138,8 @@ func (s *Strand) misusedIn(m *memory, failure *stepFailedError) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, errContinues):
-		err = s.misuse("%s: its function returned ContinueAsNew, which only a handler does. Let it return a value, and the handler ContinueAsNew", s.doing)
+		err = s.misuse("%s: its function returned ContinueAsNew, which only a handler does. Let it return a value, and the handler "+
+			"ContinueAsNew", s.doing)
 	}
 	s.spoil(m, err)
 	return err

@@ -40,7 +40,7 @@ type retryData struct {
 
 // Step runs f, unless the journal knows how it ended, and stores its result.
 func (s *Strand) Step(name string, policy StepPolicy, f func(ctx context.Context, attempt int) ([]byte, error)) ([]byte, error) {
-	return s.step(verbStep, name, policy, func(ctx context.Context, m *memory, path string, attempt int) ([]byte, error) {
+	return s.step(verbStep, name, func(ctx context.Context, m *memory, path string, attempt int) ([]byte, error) {
 		data, err := unlocked(ctx, m, policy, attempt, f)
 		if err != nil {
 			return nil, err
@@ -124,7 +124,7 @@ var errContinues = errors.New("it returned ContinueAsNew, which only a handler d
 
 // step is a step of either sort: try runs it and stores its result.
 func (s *Strand) step(
-	verb, name string, policy StepPolicy, try func(ctx context.Context, m *memory, path string, attempt int) ([]byte, error),
+	verb, name string, try func(ctx context.Context, m *memory, path string, attempt int) ([]byte, error),
 ) ([]byte, error) {
 	m, err := s.begin(verb, name)
 	if err != nil {

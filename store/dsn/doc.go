@@ -11,7 +11,8 @@
 //
 // # Options
 //
-// After a question mark, as in a URL: holdfast.db?synchronous=normal&readers=8, or among the keywords: dbname=app schema=jobs. An option that nobody knows, or that is given
+// After a question mark, as in a URL: holdfast.db?synchronous=normal&readers=8, or among the
+// keywords: dbname=app schema=jobs. An option that nobody knows, or that is given
 // twice, is an error, for a misspelt option is one that is not in force; what is not in this list of a PostgreSQL URL is refused by the
 // server.
 //

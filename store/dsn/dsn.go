@@ -56,7 +56,8 @@ func holdsSecret(text string) bool {
 	if strings.Contains(path, "://") {
 		return true
 	}
-	if strings.HasPrefix(path, "/") || strings.HasPrefix(path, ".") || len(path) > 2 && path[1] == ':' && strings.ContainsAny(path[2:3], `\/`) {
+	if strings.HasPrefix(path, "/") || strings.HasPrefix(path, ".") || len(path) > 2 && path[1] == ':' && strings.ContainsAny(path[2:3],
+		`\/`) {
 		return false
 	}
 	if _, behind, found := strings.Cut(text, ":"); found && strings.Contains(behind, "@") {

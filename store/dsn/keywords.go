@@ -12,7 +12,8 @@ import (
 var firstKeywords = []string{
 	"application_name", "channel_binding", "connect_timeout", "database", "dbname", "gssencmode", "host", "hostaddr",
 	"keepalives", "krbspn", "krbsrvname", "load_balance_hosts", "migrate", "options", "passfile", "password", "port",
-	"require_auth", "schema", "service", "servicefile", "session", "sslcert", "sslkey", "sslmode", "sslnegotiation", "sslpassword", "sslrootcert", "sslsni",
+	"require_auth", "schema", "service", "servicefile", "session", "sslcert", "sslkey", "sslmode", "sslnegotiation", "sslpassword",
+	"sslrootcert", "sslsni",
 	"target_session_attrs", "user",
 }
 

@@ -65,9 +65,11 @@ FROM pg_namespace n CROSS JOIN LATERAL (
 	}
 	if len(tables) > 0 {
 		lacks = append(lacks, strings.Join(rights, ", ")+" on "+someOf(tables)+" in the schema "+fmt.Sprintf("%q", schema))
-		grants = append(grants, fmt.Sprintf("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %s TO %s", quoted(schema), quoted(role)))
+		grants = append(grants, fmt.Sprintf("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %s TO %s", quoted(schema),
+			quoted(role)))
 	}
-	return fmt.Sprintf("the role %q lacks %s; their owner %q may: %s", role, strings.Join(lacks, ", and "), owner, strings.Join(grants, "; ")), nil
+	return fmt.Sprintf("the role %q lacks %s; their owner %q may: %s", role, strings.Join(lacks, ", and "), owner, strings.Join(grants,
+		"; ")), nil
 }
 
 // someOf names the first of many tables.

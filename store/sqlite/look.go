@@ -53,5 +53,6 @@ func openLooking(path string, denied error) (*conn, error) {
 	} else if errors.Is(statErr, fs.ErrNotExist) {
 		statErr = nil
 	}
-	return nil, fmt.Errorf("%w: %s was closed by its owner while it was being opened: %w", store.ErrUnavailable, file, errors.Join(err, statErr, denied))
+	return nil, fmt.Errorf("%w: %s was closed by its owner while it was being opened: %w", store.ErrUnavailable, file, errors.Join(err,
+		statErr, denied))
 }

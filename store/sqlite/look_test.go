@@ -17,7 +17,9 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
-func init() { parts["look"], parts["own"] = playLooker, playOwner }
+func init() { //nolint:gochecknoinits // the parts of other processes are known before TestMain
+	parts["look"], parts["own"] = playLooker, playOwner
+}
 
 // playLooker counts the jobs of a file, and then tries to add one.
 func playLooker(ctx context.Context, args []string) error {
@@ -64,7 +66,7 @@ func newUsers(t *testing.T) *users {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	u := &users{t, filepath.Join(dir, "db"), filepath.Join(dir, "db", "holdfast.db"), filepath.Join(dir, "test")}
-	err = errors.Join(os.Mkdir(u.dir, 0o700), os.Chmod(dir, 0o755), os.Chmod(u.dir, 0o777), copyFile(os.Args[0], u.binary)) //nolint:gosec // everybody
+	err = errors.Join(os.Mkdir(u.dir, 0o700), os.Chmod(dir, 0o755), os.Chmod(u.dir, 0o777), copyFile(os.Args[0], u.binary))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,8 +87,9 @@ func (u *users) as(uid uint32, name string) string {
 }
 
 // wantOwners checks that all that lies in the folder is one user's.
-func (u *users) wantOwners(uid uint32) {
+func (u *users) wantOwners() {
 	u.Helper()
+	uid := uint32(owner)
 	err := filepath.WalkDir(u.dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || path == u.dir {
 			return err
@@ -130,11 +133,11 @@ func TestOtherUsersLeaveNothing(t *testing.T) {
 			!strings.Contains(said, "while somebody has it open") {
 			t.Errorf("nobody has it open: %s", said)
 		}
-		u.wantOwners(owner)
+		u.wantOwners()
 		u.as(owner, "own")
 	}
 	u.as(0, "own") // root may everything, and leaves nothing of its own either
-	u.wantOwners(owner)
+	u.wantOwners()
 	u.as(owner, "own")
 }
 
@@ -148,17 +151,18 @@ func TestOtherUsersLook(t *testing.T) {
 	if err := enqueue(t.Context(), s, 1); err != nil {
 		t.Fatal(err)
 	}
-	u.wantOwners(owner)
+	u.wantOwners()
 	said := u.as(other, "look")
 	if !strings.HasPrefix(said, "2 true ") || !strings.Contains(said, u.path+", which belongs to the user 65533, cannot be written") {
 		t.Errorf("the owner has it open: %s", said)
 	}
-	u.wantOwners(owner)
+	u.wantOwners()
 	u.as(owner, "own")
 	// A killed owner leaves the log.
 	left := filepath.Join(u.dir, "left")
 	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if err := errors.Join(copyFile(u.path+suffix, left+suffix), os.Chmod(left+suffix, 0o644), os.Lchown(left+suffix, owner, owner)); err != nil {
+		if err := errors.Join(copyFile(u.path+suffix, left+suffix), os.Chmod(left+suffix, 0o644), os.Lchown(left+suffix, owner,
+			owner)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -180,7 +184,8 @@ func TestForeignLog(t *testing.T) {
 	command.Env = append(os.Environ(), part+"=open")
 	command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: owner, Gid: owner}}
 	output, _ := command.CombinedOutput()
-	if said := string(output); !strings.HasPrefix(said, "true ") || !strings.Contains(said, "holdfast.db-wal, which belongs to the user 0, cannot be written") {
+	if said := string(output); !strings.HasPrefix(said, "true ") || !strings.Contains(said,
+		"holdfast.db-wal, which belongs to the user 0, cannot be written") {
 		t.Errorf("%s", said)
 	}
 }
