@@ -42,23 +42,26 @@ func (c *Callback) Wait(run *Run, v any, opts ...WaitOption) error {
 	if err != nil {
 		return err
 	}
-	msg, err := run.strand.AwaitCallback(c.callback, limit)
+	var decode func([]byte) error
+	if v != nil {
+		decode = func(data []byte) error { return decodeAnswer(v, data) }
+	}
+	msg, err := run.strand.AwaitCallback(c.callback, limit, decode)
 	if err != nil {
 		return err
 	}
-	return c.take(msg, v)
-}
-
-func (c *Callback) take(msg *store.Message, v any) error {
 	if msg.Kind == store.MessageCallbackFailed {
 		return &CallbackError{msg.Error}
 	}
-	data, err := engine.Unpack(msg.Data, msg.Codec)
-	if err != nil || v == nil || data == nil {
-		return err
+	return nil
+}
+
+func decodeAnswer(v any, data []byte) error {
+	if data == nil {
+		return nil
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		return fmt.Errorf("what the callback was completed with does not decode into %T: %w", v, err)
+		return fmt.Errorf("into %T: %w", v, err)
 	}
 	return nil
 }
@@ -75,7 +78,17 @@ func (c *Callback) Result(v any) error {
 	if c.message == nil {
 		return invalid("callback", "it was not chosen by a Select")
 	}
-	return c.take(c.message, v)
+	if c.message.Kind == store.MessageCallbackFailed {
+		return &CallbackError{c.message.Error}
+	}
+	data, err := engine.Unpack(c.message.Data, c.message.Codec)
+	if err != nil || v == nil {
+		return err
+	}
+	if err := decodeAnswer(v, data); err != nil {
+		return invalid("callback", "what it was completed with does not decode: %v", err)
+	}
+	return nil
 }
 
 // CompleteCallback answers a callback with a value. The errors are ErrInvalid for a text that is no token, such as one that was cut off,

@@ -3,6 +3,8 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -14,8 +16,8 @@ import (
 // function of that step, or in another goroutine. It is always the second that is refused, whichever of the two was wrong.
 //
 // A misuse spoils its run: the attempt fails with it, whatever the code makes of the error, since what it would go on to remember may have no
-// place in the journal of the mended code. Nothing of the operation that was under way is remembered, and no operation begins any more. The
-// job is tried again as after a panic, and goes on once the code is mended.
+// place in the journal of the mended code. Nothing of the operation that was under way is remembered but what was stored already, and no
+// operation begins any more. The job is tried again as after a panic, and goes on once the code is mended.
 type misuseError struct{ text string }
 
 func (e *misuseError) Error() string { return store.ErrInvalid.Error() + ": " + e.text }
@@ -49,6 +51,8 @@ func (o operation) isStep() bool { return o.verb == verbStep || o.verb == verbSt
 const (
 	verbStep   = "holdfast.Step"
 	verbStepTx = "holdfast.StepTx"
+
+	verbCallAll = "Kind.CallAll"
 )
 
 // fault is what spoiled the strands that fail together: those of the handler, or those of one call of a compensation.
@@ -62,6 +66,7 @@ func (s *Strand) refuse(m *memory, begins operation) error {
 	case s.doing != operation{}:
 		err := s.beside(begins)
 		s.misused = true
+		m.drop(s.underWay())
 		s.spoil(m, err)
 		return err
 	}
@@ -75,6 +80,33 @@ func (s *Strand) spoil(m *memory, err error) {
 	}
 	s.fault.err = err
 	m.wakeAll()
+}
+
+// underWay tells which entries the operation has left that is under way. m.mu is held.
+func (s *Strand) underWay() func(path string) bool {
+	at := s.prefix + strconv.Itoa(s.place)
+	many := s.doing.verb == verbCallAll // whose children have places below it
+	return func(path string) bool { return path == at || many && strings.HasPrefix(path, at+".") }
+}
+
+// drop takes entries back that are not stored yet, and the children that are to be enqueued with them. m.mu is held.
+func (m *memory) drop(of func(path string) bool) {
+	var entries []store.Entry
+	var enqueues []*store.Enqueue
+	child := 0
+	for _, e := range m.pending {
+		dropped := of(e.Path)
+		if !dropped {
+			entries = append(entries, e)
+		}
+		if e.Kind == store.EntryChild {
+			if !dropped {
+				enqueues = append(enqueues, m.enqueues[child])
+			}
+			child++
+		}
+	}
+	m.pending, m.enqueues = entries, enqueues
 }
 
 // beside is the misuse of a strand that has an operation under way. m.mu is held.
