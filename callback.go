@@ -36,7 +36,8 @@ type CallbackError struct{ Message string }
 func (e *CallbackError) Error() string { return "callback failed: " + e.Message }
 
 // Wait waits until the callback is completed, and decodes what it was completed with into v, which may be nil. The run
-// is parked meanwhile. A failed one is a *CallbackError. With Within, each heartbeat begins the time limit anew.
+// is parked meanwhile. A failed one is a *CallbackError, an answer that does not decode a *MessageError. With Within, each heartbeat begins
+// the time limit anew.
 func (c *Callback) Wait(run *Run, v any, opts ...WaitOption) error {
 	limit, err := limitOf(opts)
 	if err != nil {
