@@ -35,9 +35,9 @@ type CallbackError struct{ Message string }
 
 func (e *CallbackError) Error() string { return "callback failed: " + e.Message }
 
-// Wait waits until the callback is completed, and decodes what it was completed with into v, which may be nil. The run
-// is parked meanwhile. A failed one is a *CallbackError, an answer that does not decode a *MessageError. With Within, each heartbeat begins
-// the time limit anew.
+// Wait waits until the callback is completed, and decodes what it was completed with into v, which
+// may be nil. The run is parked meanwhile. A failed one is a *CallbackError, an answer that does
+// not decode a *MessageError. With Within, each heartbeat begins the time limit anew.
 func (c *Callback) Wait(run *Run, v any, opts ...WaitOption) error {
 	limit, err := limitOf(opts)
 	if err != nil {
@@ -92,9 +92,10 @@ func (c *Callback) Result(v any) error {
 	return nil
 }
 
-// CompleteCallback answers a callback with a value. The errors are ErrInvalid for a text that is no token, such as one that was cut off,
-// and for a value that does not encode or is too large; ErrNotFound for a token that no journal holds (any more), such as one that was
-// mistyped; and ErrConflict for a callback that was answered already or whose job has finished.
+// CompleteCallback answers a callback with a value. The errors are ErrInvalid for a text that is no
+// token, such as one that was cut off, and for a value that does not encode or is too large;
+// ErrNotFound for a token that no journal holds (any more), such as one that was mistyped; and
+// ErrConflict for a callback that was answered already or whose job has finished.
 func (c *Client) CompleteCallback(ctx context.Context, token string, v any) error {
 	data, err := encode(v)
 	if err != nil {
@@ -108,8 +109,8 @@ func (c *Client) FailCallback(ctx context.Context, token, message string) error 
 	return c.answer(ctx, token, store.Message{Kind: store.MessageCallbackFailed, Error: message}, nil)
 }
 
-// HeartbeatCallback tells that a callback is still worked on: a time limit of Within begins anew. The errors are those of
-// CompleteCallback.
+// HeartbeatCallback tells that a callback is still worked on: a time limit of Within begins anew.
+// The errors are those of CompleteCallback.
 func (c *Client) HeartbeatCallback(ctx context.Context, token string) error {
 	return c.answer(ctx, token, store.Message{Kind: store.MessageHeartbeat}, nil)
 }

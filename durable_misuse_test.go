@@ -173,8 +173,8 @@ func misusesOf() map[string]misuse {
 		return holdfast.Fail(inStep(operationsOf["run.Sleep"], true)(m, run))
 	}}
 	all["whatever the handler handles"] = misuse{want: "run.Sleep", do: func(m *misuses, run *holdfast.Run) error {
-		_ = inStep(operationsOf["run.Sleep"], true)(m, run) //nolint:errcheck // dropped, as it should not be
-		_ = run.Sleep(time.Millisecond)                     //nolint:errcheck // too
+		_ = inStep(operationsOf["run.Sleep"], true)(m, run)
+		_ = run.Sleep(time.Millisecond)
 		return run.Publish("key", "what is published after a misuse")
 	}}
 	all["SendFrom in a step"] = misuse{want: "run.UUID", do: inStep(func(run *holdfast.Run) error {
@@ -405,13 +405,13 @@ func TestMisuseInCompensation(t *testing.T) {
 		},
 		"in a step": func(_, run *holdfast.Run) error {
 			_, err := holdfast.Step(run, "refund", func(context.Context) (int, error) {
-				_ = run.Sleep(time.Hour) //nolint:errcheck // dropped, as it should not be
+				_ = run.Sleep(time.Hour)
 				return 1, nil
 			})
 			return err
 		},
 		"dropped": func(_, run *holdfast.Run) error {
-			_, _ = holdfast.Step(run, "refund", func(context.Context) (int, error) { return 1, run.Sleep(time.Hour) }) //nolint:errcheck // dropped
+			_, _ = holdfast.Step(run, "refund", func(context.Context) (int, error) { return 1, run.Sleep(time.Hour) })
 			return nil
 		},
 		"another compensation": func(_, run *holdfast.Run) error {
@@ -420,6 +420,7 @@ func TestMisuseInCompensation(t *testing.T) {
 		"a new beginning": func(_, _ *holdfast.Run) error { return holdfast.ContinueAsNew(1) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			inFlow(t, func(t *testing.T, f *flow) {
 				tries := 0
 				job := begin(f, 0, func(run *holdfast.Run, _ int) (int, error) {
@@ -449,7 +450,8 @@ func TestMisuseInCompensation(t *testing.T) {
 	}
 }
 
-// TestMisuseThatBeganFirst: it is the operation of the handler that is refused, and what the other one has left is dropped.
+// TestMisuseThatBeganFirst: it is the operation of the handler that is refused, and what the other
+// one has left is dropped.
 func TestMisuseThatBeganFirst(t *testing.T) {
 	t.Parallel()
 	inFlow(t, func(t *testing.T, f *flow) {
@@ -486,7 +488,8 @@ func TestMisuseThatBeganFirst(t *testing.T) {
 	})
 }
 
-// TestMisuseOfStrands: a misuse in one strand ends the waits of the others, and what these have done is remembered.
+// TestMisuseOfStrands: a misuse in one strand ends the waits of the others, and what these have
+// done is remembered.
 func TestMisuseOfStrands(t *testing.T) {
 	t.Parallel()
 	inFlow(t, func(t *testing.T, f *flow) {
@@ -508,7 +511,7 @@ func TestMisuseOfStrands(t *testing.T) {
 				return holdfast.Step(run, "wrong", func(context.Context) (int, error) {
 					if !mended.Load() {
 						<-inside
-						_ = run.Sleep(time.Hour) //nolint:errcheck // dropped, as it should not be
+						_ = run.Sleep(time.Hour)
 					}
 					return 1, nil
 				})

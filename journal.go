@@ -37,7 +37,8 @@ type JournalMessage struct {
 	Error  string          `json:"error,omitempty"`
 	Data   json.RawMessage `json:"data,omitempty"`
 	Unread bool            `json:"unread"` // no entry has received it; answers of children and callbacks need none
-	// Problem is why the message did not decode when it was received; "" if it did. Only in Journal.
+	// Problem is why the message did not decode when it was received; "" if it did. Only in
+	// Journal.
 	Problem string `json:"problem,omitempty"`
 }
 

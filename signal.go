@@ -24,8 +24,9 @@ func NewSignal[T any](name string) Signal[T] { return Signal[T]{name, checkName(
 // Name is the signal's name.
 func (s Signal[T]) Name() string { return s.name }
 
-// Wait waits for the next signal. The run is parked meanwhile. With a time limit it may return ErrWaitTimeout; which of
-// the two came first is decided once. A signal that does not decode into T is a *MessageError, which says what becomes of it.
+// Wait waits for the next signal. The run is parked meanwhile. With a time limit it may return
+// ErrWaitTimeout; which of the two came first is decided once. A signal that does not decode into T
+// is a *MessageError, which says what becomes of it.
 func (s Signal[T]) Wait(run *Run, opts ...WaitOption) (T, error) {
 	var out T
 	limit, err := limitOf(opts)

@@ -29,6 +29,7 @@ func TestStepsThatAreTriedAgain(t *testing.T) {
 		"attempts and errors":    {[]holdfast.StepOption{holdfast.MaxAttempts(2), holdfast.RetryIf(always)}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			inFlow(t, func(t *testing.T, f *flow) {
 				var calls atomic.Int64
 				job := begin(f, 0, func(run *holdfast.Run, _ int) (int, error) {

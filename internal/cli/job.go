@@ -374,23 +374,23 @@ func whyNot(id string, err error) error {
 	said := strings.TrimPrefix(err.Error(), holdfast.ErrConflict.Error()+": ")
 	switch is, about := strings.CutPrefix(said, "job "+id+" "); {
 	case errors.Is(err, holdfast.ErrNotFound):
-		return &withoutID{err, "there is no such job"}
+		return &withoutIDError{err, "there is no such job"}
 	case about:
-		return &withoutID{err, "it " + is}
+		return &withoutIDError{err, "it " + is}
 	}
 	return err
 }
 
-// withoutID is an error in other words.
-type withoutID struct {
+// withoutIDError is an error in other words.
+type withoutIDError struct {
 	error
 
 	text string
 }
 
-func (e *withoutID) Error() string { return e.text }
+func (e *withoutIDError) Error() string { return e.text }
 
-func (e *withoutID) Unwrap() error { return e.error }
+func (e *withoutIDError) Unwrap() error { return e.error }
 
 func (a *app) reportChanges(ids []holdfast.ID, changes []changed) error {
 	out := a.newList()

@@ -77,7 +77,8 @@ func (s *Strand) child(m *memory, path, kind string, build func() (*store.Enqueu
 	return &Child{ID: e.Job.ID, Kind: kind, run: s.run, path: path}, nil
 }
 
-// unlockedBuild makes a child's enqueue without the memory's lock: its args encode as the user's code says.
+// unlockedBuild makes a child's enqueue without the memory's lock: its args encode as the user's
+// code says.
 func unlockedBuild(m *memory, build func() (*store.Enqueue, error)) (*store.Enqueue, error) {
 	e, err := func() (*store.Enqueue, error) {
 		m.mu.Unlock()

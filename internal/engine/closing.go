@@ -173,7 +173,8 @@ func (m *memory) forget(prefix string) {
 	m.pending = kept
 }
 
-// callUndo calls a compensation without the memory's lock; its panic is an error of it, and so is a misuse that it does not return.
+// callUndo calls a compensation without the memory's lock; its panic is an error of it, and so is a
+// misuse that it does not return.
 func callUndo(m *memory, u undo, s *Strand) (err error) {
 	m.mu.Unlock()
 	defer func() {
@@ -189,8 +190,7 @@ func callUndo(m *memory, u undo, s *Strand) (err error) {
 		}
 	}()
 	err = u.f(s)
-	var continues *ContinueError
-	if errors.As(err, &continues) {
+	if _, ok := errors.AsType[*ContinueError](err); ok {
 		err = errContinues
 	}
 	return err

@@ -21,7 +21,7 @@ func (s *Strand) StepTx(
 	name string, policy StepPolicy,
 	transact func(ctx context.Context, attempt int, commit func(tx store.Tx, result []byte) error) error,
 ) ([]byte, error) {
-	return s.step(verbStepTx, name, policy, func(ctx context.Context, m *memory, path string, attempt int) ([]byte, error) {
+	return s.step(verbStepTx, name, func(ctx context.Context, m *memory, path string, attempt int) ([]byte, error) {
 		tx := m.beginTx()
 		ended := false
 		defer func() {

@@ -6,9 +6,10 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// MessageError is the error of a wait whose message does not decode into what the code wants. It is a store.ErrInvalid, and the same one when
-// the run is replayed, whatever the code could decode by then. Who goes on from it has received the message. If the attempt fails with it, the
-// message is refused: the next attempt does not get it again, so that no message stops a run for good.
+// MessageError is the error of a wait whose message does not decode into what the code wants. It is
+// a store.ErrInvalid, and the same one when the run is replayed, whatever the code could decode by
+// then. Who goes on from it has received the message. If the attempt fails with it, the message is
+// refused: the next attempt does not get it again, so that no message stops a run for good.
 type MessageError struct {
 	Job      store.ID
 	Message  int64  // its number among the messages of the job
@@ -69,7 +70,8 @@ func (w *callbackWait) decode(msg *store.Message) func([]byte) error {
 	return w.into
 }
 
-// take receives the message that answers a wait, and notes it at the path of the wait, after the choice that it is of, if any. m.mu is held.
+// take receives the message that answers a wait, and notes it at the path of the wait, after the
+// choice that it is of, if any. m.mu is held.
 func (s *Strand) take(m *memory, r receiver, path string, choice *store.Entry) (*store.Message, error) {
 	msg := r.message(m)
 	e := store.Entry{Kind: store.EntryReceived, Path: path, Ref: msg.Seq}
@@ -130,8 +132,9 @@ func (s *Strand) undecoded(r receiver, msg *store.Message, problem string) error
 	return e
 }
 
-// decoded decodes a message without the memory's lock, since that is the user's code, and returns why it does not decode. An error is that of a
-// message which this program cannot even unpack; another one may.
+// decoded decodes a message without the memory's lock, since that is the user's code, and returns
+// why it does not decode. An error is that of a message which this program cannot even unpack;
+// another one may.
 func decoded(m *memory, r receiver, msg *store.Message) (problem string, err error) {
 	decode := r.decode(msg)
 	if decode == nil {
@@ -157,9 +160,10 @@ func decoded(m *memory, r receiver, msg *store.Message) (problem string, err err
 	return problem, nil
 }
 
-// refusals are what remains of the entries that are to be stored when an attempt has failed: the signals that did not decode are received all
-// the same, at no place in the code, so that the next attempt waits for the next one. Otherwise it would fail at the same one, again and again.
-// m.mu is held.
+// refusals are what remains of the entries that are to be stored when an attempt has failed: the
+// signals that did not decode are received all the same, at no place in the code, so that the next
+// attempt waits for the next one. Otherwise it would fail at the same one, again and again. m.mu is
+// held.
 func (m *memory) refusals(o *store.Outcome) []store.Entry {
 	if o.State != store.Retryable || m.tx != nil || m.unwritten || m.run.fault.err != nil {
 		return nil

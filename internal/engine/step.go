@@ -39,7 +39,7 @@ type retryData struct {
 
 // Step runs f, unless the journal knows how it ended, and stores its result.
 func (s *Strand) Step(name string, policy StepPolicy, f func(ctx context.Context, attempt int) ([]byte, error)) ([]byte, error) {
-	return s.step(verbStep, name, policy, func(ctx context.Context, m *memory, path string, attempt int) ([]byte, error) {
+	return s.step(verbStep, name, func(ctx context.Context, m *memory, path string, attempt int) ([]byte, error) {
 		data, err := unlocked(ctx, m, policy, attempt, f)
 		if err != nil {
 			return nil, err
@@ -91,8 +91,9 @@ func (e *stepTimeoutError) Error() string {
 
 func (e *stepTimeoutError) Unwrap() error { return e.err }
 
-// stepFailedError marks an error as that of a step's function, and not of the run around it. It holds all that is asked of that error: it
-// and RetryIf are the user's code, which is not called with the memory's lock.
+// stepFailedError marks an error as that of a step's function, and not of the run around it. It
+// holds all that is asked of that error: it and RetryIf are the user's code, which is not called
+// with the memory's lock.
 type stepFailedError struct {
 	told   StepError // but for the step's name
 	misuse error     // that the function was told of, or is
@@ -123,7 +124,7 @@ var errContinues = errors.New("it returned ContinueAsNew, which only a handler d
 
 // step is a step of either sort: try runs it and stores its result.
 func (s *Strand) step(
-	verb, name string, policy StepPolicy, try func(ctx context.Context, m *memory, path string, attempt int) ([]byte, error),
+	verb, name string, try func(ctx context.Context, m *memory, path string, attempt int) ([]byte, error),
 ) ([]byte, error) {
 	m, err := s.begin(verb, name)
 	if err != nil {

@@ -321,7 +321,8 @@ func newToken(job store.ID) string {
 	return tokenPrefix + base64.RawURLEncoding.EncodeToString(append(job[:], secret...))
 }
 
-// JobOfToken returns the job that a callback's token belongs to, or ErrInvalid for what is no token.
+// JobOfToken returns the job that a callback's token belongs to, or ErrInvalid for what is no
+// token.
 func JobOfToken(token string) (store.ID, error) {
 	text, ok := strings.CutPrefix(token, tokenPrefix)
 	raw, err := base64.RawURLEncoding.DecodeString(text)
@@ -359,8 +360,8 @@ func (c *Callback) pause(*memory) pause {
 	}
 }
 
-// AwaitCallback waits for the answer to a callback, and decodes what it was completed with, unless decode is nil. A heartbeat lets the time
-// limit begin anew.
+// AwaitCallback waits for the answer to a callback, and decodes what it was completed with, unless
+// decode is nil. A heartbeat lets the time limit begin anew.
 func (s *Strand) AwaitCallback(c *Callback, limit Limit, decode func([]byte) error) (*store.Message, error) {
 	m, err := s.begin("Callback.Wait", "")
 	if err != nil {
