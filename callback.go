@@ -35,30 +35,34 @@ type CallbackError struct{ Message string }
 
 func (e *CallbackError) Error() string { return "callback failed: " + e.Message }
 
-// Wait waits until the callback is completed, and decodes what it was completed with into v, which may be nil. The run
-// is parked meanwhile. A failed one is a *CallbackError. With Within, each heartbeat begins the time limit anew.
+// Wait waits until the callback is completed, and decodes what it was completed with into v, which
+// may be nil. The run is parked meanwhile. A failed one is a *CallbackError, an answer that does
+// not decode a *MessageError. With Within, each heartbeat begins the time limit anew.
 func (c *Callback) Wait(run *Run, v any, opts ...WaitOption) error {
 	limit, err := limitOf(opts)
 	if err != nil {
 		return err
 	}
-	msg, err := run.strand.AwaitCallback(c.callback, limit)
+	var decode func([]byte) error
+	if v != nil {
+		decode = func(data []byte) error { return decodeAnswer(v, data) }
+	}
+	msg, err := run.strand.AwaitCallback(c.callback, limit, decode)
 	if err != nil {
 		return err
 	}
-	return c.take(msg, v)
-}
-
-func (c *Callback) take(msg *store.Message, v any) error {
 	if msg.Kind == store.MessageCallbackFailed {
 		return &CallbackError{msg.Error}
 	}
-	data, err := engine.Unpack(msg.Data, msg.Codec)
-	if err != nil || v == nil || data == nil {
-		return err
+	return nil
+}
+
+func decodeAnswer(v any, data []byte) error {
+	if data == nil {
+		return nil
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		return fmt.Errorf("what the callback was completed with does not decode into %T: %w", v, err)
+		return fmt.Errorf("into %T: %w", v, err)
 	}
 	return nil
 }
@@ -75,12 +79,23 @@ func (c *Callback) Result(v any) error {
 	if c.message == nil {
 		return invalid("callback", "it was not chosen by a Select")
 	}
-	return c.take(c.message, v)
+	if c.message.Kind == store.MessageCallbackFailed {
+		return &CallbackError{c.message.Error}
+	}
+	data, err := engine.Unpack(c.message.Data, c.message.Codec)
+	if err != nil || v == nil {
+		return err
+	}
+	if err := decodeAnswer(v, data); err != nil {
+		return invalid("callback", "what it was completed with does not decode: %v", err)
+	}
+	return nil
 }
 
-// CompleteCallback answers a callback with a value. The errors are ErrInvalid for a text that is no token, such as one that was cut off,
-// and for a value that does not encode or is too large; ErrNotFound for a token that no journal holds (any more), such as one that was
-// mistyped; and ErrConflict for a callback that was answered already or whose job has finished.
+// CompleteCallback answers a callback with a value. The errors are ErrInvalid for a text that is no
+// token, such as one that was cut off, and for a value that does not encode or is too large;
+// ErrNotFound for a token that no journal holds (any more), such as one that was mistyped; and
+// ErrConflict for a callback that was answered already or whose job has finished.
 func (c *Client) CompleteCallback(ctx context.Context, token string, v any) error {
 	data, err := encode(v)
 	if err != nil {
@@ -94,8 +109,8 @@ func (c *Client) FailCallback(ctx context.Context, token, message string) error 
 	return c.answer(ctx, token, store.Message{Kind: store.MessageCallbackFailed, Error: message}, nil)
 }
 
-// HeartbeatCallback tells that a callback is still worked on: a time limit of Within begins anew. The errors are those of
-// CompleteCallback.
+// HeartbeatCallback tells that a callback is still worked on: a time limit of Within begins anew.
+// The errors are those of CompleteCallback.
 func (c *Client) HeartbeatCallback(ctx context.Context, token string) error {
 	return c.answer(ctx, token, store.Message{Kind: store.MessageHeartbeat}, nil)
 }

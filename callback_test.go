@@ -8,7 +8,8 @@ import (
 	"github.com/holdfastdev/holdfast"
 )
 
-// TestTokens: tokens come from outside, and whatever they are, the answer says what is wrong with them.
+// TestTokens: tokens come from outside, and whatever they are, the answer says what is wrong with
+// them.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	inFlow(t, func(t *testing.T, f *flow) {
@@ -30,7 +31,8 @@ func TestTokens(t *testing.T) {
 				}
 			}
 		}
-		// The token of a callback that is not there: another job's, or one that was never handed out.
+		// The token of a callback that is not there: another job's, or one that was never handed
+		// out.
 		for _, unknown := range []string{otherToken(t, token, 5), otherToken(t, token, len(token)-3)} {
 			for name, err := range answerWith(f, unknown) {
 				if !errors.Is(err, holdfast.ErrNotFound) && !errors.Is(err, holdfast.ErrConflict) {

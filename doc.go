@@ -40,6 +40,8 @@
 //	waited for a job that was cancelled              ErrCancelled           as *JobError
 //	a run remembers as much as it may                ErrJournalFull         return ContinueAsNew
 //	what a run waited for did not come in time       ErrWaitTimeout         -
+//	a signal does not decode                         ErrInvalid             as *MessageError: go on, or return it
+//	a run is used as it must not be                  ErrInvalid             mend the handler; its job goes on then
 //	a run lost its lease                             ErrLeaseLost           return; another run has the job
 //
 // # Log

@@ -162,6 +162,7 @@ func misusesOf() map[string]misuse {
 	} {
 		all["foreign "+name] = misuse{do: await, want: "which this run has not made"}
 	}
+	all["the run of a strand that has returned"] = misuse{want: "run.Now was called on a run that is over", do: strandKept}
 	all["two goroutines"] = misuse{want: `run.Sleep was called inside of holdfast.Step "long", or beside it`, do: twoGoroutines}
 	all["the run around a strand"] = misuse{want: "a run is used by one goroutine", do: aroundStrand}
 	all["a step that continues as new"] = misuse{want: "ContinueAsNew", do: func(_ *misuses, run *holdfast.Run) error {
@@ -207,6 +208,20 @@ func twoGoroutines(m *misuses, run *holdfast.Run) error {
 		}
 		return 1, nil
 	})
+	return err
+}
+
+// strandKept uses the run that a strand was given, after it has returned.
+func strandKept(_ *misuses, run *holdfast.Run) error {
+	f, err := holdfast.Go(run, "kept", func(run *holdfast.Run) (*holdfast.Run, error) { return run, nil })
+	if err != nil {
+		return err
+	}
+	kept, err := f.Await(run)
+	if err != nil {
+		return err
+	}
+	_, err = kept.Now()
 	return err
 }
 
@@ -435,7 +450,46 @@ func TestMisuseInCompensation(t *testing.T) {
 	}
 }
 
-// TestMisuseOfStrands: a misuse in one strand ends the waits of the others, and what these have done is remembered.
+// TestMisuseThatBeganFirst: it is the operation of the handler that is refused, and what the other
+// one has left is dropped.
+func TestMisuseThatBeganFirst(t *testing.T) {
+	t.Parallel()
+	inFlow(t, func(t *testing.T, f *flow) {
+		var mended atomic.Bool
+		job := begin(f, 0, func(run *holdfast.Run, _ int) (int, error) {
+			beside, err := holdfast.Go(run, "beside", func(own *holdfast.Run) (int, error) {
+				if mended.Load() {
+					return 7, own.Sleep(time.Hour)
+				}
+				return 7, run.Sleep(time.Hour)
+			})
+			if err != nil {
+				return 0, err
+			}
+			<-time.After(time.Second)
+			return beside.Await(run)
+		}, holdfast.MaxAttempts(1))
+		if _, err := job.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "Future.Await was called while run.Sleep") {
+			t.Fatal(err)
+		}
+		if got := f.kinds(job.ID); got != "" {
+			t.Errorf("the journal holds %s", got)
+		}
+		mended.Store(true)
+		if results, err := f.hf.Retry(t.Context(), job.ID); err != nil || results[0].Err != nil {
+			t.Fatal(results, err)
+		}
+		if got := result(f, job); got != 7 {
+			t.Error(got)
+		}
+		if got := f.kinds(job.ID); got != "timer 1.1" {
+			t.Errorf("the journal holds %s", got)
+		}
+	})
+}
+
+// TestMisuseOfStrands: a misuse in one strand ends the waits of the others, and what these have
+// done is remembered.
 func TestMisuseOfStrands(t *testing.T) {
 	t.Parallel()
 	inFlow(t, func(t *testing.T, f *flow) {

@@ -58,6 +58,14 @@ var (
 // not wrap the error itself.
 type StepError = engine.StepError
 
+// MessageError is what a wait returns for a signal, or for the answer to a callback, that does not
+// decode into what the code wants. It is an ErrInvalid that names the job, the signal and the
+// message, and why. Who goes on from it has received the message, and gets the same error whenever
+// the run is replayed. If the attempt fails with it, the next one waits for the next signal: what
+// was refused is told by the error of the attempt and by Client.Journal, and can be sent again. The
+// answer to a callback is the same one again.
+type MessageError = engine.MessageError
+
 // UniqueError tells which job holds the unique key that an enqueue asked for with Reject. It is an ErrConflict.
 type UniqueError = store.UniqueError
 

@@ -37,6 +37,9 @@ type JournalMessage struct {
 	Error  string          `json:"error,omitempty"`
 	Data   json.RawMessage `json:"data,omitempty"`
 	Unread bool            `json:"unread"` // no entry has received it; answers of children and callbacks need none
+	// Problem is why the message did not decode when it was received; "" if it did. Only in
+	// Journal.
+	Problem string `json:"problem,omitempty"`
 }
 
 // Journal is all that a run remembers and all that was sent to it.
@@ -75,9 +78,13 @@ func (c *Client) Journal(ctx context.Context, id ID) (Journal, error) {
 		Job: id, Kind: record.Kind, Args: record.Args,
 		Entries: make([]JournalEntry, len(raw.Entries)), Messages: make([]JournalMessage, len(raw.Messages)),
 	}
-	received := map[int64]bool{}
+	received, problems := map[int64]bool{}, map[int64]string{}
 	for i := range raw.Entries {
-		received[raw.Entries[i].Ref] = true
+		ref := raw.Entries[i].Ref
+		received[ref] = true
+		if problems[ref], err = engine.ProblemOf(&raw.Entries[i]); err != nil {
+			return Journal{}, fmt.Errorf("journal of job %s: %w", id, err)
+		}
 		if j.Entries[i], err = journalEntry(id, &raw.Entries[i]); err != nil {
 			return Journal{}, err
 		}
@@ -88,6 +95,7 @@ func (c *Client) Journal(ctx context.Context, id ID) (Journal, error) {
 			return Journal{}, err
 		}
 		m.Unread = raw.Messages[i].Kind == store.MessageSignal && !received[m.Seq]
+		m.Problem = problems[m.Seq]
 	}
 	return j, nil
 }

@@ -90,9 +90,10 @@ func In(d time.Duration) EnqueueOption {
 	})
 }
 
-// MaxAttempts is how often the job is tried, 1 to 1000. Default: 25. Snoozes do not count; attempts that died with their node do, unless
-// they added to what the job remembers. Of a step it is how often its function is called before its failure is remembered. Default: once,
-// or 25 times if the step has a Backoff or a RetryIf.
+// MaxAttempts is how often the job is tried, 1 to 1000. Default: 25. Snoozes do not count; attempts
+// that died with their node do, unless they added to what the job remembers. Of a step it is how
+// often its function is called before its failure is remembered. Default: once, or 25 times if the
+// step has a Backoff or a RetryIf.
 func MaxAttempts(n int) JobOption {
 	check := func() error {
 		if n < 1 || n > 1000 {
@@ -131,8 +132,9 @@ func Deadline(t time.Time) EnqueueOption {
 	})
 }
 
-// Backoff makes the wait after a failed attempt exponential: base, 2*base, 4*base …, at most cap, and up to a quarter of it
-// more by chance. Default: 1 s, at most an hour. A step with a Backoff and no MaxAttempts is tried 25 times, like a job.
+// Backoff makes the wait after a failed attempt exponential: base, 2*base, 4*base …, at most cap,
+// and up to a quarter of it more by chance. Default: 1 s, at most an hour. A step with a Backoff
+// and no MaxAttempts is tried 25 times, like a job.
 func Backoff(base, limit time.Duration) JobOption {
 	b := store.Backoff{Base: base, Cap: limit, Jitter: store.DefaultBackoff.Jitter}
 	check := func() error {
@@ -153,8 +155,9 @@ type stepOption func(*engine.StepPolicy) error
 
 func (f stepOption) step(p *engine.StepPolicy) error { return f(p) }
 
-// RetryIf lets a step be tried again only after errors for which f is true: 25 times at the most, or as MaxAttempts says. An error of
-// Fail ends the attempts, and one of RetryAfter has the step tried again, without f being asked.
+// RetryIf lets a step be tried again only after errors for which f is true: 25 times at the most,
+// or as MaxAttempts says. An error of Fail ends the attempts, and one of RetryAfter has the step
+// tried again, without f being asked.
 func RetryIf(f func(error) bool) StepOption {
 	return stepOption(func(p *engine.StepPolicy) error {
 		if f == nil {

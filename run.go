@@ -10,10 +10,13 @@ import (
 	"github.com/holdfastdev/holdfast/internal/engine"
 )
 
-// Run is one run of one job, as its handler sees it. It is the handler's context: it ends with a cause, which
-// context.Cause tells, when the job is cancelled (ErrCancelled), takes too long (ErrTimeout), was given to another
-// node (ErrLeaseLost) or its node stops (ErrShutdown). A handler should return soon after; what it returns as an
-// error then is not counted against a job whose node stops.
+// Run is one run of one job, as its handler sees it. A function that is given one uses that one, in
+// its own goroutine, and until it returns: anything else is an ErrInvalid of the operation, with
+// which the attempt fails. What only tells (ID, Attempt, Logger …) and Progress may be called from
+// anywhere. It is the handler's context: it ends with a cause, which context.Cause tells, when the
+// job is cancelled (ErrCancelled), takes too long (ErrTimeout), was given to another node
+// (ErrLeaseLost) or its node stops (ErrShutdown). A handler should return soon after; what it
+// returns as an error then is not counted against a job whose node stops.
 type Run struct {
 	context.Context
 

@@ -24,19 +24,34 @@ func NewSignal[T any](name string) Signal[T] { return Signal[T]{name, checkName(
 // Name is the signal's name.
 func (s Signal[T]) Name() string { return s.name }
 
-// Wait waits for the next signal. The run is parked meanwhile. With a time limit it may return ErrWaitTimeout; which of
-// the two came first is decided once.
+// Wait waits for the next signal. The run is parked meanwhile. With a time limit it may return
+// ErrWaitTimeout; which of the two came first is decided once. A signal that does not decode into T
+// is a *MessageError, which says what becomes of it.
 func (s Signal[T]) Wait(run *Run, opts ...WaitOption) (T, error) {
 	var out T
 	limit, err := limitOf(opts)
 	if err = errors.Join(s.err, err); err != nil {
 		return out, err
 	}
-	msg, err := run.strand.Receive(s.name, limit)
-	if err != nil {
-		return out, err
+	_, err = run.strand.Receive(s.waitInto(&out), limit)
+	return out, err
+}
+
+// waitInto is a wait whose signal is decoded into v.
+func (s Signal[T]) waitInto(v *T) *engine.Signal {
+	return &engine.Signal{Name: s.name, Decode: func(data []byte) error { return decodeInto(v, data) }}
+}
+
+// decodeInto decodes a payload, if there is one, and leaves v as it is if that fails.
+func decodeInto[T any](v *T, data []byte) error {
+	var decoded T
+	if data != nil {
+		if err := json.Unmarshal(data, &decoded); err != nil {
+			return fmt.Errorf("into %T: %w", decoded, err)
+		}
 	}
-	return decodeMessage[T]("signal "+s.name, msg)
+	*v = decoded
+	return nil
 }
 
 // TryReceive returns the next signal if it has arrived.
@@ -44,29 +59,18 @@ func (s Signal[T]) TryReceive(run *Run) (value T, ok bool, err error) {
 	if s.err != nil {
 		return value, false, s.err
 	}
-	msg, err := run.strand.TryReceive(s.name)
-	if err != nil || msg == nil {
-		return value, false, err
-	}
-	value, err = decodeMessage[T]("signal "+s.name, msg)
-	return value, err == nil, err
+	msg, err := run.strand.TryReceive(s.waitInto(&value))
+	return value, msg != nil && err == nil, err
 }
 
 // Into is the wait for the next signal as one of a Select's, which puts it into v if it is chosen.
-func (s Signal[T]) Into(v *T) Awaitable { return &signalInto[T]{s, &engine.Signal{Name: s.name}, v} }
+func (s Signal[T]) Into(v *T) Awaitable { return signalInto{s.waitInto(v)} }
 
-type signalInto[T any] struct {
-	signal Signal[T]
-	wait   *engine.Signal
-	into   *T
-}
+type signalInto struct{ wait *engine.Signal }
 
-func (i *signalInto[T]) awaitable() engine.Awaitable { return i.wait }
+func (i signalInto) awaitable() engine.Awaitable { return i.wait }
 
-func (i *signalInto[T]) chosen() (err error) {
-	*i.into, err = decodeMessage[T]("signal "+i.signal.name, i.wait.Got)
-	return err
-}
+func (signalInto) chosen() error { return nil }
 
 // SendOption is a setting of Send.
 type SendOption func(*store.Send) error

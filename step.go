@@ -17,12 +17,13 @@ import (
 // the result from the journal. Before that fn may run more than once, if the node dies in between; what it does outside
 // should be idempotent, see IdempotencyKey.
 //
-// A failure is a *StepError. It is remembered as soon as the function goes on from it, and replays as the same failure.
-// A failure that the handler returns is not: then the job is tried again, and the step with it. MaxAttempts, Backoff and
-// RetryIf let the step be tried again by itself: each of them alone will do. Timeout bounds each of its attempts.
+// A failure is a *StepError. It is remembered as soon as the function goes on from it, and replays
+// as the same failure. A failure that the handler returns is not: then the job is tried again, and
+// the step with it. MaxAttempts, Backoff and RetryIf let the step be tried again by itself: each of
+// them alone will do. Timeout bounds each of its attempts.
 //
-// fn must not use the operations of a run: steps do not nest. What it is given is a context; a client, Progress, SaveCheckpoint and
-// IdempotencyKey may be used.
+// fn must not use the operations of a run: steps do not nest. What it is given is a context; a
+// client, Progress, SaveCheckpoint and IdempotencyKey may be used.
 func Step[T any](run *Run, name string, fn func(ctx context.Context) (T, error), opts ...StepOption) (T, error) {
 	var out T
 	policy, err := stepPolicy(name, opts)

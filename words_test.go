@@ -24,7 +24,8 @@ type said struct {
 	want string
 }
 
-// playWords lets calls fail, and compares what they say: the same on every database, and everything once.
+// playWords lets calls fail, and compares what they say: the same on every database, and everything
+// once.
 func playWords(t *testing.T, source store.Source, wrap func() (store.Tx, func())) {
 	t.Helper()
 	hf, err := holdfast.Open(t.Context(), source)
@@ -136,10 +137,13 @@ func playWords(t *testing.T, source store.Source, wrap func() (store.Tx, func())
 		"waiting for what fails": {
 			failed.ID, wait(failed), "holdfast: job {job} failed (terminal): no such customer",
 		},
-		"cancelling what does not run": {later, errors.Join(cancelled(later, "the customer left"), hf.Wait(ctx, later)),
-			"holdfast: job {job} cancelled: the customer left"},
-		"cancelling what runs": {running.ID, errors.Join(cancelled(running.ID, "the customer left"), wait(running)),
-			"holdfast: job {job} cancelled: the customer left"},
+		"cancelling what does not run": {
+			later, errors.Join(cancelled(later, "the customer left"), hf.Wait(ctx, later)), "holdfast: job {job} cancelled: the customer left",
+		},
+		"cancelling what runs": {
+			running.ID, errors.Join(cancelled(running.ID, "the customer left"), wait(running)),
+			"holdfast: job {job} cancelled: the customer left",
+		},
 
 		"resuming what is undone": {
 			undone.ID, errors.Join(cut(wait(undone)), second(hf.ResumeJob(ctx, undone.ID, ""))),
@@ -154,13 +158,18 @@ func playWords(t *testing.T, source store.Source, wrap func() (store.Tx, func())
 			undone.ID, hf.CompleteCallback(ctx, "hfc_", 1),
 			"holdfast: invalid request: this is no token of a callback: they begin with hfc_ and have 47 characters",
 		},
-		"a limit": {undone.ID, second(hf.List(ctx, holdfast.Filter{}, "", 0)),
-			"holdfast: invalid request: limit: 0 is not between 1 and 1000"},
-		"a cursor": {undone.ID, second(hf.List(ctx, holdfast.Filter{}, "x", 1)),
-			`holdfast: invalid request: the cursor "x" is none that a page has answered with`},
+		"a limit": {
+			undone.ID, second(hf.List(ctx, holdfast.Filter{}, "", 0)), "holdfast: invalid request: limit: 0 is not between 1 and 1000",
+		},
+		"a cursor": {
+			undone.ID, second(hf.List(ctx, holdfast.Filter{}, "x", 1)),
+			`holdfast: invalid request: the cursor "x" is none that a page has answered with`,
+		},
 		"a queue": {undone.ID, hf.PauseQueue(ctx, ""), "holdfast: invalid request: queue: it is empty"},
-		"a key published": {done.ID, second(hf.WaitPublished(ctx, done.ID, "key", 0)),
-			"waiting for key of job {job}: holdfast: not found: the job has finished"},
+		"a key": {
+			done.ID, second(hf.WaitPublished(ctx, done.ID, "total", 0)),
+			"waiting for key total of job {job}: holdfast: not found: the job has finished",
+		},
 		"sending in a transaction": {
 			unknown, second(approved.SendTx(ctx, hf, tx, unknown, 1)), none,
 		},
@@ -224,7 +233,8 @@ func TestWords(t *testing.T) {
 	})
 }
 
-// TestWordsOfConnections: a database that cannot be reached is named once, on one line, with each reason once.
+// TestWordsOfConnections: a database that cannot be reached is named once, on one line, with each
+// reason once.
 func TestWordsOfConnections(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{

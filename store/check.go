@@ -113,8 +113,8 @@ func (a *Append) CheckEntries() error {
 	return nil
 }
 
-// CheckChildren reports why no store takes the enqueues as children of the run's job, an ErrInvalid, and leaves it with the one that it
-// is about.
+// CheckChildren reports why no store takes the enqueues as children of the run's job, an
+// ErrInvalid, and leaves it with the one that it is about.
 func (a *Append) CheckChildren() error {
 	for _, q := range a.Enqueues {
 		err := q.Job.Check()

@@ -11,7 +11,7 @@ import (
 type ID = uuid.UUID
 
 // Job is a job as it is stored: the body and, as far as the operation that returned it knows, the state.
-type Job struct { //nolint:recvcheck // JSON is written of values and read into pointers
+type Job struct { //nolint:recvcheck // only what writes JSON takes a copy
 	ID        ID
 	Namespace string
 	Queue     string

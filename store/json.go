@@ -10,13 +10,15 @@ import (
 )
 
 // The JSON of what is known of jobs: of a Record, and of what is in it. It is that of "holdfast job
-// get --output json", field by field, which
-// docs/cli.md describes: every field is always there, null says that there is nothing; times are RFC 3339 in UTC with microseconds, 64-bit
-// integers are strings, durations are as Go writes them. Payloads are the JSON that they are. What is no JSON, because of its codec or
-// because it is damaged, is an object with the one field base64; so is, to tell them apart, a payload that looks like that itself.
+// get --output json", field by field, which docs/cli.md describes: every field is always there,
+// null says that there is nothing; times are RFC 3339 in UTC with microseconds, 64-bit integers are
+// strings, durations are as Go writes them. Payloads are the JSON that they are. What is no JSON,
+// because of its codec or because it is damaged, is an object with the one field base64; so is, to
+// tell them apart, a payload that looks like that itself.
 //
-// Left out is what only stores need: the bytes of the unique key and its states (unique tells whether there is one), the claim and the slot
-// of a lease, and Answers. All else is read back as it was written.
+// Left out is what only stores need: the bytes of the unique key and its states (unique tells
+// whether there is one), the claim and the slot of a lease, and Answers. All else is read back as
+// it was written.
 
 type jobJSON struct {
 	ID        ID     `json:"id"`
@@ -81,7 +83,7 @@ type backoffJSON struct {
 	Jitter float64      `json:"jitter"`
 }
 
-func (j *Job) json() *jobJSON {
+func (j Job) json() *jobJSON {
 	v := &jobJSON{
 		ID: j.ID, Namespace: j.Namespace, Queue: j.Queue, Kind: j.Kind, Priority: j.Priority,
 		Args: payloadJSON{j.Args, j.Codec}, Codec: j.Codec, Metadata: payloadJSON{j.Metadata, 0}, Tags: append([]string{}, j.Tags...),
@@ -128,7 +130,8 @@ func (v *jobJSON) job() Job {
 // MarshalJSON writes the job with its payloads as the JSON that they are.
 func (j Job) MarshalJSON() ([]byte, error) { return encodeJSON(j.json()) }
 
-// UnmarshalJSON reads what MarshalJSON has written. Of a unique key it knows only that there is one: UniqueKey is empty, and not nil.
+// UnmarshalJSON reads what MarshalJSON has written. Of a unique key it knows only that there is
+// one: UniqueKey is empty, and not nil.
 func (j *Job) UnmarshalJSON(data []byte) error {
 	v := jobJSON{howJSON: &howJSON{}, whereJSON: &whereJSON{}} // which are not looked at
 	if err := json.Unmarshal(data, &v); err != nil {
@@ -138,7 +141,8 @@ func (j *Job) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the record with its payloads as the JSON that they are, as "holdfast job get --output json" does.
+// MarshalJSON writes the record with its payloads as the JSON that they are, as "holdfast job get
+// --output json" does.
 func (r Record) MarshalJSON() ([]byte, error) {
 	v := r.json()
 	v.howJSON = &howJSON{stateJSON(r.State), textJSON(r.Reason), textJSON(r.Error)}
@@ -151,7 +155,8 @@ func (r Record) MarshalJSON() ([]byte, error) {
 	return encodeJSON(v)
 }
 
-// UnmarshalJSON reads what MarshalJSON has written. Of a unique key it knows only that there is one: UniqueKey is empty, and not nil.
+// UnmarshalJSON reads what MarshalJSON has written. Of a unique key it knows only that there is
+// one: UniqueKey is empty, and not nil.
 func (r *Record) UnmarshalJSON(data []byte) error {
 	how, where := &howJSON{}, &whereJSON{}
 	v := jobJSON{howJSON: how, whereJSON: where}
@@ -277,7 +282,8 @@ func (w *WaitInfo) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// What follows is for those who look into a store: fields by their names, and the payload as in a Record.
+// What follows is for those who look into a store: fields by their names, and the payload as in a
+// Record.
 
 type (
 	plainEntry   Entry
@@ -299,7 +305,7 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON has written.
 func (e *Entry) UnmarshalJSON(data []byte) error {
 	var v entryJSON
-	if err := json.Unmarshal(data, &v); err != nil { //nolint:musttag // the names are those of the fields
+	if err := json.Unmarshal(data, &v); err != nil { //nolint:musttag // the fields have their own names
 		return err
 	}
 	*e = Entry(v.plainEntry)
@@ -322,7 +328,7 @@ func (m Message) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON has written.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	var v messageJSON
-	if err := json.Unmarshal(data, &v); err != nil { //nolint:musttag // the names are those of the fields
+	if err := json.Unmarshal(data, &v); err != nil { //nolint:musttag // the fields have their own names
 		return err
 	}
 	*m = Message(v.plainMessage)
@@ -344,7 +350,7 @@ func (e Ended) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON has written.
 func (e *Ended) UnmarshalJSON(data []byte) error {
 	var v endedJSON
-	if err := json.Unmarshal(data, &v); err != nil { //nolint:musttag // the names are those of the fields
+	if err := json.Unmarshal(data, &v); err != nil { //nolint:musttag // the fields have their own names
 		return err
 	}
 	*e = Ended(v.plainEnded)
@@ -367,7 +373,8 @@ type payloadJSON struct {
 	codec int
 }
 
-// PayloadJSON is a payload as it is written in JSON: as it is, if it is JSON, and else as an object with the one field base64.
+// PayloadJSON is a payload as it is written in JSON: as it is, if it is JSON, and else as an object
+// with the one field base64.
 func PayloadJSON(data []byte, codec int) json.RawMessage {
 	text, err := payloadJSON{data, codec}.MarshalJSON()
 	if err != nil {
@@ -480,7 +487,8 @@ func (n numberJSON) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, int64(n), 10), nil
 }
 
-// bigJSON is a 64-bit integer as a string, or null if it is zero: others round larger ones than 2^53.
+// bigJSON is a 64-bit integer as a string, or null if it is zero: others round larger ones than
+// 2^53.
 type bigJSON int64
 
 func (n bigJSON) MarshalJSON() ([]byte, error) {

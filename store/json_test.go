@@ -1,4 +1,4 @@
-package store_test
+package store
 
 import (
 	"bytes"
@@ -10,8 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
-
-	"github.com/holdfastdev/holdfast/store" //nolint:depguard // what is tested
 )
 
 var (
@@ -21,32 +19,32 @@ var (
 )
 
 // whole is a record with everything.
-func whole() store.Record {
-	return store.Record{
-		Job: store.Job{
+func whole() Record {
+	return Record{
+		Job: Job{
 			ID: anID, Namespace: "default", Queue: "mail", Kind: "send", Priority: 2,
 			Args: []byte(`{"to":"<ada>","n":9007199254740993}`), CreatedAt: at, RunAt: at.Add(time.Second), Attempt: 3, MaxAttempts: 5,
-			Options: store.Options{
+			Options: Options{
 				Timeout: 90 * time.Second, Deadline: at.Add(time.Hour), Trace: "00-1", Source: "cli",
-				Backoff: store.Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.25},
+				Backoff: Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.25},
 			},
 			Tags: []string{"a", "b"}, Metadata: []byte(`{"customer":7}`), OrderingKey: "ada", UniqueKey: []byte{},
-			LeaseNumber: 9007199254740993, Version: "2", Closing: true, Parent: parent, OnParentClose: store.AbandonChild,
+			LeaseNumber: 9007199254740993, Version: "2", Closing: true, Parent: parent, OnParentClose: AbandonChild,
 		},
-		State: store.Failed, Reason: store.ReasonTerminal, Error: "it & broke", Result: []byte(`[1,2]`),
-		Lease: store.Lease{Job: anID, Number: 9007199254740993, Node: 7}, ClaimedAt: at, FinishedAt: at.Add(time.Minute),
+		State: Failed, Reason: ReasonTerminal, Error: "it & broke", Result: []byte(`[1,2]`),
+		Lease: Lease{Job: anID, Number: 9007199254740993, Node: 7}, ClaimedAt: at, FinishedAt: at.Add(time.Minute),
 		Blocked: true, CancelRequested: true, PauseRequested: true,
-		Checkpoint: &store.Checkpoint{Percent: 12.5, Message: "half", Value: []byte(`{"line":3}`), UpdatedAt: at},
-		Wait: &store.WaitInfo{
+		Checkpoint: &Checkpoint{Percent: 12.5, Message: "half", Value: []byte(`{"line":3}`), UpdatedAt: at},
+		Wait: &WaitInfo{
 			Since: at, Until: at.Add(time.Hour), Held: true, For: []byte(`{"waits_for":["signal approved"]}`),
-			Reason: store.ReasonPaused, Error: "look first",
+			Reason: ReasonPaused, Error: "look first",
 		},
 		Journal: 4, Messages: 2,
-		Attempts: []store.Attempt{{
-			Number: 1, LeaseNumber: 2, Node: 7, ClaimedAt: at, StartedAt: at, EndedAt: at, Outcome: store.Retryable, Reason: store.ReasonError,
+		Attempts: []Attempt{{
+			Number: 1, LeaseNumber: 2, Node: 7, ClaimedAt: at, StartedAt: at, EndedAt: at, Outcome: Retryable, Reason: ReasonError,
 			Error: "it broke", Trace: "goroutine 1",
 		}},
-		Actions: []store.Action{{At: at, Kind: store.ActionRetry, Actor: "ada", Reason: "mended"}},
+		Actions: []Action{{At: at, Kind: ActionRetry, Actor: "ada", Reason: "mended"}},
 	}
 }
 
@@ -98,8 +96,8 @@ func TestRecordJSON(t *testing.T) {
 		t.Errorf("%s\nnot\n%s", got, wholeJSON)
 	}
 	// Nothing is null, or its zero.
-	again(t, store.Record{})
-	again(t, store.Record{Attempts: []store.Attempt{}, Actions: []store.Action{}})
+	again(t, Record{})
+	again(t, Record{Attempts: []Attempt{}, Actions: []Action{}})
 	// A job is a record without its state.
 	job := string(again(t, whole().Job))
 	for _, field := range []string{`"state"`, `"result"`, `"attempts"`} {
@@ -112,7 +110,7 @@ func TestRecordJSON(t *testing.T) {
 	}
 	// A page of records, as a handler of a web server would write it, with pointers.
 	r := whole()
-	again(t, []*store.Record{&r, &r})
+	again(t, []*Record{&r, &r})
 }
 
 func TestPayloadJSON(t *testing.T) {
@@ -140,7 +138,7 @@ func TestPayloadJSON(t *testing.T) {
 		{`{"base64":"!"}`, 0, `{"base64":"eyJiYXNlNjQiOiIhIn0="}`},
 		{`{"\u0062ase64":"AP8="}`, 0, `{"base64":"eyJcdTAwNjJhc2U2NCI6IkFQOD0ifQ=="}`},
 	} {
-		r := store.Record{Job: store.Job{Args: []byte(c.data), Codec: c.codec}}
+		r := Record{Job: Job{Args: []byte(c.data), Codec: c.codec}}
 		var fields map[string]json.RawMessage
 		if err := json.Unmarshal(marshal(t, r), &fields); err != nil {
 			t.Fatal(err)
@@ -148,7 +146,7 @@ func TestPayloadJSON(t *testing.T) {
 		if got := string(fields["args"]); got != c.want {
 			t.Errorf("%q of codec %d is written as %s, not %s", c.data, c.codec, got, c.want)
 		}
-		var read store.Record
+		var read Record
 		if err := json.Unmarshal(marshal(t, r), &read); err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +156,8 @@ func TestPayloadJSON(t *testing.T) {
 	}
 }
 
-// samePayload compares payloads: JSON is the same without white space between its parts, and null is none.
+// samePayload compares payloads: JSON is the same without white space between its parts, and null
+// is none.
 func samePayload(a, b []byte) bool {
 	compact := func(data []byte) string {
 		var c bytes.Buffer
@@ -176,27 +175,29 @@ func samePayload(a, b []byte) bool {
 func TestEntryJSON(t *testing.T) {
 	t.Parallel()
 	for _, data := range []string{`{"ok":true}`, "\x00\xff"} {
-		again(t, store.Entry{Seq: 3, Kind: store.EntryStep, Path: "2.1", Name: "charge", Ref: 4, Data: []byte(data), At: at, LeaseNumber: 2})
-		again(t, store.Entry{Seq: 3, Data: []byte(data), Codec: 1})
-		again(t, store.Message{Seq: 3, Kind: store.MessageSignal, Name: "approved", Data: []byte(data), At: at})
-		again(t, store.Message{Kind: store.MessageChild, From: anID, State: store.Failed, Reason: store.ReasonError, Error: "no", Codec: 1,
-			Data: []byte(data)})
-		again(t, store.Ended{ID: anID, State: store.Completed, Result: []byte(data)})
+		again(t, Entry{Seq: 3, Kind: EntryStep, Path: "2.1", Name: "charge", Ref: 4, Data: []byte(data), At: at, LeaseNumber: 2})
+		again(t, Entry{Seq: 3, Data: []byte(data), Codec: 1})
+		again(t, Message{Seq: 3, Kind: MessageSignal, Name: "approved", Data: []byte(data), At: at})
+		again(t, Message{
+			Kind: MessageChild, From: anID, State: Failed, Reason: ReasonError, Error: "no", Codec: 1, Data: []byte(data),
+		})
+		again(t, Ended{ID: anID, State: Completed, Result: []byte(data)})
 	}
-	if got := string(marshal(t, store.Message{Name: "approved", Data: []byte(`{"by":"ada"}`)})); !strings.Contains(got,
-		`"Data":{"by":"ada"}`) {
+	got := string(marshal(t, Message{Name: "approved", Data: []byte(`{"by":"ada"}`)}))
+	if !strings.Contains(got, `"Data":{"by":"ada"}`) {
 		t.Error(got)
 	}
 	// In journals a policy is a number.
-	if got := string(marshal(t, store.TerminateChild)); got != "2" {
+	if got := string(marshal(t, TerminateChild)); got != "2" {
 		t.Error(got)
 	}
 }
 
 // FuzzPayloadJSON: whatever a payload is, the record with it is JSON, and reads as the same.
 func FuzzPayloadJSON(f *testing.F) {
-	for _, seed := range []string{`{"a": 1}`, `{"base64":"AP8="}`, "\x00", `"<&>\u2028"`, `{"a":`, "null", " ", `{"\u0062ase64":""}`,
-		`[1e400,-0]`} {
+	for _, seed := range []string{
+		`{"a": 1}`, `{"base64":"AP8="}`, "\x00", `"<&>\u2028"`, `{"a":`, "null", " ", `{"\u0062ase64":""}`, `[1e400,-0]`,
+	} {
 		f.Add([]byte(seed), 0, "why")
 		f.Add([]byte(seed), 1, "")
 	}
@@ -204,15 +205,15 @@ func FuzzPayloadJSON(f *testing.F) {
 		if !utf8.ValidString(text) { // no database has such
 			text = ""
 		}
-		r := store.Record{
-			Job: store.Job{Args: data, Codec: codec, Metadata: data}, Result: data, Error: text,
-			Checkpoint: &store.Checkpoint{Value: data, Message: text}, Wait: &store.WaitInfo{For: data},
+		r := Record{
+			Job: Job{Args: data, Codec: codec, Metadata: data}, Result: data, Error: text,
+			Checkpoint: &Checkpoint{Value: data, Message: text}, Wait: &WaitInfo{For: data},
 		}
 		first, err := json.Marshal(r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var read store.Record
+		var read Record
 		if err := json.Unmarshal(first, &read); err != nil {
 			t.Fatalf("%s: %v", first, err)
 		}

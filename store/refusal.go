@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// What stores refuse with, in the same words for every database: the class first, and once; then which job it is about, once. Who passes
-// such an error on adds nothing that it says already. storetest compares the words.
+// What stores refuse with, in the same words for every database: the class first, and once; then
+// which job it is about, once. Who passes such an error on adds nothing that it says already.
+// storetest compares the words.
 
 // NoJob is the ErrNotFound of a job that is not there.
 func NoJob(id ID) error { return fmt.Errorf("%w: job %s", ErrNotFound, id) }
@@ -21,7 +22,8 @@ func LostLease(id ID) error { return fmt.Errorf("%w: job %s", ErrLeaseLost, id) 
 // DeadNode is the ErrNodeDead of a node.
 func DeadNode(node int64) error { return fmt.Errorf("%w: node %d", ErrNodeDead, node) }
 
-// NoCallback is the ErrNotFound of a callback that its job has not opened, or does not remember. Its token is a secret, and not named.
+// NoCallback is the ErrNotFound of a callback that its job has not opened, or does not remember.
+// Its token is a secret, and not named.
 func NoCallback(job ID) error { return fmt.Errorf("%w: job %s has no such callback", ErrNotFound, job) }
 
 // CallbackAnswered is the ErrConflict of a callback that was completed or failed.
@@ -29,7 +31,8 @@ func CallbackAnswered(job ID) error {
 	return fmt.Errorf("%w: the callback of job %s has its answer", ErrConflict, job)
 }
 
-// JournalMoved is the ErrConflict of a journal that has not the entries, last being the last one, that somebody has read.
+// JournalMoved is the ErrConflict of a journal that has not the entries, last being the last one,
+// that somebody has read.
 func JournalMoved(job ID, last int64) error {
 	return fmt.Errorf("%w: the journal of job %s ends at entry %d by now", ErrConflict, job, last)
 }
@@ -62,12 +65,14 @@ func OtherDatabase() error {
 	return fmt.Errorf("%w: the transaction is on another database than the store", ErrInvalid)
 }
 
-// NotWrapped is the ErrInvalid of a transaction that the store does not know; by says what wraps one.
+// NotWrapped is the ErrInvalid of a transaction that the store does not know; by says what wraps
+// one.
 func NotWrapped(by string) error {
 	return fmt.Errorf("%w: the transaction is not one of this store: wrap it with %s", ErrInvalid, by)
 }
 
-// About says what was being done to a job when an error came, such as "waiting for", unless the error names the job itself.
+// About says what was being done to a job when an error came, such as "waiting for", unless the
+// error names the job itself.
 func About(job ID, doing string, err error) error {
 	if err == nil || strings.Contains(err.Error(), job.String()) {
 		return err
@@ -75,8 +80,9 @@ func About(job ID, doing string, err error) error {
 	return fmt.Errorf("%s job %s: %w", doing, job, err)
 }
 
-// Failure is the error of an operation, such as "get job …", that failed for what the database says: the class first, unless the error
-// begins with one, and all of it on one line. A nil class is none, as of a context that has ended.
+// Failure is the error of an operation, such as "get job …", that failed for what the database
+// says: the class first, unless the error begins with one, and all of it on one line. A nil class
+// is none, as of a context that has ended.
 func Failure(class error, operation string, err error) error {
 	text := oneLine(err.Error())
 	switch {
@@ -109,7 +115,8 @@ func (e *failure) Unwrap() []error {
 	return []error{e.class, e.err}
 }
 
-// oneLine makes one line of an error's text. Drivers write one for each address that they have tried, which often say the same.
+// oneLine makes one line of an error's text. Drivers write one for each address that they have
+// tried, which often say the same.
 func oneLine(text string) string {
 	lines := strings.Split(text, "\n")
 	if len(lines) == 1 {

@@ -17,7 +17,8 @@ import (
 // onlyHere are fields of a job that the command knows and a record does not.
 var onlyHere = []string{"why"}
 
-// TestJobAsRecord holds the JSON of the command against that of a record: they are the same, whatever the job is.
+// TestJobAsRecord holds the JSON of the command against that of a record: they are the same,
+// whatever the job is.
 func TestJobAsRecord(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, time.March, 4, 5, 6, 7, 89_000, time.UTC)

@@ -185,7 +185,8 @@ func (e *cancelledError) Error() string { return ErrCancelled.Error() + ": " + e
 
 func (e *cancelledError) Unwrap() error { return ErrCancelled }
 
-// saidOfCancel is what is told of a job that was cancelled: what the one who asked has said, as for a job that did not run.
+// saidOfCancel is what is told of a job that was cancelled: what the one who asked has said, as for
+// a job that did not run.
 func saidOfCancel(cause error) string {
 	if c, ok := errors.AsType[*cancelledError](cause); ok {
 		return c.reason

@@ -60,6 +60,9 @@ func (s *Strand) child(m *memory, path, kind string, build func() (*store.Enqueu
 		return nil, err
 	}
 	e, err := unlockedBuild(m, build)
+	if err == nil {
+		err = s.ruined()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +77,8 @@ func (s *Strand) child(m *memory, path, kind string, build func() (*store.Enqueu
 	return &Child{ID: e.Job.ID, Kind: kind, run: s.run, path: path}, nil
 }
 
-// unlockedBuild makes a child's enqueue without the memory's lock: its args encode as the user's code says.
+// unlockedBuild makes a child's enqueue without the memory's lock: its args encode as the user's
+// code says.
 func unlockedBuild(m *memory, build func() (*store.Enqueue, error)) (*store.Enqueue, error) {
 	e, err := func() (*store.Enqueue, error) {
 		m.mu.Unlock()
@@ -101,8 +105,6 @@ func (c *Child) ready(m *memory, _ time.Time) bool { return m.answers[c.ID] != n
 func (c *Child) pause(*memory) pause {
 	return pause{kinds: store.MessagesOf(store.MessageChild), what: "child " + c.ID.String() + " (" + c.Kind + ")"}
 }
-
-func (c *Child) took(*memory, string) error { return nil }
 
 // AwaitChild waits until a child has finished, and returns its answer. That a child failed is remembered, since an
 // operator may let it run again.
@@ -160,7 +162,7 @@ const fanOutBatch = 500
 func (s *Strand) StartChildren(
 	kind string, n int, build func(i int) (*store.Enqueue, error), out FanOut,
 ) ([]*Child, []*store.Message, error) {
-	m, err := s.begin("Kind.CallAll", kind)
+	m, err := s.begin(verbCallAll, kind)
 	if err != nil {
 		return nil, nil, err
 	}

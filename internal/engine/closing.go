@@ -187,16 +187,22 @@ func (r *Run) undoOne(m *memory, u undo) error {
 func (m *memory) forget(prefix string) {
 	kept := m.pending[:0]
 	for _, e := range m.pending {
-		if !strings.HasPrefix(e.Path, prefix) {
+		switch {
+		case !strings.HasPrefix(e.Path, prefix):
 			kept = append(kept, e)
 			continue
+		case isRefused(&e):
+			kept = append(kept, refusal(e))
+		case e.Kind == store.EntryReceived:
+			delete(m.taken, e.Ref)
 		}
 		delete(m.byPath, e.Path)
 	}
 	m.pending = kept
 }
 
-// callUndo calls a compensation without the memory's lock; its panic is an error of it, and so is a misuse that it does not return.
+// callUndo calls a compensation without the memory's lock; its panic is an error of it, and so is a
+// misuse that it does not return.
 func callUndo(m *memory, u undo, s *Strand) (err error) {
 	m.mu.Unlock()
 	defer func() {

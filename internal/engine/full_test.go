@@ -122,7 +122,7 @@ func TestJournalThatIsFull(t *testing.T) {
 			return nil, s.Sleep(Limit{Within: time.Second, Set: true})
 		}, store.Failed},
 		"lets waits fail": {limit, func(s *Strand, _ error) ([]byte, error) {
-			_, err := s.Receive("x", Limit{})
+			_, err := s.Receive(&Signal{Name: "x"}, Limit{})
 			return nil, err
 		}, store.Failed},
 		"lets choices fail": {limit, func(s *Strand, _ error) ([]byte, error) {

@@ -67,7 +67,7 @@ func (s *strands) run(_ context.Context, r *Run) ([]byte, error) {
 	}
 	waiting, err := main.Go("waiting", func(strand *Strand) (_ any, err error) {
 		defer func() { s.woken <- err }()
-		_, err = strand.Receive("go", Limit{})
+		_, err = strand.Receive(&Signal{Name: "go"}, Limit{})
 		return nil, err
 	})
 	if err != nil {

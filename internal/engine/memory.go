@@ -38,6 +38,7 @@ type memory struct {
 	pending   []store.Entry // what is to be stored with the next write
 	enqueues  []*store.Enqueue
 	flushing  bool
+	unwritten bool    // a write has failed: nobody knows what the journal holds
 	appending *call   // the writes, which are one at a time
 	tx        *openTx // what is being written is in a transaction of the user's
 
@@ -320,6 +321,7 @@ func (m *memory) spoiled(err error) error {
 	case m.run.life.ended() != nil:
 		m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
 	default:
+		m.unwritten = true
 		// What the run has decided since is lost with the write, so that it cannot go on from there.
 		m.leave(m.run.execution.again(store.ReasonError, cut(unwritten(m.run.claimed.Job.ID, err).Error(), maxError), "", -1))
 	}
@@ -418,7 +420,7 @@ func (m *memory) final(o *store.Outcome) *store.Append {
 	o.HasChildren = m.children
 	goesOn := over || o.State == store.Waiting || m.pausesHere
 	if !goesOn || m.tx != nil {
-		m.pending, m.enqueues = nil, nil // decided again next time: nothing went on from there
+		m.pending, m.enqueues = m.refusals(o), nil // the rest is decided again next time: nothing went on from there
 	}
 	if goesOn && !over && len(m.undos) > 0 && m.stored == 0 && len(m.pending) == 0 {
 		// A job without a journal would be cancelled without being called.

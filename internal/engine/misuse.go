@@ -3,20 +3,24 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// misuseError tells that the code of a durable function used its run as it must not: an operation inside of a step, one run in two
-// goroutines, a run whose function has returned, something that another run has made. It is a store.ErrInvalid.
+// misuseError tells that the code of a durable function used its run as it must not: an operation
+// inside of a step, one run in two goroutines, a run whose function has returned, something that
+// another run has made. It is a store.ErrInvalid.
 //
-// Nobody knows which goroutine calls. What is known is which operation of a strand is under way: whoever begins another one is in the
-// function of that step, or in another goroutine. It is always the second that is refused, whichever of the two was wrong.
+// Nobody knows which goroutine calls. What is known is which operation of a strand is under way:
+// whoever begins another one is in the function of that step, or in another goroutine. It is always
+// the second that is refused, whichever of the two was wrong.
 //
 // A misuse spoils its run: the attempt fails with it, whatever the code makes of the error, since
-// what it would go on to remember may have no
-// place in the journal of the mended code. Nothing of the operation that was under way is remembered, and no operation begins any more. The
-// job is tried again as after a panic, and goes on once the code is mended.
+// what it would go on to remember may have no place in the journal of the mended code. Nothing of
+// the operation that was under way is remembered but what was stored already, and no operation
+// begins any more. The job is tried again as after a panic, and goes on once the code is mended.
 type misuseError struct{ text string }
 
 func (e *misuseError) Error() string { return store.ErrInvalid.Error() + ": " + e.text }
@@ -49,12 +53,16 @@ func (o operation) isStep() bool { return o.verb == verbStep || o.verb == verbSt
 const (
 	verbStep   = "holdfast.Step"
 	verbStepTx = "holdfast.StepTx"
+
+	verbCallAll = "Kind.CallAll"
 )
 
-// fault is what spoiled the strands that fail together: those of the handler, or those of one call of a compensation.
+// fault is what spoiled the strands that fail together: those of the handler, or those of one call
+// of a compensation.
 type fault struct{ err error }
 
-// refuse tells why an operation must not begin: it would be a misuse, or there was one. m.mu is held.
+// refuse tells why an operation must not begin: it would be a misuse, or there was one. m.mu is
+// held.
 func (s *Strand) refuse(m *memory, begins operation) error {
 	switch {
 	case s.over.Load():
@@ -62,13 +70,15 @@ func (s *Strand) refuse(m *memory, begins operation) error {
 	case s.doing != operation{}:
 		err := s.beside(begins)
 		s.misused = true
+		m.drop(s.underWay())
 		s.spoil(m, err)
 		return err
 	}
 	return s.fault.err
 }
 
-// spoil ends the work of the strands that fail with this one: those that wait return the misuse, too. m.mu is held.
+// spoil ends the work of the strands that fail with this one: those that wait return the misuse,
+// too. m.mu is held.
 func (s *Strand) spoil(m *memory, err error) {
 	if s.fault.err != nil {
 		return
@@ -77,30 +87,55 @@ func (s *Strand) spoil(m *memory, err error) {
 	m.wakeAll()
 }
 
+// underWay tells which entries the operation has left that is under way. m.mu is held.
+func (s *Strand) underWay() func(path string) bool {
+	at := s.prefix + strconv.Itoa(s.place)
+	many := s.doing.verb == verbCallAll // whose children have places below it
+	return func(path string) bool { return path == at || many && strings.HasPrefix(path, at+".") }
+}
+
+// drop takes entries back that are not stored yet, and the children that are to be enqueued with
+// them. m.mu is held.
+func (m *memory) drop(of func(path string) bool) {
+	var entries []store.Entry
+	var enqueues []*store.Enqueue
+	child := 0
+	for _, e := range m.pending {
+		dropped := of(e.Path)
+		if !dropped {
+			entries = append(entries, e)
+		}
+		if e.Kind == store.EntryChild {
+			if !dropped {
+				enqueues = append(enqueues, m.enqueues[child])
+			}
+			child++
+		}
+	}
+	m.pending, m.enqueues = entries, enqueues
+}
+
 // beside is the misuse of a strand that has an operation under way. m.mu is held.
 func (s *Strand) beside(begins operation) error {
 	if s.doing.isStep() {
-		return s.misuse("%s was called inside of %s, or beside it in another goroutine: neither may use the run of that step. Call it "+
-			"before the "+
-			"step or after it; code that runs beside it gets a run of its own from holdfast.Go", begins, s.doing)
+		return s.misuse("%s was called inside of %s, or beside it in another goroutine: neither may use the run of "+
+			"that step. Call it before the step or after it; code that runs beside it gets a run of its own from "+
+			"holdfast.Go", begins, s.doing)
 	}
-	return s.misuse("%s was called while %s of the same run had not returned: a run is used by one goroutine. Use the run that "+
-		"holdfast.Go or "+
-		"run.OnFailure gives to the function", begins, s.doing)
+	return s.misuse("%s was called while %s of the same run had not returned: a run is used by one goroutine. Use the "+
+		"run that holdfast.Go or run.OnFailure gives to the function", begins, s.doing)
 }
 
 // tooLate is the misuse of a strand whose function has returned.
 func (s *Strand) tooLate(begins operation) error {
-	return s.misuse("%s was called on a run that is over: the function that was given it has returned, or was parked. Keep no run; use "+
-		"the one "+
-		"that the function is given", begins)
+	return s.misuse("%s was called on a run that is over: the function that was given it has returned, or was parked. "+
+		"Keep no run; use the one that the function is given", begins)
 }
 
 // foreign is the misuse of something that another run has made.
 func (s *Strand) foreign(begins operation, a Awaitable) error {
-	return s.misuse("%s was given %s, which this run has not made. A run waits for what it has made itself, anew each time that its "+
-		"handler is "+
-		"called", begins, a.describe())
+	return s.misuse("%s was given %s, which this run has not made. A run waits for what it has made itself, anew each "+
+		"time that its handler is called", begins, a.describe())
 }
 
 func (s *Strand) misuse(format string, args ...any) error {
@@ -119,8 +154,8 @@ func (s *Strand) own(m *memory, among ...Awaitable) error {
 	return nil
 }
 
-// ruined returns what an operation of the strand returns instead of being remembered: there was a misuse while it was under way. m.mu is
-// held.
+// ruined returns what an operation of the strand returns instead of being remembered: there was a
+// misuse while it was under way. m.mu is held.
 func (s *Strand) ruined() error {
 	if s.misused {
 		return s.fault.err
@@ -128,8 +163,8 @@ func (s *Strand) ruined() error {
 	return nil
 }
 
-// misusedIn returns the misuse that a step which has failed did or was told of: that is no failure of its own, to be tried again or
-// remembered. m.mu is held.
+// misusedIn returns the misuse that a step which has failed did or was told of: that is no failure
+// of its own, to be tried again or remembered. m.mu is held.
 func (s *Strand) misusedIn(m *memory, failure *stepFailedError) error {
 	err := failure.misuse
 	switch {
@@ -138,8 +173,8 @@ func (s *Strand) misusedIn(m *memory, failure *stepFailedError) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, errContinues):
-		err = s.misuse("%s: its function returned ContinueAsNew, which only a handler does. Let it return a value, and the handler "+
-			"ContinueAsNew", s.doing)
+		err = s.misuse("%s: its function returned ContinueAsNew, which only a handler does. Let it return a value, and "+
+			"the handler ContinueAsNew", s.doing)
 	}
 	s.spoil(m, err)
 	return err
@@ -170,7 +205,8 @@ func (r *Run) blame(err error) error {
 	return &spoiledError{fmt.Sprintf("%v; the handler returned: %v", fault, err)}
 }
 
-// cancelledBy is what is told of a job that was cancelled: the cancel, and the misuse in its code, which would not be seen otherwise.
+// cancelledBy is what is told of a job that was cancelled: the cancel, and the misuse in its code,
+// which would not be seen otherwise.
 func cancelledBy(cause, err error) string {
 	if spoiled, ok := err.(*spoiledError); ok { //nolint:errorlint // blame does not wrap it
 		if said := saidOfCancel(cause); said != "" {

@@ -45,7 +45,7 @@ var firstRuns = map[string]func(ctx context.Context, r *Run) ([]byte, error){
 var firstFlows = map[string]func(s *Strand) ([]byte, error){
 	"sleeps":          func(s *Strand) ([]byte, error) { return nil, s.Sleep(Limit{Within: time.Hour, Set: true}) },
 	"sleeps a moment": func(s *Strand) ([]byte, error) { return nil, s.Sleep(Limit{Within: 10 * time.Millisecond, Set: true}) },
-	"waits":           func(s *Strand) ([]byte, error) { _, err := s.Receive("go", Limit{}); return nil, err },
+	"waits":           func(s *Strand) ([]byte, error) { _, err := s.Receive(&Signal{Name: "go"}, Limit{}); return nil, err },
 	"begins anew":     beginOnceMore,
 	"contradicts":     func(s *Strand) ([]byte, error) { s.contradictForTest(); return nil, nil },
 	"is undone": func(s *Strand) ([]byte, error) {
@@ -73,7 +73,7 @@ func beginOnceMore(s *Strand) ([]byte, error) {
 func napping(s *Strand) error { return s.Sleep(Limit{Within: time.Minute, Set: true}) }
 
 func waitInStrand(s *Strand) ([]byte, error) {
-	f, err := s.Go("strand", func(s *Strand) (any, error) { return s.Receive("go", Limit{}) })
+	f, err := s.Go("strand", func(s *Strand) (any, error) { return s.Receive(&Signal{Name: "go"}, Limit{}) })
 	if err != nil {
 		return nil, err
 	}

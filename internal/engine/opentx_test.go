@@ -70,11 +70,11 @@ func eachStuckEnd(t *testing.T, test func(b *bed, x *stuckTx, id store.ID)) {
 					b.handle("flow", func(_ context.Context, r *Run) ([]byte, error) {
 						s := r.Main()
 						if r.claimed.Lease.Number > 2 { // it has continued
-							got, err := s.TryReceive("go")
+							got, err := s.TryReceive(&Signal{Name: "go"})
 							x.again.Store(got != nil)
 							return []byte(`2`), err
 						}
-						if _, err := s.Receive("go", Limit{}); err != nil {
+						if _, err := s.Receive(&Signal{Name: "go"}, Limit{}); err != nil {
 							return nil, err
 						}
 						if err := x.beside(s); err != nil {

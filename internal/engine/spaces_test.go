@@ -137,7 +137,7 @@ func (s *spaces) run(ctx context.Context, r *Run) ([]byte, error) {
 	case `"waits"`:
 		_, err := strand.Now() // which it remembers
 		if err == nil {
-			_, err = strand.Receive("go", Limit{})
+			_, err = strand.Receive(&Signal{Name: "go"}, Limit{})
 		}
 		return nil, err
 	case `"lasts"`:
@@ -154,7 +154,7 @@ func (s *spaces) run(ctx context.Context, r *Run) ([]byte, error) {
 	case `"bears"`, `"bears and waits"`:
 		_, err := strand.StartChild("k", func() (*store.Enqueue, error) { return s.job(`"lasts"`), nil })
 		if err == nil && string(r.Job().Args) == `"bears and waits"` {
-			_, err = strand.Receive("go", Limit{})
+			_, err = strand.Receive(&Signal{Name: "go"}, Limit{})
 		}
 		return nil, err
 	}

@@ -92,8 +92,9 @@ func (e *stepTimeoutError) Error() string {
 
 func (e *stepTimeoutError) Unwrap() error { return e.err }
 
-// stepFailedError marks an error as that of a step's function, and not of the run around it. It holds all that is asked of that error: it
-// and RetryIf are the user's code, which is not called with the memory's lock.
+// stepFailedError marks an error as that of a step's function, and not of the run around it. It
+// holds all that is asked of that error: it and RetryIf are the user's code, which is not called
+// with the memory's lock.
 type stepFailedError struct {
 	told   StepError // but for the step's name
 	misuse error     // that the function was told of, or is

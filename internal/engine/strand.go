@@ -44,8 +44,8 @@ type pause struct {
 	what     string // for people, such as "signal approved"
 }
 
-// begin begins an operation, which lasts until end, and returns the run's memory, locked. If the run is over for this process the
-// goroutine ends here.
+// begin begins an operation, which lasts until end, and returns the run's memory, locked. If the
+// run is over for this process the goroutine ends here.
 func (s *Strand) begin(verb, name string) (*memory, error) {
 	begins := operation{verb, name}
 	if s.over.Load() {
@@ -71,8 +71,8 @@ func (s *Strand) begin(verb, name string) (*memory, error) {
 	return m, nil
 }
 
-// end ends an operation and unlocks the memory. It is deferred: an operation may end by a panic or by runtime.Goexit, and what is deferred
-// by the code around it may begin another.
+// end ends an operation and unlocks the memory. It is deferred: an operation may end by a panic or
+// by runtime.Goexit, and what is deferred by the code around it may begin another.
 func (s *Strand) end(m *memory) {
 	s.doing = operation{}
 	m.mu.Unlock()

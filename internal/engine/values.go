@@ -112,8 +112,8 @@ func (s *Strand) Patched(name string) (bool, error) {
 	return in, nil
 }
 
-// IdempotencyKey names a step of this run for outside systems: the same on every attempt, another one after the run has continued as new.
-// It is no operation, and may be asked for in a step.
+// IdempotencyKey names a step of this run for outside systems: the same on every attempt, another
+// one after the run has continued as new. It is no operation, and may be asked for in a step.
 func (s *Strand) IdempotencyKey(step string) (string, error) {
 	if s.over.Load() {
 		return "", s.tooLate(operation{verb: "run.IdempotencyKey"})

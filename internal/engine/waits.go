@@ -80,8 +80,6 @@ func (s *Strand) Sleep(limit Limit) error {
 type Awaitable interface {
 	ready(m *memory, now time.Time) bool
 	pause(m *memory) pause
-	// took notes, at the path of the wait or the choice, what became of it.
-	took(m *memory, path string) error
 	// madeBy reports whether a run may wait for it. It may be nil.
 	madeBy(r *Run) bool
 	// describe names it in messages. It may be nil.
@@ -135,8 +133,6 @@ func (t *Timer) pause(*memory) pause {
 	return pause{until: t.at, what: "timer until " + t.at.UTC().Format(time.RFC3339)}
 }
 
-func (t *Timer) took(*memory, string) error { return nil }
-
 func (f *Future) madeBy(r *Run) bool { return f != nil && f.run == r }
 
 func (f *Future) describe() string {
@@ -150,19 +146,18 @@ func (f *Future) ready(*memory, time.Time) bool { return f.done }
 
 func (f *Future) pause(*memory) pause { return pause{strand: true, what: "strand " + f.name} }
 
-func (f *Future) took(*memory, string) error { return nil }
-
 // Signal is a wait for the next signal of a name.
 type Signal struct {
-	Name string
-	Got  *store.Message
+	Name   string
+	Decode func(data []byte) error // what it has received; nil: nobody wants to know
+	got    *store.Message
 }
 
 func (g *Signal) madeBy(*Run) bool { return g != nil }
 
 func (g *Signal) describe() string { return "a wait for a signal" }
 
-func (g *Signal) next(m *memory) *store.Message {
+func (g *Signal) message(m *memory) *store.Message {
 	for i := range m.messages {
 		msg := &m.messages[i]
 		if msg.Kind == store.MessageSignal && msg.Name == g.Name && !m.taken[msg.Seq] {
@@ -172,30 +167,24 @@ func (g *Signal) next(m *memory) *store.Message {
 	return nil
 }
 
-func (g *Signal) ready(m *memory, _ time.Time) bool { return g.next(m) != nil }
+func (g *Signal) ready(m *memory, _ time.Time) bool { return g.message(m) != nil }
 
 func (g *Signal) pause(*memory) pause {
 	return pause{kinds: store.MessagesOf(store.MessageSignal), what: "signal " + g.Name}
 }
 
-func (g *Signal) took(m *memory, path string) error {
-	g.Got = g.next(m)
-	m.add(store.Entry{Kind: store.EntryReceived, Path: path, Name: g.Name, Ref: g.Got.Seq})
-	return nil
+// Receive waits for a signal. ErrWaitTimeout is its answer when the limit is over.
+func (s *Strand) Receive(g *Signal, limit Limit) (*store.Message, error) {
+	return s.receiveAs("Signal.Wait", g, limit)
 }
 
-// Receive waits for the next signal of a name. ErrWaitTimeout is its answer when the limit is over.
-func (s *Strand) Receive(name string, limit Limit) (*store.Message, error) {
-	return s.receiveAs("Signal.Wait", name, limit)
-}
-
-func (s *Strand) receiveAs(verb, name string, limit Limit) (*store.Message, error) {
-	m, err := s.begin(verb, name)
+func (s *Strand) receiveAs(verb string, g *Signal, limit Limit) (*store.Message, error) {
+	m, err := s.begin(verb, g.Name)
 	if err != nil {
 		return nil, err
 	}
 	defer s.end(m)
-	path, entries := s.enter(m, name, store.EntryReceived, store.EntryTimer, store.EntryTimeout)
+	path, entries := s.enter(m, g.Name, store.EntryReceived, store.EntryTimer, store.EntryTimeout)
 	if err := m.look(); err != nil {
 		return nil, err
 	}
@@ -204,18 +193,8 @@ func (s *Strand) receiveAs(verb, name string, limit Limit) (*store.Message, erro
 			return nil, err
 		}
 	}
-	return s.receive(m, path, name, entries, &Signal{Name: name}, limit)
+	return s.receive(m, path, g.Name, entries, g, limit)
 }
-
-// receiver is an Awaitable that a message answers.
-type receiver interface {
-	Awaitable
-	set(msg *store.Message)
-	get() *store.Message
-}
-
-func (g *Signal) set(msg *store.Message) { g.Got = msg }
-func (g *Signal) get() *store.Message    { return g.Got }
 
 // receive waits for a message, with a time limit or without. m.mu is held.
 func (s *Strand) receive(
@@ -224,12 +203,7 @@ func (s *Strand) receive(
 	for _, e := range entries {
 		switch e.Kind {
 		case store.EntryReceived:
-			msg := m.message(e.Ref)
-			if msg == nil {
-				return nil, fmt.Errorf("%w: message %d, which entry %d of the journal received", store.ErrNotFound, e.Ref, e.Seq)
-			}
-			r.set(msg)
-			return msg, nil
+			return s.receivedBefore(m, r, e)
 		case store.EntryTimeout:
 			return nil, ErrWaitTimeout
 		default: // the timer
@@ -244,7 +218,7 @@ func (s *Strand) receive(
 		if err := s.waitFor(m, r); err != nil {
 			return nil, err
 		}
-		return got(m, r, path)
+		return s.take(m, r, path, nil)
 	}
 	at := limit.Until
 	if !r.ready(m, time.Time{}) {
@@ -277,23 +251,15 @@ func (s *Strand) receive(
 		return nil, err
 	}
 	if r.ready(m, now()) {
-		return got(m, r, path)
+		return s.take(m, r, path, nil)
 	}
 	m.add(store.Entry{Kind: store.EntryTimeout, Path: path, Name: name})
 	return nil, ErrWaitTimeout
 }
 
-// got takes the message that a wait was for.
-func got(m *memory, r receiver, path string) (*store.Message, error) {
-	if err := r.took(m, path); err != nil {
-		return nil, err
-	}
-	return r.get(), nil
-}
-
-// TryReceive returns the next signal of a name if it has arrived, or nil.
-func (s *Strand) TryReceive(name string) (*store.Message, error) {
-	got, err := s.receiveAs("Signal.TryReceive", name, Limit{Set: true})
+// TryReceive returns the next signal if it has arrived, or nil.
+func (s *Strand) TryReceive(g *Signal) (*store.Message, error) {
+	got, err := s.receiveAs("Signal.TryReceive", g, Limit{Set: true})
 	if errors.Is(err, ErrWaitTimeout) {
 		return nil, nil
 	}
@@ -360,7 +326,8 @@ func newToken(job store.ID) string {
 	return tokenPrefix + base64.RawURLEncoding.EncodeToString(append(job[:], secret...))
 }
 
-// JobOfToken returns the job that a callback's token belongs to, or ErrInvalid for what is no token.
+// JobOfToken returns the job that a callback's token belongs to, or ErrInvalid for what is no
+// token.
 func JobOfToken(token string) (store.ID, error) {
 	text, ok := strings.CutPrefix(token, tokenPrefix)
 	raw, err := base64.RawURLEncoding.DecodeString(text)
@@ -380,9 +347,9 @@ func (c *Callback) describe() string {
 	return fmt.Sprintf("callback %q", c.name)
 }
 
-func (c *Callback) ready(m *memory, _ time.Time) bool { return c.answer(m) != nil }
+func (c *Callback) ready(m *memory, _ time.Time) bool { return c.message(m) != nil }
 
-func (c *Callback) answer(m *memory) *store.Message {
+func (c *Callback) message(m *memory) *store.Message {
 	for i := range m.messages {
 		msg := &m.messages[i]
 		if msg.Name == c.Token && (msg.Kind == store.MessageCallback || msg.Kind == store.MessageCallbackFailed) {
@@ -398,17 +365,9 @@ func (c *Callback) pause(*memory) pause {
 	}
 }
 
-func (c *Callback) took(m *memory, path string) error {
-	c.got = c.answer(m)
-	m.add(store.Entry{Kind: store.EntryReceived, Path: path, Ref: c.got.Seq})
-	return nil
-}
-
-func (c *Callback) set(msg *store.Message) { c.got = msg }
-func (c *Callback) get() *store.Message    { return c.got }
-
-// AwaitCallback waits for the answer to a callback. A heartbeat lets the time limit begin anew.
-func (s *Strand) AwaitCallback(c *Callback, limit Limit) (*store.Message, error) {
+// AwaitCallback waits for the answer to a callback, and decodes what it was completed with, unless
+// decode is nil. A heartbeat lets the time limit begin anew.
+func (s *Strand) AwaitCallback(c *Callback, limit Limit, decode func([]byte) error) (*store.Message, error) {
 	m, err := s.begin("Callback.Wait", "")
 	if err != nil {
 		return nil, err
@@ -425,7 +384,7 @@ func (s *Strand) AwaitCallback(c *Callback, limit Limit) (*store.Message, error)
 			}
 		}
 	}
-	return s.receive(m, path, "", entries, c, limit)
+	return s.receive(m, path, "", entries, &callbackWait{c, decode}, limit)
 }
 
 // Select waits for the first of several things and returns its index; of those that are ready at once the first in the list.
@@ -473,22 +432,29 @@ func (s *Strand) Select(all []Awaitable) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	m.add(store.Entry{Kind: store.EntrySelected, Path: path, Data: encodeEntry(chosen)})
-	return chosen, all[chosen].took(m, path)
+	choice := store.Entry{Kind: store.EntrySelected, Path: path, Data: encodeEntry(chosen)}
+	if r, ok := all[chosen].(receiver); ok {
+		_, err := s.take(m, r, path, &choice)
+		return chosen, err
+	}
+	m.add(choice)
+	return chosen, nil
 }
 
 // chose gives a choice that is replayed what it received then.
 func (s *Strand) chose(m *memory, path string, entries []*store.Entry, a Awaitable) error {
-	if r, ok := a.(receiver); ok {
-		for _, e := range entries {
-			if e.Kind == store.EntryReceived {
-				r.set(m.message(e.Ref))
-				return nil
-			}
+	r, ok := a.(receiver)
+	for _, e := range entries {
+		if ok && e.Kind == store.EntryReceived {
+			_, err := s.receivedBefore(m, r, e)
+			return err
 		}
-		return a.took(m, path)
 	}
-	return s.waitFor(m, a)
+	err := s.waitFor(m, a)
+	if ok && err == nil {
+		_, err = s.take(m, r, path, nil) // what it was to receive was not stored any more
+	}
+	return err
 }
 
 // together is the pause of who waits for any of several things.

@@ -16,8 +16,8 @@ var Analyzer = &analysis.Analyzer{
 
 A function that performs durable operations on a *holdfast.Run is run again from its beginning after each wait. What it does between
 them must be the same every time: no clock, no random numbers, no goroutines, channels and locks, no iteration over maps around
-operations, nothing written with a client. A comment "//holdfast:vet ignore REASON" on the line, or on the line before,
-	silences one finding.`,
+operations, nothing written with a client. A comment "//holdfast:vet ignore REASON" on the line, or on the line before, silences one
+finding.`,
 	URL: "https://github.com/holdfastdev/holdfast/blob/main/docs/vet.md",
 	Run: run,
 }

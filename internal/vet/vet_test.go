@@ -63,7 +63,8 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// reads are the functions of the library with a context that change nothing which a replay would change again.
+// reads are the functions of the library with a context that change nothing which a replay would
+// change again.
 var reads = []string{
 	"Client.Close",
 	"Client.Ends",

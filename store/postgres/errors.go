@@ -58,8 +58,9 @@ func isData(err error) bool {
 	return strings.HasPrefix(code, "22") || strings.HasPrefix(code, "23") || strings.HasPrefix(code, "54") || code == "21000"
 }
 
-// classify gives an error its class, after the table below, and says what was to be done. The class comes first; what has one already
-// says all there is to say. The operations have the same names in every store.
+// classify gives an error its class, after the table below, and says what was to be done. The class
+// comes first; what has one already says all there is to say. The operations have the same names in
+// every store.
 func classify(ctx context.Context, operation string, err error) error {
 	if err == nil {
 		return nil

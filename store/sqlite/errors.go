@@ -19,8 +19,8 @@ var sentinels = []error{
 	store.ErrReadOnly, store.ErrFull, store.ErrSchema, store.ErrDatabaseGone, store.ErrClosed,
 }
 
-// classify gives an error its class and says which operation failed. The class comes first; what has one already says all there is to say.
-// The operations have the same names in every store.
+// classify gives an error its class and says which operation failed. The class comes first; what
+// has one already says all there is to say. The operations have the same names in every store.
 //
 //	busy, locked, protocol, I/O, memory   ErrUnavailable
 //	read-only, no permission              ErrReadOnly

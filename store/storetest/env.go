@@ -317,7 +317,8 @@ func difference(want, got any, opts ...cmp.Option) string {
 	return cmp.Diff(want, got, append(opts, comparing)...)
 }
 
-// alike reports whether two values are the same without a closer look. Those of which it says no may be the same all the same.
+// alike reports whether two values are the same without a closer look. Those of which it says no
+// may be the same all the same.
 func alike(a, b reflect.Value) bool {
 	switch {
 	case !a.IsValid():

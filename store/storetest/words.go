@@ -52,7 +52,8 @@ func (e *env) places() (p places) {
 	return p
 }
 
-// wordsOfRefusals: Reading: the class comes first, and once; the job is named once. Who passes an error on relies on it.
+// wordsOfRefusals: Reading: the class comes first, and once; the job is named once. Who passes an
+// error on relies on it.
 func wordsOfRefusals(e *env) {
 	p := e.places()
 	run := p.running.Job.ID
@@ -91,8 +92,10 @@ func wordsOfRefusals(e *env) {
 		{"a signal", p.unknown, sends(p.unknown, signal("s")), "holdfast: not found: job {job}"},
 		{"a signal", p.cancelled, sends(p.cancelled, signal("s")), "holdfast: conflict: job {job} is cancelled"},
 		{"a callback", run, sends(run, callback(store.MessageCallback, "none")), "holdfast: not found: job {job} has no such callback"},
-		{"a callback", run, sends(run, callback(store.MessageHeartbeat, "answered")),
-			"holdfast: conflict: the callback of job {job} has its answer"},
+		{
+			"a callback", run, sends(run, callback(store.MessageHeartbeat, "answered")),
+			"holdfast: conflict: the callback of job {job} has its answer",
+		},
 		{
 			"what is no message", run, sends(run, store.Message{Kind: store.MessageChild}),
 			"holdfast: invalid request: job {job}: a message of kind 5 with codec 0 cannot be sent",
@@ -126,10 +129,14 @@ func wordsOfRefusals(e *env) {
 			"List", run, second(e.store.List(e.ctx, store.ListParams{Limit: 1, After: "here"})),
 			`holdfast: invalid request: the cursor "here" is none that a page has answered with`,
 		},
-		{"Entries", run, second(e.store.Entries(e.ctx, store.JournalParams{Job: run, Limit: 2000})),
-			"holdfast: invalid request: the limit 2000 is not 1 to 1000"},
-		{"Messages", run, second(e.store.Messages(e.ctx, store.InboxParams{Job: run})),
-			"holdfast: invalid request: the limit 0 is not 1 to 1000"},
+		{
+			"Entries", run, second(e.store.Entries(e.ctx, store.JournalParams{Job: run, Limit: 2000})),
+			"holdfast: invalid request: the limit 2000 is not 1 to 1000",
+		},
+		{
+			"Messages", run, second(e.store.Messages(e.ctx, store.InboxParams{Job: run})),
+			"holdfast: invalid request: the limit 0 is not 1 to 1000",
+		},
 		{
 			"Pause", run, e.store.Pause(e.ctx, store.PauseParams{Namespace: namespace}),
 			`holdfast: invalid request: there can be no queue "" in the namespace "default"`,
@@ -154,7 +161,8 @@ func wordsOfRefusals(e *env) {
 	}
 }
 
-// wordsOfEndedContexts: Reading: what is no refusal names the call. The model, where no call takes long, may not.
+// wordsOfEndedContexts: Reading: what is no refusal names the call. The model, where no call takes
+// long, may not.
 func wordsOfEndedContexts(e *env) {
 	if e.store.Traits().Name == "model" {
 		return
