@@ -83,6 +83,7 @@ var reads = []string{
 	"Client.Wait",
 	"Client.WaitAll",
 	"Client.WaitPublished",
+	"Client.Why",
 	"Job.Get",
 	"Job.Wait",
 	"Open",
