@@ -39,10 +39,18 @@ func (l limits) compare(ctx context.Context, e *Env) (figures.Sample, error) {
 	if err != nil {
 		return with, err
 	}
-	with.Figures["rate_without"] = without.Figures[figures.Rate]
-	with.Figures["rate_with"] = with.Figures[figures.Rate]
-	with.Figures["with_over_without"] = with.Figures[figures.Rate] / without.Figures[figures.Rate]
+	compare(with, without)
 	return with, nil
+}
+
+// compare adds how a sample compares with one without what it is about: in its rate, and in what a
+// job costs the processors.
+func compare(with, without figures.Sample) {
+	cpu := func(s figures.Sample) float64 { return s.Figures[figures.ClientCPU] + s.Figures[figures.DatabaseCPU] }
+	f := with.Figures
+	f["cpu_us_with"], f["cpu_us_without"] = cpu(with), cpu(without)
+	f["rate_with"], f["rate_without"] = f[figures.Rate], without.Figures[figures.Rate]
+	f["with_over_without"] = f["rate_with"] / f["rate_without"]
 }
 
 func (l limits) drain(ctx context.Context, e *Env, part int) (figures.Sample, error) {

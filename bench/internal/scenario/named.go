@@ -89,9 +89,7 @@ func keys(ctx context.Context, e *Env) (figures.Sample, error) {
 	if err != nil {
 		return with, err
 	}
-	with.Figures["rate_without"] = without.Figures[figures.Rate]
-	with.Figures["rate_with"] = with.Figures[figures.Rate]
-	with.Figures["with_over_without"] = with.Figures[figures.Rate] / without.Figures[figures.Rate]
+	compare(with, without)
 	return with, nil
 }
 
