@@ -471,7 +471,7 @@ func TestArgsOfBuiltinKinds(t *testing.T) {
 	s := migrated(t)
 	got := s.run("job", "enqueue", "exec", `{"cmd":["true"]}`)
 	want := `The built-in kind exec will refuse this: exec: the args have the unknown field "cmd"; ` +
-		`there are command, dir, env, stdin`+"\n"
+		`there are command, dir, env, stdin` + "\n"
 	if got.code != 0 || got.stderr != want {
 		t.Errorf("%+v", got)
 	}

@@ -278,8 +278,10 @@ func TestEmptyValues(t *testing.T) {
 func TestGlobalFlags(t *testing.T) {
 	t.Parallel()
 	commands(func(cmd *cobra.Command) {
-		err := cmd.ParseFlags([]string{"--database", "x.db", "--namespace", "n", "--output", "jsonl", "--quiet", "-d", "x", "-n", "n", "-o",
-			"json", "-q"})
+		err := cmd.ParseFlags([]string{
+			"--database", "x.db", "--namespace", "n", "--output", "jsonl", "--quiet", "-d", "x", "-n", "n", "-o",
+			"json", "-q",
+		})
 		if err != nil {
 			t.Errorf("%s: %v", cmd.CommandPath(), err)
 		}
@@ -344,8 +346,10 @@ func TestWrongValues(t *testing.T) {
 	} {
 		got := s.run(test.args...)
 		s.expect(got, exitUsage, test.words)
-		for _, foreign := range []string{"strconv", "parsing", "invalid syntax", "time:", "json:", "Go ", "holdfast.", "builtin", "[",
-			"hunter2"} {
+		for _, foreign := range []string{
+			"strconv", "parsing", "invalid syntax", "time:", "json:", "Go ", "holdfast.", "builtin", "[",
+			"hunter2",
+		} {
 			if strings.Contains(got.stderr, foreign) {
 				t.Errorf("%v: %q is not for people: %s", test.args, foreign, got.stderr)
 			}
