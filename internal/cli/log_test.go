@@ -12,15 +12,18 @@ func TestLogFlags(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	for _, verb := range []string{"dev", "worker", "bench"} {
-		for _, level := range []string{"loud", "", "INFO", "warn+1"} {
+		for _, level := range []string{"loud", "INFO", "warn+1"} {
 			s.expect(s.run(verb, "--log-level", level), exitUsage, "--log-level", "the levels are debug, info, warn and error; see: holdfast "+verb)
 		}
 		s.expect(s.run(verb, "--log-format", "xml"), exitUsage, `--log-format "xml": the formats are short, text and json`)
 		s.env[envLogLevel] = "loud"
 		s.expect(s.run(verb), exitUsage, `$HOLDFAST_LOG_LEVEL "loud": the levels are debug, info, warn and error`)
-		s.env[envLogLevel], s.env[envLogFormat] = "", "xml"
+		delete(s.env, envLogLevel)
+		s.env[envLogFormat] = "xml"
 		s.expect(s.run(verb), exitUsage, `$HOLDFAST_LOG_FORMAT "xml": the formats are`)
-		s.env[envLogFormat] = ""
+		s.env[envLogFormat] = "" // that is no way to take it back
+		s.expect(s.run(verb), exitUsage, `$HOLDFAST_LOG_FORMAT "": the formats are`)
+		delete(s.env, envLogFormat)
 	}
 	for _, test := range []struct {
 		args          []string
@@ -33,7 +36,12 @@ func TestLogFlags(t *testing.T) {
 		{args: []string{"--log-level", "error", "--quiet"}, level: "debug", want: "ERROR text"},
 		{args: []string{"--log-level", "info", "--log-format", "short"}, level: "debug", format: "json", want: "INFO short"},
 	} {
-		s.env[envLogLevel], s.env[envLogFormat] = test.level, test.format
+		clear(s.env)
+		for name, value := range map[string]string{envLogLevel: test.level, envLogFormat: test.format} {
+			if value != "" {
+				s.env[name] = value
+			}
+		}
 		a := &app{env: s.environment(nil, nil, nil)}
 		cmd := a.rootCommand()
 		worker, _, err := cmd.Find([]string{"worker"})

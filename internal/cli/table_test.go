@@ -112,7 +112,7 @@ func TestNothingReachesTheTerminalRaw(t *testing.T) {
 func TestPanicAndOldErrors(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
-	client, err := holdfast.Open(t.Context(), sqlite.File(s.db))
+	client, err := holdfast.Open(t.Context(), sqlite.File(s.db), holdfast.WithLogger(silent()))
 	if err != nil {
 		t.Fatal(err)
 	}
