@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -25,7 +24,7 @@ func (s *Store) Obstacles(ctx context.Context, id store.ID) (store.Obstacles, er
 		return err
 	}})
 	if err == nil && !found {
-		err = fmt.Errorf("%w: job %s", store.ErrNotFound, id)
+		err = store.NoJob(id)
 	}
 	return o, classify(ctx, "look at what keeps job "+id.String(), err)
 }

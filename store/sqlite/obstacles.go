@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -17,7 +16,7 @@ func (s *Store) Obstacles(ctx context.Context, id store.ID) (store.Obstacles, er
 			return err
 		}
 		if !found {
-			return fmt.Errorf("job %v: %w", id, store.ErrNotFound)
+			return store.NoJob(id)
 		}
 		st := t.stmt("queue_paused")
 		st.bindInt(b.lane.queue)

@@ -74,7 +74,7 @@ func (s *Store) Obstacles(ctx context.Context, id store.ID) (store.Obstacles, er
 	defer s.mu.Unlock()
 	j := s.jobs[id]
 	if j == nil {
-		return store.Obstacles{}, store.ErrNotFound
+		return store.Obstacles{}, store.NoJob(id)
 	}
 	var o store.Obstacles
 	if q := s.queues[queueName{j.Namespace, j.Queue}]; q != nil {
