@@ -113,3 +113,44 @@ func TestValuesOfGenerations(t *testing.T) {
 		}
 	})
 }
+
+// TestCancelWaitsForTheStrands: a run that is cancelled knows what it has done once all of its strands have come to where
+// they were, and not when the first of them has ended.
+func TestCancelWaitsForTheStrands(t *testing.T) {
+	t.Parallel()
+	inFlow(t, func(t *testing.T, f *flow) {
+		undone := 0
+		step := func(context.Context) (int, error) { return 1, nil }
+		job := begin(f, 0, func(run *holdfast.Run, _ int) (int, error) {
+			quick, err := holdfast.Go(run, "quick", func(run *holdfast.Run) (int, error) { return 1, run.Sleep(time.Hour) })
+			if err != nil {
+				return 0, err
+			}
+			slow, err := holdfast.Go(run, "slow", func(run *holdfast.Run) (int, error) {
+				<-time.After(time.Second) // it has to think
+				if _, err := holdfast.Step(run, "slow", step); err != nil {
+					return 0, err
+				}
+				return 1, run.OnFailure("undo", func(*holdfast.Run) error { undone++; return nil })
+			})
+			if err != nil {
+				return 0, err
+			}
+			if _, err := quick.Await(run); err != nil {
+				return 0, err
+			}
+			return slow.Await(run)
+		})
+		time.Sleep(time.Minute)
+		if _, err := f.hf.Cancel(t.Context(), "enough", job.ID); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := job.Wait(t.Context()); !errors.Is(err, holdfast.ErrCancelled) || undone != 1 {
+			t.Errorf("%v, undone %d times", err, undone)
+		}
+		record, err := job.Get(t.Context())
+		if err != nil || len(record.Attempts) != 1 {
+			t.Errorf("it takes more than one attempt to end: %+v, %v", record.Attempts, err)
+		}
+	})
+}
