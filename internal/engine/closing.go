@@ -61,18 +61,6 @@ func (m *memory) settle() {
 	}
 }
 
-// catchUp lets the strands of a run that is ending come to where they were, if they have not: its
-// handler may have returned with the first of them, and what it is to undo is known when they have.
-func (r *Run) catchUp() {
-	if !r.isBehind() {
-		return
-	}
-	m := r.memory.Load()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.settle()
-}
-
 // undoPolicy is how a compensation that fails is repeated before it is given up.
 var undoPolicy = StepPolicy{Attempts: 10, Backoff: store.Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.2}}
 
