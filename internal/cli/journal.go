@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -99,8 +100,8 @@ const maxCell = 80
 func (l journalLine) row(whole bool) []string {
 	if e := l.Entry; e != nil {
 		data := clip(onOneLine(e.Data, 0), maxCell)
-		if e.Message != 0 {
-			data = "message m" + strconv.FormatInt(e.Message, 10)
+		if e.Message != 0 { // what there is besides is why it does not decode
+			data = clip(strings.TrimSpace("message m"+strconv.FormatInt(e.Message, 10)+" "+onOneLine(e.Data, 0)), maxCell)
 		}
 		return []string{strconv.FormatInt(e.Seq, 10), clock(e.At), e.Kind, e.Path, e.Name, data}
 	}
@@ -115,8 +116,11 @@ func (l journalLine) row(whole bool) []string {
 	if m.State != 0 {
 		data = m.State.String() + " " + data
 	}
-	if m.Unread && whole {
+	switch {
+	case m.Unread && whole:
 		data = "(unread) " + data
+	case m.Problem != "":
+		data = "(does not decode) " + data
 	}
 	return []string{"m" + strconv.FormatInt(m.Seq, 10), clock(m.At), "sent " + m.Kind, "", name, clip(data, maxCell)}
 }

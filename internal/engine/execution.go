@@ -301,6 +301,9 @@ func judge(ctx context.Context, x *execution, result []byte, trace string, err e
 	)
 	text := cut(err.Error(), maxError)
 	trace = cut(trace, maxTrace)
+	if errors.Is(told, ErrCancelled) || errors.Is(told, ErrTimeout) {
+		x.run.catchUp()
+	}
 	switch {
 	case errors.Is(cause, store.ErrLeaseLost):
 		return nil // the run's own: what an error says of leases may be another's

@@ -451,22 +451,10 @@ func (m *memory) account(e *store.Entry) {
 }
 
 // isBehind reports whether the run failed before its code had come past all that the journal holds.
-// Then it does not know yet what it would have to undo. Strands that the handler left behind may still be on their way: they come as
-// far as the journal goes first.
+// Then it does not know yet what it would have to undo.
 func (r *Run) isBehind() bool {
 	m := r.memory.Load()
-	if m == nil {
-		return false
-	}
-	m.settleNow()
-	return m.unvisited() != ""
-}
-
-// settleNow is settle for who does not hold the lock.
-func (m *memory) settleNow() {
-	m.mu.Lock()
-	defer m.mu.Unlock() // the goroutine may end in there
-	m.settle()
+	return m != nil && m.unvisited() != ""
 }
 
 // unvisited tells of the first entry that a run which has completed did not come past: its code no longer asks for it.
