@@ -61,6 +61,9 @@ func (a *app) wait(ctx context.Context, client *holdfast.Client, id holdfast.ID,
 	}
 	stop := a.tellWhy(waiting, client, id)
 	result, err := anyKind("any").Job(client, id).Wait(waiting)
+	for errors.Is(err, holdfast.ErrUnavailable) && pauseFor(waiting, lastLook) == nil {
+		result, err = anyKind("any").Job(client, id).Wait(waiting)
+	}
 	stop()
 	var ended *holdfast.JobError
 	switch {
@@ -75,7 +78,7 @@ func (a *app) wait(ctx context.Context, client *holdfast.Client, id holdfast.ID,
 			text += ": " + ended.Message
 		}
 		return &statusError{exitError, text}
-	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
+	case ctx.Err() == nil && waiting.Err() != nil:
 		return &statusError{exitTimeout, fmt.Sprintf("job %s has not finished within %v; it goes on", id, timeout) + a.whyNot(ctx, client, id)}
 	}
 	return err
@@ -98,12 +101,19 @@ func (a *app) tellWhy(ctx context.Context, client *holdfast.Client, id holdfast.
 	go func() {
 		defer close(done)
 		var told []holdfast.Cause
+		down := &outage{app: a}
 		for pauseFor(ctx, whyAfter) == nil {
-			// Where the database does not answer, the wait says so in the end.
 			why, err := client.Why(ctx, id)
-			if err == nil && !why.State.Finished() && !slices.EqualFunc(why.Causes, told, sameCause) {
-				told = why.Causes
-				a.notef("%s: %s", why.State, oneLine(why.String()))
+			switch {
+			case ctx.Err() != nil:
+			case errors.Is(err, holdfast.ErrUnavailable):
+				down.begins(err)
+			case err == nil:
+				down.over()
+				if !why.State.Finished() && !slices.EqualFunc(why.Causes, told, sameCause) {
+					told = why.Causes
+					a.notef("%s: %s", why.State, oneLine(why.String()))
+				}
 			}
 		}
 	}()
