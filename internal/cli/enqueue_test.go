@@ -497,6 +497,13 @@ func TestUniqueField(t *testing.T) {
 	}
 }
 
+// TestFileThatIsAnArray: what to do is told.
+func TestFileThatIsAnArray(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	s.expect(s.feed("[\n{},\n{}\n]\n", "job", "enqueue", "mail", "--file", "-"), 1, "line 1: not JSON", "jq -c '.[]'")
+}
+
 // TestNotJSON: whatever it is, it is told without Go's words.
 func TestNotJSON(t *testing.T) {
 	t.Parallel()
