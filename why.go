@@ -38,7 +38,8 @@ type Cause struct {
 	Text string
 	// Until is when it is over by itself at the latest; zero if nobody knows.
 	Until time.Time
-	// Job is the job that is waited for: the child, or the one that has the turn of the ordering key.
+	// Job is the job that is waited for: the child, or the one that has the turn of the ordering
+	// key.
 	Job ID
 	// Node is the node that runs the job.
 	Node int64
@@ -73,8 +74,8 @@ const (
 // silentAfter is when a node is said to be silent: nobody may be left to declare it dead.
 const silentAfter = 30 * time.Second
 
-// Why says why a job does not start, go on or end, as the database tells at this moment. It costs the same however many jobs there
-// are. The error is ErrNotFound if there is no such job.
+// Why says why a job does not start, go on or end, as the database tells at this moment. It costs
+// the same however many jobs there are. The error is ErrNotFound if there is no such job.
 func (c *Client) Why(ctx context.Context, id ID) (Why, error) {
 	record, err := c.Get(ctx, id)
 	if err != nil {
@@ -235,6 +236,7 @@ func (w *whyOf) time() {
 		if len(w.causes) == 0 {
 			w.add(CauseWaiting, "it waits").Until = w.Wait.Until
 		}
+	default: // nothing of its own
 	}
 }
 
@@ -344,7 +346,7 @@ func (w *whyOf) served() {
 
 func (w *whyOf) noNode(alive []NodeInfo) string {
 	if len(alive) > 0 {
-		return fmt.Sprintf("no living node serves the namespace %s", w.Namespace)
+		return "no living node serves the namespace " + w.Namespace
 	}
 	last := time.Time{}
 	for i := range w.nodes {

@@ -219,9 +219,10 @@ func TestWhyWaits(t *testing.T) {
 	b.want(park(`{"waits_for":["timer until x"]}`, soon), "waits for timer until x"+later, holdfast.CauseTimer)
 	b.want(park(`{"waits_for":["step pay, attempt 3"]}`, soon), "waits to try again: step pay, attempt 3"+later, holdfast.CauseRetry)
 	b.want(park(`{"waits_for":["3 of 5 children of kind k"]}`, never), "waits for 3 of 5 children of kind k", holdfast.CauseChild)
-	b.want(park(`{"waits_for":["the first of: signal a, timer b"]}`, never), "waits for the first of: signal a, timer b", holdfast.CauseWaiting)
-	why := b.want(park(`{"waits_for":["child `+child.String()+` (k)","signal x"]}`, never), "waits for child "+child.String()+" (k); waits for signal x",
-		holdfast.CauseChild, holdfast.CauseSignal)
+	b.want(park(`{"waits_for":["the first of: signal a, timer b"]}`, never),
+		"waits for the first of: signal a, timer b", holdfast.CauseWaiting)
+	why := b.want(park(`{"waits_for":["child `+child.String()+` (k)","signal x"]}`, never),
+		"waits for child "+child.String()+" (k); waits for signal x", holdfast.CauseChild, holdfast.CauseSignal)
 	if why.Causes[0].Job != child {
 		t.Errorf("%+v", why)
 	}

@@ -6,7 +6,8 @@ import "time"
 type NodeInfo struct {
 	Name    string // host name and process, for people
 	Version string
-	// Namespace is the one whose jobs it runs. Nodes that joined before there was this field say "".
+	// Namespace is the one whose jobs it runs. Nodes that joined before there was this field say
+	// "".
 	Namespace string
 	Queues    []string // empty: all
 	Kinds     []string

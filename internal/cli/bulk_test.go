@@ -8,7 +8,7 @@ import (
 // TestBulk changes jobs by what they are, on both databases.
 func TestBulk(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(_ *testing.T, s *shell) { bulkOn(s) }) //nolint:thelper // it is the test
+	onBoth(t, func(_ *testing.T, s *shell) { bulkOn(s) })
 }
 
 func bulkOn(s *shell) {

@@ -340,7 +340,8 @@ func (s *shell) seeFork(id string) {
 	s.expect(s.run("job", "fork", id, "--from", "label", "--id", "00000000-0000-4000-8000-000000000000"), exitUsage, "is not a UUIDv7")
 	s.expect(s.run("job", "fork", id, "--from", "nonsense"), 1, `remembers no step "nonsense"`, "holdfast job journal "+id)
 	got := s.run("job", "fork", id, "--from", "charge", "-o", "table")
-	if got.code != 0 || !strings.HasPrefix(got.stderr, "What the old job had done from there on is done again: charge, ") || !strings.Contains(got.stderr, "label") {
+	if got.code != 0 || !strings.HasPrefix(got.stderr, "What the old job had done from there on is done again: charge, ") ||
+		!strings.Contains(got.stderr, "label") {
 		s.Errorf("%+v", got)
 	}
 	if got := s.run("job", "fork", id, "--from", "charge", "-q"); got.stderr != "" {

@@ -19,7 +19,8 @@ type Env struct {
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
-	// LookupEnv is os.LookupEnv: a variable that is set and empty is not the same as one that is not set.
+	// LookupEnv is os.LookupEnv: a variable that is set and empty is not the same as one that is
+	// not set.
 	LookupEnv func(string) (string, bool)
 	Now       func() time.Time
 	// Terminal tells whether a stream is one.

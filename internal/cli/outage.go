@@ -8,8 +8,8 @@ import (
 	"github.com/holdfastdev/holdfast"
 )
 
-// outage is how a command that goes on for long takes it that the database does not answer: it says so once, and asks again until
-// somebody has enough.
+// outage is how a command that goes on for long takes it that the database does not answer: it says
+// so once, and asks again until somebody has enough.
 type outage struct {
 	app      *app
 	told     bool

@@ -7,7 +7,8 @@ import (
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 )
 
-// TestWaitsThroughARestart: what waits and follows goes on when the server is back, says so, and has missed nothing.
+// TestWaitsThroughARestart: what waits and follows goes on when the server is back, says so, and
+// has missed nothing.
 func TestWaitsThroughARestart(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Private(t)

@@ -228,7 +228,8 @@ func enough(cmd *cobra.Command) []string {
 	return args
 }
 
-// TestEmptyValues: whatever is given has a value, in every flag and every argument of every verb, and in the environment.
+// TestEmptyValues: whatever is given has a value, in every flag and every argument of every verb,
+// and in the environment.
 func TestEmptyValues(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -274,11 +275,14 @@ func TestEmptyValues(t *testing.T) {
 	}
 }
 
-// TestGlobalFlags: every verb takes all of them, so that they may stand in an alias, and shows those that it looks at.
+// TestGlobalFlags: every verb takes all of them, so that they may stand in an alias, and shows
+// those that it looks at.
 func TestGlobalFlags(t *testing.T) {
 	t.Parallel()
 	commands(func(cmd *cobra.Command) {
-		err := cmd.ParseFlags([]string{"--database", "x.db", "--namespace", "n", "--output", "jsonl", "--quiet", "-d", "x", "-n", "n", "-o", "json", "-q"})
+		err := cmd.ParseFlags([]string{
+			"--database", "x.db", "--namespace", "n", "--output", "jsonl", "--quiet", "-d", "x", "-n", "n", "-o", "json", "-q",
+		})
 		if err != nil {
 			t.Errorf("%s: %v", cmd.CommandPath(), err)
 		}
@@ -343,7 +347,9 @@ func TestWrongValues(t *testing.T) {
 	} {
 		got := s.run(test.args...)
 		s.expect(got, exitUsage, test.words)
-		for _, foreign := range []string{"strconv", "parsing", "invalid syntax", "time:", "json:", "Go ", "holdfast.", "builtin", "[", "hunter2"} {
+		for _, foreign := range []string{
+			"strconv", "parsing", "invalid syntax", "time:", "json:", "Go ", "holdfast.", "builtin", "[", "hunter2",
+		} {
 			if strings.Contains(got.stderr, foreign) {
 				t.Errorf("%v: %q is not for people: %s", test.args, foreign, got.stderr)
 			}
@@ -355,7 +361,7 @@ func TestParseDuration(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{
 		"0": 0, "90s": 90 * time.Second, "1d": 24 * time.Hour, "7d": 168 * time.Hour, "1d12h": 36 * time.Hour, "-1d1h": -25 * time.Hour,
-		"1d0.5h": 24*time.Hour + 30*time.Minute, " 1h ": time.Hour, "+2d": 48 * time.Hour, "0d": 0,
+		"1d0.5h": 24*time.Hour + 30*time.Minute, "+2d": 48 * time.Hour, "0d": 0,
 	} {
 		if got, err := parseDuration(text); err != nil || got != want {
 			t.Errorf("%q: %v, %v", text, got, err)

@@ -13,7 +13,8 @@ import (
 	"github.com/holdfastdev/holdfast"
 )
 
-// whyAfter is how long somebody waits before being told what for, and how long until it is looked at again.
+// whyAfter is how long somebody waits before being told what for, and how long until it is looked
+// at again.
 const whyAfter = 2 * time.Second
 
 func (a *app) jobWaitCommand() *cobra.Command {
@@ -51,7 +52,8 @@ finish in time; in that case it goes on.`,
 	return cmd
 }
 
-// wait waits for a job and prints its result. Its errors carry the exit codes that "job wait" promises.
+// wait waits for a job and prints its result. Its errors carry the exit codes that "job wait"
+// promises.
 func (a *app) wait(ctx context.Context, client *holdfast.Client, id holdfast.ID, timeout time.Duration) error {
 	waiting := ctx
 	if timeout > 0 {
@@ -84,7 +86,8 @@ func (a *app) wait(ctx context.Context, client *holdfast.Client, id holdfast.ID,
 	return err
 }
 
-// whyNot says why a job has not finished, as the end of a sentence. That it cannot be found out is no news.
+// whyNot says why a job has not finished, as the end of a sentence. That it cannot be found out is
+// no news.
 func (a *app) whyNot(ctx context.Context, client *holdfast.Client, id holdfast.ID) string {
 	ctx, cancel := context.WithTimeout(ctx, whyAfter)
 	defer cancel()
@@ -94,7 +97,8 @@ func (a *app) whyNot(ctx context.Context, client *holdfast.Client, id holdfast.I
 	return ""
 }
 
-// tellWhy tells people what they wait for, once they have waited a little, and again when that has changed, until stop is called.
+// tellWhy tells people what they wait for, once they have waited a little, and again when that has
+// changed, until stop is called.
 func (a *app) tellWhy(ctx context.Context, client *holdfast.Client, id holdfast.ID) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})

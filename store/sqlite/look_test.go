@@ -3,7 +3,6 @@
 package sqlite_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,36 +12,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
-
-func init() { parts["look"], parts["own"] = playLooker, playOwner }
-
-// playLooker counts the jobs of a file, and then tries to add one.
-func playLooker(ctx context.Context, args []string) error {
-	s, err := sqlite.Config{Path: args[0], NoMigrate: true}.Open(ctx)
-	if err != nil {
-		fmt.Println("refused", errors.Is(err, store.ErrReadOnly), strings.ReplaceAll(err.Error(), "\n", " "))
-		return nil
-	}
-	page, err := s.List(ctx, store.ListParams{Limit: 100})
-	if err != nil {
-		return err
-	}
-	err = enqueue(ctx, s, 1)
-	fmt.Println(len(page.Jobs), errors.Is(err, store.ErrReadOnly), strings.ReplaceAll(fmt.Sprint(err), "\n", " "))
-	return s.Close()
-}
-
-// playOwner adds a job.
-func playOwner(ctx context.Context, args []string) error {
-	s, err := sqlite.File(args[0]).Open(ctx)
-	if err != nil {
-		return err
-	}
-	return errors.Join(enqueue(ctx, s, 1), s.Close())
-}
 
 // users is a folder in which everybody may write, and this program as other users.
 type users struct {
@@ -64,7 +35,7 @@ func newUsers(t *testing.T) *users {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	u := &users{t, filepath.Join(dir, "db"), filepath.Join(dir, "db", "holdfast.db"), filepath.Join(dir, "test")}
-	err = errors.Join(os.Mkdir(u.dir, 0o700), os.Chmod(dir, 0o755), os.Chmod(u.dir, 0o777), copyFile(os.Args[0], u.binary)) //nolint:gosec // everybody
+	err = errors.Join(os.Mkdir(u.dir, 0o700), os.Chmod(dir, 0o755), os.Chmod(u.dir, 0o777), copyFile(os.Args[0], u.binary))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,8 +55,8 @@ func (u *users) as(uid uint32, name string) string {
 	return string(output)
 }
 
-// wantOwners checks that all that lies in the folder is one user's.
-func (u *users) wantOwners(uid uint32) {
+// wantOwner checks that all that lies in the folder is the owner's.
+func (u *users) wantOwner() {
 	u.Helper()
 	err := filepath.WalkDir(u.dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || path == u.dir {
@@ -95,7 +66,7 @@ func (u *users) wantOwners(uid uint32) {
 		if err != nil {
 			return err
 		}
-		if got := info.Sys().(*syscall.Stat_t).Uid; got != uid { //nolint:errcheck // what else would it be
+		if got := info.Sys().(*syscall.Stat_t).Uid; got != owner { //nolint:errcheck // what else would it be
 			u.Errorf("%s belongs to %d", path, got)
 		}
 		return nil
@@ -112,7 +83,8 @@ func (u *users) mode(mode os.FileMode) {
 	}
 }
 
-// TestOtherUsersLeaveNothing: a look by somebody who may not write must not keep the owner from writing.
+// TestOtherUsersLeaveNothing: a look by somebody who may not write must not keep the owner from
+// writing.
 func TestOtherUsersLeaveNothing(t *testing.T) {
 	u := newUsers(t)
 	u.as(owner, "own")
@@ -130,11 +102,11 @@ func TestOtherUsersLeaveNothing(t *testing.T) {
 			!strings.Contains(said, "while somebody has it open") {
 			t.Errorf("nobody has it open: %s", said)
 		}
-		u.wantOwners(owner)
+		u.wantOwner()
 		u.as(owner, "own")
 	}
 	u.as(0, "own") // root may everything, and leaves nothing of its own either
-	u.wantOwners(owner)
+	u.wantOwner()
 	u.as(owner, "own")
 }
 
@@ -148,17 +120,18 @@ func TestOtherUsersLook(t *testing.T) {
 	if err := enqueue(t.Context(), s, 1); err != nil {
 		t.Fatal(err)
 	}
-	u.wantOwners(owner)
+	u.wantOwner()
 	said := u.as(other, "look")
 	if !strings.HasPrefix(said, "2 true ") || !strings.Contains(said, u.path+", which belongs to the user 65533, cannot be written") {
 		t.Errorf("the owner has it open: %s", said)
 	}
-	u.wantOwners(owner)
+	u.wantOwner()
 	u.as(owner, "own")
 	// A killed owner leaves the log.
 	left := filepath.Join(u.dir, "left")
 	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if err := errors.Join(copyFile(u.path+suffix, left+suffix), os.Chmod(left+suffix, 0o644), os.Lchown(left+suffix, owner, owner)); err != nil {
+		file := left + suffix
+		if err := errors.Join(copyFile(u.path+suffix, file), os.Chmod(file, 0o644), os.Lchown(file, owner, owner)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -180,7 +153,8 @@ func TestForeignLog(t *testing.T) {
 	command.Env = append(os.Environ(), part+"=open")
 	command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: owner, Gid: owner}}
 	output, _ := command.CombinedOutput()
-	if said := string(output); !strings.HasPrefix(said, "true ") || !strings.Contains(said, "holdfast.db-wal, which belongs to the user 0, cannot be written") {
+	said := string(output)
+	if !strings.HasPrefix(said, "true ") || !strings.Contains(said, "holdfast.db-wal, which belongs to the user 0, cannot be written") {
 		t.Errorf("%s", said)
 	}
 }
