@@ -260,7 +260,7 @@ func TestEmptyValues(t *testing.T) {
 			s.expect(s.run(append(verb, args...)...), exitUsage, strings.Trim(strings.Fields(cmd.Use)[i+1], ".")+" is empty")
 		}
 		for _, v := range []struct{ flag, env string }{{flagDatabase, envDatabase}, {flagNamespace, envNamespace}} {
-			if usesFlag(cmd, v.flag) && cmd.Name() != "sql" { // which needs nothing
+			if usesFlag(cmd, v.flag) {
 				s := newShell(t)
 				s.env[v.env] = ""
 				s.expect(s.run(append(verb, enough(cmd)...)...), exitUsage, v.env+" is set, and empty")
@@ -337,6 +337,10 @@ func TestWrongValues(t *testing.T) {
 		{[]string{"job", "enqueue", "k", "--id", exampleID, "--file", "x"}, "--file and --id exclude each other"},
 		{[]string{"job", "enqueue", "k", "--at", "2020-01-01"}, "--at: 2020-01-01 was "},
 		{[]string{"job", "enqueue", "k", "--id", "e7c21ef8-bb0c-4b1c-8d0a-a3c7d0aa3dd6"}, "is not a UUIDv7; see"},
+		{[]string{"job", "enqueue", "k", "--file", "/no/such/file"}, "--file: /no/such/file: no such file or directory"},
+		{[]string{"job", "enqueue", "k", "--file", s.dir}, "--file: " + s.dir + " is a directory"},
+		{[]string{"job", "enqueue", "k", "@" + s.dir}, "ARGS: " + s.dir + " is a directory"},
+		{[]string{"job", "enqueue", "k", "@/no/such/file"}, "ARGS: /no/such/file: no such file or directory"},
 		{[]string{"job", "wait", exampleID, "--timeout", "10"}, "has no unit"},
 		{[]string{"dev", "--stop-timeout", "-1s"}, "--stop-timeout -1s is negative"},
 		{[]string{"dev", "--stop-timeout", "20"}, "has no unit"},
