@@ -47,6 +47,7 @@ func TestDevHints(t *testing.T) {
 	for named, holds := range map[string]bool{
 		"x.db": false, "postgres://h/db": false, "postgres://u@h:1/db": false, "postgres://u:p@h/db": true,
 		"postgres://h/db?user=u&password=p": true, "sqlite:///a:b@c": true,
+		"host=h user=u password=p": true, "host=h user=u": false,
 	} {
 		if holdsPassword(named) != holds {
 			t.Errorf("%s: %t", named, !holds)

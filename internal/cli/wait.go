@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -116,7 +117,11 @@ func (a *app) tellWhy(ctx context.Context, client *holdfast.Client, id holdfast.
 				down.over()
 				if !why.State.Finished() && !slices.EqualFunc(why.Causes, told, sameCause) {
 					told = why.Causes
-					a.notef("%s: %s", why.State, oneLine(why.String()))
+					text := oneLine(why.String())
+					if state := why.State.String(); !strings.HasPrefix(text, state) {
+						text = state + ": " + text
+					}
+					a.notef("%s", text)
 				}
 			}
 		}
