@@ -28,6 +28,7 @@
 //	what happened                                    errors.Is              what to do
 //	the args, a name or an option is wrong           ErrInvalid             mend the call
 //	the unique key is taken (with Reject)            ErrConflict            as *UniqueError: use its Holder
+//	the database does not let its user do that       ErrPermission          grant what the error says
 //	the job does not exist, or no longer             ErrNotFound            -
 //	a text is no token of a callback                 ErrInvalid             -
 //	a finished job is to be retried, and cannot be   ErrConflict            -

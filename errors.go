@@ -13,7 +13,8 @@ import (
 var (
 	// ErrInvalid: the request can never succeed as it is.
 	ErrInvalid = store.ErrInvalid
-	// ErrPermission, which is an ErrInvalid, too: the database does not let its user do that. The error says what the user lacks.
+	// ErrPermission, which is an ErrInvalid, too: the database does not let its user do that. The
+	// error says what the user lacks.
 	ErrPermission = store.ErrPermission
 	// ErrNotFound: there is no such job, or it was removed when its retention was over.
 	ErrNotFound = store.ErrNotFound

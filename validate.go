@@ -75,11 +75,12 @@ func checkName(what, name string) error {
 	return nil
 }
 
-// dataNames are the names that may come from users' data, which may hold any text. All others are chosen by programmers.
+// dataNames are the names that may come from users' data, which may hold any text. All others are
+// chosen by programmers.
 var dataNames = []string{"tag", "ordering key", "unique key", "key", "actor"}
 
-// isInvisible reports whether nobody sees a rune: marks that turn text around, spaces without width, separators of lines. The joiners
-// belong to the way that some languages are written.
+// isInvisible reports whether nobody sees a rune: marks that turn text around, spaces without
+// width, separators of lines. The joiners belong to the way that some languages are written.
 func isInvisible(r rune) bool {
 	const nonJoiner, joiner = '\u200C', '\u200D'
 	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) && r != nonJoiner && r != joiner

@@ -17,9 +17,9 @@ import (
 
 // Why says what a job is doing, and what it waits for: see Client.Why.
 type Why struct {
-	Job    ID
-	State  State
-	Causes []Cause // the nearest one first; there is always one
+	Job    ID      `json:"job"`
+	State  State   `json:"state"`
+	Causes []Cause `json:"causes"` // the nearest one first; there is always one
 }
 
 // String is the texts of the causes.
@@ -33,15 +33,16 @@ func (w Why) String() string {
 
 // Cause is one reason why a job has not finished, or how it goes.
 type Cause struct {
-	Code CauseCode
+	Code CauseCode `json:"code"`
 	// Text says it to people, such as "no living node serves the kind mail".
-	Text string
+	Text string `json:"text"`
 	// Until is when it is over by itself at the latest; zero if nobody knows.
-	Until time.Time
-	// Job is the job that is waited for: the child, or the one that has the turn of the ordering key.
-	Job ID
+	Until time.Time `json:"until,omitzero"`
+	// Job is the job that is waited for: the child, or the one that has the turn of the ordering
+	// key.
+	Job ID `json:"job,omitzero"`
 	// Node is the node that runs the job.
-	Node int64
+	Node int64 `json:"node,omitzero"`
 }
 
 // CauseCode names a cause for programs.
@@ -73,8 +74,8 @@ const (
 // silentAfter is when a node is said to be silent: nobody may be left to declare it dead.
 const silentAfter = 30 * time.Second
 
-// Why says why a job does not start, go on or end, as the database tells at this moment. It costs the same however many jobs there
-// are. The error is ErrNotFound if there is no such job.
+// Why says why a job does not start, go on or end, as the database tells at this moment. It costs
+// the same however many jobs there are. The error is ErrNotFound if there is no such job.
 func (c *Client) Why(ctx context.Context, id ID) (Why, error) {
 	record, err := c.Get(ctx, id)
 	if err != nil {
@@ -200,7 +201,12 @@ func (w *whyOf) running() {
 	}
 	w.add(CauseRunning, "%s", text).Node = w.Lease.Node
 	for i := range w.nodes {
-		if n := &w.nodes[i]; n.ID == w.Lease.Node && w.silent(n) {
+		switch n := &w.nodes[i]; {
+		case n.ID != w.Lease.Node:
+		case !n.DeadAt.IsZero():
+			w.add(CauseSilentNode, "%s ended %s ago; a node that leads takes its jobs",
+				nodeName(n.ID, w.nodes), w.since(n.DeadAt)).Node = n.ID
+		case w.silent(n):
 			w.add(CauseSilentNode, "%s has been silent for %s; once it is declared dead its jobs run elsewhere",
 				nodeName(n.ID, w.nodes), w.since(n.BeatAt)).Node = n.ID
 		}

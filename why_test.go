@@ -2,6 +2,7 @@ package holdfast_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -44,7 +45,8 @@ func newWhyBed(t *testing.T) *whyBed {
 	if b.hf, err = holdfast.Open(t.Context(), given{Store: b.st}, holdfast.WithActor("ada")); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = b.hf.Close(context.Background()) })
+	hf := b.hf
+	t.Cleanup(func() { _ = hf.Close(context.Background()) })
 	return b
 }
 
@@ -150,6 +152,53 @@ func TestWhyNodes(t *testing.T) {
 	b.want(run.Job.ID, "failed 1s ago (terminal): no such thing", holdfast.CauseFinished)
 }
 
+// TestWhyJSON is what an API tells.
+func TestWhyJSON(t *testing.T) {
+	t.Parallel()
+	b := newWhyBed(t)
+	node := b.join(store.NodeInfo{Name: "first", Kinds: []string{"mail"}, Slots: 1})
+	b.enqueue("mail")
+	id := b.claim(node, "mail").Job.ID
+	data, err := json.Marshal(b.want(id, "running on node 1 (first) for 0s, attempt 1", holdfast.CauseRunning))
+	b.must(err)
+	want := `{"job":"` + id.String() + `","state":"running","causes":[` +
+		`{"code":"running","text":"running on node 1 (first) for 0s, attempt 1","node":1}]}`
+	if string(data) != want {
+		t.Errorf("%s, want %s", data, want)
+	}
+}
+
+// ended is a store all of whose nodes were just declared dead.
+type ended struct {
+	store.Store
+
+	at time.Time
+}
+
+func (s ended) Nodes(ctx context.Context) ([]store.Node, error) {
+	nodes, err := s.Store.Nodes(ctx)
+	for i := range nodes {
+		nodes[i].DeadAt = s.at
+	}
+	return nodes, err
+}
+
+// TestWhyDeadNode: what a dead node ran is its own until somebody takes it.
+func TestWhyDeadNode(t *testing.T) {
+	t.Parallel()
+	b := newWhyBed(t)
+	node := b.join(store.NodeInfo{Name: "first", Kinds: []string{"mail"}, Slots: 1})
+	b.enqueue("mail")
+	id := b.claim(node, "mail").Job.ID
+	var err error
+	b.hf, err = holdfast.Open(t.Context(), given{Store: ended{b.st, b.now}})
+	b.must(err)
+	defer func() { _ = b.hf.Close(context.Background()) }()
+	b.now = b.now.Add(2 * time.Second)
+	b.want(id, "running on node 1 (first) for 2s, attempt 1; node 1 (first) ended 2s ago; a node that leads takes its jobs",
+		holdfast.CauseRunning, holdfast.CauseSilentNode)
+}
+
 func TestWhyPeople(t *testing.T) {
 	t.Parallel()
 	b := newWhyBed(t)
@@ -219,11 +268,10 @@ func TestWhyWaits(t *testing.T) {
 	b.want(park(`{"waits_for":["timer until x"]}`, soon), "waits for timer until x"+later, holdfast.CauseTimer)
 	b.want(park(`{"waits_for":["step pay, attempt 3"]}`, soon), "waits to try again: step pay, attempt 3"+later, holdfast.CauseRetry)
 	b.want(park(`{"waits_for":["3 of 5 children of kind k"]}`, never), "waits for 3 of 5 children of kind k", holdfast.CauseChild)
-	b.want(park(`{"waits_for":["the first of: signal a, timer b"]}`, never), "waits for the first of: signal a, timer b",
-		holdfast.CauseWaiting)
+	b.want(park(`{"waits_for":["the first of: signal a, timer b"]}`, never),
+		"waits for the first of: signal a, timer b", holdfast.CauseWaiting)
 	why := b.want(park(`{"waits_for":["child `+child.String()+` (k)","signal x"]}`, never),
-		"waits for child "+child.String()+" (k); waits for signal x",
-		holdfast.CauseChild, holdfast.CauseSignal)
+		"waits for child "+child.String()+" (k); waits for signal x", holdfast.CauseChild, holdfast.CauseSignal)
 	if why.Causes[0].Job != child {
 		t.Errorf("%+v", why)
 	}

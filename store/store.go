@@ -107,8 +107,8 @@ type Reader interface {
 	Get(ctx context.Context, id ID) (Record, error)
 	// List returns a page of jobs.
 	List(ctx context.Context, params ListParams) (Page, error)
-	// Obstacles returns what keeps a job from being claimed whatever nodes there are, or ErrNotFound. It costs
-	// the same however many jobs wait.
+	// Obstacles returns what keeps a job from being claimed whatever nodes there are, or
+	// ErrNotFound. It costs the same however many jobs wait.
 	Obstacles(ctx context.Context, id ID) (Obstacles, error)
 	// Queues lists the queues of a namespace by name.
 	Queues(ctx context.Context, namespace string) ([]Queue, error)

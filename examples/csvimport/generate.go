@@ -51,7 +51,7 @@ func fileOf(dir string, rows int, seed uint64) (path string, err error) {
 		return "", err
 	}
 	out := bufio.NewWriter(temp)
-	err = errors.Join(generate(out, rows, seed), out.Flush(), temp.Close())
+	err = errors.Join(generate(out, rows, seed), out.Flush(), temp.Chmod(0o644), temp.Close()) // it is made to be read
 	if err == nil {
 		err = os.Rename(temp.Name(), path)
 	}

@@ -44,7 +44,8 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.database, "database", cmp.Or(os.Getenv("HOLDFAST_DATABASE"), "csv-import.db"), "a SQLite `file` or a postgres:// URL")
-	flag.StringVar(&o.dir, "dir", filepath.Join(os.TempDir(), "holdfast-csvimport"), "the `directory` in which the file is generated")
+	flag.StringVar(&o.dir, "dir", filepath.Join(os.TempDir(), "holdfast-csvimport"),
+		"the `directory` in which the file is generated, and kept for the next time")
 	flag.IntVar(&o.rows, "rows", 200_000, "how many rows the file has")
 	flag.Uint64Var(&o.seed, "seed", 1, "another `number` makes another file")
 	flag.IntVar(&o.slots, "slots", 2, "how many regions this process imports at once")

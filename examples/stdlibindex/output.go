@@ -22,7 +22,7 @@ func writeIndex(file string, exports []Exports) (names int, err error) {
 		return 0, err
 	}
 	temp := fmt.Sprintf("%s.%d.tmp", file, os.Getpid())
-	if err := os.WriteFile(temp, append(data, '\n'), 0o600); err != nil {
+	if err := os.WriteFile(temp, append(data, '\n'), 0o644); err != nil { //nolint:gosec // it is made to be read
 		return 0, err
 	}
 	return names, os.Rename(temp, file)

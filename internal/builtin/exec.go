@@ -46,8 +46,8 @@ type ExecResult struct {
 	StderrTruncated bool   `json:"stderr_truncated,omitempty"`
 }
 
-// UnmarshalJSON takes note of fields that it does not know, for check to refuse them: a misspelt one would otherwise run something else
-// than was meant.
+// UnmarshalJSON takes note of fields that it does not know, for check to refuse them: a misspelt
+// one would otherwise run something else than was meant.
 func (a *ExecArgs) UnmarshalJSON(data []byte) error {
 	type plain ExecArgs
 	err := strict(data, (*plain)(a))

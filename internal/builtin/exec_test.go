@@ -207,7 +207,8 @@ func number(t *testing.T, pid string) int {
 	return n
 }
 
-// gone reports whether a process has ended; one whose parent has not asked for its status has, too, where the system shows that.
+// gone reports whether a process has ended; one whose parent has not asked for its status has, too,
+// where the system shows that.
 func gone(pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return true

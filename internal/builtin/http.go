@@ -44,8 +44,8 @@ type HTTPResult struct {
 	BodyTruncated bool   `json:"body_truncated,omitempty"`
 }
 
-// UnmarshalJSON takes note of fields that it does not know, for request to refuse them: a misspelt one would otherwise ask something
-// else than was meant.
+// UnmarshalJSON takes note of fields that it does not know, for request to refuse them: a misspelt
+// one would otherwise ask something else than was meant.
 func (a *HTTPArgs) UnmarshalJSON(data []byte) error {
 	type plain HTTPArgs
 	err := strict(data, (*plain)(a))

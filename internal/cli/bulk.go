@@ -35,8 +35,7 @@ func (f *filterFlags) parse() (holdfast.Filter, error) {
 	for _, name := range f.states {
 		state, err := holdfast.ParseState(name)
 		if err != nil {
-			return f.filter, usagef("--state %q: the states are scheduled, available, running, retryable, waiting, completed, failed and "+
-				"cancelled", name)
+			return f.filter, usagef("--state %q: the states are %s", name, strings.Join(stateNames(everyState), ", "))
 		}
 		f.filter.States = append(f.filter.States, state)
 	}

@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// completeTimeout bounds how long a shell waits for a completion. What is not known by then is left out.
+	// completeTimeout bounds how long a shell waits for a completion. What is not known by then is
+	// left out.
 	completeTimeout = time.Second
 	// completeJobs is how many of the newest jobs are looked at.
 	completeJobs = 100
@@ -24,7 +25,8 @@ const (
 	files   = cobra.ShellCompDirectiveDefault
 )
 
-// completions registers what a shell offers: for every flag and argument that is not a file, no files.
+// completions registers what a shell offers: for every flag and argument that is not a file, no
+// files.
 func (a *app) completions(root *cobra.Command) {
 	root.CompletionOptions.SetDefaultShellCompDirective(noFiles)
 	a.completeFlags(root)
@@ -140,8 +142,8 @@ func completeUnique(_ *cobra.Command, _ []string, typed string) ([]string, cobra
 // lookup finds words in a database. args are those before the one that is completed.
 type lookup func(ctx context.Context, client *holdfast.Client, args []string) ([]string, error)
 
-// fromDatabase offers what a lookup finds in the database that the command line names, and what there always is. A shell has no use
-// for errors.
+// fromDatabase offers what a lookup finds in the database that the command line names, and what
+// there always is. A shell has no use for errors.
 func (a *app) fromDatabase(look lookup, always ...string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
@@ -248,7 +250,8 @@ func stepNames(ctx context.Context, client *holdfast.Client, args []string) ([]s
 	return journalNames("")(ctx, client, args)
 }
 
-// journalNames finds the names of entries of a kind, or any, in the journal of the job that is the first argument.
+// journalNames finds the names of entries of a kind, or any, in the journal of the job that is the
+// first argument.
 func journalNames(kind string) lookup {
 	return func(ctx context.Context, client *holdfast.Client, args []string) ([]string, error) {
 		if len(args) == 0 {

@@ -24,7 +24,8 @@ func (s *shell) complete(args ...string) (found []string, files bool) {
 	return lines[:last], lines[last] == ":0"
 }
 
-// TestNoFilesWhereNoneAreMeant goes through all flags and arguments of all verbs, with and without a database.
+// TestNoFilesWhereNoneAreMeant goes through all flags and arguments of all verbs, with and without
+// a database.
 func TestNoFilesWhereNoneAreMeant(t *testing.T) {
 	t.Parallel()
 	with := migrated(t)

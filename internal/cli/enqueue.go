@@ -282,8 +282,8 @@ func parseUnique(list string) ([]holdfast.UniqueOption, error) {
 	return opts, nil
 }
 
-// checkFields refuses args without a field that --unique names. The library takes what is missing for null: with a name that is
-// misspelt all jobs would be the same.
+// checkFields refuses args without a field that --unique names. The library takes what is missing
+// for null: with a name that is misspelt all jobs would be the same.
 func (f *enqueueFlags) checkFields(args json.RawMessage) error {
 	for part := range strings.SplitSeq(f.unique, ",") {
 		if name, ok := strings.CutPrefix(part, "field:"); ok && !hasField(args, name) {
@@ -374,13 +374,13 @@ func checkArgs(data []byte) (json.RawMessage, error) {
 // notJSON says where a text stops being JSON.
 func notJSON(data []byte) error {
 	var syntax *json.SyntaxError
+	begin := clip(string(data[:min(len(data), 400)]), 60)
 	err := json.Unmarshal(data, new(json.RawMessage)) // which counts bytes
 	switch {
 	case strings.IndexByte(`{["-0123456789`, data[0]) < 0:
-		return fmt.Errorf("not JSON: %s; a text stands in double quotes, within the shell's: '\"yes\"'", clip(string(data[:min(len(data),
-			400)]), 60))
+		return fmt.Errorf("not JSON: %s; a text stands in double quotes, within the shell's: '\"yes\"'", begin)
 	case !errors.As(err, &syntax) || syntax.Offset >= int64(len(data)) && strings.Contains(err.Error(), "unexpected end"):
-		return fmt.Errorf("not JSON: it ends in the middle: %s", clip(string(data[:min(len(data), 400)]), 60))
+		return fmt.Errorf("not JSON: it ends in the middle: %s", begin)
 	}
 	at := min(max(int(syntax.Offset)-1, 0), len(data)) // the offset counts what was read
 	before, after := data[max(0, at-20):at], data[at:min(len(data), at+200)]

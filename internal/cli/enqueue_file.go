@@ -124,6 +124,9 @@ func (e *fileEnqueue) read() (b batch) {
 				err = e.check(args)
 			}
 		}
+		if err != nil && e.lines.line == 1 && bytes.HasPrefix(data, []byte("[")) {
+			err = fmt.Errorf("%w; of a file that is one array, jq -c '.[]' makes lines", err)
+		}
 		switch {
 		case err == nil:
 			b.lines = append(b.lines, argsLine{e.lines.line, args})

@@ -465,19 +465,14 @@ func TestQuietEnqueue(t *testing.T) {
 	}
 }
 
-// TestArgsOfBuiltinKinds: what they will refuse is told at once, and enqueued: a kind of somebody else's may have the name.
+// TestArgsOfBuiltinKinds: what they will refuse is told at once, and enqueued: a kind of somebody
+// else's may have the name.
 func TestArgsOfBuiltinKinds(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
-	got := s.run("job", "enqueue", "exec", `{"cmd":["true"]}`)
-	want := `The built-in kind exec will refuse this: exec: the args have the unknown field "cmd"; ` +
-		`there are command, dir, env, stdin` + "\n"
-	if got.code != 0 || got.stderr != want {
-		t.Errorf("%+v", got)
-	}
-	if got := s.run("job", "enqueue", "exec", `{"command":["true"]}`); got.code != 0 || got.stderr != "" {
-		t.Errorf("%+v", got)
-	}
+	s.expectNote(s.run("job", "enqueue", "exec", `{"cmd":["true"]}`), "The built-in kind exec will refuse this: "+
+		"exec: the args have the unknown field \"cmd\"; there are command, dir, env, stdin\n")
+	s.expectNote(s.run("job", "enqueue", "exec", `{"command":["true"]}`), "")
 }
 
 // TestUniqueField: a name that is misspelt would make all jobs the same.
@@ -498,6 +493,13 @@ func TestUniqueField(t *testing.T) {
 	if got.code != 1 || strings.Count(got.stdout, `"id"`) != 2 || !strings.Contains(got.stderr, `line 2: the args have no field "n"`) {
 		t.Errorf("%+v", got)
 	}
+}
+
+// TestFileThatIsAnArray: what to do is told.
+func TestFileThatIsAnArray(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	s.expect(s.feed("[\n{},\n{}\n]\n", "job", "enqueue", "mail", "--file", "-"), 1, "line 1: not JSON", "jq -c '.[]'")
 }
 
 // TestNotJSON: whatever it is, it is told without Go's words.

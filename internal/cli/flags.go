@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"regexp"
@@ -124,18 +125,14 @@ var (
 // parseDuration reads a duration as Go writes it, such as 1h30m, and also with days in front, such
 // as 7d or 1d12h: a day is 24 hours.
 func parseDuration(text string) (time.Duration, error) {
-	rest, whole, sign := strings.TrimSpace(text), time.Duration(0), 1
+	rest, whole, negative := strings.TrimSpace(text), time.Duration(0), false
 	if m := days.FindStringSubmatch(rest); m != nil {
 		n, err := strconv.ParseInt(m[2], 10, 64)
 		if err != nil || n > mostDays {
 			return 0, usagef("%q is too long", text)
 		}
-		if m[1] == "-" {
-			sign = -1
-		}
-		if whole, rest = time.Duration(n)*24*time.Hour, m[3]; rest == "" {
-			return signed(sign, whole), nil
-		}
+		negative = m[1] == "-"
+		whole, rest = time.Duration(n)*24*time.Hour, cmp.Or(m[3], "0s")
 		if !strings.ContainsAny(rest[:1], "0123456789.") {
 			return 0, notADuration(text)
 		}
@@ -149,14 +146,10 @@ func parseDuration(text string) (time.Duration, error) {
 	case whole > 0 && d > math.MaxInt64-whole:
 		return 0, usagef("%q is too long", text)
 	}
-	return signed(sign, whole+d), nil
-}
-
-func signed(sign int, d time.Duration) time.Duration {
-	if sign < 0 {
-		return -d
+	if negative {
+		return -(whole + d), nil
 	}
-	return d
+	return whole + d, nil
 }
 
 func notADuration(text string) error {

@@ -85,7 +85,8 @@ func (a *app) fork(
 	return a.object(view, func() { a.printf("job %s does job %s anew from %s", forked, id, oneLine(from)) })
 }
 
-// doneAgain names what a job has done that leaves traces elsewhere, from a step on: steps, children and callbacks.
+// doneAgain names what a job has done that leaves traces elsewhere, from a step on: steps, children
+// and callbacks.
 func doneAgain(ctx context.Context, client *holdfast.Client, id holdfast.ID, from string) (names []string, err error) {
 	const most = 20
 	begun := false

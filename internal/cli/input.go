@@ -3,8 +3,10 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 )
@@ -33,10 +35,19 @@ func unlessInterrupted[T any](ctx context.Context, work func() (T, error)) (T, e
 // openInput opens a file that a flag names.
 func openInput(ctx context.Context, flag, path string) (*os.File, error) {
 	file, err := unlessInterrupted(ctx, func() (*os.File, error) { return os.Open(path) })
-	if err != nil && ctx.Err() == nil {
-		err = usagef("%s: %w", flag, err)
+	var denied *fs.PathError
+	switch {
+	case ctx.Err() != nil:
+		return file, err
+	case errors.As(err, &denied):
+		return nil, usagef("%s: %s: %w", flag, path, denied.Err)
+	case err != nil:
+		return nil, usagef("%s: %w", flag, err)
 	}
-	return file, err
+	if info, err := file.Stat(); err == nil && info.IsDir() {
+		return nil, errors.Join(usagef("%s: %s is a directory", flag, path), file.Close())
+	}
+	return file, nil
 }
 
 // readJSON reads args or another payload from where a flag or an argument says: it is the JSON itself, @FILE, or - for standard input.

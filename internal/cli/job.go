@@ -130,7 +130,7 @@ func jobRow(now time.Time, r *holdfast.Record) []string {
 	if r.Closing && !r.State.Finished() {
 		state += " (compensating)"
 	}
-	return []string{r.ID.String(), state, r.Kind, r.Queue, attempts(r), when(now, r), clip(why, 60)}
+	return []string{r.ID.String(), state, clip(r.Kind, maxName), clip(r.Queue, maxName), attempts(r), when(now, r), clip(why, 60)}
 }
 
 // attempts is how often a job was tried, out of how many if it says.

@@ -271,14 +271,15 @@ func TestWait(t *testing.T) {
 	n.stop(t)
 }
 
-// TestWaitTellsWhy: whoever waits for what cannot come is told so, and may say for how long to wait.
+// TestWaitTellsWhy: whoever waits for what cannot come is told so, and may say for how long to
+// wait.
 func TestWaitTellsWhy(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
-	for _, args := range [][]string{{"job", "enqueue", "nosuch", "--wait", "--wait-timeout", "3s"}, {
-		"job", "wait", s.enqueue("mail"),
-		"--timeout", "3s",
-	}} {
+	for _, args := range [][]string{
+		{"job", "enqueue", "nosuch", "--wait", "--wait-timeout", "3s"},
+		{"job", "wait", s.enqueue("mail"), "--timeout", "3s"},
+	} {
 		got := s.run(args...)
 		lines := strings.Split(strings.TrimSpace(got.stderr), "\n")
 		if args[1] == "enqueue" {
@@ -300,7 +301,8 @@ func TestWaitTellsWhy(t *testing.T) {
 	s.ok("queue", "pause", "bulk")
 	table := s.ok("job", "get", id)
 	for _, want := range []string{
-		"\nwhy         scheduled for ", "\n            queue bulk has been paused for ",
+		"\nwhy         scheduled for ",
+		"\n            queue bulk has been paused for ",
 		"\n            no node is running\n",
 	} {
 		if !strings.Contains(table, want) {

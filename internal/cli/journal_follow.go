@@ -31,34 +31,61 @@ func (a *app) followJournal(ctx context.Context, id holdfast.ID) error {
 		return err
 	}
 	return a.withClient(ctx, func(client *holdfast.Client) error {
-		var (
-			seen    growth
-			written = holdfast.Journal{Job: id}
-		)
+		if _, err := a.find(ctx, client, id); err != nil {
+			return err
+		}
+		f := &follower{app: a, client: client, out: out, written: holdfast.Journal{Job: id}}
+		down := &outage{app: a}
 		for interval := firstLook; ; interval = min(2*interval, lastLook) {
-			// In this order: what was written before the job's end is in a journal that is read after it.
-			record, err := a.find(ctx, client, id)
-			if err != nil {
+			grown, finished, err := f.look(ctx)
+			switch {
+			case down.passes(ctx, err):
+				continue
+			case err != nil:
 				return err
 			}
-			if now := growthOf(&record); now != seen {
-				j, err := readOn(ctx, client, &written)
-				if err != nil {
-					return err
-				}
-				if err := a.writeNew(out, &written, &j); err != nil {
-					return err
-				}
-				seen, written, interval = now, withoutData(j), firstLook
-			}
-			if record.State.Finished() {
+			down.over()
+			if finished {
 				return nil
+			}
+			if grown {
+				interval = firstLook
 			}
 			if err := pauseFor(ctx, interval); err != nil {
 				return err
 			}
 		}
 	})
+}
+
+// follower writes a journal as it grows.
+type follower struct {
+	app     *app
+	client  *holdfast.Client
+	out     *tail
+	seen    growth
+	written holdfast.Journal
+}
+
+// look writes what is new.
+func (f *follower) look(ctx context.Context) (grown, finished bool, err error) {
+	// In this order: what was written before the job's end is in a journal that is read after it.
+	record, err := f.app.find(ctx, f.client, f.written.Job)
+	if err != nil {
+		return false, false, err
+	}
+	now := growthOf(&record)
+	if grown = now != f.seen; grown {
+		j, err := readOn(ctx, f.client, &f.written)
+		if err != nil {
+			return false, false, err
+		}
+		if err := f.app.writeNew(f.out, &f.written, &j); err != nil {
+			return false, false, err
+		}
+		f.seen, f.written = now, withoutData(j)
+	}
+	return grown, record.State.Finished(), nil
 }
 
 // Whether two entries, or messages, with one number are the same.

@@ -70,7 +70,7 @@ func (a *app) nodeRow(n *holdfast.NodeInfo) []string {
 		queues = strings.Join(sorted(n.Info.Queues), ",")
 	}
 	return []string{
-		strconv.FormatInt(n.ID, 10), n.Info.Name, status, fmt.Sprintf("%d/%d", n.Running, n.Info.Slots),
+		strconv.FormatInt(n.ID, 10), clip(n.Info.Name, maxName), status, fmt.Sprintf("%d/%d", n.Running, n.Info.Slots),
 		clip(queues, 40), clip(strings.Join(sorted(n.Info.Kinds), ","), 40), ago(now, n.StartedAt), ago(now, n.BeatAt),
 	}
 }

@@ -369,7 +369,8 @@ func TestKilledNode(t *testing.T) {
 	}
 }
 
-// isZombie reports whether a process has ended whose parent has not asked for its status, where the system shows that.
+// isZombie reports whether a process has ended whose parent has not asked for its status, where the
+// system shows that.
 func isZombie(pid int) bool {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	_, state, found := strings.Cut(string(status), ") ")

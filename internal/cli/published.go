@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -27,7 +28,7 @@ is how to see what has changed.`,
 		Example: `  holdfast job published ` + exampleID + ` progress
   holdfast job published ` + exampleID + ` progress --wait --after 17 --output json | jq .value`,
 		Args:        takes(2, 2),
-		Annotations: uses(flagDatabase, flagNamespace, flagOutput),
+		Annotations: uses(flagDatabase, flagNamespace, flagOutput, flagQuiet),
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			id, err := parseOffset(args[0], after)
 			if err != nil {
@@ -42,7 +43,12 @@ is how to see what has changed.`,
 				if !wait {
 					look = published(client)
 				}
+				down := &outage{app: a}
 				item, err := look(ctx, id, args[1], after)
+				for wait && down.passes(ctx, err) {
+					item, err = look(ctx, id, args[1], after)
+				}
+				down.over()
 				switch {
 				case errors.Is(err, holdfast.ErrNotFound):
 					return nothingPublished(args[1], after, wait || record.State.Finished())
@@ -163,14 +169,32 @@ func (a *app) followStream(ctx context.Context, id holdfast.ID, name string, aft
 		if _, err := a.find(ctx, client, id); err != nil {
 			return err
 		}
-		for item, err := range client.Follow(ctx, id, name, after) {
-			if err != nil {
+		down := &outage{app: a}
+		for {
+			last, err := a.writeItems(ctx, out, client.Follow(ctx, id, name, after), down)
+			if after = max(after, last); !down.passes(ctx, err) {
 				return invalidIsUsage(err)
 			}
-			if err := out.add(viewItem(&item), func() []string { return itemRow(&item) }); err != nil {
-				return err
-			}
 		}
-		return nil
 	})
+}
+
+// writeItems writes items as they come, and returns the offset of the last one.
+func (a *app) writeItems(
+	ctx context.Context, out *tail, items iter.Seq2[holdfast.StreamItem, error], down *outage,
+) (last int64, err error) {
+	for item, err := range items {
+		if err != nil {
+			return last, err
+		}
+		down.over()
+		last = item.Offset
+		if err := out.add(viewItem(&item), func() []string { return itemRow(&item) }); err != nil {
+			return last, err
+		}
+	}
+	if ctx.Err() == nil {
+		down.over()
+	}
+	return last, nil
 }

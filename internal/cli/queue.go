@@ -57,7 +57,7 @@ stop at 10000, which is written as 10000+.`,
 }
 
 func (a *app) queueRow(q *holdfast.QueueInfo) []string {
-	row := []string{q.Name}
+	row := []string{clip(q.Name, maxName)}
 	for _, state := range countedStates {
 		count := q.Counts[state]
 		cell := strconv.Itoa(count.N)

@@ -108,8 +108,8 @@ func group(use, short, long, example string) *cobra.Command {
 	}
 }
 
-// check refuses, before a verb begins, what is wrong whatever it does: values that are empty, flags that
-// exclude each other, and values of global flags that no verb knows.
+// check refuses, before a verb begins, what is wrong whatever it does: values that are empty, flags
+// that exclude each other, and values of global flags that no verb knows.
 func (a *app) check(cmd *cobra.Command, args []string) error {
 	if strings.HasPrefix(cmd.Name(), cobra.ShellCompRequestCmd) {
 		return nil // what it completes may be empty

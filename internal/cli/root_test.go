@@ -228,7 +228,8 @@ func enough(cmd *cobra.Command) []string {
 	return args
 }
 
-// TestEmptyValues: whatever is given has a value, in every flag and every argument of every verb, and in the environment.
+// TestEmptyValues: whatever is given has a value, in every flag and every argument of every verb,
+// and in the environment.
 func TestEmptyValues(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -259,7 +260,7 @@ func TestEmptyValues(t *testing.T) {
 			s.expect(s.run(append(verb, args...)...), exitUsage, strings.Trim(strings.Fields(cmd.Use)[i+1], ".")+" is empty")
 		}
 		for _, v := range []struct{ flag, env string }{{flagDatabase, envDatabase}, {flagNamespace, envNamespace}} {
-			if usesFlag(cmd, v.flag) && cmd.Name() != "sql" { // which needs nothing
+			if usesFlag(cmd, v.flag) {
 				s := newShell(t)
 				s.env[v.env] = ""
 				s.expect(s.run(append(verb, enough(cmd)...)...), exitUsage, v.env+" is set, and empty")
@@ -274,13 +275,13 @@ func TestEmptyValues(t *testing.T) {
 	}
 }
 
-// TestGlobalFlags: every verb takes all of them, so that they may stand in an alias, and shows those that it looks at.
+// TestGlobalFlags: every verb takes all of them, so that they may stand in an alias, and shows
+// those that it looks at.
 func TestGlobalFlags(t *testing.T) {
 	t.Parallel()
 	commands(func(cmd *cobra.Command) {
 		err := cmd.ParseFlags([]string{
-			"--database", "x.db", "--namespace", "n", "--output", "jsonl", "--quiet", "-d", "x", "-n", "n", "-o",
-			"json", "-q",
+			"--database", "x.db", "--namespace", "n", "--output", "jsonl", "--quiet", "-d", "x", "-n", "n", "-o", "json", "-q",
 		})
 		if err != nil {
 			t.Errorf("%s: %v", cmd.CommandPath(), err)
@@ -336,6 +337,10 @@ func TestWrongValues(t *testing.T) {
 		{[]string{"job", "enqueue", "k", "--id", exampleID, "--file", "x"}, "--file and --id exclude each other"},
 		{[]string{"job", "enqueue", "k", "--at", "2020-01-01"}, "--at: 2020-01-01 was "},
 		{[]string{"job", "enqueue", "k", "--id", "e7c21ef8-bb0c-4b1c-8d0a-a3c7d0aa3dd6"}, "is not a UUIDv7; see"},
+		{[]string{"job", "enqueue", "k", "--file", "/no/such/file"}, "--file: /no/such/file: no such file or directory"},
+		{[]string{"job", "enqueue", "k", "--file", s.dir}, "--file: " + s.dir + " is a directory"},
+		{[]string{"job", "enqueue", "k", "@" + s.dir}, "ARGS: " + s.dir + " is a directory"},
+		{[]string{"job", "enqueue", "k", "@/no/such/file"}, "ARGS: /no/such/file: no such file or directory"},
 		{[]string{"job", "wait", exampleID, "--timeout", "10"}, "has no unit"},
 		{[]string{"dev", "--stop-timeout", "-1s"}, "--stop-timeout -1s is negative"},
 		{[]string{"dev", "--stop-timeout", "20"}, "has no unit"},
@@ -347,8 +352,7 @@ func TestWrongValues(t *testing.T) {
 		got := s.run(test.args...)
 		s.expect(got, exitUsage, test.words)
 		for _, foreign := range []string{
-			"strconv", "parsing", "invalid syntax", "time:", "json:", "Go ", "holdfast.", "builtin", "[",
-			"hunter2",
+			"strconv", "parsing", "invalid syntax", "time:", "json:", "Go ", "holdfast.", "builtin", "[", "hunter2",
 		} {
 			if strings.Contains(got.stderr, foreign) {
 				t.Errorf("%v: %q is not for people: %s", test.args, foreign, got.stderr)

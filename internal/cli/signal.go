@@ -66,8 +66,8 @@ sent again, which is no error.`,
 				} else if err != nil {
 					return err
 				}
-				if begun := record.LeaseNumber > 0; begun && record.Journal == 0 && record.State != holdfast.Waiting ||
-					builtin.Fields(record.Kind) != nil {
+				begun := record.LeaseNumber > 0 && record.Journal == 0 && record.State != holdfast.Waiting
+				if begun || builtin.Fields(record.Kind) != nil {
 					a.notef("The job has begun and remembers nothing: unless its kind is a durable function, nobody reads the signal.")
 				}
 				view := sentView{ID: id.String(), Signal: name, Key: text(key), Message: big(sent.Message), Duplicate: sent.Duplicate}

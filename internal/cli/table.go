@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// table lines up cells in columns. What it holds is written by flush; columns stay as wide as they once were, so that the parts of a
-// long table are alike.
+// table lines up cells in columns. What it holds is written by flush; columns stay as wide as they
+// once were, so that the parts of a long table are alike.
 type table struct {
 	app    *app
 	gap    int // between columns
@@ -48,8 +48,9 @@ func (t *table) flush() {
 	t.rows = t.rows[:0]
 }
 
-// oneLine makes one line of a text that may hold several, and takes what would control a terminal out of it. What nobody sees, such as
-// a mark that turns text around or a space without width, is written as its number: names that look alike are not always the same.
+// oneLine makes one line of a text that may hold several, and takes what would control a terminal
+// out of it. What nobody sees, such as a mark that turns text around or a space without width, is
+// written as its number: names that look alike are not always the same.
 func oneLine(text string) string {
 	var line strings.Builder
 	broken := false
@@ -72,10 +73,12 @@ func oneLine(text string) string {
 // isControl reports whether a rune could do something to a terminal: C0, DEL and C1.
 func isControl(r rune) bool { return r < ' ' || r >= 0x7F && r <= 0x9F }
 
-// isInvisible reports whether a rune is a format character, such as those that turn text around, or a separator of lines.
+// isInvisible reports whether a rune is a format character, such as those that turn text around, or
+// a separator of lines.
 func isInvisible(r rune) bool { return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) }
 
-// harmless writes JSON for a terminal: what would do something to it, or is not seen, as escapes. The value is the same.
+// harmless writes JSON for a terminal: what would do something to it, or is not seen, as escapes.
+// The value is the same.
 func harmless(data []byte) []byte {
 	for _, r := range string(data) {
 		if r >= 0x7F && (isControl(r) || isInvisible(r)) {

@@ -13,7 +13,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
-// TestTablesLineUp: also behind rows whose last cells are empty, and in the later parts of a long table.
+// TestTablesLineUp: also behind rows whose last cells are empty, and in the later parts of a long
+// table.
 func TestTablesLineUp(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
@@ -85,7 +86,8 @@ func TestHarmlessJSON(t *testing.T) {
 	}
 }
 
-// TestNothingReachesTheTerminalRaw: neither from results nor from names; elsewhere they are what they are.
+// TestNothingReachesTheTerminalRaw: neither from results nor from names; elsewhere they are what
+// they are.
 func TestNothingReachesTheTerminalRaw(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -108,7 +110,8 @@ func TestNothingReachesTheTerminalRaw(t *testing.T) {
 	}
 }
 
-// TestPanicAndOldErrors: job get shows where it panicked, and a job that completed has no error any more.
+// TestPanicAndOldErrors: job get shows where it panicked, and a job that completed has no error any
+// more.
 func TestPanicAndOldErrors(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,7 +14,8 @@ import (
 	"github.com/holdfastdev/holdfast"
 )
 
-// whyAfter is how long somebody waits before being told what for, and how long until it is looked at again.
+// whyAfter is how long somebody waits before being told what for, and how long until it is looked
+// at again.
 const whyAfter = 2 * time.Second
 
 func (a *app) jobWaitCommand() *cobra.Command {
@@ -51,7 +53,8 @@ finish in time; in that case it goes on.`,
 	return cmd
 }
 
-// wait waits for a job and prints its result. Its errors carry the exit codes that "job wait" promises.
+// wait waits for a job and prints its result. Its errors carry the exit codes that "job wait"
+// promises.
 func (a *app) wait(ctx context.Context, client *holdfast.Client, id holdfast.ID, timeout time.Duration) error {
 	waiting := ctx
 	if timeout > 0 {
@@ -61,6 +64,9 @@ func (a *app) wait(ctx context.Context, client *holdfast.Client, id holdfast.ID,
 	}
 	stop := a.tellWhy(waiting, client, id)
 	result, err := anyKind("any").Job(client, id).Wait(waiting)
+	for errors.Is(err, holdfast.ErrUnavailable) && pauseFor(waiting, lastLook) == nil {
+		result, err = anyKind("any").Job(client, id).Wait(waiting)
+	}
 	stop()
 	var ended *holdfast.JobError
 	switch {
@@ -75,13 +81,14 @@ func (a *app) wait(ctx context.Context, client *holdfast.Client, id holdfast.ID,
 			text += ": " + ended.Message
 		}
 		return &statusError{exitError, text}
-	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
+	case ctx.Err() == nil && waiting.Err() != nil:
 		return &statusError{exitTimeout, fmt.Sprintf("job %s has not finished within %v; it goes on", id, timeout) + a.whyNot(ctx, client, id)}
 	}
 	return err
 }
 
-// whyNot says why a job has not finished, as the end of a sentence. That it cannot be found out is no news.
+// whyNot says why a job has not finished, as the end of a sentence. That it cannot be found out is
+// no news.
 func (a *app) whyNot(ctx context.Context, client *holdfast.Client, id holdfast.ID) string {
 	ctx, cancel := context.WithTimeout(ctx, whyAfter)
 	defer cancel()
@@ -91,19 +98,31 @@ func (a *app) whyNot(ctx context.Context, client *holdfast.Client, id holdfast.I
 	return ""
 }
 
-// tellWhy tells people what they wait for, once they have waited a little, and again when that has changed, until stop is called.
+// tellWhy tells people what they wait for, once they have waited a little, and again when that has
+// changed, until stop is called.
 func (a *app) tellWhy(ctx context.Context, client *holdfast.Client, id holdfast.ID) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		var told []holdfast.Cause
+		down := &outage{app: a}
 		for pauseFor(ctx, whyAfter) == nil {
-			// Where the database does not answer, the wait says so in the end.
 			why, err := client.Why(ctx, id)
-			if err == nil && !why.State.Finished() && !slices.EqualFunc(why.Causes, told, sameCause) {
-				told = why.Causes
-				a.notef("%s: %s", why.State, oneLine(why.String()))
+			switch {
+			case ctx.Err() != nil:
+			case errors.Is(err, holdfast.ErrUnavailable):
+				down.begins(err)
+			case err == nil:
+				down.over()
+				if !why.State.Finished() && !slices.EqualFunc(why.Causes, told, sameCause) {
+					told = why.Causes
+					text := oneLine(why.String())
+					if state := why.State.String(); !strings.HasPrefix(text, state) {
+						text = state + ": " + text
+					}
+					a.notef("%s", text)
+				}
 			}
 		}
 	}()

@@ -48,6 +48,10 @@ func rough(d time.Duration) string {
 	return fmt.Sprintf("%dy", int(d/year))
 }
 
+// maxName is how much of a name is in a cell of a table: one column must not push the others off
+// the screen.
+const maxName = 40
+
 // clip shortens a text for a cell of a table.
 func clip(text string, runes int) string {
 	text = oneLine(text)

@@ -39,8 +39,8 @@ func TestParseTimeInAZone(t *testing.T) {
 		{"America/New_York", "2027-03-14T02:00:00", "does not exist"},
 		{"America/New_York", "2027-03-14 03:00", "2027-03-14T07:00:00Z"},
 		{"America/New_York", "2026-11-01 00:59", "2026-11-01T04:59:00Z"},
-		{"America/New_York", "2026-11-01 01:30", "exists twice in this machine's zone, America/New_York; write 2026-11-01T01:30:00-04:00 " +
-			"or 2026-11-01T01:30:00-05:00"},
+		{"America/New_York", "2026-11-01 01:30", "exists twice in this machine's zone, America/New_York; write " +
+			"2026-11-01T01:30:00-04:00 or 2026-11-01T01:30:00-05:00"},
 		{"America/New_York", "2026-11-01 02:00", "2026-11-01T07:00:00Z"},
 		{"America/New_York", "2026-11-01T01:30:00-04:00", "2026-11-01T05:30:00Z"},
 		{"Australia/Lord_Howe", "2026-10-04 02:15", "does not exist"},

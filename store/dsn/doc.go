@@ -6,15 +6,15 @@
 //	postgres://user@host:5432/app       a PostgreSQL URL, as libpq and pgx know it; postgresql:// is the same
 //	host=db user=app dbname=app         the same in libpq's keywords
 //
-// What might hold a password, such as user:password@host without postgres://, is neither taken for a file nor shown.
-// White space around the text does not count.
+// What might hold a password, such as user:password@host without postgres://, is neither taken for
+// a file nor shown. White space around the text does not count.
 //
 // # Options
 //
 // After a question mark, as in a URL: holdfast.db?synchronous=normal&readers=8, or among the
-// keywords: dbname=app schema=jobs. An option that nobody knows, or that is given
-// twice, is an error, for a misspelt option is one that is not in force; what is not in this list of a PostgreSQL URL is refused by the
-// server.
+// keywords: dbname=app schema=jobs. An option that nobody knows, or that is given twice, is an
+// error, for a misspelt option is one that is not in force; what is not in this list of a
+// PostgreSQL URL is refused by the server.
 //
 //	migrate      on (default), or off: the schema is neither created nor brought up to date
 //

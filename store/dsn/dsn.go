@@ -49,15 +49,15 @@ func Parse(text string, opts ...Option) (store.Source, error) {
 	}
 }
 
-// holdsSecret reports whether a text without a scheme might hold a password: then it is neither taken
-// for a file nor shown. A path that begins with a dot, a slash or a drive is one.
+// holdsSecret reports whether a text without a scheme might hold a password: then it is neither
+// taken for a file nor shown. A path that begins with a dot, a slash or a drive is one.
 func holdsSecret(text string) bool {
 	path, _, _ := strings.Cut(text, "?")
 	if strings.Contains(path, "://") {
 		return true
 	}
-	if strings.HasPrefix(path, "/") || strings.HasPrefix(path, ".") || len(path) > 2 && path[1] == ':' && strings.ContainsAny(path[2:3],
-		`\/`) {
+	drive := len(path) > 2 && path[1] == ':' && strings.ContainsAny(path[2:3], `\/`)
+	if strings.HasPrefix(path, "/") || strings.HasPrefix(path, ".") || drive {
 		return false
 	}
 	if _, behind, found := strings.Cut(text, ":"); found && strings.Contains(behind, "@") {

@@ -79,7 +79,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestKeywordsLikePgx checks that pgx reads of a connection string what it would have read without us.
+// TestKeywordsLikePgx checks that pgx reads of a connection string what it would have read without
+// us.
 func TestKeywordsLikePgx(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

@@ -30,8 +30,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzPassword checks that no part of a password is shown or taken for the name of a file, however wrong the text around it is. between
-// is what people put into passwords.
+// FuzzPassword checks that no part of a password is shown or taken for the name of a file, however
+// wrong the text around it is. between is what people put into passwords.
 func FuzzPassword(f *testing.F) {
 	for _, between := range []string{"", "/", "?", "#", "@", ":", "%", "%zz", " ", "'", `\`, "&", "[", "\n", "é"} {
 		f.Add("postgres://u", between, "h/db", false)

@@ -9,13 +9,12 @@ import (
 
 // firstKeywords are the keywords with which people begin a connection string: those of libpq, and
 // ours. A text that begins with one is no file.
-var firstKeywords = []string{
-	"application_name", "channel_binding", "connect_timeout", "database", "dbname", "gssencmode", "host", "hostaddr",
-	"keepalives", "krbspn", "krbsrvname", "load_balance_hosts", "migrate", "options", "passfile", "password", "port",
-	"require_auth", "schema", "service", "servicefile", "session", "sslcert", "sslkey", "sslmode", "sslnegotiation", "sslpassword",
-	"sslrootcert", "sslsni",
-	"target_session_attrs", "user",
-}
+var firstKeywords = strings.Fields(`
+application_name channel_binding connect_timeout database dbname gssencmode host hostaddr keepalives
+krbspn krbsrvname load_balance_hosts migrate options passfile password port require_auth schema
+service servicefile session sslcert sslkey sslmode sslnegotiation sslpassword sslrootcert sslsni
+target_session_attrs user
+`)
 
 // space is what libpq takes for white space.
 const space = " \t\n\r\v\f"

@@ -67,7 +67,8 @@ func strandedPassword(address, query string) bool {
 	return false
 }
 
-// mixesKeywords reports whether what stands where a URL has its user, host and database cannot be that.
+// mixesKeywords reports whether what stands where a URL has its user, host and database cannot be
+// that.
 func mixesKeywords(address string) bool {
 	authority, path, _ := strings.Cut(address, "/")
 	at := strings.LastIndex(authority, "@")

@@ -14,8 +14,9 @@ import (
 
 const codeDenied = "42501" // insufficient_privilege
 
-// denied says of an error, if it is that the role may not do something, what it lacks and what would give it that: PostgreSQL names
-// the table, and in the server's language. No connection may be held.
+// denied says of an error, if it is that the role may not do something, what it lacks and what
+// would give it that: PostgreSQL names the table, and in the server's language. No connection may
+// be held.
 func (s *Store) denied(ctx context.Context, err error) error {
 	if codeOf(err) != codeDenied {
 		return err
@@ -58,6 +59,7 @@ FROM pg_namespace n CROSS JOIN LATERAL (
 	case usage && len(tables) == 0:
 		return fmt.Sprintf("this takes the owner of the schema %q, %q, or a member of that role, and the role is %q", schema, owner, role), nil
 	}
+	const all = "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "
 	var lacks, grants []string
 	if !usage {
 		lacks = append(lacks, fmt.Sprintf("USAGE on the schema %q", schema))
@@ -65,11 +67,10 @@ FROM pg_namespace n CROSS JOIN LATERAL (
 	}
 	if len(tables) > 0 {
 		lacks = append(lacks, strings.Join(rights, ", ")+" on "+someOf(tables)+" in the schema "+fmt.Sprintf("%q", schema))
-		grants = append(grants, fmt.Sprintf("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %s TO %s", quoted(schema),
-			quoted(role)))
+		grants = append(grants, all+quoted(schema)+" TO "+quoted(role))
 	}
-	return fmt.Sprintf("the role %q lacks %s; their owner %q may: %s", role, strings.Join(lacks, ", and "), owner, strings.Join(grants,
-		"; ")), nil
+	return fmt.Sprintf("the role %q lacks %s; their owner %q may: %s",
+		role, strings.Join(lacks, ", and "), owner, strings.Join(grants, "; ")), nil
 }
 
 // someOf names the first of many tables.

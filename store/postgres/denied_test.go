@@ -57,8 +57,8 @@ func TestDenied(t *testing.T) {
 	if err != nil || len(page.Jobs) != 1 {
 		t.Fatalf("who may read: %d jobs, %v", len(page.Jobs), err)
 	}
-	denied("enqueueing", s.Apply(t.Context(), &store.Batch{Enqueues: []*store.Enqueue{newJob()}}), "lacks DELETE, INSERT, UPDATE on",
-		"more tables")
+	err = s.Apply(t.Context(), &store.Batch{Enqueues: []*store.Enqueue{newJob()}})
+	denied("enqueueing", err, "lacks DELETE, INSERT, UPDATE on", "more tables")
 	enqueue(t, s, newJob())
 	if err := s.Pause(t.Context(), store.PauseParams{Namespace: "default", Queue: "x", Paused: true}); err != nil {
 		t.Error(err)

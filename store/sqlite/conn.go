@@ -18,7 +18,8 @@ type conn struct {
 	ended journalEnds // empty; of the next transaction
 }
 
-// openConn opens the file at path, which is created if create is set. One that this process may not write is opened to look at it.
+// openConn opens the file at path, which is created if create is set. One that this process may not
+// write is opened to look at it.
 func openConn(path string, create bool) (*conn, error) {
 	if denied := deniesWrites(path); denied != nil {
 		return openLooking(path, denied)

@@ -46,13 +46,14 @@ func openLooking(path string, denied error) (*conn, error) {
 		}
 		return looking, nil
 	}
-	// The last one who had it open has closed it at this moment, and SQLite may have made a new log.
+	// The last one who had it open has closed it at this moment, and SQLite may have made a new
+	// log.
 	err = looking.close()
 	if statErr == nil && after.Size() == 0 && isOurs(after) {
 		err = errors.Join(err, os.Remove(file+"-wal"))
 	} else if errors.Is(statErr, fs.ErrNotExist) {
 		statErr = nil
 	}
-	return nil, fmt.Errorf("%w: %s was closed by its owner while it was being opened: %w", store.ErrUnavailable, file, errors.Join(err,
-		statErr, denied))
+	return nil, fmt.Errorf("%w: %s was closed by its owner while it was being opened: %w",
+		store.ErrUnavailable, file, errors.Join(err, statErr, denied))
 }

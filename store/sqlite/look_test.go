@@ -3,7 +3,6 @@
 package sqlite_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,38 +12,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
-
-func init() { //nolint:gochecknoinits // the parts of other processes are known before TestMain
-	parts["look"], parts["own"] = playLooker, playOwner
-}
-
-// playLooker counts the jobs of a file, and then tries to add one.
-func playLooker(ctx context.Context, args []string) error {
-	s, err := sqlite.Config{Path: args[0], NoMigrate: true}.Open(ctx)
-	if err != nil {
-		fmt.Println("refused", errors.Is(err, store.ErrReadOnly), strings.ReplaceAll(err.Error(), "\n", " "))
-		return nil
-	}
-	page, err := s.List(ctx, store.ListParams{Limit: 100})
-	if err != nil {
-		return err
-	}
-	err = enqueue(ctx, s, 1)
-	fmt.Println(len(page.Jobs), errors.Is(err, store.ErrReadOnly), strings.ReplaceAll(fmt.Sprint(err), "\n", " "))
-	return s.Close()
-}
-
-// playOwner adds a job.
-func playOwner(ctx context.Context, args []string) error {
-	s, err := sqlite.File(args[0]).Open(ctx)
-	if err != nil {
-		return err
-	}
-	return errors.Join(enqueue(ctx, s, 1), s.Close())
-}
 
 // users is a folder in which everybody may write, and this program as other users.
 type users struct {
@@ -86,10 +55,9 @@ func (u *users) as(uid uint32, name string) string {
 	return string(output)
 }
 
-// wantOwners checks that all that lies in the folder is one user's.
-func (u *users) wantOwners() {
+// wantOwner checks that all that lies in the folder is the owner's.
+func (u *users) wantOwner() {
 	u.Helper()
-	uid := uint32(owner)
 	err := filepath.WalkDir(u.dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || path == u.dir {
 			return err
@@ -98,7 +66,7 @@ func (u *users) wantOwners() {
 		if err != nil {
 			return err
 		}
-		if got := info.Sys().(*syscall.Stat_t).Uid; got != uid { //nolint:errcheck // what else would it be
+		if got := info.Sys().(*syscall.Stat_t).Uid; got != owner { //nolint:errcheck // what else would it be
 			u.Errorf("%s belongs to %d", path, got)
 		}
 		return nil
@@ -115,7 +83,8 @@ func (u *users) mode(mode os.FileMode) {
 	}
 }
 
-// TestOtherUsersLeaveNothing: a look by somebody who may not write must not keep the owner from writing.
+// TestOtherUsersLeaveNothing: a look by somebody who may not write must not keep the owner from
+// writing.
 func TestOtherUsersLeaveNothing(t *testing.T) {
 	u := newUsers(t)
 	u.as(owner, "own")
@@ -133,11 +102,11 @@ func TestOtherUsersLeaveNothing(t *testing.T) {
 			!strings.Contains(said, "while somebody has it open") {
 			t.Errorf("nobody has it open: %s", said)
 		}
-		u.wantOwners()
+		u.wantOwner()
 		u.as(owner, "own")
 	}
 	u.as(0, "own") // root may everything, and leaves nothing of its own either
-	u.wantOwners()
+	u.wantOwner()
 	u.as(owner, "own")
 }
 
@@ -151,18 +120,18 @@ func TestOtherUsersLook(t *testing.T) {
 	if err := enqueue(t.Context(), s, 1); err != nil {
 		t.Fatal(err)
 	}
-	u.wantOwners()
+	u.wantOwner()
 	said := u.as(other, "look")
 	if !strings.HasPrefix(said, "2 true ") || !strings.Contains(said, u.path+", which belongs to the user 65533, cannot be written") {
 		t.Errorf("the owner has it open: %s", said)
 	}
-	u.wantOwners()
+	u.wantOwner()
 	u.as(owner, "own")
 	// A killed owner leaves the log.
 	left := filepath.Join(u.dir, "left")
 	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if err := errors.Join(copyFile(u.path+suffix, left+suffix), os.Chmod(left+suffix, 0o644), os.Lchown(left+suffix, owner,
-			owner)); err != nil {
+		file := left + suffix
+		if err := errors.Join(copyFile(u.path+suffix, file), os.Chmod(file, 0o644), os.Lchown(file, owner, owner)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -184,8 +153,8 @@ func TestForeignLog(t *testing.T) {
 	command.Env = append(os.Environ(), part+"=open")
 	command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: owner, Gid: owner}}
 	output, _ := command.CombinedOutput()
-	if said := string(output); !strings.HasPrefix(said, "true ") || !strings.Contains(said,
-		"holdfast.db-wal, which belongs to the user 0, cannot be written") {
+	said := string(output)
+	if !strings.HasPrefix(said, "true ") || !strings.Contains(said, "holdfast.db-wal, which belongs to the user 0, cannot be written") {
 		t.Errorf("%s", said)
 	}
 }

@@ -117,8 +117,9 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Open implements store.Source. It fails with ErrInvalid if the directory does not exist or the file is damaged or not a
-// database, ErrReadOnly if the file cannot be written, or, with NoMigrate, not even be read, and ErrSchema if its schema does not fit.
+// Open implements store.Source. It fails with ErrInvalid if the directory does not exist or the
+// file is damaged or not a database, ErrReadOnly if the file cannot be written, or, with NoMigrate,
+// not even be read, and ErrSchema if its schema does not fit.
 func (c Config) Open(ctx context.Context) (store.Store, error) {
 	s, err := c.open(ctx)
 	if err != nil {
@@ -238,14 +239,16 @@ func (c Config) appear(path string) (fs.FileInfo, error) {
 	if info, err = os.Stat(path); err != nil {
 		return nil, err
 	}
-	// Args are nobody else's business, unless somebody gives the file another mode. SQLite makes what lies beside it alike.
+	// Args are nobody else's business, unless somebody gives the file another mode. SQLite makes
+	// what lies beside it alike.
 	if err := os.Chmod(path, info.Mode().Perm()&privateMode); err != nil {
 		return nil, fmt.Errorf("%w: %w", store.ErrReadOnly, err)
 	}
 	return os.Stat(path)
 }
 
-// denied tells why this process may only look, which is an error where it is to bring the schema up to date.
+// denied tells why this process may only look, which is an error where it is to bring the schema up
+// to date.
 func (c Config) denied(path string) (denied, err error) {
 	if denied = deniesWrites(path); denied == nil {
 		return nil, nil

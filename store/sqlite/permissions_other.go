@@ -8,7 +8,8 @@ import (
 	"os"
 )
 
-// deniesWrites tells why this process may not write a file that is there, as far as the file's mode says it.
+// deniesWrites tells why this process may not write a file that is there, as far as the file's mode
+// says it.
 func deniesWrites(path string) error {
 	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o200 == 0 {
 		return fmt.Errorf("%s cannot be written: %w", path, os.ErrPermission)

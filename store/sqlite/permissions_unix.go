@@ -22,8 +22,8 @@ func deniesWrites(path string) error {
 	return fmt.Errorf("%s%s cannot be written: %w", path, ownerOf(path), err)
 }
 
-// writable tells why a database at path cannot be written: the file, its directory, where SQLite keeps
-// the log, and the log and its index must be.
+// writable tells why a database at path cannot be written: the file, its directory, where SQLite
+// keeps the log, and the log and its index must be.
 func writable(path string) error {
 	if err := deniesWrites(path); err != nil {
 		return err
@@ -60,8 +60,8 @@ func isOurs(info fs.FileInfo) bool {
 	return ok && int(stat.Uid) == os.Geteuid()
 }
 
-// shareLike gives a file or directory beside the database to those who may use the database, as SQLite
-// does with the log.
+// shareLike gives a file or directory beside the database to those who may use the database, as
+// SQLite does with the log.
 func shareLike(path string, like fs.FileInfo, mode fs.FileMode) error {
 	if err := os.Chmod(path, mode); err != nil {
 		return err

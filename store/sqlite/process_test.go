@@ -43,6 +43,8 @@ var parts = map[string]func(ctx context.Context, args []string) error{
 	"work": playWorker,
 	"hang": playHanging,
 	"open": playOpener,
+	"look": playLooker,
+	"own":  playOwner,
 }
 
 // process starts the test binary in a part, and returns a reader of what it prints.
@@ -234,4 +236,29 @@ func playOpener(ctx context.Context, args []string) error {
 	}
 	fmt.Println(errors.Is(err, store.ErrReadOnly), strings.ReplaceAll(fmt.Sprint(err), "\n", " "))
 	return nil
+}
+
+// playLooker counts the jobs of a file, and then tries to add one.
+func playLooker(ctx context.Context, args []string) error {
+	s, err := sqlite.Config{Path: args[0], NoMigrate: true}.Open(ctx)
+	if err != nil {
+		fmt.Println("refused", errors.Is(err, store.ErrReadOnly), strings.ReplaceAll(err.Error(), "\n", " "))
+		return nil
+	}
+	page, err := s.List(ctx, store.ListParams{Limit: 100})
+	if err != nil {
+		return err
+	}
+	err = enqueue(ctx, s, 1)
+	fmt.Println(len(page.Jobs), errors.Is(err, store.ErrReadOnly), strings.ReplaceAll(fmt.Sprint(err), "\n", " "))
+	return s.Close()
+}
+
+// playOwner adds a job.
+func playOwner(ctx context.Context, args []string) error {
+	s, err := sqlite.File(args[0]).Open(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(enqueue(ctx, s, 1), s.Close())
 }
