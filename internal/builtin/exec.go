@@ -25,13 +25,13 @@ var Exec = holdfast.NewKind[ExecArgs, ExecResult]("exec")
 // ExecArgs says what to run. There is no shell unless the command names one.
 type ExecArgs struct {
 	// Command is the program and its arguments. A name without a slash is looked up in the worker's PATH.
-	Command []string `help:"the program and its arguments, as an array; there is no shell unless you name one" json:"command"`
+	Command []string `help:"array of the program and its arguments; no shell is involved" json:"command"`
 	// Dir is where it runs. Default: where the worker runs.
-	Dir string `help:"where it runs (default: where the node runs)" json:"dir,omitempty"`
+	Dir string `help:"working directory (default: that of the node)" json:"dir,omitempty"`
 	// Env is added to the worker's environment.
-	Env map[string]string `help:"an object of variables to add to the node's environment" json:"env,omitempty"`
+	Env map[string]string `help:"object of variables to add to the environment of the node" json:"env,omitempty"`
 	// Stdin is what the command reads. Default: nothing.
-	Stdin string `help:"what it reads (default: nothing)" json:"stdin,omitempty"`
+	Stdin string `help:"text for standard input (default: empty)" json:"stdin,omitempty"`
 
 	wrong error // with the args, if they are JSON and nothing else
 }

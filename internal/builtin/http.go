@@ -22,14 +22,14 @@ var HTTP = holdfast.NewKind[HTTPArgs, HTTPResult]("http")
 // HTTPArgs says what to ask.
 type HTTPArgs struct {
 	// Method is GET by default, or POST if there is a body.
-	Method string `help:"GET by default, or POST with a body" json:"method,omitempty"`
-	URL    string `help:"http or https" json:"url"`
+	Method string `help:"default: GET, or POST if there is a body" json:"method,omitempty"`
+	URL    string `help:"http or https URL; required" json:"url"`
 	// Headers are sent as they are. Idempotency-Key is the job's id unless it is given here; "" leaves it out.
-	Headers map[string]string `help:"an object of headers, which are sent as they are" json:"headers,omitempty"`
+	Headers map[string]string `help:"object of headers" json:"headers,omitempty"`
 	// Body is sent as it is if it is a JSON string, and as JSON (with its Content-Type) if it is any other value.
-	Body json.RawMessage `help:"a string is sent as it is, any other JSON as JSON" json:"body,omitempty"`
+	Body json.RawMessage `help:"a string is sent as text, any other JSON as JSON" json:"body,omitempty"`
 	// Timeout of the whole request, such as "10s". Default: 30 s. The job's own timeout holds besides.
-	Timeout string `help:"of the whole request, such as \"10s\" (default: 30s)" json:"timeout,omitempty"`
+	Timeout string `help:"time limit of the whole request, such as \"10s\" (default: 30s)" json:"timeout,omitempty"`
 
 	wrong error // with the args, if they are JSON and nothing else
 }

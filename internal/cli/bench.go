@@ -28,13 +28,13 @@ func (a *app) benchCommand() *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure how fast jobs are on a database",
-		Long: `Measure how fast jobs are on a database: how many can be enqueued, run, and enqueued and run at
-once, and how soon one starts. A job counts when its outcome is committed.
+		Short: "Measure the speed of jobs on a database",
+		Long: `Measure how many jobs a second a database can enqueue, run, and enqueue and run at the same time,
+and how soon a job starts. A job counts when its outcome is committed.
 
-It works beside the jobs of the database, in a schema of its own on PostgreSQL and in a file of its
-own on SQLite, and removes it at the end. It takes what the machine has: while it runs, others on
-the same database are slower.`,
+The benchmark does not touch existing jobs: it uses a schema of its own on PostgreSQL, or a file of
+its own on SQLite, and removes it at the end. It uses all the resources it can get, so other users
+of the database are slower while it runs.`,
 		Example: `  holdfast bench
   holdfast bench --database postgres://localhost/app --seconds 10 --jobs 200000
   holdfast bench --output json | jq '.[] | {scenario, per_second}'`,
@@ -42,16 +42,16 @@ the same database are slower.`,
 		Annotations: uses(flagDatabase, flagOutput, flagQuiet),
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
 			if f.jobs < 1 || f.seconds <= 0 || f.rate < 1 || f.slots < 1 {
-				return usagef("--jobs, --seconds, --rate and --slots have to be positive")
+				return usagef("--jobs, --seconds, --rate and --slots must be positive")
 			}
 			return a.bench(ctx, &f)
 		}),
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&f.jobs, "jobs", 50_000, "how many `jobs` to enqueue in batches")
-	flags.Float64Var(&f.seconds, "seconds", 3, "how many `seconds` each of the other scenarios lasts")
-	flags.IntVar(&f.rate, "rate", 100, "how many `jobs` a second are enqueued to see how soon they start")
-	flags.IntVar(&f.slots, "slots", 100, "how many `jobs` the node runs at once")
+	flags.IntVar(&f.jobs, "jobs", 50_000, "enqueue `N` jobs in batches")
+	flags.Float64Var(&f.seconds, "seconds", 3, "run each of the other scenarios for `N` seconds")
+	flags.IntVar(&f.rate, "rate", 100, "enqueue `N` jobs a second to measure how soon they start")
+	flags.IntVar(&f.slots, "slots", 100, "run at most `N` jobs at once")
 	f.log.add(flags, "warn", logText)
 	return cmd
 }
@@ -72,7 +72,7 @@ func (a *app) bench(ctx context.Context, f *benchFlags) (err error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), openTimeout)
 		defer cancel()
 		if e := place.Drop(ctx); e != nil {
-			err = errors.Join(err, fmt.Errorf("%s could not be removed: %w", place, e))
+			err = errors.Join(err, fmt.Errorf("cannot remove %s: %w", place, e))
 		}
 	}()
 	opening, cancel := context.WithTimeout(ctx, openTimeout)

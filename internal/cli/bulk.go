@@ -21,11 +21,11 @@ type filterFlags struct {
 
 func (f *filterFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.states, "state", nil, "only jobs in this `state`")
-	flags.StringArrayVar(&f.filter.Queues, "queue", nil, "only jobs of this `queue`")
-	flags.StringArrayVar(&f.filter.Kinds, "kind", nil, "only jobs of this `kind`")
-	flags.StringArrayVar(&f.filter.Tags, "tag", nil, "only jobs with this `tag`")
-	flags.StringVar(&f.parent, "parent", "", "only the children of the job with this `id`")
+	flags.StringArrayVar(&f.states, "state", nil, "only jobs in `STATE`; repeatable")
+	flags.StringArrayVar(&f.filter.Queues, "queue", nil, "only jobs in `QUEUE`; repeatable")
+	flags.StringArrayVar(&f.filter.Kinds, "kind", nil, "only jobs of `KIND`; repeatable")
+	flags.StringArrayVar(&f.filter.Tags, "tag", nil, "only jobs with `TAG`; repeatable")
+	flags.StringVar(&f.parent, "parent", "", "only children of job `ID`")
 }
 
 var filterNames = []string{"state", "queue", "kind", "tag", "parent"}
@@ -35,7 +35,7 @@ func (f *filterFlags) parse() (holdfast.Filter, error) {
 	for _, name := range f.states {
 		state, err := holdfast.ParseState(name)
 		if err != nil {
-			return f.filter, usagef("--state %q: the states are %s", name, strings.Join(stateNames(everyState), ", "))
+			return f.filter, usagef("--state %q: must be one of %s", name, strings.Join(stateNames(everyState), ", "))
 		}
 		f.filter.States = append(f.filter.States, state)
 	}
@@ -60,7 +60,7 @@ type bulk struct {
 
 func (b *bulk) add(cmd *cobra.Command) {
 	b.filterFlags.add(cmd)
-	cmd.Flags().BoolVar(&b.dryRun, "dry-run", false, "with a filter: list the jobs, and change none")
+	cmd.Flags().BoolVar(&b.dryRun, "dry-run", false, "with filters: list the jobs without changing them")
 }
 
 // asked reports whether jobs are selected by flags, and not by their ids.
@@ -68,13 +68,13 @@ func (b *bulk) asked(cmd *cobra.Command, ids []string) (bool, error) {
 	filtered := slices.ContainsFunc(filterNames, cmd.Flags().Changed)
 	switch {
 	case len(ids) == 0 && !filtered:
-		return false, usagef("%s takes ID..., or flags that select jobs, such as --state failed --queue mail", cmd.CommandPath())
+		return false, usagef("%s needs job ids, or filters such as --state failed --queue mail", cmd.CommandPath())
 	case len(ids) > 0 && filtered:
-		return false, usagef("%s takes ID..., or flags that select jobs, not both", cmd.CommandPath())
+		return false, usagef("%s takes job ids or filters, not both", cmd.CommandPath())
 	case len(ids) > 0 && b.dryRun:
-		return false, usagef("--dry-run is for flags that select jobs")
+		return false, usagef("--dry-run requires a filter, such as --state failed")
 	case filtered && len(b.otherwise) == 0 && !cmd.Flags().Changed("state"):
-		return false, usagef("--state is missing: which jobs to change, such as --state failed")
+		return false, usagef("--state is required to select jobs, such as --state failed")
 	}
 	return filtered, nil
 }
@@ -138,7 +138,7 @@ func (a *app) changePages(ctx context.Context, client *holdfast.Client, filter h
 			if c.err != nil {
 				failed++
 				view.Error = text(explain(c.err))
-				a.complain(fmt.Errorf("job %s is not changed: %w", view.ID, c.err))
+				a.complain(fmt.Errorf("job %s was not changed: %w", view.ID, c.err))
 			} else {
 				counts[c.words]++
 			}
@@ -155,7 +155,7 @@ func (a *app) changePages(ctx context.Context, client *holdfast.Client, filter h
 	}
 	a.tellCounts(counts)
 	if len(counts) == 0 && failed == 0 {
-		a.notef("There are no such jobs.")
+		a.notef("No matching jobs.")
 	}
 	if err := out.end(); err != nil {
 		return err
@@ -168,9 +168,9 @@ func (a *app) changePages(ctx context.Context, client *holdfast.Client, filter h
 
 func areNot(n int) string {
 	if n == 1 {
-		return "1 job is"
+		return "1 job was"
 	}
-	return fmt.Sprintf("%d jobs are", n)
+	return fmt.Sprintf("%d jobs were", n)
 }
 
 // tellCounts says how many jobs became what.

@@ -48,7 +48,7 @@ func bulkOn(s *shell) {
 		s.Errorf("%d jobs are retried", len(views))
 	}
 	got = s.run("job", "retry", "--state", "failed", "-o", "table")
-	if got.code != 0 || got.stdout != "" || got.stderr != "There are no such jobs.\n" {
+	if got.code != 0 || got.stdout != "" || got.stderr != "No matching jobs.\n" {
 		s.Errorf("%+v", got)
 	}
 	if got = s.run("job", "retry", "--state", "failed"); got.code != 0 || got.stdout != "[]\n" {
@@ -62,7 +62,7 @@ func bulkOn(s *shell) {
 		{[]string{"retry"}, "takes ID..., or flags that select jobs"},
 		{[]string{"cancel", other, "--queue", "x"}, "not both"},
 		{[]string{"cancel", other, "--dry-run"}, "--dry-run is for flags that select jobs"},
-		{[]string{"retry", "--queue", "x"}, "--state is missing"},
+		{[]string{"retry", "--queue", "x"}, "--state is required"},
 		{[]string{"retry", "--state", "broken"}, "the states are"},
 		{[]string{"cancel", "--parent", "x"}, "--parent"},
 	} {

@@ -13,8 +13,8 @@ import (
 
 func (a *app) callbackCommand() *cobra.Command {
 	callback := group("callback", "Answer callbacks of durable jobs",
-		`Answer callbacks of durable jobs: tokens that a job has given out, to go on when they are answered.
-Whoever has a token may answer it, once; it says by itself of which job it is.`,
+		`Answer callbacks of durable jobs. A job hands out a token and waits until somebody answers it. A
+token identifies its job and can be answered once.`,
 		`  holdfast callback complete `+exampleToken+` '{"paid":true}'
   holdfast callback fail `+exampleToken+` --message "card refused"`)
 	callback.Aliases = []string{"callbacks"}
@@ -28,8 +28,8 @@ func (a *app) callbackCompleteCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "complete TOKEN [PAYLOAD]",
 		Short: "Complete a callback",
-		Long: `Complete a callback: its job goes on with the payload, which is JSON, @FILE, or - for standard
-input, and null if there is none.`,
+		Long: `Complete a callback. Its job continues with PAYLOAD, which is JSON, @FILE, or - for standard input;
+the default is null.`,
 		Example: `  holdfast callback complete ` + exampleToken + ` '{"paid":true}'
   holdfast callback complete ` + exampleToken + ` @receipt.json`,
 		Args:        takes(1, 2),
@@ -58,14 +58,14 @@ func (a *app) callbackFailCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "fail TOKEN",
 		Short:       "Fail a callback",
-		Long:        "Fail a callback: its job gets an error with the message, and decides what becomes of it.",
+		Long:        "Fail a callback. Its job receives an error with the message, and decides what to do.",
 		Example:     `  holdfast callback fail ` + exampleToken + ` --message "card refused"`,
 		Args:        takes(1, 1),
 		Annotations: uses(flagDatabase, flagOutput),
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			token := args[0]
 			if message == "" {
-				return usagef("--message is missing: what went wrong")
+				return usagef("--message is required: say what went wrong")
 			}
 			if err := a.checkToken(ctx, token); err != nil {
 				return err
@@ -75,16 +75,15 @@ func (a *app) callbackFailCommand() *cobra.Command {
 			})
 		}),
 	}
-	cmd.Flags().StringVar(&message, "message", "", "the `text` of the error")
+	cmd.Flags().StringVar(&message, "message", "", "error message, as `TEXT`; required")
 	return cmd
 }
 
 func (a *app) callbackHeartbeatCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "heartbeat TOKEN",
-		Short: "Tell that a callback is still worked on",
-		Long: `Tell that a callback is still worked on: the time limit within which its job wants an answer begins
-anew.`,
+		Use:         "heartbeat TOKEN",
+		Short:       "Extend the time limit of a callback",
+		Long:        `Extend the time limit of a callback: the time within which its job expects an answer starts over.`,
 		Example:     `  holdfast callback heartbeat ` + exampleToken,
 		Args:        takes(1, 1),
 		Annotations: uses(flagDatabase, flagOutput),
@@ -104,7 +103,7 @@ anew.`,
 func (a *app) checkToken(ctx context.Context, token string) error {
 	err := a.rehearse(ctx, func(ctx context.Context, client *holdfast.Client) error { return client.HeartbeatCallback(ctx, token) })
 	if errors.Is(err, holdfast.ErrInvalid) {
-		return usagef("%q is not the token of a callback, which looks like %s", token, exampleToken)
+		return usagef("%q is not a callback token; tokens look like %s", token, exampleToken)
 	}
 	return err
 }
@@ -115,18 +114,18 @@ func (a *app) answer(ctx context.Context, token, words string, answer func(*hold
 		err := answer(client)
 		switch {
 		case errors.Is(err, holdfast.ErrNotFound):
-			return fmt.Errorf("no such callback: %s; its job may have been removed when its retention was over, or has begun anew", token)
+			return fmt.Errorf("no such callback: %s; its job may have been removed after its retention, or continued as new", token)
 		case errors.Is(err, holdfast.ErrConflict):
-			return fmt.Errorf("the callback %s was answered already, or its job has finished", token)
+			return fmt.Errorf("callback %s has already been answered, or its job has finished", token)
 		case err != nil:
 			return err
 		}
 		return a.object(answeredView{Token: token, Answer: words}, func() {
 			if words == "heartbeat" {
-				a.printf("the callback is worked on")
+				a.printf("extended the time limit of the callback")
 				return
 			}
-			a.printf("the callback is %s", words)
+			a.printf("%s the callback", words)
 		})
 	})
 }

@@ -302,9 +302,9 @@ func signalNames(ctx context.Context, client *holdfast.Client, args []string) ([
 // ownHelp makes cobra's commands for help and completion refuse what they do not know.
 func ownHelp(root *cobra.Command, args []string) {
 	help := &cobra.Command{
-		Use:   "help [VERB...]",
-		Short: "Help about any command",
-		Long:  "Help about any command.",
+		Use:   "help [COMMAND...]",
+		Short: "Show help for a command",
+		Long:  "Show help for a command.",
 		ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 			cmd, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
@@ -321,7 +321,7 @@ func ownHelp(root *cobra.Command, args []string) {
 		RunE: func(_ *cobra.Command, args []string) error {
 			cmd, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
-				return usagef("there is no help about %q", strings.Join(args, " "))
+				return usagef("no help for %q", strings.Join(args, " "))
 			}
 			cmd.InitDefaultHelpFlag()
 			return cmd.Help()

@@ -32,7 +32,7 @@ func (a *app) source(opts ...dsn.Option) (store.Source, error) {
 		return nil, &usageError{err}
 	}
 	if source.String() == "sqlite:"+dsn.Memory {
-		return nil, usagef("a database in memory is seen by nobody else; name a file")
+		return nil, usagef("no other process can see a database in memory; name a file")
 	}
 	return source, nil
 }
@@ -111,14 +111,14 @@ func schemaError(ctx context.Context, source store.Source, err error) error {
 	case lookErr != nil:
 		return err
 	case schema.Version == 0 && strings.HasPrefix(source.String(), "postgres"):
-		return fmt.Errorf("%s has no tables of Holdfast; \"holdfast dev\" or \"holdfast migrate up\" creates them", source)
+		return fmt.Errorf("%s has no Holdfast schema; create it with \"holdfast migrate up\" or \"holdfast dev\"", source)
 	case schema.Version == 0:
-		return fmt.Errorf("no such database: %s; \"holdfast dev\" or \"holdfast migrate up\" creates it", source)
+		return fmt.Errorf("no such database: %s; create it with \"holdfast migrate up\" or \"holdfast dev\"", source)
 	case schema.Version < schema.Latest:
-		return fmt.Errorf("%s has the schema version %d, and this holdfast needs %d; run: holdfast migrate up",
+		return fmt.Errorf("%s has schema version %d, but this holdfast needs %d; run \"holdfast migrate up\"",
 			source, schema.Version, schema.Latest)
 	case schema.Version > schema.Latest:
-		return fmt.Errorf("%s has the schema version %d, and this holdfast knows up to %d; use a newer holdfast",
+		return fmt.Errorf("%s has schema version %d, but this holdfast knows versions up to %d; use a newer holdfast",
 			source, schema.Version, schema.Latest)
 	}
 	return err
@@ -144,7 +144,7 @@ func closeClient(ctx context.Context, client *holdfast.Client) error {
 func parseID(text string) (holdfast.ID, error) {
 	id, err := uuid.Parse(text)
 	if err != nil || len(text) != len(uuid.Nil.String()) {
-		return id, usagef("%q is not the id of a job, which looks like %s", text, "01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64")
+		return id, usagef("%q is not a job id; ids look like %s", text, "01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64")
 	}
 	return id, nil
 }
@@ -165,11 +165,11 @@ func (a *app) find(ctx context.Context, client *holdfast.Client, id holdfast.ID)
 	record, err := client.Get(ctx, id)
 	switch {
 	case errors.Is(err, holdfast.ErrNotFound):
-		return record, fmt.Errorf("no such job: %s; it may have been removed when its retention was over", id)
+		return record, fmt.Errorf("no such job: %s; it may have been removed after its retention", id)
 	case err != nil:
 		return record, err
 	case record.Namespace != client.Namespace():
-		return record, fmt.Errorf("no such job: %s is in the namespace %q; add --namespace", id, record.Namespace)
+		return record, fmt.Errorf("no such job: %s is in namespace %q; add --namespace", id, record.Namespace)
 	}
 	return record, nil
 }

@@ -203,7 +203,7 @@ func TestDurableJob(t *testing.T) {
 			t.Errorf("%s", sent)
 		}
 		sent = s.ok("signal", "send", id, "approved", `"eve"`, "--key", "once", "-o", "table")
-		if want := "job " + id + " has had a message with the key once: nothing is sent\n"; sent != want {
+		if want := "job " + id + " already has a message with the key once; nothing was sent\n"; sent != want {
 			t.Errorf("%s", sent)
 		}
 		token := s.token(id)
@@ -214,7 +214,7 @@ func TestDurableJob(t *testing.T) {
 		if out := s.ok("job", "wait", id, "--timeout", "1m"); out != "\"parcel to ada, receipt 7\"\n" {
 			t.Errorf("%s", out)
 		}
-		s.expect(s.run("callback", "fail", token, "--message", "too late"), 1, "was answered already, or its job has finished")
+		s.expect(s.run("callback", "fail", token, "--message", "too late"), 1, "was already been answered, or its job has finished")
 		s.expect(s.run("signal", "send", id, "approved"), 1, id+" has finished and takes no signals")
 
 		s.seeJournal(id)
@@ -294,8 +294,8 @@ func (s *shell) seePublished(id string) {
 	if out := s.ok("job", "published", id, "progress", "--after", "2", "--wait", "-o", "table"); out != "\"approved\"\n" {
 		s.Errorf("%s", out)
 	}
-	s.expect(s.run("job", "published", id, "progress", "--after", "5"), 1, `nothing newer than offset 5 under "progress", and it has finished`)
-	s.expect(s.run("job", "published", id, "progress", "--after", "5", "--wait"), 1, "and it has finished")
+	s.expect(s.run("job", "published", id, "progress", "--after", "5"), 1, `no value newer than offset 5 under "progress" and has finished`)
+	s.expect(s.run("job", "published", id, "progress", "--after", "5", "--wait"), 1, "and has finished")
 	s.expect(s.run("job", "published", id, "other"), 1, `nothing under "other"`)
 	var items []map[string]any
 	s.decode(s.ok("job", "stream", id, "log"), &items)
@@ -312,7 +312,7 @@ func (s *shell) seePublished(id string) {
 	if s.holds(out, `"offset":"6"`); strings.Count(out, "\n") != 1 {
 		s.Errorf("%s", out)
 	}
-	if got := s.run("job", "stream", id, "other", "-o", "table"); got.stdout != "" || got.stderr != "There are no such items.\n" {
+	if got := s.run("job", "stream", id, "other", "-o", "table"); got.stdout != "" || got.stderr != "No matching items.\n" {
 		s.Errorf("%+v", got)
 	}
 }
@@ -367,7 +367,7 @@ func TestPauseAndResume(t *testing.T) {
 		}
 		s.ok("signal", "send", id, "approved", `"bob"`)
 		s.holds(s.ok("job", "get", id, "-o", "jsonl"), `"until":null,"held":true,"reason":"paused","error":"lunch"`, `"run_at":null,`)
-		s.expect(s.run("job", "retry", id), 1, `it is waiting; if somebody has paused it: "holdfast job resume"`)
+		s.expect(s.run("job", "retry", id), 1, `it is waiting; if it was paused, use "holdfast job resume"`)
 		list := s.ok("job", "list", "-o", "table")
 		if !regexp.MustCompile(id + ` +waiting \(paused\) +order +default +0 +since \d+m?s +lunch\n`).MatchString(list) {
 			t.Errorf("%s", list)
@@ -384,11 +384,11 @@ func TestPauseAndResume(t *testing.T) {
 			t.Errorf("actions: %+v", v.Actions)
 		}
 		if table := s.ok("job", "get", id, "-o", "table"); !regexp.MustCompile(
-			`\nwhat people did:\nWHEN +WHAT +WHO +WHY\n.*pause +\S.* +lunch\n.*resume +\S.*\n`).MatchString(table) {
+			`\nactions:\nWHEN +WHAT +WHO +WHY\n.*pause +\S.* +lunch\n.*resume +\S.*\n`).MatchString(table) {
 			t.Errorf("%s", table)
 		}
 		got := s.run("job", "resume", id, exampleID, "-o", "table")
-		if got.code != 1 || !strings.Contains(got.stderr, id+" is not changed: it is waiting, and nobody has paused it\n") ||
+		if got.code != 1 || !strings.Contains(got.stderr, id+" was not changed: it is waiting and not paused\n") ||
 			!strings.Contains(got.stderr, "no such job: "+exampleID) {
 			t.Errorf("%+v", got)
 		}
@@ -396,9 +396,9 @@ func TestPauseAndResume(t *testing.T) {
 		// It fails at its last step, and goes on from there.
 		s.ok("callback", "complete", s.token(id))
 		s.expect(s.run("job", "wait", id, "--timeout", "1m"), 1, "failed", "out of paper")
-		s.expect(s.run("job", "pause", id), 1, id+" is not changed: it is failed already")
+		s.expect(s.run("job", "pause", id), 1, id+" was not changed: it is already failed")
 		shop.noPaper.Store(false)
-		s.expect(s.run("job", "resume", id), 1, id+" is not changed", "fork")
+		s.expect(s.run("job", "resume", id), 1, id+" was not changed", "fork")
 		if n := shop.charges.Load(); n != 0 {
 			t.Errorf("charged %d times less than refunded", n)
 		}
@@ -434,7 +434,7 @@ func TestResumeFailed(t *testing.T) {
 		if out := s.ok("job", "wait", id, "--timeout", "1m"); out != "7\n" || steps.Load() != 1 {
 			t.Errorf("%s, step one ran %d times", out, steps.Load())
 		}
-		s.expect(s.run("job", "resume", id), 1, `it is completed; "holdfast job fork" does it anew from a step`)
+		s.expect(s.run("job", "resume", id), 1, `it has completed; to repeat it from a step, use "holdfast job fork"`)
 	})
 }
 
@@ -492,7 +492,7 @@ func TestCancelDurable(t *testing.T) {
 			words   string
 			charges int64
 		}{
-			{"--terminate=false", "cancelled", "available", "is durable, and will end when a node runs it", 0},
+			{"--terminate=false", "cancelled", "available", "is durable; it ends when a node runs it", 0},
 			{"--terminate", "terminated", "cancelled", "is cancelled", 1},
 		} {
 			var ids []string

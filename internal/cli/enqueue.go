@@ -44,28 +44,27 @@ func (a *app) enqueueCommand() *cobra.Command {
 	f := enqueueFlags{from: "--args"}
 	cmd := &cobra.Command{
 		Use:   "enqueue KIND [ARGS]",
-		Short: "Enqueue a job, or one for each line of a file",
-		Long: `Enqueue a job, or one for each line of a file, and return when it is durable. The args are JSON,
-@FILE, or - for standard input, behind the kind or as --args; without any they are {}.
+		Short: "Enqueue a job, or one job for each line of a file",
+		Long: `Enqueue a job, or one job for each line of a file. The command returns once the job is stored.
+ARGS is JSON, @FILE, or - for standard input; the default is {}.
 
-With --file each line is the args of one job; empty lines are skipped. Jobs are stored in batches
-of up to 1000, each in one transaction. At a line that is not JSON, holds the NUL character or is
-too large the command stops before anything of that line's batch is stored, and says from which
-line to go on; with --keep-going it skips such lines, stores the others, and exits with 1 at the
-end.
+With --file, each line holds the args of one job; empty lines are skipped. Jobs are stored in
+batches of up to 1000, one transaction each. If a line is not JSON, contains a NUL character or is
+too large, the command stores nothing from that line's batch, prints the line to continue from, and
+stops. With --keep-going it skips such lines, stores the rest, and exits with code 1.
 
---unique says what makes a job the same as another, which then is not enqueued twice while the
-first has not finished: a list of
-  kind          the kind alone
-  args          the kind and the args
-  field:NAME    the kind and a field of the args, such as customer or address.city
-  queue         and the queue
-  period:1h     and the hour, or any other period, in which the job is to run
-  key:TEXT      this text instead of the kind, so that jobs of several kinds can exclude each other
-  while:STATE   also while the first is in this state, such as completed
+--unique takes a comma-separated list that defines when two jobs are duplicates. A duplicate is not
+enqueued while the first job is unfinished:
+  kind          same kind
+  args          same kind and args
+  field:NAME    same kind and same value of a field of the args, such as customer or address.city
+  queue         also the same queue
+  period:1h     also due in the same hour, or any other period
+  key:TEXT      same text, whatever the kind
+  while:STATE   also while the first job is in this state, such as completed
 
-There are two built-in kinds, which "holdfast dev" and "holdfast worker" run. exec runs a command:
-` + fieldsOf("exec") + `http makes a request:
+"holdfast dev" and "holdfast worker" run two built-in kinds. exec runs a command:
+` + fieldsOf("exec") + `http sends a request:
 ` + fieldsOf("http"),
 		Example: `  holdfast job enqueue exec '{"command":["gzip","-kf","big.log"]}' --wait
   holdfast job enqueue http '{"method":"POST","url":"https://example.com/hook","body":{"n":1}}' --in 10m --max-attempts 5
@@ -76,7 +75,7 @@ There are two built-in kinds, which "holdfast dev" and "holdfast worker" run. ex
 		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				if cmd.Flags().Changed("args") || cmd.Flags().Changed("file") {
-					return usagef("ARGS, --args and --file exclude each other")
+					return usagef("ARGS, --args and --file cannot be used together")
 				}
 				f.args, f.from = args[1], "ARGS"
 			}
@@ -98,25 +97,27 @@ There are two built-in kinds, which "holdfast dev" and "holdfast worker" run. ex
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.args, "args", "{}", "the `args`: JSON, @FILE, or - for standard input")
-	flags.StringVar(&f.file, "file", "", "enqueue one job for each line of this `file`; - for standard input")
-	flags.BoolVar(&f.keepGoing, "keep-going", false, "with --file, skip lines that cannot be enqueued, and exit with 1 at the end")
-	flags.BoolVar(&f.wait, "wait", false, "wait for the job, print what it returned, and exit as \"job wait\" does")
-	flags.DurationVar(&f.patience, "wait-timeout", 0, "with --wait, give up after this `duration`, such as 30s; the job goes on")
-	flags.StringVar(&f.queue, "queue", "", "put it into this `queue` (default \"default\")")
-	flags.IntVar(&f.priority, "priority", 0, "1 (most urgent) to 4 (default 2)")
-	flags.DurationVar(&f.in, "in", 0, "run it after this `duration`, such as 90s or 24h")
-	flags.StringVar(&f.at, "at", "", "run it at this `time`, such as 2026-01-31T17:30:00Z or \"2026-01-31 17:30\"")
-	flags.IntVar(&f.maxAttempts, "max-attempts", 0, "try it so `often` at the most (default: the handler's, or 25)")
-	flags.DurationVar(&f.timeout, "timeout", 0, "how long one attempt may take (default: the handler's, or for ever); see also --wait-timeout")
-	flags.StringVar(&f.deadline, "deadline", "", "the `time`, or the duration from now, after which it fails whatever attempts are left")
-	flags.StringArrayVar(&f.tags, "tag", nil, "a `label` to find it by; may be repeated")
-	flags.StringVar(&f.metadata, "metadata", "", "a JSON `object` to keep with it")
-	flags.StringVar(&f.orderingKey, "ordering-key", "", "jobs of a queue with the same `key` run one at a time, in order")
-	flags.StringVar(&f.unique, "unique", "", "do not enqueue it twice: a `list` of what makes it the same, see above")
+	flags.StringVar(&f.args, "args", "{}", "same as ARGS: `JSON`, @FILE, or - for standard input")
+	flags.StringVar(&f.file, "file", "", "enqueue one job for each line of `FILE`; - for standard input")
+	flags.BoolVar(&f.keepGoing, "keep-going", false, "with --file: skip lines that cannot be enqueued, and exit with code 1")
+	flags.BoolVar(&f.wait, "wait", false, "wait for the job and print its result, like \"job wait\"")
+	flags.DurationVar(&f.patience, "wait-timeout", 0, "with --wait: stop waiting after `DURATION`, such as 30s; the job goes on")
+	flags.StringVar(&f.queue, "queue", "", "`QUEUE` to put the job in (default \"default\")")
+	flags.IntVar(&f.priority, "priority", 0, "priority `N`, from 1 (highest) to 4 (default 2)")
+	flags.DurationVar(&f.in, "in", 0, "run the job after `DURATION`, such as 90s or 24h")
+	flags.StringVar(&f.at, "at", "", "run the job at `TIME`, such as 2026-01-31T17:30:00Z or \"2026-01-31 17:30\"")
+	flags.IntVar(&f.maxAttempts, "max-attempts", 0, "fail the job after `N` attempts (default: the handler's, or 25)")
+	flags.DurationVar(&f.timeout, "timeout", 0,
+		"limit each attempt to `DURATION` (default: the handler's timeout, or none); see also --wait-timeout")
+	flags.StringVar(&f.deadline, "deadline", "",
+		"fail the job if it has not finished by `TIME`, or a duration from now, even if attempts are left")
+	flags.StringArrayVar(&f.tags, "tag", nil, "`TAG` to find the job by; repeatable")
+	flags.StringVar(&f.metadata, "metadata", "", "JSON `OBJECT` to store with the job")
+	flags.StringVar(&f.orderingKey, "ordering-key", "", "run jobs of the queue with the same `KEY` one at a time, in order")
+	flags.StringVar(&f.unique, "unique", "", "do not enqueue duplicates, as defined by `LIST`; see above")
 	flags.StringVar(&f.onConflict, "on-conflict", "",
-		"`what` to do if it exists, with --unique: return its id (default), reject, or replace its args")
-	flags.StringVar(&f.id, "id", "", "its `id`, a UUIDv7: enqueueing it again changes nothing")
+		"with --unique: `ACTION` for a duplicate: return the first job's id (default), reject, or replace the first job's args")
+	flags.StringVar(&f.id, "id", "", "`ID` of the job, a UUIDv7; enqueueing the same id again does nothing")
 	cmd.MarkFlagsMutuallyExclusive("args", "file")
 	cmd.MarkFlagsMutuallyExclusive("in", "at")
 	cmd.MarkFlagsMutuallyExclusive("id", "file")
@@ -163,7 +164,7 @@ func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfa
 	if given("at") {
 		t, err := parseTime(f.at)
 		if err == nil && now.Sub(t) > clocksDiffer {
-			err = usagef("%s was %s; leave it out to run the job now", f.at, ago(now, t))
+			err = usagef("%s was %s; omit it to run the job now", f.at, ago(now, t))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("--at: %w", err)
@@ -189,9 +190,9 @@ func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfa
 	}
 	switch {
 	case f.keepGoing && f.file == "":
-		return nil, usagef("--keep-going is for --file")
+		return nil, usagef("--keep-going requires --file")
 	case given("wait-timeout") && !f.wait:
-		return nil, usagef("--wait-timeout is for --wait")
+		return nil, usagef("--wait-timeout requires --wait")
 	case f.patience < 0:
 		return nil, usagef("--wait-timeout %v is negative", f.patience)
 	}
@@ -220,7 +221,7 @@ var conflictWords = map[string]holdfast.UniqueOption{
 func (f *enqueueFlags) uniqueOption(given func(string) bool) ([]holdfast.EnqueueOption, error) {
 	if !given("unique") {
 		if given("on-conflict") {
-			return nil, usagef("--on-conflict is for --unique")
+			return nil, usagef("--on-conflict requires --unique")
 		}
 		return nil, nil
 	}
@@ -231,7 +232,7 @@ func (f *enqueueFlags) uniqueOption(given func(string) bool) ([]holdfast.Enqueue
 	if given("on-conflict") {
 		conflict, ok := conflictWords[f.onConflict]
 		if !ok {
-			return nil, usagef("--on-conflict %q: it is return, reject or replace", f.onConflict)
+			return nil, usagef("--on-conflict %q: must be return, reject or replace", f.onConflict)
 		}
 		opts = append(opts, conflict)
 	}
@@ -247,7 +248,7 @@ func parseUnique(list string) ([]holdfast.UniqueOption, error) {
 	for part := range strings.SplitSeq(list, ",") {
 		word, value, hasValue := strings.Cut(part, ":")
 		if needs := word == "field" || word == "period" || word == "key" || word == "while"; needs != (hasValue && value != "") {
-			return nil, usagef("--unique %q: it is a list of kind, args, queue, field:NAME, period:1h, key:TEXT and while:STATE", part)
+			return nil, usagef("--unique %q: must be a list of kind, args, queue, field:NAME, period:1h, key:TEXT and while:STATE", part)
 		}
 		switch word {
 		case "kind": // it always counts
@@ -272,7 +273,7 @@ func parseUnique(list string) ([]holdfast.UniqueOption, error) {
 			}
 			states = append(states, state)
 		default:
-			return nil, usagef("--unique %q: it is a list of kind, args, queue, field:NAME, period:1h, key:TEXT and while:STATE", part)
+			return nil, usagef("--unique %q: must be a list of kind, args, queue, field:NAME, period:1h, key:TEXT and while:STATE", part)
 		}
 	}
 	if states != nil {
@@ -323,14 +324,14 @@ func (a *app) enqueueOne(ctx context.Context, kind string, f *enqueueFlags, opts
 			return invalidIsUsage(err)
 		}
 		if err := builtin.CheckArgs(kind, args); err != nil { // a program of somebody's may have a kind of that name
-			a.notef("The built-in kind %s will refuse this: %s", kind, oneLine(err.Error()))
+			a.notef("The built-in kind %s will reject these args: %s", kind, oneLine(err.Error()))
 		}
 		words := "enqueued job " + job.ID.String()
 		switch {
 		case job.Replaced:
-			words = "job " + job.ID.String() + " existed and had not started: its args and run time are replaced"
+			words = "job " + job.ID.String() + " already exists and had not started: replaced its args and run time"
 		case job.Existing:
-			words = "job " + job.ID.String() + " exists already; nothing was enqueued"
+			words = "job " + job.ID.String() + " already exists; nothing was enqueued"
 		}
 		if f.wait {
 			a.notef("%s", words)
@@ -353,7 +354,7 @@ func checkArgs(data []byte) (json.RawMessage, error) {
 	}
 	data = bytes.TrimSpace(bytes.TrimPrefix(data, byteOrderMark))
 	if len(data) == 0 {
-		return nil, errors.New("empty; it has to be JSON, such as {}")
+		return nil, errors.New("empty; must be JSON, such as {}")
 	}
 	if !utf8.Valid(data) {
 		return nil, errors.New("not valid UTF-8")
@@ -366,7 +367,7 @@ func checkArgs(data []byte) (json.RawMessage, error) {
 	case args.Len() > holdfast.MaxPayload:
 		return nil, errTooLarge
 	case holdsNUL(args.Bytes()):
-		return nil, errors.New(`a text in it holds the NUL character (\u0000), which no database keeps`)
+		return nil, errors.New(`contains the NUL character (\u0000), which databases cannot store`)
 	}
 	return bytes.Clone(args.Bytes()), nil // its buffer has room for the white space
 }
@@ -378,20 +379,20 @@ func notJSON(data []byte) error {
 	err := json.Unmarshal(data, new(json.RawMessage)) // which counts bytes
 	switch {
 	case strings.IndexByte(`{["-0123456789`, data[0]) < 0:
-		return fmt.Errorf("not JSON: %s; a text stands in double quotes, within the shell's: '\"yes\"'", begin)
+		return fmt.Errorf("not JSON: %s; put a string in double quotes inside the shell's quotes: '\"yes\"'", begin)
 	case !errors.As(err, &syntax) || syntax.Offset >= int64(len(data)) && strings.Contains(err.Error(), "unexpected end"):
-		return fmt.Errorf("not JSON: it ends in the middle: %s", begin)
+		return fmt.Errorf("not JSON: unexpected end: %s", begin)
 	}
 	at := min(max(int(syntax.Offset)-1, 0), len(data)) // the offset counts what was read
 	before, after := data[max(0, at-20):at], data[at:min(len(data), at+200)]
-	return fmt.Errorf("not JSON from byte %d on, which is behind %s: %s",
+	return fmt.Errorf("not JSON at byte %d, after %s: %s",
 		at+1, oneLine(string(bytes.ToValidUTF8(before, nil))), clip(string(after), 60))
 }
 
 // byteOrderMark is what Windows programs begin files with.
 var byteOrderMark = []byte("\uFEFF")
 
-var errTooLarge = fmt.Errorf("larger than %d bytes; keep large data elsewhere and pass a reference", holdfast.MaxPayload)
+var errTooLarge = fmt.Errorf("larger than %d bytes; store large data elsewhere and pass a reference", holdfast.MaxPayload)
 
 // holdsNUL finds the escape \u0000 in JSON, as the library does: in what stands there. A decoder drops all but the last of the fields
 // that have one name.

@@ -73,7 +73,7 @@ func (e *fileEnqueue) run(ctx context.Context, client *holdfast.Client) error {
 	for {
 		b, err := unlessInterrupted(ctx, func() (batch, error) { return e.read(), nil })
 		if err != nil {
-			return fmt.Errorf("%w; nothing from line %d on is enqueued", err, e.next)
+			return fmt.Errorf("%w; nothing from line %d on was enqueued", err, e.next)
 		}
 		for _, err := range b.refused {
 			e.refuse(err)
@@ -112,7 +112,7 @@ func (e *fileEnqueue) read() (b batch) {
 			return b
 		}
 		if err != nil && !errors.Is(err, errTooLarge) {
-			b.err = fmt.Errorf("reading line %d: %w; nothing from line %d on is enqueued", e.lines.line, err, e.next)
+			b.err = fmt.Errorf("reading line %d: %w; nothing from line %d on was enqueued", e.lines.line, err, e.next)
 			return b
 		}
 		var args json.RawMessage
@@ -125,7 +125,7 @@ func (e *fileEnqueue) read() (b batch) {
 			}
 		}
 		if err != nil && e.lines.line == 1 && bytes.HasPrefix(data, []byte("[")) {
-			err = fmt.Errorf("%w; of a file that is one array, jq -c '.[]' makes lines", err)
+			err = fmt.Errorf("%w; to split a JSON array into lines, use jq -c '.[]'", err)
 		}
 		switch {
 		case err == nil:
@@ -134,7 +134,7 @@ func (e *fileEnqueue) read() (b batch) {
 		case e.keepGoing:
 			b.refused = append(b.refused, fmt.Errorf("line %d: %w", e.lines.line, err))
 		default:
-			b.err = fmt.Errorf("line %d: %w; nothing from line %d on is enqueued: correct it and go on with that line, or use --keep-going",
+			b.err = fmt.Errorf("line %d: %w; nothing from line %d on was enqueued; correct it and continue from there, or use --keep-going",
 				e.lines.line, err, e.next)
 			return b
 		}
@@ -161,7 +161,7 @@ func (e *fileEnqueue) store(ctx context.Context, client *holdfast.Client, lines 
 	}
 	results, err := client.EnqueueItems(ctx, items)
 	if err != nil {
-		return fmt.Errorf("lines %d to %d may or may not be enqueued: %w", lines[0].line, last, err)
+		return fmt.Errorf("lines %d to %d may or may not have been enqueued: %w", lines[0].line, last, err)
 	}
 	var refusals []error
 	for i, r := range results {
@@ -195,11 +195,11 @@ func (e *fileEnqueue) store(ctx context.Context, client *holdfast.Client, lines 
 	case more < 0:
 		return nil
 	case more == len(lines)-1:
-		return fmt.Errorf("%w; nothing from line %d on is enqueued", refusals[0], e.next)
+		return fmt.Errorf("%w; nothing from line %d on was enqueued", refusals[0], e.next)
 	case more == 0:
-		return fmt.Errorf("%w; the other lines up to %d are enqueued, those after it are not", refusals[0], last)
+		return fmt.Errorf("%w; the other lines up to %d were enqueued, later lines were not", refusals[0], last)
 	default:
-		return fmt.Errorf("%w; %s up to %d could not be enqueued either; the others up to it are, those after it are not",
+		return fmt.Errorf("%w; %s up to %d could not be enqueued either; the others up to there were, later lines were not",
 			refusals[0], plural(more, "more line"), last)
 	}
 }
@@ -208,7 +208,7 @@ func (e *fileEnqueue) store(ctx context.Context, client *holdfast.Client, lines 
 func (e *fileEnqueue) summary(err error) error {
 	words := "enqueued " + plural(e.stored, "job")
 	if e.existing > 0 {
-		words += fmt.Sprintf("; %d existed already", e.existing)
+		words += fmt.Sprintf("; %d already existed", e.existing)
 	}
 	if e.out.format == formatTable {
 		e.app.printf("%s", words)

@@ -28,7 +28,7 @@ func TestEnqueueSaysWhatItDid(t *testing.T) {
 	if out := s.ok("job", "enqueue", "mail"); !strings.HasPrefix(out, "enqueued job 0") {
 		t.Errorf("on a terminal: %q", out)
 	}
-	if out := s.ok("job", "enqueue", "mail", "--id", id); out != "job "+id+" exists already; nothing was enqueued\n" {
+	if out := s.ok("job", "enqueue", "mail", "--id", id); out != "job "+id+" already exists; nothing was enqueued\n" {
 		t.Errorf("the same id again: %q", out)
 	}
 }
@@ -135,11 +135,11 @@ func TestEnqueueRefusesNonsense(t *testing.T) {
 		args  []string
 		words string
 	}{
-		"no kind":           {nil, "holdfast job enqueue takes KIND [ARGS], not 0 arguments"},
+		"no kind":           {nil, "holdfast job enqueue takes KIND [ARGS], got 0 arguments"},
 		"empty kind":        {[]string{""}, "KIND is empty"},
 		"kind with newline": {[]string{"a\nb"}, "kind"},
-		"two kinds":         {[]string{"a", "b"}, "ARGS: not JSON: b; a text stands in double quotes"},
-		"bad JSON":          {[]string{"a", "--args", `{"to":ada}`}, `--args: not JSON from byte 7 on, which is behind {"to":: ada}`},
+		"two kinds":         {[]string{"a", "b"}, "ARGS: not JSON: b; put a string in double quotes"},
+		"bad JSON":          {[]string{"a", "--args", `{"to":ada}`}, `--args: not JSON at byte 7, after {"to":: ada}`},
 		"empty args":        {[]string{"a", "--args", ""}, "empty"},
 		"two values":        {[]string{"a", "--args", "1 2"}, "not JSON"},
 		"NUL":               {[]string{"a", "--args", `{"to":["a\u0000"]}`}, "NUL"},
@@ -149,13 +149,13 @@ func TestEnqueueRefusesNonsense(t *testing.T) {
 		"large":             {[]string{"a", "--args", large}, "larger than 1048576 bytes"},
 		"no such file":      {[]string{"a", "--args", "@" + filepath.Join(s.dir, "gone")}, "no such file"},
 		"no such lines":     {[]string{"a", "--file", filepath.Join(s.dir, "gone")}, "no such file"},
-		"args and file":     {[]string{"a", "--args", "1", "--file", "-"}, "--args and --file exclude each other"},
-		"in and at":         {[]string{"a", "--in", "1s", "--at", "2030-01-01"}, "--at and --in exclude each other"},
-		"wait and file":     {[]string{"a", "--wait", "--file", "-"}, "--file and --wait exclude each other"},
-		"id and file":       {[]string{"a", "--id", exampleID, "--file", "-"}, "--file and --id exclude each other"},
+		"args and file":     {[]string{"a", "--args", "1", "--file", "-"}, "--args and --file cannot be used together"},
+		"in and at":         {[]string{"a", "--in", "1s", "--at", "2030-01-01"}, "--at and --in cannot be used together"},
+		"wait and file":     {[]string{"a", "--wait", "--file", "-"}, "--file and --wait cannot be used together"},
+		"id and file":       {[]string{"a", "--id", exampleID, "--file", "-"}, "--file and --id cannot be used together"},
 		"keep going":        {[]string{"a", "--keep-going"}, "--file"},
 		"priority":          {[]string{"a", "--priority", "5"}, "between 1 (most urgent) and 4"},
-		"priority text":     {[]string{"a", "--priority", "high"}, "not a whole number"},
+		"priority text":     {[]string{"a", "--priority", "high"}, "not an integer"},
 		"in":                {[]string{"a", "--in", "-5s"}, "in the past"},
 		"at":                {[]string{"a", "--at", "tomorrow"}, "--at"},
 		"deadline":          {[]string{"a", "--deadline", "later"}, "--deadline"},
@@ -249,7 +249,7 @@ func TestEnqueueFile(t *testing.T) {
 		t.Errorf("with a bar: %q, %q", got.stdout, got.stderr)
 	}
 	got = s.feed(some, "job", "enqueue", "mail", "--file", "-", "--unique", "args", "--quiet")
-	if got.stdout != "enqueued 0 jobs; 1100 existed already\n" {
+	if got.stdout != "enqueued 0 jobs; 1100 already existed\n" {
 		t.Errorf("again: %q", got.stdout)
 	}
 }
@@ -262,9 +262,9 @@ func TestEnqueueFileStopsAtABadLine(t *testing.T) {
 		words []string
 		jobs  int
 	}{
-		"in the first batch":  {2, `{"n":`, []string{"line 3: not JSON", "nothing from line 1 on is enqueued"}, 0},
-		"in a later batch":    {1500, `{"n":`, []string{"line 1501: not JSON", "nothing from line 1001 on is enqueued: correct it"}, 1000},
-		"first of its batch":  {1000, `nope`, []string{"line 1001: not JSON", "nothing from line 1001 on is enqueued"}, 1000},
+		"in the first batch":  {2, `{"n":`, []string{"line 3: not JSON", "nothing from line 1 on was enqueued"}, 0},
+		"in a later batch":    {1500, `{"n":`, []string{"line 1501: not JSON", "nothing from line 1001 on was enqueued; correct it"}, 1000},
+		"first of its batch":  {1000, `nope`, []string{"line 1001: not JSON", "nothing from line 1001 on was enqueued"}, 1000},
 		"the first line":      {0, `nope`, []string{"line 1: not JSON", "nothing from line 1 on"}, 0},
 		"NUL":                 {1, `"\u0000"`, []string{"line 2: ", "NUL"}, 0},
 		"NUL, then not":       {1, `{"a":"\u0000","a":2}`, []string{"line 2: ", "NUL"}, 0},
@@ -308,7 +308,7 @@ func TestEnqueueFileAndRefusals(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
 	reject := []string{"job", "enqueue", "mail", "--file", "-", "--unique", "args", "--on-conflict", "reject"}
-	s.expect(s.feed("1\n2\n1\n3\n", reject...), 1, "line 3: refused: job 0", "the other lines up to 4 are enqueued")
+	s.expect(s.feed("1\n2\n1\n3\n", reject...), 1, "line 3: rejected: job 0", "the other lines up to 4 were enqueued")
 	if n := s.count(); n != 3 {
 		t.Errorf("%d jobs, want 3", n)
 	}
@@ -321,8 +321,8 @@ func TestEnqueueFileAndRefusals(t *testing.T) {
 	if len(ids) != 1 || ids[0].Line != 3 || s.count() != 4 {
 		t.Errorf("%+v, %d jobs", ids, s.count())
 	}
-	s.expect(s.feed("5\n1\n2\n6\n", reject...), 1, "line 2: refused: job 0", "1 more line up to 4 could not be enqueued either")
-	s.expect(s.feed("\n5\n6\n", reject...), 1, "line 2: refused: job 0", "nothing from line 1 on is enqueued")
+	s.expect(s.feed("5\n1\n2\n6\n", reject...), 1, "line 2: rejected: job 0", "1 more line up to 4 could not be enqueued either")
+	s.expect(s.feed("\n5\n6\n", reject...), 1, "line 2: rejected: job 0", "nothing from line 1 on was enqueued")
 	if n := s.count(); n != 6 {
 		t.Errorf("%d jobs, want 6", n)
 	}
@@ -429,7 +429,7 @@ func TestAtNow(t *testing.T) {
 	s.now = func() time.Time { return now }
 	s.enqueue("mail", "--at", "2030-01-01T12:00:00Z")
 	s.expect(s.run("job", "enqueue", "mail", "--at", "2030-01-01T11:59:00Z"), exitUsage,
-		"--at: 2030-01-01T11:59:00Z was 90s ago; leave it out")
+		"--at: 2030-01-01T11:59:00Z was 90s ago; omit it")
 }
 
 // TestArgsBehindTheKind: as the payload of a signal is.
@@ -444,10 +444,10 @@ func TestArgsBehindTheKind(t *testing.T) {
 	if v := s.job(v.ID); fmt.Sprint(v["args"]) != "map[to:bob]" || v["queue"] != "q" {
 		t.Errorf("%v", v)
 	}
-	s.expect(s.run("job", "enqueue", "mail", "{}", "--args", "{}"), exitUsage, "exclude each other")
-	s.expect(s.run("job", "enqueue", "mail", "{}", "--file", "-"), exitUsage, "exclude each other")
-	s.expect(s.run("job", "enqueue", "mail", "{"), exitUsage, "ARGS: not JSON: it ends in the middle: {")
-	s.expect(s.run("job", "enqueue", "mail", "{}", "{}"), exitUsage, "takes KIND [ARGS], not 3 arguments")
+	s.expect(s.run("job", "enqueue", "mail", "{}", "--args", "{}"), exitUsage, "cannot be used together")
+	s.expect(s.run("job", "enqueue", "mail", "{}", "--file", "-"), exitUsage, "cannot be used together")
+	s.expect(s.run("job", "enqueue", "mail", "{"), exitUsage, "ARGS: not JSON: unexpected end: {")
+	s.expect(s.run("job", "enqueue", "mail", "{}", "{}"), exitUsage, "takes KIND [ARGS], got 3 arguments")
 }
 
 // TestQuietEnqueue: the id alone, for scripts; another format is what it is.
@@ -470,7 +470,7 @@ func TestQuietEnqueue(t *testing.T) {
 func TestArgsOfBuiltinKinds(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
-	s.expectNote(s.run("job", "enqueue", "exec", `{"cmd":["true"]}`), "The built-in kind exec will refuse this: "+
+	s.expectNote(s.run("job", "enqueue", "exec", `{"cmd":["true"]}`), "The built-in kind exec will reject these args: "+
 		"exec: the args have the unknown field \"cmd\"; there are command, dir, env, stdin\n")
 	s.expectNote(s.run("job", "enqueue", "exec", `{"command":["true"]}`), "")
 }
@@ -488,7 +488,7 @@ func TestUniqueField(t *testing.T) {
 		s.expect(s.run(args(field)...), exitUsage, `--unique: the args have no field "`+field+`"`)
 	}
 	s.expect(s.feed("{\"n\":1}\n{\"m\":1}\n", "job", "enqueue", "mail", "--file", "-", "--unique", "field:n"), 1,
-		`line 2: the args have no field "n"; nothing from line 1 on is enqueued`)
+		`line 2: the args have no field "n"; nothing from line 1 on was enqueued`)
 	got := s.feed("{\"n\":1}\n{\"m\":1}\n{\"n\":2}\n", "job", "enqueue", "mail", "--file", "-", "--unique", "field:n", "--keep-going")
 	if got.code != 1 || strings.Count(got.stdout, `"id"`) != 2 || !strings.Contains(got.stderr, `line 2: the args have no field "n"`) {
 		t.Errorf("%+v", got)

@@ -87,17 +87,17 @@ func explain(err error) string {
 	switch {
 	case errors.Is(err, errInterrupted): // the user knows why
 	case errors.As(err, &unique):
-		text = strings.Replace(text, unique.Error(), fmt.Sprintf("refused: job %s holds the unique key", unique.Holder), 1)
+		text = strings.Replace(text, unique.Error(), fmt.Sprintf("rejected: job %s holds the unique key", unique.Holder), 1)
 	case strings.Contains(text, "SQLSTATE 3D000"):
 		text += "; create the database first, with createdb or CREATE DATABASE"
 	case errors.Is(err, holdfast.ErrUnavailable):
-		text += "; is the database up, and --database right?"
+		text += "; check --database and that the database is up"
 	case errors.Is(err, holdfast.ErrReadOnly):
-		text += "; run it as a user who may write there"
+		text += "; run the command as a user who can write there"
 	case errors.Is(err, holdfast.ErrFull):
-		text += "; make room and repeat it"
+		text += "; free some space and try again"
 	case errors.Is(err, context.DeadlineExceeded):
-		text += "; is the database up, and --database right?"
+		text += "; check --database and that the database is up"
 	}
 	for _, noise := range []string{"holdfast: ", "invalid request: "} {
 		text = strings.ReplaceAll(text, noise, "")
@@ -114,8 +114,8 @@ func takes(least, atMost int) cobra.PositionalArgs {
 		}
 		_, wanted, _ := strings.Cut(cmd.Use, " ")
 		if wanted == "" {
-			wanted = "no argument"
+			wanted = "no arguments"
 		}
-		return usagef("%s takes %s, not %s", cmd.CommandPath(), wanted, plural(len(args), "argument"))
+		return usagef("%s takes %s, got %s", cmd.CommandPath(), wanted, plural(len(args), "argument"))
 	}
 }

@@ -27,7 +27,7 @@ func checkValues(cmd *cobra.Command, args []string) error {
 	var err error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if err == nil && slices.ContainsFunc(valuesOf(f), func(v string) bool { return strings.TrimSpace(v) == "" }) {
-			err = usagef("the value of --%s is empty", f.Name)
+			err = usagef("--%s is empty", f.Name)
 		}
 	})
 	return err
@@ -51,7 +51,7 @@ func checkGroups(cmd *cobra.Command) error {
 		for _, group := range f.Annotations[groupKey] {
 			for name := range strings.FieldsSeq(group) {
 				if err == nil && name != f.Name && cmd.Flags().Changed(name) {
-					err = usagef("--%s and --%s exclude each other", f.Name, name)
+					err = usagef("--%s and --%s cannot be used together", f.Name, name)
 				}
 			}
 		}
@@ -69,7 +69,7 @@ func flagError(_ *cobra.Command, err error) error {
 	case errors.As(err, &missing):
 		return usagef("--%s needs a value", missing.GetFlag().Name)
 	case errors.As(err, &value) && value.GetValue() == "":
-		return usagef("the value of --%s is empty", value.GetFlag().Name)
+		return usagef("--%s is empty", value.GetFlag().Name)
 	case errors.As(err, &value):
 		f := value.GetFlag()
 		var ours *usageError
@@ -77,9 +77,9 @@ func flagError(_ *cobra.Command, err error) error {
 		case errors.As(err, &ours):
 			return usagef("--%s: %w", f.Name, ours)
 		case f.Value.Type() == "bool":
-			return usagef("--%s=%s: it is true or false", f.Name, value.GetValue())
+			return usagef("--%s=%s: must be true or false", f.Name, value.GetValue())
 		case strings.HasPrefix(f.Value.Type(), "int"):
-			return usagef("--%s %q is not a whole number, or too large", f.Name, value.GetValue())
+			return usagef("--%s %q is not an integer, or out of range", f.Name, value.GetValue())
 		case strings.HasPrefix(f.Value.Type(), "float"):
 			return usagef("--%s %q is not a number", f.Name, value.GetValue())
 		}
@@ -140,7 +140,7 @@ func parseDuration(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(rest)
 	switch {
 	case err != nil && noUnit.MatchString(rest):
-		return 0, usagef("%q has no unit; it is a duration such as %ss, %sm or %sh", text, rest, rest, rest)
+		return 0, usagef("%q has no unit; write %ss, %sm or %sh", text, rest, rest, rest)
 	case err != nil:
 		return 0, notADuration(text)
 	case whole > 0 && d > math.MaxInt64-whole:

@@ -58,7 +58,7 @@ func TestFollow(t *testing.T) {
 				t.Errorf("%s: exit code %d, %s", name, code, b.stderr)
 			}
 		}
-		if code := <-newer.ended; code != 1 || !strings.Contains(newer.stderr.String(), "nothing newer than offset 5") {
+		if code := <-newer.ended; code != 1 || !strings.Contains(newer.stderr.String(), "no value newer than offset 5") {
 			t.Errorf("exit code %d, %s", code, newer.stderr)
 		}
 		if code := <-stopped.ended; code != 0 || stopped.stdout.String() != "" {
@@ -114,7 +114,7 @@ func TestFollowWhatIsForgotten(t *testing.T) {
 		if diff := cmp.Diff(strings.Join(want, "\n")+"\n", stdout.String()); diff != "" {
 			t.Error(diff)
 		}
-		if told := strings.Contains(stderr.String(), "From entry 2 on it has forgotten"); told != (format == formatTable) {
+		if told := strings.Contains(stderr.String(), "entries from 2 on were dropped"); told != (format == formatTable) {
 			t.Errorf("%s: %q", format, stderr.String())
 		}
 	}

@@ -16,12 +16,12 @@ func (a *app) jobForkCommand() *cobra.Command {
 	var from, args, reason, forkID string
 	cmd := &cobra.Command{
 		Use:   "fork ID",
-		Short: "Begin a new job from a step of a durable one",
-		Long: `Begin a new job that remembers what a durable one did before a step, and does that step and what
-comes after it anew. The old job stays as it is.
+		Short: "Repeat a durable job from a step, as a new job",
+		Long: `Create a new job that keeps the journal of a durable job up to a step, and runs that step and
+everything after it again. The old job does not change.
 
-The step is named by its name or, where several have one, by its path: "job journal" shows both. The
-first one is at path 1.`,
+Give the step by name or, if several steps share a name, by path; "job journal" shows both. The
+first step has path 1.`,
 		Example: `  holdfast job fork ` + exampleID + ` --from ship --reason "it went to the wrong address"
   holdfast job fork ` + exampleID + ` --from 1 --args '{"to":"bob"}' --output json | jq -r .id`,
 		Args:        takes(1, 1),
@@ -32,7 +32,7 @@ first one is at path 1.`,
 				return err
 			}
 			if from == "" {
-				return usagef("--from is missing: the step to do anew, which \"holdfast job journal %s\" shows", id)
+				return usagef("--from is required: the step to repeat; \"holdfast job journal %s\" lists the steps", id)
 			}
 			opts := []holdfast.ForkOption{holdfast.ForkFrom(from)}
 			if cmd.Flags().Changed("args") {
@@ -61,10 +61,10 @@ first one is at path 1.`,
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&from, "from", "", "the name or the path of the `step` to do anew")
-	flags.StringVar(&args, "args", "", "other `args`: JSON, @FILE, or - for standard input (default: those of the old job)")
-	flags.StringVar(&forkID, "id", "", "the `id` of the new job, a UUIDv7: forking again with it changes nothing")
-	flags.StringVar(&reason, "reason", "", "why, for people; recorded")
+	flags.StringVar(&from, "from", "", "repeat from `STEP`, given by name or path; required")
+	flags.StringVar(&args, "args", "", "new args: `JSON`, @FILE, or - for standard input (default: the args of the old job)")
+	flags.StringVar(&forkID, "id", "", "`ID` of the new job, a UUIDv7; forking with the same id again does nothing")
+	flags.StringVar(&reason, "reason", "", "reason to record with the jobs, as `TEXT`")
 	return cmd
 }
 
@@ -74,15 +74,15 @@ func (a *app) fork(
 	forked, err := client.ForkJob(ctx, id, reason, opts...)
 	switch {
 	case errors.Is(err, holdfast.ErrNotFound):
-		return fmt.Errorf("job %s remembers no step %q; \"holdfast job journal %s\" shows what it does", id, from, id)
+		return fmt.Errorf("job %s has no step %q in its journal; \"holdfast job journal %s\" lists the steps", id, from, id)
 	case err != nil:
 		return err
 	}
 	view := forkedView{ID: forked.String(), ForkedFrom: id.String()}
 	if steps, err := doneAgain(ctx, client, id, from); err == nil && len(steps) > 0 { // it is forked, whatever a look brings
-		a.notef("What the old job had done from there on is done again: %s.", oneLine(strings.Join(steps, ", ")))
+		a.notef("These run again: %s.", oneLine(strings.Join(steps, ", ")))
 	}
-	return a.object(view, func() { a.printf("job %s does job %s anew from %s", forked, id, oneLine(from)) })
+	return a.object(view, func() { a.printf("job %s repeats job %s from %s", forked, id, oneLine(from)) })
 }
 
 // doneAgain names what a job has done that leaves traces elsewhere, from a step on: steps, children

@@ -12,10 +12,10 @@ import (
 // hint says what to try. Each of the commands works as it is written, in another terminal.
 func (a *app) hint(database string, f *serveFlags) {
 	kinds := "exec and http"
-	job := `exec --args '{"command":["echo","hello"]}'`
+	job := `exec '{"command":["echo","hello"]}'`
 	if !f.allowExec {
 		kinds = "http"
-		job = `http --args '{"url":"https://example.com/"}'`
+		job = `http '{"url":"https://example.com/"}'`
 	}
 	way := a.wayTo(strings.HasPrefix(database, "sqlite:"))
 	lines := way.before
@@ -27,7 +27,7 @@ func (a *app) hint(database string, f *serveFlags) {
 		lines = append(lines, a.program()+" "+verb+way.flags)
 	}
 	lines = append(lines, a.program()+" node list"+node)
-	a.notef("This node runs jobs of the kinds %s from %s. Ctrl-C stops it. Try, in another terminal%s:\n\n  %s\n",
+	a.notef("This node runs %s jobs from %s. Press Ctrl-C to stop it. Try in another terminal%s:\n\n  %s\n",
 		kinds, database, way.where, strings.Join(lines, "\n  "))
 }
 

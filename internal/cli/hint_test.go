@@ -221,7 +221,7 @@ func TestDevThatCannotJoin(t *testing.T) {
 	s.env[envDatabase] = u.String()
 	for _, verb := range []string{"dev", "worker"} {
 		got := s.run(verb)
-		s.expect(got, 1, "no node could be started on postgres://", "permission denied")
+		s.expect(got, 1, "cannot start a node on postgres://", "permission denied")
 		if strings.Contains(got.stderr, "hunter2") || strings.Contains(got.stderr, "Try") {
 			t.Errorf("%s", got.stderr)
 		}

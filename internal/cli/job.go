@@ -15,9 +15,9 @@ import (
 )
 
 func (a *app) jobCommand() *cobra.Command {
-	job := group("job", "Enqueue, look at, wait for, pause, cancel and retry jobs",
-		"Enqueue, look at, wait for, pause, cancel and retry jobs; follow and fork durable ones.",
-		`  holdfast job enqueue exec --args '{"command":["echo","hello"]}'
+	job := group("job", "Enqueue, inspect, wait for and change jobs",
+		"Enqueue, inspect, wait for, cancel, retry, pause, resume and fork jobs.",
+		`  holdfast job enqueue exec '{"command":["echo","hello"]}'
   holdfast job list --state failed --kind exec`)
 	job.Aliases = []string{"jobs"}
 	job.AddCommand(a.enqueueCommand(), a.jobListCommand(), a.jobGetCommand(), a.jobWaitCommand(),
@@ -42,10 +42,10 @@ func (a *app) jobListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List jobs, newest first",
-		Long: `List jobs, newest first. Each flag narrows the list. Of --state, --queue and --kind, which may be
-repeated, a job has to match one value each; of --tag all.
+		Long: `List jobs, newest first. Filters combine: a job must match one of the values of --state, of --queue
+and of --kind, and all values of --tag.
 
-The list leaves out what jobs returned, their attempts, and what people did: see "job get".`,
+The list omits results, attempts and actions; "job get" shows them.`,
 		Example: `  holdfast job list
   holdfast job list --state failed --state cancelled --queue mail --limit 20
   holdfast job list --all --output jsonl | jq -r 'select(.attempt > 3).id'`,
@@ -67,8 +67,8 @@ The list leaves out what jobs returned, their attempts, and what people did: see
 	}
 	f.add(cmd)
 	flags := cmd.Flags()
-	flags.IntVar(&limit, "limit", 50, "how many jobs at the most")
-	flags.BoolVar(&all, "all", false, "all jobs, however many")
+	flags.IntVar(&limit, "limit", 50, "list at most `N` jobs")
+	flags.BoolVar(&all, "all", false, "list all jobs")
 	cmd.MarkFlagsMutuallyExclusive("limit", "all")
 	return cmd
 }
@@ -98,11 +98,11 @@ func (a *app) listJobs(ctx context.Context, client *holdfast.Client, filter hold
 			break
 		}
 		if !all && out.count == limit {
-			a.notef("These are the newest %d; there are more: --limit or --all shows them.", limit)
+			a.notef("Showing the newest %d; use --limit or --all for more.", limit)
 		}
 	}
 	if out.count == 0 && out.format == formatTable {
-		a.notef("There are no such jobs.")
+		a.notef("No matching jobs.")
 	}
 	return out.count, out.end()
 }
@@ -159,9 +159,9 @@ func when(now time.Time, r *holdfast.Record) string {
 func (a *app) jobGetCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "get ID",
-		Short: "Show all that is known of a job",
-		Long: `Show all that is known of a job: why it does not start or go on, what it is, what it returned, every
-attempt that did not complete it, and what people did to it: who, when and why.`,
+		Short: "Show a job",
+		Long: `Show a job: its state, why it is not running, its args and result, its failed attempts with their
+errors and stacks, and what people did to it: who, when and why.`,
 		Example: `  holdfast job get ` + exampleID + `
   holdfast job get ` + exampleID + ` --output json | jq .attempts`,
 		Args:        takes(1, 1),
@@ -178,7 +178,7 @@ attempt that did not complete it, and what people did to it: who, when and why.`
 				}
 				why, err := client.Why(ctx, id)
 				if errors.Is(err, holdfast.ErrNotFound) {
-					return fmt.Errorf("no such job: %s; it was just removed", id)
+					return fmt.Errorf("no such job: %s; it has just been removed", id)
 				} else if err != nil {
 					return err
 				}
@@ -197,14 +197,14 @@ func (a *app) jobCancelCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cancel [ID...]",
 		Short: "Cancel jobs",
-		Long: `Cancel jobs: those that do not run at once, those that run as soon as their handlers return. A
-durable job that has begun runs once more, to compensate what it has done. A job that has finished
-stays what it is; that is no error.
+		Long: `Cancel jobs. A job that is not running is cancelled at once; a running job when its handler returns.
+A durable job that has started runs once more, to compensate what it has done. Cancelling a finished
+job does nothing and is not an error.
 
-Instead of ids, flags as those of "job list" select the jobs; without --state, all that have not
-finished. With --dry-run they are only listed.
+Select jobs by id, or with the filters of "job list"; without --state, filters select all unfinished
+jobs.
 
-With --terminate they end at once: handlers lose their lease, and nothing is compensated.`,
+With --terminate, jobs end at once: their handlers lose the lease, and nothing is compensated.`,
 		Example: `  holdfast job cancel ` + exampleID + ` --reason "wrong customer"
   holdfast job cancel --queue mail --state scheduled --dry-run`,
 		Args:        takes(0, -1),
@@ -225,8 +225,8 @@ With --terminate they end at once: handlers lose their lease, and nothing is com
 			return a.changeSome(ctx, cmd, args, &all)
 		}),
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for people; kept with the jobs")
-	cmd.Flags().BoolVar(&terminate, "terminate", false, "end them at once: nothing is compensated")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason to record with the jobs, as `TEXT`")
+	cmd.Flags().BoolVar(&terminate, "terminate", false, "end jobs at once, without compensation")
 	all.otherwise = []holdfast.State{
 		holdfast.Scheduled, holdfast.Available, holdfast.Running, holdfast.Retryable, holdfast.Waiting,
 	}
@@ -239,11 +239,11 @@ func cancelWords(state holdfast.State) string {
 	case holdfast.Cancelled:
 		return "is cancelled"
 	case holdfast.Running:
-		return "is running, and told to stop"
+		return "is running and was told to stop"
 	case holdfast.Available:
-		return "is durable, and will end when a node runs it"
+		return "is durable; it ends when a node runs it"
 	default:
-		return "had " + state.String() + " already"
+		return "had already " + state.String()
 	}
 }
 
@@ -251,13 +251,12 @@ func (a *app) jobRetryCommand() *cobra.Command {
 	all := bulk{change: retryJobs}
 	cmd := &cobra.Command{
 		Use:   "retry [ID...]",
-		Short: "Make jobs run again, at once",
-		Long: `Make jobs run again at once: failed and cancelled ones from the first attempt, and those that wait
-for a retry or a run time with the attempts that they have. A durable one that has finished goes on
-from the last step that it has completed. A job that is running or has completed is refused.
+		Short: "Run jobs again, at once",
+		Long: `Run jobs again, at once. A failed or cancelled job starts over at attempt 1; a durable one continues
+after its last completed step. A job that is waiting for a retry or for its run time keeps its
+attempt count. Running and completed jobs cannot be retried.
 
-Instead of ids, flags as those of "job list" select the jobs; --state has to be one of them. With
---dry-run they are only listed.`,
+Select jobs by id, or with the filters of "job list", of which --state is required.`,
 		Example: `  holdfast job retry ` + exampleID + `
   holdfast job retry --state failed --queue mail --dry-run
   holdfast job list --all -o jsonl | jq -r 'select(.error == "timeout").id' | xargs -r holdfast job retry`,
@@ -278,9 +277,9 @@ func whyNotRetried(r holdfast.RetryResult) error {
 	case errors.As(r.Err, &unique):
 		return r.Err
 	case r.State == holdfast.Waiting:
-		return errors.New(`it is waiting; if somebody has paused it: "holdfast job resume"`)
+		return errors.New(`it is waiting; if it was paused, use "holdfast job resume"`)
 	case r.State == holdfast.Completed:
-		return errors.New(`it is completed; "holdfast job fork" does a durable one anew from a step`)
+		return errors.New(`it has completed; to repeat a durable job from a step, use "holdfast job fork"`)
 	}
 	return fmt.Errorf("it is %s", r.State)
 }
@@ -356,7 +355,7 @@ func (a *app) reportChanges(ids []holdfast.ID, changes []changed) error {
 		}
 		if c.err != nil {
 			why := whyNot(view.ID, c.err)
-			failed = append(failed, fmt.Errorf("job %s is not changed: %w", view.ID, why))
+			failed = append(failed, fmt.Errorf("job %s was not changed: %w", view.ID, why))
 			view.Error = text(explain(why))
 			if out.format == formatTable {
 				continue
@@ -375,5 +374,5 @@ func (a *app) reportChanges(ids []holdfast.ID, changes []changed) error {
 	for _, err := range failed {
 		a.complain(err)
 	}
-	return fmt.Errorf("%d of %d jobs are not changed", len(failed), len(ids))
+	return fmt.Errorf("%d of %d jobs were not changed", len(failed), len(ids))
 }

@@ -105,7 +105,7 @@ func (a *app) printAttempts(now time.Time, attempts []holdfast.Attempt) {
 	if len(attempts) == 0 {
 		return
 	}
-	a.printf("\nattempts that did not complete it:")
+	a.printf("\nearlier attempts:")
 	w := table{app: a, gap: 2}
 	w.add("#", "ENDED", "TOOK", "NODE", "OUTCOME", "REASON", "ERROR")
 	for _, t := range attempts {
@@ -134,7 +134,7 @@ func (a *app) printActions(now time.Time, actions []holdfast.Action) {
 	if len(actions) == 0 {
 		return
 	}
-	a.printf("\nwhat people did:")
+	a.printf("\nactions:")
 	w := table{app: a, gap: 2}
 	w.add("WHEN", "WHAT", "WHO", "WHY")
 	for _, t := range actions {

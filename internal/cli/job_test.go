@@ -145,7 +145,7 @@ func TestJobListTable(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
 	s.terminal = true
-	if got := s.run("job", "list"); got.stdout != "" || got.stderr != "There are no such jobs.\n" {
+	if got := s.run("job", "list"); got.stdout != "" || got.stderr != "No matching jobs.\n" {
 		t.Errorf("no jobs: %+v", got)
 	}
 	s.ok("job", "enqueue", "mail", "--in", "90m")
@@ -159,7 +159,7 @@ $`)
 	if !want.MatchString(got.stdout) {
 		t.Errorf("%s", got.stdout)
 	}
-	if got := s.run("job", "list", "--limit", "1"); !strings.Contains(got.stderr, "there are more") {
+	if got := s.run("job", "list", "--limit", "1"); !strings.Contains(got.stderr, "--all for more") {
 		t.Errorf("%+v", got)
 	}
 	if got := s.run("job", "list", "--limit", "1", "--quiet"); got.stderr != "" {
@@ -172,7 +172,7 @@ func TestJobsOfAnotherNamespace(t *testing.T) {
 	s := migrated(t)
 	id := s.enqueue("mail", "--namespace", "other")
 	for _, verb := range []string{"get", "wait", "cancel", "retry"} {
-		s.expect(s.run("job", verb, id, "-n", "default"), 1, id, `in the namespace "other"`)
+		s.expect(s.run("job", verb, id, "-n", "default"), 1, id, `in namespace "other"`)
 	}
 	s.ok("job", "cancel", id, "--namespace", "other")
 }
@@ -185,9 +185,9 @@ func TestJobNotFoundAndWrongIDs(t *testing.T) {
 		for _, id := range []string{
 			"7", exampleID + "0", "{" + exampleID + "}", "urn:uuid:" + exampleID, strings.ReplaceAll(exampleID, "-", ""),
 		} {
-			s.expect(s.run("job", verb, id), exitUsage, "is not the id of a job")
+			s.expect(s.run("job", verb, id), exitUsage, "is not a job id")
 		}
-		s.expect(s.run("job", verb), exitUsage, "takes ID")
+		s.expect(s.run("job", verb), exitUsage, map[string]string{"get": "takes ID", "wait": "takes ID"}[verb], "holdfast job "+verb)
 	}
 }
 
@@ -248,7 +248,7 @@ func TestWait(t *testing.T) {
 	s.expect(s.run("job", "enqueue", "exec", "--args", `{"cmd":["true"]}`, "--wait", "-q"), 1, "failed (terminal)", `unknown field "cmd"`)
 
 	later := s.enqueue("exec", "--args", echo, "--in", "1h")
-	s.expect(s.run("job", "wait", later, "--timeout", "30ms"), exitTimeout, "has not finished within 30ms", later)
+	s.expect(s.run("job", "wait", later, "--timeout", "30ms"), exitTimeout, "did not finish within 30ms", later)
 	s.expect(s.run("job", "wait", later, "--timeout", "-1s"), exitUsage, "negative")
 	done := s.enqueue("exec", "--args", echo)
 	for range 2 { // it may have finished long ago
@@ -260,7 +260,7 @@ func TestWait(t *testing.T) {
 	if v["state"] != "completed" || fmt.Sprint(v["result"]) != "map[exit_code:0 stderr: stdout:hello\n]" || v["node"] == nil {
 		t.Errorf("%v", v)
 	}
-	s.expect(s.run("job", "retry", done), 1, "job "+done+" is not changed: it is completed; ")
+	s.expect(s.run("job", "retry", done), 1, "job "+done+" was not changed: it has completed; ")
 	s.terminal = true
 	table := s.ok("job", "get", done)
 	for _, want := range []string{"state       completed", "kind        exec", `result      {"exit_code":0,"stdout":"hello\n","stderr":""}`} {
@@ -289,12 +289,12 @@ func TestWaitTellsWhy(t *testing.T) {
 			lines = lines[1:]
 		}
 		if got.code != exitTimeout || len(lines) != 2 || lines[0] != "available: no node is running" ||
-			!strings.HasSuffix(lines[1], " has not finished within 3s; it goes on: no node is running") {
+			!strings.HasSuffix(lines[1], " did not finish within 3s; it goes on: no node is running") {
 			t.Errorf("%v: exit code %d: %q", args, got.code, got.stderr)
 		}
 	}
 	s.expect(s.run("job", "wait", s.enqueue("mail"), "--timeout", "2500ms", "--quiet"), exitTimeout, "it goes on: no node is running")
-	s.expect(s.run("job", "enqueue", "mail", "--wait-timeout", "3s"), exitUsage, "--wait-timeout is for --wait")
+	s.expect(s.run("job", "enqueue", "mail", "--wait-timeout", "3s"), exitUsage, "--wait-timeout requires --wait")
 	s.expect(s.run("job", "enqueue", "mail", "--wait", "--wait-timeout", "-3s"), exitUsage, "--wait-timeout -3s is negative")
 	s.terminal = true
 	id := strings.Fields(s.ok("job", "enqueue", "mail", "--in", "1h", "--queue", "bulk"))[2]
@@ -355,7 +355,7 @@ func TestQueuesAndNodes(t *testing.T) {
 		fmt.Sprint(raw[0]["queues"], raw[0]["kinds"]) != "[mail reports] [http]" {
 		t.Errorf("%s", out)
 	}
-	s.expectNote(s.run("queue", "pause", "mial", "mail"), "There was no queue mial; it is made.\n")
+	s.expectNote(s.run("queue", "pause", "mial", "mail"), "Queue mial did not exist; created it.\n")
 	s.expectNote(s.run("queue", "resume", "mial", "mail"), "")
 	s.terminal = true
 	if out := s.ok("node", "list"); !strings.Contains(out, "mail,reports") || !strings.Contains(out, "alive") {
@@ -390,7 +390,7 @@ func TestMigrate(t *testing.T) {
 		t.Errorf("looking made %v", found)
 	}
 	s.terminal = true
-	if out := s.ok("migrate", "up"); !strings.Contains(out, "is created") {
+	if out := s.ok("migrate", "up"); !strings.HasPrefix(out, "created ") {
 		t.Errorf("%q", out)
 	}
 	if out := s.ok("migrate", "up"); !strings.Contains(out, "up to date") {

@@ -15,15 +15,14 @@ func (a *app) jobJournalCommand() *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
 		Use:   "journal ID",
-		Short: "Show what a durable job remembers and what was sent to it",
-		Long: `Show what a durable job remembers: each step that it has done, each wait, child and callback, and
-what was sent to it, in the order of time. Numbers that begin with an m are those of messages.
+		Short: "Show the journal of a durable job",
+		Long: `Show the journal of a durable job, oldest first: its steps, waits, children and callbacks, and the
+messages sent to it. Numbers that start with m are messages.
 
-The JSON holds everything, and is what holdfasttest.Replay replays against the code of today.
+The JSON output is complete; holdfasttest.Replay replays it against your code.
 
-With --follow it goes on printing what comes until the job has finished, as a table or as lines of
-JSON. When a job is resumed or continues as new, what it forgets is followed by what comes in its
-place, with the same numbers.`,
+With --follow, print new entries until the job finishes, as a table or as lines of JSON. When a job
+is resumed or continues as new, its new entries reuse the numbers of those it dropped.`,
 		Example: `  holdfast job journal ` + exampleID + `
   holdfast job journal ` + exampleID + ` --output json > testdata/order.json
   holdfast job journal ` + exampleID + ` --follow --output jsonl | jq -r .entry.name`,
@@ -49,7 +48,7 @@ place, with the same numbers.`,
 			})
 		}),
 	}
-	cmd.Flags().BoolVar(&follow, "follow", false, "go on printing what comes until the job has finished")
+	cmd.Flags().BoolVar(&follow, "follow", false, "print new entries until the job finishes")
 	return cmd
 }
 
@@ -72,7 +71,7 @@ func (a *app) printJournal(j *holdfast.Journal) error {
 		}
 	}
 	if out.count == 0 {
-		a.notef("It remembers nothing: it is not durable, or has not come to its first step.")
+		a.notef("The journal is empty: the job is not durable, or has not reached its first step.")
 	}
 	return out.end()
 }

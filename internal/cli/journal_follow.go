@@ -164,7 +164,7 @@ func (a *app) writeNew(out *tail, before, now *holdfast.Journal) error {
 	entries := alike(before.Entries, now.Entries, sameEntry)
 	messages := alike(before.Messages, now.Messages, sameMessage)
 	if entries < len(before.Entries) && out.format == formatTable {
-		a.notef("From entry %d on it has forgotten what it did: it was resumed, or begins anew.", before.Entries[entries].Seq)
+		a.notef("The job was resumed or continued as new: entries from %d on were dropped.", before.Entries[entries].Seq)
 	}
 	for line := range inTurn(now.Entries[entries:], now.Messages[messages:]) {
 		if err := out.add(line, func() []string { return line.row(false) }); err != nil {

@@ -29,8 +29,8 @@ type logFlags struct {
 
 func (f *logFlags) add(flags *pflag.FlagSet, level, format string) {
 	f.flags = flags
-	flags.StringVar(&f.level, flagLogLevel, level, "the least `level` to log: debug, info, warn or error; or $"+envLogLevel)
-	flags.StringVar(&f.format, flagLogFormat, format, "the `format` of the log: short (for people), text or json; or $"+envLogFormat)
+	flags.StringVar(&f.level, flagLogLevel, level, "lowest `LEVEL` to log: debug, info, warn or error; or set $"+envLogLevel)
+	flags.StringVar(&f.format, flagLogFormat, format, "log `FORMAT`: short (for people), text or json; or set $"+envLogFormat)
 }
 
 // logSettings is what becomes of the flags.
@@ -55,14 +55,14 @@ func (a *app) logSettings(f *logFlags) (s logSettings, err error) {
 	case "error":
 		s.level = slog.LevelError
 	default:
-		return s, usagef("%s %q: the levels are debug, info, warn and error", from, text)
+		return s, usagef("%s %q: must be debug, info, warn or error", from, text)
 	}
 	s.format, from = a.logText(f, flagLogFormat, f.format, envLogFormat)
 	switch s.format {
 	case logShort, logText, logJSON:
 		return s, nil
 	default:
-		return s, usagef("%s %q: the formats are short, text and json", from, s.format)
+		return s, usagef("%s %q: must be short, text or json", from, s.format)
 	}
 }
 

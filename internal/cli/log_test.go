@@ -13,16 +13,16 @@ func TestLogFlags(t *testing.T) {
 	s := newShell(t)
 	for _, verb := range []string{"dev", "worker", "bench"} {
 		for _, level := range []string{"loud", "INFO", "warn+1"} {
-			s.expect(s.run(verb, "--log-level", level), exitUsage, "--log-level", "the levels are debug, info, warn and error; see: holdfast "+verb)
+			s.expect(s.run(verb, "--log-level", level), exitUsage, "--log-level", "must be debug, info, warn or error; see: holdfast "+verb)
 		}
-		s.expect(s.run(verb, "--log-format", "xml"), exitUsage, `--log-format "xml": the formats are short, text and json`)
+		s.expect(s.run(verb, "--log-format", "xml"), exitUsage, `--log-format "xml": must be short, text or json`)
 		s.env[envLogLevel] = "loud"
-		s.expect(s.run(verb), exitUsage, `$HOLDFAST_LOG_LEVEL "loud": the levels are debug, info, warn and error`)
+		s.expect(s.run(verb), exitUsage, `$HOLDFAST_LOG_LEVEL "loud": must be debug, info, warn or error`)
 		delete(s.env, envLogLevel)
 		s.env[envLogFormat] = "xml"
-		s.expect(s.run(verb), exitUsage, `$HOLDFAST_LOG_FORMAT "xml": the formats are`)
+		s.expect(s.run(verb), exitUsage, `$HOLDFAST_LOG_FORMAT "xml": must be short, text or json`)
 		s.env[envLogFormat] = "" // that is no way to take it back
-		s.expect(s.run(verb), exitUsage, `$HOLDFAST_LOG_FORMAT "": the formats are`)
+		s.expect(s.run(verb), exitUsage, `$HOLDFAST_LOG_FORMAT "": must be short, text or json`)
 		delete(s.env, envLogFormat)
 	}
 	for _, test := range []struct {

@@ -12,8 +12,8 @@ import (
 )
 
 func (a *app) migrateCommand() *cobra.Command {
-	migrate := group("migrate", "Create the schema or bring it up to date",
-		"Create the schema or bring it up to date, see its version, and print its SQL.",
+	migrate := group("migrate", "Create or upgrade the schema",
+		"Create or upgrade the schema, show its version, or print its SQL.",
 		`  holdfast migrate status
   holdfast migrate up`)
 	migrate.AddCommand(a.migrateUpCommand(), a.migrateStatusCommand(), a.migrateSQLCommand())
@@ -23,9 +23,9 @@ func (a *app) migrateCommand() *cobra.Command {
 func (a *app) migrateUpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "up",
-		Short: "Create the schema or bring it up to date",
-		Long: `Create the schema, and the file of a SQLite database, or bring it up to date. Any number of
-processes may do so at once, and doing it again changes nothing.`,
+		Short: "Create or upgrade the schema",
+		Long: `Create the schema, and the file of a SQLite database, or upgrade it to the version that this
+holdfast needs. Running it again, or several times at once, is safe.`,
 		Example: `  holdfast migrate up
   holdfast migrate up --database postgres://localhost/app`,
 		Args:        takes(0, 0),
@@ -51,9 +51,9 @@ processes may do so at once, and doing it again changes nothing.`,
 				case after.Version:
 					a.printf("%s is up to date: schema version %d", source, after.Version)
 				case 0:
-					a.printf("%s is created: schema version %d", source, after.Version)
+					a.printf("created %s: schema version %d", source, after.Version)
 				default:
-					a.printf("%s is brought from schema version %d to %d", source, before.Version, after.Version)
+					a.printf("upgraded %s from schema version %d to %d", source, before.Version, after.Version)
 				}
 			})
 		}),
@@ -67,9 +67,9 @@ func viewSchema(source store.Source, s store.Schema) schemaView {
 func (a *app) migrateStatusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
-		Short: "Tell which version the schema has",
-		Long: `Tell which version the schema of the database has, and which one this holdfast needs. It changes
-nothing. The exit code is 0 whatever the version.`,
+		Short: "Show the version of the schema",
+		Long: `Show the version of the schema in the database, and the version that this holdfast needs. The exit
+code is 0 whatever the version.`,
 		Example: `  holdfast migrate status
   holdfast migrate status --output json | jq -e .current`,
 		Args:        takes(0, 0),
@@ -86,11 +86,11 @@ nothing. The exit code is 0 whatever the version.`,
 			return a.object(viewSchema(source, s), func() {
 				switch {
 				case s.Version == 0:
-					a.printf("%s: there is nothing; \"holdfast migrate up\" creates schema version %d", source, s.Latest)
+					a.printf("%s: no schema; \"holdfast migrate up\" creates version %d", source, s.Latest)
 				case s.Version < s.Latest:
-					a.printf("%s: schema version %d; \"holdfast migrate up\" brings it to %d", source, s.Version, s.Latest)
+					a.printf("%s: schema version %d; \"holdfast migrate up\" upgrades it to %d", source, s.Version, s.Latest)
 				case s.Version > s.Latest:
-					a.printf("%s: schema version %d, newer than this holdfast, which knows up to %d", source, s.Version, s.Latest)
+					a.printf("%s: schema version %d is newer than this holdfast, which knows versions up to %d", source, s.Version, s.Latest)
 				default:
 					a.printf("%s: schema version %d, up to date", source, s.Version)
 				}
@@ -104,8 +104,8 @@ func (a *app) migrateSQLCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sql",
 		Short: "Print the SQL of the schema",
-		Long: `Print the SQL of the schema, for review or to run it by other means. It opens no database:
---database only says whether it is that of SQLite or of PostgreSQL.`,
+		Long: `Print the SQL of the schema, to review it or to run it with other tools. The command does not open
+the database; --database only selects SQLite or PostgreSQL.`,
 		Example: `  holdfast migrate sql --database postgres:// > holdfast.sql
   holdfast migrate sql --from 1`,
 		Args:        takes(0, 0),
@@ -117,7 +117,7 @@ func (a *app) migrateSQLCommand() *cobra.Command {
 			}
 			migrations := source.Migrations()
 			if from < 0 || from > len(migrations) {
-				return usagef("--from %d: the versions are 0 (nothing) to %d", from, len(migrations))
+				return usagef("--from %d: must be 0 (no schema) to %d", from, len(migrations))
 			}
 			for _, m := range migrations {
 				if m.Version > from {
@@ -127,6 +127,6 @@ func (a *app) migrateSQLCommand() *cobra.Command {
 			return nil
 		}),
 	}
-	cmd.Flags().IntVar(&from, "from", 0, "the `version` that the database has: print only what comes after it")
+	cmd.Flags().IntVar(&from, "from", 0, "print only migrations after version `N`")
 	return cmd
 }

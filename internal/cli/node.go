@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) nodeCommand() *cobra.Command {
-	node := group("node", "List the nodes that run jobs", "List the nodes that run jobs.", `  holdfast node list`)
+	node := group("node", "List nodes", "List the nodes that run jobs.", `  holdfast node list`)
 	node.Aliases = []string{"nodes"}
 	node.AddCommand(a.nodeListCommand())
 	return node
@@ -23,8 +23,8 @@ func (a *app) nodeListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List nodes",
-		Long: `List the nodes of the database, of all namespaces: those that live, and those that ended within
-the last day. The leader is the one that does the maintenance.`,
+		Long: `List the nodes of all namespaces: those that are alive, and those that ended within the last day.
+The leader does the maintenance.`,
 		Example: `  holdfast node list
   holdfast node list --output json | jq '.[] | select(.alive).name'`,
 		Args:        takes(0, 0),
@@ -43,7 +43,7 @@ the last day. The leader is the one that does the maintenance.`,
 					}
 				}
 				if len(nodes) == 0 && out.format == formatTable {
-					a.notef("There are no nodes: \"holdfast worker\" starts one.")
+					a.notef("No nodes; start one with \"holdfast worker\".")
 				}
 				return out.end()
 			})

@@ -30,7 +30,7 @@ func (o *outage) passes(ctx context.Context, err error) bool {
 func (o *outage) begins(err error) {
 	if !o.told {
 		o.told, o.interval = true, firstLook
-		o.app.notef("The database does not answer; asking again until it does: %s", oneLine(withoutPasswords(err.Error())))
+		o.app.notef("The database does not answer; retrying: %s", oneLine(withoutPasswords(err.Error())))
 	}
 }
 

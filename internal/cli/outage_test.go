@@ -45,7 +45,7 @@ func TestWaitsThroughARestart(t *testing.T) {
 	for name, b := range waiting {
 		code, said := <-b.ended, b.stderr.String()
 		if name == "published" {
-			if code != exitError || !strings.Contains(said, "The database answers again.") || !strings.Contains(said, "it has finished") {
+			if code != exitError || !strings.Contains(said, "The database answers again.") || !strings.Contains(said, "has finished") {
 				t.Errorf("%s: exit code %d, %s", name, code, said)
 			}
 			continue

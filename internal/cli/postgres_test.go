@@ -19,7 +19,7 @@ func TestOnPostgres(t *testing.T) {
 	s := newShell(t)
 	s.env[envDatabase] = pgtest.Shared(t).Database(t)
 
-	s.expect(s.run("job", "list"), 1, " has no tables of Holdfast", `"holdfast migrate up" creates them`)
+	s.expect(s.run("job", "list"), 1, " has no Holdfast schema", `create it with "holdfast migrate up"`)
 	missing := *s
 	missing.env = map[string]string{envDatabase: strings.Replace(s.env[envDatabase], "/test_", "/nosuch_", 1)}
 	missing.expect(missing.run("job", "list"), 1, "does not exist", "create the database first")
@@ -55,12 +55,12 @@ func TestOnPostgres(t *testing.T) {
 	var done enqueuedView
 	s.decode(s.ok("job", "enqueue", "exec", "--args", `{"command":["true"]}`), &done)
 	s.ok("job", "wait", done.ID)
-	s.expect(s.run("job", "retry", done.ID), 1, "job "+done.ID+" is not changed: it is completed; ")
+	s.expect(s.run("job", "retry", done.ID), 1, "job "+done.ID+" was not changed: it has completed; ")
 	if why := fmt.Sprint(s.job(first)["why"]); !strings.Contains(why, "queue bulk has been paused") ||
 		!strings.Contains(why, "no living node serves the kind mail; they serve exec, http") {
 		t.Errorf("%s", why)
 	}
-	s.expect(s.run("job", "wait", first, "--timeout", "50ms"), exitTimeout, "has not finished")
+	s.expect(s.run("job", "wait", first, "--timeout", "50ms"), exitTimeout, "did not finish")
 	s.ok("queue", "resume", "bulk")
 	s.expect(s.run("job", "get", exampleID), 1, "no such job")
 	if out := s.ok("node", "list", "-o", "table"); !strings.Contains(out, "alive") {

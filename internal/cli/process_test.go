@@ -398,7 +398,7 @@ func TestReadOnlyFile(t *testing.T) {
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
 		_ = cmd.Run()
 		got := outcome{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
-		s.expect(got, 1, "read-only", "run it as a user who may write there")
+		s.expect(got, 1, "read-only", "run the command as a user who can write there")
 	}
 }
 

@@ -19,12 +19,12 @@ func (a *app) jobPublishedCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "published ID KEY",
-		Short: "Show the value that a durable job has published under a key",
-		Long: `Show the value that a durable job has published last under a key, while it goes on or after its end.
-It is an error if there is none, or none newer than that at --after.
+		Short: "Show a value that a durable job has published",
+		Long: `Show the latest value that a durable job has published under a key. The job may be unfinished or
+finished. It is an error if there is no value, or none newer than --after.
 
-With --wait it waits for one until the job has finished. With the offset of the value before, that
-is how to see what has changed.`,
+With --wait, wait for a value until the job finishes. To wait for the next one, pass the offset of
+the last one as --after.`,
 		Example: `  holdfast job published ` + exampleID + ` progress
   holdfast job published ` + exampleID + ` progress --wait --after 17 --output json | jq .value`,
 		Args:        takes(2, 2),
@@ -59,8 +59,8 @@ is how to see what has changed.`,
 			})
 		}),
 	}
-	cmd.Flags().BoolVar(&wait, "wait", false, "wait for a value until the job has finished")
-	cmd.Flags().Int64Var(&after, "after", 0, "only a value that is newer than that at this `offset`")
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait for a value until the job finishes")
+	cmd.Flags().Int64Var(&after, "after", 0, "only a value newer than the one at `OFFSET`")
 	return cmd
 }
 
@@ -76,14 +76,14 @@ func published(client *holdfast.Client) func(context.Context, holdfast.ID, strin
 }
 
 func nothingPublished(key string, after int64, finished bool) error {
-	newer, hint := "", "; --wait waits for it"
+	newer, hint := "", "; use --wait to wait for it"
 	if after > 0 {
 		newer = " newer than offset " + strconv.FormatInt(after, 10)
 	}
 	if finished {
-		hint = ", and it has finished"
+		hint = " and has finished"
 	}
-	return fmt.Errorf("the job has published nothing%s under %q%s", newer, key, hint)
+	return fmt.Errorf("the job has published no value%s under %q%s", newer, key, hint)
 }
 
 func (a *app) jobStreamCommand() *cobra.Command {
@@ -94,8 +94,8 @@ func (a *app) jobStreamCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stream ID NAME",
 		Short: "List the items of a durable job's stream",
-		Long: `List the items that a durable job has appended to a stream, oldest first. With --follow it goes on
-printing items as they come, as a table or as lines of JSON, until the job has finished.`,
+		Long: `List the items that a durable job has appended to a stream, oldest first. With --follow, print new
+items as they arrive, as a table or as lines of JSON, until the job finishes.`,
 		Example: `  holdfast job stream ` + exampleID + ` tokens
   holdfast job stream ` + exampleID + ` tokens --follow --output jsonl | jq -r .value`,
 		Args:        takes(2, 2),
@@ -116,8 +116,8 @@ printing items as they come, as a table or as lines of JSON, until the job has f
 			})
 		}),
 	}
-	cmd.Flags().BoolVar(&follow, "follow", false, "go on printing items as they come until the job has finished")
-	cmd.Flags().Int64Var(&after, "after", 0, "only items after this `offset`")
+	cmd.Flags().BoolVar(&follow, "follow", false, "print new items until the job finishes")
+	cmd.Flags().Int64Var(&after, "after", 0, "only items after `OFFSET`")
 	return cmd
 }
 
@@ -151,7 +151,7 @@ func (a *app) listStream(ctx context.Context, client *holdfast.Client, id holdfa
 		after = items[len(items)-1].Offset
 	}
 	if out.count == 0 && out.format == formatTable {
-		a.notef("There are no such items.")
+		a.notef("No matching items.")
 	}
 	return out.end()
 }

@@ -17,19 +17,19 @@ func (a *app) queueCommand() *cobra.Command {
   holdfast queue pause mail`)
 	queue.Aliases = []string{"queues"}
 	queue.AddCommand(a.queueListCommand(),
-		a.pauseCommand("pause", "Keep the jobs of queues from starting",
-			"Keep the jobs of queues from starting, on all nodes. Those that run go on. Pausing twice is no error.", true),
-		a.pauseCommand("resume", "Let the jobs of queues start again",
-			"Let the jobs of queues start again. Resuming twice is no error.", false))
+		a.pauseCommand("pause", "Pause queues",
+			"Pause queues on all nodes: no job starts. Running jobs go on. Pausing a paused queue is not an error.", true),
+		a.pauseCommand("resume", "Resume queues",
+			"Resume queues: their jobs start again. Resuming a queue that is not paused is not an error.", false))
 	return queue
 }
 
 func (a *app) queueListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "List queues and what is in them",
-		Long: `List the queues of the namespace and how many jobs are in each state that is not finished. Numbers
-stop at 10000, which is written as 10000+.`,
+		Short: "List queues with job counts",
+		Long: `List the queues of the namespace with the number of unfinished jobs in each state. Counting stops at
+10000, shown as 10000+.`,
 		Example: `  holdfast queue list
   holdfast queue list --output json | jq -r '.[] | select(.paused).name'`,
 		Args:        takes(0, 0),
@@ -48,7 +48,7 @@ stop at 10000, which is written as 10000+.`,
 					}
 				}
 				if len(queues) == 0 && out.format == formatTable {
-					a.notef("There are no queues yet: the first job of a queue makes it.")
+					a.notef("No queues yet; enqueue a job to create one.")
 				}
 				return out.end()
 			})
@@ -85,9 +85,9 @@ func (a *app) pauseCommand(verb, short, long string, pause bool) *cobra.Command 
 		Args:        takes(1, -1),
 		Annotations: uses(flagDatabase, flagNamespace, flagOutput, flagQuiet),
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, names []string) error {
-			change, words := (*holdfast.Client).ResumeQueue, "queue %s is resumed"
+			change, words := (*holdfast.Client).ResumeQueue, "resumed queue %s"
 			if pause {
-				change, words = (*holdfast.Client).PauseQueue, "queue %s is paused"
+				change, words = (*holdfast.Client).PauseQueue, "paused queue %s"
 			}
 			err := a.rehearse(ctx, func(ctx context.Context, client *holdfast.Client) error {
 				for _, name := range names {
@@ -112,7 +112,7 @@ func (a *app) pauseCommand(verb, short, long string, pause bool) *cobra.Command 
 					}
 					isNew := !slices.Contains(known, name)
 					if isNew {
-						a.notef("There was no queue %s; it is made.", oneLine(name))
+						a.notef("Queue %s did not exist; created it.", oneLine(name))
 					}
 					view := pausedView{Namespace: client.Namespace(), Queue: name, Paused: pause, New: isNew}
 					if out.format == formatTable {

@@ -14,10 +14,10 @@ func (a *app) jobPauseCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "pause ID...",
-		Short: "Keep jobs from going on",
-		Long: `Keep jobs from going on until "job resume": those that do not run at once, durable ones that run at
-their next operation. One that is not durable and runs goes on; it is paused if it has to be tried
-again. Pausing twice is no error; a job that has finished is refused.`,
+		Short: "Pause jobs",
+		Long: `Pause jobs until "job resume". A job that is not running is paused at once, a running durable job at
+its next operation. Any other running job goes on, and is paused if it has to be retried. Pausing a
+paused job is not an error; a finished job cannot be paused.`,
 		Example: `  holdfast job pause ` + exampleID + ` --reason "the printer is out of paper"
   holdfast job list --kind report --state waiting --all --output jsonl | jq -r .id | xargs -r holdfast job pause`,
 		Args:        takes(1, -1),
@@ -29,20 +29,20 @@ again. Pausing twice is no error; a job that has finished is refused.`,
 				for i, r := range results {
 					changes[i] = changed{state: r.State, err: r.Err, words: pauseWords(r.State)}
 					if errors.Is(r.Err, holdfast.ErrConflict) {
-						changes[i].err = fmt.Errorf("it is %s already", r.State)
+						changes[i].err = fmt.Errorf("it is already %s", r.State)
 					}
 				}
 				return changes, err
 			})
 		}),
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for people; kept with the jobs")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason to record with the jobs, as `TEXT`")
 	return cmd
 }
 
 func pauseWords(state holdfast.State) string {
 	if state == holdfast.Running {
-		return "is running; it pauses when it can"
+		return "is running; it pauses at its next operation"
 	}
 	return "is paused"
 }
@@ -51,12 +51,12 @@ func (a *app) jobResumeCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "resume ID...",
-		Short: "Let jobs go on",
-		Long: `Let jobs go on: those that are paused, those that wait for a person because their code and their
-journal contradict each other, and failed and cancelled ones. A durable one goes on from the last
-step that it has completed; what failed after it is forgotten and done again.
+		Short: "Resume jobs",
+		Long: `Resume jobs that are paused, that are held because their code no longer matches their journal, or
+that failed or were cancelled. A durable job continues after its last completed step and repeats
+what failed.
 
-Once a job has compensated it cannot be resumed, only forked.`,
+A job that has compensated cannot be resumed, only forked.`,
 		Example: `  holdfast job resume ` + exampleID + ` --reason "there is paper"
   holdfast job list --state failed --kind report --all --output jsonl | jq -r .id | xargs -r holdfast job resume`,
 		Args:        takes(1, -1),
@@ -67,7 +67,7 @@ Once a job has compensated it cannot be resumed, only forked.`,
 			})
 		}),
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for people; recorded")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason to record with the jobs, as `TEXT`")
 	return cmd
 }
 
@@ -77,7 +77,7 @@ func resumeAll(ctx context.Context, client *holdfast.Client, reason string, ids 
 	var down error
 	for i, id := range ids {
 		if down != nil {
-			changes[i].err = fmt.Errorf("not tried after this: %w", down)
+			changes[i].err = fmt.Errorf("not attempted: %w", down)
 			continue
 		}
 		state, err := client.ResumeJob(ctx, id, reason)
@@ -100,9 +100,9 @@ func whyNotResumed(ctx context.Context, client *holdfast.Client, id holdfast.ID,
 	case lookErr != nil || errors.As(err, &unique):
 		return record.State, err
 	case record.State == holdfast.Completed:
-		return record.State, errors.New(`it is completed; "holdfast job fork" does it anew from a step`)
+		return record.State, errors.New(`it has completed; to repeat it from a step, use "holdfast job fork"`)
 	case record.State.Finished():
 		return record.State, err
 	}
-	return record.State, fmt.Errorf("it is %s, and nobody has paused it", record.State)
+	return record.State, fmt.Errorf("it is %s and not paused", record.State)
 }

@@ -41,13 +41,13 @@ func usesFlag(cmd *cobra.Command, flag string) bool {
 }
 
 func (a *app) rootCommand() *cobra.Command {
-	root := group("holdfast", "Durable jobs on the database that you already have",
-		`Durable jobs on the database that you already have: a SQLite file to start with, PostgreSQL when
-one machine is not enough.
+	root := group("holdfast", "Run durable jobs on the database you already have",
+		`Run durable jobs on the database you already have: a SQLite file to start with, PostgreSQL when one
+machine is not enough.
 
-Start a node with "holdfast dev" and follow what it says.`,
+To get started, run "holdfast dev".`,
 		`  holdfast dev
-  holdfast job enqueue exec --args '{"command":["echo","hello"]}' --wait
+  holdfast job enqueue exec '{"command":["echo","hello"]}' --wait
   holdfast job list --state failed
   HOLDFAST_DATABASE=postgres://localhost/app holdfast queue list`)
 	root.SilenceErrors, root.SilenceUsage = true, true
@@ -62,12 +62,12 @@ Start a node with "holdfast dev" and follow what it says.`,
 
 	flags := root.PersistentFlags()
 	flags.StringVarP(&a.database, flagDatabase, "d", "",
-		"the `database`: a file, sqlite:PATH or postgres://…; default $"+envDatabase+", or "+defaultDatabase)
+		"`DATABASE`: a file, sqlite:PATH or postgres://… (default: $"+envDatabase+", or "+defaultDatabase+")")
 	flags.StringVarP(&a.namespace, flagNamespace, "n", "",
-		"the `name` of the namespace to work in; default $"+envNamespace+", or "+defaultNamespace)
-	flags.StringVarP(&a.output, flagOutput, "o", "", "the `format`: table, json or jsonl; default table on a terminal, else json")
-	flags.BoolVarP(&a.quiet, flagQuiet, "q", false, "print no notes, only data and errors")
-	version := root.Flags().Bool("version", false, "print the version of this program") // without -v, which many take for something else
+		"`NAMESPACE` to work in (default: $"+envNamespace+", or "+defaultNamespace+")")
+	flags.StringVarP(&a.output, flagOutput, "o", "", "output `FORMAT`: table, json or jsonl (default: table on a terminal, json elsewhere)")
+	flags.BoolVarP(&a.quiet, flagQuiet, "q", false, "print only data and errors")
+	version := root.Flags().Bool("version", false, "print the version") // without -v, which many take for something else
 	showHelp := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if *version {
@@ -92,9 +92,9 @@ func group(use, short, long, example string) *cobra.Command {
 			if len(args) == 0 {
 				return nil
 			}
-			text := fmt.Sprintf("%s has no verb %q", cmd.CommandPath(), args[0])
+			text := fmt.Sprintf("%s has no command %q", cmd.CommandPath(), args[0])
 			if strings.Contains(args[0], "://") || strings.Contains(args[0], "=") {
-				text = cmd.CommandPath() + " has no such verb; a database is named with --database"
+				text = cmd.CommandPath() + " has no such command; name a database with --database"
 			}
 			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 				slices.SortStableFunc(near, func(x, y string) int { // what begins as it does comes first
@@ -146,7 +146,7 @@ func (a *app) readEnvironment(cmd *cobra.Command) error {
 		if text, set := a.env.LookupEnv(v.env); set && strings.TrimSpace(text) != "" {
 			*v.value = text
 		} else if set && usesFlag(cmd, v.flag) {
-			return usagef("%s is set, and empty: unset it, or give it a value", v.env)
+			return usagef("%s is set but empty; unset it or give it a value", v.env)
 		}
 	}
 	return nil
@@ -177,13 +177,13 @@ func (a *app) do(work func(ctx context.Context, cmd *cobra.Command, args []strin
 
 // usageTemplate is cobra's without aliases, and without what groups would say of themselves as commands.
 const usageTemplate = `Usage:{{if .HasAvailableSubCommands}}
-  {{.CommandPath}} VERB{{else}}
+  {{.CommandPath}} COMMAND{{else}}
   {{.UseLine}}{{end}}{{if .HasExample}}
 
 Examples:
 {{.Example}}{{end}}{{if .HasAvailableSubCommands}}
 
-Verbs:{{range .Commands}}{{if (or .IsAvailableCommand (eq .Name "help"))}}
+Commands:{{range .Commands}}{{if (or .IsAvailableCommand (eq .Name "help"))}}
   {{rpad .Name .NamePadding }} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
 
 Flags:
@@ -192,5 +192,5 @@ Flags:
 Global flags:
 {{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableSubCommands}}
 
-"{{.CommandPath}} VERB --help" tells more about a verb.{{end}}
+Run "{{.CommandPath}} COMMAND --help" for more about a command.{{end}}
 `

@@ -174,20 +174,20 @@ func TestUsageErrors(t *testing.T) {
 		args  []string
 		words string
 	}{
-		{[]string{"jbo"}, `holdfast has no verb "jbo"; did you mean job?; see: holdfast --help`},
-		{[]string{"job", "lst"}, `holdfast job has no verb "lst"; did you mean list or get?; see: holdfast job --help`},
+		{[]string{"jbo"}, `holdfast has no command "jbo"; did you mean job?; see: holdfast --help`},
+		{[]string{"job", "lst"}, `holdfast job has no command "lst"; did you mean list or get?; see: holdfast job --help`},
 		{[]string{"job", "list", "--foo"}, "unknown flag: --foo; see: holdfast job list --help"},
 		{[]string{"--foo"}, "unknown flag: --foo"},
 		{[]string{"job", "list", "-x"}, "unknown shorthand flag"},
-		{[]string{"job", "list", "more"}, "holdfast job list takes no argument, not 1 argument"},
-		{[]string{"job", "list", "--state", "done"}, "the states are scheduled, available"},
+		{[]string{"job", "list", "more"}, "holdfast job list takes no arguments, got 1 argument"},
+		{[]string{"job", "list", "--state", "done"}, "must be one of scheduled, available"},
 		{[]string{"job", "list", "--limit", "0"}, "not positive"},
-		{[]string{"job", "list", "--limit", "5", "--all"}, "--all and --limit exclude each other"},
+		{[]string{"job", "list", "--limit", "5", "--all"}, "--all and --limit cannot be used together"},
 		{[]string{"job", "list", "--output", "yaml"}, "table, json and jsonl"},
 		{[]string{"job", "list", "--namespace", ""}, "namespace"},
 		{[]string{"job", "list", "--database", "mysql://localhost/x"}, "mysql:"},
 		{[]string{"job", "list", "--database", s.db + "?sync=normal"}, `no option "sync"`},
-		{[]string{"bench", "--jobs", "0"}, "have to be positive"},
+		{[]string{"bench", "--jobs", "0"}, "must be positive"},
 		{[]string{"bench", "--database", "mysql://localhost/x"}, "mysql:"},
 		{[]string{"vet", "--output", "yaml"}, "table, json and jsonl"},
 		{[]string{"dev", "--slots", "0"}, "--slots 0"},
@@ -203,7 +203,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"worker", "--queue", "a=0"}, "--queue"},
 		{[]string{"worker", "--queue", "a=many"}, "--queue"},
 		{[]string{"worker", "--queue", "a\nb"}, "control character"},
-		{[]string{"queue", "pause"}, "takes QUEUE..., not 0 arguments"},
+		{[]string{"queue", "pause"}, "takes QUEUE..., got 0 arguments"},
 	} {
 		s.expect(s.run(test.args...), exitUsage, test.words)
 	}
@@ -249,7 +249,7 @@ func TestEmptyValues(t *testing.T) {
 					continue
 				}
 				args := slices.Concat(verb, enough(cmd), []string{"--" + f.Name + "=" + empty})
-				s.expect(s.run(args...), exitUsage, "the value of --"+f.Name+" is empty; see: "+cmd.CommandPath()+" --help")
+				s.expect(s.run(args...), exitUsage, "--"+f.Name+" is empty; see: "+cmd.CommandPath()+" --help")
 			}
 		}
 		cmd.LocalFlags().VisitAll(check)
@@ -263,7 +263,7 @@ func TestEmptyValues(t *testing.T) {
 			if usesFlag(cmd, v.flag) {
 				s := newShell(t)
 				s.env[v.env] = ""
-				s.expect(s.run(append(verb, enough(cmd)...)...), exitUsage, v.env+" is set, and empty")
+				s.expect(s.run(append(verb, enough(cmd)...)...), exitUsage, v.env+" is set but empty")
 			}
 		}
 	})
@@ -305,7 +305,7 @@ func TestNamespaceOfTheEnvironment(t *testing.T) {
 	if got := s.job(id)["namespace"]; got != "prod" {
 		t.Errorf("%v", got)
 	}
-	s.expect(s.run("job", "get", id, "--namespace", "default"), 1, `in the namespace "prod"`)
+	s.expect(s.run("job", "get", id, "--namespace", "default"), 1, `in namespace "prod"`)
 }
 
 // TestWrongValues is what people type. No text of a Go package reaches them.
@@ -316,15 +316,15 @@ func TestWrongValues(t *testing.T) {
 		args  []string
 		words string
 	}{
-		{[]string{"job", "list", "--limit", "many"}, `--limit "many" is not a whole number, or too large; see`},
-		{[]string{"job", "list", "--limit", "99999999999999999999"}, "is not a whole number, or too large"},
-		{[]string{"job", "list", "--limit", "1.5"}, "is not a whole number"},
-		{[]string{"job", "list", "--all=maybe"}, "--all=maybe: it is true or false"},
+		{[]string{"job", "list", "--limit", "many"}, `--limit "many" is not an integer, or out of range; see`},
+		{[]string{"job", "list", "--limit", "99999999999999999999"}, "is not an integer, or out of range"},
+		{[]string{"job", "list", "--limit", "1.5"}, "is not an integer"},
+		{[]string{"job", "list", "--all=maybe"}, "--all=maybe: must be true or false"},
 		{[]string{"job", "list", "--limit"}, "--limit needs a value"},
 		{[]string{"job", "list", "-d"}, "--database needs a value"},
 		{[]string{"bench", "--seconds", "x"}, `--seconds "x" is not a number`},
-		{[]string{"job", "stream", exampleID, "x", "--after", "x"}, "not a whole number"},
-		{[]string{"job", "enqueue", "k", "--in", "5"}, `--in: "5" has no unit; it is a duration such as 5s, 5m or 5h`},
+		{[]string{"job", "stream", exampleID, "x", "--after", "x"}, "not an integer"},
+		{[]string{"job", "enqueue", "k", "--in", "5"}, `--in: "5" has no unit; write 5s, 5m or 5h`},
 		{[]string{"job", "enqueue", "k", "--in", "1x"}, `--in: "1x" is not a duration such as 90s, 1h30m or 7d`},
 		{[]string{"job", "enqueue", "k", "--in", "1dh"}, "is not a duration"},
 		{[]string{"job", "enqueue", "k", "--in", "1d-1h"}, "is not a duration"},
@@ -332,9 +332,9 @@ func TestWrongValues(t *testing.T) {
 		{[]string{"job", "enqueue", "k", "--in", "-1d"}, "--in -24h0m0s is in the past"},
 		{[]string{"job", "enqueue", "k", "--timeout", "soon"}, "--timeout: "},
 		{[]string{"job", "enqueue", "k", "--timeout", "-1d"}, "timeout"},
-		{[]string{"job", "enqueue", "k", "--in", "1s", "--at", "2030-01-01"}, "--at and --in exclude each other"},
-		{[]string{"job", "enqueue", "k", "--args", "{}", "--file", "x"}, "--args and --file exclude each other"},
-		{[]string{"job", "enqueue", "k", "--id", exampleID, "--file", "x"}, "--file and --id exclude each other"},
+		{[]string{"job", "enqueue", "k", "--in", "1s", "--at", "2030-01-01"}, "--at and --in cannot be used together"},
+		{[]string{"job", "enqueue", "k", "--args", "{}", "--file", "x"}, "--args and --file cannot be used together"},
+		{[]string{"job", "enqueue", "k", "--id", exampleID, "--file", "x"}, "--file and --id cannot be used together"},
 		{[]string{"job", "enqueue", "k", "--at", "2020-01-01"}, "--at: 2020-01-01 was "},
 		{[]string{"job", "enqueue", "k", "--id", "e7c21ef8-bb0c-4b1c-8d0a-a3c7d0aa3dd6"}, "is not a UUIDv7; see"},
 		{[]string{"job", "enqueue", "k", "--file", "/no/such/file"}, "--file: /no/such/file: no such file or directory"},
@@ -344,7 +344,7 @@ func TestWrongValues(t *testing.T) {
 		{[]string{"job", "wait", exampleID, "--timeout", "10"}, "has no unit"},
 		{[]string{"dev", "--stop-timeout", "-1s"}, "--stop-timeout -1s is negative"},
 		{[]string{"dev", "--stop-timeout", "20"}, "has no unit"},
-		{[]string{"postgres://app:hunter2@h/db"}, "a database is named with --database"},
+		{[]string{"postgres://app:hunter2@h/db"}, "name a database with --database"},
 		{[]string{"job", "get", "postgres://app:hunter2@h/db"}, "postgres://app:xxxxx@h/db"},
 		{[]string{"job", "list", "-d", "app:hunter2@h/db"}, "sqlite:PATH or postgres://…"},
 		{[]string{"job", "list", "-d", "host=h password='hunter2"}, "single quotes"},
@@ -488,7 +488,7 @@ func TestNoSuchDatabase(t *testing.T) {
 		{"queue", "resume", "x"},
 		{"node", "list"},
 	} {
-		s.expect(s.run(args...), 1, "no such database: sqlite:"+s.db, `"holdfast dev" or "holdfast migrate up" creates it`)
+		s.expect(s.run(args...), 1, "no such database: sqlite:"+s.db, `create it with "holdfast migrate up" or "holdfast dev"`)
 	}
 	if found, _ := filepath.Glob(filepath.Join(s.dir, "*")); found != nil {
 		t.Errorf("they made %v", found)
@@ -546,7 +546,7 @@ func TestUnreachableDatabase(t *testing.T) {
 	verbs := [][]string{{"job", "list"}, {"job", "enqueue", "x"}, {"worker"}, {"bench"}, {"migrate", "up"}, {"migrate", "status"}}
 	for _, args := range verbs {
 		got := s.run(args...)
-		s.expect(got, 1, "127.0.0.1", "is the database up, and --database right?")
+		s.expect(got, 1, "127.0.0.1", "check --database and that the database is up")
 		if strings.Contains(got.stderr, "hunter2") {
 			t.Errorf("the password is shown: %s", got.stderr)
 		}

@@ -29,9 +29,9 @@ type serveFlags struct {
 
 func (f *serveFlags) add(cmd *cobra.Command, allowExec bool, format string) {
 	flags := cmd.Flags()
-	flags.BoolVar(&f.allowExec, "allow-exec", allowExec, "run jobs of the kind exec: whoever can enqueue runs commands as this user")
-	flags.IntVar(&f.slots, "slots", 100, "how many `jobs` to run at once")
-	flags.DurationVar(&f.stopTimeout, "stop-timeout", 20*time.Second, "how long running jobs may go on after the first signal")
+	flags.BoolVar(&f.allowExec, "allow-exec", allowExec, "run exec jobs: anyone who can enqueue can run commands as this user")
+	flags.IntVar(&f.slots, "slots", 100, "run at most `N` jobs at once")
+	flags.DurationVar(&f.stopTimeout, "stop-timeout", 20*time.Second, "give running jobs this `DURATION` to finish after the first signal")
 	f.log.add(flags, "info", format)
 }
 
@@ -39,12 +39,12 @@ func (a *app) devCommand() *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "dev",
-		Short: "Start a node to try things out with",
-		Long: `Start a node that runs the built-in kinds exec and http, say what to try next, and then what starts,
-ends and fails. The database is created if it does not exist.
+		Short: "Start a node to try things out",
+		Long: `Start a node that runs the built-in kinds exec and http. It prints commands to try, and a line for
+each job that starts, completes or fails. The database is created if it does not exist.
 
-At SIGTERM, SIGHUP or Ctrl-C the node takes no more jobs and waits for those that run, up to
---stop-timeout; at a second SIGTERM or Ctrl-C it ends them now. What did not finish runs again.`,
+On SIGTERM, SIGHUP or Ctrl-C the node claims no more jobs and waits up to --stop-timeout for running
+jobs. On a second SIGTERM or Ctrl-C it stops them. Unfinished jobs run again.`,
 		Example: `  holdfast dev
   holdfast dev --slots 4 --allow-exec=false --database /tmp/try.db`,
 		Args:        takes(0, 0),
@@ -60,11 +60,11 @@ func (a *app) workerCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "worker",
 		Short: "Start a node that runs the built-in kinds",
-		Long: `Start a node that runs jobs of the built-in kind http, and with --allow-exec of the kind exec. The
-schema is created or brought up to date first.
+		Long: `Start a node that runs the built-in kind http and, with --allow-exec, exec. The schema is created or
+upgraded first.
 
-At SIGTERM, SIGHUP or Ctrl-C the node takes no more jobs and waits for those that run, up to
---stop-timeout; at a second SIGTERM or Ctrl-C it ends them now. What did not finish runs again.`,
+On SIGTERM, SIGHUP or Ctrl-C the node claims no more jobs and waits up to --stop-timeout for running
+jobs. On a second SIGTERM or Ctrl-C it stops them. Unfinished jobs run again.`,
 		Example: `  holdfast worker --database postgres://localhost/app
   holdfast worker --allow-exec --queue mail=10 --queue reports=2 --slots 12`,
 		Args:        takes(0, 0),
@@ -73,7 +73,7 @@ At SIGTERM, SIGHUP or Ctrl-C the node takes no more jobs and waits for those tha
 	}
 	f.add(cmd, false, logText)
 	cmd.Flags().StringArrayVar(&f.queues, "queue", nil,
-		"serve this queue, and at most so many of its jobs at once: `NAME[=SLOTS]`; may be repeated (default: all queues)")
+		"serve queue `NAME[=SLOTS]`, with at most SLOTS of its jobs at once; repeatable (default: all queues)")
 	return cmd
 }
 
@@ -97,7 +97,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags, hints bool) error {
 		return err
 	}
 	if a.dsn() == dsn.Memory {
-		return usagef("a database in memory is seen by nobody else; name a file")
+		return usagef("no other process can see a database in memory; name a file")
 	}
 	named, err := a.source()
 	if err != nil {
@@ -121,7 +121,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags, hints bool) error {
 		err = a.runNode(ctx, client, source)
 	}
 	if err != nil && !source.joined.Load() {
-		err = fmt.Errorf("no node could be started on %s: %w", named, err)
+		err = fmt.Errorf("cannot start a node on %s: %w", named, err)
 	}
 	return errors.Join(err, closeClient(ctx, client))
 }
@@ -162,11 +162,11 @@ func (a *app) nodeOptions(f *serveFlags) ([]holdfast.Option, error) {
 		if limited {
 			var err error
 			if slots, err = strconv.Atoi(text); err != nil || slots < 1 {
-				return nil, usagef("--queue %q: it is NAME or NAME=SLOTS, such as mail=10", q)
+				return nil, usagef("--queue %q: must be NAME or NAME=SLOTS, such as mail=10", q)
 			}
 		}
 		if name == "" || seen[name] {
-			return nil, usagef("--queue %q: the name is empty, or was given before", q)
+			return nil, usagef("--queue %q: the name is empty or given twice", q)
 		}
 		seen[name] = true
 		opts = append(opts, holdfast.WithQueue(name, slots))
@@ -215,7 +215,7 @@ func (a *app) runNode(ctx context.Context, client *holdfast.Client, source *node
 		return err
 	case <-a.env.Signals:
 	}
-	a.notef("Stopping: waiting for the jobs that run. A second signal ends them now.")
+	a.notef("Stopping: waiting for running jobs. A second signal stops them now.")
 	stop()
 	for hurry := false; !hurry; {
 		select {
@@ -225,7 +225,7 @@ func (a *app) runNode(ctx context.Context, client *holdfast.Client, source *node
 			hurry = signal != syscall.SIGHUP // a terminal that goes away may say so several times
 		}
 	}
-	a.notef("Stopping now. What did not finish runs again.")
+	a.notef("Stopping now. Unfinished jobs run again.")
 	a.env.Release()
 	over, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	cancel()

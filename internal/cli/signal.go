@@ -25,10 +25,12 @@ func (a *app) signalSendCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "send ID NAME [PAYLOAD]",
 		Short: "Send a signal to a job",
-		Long: `Send a signal to a job and return when it is durable. A job that waits for it goes on; one that does
-not wait for it yet, or has not begun, finds it when it does. The payload is JSON, @FILE, or - for
-standard input. A job that has finished takes no signals. One with a key that arrived before is not
-sent again, which is no error.`,
+		Long: `Send a signal to a job. The command returns once the signal is stored. A job that is not waiting for
+the signal yet receives it when it does; a finished job accepts no signals. PAYLOAD is JSON, @FILE,
+or - for standard input.
+
+To make sending repeatable, use --key: a job receives only the first signal with a given key.
+Sending another one is not an error.`,
 		Example: `  holdfast signal send ` + exampleID + ` approved '{"by":"ada"}'
   holdfast signal send ` + exampleID + ` approved '"a text is in quotes"' --key mail-4711
   jq -c .approval order.json | holdfast signal send ` + exampleID + ` approved -`,
@@ -62,26 +64,26 @@ sent again, which is no error.`,
 				}
 				sent, err := client.SendSignal(ctx, id, name, payload, opts...)
 				if errors.Is(err, holdfast.ErrConflict) {
-					return fmt.Errorf("job %s has finished and takes no signals", id)
+					return fmt.Errorf("job %s has finished and accepts no signals", id)
 				} else if err != nil {
 					return err
 				}
 				begun := record.LeaseNumber > 0 && record.Journal == 0 && record.State != holdfast.Waiting
 				if begun || builtin.Fields(record.Kind) != nil {
-					a.notef("The job has begun and remembers nothing: unless its kind is a durable function, nobody reads the signal.")
+					a.notef("The job has started and has no journal. If it is not a durable function, nothing will read the signal.")
 				}
 				view := sentView{ID: id.String(), Signal: name, Key: text(key), Message: big(sent.Message), Duplicate: sent.Duplicate}
 				return a.object(view, func() {
 					if sent.Duplicate {
-						a.printf("job %s has had a message with the key %s: nothing is sent", id, oneLine(key))
+						a.printf("job %s already has a message with the key %s; nothing was sent", id, oneLine(key))
 						return
 					}
-					a.printf("signal %s is sent to job %s, which was %s", oneLine(name), id, record.State)
+					a.printf("sent signal %s to job %s, which was %s", oneLine(name), id, record.State)
 				})
 			})
 		}),
 	}
-	cmd.Flags().StringVar(&key, "key", "", "of signals to one job with the same `key` only the first arrives, so that it may be repeated")
+	cmd.Flags().StringVar(&key, "key", "", "send the signal only if the job has none with the same `KEY`")
 	return cmd
 }
 

@@ -31,9 +31,9 @@ func TestDurableVerbsFindTheirJob(t *testing.T) {
 	s := migrated(t)
 	other := s.enqueue("mail", "--namespace", "other")
 	for i := range durableVerbs("") {
-		s.expect(s.run(durableVerbs(other)[i]...), 1, other, `in the namespace "other"`)
+		s.expect(s.run(durableVerbs(other)[i]...), 1, other, `in namespace "other"`)
 		s.expect(s.run(durableVerbs(exampleID)[i]...), 1, "no such job: "+exampleID)
-		s.expect(s.run(durableVerbs("7")[i]...), exitUsage, `"7" is not the id of a job`)
+		s.expect(s.run(durableVerbs("7")[i]...), exitUsage, `"7" is not a job id`)
 	}
 	s.ok("job", "pause", other, "-n", "other")
 	s.expect(s.run("callback", "complete", exampleToken), 1, "no such callback: "+exampleToken)
@@ -52,29 +52,29 @@ func TestDurableUsage(t *testing.T) {
 		args  []string
 		words string
 	}{
-		{[]string{"job", "list", "--parent", "7"}, "--parent: \"7\" is not the id of a job"},
-		{[]string{"job", "fork", exampleID}, "--from is missing"},
+		{[]string{"job", "list", "--parent", "7"}, "--parent: \"7\" is not a job id"},
+		{[]string{"job", "fork", exampleID}, "--from is required"},
 		{[]string{"job", "fork", exampleID, "--from", "x", "--args", "{"}, "--args: not JSON"},
-		{[]string{"job", "fork", exampleID, exampleID, "--from", "x"}, "takes ID, not 2 arguments"},
-		{[]string{"job", "journal", exampleID, "--follow", "--output", "json"}, "take jsonl"},
-		{[]string{"job", "stream", exampleID, "x", "--follow", "--output", "json"}, "take jsonl"},
+		{[]string{"job", "fork", exampleID, exampleID, "--from", "x"}, "takes ID, got 2 arguments"},
+		{[]string{"job", "journal", exampleID, "--follow", "--output", "json"}, "use --output jsonl"},
+		{[]string{"job", "stream", exampleID, "x", "--follow", "--output", "json"}, "use --output jsonl"},
 		{[]string{"job", "stream", exampleID, "x", "--after", "-1"}, "--after -1 is negative"},
-		{[]string{"job", "stream", exampleID}, "takes ID NAME, not 1 argument"},
+		{[]string{"job", "stream", exampleID}, "takes ID NAME, got 1 argument"},
 		{[]string{"job", "published", exampleID, "x", "--after", "-1"}, "--after -1 is negative"},
-		{[]string{"job", "published", exampleID, "x", "--after", "many"}, "not a whole number"},
-		{[]string{"job", "published", exampleID}, "takes ID KEY, not 1 argument"},
-		{[]string{"signal", "send", exampleID}, "takes ID NAME [PAYLOAD], not 1 argument"},
+		{[]string{"job", "published", exampleID, "x", "--after", "many"}, "not an integer"},
+		{[]string{"job", "published", exampleID}, "takes ID KEY, got 1 argument"},
+		{[]string{"signal", "send", exampleID}, "takes ID NAME [PAYLOAD], got 1 argument"},
 		{[]string{"signal", "send", exampleID, ""}, "NAME is empty"},
 		{[]string{"signal", "send", exampleID, long}, "300 bytes are more than 200"},
-		{[]string{"signal", "send", exampleID, "x", "--key", ""}, "the value of --key is empty"},
+		{[]string{"signal", "send", exampleID, "x", "--key", ""}, "--key is empty"},
 		{[]string{"signal", "send", exampleID, "x", "yes"}, "PAYLOAD: not JSON"},
 		{[]string{"signal", "send", exampleID, "x", "@" + filepath.Join(s.dir, "gone")}, "PAYLOAD: "},
 		{[]string{"signal", "send", exampleID, "x", "-"}, "standard input: empty"},
-		{[]string{"callback", "complete", "token"}, `"token" is not the token of a callback`},
+		{[]string{"callback", "complete", "token"}, `"token" is not a callback token`},
 		{[]string{"callback", "complete", exampleToken, "yes"}, "PAYLOAD: not JSON"},
-		{[]string{"callback", "fail", exampleToken}, "--message is missing"},
-		{[]string{"callback", "fail", "token", "--message", "x"}, "is not the token"},
-		{[]string{"callback", "heartbeat", exampleID}, "is not the token"},
+		{[]string{"callback", "fail", exampleToken}, "--message is required"},
+		{[]string{"callback", "fail", "token", "--message", "x"}, "is not a callback token"},
+		{[]string{"callback", "heartbeat", exampleID}, "is not a callback token"},
 	} {
 		s.expect(s.run(test.args...), exitUsage, test.words)
 	}
@@ -82,13 +82,13 @@ func TestDurableUsage(t *testing.T) {
 	s.expect(s.run("job", "published", id, ""), exitUsage, "KEY is empty")
 	s.expect(s.run("job", "stream", id, ""), exitUsage, "NAME is empty")
 	s.expect(s.run("job", "stream", id, "", "--follow"), exitUsage, "NAME is empty")
-	if got := s.run("job", "journal", id, "-o", "table"); got.stdout != "" || !strings.HasPrefix(got.stderr, "It remembers nothing") {
+	if got := s.run("job", "journal", id, "-o", "table"); got.stdout != "" || !strings.HasPrefix(got.stderr, "The journal is empty") {
 		t.Errorf("%+v", got)
 	}
 	if out := s.ok("job", "stream", id, "x"); out != "[]\n" {
 		t.Errorf("%s", out)
 	}
-	s.expect(s.run("job", "published", id, "x"), 1, `the job has published nothing under "x"; --wait waits for it`)
+	s.expect(s.run("job", "published", id, "x"), 1, `the job has published no value under "x"; use --wait to wait for it`)
 }
 
 // TestSignalPayloads sends payloads from everywhere, before the job begins.
@@ -104,7 +104,7 @@ func TestSignalPayloads(t *testing.T) {
 	s.ok("signal", "send", id, "b", `9007199254740993`, "--key", "k")
 	s.ok("signal", "send", id, "c", "@"+file)
 	s.expect(s.feed(`[1, 2]`, "signals", "send", id, "d", "-"), 0)
-	if out := s.ok("signal", "send", id, "e", "null", "-o", "table"); out != "signal e is sent to job "+id+", which was scheduled\n" {
+	if out := s.ok("signal", "send", id, "e", "null", "-o", "table"); out != "sent signal e to job "+id+", which was scheduled\n" {
 		t.Errorf("%s", out)
 	}
 	var got []string
@@ -130,14 +130,14 @@ func TestCallbackFails(t *testing.T) {
 	s.ok("signal", "send", id, "approved", `"bob"`)
 	s.waits(id, "callback paid")
 	token := s.token(id)
-	if out := s.ok("callback", "heartbeat", token, "-o", "table"); out != "the callback is worked on\n" {
+	if out := s.ok("callback", "heartbeat", token, "-o", "table"); out != "extended the time limit of the callback\n" {
 		t.Errorf("%s", out)
 	}
-	if out := s.ok("callback", "fail", token, "--message", "card <refused>", "-o", "table"); out != "the callback is failed\n" {
+	if out := s.ok("callback", "fail", token, "--message", "card <refused>", "-o", "table"); out != "failed the callback\n" {
 		t.Errorf("%s", out)
 	}
 	s.expect(s.run("job", "wait", id, "--timeout", "1m"), 1, "card <refused>")
-	s.expect(s.run("callback", "complete", token), 1, "answered already")
+	s.expect(s.run("callback", "complete", token), 1, "already been answered")
 	s.holds(s.ok("job", "journal", id, "-o", "table"), "sent callback failed", "card <refused>")
 }
 
@@ -146,7 +146,7 @@ func TestSignalThatNobodyReads(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	s.start("dev")
-	const note = "The job has begun and remembers nothing: unless its kind is a durable function, nobody reads the signal.\n"
+	const note = "The job has started and has no journal. If it is not a durable function, nothing will read the signal.\n"
 	id := s.enqueue("exec", `{"command":["sleep","1000"]}`)
 	s.expectNote(s.run("signal", "send", id, "go"), note)
 	s.expectNote(s.run("signal", "send", id, "go", "-q"), "")

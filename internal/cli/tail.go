@@ -26,7 +26,7 @@ func (a *app) newTail(columns ...column) (*tail, error) {
 	format := a.format()
 	switch {
 	case a.output == formatJSON:
-		return nil, usagef("--output json is one value, which is not there before the end; to --follow take jsonl")
+		return nil, usagef("--follow cannot write json, which is one value; use --output jsonl")
 	case format == formatJSON:
 		format = formatLines
 	}

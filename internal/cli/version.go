@@ -11,8 +11,8 @@ import (
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:         "version",
-		Short:       "Print the version of this program",
-		Long:        "Print the version of this program.",
+		Short:       "Print the version",
+		Long:        "Print the version of holdfast, of Go, and the platform.",
 		Example:     "  holdfast version\n  holdfast version --output json | jq -r .version",
 		Args:        takes(0, 0),
 		Annotations: uses(flagOutput),

@@ -14,14 +14,13 @@ func (a *app) vetCommand() *cobra.Command {
 	var tests bool
 	cmd := &cobra.Command{
 		Use:   "vet [PACKAGE...]",
-		Short: "Find what durable functions must not do",
-		Long: `Find what durable functions must not do, in the source of Go packages: read the clock, make random
-numbers, start goroutines, go through maps, drop the errors of durable operations. Without packages
-it looks at ./... and needs the go command.
+		Short: "Find mistakes in durable functions",
+		Long: `Find mistakes in the durable functions of Go packages: reading the clock, random numbers,
+goroutines, iteration over maps, ignored errors of durable operations, writes by a client outside of
+a step. The default package pattern is ./...; the go command must be installed.
 
-It prints a line FILE:LINE:COLUMN: MESSAGE for each finding, on a terminal and elsewhere, or what
---output says. The exit code is 1 if there are any. A comment on the line, or on the line before,
-silences one:
+Each finding is a line FILE:LINE:COLUMN: MESSAGE, unless --output says otherwise. The exit code is 1
+if there are findings. To silence one, put a comment on its line or the line before:
 
   //holdfast:vet ignore REASON`,
 		Example: `  holdfast vet
@@ -33,7 +32,7 @@ silences one:
 			return a.vet(ctx, patterns, tests)
 		}),
 	}
-	cmd.Flags().BoolVar(&tests, "tests", false, "look at test files too")
+	cmd.Flags().BoolVar(&tests, "tests", false, "include test files")
 	return cmd
 }
 

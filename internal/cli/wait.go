@@ -22,13 +22,12 @@ func (a *app) jobWaitCommand() *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "wait ID",
-		Short: "Wait for a job to finish, and print what it returned",
-		Long: `Wait for a job to finish, and print what it returned, which is JSON ("null" if it returned
-nothing). After two seconds it says on standard error why the job has not finished, and again when
-that changes.
+		Short: "Wait for a job and print its result",
+		Long: `Wait for a job to finish and print its result as JSON ("null" if there is none). After two seconds,
+print on standard error why the job has not finished, and again when the reason changes.
 
-The exit code is 0 if the job completed, 1 if it failed or was cancelled, and 2 if it did not
-finish in time; in that case it goes on.`,
+The exit code is 0 if the job completed, 1 if it failed or was cancelled, and 2 if --timeout passed;
+the job goes on.`,
 		Example: `  holdfast job wait ` + exampleID + `
   holdfast job wait ` + exampleID + ` --timeout 30s | jq .stdout`,
 		Args:        takes(1, 1),
@@ -49,7 +48,7 @@ finish in time; in that case it goes on.`,
 			})
 		}),
 	}
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give up after this `duration`, such as 30s; 0: never")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "stop waiting after `DURATION`, such as 30s (default: wait until it finishes)")
 	return cmd
 }
 
@@ -82,7 +81,7 @@ func (a *app) wait(ctx context.Context, client *holdfast.Client, id holdfast.ID,
 		}
 		return &statusError{exitError, text}
 	case ctx.Err() == nil && waiting.Err() != nil:
-		return &statusError{exitTimeout, fmt.Sprintf("job %s has not finished within %v; it goes on", id, timeout) + a.whyNot(ctx, client, id)}
+		return &statusError{exitTimeout, fmt.Sprintf("job %s did not finish within %v; it goes on", id, timeout) + a.whyNot(ctx, client, id)}
 	}
 	return err
 }

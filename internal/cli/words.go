@@ -93,13 +93,13 @@ func parseTimeIn(text string, zone *time.Location) (time.Time, error) {
 			return onlyTime(t, text, wanted.Format(time.DateTime))
 		}
 	}
-	return time.Time{}, usagef("%q is not a time such as 2026-01-31T17:30:00Z or, in this machine's zone, \"2026-01-31 17:30\"", text)
+	return time.Time{}, usagef("%q is not a time; write 2026-01-31T17:30:00Z or, in this machine's zone, \"2026-01-31 17:30\"", text)
 }
 
 // onlyTime refuses a time that a clock does not show, or shows twice, because it is set in between.
 func onlyTime(t time.Time, text, shown string) (time.Time, error) {
 	if t.Format(time.DateTime) != shown {
-		return t, usagef("%q does not exist in this machine's zone, %s, whose clock is set forward over it", text, t.Location())
+		return t, usagef("%q does not exist in this machine's zone, %s: the clock skips it", text, t.Location())
 	}
 	// What the clock shows at two times lies between two offsets from UTC.
 	for _, near := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
@@ -111,7 +111,7 @@ func onlyTime(t time.Time, text, shown string) (time.Time, error) {
 			if second.Before(first) {
 				first, second = second, first
 			}
-			return t, usagef("%q exists twice in this machine's zone, %s; write %s or %s",
+			return t, usagef("%q occurs twice in this machine's zone, %s; write %s or %s",
 				text, t.Location(), first.Format(time.RFC3339), second.Format(time.RFC3339))
 		}
 	}
