@@ -58,12 +58,12 @@ func bulkOn(s *shell) {
 		args  []string
 		words string
 	}{
-		{[]string{"cancel"}, "takes ID..., or flags that select jobs"},
-		{[]string{"retry"}, "takes ID..., or flags that select jobs"},
+		{[]string{"cancel"}, "needs job ids, or filters"},
+		{[]string{"retry"}, "needs job ids, or filters"},
 		{[]string{"cancel", other, "--queue", "x"}, "not both"},
-		{[]string{"cancel", other, "--dry-run"}, "--dry-run is for flags that select jobs"},
+		{[]string{"cancel", other, "--dry-run"}, "--dry-run requires a filter"},
 		{[]string{"retry", "--queue", "x"}, "--state is required"},
-		{[]string{"retry", "--state", "broken"}, "the states are"},
+		{[]string{"retry", "--state", "broken"}, "must be one of"},
 		{[]string{"cancel", "--parent", "x"}, "--parent"},
 	} {
 		s.expect(s.run(append([]string{"job"}, test.args...)...), exitUsage, test.words)

@@ -214,8 +214,8 @@ func TestDurableJob(t *testing.T) {
 		if out := s.ok("job", "wait", id, "--timeout", "1m"); out != "\"parcel to ada, receipt 7\"\n" {
 			t.Errorf("%s", out)
 		}
-		s.expect(s.run("callback", "fail", token, "--message", "too late"), 1, "was already been answered, or its job has finished")
-		s.expect(s.run("signal", "send", id, "approved"), 1, id+" has finished and takes no signals")
+		s.expect(s.run("callback", "fail", token, "--message", "too late"), 1, "has already been answered, or its job has finished")
+		s.expect(s.run("signal", "send", id, "approved"), 1, id+" has finished and accepts no signals")
 
 		s.seeJournal(id)
 		s.seePublished(id)
@@ -296,7 +296,7 @@ func (s *shell) seePublished(id string) {
 	}
 	s.expect(s.run("job", "published", id, "progress", "--after", "5"), 1, `no value newer than offset 5 under "progress" and has finished`)
 	s.expect(s.run("job", "published", id, "progress", "--after", "5", "--wait"), 1, "and has finished")
-	s.expect(s.run("job", "published", id, "other"), 1, `nothing under "other"`)
+	s.expect(s.run("job", "published", id, "other"), 1, `no value under "other"`)
 	var items []map[string]any
 	s.decode(s.ok("job", "stream", id, "log"), &items)
 	if len(items) != 2 || items[0]["value"] != "charged" || items[1]["value"] != "approved by <bob>" || items[1]["offset"] != "6" {
@@ -338,16 +338,16 @@ func (s *shell) seeFork(id string) {
 	}
 	s.expect(s.run("job", "fork", id, "--from", "label", "--id", exampleID), 1, "job "+exampleID+" is another one")
 	s.expect(s.run("job", "fork", id, "--from", "label", "--id", "00000000-0000-4000-8000-000000000000"), exitUsage, "is not a UUIDv7")
-	s.expect(s.run("job", "fork", id, "--from", "nonsense"), 1, `remembers no step "nonsense"`, "holdfast job journal "+id)
+	s.expect(s.run("job", "fork", id, "--from", "nonsense"), 1, `has no step "nonsense" in its journal`, "holdfast job journal "+id)
 	got := s.run("job", "fork", id, "--from", "charge", "-o", "table")
-	if got.code != 0 || !strings.HasPrefix(got.stderr, "What the old job had done from there on is done again: charge, ") ||
+	if got.code != 0 || !strings.HasPrefix(got.stderr, "These run again: charge, ") ||
 		!strings.Contains(got.stderr, "label") {
 		s.Errorf("%+v", got)
 	}
 	if got := s.run("job", "fork", id, "--from", "charge", "-q"); got.stderr != "" {
 		s.Errorf("%+v", got)
 	}
-	if out := s.ok("job", "fork", id, "--from", "label", "-o", "table"); !strings.HasSuffix(out, " does job "+id+" anew from label\n") {
+	if out := s.ok("job", "fork", id, "--from", "label", "-o", "table"); !strings.HasSuffix(out, " repeats job "+id+" from label\n") {
 		s.Errorf("%s", out)
 	}
 }

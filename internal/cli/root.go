@@ -62,7 +62,7 @@ To get started, run "holdfast dev".`,
 
 	flags := root.PersistentFlags()
 	flags.StringVarP(&a.database, flagDatabase, "d", "",
-		"`DATABASE`: a file, sqlite:PATH or postgres://… (default: $"+envDatabase+", or "+defaultDatabase+")")
+		"`DATABASE` to use: a file, sqlite:PATH or postgres://… (default: $"+envDatabase+", or "+defaultDatabase+")")
 	flags.StringVarP(&a.namespace, flagNamespace, "n", "",
 		"`NAMESPACE` to work in (default: $"+envNamespace+", or "+defaultNamespace+")")
 	flags.StringVarP(&a.output, flagOutput, "o", "", "output `FORMAT`: table, json or jsonl (default: table on a terminal, json elsewhere)")
