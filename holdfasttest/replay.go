@@ -111,11 +111,9 @@ func (p *player) Journals(context.Context, []store.ID) ([]store.Journal, error) 
 func (p *player) Apply(ctx context.Context, b *store.Batch) error {
 	for _, a := range b.Appends {
 		a.Err = store.ErrLeaseLost
-		a.Err = store.ErrLeaseLost
 		p.end(p.closes(a))
 	}
 	for _, o := range b.Outcomes {
-		o.Err = store.ErrLeaseLost
 		switch o.Reason {
 		case store.ReasonNondeterminism:
 			p.end(fmt.Errorf("the code does not fit the journal: %s", o.Error))
