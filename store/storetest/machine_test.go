@@ -145,8 +145,9 @@ func noticesOpened(t *testing.T, name string, opened func(*Clock) store.Store, m
 		t.Parallel()
 		open := func(_ *testing.T, clock *Clock) store.Store { return opened(clock) }
 		said := ""
-		// Some mistakes show in one run of a hundred: one that hides for 200 runs now and then does not do so for 2,000.
-		for try := 0; said == "" && try < 10; try++ {
+		// Some mistakes show in one run of several hundred: one that hides for 2,000 runs now and then
+		// does not do so for 10,000.
+		for try := 0; said == "" && try < 50; try++ {
 			said = failure(func(tb rapid.TB) {
 				stores := &pool{t: t, open: open}
 				rapid.Check(tb, func(t *rapid.T) { stores.check(t, mode) })
