@@ -37,18 +37,19 @@ type probe struct {
 	calls   atomic.Int64
 	applies atomic.Int64
 
-	mu      sync.Mutex
-	onApply func(*store.Batch) error                  // before; an error is returned instead of applying
-	carry   func(context.Context, *store.Batch) error // the same
-	instead func(*store.Batch) error                  // errApplied: it has done what was to be done; nil: the store is to do it
-	convey  func(context.Context, store.ClaimParams, func() ([]store.Claimed, error)) ([]store.Claimed, error)
-	onClaim func(p store.ClaimParams, jobs []store.Claimed, err error) ([]store.Claimed, error)
-	onBeat  func() error
-	promote func() (store.Promoted, bool)                       // false: the store is to do it
-	onLost  func(ctx context.Context, lost []store.Lease) error // before leases are given up; an error is returned instead
-	onGet   func()
-	onJoin  func()
-	maxJobs int // in one apply
+	mu        sync.Mutex
+	onApply   func(*store.Batch) error                  // before; an error is returned instead of applying
+	carry     func(context.Context, *store.Batch) error // the same
+	instead   func(*store.Batch) error                  // errApplied: it has done what was to be done; nil: the store is to do it
+	convey    func(context.Context, store.ClaimParams, func() ([]store.Claimed, error)) ([]store.Claimed, error)
+	onClaim   func(p store.ClaimParams, jobs []store.Claimed, err error) ([]store.Claimed, error)
+	onBeat    func() error
+	promote   func() (store.Promoted, bool)                       // false: the store is to do it
+	onLost    func(ctx context.Context, lost []store.Lease) error // before leases are given up; an error is returned instead
+	onGet     func()
+	onAwaitTx func() error // instead
+	onJoin    func()
+	maxJobs   int // in one apply
 }
 
 func (p *probe) Apply(ctx context.Context, b *store.Batch) error {
@@ -154,6 +155,16 @@ func (p *probe) Get(ctx context.Context, id store.ID) (store.Record, error) {
 		hook()
 	}
 	return p.Store.Get(ctx, id)
+}
+
+func (p *probe) AwaitTx(ctx context.Context, job store.ID) error {
+	p.mu.Lock()
+	hook := p.onAwaitTx
+	p.mu.Unlock()
+	if hook != nil {
+		return hook()
+	}
+	return p.Store.AwaitTx(ctx, job)
 }
 
 func (p *probe) SweepCancels(ctx context.Context) (int, error) {

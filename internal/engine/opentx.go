@@ -50,7 +50,7 @@ func (s *Strand) StepTx(
 		if a == nil {
 			return nil, err
 		}
-		if err != nil && a.Err == nil && s.happened(m, a) {
+		if err != nil && a.Err == nil && s.happened(m, tx, a) {
 			err = nil
 		}
 		if err == nil {
@@ -148,22 +148,30 @@ var errNothing = errors.New("nothing was written")
 
 // happened finds out whether a transaction that ended with an error was committed all the same, as a connection that
 // breaks, or a context that ends during the commit, cannot tell. It may be under way still, so it is waited for: what the journal says
-// before that says nothing. m.mu is held.
-func (s *Strand) happened(m *memory, a *store.Append) bool {
-	m.mu.Unlock()
-	defer m.mu.Lock()
-	for try := 1; ; try++ {
-		found, err := s.lookFor(a)
+// before that says nothing. m.mu is held, and let go of meanwhile.
+func (s *Strand) happened(m *memory, tx *openTx, a *store.Append) bool {
+	for try := 1; !tx.left; try++ {
+		found, err := s.askFor(m, a, try)
 		if err == nil {
 			return found
 		}
-		if s.run.life.ended() != nil {
-			return false // the run is over here, and the journal tells whoever runs it next
+		if s.run.life.ended() != nil || errors.Is(err, store.ErrClosed) {
+			break
 		}
+	}
+	return false // the run is over here, and the journal tells whoever runs it next
+}
+
+// askFor is lookFor that tells of an error, and waits a little after one. m.mu is held, and let go of meanwhile.
+func (s *Strand) askFor(m *memory, a *store.Append, try int) (found bool, err error) {
+	m.mu.Unlock()
+	defer m.mu.Lock()
+	if found, err = s.lookFor(a); err != nil && s.run.life.ended() == nil {
 		s.run.node.lines.say(slog.LevelWarn, s.run.about(), "cannot tell yet whether the transaction of a step was committed; asking again",
 			slog.String(keyStep, a.Entries[0].Name), slog.Any(keyError, err))
 		sleepFor(s.run.life.lasting(), store.Backoff{Base: 20 * time.Millisecond, Cap: 2 * time.Second, Jitter: 0.5}.Delay(try))
 	}
+	return found, err
 }
 
 // lookFor reports whether the journal has what a transaction wrote to it that has ended.

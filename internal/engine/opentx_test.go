@@ -193,6 +193,22 @@ func TestFailureIsNotLostWithAStuckTransaction(t *testing.T) {
 	}
 }
 
+// TestNobodyIsAskedWhoCannotAnswer: once the store is closed nobody says whether a transaction was
+// committed, and a strand that was left behind must not ask for ever.
+func TestNobodyIsAskedWhoCannotAnswer(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		b.st.hook(func(p *probe) { p.onAwaitTx = func() error { return store.ErrClosed } })
+		b.handle("flow", func(_ context.Context, r *Run) ([]byte, error) {
+			return r.Main().StepTx("x", StepPolicy{}, func(_ context.Context, _ int, commit func(store.Tx, []byte) error) error {
+				tx := b.st.Store.(*model.Store).Begin() //nolint:errcheck // what else would it be
+				return errors.Join(commit(tx, []byte(`1`)), tx.Rollback(), &FailError{Err: errBoom})
+			})
+		})
+		b.run()
+		b.expect(b.wait(b.enqueue(b.job("flow"))), store.Failed, store.ReasonTerminal)
+	})
+}
+
 // TestNoTransactionBeginsAfterTheEnd: a strand that has waited for another one's write meanwhile ends there.
 func TestNoTransactionBeginsAfterTheEnd(t *testing.T) {
 	for _, late := range []time.Duration{0, 500 * time.Millisecond} {
