@@ -123,8 +123,9 @@ func TestCompletions(t *testing.T) {
 			t.Errorf("%s: %q", shell, out)
 		}
 	}
-	if version := s.ok("--version"); version != s.ok("version") || !strings.Contains(version, `"version"`) {
-		t.Errorf("%q", version)
+	line := s.ok("--version")
+	if line != s.ok("version", "-o", "table") || s.ok("--version", "-o", "json") != s.ok("version") || !strings.HasPrefix(line, "holdfast ") {
+		t.Errorf("%q", line)
 	}
 }
 

@@ -71,6 +71,9 @@ To get started, run "holdfast dev".`,
 	showHelp := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if *version {
+			if a.output == "" {
+				a.output = formatTable // one line, as of any other program
+			}
 			return a.printVersion()
 		}
 		return showHelp(cmd, args)
