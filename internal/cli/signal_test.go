@@ -65,7 +65,7 @@ func TestDurableUsage(t *testing.T) {
 		{[]string{"job", "published", exampleID}, "takes ID KEY, not 1 argument"},
 		{[]string{"signal", "send", exampleID}, "takes ID NAME [PAYLOAD], not 1 argument"},
 		{[]string{"signal", "send", exampleID, ""}, "NAME is empty"},
-		{[]string{"signal", "send", exampleID, long}, "300 bytes are more than 200"},
+		{[]string{"signal", "send", exampleID, long}, "300 bytes exceed the limit of 200"},
 		{[]string{"signal", "send", exampleID, "x", "--key", ""}, "the value of --key is empty"},
 		{[]string{"signal", "send", exampleID, "x", "yes"}, "PAYLOAD: not JSON"},
 		{[]string{"signal", "send", exampleID, "x", "@" + filepath.Join(s.dir, "gone")}, "PAYLOAD: "},

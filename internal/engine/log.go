@@ -180,9 +180,9 @@ func (r *Run) tellUndo(name string, tries int, err error, again time.Time) {
 		facts = append(facts, slog.String(keyStack, cut(p.stack, maxTrace)))
 	}
 	if again.IsZero() {
-		r.node.lines.say(slog.LevelError, r.about(), "compensation given up: what it was to undo stays as it is", facts...)
+		r.node.lines.say(slog.LevelError, r.about(), "compensation given up: undo by hand what it should have undone", facts...)
 		return
 	}
 	facts = append(facts, slog.Time(keyRetryAt, again))
-	r.node.lines.say(level, r.about(), "compensation failed; it is tried again", facts...)
+	r.node.lines.say(level, r.about(), "compensation failed; it will be retried", facts...)
 }

@@ -51,12 +51,12 @@ func (n *node) tellUnserved(ctx context.Context) error {
 }
 
 func (n *node) sayUnserved(u store.Unserved) {
-	cause := "no living node has the kind"
+	cause := "no live node serves the kind"
 	switch {
 	case u.Known:
-		cause = "no living node that has the kind serves the queue"
+		cause = "no live node that serves the kind serves the queue"
 	case u.Version != "":
-		cause = "no living node has this version of the kind"
+		cause = "no live node serves this version of the kind"
 	}
 	attrs := []slog.Attr{slog.String(keyNamespace, u.Namespace), slog.String(keyCause, cause), slog.Time(keySince, u.OldestDue)}
 	if u.Version != "" {

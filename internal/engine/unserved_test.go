@@ -41,10 +41,10 @@ func TestJobsNobodyServes(t *testing.T) {
 			}
 		}
 		want := map[string]string{
-			fmt.Sprint("default", "default", "nosuch", nil): "no living node has the kind",
-			fmt.Sprint("default", "elsewhere", "k", nil):    "no living node that has the kind serves the queue",
-			fmt.Sprint("other", "default", "k", nil):        "no living node has the kind",
-			fmt.Sprint("default", "default", "k", "v7"):     "no living node has this version of the kind",
+			fmt.Sprint("default", "default", "nosuch", nil): "no live node serves the kind",
+			fmt.Sprint("default", "elsewhere", "k", nil):    "no live node that serves the kind serves the queue",
+			fmt.Sprint("other", "default", "k", nil):        "no live node serves the kind",
+			fmt.Sprint("default", "default", "k", "v7"):     "no live node serves this version of the kind",
 		}
 		for key, cause := range want {
 			if found[key].text("cause") != cause {
