@@ -69,7 +69,7 @@ func wrongArgs(kind string, err error) error {
 	case unknown:
 		return fmt.Errorf("the args have the unknown field %s; the fields are %s", field, strings.Join(names, ", "))
 	case errors.As(err, &wrong) && wrong.Field == "":
-		return fmt.Errorf("the args are %s; they must be an object with fields of %s", aValue(wrong.Value), strings.Join(names, ", "))
+		return fmt.Errorf("the args are %s; they must be an object with any of the fields %s", aValue(wrong.Value), strings.Join(names, ", "))
 	case errors.As(err, &wrong):
 		return fmt.Errorf("the field %q is or contains %s; it must be %s", wrong.Field, aValue(wrong.Value), aType(argsOf[kind], wrong.Field))
 	}

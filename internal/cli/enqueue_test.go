@@ -471,7 +471,7 @@ func TestArgsOfBuiltinKinds(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
 	s.expectNote(s.run("job", "enqueue", "exec", `{"cmd":["true"]}`), "The built-in kind exec will refuse this: "+
-		"exec: the args have the unknown field \"cmd\"; there are command, dir, env, stdin\n")
+		"exec: the args have the unknown field \"cmd\"; the fields are command, dir, env, stdin\n")
 	s.expectNote(s.run("job", "enqueue", "exec", `{"command":["true"]}`), "")
 }
 
