@@ -124,7 +124,7 @@ func TestArgsThatDoNotDecodeFailAtOnce(t *testing.T) {
 	}
 	_, err = job.Wait(t.Context())
 	var ended *holdfast.JobError
-	if !errors.As(err, &ended) || ended.Reason != "terminal" || !strings.Contains(ended.Message, "do not decode") {
+	if !errors.As(err, &ended) || ended.Reason != "terminal" || !strings.Contains(ended.Message, "cannot decode the args") {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -140,7 +140,7 @@ func TestResultThatIsTooLargeFailsTheJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := job.Wait(t.Context()); !errors.Is(err, holdfast.ErrFailed) || !strings.Contains(err.Error(), "more than the limit of 100") {
+	if _, err := job.Wait(t.Context()); !errors.Is(err, holdfast.ErrFailed) || !strings.Contains(err.Error(), "exceed the limit of 100") {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -273,7 +273,7 @@ func TestBadInputIsRefusedWithItsReason(t *testing.T) {
 		"NUL in metadata":       {enqueue(`1`, holdfast.Metadata(map[string]string{"a": "\x00"})), "NUL"},
 		"not JSON":              {enqueue(`{"a":`), "args"},
 		"NUL":                   {enqueue(`"a\u0000b"`), "NUL"},
-		"too large":             {enqueue(`"` + strings.Repeat("x", 1000) + `"`), "more than the limit of 1000"},
+		"too large":             {enqueue(`"` + strings.Repeat("x", 1000) + `"`), "exceed the limit of 1000"},
 		"id of another version": {enqueue(`1`, holdfast.WithID(holdfast.ID{1})), "not a UUIDv7"},
 		"empty unique key":      {enqueue(`1`, holdfast.Unique(holdfast.ByKey(""))), "empty"},
 		"short period":          {enqueue(`1`, holdfast.Unique(holdfast.ByPeriod(time.Millisecond))), "shorter than a second"},

@@ -419,7 +419,7 @@ func whyOn(t *testing.T, source store.Source) {
 	comes(enqueue(mail, holdfast.In(time.Hour)), holdfast.CauseScheduled, "due in")
 	run(t, hf)
 	comes(first, holdfast.CauseRunning, "(here)")
-	comes(second, holdfast.CauseTurn, first.String()+", which is running")
+	comes(second, holdfast.CauseTurn, first.String()+" (running)")
 	comes(enqueue(holdfast.NewKind[int, int]("nosuch")), holdfast.CauseNoKind, "nosuch; they serve mail")
 	close(hold)
 	comes(second, holdfast.CauseFinished, "completed")
