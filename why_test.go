@@ -420,7 +420,7 @@ func whyOn(t *testing.T, source store.Source) {
 	run(t, hf)
 	comes(first, holdfast.CauseRunning, "(here)")
 	comes(second, holdfast.CauseTurn, first.String()+" (running)")
-	comes(enqueue(holdfast.NewKind[int, int]("nosuch")), holdfast.CauseNoKind, "nosuch; they serve mail")
+	comes(enqueue(holdfast.NewKind[int, int]("nosuch")), holdfast.CauseNoKind, "nosuch; live nodes serve mail")
 	close(hold)
 	comes(second, holdfast.CauseFinished, "completed")
 }
