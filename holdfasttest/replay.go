@@ -70,7 +70,7 @@ func ReplayJournal(t *testing.T, j holdfast.Journal, register func(*holdfast.Cli
 		select {
 		case failure = <-player.ended:
 		case <-time.After(24 * time.Hour):
-			failure = fmt.Errorf("no node ran the job; does register register a handler of kind %q?", j.Kind)
+			failure = fmt.Errorf("no node ran the job; is a handler of kind %q registered?", j.Kind)
 		}
 		stop()
 		<-done

@@ -104,7 +104,8 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 	m.decided = o
 	m.settle()
 	if missing := m.keepPromised(data.Undo); missing != "" {
-		return nondeterminism("the code no longer registers the compensation at place " + missing + ", which was registered when its end was decided")
+		return nondeterminism("the code no longer registers the compensation at place " + missing +
+			", which was registered when its end was decided")
 	}
 	if len(m.undos) == 0 {
 		return o

@@ -52,7 +52,7 @@ FROM pg_namespace n CROSS JOIN LATERAL (
 ) l WHERE n.nspname = $1`, pgx.QueryExecModeExec, schema).Scan(&owner, &usage, &rights, &tables)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return fmt.Sprintf("the role %q may not create the schema %q; run holdfast migrate up as a role that may, or: GRANT CREATE ON DATABASE %s TO %s",
+		return fmt.Sprintf("the role %q may not create the schema %q; run migrate up as a role that may, or: GRANT CREATE ON DATABASE %s TO %s",
 			role, schema, quoted(database), quoted(role)), nil
 	case err != nil:
 		return "", err
