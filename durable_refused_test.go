@@ -329,7 +329,7 @@ func TestAnswerThatDoesNotDecode(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		record, err := job.Get(t.Context())
-		if err != nil || record.State != holdfast.Retryable || !strings.Contains(record.Error, `cannot decode message 1 (answer to callback "payment")`) {
+		if err != nil || record.State != holdfast.Retryable || !strings.Contains(record.Error, `message 1 (answer to callback "payment")`) {
 			t.Fatalf("%v (%s), %v", record.State, record.Error, err)
 		}
 		pickyNow.Store("")
