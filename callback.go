@@ -77,7 +77,7 @@ func (c *Callback) chosen() error { //nolint:unparam // as Awaitable wants it
 // Result decodes what the callback was completed with, once Select has chosen it.
 func (c *Callback) Result(v any) error {
 	if c.message == nil {
-		return invalid("callback", "it was not chosen by a Select")
+		return invalid("callback", "no answer yet: no Select has chosen it")
 	}
 	if c.message.Kind == store.MessageCallbackFailed {
 		return &CallbackError{c.message.Error}
@@ -87,7 +87,7 @@ func (c *Callback) Result(v any) error {
 		return err
 	}
 	if err := decodeAnswer(v, data); err != nil {
-		return invalid("callback", "what it was completed with does not decode: %v", err)
+		return invalid("callback", "cannot decode its answer %v", err)
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func (c *Callback) Result(v any) error {
 func (c *Client) CompleteCallback(ctx context.Context, token string, v any) error {
 	data, err := encode(v)
 	if err != nil {
-		return invalid("callback", "a %T does not encode: %v", v, err)
+		return invalid("callback", "cannot encode %T: %v", v, err)
 	}
 	return c.answer(ctx, token, store.Message{Kind: store.MessageCallback}, data)
 }

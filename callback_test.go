@@ -26,7 +26,7 @@ func TestTokens(t *testing.T) {
 		token := <-tokens
 		for _, none := range []string{"", "x", token + "x", token[:len(token)-1], "hfc_", "hfc_" + strings.Repeat("!", 43), job.ID.String()} {
 			for name, err := range answerWith(f, none) {
-				if !errors.Is(err, holdfast.ErrInvalid) || !strings.Contains(err.Error(), "no token of a callback") {
+				if !errors.Is(err, holdfast.ErrInvalid) || !strings.Contains(err.Error(), "not a callback token") {
 					t.Errorf("%s of %q: %v", name, none, err)
 				}
 			}

@@ -49,9 +49,9 @@ func (k Kind[In, Out]) child(run *Run, in In, opts []EnqueueOption) (*store.Enqu
 	}
 	switch {
 	case e.Job.UniqueKey != nil:
-		return nil, invalid("child", "of kind %q: a child cannot be unique, it belongs to its parent", k.name)
+		return nil, invalid("child", "kind %q: a child cannot have a unique key; remove the option Unique", k.name)
 	case e.KnownID:
-		return nil, invalid("child", "of kind %q: WithID is not for children, whose ids are remembered", k.name)
+		return nil, invalid("child", "kind %q: the journal gives a child its id; remove the option WithID", k.name)
 	}
 	e.Job.Answers = true
 	return e, nil

@@ -150,12 +150,12 @@ func WithQueue(name string, slots int) Option {
 		}
 		for _, q := range s.engine.Node.Queues {
 			if q.Name == name {
-				return invalid("queue", "%q is named twice", name)
+				return invalid("queue", "%q is given twice", name)
 			}
 		}
 		s.engine.Node.Queues = append(s.engine.Node.Queues, store.QueueDemand{Name: name, Limit: slots})
 		if slots < 0 {
-			return invalid("queue", "%q: %d slots", name, slots)
+			return invalid("queue", "%q: %d slots is negative; use 0 for no limit of its own", name, slots)
 		}
 		return nil
 	}
@@ -175,7 +175,7 @@ func WithLeases(beat, deadAfter time.Duration) Option {
 	return func(s *settings) error {
 		s.engine.Node.Beat, s.engine.Node.DeadAfter = beat, deadAfter
 		if beat <= 0 || deadAfter < 3*beat {
-			return invalid("leases", "a node that beats every %v cannot be declared dead after %v; allow three beats", beat, deadAfter)
+			return invalid("leases", "beat %v and dead after %v: both must be positive, and the second at least three beats", beat, deadAfter)
 		}
 		return nil
 	}
@@ -233,7 +233,7 @@ func (c *Client) Run(ctx context.Context) error {
 		return nil
 	case c.runs != nil:
 		c.mu.Unlock()
-		return fmt.Errorf("%w: the node runs already", ErrConflict)
+		return fmt.Errorf("%w: the node is already running", ErrConflict)
 	}
 	force, now := context.WithCancel(context.WithoutCancel(ctx))
 	r := &running{stop: make(chan struct{}), force: force, now: now, done: make(chan struct{})}

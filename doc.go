@@ -30,7 +30,7 @@
 //	the unique key is taken (with Reject)            ErrConflict            as *UniqueError: use its Holder
 //	the database does not let its user do that       ErrPermission          grant what the error says
 //	the job does not exist, or no longer             ErrNotFound            -
-//	a text is no token of a callback                 ErrInvalid             -
+//	a text is not a callback token                   ErrInvalid             -
 //	a finished job is to be retried, and cannot be   ErrConflict            -
 //	the database did not answer                      ErrUnavailable         repeat with the same id (WithID)
 //	its disk is full, it refuses writes              ErrFull, ErrReadOnly   see to it, then repeat

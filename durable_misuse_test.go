@@ -160,11 +160,11 @@ func misusesOf() map[string]misuse {
 		},
 		"made by hand": func(_ *misuses, run *holdfast.Run) error { _, err := (&holdfast.Child[int]{}).Await(run); return err },
 	} {
-		all["foreign "+name] = misuse{do: await, want: "which this run has not made"}
+		all["foreign "+name] = misuse{do: await, want: "which this run did not make"}
 	}
 	all["the run of a strand that has returned"] = misuse{want: "run.Now was called on a run that is over", do: strandKept}
-	all["two goroutines"] = misuse{want: `run.Sleep was called inside of holdfast.Step "long", or beside it`, do: twoGoroutines}
-	all["the run around a strand"] = misuse{want: "a run is used by one goroutine", do: aroundStrand}
+	all["two goroutines"] = misuse{want: `run.Sleep was called during holdfast.Step "long"`, do: twoGoroutines}
+	all["the run around a strand"] = misuse{want: "use a run in one goroutine only", do: aroundStrand}
 	all["a step that continues as new"] = misuse{want: "ContinueAsNew", do: func(_ *misuses, run *holdfast.Run) error {
 		_, err := holdfast.Step(run, "outer", func(context.Context) (int, error) { return 0, holdfast.ContinueAsNew(1) })
 		return err

@@ -89,9 +89,9 @@ func playRefused(t *testing.T, source store.Source) {
 		told = append(told, a.Error)
 	}
 	want := []string{
-		`after [1]: holdfast: invalid request: job {job}: message 2, a signal "number", does not decode: into int: `,
-		`after [1]: holdfast: invalid request: job {job}: message 3, a signal "number", does not decode: into int: `,
-		`after [1 4]: holdfast: invalid request: job {job}: message 5, a signal "number", does not decode: into int: `,
+		`after [1]: holdfast: invalid request: job {job}: cannot decode message 2 (signal "number"): into int: `,
+		`after [1]: holdfast: invalid request: job {job}: cannot decode message 3 (signal "number"): into int: `,
+		`after [1 4]: holdfast: invalid request: job {job}: cannot decode message 5 (signal "number"): into int: `,
 	}
 	if len(told) != len(want) {
 		t.Fatalf("attempts: %q", told)
@@ -329,7 +329,7 @@ func TestAnswerThatDoesNotDecode(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		record, err := job.Get(t.Context())
-		if err != nil || record.State != holdfast.Retryable || !strings.Contains(record.Error, `the answer to callback "payment", does not`) {
+		if err != nil || record.State != holdfast.Retryable || !strings.Contains(record.Error, `message 1 (answer to callback "payment")`) {
 			t.Fatalf("%v (%s), %v", record.State, record.Error, err)
 		}
 		pickyNow.Store("")

@@ -31,7 +31,7 @@ func (e *BatchError) Error() string {
 			first = i
 		}
 	}
-	return fmt.Sprintf("%d jobs of the batch were refused; the first, at place %d: %v", len(e.Errors), first, e.Errors[first])
+	return fmt.Sprintf("%d jobs of the batch were refused; the first, at index %d: %v", len(e.Errors), first, e.Errors[first])
 }
 
 // Unwrap returns the errors of all refused jobs.
@@ -112,10 +112,10 @@ func refusals(enqueues []*store.Enqueue) error {
 
 func (c *Client) enqueueTx(ctx context.Context, tx store.Tx, enqueues []*store.Enqueue) error {
 	if tx == nil {
-		return invalid("transaction", "it is nil")
+		return invalid("transaction", "must not be nil")
 	}
 	if own := c.StoreName(); tx.StoreName() != own {
-		return invalid("transaction", "it belongs to a %s database, the client to a %s one", tx.StoreName(), own)
+		return invalid("transaction", "it is for a %s database, but the client uses %s", tx.StoreName(), own)
 	}
 	return c.engine.Store.EnqueueTx(ctx, tx, enqueues)
 }

@@ -124,12 +124,12 @@ func (c *Client) isForked(ctx context.Context, f fork, of ID) (bool, error) {
 	case err != nil:
 		return false, err
 	case record.Options.Source != f.source(of):
-		return false, fmt.Errorf("forking job %s: %w: job %s is another one", of, ErrConflict, f.id)
+		return false, fmt.Errorf("forking job %s: %w: job %s exists and is not this fork", of, ErrConflict, f.id)
 	}
 	return true, nil
 }
 
-const forkHint = "and answers to the old job alone; wait for it, or fork from a step before it"
+const forkHint = "so its answer would go only to the original job; wait for it, or fork from an earlier step"
 
 // keep is the last entry that the fork keeps, and the one after it, with which it begins.
 func (f *fork) keep(j store.Journal) (keep int64, next *store.Entry, err error) {
@@ -138,7 +138,7 @@ func (f *fork) keep(j store.Journal) (keep int64, next *store.Entry, err error) 
 	}
 	i := slices.IndexFunc(j.Entries, func(e store.Entry) bool { return e.Name == f.from || e.Path == f.from })
 	if i < 0 {
-		return 0, nil, fmt.Errorf("%w: its journal holds no step %q", ErrNotFound, f.from)
+		return 0, nil, fmt.Errorf("%w: its journal has no step %q", ErrNotFound, f.from)
 	}
 	answered := map[string]bool{}
 	for _, m := range j.Messages {
@@ -157,11 +157,11 @@ func (f *fork) keep(j store.Journal) (keep int64, next *store.Entry, err error) 
 				ID string `json:"id"`
 			}
 			if err := json.Unmarshal(e.Data, &child); err == nil && !answered[child.ID] {
-				return 0, nil, fmt.Errorf("%w: child %s, of entry %d, has not answered, %s", ErrConflict, child.ID, e.Seq, forkHint)
+				return 0, nil, fmt.Errorf("%w: child %s (entry %d) has not finished, %s", ErrConflict, child.ID, e.Seq, forkHint)
 			}
 		case store.EntryCallback:
 			if !answered[e.Name] {
-				return 0, nil, fmt.Errorf("%w: the callback of entry %d was not answered, %s", ErrConflict, e.Seq, forkHint)
+				return 0, nil, fmt.Errorf("%w: the callback of entry %d has no answer yet, %s", ErrConflict, e.Seq, forkHint)
 			}
 		default:
 		}

@@ -36,11 +36,11 @@ func (h Health) Err() error {
 	var errs []error
 	switch {
 	case h.Node == 0:
-		return fmt.Errorf("%w: no node runs", ErrConflict)
+		return fmt.Errorf("%w: no node is running", ErrConflict)
 	case h.BeatAt.IsZero():
-		errs = append(errs, fmt.Errorf("%w: node %d has not beaten yet", ErrUnavailable, h.Node))
+		errs = append(errs, fmt.Errorf("%w: node %d has not sent a heartbeat yet", ErrUnavailable, h.Node))
 	case h.Silent > h.DeadAfter/2:
-		errs = append(errs, fmt.Errorf("%w: node %d could not beat for %v", ErrUnavailable, h.Node, h.Silent.Round(time.Millisecond)))
+		errs = append(errs, fmt.Errorf("%w: node %d has not sent a heartbeat for %v", ErrUnavailable, h.Node, h.Silent.Round(time.Millisecond)))
 	}
 	for _, p := range h.Panics {
 		if p.Down {

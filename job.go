@@ -32,7 +32,7 @@ func (j *Job[Out]) Wait(ctx context.Context) (Out, error) {
 		return out, err
 	}
 	if err := json.Unmarshal(ended.Result, &out); err != nil {
-		return out, fmt.Errorf("the result of job %s does not decode into %T: %w", j.ID, out, err)
+		return out, fmt.Errorf("cannot decode the result of job %s into %T: %w", j.ID, out, err)
 	}
 	return out, nil
 }

@@ -184,7 +184,7 @@ func (j *Journal) Stored() (store.Journal, error) {
 	for _, e := range j.Entries {
 		kind, ok := kindOf(entryKinds, e.Kind)
 		if !ok {
-			return raw, invalid("journal", "entry %d is of kind %q, which this program does not know", e.Seq, e.Kind)
+			return raw, invalid("journal", "entry %d has the unknown kind %q", e.Seq, e.Kind)
 		}
 		raw.Entries = append(raw.Entries, store.Entry{
 			Seq: e.Seq, At: e.At, Kind: kind, Path: e.Path, Name: e.Name, Ref: e.Message, LeaseNumber: e.Lease, Data: e.Data,
@@ -193,7 +193,7 @@ func (j *Journal) Stored() (store.Journal, error) {
 	for _, m := range j.Messages {
 		kind, ok := kindOf(messageKinds, m.Kind)
 		if !ok {
-			return raw, invalid("journal", "message %d is of kind %q, which this program does not know", m.Seq, m.Kind)
+			return raw, invalid("journal", "message %d has the unknown kind %q", m.Seq, m.Kind)
 		}
 		raw.Messages = append(raw.Messages, store.Message{
 			Seq: m.Seq, At: m.At, Kind: kind, Name: m.Name, From: m.From, State: m.State, Reason: m.Reason, Error: m.Error, Data: m.Data,
@@ -250,8 +250,7 @@ func lastSuccess(entries []store.Entry) (seq int64, err error) {
 	for _, e := range slices.Backward(entries) {
 		switch e.Kind {
 		case store.EntryCompensated:
-			return 0, fmt.Errorf("%w: its compensations have run, so its steps are undone; "+
-				"fork it from the first step that was undone, or from one before", ErrConflict)
+			return 0, fmt.Errorf("%w: its compensations have run; fork it from the first undone step or an earlier one", ErrConflict)
 		case store.EntryStep, store.EntryTimer, store.EntryChild, store.EntryCallback, store.EntryPublished, store.EntryStreamed,
 			store.EntryContinued:
 			if !strings.HasPrefix(e.Path, "~") {

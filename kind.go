@@ -43,7 +43,7 @@ func (k Kind[In, Out]) Handle(c *Client, handler func(run *Run, in In) (Out, err
 		return k.err
 	}
 	if handler == nil {
-		return invalid("handler", "of kind %q is nil", k.name)
+		return fmt.Errorf("kind %q: %w", k.name, invalid("handler", "must not be nil"))
 	}
 	h := &engine.Handler{Kind: k.name}
 	for _, opt := range opts {
@@ -54,7 +54,7 @@ func (k Kind[In, Out]) Handle(c *Client, handler func(run *Run, in In) (Out, err
 	h.Run = func(ctx context.Context, r *engine.Run) ([]byte, error) {
 		var in In
 		if err := json.Unmarshal(r.Job().Args, &in); err != nil {
-			return nil, Fail(fmt.Errorf("the args do not decode into %T: %w", in, err))
+			return nil, Fail(fmt.Errorf("cannot decode the args into %T: %w", in, err))
 		}
 		out, err := handler(&Run{Context: ctx, run: r, client: c, strand: r.Main()}, in)
 		if err != nil {
@@ -72,7 +72,7 @@ func (c *Client) encodeResult(out any) ([]byte, error) {
 	}
 	result, err := encode(out)
 	if err != nil {
-		return nil, Fail(fmt.Errorf("the result, a %T, does not encode: %w", out, err))
+		return nil, Fail(fmt.Errorf("cannot encode the result, %T: %w", out, err))
 	}
 	if err := checkJSON("result", result, c.limit); err != nil {
 		return nil, Fail(err)
@@ -157,7 +157,7 @@ func (k Kind[In, Out]) build(c *Client, in In, opts []EnqueueOption) (*store.Enq
 	}
 	args, err := encode(in)
 	if err != nil {
-		return nil, fmt.Errorf("kind %q: %w", k.name, invalid("args", "a %T does not encode: %v", in, err))
+		return nil, fmt.Errorf("kind %q: %w", k.name, invalid("args", "cannot encode %T: %v", in, err))
 	}
 	e, err := c.build(k.name, args, k.opts, opts)
 	if err != nil {

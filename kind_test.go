@@ -124,7 +124,7 @@ func TestArgsThatDoNotDecodeFailAtOnce(t *testing.T) {
 	}
 	_, err = job.Wait(t.Context())
 	var ended *holdfast.JobError
-	if !errors.As(err, &ended) || ended.Reason != "terminal" || !strings.Contains(ended.Message, "do not decode") {
+	if !errors.As(err, &ended) || ended.Reason != "terminal" || !strings.Contains(ended.Message, "cannot decode the args") {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -140,7 +140,7 @@ func TestResultThatIsTooLargeFailsTheJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := job.Wait(t.Context()); !errors.Is(err, holdfast.ErrFailed) || !strings.Contains(err.Error(), "more than the limit of 100") {
+	if _, err := job.Wait(t.Context()); !errors.Is(err, holdfast.ErrFailed) || !strings.Contains(err.Error(), "exceed the limit of 100") {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -255,15 +255,15 @@ func TestBadInputIsRefusedWithItsReason(t *testing.T) {
 		err  error
 		says string
 	}{
-		"empty queue":           {enqueue(`1`, holdfast.Queue("")), "queue: it is empty"},
-		"long queue":            {enqueue(`1`, holdfast.Queue(long)), "201 bytes are more than 200"},
+		"empty queue":           {enqueue(`1`, holdfast.Queue("")), "queue: must not be empty"},
+		"long queue":            {enqueue(`1`, holdfast.Queue(long)), "201 bytes exceed the limit of 200"},
 		"control character":     {enqueue(`1`, holdfast.Queue("a\nb")), "control character"},
 		"C1 control character":  {enqueue(`1`, holdfast.Tags("a\u009b31m")), "control character"},
 		"text turned around":    {enqueue(`1`, holdfast.Queue("a\u202eb")), "invisible character U+202E"},
 		"space without width":   {enqueue(`1`, holdfast.Queue("a\u200b")), "invisible character U+200B"},
 		"bytes in a name":       {enqueue(`1`, holdfast.Queue("a\xff")), "UTF-8"},
-		"empty tag":             {enqueue(`1`, holdfast.Tags("a", "")), "tag: it is empty"},
-		"many tags":             {enqueue(`1`, holdfast.Tags(strings.Split(strings.Repeat("a ", 20)+"a", " ")...)), "21 are more than 20"},
+		"empty tag":             {enqueue(`1`, holdfast.Tags("a", "")), "tag: must not be empty"},
+		"many tags":             {enqueue(`1`, holdfast.Tags(strings.Split(strings.Repeat("a ", 20)+"a", " ")...)), "21 exceed the limit of 20"},
 		"priority":              {enqueue(`1`, holdfast.Priority(0)), "between 1 (most urgent) and 4"},
 		"attempts":              {enqueue(`1`, holdfast.MaxAttempts(0)), "between 1 and 1000"},
 		"backoff":               {enqueue(`1`, holdfast.Backoff(time.Minute, time.Second)), "cap not below"},
@@ -273,10 +273,10 @@ func TestBadInputIsRefusedWithItsReason(t *testing.T) {
 		"NUL in metadata":       {enqueue(`1`, holdfast.Metadata(map[string]string{"a": "\x00"})), "NUL"},
 		"not JSON":              {enqueue(`{"a":`), "args"},
 		"NUL":                   {enqueue(`"a\u0000b"`), "NUL"},
-		"too large":             {enqueue(`"` + strings.Repeat("x", 1000) + `"`), "more than the limit of 1000"},
+		"too large":             {enqueue(`"` + strings.Repeat("x", 1000) + `"`), "exceed the limit of 1000"},
 		"id of another version": {enqueue(`1`, holdfast.WithID(holdfast.ID{1})), "not a UUIDv7"},
 		"empty unique key":      {enqueue(`1`, holdfast.Unique(holdfast.ByKey(""))), "empty"},
-		"short period":          {enqueue(`1`, holdfast.Unique(holdfast.ByPeriod(time.Millisecond))), "below a second"},
+		"short period":          {enqueue(`1`, holdfast.Unique(holdfast.ByPeriod(time.Millisecond))), "shorter than a second"},
 	} {
 		if !errors.Is(c.err, holdfast.ErrInvalid) || !strings.Contains(c.err.Error(), c.says) {
 			t.Errorf("%s: the error is %v; it should say %q", name, c.err, c.says)

@@ -161,7 +161,7 @@ func (f stepOption) step(p *engine.StepPolicy) error { return f(p) }
 func RetryIf(f func(error) bool) StepOption {
 	return stepOption(func(p *engine.StepPolicy) error {
 		if f == nil {
-			return invalid("retry if", "the function is nil")
+			return invalid("RetryIf", "the function must not be nil")
 		}
 		p.Retry = f
 		return nil
@@ -203,7 +203,7 @@ func (f handleOption) handle(h *engine.Handler) error { return f(h) }
 func BackoffFunc(f func(attempt int) time.Duration) HandleOption {
 	return handleOption(func(h *engine.Handler) error {
 		if f == nil {
-			return invalid("backoff", "the function is nil")
+			return invalid("BackoffFunc", "the function must not be nil")
 		}
 		h.BackoffFunc = f
 		return nil
@@ -215,7 +215,7 @@ func Tags(tags ...string) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.Tags = tags
 		if len(tags) > maxTags {
-			return invalid("tags", "%d are more than %d", len(tags), maxTags)
+			return invalid("tags", "%d exceed the limit of %d", len(tags), maxTags)
 		}
 		for _, tag := range tags {
 			if err := checkName("tag", tag); err != nil {

@@ -27,7 +27,7 @@ func (r *Run) publish(kind store.EntryKind, what, name string, v any) error {
 	}
 	data, err := encode(v)
 	if err != nil {
-		return invalid(what, "%s: a %T does not encode: %v", name, v, err)
+		return invalid(what, "%s: cannot encode %T: %v", name, v, err)
 	}
 	if err := checkJSON(what+" "+name, data, r.client.limit); err != nil {
 		return err

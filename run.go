@@ -72,7 +72,7 @@ func (r *Run) Progress(percent float64, message string) { r.run.Progress(percent
 func (r *Run) SaveCheckpoint(v any) error {
 	data, err := encode(v)
 	if err != nil {
-		return invalid("checkpoint", "a %T does not encode: %v", v, err)
+		return invalid("checkpoint", "cannot encode %T: %v", v, err)
 	}
 	if err := checkJSON("checkpoint", data, r.client.limit); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (r *Run) LoadCheckpoint(v any) (bool, error) {
 		return false, nil
 	}
 	if err := json.Unmarshal(c.Value, v); err != nil {
-		return true, fmt.Errorf("the checkpoint of job %s does not decode into %T: %w", r.ID(), v, err)
+		return true, fmt.Errorf("cannot decode the checkpoint of job %s into %T: %w", r.ID(), v, err)
 	}
 	return true, nil
 }

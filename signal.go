@@ -109,7 +109,7 @@ func (s Signal[T]) SendTx(ctx context.Context, c *Client, tx store.Tx, job ID, v
 		return Sent{}, err
 	}
 	if tx == nil || tx.StoreName() != c.StoreName() {
-		return Sent{}, invalid("transaction", "it is nil, or not one of the client's database")
+		return Sent{}, invalid("transaction", "it is nil or belongs to another database than the client's")
 	}
 	if err := c.engine.Store.SendTx(ctx, tx, []*store.Send{send}); err != nil {
 		return Sent{}, store.About(job, "sending signal "+s.name+" to", err)
@@ -136,7 +136,7 @@ func (s Signal[T]) build(c *Client, job ID, v T, opts []SendOption) (*store.Send
 	}
 	data, err := encode(v)
 	if err != nil {
-		return nil, invalid("signal "+s.name, "a %T does not encode: %v", v, err)
+		return nil, invalid("signal "+s.name, "cannot encode %T: %v", v, err)
 	}
 	return c.signal(job, s.name, data, opts)
 }
@@ -203,7 +203,7 @@ func decodeMessage[T any](what string, msg *store.Message) (T, error) {
 		return out, nil
 	}
 	if err := json.Unmarshal(data, &out); err != nil {
-		return out, fmt.Errorf("the payload of %s, message %d, does not decode into %T: %w", what, msg.Seq, out, err)
+		return out, fmt.Errorf("cannot decode the payload of %s (message %d) into %T: %w", what, msg.Seq, out, err)
 	}
 	return out, nil
 }

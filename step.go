@@ -63,7 +63,7 @@ func StepTx[T, Tx any](
 	data, err := run.strand.StepTx(name, policy, func(ctx context.Context, _ int, commit func(store.Tx, []byte) error) error {
 		return db.Transact(ctx, func(tx Tx, wrapped store.Tx) error {
 			if own := run.client.StoreName(); wrapped.StoreName() != own {
-				return invalid("transaction", "it belongs to a %s database, the job to a %s one", wrapped.StoreName(), own)
+				return invalid("transaction", "it is for a %s database, but the job is in %s", wrapped.StoreName(), own)
 			}
 			v, err := fn(ctx, tx)
 			if err != nil {
@@ -106,7 +106,7 @@ func decodeResult[T any](what string, data []byte) (T, error) {
 		return out, nil
 	}
 	if err := json.Unmarshal(data, &out); err != nil {
-		return out, Fail(fmt.Errorf("the result of %s does not decode into %T: %w", what, out, err))
+		return out, Fail(fmt.Errorf("cannot decode the result of %s into %T: %w", what, out, err))
 	}
 	return out, nil
 }
@@ -166,7 +166,7 @@ func (r *Run) OnFailure(name string, fn func(run *Run) error) error {
 func ContinueAsNew(in any) error {
 	data, err := encode(in)
 	if err != nil {
-		return Fail(invalid("args", "a %T does not encode: %v", in, err))
+		return Fail(invalid("args", "cannot encode %T: %v", in, err))
 	}
 	return &engine.ContinueError{Args: data}
 }

@@ -58,12 +58,12 @@ func (t *Timer) chosen() error { return nil }
 // Select waits for the first of several things, and returns its place among them. Which it was is remembered.
 func Select(run *Run, among ...Awaitable) (int, error) {
 	if len(among) == 0 {
-		return 0, invalid("select", "there is nothing to choose from")
+		return 0, invalid("select", "nothing to wait for")
 	}
 	all := make([]engine.Awaitable, len(among))
 	for i, a := range among {
 		if all[i] = a.awaitable(); all[i] == nil {
-			return 0, invalid("select", "number %d cannot be waited for", i+1)
+			return 0, invalid("select", "argument %d is nil", i+1)
 		}
 	}
 	i, err := run.strand.Select(all)
@@ -71,7 +71,7 @@ func Select(run *Run, among ...Awaitable) (int, error) {
 		return 0, err
 	}
 	if err := among[i].chosen(); err != nil {
-		return i, fmt.Errorf("number %d of what was waited for: %w", i+1, err)
+		return i, fmt.Errorf("argument %d of Select: %w", i+1, err)
 	}
 	return i, nil
 }

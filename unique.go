@@ -55,7 +55,7 @@ func ByFields(names ...string) UniqueOption {
 	return func(u *uniqueSpec) error {
 		u.fields = append(u.fields, names...)
 		if len(names) == 0 {
-			return invalid("unique", "ByFields names no field")
+			return invalid("unique", "ByFields needs at least one field")
 		}
 		return nil
 	}
@@ -71,7 +71,7 @@ func ByPeriod(d time.Duration) UniqueOption {
 	return func(u *uniqueSpec) error {
 		u.period = d
 		if d < time.Second {
-			return invalid("unique", "a period of %v is below a second", d)
+			return invalid("unique", "the period %v is shorter than a second", d)
 		}
 		return nil
 	}

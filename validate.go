@@ -58,18 +58,18 @@ var encoders = sync.Pool{New: func() any {
 func checkName(what, name string) error {
 	switch {
 	case name == "":
-		return invalid(what, "it is empty")
+		return invalid(what, "must not be empty")
 	case len(name) > maxName:
-		return invalid(what, "%d bytes are more than %d", len(name), maxName)
+		return invalid(what, "%d bytes exceed the limit of %d", len(name), maxName)
 	case !utf8.ValidString(name):
-		return invalid(what, "it is not valid UTF-8")
+		return invalid(what, "not valid UTF-8")
 	}
 	for _, r := range name {
 		switch {
 		case r < ' ' || r >= 0x7F && r <= 0x9F:
-			return invalid(what, "%q holds a control character", name)
+			return invalid(what, "%q contains a control character", name)
 		case isInvisible(r) && !slices.Contains(dataNames, what):
-			return invalid(what, "%q holds the invisible character %U; two names that look alike would not be the same", name, r)
+			return invalid(what, "%q contains the invisible character %U; remove it", name, r)
 		}
 	}
 	return nil
@@ -89,7 +89,7 @@ func isInvisible(r rune) bool {
 // checkKind checks the name of a kind. What follows an @ would be a version.
 func checkKind(name string) error {
 	if strings.Contains(name, "@") {
-		return invalid("kind", "%q holds an @, which is for versions", name)
+		return invalid("kind", "%q contains an @, which is reserved for versions", name)
 	}
 	return checkName("kind", name)
 }
@@ -99,13 +99,13 @@ func checkKind(name string) error {
 func checkJSON(what string, data []byte, limit int) error {
 	switch {
 	case len(data) > limit:
-		return invalid(what, "%d bytes are more than the limit of %d; keep large data elsewhere and pass a reference", len(data), limit)
+		return invalid(what, "%d bytes exceed the limit of %d; store large data elsewhere and pass a reference", len(data), limit)
 	case !utf8.Valid(data):
 		return invalid(what, "not valid UTF-8")
 	case !json.Valid(data):
 		return invalid(what, "not valid JSON: %s", excerpt(data))
 	case holdsNUL(data):
-		return invalid(what, `a text in it holds the NUL character (\u0000)`)
+		return invalid(what, `it contains the NUL character (\u0000)`)
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func (w Why) String() string {
 // Cause is one reason why a job has not finished, or how it goes.
 type Cause struct {
 	Code CauseCode `json:"code"`
-	// Text says it to people, such as "no living node serves the kind mail".
+	// Text says it to people, such as "no live node serves the kind mail".
 	Text string `json:"text"`
 	// Until is when it is over by itself at the latest; zero if nobody knows.
 	Until time.Time `json:"until,omitzero"`
@@ -64,8 +64,8 @@ const (
 	CauseTurn        CauseCode = "turn"         // Job has the turn of its ordering key
 	CauseQueuePaused CauseCode = "queue_paused" // a person paused its queue
 	CauseNoNode      CauseCode = "no_node"      // no node runs in its namespace
-	CauseNoKind      CauseCode = "no_kind"      // no living node serves its kind, or the version that it is bound to
-	CauseNoQueue     CauseCode = "no_queue"     // no living node that serves its kind serves its queue
+	CauseNoKind      CauseCode = "no_kind"      // no live node serves its kind, or the version that it is bound to
+	CauseNoQueue     CauseCode = "no_queue"     // no live node that serves its kind serves its queue
 	CauseSilentNode  CauseCode = "silent_node"  // the nodes that serve it have been silent
 	CauseNoFreeSlot  CauseCode = "no_free_slot" // all nodes that serve it have their hands full
 	CauseReady       CauseCode = "ready"        // nothing keeps it: a node takes it when its turn comes
@@ -130,11 +130,11 @@ func (c *Client) whyTurn(ctx context.Context, w *whyOf, turn ID) error {
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	state := "which has just gone"
+	state := "removed"
 	if err == nil {
-		state = "which is " + holder.State.String()
+		state = holder.State.String()
 	}
-	w.add(CauseTurn, "job %s, %s, has the turn of its ordering key %q", turn, state, w.OrderingKey).Job = turn
+	w.add(CauseTurn, "job %s (%s) has the turn of its ordering key %q", turn, state, w.OrderingKey).Job = turn
 	return nil
 }
 
@@ -193,9 +193,9 @@ func (w *whyOf) running() {
 	text := fmt.Sprintf("running on %s for %s, attempt %d", nodeName(w.Lease.Node, w.nodes), w.since(w.ClaimedAt), w.Attempt)
 	switch {
 	case w.CancelRequested:
-		text += ", and asked to stop"
+		text += ", asked to stop"
 	case w.PauseRequested:
-		text += ", and asked to pause"
+		text += ", asked to pause"
 	case w.Closing:
 		text += ", compensating"
 	}
@@ -204,10 +204,10 @@ func (w *whyOf) running() {
 		switch n := &w.nodes[i]; {
 		case n.ID != w.Lease.Node:
 		case !n.DeadAt.IsZero():
-			w.add(CauseSilentNode, "%s ended %s ago; a node that leads takes its jobs",
+			w.add(CauseSilentNode, "%s ended %s ago; the leader rescues its jobs",
 				nodeName(n.ID, w.nodes), w.since(n.DeadAt)).Node = n.ID
 		case w.silent(n):
-			w.add(CauseSilentNode, "%s has been silent for %s; once it is declared dead its jobs run elsewhere",
+			w.add(CauseSilentNode, "%s has sent no heartbeat for %s; once it is declared dead, its jobs run elsewhere",
 				nodeName(n.ID, w.nodes), w.since(n.BeatAt)).Node = n.ID
 		}
 	}
@@ -224,7 +224,7 @@ func (w *whyOf) held() {
 		w.add(CausePaused, "paused for %s%s%s", w.since(w.Wait.Since), by(who), because(w.Wait.Error))
 		return
 	}
-	w.add(CauseHeld, "held for %s, until somebody resumes it: %s%s", w.since(w.Wait.Since), w.Wait.Reason, because(w.Wait.Error))
+	w.add(CauseHeld, "held for %s until a person resumes it: %s%s", w.since(w.Wait.Since), w.Wait.Reason, because(w.Wait.Error))
 }
 
 // time adds what the job's own time is waiting for.
@@ -239,7 +239,7 @@ func (w *whyOf) time() {
 			w.waits(what)
 		}
 		if len(w.causes) == 0 {
-			w.add(CauseWaiting, "it waits").Until = w.Wait.Until
+			w.add(CauseWaiting, "waiting").Until = w.Wait.Until
 		}
 	default: // nothing of its own
 	}
@@ -252,7 +252,7 @@ func (w *whyOf) due(code CauseCode, text string, at time.Time) {
 	case !at.After(w.now):
 		word = "due now"
 	case code == CauseRetry:
-		word = "again in " + w.left(at)
+		word = "next attempt in " + w.left(at)
 	}
 	w.add(code, "%s %s", text, word).Until = at
 }
@@ -277,12 +277,12 @@ func (w *whyOf) waits(what string) {
 	case strings.Contains(what, " children "):
 		code = CauseChild
 	}
-	text := "waits for " + what
+	text := "waiting for " + what
 	if code == CauseRetry {
-		text = "waits to try again: " + what
+		text = "waiting to retry " + what
 	}
 	if until := w.Wait.Until; !until.IsZero() {
-		text += ", at the latest until " + until.UTC().Format(time.RFC3339) + ", in " + w.left(until)
+		text += ", until " + until.UTC().Format(time.RFC3339) + " at the latest, in " + w.left(until)
 	}
 	cause := w.add(code, "%s", text)
 	cause.Until, cause.Job = w.Wait.Until, job
@@ -336,13 +336,13 @@ func (w *whyOf) served() {
 	}
 	servesQueue := func(n *NodeInfo) bool { return len(n.Info.Queues) == 0 || slices.Contains(n.Info.Queues, w.Queue) }
 	if !narrow(CauseNoQueue, servesQueue, func([]NodeInfo) string {
-		return fmt.Sprintf("no living node that serves the kind %s serves the queue %s", w.Kind, w.Queue)
+		return fmt.Sprintf("no live node that serves the kind %s serves the queue %s", w.Kind, w.Queue)
 	}) {
 		return
 	}
 	if !narrow(CauseSilentNode, func(n *NodeInfo) bool { return !w.silent(n) }, func(before []NodeInfo) string {
 		n := before[len(before)-1]
-		return fmt.Sprintf("%s, which serves it, has been silent for %s", nodeName(n.ID, before), w.since(n.BeatAt))
+		return fmt.Sprintf("%s serves it, but has sent no heartbeat for %s", nodeName(n.ID, before), w.since(n.BeatAt))
 	}) {
 		return
 	}
@@ -351,7 +351,7 @@ func (w *whyOf) served() {
 
 func (w *whyOf) noNode(alive []NodeInfo) string {
 	if len(alive) > 0 {
-		return "no living node serves the namespace " + w.Namespace
+		return "no live node serves the namespace " + w.Namespace
 	}
 	last := time.Time{}
 	for i := range w.nodes {
@@ -378,13 +378,13 @@ func (w *whyOf) noKind(alive []NodeInfo) string {
 	const most = 10
 	switch {
 	case slices.Contains(kinds, w.Kind):
-		return fmt.Sprintf("no living node serves version %q of the kind %s, to which the job is bound", w.Version, w.Kind)
+		return fmt.Sprintf("no live node serves version %q of the kind %s, which the job is bound to", w.Version, w.Kind)
 	case len(kinds) == 0:
-		return "no living node serves the kind " + w.Kind
+		return "no live node serves the kind " + w.Kind
 	case len(kinds) > most:
 		kinds = append(kinds[:most], "…")
 	}
-	return fmt.Sprintf("no living node serves the kind %s; they serve %s", w.Kind, strings.Join(kinds, ", "))
+	return fmt.Sprintf("no live node serves the kind %s; live nodes serve %s", w.Kind, strings.Join(kinds, ", "))
 }
 
 // slots adds how busy the nodes are that serve the job.
@@ -395,7 +395,7 @@ func (w *whyOf) slots(nodes []NodeInfo) {
 		slots, running = slots+n.Info.Slots, running+n.Running
 		free = free || n.Running < n.Info.Slots
 	}
-	who, serve, alone := nodeName(nodes[0].ID, nodes), "serves it", ", which alone serves it"
+	who, serve, alone := nodeName(nodes[0].ID, nodes), "serves it", ", the only node that serves it"
 	if len(nodes) > 1 {
 		who, serve, alone = fmt.Sprintf("%d nodes", len(nodes)), "serve it", " that serve it"
 	}

@@ -114,24 +114,24 @@ func TestWhyNodes(t *testing.T) {
 	id := b.enqueue("mail")
 	b.want(id, "no node is running", holdfast.CauseNoNode)
 	first := b.join(store.NodeInfo{Name: "first", Namespace: "other", Kinds: []string{"mail"}, Slots: 1})
-	b.want(id, "no living node serves the namespace default", holdfast.CauseNoNode)
+	b.want(id, "no live node serves the namespace default", holdfast.CauseNoNode)
 	b.must(b.st.Leave(t.Context(), first))
 	b.now = b.now.Add(3 * time.Minute)
 	b.want(id, "no node is running; the last one ended 3m0s ago", holdfast.CauseNoNode)
 
 	b.join(store.NodeInfo{Name: "second", Kinds: []string{"push", "exec", "exec@2"}, Slots: 1})
-	b.want(id, "no living node serves the kind mail; they serve exec, push", holdfast.CauseNoKind)
+	b.want(id, "no live node serves the kind mail; live nodes serve exec, push", holdfast.CauseNoKind)
 	b.join(store.NodeInfo{Name: "third", Kinds: []string{"mail"}, Queues: []string{"reports"}, Slots: 1})
-	b.want(id, "no living node that serves the kind mail serves the queue default", holdfast.CauseNoQueue)
+	b.want(id, "no live node that serves the kind mail serves the queue default", holdfast.CauseNoQueue)
 	served := b.enqueue("mail", holdfast.Queue("reports"))
 	b.now = b.now.Add(2 * time.Second)
 	b.want(served, "ready for 2s; node 3 (third) serves it, 0 of 1 slots taken", holdfast.CauseReady)
 	b.now = b.now.Add(time.Minute)
-	b.want(served, "node 3 (third), which serves it, has been silent for 1m2s", holdfast.CauseSilentNode)
+	b.want(served, "node 3 (third) serves it, but has sent no heartbeat for 1m2s", holdfast.CauseSilentNode)
 	fourth := b.join(store.NodeInfo{Name: "fourth", Kinds: []string{"mail", "block"}, Slots: 1})
 	b.enqueue("block")
 	run := b.claim(fourth, "block")
-	b.want(id, "no free slot on node 4 (fourth), which alone serves it: 1 of 1 taken", holdfast.CauseNoFreeSlot)
+	b.want(id, "no free slot on node 4 (fourth), the only node that serves it: 1 of 1 taken", holdfast.CauseNoFreeSlot)
 	b.join(store.NodeInfo{Kinds: []string{"mail"}, Slots: 5})
 	b.want(id, "ready for 4m2s; 2 nodes serve it, 1 of 6 slots taken", holdfast.CauseReady)
 
@@ -142,10 +142,10 @@ func TestWhyNodes(t *testing.T) {
 	}
 	_, err := b.hf.Cancel(t.Context(), "", run.Job.ID)
 	b.must(err)
-	b.want(run.Job.ID, "running on node 4 (fourth) for 12s, attempt 1, and asked to stop", holdfast.CauseRunning)
+	b.want(run.Job.ID, "running on node 4 (fourth) for 12s, attempt 1, asked to stop", holdfast.CauseRunning)
 	b.now = b.now.Add(28 * time.Second)
-	b.want(run.Job.ID, "running on node 4 (fourth) for 40s, attempt 1, and asked to stop; "+
-		"node 4 (fourth) has been silent for 40s; once it is declared dead its jobs run elsewhere",
+	b.want(run.Job.ID, "running on node 4 (fourth) for 40s, attempt 1, asked to stop; "+
+		"node 4 (fourth) has sent no heartbeat for 40s; once it is declared dead, its jobs run elsewhere",
 		holdfast.CauseRunning, holdfast.CauseSilentNode)
 	b.end(&store.Outcome{Lease: run.Lease, State: store.Failed, Reason: store.ReasonTerminal, Error: "no such thing"})
 	b.now = b.now.Add(time.Second)
@@ -195,7 +195,7 @@ func TestWhyDeadNode(t *testing.T) {
 	b.must(err)
 	defer func() { _ = b.hf.Close(context.Background()) }()
 	b.now = b.now.Add(2 * time.Second)
-	b.want(id, "running on node 1 (first) for 2s, attempt 1; node 1 (first) ended 2s ago; a node that leads takes its jobs",
+	b.want(id, "running on node 1 (first) for 2s, attempt 1; node 1 (first) ended 2s ago; the leader rescues its jobs",
 		holdfast.CauseRunning, holdfast.CauseSilentNode)
 }
 
@@ -219,7 +219,7 @@ func TestWhyPeople(t *testing.T) {
 	b.end(&store.Outcome{
 		Lease: run.Lease, State: store.Waiting, Reason: store.ReasonNondeterminism, Error: "step a is b", Wait: &store.Wait{Held: true},
 	})
-	b.want(run.Job.ID, "held for 0s, until somebody resumes it: nondeterminism: step a is b", holdfast.CauseHeld)
+	b.want(run.Job.ID, "held for 0s until a person resumes it: nondeterminism: step a is b", holdfast.CauseHeld)
 }
 
 func TestWhyTimes(t *testing.T) {
@@ -240,7 +240,7 @@ func TestWhyTimes(t *testing.T) {
 	b.enqueue("broken")
 	run := b.claim(node, "broken")
 	b.end(&store.Outcome{Lease: run.Lease, State: store.Retryable, Reason: store.ReasonError, Error: "smtp: no", Delay: 8 * time.Second})
-	b.want(run.Job.ID, "attempt 1 failed: smtp: no; again in 8s", holdfast.CauseRetry)
+	b.want(run.Job.ID, "attempt 1 failed: smtp: no; next attempt in 8s", holdfast.CauseRetry)
 	b.now = b.now.Add(9 * time.Second)
 	b.want(run.Job.ID, "attempt 1 failed: smtp: no; due now", holdfast.CauseRetry)
 	far := b.enqueue("mail", holdfast.In(1000*time.Hour))
@@ -261,26 +261,26 @@ func TestWhyWaits(t *testing.T) {
 		return run.Job.ID
 	}
 	never, soon := time.Time{}, b.now.Add(time.Minute)
-	const later = ", at the latest until 2026-01-05T10:01:00Z, in 1m0s"
-	b.want(park(`{"waits_for":["signal go"]}`, never), "waits for signal go", holdfast.CauseSignal)
-	b.want(park(`{"waits_for":["signal go"]}`, soon), "waits for signal go"+later, holdfast.CauseSignal)
-	b.want(park(`{"waits_for":["callback paid"]}`, never), "waits for callback paid", holdfast.CauseCallback)
-	b.want(park(`{"waits_for":["timer until x"]}`, soon), "waits for timer until x"+later, holdfast.CauseTimer)
-	b.want(park(`{"waits_for":["step pay, attempt 3"]}`, soon), "waits to try again: step pay, attempt 3"+later, holdfast.CauseRetry)
-	b.want(park(`{"waits_for":["3 of 5 children of kind k"]}`, never), "waits for 3 of 5 children of kind k", holdfast.CauseChild)
+	const later = ", until 2026-01-05T10:01:00Z at the latest, in 1m0s"
+	b.want(park(`{"waits_for":["signal go"]}`, never), "waiting for signal go", holdfast.CauseSignal)
+	b.want(park(`{"waits_for":["signal go"]}`, soon), "waiting for signal go"+later, holdfast.CauseSignal)
+	b.want(park(`{"waits_for":["callback paid"]}`, never), "waiting for callback paid", holdfast.CauseCallback)
+	b.want(park(`{"waits_for":["timer until x"]}`, soon), "waiting for timer until x"+later, holdfast.CauseTimer)
+	b.want(park(`{"waits_for":["step pay, attempt 3"]}`, soon), "waiting to retry step pay, attempt 3"+later, holdfast.CauseRetry)
+	b.want(park(`{"waits_for":["3 of 5 children of kind k"]}`, never), "waiting for 3 of 5 children of kind k", holdfast.CauseChild)
 	b.want(park(`{"waits_for":["the first of: signal a, timer b"]}`, never),
-		"waits for the first of: signal a, timer b", holdfast.CauseWaiting)
+		"waiting for the first of: signal a, timer b", holdfast.CauseWaiting)
 	why := b.want(park(`{"waits_for":["child `+child.String()+` (k)","signal x"]}`, never),
-		"waits for child "+child.String()+" (k); waits for signal x", holdfast.CauseChild, holdfast.CauseSignal)
+		"waiting for child "+child.String()+" (k); waiting for signal x", holdfast.CauseChild, holdfast.CauseSignal)
 	if why.Causes[0].Job != child {
 		t.Errorf("%+v", why)
 	}
-	b.want(park(`[]`, never), "it waits", holdfast.CauseWaiting)
+	b.want(park(`[]`, never), "waiting", holdfast.CauseWaiting)
 	// Whoever waits for a time needs a node to wake it, and who waits for a message does not.
 	parked, sleeping := park(`{"waits_for":["signal go"]}`, never), park(`{"waits_for":["timer t"]}`, soon)
 	b.must(b.st.Leave(t.Context(), node))
-	b.want(parked, "waits for signal go", holdfast.CauseSignal)
-	b.want(sleeping, "waits for timer t"+later+"; no node is running; the last one ended 0s ago", holdfast.CauseTimer, holdfast.CauseNoNode)
+	b.want(parked, "waiting for signal go", holdfast.CauseSignal)
+	b.want(sleeping, "waiting for timer t"+later+"; no node is running; the last one ended 0s ago", holdfast.CauseTimer, holdfast.CauseNoNode)
 }
 
 // until asks again and again until an answer is the one that is waited for.
@@ -419,8 +419,8 @@ func whyOn(t *testing.T, source store.Source) {
 	comes(enqueue(mail, holdfast.In(time.Hour)), holdfast.CauseScheduled, "due in")
 	run(t, hf)
 	comes(first, holdfast.CauseRunning, "(here)")
-	comes(second, holdfast.CauseTurn, first.String()+", which is running")
-	comes(enqueue(holdfast.NewKind[int, int]("nosuch")), holdfast.CauseNoKind, "nosuch; they serve mail")
+	comes(second, holdfast.CauseTurn, first.String()+" (running)")
+	comes(enqueue(holdfast.NewKind[int, int]("nosuch")), holdfast.CauseNoKind, "nosuch; live nodes serve mail")
 	close(hold)
 	comes(second, holdfast.CauseFinished, "completed")
 }

@@ -147,25 +147,24 @@ func playWords(t *testing.T, source store.Source, wrap func() (store.Tx, func())
 
 		"resuming what is undone": {
 			undone.ID, errors.Join(cut(wait(undone)), second(hf.ResumeJob(ctx, undone.ID, ""))),
-			"resuming job {job}: holdfast: conflict: its compensations have run, so its steps are undone; " +
-				"fork it from the first step that was undone, or from one before",
+			"resuming job {job}: holdfast: conflict: its compensations have run; fork it from the first undone step or an earlier one",
 		},
 		"forking from no step": {
 			undone.ID, second(hf.ForkJob(ctx, undone.ID, "", holdfast.ForkFrom("none"))),
-			`forking job {job}: holdfast: not found: its journal holds no step "none"`,
+			`forking job {job}: holdfast: not found: its journal has no step "none"`,
 		},
 		"a token that is none": {
 			undone.ID, hf.CompleteCallback(ctx, "hfc_", 1),
-			"holdfast: invalid request: this is no token of a callback: they begin with hfc_ and have 47 characters",
+			"holdfast: invalid request: not a callback token: tokens begin with hfc_ and have 47 characters",
 		},
 		"a limit": {
 			undone.ID, second(hf.List(ctx, holdfast.Filter{}, "", 0)), "holdfast: invalid request: limit: 0 is not between 1 and 1000",
 		},
 		"a cursor": {
 			undone.ID, second(hf.List(ctx, holdfast.Filter{}, "x", 1)),
-			`holdfast: invalid request: the cursor "x" is none that a page has answered with`,
+			`holdfast: invalid request: unknown cursor "x"; use the one returned with the previous page`,
 		},
-		"a queue": {undone.ID, hf.PauseQueue(ctx, ""), "holdfast: invalid request: queue: it is empty"},
+		"a queue": {undone.ID, hf.PauseQueue(ctx, ""), "holdfast: invalid request: queue: must not be empty"},
 		"a key": {
 			done.ID, second(hf.WaitPublished(ctx, done.ID, "total", 0)),
 			"waiting for key total of job {job}: holdfast: not found: the job has finished",

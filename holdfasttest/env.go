@@ -97,7 +97,7 @@ func (e *Env) RequireJournal(id holdfast.ID, want ...string) {
 		have = append(have, text)
 	}
 	if !slices.Equal(have, want) {
-		e.T.Fatalf("the journal of job %s holds\n\t%s\nand not\n\t%s", id, strings.Join(have, "\n\t"), strings.Join(want, "\n\t"))
+		e.T.Fatalf("the journal of job %s has\n\t%s\nnot\n\t%s", id, strings.Join(have, "\n\t"), strings.Join(want, "\n\t"))
 	}
 }
 

@@ -215,7 +215,7 @@ func TestReplayNotices(t *testing.T) {
 		"a step with another name":  {func(*holdfast.Journal) {}, shop{chargeName: "charge card"}, `step "charge card" at place 1`},
 		"fewer operations":          {func(*holdfast.Journal) {}, shop{chargeName: "charge", fails: true}, "the replay fails"},
 		"a journal that ends early": {func(j *holdfast.Journal) { j.Entries = j.Entries[:1] }, shop{chargeName: "charge"}, ""},
-		"an entry that is lost":     {func(j *holdfast.Journal) { j.Entries = j.Entries[1:] }, shop{chargeName: "charge"}, "holds nothing"},
+		"an entry that is lost":     {func(j *holdfast.Journal) { j.Entries = j.Entries[1:] }, shop{chargeName: "charge"}, "has no entry"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

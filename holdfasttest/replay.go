@@ -25,7 +25,7 @@ func Replay(t *testing.T, file string, register func(*holdfast.Client) error) {
 	}
 	var j holdfast.Journal
 	if err := json.Unmarshal(data, &j); err != nil {
-		t.Fatalf("holdfasttest: %s is no journal: %v", file, err)
+		t.Fatalf("holdfasttest: %s is not a journal: %v", file, err)
 	}
 	if err := ReplayJournal(t, j, register); err != nil {
 		t.Errorf("%s: %v", file, err)
@@ -70,7 +70,7 @@ func ReplayJournal(t *testing.T, j holdfast.Journal, register func(*holdfast.Cli
 		select {
 		case failure = <-player.ended:
 		case <-time.After(24 * time.Hour):
-			failure = fmt.Errorf("nothing ran it: is a handler of kind %q registered?", j.Kind)
+			failure = fmt.Errorf("no node ran the job; is a handler of kind %q registered?", j.Kind)
 		}
 		stop()
 		<-done
@@ -158,7 +158,7 @@ func (p *player) failed(text string) error {
 		default:
 		}
 	}
-	return fmt.Errorf("the replay fails, and the journal does not: %s", text)
+	return fmt.Errorf("the replay fails, but the journal does not: %s", text)
 }
 
 func (p *player) end(err error) {

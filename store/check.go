@@ -16,13 +16,13 @@ func (j *Job) Check() error {
 	case j.ID == ID{}:
 		return fmt.Errorf("%w: the job has no id", ErrInvalid)
 	case j.Namespace == "", j.Queue == "", j.Kind == "":
-		return fmt.Errorf("%w: job %s has no namespace, no queue or no kind", ErrInvalid, j.ID)
+		return fmt.Errorf("%w: job %s lacks a namespace, a queue or a kind", ErrInvalid, j.ID)
 	case j.Priority < 1 || j.Priority > 4:
-		return fmt.Errorf("%w: job %s: priority %d is not 1 to 4", ErrInvalid, j.ID, j.Priority)
+		return fmt.Errorf("%w: job %s: priority %d is not between 1 and 4", ErrInvalid, j.ID, j.Priority)
 	case j.MaxAttempts < 0 || j.MaxAttempts > math.MaxInt32, j.Codec < 0 || j.Codec > math.MaxInt32:
-		return fmt.Errorf("%w: job %s: %d attempts, codec %d", ErrInvalid, j.ID, j.MaxAttempts, j.Codec)
+		return fmt.Errorf("%w: job %s: max attempts %d or codec %d is out of range", ErrInvalid, j.ID, j.MaxAttempts, j.Codec)
 	case j.OnParentClose > TerminateChild:
-		return fmt.Errorf("%w: job %s: close policy %d", ErrInvalid, j.ID, j.OnParentClose)
+		return fmt.Errorf("%w: job %s: unknown close policy %d", ErrInvalid, j.ID, j.OnParentClose)
 	case !isTime(j.RunAt) || !isTime(j.Options.Deadline):
 		return fmt.Errorf("%w: job %s: its run time or its deadline is not between the years 1 and 9999", ErrInvalid, j.ID)
 	case len(j.Metadata) > 0 && !json.Valid(j.Metadata):
@@ -30,12 +30,12 @@ func (j *Job) Check() error {
 	}
 	for _, text := range [...]string{j.Namespace, j.Queue, j.Kind, j.Version, j.OrderingKey, string(j.Metadata)} {
 		if !isText(text) {
-			return fmt.Errorf("%w: job %s: %.60q is no text that a database can hold", ErrInvalid, j.ID, text)
+			return fmt.Errorf("%w: job %s: %.60q is not valid UTF-8 or contains NUL", ErrInvalid, j.ID, text)
 		}
 	}
 	for _, tag := range j.Tags {
 		if !isText(tag) {
-			return fmt.Errorf("%w: job %s: tag %.60q is no text that a database can hold", ErrInvalid, j.ID, tag)
+			return fmt.Errorf("%w: job %s: the tag %.60q is not valid UTF-8 or contains NUL", ErrInvalid, j.ID, tag)
 		}
 	}
 	return nil
@@ -58,11 +58,11 @@ func (o *Outcome) Check() error {
 	}
 	switch {
 	case o.State == Waiting && o.Wait == nil:
-		return fmt.Errorf("%w: job %s: a run that is parked says what it waits for", ErrInvalid, o.Lease.Job)
+		return fmt.Errorf("%w: job %s: a parked run must say what it waits for", ErrInvalid, o.Lease.Job)
 	case o.State != Available && o.Continue != nil:
-		return fmt.Errorf("%w: job %s: a run that ends as %s does not continue", ErrInvalid, o.Lease.Job, o.State)
+		return fmt.Errorf("%w: job %s: a run that ends as %s cannot continue as new", ErrInvalid, o.Lease.Job, o.State)
 	case !isText(o.Version):
-		return fmt.Errorf("%w: job %s: the version %.60q is no text that a database can hold", ErrInvalid, o.Lease.Job, o.Version)
+		return fmt.Errorf("%w: job %s: the version %.60q is not valid UTF-8 or contains NUL", ErrInvalid, o.Lease.Job, o.Version)
 	}
 	return o.checkTimes()
 }
@@ -74,7 +74,7 @@ func (w *Wait) CheckTime(job ID) error {
 
 func (o *Outcome) checkTimes() error {
 	if !isTime(o.RunAt) || o.Wait != nil && !isTime(o.Wait.Until) {
-		return fmt.Errorf("%w: job %s: a time that is not between the years 1 and 9999", ErrInvalid, o.Lease.Job)
+		return fmt.Errorf("%w: job %s: a time is not between the years 1 and 9999", ErrInvalid, o.Lease.Job)
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func (a *Append) CheckEntries() error {
 		case e.Seq < 1 || e.Seq != a.Entries[0].Seq+int64(i):
 			return fmt.Errorf("%w: job %s: entry %d does not follow the one before it", ErrInvalid, a.Lease.Job, e.Seq)
 		case e.Kind > lastKind || e.Codec < 0 || e.Codec > math.MaxInt32:
-			return fmt.Errorf("%w: job %s: entry %d is of kind %d, with codec %d", ErrInvalid, a.Lease.Job, e.Seq, e.Kind, e.Codec)
+			return fmt.Errorf("%w: job %s: entry %d has an invalid kind (%d) or codec (%d)", ErrInvalid, a.Lease.Job, e.Seq, e.Kind, e.Codec)
 		}
 	}
 	return nil
@@ -136,7 +136,7 @@ func (a *Append) CheckChildren() error {
 // Check reports why no store makes the fork, an ErrInvalid.
 func (p *ForkParams) Check() error {
 	if len(p.Job.UniqueKey) > 0 || p.Keep < 0 {
-		return fmt.Errorf("%w: a fork of job %s has no unique key, and keeps no %d entries", ErrInvalid, p.From, p.Keep)
+		return fmt.Errorf("%w: a fork of job %s cannot have a unique key, or keep %d entries", ErrInvalid, p.From, p.Keep)
 	}
 	return p.Job.Check()
 }
@@ -144,7 +144,7 @@ func (p *ForkParams) Check() error {
 // Check reports why there can be no such queue, an ErrInvalid.
 func (p *PauseParams) Check() error {
 	if p.Queue == "" || !isText(p.Queue) || !isText(p.Namespace) {
-		return fmt.Errorf("%w: there can be no queue %.60q in the namespace %.60q", ErrInvalid, p.Queue, p.Namespace)
+		return fmt.Errorf("%w: the queue %.60q or the namespace %.60q is not a valid name", ErrInvalid, p.Queue, p.Namespace)
 	}
 	return nil
 }

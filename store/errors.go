@@ -24,7 +24,7 @@ var (
 	ErrUnavailable = errors.New("holdfast: database unavailable")
 	// ErrBusy, which is an ErrUnavailable: a transaction of a caller holds what this one operation needs. Nothing of it has
 	// happened, and whoever repeats it waits for nobody else.
-	ErrBusy = fmt.Errorf("%w: another transaction holds what is needed", ErrUnavailable)
+	ErrBusy = fmt.Errorf("%w: another transaction holds the lock", ErrUnavailable)
 	// ErrReadOnly: the database refuses writes.
 	ErrReadOnly = errors.New("holdfast: database is read-only")
 	// ErrFull: the disk is full. Nothing was changed; it may be repeated once there is room.

@@ -28,18 +28,18 @@ func NoCallback(job ID) error { return fmt.Errorf("%w: job %s has no such callba
 
 // CallbackAnswered is the ErrConflict of a callback that was completed or failed.
 func CallbackAnswered(job ID) error {
-	return fmt.Errorf("%w: the callback of job %s has its answer", ErrConflict, job)
+	return fmt.Errorf("%w: the callback of job %s is already answered", ErrConflict, job)
 }
 
 // JournalMoved is the ErrConflict of a journal that has not the entries, last being the last one,
 // that somebody has read.
 func JournalMoved(job ID, last int64) error {
-	return fmt.Errorf("%w: the journal of job %s ends at entry %d by now", ErrConflict, job, last)
+	return fmt.Errorf("%w: the journal of job %s now ends at entry %d", ErrConflict, job, last)
 }
 
 // JournalRewritten is the ErrConflict of an entry that is not the one which somebody has read.
 func JournalRewritten(job ID, seq int64) error {
-	return fmt.Errorf("%w: entry %d of job %s was written anew, or is gone", ErrConflict, seq, job)
+	return fmt.Errorf("%w: entry %d of job %s was rewritten or removed", ErrConflict, seq, job)
 }
 
 // JournalGap is the ErrInvalid of an append that does not follow the last entry of a journal.
@@ -50,25 +50,25 @@ func JournalGap(job ID, seq int64) error {
 // CheckLimit reports why a page cannot have that many rows, an ErrInvalid.
 func CheckLimit(limit int) error {
 	if limit < 1 || limit > 1000 {
-		return fmt.Errorf("%w: the limit %d is not 1 to 1000", ErrInvalid, limit)
+		return fmt.Errorf("%w: the limit %d is not between 1 and 1000", ErrInvalid, limit)
 	}
 	return nil
 }
 
 // BadCursor is the ErrInvalid of a cursor that no page has answered with.
 func BadCursor(cursor string) error {
-	return fmt.Errorf("%w: the cursor %.50q is none that a page has answered with", ErrInvalid, cursor)
+	return fmt.Errorf("%w: unknown cursor %.50q; use the one returned with the previous page", ErrInvalid, cursor)
 }
 
 // OtherDatabase is the ErrInvalid of a transaction that is not one of the store's own database.
 func OtherDatabase() error {
-	return fmt.Errorf("%w: the transaction is on another database than the store", ErrInvalid)
+	return fmt.Errorf("%w: the transaction is on a different database than the store", ErrInvalid)
 }
 
 // NotWrapped is the ErrInvalid of a transaction that the store does not know; by says what wraps
 // one.
 func NotWrapped(by string) error {
-	return fmt.Errorf("%w: the transaction is not one of this store: wrap it with %s", ErrInvalid, by)
+	return fmt.Errorf("%w: the transaction is not for this store; wrap it with %s", ErrInvalid, by)
 }
 
 // About says what was being done to a job when an error came, such as "waiting for", unless the

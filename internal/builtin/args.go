@@ -67,11 +67,11 @@ func wrongArgs(kind string, err error) error {
 	var wrong *json.UnmarshalTypeError
 	switch field, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); {
 	case unknown:
-		return fmt.Errorf("the args have the unknown field %s; there are %s", field, strings.Join(names, ", "))
+		return fmt.Errorf("the args have the unknown field %s; the fields are %s", field, strings.Join(names, ", "))
 	case errors.As(err, &wrong) && wrong.Field == "":
-		return fmt.Errorf("the args are %s; they have to be an object of %s", aValue(wrong.Value), strings.Join(names, ", "))
+		return fmt.Errorf("the args are %s; they must be an object with any of the fields %s", aValue(wrong.Value), strings.Join(names, ", "))
 	case errors.As(err, &wrong):
-		return fmt.Errorf("the field %q is or holds %s; it has to be %s", wrong.Field, aValue(wrong.Value), aType(argsOf[kind], wrong.Field))
+		return fmt.Errorf("the field %q is or contains %s; it must be %s", wrong.Field, aValue(wrong.Value), aType(argsOf[kind], wrong.Field))
 	}
 	return err
 }

@@ -132,15 +132,15 @@ func (a ExecArgs) check() error {
 		return fmt.Errorf("exec: %w", a.wrong)
 	}
 	if len(a.Command) == 0 || a.Command[0] == "" {
-		return errors.New(`exec: the args name no command; they look like {"command":["gzip","-kf","big.log"]}`)
+		return errors.New(`exec: the args have no command; write them like {"command":["gzip","-kf","big.log"]}`)
 	}
 	for key, value := range a.Env {
 		if key == "" || strings.ContainsAny(key, "=\x00") || strings.Contains(value, "\x00") {
-			return fmt.Errorf("exec: %q is not the name of an environment variable, or its value holds NUL", key)
+			return fmt.Errorf("exec: %q is not a valid name of an environment variable, or its value contains NUL", key)
 		}
 	}
 	if slices.ContainsFunc(append([]string{a.Dir}, a.Command...), func(s string) bool { return strings.Contains(s, "\x00") }) {
-		return errors.New("exec: the command or its directory holds NUL")
+		return errors.New("exec: the command or its directory contains NUL")
 	}
 	return nil
 }
@@ -148,18 +148,18 @@ func (a ExecArgs) check() error {
 // startError tells what can never start from what may start the next time, such as in a directory that is not mounted yet.
 func startError(ctx context.Context, name, dir string, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
-		return fmt.Errorf("%s was not started: %w", name, cause)
+		return fmt.Errorf("did not start %s: %w", name, cause)
 	}
 	// The system says "no such file" of a missing directory, too.
 	if _, missing := os.Stat(dir); dir != "" && missing != nil {
-		return fmt.Errorf("%s cannot start: %w", name, missing)
+		return fmt.Errorf("cannot start %s: %w", name, missing)
 	}
 	for _, hopeless := range []error{exec.ErrNotFound, exec.ErrDot, fs.ErrNotExist, fs.ErrPermission, errNotExecutable} {
 		if errors.Is(err, hopeless) {
-			return holdfast.Fail(fmt.Errorf("%s cannot start: %w", name, err))
+			return holdfast.Fail(fmt.Errorf("cannot start %s: %w", name, err))
 		}
 	}
-	return fmt.Errorf("%s cannot start: %w", name, err)
+	return fmt.Errorf("cannot start %s: %w", name, err)
 }
 
 // endError says how a command ended that did not succeed. The cause of its context comes first: the exit status of a command
@@ -178,7 +178,7 @@ func endError(ctx context.Context, name string, err error, result ExecResult) er
 	case errors.As(err, &exit) && exit.Exited():
 		return fmt.Errorf("%s ended with exit status %d%s", short, exit.ExitCode(), said)
 	case errors.As(err, &exit):
-		return fmt.Errorf("%s ended by %s%s", short, exit.ProcessState, said)
+		return fmt.Errorf("%s was terminated by %s%s", short, exit.ProcessState, said)
 	}
 	return fmt.Errorf("%s: %w%s", short, err, said)
 }

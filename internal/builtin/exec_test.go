@@ -102,14 +102,14 @@ func TestExecVerdicts(t *testing.T) {
 		message string
 	}{
 		"status":         {sh("echo first; echo why >&2; exit 3"), "retry", "sh ended with exit status 3: why"},
-		"signal":         {sh("kill -9 $$"), "retry", "sh ended by signal: killed"},
+		"signal":         {sh("kill -9 $$"), "retry", "sh was terminated by signal: killed"},
 		"not found":      {ExecArgs{Command: []string{"holdfast-no-such-command"}}, "fail", "holdfast-no-such-command"},
 		"no such file":   {ExecArgs{Command: []string{filepath.Join(dir, "gone")}}, "fail", "no such file"},
 		"not executable": {ExecArgs{Command: []string{plain}}, "fail", "permission denied"},
 		"no program":     {ExecArgs{Command: []string{text}}, "fail", "exec format error"},
 		"no directory":   {ExecArgs{Command: []string{"true"}, Dir: filepath.Join(dir, "gone")}, "retry", "no such file"},
-		"no command":     {ExecArgs{}, "fail", "name no command"},
-		"empty command":  {ExecArgs{Command: []string{""}}, "fail", "name no command"},
+		"no command":     {ExecArgs{}, "fail", "have no command"},
+		"empty command":  {ExecArgs{Command: []string{""}}, "fail", "have no command"},
 		"NUL":            {ExecArgs{Command: []string{"echo", "a\x00b"}}, "fail", "NUL"},
 		"env":            {ExecArgs{Command: []string{"true"}, Env: map[string]string{"a=b": "c"}}, "fail", "environment"},
 	} {

@@ -125,13 +125,13 @@ func (a HTTPArgs) request(key string) (*http.Request, time.Duration, error) {
 	case a.wrong != nil:
 		return nil, 0, a.wrong
 	case a.URL == "":
-		return nil, 0, errors.New(`the args name no url; they look like {"url":"https://example.com/"}`)
+		return nil, 0, errors.New(`the args have no url; write them like {"url":"https://example.com/"}`)
 	case err != nil:
-		return nil, 0, fmt.Errorf("the url does not parse: %w", errors.Unwrap(err)) // without the url, which may hold a password
+		return nil, 0, fmt.Errorf("cannot parse the url: %w", errors.Unwrap(err)) // without the url, which may hold a password
 	case target.Scheme != "http" && target.Scheme != "https":
 		return nil, 0, fmt.Errorf("the url's scheme is %q; it must be http or https", target.Scheme)
 	case target.Hostname() == "":
-		return nil, 0, errors.New("the url names no host")
+		return nil, 0, errors.New("the url has no host")
 	}
 	timeout := defaultRequestTimeout
 	if a.Timeout != "" {
@@ -153,7 +153,7 @@ func (a HTTPArgs) request(key string) (*http.Request, time.Duration, error) {
 	}
 	req, err := http.NewRequest(method, a.URL, bytes.NewReader(body)) //nolint:noctx // the caller gives it one
 	if err != nil {
-		return nil, 0, fmt.Errorf("%q is not the name of a method", a.Method) // all else was checked before
+		return nil, 0, fmt.Errorf("%q is not a valid method", a.Method) // all else was checked before
 	}
 	req.Header.Set("User-Agent", "holdfast")
 	req.Header.Set("Idempotency-Key", key)
@@ -178,10 +178,10 @@ func (a HTTPArgs) body() (body []byte, isJSON bool, err error) {
 func (a HTTPArgs) setHeaders(req *http.Request) error {
 	for name, value := range a.Headers {
 		if !isToken(name) {
-			return fmt.Errorf("%q is not the name of a header", name)
+			return fmt.Errorf("%q is not a valid name of a header", name)
 		}
 		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7F }) {
-			return fmt.Errorf("the value of the header %s holds a control character", name)
+			return fmt.Errorf("the value of the header %s contains a control character", name)
 		}
 		switch {
 		case strings.EqualFold(name, "Host"):
@@ -210,14 +210,14 @@ func isToken(s string) bool {
 // a GET of a POST: the answer to that would be taken for the answer to what was to be sent.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	if first := via[0]; req.Method != first.Method || req.ContentLength != first.ContentLength {
-		return holdfast.Fail(fmt.Errorf("it redirects by %s, which would drop the body or make a GET of the %s; 307 and 308 would not",
+		return holdfast.Fail(fmt.Errorf("the redirect, %s, would drop the body or turn the %s into a GET; use 307 or 308 instead",
 			req.Response.Status, first.Method))
 	}
 	if scheme := req.URL.Scheme; scheme != "http" && scheme != "https" {
-		return holdfast.Fail(fmt.Errorf("it redirects to a url of scheme %q", scheme))
+		return holdfast.Fail(fmt.Errorf("it redirects to a url with the scheme %q; only http and https are followed", scheme))
 	}
 	if len(via) >= 10 {
-		return errors.New("it redirects again after 10 redirects")
+		return errors.New("stopped after 10 redirects")
 	}
 	return nil
 }

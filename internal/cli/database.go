@@ -118,7 +118,7 @@ func schemaError(ctx context.Context, source store.Source, err error) error {
 		return fmt.Errorf("%s has schema version %d, but this holdfast needs %d; run \"holdfast migrate up\"",
 			source, schema.Version, schema.Latest)
 	case schema.Version > schema.Latest:
-		return fmt.Errorf("%s has schema version %d, but this holdfast knows versions up to %d; use a newer holdfast",
+		return fmt.Errorf("%s has schema version %d, but this holdfast supports up to %d; use a newer holdfast",
 			source, schema.Version, schema.Latest)
 	}
 	return err

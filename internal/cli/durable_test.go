@@ -336,7 +336,7 @@ func (s *shell) seeFork(id string) {
 			s.Errorf("%+v", forked)
 		}
 	}
-	s.expect(s.run("job", "fork", id, "--from", "label", "--id", exampleID), 1, "job "+exampleID+" is another one")
+	s.expect(s.run("job", "fork", id, "--from", "label", "--id", exampleID), 1, "job "+exampleID+" exists and is not this fork")
 	s.expect(s.run("job", "fork", id, "--from", "label", "--id", "00000000-0000-4000-8000-000000000000"), exitUsage, "is not a UUIDv7")
 	s.expect(s.run("job", "fork", id, "--from", "nonsense"), 1, `has no step "nonsense" in its journal`, "holdfast job journal "+id)
 	got := s.run("job", "fork", id, "--from", "charge", "-o", "table")

@@ -175,7 +175,7 @@ func TestEnqueueRefusesNonsense(t *testing.T) {
 		"unique field":      {[]string{"a", "--unique", "field:"}, "--unique"},
 		"unique args value": {[]string{"a", "--unique", "args:x"}, "--unique"},
 		"unique period":     {[]string{"a", "--unique", "period:day"}, "not a duration"},
-		"unique short":      {[]string{"a", "--unique", "period:1ms"}, "below a second"},
+		"unique short":      {[]string{"a", "--unique", "period:1ms"}, "shorter than a second"},
 		"unique while":      {[]string{"a", "--unique", "while:done"}, "no state"},
 		"on-conflict":       {[]string{"a", "--on-conflict", "reject"}, "--unique"},
 		"on-conflict word":  {[]string{"a", "--unique", "args", "--on-conflict", "explode"}, "return, reject or replace"},
@@ -340,7 +340,7 @@ func TestEnqueueChecksTheCommandLineFirst(t *testing.T) {
 		{[]string{"mail", "--priority", "9"}, "between 1 (most urgent) and 4"},
 		{[]string{""}, "KIND is empty"},
 		{[]string{"mail", "--in", "2h", "--deadline", "1h"}, "deadline"},
-		{[]string{"mail", "--unique", "period:1ms"}, "below a second"},
+		{[]string{"mail", "--unique", "period:1ms"}, "shorter than a second"},
 		{[]string{"mail", "--namespace", ""}, "--namespace is empty"},
 	} {
 		for _, from := range [][]string{{"--args", "-"}, {"--file", "-"}, {"--file", "-", "--keep-going"}} {
@@ -471,7 +471,7 @@ func TestArgsOfBuiltinKinds(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
 	s.expectNote(s.run("job", "enqueue", "exec", `{"cmd":["true"]}`), "The built-in kind exec will reject these args: "+
-		"exec: the args have the unknown field \"cmd\"; there are command, dir, env, stdin\n")
+		"exec: the args have the unknown field \"cmd\"; the fields are command, dir, env, stdin\n")
 	s.expectNote(s.run("job", "enqueue", "exec", `{"command":["true"]}`), "")
 }
 

@@ -90,7 +90,7 @@ code is 0 whatever the version.`,
 				case s.Version < s.Latest:
 					a.printf("%s: schema version %d; \"holdfast migrate up\" upgrades it to %d", source, s.Version, s.Latest)
 				case s.Version > s.Latest:
-					a.printf("%s: schema version %d is newer than this holdfast, which knows versions up to %d", source, s.Version, s.Latest)
+					a.printf("%s: schema version %d is newer than this holdfast, which supports up to %d", source, s.Version, s.Latest)
 				default:
 					a.printf("%s: schema version %d, up to date", source, s.Version)
 				}

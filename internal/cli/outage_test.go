@@ -29,7 +29,7 @@ func TestWaitsThroughARestart(t *testing.T) {
 	waiting["journal"].says(t, `"name":"log"`)
 	waiting["stream"].says(t, `"value":"charged"`)
 	until(t, "the waits", func() bool { // which say so after a while
-		return strings.Contains(waiting["wait"].stderr.String(), "waits for signal approved")
+		return strings.Contains(waiting["wait"].stderr.String(), "waiting for signal approved")
 	})
 	cluster.Stop(t)
 	for name, b := range waiting {

@@ -57,7 +57,7 @@ func TestOnPostgres(t *testing.T) {
 	s.ok("job", "wait", done.ID)
 	s.expect(s.run("job", "retry", done.ID), 1, "job "+done.ID+" was not changed: it has completed; ")
 	if why := fmt.Sprint(s.job(first)["why"]); !strings.Contains(why, "queue bulk has been paused") ||
-		!strings.Contains(why, "no living node serves the kind mail; they serve exec, http") {
+		!strings.Contains(why, "no live node serves the kind mail; live nodes serve exec, http") {
 		t.Errorf("%s", why)
 	}
 	s.expect(s.run("job", "wait", first, "--timeout", "50ms"), exitTimeout, "did not finish")

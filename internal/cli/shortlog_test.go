@@ -63,8 +63,8 @@ func TestShortLines(t *testing.T) {
 			{slog.LevelWarn, lineLeftOut, []any{"kind", "mail", "cause", lineAttempt, "lines", 120}, "mail  120 more: " + lineAttempt},
 			{
 				slog.LevelWarn, lineUnserved,
-				[]any{"kind", "mail", "queue", "bulk", "namespace", "default", "cause", "no living node has the kind"},
-				"mail  waits in queue bulk: no living node has the kind",
+				[]any{"kind", "mail", "queue", "bulk", "namespace", "default", "cause", "no live node serves the kind"},
+				"mail  waits in queue bulk: no live node serves the kind",
 			},
 			{slog.LevelInfo, lineNodeStarted, []any{"name", "vm", "slots", 4, "node", 7}, "node started"},
 			{slog.LevelInfo, "node stopping", []any{"running", 2, "node", 7}, "node stopping running=2"},

@@ -65,7 +65,7 @@ func TestDurableUsage(t *testing.T) {
 		{[]string{"job", "published", exampleID}, "takes ID KEY, got 1 argument"},
 		{[]string{"signal", "send", exampleID}, "takes ID NAME [PAYLOAD], got 1 argument"},
 		{[]string{"signal", "send", exampleID, ""}, "NAME is empty"},
-		{[]string{"signal", "send", exampleID, long}, "300 bytes are more than 200"},
+		{[]string{"signal", "send", exampleID, long}, "300 bytes exceed the limit of 200"},
 		{[]string{"signal", "send", exampleID, "x", "--key", ""}, "--key is empty"},
 		{[]string{"signal", "send", exampleID, "x", "yes"}, "PAYLOAD: not JSON"},
 		{[]string{"signal", "send", exampleID, "x", "@" + filepath.Join(s.dir, "gone")}, "PAYLOAD: "},

@@ -53,7 +53,7 @@ func TestVet(t *testing.T) {
 	}
 	const (
 		dropped = "the error of run.Sleep is dropped; return it, or handle it"
-		clock   = "time.Now is another time on every replay; use run.Now"
+		clock   = "time.Now differs on every replay; use run.Now"
 	)
 	flows, clean := filepath.Join("flows", "flows.go"), filepath.Join("clean", "clean_test.go")
 	lines := flows + ":10:6: " + dropped + "\n" + flows + ":11:9: " + clock + "\n"

@@ -52,7 +52,7 @@ func (s *Strand) child(m *memory, path, kind string, build func() (*store.Enqueu
 		}
 		id, err := uuid.Parse(data.ID)
 		if err != nil {
-			return nil, fmt.Errorf("entry %d of the journal names no job: %w", e.Seq, err)
+			return nil, fmt.Errorf("entry %d of the journal has no valid job id: %w", e.Seq, err)
 		}
 		return &Child{ID: id, Kind: kind, run: s.run, path: path}, nil
 	}

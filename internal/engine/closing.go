@@ -37,7 +37,7 @@ func (s *Strand) OnFailure(name string, f func(*Strand) error) error {
 	}
 	defer s.end(m)
 	if s.undo {
-		err := s.misuse("%s was called in a compensation, which nothing undoes. Call it in the handler", s.doing)
+		err := s.misuse("%s was called in a compensation, which cannot be undone itself; call it in the handler", s.doing)
 		s.spoil(m, err)
 		return err
 	}
@@ -104,7 +104,8 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 	m.decided = o
 	m.settle()
 	if missing := m.keepPromised(data.Undo); missing != "" {
-		return nondeterminism("the code no longer registers the compensation at place " + missing + ", which it had when its end was decided")
+		return nondeterminism("the code no longer registers the compensation at place " + missing +
+			", which was registered when its end was decided")
 	}
 	if len(m.undos) == 0 {
 		return o

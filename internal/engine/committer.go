@@ -197,7 +197,7 @@ func (c *committer) abandonOps(w *line) {
 }
 
 // errPanicked is what callers get whose operation was under way in a panic.
-var errPanicked = fmt.Errorf("%w: a panic in Holdfast; it may have happened", store.ErrUnavailable)
+var errPanicked = fmt.Errorf("%w: panic in Holdfast; the operation may have happened", store.ErrUnavailable)
 
 // serve commits what is put into a lane until the committer stops.
 func (c *committer) serve(w *line) {

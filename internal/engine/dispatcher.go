@@ -116,8 +116,8 @@ func (d *dispatcher) gather(ctx context.Context, want demand) demand {
 func (d *dispatcher) tellFull() {
 	full := d.node.slots.tooManyWait()
 	if full && !d.full {
-		d.node.log.Warn("no more jobs are taken: too many outcomes wait for callers' transactions, "+
-			"which hold their jobs or the parents of these", keyOutcomes, d.node.slots.aside.Load())
+		d.node.log.Warn("no more jobs are claimed: too many outcomes wait for callers' transactions, "+
+			"which lock their jobs or the parents of their jobs", keyOutcomes, d.node.slots.aside.Load())
 	}
 	d.full = full
 }

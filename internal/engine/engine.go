@@ -67,7 +67,7 @@ func (e *Engine) Handle(h *Handler) error {
 	case e.starting || e.node != nil:
 		return fmt.Errorf("%w: kind %q: handlers must be registered before Run", store.ErrInvalid, h.Kind)
 	case e.handlers[h.Kind] != nil:
-		return fmt.Errorf("%w: kind %q has a handler already", store.ErrInvalid, h.Kind)
+		return fmt.Errorf("%w: kind %q already has a handler", store.ErrInvalid, h.Kind)
 	}
 	e.handlers[h.Kind] = h
 	return nil
@@ -220,7 +220,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	}
 	if e.starting || e.node != nil {
 		e.mu.Unlock()
-		return fmt.Errorf("%w: the node still runs; stop it first", store.ErrConflict)
+		return fmt.Errorf("%w: the node is still running; stop it first", store.ErrConflict)
 	}
 	e.closed = true
 	e.mu.Unlock()
@@ -359,7 +359,7 @@ func (e *Engine) wake(w store.Wake) {
 }
 
 // errNotSignedOff is what Run returns when the node has stopped and could not say so.
-var errNotSignedOff = errors.New("could not sign off; its jobs are rescued when it is found dead")
+var errNotSignedOff = errors.New("could not sign off; its jobs are rescued when it is declared dead")
 
 // errStopped is why a node's own loops end.
 var errStopped = errors.New("holdfast: node stopped")

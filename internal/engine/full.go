@@ -27,9 +27,8 @@ func (m *memory) full() error {
 		return nil
 	}
 	return fmt.Errorf(
-		"%w: job %s remembers %d entries and %d bytes, of %d and %d that WithMaxJournal allows: let it go on with ContinueAsNew, "+
-			"or split it into children",
-		ErrJournalFull, m.run.claimed.Job.ID, m.entries, m.bytes, limit.Entries, limit.Bytes)
+		"%w: job %s has %d of %d entries and %d of %d bytes (WithMaxJournal); return ContinueAsNew, or split the work into children",
+		ErrJournalFull, m.run.claimed.Job.ID, m.entries, limit.Entries, m.bytes, limit.Bytes)
 }
 
 // warnIfLong says once that the run remembers half of what it may: every resuming reads it. m.mu is held.
@@ -40,7 +39,7 @@ func (m *memory) warnIfLong() {
 	}
 	m.warned = true
 	m.run.node.lines.say(slog.LevelWarn, m.run.about(),
-		"a run's journal is half full, and is read whenever it resumes; let it continue as new, or split it into children",
+		"a run's journal is half full, and is read each time the run resumes; return ContinueAsNew, or split the work into children",
 		slog.Int64(keyEntries, m.entries), slog.Int64(keyBytes, m.bytes),
 		slog.Int64(keyMaxEntries, limit.Entries), slog.Int64(keyMaxBytes, limit.Bytes))
 }

@@ -41,7 +41,7 @@ func (g *guard) catch(part string) {
 
 // note tells of a panic. A part that is down stays so until up says otherwise.
 func (g *guard) note(part string, p any, down bool) {
-	g.lines.say(slog.LevelError, about{}, "a panic in Holdfast itself; it goes on, please report this",
+	g.lines.say(slog.LevelError, about{}, "a panic in Holdfast itself, which keeps running; please report this",
 		slog.String(keyPart, part), slog.String(keyError, fmt.Sprintf("panic: %v", p)), slog.String(keyStack, string(debug.Stack())))
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -80,7 +80,7 @@ func (h *Handler) askBackoff(attempt int, lines *limiter) (delay time.Duration, 
 	defer func() {
 		if p := recover(); p != nil {
 			lines.say(slog.LevelError, about{kind: h.Kind, attempt: attempt},
-				"the BackoffFunc of a handler panicked; the wait that it returned last holds",
+				"the BackoffFunc of a handler panicked; the last wait that it returned is used",
 				slog.String(keyError, panicText(p)), slog.String(keyStack, string(debug.Stack())))
 		}
 	}()

@@ -129,7 +129,7 @@ func (n *node) giveUpSome(ctx context.Context, lost []store.Lease) error {
 	}
 	for _, r := range rescued {
 		n.lines.say(slog.LevelError, about{job: r.Job, kind: r.Kind, queue: r.Queue},
-			"a job was running under a lease of this node, and nobody worked on it; it was given up, please report this",
+			"a job had a lease of this node, but no handler was running it; it was rescued, please report this",
 			slog.Int64(keyLease, numbers[r.Job]), slog.String(keyState, r.State.String()), slog.String(keyReason, string(r.Reason)))
 	}
 	n.announce(rescued)

@@ -115,7 +115,7 @@ func (l *limiter) tell(from source, f *flow) {
 	}
 	attrs := append(about{kind: from.kind}.attrs(), slog.String(keyCause, from.cause), slog.Int(keyLines, left))
 	ctx := context.Background() //nolint:forbidigo // nothing ends with it
-	l.log.LogAttrs(ctx, level, "more lines like the last ones were left out", attrs...)
+	l.log.LogAttrs(ctx, level, "similar lines were left out", attrs...)
 }
 
 // flush says at once what would be said in a moment: the process may end.

@@ -63,7 +63,7 @@ func TestLimiter(t *testing.T) {
 			l.say(slog.LevelError, about{kind: "c"}, "boom")
 		}
 		l.flush()
-		last := log.lines(t, "more lines like the last ones were left out")
+		last := log.lines(t, "similar lines were left out")
 		if e := last[len(last)-1]; e["kind"] != "c" || e["lines"] != 90.0 || e.text("level") != "ERROR" {
 			t.Errorf("the last count: %v", e)
 		}
@@ -119,7 +119,7 @@ func TestStormOfFailuresIsCounted(t *testing.T) {
 		}
 		b.halt() // in the same moment
 		said, left := len(log.lines(t, "job failed")), 0.0
-		for _, e := range log.lines(t, "more lines like the last ones were left out") {
+		for _, e := range log.lines(t, "similar lines were left out") {
 			n, _ := e["lines"].(float64)
 			left += n
 		}

@@ -154,11 +154,11 @@ func (n *node) tellEnd(r *Run, o *store.Outcome) {
 	case o.State == store.Failed:
 		n.lines.say(slog.LevelError, r.about(), "job failed", facts...)
 	case held:
-		n.lines.say(slog.LevelError, r.about(), "run held: its code does not fit its journal; it waits for a person", facts...)
+		n.lines.say(slog.LevelError, r.about(), "run held: its code does not fit its journal; resume or fork the job", facts...)
 	case o.State == store.Retryable && isPanic(o):
-		n.lines.say(slog.LevelError, r.about(), "attempt panicked; the job is tried again", facts...)
+		n.lines.say(slog.LevelError, r.about(), "attempt panicked; the job will be retried", facts...)
 	case o.State == store.Retryable:
-		n.lines.say(slog.LevelWarn, r.about(), "attempt failed; the job is tried again", facts...)
+		n.lines.say(slog.LevelWarn, r.about(), "attempt failed; the job will be retried", facts...)
 	}
 }
 
@@ -180,9 +180,9 @@ func (r *Run) tellUndo(name string, tries int, err error, again time.Time) {
 		facts = append(facts, slog.String(keyStack, cut(p.stack, maxTrace)))
 	}
 	if again.IsZero() {
-		r.node.lines.say(slog.LevelError, r.about(), "compensation given up: what it was to undo stays as it is", facts...)
+		r.node.lines.say(slog.LevelError, r.about(), "compensation given up: undo by hand what it should have undone", facts...)
 		return
 	}
 	facts = append(facts, slog.Time(keyRetryAt, again))
-	r.node.lines.say(level, r.about(), "compensation failed; it is tried again", facts...)
+	r.node.lines.say(level, r.about(), "compensation failed; it will be retried", facts...)
 }

@@ -138,15 +138,15 @@ func TestFailuresAreLogged(t *testing.T) {
 			level, msg string
 			want       map[string]string
 		}{
-			"fails": {{"WARN", "attempt failed; the job is tried again", map[string]string{"error": "boom", "reason": "error"}}},
+			"fails": {{"WARN", "attempt failed; the job will be retried", map[string]string{"error": "boom", "reason": "error"}}},
 			"panics": {{
-				"ERROR", "attempt panicked; the job is tried again", map[string]string{"error": "panic: a hiccup", "stack": "log_test.go"},
+				"ERROR", "attempt panicked; the job will be retried", map[string]string{"error": "panic: a hiccup", "stack": "log_test.go"},
 			}},
 			"gives up":    {{"ERROR", "job failed", map[string]string{"error": "boom", "reason": "terminal"}}},
 			"last":        {{"ERROR", "job failed", map[string]string{"error": "boom", "reason": "attempts_exhausted"}}},
 			"last panics": {{"ERROR", "job failed", map[string]string{"error": "panic: a hiccup", "stack": "log_test.go"}}},
 			"deaf": {
-				{"WARN", "attempt failed; the job is tried again", map[string]string{"error": "ignored the end of its context", "reason": "timeout"}},
+				{"WARN", "attempt failed; the job will be retried", map[string]string{"error": "ignored the end of its context", "reason": "timeout"}},
 				{"ERROR", "handler is stuck", map[string]string{"cause": "timed out"}},
 			},
 		} {

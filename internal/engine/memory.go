@@ -473,6 +473,6 @@ func (m *memory) unvisited() string {
 	if first == nil {
 		return ""
 	}
-	return fmt.Sprintf("the code has completed without asking for %s at place %s, which the journal (entry %d) holds",
+	return fmt.Sprintf("the code completed without asking for %s at place %s, which the journal has (entry %d)",
 		describe(first.Kind, first.Name), first.Path, first.Seq)
 }

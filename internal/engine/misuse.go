@@ -118,24 +118,23 @@ func (m *memory) drop(of func(path string) bool) {
 // beside is the misuse of a strand that has an operation under way. m.mu is held.
 func (s *Strand) beside(begins operation) error {
 	if s.doing.isStep() {
-		return s.misuse("%s was called inside of %s, or beside it in another goroutine: neither may use the run of "+
-			"that step. Call it before the step or after it; code that runs beside it gets a run of its own from "+
-			"holdfast.Go", begins, s.doing)
+		return s.misuse("%s was called during %s, in its function or in another goroutine; call it before or after the step, "+
+			"or in a function started with holdfast.Go, on the run passed to that function", begins, s.doing)
 	}
-	return s.misuse("%s was called while %s of the same run had not returned: a run is used by one goroutine. Use the "+
-		"run that holdfast.Go or run.OnFailure gives to the function", begins, s.doing)
+	return s.misuse("%s was called while %s of the same run had not returned; use a run in one goroutine only: the run that "+
+		"holdfast.Go or run.OnFailure passes to the function", begins, s.doing)
 }
 
 // tooLate is the misuse of a strand whose function has returned.
 func (s *Strand) tooLate(begins operation) error {
-	return s.misuse("%s was called on a run that is over: the function that was given it has returned, or was parked. "+
-		"Keep no run; use the one that the function is given", begins)
+	return s.misuse("%s was called on a run that is over: the function that it was passed to has returned or was parked; "+
+		"do not keep a run, use the one passed to the function", begins)
 }
 
 // foreign is the misuse of something that another run has made.
 func (s *Strand) foreign(begins operation, a Awaitable) error {
-	return s.misuse("%s was given %s, which this run has not made. A run waits for what it has made itself, anew each "+
-		"time that its handler is called", begins, a.describe())
+	return s.misuse("%s was given %s, which this run did not make; make it in each call of the handler, on the run "+
+		"passed to it", begins, a.describe())
 }
 
 func (s *Strand) misuse(format string, args ...any) error {
@@ -173,8 +172,8 @@ func (s *Strand) misusedIn(m *memory, failure *stepFailedError) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, errContinues):
-		err = s.misuse("%s: its function returned ContinueAsNew, which only a handler does. Let it return a value, and "+
-			"the handler ContinueAsNew", s.doing)
+		err = s.misuse("%s: its function returned ContinueAsNew, which only a handler may return; return a value from the "+
+			"function, and ContinueAsNew from the handler", s.doing)
 	}
 	s.spoil(m, err)
 	return err

@@ -150,10 +150,10 @@ func (e *Engine) start(ctx context.Context, stop Stop) (*node, error) {
 		return nil, store.ErrClosed
 	case e.starting || e.node != nil:
 		e.mu.Unlock()
-		return nil, fmt.Errorf("%w: the node runs already", store.ErrConflict)
+		return nil, fmt.Errorf("%w: the node is already running", store.ErrConflict)
 	case len(e.handlers) == 0:
 		e.mu.Unlock()
-		return nil, fmt.Errorf("%w: no handler is registered, so there is nothing that this node could run", store.ErrInvalid)
+		return nil, fmt.Errorf("%w: no handler is registered; register one before Run", store.ErrInvalid)
 	}
 	e.starting = true
 	n := e.newNode()
@@ -333,7 +333,7 @@ func (n *node) flush(force, patience context.Context) bool {
 		return true
 	case <-hurry:
 	case <-patience.Done():
-		n.log.Warn("the outcomes of jobs could not be stored before the node stops; they run again")
+		n.log.Warn("some outcomes could not be stored before the node stopped; their jobs will run again")
 	}
 	return false
 }

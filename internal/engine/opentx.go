@@ -102,7 +102,7 @@ func (m *memory) appendIn(tx *openTx, s *Strand, e store.Entry) (*store.Append, 
 		return nil, err
 	}
 	if tx.left {
-		return nil, fmt.Errorf("%w: the run of job %s has ended without this transaction", store.ErrLeaseLost, m.run.claimed.Job.ID)
+		return nil, fmt.Errorf("%w: the run of job %s ended without waiting for this transaction", store.ErrLeaseLost, m.run.claimed.Job.ID)
 	}
 	tx.wrote = true
 	e.Seq = m.stored + 1
@@ -120,7 +120,7 @@ func (m *memory) leaveTxLater() (stop func()) {
 			return
 		}
 		n.lines.say(slog.LevelError, m.run.about(),
-			"a strand of a run that has ended is stuck in a transaction: it ignores its context; it is left behind, its goroutine stays",
+			"strand is stuck in a transaction after its run has ended: it ignores its context; it is left behind, its goroutine stays",
 			slog.String(keyStack, stack))
 	})
 	return func() { timer.Stop() }
@@ -167,7 +167,7 @@ func (s *Strand) askFor(m *memory, a *store.Append, try int) (found bool, err er
 	m.mu.Unlock()
 	defer m.mu.Lock()
 	if found, err = s.lookFor(a); err != nil && s.run.life.ended() == nil {
-		s.run.node.lines.say(slog.LevelWarn, s.run.about(), "cannot tell yet whether the transaction of a step was committed; asking again",
+		s.run.node.lines.say(slog.LevelWarn, s.run.about(), "cannot tell yet whether a step's transaction was committed; asking again",
 			slog.String(keyStep, a.Entries[0].Name), slog.Any(keyError, err))
 		sleepFor(s.run.life.lasting(), store.Backoff{Base: 20 * time.Millisecond, Cap: 2 * time.Second, Jitter: 0.5}.Delay(try))
 	}

@@ -68,7 +68,7 @@ func (o *outage) note(call string, err error, lasts bool) {
 	}
 	o.said, o.untold = now, 0
 	o.mu.Unlock()
-	o.log.Warn("the database did not do what it was asked; it is asked again", attrs...)
+	o.log.Warn("a database call failed; it will be retried", attrs...)
 }
 
 // succeeded notes that a call did what it was to do. While all is well it costs a look.

@@ -32,7 +32,7 @@ func TestOutageIsSaidOnce(t *testing.T) {
 		if err := b.e.Enqueue(b.t.Context(), []*store.Enqueue{b.job("k")}); err == nil {
 			t.Fatal("it was enqueued")
 		}
-		const message = "the database did not do what it was asked"
+		const message = "a database call failed"
 		said := log.lines(t, message)
 		if len(said) != 1 || said[0].text("level") != "WARN" || !strings.Contains(said[0].text("error"), "connection refused") {
 			t.Fatalf("it says %v", said)
@@ -73,7 +73,7 @@ func TestFlappingDatabaseIsNoStorm(t *testing.T) {
 			t.Errorf("%d lines in a minute", n)
 		}
 		total := 0.0
-		for _, e := range log.lines(t, "the database did not") {
+		for _, e := range log.lines(t, "a database call failed") {
 			n, _ := e["failures"].(float64)
 			total += n
 		}

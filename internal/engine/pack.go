@@ -47,11 +47,11 @@ func Unpack(data []byte, codec int) ([]byte, error) {
 	case codecDeflate:
 		plain, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(data)), maxUnpacked))
 		if err != nil {
-			return nil, fmt.Errorf("a compressed value cannot be read: %w", err)
+			return nil, fmt.Errorf("cannot decompress a value: %w", err)
 		}
 		return plain, nil
 	}
-	return nil, fmt.Errorf("%w: codec %d is not known to this program", store.ErrInvalid, codec)
+	return nil, fmt.Errorf("%w: unknown codec %d", store.ErrInvalid, codec)
 }
 
 // Pack is pack for what is sent to a run.

@@ -19,11 +19,11 @@ type MessageError struct {
 }
 
 func (e *MessageError) Error() string {
-	what := fmt.Sprintf("a signal %q", e.Signal)
+	what := fmt.Sprintf("signal %q", e.Signal)
 	if e.Callback != "" {
-		what = fmt.Sprintf("the answer to callback %q", e.Callback)
+		what = fmt.Sprintf("answer to callback %q", e.Callback)
 	}
-	return fmt.Sprintf("%v: job %s: message %d, %s, does not decode: %s", store.ErrInvalid, e.Job, e.Message, what, e.Problem)
+	return fmt.Sprintf("%v: job %s: cannot decode message %d (%s): %s", store.ErrInvalid, e.Job, e.Message, what, e.Problem)
 }
 
 // Unwrap makes the error an ErrInvalid.
@@ -104,7 +104,7 @@ func (s *Strand) take(m *memory, r receiver, path string, choice *store.Entry) (
 func (s *Strand) receivedBefore(m *memory, r receiver, e *store.Entry) (*store.Message, error) {
 	msg := m.message(e.Ref)
 	if msg == nil {
-		return nil, fmt.Errorf("%w: message %d, which entry %d of the journal received", store.ErrNotFound, e.Ref, e.Seq)
+		return nil, fmt.Errorf("%w: message %d, received by entry %d of the journal", store.ErrNotFound, e.Ref, e.Seq)
 	}
 	if len(e.Data) > 0 {
 		var p problemData
@@ -154,7 +154,7 @@ func decoded(m *memory, r receiver, msg *store.Message) (problem string, err err
 	if err := decode(data); err != nil {
 		problem = cut(err.Error(), maxMessage)
 		if problem == "" {
-			problem = "it has an error without words"
+			problem = "the decoder returned an error without text"
 		}
 	}
 	return problem, nil

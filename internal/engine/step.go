@@ -121,7 +121,7 @@ func (p StepPolicy) failed(err error, attempt int) *stepFailedError {
 }
 
 // errContinues is the misuse of a function that returns ContinueAsNew and is no handler.
-var errContinues = errors.New("it returned ContinueAsNew, which only a handler does")
+var errContinues = errors.New("it returned ContinueAsNew, which only a handler may return")
 
 // step is a step of either sort: try runs it and stores its result.
 func (s *Strand) step(
@@ -182,7 +182,7 @@ func (s *Strand) step(
 		if err := m.flush(); err != nil {
 			return nil, err
 		}
-		s.run.node.lines.say(slog.LevelWarn, s.run.about(), "step failed; it is tried again",
+		s.run.node.lines.say(slog.LevelWarn, s.run.about(), "step failed; it will be retried",
 			slog.String(keyStep, name), slog.Int(keyTries, attempt), slog.String(keyError, told.Message), slog.Time(keyRetryAt, until))
 	}
 }
@@ -239,7 +239,7 @@ func decodeEntry(e *store.Entry, v any) error {
 		err = json.Unmarshal(data, v)
 	}
 	if err != nil {
-		return fmt.Errorf("entry %d of the journal cannot be read: %w", e.Seq, err)
+		return fmt.Errorf("cannot read entry %d of the journal: %w", e.Seq, err)
 	}
 	return nil
 }

@@ -101,7 +101,7 @@ func (s *Strand) at(m *memory, path, name string, kinds ...store.EntryKind) []*s
 		dot := strings.LastIndexByte(path, '.') + 1
 		place, err := strconv.Atoi(path[dot:])
 		if err == nil && place <= m.last[path[:dot]] {
-			s.contradict(m, fmt.Sprintf("the code asks for %s at place %s, where the journal holds nothing, although it goes on after it",
+			s.contradict(m, fmt.Sprintf("the code asks for %s at place %s, where the journal has no entry but continues after it",
 				describe(kinds[0], name), path))
 		}
 		return nil
@@ -109,7 +109,7 @@ func (s *Strand) at(m *memory, path, name string, kinds ...store.EntryKind) []*s
 	m.visit(path)
 	for _, e := range entries {
 		if !slices.Contains(kinds, e.Kind) || e.Name != name && (isNamed(e.Kind) || e.Name != "" && name != "") {
-			s.contradict(m, fmt.Sprintf("the code asks for %s at place %s, where the journal (entry %d) holds %s",
+			s.contradict(m, fmt.Sprintf("the code asks for %s at place %s, where the journal (entry %d) has %s",
 				describe(kinds[0], name), path, e.Seq, describe(e.Kind, e.Name)))
 		}
 	}
@@ -123,7 +123,7 @@ func (s *Strand) contradict(m *memory, what string) {
 }
 
 func nondeterminism(what string) *store.Outcome {
-	text := what + ". Either bring back the code that fits (then: job resume), or rewind the run to a step before (job fork --from)."
+	text := what + "; deploy code that fits and resume the job (job resume), or fork the run from an earlier step (job fork --from)"
 	return &store.Outcome{
 		State: store.Waiting, Reason: store.ReasonNondeterminism, Error: cut(text, maxError), Wait: &store.Wait{Held: true},
 	}

@@ -51,16 +51,16 @@ func (n *node) tellUnserved(ctx context.Context) error {
 }
 
 func (n *node) sayUnserved(u store.Unserved) {
-	cause := "no living node has the kind"
+	cause := "no live node serves the kind"
 	switch {
 	case u.Known:
-		cause = "no living node that has the kind serves the queue"
+		cause = "no live node that serves the kind serves the queue"
 	case u.Version != "":
-		cause = "no living node has this version of the kind"
+		cause = "no live node serves this version of the kind"
 	}
 	attrs := []slog.Attr{slog.String(keyNamespace, u.Namespace), slog.String(keyCause, cause), slog.Time(keySince, u.OldestDue)}
 	if u.Version != "" {
 		attrs = append(attrs, slog.String(keyVersion, u.Version))
 	}
-	n.lines.say(slog.LevelWarn, about{kind: u.Kind, queue: u.Queue}, "jobs wait that no node serves", attrs...)
+	n.lines.say(slog.LevelWarn, about{kind: u.Kind, queue: u.Queue}, "jobs are waiting, but no node serves them", attrs...)
 }

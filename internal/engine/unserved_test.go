@@ -33,7 +33,7 @@ func TestJobsNobodyServes(t *testing.T) {
 		}
 		time.Sleep(unservedEvery)
 		found := map[string]entry{}
-		for _, e := range log.lines(t, "jobs wait that no node serves") {
+		for _, e := range log.lines(t, "jobs are waiting, but no node serves them") {
 			found[fmt.Sprint(e["namespace"], e["queue"], e["kind"], e["version"])] = e
 			since, err := time.Parse(time.RFC3339Nano, e.text("since"))
 			if e.text("level") != "WARN" || err != nil || since.Sub(began).Abs() > time.Second || e["node"] == nil {
@@ -41,10 +41,10 @@ func TestJobsNobodyServes(t *testing.T) {
 			}
 		}
 		want := map[string]string{
-			fmt.Sprint("default", "default", "nosuch", nil): "no living node has the kind",
-			fmt.Sprint("default", "elsewhere", "k", nil):    "no living node that has the kind serves the queue",
-			fmt.Sprint("other", "default", "k", nil):        "no living node has the kind",
-			fmt.Sprint("default", "default", "k", "v7"):     "no living node has this version of the kind",
+			fmt.Sprint("default", "default", "nosuch", nil): "no live node serves the kind",
+			fmt.Sprint("default", "elsewhere", "k", nil):    "no live node that serves the kind serves the queue",
+			fmt.Sprint("other", "default", "k", nil):        "no live node serves the kind",
+			fmt.Sprint("default", "default", "k", "v7"):     "no live node serves this version of the kind",
 		}
 		for key, cause := range want {
 			if found[key].text("cause") != cause {

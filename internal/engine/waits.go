@@ -15,7 +15,7 @@ import (
 )
 
 // ErrWaitTimeout is what a wait returns when its time limit is over.
-var ErrWaitTimeout = errors.New("holdfast: the time limit of the wait is over")
+var ErrWaitTimeout = errors.New("holdfast: wait timed out")
 
 // timer is the data of an EntryTimer.
 type timer struct {
@@ -332,7 +332,7 @@ func JobOfToken(token string) (store.ID, error) {
 	text, ok := strings.CutPrefix(token, tokenPrefix)
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if !ok || err != nil || len(raw) != 32 {
-		return store.ID{}, fmt.Errorf("%w: this is no token of a callback: they begin with %s and have %d characters", store.ErrInvalid,
+		return store.ID{}, fmt.Errorf("%w: not a callback token: tokens begin with %s and have %d characters", store.ErrInvalid,
 			tokenPrefix, tokenLength)
 	}
 	return uuid.FromBytes(raw[:16])
@@ -407,7 +407,7 @@ func (s *Strand) Select(all []Awaitable) (int, error) {
 			return 0, err
 		}
 		if chosen >= len(all) {
-			s.contradict(m, fmt.Sprintf("the code chooses among %d things at place %s, where the journal (entry %d) holds the choice of number %d",
+			s.contradict(m, fmt.Sprintf("the code selects among %d things at place %s, where the journal (entry %d) has the choice of number %d",
 				len(all), path, e.Seq, chosen+1))
 		}
 		return chosen, s.chose(m, path, entries, all[chosen])

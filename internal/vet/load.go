@@ -57,7 +57,7 @@ func Packages(ctx context.Context, p Params) ([]Finding, error) {
 	var findings []Finding
 	for _, action := range graph.Roots {
 		if action.Err != nil {
-			return nil, fmt.Errorf("looking at %s: %w", action.Package, action.Err)
+			return nil, fmt.Errorf("checking %s: %w", action.Package, action.Err)
 		}
 		for _, d := range action.Diagnostics {
 			at := action.Package.Fset.Position(d.Pos)

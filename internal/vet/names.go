@@ -48,17 +48,17 @@ var given = map[string]role{
 
 // The reasons for which a function has no place in a durable one.
 const (
-	anotherTime   = "is another time on every replay"
-	anotherRandom = "is another one on every replay"
-	waitsOutside  = "waits outside of the journal"
-	runsOutside   = "runs outside of the journal"
+	anotherTime   = "differs on every replay"
+	anotherRandom = "differs on every replay"
+	waitsOutside  = "waits outside the journal"
+	runsOutside   = "runs outside the journal"
 	happensAgain  = "happens again on every replay"
 )
 
 // The advice.
 const (
 	useNow    = "use run.Now"
-	useSub    = "subtract from what run.Now returns"
+	useSub    = "subtract from the result of run.Now"
 	useSleep  = "use run.Sleep"
 	useTimer  = "use run.Timer and holdfast.Select"
 	useLoop   = "use run.Sleep in a loop"
@@ -66,8 +66,8 @@ const (
 	useChance = "use run.Random or run.UUID, or a Step if it is secret"
 	useUUID   = "use run.UUID"
 	useGo     = "use holdfast.Go"
-	useAwait  = "use holdfast.Go and the Await of what it returns"
-	useLess   = "do it in a Step, or let functions that holdfast.Go starts return what they share"
+	useAwait  = "use holdfast.Go and await its future"
+	useLess   = "do it in a Step, or return shared values from functions started with holdfast.Go"
 	useChild  = "start a child with Kind.Start or Kind.Call, or do it in a Step"
 	useStepTx = "do it in a StepTx"
 	useSend   = "use Signal.SendFrom, or do it in a Step"

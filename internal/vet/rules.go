@@ -62,9 +62,9 @@ func (c *inspection) checkUse(n ast.Node) {
 func (c *inspection) checkConcurrency(n ast.Node, communications map[ast.Node]bool) {
 	switch n := n.(type) {
 	case *ast.GoStmt:
-		c.report(n, "a go statement runs outside of the journal; use holdfast.Go")
+		c.report(n, "a go statement runs outside the journal; use holdfast.Go")
 	case *ast.SelectStmt:
-		c.report(n, "a select statement chooses anew on every replay; use holdfast.Select")
+		c.report(n, "a select statement may choose differently on every replay; use holdfast.Select")
 		for _, clause := range n.Body.List {
 			if comm, ok := clause.(*ast.CommClause); ok {
 				communications[communication(comm.Comm)] = true
@@ -72,15 +72,15 @@ func (c *inspection) checkConcurrency(n ast.Node, communications map[ast.Node]bo
 		}
 	case *ast.SendStmt:
 		if !communications[n] {
-			c.report(n, "a send on a channel waits outside of the journal; let a function that holdfast.Go starts return the value")
+			c.report(n, "a send on a channel waits outside the journal; return the value from a function started with holdfast.Go")
 		}
 	case *ast.UnaryExpr:
 		if n.Op == token.ARROW && !communications[n] {
-			c.report(n, "a receive from a channel "+waitsOutside+"; use Signal.Wait, holdfast.Select, or the Await of what holdfast.Go returns")
+			c.report(n, "a receive from a channel "+waitsOutside+"; use Signal.Wait, holdfast.Select, or await the future of holdfast.Go")
 		}
 	case *ast.RangeStmt:
 		if every(c.info.TypeOf(n.X), isChan) {
-			c.report(n, "a range over a channel "+waitsOutside+"; use Signal.Wait, or the Await of what holdfast.Go returns")
+			c.report(n, "a range over a channel "+waitsOutside+"; use Signal.Wait, or await the future of holdfast.Go")
 		}
 	}
 }
@@ -102,7 +102,7 @@ func (c *inspection) checkMap(n ast.Node, f *function) {
 	if !ok || isBlank(loop.Key) && isBlank(loop.Value) || !c.isUnordered(loop.X) || !c.performsIn(loop.Body, f) {
 		return
 	}
-	c.report(loop, "a map has another order on every replay, and this loop performs durable operations; "+
+	c.report(loop, "the order of a map differs on every replay, and this loop performs durable operations; "+
 		"range over slices.Sorted(maps.Keys(…))")
 }
 
@@ -210,7 +210,7 @@ func isBlank(e ast.Expr) bool {
 	return ok && id.Name == "_"
 }
 
-const doNotNest = "steps do not nest: %s is a durable operation, and performed in a Step; perform it before or after"
+const doNotNest = "steps do not nest: %s is a durable operation inside a Step; perform it before or after the Step"
 
 // checkNesting reports durable operations in what a Step runs.
 func (c *inspection) checkNesting(f *function) {
@@ -237,7 +237,7 @@ func (c *inspection) checkStep(call *ast.CallExpr) {
 	}
 	for _, arg := range call.Args {
 		if _, fn := c.resolve(arg); fn != nil && c.declared[fn] != nil && c.declared[fn].durable {
-			c.report(arg, "steps do not nest: "+fn.Name()+" performs durable operations, and is given to a Step; call it instead")
+			c.report(arg, "steps do not nest: "+fn.Name()+" performs durable operations and is passed to a Step; call it directly")
 		}
 	}
 }
@@ -252,7 +252,7 @@ func (c *inspection) checkCaptures(lit ast.Node) {
 		if !ok || !isRun(c.info.TypeOf(e)) && !c.promotes(e) || !c.isOutside(e, lit) {
 			return true
 		}
-		c.report(e, types.ExprString(e)+" is the run of the function around this one; use the run that this function is given")
+		c.report(e, types.ExprString(e)+" is the run of the enclosing function; use the run passed to this function")
 		return false
 	})
 }

@@ -33,5 +33,5 @@ func Apart(text, name string) (Scratch, error) {
 		}
 		return c, nil
 	}
-	return nil, invalid("it has no place for tables apart")
+	return nil, invalid("no scratch tables can be made there")
 }

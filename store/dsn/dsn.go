@@ -35,8 +35,8 @@ func Parse(text string, opts ...Option) (store.Source, error) {
 		case isKeywords(text):
 			return parseKeywords(text, s)
 		case holdsSecret(text):
-			return nil, invalid("it looks like the address of a server, maybe with a password; " +
-				"that of PostgreSQL is a URL, postgres://user@host/app, or \"host=… user=… dbname=…\", and a file is sqlite:PATH")
+			return nil, invalid("it looks like the address of a server, perhaps with a password; " +
+				"write PostgreSQL as postgres://user@host/app or \"host=… user=… dbname=…\", and a file as sqlite:PATH")
 		}
 		return parseSQLite(rest, s)
 	case "sqlite":
@@ -45,7 +45,7 @@ func Parse(text string, opts ...Option) (store.Source, error) {
 	case "postgres", "postgresql":
 		return parsePostgres(text, s)
 	default:
-		return nil, invalid("%q is not a database that Holdfast knows: it is a file, sqlite:PATH or postgres://…", scheme+":")
+		return nil, invalid("unknown scheme %q; use a file, sqlite:PATH or postgres://…", scheme+":")
 	}
 }
 
@@ -94,7 +94,7 @@ func parseOptions(query string) *options {
 	values, err := url.ParseQuery(query)
 	o := &options{values: values}
 	if err != nil {
-		o.err = invalid("the options after the question mark do not parse")
+		o.err = invalid("cannot parse the options after the question mark")
 	}
 	return o
 }
@@ -107,7 +107,7 @@ func (o *options) take(name string) (value string, given bool) {
 	}
 	delete(o.values, name)
 	if len(list) > 1 {
-		o.failf(name, "it is given %d times", len(list))
+		o.failf(name, "given %d times", len(list))
 	}
 	return list[0], true
 }
@@ -120,7 +120,7 @@ func choose[T any](o *options, name string, def T, words map[string]T) T {
 	}
 	value, ok := words[word]
 	if !ok {
-		o.failf(name, "it is %s", strings.Join(slices.Sorted(maps.Keys(words)), " or "))
+		o.failf(name, "must be %s", strings.Join(slices.Sorted(maps.Keys(words)), " or "))
 		return def
 	}
 	return value

@@ -29,8 +29,8 @@ func isKeywords(text string) bool {
 func parseKeywords(text string, s settings) (store.Source, error) {
 	pairs, ok := splitKeywords(text)
 	if !ok {
-		return nil, invalid("it begins like the connection string of PostgreSQL, such as \"host=db user=app dbname=app\", " +
-			"and does not go on like one; a value with a space in it stands in single quotes")
+		return nil, invalid("it begins like a PostgreSQL connection string, such as \"host=db user=app dbname=app\", " +
+			"but cannot be parsed as one; put a value that contains a space in single quotes")
 	}
 	o := &options{values: map[string][]string{}}
 	var rest []string
@@ -40,10 +40,10 @@ func parseKeywords(text string, s settings) (store.Source, error) {
 			o.values[p.word] = append(o.values[p.word], p.value)
 		case "host", "hostaddr", "port", "dbname", "database", "user":
 			if _, behind, found := strings.Cut(p.value, ":"); found && strings.Contains(behind, "@") {
-				return nil, invalid("the value of %s looks like a URL, maybe with a password; a URL stands alone: postgres://…", p.word)
+				return nil, invalid("the value of %s looks like a URL, perhaps with a password; pass the URL on its own: postgres://…", p.word)
 			}
 			if strings.Contains(p.value, "=") { // as in "host=$HOST password=…" where $HOST is not set
-				return nil, invalid("%s has no value, or one that holds a =", p.word)
+				return nil, invalid("%s has no value, or one that contains a =", p.word)
 			}
 			fallthrough
 		default:

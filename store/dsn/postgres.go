@@ -16,12 +16,12 @@ func parsePostgres(text string, s settings) (store.Source, error) {
 		return nil, invalid("a PostgreSQL URL begins with postgres://")
 	}
 	if strandedPassword(behind, query) {
-		return nil, invalid("an @ stands where a PostgreSQL URL has no user and no password; write what is special in them " +
-			"with a percent sign: %%40 for @, %%2F for /, %%3F for ?, %%23 for #, %%3A for :, %%25 for %%")
+		return nil, invalid("misplaced @ in the PostgreSQL URL; percent-encode special characters in the user and the password: " +
+			"%%40 for @, %%2F for /, %%3F for ?, %%23 for #, %%3A for :, %%25 for %%")
 	}
 	if mixesKeywords(behind) {
-		return nil, invalid("no user, host or database of a PostgreSQL URL holds a space, a quote or =; it is postgres://user@host/app, " +
-			"or \"host=… user=… dbname=…\" without postgres://")
+		return nil, invalid("a PostgreSQL URL cannot contain a space, a quote or = in its user, host or database; " +
+			"write postgres://user@host/app, or \"host=… user=… dbname=…\" without postgres://")
 	}
 	o := parseOptions(query)
 	config, err := postgresConfig(o, s)
@@ -42,7 +42,7 @@ func postgresConfig(o *options, s settings) (postgres.Config, error) {
 	}
 	if schema, given := o.take("schema"); given {
 		if config.SchemaName = schema; schema == "" {
-			o.failf("schema", "it is empty")
+			o.failf("schema", "must not be empty")
 		}
 	}
 	return config, o.err

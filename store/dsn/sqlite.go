@@ -26,14 +26,14 @@ func parseSQLite(text string, s settings) (store.Source, error) {
 		if config.Poll = -1; text != "off" {
 			var err error
 			if config.Poll, err = time.ParseDuration(text); err != nil || config.Poll <= 0 {
-				o.failf("poll", "it is off, or a positive duration such as 20ms")
+				o.failf("poll", "must be off, or a positive duration such as 20ms")
 			}
 		}
 	}
 	if text, given := o.take("readers"); given {
 		var err error
 		if config.Readers, err = strconv.Atoi(text); err != nil || config.Readers < 1 {
-			o.failf("readers", "it is a positive number")
+			o.failf("readers", "must be a positive number")
 		}
 	}
 	return config, o.end("SQLite")

@@ -280,7 +280,7 @@ func (l light) run(ctx context.Context, name string, each func(row) error, args 
 
 // errBlocked is the error of an operation that a caller's transaction is in the way of.
 func errBlocked(what string) error {
-	return fmt.Errorf("%w, to %s", store.ErrBusy, what)
+	return fmt.Errorf("%w needed to %s", store.ErrBusy, what)
 }
 
 // blocked is errBlocked for an enqueue.

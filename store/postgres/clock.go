@@ -136,7 +136,7 @@ func bestReading(read func() (reading, error)) (best reading, err error) {
 		}
 	}
 	if best.trip() > longestTrip {
-		return best, fmt.Errorf("%w: it takes %v to tell the time", store.ErrUnavailable, best.trip())
+		return best, fmt.Errorf("%w: reading the server's clock takes %v, which is too long", store.ErrUnavailable, best.trip())
 	}
 	return best, nil
 }

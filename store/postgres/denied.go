@@ -52,12 +52,12 @@ FROM pg_namespace n CROSS JOIN LATERAL (
 ) l WHERE n.nspname = $1`, pgx.QueryExecModeExec, schema).Scan(&owner, &usage, &rights, &tables)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return fmt.Sprintf("the role %q may not create the schema %q; let somebody run migrate up who may, or: GRANT CREATE ON DATABASE %s TO %s",
+		return fmt.Sprintf("the role %q may not create the schema %q; run migrate up as a role that may, or: GRANT CREATE ON DATABASE %s TO %s",
 			role, schema, quoted(database), quoted(role)), nil
 	case err != nil:
 		return "", err
 	case usage && len(tables) == 0:
-		return fmt.Sprintf("this takes the owner of the schema %q, %q, or a member of that role, and the role is %q", schema, owner, role), nil
+		return fmt.Sprintf("only the owner of the schema %q, %q, or a member of that role may do this; the role is %q", schema, owner, role), nil
 	}
 	const all = "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "
 	var lacks, grants []string
@@ -69,7 +69,7 @@ FROM pg_namespace n CROSS JOIN LATERAL (
 		lacks = append(lacks, strings.Join(rights, ", ")+" on "+someOf(tables)+" in the schema "+fmt.Sprintf("%q", schema))
 		grants = append(grants, all+quoted(schema)+" TO "+quoted(role))
 	}
-	return fmt.Sprintf("the role %q lacks %s; their owner %q may: %s",
+	return fmt.Sprintf("the role %q lacks %s; as the owner %q, run: %s",
 		role, strings.Join(lacks, ", and "), owner, strings.Join(grants, "; ")), nil
 }
 

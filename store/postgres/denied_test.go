@@ -68,7 +68,7 @@ func TestDenied(t *testing.T) {
 	theirs.NoMigrate = false
 	run("DELETE FROM " + config.SchemaName + ".migration WHERE version > 1")
 	_, err = theirs.Open(t.Context())
-	denied("migrating", err, "takes the owner of the schema")
+	denied("migrating", err, "only the owner of the schema")
 	theirs.SchemaName += "_other"
 	_, err = theirs.Open(t.Context())
 	denied("creating", err, "may not create the schema")

@@ -213,7 +213,7 @@ func (s *Store) enqueueCarefully(ctx context.Context, t runner, entries []*entry
 // another transaction to find out. This one has keys, and would take a lower one now than some that it has, which is how two wait for
 // each other.
 func (e *entry) changedHands() {
-	e.Result, e.Err = store.EnqueueResult{}, fmt.Errorf("%w: the unique key of job %s changes hands", store.ErrBusy, e.Job.ID)
+	e.Result, e.Err = store.EnqueueResult{}, fmt.Errorf("%w: the unique key of job %s is changing hands", store.ErrBusy, e.Job.ID)
 }
 
 // enqueueForCaller is enqueueCarefully in a caller's transaction, which cannot come back later.

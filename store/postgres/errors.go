@@ -102,17 +102,17 @@ func classOf(err error) (hint string, class error) {
 	case code == "25006":
 		return "is it a standby?", store.ErrReadOnly
 	case code == codeUndefined, code == "3F000", code == "42703", code == "42883":
-		return "run holdfast migrate", store.ErrSchema
+		return "run holdfast migrate up", store.ErrSchema
 	case code == codeDenied:
 		return "", store.ErrPermission
 	case code == "3D000", strings.HasPrefix(code, "28"):
 		return "", store.ErrInvalid
 	case code == "26000", code == "42P05":
-		return "a pooler in transaction mode seems to be in between: set Config.NoSession", store.ErrInvalid
+		return "this looks like a pooler in transaction mode; set session=off (Config.NoSession)", store.ErrInvalid
 	case code == codeProtocol && strings.Contains(pgErr.Message, "startup parameter"):
-		return "a pooler seems to be in between: set Config.NoSession", store.ErrInvalid
+		return "this looks like a pooler; set session=off (Config.NoSession)", store.ErrInvalid
 	case code == codeLockTimeout:
-		return "another transaction holds what this one needs", store.ErrUnavailable
+		return "another transaction holds a lock that this one needs", store.ErrUnavailable
 	case isData(err), strings.HasPrefix(code, "0A"), strings.HasPrefix(code, "42"):
 		return "", store.ErrInvalid
 	}

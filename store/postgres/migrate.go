@@ -62,7 +62,7 @@ func (c Config) Migrate(ctx context.Context) (store.Schema, error) {
 
 // Schema implements store.Source.
 func (c Config) Schema(ctx context.Context) (store.Schema, error) {
-	return c.withStore(ctx, "look at the schema of", (*Store).schema)
+	return c.withStore(ctx, "read the schema of", (*Store).schema)
 }
 
 func (c Config) withStore(
@@ -92,7 +92,7 @@ func fromTheFuture(schema store.Schema) error {
 	if schema.Version <= schema.Latest {
 		return nil
 	}
-	return fmt.Errorf("%w: the database has version %d, this program knows up to %d: use a newer program",
+	return fmt.Errorf("%w: the database has version %d, this program supports up to %d; use a newer version of it",
 		store.ErrSchema, schema.Version, schema.Latest)
 }
 

@@ -26,5 +26,5 @@ func (s *Store) Obstacles(ctx context.Context, id store.ID) (store.Obstacles, er
 	if err == nil && !found {
 		err = store.NoJob(id)
 	}
-	return o, classify(ctx, "look at what keeps job "+id.String(), err)
+	return o, classify(ctx, "look up what blocks job "+id.String(), err)
 }

@@ -96,13 +96,13 @@ func (c Config) withDefaults() (Config, error) {
 		c.SchemaName = "holdfast"
 	}
 	if len(c.SchemaName) > 48 || strings.ContainsAny(c.SchemaName, "\x00{}") {
-		return c, fmt.Errorf("%w: schema name %q", store.ErrInvalid, c.SchemaName)
+		return c, fmt.Errorf("%w: the schema name %q is longer than 48 bytes or contains NUL, { or }", store.ErrInvalid, c.SchemaName)
 	}
 	if c.Pool == nil && c.URL == "" {
-		return c, fmt.Errorf("%w: neither the URL of the database nor a pool is given", store.ErrInvalid)
+		return c, fmt.Errorf("%w: neither a URL nor a pool is given; set one of them", store.ErrInvalid)
 	}
 	if c.Pool != nil && c.URL != "" {
-		return c, fmt.Errorf("%w: a URL and a pool are given", store.ErrInvalid)
+		return c, fmt.Errorf("%w: both a URL and a pool are given; set only one of them", store.ErrInvalid)
 	}
 	return c, nil
 }
@@ -174,7 +174,7 @@ func (s *Store) ready(ctx context.Context) error {
 			return err
 		}
 		if schema.Version < schema.Latest {
-			return fmt.Errorf("%w: the database has version %d, this program needs %d: run holdfast migrate",
+			return fmt.Errorf("%w: the database has version %d, this program needs %d; run holdfast migrate up",
 				store.ErrSchema, schema.Version, schema.Latest)
 		}
 		if err := fromTheFuture(schema); err != nil {
@@ -203,7 +203,7 @@ func (s *Store) checkServer(ctx context.Context) error {
 	text := conn.Conn().PgConn().ParameterStatus("server_version")
 	major, _, _ := strings.Cut(text, ".")
 	if version, err := strconv.Atoi(major); err == nil && version < oldestServer {
-		return fmt.Errorf("%w: the server is PostgreSQL %s, and %d is the oldest that will do", store.ErrInvalid, text, oldestServer)
+		return fmt.Errorf("%w: the server is PostgreSQL %s; Holdfast needs %d or newer", store.ErrInvalid, text, oldestServer)
 	}
 	return nil
 }

@@ -99,7 +99,7 @@ func (s *Store) partitions(ctx context.Context, t session) (days, error) {
 		if m := partitionName.FindStringSubmatch(name); m != nil {
 			start, err := time.Parse("20060102", m[2])
 			if err != nil {
-				return fmt.Errorf("%w: partition %s", store.ErrSchema, name)
+				return fmt.Errorf("%w: unexpected name of partition %s", store.ErrSchema, name)
 			}
 			list[partition{start}] = append(list[partition{start}], m[1])
 		}

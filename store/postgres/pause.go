@@ -249,7 +249,7 @@ func (s *Store) resumeFinished(ctx context.Context, t session, params store.Resu
 	if err != nil || to.state != 0 {
 		return err
 	}
-	err = fmt.Errorf("%w: the unique key of job %s changes hands all the time", store.ErrUnavailable, params.Job)
+	err = fmt.Errorf("%w: the unique key of job %s keeps changing hands", store.ErrUnavailable, params.Job)
 	scanErr := t.run(ctx, "key_holders_of", func(r row) error {
 		var id, holder pgtype.UUID
 		scanErr := r.Scan(&id, &holder)

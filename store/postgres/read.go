@@ -191,5 +191,5 @@ func (s *Store) Ended(ctx context.Context, ids []store.ID) ([]store.Ended, error
 		ended = append(ended, e)
 		return nil
 	}})
-	return ended, classify(ctx, "look at ended jobs", err)
+	return ended, classify(ctx, "read ended jobs", err)
 }

@@ -136,7 +136,7 @@ func checkIsolation(level string) error {
 	if level == "read committed" || level == "read uncommitted" { // which are the same
 		return nil
 	}
-	return fmt.Errorf("%w: the transaction is at %s, and would not see whether the job has ended meanwhile: use read committed",
+	return fmt.Errorf("%w: the transaction is at %s, which cannot see whether the job has ended meanwhile; use read committed",
 		store.ErrInvalid, level)
 }
 

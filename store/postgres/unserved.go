@@ -11,7 +11,7 @@ import (
 // the two statements may or may not be seen, as one that does so a moment later.
 func (s *Store) Unserved(ctx context.Context, limit int) ([]store.Unserved, error) {
 	found, err := s.unserved(ctx, limit)
-	return found, classify(ctx, "look for what nobody serves", err)
+	return found, classify(ctx, "look for unserved jobs", err)
 }
 
 func (s *Store) unserved(ctx context.Context, limit int) ([]store.Unserved, error) {

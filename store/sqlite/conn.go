@@ -234,7 +234,7 @@ func (c *conn) useWAL(ctx context.Context) error {
 	return patient(ctx, func() error {
 		mode, err := c.one("PRAGMA journal_mode = WAL")
 		if err == nil && mode != "wal" {
-			return fmt.Errorf("%w: the file system cannot hold SQLite's write-ahead log (journal mode %s)", store.ErrInvalid, mode)
+			return fmt.Errorf("%w: the file system does not support SQLite's write-ahead log (journal mode %s)", store.ErrInvalid, mode)
 		}
 		return err
 	})

@@ -31,7 +31,7 @@ func TestFilesThatCannotBeOpened(t *testing.T) {
 	}{
 		{"no path", "", store.ErrInvalid, "empty"},
 		{"missing directory", filepath.Join(dir, "missing", "holdfast.db"), store.ErrInvalid, "directory"},
-		{"a directory", dir, store.ErrInvalid, "not a file"},
+		{"a directory", dir, store.ErrInvalid, "not a regular file"},
 		{"not a database", write("text.db", strings.Repeat("this is no database. ", 100)), store.ErrInvalid, "not an SQLite database"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -53,7 +53,7 @@ func (l *lifeLocks) take(node int64) error {
 			return lockFailed(err)
 		}
 		if !locked {
-			return fmt.Errorf("%w: %s is taken, although the node is new", store.ErrUnavailable, lock.Path())
+			return fmt.Errorf("%w: %s is already locked, although the node is new", store.ErrUnavailable, lock.Path())
 		}
 		break
 	}

@@ -29,7 +29,7 @@ func openLooking(path string, denied error) (*conn, error) {
 		_, err = os.Stat(file + "-shm")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w; it can be read while somebody has it open who may write it", store.ErrReadOnly, denied)
+		return nil, fmt.Errorf("%w: %w; it can be read only while a user who may write it has it open", store.ErrReadOnly, denied)
 	}
 	name := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(file), RawQuery: "mode=ro&readonly_shm=1"}
 	c, err := sqlite.OpenConn(name.String(), sqlite.OpenReadOnly|sqlite.OpenURI)

@@ -99,7 +99,7 @@ func TestOtherUsersLeaveNothing(t *testing.T) {
 	for range 2 {
 		said := u.as(other, "look")
 		if !strings.HasPrefix(said, "refused true ") || !strings.Contains(said, u.path+", which belongs to the user 65533, cannot be written") ||
-			!strings.Contains(said, "while somebody has it open") {
+			!strings.Contains(said, "while a user who may write it has it open") {
 			t.Errorf("nobody has it open: %s", said)
 		}
 		u.wantOwner()

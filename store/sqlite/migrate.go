@@ -59,17 +59,17 @@ func (c Config) Schema(ctx context.Context) (store.Schema, error) {
 	}
 	cfg, err := c.withDefaults()
 	if err != nil {
-		return store.Schema{}, classify("schema of "+c.Path, err)
+		return store.Schema{}, classify("read the schema of "+c.Path, err)
 	}
 	r, err := openReader(ctx, cfg.Path)
 	if err != nil {
-		return store.Schema{}, classify("schema of "+c.Path, cantOpen(cfg.Path, err))
+		return store.Schema{}, classify("read the schema of "+c.Path, cantOpen(cfg.Path, err))
 	}
 	schema, err := schemaOf(ctx, r)
 	if isNewer(schema) {
 		err = nil // it is an answer here
 	}
-	return schema, classify("schema of "+c.Path, errors.Join(err, r.close()))
+	return schema, classify("read the schema of "+c.Path, errors.Join(err, r.close()))
 }
 
 func (c Config) onConn(ctx context.Context, f func(*conn) (store.Schema, error)) (store.Schema, error) {
@@ -129,7 +129,7 @@ func schemaOf(ctx context.Context, c *conn) (store.Schema, error) {
 		return err
 	})
 	if err == nil && isNewer(schema) {
-		err = fmt.Errorf("%w: the database has version %d, this program knows up to %d: use a newer program",
+		err = fmt.Errorf("%w: the database has version %d, this program supports up to %d; use a newer version of it",
 			store.ErrSchema, schema.Version, schema.Latest)
 	}
 	return schema, err

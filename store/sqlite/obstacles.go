@@ -9,7 +9,7 @@ import (
 // Obstacles implements store.Reader.
 func (s *Store) Obstacles(ctx context.Context, id store.ID) (store.Obstacles, error) {
 	var o store.Obstacles
-	err := s.read(ctx, "obstacles", func(t *tx) error {
+	err := s.read(ctx, "look up what blocks job "+id.String(), func(t *tx) error {
 		o = store.Obstacles{}
 		b, found, err := t.body(id)
 		if err != nil {

@@ -85,7 +85,7 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("%w: the directory of %s does not exist", store.ErrInvalid, path)
 	}
 	if file, err := os.Stat(path); err == nil && !file.Mode().IsRegular() {
-		return c, fmt.Errorf("%w: %s is not a file", store.ErrInvalid, path)
+		return c, fmt.Errorf("%w: %s is not a regular file", store.ErrInvalid, path)
 	}
 	return c, nil
 }
@@ -207,7 +207,7 @@ func (c Config) checkSchema(ctx context.Context, writer *conn) error {
 		return err
 	}
 	if schema.Version < schema.Latest {
-		return fmt.Errorf("%w: the database has version %d, this program needs %d: run holdfast migrate",
+		return fmt.Errorf("%w: the database has version %d, this program needs %d; run holdfast migrate up",
 			store.ErrSchema, schema.Version, schema.Latest)
 	}
 	return nil
@@ -227,7 +227,7 @@ func (c Config) appear(path string) (fs.FileInfo, error) {
 		return info, err
 	}
 	if c.NoMigrate && c.Path != Memory {
-		return nil, fmt.Errorf("%w: there is no database: run holdfast migrate", store.ErrSchema)
+		return nil, fmt.Errorf("%w: there is no database; run holdfast migrate up", store.ErrSchema)
 	}
 	made, err := openConn(path, true)
 	if err != nil {

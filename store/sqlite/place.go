@@ -45,9 +45,9 @@ var epoch = time.Now()
 type goneError struct{ path, what string }
 
 func (e *goneError) Error() string {
-	return fmt.Sprintf("%v: %s was %s while it was open, so that what is stored in it now is lost: "+
-		"stop all programs that have it open; then put it back together with its -wal, or remove its -wal and -shm "+
-		"before you put a backup there or begin anew", store.ErrDatabaseGone, e.path, e.what)
+	return fmt.Sprintf("%v: %s was %s while it was open, so anything stored in it now would be lost; "+
+		"stop all programs that have it open, then put it back together with its -wal, or remove its -wal and -shm "+
+		"before you restore a backup or start with a new file", store.ErrDatabaseGone, e.path, e.what)
 }
 
 // Unwrap makes the error an ErrDatabaseGone.

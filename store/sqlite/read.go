@@ -228,7 +228,7 @@ func (t *tx) actions(id store.ID) ([]store.Action, error) {
 // Ended implements store.Reader.
 func (s *Store) Ended(ctx context.Context, ids []store.ID) ([]store.Ended, error) {
 	var ended []store.Ended
-	err := s.read(ctx, "look at ended jobs", func(t *tx) error {
+	err := s.read(ctx, "read ended jobs", func(t *tx) error {
 		ended = nil
 		for _, id := range ids {
 			st := t.stmt("ended")

@@ -13,7 +13,7 @@ import (
 // Unserved implements store.Reader. It walks from lane to lane, as a claim does.
 func (s *Store) Unserved(ctx context.Context, limit int) ([]store.Unserved, error) {
 	var found []store.Unserved
-	err := s.read(ctx, "unserved", func(t *tx) (err error) {
+	err := s.read(ctx, "look for unserved jobs", func(t *tx) (err error) {
 		found, err = t.unserved()
 		return err
 	})

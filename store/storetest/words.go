@@ -76,17 +76,17 @@ func wordsOfRefusals(e *env) {
 		{"Resume", p.later, e.tryResume(resumption(p.later)), "holdfast: conflict: job {job} is scheduled"},
 		{
 			"Resume of a journal that moved", p.failed, e.tryResume(store.ResumeParams{Job: p.failed, Keep: 1, Expect: 7}),
-			"holdfast: conflict: the journal of job {job} ends at entry 1 by now",
+			"holdfast: conflict: the journal of job {job} now ends at entry 1",
 		},
 
 		{"Fork", p.unknown, e.tryFork(store.ForkParams{From: p.unknown}), "holdfast: not found: job {job}"},
 		{
 			"Fork that keeps nothing", p.failed, e.tryFork(store.ForkParams{From: p.failed, Keep: -1}),
-			"holdfast: invalid request: a fork of job {job} has no unique key, and keeps no -1 entries",
+			"holdfast: invalid request: a fork of job {job} cannot have a unique key, or keep -1 entries",
 		},
 		{
 			"Fork of another journal", p.failed, e.tryFork(store.ForkParams{From: p.failed, Keep: 1, Next: &store.Entry{Seq: 2, LeaseNumber: 9}}),
-			"holdfast: conflict: entry 2 of job {job} was written anew, or is gone",
+			"holdfast: conflict: entry 2 of job {job} was rewritten or removed",
 		},
 
 		{"a signal", p.unknown, sends(p.unknown, signal("s")), "holdfast: not found: job {job}"},
@@ -94,7 +94,7 @@ func wordsOfRefusals(e *env) {
 		{"a callback", run, sends(run, callback(store.MessageCallback, "none")), "holdfast: not found: job {job} has no such callback"},
 		{
 			"a callback", run, sends(run, callback(store.MessageHeartbeat, "answered")),
-			"holdfast: conflict: the callback of job {job} has its answer",
+			"holdfast: conflict: the callback of job {job} is already answered",
 		},
 		{
 			"what is no message", run, sends(run, store.Message{Kind: store.MessageChild}),
@@ -108,11 +108,11 @@ func wordsOfRefusals(e *env) {
 		},
 		{
 			"parking", run, e.tryEnd(&store.Outcome{Lease: p.running.Lease, State: store.Waiting}),
-			"holdfast: invalid request: job {job}: a run that is parked says what it waits for",
+			"holdfast: invalid request: job {job}: a parked run must say what it waits for",
 		},
 		{
 			"continuing", run, e.tryEnd(&store.Outcome{Lease: p.running.Lease, State: store.Failed, Continue: &store.Continue{}}),
-			"holdfast: invalid request: job {job}: a run that ends as failed does not continue",
+			"holdfast: invalid request: job {job}: a run that ends as failed cannot continue as new",
 		},
 		{"a checkpoint", p.stale.Job, e.tryCheckpoint(p.stale), "holdfast: lease lost: job {job}"},
 		{"an append", p.stale.Job, e.tryAppend(&store.Append{Lease: p.stale, Entries: steps(1, 1)}), "holdfast: lease lost: job {job}"},
@@ -124,22 +124,22 @@ func wordsOfRefusals(e *env) {
 
 		{"Beat", run, second(e.store.Beat(e.ctx, store.BeatParams{Node: 77})), "holdfast: node declared dead: node 77"},
 		{"Claim", run, second(e.store.Claim(e.ctx, e.demand(77, 1))), "holdfast: node declared dead: node 77"},
-		{"List", run, second(e.store.List(e.ctx, store.ListParams{})), "holdfast: invalid request: the limit 0 is not 1 to 1000"},
+		{"List", run, second(e.store.List(e.ctx, store.ListParams{})), "holdfast: invalid request: the limit 0 is not between 1 and 1000"},
 		{
 			"List", run, second(e.store.List(e.ctx, store.ListParams{Limit: 1, After: "here"})),
-			`holdfast: invalid request: the cursor "here" is none that a page has answered with`,
+			`holdfast: invalid request: unknown cursor "here"; use the one returned with the previous page`,
 		},
 		{
 			"Entries", run, second(e.store.Entries(e.ctx, store.JournalParams{Job: run, Limit: 2000})),
-			"holdfast: invalid request: the limit 2000 is not 1 to 1000",
+			"holdfast: invalid request: the limit 2000 is not between 1 and 1000",
 		},
 		{
 			"Messages", run, second(e.store.Messages(e.ctx, store.InboxParams{Job: run})),
-			"holdfast: invalid request: the limit 0 is not 1 to 1000",
+			"holdfast: invalid request: the limit 0 is not between 1 and 1000",
 		},
 		{
 			"Pause", run, e.store.Pause(e.ctx, store.PauseParams{Namespace: namespace}),
-			`holdfast: invalid request: there can be no queue "" in the namespace "default"`,
+			`holdfast: invalid request: the queue "" or the namespace "default" is not a valid name`,
 		},
 	}
 	taken := e.add(unique("key"))
@@ -174,7 +174,7 @@ func wordsOfEndedContexts(e *env) {
 		"apply":                               e.store.Apply(ended, &store.Batch{Enqueues: []*store.Enqueue{e.job()}}),
 		"get job {job}":                       second(e.store.Get(ended, id)),
 		"list jobs":                           second(e.store.List(ended, store.ListParams{Limit: 1})),
-		"look at ended jobs":                  second(e.store.Ended(ended, []store.ID{id})),
+		"read ended jobs":                     second(e.store.Ended(ended, []store.ID{id})),
 		"read journals":                       second(e.store.Journals(ended, []store.ID{id})),
 		"read the journal of job {job}":       second(e.store.Entries(ended, store.JournalParams{Job: id, Limit: 1})),
 		"read the messages to job {job}":      second(e.store.Messages(ended, store.InboxParams{Job: id, Limit: 1})),

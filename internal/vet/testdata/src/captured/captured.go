@@ -24,7 +24,7 @@ func wrong(run *holdfast.Run, in int) (int, error) {
 		if err := inner.Sleep(time.Hour); err != nil {
 			return 0, err
 		}
-		return in, run.Sleep(time.Hour) // want `^run is the run of the function around this one; use the run that this function is given$`
+		return in, run.Sleep(time.Hour) // want `^run is the run of the enclosing function; use the run passed to this function$`
 	})
 	if err != nil {
 		return 0, err

@@ -10,18 +10,18 @@ import (
 )
 
 func wrong(run *holdfast.Run, in int) (int, error) {
-	start := time.Now() // want `^time\.Now is another time on every replay; use run\.Now$`
+	start := time.Now() // want `^time\.Now differs on every replay; use run\.Now$`
 	if err := run.Sleep(time.Hour); err != nil {
 		return 0, err
 	}
-	_ = time.Since(start)                        // want `time\.Since is another time on every replay; subtract from what run\.Now returns`
-	_ = time.Until(start)                        // want `time\.Until is another time`
-	time.Sleep(time.Second)                      // want `time\.Sleep waits outside of the journal; use run\.Sleep`
-	_ = time.After(time.Second)                  // want `time\.After waits outside of the journal; use run\.Timer and holdfast\.Select`
+	_ = time.Since(start)                        // want `time\.Since differs on every replay; subtract from the result of run\.Now`
+	_ = time.Until(start)                        // want `time\.Until differs on every`
+	time.Sleep(time.Second)                      // want `time\.Sleep waits outside the journal; use run\.Sleep`
+	_ = time.After(time.Second)                  // want `time\.After waits outside the journal; use run\.Timer and holdfast\.Select`
 	_ = time.NewTimer(time.Second)               // want `time\.NewTimer waits`
-	_ = time.Tick(time.Second)                   // want `time\.Tick waits outside of the journal; use run\.Sleep in a loop`
+	_ = time.Tick(time.Second)                   // want `time\.Tick waits outside the journal; use run\.Sleep in a loop`
 	_ = time.NewTicker(time.Second)              // want `time\.NewTicker waits`
-	_ = time.AfterFunc(time.Second, func() {})   // want `time\.AfterFunc runs outside of the journal; use holdfast\.Go and run\.Sleep`
+	_ = time.AfterFunc(time.Second, func() {})   // want `time\.AfterFunc runs outside the journal; use holdfast\.Go and run\.Sleep`
 	_ = stdtime.Now()                            // want `time\.Now`
 	now := time.Now                              // want `time\.Now`
 	return now().Second() + stamp(time.Now), nil // want `time\.Now`

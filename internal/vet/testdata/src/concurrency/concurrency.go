@@ -22,32 +22,32 @@ var shared cache
 
 func wrong(run *holdfast.Run, in int) (int, error) {
 	results := make(chan int, 1)
-	go func() { // want `^a go statement runs outside of the journal; use holdfast\.Go$`
-		results <- in // want `^a send on a channel waits outside of the journal; let a function that holdfast\.Go starts return the value$`
+	go func() { // want `^a go statement runs outside the journal; use holdfast\.Go$`
+		results <- in // want `^a send on a channel waits outside the journal; return the value from a function started with holdfast\.Go$`
 	}()
-	n := <-results // want `^a receive from a channel waits outside of the journal; use Signal\.Wait, holdfast\.Select, or the Await of what holdfast\.Go returns$`
+	n := <-results // want `^a receive from a channel waits outside the journal; use Signal\.Wait, holdfast\.Select, or await the future of holdfast\.Go$`
 	<-run.Done()   // want `a receive from a channel`
-	select {       // want `^a select statement chooses anew on every replay; use holdfast\.Select$`
+	select {       // want `^a select statement may choose differently on every replay; use holdfast\.Select$`
 	case n = <-results:
 		n += <-results // want `a receive from a channel`
 	case <-run.Done():
 	case results <- 1:
 	default:
 	}
-	for range results { // want `^a range over a channel waits outside of the journal`
+	for range results { // want `^a range over a channel waits outside the journal`
 	}
 	if err := drain(run, results); err != nil {
 		return 0, err
 	}
-	shared.mu.Lock() // want `^sync\.Mutex\.Lock waits outside of the journal; do it in a Step, or let functions that holdfast\.Go starts return what they share$`
+	shared.mu.Lock() // want `^sync\.Mutex\.Lock waits outside the journal; do it in a Step, or return shared values from functions started with holdfast\.Go$`
 	shared.mu.Unlock()
 	shared.RLock() // want `sync\.RWMutex\.RLock`
 	shared.RUnlock()
 	shared.Lock() // want `sync\.RWMutex\.Lock`
 	shared.Unlock()
 	var wg sync.WaitGroup
-	wg.Go(func() {}) // want `^sync\.WaitGroup\.Go runs outside of the journal; use holdfast\.Go$`
-	wg.Wait()        // want `^sync\.WaitGroup\.Wait waits outside of the journal; use holdfast\.Go and the Await of what it returns$`
+	wg.Go(func() {}) // want `^sync\.WaitGroup\.Go runs outside the journal; use holdfast\.Go$`
+	wg.Wait()        // want `^sync\.WaitGroup\.Wait waits outside the journal; use holdfast\.Go and await its future$`
 	var g errgroup.Group
 	g.Go(func() error { return nil }) // want `errgroup\.Group\.Go runs`
 	if err := g.Wait(); err != nil {  // want `errgroup\.Group\.Wait waits`

@@ -12,40 +12,40 @@ import (
 var mail = holdfast.NewKind[string, int]("mail")
 
 func wrong(run *holdfast.Run, in map[string]int) (int, error) {
-	for name := range in { // want `^a map has another order on every replay, and this loop performs durable operations; range over slices\.Sorted\(maps\.Keys\(…\)\)$`
+	for name := range in { // want `^the order of a map differs on every replay, and this loop performs durable operations; range over slices\.Sorted\(maps\.Keys\(…\)\)$`
 		if _, err := mail.Call(run, name); err != nil {
 			return 0, err
 		}
 	}
-	for _, n := range in { // want `a map has another order`
+	for _, n := range in { // want `the order of a map differs`
 		if err := report(run, n); err != nil {
 			return 0, err
 		}
 	}
 	tell := func(n int) error { return run.Publish("n", n) }
-	for _, n := range in { // want `a map has another order`
+	for _, n := range in { // want `the order of a map differs`
 		if err := tell(n); err != nil {
 			return 0, err
 		}
 	}
-	for _, n := range in { // want `a map has another order`
+	for _, n := range in { // want `the order of a map differs`
 		if err := retry(run, func(run *holdfast.Run) error { return run.Publish("n", n) }); err != nil {
 			return 0, err
 		}
 	}
-	for _, n := range in { // want `a map has another order`
+	for _, n := range in { // want `the order of a map differs`
 		defer func() {
 			if err := run.Publish("n", n); err != nil {
 				panic(err)
 			}
 		}()
 	}
-	for name, n := range maps.All(in) { // want `a map has another order`
+	for name, n := range maps.All(in) { // want `the order of a map differs`
 		if err := run.Publish(name, n); err != nil {
 			return 0, err
 		}
 	}
-	for _, name := range slices.Collect(maps.Keys(in)) { // want `a map has another order`
+	for _, name := range slices.Collect(maps.Keys(in)) { // want `the order of a map differs`
 		if err := run.Append("names", name); err != nil {
 			return 0, err
 		}
@@ -63,7 +63,7 @@ func retry(run *holdfast.Run, f func(run *holdfast.Run) error) error {
 }
 
 func each[M ~map[K]V, K comparable, V any](run *holdfast.Run, m M) error {
-	for _, v := range m { // want `a map has another order`
+	for _, v := range m { // want `the order of a map differs`
 		if err := run.Append("v", v); err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ type prices interface {
 }
 
 func union[M prices](run *holdfast.Run, m M) error {
-	for _, v := range m { // want `a map has another order`
+	for _, v := range m { // want `the order of a map differs`
 		if err := run.Append("v", v); err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func union[M prices](run *holdfast.Run, m M) error {
 }
 
 func embedded[M interface{ prices }](run *holdfast.Run, m M) error {
-	for _, v := range m { // want `a map has another order`
+	for _, v := range m { // want `the order of a map differs`
 		if err := run.Append("v", v); err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ var approved = holdfast.NewSignal[string]("approved")
 
 func wrong(run *holdfast.Run, in int) (int, error) {
 	if _, err := holdfast.Step(run, "outer", func(ctx context.Context) (int, error) {
-		if _, err := run.Now(); err != nil { // want `^steps do not nest: run\.Now is a durable operation, and performed in a Step; perform it before or after$`
+		if _, err := run.Now(); err != nil { // want `^steps do not nest: run\.Now is a durable operation inside a Step; perform it before or after the Step$`
 			return 0, err
 		}
 		inner := func() error {
@@ -53,7 +53,7 @@ func wrong(run *holdfast.Run, in int) (int, error) {
 	if _, err := holdfast.Step(run, "variable", fn); err != nil {
 		return 0, err
 	}
-	return holdfast.Step(run, "method", flow{run}.charge) // want `^steps do not nest: charge performs durable operations, and is given to a Step; call it instead$`
+	return holdfast.Step(run, "method", flow{run}.charge) // want `^steps do not nest: charge performs durable operations and is passed to a Step; call it directly$`
 }
 
 func with(func(ctx context.Context)) {}

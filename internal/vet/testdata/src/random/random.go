@@ -14,16 +14,16 @@ import (
 )
 
 func wrong(run *holdfast.Run, in int) (int, error) {
-	n := rand.IntN(6)                        // want `^rand\.IntN is another one on every replay; use run\.Random$`
-	n += rand.N(6)                           // want `rand\.N is another one`
-	n += orand.Intn(6)                       // want `rand\.Intn is another one`
+	n := rand.IntN(6)                        // want `^rand\.IntN differs on every replay; use run\.Random$`
+	n += rand.N(6)                           // want `rand\.N differs on every`
+	n += orand.Intn(6)                       // want `rand\.Intn differs on every`
 	orand.Shuffle(1, func(i, j int) {})      // want `rand\.Shuffle`
-	_, _ = crand.Read(nil)                   // want `^rand\.Read is another one on every replay; use run\.Random or run\.UUID, or a Step if it is secret$`
+	_, _ = crand.Read(nil)                   // want `^rand\.Read differs on every replay; use run\.Random or run\.UUID, or a Step if it is secret$`
 	_, _ = io.ReadFull(crand.Reader, nil)    // want `rand\.Reader`
-	_ = uuid.New()                           // want `^uuid\.New is another one on every replay; use run\.UUID$`
+	_ = uuid.New()                           // want `^uuid\.New differs on every replay; use run\.UUID$`
 	_ = uuid.NewString()                     // want `uuid\.NewString`
 	_ = uuid.Must(uuid.NewV7())              // want `uuid\.NewV7`
-	_ = holdfast.NewID()                     // want `^holdfast\.NewID is another one on every replay; use run\.UUID$`
+	_ = holdfast.NewID()                     // want `^holdfast\.NewID differs on every replay; use run\.UUID$`
 	return n, run.Publish("n", rand.Perm(n)) // want `rand\.Perm`
 }
 
