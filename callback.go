@@ -10,8 +10,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Callback is an answer that the run expects from an outside system, which is given the Token: whoever has it may
-// complete or fail the callback, once.
+// Callback is an answer that the run expects from an outside system. Give that system the Token:
+// anyone who has it may complete or fail the callback, once.
 type Callback struct {
 	Token    string // unguessable; durable before Run.Callback returns, and the same on every replay
 	callback *engine.Callback
@@ -30,14 +30,14 @@ func (r *Run) Callback(name string) (*Callback, error) {
 	return &Callback{Token: c.Token, callback: c}, nil
 }
 
-// CallbackError is what waiting for a callback returns that was failed.
+// CallbackError is the error of waiting for a callback that was failed.
 type CallbackError struct{ Message string }
 
 func (e *CallbackError) Error() string { return "callback failed: " + e.Message }
 
-// Wait waits until the callback is completed, and decodes what it was completed with into v, which
-// may be nil. The run is parked meanwhile. A failed one is a *CallbackError, an answer that does
-// not decode a *MessageError. With Within, each heartbeat begins the time limit anew.
+// Wait waits until the callback is completed, and decodes the answer into v, which may be nil. The
+// run is parked while it waits. A failed callback is a *CallbackError; an answer that does not
+// decode is a *MessageError. With Within, each heartbeat restarts the time limit.
 func (c *Callback) Wait(run *Run, v any, opts ...WaitOption) error {
 	limit, err := limitOf(opts)
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *Callback) chosen() error { //nolint:unparam // as Awaitable wants it
 	return nil
 }
 
-// Result decodes what the callback was completed with, once Select has chosen it.
+// Result decodes the answer to the callback, once Select has chosen it.
 func (c *Callback) Result(v any) error {
 	if c.message == nil {
 		return invalid("callback", "no answer yet: no Select has chosen it")
@@ -92,10 +92,10 @@ func (c *Callback) Result(v any) error {
 	return nil
 }
 
-// CompleteCallback answers a callback with a value. The errors are ErrInvalid for a text that is no
+// CompleteCallback answers a callback with a value. The errors are: ErrInvalid for an invalid
 // token, such as one that was cut off, and for a value that does not encode or is too large;
-// ErrNotFound for a token that no journal holds (any more), such as one that was mistyped; and
-// ErrConflict for a callback that was answered already or whose job has finished.
+// ErrNotFound for a token that no journal holds (any more), such as one that was mistyped;
+// ErrConflict for a callback that was already answered or whose job has finished.
 func (c *Client) CompleteCallback(ctx context.Context, token string, v any) error {
 	data, err := encode(v)
 	if err != nil {
@@ -109,7 +109,7 @@ func (c *Client) FailCallback(ctx context.Context, token, message string) error 
 	return c.answer(ctx, token, store.Message{Kind: store.MessageCallbackFailed, Error: message}, nil)
 }
 
-// HeartbeatCallback tells that a callback is still worked on: a time limit of Within begins anew.
+// HeartbeatCallback reports that work on a callback goes on: it restarts the time limit of Within.
 // The errors are those of CompleteCallback.
 func (c *Client) HeartbeatCallback(ctx context.Context, token string) error {
 	return c.answer(ctx, token, store.Message{Kind: store.MessageHeartbeat}, nil)

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// ClosePolicy says what becomes of a child when its parent finishes first.
+// ClosePolicy says what happens to a child when its parent finishes first.
 type ClosePolicy = store.ClosePolicy
 
 // The policies of OnParentClose.
@@ -18,7 +18,7 @@ const (
 	TerminateChild = store.TerminateChild
 )
 
-// OnParentClose says what becomes of a child when its parent finishes first. Default: CancelChild.
+// OnParentClose says what happens to a child when its parent finishes first. Default: CancelChild.
 func OnParentClose(p ClosePolicy) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.OnParentClose = p
@@ -32,8 +32,9 @@ type Child[Out any] struct {
 	child *engine.Child
 }
 
-// Start enqueues a job as a child of the run, in the transaction that remembers it: it is started once, however often
-// the run is repeated. Options are those of Enqueue, but for Unique and WithID.
+// Start enqueues a job as a child of the run, in the transaction that journals it: the child is
+// started once, even if the run is repeated. Options are those of Enqueue, except Unique and
+// WithID.
 func (k Kind[In, Out]) Start(run *Run, in In, opts ...EnqueueOption) (*Child[Out], error) {
 	c, err := run.strand.StartChild(k.name, func() (*store.Enqueue, error) { return k.child(run, in, opts) })
 	if err != nil {
@@ -57,7 +58,8 @@ func (k Kind[In, Out]) child(run *Run, in In, opts []EnqueueOption) (*store.Enqu
 	return e, nil
 }
 
-// Await waits until the child has finished, and returns its result; a *JobError if it failed or was cancelled.
+// Await waits until the child has finished, and returns its result, or a *JobError if it failed or
+// was cancelled.
 func (c *Child[Out]) Await(run *Run) (Out, error) {
 	msg, err := run.strand.AwaitChild(c.child)
 	if err != nil {
@@ -89,17 +91,17 @@ func (k Kind[In, Out]) Call(run *Run, in In, opts ...EnqueueOption) (Out, error)
 	return c.Await(run)
 }
 
-// FanOut says how CallAll goes about many children. The zero value runs all at once and waits for all.
+// FanOut says how CallAll runs many children. The zero value runs all at once and waits for all.
 type FanOut struct {
 	AtOnce int    // how many run at the same time; 0: all
-	Until  Finish // when the waiting ends
+	Until  Finish // when the wait ends
 }
 
-// Finish says when waiting for many children ends.
+// Finish says when a wait for many children ends.
 type Finish int
 
-// When waiting for many children ends. Children that are still open then are cancelled when the parent finishes, or as
-// their OnParentClose says.
+// When a wait for many children ends. Children that are unfinished then are cancelled when the
+// parent finishes, or treated as their OnParentClose says.
 const (
 	All          Finish = iota // when all have finished
 	Any                        // when one has completed, or all have finished
@@ -109,15 +111,16 @@ const (
 // ErrNotAwaited is the error of a child that CallAll did not wait for.
 var ErrNotAwaited = errors.New("holdfast: the child was not waited for")
 
-// Result is what became of one child of many.
+// Result is the outcome of one child of many.
 type Result[Out any] struct {
 	ID    ID // zero: it was not started
 	Value Out
 	Err   error // nil, a *JobError, or ErrNotAwaited
 }
 
-// CallAll starts a child for each of the args and waits for them. The results are in the order of the args. The parent
-// sleeps meanwhile, and is woken a few times in all, not for each child.
+// CallAll starts a child for each of the args and waits for them. The results are in the order of
+// the args. The parent is parked while it waits, and is woken a few times in total, not for each
+// child.
 func (k Kind[In, Out]) CallAll(run *Run, ins []In, how FanOut, opts ...EnqueueOption) ([]Result[Out], error) {
 	out := engine.FanOut{AtOnce: how.AtOnce, Failures: how.Until == FirstFailure}
 	switch how.Until {

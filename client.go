@@ -14,8 +14,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Client is an open Holdfast database. Every process that enqueues, looks or works has one; Run makes it a node. Its methods may be
-// called by many goroutines at once.
+// Client is an open Holdfast database. Every process that enqueues, reads or runs jobs has one; Run
+// makes it a node. Its methods may be called concurrently.
 type Client struct {
 	engine *engine.Engine
 	actor  string
@@ -45,8 +45,9 @@ type settings struct {
 	limit  int
 }
 
-// Open opens a database: sqlite.File("holdfast.db"), postgres.URL("postgres://…") or postgres.Pool(pool). It brings the
-// schema up to date first. The errors are ErrInvalid, ErrSchema, ErrReadOnly and ErrUnavailable.
+// Open opens a database: sqlite.File("holdfast.db"), postgres.URL("postgres://…") or
+// postgres.Pool(pool). It first brings the schema up to date. The errors are ErrInvalid, ErrSchema,
+// ErrReadOnly and ErrUnavailable.
 func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, error) {
 	s := settings{limit: MaxPayload, actor: defaultActor()}
 	s.engine.Node.Name, s.engine.Node.Version = defaultActor(), programVersion()
@@ -82,16 +83,18 @@ func programVersion() string {
 	return info.Main.Version
 }
 
-// WithLogger sets where the client logs. Default, and for nil: slog.Default(), as it is when Open is called. While all is well that is a
-// line when a node starts and two when it stops; docs/logging.md lists all lines, and what to do about each.
+// WithLogger sets the logger of the client. Default, and for nil: slog.Default(), as it is when
+// Open is called. If all is well, a node logs one line when it starts and two when it stops.
+// docs/logging.md lists all lines, and what to do about each.
 //
 //	holdfast.WithLogger(slog.New(slog.DiscardHandler)) // turns it off
 func WithLogger(log *slog.Logger) Option {
 	return func(s *settings) error { s.engine.Logger = log; return nil }
 }
 
-// WithNamespace sets the namespace of what the client enqueues, runs and lists. Default: "default". Namespaces have queues, unique keys
-// and ordering keys of their own. Ids are unique among all of them: who has an id reaches its job from any namespace.
+// WithNamespace sets the namespace in which the client enqueues, runs and lists jobs. Default:
+// "default". Each namespace has its own queues, unique keys and ordering keys. Ids are unique
+// across namespaces: an id reaches its job from any of them.
 func WithNamespace(name string) Option {
 	return func(s *settings) error {
 		s.engine.Namespace = name
@@ -99,7 +102,8 @@ func WithNamespace(name string) Option {
 	}
 }
 
-// WithActor sets the name under which what the client does on somebody's behalf is recorded. Default: host and process.
+// WithActor sets the name that is recorded for the client's actions on jobs, such as a cancel.
+// Default: host and process.
 func WithActor(name string) Option {
 	return func(s *settings) error {
 		s.actor = name
@@ -107,7 +111,7 @@ func WithActor(name string) Option {
 	}
 }
 
-// WithMaxPayload sets the limit of a job's args and result, in bytes. Default: MaxPayload.
+// WithMaxPayload limits the args and the result of a job, in bytes. Default: MaxPayload.
 func WithMaxPayload(bytes int) Option {
 	return func(s *settings) error {
 		s.limit = bytes
@@ -118,8 +122,9 @@ func WithMaxPayload(bytes int) Option {
 	}
 }
 
-// WithMaxJournal sets when the journal of a durable function is full: its operations then return ErrJournalFull. Default: 50,000 entries
-// or 64 MiB; at half of either a warning is logged. All of it is read whenever the function resumes.
+// WithMaxJournal limits the journal of a durable function. When it is full, operations return
+// ErrJournalFull. Default: 50,000 entries or 64 MiB. A warning is logged when it reaches half of
+// either. The whole journal is read whenever the function resumes.
 func WithMaxJournal(entries int, bytes int64) Option {
 	return func(s *settings) error {
 		s.engine.MaxJournal = engine.JournalLimit{Entries: int64(entries), Bytes: bytes}
@@ -141,8 +146,8 @@ func WithSlots(n int) Option {
 	}
 }
 
-// WithQueue makes the node serve a queue, running at most slots of its jobs at once; 0 means as many as the node has slots. Without
-// any WithQueue a node serves all queues of its namespace.
+// WithQueue makes the node serve a queue, with at most slots of its jobs at once; 0 means as many
+// as the node has slots. Without any WithQueue a node serves all queues of its namespace.
 func WithQueue(name string, slots int) Option {
 	return func(s *settings) error {
 		if err := checkName("queue", name); err != nil {
@@ -169,8 +174,9 @@ func WithNodeName(name string) Option {
 	}
 }
 
-// WithLeases sets how often the node says that it lives (default 5 s) and after which silence its jobs are given to others (default 20
-// s, at least three beats), which the next beat of the node that leads does. All nodes of a database should agree.
+// WithLeases sets the interval of the node's heartbeat (default 5 s) and the silence after which it
+// is dead (default 20 s, at least three beats). The next beat of the leader then gives its jobs to
+// other nodes. All nodes of a database should use the same values.
 func WithLeases(beat, deadAfter time.Duration) Option {
 	return func(s *settings) error {
 		s.engine.Node.Beat, s.engine.Node.DeadAfter = beat, deadAfter
@@ -181,7 +187,8 @@ func WithLeases(beat, deadAfter time.Duration) Option {
 	}
 }
 
-// WithAging sets the wait after which a job counts as one priority more urgent. Default: a minute; 0 or less: never.
+// WithAging sets the wait after which a job gains one level of priority. Default: a minute; 0 or
+// less: never.
 func WithAging(d time.Duration) Option {
 	return func(s *settings) error {
 		s.engine.Node.Aging = d
@@ -192,7 +199,8 @@ func WithAging(d time.Duration) Option {
 	}
 }
 
-// WithStopTimeout sets how long handlers may go on when the node stops, before their contexts end. Default: 20 s.
+// WithStopTimeout sets how long handlers may go on after the node is told to stop, before their
+// contexts end. Default: 20 s.
 func WithStopTimeout(d time.Duration) Option {
 	return func(s *settings) error {
 		s.engine.Node.StopTimeout = max(d, time.Nanosecond)
@@ -219,9 +227,10 @@ func WithRetention(r Retention) Option {
 	}
 }
 
-// Run makes the process a node: it serves the kinds that have handlers until ctx ends or Stop is called, and returns when it
-// has left. When ctx ends it stops as Stop does, with the stop timeout, and may be called again. A second Run at the same time is an
-// ErrConflict. After Stop, it returns nil at once, and after Close ErrClosed.
+// Run makes the process a node. It serves the kinds that have handlers until ctx ends or Stop is
+// called, and returns when it has left. If ctx ends, it stops as Stop does, with the stop timeout,
+// and Run may be called again. A second Run at the same time is an ErrConflict. After Stop, Run
+// returns nil at once, and after Close ErrClosed.
 func (c *Client) Run(ctx context.Context) error {
 	c.mu.Lock()
 	switch {
@@ -249,10 +258,11 @@ func (c *Client) Run(ctx context.Context) error {
 	return c.engine.Run(ctx, engine.Stop{Soft: r.stop, Hard: force})
 }
 
-// Stop stops the node: it claims nothing more and waits for its handlers. After the stop timeout, or when ctx ends if that is
-// sooner, their contexts end with ErrShutdown, and what fails because of that runs again elsewhere, without counting. Stop returns when Run
-// is about to. It may be called again with a context that has ended, to make haste. It is final, as http.Server's Shutdown is: a Run
-// that begins only then serves nothing. For everything else the client goes on until Close.
+// Stop stops the node: it claims no more jobs and waits for its handlers. After the stop timeout,
+// or when ctx ends if that is sooner, their contexts end with ErrShutdown. Jobs that fail because
+// of that run again elsewhere, and the attempt does not count. Stop returns when Run is about to.
+// To hurry it, call it again with a context that has ended. Stop is final, like http.Server's
+// Shutdown: a later Run serves nothing. For everything else the client remains usable until Close.
 func (c *Client) Stop(ctx context.Context) error {
 	c.mu.Lock()
 	c.stopped = true
@@ -268,8 +278,8 @@ func (c *Client) Stop(ctx context.Context) error {
 	return nil
 }
 
-// Close stops the node if it runs, commits what waits, and closes the database (but not a pool of the caller's). The client
-// cannot be used afterwards.
+// Close stops the node if it runs, commits pending writes, and closes the database (but not a pool
+// of the caller's). The client cannot be used afterwards.
 func (c *Client) Close(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true
@@ -277,19 +287,20 @@ func (c *Client) Close(ctx context.Context) error {
 	return errors.Join(c.Stop(ctx), c.engine.Close(ctx))
 }
 
-// Namespace is the namespace that the client works in.
+// Namespace returns the client's namespace.
 func (c *Client) Namespace() string { return c.engine.Namespace() }
 
-// StoreName is "sqlite" or "postgres".
+// StoreName returns "sqlite" or "postgres".
 func (c *Client) StoreName() string { return c.engine.Store.Traits().Name }
 
-// Get returns all that is known of a job.
+// Get returns everything known about a job.
 func (c *Client) Get(ctx context.Context, id ID) (Record, error) {
 	return c.engine.Store.Get(ctx, id)
 }
 
-// List returns a page of jobs, newest first. The filter's namespace is the client's if it is empty. after is the Next of the page before,
-// or "". A page may be short although there are more; only an empty Next is the end.
+// List returns a page of jobs, newest first. If the filter has no namespace, the client's is used.
+// after is the Next of the previous page, or "". A page may be short even if there are more; only
+// an empty Next marks the end.
 func (c *Client) List(ctx context.Context, filter Filter, after string, limit int) (Page, error) {
 	if filter.Namespace == "" {
 		filter.Namespace = c.Namespace()
@@ -300,15 +311,16 @@ func (c *Client) List(ctx context.Context, filter Filter, after string, limit in
 	return c.engine.Store.List(ctx, store.ListParams{Filter: filter, After: after, Limit: limit})
 }
 
-// Cancel cancels jobs: those that do not run at once, those that run as soon as their handlers return. It answers for each
-// in the order given.
+// Cancel cancels jobs: running jobs when their handlers return, others at once. It returns a result
+// for each, in the order given.
 func (c *Client) Cancel(ctx context.Context, reason string, ids ...ID) ([]CancelResult, error) {
 	return c.engine.Cancel(ctx, store.CancelParams{Jobs: ids, Reason: reason, Actor: c.actor})
 }
 
-// Retry makes jobs run again at once: failed and cancelled ones from the first attempt, and those that wait for a retry
-// or a run time with the attempts that they have. A durable one that has finished goes on from its last step that
-// succeeded, as ResumeJob says. It answers for each in the order given.
+// Retry makes jobs run again at once. Failed and cancelled jobs begin again with the first attempt;
+// jobs that wait for a retry or a run time keep their attempts. A finished durable job continues
+// after its last step that succeeded, as in ResumeJob. It returns a result for each, in the order
+// given.
 func (c *Client) Retry(ctx context.Context, ids ...ID) ([]RetryResult, error) {
 	journals, err := c.engine.Store.Journals(ctx, ids)
 	if err != nil {
@@ -367,10 +379,11 @@ func (c *Client) Queues(ctx context.Context) ([]QueueInfo, error) {
 	return c.engine.Store.Queues(ctx, c.Namespace())
 }
 
-// PauseQueue keeps the jobs of a queue from starting. Those that run go on. Pausing a paused queue is no error.
+// PauseQueue stops the jobs of a queue from starting. Running jobs go on. Pausing a paused queue is
+// not an error.
 func (c *Client) PauseQueue(ctx context.Context, name string) error { return c.pause(ctx, name, true) }
 
-// ResumeQueue ends a pause.
+// ResumeQueue ends the pause of a queue.
 func (c *Client) ResumeQueue(ctx context.Context, name string) error {
 	return c.pause(ctx, name, false)
 }
@@ -382,7 +395,7 @@ func (c *Client) pause(ctx context.Context, name string, paused bool) error {
 	return c.engine.Pause(ctx, store.PauseParams{Namespace: c.Namespace(), Queue: name, Paused: paused, Actor: c.actor})
 }
 
-// Nodes lists the nodes of the database, those that ended within the last day included.
+// Nodes lists the nodes of the database, including those that ended within the last day.
 func (c *Client) Nodes(ctx context.Context) ([]NodeInfo, error) {
 	return c.engine.Store.Nodes(ctx)
 }

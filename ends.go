@@ -9,7 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Ended is how a job has finished.
+// Ended says how a job has finished.
 type Ended struct {
 	ID     ID
 	State  State           // Completed, Failed or Cancelled
@@ -26,8 +26,8 @@ func (e *Ended) Err() error {
 	return &JobError{ID: e.ID, State: e.State, Reason: e.Reason, Message: e.Error}
 }
 
-// Wait returns when the job has finished: nil if it completed, a *JobError if it failed or was cancelled. A job that is not there is
-// ErrNotFound. When ctx ends first the job goes on.
+// Wait returns when the job has finished: nil if it completed, a *JobError if it failed or was
+// cancelled. If there is no such job, the error is ErrNotFound. If ctx ends first, the job goes on.
 func (c *Client) Wait(ctx context.Context, id ID) error {
 	_, err := c.wait(ctx, id)
 	return err
@@ -42,9 +42,10 @@ func (c *Client) wait(ctx context.Context, id ID) (Ended, error) {
 	return ended, ended.Err()
 }
 
-// WaitAll returns when all of the jobs have finished, and how each has, in the order given. The error is that of the first in that
-// order which did not complete, a *JobError, or nil if all have. Where ctx ends first, or a job is not there, it is that error alone.
-// Five thousand jobs that have finished take one query for each thousand of them.
+// WaitAll waits until all the jobs have finished, and returns how each ended, in the order given.
+// The error is a *JobError for the first in that order that did not complete, or nil. If ctx ends
+// first, or one of the jobs does not exist, WaitAll returns only that error. Finished jobs take one
+// query per thousand.
 func (c *Client) WaitAll(ctx context.Context, ids ...ID) ([]Ended, error) {
 	byID := make(map[ID]Ended, len(ids))
 	for ended, err := range c.Ends(ctx, ids...) {
@@ -64,8 +65,9 @@ func (c *Client) WaitAll(ctx context.Context, ids ...ID) ([]Ended, error) {
 	return all, failed
 }
 
-// Ends yields how each of the jobs has finished, as they finish; one that is given twice comes twice. A job that is not there comes with
-// ErrNotFound and its id, and the others go on. It ends after the last one, or when ctx ends, with that error.
+// Ends yields how each of the jobs has finished, as they finish. An id that is given twice comes
+// twice. A job that does not exist comes with ErrNotFound and its id, and the others go on. The
+// sequence ends after the last job, or when ctx ends, with that error.
 func (c *Client) Ends(ctx context.Context, ids ...ID) iter.Seq2[Ended, error] {
 	return func(yield func(Ended, error) bool) {
 		more := true

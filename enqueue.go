@@ -15,12 +15,12 @@ const batchSize = 1000
 // defaultPriority is the priority of jobs that do not say.
 const defaultPriority = 2
 
-// NewID makes an id for WithID.
+// NewID returns a new id for WithID.
 func NewID() ID { return uuid.Must(uuid.NewV7()) }
 
 // BatchError lists the jobs of a batch that were refused.
 type BatchError struct {
-	// Errors is the error of each refused job by its place in the batch.
+	// Errors holds the error of each refused job by its index in the batch.
 	Errors map[int]error
 }
 
@@ -120,7 +120,8 @@ func (c *Client) enqueueTx(ctx context.Context, tx store.Tx, enqueues []*store.E
 	return c.engine.Store.EnqueueTx(ctx, tx, enqueues)
 }
 
-// Item is a job to be enqueued together with others of other kinds or with other options. Kind.Item makes one.
+// Item is a job to enqueue together with others of other kinds or with other options. Kind.Item
+// makes one.
 type Item struct {
 	kind  string
 	build func(c *Client) (*store.Enqueue, error)
@@ -131,22 +132,22 @@ func (k Kind[In, Out]) Item(in In, opts ...EnqueueOption) Item {
 	return Item{kind: k.name, build: func(c *Client) (*store.Enqueue, error) { return k.build(c, in, opts) }}
 }
 
-// Enqueued is what became of an Item.
+// Enqueued is the outcome of an Item.
 type Enqueued struct {
-	ID       ID   // of the job, also where Err is an ErrUnavailable: repeat the item with it
-	Existing bool // the id was known already, or the unique key was taken by this job
-	Replaced bool // Existing, and its args and run time were replaced
+	ID       ID   // of the job, even if Err is an ErrUnavailable: repeat the item with it
+	Existing bool // the id existed already, or this job holds the unique key
+	Replaced bool // Existing, and its args, metadata and run time were replaced
 	Err      error
 }
 
-// EnqueueItems stores jobs of any kinds, a thousand in a transaction and a round trip. Jobs that are invalid or refused have their Err; the
-// others are stored. The error says that the database did not take a batch: then the jobs of that batch and those after it have it as
-// their Err.
+// EnqueueItems stores jobs of any kinds, a thousand per transaction and round trip. Invalid or
+// refused jobs have their Err; the others are stored. The returned error says that the database did
+// not accept a batch: the jobs of that batch and all later ones have it as their Err.
 func (c *Client) EnqueueItems(ctx context.Context, items []Item) ([]Enqueued, error) {
 	return c.items(items, func(enqueues []*store.Enqueue) (int, error) { return c.enqueueAll(ctx, enqueues) })
 }
 
-// EnqueueItemsTx does the same in the caller's transaction.
+// EnqueueItemsTx does the same as EnqueueItems in the caller's transaction.
 func (c *Client) EnqueueItemsTx(ctx context.Context, tx store.Tx, items []Item) ([]Enqueued, error) {
 	return c.items(items, func(enqueues []*store.Enqueue) (int, error) {
 		if err := c.enqueueTx(ctx, tx, enqueues); err != nil {

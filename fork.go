@@ -23,8 +23,8 @@ type fork struct {
 	id   ID // as given
 }
 
-// ForkFrom says which step the fork is to do anew: the first step or operation of that name, or the entry at that path.
-// Default: the beginning.
+// ForkFrom sets the step at which the fork begins: the first step or other operation of that name,
+// or the entry at that path. Default: the beginning.
 func ForkFrom(step string) ForkOption {
 	return func(f *fork) error { f.from = step; return nil }
 }
@@ -37,8 +37,9 @@ func ForkArgs(args json.RawMessage) ForkOption {
 	}
 }
 
-// ForkID gives the fork an id, a UUIDv7 from NewID, so that a fork whose answer was lost can be repeated: the second one finds the first
-// and changes nothing. An id that is not of a fork of the same job from the same step is an ErrConflict.
+// ForkID gives the fork an id, a UUIDv7 from NewID. It makes a fork whose answer was lost safe to
+// repeat: the second one finds the first and changes nothing. If the id belongs to anything but a
+// fork of the same job from the same step, the error is ErrConflict.
 func ForkID(id ID) ForkOption {
 	return func(f *fork) error {
 		f.id = id
@@ -46,10 +47,11 @@ func ForkID(id ID) ForkOption {
 	}
 }
 
-// ForkJob makes a new job that remembers what the given one did before a step, and goes on from there. What that one had
-// published and streamed by then, before it last continued as new as well, is the new job's, too; a fork from the beginning
-// has none of it. The old job stays as it is. It returns the new job's id. ErrConflict: what it would remember waits for
-// children or callbacks that answer to the old job alone.
+// ForkJob makes a new job that remembers what the given job did before a step, and continues from
+// there. It returns the new job's id. The old job does not change. The new job also has what the
+// old one had published and streamed by then, including rounds before it last continued as new; a
+// fork from the beginning has none of it. The error is ErrConflict if the fork would remember
+// children or callbacks that have not answered: their answers go to the old job alone.
 func (c *Client) ForkJob(ctx context.Context, id ID, reason string, opts ...ForkOption) (ID, error) {
 	var f fork
 	for _, opt := range opts {

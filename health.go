@@ -6,32 +6,34 @@ import (
 	"time"
 )
 
-// Health is how the node of a client is, as the process itself knows it: nothing is asked of the database.
+// Health is the state of a client's node as the process itself knows it, without asking the
+// database.
 type Health struct {
 	// Node is the id of the node, 0 if none runs.
 	Node   int64
 	Leader bool // it does the maintenance for all
-	// BeatAt is when the node last said that it lives, and Silent how long that is ago. After DeadAfter others take its jobs.
+	// BeatAt is the time of the last heartbeat, and Silent the time since. After DeadAfter other
+	// nodes take its jobs.
 	BeatAt    time.Time
 	Silent    time.Duration
 	DeadAfter time.Duration
 	Running   int // jobs in its slots
 	Pending   int // outcomes of jobs that are not stored yet
-	// Panics are what went wrong in Holdfast's own loops, which went on afterwards.
+	// Panics are the panics in Holdfast's own loops, which continued afterwards.
 	Panics []LoopPanic
 }
 
-// LoopPanic tells of a part of Holdfast that has panicked.
+// LoopPanic describes a part of Holdfast that has panicked.
 type LoopPanic struct {
 	Part  string
 	Count int       // since the client was opened
 	Last  string    // the value of the last panic; its stack is in the log
 	At    time.Time // of the last one
-	Down  bool      // the part is waiting to begin again
+	Down  bool      // the part is waiting to restart
 }
 
-// Err says what is wrong with the node, or nil: no node runs, it could not beat for half of the time after which it is declared dead, or
-// a part of it is down.
+// Err says what is wrong with the node, or returns nil: no node runs, it could not beat for half of
+// the time after which it is declared dead, or a part of it is down.
 func (h Health) Err() error {
 	var errs []error
 	switch {
@@ -50,7 +52,7 @@ func (h Health) Err() error {
 	return errors.Join(errs...)
 }
 
-// Health tells how the node of this client is.
+// Health returns the state of this client's node.
 func (c *Client) Health() Health {
 	e := c.engine.Health()
 	h := Health{

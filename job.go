@@ -11,9 +11,11 @@ import (
 // Job is the handle of a job whose result is an Out.
 type Job[Out any] struct {
 	ID ID
-	// Existing tells that the enqueue inserted nothing: the id was known already, or this job holds the unique key.
+	// Existing reports that the enqueue inserted nothing: the id existed already, or this job holds
+	// the unique key.
 	Existing bool
-	// Replaced tells that it put its args and run time on this job, which existed and had not started.
+	// Replaced reports that the enqueue put its args, metadata and run time on this job, which
+	// existed and had not started.
 	Replaced bool
 
 	client *Client
@@ -23,8 +25,8 @@ func jobOf[Out any](c *Client, e *store.Enqueue) *Job[Out] {
 	return &Job[Out]{ID: e.Result.ID, Existing: e.Result.Existing, Replaced: e.Result.Replaced, client: c}
 }
 
-// Wait returns the job's result when it has completed, or a *JobError when it has failed or was cancelled. When ctx ends
-// first the job goes on.
+// Wait returns the job's result when it has completed, or a *JobError if it failed or was
+// cancelled. If ctx ends first, the job goes on.
 func (j *Job[Out]) Wait(ctx context.Context) (Out, error) {
 	var out Out
 	ended, err := j.client.wait(ctx, j.ID)
@@ -37,10 +39,10 @@ func (j *Job[Out]) Wait(ctx context.Context) (Out, error) {
 	return out, nil
 }
 
-// Get returns all that is known of the job.
+// Get returns everything known about the job.
 func (j *Job[Out]) Get(ctx context.Context) (Record, error) { return j.client.Get(ctx, j.ID) }
 
-// Cancel cancels the job, at once if it does not run, otherwise by ending its handler's context.
+// Cancel cancels the job: at once if it is not running, otherwise by ending its handler's context.
 func (j *Job[Out]) Cancel(ctx context.Context, reason string) error {
 	results, err := j.client.Cancel(ctx, reason, j.ID)
 	if err != nil {

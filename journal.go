@@ -13,7 +13,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// JournalEntry is one line of what a durable run remembers.
+// JournalEntry is one entry of a job's journal.
 type JournalEntry struct {
 	Seq     int64           `json:"seq"`
 	At      time.Time       `json:"at"`
@@ -25,7 +25,7 @@ type JournalEntry struct {
 	Data    json.RawMessage `json:"data,omitempty"`
 }
 
-// JournalMessage is one message that was sent to a run.
+// JournalMessage is one message sent to a job.
 type JournalMessage struct {
 	Seq    int64           `json:"seq"`
 	At     time.Time       `json:"at"`
@@ -37,12 +37,12 @@ type JournalMessage struct {
 	Error  string          `json:"error,omitempty"`
 	Data   json.RawMessage `json:"data,omitempty"`
 	Unread bool            `json:"unread"` // no entry has received it; answers of children and callbacks need none
-	// Problem is why the message did not decode when it was received; "" if it did. Only in
-	// Journal.
+	// Problem says why the message did not decode when it was received, or is "". It is set only
+	// by Client.Journal.
 	Problem string `json:"problem,omitempty"`
 }
 
-// Journal is all that a run remembers and all that was sent to it.
+// Journal is everything that a job remembers and every message sent to it.
 type Journal struct {
 	Job      ID               `json:"job"`
 	Kind     string           `json:"kind"`
@@ -64,7 +64,8 @@ var messageKinds = map[store.MessageKind]string{
 	store.MessageHeartbeat: "heartbeat", store.MessageChild: "child",
 }
 
-// Journal returns what a job remembers. One that is not durable has an empty one. ErrNotFound: there is no such job.
+// Journal returns the journal of a job. It is empty if the job is not durable. The error is
+// ErrNotFound if there is no such job.
 func (c *Client) Journal(ctx context.Context, id ID) (Journal, error) {
 	record, err := c.Get(ctx, id)
 	if err != nil {
@@ -100,9 +101,10 @@ func (c *Client) Journal(ctx context.Context, id ID) (Journal, error) {
 	return j, nil
 }
 
-// JournalEntries returns entries of a job's journal after one, 0 for the beginning, in their order: at most limit, which is 1 to 1000.
-// Resuming a finished job takes entries back, and others get their numbers; continuing as new forgets them: who reads on finds out by
-// reading his last one again.
+// JournalEntries returns the entries of a job's journal that follow the entry after, 0 for the
+// beginning, in order: at most limit, which is 1 to 1000. Resuming a finished job takes entries
+// back and reuses their numbers; continuing as new forgets them. To notice this, a reader that
+// continues reads its last entry again.
 func (c *Client) JournalEntries(ctx context.Context, id ID, after int64, limit int) ([]JournalEntry, error) {
 	if err := checkLimit(limit); err != nil {
 		return nil, err
@@ -120,7 +122,8 @@ func (c *Client) JournalEntries(ctx context.Context, id ID, after int64, limit i
 	return entries, nil
 }
 
-// JournalMessages does the same with what was sent to a job. Whether a message is unread is not told: its entry may be anywhere.
+// JournalMessages does the same as JournalEntries with the messages sent to a job. It does not set
+// Unread, because the receiving entry may be anywhere.
 func (c *Client) JournalMessages(ctx context.Context, id ID, after int64, limit int) ([]JournalMessage, error) {
 	if err := checkLimit(limit); err != nil {
 		return nil, err
@@ -178,7 +181,8 @@ func (c *Client) journal(ctx context.Context, id ID) (store.Journal, error) {
 	return journals[0], nil
 }
 
-// Stored is the inverse of Client.Journal: the journal as a store keeps it. holdfasttest replays with it.
+// Stored is the inverse of Client.Journal: it returns the journal as a store keeps it. holdfasttest
+// replays it.
 func (j *Journal) Stored() (store.Journal, error) {
 	raw := store.Journal{Job: j.Job}
 	for _, e := range j.Entries {
@@ -212,16 +216,17 @@ func kindOf[K comparable](names map[K]string, name string) (K, bool) {
 	return none, false
 }
 
-// PauseJobs pauses jobs until ResumeJob: those that do not run at once, durable ones that run at their next operation,
-// and others never, if they complete. It answers for each in the order given.
+// PauseJobs pauses jobs until ResumeJob: jobs that are not running at once, and running durable
+// jobs at their next operation. A running job that is not durable goes on, and is paused only if it
+// has to be tried again. It returns a result for each, in the order given.
 func (c *Client) PauseJobs(ctx context.Context, reason string, ids ...ID) ([]PauseResult, error) {
 	return c.engine.PauseJobs(ctx, store.PauseJobsParams{Jobs: ids, Reason: reason, Actor: c.actor})
 }
 
-// ResumeJob lets a job go on: one that is paused, one that waits for a person because its code and its journal do not
-// fit, and a durable one that has failed or was cancelled. The latter goes on from its last step that succeeded: what
-// failed after it is forgotten. Once compensations have begun that is an ErrConflict; fork it instead. It returns the
-// state in which the job is then.
+// ResumeJob resumes a paused job, a job held because its code contradicts its journal, or a failed
+// or cancelled job. A finished durable job continues after its last step that succeeded: what
+// failed after it is forgotten. Once compensations have begun, the error is ErrConflict; fork the
+// job instead. ResumeJob returns the job's new state.
 func (c *Client) ResumeJob(ctx context.Context, id ID, reason string) (State, error) {
 	record, err := c.Get(ctx, id)
 	if err != nil {
@@ -262,7 +267,8 @@ func lastSuccess(entries []store.Entry) (seq int64, err error) {
 	return 0, nil
 }
 
-// Terminate ends jobs at once: handlers lose their lease, and compensations do not run. It answers for each in the order given.
+// Terminate ends jobs at once: handlers lose their lease, and compensations do not run. It returns
+// a result for each, in the order given.
 func (c *Client) Terminate(ctx context.Context, reason string, ids ...ID) ([]CancelResult, error) {
 	return c.engine.Cancel(ctx, store.CancelParams{Jobs: ids, Reason: reason, Actor: c.actor, Terminate: true})
 }

@@ -10,15 +10,17 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Kind is a kind of job: its name, which producers, workers and other languages share, and the types of its args and result.
+// Kind is a kind of job: its name, shared by producers, nodes and other languages, and the types of
+// its args and result.
 type Kind[In, Out any] struct {
 	name string
 	opts []EnqueueOption
 	err  error
 }
 
-// NewKind names a kind. The options hold for all its jobs; those of an enqueue win. A wrong name or option is reported by whoever uses the
-// kind first, so that kinds can be package variables.
+// NewKind names a kind. The options apply to all its jobs; options of an enqueue override them.
+// Kinds can be package variables, because a wrong name or option is reported at the first use of
+// the kind.
 func NewKind[In, Out any](name string, opts ...EnqueueOption) Kind[In, Out] {
 	k := Kind[In, Out]{name: name, opts: opts, err: checkKind(name)}
 	if k.err == nil {
@@ -30,14 +32,15 @@ func NewKind[In, Out any](name string, opts ...EnqueueOption) Kind[In, Out] {
 	return k
 }
 
-// Name is the kind's name.
+// Name returns the kind's name.
 func (k Kind[In, Out]) Name() string { return k.name }
 
 // Handle registers the kind's handler with a client, before its Run. A kind has one handler.
 //
-// The handler's context is run itself. What it returns decides how the job goes on: nil completes it with the result; an error
-// has it retried after its backoff while attempts are left; RetryAfter, Snooze, Cancel and Fail say otherwise. A panic is an error
-// with a stack. Args that do not decode into In fail the job at once: trying again would not help.
+// The handler's context is run itself. The returned error decides the outcome: nil completes the
+// job with the result; an error retries it after its backoff while attempts are left; RetryAfter,
+// Snooze, Cancel and Fail have other outcomes. A panic is an error with a stack. Args that do not
+// decode into In fail the job at once, because a retry would not help.
 func (k Kind[In, Out]) Handle(c *Client, handler func(run *Run, in In) (Out, error), opts ...HandleOption) error {
 	if k.err != nil {
 		return k.err
@@ -83,7 +86,7 @@ func (c *Client) encodeResult(out any) ([]byte, error) {
 	return result, nil
 }
 
-// Enqueue stores a job and returns when it is durable. Many goroutines that enqueue at once share commits.
+// Enqueue stores a job and returns when it is durable. Concurrent enqueues share commits.
 func (k Kind[In, Out]) Enqueue(ctx context.Context, c *Client, in In, opts ...EnqueueOption) (*Job[Out], error) {
 	e, err := k.build(c, in, opts)
 	if err != nil {
@@ -98,14 +101,16 @@ func (k Kind[In, Out]) Enqueue(ctx context.Context, c *Client, in In, opts ...En
 	return jobOf[Out](c, e), nil
 }
 
-// EnqueueMany stores many jobs with the same options, a thousand in a transaction and a round trip. The jobs are returned in the order of
-// the args. Where one is refused its place is nil, and a *BatchError says why; the others are stored.
+// EnqueueMany stores many jobs with the same options, a thousand per transaction and round trip. It
+// returns the jobs in the order of the args. For a refused job the element is nil, and a
+// *BatchError says why; the others are stored.
 //
-// If the database does not take a batch, its places and all after it are nil as well, and the error says so; it is joined with the
-// *BatchError if there were refusals before. Of the places that are nil and not in that, the first thousand jobs may or may not exist; the
-// others do not. To be able to repeat them use EnqueueItems with ids of your own (WithID).
+// If the database does not accept a batch, the elements of that batch and all later ones are nil as
+// well, and the error says so. If jobs were refused before, it is joined with the *BatchError. Of
+// the nil elements that the *BatchError does not list, the first thousand jobs may or may not
+// exist; the others do not. To repeat them safely, use EnqueueItems with ids of your own (WithID).
 //
-// Args or options that are invalid are an ErrInvalid before anything is stored.
+// Invalid args or options are an ErrInvalid before anything is stored.
 func (k Kind[In, Out]) EnqueueMany(ctx context.Context, c *Client, ins []In, opts ...EnqueueOption) ([]*Job[Out], error) {
 	enqueues := make([]*store.Enqueue, len(ins))
 	for i, in := range ins {
@@ -129,8 +134,8 @@ func (k Kind[In, Out]) EnqueueMany(ctx context.Context, c *Client, ins []In, opt
 	return jobs, errors.Join(err, refused)
 }
 
-// EnqueueTx stores a job in the caller's own transaction, wrapped by sqlite.Tx, postgres.Tx or postgres.SQLTx: the job exists if and
-// when the transaction commits.
+// EnqueueTx stores a job in the caller's own transaction, wrapped by sqlite.Tx, postgres.Tx or
+// postgres.SQLTx: the job exists if and when the transaction commits.
 func (k Kind[In, Out]) EnqueueTx(ctx context.Context, c *Client, tx store.Tx, in In, opts ...EnqueueOption) (*Job[Out], error) {
 	e, err := k.build(c, in, opts)
 	if err != nil {
@@ -145,7 +150,7 @@ func (k Kind[In, Out]) EnqueueTx(ctx context.Context, c *Client, tx store.Tx, in
 	return jobOf[Out](c, e), nil
 }
 
-// Job returns the handle of a job that is known by its id.
+// Job returns the handle of the job with the given id.
 func (k Kind[In, Out]) Job(c *Client, id ID) *Job[Out] {
 	return &Job[Out]{ID: id, client: c}
 }

@@ -8,24 +8,24 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// EnqueueOption says how a job is to be run. Options of NewKind hold for all jobs of the kind; those of an enqueue come
-// after them and win.
+// EnqueueOption says how to run a job. Options of NewKind apply to all jobs of the kind; options of
+// an enqueue override them.
 type EnqueueOption interface {
 	enqueue(*enqueueSpec) error
 }
 
-// HandleOption says how a handler runs its jobs. What a job itself says wins.
+// HandleOption says how a handler runs its jobs. Options of the job itself override it.
 type HandleOption interface {
 	handle(*engine.Handler) error
 }
 
-// StepOption says how a step of a durable function is tried.
+// StepOption sets the retries of a step of a durable function.
 type StepOption interface {
 	step(*engine.StepPolicy) error
 }
 
-// JobOption is all three: given to an enqueue it is written into the job, given to Handle it holds for jobs that do not say, given to
-// Step it holds for the step.
+// JobOption is all three. In an enqueue it is stored with the job, in Handle it applies to jobs
+// that do not set it, and in Step it applies to the step.
 type JobOption interface {
 	EnqueueOption
 	HandleOption
@@ -62,8 +62,8 @@ func Queue(name string) EnqueueOption {
 	})
 }
 
-// Priority is 1 (most urgent) to 4. Default: 2. A job that waits counts as one more urgent after each minute (see WithAging), so
-// that none starves.
+// Priority is 1 (most urgent) to 4. Default: 2. A waiting job gains one level each minute (see
+// WithAging), so none starves.
 func Priority(p int) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.Priority = p
@@ -74,7 +74,7 @@ func Priority(p int) EnqueueOption {
 	})
 }
 
-// RunAt lets the job run at a time, or as soon as possible if that has passed.
+// RunAt sets the time at which the job may start. A time in the past means as soon as possible.
 func RunAt(t time.Time) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.RunAt, s.enqueue.Delay = t, 0
@@ -82,7 +82,7 @@ func RunAt(t time.Time) EnqueueOption {
 	})
 }
 
-// In lets the job run after a delay.
+// In delays the start of the job.
 func In(d time.Duration) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.RunAt, s.enqueue.Delay = time.Time{}, max(d, 0)
@@ -90,9 +90,9 @@ func In(d time.Duration) EnqueueOption {
 	})
 }
 
-// MaxAttempts is how often the job is tried, 1 to 1000. Default: 25. Snoozes do not count; attempts
-// that died with their node do, unless they added to what the job remembers. Of a step it is how
-// often its function is called before its failure is remembered. Default: once, or 25 times if the
+// MaxAttempts sets how many attempts the job has, 1 to 1000. Default: 25. Snoozes do not count.
+// Attempts whose node died count, unless they added to the journal. For a step it sets how many
+// times its function is called before its failure is remembered. Default: once, or 25 times if the
 // step has a Backoff or a RetryIf.
 func MaxAttempts(n int) JobOption {
 	check := func() error {
@@ -108,7 +108,8 @@ func MaxAttempts(n int) JobOption {
 	}
 }
 
-// Timeout is how long one attempt may take. Then its context ends with ErrTimeout. Default: no limit.
+// Timeout limits one attempt. When it is over, the context of the attempt ends with ErrTimeout.
+// Default: no limit.
 func Timeout(d time.Duration) JobOption {
 	check := func() error {
 		if d <= 0 {
@@ -123,8 +124,9 @@ func Timeout(d time.Duration) JobOption {
 	}
 }
 
-// Deadline is when the whole job must be done, retries and waits included. After it no attempt begins, a running one ends with
-// ErrTimeout, and the job fails with reason deadline. Default: none.
+// Deadline is the time by which the whole job must be done, retries and waits included. After it no
+// attempt begins, a running one ends with ErrTimeout, and the job fails with reason deadline.
+// Default: none.
 func Deadline(t time.Time) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.Options.Deadline = t.UTC().Truncate(time.Microsecond)
@@ -132,9 +134,9 @@ func Deadline(t time.Time) EnqueueOption {
 	})
 }
 
-// Backoff makes the wait after a failed attempt exponential: base, 2*base, 4*base …, at most cap,
-// and up to a quarter of it more by chance. Default: 1 s, at most an hour. A step with a Backoff
-// and no MaxAttempts is tried 25 times, like a job.
+// Backoff makes the wait after a failed attempt exponential: base, 2*base, 4*base …, at most limit,
+// plus up to a quarter at random. Default: 1 s, at most an hour. A step with a Backoff and no
+// MaxAttempts has 25 attempts, like a job.
 func Backoff(base, limit time.Duration) JobOption {
 	b := store.Backoff{Base: base, Cap: limit, Jitter: store.DefaultBackoff.Jitter}
 	check := func() error {
@@ -155,9 +157,9 @@ type stepOption func(*engine.StepPolicy) error
 
 func (f stepOption) step(p *engine.StepPolicy) error { return f(p) }
 
-// RetryIf lets a step be tried again only after errors for which f is true: 25 times at the most,
-// or as MaxAttempts says. An error of Fail ends the attempts, and one of RetryAfter has the step
-// tried again, without f being asked.
+// RetryIf retries a step only after errors for which f returns true, with at most 25 attempts, or
+// as many as MaxAttempts says. f is not asked about two errors: one from Fail ends the attempts,
+// and one from RetryAfter retries the step.
 func RetryIf(f func(error) bool) StepOption {
 	return stepOption(func(p *engine.StepPolicy) error {
 		if f == nil {
@@ -168,9 +170,9 @@ func RetryIf(f func(error) bool) StepOption {
 	})
 }
 
-// Version names the version of a handler's code. Durable runs that were parked by it come back only to nodes whose
-// handler has the same version, or says that it takes that one over. Runs that have not been parked yet, and plain
-// jobs, go to any node.
+// Version names the version of a handler's code. Durable runs parked by it come back only to nodes
+// whose handler has the same version, or takes it over (see TakeOver). Runs that have not been
+// parked yet, and plain jobs, go to any node.
 func Version(v string) HandleOption {
 	return handleOption(func(h *engine.Handler) error {
 		h.Version, h.Pinned = v, true
@@ -178,7 +180,7 @@ func Version(v string) HandleOption {
 	})
 }
 
-// TakeOver lets a handler run what was begun by other versions of it: their runs move to it.
+// TakeOver lets a handler continue runs of other versions: they move to this version.
 func TakeOver(versions ...string) HandleOption {
 	return handleOption(func(h *engine.Handler) error {
 		h.Accepts = append(h.Accepts, versions...)
@@ -196,10 +198,11 @@ type handleOption func(*engine.Handler) error
 
 func (f handleOption) handle(h *engine.Handler) error { return f(h) }
 
-// BackoffFunc replaces the backoff of a handler: f returns the wait after the given attempt, 1 being the first. A job enqueued
-// with Backoff keeps its own. f is also called when a node starts, for each attempt but the last one, fifty at the most: jobs of a
-// node that died are retried by others, who need not have the handler, after the waits that it returned then. Where f panics, the
-// last of these waits that it did return holds.
+// BackoffFunc replaces the backoff of a handler: f returns the wait after the given attempt; the
+// first attempt is 1. A job enqueued with Backoff keeps its own. When a node starts, it also calls
+// f for each attempt but the last, at most fifty times. If the node dies, other nodes, which need
+// not have the handler, retry its jobs after these waits. If f panics, the last of these waits that
+// it returned applies.
 func BackoffFunc(f func(attempt int) time.Duration) HandleOption {
 	return handleOption(func(h *engine.Handler) error {
 		if f == nil {
@@ -210,7 +213,7 @@ func BackoffFunc(f func(attempt int) time.Duration) HandleOption {
 	})
 }
 
-// Tags are labels to find jobs by: at most 20, each at most 200 bytes.
+// Tags sets tags to find the job by: at most 20, each at most 200 bytes.
 func Tags(tags ...string) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.Tags = tags
@@ -226,7 +229,8 @@ func Tags(tags ...string) EnqueueOption {
 	})
 }
 
-// Metadata is a JSON object kept with the job, at most 64 KiB: a struct or map that marshals to one, or a json.RawMessage.
+// Metadata is a JSON object kept with the job, at most 64 KiB: a struct or map that marshals to an
+// object, or a json.RawMessage.
 func Metadata(v any) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		data, err := encode(v)
@@ -241,8 +245,9 @@ func Metadata(v any) EnqueueOption {
 	})
 }
 
-// OrderingKey makes the jobs of a queue that share the key run one at a time, in the order of priority, run time and enqueue. A job that
-// is to be retried or snoozed keeps its turn until it has finished.
+// OrderingKey makes the jobs of a queue that share the key run one at a time, in the order of
+// priority, run time and enqueue. A job that waits for a retry or is snoozed keeps its turn until
+// it has finished.
 func OrderingKey(key string) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.OrderingKey = key
@@ -250,7 +255,7 @@ func OrderingKey(key string) EnqueueOption {
 	})
 }
 
-// InNamespace puts the job into another namespace than the client's.
+// InNamespace puts the job into a namespace other than the client's.
 func InNamespace(name string) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.Namespace = name
@@ -258,8 +263,8 @@ func InNamespace(name string) EnqueueOption {
 	})
 }
 
-// WithID gives the job an id, a UUIDv7 from NewID, so that an enqueue whose answer was lost can be repeated: the second one finds
-// the first and changes nothing.
+// WithID gives the job an id, a UUIDv7 from NewID. It makes an enqueue whose answer was lost safe
+// to repeat: the second one finds the first and changes nothing.
 func WithID(id ID) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.ID = id

@@ -12,11 +12,12 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Publish sets the value of a key that clients can read while the run goes on, and after. When it continues as new the value stays.
+// Publish sets the value of a key that clients can read while the run goes on, and after it. The
+// value stays if the job continues as new.
 func (r *Run) Publish(key string, v any) error { return r.publish(store.EntryPublished, "key", key, v) }
 
-// Append adds an item to a stream that clients can read while the run goes on, and after. Its items are never changed, and stay when
-// the run continues as new, as long as the job is kept.
+// Append adds an item to a stream that clients can read while the run goes on, and after it. Items
+// never change. They are kept as long as the job, even if it continues as new.
 func (r *Run) Append(stream string, v any) error {
 	return r.publish(store.EntryStreamed, "stream", stream, v)
 }
@@ -42,7 +43,8 @@ type StreamItem struct {
 	Value  json.RawMessage
 }
 
-// Published returns the last value that a run has published under a key. ok is false if there is none (yet).
+// Published returns the last value that a job has published under a key. ok is false if there is
+// none (yet).
 func (c *Client) Published(ctx context.Context, job ID, key string) (item StreamItem, ok bool, err error) {
 	if err := checkName("key", key); err != nil { // no name would be any name
 		return StreamItem{}, false, err
@@ -57,8 +59,9 @@ func (c *Client) Published(ctx context.Context, job ID, key string) (item Stream
 	return item, err == nil, err
 }
 
-// WaitPublished waits until the value of a key is newer than that at the given offset, 0 for any, and returns it. When
-// the job has finished, or was removed, and there is no newer value, the error is ErrNotFound.
+// WaitPublished waits for a value of a key newer than the one at the given offset, 0 for any, and
+// returns it. If the job has finished or was removed and there is no newer value, the error is
+// ErrNotFound.
 func (c *Client) WaitPublished(ctx context.Context, job ID, key string, after int64) (StreamItem, error) {
 	follower := c.engine.Follow(job)
 	defer follower.Close()
@@ -74,7 +77,8 @@ func (c *Client) WaitPublished(ctx context.Context, job ID, key string, after in
 	return found, nil
 }
 
-// Stream returns items of a run's stream after an offset, 0 for the beginning, oldest first: at most limit, which is 1 to 1000.
+// Stream returns items of a job's stream after an offset, 0 for the beginning, oldest first: at
+// most limit, which is 1 to 1000.
 func (c *Client) Stream(ctx context.Context, job ID, stream string, after int64, limit int) ([]StreamItem, error) {
 	if err := checkName("stream", stream); err != nil {
 		return nil, err
@@ -97,8 +101,8 @@ func (c *Client) Stream(ctx context.Context, job ID, stream string, after int64,
 	return items, nil
 }
 
-// Follow returns the items of a run's stream after an offset, as they come, until the job has finished or ctx ends,
-// which is its last error.
+// Follow yields the items of a job's stream after an offset, as they come, until the job has
+// finished or ctx ends. The error of ctx comes last.
 func (c *Client) Follow(ctx context.Context, job ID, stream string, after int64) iter.Seq2[StreamItem, error] {
 	return func(yield func(StreamItem, error) bool) {
 		follower := c.engine.Follow(job)

@@ -10,13 +10,15 @@ import (
 	"github.com/holdfastdev/holdfast/internal/engine"
 )
 
-// Run is one run of one job, as its handler sees it. A function that is given one uses that one, in
-// its own goroutine, and until it returns: anything else is an ErrInvalid of the operation, with
-// which the attempt fails. What only tells (ID, Attempt, Logger …) and Progress may be called from
-// anywhere. It is the handler's context: it ends with a cause, which context.Cause tells, when the
-// job is cancelled (ErrCancelled), takes too long (ErrTimeout), was given to another node
-// (ErrLeaseLost) or its node stops (ErrShutdown). A handler should return soon after; what it
-// returns as an error then is not counted against a job whose node stops.
+// Run is one run of one job, as its handler sees it. A function that is given a Run must use that
+// one, in its own goroutine, and only until it returns. An operation that breaks this rule returns
+// an ErrInvalid, and the attempt fails with it. Methods that only report (ID, Attempt, Logger …)
+// and Progress may be called from anywhere.
+//
+// A Run is the handler's context. It ends with a cause, which context.Cause returns, when the job
+// is cancelled (ErrCancelled), takes too long (ErrTimeout), was given to another node
+// (ErrLeaseLost) or its node stops (ErrShutdown). A handler should return soon after. If the node
+// stops, an error that it then returns does not count as an attempt.
 type Run struct {
 	context.Context
 
@@ -30,45 +32,47 @@ func (r *Run) with(ctx context.Context, strand *engine.Strand) *Run {
 	return &Run{Context: ctx, run: r.run, client: r.client, strand: strand}
 }
 
-// ID is the job's id.
+// ID returns the job's id.
 func (r *Run) ID() ID { return r.run.Job().ID }
 
-// Kind is the job's kind.
+// Kind returns the job's kind.
 func (r *Run) Kind() string { return r.run.Job().Kind }
 
-// Queue is the job's queue.
+// Queue returns the job's queue.
 func (r *Run) Queue() string { return r.run.Job().Queue }
 
-// Attempt counts the runs of the job that count, this one included.
+// Attempt returns the number of the attempt; the first is 1.
 func (r *Run) Attempt() int { return r.run.Job().Attempt }
 
-// Tags are the job's tags.
+// Tags returns the job's tags.
 func (r *Run) Tags() []string { return r.run.Job().Tags }
 
-// Metadata is the job's metadata, a JSON object, or nil.
+// Metadata returns the job's metadata, a JSON object, or nil.
 func (r *Run) Metadata() json.RawMessage { return r.run.Job().Metadata }
 
-// EnqueuedAt is when the job was enqueued.
+// EnqueuedAt returns the time at which the job was enqueued.
 func (r *Run) EnqueuedAt() time.Time { return r.run.Job().CreatedAt }
 
-// Lease is the right under which the run writes. Its Number grows with every run of the job and never repeats: store it with what
-// the handler writes elsewhere, and refuse a write whose number is lower than the one stored, to be safe from a run that was
-// declared dead and goes on.
+// Lease returns the right under which the run writes. Its Number grows with every run of the job
+// and never repeats. To be safe from a run that was declared dead but is still going, store the
+// number with what the handler writes elsewhere, and refuse a write with a lower number than the
+// stored one.
 func (r *Run) Lease() Lease { return r.run.Lease() }
 
-// Client is the client whose node runs the job.
+// Client returns the client whose node runs the job.
 func (r *Run) Client() *Client { return r.client }
 
-// Logger returns the given logger, or the client's (see WithLogger) if it is nil, with the job's id, kind, queue and attempt, and the node:
-// the keys under which Holdfast's own lines name them.
+// Logger returns log, or the client's logger (see WithLogger) if log is nil, with the job's id,
+// kind, queue and attempt, and the node. The keys are those of Holdfast's own lines.
 func (r *Run) Logger(log *slog.Logger) *slog.Logger { return r.run.Logger(log) }
 
-// Progress tells people how far the run is: 0 to 100, and a message of at most 1 KiB. It costs nothing to call often: it is
-// written at most twice a second.
+// Progress reports the progress of the run to people: 0 to 100, and a message of at most 1 KiB. It
+// costs nothing to call often, because it is written at most twice a second.
 func (r *Run) Progress(percent float64, message string) { r.run.Progress(percent, message) }
 
-// SaveCheckpoint stores a value, as JSON, for the next attempt of the job, and returns when it is durable. It replaces the one before. The
-// error is ErrLeaseLost if the job was given to somebody else.
+// SaveCheckpoint stores a value, as JSON, for the next attempt of the job, and returns when it is
+// durable. It replaces the previous checkpoint. The error is ErrLeaseLost if the run has lost its
+// lease.
 func (r *Run) SaveCheckpoint(v any) error {
 	data, err := encode(v)
 	if err != nil {
@@ -80,7 +84,8 @@ func (r *Run) SaveCheckpoint(v any) error {
 	return r.run.SaveCheckpoint(r.Context, data)
 }
 
-// LoadCheckpoint decodes into v the checkpoint that this or an earlier attempt saved, and reports whether there is one.
+// LoadCheckpoint decodes into v the checkpoint that this or an earlier attempt saved, and reports
+// whether there is one.
 func (r *Run) LoadCheckpoint(v any) (bool, error) {
 	c := r.run.Checkpoint()
 	if c == nil || c.Value == nil {

@@ -10,23 +10,24 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Signal is a named kind of message to a run, with a payload of type T. Runs receive the signals of a name in the order
-// in which they were sent, each one once; one that was sent before it is waited for, or before the job has started, is
-// not lost.
+// Signal is a named kind of message to a job, with a payload of type T. A job receives the signals
+// of a name in the order in which they were sent, each once. A signal sent before the wait for it,
+// or before the job has started, is not lost.
 type Signal[T any] struct {
 	name string
 	err  error
 }
 
-// NewSignal names a signal. A wrong name is reported by whoever uses the signal first, so that signals can be package variables.
+// NewSignal names a signal. Signals can be package variables, because a wrong name is reported at
+// the first use of the signal.
 func NewSignal[T any](name string) Signal[T] { return Signal[T]{name, checkName("signal", name)} }
 
-// Name is the signal's name.
+// Name returns the signal's name.
 func (s Signal[T]) Name() string { return s.name }
 
-// Wait waits for the next signal. The run is parked meanwhile. With a time limit it may return
-// ErrWaitTimeout; which of the two came first is decided once. A signal that does not decode into T
-// is a *MessageError, which says what becomes of it.
+// Wait waits for the next signal. The run is parked while it waits. With a time limit it may return
+// ErrWaitTimeout; which of the two came first is decided once. If the signal does not decode into
+// T, the error is a *MessageError, which explains the consequences.
 func (s Signal[T]) Wait(run *Run, opts ...WaitOption) (T, error) {
 	var out T
 	limit, err := limitOf(opts)
@@ -63,7 +64,8 @@ func (s Signal[T]) TryReceive(run *Run) (value T, ok bool, err error) {
 	return value, msg != nil && err == nil, err
 }
 
-// Into is the wait for the next signal as one of a Select's, which puts it into v if it is chosen.
+// Into returns the wait for the next signal for use in Select. If Select chooses it, the signal is
+// put into v.
 func (s Signal[T]) Into(v *T) Awaitable { return signalInto{s.waitInto(v)} }
 
 type signalInto struct{ wait *engine.Signal }
@@ -75,7 +77,7 @@ func (signalInto) chosen() error { return nil }
 // SendOption is a setting of Send.
 type SendOption func(*store.Send) error
 
-// Once gives the message a key: of messages to one job with the same key only the first arrives, so that a send whose
+// Once gives the message a key. Only the first message with a key arrives at a job, so a send whose
 // answer was lost can be repeated.
 func Once(key string) SendOption {
 	return func(s *store.Send) error {
@@ -88,12 +90,13 @@ func Once(key string) SendOption {
 type Sent struct {
 	// Message is its number among the messages of the job.
 	Message int64
-	// Duplicate tells that nothing was sent, since a message with its key was there: the one with this number, of another send or of an
-	// earlier try of this one.
+	// Duplicate reports that nothing was sent, because the job already had a message with this key:
+	// the one with this number, from another send or an earlier try of this one.
 	Duplicate bool
 }
 
-// Send sends the signal to a job and returns when it is durable. The errors are ErrNotFound, and ErrConflict for a job that has finished.
+// Send sends the signal to a job and returns when it is durable. The errors are ErrNotFound, and
+// ErrConflict for a finished job.
 func (s Signal[T]) Send(ctx context.Context, c *Client, job ID, v T, opts ...SendOption) (Sent, error) {
 	send, err := s.build(c, job, v, opts)
 	if err != nil {
@@ -117,7 +120,8 @@ func (s Signal[T]) SendTx(ctx context.Context, c *Client, tx store.Tx, job ID, v
 	return sent(send)
 }
 
-// SendFrom sends the signal from a run, as a step of it: it arrives once, however often the run is repeated.
+// SendFrom sends the signal from a run, as a step of it: it arrives once, even if the run is
+// repeated.
 func (s Signal[T]) SendFrom(run *Run, job ID, v T) error {
 	key, err := run.UUID()
 	if err != nil {
@@ -141,7 +145,8 @@ func (s Signal[T]) build(c *Client, job ID, v T, opts []SendOption) (*store.Send
 	return c.signal(job, s.name, data, opts)
 }
 
-// SendSignal sends a signal whose payload is JSON already. It is what Signal.Send does, for programs that do not know its type.
+// SendSignal does the same as Signal.Send with a payload that is already JSON, for programs that do
+// not know its type.
 func (c *Client) SendSignal(ctx context.Context, job ID, name string, payload json.RawMessage, opts ...SendOption) (Sent, error) {
 	if err := checkName("signal", name); err != nil {
 		return Sent{}, err

@@ -13,17 +13,17 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Step calls fn and remembers its result: once that is durable the step never runs again, and later runs of the job get
-// the result from the journal. Before that fn may run more than once, if the node dies in between; what it does outside
-// should be idempotent, see IdempotencyKey.
+// Step calls fn and remembers its result. Once the result is durable, the step never runs again,
+// and later runs of the job get the result from the journal. Until then fn may run more than once,
+// if the node dies. Its outside effects should be idempotent, see IdempotencyKey.
 //
-// A failure is a *StepError. It is remembered as soon as the function goes on from it, and replays
-// as the same failure. A failure that the handler returns is not: then the job is tried again, and
-// the step with it. MaxAttempts, Backoff and RetryIf let the step be tried again by itself: each of
-// them alone will do. Timeout bounds each of its attempts.
+// A failure is a *StepError. If the handler carries on, the failure is remembered and replays as
+// the same failure. If the handler returns it, it is not remembered: the job is retried, and the
+// step with it. MaxAttempts, Backoff or RetryIf, alone or together, retry the step itself. Timeout
+// limits each of its attempts.
 //
-// fn must not use the operations of a run: steps do not nest. What it is given is a context; a
-// client, Progress, SaveCheckpoint and IdempotencyKey may be used.
+// fn must not use the operations of a run, because steps do not nest. It may use its context, a
+// client, Progress, SaveCheckpoint and IdempotencyKey.
 func Step[T any](run *Run, name string, fn func(ctx context.Context) (T, error), opts ...StepOption) (T, error) {
 	var out T
 	policy, err := stepPolicy(name, opts)
@@ -43,15 +43,15 @@ func Step[T any](run *Run, name string, fn func(ctx context.Context) (T, error),
 	return decodeResult[T]("step "+name, data)
 }
 
-// Transactor runs functions in transactions of the database that the jobs are in: sqlite.Begin, postgres.Begin and
-// postgres.BeginSQL make one.
+// Transactor runs functions in transactions of the database that holds the jobs: sqlite.Begin,
+// postgres.Begin and postgres.BeginSQL make one.
 type Transactor[Tx any] interface {
 	// Transact begins a transaction, calls fn with it, and commits it, or rolls it back if fn fails.
 	Transact(ctx context.Context, fn func(tx Tx, wrapped store.Tx) error) error
 }
 
-// StepTx is a Step whose writes to the jobs' own database happen exactly once: the transaction in which fn writes is
-// the one that remembers the step.
+// StepTx is a Step whose writes to the jobs' own database happen exactly once: fn writes in the
+// transaction that remembers the step.
 func StepTx[T, Tx any](
 	run *Run, name string, db Transactor[Tx], fn func(ctx context.Context, tx Tx) (T, error), opts ...StepOption,
 ) (T, error) {
@@ -111,26 +111,28 @@ func decodeResult[T any](what string, data []byte) (T, error) {
 	return out, nil
 }
 
-// Sleep waits for d, durably: the run is parked, and survives restarts.
+// Sleep waits for d, durably: the run is parked, and the wait survives restarts.
 func (r *Run) Sleep(d time.Duration) error { return r.strand.Sleep(engine.Limit{Within: d, Set: true}) }
 
 // SleepUntil waits until t, durably.
 func (r *Run) SleepUntil(t time.Time) error { return r.strand.Sleep(engine.Limit{Until: t, Set: true}) }
 
-// Now is the time, the same on every replay. Use it instead of time.Now wherever the code goes on from it.
+// Now returns the time, the same on every replay. Use it instead of time.Now wherever the code
+// depends on the time.
 func (r *Run) Now() (time.Time, error) { return r.strand.Now() }
 
-// Random is a source of random numbers, the same ones on every replay. They are not secret.
+// Random returns a source of random numbers, the same ones on every replay. They are not secret.
 func (r *Run) Random() (*rand.Rand, error) { return r.strand.Random() }
 
-// UUID is a new UUID, the same one on every replay. It is not secret.
+// UUID returns a new UUID, the same one on every replay. It is not secret.
 func (r *Run) UUID() (uuid.UUID, error) { return r.strand.UUID() }
 
-// IdempotencyKey names a step of this run, for outside systems that do nothing twice for one key. It is the same on every attempt.
+// IdempotencyKey returns a key for a step of this run, for outside systems that act once per key.
+// It is the same on every attempt.
 func (r *Run) IdempotencyKey(step string) (string, error) { return r.strand.IdempotencyKey(step) }
 
-// Patched reports whether the run takes part in a change of its code. A run that had gone past this place before the change takes the
-// old way, all others the new one:
+// Patched reports whether the run takes part in a change of its code. A run that had passed this
+// place before the change takes the old way, all others the new one:
 //
 //	if in, err := run.Patched("charge-in-cents"); err != nil {
 //		return err
@@ -140,7 +142,7 @@ func (r *Run) IdempotencyKey(step string) (string, error) { return r.strand.Idem
 //		// the old ones
 //	}
 //
-// Remove the call, with the old way, once no run is left that takes it.
+// Remove the call, with the old way, once no run takes the old way any more.
 func (r *Run) Patched(change string) (bool, error) {
 	if err := checkName("change", change); err != nil {
 		return false, err
@@ -148,10 +150,10 @@ func (r *Run) Patched(change string) (bool, error) {
 	return r.strand.Patched(change)
 }
 
-// OnFailure registers a compensation: what is to be done if the run fails for good or is cancelled, to undo what it has
-// done. Those registered by then run in reverse order. They are durable themselves: fn may use Step and the like on the
-// run that it is given. One that fails is tried ten times, and then named in the job's error. A terminated run
-// compensates nothing.
+// OnFailure registers a compensation, which undoes what the job has done if it fails for good or is
+// cancelled. The registered compensations run in reverse order. They are durable themselves: fn may
+// use Step and the like on the run that it is given. A compensation is tried up to ten times; if it
+// still fails, the job's error names it. A terminated job compensates nothing.
 func (r *Run) OnFailure(name string, fn func(run *Run) error) error {
 	if err := checkName("compensation", name); err != nil {
 		return err
@@ -159,10 +161,11 @@ func (r *Run) OnFailure(name string, fn func(run *Run) error) error {
 	return r.strand.OnFailure(name, func(s *engine.Strand) error { return fn(r.with(s.Context(), s)) })
 }
 
-// ContinueAsNew is returned by a handler to begin anew with other args and an empty journal, under the same id, so that
-// a function without end does not remember without end. Signals that it has not received stay; children go on. Clients go on
-// to see what it has published and streamed, the last value of each key and all items: as long as the job is kept, so that
-// a function without end should bound what it streams.
+// ContinueAsNew is returned by a handler to start over with other args and an empty journal, under
+// the same id. It keeps the journal of an endless function short. Signals not yet received stay;
+// children go on. Clients still see what it has published and streamed, the last value of each key
+// and all items, as long as the job is kept. An endless function should therefore limit what it
+// streams.
 func ContinueAsNew(in any) error {
 	data, err := encode(in)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/holdfastdev/holdfast/internal/engine"
 )
 
-// Awaitable is what Select chooses from: a *Future, a *Child, a *Timer, a *Callback, or what Signal.Into returns.
+// Awaitable is an argument of Select: a *Future, a *Child, a *Timer, a *Callback, or the result of
+// Signal.Into.
 type Awaitable interface {
 	awaitable() engine.Awaitable
 	// chosen is called when it was chosen.
@@ -17,9 +18,9 @@ type Awaitable interface {
 // Future is the result of a function that Go started.
 type Future[T any] struct{ future *engine.Future }
 
-// Go starts a function beside the handler, as a strand of the same run. fn is given a run of its own, and must use that
-// one; what several strands do at once is remembered for each apart, so that it replays whatever their order was. When
-// the handler returns, strands that were not awaited end.
+// Go starts a function beside the handler, as a strand of the same run. fn gets its own run, and
+// must use that one. The journal keeps the operations of each strand apart, so they replay in any
+// order. When the handler returns, strands that were not awaited end.
 func Go[T any](run *Run, name string, fn func(run *Run) (T, error)) (*Future[T], error) {
 	if err := checkName("strand", name); err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func (f *Future[T]) chosen() error { return nil }
 // Timer is a durable timer.
 type Timer struct{ timer *engine.Timer }
 
-// Timer begins a timer, for Select.
+// Timer starts a timer, for Select.
 func (r *Run) Timer(d time.Duration) (*Timer, error) {
 	t, err := r.strand.Timer(engine.Limit{Within: d, Set: true})
 	return &Timer{t}, err
@@ -55,7 +56,7 @@ func (t *Timer) awaitable() engine.Awaitable { return t.timer }
 
 func (t *Timer) chosen() error { return nil }
 
-// Select waits for the first of several things, and returns its place among them. Which it was is remembered.
+// Select waits for the first of several things, and returns its index. The choice is remembered.
 func Select(run *Run, among ...Awaitable) (int, error) {
 	if len(among) == 0 {
 		return 0, invalid("select", "nothing to wait for")
@@ -76,10 +77,10 @@ func Select(run *Run, among ...Awaitable) (int, error) {
 	return i, nil
 }
 
-// WaitOption bounds a wait.
+// WaitOption limits a wait.
 type WaitOption func(*engine.Limit) error
 
-// Within ends the wait with ErrWaitTimeout when d is over.
+// Within ends the wait with ErrWaitTimeout after d.
 func Within(d time.Duration) WaitOption {
 	return func(l *engine.Limit) error {
 		*l = engine.Limit{Within: d, Set: true}

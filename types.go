@@ -2,27 +2,27 @@ package holdfast
 
 import "github.com/holdfastdev/holdfast/store"
 
-// The records that the client returns are those of the package store, which has their fields: see
-// "go doc github.com/holdfastdev/holdfast/store.Record" for those of a record.
+// The client returns the records of package store, which documents their fields: for a Record, see
+// "go doc github.com/holdfastdev/holdfast/store.Record".
 type (
 	// ID names a job: a UUIDv7, made by the client.
 	ID = store.ID
-	// State says what a job is doing.
+	// State is the state of a job.
 	State = store.State
 	// Reason says why an attempt or a job ended as it did.
 	Reason = store.Reason
-	// Record is all that is known of a job: a Job, which is what was enqueued (ID, Kind, Queue,
-	// Args, RunAt, Attempt …), and State, Reason, Error, Result, Lease, FinishedAt, Checkpoint,
-	// Wait, Attempts, Actions. See store.Record and store.Job. As JSON it is what "holdfast job get
-	// --output json" prints, with payloads as the JSON that they are, and can be read again.
+	// Record is everything known about a job: a Job, as it was enqueued (ID, Kind, Queue, Args,
+	// RunAt, Attempt …), and State, Reason, Error, Result, Lease, FinishedAt, Checkpoint, Wait,
+	// Attempts, Actions. See store.Record and store.Job. Its JSON is what "holdfast job get
+	// --output json" prints, with payloads as JSON values, and can be decoded again.
 	Record = store.Record
 	// Attempt is one run that did not complete its job: Number, Node, StartedAt, EndedAt, Outcome,
 	// Reason, Error, Trace. See store.Attempt.
 	Attempt = store.Attempt
 	// Action is something that a person did to a job: Kind, Actor, At and Reason. See store.Action.
 	Action = store.Action
-	// Filter selects jobs: by Namespace, States, Queues, Kinds, Tags, Parent. Fields that are empty
-	// select everything. See store.Filter.
+	// Filter selects jobs: by Namespace, States, Queues, Kinds, Tags, Parent. Empty fields select
+	// everything. See store.Filter.
 	Filter = store.Filter
 	// Page is a page of jobs: Jobs, and Next, the cursor of the page after it, "" at the end. See
 	// store.Page.
@@ -35,18 +35,15 @@ type (
 	NodeInfo = store.Node
 	// Lease is the right to write for one run of one job: Job, Number, Node. See store.Lease.
 	Lease = store.Lease
-	// Retention says how long finished jobs are kept, by state: 24 h for completed and cancelled
-	// ones and 7 days for failed ones where a field is zero, for ever where it is negative. See
+	// Retention says how long finished jobs are kept, by state. If a field is zero, completed and
+	// cancelled jobs are kept for 24 h and failed ones for 7 days; if it is negative, for ever. See
 	// store.RetainParams.
 	Retention = store.RetainParams
-	// CancelResult tells what became of one job that was to be cancelled: Job, State and Err. See
-	// store.CancelResult.
+	// CancelResult is the outcome of a cancel for one job: Job, State and Err. See store.CancelResult.
 	CancelResult = store.CancelResult
-	// PauseResult tells what became of one job that was to be paused: Job, State and Err. See
-	// store.PauseResult.
+	// PauseResult is the outcome of a pause for one job: Job, State and Err. See store.PauseResult.
 	PauseResult = store.PauseResult
-	// RetryResult tells what became of one job that was to be retried: Job, State and Err. See
-	// store.RetryResult.
+	// RetryResult is the outcome of a retry for one job: Job, State and Err. See store.RetryResult.
 	RetryResult = store.RetryResult
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// UniqueOption says what makes a job the same as another.
+// UniqueOption says what makes two jobs the same.
 type UniqueOption func(*uniqueSpec) error
 
 type uniqueSpec struct {
@@ -25,11 +25,13 @@ type uniqueSpec struct {
 	onConflict store.OnConflict
 }
 
-// Unique lets at most one job exist with the same key among the states that count. The key is the kind, and what the
-// options add. A constraint in the database holds it, whatever happens at the same time. By default the states that count are all
-// but completed, failed and cancelled, and an enqueue that finds its key taken returns the job that holds it.
+// Unique lets at most one job hold a key while it is in a state that counts. The key is the kind
+// and whatever the options add. A database constraint enforces this under any concurrency. By
+// default all states count except completed, failed and cancelled, and an enqueue whose key is
+// taken returns the job that holds it.
 //
-// A job gives its key up the first time that it enters a state that does not count, and does not take it back.
+// A job gives its key up when it first enters a state that does not count, and does not take it
+// back.
 func Unique(opts ...UniqueOption) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		u := &uniqueSpec{states: store.Unfinished}
@@ -44,13 +46,13 @@ func Unique(opts ...UniqueOption) EnqueueOption {
 	})
 }
 
-// ByArgs makes jobs different whose args differ. Args are compared as JSON, whatever the order of their fields.
+// ByArgs adds the args to the key. They are compared as JSON; the order of fields does not matter.
 func ByArgs() UniqueOption {
 	return func(u *uniqueSpec) error { u.args = true; return nil }
 }
 
-// ByFields makes jobs different that differ in the named fields of their args, such as "customer" or "address.city", whatever
-// the order of the names. A field that is missing counts as null.
+// ByFields adds the named fields of the args to the key, such as "customer" or "address.city". The
+// order of the names does not matter. A missing field counts as null.
 func ByFields(names ...string) UniqueOption {
 	return func(u *uniqueSpec) error {
 		u.fields = append(u.fields, names...)
@@ -61,12 +63,13 @@ func ByFields(names ...string) UniqueOption {
 	}
 }
 
-// ByQueue makes jobs of different queues different.
+// ByQueue adds the queue to the key.
 func ByQueue() UniqueOption {
 	return func(u *uniqueSpec) error { u.queue = true; return nil }
 }
 
-// ByPeriod makes jobs different whose run times lie in different periods of that length, counted from 1970 in UTC.
+// ByPeriod adds the period that contains the run time to the key. Periods have length d and are
+// counted from 1970 in UTC.
 func ByPeriod(d time.Duration) UniqueOption {
 	return func(u *uniqueSpec) error {
 		u.period = d
@@ -77,7 +80,7 @@ func ByPeriod(d time.Duration) UniqueOption {
 	}
 }
 
-// ByKey compares the given text instead of the kind, so that jobs of several kinds can exclude each other.
+// ByKey uses the given text instead of the kind, so jobs of several kinds can exclude each other.
 func ByKey(key string) UniqueOption {
 	return func(u *uniqueSpec) error {
 		u.key = key
@@ -85,7 +88,7 @@ func ByKey(key string) UniqueOption {
 	}
 }
 
-// While names the states that count. Scheduled and available always do.
+// While sets the states that count. Scheduled and available always do.
 func While(states ...State) UniqueOption {
 	return func(u *uniqueSpec) error {
 		u.states = store.SetOf(Scheduled, Available) | store.SetOf(states...)
@@ -93,7 +96,8 @@ func While(states ...State) UniqueOption {
 	}
 }
 
-// OnConflict says what happens to an enqueue whose key is taken: ReturnExisting (the default), Reject or Replace.
+// OnConflict sets the response to an enqueue whose key is taken: ReturnExisting (the default),
+// Reject or Replace.
 func OnConflict(c store.OnConflict) UniqueOption {
 	return func(u *uniqueSpec) error { u.onConflict = c; return nil }
 }
@@ -104,7 +108,8 @@ const (
 	ReturnExisting = store.ReturnExisting
 	// Reject returns a *UniqueError.
 	Reject = store.Reject
-	// Replace puts the new args and run time on the job that holds the key if it has not started; otherwise it returns that job.
+	// Replace puts the new args, metadata and run time on the job that holds the key if it has not
+	// started; otherwise it returns that job.
 	Replace = store.Replace
 )
 

@@ -15,14 +15,14 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Why says what a job is doing, and what it waits for: see Client.Why.
+// Why says what a job is doing, and what it waits for; see Client.Why.
 type Why struct {
 	Job    ID      `json:"job"`
 	State  State   `json:"state"`
 	Causes []Cause `json:"causes"` // the nearest one first; there is always one
 }
 
-// String is the texts of the causes.
+// String returns the texts of the causes.
 func (w Why) String() string {
 	texts := make([]string, len(w.Causes))
 	for i, c := range w.Causes {
@@ -31,12 +31,12 @@ func (w Why) String() string {
 	return strings.Join(texts, "; ")
 }
 
-// Cause is one reason why a job has not finished, or how it goes.
+// Cause is one reason why a job has not finished, or what it is doing.
 type Cause struct {
 	Code CauseCode `json:"code"`
-	// Text says it to people, such as "no live node serves the kind mail".
+	// Text is for people, such as "no live node serves the kind mail".
 	Text string `json:"text"`
-	// Until is when it is over by itself at the latest; zero if nobody knows.
+	// Until is the latest time at which the cause ends without intervention; zero if unknown.
 	Until time.Time `json:"until,omitzero"`
 	// Job is the job that is waited for: the child, or the one that has the turn of the ordering
 	// key.
@@ -45,10 +45,10 @@ type Cause struct {
 	Node int64 `json:"node,omitzero"`
 }
 
-// CauseCode names a cause for programs.
+// CauseCode is a cause as a code for programs.
 type CauseCode string
 
-// The causes. Those of one job are told in this order.
+// The causes. Those of one job are listed in this order.
 const (
 	CauseFinished    CauseCode = "finished"
 	CauseRunning     CauseCode = "running"      // on Node
@@ -67,15 +67,15 @@ const (
 	CauseNoKind      CauseCode = "no_kind"      // no live node serves its kind, or the version that it is bound to
 	CauseNoQueue     CauseCode = "no_queue"     // no live node that serves its kind serves its queue
 	CauseSilentNode  CauseCode = "silent_node"  // the nodes that serve it have been silent
-	CauseNoFreeSlot  CauseCode = "no_free_slot" // all nodes that serve it have their hands full
-	CauseReady       CauseCode = "ready"        // nothing keeps it: a node takes it when its turn comes
+	CauseNoFreeSlot  CauseCode = "no_free_slot" // no node that serves it has a free slot
+	CauseReady       CauseCode = "ready"        // nothing holds it up: a node takes it when its turn comes
 )
 
 // silentAfter is when a node is said to be silent: nobody may be left to declare it dead.
 const silentAfter = 30 * time.Second
 
-// Why says why a job does not start, go on or end, as the database tells at this moment. It costs
-// the same however many jobs there are. The error is ErrNotFound if there is no such job.
+// Why says why a job does not start, continue or end, as the database sees it now. The cost does
+// not depend on the number of jobs. The error is ErrNotFound if there is no such job.
 func (c *Client) Why(ctx context.Context, id ID) (Why, error) {
 	record, err := c.Get(ctx, id)
 	if err != nil {

@@ -116,7 +116,7 @@ enqueued while the first job is unfinished:
 	flags.StringVar(&f.orderingKey, "ordering-key", "", "run jobs of the queue with the same `KEY` one at a time, in order")
 	flags.StringVar(&f.unique, "unique", "", "do not enqueue duplicates, as defined by `LIST`; see above")
 	flags.StringVar(&f.onConflict, "on-conflict", "",
-		"with --unique: `ACTION` for a duplicate: return the first job's id (default), reject, or replace the first job's args")
+		"with --unique: `ACTION` for a duplicate: return the first job's id (default), reject, or replace its args, metadata and time")
 	flags.StringVar(&f.id, "id", "", "`ID` of the job, a UUIDv7; enqueueing the same id again does nothing")
 	cmd.MarkFlagsMutuallyExclusive("args", "file")
 	cmd.MarkFlagsMutuallyExclusive("in", "at")
@@ -329,7 +329,7 @@ func (a *app) enqueueOne(ctx context.Context, kind string, f *enqueueFlags, opts
 		words := "enqueued job " + job.ID.String()
 		switch {
 		case job.Replaced:
-			words = "job " + job.ID.String() + " already exists and had not started: replaced its args and run time"
+			words = "job " + job.ID.String() + " already exists and had not started: replaced its args, metadata and run time"
 		case job.Existing:
 			words = "job " + job.ID.String() + " already exists; nothing was enqueued"
 		}
