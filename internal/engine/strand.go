@@ -22,13 +22,14 @@ type Strand struct {
 	prefix string // of the paths of its operations: "" or "3."
 	place  int    // of the last operation
 	undos  int    // compensations registered
-	undo   bool   // it compensates, and so goes on while the run is ending
 
 	// What tells a misuse, see misuseError. The memory's lock is held for all but over.
 	doing   operation   // what is under way
-	misused bool        // while something was under way: that is not remembered
 	fault   *fault      // of the strands that fail together
 	over    atomic.Bool // its function has returned
+	misused bool        // while something was under way: that is not remembered
+
+	undo bool // it compensates, and so goes on while the run is ending
 }
 
 // Main returns the strand of the handler itself.

@@ -112,7 +112,7 @@ func (w *wanted) purge(now time.Time) {
 
 // hasNews lists the jobs that have ended, or published something, by a batch that was committed.
 func hasNews(batch *store.Batch) []store.ID {
-	var jobs []store.ID
+	jobs := make([]store.ID, 0, len(batch.Outcomes))
 	for _, a := range batch.Appends {
 		if a.Err == nil && slices.ContainsFunc(a.Entries, func(e store.Entry) bool { return isPublished(e.Kind) }) {
 			jobs = append(jobs, a.Lease.Job)
