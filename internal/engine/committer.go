@@ -256,6 +256,9 @@ func (c *committer) flush(p *portion, ops []*op, batch *store.Batch, begun *star
 	switch {
 	case err == nil:
 		c.outage.succeeded(callCommit)
+		for _, o := range ops {
+			o.isCommitted()
+		}
 		c.guard.panics("wake-ups", func() { c.after(batch) })
 		c.guard.panics("starts", begun.settle)
 		c.settle(ops)

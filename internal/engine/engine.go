@@ -242,6 +242,9 @@ func (e *Engine) isClosed() bool {
 // committed passes on what a commit made possible: to those who wait for the jobs, to this node, and to the others.
 func (e *Engine) committed(batch *store.Batch) {
 	wakes := append(wakesOf(batch, e.Store.Now()), batch.Woken...)
+	if n := e.running(); n != nil && len(batch.Outcomes) > 0 {
+		n.slots.over(batch.Outcomes)
+	}
 	for _, o := range batch.Outcomes {
 		if o.Err == nil && o.Final.Finished() {
 			e.ended.deliver(o)
@@ -317,9 +320,7 @@ func (e *Engine) reserve(enqueues []*store.Enqueue) *starting {
 
 // elsewhere returns those of the jobs that are not in the hands of this process: it does not run them, and has no end of theirs to write.
 func (e *Engine) elsewhere(jobs []store.ID) []store.ID {
-	e.mu.Lock()
-	n := e.node
-	e.mu.Unlock()
+	n := e.running()
 	if n == nil {
 		return jobs
 	}
@@ -350,12 +351,16 @@ func (e *Engine) fatal(err error) {
 
 // wake passes a wake-up to the node of this process, if one runs.
 func (e *Engine) wake(w store.Wake) {
-	e.mu.Lock()
-	n := e.node
-	e.mu.Unlock()
-	if n != nil {
+	if n := e.running(); n != nil {
 		n.wake(w)
 	}
+}
+
+// running is the node of this process, or nil.
+func (e *Engine) running() *node {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.node
 }
 
 // errNotSignedOff is what Run returns when the node has stopped and could not say so.

@@ -88,7 +88,7 @@ func TestLimiterIsBounded(t *testing.T) {
 		if said != maxSources+linesASecond {
 			t.Errorf("there are %d lines", said)
 		}
-		e := log.only(t, "WARN", "more lines", map[string]string{"cause": "boom"})
+		e := log.only(t, "WARN", "similar lines", map[string]string{"cause": "boom"})
 		if e["lines"] != float64(kinds-said) || e["kind"] != nil {
 			t.Errorf("the count: %v", e)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -23,7 +24,10 @@ type op struct {
 	tried bool            // and its answer was lost
 	done  func(error)     // called once, from the committer
 	told  bool            // it was
-	aside func()          // called when the op is put aside for the first time; nil: nobody wants to know
+	// committed is set before anybody is told of its outcome: from then on the database knows the end of the job, and no
+	// longer this process alone. Atomic.
+	committed uint32
+	aside     func() // called when the op is put aside for the first time; nil: nobody wants to know
 
 	wait time.Duration // of an op that was put aside, before the next try
 	next time.Time     // when that is
@@ -31,10 +35,17 @@ type op struct {
 	panicked bool // a try of it when it was put aside
 }
 
-// ending adds the job whose outcome it is, if it is one.
+// ending adds the job whose outcome it is, if it is one that is still to be committed.
 func (o *op) ending(jobs map[store.ID]bool) {
-	if o.outcome != nil {
+	if o.outcome != nil && atomic.LoadUint32(&o.committed) == 0 {
 		jobs[o.outcome.Lease.Job] = true
+	}
+}
+
+// isCommitted notes that a batch with the op was committed, and with it the outcome, unless that was refused or is held.
+func (o *op) isCommitted() {
+	if o.outcome != nil && o.outcome.Err == nil {
+		atomic.StoreUint32(&o.committed, 1)
 	}
 }
 

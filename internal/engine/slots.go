@@ -376,6 +376,17 @@ func (s *slots) without(jobs []store.ID) []store.ID {
 	})
 }
 
+// over notes that the ends of runs were committed. Their slots may be taken for a while yet: a slow logger is told first.
+func (s *slots) over(outcomes []*store.Outcome) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range outcomes {
+		if x := s.runsOf[o.Lease.Job]; x != nil && o.Err == nil && o.Final.Finished() && x.run.claimed.Lease == o.Lease {
+			delete(s.runsOf, o.Lease.Job)
+		}
+	}
+}
+
 // jobs returns the jobs that are here, running or in the buffer.
 func (s *slots) jobs() map[store.ID]bool {
 	s.mu.Lock()

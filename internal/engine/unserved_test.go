@@ -28,7 +28,7 @@ func TestJobsNobodyServes(t *testing.T) {
 		}
 		b.enqueue(b.job("nosuch", func(e *store.Enqueue) { e.Job.Queue = "paused" }))
 		time.Sleep(unservedEvery + time.Second)
-		if said := log.lines(t, "jobs wait"); len(said) > 0 {
+		if said := log.lines(t, "jobs are waiting"); len(said) > 0 {
 			t.Errorf("what may be over in a moment is said: %v", said)
 		}
 		time.Sleep(unservedEvery)
@@ -51,15 +51,15 @@ func TestJobsNobodyServes(t *testing.T) {
 				t.Errorf("%s: %v, want %s", key, found[key], cause)
 			}
 		}
-		if len(found) != len(want) || len(log.lines(t, "jobs wait")) != len(want) {
-			t.Errorf("it says %v", log.lines(t, "jobs wait"))
+		if len(found) != len(want) || len(log.lines(t, "jobs are waiting")) != len(want) {
+			t.Errorf("it says %v", log.lines(t, "jobs are waiting"))
 		}
 		time.Sleep(unservedAgain + unservedEvery)
-		if n := len(log.lines(t, "jobs wait")); n != 2*len(want) {
+		if n := len(log.lines(t, "jobs are waiting")); n != 2*len(want) {
 			t.Errorf("after %v there are %d lines", unservedAgain, n)
 		}
 		time.Sleep(10 * unservedEvery)
-		if n := len(log.lines(t, "jobs wait")); n != 2*len(want) {
+		if n := len(log.lines(t, "jobs are waiting")); n != 2*len(want) {
 			t.Errorf("a little later there are %d lines", n)
 		}
 	})
@@ -84,7 +84,7 @@ func TestWhatIsServedIsNotSaid(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if said := log.lines(t, "jobs wait"); len(said) > 0 {
+		if said := log.lines(t, "jobs are waiting"); len(said) > 0 {
 			t.Errorf("%v", said)
 		}
 	})

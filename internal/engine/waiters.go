@@ -42,7 +42,8 @@ type waiters struct {
 
 	mu      sync.Mutex
 	byJob   map[store.ID]*waited
-	soon    []store.ID // to be looked at
+	soon    []store.ID // to be looked at, unless they are in the hands of this process
+	told    []store.ID // to be looked at: somebody has said that they ended
 	young   []store.ID // to be looked at when they are old enough, oldest first
 	all     bool       // all are to be looked at
 	looking bool
@@ -142,16 +143,16 @@ func (w *waiters) deliver(o *store.Outcome) {
 func (w *waiters) look(ids ...store.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	before := len(w.soon)
+	before := len(w.told)
 	for _, id := range ids {
 		if w.byJob[id] != nil {
-			w.soon = append(w.soon, id)
+			w.told = append(w.told, id)
 		}
 	}
 	if len(ids) == 0 && len(w.byJob) > 0 {
 		w.all = true
 	}
-	if w.all || len(w.soon) > before {
+	if w.all || len(w.told) > before {
 		signal(w.nudge)
 	}
 }
@@ -218,8 +219,10 @@ func (w *waiters) loop(ctx context.Context) {
 		found, err := w.ask(look)
 		switch {
 		case err != nil:
-			w.look() // at all of them, once the database may be back
-			r.rested = now.Add(lastLook)
+			// At all of them, once the database may be back.
+			r.rested, r.away = now.Add(lastLook), now.Add(lastLook)
+			w.look(look.told...)
+			w.look()
 		case look.every:
 			r.rest(now, time.Since(now)) //nolint:forbidigo // how long it took
 		}
@@ -235,6 +238,7 @@ type rounds struct {
 	tick     time.Time     // when the next one is due
 	round    byte          // which part is next
 	rested   time.Time     // before then nobody looks at all of them
+	away     time.Time     // before then nobody looks at those of which there is news: the database did not answer
 }
 
 // isDue reports whether a look is due that nobody has asked for, and at which jobs.
@@ -274,7 +278,8 @@ func (r *rounds) rest(now time.Time, took time.Duration) {
 
 // look is what the loop looks at in one go.
 type look struct {
-	ids    []store.ID
+	ids    []store.ID // but those in the hands of this process
+	told   []store.ID // those of which somebody has news, wherever they are
 	limit  int        // how many one query asks for
 	every  bool       // ids are all that are waited for
 	untold []store.ID // those of which others do not know yet that they are waited for
@@ -285,10 +290,13 @@ func (w *waiters) due(now time.Time, r *rounds) (l look, waiting bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.byJob) == 0 {
-		w.looking, w.soon, w.young, w.all = false, nil, nil, false
+		w.looking, w.soon, w.told, w.young, w.all = false, nil, nil, nil, false
 		return l, false
 	}
 	l.ids, w.soon = w.soon, nil
+	if !now.Before(r.away) {
+		l.told, w.told = w.waitedFor(w.told), nil
+	}
 	for id := range w.grown(now) {
 		l.ids = append(l.ids, id)
 	}
@@ -308,10 +316,17 @@ func (w *waiters) due(now time.Time, r *rounds) (l look, waiting bool) {
 			}
 		}
 	}
-	slices.SortFunc(l.ids, func(a, b store.ID) int { return slices.Compare(a[:], b[:]) })
-	l.ids = slices.DeleteFunc(slices.Compact(l.ids), func(id store.ID) bool { return w.byJob[id] == nil })
+	l.ids = w.waitedFor(l.ids)
 	return l, true
 }
+
+// waitedFor returns each of the jobs once that somebody waits for. It changes the slice. w.mu is held.
+func (w *waiters) waitedFor(ids []store.ID) []store.ID {
+	slices.SortFunc(ids, compareIDs)
+	return slices.DeleteFunc(slices.Compact(ids), func(id store.ID) bool { return w.byJob[id] == nil })
+}
+
+func compareIDs(a, b store.ID) int { return slices.Compare(a[:], b[:]) }
 
 // add adds to a list the jobs that are waited for of which that is true, but those that were enqueued a moment ago. w.mu is held.
 func (w *waiters) add(ids []store.ID, of func(store.ID) bool) []store.ID {
@@ -357,6 +372,9 @@ func (w *waiters) soonest(r *rounds) time.Time {
 	if w.all {
 		at = earlier(at, r.rested)
 	}
+	if len(w.told) > 0 {
+		at = earlier(at, r.away)
+	}
 	return at
 }
 
@@ -375,9 +393,15 @@ func madeAt(id store.ID) time.Time {
 	return time.Unix(id.Time().UnixTime())
 }
 
-// ask looks up those of the jobs that do not run here, and returns how many had ended. An error may pass.
+// ask looks up those of the jobs that do not run here, or of which somebody has news, and returns how many had ended. An error may
+// pass.
 func (w *waiters) ask(l look) (found int, err error) {
 	ids := w.elsewhere(l.ids)
+	if len(l.told) > 0 {
+		ids = append(ids, l.told...)
+		slices.SortFunc(ids, compareIDs)
+		ids = slices.Compact(ids)
+	}
 	w.wish(ids)
 	for len(ids) > 0 {
 		some := ids[:min(len(ids), l.limit)]
