@@ -156,7 +156,7 @@ func notADuration(text string) error {
 	return usagef("%q is not a duration such as 90s, 1h30m or 7d", text)
 }
 
-var passwords = regexp.MustCompile(`(?i)(://[^\s:/@]*:)[^\s@]+@|(\b(?:password|passwd|pwd)\s*=\s*)('[^']*'|[^\s;&']+)`)
+var passwords = regexp.MustCompile(`(?i)(://[^\s:/@]*:)[^\s@]+@|(\b(?:password|passwd|pwd)\s*=\s*)('(?:[^'\\]|\\.)*'?|(?:[^\s;&'\\]|\\.)+)`)
 
 // withoutPasswords is the last net: a text that is shown holds no password of an address in it.
 func withoutPasswords(text string) string {

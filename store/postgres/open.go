@@ -83,11 +83,25 @@ func (c Config) connConfig() (*pgx.ConnConfig, error) {
 	if c.Pool != nil {
 		return c.Pool.Config().ConnConfig, nil
 	}
-	config, err := pgxpool.ParseConfig(c.URL)
+	config, err := c.parse()
 	if err != nil {
 		return nil, err
 	}
 	return config.ConnConfig, nil
+}
+
+// parse reads the URL. The errors of pgx quote it, with what they take for the password blotted out: one with a quote in it
+// shows a part. So they are told without it.
+func (c Config) parse() (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(c.URL)
+	if err == nil {
+		return config, nil
+	}
+	text := err.Error()
+	if quoted := strings.LastIndex(text, "`: "); quoted >= 0 {
+		text = text[quoted+len("`: "):]
+	}
+	return nil, fmt.Errorf("%w: cannot parse the address of the database: %s", store.ErrInvalid, text)
 }
 
 // withDefaults completes and checks the configuration.
@@ -223,7 +237,7 @@ func (c Config) connect(ctx context.Context) (*Store, error) {
 		s.prelude = prelude(pins)
 		return s, nil
 	}
-	config, err := pgxpool.ParseConfig(c.URL)
+	config, err := c.parse()
 	if err != nil {
 		return nil, err
 	}
