@@ -54,6 +54,10 @@ type Outcome struct {
 	Answers bool
 	Parent  ID
 
+	// Namespace and Queue are those of the job, from Claimed, for whoever wakes the nodes that may take it once it is available
+	// again. A store does not look at them.
+	Namespace, Queue string
+
 	// HasUnique and HasOrdering tell what the job carries, from Claimed, so that the store need not look.
 	HasUnique   bool
 	HasOrdering bool

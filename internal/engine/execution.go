@@ -430,7 +430,7 @@ func (n *node) hand(x *execution, o *store.Outcome, last *store.CheckpointWrite)
 	c := x.run.claimed
 	o.Lease, o.StartedAt = c.Lease, x.run.started
 	o.HasUnique, o.HasOrdering, o.Answers = c.Job.UniqueKey != nil, c.Job.OrderingKey != "", c.Job.Answers
-	o.Parent = c.Job.Parent
+	o.Parent, o.Namespace, o.Queue = c.Job.Parent, c.Job.Namespace, c.Job.Queue
 	o.Durable, o.CancelSeen = c.Durable, x.run.sawCancel()
 	var remembered *store.Append
 	if m := x.run.memory.Load(); m != nil {

@@ -77,8 +77,10 @@ func (w *wakes) enqueued(e *store.Enqueue) {
 func (w *wakes) ended(o *store.Outcome, now time.Time) {
 	switch {
 	case o.Err != nil:
+	case o.Final == store.Available && o.Namespace == "":
+		w.list = append(w.list, store.Wake{Kind: store.WakeAll}) // somebody has not said where
 	case o.Final == store.Available:
-		w.list = append(w.list, store.Wake{Kind: store.WakeAll})
+		w.available(place{o.Namespace, o.Queue})
 	case o.Final.Finished():
 		if o.HasChildren && !w.leader {
 			w.leader = true
