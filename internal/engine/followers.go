@@ -14,7 +14,7 @@ const (
 	followAgain = 5 * time.Second
 	blindFollow = time.Second
 	// forNothing is about how long a look takes that finds nothing. Followers who are told that something has happened somewhere,
-	// and not where, spend a twentieth of a processor on it, together.
+	// and not where, as on SQLite, spend a quarter of a processor on it, together.
 	forNothing = 50 * time.Microsecond
 )
 
@@ -118,7 +118,7 @@ func (f *Follower) Wait(ctx context.Context) error {
 func (f *followers) rest() time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return time.Duration(f.count) * 20 * forNothing
+	return time.Duration(f.count) * 4 * forNothing
 }
 
 // tell tells those who follow one of the jobs.
