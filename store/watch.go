@@ -10,7 +10,7 @@ const (
 	WakeAll         WakeKind = iota // look at everything: wake-ups may have been lost
 	WakeReady                       // a job of Queue may be claimed
 	WakeDeferred                    // a job is due soon, at Due
-	WakeCancel                      // a running job is to be cancelled: Jobs
+	WakeCancel                      // a running job is to be cancelled: Jobs, or, if it names none, any
 	WakeQueue                       // a queue was paused or resumed
 	WakeLeader                      // there is something to do for the node that leads
 	WakeWanted                      // somebody waits for Jobs, and for those made since Due: who has news of them says WakeNews

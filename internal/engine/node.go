@@ -352,7 +352,7 @@ func (n *node) wake(w store.Wake) {
 		n.promote.hint(w.Due)
 	case store.WakeCancel:
 		signal(n.sweepNow)
-		if n.slots.runs(w.Jobs) {
+		if len(w.Jobs) == 0 || n.slots.runs(w.Jobs) {
 			signal(n.beatNow)
 		}
 	case store.WakeAll:

@@ -26,7 +26,7 @@ type op struct {
 	told  bool            // it was
 	// committed is set before anybody is told of its outcome: from then on the database knows the end of the job, and no
 	// longer this process alone. Atomic.
-	committed uint32
+	committed uint32 //nolint:modernize // an op is copied before it is used
 	aside     func() // called when the op is put aside for the first time; nil: nobody wants to know
 
 	wait time.Duration // of an op that was put aside, before the next try

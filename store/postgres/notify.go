@@ -204,8 +204,8 @@ func merge(a, b store.Wake) store.Wake {
 	if !a.Due.IsZero() && (b.Due.IsZero() || a.Due.Before(b.Due)) {
 		b.Due = a.Due
 	}
-	if b.Kind == store.WakeNews && (len(a.Jobs) == 0 || len(b.Jobs) == 0) {
-		return store.Wake{Kind: store.WakeNews} // of any job
+	if (b.Kind == store.WakeNews || b.Kind == store.WakeCancel) && (len(a.Jobs) == 0 || len(b.Jobs) == 0) {
+		return store.Wake{Kind: b.Kind} // of any job
 	}
 	if len(a.Jobs) > 0 {
 		b.Jobs = slices.Concat(a.Jobs, b.Jobs)
@@ -214,8 +214,8 @@ func merge(a, b store.Wake) store.Wake {
 		return b
 	}
 	switch b.Kind {
-	case store.WakeNews:
-		return store.Wake{Kind: store.WakeNews}
+	case store.WakeNews, store.WakeCancel:
+		return store.Wake{Kind: b.Kind}
 	case store.WakeWanted, store.WakeStillWanted:
 		return store.Wake{Kind: b.Kind, Due: time.UnixMicro(1)}
 	default:
