@@ -302,6 +302,7 @@ func TestJobsOfADeadNodeAreLogged(t *testing.T) {
 		b.run()
 		b.expect(b.wait(next), store.Completed, "")
 		b.expect(b.wait(last), store.Failed, store.ReasonCrashLoop)
+		synctest.Wait() // whoever rescued them wakes the nodes first
 		log.only(t, "WARN", "job taken from a dead node", map[string]string{
 			"job": next.String(), "kind": "k", "queue": "default", "dead_node": "1", "node": "2", "state": "retryable", "retry_at": "",
 		})
