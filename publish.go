@@ -3,7 +3,6 @@ package holdfast
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -61,16 +60,20 @@ func (c *Client) Published(ctx context.Context, job ID, key string) (item Stream
 
 // WaitPublished waits for a value of a key newer than the one at the given offset, 0 for any, and
 // returns it. If the job has finished or was removed and there is no newer value, the error is
-// ErrNotFound.
+// ErrNotFound. Like Wait it goes on while the database does not answer.
 func (c *Client) WaitPublished(ctx context.Context, job ID, key string, after int64) (StreamItem, error) {
-	follower := c.engine.Follow(job)
-	defer follower.Close()
 	var found StreamItem
-	err := c.follow(ctx, follower, job, func() (bool, error) {
+	newer := false
+	err := c.engine.Follow(ctx, job, func() (bool, bool, error) {
 		item, ok, err := c.Published(ctx, job, key)
-		found = item
-		return ok && item.Offset > after, err
+		if newer = ok && item.Offset > after; newer {
+			found = item
+		}
+		return newer, newer, err
 	})
+	if err == nil && !newer {
+		err = fmt.Errorf("%w: the job has finished", ErrNotFound)
+	}
 	if err != nil {
 		return StreamItem{}, store.About(job, "waiting for key "+key+" of", err)
 	}
@@ -102,64 +105,38 @@ func (c *Client) Stream(ctx context.Context, job ID, stream string, after int64,
 }
 
 // Follow yields the items of a job's stream after an offset, as they come, until the job has
-// finished or ctx ends. The error of ctx comes last.
+// finished or ctx ends. The error of ctx comes last. Like Wait it goes on while the database does
+// not answer.
 func (c *Client) Follow(ctx context.Context, job ID, stream string, after int64) iter.Seq2[StreamItem, error] {
 	return func(yield func(StreamItem, error) bool) {
-		follower := c.engine.Follow(job)
-		defer follower.Close()
-		for {
-			var items []StreamItem
-			err := c.follow(ctx, follower, job, func() (bool, error) {
-				some, err := c.Stream(ctx, job, stream, after, 1000)
-				items = some
-				return len(some) > 0, err
-			})
-			if err != nil {
-				if !isEnd(err) {
-					yield(StreamItem{}, err)
+		more := true
+		err := c.engine.Follow(ctx, job, func() (found, enough bool, err error) {
+			for {
+				items, err := c.Stream(ctx, job, stream, after, followedAtOnce)
+				if err != nil {
+					return found, false, err
 				}
-				return
-			}
-			for _, item := range items {
-				after = item.Offset
-				if !yield(item, nil) {
-					return
+				for _, item := range items {
+					after, found = item.Offset, true
+					if more = yield(item, nil); !more {
+						return true, true, nil
+					}
+				}
+				if len(items) < followedAtOnce {
+					return found, false, nil
 				}
 			}
+		})
+		if err != nil && more {
+			yield(StreamItem{}, err)
 		}
 	}
 }
+
+// followedAtOnce is how many items a follower reads with one query.
+const followedAtOnce = 1000
 
 func itemOf(e *store.Entry) (StreamItem, error) {
 	data, err := engine.Unpack(e.Data, e.Codec)
 	return StreamItem{Offset: e.Seq, At: e.At, Value: data}, err
-}
-
-// errEnded tells a follower that nothing will come any more.
-var errEnded = fmt.Errorf("%w: the job has finished", ErrNotFound)
-
-func isEnd(err error) bool { return errors.Is(err, errEnded) }
-
-// follow looks whenever there may be something, until look finds it or the job has finished.
-func (c *Client) follow(ctx context.Context, follower *engine.Follower, job ID, look func() (bool, error)) error {
-	for {
-		if found, err := look(); found || err != nil {
-			follower.Found()
-			return err
-		}
-		ended, err := c.engine.Store.Ended(ctx, []ID{job})
-		if err != nil {
-			return err
-		}
-		if len(ended) > 0 { // it has finished, or is not there
-			// What was written before the end is found by a look after it.
-			if found, err := look(); found || err != nil {
-				return err
-			}
-			return errEnded
-		}
-		if err := follower.Wait(ctx); err != nil {
-			return err
-		}
-	}
 }

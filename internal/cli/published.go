@@ -39,16 +39,12 @@ the last one as --after.`,
 				if err != nil {
 					return err
 				}
-				look := client.WaitPublished
-				if !wait {
-					look = published(client)
+				look := published(client)
+				if wait {
+					look = client.WaitPublished
+					defer a.tellWhy(ctx, client, id)()
 				}
-				down := &outage{app: a}
 				item, err := look(ctx, id, args[1], after)
-				for wait && down.passes(ctx, err) {
-					item, err = look(ctx, id, args[1], after)
-				}
-				down.over()
 				switch {
 				case errors.Is(err, holdfast.ErrNotFound):
 					return nothingPublished(args[1], after, wait || record.State.Finished())
@@ -169,32 +165,20 @@ func (a *app) followStream(ctx context.Context, id holdfast.ID, name string, aft
 		if _, err := a.find(ctx, client, id); err != nil {
 			return err
 		}
-		down := &outage{app: a}
-		for {
-			last, err := a.writeItems(ctx, out, client.Follow(ctx, id, name, after), down)
-			if after = max(after, last); !down.passes(ctx, err) {
-				return invalidIsUsage(err)
-			}
-		}
+		defer a.tellWhy(ctx, client, id)()
+		return invalidIsUsage(writeItems(out, client.Follow(ctx, id, name, after)))
 	})
 }
 
-// writeItems writes items as they come, and returns the offset of the last one.
-func (a *app) writeItems(
-	ctx context.Context, out *tail, items iter.Seq2[holdfast.StreamItem, error], down *outage,
-) (last int64, err error) {
+// writeItems writes items as they come.
+func writeItems(out *tail, items iter.Seq2[holdfast.StreamItem, error]) error {
 	for item, err := range items {
 		if err != nil {
-			return last, err
+			return err
 		}
-		down.over()
-		last = item.Offset
 		if err := out.add(viewItem(&item), func() []string { return itemRow(&item) }); err != nil {
-			return last, err
+			return err
 		}
 	}
-	if ctx.Err() == nil {
-		down.over()
-	}
-	return last, nil
+	return nil
 }

@@ -100,12 +100,12 @@ func (a *app) whyNot(ctx context.Context, client *holdfast.Client, id holdfast.I
 // tellWhy tells people what they wait for, once they have waited a little, and again when that has
 // changed, until stop is called.
 func (a *app) tellWhy(ctx context.Context, client *holdfast.Client, id holdfast.ID) (stop func()) {
+	waiting, down := ctx, &outage{app: a}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		var told []holdfast.Cause
-		down := &outage{app: a}
 		for pauseFor(ctx, whyAfter) == nil {
 			why, err := client.Why(ctx, id)
 			switch {
@@ -128,6 +128,9 @@ func (a *app) tellWhy(ctx context.Context, client *holdfast.Client, id holdfast.
 	return func() {
 		cancel()
 		<-done
+		if waiting.Err() == nil { // somebody has answered who waits
+			down.over()
+		}
 	}
 }
 

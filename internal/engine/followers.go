@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -28,45 +29,76 @@ type followers struct {
 
 	mu    sync.Mutex
 	count int
-	byJob map[store.ID]map[*Follower]struct{}
+	byJob map[store.ID]map[*follower]struct{}
 }
 
 func newFollowers(l *listening, w *wishes) *followers {
-	f := &followers{listening: l, wishes: w, byJob: map[store.ID]map[*Follower]struct{}{}}
+	f := &followers{listening: l, wishes: w, byJob: map[store.ID]map[*follower]struct{}{}}
 	f.ctx, f.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // ends with the engine
 	return f
 }
 
-// Follower waits for news of one job. It belongs to one goroutine.
-type Follower struct {
+// Follow calls look at once, and then whenever the job may have published something, until look has had enough, or the job has ended
+// and a look after that was in vain. look reports whether it found anything, and whether that was enough. While the database does
+// not answer it is called again and again: only an error that does not pass ends it, or that of ctx, or ErrClosed. It is no error
+// that the job has ended, or is not there.
+func (e *Engine) Follow(ctx context.Context, job store.ID, look func() (found, enough bool, err error)) error {
+	if e.isClosed() {
+		return store.ErrClosed
+	}
+	f := e.followers.join(job)
+	defer f.leave()
+	over := make(chan answer, 1)
+	e.ended.begin([]store.ID{job}, over)
+	defer e.ended.forget([]store.ID{job}, over)
+	for ended := false; ; {
+		found, enough, err := look()
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil && !store.IsRetryable(err):
+			return err
+		case err != nil:
+			sleepFor(ctx, lastLook)
+			continue
+		case enough, ended:
+			return nil
+		case found:
+			f.interval = firstLook
+		}
+		if ended, err = f.wait(ctx, over); err != nil {
+			return err
+		}
+	}
+}
+
+// follower waits for news of one job.
+type follower struct {
 	of       *followers
 	job      store.ID
 	deaf     func()
 	news     chan struct{} // of the job
 	anything chan struct{} // of some job
-	looked   time.Time
 	interval time.Duration // of looks while no wake-ups arrive
 }
 
-// Follow begins to listen for news of a job: what it publishes, and its end. Whoever looks after that misses nothing.
-func (e *Engine) Follow(job store.ID) *Follower {
-	f := &Follower{
-		of: e.followers, job: job, deaf: e.listening.use(), interval: firstLook,
-		news: make(chan struct{}, 1), anything: make(chan struct{}, 1),
+// join begins to listen for news of a job: what it publishes, and its end. Whoever looks after that misses nothing.
+func (f *followers) join(job store.ID) *follower {
+	one := &follower{
+		of: f, job: job, deaf: f.listening.use(), interval: firstLook, news: make(chan struct{}, 1), anything: make(chan struct{}, 1),
 	}
-	f.of.mu.Lock()
-	f.of.count++
-	if f.of.byJob[job] == nil {
-		f.of.byJob[job] = map[*Follower]struct{}{}
+	f.mu.Lock()
+	f.count++
+	if f.byJob[job] == nil {
+		f.byJob[job] = map[*follower]struct{}{}
 	}
-	f.of.byJob[job][f] = struct{}{}
-	f.of.mu.Unlock()
-	e.wishes.add(job)
-	return f
+	f.byJob[job][one] = struct{}{}
+	f.mu.Unlock()
+	f.wishes.add(job)
+	return one
 }
 
-// Close ends the listening.
-func (f *Follower) Close() {
+func (f *follower) leave() {
 	f.of.wishes.drop(f.job)
 	f.of.mu.Lock()
 	f.of.count--
@@ -78,12 +110,9 @@ func (f *Follower) Close() {
 	f.deaf()
 }
 
-// Found tells the follower that its look has found something: it looks more often while no wake-ups arrive.
-func (f *Follower) Found() { f.interval = firstLook }
-
-// Wait returns when looking is worth while, or with the error of ctx, or ErrClosed.
-func (f *Follower) Wait(ctx context.Context) error {
-	now := time.Now() //nolint:forbidigo // how long it is until the next look
+// wait returns when looking is worth while, and whether the job has ended.
+func (f *follower) wait(ctx context.Context, over <-chan answer) (ended bool, err error) {
+	looked := time.Now() //nolint:forbidigo // how long it is until the next look
 	again := followAgain
 	if !f.of.listening.store.Traits().Wakeups {
 		again = f.interval
@@ -91,25 +120,29 @@ func (f *Follower) Wait(ctx context.Context) error {
 	}
 	look := time.NewTimer(again)
 	defer look.Stop()
-	f.looked = now
 	anything := f.anything
 	for {
 		select {
+		case a := <-over:
+			if a.err != nil && !errors.Is(a.err, store.ErrNotFound) {
+				return false, a.err
+			}
+			return true, nil
 		case <-f.news:
-			return nil
+			return false, nil
 		case <-look.C:
-			return nil
+			return false, nil
 		case <-anything:
-			anything = nil                             // it is enough to know once
-			rest := f.of.rest() - time.Since(f.looked) //nolint:forbidigo // as above
+			anything = nil                           // it is enough to know once
+			rest := f.of.rest() - time.Since(looked) //nolint:forbidigo // as above
 			if rest <= 0 {
-				return nil
+				return false, nil
 			}
 			look.Reset(min(rest, again))
 		case <-ctx.Done():
-			return ctx.Err()
+			return false, ctx.Err()
 		case <-f.of.ctx.Done():
-			return store.ErrClosed
+			return false, store.ErrClosed
 		}
 	}
 }
@@ -129,8 +162,8 @@ func (f *followers) tell(jobs []store.ID) {
 		return
 	}
 	for _, id := range jobs {
-		for follower := range f.byJob[id] {
-			signal(follower.news)
+		for one := range f.byJob[id] {
+			signal(one.news)
 		}
 	}
 }
@@ -140,8 +173,8 @@ func (f *followers) tellAll() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, those := range f.byJob {
-		for follower := range those {
-			signal(follower.anything)
+		for one := range those {
+			signal(one.anything)
 		}
 	}
 }
