@@ -71,7 +71,7 @@ const (
 	CauseReady       CauseCode = "ready"        // nothing holds it up: a node takes it when its turn comes
 )
 
-// silentAfter is when a node is said to be silent: nobody may be left to declare it dead.
+// silentAfter is when a node is said to be silent that does not say when it is dead.
 const silentAfter = 30 * time.Second
 
 // Why says why a job does not start, continue or end, as the database sees it now. The cost does
@@ -120,8 +120,37 @@ func (c *Client) whyPending(ctx context.Context, w *whyOf) error {
 	if w.nodes, err = c.Nodes(ctx); err != nil {
 		return err
 	}
-	w.served()
+	nodes := w.served()
+	if len(nodes) == 0 || len(w.causes) > 0 { // which keep it from being ready
+		return nil
+	}
+	if w.taken, err = c.takenOf(ctx, w, nodes); err != nil {
+		return err
+	}
+	w.slots(nodes)
 	return nil
+}
+
+// takenOf counts the slots of the job's queue that are taken on nodes where it has fewer than the
+// node.
+func (c *Client) takenOf(ctx context.Context, w *whyOf, nodes []NodeInfo) (map[int64]int, error) {
+	if !slices.ContainsFunc(nodes, func(n NodeInfo) bool { return n.Info.QueueSlots[w.Queue] > 0 }) {
+		return nil, nil
+	}
+	taken := map[int64]int{}
+	running := Filter{Namespace: w.Namespace, Queues: []string{w.Queue}, States: []State{Running}}
+	for after := ""; ; {
+		page, err := c.List(ctx, running, after, 1000)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Jobs {
+			taken[page.Jobs[i].Lease.Node]++
+		}
+		if after = page.Next; after == "" {
+			return taken, nil
+		}
+	}
 }
 
 // whyTurn says what the job does that has the turn.
@@ -144,6 +173,7 @@ type whyOf struct {
 
 	now    time.Time
 	nodes  []NodeInfo
+	taken  map[int64]int // slots of its queue, by node
 	causes []Cause
 }
 
@@ -299,8 +329,13 @@ func waitsFor(data []byte) []string {
 	return says.WaitsFor
 }
 
+// silent reports whether a node should have been declared dead by now: nobody may be left to do so.
 func (w *whyOf) silent(n *NodeInfo) bool {
-	return n.DeadAt.IsZero() && w.now.Sub(n.BeatAt) > silentAfter
+	after := silentAfter
+	if dead := n.Info.DeadAfter; dead > 0 {
+		after = dead + dead/2
+	}
+	return n.DeadAt.IsZero() && w.now.Sub(n.BeatAt) > after
 }
 
 func nodeName(id int64, nodes []NodeInfo) string {
@@ -312,9 +347,8 @@ func nodeName(id int64, nodes []NodeInfo) string {
 	return fmt.Sprintf("node %d", id)
 }
 
-// served adds why no node takes the job, or that one will. A job whose time has not come is ready
-// only then.
-func (w *whyOf) served() {
+// served returns the nodes that may take the job, or adds why there are none.
+func (w *whyOf) served() []NodeInfo {
 	nodes := slices.DeleteFunc(slices.Clone(w.nodes), func(n NodeInfo) bool { return !n.DeadAt.IsZero() })
 	narrow := func(code CauseCode, fits func(*NodeInfo) bool, none func(before []NodeInfo) string) bool {
 		before := nodes
@@ -329,24 +363,24 @@ func (w *whyOf) served() {
 		kind += "@" + w.Version
 	}
 	if !narrow(CauseNoNode, func(n *NodeInfo) bool { return n.Info.Namespace == w.Namespace || n.Info.Namespace == "" }, w.noNode) {
-		return
+		return nil
 	}
 	if !narrow(CauseNoKind, func(n *NodeInfo) bool { return slices.Contains(n.Info.Kinds, kind) }, w.noKind) {
-		return
+		return nil
 	}
 	servesQueue := func(n *NodeInfo) bool { return len(n.Info.Queues) == 0 || slices.Contains(n.Info.Queues, w.Queue) }
 	if !narrow(CauseNoQueue, servesQueue, func([]NodeInfo) string {
 		return fmt.Sprintf("no live node that serves the kind %s serves the queue %s", w.Kind, w.Queue)
 	}) {
-		return
+		return nil
 	}
 	if !narrow(CauseSilentNode, func(n *NodeInfo) bool { return !w.silent(n) }, func(before []NodeInfo) string {
 		n := before[len(before)-1]
 		return fmt.Sprintf("%s serves it, but has sent no heartbeat for %s", nodeName(n.ID, before), w.since(n.BeatAt))
 	}) {
-		return
+		return nil
 	}
-	w.slots(nodes)
+	return nodes
 }
 
 func (w *whyOf) noNode(alive []NodeInfo) string {
@@ -387,23 +421,32 @@ func (w *whyOf) noKind(alive []NodeInfo) string {
 	return fmt.Sprintf("no live node serves the kind %s; live nodes serve %s", w.Kind, strings.Join(kinds, ", "))
 }
 
-// slots adds how busy the nodes are that serve the job.
+// slots adds how busy the nodes are that serve the job: each by the slots of the job's queue, if those
+// are fewer than its own and the node is not full.
 func (w *whyOf) slots(nodes []NodeInfo) {
-	slots, running, free := 0, 0, false
+	slots, running, free, ofQueue := 0, 0, false, true
 	for i := range nodes {
 		n := &nodes[i]
-		slots, running = slots+n.Info.Slots, running+n.Running
-		free = free || n.Running < n.Info.Slots
+		has, taken := n.Info.Slots, n.Running
+		if own := n.Info.QueueSlots[w.Queue]; own > 0 && taken < has {
+			has, taken = own, w.taken[n.ID]
+		} else {
+			ofQueue = false
+		}
+		slots, running = slots+has, running+taken
+		free = free || taken < has
 	}
 	who, serve, alone := nodeName(nodes[0].ID, nodes), "serves it", ", the only node that serves it"
 	if len(nodes) > 1 {
 		who, serve, alone = fmt.Sprintf("%d nodes", len(nodes)), "serve it", " that serve it"
 	}
-	switch {
-	case len(w.causes) > 0: // which keep it from being ready
-	case !free:
-		w.add(CauseNoFreeSlot, "no free slot on %s%s: %d of %d taken", who, alone, running, slots)
-	default:
-		w.add(CauseReady, "ready for %s; %s %s, %d of %d slots taken", w.since(w.RunAt), who, serve, running, slots)
+	what := "slot"
+	if ofQueue {
+		what = "slot for the queue " + w.Queue
 	}
+	if !free {
+		w.add(CauseNoFreeSlot, "no free %s on %s%s: %d of %d taken", what, who, alone, running, slots)
+		return
+	}
+	w.add(CauseReady, "ready for %s; %s %s, %d of %d slots taken", w.since(w.RunAt), who, serve, running, slots)
 }

@@ -152,6 +152,49 @@ func TestWhyNodes(t *testing.T) {
 	b.want(run.Job.ID, "failed 1s ago (terminal): no such thing", holdfast.CauseFinished)
 }
 
+// TestWhyQueueSlots: a queue may have fewer slots than the node.
+func TestWhyQueueSlots(t *testing.T) {
+	t.Parallel()
+	b := newWhyBed(t)
+	queues := []string{"default", "mail"}
+	first := b.join(store.NodeInfo{Kinds: []string{"k"}, Queues: queues, Slots: 3, QueueSlots: map[string]int{"mail": 2}})
+	other, id := b.enqueue("k"), b.enqueue("k", holdfast.Queue("mail"))
+	b.want(other, "ready for 0s; node 1 serves it, 0 of 3 slots taken", holdfast.CauseReady)
+	b.want(id, "ready for 0s; node 1 serves it, 0 of 2 slots taken", holdfast.CauseReady)
+	b.claim(first, "k") // the other
+	b.want(id, "ready for 0s; node 1 serves it, 0 of 2 slots taken", holdfast.CauseReady)
+	b.enqueue("k", holdfast.Queue("mail"))
+	b.claim(first, "k")
+	b.enqueue("k", holdfast.Queue("mail"))
+	b.claim(first, "k")
+	last := b.enqueue("k", holdfast.Queue("mail"))
+	b.want(last, "no free slot on node 1, the only node that serves it: 3 of 3 taken", holdfast.CauseNoFreeSlot)
+	second := b.join(store.NodeInfo{Kinds: []string{"k"}, Queues: queues, Slots: 9, QueueSlots: map[string]int{"mail": 1}})
+	b.want(last, "ready for 0s; 2 nodes serve it, 3 of 4 slots taken", holdfast.CauseReady)
+	b.claim(second, "k")
+	last = b.enqueue("k", holdfast.Queue("mail"))
+	b.want(last, "no free slot on 2 nodes that serve it: 4 of 4 taken", holdfast.CauseNoFreeSlot)
+	b.must(b.st.Leave(t.Context(), first))
+	b.claim(b.join(store.NodeInfo{Kinds: []string{"other"}}), "k")
+	b.want(b.enqueue("k", holdfast.Queue("mail")),
+		"no free slot for the queue mail on node 2, the only node that serves it: 1 of 1 taken", holdfast.CauseNoFreeSlot)
+}
+
+// TestWhySilentNode goes by what the node says of its leases.
+func TestWhySilentNode(t *testing.T) {
+	t.Parallel()
+	b := newWhyBed(t)
+	id := b.enqueue("mail")
+	b.join(store.NodeInfo{Kinds: []string{"mail"}, Slots: 1, DeadAfter: 2 * time.Second})
+	b.now = b.now.Add(3 * time.Second)
+	b.want(id, "ready for 3s; node 1 serves it, 0 of 1 slots taken", holdfast.CauseReady)
+	b.now = b.now.Add(time.Second)
+	b.want(id, "node 1 serves it, but has sent no heartbeat for 4s", holdfast.CauseSilentNode)
+	b.join(store.NodeInfo{Kinds: []string{"mail"}, Slots: 1, DeadAfter: time.Hour})
+	b.now = b.now.Add(time.Hour)
+	b.want(id, "ready for 1h0m4s; node 2 serves it, 0 of 1 slots taken", holdfast.CauseReady)
+}
+
 // TestWhyJSON is what an API tells.
 func TestWhyJSON(t *testing.T) {
 	t.Parallel()
@@ -378,7 +421,8 @@ func TestWhyOnDatabases(t *testing.T) {
 func whyOn(t *testing.T, source store.Source) {
 	t.Helper()
 	ctx := t.Context()
-	hf, err := holdfast.Open(ctx, source, holdfast.WithActor("ada"), holdfast.WithNodeName("here"))
+	hf, err := holdfast.Open(ctx, source, holdfast.WithActor("ada"), holdfast.WithNodeName("here"),
+		holdfast.WithQueue("default", 100), holdfast.WithQueue("one", 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -421,6 +465,9 @@ func whyOn(t *testing.T, source store.Source) {
 	comes(first, holdfast.CauseRunning, "(here)")
 	comes(second, holdfast.CauseTurn, first.String()+" (running)")
 	comes(enqueue(holdfast.NewKind[int, int]("nosuch")), holdfast.CauseNoKind, "nosuch; live nodes serve mail")
+	comes(enqueue(mail, holdfast.Queue("one")), holdfast.CauseRunning, "(here)")
+	comes(enqueue(mail, holdfast.Queue("one")), holdfast.CauseNoFreeSlot,
+		"no free slot for the queue one on node 1 (here), the only node that serves it: 1 of 1 taken")
 	close(hold)
 	comes(second, holdfast.CauseFinished, "completed")
 }

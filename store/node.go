@@ -14,6 +14,10 @@ type NodeInfo struct {
 	Queues    []string // empty: all
 	Kinds     []string // as in ClaimParams
 	Slots     int
+	// QueueSlots are the slots of the queues that have fewer than the node, by name.
+	QueueSlots map[string]int
+	// DeadAfter is how long the node may be silent before others declare it dead; 0: it does not say, as nodes of earlier programs.
+	DeadAfter time.Duration
 	// Policies are what the node's handlers promise of their kinds, by the kind's name without a version. Whoever rescues the node's jobs
 	// goes by them: it need not know the kinds itself.
 	Policies map[string]Policy

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -247,27 +248,30 @@ func viewQueue(q *holdfast.QueueInfo) queueView {
 }
 
 type nodeView struct {
-	ID        big       `json:"id"`
-	Name      string    `json:"name"`
-	Version   text      `json:"version"`
-	Alive     bool      `json:"alive"`
-	Leader    bool      `json:"leader"`
-	Namespace text      `json:"namespace"`
-	Slots     int       `json:"slots"`
-	Running   int       `json:"running"`
-	Queues    []string  `json:"queues"` // empty: all
-	Kinds     []string  `json:"kinds"`
-	StartedAt timestamp `json:"started_at"`
-	BeatAt    timestamp `json:"beat_at"`
-	EndedAt   timestamp `json:"ended_at"`
+	ID         big            `json:"id"`
+	Name       string         `json:"name"`
+	Version    text           `json:"version"`
+	Alive      bool           `json:"alive"`
+	Leader     bool           `json:"leader"`
+	Namespace  text           `json:"namespace"`
+	Slots      int            `json:"slots"`
+	Running    int            `json:"running"`
+	Queues     []string       `json:"queues"`      // empty: all
+	QueueSlots map[string]int `json:"queue_slots"` // of those that have fewer than the node
+	Kinds      []string       `json:"kinds"`
+	StartedAt  timestamp      `json:"started_at"`
+	BeatAt     timestamp      `json:"beat_at"`
+	EndedAt    timestamp      `json:"ended_at"`
 }
 
 func viewNode(n *holdfast.NodeInfo) nodeView {
+	queueSlots := map[string]int{} // not null
+	maps.Copy(queueSlots, n.Info.QueueSlots)
 	return nodeView{
 		ID: big(n.ID), Name: n.Info.Name, Version: text(n.Info.Version), Alive: n.DeadAt.IsZero(), Leader: n.Leader,
 		Namespace: text(n.Info.Namespace),
 		Slots:     n.Info.Slots, Running: n.Running,
-		Queues: sorted(n.Info.Queues), Kinds: sorted(n.Info.Kinds),
+		Queues: sorted(n.Info.Queues), QueueSlots: queueSlots, Kinds: sorted(n.Info.Kinds),
 		StartedAt: timestamp(n.StartedAt), BeatAt: timestamp(n.BeatAt), EndedAt: timestamp(n.DeadAt),
 	}
 }

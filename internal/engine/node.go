@@ -212,14 +212,17 @@ func (n *node) promise() {
 func (n *node) join(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	queues := make([]string, len(n.cfg.Queues))
-	for i, q := range n.cfg.Queues {
-		queues[i] = q.Name
+	info := store.NodeInfo{
+		Name: n.cfg.Name, Version: n.cfg.Version, Namespace: n.engine.cfg.Namespace, Kinds: n.kinds, Slots: n.cfg.Slots,
+		DeadAfter: n.cfg.DeadAfter, Policies: n.policies,
 	}
-	id, err := n.store.Join(ctx, store.NodeInfo{
-		Name: n.cfg.Name, Version: n.cfg.Version, Namespace: n.engine.cfg.Namespace, Queues: queues, Kinds: n.kinds, Slots: n.cfg.Slots,
-		Policies: n.policies,
-	})
+	for _, q := range n.cfg.Queues {
+		info.Queues = append(info.Queues, q.Name)
+		if q.Limit < n.cfg.Slots {
+			put(&info.QueueSlots, q.Name, q.Limit)
+		}
+	}
+	id, err := n.store.Join(ctx, info)
 	if err != nil {
 		return fmt.Errorf("joining as a node: %w", err)
 	}

@@ -17,11 +17,13 @@ const nodesKept = 24 * time.Hour
 
 // nodeInfo is what the table keeps of a NodeInfo beside its name and version.
 type nodeInfo struct {
-	Namespace string                  `json:"namespace,omitempty"`
-	Queues    []string                `json:"queues,omitempty"`
-	Kinds     []string                `json:"kinds,omitempty"`
-	Slots     int                     `json:"slots"`
-	Policies  map[string]store.Policy `json:"policies,omitempty"`
+	Namespace  string                  `json:"namespace,omitempty"`
+	Queues     []string                `json:"queues,omitempty"`
+	Kinds      []string                `json:"kinds,omitempty"`
+	Slots      int                     `json:"slots"`
+	QueueSlots map[string]int          `json:"queue_slots,omitempty"`
+	DeadAfter  time.Duration           `json:"dead_after_ns,omitempty"`
+	Policies   map[string]store.Policy `json:"policies,omitempty"`
 }
 
 // readInfo returns what can be read of what a node has written of itself, and leaves out what cannot: a
@@ -33,7 +35,9 @@ func readInfo(text []byte) (info nodeInfo) {
 
 // Join implements store.Nodes.
 func (s *Store) Join(ctx context.Context, info store.NodeInfo) (id int64, err error) {
-	text, err := json.Marshal(nodeInfo{info.Namespace, info.Queues, info.Kinds, info.Slots, info.Policies})
+	text, err := json.Marshal(nodeInfo{
+		info.Namespace, info.Queues, info.Kinds, info.Slots, info.QueueSlots, info.DeadAfter, info.Policies,
+	})
 	if err != nil {
 		return 0, fmt.Errorf("%w: join: %w", store.ErrInvalid, err)
 	}
@@ -198,7 +202,7 @@ func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 		}
 		kept := readInfo(info)
 		n.Info.Namespace, n.Info.Queues, n.Info.Kinds = kept.Namespace, kept.Queues, kept.Kinds
-		n.Info.Slots, n.Info.Policies = kept.Slots, kept.Policies
+		n.Info.Slots, n.Info.QueueSlots, n.Info.DeadAfter, n.Info.Policies = kept.Slots, kept.QueueSlots, kept.DeadAfter, kept.Policies
 		n.StartedAt, n.BeatAt, n.DeadAt, n.Running = timeOf(startedAt), timeOf(beatAt), optTime(deadAt), int(running)
 		nodes = append(nodes, n)
 		return nil

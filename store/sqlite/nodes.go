@@ -15,13 +15,15 @@ const nodesKept = 24 * time.Hour
 
 // storedInfo is what is kept of store.NodeInfo.
 type storedInfo struct {
-	Name      string                  `json:"name"`
-	Version   string                  `json:"version"`
-	Namespace string                  `json:"namespace,omitempty"`
-	Queues    []string                `json:"queues,omitempty"`
-	Kinds     []string                `json:"kinds,omitempty"`
-	Slots     int                     `json:"slots"`
-	Policies  map[string]store.Policy `json:"policies,omitempty"`
+	Name       string                  `json:"name"`
+	Version    string                  `json:"version"`
+	Namespace  string                  `json:"namespace,omitempty"`
+	Queues     []string                `json:"queues,omitempty"`
+	Kinds      []string                `json:"kinds,omitempty"`
+	Slots      int                     `json:"slots"`
+	QueueSlots map[string]int          `json:"queue_slots,omitempty"`
+	DeadAfter  time.Duration           `json:"dead_after_ns,omitempty"`
+	Policies   map[string]store.Policy `json:"policies,omitempty"`
 }
 
 // Join implements store.Nodes.

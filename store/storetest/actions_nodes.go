@@ -24,7 +24,9 @@ func (m *machine) joinNode(t *rapid.T) {
 	if alive >= 3 {
 		t.Skip("enough nodes")
 	}
-	info := store.NodeInfo{Name: "n", Slots: 3, Policies: anyPolicies(t)}
+	info := store.NodeInfo{
+		Name: "n", Slots: 3, QueueSlots: map[string]int{"q": 2}, DeadAfter: time.Minute, Policies: anyPolicies(t),
+	}
 	a, err := m.store.Join(m.ctx, info)
 	b, err2 := m.model.Join(m.ctx, info)
 	m.must("Join", err, err2)

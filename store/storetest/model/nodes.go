@@ -165,6 +165,7 @@ func (s *Store) runningOn(node int64) []*job {
 
 func copyOfInfo(info store.NodeInfo) store.NodeInfo {
 	info.Queues, info.Kinds, info.Policies = slices.Clone(info.Queues), slices.Clone(info.Kinds), maps.Clone(info.Policies)
+	info.QueueSlots = maps.Clone(info.QueueSlots)
 	for kind, policy := range info.Policies {
 		policy.Delays = slices.Clone(policy.Delays)
 		info.Policies[kind] = policy
