@@ -172,8 +172,11 @@ func (r *Run) undoOne(m *memory, u undo) error {
 		delay, again := undoPolicy.next(err, attempt)
 		if !again {
 			m.add(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: u.name, Data: encodeEntry(told)})
+			if failed := m.flush(); failed != nil {
+				return errors.Join(told, failed)
+			}
 			r.tellUndo(u.name, attempt, err, time.Time{})
-			return errors.Join(told, m.flush())
+			return told
 		}
 		until = r.node.store.Now().Add(delay)
 		m.add(store.Entry{Kind: store.EntryStepRetry, Path: path, Name: u.name, Data: encodeEntry(retryData{*told, until})})

@@ -440,9 +440,7 @@ func (n *node) hand(x *execution, o *store.Outcome, last *store.CheckpointWrite)
 		}
 	}
 	o.Error, o.Trace = validText(o.Error), validText(o.Trace)
-	durable := n.finish(o, x.run.about(), last, remembered)
-	n.tellEnd(x.run, o)
-	return durable
+	return n.finish(o, x.run.about(), last, remembered)
 }
 
 // goOn ends the account of a run, and hands its slot to the next job.
@@ -466,6 +464,7 @@ func (n *node) finish(o *store.Outcome, job about, last *store.CheckpointWrite, 
 			close(durable)
 		}
 	})
+	took := n.took(o)
 	aside := false // only the committer knows the outcome by now
 	n.outcomes.Add(1)
 	n.engine.commit.Finish(o, last, remembered, func() {
@@ -474,11 +473,10 @@ func (n *node) finish(o *store.Outcome, job about, last *store.CheckpointWrite, 
 		settled() // it holds up no slots
 	}, func(err error) {
 		defer n.outcomes.Done()
-		defer settled()
 		if aside && n.slots.cameBack() {
 			n.dispatch.free()
 		}
-		n.report(o, job, err)
+		n.reportLater(o, job, took, err, settled)
 	})
 	return durable
 }

@@ -38,7 +38,7 @@ func (m *memory) warnIfLong() {
 		return
 	}
 	m.warned = true
-	m.run.node.lines.say(slog.LevelWarn, m.run.about(),
+	m.run.node.lines.sayLater(slog.LevelWarn, m.run.about(),
 		"a run's journal is half full, and is read each time the run resumes; return ContinueAsNew, or split the work into children",
 		slog.Int64(keyEntries, m.entries), slog.Int64(keyBytes, m.bytes),
 		slog.Int64(keyMaxEntries, limit.Entries), slog.Int64(keyMaxBytes, limit.Bytes))

@@ -20,6 +20,7 @@ const (
 // which is also when the storm is over. It holds its lock for moments, and never while it logs.
 type limiter struct {
 	log *slog.Logger
+	pen pen
 
 	mu      sync.Mutex
 	sources map[source]*flow
@@ -49,6 +50,11 @@ func (l *limiter) say(level slog.Level, a about, msg string, attrs ...slog.Attr)
 		return
 	}
 	l.log.LogAttrs(ctx, level, msg, append(a.attrs(), attrs...)...) //nolint:sloglint // callers give it as a constant, which a test checks
+}
+
+// sayLater is say for those who must not wait for the user's logger.
+func (l *limiter) sayLater(level slog.Level, a about, msg string, attrs ...slog.Attr) {
+	l.pen.put(func() { l.say(level, a, msg, attrs...) })
 }
 
 // allow reports whether a line is to be logged. One that is not is counted.
@@ -120,6 +126,7 @@ func (l *limiter) tell(from source, f *flow) {
 
 // flush says at once what would be said in a moment: the process may end.
 func (l *limiter) flush() {
+	l.pen.wait()
 	l.mu.Lock()
 	waiting := map[source]*flow{}
 	for from, f := range l.sources {

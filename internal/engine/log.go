@@ -125,14 +125,60 @@ func (n *node) tellStart(r *Run) {
 	}
 }
 
-// tellEnd says how a run has ended: at WARN or ERROR what somebody may have to see to, and
-// everything at DEBUG.
-func (n *node) tellEnd(r *Run, o *store.Outcome) {
-	held := o.Wait != nil && o.Wait.Held
-	debugs := n.debugs()
-	if o.State != store.Failed && o.State != store.Retryable && !held && !debugs {
-		return
+// report says what became of an outcome: at WARN or ERROR what somebody may have to see to, and
+// everything at DEBUG. It goes by the state that the store answered: of a job that was cancelled or
+// paused meanwhile, no attempt follows.
+func (n *node) report(o *store.Outcome, job about, took time.Duration, err error) {
+	facts, asked := factsOf(o), slog.String(keyState, o.State.String())
+	level := slog.LevelWarn
+	if isPanic(o) {
+		level = slog.LevelError
 	}
+	switch {
+	case err != nil:
+		n.lines.say(slog.LevelError, job, "the outcome of a job could not be stored; the job will run again",
+			asked, slog.Any(keyError, err))
+	case errors.Is(o.Err, store.ErrLeaseLost):
+		n.lines.say(level, job, "a job's lease was lost before its outcome was stored; the outcome is dropped",
+			append(facts, asked, slog.Int64(keyLease, o.Lease.Number))...)
+	case o.Err != nil:
+		n.lines.say(slog.LevelError, job, "the outcome of a job was refused", asked, slog.Any(keyError, o.Err))
+		n.refused(o, job)
+	default:
+		n.tellEnd(o, job, level, facts)
+		if took != unread {
+			n.tellEnded(o, job, took, facts)
+		}
+	}
+}
+
+// tellEnd says how a run has ended whose outcome is stored, if somebody may have to see to it.
+func (n *node) tellEnd(o *store.Outcome, job about, level slog.Level, facts []slog.Attr) {
+	switch {
+	case o.Final == store.Failed:
+		n.lines.say(slog.LevelError, job, "job failed", facts...)
+	case isHeld(o) && o.Final == store.Waiting:
+		n.lines.say(slog.LevelError, job, "run held: its code does not fit its journal; resume or fork the job", facts...)
+	case o.Final == store.Retryable && isPanic(o):
+		n.lines.say(level, job, "attempt panicked; the job will be retried", facts...)
+	case o.Final == store.Retryable:
+		n.lines.say(level, job, "attempt failed; the job will be retried", facts...)
+	case isPanic(o):
+		n.lines.say(level, job, "attempt panicked; the job was cancelled or paused meanwhile", facts...)
+	}
+}
+
+// tellEnded says how any run has ended. It took that long.
+func (n *node) tellEnded(o *store.Outcome, job about, took time.Duration, facts []slog.Attr) {
+	attrs := append(job.attrs(), slog.String(keyState, o.Final.String()))
+	if took > 0 {
+		attrs = append(attrs, slog.Duration(keyTook, took))
+	}
+	n.log.LogAttrs(context.Background(), slog.LevelDebug, "job ended", append(attrs, facts...)...) //nolint:forbidigo // nothing ends with it
+}
+
+// factsOf are what lines say of an outcome.
+func factsOf(o *store.Outcome) []slog.Attr {
 	var facts []slog.Attr
 	if o.Error != "" {
 		facts = append(facts, slog.String(keyError, o.Error))
@@ -140,35 +186,47 @@ func (n *node) tellEnd(r *Run, o *store.Outcome) {
 	if o.Reason != "" {
 		facts = append(facts, slog.String(keyReason, string(o.Reason)))
 	}
-	if o.State == store.Retryable || o.State == store.Scheduled {
-		again := time.Now().Add(o.Delay) //nolint:forbidigo // for people, who read it beside the time of the line
-		facts = append(facts, slog.Time(keyRetryAt, again))
-	}
-	if debugs {
-		n.tellEnded(r, o, facts)
+	if !o.Due.IsZero() && (o.Final == store.Retryable || o.Final == store.Scheduled) {
+		facts = append(facts, slog.Time(keyRetryAt, o.Due))
 	}
 	if o.Trace != "" {
 		facts = append(facts, slog.String(keyStack, o.Trace))
 	}
-	switch {
-	case o.State == store.Failed:
-		n.lines.say(slog.LevelError, r.about(), "job failed", facts...)
-	case held:
-		n.lines.say(slog.LevelError, r.about(), "run held: its code does not fit its journal; resume or fork the job", facts...)
-	case o.State == store.Retryable && isPanic(o):
-		n.lines.say(slog.LevelError, r.about(), "attempt panicked; the job will be retried", facts...)
-	case o.State == store.Retryable:
-		n.lines.say(slog.LevelWarn, r.about(), "attempt failed; the job will be retried", facts...)
-	}
+	return facts
 }
 
-func (n *node) tellEnded(r *Run, o *store.Outcome, facts []slog.Attr) {
-	attrs := append(r.about().attrs(), slog.String(keyState, o.State.String()))
-	if !r.started.IsZero() {
-		attrs = append(attrs, slog.Duration(keyTook, n.store.Now().Sub(r.started)))
+// unread is how long a run took if nobody reads it: see took.
+const unread = time.Duration(-1)
+
+// took is how long a run took that ends now, if somebody reads lines at DEBUG; 0 if it never began.
+func (n *node) took(o *store.Outcome) time.Duration {
+	switch {
+	case !n.debugs():
+		return unread
+	case o.StartedAt.IsZero():
+		return 0
 	}
-	n.log.LogAttrs(context.Background(), slog.LevelDebug, "job ended", append(attrs, facts...)...) //nolint:forbidigo // nothing ends with it
+	return max(0, n.store.Now().Sub(o.StartedAt))
 }
+
+// reportLater reports without holding up the caller, who commits for everybody, and then calls done.
+func (n *node) reportLater(o *store.Outcome, job about, took time.Duration, err error, done func()) {
+	if took == unread && !isNews(o, err) {
+		done()
+		return
+	}
+	n.lines.pen.put(func() {
+		defer done()
+		n.engine.guard.panics("the report of an outcome", func() { n.report(o, job, took, err) })
+	})
+}
+
+// isNews reports whether somebody may have to see to an outcome.
+func isNews(o *store.Outcome, err error) bool {
+	return err != nil || o.Err != nil || o.Final == store.Failed || o.Final == store.Retryable || isPanic(o) || isHeld(o)
+}
+
+func isHeld(o *store.Outcome) bool { return o.Wait != nil && o.Wait.Held }
 
 // tellUndo says that a compensation failed, and when it is tried again; a zero time says that it is
 // given up.
@@ -180,9 +238,9 @@ func (r *Run) tellUndo(name string, tries int, err error, again time.Time) {
 		facts = append(facts, slog.String(keyStack, cut(p.stack, maxTrace)))
 	}
 	if again.IsZero() {
-		r.node.lines.say(slog.LevelError, r.about(), "compensation given up: undo by hand what it should have undone", facts...)
+		r.node.lines.sayLater(slog.LevelError, r.about(), "compensation given up: undo by hand what it should have undone", facts...)
 		return
 	}
 	facts = append(facts, slog.Time(keyRetryAt, again))
-	r.node.lines.say(level, r.about(), "compensation failed; it will be retried", facts...)
+	r.node.lines.sayLater(level, r.about(), "compensation failed; it will be retried", facts...)
 }

@@ -161,7 +161,7 @@ func sayingOf(call *ast.CallExpr) (line said, ok bool) {
 	switch {
 	case of == "log" && slices.Contains([]string{"Debug", "Info", "Warn", "Error"}, name):
 		line.level = strings.ToUpper(name)
-	case of == "lines" && name == "say":
+	case of == "lines" && (name == "say" || name == "sayLater"):
 		line.level, message = levelOf(call.Args[0]), 2
 	case (of == "log" || of == "lines") && name == "LogAttrs":
 		line.level, message = levelOf(call.Args[1]), 2
@@ -214,7 +214,7 @@ func textOf(e ast.Expr) string {
 func wantKeys(t *testing.T, files *token.FileSet, call *ast.CallExpr) {
 	t.Helper()
 	name, _ := selectorOf(call)
-	if name == "say" || name == "LogAttrs" || call.Ellipsis.IsValid() {
+	if name == "say" || name == "sayLater" || name == "LogAttrs" || call.Ellipsis.IsValid() {
 		return
 	}
 	for i := 1; i < len(call.Args); i += 2 {

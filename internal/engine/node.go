@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -274,7 +273,7 @@ func (n *node) release(c store.Claimed) {
 	o.Durable, o.Answers, o.Parent = c.Durable, c.Job.Answers, c.Job.Parent
 	n.engine.commit.Finish(o, nil, nil, nil, func(err error) {
 		defer n.outcomes.Done()
-		n.report(o, job, err)
+		n.reportLater(o, job, unread, err, func() {})
 	})
 }
 
@@ -373,21 +372,6 @@ func signal(ch chan struct{}) {
 	select {
 	case ch <- struct{}{}:
 	default:
-	}
-}
-
-// report logs what became of an outcome that nobody waits for.
-func (n *node) report(o *store.Outcome, job about, err error) {
-	state := slog.String(keyState, o.State.String())
-	switch {
-	case err != nil:
-		n.lines.say(slog.LevelError, job, "the outcome of a job could not be stored; the job will run again", state, slog.Any(keyError, err))
-	case errors.Is(o.Err, store.ErrLeaseLost):
-		n.lines.say(slog.LevelWarn, job, "a job's lease was lost before its outcome was stored; the outcome is dropped",
-			state, slog.Int64(keyLease, o.Lease.Number))
-	case o.Err != nil:
-		n.lines.say(slog.LevelError, job, "the outcome of a job was refused", state, slog.Any(keyError, o.Err))
-		n.refused(o, job)
 	}
 }
 

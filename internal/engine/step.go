@@ -182,7 +182,7 @@ func (s *Strand) step(
 		if err := m.flush(); err != nil {
 			return nil, err
 		}
-		s.run.node.lines.say(slog.LevelWarn, s.run.about(), "step failed; it will be retried",
+		s.run.node.lines.sayLater(slog.LevelWarn, s.run.about(), "step failed; it will be retried",
 			slog.String(keyStep, name), slog.Int(keyTries, attempt), slog.String(keyError, told.Message), slog.Time(keyRetryAt, until))
 	}
 }
