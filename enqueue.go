@@ -16,7 +16,7 @@ const batchSize = 1000
 const defaultPriority = 2
 
 // NewID returns a new id for WithID.
-func NewID() ID { return uuid.Must(uuid.NewV7()) }
+func NewID() ID { return store.NewID() }
 
 // BatchError lists the jobs of a batch that were refused.
 type BatchError struct {

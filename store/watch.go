@@ -27,6 +27,7 @@ type Wake struct {
 	Namespace string
 	Queue     string
 	Due       time.Time
+	Maker     Maker // who has made the ids of the jobs since Due; 0: anybody
 	Jobs      []ID
 }
 

@@ -24,7 +24,7 @@ const (
 	// lookLimit is how many jobs one query asks for that may well have ended: it returns their results. tickLimit is the same
 	// for those of which nobody has said so.
 	lookLimit = 1000
-	tickLimit = 5000
+	tickLimit = 50_000
 	// lookRest is how many times as long as a look for all jobs took nobody looks for all of them again.
 	lookRest = 20
 )

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -117,13 +118,18 @@ func (h *house) Watch(ctx context.Context, wake func(store.Wake)) error {
 	return nil
 }
 
-// enqueue enqueues jobs, and returns their ids.
+// enqueue enqueues jobs whose ids another process has made, and returns them.
 func (h *house) enqueue(kind string, n int) []store.ID {
+	h.town.t.Helper()
+	return h.enqueueAs(kind, n, func() store.ID { return uuid.Must(uuid.NewV7()) })
+}
+
+func (h *house) enqueueAs(kind string, n int, newID func() store.ID) []store.ID {
 	h.town.t.Helper()
 	var all []*store.Enqueue
 	ids := make([]store.ID, n)
 	for i := range ids {
-		ids[i] = uuid.Must(uuid.NewV7())
+		ids[i] = newID()
 		all = append(all, &store.Enqueue{Job: store.Job{
 			ID: ids[i], Namespace: "default", Queue: "default", Kind: kind, Priority: 2, Args: []byte(`{}`),
 		}})
@@ -285,29 +291,98 @@ func TestWaitFindsWhatNobodyTold(t *testing.T) {
 	}
 }
 
-// TestManyWhoBeginToWait one after the other cost a few statements a second, and none of them waits long.
+// TestManyWhoBeginToWait one after the other cost a few statements a second, and none of them waits long. Who waits for its own jobs has
+// nobody tell of those of others.
 func TestManyWhoBeginToWait(t *testing.T) {
+	others := func() store.ID { return uuid.Must(uuid.NewV7()) }
+	for whose, newID := range map[string]func() store.ID{"its own": store.NewID, "others'": others} {
+		t.Run(whose, func(t *testing.T) {
+			inTown(t, func(t *testing.T, w *town) {
+				a, b := w.move(), w.move()
+				foreign := 0
+				w.lost = func(wake store.Wake) bool {
+					if wake.Kind == store.WakeNews && slices.ContainsFunc(wake.Jobs, isForeign) {
+						foreign++
+					}
+					return false
+				}
+				a.serve(lasting(300 * time.Millisecond))
+				var waits sync.WaitGroup
+				const seconds, each = 20, 50
+				for range seconds * each {
+					id := b.enqueueAs("k", 1, newID)[0]
+					a.enqueueAs("k", 1, others)
+					enqueued := time.Now()
+					waits.Go(func() {
+						if _, err := b.e.Wait(t.Context(), id); err != nil {
+							t.Error(err)
+						}
+						if took := time.Since(enqueued); took > 320*time.Millisecond {
+							t.Errorf("the end was known after %v", took)
+						}
+					})
+					time.Sleep(time.Second / each)
+				}
+				waits.Wait()
+				if told := w.told[store.WakeWanted]; told > 2*maxTold+2*seconds {
+					t.Errorf("it told %d times in %d seconds what it waits for", told, seconds)
+				}
+				if (foreign > 0) != (whose == "others'") {
+					t.Errorf("%d wake-ups tell of others' jobs", foreign)
+				}
+			})
+		})
+	}
+}
+
+// TestWaitsOfBothSorts: who begins to wait often for its own jobs, and now and then for another's, learns at once of all.
+func TestWaitsOfBothSorts(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
 		a, b := w.move(), w.move()
 		a.serve(lasting(300 * time.Millisecond))
 		var waits sync.WaitGroup
-		const seconds, each = 20, 50
-		for range seconds * each {
-			id := b.enqueue("k", 1)[0]
-			enqueued := time.Now()
+		for i := range 1000 {
+			id := b.enqueueAs("k", 1, store.NewID)[0]
+			if i%10 == 0 || i > 800 {
+				id = a.enqueue("k", 1)[0]
+			}
+			ends := time.Now().Add(300 * time.Millisecond)
 			waits.Go(func() {
 				if _, err := b.e.Wait(t.Context(), id); err != nil {
 					t.Error(err)
 				}
-				if took := time.Since(enqueued); took > 320*time.Millisecond {
-					t.Errorf("the end was known after %v", took)
+				if late := time.Since(ends); late > 20*time.Millisecond {
+					t.Errorf("the end of job %d was known after %v", i, late)
 				}
 			})
-			time.Sleep(time.Second / each)
+			time.Sleep(20 * time.Millisecond)
 		}
 		waits.Wait()
-		if told := w.told[store.WakeWanted]; told > 2*maxTold+2*seconds {
-			t.Errorf("it told %d times in %d seconds what it waits for", told, seconds)
+		if told := w.told[store.WakeWanted]; told > 20*(maxTold+3)+20 {
+			t.Errorf("it told %d times in 20 seconds what it waits for", told)
+		}
+	})
+}
+
+// TestWaitsForVeryMany take one statement a second all the same.
+func TestWaitsForVeryMany(t *testing.T) {
+	inTown(t, func(t *testing.T, w *town) {
+		a, b := w.move(), w.move()
+		ids := a.enqueue("nobody", 60_000)
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		done := make(chan error)
+		go func() { done <- b.e.WaitEach(ctx, ids, func(store.Ended, error) bool { return true }) }()
+		time.Sleep(10 * time.Second)
+		b.looks.Store(0)
+		time.Sleep(20 * time.Second)
+		b.wantLooks("in twenty seconds", 21)
+		if n := b.jobs.Load(); n < int64(len(ids))*20/lookRounds {
+			t.Errorf("it asked for %d jobs", n)
+		}
+		stop()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Error(err)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,8 @@ const (
 	wantedSinceFor = 3 * time.Second
 	// maxWanted bounds the jobs that are remembered. Of those beyond it news comes late.
 	maxWanted = 100_000
+	// maxMakers is the same for processes who wait for all that they make.
+	maxMakers = 10_000
 	// maxRecent is how many of the last jobs that had news are remembered, for those who ask a moment too late.
 	maxRecent = 4096
 )
@@ -25,13 +28,28 @@ const (
 type wanted struct {
 	some atomic.Bool // there is something to look up
 
-	mu         sync.Mutex
-	until      map[store.ID]time.Time // when a wish ends
-	since      time.Time              // all jobs made since then are wanted
-	sinceUntil time.Time              // until then
-	purged     time.Time
-	recent     []store.ID // a ring
-	next       int        // its oldest place
+	mu     sync.Mutex
+	until  map[store.ID]time.Time    // when a wish ends
+	since  map[store.Maker]wishSince // of jobs that somebody makes; 0: anybody
+	purged time.Time
+	recent []store.ID // a ring
+	next   int        // its oldest place
+}
+
+// wishSince is a wish for all jobs made since a time.
+type wishSince struct{ since, until time.Time }
+
+// covers reports whether the wish is for a job.
+func (w wishSince) covers(id store.ID, now time.Time) bool {
+	return now.Before(w.until) && !madeAt(id).Before(w.since)
+}
+
+// isWanted reports whether another process waits for a job. w.mu is held.
+func (w *wanted) isWanted(id store.ID, now time.Time) bool {
+	if until, ok := w.until[id]; ok && now.Before(until) {
+		return true
+	}
+	return len(w.since) > 0 && (w.since[0].covers(id, now) || w.since[store.MakerOf(id)].covers(id, now))
 }
 
 // heard takes in a wish, and returns those of its jobs that had news a moment ago, if it is new.
@@ -50,10 +68,14 @@ func (w *wanted) heard(wish store.Wake, now time.Time) []store.ID {
 		}
 	}
 	if !wish.Due.IsZero() {
-		if now.After(w.sinceUntil) || wish.Due.Before(w.since) {
-			w.since = wish.Due
+		of := w.since[wish.Maker]
+		if now.After(of.until) || wish.Due.Before(of.since) {
+			of.since = wish.Due
 		}
-		w.sinceUntil = now.Add(wantedSinceFor)
+		of.until = now.Add(wantedSinceFor)
+		if _, known := w.since[wish.Maker]; known || len(w.since) < maxMakers {
+			put(&w.since, wish.Maker, of)
+		}
 	}
 	w.some.Store(true)
 	if wish.Kind == store.WakeStillWanted {
@@ -61,7 +83,7 @@ func (w *wanted) heard(wish store.Wake, now time.Time) []store.ID {
 	}
 	var news []store.ID
 	for _, id := range w.recent {
-		if asked[id] || !wish.Due.IsZero() && !madeAt(id).Before(wish.Due) {
+		if asked[id] || !wish.Due.IsZero() && !madeAt(id).Before(wish.Due) && (wish.Maker == 0 || wish.Maker == store.MakerOf(id)) {
 			news = append(news, id)
 		}
 	}
@@ -86,7 +108,7 @@ func (w *wanted) news(jobs []store.ID, now time.Time) []store.ID {
 	w.purge(now)
 	var told []store.ID
 	for _, id := range jobs {
-		if until, ok := w.until[id]; ok && now.Before(until) || now.Before(w.sinceUntil) && !madeAt(id).Before(w.since) {
+		if w.isWanted(id, now) {
 			told = append(told, id)
 		}
 	}
@@ -107,7 +129,8 @@ func (w *wanted) purge(now time.Time) {
 			delete(w.until, id)
 		}
 	}
-	w.some.Store(len(w.until) > 0 || now.Before(w.sinceUntil))
+	maps.DeleteFunc(w.since, func(_ store.Maker, of wishSince) bool { return !now.Before(of.until) })
+	w.some.Store(len(w.until)+len(w.since) > 0)
 }
 
 // hasNews lists the jobs that have ended, or published something, by a batch that was committed.

@@ -15,7 +15,7 @@ const (
 	tellEvery   = time.Second
 	renewWishes = 5
 	// maxTold is how many wishes go out at once between two ticks. Whoever begins to wait more often than that says that
-	// all jobs made from now on are wanted, and is quiet.
+	// all jobs are wanted which it makes from now on, or, if it waits so often for those of others, which anybody makes, and is quiet.
 	maxTold = 10
 )
 
@@ -31,9 +31,11 @@ type wishes struct {
 
 	mu      sync.Mutex
 	users   map[store.ID]int
-	fresh   []store.ID // not told of yet
-	told    int        // how often since the last tick
-	since   time.Time  // all jobs made since then were said to be wanted; zero: it was not said
+	fresh   []store.ID  // not told of yet
+	begun   int         // how often there was something new since the last tick
+	foreign int         // how often jobs of others were among that
+	since   time.Time   // all jobs made since then were said to be wanted; zero: it was not said
+	maker   store.Maker // those that it makes; 0: anybody
 	running bool
 	nudge   chan struct{}
 }
@@ -51,6 +53,7 @@ func (w *wishes) add(jobs ...store.ID) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	before := len(w.fresh)
 	for _, id := range jobs {
 		if w.users[id]++; w.users[id] == 1 {
 			w.fresh = append(w.fresh, id)
@@ -60,7 +63,9 @@ func (w *wishes) add(jobs ...store.ID) {
 		w.running = true
 		w.loops.Go(func() { w.guard.supervise(w.ctx, "waits for jobs", w.loop) })
 	}
-	signal(w.nudge)
+	if len(w.fresh) > before {
+		signal(w.nudge)
+	}
 }
 
 // drop takes back what add did.
@@ -106,16 +111,32 @@ func (w *wishes) tell(wishes ...store.Wake) {
 func (w *wishes) news() store.Wake {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.told++
-	switch {
-	case len(w.fresh) == 0, !w.since.IsZero():
-		return store.Wake{} // those that are older wait for the tick
-	case w.told > maxTold:
-		// A little earlier than now: the ids of the first of them are as old as their enqueue.
-		w.since = w.store.Now().Add(-tellEvery)
+	if len(w.fresh) == 0 {
+		return store.Wake{}
 	}
-	return store.Wake{Kind: store.WakeWanted, Jobs: w.takeFresh(), Due: w.since}
+	w.begun++
+	if slices.ContainsFunc(w.fresh, isForeign) {
+		w.foreign++
+	}
+	switch {
+	case w.foreign > maxTold && (w.since.IsZero() || w.maker != 0):
+		w.all(0)
+	case w.foreign > maxTold:
+		return store.Wake{} // those that are older wait for the tick
+	case w.begun > maxTold && w.since.IsZero():
+		w.all(store.ThisProcess())
+	case !w.since.IsZero() && (w.maker == 0 || !slices.ContainsFunc(w.fresh, isForeign)):
+		return store.Wake{}
+	}
+	return store.Wake{Kind: store.WakeWanted, Jobs: w.takeFresh(), Due: w.since, Maker: w.maker}
 }
+
+// all wants news of all jobs that somebody makes from now on, and a little earlier: the ids of the first of them are as old as their
+// enqueue. w.mu is held.
+func (w *wishes) all(maker store.Maker) { w.since, w.maker = w.store.Now().Add(-tellEvery), maker }
+
+// isForeign reports whether another process has made an id.
+func isForeign(id store.ID) bool { return store.MakerOf(id) != store.ThisProcess() }
 
 // tick returns what is to be told at a tick: what is new, and what was told before, if that is to be renewed. more is false if nobody
 // waits any more.
@@ -123,15 +144,18 @@ func (w *wishes) tick(renew bool) (fresh, still store.Wake, more bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.users) == 0 {
-		w.running, w.fresh, w.since, w.told = false, nil, time.Time{}, 0
+		w.running, w.fresh, w.since, w.begun, w.foreign = false, nil, time.Time{}, 0, 0
 		return fresh, still, false
 	}
-	if w.told <= maxTold {
-		w.since = time.Time{}
+	switch {
+	case w.begun <= maxTold:
+		w.since, w.maker = time.Time{}, 0
+	case w.foreign <= maxTold && !w.since.IsZero():
+		w.maker = store.ThisProcess()
 	}
-	w.told = 0
+	w.begun, w.foreign = 0, 0
 	fresh = store.Wake{Kind: store.WakeWanted, Jobs: w.takeFresh()}
-	still = store.Wake{Kind: store.WakeStillWanted, Due: w.since}
+	still = store.Wake{Kind: store.WakeStillWanted, Due: w.since, Maker: w.maker}
 	if renew {
 		still.Jobs = slices.AppendSeq(make([]store.ID, 0, len(w.users)), maps.Keys(w.users))
 	}

@@ -34,6 +34,7 @@ type message struct {
 	Namespace string     `json:"n,omitempty"`
 	Queue     string     `json:"q,omitempty"`
 	Due       int64      `json:"d,omitempty"`
+	Maker     uint16     `json:"m,omitempty"`
 	Jobs      []store.ID `json:"j,omitempty"`
 	Late      []late     `json:"l,omitempty"`
 }
@@ -53,7 +54,9 @@ const kindLate = 100
 
 // encodeWake turns a wake-up into a payload. One that is too long becomes a WakeAll, which is always right.
 func encodeWake(w store.Wake, origin string) string {
-	m := message{Origin: origin, Kind: uint8(w.Kind), Namespace: w.Namespace, Queue: w.Queue, Jobs: w.Jobs}
+	m := message{
+		Origin: origin, Kind: uint8(w.Kind), Namespace: w.Namespace, Queue: w.Queue, Maker: uint16(w.Maker), Jobs: w.Jobs,
+	}
 	if !w.Due.IsZero() {
 		m.Due = w.Due.UnixMicro()
 	}
@@ -65,7 +68,9 @@ func encodeWake(w store.Wake, origin string) string {
 }
 
 func (m message) wake() store.Wake {
-	w := store.Wake{Kind: store.WakeKind(m.Kind), Namespace: m.Namespace, Queue: m.Queue, Jobs: m.Jobs}
+	w := store.Wake{
+		Kind: store.WakeKind(m.Kind), Namespace: m.Namespace, Queue: m.Queue, Maker: store.Maker(m.Maker), Jobs: m.Jobs,
+	}
 	if m.Due != 0 {
 		w.Due = timeOf(m.Due)
 	}
@@ -201,8 +206,17 @@ func (n *notifier) tellLate(places []late) {
 
 // merge joins two wake-ups of one topic: the earlier time and all jobs, or what stands for all if they are too many.
 func merge(a, b store.Wake) store.Wake {
-	if !a.Due.IsZero() && (b.Due.IsZero() || a.Due.Before(b.Due)) {
-		b.Due = a.Due
+	switch {
+	case a.Due.IsZero():
+	case b.Due.IsZero():
+		b.Due, b.Maker = a.Due, a.Maker
+	default:
+		if a.Due.Before(b.Due) {
+			b.Due = a.Due
+		}
+		if a.Maker != b.Maker {
+			b.Maker = 0
+		}
 	}
 	if (b.Kind == store.WakeNews || b.Kind == store.WakeCancel) && (len(a.Jobs) == 0 || len(b.Jobs) == 0) {
 		return store.Wake{Kind: b.Kind} // of any job

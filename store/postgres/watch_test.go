@@ -83,13 +83,13 @@ func TestWishesAreMergedAndBounded(t *testing.T) {
 	}
 	since := time.Now().Truncate(time.Microsecond)
 	a.Notify(
-		store.Wake{Kind: store.WakeWanted, Jobs: jobs(250)}, store.Wake{Kind: store.WakeStillWanted, Jobs: jobs(3), Due: since},
+		store.Wake{Kind: store.WakeWanted, Jobs: jobs(250)}, store.Wake{Kind: store.WakeStillWanted, Jobs: jobs(3), Due: since, Maker: 7},
 		store.Wake{Kind: store.WakeNews, Jobs: jobs(1000)}, store.Wake{Kind: store.WakeNews, Jobs: jobs(1000)},
 	)
 	eventually(t, "b hears of all that is wanted and new", func() bool {
 		return named(store.WakeWanted) == 250 && named(store.WakeStillWanted) == 3 && named(store.WakeNews) == 2000
 	})
-	if n := atB.count(func(w store.Wake) bool { return w.Kind == store.WakeStillWanted && w.Due.Equal(since) }); n != 1 {
+	if n := atB.count(func(w store.Wake) bool { return w.Kind == store.WakeStillWanted && w.Due.Equal(since) && w.Maker == 7 }); n != 1 {
 		t.Errorf("since when jobs are wanted was told %d times", n)
 	}
 	isAny := func(w store.Wake) bool {
