@@ -127,7 +127,7 @@ func (f facts) words(r slog.Record) string {
 		return f.end(r.Time)
 	case lineAttempt:
 		return "failed" + f.attempt() + f.again(r.Time) + colon(f.error())
-	case linePanicked:
+	case linePanicked, linePanickedOut:
 		return "panicked" + f.attempt() + f.again(r.Time) + colon(strings.TrimPrefix(f.error(), "panic: "))
 	case lineFailed:
 		return "failed for good" + f.attempt() + colon(f.error())

@@ -19,6 +19,7 @@ const (
 	lineFailed      = "job failed"
 	lineAttempt     = "attempt failed; the job will be retried"
 	linePanicked    = "attempt panicked; the job will be retried"
+	linePanickedOut = "attempt panicked; the job was cancelled or paused meanwhile"
 	lineHeld        = "run held: its code does not fit its journal; resume or fork the job"
 	lineStep        = "step failed; it will be retried"
 	lineUnserved    = "jobs are waiting, but no node serves them"
@@ -208,18 +209,29 @@ func (s *shortLog) write(line string, last bool) {
 	s.put(line)
 }
 
-// put has a line written by a goroutine of its own, if there is room for it. s.mu is held.
+// put has a line written by a goroutine of its own, if there is room for it; there is for any line
+// that none waits before. s.mu is held.
 func (s *shortLog) put(line string) {
-	if len(s.pending)+len(line) > shortBuffer {
+	if len(s.pending) > 0 && len(s.pending)+len(line) > shortBuffer {
 		s.lost++
 		return
 	}
+	s.tellLost()
+	s.pending = append(append(s.pending, line...), '\n')
+	s.flush()
+}
+
+// tellLost says how many lines there was no room for. s.mu is held.
+func (s *shortLog) tellLost() {
 	if s.lost > 0 {
 		s.pending = fmt.Appendf(s.pending, "(%s more: nobody took them in time)\n", plural(s.lost, "line"))
 		s.lost = 0
 	}
-	s.pending = append(append(s.pending, line...), '\n')
-	if s.writing == nil {
+}
+
+// flush has what is pending written. s.mu is held.
+func (s *shortLog) flush() {
+	if s.writing == nil && len(s.pending) > 0 {
 		s.writing = make(chan struct{})
 		go s.writeOut()
 	}
@@ -248,6 +260,8 @@ func (s *shortLog) end() {
 		s.second = nil
 	}
 	s.tellJobs()
+	s.tellLost()
+	s.flush()
 	s.ended = true
 	writing := s.writing
 	s.mu.Unlock()

@@ -55,6 +55,7 @@ func TestShortLines(t *testing.T) {
 				slog.LevelError, lineFailed, jobAttrs(25, "error", "boom", "reason", "terminal"),
 				exampleID + "  mail  failed for good, attempt 25: boom",
 			},
+			{slog.LevelError, linePanickedOut, jobAttrs(2, "error", "panic: boom"), exampleID + "  mail  panicked, attempt 2: boom"},
 			{slog.LevelError, lineHeld, jobAttrs(1, "error", "it differs"), exampleID + "  mail  held for a person: it differs"},
 			{
 				slog.LevelWarn, lineStep, jobAttrs(1, "step", "charge", "tries", 1, "error", "boom", "retry_at", soon),
@@ -212,6 +213,39 @@ func TestShortLogDoesNotWait(t *testing.T) {
 	})
 }
 
+// TestShortLogTakesALongLine whole, and none after it that has no room.
+func TestShortLogTakesALongLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		short := newShortLog(&out, slog.LevelInfo)
+		long := strings.Repeat("x", 2*shortBuffer)
+		slog.New(short).Info(long)
+		short.end()
+		if !strings.Contains(out.String(), long) {
+			t.Errorf("%d bytes were written", out.Len())
+		}
+	})
+}
+
+// TestShortLogTellsWhatItLost at the end, although no line comes after that.
+func TestShortLogTellsWhatItLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		terminal := &frozen{asked: make(chan struct{}, 1), let: make(chan struct{})}
+		short := newShortLog(terminal, slog.LevelInfo)
+		log := slog.New(short)
+		log.Info("first")
+		<-terminal.asked
+		for range 10_000 {
+			log.Info("line")
+		}
+		time.AfterFunc(shortPatience/2, func() { close(terminal.let) })
+		short.end()
+		if out := terminal.out.String(); !strings.HasSuffix(out, "lines more: nobody took them in time)\n") {
+			t.Errorf("it ends with %q", out[max(0, len(out)-100):])
+		}
+	})
+}
+
 // TestShortLogEnds although the terminal takes nothing any more.
 func TestShortLogEnds(t *testing.T) {
 	synctest.Test(t, func(*testing.T) {
@@ -232,7 +266,7 @@ func TestShortLogKnowsItsLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
-		lineStarted, lineEnded, lineFailed, lineAttempt, linePanicked, lineHeld, lineStep, lineLeftOut, lineUnserved,
+		lineStarted, lineEnded, lineFailed, lineAttempt, linePanicked, linePanickedOut, lineHeld, lineStep, lineLeftOut, lineUnserved,
 		lineNodeStarted, lineNodeStopped,
 	} {
 		if !strings.Contains(string(page), "| `"+line+"` |") {
