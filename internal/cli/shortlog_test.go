@@ -219,7 +219,7 @@ func TestShortLogTakesALongLine(t *testing.T) {
 		var out strings.Builder
 		short := newShortLog(&out, slog.LevelInfo)
 		long := strings.Repeat("x", 2*shortBuffer)
-		slog.New(short).Info(long)
+		slog.New(short).Error("long", "stack", long)
 		short.end()
 		if !strings.Contains(out.String(), long) {
 			t.Errorf("%d bytes were written", out.Len())
