@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -452,35 +451,6 @@ func (n *node) goOn(x *execution) (following store.Claimed, ok bool) {
 	return following, ok
 }
 
-// finish hands an outcome to the committer. It returns what to wait for before the slot goes on, or nil.
-func (n *node) finish(o *store.Outcome, job about, last *store.CheckpointWrite, remembered *store.Append) <-chan struct{} {
-	var durable chan struct{}
-	if n.pending.Add(1) > int64(maxPending(n.cfg.Slots)) {
-		durable = make(chan struct{})
-	}
-	settled := sync.OnceFunc(func() {
-		n.pending.Add(-1)
-		if durable != nil {
-			close(durable)
-		}
-	})
-	took := n.took(o)
-	aside := false // only the committer knows the outcome by now
-	n.outcomes.Add(1)
-	n.engine.commit.Finish(o, last, remembered, func() {
-		aside = true
-		n.slots.aside.Add(1)
-		settled() // it holds up no slots
-	}, func(err error) {
-		defer n.outcomes.Done()
-		if aside && n.slots.cameBack() {
-			n.dispatch.free()
-		}
-		n.reportLater(o, job, took, err, settled)
-	})
-	return durable
-}
-
 // endUnwritten ends a run whose lease is lost: there is nothing to write.
 func (n *node) endUnwritten(x *execution) (following store.Claimed, ok, mine bool) {
 	if _, first := x.run.finish(); !first {
@@ -490,5 +460,3 @@ func (n *node) endUnwritten(x *execution) (following store.Claimed, ok, mine boo
 	n.engine.tellHere([]store.ID{x.run.claimed.Job.ID}) // somebody else has ended it, perhaps
 	return following, ok, true
 }
-
-func maxPending(slots int) int { return max(4*slots, 2*maxPrefetch) }

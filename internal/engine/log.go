@@ -143,7 +143,6 @@ func (n *node) report(o *store.Outcome, job about, took time.Duration, err error
 			append(facts, asked, slog.Int64(keyLease, o.Lease.Number))...)
 	case o.Err != nil:
 		n.lines.say(slog.LevelError, job, "the outcome of a job was refused", asked, slog.Any(keyError, o.Err))
-		n.refused(o, job)
 	default:
 		n.tellEnd(o, job, level, facts)
 		if took != unread {
@@ -207,18 +206,6 @@ func (n *node) took(o *store.Outcome) time.Duration {
 		return 0
 	}
 	return max(0, n.store.Now().Sub(o.StartedAt))
-}
-
-// reportLater reports without holding up the caller, who commits for everybody, and then calls done.
-func (n *node) reportLater(o *store.Outcome, job about, took time.Duration, err error, done func()) {
-	if took == unread && !isNews(o, err) {
-		done()
-		return
-	}
-	n.lines.pen.put(func() {
-		defer done()
-		n.engine.guard.panics("the report of an outcome", func() { n.report(o, job, took, err) })
-	})
 }
 
 // isNews reports whether somebody may have to see to an outcome.

@@ -223,6 +223,7 @@ func TestDurableFailuresAreLogged(t *testing.T) {
 		b.run()
 		id := b.enqueue(b.job("steps"))
 		b.expect(b.wait(id), store.Completed, "")
+		synctest.Wait() // for the pen
 		e := log.only(t, "WARN", "step failed", map[string]string{"step": "charge", "tries": "1", "error": "boom"})
 		e.whose(t, id, "steps", 1)
 		if e.again(t) != 3*time.Second {
@@ -230,6 +231,7 @@ func TestDurableFailuresAreLogged(t *testing.T) {
 		}
 		id = b.enqueue(b.job("undoes"))
 		b.expect(b.wait(id), store.Cancelled, store.ReasonCancelled)
+		synctest.Wait() // for the pen
 		undone := log.lines(t, "compensation failed")
 		if len(undone) != undoPolicy.Attempts-1 || undone[0].text("level") != "ERROR" ||
 			!strings.Contains(undone[0].text("stack"), "log_test.go") || undone[1].text("level") != "WARN" ||
@@ -328,6 +330,7 @@ func TestOutcomesThatAreNotStoredAreLogged(t *testing.T) {
 		b.run()
 		id := b.enqueue(b.job("k"))
 		b.expect(b.wait(id), store.Failed, store.ReasonTerminal)
+		synctest.Wait() // for the pen
 		log.only(t, "ERROR", "the outcome of a job was refused", map[string]string{"state": "completed", "error": "too large"}).
 			whose(t, id, "k", 1)
 	})
@@ -345,6 +348,7 @@ func TestLoggerOfRuns(t *testing.T) {
 		b.run()
 		id := b.enqueue(b.job("k"))
 		b.expect(b.wait(id), store.Completed, "")
+		synctest.Wait() // for the pen
 		own.only(t, "INFO", "to its own", nil).whose(t, id, "k", 1)
 		given.only(t, "INFO", "to another", nil).whose(t, id, "k", 1)
 		if n := len(own.lines(t, "to another")) + len(given.lines(t, "to its own")); n > 0 {

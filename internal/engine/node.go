@@ -263,20 +263,6 @@ func (n *node) giveBack() {
 	}
 }
 
-func (n *node) release(c store.Claimed) {
-	o := &store.Outcome{
-		Lease: c.Lease, State: store.Available, Reason: store.ReasonReleased,
-		HasUnique: c.Job.UniqueKey != nil, HasOrdering: c.Job.OrderingKey != "",
-	}
-	job := aboutJob(&c.Job)
-	n.outcomes.Add(1)
-	o.Durable, o.Answers, o.Parent = c.Durable, c.Job.Answers, c.Job.Parent
-	n.engine.commit.Finish(o, nil, nil, nil, func(err error) {
-		defer n.outcomes.Done()
-		n.reportLater(o, job, unread, err, func() {})
-	})
-}
-
 // drain waits for the handlers: for the stop timeout with their contexts alive, then, or as soon as force ends, with their
 // contexts ended, until they return or are given up as stuck.
 func (n *node) drain(force context.Context) {
@@ -373,16 +359,4 @@ func signal(ch chan struct{}) {
 	case ch <- struct{}{}:
 	default:
 	}
-}
-
-// refused ends a run whose outcome can never be stored: its job fails, and says why.
-func (n *node) refused(o *store.Outcome, job about) {
-	if o.State == store.Failed && o.Reason == store.ReasonTerminal {
-		return // the beat sees to what is left
-	}
-	n.finish(&store.Outcome{
-		Lease: o.Lease, State: store.Failed, Reason: store.ReasonTerminal, Error: cut("its outcome was refused: "+o.Err.Error(), maxError),
-		StartedAt: o.StartedAt, HasUnique: o.HasUnique, HasOrdering: o.HasOrdering, Answers: o.Answers, Parent: o.Parent, Durable: o.Durable,
-		HasChildren: o.HasChildren,
-	}, job, nil, nil)
 }

@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// ending is an outcome on its way to the database, and then to the log. The node counts it in outcomes until it is stored or given up,
+// and in pending as long as it may hold up a slot.
+type ending struct {
+	node    *node
+	outcome *store.Outcome
+	job     about
+	took    time.Duration // of the run; see took
+	durable chan struct{} // closed when the slot may go on that waits for it; nil: none does
+	aside   bool          // only the committer knows the outcome by now
+	settled atomic.Bool   // it holds up no slot any more
+}
+
+func maxPending(slots int) int { return max(4*slots, 2*maxPrefetch) }
+
+// finish hands an outcome to the committer. It returns what to wait for before the slot goes on, or nil.
+func (n *node) finish(o *store.Outcome, job about, last *store.CheckpointWrite, remembered *store.Append) <-chan struct{} {
+	e := &ending{node: n, outcome: o, job: job, took: n.took(o)}
+	if n.pending.Add(1) > int64(maxPending(n.cfg.Slots)) {
+		e.durable = make(chan struct{})
+	}
+	durable := e.durable
+	n.outcomes.Add(1)
+	n.engine.commit.Finish(o, last, remembered, e.putAside, e.done)
+	return durable
+}
+
+// release gives back a job that was claimed and not started.
+func (n *node) release(c store.Claimed) {
+	o := &store.Outcome{
+		Lease: c.Lease, State: store.Available, Reason: store.ReasonReleased,
+		HasUnique: c.Job.UniqueKey != nil, HasOrdering: c.Job.OrderingKey != "",
+		Durable: c.Durable, Answers: c.Job.Answers, Parent: c.Job.Parent,
+	}
+	e := &ending{node: n, outcome: o, job: aboutJob(&c.Job), took: unread}
+	e.settled.Store(true)
+	n.outcomes.Add(1)
+	n.engine.commit.Finish(o, nil, nil, nil, e.done)
+}
+
+// putAside is called when a caller's transaction is in the way of the outcome.
+func (e *ending) putAside() {
+	e.aside = true
+	e.node.slots.aside.Add(1)
+	e.settle()
+}
+
+// done is called when the outcome is stored or given up. It tells of that without holding up the caller, who commits for everybody.
+func (e *ending) done(err error) {
+	n := e.node
+	defer n.outcomes.Done()
+	if e.aside && n.slots.cameBack() {
+		n.dispatch.free()
+	}
+	if o := e.outcome; err == nil && o.Err != nil && !errors.Is(o.Err, store.ErrLeaseLost) {
+		n.refused(o, e.job)
+	}
+	if e.took == unread && !isNews(e.outcome, err) {
+		e.settle()
+		return
+	}
+	n.lines.pen.put(func() {
+		defer e.settle()
+		n.engine.guard.panics("the report of an outcome", func() { n.report(e.outcome, e.job, e.took, err) })
+	})
+}
+
+// settle lets slots go on.
+func (e *ending) settle() {
+	if e.settled.Swap(true) {
+		return
+	}
+	e.node.pending.Add(-1)
+	if e.durable != nil {
+		close(e.durable)
+	}
+}
+
+// refused ends a run whose outcome can never be stored: its job fails, and says why.
+func (n *node) refused(o *store.Outcome, job about) {
+	if o.State == store.Failed && o.Reason == store.ReasonTerminal {
+		return // the beat sees to what is left
+	}
+	n.finish(&store.Outcome{
+		Lease: o.Lease, State: store.Failed, Reason: store.ReasonTerminal, Error: cut("its outcome was refused: "+o.Err.Error(), maxError),
+		StartedAt: o.StartedAt, HasUnique: o.HasUnique, HasOrdering: o.HasOrdering, Answers: o.Answers, Parent: o.Parent, Durable: o.Durable,
+		HasChildren: o.HasChildren,
+	}, job, nil, nil)
+}
