@@ -156,34 +156,34 @@ func (r *Run) undoOne(m *memory, u undo) error {
 		if err := keeper.until(m, until, func() string { return "compensation " + u.name }); err != nil {
 			return err
 		}
-		err := callUndo(m, u, &Strand{run: r, prefix: path + ".", undo: true, fault: &fault{}})
+		failure := callUndo(m, u, &Strand{run: r, prefix: path + ".", undo: true, fault: &fault{}}, attempt)
 		if r.life.ended() != nil {
 			m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
 		}
 		if m.exiting {
 			m.exit()
 		}
-		if err == nil {
+		if failure == nil {
 			m.add(store.Entry{Kind: store.EntryCompensated, Path: path, Name: u.name})
 			return m.flush()
 		}
-		told := &StepError{Step: u.name, Message: cut(err.Error(), maxError), Type: fmt.Sprintf("%T", err), Attempts: attempt}
+		told := &failure.told
+		told.Step = u.name
 		m.forget(path + ".")
-		delay, again := undoPolicy.next(err, attempt)
-		if !again {
+		if !failure.again {
 			m.add(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: u.name, Data: encodeEntry(told)})
 			if failed := m.flush(); failed != nil {
 				return errors.Join(told, failed)
 			}
-			r.tellUndo(u.name, attempt, err, time.Time{})
+			r.tellUndo(failure, time.Time{})
 			return told
 		}
-		until = r.node.store.Now().Add(delay)
+		until = r.node.store.Now().Add(failure.delay)
 		m.add(store.Entry{Kind: store.EntryStepRetry, Path: path, Name: u.name, Data: encodeEntry(retryData{*told, until})})
 		if err := m.flush(); err != nil {
 			return err
 		}
-		r.tellUndo(u.name, attempt, err, until)
+		r.tellUndo(failure, until)
 	}
 }
 
@@ -205,27 +205,30 @@ func (m *memory) forget(prefix string) {
 	m.pending = kept
 }
 
-// callUndo calls a compensation without the memory's lock; its panic is an error of it, and so is a
-// misuse that it does not return.
-func callUndo(m *memory, u undo, s *Strand) (err error) {
+// callUndo calls a compensation, and looks at its error, without the memory's lock. Its panic is an error of it, and so is a misuse that it
+// does not return.
+func callUndo(m *memory, u undo, s *Strand, attempt int) (failure *stepFailedError) {
 	m.mu.Unlock()
 	defer func() {
 		m.mu.Lock()
-		if s.fault.err != nil && !errors.Is(err, s.fault.err) {
-			err = s.fault.err
+		if s.fault.err != nil && (failure == nil || failure.misuse == nil) {
+			failure = undoPolicy.failed(s.fault.err, attempt)
 		}
 	}()
 	defer s.over.Store(true)
 	defer func() {
 		if p := recover(); p != nil {
-			err = &panicError{p, string(debug.Stack())}
+			failure = undoPolicy.failed(&panicError{p, string(debug.Stack())}, attempt)
 		}
 	}()
-	err = u.f(s)
+	err := u.f(s)
+	if err == nil {
+		return nil
+	}
 	if _, ok := errors.AsType[*ContinueError](err); ok {
 		err = errContinues
 	}
-	return err
+	return undoPolicy.failed(err, attempt)
 }
 
 // Context is what functions of the strand are called with.

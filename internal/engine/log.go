@@ -137,12 +137,13 @@ func (n *node) report(o *store.Outcome, job about, took time.Duration, err error
 	switch {
 	case err != nil:
 		n.lines.say(slog.LevelError, job, "the outcome of a job could not be stored; the job will run again",
-			asked, slog.Any(keyError, err))
+			append(traceOf(o), asked, slog.Any(keyError, err))...)
 	case errors.Is(o.Err, store.ErrLeaseLost):
 		n.lines.say(level, job, "a job's lease was lost before its outcome was stored; the outcome is dropped",
 			append(facts, asked, slog.Int64(keyLease, o.Lease.Number))...)
 	case o.Err != nil:
-		n.lines.say(slog.LevelError, job, "the outcome of a job was refused", asked, slog.Any(keyError, o.Err))
+		n.lines.say(slog.LevelError, job, "the outcome of a job was refused",
+			append(traceOf(o), asked, slog.Any(keyError, o.Err))...)
 	default:
 		n.tellEnd(o, job, level, facts)
 		if took != unread {
@@ -185,13 +186,22 @@ func factsOf(o *store.Outcome) []slog.Attr {
 	if o.Reason != "" {
 		facts = append(facts, slog.String(keyReason, string(o.Reason)))
 	}
-	if !o.Due.IsZero() && (o.Final == store.Retryable || o.Final == store.Scheduled) {
-		facts = append(facts, slog.Time(keyRetryAt, o.Due))
+	if o.Final == store.Retryable || o.Final == store.Scheduled {
+		due := o.Due
+		if due.IsZero() { // the answer of the store was lost
+			due = time.Now().Add(o.Delay) //nolint:forbidigo // for people, who read it beside the time of the line
+		}
+		facts = append(facts, slog.Time(keyRetryAt, due))
 	}
-	if o.Trace != "" {
-		facts = append(facts, slog.String(keyStack, o.Trace))
+	return append(facts, traceOf(o)...)
+}
+
+// traceOf is the stack of a panic that an outcome tells of.
+func traceOf(o *store.Outcome) []slog.Attr {
+	if o.Trace == "" {
+		return nil
 	}
-	return facts
+	return []slog.Attr{slog.String(keyStack, o.Trace)}
 }
 
 // unread is how long a run took if nobody reads it: see took.
@@ -217,12 +227,13 @@ func isHeld(o *store.Outcome) bool { return o.Wait != nil && o.Wait.Held }
 
 // tellUndo says that a compensation failed, and when it is tried again; a zero time says that it is
 // given up.
-func (r *Run) tellUndo(name string, tries int, err error, again time.Time) {
-	facts := []slog.Attr{slog.String(keyCompensation, name), slog.Int(keyTries, tries), slog.String(keyError, cut(err.Error(), maxError))}
+func (r *Run) tellUndo(failure *stepFailedError, again time.Time) {
+	told := &failure.told
+	facts := []slog.Attr{slog.String(keyCompensation, told.Step), slog.Int(keyTries, told.Attempts), slog.String(keyError, told.Message)}
 	level := slog.LevelWarn
-	if p, ok := errors.AsType[*panicError](err); ok {
+	if failure.stack != "" {
 		level = slog.LevelError
-		facts = append(facts, slog.String(keyStack, cut(p.stack, maxTrace)))
+		facts = append(facts, slog.String(keyStack, failure.stack))
 	}
 	if again.IsZero() {
 		r.node.lines.sayLater(slog.LevelError, r.about(), "compensation given up: undo by hand what it should have undone", facts...)

@@ -98,6 +98,7 @@ func (e *stepTimeoutError) Unwrap() error { return e.err }
 type stepFailedError struct {
 	told   StepError // but for the step's name
 	misuse error     // that the function was told of, or is
+	stack  string    // of a panic
 	delay  time.Duration
 	again  bool // after the delay
 }
@@ -109,6 +110,9 @@ func (p StepPolicy) failed(err error, attempt int) *stepFailedError {
 	e := &stepFailedError{misuse: misuseIn(err)}
 	e.told = StepError{Message: cut(err.Error(), maxError), Type: fmt.Sprintf("%T", err), Attempts: attempt}
 	_, e.told.TimedOut = err.(*stepTimeoutError) //nolint:errorlint // that of this very step
+	if p, ok := errors.AsType[*panicError](err); ok {
+		e.stack = cut(p.stack, maxTrace)
+	}
 	var continues *ContinueError
 	if e.misuse == nil && errors.As(err, &continues) {
 		e.misuse = errContinues
