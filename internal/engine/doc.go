@@ -23,7 +23,7 @@
 //	memory      what one run of a durable function remembers, its strands, and what it is waiting for
 //	loader      journals of runs that begin at the same moment, in one query
 //	guard       begins again what has panicked, and says so
-//	ending      an outcome on its way to the database and to the log
+//	ending      what becomes of an outcome until it is stored
 //	log         what is logged of runs, and its keys
 //	pen         writes lines for those who must not wait for a logger
 //	limiter     keeps a storm of failures from being a storm of lines
