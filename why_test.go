@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -422,7 +423,7 @@ func whyOn(t *testing.T, source store.Source) {
 	t.Helper()
 	ctx := t.Context()
 	hf, err := holdfast.Open(ctx, source, holdfast.WithActor("ada"), holdfast.WithNodeName("here"),
-		holdfast.WithQueue("default", 100), holdfast.WithQueue("one", 1))
+		holdfast.WithQueue("default", 0), holdfast.WithQueue("full", 100), holdfast.WithQueue("one", 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -465,6 +466,10 @@ func whyOn(t *testing.T, source store.Source) {
 	comes(first, holdfast.CauseRunning, "(here)")
 	comes(second, holdfast.CauseTurn, first.String()+" (running)")
 	comes(enqueue(holdfast.NewKind[int, int]("nosuch")), holdfast.CauseNoKind, "nosuch; live nodes serve mail")
+	nodes, err := hf.Nodes(ctx)
+	if err != nil || len(nodes) != 1 || !maps.Equal(nodes[0].Info.QueueSlots, map[string]int{"one": 1}) {
+		t.Errorf("%+v, %v", nodes, err)
+	}
 	comes(enqueue(mail, holdfast.Queue("one")), holdfast.CauseRunning, "(here)")
 	comes(enqueue(mail, holdfast.Queue("one")), holdfast.CauseNoFreeSlot,
 		"no free slot for the queue one on node 1 (here), the only node that serves it: 1 of 1 taken")

@@ -217,7 +217,7 @@ func (n *node) join(ctx context.Context) error {
 	}
 	for _, q := range n.cfg.Queues {
 		info.Queues = append(info.Queues, q.Name)
-		if q.Limit < n.cfg.Slots {
+		if q.Limit > 0 && q.Limit < n.cfg.Slots {
 			put(&info.QueueSlots, q.Name, q.Limit)
 		}
 	}
