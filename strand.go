@@ -20,7 +20,9 @@ type Future[T any] struct{ future *engine.Future }
 
 // Go starts a function beside the handler, as a strand of the same run. fn gets its own run, and
 // must use that one. The journal keeps the operations of each strand apart, so they replay in any
-// order. When the handler returns, strands that were not awaited end.
+// order. When the handler returns, strands that were not awaited end. A panic of fn is one of the
+// handler, when it awaits the function or returns. Functions that wait for each other alone are a
+// misuse of the run.
 func Go[T any](run *Run, name string, fn func(run *Run) (T, error)) (*Future[T], error) {
 	if err := checkName("strand", name); err != nil {
 		return nil, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -218,7 +217,7 @@ func callUndo(m *memory, u undo, s *Strand, attempt int) (failure *stepFailedErr
 	defer s.over.Store(true)
 	defer func() {
 		if p := recover(); p != nil {
-			failure = undoPolicy.failed(&panicError{p, string(debug.Stack())}, attempt)
+			failure = undoPolicy.failed(panicOf(p), attempt)
 		}
 	}()
 	err := u.f(s)

@@ -3,9 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -157,6 +155,9 @@ func (x *execution) conclude(ctx context.Context) *store.Outcome {
 		}
 	}
 	if m := x.run.memory.Load(); m != nil && err == nil {
+		if p := m.abandonedPanic(); p != nil {
+			return judge(ctx, x, nil, p.stack, p)
+		}
 		if what := m.unvisited(); what != "" {
 			return nondeterminism(what)
 		}
@@ -255,29 +256,13 @@ func invoke(ctx context.Context, x *execution) (result []byte, trace string, err
 	defer x.run.main.over.Store(true)
 	defer func() {
 		if p := recover(); p != nil {
-			trace = string(debug.Stack())
-			err = &panicError{p, trace}
+			failure := panicOf(p)
+			trace, err = failure.stack, failure
 		}
 	}()
 	result, err = x.handler.Run(ctx, x.run)
 	return result, "", err
 }
-
-// panicError is a handler's panic.
-type panicError struct {
-	value any
-	stack string
-}
-
-func (e *panicError) Error() string { return panicText(e.value) }
-
-// panicText is how a panic is told as an error.
-func panicText(value any) string { return fmt.Sprintf(panicPrefix+"%v", value) }
-
-const panicPrefix = "panic: "
-
-// isPanic reports whether an outcome tells of a panic, and not of an error or of a handler that is stuck.
-func isPanic(o *store.Outcome) bool { return o.Trace != "" && strings.HasPrefix(o.Error, panicPrefix) }
 
 // judge makes an outcome of what a handler returned. Nil means that nothing can be written any more.
 func judge(ctx context.Context, x *execution, result []byte, trace string, err error) *store.Outcome {

@@ -47,6 +47,7 @@ const (
 	keyStack        = "stack"
 	keyState        = "state"
 	keyStep         = "step"
+	keyStrand       = "strand"
 	keyTook         = "took"
 	keyTries        = "tries"
 	keyVersion      = "version"

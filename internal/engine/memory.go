@@ -42,6 +42,9 @@ type memory struct {
 	appending *call   // the writes, which are one at a time
 	tx        *openTx // what is being written is in a transaction of the user's
 
+	abandoned []*Future // strands that have panicked, which nobody has awaited yet
+	concluded bool      // nobody will
+
 	strands     int       // goroutines that Go has started and that have not ended
 	strandEnded sync.Cond // told when one of them ends, and when the run exits
 	active      int       // strands that do not wait
@@ -403,7 +406,8 @@ func (m *memory) final(o *store.Outcome) *store.Append {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	// From now on nobody of the run begins anything.
-	m.exiting = true
+	m.exiting, m.concluded = true, true
+	m.tellAbandoned()
 	m.wakeAll()
 	if m.lingering != nil {
 		m.lingering.Stop()

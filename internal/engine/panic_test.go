@@ -2,7 +2,10 @@ package engine
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -149,4 +152,139 @@ func (b *bed) survives(at int64, scene func(*bed) []*store.Enqueue) (calls int64
 		b.t.Logf("the troubles after call %d: %+v", at, b.e.Health().Troubles)
 	}
 	return calls
+}
+
+// TestPanicsOfStrands: each is one of the run, with its own words and its own stack, whoever awaits it; none gets lost.
+func TestPanicsOfStrands(t *testing.T) {
+	for name, test := range map[string]struct {
+		run  func(s *Strand, start func(*Strand) *Future) error
+		said string
+	}{
+		"awaited": {func(s *Strand, start func(*Strand) *Future) error { _, err := s.Await(start(s)); return err }, "attempt panicked"},
+		"awaited by another": {func(s *Strand, start func(*Strand) *Future) error {
+			other, err := s.Go("other", func(s *Strand) (any, error) { return s.Await(start(s)) })
+			if err != nil {
+				return err
+			}
+			_, err = s.Await(other)
+			return err
+		}, "attempt panicked"},
+		"left alone": {func(s *Strand, start func(*Strand) *Future) error {
+			start(s)
+			return s.Sleep(Limit{Within: time.Millisecond, Set: true})
+		}, "attempt panicked"},
+		"left alone by a failure": {func(s *Strand, start func(*Strand) *Future) error {
+			start(s)
+			time.Sleep(time.Millisecond)
+			return errBoom
+		}, "a function started with holdfast.Go panicked"},
+		"of a parked run": {func(s *Strand, start func(*Strand) *Future) error {
+			start(s)
+			return s.Sleep(Limit{Within: time.Hour, Set: true})
+		}, "a function started with holdfast.Go panicked"},
+		"after the end": {func(s *Strand, _ func(*Strand) *Future) error {
+			_, err := s.Go("late", func(*Strand) (any, error) { time.Sleep(time.Second); return spill() })
+			return err
+		}, "a function started with holdfast.Go panicked"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log logbook
+			inBed(t, Config{Logger: log.logger(t, slog.LevelInfo)}, func(b *bed) {
+				b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
+					s := r.Main()
+					if r.Job().Attempt > 1 {
+						return nil, nil
+					}
+					return nil, test.run(s, func(s *Strand) *Future {
+						f, err := s.Go("spills", func(*Strand) (any, error) { return spill() })
+						if err != nil {
+							t.Error(err)
+						}
+						return f
+					})
+				})
+				b.run()
+				id := b.enqueue(b.job("k"))
+				time.Sleep(30 * time.Minute)
+				lines := slices.DeleteFunc(log.ofKind(t, "k"), func(e entry) bool { return e.text("stack") == "" })
+				if len(lines) != 1 || !strings.HasPrefix(lines[0].text("msg"), test.said) || lines[0].text("level") != "ERROR" {
+					t.Fatalf("%v", lines)
+				}
+				e := lines[0]
+				e.whose(t, id, "k", 1)
+				if e.text("error") != "panic: milk" || !strings.Contains(e.text("stack"), "engine.spill") {
+					t.Errorf("%v", e)
+				}
+				if test.said == "attempt panicked" {
+					if a := b.get(id).Attempts; len(a) != 1 || a[0].Error != "panic: milk" || a[0].Trace != e.text("stack") {
+						t.Errorf("%+v", a)
+					}
+				}
+			})
+		})
+	}
+}
+
+func spill() (any, error) { panic("milk") }
+
+// TestStrandsThatWaitForEachOther never would go on: that is said at once.
+func TestStrandsThatWaitForEachOther(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		b.handle("itself", func(_ context.Context, r *Run) ([]byte, error) {
+			s := r.Main()
+			var f *Future
+			ready := make(chan struct{})
+			f, err := s.Go("self", func(s *Strand) (any, error) { <-ready; return s.Await(f) })
+			if err != nil {
+				return nil, err
+			}
+			close(ready)
+			_, err = s.Await(f)
+			return nil, err
+		}).MaxAttempts = 1
+		b.handle("each other", func(_ context.Context, r *Run) ([]byte, error) {
+			s := r.Main()
+			var f, g *Future
+			ready := make(chan struct{})
+			f, err := s.Go("one", func(s *Strand) (any, error) { <-ready; return s.Select([]Awaitable{g}) })
+			if err != nil {
+				return nil, err
+			}
+			g, err = s.Go("two", func(s *Strand) (any, error) { <-ready; return s.Await(f) })
+			if err != nil {
+				return nil, err
+			}
+			close(ready)
+			// Who waits for something else as well goes on.
+			timer, err := s.Timer(Limit{Within: 10 * time.Second, Set: true})
+			if err != nil {
+				return nil, err
+			}
+			if i, err := s.Select([]Awaitable{f, timer}); i != 1 || err != nil {
+				return nil, fmt.Errorf("%d: %w", i, err)
+			}
+			_, err = s.Await(g)
+			return nil, err
+		}).MaxAttempts = 1
+		b.run()
+		for kind, want := range map[string]string{
+			"itself": "they wait for strand self; strand self", "each other": "they wait for strand two; strand one; the first of: strand two",
+		} {
+			began := time.Now()
+			ended := b.wait(b.enqueue(b.job(kind)))
+			b.expect(ended, store.Failed, store.ReasonAttemptsExhausted)
+			parts := strings.Split(want[len("they wait for "):], "; ")
+			for _, part := range parts {
+				if !strings.Contains(ended.Error, part) {
+					t.Errorf("%s: %s", kind, ended.Error)
+				}
+			}
+			if !strings.HasPrefix(ended.Error, store.ErrInvalid.Error()) || !strings.Contains(ended.Error, "wait for each other") {
+				t.Errorf("%s: %s", kind, ended.Error)
+			}
+			if took := time.Since(began); took > 11*time.Second {
+				t.Errorf("%s took %v", kind, took)
+			}
+		}
+	})
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,6 +42,11 @@ type pause struct {
 	failures bool
 	strand   bool   // another strand may end it
 	what     string // for people, such as "signal approved"
+}
+
+// endsWithin reports whether only another strand of the run can end it.
+func (p *pause) endsWithin() bool {
+	return p.strand && p.until.IsZero() && p.kinds == 0 && p.count == 0 && !p.failures
 }
 
 // begin begins an operation, which lasts until end, and returns the run's memory, locked. If the
@@ -217,6 +221,9 @@ func (m *memory) idle() {
 		m.wakeAll()
 		return
 	}
+	if m.deadlocked() {
+		return
+	}
 	w := &store.Wait{Seen: m.seen()}
 	var what []string
 	for _, b := range m.blocked {
@@ -247,6 +254,27 @@ func (m *memory) idle() {
 	m.leave(&store.Outcome{State: store.Waiting, Wait: w})
 }
 
+// deadlocked reports whether the strands that wait, wait for each other alone: nothing would ever wake the run. Then the waits are
+// misuses. m.mu is held.
+func (m *memory) deadlocked() bool {
+	var what []string
+	for _, b := range m.blocked {
+		if !b.pause.endsWithin() {
+			return false
+		}
+		what = append(what, b.pause.what)
+	}
+	slices.Sort(what)
+	for s := range m.blocked {
+		if s.fault.err == nil {
+			s.fault.err = s.misuse("its functions wait for each other and for nothing else, so that none would ever return: they wait for %s",
+				strings.Join(what, "; "))
+		}
+	}
+	m.wakeAll()
+	return true
+}
+
 // Go runs f as a strand of its own, in a goroutine of its own. The future is done when f has returned.
 func (s *Strand) Go(name string, f func(*Strand) (any, error)) (*Future, error) {
 	m, err := s.begin("holdfast.Go", name)
@@ -266,9 +294,9 @@ func (s *Strand) Go(name string, f func(*Strand) (any, error)) (*Future, error) 
 func (s *Strand) carry(m *memory, future *Future, f func(*Strand) (any, error)) {
 	defer s.run.catch("a strand")
 	defer func() {
-		var failure error
+		var failure *panicError
 		if p := recover(); p != nil {
-			failure = &strandPanicError{p, string(debug.Stack())}
+			failure = panicOf(p)
 		}
 		s.over.Store(true)
 		m.mu.Lock()
@@ -278,6 +306,7 @@ func (s *Strand) carry(m *memory, future *Future, f func(*Strand) (any, error)) 
 		m.strandEnded.Broadcast()
 		if failure != nil {
 			future.err, future.done = failure, true
+			m.panicked(future)
 		}
 		switch {
 		case m.exiting:
@@ -306,14 +335,6 @@ type Future struct {
 	err   error
 }
 
-// strandPanicError is a panic in a strand. It becomes one of the handler when the future is awaited.
-type strandPanicError struct {
-	value any
-	stack string
-}
-
-func (e *strandPanicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
-
 // Await waits for a future.
 func (s *Strand) Await(f *Future) (any, error) {
 	m, err := s.begin("Future.Await", "")
@@ -327,8 +348,9 @@ func (s *Strand) Await(f *Future) (any, error) {
 	if err := s.await(m, func() bool { return f.done }, func() pause { return f.pause(m) }); err != nil {
 		return nil, err
 	}
-	if p, ok := f.err.(*strandPanicError); ok { //nolint:errorlint // it is never wrapped
-		panic(fmt.Sprintf("%v\n\n%s", p.value, p.stack))
+	if p := f.panic(); p != nil {
+		m.abandoned = slices.DeleteFunc(m.abandoned, func(one *Future) bool { return one == f })
+		panic(p)
 	}
 	return f.value, f.err
 }
