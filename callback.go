@@ -67,7 +67,12 @@ func decodeAnswer(v any, data []byte) error {
 	return nil
 }
 
-func (c *Callback) awaitable() engine.Awaitable { return c.callback }
+func (c *Callback) awaitable() engine.Awaitable {
+	if c == nil {
+		return nil
+	}
+	return c.callback
+}
 
 func (c *Callback) chosen() error { //nolint:unparam // as Awaitable wants it
 	c.message = c.callback.Answer()

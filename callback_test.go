@@ -24,7 +24,10 @@ func TestTokens(t *testing.T) {
 			return n, c.Wait(run, &n)
 		})
 		token := <-tokens
-		for _, none := range []string{"", "x", token + "x", token[:len(token)-1], "hfc_", "hfc_" + strings.Repeat("!", 43), job.ID.String()} {
+		for _, none := range []string{
+			"", "x", token + "x", token[:len(token)-1], "hfc_", "hfc_" + strings.Repeat("!", 43), job.ID.String(),
+			token + "\n", "\n" + token, token + "\r\n", token[:20] + "\n" + token[20:], token[:len(token)-1] + "\n",
+		} {
 			for name, err := range answerWith(f, none) {
 				if !errors.Is(err, holdfast.ErrInvalid) || !strings.Contains(err.Error(), "not a callback token") {
 					t.Errorf("%s of %q: %v", name, none, err)

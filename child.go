@@ -69,7 +69,12 @@ func (c *Child[Out]) Await(run *Run) (Out, error) {
 	return childResult[Out](msg)
 }
 
-func (c *Child[Out]) awaitable() engine.Awaitable { return c.child }
+func (c *Child[Out]) awaitable() engine.Awaitable {
+	if c == nil {
+		return nil
+	}
+	return c.child
+}
 
 func (c *Child[Out]) chosen() error { return nil }
 

@@ -52,6 +52,9 @@ func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, er
 	s := settings{limit: MaxPayload, actor: defaultActor()}
 	s.engine.Node.Name, s.engine.Node.Version = defaultActor(), programVersion()
 	for _, opt := range opts {
+		if opt == nil {
+			return nil, errNoOption
+		}
 		if err := opt(&s); err != nil {
 			return nil, err
 		}

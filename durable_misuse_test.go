@@ -177,7 +177,7 @@ func misusesOf() map[string]misuse {
 		_ = run.Sleep(time.Millisecond)
 		return run.Publish("key", "what is published after a misuse")
 	}}
-	all["SendFrom in a step"] = misuse{want: "run.UUID", do: inStep(func(run *holdfast.Run) error {
+	all["SendFrom in a step"] = misuse{want: `Signal.SendFrom "misuse"`, do: inStep(func(run *holdfast.Run) error {
 		return misuseSignal.SendFrom(run, run.ID(), 1)
 	}, true)}
 	all["asked whether to retry"] = misuse{want: "run.Now", do: func(m *misuses, run *holdfast.Run) error {

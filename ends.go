@@ -70,16 +70,17 @@ func (c *Client) WaitAll(ctx context.Context, ids ...ID) ([]Ended, error) {
 // sequence ends after the last job, or when ctx ends, with that error.
 func (c *Client) Ends(ctx context.Context, ids ...ID) iter.Seq2[Ended, error] {
 	return func(yield func(Ended, error) bool) {
-		more := true
+		more, left := true, len(ids)
 		err := c.engine.WaitEach(ctx, ids, func(found store.Ended, err error) bool {
 			if err != nil {
 				err = waitingFor(found.ID, err)
 			}
+			left--
 			more = yield(endedOf(found), err)
 			return more
 		})
 		if err != nil && more {
-			yield(Ended{}, fmt.Errorf("waiting for %d jobs: %w", len(ids), err))
+			yield(Ended{}, fmt.Errorf("waiting for %d of %d jobs: %w", left, len(ids), err))
 		}
 	}
 }

@@ -50,6 +50,9 @@ func (c *Client) build(kind string, args []byte, kindOpts, opts []EnqueueOption)
 	}}}
 	for _, list := range [][]EnqueueOption{kindOpts, opts} {
 		for _, opt := range list {
+			if opt == nil {
+				return nil, errNoOption
+			}
 			if err := opt.enqueue(&spec); err != nil {
 				return nil, err
 			}

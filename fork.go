@@ -55,6 +55,9 @@ func ForkID(id ID) ForkOption {
 func (c *Client) ForkJob(ctx context.Context, id ID, reason string, opts ...ForkOption) (ID, error) {
 	var f fork
 	for _, opt := range opts {
+		if opt == nil {
+			return uuid.Nil, errNoOption
+		}
 		if err := opt(&f); err != nil {
 			return uuid.Nil, err
 		}

@@ -26,6 +26,10 @@ func NewKind[In, Out any](name string, opts ...EnqueueOption) Kind[In, Out] {
 	if k.err == nil {
 		var probe enqueueSpec
 		for _, opt := range opts {
+			if opt == nil {
+				k.err = errors.Join(k.err, errNoOption)
+				continue
+			}
 			k.err = errors.Join(k.err, opt.enqueue(&probe))
 		}
 	}
@@ -50,6 +54,9 @@ func (k Kind[In, Out]) Handle(c *Client, handler func(run *Run, in In) (Out, err
 	}
 	h := &engine.Handler{Kind: k.name}
 	for _, opt := range opts {
+		if opt == nil {
+			return fmt.Errorf("kind %q: %w", k.name, errNoOption)
+		}
 		if err := opt.handle(h); err != nil {
 			return fmt.Errorf("kind %q: %w", k.name, err)
 		}

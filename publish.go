@@ -59,9 +59,12 @@ func (c *Client) Published(ctx context.Context, job ID, key string) (item Stream
 }
 
 // WaitPublished waits for a value of a key newer than the one at the given offset, 0 for any, and
-// returns it. If the job has finished or was removed and there is no newer value, the error is
-// ErrNotFound. Like Wait it goes on while the database does not answer.
+// returns it. If the job has finished and there is no newer value, or there is no such job, the
+// error is ErrNotFound. Like Wait it goes on while the database does not answer.
 func (c *Client) WaitPublished(ctx context.Context, job ID, key string, after int64) (StreamItem, error) {
+	if err := checkName("key", key); err != nil {
+		return StreamItem{}, err
+	}
 	var found StreamItem
 	newer := false
 	err := c.engine.Follow(ctx, job, func() (bool, bool, error) {
@@ -105,10 +108,14 @@ func (c *Client) Stream(ctx context.Context, job ID, stream string, after int64,
 }
 
 // Follow yields the items of a job's stream after an offset, as they come, until the job has
-// finished or ctx ends. The error of ctx comes last. Like Wait it goes on while the database does
-// not answer.
+// finished or ctx ends. The error of ctx comes last, or ErrNotFound if there is no such job. Like
+// Wait it goes on while the database does not answer.
 func (c *Client) Follow(ctx context.Context, job ID, stream string, after int64) iter.Seq2[StreamItem, error] {
 	return func(yield func(StreamItem, error) bool) {
+		if err := checkName("stream", stream); err != nil {
+			yield(StreamItem{}, err)
+			return
+		}
 		more := true
 		err := c.engine.Follow(ctx, job, func() (found, enough bool, err error) {
 			for {
@@ -128,7 +135,7 @@ func (c *Client) Follow(ctx context.Context, job ID, stream string, after int64)
 			}
 		})
 		if err != nil && more {
-			yield(StreamItem{}, err)
+			yield(StreamItem{}, store.About(job, "following stream "+stream+" of", err))
 		}
 	}
 }

@@ -123,7 +123,7 @@ func (s Signal[T]) SendTx(ctx context.Context, c *Client, tx store.Tx, job ID, v
 // SendFrom sends the signal from a run, as a step of it: it arrives once, even if the run is
 // repeated.
 func (s Signal[T]) SendFrom(run *Run, job ID, v T) error {
-	key, err := run.UUID()
+	key, err := run.strand.UUID("Signal.SendFrom", s.name)
 	if err != nil {
 		return err
 	}
@@ -164,6 +164,9 @@ func (c *Client) signal(job ID, name string, data []byte, opts []SendOption) (*s
 		return nil, err
 	}
 	for _, opt := range opts {
+		if opt == nil {
+			return nil, errNoOption
+		}
 		if err := opt(send); err != nil {
 			return nil, err
 		}

@@ -27,6 +27,9 @@ import (
 func Step[T any](run *Run, name string, fn func(ctx context.Context) (T, error), opts ...StepOption) (T, error) {
 	var out T
 	policy, err := stepPolicy(name, opts)
+	if err == nil && fn == nil {
+		err = noFunction("step " + name)
+	}
 	if err != nil {
 		return out, err
 	}
@@ -57,6 +60,13 @@ func StepTx[T, Tx any](
 ) (T, error) {
 	var out T
 	policy, err := stepPolicy(name, opts)
+	switch {
+	case err != nil:
+	case fn == nil:
+		err = noFunction("step " + name)
+	case db == nil:
+		err = invalid("step "+name, "its Transactor must not be nil")
+	}
 	if err != nil {
 		return out, err
 	}
@@ -88,6 +98,9 @@ func stepPolicy(name string, opts []StepOption) (engine.StepPolicy, error) {
 	}
 	var p engine.StepPolicy // escapes to the options
 	for _, opt := range opts {
+		if opt == nil {
+			return p, errNoOption
+		}
 		if err := opt.step(&p); err != nil {
 			return p, fmt.Errorf("step %s: %w", name, err)
 		}
@@ -125,7 +138,7 @@ func (r *Run) Now() (time.Time, error) { return r.strand.Now() }
 func (r *Run) Random() (*rand.Rand, error) { return r.strand.Random() }
 
 // UUID returns a new UUID, the same one on every replay. It is not secret.
-func (r *Run) UUID() (uuid.UUID, error) { return r.strand.UUID() }
+func (r *Run) UUID() (uuid.UUID, error) { return r.strand.UUID("run.UUID", "") }
 
 // IdempotencyKey returns a key for a step of this run, for outside systems that act once per key.
 // It is the same on every attempt.
@@ -157,6 +170,9 @@ func (r *Run) Patched(change string) (bool, error) {
 func (r *Run) OnFailure(name string, fn func(run *Run) error) error {
 	if err := checkName("compensation", name); err != nil {
 		return err
+	}
+	if fn == nil {
+		return noFunction("compensation " + name)
 	}
 	return r.strand.OnFailure(name, func(s *engine.Strand) error { return fn(r.with(s.Context(), s)) })
 }

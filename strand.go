@@ -27,6 +27,9 @@ func Go[T any](run *Run, name string, fn func(run *Run) (T, error)) (*Future[T],
 	if err := checkName("strand", name); err != nil {
 		return nil, err
 	}
+	if fn == nil {
+		return nil, noFunction("strand " + name)
+	}
 	f, err := run.strand.Go(name, func(s *engine.Strand) (any, error) { return fn(run.with(run.Context, s)) })
 	if err != nil {
 		return nil, err
@@ -41,7 +44,12 @@ func (f *Future[T]) Await(run *Run) (T, error) {
 	return out, err
 }
 
-func (f *Future[T]) awaitable() engine.Awaitable { return f.future }
+func (f *Future[T]) awaitable() engine.Awaitable {
+	if f == nil {
+		return nil
+	}
+	return f.future
+}
 
 func (f *Future[T]) chosen() error { return nil }
 
@@ -54,7 +62,12 @@ func (r *Run) Timer(d time.Duration) (*Timer, error) {
 	return &Timer{t}, err
 }
 
-func (t *Timer) awaitable() engine.Awaitable { return t.timer }
+func (t *Timer) awaitable() engine.Awaitable {
+	if t == nil {
+		return nil
+	}
+	return t.timer
+}
 
 func (t *Timer) chosen() error { return nil }
 
@@ -65,7 +78,10 @@ func Select(run *Run, among ...Awaitable) (int, error) {
 	}
 	all := make([]engine.Awaitable, len(among))
 	for i, a := range among {
-		if all[i] = a.awaitable(); all[i] == nil {
+		if a != nil {
+			all[i] = a.awaitable()
+		}
+		if all[i] == nil {
 			return 0, invalid("select", "argument %d is nil", i+1)
 		}
 	}
@@ -104,6 +120,9 @@ func Until(t time.Time) WaitOption {
 func limitOf(opts []WaitOption) (engine.Limit, error) {
 	var l engine.Limit
 	for _, opt := range opts {
+		if opt == nil {
+			return l, errNoOption
+		}
 		if err := opt(&l); err != nil {
 			return l, err
 		}

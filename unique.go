@@ -36,6 +36,9 @@ func Unique(opts ...UniqueOption) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		u := &uniqueSpec{states: store.Unfinished}
 		for _, opt := range opts {
+			if opt == nil {
+				return errNoOption
+			}
 			if err := opt(u); err != nil {
 				return err
 			}

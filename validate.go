@@ -142,3 +142,8 @@ func excerpt(data []byte) string {
 	}
 	return string(bytes.ToValidUTF8(data[:most], nil)) + "…"
 }
+
+func noFunction(of string) error { return invalid(of, "its function must not be nil") }
+
+// errNoOption is the error of an option that is nil.
+var errNoOption = invalid("options", "an option must not be nil")

@@ -224,8 +224,8 @@ func callUndo(m *memory, u undo, s *Strand, attempt int) (failure *stepFailedErr
 	if err == nil {
 		return nil
 	}
-	if _, ok := errors.AsType[*ContinueError](err); ok {
-		err = errContinues
+	if only := forHandlers(err); only != nil {
+		err = only
 	}
 	return undoPolicy.failed(err, attempt)
 }

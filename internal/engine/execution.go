@@ -125,7 +125,7 @@ func (n *node) verdict(x *execution) *store.Outcome {
 }
 
 // goneFrom settles a run whose goroutine ends here, by runtime.Goexit or by a panic; its slot goes on.
-// What panicked was not the handler, which invoke has seen to, but perhaps its error.
+// What panicked was not the handler, which invoke has seen to.
 func (n *node) goneFrom(x *execution, p any) {
 	var o *store.Outcome // if not even this can be told, the beat finds the lease
 	n.engine.guard.panics("the end of a run", func() {
@@ -170,8 +170,7 @@ func unreadable(err error) *store.Outcome {
 	return &store.Outcome{State: store.Retryable, Reason: store.ReasonError, Error: cut(err.Error(), maxError), Delay: 5 * time.Second}
 }
 
-// panicked is the outcome of a run whose end panicked, as the Error method of what its handler
-// returned may do.
+// panicked is the outcome of a run whose end panicked.
 func (x *execution) panicked(p any) *store.Outcome {
 	return x.again(store.ReasonError, cut(panicText(p), maxError), cut(string(debug.Stack()), maxTrace), time.Second)
 }
@@ -275,15 +274,7 @@ func judge(ctx context.Context, x *execution, result []byte, trace string, err e
 	if told == nil {
 		told = x.run.ending // it was told as it began, and its context goes on while it replays
 	}
-	var (
-		snooze *SnoozeError
-		retry  *RetryError
-		cancel *CancelError
-		fail   *FailError
-		again  *ContinueError
-		step   *StepError
-	)
-	text := cut(err.Error(), maxError)
+	r := lookAt(err)
 	trace = cut(trace, maxTrace)
 	if errors.Is(told, ErrCancelled) || errors.Is(told, ErrTimeout) {
 		x.run.catchUp()
@@ -291,27 +282,27 @@ func judge(ctx context.Context, x *execution, result []byte, trace string, err e
 	switch {
 	case errors.Is(cause, store.ErrLeaseLost):
 		return nil // the run's own: what an error says of leases may be another's
-	case errors.As(err, &cancel):
-		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: cut(cancel.Reason, maxError)}
-	case errors.As(err, &fail), errors.As(err, &step) && step.Permanent, errors.Is(err, ErrJournalFull):
-		return &store.Outcome{State: store.Failed, Reason: store.ReasonTerminal, Error: text, Trace: trace}
+	case r.cancel != nil:
+		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: cut(r.cancel.Reason, maxError)}
+	case r.fail != nil, r.step != nil && r.step.Permanent, r.full:
+		return &store.Outcome{State: store.Failed, Reason: store.ReasonTerminal, Error: r.text, Trace: trace}
 	case errors.Is(told, ErrCancelled):
-		if o := x.behind(text, trace); o != nil {
+		if o := x.behind(r.text, trace); o != nil {
 			return o
 		}
 		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: cut(cancelledBy(told, err), maxError)}
-	case errors.As(err, &again) && cause == nil:
-		return &store.Outcome{State: store.Available, Continue: &store.Continue{Args: again.Args, Codec: again.Codec}}
-	case errors.As(err, &snooze):
-		return &store.Outcome{State: store.Scheduled, Reason: store.ReasonSnoozed, Delay: max(snooze.Delay, 0)}
+	case r.again != nil && cause == nil:
+		return &store.Outcome{State: store.Available, Continue: &store.Continue{Args: r.again.Args, Codec: r.again.Codec}}
+	case r.snooze != nil:
+		return &store.Outcome{State: store.Scheduled, Reason: store.ReasonSnoozed, Delay: max(r.snooze.Delay, 0)}
 	case errors.Is(cause, ErrShutdown):
-		return &store.Outcome{State: store.Available, Reason: store.ReasonReleased, Error: text}
-	case errors.As(err, &retry):
-		return x.again(store.ReasonError, text, trace, max(retry.Delay, 0))
+		return &store.Outcome{State: store.Available, Reason: store.ReasonReleased, Error: r.text}
+	case r.retry != nil:
+		return x.again(store.ReasonError, r.text, trace, max(r.retry.Delay, 0))
 	case errors.Is(told, ErrTimeout):
-		return x.timedOut(text, trace)
+		return x.timedOut(r.text, trace)
 	}
-	return x.again(store.ReasonError, text, trace, -1)
+	return x.again(store.ReasonError, r.text, trace, -1)
 }
 
 // again lets the job be tried once more after the delay, or after its backoff if that is negative; or fails it when no attempt is left.

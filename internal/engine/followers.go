@@ -40,8 +40,8 @@ func newFollowers(l *listening, w *wishes) *followers {
 
 // Follow calls look at once, and then whenever the job may have published something, until look has had enough, or the job has ended
 // and a look after that was in vain. look reports whether it found anything, and whether that was enough. While the database does
-// not answer it is called again and again: only an error that does not pass ends it, or that of ctx, or ErrClosed. It is no error
-// that the job has ended, or is not there.
+// not answer it is called again and again: only an error that does not pass ends it, or that of ctx, or ErrClosed. If the job is not
+// there and look has found nothing, it is ErrNotFound.
 func (e *Engine) Follow(ctx context.Context, job store.ID, look func() (found, enough bool, err error)) error {
 	if e.isClosed() {
 		return store.ErrClosed
@@ -51,6 +51,7 @@ func (e *Engine) Follow(ctx context.Context, job store.ID, look func() (found, e
 	over := make(chan answer, 1)
 	e.ended.begin([]store.ID{job}, over)
 	defer e.ended.forget([]store.ID{job}, over)
+	var gone error
 	for ended := false; ; {
 		found, enough, err := look()
 		switch {
@@ -61,12 +62,17 @@ func (e *Engine) Follow(ctx context.Context, job store.ID, look func() (found, e
 		case err != nil:
 			sleepFor(ctx, lastLook)
 			continue
-		case enough, ended:
+		case enough:
 			return nil
+		case ended:
+			return gone
 		case found:
 			f.interval = firstLook
 		}
-		if ended, err = f.wait(ctx, over); err != nil {
+		switch ended, err = f.wait(ctx, over); {
+		case ended && errors.Is(err, store.ErrNotFound):
+			gone = err
+		case err != nil:
 			return err
 		}
 	}
@@ -110,7 +116,7 @@ func (f *follower) leave() {
 	f.deaf()
 }
 
-// wait returns when looking is worth while, and whether the job has ended.
+// wait returns when looking is worth while, and whether the job has ended; with ErrNotFound, because it is not there.
 func (f *follower) wait(ctx context.Context, over <-chan answer) (ended bool, err error) {
 	looked := time.Now() //nolint:forbidigo // how long it is until the next look
 	again := followAgain
@@ -124,10 +130,7 @@ func (f *follower) wait(ctx context.Context, over <-chan answer) (ended bool, er
 	for {
 		select {
 		case a := <-over:
-			if a.err != nil && !errors.Is(a.err, store.ErrNotFound) {
-				return false, a.err
-			}
-			return true, nil
+			return true, a.err
 		case <-f.news:
 			return false, nil
 		case <-look.C:

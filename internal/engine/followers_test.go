@@ -186,7 +186,7 @@ func TestFollowEnds(t *testing.T) {
 		if err := a.e.Follow(t.Context(), id, broken); !errors.Is(err, store.ErrDatabaseGone) {
 			t.Error(err)
 		}
-		if err := a.e.Follow(t.Context(), store.ID{1}, w.counting(100)); err != nil {
+		if err := a.e.Follow(t.Context(), store.ID{1}, w.counting(100)); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("of a job that is not there: %v", err)
 		}
 		closed := make(chan error)

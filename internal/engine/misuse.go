@@ -171,9 +171,10 @@ func (s *Strand) misusedIn(m *memory, failure *stepFailedError) error {
 		return s.fault.err
 	case err == nil:
 		return nil
-	case errors.Is(err, errContinues):
-		err = s.misuse("%s: its function returned ContinueAsNew, which only a handler may return; return a value from the "+
-			"function, and ContinueAsNew from the handler", s.doing)
+	}
+	if only, ok := err.(handlersOnlyError); ok { //nolint:errorlint // it is never wrapped
+		err = s.misuse("%s: its function returned %[2]s, which only a handler may return; return a value from the "+
+			"function, and %[2]s from the handler", s.doing, string(only))
 	}
 	s.spoil(m, err)
 	return err
@@ -196,12 +197,12 @@ func (r *Run) blame(err error) error {
 	switch {
 	case fault == nil:
 		return err
-	case errors.Is(err, fault):
-		return &spoiledError{err.Error()} // with what the code says about it
 	case err == nil:
 		return &spoiledError{fault.Error()}
+	case is(err, fault):
+		return &spoiledError{errorText(err)} // with what the code says about it
 	}
-	return &spoiledError{fmt.Sprintf("%v; the handler returned: %v", fault, err)}
+	return &spoiledError{fmt.Sprintf("%v; the handler returned: %s", fault, errorText(err))}
 }
 
 // cancelledBy is what is told of a job that was cancelled: the cancel, and the misuse in its code,

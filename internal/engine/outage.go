@@ -1,11 +1,14 @@
 package engine
 
 import (
+	"errors"
 	"log/slog"
 	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // sayOutage is the least time between two lines that say that the database does not answer.
@@ -46,6 +49,9 @@ func (o *outage) failed(call string, err error) { o.note(call, err, true) }
 func (o *outage) stumbled(call string, err error) { o.note(call, err, false) }
 
 func (o *outage) note(call string, err error, lasts bool) {
+	if errors.Is(err, store.ErrDatabaseGone) {
+		return // it does not pass, and is told of by whoever ends because of it
+	}
 	now := time.Now() //nolint:forbidigo // how long, and not what time it is
 	o.mu.Lock()
 	o.untold++

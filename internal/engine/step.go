@@ -108,14 +108,13 @@ func (e *stepFailedError) Error() string { return e.told.Message }
 // failed looks at the error of a step's function.
 func (p StepPolicy) failed(err error, attempt int) *stepFailedError {
 	e := &stepFailedError{misuse: misuseIn(err)}
-	e.told = StepError{Message: cut(err.Error(), maxError), Type: fmt.Sprintf("%T", err), Attempts: attempt}
+	e.told = StepError{Message: errorText(err), Type: fmt.Sprintf("%T", err), Attempts: attempt}
 	_, e.told.TimedOut = err.(*stepTimeoutError) //nolint:errorlint // that of this very step
 	if p, ok := errors.AsType[*panicError](err); ok {
 		e.stack = cut(p.stack, maxTrace)
 	}
-	var continues *ContinueError
-	if e.misuse == nil && errors.As(err, &continues) {
-		e.misuse = errContinues
+	if e.misuse == nil {
+		e.misuse = forHandlers(err)
 	}
 	if e.delay, e.again = p.next(err, attempt); !e.again {
 		var fail *FailError
@@ -123,9 +122,6 @@ func (p StepPolicy) failed(err error, attempt int) *stepFailedError {
 	}
 	return e
 }
-
-// errContinues is the misuse of a function that returns ContinueAsNew and is no handler.
-var errContinues = errors.New("it returned ContinueAsNew, which only a handler may return")
 
 // step is a step of either sort: try runs it and stores its result.
 func (s *Strand) step(

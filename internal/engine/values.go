@@ -54,9 +54,9 @@ func (s *Strand) Random() (*rand.Rand, error) {
 	return rand.New(rand.NewChaCha8(s.seed(m, "random"))), nil
 }
 
-// UUID returns a UUID, the same one on every replay.
-func (s *Strand) UUID() (uuid.UUID, error) {
-	m, err := s.begin("run.UUID", "")
+// UUID returns a UUID, the same one on every replay, for the operation that the code has called.
+func (s *Strand) UUID(verb, name string) (uuid.UUID, error) {
+	m, err := s.begin(verb, name)
 	if err != nil {
 		return uuid.UUID{}, err
 	}

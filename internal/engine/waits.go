@@ -330,8 +330,8 @@ func newToken(job store.ID) string {
 // token.
 func JobOfToken(token string) (store.ID, error) {
 	text, ok := strings.CutPrefix(token, tokenPrefix)
-	raw, err := base64.RawURLEncoding.DecodeString(text)
-	if !ok || err != nil || len(raw) != 32 {
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if !ok || err != nil || len(token) != tokenLength { // what decodes ignores line breaks
 		return store.ID{}, fmt.Errorf("%w: not a callback token: tokens begin with %s and have %d characters", store.ErrInvalid,
 			tokenPrefix, tokenLength)
 	}
