@@ -38,7 +38,8 @@ func TestNothingWhereSomethingIsNeeded(t *testing.T) {
 		"Signal.Wait":     func(r *holdfast.Run) error { _, err := holdfast.NewSignal[int]("s").Wait(r, nil); return err },
 	}
 	kind := holdfast.NewKind[string, int]("k")
-	if err := kind.Handle(hf, func(r *holdfast.Run, what string) (int, error) { return 0, inside[what](r) }, holdfast.MaxAttempts(1)); err != nil {
+	handle := func(r *holdfast.Run, what string) (int, error) { return 0, inside[what](r) }
+	if err := kind.Handle(hf, handle, holdfast.MaxAttempts(1)); err != nil {
 		t.Fatal(err)
 	}
 	_, enqueued := kind.Enqueue(t.Context(), hf, "x", nil)
@@ -121,7 +122,8 @@ func TestEndsSayHowManyAreLeft(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if _, err := hf.WaitAll(ctx, ids...); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "waiting for 2 of 5 jobs") {
+	_, err = hf.WaitAll(ctx, ids...)
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "waiting for 2 of 5 jobs") {
 		t.Error(err)
 	}
 }

@@ -48,7 +48,7 @@ type Cause struct {
 // CauseCode is a cause as a code for programs.
 type CauseCode string
 
-// The causes. Those of one job are listed in this order.
+// The causes. Those of one job are listed in this order, but a silent node comes before what it runs.
 const (
 	CauseFinished    CauseCode = "finished"
 	CauseRunning     CauseCode = "running"      // on Node
@@ -229,18 +229,27 @@ func (w *whyOf) running() {
 	case w.Closing:
 		text += ", compensating"
 	}
-	w.add(CauseRunning, "%s", text).Node = w.Lease.Node
 	for i := range w.nodes {
 		switch n := &w.nodes[i]; {
 		case n.ID != w.Lease.Node:
 		case !n.DeadAt.IsZero():
-			w.add(CauseSilentNode, "%s ended %s ago; the leader rescues its jobs",
-				nodeName(n.ID, w.nodes), w.since(n.DeadAt)).Node = n.ID
+			w.add(CauseSilentNode, "%s, which ran it, ended %s ago; %s", nodeName(n.ID, w.nodes), w.since(n.DeadAt), w.rescue(n.ID)).Node = n.ID
 		case w.silent(n):
-			w.add(CauseSilentNode, "%s has sent no heartbeat for %s; once it is declared dead, its jobs run elsewhere",
-				nodeName(n.ID, w.nodes), w.since(n.BeatAt)).Node = n.ID
+			w.add(CauseSilentNode, "%s, which runs it, has sent no heartbeat for %s; %s",
+				nodeName(n.ID, w.nodes), w.since(n.BeatAt), w.rescue(n.ID)).Node = n.ID
 		}
 	}
+	w.add(CauseRunning, "%s", text).Node = w.Lease.Node
+}
+
+// rescue says who gives the jobs of a node to others.
+func (w *whyOf) rescue(of int64) string {
+	for i := range w.nodes {
+		if n := &w.nodes[i]; n.ID != of && n.DeadAt.IsZero() && !w.silent(n) {
+			return "its jobs run elsewhere once the leader has declared it dead"
+		}
+	}
+	return "no other node is live to take its jobs: start one"
 }
 
 func (w *whyOf) held() {

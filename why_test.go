@@ -145,9 +145,12 @@ func TestWhyNodes(t *testing.T) {
 	b.must(err)
 	b.want(run.Job.ID, "running on node 4 (fourth) for 12s, attempt 1, asked to stop", holdfast.CauseRunning)
 	b.now = b.now.Add(28 * time.Second)
-	b.want(run.Job.ID, "running on node 4 (fourth) for 40s, attempt 1, asked to stop; "+
-		"node 4 (fourth) has sent no heartbeat for 40s; once it is declared dead, its jobs run elsewhere",
-		holdfast.CauseRunning, holdfast.CauseSilentNode)
+	b.want(run.Job.ID, "node 4 (fourth), which runs it, has sent no heartbeat for 40s; no other node is live to take its jobs: start one; "+
+		"running on node 4 (fourth) for 40s, attempt 1, asked to stop", holdfast.CauseSilentNode, holdfast.CauseRunning)
+	b.join(store.NodeInfo{Kinds: []string{"other"}})
+	b.want(run.Job.ID, "node 4 (fourth), which runs it, has sent no heartbeat for 40s; "+
+		"its jobs run elsewhere once the leader has declared it dead; running on node 4 (fourth) for 40s, attempt 1, asked to stop",
+		holdfast.CauseSilentNode, holdfast.CauseRunning)
 	b.end(&store.Outcome{Lease: run.Lease, State: store.Failed, Reason: store.ReasonTerminal, Error: "no such thing"})
 	b.now = b.now.Add(time.Second)
 	b.want(run.Job.ID, "failed 1s ago (terminal): no such thing", holdfast.CauseFinished)
@@ -239,8 +242,8 @@ func TestWhyDeadNode(t *testing.T) {
 	b.must(err)
 	defer func() { _ = b.hf.Close(context.Background()) }()
 	b.now = b.now.Add(2 * time.Second)
-	b.want(id, "running on node 1 (first) for 2s, attempt 1; node 1 (first) ended 2s ago; the leader rescues its jobs",
-		holdfast.CauseRunning, holdfast.CauseSilentNode)
+	b.want(id, "node 1 (first), which ran it, ended 2s ago; no other node is live to take its jobs: start one; "+
+		"running on node 1 (first) for 2s, attempt 1", holdfast.CauseSilentNode, holdfast.CauseRunning)
 }
 
 func TestWhyPeople(t *testing.T) {

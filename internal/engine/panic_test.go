@@ -273,8 +273,7 @@ func TestStrandsThatWaitForEachOther(t *testing.T) {
 			began := time.Now()
 			ended := b.wait(b.enqueue(b.job(kind)))
 			b.expect(ended, store.Failed, store.ReasonAttemptsExhausted)
-			parts := strings.Split(want[len("they wait for "):], "; ")
-			for _, part := range parts {
+			for part := range strings.SplitSeq(want[len("they wait for "):], "; ") {
 				if !strings.Contains(ended.Error, part) {
 					t.Errorf("%s: %s", kind, ended.Error)
 				}

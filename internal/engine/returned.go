@@ -21,8 +21,9 @@ type returned struct {
 func lookAt(err error) (r returned) {
 	r.text = errorText(err)
 	if p := recovered(func() {
-		_ = errors.As(err, &r.cancel) || errors.As(err, &r.fail) || errors.As(err, &r.again) || errors.As(err, &r.snooze) || errors.As(err, &r.retry)
-		errors.As(err, &r.step)
+		for _, target := range []any{&r.cancel, &r.fail, &r.step, &r.again, &r.snooze, &r.retry} {
+			errors.As(err, target) //nolint:govet // each is a pointer to an error
+		}
 		r.full = errors.Is(err, ErrJournalFull)
 	}); p != nil {
 		r.text = cut(fmt.Sprintf("panic in a method of the returned error, a %T: %v; it says: %s", err, p, r.text), maxError)

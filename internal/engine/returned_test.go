@@ -44,13 +44,14 @@ func (e badError) panics(in badError) bool {
 
 // TestErrorsWhoseMethodsPanic are the user's trouble: the attempt fails and says so, and what the error says of the end of the job holds.
 func TestErrorsWhoseMethodsPanic(t *testing.T) {
+	const method = "panic in the Error method of the returned error, a "
 	for name, test := range map[string]struct {
 		err    error
 		reason store.Reason
 		said   string
 	}{
-		"a nil pointer":      {(*nilError)(nil), store.ReasonAttemptsExhausted, "panic in the Error method of the returned error, a *engine.nilError: "},
-		"Error":              {badError("Error"), store.ReasonAttemptsExhausted, "panic in the Error method of the returned error, a engine.badError: bad Error"},
+		"a nil pointer":      {(*nilError)(nil), store.ReasonAttemptsExhausted, method + "*engine.nilError: "},
+		"Error":              {badError("Error"), store.ReasonAttemptsExhausted, method + "engine.badError: bad Error"},
 		"Is":                 {badError("Is"), store.ReasonAttemptsExhausted, "bad Is"},
 		"As":                 {badError("As"), store.ReasonAttemptsExhausted, "bad As"},
 		"Unwrap":             {badError("Unwrap"), store.ReasonAttemptsExhausted, "bad Unwrap"},
