@@ -22,7 +22,7 @@ func lookAt(err error) (r returned) {
 	r.text = errorText(err)
 	if p := recovered(func() {
 		for _, target := range []any{&r.cancel, &r.fail, &r.step, &r.again, &r.snooze, &r.retry} {
-			errors.As(err, target) //nolint:govet // each is a pointer to an error
+			errors.As(err, target)
 		}
 		r.full = errors.Is(err, ErrJournalFull)
 	}); p != nil {
