@@ -107,7 +107,7 @@ func (c *Child) pause(*memory) pause {
 }
 
 // AwaitChild waits until a child has finished, and returns its answer. That a child failed is remembered, since an
-// operator may let it run again.
+// person may let it run again.
 func (s *Strand) AwaitChild(c *Child) (*store.Message, error) {
 	m, err := s.begin("Child.Await", "")
 	if err != nil {

@@ -84,7 +84,7 @@ func walkTransitions(e *env) {
 			id := ended(store.Retryable)
 			return id, func() { e.cancel(id) }
 		},
-		{store.Failed, store.Available, "an operator's retry or resume, which is recorded"}: func() (store.ID, func()) {
+		{store.Failed, store.Available, "a person's retry or resume, which is recorded"}: func() (store.ID, func()) {
 			id := ended(store.Failed)
 			return id, func() { e.retry(id) }
 		},
@@ -118,7 +118,7 @@ func walkTransitions(e *env) {
 			id := e.parked(forSignals()).Job.ID
 			return id, func() { e.terminate(id) }
 		},
-		{store.Cancelled, store.Available, "an operator's retry or resume, which is recorded"}: func() (store.ID, func()) {
+		{store.Cancelled, store.Available, "a person's retry or resume, which is recorded"}: func() (store.ID, func()) {
 			id := ended(store.Cancelled)
 			return id, func() { e.retry(id) }
 		},
