@@ -84,6 +84,8 @@ type client struct {
 	worker  atomic.Pointer[worker]
 	callers callers
 	holding *holding
+
+	appended atomic.Pointer[func(took time.Duration)] // is told how long appends of streams took
 }
 
 func (c *client) register() error {
@@ -114,7 +116,7 @@ func (c *client) register() error {
 			return struct{}{}, err
 		}),
 		decides.Handle(c.hf, decide),
-		streams.Handle(c.hf, stream),
+		streams.Handle(c.hf, c.stream),
 		held.Handle(c.hf, c.hold),
 		heldStep.Handle(c.hf, c.holdStep),
 	)

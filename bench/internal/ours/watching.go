@@ -18,20 +18,25 @@ type streaming struct {
 var streams = holdfast.NewKind[streaming, struct{}]("bench.streams")
 
 // stream appends the time to a stream, again and again.
-func stream(run *holdfast.Run, s streaming) (struct{}, error) {
+func (c *client) stream(run *holdfast.Run, s streaming) (struct{}, error) {
 	for range s.Items {
 		if err := system.Pause(run, s.Every); err != nil {
 			return struct{}{}, err
 		}
-		if err := run.Append("items", time.Now().UnixNano()); err != nil {
+		at := time.Now()
+		if err := run.Append("items", at.UnixNano()); err != nil {
 			return struct{}{}, err
+		}
+		if appended := c.appended.Load(); appended != nil {
+			(*appended)(time.Since(at))
 		}
 	}
 	return struct{}{}, nil
 }
 
 // Stream starts it.
-func (c *client) Stream(ctx context.Context, items int, every time.Duration) (system.ID, error) {
+func (c *client) Stream(ctx context.Context, items int, every time.Duration, appended func(took time.Duration)) (system.ID, error) {
+	c.appended.Store(&appended)
 	job, err := streams.Enqueue(ctx, c.hf, streaming{items, every})
 	if err != nil {
 		return system.ID{}, err

@@ -36,7 +36,8 @@ func (t *trial) elsewhere(ctx context.Context) (system.Client, error) {
 	return client, nil
 }
 
-// follow measures how long it takes from the beginning of an append to those who follow the stream.
+// follow measures how long it takes from the beginning of an append to those who follow the stream, and how much of that is the append
+// itself, which ends when it is durable.
 func follow(ctx context.Context, e *Env) (figures.Sample, error) {
 	return e.try(ctx, 0, system.Options{}, func(t *trial) (int64, error) {
 		away, err := t.elsewhere(ctx)
@@ -63,7 +64,7 @@ func follow(ctx context.Context, e *Env) (figures.Sample, error) {
 		var all sync.WaitGroup
 		failed := make(chan error, 2*streamsAtOnce*followers)
 		for range streamsAtOnce {
-			job, err := here.Stream(ctx, items, streamEvery)
+			job, err := here.Stream(ctx, items, streamEvery, func(took time.Duration) { watch.note("append", took) })
 			if err != nil {
 				return 0, err
 			}
