@@ -20,7 +20,7 @@ func (a *app) hint(database string, f *serveFlags) {
 	way := a.wayTo(strings.HasPrefix(database, "sqlite:"))
 	lines := way.before
 	node := way.flags // nodes are of all namespaces
-	if a.namespace != defaultNamespace {
+	if _, set := a.env.LookupEnv(envNamespace); set || a.namespace != defaultNamespace {
 		way.flags += " --namespace " + quote(a.namespace)
 	}
 	for _, verb := range []string{"job enqueue " + job + " --wait", "job enqueue " + job + " --in 10s", "job list", "queue list"} {
@@ -46,11 +46,12 @@ func (a *app) wayTo(isFile bool) wayTo {
 		way.where = ", in this directory"
 	}
 	secret := holdsPassword(named)
+	_, set := a.env.LookupEnv(envDatabase) // perhaps in the other terminal, too
 	switch export := "export " + envDatabase + "="; {
 	case a.byFlag && secret:
 		way.before = []string{export + quote(withoutPassword(named))}
 		way.where += ", with the password in place of " + passwordMark
-	case a.byFlag && named != defaultDatabase:
+	case a.byFlag && (set || named != defaultDatabase):
 		way.flags = " --database " + quote(named)
 	case secret:
 		way.where += ", where " + envDatabase + " is set as it is here"
@@ -73,10 +74,14 @@ func isRelativeFile(named string) bool {
 	return !strings.Contains(named, "://") && !filepath.IsAbs(strings.TrimPrefix(named, "sqlite:"))
 }
 
-// isRelativeCommand reports the same of a command that is called.
+// isRelativeCommand reports the same of a command that is called: a package without its version is found in its module alone.
 func isRelativeCommand(program string) bool {
-	called := strings.TrimPrefix(strings.TrimPrefix(program, goRun), "'")
-	return strings.HasPrefix(called, ".") || program == called && strings.Contains(called, "/") && !filepath.IsAbs(called)
+	called, byGo := strings.CutPrefix(program, goRun)
+	called = strings.TrimPrefix(called, "'")
+	if byGo {
+		return !strings.Contains(called, "@")
+	}
+	return strings.Contains(called, "/") && !filepath.IsAbs(called)
 }
 
 // passwordMark stands where a password was.
@@ -122,7 +127,10 @@ func programOf(called string, look func(string) (string, error)) string {
 	segments := strings.Split(filepath.ToSlash(dir), "/")
 	switch {
 	case builtByRun.MatchString(filepath.Base(dir)) || slices.ContainsFunc(segments, isBuildDir):
-		return goRun + quote(packageOf())
+		if path := packageOf(); path != ofFiles {
+			return goRun + quote(path)
+		}
+		return quote(called) // which is there as long as it runs
 	case !strings.ContainsRune(called, filepath.Separator):
 		return quote(called)
 	}
@@ -143,6 +151,9 @@ func isSameFile(a, b string) bool {
 	y, err := os.Stat(b) //nolint:gosec // it is the program that runs
 	return err == nil && os.SameFile(x, y)
 }
+
+// ofFiles is what Go calls a package that is given by its files.
+const ofFiles = "command-line-arguments"
 
 // packageOf is the package of this command for "go run": the directory in a copy of the source, or its path with its version.
 func packageOf() string {

@@ -21,6 +21,9 @@ func hintOf(t *testing.T, program, flag, env string, args ...string) string {
 	t.Helper()
 	var text strings.Builder
 	s := newShell(t)
+	if env != "" {
+		s.env[envDatabase] = env
+	}
 	a := &app{
 		env: s.environment(nil, io.Discard, &text), database: cmp.Or(flag, env, defaultDatabase), byFlag: flag != "",
 		namespace: defaultNamespace,
@@ -62,6 +65,13 @@ func TestHintsReachTheDatabase(t *testing.T) {
 		},
 		"a flag beside the environment": {
 			flag: "/tmp/x.db", env: "/tmp/y.db", want: []string{"holdfast job list --database /tmp/x.db\n"}, not: []string{"y.db"},
+		},
+		"the usual file beside the environment": {
+			flag: defaultDatabase, env: "/tmp/y.db", want: []string{"holdfast job list --database holdfast.db\n"}, not: []string{"y.db"},
+		},
+		"run in its directory": {
+			program: "go run example.com/holdfast/cmd/holdfast", flag: "/tmp/x.db",
+			want: []string{"in this directory:", "\n  go run example.com/holdfast/cmd/holdfast queue list"},
 		},
 		"a server without a password": {
 			flag: "postgres://h/app", want: []string{"another terminal:", "holdfast job list --database postgres://h/app\n"},
@@ -120,6 +130,19 @@ func TestHintsOfANamespace(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in %s", want, got)
 		}
+	}
+}
+
+// TestHintsBesideTheEnvironment: a namespace is named that the environment would name otherwise.
+func TestHintsBesideTheEnvironment(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	s := newShell(t)
+	s.env[envNamespace] = "other"
+	a := &app{env: s.environment(nil, io.Discard, &text), database: "/tmp/x.db", byFlag: true, namespace: defaultNamespace}
+	a.hint("sqlite:x.db", &serveFlags{})
+	if want := "queue list --database /tmp/x.db --namespace default\n"; !strings.Contains(text.String(), want) {
+		t.Errorf("%q is not in %s", want, text.String())
 	}
 }
 

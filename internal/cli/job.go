@@ -259,7 +259,7 @@ attempt count. Running and completed jobs cannot be retried.
 Select jobs by id, or with the filters of "job list", of which --state is required.`,
 		Example: `  holdfast job retry ` + exampleID + `
   holdfast job retry --state failed --queue mail --dry-run
-  holdfast job list --all -o jsonl | jq -r 'select(.error == "timeout").id' | xargs -r holdfast job retry`,
+  holdfast job list --all -o jsonl | jq -r 'select(.reason == "timeout").id' | xargs -r holdfast job retry`,
 		Args:        takes(0, -1),
 		Annotations: uses(flagDatabase, flagNamespace, flagOutput, flagQuiet),
 		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {

@@ -25,7 +25,7 @@ With --follow, print new entries until the job finishes, as a table or as lines 
 is resumed or continues as new, its new entries reuse the numbers of those it dropped.`,
 		Example: `  holdfast job journal ` + exampleID + `
   holdfast job journal ` + exampleID + ` --output json > testdata/order.json
-  holdfast job journal ` + exampleID + ` --follow --output jsonl | jq -r .entry.name`,
+  holdfast job journal ` + exampleID + ` --follow --output jsonl | jq -r '.entry.name // empty'`,
 		Args:        takes(1, 1),
 		Annotations: uses(flagDatabase, flagNamespace, flagOutput, flagQuiet),
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {

@@ -42,7 +42,7 @@ type logSettings struct {
 // logSettings goes by the flags, then by --quiet, then by the environment, then by the defaults.
 func (a *app) logSettings(f *logFlags) (s logSettings, err error) {
 	text, from := a.logText(f, flagLogLevel, f.level, envLogLevel)
-	if a.quiet && from != "--"+flagLogLevel {
+	if a.quiet && !f.flags.Changed(flagLogLevel) {
 		text = "warn"
 	}
 	switch text {
