@@ -341,7 +341,7 @@ func (s *shell) seeFork(id string) {
 	s.expect(s.run("job", "fork", id, "--from", "nonsense"), 1, `has no step "nonsense" in its journal`, "holdfast job journal "+id)
 	got := s.run("job", "fork", id, "--from", "charge", "-o", "table")
 	if got.code != 0 || !strings.HasPrefix(got.stderr, "These run again: charge, ") ||
-		!strings.Contains(got.stderr, "label") {
+		!strings.Contains(got.stderr, "label") || !strings.Contains(got.stderr, "callback paid") || strings.Contains(got.stderr, "hfc_") {
 		s.Errorf("%+v", got)
 	}
 	if got := s.run("job", "fork", id, "--from", "charge", "-q"); got.stderr != "" {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -99,17 +100,33 @@ func doneAgain(ctx context.Context, client *holdfast.Client, id holdfast.ID, fro
 			e := &entries[i]
 			begun = begun || e.Name == from || e.Path == from
 			acts := e.Kind == "step" || e.Kind == "child" || e.Kind == "callback" || e.Kind == "compensated"
-			if !begun || !acts || e.Name == "" || slices.Contains(names, e.Name) {
+			name := actOf(e)
+			if !begun || !acts || name == "" || slices.Contains(names, name) {
 				continue
 			}
 			if len(names) == most {
 				return append(names, "…"), nil
 			}
-			names = append(names, e.Name)
+			names = append(names, name)
 		}
 		if len(entries) < maxPage {
 			return names, nil
 		}
 		after = entries[len(entries)-1].Seq
 	}
+}
+
+// actOf names what an entry did. A callback's entry is called by its token, which is a secret, and
+// has the callback's name in its data.
+func actOf(e *holdfast.JournalEntry) string {
+	if e.Kind != "callback" {
+		return e.Name
+	}
+	var callback struct {
+		Name string `json:"name"`
+	}
+	if json.Unmarshal(e.Data, &callback) != nil {
+		return "a callback" // a later program may say it otherwise
+	}
+	return "callback " + callback.Name
 }

@@ -357,6 +357,12 @@ func TestQueuesAndNodes(t *testing.T) {
 	}
 	s.expectNote(s.run("queue", "pause", "mial", "mail"), "Queue mial did not exist; created it.\n")
 	s.expectNote(s.run("queue", "resume", "mial", "mail"), "")
+	s.ok("queue", "pause", "mail")
+	s.expect(s.run("queue", "resume", "mail", "mila"), exitError, "no such queue: mila; nothing was resumed")
+	if out := s.ok("queue", "list"); strings.Contains(out, "mila") || !strings.Contains(out, `"paused_by": "`) {
+		t.Errorf("%s", out)
+	}
+	s.ok("queue", "resume", "mail")
 	s.terminal = true
 	if out := s.ok("node", "list"); !strings.Contains(out, "mail,reports") || !strings.Contains(out, "alive") {
 		t.Errorf("%s", out)

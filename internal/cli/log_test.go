@@ -32,6 +32,7 @@ func TestLogFlags(t *testing.T) {
 	}{
 		{want: "INFO text"},
 		{level: "debug", format: "json", want: "DEBUG json"},
+		{args: []string{"--quiet"}, want: "WARN text"},
 		{args: []string{"--quiet"}, level: "debug", want: "WARN text"},
 		{args: []string{"--log-level", "error", "--quiet"}, level: "debug", want: "ERROR text"},
 		{args: []string{"--log-level", "info", "--log-format", "short"}, level: "debug", format: "json", want: "INFO short"},

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -20,7 +21,7 @@ func (a *app) queueCommand() *cobra.Command {
 		a.pauseCommand("pause", "Pause queues",
 			"Pause queues on all nodes: no job starts. Running jobs go on. Pausing a paused queue is not an error.", true),
 		a.pauseCommand("resume", "Resume queues",
-			"Resume queues: their jobs start again. Resuming a queue that is not paused is not an error.", false))
+			"Resume queues: their jobs start again. Resuming a queue that is not paused is not an error. If one of the\nqueues does not exist, none is resumed.", false))
 	return queue
 }
 
@@ -104,6 +105,9 @@ func (a *app) pauseCommand(verb, short, long string, pause bool) *cobra.Command 
 				known, err := queueNames(ctx, client, nil)
 				if err != nil {
 					return err
+				}
+				if unknown := slices.IndexFunc(names, func(name string) bool { return !slices.Contains(known, name) }); unknown >= 0 && !pause {
+					return fmt.Errorf("no such queue: %s; nothing was resumed; \"holdfast queue list\" lists the queues", oneLine(names[unknown]))
 				}
 				out := a.newList()
 				for _, name := range names {

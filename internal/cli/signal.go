@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 
 	"github.com/spf13/cobra"
 
@@ -62,6 +63,7 @@ Sending another one is not an error.`,
 				if err != nil {
 					return err
 				}
+				was := a.waitFor(ctx, client, record, name)
 				sent, err := client.SendSignal(ctx, id, name, payload, opts...)
 				if errors.Is(err, holdfast.ErrConflict) {
 					return fmt.Errorf("job %s has finished and accepts no signals", id)
@@ -78,13 +80,34 @@ Sending another one is not an error.`,
 						a.printf("job %s already has a message with the key %s; nothing was sent", id, oneLine(key))
 						return
 					}
-					a.printf("sent signal %s to job %s, which was %s", oneLine(name), id, record.State)
+					a.printf("sent signal %s to job %s, which %s", oneLine(name), id, was)
 				})
 			})
 		}),
 	}
 	cmd.Flags().StringVar(&key, "key", "", "send the signal only if the job has none with the same `KEY`")
 	return cmd
+}
+
+// waitFor says what a job is doing with regard to a signal, for people.
+func (a *app) waitFor(ctx context.Context, client *holdfast.Client, record holdfast.Record, signal string) string {
+	if record.State != holdfast.Waiting {
+		return "was " + record.State.String()
+	}
+	why, err := client.Why(ctx, record.ID)
+	if err != nil {
+		return "was waiting" // the signal is what matters
+	}
+	named := regexp.MustCompile(`\bsignal ` + regexp.QuoteMeta(signal) + `($|[,;])`)
+	for _, cause := range why.Causes {
+		switch {
+		case cause.Code == holdfast.CausePaused, cause.Code == holdfast.CauseHeld:
+			return "is " + string(cause.Code) + ": it receives the signal once it is resumed"
+		case named.MatchString(cause.Text):
+			return "was waiting for it"
+		}
+	}
+	return "does not wait for it now"
 }
 
 // readPayload reads the payload that is the last argument, if there is one.

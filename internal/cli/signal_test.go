@@ -153,3 +153,28 @@ func TestSignalThatNobodyReads(t *testing.T) {
 	s.ok("job", "cancel", id)
 	s.expectNote(s.run("signal", "send", s.enqueue("order"), "approved"), "") // it has not begun
 }
+
+// TestSignalSendSaysWhatTheJobDoes about it.
+func TestSignalSendSaysWhatTheJobDoes(t *testing.T) {
+	t.Parallel()
+	s := migrated(t)
+	s.serve((&shop{}).register)
+	id := s.enqueue("order", `{"to":"ada"}`)
+	s.waits(id, "signal approved")
+	says := func(signal, want string) {
+		t.Helper()
+		if out := s.ok("signal", "send", id, signal, `"bob"`, "-o", "table"); out != "sent signal "+signal+" to job "+id+", which "+want+"\n" {
+			t.Errorf("%s", out)
+		}
+	}
+	says("appro", "does not wait for it now")
+	says("approve.", "does not wait for it now")
+	s.ok("job", "pause", id)
+	says("approved", "is paused: it receives the signal once it is resumed")
+	s.ok("job", "resume", id)
+	s.waits(id, "callback paid")
+	again := s.enqueue("order", `{"to":"bo"}`)
+	s.waits(again, "signal approved")
+	id = again
+	says("approved", "was waiting for it")
+}
