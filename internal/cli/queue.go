@@ -21,7 +21,7 @@ func (a *app) queueCommand() *cobra.Command {
 		a.pauseCommand("pause", "Pause queues",
 			"Pause queues on all nodes: no job starts. Running jobs go on. Pausing a paused queue is not an error.", true),
 		a.pauseCommand("resume", "Resume queues",
-			"Resume queues: their jobs start again. Resuming a queue that is not paused is not an error. If one of the\nqueues does not exist, none is resumed.", false))
+			"Resume queues: their jobs start again. Resuming a queue that is not paused is not an error. If one\nof the queues does not exist, none is resumed.", false))
 	return queue
 }
 
