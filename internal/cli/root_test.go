@@ -546,7 +546,7 @@ func TestUnreachableDatabase(t *testing.T) {
 	verbs := [][]string{{"job", "list"}, {"job", "enqueue", "x"}, {"worker"}, {"bench"}, {"migrate", "up"}, {"migrate", "status"}}
 	for _, args := range verbs {
 		got := s.run(args...)
-		s.expect(got, 1, "127.0.0.1", "check --database and that the database is up")
+		s.expect(got, 1, "cannot connect to PostgreSQL at 127.0.0.1:1: connection refused; check host and port, and that the server is running\n")
 		if strings.Contains(got.stderr, "hunter2") {
 			t.Errorf("the password is shown: %s", got.stderr)
 		}

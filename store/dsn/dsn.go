@@ -22,8 +22,8 @@ type settings struct {
 // file that does not exist is not created.
 func NoMigrate() Option { return func(s *settings) { s.noMigrate = true } }
 
-// Parse returns the source that a text names. It connects to nothing and opens no database. Its errors are store.ErrInvalid, and do not repeat the text, which
-// may hold a password.
+// Parse returns the source that a text names. It connects to nothing and opens no database. Its
+// errors are store.ErrInvalid, and do not repeat the text, which may hold a password.
 func Parse(text string, opts ...Option) (store.Source, error) {
 	var s settings
 	for _, opt := range opts {
