@@ -509,7 +509,7 @@ func TestNotADatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"job", "list"}, {"dev"}, {"migrate", "status"}, {"migrate", "up"}} {
-		s.expect(s.run(args...), 1, "not an SQLite database")
+		s.expect(s.run(args...), 1, s.db+" is not an SQLite database; check the path\n")
 	}
 }
 
@@ -539,7 +539,11 @@ func TestSchemaOfAnotherVersion(t *testing.T) {
 	}
 	s.terminal = false
 	s.statement("DELETE FROM holdfast_migration; INSERT INTO holdfast_migration (version, name, applied_at) VALUES (0, 'none', 0)")
-	s.expect(s.run("job", "list"), 1, "no such database")
+	s.expect(s.run("job", "list"), 1, "sqlite:"+s.db+" has no Holdfast schema; create it with \"holdfast migrate up\"")
+	if err := os.Truncate(s.db, 0); err != nil {
+		t.Fatal(err)
+	}
+	s.expect(s.run("job", "list"), 1, "sqlite:"+s.db+" has no Holdfast schema; create it with \"holdfast migrate up\"")
 }
 
 func TestUnreachableDatabase(t *testing.T) {
