@@ -72,10 +72,12 @@ func (e *badFileError) Unwrap() error { return e.err }
 
 // ofFile names the file in an error that is about it.
 func ofFile(path string, err error) error {
-	switch sqlite.ErrCode(err).ToPrimary() {
-	case sqlite.ResultCorrupt:
-		return &badFileError{"the database file " + path + " is damaged; restore a backup, or save what can be read with: sqlite3 FILE .recover", err}
-	case sqlite.ResultNotADB:
+	code := sqlite.ErrCode(err).ToPrimary()
+	if code == sqlite.ResultCorrupt {
+		text := "the database file " + path + " is damaged; restore a backup, or save what can be read with: sqlite3 FILE .recover"
+		return &badFileError{text, err}
+	}
+	if code == sqlite.ResultNotADB {
 		return &badFileError{path + " is not an SQLite database; check the path", err}
 	}
 	return err
