@@ -30,7 +30,7 @@ func (c Config) parse() (*pgxpool.Config, error) {
 		return config, nil
 	}
 	problem := wrongAddress(err)
-	if _, err := pgxpool.ParseConfig(""); err != nil && wrongAddress(err) == problem {
+	if _, err := pgxpool.ParseConfig("host=localhost"); err != nil && wrongAddress(err) == problem {
 		problem += "; it is set in the environment (PGPORT, PGSSLMODE, …)"
 	}
 	return nil, fmt.Errorf("%w: %s", store.ErrInvalid, problem)

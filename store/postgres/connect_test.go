@@ -223,3 +223,46 @@ func TestNameOfADatabase(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestValidate checks what can be told without a server, and that the environment is named where it
+// is to blame.
+func TestValidate(t *testing.T) {
+	for _, c := range []struct {
+		variable, value string
+		config          postgres.Config
+		want            string // "": valid
+	}{
+		{config: postgres.URL("postgres://u:secret@h/d?sslmode=allow")},
+		{config: postgres.URL("postgres://u:secret@h:port/d"), want: "the port must be a number from 1 to 65535"},
+		{config: postgres.Config{}, want: "neither a URL nor a pool is given; set one of them"},
+		{
+			"PGPORT", "secret", postgres.URL("postgres://u@h/d"),
+			"the port must be a number from 1 to 65535; it is set in the environment (PGPORT, PGSSLMODE, …)",
+		},
+		{
+			"PGSSLMODE", "secret", postgres.URL("host=h"),
+			"sslmode must be disable, allow, prefer, require, verify-ca or verify-full; it is set in the environment (PGPORT, PGSSLMODE, …)",
+		},
+		{"PGPORT", "secret", postgres.URL("host=h port=1"), ""},
+		{
+			"PGPORT", "secret", postgres.URL("host=h port=1 sslmode=secret"),
+			"sslmode must be disable, allow, prefer, require, verify-ca or verify-full",
+		},
+	} {
+		t.Run("", func(t *testing.T) {
+			if c.variable != "" {
+				t.Setenv(c.variable, c.value)
+			}
+			err := c.config.Validate()
+			if c.want == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if want := "holdfast: invalid request: " + c.want; !errors.Is(err, store.ErrInvalid) || err.Error() != want {
+				t.Errorf("it says\n     %v\nnot  %s", err, c.want)
+			}
+		})
+	}
+}
