@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"net/http/httptest"
 	"strings"
@@ -92,6 +93,7 @@ func TestConnectionErrors(t *testing.T) {
 	noEntry := refusal("28000", `no pg_hba.conf entry for host "::1", user "u", database "d", no encryption`)
 	missing, denied := refusal("3D000", `database "d" does not exist`), refusal("42501", `permission denied for database "d"`)
 	silent, unsigned := refuser(t, nil), tlsServer(t)
+	hanging := answerer(t, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
 	socket := t.TempDir()
 	for _, c := range []struct {
 		url   string
@@ -139,6 +141,10 @@ func TestConnectionErrors(t *testing.T) {
 		{
 			"postgres://u:secret@" + silent + "/d?sslmode=disable", store.ErrUnavailable,
 			`cannot connect to PostgreSQL at ` + silent + `: the connection was closed; check that PostgreSQL listens there`,
+		},
+		{
+			"postgres://u:secret@" + hanging + "/d?sslmode=disable&connect_timeout=1", store.ErrUnavailable,
+			`cannot connect to PostgreSQL at ` + hanging + `: no answer in time; check host and port, and that the server is running`,
 		},
 		{
 			"postgres://u:secret@127.0.0.1:1/d", store.ErrUnavailable,
