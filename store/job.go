@@ -22,7 +22,7 @@ type Job struct { //nolint:recvcheck // only what writes JSON takes a copy
 	Codec int    // 0: JSON
 
 	CreatedAt   time.Time
-	RunAt       time.Time // when the current pointer is or was due
+	RunAt       time.Time // when the current pointer is or was due; zero while no time wakes the job, such as one that is held
 	Attempt     int       // counted attempts; while running, the current one included
 	MaxAttempts int       // 0: the handler's
 	Options     Options

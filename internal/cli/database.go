@@ -110,7 +110,7 @@ func schemaError(ctx context.Context, source store.Source, err error) error {
 	switch {
 	case lookErr != nil:
 		return err
-	case schema.Version == 0 && strings.HasPrefix(source.String(), "postgres"):
+	case schema.Version == 0 && isThere(source):
 		return fmt.Errorf("%s has no Holdfast schema; create it with \"holdfast migrate up\" or \"holdfast dev\"", source)
 	case schema.Version == 0:
 		return fmt.Errorf("no such database: %s; create it with \"holdfast migrate up\" or \"holdfast dev\"", source)
@@ -122,6 +122,16 @@ func schemaError(ctx context.Context, source store.Source, err error) error {
 			source, schema.Version, schema.Latest)
 	}
 	return err
+}
+
+// isThere reports whether a database exists that can be reached: a SQLite one is a file.
+func isThere(source store.Source) bool {
+	path, isFile := strings.CutPrefix(source.String(), "sqlite:")
+	if !isFile {
+		return true
+	}
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // withClient does something with an existing database.

@@ -88,8 +88,7 @@ func explain(err error) string {
 	case errors.Is(err, errInterrupted): // the user knows why
 	case errors.As(err, &unique):
 		text = strings.Replace(text, unique.Error(), fmt.Sprintf("rejected: job %s holds the unique key", unique.Holder), 1)
-	case strings.Contains(text, "SQLSTATE 3D000"):
-		text += "; create the database first, with createdb or CREATE DATABASE"
+	case strings.Contains(text, "PostgreSQL at "): // the store says what to do
 	case errors.Is(err, holdfast.ErrUnavailable):
 		text += "; check --database and that the database is up"
 	case errors.Is(err, holdfast.ErrReadOnly):

@@ -22,7 +22,7 @@ func TestOnPostgres(t *testing.T) {
 	s.expect(s.run("job", "list"), 1, " has no Holdfast schema", `create it with "holdfast migrate up"`)
 	missing := *s
 	missing.env = map[string]string{envDatabase: strings.Replace(s.env[envDatabase], "/test_", "/nosuch_", 1)}
-	missing.expect(missing.run("job", "list"), 1, "does not exist", "create the database first")
+	missing.expect(missing.run("job", "list"), 1, "PostgreSQL at ", "; check its name, or create it with createdb")
 	var schema schemaView
 	s.decode(s.ok("migrate", "status"), &schema)
 	if schema.Version != 0 || schema.Current {

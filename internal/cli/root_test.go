@@ -186,6 +186,9 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"job", "list", "--output", "yaml"}, "table, json and jsonl"},
 		{[]string{"job", "list", "--namespace", ""}, "namespace"},
 		{[]string{"job", "list", "--database", "mysql://localhost/x"}, "mysql:"},
+		{[]string{"job", "list", "--database", "postgres://h:port/x"}, "database: the port must be a number"},
+		{[]string{"dev", "--database", "postgres://h/x?sslmode=on"}, "database: sslmode must be disable, "},
+		{[]string{"migrate", "status", "--database", "postgres://u:50%@h/x"}, "database: the URL is not valid; percent-encode"},
 		{[]string{"job", "list", "--database", s.db + "?sync=normal"}, `no option "sync"`},
 		{[]string{"bench", "--jobs", "0"}, "must be positive"},
 		{[]string{"bench", "--database", "mysql://localhost/x"}, "mysql:"},
@@ -506,7 +509,7 @@ func TestNotADatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"job", "list"}, {"dev"}, {"migrate", "status"}, {"migrate", "up"}} {
-		s.expect(s.run(args...), 1, "not an SQLite database")
+		s.expect(s.run(args...), 1, s.db+" is not an SQLite database; check the path\n")
 	}
 }
 
@@ -536,7 +539,11 @@ func TestSchemaOfAnotherVersion(t *testing.T) {
 	}
 	s.terminal = false
 	s.statement("DELETE FROM holdfast_migration; INSERT INTO holdfast_migration (version, name, applied_at) VALUES (0, 'none', 0)")
-	s.expect(s.run("job", "list"), 1, "no such database")
+	s.expect(s.run("job", "list"), 1, "sqlite:"+s.db+" has no Holdfast schema; create it with \"holdfast migrate up\"")
+	if err := os.Truncate(s.db, 0); err != nil {
+		t.Fatal(err)
+	}
+	s.expect(s.run("job", "list"), 1, "sqlite:"+s.db+" has no Holdfast schema; create it with \"holdfast migrate up\"")
 }
 
 func TestUnreachableDatabase(t *testing.T) {
@@ -546,7 +553,7 @@ func TestUnreachableDatabase(t *testing.T) {
 	verbs := [][]string{{"job", "list"}, {"job", "enqueue", "x"}, {"worker"}, {"bench"}, {"migrate", "up"}, {"migrate", "status"}}
 	for _, args := range verbs {
 		got := s.run(args...)
-		s.expect(got, 1, "127.0.0.1", "check --database and that the database is up")
+		s.expect(got, 1, "cannot connect to PostgreSQL at 127.0.0.1:1: connection refused; check host and port, and that the server is running\n")
 		if strings.Contains(got.stderr, "hunter2") {
 			t.Errorf("the password is shown: %s", got.stderr)
 		}

@@ -7,14 +7,14 @@
 //	host=db user=app dbname=app         the same in libpq's keywords
 //
 // What might hold a password, such as user:password@host without postgres://, is neither taken for
-// a file nor shown. White space around the text does not count.
+// a file nor shown. The same goes for a text that resembles a connection string: one with a keyword,
+// even a misspelt one, or with two pairs of word=value. Write such a path as sqlite:PATH, or begin it
+// with ./ or /. White space around the text does not count.
 //
 // # Options
 //
 // After a question mark, as in a URL: holdfast.db?synchronous=normal&readers=8, or among the
-// keywords: dbname=app schema=jobs. An option that nobody knows, or that is given twice, is an
-// error, for a misspelt option is one that is not in force; what is not in this list of a
-// PostgreSQL URL is refused by the server.
+// keywords: dbname=app schema=jobs. An option that is unknown, or given twice, is an error.
 //
 //	migrate      on (default), or off: the schema is neither created nor brought up to date
 //
@@ -24,7 +24,8 @@
 //	poll         how often to look for what other processes wrote, such as 20ms; off: never
 //	readers      how many reads may run at once
 //
-// of PostgreSQL, besides all that libpq and pgx know, such as sslmode, connect_timeout and pool_max_conns:
+// of PostgreSQL, besides those that pgx reads, such as sslmode, connect_timeout and pool_max_conns, and common settings of the server,
+// such as search_path and statement_timeout; set others as options='-c NAME=VALUE':
 //
 //	schema       the schema that holds the tables; default holdfast
 //	session      on (default), or off: for poolers in transaction mode

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -21,8 +22,8 @@ type settings struct {
 // file that does not exist is not created.
 func NoMigrate() Option { return func(s *settings) { s.noMigrate = true } }
 
-// Parse returns the source that a text names. It opens nothing. Its errors are store.ErrInvalid, and do not repeat the text, which
-// may hold a password.
+// Parse returns the source that a text names. It connects to nothing and opens no database. Its
+// errors are store.ErrInvalid, and do not repeat the text, which may hold a password.
 func Parse(text string, opts ...Option) (store.Source, error) {
 	var s settings
 	for _, opt := range opts {
@@ -32,11 +33,15 @@ func Parse(text string, opts ...Option) (store.Source, error) {
 	switch scheme, rest := split(text); scheme {
 	case "":
 		switch {
+		case isPath(text):
+			return parseSQLite(rest, s)
 		case isKeywords(text):
 			return parseKeywords(text, s)
 		case holdsSecret(text):
 			return nil, invalid("it looks like the address of a server, perhaps with a password; " +
 				"write PostgreSQL as postgres://user@host/app or \"host=… user=… dbname=…\", and a file as sqlite:PATH")
+		case isMisspelt(text):
+			return parseKeywords(text, s)
 		}
 		return parseSQLite(rest, s)
 	case "sqlite":
@@ -49,19 +54,33 @@ func Parse(text string, opts ...Option) (store.Source, error) {
 	}
 }
 
+// isPath reports whether a text can only be a path: it begins with a dot, a slash or a drive.
+func isPath(text string) bool {
+	path, _, _ := strings.Cut(text, "?")
+	if strings.Contains(path, "://") {
+		return false
+	}
+	drive := len(path) > 2 && path[1] == ':' && strings.ContainsAny(path[2:3], `\/`)
+	return strings.HasPrefix(path, "/") || strings.HasPrefix(path, ".") || drive
+}
+
+// aKeyword is a word before a =, wherever it stands but in the options of a file.
+var aKeyword = regexp.MustCompile(`(?:^|[^0-9A-Za-z_?&])([0-9A-Za-z_]+)[ \t\n\r\v\f]*=`)
+
 // holdsSecret reports whether a text without a scheme might hold a password: then it is neither
-// taken for a file nor shown. A path that begins with a dot, a slash or a drive is one.
+// taken for a file nor shown.
 func holdsSecret(text string) bool {
 	path, _, _ := strings.Cut(text, "?")
 	if strings.Contains(path, "://") {
 		return true
 	}
-	drive := len(path) > 2 && path[1] == ':' && strings.ContainsAny(path[2:3], `\/`)
-	if strings.HasPrefix(path, "/") || strings.HasPrefix(path, ".") || drive {
-		return false
-	}
 	if _, behind, found := strings.Cut(text, ":"); found && strings.Contains(behind, "@") {
 		return true
+	}
+	for _, found := range aKeyword.FindAllStringSubmatch(text, -1) {
+		if isKeyword(found[1]) {
+			return true
+		}
 	}
 	text = strings.ToLower(text)
 	for _, word := range []string{"password", "passwd", "pwd"} {

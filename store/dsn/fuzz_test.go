@@ -39,6 +39,8 @@ func FuzzPassword(f *testing.F) {
 		f.Add("my_app", between, "h:5432/db?sslmode=no", false)
 		f.Add("host=h port=x user=u", between, "", true)
 	}
+	f.Add("h.00=0 ", "0", "=", false)
+	f.Add("a=0 b", "", "=1 c", false)
 	const first, second = "SECRET1", "SECRET2"
 	f.Fuzz(func(t *testing.T, before, between, after string, keywords bool) {
 		password := first + between + second

@@ -1,54 +1,70 @@
 package dsn
 
 import (
-	"slices"
+	"regexp"
 	"strings"
 
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// firstKeywords are the keywords with which people begin a connection string: those of libpq, and
-// ours. A text that begins with one is no file.
-var firstKeywords = strings.Fields(`
-application_name channel_binding connect_timeout database dbname gssencmode host hostaddr keepalives
-krbspn krbsrvname load_balance_hosts migrate options passfile password port require_auth schema
-service servicefile session sslcert sslkey sslmode sslnegotiation sslpassword sslrootcert sslsni
-target_session_attrs user
-`)
-
 // space is what libpq takes for white space.
 const space = " \t\n\r\v\f"
 
-// isKeywords reports whether a text is a connection string such as "host=db user=app dbname=app".
+// aPair is the beginning of word=value. A ? or a & before the = is of the options of a file.
+var aPair = regexp.MustCompile(`(?:^|[ \t\n\r\v\f])([^ \t\n\r\v\f='"?&/\\]+)[ \t\n\r\v\f]*=`)
+
+// aWord is what a keyword looks like.
+var aWord = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// isKeywords reports whether a text is meant as a connection string such as "host=db user=app
+// dbname=app", perhaps with misspelt keywords: it begins with a keyword, or there are two pairs of
+// word=value.
 func isKeywords(text string) bool {
 	word, _, found := strings.Cut(text, "=")
-	return found && slices.Contains(firstKeywords, strings.ToLower(strings.Trim(word, space)))
+	return found && (isKeyword(strings.Trim(word, space)) || len(aPair.FindAllString(text, 2)) > 1)
+}
+
+// isMisspelt reports whether a text is one pair, whose word resembles a keyword.
+func isMisspelt(text string) bool {
+	word, _, found := strings.Cut(text, "=")
+	return found && meant(strings.Trim(word, space)) != ""
 }
 
 // parseKeywords takes our options out of a connection string and leaves the rest to pgx.
 func parseKeywords(text string, s settings) (store.Source, error) {
 	pairs, ok := splitKeywords(text)
 	if !ok {
-		return nil, invalid("it begins like a PostgreSQL connection string, such as \"host=db user=app dbname=app\", " +
+		return nil, invalid("it looks like a PostgreSQL connection string, such as \"host=db user=app dbname=app\", " +
 			"but cannot be parsed as one; put a value that contains a space in single quotes")
 	}
 	o := &options{values: map[string][]string{}}
-	var rest []string
+	var (
+		rest  []string
+		given []named
+	)
+	_, behind, found := strings.Cut(text, ":")
+	hidden := found && strings.Contains(behind, "@")
 	for _, p := range pairs {
+		given = append(given, named{p.word, hidden || !aWord.MatchString(p.word)})
+		hidden = hidden || isPassword(p.word)
 		switch p.word {
-		case "migrate", "session", "schema":
-			o.values[p.word] = append(o.values[p.word], p.value)
-		case "host", "hostaddr", "port", "dbname", "database", "user":
+		case "host", "port", "dbname", "database", "user", "schema":
 			if _, behind, found := strings.Cut(p.value, ":"); found && strings.Contains(behind, "@") {
 				return nil, invalid("the value of %s looks like a URL, perhaps with a password; pass the URL on its own: postgres://…", p.word)
 			}
 			if strings.Contains(p.value, "=") { // as in "host=$HOST password=…" where $HOST is not set
 				return nil, invalid("%s has no value, or one that contains a =", p.word)
 			}
-			fallthrough
+		}
+		switch p.word {
+		case "migrate", "session", "schema":
+			o.values[p.word] = append(o.values[p.word], p.value)
 		default:
 			rest = append(rest, p.word+"='"+strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(p.value)+"'")
 		}
+	}
+	if err := checkPostgres(given, "put a value that contains a space in single quotes"); err != nil {
+		return nil, err
 	}
 	config, err := postgresConfig(o, s)
 	config.URL = strings.Join(rest, " ")
@@ -58,7 +74,7 @@ func parseKeywords(text string, s settings) (store.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return config, nil
+	return valid(config)
 }
 
 type pair struct{ word, value string }

@@ -1,13 +1,14 @@
 package dsn
 
 import (
+	"net/url"
 	"strings"
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
 )
 
-// parsePostgres takes our options out of a URL and leaves the others to pgx and the server, which refuse what they do not know.
+// parsePostgres takes our options out of a URL and leaves the others to pgx and the server.
 // The URL is not parsed otherwise: libpq allows several hosts, which net/url does not.
 func parsePostgres(text string, s settings) (store.Source, error) {
 	base, query, _ := strings.Cut(text, "?")
@@ -24,12 +25,46 @@ func parsePostgres(text string, s settings) (store.Source, error) {
 			"write postgres://user@host/app, or \"host=… user=… dbname=…\" without postgres://")
 	}
 	o := parseOptions(query)
+	if o.err != nil {
+		return nil, o.err
+	}
+	if err := checkPostgres(namesIn(query), "percent-encode special characters of the password: %26 for &"); err != nil {
+		return nil, err
+	}
 	config, err := postgresConfig(o, s)
 	if err != nil {
 		return nil, err
 	}
 	if config.URL = base; len(o.values) > 0 {
 		config.URL += "?" + o.values.Encode()
+	}
+	return valid(config)
+}
+
+// namesIn returns the options of a query in their order.
+func namesIn(query string) []named {
+	var list []named
+	hidden := strings.Contains(query, "@")
+	for part := range strings.SplitSeq(query, "&") {
+		name, value, _ := strings.Cut(part, "=")
+		name, err := url.QueryUnescape(name)
+		if part == "" || err != nil || name == "ssl" && value == "true" { // which pgx and libpq take for sslmode=require
+			continue
+		}
+		list = append(list, named{name, hidden || !aWord.MatchString(name)})
+		hidden = hidden || isPassword(name)
+	}
+	return list
+}
+
+// isPassword reports whether the value of an option is, or may be meant as, a password.
+func isPassword(name string) bool { return strings.Contains(strings.ToLower(name), "pass") }
+
+// valid finds what is wrong with a value, such as that of sslmode.
+func valid(config postgres.Config) (store.Source, error) {
+	if err := config.Validate(); err != nil {
+		text := strings.TrimPrefix(err.Error(), store.ErrInvalid.Error()+": ")
+		return nil, invalid("%s", text)
 	}
 	return config, nil
 }

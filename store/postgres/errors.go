@@ -73,6 +73,9 @@ func classify(ctx context.Context, operation string, err error) error {
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		return store.Failure(nil, operation, ctxErr)
 	}
+	if failed, ok := connecting(err); ok {
+		err = failed
+	}
 	hint, class := classOf(err)
 	if hint != "" {
 		err = fmt.Errorf("%w (%s)", err, hint)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"slices"
 	"strconv"
@@ -66,17 +67,35 @@ func (c Config) String() string {
 		return "postgres:(invalid)"
 	}
 	u := url.URL{Scheme: "postgres", Host: config.Host, Path: "/" + config.Database}
+	query := url.Values{}
 	if config.User != "" {
 		u.User = url.User(config.User)
 	}
-	if config.Port != 0 && config.Port != 5432 && !strings.HasPrefix(config.Host, "/") {
-		u.Host = fmt.Sprintf("%s:%d", config.Host, config.Port)
+	port := ""
+	if config.Port != 0 && config.Port != 5432 {
+		port = strconv.Itoa(int(config.Port))
+	}
+	switch {
+	case isSocket(config.Host):
+		u.Host = ""
+		query.Set("host", config.Host)
+		if port != "" {
+			query.Set("port", port)
+		}
+	case port != "":
+		u.Host = net.JoinHostPort(config.Host, port)
+	case strings.Contains(config.Host, ":"):
+		u.Host = "[" + config.Host + "]"
 	}
 	if c.SchemaName != "" {
-		u.RawQuery = url.Values{"schema": {c.SchemaName}}.Encode()
+		query.Set("schema", c.SchemaName)
 	}
+	u.RawQuery = strings.ReplaceAll(query.Encode(), "%2F", "/")
 	return u.String()
 }
+
+// isSocket reports whether a host is the folder of a Unix socket.
+func isSocket(host string) bool { return strings.HasPrefix(host, "/") }
 
 // connConfig returns the settings of connections, without ours.
 func (c Config) connConfig() (*pgx.ConnConfig, error) {
@@ -88,20 +107,6 @@ func (c Config) connConfig() (*pgx.ConnConfig, error) {
 		return nil, err
 	}
 	return config.ConnConfig, nil
-}
-
-// parse reads the URL. The errors of pgx quote it, with what they take for the password blotted out: one with a quote in it
-// shows a part. So they are told without it.
-func (c Config) parse() (*pgxpool.Config, error) {
-	config, err := pgxpool.ParseConfig(c.URL)
-	if err == nil {
-		return config, nil
-	}
-	text := err.Error()
-	if quoted := strings.LastIndex(text, "`: "); quoted >= 0 {
-		text = text[quoted+len("`: "):]
-	}
-	return nil, fmt.Errorf("%w: cannot parse the address of the database: %s", store.ErrInvalid, text)
 }
 
 // withDefaults completes and checks the configuration.

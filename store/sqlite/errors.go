@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 	"strings"
 
 	"zombiezen.com/go/sqlite"
@@ -31,6 +30,9 @@ func classify(op string, err error) error {
 	if err == nil {
 		return nil
 	}
+	if bad, ok := errors.AsType[*badFileError](err); ok {
+		return store.Failure(store.ErrInvalid, "", bad)
+	}
 	for _, class := range sentinels {
 		if errors.Is(err, class) {
 			return store.Failure(class, op, err)
@@ -49,13 +51,36 @@ func classify(op string, err error) error {
 	case sqlite.ResultFull:
 		class = store.ErrFull
 	case sqlite.ResultCorrupt:
-		err = fmt.Errorf("the database file is damaged: %w", err)
+		err = &badFileError{"the database file is damaged", err}
 	case sqlite.ResultNotADB:
-		err = fmt.Errorf("the file is not an SQLite database: %w", err)
+		err = &badFileError{"the file is not an SQLite database", err}
 	default:
 		class = classByText(err)
 	}
 	return store.Failure(class, op, err)
+}
+
+// badFileError is about a file that is damaged or not a database.
+type badFileError struct {
+	text string
+	err  error
+}
+
+func (e *badFileError) Error() string { return e.text }
+
+func (e *badFileError) Unwrap() error { return e.err }
+
+// ofFile names the file in an error that is about it.
+func ofFile(path string, err error) error {
+	code := sqlite.ErrCode(err).ToPrimary()
+	if code == sqlite.ResultCorrupt {
+		text := "the database file " + path + " is damaged; restore a backup, or save what can be read with: sqlite3 FILE .recover"
+		return &badFileError{text, err}
+	}
+	if code == sqlite.ResultNotADB {
+		return &badFileError{path + " is not an SQLite database; check the path", err}
+	}
+	return err
 }
 
 // classByText looks at the words of an error. SQLite gives a missing table the same code as a syntax error, and the drivers of

@@ -53,18 +53,60 @@ func TestDamagedFile(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
+	spoil(t, path)
+	if _, err := sqlite.File(path).Open(ctx); !errors.Is(err, store.ErrInvalid) || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+// TestWordsOfBadFiles checks that the error of a file that is no database, or a damaged one, names
+// the file, and says nothing in the words of a Go package.
+func TestWordsOfBadFiles(t *testing.T) {
+	ctx := t.Context()
+	text, broken := file(t)+".txt", file(t)
+	if err := os.WriteFile(text, []byte(strings.Repeat("this is no database. ", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, sqlite.File(broken))
+	if err := enqueue(ctx, s, 500); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	spoil(t, broken)
+	for path, want := range map[string]string{
+		text: "holdfast: invalid request: " + text + " is not an SQLite database; check the path",
+		broken: "holdfast: invalid request: the database file " + broken +
+			" is damaged; restore a backup, or save what can be read with: sqlite3 FILE .recover",
+	} {
+		for what, config := range map[string]sqlite.Config{"": sqlite.File(path), "without migration": {Path: path, NoMigrate: true}} {
+			if _, err := config.Open(ctx); !errors.Is(err, store.ErrInvalid) || err.Error() != want {
+				t.Errorf("Open %s says\n     %v\nnot  %s", what, err, want)
+			}
+		}
+		for what, f := range map[string]func(context.Context) (store.Schema, error){
+			"Schema": sqlite.File(path).Schema, "Migrate": sqlite.File(path).Migrate,
+		} {
+			if _, err := f(ctx); !errors.Is(err, store.ErrInvalid) || err.Error() != want {
+				t.Errorf("%s says\n     %v\nnot  %s", what, err, want)
+			}
+		}
+	}
+}
+
+// spoil overwrites all but the first page of a file.
+func spoil(t *testing.T, path string) {
+	t.Helper()
 	content, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := 4096; i < len(content); i++ { // all but the first page
+	for i := 4096; i < len(content); i++ {
 		content[i] = 0x5a
 	}
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
-	}
-	if _, err := sqlite.File(path).Open(ctx); !errors.Is(err, store.ErrInvalid) || !strings.Contains(err.Error(), "damaged") {
-		t.Errorf("error is %v", err)
 	}
 }
 

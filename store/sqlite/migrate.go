@@ -49,7 +49,7 @@ func (c Config) Migrate(ctx context.Context) (store.Schema, error) {
 	}
 	c.NoMigrate = false
 	schema, err := c.onConn(ctx, func(w *conn) (store.Schema, error) { return migrate(ctx, w) })
-	return schema, classify("migrate "+c.Path, err)
+	return schema, classify("migrate "+c.Path, ofFile(c.Path, err))
 }
 
 // Schema implements store.Source. Where there is no file the version is 0.
@@ -63,13 +63,13 @@ func (c Config) Schema(ctx context.Context) (store.Schema, error) {
 	}
 	r, err := openReader(ctx, cfg.Path)
 	if err != nil {
-		return store.Schema{}, classify("read the schema of "+c.Path, cantOpen(cfg.Path, err))
+		return store.Schema{}, classify("read the schema of "+c.Path, ofFile(c.Path, cantOpen(cfg.Path, err)))
 	}
 	schema, err := schemaOf(ctx, r)
 	if isNewer(schema) {
 		err = nil // it is an answer here
 	}
-	return schema, classify("read the schema of "+c.Path, errors.Join(err, r.close()))
+	return schema, classify("read the schema of "+c.Path, ofFile(c.Path, errors.Join(err, r.close())))
 }
 
 func (c Config) onConn(ctx context.Context, f func(*conn) (store.Schema, error)) (store.Schema, error) {

@@ -123,7 +123,7 @@ var _ store.Store = (*Store)(nil)
 func (c Config) Open(ctx context.Context) (store.Store, error) {
 	s, err := c.open(ctx)
 	if err != nil {
-		return nil, classify("", err)
+		return nil, classify("", ofFile(c.Path, err))
 	}
 	return s, nil
 }

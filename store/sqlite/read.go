@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -125,6 +126,9 @@ func (t *tx) waitingRecord(r *store.Record, b *body) error {
 			return err
 		}
 		r.Wait = &w.WaitInfo
+		if w.Held {
+			r.RunAt = time.Time{} // the body keeps the time by which the job was found before
+		}
 	}
 	if b.LeaseNumber > 0 || b.forked {
 		asked, err := t.requests(r.ID)

@@ -67,7 +67,7 @@ func (s *Store) writeIf(ctx context.Context, op string, needed func(*tx) (bool, 
 	return classify(op, s.orGone(err))
 }
 
-// orGone returns the reason of an error that comes of the database being gone, if it does.
+// orGone returns the reason of an error that comes of the database being gone, if it does. One that is about the file names it.
 func (s *Store) orGone(err error) error {
 	if err == nil || errors.Is(err, store.ErrClosed) {
 		return err
@@ -75,7 +75,7 @@ func (s *Store) orGone(err error) error {
 	if gone := s.place.look(); errors.Is(gone, store.ErrDatabaseGone) {
 		return gone
 	}
-	return err
+	return ofFile(s.path, err)
 }
 
 // look runs needed in a read transaction on c.

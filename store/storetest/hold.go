@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -34,10 +35,21 @@ func (e *env) wantHeld(id store.ID) store.Record {
 	if record.State != store.Waiting || record.PauseRequested || !record.FinishedAt.IsZero() {
 		e.Fatalf("the paused job: %+v", record)
 	}
+	e.wantNotDue(record)
 	e.equal("wait", record.Wait,
 		&store.WaitInfo{Since: e.clock.Now(), Held: true, Reason: store.ReasonPaused, Error: "look first"},
 		cmpopts.IgnoreFields(store.WaitInfo{}, "For"))
 	return record
+}
+
+// wantNotDue checks that a job which no time wakes has no run time, however it is read.
+func (e *env) wantNotDue(record store.Record) {
+	e.Helper()
+	listed := e.list(store.Filter{States: []store.State{store.Waiting}}, 100)
+	at := slices.IndexFunc(listed, func(r store.Record) bool { return r.ID == record.ID })
+	if at < 0 || !listed[at].RunAt.IsZero() || !record.RunAt.IsZero() {
+		e.Fatalf("a job that waits for a person is due at %v, or in the list, where it is at %d", record.RunAt, at)
+	}
 }
 
 // wantStuck checks that neither a message nor time wakes a job.
@@ -63,6 +75,7 @@ func holdNothingWakes(e *env) {
 		e.Fatalf("final state is %v", o.Final)
 	}
 	record := e.get(run.Job.ID)
+	e.wantNotDue(record)
 	e.equal("wait", record.Wait, &store.WaitInfo{
 		Since: e.clock.Now(), Held: true, For: wait.For, Reason: store.ReasonNondeterminism, Error: "step 2 is another one",
 	})

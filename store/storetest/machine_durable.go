@@ -31,8 +31,8 @@ func (m *machine) noteClosed(records []store.Record) {
 // tidyDurable makes what two sides say about a job that waits, or was closed, the same if it is the same.
 func (m *machine) tidyDurable(r *store.Record) {
 	k := m.find(r.ID)
-	if r.State == store.Waiting || k != nil && r.State.Finished() && (k.timeless || k.state == store.Waiting) {
-		r.RunAt = time.Time{} // Reading: what it is of a job that no time wakes, or woke, is not promised
+	if k != nil && r.State.Finished() && (k.timeless || k.state == store.Waiting) {
+		r.RunAt = time.Time{} // Reading: what it is of a job that finished while no time would have woken it is not promised
 	}
 	if r.State != store.Running {
 		r.CancelRequested = false // Reading: so is whether a record tells of a request before the run that will answer it

@@ -44,6 +44,9 @@ func (s *Store) record(j *job) store.Record {
 		PauseRequested:  j.pause != nil,
 		Wait:            j.wait.info(),
 	}
+	if j.held() {
+		record.RunAt = time.Time{}
+	}
 	switch {
 	case j.state == store.Running:
 		record.Lease = j.lease
