@@ -148,7 +148,7 @@ func (a ExecArgs) check() error {
 // startError tells what can never start from what may start the next time, such as in a directory that is not mounted yet.
 func startError(ctx context.Context, name, dir string, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
-		return fmt.Errorf("did not start %s: %w", name, cause)
+		return &stoppedError{"did not start " + name, cause, ""}
 	}
 	// The system says "no such file" of a missing directory, too.
 	if _, missing := os.Stat(dir); dir != "" && missing != nil {
@@ -162,6 +162,19 @@ func startError(ctx context.Context, name, dir string, err error) error {
 	return fmt.Errorf("cannot start %s: %w", name, err)
 }
 
+// stoppedError says what the end of its context did to a command.
+type stoppedError struct {
+	what  string
+	cause error
+	said  string // by the command
+}
+
+func (e *stoppedError) Error() string {
+	return e.what + ": " + strings.TrimPrefix(e.cause.Error(), "holdfast: ") + e.said // which a job's error needs no name for
+}
+
+func (e *stoppedError) Unwrap() error { return e.cause }
+
 // endError says how a command ended that did not succeed. The cause of its context comes first: the exit status of a command
 // that was told to stop says nothing.
 func endError(ctx context.Context, name string, err error, result ExecResult) error {
@@ -171,7 +184,7 @@ func endError(ctx context.Context, name string, err error, result ExecResult) er
 	}
 	short := filepath.Base(name)
 	if cause := context.Cause(ctx); cause != nil {
-		return fmt.Errorf("%s was stopped: %w%s", short, cause, said)
+		return &stoppedError{short + " was stopped", cause, said}
 	}
 	var exit *exec.ExitError
 	switch {

@@ -75,7 +75,7 @@ func (a *app) callbackFailCommand() *cobra.Command {
 			})
 		}),
 	}
-	cmd.Flags().StringVar(&message, "message", "", "error message, as `TEXT`; required")
+	cmd.Flags().StringVar(&message, "message", "", "`TEXT` of the error; required")
 	return cmd
 }
 

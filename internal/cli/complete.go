@@ -334,6 +334,47 @@ func ownHelp(root *cobra.Command, args []string) {
 		if c.Name() == "completion" {
 			shells := group("completion", "", "", "")
 			c.Args, c.RunE = shells.Args, shells.RunE
+			c.Use = "completion SHELL"
+			c.Short, c.Long = "Print a completion script for a shell", completionHelp
+			for _, shell := range c.Commands() {
+				shell.Short = "Print the completion script for " + shell.Name()
+				shell.Long = shell.Short + ".\n\n" + loading[shell.Name()]
+			}
 		}
 	}
+}
+
+const completionHelp = `Print a completion script for a shell. It completes commands, flags and their values, and jobs, kinds,
+queues, tags and signals from the database. The help of each shell says how to load its script.`
+
+// loading says how to load the completion script of a shell.
+var loading = map[string]string{
+	"bash": `The package bash-completion must be installed.
+
+To load it into the current shell:
+
+	source <(holdfast completion bash)
+
+To load it into every new shell, once:
+
+	holdfast completion bash > ~/.local/share/bash-completion/completions/holdfast`,
+	"zsh": `To load it into the current shell:
+
+	source <(holdfast completion zsh)
+
+To load it into every new shell, once, in a folder of $fpath, after "autoload -U compinit; compinit":
+
+	holdfast completion zsh > "${fpath[1]}/_holdfast"`,
+	"fish": `To load it into the current shell:
+
+	holdfast completion fish | source
+
+To load it into every new shell, once:
+
+	holdfast completion fish > ~/.config/fish/completions/holdfast.fish`,
+	"powershell": `To load it into the current shell:
+
+	holdfast completion powershell | Out-String | Invoke-Expression
+
+To load it into every new shell, add the output to your profile.`,
 }

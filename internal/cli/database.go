@@ -179,7 +179,7 @@ func (a *app) find(ctx context.Context, client *holdfast.Client, id holdfast.ID)
 	case err != nil:
 		return record, err
 	case record.Namespace != client.Namespace():
-		return record, fmt.Errorf("no such job: %s is in namespace %q; add --namespace", id, record.Namespace)
+		return record, fmt.Errorf("job %s is in namespace %q; name it with --namespace", id, record.Namespace)
 	}
 	return record, nil
 }

@@ -101,7 +101,7 @@ enqueued while the first job is unfinished:
 	flags.StringVar(&f.file, "file", "", "enqueue one job for each line of `FILE`; - for standard input")
 	flags.BoolVar(&f.keepGoing, "keep-going", false, "with --file: skip lines that cannot be enqueued, and exit with code 1")
 	flags.BoolVar(&f.wait, "wait", false, "wait for the job and print its result, like \"job wait\"")
-	flags.DurationVar(&f.patience, "wait-timeout", 0, "with --wait: stop waiting after `DURATION`, such as 30s; the job goes on")
+	flags.DurationVar(&f.patience, "wait-timeout", 0, "with --wait: stop waiting after `DURATION`, such as 30s; the job continues")
 	flags.StringVar(&f.queue, "queue", "", "`QUEUE` to put the job in (default \"default\")")
 	flags.IntVar(&f.priority, "priority", 0, "priority `N`, from 1 (highest) to 4 (default 2)")
 	flags.DurationVar(&f.in, "in", 0, "run the job after `DURATION`, such as 90s or 24h")

@@ -219,7 +219,7 @@ func (e *fileEnqueue) summary(err error) error {
 	case err != nil:
 		return err
 	case e.bad > 0:
-		return fmt.Errorf("%s of %d could not be enqueued", plural(e.bad, "line"), e.bad+e.stored+e.existing)
+		return fmt.Errorf("%d of %s could not be enqueued", e.bad, plural(e.bad+e.stored+e.existing, "line"))
 	}
 	return nil
 }

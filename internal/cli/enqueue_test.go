@@ -135,7 +135,7 @@ func TestEnqueueRefusesNonsense(t *testing.T) {
 		args  []string
 		words string
 	}{
-		"no kind":           {nil, "holdfast job enqueue takes KIND [ARGS], got 0 arguments"},
+		"no kind":           {nil, "missing argument: job enqueue takes KIND [ARGS]"},
 		"empty kind":        {[]string{""}, "KIND is empty"},
 		"kind with newline": {[]string{"a\nb"}, "kind"},
 		"two kinds":         {[]string{"a", "b"}, "ARGS: not JSON: b; put a string in double quotes"},
@@ -294,7 +294,7 @@ func TestEnqueueFileStopsAtABadLine(t *testing.T) {
 			got := s.feed(input, "job", "enqueue", "mail", "--file", "-", "--keep-going", "--output", "table", "--queue", "again")
 			good := strings.Count(input, "{}\n") - strings.Count(test.bad+"\n", "{}\n")
 			if got.code != 1 || !strings.Contains(got.stderr, test.words[0]) ||
-				!strings.Contains(got.stderr, fmt.Sprintf("1 line of %d could not be enqueued", good+1)) {
+				!strings.Contains(got.stderr, fmt.Sprintf("1 of %d lines could not be enqueued", good+1)) {
 				t.Errorf("keeping going: %+v", got)
 			}
 			if got.stdout != "enqueued "+plural(good, "job")+"\n" || s.count() != test.jobs+good {
@@ -313,7 +313,7 @@ func TestEnqueueFileAndRefusals(t *testing.T) {
 		t.Errorf("%d jobs, want 3", n)
 	}
 	got := s.feed("1\n2\n4\n", append(reject, "--keep-going")...)
-	if got.code != 1 || strings.Count(got.stderr, "\n") != 3 || !strings.Contains(got.stderr, "2 lines of 3 could not be enqueued") {
+	if got.code != 1 || strings.Count(got.stderr, "\n") != 3 || !strings.Contains(got.stderr, "2 of 3 lines could not be enqueued") {
 		t.Errorf("%+v", got)
 	}
 	var ids []enqueuedView
@@ -447,7 +447,7 @@ func TestArgsBehindTheKind(t *testing.T) {
 	s.expect(s.run("job", "enqueue", "mail", "{}", "--args", "{}"), exitUsage, "cannot be used together")
 	s.expect(s.run("job", "enqueue", "mail", "{}", "--file", "-"), exitUsage, "cannot be used together")
 	s.expect(s.run("job", "enqueue", "mail", "{"), exitUsage, "ARGS: not JSON: unexpected end: {")
-	s.expect(s.run("job", "enqueue", "mail", "{}", "{}"), exitUsage, "takes KIND [ARGS], got 3 arguments")
+	s.expect(s.run("job", "enqueue", "mail", "{}", "{}"), exitUsage, "too many arguments: job enqueue takes KIND [ARGS], got 3")
 }
 
 // TestQuietEnqueue: the id alone, for scripts; another format is what it is.

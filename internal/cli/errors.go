@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -80,12 +81,16 @@ func exitCode(err error) int {
 	return exitUsage
 }
 
+// cancelled is what Go says of a context that ended, behind what it interrupted.
+var cancelled = regexp.MustCompile(`:?\s*context canceled`)
+
 // explain is an error as one line. What the library calls things gives way to what the user can do.
 func explain(err error) string {
 	text := err.Error()
 	var unique *holdfast.UniqueError
 	switch {
 	case errors.Is(err, errInterrupted): // the user knows why
+		text = cancelled.ReplaceAllString(text, "")
 	case errors.As(err, &unique):
 		text = strings.Replace(text, unique.Error(), fmt.Sprintf("rejected: job %s holds the unique key", unique.Holder), 1)
 	case strings.Contains(text, "PostgreSQL at "): // the store says what to do
@@ -111,10 +116,14 @@ func takes(least, atMost int) cobra.PositionalArgs {
 		if len(args) >= least && (atMost < 0 || len(args) <= atMost) {
 			return nil
 		}
+		_, path, _ := strings.Cut(cmd.CommandPath(), " ")
 		_, wanted, _ := strings.Cut(cmd.Use, " ")
 		if wanted == "" {
-			wanted = "no arguments"
+			wanted = "none"
 		}
-		return usagef("%s takes %s, got %s", cmd.CommandPath(), wanted, plural(len(args), "argument"))
+		if len(args) < least {
+			return usagef("missing argument: %s takes %s", path, wanted)
+		}
+		return usagef("too many arguments: %s takes %s, got %d", path, wanted, len(args))
 	}
 }

@@ -225,7 +225,7 @@ With --terminate, jobs end at once: their handlers lose the lease, and nothing i
 			return a.changeSome(ctx, cmd, args, &all)
 		}),
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "reason to record with the jobs, as `TEXT`")
+	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` to record with the jobs as the reason")
 	cmd.Flags().BoolVar(&terminate, "terminate", false, "end jobs at once, without compensation")
 	all.otherwise = []holdfast.State{
 		holdfast.Scheduled, holdfast.Available, holdfast.Running, holdfast.Retryable, holdfast.Waiting,

@@ -105,7 +105,7 @@ func (a *app) printAttempts(now time.Time, attempts []holdfast.Attempt) {
 	if len(attempts) == 0 {
 		return
 	}
-	a.printf("\nearlier attempts:")
+	a.printf("\nattempts that did not complete the job:")
 	w := table{app: a, gap: 2}
 	w.add("#", "ENDED", "TOOK", "NODE", "OUTCOME", "REASON", "ERROR")
 	for _, t := range attempts {

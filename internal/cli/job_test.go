@@ -248,7 +248,7 @@ func TestWait(t *testing.T) {
 	s.expect(s.run("job", "enqueue", "exec", "--args", `{"cmd":["true"]}`, "--wait", "-q"), 1, "failed (terminal)", `unknown field "cmd"`)
 
 	later := s.enqueue("exec", "--args", echo, "--in", "1h")
-	s.expect(s.run("job", "wait", later, "--timeout", "30ms"), exitTimeout, "did not finish within 30ms", later)
+	s.expect(s.run("job", "wait", later, "--timeout", "30ms"), exitTimeout, "has not finished after 30ms", later)
 	s.expect(s.run("job", "wait", later, "--timeout", "-1s"), exitUsage, "negative")
 	done := s.enqueue("exec", "--args", echo)
 	for range 2 { // it may have finished long ago
@@ -289,11 +289,11 @@ func TestWaitTellsWhy(t *testing.T) {
 			lines = lines[1:]
 		}
 		if got.code != exitTimeout || len(lines) != 2 || lines[0] != "available: no node is running" ||
-			!strings.HasSuffix(lines[1], " did not finish within 3s; it goes on: no node is running") {
+			!strings.HasSuffix(lines[1], " has not finished after 3s; it continues: no node is running") {
 			t.Errorf("%v: exit code %d: %q", args, got.code, got.stderr)
 		}
 	}
-	s.expect(s.run("job", "wait", s.enqueue("mail"), "--timeout", "2500ms", "--quiet"), exitTimeout, "it goes on: no node is running")
+	s.expect(s.run("job", "wait", s.enqueue("mail"), "--timeout", "2500ms", "--quiet"), exitTimeout, "it continues: no node is running")
 	s.expect(s.run("job", "enqueue", "mail", "--wait-timeout", "3s"), exitUsage, "--wait-timeout requires --wait")
 	s.expect(s.run("job", "enqueue", "mail", "--wait", "--wait-timeout", "-3s"), exitUsage, "--wait-timeout -3s is negative")
 	s.terminal = true

@@ -38,7 +38,7 @@ The leader does the maintenance.`,
 				out := a.newList("NODE", "NAME", "STATUS", "RUNNING", "QUEUES", "KINDS", "STARTED", "BEAT")
 				for i := range nodes {
 					n := &nodes[i]
-					if err := out.add(viewNode(n), func() []string { return a.nodeRow(n) }); err != nil {
+					if err := out.add(viewNode(n, a.env.Now()), func() []string { return a.nodeRow(n) }); err != nil {
 						return err
 					}
 				}
@@ -54,13 +54,22 @@ The leader does the maintenance.`,
 // silentAfter is when a node is said to be silent that nobody has declared dead: nobody may be left to do so.
 const silentAfter = 30 * time.Second
 
+// isSilent reports whether a node should have been declared dead by now, and nobody may be left to do so.
+func isSilent(n *holdfast.NodeInfo, now time.Time) bool {
+	after := silentAfter
+	if dead := n.Info.DeadAfter; dead > 0 {
+		after = dead + dead/2
+	}
+	return n.DeadAt.IsZero() && now.Sub(n.BeatAt) > after
+}
+
 func (a *app) nodeRow(n *holdfast.NodeInfo) []string {
 	now := a.env.Now()
 	status := "alive"
 	switch {
 	case !n.DeadAt.IsZero():
 		status = "ended " + ago(now, n.DeadAt)
-	case now.Sub(n.BeatAt) > silentAfter:
+	case isSilent(n, now):
 		status = "silent " + ago(now, n.BeatAt)
 	case n.Leader:
 		status = "alive, leader"

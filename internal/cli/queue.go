@@ -19,9 +19,11 @@ func (a *app) queueCommand() *cobra.Command {
 	queue.Aliases = []string{"queues"}
 	queue.AddCommand(a.queueListCommand(),
 		a.pauseCommand("pause", "Pause queues",
-			"Pause queues on all nodes: no job starts. Running jobs go on. Pausing a paused queue is not an error.", true),
+			"Pause queues on all nodes: no job starts. Running jobs continue. Pausing a paused queue is not an\n"+
+				"error.", true),
 		a.pauseCommand("resume", "Resume queues",
-			"Resume queues: their jobs start again. Resuming a queue that is not paused is not an error. If one\nof the queues does not exist, none is resumed.", false))
+			"Resume queues: their jobs start again. Resuming a queue that is not paused is not an error. If one\n"+
+				"of the queues does not exist, none is resumed.", false))
 	return queue
 }
 
@@ -86,9 +88,9 @@ func (a *app) pauseCommand(verb, short, long string, pause bool) *cobra.Command 
 		Args:        takes(1, -1),
 		Annotations: uses(flagDatabase, flagNamespace, flagOutput, flagQuiet),
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, names []string) error {
-			change, words := (*holdfast.Client).ResumeQueue, "resumed queue %s"
+			change := (*holdfast.Client).ResumeQueue
 			if pause {
-				change, words = (*holdfast.Client).PauseQueue, "paused queue %s"
+				change = (*holdfast.Client).PauseQueue
 			}
 			err := a.rehearse(ctx, func(ctx context.Context, client *holdfast.Client) error {
 				for _, name := range names {
@@ -106,27 +108,46 @@ func (a *app) pauseCommand(verb, short, long string, pause bool) *cobra.Command 
 				if err != nil {
 					return err
 				}
-				if unknown := slices.IndexFunc(names, func(name string) bool { return !slices.Contains(known, name) }); unknown >= 0 && !pause {
-					return fmt.Errorf("no such queue: %s; nothing was resumed; \"holdfast queue list\" lists the queues", oneLine(names[unknown]))
+				if err := allKnown(names, known); err != nil && !pause {
+					return err
 				}
-				out := a.newList()
-				for _, name := range names {
-					if err := change(client, ctx, name); err != nil {
-						return errors.Join(err, out.end())
-					}
-					isNew := !slices.Contains(known, name)
-					if isNew {
-						a.notef("Queue %s did not exist; created it.", oneLine(name))
-					}
-					view := pausedView{Namespace: client.Namespace(), Queue: name, Paused: pause, New: isNew}
-					if out.format == formatTable {
-						a.printf(words, oneLine(name))
-					} else if err := out.add(view, nil); err != nil {
-						return err
-					}
-				}
-				return out.end()
+				return a.pauseQueues(ctx, client, names, known, pause)
 			})
 		}),
 	}
+}
+
+// pauseQueues pauses or resumes queues one after the other, and says so of each.
+func (a *app) pauseQueues(ctx context.Context, client *holdfast.Client, names, known []string, pause bool) error {
+	change, words := (*holdfast.Client).ResumeQueue, "resumed queue %s"
+	if pause {
+		change, words = (*holdfast.Client).PauseQueue, "paused queue %s"
+	}
+	out := a.newList()
+	for _, name := range names {
+		if err := change(client, ctx, name); err != nil {
+			return errors.Join(err, out.end())
+		}
+		isNew := !slices.Contains(known, name)
+		if isNew {
+			a.notef("Queue %s did not exist; created it.", oneLine(name))
+		}
+		view := pausedView{Namespace: client.Namespace(), Queue: name, Paused: pause, New: isNew}
+		if out.format == formatTable {
+			a.printf(words, oneLine(name))
+		} else if err := out.add(view, nil); err != nil {
+			return err
+		}
+	}
+	return out.end()
+}
+
+// allKnown returns an error that names the first queue that is not known.
+func allKnown(names, known []string) error {
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("no such queue: %s; nothing was resumed; \"holdfast queue list\" lists the queues", oneLine(name))
+		}
+	}
+	return nil
 }

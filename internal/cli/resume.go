@@ -16,8 +16,8 @@ func (a *app) jobPauseCommand() *cobra.Command {
 		Use:   "pause ID...",
 		Short: "Pause jobs",
 		Long: `Pause jobs until "job resume". A job that is not running is paused at once, a running durable job at
-its next operation. Any other running job goes on, and is paused if it has to be retried. Pausing a
-paused job is not an error; a finished job cannot be paused.`,
+its next operation. Any other running job continues, and is paused if it has to be retried. Pausing
+a paused job is not an error; a finished job cannot be paused.`,
 		Example: `  holdfast job pause ` + exampleID + ` --reason "the printer is out of paper"
   holdfast job list --kind report --state waiting --all --output jsonl | jq -r .id | xargs -r holdfast job pause`,
 		Args:        takes(1, -1),
@@ -36,7 +36,7 @@ paused job is not an error; a finished job cannot be paused.`,
 			})
 		}),
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "reason to record with the jobs, as `TEXT`")
+	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` to record with the jobs as the reason")
 	return cmd
 }
 
@@ -67,7 +67,7 @@ A job that has compensated cannot be resumed, only forked.`,
 			})
 		}),
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "reason to record with the jobs, as `TEXT`")
+	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` to record with the jobs as the reason")
 	return cmd
 }
 

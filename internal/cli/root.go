@@ -95,9 +95,9 @@ func group(use, short, long, example string) *cobra.Command {
 			if len(args) == 0 {
 				return nil
 			}
-			text := fmt.Sprintf("%s has no command %q", cmd.CommandPath(), args[0])
+			text := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
 			if strings.Contains(args[0], "://") || strings.Contains(args[0], "=") {
-				text = cmd.CommandPath() + " has no such command; name a database with --database"
+				text = fmt.Sprintf("unknown command for %q; name a database with --database", cmd.CommandPath())
 			}
 			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 				slices.SortStableFunc(near, func(x, y string) int { // what begins as it does comes first

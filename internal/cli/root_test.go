@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -174,12 +175,13 @@ func TestUsageErrors(t *testing.T) {
 		args  []string
 		words string
 	}{
-		{[]string{"jbo"}, `holdfast has no command "jbo"; did you mean job?; see: holdfast --help`},
-		{[]string{"job", "lst"}, `holdfast job has no command "lst"; did you mean list or get?; see: holdfast job --help`},
+		{[]string{"jbo"}, `unknown command "jbo" for "holdfast"; did you mean job?; see: holdfast --help`},
+		{[]string{"job", "lst"}, `unknown command "lst" for "holdfast job"; did you mean list or get?; see: holdfast job --help`},
 		{[]string{"job", "list", "--foo"}, "unknown flag: --foo; see: holdfast job list --help"},
 		{[]string{"--foo"}, "unknown flag: --foo"},
 		{[]string{"job", "list", "-x"}, "unknown shorthand flag"},
-		{[]string{"job", "list", "more"}, "holdfast job list takes no arguments, got 1 argument"},
+		{[]string{"job", "list", "more"}, "too many arguments: job list takes none, got 1; see: holdfast job list --help"},
+		{[]string{"job", "get"}, "missing argument: job get takes ID; see: holdfast job get --help"},
 		{[]string{"job", "list", "--state", "done"}, "must be one of scheduled, available"},
 		{[]string{"job", "list", "--limit", "0"}, "not positive"},
 		{[]string{"job", "list", "--limit", "5", "--all"}, "--all and --limit cannot be used together"},
@@ -206,7 +208,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"worker", "--queue", "a=0"}, "--queue"},
 		{[]string{"worker", "--queue", "a=many"}, "--queue"},
 		{[]string{"worker", "--queue", "a\nb"}, "control character"},
-		{[]string{"queue", "pause"}, "takes QUEUE..., got 0 arguments"},
+		{[]string{"queue", "pause"}, "missing argument: queue pause takes QUEUE..."},
 	} {
 		s.expect(s.run(test.args...), exitUsage, test.words)
 	}
@@ -467,6 +469,15 @@ func TestInterruptWhileOpening(t *testing.T) {
 // TestInterruptedIsNoFault checks that nobody is asked whether the database is up who has pressed Ctrl-C.
 func TestInterruptedIsNoFault(t *testing.T) {
 	t.Parallel()
+	for _, ended := range []error{
+		fmt.Errorf("%w: %w", errInterrupted, context.Canceled),
+		fmt.Errorf("%w %w", errInterrupted, context.Canceled),
+		fmt.Errorf("%w: waiting for job 7: %w", errInterrupted, context.Canceled),
+	} {
+		if got := explain(ended); got != "interrupted" && got != "interrupted: waiting for job 7" {
+			t.Errorf("%v becomes %q", ended, got)
+		}
+	}
 	lost := fmt.Errorf("%w: gave up waiting for the commit: %w", holdfast.ErrUnavailable, errInterrupted)
 	if got, want := explain(lost), "database unavailable: gave up waiting for the commit: interrupted"; got != want {
 		t.Errorf("%q, want %q", got, want)

@@ -22,7 +22,7 @@ func TestWorkerRunsExecOnlyIfAllowed(t *testing.T) {
 	s := newShell(t)
 	worker := s.start("worker")
 	id := s.enqueue("exec", "--args", `{"command":["sh","-c","echo $HOLDFAST_JOB_ID $HOLDFAST_ATTEMPT $HOLDFAST_LEASE"]}`)
-	s.expect(s.run("job", "wait", id, "--timeout", "200ms"), exitTimeout, "did not finish")
+	s.expect(s.run("job", "wait", id, "--timeout", "200ms"), exitTimeout, "has not finished")
 	if strings.Contains(worker.stderr.String(), "Try") {
 		t.Errorf("a worker gives hints: %s", worker.stderr)
 	}

@@ -136,7 +136,7 @@ func (f facts) words(r slog.Record) string {
 	case lineStep:
 		return fmt.Sprintf("step %s failed%s%s", clip(f.get("step"), 80), f.again(r.Time), colon(f.error()))
 	case lineLeftOut:
-		return fmt.Sprintf("%s more: %s", f.get("lines"), f.get("cause"))
+		return fmt.Sprintf("%s more lines: %s", f.get("lines"), f.get("cause"))
 	case lineUnserved:
 		return fmt.Sprintf("waits in queue %s: %s", clip(f.get("queue"), 80), f.get("cause"))
 	case lineNodeStarted, lineNodeStopped:

@@ -61,7 +61,7 @@ func TestShortLines(t *testing.T) {
 				slog.LevelWarn, lineStep, jobAttrs(1, "step", "charge", "tries", 1, "error", "boom", "retry_at", soon),
 				exampleID + "  mail  step charge failed, again in 2.3s: boom",
 			},
-			{slog.LevelWarn, lineLeftOut, []any{"kind", "mail", "cause", lineAttempt, "lines", 120}, "mail  120 more: " + lineAttempt},
+			{slog.LevelWarn, lineLeftOut, []any{"kind", "mail", "cause", lineAttempt, "lines", 120}, "mail  120 more lines: " + lineAttempt},
 			{
 				slog.LevelWarn, lineUnserved,
 				[]any{"kind", "mail", "queue", "bulk", "namespace", "default", "cause", "no live node serves the kind"},

@@ -146,7 +146,7 @@ func TestPanicAndOldErrors(t *testing.T) {
 	}
 	s.terminal = true
 	table := s.ok("job", "get", job.ID.String())
-	head, rest, _ := strings.Cut(table, "\nearlier attempts:")
+	head, rest, _ := strings.Cut(table, "\nattempts that did not complete the job:")
 	if strings.Contains(head, "the sky falls") || !strings.Contains(rest, "the sky falls") ||
 		!strings.Contains(rest, "\nstack of attempt 1:\n  ") || !strings.Contains(rest, "table_test.go:") {
 		t.Errorf("%s", table)

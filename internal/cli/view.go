@@ -264,11 +264,11 @@ type nodeView struct {
 	EndedAt    timestamp      `json:"ended_at"`
 }
 
-func viewNode(n *holdfast.NodeInfo) nodeView {
+func viewNode(n *holdfast.NodeInfo, now time.Time) nodeView {
 	queueSlots := map[string]int{} // not null
 	maps.Copy(queueSlots, n.Info.QueueSlots)
 	return nodeView{
-		ID: big(n.ID), Name: n.Info.Name, Version: text(n.Info.Version), Alive: n.DeadAt.IsZero(), Leader: n.Leader,
+		ID: big(n.ID), Name: n.Info.Name, Version: text(n.Info.Version), Alive: n.DeadAt.IsZero() && !isSilent(n, now), Leader: n.Leader,
 		Namespace: text(n.Info.Namespace),
 		Slots:     n.Info.Slots, Running: n.Running,
 		Queues: sorted(n.Info.Queues), QueueSlots: queueSlots, Kinds: sorted(n.Info.Kinds),

@@ -27,7 +27,7 @@ func (a *app) jobWaitCommand() *cobra.Command {
 print on standard error why the job has not finished, and again when the reason changes.
 
 The exit code is 0 if the job completed, 1 if it failed or was cancelled, and 2 if --timeout passed;
-the job goes on.`,
+the job continues.`,
 		Example: `  holdfast job wait ` + exampleID + `
   holdfast job wait ` + exampleID + ` --timeout 30s | jq .stdout`,
 		Args:        takes(1, 1),
@@ -81,7 +81,7 @@ func (a *app) wait(ctx context.Context, client *holdfast.Client, id holdfast.ID,
 		}
 		return &statusError{exitError, text}
 	case ctx.Err() == nil && waiting.Err() != nil:
-		return &statusError{exitTimeout, fmt.Sprintf("job %s did not finish within %v; it goes on", id, timeout) + a.whyNot(ctx, client, id)}
+		return &statusError{exitTimeout, fmt.Sprintf("job %s has not finished after %v; it continues", id, timeout) + a.whyNot(ctx, client, id)}
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,6 +43,9 @@ func Packages(ctx context.Context, p Params) ([]Finding, error) {
 		return nil, context.Cause(ctx)
 	}
 	if err != nil {
+		if _, missing := exec.LookPath("go"); missing != nil {
+			return nil, errors.New("the go command is not in the PATH; install Go or correct the PATH")
+		}
 		return nil, fmt.Errorf("loading packages: %w", err)
 	}
 	if len(loaded) == 0 {
