@@ -54,7 +54,7 @@ func (a *app) completeFlags(cmd *cobra.Command) {
 		"file":       func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) { return nil, files },
 		"state":      words(stateNames(everyState)...),
 		"on-conflict": words("return\tthe id of the job that exists", "reject\tthe new job",
-			"replace\tthe args and run time of one that has not started"),
+			"replace\tthe args, metadata and run time of one that has not started"),
 		"priority":    words("1\tmost urgent", "2\tdefault", "3", "4\tleast urgent"),
 		"unique":      completeUnique,
 		"queue":       a.fromDatabase(queueNames),
