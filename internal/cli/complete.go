@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,9 +14,6 @@ import (
 )
 
 const (
-	// completeTimeout bounds how long a shell waits for a completion. What is not known by then is
-	// left out.
-	completeTimeout = time.Second
 	// completeJobs is how many of the newest jobs are looked at.
 	completeJobs = 100
 
@@ -146,7 +142,7 @@ type lookup func(ctx context.Context, client *holdfast.Client, args []string) ([
 // there always is. A shell has no use for errors.
 func (a *app) fromDatabase(look lookup, always ...string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
+		ctx, cancel := context.WithTimeout(cmd.Context(), a.env.CompletionTime)
 		defer cancel()
 		var found []string
 		_ = a.peek(ctx, func(client *holdfast.Client) (err error) {

@@ -33,6 +33,8 @@ type Env struct {
 	// OutlivePipes makes errors of writes to standard output and error that nobody reads any more. Until then they end the process,
 	// as they should where the output is all there is: "holdfast job list --all | head".
 	OutlivePipes func()
+	// CompletionTime bounds how long a shell waits for a completion. What is not known by then is left out.
+	CompletionTime time.Duration
 }
 
 // Main runs the command of this process and returns its exit code.
@@ -62,7 +64,8 @@ func Main() int {
 		// Not of SIGHUP: a terminal that goes away may say so several times.
 		Release: func() { signal.Reset(stops...) },
 		// Ignoring the signal would make the commands that a node runs ignore it, too.
-		OutlivePipes: func() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) },
+		OutlivePipes:   func() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) },
+		CompletionTime: time.Second,
 	})
 }
 

@@ -99,7 +99,8 @@ func (s *shell) environment(stdin io.Reader, stdout, stderr io.Writer, args ...s
 		Signals:  make(chan os.Signal),
 		Release:  func() {},
 
-		OutlivePipes: func() {},
+		OutlivePipes:   func() {},
+		CompletionTime: time.Minute, // the machine may be busy with other tests
 	}
 }
 
