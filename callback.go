@@ -114,7 +114,7 @@ func (c *Client) FailCallback(ctx context.Context, token, message string) error 
 	return c.answer(ctx, token, store.Message{Kind: store.MessageCallbackFailed, Error: message}, nil)
 }
 
-// HeartbeatCallback reports that work on a callback goes on: it restarts the time limit of Within.
+// HeartbeatCallback reports that work on a callback continues: it restarts the time limit of Within.
 // The errors are those of CompleteCallback.
 func (c *Client) HeartbeatCallback(ctx context.Context, token string) error {
 	return c.answer(ctx, token, store.Message{Kind: store.MessageHeartbeat}, nil)

@@ -202,7 +202,7 @@ func WithAging(d time.Duration) Option {
 	}
 }
 
-// WithStopTimeout sets how long handlers may go on after the node is told to stop, before their
+// WithStopTimeout sets how long handlers may keep running after the node is told to stop, before their
 // contexts end. Default: 20 s.
 func WithStopTimeout(d time.Duration) Option {
 	return func(s *settings) error {
@@ -382,7 +382,7 @@ func (c *Client) Queues(ctx context.Context) ([]QueueInfo, error) {
 	return c.engine.Store.Queues(ctx, c.Namespace())
 }
 
-// PauseQueue stops the jobs of a queue from starting. Running jobs go on. Pausing a paused queue is
+// PauseQueue stops the jobs of a queue from starting. Running jobs continue. Pausing a paused queue is
 // not an error.
 func (c *Client) PauseQueue(ctx context.Context, name string) error { return c.pause(ctx, name, true) }
 

@@ -217,7 +217,7 @@ func kindOf[K comparable](names map[K]string, name string) (K, bool) {
 }
 
 // PauseJobs pauses jobs until ResumeJob: jobs that are not running at once, and running durable
-// jobs at their next operation. A running job that is not durable goes on, and is paused only if it
+// jobs at their next operation. A running job that is not durable keeps running, and is paused only if it
 // has to be tried again. It returns a result for each, in the order given.
 func (c *Client) PauseJobs(ctx context.Context, reason string, ids ...ID) ([]PauseResult, error) {
 	return c.engine.PauseJobs(ctx, store.PauseJobsParams{Jobs: ids, Reason: reason, Actor: c.actor})

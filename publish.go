@@ -11,11 +11,11 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Publish sets the value of a key that clients can read while the run goes on, and after it. The
+// Publish sets the value of a key that clients can read during the run and after it. The
 // value stays if the job continues as new.
 func (r *Run) Publish(key string, v any) error { return r.publish(store.EntryPublished, "key", key, v) }
 
-// Append adds an item to a stream that clients can read while the run goes on, and after it. Items
+// Append adds an item to a stream that clients can read during the run and after it. Items
 // never change. They are kept as long as the job, even if it continues as new.
 func (r *Run) Append(stream string, v any) error {
 	return r.publish(store.EntryStreamed, "stream", stream, v)
@@ -60,7 +60,7 @@ func (c *Client) Published(ctx context.Context, job ID, key string) (item Stream
 
 // WaitPublished waits for a value of a key newer than the one at the given offset, 0 for any, and
 // returns it. If the job has finished and there is no newer value, or there is no such job, the
-// error is ErrNotFound. Like Wait it goes on while the database does not answer.
+// error is ErrNotFound. Like Wait it keeps trying while the database does not answer.
 func (c *Client) WaitPublished(ctx context.Context, job ID, key string, after int64) (StreamItem, error) {
 	if err := checkName("key", key); err != nil {
 		return StreamItem{}, err
@@ -109,7 +109,7 @@ func (c *Client) Stream(ctx context.Context, job ID, stream string, after int64,
 
 // Follow yields the items of a job's stream after an offset, as they come, until the job has
 // finished or ctx ends. The error of ctx comes last, or ErrNotFound if there is no such job. Like
-// Wait it goes on while the database does not answer.
+// Wait it keeps trying while the database does not answer.
 func (c *Client) Follow(ctx context.Context, job ID, stream string, after int64) iter.Seq2[StreamItem, error] {
 	return func(yield func(StreamItem, error) bool) {
 		if err := checkName("stream", stream); err != nil {

@@ -179,7 +179,7 @@ func (r *Run) OnFailure(name string, fn func(run *Run) error) error {
 
 // ContinueAsNew is returned by a handler to start over with other args and an empty journal, under
 // the same id. It keeps the journal of an endless function short. Signals not yet received stay;
-// children go on. Clients still see what it has published and streamed, the last value of each key
+// children keep running. Clients still see what it has published and streamed, the last value of each key
 // and all items, as long as the job is kept. An endless function should therefore limit what it
 // streams.
 func ContinueAsNew(in any) error {

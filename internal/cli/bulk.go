@@ -155,7 +155,7 @@ func (a *app) changePages(ctx context.Context, client *holdfast.Client, filter h
 	}
 	a.tellCounts(counts)
 	if len(counts) == 0 && failed == 0 {
-		a.notef("No matching jobs.")
+		a.notef("No jobs found.")
 	}
 	if err := out.end(); err != nil {
 		return err

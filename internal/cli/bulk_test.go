@@ -48,7 +48,7 @@ func bulkOn(s *shell) {
 		s.Errorf("%d jobs are retried", len(views))
 	}
 	got = s.run("job", "retry", "--state", "failed", "-o", "table")
-	if got.code != 0 || got.stdout != "" || got.stderr != "No matching jobs.\n" {
+	if got.code != 0 || got.stdout != "" || got.stderr != "No jobs found.\n" {
 		s.Errorf("%+v", got)
 	}
 	if got = s.run("job", "retry", "--state", "failed"); got.code != 0 || got.stdout != "[]\n" {

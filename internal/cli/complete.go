@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -53,6 +54,8 @@ func (a *app) completeFlags(cmd *cobra.Command) {
 			"replace\tthe args, metadata and run time of one that has not started"),
 		"priority":    words("1\tmost urgent", "2\tdefault", "3", "4\tleast urgent"),
 		"unique":      completeUnique,
+		flagLogLevel:  words("debug", "info", "warn", "error"),
+		flagLogFormat: words(logShort, logText, logJSON),
 		"queue":       a.fromDatabase(queueNames),
 		"kind":        a.fromDatabase(kindNames, builtinKinds...),
 		"tag":         a.fromDatabase(tagNames),
@@ -335,6 +338,13 @@ func ownHelp(root *cobra.Command, args []string) {
 			for _, shell := range c.Commands() {
 				shell.Short = "Print the completion script for " + shell.Name()
 				shell.Long = shell.Short + ".\n\n" + loading[shell.Name()]
+				script := shell.RunE
+				shell.RunE = func(cmd *cobra.Command, args []string) error {
+					if err := script(cmd, args); err != nil {
+						return &runError{fmt.Errorf("writing the output: %w", err)}
+					}
+					return nil
+				}
 			}
 		}
 	}

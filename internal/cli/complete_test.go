@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +10,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
+
+// fullDisk is where nothing can be written.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
 // complete is what a shell is offered for a command line whose last word is being typed.
 func (s *shell) complete(args ...string) (found []string, files bool) {
@@ -96,6 +103,8 @@ func TestCompletions(t *testing.T) {
 		{"job enqueue mail --on-conflict re", []string{"return", "reject", "replace"}},
 		{"job enqueue mail --priority ", []string{"1", "2", "3", "4"}},
 		{"job list -o ", []string{"table", "json", "jsonl"}},
+		{"worker --log-level ", []string{"debug", "info", "warn", "error"}},
+		{"dev --log-format ", []string{"short", "text", "json"}},
 		{"callback complete ", nil},
 		{"signal send " + job + " ", nil},
 		{"help job w", []string{"wait"}},
@@ -112,6 +121,9 @@ func TestCompletions(t *testing.T) {
 	// What cannot be read is not offered, and no error.
 	if found, files := s.complete("job", "get", "--database", "postgres://127.0.0.1:1/x?sslmode=disable", ""); len(found) > 0 || files {
 		t.Errorf("%v, files %t", found, files)
+	}
+	if code := Run(t.Context(), s.environment(strings.NewReader(""), fullDisk{}, io.Discard, "completion", "bash")); code != exitError {
+		t.Errorf("completion to a full disk: exit %d", code)
 	}
 	for _, args := range [][]string{{"completion", "tcsh"}, {"help", "nosuch"}, {"help", "job", "nosuch"}} {
 		if out := s.expect(s.run(args...), exitUsage, args[len(args)-1]); out != "" {

@@ -492,7 +492,7 @@ func TestCancelDurable(t *testing.T) {
 			words   string
 			charges int64
 		}{
-			{"--terminate=false", "cancelled", "available", "is durable; it ends when a node runs it", 0},
+			{"--terminate=false", "cancelled", "available", "is durable and ends once a node has run its compensations", 0},
 			{"--terminate", "terminated", "cancelled", "is cancelled", 1},
 		} {
 			var ids []string

@@ -73,7 +73,7 @@ func (e *fileEnqueue) run(ctx context.Context, client *holdfast.Client) error {
 	for {
 		b, err := unlessInterrupted(ctx, func() (batch, error) { return e.read(), nil })
 		if err != nil {
-			return fmt.Errorf("%w; nothing from line %d on was enqueued", err, e.next)
+			return fmt.Errorf("%w; no line from %d on was enqueued", err, e.next)
 		}
 		for _, err := range b.refused {
 			e.refuse(err)
@@ -112,7 +112,7 @@ func (e *fileEnqueue) read() (b batch) {
 			return b
 		}
 		if err != nil && !errors.Is(err, errTooLarge) {
-			b.err = fmt.Errorf("reading line %d: %w; nothing from line %d on was enqueued", e.lines.line, err, e.next)
+			b.err = fmt.Errorf("reading line %d: %w; no line from %d on was enqueued", e.lines.line, err, e.next)
 			return b
 		}
 		var args json.RawMessage
@@ -134,7 +134,7 @@ func (e *fileEnqueue) read() (b batch) {
 		case e.keepGoing:
 			b.refused = append(b.refused, fmt.Errorf("line %d: %w", e.lines.line, err))
 		default:
-			b.err = fmt.Errorf("line %d: %w; nothing from line %d on was enqueued; correct it and continue from there, or use --keep-going",
+			b.err = fmt.Errorf("line %d: %w; no line from %d on was enqueued; fix it and start again from there, or use --keep-going",
 				e.lines.line, err, e.next)
 			return b
 		}
@@ -195,7 +195,7 @@ func (e *fileEnqueue) store(ctx context.Context, client *holdfast.Client, lines 
 	case more < 0:
 		return nil
 	case more == len(lines)-1:
-		return fmt.Errorf("%w; nothing from line %d on was enqueued", refusals[0], e.next)
+		return fmt.Errorf("%w; no line from %d on was enqueued", refusals[0], e.next)
 	case more == 0:
 		return fmt.Errorf("%w; the other lines up to %d were enqueued, later lines were not", refusals[0], last)
 	default:

@@ -262,10 +262,10 @@ func TestEnqueueFileStopsAtABadLine(t *testing.T) {
 		words []string
 		jobs  int
 	}{
-		"in the first batch":  {2, `{"n":`, []string{"line 3: not JSON", "nothing from line 1 on was enqueued"}, 0},
-		"in a later batch":    {1500, `{"n":`, []string{"line 1501: not JSON", "nothing from line 1001 on was enqueued; correct it"}, 1000},
-		"first of its batch":  {1000, `nope`, []string{"line 1001: not JSON", "nothing from line 1001 on was enqueued"}, 1000},
-		"the first line":      {0, `nope`, []string{"line 1: not JSON", "nothing from line 1 on"}, 0},
+		"in the first batch":  {2, `{"n":`, []string{"line 3: not JSON", "no line from 1 on was enqueued"}, 0},
+		"in a later batch":    {1500, `{"n":`, []string{"line 1501: not JSON", "no line from 1001 on was enqueued; fix it"}, 1000},
+		"first of its batch":  {1000, `nope`, []string{"line 1001: not JSON", "no line from 1001 on was enqueued"}, 1000},
+		"the first line":      {0, `nope`, []string{"line 1: not JSON", "no line from 1 on"}, 0},
 		"NUL":                 {1, `"\u0000"`, []string{"line 2: ", "NUL"}, 0},
 		"NUL, then not":       {1, `{"a":"\u0000","a":2}`, []string{"line 2: ", "NUL"}, 0},
 		"raw NUL":             {1, "\x00", []string{"line 2: not JSON"}, 0},
@@ -322,7 +322,7 @@ func TestEnqueueFileAndRefusals(t *testing.T) {
 		t.Errorf("%+v, %d jobs", ids, s.count())
 	}
 	s.expect(s.feed("5\n1\n2\n6\n", reject...), 1, "line 2: rejected: job 0", "1 more line up to 4 could not be enqueued either")
-	s.expect(s.feed("\n5\n6\n", reject...), 1, "line 2: rejected: job 0", "nothing from line 1 on was enqueued")
+	s.expect(s.feed("\n5\n6\n", reject...), 1, "line 2: rejected: job 0", "no line from 1 on was enqueued")
 	if n := s.count(); n != 6 {
 		t.Errorf("%d jobs, want 6", n)
 	}
@@ -488,7 +488,7 @@ func TestUniqueField(t *testing.T) {
 		s.expect(s.run(args(field)...), exitUsage, `--unique: the args have no field "`+field+`"`)
 	}
 	s.expect(s.feed("{\"n\":1}\n{\"m\":1}\n", "job", "enqueue", "mail", "--file", "-", "--unique", "field:n"), 1,
-		`line 2: the args have no field "n"; nothing from line 1 on was enqueued`)
+		`line 2: the args have no field "n"; no line from 1 on was enqueued`)
 	got := s.feed("{\"n\":1}\n{\"m\":1}\n{\"n\":2}\n", "job", "enqueue", "mail", "--file", "-", "--unique", "field:n", "--keep-going")
 	if got.code != 1 || strings.Count(got.stdout, `"id"`) != 2 || !strings.Contains(got.stderr, `line 2: the args have no field "n"`) {
 		t.Errorf("%+v", got)

@@ -78,8 +78,10 @@ func flagError(_ *cobra.Command, err error) error {
 			return usagef("--%s: %w", f.Name, ours)
 		case f.Value.Type() == "bool":
 			return usagef("--%s=%s: must be true or false", f.Name, value.GetValue())
+		case errors.Is(err, strconv.ErrRange):
+			return usagef("--%s %q is out of range", f.Name, value.GetValue())
 		case strings.HasPrefix(f.Value.Type(), "int"):
-			return usagef("--%s %q is not an integer, or out of range", f.Name, value.GetValue())
+			return usagef("--%s %q is not an integer", f.Name, value.GetValue())
 		case strings.HasPrefix(f.Value.Type(), "float"):
 			return usagef("--%s %q is not a number", f.Name, value.GetValue())
 		}

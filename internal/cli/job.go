@@ -102,7 +102,7 @@ func (a *app) listJobs(ctx context.Context, client *holdfast.Client, filter hold
 		}
 	}
 	if out.count == 0 && out.format == formatTable {
-		a.notef("No matching jobs.")
+		a.notef("No jobs found.")
 	}
 	return out.count, out.end()
 }
@@ -241,7 +241,7 @@ func cancelWords(state holdfast.State) string {
 	case holdfast.Running:
 		return "is running and was told to stop"
 	case holdfast.Available:
-		return "is durable; it ends when a node runs it"
+		return "is durable and ends once a node has run its compensations"
 	default:
 		return "had already " + state.String()
 	}

@@ -145,7 +145,7 @@ func TestJobListTable(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
 	s.terminal = true
-	if got := s.run("job", "list"); got.stdout != "" || got.stderr != "No matching jobs.\n" {
+	if got := s.run("job", "list"); got.stdout != "" || got.stderr != "No jobs found.\n" {
 		t.Errorf("no jobs: %+v", got)
 	}
 	s.ok("job", "enqueue", "mail", "--in", "90m")

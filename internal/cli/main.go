@@ -107,7 +107,7 @@ func Run(ctx context.Context, env Env) int {
 	return code
 }
 
-// complain prints an error after which the command goes on.
+// complain prints an error after which the command continues.
 func (a *app) complain(err error) {
 	fmt.Fprintln(a.env.Stderr, "holdfast: "+explain(err))
 }

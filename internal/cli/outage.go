@@ -8,8 +8,8 @@ import (
 	"github.com/holdfastdev/holdfast"
 )
 
-// outage is how a command that goes on for long takes it that the database does not answer: it says
-// so once, and asks again until somebody has enough.
+// outage is what a long-running command does while the database does not answer: it says so
+// once, and asks again until it answers or somebody interrupts.
 type outage struct {
 	app      *app
 	told     bool

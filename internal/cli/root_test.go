@@ -321,8 +321,8 @@ func TestWrongValues(t *testing.T) {
 		args  []string
 		words string
 	}{
-		{[]string{"job", "list", "--limit", "many"}, `--limit "many" is not an integer, or out of range; see`},
-		{[]string{"job", "list", "--limit", "99999999999999999999"}, "is not an integer, or out of range"},
+		{[]string{"job", "list", "--limit", "many"}, `--limit "many" is not an integer; see`},
+		{[]string{"job", "list", "--limit", "99999999999999999999"}, "is out of range"},
 		{[]string{"job", "list", "--limit", "1.5"}, "is not an integer"},
 		{[]string{"job", "list", "--all=maybe"}, "--all=maybe: must be true or false"},
 		{[]string{"job", "list", "--limit"}, "--limit needs a value"},

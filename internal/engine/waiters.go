@@ -210,7 +210,7 @@ func (w *waiters) loop(ctx context.Context) {
 		case <-timer.C:
 		}
 		now := time.Now() //nolint:forbidigo // how long it is until the next look
-		r.heard = w.store.Traits().Wakeups
+		r.heard, r.looked = w.store.Traits().Wakeups, now
 		look, waiting := w.due(now, &r)
 		if !waiting {
 			return
@@ -239,6 +239,7 @@ type rounds struct {
 	round    byte          // which part is next
 	rested   time.Time     // before then nobody looks at all of them
 	away     time.Time     // before then nobody looks at those of which there is news: the database did not answer
+	looked   time.Time     // when the last look was
 }
 
 // isDue reports whether a look is due that nobody has asked for, and at which jobs.
@@ -367,7 +368,9 @@ func (w *waiters) soonest(r *rounds) time.Time {
 		w.young = w.young[1:] // it has ended
 	}
 	if len(w.young) > 0 {
-		at = earlier(at, w.byJob[w.young[0]].since.Add(firstLook))
+		// Together with those who began to wait soon after: a thousand callers are not a thousand looks.
+		grown := w.byJob[w.young[0]].since.Add(firstLook)
+		at = earlier(at, later(grown, r.looked.Add(firstLook/2)))
 	}
 	if w.all {
 		at = earlier(at, r.rested)
@@ -380,6 +383,13 @@ func (w *waiters) soonest(r *rounds) time.Time {
 
 func earlier(a, b time.Time) time.Time {
 	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
 		return b
 	}
 	return a

@@ -134,10 +134,10 @@ func TestNoMigrate(t *testing.T) {
 func TestParseErrors(t *testing.T) {
 	t.Parallel()
 	for text, words := range map[string]string{
-		"":                                       "no file",
-		"?synchronous=normal":                    "no file",
-		"sqlite:":                                "no file",
-		"sqlite://":                              "no file",
+		"":                                       "the path is empty",
+		"?synchronous=normal":                    "the path is empty",
+		"sqlite:":                                "the path is empty",
+		"sqlite://":                              "the path is empty",
 		"mysql://u:hunter2@h/db":                 `"mysql:"`,
 		"file:x.db":                              `"file:"`,
 		"x.db?sync=normal":                       `no option "sync"`,

@@ -15,7 +15,7 @@ const Memory = sqlite.Memory
 func parseSQLite(text string, s settings) (store.Source, error) {
 	path, query, _ := strings.Cut(text, "?")
 	if path == "" {
-		return nil, invalid("it names no file")
+		return nil, invalid("the path is empty")
 	}
 	config := sqlite.File(path)
 	o := parseOptions(query)

@@ -98,7 +98,7 @@ func TestOtherUsersLeaveNothing(t *testing.T) {
 	u.mode(0o644)
 	for range 2 {
 		said := u.as(other, "look")
-		if !strings.HasPrefix(said, "refused true ") || !strings.Contains(said, u.path+", which belongs to the user 65533, cannot be written") ||
+		if !strings.HasPrefix(said, "refused true ") || !strings.Contains(said, u.path+", owned by user 65533, cannot be written") ||
 			!strings.Contains(said, "while a user who may write it has it open") {
 			t.Errorf("nobody has it open: %s", said)
 		}
@@ -122,7 +122,7 @@ func TestOtherUsersLook(t *testing.T) {
 	}
 	u.wantOwner()
 	said := u.as(other, "look")
-	if !strings.HasPrefix(said, "2 true ") || !strings.Contains(said, u.path+", which belongs to the user 65533, cannot be written") {
+	if !strings.HasPrefix(said, "2 true ") || !strings.Contains(said, u.path+", owned by user 65533, cannot be written") {
 		t.Errorf("the owner has it open: %s", said)
 	}
 	u.wantOwner()
@@ -154,7 +154,7 @@ func TestForeignLog(t *testing.T) {
 	command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: owner, Gid: owner}}
 	output, _ := command.CombinedOutput()
 	said := string(output)
-	if !strings.HasPrefix(said, "true ") || !strings.Contains(said, "holdfast.db-wal, which belongs to the user 0, cannot be written") {
+	if !strings.HasPrefix(said, "true ") || !strings.Contains(said, "holdfast.db-wal, owned by user 0, cannot be written") {
 		t.Errorf("%s", said)
 	}
 }

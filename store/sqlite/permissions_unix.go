@@ -50,7 +50,7 @@ func ownerOf(path string) string {
 		return ""
 	}
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		return fmt.Sprintf(", which belongs to the user %d,", stat.Uid)
+		return fmt.Sprintf(", owned by user %d,", stat.Uid)
 	}
 	return ""
 }
