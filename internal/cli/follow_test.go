@@ -42,9 +42,10 @@ func TestFollow(t *testing.T) {
 		shop := &shop{}
 		s.serve(shop.register)
 		id := s.enqueue("order", "--args", `{"to":"ada"}`)
-		journal := s.begin("job", "journal", id, "--follow", "-o", "table")
-		lines := s.begin("job", "journal", id, "--follow")
-		stream := s.begin("job", "stream", id, "log", "--follow", "--after", "3")
+		// Quietly: on a slow machine they would say what the job waits for.
+		journal := s.begin("job", "journal", id, "--follow", "-q", "-o", "table")
+		lines := s.begin("job", "journal", id, "--follow", "-q")
+		stream := s.begin("job", "stream", id, "log", "--follow", "-q", "--after", "3")
 		stopped := s.begin("job", "stream", id, "none", "--follow", "-o", "table")
 		journal.says(t, "\n3  ")
 		lines.says(t, `"name":"log"`)
