@@ -46,6 +46,9 @@ func TestCallersTransactions(t *testing.T) {
 	for name, begin := range callers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() && name != "pgx" {
+				t.Skip("it is the same suite once more")
+			}
 			storetest.RunTx(t, func(t *testing.T, clock *storetest.Clock) (store.Store, func(*testing.T) storetest.Tx) {
 				config := fresh(t)
 				config.Clock = clock.Now
