@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -78,9 +79,9 @@ func (h *heart) beat(ctx context.Context) bool {
 		return false
 	}
 	h.noteAt(now)
-	n.outage.succeeded(callBeat)
+	n.outage.Succeeded(logs.CallBeat)
 	if n.leader.Swap(beat.Leader) != beat.Leader {
-		n.log.Debug("leadership changed", keyLeader, beat.Leader, keyEpoch, beat.Epoch)
+		n.log.Debug("leadership changed", logs.KeyLeader, beat.Leader, logs.KeyEpoch, beat.Epoch)
 	}
 	h.bury(h.pulses.see(now, beat))
 	n.tell(beat.Work)
@@ -101,7 +102,7 @@ func (h *heart) failed(now time.Time, err error) {
 	h.mu.Lock()
 	silent := now.Sub(h.at)
 	h.mu.Unlock()
-	h.node.outage.failed(callBeat, err)
+	h.node.outage.Failed(logs.CallBeat, err)
 	if silent > 2*h.node.cfg.Beat {
 		h.node.leader.Store(false)
 	}

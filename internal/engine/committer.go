@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -22,7 +23,7 @@ type committer struct {
 	store    store.Store
 	patience time.Duration
 	guard    *guard
-	outage   *outage
+	outage   *logs.Outage
 	after    func(*store.Batch)               // told of each committed batch
 	reserve  func([]*store.Enqueue) *starting // takes slots for jobs that may run at once; nil if there are none
 	fatal    func(error)                      // told of an error after which nothing can be stored any more
@@ -40,7 +41,7 @@ type committer struct {
 }
 
 func newCommitter(
-	st store.Store, patience time.Duration, g *guard, o *outage, after func(*store.Batch), reserve func([]*store.Enqueue) *starting,
+	st store.Store, patience time.Duration, g *guard, o *logs.Outage, after func(*store.Batch), reserve func([]*store.Enqueue) *starting,
 	fatal func(error),
 ) *committer {
 	c := &committer{
@@ -255,7 +256,7 @@ func (c *committer) flush(p *portion, ops []*op, batch *store.Batch, begun *star
 	p.tried(ops, time.Since(began), err) //nolint:forbidigo // as above
 	switch {
 	case err == nil:
-		c.outage.succeeded(callCommit)
+		c.outage.Succeeded(logs.CallCommit)
 		for _, o := range ops {
 			o.isCommitted()
 		}
@@ -268,7 +269,7 @@ func (c *committer) flush(p *portion, ops []*op, batch *store.Batch, begun *star
 			c.answer(o, fmt.Errorf("%w: stopped before the commit: %w", store.ErrClosed, err))
 		}
 	case transient(err):
-		c.outage.failed(callCommit, err)
+		c.outage.Failed(logs.CallCommit, err)
 		for _, o := range ops {
 			o.repeated()
 		}

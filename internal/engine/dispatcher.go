@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -48,7 +49,7 @@ func (d *dispatcher) loop(ctx context.Context) {
 		if err != nil {
 			d.node.slots.learnNothing()
 			if ctx.Err() == nil {
-				d.node.outage.failed(callClaim, err)
+				d.node.outage.Failed(logs.CallClaim, err)
 				sleepFor(ctx, time.Second)
 			}
 			continue
@@ -117,7 +118,7 @@ func (d *dispatcher) tellFull() {
 	full := d.node.slots.tooManyWait()
 	if full && !d.full {
 		d.node.log.Warn("no more jobs are claimed: too many outcomes wait for callers' transactions, "+
-			"which lock their jobs or the parents of their jobs", keyOutcomes, d.node.slots.aside.Load())
+			"which lock their jobs or the parents of their jobs", logs.KeyOutcomes, d.node.slots.aside.Load())
 	}
 	d.full = full
 }
@@ -159,7 +160,7 @@ func (d *dispatcher) claim(ctx context.Context, params store.ClaimParams) ([]sto
 		cancel()
 		switch {
 		case err == nil:
-			n.outage.succeeded(callClaim)
+			n.outage.Succeeded(logs.CallClaim)
 			d.asks.answered(jobs, took)
 			return jobs, params, nil
 		case errors.Is(err, store.ErrNodeDead):
@@ -169,7 +170,7 @@ func (d *dispatcher) claim(ctx context.Context, params store.ClaimParams) ([]sto
 		case ctx.Err() != nil:
 			return nil, params, err // Leave gives back what the claim may have taken
 		case transient(err) || errors.Is(err, context.DeadlineExceeded):
-			n.outage.failed(callClaim, err)
+			n.outage.Failed(logs.CallClaim, err)
 			if d.asks.repeat(&params, took) {
 				d.letBeat(ctx)
 			}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -53,7 +54,7 @@ func (n *node) perform(ctx context.Context, d duty) {
 		cancel()
 		if err != nil && ctx.Err() == nil {
 			n.engine.fatal(err)
-			n.outage.stumbled(d.name, err)
+			n.outage.Stumbled(d.name, err)
 		}
 	}
 }
@@ -81,17 +82,17 @@ func (n *node) rescue(ctx context.Context) error {
 
 // tellRescued says what becomes of a job that a dead node had.
 func (n *node) tellRescued(r store.Rescued) {
-	job := about{job: r.Job, kind: r.Kind, queue: r.Queue}
-	attrs := []slog.Attr{slog.Int64(keyDeadNode, r.Node), slog.String(keyReason, string(r.Reason))}
+	job := logs.About{Job: r.Job, Kind: r.Kind, Queue: r.Queue}
+	attrs := []slog.Attr{slog.Int64(logs.KeyDeadNode, r.Node), slog.String(logs.KeyReason, string(r.Reason))}
 	if r.State == store.Failed {
-		n.lines.say(slog.LevelError, job, "job failed: its node died", attrs...)
+		n.lines.Say(slog.LevelError, job, "job failed: its node died", attrs...)
 		return
 	}
-	attrs = append(attrs, slog.String(keyState, r.State.String()))
+	attrs = append(attrs, slog.String(logs.KeyState, r.State.String()))
 	if r.State == store.Retryable {
-		attrs = append(attrs, slog.Time(keyRetryAt, r.RunAt))
+		attrs = append(attrs, slog.Time(logs.KeyRetryAt, r.RunAt))
 	}
-	n.lines.say(slog.LevelWarn, job, "job taken from a dead node", attrs...)
+	n.lines.Say(slog.LevelWarn, job, "job taken from a dead node", attrs...)
 }
 
 // announce tells those who wait for a job that was rescued that it has ended, and the nodes when the
@@ -160,7 +161,7 @@ func (n *node) retain(ctx context.Context) error {
 			return err
 		}
 		if retained.Jobs > 0 {
-			n.log.Debug("finished jobs removed", keyJobs, retained.Jobs)
+			n.log.Debug("finished jobs removed", logs.KeyJobs, retained.Jobs)
 		}
 		if !retained.More {
 			return nil

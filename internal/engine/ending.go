@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -13,7 +14,7 @@ import (
 type ending struct {
 	node    *node
 	outcome *store.Outcome
-	job     about
+	job     logs.About
 	took    time.Duration // of the run; see took
 	durable chan struct{} // closed when the slot may go on that waits for it; nil: none does
 	aside   bool          // only the committer knows the outcome by now
@@ -23,7 +24,7 @@ type ending struct {
 func maxPending(slots int) int { return max(4*slots, 2*maxPrefetch) }
 
 // finish hands an outcome to the committer. It returns what to wait for before the slot goes on, or nil.
-func (n *node) finish(o *store.Outcome, job about, last *store.CheckpointWrite, remembered *store.Append) <-chan struct{} {
+func (n *node) finish(o *store.Outcome, job logs.About, last *store.CheckpointWrite, remembered *store.Append) <-chan struct{} {
 	e := &ending{node: n, outcome: o, job: job, took: n.took(o)}
 	if n.pending.Add(1) > int64(maxPending(n.cfg.Slots)) {
 		e.durable = make(chan struct{})
@@ -41,7 +42,7 @@ func (n *node) release(c store.Claimed) {
 		HasUnique: c.Job.UniqueKey != nil, HasOrdering: c.Job.OrderingKey != "",
 		Durable: c.Durable, Answers: c.Job.Answers, Parent: c.Job.Parent,
 	}
-	e := &ending{node: n, outcome: o, job: aboutJob(&c.Job), took: unread}
+	e := &ending{node: n, outcome: o, job: logs.AboutJob(&c.Job), took: unread}
 	e.settled.Store(true)
 	n.outcomes.Add(1)
 	n.engine.commit.Finish(o, nil, nil, nil, e.done)
@@ -68,7 +69,7 @@ func (e *ending) done(err error) {
 		e.settle()
 		return
 	}
-	n.lines.pen.put(func() {
+	n.lines.Pen.Put(func() {
 		defer e.settle()
 		n.engine.guard.panics("the report of an outcome", func() { n.report(e.outcome, e.job, e.took, err) })
 	})
@@ -86,7 +87,7 @@ func (e *ending) settle() {
 }
 
 // refused ends a run whose outcome can never be stored: its job fails, and says why.
-func (n *node) refused(o *store.Outcome, job about) {
+func (n *node) refused(o *store.Outcome, job logs.About) {
 	if o.State == store.Failed && o.Reason == store.ReasonTerminal {
 		return // the beat sees to what is left
 	}

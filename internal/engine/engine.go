@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -20,8 +21,8 @@ type Engine struct {
 	plain  *slog.Logger // for handlers
 	log    *slog.Logger // adds the node
 	nodeID atomic.Int64 // of the node that runs, from its join until it has left; 0: none
-	lines  *limiter
-	outage *outage
+	lines  *logs.Limiter
+	outage *logs.Outage
 	guard  *guard
 	commit *committer
 	loader *loader
@@ -42,10 +43,10 @@ type Engine struct {
 // New makes an engine on an open store, which it owns from then on.
 func New(st store.Store, cfg Config) *Engine {
 	cfg.fill()
-	e := &Engine{Store: st, cfg: cfg, plain: calm(cfg.Logger), handlers: map[string]*Handler{}}
-	e.log = slog.New(nodeHandler{e.plain.Handler(), &e.nodeID})
-	e.lines = newLimiter(e.log)
-	e.outage = &outage{log: e.log}
+	e := &Engine{Store: st, cfg: cfg, plain: logs.Calm(cfg.Logger), handlers: map[string]*Handler{}}
+	e.log = slog.New(logs.NewNodeHandler(e.plain.Handler(), &e.nodeID))
+	e.lines = logs.NewLimiter(e.log)
+	e.outage = logs.NewOutage(e.log)
 	e.guard = &guard{lines: e.lines}
 	e.listening = newListening(st, e.guard, e.outage, e.hear, e.fatal)
 	e.wishes = newWishes(st, e.guard)
@@ -229,7 +230,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	e.wishes.close()
 	e.commit.close(ctx)
 	e.listening.close()
-	e.lines.flush()
+	e.lines.Flush()
 	return e.Store.Close()
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -38,10 +39,10 @@ func (m *memory) warnIfLong() {
 		return
 	}
 	m.warned = true
-	m.run.node.lines.sayLater(slog.LevelWarn, m.run.about(),
+	m.run.node.lines.SayLater(slog.LevelWarn, m.run.about(),
 		"a run's journal is half full, and is read each time the run resumes; return ContinueAsNew, or split the work into children",
-		slog.Int64(keyEntries, m.entries), slog.Int64(keyBytes, m.bytes),
-		slog.Int64(keyMaxEntries, limit.Entries), slog.Int64(keyMaxBytes, limit.Bytes))
+		slog.Int64(logs.KeyEntries, m.entries), slog.Int64(logs.KeyBytes, m.bytes),
+		slog.Int64(logs.KeyMaxEntries, limit.Entries), slog.Int64(logs.KeyMaxBytes, limit.Bytes))
 }
 
 // portion is how many of the pending entries, and of the children that are enqueued with them, the

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -17,7 +18,7 @@ import (
 // with its stack, and told by the engine's health. What the panic left undone is made up for elsewhere: loops begin again, and a lease that
 // nobody works on any more is found by the beat.
 type guard struct {
-	lines *limiter
+	lines *logs.Limiter
 
 	mu    sync.Mutex
 	parts map[string]Trouble
@@ -41,8 +42,8 @@ func (g *guard) catch(part string) {
 
 // note tells of a panic. A part that is down stays so until up says otherwise.
 func (g *guard) note(part string, p any, down bool) {
-	g.lines.say(slog.LevelError, about{}, "a panic in Holdfast itself, which keeps running; please report this",
-		slog.String(keyPart, part), slog.String(keyError, fmt.Sprintf("panic: %v", p)), slog.String(keyStack, string(debug.Stack())))
+	g.lines.Say(slog.LevelError, logs.About{}, "a panic in Holdfast itself, which keeps running; please report this",
+		slog.String(logs.KeyPart, part), slog.String(logs.KeyError, fmt.Sprintf("panic: %v", p)), slog.String(logs.KeyStack, string(debug.Stack())))
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.parts == nil {

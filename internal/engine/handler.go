@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -58,7 +59,7 @@ const policySample = 50
 
 // policy is what the handler promises of its attempts, for those who rescue its jobs. BackoffFunc is
 // asked for the attempts that may be followed by another. One for which it panics ends the sample.
-func (h *Handler) policy(lines *limiter) store.Policy {
+func (h *Handler) policy(lines *logs.Limiter) store.Policy {
 	p := store.Policy{MaxAttempts: h.MaxAttempts, Backoff: h.Backoff}
 	if h.BackoffFunc == nil {
 		return p
@@ -76,12 +77,12 @@ func (h *Handler) policy(lines *limiter) store.Policy {
 
 // askBackoff calls BackoffFunc, which is the user's: a panic of it is told as what it is, and the
 // answer is not ok.
-func (h *Handler) askBackoff(attempt int, lines *limiter) (delay time.Duration, ok bool) {
+func (h *Handler) askBackoff(attempt int, lines *logs.Limiter) (delay time.Duration, ok bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			lines.say(slog.LevelError, about{kind: h.Kind, attempt: attempt},
+			lines.Say(slog.LevelError, logs.About{Kind: h.Kind, Attempt: attempt},
 				"the BackoffFunc of a handler panicked; the last wait that it returned is used",
-				slog.String(keyError, panicText(p)), slog.String(keyStack, string(debug.Stack())))
+				slog.String(logs.KeyError, panicText(p)), slog.String(logs.KeyStack, string(debug.Stack())))
 		}
 	}()
 	return max(h.BackoffFunc(attempt), 0), true
@@ -100,7 +101,7 @@ func (h *Handler) timeout(job store.Job) time.Duration {
 
 // backoff is the wait after the failure of the attempt that runs. promised is what the node promised
 // when it joined: it holds where BackoffFunc panics.
-func (h *Handler) backoff(job *store.Job, promised store.Policy, lines *limiter) time.Duration {
+func (h *Handler) backoff(job *store.Job, promised store.Policy, lines *logs.Limiter) time.Duration {
 	if h.BackoffFunc != nil && job.Options.Backoff == (store.Backoff{}) {
 		if delay, ok := h.askBackoff(job.Attempt, lines); ok {
 			return delay

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -128,9 +129,9 @@ func (n *node) giveUpSome(ctx context.Context, lost []store.Lease) error {
 		numbers[l.Job] = l.Number
 	}
 	for _, r := range rescued {
-		n.lines.say(slog.LevelError, about{job: r.Job, kind: r.Kind, queue: r.Queue},
+		n.lines.Say(slog.LevelError, logs.About{Job: r.Job, Kind: r.Kind, Queue: r.Queue},
 			"a job had a lease of this node, but no handler was running it; it was rescued, please report this",
-			slog.Int64(keyLease, numbers[r.Job]), slog.String(keyState, r.State.String()), slog.String(keyReason, string(r.Reason)))
+			slog.Int64(logs.KeyLease, numbers[r.Job]), slog.String(logs.KeyState, r.State.String()), slog.String(logs.KeyReason, string(r.Reason)))
 	}
 	n.announce(rescued)
 	return nil

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -16,7 +17,7 @@ const deafAfter = 10 * time.Second
 type listening struct {
 	store  store.Store
 	guard  *guard
-	outage *outage
+	outage *logs.Outage
 	hear   func(store.Wake)
 	fatal  func(error) // is told of errors that do not pass
 
@@ -30,7 +31,7 @@ type listening struct {
 	stop  context.CancelFunc // ends the loop that runs; nil: none does
 }
 
-func newListening(st store.Store, g *guard, o *outage, hear func(store.Wake), fatal func(error)) *listening {
+func newListening(st store.Store, g *guard, o *logs.Outage, hear func(store.Wake), fatal func(error)) *listening {
 	l := &listening{store: st, guard: g, outage: o, hear: hear, fatal: fatal}
 	l.ctx, l.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // the root of the listening's own life
 	return l
@@ -73,7 +74,7 @@ func (l *listening) loop(ctx context.Context) {
 	for try := 1; ctx.Err() == nil; try++ {
 		if err := l.store.Watch(ctx, l.hear); err != nil && ctx.Err() == nil {
 			l.fatal(err)
-			l.outage.stumbled("watch for wake-ups", err)
+			l.outage.Stumbled("watch for wake-ups", err)
 			sleepFor(ctx, store.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, Jitter: 0.5}.Delay(try))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/logs/logstest"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -29,8 +30,8 @@ func TestLinesGoByWhatIsStored(t *testing.T) {
 	for what, do := range people {
 		for _, how := range []string{"fails", "panics", "gives up"} {
 			t.Run(what+" "+how, func(t *testing.T) {
-				var log logbook
-				inBed(t, Config{Logger: log.logger(t, slog.LevelInfo)}, func(b *bed) {
+				var log logstest.Book
+				inBed(t, Config{Logger: log.Logger(t, slog.LevelInfo)}, func(b *bed) {
 					open := make(chan struct{})
 					b.handle("k", func(context.Context, *Run) ([]byte, error) {
 						<-open
@@ -51,7 +52,7 @@ func TestLinesGoByWhatIsStored(t *testing.T) {
 					close(open)
 					time.Sleep(time.Millisecond)
 					synctest.Wait()
-					lines := log.ofKind(t, "k")
+					lines := log.OfKind(t, "k")
 					want := ""
 					switch {
 					case what == "terminated":
@@ -66,11 +67,11 @@ func TestLinesGoByWhatIsStored(t *testing.T) {
 						t.Errorf("the job is %v", state)
 					}
 					switch {
-					case want == "" && len(lines) > 0, want != "" && (len(lines) != 1 || lines[0].text("msg") != want):
+					case want == "" && len(lines) > 0, want != "" && (len(lines) != 1 || lines[0].Text("msg") != want):
 						t.Errorf("want %q, have %v", want, lines)
 					case want != "":
-						lines[0].whose(t, id, "k", 1)
-						if (lines[0].text("stack") != "") != (how == "panics") || lines[0].text("error") == "" {
+						lines[0].Whose(t, id, "k", 1)
+						if (lines[0].Text("stack") != "") != (how == "panics") || lines[0].Text("error") == "" {
 							t.Errorf("%v", lines[0])
 						}
 					}

@@ -7,83 +7,13 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/holdfastdev/holdfast/internal/logs/logstest"
 )
-
-// page is what docs/logging.md says of the lines.
-type page struct {
-	levels map[string]string          // of each message
-	keys   map[string]map[string]bool // of each message; "job…" stands for those of a job
-	known  map[string]bool            // all keys
-}
-
-func readPage(t *testing.T) page {
-	t.Helper()
-	text, err := os.ReadFile("../../docs/logging.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := page{map[string]string{}, map[string]map[string]bool{}, map[string]bool{}}
-	word := regexp.MustCompile("`([^`]+)`")
-	level := ""
-	for line := range strings.Lines(string(text)) {
-		if title, ok := strings.CutPrefix(line, "#"); ok {
-			level = strings.Trim(title, "# \n")
-			continue
-		}
-		cells := strings.Split(line, "|")
-		if len(cells) < 4 || !strings.HasPrefix(cells[1], " `") {
-			continue
-		}
-		words := word.FindAllStringSubmatch(cells[1], -1)
-		if level == "Keys" {
-			for _, w := range words {
-				p.known[w[1]] = true
-			}
-			continue
-		}
-		message := words[0][1]
-		if p.levels[message] != "" {
-			t.Errorf("the page lists %q twice", message)
-		}
-		p.levels[message], p.keys[message] = level, map[string]bool{}
-		for _, w := range word.FindAllStringSubmatch(cells[2], -1) {
-			p.keys[message][w[1]] = true
-		}
-		p.keys[message]["job…"] = strings.Contains(cells[2], "job…")
-	}
-	return p
-}
-
-// check compares a line that was logged with what the page says of it.
-func (p page) check(t *testing.T, e entry) {
-	t.Helper()
-	message := e.text("msg")
-	keys := p.keys[message]
-	if keys == nil {
-		return // a test's own, or TestThePageListsAllLines fails
-	}
-	for key := range e {
-		switch key {
-		case "time", "level", "msg", keyNode:
-		case keyJob, keyKind, keyQueue, keyAttempt:
-			if !keys["job…"] && !keys[key] {
-				t.Errorf("the page does not say that %q has %s", message, key)
-			}
-		default:
-			if !keys[key] {
-				t.Errorf("the page does not say that %q has %s", message, key)
-			}
-		}
-	}
-	if e["job"] != nil && (e["kind"] == nil || e["queue"] == nil) {
-		t.Errorf("a job without its kind or its queue: %v", e)
-	}
-}
 
 // said is a line in the source.
 type said struct {
@@ -94,7 +24,7 @@ type said struct {
 // TestThePageListsAllLines, and no others, with their levels; and their keys are the constants, all
 // of which it explains.
 func TestThePageListsAllLines(t *testing.T) {
-	p := readPage(t)
+	p := logstest.ReadPage(t)
 	files := token.NewFileSet()
 	var lines []said
 	keys := map[string]bool{}
@@ -130,24 +60,24 @@ func TestThePageListsAllLines(t *testing.T) {
 	found := map[string]bool{}
 	for _, line := range lines {
 		found[line.message] = true
-		switch level := p.levels[line.message]; {
+		switch level := p.Levels[line.message]; {
 		case level == "":
 			t.Errorf("%s: docs/logging.md does not list %q", line.at, line.message)
 		case line.level != "" && level != line.level:
 			t.Errorf("%s: docs/logging.md lists %q at %s, and not at %s", line.at, line.message, level, line.level)
 		}
 	}
-	for message := range p.levels {
+	for message := range p.Levels {
 		if !found[message] {
 			t.Errorf("docs/logging.md lists %q, which nobody says", message)
 		}
 	}
-	if have, want := slices.Sorted(maps.Keys(p.known)), slices.Sorted(maps.Keys(keys)); !slices.Equal(have, want) || len(keys) < 20 {
+	if have, want := slices.Sorted(maps.Keys(p.Known)), slices.Sorted(maps.Keys(keys)); !slices.Equal(have, want) || len(keys) < 20 {
 		t.Errorf("docs/logging.md explains the keys %q, and not %q", have, want)
 	}
-	for message, keys := range p.keys {
+	for message, keys := range p.Keys {
 		for key := range keys {
-			if key != "job…" && !p.known[key] {
+			if key != "job…" && !p.Known[key] {
 				t.Errorf("docs/logging.md does not explain %s of %q", key, message)
 			}
 		}

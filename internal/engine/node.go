@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -18,8 +19,8 @@ type node struct {
 	store  store.Store
 	cfg    NodeConfig
 	log    *slog.Logger
-	lines  *limiter
-	outage *outage
+	lines  *logs.Limiter
+	outage *logs.Outage
 	kinds  []string
 
 	policies map[string]store.Policy // of the kinds, for those who rescue the node's jobs
@@ -71,7 +72,7 @@ func (e *Engine) Run(ctx context.Context, stop Stop) error {
 		return err
 	}
 	defer e.nodeID.Store(0)
-	n.log.Info("node started", keyName, n.cfg.Name, keySlots, n.cfg.Slots, keyKinds, n.kinds)
+	n.log.Info("node started", logs.KeyName, n.cfg.Name, logs.KeySlots, n.cfg.Slots, logs.KeyKinds, n.kinds)
 
 	// The loops outlive the claims: while handlers finish, the node goes on beating.
 	claiming, stopClaiming := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -95,13 +96,13 @@ func (e *Engine) Run(ctx context.Context, stop Stop) error {
 	case <-stop.Soft:
 	case gone = <-n.gone:
 		// No handler can write anything any more, nor can the node say that it leaves.
-		n.log.Error("the database is gone; the node stops", keyRunning, n.slots.running(), keyError, gone)
+		n.log.Error("the database is gone; the node stops", logs.KeyRunning, n.slots.running(), logs.KeyError, gone)
 		n.slots.cancelAll(store.ErrLeaseLost)
 		hard, now := context.WithCancel(stop.Hard)
 		now()
 		stop.Hard = hard
 	}
-	n.log.Info("node stopping", keyRunning, n.slots.running())
+	n.log.Info("node stopping", logs.KeyRunning, n.slots.running())
 	patience, forgo := context.WithTimeout(context.WithoutCancel(ctx), n.cfg.StopTimeout)
 	defer forgo()
 	stopClaiming(errStopped)
@@ -135,7 +136,7 @@ func (e *Engine) Run(ctx context.Context, stop Stop) error {
 	if err != nil {
 		return fmt.Errorf("node %d %w: %w", n.id.Load(), errNotSignedOff, err)
 	}
-	n.lines.flush()
+	n.lines.Flush()
 	n.log.Info("node stopped")
 	return nil
 }
@@ -167,7 +168,7 @@ func (e *Engine) start(ctx context.Context, stop Stop) (*node, error) {
 	if err == nil {
 		// A process that was killed here a moment ago left jobs behind, and may be known to be dead already.
 		if err := n.rescue(joining); err != nil {
-			n.outage.stumbled("rescue", err)
+			n.outage.Stumbled("rescue", err)
 		}
 	}
 	e.mu.Lock()
@@ -239,7 +240,7 @@ func (n *node) declaredDead(ctx context.Context, id int64) {
 		return // somebody else has seen to it
 	}
 	n.log.Error("this node was declared dead: its jobs are cancelled here and run elsewhere; joining again",
-		keyRunning, n.slots.running())
+		logs.KeyRunning, n.slots.running())
 	n.leader.Store(false)
 	n.slots.loseAll(id)
 	for try := 1; ; try++ {
@@ -250,7 +251,7 @@ func (n *node) declaredDead(ctx context.Context, id int64) {
 		if ctx.Err() != nil {
 			return
 		}
-		n.outage.stumbled("join", err)
+		n.outage.Stumbled("join", err)
 		sleepFor(ctx, store.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, Jitter: 0.5}.Delay(try))
 	}
 	n.dispatch.wake("")
@@ -285,7 +286,7 @@ func (n *node) drain(force context.Context) {
 	default:
 	}
 	if running := n.slots.running(); running > 0 {
-		n.log.Warn("handlers are still running; ending their contexts", keyRunning, running)
+		n.log.Warn("handlers are still running; ending their contexts", logs.KeyRunning, running)
 	}
 	n.slots.cancelAll(ErrShutdown)
 	// Each execution gives its handler up after StuckAfter by itself.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -119,9 +120,9 @@ func (m *memory) leaveTxLater() (stop func()) {
 		if !m.leaveTx() {
 			return
 		}
-		n.lines.say(slog.LevelError, m.run.about(),
+		n.lines.Say(slog.LevelError, m.run.about(),
 			"strand is stuck in a transaction after its run has ended: it ignores its context; it is left behind, its goroutine stays",
-			slog.String(keyStack, stack))
+			slog.String(logs.KeyStack, stack))
 	})
 	return func() { timer.Stop() }
 }
@@ -167,8 +168,8 @@ func (s *Strand) askFor(m *memory, a *store.Append, try int) (found bool, err er
 	m.mu.Unlock()
 	defer m.mu.Lock()
 	if found, err = s.lookFor(a); err != nil && s.run.life.ended() == nil {
-		s.run.node.lines.say(slog.LevelWarn, s.run.about(), "cannot tell yet whether a step's transaction was committed; asking again",
-			slog.String(keyStep, a.Entries[0].Name), slog.Any(keyError, err))
+		s.run.node.lines.Say(slog.LevelWarn, s.run.about(), "cannot tell yet whether a step's transaction was committed; asking again",
+			slog.String(logs.KeyStep, a.Entries[0].Name), slog.Any(logs.KeyError, err))
 		sleepFor(s.run.life.lasting(), store.Backoff{Base: 20 * time.Millisecond, Cap: 2 * time.Second, Jitter: 0.5}.Delay(try))
 	}
 	return found, err

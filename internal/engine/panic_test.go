@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/logs/logstest"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
@@ -188,8 +189,8 @@ func TestPanicsOfStrands(t *testing.T) {
 		}, "a function started with holdfast.Go panicked"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var log logbook
-			inBed(t, Config{Logger: log.logger(t, slog.LevelInfo)}, func(b *bed) {
+			var log logstest.Book
+			inBed(t, Config{Logger: log.Logger(t, slog.LevelInfo)}, func(b *bed) {
 				b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
 					s := r.Main()
 					if r.Job().Attempt > 1 {
@@ -206,17 +207,17 @@ func TestPanicsOfStrands(t *testing.T) {
 				b.run()
 				id := b.enqueue(b.job("k"))
 				time.Sleep(30 * time.Minute)
-				lines := slices.DeleteFunc(log.ofKind(t, "k"), func(e entry) bool { return e.text("stack") == "" })
-				if len(lines) != 1 || !strings.HasPrefix(lines[0].text("msg"), test.said) || lines[0].text("level") != "ERROR" {
+				lines := slices.DeleteFunc(log.OfKind(t, "k"), func(e logstest.Entry) bool { return e.Text("stack") == "" })
+				if len(lines) != 1 || !strings.HasPrefix(lines[0].Text("msg"), test.said) || lines[0].Text("level") != "ERROR" {
 					t.Fatalf("%v", lines)
 				}
 				e := lines[0]
-				e.whose(t, id, "k", 1)
-				if e.text("error") != "panic: milk" || !strings.Contains(e.text("stack"), "engine.spill") {
+				e.Whose(t, id, "k", 1)
+				if e.Text("error") != "panic: milk" || !strings.Contains(e.Text("stack"), "engine.spill") {
 					t.Errorf("%v", e)
 				}
 				if test.said == "attempt panicked" {
-					if a := b.get(id).Attempts; len(a) != 1 || a[0].Error != "panic: milk" || a[0].Trace != e.text("stack") {
+					if a := b.get(id).Attempts; len(a) != 1 || a[0].Error != "panic: milk" || a[0].Trace != e.Text("stack") {
 						t.Errorf("%+v", a)
 					}
 				}

@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -63,9 +64,9 @@ func (m *memory) abandonedPanic() *panicError {
 func (m *memory) tellAbandoned() {
 	for _, f := range m.abandoned {
 		p, lines, run := f.panic(), m.run.node.lines, m.run.about()
-		lines.pen.put(func() { // what panicked is the user's, and told without the lock
-			lines.say(slog.LevelError, run, "a function started with holdfast.Go panicked, and nobody has awaited it",
-				slog.String(keyStrand, f.name), slog.String(keyError, cut(p.Error(), maxError)), slog.String(keyStack, cut(p.stack, maxTrace)))
+		lines.Pen.Put(func() { // what panicked is the user's, and told without the lock
+			lines.Say(slog.LevelError, run, "a function started with holdfast.Go panicked, and nobody has awaited it",
+				slog.String(logs.KeyStrand, f.name), slog.String(logs.KeyError, cut(p.Error(), maxError)), slog.String(logs.KeyStack, cut(p.stack, maxTrace)))
 		})
 	}
 	m.abandoned = nil

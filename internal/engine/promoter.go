@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/holdfastdev/holdfast/internal/logs"
 )
 
 // promoter makes deferred jobs available when they are due. Every node does so: it costs nothing while nothing is due, and
@@ -87,11 +89,11 @@ func (p *promoter) look(ctx context.Context) time.Time {
 		if err != nil {
 			if ctx.Err() == nil {
 				n.engine.fatal(err)
-				n.outage.failed(callPromote, err)
+				n.outage.Failed(logs.CallPromote, err)
 			}
 			return now.Add(time.Second)
 		}
-		n.outage.succeeded(callPromote)
+		n.outage.Succeeded(logs.CallPromote)
 		for _, w := range promoted.Wakes {
 			n.wake(w)
 		}

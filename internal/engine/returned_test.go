@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/holdfastdev/holdfast/internal/logs/logstest"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -61,8 +62,8 @@ func TestErrorsWhoseMethodsPanic(t *testing.T) {
 		"a spoiled run's Is": {badError("Is"), store.ReasonAttemptsExhausted, "run.Now was called during"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var log logbook
-			inBed(t, Config{Logger: log.logger(t, slog.LevelInfo)}, func(b *bed) {
+			var log logstest.Book
+			inBed(t, Config{Logger: log.Logger(t, slog.LevelInfo)}, func(b *bed) {
 				b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
 					if strings.HasPrefix(name, "a spoiled") {
 						_, _ = r.Main().Step("s", StepPolicy{}, func(context.Context, int) ([]byte, error) {
@@ -82,7 +83,7 @@ func TestErrorsWhoseMethodsPanic(t *testing.T) {
 				if h := b.e.Health(); len(h.Troubles) > 0 {
 					t.Errorf("they are told as Holdfast's: %+v", h.Troubles)
 				}
-				log.only(t, "ERROR", "job failed", nil)
+				log.Only(t, "ERROR", "job failed", nil)
 			})
 		})
 	}

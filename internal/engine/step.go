@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -182,8 +183,8 @@ func (s *Strand) step(
 		if err := m.flush(); err != nil {
 			return nil, err
 		}
-		s.run.node.lines.sayLater(slog.LevelWarn, s.run.about(), "step failed; it will be retried",
-			slog.String(keyStep, name), slog.Int(keyTries, attempt), slog.String(keyError, told.Message), slog.Time(keyRetryAt, until))
+		s.run.node.lines.SayLater(slog.LevelWarn, s.run.about(), "step failed; it will be retried",
+			slog.String(logs.KeyStep, name), slog.Int(logs.KeyTries, attempt), slog.String(logs.KeyError, told.Message), slog.Time(logs.KeyRetryAt, until))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -73,8 +74,8 @@ func (n *node) leaveBehind(x *execution, cause error) {
 		o = x.decided(text, cut(stack, maxTrace))
 	}
 	if n.settleElsewhere(x, o) {
-		n.lines.say(slog.LevelError, x.run.about(), "handler is stuck: it ignores its context; its job is taken from it, its goroutine stays",
-			slog.String(keyCause, cause.Error()), slog.String(keyStack, stack))
+		n.lines.Say(slog.LevelError, x.run.about(), "handler is stuck: it ignores its context; its job is taken from it, its goroutine stays",
+			slog.String(logs.KeyCause, cause.Error()), slog.String(logs.KeyStack, stack))
 	}
 }
 

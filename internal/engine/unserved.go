@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -58,9 +59,9 @@ func (n *node) sayUnserved(u store.Unserved) {
 	case u.Version != "":
 		cause = "no live node serves this version of the kind"
 	}
-	attrs := []slog.Attr{slog.String(keyNamespace, u.Namespace), slog.String(keyCause, cause), slog.Time(keySince, u.OldestDue)}
+	attrs := []slog.Attr{slog.String(logs.KeyNamespace, u.Namespace), slog.String(logs.KeyCause, cause), slog.Time(logs.KeySince, u.OldestDue)}
 	if u.Version != "" {
-		attrs = append(attrs, slog.String(keyVersion, u.Version))
+		attrs = append(attrs, slog.String(logs.KeyVersion, u.Version))
 	}
-	n.lines.say(slog.LevelWarn, about{kind: u.Kind, queue: u.Queue}, "jobs are waiting, but no node serves them", attrs...)
+	n.lines.Say(slog.LevelWarn, logs.About{Kind: u.Kind, Queue: u.Queue}, "jobs are waiting, but no node serves them", attrs...)
 }

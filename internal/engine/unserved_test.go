@@ -6,14 +6,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/logs/logstest"
 	"github.com/holdfastdev/holdfast/store"
 )
 
 // TestJobsNobodyServes are told by the leader, for each queue and kind, again and again, but not at
 // once.
 func TestJobsNobodyServes(t *testing.T) {
-	var log logbook
-	inBed(t, Config{Logger: log.logger(t, slog.LevelInfo), Node: NodeConfig{Queues: []store.QueueDemand{{Name: "default"}}}}, func(b *bed) {
+	var log logstest.Book
+	inBed(t, Config{Logger: log.Logger(t, slog.LevelInfo), Node: NodeConfig{Queues: []store.QueueDemand{{Name: "default"}}}}, func(b *bed) {
 		b.handle("k", ok)
 		b.run()
 		began := time.Now()
@@ -28,15 +29,15 @@ func TestJobsNobodyServes(t *testing.T) {
 		}
 		b.enqueue(b.job("nosuch", func(e *store.Enqueue) { e.Job.Queue = "paused" }))
 		time.Sleep(unservedEvery + time.Second)
-		if said := log.lines(t, "jobs are waiting"); len(said) > 0 {
+		if said := log.Lines(t, "jobs are waiting"); len(said) > 0 {
 			t.Errorf("what may be over in a moment is said: %v", said)
 		}
 		time.Sleep(unservedEvery)
-		found := map[string]entry{}
-		for _, e := range log.lines(t, "jobs are waiting, but no node serves them") {
+		found := map[string]logstest.Entry{}
+		for _, e := range log.Lines(t, "jobs are waiting, but no node serves them") {
 			found[fmt.Sprint(e["namespace"], e["queue"], e["kind"], e["version"])] = e
-			since, err := time.Parse(time.RFC3339Nano, e.text("since"))
-			if e.text("level") != "WARN" || err != nil || since.Sub(began).Abs() > time.Second || e["node"] == nil {
+			since, err := time.Parse(time.RFC3339Nano, e.Text("since"))
+			if e.Text("level") != "WARN" || err != nil || since.Sub(began).Abs() > time.Second || e["node"] == nil {
 				t.Errorf("%v", e)
 			}
 		}
@@ -47,19 +48,19 @@ func TestJobsNobodyServes(t *testing.T) {
 			fmt.Sprint("default", "default", "k", "v7"):     "no live node serves this version of the kind",
 		}
 		for key, cause := range want {
-			if found[key].text("cause") != cause {
+			if found[key].Text("cause") != cause {
 				t.Errorf("%s: %v, want %s", key, found[key], cause)
 			}
 		}
-		if len(found) != len(want) || len(log.lines(t, "jobs are waiting")) != len(want) {
-			t.Errorf("it says %v", log.lines(t, "jobs are waiting"))
+		if len(found) != len(want) || len(log.Lines(t, "jobs are waiting")) != len(want) {
+			t.Errorf("it says %v", log.Lines(t, "jobs are waiting"))
 		}
 		time.Sleep(unservedAgain + unservedEvery)
-		if n := len(log.lines(t, "jobs are waiting")); n != 2*len(want) {
+		if n := len(log.Lines(t, "jobs are waiting")); n != 2*len(want) {
 			t.Errorf("after %v there are %d lines", unservedAgain, n)
 		}
 		time.Sleep(10 * unservedEvery)
-		if n := len(log.lines(t, "jobs are waiting")); n != 2*len(want) {
+		if n := len(log.Lines(t, "jobs are waiting")); n != 2*len(want) {
 			t.Errorf("a little later there are %d lines", n)
 		}
 	})
@@ -67,8 +68,8 @@ func TestJobsNobodyServes(t *testing.T) {
 
 // TestWhatIsServedIsNotSaid: nor what was not served for a moment.
 func TestWhatIsServedIsNotSaid(t *testing.T) {
-	var log logbook
-	inBed(t, Config{Logger: log.logger(t, slog.LevelInfo)}, func(b *bed) {
+	var log logstest.Book
+	inBed(t, Config{Logger: log.Logger(t, slog.LevelInfo)}, func(b *bed) {
 		b.handle("k", ok)
 		b.run()
 		b.enqueue(b.job("late"))
@@ -84,7 +85,7 @@ func TestWhatIsServedIsNotSaid(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if said := log.lines(t, "jobs are waiting"); len(said) > 0 {
+		if said := log.Lines(t, "jobs are waiting"); len(said) > 0 {
 			t.Errorf("%v", said)
 		}
 	})

@@ -1,4 +1,4 @@
-package engine
+package logs
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 )
 
 // sayOutage is the least time between two lines that say that the database does not answer.
-const sayOutage = 30 * time.Second
+const SayOutage = 30 * time.Second
 
 // givenUp is how long a call may rest before it is not repeated any more: whoever wanted it has
 // left.
@@ -20,7 +20,7 @@ const givenUp = 10 * time.Second
 
 // outage says that the database does not answer, once and then from time to time, and when it
 // answers again. All that repeats its calls by itself tells it of them.
-type outage struct {
+type Outage struct {
 	log     *slog.Logger
 	failing atomic.Int64 // how many of the calls below fail
 
@@ -33,22 +33,24 @@ type outage struct {
 	told     bool                 // that there is an outage
 }
 
+func NewOutage(log *slog.Logger) *Outage { return &Outage{log: log} }
+
 // Calls of the store that are repeated until they succeed.
 const (
-	callBeat    = "heartbeat"
-	callClaim   = "claim"
-	callCommit  = "commit"
-	callPromote = "promotion"
+	CallBeat    = "heartbeat"
+	CallClaim   = "claim"
+	CallCommit  = "commit"
+	CallPromote = "promotion"
 )
 
 // failed notes that a call failed which is repeated until it succeeds.
-func (o *outage) failed(call string, err error) { o.note(call, err, true) }
+func (o *Outage) Failed(call string, err error) { o.note(call, err, true) }
 
 // stumbled notes that a call failed that may not be repeated for long: its success is not waited
 // for.
-func (o *outage) stumbled(call string, err error) { o.note(call, err, false) }
+func (o *Outage) Stumbled(call string, err error) { o.note(call, err, false) }
 
-func (o *outage) note(call string, err error, lasts bool) {
+func (o *Outage) note(call string, err error, lasts bool) {
 	if errors.Is(err, store.ErrDatabaseGone) {
 		return // it does not pass, and is told of by whoever ends because of it
 	}
@@ -59,15 +61,18 @@ func (o *outage) note(call string, err error, lasts bool) {
 		if len(o.calls) == 0 {
 			o.since, o.failures = now, 0
 		}
-		put(&o.calls, call, now)
+		if o.calls == nil {
+			o.calls = map[string]time.Time{}
+		}
+		o.calls[call] = now
 		o.failing.Store(int64(len(o.calls)))
 		o.failures++
 	}
-	if !o.said.IsZero() && now.Sub(o.said) < sayOutage {
+	if !o.said.IsZero() && now.Sub(o.said) < SayOutage {
 		o.mu.Unlock()
 		return
 	}
-	attrs := []any{keyCall, call, keyError, err, keyFailures, o.untold}
+	attrs := []any{keyCall, call, KeyError, err, keyFailures, o.untold}
 	if len(o.calls) > 0 {
 		attrs = append(attrs, keyAway, now.Sub(o.since))
 		o.told = true
@@ -78,7 +83,7 @@ func (o *outage) note(call string, err error, lasts bool) {
 }
 
 // succeeded notes that a call did what it was to do. While all is well it costs a look.
-func (o *outage) succeeded(call string) {
+func (o *Outage) Succeeded(call string) {
 	if o.failing.Load() == 0 {
 		return
 	}

@@ -1,4 +1,4 @@
-package engine
+package logs
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 
 const (
 	// linesASecond is how many lines of one source are logged in a second.
-	linesASecond = 10
+	LinesASecond = 10
 	// maxSources bounds those that are kept apart at a time; what there is beyond that shares one
 	// for each cause.
 	maxSources = 1000
@@ -18,9 +18,9 @@ const (
 // limiter keeps a storm of failures from being a storm of lines. Of each source it lets so many
 // through in a second, counts the others, and says the count a second after the first of them,
 // which is also when the storm is over. It holds its lock for moments, and never while it logs.
-type limiter struct {
+type Limiter struct {
 	log *slog.Logger
-	pen pen
+	Pen pen
 
 	mu      sync.Mutex
 	sources map[source]*flow
@@ -32,40 +32,40 @@ type source struct{ kind, cause string }
 
 // flow is what came of a source.
 type flow struct {
-	at    [linesASecond]time.Time // of the last lines, in a ring
+	at    [LinesASecond]time.Time // of the last lines, in a ring
 	next  int                     // which of them is the oldest
 	left  int                     // lines that were left out
 	level slog.Level              // the highest of theirs
 	timer *time.Timer             // that says how many; nil: none was
 }
 
-func newLimiter(log *slog.Logger) *limiter {
-	return &limiter{log: log, sources: map[source]*flow{}}
+func NewLimiter(log *slog.Logger) *Limiter {
+	return &Limiter{log: log, sources: map[source]*flow{}}
 }
 
 // say logs a line about a job, unless there were too many of them.
-func (l *limiter) say(level slog.Level, a about, msg string, attrs ...slog.Attr) {
+func (l *Limiter) Say(level slog.Level, a About, msg string, attrs ...slog.Attr) {
 	ctx := context.Background() //nolint:forbidigo // nothing ends with it
-	if !l.log.Enabled(ctx, level) || !l.allow(source{a.kind, msg}, level) {
+	if !l.log.Enabled(ctx, level) || !l.allow(source{a.Kind, msg}, level) {
 		return
 	}
-	l.log.LogAttrs(ctx, level, msg, append(a.attrs(), attrs...)...) //nolint:sloglint // callers give it as a constant, which a test checks
+	l.log.LogAttrs(ctx, level, msg, append(a.Attrs(), attrs...)...) //nolint:sloglint // callers give it as a constant, which a test checks
 }
 
 // sayLater is say for those who must not wait for the user's logger.
-func (l *limiter) sayLater(level slog.Level, a about, msg string, attrs ...slog.Attr) {
-	l.pen.put(func() { l.say(level, a, msg, attrs...) })
+func (l *Limiter) SayLater(level slog.Level, a About, msg string, attrs ...slog.Attr) {
+	l.Pen.Put(func() { l.Say(level, a, msg, attrs...) })
 }
 
 // allow reports whether a line is to be logged. One that is not is counted.
-func (l *limiter) allow(from source, level slog.Level) bool {
+func (l *Limiter) allow(from source, level slog.Level) bool {
 	now := time.Now() //nolint:forbidigo // how often, and not what time it is
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	from, f := l.flow(from, now)
 	if oldest := f.at[f.next]; oldest.IsZero() || now.Sub(oldest) >= time.Second {
 		f.at[f.next] = now
-		f.next = (f.next + 1) % linesASecond
+		f.next = (f.next + 1) % LinesASecond
 		return true
 	}
 	if f.left++; f.left == 1 {
@@ -77,7 +77,7 @@ func (l *limiter) allow(from source, level slog.Level) bool {
 }
 
 // flow returns the flow of a source, or of what stands for it. l.mu is held.
-func (l *limiter) flow(from source, now time.Time) (source, *flow) {
+func (l *Limiter) flow(from source, now time.Time) (source, *flow) {
 	f := l.sources[from]
 	if f != nil {
 		return from, f
@@ -97,13 +97,13 @@ func (l *limiter) flow(from source, now time.Time) (source, *flow) {
 
 // sweep forgets sources of which nothing came in the last second: none of it is needed any more.
 // l.mu is held.
-func (l *limiter) sweep(now time.Time) {
+func (l *Limiter) sweep(now time.Time) {
 	if now.Sub(l.swept) < time.Second {
 		return
 	}
 	l.swept = now
 	for from, f := range l.sources {
-		last := f.at[(f.next+linesASecond-1)%linesASecond]
+		last := f.at[(f.next+LinesASecond-1)%LinesASecond]
 		if f.left == 0 && now.Sub(last) >= time.Second {
 			delete(l.sources, from)
 		}
@@ -111,7 +111,7 @@ func (l *limiter) sweep(now time.Time) {
 }
 
 // tell says how many lines were left out.
-func (l *limiter) tell(from source, f *flow) {
+func (l *Limiter) tell(from source, f *flow) {
 	l.mu.Lock()
 	left, level := f.left, f.level
 	f.left, f.timer = 0, nil
@@ -119,14 +119,14 @@ func (l *limiter) tell(from source, f *flow) {
 	if left == 0 {
 		return // it was said
 	}
-	attrs := append(about{kind: from.kind}.attrs(), slog.String(keyCause, from.cause), slog.Int(keyLines, left))
+	attrs := append(About{Kind: from.kind}.Attrs(), slog.String(KeyCause, from.cause), slog.Int(keyLines, left))
 	ctx := context.Background() //nolint:forbidigo // nothing ends with it
 	l.log.LogAttrs(ctx, level, "similar lines were left out", attrs...)
 }
 
 // flush says at once what would be said in a moment: the process may end.
-func (l *limiter) flush() {
-	l.pen.wait()
+func (l *Limiter) Flush() {
+	l.Pen.wait()
 	l.mu.Lock()
 	waiting := map[source]*flow{}
 	for from, f := range l.sources {

@@ -1,4 +1,4 @@
-package engine
+package logs
 
 import "sync"
 
@@ -11,7 +11,7 @@ type pen struct {
 }
 
 // put has a line written after those before it. write must not panic.
-func (p *pen) put(write func()) {
+func (p *pen) Put(write func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lines = append(p.lines, write)

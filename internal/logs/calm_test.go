@@ -1,4 +1,4 @@
-package engine
+package logs
 
 import (
 	"context"
@@ -16,7 +16,7 @@ func (brokenHandler) WithGroup(string) slog.Handler             { panic("group")
 
 // TestLoggerThatPanicsEndsNothing, however it is used.
 func TestLoggerThatPanicsEndsNothing(t *testing.T) {
-	log := calm(slog.New(brokenHandler{}))
+	log := Calm(slog.New(brokenHandler{}))
 	log.With("a", 1).WithGroup("g").With("b", 2).Error("nobody reads this")
 	if err := log.With("a", 1).Handler().Handle(t.Context(), slog.Record{}); err != nil {
 		t.Error(err)

@@ -1,4 +1,4 @@
-package engine
+package logs
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 // calmHandler is a handler of the user's that cannot end the process: a panic of it loses the line and nothing else.
 type calmHandler struct{ slog.Handler }
 
-func calm(log *slog.Logger) *slog.Logger { return slog.New(calmHandler{log.Handler()}) }
+func Calm(log *slog.Logger) *slog.Logger { return slog.New(calmHandler{log.Handler()}) }
 
 func (h calmHandler) Enabled(ctx context.Context, level slog.Level) (enabled bool) {
 	defer func() { _ = recover() }() // there is nowhere to tell it

@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// about is what lines say of the run.
+func (r *Run) about() logs.About { return logs.AboutJob(&r.claimed.Job) }
+
+// Logger returns a logger with what lines say of the run: the given one, or the engine's if that is
+// nil.
+func (r *Run) Logger(log *slog.Logger) *slog.Logger {
+	if log == nil {
+		log = r.node.engine.plain
+	}
+	job := &r.claimed.Job
+	return log.With(logs.KeyJob, job.ID, logs.KeyKind, job.Kind, logs.KeyQueue, job.Queue, logs.KeyAttempt, job.Attempt, logs.KeyNode, r.claimed.Lease.Node)
+}
+
+// debugs reports whether anybody reads what is logged at DEBUG: what is not logged costs nothing.
+func (n *node) debugs() bool {
+	return n.log.Enabled(context.Background(), slog.LevelDebug) //nolint:forbidigo // nothing ends with it
+}
+
+// tellStart says that a run begins.
+func (n *node) tellStart(r *Run) {
+	if n.debugs() {
+		n.log.LogAttrs(context.Background(), slog.LevelDebug, "job started", r.about().Attrs()...) //nolint:forbidigo // as above
+	}
+}
+
+// report says what became of an outcome: at WARN or ERROR what somebody may have to see to, and
+// everything at DEBUG. It goes by the state that the store answered: of a job that was cancelled or
+// paused meanwhile, no attempt follows.
+func (n *node) report(o *store.Outcome, job logs.About, took time.Duration, err error) {
+	facts, asked := factsOf(o), slog.String(logs.KeyState, o.State.String())
+	level := slog.LevelWarn
+	if isPanic(o) {
+		level = slog.LevelError
+	}
+	switch {
+	case err != nil:
+		n.lines.Say(slog.LevelError, job, "the outcome of a job could not be stored; the job will run again",
+			append(traceOf(o), asked, slog.Any(logs.KeyError, err))...)
+	case errors.Is(o.Err, store.ErrLeaseLost):
+		n.lines.Say(level, job, "a job's lease was lost before its outcome was stored; the outcome is dropped",
+			append(facts, asked, slog.Int64(logs.KeyLease, o.Lease.Number))...)
+	case o.Err != nil:
+		n.lines.Say(slog.LevelError, job, "the outcome of a job was refused",
+			append(traceOf(o), asked, slog.Any(logs.KeyError, o.Err))...)
+	default:
+		n.tellEnd(o, job, level, facts)
+		if took != unread {
+			n.tellEnded(o, job, took, facts)
+		}
+	}
+}
+
+// tellEnd says how a run has ended whose outcome is stored, if somebody may have to see to it.
+func (n *node) tellEnd(o *store.Outcome, job logs.About, level slog.Level, facts []slog.Attr) {
+	switch {
+	case o.Final == store.Failed:
+		n.lines.Say(slog.LevelError, job, "job failed", facts...)
+	case isHeld(o) && o.Final == store.Waiting:
+		n.lines.Say(slog.LevelError, job, "run held: its code does not fit its journal; resume or fork the job", facts...)
+	case o.Final == store.Retryable && isPanic(o):
+		n.lines.Say(level, job, "attempt panicked; the job will be retried", facts...)
+	case o.Final == store.Retryable:
+		n.lines.Say(level, job, "attempt failed; the job will be retried", facts...)
+	case isPanic(o):
+		n.lines.Say(level, job, "attempt panicked; the job was cancelled or paused meanwhile", facts...)
+	}
+}
+
+// tellEnded says how any run has ended. It took that long.
+func (n *node) tellEnded(o *store.Outcome, job logs.About, took time.Duration, facts []slog.Attr) {
+	attrs := append(job.Attrs(), slog.String(logs.KeyState, o.Final.String()))
+	if took > 0 {
+		attrs = append(attrs, slog.Duration(logs.KeyTook, took))
+	}
+	n.log.LogAttrs(context.Background(), slog.LevelDebug, "job ended", append(attrs, facts...)...) //nolint:forbidigo // nothing ends with it
+}
+
+// factsOf are what lines say of an outcome.
+func factsOf(o *store.Outcome) []slog.Attr {
+	var facts []slog.Attr
+	if o.Error != "" {
+		facts = append(facts, slog.String(logs.KeyError, o.Error))
+	}
+	if o.Reason != "" {
+		facts = append(facts, slog.String(logs.KeyReason, string(o.Reason)))
+	}
+	if o.Final == store.Retryable || o.Final == store.Scheduled {
+		due := o.Due
+		if due.IsZero() { // the answer of the store was lost
+			due = time.Now().Add(o.Delay) //nolint:forbidigo // for people, who read it beside the time of the line
+		}
+		facts = append(facts, slog.Time(logs.KeyRetryAt, due))
+	}
+	return append(facts, traceOf(o)...)
+}
+
+// traceOf is the stack of a panic that an outcome tells of.
+func traceOf(o *store.Outcome) []slog.Attr {
+	if o.Trace == "" {
+		return nil
+	}
+	return []slog.Attr{slog.String(logs.KeyStack, o.Trace)}
+}
+
+// unread is how long a run took if nobody reads it: see took.
+const unread = time.Duration(-1)
+
+// took is how long a run took that ends now, if somebody reads lines at DEBUG; 0 if it never began.
+func (n *node) took(o *store.Outcome) time.Duration {
+	switch {
+	case !n.debugs():
+		return unread
+	case o.StartedAt.IsZero():
+		return 0
+	}
+	return max(0, n.store.Now().Sub(o.StartedAt))
+}
+
+// isNews reports whether somebody may have to see to an outcome.
+func isNews(o *store.Outcome, err error) bool {
+	return err != nil || o.Err != nil || o.Final == store.Failed || o.Final == store.Retryable || isPanic(o) || isHeld(o)
+}
+
+func isHeld(o *store.Outcome) bool { return o.Wait != nil && o.Wait.Held }
+
+// tellUndo says that a compensation failed, and when it is tried again; a zero time says that it is
+// given up.
+func (r *Run) tellUndo(failure *stepFailedError, again time.Time) {
+	told := &failure.told
+	facts := []slog.Attr{slog.String(logs.KeyCompensation, told.Step), slog.Int(logs.KeyTries, told.Attempts), slog.String(logs.KeyError, told.Message)}
+	level := slog.LevelWarn
+	if failure.stack != "" {
+		level = slog.LevelError
+		facts = append(facts, slog.String(logs.KeyStack, failure.stack))
+	}
+	if again.IsZero() {
+		r.node.lines.SayLater(slog.LevelError, r.about(), "compensation given up: undo by hand what it should have undone", facts...)
+		return
+	}
+	facts = append(facts, slog.Time(logs.KeyRetryAt, again))
+	r.node.lines.SayLater(level, r.about(), "compensation failed; it will be retried", facts...)
+}

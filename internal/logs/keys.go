@@ -1,0 +1,102 @@
+package logs
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// The keys of the log. Each means the same in all lines, and docs/logging.md says what: a test
+// compares.
+const (
+	KeyAttempt      = "attempt"
+	keyAway         = "away"
+	KeyBytes        = "bytes"
+	keyCall         = "call"
+	KeyCause        = "cause"
+	KeyCompensation = "compensation"
+	KeyDeadNode     = "dead_node"
+	KeyEntries      = "entries"
+	KeyEpoch        = "epoch"
+	KeyError        = "error"
+	keyFailures     = "failures"
+	KeyJob          = "job"
+	KeyJobs         = "jobs"
+	KeyKind         = "kind"
+	KeyKinds        = "kinds"
+	KeyLeader       = "leader"
+	KeyLease        = "lease"
+	keyLines        = "lines"
+	KeyMaxBytes     = "max_bytes"
+	KeyMaxEntries   = "max_entries"
+	KeyName         = "name"
+	KeyNamespace    = "namespace"
+	KeyNode         = "node"
+	KeyOutcomes     = "outcomes"
+	KeyPart         = "part"
+	KeyQueue        = "queue"
+	KeyReason       = "reason"
+	KeyRetryAt      = "retry_at"
+	KeyRunning      = "running"
+	KeySince        = "since"
+	KeySlots        = "slots"
+	KeyStack        = "stack"
+	KeyState        = "state"
+	KeyStep         = "step"
+	KeyStrand       = "strand"
+	KeyTook         = "took"
+	KeyTries        = "tries"
+	KeyVersion      = "version"
+)
+
+// nodeHandler adds the node that says a line, if one runs.
+type nodeHandler struct {
+	slog.Handler
+
+	node *atomic.Int64
+}
+
+func NewNodeHandler(h slog.Handler, node *atomic.Int64) slog.Handler { return nodeHandler{h, node} }
+
+func (h nodeHandler) Handle(ctx context.Context, r slog.Record) error {
+	if id := h.node.Load(); id != 0 {
+		r.AddAttrs(slog.Int64(KeyNode, id))
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+func (h nodeHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return nodeHandler{h.Handler.WithAttrs(attrs), h.node}
+}
+
+func (h nodeHandler) WithGroup(name string) slog.Handler {
+	return nodeHandler{h.Handler.WithGroup(name), h.node}
+}
+
+// about is the job that a line is about, as far as it is known.
+type About struct {
+	Job         store.ID
+	Kind, Queue string
+	Attempt     int
+}
+
+func AboutJob(j *store.Job) About { return About{j.ID, j.Kind, j.Queue, j.Attempt} }
+
+func (a About) Attrs() []slog.Attr {
+	var attrs []slog.Attr
+	if a.Job != (store.ID{}) {
+		attrs = append(attrs, slog.Any(KeyJob, a.Job))
+	}
+	if a.Kind != "" {
+		attrs = append(attrs, slog.String(KeyKind, a.Kind))
+	}
+	if a.Queue != "" {
+		attrs = append(attrs, slog.String(KeyQueue, a.Queue))
+	}
+	if a.Attempt > 0 {
+		attrs = append(attrs, slog.Int(KeyAttempt, a.Attempt))
+	}
+	return attrs
+}
