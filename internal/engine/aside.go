@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -99,9 +100,9 @@ func (a *aside) ending(jobs map[store.ID]bool) {
 
 // superviseAside is workAside that begins again after a panic.
 func (c *committer) superviseAside() {
-	c.guard.again("operations put aside", c.workAside, func(wait time.Duration) bool {
+	c.guard.Restart("operations put aside", c.workAside, func(wait time.Duration) bool {
 		c.abandonAside()
-		sleepFor(c.force, wait)
+		supervise.Sleep(c.force, wait)
 		return true
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -64,7 +65,7 @@ func (d *dispatcher) letBeat(ctx context.Context) {
 	since := time.Now() //nolint:forbidigo // the monotonic clock, by which beats are noted
 	signal(d.node.beatNow)
 	for waited := time.Duration(0); waited < d.node.cfg.Beat && ctx.Err() == nil; waited += look {
-		sleepFor(ctx, look)
+		supervise.Sleep(ctx, look)
 		if d.node.heart.beatAt().After(since) {
 			return
 		}

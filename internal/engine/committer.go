@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -22,7 +23,7 @@ import (
 type committer struct {
 	store    store.Store
 	patience time.Duration
-	guard    *guard
+	guard    *supervise.Guard
 	outage   *logs.Outage
 	after    func(*store.Batch)               // told of each committed batch
 	reserve  func([]*store.Enqueue) *starting // takes slots for jobs that may run at once; nil if there are none
@@ -41,7 +42,7 @@ type committer struct {
 }
 
 func newCommitter(
-	st store.Store, patience time.Duration, g *guard, o *logs.Outage, after func(*store.Batch), reserve func([]*store.Enqueue) *starting,
+	st store.Store, patience time.Duration, g *supervise.Guard, o *logs.Outage, after func(*store.Batch), reserve func([]*store.Enqueue) *starting,
 	fatal func(error),
 ) *committer {
 	c := &committer{
@@ -176,10 +177,10 @@ func (c *committer) work(l *lane) {
 		signal(c.aside.wake)
 	}()
 	w := &line{lane: l, limit: c.atOnce(), portion: newPortion(c.atOnce(), slowBatch)}
-	c.guard.again("committer", func() { c.serve(w) }, func(wait time.Duration) bool {
+	c.guard.Restart("committer", func() { c.serve(w) }, func(wait time.Duration) bool {
 		// Perhaps it was these, and perhaps they have been committed: each on its own now.
 		c.abandonOps(w)
-		sleepFor(c.force, wait)
+		supervise.Sleep(c.force, wait)
 		return true // what waits is to be answered even after the end
 	})
 }
@@ -189,7 +190,7 @@ func (c *committer) abandonOps(w *line) {
 	ops, begun := w.ops, w.begun
 	w.ops, w.begun = nil, nil
 	w.keep(nil)
-	c.guard.panics("committer", begun.cancel)
+	c.guard.Try("committer", begun.cancel)
 	for _, o := range ops {
 		if o != nil {
 			c.answer(o, errPanicked)
@@ -214,7 +215,7 @@ func (c *committer) serve(w *line) {
 			if c.step(w) {
 				continue
 			}
-			sleepFor(c.force, store.Backoff{Base: 10 * time.Millisecond, Cap: time.Second, Jitter: 0.5}.Delay(w.try))
+			supervise.Sleep(c.force, store.Backoff{Base: 10 * time.Millisecond, Cap: time.Second, Jitter: 0.5}.Delay(w.try))
 			continue
 		}
 		select {
@@ -260,8 +261,8 @@ func (c *committer) flush(p *portion, ops []*op, batch *store.Batch, begun *star
 		for _, o := range ops {
 			o.isCommitted()
 		}
-		c.guard.panics("wake-ups", func() { c.after(batch) })
-		c.guard.panics("starts", begun.settle)
+		c.guard.Try("wake-ups", func() { c.after(batch) })
+		c.guard.Try("starts", begun.settle)
 		c.settle(ops)
 	case c.force.Err() != nil:
 		begun.cancel()
@@ -303,7 +304,7 @@ func (c *committer) apply(batch *store.Batch) (err error) {
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
-			c.guard.note("store", p, false)
+			c.guard.Report("store", p, false)
 			err = errPanicked
 		}
 	}()
@@ -339,7 +340,7 @@ func (c *committer) answer(o *op, err error) {
 	if o.wait > 0 {
 		c.aside.forget(o)
 	}
-	c.guard.panics("answers", func() { o.done(err) })
+	c.guard.Try("answers", func() { o.done(err) })
 }
 
 // drop answers and removes the ops that are not worth (another) try. What may run already is answered and stays, so that the node learns
@@ -395,14 +396,4 @@ func (c *committer) hopeless(o *op, err error, now time.Time) error {
 // during a failover.
 func transient(err error) bool {
 	return (store.IsRetryable(err) || errors.Is(err, store.ErrReadOnly)) && !errors.Is(err, errPanicked)
-}
-
-// sleepFor waits for d or until ctx ends.
-func sleepFor(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -50,7 +51,7 @@ func (d *dispatcher) loop(ctx context.Context) {
 			d.node.slots.learnNothing()
 			if ctx.Err() == nil {
 				d.node.outage.Failed(logs.CallClaim, err)
-				sleepFor(ctx, time.Second)
+				supervise.Sleep(ctx, time.Second)
 			}
 			continue
 		}
@@ -109,7 +110,7 @@ func (d *dispatcher) gather(ctx context.Context, want demand) demand {
 	if want.limit*4 >= slots.most || wait <= 0 {
 		return want
 	}
-	sleepFor(ctx, wait)
+	supervise.Sleep(ctx, wait)
 	return slots.demand(d.node.store.Now())
 }
 
@@ -174,7 +175,7 @@ func (d *dispatcher) claim(ctx context.Context, params store.ClaimParams) ([]sto
 			if d.asks.repeat(&params, took) {
 				d.letBeat(ctx)
 			}
-			sleepFor(ctx, store.Backoff{Base: 20 * time.Millisecond, Cap: 2 * time.Second, Jitter: 0.5}.Delay(try))
+			supervise.Sleep(ctx, store.Backoff{Base: 20 * time.Millisecond, Cap: 2 * time.Second, Jitter: 0.5}.Delay(try))
 			if n.id.Load() != id {
 				d.wake("")
 				return nil, params, nil

@@ -71,7 +71,7 @@ func (e *ending) done(err error) {
 	}
 	n.lines.Pen.Put(func() {
 		defer e.settle()
-		n.engine.guard.panics("the report of an outcome", func() { n.report(e.outcome, e.job, e.took, err) })
+		n.engine.guard.Try("the report of an outcome", func() { n.report(e.outcome, e.job, e.took, err) })
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -23,7 +24,7 @@ type Engine struct {
 	nodeID atomic.Int64 // of the node that runs, from its join until it has left; 0: none
 	lines  *logs.Limiter
 	outage *logs.Outage
-	guard  *guard
+	guard  *supervise.Guard
 	commit *committer
 	loader *loader
 
@@ -47,7 +48,7 @@ func New(st store.Store, cfg Config) *Engine {
 	e.log = slog.New(logs.NewNodeHandler(e.plain.Handler(), &e.nodeID))
 	e.lines = logs.NewLimiter(e.log)
 	e.outage = logs.NewOutage(e.log)
-	e.guard = &guard{lines: e.lines}
+	e.guard = supervise.New(e.lines)
 	e.listening = newListening(st, e.guard, e.outage, e.hear, e.fatal)
 	e.wishes = newWishes(st, e.guard)
 	e.ended = newWaiters(st, e.guard, e.listening, e.wishes, e.elsewhere, e.fatal)

@@ -128,12 +128,12 @@ func (n *node) verdict(x *execution) *store.Outcome {
 // What panicked was not the handler, which invoke has seen to.
 func (n *node) goneFrom(x *execution, p any) {
 	var o *store.Outcome // if not even this can be told, the beat finds the lease
-	n.engine.guard.panics("the end of a run", func() {
+	n.engine.guard.Try("the end of a run", func() {
 		if p == nil {
 			o = x.goneOut()
 			return
 		}
-		n.engine.guard.note("the end of a run", p, false)
+		n.engine.guard.Report("the end of a run", p, false)
 		o = x.panicked(p)
 	})
 	go n.settleElsewhere(x, o)
@@ -393,7 +393,7 @@ func (n *node) settleElsewhere(x *execution, o *store.Outcome) bool {
 // It goes on whatever panics here; a lease that is left behind then is found by the beat.
 func (n *node) commitAndGoOn(x *execution, o *store.Outcome, last *store.CheckpointWrite) (store.Claimed, bool) {
 	var durable <-chan struct{}
-	n.engine.guard.panics("the end of a run", func() { durable = n.hand(x, o, last) })
+	n.engine.guard.Try("the end of a run", func() { durable = n.hand(x, o, last) })
 	if durable != nil {
 		<-durable
 	}
@@ -421,7 +421,7 @@ func (n *node) hand(x *execution, o *store.Outcome, last *store.CheckpointWrite)
 // goOn ends the account of a run, and hands its slot to the next job.
 func (n *node) goOn(x *execution) (following store.Claimed, ok bool) {
 	now := time.Now() //nolint:forbidigo // should the store's clock panic: the slot is to go on
-	n.engine.guard.panics("the end of a run", func() { now = n.store.Now() })
+	n.engine.guard.Try("the end of a run", func() { now = n.store.Now() })
 	following, ok = n.slots.next(x.run.claimed, x, now)
 	n.dispatch.free()
 	return following, ok

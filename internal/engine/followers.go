@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -60,7 +61,7 @@ func (e *Engine) Follow(ctx context.Context, job store.ID, look func() (found, e
 		case err != nil && !store.IsRetryable(err):
 			return err
 		case err != nil:
-			sleepFor(ctx, lastLook)
+			supervise.Sleep(ctx, lastLook)
 			continue
 		case enough:
 			return nil

@@ -13,10 +13,10 @@ import (
 func TestPanicOfACallLeavesNothingDown(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		g := b.e.guard
-		if !g.panics("wake-ups", func() { panic("once") }) {
+		if !g.Try("wake-ups", func() { panic("once") }) {
 			t.Error("the panic was not told")
 		}
-		if g.panics("answers", func() {}) {
+		if g.Try("answers", func() {}) {
 			t.Error("a panic was told that did not happen")
 		}
 		h := b.e.Health()
@@ -33,14 +33,14 @@ func TestLoopIsDownUntilItBeginsAgain(t *testing.T) {
 		ctx, cancel := context.WithCancel(b.t.Context())
 		defer cancel()
 		runs := 0
-		go g.supervise(ctx, "a loop", func(ctx context.Context) {
+		go g.Supervise(ctx, "a loop", func(ctx context.Context) {
 			if runs++; runs == 1 {
 				panic("once")
 			}
 			<-ctx.Done()
 		})
 		synctest.Wait()
-		g.panics("a loop", func() { panic("while it rests") })
+		g.Try("a loop", func() { panic("while it rests") })
 		if h := b.e.Health(); len(h.Troubles) != 1 || !h.Troubles[0].Down {
 			t.Errorf("while it rests: %+v", h.Troubles)
 		}
@@ -59,7 +59,7 @@ func TestLoopThatRanWellBeginsAgainSoon(t *testing.T) {
 		ranFor := []time.Duration{0, 0, 0, 0, 0, 0, time.Hour, 0}
 		var rests []time.Duration
 		ended := time.Now()
-		b.e.guard.supervise(ctx, "a loop", func(context.Context) {
+		b.e.guard.Supervise(ctx, "a loop", func(context.Context) {
 			rests = append(rests, time.Since(ended))
 			if len(ranFor) == 0 {
 				return

@@ -1,6 +1,10 @@
 package engine
 
-import "time"
+import (
+	"time"
+
+	"github.com/holdfastdev/holdfast/internal/supervise"
+)
 
 // Health is how the node of this process is.
 type Health struct {
@@ -11,7 +15,7 @@ type Health struct {
 	DeadBy   time.Duration // how long it may be silent
 	Running  int
 	Pending  int // outcomes that are not stored yet
-	Troubles []Trouble
+	Troubles []supervise.Trouble
 }
 
 // Health tells how the node is, without asking the database.
@@ -19,7 +23,7 @@ func (e *Engine) Health() Health {
 	e.mu.Lock()
 	n := e.node
 	e.mu.Unlock()
-	h := Health{Troubles: e.guard.troubles()}
+	h := Health{Troubles: e.guard.Troubles()}
 	if n == nil {
 		return h
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -16,7 +17,7 @@ const deafAfter = 10 * time.Second
 // listening passes on the wake-ups of other processes while somebody needs them: a node, or who waits for jobs of others.
 type listening struct {
 	store  store.Store
-	guard  *guard
+	guard  *supervise.Guard
 	outage *logs.Outage
 	hear   func(store.Wake)
 	fatal  func(error) // is told of errors that do not pass
@@ -31,7 +32,7 @@ type listening struct {
 	stop  context.CancelFunc // ends the loop that runs; nil: none does
 }
 
-func newListening(st store.Store, g *guard, o *logs.Outage, hear func(store.Wake), fatal func(error)) *listening {
+func newListening(st store.Store, g *supervise.Guard, o *logs.Outage, hear func(store.Wake), fatal func(error)) *listening {
 	l := &listening{store: st, guard: g, outage: o, hear: hear, fatal: fatal}
 	l.ctx, l.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // the root of the listening's own life
 	return l
@@ -45,7 +46,7 @@ func (l *listening) use() (done func()) {
 	if l.stop == nil && l.ctx.Err() == nil {
 		ctx, stop := context.WithCancel(l.ctx)
 		l.stop = stop
-		l.loops.Go(func() { l.guard.supervise(ctx, "wake-ups of others", l.loop) })
+		l.loops.Go(func() { l.guard.Supervise(ctx, "wake-ups of others", l.loop) })
 	}
 	return sync.OnceFunc(l.leave)
 }
@@ -75,7 +76,7 @@ func (l *listening) loop(ctx context.Context) {
 		if err := l.store.Watch(ctx, l.hear); err != nil && ctx.Err() == nil {
 			l.fatal(err)
 			l.outage.Stumbled("watch for wake-ups", err)
-			sleepFor(ctx, store.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, Jitter: 0.5}.Delay(try))
+			supervise.Sleep(ctx, store.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, Jitter: 0.5}.Delay(try))
 		}
 	}
 }

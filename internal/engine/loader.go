@@ -4,13 +4,14 @@ import (
 	"context"
 	"sync"
 
+	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
 
 // loader reads the journals of runs that begin. Those that ask at the same time share a query.
 type loader struct {
 	store store.Store
-	guard *guard
+	guard *supervise.Guard
 
 	mu      sync.Mutex
 	waiting []*loading
@@ -36,7 +37,7 @@ func (l *loader) load(ctx context.Context, job store.ID) (store.Journal, error) 
 	l.waiting = append(l.waiting, one)
 	if !l.running {
 		l.running = true
-		go l.guard.supervise(context.WithoutCancel(ctx), "journals", l.run)
+		go l.guard.Supervise(context.WithoutCancel(ctx), "journals", l.run)
 	}
 	l.mu.Unlock()
 	select {
@@ -71,7 +72,7 @@ func (l *loader) ask(ctx context.Context, some []*loading) {
 	call, cancel := context.WithTimeout(ctx, storeTimeout)
 	var journals []store.Journal
 	err := errPanicked
-	l.guard.panics("journals", func() { journals, err = l.store.Journals(call, ids) })
+	l.guard.Try("journals", func() { journals, err = l.store.Journals(call, ids) })
 	cancel()
 	for i, one := range some {
 		if err != nil {

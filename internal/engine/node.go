@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -79,7 +80,7 @@ func (e *Engine) Run(ctx context.Context, stop Stop) error {
 	living, die := context.WithCancelCause(context.WithoutCancel(ctx))
 	var claims, loops sync.WaitGroup
 	supervise := func(wg *sync.WaitGroup, ctx context.Context, part string, loop func(context.Context)) {
-		wg.Go(func() { e.guard.supervise(ctx, part, loop) })
+		wg.Go(func() { e.guard.Supervise(ctx, part, loop) })
 	}
 	supervise(&claims, claiming, "claims", n.dispatch.loop)
 	supervise(&loops, living, "heartbeat", n.heart.loop)
@@ -252,7 +253,7 @@ func (n *node) declaredDead(ctx context.Context, id int64) {
 			return
 		}
 		n.outage.Stumbled("join", err)
-		sleepFor(ctx, store.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, Jitter: 0.5}.Delay(try))
+		supervise.Sleep(ctx, store.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, Jitter: 0.5}.Delay(try))
 	}
 	n.dispatch.wake("")
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -115,7 +116,7 @@ func (m *memory) appendIn(tx *openTx, s *Strand, e store.Entry) (*store.Append, 
 func (m *memory) leaveTxLater() (stop func()) {
 	n, x := m.run.node, m.run.execution
 	timer := time.AfterFunc(n.cfg.StuckAfter, func() {
-		defer n.engine.guard.catch("giving up a stuck transaction")
+		defer n.engine.guard.Catch("giving up a stuck transaction")
 		stack := stackOf(x.worker) // while it is there
 		if !m.leaveTx() {
 			return
@@ -170,7 +171,7 @@ func (s *Strand) askFor(m *memory, a *store.Append, try int) (found bool, err er
 	if found, err = s.lookFor(a); err != nil && s.run.life.ended() == nil {
 		s.run.node.lines.Say(slog.LevelWarn, s.run.about(), "cannot tell yet whether a step's transaction was committed; asking again",
 			slog.String(logs.KeyStep, a.Entries[0].Name), slog.Any(logs.KeyError, err))
-		sleepFor(s.run.life.lasting(), store.Backoff{Base: 20 * time.Millisecond, Cap: 2 * time.Second, Jitter: 0.5}.Delay(try))
+		supervise.Sleep(s.run.life.lasting(), store.Backoff{Base: 20 * time.Millisecond, Cap: 2 * time.Second, Jitter: 0.5}.Delay(try))
 	}
 	return found, err
 }

@@ -66,7 +66,7 @@ func (r *Run) catch(part string) {
 	if p == nil {
 		return
 	}
-	r.node.engine.guard.note(part, p, false)
+	r.node.engine.guard.Report(part, p, false)
 	r.node.settleElsewhere(r.execution, r.execution.panicked(p))
 }
 
@@ -108,7 +108,7 @@ func (r *Run) Progress(percent float64, message string) {
 	if !r.flushing {
 		r.flushing = true
 		time.AfterFunc(progressEvery, func() {
-			defer r.node.engine.guard.catch("progress of a run")
+			defer r.node.engine.guard.Catch("progress of a run")
 			r.flush()
 		})
 	}

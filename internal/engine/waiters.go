@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -33,7 +34,7 @@ const (
 // beginning, and then when it hears of them: it wishes for news. Now and then it looks anyway.
 type waiters struct {
 	store     store.Store
-	guard     *guard
+	guard     *supervise.Guard
 	listening *listening
 	wishes    *wishes
 	// elsewhere returns those of the jobs that do not run in this process.
@@ -67,7 +68,7 @@ type answer struct {
 }
 
 func newWaiters(
-	st store.Store, g *guard, l *listening, w *wishes, elsewhere func([]store.ID) []store.ID, fatal func(error),
+	st store.Store, g *supervise.Guard, l *listening, w *wishes, elsewhere func([]store.ID) []store.ID, fatal func(error),
 ) *waiters {
 	ws := &waiters{
 		store: st, guard: g, listening: l, wishes: w, elsewhere: elsewhere, fatal: fatal,
@@ -121,7 +122,7 @@ func (w *waiters) begin(ids []store.ID, ch chan answer) {
 	}
 	if !w.looking && w.ctx.Err() == nil {
 		w.looking = true
-		w.loops.Go(func() { w.guard.supervise(w.ctx, "waits for jobs", w.loop) })
+		w.loops.Go(func() { w.guard.Supervise(w.ctx, "waits for jobs", w.loop) })
 	}
 	if asleep || len(w.soon) > 0 { // else the loop wakes for those that are young before this one is old enough
 		signal(w.nudge)

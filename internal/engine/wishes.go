@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -23,7 +24,7 @@ const (
 // so. Nobody else pays for it, and it costs this process about a statement a second, however many wait.
 type wishes struct {
 	store store.Store
-	guard *guard
+	guard *supervise.Guard
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -40,7 +41,7 @@ type wishes struct {
 	nudge   chan struct{}
 }
 
-func newWishes(st store.Store, g *guard) *wishes {
+func newWishes(st store.Store, g *supervise.Guard) *wishes {
 	w := &wishes{store: st, guard: g, users: map[store.ID]int{}, nudge: make(chan struct{}, 1)}
 	w.ctx, w.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // the root of the wishes' own life
 	return w
@@ -61,7 +62,7 @@ func (w *wishes) add(jobs ...store.ID) {
 	}
 	if !w.running && w.ctx.Err() == nil {
 		w.running = true
-		w.loops.Go(func() { w.guard.supervise(w.ctx, "waits for jobs", w.loop) })
+		w.loops.Go(func() { w.guard.Supervise(w.ctx, "waits for jobs", w.loop) })
 	}
 	if len(w.fresh) > before {
 		signal(w.nudge)

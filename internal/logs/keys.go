@@ -75,7 +75,7 @@ func (h nodeHandler) WithGroup(name string) slog.Handler {
 	return nodeHandler{h.Handler.WithGroup(name), h.node}
 }
 
-// about is the job that a line is about, as far as it is known.
+// About is the job that a line is about, as far as it is known.
 type About struct {
 	Job         store.ID
 	Kind, Queue string

@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// linesASecond is how many lines of one source are logged in a second.
+	// LinesASecond is how many lines of one source are logged in a second.
 	LinesASecond = 10
 	// maxSources bounds those that are kept apart at a time; what there is beyond that shares one
 	// for each cause.
 	maxSources = 1000
 )
 
-// limiter keeps a storm of failures from being a storm of lines. Of each source it lets so many
+// Limiter keeps a storm of failures from being a storm of lines. Of each source it lets so many
 // through in a second, counts the others, and says the count a second after the first of them,
 // which is also when the storm is over. It holds its lock for moments, and never while it logs.
 type Limiter struct {
@@ -43,7 +43,7 @@ func NewLimiter(log *slog.Logger) *Limiter {
 	return &Limiter{log: log, sources: map[source]*flow{}}
 }
 
-// say logs a line about a job, unless there were too many of them.
+// Say logs a line about a job, unless there were too many of them.
 func (l *Limiter) Say(level slog.Level, a About, msg string, attrs ...slog.Attr) {
 	ctx := context.Background() //nolint:forbidigo // nothing ends with it
 	if !l.log.Enabled(ctx, level) || !l.allow(source{a.Kind, msg}, level) {
@@ -52,7 +52,7 @@ func (l *Limiter) Say(level slog.Level, a About, msg string, attrs ...slog.Attr)
 	l.log.LogAttrs(ctx, level, msg, append(a.Attrs(), attrs...)...) //nolint:sloglint // callers give it as a constant, which a test checks
 }
 
-// sayLater is say for those who must not wait for the user's logger.
+// SayLater is say for those who must not wait for the user's logger.
 func (l *Limiter) SayLater(level slog.Level, a About, msg string, attrs ...slog.Attr) {
 	l.Pen.Put(func() { l.Say(level, a, msg, attrs...) })
 }
@@ -124,7 +124,7 @@ func (l *Limiter) tell(from source, f *flow) {
 	l.log.LogAttrs(ctx, level, "similar lines were left out", attrs...)
 }
 
-// flush says at once what would be said in a moment: the process may end.
+// Flush says at once what would be said in a moment: the process may end.
 func (l *Limiter) Flush() {
 	l.Pen.wait()
 	l.mu.Lock()

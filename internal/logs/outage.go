@@ -11,14 +11,14 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// sayOutage is the least time between two lines that say that the database does not answer.
+// SayOutage is the least time between two lines that say that the database does not answer.
 const SayOutage = 30 * time.Second
 
 // givenUp is how long a call may rest before it is not repeated any more: whoever wanted it has
 // left.
 const givenUp = 10 * time.Second
 
-// outage says that the database does not answer, once and then from time to time, and when it
+// Outage says that the database does not answer, once and then from time to time, and when it
 // answers again. All that repeats its calls by itself tells it of them.
 type Outage struct {
 	log     *slog.Logger
@@ -43,10 +43,10 @@ const (
 	CallPromote = "promotion"
 )
 
-// failed notes that a call failed which is repeated until it succeeds.
+// Failed notes that a call failed which is repeated until it succeeds.
 func (o *Outage) Failed(call string, err error) { o.note(call, err, true) }
 
-// stumbled notes that a call failed that may not be repeated for long: its success is not waited
+// Stumbled notes that a call failed that may not be repeated for long: its success is not waited
 // for.
 func (o *Outage) Stumbled(call string, err error) { o.note(call, err, false) }
 
@@ -82,7 +82,7 @@ func (o *Outage) note(call string, err error, lasts bool) {
 	o.log.Warn("a database call failed; it will be retried", attrs...)
 }
 
-// succeeded notes that a call did what it was to do. While all is well it costs a look.
+// Succeeded notes that a call did what it was to do. While all is well it costs a look.
 func (o *Outage) Succeeded(call string) {
 	if o.failing.Load() == 0 {
 		return

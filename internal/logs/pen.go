@@ -10,7 +10,7 @@ type pen struct {
 	idle  chan struct{} // closed when all are written; nil: nothing is
 }
 
-// put has a line written after those before it. write must not panic.
+// Put has a line written after those before it. write must not panic.
 func (p *pen) Put(write func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

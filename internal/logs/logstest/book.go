@@ -27,7 +27,7 @@ func (b *Book) Write(p []byte) (int, error) {
 	return b.Text.Write(p)
 }
 
-// logger logs into the book. What it says must be as docs/logging.md has it.
+// Logger logs into the book. What it says must be as docs/logging.md has it.
 func (b *Book) Logger(t *testing.T, level slog.Level) *slog.Logger {
 	t.Helper()
 	t.Cleanup(func() {
@@ -39,12 +39,12 @@ func (b *Book) Logger(t *testing.T, level slog.Level) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(b, &slog.HandlerOptions{Level: level}))
 }
 
-// entry is a line as who reads it has it.
+// Entry is a line as who reads it has it.
 type Entry map[string]any
 
 func (e Entry) Text(key string) string { s, _ := e[key].(string); return s }
 
-// lines are those that begin with the message, all if it is "".
+// Lines are those that begin with the message, all if it is "".
 func (b *Book) Lines(t *testing.T, message string) (found []Entry) {
 	t.Helper()
 	b.mu.Lock()
@@ -61,7 +61,7 @@ func (b *Book) Lines(t *testing.T, message string) (found []Entry) {
 	return found
 }
 
-// only is the one line that begins with the message. It has the level, and all keys that are wanted
+// Only is the one line that begins with the message. It has the level, and all keys that are wanted
 // with something of what is wanted.
 func (b *Book) Only(t *testing.T, level, message string, want map[string]string) Entry {
 	t.Helper()
@@ -81,7 +81,7 @@ func (b *Book) Only(t *testing.T, level, message string, want map[string]string)
 	return e
 }
 
-// again is how long after the line the job or step is tried again.
+// Again is how long after the line the job or step is tried again.
 func (e Entry) Again(t *testing.T) time.Duration {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339Nano, e.Text("time"))
@@ -95,7 +95,7 @@ func (e Entry) Again(t *testing.T) time.Duration {
 	return retry.Sub(at)
 }
 
-// whose checks that a line names its job, and its node.
+// Whose checks that a line names its job, and its node.
 func (e Entry) Whose(t *testing.T, id store.ID, kind string, attempt int) {
 	t.Helper()
 	have := fmt.Sprint(e["job"], e["kind"], e["queue"], e["attempt"], e["node"])

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// page is what docs/logging.md says of the lines.
+// Page is what docs/logging.md says of the lines.
 type Page struct {
 	Levels map[string]string          // of each message
 	Keys   map[string]map[string]bool // of each message; "job…" stands for those of a job

@@ -1,4 +1,4 @@
-package engine
+package supervise
 
 import (
 	"context"
@@ -14,10 +14,10 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// guard keeps a panic in one of the engine's own goroutines from ending the process, and with it every job that runs there. It is logged
+// Guard keeps a panic in one of the engine's own goroutines from ending the process, and with it every job that runs there. It is logged
 // with its stack, and told by the engine's health. What the panic left undone is made up for elsewhere: loops begin again, and a lease that
 // nobody works on any more is found by the beat.
-type guard struct {
+type Guard struct {
 	lines *logs.Limiter
 
 	mu    sync.Mutex
@@ -33,15 +33,17 @@ type Trouble struct {
 	Down   bool      // the part is a loop that waits to begin again
 }
 
-// catch is deferred by goroutines that do one thing and end.
-func (g *guard) catch(part string) {
+func New(lines *logs.Limiter) *Guard { return &Guard{lines: lines} }
+
+// Catch is deferred by goroutines that do one thing and end.
+func (g *Guard) Catch(part string) {
 	if p := recover(); p != nil {
-		g.note(part, p, false)
+		g.Report(part, p, false)
 	}
 }
 
 // note tells of a panic. A part that is down stays so until up says otherwise.
-func (g *guard) note(part string, p any, down bool) {
+func (g *Guard) Report(part string, p any, down bool) {
 	g.lines.Say(slog.LevelError, logs.About{}, "a panic in Holdfast itself, which keeps running; please report this",
 		slog.String(logs.KeyPart, part), slog.String(logs.KeyError, fmt.Sprintf("panic: %v", p)), slog.String(logs.KeyStack, string(debug.Stack())))
 	g.mu.Lock()
@@ -54,7 +56,7 @@ func (g *guard) note(part string, p any, down bool) {
 }
 
 // up notes that a part has begun again.
-func (g *guard) up(part string) {
+func (g *Guard) up(part string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	t := g.parts[part]
@@ -62,8 +64,8 @@ func (g *guard) up(part string) {
 	g.parts[part] = t
 }
 
-// troubles lists the parts that have panicked, by name.
-func (g *guard) troubles() []Trouble {
+// Troubles lists the parts that have panicked, by name.
+func (g *Guard) Troubles() []Trouble {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	list := make([]Trouble, 0, len(g.parts))
@@ -79,16 +81,16 @@ var beginAgain = store.Backoff{Base: 100 * time.Millisecond, Cap: 10 * time.Seco
 // ranWell is how long a loop has to run for its next panic to count as its first.
 const ranWell = time.Minute
 
-// supervise runs a loop until it returns, and again when it panics, ever later, until ctx ends.
-func (g *guard) supervise(ctx context.Context, part string, loop func(context.Context)) {
-	g.again(part, func() { loop(ctx) }, func(wait time.Duration) bool {
-		sleepFor(ctx, wait)
+// Supervise runs a loop until it returns, and again when it panics, ever later, until ctx ends.
+func (g *Guard) Supervise(ctx context.Context, part string, loop func(context.Context)) {
+	g.Restart(part, func() { loop(ctx) }, func(wait time.Duration) bool {
+		Sleep(ctx, wait)
 		return ctx.Err() == nil
 	})
 }
 
 // again runs a loop until it returns. Each time that it panics it rests, and ends if rest says so.
-func (g *guard) again(part string, loop func(), rest func(wait time.Duration) (goOn bool)) {
+func (g *Guard) Restart(part string, loop func(), rest func(wait time.Duration) (goOn bool)) {
 	for try := 1; ; try++ {
 		began := time.Now() //nolint:forbidigo // how long it runs, and not what time it is
 		if !g.calls(part, true, loop) {
@@ -107,15 +109,25 @@ func (g *guard) again(part string, loop func(), rest func(wait time.Duration) (g
 
 // panics calls f, which is no loop, and reports whether it panicked. Nothing is down because of it:
 // what f does is done again when it is needed.
-func (g *guard) panics(part string, f func()) bool { return g.calls(part, false, f) }
+func (g *Guard) Try(part string, f func()) bool { return g.calls(part, false, f) }
 
-func (g *guard) calls(part string, loop bool, f func()) (panicked bool) {
+func (g *Guard) calls(part string, loop bool, f func()) (panicked bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			panicked = true
-			g.note(part, p, loop)
+			g.Report(part, p, loop)
 		}
 	}()
 	f()
 	return false
+}
+
+// sleepFor waits for d or until ctx ends.
+func Sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }
