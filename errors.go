@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -41,12 +42,12 @@ var (
 	ErrLeaseLost = store.ErrLeaseLost
 	// ErrCancelled is the cause of a handler's context when a cancel of the job was requested, and
 	// the error of waiting for a cancelled job.
-	ErrCancelled = engine.ErrCancelled
+	ErrCancelled = usercode.ErrCancelled
 	// ErrTimeout is the cause of a handler's context when its attempt or its job took too long.
-	ErrTimeout = engine.ErrTimeout
+	ErrTimeout = usercode.ErrTimeout
 	// ErrShutdown is the cause of a handler's context when its node stops and the stop timeout is
 	// over.
-	ErrShutdown = engine.ErrShutdown
+	ErrShutdown = usercode.ErrShutdown
 
 	// ErrWaitTimeout is the error of a wait of a durable function whose time limit is over.
 	ErrWaitTimeout = engine.ErrWaitTimeout
@@ -54,7 +55,7 @@ var (
 	// ErrJournalFull is the error of operations of a durable function whose journal has reached
 	// WithMaxJournal. Return ContinueAsNew, or split the work into children. A handler that returns
 	// it fails its job.
-	ErrJournalFull = engine.ErrJournalFull
+	ErrJournalFull = usercode.ErrJournalFull
 
 	// ErrFailed is the error of waiting for a failed job, as a *JobError.
 	ErrFailed = errors.New("holdfast: job failed")
@@ -62,7 +63,7 @@ var (
 
 // StepError is the failure of a step. It does not wrap the original error, because it is the same
 // value when it happens and on every replay.
-type StepError = engine.StepError
+type StepError = usercode.StepError
 
 // MessageError is the error of a wait for a signal, or for the answer to a callback, that does not
 // decode into the expected type. It is an ErrInvalid that names the job, the signal, the message
@@ -104,13 +105,13 @@ func (e *JobError) Unwrap() error {
 
 // RetryAfter is returned by a handler to be retried after d instead of after its backoff. The
 // attempt counts. err is the reason; it may be nil.
-func RetryAfter(d time.Duration, err error) error { return &engine.RetryError{Delay: d, Err: err} }
+func RetryAfter(d time.Duration, err error) error { return &usercode.RetryError{Delay: d, Err: err} }
 
 // Snooze is returned by a handler to run again after d. The attempt does not count.
-func Snooze(d time.Duration) error { return &engine.SnoozeError{Delay: d} }
+func Snooze(d time.Duration) error { return &usercode.SnoozeError{Delay: d} }
 
 // Cancel is returned by a handler to end its job as cancelled.
-func Cancel(reason string) error { return &engine.CancelError{Reason: reason} }
+func Cancel(reason string) error { return &usercode.CancelError{Reason: reason} }
 
 // errUnnamed stands for the error that a handler did not name.
 var errUnnamed = errors.New("failed by its handler")
@@ -121,5 +122,5 @@ func Fail(err error) error {
 	if err == nil {
 		err = errUnnamed
 	}
-	return &engine.FailError{Err: err}
+	return &usercode.FailError{Err: err}
 }

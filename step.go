@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -187,5 +188,5 @@ func ContinueAsNew(in any) error {
 	if err != nil {
 		return Fail(invalid("args", "cannot encode %T: %v", in, err))
 	}
-	return &engine.ContinueError{Args: data}
+	return &usercode.ContinueError{Args: data}
 }

@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// CallTimeout is how long callers that have no reason of their own let one call of a store take.
+const CallTimeout = 30 * time.Second
+
 // Store is a database that keeps jobs. All methods may be called by many goroutines at once.
 type Store interface {
 	Writer

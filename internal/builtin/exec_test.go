@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/internal/usercode"
 )
 
 func sh(script string) ExecArgs { return ExecArgs{Command: []string{"sh", "-c", script}} }
@@ -170,9 +170,9 @@ func TestExecStops(t *testing.T) {
 				ended <- err
 			}()
 			pid := waitForFile(t, filepath.Join(dir, "pid"))
-			cancel(engine.ErrCancelled)
+			cancel(usercode.ErrCancelled)
 			err := <-ended
-			if !errors.Is(err, engine.ErrCancelled) || !strings.Contains(err.Error(), test.said) {
+			if !errors.Is(err, usercode.ErrCancelled) || !strings.Contains(err.Error(), test.said) {
 				t.Errorf("%v", err)
 			}
 			until(t, "the end of process "+pid, func() bool { return gone(number(t, pid)) })
@@ -189,7 +189,7 @@ func TestExecSucceedsThoughStopped(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {
 		waitForFile(t, filepath.Join(dir, "pid"))
-		cancel(engine.ErrShutdown)
+		cancel(usercode.ErrShutdown)
 	}()
 	result, err := runCommand(ctx, args, nil, time.Minute)
 	if err != nil || result.Stdout != "saved\n" {
@@ -267,9 +267,9 @@ func TestExecWaitsForNoDaemon(t *testing.T) {
 func TestExecNotStartedAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(engine.ErrShutdown)
+	cancel(usercode.ErrShutdown)
 	_, err := runCommand(ctx, sh("exit 3"), nil, time.Minute)
-	if !errors.Is(err, engine.ErrShutdown) || verdict(err) != "retry" {
+	if !errors.Is(err, usercode.ErrShutdown) || verdict(err) != "retry" {
 		t.Errorf("%v", err)
 	}
 }

@@ -16,14 +16,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfastdev/holdfast"
-	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/internal/usercode"
 )
 
 // verdict is what an error tells the engine to do with the job.
 func verdict(err error) string {
 	var (
-		fail  *engine.FailError
-		retry *engine.RetryError
+		fail  *usercode.FailError
+		retry *usercode.RetryError
 	)
 	switch {
 	case err == nil:
@@ -252,9 +252,9 @@ func TestTimeoutAndCancel(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {
 		<-asked
-		cancel(engine.ErrCancelled)
+		cancel(usercode.ErrCancelled)
 	}()
-	if _, err = request(ctx, client, HTTPArgs{URL: server.URL}, "k"); !errors.Is(err, engine.ErrCancelled) {
+	if _, err = request(ctx, client, HTTPArgs{URL: server.URL}, "k"); !errors.Is(err, usercode.ErrCancelled) {
 		t.Errorf("after the cancel: %v", err)
 	}
 }

@@ -11,8 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/uuid"
-
+	"github.com/holdfastdev/holdfast/internal/commit"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -123,7 +122,7 @@ func TestWhoIsHeldWaitsAlone(t *testing.T) {
 		both.Wait()
 		b.expect(b.wait(ending.Job.ID), store.Completed, "")
 		for what, at := range map[string]time.Time{"the send": sent, "the enqueue": enqueued} {
-			if late := at.Sub(released); late < 0 || late > lastAside+5*time.Millisecond {
+			if late := at.Sub(released); late < 0 || late > commit.LastAside+5*time.Millisecond {
 				t.Errorf("%s was answered %v after the release", what, late)
 			}
 		}
@@ -215,37 +214,6 @@ func TestOutcomesThatAreHeldAreNotGivenUp(t *testing.T) {
 	})
 }
 
-func TestAsideKnowsWhatIsTried(t *testing.T) {
-	a := aside{wake: make(chan struct{}, 1)}
-	now := time.Unix(1_000, 0)
-	knows := func(when string, o *op, want bool) {
-		t.Helper()
-		jobs := map[store.ID]bool{}
-		if a.ending(jobs); jobs[o.outcome.Lease.Job] != want {
-			t.Errorf("%s: known %v, want %v", when, !want, want)
-		}
-	}
-	first, second := endOfSome(), endOfSome()
-	a.put([]*op{first, second}, now)
-	knows("put aside", first, true)
-	if due, _, _ := a.take(10, now.Add(time.Second)); len(due) != 2 {
-		t.Fatalf("taken: %d", len(due))
-	}
-	knows("while it is tried", first, true)
-	knows("while it is tried", second, true)
-	a.put([]*op{first}, now)
-	a.forget(second)
-	knows("put aside again", first, true)
-	knows("answered", second, false)
-	a.take(10, now.Add(time.Second))
-	a.forget(first)
-	knows("answered", first, false)
-}
-
-func endOfSome() *op {
-	return &op{outcome: &store.Outcome{Lease: store.Lease{Job: uuid.Must(uuid.NewV7())}}}
-}
-
 // brokenContext is a caller's context that panics once, when it is armed and asked whether it has ended.
 type brokenContext struct {
 	context.Context
@@ -323,7 +291,7 @@ func TestPanicOneByOneAnswersNobodyTwice(t *testing.T) {
 		})
 		broken = &brokenContext{Context: b.t.Context()}
 		var all sync.WaitGroup
-		b.e.commit.main.put(&op{done: func(error) {}}) // the others come meanwhile
+		all.Go(func() { b.enqueue(b.job("k")) }) // the others come meanwhile
 		synctest.Wait()
 		all.Go(func() {
 			for i := range 2 {

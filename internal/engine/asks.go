@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/portion"
 	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -11,21 +12,21 @@ import (
 // claimTimeout bounds a claim. While its answer travels it holds the row of its node, so that a beat
 // has to wait: it is over before the node looks dead.
 func claimTimeout(beat time.Duration) time.Duration {
-	return min(storeTimeout, max(2*beat, storeTimeout/3))
+	return min(store.CallTimeout, max(2*beat, store.CallTimeout/3))
 }
 
 // asks is how many jobs are asked for at once: so many that their bytes arrive in time, as far as can
 // be told from those that came before.
 type asks struct {
-	*portion
+	*portion.Portion
 	heavy int // about how many bytes a job is; what was large is remembered for some claims
 }
 
 func (a *asks) limit() int {
 	if a.heavy == 0 {
-		return a.count
+		return a.Count
 	}
-	return max(min(a.count, a.bytes/a.heavy), 1)
+	return max(min(a.Count, a.Bytes/a.heavy), 1)
 }
 
 // answered learns from the answer to a claim.
@@ -35,26 +36,26 @@ func (a *asks) answered(jobs []store.Claimed, took time.Duration) {
 	}
 	bytes := 0
 	for i := range jobs {
-		bytes += weightOfJob(&jobs[i].Job)
+		bytes += portion.WeightOfJob(&jobs[i].Job)
 		if c := jobs[i].Checkpoint; c != nil {
 			bytes += len(c.Message) + len(c.Value)
 		}
 	}
 	a.heavy = max(bytes/len(jobs), a.heavy*3/4)
-	a.went(len(jobs), bytes, took)
+	a.Went(len(jobs), bytes, took)
 }
 
 // repeat makes a claim ask for the same again, or for a quarter of it if it took long, as no beat gets through
 // meanwhile. It reports whether it did.
 func (a *asks) repeat(params *store.ClaimParams, took time.Duration) (less bool) {
 	params.Repeat, params.Sent = true, max(params.Sent, params.Limit)
-	if took < slowFailure {
+	if took < portion.SlowFailure {
 		return false
 	}
 	for range 2 {
-		a.halve(params.Limit, a.bytes)
+		a.Halve(params.Limit, a.Bytes)
 	}
-	params.Limit = min(params.Limit, a.count)
+	params.Limit = min(params.Limit, a.Count)
 	return true
 }
 
@@ -63,7 +64,7 @@ func (a *asks) repeat(params *store.ClaimParams, took time.Duration) (less bool)
 func (d *dispatcher) letBeat(ctx context.Context) {
 	const look = 100 * time.Millisecond
 	since := time.Now() //nolint:forbidigo // the monotonic clock, by which beats are noted
-	signal(d.node.beatNow)
+	supervise.Signal(d.node.beatNow)
 	for waited := time.Duration(0); waited < d.node.cfg.Beat && ctx.Err() == nil; waited += look {
 		supervise.Sleep(ctx, look)
 		if d.node.heart.beatAt().After(since) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/portion"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -79,7 +80,7 @@ func TestLargeArgsOverASlowLine(t *testing.T) {
 
 // TestClaimGrowsAgain: what was asked for in small portions behind a slow line is asked for at once when the line is good.
 func TestClaimGrowsAgain(t *testing.T) {
-	a := asks{portion: newPortion(1000, time.Second)}
+	a := asks{Portion: portion.New(1000, time.Second)}
 	params := store.ClaimParams{Limit: 100}
 	for range 10 {
 		a.repeat(&params, claimTimeout(5*time.Second))

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/supervise"
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -86,7 +88,7 @@ func (h *heart) beat(ctx context.Context) bool {
 	h.bury(h.pulses.see(now, beat))
 	n.tell(beat.Work)
 	for _, c := range beat.Cancels {
-		n.slots.cancel(c.Job, cancelCause(c.Reason))
+		n.slots.cancel(c.Job, usercode.CancelCause(c.Reason))
 	}
 	for _, id := range beat.Pauses {
 		n.slots.pause(id)
@@ -127,7 +129,7 @@ func (h *heart) bury(dead []store.NodeBeat) {
 	h.dead = dead
 	h.mu.Unlock()
 	if len(dead) > 0 {
-		signal(h.node.rescueNow)
+		supervise.Signal(h.node.rescueNow)
 	}
 }
 
@@ -141,13 +143,13 @@ func (h *heart) buried() []store.NodeBeat {
 // tell asks for the duties of a leader that have something to do. What fails, or comes later, is in the answer of the next beat.
 func (n *node) tell(work store.Work) {
 	if work.Rescue {
-		signal(n.rescueNow)
+		supervise.Signal(n.rescueNow)
 	}
 	if work.SweepCancels {
-		signal(n.sweepNow)
+		supervise.Signal(n.sweepNow)
 	}
 	if work.CloseChildren {
-		signal(n.closeNow)
+		supervise.Signal(n.closeNow)
 	}
 }
 
@@ -170,28 +172,4 @@ func (n *node) lookForEnded(ctx context.Context, young time.Duration) {
 			n.engine.tellHere([]store.ID{e.ID})
 		}
 	}
-}
-
-// cancelCause is the cause with which a run ends that somebody asked to cancel.
-func cancelCause(reason string) error {
-	if reason == "" {
-		return ErrCancelled
-	}
-	return &cancelledError{reason}
-}
-
-// cancelledError is an ErrCancelled with what the one who asked has said.
-type cancelledError struct{ reason string }
-
-func (e *cancelledError) Error() string { return ErrCancelled.Error() + ": " + e.reason }
-
-func (e *cancelledError) Unwrap() error { return ErrCancelled }
-
-// saidOfCancel is what is told of a job that was cancelled: what the one who asked has said, as for
-// a job that did not run.
-func saidOfCancel(cause error) string {
-	if c, ok := errors.AsType[*cancelledError](cause); ok {
-		return c.reason
-	}
-	return ""
 }

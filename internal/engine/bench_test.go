@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/commit"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -112,18 +113,18 @@ func BenchmarkRun(b *testing.B) {
 // BenchmarkCommit takes writes through the committer, one after the other.
 func BenchmarkCommit(b *testing.B) {
 	lease := store.Lease{Number: 1, Node: 1, Claim: 1}
-	for name, prepare := range map[string]func(*nothing, *committer) func(context.Context) error{
-		"enqueue": func(_ *nothing, c *committer) func(context.Context) error {
+	for name, prepare := range map[string]func(*nothing, *commit.Committer) func(context.Context) error{
+		"enqueue": func(_ *nothing, c *commit.Committer) func(context.Context) error {
 			enqueues := []*store.Enqueue{{Job: store.Job{Namespace: "default", Queue: "default", Kind: "k"}}}
 			return func(ctx context.Context) error { return c.Enqueue(ctx, enqueues) }
 		},
-		"append": func(_ *nothing, c *committer) func(context.Context) error {
+		"append": func(_ *nothing, c *commit.Committer) func(context.Context) error {
 			a := &store.Append{Lease: lease, Entries: []store.Entry{{Seq: 1, Kind: store.EntryStep, Path: "1", Name: "step"}}}
-			w := newCall()
+			w := commit.NewCall()
 			l := &life{}
 			return func(context.Context) error { return c.Append(l, a, w) }
 		},
-		"outcome": func(st *nothing, c *committer) func(context.Context) error {
+		"outcome": func(st *nothing, c *commit.Committer) func(context.Context) error {
 			o := &store.Outcome{Lease: lease, State: store.Completed}
 			ended := make(chan error, 1)
 			return func(context.Context) error {

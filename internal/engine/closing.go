@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -123,7 +124,7 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 	}
 	for _, u := range slices.Backward(m.undos) {
 		if err := r.undoOne(m, u); err != nil {
-			o.Error = cut(o.Error+fmt.Sprintf("; compensation %s failed: %v", u.name, err), maxError)
+			o.Error = usercode.CutError(o.Error + fmt.Sprintf("; compensation %s failed: %v", u.name, err))
 		}
 	}
 	return o
@@ -156,7 +157,7 @@ func (r *Run) undoOne(m *memory, u undo) error {
 			return err
 		}
 		failure := callUndo(m, u, &Strand{run: r, prefix: path + ".", undo: true, fault: &fault{}}, attempt)
-		if r.life.ended() != nil {
+		if r.life.Ended() != nil {
 			m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
 		}
 		if m.exiting {
@@ -217,14 +218,14 @@ func callUndo(m *memory, u undo, s *Strand, attempt int) (failure *stepFailedErr
 	defer s.over.Store(true)
 	defer func() {
 		if p := recover(); p != nil {
-			failure = undoPolicy.failed(panicOf(p), attempt)
+			failure = undoPolicy.failed(usercode.PanicOf(p), attempt)
 		}
 	}()
 	err := u.f(s)
 	if err == nil {
 		return nil
 	}
-	if only := forHandlers(err); only != nil {
+	if only := usercode.ForHandlers(err); only != nil {
 		err = only
 	}
 	return undoPolicy.failed(err, attempt)

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -233,12 +234,12 @@ func TestTextsAreCutAndValid(t *testing.T) {
 		{"plain", "plain"},
 		{"nul\x00 and \xff", "nul\uFFFD and \uFFFD"},
 	} {
-		if got := cut(c.in, 100); got != c.want {
+		if got := usercode.Cut(c.in, 100); got != c.want {
 			t.Errorf("%q became %q", c.in, got)
 		}
 	}
-	long := cut("äöüäöüäöüäöüäöüäöüäöüäöü", 20)
-	if len(long) > 20 || validText(long) != long {
+	long := usercode.Cut("äöüäöüäöüäöüäöüäöüäöüäöü", 20)
+	if len(long) > 20 || usercode.ValidText(long) != long {
 		t.Errorf("cut to %q, %d bytes", long, len(long))
 	}
 }

@@ -66,8 +66,6 @@ const (
 	maxPrefetch = 2000
 	// promoteLimit is how many due jobs one transaction makes available.
 	promoteLimit = 2000
-	// storeTimeout bounds one call to the store.
-	storeTimeout = 30 * time.Second
 	// checkpointPatience is how long a handler waits for its checkpoint to be durable.
 	checkpointPatience = 15 * time.Second
 	// progressEvery is how often the progress of a run is written at the most.

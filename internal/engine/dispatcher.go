@@ -5,7 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/commit"
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/portion"
 	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -25,18 +27,18 @@ type dispatcher struct {
 func newDispatcher(n *node) *dispatcher {
 	return &dispatcher{
 		node: n, woken: make(chan struct{}, 1), freed: make(chan struct{}, 1),
-		asks: asks{portion: newPortion(max(n.store.Traits().MaxBatch, 1), n.cfg.Beat/3)},
+		asks: asks{Portion: portion.New(max(n.store.Traits().MaxBatch, 1), n.cfg.Beat/3)},
 	}
 }
 
 // wake tells that there may be jobs in a queue, or, if it is "", in any.
 func (d *dispatcher) wake(queue string) {
 	d.node.slots.heard(queue)
-	signal(d.woken)
+	supervise.Signal(d.woken)
 }
 
 // free tells that a slot became free.
-func (d *dispatcher) free() { signal(d.freed) }
+func (d *dispatcher) free() { supervise.Signal(d.freed) }
 
 func (d *dispatcher) loop(ctx context.Context) {
 	poll := firstPoll
@@ -170,7 +172,7 @@ func (d *dispatcher) claim(ctx context.Context, params store.ClaimParams) ([]sto
 			return nil, params, nil
 		case ctx.Err() != nil:
 			return nil, params, err // Leave gives back what the claim may have taken
-		case transient(err) || errors.Is(err, context.DeadlineExceeded):
+		case commit.Transient(err) || errors.Is(err, context.DeadlineExceeded):
 			n.outage.Failed(logs.CallClaim, err)
 			if d.asks.repeat(&params, took) {
 				d.letBeat(ctx)

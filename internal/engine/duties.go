@@ -49,7 +49,7 @@ func (n *node) perform(ctx context.Context, d duty) {
 		if !d.everywhere && !n.leader.Load() {
 			continue
 		}
-		call, cancel := context.WithTimeout(ctx, max(storeTimeout, d.every))
+		call, cancel := context.WithTimeout(ctx, max(store.CallTimeout, d.every))
 		err := d.do(call)
 		cancel()
 		if err != nil && ctx.Err() == nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -92,7 +93,8 @@ func (n *node) refused(o *store.Outcome, job logs.About) {
 		return // the beat sees to what is left
 	}
 	n.finish(&store.Outcome{
-		Lease: o.Lease, State: store.Failed, Reason: store.ReasonTerminal, Error: cut("its outcome was refused: "+o.Err.Error(), maxError),
+		Lease: o.Lease, State: store.Failed, Reason: store.ReasonTerminal,
+		Error:     usercode.CutError("its outcome was refused: " + o.Err.Error()),
 		StartedAt: o.StartedAt, HasUnique: o.HasUnique, HasOrdering: o.HasOrdering, Answers: o.Answers, Parent: o.Parent, Durable: o.Durable,
 		HasChildren: o.HasChildren,
 	}, job, nil, nil)

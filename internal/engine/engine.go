@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/holdfastdev/holdfast/internal/commit"
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
@@ -25,7 +26,7 @@ type Engine struct {
 	lines  *logs.Limiter
 	outage *logs.Outage
 	guard  *supervise.Guard
-	commit *committer
+	commit *commit.Committer
 	loader *loader
 
 	ended     *waiters
@@ -54,7 +55,10 @@ func New(st store.Store, cfg Config) *Engine {
 	e.ended = newWaiters(st, e.guard, e.listening, e.wishes, e.elsewhere, e.fatal)
 	e.followers = newFollowers(e.listening, e.wishes)
 	e.loader = &loader{store: st, guard: e.guard}
-	e.commit = newCommitter(st, cfg.EnqueuePatience, e.guard, e.outage, e.committed, e.reserve, e.fatal)
+	e.commit = commit.New(commit.Parts{
+		Store: st, Patience: cfg.EnqueuePatience, Guard: e.guard, Outage: e.outage,
+		After: e.committed, Reserve: e.reserve, Fatal: e.fatal,
+	})
 	return e
 }
 
@@ -229,7 +233,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	e.ended.close()
 	e.followers.close()
 	e.wishes.close()
-	e.commit.close(ctx)
+	e.commit.Close(ctx)
 	e.listening.close()
 	e.lines.Flush()
 	return e.Store.Close()
@@ -310,7 +314,7 @@ func (e *Engine) hear(w store.Wake) {
 }
 
 // reserve takes slots of this process's node for jobs that may run at once.
-func (e *Engine) reserve(enqueues []*store.Enqueue) *starting {
+func (e *Engine) reserve(enqueues []*store.Enqueue) *commit.Starting {
 	e.mu.Lock()
 	n := e.node
 	e.mu.Unlock()
@@ -330,7 +334,7 @@ func (e *Engine) elsewhere(jobs []store.ID) []store.ID {
 		return nil
 	}
 	ending := map[store.ID]bool{}
-	e.commit.ending(ending)
+	e.commit.Ending(ending)
 	return slices.DeleteFunc(jobs, func(id store.ID) bool { return ending[id] })
 }
 

@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -156,7 +157,7 @@ func (x *execution) conclude(ctx context.Context) *store.Outcome {
 	}
 	if m := x.run.memory.Load(); m != nil && err == nil {
 		if p := m.abandonedPanic(); p != nil {
-			return judge(ctx, x, nil, p.stack, p)
+			return judge(ctx, x, nil, p.Stack, p)
 		}
 		if what := m.unvisited(); what != "" {
 			return nondeterminism(what)
@@ -167,12 +168,12 @@ func (x *execution) conclude(ctx context.Context) *store.Outcome {
 
 // unreadable is the outcome of a run that cannot go on before the database answers.
 func unreadable(err error) *store.Outcome {
-	return &store.Outcome{State: store.Retryable, Reason: store.ReasonError, Error: cut(err.Error(), maxError), Delay: 5 * time.Second}
+	return &store.Outcome{State: store.Retryable, Reason: store.ReasonError, Error: usercode.CutError(err.Error()), Delay: 5 * time.Second}
 }
 
 // panicked is the outcome of a run whose end panicked.
 func (x *execution) panicked(p any) *store.Outcome {
-	return x.again(store.ReasonError, cut(panicText(p), maxError), cut(string(debug.Stack()), maxTrace), time.Second)
+	return x.again(store.ReasonError, usercode.CutError(usercode.PanicText(p)), usercode.CutTrace(string(debug.Stack())), time.Second)
 }
 
 // goneOut is the outcome of a handler whose goroutine ended without returning: it is parked, or over for this process,
@@ -211,9 +212,9 @@ func endOf(c *store.Claimed, now time.Time) error {
 	switch deadline := c.Job.Options.Deadline; {
 	case !c.Durable:
 	case c.CancelRequested:
-		return cancelCause(c.CancelReason)
+		return usercode.CancelCause(c.CancelReason)
 	case !deadline.IsZero() && !now.Before(deadline):
-		return ErrTimeout
+		return usercode.ErrTimeout
 	}
 	return nil
 }
@@ -236,7 +237,7 @@ func (n *node) contextOf(x *execution) context.Context {
 	if limit <= 0 {
 		return l.base
 	}
-	timed, stop := context.WithTimeoutCause(l.base, limit, ErrTimeout)
+	timed, stop := context.WithTimeoutCause(l.base, limit, usercode.ErrTimeout)
 	l.base, l.timed = timed, true
 	unwatch := context.AfterFunc(timed, func() {
 		defer r.catch("the end of a run's context")
@@ -255,8 +256,8 @@ func invoke(ctx context.Context, x *execution) (result []byte, trace string, err
 	defer x.run.main.over.Store(true)
 	defer func() {
 		if p := recover(); p != nil {
-			failure := panicOf(p)
-			trace, err = failure.stack, failure
+			failure := usercode.PanicOf(p)
+			trace, err = failure.Stack, failure
 		}
 	}()
 	result, err = x.handler.Run(ctx, x.run)
@@ -274,35 +275,35 @@ func judge(ctx context.Context, x *execution, result []byte, trace string, err e
 	if told == nil {
 		told = x.run.ending // it was told as it began, and its context goes on while it replays
 	}
-	r := lookAt(err)
-	trace = cut(trace, maxTrace)
-	if errors.Is(told, ErrCancelled) || errors.Is(told, ErrTimeout) {
+	r := usercode.Look(err)
+	trace = usercode.CutTrace(trace)
+	if errors.Is(told, usercode.ErrCancelled) || errors.Is(told, usercode.ErrTimeout) {
 		x.run.catchUp()
 	}
 	switch {
 	case errors.Is(cause, store.ErrLeaseLost):
 		return nil // the run's own: what an error says of leases may be another's
-	case r.cancel != nil:
-		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: cut(r.cancel.Reason, maxError)}
-	case r.fail != nil, r.step != nil && r.step.Permanent, r.full:
-		return &store.Outcome{State: store.Failed, Reason: store.ReasonTerminal, Error: r.text, Trace: trace}
-	case errors.Is(told, ErrCancelled):
-		if o := x.behind(r.text, trace); o != nil {
+	case r.Cancel != nil:
+		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: usercode.CutError(r.Cancel.Reason)}
+	case r.Fail != nil, r.Step != nil && r.Step.Permanent, r.Full:
+		return &store.Outcome{State: store.Failed, Reason: store.ReasonTerminal, Error: r.Text, Trace: trace}
+	case errors.Is(told, usercode.ErrCancelled):
+		if o := x.behind(r.Text, trace); o != nil {
 			return o
 		}
-		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: cut(cancelledBy(told, err), maxError)}
-	case r.again != nil && cause == nil:
-		return &store.Outcome{State: store.Available, Continue: &store.Continue{Args: r.again.Args, Codec: r.again.Codec}}
-	case r.snooze != nil:
-		return &store.Outcome{State: store.Scheduled, Reason: store.ReasonSnoozed, Delay: max(r.snooze.Delay, 0)}
-	case errors.Is(cause, ErrShutdown):
-		return &store.Outcome{State: store.Available, Reason: store.ReasonReleased, Error: r.text}
-	case r.retry != nil:
-		return x.again(store.ReasonError, r.text, trace, max(r.retry.Delay, 0))
-	case errors.Is(told, ErrTimeout):
-		return x.timedOut(r.text, trace)
+		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: usercode.CutError(cancelledBy(told, err))}
+	case r.ContinueAsNew != nil && cause == nil:
+		return &store.Outcome{State: store.Available, Continue: &store.Continue{Args: r.ContinueAsNew.Args, Codec: r.ContinueAsNew.Codec}}
+	case r.Snooze != nil:
+		return &store.Outcome{State: store.Scheduled, Reason: store.ReasonSnoozed, Delay: max(r.Snooze.Delay, 0)}
+	case errors.Is(cause, usercode.ErrShutdown):
+		return &store.Outcome{State: store.Available, Reason: store.ReasonReleased, Error: r.Text}
+	case r.Retry != nil:
+		return x.again(store.ReasonError, r.Text, trace, max(r.Retry.Delay, 0))
+	case errors.Is(told, usercode.ErrTimeout):
+		return x.timedOut(r.Text, trace)
 	}
-	return x.again(store.ReasonError, r.text, trace, -1)
+	return x.again(store.ReasonError, r.Text, trace, -1)
 }
 
 // again lets the job be tried once more after the delay, or after its backoff if that is negative; or fails it when no attempt is left.
@@ -327,7 +328,7 @@ func (x *execution) again(reason store.Reason, text, trace string, delay time.Du
 // endsUnwritten makes the outcome of a run that of one that failed, because its journal could not be
 // completed: an attempt like any other, with its backoff, and the last one if there is none left.
 func (x *execution) endsUnwritten(o *store.Outcome, err error) {
-	failed := x.again(store.ReasonError, cut(err.Error(), maxError), "", -1)
+	failed := x.again(store.ReasonError, usercode.CutError(err.Error()), "", -1)
 	o.State, o.Reason, o.Error, o.Trace, o.Delay = failed.State, failed.Reason, failed.Error, failed.Trace, failed.Delay
 	o.Result, o.Wait, o.Continue = nil, nil, nil
 }
@@ -414,7 +415,7 @@ func (n *node) hand(x *execution, o *store.Outcome, last *store.CheckpointWrite)
 			o.Version = x.handler.bindTo()
 		}
 	}
-	o.Error, o.Trace = validText(o.Error), validText(o.Trace)
+	o.Error, o.Trace = usercode.ValidText(o.Error), usercode.ValidText(o.Trace)
 	return n.finish(o, x.run.about(), last, remembered)
 }
 

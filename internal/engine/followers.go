@@ -167,7 +167,7 @@ func (f *followers) tell(jobs []store.ID) {
 	}
 	for _, id := range jobs {
 		for one := range f.byJob[id] {
-			signal(one.news)
+			supervise.Signal(one.news)
 		}
 	}
 }
@@ -178,7 +178,7 @@ func (f *followers) tellAll() {
 	defer f.mu.Unlock()
 	for _, those := range f.byJob {
 		for one := range those {
-			signal(one.anything)
+			supervise.Signal(one.anything)
 		}
 	}
 }

@@ -1,16 +1,13 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
-
-// ErrJournalFull is what the operations of a run return that would let it remember more than it may.
-var ErrJournalFull = errors.New("holdfast: the journal is full")
 
 const (
 	// maxAppend and maxAppendBytes bound what one write of a run carries, so that nobody waits long behind it.
@@ -29,7 +26,7 @@ func (m *memory) full() error {
 	}
 	return fmt.Errorf(
 		"%w: job %s has %d of %d entries and %d of %d bytes (WithMaxJournal); return ContinueAsNew, or split the work into children",
-		ErrJournalFull, m.run.claimed.Job.ID, m.entries, limit.Entries, m.bytes, limit.Bytes)
+		usercode.ErrJournalFull, m.run.claimed.Job.ID, m.entries, limit.Entries, m.bytes, limit.Bytes)
 }
 
 // warnIfLong says once that the run remembers half of what it may: every resuming reads it. m.mu is held.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
@@ -34,7 +35,7 @@ func TestLongAppendsAreCut(t *testing.T) {
 		"before a step": func(s *Strand) ([]byte, error) { return s.Step("last", StepPolicy{}, nothingStep) },
 		"at the end":    func(*Strand) ([]byte, error) { return []byte(`1`), nil },
 		"in a park":     func(s *Strand) ([]byte, error) { return nil, s.Sleep(Limit{Within: time.Minute, Set: true}) },
-		"in a failure":  func(*Strand) ([]byte, error) { return nil, &FailError{Err: errBoom} },
+		"in a failure":  func(*Strand) ([]byte, error) { return nil, &usercode.FailError{Err: errBoom} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBed(t, Config{}, func(b *bed) {
@@ -114,8 +115,10 @@ func TestJournalThatIsFull(t *testing.T) {
 		then  func(s *Strand, err error) ([]byte, error)
 		state store.State
 	}{
-		"fails the job":    {limit, func(_ *Strand, err error) ([]byte, error) { return nil, err }, store.Failed},
-		"begins anew":      {limit, func(*Strand, error) ([]byte, error) { return nil, &ContinueError{Args: []byte(`{}`)} }, store.Completed},
+		"fails the job": {limit, func(_ *Strand, err error) ([]byte, error) { return nil, err }, store.Failed},
+		"begins anew": {limit, func(*Strand, error) ([]byte, error) {
+			return nil, &usercode.ContinueError{Args: []byte(`{}`)}
+		}, store.Completed},
 		"is full of bytes": {JournalLimit{Bytes: 3000}, func(_ *Strand, err error) ([]byte, error) { return nil, err }, store.Failed},
 		"lets steps fail":  {limit, func(s *Strand, _ error) ([]byte, error) { return s.Step("more", StepPolicy{}, nothingStep) }, store.Failed},
 		"lets timers fail": {limit, func(s *Strand, _ error) ([]byte, error) {
@@ -148,7 +151,7 @@ func TestJournalThatIsFull(t *testing.T) {
 					for range 1000 {
 						ones := func(context.Context, int) ([]byte, error) { return bytes.Repeat([]byte(`1`), 20), nil }
 						if _, err := s.Step("step", StepPolicy{}, ones); err != nil {
-							if !errors.Is(err, ErrJournalFull) || !strings.Contains(err.Error(), "ContinueAsNew") {
+							if !errors.Is(err, usercode.ErrJournalFull) || !strings.Contains(err.Error(), "ContinueAsNew") {
 								t.Errorf("error: %v", err)
 							}
 							return c.then(s, err)
@@ -215,7 +218,7 @@ func TestStepsInTransactionsFillTheJournal(t *testing.T) {
 		})
 		b.run()
 		b.expect(b.wait(b.enqueue(b.job("k"))), store.Completed, "")
-		if !errors.Is(full, ErrJournalFull) || steps != 11 {
+		if !errors.Is(full, usercode.ErrJournalFull) || steps != 11 {
 			b.t.Errorf("step %d: %v", steps, full)
 		}
 	})

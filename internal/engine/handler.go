@@ -2,12 +2,12 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"runtime/debug"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -82,7 +82,7 @@ func (h *Handler) askBackoff(attempt int, lines *logs.Limiter) (delay time.Durat
 		if p := recover(); p != nil {
 			lines.Say(slog.LevelError, logs.About{Kind: h.Kind, Attempt: attempt},
 				"the BackoffFunc of a handler panicked; the last wait that it returned is used",
-				slog.String(logs.KeyError, panicText(p)), slog.String(logs.KeyStack, string(debug.Stack())))
+				slog.String(logs.KeyError, usercode.PanicText(p)), slog.String(logs.KeyStack, string(debug.Stack())))
 		}
 	}()
 	return max(h.BackoffFunc(attempt), 0), true
@@ -110,53 +110,3 @@ func (h *Handler) backoff(job *store.Job, promised store.Policy, lines *logs.Lim
 	}
 	return store.Policy{Backoff: h.Backoff}.Delay(job, job.Attempt)
 }
-
-// The causes with which a handler's context ends, as context.Cause tells. The stores' ErrLeaseLost is the fourth.
-var (
-	// ErrCancelled: somebody asked to cancel the job.
-	ErrCancelled = errors.New("holdfast: job cancelled")
-	// ErrTimeout: the attempt, or the whole job, took longer than it may.
-	ErrTimeout = errors.New("holdfast: timed out")
-	// ErrShutdown: the node stops.
-	ErrShutdown = errors.New("holdfast: node is shutting down")
-)
-
-// SnoozeError makes a job run again later, without counting the attempt.
-type SnoozeError struct{ Delay time.Duration }
-
-func (e *SnoozeError) Error() string { return "snoozed for " + e.Delay.String() }
-
-// RetryError makes a job run again after a delay that the handler chose. The attempt counts.
-type RetryError struct {
-	Delay time.Duration
-	Err   error // why, or nil
-}
-
-func (e *RetryError) Error() string {
-	if e.Err == nil {
-		return "asked to be retried after " + e.Delay.String()
-	}
-	return e.Err.Error()
-}
-
-func (e *RetryError) Unwrap() error { return e.Err }
-
-// CancelError makes a job cancelled.
-type CancelError struct{ Reason string }
-
-func (e *CancelError) Error() string { return "cancelled by its handler: " + e.Reason }
-
-// ContinueError makes a durable job begin anew, with other args and an empty journal.
-type ContinueError struct {
-	Args  []byte
-	Codec int
-}
-
-func (e *ContinueError) Error() string { return "continues as new" }
-
-// FailError makes a job failed, whatever attempts are left.
-type FailError struct{ Err error }
-
-func (e *FailError) Error() string { return e.Err.Error() }
-
-func (e *FailError) Unwrap() error { return e.Err }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -64,7 +65,7 @@ func (h *holdings) see(asked store.HeldParams, held []store.Lease, known func(st
 // worksOn returns the jobs that the node has in hand: in slots, waiting for one, or with an outcome on its way.
 func (n *node) worksOn() map[store.ID]bool {
 	jobs := n.slots.jobs()
-	n.engine.commit.ending(jobs)
+	n.engine.commit.Ending(jobs)
 	return jobs
 }
 
@@ -74,7 +75,7 @@ func (h *heart) miss(lost []store.Lease) {
 	h.lost = lost
 	h.mu.Unlock()
 	if len(lost) > 0 {
-		signal(h.node.giveUpNow)
+		supervise.Signal(h.node.giveUpNow)
 	}
 }
 

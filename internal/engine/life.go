@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -38,8 +39,8 @@ func (l *life) lasting() context.Context {
 	return l.whole
 }
 
-// over returns a channel that is closed when the whole run has ended: less than its context.
-func (l *life) over() <-chan struct{} {
+// Over returns a channel that is closed when the whole run has ended: less than its context.
+func (l *life) Over() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.gone == nil {
@@ -51,8 +52,8 @@ func (l *life) over() <-chan struct{} {
 	return l.gone
 }
 
-// ended is why the whole run has ended, or nil.
-func (l *life) ended() error {
+// Ended is why the whole run has ended, or nil.
+func (l *life) Ended() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.cause
@@ -78,7 +79,7 @@ func (l *life) endAll(cause error) bool {
 
 // cancel ends the run for the given cause.
 func (r *Run) cancel(cause error) {
-	if !errors.Is(cause, store.ErrLeaseLost) && !errors.Is(cause, ErrShutdown) {
+	if !errors.Is(cause, store.ErrLeaseLost) && !errors.Is(cause, usercode.ErrShutdown) {
 		r.endMain(cause)
 		return
 	}

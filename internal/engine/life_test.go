@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -20,9 +21,9 @@ func TestEndsReachStrandsThatWait(t *testing.T) {
 			if _, err := b.e.Cancel(b.t.Context(), store.CancelParams{Jobs: []store.ID{r.Job().ID}}); err != nil {
 				b.t.Error(err)
 			}
-		}, ErrCancelled},
-		"timeout":    {func(*bed, *Run) { time.Sleep(time.Minute) }, ErrTimeout},
-		"shutdown":   {func(_ *bed, r *Run) { r.cancel(ErrShutdown) }, nil},
+		}, usercode.ErrCancelled},
+		"timeout":    {func(*bed, *Run) { time.Sleep(time.Minute) }, usercode.ErrTimeout},
+		"shutdown":   {func(_ *bed, r *Run) { r.cancel(usercode.ErrShutdown) }, nil},
 		"lease lost": {func(_ *bed, r *Run) { r.cancel(store.ErrLeaseLost) }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

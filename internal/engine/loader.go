@@ -69,9 +69,9 @@ func (l *loader) ask(ctx context.Context, some []*loading) {
 	for i, one := range some {
 		ids[i] = one.job
 	}
-	call, cancel := context.WithTimeout(ctx, storeTimeout)
+	call, cancel := context.WithTimeout(ctx, store.CallTimeout)
 	var journals []store.Journal
-	err := errPanicked
+	err := supervise.ErrPanicked
 	l.guard.Try("journals", func() { journals, err = l.store.Journals(call, ids) })
 	cancel()
 	for i, one := range some {

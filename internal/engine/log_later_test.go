@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs/logstest"
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -39,7 +40,7 @@ func TestLinesGoByWhatIsStored(t *testing.T) {
 						case "panics":
 							panic("a hiccup")
 						case "gives up":
-							return nil, &FailError{errBoom}
+							return nil, &usercode.FailError{Err: errBoom}
 						}
 						return nil, errBoom
 					})
@@ -131,7 +132,7 @@ func TestStuckLogHoldsUpNothing(t *testing.T) {
 			if err := s.OnFailure("undo", func(*Strand) error { return errBoom }); err != nil {
 				return nil, err
 			}
-			return nil, &FailError{errBoom}
+			return nil, &usercode.FailError{Err: errBoom}
 		})
 		b.run()
 		for range 20 {

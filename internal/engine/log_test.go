@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs/logstest"
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -28,16 +29,16 @@ func TestFailuresAreLogged(t *testing.T) {
 				return f()
 			}
 		}
-		b.handle("fails", once(func() ([]byte, error) { return nil, &RetryError{4 * time.Second, errBoom} }))
+		b.handle("fails", once(func() ([]byte, error) { return nil, &usercode.RetryError{Delay: 4 * time.Second, Err: errBoom} }))
 		b.handle("panics", once(func() ([]byte, error) { panic("a hiccup") }))
-		b.handle("gives up", once(func() ([]byte, error) { return nil, &FailError{errBoom} }))
+		b.handle("gives up", once(func() ([]byte, error) { return nil, &usercode.FailError{Err: errBoom} }))
 		b.handle("last", func(context.Context, *Run) ([]byte, error) { return nil, errBoom }).MaxAttempts = 1
 		b.handle("last panics", func(context.Context, *Run) ([]byte, error) { panic("a hiccup") }).MaxAttempts = 1
 		deaf := b.handle("deaf", once(func() ([]byte, error) { time.Sleep(time.Minute); return nil, nil }))
 		deaf.Timeout = time.Second
 		b.handle("fine", ok)
-		b.handle("snoozes", once(func() ([]byte, error) { return nil, &SnoozeError{time.Hour} }))
-		b.handle("cancels", once(func() ([]byte, error) { return nil, &CancelError{"enough"} }))
+		b.handle("snoozes", once(func() ([]byte, error) { return nil, &usercode.SnoozeError{Delay: time.Hour} }))
+		b.handle("cancels", once(func() ([]byte, error) { return nil, &usercode.CancelError{Reason: "enough"} }))
 		b.run()
 		ids := map[string]store.ID{}
 		for kind := range b.e.handlers {
@@ -115,7 +116,7 @@ func TestDurableFailuresAreLogged(t *testing.T) {
 			}); err != nil {
 				return nil, err
 			}
-			return nil, &CancelError{"enough"}
+			return nil, &usercode.CancelError{Reason: "enough"}
 		})
 		runs := 0
 		b.handle("changes", func(_ context.Context, r *Run) ([]byte, error) {
@@ -159,7 +160,7 @@ func TestDebugTellsOfEachRun(t *testing.T) {
 		b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
 			time.Sleep(12 * time.Millisecond)
 			if r.Job().Attempt == 1 {
-				return nil, &RetryError{2 * time.Second, errBoom}
+				return nil, &usercode.RetryError{Delay: 2 * time.Second, Err: errBoom}
 			}
 			r.Logger(nil).Info("said by the handler")
 			return nil, nil

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/commit"
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -38,9 +40,9 @@ type memory struct {
 	pending   []store.Entry // what is to be stored with the next write
 	enqueues  []*store.Enqueue
 	flushing  bool
-	unwritten bool    // a write has failed: nobody knows what the journal holds
-	appending *call   // the writes, which are one at a time
-	tx        *openTx // what is being written is in a transaction of the user's
+	unwritten bool         // a write has failed: nobody knows what the journal holds
+	appending *commit.Call // the writes, which are one at a time
+	tx        *openTx      // what is being written is in a transaction of the user's
 
 	abandoned []*Future // strands that have panicked, which nobody has awaited yet
 	concluded bool      // nobody will
@@ -103,7 +105,7 @@ func (r *Run) remember() (*memory, error) {
 	if r.life.base.Err() != nil {
 		go m.toldOf(context.Cause(r.life.base))
 	}
-	if cause := r.life.ended(); cause != nil {
+	if cause := r.life.Ended(); cause != nil {
 		go m.toldOf(cause)
 	}
 	return m, nil
@@ -248,7 +250,7 @@ func (m *memory) write() error {
 	m.flushing = true
 	m.mu.Unlock()
 	if m.appending == nil {
-		m.appending = newCall()
+		m.appending = commit.NewCall()
 	}
 	err := m.run.node.engine.commit.Append(&m.run.life, a, m.appending)
 	m.mu.Lock()
@@ -321,12 +323,12 @@ func (m *memory) spoiled(err error) error {
 	case errors.Is(err, store.ErrLeaseLost):
 		m.run.cancel(store.ErrLeaseLost)
 		m.leave(nil)
-	case m.run.life.ended() != nil:
+	case m.run.life.Ended() != nil:
 		m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
 	default:
 		m.unwritten = true
 		// What the run has decided since is lost with the write, so that it cannot go on from there.
-		m.leave(m.run.execution.again(store.ReasonError, cut(unwritten(m.run.claimed.Job.ID, err).Error(), maxError), "", -1))
+		m.leave(m.run.execution.again(store.ReasonError, usercode.CutError(unwritten(m.run.claimed.Job.ID, err).Error()), "", -1))
 	}
 	if m.exiting {
 		m.exit()
@@ -351,9 +353,9 @@ func (m *memory) ended(cause error) {
 	switch {
 	case errors.Is(cause, store.ErrLeaseLost):
 		m.leave(nil)
-	case errors.Is(cause, ErrShutdown):
+	case errors.Is(cause, usercode.ErrShutdown):
 		m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
-	case errors.Is(cause, ErrCancelled), errors.Is(cause, ErrTimeout):
+	case errors.Is(cause, usercode.ErrCancelled), errors.Is(cause, usercode.ErrTimeout):
 		if m.ending == nil {
 			m.ending = cause
 		}
@@ -399,7 +401,7 @@ func (m *memory) hold() {
 }
 
 // pauses reports whether the run stops for a pause: one that is being cancelled goes on until it is. m.mu is held.
-func (m *memory) pauses() bool { return m.held && !errors.Is(m.ending, ErrCancelled) }
+func (m *memory) pauses() bool { return m.held && !errors.Is(m.ending, usercode.ErrCancelled) }
 
 // final returns what is to be stored together with the outcome, and completes the outcome with what the run knows.
 func (m *memory) final(o *store.Outcome) *store.Append {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -172,7 +173,7 @@ func (s *Strand) misusedIn(m *memory, failure *stepFailedError) error {
 	case err == nil:
 		return nil
 	}
-	if only, ok := err.(handlersOnlyError); ok { //nolint:errorlint // it is never wrapped
+	if only, ok := err.(usercode.HandlersOnlyError); ok { //nolint:errorlint // it is never wrapped
 		err = s.misuse("%s: its function returned %[2]s, which only a handler may return; return a value from the "+
 			"function, and %[2]s from the handler", s.doing, string(only))
 	}
@@ -199,20 +200,20 @@ func (r *Run) blame(err error) error {
 		return err
 	case err == nil:
 		return &spoiledError{fault.Error()}
-	case is(err, fault):
-		return &spoiledError{errorText(err)} // with what the code says about it
+	case usercode.Is(err, fault):
+		return &spoiledError{usercode.ErrorText(err)} // with what the code says about it
 	}
-	return &spoiledError{fmt.Sprintf("%v; the handler returned: %s", fault, errorText(err))}
+	return &spoiledError{fmt.Sprintf("%v; the handler returned: %s", fault, usercode.ErrorText(err))}
 }
 
 // cancelledBy is what is told of a job that was cancelled: the cancel, and the misuse in its code,
 // which would not be seen otherwise.
 func cancelledBy(cause, err error) string {
 	if spoiled, ok := err.(*spoiledError); ok { //nolint:errorlint // blame does not wrap it
-		if said := saidOfCancel(cause); said != "" {
+		if said := usercode.CancelReason(cause); said != "" {
 			return said + "; " + spoiled.text
 		}
 		return spoiled.text
 	}
-	return saidOfCancel(cause)
+	return usercode.CancelReason(cause)
 }

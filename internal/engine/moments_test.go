@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -23,10 +24,10 @@ func (e *brokenError) Error() string { return *e.text }
 var firstRuns = map[string]func(ctx context.Context, r *Run) ([]byte, error){
 	"completes":       func(context.Context, *Run) ([]byte, error) { return []byte(`1`), nil },
 	"fails":           func(context.Context, *Run) ([]byte, error) { return nil, errBoom },
-	"fails for good":  func(context.Context, *Run) ([]byte, error) { return nil, &FailError{Err: errBoom} },
-	"cancels":         func(context.Context, *Run) ([]byte, error) { return nil, &CancelError{Reason: "no"} },
-	"snoozes":         func(context.Context, *Run) ([]byte, error) { return nil, &SnoozeError{Delay: time.Minute} },
-	"asks for more":   func(context.Context, *Run) ([]byte, error) { return nil, &RetryError{Delay: time.Minute} },
+	"fails for good":  func(context.Context, *Run) ([]byte, error) { return nil, &usercode.FailError{Err: errBoom} },
+	"cancels":         func(context.Context, *Run) ([]byte, error) { return nil, &usercode.CancelError{Reason: "no"} },
+	"snoozes":         func(context.Context, *Run) ([]byte, error) { return nil, &usercode.SnoozeError{Delay: time.Minute} },
+	"asks for more":   func(context.Context, *Run) ([]byte, error) { return nil, &usercode.RetryError{Delay: time.Minute} },
 	"panics":          func(context.Context, *Run) ([]byte, error) { panic("at the disco") },
 	"exits":           func(context.Context, *Run) ([]byte, error) { runtime.Goexit(); return nil, nil },
 	"a broken error":  func(context.Context, *Run) ([]byte, error) { return nil, &brokenError{} },
@@ -49,10 +50,10 @@ var firstFlows = map[string]func(s *Strand) ([]byte, error){
 	"begins anew":     beginOnceMore,
 	"contradicts":     func(s *Strand) ([]byte, error) { s.contradictForTest(); return nil, nil },
 	"is undone": func(s *Strand) ([]byte, error) {
-		return nil, errors.Join(s.OnFailure("undo", func(*Strand) error { return nil }), &FailError{Err: errBoom})
+		return nil, errors.Join(s.OnFailure("undo", func(*Strand) error { return nil }), &usercode.FailError{Err: errBoom})
 	},
 	"an undo sleeps": func(s *Strand) ([]byte, error) {
-		return nil, errors.Join(s.OnFailure("undo", napping), &FailError{Err: errBoom})
+		return nil, errors.Join(s.OnFailure("undo", napping), &usercode.FailError{Err: errBoom})
 	},
 	"a strand waits":   waitInStrand,
 	"a step that ends": func(s *Strand) ([]byte, error) { return s.Step("second", StepPolicy{}, slowStep) },
@@ -67,7 +68,7 @@ func beginOnceMore(s *Strand) ([]byte, error) {
 	if m.times() > 0 {
 		return nil, nil
 	}
-	return nil, &ContinueError{Args: []byte(`{}`)}
+	return nil, &usercode.ContinueError{Args: []byte(`{}`)}
 }
 
 func napping(s *Strand) error { return s.Sleep(Limit{Within: time.Minute, Set: true}) }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/supervise"
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -117,7 +118,7 @@ func (e *Engine) Run(ctx context.Context, stop Stop) error {
 	die(errStopped)
 	loops.Wait()
 
-	leaving := storeTimeout
+	leaving := store.CallTimeout
 	if !timely {
 		leaving = time.Second // the database has been away for long
 	}
@@ -161,7 +162,7 @@ func (e *Engine) start(ctx context.Context, stop Stop) (*node, error) {
 	e.mu.Unlock()
 
 	n.promise()
-	joining, cancel := context.WithTimeout(ctx, storeTimeout)
+	joining, cancel := context.WithTimeout(ctx, store.CallTimeout)
 	defer cancel()
 	unhook := context.AfterFunc(stop.Hard, cancel)
 	defer unhook()
@@ -211,7 +212,7 @@ func (n *node) promise() {
 }
 
 func (n *node) join(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, store.CallTimeout)
 	defer cancel()
 	info := store.NodeInfo{
 		Name: n.cfg.Name, Version: n.cfg.Version, Namespace: n.engine.cfg.Namespace, Kinds: n.kinds, Slots: n.cfg.Slots,
@@ -289,7 +290,7 @@ func (n *node) drain(force context.Context) {
 	if running := n.slots.running(); running > 0 {
 		n.log.Warn("handlers are still running; ending their contexts", logs.KeyRunning, running)
 	}
-	n.slots.cancelAll(ErrShutdown)
+	n.slots.cancelAll(usercode.ErrShutdown)
 	// Each execution gives its handler up after StuckAfter by itself.
 	<-idle
 }
@@ -341,24 +342,17 @@ func (n *node) wake(w store.Wake) {
 	case store.WakeDeferred:
 		n.promote.hint(w.Due)
 	case store.WakeCancel:
-		signal(n.sweepNow)
+		supervise.Signal(n.sweepNow)
 		if len(w.Jobs) == 0 || n.slots.runs(w.Jobs) {
-			signal(n.beatNow)
+			supervise.Signal(n.beatNow)
 		}
 	case store.WakeAll:
 		n.dispatch.wake("")
 		n.promote.hint(n.store.Now())
-		signal(n.closeNow)
+		supervise.Signal(n.closeNow)
 		// No beat: it writes, and on SQLite every write of one process wakes the others with WakeAll.
 	case store.WakeLeader:
-		signal(n.closeNow)
+		supervise.Signal(n.closeNow)
 	default: // for those who wait
-	}
-}
-
-func signal(ch chan struct{}) {
-	select {
-	case ch <- struct{}{}:
-	default:
 	}
 }

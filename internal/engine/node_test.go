@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -67,11 +68,11 @@ func TestRetryAfterCountsAndSnoozeDoesNot(t *testing.T) {
 			attempts = append(attempts, r.Job().Attempt)
 			switch len(attempts) {
 			case 1, 2:
-				return nil, &SnoozeError{Delay: time.Hour / 10}
+				return nil, &usercode.SnoozeError{Delay: time.Hour / 10}
 			case 3:
-				return nil, &RetryError{Delay: time.Second, Err: errBoom}
+				return nil, &usercode.RetryError{Delay: time.Second, Err: errBoom}
 			default:
-				return nil, &RetryError{Delay: time.Second}
+				return nil, &usercode.RetryError{Delay: time.Second}
 			}
 		})
 		h.MaxAttempts = 2
@@ -90,8 +91,8 @@ func TestTerminalOutcomes(t *testing.T) {
 		state  store.State
 		reason store.Reason
 	}{
-		"Fail":   {&FailError{Err: errBoom}, store.Failed, store.ReasonTerminal},
-		"Cancel": {&CancelError{Reason: "not needed"}, store.Cancelled, store.ReasonCancelled},
+		"Fail":   {&usercode.FailError{Err: errBoom}, store.Failed, store.ReasonTerminal},
+		"Cancel": {&usercode.CancelError{Reason: "not needed"}, store.Cancelled, store.ReasonCancelled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBed(t, Config{}, func(b *bed) {
@@ -194,7 +195,7 @@ func TestTimeoutEndsTheAttempt(t *testing.T) {
 		id := b.enqueue(b.job("k"))
 		ended := b.wait(id)
 		b.expect(ended, store.Failed, store.ReasonTimeout)
-		if !errors.Is(cause, ErrTimeout) {
+		if !errors.Is(cause, usercode.ErrTimeout) {
 			t.Errorf("cause is %v", cause)
 		}
 		if rec := b.get(id); len(rec.Attempts) != 2 || rec.Attempts[0].Reason != store.ReasonTimeout {
@@ -273,7 +274,7 @@ func TestStopWaitsForHandlersAndThenEndsThem(t *testing.T) {
 		if took := time.Since(began); took < 9*time.Second || took > 11*time.Second {
 			t.Errorf("stopping took %v, not the stop timeout", took)
 		}
-		if !errors.Is(cause, ErrShutdown) {
+		if !errors.Is(cause, usercode.ErrShutdown) {
 			t.Errorf("the long handler's cause is %v", cause)
 		}
 		if rec := b.get(short); rec.State != store.Completed {

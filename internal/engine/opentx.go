@@ -157,7 +157,7 @@ func (s *Strand) happened(m *memory, tx *openTx, a *store.Append) bool {
 		if err == nil {
 			return found
 		}
-		if s.run.life.ended() != nil || errors.Is(err, store.ErrClosed) {
+		if s.run.life.Ended() != nil || errors.Is(err, store.ErrClosed) {
 			break
 		}
 	}
@@ -168,7 +168,7 @@ func (s *Strand) happened(m *memory, tx *openTx, a *store.Append) bool {
 func (s *Strand) askFor(m *memory, a *store.Append, try int) (found bool, err error) {
 	m.mu.Unlock()
 	defer m.mu.Lock()
-	if found, err = s.lookFor(a); err != nil && s.run.life.ended() == nil {
+	if found, err = s.lookFor(a); err != nil && s.run.life.Ended() == nil {
 		s.run.node.lines.Say(slog.LevelWarn, s.run.about(), "cannot tell yet whether a step's transaction was committed; asking again",
 			slog.String(logs.KeyStep, a.Entries[0].Name), slog.Any(logs.KeyError, err))
 		supervise.Sleep(s.run.life.lasting(), store.Backoff{Base: 20 * time.Millisecond, Cap: 2 * time.Second, Jitter: 0.5}.Delay(try))
@@ -178,7 +178,7 @@ func (s *Strand) askFor(m *memory, a *store.Append, try int) (found bool, err er
 
 // lookFor reports whether the journal has what a transaction wrote to it that has ended.
 func (s *Strand) lookFor(a *store.Append) (bool, error) {
-	call, cancel := context.WithTimeout(s.run.life.lasting(), storeTimeout)
+	call, cancel := context.WithTimeout(s.run.life.lasting(), store.CallTimeout)
 	defer cancel()
 	st, e := s.run.node.store, &a.Entries[0]
 	if err := st.AwaitTx(call, a.Lease.Job); err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
@@ -171,9 +172,9 @@ func TestFailureIsNotLostWithAStuckTransaction(t *testing.T) {
 						}
 					}
 					if runs.Add(1) > 1 {
-						return nil, &FailError{Err: errBoom}
+						return nil, &usercode.FailError{Err: errBoom}
 					}
-					return nil, errors.Join(x.beside(s), &FailError{Err: errBoom})
+					return nil, errors.Join(x.beside(s), &usercode.FailError{Err: errBoom})
 				})
 				b.run()
 				id := b.enqueue(b.job("flow"))
@@ -201,7 +202,7 @@ func TestNobodyIsAskedWhoCannotAnswer(t *testing.T) {
 		b.handle("flow", func(_ context.Context, r *Run) ([]byte, error) {
 			return r.Main().StepTx("x", StepPolicy{}, func(_ context.Context, _ int, commit func(store.Tx, []byte) error) error {
 				tx := b.st.Store.(*model.Store).Begin() //nolint:errcheck // what else would it be
-				return errors.Join(commit(tx, []byte(`1`)), tx.Rollback(), &FailError{Err: errBoom})
+				return errors.Join(commit(tx, []byte(`1`)), tx.Rollback(), &usercode.FailError{Err: errBoom})
 			})
 		})
 		b.run()

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/supervise"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // promoter makes deferred jobs available when they are due. Every node does so: it costs nothing while nothing is due, and
@@ -40,7 +42,7 @@ func (p *promoter) hint(due time.Time) {
 	}
 	p.mu.Unlock()
 	if earlier {
-		signal(p.wakes)
+		supervise.Signal(p.wakes)
 	}
 }
 
@@ -82,7 +84,7 @@ func (p *promoter) look(ctx context.Context) time.Time {
 		idle = blindPoll
 	}
 	for {
-		call, cancel := context.WithTimeout(ctx, storeTimeout)
+		call, cancel := context.WithTimeout(ctx, store.CallTimeout)
 		promoted, err := n.store.Promote(call, promoteLimit)
 		cancel()
 		now := n.store.Now()

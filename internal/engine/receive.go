@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -148,11 +149,11 @@ func decoded(m *memory, r receiver, msg *store.Message) (problem string, err err
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			problem = cut(fmt.Sprintf("panic: %v", p), maxMessage)
+			problem = usercode.Cut(fmt.Sprintf("panic: %v", p), usercode.MaxMessage)
 		}
 	}()
 	if err := decode(data); err != nil {
-		problem = cut(err.Error(), maxMessage)
+		problem = usercode.Cut(err.Error(), usercode.MaxMessage)
 		if problem == "" {
 			problem = "the decoder returned an error without text"
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -20,7 +21,8 @@ func (r *Run) Logger(log *slog.Logger) *slog.Logger {
 		log = r.node.engine.plain
 	}
 	job := &r.claimed.Job
-	return log.With(logs.KeyJob, job.ID, logs.KeyKind, job.Kind, logs.KeyQueue, job.Queue, logs.KeyAttempt, job.Attempt, logs.KeyNode, r.claimed.Lease.Node)
+	return log.With(logs.KeyJob, job.ID, logs.KeyKind, job.Kind, logs.KeyQueue, job.Queue,
+		logs.KeyAttempt, job.Attempt, logs.KeyNode, r.claimed.Lease.Node)
 }
 
 // debugs reports whether anybody reads what is logged at DEBUG: what is not logged costs nothing.
@@ -41,7 +43,7 @@ func (n *node) tellStart(r *Run) {
 func (n *node) report(o *store.Outcome, job logs.About, took time.Duration, err error) {
 	facts, asked := factsOf(o), slog.String(logs.KeyState, o.State.String())
 	level := slog.LevelWarn
-	if isPanic(o) {
+	if usercode.IsPanic(o) {
 		level = slog.LevelError
 	}
 	switch {
@@ -69,11 +71,11 @@ func (n *node) tellEnd(o *store.Outcome, job logs.About, level slog.Level, facts
 		n.lines.Say(slog.LevelError, job, "job failed", facts...)
 	case isHeld(o) && o.Final == store.Waiting:
 		n.lines.Say(slog.LevelError, job, "run held: its code does not fit its journal; resume or fork the job", facts...)
-	case o.Final == store.Retryable && isPanic(o):
+	case o.Final == store.Retryable && usercode.IsPanic(o):
 		n.lines.Say(level, job, "attempt panicked; the job will be retried", facts...)
 	case o.Final == store.Retryable:
 		n.lines.Say(level, job, "attempt failed; the job will be retried", facts...)
-	case isPanic(o):
+	case usercode.IsPanic(o):
 		n.lines.Say(level, job, "attempt panicked; the job was cancelled or paused meanwhile", facts...)
 	}
 }
@@ -130,7 +132,7 @@ func (n *node) took(o *store.Outcome) time.Duration {
 
 // isNews reports whether somebody may have to see to an outcome.
 func isNews(o *store.Outcome, err error) bool {
-	return err != nil || o.Err != nil || o.Final == store.Failed || o.Final == store.Retryable || isPanic(o) || isHeld(o)
+	return err != nil || o.Err != nil || o.Final == store.Failed || o.Final == store.Retryable || usercode.IsPanic(o) || isHeld(o)
 }
 
 func isHeld(o *store.Outcome) bool { return o.Wait != nil && o.Wait.Held }
@@ -139,7 +141,9 @@ func isHeld(o *store.Outcome) bool { return o.Wait != nil && o.Wait.Held }
 // given up.
 func (r *Run) tellUndo(failure *stepFailedError, again time.Time) {
 	told := &failure.told
-	facts := []slog.Attr{slog.String(logs.KeyCompensation, told.Step), slog.Int(logs.KeyTries, told.Attempts), slog.String(logs.KeyError, told.Message)}
+	facts := []slog.Attr{
+		slog.String(logs.KeyCompensation, told.Step), slog.Int(logs.KeyTries, told.Attempts), slog.String(logs.KeyError, told.Message),
+	}
 	level := slog.LevelWarn
 	if failure.stack != "" {
 		level = slog.LevelError

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/holdfastdev/holdfast/internal/logs/logstest"
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -56,8 +57,8 @@ func TestErrorsWhoseMethodsPanic(t *testing.T) {
 		"Is":                 {badError("Is"), store.ReasonAttemptsExhausted, "bad Is"},
 		"As":                 {badError("As"), store.ReasonAttemptsExhausted, "bad As"},
 		"Unwrap":             {badError("Unwrap"), store.ReasonAttemptsExhausted, "bad Unwrap"},
-		"Fail around Error":  {&FailError{badError("Error")}, store.ReasonTerminal, "bad Error"},
-		"Fail around a nil":  {&FailError{(*nilError)(nil)}, store.ReasonTerminal, "nil pointer"},
+		"Fail around Error":  {&usercode.FailError{Err: badError("Error")}, store.ReasonTerminal, "bad Error"},
+		"Fail around a nil":  {&usercode.FailError{Err: (*nilError)(nil)}, store.ReasonTerminal, "nil pointer"},
 		"a spoiled run's":    {errors.New("fine"), store.ReasonAttemptsExhausted, "run.Now was called during"},
 		"a spoiled run's Is": {badError("Is"), store.ReasonAttemptsExhausted, "run.Now was called during"},
 	} {
@@ -92,7 +93,8 @@ func TestErrorsWhoseMethodsPanic(t *testing.T) {
 // TestWhatOnlyHandlersReturn is a misuse in a step and in a compensation.
 func TestWhatOnlyHandlersReturn(t *testing.T) {
 	for what, err := range map[string]error{
-		"ContinueAsNew": &ContinueError{Args: []byte(`1`)}, "Snooze": &SnoozeError{1}, "Cancel": &CancelError{"enough"},
+		"ContinueAsNew": &usercode.ContinueError{Args: []byte(`1`)}, "Snooze": &usercode.SnoozeError{Delay: 1},
+		"Cancel": &usercode.CancelError{Reason: "enough"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			inBed(t, Config{}, func(b *bed) {

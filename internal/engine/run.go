@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -72,7 +73,7 @@ func (r *Run) catch(part string) {
 
 // sawCancel reports whether the run knows that somebody asked to cancel its job.
 func (r *Run) sawCancel() bool {
-	return r.claimed.CancelRequested || r.life.base != nil && errors.Is(context.Cause(r.life.base), ErrCancelled)
+	return r.claimed.CancelRequested || r.life.base != nil && errors.Is(context.Cause(r.life.base), usercode.ErrCancelled)
 }
 
 // Job is the job; its Attempt counts this run.
@@ -103,7 +104,7 @@ func (r *Run) Progress(percent float64, message string) {
 	if r.over {
 		return
 	}
-	r.checkpoint.Percent, r.checkpoint.Message = min(max(percent, 0), 100), cut(message, maxMessage)
+	r.checkpoint.Percent, r.checkpoint.Message = min(max(percent, 0), 100), usercode.Cut(message, usercode.MaxMessage)
 	r.has, r.dirty = true, true
 	if !r.flushing {
 		r.flushing = true
@@ -154,11 +155,11 @@ func (r *Run) flush() {
 	r.dirty = false
 	write := &store.CheckpointWrite{Lease: r.claimed.Lease, Checkpoint: r.checkpoint}
 	r.mu.Unlock()
-	r.node.engine.commit.main.put(&op{checkpoint: write, done: func(error) {
+	r.node.engine.commit.Note(write, func() {
 		if errors.Is(write.Err, store.ErrLeaseLost) {
 			r.cancel(store.ErrLeaseLost)
 		}
-	}})
+	})
 }
 
 // finish ends the run's writing. It returns false if somebody else has ended it, and the checkpoint that the outcome must carry along.
@@ -173,25 +174,4 @@ func (r *Run) finish() (last *store.CheckpointWrite, first bool) {
 		last = &store.CheckpointWrite{Lease: r.claimed.Lease, Checkpoint: r.checkpoint}
 	}
 	return last, true
-}
-
-// Limits of what is kept of texts that handlers produce, in bytes.
-const (
-	maxMessage = 1 << 10
-	maxError   = 16 << 10
-	maxTrace   = 64 << 10
-)
-
-// cut shortens a text to at most n bytes of valid UTF-8 without NUL, which databases refuse.
-func cut(s string, n int) string {
-	s = validText(s)
-	if len(s) <= n {
-		return s
-	}
-	const mark = "… (cut)"
-	end := n - len(mark)
-	for end > 0 && s[end]&0xC0 == 0x80 {
-		end--
-	}
-	return s[:end] + mark
 }

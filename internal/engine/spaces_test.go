@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
@@ -133,7 +134,7 @@ func (s *spaces) run(ctx context.Context, r *Run) ([]byte, error) {
 	strand := r.Main()
 	switch string(r.Job().Args) {
 	case `"fails"`:
-		return nil, &FailError{Err: errBoom}
+		return nil, &usercode.FailError{Err: errBoom}
 	case `"waits"`:
 		_, err := strand.Now() // which it remembers
 		if err == nil {
@@ -270,7 +271,7 @@ func TestNodesAreToldInTheNamespaceOfTheJob(t *testing.T) {
 		},
 		"a cancel of one that runs": func(s *spaces) {
 			s.cancel(s.here, s.old(`"lasts"`), false)
-			s.wantEnd(ErrCancelled)
+			s.wantEnd(usercode.ErrCancelled)
 		},
 		"a terminate of one that runs": func(s *spaces) {
 			s.cancel(s.here, s.old(`"lasts"`), true)
@@ -288,7 +289,7 @@ func TestNodesAreToldInTheNamespaceOfTheJob(t *testing.T) {
 		"the end of a parent": func(s *spaces) {
 			s.wantStart(s.add(`"bears"`))
 			<-s.started
-			s.wantEnd(ErrCancelled)
+			s.wantEnd(usercode.ErrCancelled)
 		},
 		"a terminate of a parent that waits": func(s *spaces) {
 			id := s.add(`"bears and waits"`)
@@ -296,7 +297,7 @@ func TestNodesAreToldInTheNamespaceOfTheJob(t *testing.T) {
 			<-s.started
 			time.Sleep(time.Hour)
 			s.cancel(s.there, id, true)
-			s.wantEnd(ErrCancelled)
+			s.wantEnd(usercode.ErrCancelled)
 		},
 	} {
 		t.Run(name, func(t *testing.T) { inSpaces(t, test) })

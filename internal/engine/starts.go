@@ -1,10 +1,10 @@
 package engine
 
 import (
-	"errors"
 	"slices"
 	"sync"
 
+	"github.com/holdfastdev/holdfast/internal/commit"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -18,19 +18,9 @@ type starts struct {
 	closed bool // the node stops: what starts now is given back
 }
 
-// starting are enqueues on their way for which the node has made room.
-type starting struct {
-	node  *node
-	start *store.Start
-	jobs  []*store.Enqueue
-
-	lost    bool // an answer: the jobs may run already
-	settled bool
-}
-
 // reserve makes room for the first of the enqueues, for as many as there is, and returns nil if there is none. Behind one that has to wait
 // for a claim nothing starts, so that jobs begin in their order.
-func (s *starts) reserve(enqueues []*store.Enqueue) *starting {
+func (s *starts) reserve(enqueues []*store.Enqueue) *commit.Starting {
 	n := s.node
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +51,8 @@ func (s *starts) reserve(enqueues []*store.Enqueue) *starting {
 	}
 	n.outcomes.Add(1) // the node does not leave before it knows what became of them
 	id := n.id.Load()
-	return &starting{node: n, jobs: jobs[:room], start: &store.Start{Node: id, Seq: n.numbers.take(id, room)}}
+	start := &store.Start{Node: id, Seq: n.numbers.take(id, room)}
+	return &commit.Starting{Start: start, Settle: func() { s.settle(start, jobs[:room]) }}
 }
 
 // close ends the starts: from now on nothing is reserved, and what is committed later is given back.
@@ -72,53 +63,29 @@ func (s *starts) close() {
 }
 
 // settle is called once it is known what became of the enqueues: those that were claimed run, or are given back if the node stops, and the
-// room of the others is free. Nil has nothing to settle.
-func (s *starting) settle() {
-	if s == nil {
-		return
-	}
-	s.settled = true
-	defer s.node.numbers.settle(s.start.Node, s.start.Seq)
-	for _, q := range s.jobs {
+// room of the others is free.
+func (s *starts) settle(start *store.Start, jobs []*store.Enqueue) {
+	n := s.node
+	defer n.numbers.settle(start.Node, start.Seq)
+	for _, q := range jobs {
 		q.Start = false
 	}
-	n := s.node
-	n.starts.mu.Lock()
-	defer n.starts.mu.Unlock()
-	claimed := s.start.Claimed
-	if n.starts.closed {
-		n.slots.admitReserved(s.jobs, nil)
-		for _, c := range claimed {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		n.slots.admitReserved(jobs, nil)
+		for _, c := range start.Claimed {
 			n.release(c)
 		}
 	} else {
-		for _, c := range n.slots.admitReserved(s.jobs, claimed) {
+		for _, c := range n.slots.admitReserved(jobs, start.Claimed) {
 			n.run(c)
 		}
-		if len(claimed) < len(s.jobs) {
+		if len(start.Claimed) < len(jobs) {
 			n.dispatch.free()
 		}
 	}
 	n.outcomes.Done()
-}
-
-// failed is called when the enqueues are to be repeated. A full or read-only database has said that they did not happen, unless they did
-// before: then they are enqueues like any other.
-func (s *starting) failed(err error) {
-	if s == nil {
-		return
-	}
-	if s.lost = s.lost || errors.Is(err, store.ErrUnavailable); !s.lost {
-		s.cancel()
-	}
-}
-
-// cancel is settle for enqueues that did not happen, or of which nobody can know.
-func (s *starting) cancel() {
-	if s != nil {
-		s.start.Claimed = nil
-		s.settle()
-	}
 }
 
 // numbers hands out the numbers of claim records of one membership after the other, and knows which claims are under way.

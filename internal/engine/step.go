@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -21,22 +22,10 @@ type StepPolicy struct {
 	Retry func(error) bool
 }
 
-// StepError is the failure of a step, the same when it happens and when it is replayed.
-type StepError struct {
-	Step      string `json:"step"`
-	Message   string `json:"message"`
-	Type      string `json:"type,omitempty"`      // the Go type of the error
-	Attempts  int    `json:"attempts"`            // how often the step was tried
-	Permanent bool   `json:"permanent,omitempty"` // the step said that trying again does not help
-	TimedOut  bool   `json:"timed_out,omitempty"` // the last attempt took too long
-}
-
-func (e *StepError) Error() string { return "step " + e.Step + ": " + e.Message }
-
 // retryData is the data of an EntryStepRetry.
 type retryData struct {
-	Failure StepError `json:"failure"`
-	Until   time.Time `json:"until"`
+	Failure usercode.StepError `json:"failure"`
+	Until   time.Time          `json:"until"`
 }
 
 // Step runs f, unless the journal knows how it ended, and stores its result.
@@ -97,9 +86,9 @@ func (e *stepTimeoutError) Unwrap() error { return e.err }
 // holds all that is asked of that error: it and RetryIf are the user's code, which is not called
 // with the memory's lock.
 type stepFailedError struct {
-	told   StepError // but for the step's name
-	misuse error     // that the function was told of, or is
-	stack  string    // of a panic
+	told   usercode.StepError // but for the step's name
+	misuse error              // that the function was told of, or is
+	stack  string             // of a panic
 	delay  time.Duration
 	again  bool // after the delay
 }
@@ -109,16 +98,16 @@ func (e *stepFailedError) Error() string { return e.told.Message }
 // failed looks at the error of a step's function.
 func (p StepPolicy) failed(err error, attempt int) *stepFailedError {
 	e := &stepFailedError{misuse: misuseIn(err)}
-	e.told = StepError{Message: errorText(err), Type: fmt.Sprintf("%T", err), Attempts: attempt}
+	e.told = usercode.StepError{Message: usercode.ErrorText(err), Type: fmt.Sprintf("%T", err), Attempts: attempt}
 	_, e.told.TimedOut = err.(*stepTimeoutError) //nolint:errorlint // that of this very step
-	if p, ok := errors.AsType[*panicError](err); ok {
-		e.stack = cut(p.stack, maxTrace)
+	if p, ok := errors.AsType[*usercode.PanicError](err); ok {
+		e.stack = usercode.CutTrace(p.Stack)
 	}
 	if e.misuse == nil {
-		e.misuse = forHandlers(err)
+		e.misuse = usercode.ForHandlers(err)
 	}
 	if e.delay, e.again = p.next(err, attempt); !e.again {
-		var fail *FailError
+		var fail *usercode.FailError
 		e.told.Permanent = errors.As(err, &fail)
 	}
 	return e
@@ -184,14 +173,15 @@ func (s *Strand) step(
 			return nil, err
 		}
 		s.run.node.lines.SayLater(slog.LevelWarn, s.run.about(), "step failed; it will be retried",
-			slog.String(logs.KeyStep, name), slog.Int(logs.KeyTries, attempt), slog.String(logs.KeyError, told.Message), slog.Time(logs.KeyRetryAt, until))
+			slog.String(logs.KeyStep, name), slog.Int(logs.KeyTries, attempt), slog.String(logs.KeyError, told.Message),
+			slog.Time(logs.KeyRetryAt, until))
 	}
 }
 
 // next is how long to wait before another attempt, if there is one.
 func (p StepPolicy) next(err error, attempt int) (delay time.Duration, again bool) {
-	var fail *FailError
-	var retry *RetryError
+	var fail *usercode.FailError
+	var retry *usercode.RetryError
 	switch {
 	case attempt >= p.Attempts, errors.As(err, &fail):
 		return 0, false
@@ -205,7 +195,7 @@ func (p StepPolicy) next(err error, attempt int) (delay time.Duration, again boo
 
 // interrupted tells why a step's error is not its own: the run is over here, or is ending. m.mu is held.
 func (s *Strand) interrupted(m *memory) error {
-	if s.run.life.ended() != nil {
+	if s.run.life.Ended() != nil {
 		// The run's end came from outside, and wakes who waits for it; no code is to take it for a failure.
 		m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
 	}
@@ -219,7 +209,7 @@ func (s *Strand) interrupted(m *memory) error {
 }
 
 func failureOf(e *store.Entry) error {
-	failure := &StepError{}
+	failure := &usercode.StepError{}
 	if err := decodeEntry(e, failure); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/logs/logstest"
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -17,7 +18,7 @@ func TestStormOfFailuresIsCounted(t *testing.T) {
 		failed := make(chan struct{}, 500)
 		b.handle("k", func(context.Context, *Run) ([]byte, error) {
 			failed <- struct{}{}
-			return nil, &FailError{errBoom}
+			return nil, &usercode.FailError{Err: errBoom}
 		})
 		b.run()
 		var jobs []*store.Enqueue

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -130,7 +131,7 @@ func (s *Strand) contradict(m *memory, what string) {
 func nondeterminism(what string) *store.Outcome {
 	text := what + "; deploy code that fits and resume the job (job resume), or fork the run from an earlier step (job fork --from)"
 	return &store.Outcome{
-		State: store.Waiting, Reason: store.ReasonNondeterminism, Error: cut(text, maxError), Wait: &store.Wait{Held: true},
+		State: store.Waiting, Reason: store.ReasonNondeterminism, Error: usercode.CutError(text), Wait: &store.Wait{Held: true},
 	}
 }
 
@@ -294,9 +295,9 @@ func (s *Strand) Go(name string, f func(*Strand) (any, error)) (*Future, error) 
 func (s *Strand) carry(m *memory, future *Future, f func(*Strand) (any, error)) {
 	defer s.run.catch("a strand")
 	defer func() {
-		var failure *panicError
+		var failure *usercode.PanicError
 		if p := recover(); p != nil {
-			failure = panicOf(p)
+			failure = usercode.PanicOf(p)
 		}
 		s.over.Store(true)
 		m.mu.Lock()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -50,7 +51,7 @@ func (n *node) leaveBehindLater(x *execution, cause error) {
 	time.AfterFunc(n.cfg.StuckAfter, func() {
 		defer x.run.catch("giving up a stuck handler")
 		x.run.mu.Lock()
-		over := x.run.over || x.run.undoing && x.run.life.ended() == nil
+		over := x.run.over || x.run.undoing && x.run.life.Ended() == nil
 		x.run.mu.Unlock()
 		if over {
 			return
@@ -64,14 +65,14 @@ func (n *node) leaveBehind(x *execution, cause error) {
 	text := fmt.Sprintf("the handler ignored the end of its context (%v) for %v and was left behind", cause, n.cfg.StuckAfter)
 	var o *store.Outcome
 	switch {
-	case errors.Is(cause, ErrCancelled):
-		o = &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: saidOfCancel(cause)}
-	case errors.Is(cause, ErrShutdown):
+	case errors.Is(cause, usercode.ErrCancelled):
+		o = &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: usercode.CancelReason(cause)}
+	case errors.Is(cause, usercode.ErrShutdown):
 		o = &store.Outcome{State: store.Available, Reason: store.ReasonReleased, Error: text}
-	case errors.Is(cause, ErrTimeout):
-		o = x.timedOut(text, cut(stack, maxTrace))
+	case errors.Is(cause, usercode.ErrTimeout):
+		o = x.timedOut(text, usercode.CutTrace(stack))
 	case errors.Is(cause, errClosing):
-		o = x.decided(text, cut(stack, maxTrace))
+		o = x.decided(text, usercode.CutTrace(stack))
 	}
 	if n.settleElsewhere(x, o) {
 		n.lines.Say(slog.LevelError, x.run.about(), "handler is stuck: it ignores its context; its job is taken from it, its goroutine stays",

@@ -125,7 +125,7 @@ func (w *waiters) begin(ids []store.ID, ch chan answer) {
 		w.loops.Go(func() { w.guard.Supervise(w.ctx, "waits for jobs", w.loop) })
 	}
 	if asleep || len(w.soon) > 0 { // else the loop wakes for those that are young before this one is old enough
-		signal(w.nudge)
+		supervise.Signal(w.nudge)
 	}
 }
 
@@ -154,7 +154,7 @@ func (w *waiters) look(ids ...store.ID) {
 		w.all = true
 	}
 	if w.all || len(w.told) > before {
-		signal(w.nudge)
+		supervise.Signal(w.nudge)
 	}
 }
 
@@ -417,7 +417,7 @@ func (w *waiters) ask(l look) (found int, err error) {
 	for len(ids) > 0 {
 		some := ids[:min(len(ids), l.limit)]
 		ids = ids[len(some):]
-		ctx, cancel := context.WithTimeout(w.ctx, storeTimeout)
+		ctx, cancel := context.WithTimeout(w.ctx, store.CallTimeout)
 		ended, err := w.store.Ended(ctx, some)
 		cancel()
 		if err != nil {

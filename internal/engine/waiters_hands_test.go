@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -86,7 +87,7 @@ func TestWaitBesideASlowLog(t *testing.T) {
 		})
 		a.serve(func(context.Context, *Run) ([]byte, error) {
 			time.Sleep(50 * time.Millisecond)
-			return nil, &FailError{Err: errors.New("no")}
+			return nil, &usercode.FailError{Err: errors.New("no")}
 		})
 		for at := 40 * time.Millisecond; at < 80*time.Millisecond; at += time.Millisecond {
 			id := a.enqueue("k", 1)[0]

@@ -65,7 +65,7 @@ func (w *wishes) add(jobs ...store.ID) {
 		w.loops.Go(func() { w.guard.Supervise(w.ctx, "waits for jobs", w.loop) })
 	}
 	if len(w.fresh) > before {
-		signal(w.nudge)
+		supervise.Signal(w.nudge)
 	}
 }
 

@@ -54,16 +54,29 @@ var layers = []layer{
 	{pattern: "internal/crashtest/process"},
 	{pattern: "internal/crashtest", tests: slices.Concat(support, []string{"."})},
 	{pattern: "internal/faulttest", tests: slices.Concat(support, []string{"."})},
-	{pattern: "internal/engine/...", imports: []string{"store"}, tests: []string{"store/..."}},
 
-	{pattern: ".", imports: []string{"internal/engine/...", "store"}, tests: support},
+	{pattern: "internal/usercode", imports: []string{"store"}},
+	{pattern: "internal/logs", imports: []string{"store"}, tests: []string{"internal/logs/logstest"}},
+	{pattern: "internal/logs/logstest", imports: []string{"store"}},
+	{pattern: "internal/portion", imports: []string{"store"}},
+	{pattern: "internal/supervise", imports: []string{"internal/logs", "store"}},
+	{pattern: "internal/commit", imports: []string{"internal/logs", "internal/portion", "internal/supervise", "store"}},
+	{
+		pattern: "internal/engine/...",
+		imports: []string{
+			"internal/commit", "internal/logs", "internal/portion", "internal/supervise", "internal/usercode", "store",
+		},
+		tests: []string{"internal/logs/logstest", "store/..."},
+	},
+
+	{pattern: ".", imports: []string{"internal/engine/...", "internal/usercode", "store"}, tests: support},
 	{pattern: "decider/...", imports: []string{".", "store"}, tests: support},
 	{pattern: "workflow/...", imports: []string{".", "store"}, tests: support},
 	{pattern: "holdfasttest/...", imports: []string{".", "store", "store/storetest/model"}, tests: support},
 	{
 		pattern: "internal/builtin/...",
 		imports: []string{"."},
-		tests:   slices.Concat(support, []string{"internal/engine/..."}),
+		tests:   slices.Concat(support, []string{"internal/engine/...", "internal/usercode"}),
 	},
 
 	{pattern: "web/..."},
@@ -106,7 +119,7 @@ var restrictions = []restriction{
 	{"modernc.org", []string{"examples/...", "store/sqlite/..."}, "a program links only the databases that it names"},
 	{"zombiezen.com", []string{"store/sqlite/..."}, "a program links only the databases that it names"},
 
-	{"testing", []string{"holdfasttest/...", "internal/pgtest/...", "store/storetest/..."}, "it belongs to tests"},
+	{"testing", []string{"holdfasttest/...", "internal/logs/logstest", "internal/pgtest/...", "store/storetest/..."}, "it belongs to tests"},
 	{"github.com/google/go-cmp", []string{"store/storetest/..."}, "it belongs to tests"},
 	{"go.uber.org/goleak", []string{"store/storetest/..."}, "it belongs to tests"},
 	{"pgregory.net/rapid", []string{"store/storetest/..."}, "it belongs to tests"},

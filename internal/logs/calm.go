@@ -8,6 +8,7 @@ import (
 // calmHandler is a handler of the user's that cannot end the process: a panic of it loses the line and nothing else.
 type calmHandler struct{ slog.Handler }
 
+// Calm returns a logger that writes to log and cannot end the process.
 func Calm(log *slog.Logger) *slog.Logger { return slog.New(calmHandler{log.Handler()}) }
 
 func (h calmHandler) Enabled(ctx context.Context, level slog.Level) (enabled bool) {

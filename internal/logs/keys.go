@@ -12,23 +12,23 @@ import (
 // compares.
 const (
 	KeyAttempt      = "attempt"
-	keyAway         = "away"
+	KeyAway         = "away"
 	KeyBytes        = "bytes"
-	keyCall         = "call"
+	KeyCall         = "call"
 	KeyCause        = "cause"
 	KeyCompensation = "compensation"
 	KeyDeadNode     = "dead_node"
 	KeyEntries      = "entries"
 	KeyEpoch        = "epoch"
 	KeyError        = "error"
-	keyFailures     = "failures"
+	KeyFailures     = "failures"
 	KeyJob          = "job"
 	KeyJobs         = "jobs"
 	KeyKind         = "kind"
 	KeyKinds        = "kinds"
 	KeyLeader       = "leader"
 	KeyLease        = "lease"
-	keyLines        = "lines"
+	KeyLines        = "lines"
 	KeyMaxBytes     = "max_bytes"
 	KeyMaxEntries   = "max_entries"
 	KeyName         = "name"
@@ -58,6 +58,7 @@ type nodeHandler struct {
 	node *atomic.Int64
 }
 
+// NewNodeHandler returns a handler that adds the number of the node to the lines of h, unless it is 0.
 func NewNodeHandler(h slog.Handler, node *atomic.Int64) slog.Handler { return nodeHandler{h, node} }
 
 func (h nodeHandler) Handle(ctx context.Context, r slog.Record) error {
@@ -82,8 +83,10 @@ type About struct {
 	Attempt     int
 }
 
+// AboutJob is what lines say of a job.
 func AboutJob(j *store.Job) About { return About{j.ID, j.Kind, j.Queue, j.Attempt} }
 
+// Attrs are the keys of what is known.
 func (a About) Attrs() []slog.Attr {
 	var attrs []slog.Attr
 	if a.Job != (store.ID{}) {

@@ -39,6 +39,7 @@ type flow struct {
 	timer *time.Timer             // that says how many; nil: none was
 }
 
+// NewLimiter returns a limiter of what is said to the log.
 func NewLimiter(log *slog.Logger) *Limiter {
 	return &Limiter{log: log, sources: map[source]*flow{}}
 }
@@ -119,7 +120,7 @@ func (l *Limiter) tell(from source, f *flow) {
 	if left == 0 {
 		return // it was said
 	}
-	attrs := append(About{Kind: from.kind}.Attrs(), slog.String(KeyCause, from.cause), slog.Int(keyLines, left))
+	attrs := append(About{Kind: from.kind}.Attrs(), slog.String(KeyCause, from.cause), slog.Int(KeyLines, left))
 	ctx := context.Background() //nolint:forbidigo // nothing ends with it
 	l.log.LogAttrs(ctx, level, "similar lines were left out", attrs...)
 }

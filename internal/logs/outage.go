@@ -33,6 +33,7 @@ type Outage struct {
 	told     bool                 // that there is an outage
 }
 
+// NewOutage returns one that tells the log.
 func NewOutage(log *slog.Logger) *Outage { return &Outage{log: log} }
 
 // Calls of the store that are repeated until they succeed.
@@ -72,9 +73,9 @@ func (o *Outage) note(call string, err error, lasts bool) {
 		o.mu.Unlock()
 		return
 	}
-	attrs := []any{keyCall, call, KeyError, err, keyFailures, o.untold}
+	attrs := []any{KeyCall, call, KeyError, err, KeyFailures, o.untold}
 	if len(o.calls) > 0 {
-		attrs = append(attrs, keyAway, now.Sub(o.since))
+		attrs = append(attrs, KeyAway, now.Sub(o.since))
 		o.told = true
 	}
 	o.said, o.untold = now, 0
@@ -99,5 +100,5 @@ func (o *Outage) Succeeded(call string) {
 	away, failures := now.Sub(o.since), o.failures
 	o.told, o.untold = false, 0
 	o.mu.Unlock()
-	o.log.Info("the database answers again", keyAway, away, keyFailures, failures)
+	o.log.Info("the database answers again", KeyAway, away, KeyFailures, failures)
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // speakers are the packages that log, as they are called below internal.
-var speakers = []string{"engine", "logs"}
+var speakers = []string{"commit", "engine", "logs", "supervise"}
 
 // said is a line in the source.
 type said struct {

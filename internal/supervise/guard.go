@@ -1,3 +1,7 @@
+// Package supervise keeps a process alive through panics of Holdfast's own goroutines: a Guard logs them, tells of them in the engine's
+// health, and begins loops again, with a backoff. What a panic leaves undone is made up for by who uses the guard.
+//
+// Of ours, it imports store and internal/logs.
 package supervise
 
 import (
@@ -33,6 +37,7 @@ type Trouble struct {
 	Down   bool      // the part is a loop that waits to begin again
 }
 
+// New returns a guard that tells of panics in lines.
 func New(lines *logs.Limiter) *Guard { return &Guard{lines: lines} }
 
 // Catch is deferred by goroutines that do one thing and end.
@@ -42,10 +47,11 @@ func (g *Guard) Catch(part string) {
 	}
 }
 
-// note tells of a panic. A part that is down stays so until up says otherwise.
+// Report tells of a panic. A part that is down stays so until up says otherwise.
 func (g *Guard) Report(part string, p any, down bool) {
 	g.lines.Say(slog.LevelError, logs.About{}, "a panic in Holdfast itself, which keeps running; please report this",
-		slog.String(logs.KeyPart, part), slog.String(logs.KeyError, fmt.Sprintf("panic: %v", p)), slog.String(logs.KeyStack, string(debug.Stack())))
+		slog.String(logs.KeyPart, part), slog.String(logs.KeyError, fmt.Sprintf("panic: %v", p)),
+		slog.String(logs.KeyStack, string(debug.Stack())))
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.parts == nil {
@@ -89,7 +95,7 @@ func (g *Guard) Supervise(ctx context.Context, part string, loop func(context.Co
 	})
 }
 
-// again runs a loop until it returns. Each time that it panics it rests, and ends if rest says so.
+// Restart runs a loop until it returns. Each time that it panics it rests, and ends if rest says so.
 func (g *Guard) Restart(part string, loop func(), rest func(wait time.Duration) (goOn bool)) {
 	for try := 1; ; try++ {
 		began := time.Now() //nolint:forbidigo // how long it runs, and not what time it is
@@ -107,7 +113,7 @@ func (g *Guard) Restart(part string, loop func(), rest func(wait time.Duration) 
 	}
 }
 
-// panics calls f, which is no loop, and reports whether it panicked. Nothing is down because of it:
+// Try calls f, which is no loop, and reports whether it panicked. Nothing is down because of it:
 // what f does is done again when it is needed.
 func (g *Guard) Try(part string, f func()) bool { return g.calls(part, false, f) }
 
@@ -122,12 +128,5 @@ func (g *Guard) calls(part string, loop bool, f func()) (panicked bool) {
 	return false
 }
 
-// sleepFor waits for d or until ctx ends.
-func Sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
+// ErrPanicked is what callers get whose operation was under way in a panic.
+var ErrPanicked = fmt.Errorf("%w: panic in Holdfast; the operation may have happened", store.ErrUnavailable)

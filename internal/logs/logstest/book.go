@@ -15,7 +15,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// logbook keeps the lines of a log.
+// Book keeps the lines of a log.
 type Book struct {
 	mu   sync.Mutex
 	Text bytes.Buffer
@@ -42,6 +42,7 @@ func (b *Book) Logger(t *testing.T, level slog.Level) *slog.Logger {
 // Entry is a line as who reads it has it.
 type Entry map[string]any
 
+// Text is a value that is a text, or "".
 func (e Entry) Text(key string) string { s, _ := e[key].(string); return s }
 
 // Lines are those that begin with the message, all if it is "".

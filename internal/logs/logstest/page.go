@@ -14,6 +14,7 @@ type Page struct {
 	Known  map[string]bool            // all keys
 }
 
+// ReadPage reads the page, from a package two folders below the root of the module.
 func ReadPage(t *testing.T) Page {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/logging.md")

@@ -1,4 +1,4 @@
-package engine
+package commit
 
 import (
 	"maps"
@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// firstAside and lastAside bound how long an op that was put aside waits before it is tried again.
+	// LastAside is how long an op that was put aside waits at the most before it is tried again, and firstAside the first time.
+	LastAside  = 100 * time.Millisecond
 	firstAside = 2 * time.Millisecond
-	lastAside  = 100 * time.Millisecond
 )
 
 // aside are the ops that a transaction of a caller is in the way of. They wait for it here, where
@@ -37,12 +37,12 @@ func (a *aside) put(ops []*op, now time.Time) {
 		if o.wait == 0 && o.aside != nil {
 			o.aside()
 		}
-		o.wait = min(max(2*o.wait, firstAside), lastAside)
+		o.wait = min(max(2*o.wait, firstAside), LastAside)
 		o.next = now.Add(o.wait)
 		delete(a.trying, o)
 	}
 	a.ops = append(a.ops, ops...)
-	signal(a.wake)
+	supervise.Signal(a.wake)
 }
 
 // take removes ops whose time has come, up to limit operations but at least one, and tells how long
@@ -50,14 +50,17 @@ func (a *aside) put(ops []*op, now time.Time) {
 func (a *aside) take(limit int, now time.Time) (due []*op, wait time.Duration, waiting bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	wait = lastAside
+	wait = LastAside
 	left := a.ops[:0]
 	size := 0
 	for _, o := range a.ops {
 		switch in := o.next.Sub(now); {
 		case in <= 0 && (size == 0 || size+o.size() <= limit):
 			due = append(due, o)
-			put(&a.trying, o, true)
+			if a.trying == nil {
+				a.trying = map[*op]bool{}
+			}
+			a.trying[o] = true
 			size += o.size()
 			continue
 		case in > 0:
@@ -99,8 +102,8 @@ func (a *aside) ending(jobs map[store.ID]bool) {
 }
 
 // superviseAside is workAside that begins again after a panic.
-func (c *committer) superviseAside() {
-	c.guard.Restart("operations put aside", c.workAside, func(wait time.Duration) bool {
+func (c *Committer) superviseAside() {
+	c.Guard.Restart("operations put aside", c.workAside, func(wait time.Duration) bool {
 		c.abandonAside()
 		supervise.Sleep(c.force, wait)
 		return true
@@ -110,10 +113,10 @@ func (c *committer) superviseAside() {
 // abandonAside gives up what was in hand in a panic: perhaps it was these, and perhaps they have
 // been committed. What a run has written is recognised if it has, and is tried once more, since the
 // work of the run would be lost with it.
-func (c *committer) abandonAside() {
+func (c *Committer) abandonAside() {
 	for _, o := range c.aside.left() {
 		if o.panicked || o.outcome == nil && o.remembered == nil {
-			c.answer(o, errPanicked)
+			c.answer(o, supervise.ErrPanicked)
 			continue
 		}
 		o.panicked = true
@@ -124,10 +127,10 @@ func (c *committer) abandonAside() {
 
 // workAside tries what was put aside, until nothing is left after the committer was told to stop. It
 // is the loop of one goroutine.
-func (c *committer) workAside() {
+func (c *Committer) workAside() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	limit := max(c.store.Traits().MaxBatch, 1)
+	limit := max(c.Store.Traits().MaxBatch, 1)
 	stop := c.stop
 	for {
 		due, wait, waiting := c.aside.take(limit, time.Now()) //nolint:forbidigo // how long to wait, and not what time it is
@@ -153,17 +156,17 @@ func (c *committer) workAside() {
 
 // tryAside tries ops once more. Callers who have left, or waited for long enough, are answered: what
 // is in the way is told by the errors of their operations.
-func (c *committer) tryAside(ops []*op) {
-	now := c.store.Now()
+func (c *Committer) tryAside(ops []*op) {
+	now := c.Store.Now()
 	kept := ops[:0]
 	for _, o := range ops {
-		if o.ctx != nil && (o.ctx.Err() != nil || now.Sub(o.since) >= c.patience) {
+		if o.ctx != nil && (o.ctx.Err() != nil || now.Sub(o.since) >= c.Patience) {
 			c.answer(o, nil)
 			continue
 		}
 		kept = append(kept, o)
 	}
-	if n := c.beside.fit(kept); n > 0 {
+	if n := fit(c.beside, kept); n > 0 {
 		batch := assemble(kept[:n])
 		batch.Patient = true
 		again := c.flush(c.beside, kept[:n:n], batch, nil)

@@ -1,8 +1,9 @@
-package engine
+package commit
 
 import (
 	"sync"
 
+	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -20,7 +21,7 @@ func (l *lane) put(o *op) {
 	l.mu.Lock()
 	l.waiting = append(l.waiting, o)
 	l.mu.Unlock()
-	signal(l.wake)
+	supervise.Signal(l.wake)
 }
 
 // take removes ops from the head of the line, at least one if there is one, up to limit operations.

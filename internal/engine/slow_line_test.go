@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/portion"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -32,16 +33,23 @@ func (l slowLine) carry(ctx context.Context, b *store.Batch) error {
 	return l.travel(ctx, weightOfBatch(b))
 }
 
+// weightOfBatch is about how many bytes a batch is.
 func weightOfBatch(b *store.Batch) int {
-	n := weightOf(b.Enqueues)
+	const row = 200
+	n := 0
+	for _, q := range b.Enqueues {
+		n += row + len(q.Job.Args)
+	}
 	for _, o := range b.Outcomes {
-		n += (&op{outcome: o}).weight()
+		n += row + len(o.Result) + len(o.Error)
 	}
 	for _, a := range b.Appends {
-		n += (&op{remembered: a}).weight()
+		for i := range a.Entries {
+			n += row + len(a.Entries[i].Data)
+		}
 	}
 	for _, c := range b.Checkpoints {
-		n += (&op{checkpoint: c}).weight()
+		n += row + len(c.Checkpoint.Value)
 	}
 	return n
 }
@@ -81,10 +89,10 @@ func TestLargeResultsOverASlowLine(t *testing.T) {
 				}
 				// No more than twice as long as the bytes themselves take, and a few tries that were too large.
 				took, least := time.Since(began), time.Duration(jobs*200<<10)*time.Second/time.Duration(rate)
-				if took > 2*least+4*storeTimeout {
+				if took > 2*least+4*store.CallTimeout {
 					t.Errorf("it took %v; the line alone takes %v", took, least)
 				}
-				if most > wholePortion+4<<10 {
+				if most > portion.Whole+4<<10 {
 					t.Errorf("a batch of %d bytes", most)
 				}
 			})
@@ -130,44 +138,4 @@ func TestResultThatTheLineCannotCarryHoldsUpNoOthers(t *testing.T) {
 		rate.Store(1 << 20)
 		b.expect(b.wait(large), store.Completed, "")
 	})
-}
-
-func TestPortionShrinksAndGrows(t *testing.T) {
-	p := newPortion(1000, 3*time.Second)
-	ops := make([]*op, 1000)
-	for i := range ops {
-		ops[i] = &op{outcome: &store.Outcome{Result: make([]byte, 10<<10)}}
-	}
-	if n := p.fit(ops); n < 90 || n > 110 {
-		t.Errorf("%d of 10 KiB fit", n)
-	}
-	if p.tried(ops[:100], time.Millisecond, store.ErrUnavailable); !p.isWhole() {
-		t.Error("a failure that came at once made it smaller")
-	}
-	for range 20 {
-		n := p.fit(ops)
-		p.tried(ops[:n], storeTimeout, store.ErrUnavailable)
-	}
-	if n := p.fit(ops); n != 1 {
-		t.Errorf("%d at once after many failures", n)
-	}
-	for range 20 {
-		n := p.fit(ops)
-		p.tried(ops[:n], time.Millisecond, nil)
-	}
-	if !p.isWhole() {
-		t.Errorf("after all went well: %+v", p)
-	}
-	// A database that takes its time whatever the size is given more at once, not less.
-	p.tried(ops[:100], storeTimeout, store.ErrUnavailable)
-	light := make([]*op, 1000)
-	for i := range light {
-		light[i] = &op{outcome: &store.Outcome{}}
-	}
-	for range 20 {
-		p.tried(light[:p.fit(light)], 10*time.Second, nil)
-	}
-	if n := p.fit(light); n < 150 {
-		t.Errorf("%d at once where each try takes long", n)
-	}
 }

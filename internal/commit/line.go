@@ -1,8 +1,9 @@
-package engine
+package commit
 
 import (
 	"slices"
 
+	"github.com/holdfastdev/holdfast/internal/portion"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -10,9 +11,9 @@ import (
 type line struct {
 	*lane
 	limit   int
-	portion *portion  // of the limit
-	ops     []*op     // what could not be committed, in front, and what is to follow it; nil: answered meanwhile, or put aside
-	begun   *starting // of these: they were tried, and may run already
+	portion *portion.Portion // of the limit
+	ops     []*op            // what could not be committed, in front, and what is to follow it; nil: answered meanwhile, or put aside
+	begun   *Starting        // of these: they were tried, and may run already
 	company gatherer
 	try     int
 }
@@ -22,22 +23,22 @@ type line struct {
 const startingPortion = 512 << 10
 
 // atOnce is how many operations are in one batch at the most.
-func (c *committer) atOnce() int { return max(c.store.Traits().MaxBatch, 1) }
+func (c *Committer) atOnce() int { return max(c.Store.Traits().MaxBatch, 1) }
 
 // mayStart reports whether jobs of a batch may run at once, as far as the batch goes.
-func mayStart(p *portion, ops []*op, batch *store.Batch) bool {
-	return len(batch.Enqueues) > 0 && p.isWhole() && weightOf(batch.Enqueues) <= startingPortion &&
+func mayStart(p *portion.Portion, ops []*op, batch *store.Batch) bool {
+	return len(batch.Enqueues) > 0 && p.IsWhole() && portion.WeightOf(batch.Enqueues) <= startingPortion &&
 		!slices.ContainsFunc(ops, func(o *op) bool { return o.tried })
 }
 
 // step commits a portion of what the line has taken, and reports whether that went well. What came
 // meanwhile is behind what is repeated, and its callers, too, learn that the database is away.
-func (c *committer) step(w *line) bool {
+func (c *Committer) step(w *line) bool {
 	some, later := w.next()
 	answered := callers(some)
 	again, begun := c.tryOps(w, some, w.begun)
-	if w.begun = begun; w.portion.err != nil {
-		later = c.sift(later, w.portion.err)
+	if w.begun = begun; w.portion.Err != nil {
+		later = c.sift(later, w.portion.Err)
 	}
 	if len(some) == 1 && len(again) == 1 && begun == nil {
 		w.ops = behind(again[0], later)
@@ -64,7 +65,7 @@ func (w *line) next() (some, later []*op) {
 			least++
 		}
 	}
-	n := max(w.portion.fit(w.ops), least)
+	n := max(fit(w.portion, w.ops), least)
 	return w.ops[:n:n], w.ops[n:]
 }
 

@@ -1,0 +1,71 @@
+package commit
+
+import (
+	"time"
+
+	"github.com/holdfastdev/holdfast/internal/portion"
+)
+
+// weight is about how many bytes of an op travel to the database.
+func (o *op) weight() int {
+	n := portion.WeightOf(o.enqueues)
+	for _, s := range o.sends {
+		n += portion.RowWeight + len(s.Message.Name) + len(s.Message.Data) + len(s.Message.Error)
+	}
+	if o.checkpoint != nil {
+		n += portion.RowWeight + len(o.checkpoint.Checkpoint.Message) + len(o.checkpoint.Checkpoint.Value)
+	}
+	if a := o.remembered; a != nil {
+		for i := range a.Entries {
+			n += portion.RowWeight + len(a.Entries[i].Path) + len(a.Entries[i].Name) + len(a.Entries[i].Data)
+		}
+		n += portion.WeightOf(a.Enqueues)
+	}
+	if e := o.outcome; e != nil {
+		n += portion.RowWeight + len(e.Error) + len(e.Trace) + len(e.Result)
+		if e.Wait != nil {
+			n += len(e.Wait.For)
+		}
+		if e.Continue != nil {
+			n += len(e.Continue.Args) + len(e.Continue.Data)
+		}
+	}
+	return n
+}
+
+// measure is how many operations and bytes the ops are.
+func measure(ops []*op) (count, bytes int) {
+	for _, o := range ops {
+		count += o.size()
+		bytes += o.weight()
+	}
+	return count, bytes
+}
+
+// fit is how many of the ops, from the first one on, make a portion: at least one, if there is one.
+func fit(p *portion.Portion, ops []*op) (n int) {
+	count, bytes := 0, 0
+	for _, o := range ops {
+		count += o.size()
+		bytes += o.weight()
+		if n > 0 && (count > p.Count || bytes > p.Bytes) {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// tried learns from a batch of ops.
+func tried(p *portion.Portion, ops []*op, took time.Duration, err error) {
+	p.Err = err
+	if err == nil && took <= p.Slow && p.IsWhole() {
+		return // as nearly always
+	}
+	count, bytes := measure(ops)
+	if err != nil {
+		p.Failed(count, bytes, took)
+	} else {
+		p.Went(count, bytes, took)
+	}
+}

@@ -1,0 +1,47 @@
+package engine
+
+import (
+	"log/slog"
+
+	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/usercode"
+)
+
+// panic is the panic of the strand, or nil.
+func (f *Future) panic() *usercode.PanicError {
+	p, _ := f.err.(*usercode.PanicError) //nolint:errorlint // it is never wrapped
+	return p
+}
+
+// panicked notes the panic of a strand that nobody has awaited yet. m.mu is held.
+func (m *memory) panicked(f *Future) {
+	m.abandoned = append(m.abandoned, f)
+	if m.concluded {
+		m.tellAbandoned()
+	}
+}
+
+// abandonedPanic takes one of the panics that nobody has awaited: it is one of the handler, which has returned.
+func (m *memory) abandonedPanic() *usercode.PanicError {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.abandoned) == 0 {
+		return nil
+	}
+	first := m.abandoned[0]
+	m.abandoned = m.abandoned[1:]
+	return first.panic()
+}
+
+// tellAbandoned tells of the panics that nobody will await any more: the run ends for another reason, or is parked. m.mu is held.
+func (m *memory) tellAbandoned() {
+	for _, f := range m.abandoned {
+		p, lines, run := f.panic(), m.run.node.lines, m.run.about()
+		lines.Pen.Put(func() { // what panicked is the user's, and told without the lock
+			lines.Say(slog.LevelError, run, "a function started with holdfast.Go panicked, and nobody has awaited it",
+				slog.String(logs.KeyStrand, f.name), slog.String(logs.KeyError, usercode.CutError(p.Error())),
+				slog.String(logs.KeyStack, usercode.CutTrace(p.Stack)))
+		})
+	}
+	m.abandoned = nil
+}

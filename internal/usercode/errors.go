@@ -1,0 +1,99 @@
+// Package usercode is the border to the user's functions: the errors that they return to say how a job goes on, those that they get, and
+// what is kept of an error or a panic, whose methods are the user's code, too, and may panic.
+//
+// Of ours, it imports only store.
+package usercode
+
+import (
+	"errors"
+	"time"
+)
+
+// The causes with which a handler's context ends, as context.Cause tells. The stores' ErrLeaseLost is the fourth.
+var (
+	// ErrCancelled: somebody asked to cancel the job.
+	ErrCancelled = errors.New("holdfast: job cancelled")
+	// ErrTimeout: the attempt, or the whole job, took longer than it may.
+	ErrTimeout = errors.New("holdfast: timed out")
+	// ErrShutdown: the node stops.
+	ErrShutdown = errors.New("holdfast: node is shutting down")
+)
+
+// SnoozeError makes a job run again later, without counting the attempt.
+type SnoozeError struct{ Delay time.Duration }
+
+func (e *SnoozeError) Error() string { return "snoozed for " + e.Delay.String() }
+
+// RetryError makes a job run again after a delay that the handler chose. The attempt counts.
+type RetryError struct {
+	Delay time.Duration
+	Err   error // why, or nil
+}
+
+func (e *RetryError) Error() string {
+	if e.Err == nil {
+		return "asked to be retried after " + e.Delay.String()
+	}
+	return e.Err.Error()
+}
+
+func (e *RetryError) Unwrap() error { return e.Err }
+
+// CancelError makes a job cancelled.
+type CancelError struct{ Reason string }
+
+func (e *CancelError) Error() string { return "cancelled by its handler: " + e.Reason }
+
+// ContinueError makes a durable job begin anew, with other args and an empty journal.
+type ContinueError struct {
+	Args  []byte
+	Codec int
+}
+
+func (e *ContinueError) Error() string { return "continues as new" }
+
+// FailError makes a job failed, whatever attempts are left.
+type FailError struct{ Err error }
+
+func (e *FailError) Error() string { return e.Err.Error() }
+
+func (e *FailError) Unwrap() error { return e.Err }
+
+// ErrJournalFull is what the operations of a run return that would let it remember more than it may.
+var ErrJournalFull = errors.New("holdfast: the journal is full")
+
+// StepError is the failure of a step, the same when it happens and when it is replayed.
+type StepError struct {
+	Step      string `json:"step"`
+	Message   string `json:"message"`
+	Type      string `json:"type,omitempty"`      // the Go type of the error
+	Attempts  int    `json:"attempts"`            // how often the step was tried
+	Permanent bool   `json:"permanent,omitempty"` // the step said that trying again does not help
+	TimedOut  bool   `json:"timed_out,omitempty"` // the last attempt took too long
+}
+
+func (e *StepError) Error() string { return "step " + e.Step + ": " + e.Message }
+
+// CancelCause is the cause with which a run ends that somebody asked to cancel.
+func CancelCause(reason string) error {
+	if reason == "" {
+		return ErrCancelled
+	}
+	return &cancelledError{reason}
+}
+
+// cancelledError is an ErrCancelled with what the one who asked has said.
+type cancelledError struct{ reason string }
+
+func (e *cancelledError) Error() string { return ErrCancelled.Error() + ": " + e.reason }
+
+func (e *cancelledError) Unwrap() error { return ErrCancelled }
+
+// CancelReason is what is told of a job that was cancelled: what the one who asked has said, as for
+// a job that did not run.
+func CancelReason(cause error) string {
+	if c, ok := errors.AsType[*cancelledError](cause); ok {
+		return c.reason
+	}
+	return ""
+}
