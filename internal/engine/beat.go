@@ -169,7 +169,7 @@ func (n *node) lookForEnded(ctx context.Context, young time.Duration) {
 	for _, e := range ended {
 		if e.State.Finished() {
 			running[e.ID].run.cancel(store.ErrLeaseLost)
-			n.engine.tellHere([]store.ID{e.ID})
+			n.engine.news.EndedHere([]store.ID{e.ID})
 		}
 	}
 }

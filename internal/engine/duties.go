@@ -109,7 +109,7 @@ func (n *node) announce(rescued []store.Rescued) {
 		}
 	}
 	if len(ended) > 0 {
-		n.engine.news(ended...)
+		n.engine.news.Ended(ended...)
 	}
 	if due.IsZero() {
 		return
@@ -123,7 +123,7 @@ func (n *node) sweep(ctx context.Context) error {
 	applied, err := n.store.SweepCancels(ctx)
 	if applied > 0 {
 		n.promote.hint(n.store.Now())
-		n.engine.mayHaveEnded()
+		n.engine.news.MayHaveEnded()
 	}
 	return err
 }
@@ -136,7 +136,7 @@ func (n *node) closeChildren(ctx context.Context) error {
 			return err
 		}
 		if len(closed.Ended) > 0 {
-			n.engine.news(closed.Ended...)
+			n.engine.news.Ended(closed.Ended...)
 		}
 		if len(closed.Running) > 0 {
 			n.engine.tellCancelled(closed.Running)

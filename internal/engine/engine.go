@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/commit"
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/news"
 	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -29,11 +30,7 @@ type Engine struct {
 	commit *commit.Committer
 	loader *loader
 
-	ended     *waiters
-	followers *followers
-	wanted    wanted
-	wishes    *wishes
-	listening *listening
+	news *news.Hub
 
 	mu       sync.Mutex
 	handlers map[string]*Handler
@@ -50,10 +47,9 @@ func New(st store.Store, cfg Config) *Engine {
 	e.lines = logs.NewLimiter(e.log)
 	e.outage = logs.NewOutage(e.log)
 	e.guard = supervise.New(e.lines)
-	e.listening = newListening(st, e.guard, e.outage, e.hear, e.fatal)
-	e.wishes = newWishes(st, e.guard)
-	e.ended = newWaiters(st, e.guard, e.listening, e.wishes, e.elsewhere, e.fatal)
-	e.followers = newFollowers(e.listening, e.wishes)
+	e.news = news.New(news.Parts{
+		Store: st, Guard: e.guard, Outage: e.outage, Elsewhere: e.elsewhere, Wake: e.wake, Fatal: e.fatal,
+	})
 	e.loader = &loader{store: st, guard: e.guard}
 	e.commit = commit.New(commit.Parts{
 		Store: st, Patience: cfg.EnqueuePatience, Guard: e.guard, Outage: e.outage,
@@ -106,7 +102,7 @@ func (e *Engine) Cancel(ctx context.Context, params store.CancelParams) ([]store
 		}
 	}
 	if len(ended) > 0 {
-		e.tellHere(ended)
+		e.news.EndedHere(ended)
 		// To everybody: this process may never have heard who waits for them.
 		e.Store.Notify(store.Wake{Kind: store.WakeNews, Jobs: ended})
 	}
@@ -213,7 +209,15 @@ func (e *Engine) WaitEach(ctx context.Context, ids []store.ID, each func(store.E
 	if e.isClosed() {
 		return store.ErrClosed
 	}
-	return e.ended.wait(ctx, ids, each)
+	return e.news.Wait(ctx, ids, each)
+}
+
+// Follow calls look at once, and then whenever the job may have published something, as the hub says.
+func (e *Engine) Follow(ctx context.Context, job store.ID, look func() (found, enough bool, err error)) error {
+	if e.isClosed() {
+		return store.ErrClosed
+	}
+	return e.news.Follow(ctx, job, look)
 }
 
 // Close ends the engine and its store. A running node must have been stopped before. Writes that wait are committed
@@ -230,11 +234,8 @@ func (e *Engine) Close(ctx context.Context) error {
 	}
 	e.closed = true
 	e.mu.Unlock()
-	e.ended.close()
-	e.followers.close()
-	e.wishes.close()
+	e.news.Close()
 	e.commit.Close(ctx)
-	e.listening.close()
 	e.lines.Flush()
 	return e.Store.Close()
 }
@@ -251,66 +252,13 @@ func (e *Engine) committed(batch *store.Batch) {
 	if n := e.running(); n != nil && len(batch.Outcomes) > 0 {
 		n.slots.over(batch.Outcomes)
 	}
-	for _, o := range batch.Outcomes {
-		if o.Err == nil && o.Final.Finished() {
-			e.ended.deliver(o)
-		}
-	}
-	if jobs := hasNews(batch); len(jobs) > 0 {
-		e.followers.tell(jobs)
-		if wanted := e.wanted.news(jobs, e.Store.Now()); len(wanted) > 0 {
-			wakes = append(wakes, store.Wake{Kind: store.WakeNews, Jobs: wanted})
-		}
-	}
+	wakes = append(wakes, e.news.Committed(batch)...)
 	for _, w := range wakes {
 		e.wake(w)
 	}
 	if len(wakes) > 0 {
 		e.Store.Notify(wakes...)
 	}
-}
-
-// news tells those who wait for jobs, here and elsewhere, that these have ended in another way than by an outcome.
-func (e *Engine) news(jobs ...store.ID) {
-	e.tellHere(jobs)
-	if wanted := e.wanted.news(jobs, e.Store.Now()); len(wanted) > 0 {
-		e.Store.Notify(store.Wake{Kind: store.WakeNews, Jobs: wanted})
-	}
-}
-
-// tellHere tells those who wait for jobs in this process.
-func (e *Engine) tellHere(jobs []store.ID) {
-	e.ended.look(jobs...)
-	e.followers.tell(jobs)
-}
-
-// mayHaveEnded tells the same of jobs that nobody can name.
-func (e *Engine) mayHaveEnded() {
-	e.ended.look()
-	e.followers.tellAll()
-	if e.wanted.any() {
-		e.Store.Notify(store.Wake{Kind: store.WakeNews})
-	}
-}
-
-// hear takes in what another process says.
-func (e *Engine) hear(w store.Wake) {
-	switch w.Kind {
-	case store.WakeWanted, store.WakeStillWanted:
-		if late := e.wanted.heard(w, e.Store.Now()); len(late) > 0 {
-			e.Store.Notify(store.Wake{Kind: store.WakeNews, Jobs: late})
-		}
-		return
-	case store.WakeNews, store.WakeAll:
-		e.ended.look(w.Jobs...)
-		if len(w.Jobs) > 0 {
-			e.followers.tell(w.Jobs)
-		} else {
-			e.followers.tellAll()
-		}
-	default: // for nodes alone
-	}
-	e.wake(w)
 }
 
 // reserve takes slots of this process's node for jobs that may run at once.

@@ -434,6 +434,6 @@ func (n *node) endUnwritten(x *execution) (following store.Claimed, ok, mine boo
 		return store.Claimed{}, false, false
 	}
 	following, ok = n.goOn(x)
-	n.engine.tellHere([]store.ID{x.run.claimed.Job.ID}) // somebody else has ended it, perhaps
+	n.engine.news.EndedHere([]store.ID{x.run.claimed.Job.ID}) // somebody else has ended it, perhaps
 	return following, ok, true
 }

@@ -88,7 +88,7 @@ func TestUnspecificWakeups(t *testing.T) {
 		b.wantLooks("for ends in ten seconds", 1000+50)
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if n := w.told[100]; n > 200*10*int(time.Second/(200*4*forNothing))*11/10 {
+		if n := w.told[100]; n > 200*10*int(time.Second/(200*4*vainLook))*11/10 {
 			t.Errorf("200 followers looked %d times in ten seconds", n)
 		}
 	})

@@ -86,7 +86,7 @@ func (e *Engine) Run(ctx context.Context, stop Stop) error {
 	supervise(&claims, claiming, "claims", n.dispatch.loop)
 	supervise(&loops, living, "heartbeat", n.heart.loop)
 	supervise(&loops, living, "promotion", n.promote.loop)
-	deaf := e.listening.use()
+	deaf := e.news.Listen()
 	defer deaf()
 	for _, d := range n.duties() {
 		supervise(&loops, living, d.name, func(ctx context.Context) { n.perform(ctx, d) })

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -15,6 +14,14 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest/model"
+)
+
+// As in package news.
+const (
+	wishesEvery   = 5  // seconds between two times that all wishes are told
+	mostTold      = 10 // in a second
+	roundsOfLooks = 4  // seconds in which all jobs are looked at
+	vainLook      = 50 * time.Microsecond
 )
 
 // town is a database with several processes in virtual time, which hear of each other as on PostgreSQL.
@@ -220,7 +227,7 @@ func TestWaitElsewhereIsToldOfTheEnd(t *testing.T) {
 			}
 		}
 		b.wantLooks("as they end", int64(len(ids))) // the ends are told in as many commits as the machine likes
-		if told := w.told[store.WakeWanted]; told > 600/renewWishes+maxTold+5 {
+		if told := w.told[store.WakeWanted]; told > 600/wishesEvery+mostTold+5 {
 			t.Errorf("it told %d times what it waits for", told)
 		}
 	})
@@ -328,7 +335,7 @@ func TestManyWhoBeginToWait(t *testing.T) {
 					time.Sleep(time.Second / each)
 				}
 				waits.Wait()
-				if told := w.told[store.WakeWanted]; told > 2*maxTold+2*seconds {
+				if told := w.told[store.WakeWanted]; told > 2*mostTold+2*seconds {
 					t.Errorf("it told %d times in %d seconds what it waits for", told, seconds)
 				}
 				if (foreign > 0) != (whose == "others'") {
@@ -362,7 +369,7 @@ func TestWaitsOfBothSorts(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 		}
 		waits.Wait()
-		if told := w.told[store.WakeWanted]; told > 20*(maxTold+3)+20 {
+		if told := w.told[store.WakeWanted]; told > 20*(mostTold+3)+20 {
 			t.Errorf("it told %d times in 20 seconds what it waits for", told)
 		}
 	})
@@ -381,7 +388,7 @@ func TestWaitsForVeryMany(t *testing.T) {
 		b.looks.Store(0)
 		time.Sleep(20 * time.Second)
 		b.wantLooks("in twenty seconds", 21)
-		if n := b.jobs.Load(); n < int64(len(ids))*20/lookRounds {
+		if n := b.jobs.Load(); n < int64(len(ids))*20/roundsOfLooks {
 			t.Errorf("it asked for %d jobs", n)
 		}
 		stop()
@@ -415,29 +422,4 @@ func TestWaitWhileTheDatabaseIsAway(t *testing.T) {
 	})
 }
 
-func TestWantedIsBounded(t *testing.T) {
-	var w wanted
-	now := time.Unix(1_000_000, 0)
-	ids := make([]store.ID, maxWanted+10)
-	for i := range ids {
-		ids[i] = uuid.Must(uuid.NewV7())
-	}
-	w.heard(store.Wake{Kind: store.WakeWanted, Jobs: ids}, now)
-	if len(w.until) != maxWanted {
-		t.Errorf("%d are remembered", len(w.until))
-	}
-	if got := w.news(ids[:2], now); len(got) != 2 {
-		t.Errorf("wanted: %v", got)
-	}
-	w.news(ids, now)
-	if len(w.recent) != maxRecent {
-		t.Errorf("%d recent ones are remembered", len(w.recent))
-	}
-	later := now.Add(wantedFor)
-	if got := w.news(ids[:2], later); len(got) != 0 || len(w.until) != 0 || w.any() {
-		t.Errorf("after %v: %v, %d remembered", wantedFor, got, len(w.until))
-	}
-	if got := w.heard(store.Wake{Kind: store.WakeWanted, Jobs: ids[:1]}, later); fmt.Sprint(got) != fmt.Sprint(ids[:1]) {
-		t.Errorf("what had just ended: %v", got)
-	}
-}
+func isForeign(id store.ID) bool { return store.MakerOf(id) != store.ThisProcess() }

@@ -60,11 +60,12 @@ var layers = []layer{
 	{pattern: "internal/logs/logstest", imports: []string{"store"}},
 	{pattern: "internal/portion", imports: []string{"store"}},
 	{pattern: "internal/supervise", imports: []string{"internal/logs", "store"}},
+	{pattern: "internal/news", imports: []string{"internal/logs", "internal/supervise", "store"}},
 	{pattern: "internal/commit", imports: []string{"internal/logs", "internal/portion", "internal/supervise", "store"}},
 	{
 		pattern: "internal/engine/...",
 		imports: []string{
-			"internal/commit", "internal/logs", "internal/portion", "internal/supervise", "internal/usercode", "store",
+			"internal/commit", "internal/logs", "internal/news", "internal/portion", "internal/supervise", "internal/usercode", "store",
 		},
 		tests: []string{"internal/logs/logstest", "store/..."},
 	},

@@ -1,4 +1,4 @@
-package engine
+package news
 
 import (
 	"maps"
@@ -74,7 +74,10 @@ func (w *wanted) heard(wish store.Wake, now time.Time) []store.ID {
 		}
 		of.until = now.Add(wantedSinceFor)
 		if _, known := w.since[wish.Maker]; known || len(w.since) < maxMakers {
-			put(&w.since, wish.Maker, of)
+			if w.since == nil {
+				w.since = map[store.Maker]wishSince{}
+			}
+			w.since[wish.Maker] = of
 		}
 	}
 	w.some.Store(true)

@@ -1,8 +1,7 @@
-package engine
+package news
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -37,46 +36,6 @@ func newFollowers(l *listening, w *wishes) *followers {
 	f := &followers{listening: l, wishes: w, byJob: map[store.ID]map[*follower]struct{}{}}
 	f.ctx, f.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // ends with the engine
 	return f
-}
-
-// Follow calls look at once, and then whenever the job may have published something, until look has had enough, or the job has ended
-// and a look after that was in vain. look reports whether it found anything, and whether that was enough. While the database does
-// not answer it is called again and again: only an error that does not pass ends it, or that of ctx, or ErrClosed. If the job is not
-// there and look has found nothing, it is ErrNotFound.
-func (e *Engine) Follow(ctx context.Context, job store.ID, look func() (found, enough bool, err error)) error {
-	if e.isClosed() {
-		return store.ErrClosed
-	}
-	f := e.followers.join(job)
-	defer f.leave()
-	over := make(chan answer, 1)
-	e.ended.begin([]store.ID{job}, over)
-	defer e.ended.forget([]store.ID{job}, over)
-	var gone error
-	for ended := false; ; {
-		found, enough, err := look()
-		switch {
-		case err != nil && ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil && !store.IsRetryable(err):
-			return err
-		case err != nil:
-			supervise.Sleep(ctx, lastLook)
-			continue
-		case enough:
-			return nil
-		case ended:
-			return gone
-		case found:
-			f.interval = firstLook
-		}
-		switch ended, err = f.wait(ctx, over); {
-		case ended && errors.Is(err, store.ErrNotFound):
-			gone = err
-		case err != nil:
-			return err
-		}
-	}
 }
 
 // follower waits for news of one job.

@@ -1,0 +1,166 @@
+package news
+
+import (
+	"context"
+	"errors"
+
+	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/supervise"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Hub is everybody in this process who waits for jobs, and what is known of those who do in others.
+type Hub struct {
+	store     store.Store
+	wake      func(store.Wake)
+	waiters   *waiters
+	followers *followers
+	wanted    wanted
+	wishes    *wishes
+	listening *listening
+}
+
+// Parts are what a hub works with.
+type Parts struct {
+	Store  store.Store
+	Guard  *supervise.Guard
+	Outage *logs.Outage
+	// Elsewhere returns those of the jobs that are not in the hands of this process.
+	Elsewhere func([]store.ID) []store.ID
+	// Wake is told of the wake-ups of other processes that are for nodes.
+	Wake func(store.Wake)
+	// Fatal is told of an error after which nothing can be read any more.
+	Fatal func(error)
+}
+
+// New returns a hub. It does nothing until somebody waits.
+func New(p Parts) *Hub {
+	h := &Hub{store: p.Store, wake: p.Wake}
+	h.listening = newListening(p.Store, p.Guard, p.Outage, h.hear, p.Fatal)
+	h.wishes = newWishes(p.Store, p.Guard)
+	h.waiters = newWaiters(p.Store, p.Guard, h.listening, h.wishes, p.Elsewhere, p.Fatal)
+	h.followers = newFollowers(h.listening, h.wishes)
+	return h
+}
+
+// Close ends every wait with ErrClosed. Others are still told of what ends.
+func (h *Hub) Close() {
+	h.waiters.close()
+	h.followers.close()
+	h.wishes.close()
+	h.listening.close()
+}
+
+// Listen lets the wake-ups of other processes be heard until done is called.
+func (h *Hub) Listen() (done func()) { return h.listening.use() }
+
+// Wait calls each once for every one of the jobs, as they finish, or with ErrNotFound for one that is not there, until it has been
+// called for all or returns false. An id that is there twice is told twice.
+func (h *Hub) Wait(ctx context.Context, ids []store.ID, each func(store.Ended, error) bool) error {
+	return h.waiters.wait(ctx, ids, each)
+}
+
+// Follow calls look at once, and then whenever the job may have published something, until look has had enough, or the job has ended
+// and a look after that was in vain. look reports whether it found anything, and whether that was enough. While the database does
+// not answer it is called again and again: only an error that does not pass ends it, or that of ctx, or ErrClosed. If the job is not
+// there and look has found nothing, it is ErrNotFound.
+func (h *Hub) Follow(ctx context.Context, job store.ID, look func() (found, enough bool, err error)) error {
+	f := h.followers.join(job)
+	defer f.leave()
+	over := make(chan answer, 1)
+	h.waiters.begin([]store.ID{job}, over)
+	defer h.waiters.forget([]store.ID{job}, over)
+	var gone error
+	for ended := false; ; {
+		found, enough, err := look()
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil && !store.IsRetryable(err):
+			return err
+		case err != nil:
+			supervise.Sleep(ctx, lastLook)
+			continue
+		case enough:
+			return nil
+		case ended:
+			return gone
+		case found:
+			f.interval = firstLook
+		}
+		switch ended, err = f.wait(ctx, over); {
+		case ended && errors.Is(err, store.ErrNotFound):
+			gone = err
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// Committed tells of what a batch that was committed in this process has ended or published, and returns the wake-ups for those who wait
+// for it in others.
+func (h *Hub) Committed(batch *store.Batch) []store.Wake {
+	for _, o := range batch.Outcomes {
+		if o.Err == nil && o.Final.Finished() {
+			h.waiters.deliver(o)
+		}
+	}
+	jobs := hasNews(batch)
+	if len(jobs) == 0 {
+		return nil
+	}
+	h.followers.tell(jobs)
+	return h.forOthers(jobs)
+}
+
+// Ended tells those who wait for jobs, here and elsewhere, that these have ended in another way than by an outcome.
+func (h *Hub) Ended(jobs ...store.ID) {
+	h.EndedHere(jobs)
+	if wakes := h.forOthers(jobs); wakes != nil {
+		h.store.Notify(wakes...)
+	}
+}
+
+// EndedHere is Ended for this process alone.
+func (h *Hub) EndedHere(jobs []store.ID) {
+	h.waiters.look(jobs...)
+	h.followers.tell(jobs)
+}
+
+// MayHaveEnded is Ended for jobs that nobody can name.
+func (h *Hub) MayHaveEnded() {
+	h.waiters.look()
+	h.followers.tellAll()
+	if h.wanted.any() {
+		h.store.Notify(store.Wake{Kind: store.WakeNews})
+	}
+}
+
+// forOthers is what other processes are told of news of jobs.
+func (h *Hub) forOthers(jobs []store.ID) []store.Wake {
+	wanted := h.wanted.news(jobs, h.store.Now())
+	if len(wanted) == 0 {
+		return nil
+	}
+	return []store.Wake{{Kind: store.WakeNews, Jobs: wanted}}
+}
+
+// hear takes in what another process says.
+func (h *Hub) hear(w store.Wake) {
+	switch w.Kind {
+	case store.WakeWanted, store.WakeStillWanted:
+		if late := h.wanted.heard(w, h.store.Now()); len(late) > 0 {
+			h.store.Notify(store.Wake{Kind: store.WakeNews, Jobs: late})
+		}
+		return
+	case store.WakeNews, store.WakeAll:
+		h.waiters.look(w.Jobs...)
+		if len(w.Jobs) > 0 {
+			h.followers.tell(w.Jobs)
+		} else {
+			h.followers.tellAll()
+		}
+	default: // for nodes alone
+	}
+	h.wake(w)
+}
