@@ -36,12 +36,14 @@ func (m *memory) abandonedPanic() *usercode.PanicError {
 // tellAbandoned tells of the panics that nobody will await any more: the run ends for another reason, or is parked. m.mu is held.
 func (m *memory) tellAbandoned() {
 	for _, f := range m.abandoned {
-		p, lines, run := f.panic(), m.run.node.lines, m.run.about()
-		lines.Pen.Put(func() { // what panicked is the user's, and told without the lock
-			lines.Say(slog.LevelError, run, "a function started with holdfast.Go panicked, and nobody has awaited it",
-				slog.String(logs.KeyStrand, f.name), slog.String(logs.KeyError, usercode.CutError(p.Error())),
-				slog.String(logs.KeyStack, usercode.CutTrace(p.Stack)))
-		})
+		p := f.panic()
+		m.run.host.Say(slog.LevelError, "a function started with holdfast.Go panicked, and nobody has awaited it",
+			slog.String(logs.KeyStrand, f.name), slog.Any(logs.KeyError, panicText{p}), slog.String(logs.KeyStack, usercode.CutTrace(p.Stack)))
 	}
 	m.abandoned = nil
 }
+
+// panicText is what a panic says. That is the user's code: it is called when the line is written, and not with the memory's lock.
+type panicText struct{ p *usercode.PanicError }
+
+func (t panicText) LogValue() slog.Value { return slog.StringValue(usercode.CutError(t.p.Error())) }

@@ -5,7 +5,7 @@ package engine
 //
 // It is for the goroutine of the handler, which has returned. Whoever gives a stuck run up asks
 // isBehind alone: what the run is stuck in never ends.
-func (r *Run) catchUp() {
+func (r *Durable) catchUp() {
 	if !r.isBehind() {
 		return
 	}

@@ -14,7 +14,7 @@ import (
 type Child struct {
 	ID   store.ID
 	Kind string
-	run  *Run
+	run  *Durable
 	path string
 }
 
@@ -91,7 +91,7 @@ func unlockedBuild(m *memory, build func() (*store.Enqueue, error)) (*store.Enqu
 	return e, err
 }
 
-func (c *Child) madeBy(r *Run) bool { return c != nil && c.run == r }
+func (c *Child) madeBy(r *Durable) bool { return c != nil && c.run == r }
 
 func (c *Child) describe() string {
 	if c == nil {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -84,7 +86,7 @@ var undoPolicy = StepPolicy{Attempts: 10, Backoff: store.Backoff{Base: time.Seco
 
 // compensate runs the compensations of a run whose end is decided, and returns the outcome. They are steps of strands
 // of their own, so that a crash in the middle repeats none that is remembered.
-func (r *Run) compensate(o *store.Outcome) *store.Outcome {
+func (r *Durable) compensate(o *store.Outcome) *store.Outcome {
 	m := r.memory.Load()
 	if m == nil || o == nil {
 		return o
@@ -131,7 +133,7 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 }
 
 // undoOne runs a compensation until it has succeeded or was tried often enough. m.mu is held.
-func (r *Run) undoOne(m *memory, u undo) error {
+func (r *Durable) undoOne(m *memory, u undo) error {
 	path := u.path
 	keeper := &Strand{run: r, undo: true, fault: &fault{}}
 	entries := m.byPath[path]
@@ -178,7 +180,7 @@ func (r *Run) undoOne(m *memory, u undo) error {
 			r.tellUndo(failure, time.Time{})
 			return told
 		}
-		until = r.node.store.Now().Add(failure.delay)
+		until = r.host.Now().Add(failure.delay)
 		m.add(store.Entry{Kind: store.EntryStepRetry, Path: path, Name: u.name, Data: encodeEntry(retryData{*told, until})})
 		if err := m.flush(); err != nil {
 			return err
@@ -237,4 +239,24 @@ func (s *Strand) Context() context.Context {
 		return s.run.undo
 	}
 	return s.run.life.base
+}
+
+// tellUndo says that a compensation failed, and when it is tried again; a zero time says that it is
+// given up.
+func (r *Durable) tellUndo(failure *stepFailedError, again time.Time) {
+	told := &failure.told
+	facts := []slog.Attr{
+		slog.String(logs.KeyCompensation, told.Step), slog.Int(logs.KeyTries, told.Attempts), slog.String(logs.KeyError, told.Message),
+	}
+	level := slog.LevelWarn
+	if failure.stack != "" {
+		level = slog.LevelError
+		facts = append(facts, slog.String(logs.KeyStack, failure.stack))
+	}
+	if again.IsZero() {
+		r.host.Say(slog.LevelError, "compensation given up: undo by hand what it should have undone", facts...)
+		return
+	}
+	facts = append(facts, slog.Time(logs.KeyRetryAt, again))
+	r.host.Say(level, "compensation failed; it will be retried", facts...)
 }

@@ -23,7 +23,7 @@ func (x *execution) release() {
 	if x.untime != nil {
 		x.untime()
 	}
-	if l := &x.run.life; l.base != nil {
+	if l := &x.run.durable.life; l.base != nil {
 		l.endAll(context.Canceled)
 	}
 }
@@ -100,7 +100,7 @@ func (n *node) execute(c store.Claimed, w *worker) (following store.Claimed, ok,
 
 func (n *node) executionOf(c store.Claimed, w *worker) *execution {
 	run := &Run{claimed: c, node: n}
-	run.main.run, run.main.fault = run, &run.fault
+	run.durable.begin(run, &run.claimed, n.engine.cfg.MaxJournal)
 	if c.Checkpoint != nil {
 		run.checkpoint, run.has = *c.Checkpoint, true
 	}
@@ -120,9 +120,9 @@ func (n *node) verdict(x *execution) *store.Outcome {
 	n.slots.begin(x)
 	n.tellStart(run)
 	if n.id.Load() != c.Lease.Node {
-		run.cancel(store.ErrLeaseLost) // the node was declared dead while the job waited for its slot
+		run.durable.cancel(store.ErrLeaseLost) // the node was declared dead while the job waited for its slot
 	}
-	return run.compensate(x.conclude(ctx))
+	return run.durable.compensate(x.conclude(ctx))
 }
 
 // goneFrom settles a run whose goroutine ends here, by runtime.Goexit or by a panic; its slot goes on.
@@ -142,33 +142,29 @@ func (n *node) goneFrom(x *execution, p any) {
 
 // conclude calls the handler and judges what it returns.
 func (x *execution) conclude(ctx context.Context) *store.Outcome {
-	if x.run.claimed.Job.Closing || x.run.ending != nil {
-		if _, err := x.run.remember(); err != nil {
+	if x.run.claimed.Job.Closing || x.run.durable.ending != nil {
+		if _, err := x.run.durable.remember(); err != nil {
 			return unreadable(err)
 		}
 	}
 	result, trace, err := invoke(ctx, x)
-	err = x.run.blame(err)
+	err = x.run.durable.blame(err)
 	if x.run.claimed.Durable && !errors.Is(context.Cause(ctx), store.ErrLeaseLost) {
 		// It may have ended before its first operation, and has children and compensations all the same.
-		if _, err := x.run.remember(); err != nil {
+		if _, err := x.run.durable.remember(); err != nil {
 			return unreadable(err)
 		}
 	}
-	if m := x.run.memory.Load(); m != nil && err == nil {
-		if p := m.abandonedPanic(); p != nil {
+	if err == nil {
+		p, o := x.run.durable.completed()
+		switch {
+		case p != nil:
 			return judge(ctx, x, nil, p.Stack, p)
-		}
-		if what := m.unvisited(); what != "" {
-			return nondeterminism(what)
+		case o != nil:
+			return o
 		}
 	}
 	return judge(ctx, x, result, trace, err)
-}
-
-// unreadable is the outcome of a run that cannot go on before the database answers.
-func unreadable(err error) *store.Outcome {
-	return &store.Outcome{State: store.Retryable, Reason: store.ReasonError, Error: usercode.CutError(err.Error()), Delay: 5 * time.Second}
 }
 
 // panicked is the outcome of a run whose end panicked.
@@ -179,12 +175,8 @@ func (x *execution) panicked(p any) *store.Outcome {
 // goneOut is the outcome of a handler whose goroutine ended without returning: it is parked, or over for this process,
 // or called runtime.Goexit, as testing.T.FailNow does. Nil means that nothing can be written any more.
 func (x *execution) goneOut() *store.Outcome {
-	if m := x.run.memory.Load(); m != nil {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if m.exiting {
-			return m.outcome
-		}
+	if o, left := x.run.durable.left(); left {
+		return o
 	}
 	return x.again(store.ReasonError, "the handler ended its goroutine (runtime.Goexit)", "", -1)
 }
@@ -225,11 +217,11 @@ func (n *node) contextOf(x *execution) context.Context {
 	r := x.run
 	job := &r.claimed.Job
 	r.started = n.store.Now()
-	l := &r.life
+	l := &r.durable.life
 	l.base, l.endBase = context.WithCancelCause(context.Background()) //nolint:forbidigo // the root of a run's own context
-	r.ending = endOf(&r.claimed, r.started)
+	r.durable.ending = endOf(&r.claimed, r.started)
 	limit := x.handler.timeout(*job)
-	if deadline := job.Options.Deadline; !deadline.IsZero() && r.ending == nil {
+	if deadline := job.Options.Deadline; !deadline.IsZero() && r.durable.ending == nil {
 		if left := deadline.Sub(r.started); limit == 0 || left < limit {
 			limit = left
 		}
@@ -240,8 +232,8 @@ func (n *node) contextOf(x *execution) context.Context {
 	timed, stop := context.WithTimeoutCause(l.base, limit, usercode.ErrTimeout)
 	l.base, l.timed = timed, true
 	unwatch := context.AfterFunc(timed, func() {
-		defer r.catch("the end of a run's context")
-		r.tell(context.Cause(timed))
+		defer r.Catch("the end of a run's context")
+		r.durable.tell(context.Cause(timed))
 	})
 	x.untime = func() {
 		unwatch()
@@ -253,7 +245,7 @@ func (n *node) contextOf(x *execution) context.Context {
 // invoke calls the handler, and makes a panic an error with its stack.
 func invoke(ctx context.Context, x *execution) (result []byte, trace string, err error) {
 	x.worker.label(x.handler.Kind)
-	defer x.run.main.over.Store(true)
+	defer x.run.durable.over()
 	defer func() {
 		if p := recover(); p != nil {
 			failure := usercode.PanicOf(p)
@@ -273,12 +265,12 @@ func judge(ctx context.Context, x *execution, result []byte, trace string, err e
 	cause := context.Cause(ctx)
 	told := cause
 	if told == nil {
-		told = x.run.ending // it was told as it began, and its context goes on while it replays
+		told = x.run.durable.ending // it was told as it began, and its context goes on while it replays
 	}
 	r := usercode.Look(err)
 	trace = usercode.CutTrace(trace)
 	if errors.Is(told, usercode.ErrCancelled) || errors.Is(told, usercode.ErrTimeout) {
-		x.run.catchUp()
+		x.run.durable.catchUp()
 	}
 	switch {
 	case errors.Is(cause, store.ErrLeaseLost):
@@ -325,19 +317,11 @@ func (x *execution) again(reason store.Reason, text, trace string, delay time.Du
 	return o
 }
 
-// endsUnwritten makes the outcome of a run that of one that failed, because its journal could not be
-// completed: an attempt like any other, with its backoff, and the last one if there is none left.
-func (x *execution) endsUnwritten(o *store.Outcome, err error) {
-	failed := x.again(store.ReasonError, usercode.CutError(err.Error()), "", -1)
-	o.State, o.Reason, o.Error, o.Trace, o.Delay = failed.State, failed.Reason, failed.Error, failed.Trace, failed.Delay
-	o.Result, o.Wait, o.Continue = nil, nil, nil
-}
-
 // behind is the outcome of a run that ends and has failed before it came to what it did: the next one
 // knows what it has to undo. Nil means that it has come to that, or that no attempt is left.
 func (x *execution) behind(text, trace string) *store.Outcome {
 	o := x.again(store.ReasonError, text, trace, -1)
-	if o.State.Finished() || !x.run.isBehind() {
+	if o.State.Finished() || !x.run.durable.isBehind() {
 		return nil
 	}
 	return o
@@ -407,10 +391,10 @@ func (n *node) hand(x *execution, o *store.Outcome, last *store.CheckpointWrite)
 	o.Lease, o.StartedAt = c.Lease, x.run.started
 	o.HasUnique, o.HasOrdering, o.Answers = c.Job.UniqueKey != nil, c.Job.OrderingKey != "", c.Job.Answers
 	o.Parent, o.Namespace, o.Queue = c.Job.Parent, c.Job.Namespace, c.Job.Queue
-	o.Durable, o.CancelSeen = c.Durable, x.run.sawCancel()
+	o.Durable, o.CancelSeen = c.Durable, x.run.durable.sawCancel()
 	var remembered *store.Append
-	if m := x.run.memory.Load(); m != nil {
-		remembered = m.final(o)
+	if a, remembers := x.run.durable.final(o); remembers {
+		remembered = a
 		if x.handler != nil {
 			o.Version = x.handler.bindTo()
 		}

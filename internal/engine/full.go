@@ -20,7 +20,7 @@ func weight(e *store.Entry) int64 { return int64(len(e.Data) + len(e.Name) + len
 
 // full reports, as an error that says what to do, that the run remembers all it may. m.mu is held.
 func (m *memory) full() error {
-	limit := m.run.node.engine.cfg.MaxJournal
+	limit := m.run.limit
 	if m.entries < limit.Entries && m.bytes < limit.Bytes {
 		return nil
 	}
@@ -31,12 +31,12 @@ func (m *memory) full() error {
 
 // warnIfLong says once that the run remembers half of what it may: every resuming reads it. m.mu is held.
 func (m *memory) warnIfLong() {
-	limit := m.run.node.engine.cfg.MaxJournal
+	limit := m.run.limit
 	if m.warned || 2*m.entries < limit.Entries && 2*m.bytes < limit.Bytes {
 		return
 	}
 	m.warned = true
-	m.run.node.lines.SayLater(slog.LevelWarn, m.run.about(),
+	m.run.host.Say(slog.LevelWarn,
 		"a run's journal is half full, and is read each time the run resumes; return ContinueAsNew, or split the work into children",
 		slog.Int64(logs.KeyEntries, m.entries), slog.Int64(logs.KeyBytes, m.bytes),
 		slog.Int64(logs.KeyMaxEntries, limit.Entries), slog.Int64(logs.KeyMaxBytes, limit.Bytes))

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -139,7 +137,7 @@ func TestJournalThatIsFull(t *testing.T) {
 				undone := 0
 				b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
 					s := r.Main()
-					if m, err := r.remember(); err != nil || m.times() > 0 {
+					if again, err := isAgain(s); err != nil || again {
 						return nil, err
 					}
 					if err := s.OnFailure("undo", func(s *Strand) error {
@@ -220,48 +218,6 @@ func TestStepsInTransactionsFillTheJournal(t *testing.T) {
 		b.expect(b.wait(b.enqueue(b.job("k"))), store.Completed, "")
 		if !errors.Is(full, usercode.ErrJournalFull) || steps != 11 {
 			b.t.Errorf("step %d: %v", steps, full)
-		}
-	})
-}
-
-// TestLargeEntriesAreWrittenOneByOne: so many as fit into a write, and those that are too large for any alone.
-func TestLargeEntriesAreWrittenOneByOne(t *testing.T) {
-	inBed(t, Config{}, func(b *bed) {
-		sizes := []int{100, maxAppendBytes + 1, 100, maxAppendBytes / 2, maxAppendBytes / 2, maxAppendBytes / 2, 2 * maxAppendBytes}
-		b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
-			m, err := r.remember()
-			if err != nil {
-				return nil, err
-			}
-			m.mu.Lock()
-			defer m.mu.Unlock()
-			for i, size := range sizes {
-				m.pending = append(m.pending, store.Entry{Kind: store.EntryValue, Path: strconv.Itoa(i + 1), Data: make([]byte, size)})
-			}
-			return nil, m.flush()
-		})
-		var mu sync.Mutex
-		var writes []int
-		b.st.hook(func(p *probe) {
-			p.onApply = func(batch *store.Batch) error {
-				mu.Lock()
-				defer mu.Unlock()
-				for _, a := range batch.Appends {
-					writes = append(writes, len(a.Entries))
-				}
-				return nil
-			}
-		})
-		b.run()
-		id := b.enqueue(b.job("k"))
-		b.expect(b.wait(id), store.Completed, "")
-		mu.Lock()
-		defer mu.Unlock()
-		if want := []int{1, 1, 2, 1, 1, 1}; !slices.Equal(writes, want) {
-			t.Errorf("writes of %v entries, want %v", writes, want)
-		}
-		if n := len(b.journal(id)); n != len(sizes) {
-			t.Errorf("%d entries of %d are there", n, len(sizes))
 		}
 	})
 }

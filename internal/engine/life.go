@@ -2,11 +2,7 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"sync"
-
-	"github.com/holdfastdev/holdfast/internal/usercode"
-	"github.com/holdfastdev/holdfast/store"
 )
 
 // life is how a run's contexts end. base, the handler's context, ends when the run is cancelled, takes too long, or may write nothing any
@@ -75,35 +71,4 @@ func (l *life) endAll(cause error) bool {
 	l.mu.Unlock()
 	l.endBase(cause)
 	return first
-}
-
-// cancel ends the run for the given cause.
-func (r *Run) cancel(cause error) {
-	if !errors.Is(cause, store.ErrLeaseLost) && !errors.Is(cause, usercode.ErrShutdown) {
-		r.endMain(cause)
-		return
-	}
-	if r.life.endAll(cause) && r.life.base != nil {
-		r.tell(cause)
-	}
-}
-
-// endMain ends the handler's context.
-func (r *Run) endMain(cause error) {
-	if r.life.base.Err() != nil {
-		return
-	}
-	r.life.endBase(cause)
-	if !r.life.timed {
-		r.tell(cause)
-	}
-}
-
-// tell passes on that a context of the run has ended: to those who wait in the run, and to who gives it up if it does not return.
-func (r *Run) tell(cause error) {
-	r.node.leaveBehindLater(r.execution, cause)
-	if m := r.memory.Load(); m != nil {
-		// Not here: the caller may hold its lock.
-		go m.toldOf(cause)
-	}
 }

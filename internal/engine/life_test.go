@@ -23,8 +23,8 @@ func TestEndsReachStrandsThatWait(t *testing.T) {
 			}
 		}, usercode.ErrCancelled},
 		"timeout":    {func(*bed, *Run) { time.Sleep(time.Minute) }, usercode.ErrTimeout},
-		"shutdown":   {func(_ *bed, r *Run) { r.cancel(usercode.ErrShutdown) }, nil},
-		"lease lost": {func(_ *bed, r *Run) { r.cancel(store.ErrLeaseLost) }, nil},
+		"shutdown":   {func(_ *bed, r *Run) { r.durable.cancel(usercode.ErrShutdown) }, nil},
+		"lease lost": {func(_ *bed, r *Run) { r.durable.cancel(store.ErrLeaseLost) }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBed(t, Config{}, func(b *bed) {

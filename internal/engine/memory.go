@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfastdev/holdfast/internal/commit"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -18,7 +17,7 @@ import (
 // memory is what a durable run remembers: its journal and its inbox, as they were read when it first asked, and what it has added
 // since; and who of its strands goes on and who waits. A run that never asks has none of it.
 type memory struct {
-	run *Run
+	run *Durable
 
 	mu      sync.Mutex
 	flushed sync.Cond // told when a write of entries has ended
@@ -40,9 +39,8 @@ type memory struct {
 	pending   []store.Entry // what is to be stored with the next write
 	enqueues  []*store.Enqueue
 	flushing  bool
-	unwritten bool         // a write has failed: nobody knows what the journal holds
-	appending *commit.Call // the writes, which are one at a time
-	tx        *openTx      // what is being written is in a transaction of the user's
+	unwritten bool    // a write has failed: nobody knows what the journal holds
+	tx        *openTx // what is being written is in a transaction of the user's
 
 	abandoned []*Future // strands that have panicked, which nobody has awaited yet
 	concluded bool      // nobody will
@@ -74,7 +72,7 @@ type block struct {
 const linger = 50 * time.Millisecond
 
 // remember returns the run's memory, reading it if this is the first time.
-func (r *Run) remember() (*memory, error) {
+func (r *Durable) remember() (*memory, error) {
 	r.remembering.Lock()
 	defer r.remembering.Unlock()
 	if m := r.memory.Load(); m != nil {
@@ -85,7 +83,7 @@ func (r *Run) remember() (*memory, error) {
 	}
 	m.flushed.L, m.strandEnded.L = &m.mu, &m.mu
 	if m.unread = r.claimed.Lease.Number == 1 && !r.claimed.Durable; !m.unread {
-		journal, err := r.node.engine.loader.load(r.life.lasting(), r.claimed.Job.ID)
+		journal, err := r.host.Journal(r.life.lasting())
 		if err != nil {
 			return nil, store.About(r.claimed.Job.ID, "reading the journal of", err)
 		}
@@ -153,7 +151,7 @@ func (m *memory) look() error {
 // refresh reads the inbox again. m.mu is held, and let go of meanwhile.
 func (m *memory) refresh() error {
 	m.mu.Unlock()
-	journal, err := m.run.node.engine.loader.load(m.run.life.lasting(), m.run.claimed.Job.ID)
+	journal, err := m.run.host.Journal(m.run.life.lasting())
 	m.mu.Lock()
 	if err != nil {
 		return store.About(m.run.claimed.Job.ID, "reading the messages to", err)
@@ -249,10 +247,7 @@ func (m *memory) write() error {
 	a := m.take()
 	m.flushing = true
 	m.mu.Unlock()
-	if m.appending == nil {
-		m.appending = commit.NewCall()
-	}
-	err := m.run.node.engine.commit.Append(&m.run.life, a, m.appending)
+	err := m.run.host.Append(a)
 	m.mu.Lock()
 	m.written(a, err)
 	return err
@@ -263,7 +258,7 @@ func (m *memory) writeLast() error {
 	a := m.take()
 	m.flushing = true
 	m.mu.Unlock()
-	err := m.run.node.engine.commit.Remember(a)
+	err := m.run.host.AppendLast(a)
 	m.mu.Lock()
 	m.written(a, err)
 	return err
@@ -328,7 +323,7 @@ func (m *memory) spoiled(err error) error {
 	default:
 		m.unwritten = true
 		// What the run has decided since is lost with the write, so that it cannot go on from there.
-		m.leave(m.run.execution.again(store.ReasonError, usercode.CutError(unwritten(m.run.claimed.Job.ID, err).Error()), "", -1))
+		m.leave(m.run.failed(unwritten(m.run.claimed.Job.ID, err)))
 	}
 	if m.exiting {
 		m.exit()
@@ -342,7 +337,7 @@ func unwritten(job store.ID, err error) error {
 
 // toldOf is ended for a goroutine of its own.
 func (m *memory) toldOf(cause error) {
-	defer m.run.catch("the end of a run's context")
+	defer m.run.host.Catch("the end of a run's context")
 	m.ended(cause)
 }
 
@@ -439,7 +434,7 @@ func (m *memory) final(o *store.Outcome) *store.Append {
 	for entries, _ := m.portion(); entries < len(m.pending); entries, _ = m.portion() {
 		if err := m.writeLast(); err != nil {
 			m.pending, m.enqueues = nil, nil
-			m.run.execution.endsUnwritten(o, unwritten(m.run.claimed.Job.ID, err))
+			m.run.endsUnwritten(o, unwritten(m.run.claimed.Job.ID, err))
 		}
 	}
 	var a *store.Append
@@ -458,7 +453,7 @@ func (m *memory) account(e *store.Entry) {
 
 // isBehind reports whether the run failed before its code had come past all that the journal holds.
 // Then it does not know yet what it would have to undo.
-func (r *Run) isBehind() bool {
+func (r *Durable) isBehind() bool {
 	m := r.memory.Load()
 	return m != nil && m.unvisited() != ""
 }

@@ -187,7 +187,7 @@ type spoiledError struct{ text string }
 func (e *spoiledError) Error() string { return e.text }
 
 // blame returns the error of a run's handler, or the misuse that has spoiled the run.
-func (r *Run) blame(err error) error {
+func (r *Durable) blame(err error) error {
 	m := r.memory.Load()
 	if m == nil {
 		return err

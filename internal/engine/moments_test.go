@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -48,7 +49,7 @@ var firstFlows = map[string]func(s *Strand) ([]byte, error){
 	"sleeps a moment": func(s *Strand) ([]byte, error) { return nil, s.Sleep(Limit{Within: 10 * time.Millisecond, Set: true}) },
 	"waits":           func(s *Strand) ([]byte, error) { _, err := s.Receive(&Signal{Name: "go"}, Limit{}); return nil, err },
 	"begins anew":     beginOnceMore,
-	"contradicts":     func(s *Strand) ([]byte, error) { s.contradictForTest(); return nil, nil },
+	"contradicts":     func(s *Strand) ([]byte, error) { return nil, s.Contradict("a test") },
 	"is undone": func(s *Strand) ([]byte, error) {
 		return nil, errors.Join(s.OnFailure("undo", func(*Strand) error { return nil }), &usercode.FailError{Err: errBoom})
 	},
@@ -60,13 +61,8 @@ var firstFlows = map[string]func(s *Strand) ([]byte, error){
 }
 
 func beginOnceMore(s *Strand) ([]byte, error) {
-	m, err := s.begin("a test", "")
-	if err != nil {
+	if again, err := isAgain(s); err != nil || again {
 		return nil, err
-	}
-	defer s.end(m)
-	if m.times() > 0 {
-		return nil, nil
 	}
 	return nil, &usercode.ContinueError{Args: []byte(`{}`)}
 }
@@ -91,14 +87,10 @@ func slowStep(ctx context.Context, _ int) ([]byte, error) {
 	}
 }
 
-// contradictForTest lets the run find a journal that its code does not fit.
-func (s *Strand) contradictForTest() {
-	m, err := s.begin("a test", "")
-	if err != nil {
-		return
-	}
-	defer s.end(m)
-	s.contradict(m, "a test")
+// isAgain reports whether the run has continued as new.
+func isAgain(s *Strand) (bool, error) {
+	key, err := s.IdempotencyKey("")
+	return strings.Contains(key, "."), err
 }
 
 // requests are what people ask of the job.

@@ -43,7 +43,7 @@ func (s *Strand) StepTx(
 					return err
 				}
 				a, data = written, result
-				if err := s.run.node.store.AppendTx(s.run.life.lasting(), theirs, a); err != nil {
+				if err := s.run.host.AppendTx(s.run.life.lasting(), theirs, a); err != nil {
 					return err
 				}
 				return a.Err
@@ -111,22 +111,9 @@ func (m *memory) appendIn(tx *openTx, s *Strand, e store.Entry) (*store.Append, 
 	return &store.Append{Lease: m.run.claimed.Lease, Entries: []store.Entry{e}}, nil
 }
 
-// leaveTxLater leaves the transaction behind that a run which ends is waiting for, if it still is after StuckAfter. stop is called when
+// leaveTxLater leaves the transaction behind that a run which ends is waiting for, if it still is after some time. stop is called when
 // the run has stopped waiting. m.mu is held.
-func (m *memory) leaveTxLater() (stop func()) {
-	n, x := m.run.node, m.run.execution
-	timer := time.AfterFunc(n.cfg.StuckAfter, func() {
-		defer n.engine.guard.Catch("giving up a stuck transaction")
-		stack := stackOf(x.worker) // while it is there
-		if !m.leaveTx() {
-			return
-		}
-		n.lines.Say(slog.LevelError, m.run.about(),
-			"strand is stuck in a transaction after its run has ended: it ignores its context; it is left behind, its goroutine stays",
-			slog.String(logs.KeyStack, stack))
-	})
-	return func() { timer.Stop() }
-}
+func (m *memory) leaveTxLater() (stop func()) { return m.run.host.GiveUpLater(m.leaveTx) }
 
 // leaveTx ends the wait for a transaction, and reports whether anybody waited. One that has stored its entry, and has not ended, keeps what
 // the run would write from its place in the journal: that is dropped. Any other comes too late from now on.
@@ -169,7 +156,7 @@ func (s *Strand) askFor(m *memory, a *store.Append, try int) (found bool, err er
 	m.mu.Unlock()
 	defer m.mu.Lock()
 	if found, err = s.lookFor(a); err != nil && s.run.life.Ended() == nil {
-		s.run.node.lines.Say(slog.LevelWarn, s.run.about(), "cannot tell yet whether a step's transaction was committed; asking again",
+		s.run.host.Say(slog.LevelWarn, "cannot tell yet whether a step's transaction was committed; asking again",
 			slog.String(logs.KeyStep, a.Entries[0].Name), slog.Any(logs.KeyError, err))
 		supervise.Sleep(s.run.life.lasting(), store.Backoff{Base: 20 * time.Millisecond, Cap: 2 * time.Second, Jitter: 0.5}.Delay(try))
 	}
@@ -180,13 +167,5 @@ func (s *Strand) askFor(m *memory, a *store.Append, try int) (found bool, err er
 func (s *Strand) lookFor(a *store.Append) (bool, error) {
 	call, cancel := context.WithTimeout(s.run.life.lasting(), store.CallTimeout)
 	defer cancel()
-	st, e := s.run.node.store, &a.Entries[0]
-	if err := st.AwaitTx(call, a.Lease.Job); err != nil {
-		return false, err
-	}
-	found, err := st.Entries(call, store.JournalParams{Job: a.Lease.Job, After: e.Seq - 1, Limit: 1})
-	if err != nil || len(found) == 0 {
-		return false, err
-	}
-	return found[0].Seq == e.Seq && found[0].Path == e.Path && found[0].LeaseNumber == a.Lease.Number, nil
+	return s.run.host.Appended(call, a)
 }

@@ -136,23 +136,3 @@ func isNews(o *store.Outcome, err error) bool {
 }
 
 func isHeld(o *store.Outcome) bool { return o.Wait != nil && o.Wait.Held }
-
-// tellUndo says that a compensation failed, and when it is tried again; a zero time says that it is
-// given up.
-func (r *Run) tellUndo(failure *stepFailedError, again time.Time) {
-	told := &failure.told
-	facts := []slog.Attr{
-		slog.String(logs.KeyCompensation, told.Step), slog.Int(logs.KeyTries, told.Attempts), slog.String(logs.KeyError, told.Message),
-	}
-	level := slog.LevelWarn
-	if failure.stack != "" {
-		level = slog.LevelError
-		facts = append(facts, slog.String(logs.KeyStack, failure.stack))
-	}
-	if again.IsZero() {
-		r.node.lines.SayLater(slog.LevelError, r.about(), "compensation given up: undo by hand what it should have undone", facts...)
-		return
-	}
-	facts = append(facts, slog.Time(logs.KeyRetryAt, again))
-	r.node.lines.SayLater(level, r.about(), "compensation failed; it will be retried", facts...)
-}

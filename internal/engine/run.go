@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"math"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/commit"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -19,17 +19,9 @@ type Run struct {
 	started time.Time
 	node    *node
 
-	main  Strand // of the handler itself
-	fault fault  // of the handler's strands
-
 	execution *execution
-	life      life
-	undo      context.Context // of compensations
-
-	remembering sync.Mutex
-	memory      atomic.Pointer[memory] // of a run that asked for it
-	ending      error                  // it is ending, as its claim told
-	pausing     atomic.Bool            // somebody asked to pause it
+	durable   Durable
+	appending *commit.Call // what the run remembers is written one after the other
 
 	mu         sync.Mutex
 	checkpoint store.Checkpoint
@@ -37,43 +29,6 @@ type Run struct {
 	dirty      bool // what is here was not written yet
 	flushing   bool // a write of progress is planned
 	over       bool // the outcome was decided; nothing more is written
-	undoing    bool // compensations run
-}
-
-// beginUndo makes the context of compensations. Their time is their own: the end of the handler's context has begun them, perhaps.
-func (r *Run) beginUndo() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.undoing, r.undo = true, r.life.lasting()
-}
-
-func (r *Run) isUndoing() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.undoing
-}
-
-// pause makes a durable run stop at its next operation.
-func (r *Run) pause() {
-	r.pausing.Store(true)
-	if m := r.memory.Load(); m != nil {
-		m.hold()
-	}
-}
-
-// catch is deferred by goroutines that work for the run beside its handler: a panic of theirs ends it, so that its job is tried again.
-func (r *Run) catch(part string) {
-	p := recover()
-	if p == nil {
-		return
-	}
-	r.node.engine.guard.Report(part, p, false)
-	r.node.settleElsewhere(r.execution, r.execution.panicked(p))
-}
-
-// sawCancel reports whether the run knows that somebody asked to cancel its job.
-func (r *Run) sawCancel() bool {
-	return r.claimed.CancelRequested || r.life.base != nil && errors.Is(context.Cause(r.life.base), usercode.ErrCancelled)
 }
 
 // Job is the job; its Attempt counts this run.
@@ -133,7 +88,7 @@ func (r *Run) SaveCheckpoint(ctx context.Context, value []byte) error {
 	err := r.node.engine.commit.Checkpoint(patient, write)
 	// Not write.Err: when the time is over the committer may still be writing it.
 	if errors.Is(err, store.ErrLeaseLost) {
-		r.cancel(store.ErrLeaseLost)
+		r.durable.cancel(store.ErrLeaseLost)
 	}
 	if err != nil {
 		r.mu.Lock()
@@ -157,7 +112,7 @@ func (r *Run) flush() {
 	r.mu.Unlock()
 	r.node.engine.commit.Note(write, func() {
 		if errors.Is(write.Err, store.ErrLeaseLost) {
-			r.cancel(store.ErrLeaseLost)
+			r.durable.cancel(store.ErrLeaseLost)
 		}
 	})
 }

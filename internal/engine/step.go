@@ -167,12 +167,12 @@ func (s *Strand) step(
 			m.add(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: name, Data: encodeEntry(told)})
 			return nil, told
 		}
-		until = s.run.node.store.Now().Add(failure.delay)
+		until = s.run.host.Now().Add(failure.delay)
 		m.add(store.Entry{Kind: store.EntryStepRetry, Path: path, Name: name, Data: encodeEntry(retryData{*told, until})})
 		if err := m.flush(); err != nil {
 			return nil, err
 		}
-		s.run.node.lines.SayLater(slog.LevelWarn, s.run.about(), "step failed; it will be retried",
+		s.run.host.Say(slog.LevelWarn, "step failed; it will be retried",
 			slog.String(logs.KeyStep, name), slog.Int(logs.KeyTries, attempt), slog.String(logs.KeyError, told.Message),
 			slog.Time(logs.KeyRetryAt, until))
 	}

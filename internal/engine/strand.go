@@ -18,7 +18,7 @@ import (
 // compensation. Its operations are numbered in their order, which is how they are found again in the journal; so what
 // two strands do at the same time never mixes. A strand is used by one goroutine.
 type Strand struct {
-	run    *Run
+	run    *Durable
 	prefix string // of the paths of its operations: "" or "3."
 	place  int    // of the last operation
 	undos  int    // compensations registered
@@ -33,7 +33,7 @@ type Strand struct {
 }
 
 // Main returns the strand of the handler itself.
-func (r *Run) Main() *Strand { return &r.main }
+func (r *Durable) Main() *Strand { return &r.main }
 
 // pause is what a strand waits for.
 type pause struct {
@@ -126,6 +126,17 @@ func (s *Strand) at(m *memory, path, name string, kinds ...store.EntryKind) []*s
 func (s *Strand) contradict(m *memory, what string) {
 	m.leave(nondeterminism(what))
 	m.exit()
+}
+
+// Contradict holds the run as one whose code and journal do not fit, for what the strand itself does not see.
+func (s *Strand) Contradict(what string) error {
+	m, err := s.begin("a comparison with the journal", "")
+	if err != nil {
+		return err
+	}
+	defer s.end(m)
+	s.contradict(m, what)
+	return nil
 }
 
 func nondeterminism(what string) *store.Outcome {
@@ -240,9 +251,9 @@ func (m *memory) idle() {
 		what = append(what, p.what)
 	}
 	if !w.Until.IsZero() {
-		if left := w.Until.Sub(m.run.node.store.Now()); left <= linger {
+		if left := w.Until.Sub(m.run.host.Now()); left <= linger {
 			m.lingering = time.AfterFunc(max(left, 0), func() {
-				defer m.run.catch("a short wait")
+				defer m.run.host.Catch("a short wait")
 				m.mu.Lock()
 				defer m.mu.Unlock()
 				m.wakeAll()
@@ -293,7 +304,7 @@ func (s *Strand) Go(name string, f func(*Strand) (any, error)) (*Future, error) 
 }
 
 func (s *Strand) carry(m *memory, future *Future, f func(*Strand) (any, error)) {
-	defer s.run.catch("a strand")
+	defer s.run.host.Catch("a strand")
 	defer func() {
 		var failure *usercode.PanicError
 		if p := recover(); p != nil {
@@ -329,7 +340,7 @@ func (s *Strand) carry(m *memory, future *Future, f func(*Strand) (any, error)) 
 
 // Future is the result of a strand, once it has returned.
 type Future struct {
-	run   *Run
+	run   *Durable
 	name  string
 	done  bool
 	value any

@@ -49,11 +49,11 @@ func (w *worker) label(kind string) {
 // The goroutine cannot be killed and stays; what it returns some day is dropped.
 func (n *node) leaveBehindLater(x *execution, cause error) {
 	time.AfterFunc(n.cfg.StuckAfter, func() {
-		defer x.run.catch("giving up a stuck handler")
+		defer x.run.Catch("giving up a stuck handler")
 		x.run.mu.Lock()
-		over := x.run.over || x.run.undoing && x.run.life.Ended() == nil
+		over := x.run.over
 		x.run.mu.Unlock()
-		if over {
+		if over || x.run.durable.isUndoing() && x.run.durable.life.Ended() == nil {
 			return
 		}
 		n.leaveBehind(x, cause)
@@ -83,13 +83,8 @@ func (n *node) leaveBehind(x *execution, cause error) {
 // decided is the outcome of a run that has failed or was cancelled, and whose strands do not end. If there is something to undo, which
 // may be what they are doing, the end is decided again by another run.
 func (x *execution) decided(text, trace string) *store.Outcome {
-	if m := x.run.memory.Load(); m != nil {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if m.decided != nil && len(m.undos) == 0 {
-			o := *m.decided
-			return &o
-		}
+	if o := x.run.durable.end(); o != nil {
+		return o
 	}
 	return x.again(store.ReasonError, text, trace, -1)
 }

@@ -27,7 +27,7 @@ func (s *Strand) Now() (time.Time, error) {
 	if err := s.roomFor(m); err != nil {
 		return at, err
 	}
-	at = s.run.node.store.Now()
+	at = s.run.host.Now()
 	m.add(store.Entry{Kind: store.EntryValue, Path: path, Data: encodeEntry(at)})
 	return at, nil
 }

@@ -24,7 +24,7 @@ type timer struct {
 
 // until waits for a time. m.mu is held.
 func (s *Strand) until(m *memory, at time.Time, what func() string) error {
-	now := s.run.node.store.Now
+	now := s.run.host.Now
 	return s.await(m, func() bool { return !now().Before(at) }, func() pause { return pause{until: at, what: what()} })
 }
 
@@ -37,7 +37,7 @@ func (s *Strand) begun(m *memory, path, name string, entries []*store.Entry, lim
 			return t.Until, err
 		}
 	}
-	at := limit.at(s.run.node.store.Now())
+	at := limit.at(s.run.host.Now())
 	if err := (&store.Wait{Until: at}).CheckTime(s.run.claimed.Job.ID); err != nil {
 		return time.Time{}, err
 	}
@@ -81,20 +81,20 @@ type Awaitable interface {
 	ready(m *memory, now time.Time) bool
 	pause(m *memory) pause
 	// madeBy reports whether a run may wait for it. It may be nil.
-	madeBy(r *Run) bool
+	madeBy(r *Durable) bool
 	// describe names it in messages. It may be nil.
 	describe() string
 }
 
 // waitFor waits for one thing that needs no decision: a timer, or a strand. m.mu is held.
 func (s *Strand) waitFor(m *memory, a Awaitable) error {
-	now := s.run.node.store.Now
+	now := s.run.host.Now
 	return s.await(m, func() bool { return a.ready(m, now()) }, func() pause { return a.pause(m) })
 }
 
 // Timer is a time that was fixed in the journal.
 type Timer struct {
-	run *Run
+	run *Durable
 	at  time.Time
 }
 
@@ -123,7 +123,7 @@ func (s *Strand) timer(m *memory, limit Limit) (*Timer, error) {
 	return &Timer{s.run, at}, nil
 }
 
-func (t *Timer) madeBy(r *Run) bool { return t != nil && t.run == r }
+func (t *Timer) madeBy(r *Durable) bool { return t != nil && t.run == r }
 
 func (t *Timer) describe() string { return "a timer" }
 
@@ -133,7 +133,7 @@ func (t *Timer) pause(*memory) pause {
 	return pause{until: t.at, what: "timer until " + t.at.UTC().Format(time.RFC3339)}
 }
 
-func (f *Future) madeBy(r *Run) bool { return f != nil && f.run == r }
+func (f *Future) madeBy(r *Durable) bool { return f != nil && f.run == r }
 
 func (f *Future) describe() string {
 	if f == nil {
@@ -153,7 +153,7 @@ type Signal struct {
 	got    *store.Message
 }
 
-func (g *Signal) madeBy(*Run) bool { return g != nil }
+func (g *Signal) madeBy(*Durable) bool { return g != nil }
 
 func (g *Signal) describe() string { return "a wait for a signal" }
 
@@ -241,7 +241,7 @@ func (s *Strand) receive(
 			return nil, err
 		}
 	}
-	now := s.run.node.store.Now
+	now := s.run.host.Now
 	err := s.await(m, func() bool { return r.ready(m, now()) || !now().Before(at) }, func() pause {
 		p := r.pause(m)
 		p.until = at
@@ -278,7 +278,7 @@ func (m *memory) message(seq int64) *store.Message {
 // Callback is a wait for an outside system.
 type Callback struct {
 	Token string
-	run   *Run
+	run   *Durable
 	name  string // for people
 	path  string
 	got   *store.Message
@@ -338,7 +338,7 @@ func JobOfToken(token string) (store.ID, error) {
 	return uuid.FromBytes(raw[:16])
 }
 
-func (c *Callback) madeBy(r *Run) bool { return c != nil && c.run == r }
+func (c *Callback) madeBy(r *Durable) bool { return c != nil && c.run == r }
 
 func (c *Callback) describe() string {
 	if c == nil {
@@ -418,7 +418,7 @@ func (s *Strand) Select(all []Awaitable) (int, error) {
 	if err := s.decides(m); err != nil {
 		return 0, err
 	}
-	now := s.run.node.store.Now
+	now := s.run.host.Now
 	chosen := -1
 	err = s.await(m, func() bool {
 		for i, a := range all {

@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/holdfastdev/holdfast/internal/commit"
+	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// A run is the host of its durable function.
+
+// Main returns the strand of the handler itself.
+func (r *Run) Main() *Strand { return r.durable.Main() }
+
+// Now is the time of the store.
+func (r *Run) Now() time.Time { return r.node.store.Now() }
+
+// Journal reads what the job remembers, and its inbox.
+func (r *Run) Journal(ctx context.Context) (store.Journal, error) {
+	return r.node.engine.loader.load(ctx, r.claimed.Job.ID)
+}
+
+// Append stores what the run remembers, and returns when it is durable or the run's life has ended.
+func (r *Run) Append(a *store.Append) error {
+	if r.appending == nil {
+		r.appending = commit.NewCall()
+	}
+	return r.node.engine.commit.Append(&r.durable.life, a, r.appending)
+}
+
+// AppendLast is Append for what belongs to the end of the run.
+func (r *Run) AppendLast(a *store.Append) error { return r.node.engine.commit.Remember(a) }
+
+// AppendTx stores in a transaction of the user's.
+func (r *Run) AppendTx(ctx context.Context, tx store.Tx, a *store.Append) error {
+	return r.node.store.AppendTx(ctx, tx, a)
+}
+
+// Appended reports whether the journal has what a transaction wrote to it that has ended.
+func (r *Run) Appended(ctx context.Context, a *store.Append) (bool, error) {
+	st, e := r.node.store, &a.Entries[0]
+	if err := st.AwaitTx(ctx, a.Lease.Job); err != nil {
+		return false, err
+	}
+	found, err := st.Entries(ctx, store.JournalParams{Job: a.Lease.Job, After: e.Seq - 1, Limit: 1})
+	if err != nil || len(found) == 0 {
+		return false, err
+	}
+	return found[0].Seq == e.Seq && found[0].Path == e.Path && found[0].LeaseNumber == a.Lease.Number, nil
+}
+
+// Failed is the outcome of an attempt that failed with an error that is not the handler's.
+func (r *Run) Failed(text string) *store.Outcome {
+	return r.execution.again(store.ReasonError, text, "", -1)
+}
+
+// Ended lets the handler be given up that ignores the end of its context.
+func (r *Run) Ended(cause error) { r.node.leaveBehindLater(r.execution, cause) }
+
+// GiveUpLater gives up a strand that is stuck in a transaction, after StuckAfter.
+func (r *Run) GiveUpLater(giveUp func() bool) (stop func()) {
+	timer := time.AfterFunc(r.node.cfg.StuckAfter, func() {
+		defer r.node.engine.guard.Catch("giving up a stuck transaction")
+		stack := stackOf(r.execution.worker) // while it is there
+		if !giveUp() {
+			return
+		}
+		r.node.lines.Say(slog.LevelError, r.about(),
+			"strand is stuck in a transaction after its run has ended: it ignores its context; it is left behind, its goroutine stays",
+			slog.String(logs.KeyStack, stack))
+	})
+	return func() { timer.Stop() }
+}
+
+// Say logs a line about the job, without holding up the caller.
+func (r *Run) Say(level slog.Level, msg string, attrs ...slog.Attr) {
+	r.node.lines.SayLater(level, r.about(), msg, attrs...) //nolint:sloglint // callers give it as a constant, which a test checks
+}
+
+// Catch is deferred by goroutines that work for the run beside its handler: a panic of theirs ends it, so that its job is tried again.
+func (r *Run) Catch(part string) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	r.node.engine.guard.Report(part, p, false)
+	r.node.settleElsewhere(r.execution, r.execution.panicked(p))
+}
