@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -14,7 +14,7 @@ import (
 // anyone who has it may complete or fail the callback, once.
 type Callback struct {
 	Token    string // unguessable; durable before Run.Callback returns, and the same on every replay
-	callback *engine.Callback
+	callback *replay.Callback
 	message  *store.Message
 }
 
@@ -67,7 +67,7 @@ func decodeAnswer(v any, data []byte) error {
 	return nil
 }
 
-func (c *Callback) awaitable() engine.Awaitable {
+func (c *Callback) awaitable() replay.Awaitable {
 	if c == nil {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (c *Callback) Result(v any) error {
 	if c.message.Kind == store.MessageCallbackFailed {
 		return &CallbackError{c.message.Error}
 	}
-	data, err := engine.Unpack(c.message.Data, c.message.Codec)
+	data, err := replay.Unpack(c.message.Data, c.message.Codec)
 	if err != nil || v == nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (c *Client) HeartbeatCallback(ctx context.Context, token string) error {
 }
 
 func (c *Client) answer(ctx context.Context, token string, msg store.Message, data []byte) error {
-	job, err := engine.JobOfToken(token)
+	job, err := replay.JobOfToken(token)
 	if err != nil {
 		return err
 	}

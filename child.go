@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -29,7 +29,7 @@ func OnParentClose(p ClosePolicy) EnqueueOption {
 // Child is a job that a run has started.
 type Child[Out any] struct {
 	ID    ID
-	child *engine.Child
+	child *replay.Child
 }
 
 // Start enqueues a job as a child of the run, in the transaction that journals it: the child is
@@ -69,7 +69,7 @@ func (c *Child[Out]) Await(run *Run) (Out, error) {
 	return childResult[Out](msg)
 }
 
-func (c *Child[Out]) awaitable() engine.Awaitable {
+func (c *Child[Out]) awaitable() replay.Awaitable {
 	if c == nil {
 		return nil
 	}
@@ -127,7 +127,7 @@ type Result[Out any] struct {
 // the args. The parent is parked while it waits, and is woken a few times in total, not for each
 // child.
 func (k Kind[In, Out]) CallAll(run *Run, ins []In, how FanOut, opts ...EnqueueOption) ([]Result[Out], error) {
-	out := engine.FanOut{AtOnce: how.AtOnce, Failures: how.Until == FirstFailure}
+	out := replay.FanOut{AtOnce: how.AtOnce, Failures: how.Until == FirstFailure}
 	switch how.Until {
 	case All:
 	case Any:

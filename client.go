@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -130,7 +131,7 @@ func WithMaxPayload(bytes int) Option {
 // either. The whole journal is read whenever the function resumes.
 func WithMaxJournal(entries int, bytes int64) Option {
 	return func(s *settings) error {
-		s.engine.MaxJournal = engine.JournalLimit{Entries: int64(entries), Bytes: bytes}
+		s.engine.MaxJournal = replay.JournalLimit{Entries: int64(entries), Bytes: bytes}
 		if entries < 1 || bytes < 1 {
 			return invalid("max journal", "%d entries and %d bytes: both must be positive", entries, bytes)
 		}

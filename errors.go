@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -50,7 +50,7 @@ var (
 	ErrShutdown = usercode.ErrShutdown
 
 	// ErrWaitTimeout is the error of a wait of a durable function whose time limit is over.
-	ErrWaitTimeout = engine.ErrWaitTimeout
+	ErrWaitTimeout = replay.ErrWaitTimeout
 
 	// ErrJournalFull is the error of operations of a durable function whose journal has reached
 	// WithMaxJournal. Return ContinueAsNew, or split the work into children. A handler that returns
@@ -71,7 +71,7 @@ type StepError = usercode.StepError
 // every replay. If the attempt fails with it, the next attempt waits for the next signal. The error
 // of the attempt and Client.Journal show the refused message, which can be sent again. For a
 // callback, the next attempt gets the same answer again.
-type MessageError = engine.MessageError
+type MessageError = replay.MessageError
 
 // UniqueError says which job holds the unique key of an enqueue with Reject. It is an ErrConflict.
 type UniqueError = store.UniqueError

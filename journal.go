@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -83,7 +83,7 @@ func (c *Client) Journal(ctx context.Context, id ID) (Journal, error) {
 	for i := range raw.Entries {
 		ref := raw.Entries[i].Ref
 		received[ref] = true
-		if problems[ref], err = engine.ProblemOf(&raw.Entries[i]); err != nil {
+		if problems[ref], err = replay.ProblemOf(&raw.Entries[i]); err != nil {
 			return Journal{}, fmt.Errorf("journal of job %s: %w", id, err)
 		}
 		if j.Entries[i], err = journalEntry(id, &raw.Entries[i]); err != nil {
@@ -149,7 +149,7 @@ func checkLimit(limit int) error {
 }
 
 func journalEntry(id ID, e *store.Entry) (JournalEntry, error) {
-	data, err := engine.Unpack(e.Data, e.Codec)
+	data, err := replay.Unpack(e.Data, e.Codec)
 	if err != nil {
 		return JournalEntry{}, fmt.Errorf("entry %d of job %s: %w", e.Seq, id, err)
 	}
@@ -163,7 +163,7 @@ func journalEntry(id ID, e *store.Entry) (JournalEntry, error) {
 }
 
 func journalMessage(id ID, m *store.Message) (JournalMessage, error) {
-	data, err := engine.Unpack(m.Data, m.Codec)
+	data, err := replay.Unpack(m.Data, m.Codec)
 	if err != nil {
 		return JournalMessage{}, fmt.Errorf("message %d of job %s: %w", m.Seq, id, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -21,7 +22,7 @@ type HandleOption interface {
 
 // StepOption sets the retries of a step of a durable function.
 type StepOption interface {
-	step(*engine.StepPolicy) error
+	step(*replay.StepPolicy) error
 }
 
 // JobOption is all three. In an enqueue it is stored with the job, in Handle it applies to jobs
@@ -45,14 +46,14 @@ func (f enqueueOption) enqueue(s *enqueueSpec) error { return f(s) }
 type jobOption struct {
 	onEnqueue func(*enqueueSpec) error
 	onHandle  func(*engine.Handler) error
-	onStep    func(*engine.StepPolicy) error
+	onStep    func(*replay.StepPolicy) error
 }
 
 func (o jobOption) enqueue(s *enqueueSpec) error { return o.onEnqueue(s) }
 
 func (o jobOption) handle(h *engine.Handler) error { return o.onHandle(h) }
 
-func (o jobOption) step(p *engine.StepPolicy) error { return o.onStep(p) }
+func (o jobOption) step(p *replay.StepPolicy) error { return o.onStep(p) }
 
 // Queue puts the job into a queue. Default: "default".
 func Queue(name string) EnqueueOption {
@@ -104,7 +105,7 @@ func MaxAttempts(n int) JobOption {
 	return jobOption{
 		func(s *enqueueSpec) error { s.enqueue.Job.MaxAttempts = n; return check() },
 		func(h *engine.Handler) error { h.MaxAttempts = n; return check() },
-		func(p *engine.StepPolicy) error { p.Attempts = n; return check() },
+		func(p *replay.StepPolicy) error { p.Attempts = n; return check() },
 	}
 }
 
@@ -120,7 +121,7 @@ func Timeout(d time.Duration) JobOption {
 	return jobOption{
 		func(s *enqueueSpec) error { s.enqueue.Job.Options.Timeout = d; return check() },
 		func(h *engine.Handler) error { h.Timeout = d; return check() },
-		func(p *engine.StepPolicy) error { p.Timeout = d; return check() },
+		func(p *replay.StepPolicy) error { p.Timeout = d; return check() },
 	}
 }
 
@@ -148,20 +149,20 @@ func Backoff(base, limit time.Duration) JobOption {
 	return jobOption{
 		func(s *enqueueSpec) error { s.enqueue.Job.Options.Backoff = b; return check() },
 		func(h *engine.Handler) error { h.Backoff, h.BackoffFunc = b, nil; return check() },
-		func(p *engine.StepPolicy) error { p.Backoff = b; return check() },
+		func(p *replay.StepPolicy) error { p.Backoff = b; return check() },
 	}
 }
 
 // stepOption is an option of steps alone.
-type stepOption func(*engine.StepPolicy) error
+type stepOption func(*replay.StepPolicy) error
 
-func (f stepOption) step(p *engine.StepPolicy) error { return f(p) }
+func (f stepOption) step(p *replay.StepPolicy) error { return f(p) }
 
 // RetryIf retries a step only after errors for which f returns true, with at most 25 attempts, or
 // as many as MaxAttempts says. f is not asked about two errors: one from Fail ends the attempts,
 // and one from RetryAfter retries the step.
 func RetryIf(f func(error) bool) StepOption {
-	return stepOption(func(p *engine.StepPolicy) error {
+	return stepOption(func(p *replay.StepPolicy) error {
 		if f == nil {
 			return invalid("RetryIf", "the function must not be nil")
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/internal/replay"
 )
 
 // Run is one run of one job, as its handler sees it. A function that is given a Run must use that
@@ -24,11 +25,11 @@ type Run struct {
 
 	run    *engine.Run
 	client *Client
-	strand *engine.Strand
+	strand *replay.Strand
 }
 
 // with returns the run as another strand of it sees it.
-func (r *Run) with(ctx context.Context, strand *engine.Strand) *Run {
+func (r *Run) with(ctx context.Context, strand *replay.Strand) *Run {
 	return &Run{Context: ctx, run: r.run, client: r.client, strand: strand}
 }
 

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -39,8 +39,8 @@ func (s Signal[T]) Wait(run *Run, opts ...WaitOption) (T, error) {
 }
 
 // waitInto is a wait whose signal is decoded into v.
-func (s Signal[T]) waitInto(v *T) *engine.Signal {
-	return &engine.Signal{Name: s.name, Decode: func(data []byte) error { return decodeInto(v, data) }}
+func (s Signal[T]) waitInto(v *T) *replay.Signal {
+	return &replay.Signal{Name: s.name, Decode: func(data []byte) error { return decodeInto(v, data) }}
 }
 
 // decodeInto decodes a payload, if there is one, and leaves v as it is if that fails.
@@ -68,9 +68,9 @@ func (s Signal[T]) TryReceive(run *Run) (value T, ok bool, err error) {
 // put into v.
 func (s Signal[T]) Into(v *T) Awaitable { return signalInto{s.waitInto(v)} }
 
-type signalInto struct{ wait *engine.Signal }
+type signalInto struct{ wait *replay.Signal }
 
-func (i signalInto) awaitable() engine.Awaitable { return i.wait }
+func (i signalInto) awaitable() replay.Awaitable { return i.wait }
 
 func (signalInto) chosen() error { return nil }
 
@@ -182,7 +182,7 @@ func (c *Client) payload(send *store.Send, what string, data []byte) error {
 	if err := checkJSON(what, data, c.limit); err != nil {
 		return err
 	}
-	send.Message.Data, send.Message.Codec = engine.Pack(data)
+	send.Message.Data, send.Message.Codec = replay.Pack(data)
 	return nil
 }
 
@@ -201,7 +201,7 @@ func sent(send *store.Send) (Sent, error) {
 }
 
 func decodeMessage[T any](what string, msg *store.Message) (T, error) {
-	data, err := engine.Unpack(msg.Data, msg.Codec)
+	data, err := replay.Unpack(msg.Data, msg.Codec)
 	if err != nil {
 		var none T
 		return none, err

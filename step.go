@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -93,11 +93,11 @@ func StepTx[T, Tx any](
 	return decodeResult[T]("step "+name, data)
 }
 
-func stepPolicy(name string, opts []StepOption) (engine.StepPolicy, error) {
+func stepPolicy(name string, opts []StepOption) (replay.StepPolicy, error) {
 	if err := checkName("step", name); err != nil || len(opts) == 0 {
-		return engine.StepPolicy{}, err
+		return replay.StepPolicy{}, err
 	}
-	var p engine.StepPolicy // escapes to the options
+	var p replay.StepPolicy // escapes to the options
 	for _, opt := range opts {
 		if opt == nil {
 			return p, errNoOption
@@ -126,10 +126,10 @@ func decodeResult[T any](what string, data []byte) (T, error) {
 }
 
 // Sleep waits for d, durably: the run is parked, and the wait survives restarts.
-func (r *Run) Sleep(d time.Duration) error { return r.strand.Sleep(engine.Limit{Within: d, Set: true}) }
+func (r *Run) Sleep(d time.Duration) error { return r.strand.Sleep(replay.Limit{Within: d, Set: true}) }
 
 // SleepUntil waits until t, durably.
-func (r *Run) SleepUntil(t time.Time) error { return r.strand.Sleep(engine.Limit{Until: t, Set: true}) }
+func (r *Run) SleepUntil(t time.Time) error { return r.strand.Sleep(replay.Limit{Until: t, Set: true}) }
 
 // Now returns the time, the same on every replay. Use it instead of time.Now wherever the code
 // depends on the time.
@@ -175,7 +175,7 @@ func (r *Run) OnFailure(name string, fn func(run *Run) error) error {
 	if fn == nil {
 		return noFunction("compensation " + name)
 	}
-	return r.strand.OnFailure(name, func(s *engine.Strand) error { return fn(r.with(s.Context(), s)) })
+	return r.strand.OnFailure(name, func(s *replay.Strand) error { return fn(r.with(s.Context(), s)) })
 }
 
 // ContinueAsNew is returned by a handler to start over with other args and an empty journal, under

@@ -4,19 +4,19 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/internal/replay"
 )
 
 // Awaitable is an argument of Select: a *Future, a *Child, a *Timer, a *Callback, or the result of
 // Signal.Into.
 type Awaitable interface {
-	awaitable() engine.Awaitable
+	awaitable() replay.Awaitable
 	// chosen is called when it was chosen.
 	chosen() error
 }
 
 // Future is the result of a function that Go started.
-type Future[T any] struct{ future *engine.Future }
+type Future[T any] struct{ future *replay.Future }
 
 // Go starts a function beside the handler, as a strand of the same run. fn gets its own run, and
 // must use that one. The journal keeps the operations of each strand apart, so they replay in any
@@ -30,7 +30,7 @@ func Go[T any](run *Run, name string, fn func(run *Run) (T, error)) (*Future[T],
 	if fn == nil {
 		return nil, noFunction("strand " + name)
 	}
-	f, err := run.strand.Go(name, func(s *engine.Strand) (any, error) { return fn(run.with(run.Context, s)) })
+	f, err := run.strand.Go(name, func(s *replay.Strand) (any, error) { return fn(run.with(run.Context, s)) })
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (f *Future[T]) Await(run *Run) (T, error) {
 	return out, err
 }
 
-func (f *Future[T]) awaitable() engine.Awaitable {
+func (f *Future[T]) awaitable() replay.Awaitable {
 	if f == nil {
 		return nil
 	}
@@ -54,15 +54,15 @@ func (f *Future[T]) awaitable() engine.Awaitable {
 func (f *Future[T]) chosen() error { return nil }
 
 // Timer is a durable timer.
-type Timer struct{ timer *engine.Timer }
+type Timer struct{ timer *replay.Timer }
 
 // Timer starts a timer, for Select.
 func (r *Run) Timer(d time.Duration) (*Timer, error) {
-	t, err := r.strand.Timer(engine.Limit{Within: d, Set: true})
+	t, err := r.strand.Timer(replay.Limit{Within: d, Set: true})
 	return &Timer{t}, err
 }
 
-func (t *Timer) awaitable() engine.Awaitable {
+func (t *Timer) awaitable() replay.Awaitable {
 	if t == nil {
 		return nil
 	}
@@ -76,7 +76,7 @@ func Select(run *Run, among ...Awaitable) (int, error) {
 	if len(among) == 0 {
 		return 0, invalid("select", "nothing to wait for")
 	}
-	all := make([]engine.Awaitable, len(among))
+	all := make([]replay.Awaitable, len(among))
 	for i, a := range among {
 		if a != nil {
 			all[i] = a.awaitable()
@@ -96,12 +96,12 @@ func Select(run *Run, among ...Awaitable) (int, error) {
 }
 
 // WaitOption limits a wait.
-type WaitOption func(*engine.Limit) error
+type WaitOption func(*replay.Limit) error
 
 // Within ends the wait with ErrWaitTimeout after d.
 func Within(d time.Duration) WaitOption {
-	return func(l *engine.Limit) error {
-		*l = engine.Limit{Within: d, Set: true}
+	return func(l *replay.Limit) error {
+		*l = replay.Limit{Within: d, Set: true}
 		if d < 0 {
 			return invalid("within", "%v is negative", d)
 		}
@@ -111,14 +111,14 @@ func Within(d time.Duration) WaitOption {
 
 // Until ends the wait with ErrWaitTimeout at t.
 func Until(t time.Time) WaitOption {
-	return func(l *engine.Limit) error {
-		*l = engine.Limit{Until: t, Set: true}
+	return func(l *replay.Limit) error {
+		*l = replay.Limit{Until: t, Set: true}
 		return nil
 	}
 }
 
-func limitOf(opts []WaitOption) (engine.Limit, error) {
-	var l engine.Limit
+func limitOf(opts []WaitOption) (replay.Limit, error) {
+	var l replay.Limit
 	for _, opt := range opts {
 		if opt == nil {
 			return l, errNoOption

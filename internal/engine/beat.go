@@ -168,7 +168,7 @@ func (n *node) lookForEnded(ctx context.Context, young time.Duration) {
 	}
 	for _, e := range ended {
 		if e.State.Finished() {
-			running[e.ID].run.durable.cancel(store.ErrLeaseLost)
+			running[e.ID].run.durable.Cancel(store.ErrLeaseLost)
 			n.engine.news.EndedHere([]store.ID{e.ID})
 		}
 	}

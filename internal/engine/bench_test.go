@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/commit"
+	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -82,7 +83,7 @@ func BenchmarkRun(b *testing.B) {
 			err := e.Handle(&Handler{Kind: "k", Run: func(_ context.Context, r *Run) ([]byte, error) {
 				s := r.Main()
 				for range steps {
-					_, err := s.Step("step", StepPolicy{}, func(context.Context, int) ([]byte, error) { return []byte(`1`), nil })
+					_, err := s.Step("step", replay.StepPolicy{}, func(context.Context, int) ([]byte, error) { return []byte(`1`), nil })
 					if err != nil {
 						return nil, err
 					}
@@ -121,7 +122,7 @@ func BenchmarkCommit(b *testing.B) {
 		"append": func(_ *nothing, c *commit.Committer) func(context.Context) error {
 			a := &store.Append{Lease: lease, Entries: []store.Entry{{Seq: 1, Kind: store.EntryStep, Path: "1", Name: "step"}}}
 			w := commit.NewCall()
-			l := &life{}
+			l := &replay.Life{}
 			return func(context.Context) error { return c.Append(l, a, w) }
 		},
 		"outcome": func(st *nothing, c *commit.Committer) func(context.Context) error {

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -13,18 +14,12 @@ type Config struct {
 	Logger    *slog.Logger // nil: none
 
 	// MaxJournal is when a journal is full.
-	MaxJournal JournalLimit
+	MaxJournal replay.JournalLimit
 
 	// EnqueuePatience is how long an enqueue is repeated while the database does not answer; 15 s.
 	EnqueuePatience time.Duration
 
 	Node NodeConfig
-}
-
-// JournalLimit is how much a run may remember: what is there is read whenever it resumes.
-type JournalLimit struct {
-	Entries int64 // 50,000
-	Bytes   int64 // of data, names and paths; 64 MiB
 }
 
 // NodeConfig is how a node behaves.

@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -15,17 +16,6 @@ type execution struct {
 	run     *Run
 	handler *Handler
 	worker  *worker
-	untime  func() // ends what watches the time of its context; nil: nothing does
-}
-
-// release ends what is left of the run's context, if it has one.
-func (x *execution) release() {
-	if x.untime != nil {
-		x.untime()
-	}
-	if l := &x.run.durable.life; l.base != nil {
-		l.endAll(context.Canceled)
-	}
 }
 
 // work runs a job in a slot, and then the jobs that waited for the slot. The goroutine owns one count of node.handlers
@@ -83,7 +73,7 @@ func (n *node) run(c store.Claimed) {
 // Whatever panics on the way ends this run and nothing else: its slot and its count go on.
 func (n *node) execute(c store.Claimed, w *worker) (following store.Claimed, ok, mine bool) {
 	x := n.executionOf(c, w)
-	defer x.release()
+	defer x.run.durable.Stop()
 	returned := false
 	defer func() {
 		if !returned {
@@ -100,7 +90,7 @@ func (n *node) execute(c store.Claimed, w *worker) (following store.Claimed, ok,
 
 func (n *node) executionOf(c store.Claimed, w *worker) *execution {
 	run := &Run{claimed: c, node: n}
-	run.durable.begin(run, &run.claimed, n.engine.cfg.MaxJournal)
+	run.durable.Init(run, &run.claimed)
 	if c.Checkpoint != nil {
 		run.checkpoint, run.has = *c.Checkpoint, true
 	}
@@ -120,9 +110,9 @@ func (n *node) verdict(x *execution) *store.Outcome {
 	n.slots.begin(x)
 	n.tellStart(run)
 	if n.id.Load() != c.Lease.Node {
-		run.durable.cancel(store.ErrLeaseLost) // the node was declared dead while the job waited for its slot
+		run.durable.Cancel(store.ErrLeaseLost) // the node was declared dead while the job waited for its slot
 	}
-	return run.durable.compensate(x.conclude(ctx))
+	return run.durable.Compensate(x.conclude(ctx))
 }
 
 // goneFrom settles a run whose goroutine ends here, by runtime.Goexit or by a panic; its slot goes on.
@@ -142,21 +132,21 @@ func (n *node) goneFrom(x *execution, p any) {
 
 // conclude calls the handler and judges what it returns.
 func (x *execution) conclude(ctx context.Context) *store.Outcome {
-	if x.run.claimed.Job.Closing || x.run.durable.ending != nil {
-		if _, err := x.run.durable.remember(); err != nil {
-			return unreadable(err)
+	if x.run.claimed.Job.Closing || x.run.durable.Ending() != nil {
+		if err := x.run.durable.Load(); err != nil {
+			return replay.Unreadable(err)
 		}
 	}
 	result, trace, err := invoke(ctx, x)
-	err = x.run.durable.blame(err)
+	err = x.run.durable.Blame(err)
 	if x.run.claimed.Durable && !errors.Is(context.Cause(ctx), store.ErrLeaseLost) {
 		// It may have ended before its first operation, and has children and compensations all the same.
-		if _, err := x.run.durable.remember(); err != nil {
-			return unreadable(err)
+		if err := x.run.durable.Load(); err != nil {
+			return replay.Unreadable(err)
 		}
 	}
 	if err == nil {
-		p, o := x.run.durable.completed()
+		p, o := x.run.durable.Completed()
 		switch {
 		case p != nil:
 			return judge(ctx, x, nil, p.Stack, p)
@@ -175,7 +165,7 @@ func (x *execution) panicked(p any) *store.Outcome {
 // goneOut is the outcome of a handler whose goroutine ended without returning: it is parked, or over for this process,
 // or called runtime.Goexit, as testing.T.FailNow does. Nil means that nothing can be written any more.
 func (x *execution) goneOut() *store.Outcome {
-	if o, left := x.run.durable.left(); left {
+	if o, left := x.run.durable.Left(); left {
 		return o
 	}
 	return x.again(store.ReasonError, "the handler ended its goroutine (runtime.Goexit)", "", -1)
@@ -217,35 +207,20 @@ func (n *node) contextOf(x *execution) context.Context {
 	r := x.run
 	job := &r.claimed.Job
 	r.started = n.store.Now()
-	l := &r.durable.life
-	l.base, l.endBase = context.WithCancelCause(context.Background()) //nolint:forbidigo // the root of a run's own context
-	r.durable.ending = endOf(&r.claimed, r.started)
+	ending := endOf(&r.claimed, r.started)
 	limit := x.handler.timeout(*job)
-	if deadline := job.Options.Deadline; !deadline.IsZero() && r.durable.ending == nil {
+	if deadline := job.Options.Deadline; !deadline.IsZero() && ending == nil {
 		if left := deadline.Sub(r.started); limit == 0 || left < limit {
 			limit = left
 		}
 	}
-	if limit <= 0 {
-		return l.base
-	}
-	timed, stop := context.WithTimeoutCause(l.base, limit, usercode.ErrTimeout)
-	l.base, l.timed = timed, true
-	unwatch := context.AfterFunc(timed, func() {
-		defer r.Catch("the end of a run's context")
-		r.durable.tell(context.Cause(timed))
-	})
-	x.untime = func() {
-		unwatch()
-		stop()
-	}
-	return timed
+	return r.durable.Start(ending, limit)
 }
 
 // invoke calls the handler, and makes a panic an error with its stack.
 func invoke(ctx context.Context, x *execution) (result []byte, trace string, err error) {
 	x.worker.label(x.handler.Kind)
-	defer x.run.durable.over()
+	defer x.run.durable.Returned()
 	defer func() {
 		if p := recover(); p != nil {
 			failure := usercode.PanicOf(p)
@@ -265,12 +240,12 @@ func judge(ctx context.Context, x *execution, result []byte, trace string, err e
 	cause := context.Cause(ctx)
 	told := cause
 	if told == nil {
-		told = x.run.durable.ending // it was told as it began, and its context goes on while it replays
+		told = x.run.durable.Ending() // it was told as it began, and its context goes on while it replays
 	}
 	r := usercode.Look(err)
 	trace = usercode.CutTrace(trace)
 	if errors.Is(told, usercode.ErrCancelled) || errors.Is(told, usercode.ErrTimeout) {
-		x.run.durable.catchUp()
+		x.run.durable.CatchUp()
 	}
 	switch {
 	case errors.Is(cause, store.ErrLeaseLost):
@@ -283,7 +258,7 @@ func judge(ctx context.Context, x *execution, result []byte, trace string, err e
 		if o := x.behind(r.Text, trace); o != nil {
 			return o
 		}
-		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: usercode.CutError(cancelledBy(told, err))}
+		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: usercode.CutError(replay.CancelledBy(told, err))}
 	case r.ContinueAsNew != nil && cause == nil:
 		return &store.Outcome{State: store.Available, Continue: &store.Continue{Args: r.ContinueAsNew.Args, Codec: r.ContinueAsNew.Codec}}
 	case r.Snooze != nil:
@@ -321,7 +296,7 @@ func (x *execution) again(reason store.Reason, text, trace string, delay time.Du
 // knows what it has to undo. Nil means that it has come to that, or that no attempt is left.
 func (x *execution) behind(text, trace string) *store.Outcome {
 	o := x.again(store.ReasonError, text, trace, -1)
-	if o.State.Finished() || !x.run.durable.isBehind() {
+	if o.State.Finished() || !x.run.durable.IsBehind() {
 		return nil
 	}
 	return o
@@ -391,9 +366,9 @@ func (n *node) hand(x *execution, o *store.Outcome, last *store.CheckpointWrite)
 	o.Lease, o.StartedAt = c.Lease, x.run.started
 	o.HasUnique, o.HasOrdering, o.Answers = c.Job.UniqueKey != nil, c.Job.OrderingKey != "", c.Job.Answers
 	o.Parent, o.Namespace, o.Queue = c.Job.Parent, c.Job.Namespace, c.Job.Queue
-	o.Durable, o.CancelSeen = c.Durable, x.run.durable.sawCancel()
+	o.Durable, o.CancelSeen = c.Durable, x.run.durable.SawCancel()
 	var remembered *store.Append
-	if a, remembers := x.run.durable.final(o); remembers {
+	if a, remembers := x.run.durable.Final(o); remembers {
 		remembered = a
 		if x.handler != nil {
 			o.Version = x.handler.bindTo()

@@ -10,13 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
 
 // decide lets a run remember n decisions without a write of its own.
-func decide(s *Strand, n int) error {
+func decide(s *replay.Strand, n int) error {
 	for range n {
 		if _, err := s.Now(); err != nil {
 			return err
@@ -28,16 +29,21 @@ func decide(s *Strand, n int) error {
 func nothingStep(context.Context, int) ([]byte, error) { return []byte(`1`), nil }
 
 // TestLongAppendsAreCut: what one run remembers at once is no transaction for which others wait long, and nothing of it is missing.
+// writesAtOnce is how many entries one write carries.
+const writesAtOnce = 500
+
 func TestLongAppendsAreCut(t *testing.T) {
-	for name, end := range map[string]func(s *Strand) ([]byte, error){
-		"before a step": func(s *Strand) ([]byte, error) { return s.Step("last", StepPolicy{}, nothingStep) },
-		"at the end":    func(*Strand) ([]byte, error) { return []byte(`1`), nil },
-		"in a park":     func(s *Strand) ([]byte, error) { return nil, s.Sleep(Limit{Within: time.Minute, Set: true}) },
-		"in a failure":  func(*Strand) ([]byte, error) { return nil, &usercode.FailError{Err: errBoom} },
+	for name, end := range map[string]func(s *replay.Strand) ([]byte, error){
+		"before a step": func(s *replay.Strand) ([]byte, error) { return s.Step("last", replay.StepPolicy{}, nothingStep) },
+		"at the end":    func(*replay.Strand) ([]byte, error) { return []byte(`1`), nil },
+		"in a park": func(s *replay.Strand) ([]byte, error) {
+			return nil, s.Sleep(replay.Limit{Within: time.Minute, Set: true})
+		},
+		"in a failure": func(*replay.Strand) ([]byte, error) { return nil, &usercode.FailError{Err: errBoom} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBed(t, Config{}, func(b *bed) {
-				const decisions = 5*maxAppend + 7
+				const decisions = 5*writesAtOnce + 7
 				b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
 					s := r.Main()
 					if err := decide(s, decisions); err != nil {
@@ -57,7 +63,7 @@ func TestLongAppendsAreCut(t *testing.T) {
 				b.run()
 				id := b.enqueue(b.job("k"))
 				b.wait(id)
-				if most > maxAppend {
+				if most > writesAtOnce {
 					t.Errorf("a write of %d entries", most)
 				}
 				if rec := b.get(id); rec.Journal < decisions || rec.Attempt != 1 {
@@ -75,12 +81,12 @@ func TestChildrenGoWithTheirEntries(t *testing.T) {
 		var mu sync.Mutex
 		b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
 			s := r.Main()
-			if err := decide(s, maxAppend-3); err != nil {
+			if err := decide(s, writesAtOnce-3); err != nil {
 				return nil, err
 			}
 			_, _, err := s.StartChildren("child", 20, func(int) (*store.Enqueue, error) {
 				return b.job("child", func(e *store.Enqueue) { e.Job.Answers = true }), nil
-			}, FanOut{})
+			}, replay.FanOut{})
 			return nil, err
 		})
 		b.st.hook(func(p *probe) {
@@ -107,27 +113,31 @@ func TestChildrenGoWithTheirEntries(t *testing.T) {
 }
 
 func TestJournalThatIsFull(t *testing.T) {
-	limit := JournalLimit{Entries: 100}
+	limit := replay.JournalLimit{Entries: 100}
 	for name, c := range map[string]struct {
-		limit JournalLimit
-		then  func(s *Strand, err error) ([]byte, error)
+		limit replay.JournalLimit
+		then  func(s *replay.Strand, err error) ([]byte, error)
 		state store.State
 	}{
-		"fails the job": {limit, func(_ *Strand, err error) ([]byte, error) { return nil, err }, store.Failed},
-		"begins anew": {limit, func(*Strand, error) ([]byte, error) {
+		"fails the job": {limit, func(_ *replay.Strand, err error) ([]byte, error) { return nil, err }, store.Failed},
+		"begins anew": {limit, func(*replay.Strand, error) ([]byte, error) {
 			return nil, &usercode.ContinueError{Args: []byte(`{}`)}
 		}, store.Completed},
-		"is full of bytes": {JournalLimit{Bytes: 3000}, func(_ *Strand, err error) ([]byte, error) { return nil, err }, store.Failed},
-		"lets steps fail":  {limit, func(s *Strand, _ error) ([]byte, error) { return s.Step("more", StepPolicy{}, nothingStep) }, store.Failed},
-		"lets timers fail": {limit, func(s *Strand, _ error) ([]byte, error) {
-			return nil, s.Sleep(Limit{Within: time.Second, Set: true})
-		}, store.Failed},
-		"lets waits fail": {limit, func(s *Strand, _ error) ([]byte, error) {
-			_, err := s.Receive(&Signal{Name: "x"}, Limit{})
+		"is full of bytes": {replay.JournalLimit{Bytes: 3000}, func(_ *replay.Strand, err error) ([]byte, error) {
 			return nil, err
 		}, store.Failed},
-		"lets choices fail": {limit, func(s *Strand, _ error) ([]byte, error) {
-			_, err := s.Select([]Awaitable{&Signal{Name: "x"}})
+		"lets steps fail": {limit, func(s *replay.Strand, _ error) ([]byte, error) {
+			return s.Step("more", replay.StepPolicy{}, nothingStep)
+		}, store.Failed},
+		"lets timers fail": {limit, func(s *replay.Strand, _ error) ([]byte, error) {
+			return nil, s.Sleep(replay.Limit{Within: time.Second, Set: true})
+		}, store.Failed},
+		"lets waits fail": {limit, func(s *replay.Strand, _ error) ([]byte, error) {
+			_, err := s.Receive(&replay.Signal{Name: "x"}, replay.Limit{})
+			return nil, err
+		}, store.Failed},
+		"lets choices fail": {limit, func(s *replay.Strand, _ error) ([]byte, error) {
+			_, err := s.Select([]replay.Awaitable{&replay.Signal{Name: "x"}})
 			return nil, err
 		}, store.Failed},
 	} {
@@ -140,15 +150,15 @@ func TestJournalThatIsFull(t *testing.T) {
 					if again, err := isAgain(s); err != nil || again {
 						return nil, err
 					}
-					if err := s.OnFailure("undo", func(s *Strand) error {
-						_, err := s.Step("undo", StepPolicy{}, func(context.Context, int) ([]byte, error) { undone++; return nil, nil })
+					if err := s.OnFailure("undo", func(s *replay.Strand) error {
+						_, err := s.Step("undo", replay.StepPolicy{}, func(context.Context, int) ([]byte, error) { undone++; return nil, nil })
 						return err
 					}); err != nil {
 						return nil, err
 					}
 					for range 1000 {
 						ones := func(context.Context, int) ([]byte, error) { return bytes.Repeat([]byte(`1`), 20), nil }
-						if _, err := s.Step("step", StepPolicy{}, ones); err != nil {
+						if _, err := s.Step("step", replay.StepPolicy{}, ones); err != nil {
 							if !errors.Is(err, usercode.ErrJournalFull) || !strings.Contains(err.Error(), "ContinueAsNew") {
 								t.Errorf("error: %v", err)
 							}
@@ -180,7 +190,7 @@ func TestFullJournalReplays(t *testing.T) {
 				b.e.cfg.MaxJournal.Entries = 5
 			}
 			for range 20 {
-				if _, err := s.Step("step", StepPolicy{}, nothingStep); err != nil {
+				if _, err := s.Step("step", replay.StepPolicy{}, nothingStep); err != nil {
 					return nil, err
 				}
 			}
@@ -196,12 +206,12 @@ func TestFullJournalReplays(t *testing.T) {
 
 // TestStepsInTransactionsFillTheJournal like others.
 func TestStepsInTransactionsFillTheJournal(t *testing.T) {
-	inBed(t, Config{MaxJournal: JournalLimit{Entries: 10}}, func(b *bed) {
+	inBed(t, Config{MaxJournal: replay.JournalLimit{Entries: 10}}, func(b *bed) {
 		var steps int
 		var full error
 		b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
 			for full == nil {
-				_, full = r.Main().StepTx("s", StepPolicy{}, func(_ context.Context, _ int, commit func(store.Tx, []byte) error) error {
+				_, full = r.Main().StepTx("s", replay.StepPolicy{}, func(_ context.Context, _ int, commit func(store.Tx, []byte) error) error {
 					tx := b.st.Store.(*model.Store).Begin() //nolint:errcheck,forcetypeassert // what else would it be
 					if err := commit(tx, nil); err != nil {
 						return err

@@ -5,33 +5,91 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/commit"
+	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Host is the attempt that a run is of: what it needs from outside. Its methods are called without any lock of the run's, but for Now,
-// Failed and Say.
-type Host interface {
-	// Now is the time of the store.
-	Now() time.Time
-	// Journal reads what the job remembers, and its inbox.
-	Journal(ctx context.Context) (store.Journal, error)
-	// Append stores what the run remembers, and returns when it is durable or the run's life has ended. Calls follow one another.
-	Append(a *store.Append) error
-	// AppendLast is Append for what belongs to the end of the run, however its life has ended.
-	AppendLast(a *store.Append) error
-	// AppendTx stores in a transaction of the user's.
-	AppendTx(ctx context.Context, tx store.Tx, a *store.Append) error
-	// Appended reports whether a transaction with an append, which has ended, was committed.
-	Appended(ctx context.Context, a *store.Append) (bool, error)
+// A run is the host of its durable function.
 
-	// Failed is the outcome of an attempt that failed with this text: the job is tried again, after its backoff, or fails.
-	Failed(text string) *store.Outcome
-	// Ended is told that the handler's context has ended, or the whole run, and why: whoever ignores that is given up some day.
-	Ended(cause error)
-	// GiveUpLater calls giveUp if a strand of a run that has ended is still in a transaction after some time, and tells if it gave up.
-	GiveUpLater(giveUp func() bool) (stop func())
-	// Say logs a line about the job, without holding up the caller.
-	Say(level slog.Level, msg string, attrs ...slog.Attr)
-	// Catch is deferred by goroutines of the run: a panic of theirs ends it, so that its job is tried again.
-	Catch(part string)
+// Main returns the strand of the handler itself.
+func (r *Run) Main() *replay.Strand { return r.durable.Main() }
+
+// Now is the time of the store.
+func (r *Run) Now() time.Time { return r.node.store.Now() }
+
+// MaxJournal is how much the run may remember.
+func (r *Run) MaxJournal() replay.JournalLimit { return r.node.engine.cfg.MaxJournal }
+
+// Journal reads what the job remembers, and its inbox.
+func (r *Run) Journal(ctx context.Context) (store.Journal, error) {
+	return r.node.engine.loader.load(ctx, r.claimed.Job.ID)
+}
+
+// Append stores what the run remembers, and returns when it is durable or the run's life has ended.
+func (r *Run) Append(a *store.Append) error {
+	if r.appending == nil {
+		r.appending = commit.NewCall()
+	}
+	return r.node.engine.commit.Append(r.durable.Life(), a, r.appending)
+}
+
+// AppendLast is Append for what belongs to the end of the run.
+func (r *Run) AppendLast(a *store.Append) error { return r.node.engine.commit.Remember(a) }
+
+// AppendTx stores in a transaction of the user's.
+func (r *Run) AppendTx(ctx context.Context, tx store.Tx, a *store.Append) error {
+	return r.node.store.AppendTx(ctx, tx, a)
+}
+
+// Appended reports whether the journal has what a transaction wrote to it that has ended.
+func (r *Run) Appended(ctx context.Context, a *store.Append) (bool, error) {
+	st, e := r.node.store, &a.Entries[0]
+	if err := st.AwaitTx(ctx, a.Lease.Job); err != nil {
+		return false, err
+	}
+	found, err := st.Entries(ctx, store.JournalParams{Job: a.Lease.Job, After: e.Seq - 1, Limit: 1})
+	if err != nil || len(found) == 0 {
+		return false, err
+	}
+	return found[0].Seq == e.Seq && found[0].Path == e.Path && found[0].LeaseNumber == a.Lease.Number, nil
+}
+
+// Failed is the outcome of an attempt that failed with an error that is not the handler's.
+func (r *Run) Failed(text string) *store.Outcome {
+	return r.execution.again(store.ReasonError, text, "", -1)
+}
+
+// Ended lets the handler be given up that ignores the end of its context.
+func (r *Run) Ended(cause error) { r.node.leaveBehindLater(r.execution, cause) }
+
+// GiveUpLater gives up a strand that is stuck in a transaction, after StuckAfter.
+func (r *Run) GiveUpLater(giveUp func() bool) (stop func()) {
+	timer := time.AfterFunc(r.node.cfg.StuckAfter, func() {
+		defer r.node.engine.guard.Catch("giving up a stuck transaction")
+		stack := stackOf(r.execution.worker) // while it is there
+		if !giveUp() {
+			return
+		}
+		r.node.lines.Say(slog.LevelError, r.about(),
+			"strand is stuck in a transaction after its run has ended: it ignores its context; it is left behind, its goroutine stays",
+			slog.String(logs.KeyStack, stack))
+	})
+	return func() { timer.Stop() }
+}
+
+// Say logs a line about the job, without holding up the caller.
+func (r *Run) Say(level slog.Level, msg string, attrs ...slog.Attr) {
+	r.node.lines.SayLater(level, r.about(), msg, attrs...)
+}
+
+// Catch is deferred by goroutines that work for the run beside its handler: a panic of theirs ends it, so that its job is tried again.
+func (r *Run) Catch(part string) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	r.node.engine.guard.Report(part, p, false)
+	r.node.settleElsewhere(r.execution, r.execution.panicked(p))
 }

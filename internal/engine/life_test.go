@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -23,8 +24,8 @@ func TestEndsReachStrandsThatWait(t *testing.T) {
 			}
 		}, usercode.ErrCancelled},
 		"timeout":    {func(*bed, *Run) { time.Sleep(time.Minute) }, usercode.ErrTimeout},
-		"shutdown":   {func(_ *bed, r *Run) { r.durable.cancel(usercode.ErrShutdown) }, nil},
-		"lease lost": {func(_ *bed, r *Run) { r.durable.cancel(store.ErrLeaseLost) }, nil},
+		"shutdown":   {func(_ *bed, r *Run) { r.durable.Cancel(usercode.ErrShutdown) }, nil},
+		"lease lost": {func(_ *bed, r *Run) { r.durable.Cancel(store.ErrLeaseLost) }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBed(t, Config{}, func(b *bed) {
@@ -62,13 +63,13 @@ func (s *strands) run(_ context.Context, r *Run) ([]byte, error) {
 	}
 	s.first = r
 	main := r.Main()
-	busy, err := main.Go("busy", func(*Strand) (any, error) { <-s.leave; return nil, nil })
+	busy, err := main.Go("busy", func(*replay.Strand) (any, error) { <-s.leave; return nil, nil })
 	if err != nil {
 		return nil, err
 	}
-	waiting, err := main.Go("waiting", func(strand *Strand) (_ any, err error) {
+	waiting, err := main.Go("waiting", func(strand *replay.Strand) (_ any, err error) {
 		defer func() { s.woken <- err }()
-		_, err = strand.Receive(&Signal{Name: "go"}, Limit{})
+		_, err = strand.Receive(&replay.Signal{Name: "go"}, replay.Limit{})
 		return nil, err
 	})
 	if err != nil {

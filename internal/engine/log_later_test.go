@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs/logstest"
+	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -108,14 +109,14 @@ func TestStuckLogHoldsUpNothing(t *testing.T) {
 		first := make(chan struct{})
 		b.handle("steps", func(_ context.Context, r *Run) ([]byte, error) {
 			s := r.Main()
-			other, err := s.Go("other", func(s *Strand) (any, error) {
+			other, err := s.Go("other", func(s *replay.Strand) (any, error) {
 				<-first
-				return s.Step("second", StepPolicy{}, nothingStep)
+				return s.Step("second", replay.StepPolicy{}, nothingStep)
 			})
 			if err != nil {
 				return nil, err
 			}
-			twice := StepPolicy{Attempts: 2, Backoff: store.Backoff{Base: time.Second}}
+			twice := replay.StepPolicy{Attempts: 2, Backoff: store.Backoff{Base: time.Second}}
 			_, err = s.Step("first", twice, func(_ context.Context, try int) ([]byte, error) {
 				if try == 1 {
 					close(first)
@@ -129,7 +130,7 @@ func TestStuckLogHoldsUpNothing(t *testing.T) {
 			if _, err := s.Await(other); err != nil {
 				return nil, err
 			}
-			if err := s.OnFailure("undo", func(*Strand) error { return errBoom }); err != nil {
+			if err := s.OnFailure("undo", func(*replay.Strand) error { return errBoom }); err != nil {
 				return nil, err
 			}
 			return nil, &usercode.FailError{Err: errBoom}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs/logstest"
+	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -95,7 +96,7 @@ func TestFailuresAreLogged(t *testing.T) {
 func TestDurableFailuresAreLogged(t *testing.T) {
 	var log logstest.Book
 	inBed(t, Config{Logger: log.Logger(t, slog.LevelInfo)}, func(b *bed) {
-		twice := StepPolicy{Attempts: 2, Backoff: store.Backoff{Base: 3 * time.Second}}
+		twice := replay.StepPolicy{Attempts: 2, Backoff: store.Backoff{Base: 3 * time.Second}}
 		tries := 0
 		b.handle("steps", func(_ context.Context, r *Run) ([]byte, error) {
 			return r.Main().Step("charge", twice, func(context.Context, int) ([]byte, error) {
@@ -108,7 +109,7 @@ func TestDurableFailuresAreLogged(t *testing.T) {
 		undos := 0
 		b.handle("undoes", func(_ context.Context, r *Run) ([]byte, error) {
 			s := r.Main()
-			if err := s.OnFailure("refund", func(*Strand) error {
+			if err := s.OnFailure("refund", func(*replay.Strand) error {
 				if undos++; undos == 1 {
 					panic("no money")
 				}
@@ -121,7 +122,7 @@ func TestDurableFailuresAreLogged(t *testing.T) {
 		runs := 0
 		b.handle("changes", func(_ context.Context, r *Run) ([]byte, error) {
 			runs++
-			if _, err := r.Main().Step(fmt.Sprint("step", runs), StepPolicy{}, nothingStep); err != nil {
+			if _, err := r.Main().Step(fmt.Sprint("step", runs), replay.StepPolicy{}, nothingStep); err != nil {
 				return nil, err
 			}
 			return nil, errBoom
@@ -139,7 +140,7 @@ func TestDurableFailuresAreLogged(t *testing.T) {
 		b.expect(b.wait(id), store.Cancelled, store.ReasonCancelled)
 		synctest.Wait() // for the pen
 		undone := log.Lines(t, "compensation failed")
-		if len(undone) != undoPolicy.Attempts-1 || undone[0].Text("level") != "ERROR" ||
+		if len(undone) != 10-1 || undone[0].Text("level") != "ERROR" ||
 			!strings.Contains(undone[0].Text("stack"), "log_test.go") || undone[1].Text("level") != "WARN" ||
 			undone[1].Text("compensation") != "refund" {
 			t.Errorf("%d lines of failed compensations: %v", len(undone), undone)

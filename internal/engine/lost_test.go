@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -33,7 +34,7 @@ func TestLostRunThatGotFurtherIsNotCounted(t *testing.T) {
 			runs.Add(1)
 			s := r.Main()
 			for i := range 5 {
-				_, err := s.Step(fmt.Sprint("s", i), StepPolicy{}, func(context.Context, int) ([]byte, error) { return []byte(`1`), nil })
+				_, err := s.Step(fmt.Sprint("s", i), replay.StepPolicy{}, func(context.Context, int) ([]byte, error) { return []byte(`1`), nil })
 				if err != nil {
 					return nil, err
 				}

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -44,33 +45,40 @@ var firstRuns = map[string]func(ctx context.Context, r *Run) ([]byte, error){
 }
 
 // firstFlows are those of durable functions. All of them remember a step before.
-var firstFlows = map[string]func(s *Strand) ([]byte, error){
-	"sleeps":          func(s *Strand) ([]byte, error) { return nil, s.Sleep(Limit{Within: time.Hour, Set: true}) },
-	"sleeps a moment": func(s *Strand) ([]byte, error) { return nil, s.Sleep(Limit{Within: 10 * time.Millisecond, Set: true}) },
-	"waits":           func(s *Strand) ([]byte, error) { _, err := s.Receive(&Signal{Name: "go"}, Limit{}); return nil, err },
-	"begins anew":     beginOnceMore,
-	"contradicts":     func(s *Strand) ([]byte, error) { return nil, s.Contradict("a test") },
-	"is undone": func(s *Strand) ([]byte, error) {
-		return nil, errors.Join(s.OnFailure("undo", func(*Strand) error { return nil }), &usercode.FailError{Err: errBoom})
+var firstFlows = map[string]func(s *replay.Strand) ([]byte, error){
+	"sleeps": func(s *replay.Strand) ([]byte, error) {
+		return nil, s.Sleep(replay.Limit{Within: time.Hour, Set: true})
 	},
-	"an undo sleeps": func(s *Strand) ([]byte, error) {
+	"sleeps a moment": func(s *replay.Strand) ([]byte, error) {
+		return nil, s.Sleep(replay.Limit{Within: 10 * time.Millisecond, Set: true})
+	},
+	"waits": func(s *replay.Strand) ([]byte, error) {
+		_, err := s.Receive(&replay.Signal{Name: "go"}, replay.Limit{})
+		return nil, err
+	},
+	"begins anew": beginOnceMore,
+	"contradicts": func(s *replay.Strand) ([]byte, error) { return nil, s.Contradict("a test") },
+	"is undone": func(s *replay.Strand) ([]byte, error) {
+		return nil, errors.Join(s.OnFailure("undo", func(*replay.Strand) error { return nil }), &usercode.FailError{Err: errBoom})
+	},
+	"an undo sleeps": func(s *replay.Strand) ([]byte, error) {
 		return nil, errors.Join(s.OnFailure("undo", napping), &usercode.FailError{Err: errBoom})
 	},
 	"a strand waits":   waitInStrand,
-	"a step that ends": func(s *Strand) ([]byte, error) { return s.Step("second", StepPolicy{}, slowStep) },
+	"a step that ends": func(s *replay.Strand) ([]byte, error) { return s.Step("second", replay.StepPolicy{}, slowStep) },
 }
 
-func beginOnceMore(s *Strand) ([]byte, error) {
+func beginOnceMore(s *replay.Strand) ([]byte, error) {
 	if again, err := isAgain(s); err != nil || again {
 		return nil, err
 	}
 	return nil, &usercode.ContinueError{Args: []byte(`{}`)}
 }
 
-func napping(s *Strand) error { return s.Sleep(Limit{Within: time.Minute, Set: true}) }
+func napping(s *replay.Strand) error { return s.Sleep(replay.Limit{Within: time.Minute, Set: true}) }
 
-func waitInStrand(s *Strand) ([]byte, error) {
-	f, err := s.Go("strand", func(s *Strand) (any, error) { return s.Receive(&Signal{Name: "go"}, Limit{}) })
+func waitInStrand(s *replay.Strand) ([]byte, error) {
+	f, err := s.Go("strand", func(s *replay.Strand) (any, error) { return s.Receive(&replay.Signal{Name: "go"}, replay.Limit{}) })
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +96,7 @@ func slowStep(ctx context.Context, _ int) ([]byte, error) {
 }
 
 // isAgain reports whether the run has continued as new.
-func isAgain(s *Strand) (bool, error) {
+func isAgain(s *replay.Strand) (bool, error) {
 	key, err := s.IdempotencyKey("")
 	return strings.Contains(key, "."), err
 }
@@ -143,7 +151,7 @@ func TestEveryEndMeetsEveryRequest(t *testing.T) {
 	for name, first := range firstFlows {
 		eachMoment(t, name, func(_ context.Context, r *Run) ([]byte, error) {
 			s := r.Main()
-			if _, err := s.Step("before", StepPolicy{}, func(context.Context, int) ([]byte, error) { return nil, nil }); err != nil {
+			if _, err := s.Step("before", replay.StepPolicy{}, func(context.Context, int) ([]byte, error) { return nil, nil }); err != nil {
 				return nil, err
 			}
 			return first(s)

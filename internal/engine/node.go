@@ -221,7 +221,10 @@ func (n *node) join(ctx context.Context) error {
 	for _, q := range n.cfg.Queues {
 		info.Queues = append(info.Queues, q.Name)
 		if q.Limit > 0 && q.Limit < n.cfg.Slots {
-			put(&info.QueueSlots, q.Name, q.Limit)
+			if info.QueueSlots == nil {
+				info.QueueSlots = map[string]int{}
+			}
+			info.QueueSlots[q.Name] = q.Limit
 		}
 	}
 	id, err := n.store.Join(ctx, info)

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest/model"
@@ -29,8 +30,8 @@ func (b *bed) stuckTx(late bool) *stuckTx {
 	return &stuckTx{bed: b, late: late, inside: make(chan struct{}), release: make(chan struct{})}
 }
 
-func (x *stuckTx) run(s *Strand) ([]byte, error) {
-	return s.StepTx("stuck", StepPolicy{}, func(_ context.Context, _ int, commit func(store.Tx, []byte) error) error {
+func (x *stuckTx) run(s *replay.Strand) ([]byte, error) {
+	return s.StepTx("stuck", replay.StepPolicy{}, func(_ context.Context, _ int, commit func(store.Tx, []byte) error) error {
 		tx := x.bed.st.Store.(*model.Store).Begin() //nolint:errcheck // what else would it be
 		if x.late {
 			if err := commit(tx, []byte(`1`)); err != nil {
@@ -50,15 +51,15 @@ func (x *stuckTx) run(s *Strand) ([]byte, error) {
 }
 
 // beside begins it in a strand of its own, and returns when it is stuck.
-func (x *stuckTx) beside(s *Strand) error {
-	_, err := s.Go("beside", func(s *Strand) (any, error) { return x.run(s) })
+func (x *stuckTx) beside(s *replay.Strand) error {
+	_, err := s.Go("beside", func(s *replay.Strand) (any, error) { return x.run(s) })
 	<-x.inside
 	return err
 }
 
 // stuckEnds are runs that end while a strand of theirs is stuck in a transaction.
-var stuckEnds = map[string]func(s *Strand) ([]byte, error){
-	"completes": func(*Strand) ([]byte, error) { return []byte(`1`), nil },
+var stuckEnds = map[string]func(s *replay.Strand) ([]byte, error){
+	"completes": func(*replay.Strand) ([]byte, error) { return []byte(`1`), nil },
 	"continues": beginOnceMore,
 }
 
@@ -71,11 +72,11 @@ func eachStuckEnd(t *testing.T, test func(b *bed, x *stuckTx, id store.ID)) {
 					b.handle("flow", func(_ context.Context, r *Run) ([]byte, error) {
 						s := r.Main()
 						if r.claimed.Lease.Number > 2 { // it has continued
-							got, err := s.TryReceive(&Signal{Name: "go"})
+							got, err := s.TryReceive(&replay.Signal{Name: "go"})
 							x.again.Store(got != nil)
 							return []byte(`2`), err
 						}
-						if _, err := s.Receive(&Signal{Name: "go"}, Limit{}); err != nil {
+						if _, err := s.Receive(&replay.Signal{Name: "go"}, replay.Limit{}); err != nil {
 							return nil, err
 						}
 						if err := x.beside(s); err != nil {
@@ -167,7 +168,7 @@ func TestFailureIsNotLostWithAStuckTransaction(t *testing.T) {
 				b.handle("flow", func(_ context.Context, r *Run) ([]byte, error) {
 					s := r.Main()
 					if undone {
-						if err := s.OnFailure("undo", func(*Strand) error { undos.Add(1); return nil }); err != nil {
+						if err := s.OnFailure("undo", func(*replay.Strand) error { undos.Add(1); return nil }); err != nil {
 							return nil, err
 						}
 					}
@@ -200,7 +201,7 @@ func TestNobodyIsAskedWhoCannotAnswer(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		b.st.hook(func(p *probe) { p.onAwaitTx = func() error { return store.ErrClosed } })
 		b.handle("flow", func(_ context.Context, r *Run) ([]byte, error) {
-			return r.Main().StepTx("x", StepPolicy{}, func(_ context.Context, _ int, commit func(store.Tx, []byte) error) error {
+			return r.Main().StepTx("x", replay.StepPolicy{}, func(_ context.Context, _ int, commit func(store.Tx, []byte) error) error {
 				tx := b.st.Store.(*model.Store).Begin() //nolint:errcheck // what else would it be
 				return errors.Join(commit(tx, []byte(`1`)), tx.Rollback(), &usercode.FailError{Err: errBoom})
 			})
@@ -232,13 +233,13 @@ func noTransactionBegins(t *testing.T, late time.Duration) {
 		var begun atomic.Bool
 		b.handle("flow", func(_ context.Context, r *Run) ([]byte, error) {
 			s := r.Main()
-			_, err1 := s.Go("writes", func(s *Strand) (any, error) {
-				return s.Step("slow", StepPolicy{}, func(context.Context, int) ([]byte, error) { return nil, nil })
+			_, err1 := s.Go("writes", func(s *replay.Strand) (any, error) {
+				return s.Step("slow", replay.StepPolicy{}, func(context.Context, int) ([]byte, error) { return nil, nil })
 			})
 			time.Sleep(100 * time.Millisecond)
-			_, err2 := s.Go("waits", func(s *Strand) (any, error) {
+			_, err2 := s.Go("waits", func(s *replay.Strand) (any, error) {
 				time.Sleep(late)
-				return s.StepTx("late", StepPolicy{}, func(ctx context.Context, _ int, _ func(store.Tx, []byte) error) error {
+				return s.StepTx("late", replay.StepPolicy{}, func(ctx context.Context, _ int, _ func(store.Tx, []byte) error) error {
 					begun.Store(true)
 					<-ctx.Done()
 					return ctx.Err()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs/logstest"
+	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
@@ -115,10 +116,10 @@ func (b *bed) survives(at int64, scene func(*bed) []*store.Enqueue) (calls int64
 	b.handle("plain", ok)
 	b.handle("durable", func(_ context.Context, r *Run) ([]byte, error) {
 		s := r.Main()
-		if err := s.Sleep(Limit{Within: 10 * time.Millisecond, Set: true}); err != nil {
+		if err := s.Sleep(replay.Limit{Within: 10 * time.Millisecond, Set: true}); err != nil {
 			return nil, err
 		}
-		return s.Step("step", StepPolicy{}, func(context.Context, int) ([]byte, error) { return []byte(`1`), nil })
+		return s.Step("step", replay.StepPolicy{}, func(context.Context, int) ([]byte, error) { return []byte(`1`), nil })
 	})
 	b.handle("slow", until).Timeout = 100 * time.Millisecond
 	b.handle("deaf", func(context.Context, *Run) ([]byte, error) { time.Sleep(time.Minute); return nil, nil }).Timeout = time.Second
@@ -158,33 +159,36 @@ func (b *bed) survives(at int64, scene func(*bed) []*store.Enqueue) (calls int64
 // TestPanicsOfStrands: each is one of the run, with its own words and its own stack, whoever awaits it; none gets lost.
 func TestPanicsOfStrands(t *testing.T) {
 	for name, test := range map[string]struct {
-		run  func(s *Strand, start func(*Strand) *Future) error
+		run  func(s *replay.Strand, start func(*replay.Strand) *replay.Future) error
 		said string
 	}{
-		"awaited": {func(s *Strand, start func(*Strand) *Future) error { _, err := s.Await(start(s)); return err }, "attempt panicked"},
-		"awaited by another": {func(s *Strand, start func(*Strand) *Future) error {
-			other, err := s.Go("other", func(s *Strand) (any, error) { return s.Await(start(s)) })
+		"awaited": {func(s *replay.Strand, start func(*replay.Strand) *replay.Future) error {
+			_, err := s.Await(start(s))
+			return err
+		}, "attempt panicked"},
+		"awaited by another": {func(s *replay.Strand, start func(*replay.Strand) *replay.Future) error {
+			other, err := s.Go("other", func(s *replay.Strand) (any, error) { return s.Await(start(s)) })
 			if err != nil {
 				return err
 			}
 			_, err = s.Await(other)
 			return err
 		}, "attempt panicked"},
-		"left alone": {func(s *Strand, start func(*Strand) *Future) error {
+		"left alone": {func(s *replay.Strand, start func(*replay.Strand) *replay.Future) error {
 			start(s)
-			return s.Sleep(Limit{Within: time.Millisecond, Set: true})
+			return s.Sleep(replay.Limit{Within: time.Millisecond, Set: true})
 		}, "attempt panicked"},
-		"left alone by a failure": {func(s *Strand, start func(*Strand) *Future) error {
+		"left alone by a failure": {func(s *replay.Strand, start func(*replay.Strand) *replay.Future) error {
 			start(s)
 			time.Sleep(time.Millisecond)
 			return errBoom
 		}, "a function started with holdfast.Go panicked"},
-		"of a parked run": {func(s *Strand, start func(*Strand) *Future) error {
+		"of a parked run": {func(s *replay.Strand, start func(*replay.Strand) *replay.Future) error {
 			start(s)
-			return s.Sleep(Limit{Within: time.Hour, Set: true})
+			return s.Sleep(replay.Limit{Within: time.Hour, Set: true})
 		}, "a function started with holdfast.Go panicked"},
-		"after the end": {func(s *Strand, _ func(*Strand) *Future) error {
-			_, err := s.Go("late", func(*Strand) (any, error) { time.Sleep(time.Second); return spill() })
+		"after the end": {func(s *replay.Strand, _ func(*replay.Strand) *replay.Future) error {
+			_, err := s.Go("late", func(*replay.Strand) (any, error) { time.Sleep(time.Second); return spill() })
 			return err
 		}, "a function started with holdfast.Go panicked"},
 	} {
@@ -196,8 +200,8 @@ func TestPanicsOfStrands(t *testing.T) {
 					if r.Job().Attempt > 1 {
 						return nil, nil
 					}
-					return nil, test.run(s, func(s *Strand) *Future {
-						f, err := s.Go("spills", func(*Strand) (any, error) { return spill() })
+					return nil, test.run(s, func(s *replay.Strand) *replay.Future {
+						f, err := s.Go("spills", func(*replay.Strand) (any, error) { return spill() })
 						if err != nil {
 							t.Error(err)
 						}
@@ -233,9 +237,9 @@ func TestStrandsThatWaitForEachOther(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		b.handle("itself", func(_ context.Context, r *Run) ([]byte, error) {
 			s := r.Main()
-			var f *Future
+			var f *replay.Future
 			ready := make(chan struct{})
-			f, err := s.Go("self", func(s *Strand) (any, error) { <-ready; return s.Await(f) })
+			f, err := s.Go("self", func(s *replay.Strand) (any, error) { <-ready; return s.Await(f) })
 			if err != nil {
 				return nil, err
 			}
@@ -245,23 +249,23 @@ func TestStrandsThatWaitForEachOther(t *testing.T) {
 		}).MaxAttempts = 1
 		b.handle("each other", func(_ context.Context, r *Run) ([]byte, error) {
 			s := r.Main()
-			var f, g *Future
+			var f, g *replay.Future
 			ready := make(chan struct{})
-			f, err := s.Go("one", func(s *Strand) (any, error) { <-ready; return s.Select([]Awaitable{g}) })
+			f, err := s.Go("one", func(s *replay.Strand) (any, error) { <-ready; return s.Select([]replay.Awaitable{g}) })
 			if err != nil {
 				return nil, err
 			}
-			g, err = s.Go("two", func(s *Strand) (any, error) { <-ready; return s.Await(f) })
+			g, err = s.Go("two", func(s *replay.Strand) (any, error) { <-ready; return s.Await(f) })
 			if err != nil {
 				return nil, err
 			}
 			close(ready)
 			// Who waits for something else as well goes on.
-			timer, err := s.Timer(Limit{Within: 10 * time.Second, Set: true})
+			timer, err := s.Timer(replay.Limit{Within: 10 * time.Second, Set: true})
 			if err != nil {
 				return nil, err
 			}
-			if i, err := s.Select([]Awaitable{f, timer}); i != 1 || err != nil {
+			if i, err := s.Select([]replay.Awaitable{f, timer}); i != 1 || err != nil {
 				return nil, fmt.Errorf("%d: %w", i, err)
 			}
 			_, err = s.Await(g)

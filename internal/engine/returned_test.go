@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/holdfastdev/holdfast/internal/logs/logstest"
+	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -67,7 +68,7 @@ func TestErrorsWhoseMethodsPanic(t *testing.T) {
 			inBed(t, Config{Logger: log.Logger(t, slog.LevelInfo)}, func(b *bed) {
 				b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
 					if strings.HasPrefix(name, "a spoiled") {
-						_, _ = r.Main().Step("s", StepPolicy{}, func(context.Context, int) ([]byte, error) {
+						_, _ = r.Main().Step("s", replay.StepPolicy{}, func(context.Context, int) ([]byte, error) {
 							_, err := r.Main().Now()
 							return nil, err
 						})
@@ -99,7 +100,7 @@ func TestWhatOnlyHandlersReturn(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			inBed(t, Config{}, func(b *bed) {
 				b.handle("step", func(_ context.Context, r *Run) ([]byte, error) {
-					return r.Main().Step("s", StepPolicy{Attempts: 5}, func(context.Context, int) ([]byte, error) { return nil, err })
+					return r.Main().Step("s", replay.StepPolicy{Attempts: 5}, func(context.Context, int) ([]byte, error) { return nil, err })
 				}).MaxAttempts = 1
 				b.run()
 				ended := b.wait(b.enqueue(b.job("step")))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/commit"
+	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -20,7 +21,7 @@ type Run struct {
 	node    *node
 
 	execution *execution
-	durable   Durable
+	durable   replay.Run
 	appending *commit.Call // what the run remembers is written one after the other
 
 	mu         sync.Mutex
@@ -88,7 +89,7 @@ func (r *Run) SaveCheckpoint(ctx context.Context, value []byte) error {
 	err := r.node.engine.commit.Checkpoint(patient, write)
 	// Not write.Err: when the time is over the committer may still be writing it.
 	if errors.Is(err, store.ErrLeaseLost) {
-		r.durable.cancel(store.ErrLeaseLost)
+		r.durable.Cancel(store.ErrLeaseLost)
 	}
 	if err != nil {
 		r.mu.Lock()
@@ -112,7 +113,7 @@ func (r *Run) flush() {
 	r.mu.Unlock()
 	r.node.engine.commit.Note(write, func() {
 		if errors.Is(write.Err, store.ErrLeaseLost) {
-			r.durable.cancel(store.ErrLeaseLost)
+			r.durable.Cancel(store.ErrLeaseLost)
 		}
 	})
 }

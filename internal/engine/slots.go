@@ -301,7 +301,7 @@ func (s *slots) loseAll(node int64) {
 	}
 	s.mu.Unlock()
 	for _, x := range lost {
-		x.run.durable.cancel(store.ErrLeaseLost)
+		x.run.durable.Cancel(store.ErrLeaseLost)
 	}
 }
 
@@ -315,7 +315,7 @@ func (s *slots) cancelAll(cause error) {
 	}
 	s.mu.Unlock()
 	for _, x := range all {
-		x.run.durable.cancel(cause)
+		x.run.durable.Cancel(cause)
 	}
 }
 
@@ -325,7 +325,7 @@ func (s *slots) cancel(job store.ID, cause error) {
 	x := s.runsOf[job]
 	s.mu.Unlock()
 	if x != nil {
-		x.run.durable.cancel(cause)
+		x.run.durable.Cancel(cause)
 	}
 }
 
@@ -348,7 +348,7 @@ func (s *slots) pause(job store.ID) {
 	x := s.runsOf[job]
 	s.mu.Unlock()
 	if x != nil {
-		x.run.durable.pause()
+		x.run.durable.Pause()
 	}
 }
 
@@ -372,7 +372,7 @@ func (s *slots) without(jobs []store.ID) []store.ID {
 	defer s.mu.Unlock()
 	return slices.DeleteFunc(jobs, func(id store.ID) bool {
 		x := s.runsOf[id]
-		return x != nil && x.run.durable.life.base.Err() == nil
+		return x != nil && !x.run.durable.HasEnded()
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest/model"
@@ -138,7 +139,7 @@ func (s *spaces) run(ctx context.Context, r *Run) ([]byte, error) {
 	case `"waits"`:
 		_, err := strand.Now() // which it remembers
 		if err == nil {
-			_, err = strand.Receive(&Signal{Name: "go"}, Limit{})
+			_, err = strand.Receive(&replay.Signal{Name: "go"}, replay.Limit{})
 		}
 		return nil, err
 	case `"lasts"`:
@@ -147,7 +148,7 @@ func (s *spaces) run(ctx context.Context, r *Run) ([]byte, error) {
 		return nil, ctx.Err()
 	case `"goes on"`:
 		for {
-			if _, err := strand.Step("step", StepPolicy{}, func(context.Context, int) ([]byte, error) { return nil, nil }); err != nil {
+			if _, err := strand.Step("step", replay.StepPolicy{}, func(context.Context, int) ([]byte, error) { return nil, nil }); err != nil {
 				return nil, err
 			}
 			time.Sleep(soon / 10)
@@ -155,7 +156,7 @@ func (s *spaces) run(ctx context.Context, r *Run) ([]byte, error) {
 	case `"bears"`, `"bears and waits"`:
 		_, err := strand.StartChild("k", func() (*store.Enqueue, error) { return s.job(`"lasts"`), nil })
 		if err == nil && string(r.Job().Args) == `"bears and waits"` {
-			_, err = strand.Receive(&Signal{Name: "go"}, Limit{})
+			_, err = strand.Receive(&replay.Signal{Name: "go"}, replay.Limit{})
 		}
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -53,7 +54,7 @@ func (n *node) leaveBehindLater(x *execution, cause error) {
 		x.run.mu.Lock()
 		over := x.run.over
 		x.run.mu.Unlock()
-		if over || x.run.durable.isUndoing() && x.run.durable.life.Ended() == nil {
+		if over || x.run.durable.IsCompensating() {
 			return
 		}
 		n.leaveBehind(x, cause)
@@ -71,7 +72,7 @@ func (n *node) leaveBehind(x *execution, cause error) {
 		o = &store.Outcome{State: store.Available, Reason: store.ReasonReleased, Error: text}
 	case errors.Is(cause, usercode.ErrTimeout):
 		o = x.timedOut(text, usercode.CutTrace(stack))
-	case errors.Is(cause, errClosing):
+	case errors.Is(cause, replay.ErrClosing):
 		o = x.decided(text, usercode.CutTrace(stack))
 	}
 	if n.settleElsewhere(x, o) {
@@ -83,7 +84,7 @@ func (n *node) leaveBehind(x *execution, cause error) {
 // decided is the outcome of a run that has failed or was cancelled, and whose strands do not end. If there is something to undo, which
 // may be what they are doing, the end is decided again by another run.
 func (x *execution) decided(text, trace string) *store.Outcome {
-	if o := x.run.durable.end(); o != nil {
+	if o := x.run.durable.Decided(); o != nil {
 		return o
 	}
 	return x.again(store.ReasonError, text, trace, -1)

@@ -63,14 +63,20 @@ var layers = []layer{
 	{pattern: "internal/news", imports: []string{"internal/logs", "internal/supervise", "store"}},
 	{pattern: "internal/commit", imports: []string{"internal/logs", "internal/portion", "internal/supervise", "store"}},
 	{
+		pattern: "internal/replay",
+		imports: []string{"internal/logs", "internal/supervise", "internal/usercode", "store"},
+		tests:   []string{"internal/logs/logstest"},
+	},
+	{
 		pattern: "internal/engine/...",
 		imports: []string{
-			"internal/commit", "internal/logs", "internal/news", "internal/portion", "internal/supervise", "internal/usercode", "store",
+			"internal/commit", "internal/logs", "internal/news", "internal/portion", "internal/replay", "internal/supervise",
+			"internal/usercode", "store",
 		},
 		tests: []string{"internal/logs/logstest", "store/..."},
 	},
 
-	{pattern: ".", imports: []string{"internal/engine/...", "internal/usercode", "store"}, tests: support},
+	{pattern: ".", imports: []string{"internal/engine/...", "internal/replay", "internal/usercode", "store"}, tests: support},
 	{pattern: "decider/...", imports: []string{".", "store"}, tests: support},
 	{pattern: "workflow/...", imports: []string{".", "store"}, tests: support},
 	{pattern: "holdfasttest/...", imports: []string{".", "store", "store/storetest/model"}, tests: support},

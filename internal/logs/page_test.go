@@ -15,7 +15,7 @@ import (
 )
 
 // speakers are the packages that log, as they are called below internal.
-var speakers = []string{"commit", "engine", "logs", "supervise"}
+var speakers = []string{"commit", "engine", "logs", "replay", "supervise"}
 
 // said is a line in the source.
 type said struct {
@@ -95,6 +95,8 @@ func sayingOf(call *ast.CallExpr) (line said, ok bool) {
 		line.level = strings.ToUpper(name)
 	case of == "lines" && (name == "Say" || name == "SayLater"):
 		line.level, message = levelOf(call.Args[0]), 2
+	case of == "host" && name == "Say":
+		line.level, message = levelOf(call.Args[0]), 1
 	case (of == "log" || of == "lines") && name == "LogAttrs":
 		line.level, message = levelOf(call.Args[1]), 2
 	default:

@@ -1,4 +1,4 @@
-package engine
+package replay
 
 import (
 	"context"
@@ -17,7 +17,8 @@ import (
 // memory is what a durable run remembers: its journal and its inbox, as they were read when it first asked, and what it has added
 // since; and who of its strands goes on and who waits. A run that never asks has none of it.
 type memory struct {
-	run *Durable
+	run   *Run
+	fault fault // of the handler's strands
 
 	mu      sync.Mutex
 	flushed sync.Cond // told when a write of entries has ended
@@ -72,7 +73,7 @@ type block struct {
 const linger = 50 * time.Millisecond
 
 // remember returns the run's memory, reading it if this is the first time.
-func (r *Durable) remember() (*memory, error) {
+func (r *Run) remember() (*memory, error) {
 	r.remembering.Lock()
 	defer r.remembering.Unlock()
 	if m := r.memory.Load(); m != nil {
@@ -82,6 +83,7 @@ func (r *Durable) remember() (*memory, error) {
 		run: r, active: 1,
 	}
 	m.flushed.L, m.strandEnded.L = &m.mu, &m.mu
+	r.main.fault = &m.fault
 	if m.unread = r.claimed.Lease.Number == 1 && !r.claimed.Durable; !m.unread {
 		journal, err := r.host.Journal(r.life.lasting())
 		if err != nil {
@@ -92,7 +94,7 @@ func (r *Durable) remember() (*memory, error) {
 	m.mu.Lock()
 	switch {
 	case m.closed != nil:
-		m.ending = errClosing
+		m.ending = ErrClosing
 	case r.ending != nil:
 		m.ending = r.ending
 	}
@@ -109,8 +111,8 @@ func (r *Durable) remember() (*memory, error) {
 	return m, nil
 }
 
-// errClosing is what operations return when the end of the run is decided.
-var errClosing = errors.New("holdfast: the run is ending")
+// ErrClosing is what operations return when the end of the run is decided.
+var ErrClosing = errors.New("holdfast: the run is ending")
 
 // index makes the journal ready to be asked.
 func (m *memory) index(j store.Journal) {
@@ -140,7 +142,7 @@ func (m *memory) received(messages []store.Message) {
 	}
 }
 
-// look reads the inbox if it was not read. m.mu is held, and let go of meanwhile.
+// look reads the inbox if it was not read. It lets go of the lock meanwhile.
 func (m *memory) look() error {
 	if !m.unread {
 		return nil
@@ -148,7 +150,7 @@ func (m *memory) look() error {
 	return m.refresh()
 }
 
-// refresh reads the inbox again. m.mu is held, and let go of meanwhile.
+// refresh reads the inbox again. It lets go of the lock meanwhile.
 func (m *memory) refresh() error {
 	m.mu.Unlock()
 	journal, err := m.run.host.Journal(m.run.life.lasting())
@@ -190,16 +192,16 @@ func (m *memory) seen() int64 {
 	return 0
 }
 
-// add notes an entry that is to be stored with the next write, and may be asked for by this very run. m.mu is held.
+// add notes an entry that is to be stored with the next write, and may be asked for by this very run.
 func (m *memory) add(e store.Entry) { m.remind(m.store(e)) }
 
-// remind makes an entry of this very run known to it. m.mu is held.
+// remind makes an entry of this very run known to it.
 func (m *memory) remind(e store.Entry) {
 	m.note(&e)
 	m.visit(e.Path)
 }
 
-// store is add for an entry that only later runs ask for. m.mu is held.
+// store is add for an entry that only later runs ask for.
 func (m *memory) store(e store.Entry) store.Entry {
 	e.Data, e.Codec = pack(e.Data)
 	m.pending = append(m.pending, e)
@@ -207,7 +209,7 @@ func (m *memory) store(e store.Entry) store.Entry {
 	return e
 }
 
-// visit notes that the code came past a path that the journal holds. m.mu is held.
+// visit notes that the code came past a path that the journal holds.
 func (m *memory) visit(path string) { put(&m.visited, path, true) }
 
 // put sets a value in a map that is made with its first one: most runs need few of theirs.
@@ -219,8 +221,8 @@ func put[K comparable, V any](m *map[K]V, key K, value V) {
 }
 
 // flush stores what is pending, together with children, and returns when that is durable. Strands that flush at the
-// same time share a write, and one write follows the other, so that the journal has no gaps. m.mu is held, and let go
-// of meanwhile. An error means that the run cannot go on.
+// same time share a write, and one write follows the other, so that the journal has no gaps. It lets go of the
+// lock meanwhile. An error means that the run cannot go on.
 func (m *memory) flush() error {
 	for m.flushing {
 		m.flushed.Wait()
@@ -242,7 +244,7 @@ func (m *memory) flush() error {
 	return nil
 }
 
-// write stores the first portion of what is pending. Nobody else writes. m.mu is held, and let go of meanwhile.
+// write stores the first portion of what is pending. Nobody else writes. It lets go of the lock meanwhile.
 func (m *memory) write() error {
 	a := m.take()
 	m.flushing = true
@@ -253,7 +255,7 @@ func (m *memory) write() error {
 	return err
 }
 
-// writeLast is write for a run whose end is decided, and whose life may be over. m.mu is held, and let go of meanwhile.
+// writeLast is write for a run whose end is decided, and whose life may be over. It lets go of the lock meanwhile.
 func (m *memory) writeLast() error {
 	a := m.take()
 	m.flushing = true
@@ -264,7 +266,7 @@ func (m *memory) writeLast() error {
 	return err
 }
 
-// take makes an append of the first portion of what is pending. m.mu is held.
+// take makes an append of the first portion of what is pending.
 func (m *memory) take() *store.Append {
 	entries, enqueues := m.portion()
 	a := &store.Append{
@@ -288,7 +290,7 @@ type continued struct {
 	Children bool `json:"children,omitempty"` // of an earlier generation, which may be open
 }
 
-// times is how often the run has continued as new. m.mu is held.
+// times is how often the run has continued as new.
 func (m *memory) times() int {
 	var c continued
 	for _, e := range m.byPath[""] {
@@ -299,7 +301,7 @@ func (m *memory) times() int {
 	return c.Times
 }
 
-// written ends a write. m.mu is held.
+// written ends a write.
 func (m *memory) written(a *store.Append, err error) {
 	m.flushing, m.tx = false, nil
 	if err == nil && len(a.Entries) > 0 {
@@ -310,13 +312,13 @@ func (m *memory) written(a *store.Append, err error) {
 	m.flushed.Broadcast()
 }
 
-// spoiled ends the run if a write of it failed: whatever went on from there would not be remembered. m.mu is held.
+// spoiled ends the run if a write of it failed: whatever went on from there would not be remembered.
 func (m *memory) spoiled(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, store.ErrLeaseLost):
-		m.run.cancel(store.ErrLeaseLost)
+		m.run.Cancel(store.ErrLeaseLost)
 		m.leave(nil)
 	case m.run.life.Ended() != nil:
 		m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
@@ -358,7 +360,7 @@ func (m *memory) ended(cause error) {
 	}
 }
 
-// leave ends the run's goroutines, each at its next operation or in the wait that it is in. m.mu is held.
+// leave ends the run's goroutines, each at its next operation or in the wait that it is in.
 func (m *memory) leave(o *store.Outcome) {
 	if m.exiting {
 		return
@@ -370,7 +372,7 @@ func (m *memory) leave(o *store.Outcome) {
 
 // leavePaused is leave for a run that somebody asked to pause. It gives its job back: the store holds
 // it if the request still stands, and lets it go on at once if somebody has taken that back meanwhile,
-// which the run cannot know. m.mu is held.
+// which the run cannot know.
 func (m *memory) leavePaused() {
 	if !m.exiting {
 		m.pausesHere = true
@@ -378,7 +380,7 @@ func (m *memory) leavePaused() {
 	m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
 }
 
-// exit ends the calling strand's goroutine: its deferred functions run, and nothing else. m.mu is held, and its unlock is deferred.
+// exit ends the calling strand's goroutine: its deferred functions run, and nothing else. The unlock of the caller is deferred.
 func (m *memory) exit() {
 	m.mu.Unlock()
 	defer m.mu.Lock() // for the unlocks that are deferred by the callers
@@ -395,7 +397,7 @@ func (m *memory) hold() {
 	}
 }
 
-// pauses reports whether the run stops for a pause: one that is being cancelled goes on until it is. m.mu is held.
+// pauses reports whether the run stops for a pause: one that is being cancelled goes on until it is.
 func (m *memory) pauses() bool { return m.held && !errors.Is(m.ending, usercode.ErrCancelled) }
 
 // final returns what is to be stored together with the outcome, and completes the outcome with what the run knows.
@@ -412,7 +414,7 @@ func (m *memory) final(o *store.Outcome) *store.Append {
 	over := o.State.Finished() || o.Continue != nil
 	if over && m.tx != nil {
 		// A strand is in a transaction of the user's still: what it writes comes before the end, or not at all.
-		m.run.endMain(errClosing)
+		m.run.endMain(ErrClosing)
 		defer m.leaveTxLater()()
 	}
 	for m.flushing && (over || m.tx == nil) {
@@ -451,9 +453,9 @@ func (m *memory) account(e *store.Entry) {
 	m.bytes += weight(e)
 }
 
-// isBehind reports whether the run failed before its code had come past all that the journal holds.
+// IsBehind reports whether the run failed before its code had come past all that the journal holds.
 // Then it does not know yet what it would have to undo.
-func (r *Durable) isBehind() bool {
+func (r *Run) IsBehind() bool {
 	m := r.memory.Load()
 	return m != nil && m.unvisited() != ""
 }

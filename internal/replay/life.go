@@ -1,16 +1,16 @@
-package engine
+package replay
 
 import (
 	"context"
 	"sync"
 )
 
-// life is how a run's contexts end. base, the handler's context, ends when the run is cancelled, takes too long, or may write nothing any
+// Life is how a run's contexts end. base, the handler's context, ends when the run is cancelled, takes too long, or may write nothing any
 // more; the context of the whole run ends only when it may write nothing any more, or its node stops. Compensations have one in between.
 //
 // Most runs need no more than base, and nobody who waits for its end: making contexts is a good part of what a short job costs. So the
 // other one is made when it is asked for, and who must know of an end is called by who brings it about.
-type life struct {
+type Life struct {
 	base    context.Context
 	endBase context.CancelCauseFunc
 	timed   bool // base ends by itself, too
@@ -23,7 +23,7 @@ type life struct {
 }
 
 // lasting returns the context of the whole run.
-func (l *life) lasting() context.Context {
+func (l *Life) lasting() context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.whole == nil {
@@ -36,7 +36,7 @@ func (l *life) lasting() context.Context {
 }
 
 // Over returns a channel that is closed when the whole run has ended: less than its context.
-func (l *life) Over() <-chan struct{} {
+func (l *Life) Over() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.gone == nil {
@@ -49,14 +49,14 @@ func (l *life) Over() <-chan struct{} {
 }
 
 // Ended is why the whole run has ended, or nil.
-func (l *life) Ended() error {
+func (l *Life) Ended() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.cause
 }
 
 // endAll ends all contexts of the run. It returns false if they had ended.
-func (l *life) endAll(cause error) bool {
+func (l *Life) endAll(cause error) bool {
 	l.mu.Lock()
 	first := l.cause == nil
 	if first {

@@ -1,4 +1,4 @@
-package engine
+package replay
 
 import (
 	"errors"
@@ -18,7 +18,7 @@ import (
 // compensation. Its operations are numbered in their order, which is how they are found again in the journal; so what
 // two strands do at the same time never mixes. A strand is used by one goroutine.
 type Strand struct {
-	run    *Durable
+	run    *Run
 	prefix string // of the paths of its operations: "" or "3."
 	place  int    // of the last operation
 	undos  int    // compensations registered
@@ -33,7 +33,7 @@ type Strand struct {
 }
 
 // Main returns the strand of the handler itself.
-func (r *Durable) Main() *Strand { return &r.main }
+func (r *Run) Main() *Strand { return &r.main }
 
 // pause is what a strand waits for.
 type pause struct {
@@ -91,13 +91,13 @@ func (s *Strand) reserve() string {
 }
 
 // enter begins an operation that leaves entries of the given kinds: it returns its path and what the journal holds of it. A journal that
-// holds something else ends the run, to wait for a person. m.mu is held.
+// holds something else ends the run, to wait for a person.
 func (s *Strand) enter(m *memory, name string, kinds ...store.EntryKind) (path string, entries []*store.Entry) {
 	path = s.reserve()
 	return path, s.at(m, path, name, kinds...)
 }
 
-// at returns what the journal holds at a path. m.mu is held.
+// at returns what the journal holds at a path.
 func (s *Strand) at(m *memory, path, name string, kinds ...store.EntryKind) []*store.Entry {
 	entries := m.byPath[path]
 	if len(entries) == 0 {
@@ -122,7 +122,7 @@ func (s *Strand) at(m *memory, path, name string, kinds ...store.EntryKind) []*s
 	return entries
 }
 
-// contradict parks the run for a person, because its code and its journal do not fit. m.mu is held.
+// contradict parks the run for a person, because its code and its journal do not fit.
 func (s *Strand) contradict(m *memory, what string) {
 	m.leave(nondeterminism(what))
 	m.exit()
@@ -146,7 +146,7 @@ func nondeterminism(what string) *store.Outcome {
 	}
 }
 
-// open reports whether a new operation may begin: not if the run is ending. m.mu is held.
+// open reports whether a new operation may begin: not if the run is ending.
 func (s *Strand) open(m *memory) error {
 	if s.undo {
 		return nil
@@ -159,7 +159,7 @@ func (s *Strand) open(m *memory) error {
 	return m.ending
 }
 
-// roomFor is open for operations that go on while the run is ending: they fail only if the journal is full. m.mu is held.
+// roomFor is open for operations that go on while the run is ending: they fail only if the journal is full.
 func (s *Strand) roomFor(m *memory) error {
 	if s.undo {
 		return nil
@@ -168,7 +168,7 @@ func (s *Strand) roomFor(m *memory) error {
 }
 
 // decides is for operations that decide something with an entry, such as which message is received: once the end of the run is in the
-// journal, what is not there was not decided before it, and is not any more. m.mu is held.
+// journal, what is not there was not decided before it, and is not any more.
 func (s *Strand) decides(m *memory) error {
 	if m.closed == nil {
 		return s.roomFor(m)
@@ -210,7 +210,7 @@ func (s *Strand) await(m *memory, ready func() bool, what func() pause) error {
 	}
 }
 
-// wakeAll lets every strand that waits look again. m.mu is held.
+// wakeAll lets every strand that waits look again.
 func (m *memory) wakeAll() {
 	for s, b := range m.blocked {
 		delete(m.blocked, s)
@@ -219,7 +219,7 @@ func (m *memory) wakeAll() {
 	}
 }
 
-// idle is called when every strand waits: it lets a moment pass if that is all that is needed, and parks the run otherwise. m.mu is held.
+// idle is called when every strand waits: it lets a moment pass if that is all that is needed, and parks the run otherwise.
 func (m *memory) idle() {
 	if m.exiting || len(m.blocked) == 0 {
 		return
@@ -228,7 +228,7 @@ func (m *memory) idle() {
 	case m.pauses():
 		m.leavePaused()
 		return
-	case m.ending != nil && !m.hopeless && !m.run.isUndoing():
+	case m.ending != nil && !m.hopeless && !m.run.undoing.Load():
 		m.hopeless = true
 		m.wakeAll()
 		return
@@ -267,7 +267,7 @@ func (m *memory) idle() {
 }
 
 // deadlocked reports whether the strands that wait, wait for each other alone: nothing would ever wake the run. Then the waits are
-// misuses. m.mu is held.
+// misuses.
 func (m *memory) deadlocked() bool {
 	var what []string
 	for _, b := range m.blocked {
@@ -340,7 +340,7 @@ func (s *Strand) carry(m *memory, future *Future, f func(*Strand) (any, error)) 
 
 // Future is the result of a strand, once it has returned.
 type Future struct {
-	run   *Durable
+	run   *Run
 	name  string
 	done  bool
 	value any

@@ -1,4 +1,4 @@
-package engine
+package replay
 
 import (
 	"context"
@@ -193,7 +193,7 @@ func (p StepPolicy) next(err error, attempt int) (delay time.Duration, again boo
 	return p.Backoff.Delay(attempt), true
 }
 
-// interrupted tells why a step's error is not its own: the run is over here, or is ending. m.mu is held.
+// interrupted tells why a step's error is not its own: the run is over here, or is ending.
 func (s *Strand) interrupted(m *memory) error {
 	if s.run.life.Ended() != nil {
 		// The run's end came from outside, and wakes who waits for it; no code is to take it for a failure.

@@ -1,4 +1,4 @@
-package engine
+package replay
 
 import (
 	"crypto/rand"
@@ -22,13 +22,13 @@ type timer struct {
 	Until time.Time `json:"until"`
 }
 
-// until waits for a time. m.mu is held.
+// until waits for a time.
 func (s *Strand) until(m *memory, at time.Time, what func() string) error {
 	now := s.run.host.Now
 	return s.await(m, func() bool { return !now().Before(at) }, func() pause { return pause{until: at, what: what()} })
 }
 
-// begun returns when the timer at a path ends, which is decided when it is first asked for. m.mu is held.
+// begun returns when the timer at a path ends, which is decided when it is first asked for.
 func (s *Strand) begun(m *memory, path, name string, entries []*store.Entry, limit Limit) (time.Time, error) {
 	for _, e := range entries {
 		if e.Kind == store.EntryTimer {
@@ -81,12 +81,12 @@ type Awaitable interface {
 	ready(m *memory, now time.Time) bool
 	pause(m *memory) pause
 	// madeBy reports whether a run may wait for it. It may be nil.
-	madeBy(r *Durable) bool
+	madeBy(r *Run) bool
 	// describe names it in messages. It may be nil.
 	describe() string
 }
 
-// waitFor waits for one thing that needs no decision: a timer, or a strand. m.mu is held.
+// waitFor waits for one thing that needs no decision: a timer, or a strand.
 func (s *Strand) waitFor(m *memory, a Awaitable) error {
 	now := s.run.host.Now
 	return s.await(m, func() bool { return a.ready(m, now()) }, func() pause { return a.pause(m) })
@@ -94,7 +94,7 @@ func (s *Strand) waitFor(m *memory, a Awaitable) error {
 
 // Timer is a time that was fixed in the journal.
 type Timer struct {
-	run *Durable
+	run *Run
 	at  time.Time
 }
 
@@ -108,7 +108,7 @@ func (s *Strand) Timer(limit Limit) (*Timer, error) {
 	return s.timer(m, limit)
 }
 
-// timer begins a timer. m.mu is held.
+// timer begins a timer.
 func (s *Strand) timer(m *memory, limit Limit) (*Timer, error) {
 	path, entries := s.enter(m, "", store.EntryTimer)
 	if entries == nil {
@@ -123,7 +123,7 @@ func (s *Strand) timer(m *memory, limit Limit) (*Timer, error) {
 	return &Timer{s.run, at}, nil
 }
 
-func (t *Timer) madeBy(r *Durable) bool { return t != nil && t.run == r }
+func (t *Timer) madeBy(r *Run) bool { return t != nil && t.run == r }
 
 func (t *Timer) describe() string { return "a timer" }
 
@@ -133,7 +133,7 @@ func (t *Timer) pause(*memory) pause {
 	return pause{until: t.at, what: "timer until " + t.at.UTC().Format(time.RFC3339)}
 }
 
-func (f *Future) madeBy(r *Durable) bool { return f != nil && f.run == r }
+func (f *Future) madeBy(r *Run) bool { return f != nil && f.run == r }
 
 func (f *Future) describe() string {
 	if f == nil {
@@ -153,7 +153,7 @@ type Signal struct {
 	got    *store.Message
 }
 
-func (g *Signal) madeBy(*Durable) bool { return g != nil }
+func (g *Signal) madeBy(*Run) bool { return g != nil }
 
 func (g *Signal) describe() string { return "a wait for a signal" }
 
@@ -196,7 +196,7 @@ func (s *Strand) receiveAs(verb string, g *Signal, limit Limit) (*store.Message,
 	return s.receive(m, path, g.Name, entries, g, limit)
 }
 
-// receive waits for a message, with a time limit or without. m.mu is held.
+// receive waits for a message, with a time limit or without.
 func (s *Strand) receive(
 	m *memory, path, name string, entries []*store.Entry, r receiver, limit Limit,
 ) (*store.Message, error) {
@@ -278,7 +278,7 @@ func (m *memory) message(seq int64) *store.Message {
 // Callback is a wait for an outside system.
 type Callback struct {
 	Token string
-	run   *Durable
+	run   *Run
 	name  string // for people
 	path  string
 	got   *store.Message
@@ -338,7 +338,7 @@ func JobOfToken(token string) (store.ID, error) {
 	return uuid.FromBytes(raw[:16])
 }
 
-func (c *Callback) madeBy(r *Durable) bool { return c != nil && c.run == r }
+func (c *Callback) madeBy(r *Run) bool { return c != nil && c.run == r }
 
 func (c *Callback) describe() string {
 	if c == nil {

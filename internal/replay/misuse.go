@@ -1,4 +1,4 @@
-package engine
+package replay
 
 import (
 	"errors"
@@ -62,8 +62,7 @@ const (
 // of a compensation.
 type fault struct{ err error }
 
-// refuse tells why an operation must not begin: it would be a misuse, or there was one. m.mu is
-// held.
+// refuse tells why an operation must not begin: it would be a misuse, or there was one.
 func (s *Strand) refuse(m *memory, begins operation) error {
 	switch {
 	case s.over.Load():
@@ -79,7 +78,7 @@ func (s *Strand) refuse(m *memory, begins operation) error {
 }
 
 // spoil ends the work of the strands that fail with this one: those that wait return the misuse,
-// too. m.mu is held.
+// too.
 func (s *Strand) spoil(m *memory, err error) {
 	if s.fault.err != nil {
 		return
@@ -88,7 +87,7 @@ func (s *Strand) spoil(m *memory, err error) {
 	m.wakeAll()
 }
 
-// underWay tells which entries the operation has left that is under way. m.mu is held.
+// underWay tells which entries the operation has left that is under way.
 func (s *Strand) underWay() func(path string) bool {
 	at := s.prefix + strconv.Itoa(s.place)
 	many := s.doing.verb == verbCallAll // whose children have places below it
@@ -96,7 +95,7 @@ func (s *Strand) underWay() func(path string) bool {
 }
 
 // drop takes entries back that are not stored yet, and the children that are to be enqueued with
-// them. m.mu is held.
+// them.
 func (m *memory) drop(of func(path string) bool) {
 	var entries []store.Entry
 	var enqueues []*store.Enqueue
@@ -116,7 +115,7 @@ func (m *memory) drop(of func(path string) bool) {
 	m.pending, m.enqueues = entries, enqueues
 }
 
-// beside is the misuse of a strand that has an operation under way. m.mu is held.
+// beside is the misuse of a strand that has an operation under way.
 func (s *Strand) beside(begins operation) error {
 	if s.doing.isStep() {
 		return s.misuse("%s was called during %s, in its function or in another goroutine; call it before or after the step, "+
@@ -142,7 +141,7 @@ func (s *Strand) misuse(format string, args ...any) error {
 	return &misuseError{fmt.Sprintf("job %s: ", s.run.claimed.Job.ID) + fmt.Sprintf(format, args...)}
 }
 
-// own returns an error if one of several things is not the run's own. m.mu is held.
+// own returns an error if one of several things is not the run's own.
 func (s *Strand) own(m *memory, among ...Awaitable) error {
 	for _, a := range among {
 		if !a.madeBy(s.run) {
@@ -155,7 +154,7 @@ func (s *Strand) own(m *memory, among ...Awaitable) error {
 }
 
 // ruined returns what an operation of the strand returns instead of being remembered: there was a
-// misuse while it was under way. m.mu is held.
+// misuse while it was under way.
 func (s *Strand) ruined() error {
 	if s.misused {
 		return s.fault.err
@@ -164,7 +163,7 @@ func (s *Strand) ruined() error {
 }
 
 // misusedIn returns the misuse that a step which has failed did or was told of: that is no failure
-// of its own, to be tried again or remembered. m.mu is held.
+// of its own, to be tried again or remembered.
 func (s *Strand) misusedIn(m *memory, failure *stepFailedError) error {
 	err := failure.misuse
 	switch {
@@ -186,14 +185,14 @@ type spoiledError struct{ text string }
 
 func (e *spoiledError) Error() string { return e.text }
 
-// blame returns the error of a run's handler, or the misuse that has spoiled the run.
-func (r *Durable) blame(err error) error {
+// Blame returns the error of a run's handler, or the misuse that has spoiled the run.
+func (r *Run) Blame(err error) error {
 	m := r.memory.Load()
 	if m == nil {
 		return err
 	}
 	m.mu.Lock()
-	fault := r.fault.err
+	fault := m.fault.err
 	m.mu.Unlock()
 	switch {
 	case fault == nil:
@@ -206,9 +205,9 @@ func (r *Durable) blame(err error) error {
 	return &spoiledError{fmt.Sprintf("%v; the handler returned: %s", fault, usercode.ErrorText(err))}
 }
 
-// cancelledBy is what is told of a job that was cancelled: the cancel, and the misuse in its code,
+// CancelledBy is what is told of a job that was cancelled: the cancel, and the misuse in its code,
 // which would not be seen otherwise.
-func cancelledBy(cause, err error) string {
+func CancelledBy(cause, err error) string {
 	if spoiled, ok := err.(*spoiledError); ok { //nolint:errorlint // blame does not wrap it
 		if said := usercode.CancelReason(cause); said != "" {
 			return said + "; " + spoiled.text

@@ -1,4 +1,4 @@
-package engine
+package replay
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 type Child struct {
 	ID   store.ID
 	Kind string
-	run  *Durable
+	run  *Run
 	path string
 }
 
@@ -40,7 +40,7 @@ func (s *Strand) StartChild(kind string, build func() (*store.Enqueue, error)) (
 	return child, m.flush()
 }
 
-// child returns the child at a path; a new one is enqueued with the next write. m.mu is held.
+// child returns the child at a path; a new one is enqueued with the next write.
 func (s *Strand) child(m *memory, path, kind string, build func() (*store.Enqueue, error)) (*Child, error) {
 	for _, e := range s.at(m, path, kind, store.EntryChild, store.EntryReceived) {
 		if e.Kind != store.EntryChild {
@@ -91,7 +91,7 @@ func unlockedBuild(m *memory, build func() (*store.Enqueue, error)) (*store.Enqu
 	return e, err
 }
 
-func (c *Child) madeBy(r *Durable) bool { return c != nil && c.run == r }
+func (c *Child) madeBy(r *Run) bool { return c != nil && c.run == r }
 
 func (c *Child) describe() string {
 	if c == nil {
@@ -120,7 +120,7 @@ func (s *Strand) AwaitChild(c *Child) (*store.Message, error) {
 	return s.answer(m, c)
 }
 
-// answer waits for a child's answer. m.mu is held.
+// answer waits for a child's answer.
 func (s *Strand) answer(m *memory, c *Child) (*store.Message, error) {
 	if msg := m.settled(c); msg != nil {
 		return msg, nil
@@ -135,7 +135,7 @@ func (s *Strand) answer(m *memory, c *Child) (*store.Message, error) {
 	return msg, nil
 }
 
-// settled returns the failure of a child that the journal remembers. m.mu is held.
+// settled returns the failure of a child that the journal remembers.
 func (m *memory) settled(c *Child) *store.Message {
 	for _, e := range m.byPath[c.path] {
 		if e.Kind == store.EntryReceived {

@@ -1,4 +1,4 @@
-package engine
+package replay
 
 import (
 	"fmt"
@@ -15,12 +15,18 @@ const (
 	maxAppendBytes = 1 << 20
 )
 
+// JournalLimit is how much a run may remember: what is there is read whenever it resumes.
+type JournalLimit struct {
+	Entries int64 // 50,000
+	Bytes   int64 // of data, names and paths; 64 MiB
+}
+
 // weight is what an entry counts against the limit of its journal.
 func weight(e *store.Entry) int64 { return int64(len(e.Data) + len(e.Name) + len(e.Path)) }
 
-// full reports, as an error that says what to do, that the run remembers all it may. m.mu is held.
+// full reports, as an error that says what to do, that the run remembers all it may.
 func (m *memory) full() error {
-	limit := m.run.limit
+	limit := m.run.host.MaxJournal()
 	if m.entries < limit.Entries && m.bytes < limit.Bytes {
 		return nil
 	}
@@ -29,9 +35,9 @@ func (m *memory) full() error {
 		usercode.ErrJournalFull, m.run.claimed.Job.ID, m.entries, limit.Entries, m.bytes, limit.Bytes)
 }
 
-// warnIfLong says once that the run remembers half of what it may: every resuming reads it. m.mu is held.
+// warnIfLong says once that the run remembers half of what it may: every resuming reads it.
 func (m *memory) warnIfLong() {
-	limit := m.run.limit
+	limit := m.run.host.MaxJournal()
 	if m.warned || 2*m.entries < limit.Entries && 2*m.bytes < limit.Bytes {
 		return
 	}
@@ -43,8 +49,7 @@ func (m *memory) warnIfLong() {
 }
 
 // portion is how many of the pending entries, and of the children that are enqueued with them, the
-// next write carries. Each child belongs to the entry that remembers it, in the same order. m.mu is
-// held.
+// next write carries. Each child belongs to the entry that remembers it, in the same order.
 func (m *memory) portion() (entries, enqueues int) {
 	bytes := int64(0)
 	for i := range m.pending {

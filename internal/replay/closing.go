@@ -1,4 +1,4 @@
-package engine
+package replay
 
 import (
 	"context"
@@ -50,10 +50,10 @@ func (s *Strand) OnFailure(name string, f func(*Strand) error) error {
 }
 
 // settle ends the strands that the handler left behind, each at its next operation, and waits for them: what they have
-// done is to be undone, too. m.mu is held.
+// done is to be undone, too.
 func (m *memory) settle() {
 	if m.ending == nil {
-		m.ending = errClosing
+		m.ending = ErrClosing
 	}
 	m.hopeless = true
 	m.run.endMain(m.ending)
@@ -67,7 +67,7 @@ func (m *memory) settle() {
 }
 
 // keepPromised drops the compensations that were not registered when the end was decided, and returns the path of one that was and is
-// not any more. Nil: nothing was said. m.mu is held.
+// not any more. Nil: nothing was said.
 func (m *memory) keepPromised(paths []string) (missing string) {
 	if paths == nil {
 		return ""
@@ -84,9 +84,9 @@ func (m *memory) keepPromised(paths []string) (missing string) {
 // undoPolicy is how a compensation that fails is repeated before it is given up.
 var undoPolicy = StepPolicy{Attempts: 10, Backoff: store.Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.2}}
 
-// compensate runs the compensations of a run whose end is decided, and returns the outcome. They are steps of strands
+// Compensate runs the compensations of a run whose end is decided, and returns the outcome. They are steps of strands
 // of their own, so that a crash in the middle repeats none that is remembered.
-func (r *Durable) compensate(o *store.Outcome) *store.Outcome {
+func (r *Run) Compensate(o *store.Outcome) *store.Outcome {
 	m := r.memory.Load()
 	if m == nil || o == nil {
 		return o
@@ -112,7 +112,7 @@ func (r *Durable) compensate(o *store.Outcome) *store.Outcome {
 	if len(m.undos) == 0 {
 		return o
 	}
-	r.beginUndo()
+	r.undoing.Store(true)
 	if m.closed == nil {
 		data = closingData{State: o.State, Reason: o.Reason, Error: o.Error}
 		for _, u := range m.undos {
@@ -122,7 +122,7 @@ func (r *Durable) compensate(o *store.Outcome) *store.Outcome {
 	}
 	if err := m.flush(); err != nil {
 		// Nothing is lost: the next run decides again.
-		return unreadable(err)
+		return Unreadable(err)
 	}
 	for _, u := range slices.Backward(m.undos) {
 		if err := r.undoOne(m, u); err != nil {
@@ -132,8 +132,8 @@ func (r *Durable) compensate(o *store.Outcome) *store.Outcome {
 	return o
 }
 
-// undoOne runs a compensation until it has succeeded or was tried often enough. m.mu is held.
-func (r *Durable) undoOne(m *memory, u undo) error {
+// undoOne runs a compensation until it has succeeded or was tried often enough.
+func (r *Run) undoOne(m *memory, u undo) error {
 	path := u.path
 	keeper := &Strand{run: r, undo: true, fault: &fault{}}
 	entries := m.byPath[path]
@@ -189,7 +189,7 @@ func (r *Durable) undoOne(m *memory, u undo) error {
 	}
 }
 
-// forget drops what is pending of a strand that failed: it decides again. m.mu is held.
+// forget drops what is pending of a strand that failed: it decides again.
 func (m *memory) forget(prefix string) {
 	kept := m.pending[:0]
 	for _, e := range m.pending {
@@ -236,14 +236,15 @@ func callUndo(m *memory, u undo, s *Strand, attempt int) (failure *stepFailedErr
 // Context is what functions of the strand are called with.
 func (s *Strand) Context() context.Context {
 	if s.undo {
-		return s.run.undo
+		// Their time is their own: the end of the handler's context has begun them, perhaps.
+		return s.run.life.lasting()
 	}
 	return s.run.life.base
 }
 
 // tellUndo says that a compensation failed, and when it is tried again; a zero time says that it is
 // given up.
-func (r *Durable) tellUndo(failure *stepFailedError, again time.Time) {
+func (r *Run) tellUndo(failure *stepFailedError, again time.Time) {
 	told := &failure.told
 	facts := []slog.Attr{
 		slog.String(logs.KeyCompensation, told.Step), slog.Int(logs.KeyTries, told.Attempts), slog.String(logs.KeyError, told.Message),

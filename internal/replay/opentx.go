@@ -1,4 +1,4 @@
-package engine
+package replay
 
 import (
 	"context"
@@ -77,7 +77,7 @@ func (s *Strand) StepTx(
 }
 
 // beginTx keeps everybody else of the run from writing until endTx, so that the journal has no gaps, and so that nobody waits for the
-// database with what the transaction waits for. m.mu is held.
+// database with what the transaction waits for.
 func (m *memory) beginTx() *openTx {
 	for m.flushing {
 		m.flushed.Wait()
@@ -89,7 +89,7 @@ func (m *memory) beginTx() *openTx {
 	return m.tx
 }
 
-// endTx is called when a transaction has ended. m.mu is held.
+// endTx is called when a transaction has ended.
 func (m *memory) endTx(tx *openTx, a *store.Append, err error) {
 	if !tx.left {
 		m.written(a, err)
@@ -112,7 +112,7 @@ func (m *memory) appendIn(tx *openTx, s *Strand, e store.Entry) (*store.Append, 
 }
 
 // leaveTxLater leaves the transaction behind that a run which ends is waiting for, if it still is after some time. stop is called when
-// the run has stopped waiting. m.mu is held.
+// the run has stopped waiting.
 func (m *memory) leaveTxLater() (stop func()) { return m.run.host.GiveUpLater(m.leaveTx) }
 
 // leaveTx ends the wait for a transaction, and reports whether anybody waited. One that has stored its entry, and has not ended, keeps what
@@ -137,7 +137,7 @@ var errNothing = errors.New("nothing was written")
 
 // happened finds out whether a transaction that ended with an error was committed all the same, as a connection that
 // breaks, or a context that ends during the commit, cannot tell. It may be under way still, so it is waited for: what the journal says
-// before that says nothing. m.mu is held, and let go of meanwhile.
+// before that says nothing. It lets go of the lock meanwhile.
 func (s *Strand) happened(m *memory, tx *openTx, a *store.Append) bool {
 	for try := 1; !tx.left; try++ {
 		found, err := s.askFor(m, a, try)
@@ -151,7 +151,7 @@ func (s *Strand) happened(m *memory, tx *openTx, a *store.Append) bool {
 	return false // the run is over here, and the journal tells whoever runs it next
 }
 
-// askFor is lookFor that tells of an error, and waits a little after one. m.mu is held, and let go of meanwhile.
+// askFor is lookFor that tells of an error, and waits a little after one. It lets go of the lock meanwhile.
 func (s *Strand) askFor(m *memory, a *store.Append, try int) (found bool, err error) {
 	m.mu.Unlock()
 	defer m.mu.Lock()

@@ -1,4 +1,4 @@
-package engine
+package replay
 
 import (
 	"fmt"
@@ -72,7 +72,7 @@ func (w *callbackWait) decode(msg *store.Message) func([]byte) error {
 }
 
 // take receives the message that answers a wait, and notes it at the path of the wait, after the
-// choice that it is of, if any. m.mu is held.
+// choice that it is of, if any.
 func (s *Strand) take(m *memory, r receiver, path string, choice *store.Entry) (*store.Message, error) {
 	msg := r.message(m)
 	e := store.Entry{Kind: store.EntryReceived, Path: path, Ref: msg.Seq}
@@ -101,7 +101,7 @@ func (s *Strand) take(m *memory, r receiver, path string, choice *store.Entry) (
 	return nil, s.undecoded(r, msg, problem)
 }
 
-// receivedBefore gives a wait what the journal says that it received. m.mu is held.
+// receivedBefore gives a wait what the journal says that it received.
 func (s *Strand) receivedBefore(m *memory, r receiver, e *store.Entry) (*store.Message, error) {
 	msg := m.message(e.Ref)
 	if msg == nil {
@@ -163,10 +163,9 @@ func decoded(m *memory, r receiver, msg *store.Message) (problem string, err err
 
 // refusals are what remains of the entries that are to be stored when an attempt has failed: the
 // signals that did not decode are received all the same, at no place in the code, so that the next
-// attempt waits for the next one. Otherwise it would fail at the same one, again and again. m.mu is
-// held.
+// attempt waits for the next one. Otherwise it would fail at the same one, again and again.
 func (m *memory) refusals(o *store.Outcome) []store.Entry {
-	if o.State != store.Retryable || m.tx != nil || m.unwritten || m.run.fault.err != nil {
+	if o.State != store.Retryable || m.tx != nil || m.unwritten || m.fault.err != nil {
 		return nil
 	}
 	var refused []store.Entry

@@ -1,4 +1,4 @@
-package engine
+package replay
 
 import (
 	"log/slog"
@@ -13,7 +13,7 @@ func (f *Future) panic() *usercode.PanicError {
 	return p
 }
 
-// panicked notes the panic of a strand that nobody has awaited yet. m.mu is held.
+// panicked notes the panic of a strand that nobody has awaited yet.
 func (m *memory) panicked(f *Future) {
 	m.abandoned = append(m.abandoned, f)
 	if m.concluded {
@@ -33,7 +33,7 @@ func (m *memory) abandonedPanic() *usercode.PanicError {
 	return first.panic()
 }
 
-// tellAbandoned tells of the panics that nobody will await any more: the run ends for another reason, or is parked. m.mu is held.
+// tellAbandoned tells of the panics that nobody will await any more: the run ends for another reason, or is parked.
 func (m *memory) tellAbandoned() {
 	for _, f := range m.abandoned {
 		p := f.panic()

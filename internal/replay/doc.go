@@ -1,0 +1,34 @@
+// Package replay is durable functions: code whose operations are remembered in a journal, so that another attempt, on another node, comes
+// to where the last one was. It needs no node and no database: what it wants from outside is its Host.
+//
+//	Run        one run of a function: its life, its handler's strand, how it ends
+//	Host       the attempt that the run is of: reads and writes the journal, tells the time, logs
+//	Life       how a run's contexts end
+//	memory     the journal and the inbox as they were read, what was added since, and who of the strands waits
+//	Strand     one line of control, and its operations: steps, waits, children, values
+//	openTx     a transaction of the user's with which an entry is stored
+//	closing    compensations
+//	misuse     code that uses its run as it must not
+//
+// # What it promises
+//
+// An operation that the journal knows returns what it returned then, and does nothing. One that it does not know acts, and is stored
+// before the next one acts on it. Operations are found by their place among those of their strand; code that asks for something else than
+// the journal has ends the run, held for a person, and not in confusion. A run all of whose strands wait is parked: its goroutines end,
+// and the handler is called again when what it waits for is there.
+//
+// # When it fails
+//
+// A write fails: nothing that went on from it is remembered, and the attempt fails. The lease is lost: every strand ends at its next
+// operation. A strand panics: its panic is that of whoever awaits it, or of the handler.
+//
+// # The lock
+//
+// Each run has one lock, that of its memory, under which its code moves on: an operation holds it from its beginning to its end, and
+// lets go of it while it waits, writes, or calls the user's code. Methods of memory, of what can be awaited, and of strands that take a
+// memory are called with the lock held.
+//
+// # Imports
+//
+// Of ours, store, internal/logs, supervise and usercode.
+package replay

@@ -1,0 +1,39 @@
+package replay
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Host is the attempt that a run is of: what it needs from outside. Its methods are called without any lock of the run's, but for Now,
+// MaxJournal, Failed and Say.
+type Host interface {
+	// Now is the time of the store.
+	Now() time.Time
+	// MaxJournal is how much the run may remember.
+	MaxJournal() JournalLimit
+	// Journal reads what the job remembers, and its inbox.
+	Journal(ctx context.Context) (store.Journal, error)
+	// Append stores what the run remembers, and returns when it is durable or the run's life has ended. Calls follow one another.
+	Append(a *store.Append) error
+	// AppendLast is Append for what belongs to the end of the run, however its life has ended.
+	AppendLast(a *store.Append) error
+	// AppendTx stores in a transaction of the user's.
+	AppendTx(ctx context.Context, tx store.Tx, a *store.Append) error
+	// Appended reports whether a transaction with an append, which has ended, was committed.
+	Appended(ctx context.Context, a *store.Append) (bool, error)
+
+	// Failed is the outcome of an attempt that failed with this text: the job is tried again, after its backoff, or fails.
+	Failed(text string) *store.Outcome
+	// Ended is told that the handler's context has ended, or the whole run, and why: whoever ignores that is given up some day.
+	Ended(cause error)
+	// GiveUpLater calls giveUp if a strand of a run that has ended is still in a transaction after some time, and tells if it gave up.
+	GiveUpLater(giveUp func() bool) (stop func())
+	// Say logs a line about the job, without holding up the caller.
+	Say(level slog.Level, msg string, attrs ...slog.Attr)
+	// Catch is deferred by goroutines of the run: a panic of theirs ends it, so that its job is tried again.
+	Catch(part string)
+}

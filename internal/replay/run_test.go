@@ -1,0 +1,234 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/goleak"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// attempt is a host that keeps the journal in memory. It is all that a run needs.
+type attempt struct {
+	t       *testing.T
+	claimed store.Claimed
+	journal store.Journal
+	writes  []int // entries of each
+	refuse  error // what the next write returns
+	said    []string
+}
+
+func newAttempt(t *testing.T) *attempt {
+	return &attempt{t: t, claimed: store.Claimed{
+		Job:   store.Job{ID: uuid.Must(uuid.NewV7()), Kind: "k", Attempt: 1},
+		Lease: store.Lease{Number: 1},
+	}}
+}
+
+// next is the attempt that follows.
+func (a *attempt) next() {
+	a.claimed.Lease.Number++
+	a.claimed.Durable = true
+}
+
+func (a *attempt) Now() time.Time { return time.Now() }
+
+func (*attempt) MaxJournal() JournalLimit { return JournalLimit{Entries: 1000, Bytes: 1 << 30} }
+
+func (a *attempt) Journal(context.Context) (store.Journal, error) { return a.journal, nil }
+
+func (a *attempt) Append(w *store.Append) error {
+	if a.refuse != nil {
+		return a.refuse
+	}
+	a.writes = append(a.writes, len(w.Entries))
+	a.journal.Entries = append(a.journal.Entries, w.Entries...)
+	return nil
+}
+
+func (a *attempt) AppendLast(w *store.Append) error { return a.Append(w) }
+
+func (a *attempt) AppendTx(context.Context, store.Tx, *store.Append) error {
+	return errors.ErrUnsupported
+}
+
+func (a *attempt) Appended(context.Context, *store.Append) (bool, error) { return false, nil }
+
+func (a *attempt) Failed(text string) *store.Outcome {
+	return &store.Outcome{State: store.Retryable, Reason: store.ReasonError, Error: text}
+}
+
+func (a *attempt) Ended(error) {}
+
+func (a *attempt) GiveUpLater(func() bool) (stop func()) { return func() {} }
+
+func (a *attempt) Say(_ slog.Level, msg string, _ ...slog.Attr) { a.said = append(a.said, msg) }
+
+func (a *attempt) Catch(part string) {
+	if p := recover(); p != nil {
+		a.t.Errorf("panic in %s: %v", part, p)
+	}
+}
+
+// call runs a handler as an attempt does, and returns what is to become of the job.
+func (a *attempt) call(handler func(s *Strand) ([]byte, error)) *store.Outcome {
+	a.t.Helper()
+	run := &Run{}
+	run.Init(a, &a.claimed)
+	run.Start(nil, 0)
+	defer run.Stop()
+	var o *store.Outcome
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer run.Returned()
+		result, err := handler(run.Main())
+		if err = run.Blame(err); err != nil {
+			o = a.Failed(err.Error())
+			return
+		}
+		if _, o = run.Completed(); o == nil {
+			o = &store.Outcome{State: store.Completed, Result: result}
+		}
+	}()
+	<-done
+	if left, ok := run.Left(); ok {
+		o = left
+	}
+	if o != nil {
+		if last, _ := run.Final(o); last != nil {
+			a.journal.Entries = append(a.journal.Entries, last.Entries...)
+		}
+	}
+	return o
+}
+
+// TestReplayNeedsNoNode: what a step has returned is remembered, and it does not run again.
+func TestReplayNeedsNoNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, ran := newAttempt(t), 0
+		began := time.Now()
+		handler := func(s *Strand) ([]byte, error) {
+			first, err := s.Step("first", StepPolicy{}, func(context.Context, int) ([]byte, error) { ran++; return []byte(`"one"`), nil })
+			if err != nil {
+				return nil, err
+			}
+			return first, s.Sleep(Limit{Within: time.Hour, Set: true})
+		}
+		o := a.call(handler)
+		if o.State != store.Waiting || o.Wait == nil || !o.Wait.Until.Equal(began.Add(time.Hour)) {
+			t.Fatalf("it is not parked for an hour: %+v", o)
+		}
+		time.Sleep(time.Hour)
+		a.next()
+		if o = a.call(handler); o.State != store.Completed || string(o.Result) != `"one"` || ran != 1 {
+			t.Errorf("after %d runs of the step: %+v", ran, o)
+		}
+	})
+}
+
+// TestCodeThatDoesNotFit is held for a person, whether it asks for something else, or for less.
+func TestCodeThatDoesNotFit(t *testing.T) {
+	step := func(s *Strand, name string) ([]byte, error) {
+		return s.Step(name, StepPolicy{}, func(context.Context, int) ([]byte, error) { return []byte(`1`), nil })
+	}
+	for name, handler := range map[string]func(s *Strand) ([]byte, error){
+		"another step": func(s *Strand) ([]byte, error) { return step(s, "b") },
+		"another operation": func(s *Strand) ([]byte, error) {
+			return nil, s.Sleep(Limit{Within: time.Hour, Set: true})
+		},
+		"none": func(*Strand) ([]byte, error) { return nil, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAttempt(t)
+			a.call(func(s *Strand) ([]byte, error) { return step(s, "a") })
+			a.next()
+			if o := a.call(func(s *Strand) ([]byte, error) {
+				if name == "none" {
+					if _, err := s.Random(); err != nil { // takes no place
+						return nil, err
+					}
+				}
+				return handler(s)
+			}); o.State != store.Waiting || o.Reason != store.ReasonNondeterminism || o.Wait == nil || !o.Wait.Held {
+				t.Errorf("%+v", o)
+			}
+		})
+	}
+}
+
+// TestWritesThatFail end the attempt: with nothing to write where the lease is lost, and as a failure of it otherwise.
+func TestWritesThatFail(t *testing.T) {
+	for _, c := range []struct {
+		refuse error
+		want   store.State // 0: nothing is written
+	}{{store.ErrLeaseLost, 0}, {store.ErrInvalid, store.Retryable}} {
+		a := newAttempt(t)
+		a.refuse = c.refuse
+		went := false
+		o := a.call(func(s *Strand) ([]byte, error) {
+			_, err := s.Step("step", StepPolicy{}, func(context.Context, int) ([]byte, error) { return nil, nil })
+			went = true
+			return nil, err
+		})
+		switch {
+		case went:
+			t.Errorf("%v: the code has gone on", c.refuse)
+		case c.want == 0 && o != nil, c.want != 0 && (o == nil || o.State != c.want):
+			t.Errorf("%v: %+v", c.refuse, o)
+		}
+	}
+}
+
+// TestLargeEntriesAreWrittenOneByOne: so many as fit into a write, and those that are too large for any alone.
+func TestLargeEntriesAreWrittenOneByOne(t *testing.T) {
+	a := newAttempt(t)
+	sizes := []int{100, maxAppendBytes + 1, 100, maxAppendBytes / 2, maxAppendBytes / 2, maxAppendBytes / 2, 2 * maxAppendBytes}
+	o := a.call(func(s *Strand) ([]byte, error) {
+		m, err := s.begin("a test", "")
+		if err != nil {
+			return nil, err
+		}
+		defer s.end(m)
+		for i, size := range sizes {
+			m.pending = append(m.pending, store.Entry{Kind: store.EntryValue, Path: strconv.Itoa(i + 1), Data: make([]byte, size)})
+		}
+		return nil, m.flush()
+	})
+	if o.State != store.Completed {
+		t.Errorf("%+v", o)
+	}
+	if want := []int{1, 1, 2, 1, 1, 1}; !slices.Equal(a.writes, want) {
+		t.Errorf("writes of %v entries, want %v", a.writes, want)
+	}
+	if len(a.journal.Entries) != len(sizes) {
+		t.Errorf("%d entries of %d are there", len(a.journal.Entries), len(sizes))
+	}
+}
+
+// TestMisuseSpoilsTheRun: an operation in a step, whatever the code makes of its error.
+func TestMisuseSpoilsTheRun(t *testing.T) {
+	a := newAttempt(t)
+	o := a.call(func(s *Strand) ([]byte, error) {
+		_, _ = s.Step("outer", StepPolicy{}, func(context.Context, int) ([]byte, error) {
+			if _, err := s.Now(); !errors.Is(err, store.ErrInvalid) {
+				t.Errorf("the operation in the step: %v", err)
+			}
+			return nil, nil
+		})
+		return nil, nil
+	})
+	if o.State != store.Retryable || len(a.journal.Entries) != 0 {
+		t.Errorf("%d entries, %+v", len(a.journal.Entries), o)
+	}
+}
