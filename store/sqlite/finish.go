@@ -160,49 +160,39 @@ func (t *tx) endRun(b *body, r *claimRecord, l store.Lease, e *ending) (store.St
 
 // meet changes how a run ends by what people asked of the job meanwhile, by its deadline, and by what has arrived for it.
 func (t *tx) meet(b *body, e *ending, asked requests) error {
-	switch {
-	case asked.cancel != nil && endsAsItSays(b, e):
-	case asked.cancel != nil && e.durable: // its next run ends it in order
-		e.state, e.runAt = store.Available, t.now
-	case asked.cancel != nil:
-		e.state, e.reason, e.err = store.Cancelled, store.ReasonCancelled, asked.cancel.reason
-	case !isLate(b, e):
-	case e.durable:
+	held := e.state == store.Waiting && e.wait.Held
+	verdict := store.Ending{
+		State: e.state, Held: held, Contradicts: held && e.reason == store.ReasonNondeterminism, Durable: e.durable,
+		CancelSeen: e.cancelSeen, RunAt: timeOf(e.runAt),
+	}.Meet(store.Asked{
+		Cancel: asked.cancel != nil, Pause: asked.pause != nil, Deadline: b.Options.Deadline, Closing: b.Closing,
+	})
+	e.state = verdict.State
+	switch verdict.Cause {
+	case store.EndsByRequest:
+		e.reason, e.err = store.ReasonCancelled, asked.cancel.reason
+	case store.EndsByDeadline:
+		e.reason = store.ReasonDeadline
+	default: // as the run says
+	}
+	switch verdict.Due {
+	case store.DueNow:
+		e.runAt = t.now
+	case store.DueAtDeadline:
 		e.runAt = b.Options.Deadline.UnixMicro()
-	default:
-		e.state, e.reason = store.Failed, store.ReasonDeadline
+	default: // as the run says
 	}
-	switch {
-	case e.state.Finished(), e.state == store.Waiting && e.wait.Held:
+	if verdict.Hold {
+		e.pause = asked.pause
+	}
+	if e.state != store.Waiting || held {
 		return nil
-	case asked.pause != nil && asked.cancel == nil:
-		if e.pause = asked.pause; e.state == store.Waiting {
-			e.state, e.runAt = store.Available, t.now
-		}
-	case e.state == store.Waiting:
-		arrived, err := t.arrived(b.ID, e.wait)
-		if err != nil {
-			return err
-		}
-		if arrived {
-			e.state, e.runAt = store.Available, t.now
-		}
 	}
-	return nil
-}
-
-// endsAsItSays reports whether a run ends as it would if nobody had asked to cancel the job: its
-// end is decided, and takes the time that it takes, or it cannot end itself. To try that again at
-// once would be to try for ever.
-func endsAsItSays(b *body, e *ending) bool {
-	contradicts := e.state == store.Waiting && e.wait.Held && e.reason == store.ReasonNondeterminism
-	return b.Closing || e.durable && (e.cancelSeen || contradicts)
-}
-
-// isLate reports whether a job that goes on would do so after its deadline.
-func isLate(b *body, e *ending) bool {
-	return (e.state == store.Retryable || e.state == store.Scheduled) && !b.Closing &&
-		!b.Options.Deadline.IsZero() && e.runAt >= b.Options.Deadline.UnixMicro()
+	arrived, err := t.arrived(b.ID, e.wait)
+	if arrived {
+		e.state, e.runAt = store.Available, t.now
+	}
+	return err
 }
 
 // goOn puts a job back whose run has ended without finishing it, and returns the state that it is in then.

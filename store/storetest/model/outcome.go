@@ -171,33 +171,28 @@ type goal struct {
 }
 
 func (s *Store) goal(j *job, e *ending, now time.Time) goal {
-	g := goal{state: e.state, reason: e.reason, err: e.err, runAt: e.runAt}
-	if e.state.Finished() {
-		if e.state == store.Completed {
-			g.reason, g.err = "", ""
-		}
-		return g
+	verdict := store.Ending{
+		State: e.state, Held: e.isHeld(), Contradicts: e.isContradiction(), Durable: e.durable || e.anew != nil,
+		CancelSeen: e.cancelSeen, RunAt: e.runAt,
+	}.Meet(store.Asked{Cancel: j.cancel != nil, Pause: j.pause != nil, Deadline: j.Options.Deadline, Closing: j.Closing})
+	g := goal{state: verdict.State, reason: e.reason, err: e.err, runAt: e.runAt, held: verdict.Hold}
+	switch verdict.Cause {
+	case store.EndsByRequest:
+		g.reason, g.err = store.ReasonCancelled, j.cancel.Reason
+	case store.EndsByDeadline:
+		g.reason = store.ReasonDeadline
+	default: // as the run says
 	}
-	deadline := j.deadline()
-	late := (e.state == store.Retryable || e.state == store.Scheduled) && !deadline.IsZero() && !e.runAt.Before(deadline)
-	switch {
-	case j.cancel != nil && (j.Closing || e.durable && (e.cancelSeen || e.isContradiction())):
-		// Its end is decided, or it cannot end itself.
-	case j.cancel != nil && (e.durable || e.anew != nil):
-		g.state, g.runAt = store.Available, now
-	case j.cancel != nil:
-		g.state, g.reason, g.err = store.Cancelled, store.ReasonCancelled, j.cancel.Reason
-	case late && e.durable:
-		g.runAt = deadline
-	case late:
-		g.state, g.reason = store.Failed, store.ReasonDeadline
+	switch verdict.Due {
+	case store.DueNow:
+		g.runAt = now
+	case store.DueAtDeadline:
+		g.runAt = j.Options.Deadline
+	default: // as the run says
 	}
 	switch {
-	case j.cancel == nil && j.pause != nil && !g.state.Finished() && !e.isHeld():
-		g.held = true
-		if g.state == store.Waiting {
-			g.state = store.Available
-		}
+	case g.state == store.Completed:
+		g.reason, g.err = "", ""
 	case g.state == store.Waiting && j.awaited(e.wait):
 		g.state = store.Available
 	}
