@@ -24,7 +24,11 @@ func TestEndingsMeetWhatIsAsked(t *testing.T) {
 	}{
 		{"nothing", retryable, Asked{}, Verdict{State: Retryable}},
 		{"who has completed stays so", Ending{State: Completed}, Asked{Cancel: true, Pause: true}, Verdict{State: Completed}},
-		{"a cancel before a deadline and a pause", retryable, Asked{Cancel: true, Pause: true, Deadline: at}, Verdict{State: Cancelled, Cause: EndsByRequest}},
+		{
+			"a cancel before a deadline and a pause", retryable,
+			Asked{Cancel: true, Pause: true, Deadline: at},
+			Verdict{State: Cancelled, Cause: EndsByRequest},
+		},
 		{"a deadline before a pause", retryable, Asked{Pause: true, Deadline: at}, Verdict{State: Failed, Cause: EndsByDeadline}},
 		{"a deadline that comes later", retryable, Asked{Deadline: at.Add(1)}, Verdict{State: Retryable}},
 		{"a chance to end itself", durable, Asked{Cancel: true}, Verdict{State: Available, Due: DueNow}},
