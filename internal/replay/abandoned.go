@@ -7,12 +7,6 @@ import (
 	"github.com/holdfastdev/holdfast/internal/usercode"
 )
 
-// panic is the panic of the strand, or nil.
-func (f *Future) panic() *usercode.PanicError {
-	p, _ := f.err.(*usercode.PanicError) //nolint:errorlint // it is never wrapped
-	return p
-}
-
 // panicked notes the panic of a strand that nobody has awaited yet.
 func (m *memory) panicked(f *Future) {
 	m.abandoned = append(m.abandoned, f)

@@ -18,13 +18,6 @@ type Child struct {
 	path string
 }
 
-// childData is the data of an EntryChild.
-type childData struct {
-	ID      string            `json:"id"`
-	OnClose store.ClosePolicy `json:"on_close,omitempty"`
-	Answers bool              `json:"answers,omitempty"`
-}
-
 // StartChild enqueues a child, in the transaction that remembers it, unless the journal knows it.
 func (s *Strand) StartChild(kind string, build func() (*store.Enqueue, error)) (*Child, error) {
 	m, err := s.begin("Kind.Start", kind)
@@ -133,16 +126,6 @@ func (s *Strand) answer(m *memory, c *Child) (*store.Message, error) {
 		m.add(store.Entry{Kind: store.EntryReceived, Path: c.path, Ref: msg.Seq})
 	}
 	return msg, nil
-}
-
-// settled returns the failure of a child that the journal remembers.
-func (m *memory) settled(c *Child) *store.Message {
-	for _, e := range m.byPath[c.path] {
-		if e.Kind == store.EntryReceived {
-			return m.message(e.Ref)
-		}
-	}
-	return nil
 }
 
 // FanOut says how many children run at once, and when waiting for them ends.

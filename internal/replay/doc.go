@@ -1,14 +1,17 @@
 // Package replay is durable functions: code whose operations are remembered in a journal, so that another attempt, on another node, comes
 // to where the last one was. It needs no node and no database: what it wants from outside is its Host.
 //
-//	Run        one run of a function: its life, its handler's strand, how it ends
-//	Host       the attempt that the run is of: reads and writes the journal, tells the time, logs
-//	Life       how a run's contexts end
-//	memory     the journal and the inbox as they were read, what was added since, and who of the strands waits
-//	Strand     one line of control, and its operations: steps, waits, children, values
-//	openTx     a transaction of the user's with which an entry is stored
-//	closing    compensations
-//	misuse     code that uses its run as it must not
+//	types       what a run consists of: Run, its memory, its strands, what they wait for
+//	host        the attempt that the run is of: reads and writes the journal, tells the time, logs
+//	life        how a run's contexts end
+//	journal     the journal and the inbox as they were read, and what was added since
+//	park        who of the strands waits; when all do, the run is parked
+//	write       what is to be stored, in order
+//	misuse      code that uses its run as it must not
+//	operation   how an operation begins, finds its place, waits, and ends
+//	step, timer, signal, callback, select, children, strand, values, opentx: the operations
+//	compensate  what is undone if the run fails or is cancelled
+//	run, end    what an attempt does with its run, and how that ends
 //
 // # What it promises
 //

@@ -37,3 +37,9 @@ type Host interface {
 	// Catch is deferred by goroutines of the run: a panic of theirs ends it, so that its job is tried again.
 	Catch(part string)
 }
+
+// JournalLimit is how much a run may remember: what is there is read whenever it resumes.
+type JournalLimit struct {
+	Entries int64 // 50,000
+	Bytes   int64 // of data, names and paths; 64 MiB
+}

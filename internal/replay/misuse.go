@@ -36,12 +36,6 @@ func misuseIn(err error) error {
 	return nil
 }
 
-// operation is an operation of a strand as the code names it, for messages.
-type operation struct {
-	verb string // such as "run.Sleep"
-	name string // such as that of a step; may be empty
-}
-
 func (o operation) String() string {
 	if o.name == "" {
 		return o.verb
@@ -58,9 +52,41 @@ const (
 	verbCallAll = "Kind.CallAll"
 )
 
-// fault is what spoiled the strands that fail together: those of the handler, or those of one call
-// of a compensation.
-type fault struct{ err error }
+func (s *Strand) misuse(format string, args ...any) error {
+	return &misuseError{fmt.Sprintf("job %s: ", s.run.claimed.Job.ID) + fmt.Sprintf(format, args...)}
+}
+
+// tooLate is the misuse of a strand whose function has returned.
+func (s *Strand) tooLate(begins operation) error {
+	return s.misuse("%s was called on a run that is over: the function that it was passed to has returned or was parked; "+
+		"do not keep a run, use the one passed to the function", begins)
+}
+
+// beside is the misuse of a strand that has an operation under way.
+func (s *Strand) beside(begins operation) error {
+	if s.doing.isStep() {
+		return s.misuse("%s was called during %s, in its function or in another goroutine; call it before or after the step, "+
+			"or in a function started with holdfast.Go, on the run passed to that function", begins, s.doing)
+	}
+	return s.misuse("%s was called while %s of the same run had not returned; use a run in one goroutine only: the run that "+
+		"holdfast.Go or run.OnFailure passes to the function", begins, s.doing)
+}
+
+// foreign is the misuse of something that another run has made.
+func (s *Strand) foreign(begins operation, a Awaitable) error {
+	return s.misuse("%s was given %s, which this run did not make; make it in each call of the handler, on the run "+
+		"passed to it", begins, a.describe())
+}
+
+// spoil ends the work of the strands that fail with this one: those that wait return the misuse,
+// too.
+func (s *Strand) spoil(m *memory, err error) {
+	if s.fault.err != nil {
+		return
+	}
+	s.fault.err = err
+	m.wakeAll()
+}
 
 // refuse tells why an operation must not begin: it would be a misuse, or there was one.
 func (s *Strand) refuse(m *memory, begins operation) error {
@@ -77,16 +103,6 @@ func (s *Strand) refuse(m *memory, begins operation) error {
 	return s.fault.err
 }
 
-// spoil ends the work of the strands that fail with this one: those that wait return the misuse,
-// too.
-func (s *Strand) spoil(m *memory, err error) {
-	if s.fault.err != nil {
-		return
-	}
-	s.fault.err = err
-	m.wakeAll()
-}
-
 // underWay tells which entries the operation has left that is under way.
 func (s *Strand) underWay() func(path string) bool {
 	at := s.prefix + strconv.Itoa(s.place)
@@ -94,51 +110,13 @@ func (s *Strand) underWay() func(path string) bool {
 	return func(path string) bool { return path == at || many && strings.HasPrefix(path, at+".") }
 }
 
-// drop takes entries back that are not stored yet, and the children that are to be enqueued with
-// them.
-func (m *memory) drop(of func(path string) bool) {
-	var entries []store.Entry
-	var enqueues []*store.Enqueue
-	child := 0
-	for _, e := range m.pending {
-		dropped := of(e.Path)
-		if !dropped {
-			entries = append(entries, e)
-		}
-		if e.Kind == store.EntryChild {
-			if !dropped {
-				enqueues = append(enqueues, m.enqueues[child])
-			}
-			child++
-		}
+// ruined returns what an operation of the strand returns instead of being remembered: there was a
+// misuse while it was under way.
+func (s *Strand) ruined() error {
+	if s.misused {
+		return s.fault.err
 	}
-	m.pending, m.enqueues = entries, enqueues
-}
-
-// beside is the misuse of a strand that has an operation under way.
-func (s *Strand) beside(begins operation) error {
-	if s.doing.isStep() {
-		return s.misuse("%s was called during %s, in its function or in another goroutine; call it before or after the step, "+
-			"or in a function started with holdfast.Go, on the run passed to that function", begins, s.doing)
-	}
-	return s.misuse("%s was called while %s of the same run had not returned; use a run in one goroutine only: the run that "+
-		"holdfast.Go or run.OnFailure passes to the function", begins, s.doing)
-}
-
-// tooLate is the misuse of a strand whose function has returned.
-func (s *Strand) tooLate(begins operation) error {
-	return s.misuse("%s was called on a run that is over: the function that it was passed to has returned or was parked; "+
-		"do not keep a run, use the one passed to the function", begins)
-}
-
-// foreign is the misuse of something that another run has made.
-func (s *Strand) foreign(begins operation, a Awaitable) error {
-	return s.misuse("%s was given %s, which this run did not make; make it in each call of the handler, on the run "+
-		"passed to it", begins, a.describe())
-}
-
-func (s *Strand) misuse(format string, args ...any) error {
-	return &misuseError{fmt.Sprintf("job %s: ", s.run.claimed.Job.ID) + fmt.Sprintf(format, args...)}
+	return nil
 }
 
 // own returns an error if one of several things is not the run's own.
@@ -151,33 +129,6 @@ func (s *Strand) own(m *memory, among ...Awaitable) error {
 		}
 	}
 	return nil
-}
-
-// ruined returns what an operation of the strand returns instead of being remembered: there was a
-// misuse while it was under way.
-func (s *Strand) ruined() error {
-	if s.misused {
-		return s.fault.err
-	}
-	return nil
-}
-
-// misusedIn returns the misuse that a step which has failed did or was told of: that is no failure
-// of its own, to be tried again or remembered.
-func (s *Strand) misusedIn(m *memory, failure *stepFailedError) error {
-	err := failure.misuse
-	switch {
-	case s.misused:
-		return s.fault.err
-	case err == nil:
-		return nil
-	}
-	if only, ok := err.(usercode.HandlersOnlyError); ok { //nolint:errorlint // it is never wrapped
-		err = s.misuse("%s: its function returned %[2]s, which only a handler may return; return a value from the "+
-			"function, and %[2]s from the handler", s.doing, string(only))
-	}
-	s.spoil(m, err)
-	return err
 }
 
 // spoiledError is how a run fails that was spoiled, whatever its handler returned.

@@ -12,12 +12,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// openTx is a transaction of the user's in which a strand is, and with which an entry of the run is to be stored.
-type openTx struct {
-	wrote bool // the entry: whether it is there the end of the transaction tells
-	left  bool // the run has ended meanwhile, and no longer waits for it: nothing is to be written in it any more
-}
-
 // StepTx is a step whose result is stored in the transaction of what it writes: exactly once. transact begins a
 // transaction, calls its argument's commit with it as the last thing, and commits.
 func (s *Strand) StepTx(

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
@@ -30,11 +31,6 @@ func (e *MessageError) Error() string {
 // Unwrap makes the error an ErrInvalid.
 func (e *MessageError) Unwrap() error { return store.ErrInvalid }
 
-// problemData is the data of an EntryReceived whose message did not decode.
-type problemData struct {
-	Problem string `json:"problem"`
-}
-
 // receiver is an Awaitable that a message answers.
 type receiver interface {
 	Awaitable
@@ -45,30 +41,65 @@ type receiver interface {
 	failed(problem *MessageError)                      // names what did not decode
 }
 
-func (g *Signal) set(msg *store.Message) { g.got = msg }
-
-func (g *Signal) decode(*store.Message) func([]byte) error { return g.Decode }
-
-func (g *Signal) failed(problem *MessageError) { problem.Signal = g.Name }
-
-func (c *Callback) set(msg *store.Message) { c.got = msg }
-
-func (*Callback) decode(*store.Message) func([]byte) error { return nil } // a choice is decoded by who asks for its result
-
-func (c *Callback) failed(problem *MessageError) { problem.Callback = c.name }
-
-// callbackWait is a wait for one callback.
-type callbackWait struct {
-	*Callback
-
-	into func([]byte) error
-}
-
-func (w *callbackWait) decode(msg *store.Message) func([]byte) error {
-	if msg.Kind == store.MessageCallbackFailed {
-		return nil // there is nothing to decode
+// receive waits for a message, with a time limit or without.
+func (s *Strand) receive(
+	m *memory, path, name string, entries []*store.Entry, r receiver, limit Limit,
+) (*store.Message, error) {
+	for _, e := range entries {
+		switch e.Kind {
+		case store.EntryReceived:
+			return s.receivedBefore(m, r, e)
+		case store.EntryTimeout:
+			return nil, ErrWaitTimeout
+		default: // the timer
+		}
 	}
-	return w.into
+	if m.closed != nil {
+		if err := s.decides(m); err != nil {
+			return nil, err
+		}
+	}
+	if !limit.Set {
+		if err := s.waitFor(m, r); err != nil {
+			return nil, err
+		}
+		return s.take(m, r, path, nil)
+	}
+	at := limit.Until
+	if !r.ready(m, time.Time{}) {
+		if err := s.open(m); err != nil {
+			return nil, err
+		}
+		var err error
+		switch {
+		case !at.IsZero():
+			err = (&store.Wait{Until: at}).CheckTime(s.run.claimed.Job.ID)
+		case limit.Within <= 0:
+			if err = m.refresh(); err == nil && !r.ready(m, time.Time{}) {
+				m.add(store.Entry{Kind: store.EntryTimeout, Path: path, Name: name})
+				err = ErrWaitTimeout
+			}
+		default:
+			at, err = s.begun(m, path, name, entries, limit)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	now := s.run.host.Now
+	err := s.await(m, func() bool { return r.ready(m, now()) || !now().Before(at) }, func() pause {
+		p := r.pause(m)
+		p.until = at
+		return p
+	})
+	if err != nil {
+		return nil, err
+	}
+	if r.ready(m, now()) {
+		return s.take(m, r, path, nil)
+	}
+	m.add(store.Entry{Kind: store.EntryTimeout, Path: path, Name: name})
+	return nil, ErrWaitTimeout
 }
 
 // take receives the message that answers a wait, and notes it at the path of the wait, after the
@@ -159,33 +190,6 @@ func decoded(m *memory, r receiver, msg *store.Message) (problem string, err err
 		}
 	}
 	return problem, nil
-}
-
-// refusals are what remains of the entries that are to be stored when an attempt has failed: the
-// signals that did not decode are received all the same, at no place in the code, so that the next
-// attempt waits for the next one. Otherwise it would fail at the same one, again and again.
-func (m *memory) refusals(o *store.Outcome) []store.Entry {
-	if o.State != store.Retryable || m.tx != nil || m.unwritten || m.fault.err != nil {
-		return nil
-	}
-	var refused []store.Entry
-	for _, e := range m.pending {
-		if isRefused(&e) {
-			refused = append(refused, refusal(e))
-		}
-	}
-	return refused
-}
-
-// isRefused reports whether an entry that is to be stored is that of a signal which did not decode.
-func isRefused(e *store.Entry) bool {
-	return e.Kind == store.EntryReceived && len(e.Data) > 0 && e.Name != ""
-}
-
-// refusal is an entry that says of a signal only that nobody is to receive it any more.
-func refusal(e store.Entry) store.Entry {
-	e.Path = ""
-	return e
 }
 
 // ProblemOf tells why the message did not decode that an entry has received, or "" if it did.

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -20,12 +19,6 @@ type StepPolicy struct {
 	Timeout  time.Duration // of one attempt; 0: none but the run's
 	// Retry reports whether an error is worth another attempt; nil: all are, but FailError.
 	Retry func(error) bool
-}
-
-// retryData is the data of an EntryStepRetry.
-type retryData struct {
-	Failure usercode.StepError `json:"failure"`
-	Until   time.Time          `json:"until"`
 }
 
 // Step runs f, unless the journal knows how it ended, and stores its result.
@@ -113,6 +106,45 @@ func (p StepPolicy) failed(err error, attempt int) *stepFailedError {
 	return e
 }
 
+// misusedIn returns the misuse that a step which has failed did or was told of: that is no failure
+// of its own, to be tried again or remembered.
+func (s *Strand) misusedIn(m *memory, failure *stepFailedError) error {
+	err := failure.misuse
+	switch {
+	case s.misused:
+		return s.fault.err
+	case err == nil:
+		return nil
+	}
+	if only, ok := err.(usercode.HandlersOnlyError); ok { //nolint:errorlint // it is never wrapped
+		err = s.misuse("%s: its function returned %[2]s, which only a handler may return; return a value from the "+
+			"function, and %[2]s from the handler", s.doing, string(only))
+	}
+	s.spoil(m, err)
+	return err
+}
+
+// stepBefore is what the journal has of a step: how it ended, or its next attempt, and when that is due.
+func stepBefore(entries []*store.Entry) (result []byte, ended bool, attempt int, until time.Time, err error) {
+	attempt = 1
+	for _, e := range entries {
+		switch e.Kind {
+		case store.EntryStep:
+			result, err = unpack(e)
+			return result, true, attempt, until, err
+		case store.EntryStepFailed:
+			return nil, true, attempt, until, failureOf(e)
+		default:
+			var r retryData
+			if err := decodeEntry(e, &r); err != nil {
+				return nil, false, attempt, until, err
+			}
+			attempt, until = r.Failure.Attempts+1, r.Until
+		}
+	}
+	return nil, false, attempt, until, nil
+}
+
 // step is a step of either sort: try runs it and stores its result.
 func (s *Strand) step(
 	verb, name string, try func(ctx context.Context, m *memory, path string, attempt int) ([]byte, error),
@@ -123,21 +155,9 @@ func (s *Strand) step(
 	}
 	defer s.end(m)
 	path, entries := s.enter(m, name, store.EntryStep, store.EntryStepFailed, store.EntryStepRetry)
-	attempt := 1
-	var until time.Time
-	for _, e := range entries {
-		switch e.Kind {
-		case store.EntryStep:
-			return unpack(e)
-		case store.EntryStepFailed:
-			return nil, failureOf(e)
-		default:
-			var r retryData
-			if err := decodeEntry(e, &r); err != nil {
-				return nil, err
-			}
-			attempt, until = r.Failure.Attempts+1, r.Until
-		}
+	result, ended, attempt, until, err := stepBefore(entries)
+	if ended || err != nil {
+		return result, err
 	}
 	if err := s.open(m); err != nil {
 		return nil, err
@@ -206,31 +226,4 @@ func (s *Strand) interrupted(m *memory) error {
 		return nil
 	}
 	return context.Cause(s.Context())
-}
-
-func failureOf(e *store.Entry) error {
-	failure := &usercode.StepError{}
-	if err := decodeEntry(e, failure); err != nil {
-		return err
-	}
-	return failure
-}
-
-func encodeEntry(v any) []byte {
-	data, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // they are structs of plain fields
-	}
-	return data
-}
-
-func decodeEntry(e *store.Entry, v any) error {
-	data, err := unpack(e)
-	if err == nil {
-		err = json.Unmarshal(data, v)
-	}
-	if err != nil {
-		return fmt.Errorf("cannot read entry %d of the journal: %w", e.Seq, err)
-	}
-	return nil
 }

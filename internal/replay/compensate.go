@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,22 +13,6 @@ import (
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
-
-// undo is a compensation: what is to be done if the run fails or is cancelled.
-type undo struct {
-	path string // "~1", or "~3/1" of the strand that the third operation began: the same on every replay
-	name string
-	f    func(*Strand) error
-}
-
-// closingData is the data of an EntryClosing: the end that was decided, and the paths of the compensations that were registered by then.
-// A later run may know of more that has happened since, and come farther: what it registers there is not to be run.
-type closingData struct {
-	State  store.State  `json:"state"`
-	Reason store.Reason `json:"reason,omitempty"`
-	Error  string       `json:"error,omitempty"`
-	Undo   []string     `json:"undo,omitempty"` // nil: all, written by a program that did not say
-}
 
 // OnFailure registers a compensation. Those that are registered when the run fails or is cancelled run in reverse order.
 func (s *Strand) OnFailure(name string, f func(*Strand) error) error {
@@ -64,6 +47,21 @@ func (m *memory) settle() {
 	if m.exiting {
 		m.exit()
 	}
+}
+
+// CatchUp lets the strands of a run that is ending come to where they were, if they have not: its
+// handler may have returned with the first of them, and what it is to undo is known when they have.
+//
+// It is for the goroutine of the handler, which has returned. Whoever gives a stuck run up asks
+// isBehind alone: what the run is stuck in never ends.
+func (r *Run) CatchUp() {
+	if !r.IsBehind() {
+		return
+	}
+	m := r.memory.Load()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.settle()
 }
 
 // keepPromised drops the compensations that were not registered when the end was decided, and returns the path of one that was and is
@@ -189,24 +187,6 @@ func (r *Run) undoOne(m *memory, u undo) error {
 	}
 }
 
-// forget drops what is pending of a strand that failed: it decides again.
-func (m *memory) forget(prefix string) {
-	kept := m.pending[:0]
-	for _, e := range m.pending {
-		switch {
-		case !strings.HasPrefix(e.Path, prefix):
-			kept = append(kept, e)
-			continue
-		case isRefused(&e):
-			kept = append(kept, refusal(e))
-		case e.Kind == store.EntryReceived:
-			delete(m.taken, e.Ref)
-		}
-		delete(m.byPath, e.Path)
-	}
-	m.pending = kept
-}
-
 // callUndo calls a compensation, and looks at its error, without the memory's lock. Its panic is an error of it, and so is a misuse that it
 // does not return.
 func callUndo(m *memory, u undo, s *Strand, attempt int) (failure *stepFailedError) {
@@ -231,15 +211,6 @@ func callUndo(m *memory, u undo, s *Strand, attempt int) (failure *stepFailedErr
 		err = only
 	}
 	return undoPolicy.failed(err, attempt)
-}
-
-// Context is what functions of the strand are called with.
-func (s *Strand) Context() context.Context {
-	if s.undo {
-		// Their time is their own: the end of the handler's context has begun them, perhaps.
-		return s.run.life.lasting()
-	}
-	return s.run.life.base
 }
 
 // tellUndo says that a compensation failed, and when it is tried again; a zero time says that it is

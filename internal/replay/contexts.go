@@ -1,0 +1,70 @@
+package replay
+
+import (
+	"errors"
+
+	"github.com/holdfastdev/holdfast/internal/usercode"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// ErrClosing is what operations return when the end of the run is decided.
+var ErrClosing = errors.New("holdfast: the run is ending")
+
+// Cancel ends the run for the given cause.
+func (r *Run) Cancel(cause error) {
+	if !errors.Is(cause, store.ErrLeaseLost) && !errors.Is(cause, usercode.ErrShutdown) {
+		r.endMain(cause)
+		return
+	}
+	if r.life.endAll(cause) && r.life.base != nil {
+		r.tell(cause)
+	}
+}
+
+// endMain ends the handler's context.
+func (r *Run) endMain(cause error) {
+	if r.life.base.Err() != nil {
+		return
+	}
+	r.life.endBase(cause)
+	if !r.life.timed {
+		r.tell(cause)
+	}
+}
+
+// tell passes on that a context of the run has ended: to those who wait in the run, and to who gives it up if it does not return.
+func (r *Run) tell(cause error) {
+	r.host.Ended(cause)
+	if m := r.memory.Load(); m != nil {
+		// Not here: the caller may hold its lock.
+		go m.toldOf(cause)
+	}
+}
+
+// toldOf is ended for a goroutine of its own.
+func (m *memory) toldOf(cause error) {
+	defer m.run.host.Catch("the end of a run's context")
+	m.ended(cause)
+}
+
+// ended reacts to the end of the run's context.
+func (m *memory) ended(cause error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case errors.Is(cause, store.ErrLeaseLost):
+		m.leave(nil)
+	case errors.Is(cause, usercode.ErrShutdown):
+		m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
+	case errors.Is(cause, usercode.ErrCancelled), errors.Is(cause, usercode.ErrTimeout):
+		if m.ending == nil {
+			m.ending = cause
+		}
+		m.wakeAll()
+	}
+}
+
+// failed is the outcome of an attempt that fails with an error that is not the handler's.
+func (r *Run) failed(err error) *store.Outcome {
+	return r.host.Failed(usercode.CutError(err.Error()))
+}

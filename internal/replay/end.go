@@ -1,0 +1,138 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/holdfastdev/holdfast/internal/usercode"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Returned notes that the handler has returned: its operations are misuses from then on.
+func (r *Run) Returned() { r.main.over.Store(true) }
+
+// Completed tells what keeps a run from being completed whose handler has returned no error: a strand that has panicked and was not
+// awaited, or a journal that has more than the code asks for.
+func (r *Run) Completed() (*usercode.PanicError, *store.Outcome) {
+	m := r.memory.Load()
+	if m == nil {
+		return nil, nil
+	}
+	if p := m.abandonedPanic(); p != nil {
+		return p, nil
+	}
+	if what := m.unvisited(); what != "" {
+		return nil, nondeterminism(what)
+	}
+	return nil, nil
+}
+
+// Left reports whether the run has left the handler's goroutine by itself, since it is parked, or over for this process, and with which
+// outcome; nil: there is nothing to write.
+func (r *Run) Left() (o *store.Outcome, left bool) {
+	m := r.memory.Load()
+	if m == nil {
+		return nil, false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.outcome, m.exiting
+}
+
+// Decided is the outcome of a run whose end is decided, and that has nothing to undo, or nil.
+func (r *Run) Decided() *store.Outcome {
+	m := r.memory.Load()
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.decided == nil || len(m.undos) > 0 {
+		return nil
+	}
+	o := *m.decided
+	return &o
+}
+
+// Final returns what is to be stored together with the outcome, and completes the outcome with what the run knows. remembers is false
+// if the function has used no operation.
+func (r *Run) Final(o *store.Outcome) (a *store.Append, remembers bool) {
+	m := r.memory.Load()
+	if m == nil {
+		return nil, false
+	}
+	return m.final(o), true
+}
+
+// final returns what is to be stored together with the outcome, and completes the outcome with what the run knows.
+func (m *memory) final(o *store.Outcome) *store.Append {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	// From now on nobody of the run begins anything.
+	m.exiting, m.concluded = true, true
+	m.tellAbandoned()
+	m.wakeAll()
+	if m.lingering != nil {
+		m.lingering.Stop()
+	}
+	over := o.State.Finished() || o.Continue != nil
+	if over && m.tx != nil {
+		// A strand is in a transaction of the user's still: what it writes comes before the end, or not at all.
+		m.run.endMain(ErrClosing)
+		defer m.leaveTxLater()()
+	}
+	for m.flushing && (over || m.tx == nil) {
+		m.flushed.Wait()
+	}
+	o.HasChildren = m.children
+	goesOn := over || o.State == store.Waiting || m.pausesHere
+	if !goesOn || m.tx != nil {
+		m.pending, m.enqueues = m.refusals(o), nil // the rest is decided again next time: nothing went on from there
+	}
+	if goesOn && !over && len(m.undos) > 0 && m.stored == 0 && len(m.pending) == 0 {
+		// A job without a journal would be cancelled without being called.
+		m.add(store.Entry{Kind: store.EntryRegistered, Path: "~"})
+	}
+	if o.Continue != nil {
+		o.Continue.Data = encodeEntry(continued{m.times() + 1, m.children})
+	}
+	// All but the last portion is stored before the outcome.
+	for entries, _ := m.portion(); entries < len(m.pending); entries, _ = m.portion() {
+		if err := m.writeLast(); err != nil {
+			m.pending, m.enqueues = nil, nil
+			m.run.endsUnwritten(o, unwritten(m.run.claimed.Job.ID, err))
+		}
+	}
+	var a *store.Append
+	if len(m.pending) > 0 || len(m.enqueues) > 0 {
+		a = m.take()
+	}
+	o.Durable, o.InTx = m.stored > 0 || a != nil || m.tx != nil, m.tx != nil
+	return a
+}
+
+// endsUnwritten makes the outcome of a run that of one that failed, because its journal could not be
+// completed: an attempt like any other, with its backoff, and the last one if there is none left.
+func (r *Run) endsUnwritten(o *store.Outcome, err error) {
+	failed := r.failed(err)
+	o.State, o.Reason, o.Error, o.Trace, o.Delay = failed.State, failed.Reason, failed.Error, failed.Trace, failed.Delay
+	o.Result, o.Wait, o.Continue = nil, nil, nil
+}
+
+// Unreadable is the outcome of a run that cannot go on before the database answers.
+func Unreadable(err error) *store.Outcome {
+	return &store.Outcome{State: store.Retryable, Reason: store.ReasonError, Error: usercode.CutError(err.Error()), Delay: 5 * time.Second}
+}
+
+// IsBehind reports whether the run failed before its code had come past all that the journal holds.
+// Then it does not know yet what it would have to undo.
+func (r *Run) IsBehind() bool {
+	m := r.memory.Load()
+	return m != nil && m.unvisited() != ""
+}
+
+// SawCancel reports whether the run knows that somebody asked to cancel its job.
+func (r *Run) SawCancel() bool {
+	return r.claimed.CancelRequested || r.life.base != nil && errors.Is(context.Cause(r.life.base), usercode.ErrCancelled)
+}

@@ -1,0 +1,69 @@
+package replay
+
+import (
+	"context"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// remember returns the run's memory, reading it if this is the first time.
+func (r *Run) remember() (*memory, error) {
+	r.remembering.Lock()
+	defer r.remembering.Unlock()
+	if m := r.memory.Load(); m != nil {
+		return m, nil
+	}
+	m := &memory{
+		run: r, active: 1,
+	}
+	m.flushed.L, m.strandEnded.L = &m.mu, &m.mu
+	r.main.fault = &m.fault
+	if m.unread = r.claimed.Lease.Number == 1 && !r.claimed.Durable; !m.unread {
+		journal, err := r.host.Journal(r.life.lasting())
+		if err != nil {
+			return nil, store.About(r.claimed.Job.ID, "reading the journal of", err)
+		}
+		m.index(journal)
+	}
+	m.mu.Lock()
+	switch {
+	case m.closed != nil:
+		m.ending = ErrClosing
+	case r.ending != nil:
+		m.ending = r.ending
+	}
+	m.held = r.pausing.Load()
+	m.mu.Unlock()
+	r.memory.Store(m)
+	// What ended before is not told of.
+	if r.life.base.Err() != nil {
+		go m.toldOf(context.Cause(r.life.base))
+	}
+	if cause := r.life.Ended(); cause != nil {
+		go m.toldOf(cause)
+	}
+	return m, nil
+}
+
+// look reads the inbox if it was not read. It lets go of the lock meanwhile.
+func (m *memory) look() error {
+	if !m.unread {
+		return nil
+	}
+	return m.refresh()
+}
+
+// refresh reads the inbox again. It lets go of the lock meanwhile.
+func (m *memory) refresh() error {
+	m.mu.Unlock()
+	journal, err := m.run.host.Journal(m.run.life.lasting())
+	m.mu.Lock()
+	if err != nil {
+		return store.About(m.run.claimed.Job.ID, "reading the messages to", err)
+	}
+	m.unread = false
+	if len(journal.Messages) > len(m.messages) {
+		m.received(journal.Messages)
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// begin begins an operation, which lasts until end, and returns the run's memory, locked. If the
+// run is over for this process the goroutine ends here.
+func (s *Strand) begin(verb, name string) (*memory, error) {
+	begins := operation{verb, name}
+	if s.over.Load() {
+		return nil, s.tooLate(begins)
+	}
+	m, err := s.run.remember()
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	if err := s.refuse(m, begins); err != nil {
+		m.mu.Unlock()
+		return nil, err
+	}
+	if m.pauses() && !m.exiting {
+		m.leavePaused()
+	}
+	if m.exiting {
+		m.mu.Unlock()
+		runtime.Goexit()
+	}
+	s.doing = begins
+	return m, nil
+}
+
+// end ends an operation and unlocks the memory. It is deferred: an operation may end by a panic or
+// by runtime.Goexit, and what is deferred by the code around it may begin another.
+func (s *Strand) end(m *memory) {
+	s.doing = operation{}
+	m.mu.Unlock()
+}
+
+// Context is what functions of the strand are called with.
+func (s *Strand) Context() context.Context {
+	if s.undo {
+		// Their time is their own: the end of the handler's context has begun them, perhaps.
+		return s.run.life.lasting()
+	}
+	return s.run.life.base
+}
+
+// reserve takes the next place and returns its path.
+func (s *Strand) reserve() string {
+	s.place++
+	return s.prefix + strconv.Itoa(s.place)
+}
+
+// enter begins an operation that leaves entries of the given kinds: it returns its path and what the journal holds of it. A journal that
+// holds something else ends the run, to wait for a person.
+func (s *Strand) enter(m *memory, name string, kinds ...store.EntryKind) (path string, entries []*store.Entry) {
+	path = s.reserve()
+	return path, s.at(m, path, name, kinds...)
+}
+
+// at returns what the journal holds at a path.
+func (s *Strand) at(m *memory, path, name string, kinds ...store.EntryKind) []*store.Entry {
+	entries := m.byPath[path]
+	if len(entries) == 0 {
+		if len(m.last) == 0 { // the journal was empty
+			return nil
+		}
+		dot := strings.LastIndexByte(path, '.') + 1
+		place, err := strconv.Atoi(path[dot:])
+		if err == nil && place <= m.last[path[:dot]] {
+			s.contradict(m, fmt.Sprintf("the code asks for %s at place %s, where the journal has no entry but continues after it",
+				describe(kinds[0], name), path))
+		}
+		return nil
+	}
+	m.visit(path)
+	for _, e := range entries {
+		if !slices.Contains(kinds, e.Kind) || e.Name != name && (isNamed(e.Kind) || e.Name != "" && name != "") {
+			s.contradict(m, fmt.Sprintf("the code asks for %s at place %s, where the journal (entry %d) has %s",
+				describe(kinds[0], name), path, e.Seq, describe(e.Kind, e.Name)))
+		}
+	}
+	return entries
+}
+
+// contradict parks the run for a person, because its code and its journal do not fit.
+func (s *Strand) contradict(m *memory, what string) {
+	m.leave(nondeterminism(what))
+	m.exit()
+}
+
+// Contradict holds the run as one whose code and journal do not fit, for what the strand itself does not see.
+func (s *Strand) Contradict(what string) error {
+	m, err := s.begin("a comparison with the journal", "")
+	if err != nil {
+		return err
+	}
+	defer s.end(m)
+	s.contradict(m, what)
+	return nil
+}
+
+// open reports whether a new operation may begin: not if the run is ending.
+func (s *Strand) open(m *memory) error {
+	if s.undo {
+		return nil
+	}
+	if m.ending == nil {
+		return m.full()
+	}
+	// Its context ends only now: until here the run has rebuilt what it knew.
+	s.run.endMain(m.ending)
+	return m.ending
+}
+
+// roomFor is open for operations that go on while the run is ending: they fail only if the journal is full.
+func (s *Strand) roomFor(m *memory) error {
+	if s.undo {
+		return nil
+	}
+	return m.full()
+}
+
+// decides is for operations that decide something with an entry, such as which message is received: once the end of the run is in the
+// journal, what is not there was not decided before it, and is not any more.
+func (s *Strand) decides(m *memory) error {
+	if m.closed == nil {
+		return s.roomFor(m)
+	}
+	return s.open(m)
+}
+
+// await waits until ready is true, and returns nil then. While no strand of the run does anything else the run is
+// parked: the goroutine ends here, and the handler is called again when what is waited for is there. An error is why
+// the run is ending.
+//
+// Who waits for another strand does not give up before that has: it is the one that knows how far the journal goes.
+func (s *Strand) await(m *memory, ready func() bool, what func() pause) error {
+	for {
+		if m.exiting {
+			m.exit()
+		}
+		if s.fault.err != nil {
+			return s.fault.err
+		}
+		if ready() {
+			return nil
+		}
+		p := what()
+		if m.ending != nil && (!p.strand || m.active == 1 || m.hopeless) {
+			if err := s.open(m); err != nil {
+				return err
+			}
+		}
+		b := &block{pause: p, wake: make(chan struct{}, 1)}
+		put(&m.blocked, s, b)
+		m.active--
+		if m.active == 0 {
+			m.idle()
+		}
+		m.mu.Unlock()
+		<-b.wake
+		m.mu.Lock()
+	}
+}

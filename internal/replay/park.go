@@ -1,0 +1,149 @@
+package replay
+
+import (
+	"encoding/json"
+	"errors"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfastdev/holdfast/internal/usercode"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// linger is how long a wait may be for which a run stays in its slot: parking and coming back take about as long.
+const linger = 50 * time.Millisecond
+
+// leave ends the run's goroutines, each at its next operation or in the wait that it is in.
+func (m *memory) leave(o *store.Outcome) {
+	if m.exiting {
+		return
+	}
+	m.exiting, m.outcome = true, o
+	m.strandEnded.Broadcast()
+	m.wakeAll()
+}
+
+// leavePaused is leave for a run that somebody asked to pause. It gives its job back: the store holds
+// it if the request still stands, and lets it go on at once if somebody has taken that back meanwhile,
+// which the run cannot know.
+func (m *memory) leavePaused() {
+	if !m.exiting {
+		m.pausesHere = true
+	}
+	m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
+}
+
+// exit ends the calling strand's goroutine: its deferred functions run, and nothing else. The unlock of the caller is deferred.
+func (m *memory) exit() {
+	m.mu.Unlock()
+	defer m.mu.Lock() // for the unlocks that are deferred by the callers
+	runtime.Goexit()
+}
+
+// wakeAll lets every strand that waits look again.
+func (m *memory) wakeAll() {
+	for s, b := range m.blocked {
+		delete(m.blocked, s)
+		m.active++
+		b.wake <- struct{}{}
+	}
+}
+
+// pauses reports whether the run stops for a pause: one that is being cancelled goes on until it is.
+func (m *memory) pauses() bool { return m.held && !errors.Is(m.ending, usercode.ErrCancelled) }
+
+// hold makes the run pause at its next operation, or now if all of it waits.
+func (m *memory) hold() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.held = true
+	if m.active == 0 {
+		m.idle()
+	}
+}
+
+// idle is called when every strand waits: it lets a moment pass if that is all that is needed, and parks the run otherwise.
+func (m *memory) idle() {
+	if m.exiting || len(m.blocked) == 0 {
+		return
+	}
+	switch {
+	case m.pauses():
+		m.leavePaused()
+		return
+	case m.ending != nil && !m.hopeless && !m.run.undoing.Load():
+		m.hopeless = true
+		m.wakeAll()
+		return
+	}
+	if m.deadlocked() {
+		return
+	}
+	w := &store.Wait{Seen: m.seen()}
+	var what []string
+	for _, b := range m.blocked {
+		p := b.pause
+		if !p.until.IsZero() && (w.Until.IsZero() || p.until.Before(w.Until)) {
+			w.Until = p.until
+		}
+		w.Kinds |= p.kinds
+		w.Failures = w.Failures || p.failures
+		if p.count > 0 && (w.Count == 0 || p.count < w.Count) {
+			w.Count = p.count
+		}
+		what = append(what, p.what)
+	}
+	if !w.Until.IsZero() {
+		if left := w.Until.Sub(m.run.host.Now()); left <= linger {
+			m.lingering = time.AfterFunc(max(left, 0), func() {
+				defer m.run.host.Catch("a short wait")
+				m.mu.Lock()
+				defer m.mu.Unlock()
+				m.wakeAll()
+			})
+			return
+		}
+	}
+	slices.Sort(what)
+	w.For = waitText(what)
+	m.leave(&store.Outcome{State: store.Waiting, Wait: w})
+}
+
+// deadlocked reports whether the strands that wait, wait for each other alone: nothing would ever wake the run. Then the waits are
+// misuses.
+func (m *memory) deadlocked() bool {
+	var what []string
+	for _, b := range m.blocked {
+		if !b.pause.endsWithin() {
+			return false
+		}
+		what = append(what, b.pause.what)
+	}
+	slices.Sort(what)
+	for s := range m.blocked {
+		if s.fault.err == nil {
+			s.fault.err = s.misuse("its functions wait for each other and for nothing else, so that none would ever return: they wait for %s",
+				strings.Join(what, "; "))
+		}
+	}
+	m.wakeAll()
+	return true
+}
+
+// waitText is what people read of a wait.
+func waitText(what []string) []byte {
+	data, err := json.Marshal(map[string][]string{"waits_for": what})
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+func nondeterminism(what string) *store.Outcome {
+	text := what + "; deploy code that fits and resume the job (job resume), or fork the run from an earlier step (job fork --from)"
+	return &store.Outcome{
+		State: store.Waiting, Reason: store.ReasonNondeterminism, Error: usercode.CutError(text), Wait: &store.Wait{Held: true},
+	}
+}

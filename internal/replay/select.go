@@ -1,0 +1,96 @@
+package replay
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Select waits for the first of several things and returns its index; of those that are ready at once the first in the list.
+func (s *Strand) Select(all []Awaitable) (int, error) {
+	m, err := s.begin("holdfast.Select", "")
+	if err != nil {
+		return 0, err
+	}
+	defer s.end(m)
+	if err := s.own(m, all...); err != nil {
+		return 0, err
+	}
+	path, entries := s.enter(m, "", store.EntrySelected, store.EntryReceived)
+	for _, e := range entries {
+		if e.Kind == store.EntryReceived {
+			continue
+		}
+		var chosen int
+		if err := decodeEntry(e, &chosen); err != nil {
+			return 0, err
+		}
+		if chosen >= len(all) {
+			s.contradict(m, fmt.Sprintf("the code selects among %d things at place %s, where the journal (entry %d) has the choice of number %d",
+				len(all), path, e.Seq, chosen+1))
+		}
+		return chosen, s.chose(m, path, entries, all[chosen])
+	}
+	if err := m.look(); err != nil {
+		return 0, err
+	}
+	if err := s.decides(m); err != nil {
+		return 0, err
+	}
+	now := s.run.host.Now
+	chosen := -1
+	err = s.await(m, func() bool {
+		for i, a := range all {
+			if a.ready(m, now()) {
+				chosen = i
+				return true
+			}
+		}
+		return false
+	}, func() pause { return together(m, all) })
+	if err != nil {
+		return 0, err
+	}
+	choice := store.Entry{Kind: store.EntrySelected, Path: path, Data: encodeEntry(chosen)}
+	if r, ok := all[chosen].(receiver); ok {
+		_, err := s.take(m, r, path, &choice)
+		return chosen, err
+	}
+	m.add(choice)
+	return chosen, nil
+}
+
+// chose gives a choice that is replayed what it received then.
+func (s *Strand) chose(m *memory, path string, entries []*store.Entry, a Awaitable) error {
+	r, ok := a.(receiver)
+	for _, e := range entries {
+		if ok && e.Kind == store.EntryReceived {
+			_, err := s.receivedBefore(m, r, e)
+			return err
+		}
+	}
+	err := s.waitFor(m, a)
+	if ok && err == nil {
+		_, err = s.take(m, r, path, nil) // what it was to receive was not stored any more
+	}
+	return err
+}
+
+// together is the pause of who waits for any of several things.
+func together(m *memory, all []Awaitable) pause {
+	var p pause
+	var what []string
+	for _, a := range all {
+		one := a.pause(m)
+		if !one.until.IsZero() && (p.until.IsZero() || one.until.Before(p.until)) {
+			p.until = one.until
+		}
+		p.kinds |= one.kinds
+		p.failures = p.failures || one.failures
+		p.strand = p.strand || one.strand
+		what = append(what, one.what)
+	}
+	p.what = "the first of: " + strings.Join(what, ", ")
+	return p
+}

@@ -1,0 +1,157 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/usercode"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+const (
+	// maxAppend and maxAppendBytes bound what one write of a run carries, so that nobody waits long behind it.
+	maxAppend      = 500
+	maxAppendBytes = 1 << 20
+)
+
+// flush stores what is pending, together with children, and returns when that is durable. Strands that flush at the
+// same time share a write, and one write follows the other, so that the journal has no gaps. It lets go of the
+// lock meanwhile. An error means that the run cannot go on.
+func (m *memory) flush() error {
+	for m.flushing {
+		m.flushed.Wait()
+	}
+	if m.exiting {
+		m.exit()
+	}
+	for len(m.pending) > 0 || len(m.enqueues) > 0 {
+		if err := m.spoiled(m.write()); err != nil {
+			return err
+		}
+		for m.flushing { // another strand's
+			m.flushed.Wait()
+		}
+		if m.exiting {
+			m.exit()
+		}
+	}
+	return nil
+}
+
+// write stores the first portion of what is pending. Nobody else writes. It lets go of the lock meanwhile.
+func (m *memory) write() error {
+	a := m.take()
+	m.flushing = true
+	m.mu.Unlock()
+	err := m.run.host.Append(a)
+	m.mu.Lock()
+	m.written(a, err)
+	return err
+}
+
+// writeLast is write for a run whose end is decided, and whose life may be over. It lets go of the lock meanwhile.
+func (m *memory) writeLast() error {
+	a := m.take()
+	m.flushing = true
+	m.mu.Unlock()
+	err := m.run.host.AppendLast(a)
+	m.mu.Lock()
+	m.written(a, err)
+	return err
+}
+
+// take makes an append of the first portion of what is pending.
+func (m *memory) take() *store.Append {
+	entries, enqueues := m.portion()
+	a := &store.Append{
+		Lease: m.run.claimed.Lease, Entries: m.pending[:entries:entries], Enqueues: m.enqueues[:enqueues:enqueues],
+	}
+	for i := range a.Entries {
+		e := &a.Entries[i]
+		e.Seq = m.stored + int64(i) + 1
+		a.Closing = a.Closing || e.Kind == store.EntryClosing
+	}
+	m.pending, m.enqueues = m.pending[entries:], m.enqueues[enqueues:]
+	if len(m.pending) == 0 {
+		m.pending, m.enqueues = nil, nil
+	}
+	return a
+}
+
+// portion is how many of the pending entries, and of the children that are enqueued with them, the
+// next write carries. Each child belongs to the entry that remembers it, in the same order.
+func (m *memory) portion() (entries, enqueues int) {
+	bytes := int64(0)
+	for i := range m.pending {
+		e := &m.pending[i]
+		if bytes += weight(e); i > 0 && (i == maxAppend || bytes > maxAppendBytes) {
+			return i, enqueues
+		}
+		if e.Kind == store.EntryChild {
+			enqueues++
+		}
+	}
+	return len(m.pending), len(m.enqueues)
+}
+
+// written ends a write.
+func (m *memory) written(a *store.Append, err error) {
+	m.flushing, m.tx = false, nil
+	if err == nil && len(a.Entries) > 0 {
+		m.stored = a.Entries[len(a.Entries)-1].Seq
+		m.run.claimed.Durable = true
+		m.warnIfLong()
+	}
+	m.flushed.Broadcast()
+}
+
+// spoiled ends the run if a write of it failed: whatever went on from there would not be remembered.
+func (m *memory) spoiled(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, store.ErrLeaseLost):
+		m.run.Cancel(store.ErrLeaseLost)
+		m.leave(nil)
+	case m.run.life.Ended() != nil:
+		m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
+	default:
+		m.unwritten = true
+		// What the run has decided since is lost with the write, so that it cannot go on from there.
+		m.leave(m.run.failed(unwritten(m.run.claimed.Job.ID, err)))
+	}
+	if m.exiting {
+		m.exit()
+	}
+	return m.ending
+}
+
+func unwritten(job store.ID, err error) error {
+	return store.About(job, "writing the journal of", err)
+}
+
+// full reports, as an error that says what to do, that the run remembers all it may.
+func (m *memory) full() error {
+	limit := m.run.host.MaxJournal()
+	if m.entries < limit.Entries && m.bytes < limit.Bytes {
+		return nil
+	}
+	return fmt.Errorf(
+		"%w: job %s has %d of %d entries and %d of %d bytes (WithMaxJournal); return ContinueAsNew, or split the work into children",
+		usercode.ErrJournalFull, m.run.claimed.Job.ID, m.entries, limit.Entries, m.bytes, limit.Bytes)
+}
+
+// warnIfLong says once that the run remembers half of what it may: every resuming reads it.
+func (m *memory) warnIfLong() {
+	limit := m.run.host.MaxJournal()
+	if m.warned || 2*m.entries < limit.Entries && 2*m.bytes < limit.Bytes {
+		return
+	}
+	m.warned = true
+	m.run.host.Say(slog.LevelWarn,
+		"a run's journal is half full, and is read each time the run resumes; return ContinueAsNew, or split the work into children",
+		slog.Int64(logs.KeyEntries, m.entries), slog.Int64(logs.KeyBytes, m.bytes),
+		slog.Int64(logs.KeyMaxEntries, limit.Entries), slog.Int64(logs.KeyMaxBytes, limit.Bytes))
+}
