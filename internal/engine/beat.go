@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
@@ -13,18 +12,6 @@ import (
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
-
-// heart is what a node knows by its beats. Only the beat loop uses it, but for what is under the lock.
-type heart struct {
-	node     *node
-	pulses   pulses
-	holdings holdings
-
-	mu   sync.Mutex
-	at   time.Time        // of the last beat that got through; the monotonic clock counts
-	dead []store.NodeBeat // nodes that were found to be dead, and are to be rescued
-	lost []store.Lease    // that nobody here works on, and are to be given up
-}
 
 func newHeart(n *node) *heart {
 	return &heart{
@@ -99,57 +86,17 @@ func (h *heart) beat(ctx context.Context) bool {
 	return true
 }
 
-// failed notes a beat that did not get through. Whoever cannot beat judges nobody, not even itself.
-func (h *heart) failed(now time.Time, err error) {
-	h.mu.Lock()
-	silent := now.Sub(h.at)
-	h.mu.Unlock()
-	h.node.outage.Failed(logs.CallBeat, err)
-	if silent > 2*h.node.cfg.Beat {
-		h.node.leader.Store(false)
-	}
-}
-
-func (h *heart) noteAt(now time.Time) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.at = now
-}
-
-// beatAt is when the last beat got through.
-func (h *heart) beatAt() time.Time {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.at
-}
-
-// bury has nodes that were found dead rescued.
-func (h *heart) bury(dead []store.NodeBeat) {
-	h.mu.Lock()
-	h.dead = dead
-	h.mu.Unlock()
-	if len(dead) > 0 {
-		supervise.Signal(h.node.rescueNow)
-	}
-}
-
-// buried are the nodes that the last beat found dead.
-func (h *heart) buried() []store.NodeBeat {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.dead
-}
-
-// tell asks for the duties of a leader that have something to do. What fails, or comes later, is in the answer of the next beat.
-func (n *node) tell(work store.Work) {
-	if work.Rescue {
-		supervise.Signal(n.rescueNow)
-	}
-	if work.SweepCancels {
-		supervise.Signal(n.sweepNow)
-	}
-	if work.CloseChildren {
-		supervise.Signal(n.closeNow)
+// letBeat waits until a beat has got through, for as long as it is between two at the most: one that claims again at once
+// may take the row of the node before the beat that waits for it.
+func (d *dispatcher) letBeat(ctx context.Context) {
+	const look = 100 * time.Millisecond
+	since := time.Now() //nolint:forbidigo // the monotonic clock, by which beats are noted
+	supervise.Signal(d.node.beatNow)
+	for waited := time.Duration(0); waited < d.node.cfg.Beat && ctx.Err() == nil; waited += look {
+		supervise.Sleep(ctx, look)
+		if d.node.heart.beatAt().After(since) {
+			return
+		}
 	}
 }
 

@@ -12,18 +12,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// dispatcher is a node's claim loop. It claims where there may be something and room for it:
-// because the node was woken, or the last claim was full; and by an interval that doubles while
-// there is nothing to do.
-type dispatcher struct {
-	node  *node
-	woken chan struct{}
-	freed chan struct{}
-	asks  asks
-	last  time.Time
-	full  bool // too many outcomes waited for callers' transactions when room was looked for
-}
-
 func newDispatcher(n *node) *dispatcher {
 	return &dispatcher{
 		node: n, woken: make(chan struct{}, 1), freed: make(chan struct{}, 1),
@@ -194,4 +182,47 @@ func (d *dispatcher) start(jobs []store.Claimed) {
 	for _, c := range d.node.slots.admit(jobs) {
 		d.node.run(c)
 	}
+}
+
+// claimTimeout bounds a claim. While its answer travels it holds the row of its node, so that a beat
+// has to wait: it is over before the node looks dead.
+func claimTimeout(beat time.Duration) time.Duration {
+	return min(store.CallTimeout, max(2*beat, store.CallTimeout/3))
+}
+
+func (a *asks) limit() int {
+	if a.heavy == 0 {
+		return a.Count
+	}
+	return max(min(a.Count, a.Bytes/a.heavy), 1)
+}
+
+// answered learns from the answer to a claim.
+func (a *asks) answered(jobs []store.Claimed, took time.Duration) {
+	if len(jobs) == 0 {
+		return
+	}
+	bytes := 0
+	for i := range jobs {
+		bytes += portion.WeightOfJob(&jobs[i].Job)
+		if c := jobs[i].Checkpoint; c != nil {
+			bytes += len(c.Message) + len(c.Value)
+		}
+	}
+	a.heavy = max(bytes/len(jobs), a.heavy*3/4)
+	a.Went(len(jobs), bytes, took)
+}
+
+// repeat makes a claim ask for the same again, or for a quarter of it if it took long, as no beat gets through
+// meanwhile. It reports whether it did.
+func (a *asks) repeat(params *store.ClaimParams, took time.Duration) (less bool) {
+	params.Repeat, params.Sent = true, max(params.Sent, params.Limit)
+	if took < portion.SlowFailure {
+		return false
+	}
+	for range 2 {
+		a.Halve(params.Limit, a.Bytes)
+	}
+	params.Limit = min(params.Limit, a.Count)
+	return true
 }

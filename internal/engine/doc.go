@@ -6,12 +6,15 @@
 // What needs no node is in packages of its own: internal/commit, the group commit; internal/replay, durable functions; internal/news, who
 // waits for jobs. Here is the engine, which ties them to a store, and the node.
 //
+//	types       what an engine and a node consist of
 //	starts      jobs enqueued here that run at once, claimed by the commit that inserts them
 //	dispatcher  one claim loop for all queues and kinds of the node; asks for as many jobs as there is room for
 //	slots       the jobs that the node runs, and those that it has claimed ahead
-//	execution   one attempt of one job: its context, its progress, its outcome
+//	execution   one attempt of one job, in its slot
+//	outcome     what becomes of a job, by what its handler has returned
+//	stuck       handlers that ignore the end of their context
 //	host        what an attempt does for its durable function
-//	heart       says that the node lives; brings back requests, the leader lease, and the leases that the node holds
+//	beat        says that the node lives; brings back requests, the leader lease, and the leases that the node holds
 //	held        compares those with what the node works on, and gives up what nobody does
 //	pulse       tells the leader who is dead, by what it sees itself
 //	promoter    makes deferred jobs available when they are due, by a timer on the next due time

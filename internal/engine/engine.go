@@ -2,12 +2,9 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/holdfastdev/holdfast/internal/commit"
 	"github.com/holdfastdev/holdfast/internal/logs"
@@ -15,29 +12,6 @@ import (
 	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
-
-// Engine is the part of Holdfast that lives in every process that uses it. It can enqueue, read and wait as it is; Run makes it a node.
-type Engine struct {
-	Store store.Store
-
-	cfg    Config
-	plain  *slog.Logger // for handlers
-	log    *slog.Logger // adds the node
-	nodeID atomic.Int64 // of the node that runs, from its join until it has left; 0: none
-	lines  *logs.Limiter
-	outage *logs.Outage
-	guard  *supervise.Guard
-	commit *commit.Committer
-	loader *loader
-
-	news *news.Hub
-
-	mu       sync.Mutex
-	handlers map[string]*Handler
-	starting bool  // a node is joining
-	node     *node // while it runs
-	closed   bool
-}
 
 // New makes an engine on an open store, which it owns from then on.
 func New(st store.Store, cfg Config) *Engine {
@@ -122,18 +96,6 @@ func (e *Engine) Retry(ctx context.Context, params store.RetryParams) ([]store.R
 	}
 	e.lookAgain()
 	return results, nil
-}
-
-// lookAgain lets the node of this process look at everything after something that people did. The
-// store tells every node where jobs became available, but not at once, and where there are no
-// notifications it cannot.
-func (e *Engine) lookAgain() { e.wake(store.Wake{Kind: store.WakeAll}) }
-
-// tellCancelled tells the nodes that run the jobs that they are to be cancelled, or paused.
-func (e *Engine) tellCancelled(jobs []store.ID) {
-	wake := store.Wake{Kind: store.WakeCancel, Jobs: jobs}
-	e.Store.Notify(wake)
-	e.wake(wake)
 }
 
 // Send delivers messages to jobs and returns when they are durable. Each has its own result.
@@ -285,40 +247,3 @@ func (e *Engine) elsewhere(jobs []store.ID) []store.ID {
 	e.commit.Ending(ending)
 	return slices.DeleteFunc(jobs, func(id store.ID) bool { return ending[id] })
 }
-
-// fatal is told of every error of the store that does not pass by itself, and stops the node if nothing can be stored any more.
-func (e *Engine) fatal(err error) {
-	if !errors.Is(err, store.ErrDatabaseGone) {
-		return
-	}
-	e.mu.Lock()
-	n := e.node
-	e.mu.Unlock()
-	if n == nil {
-		return
-	}
-	select {
-	case n.gone <- err:
-	default: // it is known
-	}
-}
-
-// wake passes a wake-up to the node of this process, if one runs.
-func (e *Engine) wake(w store.Wake) {
-	if n := e.running(); n != nil {
-		n.wake(w)
-	}
-}
-
-// running is the node of this process, or nil.
-func (e *Engine) running() *node {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.node
-}
-
-// errNotSignedOff is what Run returns when the node has stopped and could not say so.
-var errNotSignedOff = errors.New("could not sign off; its jobs are rescued when it is declared dead")
-
-// errStopped is why a node's own loops end.
-var errStopped = errors.New("holdfast: node stopped")

@@ -3,20 +3,15 @@ package engine
 import (
 	"context"
 	"errors"
-	"runtime/debug"
+	"fmt"
+	"log/slog"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
-
-// execution is a run that a slot is busy with. It ends once: by its handler, or by being given up as stuck.
-type execution struct {
-	run     *Run
-	handler *Handler
-	worker  *worker
-}
 
 // work runs a job in a slot, and then the jobs that waited for the slot. The goroutine owns one count of node.handlers
 // and the slot, until a run is given up as stuck: then both pass to the goroutine that gave it up. Without a job it rests.
@@ -130,77 +125,6 @@ func (n *node) goneFrom(x *execution, p any) {
 	go n.settleElsewhere(x, o)
 }
 
-// conclude calls the handler and judges what it returns.
-func (x *execution) conclude(ctx context.Context) *store.Outcome {
-	if x.run.claimed.Job.Closing || x.run.durable.Ending() != nil {
-		if err := x.run.durable.Load(); err != nil {
-			return replay.Unreadable(err)
-		}
-	}
-	result, trace, err := invoke(ctx, x)
-	err = x.run.durable.Blame(err)
-	if x.run.claimed.Durable && !errors.Is(context.Cause(ctx), store.ErrLeaseLost) {
-		// It may have ended before its first operation, and has children and compensations all the same.
-		if err := x.run.durable.Load(); err != nil {
-			return replay.Unreadable(err)
-		}
-	}
-	if err == nil {
-		p, o := x.run.durable.Completed()
-		switch {
-		case p != nil:
-			return judge(ctx, x, nil, p.Stack, p)
-		case o != nil:
-			return o
-		}
-	}
-	return judge(ctx, x, result, trace, err)
-}
-
-// panicked is the outcome of a run whose end panicked.
-func (x *execution) panicked(p any) *store.Outcome {
-	return x.again(store.ReasonError, usercode.CutError(usercode.PanicText(p)), usercode.CutTrace(string(debug.Stack())), time.Second)
-}
-
-// goneOut is the outcome of a handler whose goroutine ended without returning: it is parked, or over for this process,
-// or called runtime.Goexit, as testing.T.FailNow does. Nil means that nothing can be written any more.
-func (x *execution) goneOut() *store.Outcome {
-	if o, left := x.run.durable.Left(); left {
-		return o
-	}
-	return x.again(store.ReasonError, "the handler ended its goroutine (runtime.Goexit)", "", -1)
-}
-
-// refuse decides jobs that are not to be run at all. A durable one that has begun ends itself.
-func (n *node) refuse(h *Handler, c store.Claimed) (*store.Outcome, bool) {
-	switch deadline := c.Job.Options.Deadline; {
-	case h == nil:
-		return &store.Outcome{State: store.Available, Reason: store.ReasonReleased}, true
-	case c.Durable:
-		return nil, false
-	case c.CancelRequested:
-		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: "cancelled before it started"}, true
-	case !deadline.IsZero() && !n.store.Now().Before(deadline):
-		return &store.Outcome{
-			State: store.Failed, Reason: store.ReasonDeadline,
-			Error: "the deadline, " + deadline.Format(time.RFC3339) + ", had passed before the attempt began",
-		}, true
-	}
-	return nil, false
-}
-
-// endOf tells why a durable run that begins is ending, if it is.
-func endOf(c *store.Claimed, now time.Time) error {
-	switch deadline := c.Job.Options.Deadline; {
-	case !c.Durable:
-	case c.CancelRequested:
-		return usercode.CancelCause(c.CancelReason)
-	case !deadline.IsZero() && !now.Before(deadline):
-		return usercode.ErrTimeout
-	}
-	return nil
-}
-
 // contextOf makes the context of a run, which ends with a cause: its timeout, the job's deadline, a
 // cancel, a lost lease, the shutdown.
 func (n *node) contextOf(x *execution) context.Context {
@@ -215,102 +139,6 @@ func (n *node) contextOf(x *execution) context.Context {
 		}
 	}
 	return r.durable.Start(ending, limit)
-}
-
-// invoke calls the handler, and makes a panic an error with its stack.
-func invoke(ctx context.Context, x *execution) (result []byte, trace string, err error) {
-	x.worker.label(x.handler.Kind)
-	defer x.run.durable.Returned()
-	defer func() {
-		if p := recover(); p != nil {
-			failure := usercode.PanicOf(p)
-			trace, err = failure.Stack, failure
-		}
-	}()
-	result, err = x.handler.Run(ctx, x.run)
-	return result, "", err
-}
-
-// judge makes an outcome of what a handler returned. Nil means that nothing can be written any more.
-func judge(ctx context.Context, x *execution, result []byte, trace string, err error) *store.Outcome {
-	if err == nil {
-		// A handler that has finished wins over a cancel, a timeout or a shutdown that came late.
-		return &store.Outcome{State: store.Completed, Result: result}
-	}
-	cause := context.Cause(ctx)
-	told := cause
-	if told == nil {
-		told = x.run.durable.Ending() // it was told as it began, and its context goes on while it replays
-	}
-	r := usercode.Look(err)
-	trace = usercode.CutTrace(trace)
-	if errors.Is(told, usercode.ErrCancelled) || errors.Is(told, usercode.ErrTimeout) {
-		x.run.durable.CatchUp()
-	}
-	switch {
-	case errors.Is(cause, store.ErrLeaseLost):
-		return nil // the run's own: what an error says of leases may be another's
-	case r.Cancel != nil:
-		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: usercode.CutError(r.Cancel.Reason)}
-	case r.Fail != nil, r.Step != nil && r.Step.Permanent, r.Full:
-		return &store.Outcome{State: store.Failed, Reason: store.ReasonTerminal, Error: r.Text, Trace: trace}
-	case errors.Is(told, usercode.ErrCancelled):
-		if o := x.behind(r.Text, trace); o != nil {
-			return o
-		}
-		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: usercode.CutError(replay.CancelledBy(told, err))}
-	case r.ContinueAsNew != nil && cause == nil:
-		return &store.Outcome{State: store.Available, Continue: &store.Continue{Args: r.ContinueAsNew.Args, Codec: r.ContinueAsNew.Codec}}
-	case r.Snooze != nil:
-		return &store.Outcome{State: store.Scheduled, Reason: store.ReasonSnoozed, Delay: max(r.Snooze.Delay, 0)}
-	case errors.Is(cause, usercode.ErrShutdown):
-		return &store.Outcome{State: store.Available, Reason: store.ReasonReleased, Error: r.Text}
-	case r.Retry != nil:
-		return x.again(store.ReasonError, r.Text, trace, max(r.Retry.Delay, 0))
-	case errors.Is(told, usercode.ErrTimeout):
-		return x.timedOut(r.Text, trace)
-	}
-	return x.again(store.ReasonError, r.Text, trace, -1)
-}
-
-// again lets the job be tried once more after the delay, or after its backoff if that is negative; or fails it when no attempt is left.
-func (x *execution) again(reason store.Reason, text, trace string, delay time.Duration) *store.Outcome {
-	job := &x.run.claimed.Job
-	o := &store.Outcome{State: store.Retryable, Reason: reason, Error: text, Trace: trace}
-	if job.Attempt >= x.handler.maxAttempts(job) {
-		o.State = store.Failed
-		if reason == store.ReasonError {
-			o.Reason = store.ReasonAttemptsExhausted
-		}
-		return o
-	}
-	if delay < 0 {
-		n := x.run.node
-		delay = x.handler.backoff(job, n.policies[x.handler.Kind], n.lines)
-	}
-	o.Delay = delay
-	return o
-}
-
-// behind is the outcome of a run that ends and has failed before it came to what it did: the next one
-// knows what it has to undo. Nil means that it has come to that, or that no attempt is left.
-func (x *execution) behind(text, trace string) *store.Outcome {
-	o := x.again(store.ReasonError, text, trace, -1)
-	if o.State.Finished() || !x.run.durable.IsBehind() {
-		return nil
-	}
-	return o
-}
-
-func (x *execution) timedOut(text, trace string) *store.Outcome {
-	if o := x.behind(text, trace); o != nil {
-		return o
-	}
-	job := x.run.claimed.Job
-	if deadline := job.Options.Deadline; !deadline.IsZero() && !x.run.node.store.Now().Before(deadline) {
-		return &store.Outcome{State: store.Failed, Reason: store.ReasonDeadline, Error: text, Trace: trace}
-	}
-	return x.again(store.ReasonTimeout, text, trace, -1)
 }
 
 // settleFirst settles the run if nobody has done so before.
@@ -395,4 +223,40 @@ func (n *node) endUnwritten(x *execution) (following store.Claimed, ok, mine boo
 	following, ok = n.goOn(x)
 	n.engine.news.EndedHere([]store.ID{x.run.claimed.Job.ID}) // somebody else has ended it, perhaps
 	return following, ok, true
+}
+
+// leaveBehindLater waits, from the moment a run's context has ended, for the handler to return. A handler that does not is
+// reported with its stack, the job's outcome is what the end of the context calls for, and its slot goes to the next job.
+// The goroutine cannot be killed and stays; what it returns some day is dropped.
+func (n *node) leaveBehindLater(x *execution, cause error) {
+	time.AfterFunc(n.cfg.StuckAfter, func() {
+		defer x.run.Catch("giving up a stuck handler")
+		x.run.mu.Lock()
+		over := x.run.over
+		x.run.mu.Unlock()
+		if over || x.run.durable.IsCompensating() {
+			return
+		}
+		n.leaveBehind(x, cause)
+	})
+}
+
+func (n *node) leaveBehind(x *execution, cause error) {
+	stack := stackOf(x.worker)
+	text := fmt.Sprintf("the handler ignored the end of its context (%v) for %v and was left behind", cause, n.cfg.StuckAfter)
+	var o *store.Outcome
+	switch {
+	case errors.Is(cause, usercode.ErrCancelled):
+		o = &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: usercode.CancelReason(cause)}
+	case errors.Is(cause, usercode.ErrShutdown):
+		o = &store.Outcome{State: store.Available, Reason: store.ReasonReleased, Error: text}
+	case errors.Is(cause, usercode.ErrTimeout):
+		o = x.timedOut(text, usercode.CutTrace(stack))
+	case errors.Is(cause, replay.ErrClosing):
+		o = x.decided(text, usercode.CutTrace(stack))
+	}
+	if n.settleElsewhere(x, o) {
+		n.lines.Say(slog.LevelError, x.run.about(), "handler is stuck: it ignores its context; its job is taken from it, its goroutine stays",
+			slog.String(logs.KeyCause, cause.Error()), slog.String(logs.KeyStack, stack))
+	}
 }

@@ -7,25 +7,8 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
-	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
-
-// holdings compares, with each beat, the leases that the node has in the database with what it
-// works on. A lease that nobody works on, beat after beat, is given up, so that no job is stuck
-// because its node has lost sight of it: after a panic, an outcome or a claim whose answer was lost
-// for good, or an error that was taken for the loss of a lease. It is the net below causes that are
-// mended where they arise. A lease is named with each beat until it is gone: a call that fails is
-// made up for by the next beat.
-//
-// Only claim records are asked about that are new since the last beat, or had something running then.
-type holdings struct {
-	patience time.Duration // how long a lease may look as if nobody worked on it: beats may follow each other at once
-	node     int64         // whose leases these are
-	claims   []int64
-	from     int64
-	suspects map[store.Lease]time.Time // since when nobody was found to work on them
-}
 
 // ask returns what to ask about with the next beat: all records whose jobs have been handed to the slots by now.
 func (h *holdings) ask(node int64, settled int64) store.HeldParams {
@@ -67,25 +50,6 @@ func (n *node) worksOn() map[store.ID]bool {
 	jobs := n.slots.jobs()
 	n.engine.commit.Ending(jobs)
 	return jobs
-}
-
-// miss has leases given up that nobody works on: those that the last beat found, and no others.
-func (h *heart) miss(lost []store.Lease) {
-	h.mu.Lock()
-	h.lost = lost
-	h.mu.Unlock()
-	if len(lost) > 0 {
-		supervise.Signal(h.node.giveUpNow)
-	}
-}
-
-// missed returns the next few of them, each once.
-func (h *heart) missed(limit int) (lost []store.Lease) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	n := min(limit, len(h.lost))
-	lost, h.lost = h.lost[:n:n], h.lost[n:]
-	return lost
 }
 
 const (

@@ -3,61 +3,14 @@ package engine
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
-	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
-
-// node is a running engine: one membership after the other, should it be declared dead in between.
-type node struct {
-	engine *Engine
-	store  store.Store
-	cfg    NodeConfig
-	log    *slog.Logger
-	lines  *logs.Limiter
-	outage *logs.Outage
-	kinds  []string
-
-	policies map[string]store.Policy // of the kinds, for those who rescue the node's jobs
-
-	id    atomic.Int64 // of the present membership
-	joins sync.Mutex   // one rejoin at a time
-
-	leader   atomic.Bool
-	unserved unserved
-	pending  atomic.Int64 // outcomes that wait for their commit
-
-	slots    *slots
-	numbers  numbers
-	starts   starts
-	dispatch *dispatcher
-	promote  *promoter
-	heart    *heart
-	beatNow  chan struct{}
-
-	gone chan error // the database is, why: the node is to stop
-
-	giveUpNow chan struct{} // there are leases that nobody works on
-
-	// What a leader is to do at once.
-	rescueNow chan struct{}
-	sweepNow  chan struct{}
-	closeNow  chan struct{}
-
-	handlers sync.WaitGroup // executions, but for those left behind
-	resting  atomic.Int64   // goroutines that wait for a job
-	rested   sync.WaitGroup
-	rouse    chan store.Claimed // gives them one
-	retire   chan struct{}      // closed: they end
-	outcomes sync.WaitGroup     // outcomes that wait for their commit
-}
 
 // Stop is how a running node is told to stop.
 type Stop struct {
@@ -75,22 +28,11 @@ func (e *Engine) Run(ctx context.Context, stop Stop) error {
 	}
 	defer e.nodeID.Store(0)
 	n.log.Info("node started", logs.KeyName, n.cfg.Name, logs.KeySlots, n.cfg.Slots, logs.KeyKinds, n.kinds)
-
 	// The loops outlive the claims: while handlers finish, the node goes on beating.
-	claiming, stopClaiming := context.WithCancelCause(context.WithoutCancel(ctx))
-	living, die := context.WithCancelCause(context.WithoutCancel(ctx))
-	var claims, loops sync.WaitGroup
-	supervise := func(wg *sync.WaitGroup, ctx context.Context, part string, loop func(context.Context)) {
-		wg.Go(func() { e.guard.Supervise(ctx, part, loop) })
-	}
-	supervise(&claims, claiming, "claims", n.dispatch.loop)
-	supervise(&loops, living, "heartbeat", n.heart.loop)
-	supervise(&loops, living, "promotion", n.promote.loop)
+	stopClaiming := n.begin(ctx, map[string]func(context.Context){"claims": n.dispatch.loop})
+	die := n.begin(ctx, n.loops())
 	deaf := e.news.Listen()
 	defer deaf()
-	for _, d := range n.duties() {
-		supervise(&loops, living, d.name, func(ctx context.Context) { n.perform(ctx, d) })
-	}
 
 	var gone error
 	select {
@@ -107,27 +49,51 @@ func (e *Engine) Run(ctx context.Context, stop Stop) error {
 	n.log.Info("node stopping", logs.KeyRunning, n.slots.running())
 	patience, forgo := context.WithTimeout(context.WithoutCancel(ctx), n.cfg.StopTimeout)
 	defer forgo()
-	stopClaiming(errStopped)
-	claims.Wait()
+	stopClaiming()
 	n.starts.close()
 	n.giveBack()
 	n.drain(stop.Hard)
 	close(n.retire)
 	n.rested.Wait()
 	timely := n.flush(stop.Hard, patience)
-	die(errStopped)
-	loops.Wait()
+	die()
+	return n.leave(ctx, stop, timely, gone)
+}
 
-	leaving := store.CallTimeout
-	if !timely {
-		leaving = time.Second // the database has been away for long
+// begin starts loops, which begin again when they panic. They have ended when stop returns.
+func (n *node) begin(ctx context.Context, loops map[string]func(context.Context)) (stop func()) {
+	living, die := context.WithCancelCause(context.WithoutCancel(ctx))
+	var all sync.WaitGroup
+	for part, loop := range loops {
+		all.Go(func() { n.engine.guard.Supervise(living, part, loop) })
 	}
-	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaving)
+	return func() {
+		die(errStopped)
+		all.Wait()
+	}
+}
+
+// loops are those of a node that lives, by their names.
+func (n *node) loops() map[string]func(context.Context) {
+	loops := map[string]func(context.Context){"heartbeat": n.heart.loop, "promotion": n.promote.loop}
+	for _, d := range n.duties() {
+		loops[d.name] = func(ctx context.Context) { n.perform(ctx, d) }
+	}
+	return loops
+}
+
+// leave signs off, unless the database is gone. timely tells that the outcomes are stored.
+func (n *node) leave(ctx context.Context, stop Stop, timely bool, gone error) (err error) {
+	e, wait := n.engine, store.CallTimeout
+	if !timely {
+		wait = time.Second // the database has been away for long
+	}
+	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
 	defer cancel()
 	unhook := context.AfterFunc(stop.Hard, func() { time.AfterFunc(time.Second, cancel) })
 	defer unhook()
 	if gone == nil {
-		err = n.store.Leave(leave, n.id.Load())
+		err = n.store.Leave(leaving, n.id.Load())
 	}
 	e.mu.Lock()
 	e.node = nil
@@ -203,65 +169,6 @@ func (e *Engine) newNode() *node {
 	return n
 }
 
-// promise notes what the handlers promise of their attempts. It calls code of the user's, which may
-// use the engine: so e.mu is not held. The handlers are not changed while the node starts.
-func (n *node) promise() {
-	for _, h := range n.engine.handlers {
-		n.policies[h.Kind] = h.policy(n.lines)
-	}
-}
-
-func (n *node) join(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, store.CallTimeout)
-	defer cancel()
-	info := store.NodeInfo{
-		Name: n.cfg.Name, Version: n.cfg.Version, Namespace: n.engine.cfg.Namespace, Kinds: n.kinds, Slots: n.cfg.Slots,
-		DeadAfter: n.cfg.DeadAfter, Policies: n.policies,
-	}
-	for _, q := range n.cfg.Queues {
-		info.Queues = append(info.Queues, q.Name)
-		if q.Limit > 0 && q.Limit < n.cfg.Slots {
-			if info.QueueSlots == nil {
-				info.QueueSlots = map[string]int{}
-			}
-			info.QueueSlots[q.Name] = q.Limit
-		}
-	}
-	id, err := n.store.Join(ctx, info)
-	if err != nil {
-		return fmt.Errorf("joining as a node: %w", err)
-	}
-	n.id.Store(id)
-	n.engine.nodeID.Store(id)
-	return nil
-}
-
-// declaredDead is called by whoever learns that the membership id is over. The handlers of its jobs are cancelled, and the
-// node joins again under a new id.
-func (n *node) declaredDead(ctx context.Context, id int64) {
-	n.joins.Lock()
-	defer n.joins.Unlock()
-	if n.id.Load() != id {
-		return // somebody else has seen to it
-	}
-	n.log.Error("this node was declared dead: its jobs are cancelled here and run elsewhere; joining again",
-		logs.KeyRunning, n.slots.running())
-	n.leader.Store(false)
-	n.slots.loseAll(id)
-	for try := 1; ; try++ {
-		err := n.join(ctx)
-		if err == nil {
-			break
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		n.outage.Stumbled("join", err)
-		supervise.Sleep(ctx, store.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, Jitter: 0.5}.Delay(try))
-	}
-	n.dispatch.wake("")
-}
-
 // giveBack releases what was claimed and not started.
 func (n *node) giveBack() {
 	for _, c := range n.slots.takeBuffer() {
@@ -330,32 +237,4 @@ func (n *node) flush(force, patience context.Context) bool {
 		n.log.Warn("some outcomes could not be stored before the node stopped; their jobs will run again")
 	}
 	return false
-}
-
-// wake reacts to a wake-up. It does not block.
-func (n *node) wake(w store.Wake) {
-	if w.IsAboutQueue() && w.Namespace != n.engine.cfg.Namespace {
-		return
-	}
-	switch w.Kind {
-	case store.WakeReady, store.WakeQueue:
-		if n.slots.serves(w.Queue) {
-			n.dispatch.wake(w.Queue)
-		}
-	case store.WakeDeferred:
-		n.promote.hint(w.Due)
-	case store.WakeCancel:
-		supervise.Signal(n.sweepNow)
-		if len(w.Jobs) == 0 || n.slots.runs(w.Jobs) {
-			supervise.Signal(n.beatNow)
-		}
-	case store.WakeAll:
-		n.dispatch.wake("")
-		n.promote.hint(n.store.Now())
-		supervise.Signal(n.closeNow)
-		// No beat: it writes, and on SQLite every write of one process wakes the others with WakeAll.
-	case store.WakeLeader:
-		supervise.Signal(n.closeNow)
-	default: // for those who wait
-	}
 }

@@ -2,25 +2,12 @@ package engine
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
-
-// promoter makes deferred jobs available when they are due. Every node does so: it costs nothing while nothing is due, and
-// nothing waits for a leader. It sleeps until the next due time that it knows of, from the store's last answer and from hints.
-type promoter struct {
-	node  *node
-	wakes chan struct{}
-
-	vain time.Duration // how long it waits because the last look moved nothing although something is due
-
-	mu   sync.Mutex
-	next time.Time // the earliest due time that a hint told of since the last look; zero: none
-}
 
 const (
 	// firstVain and lastVain bound the time between two looks of which the first has moved nothing although something is due: a caller's

@@ -11,9 +11,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// about is what lines say of the run.
-func (r *Run) about() logs.About { return logs.AboutJob(&r.claimed.Job) }
-
 // Logger returns a logger with what lines say of the run: the given one, or the engine's if that is
 // nil.
 func (r *Run) Logger(log *slog.Logger) *slog.Logger {

@@ -5,32 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 	"time"
 
-	"github.com/holdfastdev/holdfast/internal/commit"
-	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
-
-// Run is one run of one job, as its handler sees it.
-type Run struct {
-	claimed store.Claimed
-	started time.Time
-	node    *node
-
-	execution *execution
-	durable   replay.Run
-	appending *commit.Call // what the run remembers is written one after the other
-
-	mu         sync.Mutex
-	checkpoint store.Checkpoint
-	has        bool // there is a checkpoint, in the store or here
-	dirty      bool // what is here was not written yet
-	flushing   bool // a write of progress is planned
-	over       bool // the outcome was decided; nothing more is written
-}
 
 // Job is the job; its Attempt counts this run.
 func (r *Run) Job() store.Job { return r.claimed.Job }

@@ -2,21 +2,10 @@ package engine
 
 import (
 	"slices"
-	"sync"
 
 	"github.com/holdfastdev/holdfast/internal/commit"
 	"github.com/holdfastdev/holdfast/store"
 )
-
-// starts lets jobs that are enqueued in this process run at once, if the node has room for them and, as far as it knows, nothing is waiting
-// for it: their enqueue and their claim are one commit, and nobody looks for them. The store has the last word, since it knows what is
-// waiting in their lanes. Room is what it is for a claim: free slots, and what can be claimed ahead of them.
-type starts struct {
-	node *node
-
-	mu     sync.Mutex
-	closed bool // the node stops: what starts now is given back
-}
 
 // reserve makes room for the first of the enqueues, for as many as there is, and returns nil if there is none. Behind one that has to wait
 // for a claim nothing starts, so that jobs begin in their order.
@@ -86,13 +75,6 @@ func (s *starts) settle(start *store.Start, jobs []*store.Enqueue) {
 		}
 	}
 	n.outcomes.Done()
-}
-
-// numbers hands out the numbers of claim records of one membership after the other, and knows which claims are under way.
-type numbers struct {
-	mu       sync.Mutex
-	id, next int64
-	underway []int64 // the first numbers of claims whose jobs have not been handed to the slots
 }
 
 // take returns the first of the numbers for a claim of so many jobs. The caller settles it when it is known what became of the claim.

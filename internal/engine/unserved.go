@@ -18,14 +18,6 @@ const (
 	unservedLimit = 100
 )
 
-// unserved is what the leader knows of jobs that no node serves. Only its duty uses it.
-type unserved struct {
-	seen map[store.Unserved]sighting // without OldestDue
-}
-
-// sighting is when jobs were seen last that wait in vain, and when that was said; zero: never.
-type sighting struct{ at, said time.Time }
-
 // tellUnserved says which jobs no node serves. What is seen for the first time may be over in a
 // moment, as when programs are replaced by newer ones one after the other: only what is seen twice
 // in a row is said.
