@@ -31,8 +31,6 @@ var budget = size{files: 30, lines: 4000, up: 2, function: 60, parameters: 6, st
 // debts are what the packages that are over budget cost at the most. They do not grow: what is paid back is taken off here.
 var debts = map[string]size{
 	"internal/cli":          {files: 42, lines: 6800, up: 37, function: 84},
-	"internal/vet":          {up: 4},
-	"store/dsn":             {up: 5},
 	"store/postgres":        {files: 51, lines: 9800, up: 37, function: 72, statement: 130},
 	"store/sqlite":          {files: 55, lines: 9200, up: 45, function: 67},
 	"store/storetest":       {files: 82, lines: 20900, up: 91, function: 160},

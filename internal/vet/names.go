@@ -8,6 +8,17 @@ import (
 // library is the path of the package whose durable operations are looked for.
 const library = "github.com/holdfastdev/holdfast"
 
+// role says whose code a function is.
+type role int
+
+const (
+	own    role = iota // it is declared, or a literal that takes a run: its operations are its own
+	part               // a literal that is a part of the function around it
+	strand             // it is given to Go or OnFailure, and so replayed whatever it does
+	step               // it is given to Step or StepTx: it may do anything, but perform durable operations
+	opaque             // a literal that somebody calls with a context, perhaps as a step
+)
+
 // operations are the durable operations of the library: what is remembered in a journal, or waits for it.
 var operations = map[string]bool{
 	"Go":     true,

@@ -1,11 +1,9 @@
 package dsn
 
 import (
-	"net/url"
 	"strings"
 
 	"github.com/holdfastdev/holdfast/store"
-	"github.com/holdfastdev/holdfast/store/postgres"
 )
 
 // parsePostgres takes our options out of a URL and leaves the others to pgx and the server.
@@ -39,48 +37,6 @@ func parsePostgres(text string, s settings) (store.Source, error) {
 		config.URL += "?" + o.values.Encode()
 	}
 	return valid(config)
-}
-
-// namesIn returns the options of a query in their order.
-func namesIn(query string) []named {
-	var list []named
-	hidden := strings.Contains(query, "@")
-	for part := range strings.SplitSeq(query, "&") {
-		name, value, _ := strings.Cut(part, "=")
-		name, err := url.QueryUnescape(name)
-		if part == "" || err != nil || name == "ssl" && value == "true" { // which pgx and libpq take for sslmode=require
-			continue
-		}
-		list = append(list, named{name, hidden || !aWord.MatchString(name)})
-		hidden = hidden || isPassword(name)
-	}
-	return list
-}
-
-// isPassword reports whether the value of an option is, or may be meant as, a password.
-func isPassword(name string) bool { return strings.Contains(strings.ToLower(name), "pass") }
-
-// valid finds what is wrong with a value, such as that of sslmode.
-func valid(config postgres.Config) (store.Source, error) {
-	if err := config.Validate(); err != nil {
-		text := strings.TrimPrefix(err.Error(), store.ErrInvalid.Error()+": ")
-		return nil, invalid("%s", text)
-	}
-	return config, nil
-}
-
-// postgresConfig takes our own options.
-func postgresConfig(o *options, s settings) (postgres.Config, error) {
-	config := postgres.Config{
-		NoMigrate: o.noMigrate(s),
-		NoSession: choose(o, "session", false, map[string]bool{"on": false, "off": true}),
-	}
-	if schema, given := o.take("schema"); given {
-		if config.SchemaName = schema; schema == "" {
-			o.failf("schema", "must not be empty")
-		}
-	}
-	return config, o.err
 }
 
 // strandedPassword reports whether a part of a password may stand where the name of a host, a
