@@ -73,3 +73,17 @@ type order struct {
 type receipt struct {
 	Total int `json:"total"`
 }
+
+// continueAsNew is what a handler returns whose kind has no name in the test.
+func continueAsNew[In any](run *holdfast.Run, in In) error {
+	return holdfast.NewKind[In, struct{}](run.Kind()).ContinueAsNew(in)
+}
+
+// resume resumes one job.
+func resume(ctx context.Context, hf *holdfast.Client, reason string, id holdfast.ID) (store.State, error) {
+	results, err := hf.Resume(ctx, reason, id)
+	if err != nil {
+		return 0, err
+	}
+	return results[0].State, results[0].Err
+}

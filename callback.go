@@ -37,7 +37,7 @@ func (e *CallbackError) Error() string { return "callback failed: " + e.Message 
 
 // Wait waits until the callback is completed, and decodes the answer into v, which may be nil. The
 // run is parked while it waits. A failed callback is a *CallbackError; an answer that does not
-// decode is a *MessageError. With Within, each heartbeat restarts the time limit.
+// decode is a *MessageError. With WaitAtMost, each heartbeat restarts the time limit.
 func (c *Callback) Wait(run *Run, v any, opts ...WaitOption) error {
 	limit, err := limitOf(opts)
 	if err != nil {
@@ -49,7 +49,7 @@ func (c *Callback) Wait(run *Run, v any, opts ...WaitOption) error {
 	}
 	msg, err := run.strand.AwaitCallback(c.callback, limit, decode)
 	if err != nil {
-		return err
+		return failure(err)
 	}
 	if msg.Kind == store.MessageCallbackFailed {
 		return &CallbackError{msg.Error}
@@ -114,7 +114,8 @@ func (c *Client) FailCallback(ctx context.Context, token, message string) error 
 	return c.answer(ctx, token, store.Message{Kind: store.MessageCallbackFailed, Error: message}, nil)
 }
 
-// HeartbeatCallback reports that work on a callback continues: it restarts the time limit of Within.
+// HeartbeatCallback reports that work on a callback continues: it restarts the time limit of
+// WaitAtMost.
 // The errors are those of CompleteCallback.
 func (c *Client) HeartbeatCallback(ctx context.Context, token string) error {
 	return c.answer(ctx, token, store.Message{Kind: store.MessageHeartbeat}, nil)
@@ -126,7 +127,7 @@ func (c *Client) answer(ctx context.Context, token string, msg store.Message, da
 		return err
 	}
 	msg.Name = token
-	send := &store.Send{Job: job, Message: msg}
+	send := &store.Send{Namespace: c.namespace, Job: job, Message: msg}
 	if err := c.payload(send, "callback", data); err != nil {
 		return err
 	}

@@ -8,18 +8,9 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// ClosePolicy says what happens to a child when its parent finishes first.
-type ClosePolicy = store.ClosePolicy
-
-// The policies of OnParentClose.
-const (
-	CancelChild    = store.CancelChild
-	AbandonChild   = store.AbandonChild
-	TerminateChild = store.TerminateChild
-)
-
-// OnParentClose says what happens to a child when its parent finishes first. Default: CancelChild.
-func OnParentClose(p ClosePolicy) EnqueueOption {
+// OnParentClose says what happens to a child when its parent finishes first. Default:
+// store.CancelChild.
+func OnParentClose(p store.ClosePolicy) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.OnParentClose = p
 		return nil
@@ -34,7 +25,7 @@ type Child[Out any] struct {
 
 // Start enqueues a job as a child of the run, in the transaction that journals it: the child is
 // started once, even if the run is repeated. Options are those of Enqueue, except Unique and
-// WithID.
+// JobID.
 func (k Kind[In, Out]) Start(run *Run, in In, opts ...EnqueueOption) (*Child[Out], error) {
 	c, err := run.strand.StartChild(k.name, func() (*store.Enqueue, error) { return k.child(run, in, opts) })
 	if err != nil {
@@ -52,15 +43,15 @@ func (k Kind[In, Out]) child(run *Run, in In, opts []EnqueueOption) (*store.Enqu
 	case e.Job.UniqueKey != nil:
 		return nil, invalid("child", "kind %q: a child cannot have a unique key; remove the option Unique", k.name)
 	case e.KnownID:
-		return nil, invalid("child", "kind %q: the journal gives a child its id; remove the option WithID", k.name)
+		return nil, invalid("child", "kind %q: the journal gives a child its id; remove the option JobID", k.name)
 	}
 	e.Job.Answers = true
 	return e, nil
 }
 
-// Await waits until the child has finished, and returns its result, or a *JobError if it failed or
+// Wait waits until the child has finished, and returns its result, or a *JobError if it failed or
 // was cancelled.
-func (c *Child[Out]) Await(run *Run) (Out, error) {
+func (c *Child[Out]) Wait(run *Run) (Out, error) {
 	msg, err := run.strand.AwaitChild(c.child)
 	if err != nil {
 		var none Out
@@ -79,7 +70,7 @@ func (c *Child[Out]) awaitable() replay.Awaitable {
 func (c *Child[Out]) chosen() error { return nil }
 
 func childResult[Out any](msg *store.Message) (Out, error) {
-	if msg.State != Completed {
+	if msg.State != store.Completed {
 		var none Out
 		return none, &JobError{ID: msg.From, State: msg.State, Reason: msg.Reason, Message: msg.Error}
 	}
@@ -93,47 +84,37 @@ func (k Kind[In, Out]) Call(run *Run, in In, opts ...EnqueueOption) (Out, error)
 		var none Out
 		return none, err
 	}
-	return c.Await(run)
+	return c.Wait(run)
 }
 
 // FanOut says how CallAll runs many children. The zero value runs all at once and waits for all.
+// Children that are unfinished when the wait ends are cancelled when the parent finishes, or treated
+// as their OnParentClose says.
 type FanOut struct {
-	AtOnce int    // how many run at the same time; 0: all
-	Until  Finish // when the wait ends
+	AtOnce       int  // how many run at the same time; 0: all
+	FirstSuccess bool // end the wait when one has completed
+	FirstFailure bool // end the wait when one did not complete
 }
 
-// Finish says when a wait for many children ends.
-type Finish int
+// ErrNotWaitedFor is the error of a child that CallAll did not wait for.
+var ErrNotWaitedFor = errors.New("holdfast: the child was not waited for")
 
-// When a wait for many children ends. Children that are unfinished then are cancelled when the
-// parent finishes, or treated as their OnParentClose says.
-const (
-	All          Finish = iota // when all have finished
-	Any                        // when one has completed, or all have finished
-	FirstFailure               // when one did not complete, or all have finished
-)
-
-// ErrNotAwaited is the error of a child that CallAll did not wait for.
-var ErrNotAwaited = errors.New("holdfast: the child was not waited for")
-
-// Result is the outcome of one child of many.
-type Result[Out any] struct {
+// ChildResult is the outcome of one child of many.
+type ChildResult[Out any] struct {
 	ID    ID // zero: it was not started
 	Value Out
-	Err   error // nil, a *JobError, or ErrNotAwaited
+	Err   error // nil, a *JobError, or ErrNotWaitedFor
 }
 
 // CallAll starts a child for each of the args and waits for them. The results are in the order of
 // the args. The parent is parked while it waits, and is woken a few times in total, not for each
 // child.
-func (k Kind[In, Out]) CallAll(run *Run, ins []In, how FanOut, opts ...EnqueueOption) ([]Result[Out], error) {
-	out := replay.FanOut{AtOnce: how.AtOnce, Failures: how.Until == FirstFailure}
-	switch how.Until {
-	case All:
-	case Any:
-		out.Enough = func(completed, _ int) bool { return completed > 0 }
-	case FirstFailure:
-		out.Enough = func(_, failed int) bool { return failed > 0 }
+func (k Kind[In, Out]) CallAll(run *Run, ins []In, how FanOut, opts ...EnqueueOption) ([]ChildResult[Out], error) {
+	out := replay.FanOut{AtOnce: how.AtOnce, Failures: how.FirstFailure}
+	if how.FirstSuccess || how.FirstFailure {
+		out.Enough = func(completed, failed int) bool {
+			return how.FirstSuccess && completed > 0 || how.FirstFailure && failed > 0
+		}
 	}
 	children, answers, err := run.strand.StartChildren(k.name, len(ins), func(i int) (*store.Enqueue, error) {
 		e, err := k.child(run, ins[i], opts)
@@ -145,10 +126,10 @@ func (k Kind[In, Out]) CallAll(run *Run, ins []In, how FanOut, opts ...EnqueueOp
 	if err != nil {
 		return nil, err
 	}
-	results := make([]Result[Out], len(ins))
+	results := make([]ChildResult[Out], len(ins))
 	for i := range results {
 		r := &results[i]
-		r.Err = ErrNotAwaited
+		r.Err = ErrNotWaitedFor
 		if children[i] != nil {
 			r.ID = children[i].ID
 		}

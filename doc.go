@@ -14,7 +14,7 @@
 // # Promises
 //
 // An enqueued job runs until it has finished, whatever dies in between. It may run more than once: if
-// a node dies after the work and before the outcome is stored, nobody can know that the work is done.
+// a node dies after the work and before the outcome is stored, no one can know that the work is done.
 // If a handler must not do a thing twice, make it idempotent, or fence it with the lease number
 // (Run.Lease), which grows with every run of the job. Only the run that holds the live lease can
 // write anything: progress, a checkpoint, its outcome. docs/architecture.md lists what always holds,
@@ -34,7 +34,7 @@
 //	the job does not exist, or was removed           ErrNotFound            -
 //	the text is not the token of a callback          ErrInvalid             -
 //	a finished job cannot be retried                 ErrConflict            -
-//	the database did not answer                      ErrUnavailable         repeat with the same id (WithID)
+//	the database did not answer                      ErrUnavailable         repeat with the same id (JobID)
 //	its disk is full, or it refuses writes           ErrFull, ErrReadOnly   fix the database, then repeat
 //	its schema is newer than the program             ErrSchema              update the program
 //	its file was deleted or replaced                 ErrDatabaseGone        stop, see docs/databases.md

@@ -199,7 +199,7 @@ func (w *world) do(run *holdfast.Run, o op, path string) (string, error) {
 		}
 		return strconv.Itoa(n), err
 	case "never":
-		_, err := neverSent.Wait(run, holdfast.Within(time.Duration(o.N)*time.Second))
+		_, err := neverSent.Wait(run, holdfast.WaitAtMost(time.Duration(o.N)*time.Second))
 		if !errors.Is(err, holdfast.ErrWaitTimeout) {
 			return "", fmt.Errorf("a signal that was never sent: %w", err)
 		}
@@ -265,7 +265,7 @@ func at(path string) string { return path }
 
 func (w *world) strands(run *holdfast.Run, o op, path string) (string, error) {
 	var futures []*holdfast.Future[string]
-	var all []holdfast.Awaitable
+	var all []holdfast.Waitable
 	for i, sub := range o.Sub {
 		f, err := holdfast.Go(run, path, func(run *holdfast.Run) (string, error) { return w.play(run, sub, fmt.Sprint(path, "s", i)) })
 		if err != nil {
@@ -280,7 +280,7 @@ func (w *world) strands(run *holdfast.Run, o op, path string) (string, error) {
 	}
 	var seen []string
 	for _, f := range futures {
-		s, err := f.Await(run)
+		s, err := f.Wait(run)
 		if err != nil {
 			return "", err
 		}
@@ -351,11 +351,11 @@ func TestCancelledFlowsCompensate(t *testing.T) {
 // checkUndone checks that each step that a cancelled flow has taken is undone.
 func checkUndone(t *testing.T, st store.Store, id holdfast.ID) {
 	t.Helper()
-	record, err := st.Get(t.Context(), id)
+	record, err := st.Get(t.Context(), "", id)
 	if err != nil || record.State != store.Completed && record.State != store.Cancelled {
 		t.Fatalf("%v, %v (%s: %s) %+v", err, record.State, record.Reason, record.Error, record.Wait)
 	}
-	journals, err := st.Journals(t.Context(), []store.ID{id})
+	journals, err := st.Journals(t.Context(), "", []store.ID{id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -424,13 +424,13 @@ func perform(t *testing.T, ops []op, deaths []death) (out outcome) {
 			break
 		}
 	}
-	ended, err := st.Ended(t.Context(), []store.ID{id})
+	ended, err := st.Ended(t.Context(), "", []store.ID{id})
 	if err != nil || len(ended) != 1 || ended[0].State != store.Completed {
-		record, _ := st.Get(t.Context(), id)
+		record, _ := st.Get(t.Context(), "", id)
 		t.Fatalf("the flow %v with deaths at %v: %v, %v (%s: %s) %+v", ops, deaths, err, record.State, record.Reason, record.Error, record.Wait)
 	}
 	out.result, out.done = string(ended[0].Result), w.done
-	journals, err := st.Journals(t.Context(), []store.ID{id})
+	journals, err := st.Journals(t.Context(), "", []store.ID{id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -486,9 +486,9 @@ func (w *world) live(t *testing.T, m *mortal, ops []op, id *holdfast.ID) bool {
 		*id = holdfast.NewID()
 	}
 	// As a client would who repeats what it knows nothing of.
-	if _, err := flowMain.Enqueue(ctx, hf, ops, holdfast.WithID(*id), holdfast.MaxAttempts(1000)); err == nil {
+	if _, err := flowMain.Enqueue(ctx, hf, ops, holdfast.JobID(*id), holdfast.MaxAttempts(1000)); err == nil {
 		for n := range 20 {
-			_, _ = flowSignal.Send(ctx, hf, *id, n, holdfast.Once(strconv.Itoa(n))) // a dead process says so below
+			_, _ = flowSignal.Send(ctx, hf, *id, n, holdfast.DedupKey(strconv.Itoa(n))) // a dead process says so below
 		}
 	}
 	var node sync.WaitGroup

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // TestRunThatEndsBeforeItsFirstOperation: what the runs before it have begun is not forgotten with it.
@@ -14,14 +15,14 @@ func TestRunThatEndsBeforeItsFirstOperation(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]struct {
 		early func() (int, error)
-		state holdfast.State // of the parent
-		child holdfast.State
+		state store.State // of the parent
+		child store.State
 	}{
-		"fails":     {func() (int, error) { return 0, holdfast.Fail(errors.New("no")) }, holdfast.Failed, holdfast.Cancelled},
-		"panics":    {func() (int, error) { panic("no") }, holdfast.Failed, holdfast.Cancelled},
-		"gives up":  {func() (int, error) { return 0, errors.New("no") }, holdfast.Failed, holdfast.Cancelled},
-		"cancels":   {func() (int, error) { return 0, holdfast.Cancel("no") }, holdfast.Cancelled, holdfast.Cancelled},
-		"completes": {func() (int, error) { return 1, nil }, holdfast.Waiting, holdfast.Waiting}, // which its journal contradicts
+		"fails":     {func() (int, error) { return 0, holdfast.Fail(errors.New("no")) }, store.Failed, store.Cancelled},
+		"panics":    {func() (int, error) { panic("no") }, store.Failed, store.Cancelled},
+		"gives up":  {func() (int, error) { return 0, errors.New("no") }, store.Failed, store.Cancelled},
+		"cancels":   {func() (int, error) { return 0, holdfast.Cancel("no") }, store.Cancelled, store.Cancelled},
+		"completes": {func() (int, error) { return 1, nil }, store.Waiting, store.Waiting}, // which its journal contradicts
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -71,16 +72,16 @@ func TestChildrenOfAnEarlierGeneration(t *testing.T) {
 			case 2:
 				return 1, run.Sleep(time.Minute)
 			}
-			return 0, holdfast.ContinueAsNew(round + 1)
+			return 0, continueAsNew(run, round+1)
 		})
 		time.Sleep(time.Second)
 		id, _ := started.Load().(holdfast.ID)
-		if record, err := f.hf.Get(t.Context(), id); err != nil || record.State != holdfast.Waiting {
+		if record, err := f.hf.Get(t.Context(), id); err != nil || record.State != store.Waiting {
 			t.Fatalf("the child is %v, %v", record.State, err)
 		}
 		result(f, job)
 		time.Sleep(time.Minute)
-		if record, err := f.hf.Get(t.Context(), id); err != nil || record.State != holdfast.Cancelled {
+		if record, err := f.hf.Get(t.Context(), id); err != nil || record.State != store.Cancelled {
 			t.Errorf("the child of the first generation is %v, %v", record.State, err)
 		}
 	})

@@ -96,7 +96,7 @@ func TestValuesOfGenerations(t *testing.T) {
 				return 0, err
 			}
 			if n < 2 {
-				return 0, holdfast.ContinueAsNew(n + 1)
+				return 0, continueAsNew(run, n+1)
 			}
 			return 0, nil
 		})
@@ -128,7 +128,7 @@ func TestWhatComesAfterTheEndWasDecided(t *testing.T) {
 			return err
 		}},
 		"a signal in time": {wait: func(run *holdfast.Run) error {
-			_, err := said.Wait(run, holdfast.Within(time.Hour))
+			_, err := said.Wait(run, holdfast.WaitAtMost(time.Hour))
 			return err
 		}},
 		"the first of two": {wait: func(run *holdfast.Run) error {
@@ -138,7 +138,7 @@ func TestWhatComesAfterTheEndWasDecided(t *testing.T) {
 		}},
 		"a timer": {wait: func(run *holdfast.Run) error { return run.Sleep(time.Minute) }},
 		"a time limit": {wait: func(run *holdfast.Run) error {
-			if _, err := nobody.Wait(run, holdfast.Within(time.Minute)); !errors.Is(err, holdfast.ErrWaitTimeout) {
+			if _, err := nobody.Wait(run, holdfast.WaitAtMost(time.Minute)); !errors.Is(err, holdfast.ErrWaitTimeout) {
 				return err
 			}
 			return nil

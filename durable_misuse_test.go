@@ -33,7 +33,7 @@ type misuses struct {
 // foreigners are what another run has made.
 type foreigners struct {
 	future   *holdfast.Future[int]
-	timer    *holdfast.Timer
+	timer    holdfast.Waitable
 	callback *holdfast.Callback
 	child    *holdfast.Child[int]
 }
@@ -150,15 +150,15 @@ func misusesOf() map[string]misuse {
 		all["kept: "+name] = misuse{do: func(m *misuses, _ *holdfast.Run) error { return op(m.kept) }, want: want}
 	}
 	for name, await := range map[string]func(*misuses, *holdfast.Run) error{
-		"future":   func(m *misuses, run *holdfast.Run) error { _, err := m.by.future.Await(run); return err },
+		"future":   func(m *misuses, run *holdfast.Run) error { _, err := m.by.future.Wait(run); return err },
 		"callback": func(m *misuses, run *holdfast.Run) error { return m.by.callback.Wait(run, nil) },
-		"child":    func(m *misuses, run *holdfast.Run) error { _, err := m.by.child.Await(run); return err },
+		"child":    func(m *misuses, run *holdfast.Run) error { _, err := m.by.child.Wait(run); return err },
 		"timer":    func(m *misuses, run *holdfast.Run) error { _, err := holdfast.Select(run, m.by.timer); return err },
 		"choice": func(m *misuses, run *holdfast.Run) error {
 			_, err := holdfast.Select(run, m.by.future, m.by.child)
 			return err
 		},
-		"made by hand": func(_ *misuses, run *holdfast.Run) error { _, err := (&holdfast.Child[int]{}).Await(run); return err },
+		"made by hand": func(_ *misuses, run *holdfast.Run) error { _, err := (&holdfast.Child[int]{}).Wait(run); return err },
 	} {
 		all["foreign "+name] = misuse{do: await, want: "which this run did not make"}
 	}
@@ -166,7 +166,7 @@ func misusesOf() map[string]misuse {
 	all["two goroutines"] = misuse{want: `run.Sleep was called during holdfast.Step "long"`, do: twoGoroutines}
 	all["the run around a strand"] = misuse{want: "use a run in one goroutine only", do: aroundStrand}
 	all["a step that continues as new"] = misuse{want: "ContinueAsNew", do: func(_ *misuses, run *holdfast.Run) error {
-		_, err := holdfast.Step(run, "outer", func(context.Context) (int, error) { return 0, holdfast.ContinueAsNew(1) })
+		_, err := holdfast.Step(run, "outer", func(context.Context) (int, error) { return 0, continueAsNew(run, 1) })
 		return err
 	}}
 	all["whatever the handler returns"] = misuse{want: "run.Sleep", do: func(m *misuses, run *holdfast.Run) error {
@@ -217,7 +217,7 @@ func strandKept(_ *misuses, run *holdfast.Run) error {
 	if err != nil {
 		return err
 	}
-	kept, err := f.Await(run)
+	kept, err := f.Wait(run)
 	if err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ func aroundStrand(_ *misuses, run *holdfast.Run) error {
 	if err != nil {
 		return err
 	}
-	_, err = beside.Await(run)
+	_, err = beside.Wait(run)
 	return err
 }
 
@@ -266,7 +266,7 @@ func (m *misuses) handle(name string, mistake misuse) (check func(t *testing.T))
 			t.Errorf("the journal holds %s", got)
 		}
 		mended.Store(true)
-		if results, err := m.hf.Retry(t.Context(), job.ID); err != nil || results[0].Err != nil {
+		if results, err := m.hf.Retry(t.Context(), "", job.ID); err != nil || results[0].Err != nil {
 			t.Fatal(results, err)
 		}
 		if got, err := job.Wait(t.Context()); err != nil || got != 7 {
@@ -380,7 +380,7 @@ func TestMisuseIsMended(t *testing.T) {
 		})
 		time.Sleep(time.Minute)
 		record, err := job.Get(t.Context())
-		if err != nil || record.State != holdfast.Retryable || !strings.Contains(record.Error, "run.Sleep") {
+		if err != nil || record.State != store.Retryable || !strings.Contains(record.Error, "run.Sleep") {
 			t.Fatalf("%v (%s: %s), %v", record.State, record.Reason, record.Error, err)
 		}
 		mended.Store(true)
@@ -417,7 +417,7 @@ func TestMisuseInCompensation(t *testing.T) {
 		"another compensation": func(_, run *holdfast.Run) error {
 			return run.OnFailure("again", func(*holdfast.Run) error { return nil })
 		},
-		"a new beginning": func(_, _ *holdfast.Run) error { return holdfast.ContinueAsNew(1) },
+		"a new beginning": func(_, run *holdfast.Run) error { return continueAsNew(run, 1) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -467,7 +467,7 @@ func TestMisuseThatBeganFirst(t *testing.T) {
 				return 0, err
 			}
 			<-time.After(time.Second)
-			return beside.Await(run)
+			return beside.Wait(run)
 		}, holdfast.MaxAttempts(1))
 		if _, err := job.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "Future.Await was called while run.Sleep") {
 			t.Fatal(err)
@@ -476,7 +476,7 @@ func TestMisuseThatBeganFirst(t *testing.T) {
 			t.Errorf("the journal holds %s", got)
 		}
 		mended.Store(true)
-		if results, err := f.hf.Retry(t.Context(), job.ID); err != nil || results[0].Err != nil {
+		if results, err := f.hf.Retry(t.Context(), "", job.ID); err != nil || results[0].Err != nil {
 			t.Fatal(results, err)
 		}
 		if got := result(f, job); got != 7 {
@@ -526,12 +526,12 @@ func TestMisuseOfStrands(t *testing.T) {
 					return 0, err
 				}
 			}
-			n, err := beside.Await(run)
+			n, err := beside.Wait(run)
 			return int(n), err
 		})
 		time.Sleep(5 * time.Second)
 		record, err := job.Get(t.Context())
-		if err != nil || record.State != holdfast.Running {
+		if err != nil || record.State != store.Running {
 			t.Fatalf("%v, %v", record.State, err)
 		}
 		time.Sleep(2*time.Minute - 4*time.Second)
@@ -609,7 +609,7 @@ func TestUsesThatLookLikeMisuse(t *testing.T) {
 				return 0, err
 			}
 			sum += n
-			var beside []holdfast.Awaitable
+			var beside []holdfast.Waitable
 			var futures []*holdfast.Future[int]
 			for i := range 5 {
 				future, err := holdfast.Go(run, "beside", func(run *holdfast.Run) (int, error) {
@@ -623,7 +623,7 @@ func TestUsesThatLookLikeMisuse(t *testing.T) {
 					}
 					// A strand waits for what another one has made.
 					if i > 0 {
-						return futures[i-1].Await(run)
+						return futures[i-1].Wait(run)
 					}
 					return 10, nil
 				})
@@ -640,7 +640,7 @@ func TestUsesThatLookLikeMisuse(t *testing.T) {
 				return 0, err
 			}
 			sum += n
-			n, err = futures[4].Await(run)
+			n, err = futures[4].Wait(run)
 			return sum + n, err
 		})
 		if got := result(f, job); got != 2+3+10 {

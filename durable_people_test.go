@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 func TestFailedRunResumesFromItsLastStep(t *testing.T) {
@@ -37,13 +38,13 @@ func TestFailedRunResumesFromItsLastStep(t *testing.T) {
 			t.Error(got)
 		}
 		broken.Store(false)
-		if _, err := f.hf.ResumeJob(t.Context(), job.ID, "paper is in"); err != nil {
+		if _, err := resume(t.Context(), f.hf, "paper is in", job.ID); err != nil {
 			t.Fatal(err)
 		}
 		if got := result(f, job); got != 1 || a.Load() != 1 {
 			t.Errorf("%d, step a ran %d times", got, a.Load())
 		}
-		fork, err := f.hf.ForkJob(t.Context(), job.ID, "again", holdfast.ForkFrom("b"))
+		fork, err := f.hf.Fork(t.Context(), "again", job.ID, holdfast.Fork{From: "b"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,15 +67,15 @@ func TestForkIsRepeated(t *testing.T) {
 		})
 		result(f, job)
 		id := holdfast.NewID()
-		again := func(opts ...holdfast.ForkOption) error {
-			fork, err := f.hf.ForkJob(t.Context(), job.ID, "again", append(opts, holdfast.ForkID(id))...)
+		again := func(from string) error {
+			fork, err := f.hf.Fork(t.Context(), "again", job.ID, holdfast.Fork{From: from, ID: id})
 			if err == nil && fork != id {
 				t.Errorf("the fork is %s, want %s", fork, id)
 			}
 			return err
 		}
 		for range 3 {
-			if err := again(holdfast.ForkFrom("b")); err != nil {
+			if err := again("b"); err != nil {
 				t.Fatal(err)
 			}
 			if got := result(f, holdfast.NewKind[int, int64]("flow").Job(f.hf, id)); got != 2 || a.Load() != 1 {
@@ -86,15 +87,15 @@ func TestForkIsRepeated(t *testing.T) {
 			t.Errorf("its source is %q, %v", record.Options.Source, err)
 		}
 		for what, err := range map[string]error{
-			"from another step": again(holdfast.ForkFrom("a")),
-			"from the start":    again(),
-			"of another job":    func() error { _, err := f.hf.ForkJob(t.Context(), id, "", holdfast.ForkID(job.ID)); return err }(),
+			"from another step": again("a"),
+			"from the start":    again(""),
+			"of another job":    func() error { _, err := f.hf.Fork(t.Context(), "", id, holdfast.Fork{ID: job.ID}); return err }(),
 		} {
 			if !errors.Is(err, holdfast.ErrConflict) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		if _, err := f.hf.ForkJob(t.Context(), job.ID, "", holdfast.ForkID(holdfast.ID{1})); !errors.Is(err, holdfast.ErrInvalid) {
+		if _, err := f.hf.Fork(t.Context(), "", job.ID, holdfast.Fork{ID: holdfast.ID{1}}); !errors.Is(err, holdfast.ErrInvalid) {
 			t.Errorf("an id that is none: %v", err)
 		}
 	})
@@ -180,15 +181,15 @@ func TestPauseAndResume(t *testing.T) {
 			return steps.Load(), nil
 		})
 		time.Sleep(150 * time.Second)
-		results, err := f.hf.PauseJobs(t.Context(), "lunch", job.ID)
-		if err != nil || results[0].Err != nil || results[0].State != holdfast.Waiting {
+		results, err := f.hf.Pause(t.Context(), "lunch", job.ID)
+		if err != nil || results[0].Err != nil || results[0].State != store.Waiting {
 			t.Fatalf("%+v, %v", results, err)
 		}
 		time.Sleep(time.Hour)
 		if n := steps.Load(); n != 3 {
 			t.Errorf("%d steps while it is paused", n)
 		}
-		if _, err := f.hf.ResumeJob(t.Context(), job.ID, "back"); err != nil {
+		if _, err := resume(t.Context(), f.hf, "back", job.ID); err != nil {
 			t.Fatal(err)
 		}
 		if got := result(f, job); got != 10 {
@@ -217,12 +218,12 @@ func TestTerminateCompensatesNothing(t *testing.T) {
 		})
 		time.Sleep(2 * time.Hour) // it is in its step
 		results, err := f.hf.Terminate(t.Context(), "now", job.ID)
-		if err != nil || results[0].Err != nil || results[0].State != holdfast.Cancelled {
+		if err != nil || results[0].Err != nil || results[0].State != store.Cancelled {
 			t.Fatalf("%+v, %v", results, err)
 		}
 		time.Sleep(time.Minute)
 		record, err := job.Get(t.Context())
-		if err != nil || record.State != holdfast.Cancelled || record.Reason != "terminated" || record.Error != "now" {
+		if err != nil || record.State != store.Cancelled || record.Reason != "terminated" || record.Error != "now" {
 			t.Errorf("%v (%s: %s), %v", record.State, record.Reason, record.Error, err)
 		}
 		if undone.Load() != nil {
@@ -243,7 +244,7 @@ func TestChildrenOfACancelledParent(t *testing.T) {
 		}
 		var children [3]atomic.Value
 		job := begin(f, 0, func(run *holdfast.Run, _ int) (int, error) {
-			for i, policy := range []holdfast.ClosePolicy{holdfast.CancelChild, holdfast.AbandonChild, holdfast.TerminateChild} {
+			for i, policy := range []store.ClosePolicy{store.CancelChild, store.AbandonChild, store.TerminateChild} {
 				c, err := long.Start(run, i, holdfast.OnParentClose(policy))
 				if err != nil {
 					return 0, err
@@ -258,9 +259,9 @@ func TestChildrenOfACancelledParent(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		for i, want := range []struct {
-			state  holdfast.State
-			reason holdfast.Reason
-		}{{holdfast.Cancelled, "cancelled"}, {holdfast.Waiting, ""}, {holdfast.Cancelled, "terminated"}} {
+			state  store.State
+			reason store.Reason
+		}{{store.Cancelled, "cancelled"}, {store.Waiting, ""}, {store.Cancelled, "terminated"}} {
 			id, _ := children[i].Load().(holdfast.ID)
 			record, err := f.hf.Get(t.Context(), id)
 			if err != nil || record.State != want.state || record.Reason != want.reason || record.Parent != job.ID {
@@ -292,7 +293,7 @@ func TestForkOfACallbackThatHasBeaten(t *testing.T) {
 		if err := f.hf.HeartbeatCallback(t.Context(), token); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := f.hf.ForkJob(t.Context(), job.ID, "", holdfast.ForkFrom("tell")); !errors.Is(err, holdfast.ErrConflict) {
+		if _, err := f.hf.Fork(t.Context(), "", job.ID, holdfast.Fork{From: "tell"}); !errors.Is(err, holdfast.ErrConflict) {
 			t.Errorf("a fork whose callback has no answer: %v", err)
 		}
 		if err := f.hf.CompleteCallback(t.Context(), token, 3); err != nil {

@@ -34,7 +34,7 @@ func sum(run *holdfast.Run, n int) ([]int, error) {
 		case 1:
 			_, err = holdfast.Select(run, numberSent.Into(&v))
 		default:
-			v, err = numberSent.Wait(run, holdfast.Within(time.Hour))
+			v, err = numberSent.Wait(run, holdfast.WaitAtMost(time.Hour))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("after %v: %w", got, err)
@@ -213,7 +213,7 @@ func TestRefusedSignalsComeAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		pickyNow.Store("")
-		if results, err := f.hf.Retry(t.Context(), job.ID); err != nil || results[0].Err != nil {
+		if results, err := f.hf.Retry(t.Context(), "", job.ID); err != nil || results[0].Err != nil {
 			t.Fatal(results, err)
 		}
 		if got := result(f, job); got != "a" {
@@ -260,7 +260,7 @@ func TestRefusedSignalsElsewhere(t *testing.T) {
 				if !errors.Is(err, holdfast.ErrInvalid) {
 					return 0, fmt.Errorf("not refused: %w", err)
 				}
-				return 0, holdfast.ContinueAsNew(1)
+				return 0, continueAsNew(run, 1)
 			}
 			return numberSent.Wait(run)
 		}, want: "continued, received 1"},
@@ -329,7 +329,7 @@ func TestAnswerThatDoesNotDecode(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		record, err := job.Get(t.Context())
-		if err != nil || record.State != holdfast.Retryable || !strings.Contains(record.Error, `message 1 (answer to callback "payment")`) {
+		if err != nil || record.State != store.Retryable || !strings.Contains(record.Error, `message 1 (answer to callback "payment")`) {
 			t.Fatalf("%v (%s), %v", record.State, record.Error, err)
 		}
 		pickyNow.Store("")

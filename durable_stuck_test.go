@@ -32,10 +32,10 @@ func TestCancelWaitsForTheStrands(t *testing.T) {
 			if err != nil {
 				return 0, err
 			}
-			if _, err := quick.Await(run); err != nil {
+			if _, err := quick.Wait(run); err != nil {
 				return 0, err
 			}
-			return slow.Await(run)
+			return slow.Wait(run)
 		})
 		time.Sleep(time.Minute)
 		if _, err := f.hf.Cancel(t.Context(), "enough", job.ID); err != nil {
@@ -80,7 +80,7 @@ func TestStuckStrandIsLeftBehind(t *testing.T) {
 						<-run.Done()
 						return 0, context.Cause(run)
 					}
-					return beside.Await(run)
+					return beside.Wait(run)
 				}, holdfast.Timeout(time.Second))
 				if got := result(f, job); got != 7 {
 					t.Error(got)

@@ -171,7 +171,7 @@ func TestSleepParks(t *testing.T) {
 		})
 		time.Sleep(time.Hour)
 		record, err := job.Get(t.Context())
-		if err != nil || record.State != holdfast.Waiting || record.Wait == nil {
+		if err != nil || record.State != store.Waiting || record.Wait == nil {
 			t.Fatalf("%v %+v, %v", record.State, record.Wait, err)
 		}
 		if slept := result(f, job); slept < 7*time.Hour || slept > 7*time.Hour+time.Second {
@@ -196,7 +196,7 @@ func TestSignals(t *testing.T) {
 				}
 				all = append(all, s)
 			}
-			_, err := approved.Wait(run, holdfast.Within(time.Hour))
+			_, err := approved.Wait(run, holdfast.WaitAtMost(time.Hour))
 			if !errors.Is(err, holdfast.ErrWaitTimeout) {
 				return nil, fmt.Errorf("the fourth: %w", err)
 			}
@@ -205,8 +205,8 @@ func TestSignals(t *testing.T) {
 		for i, text := range []string{"a", "b", "b", "c"} {
 			time.Sleep(time.Minute)
 			key := text
-			want := holdfast.Sent{Message: []int64{1, 2, 2, 3}[i], Duplicate: i == 2}
-			if sent, err := approved.Send(t.Context(), f.hf, job.ID, text, holdfast.Once(key)); err != nil || sent != want {
+			want := holdfast.SendResult{Message: []int64{1, 2, 2, 3}[i], Duplicate: i == 2}
+			if sent, err := approved.Send(t.Context(), f.hf, job.ID, text, holdfast.DedupKey(key)); err != nil || sent != want {
 				t.Fatalf("%d: %+v, %v", i, sent, err)
 			}
 		}
@@ -397,7 +397,7 @@ func TestStrandsAndSelect(t *testing.T) {
 					break
 				}
 			}
-			one, err := slow.Await(run)
+			one, err := slow.Wait(run)
 			return fmt.Sprint(strings.Join(order, " "), " ", one), err
 		})
 		time.Sleep(2 * time.Hour)
@@ -423,7 +423,7 @@ func TestCallbacks(t *testing.T) {
 				return "", err
 			}
 			var paid string
-			if err := c.Wait(run, &paid, holdfast.Within(time.Hour)); err != nil {
+			if err := c.Wait(run, &paid, holdfast.WaitAtMost(time.Hour)); err != nil {
 				return "", err
 			}
 			return paid, nil
@@ -492,7 +492,7 @@ func TestChildrenHaveNoKeysAndIDsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	child := holdfast.NewKind[int, int]("child")
 	for name, opt := range map[string]holdfast.EnqueueOption{
-		"a unique key": holdfast.Unique(holdfast.ByKey("k")), "an id": holdfast.WithID(holdfast.NewID()),
+		"a unique key": holdfast.Unique{ByKey: "k"}, "an id": holdfast.JobID(holdfast.NewID()),
 	} {
 		inFlow(t, func(t *testing.T, f *flow) {
 			job := begin(f, 0, func(run *holdfast.Run, _ int) (bool, error) {
@@ -521,7 +521,7 @@ func TestContinueAsNew(t *testing.T) {
 			if s.Round == 4 {
 				return s.Sum, nil
 			}
-			return 0, holdfast.ContinueAsNew(s)
+			return 0, continueAsNew(run, s)
 		})
 		for n := range 4 {
 			if _, err := tick.Send(t.Context(), f.hf, job.ID, n+1); err != nil {
@@ -554,7 +554,7 @@ func TestNondeterminismWaitsForAPerson(t *testing.T) {
 		name.Store("new")
 		time.Sleep(2 * time.Hour)
 		record, err := job.Get(t.Context())
-		if err != nil || record.State != holdfast.Waiting || record.Wait == nil || !record.Wait.Held {
+		if err != nil || record.State != store.Waiting || record.Wait == nil || !record.Wait.Held {
 			t.Fatalf("%v, %+v, %v", record.State, record.Wait, err)
 		}
 		for _, want := range []string{`"new"`, `"old"`, "place 1", "entry 1"} {
@@ -563,7 +563,7 @@ func TestNondeterminismWaitsForAPerson(t *testing.T) {
 			}
 		}
 		name.Store("old")
-		if _, err := f.hf.ResumeJob(t.Context(), job.ID, "the old code is back"); err != nil {
+		if _, err := f.hf.Resume(t.Context(), "the old code is back", job.ID); err != nil {
 			t.Fatal(err)
 		}
 		if got := result(f, job); got != 1 {

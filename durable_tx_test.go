@@ -66,7 +66,7 @@ func playLedger[Tx any](t *testing.T, source store.Source, l ledger[Tx]) {
 		if err != nil {
 			return 0, err
 		}
-		return beside.Await(run)
+		return beside.Wait(run)
 	}, holdfast.Backoff(time.Millisecond, time.Millisecond))
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +126,7 @@ func leaveTransaction[Tx any](t *testing.T, hf *holdfast.Client, l ledger[Tx]) (
 		if err != nil {
 			return 0, err
 		}
-		return 0, holdfast.ContinueAsNew(n)
+		return 0, continueAsNew(run, n)
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -12,15 +12,15 @@ import (
 // Ended says how a job has finished.
 type Ended struct {
 	ID     ID
-	State  State           // Completed, Failed or Cancelled
-	Reason Reason          // of a job that failed or was cancelled
+	State  store.State     // Completed, Failed or Cancelled
+	Reason store.Reason    // of a job that failed or was cancelled
 	Error  string          // the same
 	Result json.RawMessage // of a completed job; nil if it has none
 }
 
 // Err is nil if the job has completed, and a *JobError if not.
 func (e *Ended) Err() error {
-	if e.State == Completed {
+	if e.State == store.Completed {
 		return nil
 	}
 	return &JobError{ID: e.ID, State: e.State, Reason: e.Reason, Message: e.Error}
@@ -34,7 +34,7 @@ func (c *Client) Wait(ctx context.Context, id ID) error {
 }
 
 func (c *Client) wait(ctx context.Context, id ID) (Ended, error) {
-	found, err := c.engine.Wait(ctx, id)
+	found, err := c.engine.Wait(ctx, c.namespace, id)
 	if err != nil {
 		return Ended{}, waitingFor(id, err)
 	}
@@ -71,7 +71,7 @@ func (c *Client) WaitAll(ctx context.Context, ids ...ID) ([]Ended, error) {
 func (c *Client) Ends(ctx context.Context, ids ...ID) iter.Seq2[Ended, error] {
 	return func(yield func(Ended, error) bool) {
 		more, left := true, len(ids)
-		err := c.engine.WaitEach(ctx, ids, func(found store.Ended, err error) bool {
+		err := c.engine.WaitEach(ctx, c.namespace, ids, func(found store.Ended, err error) bool {
 			if err != nil {
 				err = waitingFor(found.ID, err)
 			}

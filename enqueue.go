@@ -3,6 +3,8 @@ package holdfast
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -15,32 +17,48 @@ const batchSize = 1000
 // defaultPriority is the priority of jobs that do not say.
 const defaultPriority = 2
 
-// NewID returns a new id for WithID.
+// NewID returns a new id for JobID.
 func NewID() ID { return store.NewID() }
 
-// BatchError lists the jobs of a batch that were refused.
+// BatchError is the error of an enqueue of many jobs of which some were not stored. errors.Is finds
+// whatever is in it.
 type BatchError struct {
-	// Errors holds the error of each refused job by its index in the batch.
-	Errors map[int]error
+	// Refused holds the error of each refused job by its index.
+	Refused map[int]error
+	// Stopped is why the database did not accept some of the jobs, or nil. They are those from the
+	// index Answered on that are not in Refused. The first thousand of them may or may not exist;
+	// the others do not.
+	Stopped  error
+	Answered int
 }
 
 func (e *BatchError) Error() string {
-	first := -1
-	for i := range e.Errors {
-		if first < 0 || i < first {
-			first = i
-		}
+	if len(e.Refused) == 0 {
+		return e.Stopped.Error()
 	}
-	return fmt.Sprintf("%d jobs of the batch were refused; the first, at index %d: %v", len(e.Errors), first, e.Errors[first])
+	first := slices.Min(slices.Collect(maps.Keys(e.Refused)))
+	text := fmt.Sprintf("%d jobs of the batch were refused; the first, at index %d: %v", len(e.Refused), first, e.Refused[first])
+	if e.Stopped != nil {
+		text = e.Stopped.Error() + "; " + text
+	}
+	return text
 }
 
-// Unwrap returns the errors of all refused jobs.
+// Unwrap returns the errors of all refused jobs, and Stopped.
 func (e *BatchError) Unwrap() []error {
-	all := make([]error, 0, len(e.Errors))
-	for _, err := range e.Errors {
-		all = append(all, err)
+	all := slices.Collect(maps.Values(e.Refused))
+	if e.Stopped != nil {
+		all = append(all, e.Stopped)
 	}
 	return all
+}
+
+// batchError is nil if all jobs were stored.
+func batchError(refused map[int]error, answered int, stopped error) error {
+	if len(refused) == 0 && stopped == nil {
+		return nil
+	}
+	return &BatchError{Refused: refused, Stopped: stopped, Answered: answered}
 }
 
 // build makes an enqueue and checks all of it, so that what reaches the store is valid.
@@ -79,7 +97,7 @@ func (c *Client) build(kind string, args []byte, kindOpts, opts []EnqueueOption)
 		if err != nil {
 			return nil, err
 		}
-		e.Job.UniqueKey, e.Job.UniqueStates = key, spec.unique.states
+		e.Job.UniqueKey, e.Job.UniqueStates = key, spec.unique.states()
 	}
 	return e, nil
 }
@@ -96,23 +114,6 @@ func (c *Client) enqueueAll(ctx context.Context, enqueues []*store.Enqueue) (ans
 	return len(enqueues), nil
 }
 
-// refusals is a *BatchError about the enqueues that were refused, or nil.
-func refusals(enqueues []*store.Enqueue) error {
-	var refused map[int]error
-	for i, e := range enqueues {
-		if e.Err != nil {
-			if refused == nil {
-				refused = map[int]error{}
-			}
-			refused[i] = e.Err
-		}
-	}
-	if refused != nil {
-		return &BatchError{Errors: refused}
-	}
-	return nil
-}
-
 func (c *Client) enqueueTx(ctx context.Context, tx store.Tx, enqueues []*store.Enqueue) error {
 	if tx == nil {
 		return invalid("transaction", "must not be nil")
@@ -123,35 +124,35 @@ func (c *Client) enqueueTx(ctx context.Context, tx store.Tx, enqueues []*store.E
 	return c.engine.Store.EnqueueTx(ctx, tx, enqueues)
 }
 
-// Item is a job to enqueue together with others of other kinds or with other options. Kind.Item
+// BatchItem is a job to enqueue together with others of other kinds or with other options. Kind.Item
 // makes one.
-type Item struct {
+type BatchItem struct {
 	kind  string
 	build func(c *Client) (*store.Enqueue, error)
 }
 
-// Item prepares a job for Client.EnqueueItems and Client.EnqueueItemsTx.
-func (k Kind[In, Out]) Item(in In, opts ...EnqueueOption) Item {
-	return Item{kind: k.name, build: func(c *Client) (*store.Enqueue, error) { return k.build(c, in, opts) }}
+// Item prepares a job for Client.EnqueueBatch and Client.EnqueueBatchTx.
+func (k Kind[In, Out]) Item(in In, opts ...EnqueueOption) BatchItem {
+	return BatchItem{kind: k.name, build: func(c *Client) (*store.Enqueue, error) { return k.build(c, in, opts) }}
 }
 
-// Enqueued is the outcome of an Item.
-type Enqueued struct {
+// EnqueueResult is the outcome of a BatchItem.
+type EnqueueResult struct {
 	ID       ID   // of the job, even if Err is an ErrUnavailable: repeat the item with it
 	Existing bool // the id existed already, or this job holds the unique key
 	Replaced bool // Existing, and its args, metadata and run time were replaced
 	Err      error
 }
 
-// EnqueueItems stores jobs of any kinds, a thousand per transaction and round trip. Invalid or
-// refused jobs have their Err; the others are stored. The returned error says that the database did
-// not accept a batch: the jobs of that batch and all later ones have it as their Err.
-func (c *Client) EnqueueItems(ctx context.Context, items []Item) ([]Enqueued, error) {
+// EnqueueBatch stores jobs of any kinds, a thousand per transaction and round trip. It returns a
+// result for each, in the order given. Invalid or refused jobs have their Err; the others are
+// stored. If any job was not stored, the error is a *BatchError.
+func (c *Client) EnqueueBatch(ctx context.Context, items []BatchItem) ([]EnqueueResult, error) {
 	return c.items(items, func(enqueues []*store.Enqueue) (int, error) { return c.enqueueAll(ctx, enqueues) })
 }
 
-// EnqueueItemsTx does the same as EnqueueItems in the caller's transaction.
-func (c *Client) EnqueueItemsTx(ctx context.Context, tx store.Tx, items []Item) ([]Enqueued, error) {
+// EnqueueBatchTx does the same as EnqueueBatch in the caller's transaction.
+func (c *Client) EnqueueBatchTx(ctx context.Context, tx store.Tx, items []BatchItem) ([]EnqueueResult, error) {
 	return c.items(items, func(enqueues []*store.Enqueue) (int, error) {
 		if err := c.enqueueTx(ctx, tx, enqueues); err != nil {
 			return 0, err
@@ -160,29 +161,33 @@ func (c *Client) EnqueueItemsTx(ctx context.Context, tx store.Tx, items []Item) 
 	})
 }
 
-func (c *Client) items(items []Item, commit func([]*store.Enqueue) (int, error)) ([]Enqueued, error) {
-	results := make([]Enqueued, len(items))
+func (c *Client) items(items []BatchItem, commit func([]*store.Enqueue) (int, error)) ([]EnqueueResult, error) {
+	results := make([]EnqueueResult, len(items))
 	enqueues := make([]*store.Enqueue, 0, len(items))
 	places := make([]int, 0, len(items))
+	refused := map[int]error{}
+	refuse := func(i int, err error) { results[i].Err, refused[i] = err, err }
 	for i, item := range items {
 		e, err := item.build(c)
 		if err != nil {
-			results[i].Err = err
+			refuse(i, err)
 			continue
 		}
 		results[i].ID = e.Job.ID
 		enqueues, places = append(enqueues, e), append(places, i)
 	}
-	answered, err := commit(enqueues)
-	for n, e := range enqueues[:answered] {
-		r := &results[places[n]]
-		r.Err = e.Err
-		if e.Err == nil {
-			r.ID, r.Existing, r.Replaced = e.Result.ID, e.Result.Existing, e.Result.Replaced
+	n, err := commit(enqueues)
+	for i, e := range enqueues[:n] {
+		if e.Err != nil {
+			refuse(places[i], e.Err)
+			continue
 		}
+		r := &results[places[i]]
+		r.ID, r.Existing, r.Replaced = e.Result.ID, e.Result.Existing, e.Result.Replaced
 	}
-	for _, place := range places[answered:] {
-		results[place].Err = err
+	answered := len(items)
+	for _, place := range slices.Backward(places[n:]) {
+		results[place].Err, answered = err, place
 	}
-	return results, err
+	return results, batchError(refused, answered, err)
 }

@@ -54,14 +54,14 @@ func TestRefusalsOutliveALaterFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = hf.Close(context.Background()) })
-	kind := holdfast.NewKind[int, int]("many", holdfast.Unique(holdfast.ByArgs(), holdfast.OnConflict(holdfast.Reject)))
+	kind := holdfast.NewKind[int, int]("many", holdfast.Unique{ByArgs: true, OnConflict: store.Reject})
 
 	jobs, err := kind.EnqueueMany(t.Context(), hf, numbers(2500))
 	var batch *holdfast.BatchError
 	if !errors.Is(err, holdfast.ErrFull) || !strings.Contains(err.Error(), "jobs 1001 to 2000 of 2500") {
 		t.Errorf("error is %v", err)
 	}
-	if !errors.As(err, &batch) || len(batch.Errors) != 1 || !errors.Is(batch.Errors[1], holdfast.ErrConflict) {
+	if !errors.As(err, &batch) || len(batch.Refused) != 1 || batch.Answered != 1000 || !errors.Is(batch.Refused[1], holdfast.ErrConflict) {
 		t.Errorf("error is %v; it should hold the refusal of place 1", err)
 	}
 	for i, job := range jobs {
@@ -70,12 +70,12 @@ func TestRefusalsOutliveALaterFailure(t *testing.T) {
 		}
 	}
 
-	unique := holdfast.Unique(holdfast.ByArgs(), holdfast.ByQueue(), holdfast.OnConflict(holdfast.Reject))
-	items := make([]holdfast.Item, 2500)
+	unique := holdfast.Unique{ByArgs: true, ByQueue: true, OnConflict: store.Reject}
+	items := make([]holdfast.BatchItem, 2500)
 	for i, in := range numbers(len(items)) {
 		items[i] = kind.Item(in, holdfast.Queue("items"), unique)
 	}
-	results, err := hf.EnqueueItems(t.Context(), items)
+	results, err := hf.EnqueueBatch(t.Context(), items)
 	if !errors.Is(err, holdfast.ErrFull) {
 		t.Errorf("items: error is %v", err)
 	}

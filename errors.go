@@ -19,7 +19,7 @@ var (
 	ErrPermission = store.ErrPermission
 	// ErrNotFound: there is no such job, or it was removed after its retention.
 	ErrNotFound = store.ErrNotFound
-	// ErrConflict: the request contradicts what is stored. A taken unique key is a *UniqueError.
+	// ErrConflict: the request contradicts what is stored. A taken unique key is a *store.UniqueError.
 	ErrConflict = store.ErrConflict
 	// ErrUnavailable: the database did not answer in time. The request may have been carried out;
 	// it may be repeated.
@@ -63,7 +63,26 @@ var (
 
 // StepError is the failure of a step. It does not wrap the original error, because it is the same
 // value when it happens and on every replay.
-type StepError = usercode.StepError
+type StepError struct {
+	Step      string
+	Message   string // of the error
+	Type      string // the Go type of the error, for people
+	Attempts  int    // how often the step was tried
+	Permanent bool   // the step said that trying again does not help
+	TimedOut  bool   // the last attempt took too long
+
+	recorded *usercode.StepError
+}
+
+func (e *StepError) Error() string { return "step " + e.Step + ": " + e.Message }
+
+// Unwrap returns what the journal remembers, by which a node recognizes a step's failure.
+func (e *StepError) Unwrap() error {
+	if e.recorded == nil {
+		return nil
+	}
+	return e.recorded
+}
 
 // MessageError is the error of a wait for a signal, or for the answer to a callback, that does not
 // decode into the expected type. It is an ErrInvalid that names the job, the signal, the message
@@ -71,16 +90,40 @@ type StepError = usercode.StepError
 // every replay. If the attempt fails with it, the next attempt waits for the next signal. The error
 // of the attempt and Client.Journal show the refused message, which can be sent again. For a
 // callback, the next attempt gets the same answer again.
-type MessageError = replay.MessageError
+type MessageError struct {
+	Job      ID
+	Message  int64  // its number among the messages of the job
+	Signal   string // its name; "" for the answer to a callback
+	Callback string // the name of the callback; "" for a signal
+	Problem  string // why it does not decode
 
-// UniqueError says which job holds the unique key of an enqueue with Reject. It is an ErrConflict.
-type UniqueError = store.UniqueError
+	recorded error
+}
+
+func (e *MessageError) Error() string { return e.recorded.Error() }
+
+// Unwrap makes the error an ErrInvalid.
+func (e *MessageError) Unwrap() error { return e.recorded }
+
+// failure is an error of an operation of a run as its handler sees it: the types of this package in
+// place of those in which it is remembered.
+func failure(err error) error {
+	switch e := err.(type) { //nolint:errorlint // as the operation returned it
+	case *usercode.StepError:
+		return &StepError{
+			Step: e.Step, Message: e.Message, Type: e.Type, Attempts: e.Attempts, Permanent: e.Permanent, TimedOut: e.TimedOut, recorded: e,
+		}
+	case *replay.MessageError:
+		return &MessageError{Job: e.Job, Message: e.Message, Signal: e.Signal, Callback: e.Callback, Problem: e.Problem, recorded: e}
+	}
+	return err
+}
 
 // JobError says how a job ended that did not complete. It is an ErrFailed or an ErrCancelled.
 type JobError struct {
 	ID      ID
-	State   State // Failed or Cancelled
-	Reason  Reason
+	State   store.State // Failed or Cancelled
+	Reason  store.Reason
 	Message string // of the last error or the cancel
 }
 
@@ -97,7 +140,7 @@ func (e *JobError) Error() string {
 
 // Unwrap makes the error an ErrFailed or an ErrCancelled.
 func (e *JobError) Unwrap() error {
-	if e.State == Cancelled {
+	if e.State == store.Cancelled {
 		return ErrCancelled
 	}
 	return ErrFailed

@@ -72,7 +72,7 @@ func ExampleStep() {
 		if err := run.Sleep(10 * time.Millisecond); err != nil { // or a month, which costs nothing
 			return "", err
 		}
-		yes, err := approved.Wait(run, holdfast.Within(72*time.Hour))
+		yes, err := approved.Wait(run, holdfast.WaitAtMost(72*time.Hour))
 		switch {
 		case err != nil:
 			return "", err
@@ -217,7 +217,7 @@ func ExampleUnique() {
 
 	hf := must(holdfast.Open(ctx, sqlite.File(sqlite.Memory)))
 	defer hf.Close(ctx)
-	perHour := holdfast.Unique(holdfast.ByFields("customer"), holdfast.ByPeriod(time.Hour))
+	perHour := holdfast.Unique{ByFields: []string{"customer"}, ByPeriod: time.Hour}
 	at := holdfast.RunAt(time.Date(2030, 5, 1, 12, 10, 0, 0, time.UTC))
 
 	first := must(build.Enqueue(ctx, hf, report{"acme", "login"}, perHour, at))

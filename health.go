@@ -54,7 +54,7 @@ func (h Health) Err() error {
 
 // Health returns the state of this client's node.
 func (c *Client) Health() Health {
-	e := c.engine.Health()
+	e := c.engine.Runner(c.namespace).Health()
 	h := Health{
 		Node: e.Node, Leader: e.Leader, BeatAt: e.BeatAt, Silent: e.Silent, DeadAfter: e.DeadBy, Running: e.Running, Pending: e.Pending,
 	}

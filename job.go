@@ -40,7 +40,7 @@ func (j *Job[Out]) Wait(ctx context.Context) (Out, error) {
 }
 
 // Get returns everything known about the job.
-func (j *Job[Out]) Get(ctx context.Context) (Record, error) { return j.client.Get(ctx, j.ID) }
+func (j *Job[Out]) Get(ctx context.Context) (store.Record, error) { return j.client.Get(ctx, j.ID) }
 
 // Cancel cancels the job: at once if it is not running, otherwise by ending its handler's context.
 func (j *Job[Out]) Cancel(ctx context.Context, reason string) error {

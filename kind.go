@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -39,7 +40,8 @@ func NewKind[In, Out any](name string, opts ...EnqueueOption) Kind[In, Out] {
 // Name returns the kind's name.
 func (k Kind[In, Out]) Name() string { return k.name }
 
-// Handle registers the kind's handler with a client, before its Run. A kind has one handler.
+// Handle registers the kind's handler with a client, before its Run. A kind has one handler in a
+// namespace.
 //
 // The handler's context is run itself. The returned error decides the outcome: nil completes the
 // job with the result; an error retries it after its backoff while attempts are left; RetryAfter,
@@ -72,7 +74,7 @@ func (k Kind[In, Out]) Handle(c *Client, handler func(run *Run, in In) (Out, err
 		}
 		return c.encodeResult(out)
 	}
-	return c.engine.Handle(h)
+	return c.engine.Runner(c.namespace).Handle(h)
 }
 
 // encodeResult returns what is stored of a result: nothing if it says nothing.
@@ -109,13 +111,9 @@ func (k Kind[In, Out]) Enqueue(ctx context.Context, c *Client, in In, opts ...En
 }
 
 // EnqueueMany stores many jobs with the same options, a thousand per transaction and round trip. It
-// returns the jobs in the order of the args. For a refused job the element is nil, and a
-// *BatchError says why; the others are stored.
-//
-// If the database does not accept a batch, the elements of that batch and all later ones are nil as
-// well, and the error says so. If jobs were refused before, it is joined with the *BatchError. Of
-// the nil elements that the *BatchError does not list, the first thousand jobs may or may not
-// exist; the others do not. To repeat them safely, use EnqueueItems with ids of your own (WithID).
+// returns the jobs in the order of the args. If any job was not stored, its element is nil, and the
+// error is a *BatchError; the others are stored. To repeat what the database did not accept safely,
+// use EnqueueBatch with ids of your own (JobID).
 //
 // Invalid args or options are an ErrInvalid before anything is stored.
 func (k Kind[In, Out]) EnqueueMany(ctx context.Context, c *Client, ins []In, opts ...EnqueueOption) ([]*Job[Out], error) {
@@ -129,16 +127,15 @@ func (k Kind[In, Out]) EnqueueMany(ctx context.Context, c *Client, ins []In, opt
 	}
 	answered, err := c.enqueueAll(ctx, enqueues)
 	jobs := make([]*Job[Out], len(ins))
+	refused := map[int]error{}
 	for i, e := range enqueues[:answered] {
-		if e.Err == nil {
-			jobs[i] = jobOf[Out](c, e)
+		if e.Err != nil {
+			refused[i] = e.Err
+			continue
 		}
+		jobs[i] = jobOf[Out](c, e)
 	}
-	refused := refusals(enqueues[:answered])
-	if err == nil {
-		return jobs, refused
-	}
-	return jobs, errors.Join(err, refused)
+	return jobs, batchError(refused, answered, err)
 }
 
 // EnqueueTx stores a job in the caller's own transaction, wrapped by sqlite.Tx, postgres.Tx or
@@ -176,4 +173,17 @@ func (k Kind[In, Out]) build(c *Client, in In, opts []EnqueueOption) (*store.Enq
 		return nil, fmt.Errorf("kind %q: %w", k.name, err)
 	}
 	return e, nil
+}
+
+// ContinueAsNew is returned by the kind's handler to start over with other args and an empty
+// journal, under the same id. It keeps the journal of an endless function short. Signals not yet
+// received stay; children keep running. Clients still see what it has published and streamed, the
+// last value of each key and all items, as long as the job is kept. An endless function should
+// therefore limit what it streams. A handler that returns the error of another kind fails its job.
+func (k Kind[In, Out]) ContinueAsNew(in In) error {
+	data, err := encode(in)
+	if err != nil {
+		return Fail(invalid("args", "cannot encode %T: %v", in, err))
+	}
+	return &usercode.ContinueError{Kind: k.name, Args: data}
 }

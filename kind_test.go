@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 var fulfil = holdfast.NewKind[order, receipt]("order.fulfil")
@@ -83,7 +84,7 @@ func TestHandlerOutcomes(t *testing.T) {
 	for what, want := range map[string]struct {
 		err     error
 		message string
-		reason  holdfast.Reason
+		reason  store.Reason
 		attempt int
 	}{
 		"fail":               {holdfast.ErrFailed, "hopeless", "terminal", 1},
@@ -197,10 +198,10 @@ func TestEnqueueManyKeepsTheOrderAndReportsRefusals(t *testing.T) {
 			t.Fatalf("job %d has args %s", i, rec.Args)
 		}
 	}
-	jobs, err = kind.EnqueueMany(t.Context(), hf, []int{7, 7, 8}, holdfast.Unique(holdfast.ByArgs(), holdfast.OnConflict(holdfast.Reject)))
+	jobs, err = kind.EnqueueMany(t.Context(), hf, []int{7, 7, 8}, holdfast.Unique{ByArgs: true, OnConflict: store.Reject})
 	var batch *holdfast.BatchError
-	var unique *holdfast.UniqueError
-	if !errors.As(err, &batch) || len(batch.Errors) != 1 || !errors.As(batch.Errors[1], &unique) || unique.Holder != jobs[0].ID {
+	var unique *store.UniqueError
+	if !errors.As(err, &batch) || len(batch.Refused) != 1 || !errors.As(batch.Refused[1], &unique) || unique.Holder != jobs[0].ID {
 		t.Errorf("error is %v", err)
 	}
 	if jobs[0] == nil || jobs[1] != nil || jobs[2] == nil {
@@ -208,25 +209,25 @@ func TestEnqueueManyKeepsTheOrderAndReportsRefusals(t *testing.T) {
 	}
 }
 
-func TestEnqueueItemsTakesTheGoodOnes(t *testing.T) {
+func TestEnqueueBatchTakesTheGoodOnes(t *testing.T) {
 	hf := open(t)
 	raw := holdfast.NewKind[json.RawMessage, json.RawMessage]("raw")
-	results, err := hf.EnqueueItems(t.Context(), []holdfast.Item{
+	results, err := hf.EnqueueBatch(t.Context(), []holdfast.BatchItem{
 		raw.Item(json.RawMessage(`{"a":1}`)),
 		raw.Item(json.RawMessage(`{"a":`)),
 		fulfil.Item(order{ID: 1}, holdfast.Priority(9)),
-		fulfil.Item(order{ID: 2}, holdfast.Unique(holdfast.ByFields("id"), holdfast.OnConflict(holdfast.Reject))),
-		fulfil.Item(order{ID: 2, Name: "again"}, holdfast.Unique(holdfast.ByFields("id"), holdfast.OnConflict(holdfast.Reject))),
+		fulfil.Item(order{ID: 2}, holdfast.Unique{ByFields: []string{"id"}, OnConflict: store.Reject}),
+		fulfil.Item(order{ID: 2, Name: "again"}, holdfast.Unique{ByFields: []string{"id"}, OnConflict: store.Reject}),
 	})
-	if err != nil {
-		t.Fatal(err)
+	if batch, ok := errors.AsType[*holdfast.BatchError](err); !ok || len(batch.Refused) != 3 || batch.Stopped != nil {
+		t.Fatalf("error is %v", err)
 	}
 	for i, want := range []error{nil, holdfast.ErrInvalid, holdfast.ErrInvalid, nil, holdfast.ErrConflict} {
 		if !errors.Is(results[i].Err, want) {
 			t.Errorf("item %d: %v, not %v", i, results[i].Err, want)
 		}
 	}
-	page, err := hf.List(t.Context(), holdfast.Filter{}, "", 10)
+	page, err := hf.List(t.Context(), store.Filter{}, "", 10)
 	if err != nil || len(page.Jobs) != 2 {
 		t.Errorf("%d jobs were stored: %v", len(page.Jobs), err)
 	}
@@ -236,7 +237,7 @@ func TestRepeatedEnqueueIsOneJob(t *testing.T) {
 	hf := open(t)
 	id := holdfast.NewID()
 	for n := range 3 {
-		job, err := fulfil.Enqueue(t.Context(), hf, order{ID: 1}, holdfast.WithID(id))
+		job, err := fulfil.Enqueue(t.Context(), hf, order{ID: 1}, holdfast.JobID(id))
 		if err != nil || job.ID != id || job.Existing != (n > 0) {
 			t.Errorf("enqueue %d: %+v, %v", n, job, err)
 		}
@@ -268,15 +269,16 @@ func TestBadInputIsRefusedWithItsReason(t *testing.T) {
 		"attempts":              {enqueue(`1`, holdfast.MaxAttempts(0)), "between 1 and 1000"},
 		"backoff":               {enqueue(`1`, holdfast.Backoff(time.Minute, time.Second)), "cap not below"},
 		"timeout":               {enqueue(`1`, holdfast.Timeout(0)), "not positive"},
-		"deadline":              {enqueue(`1`, holdfast.In(time.Hour), holdfast.Deadline(time.Now())), "not after the run time"},
+		"deadline":              {enqueue(`1`, holdfast.Delay(time.Hour), holdfast.Deadline(time.Now())), "not after the run time"},
 		"metadata":              {enqueue(`1`, holdfast.Metadata([]int{1})), "not a JSON object"},
 		"NUL in metadata":       {enqueue(`1`, holdfast.Metadata(map[string]string{"a": "\x00"})), "NUL"},
 		"not JSON":              {enqueue(`{"a":`), "args"},
 		"NUL":                   {enqueue(`"a\u0000b"`), "NUL"},
 		"too large":             {enqueue(`"` + strings.Repeat("x", 1000) + `"`), "exceed the limit of 1000"},
-		"id of another version": {enqueue(`1`, holdfast.WithID(holdfast.ID{1})), "not a UUIDv7"},
-		"empty unique key":      {enqueue(`1`, holdfast.Unique(holdfast.ByKey(""))), "empty"},
-		"short period":          {enqueue(`1`, holdfast.Unique(holdfast.ByPeriod(time.Millisecond))), "shorter than a second"},
+		"id of another version": {enqueue(`1`, holdfast.JobID(holdfast.ID{1})), "not a UUIDv7"},
+		"no field":              {enqueue(`1`, holdfast.Unique{ByFields: []string{}}), "at least one field"},
+		"no such response":      {enqueue(`1`, holdfast.Unique{OnConflict: 9}), "no response"},
+		"short period":          {enqueue(`1`, holdfast.Unique{ByPeriod: time.Millisecond}), "shorter than a second"},
 	} {
 		if !errors.Is(c.err, holdfast.ErrInvalid) || !strings.Contains(c.err.Error(), c.says) {
 			t.Errorf("%s: the error is %v; it should say %q", name, c.err, c.says)
@@ -304,7 +306,7 @@ func TestBadInputIsRefusedWithItsReason(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if page, err := hf.List(t.Context(), holdfast.Filter{}, "", 10); err != nil || len(page.Jobs) != 2 {
+	if page, err := hf.List(t.Context(), store.Filter{}, "", 10); err != nil || len(page.Jobs) != 2 {
 		t.Errorf("%d jobs were stored, 2 were valid: %v", len(page.Jobs), err)
 	}
 }

@@ -33,7 +33,6 @@ func TestNothingWhereSomethingIsNeeded(t *testing.T) {
 		"Select":          func(r *holdfast.Run) error { _, err := holdfast.Select(r, nil); return err },
 		"Select future":   func(r *holdfast.Run) error { _, err := holdfast.Select(r, (*holdfast.Future[int])(nil)); return err },
 		"Select child":    func(r *holdfast.Run) error { _, err := holdfast.Select(r, (*holdfast.Child[int])(nil)); return err },
-		"Select timer":    func(r *holdfast.Run) error { _, err := holdfast.Select(r, (*holdfast.Timer)(nil)); return err },
 		"Select callback": func(r *holdfast.Run) error { _, err := holdfast.Select(r, (*holdfast.Callback)(nil)); return err },
 		"Signal.Wait":     func(r *holdfast.Run) error { _, err := holdfast.NewSignal[int]("s").Wait(r, nil); return err },
 	}
@@ -43,13 +42,11 @@ func TestNothingWhereSomethingIsNeeded(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, enqueued := kind.Enqueue(t.Context(), hf, "x", nil)
-	_, unique := kind.Enqueue(t.Context(), hf, "x", holdfast.Unique(nil))
-	_, forked := hf.ForkJob(t.Context(), holdfast.NewID(), "", nil)
 	_, opened := holdfast.Open(t.Context(), memory{}, nil)
 	_, sent := holdfast.NewSignal[int]("s").Send(t.Context(), hf, holdfast.NewID(), 1, nil)
 	_, named := holdfast.NewKind[int, int]("n", nil).Enqueue(t.Context(), hf, 1)
 	for what, err := range map[string]error{
-		"Enqueue": enqueued, "Unique": unique, "ForkJob": forked, "Open": opened, "Send": sent, "NewKind": named,
+		"Enqueue": enqueued, "Open": opened, "Send": sent, "NewKind": named,
 		"Handle": holdfast.NewKind[int, int]("h").Handle(hf, func(*holdfast.Run, int) (int, error) { return 0, nil }, nil),
 	} {
 		if !errors.Is(err, holdfast.ErrInvalid) || !strings.Contains(err.Error(), "nil") {

@@ -36,7 +36,7 @@ type JobOption interface {
 // enqueueSpec is an enqueue in the making.
 type enqueueSpec struct {
 	enqueue store.Enqueue
-	unique  *uniqueSpec
+	unique  *Unique
 }
 
 type enqueueOption func(*enqueueSpec) error
@@ -83,8 +83,8 @@ func RunAt(t time.Time) EnqueueOption {
 	})
 }
 
-// In delays the start of the job.
-func In(d time.Duration) EnqueueOption {
+// Delay delays the start of the job.
+func Delay(d time.Duration) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.RunAt, s.enqueue.Delay = time.Time{}, max(d, 0)
 		return nil
@@ -172,20 +172,13 @@ func RetryIf(f func(error) bool) StepOption {
 }
 
 // Version names the version of a handler's code. Durable runs parked by it come back only to nodes
-// whose handler has the same version, or takes it over (see TakeOver). Runs that have not been
-// parked yet, and plain jobs, go to any node.
-func Version(v string) HandleOption {
+// whose handler has the same version, or takes it over: Version("3", "2", "1") continues the runs of
+// versions 2 and 1, which move to version 3. Runs that have not been parked yet, and plain jobs, go
+// to any node.
+func Version(v string, takesOver ...string) HandleOption {
 	return handleOption(func(h *engine.Handler) error {
-		h.Version, h.Pinned = v, true
-		return checkName("version", v)
-	})
-}
-
-// TakeOver lets a handler continue runs of other versions: they move to this version.
-func TakeOver(versions ...string) HandleOption {
-	return handleOption(func(h *engine.Handler) error {
-		h.Accepts = append(h.Accepts, versions...)
-		for _, v := range versions {
+		h.Version, h.Pinned, h.Accepts = v, true, takesOver
+		for _, v := range append([]string{v}, takesOver...) {
 			if err := checkName("version", v); err != nil {
 				return err
 			}
@@ -256,17 +249,9 @@ func OrderingKey(key string) EnqueueOption {
 	})
 }
 
-// InNamespace puts the job into a namespace other than the client's.
-func InNamespace(name string) EnqueueOption {
-	return enqueueOption(func(s *enqueueSpec) error {
-		s.enqueue.Job.Namespace = name
-		return checkName("namespace", name)
-	})
-}
-
-// WithID gives the job an id, a UUIDv7 from NewID. It makes an enqueue whose answer was lost safe
+// JobID gives the job an id, a UUIDv7 from NewID. It makes an enqueue whose answer was lost safe
 // to repeat: the second one finds the first and changes nothing.
-func WithID(id ID) EnqueueOption {
+func JobID(id ID) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.ID = id
 		return checkID(id)

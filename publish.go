@@ -49,7 +49,7 @@ func (c *Client) Published(ctx context.Context, job ID, key string) (item Stream
 		return StreamItem{}, false, err
 	}
 	entries, err := c.engine.Store.Entries(ctx, store.JournalParams{
-		Job: job, Kinds: []store.EntryKind{store.EntryPublished}, Name: key, Earlier: true, Newest: true, Limit: 1,
+		Namespace: c.namespace, Job: job, Kinds: []store.EntryKind{store.EntryPublished}, Name: key, Earlier: true, Newest: true, Limit: 1,
 	})
 	if err != nil || len(entries) == 0 {
 		return StreamItem{}, false, err
@@ -67,7 +67,7 @@ func (c *Client) WaitPublished(ctx context.Context, job ID, key string, after in
 	}
 	var found StreamItem
 	newer := false
-	err := c.engine.Follow(ctx, job, func() (bool, bool, error) {
+	err := c.engine.Follow(ctx, c.namespace, job, func() (bool, bool, error) {
 		item, ok, err := c.Published(ctx, job, key)
 		if newer = ok && item.Offset > after; newer {
 			found = item
@@ -93,7 +93,7 @@ func (c *Client) Stream(ctx context.Context, job ID, stream string, after int64,
 		return nil, err
 	}
 	entries, err := c.engine.Store.Entries(ctx, store.JournalParams{
-		Job: job, Kinds: []store.EntryKind{store.EntryStreamed}, Name: stream, Earlier: true, After: after, Limit: limit,
+		Namespace: c.namespace, Job: job, Kinds: []store.EntryKind{store.EntryStreamed}, Name: stream, Earlier: true, After: after, Limit: limit,
 	})
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (c *Client) Follow(ctx context.Context, job ID, stream string, after int64)
 			return
 		}
 		more := true
-		err := c.engine.Follow(ctx, job, func() (found, enough bool, err error) {
+		err := c.engine.Follow(ctx, c.namespace, job, func() (found, enough bool, err error) {
 			for {
 				items, err := c.Stream(ctx, job, stream, after, followedAtOnce)
 				if err != nil {

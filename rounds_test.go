@@ -59,7 +59,7 @@ func openRounds(
 		if err != nil || last {
 			return round, err
 		}
-		return 0, holdfast.ContinueAsNew(round + 1)
+		return 0, kind.ContinueAsNew(round + 1)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +162,7 @@ func TestRounds(t *testing.T) {
 			t.Fatal(err)
 		}
 		step := slices.IndexFunc(entries, func(e holdfast.JournalEntry) bool { return e.Name == "log" }) + 1
-		forked, err := hf.ForkJob(ctx, job.ID, "once more", holdfast.ForkFrom(entries[step].Path))
+		forked, err := hf.Fork(ctx, "once more", job.ID, holdfast.Fork{From: entries[step].Path})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func TestRounds(t *testing.T) {
 			t.Errorf("in the fork began is %s, %v, %v", item.Value, ok, err)
 		}
 		// One from the beginning, of the last round, begins with nothing.
-		anew, err := hf.ForkJob(ctx, job.ID, "from the beginning")
+		anew, err := hf.Fork(ctx, "from the beginning", job.ID, holdfast.Fork{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/engine"
 	"github.com/holdfastdev/holdfast/internal/replay"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // Run is one run of one job, as its handler sees it. A function that is given a Run must use that
@@ -58,7 +59,7 @@ func (r *Run) EnqueuedAt() time.Time { return r.run.Job().CreatedAt }
 // and never repeats. To be safe from a run that was declared dead but is still going, store the
 // number with what the handler writes elsewhere, and refuse a write with a lower number than the
 // stored one.
-func (r *Run) Lease() Lease { return r.run.Lease() }
+func (r *Run) Lease() store.Lease { return r.run.Lease() }
 
 // Client returns the client whose node runs the job.
 func (r *Run) Client() *Client { return r.client }

@@ -35,7 +35,7 @@ func (s Signal[T]) Wait(run *Run, opts ...WaitOption) (T, error) {
 		return out, err
 	}
 	_, err = run.strand.Receive(s.waitInto(&out), limit)
-	return out, err
+	return out, failure(err)
 }
 
 // waitInto is a wait whose signal is decoded into v.
@@ -61,12 +61,12 @@ func (s Signal[T]) TryReceive(run *Run) (value T, ok bool, err error) {
 		return value, false, s.err
 	}
 	msg, err := run.strand.TryReceive(s.waitInto(&value))
-	return value, msg != nil && err == nil, err
+	return value, msg != nil && err == nil, failure(err)
 }
 
 // Into returns the wait for the next signal for use in Select. If Select chooses it, the signal is
 // put into v.
-func (s Signal[T]) Into(v *T) Awaitable { return signalInto{s.waitInto(v)} }
+func (s Signal[T]) Into(v *T) Waitable { return signalInto{s.waitInto(v)} }
 
 type signalInto struct{ wait *replay.Signal }
 
@@ -77,17 +77,17 @@ func (signalInto) chosen() error { return nil }
 // SendOption is a setting of Send.
 type SendOption func(*store.Send) error
 
-// Once gives the message a key. Only the first message with a key arrives at a job, so a send whose
+// DedupKey gives the message a key. Only the first message with a key arrives at a job, so a send whose
 // answer was lost can be repeated.
-func Once(key string) SendOption {
+func DedupKey(key string) SendOption {
 	return func(s *store.Send) error {
 		s.Key = key
 		return checkName("key", key)
 	}
 }
 
-// Sent is a message that has arrived.
-type Sent struct {
+// SendResult is a message that has arrived.
+type SendResult struct {
 	// Message is its number among the messages of the job.
 	Message int64
 	// Duplicate reports that nothing was sent, because the job already had a message with this key:
@@ -97,25 +97,25 @@ type Sent struct {
 
 // Send sends the signal to a job and returns when it is durable. The errors are ErrNotFound, and
 // ErrConflict for a finished job.
-func (s Signal[T]) Send(ctx context.Context, c *Client, job ID, v T, opts ...SendOption) (Sent, error) {
+func (s Signal[T]) Send(ctx context.Context, c *Client, job ID, v T, opts ...SendOption) (SendResult, error) {
 	send, err := s.build(c, job, v, opts)
 	if err != nil {
-		return Sent{}, err
+		return SendResult{}, err
 	}
 	return c.send(ctx, send)
 }
 
 // SendTx sends the signal in the caller's own transaction: it arrives if and when that commits.
-func (s Signal[T]) SendTx(ctx context.Context, c *Client, tx store.Tx, job ID, v T, opts ...SendOption) (Sent, error) {
+func (s Signal[T]) SendTx(ctx context.Context, c *Client, tx store.Tx, job ID, v T, opts ...SendOption) (SendResult, error) {
 	send, err := s.build(c, job, v, opts)
 	if err != nil {
-		return Sent{}, err
+		return SendResult{}, err
 	}
 	if tx == nil || tx.StoreName() != c.StoreName() {
-		return Sent{}, invalid("transaction", "it is nil or belongs to another database than the client's")
+		return SendResult{}, invalid("transaction", "it is nil or belongs to another database than the client's")
 	}
 	if err := c.engine.Store.SendTx(ctx, tx, []*store.Send{send}); err != nil {
-		return Sent{}, store.About(job, "sending signal "+s.name+" to", err)
+		return SendResult{}, store.About(job, "sending signal "+s.name+" to", err)
 	}
 	return sent(send)
 }
@@ -128,7 +128,7 @@ func (s Signal[T]) SendFrom(run *Run, job ID, v T) error {
 		return err
 	}
 	_, err = Step(run, "signal "+s.name, func(ctx context.Context) (struct{}, error) {
-		_, err := s.Send(ctx, run.client, job, v, Once("run "+run.ID().String()+" "+key.String()))
+		_, err := s.Send(ctx, run.client, job, v, DedupKey("run "+run.ID().String()+" "+key.String()))
 		return struct{}{}, err
 	})
 	return err
@@ -147,19 +147,19 @@ func (s Signal[T]) build(c *Client, job ID, v T, opts []SendOption) (*store.Send
 
 // SendSignal does the same as Signal.Send with a payload that is already JSON, for programs that do
 // not know its type.
-func (c *Client) SendSignal(ctx context.Context, job ID, name string, payload json.RawMessage, opts ...SendOption) (Sent, error) {
+func (c *Client) SendSignal(ctx context.Context, job ID, name string, payload json.RawMessage, opts ...SendOption) (SendResult, error) {
 	if err := checkName("signal", name); err != nil {
-		return Sent{}, err
+		return SendResult{}, err
 	}
 	send, err := c.signal(job, name, payload, opts)
 	if err != nil {
-		return Sent{}, err
+		return SendResult{}, err
 	}
 	return c.send(ctx, send)
 }
 
 func (c *Client) signal(job ID, name string, data []byte, opts []SendOption) (*store.Send, error) {
-	send := &store.Send{Job: job, Message: store.Message{Kind: store.MessageSignal, Name: name}}
+	send := &store.Send{Namespace: c.namespace, Job: job, Message: store.Message{Kind: store.MessageSignal, Name: name}}
 	if err := c.payload(send, "signal "+name, data); err != nil {
 		return nil, err
 	}
@@ -186,18 +186,18 @@ func (c *Client) payload(send *store.Send, what string, data []byte) error {
 	return nil
 }
 
-func (c *Client) send(ctx context.Context, send *store.Send) (Sent, error) {
+func (c *Client) send(ctx context.Context, send *store.Send) (SendResult, error) {
 	if err := c.engine.Send(ctx, []*store.Send{send}); err != nil {
-		return Sent{}, store.About(send.Job, "sending to", err)
+		return SendResult{}, store.About(send.Job, "sending to", err)
 	}
 	return sent(send)
 }
 
-func sent(send *store.Send) (Sent, error) {
+func sent(send *store.Send) (SendResult, error) {
 	if send.Err != nil {
-		return Sent{}, store.About(send.Job, "sending to", send.Err)
+		return SendResult{}, store.About(send.Job, "sending to", send.Err)
 	}
-	return Sent{Message: send.Result.Seq, Duplicate: send.Result.Duplicate}, nil
+	return SendResult{Message: send.Result.Seq, Duplicate: send.Result.Duplicate}, nil
 }
 
 func decodeMessage[T any](what string, msg *store.Message) (T, error) {

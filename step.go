@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/holdfastdev/holdfast/internal/replay"
-	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -42,7 +41,7 @@ func Step[T any](run *Run, name string, fn func(ctx context.Context) (T, error),
 		return run.client.encodeResult(v)
 	})
 	if err != nil {
-		return out, err
+		return out, failure(err)
 	}
 	return decodeResult[T]("step "+name, data)
 }
@@ -88,7 +87,7 @@ func StepTx[T, Tx any](
 		})
 	})
 	if err != nil {
-		return out, err
+		return out, failure(err)
 	}
 	return decodeResult[T]("step "+name, data)
 }
@@ -176,17 +175,4 @@ func (r *Run) OnFailure(name string, fn func(run *Run) error) error {
 		return noFunction("compensation " + name)
 	}
 	return r.strand.OnFailure(name, func(s *replay.Strand) error { return fn(r.with(s.Context(), s)) })
-}
-
-// ContinueAsNew is returned by a handler to start over with other args and an empty journal, under
-// the same id. It keeps the journal of an endless function short. Signals not yet received stay;
-// children keep running. Clients still see what it has published and streamed, the last value of each key
-// and all items, as long as the job is kept. An endless function should therefore limit what it
-// streams.
-func ContinueAsNew(in any) error {
-	data, err := encode(in)
-	if err != nil {
-		return Fail(invalid("args", "cannot encode %T: %v", in, err))
-	}
-	return &usercode.ContinueError{Args: data}
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/holdfastdev/holdfast/internal/replay"
 )
 
-// Awaitable is an argument of Select: a *Future, a *Child, a *Timer, a *Callback, or the result of
-// Signal.Into.
-type Awaitable interface {
+// Waitable is an argument of Select: a *Future, a *Child, a *Callback, or the result of
+// Signal.Into or Run.Timer.
+type Waitable interface {
 	awaitable() replay.Awaitable
 	// chosen is called when it was chosen.
 	chosen() error
@@ -37,8 +37,8 @@ func Go[T any](run *Run, name string, fn func(run *Run) (T, error)) (*Future[T],
 	return &Future[T]{f}, nil
 }
 
-// Await waits for the function to return.
-func (f *Future[T]) Await(run *Run) (T, error) {
+// Wait waits for the function to return.
+func (f *Future[T]) Wait(run *Run) (T, error) {
 	v, err := run.strand.Await(f.future)
 	out, _ := v.(T) // nil if it failed
 	return out, err
@@ -53,26 +53,23 @@ func (f *Future[T]) awaitable() replay.Awaitable {
 
 func (f *Future[T]) chosen() error { return nil }
 
-// Timer is a durable timer.
-type Timer struct{ timer *replay.Timer }
+type timer struct{ timer *replay.Timer }
 
-// Timer starts a timer, for Select.
-func (r *Run) Timer(d time.Duration) (*Timer, error) {
+// Timer starts a durable timer, for Select.
+func (r *Run) Timer(d time.Duration) (Waitable, error) {
 	t, err := r.strand.Timer(replay.Limit{Within: d, Set: true})
-	return &Timer{t}, err
-}
-
-func (t *Timer) awaitable() replay.Awaitable {
-	if t == nil {
-		return nil
+	if err != nil {
+		return nil, err
 	}
-	return t.timer
+	return timer{t}, nil
 }
 
-func (t *Timer) chosen() error { return nil }
+func (t timer) awaitable() replay.Awaitable { return t.timer }
+
+func (timer) chosen() error { return nil }
 
 // Select waits for the first of several things, and returns its index. The choice is remembered.
-func Select(run *Run, among ...Awaitable) (int, error) {
+func Select(run *Run, among ...Waitable) (int, error) {
 	if len(among) == 0 {
 		return 0, invalid("select", "nothing to wait for")
 	}
@@ -87,7 +84,7 @@ func Select(run *Run, among ...Awaitable) (int, error) {
 	}
 	i, err := run.strand.Select(all)
 	if err != nil {
-		return 0, err
+		return 0, failure(err)
 	}
 	if err := among[i].chosen(); err != nil {
 		return i, fmt.Errorf("argument %d of Select: %w", i+1, err)
@@ -98,8 +95,8 @@ func Select(run *Run, among ...Awaitable) (int, error) {
 // WaitOption limits a wait.
 type WaitOption func(*replay.Limit) error
 
-// Within ends the wait with ErrWaitTimeout after d.
-func Within(d time.Duration) WaitOption {
+// WaitAtMost ends the wait with ErrWaitTimeout after d.
+func WaitAtMost(d time.Duration) WaitOption {
 	return func(l *replay.Limit) error {
 		*l = replay.Limit{Within: d, Set: true}
 		if d < 0 {
@@ -109,8 +106,8 @@ func Within(d time.Duration) WaitOption {
 	}
 }
 
-// Until ends the wait with ErrWaitTimeout at t.
-func Until(t time.Time) WaitOption {
+// WaitUntil ends the wait with ErrWaitTimeout at t.
+func WaitUntil(t time.Time) WaitOption {
 	return func(l *replay.Limit) error {
 		*l = replay.Limit{Until: t, Set: true}
 		return nil

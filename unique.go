@@ -12,113 +12,64 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// UniqueOption says what makes two jobs the same.
-type UniqueOption func(*uniqueSpec) error
-
-type uniqueSpec struct {
-	key        string
-	args       bool
-	fields     []string
-	queue      bool
-	period     time.Duration
-	states     store.StateSet
-	onConflict store.OnConflict
-}
-
-// Unique lets at most one job hold a key while it is in a state that counts. The key is the kind
-// and whatever the options add. A database constraint enforces this under any concurrency. By
-// default all states count except completed, failed and cancelled, and an enqueue whose key is
-// taken returns the job that holds it.
+// Unique lets at most one job hold a key while it is in a state that counts. The key is the kind and
+// whatever the fields add; Unique{} means one job of the kind. A database constraint enforces this
+// under any concurrency.
 //
 // A job gives its key up when it first enters a state that does not count, and does not take it
 // back.
-func Unique(opts ...UniqueOption) EnqueueOption {
-	return enqueueOption(func(s *enqueueSpec) error {
-		u := &uniqueSpec{states: store.Unfinished}
-		for _, opt := range opts {
-			if opt == nil {
-				return errNoOption
-			}
-			if err := opt(u); err != nil {
-				return err
-			}
-		}
-		s.unique = u
-		s.enqueue.OnConflict = u.onConflict
-		return nil
-	})
+type Unique struct {
+	// ByArgs adds the args to the key. They are compared as JSON; the order of fields does not
+	// matter.
+	ByArgs bool
+	// ByFields adds the named fields of the args to the key, such as "customer" or "address.city".
+	// The order of the names does not matter. A missing field counts as null.
+	ByFields []string
+	// ByQueue adds the queue to the key.
+	ByQueue bool
+	// ByPeriod adds the period that contains the run time to the key, if it is not zero. Periods
+	// have this length, at least a second, and are counted from 1970 in UTC.
+	ByPeriod time.Duration
+	// ByKey is used instead of the kind, if it is not "", so jobs of several kinds can exclude each
+	// other.
+	ByKey string
+	// While are the states that count. Scheduled and available always do. Default: all but
+	// completed, failed and cancelled.
+	While []store.State
+	// OnConflict is the response to an enqueue whose key is taken: store.ReturnExisting, the
+	// default, returns the job that holds it; store.Reject returns a *store.UniqueError;
+	// store.Replace puts the new args, metadata and run time on the job that holds the key if it has
+	// not started, and otherwise returns that job.
+	OnConflict store.OnConflict
 }
 
-// ByArgs adds the args to the key. They are compared as JSON; the order of fields does not matter.
-func ByArgs() UniqueOption {
-	return func(u *uniqueSpec) error { u.args = true; return nil }
-}
-
-// ByFields adds the named fields of the args to the key, such as "customer" or "address.city". The
-// order of the names does not matter. A missing field counts as null.
-func ByFields(names ...string) UniqueOption {
-	return func(u *uniqueSpec) error {
-		u.fields = append(u.fields, names...)
-		if len(names) == 0 {
-			return invalid("unique", "ByFields needs at least one field")
-		}
-		return nil
+func (u Unique) enqueue(s *enqueueSpec) error {
+	s.unique = &u
+	s.enqueue.OnConflict = u.OnConflict
+	switch {
+	case u.ByFields != nil && len(u.ByFields) == 0:
+		return invalid("unique", "ByFields needs at least one field")
+	case u.ByPeriod != 0 && u.ByPeriod < time.Second:
+		return invalid("unique", "the period %v is shorter than a second", u.ByPeriod)
+	case u.OnConflict > store.Replace:
+		return invalid("unique", "there is no response %d to a conflict", u.OnConflict)
+	case u.ByKey != "":
+		return checkName("unique key", u.ByKey)
 	}
+	return nil
 }
 
-// ByQueue adds the queue to the key.
-func ByQueue() UniqueOption {
-	return func(u *uniqueSpec) error { u.queue = true; return nil }
-}
-
-// ByPeriod adds the period that contains the run time to the key. Periods have length d and are
-// counted from 1970 in UTC.
-func ByPeriod(d time.Duration) UniqueOption {
-	return func(u *uniqueSpec) error {
-		u.period = d
-		if d < time.Second {
-			return invalid("unique", "the period %v is shorter than a second", d)
-		}
-		return nil
+// states are those in which the job holds the key.
+func (u Unique) states() store.StateSet {
+	if len(u.While) == 0 {
+		return store.Unfinished
 	}
+	return store.SetOf(store.Scheduled, store.Available) | store.SetOf(u.While...)
 }
-
-// ByKey uses the given text instead of the kind, so jobs of several kinds can exclude each other.
-func ByKey(key string) UniqueOption {
-	return func(u *uniqueSpec) error {
-		u.key = key
-		return checkName("unique key", key)
-	}
-}
-
-// While sets the states that count. Scheduled and available always do.
-func While(states ...State) UniqueOption {
-	return func(u *uniqueSpec) error {
-		u.states = store.SetOf(Scheduled, Available) | store.SetOf(states...)
-		return nil
-	}
-}
-
-// OnConflict sets the response to an enqueue whose key is taken: ReturnExisting (the default),
-// Reject or Replace.
-func OnConflict(c store.OnConflict) UniqueOption {
-	return func(u *uniqueSpec) error { u.onConflict = c; return nil }
-}
-
-// What an enqueue does when its unique key is taken.
-const (
-	// ReturnExisting returns the job that holds the key.
-	ReturnExisting = store.ReturnExisting
-	// Reject returns a *UniqueError.
-	Reject = store.Reject
-	// Replace puts the new args, metadata and run time on the job that holds the key if it has not
-	// started; otherwise it returns that job.
-	Replace = store.Replace
-)
 
 // keyOf computes a job's unique key: the first 16 bytes of SHA-256 over the parts, each with its length before it, so that
 // no two lists of parts run together.
-func (u *uniqueSpec) keyOf(job *store.Job, now time.Time, delay time.Duration) ([]byte, error) {
+func (u Unique) keyOf(job *store.Job, now time.Time, delay time.Duration) ([]byte, error) {
 	hash := sha256.New()
 	part := func(name string, value []byte) {
 		var size [8]byte
@@ -129,15 +80,15 @@ func (u *uniqueSpec) keyOf(job *store.Job, now time.Time, delay time.Duration) (
 		}
 	}
 	part("namespace", []byte(job.Namespace))
-	if u.key != "" {
-		part("key", []byte(u.key))
+	if u.ByKey != "" {
+		part("key", []byte(u.ByKey))
 	} else {
 		part("kind", []byte(job.Kind))
 	}
-	if u.queue {
+	if u.ByQueue {
 		part("queue", []byte(job.Queue))
 	}
-	if u.args {
+	if u.ByArgs {
 		canonical, err := canonicalJSON(job.Args)
 		if err != nil {
 			return nil, err
@@ -145,19 +96,19 @@ func (u *uniqueSpec) keyOf(job *store.Job, now time.Time, delay time.Duration) (
 		part("args", canonical)
 	}
 	// In one order, so that who names the same fields means the same job.
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(u.fields))) {
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(u.ByFields))) {
 		value, err := fieldOf(job.Args, name)
 		if err != nil {
 			return nil, err
 		}
 		part("field "+name, value)
 	}
-	if u.period > 0 {
+	if u.ByPeriod > 0 {
 		at := job.RunAt
 		if at.IsZero() {
 			at = now.Add(delay)
 		}
-		part("period", binary.BigEndian.AppendUint64(nil, uint64(at.UnixMicro()/u.period.Microseconds())))
+		part("period", binary.BigEndian.AppendUint64(nil, uint64(at.UnixMicro()/u.ByPeriod.Microseconds())))
 	}
 	return hash.Sum(nil)[:16], nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 func TestUniqueKeyHoldsWhatItNames(t *testing.T) {
@@ -22,7 +23,7 @@ func TestUniqueKeyHoldsWhatItNames(t *testing.T) {
 	at := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 	first := args{1, address{"Basel", 4000}}
 	for name, c := range map[string]struct {
-		unique      []holdfast.UniqueOption
+		unique      holdfast.Unique
 		first       []holdfast.EnqueueOption
 		kind        holdfast.Kind[args, int]
 		second      args
@@ -31,40 +32,38 @@ func TestUniqueKeyHoldsWhatItNames(t *testing.T) {
 	}{
 		"kind alone":         {kind: a, second: args{ID: 2}},
 		"another kind":       {kind: b, second: first, wantsSecond: true},
-		"a key of their own": {unique: []holdfast.UniqueOption{holdfast.ByKey("x")}, kind: b, second: first},
-		"same args":          {unique: []holdfast.UniqueOption{holdfast.ByArgs()}, kind: a, second: first},
-		"other args":         {unique: []holdfast.UniqueOption{holdfast.ByArgs()}, kind: a, second: args{ID: 2}, wantsSecond: true},
+		"a key of their own": {unique: holdfast.Unique{ByKey: "x"}, kind: b, second: first},
+		"same args":          {unique: holdfast.Unique{ByArgs: true}, kind: a, second: first},
+		"other args":         {unique: holdfast.Unique{ByArgs: true}, kind: a, second: args{ID: 2}, wantsSecond: true},
 		"same field": {
-			unique: []holdfast.UniqueOption{holdfast.ByFields("address.city")}, kind: a, second: args{9, address{"Basel", 1}},
+			unique: holdfast.Unique{ByFields: []string{"address.city"}}, kind: a, second: args{9, address{"Basel", 1}},
 		},
 		"other field": {
-			unique: []holdfast.UniqueOption{holdfast.ByFields("address.zip")}, kind: a, second: args{1, address{"Basel", 1}}, wantsSecond: true,
+			unique: holdfast.Unique{ByFields: []string{"address.zip"}}, kind: a, second: args{1, address{"Basel", 1}}, wantsSecond: true,
 		},
-		"missing field":           {unique: []holdfast.UniqueOption{holdfast.ByFields("none.such")}, kind: a, second: args{ID: 5}},
+		"missing field":           {unique: holdfast.Unique{ByFields: []string{"none.such"}}, kind: a, second: args{ID: 5}},
 		"another queue, no count": {kind: a, second: first, opts: []holdfast.EnqueueOption{holdfast.Queue("q")}},
 		"another queue": {
-			unique: []holdfast.UniqueOption{holdfast.ByQueue()}, kind: a, second: first,
+			unique: holdfast.Unique{ByQueue: true}, kind: a, second: first,
 			opts: []holdfast.EnqueueOption{holdfast.Queue("q")}, wantsSecond: true,
 		},
 		"same period": {
-			unique: []holdfast.UniqueOption{holdfast.ByPeriod(time.Hour)}, kind: a, second: first,
+			unique: holdfast.Unique{ByPeriod: time.Hour}, kind: a, second: first,
 			first: []holdfast.EnqueueOption{holdfast.RunAt(at)}, opts: []holdfast.EnqueueOption{holdfast.RunAt(at.Add(59 * time.Minute))},
 		},
 		"next period": {
-			unique: []holdfast.UniqueOption{holdfast.ByPeriod(time.Hour)}, kind: a, second: first,
+			unique: holdfast.Unique{ByPeriod: time.Hour}, kind: a, second: first,
 			first: []holdfast.EnqueueOption{holdfast.RunAt(at)}, opts: []holdfast.EnqueueOption{holdfast.RunAt(at.Add(time.Hour))},
 			wantsSecond: true,
 		},
-		"another namespace": {kind: a, second: first, opts: []holdfast.EnqueueOption{holdfast.InNamespace("n")}, wantsSecond: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			hf := open(t)
-			unique := holdfast.Unique(c.unique...)
-			one, err := a.Enqueue(t.Context(), hf, first, append(c.first, unique)...)
+			one, err := a.Enqueue(t.Context(), hf, first, append(c.first, c.unique)...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			two, err := c.kind.Enqueue(t.Context(), hf, c.second, append(c.opts, unique)...)
+			two, err := c.kind.Enqueue(t.Context(), hf, c.second, append(c.opts, c.unique)...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,13 +79,12 @@ func TestUniqueFieldsHaveNoOrder(t *testing.T) {
 	hf := open(t)
 	kind := holdfast.NewKind[order, int]("k")
 	var first holdfast.ID
-	for i, unique := range [][]holdfast.UniqueOption{
-		{holdfast.ByFields("id", "name")},
-		{holdfast.ByFields("name", "id")},
-		{holdfast.ByFields("name"), holdfast.ByFields("id")},
-		{holdfast.ByFields("id", "name", "id")},
+	for i, unique := range []holdfast.Unique{
+		{ByFields: []string{"id", "name"}},
+		{ByFields: []string{"name", "id"}},
+		{ByFields: []string{"id", "name", "id"}},
 	} {
-		job, err := kind.Enqueue(t.Context(), hf, order{ID: 1, Name: "a"}, holdfast.Unique(unique...))
+		job, err := kind.Enqueue(t.Context(), hf, order{ID: 1, Name: "a"}, unique)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,20 +99,20 @@ func TestUniqueFieldsHaveNoOrder(t *testing.T) {
 
 func TestConflictPolicies(t *testing.T) {
 	hf := open(t)
-	kind := holdfast.NewKind[order, int]("k", holdfast.In(time.Hour))
-	unique := func(c holdfast.UniqueOption) holdfast.EnqueueOption {
-		return holdfast.Unique(holdfast.ByFields("id"), c)
+	kind := holdfast.NewKind[order, int]("k", holdfast.Delay(time.Hour))
+	unique := func(c store.OnConflict) holdfast.EnqueueOption {
+		return holdfast.Unique{ByFields: []string{"id"}, OnConflict: c}
 	}
-	one, err := kind.Enqueue(t.Context(), hf, order{ID: 1, Name: "first"}, unique(holdfast.OnConflict(holdfast.Reject)))
+	one, err := kind.Enqueue(t.Context(), hf, order{ID: 1, Name: "first"}, unique(store.Reject))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = kind.Enqueue(t.Context(), hf, order{ID: 1}, unique(holdfast.OnConflict(holdfast.Reject)))
-	var taken *holdfast.UniqueError
+	_, err = kind.Enqueue(t.Context(), hf, order{ID: 1}, unique(store.Reject))
+	var taken *store.UniqueError
 	if !errors.As(err, &taken) || taken.Holder != one.ID {
 		t.Errorf("reject: %v", err)
 	}
-	two, err := kind.Enqueue(t.Context(), hf, order{ID: 1, Name: "second"}, unique(holdfast.OnConflict(holdfast.Replace)))
+	two, err := kind.Enqueue(t.Context(), hf, order{ID: 1, Name: "second"}, unique(store.Replace))
 	if err != nil || two.ID != one.ID || !two.Replaced {
 		t.Errorf("replace: %+v, %v", two, err)
 	}

@@ -79,7 +79,7 @@ func checkName(what, name string) error {
 // chosen by programmers.
 var dataNames = []string{"tag", "ordering key", "unique key", "key", "actor"}
 
-// isInvisible reports whether nobody sees a rune: marks that turn text around, spaces without
+// isInvisible reports whether a rune is invisible: marks that turn text around, spaces without
 // width, separators of lines. The joiners belong to the way that some languages are written.
 func isInvisible(r rune) bool {
 	const nonJoiner, joiner = '\u200C', '\u200D'

@@ -17,6 +17,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/sqlite"
 	"github.com/holdfastdev/holdfast/store/storetest/model"
+	"github.com/holdfastdev/holdfast/why"
 )
 
 // given is a store that is open, as a source.
@@ -95,65 +96,65 @@ func (b *whyBed) end(o *store.Outcome) {
 }
 
 // want checks the codes of a job's causes, and that the text holds some words.
-func (b *whyBed) want(id holdfast.ID, text string, codes ...holdfast.CauseCode) holdfast.Why {
+func (b *whyBed) want(id holdfast.ID, text string, codes ...why.Code) why.Explanation {
 	b.Helper()
-	why, err := b.hf.Why(b.Context(), id)
+	e, err := b.hf.Why(b.Context(), id)
 	b.must(err)
-	var got []holdfast.CauseCode
-	for _, c := range why.Causes {
+	var got []why.Code
+	for _, c := range e.Causes {
 		got = append(got, c.Code)
 	}
-	if !slices.Equal(got, codes) || why.String() != text {
-		b.Fatalf("%v: %q\nwant %v: %q", got, why, codes, text)
+	if !slices.Equal(got, codes) || e.String() != text {
+		b.Fatalf("%v: %q\nwant %v: %q", got, e, codes, text)
 	}
-	return why
+	return e
 }
 
 func TestWhyNodes(t *testing.T) {
 	t.Parallel()
 	b := newWhyBed(t)
 	id := b.enqueue("mail")
-	b.want(id, "no node is running", holdfast.CauseNoNode)
+	b.want(id, "no node is running", why.NoNode)
 	first := b.join(store.NodeInfo{Name: "first", Namespace: "other", Kinds: []string{"mail"}, Slots: 1})
-	b.want(id, "no live node serves the namespace default", holdfast.CauseNoNode)
+	b.want(id, "no live node serves the namespace default", why.NoNode)
 	b.must(b.st.Leave(t.Context(), first))
 	b.now = b.now.Add(3 * time.Minute)
-	b.want(id, "no node is running; the last one ended 3m0s ago", holdfast.CauseNoNode)
+	b.want(id, "no node is running; the last one ended 3m0s ago", why.NoNode)
 
 	b.join(store.NodeInfo{Name: "second", Kinds: []string{"push", "exec", "exec@2"}, Slots: 1})
-	b.want(id, "no live node serves the kind mail; live nodes serve exec, push", holdfast.CauseNoKind)
+	b.want(id, "no live node serves the kind mail; live nodes serve exec, push", why.NoKind)
 	b.join(store.NodeInfo{Name: "third", Kinds: []string{"mail"}, Queues: []string{"reports"}, Slots: 1})
-	b.want(id, "no live node that serves the kind mail serves the queue default", holdfast.CauseNoQueue)
+	b.want(id, "no live node that serves the kind mail serves the queue default", why.NoQueue)
 	served := b.enqueue("mail", holdfast.Queue("reports"))
 	b.now = b.now.Add(2 * time.Second)
-	b.want(served, "ready for 2s; node 3 (third) serves it, 0 of 1 slots taken", holdfast.CauseReady)
+	b.want(served, "ready for 2s; node 3 (third) serves it, 0 of 1 slots taken", why.Ready)
 	b.now = b.now.Add(time.Minute)
-	b.want(served, "node 3 (third) serves it, but has sent no heartbeat for 1m2s", holdfast.CauseSilentNode)
+	b.want(served, "node 3 (third) serves it, but has sent no heartbeat for 1m2s", why.SilentNode)
 	fourth := b.join(store.NodeInfo{Name: "fourth", Kinds: []string{"mail", "block"}, Slots: 1})
 	b.enqueue("block")
 	run := b.claim(fourth, "block")
-	b.want(id, "no free slot on node 4 (fourth), the only node that serves it: 1 of 1 taken", holdfast.CauseNoFreeSlot)
+	b.want(id, "no free slot on node 4 (fourth), the only node that serves it: 1 of 1 taken", why.NoFreeSlot)
 	b.join(store.NodeInfo{Kinds: []string{"mail"}, Slots: 5})
-	b.want(id, "ready for 4m2s; 2 nodes serve it, 1 of 6 slots taken", holdfast.CauseReady)
+	b.want(id, "ready for 4m2s; 2 nodes serve it, 1 of 6 slots taken", why.Ready)
 
 	b.now = b.now.Add(12 * time.Second)
-	why := b.want(run.Job.ID, "running on node 4 (fourth) for 12s, attempt 1", holdfast.CauseRunning)
-	if why.Causes[0].Node != fourth {
-		t.Errorf("%+v", why)
+	e := b.want(run.Job.ID, "running on node 4 (fourth) for 12s, attempt 1", why.Running)
+	if e.Causes[0].Node != fourth {
+		t.Errorf("%+v", e)
 	}
 	_, err := b.hf.Cancel(t.Context(), "", run.Job.ID)
 	b.must(err)
-	b.want(run.Job.ID, "running on node 4 (fourth) for 12s, attempt 1, asked to stop", holdfast.CauseRunning)
+	b.want(run.Job.ID, "running on node 4 (fourth) for 12s, attempt 1, asked to stop", why.Running)
 	b.now = b.now.Add(28 * time.Second)
 	b.want(run.Job.ID, "node 4 (fourth), which runs it, has sent no heartbeat for 40s; no other node is live to take its jobs: start one; "+
-		"running on node 4 (fourth) for 40s, attempt 1, asked to stop", holdfast.CauseSilentNode, holdfast.CauseRunning)
+		"running on node 4 (fourth) for 40s, attempt 1, asked to stop", why.SilentNode, why.Running)
 	b.join(store.NodeInfo{Kinds: []string{"other"}})
 	b.want(run.Job.ID, "node 4 (fourth), which runs it, has sent no heartbeat for 40s; "+
 		"its jobs run elsewhere once the leader has declared it dead; running on node 4 (fourth) for 40s, attempt 1, asked to stop",
-		holdfast.CauseSilentNode, holdfast.CauseRunning)
+		why.SilentNode, why.Running)
 	b.end(&store.Outcome{Lease: run.Lease, State: store.Failed, Reason: store.ReasonTerminal, Error: "no such thing"})
 	b.now = b.now.Add(time.Second)
-	b.want(run.Job.ID, "failed 1s ago (terminal): no such thing", holdfast.CauseFinished)
+	b.want(run.Job.ID, "failed 1s ago (terminal): no such thing", why.Finished)
 }
 
 // TestWhyQueueSlots: a queue may have fewer slots than the node.
@@ -163,25 +164,25 @@ func TestWhyQueueSlots(t *testing.T) {
 	queues := []string{"default", "mail"}
 	first := b.join(store.NodeInfo{Kinds: []string{"k"}, Queues: queues, Slots: 3, QueueSlots: map[string]int{"mail": 2}})
 	other, id := b.enqueue("k"), b.enqueue("k", holdfast.Queue("mail"))
-	b.want(other, "ready for 0s; node 1 serves it, 0 of 3 slots taken", holdfast.CauseReady)
-	b.want(id, "ready for 0s; node 1 serves it, 0 of 2 slots taken", holdfast.CauseReady)
+	b.want(other, "ready for 0s; node 1 serves it, 0 of 3 slots taken", why.Ready)
+	b.want(id, "ready for 0s; node 1 serves it, 0 of 2 slots taken", why.Ready)
 	b.claim(first, "k") // the other
-	b.want(id, "ready for 0s; node 1 serves it, 0 of 2 slots taken", holdfast.CauseReady)
+	b.want(id, "ready for 0s; node 1 serves it, 0 of 2 slots taken", why.Ready)
 	b.enqueue("k", holdfast.Queue("mail"))
 	b.claim(first, "k")
 	b.enqueue("k", holdfast.Queue("mail"))
 	b.claim(first, "k")
 	last := b.enqueue("k", holdfast.Queue("mail"))
-	b.want(last, "no free slot on node 1, the only node that serves it: 3 of 3 taken", holdfast.CauseNoFreeSlot)
+	b.want(last, "no free slot on node 1, the only node that serves it: 3 of 3 taken", why.NoFreeSlot)
 	second := b.join(store.NodeInfo{Kinds: []string{"k"}, Queues: queues, Slots: 9, QueueSlots: map[string]int{"mail": 1}})
-	b.want(last, "ready for 0s; 2 nodes serve it, 3 of 4 slots taken", holdfast.CauseReady)
+	b.want(last, "ready for 0s; 2 nodes serve it, 3 of 4 slots taken", why.Ready)
 	b.claim(second, "k")
 	last = b.enqueue("k", holdfast.Queue("mail"))
-	b.want(last, "no free slot on 2 nodes that serve it: 4 of 4 taken", holdfast.CauseNoFreeSlot)
+	b.want(last, "no free slot on 2 nodes that serve it: 4 of 4 taken", why.NoFreeSlot)
 	b.must(b.st.Leave(t.Context(), first))
 	b.claim(b.join(store.NodeInfo{Kinds: []string{"other"}}), "k")
 	b.want(b.enqueue("k", holdfast.Queue("mail")),
-		"no free slot for the queue mail on node 2, the only node that serves it: 1 of 1 taken", holdfast.CauseNoFreeSlot)
+		"no free slot for the queue mail on node 2, the only node that serves it: 1 of 1 taken", why.NoFreeSlot)
 }
 
 // TestWhySilentNode goes by what the node says of its leases.
@@ -191,12 +192,12 @@ func TestWhySilentNode(t *testing.T) {
 	id := b.enqueue("mail")
 	b.join(store.NodeInfo{Kinds: []string{"mail"}, Slots: 1, DeadAfter: 2 * time.Second})
 	b.now = b.now.Add(3 * time.Second)
-	b.want(id, "ready for 3s; node 1 serves it, 0 of 1 slots taken", holdfast.CauseReady)
+	b.want(id, "ready for 3s; node 1 serves it, 0 of 1 slots taken", why.Ready)
 	b.now = b.now.Add(time.Second)
-	b.want(id, "node 1 serves it, but has sent no heartbeat for 4s", holdfast.CauseSilentNode)
+	b.want(id, "node 1 serves it, but has sent no heartbeat for 4s", why.SilentNode)
 	b.join(store.NodeInfo{Kinds: []string{"mail"}, Slots: 1, DeadAfter: time.Hour})
 	b.now = b.now.Add(time.Hour)
-	b.want(id, "ready for 1h0m4s; node 2 serves it, 0 of 1 slots taken", holdfast.CauseReady)
+	b.want(id, "ready for 1h0m4s; node 2 serves it, 0 of 1 slots taken", why.Ready)
 }
 
 // TestWhyJSON is what an API tells.
@@ -206,7 +207,7 @@ func TestWhyJSON(t *testing.T) {
 	node := b.join(store.NodeInfo{Name: "first", Kinds: []string{"mail"}, Slots: 1})
 	b.enqueue("mail")
 	id := b.claim(node, "mail").Job.ID
-	data, err := json.Marshal(b.want(id, "running on node 1 (first) for 0s, attempt 1", holdfast.CauseRunning))
+	data, err := json.Marshal(b.want(id, "running on node 1 (first) for 0s, attempt 1", why.Running))
 	b.must(err)
 	want := `{"job":"` + id.String() + `","state":"running","causes":[` +
 		`{"code":"running","text":"running on node 1 (first) for 0s, attempt 1","node":1}]}`
@@ -243,7 +244,7 @@ func TestWhyDeadNode(t *testing.T) {
 	defer func() { _ = b.hf.Close(context.Background()) }()
 	b.now = b.now.Add(2 * time.Second)
 	b.want(id, "node 1 (first), which ran it, ended 2s ago; no other node is live to take its jobs: start one; "+
-		"running on node 1 (first) for 2s, attempt 1", holdfast.CauseSilentNode, holdfast.CauseRunning)
+		"running on node 1 (first) for 2s, attempt 1", why.SilentNode, why.Running)
 }
 
 func TestWhyPeople(t *testing.T) {
@@ -252,13 +253,13 @@ func TestWhyPeople(t *testing.T) {
 	id := b.enqueue("mail")
 	b.must(b.hf.PauseQueue(t.Context(), "default"))
 	b.now = b.now.Add(time.Minute)
-	b.want(id, "queue default has been paused for 1m0s by ada; no node is running", holdfast.CauseQueuePaused, holdfast.CauseNoNode)
+	b.want(id, "queue default has been paused for 1m0s by ada; no node is running", why.QueuePaused, why.NoNode)
 	node := b.join(store.NodeInfo{Kinds: []string{"mail"}, Slots: 1})
-	b.want(id, "queue default has been paused for 1m0s by ada", holdfast.CauseQueuePaused)
-	_, err := b.hf.PauseJobs(t.Context(), "lunch", id)
+	b.want(id, "queue default has been paused for 1m0s by ada", why.QueuePaused)
+	_, err := b.hf.Pause(t.Context(), "lunch", id)
 	b.must(err)
 	b.now = b.now.Add(time.Second)
-	b.want(id, "paused for 1s by ada: lunch", holdfast.CausePaused)
+	b.want(id, "paused for 1s by ada: lunch", why.Paused)
 	b.must(b.hf.ResumeQueue(t.Context(), "default"))
 
 	b.enqueue("mail")
@@ -266,32 +267,32 @@ func TestWhyPeople(t *testing.T) {
 	b.end(&store.Outcome{
 		Lease: run.Lease, State: store.Waiting, Reason: store.ReasonNondeterminism, Error: "step a is b", Wait: &store.Wait{Held: true},
 	})
-	b.want(run.Job.ID, "held for 0s until a person resumes it: nondeterminism: step a is b", holdfast.CauseHeld)
+	b.want(run.Job.ID, "held for 0s until a person resumes it: nondeterminism: step a is b", why.Held)
 }
 
 func TestWhyTimes(t *testing.T) {
 	t.Parallel()
 	b := newWhyBed(t)
-	id := b.enqueue("mail", holdfast.In(time.Hour))
-	why := b.want(id, "scheduled for 2026-01-05T11:00:00Z, due in 1h0m0s; no node is running", holdfast.CauseScheduled, holdfast.CauseNoNode)
-	if !why.Causes[0].Until.Equal(b.now.Add(time.Hour)) {
-		t.Errorf("%+v", why)
+	id := b.enqueue("mail", holdfast.Delay(time.Hour))
+	e := b.want(id, "scheduled for 2026-01-05T11:00:00Z, due in 1h0m0s; no node is running", why.Scheduled, why.NoNode)
+	if !e.Causes[0].Until.Equal(b.now.Add(time.Hour)) {
+		t.Errorf("%+v", e)
 	}
 	node := b.join(store.NodeInfo{Kinds: []string{"mail", "broken"}, Slots: 1})
-	b.want(id, "scheduled for 2026-01-05T11:00:00Z, due in 1h0m0s", holdfast.CauseScheduled)
+	b.want(id, "scheduled for 2026-01-05T11:00:00Z, due in 1h0m0s", why.Scheduled)
 	b.must(b.hf.PauseQueue(t.Context(), "default"))
 	b.want(id, "scheduled for 2026-01-05T11:00:00Z, due in 1h0m0s; queue default has been paused for 0s by ada",
-		holdfast.CauseScheduled, holdfast.CauseQueuePaused)
+		why.Scheduled, why.QueuePaused)
 	b.must(b.hf.ResumeQueue(t.Context(), "default"))
 
 	b.enqueue("broken")
 	run := b.claim(node, "broken")
 	b.end(&store.Outcome{Lease: run.Lease, State: store.Retryable, Reason: store.ReasonError, Error: "smtp: no", Delay: 8 * time.Second})
-	b.want(run.Job.ID, "attempt 1 failed: smtp: no; next attempt in 8s", holdfast.CauseRetry)
+	b.want(run.Job.ID, "attempt 1 failed: smtp: no; next attempt in 8s", why.Retry)
 	b.now = b.now.Add(9 * time.Second)
-	b.want(run.Job.ID, "attempt 1 failed: smtp: no; due now", holdfast.CauseRetry)
-	far := b.enqueue("mail", holdfast.In(1000*time.Hour))
-	b.want(far, "scheduled for 2026-02-16T02:00:09Z, due in 41 days", holdfast.CauseScheduled)
+	b.want(run.Job.ID, "attempt 1 failed: smtp: no; due now", why.Retry)
+	far := b.enqueue("mail", holdfast.Delay(1000*time.Hour))
+	b.want(far, "scheduled for 2026-02-16T02:00:09Z, due in 41 days", why.Scheduled)
 }
 
 func TestWhyWaits(t *testing.T) {
@@ -309,29 +310,29 @@ func TestWhyWaits(t *testing.T) {
 	}
 	never, soon := time.Time{}, b.now.Add(time.Minute)
 	const later = ", until 2026-01-05T10:01:00Z at the latest, in 1m0s"
-	b.want(park(`{"waits_for":["signal go"]}`, never), "waiting for signal go", holdfast.CauseSignal)
-	b.want(park(`{"waits_for":["signal go"]}`, soon), "waiting for signal go"+later, holdfast.CauseSignal)
-	b.want(park(`{"waits_for":["callback paid"]}`, never), "waiting for callback paid", holdfast.CauseCallback)
-	b.want(park(`{"waits_for":["timer until x"]}`, soon), "waiting for timer until x"+later, holdfast.CauseTimer)
-	b.want(park(`{"waits_for":["step pay, attempt 3"]}`, soon), "waiting to retry step pay, attempt 3"+later, holdfast.CauseRetry)
-	b.want(park(`{"waits_for":["3 of 5 children of kind k"]}`, never), "waiting for 3 of 5 children of kind k", holdfast.CauseChild)
+	b.want(park(`{"waits_for":["signal go"]}`, never), "waiting for signal go", why.Signal)
+	b.want(park(`{"waits_for":["signal go"]}`, soon), "waiting for signal go"+later, why.Signal)
+	b.want(park(`{"waits_for":["callback paid"]}`, never), "waiting for callback paid", why.Callback)
+	b.want(park(`{"waits_for":["timer until x"]}`, soon), "waiting for timer until x"+later, why.Timer)
+	b.want(park(`{"waits_for":["step pay, attempt 3"]}`, soon), "waiting to retry step pay, attempt 3"+later, why.Retry)
+	b.want(park(`{"waits_for":["3 of 5 children of kind k"]}`, never), "waiting for 3 of 5 children of kind k", why.Child)
 	b.want(park(`{"waits_for":["the first of: signal a, timer b"]}`, never),
-		"waiting for the first of: signal a, timer b", holdfast.CauseWaiting)
-	why := b.want(park(`{"waits_for":["child `+child.String()+` (k)","signal x"]}`, never),
-		"waiting for child "+child.String()+" (k); waiting for signal x", holdfast.CauseChild, holdfast.CauseSignal)
-	if why.Causes[0].Job != child {
-		t.Errorf("%+v", why)
+		"waiting for the first of: signal a, timer b", why.Waiting)
+	e := b.want(park(`{"waits_for":["child `+child.String()+` (k)","signal x"]}`, never),
+		"waiting for child "+child.String()+" (k); waiting for signal x", why.Child, why.Signal)
+	if e.Causes[0].Job != child {
+		t.Errorf("%+v", e)
 	}
-	b.want(park(`[]`, never), "waiting", holdfast.CauseWaiting)
+	b.want(park(`[]`, never), "waiting", why.Waiting)
 	// Whoever waits for a time needs a node to wake it, and who waits for a message does not.
 	parked, sleeping := park(`{"waits_for":["signal go"]}`, never), park(`{"waits_for":["timer t"]}`, soon)
 	b.must(b.st.Leave(t.Context(), node))
-	b.want(parked, "waiting for signal go", holdfast.CauseSignal)
-	b.want(sleeping, "waiting for timer t"+later+"; no node is running; the last one ended 0s ago", holdfast.CauseTimer, holdfast.CauseNoNode)
+	b.want(parked, "waiting for signal go", why.Signal)
+	b.want(sleeping, "waiting for timer t"+later+"; no node is running; the last one ended 0s ago", why.Timer, why.NoNode)
 }
 
 // until asks again and again until an answer is the one that is waited for.
-func until(t *testing.T, ask func() (holdfast.Why, bool)) holdfast.Why {
+func until(t *testing.T, ask func() (why.Explanation, bool)) why.Explanation {
 	t.Helper()
 	deadline := time.NewTimer(60 * time.Second)
 	defer deadline.Stop()
@@ -354,9 +355,9 @@ func until(t *testing.T, ask func() (holdfast.Why, bool)) holdfast.Why {
 func TestWhyWaitsAsRunsSay(t *testing.T) {
 	t.Parallel()
 	hf := open(t)
-	waits := map[string]holdfast.CauseCode{
-		"signal": holdfast.CauseSignal, "sleep": holdfast.CauseTimer, "callback": holdfast.CauseCallback, "child": holdfast.CauseChild,
-		"children": holdfast.CauseChild, "select": holdfast.CauseWaiting,
+	waits := map[string]why.Code{
+		"signal": why.Signal, "sleep": why.Timer, "callback": why.Callback, "child": why.Child,
+		"children": why.Child, "select": why.Waiting,
 	}
 	never := holdfast.NewKind[int, int]("never")
 	kind := holdfast.NewKind[string, int]("flow")
@@ -393,12 +394,12 @@ func TestWhyWaitsAsRunsSay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		why := until(t, func() (holdfast.Why, bool) {
+		why := until(t, func() (why.Explanation, bool) {
 			why, err := hf.Why(t.Context(), job.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return why, why.State == holdfast.Waiting
+			return why, why.State == store.Waiting
 		})
 		if why.Causes[0].Code != code {
 			t.Errorf("%s: %+v", what, why)
@@ -447,9 +448,9 @@ func whyOn(t *testing.T, source store.Source) {
 		}
 		return job.ID
 	}
-	comes := func(id holdfast.ID, code holdfast.CauseCode, words string) {
+	comes := func(id holdfast.ID, code why.Code, words string) {
 		t.Helper()
-		until(t, func() (holdfast.Why, bool) {
+		until(t, func() (why.Explanation, bool) {
 			why, err := hf.Why(ctx, id)
 			if err != nil {
 				t.Fatal(err)
@@ -462,20 +463,20 @@ func whyOn(t *testing.T, source store.Source) {
 	if err := hf.PauseQueue(ctx, "paused"); err != nil {
 		t.Fatal(err)
 	}
-	comes(first, holdfast.CauseNoNode, "no node is running")
-	comes(enqueue(mail, holdfast.Queue("paused")), holdfast.CauseQueuePaused, "by ada")
-	comes(enqueue(mail, holdfast.In(time.Hour)), holdfast.CauseScheduled, "due in")
+	comes(first, why.NoNode, "no node is running")
+	comes(enqueue(mail, holdfast.Queue("paused")), why.QueuePaused, "by ada")
+	comes(enqueue(mail, holdfast.Delay(time.Hour)), why.Scheduled, "due in")
 	run(t, hf)
-	comes(first, holdfast.CauseRunning, "(here)")
-	comes(second, holdfast.CauseTurn, first.String()+" (running)")
-	comes(enqueue(holdfast.NewKind[int, int]("nosuch")), holdfast.CauseNoKind, "nosuch; live nodes serve mail")
+	comes(first, why.Running, "(here)")
+	comes(second, why.Turn, first.String()+" (running)")
+	comes(enqueue(holdfast.NewKind[int, int]("nosuch")), why.NoKind, "nosuch; live nodes serve mail")
 	nodes, err := hf.Nodes(ctx)
 	if err != nil || len(nodes) != 1 || !maps.Equal(nodes[0].Info.QueueSlots, map[string]int{"one": 1}) {
 		t.Errorf("%+v, %v", nodes, err)
 	}
-	comes(enqueue(mail, holdfast.Queue("one")), holdfast.CauseRunning, "(here)")
-	comes(enqueue(mail, holdfast.Queue("one")), holdfast.CauseNoFreeSlot,
+	comes(enqueue(mail, holdfast.Queue("one")), why.Running, "(here)")
+	comes(enqueue(mail, holdfast.Queue("one")), why.NoFreeSlot,
 		"no free slot for the queue one on node 1 (here), the only node that serves it: 1 of 1 taken")
 	close(hold)
-	comes(second, holdfast.CauseFinished, "completed")
+	comes(second, why.Finished, "completed")
 }

@@ -81,7 +81,7 @@ func playWords(t *testing.T, source store.Source, wrap func() (store.Tx, func())
 	}
 	unknown, later := holdfast.NewID(), holdfast.NewID()
 	done, failed, running := enqueue("do"), enqueue("fail"), enqueue("wait")
-	if _, err := held.Enqueue(ctx, hf, 1, holdfast.WithID(later)); err != nil {
+	if _, err := held.Enqueue(ctx, hf, 1, holdfast.JobID(later)); err != nil {
 		t.Fatal(err)
 	}
 	undone, err := flow.Enqueue(ctx, hf, 1)
@@ -106,11 +106,11 @@ func playWords(t *testing.T, source store.Source, wrap func() (store.Tx, func())
 		return errors.Join(err, results[0].Err)
 	}
 	retried := func(id holdfast.ID) error {
-		results, err := hf.Retry(ctx, id)
+		results, err := hf.Retry(ctx, "", id)
 		return errors.Join(err, results[0].Err)
 	}
 	paused := func(id holdfast.ID) error {
-		results, err := hf.PauseJobs(ctx, "", id)
+		results, err := hf.Pause(ctx, "", id)
 		return errors.Join(err, results[0].Err)
 	}
 	tx, rollback := wrap()
@@ -122,16 +122,16 @@ func playWords(t *testing.T, source store.Source, wrap func() (store.Tx, func())
 		"cancelling nothing":  {unknown, cancelled(unknown, ""), none},
 		"retrying nothing":    {unknown, retried(unknown), none},
 		"pausing nothing":     {unknown, paused(unknown), none},
-		"resuming nothing":    {unknown, second(hf.ResumeJob(ctx, unknown, "")), none},
-		"forking nothing":     {unknown, second(hf.ForkJob(ctx, unknown, "")), none},
+		"resuming nothing":    {unknown, second(resume(ctx, hf, "", unknown)), none},
+		"forking nothing":     {unknown, second(hf.Fork(ctx, "", unknown, holdfast.Fork{})), none},
 		"sending to nothing":  {unknown, second(approved.Send(ctx, hf, unknown, 1)), none},
 		"its journal":         {unknown, second(hf.Journal(ctx, unknown)), none},
 
 		"retrying what is done":   {done.ID, retried(done.ID), isDone},
 		"retrying what runs":      {running.ID, retried(running.ID), "holdfast: conflict: job {job} is running"},
 		"pausing what is done":    {done.ID, paused(done.ID), isDone},
-		"resuming what is done":   {done.ID, second(hf.ResumeJob(ctx, done.ID, "")), isDone},
-		"resuming what runs":      {running.ID, second(hf.ResumeJob(ctx, running.ID, "")), "holdfast: conflict: job {job} is running"},
+		"resuming what is done":   {done.ID, second(resume(ctx, hf, "", done.ID)), isDone},
+		"resuming what runs":      {running.ID, second(resume(ctx, hf, "", running.ID)), "holdfast: conflict: job {job} is running"},
 		"sending to what is done": {done.ID, second(approved.Send(ctx, hf, done.ID, 1)), isDone},
 
 		"waiting for what fails": {
@@ -146,11 +146,11 @@ func playWords(t *testing.T, source store.Source, wrap func() (store.Tx, func())
 		},
 
 		"resuming what is undone": {
-			undone.ID, errors.Join(cut(wait(undone)), second(hf.ResumeJob(ctx, undone.ID, ""))),
+			undone.ID, errors.Join(cut(wait(undone)), second(resume(ctx, hf, "", undone.ID))),
 			"resuming job {job}: holdfast: conflict: its compensations have run; fork it from the first undone step or an earlier one",
 		},
 		"forking from no step": {
-			undone.ID, second(hf.ForkJob(ctx, undone.ID, "", holdfast.ForkFrom("none"))),
+			undone.ID, second(hf.Fork(ctx, "", undone.ID, holdfast.Fork{From: "none"})),
 			`forking job {job}: holdfast: not found: its journal has no step "none"`,
 		},
 		"a token that is none": {
@@ -158,10 +158,10 @@ func playWords(t *testing.T, source store.Source, wrap func() (store.Tx, func())
 			"holdfast: invalid request: not a callback token: tokens begin with hfc_ and have 47 characters",
 		},
 		"a limit": {
-			undone.ID, second(hf.List(ctx, holdfast.Filter{}, "", 0)), "holdfast: invalid request: limit: 0 is not between 1 and 1000",
+			undone.ID, second(hf.List(ctx, store.Filter{}, "", 0)), "holdfast: invalid request: limit: 0 is not between 1 and 1000",
 		},
 		"a cursor": {
-			undone.ID, second(hf.List(ctx, holdfast.Filter{}, "x", 1)),
+			undone.ID, second(hf.List(ctx, store.Filter{}, "x", 1)),
 			`holdfast: invalid request: unknown cursor "x"; use the one returned with the previous page`,
 		},
 		"a queue": {undone.ID, hf.PauseQueue(ctx, ""), "holdfast: invalid request: queue: must not be empty"},
@@ -173,12 +173,12 @@ func playWords(t *testing.T, source store.Source, wrap func() (store.Tx, func())
 			unknown, second(approved.SendTx(ctx, hf, tx, unknown, 1)), none,
 		},
 	})
-	taken, err := kind.Enqueue(ctx, hf, "do", holdfast.Unique(holdfast.While(holdfast.Completed, holdfast.Available, holdfast.Running)))
+	taken, err := kind.Enqueue(ctx, hf, "do", holdfast.Unique{While: []store.State{store.Completed, store.Available, store.Running}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = kind.Enqueue(ctx, hf, "do",
-		holdfast.Unique(holdfast.While(holdfast.Completed, holdfast.Available, holdfast.Running), holdfast.OnConflict(holdfast.Reject)))
+		holdfast.Unique{While: []store.State{store.Completed, store.Available, store.Running}, OnConflict: store.Reject})
 	check(map[string]said{
 		"a taken key": {taken.ID, err, `enqueueing job of kind "work": holdfast: conflict: its unique key is held by job {job}`},
 	})

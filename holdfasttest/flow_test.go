@@ -79,14 +79,14 @@ func (s *shop) fulfil(run *holdfast.Run, o order) (string, error) {
 		return "", err
 	}
 	if chosen == 1 {
-		if by, err = approved.Wait(run, holdfast.Within(72*time.Hour)); err != nil {
+		if by, err = approved.Wait(run, holdfast.WaitAtMost(72*time.Hour)); err != nil {
 			return "", holdfast.Fail(err)
 		}
 	}
 	if err := run.Publish("approved", by); err != nil {
 		return "", err
 	}
-	if _, err := audit.Await(run); err != nil {
+	if _, err := audit.Wait(run); err != nil {
 		return "", err
 	}
 	if s.fails {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
@@ -35,7 +36,7 @@ func Replay(t *testing.T, file string, register func(*holdfast.Client) error) {
 // ReplayJournal is Replay of a journal that is at hand. It returns what does not fit.
 func ReplayJournal(t *testing.T, j holdfast.Journal, register func(*holdfast.Client) error) (failure error) {
 	t.Helper()
-	raw, err := j.Stored()
+	raw, err := stored(&j)
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func ReplayJournal(t *testing.T, j holdfast.Journal, register func(*holdfast.Cli
 			t.Fatalf("holdfasttest: %v", err)
 		}
 		kind := holdfast.NewKind[json.RawMessage, json.RawMessage](j.Kind)
-		if _, err := kind.Enqueue(t.Context(), client, j.Args, holdfast.WithID(j.Job)); err != nil {
+		if _, err := kind.Enqueue(t.Context(), client, j.Args, holdfast.JobID(j.Job)); err != nil {
 			stop()
 			t.Fatalf("holdfasttest: %v", err)
 		}
@@ -103,7 +104,7 @@ func (p *player) Claim(ctx context.Context, params store.ClaimParams) ([]store.C
 }
 
 // Journals implements store.Store.
-func (p *player) Journals(context.Context, []store.ID) ([]store.Journal, error) {
+func (p *player) Journals(context.Context, string, []store.ID) ([]store.Journal, error) {
 	return []store.Journal{p.journal}, nil
 }
 
@@ -166,4 +167,28 @@ func (p *player) end(err error) {
 	case p.ended <- err:
 	default:
 	}
+}
+
+// stored is the inverse of Client.Journal: the journal as a store keeps it.
+func stored(j *holdfast.Journal) (store.Journal, error) {
+	raw := store.Journal{Job: j.Job}
+	for _, e := range j.Entries {
+		kind, ok := replay.EntryOf(e.Kind)
+		if !ok {
+			return raw, fmt.Errorf("%w: entry %d of the journal has the unknown kind %q", store.ErrInvalid, e.Seq, e.Kind)
+		}
+		raw.Entries = append(raw.Entries, store.Entry{
+			Seq: e.Seq, At: e.At, Kind: kind, Path: e.Path, Name: e.Name, Ref: e.Message, LeaseNumber: e.Lease, Took: e.Took, Data: e.Data,
+		})
+	}
+	for _, m := range j.Messages {
+		kind, ok := replay.MessageOf(m.Kind)
+		if !ok {
+			return raw, fmt.Errorf("%w: message %d of the journal has the unknown kind %q", store.ErrInvalid, m.Seq, m.Kind)
+		}
+		raw.Messages = append(raw.Messages, store.Message{
+			Seq: m.Seq, At: m.At, Kind: kind, Name: m.Name, From: m.From, State: m.State, Reason: m.Reason, Error: m.Error, Data: m.Data,
+		})
+	}
+	return raw, nil
 }

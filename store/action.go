@@ -17,12 +17,12 @@ const (
 
 // Action is something that a person did to a job. It is recorded in the transaction that does it, once, and not if nothing was changed: a
 // second request to cancel a job that runs, or to pause one that is held, leaves none. What follows from a request later, and what the
-// end of a parent does to its children, is nobody's action.
+// end of a parent does to its children, is not recorded as an action.
 type Action struct {
 	At     time.Time
 	Kind   ActionKind
 	Actor  string // who
-	Reason string // why, if he said so
+	Reason string // optional
 }
 
 // ActionBound is how many actions a Record tells of at the most.

@@ -51,7 +51,7 @@ type Claimed struct {
 	Job       Job
 	Lease     Lease
 	ClaimedAt time.Time
-	// CancelRequested is set if somebody asked to cancel the job before this run, and CancelReason why.
+	// CancelRequested is set if a cancel was requested before this run, and CancelReason is its reason.
 	CancelRequested bool
 	CancelReason    string
 	// Durable tells that the job has a journal.

@@ -34,6 +34,12 @@
 // an enqueue with the same id is done once and succeeds twice; a claim with the same node and sequence returns the jobs
 // that it took; an Outcome with Repeat set is recognised as already applied. Nothing else is repeated blindly.
 //
+// # Namespaces
+//
+// A namespace is where jobs, queues and keys live, and a fence: what names jobs by their ids names a namespace, too, and a
+// job of another one is not there for it, in operations and reads alike. A job never changes its namespace. "" is any, for
+// what an engine does for all; what runs write is fenced by their leases.
+//
 // # Time
 //
 // A store has one clock: the database's on PostgreSQL, the process's on SQLite, or an injected one in tests. Every

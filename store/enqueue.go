@@ -24,7 +24,7 @@ type Enqueue struct {
 	Job        Job
 	OnConflict OnConflict
 
-	// KnownID tells that the caller chose the id, so that the job may exist, or be being inserted by somebody else.
+	// KnownID tells that the caller chose the id, so that the job may exist, or another transaction may be inserting it.
 	KnownID bool
 
 	// Start asks for the job to run at once, as the batch's Start says.

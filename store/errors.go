@@ -23,7 +23,7 @@ var (
 	// be repeated.
 	ErrUnavailable = errors.New("holdfast: database unavailable")
 	// ErrBusy, which is an ErrUnavailable: a transaction of a caller holds what this one operation needs. Nothing of it has
-	// happened, and whoever repeats it waits for nobody else.
+	// happened; repeating it holds up nothing else.
 	ErrBusy = fmt.Errorf("%w: another transaction holds the lock", ErrUnavailable)
 	// ErrReadOnly: the database refuses writes.
 	ErrReadOnly = errors.New("holdfast: database is read-only")
@@ -32,7 +32,7 @@ var (
 	// ErrSchema: the schema is newer than this program, or is not there and was not to be created.
 	ErrSchema = errors.New("holdfast: schema does not fit")
 	// ErrDatabaseGone: the database was deleted or replaced while it was open. Nothing more can be stored there, and what was
-	// under way is not confirmed. It does not pass: the program has to open the database anew.
+	// under way is not confirmed. It does not pass: the program has to open the database again.
 	ErrDatabaseGone = errors.New("holdfast: database deleted or replaced")
 	// ErrClosed: the store was closed.
 	ErrClosed = errors.New("holdfast: store closed")

@@ -64,7 +64,6 @@ type Options struct {
 	Timeout  time.Duration `json:"timeout,omitempty"` // of one attempt; 0: the handler's
 	Deadline time.Time     `json:"deadline,omitzero"` // of the whole job; zero: none
 	Backoff  Backoff       `json:"backoff,omitzero"`  // of this job; zero: the handler's
-	Trace    string        `json:"trace,omitempty"`   // W3C traceparent of the producer
 	Source   string        `json:"source,omitempty"`  // what enqueued it, such as a schedule's name
 }
 

@@ -36,6 +36,8 @@ type Entry struct {
 	Ref   int64  // of a message; 0: none
 	Data  []byte // as its codec wrote it, or nil
 	Codec int    // 0: JSON
+	// Took is how long what the entry remembers took, of a step its last try; 0: it took no time, or that is not known.
+	Took time.Duration
 
 	// Set by the store, and ignored when it is written.
 	At          time.Time
@@ -85,12 +87,13 @@ func (j *Journal) LastSeq() int64 {
 
 // JournalParams selects entries of one job's journal.
 type JournalParams struct {
-	Job    ID
-	Kinds  []EntryKind // nil: all; empty but not nil: none
-	Name   string      // "": any
-	After  int64       // entries with a greater Seq; with Newest, 0 means from the end, and else entries with a smaller Seq
-	Newest bool        // newest first
-	Limit  int         // 1 to 1000
+	Namespace string // of the job; "": any
+	Job       ID
+	Kinds     []EntryKind // nil: all; empty but not nil: none
+	Name      string      // "": any
+	After     int64       // entries with a greater Seq; with Newest, 0 means from the end, and else entries with a smaller Seq
+	Newest    bool        // newest first
+	Limit     int         // 1 to 1000
 	// Earlier asks also for what stayed of before the job last continued as new (see Continue): for all entries of the kind
 	// EntryStreamed, and of the kind EntryPublished at least for the newest of each name. Without it they are not seen.
 	Earlier bool

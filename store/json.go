@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -48,7 +49,6 @@ type jobJSON struct {
 	Parent        *ID          `json:"parent"`
 	OnParentClose closeJSON    `json:"on_parent_close"`
 	Source        textJSON     `json:"source"`
-	Trace         textJSON     `json:"trace"`
 
 	*whereJSON // of a Record
 }
@@ -63,7 +63,10 @@ type howJSON struct {
 // whereJSON is the rest of a Record.
 type whereJSON struct {
 	Result          payloadJSON `json:"result"`
+	ResultCodec     int         `json:"result_codec"`
+	Fingerprint     hexJSON     `json:"fingerprint"`
 	ClaimedAt       timeJSON    `json:"claimed_at"`
+	StartedAt       timeJSON    `json:"started_at"`
 	FinishedAt      timeJSON    `json:"finished_at"`
 	Blocked         bool        `json:"blocked"`
 	CancelRequested bool        `json:"cancel_requested"`
@@ -90,7 +93,7 @@ func (j Job) json() *jobJSON {
 		CreatedAt: timeJSON(j.CreatedAt), RunAt: timeJSON(j.RunAt), Attempt: j.Attempt, MaxAttempts: numberJSON(j.MaxAttempts),
 		Timeout: durationJSON(j.Options.Timeout), Deadline: timeJSON(j.Options.Deadline), OrderingKey: textJSON(j.OrderingKey),
 		Unique: j.UniqueKey != nil, LeaseNumber: bigJSON(j.LeaseNumber), Closing: j.Closing, Version: textJSON(j.Version),
-		OnParentClose: closeJSON(j.OnParentClose), Source: textJSON(j.Options.Source), Trace: textJSON(j.Options.Trace),
+		OnParentClose: closeJSON(j.OnParentClose), Source: textJSON(j.Options.Source),
 	}
 	if b := j.Options.Backoff; b != (Backoff{}) {
 		v.Backoff = &backoffJSON{durationJSON(b.Base), durationJSON(b.Cap), b.Jitter}
@@ -107,7 +110,7 @@ func (v *jobJSON) job() Job {
 		Args: v.Args.data, Codec: v.Codec, Metadata: v.Metadata.data,
 		CreatedAt: time.Time(v.CreatedAt), RunAt: time.Time(v.RunAt), Attempt: v.Attempt, MaxAttempts: int(v.MaxAttempts),
 		Options: Options{
-			Timeout: time.Duration(v.Timeout), Deadline: time.Time(v.Deadline), Trace: string(v.Trace), Source: string(v.Source),
+			Timeout: time.Duration(v.Timeout), Deadline: time.Time(v.Deadline), Source: string(v.Source),
 		},
 		OrderingKey: string(v.OrderingKey), LeaseNumber: int64(v.LeaseNumber), Version: string(v.Version), Closing: v.Closing,
 		OnParentClose: ClosePolicy(v.OnParentClose),
@@ -147,7 +150,8 @@ func (r Record) MarshalJSON() ([]byte, error) {
 	v := r.json()
 	v.howJSON = &howJSON{stateJSON(r.State), textJSON(r.Reason), textJSON(r.Error)}
 	v.whereJSON = &whereJSON{
-		Result: payloadJSON{r.Result, r.Codec}, ClaimedAt: timeJSON(r.ClaimedAt), FinishedAt: timeJSON(r.FinishedAt),
+		Result: payloadJSON{r.Result, r.ResultCodec}, ResultCodec: r.ResultCodec, Fingerprint: hexJSON(r.Fingerprint),
+		ClaimedAt: timeJSON(r.ClaimedAt), StartedAt: timeJSON(r.StartedAt), FinishedAt: timeJSON(r.FinishedAt),
 		Blocked: r.Blocked, CancelRequested: r.CancelRequested, PauseRequested: r.PauseRequested, Node: bigJSON(r.Lease.Node),
 		Checkpoint: r.Checkpoint, Wait: r.Wait, Journal: numberJSON(r.Journal), Messages: numberJSON(r.Messages),
 		Attempts: r.Attempts, Actions: r.Actions,
@@ -165,7 +169,8 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 	}
 	*r = Record{
 		Job: v.job(), State: State(how.State), Reason: Reason(how.Reason), Error: string(how.Error),
-		Result: where.Result.data, ClaimedAt: time.Time(where.ClaimedAt), FinishedAt: time.Time(where.FinishedAt),
+		Result: where.Result.data, ResultCodec: where.ResultCodec, Fingerprint: int64(where.Fingerprint),
+		ClaimedAt: time.Time(where.ClaimedAt), StartedAt: time.Time(where.StartedAt), FinishedAt: time.Time(where.FinishedAt),
 		Blocked: where.Blocked, CancelRequested: where.CancelRequested, PauseRequested: where.PauseRequested,
 		Checkpoint: where.Checkpoint, Wait: where.Wait, Journal: int64(where.Journal), Messages: int64(where.Messages),
 		Attempts: where.Attempts, Actions: where.Actions,
@@ -486,6 +491,29 @@ func (n numberJSON) MarshalJSON() ([]byte, error) {
 	}
 	return strconv.AppendInt(nil, int64(n), 10), nil
 }
+
+// hexJSON is 64 bits as sixteen hexadecimal digits, or null if it is zero.
+type hexJSON int64
+
+func (n hexJSON) MarshalJSON() ([]byte, error) {
+	if n == 0 {
+		return []byte("null"), nil
+	}
+	return json.Marshal(FingerprintText(int64(n)))
+}
+
+func (n *hexJSON) UnmarshalJSON(data []byte) error {
+	var text string
+	if err := json.Unmarshal(data, &text); err != nil || text == "" {
+		return err
+	}
+	parsed, err := strconv.ParseUint(text, 16, 64)
+	*n = hexJSON(parsed)
+	return err
+}
+
+// FingerprintText is a fingerprint as people and programs read it: sixteen hexadecimal digits.
+func FingerprintText(fingerprint int64) string { return fmt.Sprintf("%016x", uint64(fingerprint)) }
 
 // bigJSON is a 64-bit integer as a string, or null if it is zero: others round larger ones than
 // 2^53.

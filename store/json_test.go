@@ -25,15 +25,15 @@ func whole() Record {
 			ID: anID, Namespace: "default", Queue: "mail", Kind: "send", Priority: 2,
 			Args: []byte(`{"to":"<ada>","n":9007199254740993}`), CreatedAt: at, RunAt: at.Add(time.Second), Attempt: 3, MaxAttempts: 5,
 			Options: Options{
-				Timeout: 90 * time.Second, Deadline: at.Add(time.Hour), Trace: "00-1", Source: "cli",
+				Timeout: 90 * time.Second, Deadline: at.Add(time.Hour), Source: "cli",
 				Backoff: Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.25},
 			},
 			Tags: []string{"a", "b"}, Metadata: []byte(`{"customer":7}`), OrderingKey: "ada", UniqueKey: []byte{},
 			LeaseNumber: 9007199254740993, Version: "2", Closing: true, Parent: parent, OnParentClose: AbandonChild,
 		},
 		State: Failed, Reason: ReasonTerminal, Error: "it & broke", Result: []byte(`[1,2]`),
-		Lease: Lease{Job: anID, Number: 9007199254740993, Node: 7}, ClaimedAt: at, FinishedAt: at.Add(time.Minute),
-		Blocked: true, CancelRequested: true, PauseRequested: true,
+		Lease: Lease{Job: anID, Number: 9007199254740993, Node: 7}, ClaimedAt: at, StartedAt: at, FinishedAt: at.Add(time.Minute),
+		Fingerprint: -2, Blocked: true, CancelRequested: true, PauseRequested: true,
 		Checkpoint: &Checkpoint{Percent: 12.5, Message: "half", Value: []byte(`{"line":3}`), UpdatedAt: at},
 		Wait: &WaitInfo{
 			Since: at, Until: at.Add(time.Hour), Held: true, For: []byte(`{"waits_for":["signal approved"]}`),
@@ -54,7 +54,8 @@ const wholeJSON = `{"id":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64","namespace":"def
 	`"attempt":3,"max_attempts":5,"timeout":"1m30s","deadline":"2026-03-04T06:06:07.000089Z",` +
 	`"backoff":{"base":"1s","cap":"1m0s","jitter":0.25},"ordering_key":"ada","unique":true,"lease_number":"9007199254740993",` +
 	`"closing":true,"version":"2","parent":"01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b65","on_parent_close":"abandon","source":"cli",` +
-	`"trace":"00-1","result":[1,2],"claimed_at":"2026-03-04T05:06:07.000089Z","finished_at":"2026-03-04T05:07:07.000089Z",` +
+	`"result":[1,2],"result_codec":0,"fingerprint":"fffffffffffffffe","claimed_at":"2026-03-04T05:06:07.000089Z",` +
+	`"started_at":"2026-03-04T05:06:07.000089Z","finished_at":"2026-03-04T05:07:07.000089Z",` +
 	`"blocked":true,"cancel_requested":true,"pause_requested":true,"node":"7",` +
 	`"checkpoint":{"percent":12.5,"message":"half","value":{"line":3},"updated_at":"2026-03-04T05:06:07.000089Z"},` +
 	`"wait":{"since":"2026-03-04T05:06:07.000089Z","until":"2026-03-04T06:06:07.000089Z","held":true,"reason":"paused",` +

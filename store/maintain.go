@@ -18,10 +18,10 @@ type Closed struct {
 	More    bool // the limit was reached, or those that ended may have children: ask again
 }
 
-// RetainParams says how long finished jobs are kept, by their state, counted from the moment they finished.
+// Retention says how long finished jobs are kept, by their state, counted from the moment they finished.
 // They are kept at least that long; how much longer depends on the store (a day on PostgreSQL, which drops whole
 // partitions). Zero keeps them for ever.
-type RetainParams struct {
+type Retention struct {
 	Completed time.Duration
 	Failed    time.Duration
 	Cancelled time.Duration

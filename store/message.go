@@ -53,8 +53,9 @@ type Message struct {
 // A job that has finished takes none: the error is ErrConflict. A callback's message needs the job's EntryCallback with the token as its
 // name, else the error is ErrNotFound; once a callback was completed or failed, further messages for it are ErrConflict.
 type Send struct {
-	Job     ID
-	Message Message // its Kind, Name, Data, Codec and Error; not MessageChild
+	Namespace string // of the job; "": any
+	Job       ID
+	Message   Message // its Kind, Name, Data, Codec and Error; not MessageChild
 	// Key makes a repeated send do nothing: of one job and key only the first message is stored, for as long as it is kept. "": none.
 	// It is looked at before everything else.
 	Key string
@@ -74,9 +75,10 @@ type SendResult struct {
 
 // InboxParams selects messages of one job.
 type InboxParams struct {
-	Job   ID
-	After int64 // messages with a greater Seq
-	Limit int   // 1 to 1000
+	Namespace string // of the job; "": any
+	Job       ID
+	After     int64 // messages with a greater Seq
+	Limit     int   // 1 to 1000
 }
 
 // Wait says what a parked run waits for. It is woken by whatever comes first.

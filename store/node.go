@@ -18,7 +18,7 @@ type NodeInfo struct {
 	QueueSlots map[string]int
 	// DeadAfter is how long the node may be silent before others declare it dead; 0: it does not say, as nodes of earlier programs.
 	DeadAfter time.Duration
-	// Policies are what the node's handlers promise of their kinds, by the kind's name without a version. Whoever rescues the node's jobs
+	// Policies are what the node's handlers promise of their kinds, by the kind's name without a version. A node that rescues this one's jobs
 	// goes by them: it need not know the kinds itself.
 	Policies map[string]Policy
 }
@@ -46,11 +46,12 @@ type Node struct {
 
 // Beat is the answer to a heartbeat.
 type Beat struct {
-	// Cancels are the jobs of this node that somebody asked to cancel, all of them, each time.
+	// Cancels are the jobs of this node for which a cancel was requested, all of them, each time.
 	Cancels []CancelRequest
-	// Pauses are the jobs of this node that somebody asked to pause, all of them, each time.
+	// Pauses are the jobs of this node for which a pause was requested, all of them, each time.
 	Pauses []ID
 	// Leader tells whether the node holds the leader lease until the next beat or so; Epoch grows with each holder.
+	// It is for logs: what a leader does is right even if two nodes do it, so no write is fenced by it.
 	Leader bool
 	Epoch  int64
 	// At is the time of this beat by the clock that says when nodes beat.
@@ -69,7 +70,7 @@ type NodeBeat struct {
 	At   time.Time
 }
 
-// Work names the duties of Maintenance that fall to the node that leads. What is not set needs nobody at that moment; what is set
+// Work names the duties of Maintenance that fall to the node that leads. A duty that is not set has nothing to do now; one that is set
 // may turn out to be nothing.
 type Work struct {
 	Rescue        bool // a node that is declared dead holds something, or one may have been killed
@@ -112,7 +113,7 @@ type RescueParams struct {
 	// very moment, but for what is written in a caller's transaction. SQLite also knows at once
 	// that a node on the same machine was killed.
 	//
-	// That a node is silent is told by who watches it for long enough, by a clock of its own that nobody sets: the database's may jump.
+	// That a node is silent is found by a node that watches it for long enough, by a monotonic clock of its own: the database's may jump.
 	Dead []NodeBeat
 	// Limit is that of claim records in one transaction; 0: the store chooses. Ask again until nothing is rescued.
 	//
@@ -127,7 +128,7 @@ type RescueParams struct {
 	//
 	// A job that a caller's transaction holds at the moment (AppendTx, SendTx) is left to the next time.
 	Limit int
-	// Lost are leases of a living node, given up by that node itself because nobody works on them.
+	// Lost are leases of a living node, given up by that node itself because no run of its own works on them.
 	// Their jobs become what they would if the node were dead, and nothing else of it is touched.
 	// One that is not the job's live lease is passed over, so that asking twice does no harm.
 	//

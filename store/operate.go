@@ -1,41 +1,38 @@
 package store
 
-// CancelParams asks jobs to stop.
+// CancelParams asks jobs to stop. In the results State is Cancelled of a job that did not run, and Running of one that runs,
+// whose node is told; a job that had finished before is left as it is, without an error. Of one that is asked twice the store
+// keeps one of the reasons. Err is ErrNotFound, or, of one that is to be terminated, ErrBusy: a caller's transaction holds it.
 type CancelParams struct {
-	Jobs   []ID
-	Reason string // for people; kept with the job
-	Actor  string // who asked
+	Namespace string // of the jobs; "": any
+	Jobs      []ID
+	Reason    string // for people; kept with the job
+	Actor     string // who asked
 	// Terminate ends the jobs at once (Cancelled, ReasonTerminated), those that run included: their leases are lost, and what they
 	// registered to compensate does not run. Without it a job that is durable and has begun (it has a journal) is made available
 	// with the request, so that its run ends it in order; until that run it is Available, and not Cancelled.
 	Terminate bool
 }
 
-// CancelResult tells what became of one request.
-type CancelResult struct {
+// Result says what became of one job of an operation on several.
+type Result struct {
 	Job ID
-	// State is Cancelled if the job did not run; Running if it runs and its node is told; a finished state if the job
-	// had finished before, in which case nothing was changed and there is no error. Of a job that is asked twice, the
-	// store keeps one of the reasons.
+	// State is the job's state afterwards: of a job that runs and was asked to stop or to pause Running, until its node has
+	// heard of it; of one that had finished before, which is left as it is, how it finished.
 	State State
-	// Err is ErrNotFound, or, of one that is to be terminated, ErrBusy: a caller's transaction holds it.
+	// Err is ErrNotFound, ErrConflict if the job is in no state for it, ErrBusy if a caller's transaction holds the job, or
+	// a *UniqueError. What each operation refuses, it says.
 	Err error
 }
 
 // RetryParams makes finished jobs run again: failed or cancelled ones from the first attempt, retryable and scheduled
-// ones at once.
+// ones at once. In the results Err is ErrNotFound, a *UniqueError, ErrBusy, or ErrConflict for a job that is running, waiting or
+// completed. An available one is left as it is, without an error.
 type RetryParams struct {
-	Jobs  []ID
-	Actor string
-}
-
-// RetryResult tells what became of one request.
-type RetryResult struct {
-	Job   ID
-	State State // in which the job is now
-	// Err is ErrNotFound, a *UniqueError, ErrBusy, or ErrConflict for a job that is running, waiting or completed. An available
-	// one is left as it is, without an error.
-	Err error
+	Namespace string // of the jobs; "": any
+	Jobs      []ID
+	Reason    string // for people; kept with the job
+	Actor     string
 }
 
 // PauseParams pauses or resumes a queue. Running jobs go on.
@@ -47,18 +44,14 @@ type PauseParams struct {
 }
 
 // PauseJobsParams pauses jobs. One that has a pointer is Waiting then, held, until Resume. One that runs is asked, as Beat.Pauses tells its
-// node; it is held when it is put back, and finishes if it does.
+// node; it is held when it is put back, and finishes if it does. In the results State is Waiting of a job that is held now, and
+// Running of one that was asked; Err is ErrNotFound, or ErrConflict for a job that has finished. A job that is held already is
+// left as it is.
 type PauseJobsParams struct {
-	Jobs   []ID
-	Reason string
-	Actor  string
-}
-
-// PauseResult tells what became of one request.
-type PauseResult struct {
-	Job   ID
-	State State // Waiting if it is held now, Running if it was asked, or the state of one that has finished
-	Err   error // ErrNotFound, or ErrConflict for a job that has finished. A job that is held already is left as it is.
+	Namespace string // of the jobs; "": any
+	Jobs      []ID
+	Reason    string
+	Actor     string
 }
 
 // ResumeParams lets a job go on: one that is held, or that failed or was cancelled. A job that was paused while it was
@@ -66,7 +59,8 @@ type PauseResult struct {
 // was asked to pause, goes on. A finished one starts with its attempts from the first, and is not closing; nor
 // is one whose journal does not keep the entry with which that was decided, the last of the append that says so.
 type ResumeParams struct {
-	Job ID
+	Namespace string // of the job; "": any
+	Job       ID
 	// Keep is the Seq of the last entry of the journal that stays; the later ones are removed, but for an EntryContinued,
 	// and messages that they received count as not received. Negative: all stay.
 	Keep int64
@@ -80,8 +74,9 @@ type ResumeParams struct {
 // received, and all that children and callbacks have sent, under their Seqs. If there are such entries, it also has what the old job had
 // kept when it last continued as new (see Continue). Children of the old job stay those of the old job.
 type ForkParams struct {
-	From ID
-	Keep int64
+	Namespace string // of the old job; "": any
+	From      ID
+	Keep      int64
 	// Next is the entry after Keep, as the caller has read it. If another run has written that meanwhile, or it is not there
 	// any more, as after the job has continued as new, nothing is done and the error is ErrConflict. Nil: whatever there is.
 	Next *Entry

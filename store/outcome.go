@@ -22,7 +22,7 @@ import "time"
 // and takes the time that it takes. A run that had its chance (CancelSeen), or whose code does not fit its journal (Waiting, held, with
 // ReasonNondeterminism), ends as it says: what cannot end itself must not be tried again at once, for ever.
 //
-// If somebody asked to pause the job meanwhile (PauseJobs), and nobody to cancel it, Retryable, Scheduled, Available and Waiting become
+// If a pause of the job was requested meanwhile (PauseJobs), and no cancel, Retryable, Scheduled, Available and Waiting become
 // Waiting, held. Waiting becomes Available if a message that would wake it has arrived already.
 //
 // Texts that the database cannot hold (NUL, invalid UTF-8) are cleaned, and never fail a batch.
@@ -32,7 +32,10 @@ type Outcome struct {
 	Reason Reason
 	Error  string // the error's text
 	Trace  string // the stack of a panic or of a stuck handler
-	Result []byte // of Completed, as the codec wrote it
+	Result []byte // of Completed, as its codec wrote it
+	Codec  int    // of the result; 0: JSON
+	// Fingerprint, of Failed, is the same for failures that are alike; 0: none. A store keeps it, and does not make it.
+	Fingerprint int64
 	// RunAt of Retryable and Scheduled. If zero, it is the store's clock plus Delay.
 	RunAt     time.Time
 	Delay     time.Duration
@@ -40,7 +43,7 @@ type Outcome struct {
 
 	// Wait is how a run is parked, of Waiting only.
 	Wait *Wait
-	// Continue, of Available only, makes the job begin anew with other args: see Continue.
+	// Continue, of Available only, makes the job start over with other args: see Continue.
 	Continue *Continue
 	// Version binds the job to nodes that claim this version of its kind, from now on; "" leaves it as it is. Looked at if the job goes on.
 	Version string
@@ -54,7 +57,7 @@ type Outcome struct {
 	Answers bool
 	Parent  ID
 
-	// Namespace and Queue are those of the job, from Claimed, for whoever wakes the nodes that may take it once it is available
+	// Namespace and Queue are those of the job, from Claimed, for the engine to wake the nodes that may take it once it is available
 	// again. A store does not look at them.
 	Namespace, Queue string
 
@@ -91,11 +94,11 @@ type CheckpointWrite struct {
 	Err        error      // ErrLeaseLost, or ErrInvalid for a value that is not JSON
 }
 
-// Continue makes a durable job begin anew, in the transaction that ends the run: its journal is replaced
+// Continue makes a durable job start over, in the transaction that ends the run: its journal is replaced
 // by one EntryContinued, whose Seq is that after the last entry's, of its messages only the signals stay
 // that no entry has received (with new Seqs, from 1, in their order), its args are those given, its
 // attempts start over, and it is not closing. It is not counted or recorded as an attempt. A requested
-// cancel or pause meets the job that begins anew.
+// cancel or pause meets the job that starts over.
 //
 // What it has published and streamed stays as long as the job does, under its Seqs, for those who ask
 // for it (JournalParams.Earlier): each entry of the kind EntryStreamed, and of the kind EntryPublished
@@ -120,7 +123,7 @@ type Batch struct {
 	// Start, if set, lets jobs of Enqueues run at once.
 	Start *Start
 
-	// Patient says that nobody waits behind the batch: a store may wait a little for what a transaction of a caller
+	// Patient says that no other batch waits behind this one: a store may wait a little for what a transaction of a caller
 	// holds, if the batch needs nothing else.
 	Patient bool
 

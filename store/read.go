@@ -9,9 +9,15 @@ type Record struct {
 	Reason Reason // of a finished job
 	Error  string // of the last attempt that failed
 	Result []byte // of a completed job
+	// ResultCodec is that of the result; 0: JSON. Codec is that of the args.
+	ResultCodec int
+	// Fingerprint of a failed job is the same for failures that are alike; 0: it has none, as before there were any.
+	Fingerprint int64
 
 	Lease     Lease     // of a running job; Number, and Node of a finished one
 	ClaimedAt time.Time // of the current or last run, also of one that left no attempt; zero if there was none
+	// StartedAt is when the handler of the run that finished the job was called; zero if that was not a run, or did not tell.
+	StartedAt time.Time
 	// FinishedAt of a finished job.
 	FinishedAt time.Time
 
@@ -81,5 +87,5 @@ type Ended struct {
 	Reason Reason
 	Error  string
 	Result []byte
-	Codec  int
+	Codec  int // of the result
 }

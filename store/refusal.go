@@ -32,12 +32,12 @@ func CallbackAnswered(job ID) error {
 }
 
 // JournalMoved is the ErrConflict of a journal that has not the entries, last being the last one,
-// that somebody has read.
+// that the caller has read.
 func JournalMoved(job ID, last int64) error {
 	return fmt.Errorf("%w: the journal of job %s now ends at entry %d", ErrConflict, job, last)
 }
 
-// JournalRewritten is the ErrConflict of an entry that is not the one which somebody has read.
+// JournalRewritten is the ErrConflict of an entry that is not the one which the caller has read.
 func JournalRewritten(job ID, seq int64) error {
 	return fmt.Errorf("%w: entry %d of job %s was rewritten or removed", ErrConflict, seq, job)
 }

@@ -14,7 +14,7 @@ const (
 	Waiting   State = 5 // parked until a timer, a message or a child wakes it
 	Completed State = 6 // finished: the handler returned a result
 	Failed    State = 7 // finished: no attempt is left, or none would help
-	Cancelled State = 8 // finished: somebody asked
+	Cancelled State = 8 // finished: on request
 )
 
 // States lists every state in the order in which a job usually meets them.
@@ -89,12 +89,10 @@ const (
 	ReasonDeadline          Reason = "deadline"           // the whole job took longer than it may
 	ReasonNodeLost          Reason = "node_lost"          // the node that ran it died
 	ReasonCrashLoop         Reason = "crash_loop"         // the last attempt, too, died with its node
-	ReasonWaitTimeout       Reason = "wait_timeout"       // nothing came within the time limit of a wait
 	ReasonCancelled         Reason = "cancelled"          // a person, a parent or the handler cancelled it
 	ReasonTerminated        Reason = "terminated"         // a person or a parent ended it at once
 	ReasonPaused            Reason = "paused"             // a person paused it
 	ReasonNondeterminism    Reason = "nondeterminism"     // a replay contradicted the journal
 	ReasonSnoozed           Reason = "snoozed"            // the handler asked to run later; not counted
 	ReasonReleased          Reason = "released"           // the node stopped and gave it back; not counted
-	ReasonDuplicate         Reason = "duplicate"          // its unique key was taken by another job meanwhile
 )

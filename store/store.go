@@ -29,7 +29,7 @@ type Store interface {
 	// (Operators), by Rescue, CloseChildren and SweepCancels, and by Leave. These tell every Store
 	// of the database: their answers do not name all the jobs that they moved, since they wake
 	// parents and hand on turns of ordering keys besides. Of Apply and Promote the answers tell, and
-	// whoever calls them passes that on with Notify.
+	// their callers pass that on with Notify.
 	//
 	// It returns nil when ctx ends, and ErrDatabaseGone if it finds that the database was deleted or
 	// replaced.
@@ -51,7 +51,7 @@ type Writer interface {
 	EnqueueTx(ctx context.Context, tx Tx, enqueues []*Enqueue) error
 	// SendTx does the same with messages. Other senders to the same jobs wait until the transaction ends.
 	SendTx(ctx context.Context, tx Tx, sends []*Send) error
-	// AppendTx writes an append into the caller's transaction, fenced by its lease until that ends: nobody can take the job meanwhile. An
+	// AppendTx writes an append into the caller's transaction, fenced by its lease until that ends: the job cannot be taken meanwhile. An
 	// Append.Err leaves the transaction usable; the caller then rolls it back.
 	AppendTx(ctx context.Context, tx Tx, a *Append) error
 	// AwaitTx returns when no transaction of a caller is open any more that wrote to the job by AppendTx or SendTx before the call, so that
@@ -88,14 +88,14 @@ type Nodes interface {
 // Operators is what people do.
 type Operators interface {
 	// Cancel cancels jobs that do not run and asks those that do. It answers for each job in the order given.
-	Cancel(ctx context.Context, params CancelParams) ([]CancelResult, error)
+	Cancel(ctx context.Context, params CancelParams) ([]Result, error)
 	// Retry makes jobs run again at once: failed and cancelled ones from the first attempt, scheduled and retryable ones with the
 	// attempts that they have. It answers for each job in the order given, and records who asked.
-	Retry(ctx context.Context, params RetryParams) ([]RetryResult, error)
+	Retry(ctx context.Context, params RetryParams) ([]Result, error)
 	// Pause pauses or resumes a queue, which is created if it does not exist, and records who asked. Doing it twice is no error.
 	Pause(ctx context.Context, params PauseParams) error
 	// PauseJobs pauses jobs. It answers for each in the order given, and records who asked.
-	PauseJobs(ctx context.Context, params PauseJobsParams) ([]PauseResult, error)
+	PauseJobs(ctx context.Context, params PauseJobsParams) ([]Result, error)
 	// Resume lets a job go on, and records who asked and why. It returns the state in which the job is then. The errors are ErrNotFound, a
 	// *UniqueError, and ErrConflict for a job that is not held, failed or cancelled, or whose journal has changed.
 	Resume(ctx context.Context, params ResumeParams) (State, error)
@@ -104,15 +104,15 @@ type Operators interface {
 	Fork(ctx context.Context, params ForkParams) error
 }
 
-// Reader answers questions. It never blocks writers.
+// Reader answers questions. It never blocks writers. Jobs are looked for in a namespace, "" for any; those of others are not there.
 type Reader interface {
-	// Get returns all that is known of a job, or ErrNotFound.
-	Get(ctx context.Context, id ID) (Record, error)
+	// Get returns all that is known of a job of a namespace, or ErrNotFound.
+	Get(ctx context.Context, namespace string, id ID) (Record, error)
 	// List returns a page of jobs.
 	List(ctx context.Context, params ListParams) (Page, error)
 	// Obstacles returns what keeps a job from being claimed whatever nodes there are, or
 	// ErrNotFound. It costs the same however many jobs wait.
-	Obstacles(ctx context.Context, id ID) (Obstacles, error)
+	Obstacles(ctx context.Context, namespace string, id ID) (Obstacles, error)
 	// Queues lists the queues of a namespace by name.
 	Queues(ctx context.Context, namespace string) ([]Queue, error)
 	// Unserved tells what waits in vain: kinds of jobs of which some are available, in queues that are not paused, and that no living
@@ -121,13 +121,13 @@ type Reader interface {
 	Unserved(ctx context.Context, limit int) ([]Unserved, error)
 	// Journals returns what jobs remember and what was sent to them, in the order given, in one query for all. A job that is not
 	// there has neither.
-	Journals(ctx context.Context, ids []ID) ([]Journal, error)
+	Journals(ctx context.Context, namespace string, ids []ID) ([]Journal, error)
 	// Entries returns a page of one job's journal, or of what it published and streamed. A job that is not there has none.
 	Entries(ctx context.Context, params JournalParams) ([]Entry, error)
 	// Messages returns a page of what was sent to one job.
 	Messages(ctx context.Context, params InboxParams) ([]Message, error)
 	// Ended returns those of the jobs that have finished; unknown ids are returned with State 0.
-	Ended(ctx context.Context, ids []ID) ([]Ended, error)
+	Ended(ctx context.Context, namespace string, ids []ID) ([]Ended, error)
 }
 
 // Maintenance is what the engine does by the clock.
@@ -147,5 +147,5 @@ type Maintenance interface {
 	CloseChildren(ctx context.Context, limit int) (Closed, error)
 	// Retain removes what is over: finished jobs, with everything that belongs to them, nodes that ended long ago, records of what people
 	// did, and queues that have been without a job for so long that nothing refers to them.
-	Retain(ctx context.Context, params RetainParams) (Retained, error)
+	Retain(ctx context.Context, params Retention) (Retained, error)
 }

@@ -1,7 +1,7 @@
 package store
 
-// Transition is one edge of a job's life. The table below is the only list of them: stores refuse what is not in it,
-// the conformance suite walks it, and docs/jobs.md is checked against it.
+// Transition is one edge of a job's life. The table below is the only list of them: the conformance
+// suite walks each edge on every store, and docs/jobs.md is checked against it.
 type Transition struct {
 	From State // 0: the job does not exist yet
 	To   State

@@ -2,13 +2,13 @@ package store
 
 import "time"
 
-// Ending is how a run ends, whoever ends it: as far as it decides where its job goes.
+// Ending is how a run ends, by itself or not: as far as it decides where its job goes.
 type Ending struct {
 	State State // that is asked for
 	// Held tells that the run itself wants a person to look at its job, of Waiting, and Contradicts why: its code does not fit its
 	// journal.
 	Held, Contradicts bool
-	// Durable tells that the job has a journal, or begins anew: it is given the chance to end itself.
+	// Durable tells that the job has a journal, or starts over: it is given the chance to end itself.
 	Durable bool
 	// CancelSeen tells that the run had that chance.
 	CancelSeen bool
@@ -62,7 +62,7 @@ func (e Ending) Meet(a Asked) Verdict {
 	late := (e.State == Retryable || e.State == Scheduled) && !a.Closing && !a.Deadline.IsZero() && !e.RunAt.Before(a.Deadline)
 	switch {
 	case a.Cancel && (a.Closing || e.Durable && (e.CancelSeen || e.Contradicts)):
-		// It ends as it would if nobody had asked. To try again at once what cannot end itself would be to try for ever.
+		// It ends as it would without a request. To try again at once what cannot end itself would be to try for ever.
 		return v
 	case a.Cancel && e.Durable: // its next run ends it in order
 		return Verdict{State: Available, Due: DueNow}

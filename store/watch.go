@@ -13,7 +13,7 @@ const (
 	WakeCancel                      // a running job is to be cancelled: Jobs, or, if it names none, any
 	WakeQueue                       // a queue was paused or resumed
 	WakeLeader                      // there is something to do for the node that leads
-	WakeWanted                      // somebody waits for Jobs, and for those made since Due: who has news of them says WakeNews
+	WakeWanted                      // a process waits for Jobs, and for those made since Due: news of them is told by WakeNews
 	WakeStillWanted                 // the same, said before: news of a moment ago were told then
 	WakeNews                        // Jobs have ended or published something; without any: some may have
 )
@@ -36,8 +36,10 @@ func (w Wake) IsAboutQueue() bool { return w.Kind == WakeReady || w.Kind == Wake
 
 // Traits is what the engine should know of a store.
 type Traits struct {
-	Name    string // "sqlite" or "postgres"
-	Writers int    // how many Apply calls may usefully be in flight
+	Name string // "sqlite" or "postgres"
+	// Concurrent tells whether batches that touch different jobs are applied side by side. Where they are not, they wait
+	// for one another, and more than one call of Apply at a time gains nothing.
+	Concurrent bool
 	// Wakeups tells whether Watch delivers wake-ups of other processes at present. Where it does not, nodes poll.
 	Wakeups bool
 	// MaxBatch is how many operations one Apply should carry at the most.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // File says what to import. Where it lies is the business of whoever imports it.
@@ -41,8 +42,10 @@ var patiently = []holdfast.EnqueueOption{holdfast.Backoff(100*time.Millisecond, 
 
 var (
 	// ImportFile imports a file as a whole or not at all. One that is being imported, or was, is not imported again.
-	ImportFile = holdfast.NewKind[File, []Regional]("csv.import", append(patiently, holdfast.Unique(holdfast.ByFields("sha256"),
-		holdfast.While(holdfast.Running, holdfast.Retryable, holdfast.Waiting, holdfast.Completed)))...)
+	ImportFile = holdfast.NewKind[File, []Regional]("csv.import", append(patiently, holdfast.Unique{
+		ByFields: []string{"sha256"},
+		While:    []store.State{store.Running, store.Retryable, store.Waiting, store.Completed},
+	})...)
 	// ImportRegion is a child of it.
 	ImportRegion = holdfast.NewKind[Part, Totals]("csv.import.region", patiently...)
 	// Decide is the signal that ends its wait.
@@ -104,7 +107,7 @@ func (im *importer) importFile(run *holdfast.Run, file File) ([]Regional, error)
 	}
 	var failures error
 	for i, child := range children {
-		regions[i].Totals, err = child.Await(run)
+		regions[i].Totals, err = child.Wait(run)
 		if _, failed := errors.AsType[*holdfast.JobError](err); failed {
 			failures = errors.Join(failures, fmt.Errorf("%s: %w", regions[i].Region, err))
 		} else if err != nil {
@@ -118,7 +121,7 @@ func (im *importer) importFile(run *holdfast.Run, file File) ([]Regional, error)
 	if err := run.Publish(imported, regions); err != nil {
 		return nil, err
 	}
-	decision, err := Decide.Wait(run, holdfast.Within(file.Within))
+	decision, err := Decide.Wait(run, holdfast.WaitAtMost(file.Within))
 	switch {
 	case errors.Is(err, holdfast.ErrWaitTimeout):
 		return nil, holdfast.Fail(fmt.Errorf("nobody has approved it within %v", file.Within))
@@ -174,7 +177,7 @@ func (im *importer) undo(run *holdfast.Run, regions []Regional, children []*hold
 		return err
 	}
 	for _, child := range children {
-		_, err := child.Await(run)
+		_, err := child.Wait(run)
 		if _, failed := errors.AsType[*holdfast.JobError](err); err != nil && !failed {
 			return err
 		}

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/crashtest/process"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // binary is the program, built for these tests.
@@ -81,7 +81,7 @@ func TestKilled(t *testing.T) {
 			t.Errorf("there were %d imports", n)
 		}
 		record, err := job.Get(t.Context())
-		if err != nil || record.State != holdfast.Completed {
+		if err != nil || record.State != store.Completed {
 			t.Errorf("the import is %s: %v", record.State, err)
 		}
 		t.Logf("%d runs of jobs were cut off", look.lost(t))

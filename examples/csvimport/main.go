@@ -26,6 +26,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // options are what the command line says.
@@ -90,9 +91,9 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 	hf, to, err := open(ctx, o.database,
 		holdfast.WithLogger(log),
 		holdfast.WithQueue(importQueue, 0), holdfast.WithQueue(regionQueue, o.slots), // and no imports of files that are not here
-		holdfast.WithLeases(500*time.Millisecond, 3*time.Second),  // others soon take the work of a process that was killed
-		holdfast.WithStopTimeout(time.Second),                     // a step is done sooner, and the rest can wait
-		holdfast.WithRetention(holdfast.Retention{Completed: -1})) // what was imported is not to be imported again
+		holdfast.WithLeases(500*time.Millisecond, 3*time.Second), // others soon take the work of a process that was killed
+		holdfast.WithStopTimeout(time.Second),                    // a step is done sooner, and the rest can wait
+		holdfast.WithRetention(store.Retention{Completed: -1}))   // what was imported is not to be imported again
 	if err != nil {
 		return err
 	}
@@ -183,7 +184,7 @@ func (o options) decide(
 		return nil
 	}
 	// Of several decisions the first one counts, and after it the import does not listen any more.
-	_, err = Decide.Send(ctx, hf, job.ID, decision, holdfast.Once("decision"))
+	_, err = Decide.Send(ctx, hf, job.ID, decision, holdfast.DedupKey("decision"))
 	if errors.Is(err, holdfast.ErrConflict) {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // onBoth runs a test on both databases.
@@ -291,7 +292,7 @@ func openTest(t *testing.T, database string) looker {
 // imports are the imports that were begun, the newest first.
 func (l looker) imports(t *testing.T) (jobs []*holdfast.Job[[]Regional]) {
 	t.Helper()
-	page, err := l.hf.List(t.Context(), holdfast.Filter{Kinds: []string{ImportFile.Name()}}, "", 1000)
+	page, err := l.hf.List(t.Context(), store.Filter{Kinds: []string{ImportFile.Name()}}, "", 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +305,7 @@ func (l looker) imports(t *testing.T) (jobs []*holdfast.Job[[]Regional]) {
 // lost counts the runs that did not come to their end.
 func (l looker) lost(t *testing.T) (n int) {
 	t.Helper()
-	page, err := l.hf.List(t.Context(), holdfast.Filter{}, "", 1000)
+	page, err := l.hf.List(t.Context(), store.Filter{}, "", 1000)
 	if err != nil {
 		t.Fatal(err)
 	}

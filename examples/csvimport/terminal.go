@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // showProgress tells how many rows are imported, by all processes, until ctx ends: with a bar on a terminal, and a line now and then
@@ -44,7 +45,7 @@ func showProgress(ctx context.Context, hf *holdfast.Client, job holdfast.ID, row
 
 // rowsDone adds up how far the regions of an import are.
 func rowsDone(ctx context.Context, hf *holdfast.Client, job holdfast.ID) (int, error) {
-	page, err := hf.List(ctx, holdfast.Filter{Parent: job}, "", 1000)
+	page, err := hf.List(ctx, store.Filter{Parent: job}, "", 1000)
 	if err != nil {
 		return 0, err
 	}
@@ -55,7 +56,7 @@ func rowsDone(ctx context.Context, hf *holdfast.Client, job holdfast.ID) (int, e
 			return 0, err
 		}
 		switch {
-		case child.State == holdfast.Completed:
+		case child.State == store.Completed:
 			done += float64(part.Rows)
 		case child.Checkpoint != nil:
 			done += float64(part.Rows) * child.Checkpoint.Percent / 100

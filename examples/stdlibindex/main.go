@@ -20,6 +20,7 @@ import (
 	"sync/atomic"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/dsn"
 )
 
@@ -32,7 +33,7 @@ type Package struct {
 
 // IndexPackage jobs are unique by their args, and stay so when they have completed: to enqueue one again is to find it, with its result.
 var IndexPackage = holdfast.NewKind[Package, Exports]("index.package",
-	holdfast.Unique(holdfast.ByArgs(), holdfast.While(holdfast.Running, holdfast.Retryable, holdfast.Completed)))
+	holdfast.Unique{ByArgs: true, While: []store.State{store.Running, store.Retryable, store.Completed}})
 
 func main() {
 	database := flag.String("database", cmp.Or(os.Getenv("HOLDFAST_DATABASE"), "stdlib-index.db"), "a SQLite `file` or a postgres:// URL")
@@ -56,8 +57,8 @@ func run(ctx context.Context, database, out string, round int) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})) // what goes wrong, and nothing else
 	hf, err := holdfast.Open(ctx, source,
 		holdfast.WithLogger(log),
-		holdfast.WithSlots(runtime.NumCPU()),                      // parsing is all computing
-		holdfast.WithRetention(holdfast.Retention{Completed: -1})) // the results are the index: keep them
+		holdfast.WithSlots(runtime.NumCPU()),                   // parsing is all computing
+		holdfast.WithRetention(store.Retention{Completed: -1})) // the results are the index: keep them
 	if err != nil {
 		return err
 	}

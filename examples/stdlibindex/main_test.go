@@ -20,6 +20,7 @@ import (
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/crashtest/process"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/dsn"
 )
 
@@ -77,11 +78,11 @@ func testKilled(t *testing.T, database string, processes int) {
 		programs[i] = start(t, database)
 	}
 	for kills := range 6 {
-		done := len(jobs(t, client, holdfast.Completed))
+		done := len(jobs(t, client, store.Completed))
 		target := done + rand.IntN((len(paths)-done)/3+1)
 		t.Logf("kill %d when %d of %d packages are indexed", kills+1, target, len(paths))
 		until(t, 2*time.Minute, "some more packages are indexed", func() bool {
-			return len(jobs(t, client, holdfast.Completed)) >= target
+			return len(jobs(t, client, store.Completed)) >= target
 		})
 		victim := rand.IntN(processes)
 		programs[victim].Kill()
@@ -101,7 +102,7 @@ func testKilled(t *testing.T, database string, processes int) {
 			t.Fatal(err)
 		}
 		indexed = append(indexed, p.Path)
-		if job.State != holdfast.Completed {
+		if job.State != store.Completed {
 			t.Errorf("package %s is %s", p.Path, job.State)
 		}
 	}
@@ -255,10 +256,10 @@ func open(t *testing.T, database string) *holdfast.Client {
 }
 
 // jobs lists the jobs in the given states, or all.
-func jobs(t *testing.T, client *holdfast.Client, states ...holdfast.State) (records []holdfast.Record) {
+func jobs(t *testing.T, client *holdfast.Client, states ...store.State) (records []store.Record) {
 	t.Helper()
 	for after := ""; ; {
-		page, err := client.List(t.Context(), holdfast.Filter{States: states}, after, 1000)
+		page, err := client.List(t.Context(), store.Filter{States: states}, after, 1000)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,10 +7,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/views"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 )
 
@@ -18,7 +19,7 @@ var smallBench = []string{"bench", "--jobs", "1500", "--seconds", "0.05", "--rat
 
 func checkBench(t *testing.T, s *shell) {
 	t.Helper()
-	var views []benchView
+	var views []views.Bench
 	s.decode(s.expect(s.run(smallBench...), 0, "run …"), &views)
 	if len(views) != 6 {
 		t.Fatalf("%+v", views)
@@ -56,14 +57,14 @@ func TestBench(t *testing.T) {
 func TestBenchLeavesTheRest(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
-	s.env[envDatabase] = pgtest.Shared(t).Database(t)
+	s.env[app.EnvDatabase] = pgtest.Shared(t).Database(t)
 	s.ok("migrate", "up")
 	id := s.enqueue("mail")
 	checkBench(t, s)
 	if got := s.job(id)["state"]; got != "available" {
 		t.Errorf("the job is %v", got)
 	}
-	conn, err := pgx.Connect(t.Context(), s.env[envDatabase])
+	conn, err := pgx.Connect(t.Context(), s.env[app.EnvDatabase])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,20 +91,10 @@ func TestBenchInterrupted(t *testing.T) {
 	go func() { ended <- Run(t.Context(), env) }()
 	until(t, "the first scenario", func() bool { return strings.Contains(stderr.String(), "one by one") })
 	signals <- os.Interrupt
-	if code := <-ended; code != exitInterrupted || !strings.Contains(stderr.String(), "holdfast: interrupted") {
+	if code := <-ended; code != app.ExitInterrupted || !strings.Contains(stderr.String(), "holdfast: interrupted") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	if found, err := filepath.Glob(filepath.Join(s.dir, "*")); err != nil || len(found) > 0 {
 		t.Errorf("it left %v, %v", found, err)
-	}
-}
-
-func TestPercentile(t *testing.T) {
-	t.Parallel()
-	durations := []time.Duration{4, 2, 1, 3}
-	for percent, want := range map[float64]time.Duration{0: 1, 25: 1, 26: 2, 50: 2, 99: 4, 100: 4} {
-		if got := percentile(durations, percent); got != want {
-			t.Errorf("%v %%: %d, want %d", percent, got, want)
-		}
 	}
 }

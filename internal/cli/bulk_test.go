@@ -3,6 +3,9 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/views"
 )
 
 // TestBulk changes jobs by what they are, on both databases.
@@ -13,7 +16,7 @@ func TestBulk(t *testing.T) {
 
 func bulkOn(s *shell) {
 	s.Helper()
-	const many = 2*bulkSize + 7
+	const many = 207 // they are changed a hundred at a time
 	s.expect(s.feed(strings.Repeat("{}\n", many), "job", "enqueue", "mail", "--file", "-", "--queue", "bulk"), 0)
 	other := s.enqueue("mail", "--queue", "other")
 	push := s.enqueue("push", "--queue", "bulk", "--in", "1h", "--tag", "x")
@@ -38,7 +41,7 @@ func bulkOn(s *shell) {
 			s.Errorf("another job is %v", state)
 		}
 	}
-	var views []changedView
+	var views []views.Changed
 	s.decode(s.ok("job", "cancel", "--tag", "x"), &views)
 	if len(views) != 1 || views[0].ID != push || views[0].State != "cancelled" {
 		s.Errorf("%+v", views)
@@ -66,6 +69,6 @@ func bulkOn(s *shell) {
 		{[]string{"retry", "--state", "broken"}, "must be one of"},
 		{[]string{"cancel", "--parent", "x"}, "--parent"},
 	} {
-		s.expect(s.run(append([]string{"job"}, test.args...)...), exitUsage, test.words)
+		s.expect(s.run(append([]string{"job"}, test.args...)...), app.ExitUsage, test.words)
 	}
 }

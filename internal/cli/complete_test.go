@@ -9,6 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/arg"
 )
 
 // fullDisk is where nothing can be written.
@@ -45,7 +48,7 @@ func TestNoFilesWhereNoneAreMeant(t *testing.T) {
 					return // it takes no value
 				}
 				_, files := s.complete(slices.Concat(verb, []string{"--" + f.Name, ""})...)
-				if want := f.Name == flagDatabase || f.Name == "file"; files != want {
+				if want := f.Name == app.FlagDatabase || f.Name == "file"; files != want {
 					t.Errorf("%s --%s: files %t, want %t", cmd.CommandPath(), f.Name, files, want)
 				}
 			}
@@ -54,7 +57,7 @@ func TestNoFilesWhereNoneAreMeant(t *testing.T) {
 			for n := range 4 {
 				args := verb
 				for range n {
-					args = append(slices.Clip(args), exampleID)
+					args = append(slices.Clip(args), arg.ExampleID)
 				}
 				if cmd.HasSubCommands() && n > 0 {
 					return
@@ -122,11 +125,11 @@ func TestCompletions(t *testing.T) {
 	if found, files := s.complete("job", "get", "--database", "postgres://127.0.0.1:1/x?sslmode=disable", ""); len(found) > 0 || files {
 		t.Errorf("%v, files %t", found, files)
 	}
-	if code := Run(t.Context(), s.environment(strings.NewReader(""), fullDisk{}, io.Discard, "completion", "bash")); code != exitError {
+	if code := Run(t.Context(), s.environment(strings.NewReader(""), fullDisk{}, io.Discard, "completion", "bash")); code != app.ExitError {
 		t.Errorf("completion to a full disk: exit %d", code)
 	}
 	for _, args := range [][]string{{"completion", "tcsh"}, {"help", "nosuch"}, {"help", "job", "nosuch"}} {
-		if out := s.expect(s.run(args...), exitUsage, args[len(args)-1]); out != "" {
+		if out := s.expect(s.run(args...), app.ExitUsage, args[len(args)-1]); out != "" {
 			t.Errorf("%v: %q", args, out)
 		}
 	}
@@ -156,7 +159,7 @@ func TestCompletionsOfDurableJobs(t *testing.T) {
 			"job fork " + id + " --from c":       {"charge"},
 			"job fork " + id + " --from p":       {"progress"},
 			"job published " + id + " p":         {"progress"},
-			"job stream " + exampleID + " ":      nil,
+			"job stream " + arg.ExampleID + " ":  nil,
 			"job published " + id + " progress ": nil,
 		} {
 			if found, _ := s.complete(strings.Split(args, " ")...); !slices.Equal(found, want) {

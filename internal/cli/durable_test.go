@@ -18,6 +18,9 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/holdfasttest"
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/cli/views"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/store/dsn"
 )
@@ -32,7 +35,7 @@ func onBoth(t *testing.T, test func(t *testing.T, s *shell)) {
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
 		s := newShell(t)
-		s.env[envDatabase] = pgtest.Shared(t).Database(t)
+		s.env[app.EnvDatabase] = pgtest.Shared(t).Database(t)
 		s.ok("migrate", "up")
 		test(t, s)
 	})
@@ -41,12 +44,12 @@ func onBoth(t *testing.T, test func(t *testing.T, s *shell)) {
 // serve starts a node with handlers of the test's own. It is stopped at the end of the test.
 func (s *shell) serve(register func(*holdfast.Client) error) {
 	s.Helper()
-	source, err := dsn.Parse(s.env[envDatabase])
+	source, err := dsn.Parse(s.env[app.EnvDatabase])
 	if err != nil {
 		s.Fatal(err)
 	}
 	ctx := context.WithoutCancel(s.Context())
-	client, err := holdfast.Open(ctx, source, holdfast.WithLogger(silent()))
+	client, err := holdfast.Open(ctx, source, holdfast.WithLogger(app.Silent()))
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -106,7 +109,7 @@ func (shop *shop) fulfil(run *holdfast.Run, o order) (string, error) {
 		return "", err
 	}
 	var receipt string
-	if err := paid.Wait(run, &receipt, holdfast.Within(time.Hour)); err != nil {
+	if err := paid.Wait(run, &receipt, holdfast.WaitAtMost(time.Hour)); err != nil {
 		return "", holdfast.Fail(err)
 	}
 	parcel, err := holdfast.NewKind[string, string]("parcel").Call(run, o.To)
@@ -265,7 +268,7 @@ func (s *shell) seeJournal(id string) {
 	// What is written while it is followed is the same.
 	var entries, messages int
 	for line := range strings.Lines(s.ok("job", "journal", id, "--follow")) {
-		var l journalLine
+		var l views.JournalLine
 		s.decode(line, &l)
 		switch {
 		case l.Entry != nil && l.Message == nil:
@@ -320,7 +323,7 @@ func (s *shell) seePublished(id string) {
 // seeFork forks a job that has run without a fault.
 func (s *shell) seeFork(id string) {
 	s.Helper()
-	var forked forkedView
+	var forked views.Forked
 	s.decode(s.ok("job", "fork", id, "--from", "label", "--reason", "it was smudged"), &forked)
 	if forked.ForkedFrom != id || s.ok("job", "wait", forked.ID, "--timeout", "1m") != "\"parcel to ada, receipt 7\"\n" {
 		s.Errorf("%+v", forked)
@@ -331,13 +334,13 @@ func (s *shell) seeFork(id string) {
 		s.Errorf("the args are %s", got)
 	}
 	for range 2 {
-		s.decode(s.ok("job", "fork", id, "--from", "4", "--id", exampleID), &forked)
-		if forked.ID != exampleID {
+		s.decode(s.ok("job", "fork", id, "--from", "4", "--id", arg.ExampleID), &forked)
+		if forked.ID != arg.ExampleID {
 			s.Errorf("%+v", forked)
 		}
 	}
-	s.expect(s.run("job", "fork", id, "--from", "label", "--id", exampleID), 1, "job "+exampleID+" exists and is not this fork")
-	s.expect(s.run("job", "fork", id, "--from", "label", "--id", "00000000-0000-4000-8000-000000000000"), exitUsage, "is not a UUIDv7")
+	s.expect(s.run("job", "fork", id, "--from", "label", "--id", arg.ExampleID), 1, "job "+arg.ExampleID+" exists and is not this fork")
+	s.expect(s.run("job", "fork", id, "--from", "label", "--id", "00000000-0000-4000-8000-000000000000"), app.ExitUsage, "is not a UUIDv7")
 	s.expect(s.run("job", "fork", id, "--from", "nonsense"), 1, `has no step "nonsense" in its journal`, "holdfast job journal "+id)
 	got := s.run("job", "fork", id, "--from", "charge", "-o", "table")
 	if got.code != 0 || !strings.HasPrefix(got.stderr, "These run again: charge, ") ||
@@ -360,9 +363,9 @@ func TestPauseAndResume(t *testing.T) {
 		s.serve(shop.register)
 		id, later := s.enqueue("order", "--args", `{"to":"ada"}`), s.enqueue("mail", "--in", "1h")
 		s.waits(id, "signal approved")
-		var changes []changedView
+		var changes []views.Changed
 		s.decode(s.ok("job", "pause", id, later, "--reason", "lunch"), &changes)
-		if diff := cmp.Diff([]changedView{{ID: id, State: "waiting"}, {ID: later, State: "waiting"}}, changes); diff != "" {
+		if diff := cmp.Diff([]views.Changed{{ID: id, State: "waiting"}, {ID: later, State: "waiting"}}, changes); diff != "" {
 			t.Errorf("pause:\n%s", diff)
 		}
 		s.ok("signal", "send", id, "approved", `"bob"`)
@@ -374,7 +377,7 @@ func TestPauseAndResume(t *testing.T) {
 		}
 		s.holds(s.ok("job", "get", id, "-o", "table"), "held            paused: lunch\n")
 		s.decode(s.ok("job", "resume", id, later), &changes)
-		if diff := cmp.Diff([]changedView{{ID: id, State: "available"}, {ID: later, State: "scheduled"}}, changes); diff != "" {
+		if diff := cmp.Diff([]views.Changed{{ID: id, State: "available"}, {ID: later, State: "scheduled"}}, changes); diff != "" {
 			t.Errorf("resume:\n%s", diff)
 		}
 		s.waits(id, "callback paid")
@@ -387,9 +390,9 @@ func TestPauseAndResume(t *testing.T) {
 			`\nactions:\nWHEN +WHAT +WHO +WHY\n.*pause +\S.* +lunch\n.*resume +\S.*\n`).MatchString(table) {
 			t.Errorf("%s", table)
 		}
-		got := s.run("job", "resume", id, exampleID, "-o", "table")
+		got := s.run("job", "resume", id, arg.ExampleID, "-o", "table")
 		if got.code != 1 || !strings.Contains(got.stderr, id+" was not changed: it is waiting and not paused\n") ||
-			!strings.Contains(got.stderr, "no such job: "+exampleID) {
+			!strings.Contains(got.stderr, "no such job") {
 			t.Errorf("%+v", got)
 		}
 
@@ -501,9 +504,9 @@ func TestCancelDurable(t *testing.T) {
 				s.waits(id, "signal approved")
 				ids = append(ids, id)
 			}
-			var changes []changedView
+			var changes []views.Changed
 			s.decode(s.ok("job", "cancel", ids[0], "--reason", "a mistake", test.flag), &changes)
-			if diff := cmp.Diff([]changedView{{ID: ids[0], State: text(test.state)}}, changes); diff != "" {
+			if diff := cmp.Diff([]views.Changed{{ID: ids[0], State: views.Text(test.state)}}, changes); diff != "" {
 				t.Errorf("%s:\n%s", test.flag, diff)
 			}
 			if out := s.ok("job", "cancel", ids[1], test.flag, "-o", "table"); out != "job "+ids[1]+" "+test.words+"\n" {

@@ -2,19 +2,18 @@ package cli
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/internal/cli/views"
 )
 
 func TestEnqueueSaysWhatItDid(t *testing.T) {
@@ -61,7 +60,7 @@ func TestEnqueueUnique(t *testing.T) {
 	enqueue := func(args ...string) outcome {
 		return s.run(append([]string{"job", "enqueue", "mail", "--unique", "field:to"}, args...)...)
 	}
-	var first, second enqueuedView
+	var first, second views.Enqueued
 	s.decode(enqueue("--args", `{"to":"ada","n":1}`).stdout, &first)
 	s.decode(enqueue("--args", `{"to":"ada","n":2}`).stdout, &second)
 	if second.ID != first.ID || !second.Existing || second.Replaced {
@@ -92,7 +91,7 @@ func TestEnqueueArgsFromElsewhere(t *testing.T) {
 		s.run("job", "enqueue", "mail", "--args", "@"+path),
 		s.feed("{\"n\":\n9007199254740993}", "job", "enqueue", "mail", "--args", "-"),
 	} {
-		var v enqueuedView
+		var v views.Enqueued
 		s.decode(s.expect(got, 0), &v)
 		if out := s.ok("job", "get", v.ID, "-o", "jsonl"); !strings.Contains(out, `"args":{"n":9007199254740993}`) {
 			t.Errorf("%s", out)
@@ -114,7 +113,7 @@ func TestEnqueueKeepsArgsAsTheyAre(t *testing.T) {
 		"white space":  {"  " + wide + strings.Repeat(" ", 1000), wide},
 	} {
 		for _, from := range [][]string{{"--args", test.given}, {"--file", "-", "--output", "json"}} {
-			var v []enqueuedView
+			var v []views.Enqueued
 			out := s.expect(s.feed(test.given, append([]string{"job", "enqueue", "mail"}, from...)...), 0)
 			if from[0] == "--args" {
 				out = "[" + out + "]"
@@ -152,7 +151,7 @@ func TestEnqueueRefusesNonsense(t *testing.T) {
 		"args and file":     {[]string{"a", "--args", "1", "--file", "-"}, "--args and --file cannot be used together"},
 		"in and at":         {[]string{"a", "--in", "1s", "--at", "2030-01-01"}, "--at and --in cannot be used together"},
 		"wait and file":     {[]string{"a", "--wait", "--file", "-"}, "--file and --wait cannot be used together"},
-		"id and file":       {[]string{"a", "--id", exampleID, "--file", "-"}, "--file and --id cannot be used together"},
+		"id and file":       {[]string{"a", "--id", arg.ExampleID, "--file", "-"}, "--file and --id cannot be used together"},
 		"keep going":        {[]string{"a", "--keep-going"}, "--file"},
 		"priority":          {[]string{"a", "--priority", "5"}, "between 1 (most urgent) and 4"},
 		"priority text":     {[]string{"a", "--priority", "high"}, "not an integer"},
@@ -192,7 +191,7 @@ func TestEnqueueRefusesNonsense(t *testing.T) {
 			t.Parallel()
 			own := *s
 			own.T = t
-			if out := own.expect(own.run(append([]string{"job", "enqueue"}, test.args...)...), exitUsage, test.words, "--help"); out != "" {
+			if out := own.expect(own.run(append([]string{"job", "enqueue"}, test.args...)...), app.ExitUsage, test.words, "--help"); out != "" {
 				t.Errorf("standard output: %q", out)
 			}
 		})
@@ -217,7 +216,7 @@ func TestEnqueueFile(t *testing.T) {
 	if len(out) != 2100 {
 		t.Fatalf("%d lines of output", len(out))
 	}
-	var last enqueuedView
+	var last views.Enqueued
 	s.decode(out[2099], &last)
 	if got := fmt.Sprint(s.job(last.ID)["args"], last.Line); got != "map[n:2099] 2100" {
 		t.Errorf("the last line: %s", got)
@@ -230,7 +229,7 @@ func TestEnqueueFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte("\uFEFF{\"a\":1}\r\n\r\n  \n[2]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var ids []enqueuedView
+	var ids []views.Enqueued
 	s.decode(s.ok("job", "enqueue", "mail", "--file", path), &ids)
 	if len(ids) != 2 || ids[0].Line != 1 || ids[1].Line != 4 {
 		t.Errorf("a file with empty lines and a mark: %+v", ids)
@@ -285,7 +284,7 @@ func TestEnqueueFileStopsAtABadLine(t *testing.T) {
 				input = strings.Repeat("{}\n", test.good) + test.bad
 			}
 			out := s.expect(s.feed(input, "job", "enqueue", "mail", "--file", "-"), 1, test.words...)
-			var ids []enqueuedView
+			var ids []views.Enqueued
 			s.decode(out, &ids)
 			if n := s.count(); n != test.jobs || len(ids) != n {
 				t.Errorf("%d jobs and %d ids, want %d", n, len(ids), test.jobs)
@@ -297,7 +296,7 @@ func TestEnqueueFileStopsAtABadLine(t *testing.T) {
 				!strings.Contains(got.stderr, fmt.Sprintf("1 of %d lines could not be enqueued", good+1)) {
 				t.Errorf("keeping going: %+v", got)
 			}
-			if got.stdout != "enqueued "+plural(good, "job")+"\n" || s.count() != test.jobs+good {
+			if got.stdout != "enqueued "+output.Plural(good, "job")+"\n" || s.count() != test.jobs+good {
 				t.Errorf("keeping going: %q, %d jobs; want %d", got.stdout, s.count(), test.jobs+good)
 			}
 		})
@@ -316,7 +315,7 @@ func TestEnqueueFileAndRefusals(t *testing.T) {
 	if got.code != 1 || strings.Count(got.stderr, "\n") != 3 || !strings.Contains(got.stderr, "2 of 3 lines could not be enqueued") {
 		t.Errorf("%+v", got)
 	}
-	var ids []enqueuedView
+	var ids []views.Enqueued
 	s.decode(got.stdout, &ids)
 	if len(ids) != 1 || ids[0].Line != 3 || s.count() != 4 {
 		t.Errorf("%+v, %d jobs", ids, s.count())
@@ -348,60 +347,10 @@ func TestEnqueueChecksTheCommandLineFirst(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			args := append(append([]string{"job", "enqueue"}, test.args...), from...)
 			code := Run(t.Context(), s.environment(input, &stdout, &stderr, args...))
-			if out := s.expect(outcome{code, stdout.String(), stderr.String()}, exitUsage, test.words); out != "" || input.Len() != 4 {
+			if out := s.expect(outcome{code, stdout.String(), stderr.String()}, app.ExitUsage, test.words); out != "" || input.Len() != 4 {
 				t.Errorf("%v: it printed %q and left %d bytes of its input", args, out, input.Len())
 			}
 		}
-	}
-}
-
-// FuzzCheckArgs checks that just JSON without NUL gets through, and all of it.
-func FuzzCheckArgs(f *testing.F) {
-	for _, seed := range []string{
-		`{}`, `"\u0000"`, `"\\u0000"`, `"\\\u0000"`, "\xFF", ` [1,{"a":"<"}] `, `1e400`, `{"a":1,"a":2}`,
-		`{"a":"\u0000","a":2}`, `{"a":1`, `1 2`, " ",
-	} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) > holdfast.MaxPayload {
-			t.Skip()
-		}
-		args, err := checkArgs(data)
-		if !json.Valid(data) || !utf8.Valid(data) {
-			if err == nil {
-				t.Errorf("%q is taken", data)
-			}
-			return
-		}
-		given := tokens(t, data)
-		nul := slices.ContainsFunc(given, func(token json.Token) bool {
-			text, ok := token.(string)
-			return ok && strings.Contains(text, "\x00")
-		})
-		if nul != (err != nil) {
-			t.Errorf("%q: holds NUL: %t, but: %v", data, nul, err)
-		}
-		if err == nil && !slices.Equal(given, tokens(t, args)) {
-			t.Errorf("%q became %q", data, args)
-		}
-	})
-}
-
-// tokens are those of a document. A decoded value would lack what stands under a name that occurs twice.
-func tokens(t *testing.T, data []byte) (all []json.Token) {
-	t.Helper()
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	for {
-		token, err := dec.Token()
-		if errors.Is(err, io.EOF) {
-			return all
-		}
-		if err != nil {
-			t.Fatalf("%q: %v", data, err)
-		}
-		all = append(all, token)
 	}
 }
 
@@ -428,7 +377,7 @@ func TestAtNow(t *testing.T) {
 	now := time.Date(2030, 1, 1, 12, 0, 30, 0, time.UTC)
 	s.now = func() time.Time { return now }
 	s.enqueue("mail", "--at", "2030-01-01T12:00:00Z")
-	s.expect(s.run("job", "enqueue", "mail", "--at", "2030-01-01T11:59:00Z"), exitUsage,
+	s.expect(s.run("job", "enqueue", "mail", "--at", "2030-01-01T11:59:00Z"), app.ExitUsage,
 		"--at: 2030-01-01T11:59:00Z was 90s ago; omit it")
 }
 
@@ -439,15 +388,15 @@ func TestArgsBehindTheKind(t *testing.T) {
 	if v := s.job(s.enqueue("mail", `{"to":"ada"}`)); fmt.Sprint(v["args"]) != "map[to:ada]" {
 		t.Errorf("%v", v["args"])
 	}
-	var v enqueuedView
+	var v views.Enqueued
 	s.decode(s.expect(s.feed(`{"to":"bob"}`, "job", "enqueue", "mail", "-", "--queue", "q"), 0), &v)
 	if v := s.job(v.ID); fmt.Sprint(v["args"]) != "map[to:bob]" || v["queue"] != "q" {
 		t.Errorf("%v", v)
 	}
-	s.expect(s.run("job", "enqueue", "mail", "{}", "--args", "{}"), exitUsage, "cannot be used together")
-	s.expect(s.run("job", "enqueue", "mail", "{}", "--file", "-"), exitUsage, "cannot be used together")
-	s.expect(s.run("job", "enqueue", "mail", "{"), exitUsage, "ARGS: not JSON: unexpected end: {")
-	s.expect(s.run("job", "enqueue", "mail", "{}", "{}"), exitUsage, "too many arguments: job enqueue takes KIND [ARGS], got 3")
+	s.expect(s.run("job", "enqueue", "mail", "{}", "--args", "{}"), app.ExitUsage, "cannot be used together")
+	s.expect(s.run("job", "enqueue", "mail", "{}", "--file", "-"), app.ExitUsage, "cannot be used together")
+	s.expect(s.run("job", "enqueue", "mail", "{"), app.ExitUsage, "ARGS: not JSON: unexpected end: {")
+	s.expect(s.run("job", "enqueue", "mail", "{}", "{}"), app.ExitUsage, "too many arguments: job enqueue takes KIND [ARGS], got 3")
 }
 
 // TestQuietEnqueue: the id alone, for scripts; another format is what it is.
@@ -457,10 +406,10 @@ func TestQuietEnqueue(t *testing.T) {
 	for _, terminal := range []bool{false, true} {
 		s.terminal = terminal
 		got := s.run("job", "enqueue", "mail", "-q")
-		if _, err := parseID(strings.TrimSuffix(got.stdout, "\n")); err != nil || got.stderr != "" {
+		if _, err := arg.ParseID(strings.TrimSuffix(got.stdout, "\n")); err != nil || got.stderr != "" {
 			t.Errorf("%+v", got)
 		}
-		var v enqueuedView
+		var v views.Enqueued
 		s.decode(s.ok("job", "enqueue", "mail", "-q", "-o", "json"), &v)
 	}
 }
@@ -485,7 +434,7 @@ func TestUniqueField(t *testing.T) {
 	s.ok(args("customer")...)
 	s.ok(args("address.city")...)
 	for _, field := range []string{"custmer", "address.town", "customer.id", "address.city.part"} {
-		s.expect(s.run(args(field)...), exitUsage, `--unique: the args have no field "`+field+`"`)
+		s.expect(s.run(args(field)...), app.ExitUsage, `--unique: the args have no field "`+field+`"`)
 	}
 	s.expect(s.feed("{\"n\":1}\n{\"m\":1}\n", "job", "enqueue", "mail", "--file", "-", "--unique", "field:n"), 1,
 		`line 2: the args have no field "n"; no line from 1 on was enqueued`)
@@ -500,23 +449,4 @@ func TestFileThatIsAnArray(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
 	s.expect(s.feed("[\n{},\n{}\n]\n", "job", "enqueue", "mail", "--file", "-"), 1, "line 1: not JSON", "jq -c '.[]'")
-}
-
-// TestNotJSON: whatever it is, it is told without Go's words.
-func TestNotJSON(t *testing.T) {
-	t.Parallel()
-	const doc = `{"a":[1,2.5e3,"x\u00e9 é",{"b":null}],"c":-0.1,"d":true}`
-	texts := []string{"nope", "{'a':1}", `{"a":01}`, `{"a" 1}`, `"\q"`, "1 2", `[1,]`, "{}x", "\x00", "é", `"é\x01"`, "-", "[[[["}
-	for n := 1; n < len(doc); n++ {
-		texts = append(texts, doc[:n], doc[:n]+"\x02"+doc[n:], doc[:n]+"}"+doc[n:])
-	}
-	for _, text := range texts {
-		if json.Valid([]byte(text)) || !utf8.ValidString(text) {
-			continue
-		}
-		_, err := checkArgs([]byte(text))
-		if err == nil || !strings.HasPrefix(err.Error(), "not JSON") || strings.Contains(err.Error(), "invalid character") {
-			t.Errorf("%q: %v", text, err)
-		}
-	}
 }

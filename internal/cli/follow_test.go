@@ -1,18 +1,13 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
-	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/cli/app"
 )
 
 // background is a command that goes on while the test does.
@@ -78,91 +73,6 @@ func TestFollow(t *testing.T) {
 	})
 }
 
-// TestFollowWhatIsForgotten follows a journal of which the end is cut off.
-func TestFollowWhatIsForgotten(t *testing.T) {
-	t.Parallel()
-	at := time.Date(2026, 1, 31, 17, 30, 0, 0, time.UTC)
-	entry := func(seq int64, name string, lease int64) holdfast.JournalEntry {
-		return holdfast.JournalEntry{Seq: seq, At: at.Add(time.Duration(lease) * time.Second), Kind: "step", Path: name, Name: name, Lease: lease}
-	}
-	message := holdfast.JournalMessage{Seq: 1, At: at.Add(time.Second), Kind: "signal", Name: "s"}
-	before := holdfast.Journal{Entries: []holdfast.JournalEntry{entry(1, "a", 1), entry(2, "b", 1), entry(3, "c", 1)}}
-	now := holdfast.Journal{
-		Entries:  []holdfast.JournalEntry{entry(1, "a", 1), entry(2, "b", 2)},
-		Messages: []holdfast.JournalMessage{message},
-	}
-	for format, want := range map[string][]string{
-		formatTable: {
-			"SEQ    WHEN                      KIND             PATH    NAME                  DATA",
-			"m1     2026-01-31 17:30:01.000Z  sent signal              s",
-			"2      2026-01-31 17:30:02.000Z  step             b       b",
-		},
-		formatLines: {
-			`{"entry":null,"message":{"seq":1,"at":"2026-01-31T17:30:01Z","kind":"signal","name":"s","unread":false}}`,
-			`{"entry":{"seq":2,"at":"2026-01-31T17:30:02Z","kind":"step","path":"b","name":"b","lease":2},"message":null}`,
-		},
-	} {
-		var stdout, stderr buffer
-		a := &app{env: newShell(t).environment(nil, nil, &stderr), out: bufio.NewWriter(&stdout)}
-		a.output = format
-		out, err := a.newTail(journalColumns...)
-		if err == nil {
-			err = a.writeNew(out, &before, &now)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(strings.Join(want, "\n")+"\n", stdout.String()); diff != "" {
-			t.Error(diff)
-		}
-		if told := strings.Contains(stderr.String(), "entries from 2 on were dropped"); told != (format == formatTable) {
-			t.Errorf("%s: %q", format, stderr.String())
-		}
-	}
-}
-
-// TestFollowReadsOn: only what is new is read, and the last of what is not; what was taken back is read anew.
-func TestFollowReadsOn(t *testing.T) {
-	t.Parallel()
-	journal := func(n int64, lease int64, from int64) []holdfast.JournalEntry {
-		var entries []holdfast.JournalEntry
-		for seq := int64(1); seq <= n; seq++ {
-			e := holdfast.JournalEntry{Seq: seq, Kind: "step", Lease: 1}
-			if seq >= from {
-				e.Lease = lease
-			}
-			entries = append(entries, e)
-		}
-		return entries
-	}
-	for _, c := range []struct {
-		name         string
-		known, there []holdfast.JournalEntry
-		asked        []int64
-	}{
-		{"from the beginning", nil, journal(2500, 1, 1), []int64{0, 999, 1998}},
-		{"nothing new", journal(2500, 1, 1), journal(2500, 1, 1), []int64{2499}},
-		{"a few", journal(2500, 1, 1), journal(2510, 1, 1), []int64{2499}},
-		{"many", journal(5, 1, 1), journal(1500, 1, 1), []int64{4, 1003}},
-		{"a whole page", nil, journal(1000, 1, 1), []int64{0, 999}},
-		{"cut off", journal(9, 1, 1), journal(7, 1, 1), []int64{8, 0}},
-		{"cut off and gone on", journal(9, 1, 1), journal(12, 2, 5), []int64{8, 0}},
-		{"begun anew", journal(3000, 1, 1), journal(1, 2, 1), []int64{2999, 0}},
-		{"nothing yet", nil, nil, []int64{0}},
-	} {
-		var asked []int64
-		got, err := readAfter(c.known, func(e *holdfast.JournalEntry) int64 { return e.Seq }, sameEntry,
-			func(after int64) ([]holdfast.JournalEntry, error) {
-				asked = append(asked, after)
-				rest := c.there[min(int(after), len(c.there)):]
-				return rest[:min(len(rest), maxPage)], nil
-			})
-		if err != nil || !cmp.Equal(got, c.there, cmpopts.EquateEmpty()) || !cmp.Equal(asked, c.asked) {
-			t.Errorf("%s: asked for what comes after %v, got %d entries, %v", c.name, asked, len(got), err)
-		}
-	}
-}
-
 func TestFollowIsInterrupted(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
@@ -174,7 +84,7 @@ func TestFollowIsInterrupted(t *testing.T) {
 	} {
 		b := s.begin(args...)
 		b.signals <- os.Interrupt
-		if code := <-b.ended; code != exitInterrupted || !strings.HasPrefix(b.stderr.String(), "holdfast: interrupted") {
+		if code := <-b.ended; code != app.ExitInterrupted || !strings.HasPrefix(b.stderr.String(), "holdfast: interrupted") {
 			t.Errorf("%v: exit code %d: %s", args, code, b.stderr)
 		}
 	}

@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/arg"
 )
 
 // TestInterruptAtFIFO checks that Ctrl-C works while a FIFO is opened that nobody writes to.
@@ -22,11 +25,11 @@ func TestInterruptAtFIFO(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	opened := make(chan error, 1)
 	go func() {
-		_, err := openInput(ctx, "--file", path)
+		_, err := arg.OpenInput(ctx, "--file", path)
 		opened <- err
 	}()
-	cancel(errInterrupted)
-	if err := <-opened; !errors.Is(err, errInterrupted) {
+	cancel(app.ErrInterrupted)
+	if err := <-opened; !errors.Is(err, app.ErrInterrupted) {
 		t.Errorf("opening: %v", err)
 	}
 

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/shortlog"
 )
 
 // TestLogFlags checks what is refused, and which of the flag, --quiet and the environment wins.
@@ -13,50 +16,17 @@ func TestLogFlags(t *testing.T) {
 	s := newShell(t)
 	for _, verb := range []string{"dev", "worker", "bench"} {
 		for _, level := range []string{"loud", "INFO", "warn+1"} {
-			s.expect(s.run(verb, "--log-level", level), exitUsage, "--log-level", "must be debug, info, warn or error; see: holdfast "+verb)
+			s.expect(s.run(verb, "--log-level", level), app.ExitUsage, "--log-level", "must be debug, info, warn or error; see: holdfast "+verb)
 		}
-		s.expect(s.run(verb, "--log-format", "xml"), exitUsage, `--log-format "xml": must be short, text or json`)
-		s.env[envLogLevel] = "loud"
-		s.expect(s.run(verb), exitUsage, `$HOLDFAST_LOG_LEVEL "loud": must be debug, info, warn or error`)
-		delete(s.env, envLogLevel)
-		s.env[envLogFormat] = "xml"
-		s.expect(s.run(verb), exitUsage, `$HOLDFAST_LOG_FORMAT "xml": must be short, text or json`)
-		s.env[envLogFormat] = "" // that is no way to take it back
-		s.expect(s.run(verb), exitUsage, `$HOLDFAST_LOG_FORMAT "": must be short, text or json`)
-		delete(s.env, envLogFormat)
-	}
-	for _, test := range []struct {
-		args          []string
-		level, format string // of the environment
-		want          string
-	}{
-		{want: "INFO text"},
-		{level: "debug", format: "json", want: "DEBUG json"},
-		{args: []string{"--quiet"}, want: "WARN text"},
-		{args: []string{"--quiet"}, level: "debug", want: "WARN text"},
-		{args: []string{"--log-level", "error", "--quiet"}, level: "debug", want: "ERROR text"},
-		{args: []string{"--log-level", "info", "--log-format", "short"}, level: "debug", format: "json", want: "INFO short"},
-	} {
-		clear(s.env)
-		for name, value := range map[string]string{envLogLevel: test.level, envLogFormat: test.format} {
-			if value != "" {
-				s.env[name] = value
-			}
-		}
-		a := &app{env: s.environment(nil, nil, nil)}
-		cmd := a.rootCommand()
-		worker, _, err := cmd.Find([]string{"worker"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := worker.ParseFlags(test.args); err != nil {
-			t.Fatal(err)
-		}
-		f := logFlags{worker.Flag(flagLogLevel).Value.String(), worker.Flag(flagLogFormat).Value.String(), worker.Flags()}
-		settings, err := a.logSettings(&f)
-		if got := settings.level.String() + " " + settings.format; err != nil || got != test.want {
-			t.Errorf("%v: %s, %v, want %s", test, got, err, test.want)
-		}
+		s.expect(s.run(verb, "--log-format", "xml"), app.ExitUsage, `--log-format "xml": must be short, text or json`)
+		s.env[app.EnvLogLevel] = "loud"
+		s.expect(s.run(verb), app.ExitUsage, `$HOLDFAST_LOG_LEVEL "loud": must be debug, info, warn or error`)
+		delete(s.env, app.EnvLogLevel)
+		s.env[app.EnvLogFormat] = "xml"
+		s.expect(s.run(verb), app.ExitUsage, `$HOLDFAST_LOG_FORMAT "xml": must be short, text or json`)
+		s.env[app.EnvLogFormat] = "" // that is no way to take it back
+		s.expect(s.run(verb), app.ExitUsage, `$HOLDFAST_LOG_FORMAT "": must be short, text or json`)
+		delete(s.env, app.EnvLogFormat)
 	}
 }
 
@@ -77,7 +47,9 @@ func TestWorkerLogs(t *testing.T) {
 		message, _ := v["msg"].(string)
 		said[message] = v
 	}
-	for message, level := range map[string]string{lineStarted: "DEBUG", lineEnded: "DEBUG", lineFailed: "ERROR", lineNodeStarted: "INFO"} {
+	for message, level := range map[string]string{
+		shortlog.LineStarted: "DEBUG", shortlog.LineEnded: "DEBUG", shortlog.LineFailed: "ERROR", shortlog.LineNodeStarted: "INFO",
+	} {
 		v := said[message]
 		if v["level"] != level || v["node"] == nil || strings.HasPrefix(message, "job") && (v["job"] != id || v["kind"] != "exec") {
 			t.Errorf("%s: %v", message, v)
@@ -114,7 +86,7 @@ func TestDevTellsOfJobs(t *testing.T) {
 			t.Errorf("%d times %q in\n%s", strings.Count(out, want), want, out)
 		}
 	}
-	if strings.Contains(out, "level=") || strings.Contains(out, lineAttempt) {
+	if strings.Contains(out, "level=") || strings.Contains(out, shortlog.LineAttempt) {
 		t.Errorf("it is for programs:\n%s", out)
 	}
 

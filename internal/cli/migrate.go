@@ -2,17 +2,18 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/holdfastdev/holdfast"
-	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/cli/views"
 )
 
-func (a *app) migrateCommand() *cobra.Command {
-	migrate := group("migrate", "Create or upgrade the schema",
+func (a verbs) migrateCommand() *cobra.Command {
+	migrate := app.Group("migrate", "Create or upgrade the schema",
 		"Create or upgrade the schema, show its version, or print its SQL.",
 		`  holdfast migrate status
   holdfast migrate up`)
@@ -20,7 +21,7 @@ func (a *app) migrateCommand() *cobra.Command {
 	return migrate
 }
 
-func (a *app) migrateUpCommand() *cobra.Command {
+func (a verbs) migrateUpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "up",
 		Short: "Create or upgrade the schema",
@@ -28,43 +29,39 @@ func (a *app) migrateUpCommand() *cobra.Command {
 holdfast needs. Running it again, or several times at once, is safe.`,
 		Example: `  holdfast migrate up
   holdfast migrate up --database postgres://localhost/app`,
-		Args:        takes(0, 0),
-		Annotations: uses(flagDatabase, flagOutput),
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
-			source, err := a.source()
+		Args:        arg.Takes(0, 0),
+		Annotations: app.Uses(app.FlagDatabase, app.FlagOutput),
+		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			source, err := a.Source()
 			if err != nil {
 				return err
 			}
-			before, err := schemaOf(ctx, source)
+			before, err := app.SchemaOf(ctx, source)
 			if err != nil {
 				return err
 			}
 			if before.Version > before.Latest {
-				return schemaError(ctx, source, holdfast.ErrSchema)
+				return app.SchemaError(ctx, source, holdfast.ErrSchema)
 			}
 			after, err := source.Migrate(ctx)
 			if err != nil {
 				return err
 			}
-			return a.object(viewSchema(source, after), func() {
+			return a.Object(views.NewSchema(source, after), func() {
 				switch before.Version {
 				case after.Version:
-					a.printf("%s is up to date: schema version %d", source, after.Version)
+					a.Printf("%s is up to date: schema version %d", source, after.Version)
 				case 0:
-					a.printf("created %s: schema version %d", source, after.Version)
+					a.Printf("created %s: schema version %d", source, after.Version)
 				default:
-					a.printf("upgraded %s from schema version %d to %d", source, before.Version, after.Version)
+					a.Printf("upgraded %s from schema version %d to %d", source, before.Version, after.Version)
 				}
 			})
 		}),
 	}
 }
 
-func viewSchema(source store.Source, s store.Schema) schemaView {
-	return schemaView{Database: source.String(), Version: s.Version, Latest: s.Latest, Current: s.Version == s.Latest}
-}
-
-func (a *app) migrateStatusCommand() *cobra.Command {
+func (a verbs) migrateStatusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Show the version of the schema",
@@ -72,34 +69,34 @@ func (a *app) migrateStatusCommand() *cobra.Command {
 code is 0 whatever the version.`,
 		Example: `  holdfast migrate status
   holdfast migrate status --output json | jq -e .current`,
-		Args:        takes(0, 0),
-		Annotations: uses(flagDatabase, flagOutput),
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
-			source, err := a.source()
+		Args:        arg.Takes(0, 0),
+		Annotations: app.Uses(app.FlagDatabase, app.FlagOutput),
+		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			source, err := a.Source()
 			if err != nil {
 				return err
 			}
-			s, err := schemaOf(ctx, source)
+			s, err := app.SchemaOf(ctx, source)
 			if err != nil {
 				return err
 			}
-			return a.object(viewSchema(source, s), func() {
+			return a.Object(views.NewSchema(source, s), func() {
 				switch {
 				case s.Version == 0:
-					a.printf("%s: no schema; \"holdfast migrate up\" creates version %d", source, s.Latest)
+					a.Printf("%s: no schema; \"holdfast migrate up\" creates version %d", source, s.Latest)
 				case s.Version < s.Latest:
-					a.printf("%s: schema version %d; \"holdfast migrate up\" upgrades it to %d", source, s.Version, s.Latest)
+					a.Printf("%s: schema version %d; \"holdfast migrate up\" upgrades it to %d", source, s.Version, s.Latest)
 				case s.Version > s.Latest:
-					a.printf("%s: schema version %d is newer than this holdfast, which supports up to %d", source, s.Version, s.Latest)
+					a.Printf("%s: schema version %d is newer than this holdfast, which supports up to %d", source, s.Version, s.Latest)
 				default:
-					a.printf("%s: schema version %d, up to date", source, s.Version)
+					a.Printf("%s: schema version %d, up to date", source, s.Version)
 				}
 			})
 		}),
 	}
 }
 
-func (a *app) migrateSQLCommand() *cobra.Command {
+func (a verbs) migrateSQLCommand() *cobra.Command {
 	var from int
 	cmd := &cobra.Command{
 		Use:   "sql",
@@ -108,20 +105,20 @@ func (a *app) migrateSQLCommand() *cobra.Command {
 the database; --database only selects SQLite or PostgreSQL.`,
 		Example: `  holdfast migrate sql --database postgres:// > holdfast.sql
   holdfast migrate sql --from 1`,
-		Args:        takes(0, 0),
-		Annotations: uses(flagDatabase),
-		RunE: a.do(func(_ context.Context, _ *cobra.Command, _ []string) error {
-			source, err := a.source()
+		Args:        arg.Takes(0, 0),
+		Annotations: app.Uses(app.FlagDatabase),
+		RunE: a.Do(func(_ context.Context, _ *cobra.Command, _ []string) error {
+			source, err := a.Source()
 			if err != nil {
 				return err
 			}
 			migrations := source.Migrations()
 			if from < 0 || from > len(migrations) {
-				return usagef("--from %d: must be 0 (no schema) to %d", from, len(migrations))
+				return arg.Usagef("--from %d: must be 0 (no schema) to %d", from, len(migrations))
 			}
 			for _, m := range migrations {
 				if m.Version > from {
-					fmt.Fprintf(a.out, "-- holdfast migration %d: %s\n\n%s\n\n", m.Version, m.Name, strings.TrimSpace(m.SQL))
+					a.Printf("-- holdfast migration %d: %s\n\n%s\n", m.Version, m.Name, strings.TrimSpace(m.SQL))
 				}
 			}
 			return nil

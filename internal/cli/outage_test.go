@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdfastdev/holdfast/internal/cli/app"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 )
 
@@ -13,7 +14,7 @@ func TestWaitsThroughARestart(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Private(t)
 	s := newShell(t)
-	s.env[envDatabase] = cluster.Database(t)
+	s.env[app.EnvDatabase] = cluster.Database(t)
 	s.ok("migrate", "up")
 	s.serve((&shop{}).register)
 	id := s.enqueue("order", `{"to":"ada"}`)
@@ -45,12 +46,12 @@ func TestWaitsThroughARestart(t *testing.T) {
 	for name, b := range waiting {
 		code, said := <-b.ended, b.stderr.String()
 		if name == "published" {
-			if code != exitError || !strings.Contains(said, "The database answers again.") || !strings.Contains(said, "has finished") {
+			if code != app.ExitError || !strings.Contains(said, "The database answers again.") || !strings.Contains(said, "has finished") {
 				t.Errorf("%s: exit code %d, %s", name, code, said)
 			}
 			continue
 		}
-		if code != exitOK || name != "quiet" && strings.Count(said, "does not answer") < 1 || name == "quiet" && said != "" {
+		if code != app.ExitOK || name != "quiet" && strings.Count(said, "does not answer") < 1 || name == "quiet" && said != "" {
 			t.Errorf("%s: exit code %d, %s", name, code, said)
 		}
 	}

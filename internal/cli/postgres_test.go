@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +10,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/cli/views"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 )
 
@@ -17,13 +21,13 @@ import (
 func TestOnPostgres(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
-	s.env[envDatabase] = pgtest.Shared(t).Database(t)
+	s.env[app.EnvDatabase] = pgtest.Shared(t).Database(t)
 
 	s.expect(s.run("job", "list"), 1, " has no Holdfast schema", `create it with "holdfast migrate up"`)
 	missing := *s
-	missing.env = map[string]string{envDatabase: strings.Replace(s.env[envDatabase], "/test_", "/nosuch_", 1)}
+	missing.env = map[string]string{app.EnvDatabase: strings.Replace(s.env[app.EnvDatabase], "/test_", "/nosuch_", 1)}
 	missing.expect(missing.run("job", "list"), 1, "PostgreSQL at ", "; check its name, or create it with createdb")
-	var schema schemaView
+	var schema views.Schema
 	s.decode(s.ok("migrate", "status"), &schema)
 	if schema.Version != 0 || schema.Current {
 		t.Errorf("before: %+v", schema)
@@ -39,7 +43,7 @@ func TestOnPostgres(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	s.ok("queue", "pause", "bulk")
-	var ids []enqueuedView
+	var ids []views.Enqueued
 	out := s.feed(strings.Repeat("{}\n", 1200), "job", "enqueue", "mail", "--file", "-", "--queue", "bulk", "--tag", "x")
 	s.decode(s.expect(out, 0), &ids)
 	if len(ids) != 1200 {
@@ -52,7 +56,7 @@ func TestOnPostgres(t *testing.T) {
 	s.ok("job", "cancel", first)
 	s.expect(s.run("job", "wait", first), 1, "cancelled")
 	s.ok("job", "retry", first)
-	var done enqueuedView
+	var done views.Enqueued
 	s.decode(s.ok("job", "enqueue", "exec", "--args", `{"command":["true"]}`), &done)
 	s.ok("job", "wait", done.ID)
 	s.expect(s.run("job", "retry", done.ID), 1, "job "+done.ID+" was not changed: it has completed; ")
@@ -60,9 +64,9 @@ func TestOnPostgres(t *testing.T) {
 		!strings.Contains(why, "no live node serves the kind mail; live nodes serve exec, http") {
 		t.Errorf("%s", why)
 	}
-	s.expect(s.run("job", "wait", first, "--timeout", "50ms"), exitTimeout, "has not finished")
+	s.expect(s.run("job", "wait", first, "--timeout", "50ms"), app.ExitTimeout, "has not finished")
 	s.ok("queue", "resume", "bulk")
-	s.expect(s.run("job", "get", exampleID), 1, "no such job")
+	s.expect(s.run("job", "get", arg.ExampleID), 1, "no such job")
 	if out := s.ok("node", "list", "-o", "table"); !strings.Contains(out, "alive") {
 		t.Errorf("%s", out)
 	}
@@ -74,7 +78,7 @@ func TestOnPostgres(t *testing.T) {
 	}
 	n.stop(t)
 
-	conn, err := pgx.Connect(t.Context(), s.env[envDatabase])
+	conn, err := pgx.Connect(t.Context(), s.env[app.EnvDatabase])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,13 +99,13 @@ func TestOnPostgres(t *testing.T) {
 func TestDeniedOnPostgres(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
-	s.env[envDatabase] = pgtest.Shared(t).Database(t)
+	s.env[app.EnvDatabase] = pgtest.Shared(t).Database(t)
 	s.ok("migrate", "up")
-	conn, err := pgx.Connect(t.Context(), s.env[envDatabase])
+	conn, err := pgx.Connect(t.Context(), s.env[app.EnvDatabase])
 	if err != nil {
 		t.Fatal(err)
 	}
-	role := "reader_" + randomName()
+	role := "reader_" + strings.ToLower(rand.Text()[:12])
 	_, err = conn.Exec(t.Context(), "CREATE ROLE "+role+" LOGIN; GRANT USAGE ON SCHEMA holdfast TO "+role+
 		"; GRANT SELECT ON ALL TABLES IN SCHEMA holdfast TO "+role)
 	if err != nil {
@@ -114,7 +118,7 @@ func TestDeniedOnPostgres(t *testing.T) {
 		}
 	})
 	user := conn.Config().User
-	s.env[envDatabase] = strings.Replace(s.env[envDatabase], "://"+user, "://"+role, 1)
+	s.env[app.EnvDatabase] = strings.Replace(s.env[app.EnvDatabase], "://"+user, "://"+role, 1)
 	s.ok("job", "list")
 	grant := `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "holdfast" TO "` + role + `"`
 	for _, args := range [][]string{
@@ -124,7 +128,7 @@ func TestDeniedOnPostgres(t *testing.T) {
 		lines := strings.Split(strings.TrimSpace(got.stderr), "\n")
 		last := lines[len(lines)-1]
 		for _, words := range []string{"permission denied", `the role "` + role + `" lacks`, grant} {
-			if got.code != exitError || !strings.Contains(last, words) {
+			if got.code != app.ExitError || !strings.Contains(last, words) {
 				t.Errorf("%v: exit code %d, it says not %s: %s", args, got.code, words, got.stderr)
 			}
 		}

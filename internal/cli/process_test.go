@@ -19,6 +19,10 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/internal/cli/views"
 )
 
 // build builds the command once for all tests, into buildDir, which TestMain removes.
@@ -84,7 +88,7 @@ func startNode(t *testing.T, dir string, cmd *exec.Cmd) *process {
 // environ is the environment of a user who has named no database.
 func environ() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool {
-		return strings.HasPrefix(v, envDatabase+"=") || strings.HasPrefix(v, envNamespace+"=")
+		return strings.HasPrefix(v, app.EnvDatabase+"=") || strings.HasPrefix(v, app.EnvNamespace+"=")
 	})
 }
 
@@ -103,14 +107,14 @@ func command(t *testing.T, dir string, args ...string) outcome {
 func enqueueExec(t *testing.T, dir, script string) string {
 	t.Helper()
 	s := &shell{T: t}
-	var v enqueuedView
+	var v views.Enqueued
 	got := command(t, dir, "job", "enqueue", "exec", "--args", scriptArgs(script))
 	s.decode(s.expect(got, 0), &v)
 	return v.ID
 }
 
 func scriptArgs(script string) string {
-	data, err := encode(map[string]any{"command": []string{"sh", "-c", script}}, "", "")
+	data, err := output.Encode(map[string]any{"command": []string{"sh", "-c", script}}, "", "")
 	if err != nil {
 		panic(err)
 	}

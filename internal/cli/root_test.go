@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
@@ -21,14 +19,16 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/cli/views"
 )
 
 var update = flag.Bool("update", false, "write testdata")
 
 // commands calls visit for every command of ours: cobra's own have their own tests.
 func commands(visit func(*cobra.Command)) {
-	a := &app{}
+	a := verbs{&app.App{}}
 	var walk func(*cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		visit(cmd)
@@ -77,7 +77,7 @@ func TestHelpIsComplete(t *testing.T) {
 		if cmd.HasSubCommands() {
 			return
 		}
-		for flag := range strings.FieldsSeq(cmd.Annotations[usesKey]) {
+		for flag := range strings.FieldsSeq(cmd.Annotations[app.UsesKey]) {
 			if cmd.InheritedFlags().Lookup(flag) == nil {
 				t.Errorf("%s uses --%s, which is no flag", cmd.CommandPath(), flag)
 			}
@@ -112,7 +112,7 @@ func checkExample(t *testing.T, line string) {
 				break
 			}
 		}
-		root := (&app{}).rootCommand()
+		root := verbs{&app.App{}}.rootCommand()
 		cmd, rest, err := root.Find(words[1:])
 		if err != nil || cmd.HasSubCommands() && len(rest) > 0 && rest[0] != "--help" {
 			t.Errorf("%q is no command: %v", part, err)
@@ -130,7 +130,7 @@ func checkExample(t *testing.T, line string) {
 			}
 		}
 		cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Changed && !usesFlag(cmd, f.Name) {
+			if f.Changed && !app.UsesFlag(cmd, f.Name) {
 				t.Errorf("%q: --%s does nothing", part, f.Name)
 			}
 		})
@@ -210,7 +210,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"worker", "--queue", "a\nb"}, "control character"},
 		{[]string{"queue", "pause"}, "missing argument: queue pause takes QUEUE..."},
 	} {
-		s.expect(s.run(test.args...), exitUsage, test.words)
+		s.expect(s.run(test.args...), app.ExitUsage, test.words)
 	}
 	for _, args := range [][]string{{}, {"job"}, {"help"}, {"help", "job", "list"}, {"job", "list", "--help"}} {
 		if out := s.ok(args...); !strings.Contains(out, "Usage:") {
@@ -227,7 +227,7 @@ func enough(cmd *cobra.Command) []string {
 	args := []string{}
 	for _, word := range strings.Fields(cmd.Use)[1:] {
 		if !strings.HasPrefix(word, "[") {
-			args = append(args, exampleID)
+			args = append(args, arg.ExampleID)
 		}
 	}
 	return args
@@ -254,7 +254,7 @@ func TestEmptyValues(t *testing.T) {
 					continue
 				}
 				args := slices.Concat(verb, enough(cmd), []string{"--" + f.Name + "=" + empty})
-				s.expect(s.run(args...), exitUsage, "--"+f.Name+" is empty; see: "+cmd.CommandPath()+" --help")
+				s.expect(s.run(args...), app.ExitUsage, "--"+f.Name+" is empty; see: "+cmd.CommandPath()+" --help")
 			}
 		}
 		cmd.LocalFlags().VisitAll(check)
@@ -262,13 +262,13 @@ func TestEmptyValues(t *testing.T) {
 		for i := range enough(cmd) {
 			args := enough(cmd)
 			args[i] = ""
-			s.expect(s.run(append(verb, args...)...), exitUsage, strings.Trim(strings.Fields(cmd.Use)[i+1], ".")+" is empty")
+			s.expect(s.run(append(verb, args...)...), app.ExitUsage, strings.Trim(strings.Fields(cmd.Use)[i+1], ".")+" is empty")
 		}
-		for _, v := range []struct{ flag, env string }{{flagDatabase, envDatabase}, {flagNamespace, envNamespace}} {
-			if usesFlag(cmd, v.flag) {
+		for _, v := range []struct{ flag, env string }{{app.FlagDatabase, app.EnvDatabase}, {app.FlagNamespace, app.EnvNamespace}} {
+			if app.UsesFlag(cmd, v.flag) {
 				s := newShell(t)
 				s.env[v.env] = ""
-				s.expect(s.run(append(verb, enough(cmd)...)...), exitUsage, v.env+" is set but empty")
+				s.expect(s.run(append(verb, enough(cmd)...)...), app.ExitUsage, v.env+" is set but empty")
 			}
 		}
 	})
@@ -305,12 +305,12 @@ func TestGlobalFlags(t *testing.T) {
 func TestNamespaceOfTheEnvironment(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
-	s.env[envNamespace] = "prod"
+	s.env[app.EnvNamespace] = "prod"
 	id := s.enqueue("mail")
 	if got := s.job(id)["namespace"]; got != "prod" {
 		t.Errorf("%v", got)
 	}
-	s.expect(s.run("job", "get", id, "--namespace", "default"), 1, `in namespace "prod"`)
+	s.expect(s.run("job", "get", id, "--namespace", "default"), 1, "no such job in namespace")
 }
 
 // TestWrongValues is what people type. No text of a Go package reaches them.
@@ -328,7 +328,7 @@ func TestWrongValues(t *testing.T) {
 		{[]string{"job", "list", "--limit"}, "--limit needs a value"},
 		{[]string{"job", "list", "-d"}, "--database needs a value"},
 		{[]string{"bench", "--seconds", "x"}, `--seconds "x" is not a number`},
-		{[]string{"job", "stream", exampleID, "x", "--after", "x"}, "not an integer"},
+		{[]string{"job", "stream", arg.ExampleID, "x", "--after", "x"}, "not an integer"},
 		{[]string{"job", "enqueue", "k", "--in", "5"}, `--in: "5" has no unit; write 5s, 5m or 5h`},
 		{[]string{"job", "enqueue", "k", "--in", "1x"}, `--in: "1x" is not a duration such as 90s, 1h30m or 7d`},
 		{[]string{"job", "enqueue", "k", "--in", "1dh"}, "is not a duration"},
@@ -339,14 +339,14 @@ func TestWrongValues(t *testing.T) {
 		{[]string{"job", "enqueue", "k", "--timeout", "-1d"}, "timeout"},
 		{[]string{"job", "enqueue", "k", "--in", "1s", "--at", "2030-01-01"}, "--at and --in cannot be used together"},
 		{[]string{"job", "enqueue", "k", "--args", "{}", "--file", "x"}, "--args and --file cannot be used together"},
-		{[]string{"job", "enqueue", "k", "--id", exampleID, "--file", "x"}, "--file and --id cannot be used together"},
+		{[]string{"job", "enqueue", "k", "--id", arg.ExampleID, "--file", "x"}, "--file and --id cannot be used together"},
 		{[]string{"job", "enqueue", "k", "--at", "2020-01-01"}, "--at: 2020-01-01 was "},
 		{[]string{"job", "enqueue", "k", "--id", "e7c21ef8-bb0c-4b1c-8d0a-a3c7d0aa3dd6"}, "is not a UUIDv7; see"},
 		{[]string{"job", "enqueue", "k", "--file", "/no/such/file"}, "--file: /no/such/file: no such file or directory"},
 		{[]string{"job", "enqueue", "k", "--file", s.dir}, "--file: " + s.dir + " is a directory"},
 		{[]string{"job", "enqueue", "k", "@" + s.dir}, "ARGS: " + s.dir + " is a directory"},
 		{[]string{"job", "enqueue", "k", "@/no/such/file"}, "ARGS: /no/such/file: no such file or directory"},
-		{[]string{"job", "wait", exampleID, "--timeout", "10"}, "has no unit"},
+		{[]string{"job", "wait", arg.ExampleID, "--timeout", "10"}, "has no unit"},
 		{[]string{"dev", "--stop-timeout", "-1s"}, "--stop-timeout -1s is negative"},
 		{[]string{"dev", "--stop-timeout", "20"}, "has no unit"},
 		{[]string{"postgres://app:hunter2@h/db"}, "name a database with --database"},
@@ -355,48 +355,13 @@ func TestWrongValues(t *testing.T) {
 		{[]string{"job", "list", "-d", "host=h password='hunter2"}, "single quotes"},
 	} {
 		got := s.run(test.args...)
-		s.expect(got, exitUsage, test.words)
+		s.expect(got, app.ExitUsage, test.words)
 		for _, foreign := range []string{
 			"strconv", "parsing", "invalid syntax", "time:", "json:", "Go ", "holdfast.", "builtin", "[", "hunter2",
 		} {
 			if strings.Contains(got.stderr, foreign) {
 				t.Errorf("%v: %q is not for people: %s", test.args, foreign, got.stderr)
 			}
-		}
-	}
-}
-
-func TestParseDuration(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]time.Duration{
-		"0": 0, "90s": 90 * time.Second, "1d": 24 * time.Hour, "7d": 168 * time.Hour, "1d12h": 36 * time.Hour, "-1d1h": -25 * time.Hour,
-		"1d0.5h": 24*time.Hour + 30*time.Minute, "+2d": 48 * time.Hour, "0d": 0,
-	} {
-		if got, err := parseDuration(text); err != nil || got != want {
-			t.Errorf("%q: %v, %v", text, got, err)
-		}
-	}
-	for _, text := range []string{"", "d", "1", "1dd", "1d1d", "d1", "1.5d", "1d ", "106752d", "106751d24h"} {
-		if text == "1d " {
-			continue
-		}
-		if got, err := parseDuration(text); err == nil {
-			t.Errorf("%q: %v", text, got)
-		}
-	}
-}
-
-func TestWithoutPasswords(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"no such database: postgres://u:p@h/db; x": "no such database: postgres://u:xxxxx@h/db; x",
-		"postgres://u@h/db":                        "postgres://u@h/db",
-		"host=h password=p@ss dbname=x":            "host=h password=xxxxx dbname=x",
-		"password = 'a b' user=x":                  "password = xxxxx user=x",
-		"http://h:80/a":                            "http://h:80/a",
-	} {
-		if got := withoutPasswords(text); got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
 }
@@ -435,7 +400,7 @@ func TestInterrupt(t *testing.T) {
 			<-input.asked
 		}
 		signals <- os.Interrupt
-		if code := <-ended; code != exitInterrupted || !strings.HasPrefix(stderr.String(), "holdfast: interrupted") {
+		if code := <-ended; code != app.ExitInterrupted || !strings.HasPrefix(stderr.String(), "holdfast: interrupted") {
 			t.Errorf("%v: exit code %d: %s", args, code, stderr.String())
 		}
 	}
@@ -450,7 +415,7 @@ func TestInterruptWhileOpening(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = silent.Close() })
 	s := newShell(t)
-	s.env[envDatabase] = "postgres://" + silent.Addr().String() + "/app?sslmode=disable"
+	s.env[app.EnvDatabase] = "postgres://" + silent.Addr().String() + "/app?sslmode=disable"
 	for _, args := range [][]string{{"dev"}, {"worker"}, {"job", "list"}, {"job", "enqueue", "mail"}} {
 		var stderr bytes.Buffer
 		env := s.environment(strings.NewReader(""), io.Discard, &stderr, args...)
@@ -460,30 +425,9 @@ func TestInterruptWhileOpening(t *testing.T) {
 		go func() { ended <- Run(t.Context(), env) }()
 		signals <- os.Interrupt
 		code := <-ended
-		if code != exitInterrupted || !strings.HasPrefix(stderr.String(), "holdfast: interrupted") || strings.Contains(stderr.String(), "?") {
+		if code != app.ExitInterrupted || !strings.HasPrefix(stderr.String(), "holdfast: interrupted") || strings.Contains(stderr.String(), "?") {
 			t.Errorf("%v: exit code %d: %s", args, code, stderr.String())
 		}
-	}
-}
-
-// TestInterruptedIsNoFault checks that nobody is asked whether the database is up who has pressed Ctrl-C.
-func TestInterruptedIsNoFault(t *testing.T) {
-	t.Parallel()
-	for _, ended := range []error{
-		fmt.Errorf("%w: %w", errInterrupted, context.Canceled),
-		fmt.Errorf("%w %w", errInterrupted, context.Canceled),
-		fmt.Errorf("%w: waiting for job 7: %w", errInterrupted, context.Canceled),
-	} {
-		if got := explain(ended); got != "interrupted" && got != "interrupted: waiting for job 7" {
-			t.Errorf("%v becomes %q", ended, got)
-		}
-	}
-	lost := fmt.Errorf("%w: gave up waiting for the commit: %w", holdfast.ErrUnavailable, errInterrupted)
-	if got, want := explain(lost), "database unavailable: gave up waiting for the commit: interrupted"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if code := exitCode(&runError{lost}); code != exitInterrupted {
-		t.Errorf("exit code %d", code)
 	}
 }
 
@@ -492,10 +436,10 @@ func TestNoSuchDatabase(t *testing.T) {
 	s := newShell(t)
 	for _, args := range [][]string{
 		{"job", "list"},
-		{"job", "get", exampleID},
-		{"job", "wait", exampleID},
-		{"job", "cancel", exampleID},
-		{"job", "retry", exampleID},
+		{"job", "get", arg.ExampleID},
+		{"job", "wait", arg.ExampleID},
+		{"job", "cancel", arg.ExampleID},
+		{"job", "retry", arg.ExampleID},
 		{"job", "enqueue", "exec"},
 		{"queue", "list"},
 		{"queue", "pause", "x"},
@@ -509,7 +453,7 @@ func TestNoSuchDatabase(t *testing.T) {
 	}
 	s.expect(s.run("job", "list", "--database", filepath.Join(s.dir, "no", "such", "x.db")), 1, "x.db")
 	s.expect(s.run("job", "list", "--database", s.dir), 1, s.dir)
-	delete(s.env, envDatabase)
+	delete(s.env, app.EnvDatabase)
 	s.expect(s.run("job", "list", "--database", "sqlite:"+filepath.Join(s.dir, "x.db")), 1, "no such database")
 }
 
@@ -560,7 +504,7 @@ func TestSchemaOfAnotherVersion(t *testing.T) {
 func TestUnreachableDatabase(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
-	s.env[envDatabase] = "postgres://me:hunter2@127.0.0.1:1/app?connect_timeout=2&sslmode=disable"
+	s.env[app.EnvDatabase] = "postgres://me:hunter2@127.0.0.1:1/app?connect_timeout=2&sslmode=disable"
 	verbs := [][]string{{"job", "list"}, {"job", "enqueue", "x"}, {"worker"}, {"bench"}, {"migrate", "up"}, {"migrate", "status"}}
 	for _, args := range verbs {
 		got := s.run(args...)
@@ -603,34 +547,34 @@ func TestReference(t *testing.T) {
 				t.Errorf("docs/cli.md says nothing of --%s of %s", f.Name, cmd.CommandPath())
 			}
 		})
-		for _, flag := range []string{flagDatabase, flagNamespace, flagOutput, flagQuiet} {
-			if has := strings.Contains(text, "`--"+flag+"`"); has != usesFlag(cmd, flag) {
-				t.Errorf("docs/cli.md on %s and --%s: mentioned %t, used %t", cmd.CommandPath(), flag, has, usesFlag(cmd, flag))
+		for _, flag := range []string{app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet} {
+			if has := strings.Contains(text, "`--"+flag+"`"); has != app.UsesFlag(cmd, flag) {
+				t.Errorf("docs/cli.md on %s and --%s: mentioned %t, used %t", cmd.CommandPath(), flag, has, app.UsesFlag(cmd, flag))
 			}
 		}
 	})
 	for _, view := range []any{
-		jobView{},
-		backoffView{},
-		checkpointView{},
-		attemptView{},
-		causeView{},
-		waitView{},
-		journalLine{},
-		forkedView{},
-		sentView{},
-		answeredView{},
-		itemView{},
-		queueView{},
-		countView{},
-		nodeView{},
-		enqueuedView{},
-		changedView{},
-		pausedView{},
-		schemaView{},
-		findingView{},
-		benchView{},
-		versionView{},
+		views.Job{},
+		views.Backoff{},
+		views.Checkpoint{},
+		views.Attempt{},
+		views.Cause{},
+		views.Wait{},
+		views.JournalLine{},
+		views.Forked{},
+		views.Sent{},
+		views.Answered{},
+		views.Item{},
+		views.Queue{},
+		views.Count{},
+		views.Node{},
+		views.Enqueued{},
+		views.Changed{},
+		views.Paused{},
+		views.Schema{},
+		views.Finding{},
+		views.Bench{},
+		views.Version{},
 	} {
 		of := reflect.TypeOf(view)
 		for field := range of.Fields() {
@@ -639,12 +583,12 @@ func TestReference(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{envDatabase, envNamespace, "NO_COLOR"} {
+	for _, name := range []string{app.EnvDatabase, app.EnvNamespace, "NO_COLOR"} {
 		if !strings.Contains(doc, "`"+name+"`") {
 			t.Errorf("docs/cli.md says nothing of %s", name)
 		}
 	}
-	for _, code := range []int{exitOK, exitError, exitTimeout, exitUsage, exitInterrupted} {
+	for _, code := range []int{app.ExitOK, app.ExitError, app.ExitTimeout, app.ExitUsage, app.ExitInterrupted} {
 		if !strings.Contains(sections["Exit codes"], fmt.Sprintf("| %d |", code)) {
 			t.Errorf("docs/cli.md does not list the exit code %d", code)
 		}

@@ -11,7 +11,8 @@ import (
 
 // playRounds streams which round it is, publishes it, and continues as new until the third.
 func playRounds(client *holdfast.Client) error {
-	return holdfast.NewKind[int, int]("rounds").Handle(client, func(run *holdfast.Run, round int) (int, error) {
+	rounds := holdfast.NewKind[int, int]("rounds")
+	return rounds.Handle(client, func(run *holdfast.Run, round int) (int, error) {
 		if round == 1 {
 			if err := run.Publish("began", "today"); err != nil {
 				return 0, err
@@ -21,7 +22,7 @@ func playRounds(client *holdfast.Client) error {
 			return 0, err
 		}
 		if round < 3 {
-			return 0, holdfast.ContinueAsNew(round + 1)
+			return 0, rounds.ContinueAsNew(round + 1)
 		}
 		_, err := holdfast.NewSignal[bool]("enough").Wait(run)
 		return round, err

@@ -2,19 +2,19 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
+	"net/url"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
-	"github.com/holdfastdev/holdfast"
-	"github.com/holdfastdev/holdfast/internal/builtin"
-	"github.com/holdfastdev/holdfast/store"
-	"github.com/holdfastdev/holdfast/store/storetest/model"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/pgtest"
 )
 
 func TestWorkerRunsExecOnlyIfAllowed(t *testing.T) {
@@ -22,7 +22,7 @@ func TestWorkerRunsExecOnlyIfAllowed(t *testing.T) {
 	s := newShell(t)
 	worker := s.start("worker")
 	id := s.enqueue("exec", "--args", `{"command":["sh","-c","echo $HOLDFAST_JOB_ID $HOLDFAST_ATTEMPT $HOLDFAST_LEASE"]}`)
-	s.expect(s.run("job", "wait", id, "--timeout", "200ms"), exitTimeout, "has not finished")
+	s.expect(s.run("job", "wait", id, "--timeout", "200ms"), app.ExitTimeout, "has not finished")
 	if strings.Contains(worker.stderr.String(), "Try") {
 		t.Errorf("a worker gives hints: %s", worker.stderr)
 	}
@@ -31,83 +31,6 @@ func TestWorkerRunsExecOnlyIfAllowed(t *testing.T) {
 	s.start("worker", "--allow-exec")
 	if out := s.ok("job", "wait", id, "--timeout", "1m"); !strings.Contains(out, `"stdout":"`+id+` 1 1\n"`) {
 		t.Errorf("%s", out)
-	}
-}
-
-// stuck is a database that does not answer to nodes that join, or that leave.
-type stuck struct {
-	store.Source
-	store.Store
-
-	join, leave bool
-	asked       chan struct{} // closed by the first call
-}
-
-func (s stuck) Open(context.Context) (store.Store, error) {
-	s.Store = model.New(time.Now)
-	return s, nil
-}
-
-func (s stuck) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
-	close(s.asked)
-	if s.join {
-		<-ctx.Done()
-		return 0, ctx.Err()
-	}
-	return s.Store.Join(ctx, info)
-}
-
-func (s stuck) Leave(ctx context.Context, node int64) error {
-	if s.leave {
-		<-ctx.Done()
-		return ctx.Err()
-	}
-	return s.Store.Leave(ctx, node)
-}
-
-// TestNodeStoppedInAHurry checks that a node which could not sign off says so, and that one which had not joined has nothing to say.
-func TestNodeStoppedInAHurry(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		database stuck
-		signals  int
-		says     string
-	}{
-		"cannot join":               {stuck{join: true}, 1, ""},
-		"cannot leave, two signals": {stuck{leave: true}, 2, "could not sign off"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			signals := make(chan os.Signal)
-			a := &app{env: newShell(t).environment(nil, io.Discard, io.Discard)}
-			a.env.Signals = signals
-			test.database.asked = make(chan struct{})
-			source := &nodeSource{Source: test.database}
-			client, err := holdfast.Open(t.Context(), source, holdfast.WithLogger(silent()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = client.Close(context.Background()) })
-			if err := builtin.RegisterHTTP(client); err != nil {
-				t.Fatal(err)
-			}
-			ended := make(chan error, 1)
-			go func() { ended <- a.runNode(t.Context(), client, source) }()
-			<-test.database.asked
-			if !test.database.join {
-				until(t, "the start of the node", source.joined.Load)
-			}
-			for range test.signals {
-				signals <- syscall.SIGTERM
-			}
-			got := ""
-			if err := <-ended; err != nil {
-				got = err.Error()
-			}
-			if got == "" != (test.says == "") || !strings.Contains(got, test.says) {
-				t.Errorf("it says %q, want %q", got, test.says)
-			}
-		})
 	}
 }
 
@@ -144,5 +67,47 @@ func TestHTTPKind(t *testing.T) {
 	text, _ := v["run_at"].(string)
 	if due, err := time.Parse(time.RFC3339, text); err != nil || time.Until(due) < 50*time.Minute || time.Until(due) > 61*time.Minute {
 		t.Errorf("it is due at %v", v["run_at"])
+	}
+}
+
+// TestDevThatCannotJoin says so in one line, which names the database, and gives no hints before.
+func TestDevThatCannotJoin(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Shared(t)
+	role := "reader_" + strings.ToLower(rand.Text()[:12])
+	execute := func(address string, statements ...string) {
+		t.Helper()
+		ctx := context.WithoutCancel(t.Context())
+		conn, err := pgx.Connect(ctx, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, statement := range statements {
+			if _, err := conn.Exec(ctx, statement); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := conn.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(func() { execute(server.URL(""), "DROP ROLE IF EXISTS "+role) })
+	s := newShell(t)
+	s.env[app.EnvDatabase] = server.Database(t) // dropped before the role, as cleanups go
+	s.ok("migrate", "up")
+	execute(s.env[app.EnvDatabase], "CREATE ROLE "+role+" LOGIN PASSWORD 'hunter2'", "GRANT USAGE ON SCHEMA holdfast TO "+role,
+		"GRANT SELECT ON ALL TABLES IN SCHEMA holdfast TO "+role)
+	u, err := url.Parse(s.env[app.EnvDatabase])
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.UserPassword(role, "hunter2")
+	s.env[app.EnvDatabase] = u.String()
+	for _, verb := range []string{"dev", "worker"} {
+		got := s.run(verb)
+		s.expect(got, 1, "cannot start a node on postgres://", "permission denied")
+		if strings.Contains(got.stderr, "hunter2") || strings.Contains(got.stderr, "Try") {
+			t.Errorf("%s", got.stderr)
+		}
 	}
 }

@@ -18,6 +18,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/views"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 )
 
@@ -71,7 +73,7 @@ func newShell(t *testing.T) *shell {
 	t.Helper()
 	dir := t.TempDir()
 	db := filepath.Join(dir, "test.db")
-	return &shell{T: t, dir: dir, db: db, env: map[string]string{envDatabase: db}, now: time.Now}
+	return &shell{T: t, dir: dir, db: db, env: map[string]string{app.EnvDatabase: db}, now: time.Now}
 }
 
 // migrated is a shell whose database exists.
@@ -87,8 +89,8 @@ type outcome struct {
 	stdout, stderr string
 }
 
-func (s *shell) environment(stdin io.Reader, stdout, stderr io.Writer, args ...string) Env {
-	return Env{
+func (s *shell) environment(stdin io.Reader, stdout, stderr io.Writer, args ...string) app.Env {
+	return app.Env{
 		Args: args, Stdin: stdin, Stdout: stdout, Stderr: stderr,
 		LookupEnv: func(name string) (string, bool) {
 			value, set := s.env[name]
@@ -130,7 +132,7 @@ func (s *shell) ok(args ...string) string {
 // enqueue enqueues a job and returns its id.
 func (s *shell) enqueue(args ...string) string {
 	s.Helper()
-	var v enqueuedView
+	var v views.Enqueued
 	s.decode(s.ok(append([]string{"job", "enqueue"}, args...)...), &v)
 	return v.ID
 }

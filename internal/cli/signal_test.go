@@ -7,7 +7,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/arg"
 )
+
+const someToken = "hfc_AZNtPnwqe1GaDj8dXI4rZJ_tUM0r9cVsQb1yWgkX2oE"
 
 // durableVerbs are those that take the id of a job and more, with what they need to get as far as looking for it.
 func durableVerbs(id string) [][]string {
@@ -31,15 +36,15 @@ func TestDurableVerbsFindTheirJob(t *testing.T) {
 	s := migrated(t)
 	other := s.enqueue("mail", "--namespace", "other")
 	for i := range durableVerbs("") {
-		s.expect(s.run(durableVerbs(other)[i]...), 1, other, `in namespace "other"`)
-		s.expect(s.run(durableVerbs(exampleID)[i]...), 1, "no such job: "+exampleID)
-		s.expect(s.run(durableVerbs("7")[i]...), exitUsage, `"7" is not a job id`)
+		s.expect(s.run(durableVerbs(other)[i]...), 1, other, "no such job")
+		s.expect(s.run(durableVerbs(arg.ExampleID)[i]...), 1, "no such job", arg.ExampleID)
+		s.expect(s.run(durableVerbs("7")[i]...), app.ExitUsage, `"7" is not a job id`)
 	}
 	s.ok("job", "pause", other, "-n", "other")
-	s.expect(s.run("callback", "complete", exampleToken), 1, "no such callback: "+exampleToken)
+	s.expect(s.run("callback", "complete", someToken), 1, "no such callback: "+someToken)
 
 	none := newShell(t)
-	for _, args := range append(durableVerbs(exampleID), []string{"callback", "heartbeat", exampleToken}) {
+	for _, args := range append(durableVerbs(arg.ExampleID), []string{"callback", "heartbeat", someToken}) {
 		none.expect(none.run(args...), 1, "no such database: sqlite:"+none.db)
 	}
 }
@@ -53,35 +58,35 @@ func TestDurableUsage(t *testing.T) {
 		words string
 	}{
 		{[]string{"job", "list", "--parent", "7"}, "--parent: \"7\" is not a job id"},
-		{[]string{"job", "fork", exampleID}, "--from is required"},
-		{[]string{"job", "fork", exampleID, "--from", "x", "--args", "{"}, "--args: not JSON"},
-		{[]string{"job", "fork", exampleID, exampleID, "--from", "x"}, "too many arguments: job fork takes ID, got 2"},
-		{[]string{"job", "journal", exampleID, "--follow", "--output", "json"}, "use --output jsonl"},
-		{[]string{"job", "stream", exampleID, "x", "--follow", "--output", "json"}, "use --output jsonl"},
-		{[]string{"job", "stream", exampleID, "x", "--after", "-1"}, "--after -1 is negative"},
-		{[]string{"job", "stream", exampleID}, "takes ID NAME"},
-		{[]string{"job", "published", exampleID, "x", "--after", "-1"}, "--after -1 is negative"},
-		{[]string{"job", "published", exampleID, "x", "--after", "many"}, "not an integer"},
-		{[]string{"job", "published", exampleID}, "takes ID KEY"},
-		{[]string{"signal", "send", exampleID}, "takes ID NAME [PAYLOAD]"},
-		{[]string{"signal", "send", exampleID, ""}, "NAME is empty"},
-		{[]string{"signal", "send", exampleID, long}, "300 bytes exceed the limit of 200"},
-		{[]string{"signal", "send", exampleID, "x", "--key", ""}, "--key is empty"},
-		{[]string{"signal", "send", exampleID, "x", "yes"}, "PAYLOAD: not JSON"},
-		{[]string{"signal", "send", exampleID, "x", "@" + filepath.Join(s.dir, "gone")}, "PAYLOAD: "},
-		{[]string{"signal", "send", exampleID, "x", "-"}, "standard input: empty"},
+		{[]string{"job", "fork", arg.ExampleID}, "--from is required"},
+		{[]string{"job", "fork", arg.ExampleID, "--from", "x", "--args", "{"}, "--args: not JSON"},
+		{[]string{"job", "fork", arg.ExampleID, arg.ExampleID, "--from", "x"}, "too many arguments: job fork takes ID, got 2"},
+		{[]string{"job", "journal", arg.ExampleID, "--follow", "--output", "json"}, "use --output jsonl"},
+		{[]string{"job", "stream", arg.ExampleID, "x", "--follow", "--output", "json"}, "use --output jsonl"},
+		{[]string{"job", "stream", arg.ExampleID, "x", "--after", "-1"}, "--after -1 is negative"},
+		{[]string{"job", "stream", arg.ExampleID}, "takes ID NAME"},
+		{[]string{"job", "published", arg.ExampleID, "x", "--after", "-1"}, "--after -1 is negative"},
+		{[]string{"job", "published", arg.ExampleID, "x", "--after", "many"}, "not an integer"},
+		{[]string{"job", "published", arg.ExampleID}, "takes ID KEY"},
+		{[]string{"signal", "send", arg.ExampleID}, "takes ID NAME [PAYLOAD]"},
+		{[]string{"signal", "send", arg.ExampleID, ""}, "NAME is empty"},
+		{[]string{"signal", "send", arg.ExampleID, long}, "300 bytes exceed the limit of 200"},
+		{[]string{"signal", "send", arg.ExampleID, "x", "--key", ""}, "--key is empty"},
+		{[]string{"signal", "send", arg.ExampleID, "x", "yes"}, "PAYLOAD: not JSON"},
+		{[]string{"signal", "send", arg.ExampleID, "x", "@" + filepath.Join(s.dir, "gone")}, "PAYLOAD: "},
+		{[]string{"signal", "send", arg.ExampleID, "x", "-"}, "standard input: empty"},
 		{[]string{"callback", "complete", "token"}, `"token" is not a callback token`},
-		{[]string{"callback", "complete", exampleToken, "yes"}, "PAYLOAD: not JSON"},
-		{[]string{"callback", "fail", exampleToken}, "--message is required"},
+		{[]string{"callback", "complete", someToken, "yes"}, "PAYLOAD: not JSON"},
+		{[]string{"callback", "fail", someToken}, "--message is required"},
 		{[]string{"callback", "fail", "token", "--message", "x"}, "is not a callback token"},
-		{[]string{"callback", "heartbeat", exampleID}, "is not a callback token"},
+		{[]string{"callback", "heartbeat", arg.ExampleID}, "is not a callback token"},
 	} {
-		s.expect(s.run(test.args...), exitUsage, test.words)
+		s.expect(s.run(test.args...), app.ExitUsage, test.words)
 	}
 	id := s.enqueue("mail")
-	s.expect(s.run("job", "published", id, ""), exitUsage, "KEY is empty")
-	s.expect(s.run("job", "stream", id, ""), exitUsage, "NAME is empty")
-	s.expect(s.run("job", "stream", id, "", "--follow"), exitUsage, "NAME is empty")
+	s.expect(s.run("job", "published", id, ""), app.ExitUsage, "KEY is empty")
+	s.expect(s.run("job", "stream", id, ""), app.ExitUsage, "NAME is empty")
+	s.expect(s.run("job", "stream", id, "", "--follow"), app.ExitUsage, "NAME is empty")
 	if got := s.run("job", "journal", id, "-o", "table"); got.stdout != "" || !strings.HasPrefix(got.stderr, "The journal is empty") {
 		t.Errorf("%+v", got)
 	}

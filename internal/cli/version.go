@@ -6,23 +6,27 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/cli/views"
 )
 
-func (a *app) versionCommand() *cobra.Command {
+func (a verbs) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:         "version",
 		Short:       "Print the version",
 		Long:        "Print the version of holdfast, of Go, and the platform.",
 		Example:     "  holdfast version\n  holdfast version --output json | jq -r .version",
-		Args:        takes(0, 0),
-		Annotations: uses(flagOutput),
-		RunE:        a.do(func(context.Context, *cobra.Command, []string) error { return a.printVersion() }),
+		Args:        arg.Takes(0, 0),
+		Annotations: app.Uses(app.FlagOutput),
+		RunE:        a.Do(func(context.Context, *cobra.Command, []string) error { return a.printVersion() }),
 	}
 }
 
-func (a *app) printVersion() error {
-	v := versionView{Version: programVersion(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	return a.object(v, func() { a.printf("holdfast %s, %s, %s", v.Version, v.Go, v.Platform) })
+func (a verbs) printVersion() error {
+	v := views.Version{Version: programVersion(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	return a.Object(v, func() { a.Printf("holdfast %s, %s, %s", v.Version, v.Go, v.Platform) })
 }
 
 // programVersion is the version of the module that the program was built from.

@@ -7,10 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/internal/cli/views"
 	"github.com/holdfastdev/holdfast/internal/vet"
 )
 
-func (a *app) vetCommand() *cobra.Command {
+func (a verbs) vetCommand() *cobra.Command {
 	var tests bool
 	cmd := &cobra.Command{
 		Use:   "vet [PACKAGE...]",
@@ -26,9 +30,9 @@ if there are findings. To silence one, put a comment on its line or the line bef
 		Example: `  holdfast vet
   holdfast vet ./internal/flows/... --tests
   holdfast vet --output json | jq -r '.[].file' | sort -u`,
-		Args:        takes(0, -1),
-		Annotations: uses(flagOutput),
-		RunE: a.do(func(ctx context.Context, _ *cobra.Command, patterns []string) error {
+		Args:        arg.Takes(0, -1),
+		Annotations: app.Uses(app.FlagOutput),
+		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, patterns []string) error {
 			return a.vet(ctx, patterns, tests)
 		}),
 	}
@@ -36,7 +40,7 @@ if there are findings. To silence one, put a comment on its line or the line bef
 	return cmd
 }
 
-func (a *app) vet(ctx context.Context, patterns []string, tests bool) error {
+func (a verbs) vet(ctx context.Context, patterns []string, tests bool) error {
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
@@ -48,22 +52,22 @@ func (a *app) vet(ctx context.Context, patterns []string, tests bool) error {
 	if err != nil {
 		return err
 	}
-	out := a.newList()
-	if a.output == "" {
-		out.format = formatTable // what editors and continuous integration read
+	out := a.NewList()
+	if a.Asked == "" {
+		out.Format = output.FormatTable // what editors and continuous integration read
 	}
 	for _, f := range findings {
-		if err := out.add(findingView(f), func() []string {
+		if err := out.Add(views.Finding(f), func() []string {
 			return []string{fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Message)}
 		}); err != nil {
 			return err
 		}
 	}
-	if err := out.end(); err != nil {
+	if err := out.End(); err != nil {
 		return err
 	}
 	if len(findings) > 0 {
-		return &statusError{code: exitError}
+		return app.ExitWith(app.ExitError, "")
 	}
 	return nil
 }

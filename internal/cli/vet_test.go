@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfastdev/holdfast/internal/cli/views"
 )
 
 // sources is a module that stands for the library, with three packages that use it.
@@ -76,9 +78,12 @@ func TestVet(t *testing.T) {
 	}
 
 	got := s.run("vet", "--output", "json")
-	var views []findingView
-	s.decode(got.stdout, &views)
-	if diff := cmp.Diff([]findingView{{flows, 10, 6, dropped}, {flows, 11, 9, clock}}, views); diff != "" || got.code != 1 {
+	var found []views.Finding
+	s.decode(got.stdout, &found)
+	want := []views.Finding{
+		{File: flows, Line: 10, Column: 6, Message: dropped}, {File: flows, Line: 11, Column: 9, Message: clock},
+	}
+	if diff := cmp.Diff(want, found); diff != "" || got.code != 1 {
 		t.Errorf("%d, %s", got.code, diff)
 	}
 

@@ -17,7 +17,7 @@ const (
 )
 
 // aside are the ops that a transaction of a caller is in the way of. They wait for it here, where
-// nobody waits with them, and are tried again and again: a transaction that holds a job or a key
+// no other op waits with them, and are tried again and again: a transaction that holds a job or a key
 // for half a minute delays what needs that job or key, and nothing else.
 type aside struct {
 	mu     sync.Mutex

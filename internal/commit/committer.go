@@ -64,7 +64,7 @@ func New(p Parts) *Committer {
 	}
 	c.main = start()
 	c.contested = c.main
-	if p.Store.Traits().Writers > 1 {
+	if p.Store.Traits().Concurrent {
 		c.contested = start()
 	}
 	c.workers.Go(c.superviseAside)
@@ -103,7 +103,7 @@ func (c *Committer) Note(w *store.CheckpointWrite, done func()) {
 	c.main.put(&op{checkpoint: w, done: func(error) { done() }})
 }
 
-// Call is how somebody waits for ops, one after the other: what each of them needs is made once.
+// Call is how a caller waits for ops, one after the other: what each of them needs is allocated once.
 type Call struct {
 	op     op
 	answer chan error
@@ -300,7 +300,7 @@ func (c *Committer) flush(p *portion.Portion, ops []*op, batch *store.Batch, beg
 			}
 			left := c.flush(p, one, assemble(one), nil)
 			if len(left) == 0 {
-				ops[i] = nil // somebody else's from now on
+				ops[i] = nil // it has another owner now
 			}
 			again = append(again, left...)
 		}
@@ -345,7 +345,7 @@ func (c *Committer) settle(ops []*op) {
 	c.aside.put(busy, time.Now()) //nolint:forbidigo // how long to wait, and not what time it is
 }
 
-// answer tells whoever wants to know what became of an op.
+// answer reports the result of an op to its caller.
 func (c *Committer) answer(o *op, err error) {
 	if o.told {
 		return
@@ -374,7 +374,7 @@ func (c *Committer) sift(ops []*op, err error) []*op {
 		if o.since.IsZero() {
 			o.since = now
 		}
-		why := c.hopeless(o, err, now)
+		why := c.giveUpReason(o, err, now)
 		ops[i] = nil // nowhere twice, nor once it is answered
 		switch {
 		case why == nil:
@@ -390,9 +390,10 @@ func (c *Committer) sift(ops []*op, err error) []*op {
 	return kept
 }
 
-// hopeless tells why an op is not worth (another) try: its caller left, or, after an error, it is an enqueue that was tried for long enough
-// or that a full or read-only database refuses. Outcomes always go on.
-func (c *Committer) hopeless(o *op, err error, now time.Time) error {
+// giveUpReason reports why an op is not tried (again), or nil. Its caller has left; or, after an error,
+// it is an enqueue whose patience is over, or which a full or read-only database refuses. Outcomes are
+// always retried.
+func (c *Committer) giveUpReason(o *op, err error, now time.Time) error {
 	switch {
 	case o.ctx == nil:
 		return nil

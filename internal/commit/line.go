@@ -14,7 +14,7 @@ type line struct {
 	portion *portion.Portion // of the limit
 	ops     []*op            // what could not be committed, in front, and what is to follow it; nil: answered meanwhile, or put aside
 	begun   *Starting        // of these: they were tried, and may run already
-	company gatherer
+	company commitDelay
 	try     int
 }
 
@@ -51,7 +51,7 @@ func (c *Committer) step(w *line) bool {
 		return false
 	}
 	if w.try = 0; len(later) == 0 {
-		w.company.gather(w.lane, answered)
+		w.company.wait(w.lane, answered)
 	}
 	return true
 }

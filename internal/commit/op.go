@@ -19,7 +19,7 @@ type op struct {
 	outcome    *store.Outcome
 	enqueues   []*store.Enqueue
 
-	ctx   context.Context // of a caller that waits; nil if nobody does
+	ctx   context.Context // of a caller that waits; nil if none does
 	since time.Time       // when the first try began
 	tried bool            // and its answer was lost
 	done  func(error)     // called once, from the committer
@@ -27,7 +27,7 @@ type op struct {
 	// committed is set before anybody is told of its outcome: from then on the database knows the end of the job, and no
 	// longer this process alone. Atomic.
 	committed uint32 //nolint:modernize // an op is copied before it is used
-	aside     func() // called when the op is put aside for the first time; nil: nobody wants to know
+	aside     func() // called when the op is put aside for the first time; may be nil
 
 	wait time.Duration // of an op that was put aside, before the next try
 	next time.Time     // when that is
@@ -107,7 +107,7 @@ func (o *op) repeated() {
 	}
 }
 
-// callers is how many of the ops somebody waits for, who may want something else next.
+// callers is how many of the ops have a caller that waits, and may write something else next.
 func callers(ops []*op) int {
 	n := 0
 	for _, o := range ops {

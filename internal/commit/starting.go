@@ -35,7 +35,7 @@ func (s *Starting) failed(err error) {
 	}
 }
 
-// cancel is settle for enqueues that did not happen, or of which nobody can know.
+// cancel is settle for enqueues that did not happen, or whose fate is unknown.
 func (s *Starting) cancel() {
 	if s != nil {
 		s.Start.Claimed = nil

@@ -75,7 +75,7 @@ func (c *caller) enqueue(ctx context.Context, client *holdfast.Client, jobs []wo
 		return nil, err
 	}
 	defer func() { _ = tx.Rollback() }() // does nothing after the commit
-	results, err := client.EnqueueItemsTx(ctx, c.wrap(tx), items(jobs))
+	results, err := client.EnqueueBatchTx(ctx, c.wrap(tx), items(jobs))
 	if err != nil {
 		return nil, err
 	}

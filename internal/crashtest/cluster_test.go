@@ -15,6 +15,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/crashtest/process"
+	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/dsn"
 )
 
@@ -149,9 +150,9 @@ func (c *cluster) end(place int) {
 }
 
 // members are all nodes that there were. Each process is one, or several if it was declared dead and joined again.
-func (c *cluster) members() []holdfast.NodeInfo {
+func (c *cluster) members() []store.Node {
 	c.t.Helper()
-	var members []holdfast.NodeInfo
+	var members []store.Node
 	c.insist(func() (err error) {
 		members, err = c.client.Nodes(c.t.Context())
 		return err
@@ -211,7 +212,7 @@ func (c *cluster) effects(from int) []effect { return readRecords[effect](c.t, c
 
 // enqueue enqueues jobs, and returns which one is at which place of the plan.
 func (c *cluster) enqueue(client *holdfast.Client, plan []work) map[holdfast.ID]int {
-	results, err := client.EnqueueItems(c.t.Context(), items(plan))
+	results, err := client.EnqueueBatch(c.t.Context(), items(plan))
 	if err != nil {
 		c.t.Errorf("enqueue: %v", err)
 		return nil
@@ -239,19 +240,19 @@ func (c *cluster) settled() bool {
 	return settled
 }
 
-var unfinished = holdfast.Filter{States: []holdfast.State{
-	holdfast.Scheduled, holdfast.Available, holdfast.Running, holdfast.Retryable, holdfast.Waiting,
+var unfinished = store.Filter{States: []store.State{
+	store.Scheduled, store.Available, store.Running, store.Retryable, store.Waiting,
 }}
 
 // records are what is known of all jobs.
-func (c *cluster) records() map[holdfast.ID]holdfast.Record {
+func (c *cluster) records() map[holdfast.ID]store.Record {
 	c.t.Helper()
 	var (
-		records = map[holdfast.ID]holdfast.Record{}
+		records = map[holdfast.ID]store.Record{}
 		lock    sync.Mutex
 		gets    sync.WaitGroup
 	)
-	for part := range slices.Chunk(c.list(holdfast.Filter{}, 0), 300) {
+	for part := range slices.Chunk(c.list(store.Filter{}, 0), 300) {
 		gets.Go(func() {
 			for _, listed := range part {
 				record, err := c.client.Get(c.t.Context(), listed.ID)
@@ -269,9 +270,9 @@ func (c *cluster) records() map[holdfast.ID]holdfast.Record {
 }
 
 // record is all that is known of a job.
-func (c *cluster) record(id holdfast.ID) holdfast.Record {
+func (c *cluster) record(id holdfast.ID) store.Record {
 	c.t.Helper()
-	var record holdfast.Record
+	var record store.Record
 	c.insist(func() (err error) {
 		record, err = c.client.Get(c.t.Context(), id)
 		return err
@@ -293,15 +294,15 @@ func (c *cluster) works(records, waiting int) bool {
 // idle reports whether there is nothing to do at this moment but jobs that wait to be cancelled, of which there are as many as given.
 func (c *cluster) idle(waiting int) bool {
 	c.t.Helper()
-	busy := holdfast.Filter{States: []holdfast.State{holdfast.Available, holdfast.Running}}
+	busy := store.Filter{States: []store.State{store.Available, store.Running}}
 	return len(c.list(busy, waiting+1)) <= waiting
 }
 
 // list lists jobs, all of them or as many as are enough.
-func (c *cluster) list(filter holdfast.Filter, enough int) (records []holdfast.Record) {
+func (c *cluster) list(filter store.Filter, enough int) (records []store.Record) {
 	c.t.Helper()
 	for after := ""; ; {
-		var page holdfast.Page
+		var page store.Page
 		c.insist(func() (err error) {
 			page, err = c.client.List(c.t.Context(), filter, after, 1000)
 			return err

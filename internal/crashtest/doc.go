@@ -31,7 +31,7 @@
 //     further one belongs to an attempt on record that was cut short, or that ended as planned and then has exactly one.
 //   - RememberedIsRemembered: a checkpoint that was saved is there for every later run.
 //   - FinishedIsFinal: a job that has finished gets no further lease, unless somebody retries it, which is on record; then its
-//     attempts are counted anew.
+//     attempts are counted again.
 //   - UniqueIsUnique: however often a key is enqueued, from however many processes that die, there is one job.
 //   - EveryDueThingHappens: what is delayed, snoozed or retried runs, and not before its time by the clock of the database.
 //   - Order: a job of an ordering key starts after the one before it has finished. Others start by priority, run time and enqueue.

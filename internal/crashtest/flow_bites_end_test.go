@@ -29,37 +29,37 @@ var endBites = []bite{
 		s.enqueued[s.ids[3]] = 4
 	}, "was enqueued as job 4"},
 	{noLoss, "no args", func(s *flowSound) {
-		s.change(4, func(r *holdfast.Record) { r.Args = nil })
+		s.change(4, func(r *store.Record) { r.Args = nil })
 	}, "has args"},
 	{noLoss, "other args", func(s *flowSound) {
-		s.change(4, func(r *holdfast.Record) { r.Args = []byte(`{"n":4}`) })
+		s.change(4, func(r *store.Record) { r.Args = []byte(`{"n":4}`) })
 	}, "planned were"},
 	{noLoss, "another kind", func(s *flowSound) {
-		s.change(4, func(r *holdfast.Record) { r.Kind = "once" })
+		s.change(4, func(r *store.Record) { r.Kind = "once" })
 	}, "is of kind once, planned was errand"},
 	{noLoss, "a generation too many", func(s *flowSound) {
-		s.change(6, func(r *holdfast.Record) { r.Args = []byte(`{"n":6,"last":1,"gen":2,"ops":[{"do":"row","id":1}]}`) })
+		s.change(6, func(r *store.Record) { r.Args = []byte(`{"n":6,"last":1,"gen":2,"ops":[{"do":"row","id":1}]}`) })
 	}, "planned were"},
 	{noLoss, "a flow that completed too soon", func(s *flowSound) {
-		s.change(6, func(r *holdfast.Record) { r.Args = []byte(`{"n":6,"last":1,"ops":[{"do":"row","id":1}]}`) })
+		s.change(6, func(r *store.Record) { r.Args = []byte(`{"n":6,"last":1,"ops":[{"do":"row","id":1}]}`) })
 	}, "has completed in generation 0, against the plan"},
 	{noLoss, "completed against the plan", func(s *flowSound) {
-		s.change(4, func(r *holdfast.Record) { r.State = holdfast.Completed })
+		s.change(4, func(r *store.Record) { r.State = store.Completed })
 	}, "has completed in generation 0, against the plan"},
 	{noLoss, "failed without a plan", func(s *flowSound) {
-		s.change(7, func(r *holdfast.Record) { r.State, r.Reason = holdfast.Failed, store.ReasonTerminal })
+		s.change(7, func(r *store.Record) { r.State, r.Reason = store.Failed, store.ReasonTerminal })
 	}, "planned was that it fails: false"},
 	{noLoss, "failed for another reason", func(s *flowSound) {
-		s.change(4, func(r *holdfast.Record) { r.Reason = store.ReasonAttemptsExhausted })
+		s.change(4, func(r *store.Record) { r.Reason = store.ReasonAttemptsExhausted })
 	}, "failed with attempts_exhausted"},
 	{noLoss, "cancelled by nobody", func(s *flowSound) {
-		s.change(7, func(r *holdfast.Record) { r.State, r.Reason = holdfast.Cancelled, store.ReasonCancelled })
+		s.change(7, func(r *store.Record) { r.State, r.Reason = store.Cancelled, store.ReasonCancelled })
 	}, "and nobody asked for it"},
 	{noLoss, "a child that was cancelled by the end of a parent that completed", func(s *flowSound) {
-		s.change(2, func(r *holdfast.Record) { r.State, r.Reason = holdfast.Cancelled, store.ReasonCancelled })
+		s.change(2, func(r *store.Record) { r.State, r.Reason = store.Cancelled, store.ReasonCancelled })
 	}, "and nobody asked for it"},
 	{noLoss, "the result of another run", func(s *flowSound) {
-		s.change(7, func(r *holdfast.Record) { r.Result = []byte(`{"lease":1}`) })
+		s.change(7, func(r *store.Record) { r.Result = []byte(`{"lease":1}`) })
 	}, "not that of lease 2"},
 	{noLoss, "an errand that was not done", func(s *flowSound) {
 		s.drop(func(e trace) bool { return e.Job == s.ids[2] && e.Event == eventEffect })
@@ -78,8 +78,8 @@ var endBites = []bite{
 		s.asked(4, store.ActionRetry).lease = 2
 	}, "was failed under lease 1, went on to lease 2, and nobody asked for it"},
 	{finishedIsFinal, "a job that goes on twice", func(s *flowSound) {
-		s.change(4, func(r *holdfast.Record) {
-			r.LeaseNumber, r.Attempts = 3, append(r.Attempts, tried(4, 3, holdfast.Failed, store.ReasonTerminal))
+		s.change(4, func(r *store.Record) {
+			r.LeaseNumber, r.Attempts = 3, append(r.Attempts, tried(4, 3, store.Failed, store.ReasonTerminal))
 		})
 	}, "went on 2 times after it had finished, for which somebody asked 1 times"},
 	{finishedIsFinal, "a journal that grows after the end", func(s *flowSound) {
@@ -89,8 +89,8 @@ var endBites = []bite{
 
 var askBites = []bite{
 	{cancelArrives, "a cancelled job that completed", func(s *flowSound) {
-		s.asked(3, store.ActionCancel).answer = holdfast.Cancelled
-		s.change(3, func(r *holdfast.Record) { r.State = holdfast.Completed })
+		s.asked(3, store.ActionCancel).answer = store.Cancelled
+		s.change(3, func(r *store.Record) { r.State = store.Completed })
 	}, "was cancelled by ask 1, and is completed"},
 	{cancelArrives, "a cancelled flow that does something new", func(s *flowSound) {
 		s.tell(3, 3, eventEffect, "pledge 5", "done")
@@ -99,7 +99,7 @@ var askBites = []bite{
 		s.run(9, 2)
 	}, "lease 2 began although ask 5 had ended the job under lease 1"},
 	{cancelArrives, "a cancelled errand that runs again", func(s *flowSound) {
-		s.ask(2, ask{action: store.ActionCancel, was: holdfast.Running, lease: 1}, holdfast.Running)
+		s.ask(2, ask{action: store.ActionCancel, was: store.Running, lease: 1}, store.Running)
 		s.run(2, 2)
 		s.run(2, 3)
 	}, "lease 3 began after lease 2, which began after ask 6 to cancel it"},
@@ -120,16 +120,16 @@ var askBites = []bite{
 	}, "ran 2 times, for which there were 1 reasons"},
 
 	{actionsAreRecorded, "a resume that is not on record", func(s *flowSound) {
-		s.change(7, func(r *holdfast.Record) { r.Actions = nil })
+		s.change(7, func(r *store.Record) { r.Actions = nil })
 	}, "resume is on record 0 times, and was done 1 to 1 times"},
 	{actionsAreRecorded, "a cancel that nobody asked for", func(s *flowSound) {
-		s.change(7, func(r *holdfast.Record) { r.Actions = append(r.Actions, holdfast.Action{Kind: store.ActionCancel}) })
+		s.change(7, func(r *store.Record) { r.Actions = append(r.Actions, store.Action{Kind: store.ActionCancel}) })
 	}, "cancel is on record 1 times, and was done 0 to 0 times"},
 	{actionsAreRecorded, "a fork that is not on record", func(s *flowSound) {
-		s.change(5, func(r *holdfast.Record) { r.Actions = nil })
+		s.change(5, func(r *store.Record) { r.Actions = nil })
 	}, "fork is on record 0 times, and was done 1 to 1 times"},
 	{actionsAreRecorded, "a fork that nobody made", func(s *flowSound) {
-		s.change(4, func(r *holdfast.Record) { r.Actions = append(r.Actions, holdfast.Action{Kind: store.ActionFork}) })
+		s.change(4, func(r *store.Record) { r.Actions = append(r.Actions, store.Action{Kind: store.ActionFork}) })
 	}, "fork is on record 1 times, and was done 0 to 0 times"},
 }
 
@@ -149,7 +149,7 @@ var messageBites = []bite{
 		s.sends[sendTo{s.ids[1], 0, 0}][1].Message = 7
 	}, "key 0 was sent as message 7, and is message 1 of the inbox"},
 	{oncePerKey, "a message that was sent and is gone", func(s *flowSound) {
-		s.sends[sendTo{s.ids[1], 0, 1}] = []holdfast.Sent{{Message: 3}}
+		s.sends[sendTo{s.ids[1], 0, 1}] = []holdfast.SendResult{{Message: 3}}
 	}, "key 1 was sent as message 3, and is message 0 of the inbox"},
 	{oncePerKey, "a message that nobody sends", func(s *flowSound) {
 		s.deliver(1, holdfast.JournalMessage{Kind: "signal", Name: "never", Data: encode(s.t, key{0})})
@@ -174,7 +174,7 @@ var messageBites = []bite{
 		s.deliver(1, s.journals[s.ids[1]].Messages[1])
 	}, "is completed, and has answered 2 times, not 1 to 1 times"},
 	{childrenAnswer, "another end than the child's", func(s *flowSound) {
-		s.journals[s.ids[1]].Messages[1].State = holdfast.Failed
+		s.journals[s.ids[1]].Messages[1].State = store.Failed
 	}, "was told"},
 	{childrenAnswer, "another result than the child's", func(s *flowSound) {
 		s.journals[s.ids[1]].Messages[1].Data = []byte(`{"lease":7}`)
@@ -183,10 +183,10 @@ var messageBites = []bite{
 		s.journals[s.ids[1]].Messages[1].Data = nil
 	}, "answered \"\""},
 	{childrenAnswer, "an answer that the code was given, and that nobody gave", func(s *flowSound) {
-		s.entry(1, "step", "child 5", func(e *holdfast.JournalEntry) { e.Data = encode(s.t, answer(s.ids[2], holdfast.Cancelled, 0)) })
+		s.entry(1, "step", "child 5", func(e *holdfast.JournalEntry) { e.Data = encode(s.t, answer(s.ids[2], store.Cancelled, 0)) })
 	}, "which no child answered"},
 	{childrenAnswer, "a child of another parent", func(s *flowSound) {
-		s.change(2, func(r *holdfast.Record) { r.Parent = s.ids[3] })
+		s.change(2, func(r *store.Record) { r.Parent = s.ids[3] })
 	}, "has parent"},
 
 	{everyDueThing, "a sleep that is too short", func(s *flowSound) {
@@ -201,7 +201,7 @@ var messageBites = []bite{
 		s.entry(1, "timer", "", func(e *holdfast.JournalEntry) { e.Data = nil })
 	}, "is no timer"},
 	{everyDueThing, "a snooze that is too short", func(s *flowSound) {
-		s.change(7, func(r *holdfast.Record) { r.ClaimedAt = r.Attempts[0].EndedAt.Add(snoozed - time.Millisecond) })
+		s.change(7, func(r *store.Record) { r.ClaimedAt = r.Attempts[0].EndedAt.Add(snoozed - time.Millisecond) })
 	}, "lease 2 was given 1ms before its time"},
 }
 
@@ -214,74 +214,74 @@ func (s *flowSound) forget(n int, seq int64) {
 
 var restBites = []bite{
 	{nothingIsStuck, "a job that has not finished", func(s *flowSound) {
-		s.open(9, holdfast.Waiting, waitsFor(s.t, "signal never"))
+		s.open(9, store.Waiting, waitsFor(s.t, "signal never"))
 		s.ended = true
 	}, "has not finished"},
 	{nothingIsStuck, "a job that nobody starts", func(s *flowSound) {
-		s.open(9, holdfast.Available, nil)
+		s.open(9, store.Available, nil)
 	}, "is available, and due at"},
 	{nothingIsStuck, "a job that is retried again and again", func(s *flowSound) {
-		s.change(9, func(r *holdfast.Record) { r.LeaseNumber = 100_000 })
+		s.change(9, func(r *store.Record) { r.LeaseNumber = 100_000 })
 	}, "has run 100000 times"},
 	{nothingIsStuck, "a lease without anybody who works on it", func(s *flowSound) {
-		s.open(9, holdfast.Running, nil)
+		s.open(9, store.Running, nil)
 	}, "is running under lease 1, which its run has left, so that nobody works on it"},
 	{nothingIsStuck, "a lease that nobody has begun to work on", func(s *flowSound) {
-		s.open(9, holdfast.Running, nil)
-		s.change(9, func(r *holdfast.Record) { r.Lease.Number = 2 })
+		s.open(9, store.Running, nil)
+		s.change(9, func(r *store.Record) { r.Lease.Number = 2 })
 	}, "is running under lease 2, and no run has begun under it"},
 	{nothingIsStuck, "a lease of a dead node", func(s *flowSound) {
-		s.open(8, holdfast.Running, nil)
+		s.open(8, store.Running, nil)
 	}, "is running under lease 1, of node 81, which is dead"},
 	{nothingIsStuck, "a run that does not end", func(s *flowSound) {
-		s.open(9, holdfast.Running, nil)
+		s.open(9, store.Running, nil)
 		s.drop(func(e trace) bool { return e.Job == s.ids[9] && e.Event == eventLeave })
 	}, "is running under lease 1"},
 	{nothingIsStuck, "a job that nobody paused", func(s *flowSound) {
-		s.open(9, holdfast.Waiting, &store.WaitInfo{Held: true, Reason: store.ReasonPaused})
+		s.open(9, store.Waiting, &store.WaitInfo{Held: true, Reason: store.ReasonPaused})
 	}, "is paused, and nobody asked for it"},
 	{nothingIsStuck, "a job that was resumed, and is paused", func(s *flowSound) {
-		s.open(7, holdfast.Waiting, &store.WaitInfo{Held: true, Reason: store.ReasonPaused})
+		s.open(7, store.Waiting, &store.WaitInfo{Held: true, Reason: store.ReasonPaused})
 	}, "is paused, although it was resumed after ask"},
 	{nothingIsStuck, "a job whose code contradicts its journal", func(s *flowSound) {
-		s.open(9, holdfast.Waiting, &store.WaitInfo{Held: true, Reason: store.ReasonNondeterminism})
+		s.open(9, store.Waiting, &store.WaitInfo{Held: true, Reason: store.ReasonNondeterminism})
 	}, "is held (nondeterminism: )"},
 	{nothingIsStuck, "a timer that does not wake", func(s *flowSound) {
-		s.open(9, holdfast.Waiting, &store.WaitInfo{Until: begin})
+		s.open(9, store.Waiting, &store.WaitInfo{Until: begin})
 	}, "waits until"},
 	{nothingIsStuck, "a signal that has arrived", func(s *flowSound) {
-		s.open(9, holdfast.Waiting, waitsFor(s.t, "signal note.0"))
+		s.open(9, store.Waiting, waitsFor(s.t, "signal note.0"))
 		s.deliver(9, holdfast.JournalMessage{Kind: "signal", Name: "note.0", Unread: true, Data: encode(s.t, key{0})})
 	}, "waits for signal note.0, which has arrived as message 1"},
 	{nothingIsStuck, "a signal that is lost", func(s *flowSound) {
-		s.open(9, holdfast.Waiting, waitsFor(s.t, "signal note.0"))
+		s.open(9, store.Waiting, waitsFor(s.t, "signal note.0"))
 	}, "waits for signal note.0, of which no other one comes"},
 	{nothingIsStuck, "a child that has answered", func(s *flowSound) {
-		s.open(9, holdfast.Waiting, waitsFor(s.t, "child "+s.ids[2].String()+" (errand)"))
+		s.open(9, store.Waiting, waitsFor(s.t, "child "+s.ids[2].String()+" (errand)"))
 	}, "which is there: true, and completed"},
 	{nothingIsStuck, "a child that is not there", func(s *flowSound) {
-		s.open(9, holdfast.Waiting, waitsFor(s.t, "child "+holdfast.NewID().String()+" (errand)"))
+		s.open(9, store.Waiting, waitsFor(s.t, "child "+holdfast.NewID().String()+" (errand)"))
 	}, "which is there: false"},
 	{nothingIsStuck, "a child that has no name", func(s *flowSound) {
-		s.open(9, holdfast.Waiting, waitsFor(s.t, "child of nobody"))
+		s.open(9, store.Waiting, waitsFor(s.t, "child of nobody"))
 	}, "which names nobody"},
 	{nothingIsStuck, "children that have answered", func(s *flowSound) {
-		s.open(1, holdfast.Waiting, waitsFor(s.t, "1 of 1 children of kind errand"))
+		s.open(1, store.Waiting, waitsFor(s.t, "1 of 1 children of kind errand"))
 	}, "which have all finished"},
 	{nothingIsStuck, "one of several that has come", func(s *flowSound) {
-		s.open(9, holdfast.Waiting, waitsFor(s.t, "the first of: signal never, child "+s.ids[2].String()+" (errand)"))
+		s.open(9, store.Waiting, waitsFor(s.t, "the first of: signal never, child "+s.ids[2].String()+" (errand)"))
 	}, "and completed"},
 	{nothingIsStuck, "a strand that waits for a strand", func(s *flowSound) {
-		s.open(9, holdfast.Waiting, waitsFor(s.t, "strand left"))
+		s.open(9, store.Waiting, waitsFor(s.t, "strand left"))
 	}, "waits for nothing"},
 	{nothingIsStuck, "a reason that is none", func(s *flowSound) {
-		s.open(9, holdfast.Waiting, waitsFor(s.t, "better times"))
+		s.open(9, store.Waiting, waitsFor(s.t, "better times"))
 	}, "which is no reason"},
 	{nothingIsStuck, "no reason", func(s *flowSound) {
-		s.open(9, holdfast.Waiting, &store.WaitInfo{For: []byte("?")})
+		s.open(9, store.Waiting, &store.WaitInfo{For: []byte("?")})
 	}, `waits for "?"`},
 	{nothingIsStuck, "a child that was not ended with its parent", func(s *flowSound) {
-		s.open(9, holdfast.Waiting, waitsFor(s.t, "signal never"))
-		s.change(9, func(r *holdfast.Record) { r.Parent = s.ids[3] })
+		s.open(9, store.Waiting, waitsFor(s.t, "signal never"))
+		s.change(9, func(r *store.Record) { r.Parent = s.ids[3] })
 	}, "and its parent, job"},
 }

@@ -53,9 +53,9 @@ func TestVerifyFlowsAccepts(t *testing.T) {
 	t.Parallel()
 	for name, happened := range map[string]func(s *flowSound){
 		"a child that was retried after it had answered, when its parent completed": func(s *flowSound) {
-			s.change(4, func(r *holdfast.Record) {
-				r.Parent, r.Answers, r.State, r.Reason = s.ids[1], true, holdfast.Cancelled, store.ReasonCancelled
-				r.Attempts[1] = tried(4, 2, holdfast.Cancelled, store.ReasonCancelled)
+			s.change(4, func(r *store.Record) {
+				r.Parent, r.Answers, r.State, r.Reason = s.ids[1], true, store.Cancelled, store.ReasonCancelled
+				r.Attempts[1] = tried(4, 2, store.Cancelled, store.ReasonCancelled)
 			})
 			delete(s.enqueued, s.ids[4])
 			s.drop(func(e trace) bool { return e.Job == s.ids[4] && e.Lease == 2 && e.Event == eventLeave })
@@ -86,10 +86,10 @@ var ownerBites = []bite{
 		s.tell(2, 2, eventStart, "", "")
 	}, "start under lease 2, above the last one, 1"},
 	{oneOwner, "a lease on another node", func(s *flowSound) {
-		s.change(1, func(r *holdfast.Record) { r.Attempts[0].Node = 12 })
+		s.change(1, func(r *store.Record) { r.Attempts[0].Node = 12 })
 	}, "on record is node 12"},
 	{oneOwner, "the last lease on another node", func(s *flowSound) {
-		s.change(2, func(r *holdfast.Record) { r.Lease.Node = 99 })
+		s.change(2, func(r *store.Record) { r.Lease.Node = 99 })
 	}, "whose it is says node 99"},
 	{oneOwner, "two runs at once", func(s *flowSound) {
 		s.tell(3, 1, eventEffect, "charge 2", "done")
@@ -107,13 +107,13 @@ var ownerBites = []bite{
 		s.bury(11, func(d *death) { d.silence = time.Second })
 	}, "was declared dead after a silence of 1s"},
 	{oneOwner, "two attempts of one lease", func(s *flowSound) {
-		s.change(4, func(r *holdfast.Record) { r.Attempts[1].LeaseNumber = 1 })
+		s.change(4, func(r *store.Record) { r.Attempts[1].LeaseNumber = 1 })
 	}, "two attempts have lease 1"},
 	{oneOwner, "an attempt too many", func(s *flowSound) {
-		s.change(4, func(r *holdfast.Record) { r.LeaseNumber = 1 })
+		s.change(4, func(r *store.Record) { r.LeaseNumber = 1 })
 	}, "an attempt has lease 2, above the last one, 1"},
 	{oneOwner, "an errand's claim without a trace", func(s *flowSound) {
-		s.change(7, func(r *holdfast.Record) { r.Attempts = nil })
+		s.change(7, func(r *store.Record) { r.Attempts = nil })
 	}, "lease 1 of 2: recorded as an attempt: false"},
 	{oneOwner, "a write that was accepted under a stale lease", func(s *flowSound) {
 		s.entry(1, "step", "sleep 3", func(e *holdfast.JournalEntry) { e.Lease = 1 })
@@ -222,13 +222,13 @@ var memoryBites = []bite{
 		s.write(3, 3, entryOf("step", "6", "pledge 5"))
 	}, "pledge 5, was written after its end was decided"},
 	{undone, "what has completed is undone", func(s *flowSound) {
-		s.change(3, func(r *holdfast.Record) { r.State = holdfast.Completed })
+		s.change(3, func(r *store.Record) { r.State = store.Completed })
 	}, "has completed, and has compensated"},
 	{undone, "what was undone goes on", func(s *flowSound) {
 		s.tell(3, 3, eventEffect, "pledge 5", "done")
 	}, "undo charge 4 was done under lease 2, and pledge 5 under lease 3"},
 	{undone, "what was undone completes", func(s *flowSound) {
-		s.change(3, func(r *holdfast.Record) { r.State = holdfast.Completed })
+		s.change(3, func(r *store.Record) { r.State = store.Completed })
 	}, "was done under lease 2, and the run has completed"},
 }
 

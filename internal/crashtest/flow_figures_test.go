@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -14,7 +13,7 @@ type flowFigures struct {
 	effects, repeated, rows, compensated, sleeps       int
 	signals, answers, forked, continued, paused, total int
 
-	states   map[holdfast.State]int
+	states   map[store.State]int
 	accepted map[store.ActionKind]int
 }
 
@@ -28,7 +27,7 @@ func (f *flowFigures) String() string {
 // count counts a job.
 func (v *flowVerifier) count(j *flowJob) {
 	if v.figures.states == nil {
-		v.figures.states, v.figures.accepted = map[holdfast.State]int{}, map[store.ActionKind]int{}
+		v.figures.states, v.figures.accepted = map[store.State]int{}, map[store.ActionKind]int{}
 	}
 	v.figures.total++
 	v.figures.states[j.State]++

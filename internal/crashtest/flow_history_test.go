@@ -17,10 +17,10 @@ type flowHistory struct {
 	enqueued map[holdfast.ID]int
 	forks    map[holdfast.ID]fork
 	asks     []*ask
-	sends    map[sendTo][]holdfast.Sent
+	sends    map[sendTo][]holdfast.SendResult
 	traces   []trace // in the order of the file
 	rows     []row
-	records  map[holdfast.ID]holdfast.Record
+	records  map[holdfast.ID]store.Record
 	journals map[holdfast.ID]holdfast.Journal
 	deaths   map[int64]death
 	rules    rules
@@ -62,14 +62,14 @@ func (v violation) String() string { return fmt.Sprintf("%s: job %s: %s", v.rule
 // flowJob is what is known of one job of a storm.
 type flowJob struct {
 	task
-	holdfast.Record
+	store.Record
 	journal holdfast.Journal
 	traces  []placed
 	asks    []asked
 	rows    []row
-	ended   map[int64]holdfast.Attempt // the attempts on record, by lease
-	started map[int64]placed           // the first record of each run
-	left    map[int64]bool             // the leases whose runs have ended
+	ended   map[int64]store.Attempt // the attempts on record, by lease
+	started map[int64]placed        // the first record of each run
+	left    map[int64]bool          // the leases whose runs have ended
 	fork    *fork
 }
 
@@ -99,13 +99,13 @@ type flowVerifier struct {
 	figures    flowFigures
 	violations []violation
 	jobs       map[holdfast.ID]*flowJob
-	find       func(holdfast.ID) (holdfast.Record, bool)
+	find       func(holdfast.ID) (store.Record, bool)
 	glances    bool // it knows only what was asked and what the database says
 }
 
 func newFlowVerifier(h flowHistory) *flowVerifier {
 	v := &flowVerifier{flowHistory: h, jobs: map[holdfast.ID]*flowJob{}}
-	v.find = func(id holdfast.ID) (holdfast.Record, bool) { r, ok := v.records[id]; return r, ok }
+	v.find = func(id holdfast.ID) (store.Record, bool) { r, ok := v.records[id]; return r, ok }
 	return v
 }
 
@@ -149,7 +149,7 @@ func (v *flowVerifier) gather() {
 	for id, record := range v.records {
 		j := &flowJob{
 			Record: record, journal: v.journals[id],
-			ended: map[int64]holdfast.Attempt{}, started: map[int64]placed{}, left: map[int64]bool{},
+			ended: map[int64]store.Attempt{}, started: map[int64]placed{}, left: map[int64]bool{},
 		}
 		for _, a := range record.Attempts {
 			if _, twice := j.ended[a.LeaseNumber]; twice {
@@ -213,7 +213,7 @@ func (v *flowVerifier) args(j *flowJob) {
 }
 
 // taken reports whether the run that an attempt was had its job taken from it.
-func (v *flowVerifier) taken(a holdfast.Attempt) bool {
+func (v *flowVerifier) taken(a store.Attempt) bool {
 	_, dead := v.deaths[a.Node]
 	return a.Reason == store.ReasonNodeLost || a.Reason == store.ReasonCrashLoop || a.Reason == store.ReasonTerminated ||
 		a.Reason == store.ReasonCancelled && dead

@@ -29,7 +29,7 @@ type flowLoad struct {
 	known    []holdfast.ID // all that was heard of, in the order in which it was
 	heard    map[holdfast.ID]bool
 	asks     []*ask
-	sends    map[sendTo][]holdfast.Sent // the answers, those left out that were lost or said that the job has finished
+	sends    map[sendTo][]holdfast.SendResult // the answers, those left out that were lost or said that the job has finished
 }
 
 // fork is a job that an operator made of another one.
@@ -43,7 +43,7 @@ func newFlowLoad(c *cluster, random *rand.Rand) *flowLoad {
 	c.t.Helper()
 	l := &flowLoad{
 		c: c, planner: &flowPlanner{random: random, plan: map[int]task{}},
-		enqueued: map[holdfast.ID]int{}, forks: map[holdfast.ID]fork{}, heard: map[holdfast.ID]bool{}, sends: map[sendTo][]holdfast.Sent{},
+		enqueued: map[holdfast.ID]int{}, forks: map[holdfast.ID]fork{}, heard: map[holdfast.ID]bool{}, sends: map[sendTo][]holdfast.SendResult{},
 	}
 	for i := range l.clients {
 		l.clients[i] = open(c.t, c.config.Database)
@@ -105,13 +105,13 @@ func (l *flowLoad) enqueue(ctx context.Context, tasks []task) {
 	}
 	for len(left) > 0 && ctx.Err() == nil {
 		ids := slices.Collect(maps.Keys(left))
-		list := make([]holdfast.Item, len(ids))
+		list := make([]holdfast.BatchItem, len(ids))
 		for i, id := range ids {
 			t := left[id]
-			list[i] = t.kind().Item(t, holdfast.WithID(id))
+			list[i] = t.kind().Item(t, holdfast.JobID(id))
 		}
 		bounded, stop := context.WithTimeout(ctx, patience)
-		results, err := l.clients[0].EnqueueItems(bounded, list)
+		results, err := l.clients[0].EnqueueBatch(bounded, list)
 		stop()
 		l.c.allow(err)
 		l.mu.Lock()

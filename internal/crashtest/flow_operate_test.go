@@ -17,14 +17,14 @@ type ask struct {
 	number int
 	action store.ActionKind
 	job    holdfast.ID
-	was    holdfast.State // when he looked before, with the last lease then
+	was    store.State // when the operator looked before, with the last lease then
 	lease  int64
 
 	lost     bool // the answer was, so that it may have happened, or may yet happen
 	accepted bool
-	answer   holdfast.State
+	answer   store.State
 
-	// held: he looked afterwards, and it was held, or had finished, after the last lease then.
+	// held: the operator looked afterwards, and it was held, or had finished, after the last lease then.
 	held      bool
 	heldLease int64
 }
@@ -65,11 +65,11 @@ func (l *flowLoad) pick(random *rand.Rand) (id holdfast.ID, ok bool) {
 }
 
 // drawAction draws what to ask. Most of it makes sense.
-func drawAction(random *rand.Rand, r *holdfast.Record) store.ActionKind {
+func drawAction(random *rand.Rand, r *store.Record) store.ActionKind {
 	type weights [6]int
 	w := weights{35, 10, 22, 8, 10, 15} // of a job that is under way
 	switch {
-	case r.State == holdfast.Completed:
+	case r.State == store.Completed:
 		w = weights{10, 10, 10, 10, 50, 10}
 	case r.State.Finished():
 		w = weights{5, 30, 5, 5, 20, 35}
@@ -90,7 +90,7 @@ func drawAction(random *rand.Rand, r *holdfast.Record) store.ActionKind {
 // ask asks for something and notes what came of it, in the file too: so it is known which runs
 // began before and which after it.
 func (l *flowLoad) ask(
-	ctx context.Context, client *holdfast.Client, action store.ActionKind, r *holdfast.Record, random *rand.Rand,
+	ctx context.Context, client *holdfast.Client, action store.ActionKind, r *store.Record, random *rand.Rand,
 ) *ask {
 	a := &ask{action: action, job: r.ID, was: r.State, lease: r.LeaseNumber}
 	l.mu.Lock()
@@ -124,8 +124,8 @@ func (l *flowLoad) tell(event string, a *ask) {
 
 // look looks at what an ask has left, if nothing is to become of it by itself.
 func (l *flowLoad) look(ctx context.Context, client *holdfast.Client, a *ask) {
-	paused := a.action == store.ActionPause && a.answer == holdfast.Waiting
-	ended := a.action == store.ActionTerminate || a.action == store.ActionCancel && a.answer == holdfast.Cancelled
+	paused := a.action == store.ActionPause && a.answer == store.Waiting
+	ended := a.action == store.ActionTerminate || a.action == store.ActionCancel && a.answer == store.Cancelled
 	if !paused && !ended {
 		return
 	}
@@ -142,19 +142,23 @@ func (l *flowLoad) look(ctx context.Context, client *holdfast.Client, a *ask) {
 // perform does what is asked for.
 func (l *flowLoad) perform(
 	ctx context.Context, client *holdfast.Client, a *ask, random *rand.Rand,
-) (holdfast.State, error) {
+) (store.State, error) {
 	why := fmt.Sprintf("ask %d", a.number)
 	switch a.action {
 	case store.ActionPause:
-		results, err := client.PauseJobs(ctx, why, a.job)
+		results, err := client.Pause(ctx, why, a.job)
 		if err != nil {
 			return 0, err
 		}
 		return results[0].State, results[0].Err
 	case store.ActionResume:
-		return client.ResumeJob(ctx, a.job, why)
+		results, err := client.Resume(ctx, why, a.job)
+		if err != nil {
+			return 0, err
+		}
+		return results[0].State, results[0].Err
 	case store.ActionRetry:
-		results, err := client.Retry(ctx, a.job)
+		results, err := client.Retry(ctx, "", a.job)
 		if err != nil {
 			return 0, err
 		}
@@ -190,11 +194,7 @@ func (l *flowLoad) fork(
 	}
 	from := steps[random.IntN(len(steps))]
 	id := holdfast.NewID()
-	opts := []holdfast.ForkOption{holdfast.ForkID(id)}
-	if from != "" {
-		opts = append(opts, holdfast.ForkFrom(from))
-	}
-	_, err = client.ForkJob(ctx, a.job, why, opts...)
+	_, err = client.Fork(ctx, why, a.job, holdfast.Fork{From: from, ID: id})
 	if err != nil && errors.Is(err, holdfast.ErrNotFound) {
 		return fmt.Errorf("%w: the step is gone: %w", holdfast.ErrConflict, err) // it has continued as new
 	}

@@ -186,10 +186,10 @@ func (p *player) signal(run *holdfast.Run, o op) error {
 	)
 	switch o.Do {
 	case opHurry:
-		got, err = signal.Wait(run, holdfast.Within(limit))
+		got, err = signal.Wait(run, holdfast.WaitAtMost(limit))
 		late = errors.Is(err, holdfast.ErrWaitTimeout)
 	case opRace:
-		var timer *holdfast.Timer
+		var timer holdfast.Waitable
 		if timer, err = run.Timer(limit); err == nil {
 			var first int
 			first, err = holdfast.Select(run, timer, signal.Into(&got))
@@ -225,7 +225,7 @@ func (p *player) call(run *holdfast.Run, o op) error {
 	if err != nil {
 		return err
 	}
-	out, err := started.Await(run)
+	out, err := started.Wait(run)
 	value, err := answerOf(started.ID, out, err)
 	if err != nil {
 		return err
@@ -264,11 +264,11 @@ func answerOf(id holdfast.ID, out done, err error) (string, error) {
 	case err != nil:
 		return "", err
 	}
-	return answer(id, holdfast.Completed, out.Lease), nil
+	return answer(id, store.Completed, out.Lease), nil
 }
 
 // answer is short, because of the size of a record: the end of an id is random.
-func answer(id holdfast.ID, state holdfast.State, lease int64) string {
+func answer(id holdfast.ID, state store.State, lease int64) string {
 	text := id.String()
 	return fmt.Sprintf("%s %s by %d", text[len(text)-12:], state, lease)
 }
@@ -283,7 +283,7 @@ func (p *player) strands(run *holdfast.Run, o op) error {
 		}
 		futures = append(futures, f)
 	}
-	_, left := futures[0].Await(run)
-	_, right := futures[1].Await(run)
+	_, left := futures[0].Wait(run)
+	_, right := futures[1].Wait(run)
 	return cmp.Or(left, right)
 }

@@ -20,11 +20,11 @@ const restLimit = 3 * time.Minute
 func (s *storm) settle() bool {
 	s.t.Helper()
 	spins := false
-	await := func(what string, come func(open []holdfast.Record) bool) bool {
+	await := func(what string, come func(open []store.Record) bool) bool {
 		return s.wait(restLimit, what, func() bool {
 			s.load.sendRest(s.t.Context())
 			open := s.list(unfinished, 0)
-			spins = slices.ContainsFunc(open, func(r holdfast.Record) bool { return r.LeaseNumber > spinning })
+			spins = slices.ContainsFunc(open, func(r store.Record) bool { return r.LeaseNumber > spinning })
 			return spins || come(open) // there is no use in waiting for what runs again and again
 		}) && !spins
 	}
@@ -32,7 +32,7 @@ func (s *storm) settle() bool {
 }
 
 // atRest reports whether nothing moves or ought to, of the jobs that have not finished.
-func (s *storm) atRest(open []holdfast.Record) bool {
+func (s *storm) atRest(open []store.Record) bool {
 	s.t.Helper()
 	v := s.glance()
 	var waiting []*flowJob
@@ -41,7 +41,7 @@ func (s *storm) atRest(open []holdfast.Record) bool {
 		if err := json.Unmarshal(r.Args, &j.task); err != nil {
 			s.t.Fatal(err)
 		}
-		if r.State == holdfast.Waiting {
+		if r.State == store.Waiting {
 			waiting = append(waiting, j)
 		} else if v.restless(j) != "" {
 			return false
@@ -58,14 +58,14 @@ func (s *storm) glance() *flowVerifier {
 	s.load.mu.Lock()
 	defer s.load.mu.Unlock()
 	v := newFlowVerifier(flowHistory{asks: s.load.asks})
-	v.find = func(id holdfast.ID) (holdfast.Record, bool) { return s.record(id), true }
+	v.find = func(id holdfast.ID) (store.Record, bool) { return s.record(id), true }
 	v.glances = true
 	return v
 }
 
 // finishAll asks for what lets jobs end that do not end by themselves, and reports whether all
 // have.
-func (s *storm) finishAll(open []holdfast.Record) bool {
+func (s *storm) finishAll(open []store.Record) bool {
 	s.t.Helper()
 	for i := range open {
 		r := &open[i]
@@ -79,7 +79,7 @@ func (s *storm) finishAll(open []holdfast.Record) bool {
 }
 
 // lastWord is what is to be asked for a job that does not end by itself.
-func (s *storm) lastWord(r *holdfast.Record) store.ActionKind {
+func (s *storm) lastWord(r *store.Record) store.ActionKind {
 	var t task
 	if err := json.Unmarshal(r.Args, &t); err != nil {
 		s.t.Fatal(err)
@@ -97,7 +97,7 @@ func (s *storm) lastWord(r *holdfast.Record) store.ActionKind {
 
 // isOnItsOwn reports whether no end of a parent ends a job: it has none, or a person let it run
 // again after that.
-func (s *storm) isOnItsOwn(r *holdfast.Record) bool {
+func (s *storm) isOnItsOwn(r *store.Record) bool {
 	if r.Parent == (holdfast.ID{}) {
 		return true
 	}

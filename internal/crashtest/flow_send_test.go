@@ -80,7 +80,7 @@ func (l *flowLoad) wanted(ctx context.Context) func(yield func(sendTo) bool) {
 func (l *flowLoad) send(ctx context.Context, to sendTo) {
 	bounded, stop := context.WithTimeout(ctx, patience)
 	defer stop()
-	once := holdfast.Once(fmt.Sprintf("key %d of %d", to.key, to.gen))
+	once := holdfast.DedupKey(fmt.Sprintf("key %d of %d", to.key, to.gen))
 	sent, err := noteOf(to.gen).Send(bounded, l.clients[1], to.job, key{to.key}, once)
 	l.mu.Lock()
 	defer l.mu.Unlock()

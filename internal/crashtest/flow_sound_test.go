@@ -59,8 +59,8 @@ func newFlowSound(t *testing.T) *flowSound {
 		9: {N: 9, Ops: []op{{Do: opCharge, ID: 1}, {Do: opStep, ID: 2}}},
 	}
 	s.enqueued, s.forks = map[holdfast.ID]int{}, map[holdfast.ID]fork{}
-	s.sends, s.journals = map[sendTo][]holdfast.Sent{}, map[holdfast.ID]holdfast.Journal{}
-	s.records, s.deaths = map[holdfast.ID]holdfast.Record{}, map[int64]death{}
+	s.sends, s.journals = map[sendTo][]holdfast.SendResult{}, map[holdfast.ID]holdfast.Journal{}
+	s.records, s.deaths = map[holdfast.ID]store.Record{}, map[int64]death{}
 	s.rules, s.ended = rules{dead: 2 * time.Second}, true
 	for _, build := range []func(){s.lostAndFound, s.cancelled, s.errands, s.forked, s.continued, s.terminated} {
 		build()
@@ -69,19 +69,19 @@ func newFlowSound(t *testing.T) *flowSound {
 }
 
 // add adds a job that has finished, under its last lease.
-func (s *flowSound) add(n int, t task, state holdfast.State, reason holdfast.Reason, lease int64, attempts ...holdfast.Attempt) {
-	r := holdfast.Record{State: state, Reason: reason, FinishedAt: begin.Add(time.Hour), Attempts: attempts}
+func (s *flowSound) add(n int, t task, state store.State, reason store.Reason, lease int64, attempts ...store.Attempt) {
+	r := store.Record{State: state, Reason: reason, FinishedAt: begin.Add(time.Hour), Attempts: attempts}
 	s.ids[n] = holdfast.NewID()
 	r.ID, r.Kind, r.Args, r.LeaseNumber, r.CreatedAt = s.ids[n], t.kind().Name(), encode(s.t, t), lease, begin
-	r.ClaimedAt, r.Lease = claimed(lease), holdfast.Lease{Number: lease, Node: node(n, lease)}
-	if state == holdfast.Completed {
+	r.ClaimedAt, r.Lease = claimed(lease), store.Lease{Number: lease, Node: node(n, lease)}
+	if state == store.Completed {
 		r.Result = encode(s.t, done{lease})
 	}
 	s.records[r.ID] = r
 	s.journals[r.ID] = holdfast.Journal{Job: r.ID}
 }
 
-func (s *flowSound) enqueue(n int, state holdfast.State, reason holdfast.Reason, lease int64, attempts ...holdfast.Attempt) {
+func (s *flowSound) enqueue(n int, state store.State, reason store.Reason, lease int64, attempts ...store.Attempt) {
 	s.add(n, s.plan[n], state, reason, lease, attempts...)
 	s.enqueued[s.ids[n]] = n
 }
@@ -90,7 +90,7 @@ func (s *flowSound) enqueue(n int, state holdfast.State, reason holdfast.Reason,
 func node(n int, lease int64) int64 { return int64(10*n) + lease }
 
 // tried is an attempt under a lease.
-func tried(n int, lease int64, outcome holdfast.State, reason holdfast.Reason) holdfast.Attempt {
+func tried(n int, lease int64, outcome store.State, reason store.Reason) store.Attempt {
 	a := attempted(lease, 1, outcome, reason)
 	a.Node = node(n, lease)
 	return a
@@ -140,22 +140,22 @@ func entryOf(kind, path, name string) holdfast.JournalEntry {
 }
 
 // ask adds what an operator asked for, and what came of it.
-func (s *flowSound) ask(n int, a ask, answer holdfast.State) {
+func (s *flowSound) ask(n int, a ask, answer store.State) {
 	a.number, a.job, a.answer, a.accepted = len(s.asks)+1, s.ids[n], answer, true
 	s.asks = append(s.asks, &a)
 	for _, event := range []string{eventAsk, eventAnswer} {
 		s.traces = append(s.traces, trace{Event: event, Job: a.job, Ask: a.number})
 	}
 	r := s.records[a.job]
-	r.Actions = append(r.Actions, holdfast.Action{Kind: a.action})
+	r.Actions = append(r.Actions, store.Action{Kind: a.action})
 	s.records[a.job] = r
 }
 
 func (s *flowSound) lostAndFound() {
-	s.enqueue(1, holdfast.Completed, "", 4, tried(1, 1, holdfast.Retryable, store.ReasonNodeLost))
+	s.enqueue(1, store.Completed, "", 4, tried(1, 1, store.Retryable, store.ReasonNodeLost))
 	s.deaths[node(1, 1)] = death{name: "w1.1", slow: true, at: begin.Add(11 * time.Second), silence: 2 * time.Second}
-	s.add(2, s.plan[2], holdfast.Completed, "", 1)
-	s.change(2, func(r *holdfast.Record) { r.Parent, r.Answers = s.ids[1], true })
+	s.add(2, s.plan[2], store.Completed, "", 1)
+	s.change(2, func(r *store.Record) { r.Parent, r.Answers = s.ids[1], true })
 	id := s.ids[1]
 
 	s.tell(1, 1, eventStart, "", "")
@@ -174,7 +174,7 @@ func (s *flowSound) lostAndFound() {
 	}
 	s.tell(1, 4, eventLeave, "", "")
 	s.said(1, 3, "signal 4", "key 0")
-	s.said(1, 4, "child 5", answer(s.ids[2], holdfast.Completed, 1))
+	s.said(1, 4, "child 5", answer(s.ids[2], store.Completed, 1))
 
 	s.write(1, 2, entryOf("step", "1", "step 1"), entryOf("step", "2", "row 2"),
 		holdfast.JournalEntry{Kind: "timer", Path: "3", Data: encode(s.t, map[string]time.Time{"until": begin.Add(4 * time.Second)})})
@@ -183,12 +183,12 @@ func (s *flowSound) lostAndFound() {
 		holdfast.JournalEntry{Kind: "step", Path: "6", Name: "signal 4", Data: encode(s.t, "key 0")},
 		holdfast.JournalEntry{Kind: "child", Path: "7", Name: "errand", Data: encode(s.t, map[string]holdfast.ID{"id": s.ids[2]})})
 	s.write(1, 4,
-		holdfast.JournalEntry{Kind: "step", Path: "8", Name: "child 5", Data: encode(s.t, answer(s.ids[2], holdfast.Completed, 1))},
+		holdfast.JournalEntry{Kind: "step", Path: "8", Name: "child 5", Data: encode(s.t, answer(s.ids[2], store.Completed, 1))},
 		entryOf("step failed", "9.1", "broken 7"), entryOf("step", "10.1", "step 8"), entryOf("step failed", "11", "broken 9"))
 	s.deliver(1,
 		holdfast.JournalMessage{Kind: "signal", Name: "note.0", Data: encode(s.t, key{0})},
-		holdfast.JournalMessage{Kind: "child", From: s.ids[2], State: holdfast.Completed, Data: encode(s.t, done{1})})
-	s.sends[sendTo{id, 0, 0}] = []holdfast.Sent{{Message: 1}, {Message: 1, Duplicate: true}}
+		holdfast.JournalMessage{Kind: "child", From: s.ids[2], State: store.Completed, Data: encode(s.t, done{1})})
+	s.sends[sendTo{id, 0, 0}] = []holdfast.SendResult{{Message: 1}, {Message: 1, Duplicate: true}}
 	s.rows = append(s.rows, row{job: id, step: "row 2", lease: 2})
 }
 
@@ -211,9 +211,9 @@ func (s *flowSound) deliver(n int, messages ...holdfast.JournalMessage) {
 }
 
 func (s *flowSound) cancelled() {
-	s.enqueue(3, holdfast.Cancelled, store.ReasonCancelled, 3, tried(3, 3, holdfast.Cancelled, store.ReasonCancelled))
+	s.enqueue(3, store.Cancelled, store.ReasonCancelled, 3, tried(3, 3, store.Cancelled, store.ReasonCancelled))
 	s.run(3, 1, "charge 1", "charge 2", "charge 4")
-	s.ask(3, ask{action: store.ActionCancel, was: holdfast.Waiting, lease: 1}, holdfast.Available)
+	s.ask(3, ask{action: store.ActionCancel, was: store.Waiting, lease: 1}, store.Available)
 	s.tell(3, 2, eventStart, "", "")
 	s.tell(3, 2, eventLeave, "", "")
 	s.tell(3, 2, eventEffect, "undo charge 4", "done")
@@ -229,33 +229,33 @@ func (s *flowSound) cancelled() {
 }
 
 func (s *flowSound) errands() {
-	s.enqueue(4, holdfast.Failed, store.ReasonTerminal, 2,
-		tried(4, 1, holdfast.Failed, store.ReasonTerminal), tried(4, 2, holdfast.Failed, store.ReasonTerminal))
+	s.enqueue(4, store.Failed, store.ReasonTerminal, 2,
+		tried(4, 1, store.Failed, store.ReasonTerminal), tried(4, 2, store.Failed, store.ReasonTerminal))
 	s.run(4, 1, "")
-	s.ask(4, ask{action: store.ActionRetry, was: holdfast.Failed, lease: 1}, holdfast.Available)
+	s.ask(4, ask{action: store.ActionRetry, was: store.Failed, lease: 1}, store.Available)
 	s.run(4, 2, "")
 
-	s.enqueue(7, holdfast.Completed, "", 2, tried(7, 1, holdfast.Scheduled, store.ReasonSnoozed))
-	s.ask(7, ask{action: store.ActionPause, was: holdfast.Available, held: true}, holdfast.Waiting)
-	s.ask(7, ask{action: store.ActionResume, was: holdfast.Waiting}, holdfast.Available)
+	s.enqueue(7, store.Completed, "", 2, tried(7, 1, store.Scheduled, store.ReasonSnoozed))
+	s.ask(7, ask{action: store.ActionPause, was: store.Available, held: true}, store.Waiting)
+	s.ask(7, ask{action: store.ActionResume, was: store.Waiting}, store.Available)
 	s.run(7, 1, "")
 	s.run(7, 2, "")
 
-	s.enqueue(8, holdfast.Failed, store.ReasonCrashLoop, 1, tried(8, 1, holdfast.Failed, store.ReasonCrashLoop))
+	s.enqueue(8, store.Failed, store.ReasonCrashLoop, 1, tried(8, 1, store.Failed, store.ReasonCrashLoop))
 	s.deaths[node(8, 1)] = death{name: "w8.1", at: begin.Add(10 * time.Second), silence: 3 * time.Second}
 	s.tell(8, 1, eventStart, "", "")
 }
 
 func (s *flowSound) forked() {
-	s.add(5, s.plan[1], holdfast.Completed, "", 1)
+	s.add(5, s.plan[1], store.Completed, "", 1)
 	s.forks[s.ids[5]] = fork{of: s.ids[1], from: "row 2", sure: true}
-	s.change(5, func(r *holdfast.Record) { r.Actions = []holdfast.Action{{Kind: store.ActionFork}} })
-	s.add(10, task{N: 2}, holdfast.Completed, "", 1)
-	s.change(10, func(r *holdfast.Record) { r.Parent, r.Answers = s.ids[5], true })
+	s.change(5, func(r *store.Record) { r.Actions = []store.Action{{Kind: store.ActionFork}} })
+	s.add(10, task{N: 2}, store.Completed, "", 1)
+	s.change(10, func(r *store.Record) { r.Parent, r.Answers = s.ids[5], true })
 	s.run(10, 1, "")
 	s.run(5, 1, "row 2", "sleep 3", "signal 4", "child 5", "broken 7", "step 8", "broken 9")
 	s.said(5, 1, "signal 4", "key 0")
-	s.said(5, 1, "child 5", answer(s.ids[10], holdfast.Completed, 1))
+	s.said(5, 1, "child 5", answer(s.ids[10], store.Completed, 1))
 	s.drop(func(e trace) bool { return e.Event == eventRemembered && strings.HasPrefix(e.Step, string(opBroken)) })
 
 	old := s.journals[s.ids[1]].Entries
@@ -265,20 +265,20 @@ func (s *flowSound) forked() {
 		case "errand":
 			e.Data = encode(s.t, map[string]holdfast.ID{"id": s.ids[10]})
 		case "child 5":
-			e.Data = encode(s.t, answer(s.ids[10], holdfast.Completed, 1))
+			e.Data = encode(s.t, answer(s.ids[10], store.Completed, 1))
 		}
 		s.write(5, 1, e)
 	}
 	s.deliver(5,
 		holdfast.JournalMessage{Kind: "signal", Name: "note.0", Data: encode(s.t, key{0})},
-		holdfast.JournalMessage{Kind: "child", From: s.ids[10], State: holdfast.Completed, Data: encode(s.t, done{1})})
+		holdfast.JournalMessage{Kind: "child", From: s.ids[10], State: store.Completed, Data: encode(s.t, done{1})})
 	s.rows = append(s.rows, row{job: s.ids[5], step: "row 2", lease: 1})
 }
 
 func (s *flowSound) continued() {
 	again := s.plan[6]
 	again.Gen = 1
-	s.add(6, again, holdfast.Completed, "", 2)
+	s.add(6, again, store.Completed, "", 2)
 	s.enqueued[s.ids[6]] = 6
 	s.run(6, 1, "row 1")
 	from := len(s.traces)
@@ -292,14 +292,14 @@ func (s *flowSound) continued() {
 }
 
 func (s *flowSound) terminated() {
-	s.enqueue(9, holdfast.Cancelled, store.ReasonTerminated, 1, tried(9, 1, holdfast.Cancelled, store.ReasonTerminated))
+	s.enqueue(9, store.Cancelled, store.ReasonTerminated, 1, tried(9, 1, store.Cancelled, store.ReasonTerminated))
 	s.run(9, 1, "charge 1")
 	s.write(9, 1, entryOf("step", "1", "charge 1"))
-	s.ask(9, ask{action: store.ActionTerminate, was: holdfast.Running, lease: 1, held: true, heldLease: 1}, holdfast.Cancelled)
+	s.ask(9, ask{action: store.ActionTerminate, was: store.Running, lease: 1, held: true, heldLease: 1}, store.Cancelled)
 }
 
 // change changes a job's record.
-func (s *flowSound) change(n int, change func(r *holdfast.Record)) {
+func (s *flowSound) change(n int, change func(r *store.Record)) {
 	r := s.records[s.ids[n]]
 	r.Attempts, r.Actions = slices.Clone(r.Attempts), slices.Clone(r.Actions)
 	change(&r)
@@ -313,7 +313,7 @@ func (s *flowSound) entry(n int, kind, name string, change func(e *holdfast.Jour
 	change(&entries[i])
 }
 
-// tear takes entries out of a journal, and numbers the others anew.
+// tear takes entries out of a journal, and numbers the others again.
 func (s *flowSound) tear(n int, which func(e holdfast.JournalEntry) bool) {
 	j := s.journals[s.ids[n]]
 	j.Entries = slices.DeleteFunc(j.Entries, which)
@@ -335,9 +335,9 @@ func (s *flowSound) find(n int, lease int64, event, step string) *trace {
 }
 
 // open makes a job one that has not finished.
-func (s *flowSound) open(n int, state holdfast.State, wait *store.WaitInfo) {
+func (s *flowSound) open(n int, state store.State, wait *store.WaitInfo) {
 	s.ended = false
-	s.change(n, func(r *holdfast.Record) {
+	s.change(n, func(r *store.Record) {
 		r.State, r.Reason, r.FinishedAt, r.Wait = state, "", time.Time{}, wait
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // story is what is known of a job, for who reads of a violation.
@@ -23,7 +24,7 @@ func story(h flowHistory, id holdfast.ID) string {
 	}, "\n")
 }
 
-func attempts(r holdfast.Record) string {
+func attempts(r store.Record) string {
 	t := teller{}
 	for _, a := range r.Attempts {
 		t.addf("  attempt %d under lease %d on node %d, from %v to %v: %s (%s: %s)", a.Number, a.LeaseNumber, a.Node,

@@ -8,7 +8,7 @@ const (
 	eventLeave      = "leave"      // the handler's goroutine ends, whatever may be left to write
 )
 
-// The events of an operator. Between them what he asks for happens, or not.
+// The events of an operator. Between them what is asked for happens, or not.
 const (
 	eventAsk    = "ask"
 	eventAnswer = "answer"

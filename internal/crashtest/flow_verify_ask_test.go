@@ -1,7 +1,6 @@
 package crashtest
 
 import (
-	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -11,7 +10,7 @@ func (v *flowVerifier) cancels(j *flowJob) {
 		if (a.action != store.ActionCancel && a.action != store.ActionTerminate) || !a.accepted {
 			continue
 		}
-		if a.answer.Finished() && a.answer != holdfast.Cancelled {
+		if a.answer.Finished() && a.answer != store.Cancelled {
 			continue // it came too late
 		}
 		until, again := j.until(a, func(b asked) bool { return b.reopens() })
@@ -19,7 +18,7 @@ func (v *flowVerifier) cancels(j *flowJob) {
 			continue
 		}
 		v.afterCancel(j, a, until)
-		if until < 0 && j.State.Finished() && a.answer == holdfast.Cancelled && j.State != holdfast.Cancelled {
+		if until < 0 && j.State.Finished() && a.answer == store.Cancelled && j.State != store.Cancelled {
 			v.wrongf(cancelArrives, j.ID, "was cancelled by ask %d, and is %s", a.number, j.State)
 		}
 	}

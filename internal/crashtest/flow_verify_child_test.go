@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // children checks that the children that a journal names are there, that their answers have
@@ -35,7 +36,7 @@ func (v *flowVerifier) children(j *flowJob) {
 // told is what a child's answer says, which is compared with the child.
 func (v *flowVerifier) told(j *flowJob, m holdfast.JournalMessage) string {
 	var result done
-	if m.State == holdfast.Completed {
+	if m.State == store.Completed {
 		if err := json.Unmarshal(m.Data, &result); err != nil {
 			v.wrongf(childrenAnswer, j.ID, "child %s answered %q: %v", m.From, m.Data, err)
 		}
@@ -46,7 +47,7 @@ func (v *flowVerifier) told(j *flowJob, m holdfast.JournalMessage) string {
 		return said
 	}
 	is := answer(child.ID, child.State, 0)
-	if child.State == holdfast.Completed {
+	if child.State == store.Completed {
 		is = answer(child.ID, child.State, child.LeaseNumber)
 	}
 	if said != is && len(child.reopenings()) == 0 {

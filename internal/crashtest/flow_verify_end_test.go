@@ -56,7 +56,7 @@ func (v *flowVerifier) families() {
 			for gen := range j.Gen + 1 {
 				n := called[place{id, gen, o.Child.N}]
 				least := o.Count
-				if gen == j.Gen && j.State != holdfast.Completed {
+				if gen == j.Gen && j.State != store.Completed {
 					least = 0
 				}
 				if n < least || n > o.Count {
@@ -74,12 +74,12 @@ func (v *flowVerifier) end(j *flowJob) {
 	}
 	ended := j.wasAsked(store.ActionCancel, store.ActionTerminate) || v.wasClosed(j)
 	switch {
-	case j.State == holdfast.Cancelled:
+	case j.State == store.Cancelled:
 		if !ended {
 			v.wrongf(noLoss, j.ID, "is cancelled (%s: %s), and nobody asked for it", j.Reason, j.Error)
 		}
-	case j.State == holdfast.Failed && j.Once && j.Reason == store.ReasonCrashLoop:
-	case j.State == holdfast.Failed:
+	case j.State == store.Failed && j.Once && j.Reason == store.ReasonCrashLoop:
+	case j.State == store.Failed:
 		if !j.Fatal || j.Reason != store.ReasonTerminal {
 			v.wrongf(noLoss, j.ID, "failed with %s (%s), planned was that it fails: %t", j.Reason, j.Error, j.Fatal)
 		}
@@ -105,7 +105,7 @@ func (v *flowVerifier) wasClosed(j *flowJob) bool {
 	if parent == nil {
 		return false
 	}
-	return parent.State.Finished() && (parent.State != holdfast.Completed || len(j.reopenings()) > 0) || len(parent.reopenings()) > 0
+	return parent.State.Finished() && (parent.State != store.Completed || len(j.reopenings()) > 0) || len(parent.reopenings()) > 0
 }
 
 // completed checks that a job that has completed did what was planned, each step of it.

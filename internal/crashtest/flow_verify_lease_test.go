@@ -104,7 +104,7 @@ func (v *flowVerifier) claims(j *flowJob) {
 	}
 	for lease := int64(1); lease <= j.LeaseNumber; lease++ {
 		_, recorded := j.ended[lease]
-		if last := lease == j.LeaseNumber && j.State == holdfast.Completed; recorded == last {
+		if last := lease == j.LeaseNumber && j.State == store.Completed; recorded == last {
 			v.wrongf(oneOwner, j.ID, "lease %d of %d: recorded as an attempt: %t, completed the errand: %t",
 				lease, j.LeaseNumber, recorded, last)
 		}

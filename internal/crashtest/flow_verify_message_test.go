@@ -40,7 +40,7 @@ func (v *flowVerifier) messages(j *flowJob) {
 }
 
 // sent compares the answers to the sends of a message with the inbox.
-func (v *flowVerifier) sent(j *flowJob, to sendTo, answers []holdfast.Sent, arrived int64) {
+func (v *flowVerifier) sent(j *flowJob, to sendTo, answers []holdfast.SendResult, arrived int64) {
 	first := 0
 	for _, a := range answers {
 		v.figures.signals++

@@ -35,9 +35,9 @@ func (v *flowVerifier) restless(j *flowJob) string {
 		return fmt.Sprintf("has run %d times, and is %s", j.LeaseNumber, j.State)
 	case j.State.Finished():
 		return ""
-	case j.State == holdfast.Running:
+	case j.State == store.Running:
 		return v.running(j)
-	case j.State != holdfast.Waiting:
+	case j.State != store.Waiting:
 		return fmt.Sprintf("is %s, and due at %v", j.State, j.RunAt)
 	case j.Wait.Held:
 		return v.held(j)

@@ -87,10 +87,10 @@ func (v *flowVerifier) compensatedAll(j *flowJob, done map[string]bool, compensa
 			v.wrongf(undone, j.ID, "%s, entry %d, undoes what the journal does not say was done", name, seq)
 		}
 	}
-	if j.State == holdfast.Completed && len(compensated) > 0 {
+	if j.State == store.Completed && len(compensated) > 0 {
 		v.wrongf(undone, j.ID, "has completed, and has compensated %v", slices.Sorted(maps.Keys(compensated)))
 	}
-	if j.State != holdfast.Failed && j.State != holdfast.Cancelled || j.Reason == store.ReasonTerminated {
+	if j.State != store.Failed && j.State != store.Cancelled || j.Reason == store.ReasonTerminated {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(done)) {
@@ -114,7 +114,7 @@ func (v *flowVerifier) undoneForGood(j *flowJob) {
 			v.wrongf(undone, j.ID, "%s was done under lease %d, and %s under lease %d", before.Step, before.Lease, e.Step, e.Lease)
 		}
 	}
-	if before, ok := first[j.Gen]; ok && j.State == holdfast.Completed {
+	if before, ok := first[j.Gen]; ok && j.State == store.Completed {
 		v.wrongf(undone, j.ID, "%s was done under lease %d, and the run has completed", before.Step, before.Lease)
 	}
 }

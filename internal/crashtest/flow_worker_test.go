@@ -83,7 +83,7 @@ func (w *flowRunner) flow(run *holdfast.Run, t task) (done, error) {
 		return done{}, err
 	case t.Gen < t.Last:
 		t.Gen++
-		return done{}, holdfast.ContinueAsNew(t)
+		return done{}, holdfast.NewKind[task, done](run.Kind()).ContinueAsNew(t)
 	case t.Fatal:
 		return done{}, holdfast.Fail(errPlanned)
 	case run.Attempt() <= t.Fails:

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // TestKill kills three nodes again and again while they work, and while jobs are enqueued, cancelled and retried.
@@ -47,7 +47,7 @@ func TestKill(t *testing.T) {
 		if figures.lost < kills || figures.duplicates["node_lost"] == 0 {
 			t.Error("the kills met too little work to mean something")
 		}
-		if figures.asked[holdfast.Cancelled] == 0 || figures.asked[holdfast.Running] == 0 || figures.stopped == 0 || figures.again == 0 {
+		if figures.asked[store.Cancelled] == 0 || figures.asked[store.Running] == 0 || figures.stopped == 0 || figures.again == 0 {
 			t.Error("the cancels and retries met too little to mean something")
 		}
 	})

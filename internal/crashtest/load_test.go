@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // load is what the jobs of a test are, as far as they are enqueued, and what was asked about them.
@@ -29,8 +30,8 @@ type load struct {
 
 // request is what came of the one cancel of a job, or of the one retry.
 type request struct {
-	state holdfast.State // what the cancel answered; what the job was when it was retried
-	lease int64          // the job's last one then
+	state store.State // what the cancel answered; what the job was when it was retried
+	lease int64       // the job's last one then
 }
 
 func newLoad(c *cluster, random *rand.Rand) *load {
@@ -161,18 +162,18 @@ func (l *load) cancelRunning() {
 func (l *load) retry() bool {
 	l.c.t.Helper()
 	var ids []holdfast.ID
-	for _, over := range l.c.list(holdfast.Filter{States: []holdfast.State{holdfast.Failed, holdfast.Cancelled}}, 0) {
+	for _, over := range l.c.list(store.Filter{States: []store.State{store.Failed, store.Cancelled}}, 0) {
 		if _, asked := l.retries[over.ID]; l.plan[l.jobs[over.ID]].Again && !asked {
 			ids = append(ids, over.ID)
 			l.retries[over.ID] = request{state: over.State, lease: over.LeaseNumber}
 		}
 	}
-	results, err := l.c.client.Retry(l.c.t.Context(), ids...)
+	results, err := l.c.client.Retry(l.c.t.Context(), "", ids...)
 	if err != nil {
 		l.c.t.Fatal(err)
 	}
 	for i, r := range results {
-		if r.Err != nil || r.Job != ids[i] || r.State != holdfast.Available {
+		if r.Err != nil || r.Job != ids[i] || r.State != store.Available {
 			l.c.t.Errorf("the answer to the retry of job %s is %+v", ids[i], r)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // work is what a job is to do: its args.
@@ -58,8 +59,8 @@ func (w work) snooze() time.Duration { return time.Duration(10*w.N%50) * time.Mi
 var longAgo = time.Date(2020, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // items are the enqueues of jobs. A unique one may be enqueued again and again: its key counts for ever.
-func items(jobs []work) []holdfast.Item {
-	list := make([]holdfast.Item, len(jobs))
+func items(jobs []work) []holdfast.BatchItem {
+	list := make([]holdfast.BatchItem, len(jobs))
 	for i, w := range jobs {
 		list[i] = crashWork.Item(w, options(w)...)
 	}
@@ -72,13 +73,13 @@ func options(w work) []holdfast.EnqueueOption {
 		opts = append(opts, holdfast.OrderingKey(w.Key))
 	}
 	if w.Unique {
-		opts = append(opts, holdfast.Unique(holdfast.ByFields("n"), whileKept))
+		opts = append(opts, holdfast.Unique{ByFields: []string{"n"}, While: whileKept})
 	}
 	if w.Priority != 0 {
 		opts = append(opts, holdfast.Priority(w.Priority))
 	}
 	if w.Delay != 0 {
-		opts = append(opts, holdfast.In(time.Duration(w.Delay)*time.Millisecond))
+		opts = append(opts, holdfast.Delay(time.Duration(w.Delay)*time.Millisecond))
 	}
 	if w.RunAt != 0 {
 		opts = append(opts, holdfast.RunAt(longAgo.Add(time.Duration(w.RunAt)*time.Second)))
@@ -87,8 +88,7 @@ func options(w work) []holdfast.EnqueueOption {
 }
 
 // whileKept lets a unique key count for as long as the job exists.
-var whileKept = holdfast.While(
-	holdfast.Running, holdfast.Retryable, holdfast.Waiting, holdfast.Completed, holdfast.Failed, holdfast.Cancelled)
+var whileKept = []store.State{store.Running, store.Retryable, store.Waiting, store.Completed, store.Failed, store.Cancelled}
 
 // child is the job that a parent enqueues.
 func child(parent work) work {

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -52,7 +51,7 @@ func (c *cluster) rescued() death {
 	c.settled()
 	first, second := c.effects(0)[0], c.effects(0)[1]
 	for id, r := range c.records() {
-		if r.State != holdfast.Completed || r.Lease.Number != 2 || len(r.Attempts) != 1 ||
+		if r.State != store.Completed || r.Lease.Number != 2 || len(r.Attempts) != 1 ||
 			r.Attempts[0].Reason != store.ReasonNodeLost || r.Attempts[0].Node != first.Node {
 			c.t.Errorf("job %s: %+v", id, r)
 		}

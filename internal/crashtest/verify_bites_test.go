@@ -31,21 +31,21 @@ func newSound(t *testing.T) *sound {
 		4: {N: 4, Fatal: true, Child: 5}, 5: child(work{Child: 5}), 6: {N: 6, Cancel: true, Waits: true}, 7: {N: 7, Key: "m", Cancel: true},
 		8: {N: 8, Key: "l", Fatal: true, Again: true}, 9: {N: 9, Key: "l"}, 10: {N: 10, Tx: true, Delay: 5000},
 	}
-	s.records, s.enqueued = map[holdfast.ID]holdfast.Record{}, map[holdfast.ID]int{}
+	s.records, s.enqueued = map[holdfast.ID]store.Record{}, map[holdfast.ID]int{}
 	s.rules = rules{dead: 2 * time.Second}
 	s.deaths = map[int64]death{2: {name: "w0.1", slow: true, at: begin.Add(18 * time.Second), silence: 2 * time.Second}}
-	add := func(n int, state holdfast.State, lease int64, attempt int, attempts ...holdfast.Attempt) {
+	add := func(n int, state store.State, lease int64, attempt int, attempts ...store.Attempt) {
 		s.ids[n] = holdfast.NewID()
-		var r holdfast.Record
+		var r store.Record
 		r.ID, r.Args, r.State, r.Attempt, r.LeaseNumber = s.ids[n], encode(t, s.plan[n]), state, attempt, lease
 		r.CreatedAt, r.ClaimedAt, r.Attempts = begin, claimed(lease), attempts
 		if lease > 0 {
-			r.Lease = holdfast.Lease{Number: lease, Node: lease}
+			r.Lease = store.Lease{Number: lease, Node: lease}
 		}
 		switch state {
-		case holdfast.Failed:
+		case store.Failed:
 			r.Reason = store.ReasonTerminal
-		case holdfast.Cancelled:
+		case store.Cancelled:
 			r.Reason = store.ReasonCancelled
 		default:
 			r.Result = encode(t, done{lease})
@@ -55,20 +55,20 @@ func newSound(t *testing.T) *sound {
 			s.enqueued[r.ID] = n
 		}
 	}
-	add(1, holdfast.Completed, 3, 3,
-		attempted(1, 1, holdfast.Retryable, store.ReasonError), attempted(2, 2, holdfast.Retryable, store.ReasonNodeLost))
-	add(2, holdfast.Completed, 2, 1, attempted(1, 1, holdfast.Scheduled, store.ReasonSnoozed))
-	add(3, holdfast.Completed, 1, 1)
-	add(4, holdfast.Failed, 1, 1, attempted(1, 1, holdfast.Failed, store.ReasonTerminal))
-	add(5, holdfast.Completed, 1, 1)
-	add(6, holdfast.Cancelled, 1, 1, attempted(1, 1, holdfast.Cancelled, store.ReasonCancelled))
-	add(7, holdfast.Cancelled, 0, 0)
-	add(8, holdfast.Failed, 2, 1,
-		attempted(1, 1, holdfast.Failed, store.ReasonTerminal), attempted(2, 1, holdfast.Failed, store.ReasonTerminal))
-	add(9, holdfast.Completed, 1, 1)
-	add(10, holdfast.Completed, 1, 1)
-	s.cancels = map[holdfast.ID]request{s.ids[6]: {holdfast.Running, 1}, s.ids[7]: {holdfast.Cancelled, 0}}
-	s.retries, s.retried = map[holdfast.ID]request{s.ids[8]: {holdfast.Failed, 1}}, []holdfast.ID{s.ids[8]}
+	add(1, store.Completed, 3, 3,
+		attempted(1, 1, store.Retryable, store.ReasonError), attempted(2, 2, store.Retryable, store.ReasonNodeLost))
+	add(2, store.Completed, 2, 1, attempted(1, 1, store.Scheduled, store.ReasonSnoozed))
+	add(3, store.Completed, 1, 1)
+	add(4, store.Failed, 1, 1, attempted(1, 1, store.Failed, store.ReasonTerminal))
+	add(5, store.Completed, 1, 1)
+	add(6, store.Cancelled, 1, 1, attempted(1, 1, store.Cancelled, store.ReasonCancelled))
+	add(7, store.Cancelled, 0, 0)
+	add(8, store.Failed, 2, 1,
+		attempted(1, 1, store.Failed, store.ReasonTerminal), attempted(2, 1, store.Failed, store.ReasonTerminal))
+	add(9, store.Completed, 1, 1)
+	add(10, store.Completed, 1, 1)
+	s.cancels = map[holdfast.ID]request{s.ids[6]: {store.Running, 1}, s.ids[7]: {store.Cancelled, 0}}
+	s.retries, s.retried = map[holdfast.ID]request{s.ids[8]: {store.Failed, 1}}, []holdfast.ID{s.ids[8]}
 	s.notes = []note{{5, s.ids[5], true}, {5, s.ids[5], false}, {10, s.ids[10], true}}
 	s.undone = map[holdfast.ID]int{holdfast.NewID(): 11}
 	for _, e := range []effect{
@@ -109,8 +109,8 @@ func newSound(t *testing.T) *sound {
 // claimed is when a lease of a sound history is given. Its run takes five seconds.
 func claimed(lease int64) time.Time { return begin.Add(time.Duration(lease) * 10 * time.Second) }
 
-func attempted(lease int64, number int, outcome holdfast.State, reason holdfast.Reason) holdfast.Attempt {
-	return holdfast.Attempt{
+func attempted(lease int64, number int, outcome store.State, reason store.Reason) store.Attempt {
+	return store.Attempt{
 		Number: number, LeaseNumber: lease, Node: lease, Outcome: outcome, Reason: reason,
 		ClaimedAt: claimed(lease), EndedAt: claimed(lease).Add(5 * time.Second),
 	}
@@ -157,7 +157,7 @@ func (s *sound) advance(n, other int) {
 	s.effects = slices.Insert(rest, at, moved...)
 }
 
-func (s *sound) change(n int, change func(r *holdfast.Record)) {
+func (s *sound) change(n int, change func(r *store.Record)) {
 	r := s.records[s.ids[n]]
 	r.Attempts = slices.Clone(r.Attempts)
 	change(&r)
@@ -187,52 +187,52 @@ func TestVerifyBites(t *testing.T) {
 			s.records[twin.ID] = twin
 		}, "is in the database as 2 jobs"},
 		{"other args", func(s *sound) {
-			s.change(3, func(r *holdfast.Record) { r.Args = []byte(`{"n":3,"millis":7}`) })
+			s.change(3, func(r *store.Record) { r.Args = []byte(`{"n":3,"millis":7}`) })
 		}, "planned were"},
-		{"no args", func(s *sound) { s.change(3, func(r *holdfast.Record) { r.Args = nil }) }, "has args"},
+		{"no args", func(s *sound) { s.change(3, func(r *store.Record) { r.Args = nil }) }, "has args"},
 		{"not finished", func(s *sound) {
-			s.change(3, func(r *holdfast.Record) { r.State = holdfast.Running })
+			s.change(3, func(r *store.Record) { r.State = store.Running })
 		}, "is running (: ), not [completed]"},
 		{"failed without a plan", func(s *sound) {
-			s.change(3, func(r *holdfast.Record) { r.State, r.Reason = holdfast.Failed, store.ReasonCrashLoop })
+			s.change(3, func(r *store.Record) { r.State, r.Reason = store.Failed, store.ReasonCrashLoop })
 		}, "is failed (crash_loop: ), not [completed]"},
 		{"failed for another reason", func(s *sound) {
-			s.change(4, func(r *holdfast.Record) { r.Reason = store.ReasonAttemptsExhausted })
+			s.change(4, func(r *store.Record) { r.Reason = store.ReasonAttemptsExhausted })
 		}, "not for good"},
 		{"completed against the plan", func(s *sound) {
-			s.change(4, func(r *holdfast.Record) { r.State = holdfast.Completed })
+			s.change(4, func(r *store.Record) { r.State = store.Completed })
 		}, "is completed (terminal: ), not [failed]"},
 		{"the result of another run", func(s *sound) {
-			s.change(1, func(r *holdfast.Record) { r.Result = []byte(`{"lease":2}`) })
+			s.change(1, func(r *store.Record) { r.Result = []byte(`{"lease":2}`) })
 		}, "has the result"},
 		{"a lost run completed the job", func(s *sound) {
-			s.change(1, func(r *holdfast.Record) { r.LeaseNumber, r.Result = 2, []byte(`{"lease":2}`) })
+			s.change(1, func(r *store.Record) { r.LeaseNumber, r.Result = 2, []byte(`{"lease":2}`) })
 		}, "recorded as an attempt: true, completed the job: true"},
 		{"a claim without a trace", func(s *sound) {
-			s.change(1, func(r *holdfast.Record) { r.Attempts = r.Attempts[:1] })
+			s.change(1, func(r *store.Record) { r.Attempts = r.Attempts[:1] })
 		}, "lease 2 of 3: recorded as an attempt: false"},
 		{"an attempt too many", func(s *sound) {
-			s.change(3, func(r *holdfast.Record) {
-				r.Attempts = []holdfast.Attempt{{LeaseNumber: 2, Reason: store.ReasonNodeLost}}
+			s.change(3, func(r *store.Record) {
+				r.Attempts = []store.Attempt{{LeaseNumber: 2, Reason: store.ReasonNodeLost}}
 			})
 		}, "has lease 2, above the last one, 1"},
 		{"two attempts of one lease", func(s *sound) {
-			s.change(1, func(r *holdfast.Record) { r.Attempts = append(r.Attempts, r.Attempts[1]) })
+			s.change(1, func(r *store.Record) { r.Attempts = append(r.Attempts, r.Attempts[1]) })
 		}, "two attempts have lease 2"},
 		{"an error that was not planned", func(s *sound) {
-			s.change(1, func(r *holdfast.Record) { r.Attempts[1].Reason = store.ReasonError })
+			s.change(1, func(r *store.Record) { r.Attempts[1].Reason = store.ReasonError })
 		}, `ended with "error"`},
 		{"a snooze that was not planned", func(s *sound) {
-			s.change(1, func(r *holdfast.Record) { r.Attempts[1].Reason = store.ReasonSnoozed })
+			s.change(1, func(r *store.Record) { r.Attempts[1].Reason = store.ReasonSnoozed })
 		}, `ended with "snoozed"`},
 		{"a reason that there should not be", func(s *sound) {
-			s.change(1, func(r *holdfast.Record) { r.Attempts[1].Reason = store.ReasonTimeout })
+			s.change(1, func(r *store.Record) { r.Attempts[1].Reason = store.ReasonTimeout })
 		}, `ended with "timeout"`},
 		{"a lost attempt does not count", func(s *sound) {
-			s.change(1, func(r *holdfast.Record) { r.Attempt = 2 })
+			s.change(1, func(r *store.Record) { r.Attempt = 2 })
 		}, "has counted 2 attempts"},
 		{"a snooze counts", func(s *sound) {
-			s.change(2, func(r *holdfast.Record) { r.Attempt = 2 })
+			s.change(2, func(r *store.Record) { r.Attempt = 2 })
 		}, "has counted 2 attempts"},
 		{"a lease given twice", func(s *sound) {
 			s.effects = append(s.effects, s.effects[s.find(eventStart, 3, 1)])
@@ -251,7 +251,7 @@ func TestVerifyBites(t *testing.T) {
 			s.effects[s.find(eventEffect, 3, 1)].Lease = 2
 		}, "under lease 2, which is not on record"},
 		{"completed in another attempt", func(s *sound) {
-			s.change(3, func(r *holdfast.Record) { r.Attempt = 2 })
+			s.change(3, func(r *store.Record) { r.Attempt = 2 })
 		}, "in attempt 1, completed was attempt 2"},
 		{"an effect without a start", func(s *sound) {
 			s.remove(eventStart, 3, 1)
@@ -284,27 +284,27 @@ func TestVerifyBites(t *testing.T) {
 		{"a run that snoozed without its effect", func(s *sound) { s.remove(eventEffect, 2, 1) }, "has 0 effects under lease 1"},
 		{"a run that failed for good without its effect", func(s *sound) { s.remove(eventEffect, 4, 1) }, "has 0 effects under lease 1"},
 		{"a run that was given back after it started", func(s *sound) {
-			s.change(1, func(r *holdfast.Record) {
-				r.Attempts[1].Reason, r.Attempts[1].Outcome = store.ReasonReleased, holdfast.Available
+			s.change(1, func(r *store.Record) {
+				r.Attempts[1].Reason, r.Attempts[1].Outcome = store.ReasonReleased, store.Available
 			})
 		}, "lease 2 was given back before it started, and had started"},
 		{"a lost run that does not count", func(s *sound) {
-			s.change(1, func(r *holdfast.Record) { r.Attempt, r.Attempts[1].Outcome = 2, holdfast.Available })
+			s.change(1, func(r *store.Record) { r.Attempt, r.Attempts[1].Outcome = 2, store.Available })
 		}, `under lease 2 ended with "node_lost" and left the job available`},
 		{"an error after which the job is at once available", func(s *sound) {
-			s.change(1, func(r *holdfast.Record) { r.Attempts[0].Outcome = holdfast.Available })
+			s.change(1, func(r *store.Record) { r.Attempts[0].Outcome = store.Available })
 		}, `under lease 1 ended with "error" and left the job available`},
 		{"a snooze after which the job is to be retried", func(s *sound) {
-			s.change(2, func(r *holdfast.Record) { r.Attempts[0].Outcome = holdfast.Retryable })
+			s.change(2, func(r *store.Record) { r.Attempts[0].Outcome = store.Retryable })
 		}, `under lease 1 ended with "snoozed" and left the job retryable`},
 		{"a release that counts", func(s *sound) {
-			s.change(1, func(r *holdfast.Record) { r.Attempts[1].Reason = store.ReasonReleased })
+			s.change(1, func(r *store.Record) { r.Attempts[1].Reason = store.ReasonReleased })
 		}, `under lease 2 ended with "released" and left the job retryable`},
 		{"an end for good that is none", func(s *sound) {
-			s.change(4, func(r *holdfast.Record) { r.Attempts[0].Outcome = holdfast.Retryable })
+			s.change(4, func(r *store.Record) { r.Attempts[0].Outcome = store.Retryable })
 		}, `under lease 1 ended with "terminal" and left the job retryable`},
 		{"attempts that are counted wrong", func(s *sound) {
-			s.change(1, func(r *holdfast.Record) { r.Attempts[1].Number = 1 })
+			s.change(1, func(r *store.Record) { r.Attempts[1].Number = 1 })
 		}, "under lease 2 has number 1, not 2"},
 
 		{"a job that was taken from a node that lives", func(s *sound) { delete(s.deaths, 2) }, "lost with node 2, which was not dead"},
@@ -339,42 +339,42 @@ func TestVerifyBites(t *testing.T) {
 		}, "was rolled back, and is there"},
 
 		{"a cancel of a running job that is forgotten", func(s *sound) {
-			s.change(6, func(r *holdfast.Record) { r.State = holdfast.Running })
+			s.change(6, func(r *store.Record) { r.State = store.Running })
 		}, "is running (cancelled: ), not [cancelled cancelled]"},
 		{"a cancelled job that ran all the same", func(s *sound) {
-			s.cancels[s.ids[9]] = request{holdfast.Cancelled, 0}
+			s.cancels[s.ids[9]] = request{store.Cancelled, 0}
 		}, "lease 1 started after the job was cancelled under lease 0"},
 		{"a cancelled job that completed", func(s *sound) {
-			s.cancels[s.ids[9]] = request{holdfast.Cancelled, 1}
+			s.cancels[s.ids[9]] = request{store.Cancelled, 1}
 		}, "is completed (: ), not [cancelled]"},
 		{"a cancel that is answered with an end that was not", func(s *sound) {
-			s.cancels[s.ids[9]] = request{holdfast.Failed, 1}
+			s.cancels[s.ids[9]] = request{store.Failed, 1}
 		}, "its cancel was answered with failed"},
 		{"a run that is cancelled without a request", func(s *sound) { delete(s.cancels, s.ids[6]) }, `ended with "cancelled"`},
 		{"a cancelled job for another reason", func(s *sound) {
-			s.change(7, func(r *holdfast.Record) { r.Reason = store.ReasonDeadline })
+			s.change(7, func(r *store.Record) { r.Reason = store.ReasonDeadline })
 		}, `was cancelled with "deadline"`},
 		{"a cancelled job that did not run and counts", func(s *sound) {
-			s.change(7, func(r *holdfast.Record) { r.Attempt = 1 })
+			s.change(7, func(r *store.Record) { r.Attempt = 1 })
 		}, "has counted 1 attempts, on record are 0"},
 		{"a cancelled run that does not count", func(s *sound) {
-			s.change(6, func(r *holdfast.Record) { r.Attempt = 0 })
+			s.change(6, func(r *store.Record) { r.Attempt = 0 })
 		}, "has counted 0 attempts, on record are 1"},
 
 		{"a job that goes on after its end", func(s *sound) { delete(s.retries, s.ids[8]) }, "the job had finished under lease 1"},
 		{"a retry that is forgotten", func(s *sound) {
-			s.retries[s.ids[4]] = request{holdfast.Failed, 1}
-			s.change(4, func(r *holdfast.Record) { r.State = holdfast.Available })
+			s.retries[s.ids[4]] = request{store.Failed, 1}
+			s.change(4, func(r *store.Record) { r.State = store.Available })
 		}, "is available (terminal: ), not [failed]"},
 		{"a retry of a job that had not finished", func(s *sound) {
-			s.retries[s.ids[8]] = request{holdfast.Completed, 1}
+			s.retries[s.ids[8]] = request{store.Completed, 1}
 		}, "was completed when it was retried"},
 		{"a retry that is not on record", func(s *sound) { s.retried = nil }, "0 retries are on record, there were 1"},
 		{"a retry that nobody asked for", func(s *sound) {
 			s.retried = append(s.retried, s.ids[1])
 		}, "1 retries are on record, there were 0"},
 		{"a retry that goes on counting", func(s *sound) {
-			s.change(8, func(r *holdfast.Record) { r.Attempt, r.Attempts[1].Number = 2, 2 })
+			s.change(8, func(r *store.Record) { r.Attempt, r.Attempts[1].Number = 2, 2 })
 		}, "under lease 2 has number 2, not 1"},
 		{"a retry in another job's turn", func(s *sound) {
 			i, j := s.find(eventStart, 8, 2), s.find(eventEffect, 9, 1)
@@ -382,19 +382,19 @@ func TestVerifyBites(t *testing.T) {
 		}, "job 8: of l started before job 9 had finished"},
 
 		{"a retry before the end of what came before it", func(s *sound) {
-			s.change(8, func(r *holdfast.Record) { r.Attempts[1].ClaimedAt = r.Attempts[0].EndedAt.Add(-time.Millisecond) })
+			s.change(8, func(r *store.Record) { r.Attempts[1].ClaimedAt = r.Attempts[0].EndedAt.Add(-time.Millisecond) })
 		}, "lease 2 was given 1ms before its time"},
 		{"a start before its time", func(s *sound) {
-			s.change(10, func(r *holdfast.Record) { r.ClaimedAt = begin.Add(4 * time.Second) })
+			s.change(10, func(r *store.Record) { r.ClaimedAt = begin.Add(4 * time.Second) })
 		}, "lease 1 was given 1s before its time"},
 		{"a retry without its backoff", func(s *sound) {
-			s.change(1, func(r *holdfast.Record) { r.Attempts[1].ClaimedAt = r.Attempts[0].EndedAt.Add(9 * time.Millisecond) })
+			s.change(1, func(r *store.Record) { r.Attempts[1].ClaimedAt = r.Attempts[0].EndedAt.Add(9 * time.Millisecond) })
 		}, "lease 2 was given 1ms before its time"},
 		{"a rescue without its backoff", func(s *sound) {
-			s.change(1, func(r *holdfast.Record) { r.ClaimedAt = r.Attempts[1].EndedAt.Add(9 * time.Millisecond) })
+			s.change(1, func(r *store.Record) { r.ClaimedAt = r.Attempts[1].EndedAt.Add(9 * time.Millisecond) })
 		}, "lease 3 was given 1ms before its time"},
 		{"a snooze that is too short", func(s *sound) {
-			s.change(2, func(r *holdfast.Record) { r.ClaimedAt = r.Attempts[0].EndedAt.Add(19 * time.Millisecond) })
+			s.change(2, func(r *store.Record) { r.ClaimedAt = r.Attempts[0].EndedAt.Add(19 * time.Millisecond) })
 		}, "lease 2 was given 1ms before its time"},
 
 		{"a checkpoint is forgotten", func(s *sound) {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -22,7 +21,7 @@ func (v *verifier) attempts(j *jobHistory) {
 	}
 	for lease := int64(1); lease <= j.LeaseNumber; lease++ {
 		_, recorded := j.ended[lease]
-		if last := lease == j.LeaseNumber && j.State == holdfast.Completed; recorded == last {
+		if last := lease == j.LeaseNumber && j.State == store.Completed; recorded == last {
 			v.wrongf(j.N, "lease %d of %d: recorded as an attempt: %t, completed the job: %t", lease, j.LeaseNumber, recorded, last)
 		}
 	}
@@ -34,27 +33,27 @@ func (v *verifier) attempts(j *jobHistory) {
 }
 
 // attempt checks that an attempt ended in a way that was planned or that a kill explains, and that the job became what that makes of it.
-func (v *verifier) attempt(j *jobHistory, a holdfast.Attempt) {
-	var became holdfast.State
+func (v *verifier) attempt(j *jobHistory, a store.Attempt) {
+	var became store.State
 	explained := true
 	switch a.Reason {
 	case store.ReasonNodeLost:
 		v.lost++
-		became = holdfast.Retryable
+		became = store.Retryable
 		if d, dead := v.deaths[a.Node]; !dead || a.EndedAt.Before(d.at.Add(-v.rules.leeway)) {
 			v.wrongf(j.N, "the attempt under lease %d was lost with node %d, which was not dead", a.LeaseNumber, a.Node)
 		}
 	case store.ReasonReleased: // claimed ahead and given back before it started
-		became = holdfast.Available
+		became = store.Available
 	case store.ReasonError:
-		became, explained = holdfast.Retryable, a.Number <= j.Fails
+		became, explained = store.Retryable, a.Number <= j.Fails
 	case store.ReasonSnoozed:
-		became, explained = holdfast.Scheduled, a.LeaseNumber <= int64(j.Snoozes)
+		became, explained = store.Scheduled, a.LeaseNumber <= int64(j.Snoozes)
 	case store.ReasonTerminal:
-		became, explained = holdfast.Failed, j.Fatal
+		became, explained = store.Failed, j.Fatal
 	case store.ReasonCancelled:
 		v.stopped++
-		became, explained = holdfast.Cancelled, j.cancel != nil
+		became, explained = store.Cancelled, j.cancel != nil
 	default:
 		explained = false
 	}
@@ -69,7 +68,7 @@ func (v *verifier) attempt(j *jobHistory, a holdfast.Attempt) {
 	}
 }
 
-// numbers checks that attempts are counted right: those that failed or were lost count, and a retry begins anew.
+// numbers checks that attempts are counted right: those that failed or were lost count, and a retry starts over.
 func (v *verifier) numbers(j *jobHistory) {
 	number, retried := 1, j.retry == nil
 	for _, lease := range slices.Sorted(maps.Keys(j.ended)) {
@@ -80,14 +79,14 @@ func (v *verifier) numbers(j *jobHistory) {
 		if a.Number != number {
 			v.wrongf(j.N, "the attempt under lease %d has number %d, not %d", lease, a.Number, number)
 		}
-		if a.Outcome == holdfast.Retryable {
+		if a.Outcome == store.Retryable {
 			number++
 		}
 	}
 	if !retried {
 		number = 1
 	}
-	if j.State == holdfast.Cancelled && j.Lease.Number == 0 {
+	if j.State == store.Cancelled && j.Lease.Number == 0 {
 		number-- // it did not run when it was cancelled
 	}
 	if j.Attempt != number {
@@ -97,20 +96,20 @@ func (v *verifier) numbers(j *jobHistory) {
 
 // end checks that the job finished as planned, or was cancelled.
 func (v *verifier) end(j *jobHistory) {
-	planned := holdfast.Completed
+	planned := store.Completed
 	switch {
 	case j.Waits:
-		planned = holdfast.Cancelled
+		planned = store.Cancelled
 	case j.Fatal:
-		planned = holdfast.Failed
+		planned = store.Failed
 	}
-	possible := []holdfast.State{planned}
+	possible := []store.State{planned}
 	switch c := j.cancel; {
 	case c == nil:
-	case c.state == holdfast.Running:
-		possible = append(possible, holdfast.Cancelled) // or its outcome came first
-	case c.state == holdfast.Cancelled:
-		possible = []holdfast.State{holdfast.Cancelled}
+	case c.state == store.Running:
+		possible = append(possible, store.Cancelled) // or its outcome came first
+	case c.state == store.Cancelled:
+		possible = []store.State{store.Cancelled}
 	case c.state != planned:
 		v.wrongf(j.N, "its cancel was answered with %s", c.state)
 	}
@@ -118,7 +117,7 @@ func (v *verifier) end(j *jobHistory) {
 		if !slices.Contains(possible, j.retry.state) {
 			v.wrongf(j.N, "was %s when it was retried, not %v", j.retry.state, possible)
 		}
-		possible = []holdfast.State{planned}
+		possible = []store.State{planned}
 	}
 	if !slices.Contains(possible, j.State) {
 		v.wrongf(j.N, "is %s (%s: %s), not %v", j.State, j.Reason, j.Error, possible)
@@ -126,11 +125,11 @@ func (v *verifier) end(j *jobHistory) {
 	}
 	var result done
 	switch j.State {
-	case holdfast.Failed:
+	case store.Failed:
 		if j.Reason != store.ReasonTerminal {
 			v.wrongf(j.N, "failed with %q, not for good", j.Reason)
 		}
-	case holdfast.Cancelled:
+	case store.Cancelled:
 		if j.Reason != store.ReasonCancelled {
 			v.wrongf(j.N, "was cancelled with %q", j.Reason)
 		}
@@ -143,7 +142,7 @@ func (v *verifier) end(j *jobHistory) {
 
 // due checks that no lease was given before the job's time had come, by the database's clock.
 func (v *verifier) due(j *jobHistory) {
-	before := holdfast.Attempt{EndedAt: j.CreatedAt}
+	before := store.Attempt{EndedAt: j.CreatedAt}
 	for lease := int64(1); lease <= j.LeaseNumber; lease++ {
 		a, ended := j.ended[lease]
 		claimed := a.ClaimedAt
@@ -162,7 +161,7 @@ func (v *verifier) due(j *jobHistory) {
 }
 
 // wait is how long a job has to wait at least after an attempt; after none, from its enqueue on.
-func (j *jobHistory) wait(after holdfast.Attempt) time.Duration {
+func (j *jobHistory) wait(after store.Attempt) time.Duration {
 	switch {
 	case after.LeaseNumber == 0:
 		return time.Duration(j.Delay) * time.Millisecond

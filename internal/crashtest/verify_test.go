@@ -20,7 +20,7 @@ type history struct {
 	retries  map[holdfast.ID]request
 	retried  []holdfast.ID // what the database recorded of them
 	effects  []effect      // in the order of the file
-	records  map[holdfast.ID]holdfast.Record
+	records  map[holdfast.ID]store.Record
 	deaths   map[int64]death // by node
 	rules    rules
 }
@@ -41,17 +41,17 @@ type rules struct {
 	leeway      time.Duration // by how much a job may be claimed before its time
 }
 
-// blink is how far apart two looks at the clock may be within one statement: PostgreSQL reads it for each node anew.
+// blink is how far apart two looks at the clock may be within one statement: PostgreSQL reads it for each node again.
 const blink = 20 * time.Millisecond
 
 // figures count what happened.
 type figures struct {
 	jobs, runs, effects, lost, late, refused int
 
-	duplicates map[store.Reason]int   // effects but the one that counts, by how their attempt ended
-	asked      map[holdfast.State]int // cancels, by the answer
-	stopped    int                    // runs that were cancelled
-	again      int                    // jobs that were retried
+	duplicates map[store.Reason]int // effects but the one that counts, by how their attempt ended
+	asked      map[store.State]int  // cancels, by the answer
+	stopped    int                  // runs that were cancelled
+	again      int                  // jobs that were retried
 }
 
 func (f figures) String() string {
@@ -72,9 +72,9 @@ type verifier struct {
 // jobHistory is what is known of one job.
 type jobHistory struct {
 	work
-	holdfast.Record
+	store.Record
 	effects []effect
-	ended   map[int64]holdfast.Attempt // the attempts on record, by lease
+	ended   map[int64]store.Attempt // the attempts on record, by lease
 	cancel  *request
 	retry   *request
 }
@@ -83,7 +83,7 @@ type jobHistory struct {
 func verify(h history) ([]string, figures) {
 	v := &verifier{history: h, byJob: map[holdfast.ID][]effect{}, byPlace: map[int][]holdfast.ID{}}
 	v.figures = figures{
-		jobs: len(h.records), again: len(h.retries), duplicates: map[store.Reason]int{}, asked: map[holdfast.State]int{},
+		jobs: len(h.records), again: len(h.retries), duplicates: map[store.Reason]int{}, asked: map[store.State]int{},
 	}
 	for _, e := range h.effects {
 		v.byJob[e.Job] = append(v.byJob[e.Job], e)
@@ -126,7 +126,7 @@ func (v *verifier) jobs() map[holdfast.ID]*jobHistory {
 		if args != v.plan[args.N] {
 			v.wrongf(args.N, "has args %+v, planned were %+v", args, v.plan[args.N])
 		}
-		j := &jobHistory{work: args, Record: record, effects: v.byJob[id], ended: map[int64]holdfast.Attempt{}}
+		j := &jobHistory{work: args, Record: record, effects: v.byJob[id], ended: map[int64]store.Attempt{}}
 		if c, ok := v.cancels[id]; ok {
 			j.cancel = &c
 		}
@@ -207,7 +207,7 @@ func (v *verifier) audit(jobs map[holdfast.ID]*jobHistory) {
 }
 
 // taken reports whether a run was ended by the rescue of its job from a dead node.
-func (v *verifier) taken(a holdfast.Attempt) bool {
+func (v *verifier) taken(a store.Attempt) bool {
 	_, dead := v.deaths[a.Node]
 	return a.Reason == store.ReasonNodeLost || a.Reason == store.ReasonCancelled && dead
 }

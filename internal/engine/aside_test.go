@@ -159,7 +159,7 @@ func TestWhoIsHeldForTooLongIsToldWhy(t *testing.T) {
 		h.open.Store(true)
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if _, err := b.st.Get(b.t.Context(), again.Job.ID); !errors.Is(err, store.ErrNotFound) {
+		if _, err := b.st.Get(b.t.Context(), "", again.Job.ID); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("the job of a caller who has left: %v", err)
 		}
 	})
@@ -260,7 +260,7 @@ func TestPanicWhileWhatIsHeldIsTried(t *testing.T) {
 		if rec := b.get(ending.Job.ID); len(rec.Attempts) > 0 {
 			t.Errorf("attempts: %+v", rec.Attempts)
 		}
-		troubles := b.e.Health().Troubles
+		troubles := b.runner().Health().Troubles
 		if len(troubles) != 1 || troubles[0].Part != "operations put aside" || troubles[0].Panics != 1 || troubles[0].Down {
 			t.Errorf("troubles: %+v", troubles)
 		}

@@ -109,7 +109,7 @@ func (n *node) lookForEnded(ctx context.Context, young time.Duration) {
 	}
 	call, cancel := context.WithTimeout(ctx, n.cfg.Beat)
 	defer cancel()
-	ended, err := n.store.Ended(call, slices.Collect(maps.Keys(running)))
+	ended, err := n.store.Ended(call, "", slices.Collect(maps.Keys(running)))
 	if err != nil {
 		return // the next beat asks again
 	}

@@ -147,14 +147,14 @@ func (p *probe) Rescue(ctx context.Context, params store.RescueParams) ([]store.
 	return p.Store.Rescue(ctx, params)
 }
 
-func (p *probe) Get(ctx context.Context, id store.ID) (store.Record, error) {
+func (p *probe) Get(ctx context.Context, namespace string, id store.ID) (store.Record, error) {
 	p.mu.Lock()
 	hook := p.onGet
 	p.mu.Unlock()
 	if hook != nil {
 		hook()
 	}
-	return p.Store.Get(ctx, id)
+	return p.Store.Get(ctx, namespace, id)
 }
 
 func (p *probe) AwaitTx(ctx context.Context, job store.ID) error {
@@ -172,7 +172,7 @@ func (p *probe) SweepCancels(ctx context.Context) (int, error) {
 	return p.Store.SweepCancels(ctx)
 }
 
-func (p *probe) Retain(ctx context.Context, params store.RetainParams) (store.Retained, error) {
+func (p *probe) Retain(ctx context.Context, params store.Retention) (store.Retained, error) {
 	p.calls.Add(1)
 	return p.Store.Retain(ctx, params)
 }
@@ -199,10 +199,13 @@ func inBed(t *testing.T, cfg Config, test func(b *bed)) {
 	})
 }
 
+// runner is that of the one namespace.
+func (b *bed) runner() *Runner { return b.e.Runner("default") }
+
 func (b *bed) handle(kind string, run func(ctx context.Context, r *Run) ([]byte, error)) *Handler {
 	b.t.Helper()
 	h := &Handler{Kind: kind, Run: run}
-	if err := b.e.Handle(h); err != nil {
+	if err := b.runner().Handle(h); err != nil {
 		b.t.Fatal(err)
 	}
 	return h
@@ -213,7 +216,7 @@ func (b *bed) run() {
 	b.stop, b.ran = make(chan struct{}), make(chan error, 1)
 	force, now := context.WithCancel(context.Background())
 	b.now = now
-	go func() { b.ran <- b.e.Run(context.Background(), Stop{Soft: b.stop, Hard: force}) }()
+	go func() { b.ran <- b.runner().Run(context.Background(), Stop{Soft: b.stop, Hard: force}) }()
 	synctest.Wait()
 }
 
@@ -260,9 +263,9 @@ func (b *bed) wait(id store.ID) store.Ended {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), time.Hour)
 	defer cancel()
-	ended, err := b.e.Wait(ctx, id)
+	ended, err := b.e.Wait(ctx, "", id)
 	if err != nil {
-		rec, _ := b.st.Get(b.t.Context(), id)
+		rec, _ := b.st.Get(b.t.Context(), "", id)
 		b.t.Fatalf("waiting for the job: %v; it is %v", err, rec.State)
 	}
 	return ended
@@ -270,7 +273,7 @@ func (b *bed) wait(id store.ID) store.Ended {
 
 func (b *bed) get(id store.ID) store.Record {
 	b.t.Helper()
-	rec, err := b.st.Get(b.t.Context(), id)
+	rec, err := b.st.Get(b.t.Context(), "", id)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -28,15 +28,16 @@ type nothing struct {
 func newNothing() *nothing { return &nothing{asked: make(chan struct{})} }
 
 func (*nothing) Traits() store.Traits {
-	return store.Traits{Name: "nothing", Writers: 1, Wakeups: true, MaxBatch: 500}
+	return store.Traits{Name: "nothing", Wakeups: true, MaxBatch: 500}
 }
-func (*nothing) Now() time.Time                                           { return time.Now() }
-func (*nothing) Notify(...store.Wake)                                     {}
-func (*nothing) Close() error                                             { return nil }
-func (*nothing) Watch(ctx context.Context, _ func(store.Wake)) error      { <-ctx.Done(); return nil }
-func (*nothing) Join(context.Context, store.NodeInfo) (int64, error)      { return 1, nil }
-func (*nothing) Leave(context.Context, int64) error                       { return nil }
-func (*nothing) Ended(context.Context, []store.ID) ([]store.Ended, error) { return nil, nil }
+
+func (*nothing) Now() time.Time                                                   { return time.Now() }
+func (*nothing) Notify(...store.Wake)                                             {}
+func (*nothing) Close() error                                                     { return nil }
+func (*nothing) Watch(ctx context.Context, _ func(store.Wake)) error              { <-ctx.Done(); return nil }
+func (*nothing) Join(context.Context, store.NodeInfo) (int64, error)              { return 1, nil }
+func (*nothing) Leave(context.Context, int64) error                               { return nil }
+func (*nothing) Ended(context.Context, string, []store.ID) ([]store.Ended, error) { return nil, nil }
 
 func (*nothing) Beat(context.Context, store.BeatParams) (store.Beat, error) {
 	return store.Beat{}, nil
@@ -80,7 +81,7 @@ func BenchmarkRun(b *testing.B) {
 		b.Run(fmt.Sprintf("steps=%d", steps), func(b *testing.B) {
 			st := newNothing()
 			e := openBench(b, st)
-			err := e.Handle(&Handler{Kind: "k", Run: func(_ context.Context, r *Run) ([]byte, error) {
+			err := e.Runner("default").Handle(&Handler{Kind: "k", Run: func(_ context.Context, r *Run) ([]byte, error) {
 				s := r.Main()
 				for range steps {
 					_, err := s.Step("step", replay.StepPolicy{}, func(context.Context, int) ([]byte, error) { return []byte(`1`), nil })
@@ -94,7 +95,9 @@ func BenchmarkRun(b *testing.B) {
 				b.Fatal(err)
 			}
 			stop, ran := make(chan struct{}), make(chan error, 1)
-			go func() { ran <- e.Run(context.Background(), Stop{Soft: stop, Hard: context.Background()}) }()
+			go func() {
+				ran <- e.Runner("default").Run(context.Background(), Stop{Soft: stop, Hard: context.Background()})
+			}()
 			<-st.asked
 			st.ends.Add(b.N)
 			b.ReportAllocs()
@@ -122,7 +125,7 @@ func BenchmarkCommit(b *testing.B) {
 		"append": func(_ *nothing, c *commit.Committer) func(context.Context) error {
 			a := &store.Append{Lease: lease, Entries: []store.Entry{{Seq: 1, Kind: store.EntryStep, Path: "1", Name: "step"}}}
 			w := commit.NewCall()
-			l := &replay.Life{}
+			l := &replay.Contexts{}
 			return func(context.Context) error { return c.Append(l, a, w) }
 		},
 		"outcome": func(st *nothing, c *commit.Committer) func(context.Context) error {

@@ -10,8 +10,7 @@ import (
 
 // Config is how an engine behaves. The zero value of a field means its default.
 type Config struct {
-	Namespace string       // default "default"
-	Logger    *slog.Logger // nil: none
+	Logger *slog.Logger // nil: none
 
 	// MaxJournal is when a journal is full.
 	MaxJournal replay.JournalLimit
@@ -43,7 +42,7 @@ type NodeConfig struct {
 	StopTimeout time.Duration
 	// Retain is how long finished jobs are kept, 24 h for completed and cancelled ones, 7 days for failed ones, and what people did, 90 days.
 	// Negative: for ever.
-	Retain store.RetainParams
+	Retain store.Retention
 }
 
 const (
@@ -68,7 +67,6 @@ const (
 )
 
 func (c *Config) fill() {
-	def(&c.Namespace, "default")
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}

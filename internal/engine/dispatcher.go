@@ -119,7 +119,7 @@ func (d *dispatcher) take(ctx context.Context, limit int, queues []store.QueueDe
 	n := d.node
 	id := n.id.Load()
 	params := store.ClaimParams{
-		Node: id, Seq: n.numbers.take(id, limit), Namespace: n.engine.cfg.Namespace, Queues: queues, Kinds: n.kinds, Limit: limit,
+		Node: id, Seq: n.numbers.take(id, limit), Namespace: n.runner.namespace, Queues: queues, Kinds: n.kinds, Limit: limit,
 		Aging: n.cfg.Aging,
 	}
 	defer n.numbers.settle(id, params.Seq)

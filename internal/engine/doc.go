@@ -1,5 +1,7 @@
-// Package engine is what runs in a process that uses Holdfast, and, on a node, the claim loop, the executions, the heartbeat, the promoter
-// and the maintenance duties. It knows databases only as a store.Store.
+// Package engine is what runs in a process that uses Holdfast: an Engine, and a Runner for each
+// namespace whose jobs the process runs. A Runner has the handlers and, while it runs, the node: the
+// claim loop, the executions, the heartbeat, the promoter and the maintenance duties. Databases are
+// known only as a store.Store.
 //
 // # Parts
 //

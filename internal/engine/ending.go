@@ -26,6 +26,9 @@ func maxPending(slots int) int { return max(4*slots, 2*maxPrefetch) }
 
 // finish hands an outcome to the committer. It returns what to wait for before the slot goes on, or nil.
 func (n *node) finish(o *store.Outcome, job logs.About, last *store.CheckpointWrite, remembered *store.Append) <-chan struct{} {
+	if o.State == store.Failed {
+		o.Fingerprint = usercode.Fingerprint(job.Kind, o.Reason, o.Error)
+	}
 	e := &ending{node: n, outcome: o, job: job, took: n.took(o)}
 	if n.pending.Add(1) > int64(maxPending(n.cfg.Slots)) {
 		e.durable = make(chan struct{})

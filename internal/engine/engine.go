@@ -13,10 +13,39 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
+// Runner returns the runner of a namespace. There is one of each.
+func (e *Engine) Runner(namespace string) *Runner {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r := e.runners[namespace]
+	if r == nil {
+		r = &Runner{engine: e, namespace: namespace, cfg: e.cfg.Node, handlers: map[string]*Handler{}}
+		r.log = slog.New(logs.NewNodeHandler(e.plain.Handler(), &r.nodeID))
+		r.lines = logs.NewLimiter(r.log)
+		e.runners[namespace] = r
+	}
+	return r
+}
+
+// Handle registers the handler of a kind. It fails if there is one already or the node runs.
+func (r *Runner) Handle(h *Handler) error {
+	r.engine.mu.Lock()
+	defer r.engine.mu.Unlock()
+	switch {
+	case r.starting || r.node != nil:
+		return fmt.Errorf("%w: kind %q: handlers must be registered before Run", store.ErrInvalid, h.Kind)
+	case r.handlers[h.Kind] != nil:
+		return fmt.Errorf("%w: kind %q already has a handler", store.ErrInvalid, h.Kind)
+	}
+	r.handlers[h.Kind] = h
+	return nil
+}
+
 // New makes an engine on an open store, which it owns from then on.
 func New(st store.Store, cfg Config) *Engine {
 	cfg.fill()
-	e := &Engine{Store: st, cfg: cfg, plain: logs.Calm(cfg.Logger), handlers: map[string]*Handler{}}
+	e := &Engine{Store: st, cfg: cfg, plain: logs.Calm(cfg.Logger), runners: map[string]*Runner{}}
+	e.nodes.Store(new([]*node))
 	e.log = slog.New(logs.NewNodeHandler(e.plain.Handler(), &e.nodeID))
 	e.lines = logs.NewLimiter(e.log)
 	e.outage = logs.NewOutage(e.log)
@@ -32,23 +61,6 @@ func New(st store.Store, cfg Config) *Engine {
 	return e
 }
 
-// Namespace is the namespace that the engine works in.
-func (e *Engine) Namespace() string { return e.cfg.Namespace }
-
-// Handle registers the handler of a kind. It fails if there is one already or the node runs.
-func (e *Engine) Handle(h *Handler) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	switch {
-	case e.starting || e.node != nil:
-		return fmt.Errorf("%w: kind %q: handlers must be registered before Run", store.ErrInvalid, h.Kind)
-	case e.handlers[h.Kind] != nil:
-		return fmt.Errorf("%w: kind %q already has a handler", store.ErrInvalid, h.Kind)
-	}
-	e.handlers[h.Kind] = h
-	return nil
-}
-
 // Enqueue commits enqueues and returns when they are durable. Each has its own result.
 func (e *Engine) Enqueue(ctx context.Context, enqueues []*store.Enqueue) error {
 	if e.isClosed() {
@@ -58,7 +70,7 @@ func (e *Engine) Enqueue(ctx context.Context, enqueues []*store.Enqueue) error {
 }
 
 // Cancel asks jobs to stop; those that run on this very node at once.
-func (e *Engine) Cancel(ctx context.Context, params store.CancelParams) ([]store.CancelResult, error) {
+func (e *Engine) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
 	results, err := e.Store.Cancel(ctx, params)
 	if err != nil {
 		return nil, err
@@ -89,7 +101,7 @@ func (e *Engine) Cancel(ctx context.Context, params store.CancelParams) ([]store
 }
 
 // Retry makes finished jobs run again.
-func (e *Engine) Retry(ctx context.Context, params store.RetryParams) ([]store.RetryResult, error) {
+func (e *Engine) Retry(ctx context.Context, params store.RetryParams) ([]store.Result, error) {
 	results, err := e.Store.Retry(ctx, params)
 	if err != nil {
 		return nil, err
@@ -107,7 +119,7 @@ func (e *Engine) Send(ctx context.Context, sends []*store.Send) error {
 }
 
 // PauseJobs pauses jobs.
-func (e *Engine) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.PauseResult, error) {
+func (e *Engine) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, error) {
 	results, err := e.Store.PauseJobs(ctx, params)
 	if err != nil {
 		return nil, err
@@ -154,8 +166,8 @@ func (e *Engine) Pause(ctx context.Context, params store.PauseParams) error {
 }
 
 // Wait returns when the job has finished.
-func (e *Engine) Wait(ctx context.Context, id store.ID) (ended store.Ended, err error) {
-	failed := e.WaitEach(ctx, []store.ID{id}, func(e store.Ended, why error) bool {
+func (e *Engine) Wait(ctx context.Context, namespace string, id store.ID) (ended store.Ended, err error) {
+	failed := e.WaitEach(ctx, namespace, []store.ID{id}, func(e store.Ended, why error) bool {
 		ended, err = e, why
 		return false
 	})
@@ -167,19 +179,19 @@ func (e *Engine) Wait(ctx context.Context, id store.ID) (ended store.Ended, err 
 
 // WaitEach calls each once for every one of the jobs, as they finish, or with ErrNotFound for one that is not there, until it has been
 // called for all or returns false.
-func (e *Engine) WaitEach(ctx context.Context, ids []store.ID, each func(store.Ended, error) bool) error {
+func (e *Engine) WaitEach(ctx context.Context, namespace string, ids []store.ID, each func(store.Ended, error) bool) error {
 	if e.isClosed() {
 		return store.ErrClosed
 	}
-	return e.news.Wait(ctx, ids, each)
+	return e.news.Wait(ctx, namespace, ids, each)
 }
 
 // Follow calls look at once, and then whenever the job may have published something, as the hub says.
-func (e *Engine) Follow(ctx context.Context, job store.ID, look func() (found, enough bool, err error)) error {
+func (e *Engine) Follow(ctx context.Context, namespace string, job store.ID, look func() (found, enough bool, err error)) error {
 	if e.isClosed() {
 		return store.ErrClosed
 	}
-	return e.news.Follow(ctx, job, look)
+	return e.news.Follow(ctx, namespace, job, look)
 }
 
 // Close ends the engine and its store. A running node must have been stopped before. Writes that wait are committed
@@ -190,9 +202,11 @@ func (e *Engine) Close(ctx context.Context) error {
 		e.mu.Unlock()
 		return nil
 	}
-	if e.starting || e.node != nil {
-		e.mu.Unlock()
-		return fmt.Errorf("%w: the node is still running; stop it first", store.ErrConflict)
+	for _, r := range e.runners {
+		if r.starting || r.node != nil {
+			e.mu.Unlock()
+			return fmt.Errorf("%w: the node of namespace %s is still running; stop it first", store.ErrConflict, r.namespace)
+		}
 	}
 	e.closed = true
 	e.mu.Unlock()
@@ -211,8 +225,10 @@ func (e *Engine) isClosed() bool {
 // committed passes on what a commit made possible: to those who wait for the jobs, to this node, and to the others.
 func (e *Engine) committed(batch *store.Batch) {
 	wakes := append(wakesOf(batch, e.Store.Now()), batch.Woken...)
-	if n := e.running(); n != nil && len(batch.Outcomes) > 0 {
-		n.slots.over(batch.Outcomes)
+	if len(batch.Outcomes) > 0 {
+		for _, n := range *e.nodes.Load() {
+			n.slots.over(batch.Outcomes)
+		}
 	}
 	wakes = append(wakes, e.news.Committed(batch)...)
 	for _, w := range wakes {
@@ -223,25 +239,31 @@ func (e *Engine) committed(batch *store.Batch) {
 	}
 }
 
-// reserve takes slots of this process's node for jobs that may run at once.
+// reserve takes slots of a node of this process for jobs that may run at once. A commit starts jobs for one node: the first that has
+// room for any; what others could start they claim.
 func (e *Engine) reserve(enqueues []*store.Enqueue) *commit.Starting {
-	e.mu.Lock()
-	n := e.node
-	e.mu.Unlock()
-	if n == nil {
-		return nil
+	for _, n := range *e.nodes.Load() {
+		if starting := n.starts.reserve(enqueues); starting != nil {
+			return starting
+		}
 	}
-	return n.starts.reserve(enqueues)
+	return nil
 }
 
-// elsewhere returns those of the jobs that are not in the hands of this process: it does not run them, and has no end of theirs to write.
-func (e *Engine) elsewhere(jobs []store.ID) []store.ID {
-	n := e.running()
-	if n == nil {
+// elsewhere returns those of the jobs of a namespace, "" for any, that are not in the hands of this process: it does not run them,
+// and has no end of theirs to write.
+func (e *Engine) elsewhere(namespace string, jobs []store.ID) []store.ID {
+	nodes := *e.nodes.Load()
+	if len(nodes) == 0 {
 		return jobs
 	}
-	if jobs = n.slots.without(jobs); len(jobs) == 0 {
-		return nil
+	for _, n := range nodes {
+		if namespace != "" && namespace != n.runner.namespace {
+			continue
+		}
+		if jobs = n.slots.without(jobs); len(jobs) == 0 {
+			return nil
+		}
 	}
 	ending := map[store.ID]bool{}
 	e.commit.Ending(ending)

@@ -89,7 +89,7 @@ func (n *node) executionOf(c store.Claimed, w *worker) *execution {
 	if c.Checkpoint != nil {
 		run.checkpoint, run.has = *c.Checkpoint, true
 	}
-	x := &execution{run: run, handler: n.engine.handlers[c.Job.Kind], worker: w}
+	x := &execution{run: run, handler: n.runner.handlers[c.Job.Kind], worker: w}
 	run.execution = x
 	return x
 }
@@ -116,7 +116,7 @@ func (n *node) goneFrom(x *execution, p any) {
 	var o *store.Outcome // if not even this can be told, the beat finds the lease
 	n.engine.guard.Try("the end of a run", func() {
 		if p == nil {
-			o = x.goneOut()
+			o = x.outcomeAfterGoexit()
 			return
 		}
 		n.engine.guard.Report("the end of a run", p, false)

@@ -37,7 +37,7 @@ func TestFollowersAreTold(t *testing.T) {
 		})
 		id := a.enqueue("k", 1)[0]
 		for name, h := range map[string]*house{"here": a, "elsewhere": b} {
-			go func() { _ = h.e.Follow(t.Context(), id, w.counting(store.WakeKind(100+len(name)))) }()
+			go func() { _ = h.e.Follow(t.Context(), "", id, w.counting(store.WakeKind(100+len(name)))) }()
 		}
 		time.Sleep(time.Second)
 		looks := func(name string) int {
@@ -73,8 +73,8 @@ func TestUnspecificWakeups(t *testing.T) {
 		a.serve(ok)
 		never := b.enqueue("nobody", 200)
 		for _, id := range never {
-			go func() { _ = b.e.Follow(t.Context(), id, w.counting(100)) }()
-			go func() { _, _ = b.e.Wait(t.Context(), id) }()
+			go func() { _ = b.e.Follow(t.Context(), "", id, w.counting(100)) }()
+			go func() { _, _ = b.e.Wait(t.Context(), "", id) }()
 		}
 		time.Sleep(time.Second)
 		b.looks.Store(0)
@@ -115,7 +115,7 @@ func TestFollowCosts(t *testing.T) {
 		for i, h := range []*house{a, b} {
 			for range followers {
 				go func() {
-					ended <- h.e.Follow(t.Context(), id, func() (found, enough bool, err error) {
+					ended <- h.e.Follow(t.Context(), "", id, func() (found, enough bool, err error) {
 						w.mu.Lock()
 						defer w.mu.Unlock()
 						looks[i]++
@@ -148,7 +148,7 @@ func TestFollowWhileTheDatabaseIsAway(t *testing.T) {
 		var looks atomic.Int64
 		ended := make(chan error)
 		go func() {
-			ended <- b.e.Follow(t.Context(), id, func() (found, enough bool, err error) {
+			ended <- b.e.Follow(t.Context(), "", id, func() (found, enough bool, err error) {
 				looks.Add(1)
 				if b.failed.Load() {
 					return false, false, store.ErrUnavailable
@@ -179,18 +179,18 @@ func TestFollowEnds(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		away := func() (found, enough bool, err error) { return false, false, store.ErrUnavailable }
-		if err := a.e.Follow(ctx, id, away); !errors.Is(err, context.DeadlineExceeded) {
+		if err := a.e.Follow(ctx, "", id, away); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
 		broken := func() (found, enough bool, err error) { return false, false, store.ErrDatabaseGone }
-		if err := a.e.Follow(t.Context(), id, broken); !errors.Is(err, store.ErrDatabaseGone) {
+		if err := a.e.Follow(t.Context(), "", id, broken); !errors.Is(err, store.ErrDatabaseGone) {
 			t.Error(err)
 		}
-		if err := a.e.Follow(t.Context(), store.ID{1}, w.counting(100)); !errors.Is(err, store.ErrNotFound) {
+		if err := a.e.Follow(t.Context(), "", store.ID{1}, w.counting(100)); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("of a job that is not there: %v", err)
 		}
 		closed := make(chan error)
-		go func() { closed <- a.e.Follow(t.Context(), id, w.counting(100)) }()
+		go func() { closed <- a.e.Follow(t.Context(), "", id, w.counting(100)) }()
 		time.Sleep(time.Second)
 		if err := a.e.Close(t.Context()); err != nil {
 			t.Fatal(err)
@@ -198,7 +198,7 @@ func TestFollowEnds(t *testing.T) {
 		if err := <-closed; !errors.Is(err, store.ErrClosed) {
 			t.Error(err)
 		}
-		if err := a.e.Follow(t.Context(), id, w.counting(100)); !errors.Is(err, store.ErrClosed) {
+		if err := a.e.Follow(t.Context(), "", id, w.counting(100)); !errors.Is(err, store.ErrClosed) {
 			t.Errorf("of an engine that is closed: %v", err)
 		}
 	})

@@ -18,7 +18,7 @@ func TestOutcomesThatWaitAreNotWithoutNumber(t *testing.T) {
 		b.handle("k", func(context.Context, *Run) ([]byte, error) { runs.Add(1); return nil, nil })
 		b.run()
 		const most = 20
-		b.e.node.slots.mayWait = most
+		b.runner().node.slots.mayWait = most
 		h := &held{ends: map[store.ID]bool{}}
 		var jobs []*store.Enqueue
 		for range 20 * most {
@@ -42,7 +42,7 @@ func TestOutcomesThatWaitAreNotWithoutNumber(t *testing.T) {
 				t.Errorf("attempt %d: %+v", rec.Attempt, rec.Attempts)
 			}
 		}
-		if n := b.e.node.slots.aside.Load(); n != 0 {
+		if n := b.runner().node.slots.aside.Load(); n != 0 {
 			t.Errorf("%d outcomes are still counted", n)
 		}
 	})

@@ -121,7 +121,7 @@ func TestJournalThatIsFull(t *testing.T) {
 	}{
 		"fails the job": {limit, func(_ *replay.Strand, err error) ([]byte, error) { return nil, err }, store.Failed},
 		"begins anew": {limit, func(*replay.Strand, error) ([]byte, error) {
-			return nil, &usercode.ContinueError{Args: []byte(`{}`)}
+			return nil, &usercode.ContinueError{Kind: "k", Args: []byte(`{}`)}
 		}, store.Completed},
 		"is full of bytes": {replay.JournalLimit{Bytes: 3000}, func(_ *replay.Strand, err error) ([]byte, error) {
 			return nil, err

@@ -19,7 +19,7 @@ func TestPanicOfACallLeavesNothingDown(t *testing.T) {
 		if g.Try("answers", func() {}) {
 			t.Error("a panic was told that did not happen")
 		}
-		h := b.e.Health()
+		h := b.runner().Health()
 		if len(h.Troubles) != 1 || h.Troubles[0].Part != "wake-ups" || h.Troubles[0].Panics != 1 || h.Troubles[0].Down {
 			t.Errorf("troubles: %+v", h.Troubles)
 		}
@@ -41,11 +41,11 @@ func TestLoopIsDownUntilItBeginsAgain(t *testing.T) {
 		})
 		synctest.Wait()
 		g.Try("a loop", func() { panic("while it rests") })
-		if h := b.e.Health(); len(h.Troubles) != 1 || !h.Troubles[0].Down {
+		if h := b.runner().Health(); len(h.Troubles) != 1 || !h.Troubles[0].Down {
 			t.Errorf("while it rests: %+v", h.Troubles)
 		}
 		time.Sleep(time.Second)
-		if h := b.e.Health(); len(h.Troubles) != 1 || h.Troubles[0].Down || h.Troubles[0].Panics != 2 {
+		if h := b.runner().Health(); len(h.Troubles) != 1 || h.Troubles[0].Down || h.Troubles[0].Panics != 2 {
 			t.Errorf("when it runs again: %+v", h.Troubles)
 		}
 	})

@@ -74,7 +74,7 @@ func TestBackoffThatPanicsCostsNoPromise(t *testing.T) {
 				t.Errorf("attempt %d began after %v instead of %v", i+2, gap, want)
 			}
 		}
-		if h := b.e.Health(); len(h.Troubles) != 0 {
+		if h := b.runner().Health(); len(h.Troubles) != 0 {
 			t.Errorf("troubles: %+v", h.Troubles)
 		}
 	})

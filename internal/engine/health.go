@@ -19,11 +19,11 @@ type Health struct {
 }
 
 // Health tells how the node is, without asking the database.
-func (e *Engine) Health() Health {
-	e.mu.Lock()
-	n := e.node
-	e.mu.Unlock()
-	h := Health{Troubles: e.guard.Troubles()}
+func (r *Runner) Health() Health {
+	r.engine.mu.Lock()
+	n := r.node
+	r.engine.mu.Unlock()
+	h := Health{Troubles: r.engine.guard.Troubles()}
 	if n == nil {
 		return h
 	}

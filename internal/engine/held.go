@@ -68,7 +68,7 @@ func (n *node) giveUp(ctx context.Context) error {
 		if len(lost) == 0 {
 			return nil
 		}
-		// Since that beat the node may have joined anew, or a run may have come back into its hands.
+		// Since that beat the node may have joined again, or a run may have come back into its hands.
 		own, known := n.id.Load(), n.worksOn()
 		lost = slices.DeleteFunc(lost, func(l store.Lease) bool { return l.Node != own || known[l.Job] })
 		if len(lost) == 0 {

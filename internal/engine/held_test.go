@@ -193,7 +193,7 @@ func TestLoopThatPanicsBeginsAgain(t *testing.T) {
 		b.expect(b.wait(id), store.Completed, "")
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		h := b.e.Health()
+		h := b.runner().Health()
 		if len(h.Troubles) != 2 || h.Troubles[0].Part != "claims" || h.Troubles[1].Part != "heartbeat" {
 			t.Fatalf("troubles: %+v", h.Troubles)
 		}

@@ -72,7 +72,7 @@ func (l *loader) ask(ctx context.Context, some []*loading) {
 	call, cancel := context.WithTimeout(ctx, store.CallTimeout)
 	var journals []store.Journal
 	err := supervise.ErrPanicked
-	l.guard.Try("journals", func() { journals, err = l.store.Journals(call, ids) })
+	l.guard.Try("journals", func() { journals, err = l.store.Journals(call, "", ids) })
 	cancel()
 	for i, one := range some {
 		if err != nil {

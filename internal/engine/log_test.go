@@ -42,7 +42,7 @@ func TestFailuresAreLogged(t *testing.T) {
 		b.handle("cancels", once(func() ([]byte, error) { return nil, &usercode.CancelError{Reason: "enough"} }))
 		b.run()
 		ids := map[string]store.ID{}
-		for kind := range b.e.handlers {
+		for kind := range b.runner().handlers {
 			ids[kind] = b.enqueue(b.job(kind))
 		}
 		time.Sleep(30 * time.Minute)

@@ -97,7 +97,7 @@ func TestManyLostLeasesDoNotSilenceTheHeart(t *testing.T) {
 		b.refuseOutcomes(0)
 		for range 1200 {
 			time.Sleep(100 * time.Millisecond)
-			if silent := b.e.Health().Silent; silent > 2*b.e.cfg.Node.Beat {
+			if silent := b.runner().Health().Silent; silent > 2*b.e.cfg.Node.Beat {
 				b.t.Fatalf("the node was silent for %v", silent)
 			}
 		}
@@ -144,7 +144,7 @@ func TestLeaseOfAnEarlierMembershipIsNotGivenUp(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		b.handle("k", ok)
 		b.run()
-		n := b.e.node
+		n := b.runner().node
 		ours := store.Lease{Job: b.job("k").Job.ID, Number: 1, Node: n.id.Load(), Claim: 900}
 		theirs := ours
 		theirs.Node++
@@ -187,7 +187,7 @@ func TestWhatIsInHandIsNotGivenUp(t *testing.T) {
 		b.handle("k", func(context.Context, *Run) ([]byte, error) { time.Sleep(time.Minute); return nil, nil })
 		b.run()
 		id := b.enqueue(b.job("k", func(e *store.Enqueue) { e.Delay = time.Second }))
-		b.e.node.heart.miss([]store.Lease{(<-began).Lease})
+		b.runner().node.heart.miss([]store.Lease{(<-began).Lease})
 		b.expect(b.wait(id), store.Completed, "")
 	})
 }

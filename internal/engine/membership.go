@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
@@ -11,17 +13,43 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// running is the node of this process, or nil.
-func (e *Engine) running() *node {
+// has notes which node runs, nil for none.
+func (r *Runner) has(n *node) {
+	e := r.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.node
+	r.starting, r.node = false, n
+	running := []*node{}
+	for _, r := range e.runners {
+		if r.node != nil {
+			running = append(running, r.node)
+		}
+	}
+	slices.SortFunc(running, func(a, b *node) int { return cmp.Compare(a.runner.namespace, b.runner.namespace) })
+	e.nodes.Store(&running)
+}
+
+// nameNode lets the lines of the engine itself name the node, if there is one alone.
+func (e *Engine) nameNode() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	only := int64(0)
+	for _, r := range e.runners {
+		switch id := r.nodeID.Load(); {
+		case id == 0:
+		case only == 0:
+			only = id
+		default:
+			only = -1
+		}
+	}
+	e.nodeID.Store(max(only, 0))
 }
 
 // promise notes what the handlers promise of their attempts. It calls code of the user's, which may
 // use the engine: so e.mu is not held. The handlers are not changed while the node starts.
 func (n *node) promise() {
-	for _, h := range n.engine.handlers {
+	for _, h := range n.runner.handlers {
 		n.policies[h.Kind] = h.policy(n.lines)
 	}
 }
@@ -30,7 +58,7 @@ func (n *node) join(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, store.CallTimeout)
 	defer cancel()
 	info := store.NodeInfo{
-		Name: n.cfg.Name, Version: n.cfg.Version, Namespace: n.engine.cfg.Namespace, Kinds: n.kinds, Slots: n.cfg.Slots,
+		Name: n.cfg.Name, Version: n.cfg.Version, Namespace: n.runner.namespace, Kinds: n.kinds, Slots: n.cfg.Slots,
 		DeadAfter: n.cfg.DeadAfter, Policies: n.policies,
 	}
 	for _, q := range n.cfg.Queues {
@@ -47,7 +75,8 @@ func (n *node) join(ctx context.Context) error {
 		return fmt.Errorf("joining as a node: %w", err)
 	}
 	n.id.Store(id)
-	n.engine.nodeID.Store(id)
+	n.runner.nodeID.Store(id)
+	n.engine.nameNode()
 	return nil
 }
 
@@ -88,14 +117,10 @@ func (e *Engine) fatal(err error) {
 	if !errors.Is(err, store.ErrDatabaseGone) {
 		return
 	}
-	e.mu.Lock()
-	n := e.node
-	e.mu.Unlock()
-	if n == nil {
-		return
-	}
-	select {
-	case n.gone <- err:
-	default: // it is known
+	for _, n := range *e.nodes.Load() {
+		select {
+		case n.gone <- err:
+		default: // it is known
+		}
 	}
 }

@@ -56,7 +56,7 @@ var firstFlows = map[string]func(s *replay.Strand) ([]byte, error){
 		_, err := s.Receive(&replay.Signal{Name: "go"}, replay.Limit{})
 		return nil, err
 	},
-	"begins anew": beginOnceMore,
+	"begins anew": beginOnceMore("k"),
 	"contradicts": func(s *replay.Strand) ([]byte, error) { return nil, s.Contradict("a test") },
 	"is undone": func(s *replay.Strand) ([]byte, error) {
 		return nil, errors.Join(s.OnFailure("undo", func(*replay.Strand) error { return nil }), &usercode.FailError{Err: errBoom})
@@ -68,11 +68,13 @@ var firstFlows = map[string]func(s *replay.Strand) ([]byte, error){
 	"a step that ends": func(s *replay.Strand) ([]byte, error) { return s.Step("second", replay.StepPolicy{}, slowStep) },
 }
 
-func beginOnceMore(s *replay.Strand) ([]byte, error) {
-	if again, err := isAgain(s); err != nil || again {
-		return nil, err
+func beginOnceMore(kind string) func(s *replay.Strand) ([]byte, error) {
+	return func(s *replay.Strand) ([]byte, error) {
+		if again, err := isAgain(s); err != nil || again {
+			return nil, err
+		}
+		return nil, &usercode.ContinueError{Kind: kind, Args: []byte(`{}`)}
 	}
-	return nil, &usercode.ContinueError{Args: []byte(`{}`)}
 }
 
 func napping(s *replay.Strand) error { return s.Sleep(replay.Limit{Within: time.Minute, Set: true}) }
@@ -210,7 +212,7 @@ func meet(t *testing.T, first func(context.Context, *Run) ([]byte, error), momen
 		if n := runs.Load(); n > 100 {
 			t.Errorf("the job ran %d times", n)
 		}
-		if h := b.e.Health(); len(h.Troubles) > 0 && h.Troubles[0].Part != "the end of a run" {
+		if h := b.runner().Health(); len(h.Troubles) > 0 && h.Troubles[0].Part != "the end of a run" {
 			t.Errorf("panics: %+v", h.Troubles)
 		}
 	})

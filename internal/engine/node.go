@@ -12,6 +12,65 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
+// start joins. Meanwhile the engine serves everybody else: the database may be slow.
+func (r *Runner) start(ctx context.Context, stop Stop) (*node, error) {
+	e := r.engine
+	e.mu.Lock()
+	switch {
+	case e.closed:
+		e.mu.Unlock()
+		return nil, store.ErrClosed
+	case r.starting || r.node != nil:
+		e.mu.Unlock()
+		return nil, fmt.Errorf("%w: the node is already running", store.ErrConflict)
+	case len(r.handlers) == 0:
+		e.mu.Unlock()
+		return nil, fmt.Errorf("%w: no handler is registered; register one before Run", store.ErrInvalid)
+	}
+	r.starting = true
+	n := r.newNode()
+	e.mu.Unlock()
+
+	n.promise()
+	joining, cancel := context.WithTimeout(ctx, store.CallTimeout)
+	defer cancel()
+	unhook := context.AfterFunc(stop.Hard, cancel)
+	defer unhook()
+	err := n.join(joining)
+	if err == nil {
+		// A process that was killed here a moment ago left jobs behind, and may be known to be dead already.
+		if err := n.rescue(joining); err != nil {
+			n.outage.Stumbled("rescue", err)
+		}
+	}
+	if err != nil {
+		r.has(nil)
+		return nil, err
+	}
+	r.has(n)
+	return n, nil
+}
+
+// newNode makes a node of the handlers there are. The engine's lock is held.
+func (r *Runner) newNode() *node {
+	n := &node{
+		engine: r.engine, runner: r, store: r.engine.Store, cfg: r.cfg, log: r.log, lines: r.lines, outage: r.engine.outage,
+		beatNow: make(chan struct{}, 1), giveUpNow: make(chan struct{}, 1), rescueNow: make(chan struct{}, 1), sweepNow: make(chan struct{}, 1),
+		closeNow: make(chan struct{}, 1), rouse: make(chan store.Claimed), retire: make(chan struct{}), gone: make(chan error, 1),
+		policies: map[string]store.Policy{},
+	}
+	for _, h := range r.handlers {
+		n.kinds = append(n.kinds, h.claims()...)
+	}
+	slices.Sort(n.kinds)
+	n.slots = newSlots(n.cfg.Slots, n.cfg.Queues)
+	n.starts.node = n
+	n.dispatch = newDispatcher(n)
+	n.promote = newPromoter(n)
+	n.heart = newHeart(n)
+	return n
+}
+
 // Stop is how a running node is told to stop.
 type Stop struct {
 	Soft <-chan struct{} // closed: claim nothing more, and let handlers finish
@@ -21,17 +80,20 @@ type Stop struct {
 // Run joins as a node, serves jobs until ctx ends or it is told to stop, and returns when the node has left. What a handler
 // is still doing then is ended as the package comment says. It fails at once if there is no handler or the database
 // cannot be reached.
-func (e *Engine) Run(ctx context.Context, stop Stop) error {
-	n, err := e.start(ctx, stop)
+func (r *Runner) Run(ctx context.Context, stop Stop) error {
+	n, err := r.start(ctx, stop)
 	if err != nil {
 		return err
 	}
-	defer e.nodeID.Store(0)
+	defer func() {
+		r.nodeID.Store(0)
+		r.engine.nameNode()
+	}()
 	n.log.Info("node started", logs.KeyName, n.cfg.Name, logs.KeySlots, n.cfg.Slots, logs.KeyKinds, n.kinds)
 	// The loops outlive the claims: while handlers finish, the node goes on beating.
 	stopClaiming := n.begin(ctx, map[string]func(context.Context){"claims": n.dispatch.loop})
 	die := n.begin(ctx, n.loops())
-	deaf := e.news.Listen()
+	deaf := r.engine.news.Listen()
 	defer deaf()
 
 	var gone error
@@ -84,7 +146,7 @@ func (n *node) loops() map[string]func(context.Context) {
 
 // leave signs off, unless the database is gone. timely tells that the outcomes are stored.
 func (n *node) leave(ctx context.Context, stop Stop, timely bool, gone error) (err error) {
-	e, wait := n.engine, store.CallTimeout
+	wait := store.CallTimeout
 	if !timely {
 		wait = time.Second // the database has been away for long
 	}
@@ -95,9 +157,7 @@ func (n *node) leave(ctx context.Context, stop Stop, timely bool, gone error) (e
 	if gone == nil {
 		err = n.store.Leave(leaving, n.id.Load())
 	}
-	e.mu.Lock()
-	e.node = nil
-	e.mu.Unlock()
+	n.runner.has(nil)
 	if gone != nil {
 		return fmt.Errorf("node %d stopped: %w", n.id.Load(), gone)
 	}
@@ -107,66 +167,6 @@ func (n *node) leave(ctx context.Context, stop Stop, timely bool, gone error) (e
 	n.lines.Flush()
 	n.log.Info("node stopped")
 	return nil
-}
-
-// start joins. Meanwhile the engine serves everybody else: the database may be slow.
-func (e *Engine) start(ctx context.Context, stop Stop) (*node, error) {
-	e.mu.Lock()
-	switch {
-	case e.closed:
-		e.mu.Unlock()
-		return nil, store.ErrClosed
-	case e.starting || e.node != nil:
-		e.mu.Unlock()
-		return nil, fmt.Errorf("%w: the node is already running", store.ErrConflict)
-	case len(e.handlers) == 0:
-		e.mu.Unlock()
-		return nil, fmt.Errorf("%w: no handler is registered; register one before Run", store.ErrInvalid)
-	}
-	e.starting = true
-	n := e.newNode()
-	e.mu.Unlock()
-
-	n.promise()
-	joining, cancel := context.WithTimeout(ctx, store.CallTimeout)
-	defer cancel()
-	unhook := context.AfterFunc(stop.Hard, cancel)
-	defer unhook()
-	err := n.join(joining)
-	if err == nil {
-		// A process that was killed here a moment ago left jobs behind, and may be known to be dead already.
-		if err := n.rescue(joining); err != nil {
-			n.outage.Stumbled("rescue", err)
-		}
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.starting = false
-	if err != nil {
-		return nil, err
-	}
-	e.node = n
-	return n, nil
-}
-
-// newNode makes a node of the handlers there are. e.mu is held.
-func (e *Engine) newNode() *node {
-	n := &node{
-		engine: e, store: e.Store, cfg: e.cfg.Node, log: e.log, lines: e.lines, outage: e.outage,
-		beatNow: make(chan struct{}, 1), giveUpNow: make(chan struct{}, 1), rescueNow: make(chan struct{}, 1), sweepNow: make(chan struct{}, 1),
-		closeNow: make(chan struct{}, 1), rouse: make(chan store.Claimed), retire: make(chan struct{}), gone: make(chan error, 1),
-		policies: map[string]store.Policy{},
-	}
-	for _, h := range e.handlers {
-		n.kinds = append(n.kinds, h.claims()...)
-	}
-	slices.Sort(n.kinds)
-	n.slots = newSlots(n.cfg.Slots, n.cfg.Queues)
-	n.starts.node = n
-	n.dispatch = newDispatcher(n)
-	n.promote = newPromoter(n)
-	n.heart = newHeart(n)
-	return n
 }
 
 // giveBack releases what was claimed and not started.

@@ -60,7 +60,7 @@ func (x *stuckTx) beside(s *replay.Strand) error {
 // stuckEnds are runs that end while a strand of theirs is stuck in a transaction.
 var stuckEnds = map[string]func(s *replay.Strand) ([]byte, error){
 	"completes": func(*replay.Strand) ([]byte, error) { return []byte(`1`), nil },
-	"continues": beginOnceMore,
+	"continues": beginOnceMore("flow"),
 }
 
 func eachStuckEnd(t *testing.T, test func(b *bed, x *stuckTx, id store.ID)) {

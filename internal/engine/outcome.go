@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime/debug"
 	"time"
 
@@ -47,9 +48,9 @@ func (x *execution) panicked(p any) *store.Outcome {
 	return x.again(store.ReasonError, usercode.CutError(usercode.PanicText(p)), usercode.CutTrace(string(debug.Stack())), time.Second)
 }
 
-// goneOut is the outcome of a handler whose goroutine ended without returning: it is parked, or over for this process,
+// outcomeAfterGoexit is the outcome of a handler whose goroutine ended without returning: it is parked, or over for this process,
 // or called runtime.Goexit, as testing.T.FailNow does. Nil means that nothing can be written any more.
-func (x *execution) goneOut() *store.Outcome {
+func (x *execution) outcomeAfterGoexit() *store.Outcome {
 	if o, left := x.run.durable.Left(); left {
 		return o
 	}
@@ -121,6 +122,9 @@ func judge(ctx context.Context, x *execution, result []byte, trace string, err e
 		return nil // the run's own: what an error says of leases may be another's
 	case r.Cancel != nil:
 		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: usercode.CutError(r.Cancel.Reason)}
+	case r.ContinueAsNew != nil && r.ContinueAsNew.Kind != x.handler.Kind:
+		return &store.Outcome{State: store.Failed, Reason: store.ReasonTerminal, Error: usercode.CutError(fmt.Sprintf(
+			"the handler of kind %q returned ContinueAsNew of kind %q, whose args it may not understand", x.handler.Kind, r.ContinueAsNew.Kind))}
 	case r.Fail != nil, r.Step != nil && r.Step.Permanent, r.Full:
 		return &store.Outcome{State: store.Failed, Reason: store.ReasonTerminal, Error: r.Text, Trace: trace}
 	case errors.Is(told, usercode.ErrCancelled):

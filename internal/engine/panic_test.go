@@ -56,9 +56,9 @@ func (u *unsteady) Claim(ctx context.Context, params store.ClaimParams) ([]store
 	return u.probe.Claim(ctx, params)
 }
 
-func (u *unsteady) Journals(ctx context.Context, jobs []store.ID) ([]store.Journal, error) {
+func (u *unsteady) Journals(ctx context.Context, namespace string, jobs []store.ID) ([]store.Journal, error) {
 	u.step("Journals")
-	return u.probe.Journals(ctx, jobs)
+	return u.probe.Journals(ctx, namespace, jobs)
 }
 
 func (u *unsteady) Promote(ctx context.Context, limit int) (store.Promoted, error) {
@@ -145,13 +145,13 @@ func (b *bed) survives(at int64, scene func(*bed) []*store.Enqueue) (calls int64
 			b.t.Errorf("call %d: the job is %v, attempt %d: %+v", at, rec.State, rec.Attempt, rec.Attempts)
 		}
 	}
-	if h := b.e.Health(); h.Running != 0 || h.Pending != 0 {
+	if h := b.runner().Health(); h.Running != 0 || h.Pending != 0 {
 		b.t.Errorf("call %d: %+v", at, h)
 	}
 	b.expect(b.wait(b.enqueue(b.job("plain"))), store.Completed, "")
 	b.halt()
 	if b.t.Failed() {
-		b.t.Logf("the troubles after call %d: %+v", at, b.e.Health().Troubles)
+		b.t.Logf("the troubles after call %d: %+v", at, b.runner().Health().Troubles)
 	}
 	return calls
 }

@@ -26,7 +26,7 @@ func TestDueJobThatIsHeldIsNotLookedAtAllTheTime(t *testing.T) {
 						return answer, !open.Load() && looks.Add(1) < 10*atMost
 					}
 				})
-				b.e.node.promote.hint(time.Now())
+				b.runner().node.promote.hint(time.Now())
 				time.Sleep(10 * time.Second)
 				if n := looks.Load(); n < 50 || n > atMost {
 					t.Errorf("%d looks in ten seconds", n)

@@ -107,5 +107,5 @@ func (p *pulses) age(stamp, now time.Time) time.Duration {
 	return 0
 }
 
-// lost is called when this node was declared dead: as the one that joins anew it has seen nothing of the others yet.
+// lost is called when this node was declared dead: as the one that joins again it has seen nothing of the others yet.
 func (p *pulses) lost() { p.nodes, p.led = nil, 0 }

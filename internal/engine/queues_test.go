@@ -272,7 +272,7 @@ func TestJobsClaimedAheadOfTheirQueueAreInNobodysWay(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		slow.Store(true)
 		time.Sleep(10 * time.Millisecond)
-		if ahead := b.e.node.slots.aheadOf("a"); ahead < 10 {
+		if ahead := b.runner().node.slots.aheadOf("a"); ahead < 10 {
 			t.Errorf("%d jobs are claimed ahead", ahead)
 		}
 		var others []*store.Enqueue

@@ -82,7 +82,7 @@ func TestErrorsWhoseMethodsPanic(t *testing.T) {
 					t.Errorf("it says %q", ended.Error)
 				}
 				synctest.Wait()
-				if h := b.e.Health(); len(h.Troubles) > 0 {
+				if h := b.runner().Health(); len(h.Troubles) > 0 {
 					t.Errorf("they are told as Holdfast's: %+v", h.Troubles)
 				}
 				log.Only(t, "ERROR", "job failed", nil)

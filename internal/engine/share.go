@@ -17,7 +17,7 @@ type share struct {
 	running  int
 	reserved int // jobs that may be claimed as they are enqueued
 	buffer   []store.Claimed
-	pace     pace
+	pace     completionRate
 
 	news    int64 // counts what the node was told of jobs to claim
 	emptied int64 // what news was before the last claim that left nothing behind, or never

@@ -27,7 +27,7 @@ type slots struct {
 }
 
 // maxAside is how many outcomes may wait for callers' transactions before the node takes no more jobs:
-// each is kept with its result, for as long as somebody keeps his transaction open.
+// each is kept with its result, for as long as a caller keeps a transaction open.
 const maxAside = 10_000
 
 func newSlots(size int, queues []store.QueueDemand) *slots {

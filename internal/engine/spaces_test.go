@@ -105,12 +105,12 @@ func inSpaces(t *testing.T, test func(s *spaces)) {
 		s := &spaces{t: t, started: make(chan store.ID, 100), ended: make(chan error, 100)}
 		for i, name := range []string{"here", "there"} {
 			s.doors[i] = h.open()
-			e := New(s.doors[i], Config{Namespace: name})
-			if err := e.Handle(&Handler{Kind: "k", Run: s.run}); err != nil {
+			e := New(s.doors[i], Config{})
+			if err := e.Runner(name).Handle(&Handler{Kind: "k", Run: s.run}); err != nil {
 				t.Fatal(err)
 			}
 			all.Go(func() {
-				if err := e.Run(running, Stop{Soft: running.Done(), Hard: context.Background()}); err != nil {
+				if err := e.Runner(name).Run(running, Stop{Soft: running.Done(), Hard: context.Background()}); err != nil {
 					t.Errorf("the node of %s: %v", name, err)
 				}
 				if err := e.Close(context.Background()); err != nil {
@@ -283,7 +283,7 @@ func TestNodesAreToldInTheNamespaceOfTheJob(t *testing.T) {
 			s.wantStart(id)
 			s.must(s.here.PauseJobs(s.t.Context(), store.PauseJobsParams{Jobs: []store.ID{id}, Actor: "ada"}))
 			time.Sleep(soon)
-			if rec, err := s.here.Store.Get(s.t.Context(), id); err != nil || rec.State != store.Waiting {
+			if rec, err := s.here.Store.Get(s.t.Context(), "", id); err != nil || rec.State != store.Waiting {
 				s.t.Fatalf("the job is %v, %v: nobody told its node", rec.State, err)
 			}
 		},

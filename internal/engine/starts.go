@@ -19,7 +19,7 @@ func (s *starts) reserve(enqueues []*store.Enqueue) *commit.Starting {
 	}
 	var jobs []*store.Enqueue
 	for _, q := range enqueues {
-		if q.Job.Namespace != n.engine.cfg.Namespace || !n.slots.serves(q.Job.Queue) || !slices.Contains(n.kinds, q.Job.Kind) {
+		if q.Job.Namespace != n.runner.namespace || !n.slots.serves(q.Job.Queue) || !slices.Contains(n.kinds, q.Job.Kind) {
 			continue // it is not for this node
 		}
 		if q.Job.RunAt.After(now) || q.Job.RunAt.IsZero() && q.Delay > 0 {

@@ -113,7 +113,7 @@ func TestOnlyAsManyStartAsThereAreFreeSlots(t *testing.T) {
 			t.Errorf("ran at once: %v", most)
 		}
 		synctest.Wait()
-		if n := b.e.node.slots.running(); n != 0 {
+		if n := b.runner().node.slots.running(); n != 0 {
 			t.Errorf("%d slots are taken when nothing runs", n)
 		}
 	})
@@ -188,7 +188,7 @@ func TestStartWhoseAnswerIsLost(t *testing.T) {
 	})
 }
 
-// TestStartWhoseCallerLeaves: he is told that it may have happened; it has, and the job runs.
+// TestStartWhoseCallerLeaves: the caller is told that it may have happened; it has, and the job runs.
 func TestStartWhoseCallerLeaves(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		r := &ran{}
@@ -238,7 +238,7 @@ func TestRefusedBatchGivesTheSlotsBack(t *testing.T) {
 			t.Fatalf("the enqueue answers %v", err)
 		}
 		synctest.Wait()
-		if n := b.e.node.slots.running(); n != 0 {
+		if n := b.runner().node.slots.running(); n != 0 {
 			t.Errorf("%d slots are taken when nothing runs", n)
 		}
 	})
@@ -291,7 +291,7 @@ func TestStartsKeepTheOrderOfAQueueThatWasFull(t *testing.T) {
 		b.enqueue(b.job("k", func(q *store.Enqueue) { q.Job.Queue = "other" })) // a claim that finds nothing more
 		synctest.Wait()
 		time.Sleep(time.Minute)
-		if b.e.node.slots.sawNothingIn("default") {
+		if b.runner().node.slots.sawNothingIn("default") {
 			t.Error("the node believes that nothing waits in the queue")
 		}
 		close(busy)
@@ -339,10 +339,10 @@ func TestRefusedStartDoesNotHappenLater(t *testing.T) {
 		}
 		b.st.hook(func(*probe) { full = false })
 		time.Sleep(time.Minute)
-		if _, err := b.st.Get(b.t.Context(), q.Job.ID); !errors.Is(err, store.ErrNotFound) || len(r.jobs) != 0 {
+		if _, err := b.st.Get(b.t.Context(), "", q.Job.ID); !errors.Is(err, store.ErrNotFound) || len(r.jobs) != 0 {
 			t.Errorf("a job whose enqueue was refused is there (%v) and ran %d times", err, len(r.jobs))
 		}
-		if n := b.e.node.slots.reserved; n != 0 {
+		if n := b.runner().node.slots.reserved; n != 0 {
 			t.Errorf("there is room made for %d jobs that never come", n)
 		}
 	})

@@ -15,14 +15,15 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Engine is the part of Holdfast that lives in every process that uses it. It can enqueue, read and wait as it is; Run makes it a node.
+// Engine is the part of Holdfast that lives in every process that uses it: one store, one committer and one hub of news, however many
+// namespaces it is used for. It can enqueue, read and wait as it is; a Runner makes the process a node.
 type Engine struct {
 	Store store.Store
 
 	cfg    Config
 	plain  *slog.Logger // for handlers
-	log    *slog.Logger // adds the node
-	nodeID atomic.Int64 // of the node that runs, from its join until it has left; 0: none
+	log    *slog.Logger // adds the node, if one runs
+	nodeID atomic.Int64 // of the node that runs, if it is the only one; else 0
 	lines  *logs.Limiter
 	outage *logs.Outage
 	guard  *supervise.Guard
@@ -31,16 +32,32 @@ type Engine struct {
 
 	news *news.Hub
 
-	mu       sync.Mutex
+	nodes atomic.Pointer[[]*node] // that run in this process; every commit looks at them
+
+	mu      sync.Mutex
+	runners map[string]*Runner // by namespace
+	closed  bool
+}
+
+// Runner runs the jobs of one namespace in this process: it has the handlers, and the node while there is one.
+type Runner struct {
+	engine    *Engine
+	namespace string
+	cfg       NodeConfig
+	nodeID    atomic.Int64 // of the node, from its join until it has left; 0: none
+	log       *slog.Logger // adds the node
+	lines     *logs.Limiter
+
+	// Under the lock of the engine.
 	handlers map[string]*Handler
-	starting bool  // a node is joining
+	starting bool  // the node is joining
 	node     *node // while it runs
-	closed   bool
 }
 
 // node is a running engine: one membership after the other, should it be declared dead in between.
 type node struct {
 	engine *Engine
+	runner *Runner
 	store  store.Store
 	cfg    NodeConfig
 	log    *slog.Logger

@@ -71,11 +71,13 @@ func (w *town) move() *house {
 // serve makes the process a node that serves the kind "k", until the test ends.
 func (h *house) serve(run func(ctx context.Context, r *Run) ([]byte, error)) {
 	h.town.t.Helper()
-	if err := h.e.Handle(&Handler{Kind: "k", Run: run}); err != nil {
+	if err := h.e.Runner("default").Handle(&Handler{Kind: "k", Run: run}); err != nil {
 		h.town.t.Fatal(err)
 	}
 	stop, ran := make(chan struct{}), make(chan error, 1)
-	go func() { ran <- h.e.Run(context.Background(), Stop{Soft: stop, Hard: context.Background()}) }()
+	go func() {
+		ran <- h.e.Runner("default").Run(context.Background(), Stop{Soft: stop, Hard: context.Background()})
+	}()
 	h.town.t.Cleanup(func() {
 		close(stop)
 		if err := <-ran; err != nil {
@@ -87,13 +89,13 @@ func (h *house) serve(run func(ctx context.Context, r *Run) ([]byte, error)) {
 
 func (h *house) Close() error { return nil }
 
-func (h *house) Ended(ctx context.Context, ids []store.ID) ([]store.Ended, error) {
+func (h *house) Ended(ctx context.Context, namespace string, ids []store.ID) ([]store.Ended, error) {
 	h.looks.Add(1)
 	h.jobs.Add(int64(len(ids)))
 	if h.failed.Load() {
 		return nil, store.ErrUnavailable
 	}
-	return h.Store.Ended(ctx, ids)
+	return h.Store.Ended(ctx, namespace, ids)
 }
 
 func (h *house) Notify(wakes ...store.Wake) {
@@ -151,7 +153,7 @@ func (h *house) enqueueAs(kind string, n int, newID func() store.ID) []store.ID 
 func (h *house) waitAll(ids []store.ID) []time.Time {
 	h.town.t.Helper()
 	var at []time.Time
-	err := h.e.WaitEach(h.town.t.Context(), ids, func(_ store.Ended, err error) bool {
+	err := h.e.WaitEach(h.town.t.Context(), "", ids, func(_ store.Ended, err error) bool {
 		if err != nil {
 			h.town.t.Error(err)
 		}
@@ -197,7 +199,7 @@ func TestWaitForJobsThatHaveFinished(t *testing.T) {
 		b.wantLooks("of ten, and of five thousand", 10+5)
 		missing := uuid.Must(uuid.NewV7())
 		time.Sleep(time.Hour)
-		if _, err := b.e.Wait(t.Context(), missing); !errors.Is(err, store.ErrNotFound) {
+		if _, err := b.e.Wait(t.Context(), "", missing); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("a job that is not there: %v", err)
 		}
 	})
@@ -212,7 +214,7 @@ func TestWaitElsewhereIsToldOfTheEnd(t *testing.T) {
 		other := w.move().enqueue("nobody", 4900)
 		time.Sleep(time.Second)
 		for _, id := range other {
-			go func() { _, _ = b.e.Wait(t.Context(), id) }() // ends with the test
+			go func() { _, _ = b.e.Wait(t.Context(), "", id) }() // ends with the test
 		}
 		ends := time.Now().Add(lasts - time.Second)
 		time.Sleep(time.Second)
@@ -257,7 +259,7 @@ func TestEndsThatNobodyWaitsForAreNotTold(t *testing.T) {
 		a, b := w.move(), w.move()
 		a.serve(ok)
 		never := a.enqueue("nobody", 1)
-		go func() { _, _ = b.e.Wait(t.Context(), never[0]) }()
+		go func() { _, _ = b.e.Wait(t.Context(), "", never[0]) }()
 		time.Sleep(time.Minute)
 		for range 100 {
 			a.enqueue("k", 10)
@@ -325,7 +327,7 @@ func TestManyWhoBeginToWait(t *testing.T) {
 					a.enqueueAs("k", 1, others)
 					enqueued := time.Now()
 					waits.Go(func() {
-						if _, err := b.e.Wait(t.Context(), id); err != nil {
+						if _, err := b.e.Wait(t.Context(), "", id); err != nil {
 							t.Error(err)
 						}
 						if took := time.Since(enqueued); took > 320*time.Millisecond {
@@ -359,7 +361,7 @@ func TestWaitsOfBothSorts(t *testing.T) {
 			}
 			ends := time.Now().Add(300 * time.Millisecond)
 			waits.Go(func() {
-				if _, err := b.e.Wait(t.Context(), id); err != nil {
+				if _, err := b.e.Wait(t.Context(), "", id); err != nil {
 					t.Error(err)
 				}
 				if late := time.Since(ends); late > 20*time.Millisecond {
@@ -383,7 +385,7 @@ func TestWaitsForVeryMany(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		done := make(chan error)
-		go func() { done <- b.e.WaitEach(ctx, ids, func(store.Ended, error) bool { return true }) }()
+		go func() { done <- b.e.WaitEach(ctx, "", ids, func(store.Ended, error) bool { return true }) }()
 		time.Sleep(10 * time.Second)
 		b.looks.Store(0)
 		time.Sleep(20 * time.Second)

@@ -7,7 +7,7 @@ import (
 
 // wake reacts to a wake-up. It does not block.
 func (n *node) wake(w store.Wake) {
-	if w.IsAboutQueue() && w.Namespace != n.engine.cfg.Namespace {
+	if w.IsAboutQueue() && w.Namespace != n.runner.namespace {
 		return
 	}
 	switch w.Kind {
@@ -33,14 +33,14 @@ func (n *node) wake(w store.Wake) {
 	}
 }
 
-// wake passes a wake-up to the node of this process, if one runs.
+// wake passes a wake-up to the nodes of this process.
 func (e *Engine) wake(w store.Wake) {
-	if n := e.running(); n != nil {
+	for _, n := range *e.nodes.Load() {
 		n.wake(w)
 	}
 }
 
-// lookAgain lets the node of this process look at everything after something that people did. The
+// lookAgain lets the nodes of this process look at everything after something that people did. The
 // store tells every node where jobs became available, but not at once, and where there are no
 // notifications it cannot.
 func (e *Engine) lookAgain() { e.wake(store.Wake{Kind: store.WakeAll}) }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
@@ -112,7 +113,7 @@ func TestClockThatGoesBack(t *testing.T) {
 		people := db.open(t)
 		leads := func(name string) bool {
 			nodes, err := people.Nodes(t.Context())
-			return err == nil && slices.ContainsFunc(nodes, func(n holdfast.NodeInfo) bool { return n.Leader && n.Info.Name == name })
+			return err == nil && slices.ContainsFunc(nodes, func(n store.Node) bool { return n.Leader && n.Info.Name == name })
 		}
 		eventually(t, "the first node leads", func() bool { return leads("leader") })
 		victim := db.workSevered(t, func(hf *holdfast.Client) { staying(t, hf, stays, running, nil) },
@@ -135,12 +136,12 @@ func TestClockThatGoesBack(t *testing.T) {
 			t.Fatalf("%d of 3 nodes live after the clock went back", n)
 		}
 		// The node's own client and one that only enqueues.
-		endsWithin(t, soon, people, enqueue(t, healthy.Client, plain, 1).ID, holdfast.Completed)
-		endsWithin(t, soon, people, enqueue(t, people, plain, 2).ID, holdfast.Completed)
+		endsWithin(t, soon, people, enqueue(t, healthy.Client, plain, 1).ID, store.Completed)
+		endsWithin(t, soon, people, enqueue(t, people, plain, 2).ID, store.Completed)
 		linger(t.Context(), 6*time.Second) // what one that only enqueues knows of the clock holds for five
-		endsWithin(t, soon, people, enqueue(t, people, plain, 3, holdfast.In(time.Second)).ID, holdfast.Completed)
+		endsWithin(t, soon, people, enqueue(t, people, plain, 3, holdfast.Delay(time.Second)).ID, store.Completed)
 		victim.cutOff()
-		endsWithin(t, patience, people, job.ID, holdfast.Completed)
+		endsWithin(t, patience, people, job.ID, store.Completed)
 		leader.cutOff()
 		if !comesTrue(patience, func() bool { return leads("healthy") }) {
 			t.Errorf("not within %v: a dead leader is replaced", patience)
@@ -149,7 +150,7 @@ func TestClockThatGoesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, job := range before {
-			if r := endsWithin(t, soon, people, job.ID, holdfast.Completed); r.State != holdfast.Completed {
+			if r := endsWithin(t, soon, people, job.ID, store.Completed); r.State != store.Completed {
 				break
 			}
 		}
@@ -196,7 +197,7 @@ func TestClockThatGoesForward(t *testing.T) {
 		}
 		close(gate)
 		for _, id := range jobs {
-			if r := ends(t, people, id, holdfast.Completed); r.Lease.Number != 1 {
+			if r := ends(t, people, id, store.Completed); r.Lease.Number != 1 {
 				t.Errorf("it was taken from a node that lives: %s", told(r))
 			}
 		}

@@ -44,7 +44,7 @@ func heldForContradiction(t *testing.T, hf *holdfast.Client, id holdfast.ID, c *
 	const most = 100 // far more than it takes
 	held := comesTrue(patience, func() bool {
 		r := get(t, hf, id)
-		return c.calls.Load() > most || r.State == holdfast.Waiting && r.Wait.Held && c.calls.Load() > 0
+		return c.calls.Load() > most || r.State == store.Waiting && r.Wait.Held && c.calls.Load() > 0
 	})
 	r := get(t, hf, id)
 	if n := c.calls.Load(); !held || n > most {
@@ -81,7 +81,7 @@ func cancelContradiction(t *testing.T, db *database, first bool) {
 	right, wrong := &code{step: "one"}, &code{step: "two"}
 	begun := with(right)
 	job := enqueue(t, begun.Client, changing, 0)
-	eventually(t, "the job is parked", func() bool { return get(t, begun.Client, job.ID).State == holdfast.Waiting })
+	eventually(t, "the job is parked", func() bool { return get(t, begun.Client, job.ID).State == store.Waiting })
 	begun.stop()
 
 	people := db.open(t)
@@ -107,10 +107,10 @@ func cancelContradiction(t *testing.T, db *database, first bool) {
 	bad.stop()
 
 	with(right)
-	if _, err := people.ResumeJob(t.Context(), job.ID, "the code is right again"); err != nil {
+	if err := resume(t.Context(), people, "the code is right again", job.ID); err != nil {
 		t.Fatal(err)
 	}
-	ends(t, people, job.ID, holdfast.Cancelled)
+	ends(t, people, job.ID, store.Cancelled)
 	if n := right.undone.Load(); n != 1 {
 		t.Errorf("its compensation ran %d times", n)
 	}

@@ -47,7 +47,7 @@ func TestCancelledJobThatKillsItsNode(t *testing.T) {
 		config := workerConfig{Role: "suicide", Database: db.dsn, Beat: 100 * time.Millisecond, Dead: time.Second}
 		job := enqueue(t, hf, suicide, 0, holdfast.MaxAttempts(attempts), holdfast.Backoff(wait, wait))
 		w := startWorker(t, config)
-		eventually(t, "the job is parked", func() bool { return get(t, hf, job.ID).State == holdfast.Waiting })
+		eventually(t, "the job is parked", func() bool { return get(t, hf, job.ID).State == store.Waiting })
 		if err := job.Cancel(t.Context(), "enough"); err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestCancelledJobThatKillsItsNode(t *testing.T) {
 			}
 		}
 		r := get(t, hf, job.ID)
-		if r.State != holdfast.Failed || r.Reason != store.ReasonCrashLoop {
+		if r.State != store.Failed || r.Reason != store.ReasonCrashLoop {
 			t.Errorf("after %d deaths of its process: %s", deaths, told(r))
 		}
 		if deaths > attempts {

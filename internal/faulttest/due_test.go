@@ -20,10 +20,10 @@ func TestDueInAMoment(t *testing.T) {
 		name string
 		at   func() holdfast.EnqueueOption
 	}{
-		{"in 200 µs", func() holdfast.EnqueueOption { return holdfast.In(200 * time.Microsecond) }},
+		{"in 200 µs", func() holdfast.EnqueueOption { return holdfast.Delay(200 * time.Microsecond) }},
 		{"now", func() holdfast.EnqueueOption { return holdfast.RunAt(time.Now()) }},
-		{"in 1 ms", func() holdfast.EnqueueOption { return holdfast.In(time.Millisecond) }},
-		{"in 5 ms", func() holdfast.EnqueueOption { return holdfast.In(commit) }},
+		{"in 1 ms", func() holdfast.EnqueueOption { return holdfast.Delay(time.Millisecond) }},
+		{"in 5 ms", func() holdfast.EnqueueOption { return holdfast.Delay(commit) }},
 		{"1 ms from now", func() holdfast.EnqueueOption { return holdfast.RunAt(time.Now().Add(time.Millisecond)) }},
 	}
 	onEach(t, func(t *testing.T, db *database) {

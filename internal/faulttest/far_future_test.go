@@ -42,7 +42,7 @@ func TestTimesThatCannotBeKept(t *testing.T) {
 			}
 		}
 		register(t, hf, waits, handler("wait", func(run *holdfast.Run, at time.Time) error {
-			_, err := never.Wait(run, holdfast.Until(at))
+			_, err := never.Wait(run, holdfast.WaitUntil(at))
 			return err
 		}))
 		register(t, hf, child, handler("child", func(run *holdfast.Run, at time.Time) error {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
@@ -126,7 +127,7 @@ func (v *vanishing) close(hf *holdfast.Client) {
 // wait lets clients wait for a job that does not end before the file has vanished.
 func (v *vanishing) wait(clients ...*holdfast.Client) <-chan error {
 	v.t.Helper()
-	job := enqueue(v.t, v.producer, vanishingKind, 0, holdfast.In(time.Hour))
+	job := enqueue(v.t, v.producer, vanishingKind, 0, holdfast.Delay(time.Hour))
 	ended := make(chan error, len(clients))
 	for _, hf := range clients {
 		go func() { ended <- hf.Wait(v.t.Context(), job.ID) }()
@@ -139,7 +140,7 @@ func (v *vanishing) another() string {
 	v.t.Helper()
 	live, path := filepath.Join(filepath.Dir(v.path), "live.db"), filepath.Join(filepath.Dir(v.path), "other.db")
 	hf := open(v.t, sqlite.File(live))
-	enqueue(v.t, hf, vanishingKind, 0, holdfast.In(time.Hour))
+	enqueue(v.t, hf, vanishingKind, 0, holdfast.Delay(time.Hour))
 	for _, suffix := range siblings {
 		data, err := os.ReadFile(live + suffix)
 		v.check(err)
@@ -178,7 +179,7 @@ func (v *vanishing) enqueueWhile(vanish func()) {
 			}
 			c := confirmation{id: holdfast.NewID(), begun: v.phase.Load()}
 			ctx, cancel := context.WithTimeout(v.t.Context(), 5*time.Second)
-			_, err := vanishingKind.Enqueue(ctx, v.producer, 0, holdfast.WithID(c.id), holdfast.In(time.Hour))
+			_, err := vanishingKind.Enqueue(ctx, v.producer, 0, holdfast.JobID(c.id), holdfast.Delay(time.Hour))
 			cancel()
 			c.end = v.phase.Load()
 			v.mu.Lock()
@@ -205,7 +206,7 @@ func (v *vanishing) enqueueWhile(vanish func()) {
 // look looks for the jobs that were confirmed.
 func (v *vanishing) look() {
 	v.t.Helper()
-	// The index of the log is made anew by whoever comes first.
+	// The index of the log is made again by whoever comes first.
 	v.check(os.Remove(v.kept + "-shm"))
 	kept := v.idsIn(v.kept)
 	lost := map[string]int{}
@@ -228,7 +229,7 @@ func (v *vanishing) idsIn(path string) map[holdfast.ID]bool {
 	hf := open(v.t, sqlite.File(path))
 	ids := map[holdfast.ID]bool{}
 	for after := ""; ; {
-		page, err := hf.List(v.t.Context(), holdfast.Filter{}, after, 1000)
+		page, err := hf.List(v.t.Context(), store.Filter{}, after, 1000)
 		v.check(err)
 		for _, r := range page.Jobs {
 			ids[r.ID] = true

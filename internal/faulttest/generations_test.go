@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // TestCancelOfGenerations cancels a job whose child waits for a child, and so on, on a node
@@ -32,20 +33,20 @@ func TestCancelOfGenerations(t *testing.T) {
 		})
 		work(t, hf)
 		first := enqueue(t, hf, kind, generations)
-		family := func(states ...holdfast.State) int {
-			page, err := hf.List(t.Context(), holdfast.Filter{States: states}, "", 100)
+		family := func(states ...store.State) int {
+			page, err := hf.List(t.Context(), store.Filter{States: states}, "", 100)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return len(page.Jobs)
 		}
-		eventually(t, "all generations wait", func() bool { return family(holdfast.Waiting) == generations })
+		eventually(t, "all generations wait", func() bool { return family(store.Waiting) == generations })
 		limit := generations * beat / 3
 		if err := first.Cancel(t.Context(), "enough"); err != nil {
 			t.Fatal(err)
 		}
-		if !comesTrue(limit, func() bool { return family(holdfast.Cancelled) == generations }) {
-			t.Errorf("%d of %d generations have ended within %v", family(holdfast.Cancelled), generations, limit)
+		if !comesTrue(limit, func() bool { return family(store.Cancelled) == generations }) {
+			t.Errorf("%d of %d generations have ended within %v", family(store.Cancelled), generations, limit)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
 )
 
@@ -104,9 +105,9 @@ func TestNodesWhileAStepIsHeld(t *testing.T) {
 			job := enqueue(h.t, h.producer, holding, 0)
 			w.awaitRun(job.ID)
 			w.Kill()
-			eventually(h.t, "its job is taken from it", func() bool { return get(h.t, h.producer, job.ID).State != holdfast.Running })
+			eventually(h.t, "its job is taken from it", func() bool { return get(h.t, h.producer, job.ID).State != store.Running })
 			startWorker(h.t, workerConfig{Role: "hold", Database: h.db.dsn})
-			ends(h.t, h.producer, job.ID, holdfast.Completed)
+			ends(h.t, h.producer, job.ID, store.Completed)
 		},
 		"a node leaves": func(h *held, running chan holdfast.ID) {
 			leaver := h.db.open(h.t, holdfast.WithQueue("leaver", 10))
@@ -120,7 +121,7 @@ func TestNodesWhileAStepIsHeld(t *testing.T) {
 				close(left)
 			}()
 			receive(h.t, "the node leaves", left)
-			if r := get(h.t, h.producer, job.ID); r.State != holdfast.Available {
+			if r := get(h.t, h.producer, job.ID); r.State != store.Available {
 				h.t.Errorf("the job of a node that has left: %s", told(r))
 			}
 		},
@@ -138,7 +139,7 @@ func TestNodesWhileAStepIsHeld(t *testing.T) {
 			if err := receive(h.t, "the job is terminated", ended); err != nil {
 				h.t.Fatal(err)
 			}
-			ends(h.t, h.producer, job.ID, holdfast.Cancelled)
+			ends(h.t, h.producer, job.ID, store.Cancelled)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -156,7 +157,7 @@ func TestNodesWhileAStepIsHeld(t *testing.T) {
 			t.Cleanup(func() { h.end(true) })
 			play(h, running)
 			if !t.Failed() {
-				if r := get(t, h.producer, job.ID); r.State != holdfast.Running || r.Lease.Number != 1 {
+				if r := get(t, h.producer, job.ID); r.State != store.Running || r.Lease.Number != 1 {
 					t.Errorf("the job whose step is held: %s", told(r))
 				}
 			}

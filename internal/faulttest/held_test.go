@@ -195,7 +195,7 @@ func TestHeldSend(t *testing.T) {
 			open: func(h *held) {
 				parked, parks = enqueue(h.t, h.producer, listens, false), enqueue(h.t, h.producer, listens, true)
 				fails, completes = enqueue(h.t, h.producer, ends, true), enqueue(h.t, h.producer, ends, false)
-				eventually(h.t, "it is parked", func() bool { return get(h.t, h.producer, parked.ID).State == holdfast.Waiting })
+				eventually(h.t, "it is parked", func() bool { return get(h.t, h.producer, parked.ID).State == store.Waiting })
 				for range 3 {
 					receive(h.t, "the others run", running)
 				}
@@ -207,11 +207,11 @@ func TestHeldSend(t *testing.T) {
 				close(gate)
 				for _, c := range []*holdfast.Client{h.hf, h.producer} {
 					h.waits("a send to the parked job", func(ctx context.Context) error {
-						_, err := note.Send(ctx, c, parked.ID, 2, holdfast.Once("two"))
+						_, err := note.Send(ctx, c, parked.ID, 2, holdfast.DedupKey("two"))
 						return err
 					})
 					h.waits("a send to the job that parks", func(ctx context.Context) error {
-						_, err := note.Send(ctx, c, parks.ID, 2, holdfast.Once("two"))
+						_, err := note.Send(ctx, c, parks.ID, 2, holdfast.DedupKey("two"))
 						return err
 					})
 				}
@@ -219,7 +219,7 @@ func TestHeldSend(t *testing.T) {
 			after: func(h *held, committed bool) {
 				for _, job := range []*holdfast.Job[int]{parked, parks} {
 					if !committed {
-						if _, err := note.Send(h.t.Context(), h.producer, job.ID, 1, holdfast.Once("one")); err != nil {
+						if _, err := note.Send(h.t.Context(), h.producer, job.ID, 1, holdfast.DedupKey("one")); err != nil {
 							h.t.Error(err)
 						}
 					}
@@ -249,7 +249,7 @@ func TestHeldUniqueKey(t *testing.T) {
 		var mu sync.Mutex
 		var holder *holdfast.Job[int]
 		var same []*holdfast.Job[int]
-		key := []holdfast.EnqueueOption{holdfast.Unique(holdfast.ByKey("held")), holdfast.In(time.Hour)}
+		key := []holdfast.EnqueueOption{holdfast.Unique{ByKey: "held"}, holdfast.Delay(time.Hour)}
 		return story{
 			register: func(*held) {},
 			open: func(h *held) {
@@ -300,7 +300,7 @@ func TestHeldReplace(t *testing.T) {
 		gate, running := make(chan struct{}), make(chan struct{}, 1)
 		var first, replaced, last *holdfast.Job[int]
 		inLine := holdfast.OrderingKey("held")
-		unique := holdfast.Unique(holdfast.ByKey("replaced"), holdfast.OnConflict(holdfast.Replace))
+		unique := holdfast.Unique{ByKey: "replaced", OnConflict: store.Replace}
 		return story{
 			register: func(h *held) {
 				register(h.t, h.hf, line, func(run *holdfast.Run, n int) (int, error) {

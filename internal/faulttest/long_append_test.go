@@ -60,7 +60,7 @@ func TestTwentyThousandDecisions(t *testing.T) {
 				}
 			})
 		}
-		ends(t, hf, job.ID, holdfast.Completed)
+		ends(t, hf, job.ID, store.Completed)
 		cancel()
 		others.Wait()
 		counts.mu.Lock()

@@ -46,7 +46,7 @@ func TestErrorThatIsALostLease(t *testing.T) {
 			if err != nil {
 				return 0, err
 			}
-			return f.Await(run)
+			return f.Wait(run)
 		}, backoff)
 		work(t, hf)
 		again, never := map[string]holdfast.ID{}, map[string]holdfast.ID{}
@@ -64,10 +64,10 @@ func TestErrorThatIsALostLease(t *testing.T) {
 		}
 		comesTrue(patience, over)
 		for name := range kinds {
-			if r := get(t, hf, again[name]); r.State != holdfast.Completed || r.Attempt != 3 {
+			if r := get(t, hf, again[name]); r.State != store.Completed || r.Attempt != 3 {
 				t.Errorf("%s, with attempts left: %s", name, told(r))
 			}
-			if r := get(t, hf, never[name]); r.State != holdfast.Failed || r.Reason != store.ReasonAttemptsExhausted {
+			if r := get(t, hf, never[name]); r.State != store.Failed || r.Reason != store.ReasonAttemptsExhausted {
 				t.Errorf("%s, without: %s", name, told(r))
 			}
 		}

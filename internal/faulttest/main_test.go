@@ -1,6 +1,7 @@
 package faulttest
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -8,6 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 )
 
@@ -48,4 +50,13 @@ func runTests(m *testing.M) int {
 		code = 1
 	}
 	return code
+}
+
+// resume resumes one job.
+func resume(ctx context.Context, hf *holdfast.Client, reason string, id holdfast.ID) error {
+	results, err := hf.Resume(ctx, reason, id)
+	if err != nil {
+		return err
+	}
+	return results[0].Err
 }

@@ -53,7 +53,7 @@ func TestDueInAnotherNamespace(t *testing.T) {
 	started := make(chan struct{}, 1)
 	register(t, there, kind, func(*holdfast.Run, int) (int, error) { started <- struct{}{}; return 0, nil })
 	work(t, there)
-	job := enqueue(t, there, kind, 1, holdfast.In(time.Second))
+	job := enqueue(t, there, kind, 1, holdfast.Delay(time.Second))
 	select {
 	case <-started:
 	case <-time.After(soon):

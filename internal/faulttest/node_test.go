@@ -137,7 +137,7 @@ func enqueue[In, Out any](
 }
 
 // get returns all that is known of a job.
-func get(t *testing.T, hf *holdfast.Client, id holdfast.ID) holdfast.Record {
+func get(t *testing.T, hf *holdfast.Client, id holdfast.ID) store.Record {
 	t.Helper()
 	record, err := hf.Get(t.Context(), id)
 	if err != nil {
@@ -147,12 +147,12 @@ func get(t *testing.T, hf *holdfast.Client, id holdfast.ID) holdfast.Record {
 }
 
 // ends waits until a job has finished in the given state, and reports it if it does not.
-func ends(t *testing.T, hf *holdfast.Client, id holdfast.ID, want holdfast.State) holdfast.Record {
+func ends(t *testing.T, hf *holdfast.Client, id holdfast.ID, want store.State) store.Record {
 	t.Helper()
 	return endsWithin(t, patience, hf, id, want)
 }
 
-func endsWithin(t *testing.T, limit time.Duration, hf *holdfast.Client, id holdfast.ID, want holdfast.State) holdfast.Record {
+func endsWithin(t *testing.T, limit time.Duration, hf *holdfast.Client, id holdfast.ID, want store.State) store.Record {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
@@ -165,7 +165,7 @@ func endsWithin(t *testing.T, limit time.Duration, hf *holdfast.Client, id holdf
 }
 
 // told says what is known of a job that did not do what it should.
-func told(r holdfast.Record) string {
+func told(r store.Record) string {
 	const most = 5 // of its attempts
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s is %v %s %s, lease %d of node %d", r.Kind, r.State, r.Reason, r.Error, r.Lease.Number, r.Lease.Node)

@@ -76,10 +76,10 @@ func (o *others) pass(hf *holdfast.Client, limit time.Duration) {
 	}{
 		{"plain jobs", 100, func(c *holdfast.Client, i int) error { return finishes(ctx, c, otherPlain, i) }},
 		{"unique jobs", 60, func(c *holdfast.Client, i int) error {
-			return finishes(ctx, c, otherPlain, i, holdfast.Unique(holdfast.ByKey(fmt.Sprint("other ", o.round, " ", i))))
+			return finishes(ctx, c, otherPlain, i, holdfast.Unique{ByKey: fmt.Sprint("other ", o.round, " ", i)})
 		}},
 		{"jobs with an id of the caller's", 20, func(c *holdfast.Client, i int) error {
-			return finishes(ctx, c, otherPlain, i, holdfast.WithID(holdfast.NewID()))
+			return finishes(ctx, c, otherPlain, i, holdfast.JobID(holdfast.NewID()))
 		}},
 		{"jobs with ordering keys", 30, func(c *holdfast.Client, i int) error {
 			return finishes(ctx, c, otherPlain, i, holdfast.OrderingKey(strconv.Itoa(i%6)))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // TestStartAfterAnOutage takes the database away from ten nodes for longer than the silence of
@@ -46,7 +47,7 @@ func TestStartAfterAnOutage(t *testing.T) {
 		close(gate)
 		lost := 0
 		for _, id := range jobs {
-			if r := ends(t, newcomer, id, holdfast.Completed); r.Lease.Number != 1 {
+			if r := ends(t, newcomer, id, store.Completed); r.Lease.Number != 1 {
 				lost++
 			}
 		}
@@ -88,7 +89,7 @@ func TestStopWhileTheDatabaseIsAway(t *testing.T) {
 		other := db.open(t, holdfast.WithLeases(clockBeat, clockDead))
 		staying(t, other, stays, running, gate)
 		work(t, other)
-		ends(t, people, job.ID, holdfast.Completed)
+		ends(t, people, job.ID, store.Completed)
 	})
 }
 

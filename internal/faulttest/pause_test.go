@@ -56,18 +56,18 @@ func TestPauseWhileItRuns(t *testing.T) {
 		}
 		for _, id := range jobs {
 			w.awaitRun(id)
-			results, err := hf.PauseJobs(t.Context(), "wait", id)
-			if err != nil || results[0].Err != nil || results[0].State != holdfast.Running {
+			results, err := hf.Pause(t.Context(), "wait", id)
+			if err != nil || results[0].Err != nil || results[0].State != store.Running {
 				t.Fatalf("PauseJobs: %+v, %v", results, err)
 			}
 		}
 		held := func(how string) {
 			t.Helper()
-			var r holdfast.Record
+			var r store.Record
 			eventually(t, "the job that "+how+" is held", func() bool {
 				w.lives()
 				r = get(t, hf, jobs[how])
-				return r.State == holdfast.Waiting
+				return r.State == store.Waiting
 			})
 			if r.Wait == nil || !r.Wait.Held || r.Wait.Reason != store.ReasonPaused {
 				t.Errorf("a job that %s while it is paused: %s", how, told(r))
@@ -84,18 +84,18 @@ func TestPauseWhileItRuns(t *testing.T) {
 		if err := w.Wait(); err != nil {
 			t.Fatalf("the node that stopped: %v: %s", err, firstPanic(w.words.String()))
 		}
-		if r := get(t, hf, jobs[waysToEnd[last]]); r.State != holdfast.Waiting || !r.Wait.Held {
+		if r := get(t, hf, jobs[waysToEnd[last]]); r.State != store.Waiting || !r.Wait.Held {
 			t.Errorf("a paused job that was given back: %s", told(r))
 		}
 
 		second := startWorker(t, workerConfig{Role: "pausable", Database: db.dsn})
 		for _, id := range jobs {
-			if _, err := hf.ResumeJob(t.Context(), id, "go on"); err != nil {
+			if err := resume(t.Context(), hf, "go on", id); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for how, id := range jobs {
-			if r := ends(t, hf, id, holdfast.Completed); r.Lease.Number != 2 {
+			if r := ends(t, hf, id, store.Completed); r.Lease.Number != 2 {
 				t.Errorf("the job that %s took %d runs", how, r.Lease.Number)
 			}
 		}

@@ -52,20 +52,20 @@ func TestLeaderThatDoesNotKnowTheKind(t *testing.T) {
 			w.Kill()
 			eventually(t, "the leader takes the job", func() bool {
 				r := get(t, leader, id)
-				return r.State != holdfast.Running || r.Lease.Number != lease
+				return r.State != store.Running || r.Lease.Number != lease
 			})
 		}
 		w.awaitRun(single.ID)
 		w.awaitRun(slow.ID)
 		kill(single.ID, 1)
-		if r := get(t, leader, single.ID); r.State != holdfast.Failed || r.Reason != store.ReasonCrashLoop {
+		if r := get(t, leader, single.ID); r.State != store.Failed || r.Reason != store.ReasonCrashLoop {
 			t.Errorf("a job of one attempt whose node died: %s", told(r))
 		}
 		// The first loss is made good at once; the second has to wait.
 		w = startWorker(t, config)
 		w.awaitRun(slow.ID)
 		kill(slow.ID, 2)
-		if r := get(t, leader, slow.ID); r.State != holdfast.Retryable || r.RunAt.Sub(r.Attempts[1].EndedAt) < 30*time.Minute {
+		if r := get(t, leader, slow.ID); r.State != store.Retryable || r.RunAt.Sub(r.Attempts[1].EndedAt) < 30*time.Minute {
 			t.Errorf("a job with a backoff of an hour whose node died twice is due at %v: %s", r.RunAt, told(r))
 		}
 		if n := len(w.reports(single.ID)); n > 0 {

@@ -37,11 +37,11 @@ func queueCost(t *testing.T, queues, used, jobs int) cost {
 	hf := db.open(t)
 	enqueueTo := func(n, queues int) (ids []holdfast.ID) {
 		t.Helper()
-		items := make([]holdfast.Item, n)
+		items := make([]holdfast.BatchItem, n)
 		for i := range items {
 			items[i] = kind.Item(i, holdfast.Queue(fmt.Sprint("queue ", i%queues)))
 		}
-		results, err := hf.EnqueueItems(t.Context(), items)
+		results, err := hf.EnqueueBatch(t.Context(), items)
 		if err != nil {
 			t.Fatal(err)
 		}

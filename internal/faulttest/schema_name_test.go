@@ -59,25 +59,25 @@ func liveOn(t *testing.T, source store.Source) {
 
 	ids := []holdfast.ID{
 		enqueue(t, producer, plain, 1).ID,
-		enqueue(t, producer, plain, 2, holdfast.In(20*time.Millisecond)).ID,
+		enqueue(t, producer, plain, 2, holdfast.Delay(20*time.Millisecond)).ID,
 		enqueue(t, producer, plain, 3, holdfast.OrderingKey("key")).ID,
-		enqueue(t, producer, plain, 4, holdfast.Unique(holdfast.ByArgs()), holdfast.In(time.Second)).ID,
+		enqueue(t, producer, plain, 4, holdfast.Unique{ByArgs: true}, holdfast.Delay(time.Second)).ID,
 	}
-	if same := enqueue(t, producer, plain, 4, holdfast.Unique(holdfast.ByArgs())); same.ID != ids[3] {
+	if same := enqueue(t, producer, plain, 4, holdfast.Unique{ByArgs: true}); same.ID != ids[3] {
 		t.Errorf("the unique key led to %s", same.ID)
 	}
 	waiting, cancelled := enqueue(t, producer, durable, 1), enqueue(t, producer, parked, 0)
 	if _, err := answer.Send(t.Context(), producer, waiting.ID, 2); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it is parked", func() bool { return get(t, producer, cancelled.ID).State == holdfast.Waiting })
+	eventually(t, "it is parked", func() bool { return get(t, producer, cancelled.ID).State == store.Waiting })
 	if err := cancelled.Cancel(t.Context(), "enough"); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range append(ids, waiting.ID) {
-		ends(t, producer, id, holdfast.Completed)
+		ends(t, producer, id, store.Completed)
 	}
-	ends(t, producer, cancelled.ID, holdfast.Cancelled)
+	ends(t, producer, cancelled.ID, store.Cancelled)
 	if sum, err := waiting.Wait(t.Context()); err != nil || sum != 6 {
 		t.Errorf("the durable job has come to %d, %v", sum, err)
 	}

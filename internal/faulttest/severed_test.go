@@ -34,7 +34,7 @@ func (db *database) workSevered(t *testing.T, handlers func(hf *holdfast.Client)
 	return s
 }
 
-// heed makes the calls listen to whether they are cut off, and counts them anew.
+// heed makes the calls listen to whether they are cut off, and counts them again.
 func (s *severed) heed() {
 	s.store.Plan(func(faults.Call) faults.Fault {
 		if s.off.Load() {

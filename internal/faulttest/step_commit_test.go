@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
 )
 
@@ -154,7 +155,7 @@ func stepsThatEnd[Tx any](
 	}
 	comesTrue(patience, over)
 	for _, id := range ids {
-		if r := get(t, hf, id); r.State != holdfast.Completed {
+		if r := get(t, hf, id); r.State != store.Completed {
 			t.Errorf("not within %v: %s", patience, told(r))
 		}
 	}

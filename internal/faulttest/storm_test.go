@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // TestStormOfUniqueKeys lets two processes' worth of goroutines enqueue with keys of a small
@@ -56,17 +57,17 @@ func TestStormOfUniqueKeys(t *testing.T) {
 		err := together(clients*writers, func(i int) error {
 			rnd := rand.New(rand.NewPCG(seed, uint64(i)))
 			for round := range rounds {
-				items := make([]holdfast.Item, 1+round%2*rnd.IntN(most))
+				items := make([]holdfast.BatchItem, 1+round%2*rnd.IntN(most))
 				for n := range items {
 					key := rnd.IntN(keys)
-					conflict := holdfast.ReturnExisting
+					conflict := store.ReturnExisting
 					if rnd.IntN(4) == 0 {
-						conflict = holdfast.Replace
+						conflict = store.Replace
 					}
-					unique := holdfast.Unique(holdfast.ByKey(fmt.Sprint("key ", key)), holdfast.OnConflict(conflict))
+					unique := holdfast.Unique{ByKey: fmt.Sprint("key ", key), OnConflict: conflict}
 					items[n] = kind.Item(key, unique)
 				}
-				results, err := all[i%clients].EnqueueItems(t.Context(), items)
+				results, err := all[i%clients].EnqueueBatch(t.Context(), items)
 				if err != nil {
 					return err
 				}
@@ -83,7 +84,7 @@ func TestStormOfUniqueKeys(t *testing.T) {
 			t.Errorf("%d of %d writers got an error: %s", len(lines), clients*writers, lines[0])
 		}
 		eventually(t, "all jobs have run", func() bool {
-			page, err := all[0].List(t.Context(), holdfast.Filter{States: unfinished}, "", 1)
+			page, err := all[0].List(t.Context(), store.Filter{States: unfinished}, "", 1)
 			return err == nil && len(page.Jobs) == 0
 		})
 		mu.Lock()
@@ -100,8 +101,8 @@ func TestStormOfUniqueKeys(t *testing.T) {
 }
 
 // unfinished are the states of jobs that are still to finish.
-var unfinished = []holdfast.State{
-	holdfast.Scheduled, holdfast.Available, holdfast.Running, holdfast.Retryable, holdfast.Waiting,
+var unfinished = []store.State{
+	store.Scheduled, store.Available, store.Running, store.Retryable, store.Waiting,
 }
 
 // deadlocks is how many the database has counted, once nobody is connected who has not told.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // TestLockedTable locks the table of what may be claimed for some seconds, as a migration or a
@@ -45,7 +46,7 @@ func TestLockedTable(t *testing.T) {
 		for i := range ins {
 			ins[i] = i
 		}
-		all, err := kind.EnqueueMany(context.WithoutCancel(t.Context()), hf, ins, holdfast.Unique(holdfast.ByArgs()))
+		all, err := kind.EnqueueMany(context.WithoutCancel(t.Context()), hf, ins, holdfast.Unique{ByArgs: true})
 		unique <- answer{all, err}
 	}()
 	eventually(t, "enqueues wait for the table", func() bool {
@@ -76,7 +77,7 @@ func TestLockedTable(t *testing.T) {
 		return
 	}
 	work(t, busy)
-	ends(t, hf, first.ID, holdfast.Completed)
+	ends(t, hf, first.ID, store.Completed)
 	eventually(t, "all jobs have run", func() bool {
 		return value[int](t, p, "SELECT count(*) FROM holdfast.finished WHERE state = 6") == 1+jobs+100
 	})

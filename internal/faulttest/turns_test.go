@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // TestTurnsOfAKey runs a line of jobs of one ordering key on a node that has nothing else to
@@ -42,7 +43,7 @@ func TestTurnsOfAKey(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()
 		if err := hf.Wait(ctx, line[jobs-1].ID); err != nil {
-			page, _ := hf.List(t.Context(), holdfast.Filter{States: []holdfast.State{holdfast.Completed}}, "", 1000)
+			page, _ := hf.List(t.Context(), store.Filter{States: []store.State{store.Completed}}, "", 1000)
 			t.Fatalf("%d of %d turns within %v, where others take %v: %v", len(page.Jobs)-jobs, jobs, limit, alone, err)
 		}
 		for i, n := range order {

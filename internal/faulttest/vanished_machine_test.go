@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
 )
 
@@ -90,7 +91,7 @@ func TestMachineThatVanishesInAStep(t *testing.T) {
 	work(t, other)
 	limit := time.Now().Add(elsewhere)
 	for _, job := range all {
-		if endsWithin(t, time.Until(limit), people, job.ID, holdfast.Completed); t.Failed() {
+		if endsWithin(t, time.Until(limit), people, job.ID, store.Completed); t.Failed() {
 			return
 		}
 	}
@@ -137,7 +138,7 @@ func TestMachineThatVanishesInATransaction(t *testing.T) {
 	staying(t, other, stays, running, nil)
 	work(t, other)
 	limit := time.Now().Add(elsewhere)
-	endsWithin(t, time.Until(limit), people, all[victims].ID, holdfast.Completed)
+	endsWithin(t, time.Until(limit), people, all[victims].ID, store.Completed)
 	for _, job := range all[:victims] {
 		// Those that it has not come to run again, too.
 		if !comesTrue(time.Until(limit), func() bool { return get(t, people, job.ID).State.Finished() }) {

@@ -6,6 +6,6 @@
 //	cmd → internal/cli → server → holdfast → internal/engine → store
 //
 // A store never imports the engine, the engine never sees SQL, the server never reaches round the root package, and a
-// program links only the databases whose packages it imports. The tables in layers_test.go say the same exactly. The
-// linter knows the most important rows of them too, to show them in an editor; the tests are what counts.
+// program links only the databases whose packages it imports. The tables in layers_test.go say the same exactly,
+// and nothing else does.
 package layers

@@ -30,19 +30,39 @@ type layer struct {
 }
 
 // support is what the tests of everything above the stores may import.
-var support = []string{"holdfasttest/...", "internal/crashtest/process", "internal/pgtest/...", "store/..."}
+var support = []string{"holdfasttest/...", "internal/crashtest/process", "internal/pgtest/...", "store/...", "why"}
+
+// ofVerbs is what the verbs of the command line are made of.
+var ofVerbs = []string{"internal/cli/app", "internal/cli/arg", "internal/cli/output", "internal/cli/views"}
+
+// words are what the stories of the conformance suite are told with.
+var words = []string{"store", "store/storetest/env", "store/storetest/faults"}
 
 var layers = []layer{
 	{pattern: "store"},
-	{pattern: "store/storetest/...", imports: []string{"store"}},
+	{pattern: "store/internal/sqltext", imports: []string{"store"}},
+	{pattern: "store/storetest/model", imports: []string{"store"}, tests: []string{"store/storetest"}},
+	{pattern: "store/storetest/faults", imports: []string{"store"}, tests: []string{"store/storetest", "store/storetest/model"}},
+	{pattern: "store/storetest/env", imports: []string{"store"}},
+	{pattern: "store/storetest/durable", imports: words},
+	{pattern: "store/storetest/family", imports: words},
+	{pattern: "store/storetest/jobs", imports: words},
+	{pattern: "store/storetest/nodes", imports: words},
+	{pattern: "store/storetest/operate", imports: words},
+	{pattern: "store/storetest/race", imports: words},
+	{pattern: "store/storetest/starts", imports: words},
+	{pattern: "store/storetest/tx", imports: words},
+	{pattern: "store/storetest/machine", imports: slices.Concat(words, []string{"store/storetest/model"})},
+	{pattern: "store/storetest", imports: []string{"store", "store/storetest/..."}},
+	{pattern: "store/storetest/simulate", imports: []string{"store", "store/storetest/..."}, tests: []string{"store/sqlite"}},
 	{
 		pattern: "store/sqlite/...",
-		imports: []string{"store"},
+		imports: []string{"store", "store/internal/sqltext"},
 		tests:   []string{"internal/crashtest/process", "store/storetest/..."},
 	},
 	{
 		pattern: "store/postgres/...",
-		imports: []string{"store"},
+		imports: []string{"store", "store/internal/sqltext"},
 		tests:   []string{"internal/crashtest/process", "internal/pgtest/...", "store/storetest/..."},
 	},
 	{pattern: "store/dsn", imports: []string{"store", "store/postgres", "store/sqlite"}, tests: support},
@@ -58,6 +78,8 @@ var layers = []layer{
 	{pattern: "internal/usercode", imports: []string{"store"}},
 	{pattern: "internal/logs", imports: []string{"store"}, tests: []string{"internal/logs/logstest"}},
 	{pattern: "internal/logs/logstest", imports: []string{"store"}},
+	{pattern: "why", imports: []string{"store"}},
+	{pattern: "internal/explain", imports: []string{"store", "why"}},
 	{pattern: "internal/portion", imports: []string{"store"}},
 	{pattern: "internal/supervise", imports: []string{"internal/logs", "store"}},
 	{pattern: "internal/news", imports: []string{"internal/logs", "internal/supervise", "store"}},
@@ -76,10 +98,14 @@ var layers = []layer{
 		tests: []string{"internal/logs/logstest", "store/..."},
 	},
 
-	{pattern: ".", imports: []string{"internal/engine/...", "internal/replay", "internal/usercode", "store"}, tests: support},
+	{
+		pattern: ".",
+		imports: []string{"internal/engine/...", "internal/explain", "internal/replay", "internal/usercode", "store", "why"},
+		tests:   support,
+	},
 	{pattern: "decider/...", imports: []string{".", "store"}, tests: support},
 	{pattern: "workflow/...", imports: []string{".", "store"}, tests: support},
-	{pattern: "holdfasttest/...", imports: []string{".", "store", "store/storetest/model"}, tests: support},
+	{pattern: "holdfasttest/...", imports: []string{".", "internal/replay", "store", "store/storetest/model"}, tests: support},
 	{
 		pattern: "internal/builtin/...",
 		imports: []string{"."},
@@ -88,18 +114,36 @@ var layers = []layer{
 
 	{pattern: "web/..."},
 	{pattern: "server/...", imports: []string{".", "decider/...", "web/...", "workflow/..."}, tests: support},
+	{pattern: "internal/cli/output"},
+	{pattern: "internal/cli/arg", imports: []string{".", "internal/cli/output", "store"}},
+	{pattern: "internal/cli/shortlog", imports: []string{"internal/cli/output"}, tests: []string{"."}},
+	{pattern: "internal/cli/views", imports: []string{".", "internal/cli/output", "store", "why"}},
 	{
-		pattern: "internal/cli/...",
-		imports: []string{
-			".", "decider/...", "internal/builtin/...", "internal/vet/...", "server/...", "store", "store/dsn", "workflow/...",
-		},
-		tests: support,
+		pattern: "internal/cli/app",
+		imports: []string{".", "internal/cli/arg", "internal/cli/output", "internal/cli/shortlog", "store", "store/dsn"},
 	},
-	{pattern: "cmd/...", imports: []string{"internal/cli/..."}, tests: support},
+	{
+		pattern: "internal/cli/jobs",
+		imports: append([]string{".", "internal/builtin", "store", "why"}, ofVerbs...),
+		tests:   support,
+	},
+	{
+		pattern: "internal/cli/nodes",
+		imports: append([]string{".", "decider/...", "internal/builtin", "server/...", "store", "store/dsn", "workflow/..."}, ofVerbs...),
+		tests:   support,
+	},
+	{pattern: "internal/cli/bench", imports: append([]string{".", "store/dsn"}, ofVerbs...), tests: support},
+	{
+		pattern: "internal/cli",
+		imports: []string{".", "internal/cli/...", "internal/vet", "store", "store/dsn"},
+		tests:   support,
+	},
+	{pattern: "cmd/...", imports: []string{"internal/cli"}, tests: support},
 	{
 		pattern: "examples/...",
 		imports: []string{
-			".", "decider/...", "holdfasttest/...", "server/...", "store/dsn", "store/postgres", "store/sqlite", "workflow/...",
+			".", "decider/...", "holdfasttest/...", "server/...", "store", "store/dsn", "store/postgres", "store/sqlite", "why",
+			"workflow/...",
 		},
 		tests: support,
 	},
@@ -121,7 +165,6 @@ var restrictions = []restriction{
 	},
 	{"github.com/lib/pq", nil, "PostgreSQL is spoken through pgx"},
 	{"github.com/mattn/go-sqlite3", nil, "it needs cgo"},
-	{"github.com/ncruces", []string{"store/sqlite/..."}, "a program links only the databases that it names"},
 	{"golang.org/x/tools", []string{"internal/vet/..."}, "only holdfast vet looks at source"},
 	{"modernc.org", []string{"examples/...", "store/sqlite/..."}, "a program links only the databases that it names"},
 	{"zombiezen.com", []string{"store/sqlite/..."}, "a program links only the databases that it names"},
@@ -303,7 +346,7 @@ func refuse(from layer, imported string, test bool) string {
 		return fmt.Sprintf("layer %s may import only %q, and in tests %q", from.pattern, from.imports, from.tests)
 	}
 	for _, r := range restrictions {
-		if !test && hasPathPrefix(imported, r.prefix) && !slices.Contains(r.only, from.pattern) {
+		if !test && hasPathPrefix(imported, r.prefix) && !matchesAny(r.only, strings.TrimSuffix(from.pattern, "/...")) {
 			return r.why
 		}
 	}

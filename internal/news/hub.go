@@ -25,8 +25,8 @@ type Parts struct {
 	Store  store.Store
 	Guard  *supervise.Guard
 	Outage *logs.Outage
-	// Elsewhere returns those of the jobs that are not in the hands of this process.
-	Elsewhere func([]store.ID) []store.ID
+	// Elsewhere returns those of the jobs of a namespace, "" for any, that are not in the hands of this process.
+	Elsewhere func(namespace string, jobs []store.ID) []store.ID
 	// Wake is told of the wake-ups of other processes that are for nodes.
 	Wake func(store.Wake)
 	// Fatal is told of an error after which nothing can be read any more.
@@ -54,22 +54,22 @@ func (h *Hub) Close() {
 // Listen lets the wake-ups of other processes be heard until done is called.
 func (h *Hub) Listen() (done func()) { return h.listening.use() }
 
-// Wait calls each once for every one of the jobs, as they finish, or with ErrNotFound for one that is not there, until it has been
-// called for all or returns false. An id that is there twice is told twice.
-func (h *Hub) Wait(ctx context.Context, ids []store.ID, each func(store.Ended, error) bool) error {
-	return h.waiters.wait(ctx, ids, each)
+// Wait calls each once for every one of the jobs of a namespace, "" for any, as they finish, or with ErrNotFound for one that is
+// not there, until it has been called for all or returns false. An id that is there twice is told twice.
+func (h *Hub) Wait(ctx context.Context, namespace string, ids []store.ID, each func(store.Ended, error) bool) error {
+	return h.waiters.wait(ctx, namespace, ids, each)
 }
 
 // Follow calls look at once, and then whenever the job may have published something, until look has had enough, or the job has ended
 // and a look after that was in vain. look reports whether it found anything, and whether that was enough. While the database does
 // not answer it is called again and again: only an error that does not pass ends it, or that of ctx, or ErrClosed. If the job is not
 // there and look has found nothing, it is ErrNotFound.
-func (h *Hub) Follow(ctx context.Context, job store.ID, look func() (found, enough bool, err error)) error {
+func (h *Hub) Follow(ctx context.Context, namespace string, job store.ID, look func() (found, enough bool, err error)) error {
 	f := h.followers.join(job)
 	defer f.leave()
 	over := make(chan answer, 1)
-	h.waiters.begin([]store.ID{job}, over)
-	defer h.waiters.forget([]store.ID{job}, over)
+	h.waiters.begin(namespace, []store.ID{job}, over)
+	defer h.waiters.forget(namespace, []store.ID{job}, over)
 	var gone error
 	for ended := false; ; {
 		found, enough, err := look()

@@ -1,9 +1,11 @@
 package news
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -37,16 +39,18 @@ type waiters struct {
 	guard     *supervise.Guard
 	listening *listening
 	wishes    *wishes
-	// elsewhere returns those of the jobs that do not run in this process.
-	elsewhere func([]store.ID) []store.ID
+	// elsewhere returns those of the jobs of a namespace, "" for any, that do not run in this process.
+	elsewhere func(namespace string, jobs []store.ID) []store.ID
 	fatal     func(error) // is told of errors that do not pass
 
 	mu      sync.Mutex
-	byJob   map[store.ID]*waited
-	soon    []store.ID // to be looked at, unless they are in the hands of this process
-	told    []store.ID // to be looked at: somebody has said that they ended
-	young   []store.ID // to be looked at when they are old enough, oldest first
-	all     bool       // all are to be looked at
+	targets map[target]*waited
+	begun   uint64         // how many waits have begun
+	spaces  map[string]int // how many targets there are in each namespace
+	soon    []target       // to be looked at, unless they are in the hands of this process
+	told    []target       // to be looked at: somebody has said that they ended
+	young   []target       // to be looked at when they are old enough, oldest first
+	all     bool           // all are to be looked at
 	looking bool
 	nudge   chan struct{}
 	ctx     context.Context
@@ -54,12 +58,24 @@ type waiters struct {
 	loops   sync.WaitGroup
 }
 
-// waited is a job that is waited for.
+// target is a job that is waited for in a namespace, "" for any. In another one than its own it is not there.
+type target struct {
+	namespace string
+	job       store.ID
+}
+
+// waited is what is known of a target.
 type waited struct {
 	since  time.Time
 	young  bool // it was enqueued a moment ago
 	wished bool // others know that it is waited for
-	chans  []chan answer
+	waits  []wait
+}
+
+// wait is who waits for a target.
+type wait struct {
+	ch    chan answer
+	begun uint64 // its number
 }
 
 type answer struct {
@@ -68,11 +84,11 @@ type answer struct {
 }
 
 func newWaiters(
-	st store.Store, g *supervise.Guard, l *listening, w *wishes, elsewhere func([]store.ID) []store.ID, fatal func(error),
+	st store.Store, g *supervise.Guard, l *listening, w *wishes, elsewhere func(string, []store.ID) []store.ID, fatal func(error),
 ) *waiters {
 	ws := &waiters{
 		store: st, guard: g, listening: l, wishes: w, elsewhere: elsewhere, fatal: fatal,
-		byJob: map[store.ID]*waited{}, nudge: make(chan struct{}, 1),
+		targets: map[target]*waited{}, spaces: map[string]int{}, nudge: make(chan struct{}, 1),
 	}
 	ws.ctx, ws.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // the root of the waiters' own life
 	return ws
@@ -80,10 +96,10 @@ func newWaiters(
 
 // wait calls each for every one of the jobs, as they end or are found not to be there, until it has been called for all or
 // returns false. An id that is there twice is told twice.
-func (w *waiters) wait(ctx context.Context, ids []store.ID, each func(store.Ended, error) bool) error {
+func (w *waiters) wait(ctx context.Context, namespace string, ids []store.ID, each func(store.Ended, error) bool) error {
 	ch := make(chan answer, len(ids))
-	w.begin(ids, ch)
-	defer w.forget(ids, ch)
+	w.begin(namespace, ids, ch)
+	defer w.forget(namespace, ids, ch)
 	for range ids {
 		select {
 		case a := <-ch:
@@ -99,26 +115,29 @@ func (w *waiters) wait(ctx context.Context, ids []store.ID, each func(store.Ende
 	return nil
 }
 
-func (w *waiters) begin(ids []store.ID, ch chan answer) {
+func (w *waiters) begin(namespace string, ids []store.ID, ch chan answer) {
 	now := time.Now() //nolint:forbidigo // how long somebody waits, and not what time it is
 	today := w.store.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	asleep := len(w.soon) == 0 && len(w.young) == 0
 	for _, id := range ids {
-		of := w.byJob[id]
+		t := target{namespace, id}
+		of := w.targets[t]
 		if of == nil {
 			of = &waited{since: now}
 			age := today.Sub(madeAt(id))
 			of.young = age >= 0 && age < firstLook // the clocks may differ
-			w.byJob[id] = of
+			w.targets[t] = of
+			w.spaces[namespace]++
 		}
 		if of.young {
-			w.young = append(w.young, id)
+			w.young = append(w.young, t)
 		} else {
-			w.soon = append(w.soon, id)
+			w.soon = append(w.soon, t)
 		}
-		of.chans = append(of.chans, ch)
+		w.begun++
+		of.waits = append(of.waits, wait{ch, w.begun})
 	}
 	if !w.looking && w.ctx.Err() == nil {
 		w.looking = true
@@ -135,9 +154,28 @@ func (w *waiters) deliver(o *store.Outcome) {
 		w.look(o.Lease.Job) // the store turned the outcome into another one; it knows the words
 		return
 	}
-	w.answer(o.Lease.Job, answer{ended: store.Ended{
-		ID: o.Lease.Job, State: o.Final, Reason: o.Reason, Error: o.Error, Result: o.Result,
-	}})
+	w.mu.Lock()
+	told := w.of(o.Lease.Job, func(namespace string) bool { return namespace == "" || namespace == o.Namespace })
+	w.mu.Unlock()
+	for _, of := range told {
+		tell(of.waits, answer{ended: store.Ended{ID: o.Lease.Job, State: o.Final, Reason: o.Reason, Error: o.Error, Result: o.Result}})
+	}
+}
+
+// of ends the waits for a job in the namespaces of which that is true, and returns them. In the others the job is looked up, and is
+// not there. w.mu is held.
+func (w *waiters) of(job store.ID, is func(namespace string) bool) (ended []*waited) {
+	for namespace := range w.spaces {
+		switch t := (target{namespace, job}); {
+		case w.targets[t] == nil:
+		case is(namespace):
+			ended = append(ended, w.remove(t))
+		default:
+			w.told = append(w.told, t)
+			supervise.Signal(w.nudge)
+		}
+	}
+	return ended
 }
 
 // look asks at once for those of the jobs that are waited for, of which somebody has news; without any, for all.
@@ -145,12 +183,14 @@ func (w *waiters) look(ids ...store.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	before := len(w.told)
-	for _, id := range ids {
-		if w.byJob[id] != nil {
-			w.told = append(w.told, id)
+	for namespace := range w.spaces {
+		for _, id := range ids {
+			if t := (target{namespace, id}); w.targets[t] != nil {
+				w.told = append(w.told, t)
+			}
 		}
 	}
-	if len(ids) == 0 && len(w.byJob) > 0 {
+	if len(ids) == 0 && len(w.targets) > 0 {
 		w.all = true
 	}
 	if w.all || len(w.told) > before {
@@ -158,42 +198,61 @@ func (w *waiters) look(ids ...store.ID) {
 	}
 }
 
-func (w *waiters) forget(ids []store.ID, ch chan answer) {
+func (w *waiters) forget(namespace string, ids []store.ID, ch chan answer) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, id := range ids {
-		of := w.byJob[id]
+		t := target{namespace, id}
+		of := w.targets[t]
 		if of == nil {
 			continue
 		}
-		of.chans = slices.DeleteFunc(of.chans, func(c chan answer) bool { return c == ch })
-		if len(of.chans) == 0 {
-			w.remove(id)
+		of.waits = slices.DeleteFunc(of.waits, func(o wait) bool { return o.ch == ch })
+		if len(of.waits) == 0 {
+			w.remove(t)
 		}
 	}
 }
 
-// remove ends the wait for a job. w.mu is held.
-func (w *waiters) remove(id store.ID) *waited {
-	of := w.byJob[id]
-	if of != nil && of.wished {
-		w.wishes.drop(id)
+// remove ends the wait for a target. w.mu is held.
+func (w *waiters) remove(t target) *waited {
+	of := w.targets[t]
+	if of == nil {
+		return nil
 	}
-	delete(w.byJob, id)
+	if of.wished {
+		w.wishes.drop(t.job)
+	}
+	delete(w.targets, t)
+	if w.spaces[t.namespace]--; w.spaces[t.namespace] == 0 {
+		delete(w.spaces, t.namespace)
+	}
 	return of
 }
 
-// answer gives those who wait for a job its end.
-func (w *waiters) answer(id store.ID, a answer) {
+// answer gives those who wait for a target its end, as it was seen when so many waits had begun. Whoever has begun to wait since may
+// wait for another end, of a job that a person lets go on: for them it is looked up again.
+func (w *waiters) answer(t target, a answer, seen uint64) {
 	w.mu.Lock()
-	of := w.remove(id)
-	w.mu.Unlock()
-	if of == nil {
-		return
+	var waits []wait
+	if of := w.targets[t]; of != nil {
+		later := slices.IndexFunc(of.waits, func(o wait) bool { return o.begun > seen })
+		if later < 0 {
+			waits = w.remove(t).waits
+		} else {
+			waits, of.waits = slices.Clone(of.waits[:later]), of.waits[later:]
+			w.told = append(w.told, t)
+			supervise.Signal(w.nudge)
+		}
 	}
-	a.ended.ID = id
-	for _, ch := range of.chans {
-		ch <- a // has room for one answer for each time that the job is waited for
+	w.mu.Unlock()
+	a.ended.ID = t.job
+	tell(waits, a)
+}
+
+func tell(waits []wait, a answer) {
+	for _, o := range waits {
+		o.ch <- a // has room for one answer for each time that the job is waited for
 	}
 }
 
@@ -216,14 +275,13 @@ func (w *waiters) loop(ctx context.Context) {
 		if !waiting {
 			return
 		}
-		w.wish(w.elsewhere(look.untold))
+		w.wish(w.notHere(look.untold))
 		found, err := w.ask(look)
 		switch {
 		case err != nil:
 			// At all of them, once the database may be back.
 			r.rested, r.away = now.Add(lastLook), now.Add(lastLook)
-			w.look(look.told...)
-			w.look()
+			w.lookAgain(look.told)
 		case look.every:
 			r.rest(now, time.Since(now)) //nolint:forbidigo // how long it took
 		}
@@ -280,18 +338,18 @@ func (r *rounds) rest(now time.Time, took time.Duration) {
 
 // look is what the loop looks at in one go.
 type look struct {
-	ids    []store.ID // but those in the hands of this process
-	told   []store.ID // those of which somebody has news, wherever they are
-	limit  int        // how many one query asks for
-	every  bool       // ids are all that are waited for
-	untold []store.ID // those of which others do not know yet that they are waited for
+	ids    []target // but those in the hands of this process
+	told   []target // those of which somebody has news, wherever they are
+	limit  int      // how many one query asks for
+	every  bool     // ids are all that are waited for
+	untold []target // those of which others do not know yet that they are waited for
 }
 
 // due returns what to look at now. waiting is false if nobody waits, and the loop ends.
 func (w *waiters) due(now time.Time, r *rounds) (l look, waiting bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.byJob) == 0 {
+	if len(w.targets) == 0 {
 		w.looking, w.soon, w.told, w.young, w.all = false, nil, nil, nil, false
 		return l, false
 	}
@@ -299,8 +357,8 @@ func (w *waiters) due(now time.Time, r *rounds) (l look, waiting bool) {
 	if !now.Before(r.away) {
 		l.told, w.told = w.waitedFor(w.told), nil
 	}
-	for id := range w.grown(now) {
-		l.ids = append(l.ids, id)
+	for t := range w.grown(now) {
+		l.ids = append(l.ids, t)
 	}
 	l.limit = lookLimit
 	if l.every = w.all && !now.Before(r.rested); l.every {
@@ -312,9 +370,9 @@ func (w *waiters) due(now time.Time, r *rounds) (l look, waiting bool) {
 			l.limit = tickLimit
 		}
 		l.ids = w.add(l.ids, of)
-		for id, waited := range w.byJob {
+		for t, waited := range w.targets {
 			if !waited.wished && !waited.young {
-				l.untold = append(l.untold, id)
+				l.untold = append(l.untold, t)
 			}
 		}
 	}
@@ -322,37 +380,40 @@ func (w *waiters) due(now time.Time, r *rounds) (l look, waiting bool) {
 	return l, true
 }
 
-// waitedFor returns each of the jobs once that somebody waits for. It changes the slice. w.mu is held.
-func (w *waiters) waitedFor(ids []store.ID) []store.ID {
-	slices.SortFunc(ids, compareIDs)
-	return slices.DeleteFunc(slices.Compact(ids), func(id store.ID) bool { return w.byJob[id] == nil })
+// waitedFor returns each of the targets once that somebody waits for, in order. It changes the slice. w.mu is held.
+func (w *waiters) waitedFor(all []target) []target {
+	slices.SortFunc(all, compareTargets)
+	return slices.DeleteFunc(slices.Compact(all), func(t target) bool { return w.targets[t] == nil })
 }
 
-func compareIDs(a, b store.ID) int { return slices.Compare(a[:], b[:]) }
+// compareTargets puts those of one namespace side by side.
+func compareTargets(a, b target) int {
+	return cmp.Or(cmp.Compare(a.namespace, b.namespace), slices.Compare(a.job[:], b.job[:]))
+}
 
-// add adds to a list the jobs that are waited for of which that is true, but those that were enqueued a moment ago. w.mu is held.
-func (w *waiters) add(ids []store.ID, of func(store.ID) bool) []store.ID {
-	for id, waited := range w.byJob {
-		if !waited.young && of(id) {
-			ids = append(ids, id)
+// add adds to a list the targets for whose jobs that is true, but those that were enqueued a moment ago. w.mu is held.
+func (w *waiters) add(list []target, of func(store.ID) bool) []target {
+	for t, waited := range w.targets {
+		if !waited.young && of(t.job) {
+			list = append(list, t)
 		}
 	}
-	return ids
+	return list
 }
 
 // grown takes those from the young ones that are old enough. w.mu is held.
-func (w *waiters) grown(now time.Time) iter.Seq[store.ID] {
-	return func(yield func(store.ID) bool) {
+func (w *waiters) grown(now time.Time) iter.Seq[target] {
+	return func(yield func(target) bool) {
 		for len(w.young) > 0 {
-			id := w.young[0]
-			of := w.byJob[id]
+			t := w.young[0]
+			of := w.targets[t]
 			if of != nil && now.Sub(of.since) < firstLook {
 				return
 			}
 			w.young = w.young[1:]
 			if of != nil {
 				of.young = false
-				if !yield(id) {
+				if !yield(t) {
 					return
 				}
 			}
@@ -365,12 +426,12 @@ func (w *waiters) soonest(r *rounds) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	at := r.tick
-	for len(w.young) > 0 && w.byJob[w.young[0]] == nil {
+	for len(w.young) > 0 && w.targets[w.young[0]] == nil {
 		w.young = w.young[1:] // it has ended
 	}
 	if len(w.young) > 0 {
 		// Together with those who began to wait soon after: a thousand callers are not a thousand looks.
-		grown := w.byJob[w.young[0]].since.Add(firstLook)
+		grown := w.targets[w.young[0]].since.Add(firstLook)
 		at = earlier(at, later(grown, r.looked.Add(firstLook/2)))
 	}
 	if w.all {
@@ -404,59 +465,112 @@ func madeAt(id store.ID) time.Time {
 	return time.Unix(id.Time().UnixTime())
 }
 
-// ask looks up those of the jobs that do not run here, or of which somebody has news, and returns how many had ended. An error may
+// ask looks up those of the targets that do not run here, or of which somebody has news, and returns how many had ended. An error may
 // pass.
 func (w *waiters) ask(l look) (found int, err error) {
-	ids := w.elsewhere(l.ids)
+	all := w.notHere(l.ids)
 	if len(l.told) > 0 {
-		ids = append(ids, l.told...)
-		slices.SortFunc(ids, compareIDs)
-		ids = slices.Compact(ids)
+		all = append(all, l.told...)
+		slices.SortFunc(all, compareTargets)
+		all = slices.Compact(all)
 	}
-	w.wish(ids)
-	for len(ids) > 0 {
-		some := ids[:min(len(ids), l.limit)]
-		ids = ids[len(some):]
-		ctx, cancel := context.WithTimeout(w.ctx, store.CallTimeout)
-		ended, err := w.store.Ended(ctx, some)
-		cancel()
+	w.wish(all)
+	for len(all) > 0 {
+		n := ofOneNamespace(all, l.limit)
+		ended, err := w.askFor(all[:n])
 		if err != nil {
-			if w.ctx.Err() == nil && !store.IsRetryable(err) {
-				w.fail(some, err)
-				continue
-			}
 			return found, err
 		}
-		for _, e := range ended {
-			switch {
-			case e.State == 0:
-				w.answer(e.ID, answer{err: fmt.Errorf("%w: job %s", store.ErrNotFound, e.ID)})
-			case e.State.Finished():
-				found++
-				w.answer(e.ID, answer{ended: e})
-			}
+		found += ended
+		all = all[n:]
+	}
+	return found, nil
+}
+
+// ofOneNamespace is how many of the first targets are of one namespace, up to a limit.
+func ofOneNamespace(all []target, limit int) int {
+	n := 1
+	for n < min(len(all), limit) && all[n].namespace == all[0].namespace {
+		n++
+	}
+	return n
+}
+
+func jobsOf(targets []target) []store.ID {
+	ids := make([]store.ID, len(targets))
+	for i, t := range targets {
+		ids[i] = t.job
+	}
+	return ids
+}
+
+// askFor looks up targets of one namespace.
+func (w *waiters) askFor(some []target) (found int, err error) {
+	ctx, cancel := context.WithTimeout(w.ctx, store.CallTimeout)
+	defer cancel()
+	w.mu.Lock()
+	seen := w.begun
+	w.mu.Unlock()
+	namespace := some[0].namespace
+	ended, err := w.store.Ended(ctx, namespace, jobsOf(some))
+	if err != nil {
+		if w.ctx.Err() == nil && !store.IsRetryable(err) {
+			w.fail(some, err)
+			return 0, nil
+		}
+		return 0, err
+	}
+	for _, e := range ended {
+		t := target{namespace, e.ID}
+		switch {
+		case e.State == 0:
+			w.answer(t, answer{err: fmt.Errorf("%w: job %s", store.ErrNotFound, e.ID)}, seen)
+		case e.State.Finished():
+			found++
+			w.answer(t, answer{ended: e}, seen)
 		}
 	}
 	return found, nil
 }
 
-// wish lets the others know which jobs are waited for.
-func (w *waiters) wish(ids []store.ID) {
+// notHere returns those of the targets, which are in order, whose jobs are not in the hands of this process.
+func (w *waiters) notHere(all []target) (left []target) {
+	for len(all) > 0 {
+		n := ofOneNamespace(all, len(all))
+		for _, id := range w.elsewhere(all[0].namespace, jobsOf(all[:n])) {
+			left = append(left, target{all[0].namespace, id})
+		}
+		all = all[n:]
+	}
+	return left
+}
+
+// lookAgain asks for those of which there was news, and for all, once the database may be back.
+func (w *waiters) lookAgain(told []target) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, id := range ids {
-		if of := w.byJob[id]; of != nil && !of.wished {
+	w.told = append(w.told, told...)
+	w.all = w.all || len(w.targets) > 0
+	supervise.Signal(w.nudge)
+}
+
+// wish lets the others know which jobs are waited for.
+func (w *waiters) wish(all []target) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, t := range all {
+		if of := w.targets[t]; of != nil && !of.wished {
 			of.wished = true
-			w.wishes.add(id)
+			w.wishes.add(t.job)
 		}
 	}
 }
 
 // fail ends the waits for jobs that nothing can be learned of any more, whoever waits: the file is gone, say.
-func (w *waiters) fail(ids []store.ID, err error) {
+func (w *waiters) fail(all []target, err error) {
 	w.fatal(err)
-	for _, id := range ids {
-		w.answer(id, answer{err: err})
+	for _, t := range all {
+		w.answer(t, answer{err: err}, math.MaxUint64)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// tellEvery is how often wishes are told of anew that are new, and renewWishes after how many times all are.
+	// tellEvery is how often wishes are told of again that are new, and renewWishes after how many times all are.
 	tellEvery   = time.Second
 	renewWishes = 5
 	// maxTold is how many wishes go out at once between two ticks. Whoever begins to wait more often than that says that

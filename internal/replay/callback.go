@@ -48,8 +48,10 @@ func (s *Strand) OpenCallback(name string) (*Callback, error) {
 
 const tokenPrefix = "hfc_"
 
-// tokenLength is that of a prefix and the base64 of 32 bytes.
-const tokenLength = len(tokenPrefix) + 43
+const (
+	tokenBytes  = 32
+	tokenLength = len(tokenPrefix) + 43 // of the prefix and the base64 of the bytes
+)
 
 // newToken makes a token out of a job's id and 128 random bits.
 func newToken(job store.ID) string {
@@ -63,7 +65,7 @@ func newToken(job store.ID) string {
 func JobOfToken(token string) (store.ID, error) {
 	text, ok := strings.CutPrefix(token, tokenPrefix)
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if !ok || err != nil || len(token) != tokenLength { // what decodes ignores line breaks
+	if !ok || err != nil || len(raw) != tokenBytes || len(token) != tokenLength { // what decodes ignores line breaks
 		return store.ID{}, fmt.Errorf("%w: not a callback token: tokens begin with %s and have %d characters", store.ErrInvalid,
 			tokenPrefix, tokenLength)
 	}
@@ -79,9 +81,9 @@ func (c *Callback) describe() string {
 	return fmt.Sprintf("callback %q", c.name)
 }
 
-func (c *Callback) ready(m *memory, _ time.Time) bool { return c.message(m) != nil }
+func (c *Callback) ready(m *replayState, _ time.Time) bool { return c.message(m) != nil }
 
-func (c *Callback) message(m *memory) *store.Message {
+func (c *Callback) message(m *replayState) *store.Message {
 	for i := range m.messages {
 		msg := &m.messages[i]
 		if msg.Name == c.Token && (msg.Kind == store.MessageCallback || msg.Kind == store.MessageCallbackFailed) {
@@ -91,8 +93,8 @@ func (c *Callback) message(m *memory) *store.Message {
 	return nil
 }
 
-func (c *Callback) pause(*memory) pause {
-	return pause{
+func (c *Callback) pause(*replayState) blockedOn {
+	return blockedOn{
 		kinds: store.MessagesOf(store.MessageCallback, store.MessageCallbackFailed, store.MessageHeartbeat), what: "callback " + c.name,
 	}
 }
@@ -118,7 +120,7 @@ func (w *callbackWait) decode(msg *store.Message) func([]byte) error {
 }
 
 // AwaitCallback waits for the answer to a callback, and decodes what it was completed with, unless
-// decode is nil. A heartbeat lets the time limit begin anew.
+// decode is nil. A heartbeat lets the time limit start over.
 func (s *Strand) AwaitCallback(c *Callback, limit Limit, decode func([]byte) error) (*store.Message, error) {
 	m, err := s.begin("Callback.Wait", "")
 	if err != nil {

@@ -34,7 +34,7 @@ func (s *Strand) StartChild(kind string, build func() (*store.Enqueue, error)) (
 }
 
 // child returns the child at a path; a new one is enqueued with the next write.
-func (s *Strand) child(m *memory, path, kind string, build func() (*store.Enqueue, error)) (*Child, error) {
+func (s *Strand) child(m *replayState, path, kind string, build func() (*store.Enqueue, error)) (*Child, error) {
 	for _, e := range s.at(m, path, kind, store.EntryChild, store.EntryReceived) {
 		if e.Kind != store.EntryChild {
 			continue
@@ -70,9 +70,9 @@ func (s *Strand) child(m *memory, path, kind string, build func() (*store.Enqueu
 	return &Child{ID: e.Job.ID, Kind: kind, run: s.run, path: path}, nil
 }
 
-// unlockedBuild makes a child's enqueue without the memory's lock: its args encode as the user's
+// unlockedBuild makes a child's enqueue without the state's lock: its args encode as the user's
 // code says.
-func unlockedBuild(m *memory, build func() (*store.Enqueue, error)) (*store.Enqueue, error) {
+func unlockedBuild(m *replayState, build func() (*store.Enqueue, error)) (*store.Enqueue, error) {
 	e, err := func() (*store.Enqueue, error) {
 		m.mu.Unlock()
 		defer m.mu.Lock() // also if it panics
@@ -93,10 +93,10 @@ func (c *Child) describe() string {
 	return "child " + c.ID.String()
 }
 
-func (c *Child) ready(m *memory, _ time.Time) bool { return m.answers[c.ID] != nil }
+func (c *Child) ready(m *replayState, _ time.Time) bool { return m.answers[c.ID] != nil }
 
-func (c *Child) pause(*memory) pause {
-	return pause{kinds: store.MessagesOf(store.MessageChild), what: "child " + c.ID.String() + " (" + c.Kind + ")"}
+func (c *Child) pause(*replayState) blockedOn {
+	return blockedOn{kinds: store.MessagesOf(store.MessageChild), what: "child " + c.ID.String() + " (" + c.Kind + ")"}
 }
 
 // AwaitChild waits until a child has finished, and returns its answer. That a child failed is remembered, since an
@@ -114,7 +114,7 @@ func (s *Strand) AwaitChild(c *Child) (*store.Message, error) {
 }
 
 // answer waits for a child's answer.
-func (s *Strand) answer(m *memory, c *Child) (*store.Message, error) {
+func (s *Strand) answer(m *replayState, c *Child) (*store.Message, error) {
 	if msg := m.settled(c); msg != nil {
 		return msg, nil
 	}
@@ -162,7 +162,7 @@ func (s *Strand) StartChildren(
 // fan is a fan-out under way.
 type fan struct {
 	s        *Strand
-	m        *memory
+	m        *replayState
 	path     string
 	kind     string
 	build    func(i int) (*store.Enqueue, error)
@@ -252,8 +252,8 @@ func (f *fan) arrived() bool {
 	return false
 }
 
-func (f *fan) pause() pause {
-	p := pause{failures: f.out.Failures, what: fmt.Sprintf("%d of %d children of kind %s", len(f.open), len(f.children), f.kind)}
+func (f *fan) pause() blockedOn {
+	p := blockedOn{failures: f.out.Failures, what: fmt.Sprintf("%d of %d children of kind %s", len(f.open), len(f.children), f.kind)}
 	switch {
 	case f.out.Enough != nil && !f.out.Failures:
 		p.kinds = store.MessagesOf(store.MessageChild)

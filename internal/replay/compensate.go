@@ -27,14 +27,14 @@ func (s *Strand) OnFailure(name string, f func(*Strand) error) error {
 		return err
 	}
 	s.undos++
-	path := "~" + strings.ReplaceAll(s.prefix, ".", "/") + strconv.Itoa(s.undos)
+	path := undoPrefix + strings.ReplaceAll(s.prefix, ".", "/") + strconv.Itoa(s.undos)
 	m.undos = append(m.undos, undo{path, name, f})
 	return nil
 }
 
 // settle ends the strands that the handler left behind, each at its next operation, and waits for them: what they have
 // done is to be undone, too.
-func (m *memory) settle() {
+func (m *replayState) settle() {
 	if m.ending == nil {
 		m.ending = ErrClosing
 	}
@@ -52,13 +52,13 @@ func (m *memory) settle() {
 // CatchUp lets the strands of a run that is ending come to where they were, if they have not: its
 // handler may have returned with the first of them, and what it is to undo is known when they have.
 //
-// It is for the goroutine of the handler, which has returned. Whoever gives a stuck run up asks
+// It is for the goroutine of the handler, which has returned. The node, when it gives up a stuck run, asks
 // isBehind alone: what the run is stuck in never ends.
 func (r *Run) CatchUp() {
 	if !r.IsBehind() {
 		return
 	}
-	m := r.memory.Load()
+	m := r.state.Load()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.settle()
@@ -66,7 +66,7 @@ func (r *Run) CatchUp() {
 
 // keepPromised drops the compensations that were not registered when the end was decided, and returns the path of one that was and is
 // not any more. Nil: nothing was said.
-func (m *memory) keepPromised(paths []string) (missing string) {
+func (m *replayState) keepPromised(paths []string) (missing string) {
 	if paths == nil {
 		return ""
 	}
@@ -85,7 +85,7 @@ var undoPolicy = StepPolicy{Attempts: 10, Backoff: store.Backoff{Base: time.Seco
 // Compensate runs the compensations of a run whose end is decided, and returns the outcome. They are steps of strands
 // of their own, so that a crash in the middle repeats none that is remembered.
 func (r *Run) Compensate(o *store.Outcome) *store.Outcome {
-	m := r.memory.Load()
+	m := r.state.Load()
 	if m == nil || o == nil {
 		return o
 	}
@@ -116,7 +116,7 @@ func (r *Run) Compensate(o *store.Outcome) *store.Outcome {
 		for _, u := range m.undos {
 			data.Undo = append(data.Undo, u.path)
 		}
-		m.add(store.Entry{Kind: store.EntryClosing, Path: "~", Data: encodeEntry(data)})
+		m.add(store.Entry{Kind: store.EntryClosing, Path: undoPrefix, Data: encodeEntry(data)})
 	}
 	if err := m.flush(); err != nil {
 		// Nothing is lost: the next run decides again.
@@ -131,7 +131,7 @@ func (r *Run) Compensate(o *store.Outcome) *store.Outcome {
 }
 
 // undoOne runs a compensation until it has succeeded or was tried often enough.
-func (r *Run) undoOne(m *memory, u undo) error {
+func (r *Run) undoOne(m *replayState, u undo) error {
 	path := u.path
 	keeper := &Strand{run: r, undo: true, fault: &fault{}}
 	entries := m.byPath[path]
@@ -187,9 +187,9 @@ func (r *Run) undoOne(m *memory, u undo) error {
 	}
 }
 
-// callUndo calls a compensation, and looks at its error, without the memory's lock. Its panic is an error of it, and so is a misuse that it
+// callUndo calls a compensation, and looks at its error, without the state's lock. Its panic is an error of it, and so is a misuse that it
 // does not return.
-func callUndo(m *memory, u undo, s *Strand, attempt int) (failure *stepFailedError) {
+func callUndo(m *replayState, u undo, s *Strand, attempt int) (failure *stepFailedError) {
 	m.mu.Unlock()
 	defer func() {
 		m.mu.Lock()

@@ -35,20 +35,20 @@ func (r *Run) endMain(cause error) {
 // tell passes on that a context of the run has ended: to those who wait in the run, and to who gives it up if it does not return.
 func (r *Run) tell(cause error) {
 	r.host.Ended(cause)
-	if m := r.memory.Load(); m != nil {
+	if m := r.state.Load(); m != nil {
 		// Not here: the caller may hold its lock.
 		go m.toldOf(cause)
 	}
 }
 
 // toldOf is ended for a goroutine of its own.
-func (m *memory) toldOf(cause error) {
+func (m *replayState) toldOf(cause error) {
 	defer m.run.host.Catch("the end of a run's context")
 	m.ended(cause)
 }
 
 // ended reacts to the end of the run's context.
-func (m *memory) ended(cause error) {
+func (m *replayState) ended(cause error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {

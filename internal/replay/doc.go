@@ -1,7 +1,7 @@
 // Package replay is durable functions: code whose operations are remembered in a journal, so that another attempt, on another node, comes
 // to where the last one was. It needs no node and no database: what it wants from outside is its Host.
 //
-//	types       what a run consists of: Run, its memory, its strands, what they wait for
+//	types       what a run consists of: Run, its replay state, its strands, what they wait for
 //	host        the attempt that the run is of: reads and writes the journal, tells the time, logs
 //	life        how a run's contexts end
 //	journal     the journal and the inbox as they were read, and what was added since
@@ -23,13 +23,14 @@
 // # When it fails
 //
 // A write fails: nothing that went on from it is remembered, and the attempt fails. The lease is lost: every strand ends at its next
-// operation. A strand panics: its panic is that of whoever awaits it, or of the handler.
+// operation. A strand panics: its panic is raised again where it is awaited, or in the handler.
 //
 // # The lock
 //
-// Each run has one lock, that of its memory, under which its code moves on: an operation holds it from its beginning to its end, and
-// lets go of it while it waits, writes, or calls the user's code. Methods of memory, of what can be awaited, and of strands that take a
-// memory are called with the lock held.
+// Each run has one lock, replayState.mu, so that its strands run one at a time, like coroutines. An
+// operation holds it from its beginning to its end, and releases it while it waits, writes, or calls
+// the user's code. Methods of replayState, of Awaitables, and of strands that take a replayState are
+// called with the lock held.
 //
 // # Imports
 //

@@ -15,7 +15,7 @@ func (r *Run) Returned() { r.main.over.Store(true) }
 // Completed tells what keeps a run from being completed whose handler has returned no error: a strand that has panicked and was not
 // awaited, or a journal that has more than the code asks for.
 func (r *Run) Completed() (*usercode.PanicError, *store.Outcome) {
-	m := r.memory.Load()
+	m := r.state.Load()
 	if m == nil {
 		return nil, nil
 	}
@@ -31,7 +31,7 @@ func (r *Run) Completed() (*usercode.PanicError, *store.Outcome) {
 // Left reports whether the run has left the handler's goroutine by itself, since it is parked, or over for this process, and with which
 // outcome; nil: there is nothing to write.
 func (r *Run) Left() (o *store.Outcome, left bool) {
-	m := r.memory.Load()
+	m := r.state.Load()
 	if m == nil {
 		return nil, false
 	}
@@ -42,7 +42,7 @@ func (r *Run) Left() (o *store.Outcome, left bool) {
 
 // Decided is the outcome of a run whose end is decided, and that has nothing to undo, or nil.
 func (r *Run) Decided() *store.Outcome {
-	m := r.memory.Load()
+	m := r.state.Load()
 	if m == nil {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (r *Run) Decided() *store.Outcome {
 // Final returns what is to be stored together with the outcome, and completes the outcome with what the run knows. remembers is false
 // if the function has used no operation.
 func (r *Run) Final(o *store.Outcome) (a *store.Append, remembers bool) {
-	m := r.memory.Load()
+	m := r.state.Load()
 	if m == nil {
 		return nil, false
 	}
@@ -66,10 +66,10 @@ func (r *Run) Final(o *store.Outcome) (a *store.Append, remembers bool) {
 }
 
 // final returns what is to be stored together with the outcome, and completes the outcome with what the run knows.
-func (m *memory) final(o *store.Outcome) *store.Append {
+func (m *replayState) final(o *store.Outcome) *store.Append {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	// From now on nobody of the run begins anything.
+	// From now on no strand of the run begins an operation.
 	m.exiting, m.concluded = true, true
 	m.tellAbandoned()
 	m.wakeAll()
@@ -92,7 +92,7 @@ func (m *memory) final(o *store.Outcome) *store.Append {
 	}
 	if goesOn && !over && len(m.undos) > 0 && m.stored == 0 && len(m.pending) == 0 {
 		// A job without a journal would be cancelled without being called.
-		m.add(store.Entry{Kind: store.EntryRegistered, Path: "~"})
+		m.add(store.Entry{Kind: store.EntryRegistered, Path: undoPrefix})
 	}
 	if o.Continue != nil {
 		o.Continue.Data = encodeEntry(continued{m.times() + 1, m.children})
@@ -128,11 +128,11 @@ func Unreadable(err error) *store.Outcome {
 // IsBehind reports whether the run failed before its code had come past all that the journal holds.
 // Then it does not know yet what it would have to undo.
 func (r *Run) IsBehind() bool {
-	m := r.memory.Load()
+	m := r.state.Load()
 	return m != nil && m.unvisited() != ""
 }
 
-// SawCancel reports whether the run knows that somebody asked to cancel its job.
+// SawCancel reports whether the run knows that a cancel of its job was requested.
 func (r *Run) SawCancel() bool {
 	return r.claimed.CancelRequested || r.life.base != nil && errors.Is(context.Cause(r.life.base), usercode.ErrCancelled)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/usercode"
@@ -79,6 +80,12 @@ type closingData struct {
 type problemData struct {
 	Problem string `json:"problem"`
 }
+
+// undoPrefix begins the paths of entries of compensations.
+const undoPrefix = "~"
+
+// isCompensation reports whether a path is one of a compensation.
+func isCompensation(path string) bool { return strings.HasPrefix(path, undoPrefix) }
 
 // kindNames are for messages.
 var kindNames = map[store.EntryKind]string{

@@ -28,7 +28,7 @@ type Host interface {
 
 	// Failed is the outcome of an attempt that failed with this text: the job is tried again, after its backoff, or fails.
 	Failed(text string) *store.Outcome
-	// Ended is told that the handler's context has ended, or the whole run, and why: whoever ignores that is given up some day.
+	// Ended is told that the handler's context has ended, or the whole run, and why: a handler that ignores that is given up after a while.
 	Ended(cause error)
 	// GiveUpLater calls giveUp if a strand of a run that has ended is still in a transaction after some time, and tells if it gave up.
 	GiveUpLater(giveUp func() bool) (stop func())

@@ -17,7 +17,7 @@ func put[K comparable, V any](m *map[K]V, key K, value V) {
 }
 
 // index makes the journal ready to be asked.
-func (m *memory) index(j store.Journal) {
+func (m *replayState) index(j store.Journal) {
 	for i := range j.Entries {
 		e := &j.Entries[i]
 		m.stored = e.Seq
@@ -35,7 +35,7 @@ func (m *memory) index(j store.Journal) {
 }
 
 // received takes the messages in.
-func (m *memory) received(messages []store.Message) {
+func (m *replayState) received(messages []store.Message) {
 	m.messages = messages
 	for i := range messages {
 		if msg := &messages[i]; msg.Kind == store.MessageChild {
@@ -45,7 +45,7 @@ func (m *memory) received(messages []store.Message) {
 }
 
 // note takes an entry into the index.
-func (m *memory) note(e *store.Entry) {
+func (m *replayState) note(e *store.Entry) {
 	put(&m.byPath, e.Path, append(m.byPath[e.Path], e))
 	switch e.Kind {
 	case store.EntryReceived:
@@ -64,14 +64,14 @@ func (m *memory) note(e *store.Entry) {
 }
 
 // seen is the Seq of the last message that the run knows.
-func (m *memory) seen() int64 {
+func (m *replayState) seen() int64 {
 	if n := len(m.messages); n > 0 {
 		return m.messages[n-1].Seq
 	}
 	return 0
 }
 
-func (m *memory) message(seq int64) *store.Message {
+func (m *replayState) message(seq int64) *store.Message {
 	for i := range m.messages {
 		if m.messages[i].Seq == seq {
 			return &m.messages[i]
@@ -81,7 +81,7 @@ func (m *memory) message(seq int64) *store.Message {
 }
 
 // settled returns the failure of a child that the journal remembers.
-func (m *memory) settled(c *Child) *store.Message {
+func (m *replayState) settled(c *Child) *store.Message {
 	for _, e := range m.byPath[c.path] {
 		if e.Kind == store.EntryReceived {
 			return m.message(e.Ref)
@@ -91,16 +91,16 @@ func (m *memory) settled(c *Child) *store.Message {
 }
 
 // add notes an entry that is to be stored with the next write, and may be asked for by this very run.
-func (m *memory) add(e store.Entry) { m.remind(m.store(e)) }
+func (m *replayState) add(e store.Entry) { m.remind(m.store(e)) }
 
 // remind makes an entry of this very run known to it.
-func (m *memory) remind(e store.Entry) {
+func (m *replayState) remind(e store.Entry) {
 	m.note(&e)
 	m.visit(e.Path)
 }
 
 // store is add for an entry that only later runs ask for.
-func (m *memory) store(e store.Entry) store.Entry {
+func (m *replayState) store(e store.Entry) store.Entry {
 	e.Data, e.Codec = pack(e.Data)
 	m.pending = append(m.pending, e)
 	m.account(&e)
@@ -108,16 +108,16 @@ func (m *memory) store(e store.Entry) store.Entry {
 }
 
 // visit notes that the code came past a path that the journal holds.
-func (m *memory) visit(path string) { put(&m.visited, path, true) }
+func (m *replayState) visit(path string) { put(&m.visited, path, true) }
 
 // account counts an entry against what the journal may hold.
-func (m *memory) account(e *store.Entry) {
+func (m *replayState) account(e *store.Entry) {
 	m.entries++
 	m.bytes += weight(e)
 }
 
 // times is how often the run has continued as new.
-func (m *memory) times() int {
+func (m *replayState) times() int {
 	var c continued
 	for _, e := range m.byPath[""] {
 		if e.Kind == store.EntryContinued && decodeEntry(e, &c) != nil {
@@ -129,7 +129,7 @@ func (m *memory) times() int {
 
 // drop takes entries back that are not stored yet, and the children that are to be enqueued with
 // them.
-func (m *memory) drop(of func(path string) bool) {
+func (m *replayState) drop(of func(path string) bool) {
 	var entries []store.Entry
 	var enqueues []*store.Enqueue
 	child := 0
@@ -149,7 +149,7 @@ func (m *memory) drop(of func(path string) bool) {
 }
 
 // forget drops what is pending of a strand that failed: it decides again.
-func (m *memory) forget(prefix string) {
+func (m *replayState) forget(prefix string) {
 	kept := m.pending[:0]
 	for _, e := range m.pending {
 		switch {
@@ -171,7 +171,7 @@ func isRefused(e *store.Entry) bool {
 	return e.Kind == store.EntryReceived && len(e.Data) > 0 && e.Name != ""
 }
 
-// refusal is an entry that says of a signal only that nobody is to receive it any more.
+// refusal is an entry that says of a signal only that it is not to be received any more.
 func refusal(e store.Entry) store.Entry {
 	e.Path = ""
 	return e
@@ -180,7 +180,7 @@ func refusal(e store.Entry) store.Entry {
 // refusals are what remains of the entries that are to be stored when an attempt has failed: the
 // signals that did not decode are received all the same, at no place in the code, so that the next
 // attempt waits for the next one. Otherwise it would fail at the same one, again and again.
-func (m *memory) refusals(o *store.Outcome) []store.Entry {
+func (m *replayState) refusals(o *store.Outcome) []store.Entry {
 	if o.State != store.Retryable || m.tx != nil || m.unwritten || m.fault.err != nil {
 		return nil
 	}
@@ -194,12 +194,12 @@ func (m *memory) refusals(o *store.Outcome) []store.Entry {
 }
 
 // unvisited tells of the first entry that a run which has completed did not come past: its code no longer asks for it.
-func (m *memory) unvisited() string {
+func (m *replayState) unvisited() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var first *store.Entry
 	for path, entries := range m.byPath {
-		if path == "" || strings.HasPrefix(path, "~") || m.visited[path] {
+		if path == "" || isCompensation(path) || m.visited[path] {
 			continue
 		}
 		if e := entries[0]; first == nil || e.Seq < first.Seq {

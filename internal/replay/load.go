@@ -6,14 +6,14 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// remember returns the run's memory, reading it if this is the first time.
-func (r *Run) remember() (*memory, error) {
+// remember returns the run's replay state, reading it if this is the first time.
+func (r *Run) remember() (*replayState, error) {
 	r.remembering.Lock()
 	defer r.remembering.Unlock()
-	if m := r.memory.Load(); m != nil {
+	if m := r.state.Load(); m != nil {
 		return m, nil
 	}
-	m := &memory{
+	m := &replayState{
 		run: r, active: 1,
 	}
 	m.flushed.L, m.strandEnded.L = &m.mu, &m.mu
@@ -34,7 +34,7 @@ func (r *Run) remember() (*memory, error) {
 	}
 	m.held = r.pausing.Load()
 	m.mu.Unlock()
-	r.memory.Store(m)
+	r.state.Store(m)
 	// What ended before is not told of.
 	if r.life.base.Err() != nil {
 		go m.toldOf(context.Cause(r.life.base))
@@ -46,7 +46,7 @@ func (r *Run) remember() (*memory, error) {
 }
 
 // look reads the inbox if it was not read. It lets go of the lock meanwhile.
-func (m *memory) look() error {
+func (m *replayState) look() error {
 	if !m.unread {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (m *memory) look() error {
 }
 
 // refresh reads the inbox again. It lets go of the lock meanwhile.
-func (m *memory) refresh() error {
+func (m *replayState) refresh() error {
 	m.mu.Unlock()
 	journal, err := m.run.host.Journal(m.run.life.lasting())
 	m.mu.Lock()

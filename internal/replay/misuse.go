@@ -14,8 +14,8 @@ import (
 // inside of a step, one run in two goroutines, a run whose function has returned, something that
 // another run has made. It is a store.ErrInvalid.
 //
-// Nobody knows which goroutine calls. What is known is which operation of a strand is under way:
-// whoever begins another one is in the function of that step, or in another goroutine. It is always
+// Go does not tell which goroutine calls. What is known is which operation of a strand is under way:
+// a caller that begins another one is in the function of that step, or in another goroutine. It is always
 // the second that is refused, whichever of the two was wrong.
 //
 // A misuse spoils its run: the attempt fails with it, whatever the code makes of the error, since
@@ -80,7 +80,7 @@ func (s *Strand) foreign(begins operation, a Awaitable) error {
 
 // spoil ends the work of the strands that fail with this one: those that wait return the misuse,
 // too.
-func (s *Strand) spoil(m *memory, err error) {
+func (s *Strand) spoil(m *replayState, err error) {
 	if s.fault.err != nil {
 		return
 	}
@@ -89,7 +89,7 @@ func (s *Strand) spoil(m *memory, err error) {
 }
 
 // refuse tells why an operation must not begin: it would be a misuse, or there was one.
-func (s *Strand) refuse(m *memory, begins operation) error {
+func (s *Strand) refuse(m *replayState, begins operation) error {
 	switch {
 	case s.over.Load():
 		return s.tooLate(begins)
@@ -120,7 +120,7 @@ func (s *Strand) ruined() error {
 }
 
 // own returns an error if one of several things is not the run's own.
-func (s *Strand) own(m *memory, among ...Awaitable) error {
+func (s *Strand) own(m *replayState, among ...Awaitable) error {
 	for _, a := range among {
 		if !a.madeBy(s.run) {
 			err := s.foreign(s.doing, a)
@@ -138,7 +138,7 @@ func (e *spoiledError) Error() string { return e.text }
 
 // Blame returns the error of a run's handler, or the misuse that has spoiled the run.
 func (r *Run) Blame(err error) error {
-	m := r.memory.Load()
+	m := r.state.Load()
 	if m == nil {
 		return err
 	}

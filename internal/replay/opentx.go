@@ -18,8 +18,9 @@ func (s *Strand) StepTx(
 	name string, policy StepPolicy,
 	transact func(ctx context.Context, attempt int, commit func(tx store.Tx, result []byte) error) error,
 ) ([]byte, error) {
-	return s.step(verbStepTx, name, func(ctx context.Context, m *memory, path string, attempt int) ([]byte, error) {
+	return s.step(verbStepTx, name, func(ctx context.Context, m *replayState, path string, attempt int) ([]byte, error) {
 		tx := m.beginTx()
+		began := s.run.host.Now()
 		ended := false
 		defer func() {
 			if !ended {
@@ -31,7 +32,7 @@ func (s *Strand) StepTx(
 		_, err := unlocked(ctx, m, policy, attempt, func(ctx context.Context, attempt int) ([]byte, error) {
 			return nil, transact(ctx, attempt, func(theirs store.Tx, result []byte) error {
 				packed, codec := pack(result)
-				e := store.Entry{Kind: store.EntryStep, Path: path, Name: name, Data: packed, Codec: codec}
+				e := store.Entry{Kind: store.EntryStep, Path: path, Name: name, Data: packed, Codec: codec, Took: s.since(began)}
 				written, err := m.appendIn(tx, s, e)
 				if err != nil {
 					return err
@@ -70,9 +71,9 @@ func (s *Strand) StepTx(
 	})
 }
 
-// beginTx keeps everybody else of the run from writing until endTx, so that the journal has no gaps, and so that nobody waits for the
+// beginTx keeps all other strands of the run from writing until endTx, so that the journal has no gaps, and so that none waits for the
 // database with what the transaction waits for.
-func (m *memory) beginTx() *openTx {
+func (m *replayState) beginTx() *openTx {
 	for m.flushing {
 		m.flushed.Wait()
 	}
@@ -84,14 +85,14 @@ func (m *memory) beginTx() *openTx {
 }
 
 // endTx is called when a transaction has ended.
-func (m *memory) endTx(tx *openTx, a *store.Append, err error) {
+func (m *replayState) endTx(tx *openTx, a *store.Append, err error) {
 	if !tx.left {
 		m.written(a, err)
 	}
 }
 
 // appendIn makes the append that is to be stored in a transaction, by the strand that is in it.
-func (m *memory) appendIn(tx *openTx, s *Strand, e store.Entry) (*store.Append, error) {
+func (m *replayState) appendIn(tx *openTx, s *Strand, e store.Entry) (*store.Append, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := s.ruined(); err != nil {
@@ -107,11 +108,11 @@ func (m *memory) appendIn(tx *openTx, s *Strand, e store.Entry) (*store.Append, 
 
 // leaveTxLater leaves the transaction behind that a run which ends is waiting for, if it still is after some time. stop is called when
 // the run has stopped waiting.
-func (m *memory) leaveTxLater() (stop func()) { return m.run.host.GiveUpLater(m.leaveTx) }
+func (m *replayState) leaveTxLater() (stop func()) { return m.run.host.GiveUpLater(m.leaveTx) }
 
 // leaveTx ends the wait for a transaction, and reports whether anybody waited. One that has stored its entry, and has not ended, keeps what
 // the run would write from its place in the journal: that is dropped. Any other comes too late from now on.
-func (m *memory) leaveTx() bool {
+func (m *replayState) leaveTx() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.tx == nil {
@@ -132,7 +133,7 @@ var errNothing = errors.New("nothing was written")
 // happened finds out whether a transaction that ended with an error was committed all the same, as a connection that
 // breaks, or a context that ends during the commit, cannot tell. It may be under way still, so it is waited for: what the journal says
 // before that says nothing. It lets go of the lock meanwhile.
-func (s *Strand) happened(m *memory, tx *openTx, a *store.Append) bool {
+func (s *Strand) happened(m *replayState, tx *openTx, a *store.Append) bool {
 	for try := 1; !tx.left; try++ {
 		found, err := s.askFor(m, a, try)
 		if err == nil {
@@ -142,11 +143,11 @@ func (s *Strand) happened(m *memory, tx *openTx, a *store.Append) bool {
 			break
 		}
 	}
-	return false // the run is over here, and the journal tells whoever runs it next
+	return false // the run is over here, and the journal tells the next run
 }
 
 // askFor is lookFor that tells of an error, and waits a little after one. It lets go of the lock meanwhile.
-func (s *Strand) askFor(m *memory, a *store.Append, try int) (found bool, err error) {
+func (s *Strand) askFor(m *replayState, a *store.Append, try int) (found bool, err error) {
 	m.mu.Unlock()
 	defer m.mu.Lock()
 	if found, err = s.lookFor(a); err != nil && s.run.life.Ended() == nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// begin begins an operation, which lasts until end, and returns the run's memory, locked. If the
+// begin begins an operation, which lasts until end, and returns the run's replay state, locked. If the
 // run is over for this process the goroutine ends here.
-func (s *Strand) begin(verb, name string) (*memory, error) {
+func (s *Strand) begin(verb, name string) (*replayState, error) {
 	begins := operation{verb, name}
 	if s.over.Load() {
 		return nil, s.tooLate(begins)
@@ -38,9 +38,9 @@ func (s *Strand) begin(verb, name string) (*memory, error) {
 	return m, nil
 }
 
-// end ends an operation and unlocks the memory. It is deferred: an operation may end by a panic or
+// end ends an operation and unlocks the replay state. It is deferred: an operation may end by a panic or
 // by runtime.Goexit, and what is deferred by the code around it may begin another.
-func (s *Strand) end(m *memory) {
+func (s *Strand) end(m *replayState) {
 	s.doing = operation{}
 	m.mu.Unlock()
 }
@@ -62,13 +62,13 @@ func (s *Strand) reserve() string {
 
 // enter begins an operation that leaves entries of the given kinds: it returns its path and what the journal holds of it. A journal that
 // holds something else ends the run, to wait for a person.
-func (s *Strand) enter(m *memory, name string, kinds ...store.EntryKind) (path string, entries []*store.Entry) {
+func (s *Strand) enter(m *replayState, name string, kinds ...store.EntryKind) (path string, entries []*store.Entry) {
 	path = s.reserve()
 	return path, s.at(m, path, name, kinds...)
 }
 
 // at returns what the journal holds at a path.
-func (s *Strand) at(m *memory, path, name string, kinds ...store.EntryKind) []*store.Entry {
+func (s *Strand) at(m *replayState, path, name string, kinds ...store.EntryKind) []*store.Entry {
 	entries := m.byPath[path]
 	if len(entries) == 0 {
 		if len(m.last) == 0 { // the journal was empty
@@ -93,7 +93,7 @@ func (s *Strand) at(m *memory, path, name string, kinds ...store.EntryKind) []*s
 }
 
 // contradict parks the run for a person, because its code and its journal do not fit.
-func (s *Strand) contradict(m *memory, what string) {
+func (s *Strand) contradict(m *replayState, what string) {
 	m.leave(nondeterminism(what))
 	m.exit()
 }
@@ -110,7 +110,7 @@ func (s *Strand) Contradict(what string) error {
 }
 
 // open reports whether a new operation may begin: not if the run is ending.
-func (s *Strand) open(m *memory) error {
+func (s *Strand) open(m *replayState) error {
 	if s.undo {
 		return nil
 	}
@@ -123,7 +123,7 @@ func (s *Strand) open(m *memory) error {
 }
 
 // roomFor is open for operations that go on while the run is ending: they fail only if the journal is full.
-func (s *Strand) roomFor(m *memory) error {
+func (s *Strand) roomFor(m *replayState) error {
 	if s.undo {
 		return nil
 	}
@@ -132,7 +132,7 @@ func (s *Strand) roomFor(m *memory) error {
 
 // decides is for operations that decide something with an entry, such as which message is received: once the end of the run is in the
 // journal, what is not there was not decided before it, and is not any more.
-func (s *Strand) decides(m *memory) error {
+func (s *Strand) decides(m *replayState) error {
 	if m.closed == nil {
 		return s.roomFor(m)
 	}
@@ -144,7 +144,7 @@ func (s *Strand) decides(m *memory) error {
 // the run is ending.
 //
 // Who waits for another strand does not give up before that has: it is the one that knows how far the journal goes.
-func (s *Strand) await(m *memory, ready func() bool, what func() pause) error {
+func (s *Strand) await(m *replayState, ready func() bool, what func() blockedOn) error {
 	for {
 		if m.exiting {
 			m.exit()

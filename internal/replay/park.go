@@ -16,7 +16,7 @@ import (
 const linger = 50 * time.Millisecond
 
 // leave ends the run's goroutines, each at its next operation or in the wait that it is in.
-func (m *memory) leave(o *store.Outcome) {
+func (m *replayState) leave(o *store.Outcome) {
 	if m.exiting {
 		return
 	}
@@ -25,10 +25,10 @@ func (m *memory) leave(o *store.Outcome) {
 	m.wakeAll()
 }
 
-// leavePaused is leave for a run that somebody asked to pause. It gives its job back: the store holds
-// it if the request still stands, and lets it go on at once if somebody has taken that back meanwhile,
+// leavePaused is leave for a run for which a pause was requested. It gives its job back: the store holds
+// it if the request still stands, and lets it go on at once if that was taken back meanwhile,
 // which the run cannot know.
-func (m *memory) leavePaused() {
+func (m *replayState) leavePaused() {
 	if !m.exiting {
 		m.pausesHere = true
 	}
@@ -36,14 +36,14 @@ func (m *memory) leavePaused() {
 }
 
 // exit ends the calling strand's goroutine: its deferred functions run, and nothing else. The unlock of the caller is deferred.
-func (m *memory) exit() {
+func (m *replayState) exit() {
 	m.mu.Unlock()
 	defer m.mu.Lock() // for the unlocks that are deferred by the callers
 	runtime.Goexit()
 }
 
 // wakeAll lets every strand that waits look again.
-func (m *memory) wakeAll() {
+func (m *replayState) wakeAll() {
 	for s, b := range m.blocked {
 		delete(m.blocked, s)
 		m.active++
@@ -52,10 +52,10 @@ func (m *memory) wakeAll() {
 }
 
 // pauses reports whether the run stops for a pause: one that is being cancelled goes on until it is.
-func (m *memory) pauses() bool { return m.held && !errors.Is(m.ending, usercode.ErrCancelled) }
+func (m *replayState) pauses() bool { return m.held && !errors.Is(m.ending, usercode.ErrCancelled) }
 
 // hold makes the run pause at its next operation, or now if all of it waits.
-func (m *memory) hold() {
+func (m *replayState) hold() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.held = true
@@ -65,7 +65,7 @@ func (m *memory) hold() {
 }
 
 // idle is called when every strand waits: it lets a moment pass if that is all that is needed, and parks the run otherwise.
-func (m *memory) idle() {
+func (m *replayState) idle() {
 	if m.exiting || len(m.blocked) == 0 {
 		return
 	}
@@ -113,7 +113,7 @@ func (m *memory) idle() {
 
 // deadlocked reports whether the strands that wait, wait for each other alone: nothing would ever wake the run. Then the waits are
 // misuses.
-func (m *memory) deadlocked() bool {
+func (m *replayState) deadlocked() bool {
 	var what []string
 	for _, b := range m.blocked {
 		if !b.pause.endsWithin() {

@@ -35,7 +35,7 @@ func (e *MessageError) Unwrap() error { return store.ErrInvalid }
 type receiver interface {
 	Awaitable
 	// message is the one that answers it, or nil.
-	message(m *memory) *store.Message
+	message(m *replayState) *store.Message
 	set(msg *store.Message)
 	decode(msg *store.Message) func(data []byte) error // nil: it is not decoded
 	failed(problem *MessageError)                      // names what did not decode
@@ -43,7 +43,7 @@ type receiver interface {
 
 // receive waits for a message, with a time limit or without.
 func (s *Strand) receive(
-	m *memory, path, name string, entries []*store.Entry, r receiver, limit Limit,
+	m *replayState, path, name string, entries []*store.Entry, r receiver, limit Limit,
 ) (*store.Message, error) {
 	for _, e := range entries {
 		switch e.Kind {
@@ -87,7 +87,7 @@ func (s *Strand) receive(
 		}
 	}
 	now := s.run.host.Now
-	err := s.await(m, func() bool { return r.ready(m, now()) || !now().Before(at) }, func() pause {
+	err := s.await(m, func() bool { return r.ready(m, now()) || !now().Before(at) }, func() blockedOn {
 		p := r.pause(m)
 		p.until = at
 		return p
@@ -104,13 +104,13 @@ func (s *Strand) receive(
 
 // take receives the message that answers a wait, and notes it at the path of the wait, after the
 // choice that it is of, if any.
-func (s *Strand) take(m *memory, r receiver, path string, choice *store.Entry) (*store.Message, error) {
+func (s *Strand) take(m *replayState, r receiver, path string, choice *store.Entry) (*store.Message, error) {
 	msg := r.message(m)
 	e := store.Entry{Kind: store.EntryReceived, Path: path, Ref: msg.Seq}
 	if msg.Kind == store.MessageSignal {
 		e.Name = msg.Name
 	}
-	put(&m.taken, msg.Seq, true) // by nobody else, while it is decoded
+	put(&m.taken, msg.Seq, true) // by no other strand, while it is decoded
 	problem, err := decoded(m, r, msg)
 	if err != nil {
 		delete(m.taken, msg.Seq)
@@ -133,7 +133,7 @@ func (s *Strand) take(m *memory, r receiver, path string, choice *store.Entry) (
 }
 
 // receivedBefore gives a wait what the journal says that it received.
-func (s *Strand) receivedBefore(m *memory, r receiver, e *store.Entry) (*store.Message, error) {
+func (s *Strand) receivedBefore(m *replayState, r receiver, e *store.Entry) (*store.Message, error) {
 	msg := m.message(e.Ref)
 	if msg == nil {
 		return nil, fmt.Errorf("%w: message %d, received by entry %d of the journal", store.ErrNotFound, e.Ref, e.Seq)
@@ -164,10 +164,10 @@ func (s *Strand) undecoded(r receiver, msg *store.Message, problem string) error
 	return e
 }
 
-// decoded decodes a message without the memory's lock, since that is the user's code, and returns
+// decoded decodes a message without the state's lock, since that is the user's code, and returns
 // why it does not decode. An error is that of a message which this program cannot even unpack;
 // another one may.
-func decoded(m *memory, r receiver, msg *store.Message) (problem string, err error) {
+func decoded(m *replayState, r receiver, msg *store.Message) (problem string, err error) {
 	decode := r.decode(msg)
 	if decode == nil {
 		return "", nil

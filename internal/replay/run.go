@@ -58,8 +58,8 @@ func (r *Run) Ending() error { return r.ending }
 // HasEnded reports whether the handler's context has ended.
 func (r *Run) HasEnded() bool { return r.life.base.Err() != nil }
 
-// Life is that of the whole run.
-func (r *Run) Life() *Life { return &r.life }
+// Life returns the contexts of the run.
+func (r *Run) Life() *Contexts { return &r.life }
 
 // IsCompensating reports whether compensations run, which have a time of their own.
 func (r *Run) IsCompensating() bool { return r.undoing.Load() && r.life.Ended() == nil }
@@ -67,7 +67,7 @@ func (r *Run) IsCompensating() bool { return r.undoing.Load() && r.life.Ended() 
 // Pause makes a durable run stop at its next operation.
 func (r *Run) Pause() {
 	r.pausing.Store(true)
-	if m := r.memory.Load(); m != nil {
+	if m := r.state.Load(); m != nil {
 		m.hold()
 	}
 }

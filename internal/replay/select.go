@@ -48,7 +48,7 @@ func (s *Strand) Select(all []Awaitable) (int, error) {
 			}
 		}
 		return false
-	}, func() pause { return together(m, all) })
+	}, func() blockedOn { return together(m, all) })
 	if err != nil {
 		return 0, err
 	}
@@ -62,7 +62,7 @@ func (s *Strand) Select(all []Awaitable) (int, error) {
 }
 
 // chose gives a choice that is replayed what it received then.
-func (s *Strand) chose(m *memory, path string, entries []*store.Entry, a Awaitable) error {
+func (s *Strand) chose(m *replayState, path string, entries []*store.Entry, a Awaitable) error {
 	r, ok := a.(receiver)
 	for _, e := range entries {
 		if ok && e.Kind == store.EntryReceived {
@@ -78,8 +78,8 @@ func (s *Strand) chose(m *memory, path string, entries []*store.Entry, a Awaitab
 }
 
 // together is the pause of who waits for any of several things.
-func together(m *memory, all []Awaitable) pause {
-	var p pause
+func together(m *replayState, all []Awaitable) blockedOn {
+	var p blockedOn
 	var what []string
 	for _, a := range all {
 		one := a.pause(m)

@@ -10,7 +10,7 @@ import (
 // Signal is a wait for the next signal of a name.
 type Signal struct {
 	Name   string
-	Decode func(data []byte) error // what it has received; nil: nobody wants to know
+	Decode func(data []byte) error // what it has received; nil: it is not decoded
 	got    *store.Message
 }
 
@@ -18,7 +18,7 @@ func (g *Signal) madeBy(*Run) bool { return g != nil }
 
 func (g *Signal) describe() string { return "a wait for a signal" }
 
-func (g *Signal) message(m *memory) *store.Message {
+func (g *Signal) message(m *replayState) *store.Message {
 	for i := range m.messages {
 		msg := &m.messages[i]
 		if msg.Kind == store.MessageSignal && msg.Name == g.Name && !m.taken[msg.Seq] {
@@ -28,10 +28,10 @@ func (g *Signal) message(m *memory) *store.Message {
 	return nil
 }
 
-func (g *Signal) ready(m *memory, _ time.Time) bool { return g.message(m) != nil }
+func (g *Signal) ready(m *replayState, _ time.Time) bool { return g.message(m) != nil }
 
-func (g *Signal) pause(*memory) pause {
-	return pause{kinds: store.MessagesOf(store.MessageSignal), what: "signal " + g.Name}
+func (g *Signal) pause(*replayState) blockedOn {
+	return blockedOn{kinds: store.MessagesOf(store.MessageSignal), what: "signal " + g.Name}
 }
 
 func (g *Signal) set(msg *store.Message) { g.got = msg }

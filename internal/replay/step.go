@@ -23,15 +23,17 @@ type StepPolicy struct {
 
 // Step runs f, unless the journal knows how it ended, and stores its result.
 func (s *Strand) Step(name string, policy StepPolicy, f func(ctx context.Context, attempt int) ([]byte, error)) ([]byte, error) {
-	return s.step(verbStep, name, func(ctx context.Context, m *memory, path string, attempt int) ([]byte, error) {
+	return s.step(verbStep, name, func(ctx context.Context, m *replayState, path string, attempt int) ([]byte, error) {
+		began := s.run.host.Now()
 		data, err := unlocked(ctx, m, policy, attempt, f)
 		if err != nil {
 			return nil, err
 		}
+		took := s.since(began)
 		if err := s.ruined(); err != nil {
 			return nil, err
 		}
-		e := store.Entry{Kind: store.EntryStep, Path: path, Name: name, Data: data}
+		e := store.Entry{Kind: store.EntryStep, Path: path, Name: name, Data: data, Took: took}
 		if s.undo {
 			m.add(e) // a compensation that is tried again comes past it
 		} else {
@@ -41,9 +43,9 @@ func (s *Strand) Step(name string, policy StepPolicy, f func(ctx context.Context
 	})
 }
 
-// unlocked calls a step's function without the memory's lock.
+// unlocked calls a step's function without the state's lock.
 func unlocked(
-	ctx context.Context, m *memory, policy StepPolicy, attempt int, f func(context.Context, int) ([]byte, error),
+	ctx context.Context, m *replayState, policy StepPolicy, attempt int, f func(context.Context, int) ([]byte, error),
 ) ([]byte, error) {
 	m.mu.Unlock()
 	defer m.mu.Lock() // also if f panics
@@ -77,7 +79,7 @@ func (e *stepTimeoutError) Unwrap() error { return e.err }
 
 // stepFailedError marks an error as that of a step's function, and not of the run around it. It
 // holds all that is asked of that error: it and RetryIf are the user's code, which is not called
-// with the memory's lock.
+// with the state's lock.
 type stepFailedError struct {
 	told   usercode.StepError // but for the step's name
 	misuse error              // that the function was told of, or is
@@ -108,7 +110,7 @@ func (p StepPolicy) failed(err error, attempt int) *stepFailedError {
 
 // misusedIn returns the misuse that a step which has failed did or was told of: that is no failure
 // of its own, to be tried again or remembered.
-func (s *Strand) misusedIn(m *memory, failure *stepFailedError) error {
+func (s *Strand) misusedIn(m *replayState, failure *stepFailedError) error {
 	err := failure.misuse
 	switch {
 	case s.misused:
@@ -147,7 +149,7 @@ func stepBefore(entries []*store.Entry) (result []byte, ended bool, attempt int,
 
 // step is a step of either sort: try runs it and stores its result.
 func (s *Strand) step(
-	verb, name string, try func(ctx context.Context, m *memory, path string, attempt int) ([]byte, error),
+	verb, name string, try func(ctx context.Context, m *replayState, path string, attempt int) ([]byte, error),
 ) ([]byte, error) {
 	m, err := s.begin(verb, name)
 	if err != nil {
@@ -170,6 +172,7 @@ func (s *Strand) step(
 		if err := m.flush(); err != nil {
 			return nil, err
 		}
+		began := s.run.host.Now()
 		data, err := try(s.Context(), m, path, attempt)
 		failure, ok := err.(*stepFailedError) //nolint:errorlint // it is never wrapped
 		if !ok {
@@ -183,12 +186,13 @@ func (s *Strand) step(
 		}
 		told := &failure.told
 		told.Step = name
+		took := s.since(began)
 		if !failure.again {
-			m.add(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: name, Data: encodeEntry(told)})
+			m.add(store.Entry{Kind: store.EntryStepFailed, Path: path, Name: name, Data: encodeEntry(told), Took: took})
 			return nil, told
 		}
 		until = s.run.host.Now().Add(failure.delay)
-		m.add(store.Entry{Kind: store.EntryStepRetry, Path: path, Name: name, Data: encodeEntry(retryData{*told, until})})
+		m.add(store.Entry{Kind: store.EntryStepRetry, Path: path, Name: name, Data: encodeEntry(retryData{*told, until}), Took: took})
 		if err := m.flush(); err != nil {
 			return nil, err
 		}
@@ -197,6 +201,9 @@ func (s *Strand) step(
 			slog.Time(logs.KeyRetryAt, until))
 	}
 }
+
+// since is how long ago a time of the store's clock is.
+func (s *Strand) since(t time.Time) time.Duration { return max(0, s.run.host.Now().Sub(t)) }
 
 // next is how long to wait before another attempt, if there is one.
 func (p StepPolicy) next(err error, attempt int) (delay time.Duration, again bool) {
@@ -214,7 +221,7 @@ func (p StepPolicy) next(err error, attempt int) (delay time.Duration, again boo
 }
 
 // interrupted tells why a step's error is not its own: the run is over here, or is ending.
-func (s *Strand) interrupted(m *memory) error {
+func (s *Strand) interrupted(m *replayState) error {
 	if s.run.life.Ended() != nil {
 		// The run's end came from outside, and wakes who waits for it; no code is to take it for a failure.
 		m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})

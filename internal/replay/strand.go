@@ -25,7 +25,7 @@ func (s *Strand) Go(name string, f func(*Strand) (any, error)) (*Future, error) 
 	return future, nil
 }
 
-func (s *Strand) carry(m *memory, future *Future, f func(*Strand) (any, error)) {
+func (s *Strand) carry(m *replayState, future *Future, f func(*Strand) (any, error)) {
 	defer s.run.host.Catch("a strand")
 	defer func() {
 		var failure *usercode.PanicError
@@ -70,7 +70,7 @@ func (s *Strand) Await(f *Future) (any, error) {
 	if err := s.own(m, f); err != nil {
 		return nil, err
 	}
-	if err := s.await(m, func() bool { return f.done }, func() pause { return f.pause(m) }); err != nil {
+	if err := s.await(m, func() bool { return f.done }, func() blockedOn { return f.pause(m) }); err != nil {
 		return nil, err
 	}
 	if p := f.panic(); p != nil {
@@ -92,9 +92,11 @@ func (f *Future) describe() string {
 	return fmt.Sprintf("the future of %q", f.name)
 }
 
-func (f *Future) ready(*memory, time.Time) bool { return f.done }
+func (f *Future) ready(*replayState, time.Time) bool { return f.done }
 
-func (f *Future) pause(*memory) pause { return pause{strand: true, what: "strand " + f.name} }
+func (f *Future) pause(*replayState) blockedOn {
+	return blockedOn{strand: true, what: "strand " + f.name}
+}
 
 // panic is the panic of the strand, or nil.
 func (f *Future) panic() *usercode.PanicError {

@@ -40,7 +40,7 @@ func (s *Strand) Timer(limit Limit) (*Timer, error) {
 }
 
 // timer begins a timer.
-func (s *Strand) timer(m *memory, limit Limit) (*Timer, error) {
+func (s *Strand) timer(m *replayState, limit Limit) (*Timer, error) {
 	path, entries := s.enter(m, "", store.EntryTimer)
 	if entries == nil {
 		if err := s.open(m); err != nil {
@@ -58,8 +58,8 @@ func (t *Timer) madeBy(r *Run) bool { return t != nil && t.run == r }
 
 func (t *Timer) describe() string { return "a timer" }
 
-func (t *Timer) ready(_ *memory, now time.Time) bool { return !now.Before(t.at) }
+func (t *Timer) ready(_ *replayState, now time.Time) bool { return !now.Before(t.at) }
 
-func (t *Timer) pause(*memory) pause {
-	return pause{until: t.at, what: "timer until " + t.at.UTC().Format(time.RFC3339)}
+func (t *Timer) pause(*replayState) blockedOn {
+	return blockedOn{until: t.at, what: "timer until " + t.at.UTC().Format(time.RFC3339)}
 }

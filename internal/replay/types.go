@@ -15,20 +15,20 @@ type Run struct {
 	claimed *store.Claimed
 
 	main Strand // of the handler itself
-	life Life
+	life Contexts
 
 	untime func() // ends what watches the time of the handler's context; nil: nothing does
 
 	remembering sync.Mutex
-	memory      atomic.Pointer[memory] // of a run that asked for it
-	ending      error                  // it is ending, as its claim told
-	pausing     atomic.Bool            // somebody asked to pause it
-	undoing     atomic.Bool            // compensations run
+	state       atomic.Pointer[replayState] // of a run that asked for it
+	ending      error                       // it is ending, as its claim told
+	pausing     atomic.Bool                 // a pause of it was requested
+	undoing     atomic.Bool                 // compensations run
 }
 
-// memory is what a durable run remembers: its journal and its inbox, as they were read when it first asked, and what it has added
+// replayState is what a durable run remembers: its journal and its inbox, as they were read when it first asked, and what it has added
 // since; and who of its strands goes on and who waits. A run that never asks has none of it.
-type memory struct {
+type replayState struct {
 	run   *Run
 	fault fault // of the handler's strands
 
@@ -52,17 +52,17 @@ type memory struct {
 	pending   []store.Entry // what is to be stored with the next write
 	enqueues  []*store.Enqueue
 	flushing  bool
-	unwritten bool    // a write has failed: nobody knows what the journal holds
+	unwritten bool    // a write has failed: it is unknown what the journal holds
 	tx        *openTx // what is being written is in a transaction of the user's
 
-	abandoned []*Future // strands that have panicked, which nobody has awaited yet
-	concluded bool      // nobody will
+	abandoned []*Future // strands that have panicked and were not awaited yet
+	concluded bool      // and will not be
 
 	strands     int       // goroutines that Go has started and that have not ended
 	strandEnded sync.Cond // told when one of them ends, and when the run exits
 	active      int       // strands that do not wait
 	blocked     map[*Strand]*block
-	held        bool           // somebody asked to pause
+	held        bool           // a pause was requested
 	pausesHere  bool           // and the run ends because of that
 	ending      error          // no further operation begins, because of this
 	hopeless    bool           // the run is ending, and all of its strands wait for each other
@@ -77,7 +77,7 @@ type memory struct {
 
 // block is a strand that waits.
 type block struct {
-	pause pause
+	pause blockedOn
 	wake  chan struct{}
 }
 
@@ -90,7 +90,7 @@ type Strand struct {
 	place  int    // of the last operation
 	undos  int    // compensations registered
 
-	// What tells a misuse, see misuseError. The memory's lock is held for all but over.
+	// What tells a misuse, see misuseError. The state's lock is held for all but over.
 	doing   operation   // what is under way
 	fault   *fault      // of the strands that fail together
 	over    atomic.Bool // its function has returned
@@ -109,8 +109,8 @@ type operation struct {
 // of a compensation.
 type fault struct{ err error }
 
-// pause is what a strand waits for.
-type pause struct {
+// blockedOn is what a strand waits for.
+type blockedOn struct {
 	until    time.Time // zero: no time limit
 	kinds    store.MessageSet
 	count    int64
@@ -120,14 +120,14 @@ type pause struct {
 }
 
 // endsWithin reports whether only another strand of the run can end it.
-func (p *pause) endsWithin() bool {
+func (p *blockedOn) endsWithin() bool {
 	return p.strand && p.until.IsZero() && p.kinds == 0 && p.count == 0 && !p.failures
 }
 
 // Awaitable is something that a strand can wait for.
 type Awaitable interface {
-	ready(m *memory, now time.Time) bool
-	pause(m *memory) pause
+	ready(m *replayState, now time.Time) bool
+	pause(m *replayState) blockedOn
 	// madeBy reports whether a run may wait for it. It may be nil.
 	madeBy(r *Run) bool
 	// describe names it in messages. It may be nil.

@@ -34,7 +34,7 @@ func (s *Strand) Now() (time.Time, error) {
 
 // seed derives a number from the run and the strand, the same on every replay, and another one after the run has continued as new.
 // What it is for tells one use from the other.
-func (s *Strand) seed(m *memory, what string) [32]byte {
+func (s *Strand) seed(m *replayState, what string) [32]byte {
 	put(&m.randoms, s.prefix+what, m.randoms[s.prefix+what]+1)
 	text := append([]byte(nil), s.run.claimed.Job.ID[:]...)
 	if n := m.times(); n > 0 {

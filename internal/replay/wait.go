@@ -25,13 +25,13 @@ func (l Limit) at(now time.Time) time.Time {
 }
 
 // until waits for a time.
-func (s *Strand) until(m *memory, at time.Time, what func() string) error {
+func (s *Strand) until(m *replayState, at time.Time, what func() string) error {
 	now := s.run.host.Now
-	return s.await(m, func() bool { return !now().Before(at) }, func() pause { return pause{until: at, what: what()} })
+	return s.await(m, func() bool { return !now().Before(at) }, func() blockedOn { return blockedOn{until: at, what: what()} })
 }
 
 // begun returns when the timer at a path ends, which is decided when it is first asked for.
-func (s *Strand) begun(m *memory, path, name string, entries []*store.Entry, limit Limit) (time.Time, error) {
+func (s *Strand) begun(m *replayState, path, name string, entries []*store.Entry, limit Limit) (time.Time, error) {
 	for _, e := range entries {
 		if e.Kind == store.EntryTimer {
 			var t timer
@@ -48,7 +48,7 @@ func (s *Strand) begun(m *memory, path, name string, entries []*store.Entry, lim
 }
 
 // waitFor waits for one thing that needs no decision: a timer, or a strand.
-func (s *Strand) waitFor(m *memory, a Awaitable) error {
+func (s *Strand) waitFor(m *replayState, a Awaitable) error {
 	now := s.run.host.Now
-	return s.await(m, func() bool { return a.ready(m, now()) }, func() pause { return a.pause(m) })
+	return s.await(m, func() bool { return a.ready(m, now()) }, func() blockedOn { return a.pause(m) })
 }

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// maxAppend and maxAppendBytes bound what one write of a run carries, so that nobody waits long behind it.
+	// maxAppend and maxAppendBytes bound what one write of a run carries, so that other runs do not wait long behind it.
 	maxAppend      = 500
 	maxAppendBytes = 1 << 20
 )
@@ -19,7 +19,7 @@ const (
 // flush stores what is pending, together with children, and returns when that is durable. Strands that flush at the
 // same time share a write, and one write follows the other, so that the journal has no gaps. It lets go of the
 // lock meanwhile. An error means that the run cannot go on.
-func (m *memory) flush() error {
+func (m *replayState) flush() error {
 	for m.flushing {
 		m.flushed.Wait()
 	}
@@ -40,8 +40,8 @@ func (m *memory) flush() error {
 	return nil
 }
 
-// write stores the first portion of what is pending. Nobody else writes. It lets go of the lock meanwhile.
-func (m *memory) write() error {
+// write stores the first portion of what is pending. No other strand writes. It releases the lock meanwhile.
+func (m *replayState) write() error {
 	a := m.take()
 	m.flushing = true
 	m.mu.Unlock()
@@ -52,7 +52,7 @@ func (m *memory) write() error {
 }
 
 // writeLast is write for a run whose end is decided, and whose life may be over. It lets go of the lock meanwhile.
-func (m *memory) writeLast() error {
+func (m *replayState) writeLast() error {
 	a := m.take()
 	m.flushing = true
 	m.mu.Unlock()
@@ -63,7 +63,7 @@ func (m *memory) writeLast() error {
 }
 
 // take makes an append of the first portion of what is pending.
-func (m *memory) take() *store.Append {
+func (m *replayState) take() *store.Append {
 	entries, enqueues := m.portion()
 	a := &store.Append{
 		Lease: m.run.claimed.Lease, Entries: m.pending[:entries:entries], Enqueues: m.enqueues[:enqueues:enqueues],
@@ -82,7 +82,7 @@ func (m *memory) take() *store.Append {
 
 // portion is how many of the pending entries, and of the children that are enqueued with them, the
 // next write carries. Each child belongs to the entry that remembers it, in the same order.
-func (m *memory) portion() (entries, enqueues int) {
+func (m *replayState) portion() (entries, enqueues int) {
 	bytes := int64(0)
 	for i := range m.pending {
 		e := &m.pending[i]
@@ -97,7 +97,7 @@ func (m *memory) portion() (entries, enqueues int) {
 }
 
 // written ends a write.
-func (m *memory) written(a *store.Append, err error) {
+func (m *replayState) written(a *store.Append, err error) {
 	m.flushing, m.tx = false, nil
 	if err == nil && len(a.Entries) > 0 {
 		m.stored = a.Entries[len(a.Entries)-1].Seq
@@ -108,7 +108,7 @@ func (m *memory) written(a *store.Append, err error) {
 }
 
 // spoiled ends the run if a write of it failed: whatever went on from there would not be remembered.
-func (m *memory) spoiled(err error) error {
+func (m *replayState) spoiled(err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -133,7 +133,7 @@ func unwritten(job store.ID, err error) error {
 }
 
 // full reports, as an error that says what to do, that the run remembers all it may.
-func (m *memory) full() error {
+func (m *replayState) full() error {
 	limit := m.run.host.MaxJournal()
 	if m.entries < limit.Entries && m.bytes < limit.Bytes {
 		return nil
@@ -144,7 +144,7 @@ func (m *memory) full() error {
 }
 
 // warnIfLong says once that the run remembers half of what it may: every resuming reads it.
-func (m *memory) warnIfLong() {
+func (m *replayState) warnIfLong() {
 	limit := m.run.host.MaxJournal()
 	if m.warned || 2*m.entries < limit.Entries && 2*m.bytes < limit.Bytes {
 		return

@@ -20,7 +20,7 @@ import (
 
 // Guard keeps a panic in one of the engine's own goroutines from ending the process, and with it every job that runs there. It is logged
 // with its stack, and told by the engine's health. What the panic left undone is made up for elsewhere: loops begin again, and a lease that
-// nobody works on any more is found by the beat.
+// has no run any more is found by the beat.
 type Guard struct {
 	lines *logs.Limiter
 

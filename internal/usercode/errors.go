@@ -11,7 +11,7 @@ import (
 
 // The causes with which a handler's context ends, as context.Cause tells. The stores' ErrLeaseLost is the fourth.
 var (
-	// ErrCancelled: somebody asked to cancel the job.
+	// ErrCancelled: a cancel of the job was requested.
 	ErrCancelled = errors.New("holdfast: job cancelled")
 	// ErrTimeout: the attempt, or the whole job, took longer than it may.
 	ErrTimeout = errors.New("holdfast: timed out")
@@ -44,8 +44,9 @@ type CancelError struct{ Reason string }
 
 func (e *CancelError) Error() string { return "cancelled by its handler: " + e.Reason }
 
-// ContinueError makes a durable job begin anew, with other args and an empty journal.
+// ContinueError makes a durable job start over, with other args and an empty journal.
 type ContinueError struct {
+	Kind  string // whose args they are
 	Args  []byte
 	Codec int
 }
@@ -74,7 +75,7 @@ type StepError struct {
 
 func (e *StepError) Error() string { return "step " + e.Step + ": " + e.Message }
 
-// CancelCause is the cause with which a run ends that somebody asked to cancel.
+// CancelCause is the cause with which a run ends whose cancel was requested.
 func CancelCause(reason string) error {
 	if reason == "" {
 		return ErrCancelled

@@ -27,8 +27,8 @@ var operations = map[string]bool{
 	"StepTx": true,
 
 	"Callback.Wait":     true,
-	"Child.Await":       true,
-	"Future.Await":      true,
+	"Child.Wait":        true,
+	"Future.Wait":       true,
 	"Kind.Call":         true,
 	"Kind.CallAll":      true,
 	"Kind.Start":        true,
@@ -77,7 +77,7 @@ const (
 	useChance = "use run.Random or run.UUID, or a Step if it is secret"
 	useUUID   = "use run.UUID"
 	useGo     = "use holdfast.Go"
-	useAwait  = "use holdfast.Go and await its future"
+	useAwait  = "use holdfast.Go and wait for its future"
 	useLess   = "do it in a Step, or return shared values from functions started with holdfast.Go"
 	useChild  = "start a child with Kind.Start or Kind.Call, or do it in a Step"
 	useStepTx = "do it in a StepTx"
@@ -120,8 +120,8 @@ var replaced = map[string]instead{
 	library + ".Kind.Enqueue":             {happensAgain, useChild},
 	library + ".Kind.EnqueueMany":         {happensAgain, "use Kind.CallAll, or do it in a Step"},
 	library + ".Kind.EnqueueTx":           {happensAgain, useStepTx},
-	library + ".Client.EnqueueItems":      {happensAgain, useChild},
-	library + ".Client.EnqueueItemsTx":    {happensAgain, useStepTx},
+	library + ".Client.EnqueueBatch":      {happensAgain, useChild},
+	library + ".Client.EnqueueBatchTx":    {happensAgain, useStepTx},
 	library + ".Signal.Send":              {happensAgain, useSend},
 	library + ".Signal.SendTx":            {happensAgain, useStepTx},
 	library + ".Client.SendSignal":        {happensAgain, useSend},
@@ -132,9 +132,9 @@ var replaced = map[string]instead{
 	library + ".Job.Cancel":               {happensAgain, useStep},
 	library + ".Client.Terminate":         {happensAgain, useStep},
 	library + ".Client.Retry":             {happensAgain, useStep},
-	library + ".Client.PauseJobs":         {happensAgain, useStep},
-	library + ".Client.ResumeJob":         {happensAgain, useStep},
-	library + ".Client.ForkJob":           {happensAgain, useStep},
+	library + ".Client.Pause":             {happensAgain, useStep},
+	library + ".Client.Resume":            {happensAgain, useStep},
+	library + ".Client.Fork":              {happensAgain, useStep},
 	library + ".Client.PauseQueue":        {happensAgain, useStep},
 	library + ".Client.ResumeQueue":       {happensAgain, useStep},
 }

@@ -159,7 +159,7 @@ func TestAnswersOfAllKinds(t *testing.T) {
 // wantAnswers compares whose answers a job has got besides signals.
 func wantAnswers(t *testing.T, s store.Store, id store.ID, children ...store.ID) {
 	t.Helper()
-	journals, err := s.Journals(t.Context(), []store.ID{id})
+	journals, err := s.Journals(t.Context(), "", []store.ID{id})
 	if err != nil || len(journals) != 1 {
 		t.Fatalf("journals: %+v, %v", journals, err)
 	}

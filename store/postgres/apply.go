@@ -23,7 +23,7 @@ type batch struct {
 	doubtful    []*entry // whose keys were held by transactions of callers, and perhaps are no more
 	patient     bool     // nobody waits behind the batch
 	alone       bool     // there is nothing but these, so that nobody waits with them, either
-	careful     bool     // the quick way cannot answer it
+	slow        bool     // the fast path cannot answer it
 	patience    patience
 
 	woken woken
@@ -31,14 +31,14 @@ type batch struct {
 	start    *store.Start // nil if nothing is to run at once
 	starting int          // how many enqueues are to
 
-	// What the quick way found of the entries with unique keys.
+	// What the fast path found of the entries with unique keys.
 	unique []*entry
 	won    []bool
 	met    []*obstacle
 }
 
 // Apply implements store.Writer. It is done in one round trip of a few statements that assume that all is well: every lease lives,
-// every id is new. If one finds something else nothing has happened, and the batch is done again the careful way, which
+// every id is new. If one finds something else nothing has happened, and the batch is done again the slow path, which
 // asks first and then writes what can be written.
 func (s *Store) Apply(ctx context.Context, in *store.Batch) error {
 	return classify(ctx, "apply", s.apply(ctx, in))
@@ -86,17 +86,17 @@ func (b *batch) isEmpty() bool {
 	return len(b.checkpoints)+len(b.appends)+len(b.sends)+len(b.runs)+len(b.twins)+len(b.invalid)+len(b.entries) == 0
 }
 
-// applyAll does the quick way, and the careful one if that is needed.
+// applyAll does the fast path, and the slow path if that is needed.
 func (s *Store) applyAll(ctx context.Context, b *batch) (quick bool, err error) {
-	if !b.careful {
-		err = patiently(ctx, func() error { return s.applyQuickly(ctx, b) })
+	if !b.slow {
+		err = retryOnConflict(ctx, func() error { return s.applyFast(ctx, b) })
 		quick = err == nil
 	}
 	if codeOf(err) == codeLockTimeout {
 		b.patience.lose()
 	}
-	if b.careful || needsCare(err) {
-		err = patiently(ctx, func() error { return s.applyCarefully(ctx, b) })
+	if b.slow || needsSlowPath(err) {
+		err = retryOnConflict(ctx, func() error { return s.applySlow(ctx, b) })
 	}
 	return quick, err
 }
@@ -115,7 +115,7 @@ func (b *batch) take(in *store.Batch) {
 	for _, in := range in.Appends {
 		if a := (&appending{Append: in}); a.isPossible() {
 			b.appends = append(b.appends, a)
-			b.careful = b.careful || a.Repeat
+			b.slow = b.slow || a.Repeat
 		}
 	}
 	for _, q := range in.Sends {
@@ -142,7 +142,7 @@ func (b *batch) take(in *store.Batch) {
 			first[o.Lease] = r
 			b.runs = append(b.runs, r)
 		}
-		b.careful = b.careful || o.Repeat || r.invalid != nil
+		b.slow = b.slow || o.Repeat || r.invalid != nil
 	}
 }
 
@@ -212,15 +212,15 @@ func (b *batch) split(runs []*run) (plain, others []*run) {
 	return plain, others
 }
 
-// needsCare reports whether a batch that was rolled back may go through the careful way.
-func needsCare(err error) bool {
+// needsSlowPath reports whether a batch that was rolled back may go through the slow path.
+func needsSlowPath(err error) bool {
 	code := codeOf(err)
 	return code == codeRefused || code == codeLockTimeout || isData(err) || errors.Is(err, errTwins)
 }
 
-// applyQuickly writes the batch in one round trip. The statements take their locks in one order: lanes that are made, the node on which
+// applyFast writes the batch in one round trip. The statements take their locks in one order: lanes that are made, the node on which
 // jobs start, the fences of journals, claim records, bodies, pointers.
-func (s *Store) applyQuickly(ctx context.Context, b *batch) error {
+func (s *Store) applyFast(ctx context.Context, b *batch) error {
 	b.woken = woken{}
 	plain, others := b.split(b.runs)
 	list := b.locks(others, b.sends, false)
@@ -231,7 +231,7 @@ func (s *Store) applyQuickly(ctx context.Context, b *batch) error {
 		list = append(list, writing(b.appends, b.now)...)
 	}
 	list = append(list, sendings(b.sends, b.now)...)
-	list = append(list, quickEndings(plain, others, b.runs, b.now)...)
+	list = append(list, fastEndings(plain, others, b.runs, b.now)...)
 	_, n := receivers(b.sends)
 	if n.addRuns(others); !n.isEmpty() {
 		list = append(list, b.woken.wake(n, b.now))
@@ -264,21 +264,7 @@ func (s *Store) applyQuickly(ctx context.Context, b *batch) error {
 		if hasTwins(b.unique) {
 			return errTwins
 		}
-		args := enqueueArgs(b.unique, b.now, true)
-		list = append(list, waitAtMost(b.patience.wait), statement{name: "enqueue_careful", args: args, each: func(r row) error {
-			var place int64
-			if err := r.Scan(&place); err != nil {
-				return err
-			}
-			b.won[place-1] = true
-			return nil
-		}}, statement{name: "enqueue_obstacles", args: obstacleArgs(b.unique, true), each: func(r row) error {
-			o, err := scanObstacle(r)
-			if err == nil {
-				b.met[o.place-1] = &o
-			}
-			return err
-		}}, waitAtMost(briefly))
+		list = append(list, b.enqueueUnique()...)
 	}
 	list = append(list, s.newQueues(entries, b.now)...)
 	if err := s.send(ctx, list...); err != nil {
@@ -291,6 +277,30 @@ func (s *Store) applyQuickly(ctx context.Context, b *batch) error {
 		b.settleStarted(starting)
 	}
 	return nil
+}
+
+// enqueueUnique returns the statements for the enqueues with unique keys. They note which were stored, and
+// what the others met.
+func (b *batch) enqueueUnique() []statement {
+	return []statement{
+		waitAtMost(b.patience.wait),
+		{name: "enqueue_careful", args: enqueueArgs(b.unique, b.now, true), each: func(r row) error {
+			var place int64
+			if err := r.Scan(&place); err != nil {
+				return err
+			}
+			b.won[place-1] = true
+			return nil
+		}},
+		{name: "enqueue_obstacles", args: obstacleArgs(b.unique, true), each: func(r row) error {
+			o, err := scanObstacle(r)
+			if err == nil {
+				b.met[o.place-1] = &o
+			}
+			return err
+		}},
+		waitAtMost(briefly),
+	}
 }
 
 // settleUnique says what became of the enqueues with unique keys: each was stored, or yields to what it met.
@@ -322,8 +332,8 @@ func hasTwins(entries []*entry) bool {
 }
 
 // locks are the statements that come before all others, and take what several of the others need: of claim records always if the way is
-// the careful one, which locks other things in between.
-func (b *batch) locks(others []*run, sends []*store.Send, careful bool) []statement {
+// the slow one, which locks other things in between.
+func (b *batch) locks(others []*run, sends []*store.Send, slow bool) []statement {
 	var list []statement
 	if bound := bindLanes(others, dayOf(b.now)); bound != nil {
 		list = append(list, *bound)
@@ -343,16 +353,16 @@ func (b *batch) locks(others []*run, sends []*store.Send, careful bool) []statem
 			bodies = append(bodies, uuidOf(r.lease.Job))
 		}
 	}
-	var told news
+	var told wakeCandidates
 	told.addAnswers(others)
 	bodies = append(bodies, told.jobs...)
 	touched := len(bodies)+len(told.children) > 0
 	// Two batches that lock the same records in two statements each could wait for each other, or for one that has locked a body.
 	locking := min(len(b.checkpoints), 1) + min(len(others), 1) + min(len(b.runs)-len(others), 1)
-	if locking > 1 || locking > 0 && (touched || careful) {
+	if locking > 1 || locking > 0 && (touched || slow) {
 		list = append(list, b.lockClaims())
 	}
-	if touched && !careful { // the careful way takes what it can get
+	if touched && !slow { // the slow path takes what it can get
 		list = append(list, waitAtMost(briefly), lockBodies(bodies, told.children))
 	}
 	return list
@@ -452,5 +462,5 @@ func (b *batch) touchesKeys() bool {
 	return false
 }
 
-// errTwins sends a batch the careful way without a round trip.
+// errTwins sends a batch the slow path without a round trip.
 var errTwins = errors.New("two enqueues have one id")

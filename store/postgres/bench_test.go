@@ -134,7 +134,7 @@ func BenchmarkJournals(b *testing.B) {
 					d.remember(run, entries, false)
 				}
 				d.measure("journal", batch, func() {
-					if _, err := d.store.Journals(b.Context(), ids); err != nil {
+					if _, err := d.store.Journals(b.Context(), "", ids); err != nil {
 						b.Fatal(err)
 					}
 				})

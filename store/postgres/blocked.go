@@ -244,9 +244,9 @@ func (s *Store) grabFor(ctx context.Context, t runner, ids []store.ID) (free []s
 	return slices.DeleteFunc(slices.Clone(ids), func(id store.ID) bool { return held[id] || held[parents[id]] }), nil
 }
 
-// insistently calls f for the jobs that a person wants to do something to, and again, a little later each time, for those that somebody
+// retryWhileHeld calls f for the jobs that a person wants to do something to, and again, a little later each time, for those that somebody
 // else has at the moment. f returns these. It returns those that could not be had: a caller's transaction has them.
-func insistently(ctx context.Context, ids []store.ID, f func(ids []store.ID) (moved []store.ID, err error)) ([]store.ID, error) {
+func retryWhileHeld(ctx context.Context, ids []store.ID, f func(ids []store.ID) (moved []store.ID, err error)) ([]store.ID, error) {
 	const tries = 8
 	for wait, n := time.Millisecond, 1; len(ids) > 0; wait, n = 2*wait, n+1 {
 		var err error

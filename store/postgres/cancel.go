@@ -15,14 +15,23 @@ const jobsAtOnce = 1000
 
 // Cancel implements store.Operators. Each thousand of jobs is a transaction of its own, and a child is cancelled before its parent, if it
 // is asked for in this order, since it may wake it.
-func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.CancelResult, error) {
+func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
+	results, err := s.eachIn(ctx, params.Namespace, params.Jobs, func(own []store.ID) ([]store.Result, error) {
+		params.Jobs = own
+		return s.cancelOwn(ctx, params)
+	})
+	return results, classify(ctx, "cancel", err)
+}
+
+// cancelOwn cancels jobs whose namespace is known.
+func (s *Store) cancelOwn(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
 	c, err := s.cancelAll(ctx, params, true)
 	if err != nil {
-		return nil, classify(ctx, "cancel", err)
+		return nil, err
 	}
-	results := make([]store.CancelResult, len(params.Jobs))
+	results := make([]store.Result, len(params.Jobs))
 	for i, id := range params.Jobs {
-		results[i] = store.CancelResult{Job: id, State: c.states[id]}
+		results[i] = store.Result{Job: id, State: c.states[id]}
 		switch {
 		case c.busy[id]:
 			results[i].State, results[i].Err = 0, errBlocked("terminate job "+id.String())
@@ -110,8 +119,8 @@ func (s *Store) cancel(ctx context.Context, c *cancelling, ids []store.ID) error
 		once = s.terminateOnce
 	}
 	var found found
-	left, err := insistently(ctx, ids, func(ids []store.ID) (moved []store.ID, err error) {
-		err = patiently(ctx, func() (err error) {
+	left, err := retryWhileHeld(ctx, ids, func(ids []store.ID) (moved []store.ID, err error) {
+		err = retryOnConflict(ctx, func() (err error) {
 			found, err = once(ctx, c, ids)
 			return err
 		})
@@ -182,7 +191,7 @@ func (s *Store) cancelOnce(ctx context.Context, c *cancelling, ids []store.ID) (
 		now := s.now()
 		uuids := uuidsOf(free)
 		list := []statement{f.cancelling(c, uuids, now)}
-		list = append(list, f.woken.wake(news{children: uuids}, now))
+		list = append(list, f.woken.wake(wakeCandidates{children: uuids}, now))
 		f.noteBusy(ids, free)
 		return t.runAll(ctx, list)
 	})

@@ -57,7 +57,7 @@ func TestARequestIsRecordedWhereverTheJobWas(t *testing.T) {
 			want = store.Waiting
 		}
 		wantState(t, s, q.Job.ID, want)
-		record, err := s.Get(t.Context(), q.Job.ID)
+		record, err := s.Get(t.Context(), "", q.Job.ID)
 		if err != nil || len(record.Actions) != 1 {
 			t.Fatalf("%s: %+v, %v", kind, record.Actions, err)
 		}

@@ -48,13 +48,13 @@ func answer(children, all []*run, now int64) statement {
 	}
 	var parents []pgtype.UUID
 	var parentPlaces []int32
-	var anew []bool
+	var continues []bool
 	for _, r := range all {
 		if r.traits&traitDurable != 0 {
-			parents, parentPlaces, anew = append(parents, uuidOf(r.lease.Job)), append(parentPlaces, int32(r.place)), append(anew, r.anew != nil)
+			parents, parentPlaces, continues = append(parents, uuidOf(r.lease.Job)), append(parentPlaces, int32(r.place)), append(continues, r.next != nil)
 		}
 	}
-	args := []any{idsOf(children), now, places, parents, parentPlaces, anew}
+	args := []any{idsOf(children), now, places, parents, parentPlaces, continues}
 	return statement{name: "answer", args: args, each: func(r row) error {
 		var parent, child pgtype.UUID
 		var seq int64

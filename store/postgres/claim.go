@@ -21,7 +21,7 @@ const maxClaim = 1000
 func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	params.Limit = min(max(params.Limit, 0), maxClaim)
 	var claimed []store.Claimed
-	err := patiently(ctx, func() (err error) {
+	err := retryOnConflict(ctx, func() (err error) {
 		if params.Repeat {
 			claimed, err = s.claimAgain(ctx, params)
 		} else {
@@ -109,7 +109,7 @@ func (s *Store) claimAt(ctx context.Context, params store.ClaimParams, look *loo
 }
 
 // claimRow is what is scanned of a claimed job. One is used for all rows of a claim, so what is nearly never NULL is not a pointer: that
-// would be made anew for each.
+// would be made again for each.
 type claimRow struct {
 	n, lastSeq           pgtype.Int8 // of the one statement and of the other
 	seq, slot, claimedAt pgtype.Int8

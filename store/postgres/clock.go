@@ -30,7 +30,7 @@ func optMicros(t time.Time) *int64 {
 }
 
 // Now implements store.Store: the clock of the database, told by the local one and the offset between them, which every
-// beat measures anew, and whoever enqueues for later without a node; or the injected clock. It is off by half the shortest round
+// beat measures again, and whoever enqueues for later without a node; or the injected clock. It is off by half the shortest round
 // trip at the most, until somebody sets one of the clocks: then until the next measurement.
 func (s *Store) Now() time.Time { return timeOf(s.now()) }
 

@@ -138,7 +138,7 @@ func (s *Store) enqueueApart(ctx context.Context, b *batch, entries []*entry) er
 	if len(entries) == 0 {
 		return nil
 	}
-	err := patiently(ctx, func() error {
+	err := retryOnConflict(ctx, func() error {
 		return s.inTx(ctx, beginHot, func(t session) error {
 			if err := s.enqueueParts(ctx, t, b, entries, 1); err != nil {
 				return err

@@ -28,8 +28,8 @@ const (
 	// idleAfter is how long a claimer has to have taken nothing to have time for whole looks, however
 	// expensive they are, and how long it waits between two of them.
 	idleAfter = time.Second
-	// untidyFor is how long a lane is known as one in which jobs come far behind.
-	untidyFor = time.Minute
+	// lateArrivalWindow is how long a lane is known as one in which jobs come far behind.
+	lateArrivalWindow = time.Minute
 	// maxLate is how many places behind its cursor a lane remembers; more are joined to one.
 	maxLate = 64
 )
@@ -254,7 +254,7 @@ func (c *cursors) comeTo(params *store.ClaimParams, lanes *laneCache) {
 // isUntidy reports whether something came far behind in a lane of the claim lately. c.mu is held.
 func (c *cursors) isUntidy(params *store.ClaimParams, now time.Time) bool {
 	for id, at := range c.untidy {
-		if now.Sub(at) >= untidyFor {
+		if now.Sub(at) >= lateArrivalWindow {
 			delete(c.untidy, id)
 		} else if known := c.byLane[id]; known == nil || known.key.isIn(params) {
 			return true

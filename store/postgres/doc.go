@@ -13,7 +13,7 @@
 // row and sets bits in the record. That is about 780 bytes of log for a job of 63 bytes, from insert to completion.
 //
 // Statements on the hot path assume that all is well (every lease lives, every id is new) and fail as a whole if it is not;
-// then nothing has happened, and the batch is done again the careful way, which asks first. Data that PostgreSQL refuses
+// then nothing has happened, and the batch is done again the slow path, which asks first. Data that PostgreSQL refuses
 // fails the operation that brought it, behind a savepoint, and nothing else of the batch.
 //
 // While any transaction of the server is long, nothing that dies can be cleared away, and scans of hot tables get longer with each row that
@@ -90,5 +90,5 @@
 //
 // # Imports
 //
-// Package store, and pgx.
+// Package store, store/internal/sqltext, and pgx.
 package postgres

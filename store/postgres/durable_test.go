@@ -162,7 +162,7 @@ func TestChildrenMeetTheirParent(t *testing.T) {
 		}
 		all.Wait()
 		wantState(t, a, parent.Job.ID, store.Available)
-		journals, err := a.Journals(t.Context(), []store.ID{parent.Job.ID})
+		journals, err := a.Journals(t.Context(), "", []store.ID{parent.Job.ID})
 		if err != nil || len(journals[0].Messages) != children {
 			t.Fatalf("journals: %+v, %v", journals, err)
 		}
@@ -202,12 +202,12 @@ func TestTerminateMeetsAppends(t *testing.T) {
 		if err != nil || results[0].State != store.Cancelled {
 			t.Fatalf("Cancel: %+v, %v", results, err)
 		}
-		record, err := b.Get(t.Context(), run.Job.ID)
+		record, err := b.Get(t.Context(), "", run.Job.ID)
 		if err != nil || record.Reason != store.ReasonTerminated || record.Error != "enough" {
 			t.Fatalf("record: %+v, %v", record, err)
 		}
 		wantErr(t, "append", <-done, store.ErrLeaseLost)
-		if after, err := b.Get(t.Context(), run.Job.ID); err != nil || after.Journal != record.Journal || after.Journal != written.Load() {
+		if after, err := b.Get(t.Context(), "", run.Job.ID); err != nil || after.Journal != record.Journal || after.Journal != written.Load() {
 			t.Fatalf("%d entries when it was terminated, %d now, %d written: %v", record.Journal, after.Journal, written.Load(), err)
 		}
 	}
@@ -242,7 +242,7 @@ func TestRescueMeetsAppends(t *testing.T) {
 			rescued, err = b.Rescue(t.Context(), allDead(t, b))
 			return err != nil || len(rescued) > 0
 		})
-		journals, err := b.Journals(t.Context(), []store.ID{run.Job.ID})
+		journals, err := b.Journals(t.Context(), "", []store.ID{run.Job.ID})
 		if last := <-done; err != nil || int64(len(journals[0].Entries)) != last {
 			t.Fatalf("%d entries at the rescue, %d written: %v", len(journals[0].Entries), last, err)
 		}
@@ -334,7 +334,7 @@ func TestAppendTxHoldsItsJob(t *testing.T) {
 			if err := s.Apply(t.Context(), &store.Batch{Outcomes: []*store.Outcome{back}}); err != nil || back.Err != nil {
 				t.Fatalf("Apply: %v, %v", err, back.Err)
 			}
-			record, err := s.Get(t.Context(), run.Job.ID)
+			record, err := s.Get(t.Context(), "", run.Job.ID)
 			if err != nil || record.State != store.Available || record.Journal != 2 || !record.Closing {
 				t.Fatalf("record: %+v, %v", record, err)
 			}
@@ -459,7 +459,7 @@ func TestAppendAnswerCutOff(t *testing.T) {
 	if !child.Result.Existing || child.Result.ID != child.Job.ID {
 		t.Fatalf("child: %+v", child.Result)
 	}
-	if record, err := s.Get(t.Context(), run.Job.ID); err != nil || record.Journal != 2 {
+	if record, err := s.Get(t.Context(), "", run.Job.ID); err != nil || record.Journal != 2 {
 		t.Fatalf("record: %+v, %v", record, err)
 	}
 }
@@ -508,7 +508,7 @@ func TestTransact(t *testing.T) {
 		}()
 		tx(func(wrapped store.Tx) error { _ = enqueueIn(wrapped, &lost); panic("mine") })
 	}()
-	ended, err := s.Ended(t.Context(), slices.Concat(kept, lost))
+	ended, err := s.Ended(t.Context(), "", slices.Concat(kept, lost))
 	if err != nil || len(ended) != 3 {
 		t.Fatalf("unknown jobs: %+v, %v", ended, err)
 	}

@@ -78,7 +78,7 @@ func (e *entry) stored(now int64) {
 func (e *entry) inLine(now int64) bool { return e.Job.OrderingKey != "" && e.runAt <= now }
 
 // enqueueArgs returns the parameters of the statements enqueue and, with unique keys, enqueue_careful.
-func enqueueArgs(entries []*entry, now int64, careful bool) []any {
+func enqueueArgs(entries []*entry, now int64, slow bool) []any {
 	n := len(entries)
 	ids, lanes, runAt := make([]pgtype.UUID, n), make([]int32, n), make([]int64, n)
 	maxAttempts, codecs, args := make([]int32, n), make([]int32, n), make([][]byte, n)
@@ -115,7 +115,7 @@ func enqueueArgs(entries []*entry, now int64, careful bool) []any {
 		ids, lanes, runAt, maxAttempts, codecs, args, ifAny(options), ifAny(tags), ifAny(metadata), ifAny(keys), queues, priorities, now,
 		parents, links,
 	}
-	if !careful {
+	if !slow {
 		return list
 	}
 	uniqueKeys, uniqueStates := make([][]byte, n), make([]int32, n)
@@ -128,7 +128,7 @@ func enqueueArgs(entries []*entry, now int64, careful bool) []any {
 }
 
 // obstacleArgs returns the parameters of enqueue_obstacles. If strict, the statement fails with codeRefused where an enqueue is to
-// replace another job, which is done the careful way.
+// replace another job, which is done the slow path.
 func obstacleArgs(entries []*entry, strict bool) []any {
 	ids, keys, replaces := make([]pgtype.UUID, len(entries)), make([][]byte, len(entries)), make([]bool, len(entries))
 	for i, e := range entries {
@@ -264,6 +264,12 @@ func (s *Store) enqueueOnce(ctx context.Context, t runner, entries []*entry, now
 	if len(losers) == 0 {
 		return nil, nil
 	}
+	return s.settleLosers(ctx, t, losers, now)
+}
+
+// settleLosers finds out what enqueues have met that were not stored, and what they do then. It returns
+// those that met nothing any more.
+func (s *Store) settleLosers(ctx context.Context, t runner, losers []*entry, now int64) (unresolved []*entry, err error) {
 	var obstacles []obstacle
 	err = t.run(ctx, "enqueue_obstacles", func(r row) error {
 		o, err := scanObstacle(r)

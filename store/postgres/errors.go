@@ -42,7 +42,7 @@ func codeOf(err error) string {
 }
 
 // isCollision reports whether a transaction was ended because of another one: it may be repeated as it is. So may a
-// statement that was prepared before the schema changed, which pgx then prepares anew.
+// statement that was prepared before the schema changed, which pgx then prepares again.
 func isCollision(err error) bool {
 	pgErr, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {

@@ -121,7 +121,7 @@ func TestRestartsUnderLoad(t *testing.T) {
 		return true
 	})
 	n := len(ids)
-	ended, err := s.Ended(t.Context(), ids)
+	ended, err := s.Ended(t.Context(), "", ids)
 	if err != nil || len(ended) != n {
 		t.Fatalf("%d of %d jobs have ended, %v", len(ended), n, err)
 	}

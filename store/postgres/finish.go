@@ -29,7 +29,7 @@ type run struct {
 	traits               int32
 	version              string
 	wait                 *wait           // of a run that parks
-	anew                 *store.Continue // of one that begins anew
+	next                 *store.Continue // of one that starts over
 	answers              bool            // to its parent, if it ends
 	parent               store.ID
 
@@ -39,18 +39,6 @@ type run struct {
 	finalRunAt  int64
 	lane        int32
 }
-
-// The traits of runs, as the statement conclude has them.
-const (
-	traitDurable  = 1
-	traitChildren = 2
-	traitAnew     = 4
-	traitHeld     = 8
-	traitFailures = 16
-	traitFree     = 32
-	traitSeen     = 64
-	traitMisfit   = 128
-)
 
 // runOf turns an outcome into a run.
 func runOf(o *store.Outcome, now int64) *run {
@@ -78,8 +66,8 @@ func runOf(o *store.Outcome, now int64) *run {
 		r.reason = string(store.ReasonCancelled)
 	case store.Available:
 		r.runAt = now
-		if r.anew = o.Continue; r.anew != nil {
-			r.traits |= traitAnew | traitDurable
+		if r.next = o.Continue; r.next != nil {
+			r.traits |= traitContinues | traitDurable
 		}
 	case store.Retryable, store.Scheduled:
 		r.runAt = now + max(o.Delay, 0).Microseconds()
@@ -94,6 +82,23 @@ func runOf(o *store.Outcome, now int64) *run {
 	return r
 }
 
+// codec is that of the result, nil for JSON.
+func (r *run) codec() *int32 {
+	if r.outcome == nil || r.outcome.Codec == 0 {
+		return nil
+	}
+	codec := int32(r.outcome.Codec)
+	return &codec
+}
+
+// fingerprint is that of the failure, nil if it has none.
+func (r *run) fingerprint() *int64 {
+	if r.outcome == nil || r.outcome.Fingerprint == 0 {
+		return nil
+	}
+	return &r.outcome.Fingerprint
+}
+
 // isPlain reports whether a run ends on the hot path: nothing but its claim record and the finished row is written.
 func (r *run) isPlain() bool { return r.completes() && !r.answers }
 
@@ -104,7 +109,7 @@ func (r *run) completes() bool {
 }
 
 // leavesNothing reports whether the run leaves neither an attempt nor a finished row if it is applied as asked.
-func (r *run) leavesNothing() bool { return r.state == store.Waiting || r.anew != nil }
+func (r *run) leavesNothing() bool { return r.state == store.Waiting || r.next != nil }
 
 // needsBody reports whether the end of the run needs the body of its own job locked: because it
 // changes the body, or looks at messages. The end of a job with a journal also waits for what its run
@@ -182,15 +187,15 @@ func groupRuns(runs []*run) *groups {
 // complete is the statement that ends plain completions. It fails with codeRefused if not all of their leases live.
 func complete(runs []*run, now int64) statement {
 	g := groupRuns(runs)
-	results := make([][]byte, len(runs))
+	results, codecs, startedAt := make([][]byte, len(runs)), make([]*int32, len(runs)), make([]*int64, len(runs))
 	for i, r := range runs {
-		results[i] = r.result
+		results[i], codecs[i], startedAt[i] = r.result, r.codec(), r.startedAt
 	}
 	// What is found is set here, before the statement ran: it is all or nothing.
 	for _, r := range runs {
 		r.final = store.Completed
 	}
-	return statement{name: "complete", args: append(g.args(), ifAnyBytes(results), g.place, now)}
+	return statement{name: "complete", args: append(g.args(), ifAnyBytes(results), ifSet(codecs), ifSet(startedAt), g.place, now)}
 }
 
 // conclude is the statement that ends all other runs, in the same way. It finds out what became of each.
@@ -200,14 +205,17 @@ func conclude(runs []*run, reported bool, now int64) statement {
 	states, runAt, startedAt := make([]int32, n), make([]int64, n), make([]*int64, n)
 	reasons, errors, traces, results := make([]*string, n), make([]*string, n), make([]*string, n), make([][]byte, n)
 	traits, versions := make([]int32, n), make([]*string, n)
+	codecs, fingerprints := make([]*int32, n), make([]*int64, n)
 	for i, r := range runs {
+		codecs[i], fingerprints[i] = r.codec(), r.fingerprint()
 		states[i], runAt[i], startedAt[i] = int32(r.state), r.runAt, r.startedAt
 		reasons[i], errors[i], traces[i], results[i] = optText(r.reason), optText(r.error), optText(r.trace), r.result
 		traits[i], versions[i] = r.traits, optText(r.version)
 		r.final = 0
 	}
 	args := append(g.args(), g.place, states, runAt,
-		ifAny(reasons), ifAny(errors), ifAny(traces), ifAnyBytes(results), ifSet(startedAt), reported, now, traits, ifAny(versions))
+		ifAny(reasons), ifAny(errors), ifAny(traces), ifAnyBytes(results), ifSet(codecs), ifSet(fingerprints), ifSet(startedAt),
+		reported, now, traits, ifAny(versions))
 	args = append(args, waitArgs(runs)...)
 	return statement{name: "conclude", args: args, each: func(row row) error {
 		var (
@@ -294,18 +302,18 @@ func recognise(ctx context.Context, t runner, lost []*run) error {
 	}, ids, leases, nodes, states)
 }
 
-// endings are the statements that end runs other than plain completions, and do at once what follows from it: jobs begin anew,
+// endings are the statements that end runs other than plain completions, and do at once what follows from it: jobs start over,
 // parents are told, and children to be closed are noted. The bodies that they touch are locked. Waking is left to the end of the
 // transaction. all are the runs of the whole batch.
 func endings(runs, all []*run, reported bool, now int64) []statement {
-	list := append([]statement{conclude(runs, reported, now)}, beginAnew(runs, now)...)
+	list := append([]statement{conclude(runs, reported, now)}, continueAsNew(runs, now)...)
 	return append(list, following(runs, all, now)...)
 }
 
-// quickEndings are the statements that end all runs of a batch on the quick way. One parent may have
+// fastEndings are the statements that end all runs of a batch on the fast path. One parent may have
 // thousands of children, nearly all of which just complete. They end as cheaply as everybody who does,
 // since others wait behind them, and only then answer.
-func quickEndings(plain, others, all []*run, now int64) (list []statement) {
+func fastEndings(plain, others, all []*run, now int64) (list []statement) {
 	completed, concluded := slices.Clip(plain), []*run(nil)
 	for _, r := range others {
 		if r.completes() {
@@ -319,7 +327,7 @@ func quickEndings(plain, others, all []*run, now int64) (list []statement) {
 	}
 	if len(concluded) > 0 {
 		list = append(list, conclude(concluded, true, now))
-		list = append(list, beginAnew(concluded, now)...)
+		list = append(list, continueAsNew(concluded, now)...)
 	}
 	return append(list, following(others, all, now)...)
 }

@@ -16,6 +16,9 @@ func (s *Store) fork(ctx context.Context, params store.ForkParams) error {
 	if err := params.Check(); err != nil {
 		return err
 	}
+	if err := s.requireIn(ctx, params.Namespace, params.From); err != nil {
+		return err
+	}
 	now := s.now()
 	entries, err := s.entriesOf(ctx, []*store.Enqueue{q}, now, false)
 	if err == nil {
@@ -24,7 +27,7 @@ func (s *Store) fork(ctx context.Context, params store.ForkParams) error {
 	if err != nil {
 		return err
 	}
-	err = patiently(ctx, func() error {
+	err = retryOnConflict(ctx, func() error {
 		return s.inTx(ctx, beginHot, func(t session) error { return s.forkInto(ctx, t, entries, params, now) })
 	})
 	if err != nil {

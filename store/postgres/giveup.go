@@ -24,7 +24,7 @@ func (s *Store) giveUp(ctx context.Context, lost []store.Lease) ([]store.Rescued
 	nodes, seqs, slots, ids, numbers := leaseArgs(len(lost), func(i int) store.Lease { return lost[i] })
 
 	rescue := rescue{store: s, policies: map[int64]map[string]store.Policy{}}
-	err := patiently(ctx, func() error {
+	err := retryOnConflict(ctx, func() error {
 		_, err := rescue.take(ctx, func(t session) ([]*heldRun, error) {
 			if err := t.run(ctx, "fence_out", nil, owners); err != nil {
 				return nil, err

@@ -299,8 +299,8 @@ func TestResumeWaitsForNobody(t *testing.T) {
 	}
 }
 
-// TestStrangerToAHeldKey: who wants a key that is known to be held does not queue for it where others
-// wait behind him, although he comes alone; where nobody does, who has wanted it for long does.
+// TestStrangerToAHeldKey: a batch that wants a key that is known to be held does not queue for it while
+// others wait behind the batch. If none do, a batch that has wanted the key for long does.
 func TestStrangerToAHeldKey(t *testing.T) {
 	t.Parallel()
 	config, url, w := counted(t)

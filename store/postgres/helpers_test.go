@@ -148,7 +148,7 @@ func completed(c store.Claimed) *store.Outcome {
 
 func wantState(t *testing.T, s store.Store, id store.ID, want store.State) {
 	t.Helper()
-	record, err := s.Get(t.Context(), id)
+	record, err := s.Get(t.Context(), "", id)
 	if err != nil || record.State != want {
 		t.Fatalf("job is %v (%v), want %v", record.State, err, want)
 	}

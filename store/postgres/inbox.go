@@ -5,20 +5,11 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/holdfastdev/holdfast/store"
-)
-
-// The verdicts of the statement send.
-const (
-	sendStored = iota
-	sendDuplicate
-	sendNoJob
-	sendFinished // its number is the state
-	sendNoCallback
-	sendAnswered
 )
 
 func isOfCallback(kind store.MessageKind) bool {
@@ -65,18 +56,20 @@ func waves(sends []*store.Send) [][]*store.Send {
 // sending is the statement that stores one wave of sends. Their jobs are locked.
 func sending(wave []*store.Send, now int64) statement {
 	n := len(wave)
-	ids, keys, kinds, names := make([]pgtype.UUID, n), make([]*string, n), make([]int32, n), make([]*string, n)
+	ids, spaces := make([]pgtype.UUID, n), make([]*string, n)
+	keys, kinds, names := make([]*string, n), make([]int32, n), make([]*string, n)
 	data, codecs, words := make([][]byte, n), make([]int32, n), make([]*string, n)
 	for i, q := range wave {
 		m := &q.Message
-		ids[i], keys[i], kinds[i], names[i] = uuidOf(q.Job), optText(q.Key), int32(m.Kind), optText(m.Name)
+		ids[i], spaces[i] = uuidOf(q.Job), optText(q.Namespace)
+		keys[i], kinds[i], names[i] = optText(q.Key), int32(m.Kind), optText(m.Name)
 		data[i], codecs[i], words[i] = m.Data, int32(m.Codec), optText(m.Error)
 		if isOfCallback(m.Kind) {
 			name := cleanText(m.Name) // "" is a name, too
 			names[i] = &name
 		}
 	}
-	args := []any{ids, ifAny(keys), kinds, ifAny(names), ifAnyBytes(data), codecs, ifAny(words), now}
+	args := []any{ids, ifAny(spaces), ifAny(keys), kinds, ifAny(names), ifAnyBytes(data), codecs, ifAny(words), now}
 	return statement{name: "send", args: args, each: func(r row) error {
 		var place, seq int64
 		var verdict int32
@@ -113,7 +106,7 @@ func sendings(sends []*store.Send, now int64) []statement {
 }
 
 // receivers returns the jobs of sends, and what is new for each of them.
-func receivers(sends []*store.Send) (jobs []pgtype.UUID, n news) {
+func receivers(sends []*store.Send) (jobs []pgtype.UUID, n wakeCandidates) {
 	count := make(map[store.ID]int64, len(sends))
 	for _, q := range sends {
 		count[q.Job]++
@@ -190,6 +183,7 @@ type messageRow struct {
 	name, path    *string
 	data          []byte
 	lease, ref    *int64
+	took          *int64
 	from          pgtype.UUID
 	state         *int16
 	reason, words *string
@@ -217,5 +211,6 @@ func (m *messageRow) entry() store.Entry {
 	if m.lease != nil {
 		entry.LeaseNumber = *m.lease
 	}
+	entry.Took = time.Duration(optInt(m.took)) * time.Microsecond
 	return entry
 }

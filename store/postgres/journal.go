@@ -72,7 +72,7 @@ func writing(appends []*appending, now int64) []statement {
 	g := groupLeases(len(leases), func(i int) store.Lease { return leases[i] })
 	ids, seqs, numbers, kinds := make([]pgtype.UUID, 0, n), make([]int64, 0, n), make([]int64, 0, n), make([]int32, 0, n)
 	paths, names := make([]string, 0, n), make([]*string, 0, n)
-	refs, codecs, data := make([]*int64, 0, n), make([]int32, 0, n), make([][]byte, 0, n)
+	refs, codecs, data, took := make([]*int64, 0, n), make([]int32, 0, n), make([][]byte, 0, n), make([]*int64, 0, n)
 	for _, a := range appends {
 		for i := range a.Entries {
 			e := &a.Entries[i]
@@ -82,10 +82,14 @@ func writing(appends []*appending, now int64) []statement {
 			if refs = append(refs, nil); e.Ref != 0 {
 				refs[len(refs)-1] = &e.Ref
 			}
+			if took = append(took, nil); e.Took > 0 {
+				micros := e.Took.Microseconds()
+				took[len(took)-1] = &micros
+			}
 		}
 	}
 	list := []statement{{name: "append", args: append(g.args(),
-		ids, seqs, numbers, kinds, paths, ifAny(names), ifSet(refs), codecs, ifAnyBytes(data), now)}}
+		ids, seqs, numbers, kinds, paths, ifAny(names), ifSet(refs), codecs, ifAnyBytes(data), ifSet(took), now)}}
 	if ids, seqs := closing(appends); ids != nil {
 		list = append(list, statement{name: "append_closing", args: []any{ids, seqs}})
 	}
@@ -306,7 +310,7 @@ func isOfJournal(err error) bool {
 }
 
 // Journals implements store.Reader.
-func (s *Store) Journals(ctx context.Context, ids []store.ID) ([]store.Journal, error) {
+func (s *Store) Journals(ctx context.Context, namespace string, ids []store.ID) ([]store.Journal, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -314,13 +318,13 @@ func (s *Store) Journals(ctx context.Context, ids []store.ID) ([]store.Journal, 
 	for i, id := range ids {
 		journals[i].Job = id
 	}
-	err := s.send(ctx, statement{name: "journals", args: []any{uuidsOf(ids)}, each: func(r row) error {
+	others, err := s.lookIn(ctx, namespace, ids, statement{name: "journals", args: []any{uuidsOf(ids)}, each: func(r row) error {
 		var (
 			place int64
 			sent  bool
 			m     messageRow
 		)
-		err := r.Scan(&place, &sent, &m.seq, &m.at, &m.kind, &m.codec, &m.name, &m.data, &m.path, &m.lease, &m.ref,
+		err := r.Scan(&place, &sent, &m.seq, &m.at, &m.kind, &m.codec, &m.name, &m.data, &m.path, &m.lease, &m.ref, &m.took,
 			&m.from, &m.state, &m.reason, &m.words)
 		if err != nil {
 			return err
@@ -336,6 +340,9 @@ func (s *Store) Journals(ctx context.Context, ids []store.ID) ([]store.Journal, 
 		return nil, classify(ctx, "read journals", err)
 	}
 	for i := range journals {
+		if others[ids[i]] {
+			journals[i] = store.Journal{Job: ids[i]}
+		}
 		// They come in order from their primary keys, but nothing promises it.
 		slices.SortFunc(journals[i].Entries, func(a, b store.Entry) int { return cmp.Compare(a.Seq, b.Seq) })
 		slices.SortFunc(journals[i].Messages, func(a, b store.Message) int { return cmp.Compare(a.Seq, b.Seq) })
@@ -372,12 +379,15 @@ func (s *Store) entries(ctx context.Context, params store.JournalParams) (entrie
 	if params.Newest {
 		name += "_newest"
 	}
-	err = s.send(ctx, statement{name: name, args: args, each: func(r row) error {
+	others, err := s.lookIn(ctx, params.Namespace, []store.ID{params.Job}, statement{name: name, args: args, each: func(r row) error {
 		var m messageRow
-		err := r.Scan(&m.seq, &m.at, &m.kind, &m.codec, &m.name, &m.data, &m.path, &m.lease, &m.ref)
+		err := r.Scan(&m.seq, &m.at, &m.kind, &m.codec, &m.name, &m.data, &m.path, &m.lease, &m.ref, &m.took)
 		entries = append(entries, m.entry())
 		return err
 	}})
+	if others[params.Job] {
+		return nil, err
+	}
 	return entries, err
 }
 
@@ -392,12 +402,16 @@ func (s *Store) messages(ctx context.Context, params store.InboxParams) (message
 		return nil, err
 	}
 	args := []any{uuidOf(params.Job), params.After, int32(params.Limit)}
-	err = s.send(ctx, statement{name: "messages", args: args, each: func(r row) error {
+	look := statement{name: "messages", args: args, each: func(r row) error {
 		var m messageRow
 		err := r.Scan(&m.seq, &m.at, &m.kind, &m.codec, &m.name, &m.data, &m.from, &m.state, &m.reason, &m.words)
 		messages = append(messages, m.message())
 		return err
-	}})
+	}}
+	others, err := s.lookIn(ctx, params.Namespace, []store.ID{params.Job}, look)
+	if others[params.Job] {
+		return nil, err
+	}
 	return messages, err
 }
 

@@ -197,8 +197,8 @@ func (s *Store) lanesKnown(jobs []*store.Job, foreign bool) (lanes []lane, missi
 	return lanes, missing
 }
 
-// door lets in one at a time. Those who wait when he finds that there is no connection to be had do not
-// each try that once more.
+// door admits one caller at a time. If that one finds that there is no connection to be had, those that
+// wait behind it get the same answer and do not try again.
 type door struct {
 	mu     sync.Mutex
 	inside *visit
@@ -248,12 +248,14 @@ func (s *Store) today() int32 { return dayOf(s.now()) }
 
 func dayOf(micros int64) int32 { return int32(micros / day.Microseconds()) }
 
+func compareLaneKeys(a, b laneKey) int {
+	return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.queue, b.queue), cmp.Compare(a.kind, b.kind),
+		cmp.Compare(a.priority, b.priority))
+}
+
 // internLanes makes lanes that do not exist, and says of the others that they are used today.
 func (s *Store) internLanes(ctx context.Context, keys []laneKey, foreign bool) (map[laneKey]lane, error) {
-	slices.SortFunc(keys, func(a, b laneKey) int {
-		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.queue, b.queue), cmp.Compare(a.kind, b.kind),
-			cmp.Compare(a.priority, b.priority))
-	})
+	slices.SortFunc(keys, compareLaneKeys)
 	keys = slices.Compact(keys)
 	var namespaces, queues, kinds []string
 	var priorities []int32
@@ -262,17 +264,14 @@ func (s *Store) internLanes(ctx context.Context, keys []laneKey, foreign bool) (
 		priorities = append(priorities, k.priority)
 	}
 	today := s.today()
-	intern := func(t runner) error {
-		if err := t.run(ctx, "queues_intern", nil, namespaces, queues); err != nil {
-			return err
-		}
-		return t.run(ctx, "lanes_intern", nil, namespaces, queues, kinds, priorities, today)
-	}
 	// What was read is published only once it is committed.
 	var found []lane
 	work := func(tx pgx.Tx) error {
 		t := session{s, tx}
-		if err := intern(t); err != nil {
+		if err := t.run(ctx, "queues_intern", nil, namespaces, queues); err != nil {
+			return err
+		}
+		if err := t.run(ctx, "lanes_intern", nil, namespaces, queues, kinds, priorities, today); err != nil {
 			return err
 		}
 		found = found[:0]
@@ -300,9 +299,9 @@ func (s *Store) internLanes(ctx context.Context, keys []laneKey, foreign bool) (
 		defer func() { _ = conn.Close(ctx) }() // nothing depends on it
 		commit = func() error { return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{BeginQuery: beginHot}, work) }
 	}
-	err := patiently(ctx, commit)
+	err := retryOnConflict(ctx, commit)
 	if codeOf(err) == codeForeignKey { // a queue that nobody used was removed between the two statements
-		err = patiently(ctx, commit)
+		err = retryOnConflict(ctx, commit)
 	}
 	if err != nil {
 		return nil, err

@@ -5,13 +5,11 @@ import (
 	"embed"
 	"fmt"
 	"hash/fnv"
-	"io/fs"
-	"strconv"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/sqltext"
 )
 
 //go:embed migrations/*.sql
@@ -19,28 +17,7 @@ var migrationFiles embed.FS
 
 // migrations are the steps of the schema in order: files named NNNN_name.sql, which are never changed once released.
 // Each records itself in the table migration, so that a person may run them as well.
-var migrations = mustReadMigrations(migrationFiles)
-
-func mustReadMigrations(files fs.FS) []store.Migration {
-	paths, err := fs.Glob(files, "migrations/*.sql") // sorted
-	if err != nil {
-		panic(err)
-	}
-	steps := make([]store.Migration, 0, len(paths))
-	for i, path := range paths {
-		number, name, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(path, "migrations/"), ".sql"), "_")
-		version, err := strconv.Atoi(number)
-		if err != nil || version != i+1 {
-			panic("postgres: migration out of order: " + path)
-		}
-		text, err := fs.ReadFile(files, path)
-		if err != nil {
-			panic(err)
-		}
-		steps = append(steps, store.Migration{Version: version, Name: name, SQL: string(text)})
-	}
-	return steps
-}
+var migrations = sqltext.Must(sqltext.Migrations(migrationFiles, "migrations"))
 
 // Migrations implements store.Source.
 func (c Config) Migrations() []store.Migration {
@@ -117,7 +94,7 @@ func (s *Store) migrate(ctx context.Context) (store.Schema, error) {
 		return schema, err
 	}
 	for schema.Version < schema.Latest {
-		err := patiently(ctx, func() error {
+		err := retryOnConflict(ctx, func() error {
 			return s.inTx(ctx, beginBulk, func(t session) error {
 				if _, err := t.tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1::bigint)", s.lockKey("migrate")); err != nil {
 					return err

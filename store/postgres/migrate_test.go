@@ -2,12 +2,14 @@ package postgres_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest"
 )
 
 // TestMigrateFromVersion1: a database of the version before, with a day of its own and jobs in several places, is brought up to date.
@@ -98,7 +100,7 @@ func TestMigrateFromVersion5(t *testing.T) {
 		if err != nil || len(runs) != 1 || !runs[0].Durable {
 			t.Fatalf("claimed %+v, %v", runs, err)
 		}
-		journals, err := s.Journals(t.Context(), []store.ID{job})
+		journals, err := s.Journals(t.Context(), "", []store.ID{job})
 		if err != nil || len(journals[0].Entries) != remembered || journals[0].Entries[0].Kind != store.EntryContinued {
 			t.Fatalf("round %d: %+v, %v", round, journals, err)
 		}
@@ -118,4 +120,28 @@ func TestMigrateFromVersion5(t *testing.T) {
 	if err != nil || len(items) != 3 || items[0].Seq != 6 || items[1].Seq != 8 || items[2].Seq != 10 {
 		t.Fatalf("%+v, %v", items, err)
 	}
+}
+
+// TestMigrateFromVersion6 migrates a database that has jobs in every state.
+func TestMigrateFromVersion6(t *testing.T) {
+	t.Parallel()
+	config := fresh(t)
+	storetest.Upgrade(t, func(t *testing.T, clock *storetest.Clock) store.Store {
+		config.Clock = clock.Now
+		return open(t, config)
+	}, func(t *testing.T, s store.Store) store.Store {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		conn := connect(t, config.URL)
+		for _, text := range []string{
+			"ALTER TABLE {schema}.finished DROP COLUMN started_at, DROP COLUMN codec, DROP COLUMN fingerprint",
+			"ALTER TABLE {schema}.journal DROP COLUMN took", "DELETE FROM {schema}.migration WHERE version = 7",
+		} {
+			if _, err := conn.Exec(t.Context(), strings.ReplaceAll(text, "{schema}", config.SchemaName)); err != nil {
+				t.Fatal(text, err)
+			}
+		}
+		return open(t, config)
+	})
 }

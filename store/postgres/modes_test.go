@@ -88,7 +88,7 @@ func life(t *testing.T, s store.Store) {
 	if err := s.Apply(ctx, batch); err != nil || batch.Outcomes[0].Err != nil || batch.Outcomes[1].Err != nil {
 		t.Fatalf("Apply again: %v, %v, %v", err, batch.Outcomes[0].Err, batch.Outcomes[1].Err)
 	}
-	record, err := s.Get(ctx, full.Job.ID)
+	record, err := s.Get(ctx, "", full.Job.ID)
 	if err != nil || record.State != store.Retryable || string(record.Args) != string(args) || record.Tags[0] != `a"'\` ||
 		record.Checkpoint == nil || record.Checkpoint.Percent != 12.5 || len(record.Attempts) != 1 || record.Attempts[0].Error != `e'"\` {
 		t.Fatalf("record: %+v, %v", record, err)
@@ -109,9 +109,9 @@ func life(t *testing.T, s store.Store) {
 	_, beatErr := s.Beat(ctx, store.BeatParams{Node: node, LeaderTTL: time.Minute})
 	_, nodesErr := s.Nodes(ctx)
 	_, queuesErr := s.Queues(ctx, "default")
-	_, endedErr := s.Ended(ctx, []store.ID{full.Job.ID})
+	_, endedErr := s.Ended(ctx, "", []store.ID{full.Job.ID})
 	_, sweepErr := s.SweepCancels(ctx)
-	_, retainErr := s.Retain(ctx, store.RetainParams{Completed: time.Hour, Failed: time.Hour, Cancelled: time.Hour})
+	_, retainErr := s.Retain(ctx, store.Retention{Completed: time.Hour, Failed: time.Hour, Cancelled: time.Hour})
 	_, rescueErr := s.Rescue(ctx, store.RescueParams{})
 	pauseErr := s.Pause(ctx, store.PauseParams{Namespace: "default", Queue: "q'", Paused: true, Actor: "a"})
 	if err := errors.Join(beatErr, nodesErr, queuesErr, endedErr, sweepErr, retainErr, rescueErr, pauseErr, s.Leave(ctx, node)); err != nil {
@@ -163,7 +163,7 @@ func durableLife(t *testing.T, s store.Store) {
 	if err := errors.Join(s.Apply(ctx, batch), written.Err, send.Err, park.Err, child.Err); err != nil || !send.Result.Duplicate {
 		t.Fatalf("Apply again: %v, %+v", err, send.Result)
 	}
-	journals, err := s.Journals(ctx, []store.ID{child.Job.ID, id})
+	journals, err := s.Journals(ctx, "", []store.ID{child.Job.ID, id})
 	if err != nil || len(journals) != 2 || len(journals[1].Entries) != 3 || len(journals[1].Messages) != 1 {
 		t.Fatalf("Journals: %+v, %v", journals, err)
 	}
@@ -182,7 +182,7 @@ func durableLife(t *testing.T, s store.Store) {
 			t.Fatalf("Entries: %+v, %v", entries, err)
 		}
 	}
-	record, err := s.Get(ctx, id)
+	record, err := s.Get(ctx, "", id)
 	if err != nil || record.Wait == nil || string(record.Wait.For) != `{"for":"'\""}` || record.Version != `v'"\` || record.Journal != 3 {
 		t.Fatalf("Get: %+v, %v", record, err)
 	}

@@ -55,7 +55,7 @@ func (s *Store) Join(ctx context.Context, info store.NodeInfo) (id int64, err er
 // come. All that it answers is asked in one statement, so that an idle node sends nothing else.
 func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, error) {
 	var beat store.Beat
-	err := patiently(ctx, func() (err error) {
+	err := retryOnConflict(ctx, func() (err error) {
 		beat, err = s.beat(ctx, params)
 		return err
 	})
@@ -66,15 +66,6 @@ func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, 
 	_ = s.extendPartitions(ctx)
 	return beat, nil
 }
-
-// The sorts of rows that the statement beat answers with.
-const (
-	beatSelf = iota
-	beatCancel
-	beatPause
-	beatOther
-	beatHeld
-)
 
 // beatRow is what is scanned of one.
 type beatRow struct {
@@ -135,7 +126,7 @@ func (b *beatRow) addTo(beat *store.Beat, node int64) {
 func (s *Store) Leave(ctx context.Context, node int64) error {
 	freed := false
 	var w woken
-	err := patiently(ctx, func() error {
+	err := retryOnConflict(ctx, func() error {
 		w = woken{}
 		return s.inTx(ctx, beginHot, func(t session) (err error) {
 			here := false

@@ -9,10 +9,10 @@ import (
 )
 
 // Obstacles implements store.Reader.
-func (s *Store) Obstacles(ctx context.Context, id store.ID) (store.Obstacles, error) {
+func (s *Store) Obstacles(ctx context.Context, namespace string, id store.ID) (store.Obstacles, error) {
 	var o store.Obstacles
 	found := false
-	err := s.send(ctx, statement{name: "obstacles", args: []any{uuidOf(id)}, each: func(r row) error {
+	others, err := s.lookIn(ctx, namespace, []store.ID{id}, statement{name: "obstacles", args: []any{uuidOf(id)}, each: func(r row) error {
 		var (
 			pausedAt *int64
 			pausedBy *string
@@ -23,8 +23,8 @@ func (s *Store) Obstacles(ctx context.Context, id store.ID) (store.Obstacles, er
 		found = true
 		return err
 	}})
-	if err == nil && !found {
-		err = store.NoJob(id)
+	if err == nil && (!found || others[id]) {
+		o, err = store.Obstacles{}, store.NoJob(id)
 	}
 	return o, classify(ctx, "look up what blocks job "+id.String(), err)
 }

@@ -308,7 +308,7 @@ func (s *Store) connConfig() *pgx.ConnConfig {
 
 // Traits implements store.Store.
 func (s *Store) Traits() store.Traits {
-	return store.Traits{Name: storeName, Writers: 4, Wakeups: s.wakeups.Load(), MaxBatch: 1000}
+	return store.Traits{Name: storeName, Concurrent: true, Wakeups: s.wakeups.Load(), MaxBatch: 1000}
 }
 
 func (s *Store) isClosed() bool { return s.closed.Load() }

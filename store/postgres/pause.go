@@ -12,16 +12,25 @@ import (
 )
 
 // PauseJobs implements store.Operators. Each thousand of jobs is a transaction of its own.
-func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.PauseResult, error) {
+func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, error) {
+	results, err := s.eachIn(ctx, params.Namespace, params.Jobs, func(own []store.ID) ([]store.Result, error) {
+		params.Jobs = own
+		return s.pauseOwn(ctx, params)
+	})
+	return results, classify(ctx, "pause jobs", err)
+}
+
+// pauseOwn pauses jobs whose namespace is known.
+func (s *Store) pauseOwn(ctx context.Context, params store.PauseJobsParams) ([]store.Result, error) {
 	states := make(map[store.ID]store.State, len(params.Jobs))
 	for ids := params.Jobs; len(ids) > 0; {
 		n := min(len(ids), jobsAtOnce)
 		if err := s.pauseJobs(ctx, ids[:n], params.Reason, params.Actor, true, states); err != nil {
-			return nil, classify(ctx, "pause jobs", err)
+			return nil, err
 		}
 		ids = ids[n:]
 	}
-	results := make([]store.PauseResult, len(params.Jobs))
+	results := make([]store.Result, len(params.Jobs))
 	for i, id := range params.Jobs {
 		r := &results[i]
 		r.Job, r.State = id, states[id]
@@ -42,8 +51,8 @@ func (s *Store) pauseJobs(
 	ctx context.Context, ids []store.ID, reason, actor string, recorded bool, states map[store.ID]store.State,
 ) error {
 	reason, actor = cleanText(reason), cleanText(actor)
-	left, err := insistently(ctx, ids, func(ids []store.ID) (moved []store.ID, err error) {
-		err = patiently(ctx, func() error {
+	left, err := retryWhileHeld(ctx, ids, func(ids []store.ID) (moved []store.ID, err error) {
+		err = retryOnConflict(ctx, func() error {
 			return s.inTx(ctx, beginHot, func(t session) error {
 				free, err := s.grabFor(ctx, t, ids)
 				if err == nil && !recorded {
@@ -143,10 +152,13 @@ var errHeld = errors.New("somebody else has the job")
 
 // Resume implements store.Operators. A job that somebody else has is looked at again a few times; then a caller's transaction has it.
 func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (store.State, error) {
+	if err := s.requireIn(ctx, params.Namespace, params.Job); err != nil {
+		return 0, classify(ctx, "resume job "+params.Job.String(), err)
+	}
 	params.Actor, params.Reason = cleanText(params.Actor), cleanText(params.Reason)
 	var to resumed
-	held, err := insistently(ctx, []store.ID{params.Job}, func(ids []store.ID) (held []store.ID, err error) {
-		err = patiently(ctx, func() error {
+	held, err := retryWhileHeld(ctx, []store.ID{params.Job}, func(ids []store.ID) (held []store.ID, err error) {
+		err = retryOnConflict(ctx, func() error {
 			to = resumed{woken: woken{}}
 			return s.inTx(ctx, beginHot, func(t session) error { return s.resume(ctx, t, params, &to) })
 		})

@@ -15,7 +15,7 @@ const turnsAtOnce = 500
 // Promote implements store.Maintenance. Several nodes may promote at once: each passes over what the others have taken.
 func (s *Store) Promote(ctx context.Context, limit int) (store.Promoted, error) {
 	var promoted store.Promoted
-	err := patiently(ctx, func() (err error) {
+	err := retryOnConflict(ctx, func() (err error) {
 		promoted, err = s.promote(ctx, limit)
 		return err
 	})
@@ -168,7 +168,7 @@ func (s *Store) handOnAfterCommit(ctx context.Context) error {
 func (s *Store) handOn(ctx context.Context) ([]store.Wake, error) {
 	var moved movedJobs
 	var keys turns
-	err := patiently(ctx, func() error {
+	err := retryOnConflict(ctx, func() error {
 		moved, keys = newMoved(), turns{}
 		return s.send(ctx, statement{name: "hand_on_turns", args: []any{int32(turnsAtOnce)}, each: func(r row) error {
 			return moved.scanTurn(r, &keys)

@@ -15,7 +15,7 @@ func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
 	if params.Paused {
 		name = "queue_pause"
 	}
-	return classify(ctx, "pause queue "+params.Queue, patiently(ctx, func() error {
+	return classify(ctx, "pause queue "+params.Queue, retryOnConflict(ctx, func() error {
 		return s.send(ctx, statement{name: name, args: []any{params.Namespace, params.Queue, s.now(), cleanText(params.Actor)}})
 	}))
 }

@@ -8,8 +8,11 @@ import (
 )
 
 // Get implements store.Reader.
-func (s *Store) Get(ctx context.Context, id store.ID) (store.Record, error) {
+func (s *Store) Get(ctx context.Context, namespace string, id store.ID) (store.Record, error) {
 	record, err := s.get(ctx, id)
+	if err == nil && namespace != "" && record.Namespace != namespace {
+		record, err = store.Record{}, store.NoJob(id)
+	}
 	return record, classify(ctx, "get job "+id.String(), err)
 }
 
@@ -73,16 +76,44 @@ func (s *Store) namedRecords(ctx context.Context, set *recordSet) ([]store.Recor
 	return set.records, nil
 }
 
+// finishedRow is what is scanned of a finished job.
+type finishedRow struct {
+	state                  *int32 // nil: it has not finished
+	reason, words          *string
+	result                 []byte
+	codec                  *int32
+	fingerprint            *int64
+	lease, node, claimedAt *int64
+	startedAt, finishedAt  *int64
+}
+
+func (f *finishedRow) columns() []any {
+	return []any{
+		&f.state, &f.reason, &f.words, &f.result, &f.codec, &f.fingerprint,
+		&f.lease, &f.node, &f.claimedAt, &f.startedAt, &f.finishedAt,
+	}
+}
+
+// describe fills in what the end of a job says.
+func (f *finishedRow) describe(record *store.Record) {
+	record.State, record.Reason = store.State(*f.state), store.Reason(textOf(f.reason))
+	record.Result, record.ResultCodec, record.Fingerprint = f.result, int(optInt(f.codec)), optInt(f.fingerprint)
+	record.StartedAt, record.FinishedAt = optTime(f.startedAt), optTime(f.finishedAt)
+	if record.State != store.Completed {
+		record.Error = textOf(f.words)
+	}
+	if f.lease != nil {
+		record.Lease, record.ClaimedAt = store.Lease{Number: *f.lease, Node: *f.node}, optTime(f.claimedAt)
+	}
+}
+
 // scanRecord reads one row of the statement records. The state is where the pointer is.
 func scanRecord(r row, ids []store.ID) (record store.Record, lane int32, err error) {
 	var (
 		place                            int64
 		b                                body
-		finished                         *int32
-		reason, endError, lastError      *string
-		result                           []byte
-		endLease, endNode                *int64
-		endClaimedAt, finishedAt         *int64
+		finished                         finishedRow
+		lastError                        *string
 		node, seq, slot, number, claimed *int64
 		deferred                         waitRow
 		blocked                          *bool
@@ -93,9 +124,7 @@ func scanRecord(r row, ids []store.ID) (record store.Record, lane int32, err err
 	err = r.Scan(slices.Concat([]any{
 		&place, &b.lane, &b.runAt, &b.createdAt, &b.lease, &b.attempt, &b.maxAttempts, &b.codec, &b.args, &b.options, &b.tags,
 		&b.metadata, &b.orderingKey, &b.uniqueKey, &b.uniqueStates, &b.parent, &b.link, &b.closing,
-		&finished, &reason, &endError, &result, &endLease, &endNode, &endClaimedAt, &finishedAt,
-		&node, &seq, &slot, &number, &claimed,
-	}, deferred.columns(), []any{
+	}, finished.columns(), []any{&node, &seq, &slot, &number, &claimed}, deferred.columns(), []any{
 		&blocked, &asked, &pausing, &lastClaimedAt, &lastError,
 		&check.percent, &check.message, &check.value, &check.updatedAt,
 	})...)
@@ -107,8 +136,8 @@ func scanRecord(r row, ids []store.ID) (record store.Record, lane int32, err err
 	if number != nil {
 		b.lease, b.attempt = *number, b.attempt+1
 	}
-	if endLease != nil && *endLease > b.lease {
-		b.lease, b.attempt = *endLease, b.attempt+1
+	if end := finished.lease; end != nil && *end > b.lease {
+		b.lease, b.attempt = *end, b.attempt+1
 	}
 	if record.Job, err = b.job(id); err != nil {
 		return record, 0, err
@@ -116,15 +145,8 @@ func scanRecord(r row, ids []store.ID) (record store.Record, lane int32, err err
 	record.ClaimedAt, record.Error, record.Checkpoint = optTime(lastClaimedAt), textOf(lastError), check.checkpoint()
 	record.CancelRequested = asked != nil
 	switch {
-	case finished != nil:
-		record.State, record.Reason = store.State(*finished), store.Reason(textOf(reason))
-		record.Result, record.FinishedAt = result, optTime(finishedAt)
-		if record.State != store.Completed {
-			record.Error = textOf(endError)
-		}
-		if endLease != nil {
-			record.Lease, record.ClaimedAt = store.Lease{Number: *endLease, Node: *endNode}, optTime(endClaimedAt)
-		}
+	case finished.state != nil:
+		finished.describe(&record)
 	case node != nil:
 		record.State, record.ClaimedAt = store.Running, timeOf(*claimed)
 		record.Lease = store.Lease{Job: id, Number: *number, Node: *node, Claim: *seq, Slot: int(*slot)}
@@ -170,26 +192,35 @@ func actionsOf(id store.ID, actions *[]store.Action) statement {
 }
 
 // Ended implements store.Reader.
-func (s *Store) Ended(ctx context.Context, ids []store.ID) ([]store.Ended, error) {
+func (s *Store) Ended(ctx context.Context, namespace string, ids []store.ID) ([]store.Ended, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	var ended []store.Ended
-	err := s.send(ctx, statement{name: "ended", args: []any{uuidsOf(ids)}, each: func(r row) error {
+	others, err := s.lookIn(ctx, namespace, ids, statement{name: "ended", args: []any{uuidsOf(ids)}, each: func(r row) error {
 		var (
 			place         int64
+			there         *bool
 			codec, state  *int32
 			reason, words *string
 			e             store.Ended
 		)
-		if err := r.Scan(&place, &codec, &state, &reason, &words, &e.Result); err != nil {
+		if err := r.Scan(&place, &there, &state, &reason, &words, &e.Result, &codec); err != nil {
 			return err
 		}
-		if e.ID = ids[place-1]; state != nil && codec != nil {
-			e.State, e.Codec, e.Reason, e.Error = store.State(*state), int(*codec), store.Reason(textOf(reason)), textOf(words)
+		if e.ID = ids[place-1]; state != nil && there != nil {
+			e.State, e.Codec, e.Reason, e.Error = store.State(*state), int(optInt(codec)), store.Reason(textOf(reason)), textOf(words)
 		}
 		ended = append(ended, e)
 		return nil
 	}})
+	if len(others) > 0 { // of which nothing is told, not even that they have not finished
+		ended = slices.DeleteFunc(ended, func(e store.Ended) bool { return others[e.ID] })
+		for _, id := range ids {
+			if others[id] {
+				ended = append(ended, store.Ended{ID: id})
+			}
+		}
+	}
 	return ended, classify(ctx, "read ended jobs", err)
 }

@@ -144,7 +144,7 @@ func (s *Store) endHeld(ctx context.Context, t session, held []*heldRun, now int
 		return w, nil
 	}
 	list := func(runs ...*run) []statement {
-		var n news
+		var n wakeCandidates
 		n.addRuns(runs)
 		list := endings(runs, runs, false, now)
 		if !n.isEmpty() {
@@ -181,7 +181,7 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.
 		rescue.limit = claimRecords
 	}
 	for again := true; again; {
-		err := patiently(ctx, func() (err error) {
+		err := retryOnConflict(ctx, func() (err error) {
 			again, err = rescue.some(ctx)
 			return err
 		})
@@ -204,7 +204,7 @@ func (s *Store) declareDead(ctx context.Context, dead []store.NodeBeat) (found b
 		die := statement{name: "nodes_die", args: []any{ids, beats, s.injected()}, each: func(r row) error {
 			return r.Scan(&wanted, &died, &found)
 		}}
-		err = patiently(ctx, func() error { return s.send(ctx, die) })
+		err = retryOnConflict(ctx, func() error { return s.send(ctx, die) })
 		if err != nil || died >= wanted || try > 0 {
 			return found, err
 		}

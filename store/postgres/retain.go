@@ -31,7 +31,7 @@ var errNotNow = errors.New("not now")
 
 // retention is RetainParams at a moment.
 type retention struct {
-	store.RetainParams
+	store.Retention
 	now time.Time
 }
 
@@ -73,7 +73,7 @@ func (r retention) since() (states []int32, times []int64) {
 // Retain implements store.Maintenance. The partitions of a day are dropped once the day and the shortest time are over and
 // few of its jobs are left to keep; those move to the default partition. Jobs there, and jobs that are kept for a shorter
 // time than completed ones, are deleted one by one.
-func (s *Store) Retain(ctx context.Context, params store.RetainParams) (store.Retained, error) {
+func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retained, error) {
 	retained, err := s.retain(ctx, retention{params, s.Now()})
 	return retained, classify(ctx, "remove old jobs", err)
 }
@@ -127,13 +127,13 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 // looked notes when a partition was looked at in vain.
 type looked struct {
 	partition
-	store.RetainParams
+	store.Retention
 }
 
 func (s *Store) worthLooking(p partition, r retention) bool {
 	s.lookedMu.Lock()
 	defer s.lookedMu.Unlock()
-	at, ok := s.looked[looked{p, r.RetainParams}]
+	at, ok := s.looked[looked{p, r.Retention}]
 	return !ok || r.now.Sub(at) >= lookAgain || r.now.Before(at)
 }
 
@@ -148,7 +148,7 @@ func (s *Store) lookLater(p partition, r retention) {
 			delete(s.looked, l)
 		}
 	}
-	s.looked[looked{p, r.RetainParams}] = r.now
+	s.looked[looked{p, r.Retention}] = r.now
 }
 
 // dropPartition drops the partitions of a day and returns how many jobs that removed, or errNotNow if it is not the time for it.
@@ -293,7 +293,7 @@ func (s *Store) deleteFinished(ctx context.Context, r retention) (deleted int, m
 			early, earlyUntil = append(early, int32(state)), append(earlyUntil, until)
 		}
 	}
-	err = patiently(ctx, func() error {
+	err = retryOnConflict(ctx, func() error {
 		deleted = 0
 		return s.send(ctx, statement{
 			name: "delete_finished",

@@ -88,7 +88,7 @@ func TestRetentionDropsDays(t *testing.T) {
 	}
 
 	clock.Advance(48 * time.Hour)
-	params := store.RetainParams{Completed: time.Hour, Failed: 90 * 24 * time.Hour}
+	params := store.Retention{Completed: time.Hour, Failed: 90 * 24 * time.Hour}
 	// Somebody reads a table of the day: dropping waits for a moment and lets go, and nobody is stuck behind it.
 	reading, err := conn.Begin(t.Context())
 	if err != nil {
@@ -111,7 +111,7 @@ func TestRetentionDropsDays(t *testing.T) {
 	if got := tablesOf(t, conn, config.SchemaName, day); got != "" {
 		t.Fatalf("the day still has the tables %q", got)
 	}
-	if record, err := s.Get(t.Context(), failed); err != nil || record.Error != "kept longer" || len(record.Attempts) != 1 {
+	if record, err := s.Get(t.Context(), "", failed); err != nil || record.Error != "kept longer" || len(record.Attempts) != 1 {
 		t.Fatalf("the failed job: %+v, %v", record, err)
 	}
 	wantState(t, s, waiting.Job.ID, store.Scheduled)
@@ -163,7 +163,7 @@ func TestRetentionMovesOnlySoMuch(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock.Advance(72 * time.Hour)
-	params := store.RetainParams{Completed: time.Hour}
+	params := store.Retention{Completed: time.Hour}
 	if retained, err := s.Retain(t.Context(), params); err != nil || retained.Jobs != 0 {
 		t.Fatalf("Retain beside a journal of 5 entries: %+v, %v", retained, err)
 	}
@@ -172,7 +172,7 @@ func TestRetentionMovesOnlySoMuch(t *testing.T) {
 	if retained, err := s.Retain(t.Context(), params); err != nil || retained.Jobs != 1 {
 		t.Fatalf("Retain: %+v, %v", retained, err)
 	}
-	journals, err := s.Journals(t.Context(), []store.ID{runs[0].Job.ID})
+	journals, err := s.Journals(t.Context(), "", []store.ID{runs[0].Job.ID})
 	if err != nil || len(journals[0].Entries) != 5 {
 		t.Fatalf("%+v, %v", journals, err)
 	}

@@ -39,7 +39,7 @@ func (s *Store) retireLanes(ctx context.Context) error {
 	}
 	for {
 		removed := 0
-		err := patiently(ctx, func() error {
+		err := retryOnConflict(ctx, func() error {
 			removed = 0
 			return s.inTx(ctx, beginBulk, func(t session) error {
 				if err := t.runAll(ctx, []statement{waitAtMost(briefly)}); err != nil {
@@ -63,7 +63,7 @@ func (s *Store) retireLanes(ctx context.Context) error {
 }
 
 // forgetActions removes what people did that is not kept any more. Each call looks at the next of
-// it, and the one after the last begins anew: what was done to jobs that live for long stays at the
+// it, and the one after the last starts over: what was done to jobs that live for long stays at the
 // beginning, and is not to hide the rest.
 func (s *Store) forgetActions(ctx context.Context, r retention) error {
 	if r.Audit <= 0 {

@@ -11,14 +11,23 @@ import (
 )
 
 // Retry implements store.Operators. Each thousand of jobs is a transaction of its own.
-func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.RetryResult, error) {
-	results := make([]store.RetryResult, 0, len(params.Jobs))
+func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.Result, error) {
+	results, err := s.eachIn(ctx, params.Namespace, params.Jobs, func(own []store.ID) ([]store.Result, error) {
+		params.Jobs = own
+		return s.retryOwn(ctx, params)
+	})
+	return results, classify(ctx, "retry", err)
+}
+
+// retryOwn retries jobs whose namespace is known.
+func (s *Store) retryOwn(ctx context.Context, params store.RetryParams) ([]store.Result, error) {
+	results := make([]store.Result, 0, len(params.Jobs))
 	w := woken{}
 	var err error
 	for ids := params.Jobs; len(ids) > 0; {
 		n := min(len(ids), jobsAtOnce)
-		var part []store.RetryResult
-		if part, err = s.retry(ctx, ids[:n], cleanText(params.Actor), w); err != nil {
+		var part []store.Result
+		if part, err = s.retry(ctx, ids[:n], params, w); err != nil {
 			break // what has happened is told
 		}
 		results, ids = append(results, part...), ids[n:]
@@ -28,16 +37,16 @@ func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.Re
 		s.tellWoken(ctx, w)
 	}
 	if err != nil {
-		return nil, classify(ctx, "retry", err)
+		return nil, err
 	}
 	return results, nil
 }
 
-func (s *Store) retry(ctx context.Context, ids []store.ID, actor string, w woken) ([]store.RetryResult, error) {
+func (s *Store) retry(ctx context.Context, ids []store.ID, params store.RetryParams, w woken) ([]store.Result, error) {
 	done := retried{w, map[store.ID]store.ID{}}
-	busy, err := insistently(ctx, ids, func(ids []store.ID) (busy []store.ID, err error) {
+	busy, err := retryWhileHeld(ctx, ids, func(ids []store.ID) (busy []store.ID, err error) {
 		var now retried
-		err = patiently(ctx, func() error {
+		err = retryOnConflict(ctx, func() error {
 			now = newRetried() // what a try that was ended has noted did not happen
 			return s.inTx(ctx, beginHot, func(t session) error {
 				free, err := s.grabFor(ctx, t, ids)
@@ -45,7 +54,7 @@ func (s *Store) retry(ctx context.Context, ids []store.ID, actor string, w woken
 					return err
 				}
 				busy = slices.DeleteFunc(slices.Clone(ids), func(id store.ID) bool { return slices.Contains(free, id) })
-				return t.runAll(ctx, now.retrying(uuidsOf(free), s.now(), actor))
+				return t.runAll(ctx, now.retrying(uuidsOf(free), s.now(), params))
 			})
 		})
 		if err == nil {
@@ -65,7 +74,7 @@ func (s *Store) retry(ctx context.Context, ids []store.ID, actor string, w woken
 	for _, r := range records {
 		states[r.ID] = r.State
 	}
-	results := make([]store.RetryResult, len(ids))
+	results := make([]store.Result, len(ids))
 	for i, id := range ids {
 		r := &results[i]
 		r.Job, r.State = id, states[id]
@@ -109,10 +118,11 @@ func (to retried) scanAgain(r row) error {
 }
 
 // retrying are the statements that let jobs run again whose bodies are locked. They note those that do, and who has the keys of the others.
-func (to retried) retrying(ids []pgtype.UUID, now int64, actor string) []statement {
+func (to retried) retrying(ids []pgtype.UUID, now int64, params store.RetryParams) []statement {
+	actor, reason := cleanText(params.Actor), optText(params.Reason)
 	return []statement{
-		{name: "retry_finished", args: []any{ids, now, actor, "retry", nil}, each: to.scanAgain},
-		{name: "retry_deferred", args: []any{ids, now, actor}, each: to.scanAgain},
+		{name: "retry_finished", args: []any{ids, now, actor, "retry", reason}, each: to.scanAgain},
+		{name: "retry_deferred", args: []any{ids, now, actor, reason}, each: to.scanAgain},
 		{name: "key_holders_of", args: []any{ids}, each: func(r row) error {
 			var id, holder pgtype.UUID
 			err := r.Scan(&id, &holder)

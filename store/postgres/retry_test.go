@@ -41,12 +41,12 @@ func TestARetryThatCollides(t *testing.T) {
 	if _, err := observer.Exec(t.Context(), inSchema(collideOnce)); err != nil {
 		t.Fatal(err)
 	}
-	retried := make(chan store.RetryResult)
+	retried := make(chan store.Result)
 	go func() {
 		results, err := s.Retry(context.Background(), store.RetryParams{Jobs: []store.ID{run.Job.ID}})
 		if err != nil || len(results) != 1 {
 			t.Errorf("Retry: %v, %v", results, err)
-			results = make([]store.RetryResult, 1)
+			results = make([]store.Result, 1)
 		}
 		retried <- results[0]
 	}()

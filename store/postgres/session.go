@@ -137,7 +137,7 @@ func (s *Store) sendOn(ctx context.Context, conn interface {
 			queued.Query(func(rows pgx.Rows) error { return eachOf(rows, st.each) })
 		}
 	}
-	ctx, done := toTheEnd(ctx)
+	ctx, done := withGrace(ctx)
 	defer done()
 	return conn.SendBatch(ctx, batch).Close()
 }
@@ -145,10 +145,11 @@ func (s *Store) sendOn(ctx context.Context, conn interface {
 // grace is how long a transaction that was sent may go on after its caller gave up.
 const grace = 2 * time.Second
 
-// toTheEnd returns a context for what was begun in ctx: it ends a little later. Otherwise whoever gives up would break the
-// connection, and the server could go on and commit when he is long gone; nearly always the answer comes within the grace,
-// and he learns what has happened. A ctx that has a deadline bounds the wait for a connection as it is.
-func toTheEnd(ctx context.Context) (context.Context, func()) {
+// withGrace returns a context for a transaction that was begun in ctx: it ends a little later than ctx.
+// Otherwise a caller that gives up would break the connection, and the server might commit without the
+// caller learning of it. Nearly always the answer comes within the grace. If ctx has a deadline, that
+// bounds the wait for a connection as before.
+func withGrace(ctx context.Context) (context.Context, func()) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		timer := time.AfterFunc(grace, cancel)
@@ -253,7 +254,7 @@ func (s *Store) inOneTx(ctx context.Context, begin string, f func(session) error
 		return err
 	}
 	defer conn.Release()
-	end, done := toTheEnd(ctx)
+	end, done := withGrace(ctx)
 	defer done()
 	tx, err := conn.BeginTx(end, pgx.TxOptions{BeginQuery: begin})
 	if err != nil {
@@ -267,9 +268,9 @@ func (s *Store) inOneTx(ctx context.Context, begin string, f func(session) error
 	return tx.Commit(end)
 }
 
-// patiently repeats an operation that PostgreSQL ended because two transactions were in each other's way. Nothing of it
+// retryOnConflict repeats an operation that PostgreSQL ended because two transactions were in each other's way. Nothing of it
 // has happened then.
-func patiently(ctx context.Context, operation func() error) error {
+func retryOnConflict(ctx context.Context, operation func() error) error {
 	const times = 5
 	for n := 1; ; n++ {
 		err := operation()

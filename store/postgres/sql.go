@@ -3,47 +3,80 @@ package postgres
 import (
 	"embed"
 	"fmt"
-	"io/fs"
+	"math"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/holdfastdev/holdfast/store/internal/sqltext"
 )
 
 //go:embed sql/*.sql
 var sqlFiles embed.FS
 
-// statements are the texts of the sql directory by the names in their "-- name:" lines, as inSchema takes them.
-var statements = mustParse(sqlFiles)
+// statements are the texts of the sql directory by name, as inSchema takes them. What stands in
+// those files is explained in store/internal/sqltext.
+var statements = sqltext.Must(sqltext.Load(sqlFiles, "sql/*.sql", sqltext.Options{
+	Params: sqltext.Numbered,
+	Names:  sqltext.Codes(codes),
+	Later:  []string{"schema", "schema_name", "fence", "table", "day", "from", "to"},
+}))
 
-func mustParse(files fs.FS) map[string]string {
-	texts := map[string]string{}
-	paths, err := fs.Glob(files, "sql/*.sql")
-	if err != nil {
-		panic(err)
-	}
-	for _, path := range paths {
-		content, err := fs.ReadFile(files, path)
-		if err != nil {
-			panic(err)
-		}
-		name := ""
-		for line := range strings.Lines(string(content)) {
-			switch {
-			case strings.HasPrefix(line, "-- name: "):
-				name = strings.TrimSpace(strings.TrimPrefix(line, "-- name: "))
-				if _, twice := texts[name]; twice {
-					panic("postgres: two statements are named " + name)
-				}
-			case strings.HasPrefix(line, "--"), name == "":
-			default:
-				texts[name] += line
-			}
-		}
-	}
-	for name, text := range texts {
-		texts[name] = strings.TrimSuffix(strings.TrimSpace(text), ";")
-	}
-	return texts
+// never is the due time of what no time wakes.
+const never = math.MaxInt64
+
+// The bits of a link: the policy, and whether the child answers its parent.
+const (
+	policyBits = 3
+	answers    = 4
+)
+
+// The traits of runs, as the statement conclude has them.
+const (
+	traitDurable   = 1 << iota // it has a journal
+	traitChildren              // its end may have children to close
+	traitContinues             // it starts over
+	traitHeld                  // it is held
+	traitFailures              // failures of children wake it
+	traitFree                  // it is not counted as an attempt
+	traitSeen                  // it knew of the request to cancel it
+	traitMisfit                // its code contradicts its journal
+)
+
+// The verdicts of the statement send.
+const (
+	sendStored = iota
+	sendDuplicate
+	sendNoJob
+	sendFinished // its number is the state
+	sendNoCallback
+	sendAnswered
+)
+
+// unsaidLeaderTTL is how many microseconds the lease of a leader was long if nothing says it: that
+// program was too old to.
+const unsaidLeaderTTL = 60_000_000
+
+// The sorts of rows that the statement beat answers with.
+const (
+	beatSelf = iota
+	beatCancel
+	beatPause
+	beatOther
+	beatHeld
+)
+
+// codes are the names of this package's numbers in its SQL, beside those of package store.
+var codes = map[string]int64{
+	"never": never, "answers": answers, "policy_bits": policyBits, "unsaid_leader_ttl": unsaidLeaderTTL,
+
+	"durable": traitDurable, "continues": traitContinues, "hold": traitHeld, "failures": traitFailures, "free": traitFree, "seen": traitSeen,
+	"misfit": traitMisfit,
+
+	"send_stored": sendStored, "send_duplicate": sendDuplicate, "send_no_job": sendNoJob, "send_finished": sendFinished,
+	"send_no_callback": sendNoCallback, "send_answered": sendAnswered,
+
+	"beat_self": beatSelf, "beat_cancel": beatCancel, "beat_pause": beatPause, "beat_other": beatOther, "beat_held": beatHeld,
 }
 
 // statementsIn returns the statements for a schema.

@@ -55,7 +55,7 @@ func (s *Store) terminateOnce(ctx context.Context, c *cancelling, ids []store.ID
 		return t.runAll(ctx, []statement{
 			{name: "terminate_audit", args: []any{taken, now, c.Reason, c.Actor}},
 			answer(children, nil, now),
-			f.woken.wake(news{children: idsOf(children)}, now),
+			f.woken.wake(wakeCandidates{children: idsOf(children)}, now),
 		})
 	})
 	return f, err

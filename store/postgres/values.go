@@ -45,6 +45,14 @@ func cleanText(s string) string {
 // isText reports whether PostgreSQL can hold s in a text.
 func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
+// optInt is 0 for NULL.
+func optInt[T int32 | int64](n *T) T {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
 func textOf(s *string) string {
 	if s == nil {
 		return ""
@@ -134,9 +142,6 @@ type body struct {
 	link                *int32
 	closing             *int64
 }
-
-// answers is the bit of a link beside the policy.
-const answers = 4
 
 // linkOf is what the body of a child keeps of its parent beside its id; nil if it has none.
 func linkOf(job *store.Job) *int32 {

@@ -10,9 +10,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// never is the due time of what no time wakes.
-const never = math.MaxInt64
-
 // wait is a store.Wait as it is stored.
 type wait struct {
 	seen     int64
@@ -73,8 +70,8 @@ func lockBodies(jobs, children []pgtype.UUID) statement {
 	return statement{name: "lock_bodies", args: []any{jobs, children}}
 }
 
-// news are jobs that may have to be woken, with the number of messages that were not looked at before.
-type news struct {
+// wakeCandidates are jobs that may have to be woken, with the number of messages that were not looked at before.
+type wakeCandidates struct {
 	jobs     []pgtype.UUID
 	numbers  []int64
 	children []pgtype.UUID // whose parents nobody has named: these have one more each
@@ -83,12 +80,12 @@ type news struct {
 // all is more than the number of messages that any job has.
 const all = math.MaxInt32
 
-func (n *news) add(job store.ID, number int64) {
+func (n *wakeCandidates) add(job store.ID, number int64) {
 	n.jobs, n.numbers = append(n.jobs, uuidOf(job)), append(n.numbers, number)
 }
 
 // addRuns adds the runs that park, and the parents of those that answer.
-func (n *news) addRuns(runs []*run) {
+func (n *wakeCandidates) addRuns(runs []*run) {
 	for _, r := range runs {
 		if r.wait != nil {
 			n.add(r.lease.Job, all)
@@ -99,7 +96,7 @@ func (n *news) addRuns(runs []*run) {
 
 // addAnswers adds the parents that runs answer: once each, however many answers it gets, if the
 // outcomes name it.
-func (n *news) addAnswers(runs []*run) {
+func (n *wakeCandidates) addAnswers(runs []*run) {
 	places := map[store.ID]int{}
 	for _, r := range runs {
 		place, known := places[r.parent]
@@ -116,7 +113,7 @@ func (n *news) addAnswers(runs []*run) {
 	}
 }
 
-func (n *news) isEmpty() bool { return len(n.jobs)+len(n.children) == 0 }
+func (n *wakeCandidates) isEmpty() bool { return len(n.jobs)+len(n.children) == 0 }
 
 // woken are jobs that waited and became available.
 type woken map[store.ID]wokenJob
@@ -127,7 +124,7 @@ type wokenJob struct {
 }
 
 // wake is the statement that wakes those for whom the right news have come.
-func (w woken) wake(n news, now int64) statement {
+func (w woken) wake(n wakeCandidates, now int64) statement {
 	return statement{name: "wake", args: []any{n.jobs, n.numbers, n.children, now}, each: func(r row) error {
 		var id pgtype.UUID
 		var job wokenJob

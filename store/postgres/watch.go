@@ -17,7 +17,7 @@ const (
 	// means that it is broken, or that a pooler in transaction mode is in between, which takes LISTEN and loses what comes.
 	probeEvery   = 30 * time.Second
 	probeTimeout = 3 * time.Second
-	// A broken connection is made anew at once, and then ever later.
+	// A broken connection is made again at once, and then ever later.
 	reconnectFirst = 50 * time.Millisecond
 	reconnectLast  = 10 * time.Second
 	// Behind a pooler that loses notifications nothing is won by trying often.

@@ -87,7 +87,7 @@ func (a *aged) end(claimed []store.Claimed, o store.Outcome) {
 
 // retain removes what is over until there is nothing left, and returns how often it had to be
 // asked.
-func (a *aged) retain(params store.RetainParams) (calls int) {
+func (a *aged) retain(params store.Retention) (calls int) {
 	a.Helper()
 	for more := true; more; calls++ {
 		retained, err := a.store.Retain(a.Context(), params)

@@ -35,14 +35,14 @@ func TestAwaitTx(t *testing.T) {
 		t.Errorf("with a deadline: %v", err)
 	}
 
-	// Nobody's patience is his.
+	// The wait is bounded by no other caller's patience.
 	sqlite.SetPatience(t, time.Millisecond)
 	waited := make(chan error, 1)
 	go func() { waited <- s.AwaitTx(ctx, run.Job.ID) }()
 	looks := 0
 	for range 20 {
 		switch promoted, err := s.Promote(ctx, 1); {
-		case errors.Is(err, store.ErrUnavailable): // it came while he tried for a moment
+		case errors.Is(err, store.ErrUnavailable): // it came during one of the short tries
 		case err != nil || promoted.Jobs != 0:
 			t.Fatalf("a look at the write connection: %+v, %v", promoted, err)
 		default:

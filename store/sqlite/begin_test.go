@@ -66,7 +66,7 @@ func step(l store.Lease, seq int64) *store.Append {
 
 func journalLength(t *testing.T, s store.Store, id store.ID) int {
 	t.Helper()
-	journals, err := s.Journals(t.Context(), []store.ID{id})
+	journals, err := s.Journals(t.Context(), "", []store.ID{id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +303,7 @@ func TestSendTx(t *testing.T) {
 		if err := end(); err != nil {
 			t.Fatal(err)
 		}
-		if record, err := s.Get(ctx, run.Job.ID); err != nil || record.State != want {
+		if record, err := s.Get(ctx, "", run.Job.ID); err != nil || record.State != want {
 			t.Errorf("the job is %v, want %v; %v", record.State, want, err)
 		}
 	}

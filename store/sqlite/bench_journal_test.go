@@ -99,7 +99,7 @@ func BenchmarkContinueAgain(b *testing.B) {
 		b.StopTimer()
 		for more := true; more; {
 			began := time.Now()
-			retained, err := s.Retain(b.Context(), store.RetainParams{Limit: 1})
+			retained, err := s.Retain(b.Context(), store.Retention{Limit: 1})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -8,25 +8,20 @@ import (
 )
 
 // Cancel implements store.Operators.
-func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.CancelResult, error) {
-	var results []store.CancelResult
+func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
+	var results []store.Result
 	how := cancelling{reason: params.Reason, actor: params.Actor, terminate: params.Terminate, audit: "cancel"}
 	if params.Terminate {
 		how.audit = "terminate"
 	}
-	err := s.write(ctx, "cancel", func(t *tx) error {
-		results = make([]store.CancelResult, len(params.Jobs))
-		for i, id := range params.Jobs {
-			state, err := t.cancel(id, how)
-			if err != nil {
-				return err
+	err := s.write(ctx, "cancel", func(t *tx) (err error) {
+		results, err = t.eachOf(params.Namespace, params.Jobs, func(r *store.Result) (err error) {
+			if r.State, err = t.cancel(r.Job, how); r.State == 0 {
+				r.Err = store.NoJob(r.Job)
 			}
-			results[i] = store.CancelResult{Job: id, State: state}
-			if state == 0 {
-				results[i].Err = store.NoJob(id)
-			}
-		}
-		return nil
+			return err
+		})
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -53,7 +48,7 @@ func (t *tx) cancel(id store.ID, how cancelling) (store.State, error) {
 	if how.terminate {
 		return store.Cancelled, t.terminate(b, how)
 	}
-	waits, blocked, err := t.waiting(b)
+	waits, blocked, err := t.pointerState(b)
 	if err != nil {
 		return 0, err
 	}
@@ -174,7 +169,7 @@ func (t *tx) requests(id store.ID) (asked requests, err error) {
 	return asked, each(s, func() error {
 		kind := s.readInt()
 		r := &request{at: s.readInt(), reason: readOptText(s), actor: readOptText(s)}
-		if kind == 1 {
+		if kind == requestCancel {
 			asked.cancel = r
 		} else {
 			asked.pause = r

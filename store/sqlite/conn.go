@@ -114,7 +114,7 @@ func (c *conn) stmt(name string) stmt {
 }
 
 // kept returns the statement that is kept under name. A statement that cannot be prepared (its table is missing) fails when it
-// runs, and is prepared anew the next time.
+// runs, and is prepared again the next time.
 func (c *conn) kept(name, text string) *nativeStmt {
 	if s, ok := c.stmts[name]; ok {
 		return s

@@ -97,6 +97,7 @@
 //
 // # Imports
 //
-// Package store, the driver (zombiezen.com/go/sqlite, modernc's engine behind its native API, without cgo), and a file lock.
-// The driver was chosen by measurement: bench/prototype/sqlite.
+// Package store, store/internal/sqltext, the driver (zombiezen.com/go/sqlite, modernc's engine
+// behind its native API, without cgo), and a file lock. The driver was chosen by measurement:
+// docs/performance.md, "The hot path alone".
 package sqlite

@@ -9,36 +9,26 @@ type end struct {
 }
 
 // endLater plans to write an end.
-func (t *tx) endLater(e end) error {
-	if t.ends = append(t.ends, e); len(t.ends) < rowsAtOnce {
-		return nil
+func (t *tx) endLater(e end) error { return t.ends.plan(t, e, insertEnds()) }
+
+// writeEnds writes the ends that are planned.
+func (t *tx) writeEnds() error { return t.ends.writeAll(t, insertEnds()) }
+
+func insertEnds() inserting[end] {
+	return inserting[end]{
+		many: "finished_insert_many",
+		bind: func(t *tx, s stmt, e end) {
+			t.bindFinished(s, e.o.Lease.Job, plainEnding(e.o), e.r, e.o.Lease.Number)
+		},
+		one: func(t *tx, e end) (bool, error) {
+			return true, t.insertFinished(e.o.Lease.Job, plainEnding(e.o), e.r, e.o.Lease.Number)
+		},
 	}
-	return t.writeEnds(rowsAtOnce)
 }
 
-// writeEnds writes what is planned: as many at once as a statement takes, while there are at least so many left, and the rest one by one
-// if least is less.
-func (t *tx) writeEnds(least int) error {
-	for ; len(t.ends) >= rowsAtOnce; t.ends = rest(t.ends, rowsAtOnce) {
-		s := t.many(manyEnds)
-		for _, e := range t.ends[:rowsAtOnce] {
-			t.bindFinished(s, e.o.Lease.Job, &ending{state: store.Completed, result: e.o.Result}, e.r, e.o.Lease.Number)
-		}
-		if err := exec(s); err != nil {
-			return err
-		}
-	}
-	if least == rowsAtOnce {
-		return nil
-	}
-	for _, e := range t.ends {
-		err := t.insertFinished(e.o.Lease.Job, &ending{state: store.Completed, result: e.o.Result}, e.r, e.o.Lease.Number)
-		if err != nil {
-			return err
-		}
-	}
-	t.ends = t.ends[:0]
-	return nil
+// plainEnding is that of a run that completed its job.
+func plainEnding(o *store.Outcome) *ending {
+	return &ending{state: store.Completed, result: o.Result, codec: o.Codec, startedAt: o.StartedAt}
 }
 
 // insertEnd records the end of a job, with its lane if it did not complete.
@@ -72,13 +62,18 @@ func (t *tx) bindFinished(s stmt, id store.ID, e *ending, r *claimRecord, lease 
 		s.bindNull()
 		s.bindNull()
 	}
+	bindOptTime(s, e.startedAt)
 	if e.state == store.Completed {
 		s.bindNull()
 		s.bindNull()
+		s.bindNull()
 		bindPayload(s, e.result)
+		bindOptInt(s, int64(e.codec))
 	} else {
 		bindOptText(s, string(e.reason))
 		bindOptText(s, e.err)
+		bindOptInt(s, e.fingerprint)
+		s.bindNull()
 		s.bindNull()
 	}
 }

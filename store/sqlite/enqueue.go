@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -39,7 +37,7 @@ func (t *tx) apply(batch *store.Batch) error {
 			return err
 		}
 	}
-	if err := t.writeLines(0); err != nil {
+	if err := t.writeLines(); err != nil {
 		return err
 	}
 	if err := t.sendAll(batch.Sends); err != nil {
@@ -50,7 +48,7 @@ func (t *tx) apply(batch *store.Batch) error {
 			return err
 		}
 	}
-	if err := t.writeEnds(0); err != nil {
+	if err := t.writeEnds(); err != nil {
 		return err
 	}
 	if err := t.mayStart(batch); err != nil {
@@ -75,14 +73,14 @@ func (t *tx) enqueueAll(enqueues []*store.Enqueue) error {
 			}
 			continue
 		}
-		if err := t.writeJobs(0); err != nil {
+		if err := t.writeJobs(); err != nil {
 			return err
 		}
 		if err := t.enqueue(q); err != nil {
 			return err
 		}
 	}
-	return t.writeJobs(0)
+	return t.writeJobs()
 }
 
 func (t *tx) enqueue(q *store.Enqueue) error {
@@ -147,59 +145,43 @@ func (t *tx) enqueueLater(q *store.Enqueue) error {
 	if err != nil {
 		return err
 	}
-	if t.jobs = append(t.jobs, n); len(t.jobs) < rowsAtOnce {
-		return nil
-	}
-	return t.writeJobs(rowsAtOnce)
+	return t.jobs.plan(t, n, insertJobs())
 }
 
-// writeJobs inserts what is planned: as many at once as a statement takes, while there are at least so many left, and the rest one by one
-// if least is less. Then all of them have their places.
-func (t *tx) writeJobs(least int) error {
-	for len(t.jobs) >= rowsAtOnce {
-		s := t.many(manyJobs)
-		for _, n := range t.jobs[:rowsAtOnce] {
-			t.bindJob(s, n)
-		}
-		written, err := t.written(s)
-		if err != nil {
-			return err
-		}
-		for _, n := range t.jobs[:written] {
-			if err := t.placeNew(n, true); err != nil {
-				return err
+// writeJobs inserts the jobs that are planned, and their pointers: then all of them have their
+// places.
+func (t *tx) writeJobs() error {
+	if err := t.jobs.writeAll(t, insertJobs()); err != nil {
+		return err
+	}
+	return t.ready.writeAll(t, insertPointers())
+}
+
+func insertJobs() inserting[newJob] {
+	return inserting[newJob]{
+		many:  "job_insert_many",
+		bind:  (*tx).bindJob,
+		one:   (*tx).insertJob,
+		after: func(t *tx, n newJob) error { return t.placeNew(n, true) },
+		taken: func(t *tx, n newJob) error {
+			if known, err := t.known(n.q); err != nil || !known {
+				return unexpected("the job that is in the way of another one", err)
 			}
-		}
-		if t.jobs = rest(t.jobs, written); written == rowsAtOnce {
-			continue
-		}
-		if known, err := t.known(t.jobs[0].q); err != nil || !known {
-			return unexpected("the job that is in the way of another one", err)
-		}
-		t.jobs = rest(t.jobs, 1)
+			return nil
+		},
 	}
-	if least == rowsAtOnce {
-		return nil
-	}
-	for _, n := range t.jobs {
-		inserted, err := t.insertJob(n)
-		switch {
-		case err != nil:
-			return err
-		case inserted:
-			err = t.placeNew(n, true)
-		default:
-			_, err = t.known(n.q)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	t.jobs = t.jobs[:0]
-	return t.writeReady(0)
 }
 
-// placeNew gives a job that was inserted its place, now or later in the transaction if that is for writeReady to do.
+func insertPointers() inserting[pointer] {
+	return inserting[pointer]{
+		many: "ready_insert_many",
+		bind: func(_ *tx, s stmt, p pointer) { bindPointer(s, p) },
+		one:  func(t *tx, p pointer) (bool, error) { return true, t.makeAvailable(p) },
+	}
+}
+
+// placeNew gives a job that was inserted its place, now or later in the transaction if that is for
+// writeJobs to do.
 func (t *tx) placeNew(n newJob, later bool) (err error) {
 	q := n.q
 	p := pointer{id: q.Job.ID, lane: n.lane, key: q.Job.OrderingKey, runAt: n.runAt}
@@ -215,33 +197,7 @@ func (t *tx) placeNew(n newJob, later bool) (err error) {
 		q.Result.State, err = t.place(p, store.Scheduled)
 		return err
 	}
-	if t.ready = append(t.ready, p); len(t.ready) < rowsAtOnce {
-		return nil
-	}
-	return t.writeReady(rowsAtOnce)
-}
-
-// writeReady inserts the pointers that are planned, as writeJobs does with jobs.
-func (t *tx) writeReady(least int) error {
-	for ; len(t.ready) >= rowsAtOnce; t.ready = rest(t.ready, rowsAtOnce) {
-		s := t.many(manyPointers)
-		for _, p := range t.ready[:rowsAtOnce] {
-			bindPointer(s, p)
-		}
-		if err := exec(s); err != nil {
-			return err
-		}
-	}
-	if least == rowsAtOnce {
-		return nil
-	}
-	for _, p := range t.ready {
-		if err := t.makeAvailable(p); err != nil {
-			return err
-		}
-	}
-	t.ready = t.ready[:0]
-	return nil
+	return t.ready.plan(t, p, insertPointers())
 }
 
 // known answers an enqueue whose id is stored already.
@@ -333,6 +289,3 @@ func runAtOf(q *store.Enqueue, now int64) int64 {
 	}
 	return q.Job.RunAt.UnixMicro()
 }
-
-// isText reports whether both databases can keep s as text.
-func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }

@@ -45,7 +45,7 @@ func LimitPages(t *testing.T, s store.Store, pages int) {
 	}
 }
 
-// PrepareAll prepares every statement there is, and returns the first that is wrong, or that would be prepared anew all
+// PrepareAll prepares every statement there is, and returns the first that is wrong, or that would be prepared again all
 // the time (see statements).
 func PrepareAll(t *testing.T, s store.Store) error {
 	t.Helper()

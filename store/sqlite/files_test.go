@@ -271,7 +271,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestOtherEncoding: the file may be the user's, with his settings.
+// TestOtherEncoding: the file may be the user's, with settings of its own.
 func TestOtherEncoding(t *testing.T) {
 	ctx := t.Context()
 	path := file(t)
@@ -285,7 +285,7 @@ func TestOtherEncoding(t *testing.T) {
 	if err := s.Apply(ctx, &store.Batch{Enqueues: []*store.Enqueue{q}}); err != nil || q.Err != nil {
 		t.Fatal(err, q.Err)
 	}
-	if record, err := s.Get(ctx, q.Job.ID); err != nil || string(record.Args) != string(q.Job.Args) || record.Kind != q.Job.Kind {
+	if record, err := s.Get(ctx, "", q.Job.ID); err != nil || string(record.Args) != string(q.Job.Args) || record.Kind != q.Job.Kind {
 		t.Fatalf("%+v, %v", record, err)
 	}
 }

@@ -13,13 +13,16 @@ type ending struct {
 	err       string
 	trace     string
 	result    []byte
+	codec     int // of the result
 	startedAt time.Time
-	runAt     int64 // of a job that goes on
-	taken     bool  // somebody else than the run ends it
+	// fingerprint of a run that failed its job.
+	fingerprint int64
+	runAt       int64 // of a job that goes on
+	taken       bool  // somebody else than the run ends it
 
 	wait     *store.Wait     // of a job that is parked
 	pause    *request        // of a job that would go on, but is held because a person asked
-	again    *store.Continue // of a job that begins anew
+	again    *store.Continue // of a job that starts over
 	version  string          // of the kind, from now on
 	durable  bool            // the job has a journal: it is given the chance to end itself
 	children bool            // there are children to close, as the run knows
@@ -44,7 +47,7 @@ func (t *tx) applyOutcome(o *store.Outcome) error {
 		r.finish(o.Lease.Slot)
 		return t.endLater(end{o, r})
 	}
-	if err := t.writeEnds(0); err != nil { // what follows may look for them
+	if err := t.writeEnds(); err != nil { // what follows may look for them
 		return err
 	}
 	if !r.holds(o.Lease) {
@@ -90,21 +93,23 @@ func (t *tx) complete(o *store.Outcome, e *ending, r *claimRecord) error {
 	if err != nil || !found {
 		return unexpected("the body of a running job", err)
 	}
-	parent, codec := readID(s), int(s.readInt())
+	parent := readID(s)
 	s.done()
-	return t.answer(parent, &store.Message{Kind: store.MessageChild, From: id, State: e.state, Data: e.result, Codec: codec})
+	return t.answer(parent, &store.Message{Kind: store.MessageChild, From: id, State: e.state, Data: e.result, Codec: e.codec})
 }
 
 // endingOf returns what an outcome asks for.
 func (t *tx) endingOf(o *store.Outcome) *ending {
 	e := &ending{
-		state: o.State, reason: o.Reason, err: o.Error, trace: o.Trace, result: o.Result, startedAt: o.StartedAt,
+		state: o.State, reason: o.Reason, err: o.Error, trace: o.Trace, result: o.Result, codec: o.Codec, startedAt: o.StartedAt,
 		again: o.Continue, version: o.Version, durable: o.Durable || o.Continue != nil, children: o.HasChildren,
 		cancelSeen: o.CancelSeen,
 	}
 	switch o.State {
 	case store.Cancelled:
 		e.reason = store.ReasonCancelled
+	case store.Failed:
+		e.fingerprint = o.Fingerprint
 	case store.Available:
 		e.runAt = t.now
 	case store.Retryable, store.Scheduled:
@@ -113,14 +118,14 @@ func (t *tx) endingOf(o *store.Outcome) *ending {
 		}
 	case store.Waiting:
 		e.wait = o.Wait
-	default: // Completed and Failed say all themselves
+	default: // Completed says all itself
 	}
 	return e
 }
 
 // endRun is the only way out of Running, but for the success of a plain job, which needs no body. The caller has marked the slot as
 // done. It returns the state that the job is in then, and why. Whether the run is counted and recorded is told by the state that it
-// asked for: a failure is, wherever the job goes instead; a run that parks or begins anew leaves no attempt.
+// asked for: a failure is, wherever the job goes instead; a run that parks or starts over leaves no attempt.
 func (t *tx) endRun(b *body, r *claimRecord, l store.Lease, e *ending) (store.State, store.Reason, error) {
 	asked, err := t.requests(b.ID)
 	if err != nil {
@@ -128,7 +133,7 @@ func (t *tx) endRun(b *body, r *claimRecord, l store.Lease, e *ending) (store.St
 	}
 	recorded, counted := e.state != store.Waiting && e.again == nil, e.state == store.Retryable && !e.uncounted
 	if !e.state.Finished() {
-		if err := t.meet(b, e, asked); err != nil {
+		if err := t.applyRequests(b, e, asked); err != nil {
 			return 0, "", err
 		}
 	}
@@ -158,8 +163,8 @@ func (t *tx) endRun(b *body, r *claimRecord, l store.Lease, e *ending) (store.St
 	return state, e.reason, err
 }
 
-// meet changes how a run ends by what people asked of the job meanwhile, by its deadline, and by what has arrived for it.
-func (t *tx) meet(b *body, e *ending, asked requests) error {
+// applyRequests changes how a run ends by what people asked of the job meanwhile, by its deadline, and by what has arrived for it.
+func (t *tx) applyRequests(b *body, e *ending, asked requests) error {
 	held := e.state == store.Waiting && e.wait.Held
 	verdict := store.Ending{
 		State: e.state, Held: held, Contradicts: held && e.reason == store.ReasonNondeterminism, Durable: e.durable,
@@ -201,7 +206,7 @@ func (t *tx) goOn(b *body, e *ending) (store.State, error) {
 		return 0, err
 	}
 	if e.again != nil {
-		if err := t.beginAnew(b, e.again); err != nil {
+		if err := t.continueAsNew(b, e.again); err != nil {
 			return 0, err
 		}
 	}
@@ -250,9 +255,9 @@ func (t *tx) finish(b *body, e *ending, r *claimRecord, lease int64) error {
 		return err
 	}
 	if b.Answers {
-		m := &store.Message{Kind: store.MessageChild, From: b.ID, State: e.state, Codec: b.Codec}
+		m := &store.Message{Kind: store.MessageChild, From: b.ID, State: e.state}
 		if e.state == store.Completed {
-			m.Data = e.result
+			m.Data, m.Codec = e.result, e.codec
 		} else {
 			m.Error, m.Reason = e.err, e.reason
 		}

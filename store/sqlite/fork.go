@@ -77,6 +77,11 @@ func (t *tx) original(id store.ID, keep int64) (o original, err error) {
 func (s *Store) copyAhead(ctx context.Context, params store.ForkParams) (c *copying, err error) {
 	var newest, kept int64
 	err = s.read(ctx, "fork job "+params.From.String(), func(t *tx) error {
+		if own, err := t.isIn(params.Namespace, params.From); err == nil && !own {
+			return store.NoJob(params.From)
+		} else if err != nil {
+			return err
+		}
 		o, err := t.original(params.From, params.Keep)
 		if err != nil {
 			return err

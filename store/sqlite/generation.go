@@ -4,7 +4,7 @@ import "github.com/holdfastdev/holdfast/store"
 
 // A job that continues as new may leave behind tens of thousands of rows. They are not removed in the
 // transaction that ends its run, for which everybody else who writes would wait: the entry with which
-// it begins anew says from where on its journal and its inbox count, and what is before is hidden, and
+// it starts over says from where on its journal and its inbox count, and what is before is hidden, and
 // removed bit by bit (see leftover.go). What the job has published and streamed before stays, for those
 // who ask for it.
 
@@ -35,9 +35,9 @@ func (t *tx) memory(id store.ID) (g generation, there bool, err error) {
 	return g, there && err == nil, err
 }
 
-// beginAnew makes a job whose run has ended begin anew: of its journal it remembers nothing but that it
+// continueAsNew makes a job whose run has ended start over: of its journal it remembers nothing but that it
 // has continued, and of its messages only the signals that no entry has received.
-func (t *tx) beginAnew(b *body, again *store.Continue) error {
+func (t *tx) continueAsNew(b *body, again *store.Continue) error {
 	g, err := t.generation(b.ID)
 	if err != nil {
 		return err

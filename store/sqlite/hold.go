@@ -7,17 +7,11 @@ import (
 )
 
 // PauseJobs implements store.Operators.
-func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.PauseResult, error) {
-	var results []store.PauseResult
-	err := s.write(ctx, "pause jobs", func(t *tx) error {
-		results = make([]store.PauseResult, len(params.Jobs))
-		for i, id := range params.Jobs {
-			results[i].Job = id
-			if err := t.pauseJob(&results[i], params); err != nil {
-				return err
-			}
-		}
-		return nil
+func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, error) {
+	var results []store.Result
+	err := s.write(ctx, "pause jobs", func(t *tx) (err error) {
+		results, err = t.eachOf(params.Namespace, params.Jobs, func(r *store.Result) error { return t.pauseJob(r, params) })
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -26,7 +20,7 @@ func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]
 }
 
 // pauseJob sets the result; an error ends the transaction.
-func (t *tx) pauseJob(result *store.PauseResult, params store.PauseJobsParams) error {
+func (t *tx) pauseJob(result *store.Result, params store.PauseJobsParams) error {
 	b, found, err := t.body(result.Job)
 	if err != nil {
 		return err
@@ -44,7 +38,7 @@ func (t *tx) pauseJob(result *store.PauseResult, params store.PauseJobsParams) e
 		result.Err = store.JobIs(b.ID, f.state)
 		return nil
 	}
-	state, blocked, err := t.waiting(b)
+	state, blocked, err := t.pointerState(b)
 	if err != nil {
 		return err
 	}
@@ -104,6 +98,11 @@ func (t *tx) deletePauseRequest(id store.ID) error {
 func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (store.State, error) {
 	var state store.State
 	err := s.write(ctx, "resume job "+params.Job.String(), func(t *tx) (err error) {
+		if own, err := t.isIn(params.Namespace, params.Job); err != nil {
+			return err
+		} else if !own {
+			return store.NoJob(params.Job)
+		}
 		if state, err = t.resume(params); err != nil {
 			return err
 		}
@@ -164,13 +163,13 @@ func (t *tx) resume(params store.ResumeParams) (store.State, error) {
 
 // heldState returns the state of a job that is not finished, 0 if it runs, and how it waits.
 func (t *tx) heldState(b *body) (state store.State, w waiter, err error) {
-	if state, _, err = t.waiting(b); err == nil && state == store.Waiting {
+	if state, _, err = t.pointerState(b); err == nil && state == store.Waiting {
 		w, err = t.waiter(b)
 	}
 	return state, w, err
 }
 
-// resumeFinished lets a job begin its attempts anew that failed or was cancelled.
+// resumeFinished lets a job begin its attempts again that failed or was cancelled.
 func (t *tx) resumeFinished(b *body, f finished) error {
 	if err := t.reopen(b, f); err != nil {
 		return err

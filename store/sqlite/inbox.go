@@ -28,6 +28,9 @@ func (t *tx) sendAll(sends []*store.Send) error {
 
 func (t *tx) send(q *store.Send) error {
 	to, found, err := t.addressee(q.Job)
+	if found && err == nil {
+		found, err = t.isIn(q.Namespace, q.Job)
+	}
 	if err != nil {
 		return err
 	}
@@ -177,6 +180,9 @@ func (s *Store) Messages(ctx context.Context, params store.InboxParams) ([]store
 	}
 	var messages []store.Message
 	err := s.read(ctx, "read the messages to job "+params.Job.String(), func(t *tx) (err error) {
+		if own, err := t.isIn(params.Namespace, params.Job); !own {
+			return err
+		}
 		g, there, err := t.memory(params.Job)
 		if there {
 			messages, err = t.messages(params.Job, g, params.After, int64(params.Limit))

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"math"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -52,7 +53,7 @@ func (t *tx) tryAppend(a *store.Append) (refused, err error) {
 	}
 	if len(a.Entries) > 0 {
 		if _, ok := t.ended[a.Lease.Job]; ok { // what it follows is planned
-			if err := t.writeLines(0); err != nil {
+			if err := t.writeLines(); err != nil {
 				return nil, err
 			}
 		}
@@ -110,6 +111,7 @@ func (t *tx) bindEntry(s stmt, id store.ID, lease int64, e *store.Entry) {
 	bindOptInt(s, e.Ref)
 	s.bindInt(int64(e.Codec))
 	bindPayload(s, e.Data)
+	bindOptInt(s, e.Took.Microseconds())
 }
 
 // refuseAppend answers an append whose lease is not live, or whose first number cannot be written: the lease is lost, unless the
@@ -190,13 +192,20 @@ func (t *tx) trim(id store.ID, keep int64) error {
 
 // Journals implements store.Reader. A statement is no round trip here: each job is a look
 // and two range scans of one snapshot.
-func (s *Store) Journals(ctx context.Context, ids []store.ID) ([]store.Journal, error) {
+func (s *Store) Journals(ctx context.Context, namespace string, ids []store.ID) ([]store.Journal, error) {
 	var journals []store.Journal
 	err := s.read(ctx, "read journals", func(t *tx) error {
 		journals = make([]store.Journal, len(ids))
 		for i, id := range ids {
 			j := &journals[i]
 			j.Job = id
+			own, err := t.isIn(namespace, id)
+			if err != nil {
+				return err
+			}
+			if !own {
+				continue
+			}
 			g, there, err := t.memory(id)
 			if err != nil {
 				return err
@@ -239,6 +248,9 @@ func (s *Store) Entries(ctx context.Context, params store.JournalParams) ([]stor
 }
 
 func (t *tx) entries(params store.JournalParams) ([]store.Entry, error) {
+	if own, err := t.isIn(params.Namespace, params.Job); !own {
+		return nil, err
+	}
 	g, there, err := t.memory(params.Job)
 	if !there {
 		return nil, err
@@ -305,6 +317,7 @@ func scanEntries(s stmt) ([]store.Entry, error) {
 		e := store.Entry{
 			Seq: s.readInt(), Kind: store.EntryKind(s.readInt()), Path: readOptText(s), Name: readOptText(s), Ref: readOptInt(s),
 			Data: readOptBlob(s), Codec: int(s.readInt()), At: readTime(s), LeaseNumber: s.readInt(),
+			Took: time.Duration(readOptInt(s)) * time.Microsecond,
 		}
 		if e.Kind == store.EntryContinued {
 			e.Ref = 0 // see generation

@@ -71,7 +71,7 @@ func (m *mindful) wantKept(id store.ID) {
 // retainSome removes one portion of what is left, and reports whether there is more.
 func (m *mindful) retainSome() (more bool) {
 	m.Helper()
-	retained, err := m.store.Retain(m.Context(), store.RetainParams{Limit: 1})
+	retained, err := m.store.Retain(m.Context(), store.Retention{Limit: 1})
 	if err != nil {
 		m.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestAJobThatKeepsMuchIsRemovedInPortions(t *testing.T) {
 	m.end(store.Outcome{State: store.Completed})
 	before := m.rows(id)
 	m.skip.Add(int64(time.Hour))
-	retained, err := m.store.Retain(t.Context(), store.RetainParams{Completed: time.Minute, Limit: 1})
+	retained, err := m.store.Retain(t.Context(), store.Retention{Completed: time.Minute, Limit: 1})
 	if err != nil || retained.Jobs != 1 {
 		t.Fatal(retained, err)
 	}

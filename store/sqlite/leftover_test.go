@@ -148,7 +148,7 @@ func (m *mindful) resume(keep int64) {
 
 func (m *mindful) journal(id store.ID) store.Journal {
 	m.Helper()
-	journals, err := m.store.Journals(m.Context(), []store.ID{id})
+	journals, err := m.store.Journals(m.Context(), "", []store.ID{id})
 	if err != nil {
 		m.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func (m *mindful) rows(id store.ID) (n int) {
 
 func (m *mindful) retain() {
 	m.Helper()
-	if _, err := m.store.Retain(m.Context(), store.RetainParams{}); err != nil {
+	if _, err := m.store.Retain(m.Context(), store.Retention{}); err != nil {
 		m.Fatal(err)
 	}
 	left := 0
@@ -238,7 +238,7 @@ func TestForkWhileItIsCopied(t *testing.T) {
 		},
 		"maintenance": func(m *mindful, fork store.ForkParams) {
 			before := m.rows(fork.Job.ID)
-			if _, err := m.store.Retain(m.Context(), store.RetainParams{}); err != nil {
+			if _, err := m.store.Retain(m.Context(), store.Retention{}); err != nil {
 				m.Fatal(err)
 			}
 			if n := m.rows(fork.Job.ID); n != before {
@@ -281,7 +281,7 @@ func TestForkWhileItIsCopied(t *testing.T) {
 			if n := m.rows(fork.Job.ID); n != want {
 				t.Fatalf("%d rows are copied, want %d", n, want)
 			}
-			if _, err := m.store.Get(t.Context(), fork.Job.ID); err == nil {
+			if _, err := m.store.Get(t.Context(), "", fork.Job.ID); err == nil {
 				t.Fatal("the fork is there before it is made")
 			}
 			meanwhile(m, fork)
@@ -397,7 +397,7 @@ func TestAJobThatRemembersMuchIsRemovedInPortions(t *testing.T) {
 		m.end(store.Outcome{State: store.Completed})
 		before := m.rows(id)
 		m.skip.Add(int64(time.Hour))
-		retained, err := m.store.Retain(t.Context(), store.RetainParams{Completed: time.Minute, Limit: 1})
+		retained, err := m.store.Retain(t.Context(), store.Retention{Completed: time.Minute, Limit: 1})
 		if err != nil || retained.Jobs != 1 {
 			t.Fatal(retained, err)
 		}
@@ -463,7 +463,7 @@ func TestLaterGenerations(t *testing.T) {
 				// Nothing has come: a run that waits for signals is parked, and woken by the first one.
 				wait := &store.Wait{Kinds: store.MessagesOf(store.MessageSignal)}
 				m.end(store.Outcome{State: store.Waiting, Wait: wait})
-				if r, err := m.store.Get(t.Context(), m.run.Job.ID); err != nil || r.State != store.Waiting {
+				if r, err := m.store.Get(t.Context(), "", m.run.Job.ID); err != nil || r.State != store.Waiting {
 					t.Fatalf("it waits for its first signal: %v, %v", r.State, err)
 				}
 				for seq := int64(1); seq <= 2; seq++ {
@@ -508,7 +508,7 @@ func TestWhatIsNotThereIsNotRead(t *testing.T) {
 		"a removed job": func(m *mindful) store.ID {
 			m.end(store.Outcome{State: store.Completed})
 			m.skip.Add(int64(time.Hour))
-			if _, err := m.store.Retain(m.Context(), store.RetainParams{Completed: time.Minute, Limit: 1}); err != nil {
+			if _, err := m.store.Retain(m.Context(), store.Retention{Completed: time.Minute, Limit: 1}); err != nil {
 				m.Fatal(err)
 			}
 			return m.run.Job.ID

@@ -18,54 +18,26 @@ type line struct {
 // are written, and may be refused.
 func (t *tx) writeLater(a *store.Append) (refused, err error) {
 	for i := range a.Entries {
-		t.lines = append(t.lines, line{a, i})
+		t.lines.rows = append(t.lines.rows, line{a, i})
 	}
 	t.ended.note(a)
 	a.Err = nil
-	if len(t.lines) >= rowsAtOnce {
-		err = t.writeLines(rowsAtOnce)
-	}
+	err = t.lines.writeFull(t, insertLines())
 	return a.Err, err
 }
 
-// writeLines writes what is planned: as many at once as a statement takes, while there are at least so many left, and the rest one by one
-// if least is less.
-func (t *tx) writeLines(least int) error {
-	for len(t.lines) >= rowsAtOnce {
-		if err := t.writeMany(); err != nil {
-			return err
-		}
-	}
-	for len(t.lines) > 0 && least < rowsAtOnce {
-		l := t.lines[0]
-		written, err := t.insertEntry(l.of.Lease.Job, l.of.Lease.Number, &l.of.Entries[l.i])
-		if err != nil {
-			return err
-		}
-		if t.lines = t.lines[1:]; written {
-			continue
-		}
-		if err := t.refuseLine(l); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// writeLines writes the entries that are planned.
+func (t *tx) writeLines() error { return t.lines.writeAll(t, insertLines()) }
 
-// writeMany writes the first entries with one statement. It ends at the first whose number is taken.
-func (t *tx) writeMany() error {
-	s := t.many(manyEntries)
-	for _, l := range t.lines[:rowsAtOnce] {
-		t.bindEntry(s, l.of.Lease.Job, l.of.Lease.Number, &l.of.Entries[l.i])
+func insertLines() inserting[line] {
+	return inserting[line]{
+		many: "journal_insert_many",
+		bind: func(t *tx, s stmt, l line) { t.bindEntry(s, l.of.Lease.Job, l.of.Lease.Number, &l.of.Entries[l.i]) },
+		one: func(t *tx, l line) (bool, error) {
+			return t.insertEntry(l.of.Lease.Job, l.of.Lease.Number, &l.of.Entries[l.i])
+		},
+		taken: (*tx).refuseLine,
 	}
-	written, err := t.written(s)
-	if err != nil || written == rowsAtOnce {
-		t.lines = rest(t.lines, written)
-		return err
-	}
-	l := t.lines[written]
-	t.lines = rest(t.lines, written+1)
-	return t.refuseLine(l)
 }
 
 // refuseLine answers an append whose entry has a number that is taken, and drops what is planned of it.
@@ -74,7 +46,7 @@ func (t *tx) refuseLine(l line) (err error) {
 		return gapBefore(l.of, l.i)
 	}
 	rest := len(l.of.Entries) - 1
-	t.lines = t.lines[min(rest, len(t.lines)):]
+	t.lines.rows = t.lines.rows[min(rest, len(t.lines.rows)):]
 	delete(t.ended, l.of.Lease.Job)
 	l.of.Err, err = t.refuseAppend(l.of, true)
 	return err

@@ -1,63 +1,104 @@
 package sqlite
 
-import (
-	"strings"
-	"sync"
+import "zombiezen.com/go/sqlite"
 
-	"zombiezen.com/go/sqlite"
-)
+// rowBuffer keeps rows of one table that are to be inserted: rowsAtOnce with one statement, and the
+// last ones one by one.
+type rowBuffer[T any] struct{ rows []T }
 
-// rowsAtOnce is how many rows one statement inserts: a statement has a price of its own, which is a third of that of a row.
-const rowsAtOnce = 16
-
-// manyRows is an insert of several rows at once, made of the one of a single row. It ends at the first row that is there already, and keeps
-// those before it.
-type manyRows struct {
-	name string
-	text func() string
+// inserting is how rows of a table are inserted. It is made of functions, not of closures, so that
+// it costs nothing.
+type inserting[T any] struct {
+	// many is the statement for rowsAtOnce rows, and bind binds one of them. It ends at the first
+	// row that is there already, and keeps those before it.
+	many string
+	bind func(*tx, stmt, T)
+	// one inserts a row by itself, and returns false if it is there already.
+	one func(*tx, T) (inserted bool, err error)
+	// after is called for each row that was inserted, if it is set.
+	after func(*tx, T) error
+	// taken is called for a row that is there already, when it has left the buffer. If it is not
+	// set there is none.
+	taken func(*tx, T) error
 }
 
-func many(name string) manyRows {
-	return manyRows{"many " + name, sync.OnceValue(func() string {
-		into, values, _ := strings.Cut(textOf(name), "VALUES")
-		values, _, _ = strings.Cut(values, "ON CONFLICT")
-		into = strings.Replace(strings.Replace(into, "OR IGNORE ", "", 1), "INSERT ", "INSERT OR FAIL ", 1)
-		return into + "VALUES" + strings.Repeat(values+",", rowsAtOnce-1) + values
-	})}
+// plan adds a row. If the buffer is full it is written.
+func (b *rowBuffer[T]) plan(t *tx, row T, how inserting[T]) error {
+	b.rows = append(b.rows, row)
+	return b.writeFull(t, how)
 }
 
-// The inserts of what comes in numbers.
-var (
-	manyJobs     = many("job_insert")
-	manyPointers = many("ready_insert")
-	manyEnds     = many("finished_insert")
-	manyEntries  = many("journal_insert")
-)
-
-// many returns the statement to be bound for rowsAtOnce rows, one after the other. There is one on a connection of ours only.
-func (t *tx) many(m manyRows) *nativeStmt {
-	if s, ok := t.own.stmts[m.name]; ok {
-		return s
+// writeFull writes rows while there are enough for the statement that takes many.
+func (b *rowBuffer[T]) writeFull(t *tx, how inserting[T]) error {
+	for len(b.rows) >= rowsAtOnce {
+		if err := b.writeMany(t, how); err != nil {
+			return err
+		}
 	}
-	return t.own.kept(m.name, m.text())
+	return nil
 }
 
-// written runs such a statement and returns how many rows it has inserted: fewer than rowsAtOnce if the next one is there already.
-func (t *tx) written(s *nativeStmt) (int, error) {
-	_, err := s.exec()
-	switch {
-	case err == nil:
-		return rowsAtOnce, nil
-	case sqlite.ErrCode(err).ToPrimary() == sqlite.ResultConstraint:
-		return t.own.c.Changes(), nil
+// writeMany writes the first rows with one statement.
+func (b *rowBuffer[T]) writeMany(t *tx, how inserting[T]) error {
+	s := t.own.stmt(how.many)
+	for _, row := range b.rows[:rowsAtOnce] {
+		how.bind(t, s, row)
 	}
-	return 0, err
+	inserted := rowsAtOnce
+	if _, err := s.exec(); err != nil {
+		if how.taken == nil || sqlite.ErrCode(err).ToPrimary() != sqlite.ResultConstraint {
+			return err
+		}
+		inserted = t.own.c.Changes()
+	}
+	if how.after != nil {
+		for _, row := range b.rows[:inserted] {
+			if err := how.after(t, row); err != nil {
+				return err
+			}
+		}
+	}
+	if inserted == rowsAtOnce {
+		b.drop(inserted)
+		return nil
+	}
+	row := b.rows[inserted]
+	b.drop(inserted + 1)
+	return how.taken(t, row)
 }
 
-// rest drops the first rows of a plan. If there are few left it keeps the plan's array, since there are many to come.
-func rest[T any](plan []T, dropped int) []T {
-	if len(plan) > 2*dropped {
-		return plan[dropped:]
+// drop drops the first rows. If there are few left it keeps the array, since there are many to
+// come.
+func (b *rowBuffer[T]) drop(n int) {
+	if len(b.rows) > 2*n {
+		b.rows = b.rows[n:]
+	} else {
+		b.rows = append(b.rows[:0], b.rows[n:]...)
 	}
-	return append(plan[:0], plan[dropped:]...)
+}
+
+// writeAll writes what is planned.
+func (b *rowBuffer[T]) writeAll(t *tx, how inserting[T]) error {
+	if err := b.writeFull(t, how); err != nil {
+		return err
+	}
+	array := b.rows
+	for len(b.rows) > 0 {
+		row := b.rows[0]
+		b.rows = b.rows[1:]
+		inserted, err := how.one(t, row)
+		switch {
+		case err != nil:
+			return err
+		case !inserted:
+			err = how.taken(t, row)
+		case how.after != nil:
+			err = how.after(t, row)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	b.rows = array[:0]
+	return nil
 }

@@ -8,9 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
-	"strings"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/sqltext"
 )
 
 //go:embed migrations/*.sql
@@ -18,28 +18,7 @@ var migrationFiles embed.FS
 
 // migrations are the steps of the schema in order: files named NNNN_name.sql, which are never changed once released. Each
 // records itself in holdfast_migration, so that a person may run them as well.
-var migrations = mustReadMigrations(migrationFiles)
-
-func mustReadMigrations(files fs.FS) []store.Migration {
-	paths, err := fs.Glob(files, "migrations/*.sql") // sorted
-	if err != nil {
-		panic(err)
-	}
-	steps := make([]store.Migration, 0, len(paths))
-	for i, path := range paths {
-		number, name, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(path, "migrations/"), ".sql"), "_")
-		version, err := strconv.Atoi(number)
-		if err != nil || version != i+1 {
-			panic("sqlite: migration out of order: " + path)
-		}
-		text, err := fs.ReadFile(files, path)
-		if err != nil {
-			panic(err)
-		}
-		steps = append(steps, store.Migration{Version: version, Name: name, SQL: string(text)})
-	}
-	return steps
-}
+var migrations = sqltext.Must(sqltext.Migrations(migrationFiles, "migrations"))
 
 // Migrate implements store.Source. It creates the file if there is none. Migrating a Memory database does nothing, as it
 // is gone afterwards.

@@ -7,7 +7,7 @@ import (
 )
 
 // Obstacles implements store.Reader.
-func (s *Store) Obstacles(ctx context.Context, id store.ID) (store.Obstacles, error) {
+func (s *Store) Obstacles(ctx context.Context, namespace string, id store.ID) (store.Obstacles, error) {
 	var o store.Obstacles
 	err := s.read(ctx, "look up what blocks job "+id.String(), func(t *tx) error {
 		o = store.Obstacles{}
@@ -15,7 +15,7 @@ func (s *Store) Obstacles(ctx context.Context, id store.ID) (store.Obstacles, er
 		if err != nil {
 			return err
 		}
-		if !found {
+		if !found || namespace != "" && b.Namespace != namespace {
 			return store.NoJob(id)
 		}
 		st := t.stmt("queue_paused")

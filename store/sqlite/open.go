@@ -164,26 +164,7 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 			_ = writer.close()
 		}
 	}()
-	if s.path, err = filepath.EvalSymlinks(configured); err != nil {
-		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
-	}
-	if err := c.checkSchema(ctx, writer); err != nil {
-		return nil, err
-	}
-	if err := s.place.remember(configured, s.path); err != nil {
-		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
-	}
-	if !os.SameFile(found, s.place.main.info) {
-		return nil, fmt.Errorf("%w: %s was replaced while it was being opened", store.ErrUnavailable, configured)
-	}
-	err = patient(ctx, func() (err error) {
-		if s.databaseID, err = databaseID(writer); err != nil {
-			return err
-		}
-		s.firstVersion, err = writer.dataVersion()
-		return err
-	})
-	if err != nil {
+	if err := s.know(ctx, writer, configured, found); err != nil {
 		return nil, err
 	}
 	s.lives.dir, s.lives.like = s.path+".nodes", s.place.main.info
@@ -194,6 +175,29 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 		s.readers <- nil
 	}
 	return s, nil
+}
+
+// know brings the schema up to date, and learns what the file is that was found under the configured path.
+func (s *Store) know(ctx context.Context, writer *conn, configured string, found os.FileInfo) (err error) {
+	if s.path, err = filepath.EvalSymlinks(configured); err != nil {
+		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	if err := s.config.checkSchema(ctx, writer); err != nil {
+		return err
+	}
+	if err := s.place.remember(configured, s.path); err != nil {
+		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	if !os.SameFile(found, s.place.main.info) {
+		return fmt.Errorf("%w: %s was replaced while it was being opened", store.ErrUnavailable, configured)
+	}
+	return patient(ctx, func() (err error) {
+		if s.databaseID, err = databaseID(writer); err != nil {
+			return err
+		}
+		s.firstVersion, err = writer.dataVersion()
+		return err
+	})
 }
 
 // checkSchema brings the schema up to date, or checks that it is.
@@ -328,7 +332,7 @@ func (c Config) Migrations() []store.Migration { return migrations }
 
 // Traits implements store.Store.
 func (s *Store) Traits() store.Traits {
-	return store.Traits{Name: storeName, Writers: 1, Wakeups: s.config.Poll > 0, MaxBatch: 1000}
+	return store.Traits{Name: storeName, Wakeups: s.config.Poll > 0, MaxBatch: 1000}
 }
 
 // Close implements store.Store. The nodes of this store that did not leave are dead from then on, as if they had been killed.

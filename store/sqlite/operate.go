@@ -8,17 +8,11 @@ import (
 )
 
 // Retry implements store.Operators.
-func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.RetryResult, error) {
-	var results []store.RetryResult
-	err := s.write(ctx, "retry", func(t *tx) error {
-		results = make([]store.RetryResult, len(params.Jobs))
-		for i, id := range params.Jobs {
-			results[i].Job = id
-			if err := t.retry(&results[i], params.Actor); err != nil {
-				return err
-			}
-		}
-		return nil
+func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.Result, error) {
+	var results []store.Result
+	err := s.write(ctx, "retry", func(t *tx) (err error) {
+		results, err = t.eachOf(params.Namespace, params.Jobs, func(r *store.Result) error { return t.retry(r, params) })
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -27,7 +21,7 @@ func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.Re
 }
 
 // retry sets the result; an error ends the transaction.
-func (t *tx) retry(result *store.RetryResult, actor string) error {
+func (t *tx) retry(result *store.Result, params store.RetryParams) error {
 	b, found, err := t.body(result.Job)
 	if err != nil {
 		return err
@@ -54,7 +48,7 @@ func (t *tx) retry(result *store.RetryResult, actor string) error {
 		}
 	} else {
 		var blocked bool
-		if result.State, blocked, err = t.waiting(b); err != nil {
+		if result.State, blocked, err = t.pointerState(b); err != nil {
 			return err
 		}
 		switch result.State {
@@ -79,7 +73,7 @@ func (t *tx) retry(result *store.RetryResult, actor string) error {
 		return err
 	}
 	result.State = store.Available
-	return t.audit(actor, "retry", &result.Job, 0, "")
+	return t.audit(params.Actor, "retry", &result.Job, 0, params.Reason)
 }
 
 // reopen undoes the end of a job, which starts from its first attempt. What it remembers stays. It fails with a *UniqueError, before

@@ -131,7 +131,7 @@ func TestGoneForAll(t *testing.T) {
 	s := open(t, sqlite.File(path))
 	db := database(t, path)
 	run := started(t, s, join(t, s), 1)
-	if _, err := s.Get(ctx, run.Job.ID); err != nil { // a connection that reads is open
+	if _, err := s.Get(ctx, "", run.Job.ID); err != nil { // a connection that reads is open
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
@@ -145,7 +145,7 @@ func TestGoneForAll(t *testing.T) {
 	}
 	must(t, os.Rename(path+".old", path))
 	wantGone(t, "Apply", enqueue(ctx, s, 1))
-	_, err := s.Get(ctx, run.Job.ID)
+	_, err := s.Get(ctx, "", run.Job.ID)
 	wantGone(t, "Get", err)
 	_, err = s.List(ctx, store.ListParams{Limit: 1})
 	wantGone(t, "List", err)
@@ -162,7 +162,7 @@ func TestGoneForAll(t *testing.T) {
 	must(t, tx.Rollback(), s.Close())
 	// Whoever opens it finds what was confirmed.
 	again := open(t, sqlite.File(path))
-	if record, err := again.Get(ctx, run.Job.ID); err != nil || record.State != store.Running {
+	if record, err := again.Get(ctx, "", run.Job.ID); err != nil || record.State != store.Running {
 		t.Errorf("%+v, %v", record, err)
 	}
 }

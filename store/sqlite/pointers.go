@@ -3,15 +3,11 @@ package sqlite
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 
 	"github.com/google/uuid"
 
 	"github.com/holdfastdev/holdfast/store"
 )
-
-// never is the due time of a job that waits for something else than time.
-const never = math.MaxInt64
 
 // body is a stored job with its lane. Times of a body that are compared are kept in microseconds as well.
 type body struct {
@@ -23,15 +19,6 @@ type body struct {
 	forked    bool  // it has a journal from the start
 	closing   int64 // if it is closing: the entry with which that was decided
 }
-
-// The bits of the column marks.
-const (
-	markAnswers = 1
-	markClosing = 2
-	markForked  = 4
-	markPolicy  = 3 // how far the policy is shifted, which has two bits
-	markDecided = 5 // how far the number of the entry is shifted with which the end was decided
-)
 
 // pointer says where a job is to be put.
 type pointer struct {
@@ -90,7 +77,7 @@ func (b *body) scan(s stmt) (laneID int64, err error) {
 	b.Args = readOptBlob(s)
 	if !s.readNull() {
 		marks := s.readInt()
-		b.Answers, b.OnParentClose = marks&markAnswers != 0, store.ClosePolicy(marks>>markPolicy&3)
+		b.Answers, b.OnParentClose = marks&markAnswers != 0, store.ClosePolicy(marks>>markPolicy&policyBits)
 		b.Closing, b.forked, b.closing = marks&markClosing != 0, marks&markForked != 0, marks>>markDecided
 		if !s.readNull() {
 			b.Parent = readID(s)
@@ -180,7 +167,7 @@ func bindPointer(s stmt, p pointer) {
 
 // removePointer takes a job that waits out of its place and returns the state it was in, or 0 if it does not wait.
 func (t *tx) removePointer(b *body) (store.State, error) {
-	state, blocked, err := t.waiting(b)
+	state, blocked, err := t.pointerState(b)
 	if err != nil || state == 0 {
 		return 0, err
 	}
@@ -207,9 +194,9 @@ func (t *tx) deletePointer(b *body, state store.State, blocked bool) error {
 	return exec(s)
 }
 
-// waiting returns the state of a job that waits, or 0 if it runs or has finished. Blocked: it waits for the turn of its
+// pointerState returns the state of a job that waits, or 0 if it runs or has finished. Blocked: it waits for the turn of its
 // ordering key.
-func (t *tx) waiting(b *body) (state store.State, blocked bool, err error) {
+func (t *tx) pointerState(b *body) (state store.State, blocked bool, err error) {
 	s := t.stmt("ready_has")
 	s.bindInt(b.lane.id)
 	s.bindInt(b.runAt)

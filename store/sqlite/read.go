@@ -14,6 +14,9 @@ type finished struct {
 	state                  store.State
 	finishedAt             int64
 	lease, node, claimedAt int64
+	startedAt              time.Time
+	codec                  int // of the result
+	fingerprint            int64
 	reason                 store.Reason
 	err                    string
 	result                 []byte
@@ -30,21 +33,54 @@ func (t *tx) finished(id store.ID) (f finished, found bool, err error) {
 	f = finished{
 		state: store.State(s.readInt()), finishedAt: s.readInt(),
 		lease: readOptInt(s), node: readOptInt(s), claimedAt: readOptInt(s),
-		reason: store.Reason(readOptText(s)), err: readOptText(s), result: readOptBlob(s),
+		startedAt: readOptTime(s), reason: store.Reason(readOptText(s)), err: readOptText(s), fingerprint: readOptInt(s),
+		result: readOptBlob(s), codec: int(readOptInt(s)),
 	}
 	s.done()
 	return f, true, nil
 }
 
+// isIn reports whether a job is of a namespace. In "", any, it may not be there at all.
+func (t *tx) isIn(namespace string, id store.ID) (bool, error) {
+	if namespace == "" {
+		return true, nil
+	}
+	s := t.stmt("job_in")
+	bindID(s, id)
+	s.bindText(namespace)
+	return exists(s)
+}
+
+// eachOf does something to each of the jobs that are of a namespace, and answers for all. An error ends the transaction.
+func (t *tx) eachOf(namespace string, ids []store.ID, do func(r *store.Result) error) ([]store.Result, error) {
+	results := make([]store.Result, len(ids))
+	for i, id := range ids {
+		r := &results[i]
+		r.Job = id
+		own, err := t.isIn(namespace, id)
+		if err != nil {
+			return nil, err
+		}
+		if !own {
+			r.Err = store.NoJob(id)
+			continue
+		}
+		if err := do(r); err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
 // Get implements store.Reader.
-func (s *Store) Get(ctx context.Context, id store.ID) (store.Record, error) {
+func (s *Store) Get(ctx context.Context, namespace string, id store.ID) (store.Record, error) {
 	var record store.Record
 	err := s.read(ctx, "get job "+id.String(), func(t *tx) error {
 		r, found, err := t.fullRecord(id, t.runningJob)
 		if err != nil {
 			return err
 		}
-		if !found {
+		if !found || namespace != "" && r.Namespace != namespace {
 			return store.NoJob(id)
 		}
 		record = r
@@ -87,7 +123,7 @@ func (t *tx) fullRecord(id store.ID, find func(store.ID) (runningJob, bool, erro
 	case ended:
 		err = t.endedRecord(&r, b, f)
 	default:
-		if r.State, r.Blocked, err = t.waiting(b); err != nil {
+		if r.State, r.Blocked, err = t.pointerState(b); err != nil {
 			return r, false, err
 		}
 		if r.State != 0 {
@@ -102,6 +138,7 @@ func (t *tx) fullRecord(id store.ID, find func(store.ID) (runningJob, bool, erro
 // endedRecord completes the record of a finished job. The run that ended it is counted; the body does not know of it.
 func (t *tx) endedRecord(r *store.Record, b *body, f finished) (err error) {
 	r.State, r.Reason, r.FinishedAt, r.Result = f.state, f.reason, timeOf(f.finishedAt), f.result
+	r.StartedAt, r.ResultCodec, r.Fingerprint = f.startedAt, f.codec, f.fingerprint
 	ranLast := f.lease != 0
 	if ranLast {
 		r.Attempt++
@@ -230,11 +267,17 @@ func (t *tx) actions(id store.ID) ([]store.Action, error) {
 }
 
 // Ended implements store.Reader.
-func (s *Store) Ended(ctx context.Context, ids []store.ID) ([]store.Ended, error) {
+func (s *Store) Ended(ctx context.Context, namespace string, ids []store.ID) ([]store.Ended, error) {
 	var ended []store.Ended
 	err := s.read(ctx, "read ended jobs", func(t *tx) error {
 		ended = nil
 		for _, id := range ids {
+			if own, err := t.isIn(namespace, id); err != nil {
+				return err
+			} else if !own {
+				ended = append(ended, store.Ended{ID: id})
+				continue
+			}
 			st := t.stmt("ended")
 			bindID(st, id)
 			found, err := st.next()
@@ -244,7 +287,7 @@ func (s *Store) Ended(ctx context.Context, ids []store.ID) ([]store.Ended, error
 			if found {
 				ended = append(ended, store.Ended{
 					ID: id, State: store.State(st.readInt()), Reason: store.Reason(readOptText(st)),
-					Error: readOptText(st), Result: readOptBlob(st), Codec: int(st.readInt()),
+					Error: readOptText(st), Result: readOptBlob(st), Codec: int(readOptInt(st)),
 				})
 				st.done()
 				continue

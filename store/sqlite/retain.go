@@ -19,7 +19,7 @@ const (
 
 // Retain implements store.Maintenance. Each job is removed as a whole, a few hundred in one
 // transaction. Limit 0 means 1000; what is left of it when no more jobs are over is for the rest.
-func (s *Store) Retain(ctx context.Context, params store.RetainParams) (store.Retained, error) {
+func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retained, error) {
 	if params.Limit <= 0 {
 		params.Limit = retainLimit
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest"
 )
 
-var briefly = store.RetainParams{Completed: time.Hour, Failed: time.Hour, Cancelled: time.Hour, Audit: time.Hour}
+var briefly = store.Retention{Completed: time.Hour, Failed: time.Hour, Cancelled: time.Hour, Audit: time.Hour}
 
 // TestQueuesGo: queues and lanes that nobody has used for days are removed, in bounded steps; one
 // that is paused stays.
@@ -62,10 +62,10 @@ func TestQueuesGo(t *testing.T) {
 // TestLanesInUseStay: a lane stays as long as any job is in it, in whatever state, and even if
 // other jobs go.
 func TestLanesInUseStay(t *testing.T) {
-	forever := store.RetainParams{Completed: -1, Failed: -1, Cancelled: -1}
+	forever := store.Retention{Completed: -1, Failed: -1, Cancelled: -1}
 	for _, test := range []struct {
 		name string
-		keep store.RetainParams
+		keep store.Retention
 		make func(a *aged) store.ID
 	}{
 		{"available", briefly, func(a *aged) store.ID { return a.add(a.store, "old") }},
@@ -94,12 +94,12 @@ func TestLanesInUseStay(t *testing.T) {
 			must(a.T, err)
 			return id
 		}},
-		{"failed", store.RetainParams{Completed: time.Hour}, func(a *aged) store.ID {
+		{"failed", store.Retention{Completed: time.Hour}, func(a *aged) store.ID {
 			id := a.add(a.store, "old")
 			a.end(a.claim(1), store.Outcome{State: store.Failed})
 			return id
 		}},
-		{"cancelled", store.RetainParams{Completed: time.Hour}, func(a *aged) store.ID {
+		{"cancelled", store.Retention{Completed: time.Hour}, func(a *aged) store.ID {
 			id := a.add(a.store, "old")
 			_, err := a.store.Cancel(a.Context(), store.CancelParams{Jobs: []store.ID{id}})
 			must(a.T, err)
@@ -119,7 +119,7 @@ func TestLanesInUseStay(t *testing.T) {
 				a.retain(test.keep)
 			}
 			// A store that remembers nothing describes it.
-			record, err := a.open().Get(t.Context(), id)
+			record, err := a.open().Get(t.Context(), "", id)
 			if err != nil || record.Queue != "old" || record.Kind != "send" || record.Priority != 2 || record.Namespace != "default" {
 				t.Errorf("%+v, %v", record.Job, err)
 			}
@@ -136,7 +136,7 @@ func TestFailedJobsOfOthersHoldNothing(t *testing.T) {
 	a.end(a.claim(1), store.Outcome{State: store.Completed})
 	a.add(a.store, "scheduled", func(q *store.Enqueue) { q.Job.RunAt = a.clock.Now().Add(1000 * oneDay) })
 	a.clock.Advance(3 * oneDay)
-	a.retain(store.RetainParams{Completed: time.Hour})
+	a.retain(store.Retention{Completed: time.Hour})
 	if got, want := a.queues(), []string{"kept", "scheduled"}; !slices.Equal(got, want) {
 		t.Errorf("left are the queues %q", got)
 	}
@@ -147,7 +147,7 @@ func TestFailedJobsOfOthersHoldNothing(t *testing.T) {
 	a.end(a.claim(1), store.Outcome{State: store.Completed})
 	for range 2 {
 		a.clock.Advance(3 * oneDay)
-		a.retain(store.RetainParams{Completed: time.Hour})
+		a.retain(store.Retention{Completed: time.Hour})
 	}
 	if got, want := a.queues(), []string{"scheduled"}; !slices.Equal(got, want) {
 		t.Errorf("left are the queues %q", got)
@@ -184,7 +184,7 @@ func TestRetiredLaneIsUsedAgain(t *testing.T) {
 		if len(claimed) != 3 || claimed[i].Job.Queue != queue {
 			t.Fatalf("claimed %+v", claimed)
 		}
-		record, err := other.Get(ctx, claimed[i].Job.ID)
+		record, err := other.Get(ctx, "", claimed[i].Job.ID)
 		if err != nil || record.Queue != queue {
 			t.Errorf("%+v, %v", record.Job, err)
 		}
@@ -209,7 +209,7 @@ func TestIdleLaneIsUsedAgain(t *testing.T) {
 	id := a.add(a.store, "old")
 	a.clock.Advance(5 * oneDay)
 	a.retain(briefly)
-	if record, err := a.open().Get(t.Context(), id); err != nil || record.Queue != "old" {
+	if record, err := a.open().Get(t.Context(), "", id); err != nil || record.Queue != "old" {
 		t.Errorf("%+v, %v", record.Job, err)
 	}
 }
@@ -279,7 +279,7 @@ func TestAuditGoes(t *testing.T) {
 	_, err = a.store.PauseJobs(ctx, store.PauseJobsParams{Jobs: []store.ID{held}, Actor: "ada"})
 	must(t, err)
 	must(t, a.store.Pause(ctx, store.PauseParams{Namespace: "default", Queue: "mail", Paused: true, Actor: "ada"}))
-	keep := store.RetainParams{Cancelled: time.Hour, Audit: 10 * oneDay}
+	keep := store.Retention{Cancelled: time.Hour, Audit: 10 * oneDay}
 	for _, step := range []struct {
 		days, rows int
 	}{{1, 3}, {5, 3}, {10, 1}, {100, 1}} { // the cancelled job is gone after the first
@@ -289,12 +289,12 @@ func TestAuditGoes(t *testing.T) {
 			t.Errorf("after %d days there are %d records", step.days, rows)
 		}
 	}
-	if record, err := a.store.Get(ctx, held); err != nil || len(record.Actions) != 1 {
+	if record, err := a.store.Get(ctx, "", held); err != nil || len(record.Actions) != 1 {
 		t.Errorf("%+v, %v", record.Actions, err)
 	}
 	// Whoever takes the id of a removed job has nothing to do with what was done to that.
 	a.add(a.store, "mail", func(q *store.Enqueue) { q.Job.ID = cancelled })
-	if record, err := a.store.Get(ctx, cancelled); err != nil || len(record.Actions) != 0 {
+	if record, err := a.store.Get(ctx, "", cancelled); err != nil || len(record.Actions) != 0 {
 		t.Errorf("%+v, %v", record.Actions, err)
 	}
 }

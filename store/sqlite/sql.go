@@ -3,51 +3,57 @@ package sqlite
 import (
 	"embed"
 	"fmt"
-	"io/fs"
+	"math"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/internal/sqltext"
 )
 
 //go:embed sql/*.sql
 var sqlFiles embed.FS
 
-// statements are the texts of the sql directory by the names in their "-- name:" lines.
+// statements are the texts of the sql directory by name. What stands in those files is explained in
+// store/internal/sqltext.
 //
 // A limit is written LIMIT ? + 0: the planner looks at the value of a bare parameter there, and SQLite then prepares the
-// statement anew each time it is bound, which cost a claim of one job half of its time.
-var statements = mustParse(sqlFiles)
+// statement again each time it is bound, which cost a claim of one job half of its time.
+var statements = sqltext.Must(sqltext.Load(sqlFiles, "sql/*.sql", sqltext.Options{
+	Params: sqltext.InOrder,
+	Names:  sqltext.Codes(codes),
+	Rows:   rowsAtOnce,
+}))
 
-func mustParse(files fs.FS) map[string]string {
-	texts := map[string]string{}
-	paths, err := fs.Glob(files, "sql/*.sql")
-	if err != nil {
-		panic(err)
-	}
-	for _, path := range paths {
-		content, err := fs.ReadFile(files, path)
-		if err != nil {
-			panic(err)
-		}
-		name := ""
-		for line := range strings.Lines(string(content)) {
-			switch {
-			case strings.HasPrefix(line, "-- name: "):
-				name = strings.TrimSpace(strings.TrimPrefix(line, "-- name: "))
-				if _, twice := texts[name]; twice {
-					panic("sqlite: two statements are named " + name)
-				}
-			case strings.HasPrefix(line, "--"), name == "":
-			default:
-				texts[name] += line
-			}
-		}
-	}
-	for name, text := range texts {
-		texts[name] = strings.TrimSuffix(strings.TrimSpace(text), ";")
-	}
-	return texts
+// rowsAtOnce is how many rows one statement inserts: a statement has a price of its own, which is a
+// third of that of a row.
+const rowsAtOnce = 16
+
+// never is the due time of a job that waits for something else than time.
+const never = math.MaxInt64
+
+// The bits of the column marks.
+const (
+	markAnswers = 1
+	markClosing = 2
+	markForked  = 4
+	markPolicy  = 3 // how far the policy is shifted, which has two bits
+	markDecided = 5 // how far the number of the entry is shifted with which the end was decided
+
+	policyBits = 3 // of the policy, once it is shifted back
+)
+
+// The sorts of rows that the statement requests answers with.
+const (
+	requestCancel = 1
+	requestPause  = 2
+)
+
+// codes are the names of this package's numbers in its SQL, beside those of package store.
+var codes = map[string]int64{
+	"never": never, "mark_closing": markClosing, "mark_policy": markPolicy, "mark_decided": markDecided, "policy_bits": policyBits,
+	"request_cancel": requestCancel, "request_pause": requestPause,
 }
 
 // textOf returns a statement's text. An unknown name is a mistake in this package.
@@ -174,6 +180,9 @@ func readOptBlob(s stmt) []byte {
 	}
 	return s.readBlob()
 }
+
+// isText reports whether both databases can keep s as text.
+func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
 // bindPayload binds bytes of a codec: as text if they are text, so that people can read them and SQL can look into
 // JSON; else as a blob. Both come back as the same bytes.

@@ -47,7 +47,7 @@ func (t *tx) onConflict(q *store.Enqueue, holder store.ID, runAt int64) error {
 	if q.OnConflict != store.Replace || b.LeaseNumber > 0 {
 		return nil
 	}
-	state, blocked, err := t.waiting(b)
+	state, blocked, err := t.pointerState(b)
 	if err != nil || state != store.Available && state != store.Scheduled {
 		return err // it is held, or finished without ever running and holds its key in that state
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/sqlite"
+	"github.com/holdfastdev/holdfast/store/storetest"
 )
 
 // row is a statement that writes what an older program has stored.
@@ -70,7 +71,7 @@ func TestUpgrade(t *testing.T) {
 		{Job: store.Job{ID: retryable, Attempt: 1, LeaseNumber: 1}, State: store.Retryable, Error: "oh", ClaimedAt: time.UnixMicro(5)},
 		{Job: store.Job{ID: failed, Attempt: 2, LeaseNumber: 2}, State: store.Failed, Error: "no", ClaimedAt: time.UnixMicro(8)},
 	} {
-		got, err := s.Get(ctx, want.ID)
+		got, err := s.Get(ctx, "", want.ID)
 		if err != nil || got.State != want.State || got.Error != want.Error || got.Attempt != want.Attempt ||
 			got.LeaseNumber != want.LeaseNumber || !got.ClaimedAt.Equal(want.ClaimedAt) || got.Queue != "mail" || got.Kind != "send" {
 			t.Errorf("%+v, %v", got, err)
@@ -139,7 +140,7 @@ func TestUpgradeFrom3(t *testing.T) {
 	if err != nil || len(rescued) != 1 || rescued[0].Job != running || rescued[0].State != store.Retryable {
 		t.Fatalf("rescued %+v, %v", rescued, err)
 	}
-	keep := store.RetainParams{Completed: time.Hour, Audit: time.Hour}
+	keep := store.Retention{Completed: time.Hour, Audit: time.Hour}
 	if _, err := s.Retain(ctx, keep); err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +148,7 @@ func TestUpgradeFrom3(t *testing.T) {
 	if err != nil || len(queues) != 3 || queues[0].PausedBy != "ada" {
 		t.Errorf("%+v, %v", queues, err)
 	}
-	record, err := s.Get(ctx, failed)
+	record, err := s.Get(ctx, "", failed)
 	if err != nil || record.Queue != "mail" || record.Kind != "send" || len(record.Actions) != 1 {
 		t.Errorf("%+v, %v", record, err)
 	}
@@ -157,7 +158,7 @@ func TestUpgradeFrom3(t *testing.T) {
 		"SELECT count(*) FROM holdfast_audit":                        1, // that of the failed job
 		"SELECT count(*) FROM holdfast_lane WHERE used_on < 20000":   0,
 		"SELECT count(*) FROM holdfast_queue WHERE id IN (3, 7, 8)":  3,
-		"SELECT version FROM holdfast_migration ORDER BY 1 DESC":     6,
+		"SELECT version FROM holdfast_migration ORDER BY 1 DESC":     len(source.Migrations()),
 		"SELECT seq FROM sqlite_sequence WHERE name='holdfast_lane'": 9,
 	} {
 		var n int
@@ -204,11 +205,11 @@ func TestUpgradeFrom5(t *testing.T) {
 		if err != nil || len(entries) != 2 || entries[0].Seq != 6 || entries[1].Seq != 10 {
 			t.Errorf("%+v, %v", entries, err)
 		}
-		journals, err := s.Journals(ctx, []store.ID{job})
+		journals, err := s.Journals(ctx, "", []store.ID{job})
 		if err != nil || len(journals[0].Entries) != 2 {
 			t.Errorf("%+v, %v", journals, err)
 		}
-		if retained, err := s.Retain(ctx, store.RetainParams{}); err != nil || retained.More {
+		if retained, err := s.Retain(ctx, store.Retention{}); err != nil || retained.More {
 			t.Fatal(retained, err)
 		}
 	}
@@ -216,4 +217,34 @@ func TestUpgradeFrom5(t *testing.T) {
 	if err != nil || len(all) != 4 || all[1].Seq != 8 {
 		t.Errorf("%+v, %v", all, err)
 	}
+}
+
+// TestUpgradeFrom6 migrates a database that has jobs in every state.
+func TestUpgradeFrom6(t *testing.T) {
+	source := sqlite.File(file(t))
+	storetest.Upgrade(t, func(t *testing.T, clock *storetest.Clock) store.Store {
+		source.Clock = clock.Now
+		return open(t, source)
+	}, func(t *testing.T, s store.Store) store.Store {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		db, err := sql.Open("sqlite", source.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{
+			"ALTER TABLE holdfast_finished DROP COLUMN started_at", "ALTER TABLE holdfast_finished DROP COLUMN codec",
+			"ALTER TABLE holdfast_finished DROP COLUMN fingerprint", "ALTER TABLE holdfast_journal DROP COLUMN took",
+			"DELETE FROM holdfast_migration WHERE version = 7",
+		} {
+			if _, err := db.ExecContext(t.Context(), text); err != nil {
+				t.Fatal(text, err)
+			}
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return open(t, source)
+	})
 }

@@ -22,10 +22,10 @@ type tx struct {
 	lined           map[store.ID]bool                 // new jobs with an ordering key
 	tells           bool                              // the caller is told of woken
 	woken           []store.Wake                      // queues in which a waiting job became available
-	lines           []line                            // entries of journals to be written
-	ends            []end                             // of runs, to be written
-	jobs            []newJob                          // to be inserted
-	ready           []pointer                         // to be inserted
+	lines           rowBuffer[line]                   // entries of journals to be written
+	ends            rowBuffer[end]                    // of runs, to be written
+	jobs            rowBuffer[newJob]                 // to be inserted
+	ready           rowBuffer[pointer]                // to be inserted
 	ended           journalEnds                       // of the journals to which it wrote
 	askedLeft, left bool                              // whether jobs that are not there have left rows
 	promised        map[int64]map[string]store.Policy // of nodes, for a rescue
@@ -195,7 +195,7 @@ func (t *tx) savepoint(f func() error) (err error) {
 	return f()
 }
 
-// read runs f on a connection of its own, which sees one snapshot. f runs again if the snapshot has to be taken anew; it
+// read runs f on a connection of its own, which sees one snapshot. f runs again if the snapshot has to be taken again; it
 // starts over then.
 func (s *Store) read(ctx context.Context, op string, f func(*tx) error) error {
 	c, err := s.takeReader(ctx)
@@ -225,7 +225,7 @@ func (s *Store) read(ctx context.Context, op string, f func(*tx) error) error {
 		err = fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
 	err = classify(op, err)
-	// A connection that met something worse than the caller's mistake or impatience is opened anew the next time.
+	// A connection that met something worse than the caller's mistake or impatience is opened again the next time.
 	healthy = err == nil || ctx.Err() != nil || !store.IsRetryable(err)
 	return err
 }

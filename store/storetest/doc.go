@@ -10,19 +10,21 @@
 //
 // # What it holds
 //
-// One file per concern, with tests whose names say what must hold. The invariants of the design (docs/architecture.md,
-// "What must always hold") appear by name where they are tested: NoLoss, OneOwner, FinishedIsFinal, UniqueIsUnique,
-// Remembered, LimitsHold (of a claim), EveryDueThingHappens, Order, CancelArrives, AtomicTransitions. Rate limits are tested by what
-// adds them to the contract. RunTx is about EnqueueTx, SendTx, AppendTx and AwaitTx, for each kind of
-// transaction that a store takes, and about what does not wait for such a transaction; where there
-// is one writer, for whom all wait, that is left to the store.
+// Stories by what they are about: packages jobs, starts, durable, family, nodes and operate, each with a
+// file for a concern and tests whose names say what must hold. The invariants of the design
+// (docs/architecture.md, "What must always hold") appear by name where they are tested: NoLoss, OneOwner,
+// FinishedIsFinal, UniqueIsUnique, Remembered, LimitsHold (of a claim), EveryDueThingHappens, Order,
+// CancelArrives, AtomicTransitions. Rate limits are tested by what adds them to the contract. All are told
+// in the words of package env, which gives each test a store and a clock of its own.
 //
-// race.go and its neighbours let goroutines compete, and count. property.go draws random sequences of operations; the
-// machine (machine.go, actions.go and its neighbours) does the same on the store and on package
-// model, a plain implementation of the contract in memory, and compares them after each;
-// actions_durable.go and actions_journal.go are about jobs that remember, actions_nodes.go is about
-// nodes and the clock, which now and then goes back. It does so again while package faults loses
-// requests and answers, and a caller repeats them by the rules of the contract.
+// Package race lets goroutines compete, and counts. Package machine draws random sequences of operations,
+// does them on the store and on package model, a plain implementation of the contract in memory, and
+// compares the two after each. It does so again while package faults loses requests and answers, and a
+// caller repeats them by the rules of the contract.
+//
+// RunTx, from package tx, is about EnqueueTx, SendTx, AppendTx and AwaitTx, for each kind of transaction
+// that a store takes, and about what does not wait for such a transaction; where there is one writer, for
+// whom all wait, that is left to the store.
 //
 // The property tests draw 15 sequences each; go test -rapid.checks=1000 draws more, and a failing one is kept in
 // testdata/rapid and tried again first.

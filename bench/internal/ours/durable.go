@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/bench/internal/system"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // Flow enqueues a durable function and waits for its end, which is told when it is committed.
@@ -50,7 +50,7 @@ func (c *client) Park(ctx context.Context, runs int) error {
 		}
 		busy := 0
 		for _, q := range queues {
-			busy += q.Counts[holdfast.Available].N + q.Counts[holdfast.Running].N
+			busy += q.Counts[store.Available].N + q.Counts[store.Running].N
 		}
 		if busy == 0 {
 			return nil

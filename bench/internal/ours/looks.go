@@ -3,7 +3,7 @@ package ours
 import (
 	"context"
 
-	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // pageSize is that of a dashboard.
@@ -11,7 +11,7 @@ const pageSize = 50
 
 // Looks are pages of jobs by the filters that people use, and the counts of the queues.
 func (c *client) Looks() map[string]func(context.Context) error {
-	list := func(filter holdfast.Filter) func(context.Context) error {
+	list := func(filter store.Filter) func(context.Context) error {
 		return func(ctx context.Context) error {
 			_, err := c.hf.List(ctx, filter, "", pageSize)
 			return err
@@ -19,13 +19,13 @@ func (c *client) Looks() map[string]func(context.Context) error {
 	}
 	second := "" // the cursor of the second page, once the first was read
 	return map[string]func(context.Context) error{
-		"list":           list(holdfast.Filter{}),
-		"list_completed": list(holdfast.Filter{States: []holdfast.State{holdfast.Completed}}),
-		"list_failed":    list(holdfast.Filter{States: []holdfast.State{holdfast.Failed}}),
-		"list_kind":      list(holdfast.Filter{Kinds: []string{noop.Name()}}),
-		"list_queue":     list(holdfast.Filter{Queues: []string{"default"}}),
+		"list":           list(store.Filter{}),
+		"list_completed": list(store.Filter{States: []store.State{store.Completed}}),
+		"list_failed":    list(store.Filter{States: []store.State{store.Failed}}),
+		"list_kind":      list(store.Filter{Kinds: []string{noop.Name()}}),
+		"list_queue":     list(store.Filter{Queues: []string{"default"}}),
 		"list_second": func(ctx context.Context) error {
-			page, err := c.hf.List(ctx, holdfast.Filter{}, second, pageSize)
+			page, err := c.hf.List(ctx, store.Filter{}, second, pageSize)
 			if second == "" {
 				second = page.Next
 			}

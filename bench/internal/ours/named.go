@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/bench/internal/system"
+	"github.com/holdfastdev/holdfast/store"
 )
 
 // InsertInto stores jobs in the queues that are named for them.
@@ -16,25 +17,22 @@ func (c *client) InsertInto(ctx context.Context, args []system.Args, queue func(
 
 // insertItems stores jobs with an option each.
 func (c *client) insertItems(ctx context.Context, args []system.Args, option func(i int) holdfast.EnqueueOption) error {
-	items := make([]holdfast.Item, len(args))
+	items := make([]holdfast.BatchItem, len(args))
 	for i := range items {
 		items[i] = noop.Item(args[i], option(i))
 	}
-	results, err := c.hf.EnqueueItems(ctx, items)
-	for _, r := range results {
-		err = errors.Join(err, r.Err)
-	}
+	_, err := c.hf.EnqueueBatch(ctx, items)
 	return err
 }
 
 // uniqueByNum makes jobs different whose numbers differ.
-var uniqueByNum = holdfast.Unique(holdfast.ByFields("num"))
+var uniqueByNum = holdfast.Unique{ByFields: []string{"num"}}
 
 // InsertUnique stores those jobs whose numbers are free.
 func (c *client) InsertUnique(ctx context.Context, args []system.Args, after time.Duration) error {
 	opts := []holdfast.EnqueueOption{uniqueByNum}
 	if after > 0 {
-		opts = append(opts, holdfast.In(after))
+		opts = append(opts, holdfast.Delay(after))
 	}
 	var err error
 	if len(args) == 1 {
@@ -54,7 +52,7 @@ func (c *client) InsertOrdered(ctx context.Context, args []system.Args, key func
 func (c *client) Running(ctx context.Context) (n int64, err error) {
 	queues, err := c.hf.Queues(ctx)
 	for _, q := range queues {
-		n += int64(q.Counts[holdfast.Running].N)
+		n += int64(q.Counts[store.Running].N)
 	}
 	return n, err
 }

@@ -1,93 +1,116 @@
 -- Claims.
 
--- $1 node, $2 number of the first record, $3 namespace, $4 queues or NULL for all, $5 their limits, $6 kinds, $7 limit,
--- $8 now, $9 aging, $10 whether the claim is a repeated one. Then what to look at: ranges of lanes, $11, from run times $12 and ids $13 up to run
--- times $14; or, if $11 is NULL, all lanes that have work, each from its beginning.
+-- Takes the best jobs that are due and gives them to a node. Looked at are the ranges of @lanes,
+-- each from a run time and an id up to a run time; or, if @lanes is NULL, all lanes that have work,
+-- each from its beginning. @queues is NULL if all are served; a queue of which none may be taken
+-- has the limit 0. (A look at everything sees its lanes, too: who remembers where claims go on need
+-- not look again once it may be taken from.)
 --
--- Lanes that have work are found by skipping through the index of ready: from the first row of one to the first of the next. So lanes without work
--- cost nothing, and those that are not to be claimed from two small lookups each.
---
--- Of each range the first rows are looked at without locks and merged in the order of the whole; that
--- tells how many to take of each. Those are then locked, passing over what others are taking, and moved into claim
--- records of 60. Looking is done in two steps: a few rows of every range, just the first if there are many, and more only of those whose few were
--- all among the best. That is exact, since the order within a lane is the order of the whole: what is read in the second step is older than the
--- worst of the best, or would be no better. Only if there are many lanes, and one of them has more than a hundred rows of that sort, the rest of
--- them comes with the next claim.
---
--- What is in ready is due, whatever the clock says now. Locked rows are deleted by their place, which is a Tid Scan whatever the statistics say;
--- rows of ready are never updated, so the place of a locked row is what the snapshot sees. Literal LIMITs that are never reached tell the
--- planner how few rows there are. An idle node writes nothing: its row is touched only if there is something to take.
---
--- Rows that were taken are passed by each scan until they can be cleared away, which may be hours. So no scan begins before the first
--- row that an earlier one has seen, and the row of the node is locked, not changed, which would leave a version for each claim behind. Only a
--- repeated claim writes its number there: the others are told by their records. None takes anything whose number was repeated before.
---
--- A queue of which none may be taken has the limit 0. A look at everything sees its lanes, too: who remembers where claims go on need not look
--- again once it may be taken from.
---
--- The last column is NULL but in the first row: lanes that have work, and the run time of the first row of each, best first, at most 4096.
+-- The last column is NULL but in the first row: lanes that have work, and the run time of the first
+-- row of each, best first, at most 4096. An idle node writes nothing.
 -- name: claim
+-- params: @node bigint, @record bigint, @namespace text, @queues text[], @queue_limits int[]
+-- params: @kinds text[], @limit int, @now bigint, @aging bigint, @repeated boolean, @lanes int[]
+-- params: @from_run_at bigint[], @from_ids uuid[], @until_run_at bigint[]
+--
+-- walk: Looks at what there is without locks, finds out how much to take of each lane, and then
+-- walk:   takes it.
+-- walk: What is in ready is due, whatever the clock says now.
+-- walk: member: the node, if it is alive. Else nothing below has a row.
+-- walk: busy: the lanes that have work, found by skipping through the index of ready: from the
+-- walk:   first row of one to the first of the next. So lanes without work cost nothing, and those
+-- walk:   that are not to be claimed from two small lookups each.
+-- walk: given, ranges: what to look at, with queue, priority, and how much may be taken. Rows that
+-- walk:   were taken are passed by each scan until they can be cleared away, which may be hours: so
+-- walk:   no scan begins before the first row that an earlier one has seen.
+-- walk: shape: how many ranges there are, and how many rows of each are read first: just the first
+-- walk:   one if there are many ranges. If there is one only, nothing is merged: quotas takes from
+-- walk:   it at once.
+-- walk: heads, best, worst: those rows, merged in the order of the whole; and the last of a full
+-- walk:   measure.
+-- walk: deep, more: ranges whose rows were all among the best, and what else they have that is
+-- walk:   better than the worst. That is exact, since the order within a lane is the order of the
+-- walk:   whole: what is read here is older than the worst of the best, or would be no better. Only
+-- walk:   if there are many lanes, and one of them has more than a hundred rows of that sort, the
+-- walk:   rest of them comes with the next claim.
+-- walk: chosen, quotas: the best of both; and how many rows of each range that is, and from where
+-- walk:   on.
+-- walk: noted, held, alive: locks the row of the node, if there is something to take. It is not
+-- walk:   changed, which would leave a version for each claim behind; only a repeated claim writes
+-- walk:   its number there: the others are told by their records. None takes anything whose number
+-- walk:   was repeated before.
+-- walk: locked, gone: locks the rows, passing over what others are taking, and deletes them by
+-- walk:   their place, which is a Tid Scan whatever the statistics say; rows of ready are never
+-- walk:   updated, so the place of a locked row is what the snapshot sees. The LIMIT that is never
+-- walk:   reached tells the planner how few rows there are.
+-- walk: ordered, jobs: in the order of the whole, with their bodies.
+-- walk: records: claim records of so many slots each. Numbers of leases are left out if all of them
+-- walk:   are 1.
+-- walk: released: unique keys that are not held while a job runs.
 WITH RECURSIVE member AS MATERIALIZED (
-  SELECT id FROM {schema}.node WHERE id = $1::bigint AND dead_at IS NULL
+  SELECT id FROM {schema}.node WHERE id = @node AND dead_at IS NULL
 ), busy AS (
   SELECT f.lane, f.run_at, f.id FROM member CROSS JOIN LATERAL (
-    SELECT r.lane, r.run_at, r.id FROM {schema}.ready r WHERE $11::int[] IS NULL ORDER BY r.lane, r.run_at, r.id LIMIT 1
+    SELECT r.lane, r.run_at, r.id FROM {schema}.ready r WHERE @lanes IS NULL ORDER BY r.lane, r.run_at, r.id LIMIT 1
   ) f
   UNION ALL
   SELECT n.lane, n.run_at, n.id FROM busy b CROSS JOIN LATERAL (
     SELECT r.lane, r.run_at, r.id FROM {schema}.ready r WHERE r.lane > b.lane ORDER BY r.lane, r.run_at, r.id LIMIT 1
   ) n
 ), given AS MATERIALIZED (
-  SELECT lane, run_at AS from_at, id AS from_id, 9223372036854775807 AS until_at FROM busy
+  SELECT lane, run_at AS from_at, id AS from_id, {never} AS until_at FROM busy
   UNION ALL
-  SELECT t.lane, t.from_at, t.from_id, t.until_at FROM unnest($11::int[], $12::bigint[], $13::uuid[], $14::bigint[]) AS t (lane, from_at, from_id, until_at)
+  SELECT t.lane, t.from_at, t.from_id, t.until_at
+  FROM unnest(@lanes, @from_run_at, @from_ids, @until_run_at) AS t (lane, from_at, from_id, until_at)
   WHERE EXISTS (SELECT 1 FROM member)
 ), ranges AS MATERIALIZED (
-  SELECT row_number() OVER () AS range, g.lane, l.queue, l.priority, least(coalesce(d.most, $7::int), $7::int) AS most, g.from_at, g.from_id, g.until_at
+  SELECT row_number() OVER () AS range, g.lane, l.queue, l.priority,
+    least(coalesce(d.most, @limit), @limit) AS most, g.from_at, g.from_id, g.until_at
   FROM given g
-  CROSS JOIN LATERAL (SELECT a.queue, a.priority FROM {schema}.lane a WHERE a.id = g.lane AND a.kind = ANY ($6::text[]) OFFSET 0) l
+  CROSS JOIN LATERAL (SELECT a.queue, a.priority FROM {schema}.lane a WHERE a.id = g.lane AND a.kind = ANY (@kinds) OFFSET 0) l
   CROSS JOIN LATERAL (
-    SELECT a.name FROM {schema}.queue a WHERE a.id = l.queue AND a.namespace = $3::text AND a.paused_at IS NULL OFFSET 0
+    SELECT a.name FROM {schema}.queue a WHERE a.id = l.queue AND a.namespace = @namespace AND a.paused_at IS NULL OFFSET 0
   ) q
-  LEFT JOIN unnest($4::text[], $5::int[]) AS d (name, most) ON d.name = q.name
-  WHERE $4::text[] IS NULL OR d.most IS NOT NULL
+  LEFT JOIN unnest(@queues, @queue_limits) AS d (name, most) ON d.name = q.name
+  WHERE @queues IS NULL OR d.most IS NOT NULL
 ), shape AS MATERIALIZED (
-  SELECT count(*) AS n, CASE WHEN count(*) > 64 THEN 1 ELSE least($7::int, 2 * $7::int / greatest(count(*), 1) + 8) END AS depth FROM ranges
+  SELECT count(*) AS n, CASE WHEN count(*) > 64 THEN 1 ELSE least(@limit, 2 * @limit / greatest(count(*), 1) + 8) END AS depth FROM ranges
 ), heads AS MATERIALIZED (
   SELECT r.range, r.lane, r.queue, r.priority, r.most, h.run_at, h.id,
-    greatest(1, r.priority - coalesce(greatest(0, $8::bigint - h.run_at) / nullif($9::bigint, 0), 0)) AS urgency
+    {{urgency}} AS urgency
   FROM ranges r CROSS JOIN LATERAL (
     SELECT a.run_at, a.id FROM {schema}.ready a
     WHERE a.lane = r.lane AND (a.run_at, a.id) >= (r.from_at, r.from_id) AND a.run_at <= r.until_at
     ORDER BY a.run_at, a.id LIMIT least((SELECT depth FROM shape), greatest(r.most, 1))
-  ) h WHERE (SELECT n > 1 FROM shape) AND ($11::int[] IS NOT NULL OR (SELECT n <= 64 FROM shape))
+  ) h WHERE (SELECT n > 1 FROM shape) AND (@lanes IS NOT NULL OR (SELECT n <= 64 FROM shape))
   UNION ALL
   SELECT r.range, r.lane, r.queue, r.priority, r.most, r.from_at, r.from_id,
-    greatest(1, r.priority - coalesce(greatest(0, $8::bigint - r.from_at) / nullif($9::bigint, 0), 0))
-  FROM ranges r WHERE $11::int[] IS NULL AND (SELECT n > 64 FROM shape)
+    greatest(1, r.priority - coalesce(greatest(0, @now - r.from_at) / nullif(@aging, 0), 0))
+  FROM ranges r WHERE @lanes IS NULL AND (SELECT n > 64 FROM shape)
 ), best AS MATERIALIZED (
   SELECT range, priority, urgency, run_at, id FROM (
     SELECT *, row_number() OVER (PARTITION BY queue ORDER BY urgency, run_at, id) AS place FROM heads
-  ) h WHERE place <= most ORDER BY urgency, run_at, id LIMIT $7::int
+  ) h WHERE place <= most ORDER BY urgency, run_at, id LIMIT @limit
 ), worst AS MATERIALIZED (
-  SELECT urgency, run_at FROM best WHERE (SELECT count(*) >= $7::int FROM best) ORDER BY urgency DESC, run_at DESC LIMIT 1
+  SELECT urgency, run_at FROM best WHERE (SELECT count(*) >= @limit FROM best) ORDER BY urgency DESC, run_at DESC LIMIT 1
 ), deep AS MATERIALIZED (
-  SELECT range FROM best GROUP BY range HAVING count(*) >= (SELECT depth FROM shape) AND (SELECT depth < $7::int FROM shape)
+  SELECT range FROM best GROUP BY range HAVING count(*) >= (SELECT depth FROM shape) AND (SELECT depth < @limit FROM shape)
 ), more AS MATERIALIZED (
   SELECT r.range, r.lane, r.queue, r.priority, r.most, h.run_at, h.id,
-    greatest(1, r.priority - coalesce(greatest(0, $8::bigint - h.run_at) / nullif($9::bigint, 0), 0)) AS urgency
+    {{urgency}} AS urgency
   FROM deep d CROSS JOIN LATERAL (
     SELECT a.*, least(a.until_at, coalesce((
       SELECT CASE
-        WHEN a.priority < w.urgency THEN 9223372036854775807
-        ELSE greatest(w.run_at, CASE WHEN $9::bigint > 0 THEN $8::bigint - (a.priority - w.urgency + 1) * $9::bigint ELSE w.run_at END)
+        WHEN a.priority < w.urgency THEN {never}
+        ELSE greatest(w.run_at, CASE WHEN @aging > 0 THEN @now - (a.priority - w.urgency + 1) * @aging ELSE w.run_at END)
       END FROM worst w
-    ), 9223372036854775807)) AS last_at
+    ), {never})) AS last_at
     FROM ranges a WHERE a.range = d.range OFFSET 0
   ) r CROSS JOIN LATERAL (
     SELECT a.run_at, a.id FROM {schema}.ready a
     WHERE a.lane = r.lane AND (a.run_at, a.id) >= (r.from_at, r.from_id) AND a.run_at <= r.last_at
-    ORDER BY a.run_at, a.id LIMIT CASE WHEN (SELECT n > 64 FROM shape) THEN least($7::int, 100) ELSE $7::int END OFFSET (SELECT depth FROM shape)
+    ORDER BY a.run_at, a.id
+    LIMIT CASE WHEN (SELECT n > 64 FROM shape) THEN least(@limit, 100) ELSE @limit END OFFSET (SELECT depth FROM shape)
   ) h
 ), chosen AS MATERIALIZED (
   SELECT range, priority, run_at FROM best WHERE NOT EXISTS (SELECT 1 FROM deep)
@@ -98,10 +121,11 @@ WITH RECURSIVE member AS MATERIALIZED (
         SELECT range, queue, priority, most, run_at, id, urgency FROM heads WHERE EXISTS (SELECT 1 FROM deep)
         UNION ALL SELECT range, queue, priority, most, run_at, id, urgency FROM more
       ) a
-    ) h WHERE place <= most ORDER BY urgency, run_at, id LIMIT $7::int
+    ) h WHERE place <= most ORDER BY urgency, run_at, id LIMIT @limit
   )
 ), quotas AS MATERIALIZED (
-  SELECT c.range, r.lane, r.priority, c.most, r.until_at, c.from_at, CASE WHEN c.from_at = r.from_at THEN r.from_id ELSE '00000000-0000-0000-0000-000000000000' END AS from_id
+  SELECT c.range, r.lane, r.priority, c.most, r.until_at, c.from_at,
+    CASE WHEN c.from_at = r.from_at THEN r.from_id ELSE '00000000-0000-0000-0000-000000000000' END AS from_id
   FROM (SELECT range, count(*) AS most, min(run_at) AS from_at FROM chosen GROUP BY range) c
   CROSS JOIN LATERAL (SELECT a.lane, a.priority, a.until_at, a.from_at, a.from_id FROM ranges a WHERE a.range = c.range OFFSET 0) r
   UNION ALL
@@ -110,11 +134,11 @@ WITH RECURSIVE member AS MATERIALIZED (
     WHERE a.lane = r.lane AND (a.run_at, a.id) >= (r.from_at, r.from_id) AND a.run_at <= r.until_at ORDER BY a.run_at, a.id LIMIT 1
   ) h WHERE (SELECT n = 1 FROM shape) AND r.most > 0
 ), noted AS (
-  UPDATE {schema}.node SET last_seq = $2::bigint
-  WHERE $10::boolean AND id = $1::bigint AND dead_at IS NULL AND last_seq < $2::bigint AND EXISTS (SELECT 1 FROM quotas)
+  UPDATE {schema}.node SET last_seq = @record
+  WHERE @repeated AND id = @node AND dead_at IS NULL AND last_seq < @record AND EXISTS (SELECT 1 FROM quotas)
   RETURNING id
 ), held AS MATERIALIZED (
-  SELECT id FROM {schema}.node WHERE NOT $10::boolean AND id = $1::bigint AND dead_at IS NULL AND last_seq < $2::bigint
+  SELECT id FROM {schema}.node WHERE NOT @repeated AND id = @node AND dead_at IS NULL AND last_seq < @record
     AND EXISTS (SELECT 1 FROM quotas) FOR NO KEY UPDATE
 ), alive AS MATERIALIZED (
   SELECT id FROM noted UNION ALL SELECT id FROM held
@@ -128,61 +152,64 @@ WITH RECURSIVE member AS MATERIALIZED (
   DELETE FROM {schema}.ready WHERE ctid = ANY (ARRAY(SELECT place FROM locked))
 ), ordered AS MATERIALIZED (
   SELECT lane, run_at, id, row_number() OVER (
-    ORDER BY greatest(1, priority - coalesce(greatest(0, $8::bigint - run_at) / nullif($9::bigint, 0), 0)), run_at, id
+    ORDER BY greatest(1, priority - coalesce(greatest(0, @now - run_at) / nullif(@aging, 0), 0)), run_at, id
   ) - 1 AS n
   FROM locked
 ), jobs AS MATERIALIZED (
-  SELECT o.n, o.lane, o.run_at, o.id, b.created_at, b.lease, b.attempt, b.max_attempts, b.codec, b.args, b.options, b.tags, b.metadata,
-    b.ordering_key, b.unique_key, b.unique_states, b.parent, b.link, b.closing, b.remembers
+  SELECT o.n, o.lane, o.run_at, o.id, {{body}}, b.remembers
   FROM ordered o LEFT JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = o.id OFFSET 0) b ON true
 ), records AS (
   INSERT INTO {schema}.claim (node, seq, claimed_at, done, all_slots, ids, leases)
-  SELECT $1::bigint, $2::bigint + i, $8::bigint, 0, (1::bigint << least(60, a.n - 60 * i)::int) - 1, a.ids[60 * i + 1:60 * i + 60],
-    a.leases[60 * i + 1:60 * i + 60]
+  SELECT @node, @record + i, @now, 0, (1::bigint << least({claim_slots}, a.n - {claim_slots} * i)::int) - 1,
+    a.ids[{claim_slots} * i + 1:{claim_slots} * i + {claim_slots}],
+    a.leases[{claim_slots} * i + 1:{claim_slots} * i + {claim_slots}]
   FROM (
     SELECT count(*) AS n, array_agg(id) AS ids, CASE WHEN max(lease) > 0 THEN array_agg(coalesce(lease, 0) + 1) END AS leases
     FROM (SELECT id, lease FROM jobs ORDER BY n) j
-  ) a, generate_series(0, (a.n - 1) / 60) i WHERE a.n > 0
+  ) a, generate_series(0, (a.n - 1) / {claim_slots}) i WHERE a.n > 0
 ), released AS (
   DELETE FROM {schema}.unique_key u USING jobs b
-  WHERE b.unique_key IS NOT NULL AND b.unique_states & 8 = 0 AND u.key = b.unique_key AND u.id = b.id
+  WHERE b.unique_key IS NOT NULL AND b.unique_states & {bit_running} = 0 AND u.key = b.unique_key AND u.id = b.id
 )
-SELECT b.n, b.lane, b.run_at, b.id, b.created_at, b.lease, b.attempt, b.max_attempts, b.codec, b.args, b.options, b.tags, b.metadata,
-  b.ordering_key, b.unique_key, b.unique_states, b.parent, b.link, b.closing,
+SELECT b.n, b.lane, b.run_at, b.id, {{body}},
   b.remembers, r.yes, r.reason, c.percent, c.message, c.value, c.updated_at, CASE WHEN b.n IS NULL OR b.n = 0 THEN ARRAY(
     SELECT ARRAY[lane, first] FROM (SELECT lane, min(run_at) AS first, min(ARRAY[urgency, run_at]) AS best FROM heads GROUP BY lane) h
     ORDER BY best LIMIT 4096
   ) END
 FROM member
 LEFT JOIN (SELECT * FROM jobs WHERE created_at IS NOT NULL) b ON true
-LEFT JOIN LATERAL (SELECT true AS yes, a.reason FROM {schema}.cancel_request a WHERE a.id = b.id AND (b.lease > 0 OR b.remembers) OFFSET 0) r ON true
+LEFT JOIN LATERAL (
+  SELECT true AS yes, a.reason FROM {schema}.cancel_request a WHERE a.id = b.id AND (b.lease > 0 OR b.remembers) OFFSET 0
+) r ON true
 LEFT JOIN LATERAL (SELECT * FROM {schema}.checkpoint a WHERE a.id = b.id AND b.lease > 0 OFFSET 0) c ON true;
 
--- A claim whose answer was lost, $1 node, $2 first record, $3 the one after the last, is asked about, and something of it is there. The same
--- claim, or its last part, may still be on its way: what is working at this moment is waited for, and what arrives later takes nothing.
+-- A claim whose answer was lost is asked about, and something of it is there. The same claim, or
+-- its last part, may still be on its way: what is working at this moment is waited for, and what
+-- arrives later takes nothing.
 -- name: claim_note
-UPDATE {schema}.node SET last_seq = $3::bigint - 1 WHERE id = $1::bigint AND dead_at IS NULL AND last_seq < $3::bigint - 1
-  AND EXISTS (SELECT 1 FROM {schema}.claim k WHERE k.node = $1::bigint AND k.seq >= $2::bigint AND k.seq < $3::bigint);
+-- params: @node bigint, @from_record bigint, @to_record bigint
+UPDATE {schema}.node SET last_seq = @to_record - 1 WHERE id = @node AND dead_at IS NULL AND last_seq < @to_record - 1
+  AND EXISTS (SELECT 1 FROM {schema}.claim k WHERE k.node = @node AND k.seq >= @from_record AND k.seq < @to_record);
 
--- What became of it, or of jobs that started as they were enqueued: those that are not done. No row: the node is not alive. A row without a
--- job: nothing is left of the claim, or it never happened, which last_seq tells.
--- $1 node, $2 first record, $3 the one after the last.
--- $4 and $5 record and place behind which to read, $6 how many jobs at the most.
+-- What became of it, or of jobs that started as they were enqueued: those that are not done, behind
+-- a record and a place in it. No row: the node is not alive. A row without a job: nothing is left
+-- of the claim, or it never happened, which last_seq tells.
 -- name: claim_again
-SELECT n.last_seq, t.seq, t.slot, t.claimed_at, b.lane, b.run_at, b.id, b.created_at, b.lease, b.attempt, b.max_attempts, b.codec, b.args,
-  b.options, b.tags, b.metadata, b.ordering_key, b.unique_key, b.unique_states, b.parent, b.link, b.closing,
+-- params: @node bigint, @from_record bigint, @to_record bigint, @after_record bigint
+-- params: @after_slot bigint, @limit int
+SELECT n.last_seq, t.seq, t.slot, t.claimed_at, b.lane, b.run_at, b.id, {{body}},
   EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = b.id OFFSET 0), r.yes, r.reason,
   c.percent, c.message, c.value, c.updated_at
 FROM {schema}.node n
 LEFT JOIN LATERAL (
   SELECT k.seq, k.claimed_at, s.id, s.place - 1 AS slot
-  FROM {schema}.claim k CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS s (id, place)
-  WHERE k.node = n.id AND k.seq >= $2::bigint AND k.seq < $3::bigint AND (k.done >> (s.place - 1)::int) & 1 = 0
-    AND (k.seq, s.place - 1) > ($4::bigint, $5::bigint)
-  ORDER BY k.seq, s.place LIMIT $6::int
+  FROM {schema}.claim k CROSS JOIN LATERAL {{slots}}
+  WHERE k.node = n.id AND k.seq >= @from_record AND k.seq < @to_record AND {{slot_open}}
+    AND (k.seq, s.place - 1) > (@after_record, @after_slot)
+  ORDER BY k.seq, s.place LIMIT @limit
 ) t ON true
 LEFT JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = t.id OFFSET 0) b ON true
 LEFT JOIN LATERAL (SELECT true AS yes, a.reason FROM {schema}.cancel_request a WHERE a.id = b.id OFFSET 0) r ON true
 LEFT JOIN LATERAL (SELECT * FROM {schema}.checkpoint a WHERE a.id = b.id OFFSET 0) c ON true
-WHERE n.id = $1::bigint AND n.dead_at IS NULL
+WHERE n.id = @node AND n.dead_at IS NULL
 ORDER BY t.seq, t.slot;

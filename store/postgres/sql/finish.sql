@@ -1,87 +1,94 @@
 -- Ends of runs, and what else is written under a lease.
 --
--- The runs of a batch come in groups, one for each claim record: $1 nodes, $2 numbers, $3 masks of slots, $4 and $5 the
--- first and the last of the group's runs among the arrays of runs, which start with $6 slots, $7 ids, $8 lease
--- numbers. "held" has one row for each group, in order; of a group that is not wholly live claimed_at is 0. Looking up
--- a run's group is then an array subscript and no join. Records are changed between the first and the last number of the batch as well
--- as by a join: the planner may read the whole index for a join, which is small when the plan is made, and large while a long transaction
--- keeps what died.
+-- The leases of a batch come in groups, one for each claim record; see {{group_lives}} and
+-- {{held}}.
 
--- Plain completions, the hot path. $9 results, $10 groups of the runs, $11 now. All or nothing.
+-- Plain completions, the hot path. All or nothing.
 -- name: complete
+-- params: @nodes bigint[], @records bigint[], @masks bigint[], @first int[], @last int[]
+-- params: @slots int[], @jobs uuid[], @leases bigint[], @results bytea[], @codecs int[]
+-- params: @started_at bigint[], @groups int[], @now bigint
 WITH held AS MATERIALIZED (
-  SELECT g.node, g.seq, g.mask, g.place, coalesce(c.claimed_at, 0) AS claimed_at, c.done | g.mask AS done, c.all_slots
-  FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[], $5::int[]) WITH ORDINALITY AS g (node, seq, mask, first, last, place)
-  LEFT JOIN LATERAL (
-    SELECT k.claimed_at, k.done, k.all_slots FROM {schema}.claim k
-    WHERE k.node = g.node AND k.seq = g.seq AND k.done & g.mask = 0 AND g.mask & ~k.all_slots = 0 AND NOT EXISTS (
-      SELECT 1 FROM generate_series(g.first, g.last) i
-      WHERE k.ids[($6::int[])[i] + 1] IS DISTINCT FROM ($7::uuid[])[i] OR coalesce(k.leases[($6::int[])[i] + 1], 1) <> ($8::bigint[])[i]
-    ) FOR UPDATE
-  ) c ON true
+  {{held}}
 ), emptied AS (
-  DELETE FROM {schema}.claim k USING held h
-  WHERE k.node = h.node AND k.seq = h.seq AND h.done = h.all_slots AND k.node = ANY ($1::bigint[])
-    AND k.seq >= (SELECT min(seq) FROM held) AND k.seq <= (SELECT max(seq) FROM held)
+  {{emptied}}
 ), marked AS (
-  UPDATE {schema}.claim k SET done = h.done FROM held h
-  WHERE k.node = h.node AND k.seq = h.seq AND h.done <> h.all_slots AND k.node = ANY ($1::bigint[])
-    AND k.seq >= (SELECT min(seq) FROM held) AND k.seq <= (SELECT max(seq) FROM held)
+  {{marked}}
 ), ended AS (
-  INSERT INTO {schema}.finished (id, state, finished_at, lease, node, claimed_at, result)
-  SELECT r.id, 6, $11::bigint, r.lease, a.nodes[r.place], a.claimed_at[r.place], r.result
-  FROM unnest($7::uuid[], $8::bigint[], $9::bytea[], $10::int[]) AS r (id, lease, result, place),
+  INSERT INTO {schema}.finished (id, state, finished_at, lease, node, claimed_at, started_at, result, codec)
+  SELECT r.id, {completed}, @now, r.lease, a.nodes[r.place], a.claimed_at[r.place], r.started_at, r.result, r.codec
+  FROM unnest(@jobs, @leases, @results, @codecs, @started_at, @groups) AS r (id, lease, result, codec, started_at, place),
     (SELECT array_agg(node ORDER BY place) AS nodes, array_agg(claimed_at ORDER BY place) AS claimed_at FROM held) a
 )
 SELECT CASE WHEN min(claimed_at) > 0 THEN 0 ELSE {schema}.refuse('lease lost') END FROM held;
 
--- Every other end: by its run, by the leave of its node, by a rescue, or by a person. $9 groups of the runs, $10 states, $11 run times
--- (of a run that parks, when it is woken at the latest), $12 reasons, $13 errors, $14 traces, $15 results, $16 start times, $17 whether
--- the run reports itself, $18 now, $19 traits: 1 it has a journal, 2 its end may have children to close, 4 it begins anew, 8 it is held,
--- 16 failures wake it, 32 it is not counted, 64 its run knew of a request to cancel it, 128 its code contradicts its journal; $20 versions to be bound to, and of those that park $21 the last message they know, $22 the kinds that wake them,
--- $23 the message that is enough, $24 their time limit, $25 what they wait for. All or nothing. Answers with what became of each run.
+-- Every other end: by its run, by the leave of its node, by a rescue, or by a person. All or
+-- nothing. Answers with what became of each run.
 --
--- A requested cancel goes before everything but an end that the run itself reports, and a deadline before a further run; a job with a
--- journal is given the chance to end itself instead, once: a run that knew, or that cannot be replayed, ends as it says. What goes on keeps the turn of its ordering key; what ends frees it. Bodies are
--- changed in the order of their ids. A request to pause is locked, so that it is either forgotten or applied.
+-- What a run asks for is its state and run time; of one that parks the run time is when it is woken
+-- at the latest. Traits are bits, which sql.go explains. Of runs that park there is also: the
+-- last message that they know (@seen), the kinds that wake them, the message that is enough, their
+-- time limit, and what they wait for.
 -- name: conclude
+-- params: @nodes bigint[], @records bigint[], @masks bigint[], @first int[], @last int[]
+-- params: @slots int[], @jobs uuid[], @leases bigint[], @groups int[], @states int[]
+-- params: @run_at bigint[], @reasons text[], @errors text[], @traces text[], @results bytea[]
+-- params: @codecs int[], @fingerprints bigint[], @started_at bigint[], @reported boolean, @now bigint
+-- params: @traits int[], @versions text[]
+-- params: @seen bigint[], @kinds int[], @enough bigint[], @until bigint[], @waits_for text[]
+--
+-- walk: Decides what becomes of each run, and then writes it everywhere at once.
+-- walk: held, emptied, marked: the claim records, in their order. If bodies are changed lock_claims
+-- walk:   and lock_bodies have locked both before, in this order, so that only requests, unique
+-- walk:   keys and turns are locked after the bodies. If a lease is lost the last line fails the
+-- walk:   whole.
+-- walk: runs: the runs as Go sent them, each with the node and the claim time of its group.
+-- walk: judged: what is known of each job, and its final state. A request to pause is locked, so
+-- walk:   that it is either forgotten or applied; none is looked for if there are none.
+-- walk: fates: what is to be written of each run, by the ids of the jobs: in that order bodies
+-- walk:   change.
+-- walk: ended: the finished row, if that is the end of the job.
+-- walk: recorded: the attempt, of everything but a completion, a park, and a job that starts over.
+-- walk: put_back: the body, if the job goes on.
+-- walk: at_once, later: its pointer. What goes on keeps the turn of its ordering key, so never in
+-- walk:   keyed. A held job is deferred for ever, and remembers what it was: was_state, was_due,
+-- walk:   was_run_at.
+-- walk: released: its unique key, unless it has it in its new state; one that waits counts as
+-- walk:   running.
+-- walk: freed, checks: the turn of its ordering key, if it has finished, with a note for who hands
+-- walk:   it on.
+-- walk: answered, forgotten, noted: requests. A cancel is done with the job, a pause with the run;
+-- walk:   of a cancel that goes on it is noted that a run has seen it.
 WITH held AS MATERIALIZED (
-  SELECT g.node, g.seq, g.mask, g.place, coalesce(c.claimed_at, 0) AS claimed_at, c.done | g.mask AS done, c.all_slots
-  FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[], $5::int[]) WITH ORDINALITY AS g (node, seq, mask, first, last, place)
-  LEFT JOIN LATERAL (
-    SELECT k.claimed_at, k.done, k.all_slots FROM {schema}.claim k
-    WHERE k.node = g.node AND k.seq = g.seq AND k.done & g.mask = 0 AND g.mask & ~k.all_slots = 0 AND NOT EXISTS (
-      SELECT 1 FROM generate_series(g.first, g.last) i
-      WHERE k.ids[($6::int[])[i] + 1] IS DISTINCT FROM ($7::uuid[])[i] OR coalesce(k.leases[($6::int[])[i] + 1], 1) <> ($8::bigint[])[i]
-    ) FOR UPDATE
-  ) c ON true
+  {{held}}
 ), emptied AS (
-  DELETE FROM {schema}.claim k USING held h
-  WHERE k.node = h.node AND k.seq = h.seq AND h.done = h.all_slots AND k.node = ANY ($1::bigint[])
-    AND k.seq >= (SELECT min(seq) FROM held) AND k.seq <= (SELECT max(seq) FROM held)
+  {{emptied}}
 ), marked AS (
-  UPDATE {schema}.claim k SET done = h.done FROM held h
-  WHERE k.node = h.node AND k.seq = h.seq AND h.done <> h.all_slots AND k.node = ANY ($1::bigint[])
-    AND k.seq >= (SELECT min(seq) FROM held) AND k.seq <= (SELECT max(seq) FROM held)
+  {{marked}}
 ), runs AS MATERIALIZED (
-  SELECT r.*, r.traits & 1 <> 0 AS durable, a.nodes[r.place] AS node, a.claimed_at[r.place] AS claimed_at
-  FROM unnest($7::uuid[], $8::bigint[], $9::int[], $10::int[], $11::bigint[], $12::text[], $13::text[], $14::text[], $15::bytea[], $16::bigint[],
-      $19::int[], $20::text[], $21::bigint[], $22::int[], $23::bigint[], $24::bigint[], $25::text[])
-    WITH ORDINALITY AS r (id, lease, place, state, run_at, reason, error, trace, result, started_at,
+  SELECT r.*, r.traits & {durable} <> 0 AS durable, a.nodes[r.place] AS node, a.claimed_at[r.place] AS claimed_at
+  FROM unnest(@jobs, @leases, @groups, @states, @run_at, @reasons, @errors, @traces, @results, @codecs, @fingerprints, @started_at,
+      @traits, @versions, @seen, @kinds, @enough, @until, @waits_for)
+    WITH ORDINALITY AS r (id, lease, place, state, run_at, reason, error, trace, result, codec, fingerprint, started_at,
       traits, version, seen, kinds, enough, until, waits_for, run),
     (SELECT array_agg(node ORDER BY place) AS nodes, array_agg(claimed_at ORDER BY place) AS claimed_at FROM held) a
 ), judged AS MATERIALIZED (
   SELECT r.*, b.attempt, b.ordering_key, b.unique_key, b.unique_states, b.due, b.deadline, c.asked AS cancelled, c.words, l.queue,
-    p.asked, p.asked AND c.heard IS NULL AND NOT (r.state = 5 AND r.traits & 8 <> 0) AS paused, p.words AS pause_words,
+    p.asked, p.asked AND c.heard IS NULL AND NOT (r.state = {waiting} AND r.traits & {hold} <> 0) AS paused, p.words AS pause_words,
     CASE WHEN r.version IS NULL THEN b.lane ELSE coalesce((
-      SELECT v.id FROM {schema}.lane v WHERE v.queue = l.queue AND v.kind = split_part(l.kind, '@', 1) || '@' || r.version AND v.priority = l.priority
-    ), b.lane) END AS lane,
-    CASE
-      WHEN c.asked AND r.durable AND r.state < 6 AND r.traits & 192 = 0 THEN 2
-      WHEN c.asked AND NOT r.durable AND (r.state < 6 OR NOT $17::boolean) THEN 8
-      WHEN r.state >= 6 THEN r.state
-      WHEN r.state IN (1, 4) AND NOT r.durable AND b.deadline <= r.run_at THEN 7
-      WHEN p.asked AND c.heard IS NULL THEN 5
+      SELECT v.id FROM {schema}.lane v
+      WHERE v.queue = l.queue AND v.kind = split_part(l.kind, '@', 1) || '@' || r.version AND v.priority = l.priority
+    ), b.lane) END AS lane, -- that of the version, if the job is to be bound to one
+    CASE -- the first that is true
+      -- A job with a journal is given the chance to end itself, once: not if the run knew, or if it
+      -- cannot be replayed.
+      WHEN c.asked AND r.durable AND r.state < {finished} AND r.traits & {seen|misfit} = 0 THEN {available}
+      -- All others are cancelled, but for an end that the run itself reports.
+      WHEN c.asked AND NOT r.durable AND (r.state < {finished} OR NOT @reported) THEN {cancelled}
+      WHEN r.state >= {finished} THEN r.state
+      -- The next run would be too late. Durable ones are woken for it.
+      WHEN r.state IN ({scheduled}, {retryable}) AND NOT r.durable AND b.deadline <= r.run_at THEN {failed}
+      WHEN p.asked AND c.heard IS NULL THEN {waiting}
       ELSE r.state
     END AS final
   FROM runs r
@@ -99,55 +106,65 @@ WITH held AS MATERIALIZED (
     WHERE q.id = r.id AND (SELECT EXISTS (SELECT 1 FROM {schema}.pause_request)) FOR UPDATE
   ) p ON true
 ), fates AS MATERIALIZED (
-  SELECT id, lease, run, node, claimed_at, started_at, trace, result, lane, queue, ordering_key, unique_key, unique_states, final, due, asked, paused,
-    pause_words, state, traits, seen, kinds, enough, until, waits_for,
-    cancelled AND final < 6 AND traits & 64 <> 0 AS cancel_seen,
-    final = 5 AND (paused OR traits & 8 <> 0) IS TRUE AS is_held,
+  SELECT id, lease, run, node, claimed_at, started_at, trace, result, codec, lane, queue, ordering_key, unique_key, unique_states,
+    final, due, asked, paused, pause_words, state, traits, seen, kinds, enough, until, waits_for,
+    cancelled AND final < {finished} AND traits & {seen} <> 0 AS cancel_seen,
+    final = {waiting} AND (paused OR traits & {hold} <> 0) IS TRUE AS is_held,
     CASE
-      WHEN final = 2 THEN $18::bigint
-      WHEN final = 5 AND (paused OR traits & 8 <> 0) THEN 9223372036854775807
-      WHEN final IN (1, 4) AND durable AND (cancelled AND traits & 192 <> 0) IS NOT TRUE OR final = 5 THEN least(run_at, deadline)
-      WHEN final < 6 THEN run_at
+      WHEN final = {available} THEN @now
+      WHEN final = {waiting} AND (paused OR traits & {hold} <> 0) THEN {never}
+      WHEN final IN ({scheduled}, {retryable}) AND durable AND (cancelled AND traits & {seen|misfit} <> 0) IS NOT TRUE
+        OR final = {waiting} THEN least(run_at, deadline)
+      WHEN final < {finished} THEN run_at
     END AS run_at,
-    CASE WHEN state IN (1, 4) THEN CASE WHEN durable THEN least(run_at, deadline) ELSE run_at END END AS was_due,
-    attempt + 1 AS number, attempt + CASE WHEN final >= 6 OR state IN (4, 7) AND traits & 32 = 0 THEN 1 ELSE 0 END AS attempt,
-    CASE WHEN final = 8 AND state <> 8 THEN 'cancelled' WHEN final = 7 AND state <> 7 THEN 'deadline' ELSE reason END AS reason,
-    CASE WHEN final = 8 AND state <> 8 THEN words ELSE error END AS error
+    CASE WHEN state IN ({scheduled}, {retryable}) THEN CASE WHEN durable THEN least(run_at, deadline) ELSE run_at END END AS was_due,
+    attempt + 1 AS number,
+    attempt + CASE WHEN final >= {finished} OR state IN ({retryable}, {failed}) AND traits & {free} = 0 THEN 1 ELSE 0 END AS attempt,
+    CASE
+      WHEN final = {cancelled} AND state <> {cancelled} THEN 'cancelled'
+      WHEN final = {failed} AND state <> {failed} THEN 'deadline'
+      ELSE reason
+    END AS reason,
+    CASE WHEN final = {cancelled} AND state <> {cancelled} THEN words ELSE error END AS error,
+    CASE WHEN final = {failed} AND state = {failed} THEN fingerprint END AS fingerprint
   FROM judged ORDER BY id
 ), ended AS (
-  INSERT INTO {schema}.finished (id, state, finished_at, lease, node, claimed_at, reason, error, result)
-  SELECT id, final, $18::bigint, lease, node, claimed_at, reason, error, result FROM fates WHERE final >= 6
+  INSERT INTO {schema}.finished (id, state, finished_at, lease, node, claimed_at, started_at, reason, error, fingerprint, result, codec)
+  SELECT id, final, @now, lease, node, claimed_at, started_at, reason, error, fingerprint, result, codec
+  FROM fates WHERE final >= {finished}
 ), recorded AS (
   INSERT INTO {schema}.attempt (id, lease, node, claimed_at, started_at, ended_at, attempt, outcome, reported, reason, error, trace)
-  SELECT id, lease, node, claimed_at, started_at, $18::bigint, number, final, $17::boolean, reason, error, trace
-  FROM fates WHERE final > 6 OR final < 6 AND state <> 5 AND traits & 4 = 0
+  SELECT id, lease, node, claimed_at, started_at, @now, number, final, @reported, reason, error, trace
+  FROM fates WHERE final > {completed} OR final < {finished} AND state <> {waiting} AND traits & {continues} = 0
 ), put_back AS (
   UPDATE {schema}.job j SET run_at = f.run_at, lease = f.lease, attempt = f.attempt, lane = f.lane,
-    remembers = CASE WHEN f.traits & 1 <> 0 THEN true END,
-    claimed_at = CASE WHEN f.state = 5 OR f.traits & 4 <> 0 THEN f.claimed_at ELSE j.claimed_at END
-  FROM fates f WHERE j.id = f.id AND f.final < 6
+    remembers = CASE WHEN f.traits & {durable} <> 0 THEN true END,
+    claimed_at = CASE WHEN f.state = {waiting} OR f.traits & {continues} <> 0 THEN f.claimed_at ELSE j.claimed_at END
+  FROM fates f WHERE j.id = f.id AND f.final < {finished}
 ), at_once AS (
-  INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, run_at, id FROM fates WHERE final = 2
+  INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, run_at, id FROM fates WHERE final = {available}
 ), later AS (
   INSERT INTO {schema}.deferred (due, id, lane, state, ordering_key, since, held, was_state, was_due, was_run_at, reason, error, waits_for,
     seen, enough, until, kinds, failures)
-  SELECT run_at, id, lane, final, ordering_key, CASE WHEN final = 5 THEN $18::bigint END, CASE WHEN final = 5 THEN is_held END,
+  SELECT run_at, id, lane, final, ordering_key, CASE WHEN final = {waiting} THEN @now END, CASE WHEN final = {waiting} THEN is_held END,
     CASE WHEN is_held THEN state END, CASE WHEN is_held THEN was_due END, CASE WHEN is_held THEN due END,
     CASE WHEN paused THEN 'paused' WHEN is_held THEN reason END, CASE WHEN paused THEN pause_words WHEN is_held THEN error END,
     CASE WHEN paused IS NOT TRUE THEN waits_for END, CASE WHEN NOT is_held THEN seen END, CASE WHEN NOT is_held THEN enough END,
-    CASE WHEN NOT is_held THEN until END, CASE WHEN NOT is_held THEN kinds END, CASE WHEN final = 5 AND NOT is_held THEN traits & 16 <> 0 END
-  FROM fates WHERE final IN (1, 4, 5)
+    CASE WHEN NOT is_held THEN until END, CASE WHEN NOT is_held THEN kinds END,
+    CASE WHEN final = {waiting} AND NOT is_held THEN traits & {failures} <> 0 END
+  FROM fates WHERE final IN ({scheduled}, {retryable}, {waiting})
 ), released AS (
   DELETE FROM {schema}.unique_key u USING fates f
-  WHERE f.unique_key IS NOT NULL AND (f.unique_states >> CASE WHEN f.final = 5 THEN 3 ELSE f.final END) & 1 = 0 AND u.key = f.unique_key AND u.id = f.id
+  WHERE f.unique_key IS NOT NULL AND (f.unique_states >> CASE WHEN f.final = {waiting} THEN {running} ELSE f.final END) & 1 = 0
+    AND u.key = f.unique_key AND u.id = f.id
 ), freed AS (
   DELETE FROM {schema}.key_holder k USING fates f
-  WHERE f.final >= 6 AND f.ordering_key IS NOT NULL AND k.queue = f.queue AND k.ordering_key = f.ordering_key AND k.id = f.id
+  WHERE f.final >= {finished} AND f.ordering_key IS NOT NULL AND k.queue = f.queue AND k.ordering_key = f.ordering_key AND k.id = f.id
   RETURNING k.queue, k.ordering_key
 ), checks AS (
   INSERT INTO {schema}.key_check (queue, ordering_key) SELECT queue, ordering_key FROM freed
 ), answered AS (
-  DELETE FROM {schema}.cancel_request q USING fates f WHERE f.final >= 6 AND q.id = f.id
+  DELETE FROM {schema}.cancel_request q USING fates f WHERE f.final >= {finished} AND q.id = f.id
 ), forgotten AS (
   DELETE FROM {schema}.pause_request q USING fates f WHERE f.asked AND q.id = f.id
 ), noted AS (
@@ -156,54 +173,57 @@ WITH held AS MATERIALIZED (
 SELECT f.run, f.final, f.reason, coalesce(f.run_at, f.due), f.lane
 FROM (SELECT CASE WHEN min(claimed_at) > 0 THEN 0 ELSE {schema}.refuse('lease lost') END AS fine FROM held) h JOIN fates f ON h.fine = 0;
 
--- Which leases live: $1 nodes, $2 numbers, $3 slots, $4 ids, $5 lease numbers. Their records are locked, in order.
+-- Which leases live. Their records are locked, in order.
 -- name: live_leases
+-- params: @nodes bigint[], @records bigint[], @slots int[], @jobs uuid[], @leases bigint[]
 SELECT t.place FROM (
-  SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::uuid[], $5::bigint[]) WITH ORDINALITY AS t (node, seq, slot, id, lease, place)
+  SELECT * FROM unnest(@nodes, @records, @slots, @jobs, @leases) WITH ORDINALITY AS t (node, seq, slot, id, lease, place)
   ORDER BY node, seq, slot
 ) t CROSS JOIN LATERAL (
   SELECT 1 FROM {schema}.claim k
-  WHERE k.node = t.node AND k.seq = t.seq AND (k.done >> t.slot) & 1 = 0 AND k.ids[t.slot + 1] = t.id AND coalesce(k.leases[t.slot + 1], 1) = t.lease
+  WHERE {{lease_lives}}
   FOR UPDATE
 ) c;
 
--- Locks claim records in order, for a batch that touches them in several statements. $1 nodes, $2 numbers.
+-- Locks claim records in order, for a batch that touches them in several statements.
 -- name: lock_claims
-SELECT count(*) FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[]) AS t (node, seq) ORDER BY node, seq) t
+-- params: @nodes bigint[], @records bigint[]
+SELECT count(*) FROM (SELECT * FROM unnest(@nodes, @records) AS t (node, seq) ORDER BY node, seq) t
 CROSS JOIN LATERAL (SELECT 1 FROM {schema}.claim k WHERE k.node = t.node AND k.seq = t.seq FOR UPDATE) c;
 
--- Outcomes that were applied before: by their finished row, by the attempt that they recorded, or, if they leave neither, by a lease that
--- the body knows of and that nobody else has ended. $1 ids, $2 lease numbers, $3 nodes, $4 the states of those that leave neither, 0 of
--- others.
+-- Outcomes that were applied before: by their finished row, by the attempt that they recorded, or,
+-- if they leave neither, by a lease that the body knows of and that nobody else has ended. @states
+-- are those of outcomes that leave neither, 0 of others.
 -- name: outcomes_applied
+-- params: @jobs uuid[], @leases bigint[], @nodes bigint[], @states int[]
 SELECT t.place, coalesce(a.outcome, f.state, t.state)
-FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::int[]) WITH ORDINALITY AS t (id, lease, node, state, place)
+FROM unnest(@jobs, @leases, @nodes, @states) WITH ORDINALITY AS t (id, lease, node, state, place)
 LEFT JOIN LATERAL (
   SELECT b.outcome FROM {schema}.attempt b WHERE b.id = t.id AND b.lease = t.lease AND b.node = t.node AND b.reported OFFSET 0
 ) a ON true
 LEFT JOIN LATERAL (
-  SELECT b.state FROM {schema}.finished b WHERE b.id = t.id AND b.lease = t.lease AND b.node = t.node AND b.state = 6 OFFSET 0
+  SELECT b.state FROM {schema}.finished b WHERE b.id = t.id AND b.lease = t.lease AND b.node = t.node AND b.state = {completed} OFFSET 0
 ) f ON true
 WHERE a.outcome IS NOT NULL OR f.state IS NOT NULL OR t.state > 0
   AND EXISTS (SELECT 1 FROM {schema}.job j WHERE j.id = t.id AND j.lease >= t.lease OFFSET 0)
   AND NOT EXISTS (SELECT 1 FROM {schema}.attempt b WHERE b.id = t.id AND b.lease = t.lease OFFSET 0);
 
--- Checkpoints, as above in groups: $9 percents, $10 messages, $11 values, $12 now. All or nothing.
+-- Checkpoints, in groups as above. All or nothing.
 -- name: checkpoint
+-- params: @nodes bigint[], @records bigint[], @masks bigint[], @first int[], @last int[]
+-- params: @slots int[], @jobs uuid[], @leases bigint[], @percents float8[], @messages text[]
+-- params: @values text[], @now bigint
 WITH held AS MATERIALIZED (
   SELECT g.place, coalesce(c.live, 0) AS live
-  FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[], $5::int[]) WITH ORDINALITY AS g (node, seq, mask, first, last, place)
+  FROM unnest(@nodes, @records, @masks, @first, @last) WITH ORDINALITY AS g (node, seq, mask, first, last, place)
   LEFT JOIN LATERAL (
     SELECT 1 AS live FROM {schema}.claim k
-    WHERE k.node = g.node AND k.seq = g.seq AND k.done & g.mask = 0 AND g.mask & ~k.all_slots = 0 AND NOT EXISTS (
-      SELECT 1 FROM generate_series(g.first, g.last) i
-      WHERE k.ids[($6::int[])[i] + 1] IS DISTINCT FROM ($7::uuid[])[i] OR coalesce(k.leases[($6::int[])[i] + 1], 1) <> ($8::bigint[])[i]
-    ) FOR UPDATE
+    WHERE {{group_lives}} FOR UPDATE
   ) c ON true
 ), written AS (
   INSERT INTO {schema}.checkpoint (id, lease, percent, message, value, updated_at)
-  SELECT id, lease, percent, message, value::json, $12::bigint
-  FROM unnest($7::uuid[], $8::bigint[], $9::float8[], $10::text[], $11::text[]) AS r (id, lease, percent, message, value)
+  SELECT id, lease, percent, message, value::json, @now
+  FROM unnest(@jobs, @leases, @percents, @messages, @values) AS r (id, lease, percent, message, value)
   ON CONFLICT (id) DO UPDATE SET lease = excluded.lease, percent = excluded.percent, message = excluded.message,
     value = excluded.value, updated_at = excluded.updated_at
 )

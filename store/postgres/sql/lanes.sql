@@ -1,39 +1,45 @@
 -- Queues and lanes: interned, and cached by every process.
 
 -- name: queues_intern
+-- params: @namespaces text[], @queues text[]
 INSERT INTO {schema}.queue (namespace, name)
-SELECT t.namespace, t.name FROM unnest($1::text[], $2::text[]) AS t (namespace, name)
+SELECT t.namespace, t.name FROM unnest(@namespaces, @queues) AS t (namespace, name)
 WHERE NOT EXISTS (SELECT 1 FROM {schema}.queue q WHERE q.namespace = t.namespace AND q.name = t.name)
 ORDER BY t.namespace, t.name
 ON CONFLICT (namespace, name) DO NOTHING;
 
 -- name: lanes_intern
+-- params: @namespaces text[], @queues text[], @kinds text[], @priorities int[], @day int
 INSERT INTO {schema}.lane AS l (queue, kind, priority, used_on)
-SELECT q.id, t.kind, t.priority, $5::int
-FROM unnest($1::text[], $2::text[], $3::text[], $4::int[]) AS t (namespace, name, kind, priority)
+SELECT q.id, t.kind, t.priority, @day
+FROM unnest(@namespaces, @queues, @kinds, @priorities) AS t (namespace, name, kind, priority)
 JOIN {schema}.queue q ON q.namespace = t.namespace AND q.name = t.name
 WHERE NOT EXISTS (
-  SELECT 1 FROM {schema}.lane a WHERE a.queue = q.id AND a.kind = t.kind AND a.priority = t.priority AND a.used_on >= $5::int
+  SELECT 1 FROM {schema}.lane a WHERE a.queue = q.id AND a.kind = t.kind AND a.priority = t.priority AND a.used_on >= @day
 )
 ORDER BY q.id, t.kind, t.priority
 ON CONFLICT (queue, kind, priority) DO UPDATE SET used_on = excluded.used_on WHERE l.used_on < excluded.used_on;
 
 -- name: lanes_named
+-- params: @namespaces text[], @queues text[], @kinds text[], @priorities int[]
 SELECT l.id, l.queue, q.namespace, q.name, l.kind, l.priority, q.created_at IS NOT NULL
-FROM unnest($1::text[], $2::text[], $3::text[], $4::int[]) AS t (namespace, name, kind, priority)
+FROM unnest(@namespaces, @queues, @kinds, @priorities) AS t (namespace, name, kind, priority)
 JOIN {schema}.queue q ON q.namespace = t.namespace AND q.name = t.name
 JOIN {schema}.lane l ON l.queue = q.id AND l.kind = t.kind AND l.priority = t.priority;
 
 -- name: lanes_by_id
+-- params: @lanes int[]
 SELECT l.id, l.queue, q.namespace, q.name, l.kind, l.priority, q.created_at IS NOT NULL
-FROM {schema}.lane l JOIN {schema}.queue q ON q.id = l.queue WHERE l.id = ANY ($1::int[]);
+FROM {schema}.lane l JOIN {schema}.queue q ON q.id = l.queue WHERE l.id = ANY (@lanes);
 
--- What waits in lanes that no node serves. What the living nodes serve: $1 kinds, $2 the namespace of each, $3 the queue, both '' where it is any.
--- $4 limit. Lanes are looked at first, and of ready no more than the first row of those that nobody serves: so nothing is passed by that nodes
+-- What waits in lanes that no node serves. The arrays say what the living nodes serve: kinds, with
+-- the namespace and the queue of each, both '' where it is any. Lanes are looked at first, and of
+-- ready no more than the first row of those that nobody serves: so nothing is passed by that nodes
 -- have taken from the others.
 -- name: unserved
+-- params: @kinds text[], @namespaces text[], @queues text[], @limit int
 WITH served AS MATERIALIZED (
-  SELECT t.kind, t.namespace, t.queue FROM unnest($1::text[], $2::text[], $3::text[]) AS t (kind, namespace, queue)
+  SELECT t.kind, t.namespace, t.queue FROM unnest(@kinds, @namespaces, @queues) AS t (kind, namespace, queue)
 ), bare AS MATERIALIZED (
   SELECT l.id, l.kind, q.namespace, q.name FROM {schema}.lane l JOIN {schema}.queue q ON q.id = l.queue
   WHERE q.paused_at IS NULL AND NOT EXISTS (
@@ -44,50 +50,58 @@ WITH served AS MATERIALIZED (
     SELECT a.run_at FROM {schema}.ready a WHERE a.lane = b.id ORDER BY a.run_at, a.id LIMIT 1
   ) r
 )
-SELECT w.namespace, w.name, w.kind, min(w.run_at), EXISTS (SELECT 1 FROM served s WHERE s.kind = w.kind AND s.namespace IN ('', w.namespace))
-FROM waiting w GROUP BY w.namespace, w.name, w.kind ORDER BY min(w.run_at), w.namespace, w.name, w.kind LIMIT $4::int;
+SELECT w.namespace, w.name, w.kind, min(w.run_at),
+  EXISTS (SELECT 1 FROM served s WHERE s.kind = w.kind AND s.namespace IN ('', w.namespace))
+FROM waiting w GROUP BY w.namespace, w.name, w.kind ORDER BY min(w.run_at), w.namespace, w.name, w.kind LIMIT @limit;
 
--- Removes lanes that were last used before day $1, and so have no jobs in the partitions of days, unless there is one in the default partition; at
--- most $2. Pointers are looked at, too, although there cannot be any.
+-- Removes lanes that were last used before a day, and so have no jobs in the partitions of days,
+-- unless there is one in the default partition. Pointers are looked at, too, although there cannot
+-- be any.
 -- name: lanes_retire
+-- params: @day int, @limit int
 WITH kept AS MATERIALIZED (
   SELECT DISTINCT lane FROM {schema}.job_default
 ), old AS MATERIALIZED (
-  SELECT l.id FROM {schema}.lane l WHERE l.used_on < $1::int AND (l.id IN (SELECT lane FROM kept)) IS NOT TRUE
+  SELECT l.id FROM {schema}.lane l WHERE l.used_on < @day AND (l.id IN (SELECT lane FROM kept)) IS NOT TRUE
     AND NOT EXISTS (SELECT 1 FROM {schema}.ready r WHERE r.lane = l.id OFFSET 0)
     AND NOT EXISTS (SELECT 1 FROM {schema}.deferred d WHERE d.lane = l.id OFFSET 0)
-  ORDER BY l.id LIMIT $2::int FOR UPDATE SKIP LOCKED
+  ORDER BY l.id LIMIT @limit FOR UPDATE SKIP LOCKED
 )
-DELETE FROM {schema}.lane l USING old o WHERE l.id = o.id AND l.used_on < $1::int RETURNING l.id;
+DELETE FROM {schema}.lane l USING old o WHERE l.id = o.id AND l.used_on < @day RETURNING l.id;
 
--- Removes queues that have no lanes any more, but for paused ones; $1 is the time before which they had their first job.
+-- Removes queues that have no lanes any more and had their first job before that, but for paused
+-- ones.
 -- name: queues_retire
-DELETE FROM {schema}.queue q WHERE q.created_at < $1::bigint AND q.paused_at IS NULL
+-- params: @created_before bigint
+DELETE FROM {schema}.queue q WHERE q.created_at < @created_before AND q.paused_at IS NULL
   AND NOT EXISTS (SELECT 1 FROM {schema}.lane l WHERE l.queue = q.id OFFSET 0);
 
--- Lanes for jobs, $1, that are to be bound to versions, $2, of their kinds. $3 is the day. It is the first statement of its transaction, so that who
--- waits here for another one that makes the same lane holds nothing.
+-- Lanes for jobs that are to be bound to versions of their kinds. It is the first statement of its
+-- transaction, so that who waits here for another one that makes the same lane holds nothing.
 -- name: lanes_bind
+-- params: @jobs uuid[], @versions text[], @day int
 INSERT INTO {schema}.lane AS l (queue, kind, priority, used_on)
-SELECT DISTINCT w.queue, w.kind, w.priority, $3::int FROM (
+SELECT DISTINCT w.queue, w.kind, w.priority, @day FROM (
   SELECT l.queue, split_part(l.kind, '@', 1) || '@' || t.version AS kind, l.priority
-  FROM unnest($1::uuid[], $2::text[]) AS t (id, version)
+  FROM unnest(@jobs, @versions) AS t (id, version)
   CROSS JOIN LATERAL (SELECT j.lane FROM {schema}.job j WHERE j.id = t.id OFFSET 0) b
   CROSS JOIN LATERAL (SELECT a.queue, a.kind, a.priority FROM {schema}.lane a WHERE a.id = b.lane OFFSET 0) l
 ) w
 WHERE NOT EXISTS (
-  SELECT 1 FROM {schema}.lane a WHERE a.queue = w.queue AND a.kind = w.kind AND a.priority = w.priority AND a.used_on >= $3::int OFFSET 0
+  SELECT 1 FROM {schema}.lane a WHERE a.queue = w.queue AND a.kind = w.kind AND a.priority = w.priority AND a.used_on >= @day OFFSET 0
 )
 ORDER BY w.queue, w.kind, w.priority
 ON CONFLICT (queue, kind, priority) DO UPDATE SET used_on = excluded.used_on WHERE l.used_on < excluded.used_on;
 
--- Queues exist from their first job on. $1 queues, $2 lanes, $3 jobs, $4 now.
+-- Queues exist from their first job on.
 -- name: queues_used
-UPDATE {schema}.queue q SET created_at = $4::bigint WHERE q.created_at IS NULL AND q.id = ANY (ARRAY(
-  SELECT t.queue FROM unnest($1::int[], $2::int[], $3::uuid[]) AS t (queue, lane, job)
+-- params: @queues int[], @lanes int[], @jobs uuid[], @now bigint
+UPDATE {schema}.queue q SET created_at = @now WHERE q.created_at IS NULL AND q.id = ANY (ARRAY(
+  SELECT t.queue FROM unnest(@queues, @lanes, @jobs) AS t (queue, lane, job)
   WHERE EXISTS (SELECT 1 FROM {schema}.job j WHERE j.id = t.job AND j.lane = t.lane OFFSET 0)
 ));
 
 -- The same ahead of a transaction of a caller's, which is not to hold a lock on a queue.
 -- name: queues_used_soon
-UPDATE {schema}.queue SET created_at = $2::bigint WHERE created_at IS NULL AND id = ANY ($1::int[]);
+-- params: @queues int[], @now bigint
+UPDATE {schema}.queue SET created_at = @now WHERE created_at IS NULL AND id = ANY (@queues);

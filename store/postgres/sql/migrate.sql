@@ -1,10 +1,12 @@
 -- The schema's version.
 
--- By a look at the catalog itself: names that were resolved before may be remembered as missing by the session.
+-- By a look at the catalog itself: names that were resolved before may be remembered as missing by
+-- the session.
 -- name: schema_exists
+-- params: @schema text
 SELECT EXISTS (
   SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-  WHERE n.nspname = $1::text AND c.relname = 'migration'
+  WHERE n.nspname = @schema AND c.relname = 'migration'
 );
 
 -- name: schema_version
@@ -12,7 +14,8 @@ SELECT coalesce(max(version), 0) FROM {schema}.migration;
 
 -- What it tells of is durable; that it was told need not be.
 -- name: notify
-SELECT set_config('synchronous_commit', 'off', true), pg_notify($1::text, t.payload) FROM unnest($2::text[]) AS t (payload);
+-- params: @channel text, @payloads text[]
+SELECT set_config('synchronous_commit', 'off', true), pg_notify(@channel, t.payload) FROM unnest(@payloads) AS t (payload);
 
 -- name: schema_drop
 DROP SCHEMA IF EXISTS {schema} CASCADE;

@@ -1,202 +1,221 @@
--- Nodes and the leader. Liveness is told by the database's clock at the moment of the statement; the injected clock of
--- tests, or NULL, is the last parameter.
+-- Nodes and the leader. Liveness is told by the database's clock at the moment of the statement;
+-- the injected clock of tests, or NULL, is the last parameter.
 
 -- name: node_join
+-- params: @name text, @version text, @info text, @clock bigint
 INSERT INTO {schema}.node (started_at, beat_at, last_seq, name, version, info)
-SELECT t.now, t.now, 0, $1::text, $2::text, $3::text::json FROM (SELECT {schema}.clock($4::bigint) AS now) t RETURNING id;
+SELECT t.now, t.now, 0, @name, @version, @info::json FROM (SELECT {schema}.clock(@clock) AS now) t RETURNING id;
 
--- A heartbeat, in one statement because an idle node sends little else. $1 node, $2 microseconds of the leader lease or 0, $3 clock, $4 whether
--- a node that leads is told what there is to do, and of the others. Leases are asked about in records $5 and in those from $6 up to before $7.
+-- A heartbeat, in one statement because an idle node sends little else. @leader_ttl is how long the
+-- lease of the leader is, 0 if the node does not want it; @lead says whether a node that leads is
+-- told what there is to do, and of the others. Leases are asked about in @asked_records, and in
+-- records from @from_record up to before @to_record.
+--
 -- No row: the node is not alive. Otherwise rows of several sorts, by their first column:
---   0 the node itself: its beat, the time by the server's clock, the epoch if it leads, and whether there may be something to rescue, a request
---     that nobody has seen to, and a job that has left children
---   1, 2 the cancels and pauses of the node's jobs: since when, the job, the reason, the actor
---   3 the other living nodes: id and beat
---   4 leases that are not done: record, slot, lease number, the job
--- The lease of the leader is given to a node whose row this statement has changed, and so holds: nobody can declare it dead meanwhile. The epoch
--- grows whenever the lease was free. It is free if it ends farther ahead than it was long, too: then the clock has gone back.
+--   beat_self    the node: its beat, the time by the server's clock, the epoch if it leads, and whether there
+--                may be something to rescue, a request that nobody has seen to, a job that has left children
+--   beat_cancel, beat_pause  the requests for the node's jobs: since when, the job, the reason, the actor
+--   beat_other   the other living nodes: id and beat
+--   beat_held    leases that are not done: record, slot, lease number, the job
+--
+-- The lease of the leader is given to a node whose row this statement has changed, and so holds:
+-- nobody can declare it dead meanwhile. The epoch grows whenever the lease was free. It is free if
+-- it ends farther ahead than it was long, too: then the clock has gone back.
 -- name: beat
+-- params: @node bigint, @leader_ttl bigint, @clock bigint, @lead boolean, @asked_records bigint[]
+-- params: @from_record bigint, @to_record bigint
 WITH alive AS (
-  UPDATE {schema}.node SET beat_at = {schema}.clock($3::bigint) WHERE id = $1::bigint AND dead_at IS NULL
+  UPDATE {schema}.node SET beat_at = {schema}.clock(@clock) WHERE id = @node AND dead_at IS NULL
   RETURNING id, beat_at, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS at
 ), stand AS (
   INSERT INTO {schema}.leader (name, node, epoch, expires_at, ttl)
-  SELECT 'leader', a.id, 1, a.beat_at + $2::bigint, $2::bigint FROM alive a WHERE $2::bigint > 0
+  SELECT 'leader', a.id, 1, a.beat_at + @leader_ttl, @leader_ttl FROM alive a WHERE @leader_ttl > 0
   ON CONFLICT (name) DO UPDATE SET node = excluded.node, expires_at = excluded.expires_at, ttl = excluded.ttl,
     epoch = leader.epoch + CASE
       WHEN leader.node = excluded.node AND leader.expires_at > excluded.expires_at - excluded.ttl
-        AND leader.expires_at <= excluded.expires_at - excluded.ttl + coalesce(leader.ttl, 60000000) THEN 0
+        AND leader.expires_at <= excluded.expires_at - excluded.ttl + coalesce(leader.ttl, {unsaid_leader_ttl}) THEN 0
       ELSE 1
     END
   WHERE leader.node = excluded.node OR leader.expires_at <= excluded.expires_at - excluded.ttl
-    OR leader.expires_at > excluded.expires_at - excluded.ttl + coalesce(leader.ttl, 60000000)
+    OR leader.expires_at > excluded.expires_at - excluded.ttl + coalesce(leader.ttl, {unsaid_leader_ttl})
   RETURNING epoch
 ), leads AS MATERIALIZED (
   SELECT epoch FROM stand
   UNION ALL
   SELECT l.epoch FROM {schema}.leader l, alive a
-  WHERE $2::bigint <= 0 AND l.name = 'leader' AND l.node = a.id AND l.expires_at > a.beat_at
-    AND l.expires_at <= a.beat_at + coalesce(l.ttl, 60000000)
+  WHERE @leader_ttl <= 0 AND l.name = 'leader' AND l.node = a.id AND l.expires_at > a.beat_at
+    AND l.expires_at <= a.beat_at + coalesce(l.ttl, {unsaid_leader_ttl})
 ), asked AS MATERIALIZED (
-  SELECT 1 AS sort, id, at, reason, actor FROM {schema}.cancel_request
-  UNION ALL SELECT 2, id, at, NULL, NULL FROM {schema}.pause_request
+  SELECT {beat_cancel} AS sort, id, at, reason, actor FROM {schema}.cancel_request
+  UNION ALL SELECT {beat_pause}, id, at, NULL, NULL FROM {schema}.pause_request
 ), looked_at AS (
-  SELECT k.seq, k.done, k.ids, k.leases FROM (SELECT DISTINCT seq FROM unnest($5::bigint[]) AS a (seq)) t
-  JOIN {schema}.claim k ON k.node = $1::bigint AND k.seq = t.seq WHERE NOT (t.seq >= $6::bigint AND t.seq < $7::bigint)
+  SELECT k.seq, k.done, k.ids, k.leases FROM (SELECT DISTINCT seq FROM unnest(@asked_records) AS a (seq)) t
+  JOIN {schema}.claim k ON k.node = @node AND k.seq = t.seq WHERE NOT (t.seq >= @from_record AND t.seq < @to_record)
   UNION ALL
-  SELECT k.seq, k.done, k.ids, k.leases FROM {schema}.claim k WHERE k.node = $1::bigint AND k.seq >= $6::bigint AND k.seq < $7::bigint
+  SELECT k.seq, k.done, k.ids, k.leases FROM {schema}.claim k WHERE k.node = @node AND k.seq >= @from_record AND k.seq < @to_record
 )
-SELECT 0, a.beat_at, a.at, l.epoch, NULL::uuid, NULL::text, NULL::text, w.dead, w.asked, w.ended
+SELECT {beat_self}, a.beat_at, a.at, l.epoch, NULL::uuid, NULL::text, NULL::text, w.dead, w.asked, w.ended
 FROM alive a LEFT JOIN leads l ON true LEFT JOIN LATERAL (
-  SELECT EXISTS (
-    SELECT 1 FROM {schema}.node n WHERE n.dead_at IS NOT NULL AND EXISTS (SELECT 1 FROM {schema}.claim k WHERE k.node = n.id OFFSET 0)
-  ) AS dead,
+  SELECT {{to_rescue}} AS dead,
   EXISTS (SELECT 1 FROM asked) AS asked,
   EXISTS (SELECT 1 FROM {schema}.closed_parent) AS ended
-  WHERE $4::boolean AND l.epoch IS NOT NULL
+  WHERE @lead AND l.epoch IS NOT NULL
 ) w ON true
 UNION ALL
 SELECT q.sort, q.at, NULL, NULL, q.id, q.reason, q.actor, NULL, NULL, NULL
 FROM asked q, alive a WHERE EXISTS (
-  SELECT 1 FROM {schema}.claim k WHERE k.node = $1::bigint AND k.ids @> ARRAY[q.id]
-    AND (k.done >> (array_position(k.ids, q.id) - 1)) & 1 = 0
+  SELECT 1 FROM {schema}.claim k WHERE k.node = @node AND {{runs_asked}}
 )
 UNION ALL
-SELECT 3, n.id, n.beat_at, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-FROM {schema}.node n, alive a WHERE $4::boolean AND n.dead_at IS NULL AND n.id <> $1::bigint AND EXISTS (SELECT 1 FROM leads)
+SELECT {beat_other}, n.id, n.beat_at, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+FROM {schema}.node n, alive a WHERE @lead AND n.dead_at IS NULL AND n.id <> @node AND EXISTS (SELECT 1 FROM leads)
 UNION ALL
-SELECT 4, k.seq, s.place - 1, coalesce(k.leases[s.place], 1), s.id, NULL, NULL, NULL, NULL, NULL
-FROM looked_at k CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS s (id, place), alive a
-WHERE (k.done >> (s.place - 1)::int) & 1 = 0;
+SELECT {beat_held}, k.seq, s.place - 1, coalesce(k.leases[s.place], 1), s.id, NULL, NULL, NULL, NULL, NULL
+FROM looked_at k CROSS JOIN LATERAL {{slots}}, alive a
+WHERE {{slot_open}};
 
 -- name: node_lock
-SELECT 1 FROM {schema}.node WHERE id = $1::bigint AND dead_at IS NULL FOR UPDATE;
+-- params: @node bigint
+SELECT 1 FROM {schema}.node WHERE id = @node AND dead_at IS NULL FOR UPDATE;
 
 -- So that nobody declares it dead or takes its leases until the transaction ends.
 -- name: node_keep
-SELECT 1 FROM {schema}.node WHERE id = $1::bigint AND dead_at IS NULL FOR NO KEY UPDATE;
+-- params: @node bigint
+SELECT 1 FROM {schema}.node WHERE id = @node AND dead_at IS NULL FOR NO KEY UPDATE;
 
 -- name: node_end
-UPDATE {schema}.node SET dead_at = {schema}.clock($2::bigint) WHERE id = $1::bigint;
+-- params: @node bigint, @clock bigint
+UPDATE {schema}.node SET dead_at = {schema}.clock(@clock) WHERE id = @node;
 
 -- A leader that leaves does not lead again, whatever the clock will say.
 -- name: leader_leave
-UPDATE {schema}.leader SET node = 0, expires_at = 0 WHERE name = 'leader' AND node = $1::bigint;
+-- params: @node bigint
+UPDATE {schema}.leader SET node = 0, expires_at = 0 WHERE name = 'leader' AND node = @node;
 
--- Nodes $1, whose last beats were $2, are dead, but for those that have beaten since. $3 clock. A node that is claiming at this moment holds its row, and one
--- that is writing a journal holds its fence: it is not that dead. Answers how many there were, how many died, and whether a dead node may
--- hold something.
+-- Nodes whose last beats were those are dead, but for those that have beaten since. A node that is
+-- claiming at this moment holds its row, and one that is writing a journal holds its fence: it is
+-- not that dead. Answers how many there were, how many died, and whether a dead node may hold
+-- something.
 -- name: nodes_die
+-- params: @nodes bigint[], @beats bigint[], @clock bigint
 WITH silent AS MATERIALIZED (
-  SELECT t.id, {fence} AS fence FROM unnest($1::bigint[], $2::bigint[]) AS d (id, beat_at)
+  SELECT t.id, {fence} AS fence FROM unnest(@nodes, @beats) AS d (id, beat_at)
   JOIN {schema}.node t ON t.id = d.id AND t.beat_at = d.beat_at AND t.dead_at IS NULL FOR UPDATE OF t SKIP LOCKED
 ), died AS (
-  UPDATE {schema}.node SET dead_at = t.now FROM (SELECT {schema}.clock($3::bigint) AS now) t
+  UPDATE {schema}.node SET dead_at = t.now FROM (SELECT {schema}.clock(@clock) AS now) t
   WHERE id = ANY (ARRAY(SELECT s.id FROM silent s WHERE pg_try_advisory_xact_lock(s.fence))) RETURNING id
 )
-SELECT (SELECT count(*) FROM unnest($1::bigint[], $2::bigint[]) AS d (id, beat_at)
+SELECT (SELECT count(*) FROM unnest(@nodes, @beats) AS d (id, beat_at)
     JOIN {schema}.node n ON n.id = d.id AND n.beat_at = d.beat_at AND n.dead_at IS NULL),
   (SELECT count(*) FROM died),
-  EXISTS (SELECT 1 FROM died) OR EXISTS (
-    SELECT 1 FROM {schema}.node n WHERE n.dead_at IS NOT NULL AND EXISTS (SELECT 1 FROM {schema}.claim k WHERE k.node = n.id OFFSET 0)
-  );
+  EXISTS (SELECT 1 FROM died) OR {{to_rescue}};
 
--- Ends connections of ours whose programs have been silent for $1 seconds in the middle of a transaction, and so hold what it locked: machines
--- that have vanished, and whose connections the network has not given up yet; or programs that are frozen and take no answer. Ours have the name $2: a program of the same user may have
--- connections of its own, or nodes of another schema.
+-- Ends connections of ours whose programs have been silent for so long in the middle of a
+-- transaction, and so hold what it locked: machines that have vanished, and whose connections the
+-- network has not given up yet; or programs that are frozen and take no answer. Ours are told by
+-- their name: a program of the same user may have connections of its own, or nodes of another
+-- schema.
 -- name: end_silent
+-- params: @seconds float8, @application text
 SELECT pg_terminate_backend(a.pid) FROM pg_catalog.pg_stat_activity a
-WHERE a.datname = current_database() AND a.usename = current_user AND a.application_name = $2::text AND a.pid <> pg_backend_pid()
-  AND a.xact_start IS NOT NULL AND a.wait_event IN ('ClientRead', 'ClientWrite') AND a.state_change < clock_timestamp() - make_interval(secs => $1::float8);
+WHERE a.datname = current_database() AND a.usename = current_user AND a.application_name = @application AND a.pid <> pg_backend_pid()
+  AND a.xact_start IS NOT NULL AND a.wait_event IN ('ClientRead', 'ClientWrite')
+  AND a.state_change < clock_timestamp() - make_interval(secs => @seconds);
 
--- What nodes, $1, told of themselves.
+-- What nodes told of themselves.
 -- name: node_infos
-SELECT n.id, n.info FROM {schema}.node n WHERE n.id = ANY ($1::bigint[]);
+-- params: @nodes bigint[]
+SELECT n.id, n.info FROM {schema}.node n WHERE n.id = ANY (@nodes);
 
 -- What the living nodes told of themselves.
 -- name: node_infos_alive
 SELECT n.info FROM {schema}.node n WHERE n.dead_at IS NULL;
 
--- The open slots of what a node holds, $1, in at most $2 records after number $3. The records are locked.
+-- The open slots of what a node holds, in some records after one. The records are locked.
 -- name: slots_of_node
+-- params: @node bigint, @most_records int, @after_record bigint
 WITH records AS MATERIALIZED (
-  SELECT k.node, k.seq, k.done, k.ids, k.leases FROM {schema}.claim k WHERE k.node = $1::bigint AND k.seq > $3::bigint
-  ORDER BY k.seq LIMIT $2::int FOR UPDATE
+  SELECT k.node, k.seq, k.done, k.ids, k.leases FROM {schema}.claim k WHERE k.node = @node AND k.seq > @after_record
+  ORDER BY k.seq LIMIT @most_records FOR UPDATE
 )
-SELECT k.node, k.seq, s.place - 1, s.id, coalesce(k.leases[s.place], 1)
-FROM records k CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS s (id, place)
-WHERE (k.done >> (s.place - 1)::int) & 1 = 0 ORDER BY k.node, k.seq, s.place;
+{{open_slots}}
+WHERE {{slot_open}} ORDER BY k.node, k.seq, s.place;
 
--- The same for nodes that are dead: $1 records at most, of nodes after $2 or of that node after number $3. Records that somebody is writing to are
--- left to the next time.
+-- The same for nodes that are dead: of nodes after @after_node, or of that node after
+-- @after_record. Records that somebody is writing to are left to the next time.
 -- name: slots_of_dead
+-- params: @most_records int, @after_node bigint, @after_record bigint
 WITH records AS MATERIALIZED (
   SELECT k.* FROM {schema}.node n CROSS JOIN LATERAL (
-    SELECT c.node, c.seq, c.done, c.ids, c.leases FROM {schema}.claim c WHERE c.node = n.id AND (c.node, c.seq) > ($2::bigint, $3::bigint)
-    ORDER BY c.seq LIMIT $1::int FOR UPDATE SKIP LOCKED
-  ) k WHERE n.dead_at IS NOT NULL AND n.id >= $2::bigint ORDER BY k.node, k.seq LIMIT $1::int
+    SELECT c.node, c.seq, c.done, c.ids, c.leases FROM {schema}.claim c WHERE c.node = n.id
+      AND (c.node, c.seq) > (@after_node, @after_record)
+    ORDER BY c.seq LIMIT @most_records FOR UPDATE SKIP LOCKED
+  ) k WHERE n.dead_at IS NOT NULL AND n.id >= @after_node ORDER BY k.node, k.seq LIMIT @most_records
 )
-SELECT k.node, k.seq, s.place - 1, s.id, coalesce(k.leases[s.place], 1)
-FROM records k CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS s (id, place)
-WHERE (k.done >> (s.place - 1)::int) & 1 = 0 ORDER BY k.node, k.seq, s.place;
+{{open_slots}}
+WHERE {{slot_open}} ORDER BY k.node, k.seq, s.place;
 
--- The same for jobs, $1, that run on nodes, $2.
+-- The same for jobs that run on those nodes.
 -- name: slots_of_jobs
+-- params: @jobs uuid[], @nodes bigint[]
 WITH records AS MATERIALIZED (
-  SELECT k.* FROM unnest($2::bigint[]) AS t (node) CROSS JOIN LATERAL (
-    SELECT c.node, c.seq, c.done, c.ids, c.leases FROM {schema}.claim c WHERE c.node = t.node AND c.ids && $1::uuid[] ORDER BY c.seq FOR UPDATE
+  SELECT k.* FROM unnest(@nodes) AS t (node) CROSS JOIN LATERAL (
+    SELECT c.node, c.seq, c.done, c.ids, c.leases FROM {schema}.claim c WHERE c.node = t.node AND c.ids && @jobs ORDER BY c.seq FOR UPDATE
   ) k
 )
-SELECT k.node, k.seq, s.place - 1, s.id, coalesce(k.leases[s.place], 1)
-FROM records k CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS s (id, place)
-WHERE s.id = ANY ($1::uuid[]) AND (k.done >> (s.place - 1)::int) & 1 = 0 ORDER BY k.node, k.seq, s.place;
+{{open_slots}}
+WHERE s.id = ANY (@jobs) AND {{slot_open}} ORDER BY k.node, k.seq, s.place;
 
--- The same for leases: $1 nodes, $2 numbers, $3 slots, $4 ids, $5 lease numbers. Those that are not
--- live are passed over.
+-- The same for leases. Those that are not live are passed over.
 -- name: slots_of_leases
+-- params: @nodes bigint[], @records bigint[], @slots int[], @jobs uuid[], @leases bigint[]
 SELECT t.node, t.seq, t.slot::bigint, t.id, t.lease FROM (
-  SELECT DISTINCT * FROM unnest($1::bigint[], $2::bigint[], $3::int[], $4::uuid[], $5::bigint[]) AS l (node, seq, slot, id, lease)
+  SELECT DISTINCT * FROM unnest(@nodes, @records, @slots, @jobs, @leases) AS l (node, seq, slot, id, lease)
   ORDER BY node, seq, slot
 ) t CROSS JOIN LATERAL (
   SELECT 1 FROM {schema}.claim k
-  WHERE k.node = t.node AND k.seq = t.seq AND (k.done >> t.slot) & 1 = 0 AND k.ids[t.slot + 1] = t.id AND coalesce(k.leases[t.slot + 1], 1) = t.lease
+  WHERE {{lease_lives}}
   FOR UPDATE
 ) c;
 
--- What decides over jobs, $1, whose runs end without their doing: the lease under which the journal was written last, too. Asked when their
--- bodies are locked, so that nothing is being written.
+-- What decides over jobs whose runs end without their doing: the lease under which the journal was
+-- written last, too. Asked when their bodies are locked, so that nothing is being written.
 -- name: held_jobs
+-- params: @jobs uuid[]
 SELECT t.place, b.lane, b.run_at, b.created_at, b.attempt, b.max_attempts, b.options, b.ordering_key, b.parent, b.link, b.closing,
   (SELECT a.lease FROM {schema}.journal a WHERE a.id = t.id ORDER BY a.seq DESC LIMIT 1),
-  EXISTS (SELECT 1 FROM {schema}.job c WHERE c.parent = t.id AND c.link & 3 <> 1 OFFSET 0)
-FROM unnest($1::uuid[]) WITH ORDINALITY AS t (id, place)
+  EXISTS (SELECT 1 FROM {schema}.job c WHERE c.parent = t.id AND c.link & {policy_bits} <> {abandon_child} OFFSET 0)
+FROM unnest(@jobs) WITH ORDINALITY AS t (id, place)
 CROSS JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = t.id OFFSET 0) b;
 
 -- Slots of jobs whose body is gone. There is nothing to do for them but to let go of the record.
 -- name: slot_drop
+-- params: @node bigint, @record bigint, @slot int
 WITH held AS MATERIALIZED (
-  SELECT node, seq, done | (1::bigint << $3::int) AS done, all_slots FROM {schema}.claim WHERE node = $1::bigint AND seq = $2::bigint FOR UPDATE
+  SELECT node, seq, done | (1::bigint << @slot) AS done, all_slots FROM {schema}.claim WHERE node = @node AND seq = @record FOR UPDATE
 ), emptied AS (
   DELETE FROM {schema}.claim k USING held h
-  WHERE k.node = $1::bigint AND k.seq = $2::bigint AND h.done = h.all_slots
+  WHERE k.node = @node AND k.seq = @record AND h.done = h.all_slots
 )
 UPDATE {schema}.claim k SET done = h.done FROM held h
-WHERE k.node = $1::bigint AND k.seq = $2::bigint AND h.done <> h.all_slots;
+WHERE k.node = @node AND k.seq = @record AND h.done <> h.all_slots;
 
--- $1 clock, $2 how long nodes that ended are told of.
+-- Nodes that live, and those that ended at most @kept ago.
 -- name: nodes
+-- params: @clock bigint, @kept bigint
 SELECT n.id, n.name, n.version, n.info, n.started_at, n.beat_at, n.dead_at,
   (SELECT coalesce(sum(bit_count((k.all_slots & ~k.done)::bit(64))), 0)::bigint FROM {schema}.claim k WHERE k.node = n.id),
   EXISTS (
-    SELECT 1 FROM {schema}.leader l WHERE l.name = 'leader' AND l.node = n.id AND l.expires_at > {schema}.clock($1::bigint)
-      AND l.expires_at <= {schema}.clock($1::bigint) + coalesce(l.ttl, 60000000)
+    SELECT 1 FROM {schema}.leader l WHERE l.name = 'leader' AND l.node = n.id AND l.expires_at > {schema}.clock(@clock)
+      AND l.expires_at <= {schema}.clock(@clock) + coalesce(l.ttl, {unsaid_leader_ttl})
   )
 FROM {schema}.node n
-WHERE n.dead_at IS NULL OR n.dead_at > {schema}.clock($1::bigint) - $2::bigint
+WHERE n.dead_at IS NULL OR n.dead_at > {schema}.clock(@clock) - @kept
 ORDER BY n.dead_at IS NOT NULL, n.id;
 
 -- name: nodes_forget
-DELETE FROM {schema}.node n WHERE n.dead_at < {schema}.clock($1::bigint) - $2::bigint
+-- params: @clock bigint, @kept bigint
+DELETE FROM {schema}.node n WHERE n.dead_at < {schema}.clock(@clock) - @kept
   AND NOT EXISTS (SELECT 1 FROM {schema}.claim k WHERE k.node = n.id);
 
 -- name: clock

@@ -1,15 +1,33 @@
 -- What people do.
 
--- $1 jobs, $2 now, $3 reason, $4 actor, $5 whether they are terminated, $6 whether that is recorded. Their bodies are locked, and those of the parents that they answer. Jobs that have a pointer are cancelled,
--- or, if they have a journal, made available with the request; of those that run it is asked, unless they are to be terminated, which is
--- done elsewhere. Answers with the state of each job that exists, its lane, and whether it was cancelled just now; state 0 is one that
--- moved at this moment: ask again.
+-- Cancels jobs, or terminates them. Their bodies are locked, and those of the parents that they
+-- answer. Jobs that have a pointer are cancelled, or, if they have a journal and are not
+-- terminated, made available with the request; of those that run it is asked, unless they are to be
+-- terminated, which is done elsewhere. Answers with the state of each job that exists, its lane,
+-- and whether it was cancelled just now; state 0 is one that moved at this moment: ask again.
 -- name: cancel
+-- params: @jobs uuid[], @now bigint, @reason text, @actor text, @terminate boolean, @audit boolean
+--
+-- walk: body: the jobs, each once. durable: it is to end itself, in a run.
+-- walk: ready_gone, deferred_gone, keyed_gone: whoever deletes the pointer of a job decides about
+-- walk:   it. One that is durable and available already keeps it.
+-- walk: stopped, ended, released, freed: jobs that are cancelled now: their finished row, unique
+-- walk:   key, turn.
+-- walk: told, answers: what their parents are sent, numbered behind all that they have. Of jobs
+-- walk:   that are terminated nothing: that is done by statements of its own.
+-- walk: closed: their children are to be closed.
+-- walk: roused, bodies, now_ready, in_line: durable jobs that waited are available at once, those
+-- walk:   with an ordering key in its line if they do not have the turn. Bodies change in the order
+-- walk:   of their ids; a job that was held shows the run time that it had.
+-- walk: checks: keys whose turn is to be handed on.
+-- walk: answered: requests of jobs that are cancelled now.
+-- walk: running, waiting, asked: requests of jobs that run, and of durable ones that are available.
+-- walk: audited: what people did, if that is to be recorded.
 WITH body AS MATERIALIZED (
   SELECT j.id, j.run_at, j.lane, j.codec, j.ordering_key, j.unique_key, j.unique_states, l.queue, l.priority,
-    CASE WHEN j.link & 4 <> 0 THEN j.parent END AS parent,
-    NOT $5::boolean AND EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = j.id OFFSET 0) AS durable, t.place
-  FROM (SELECT id, min(place) AS place FROM unnest($1::uuid[]) WITH ORDINALITY AS t (id, place) GROUP BY id) t
+    CASE WHEN j.link & {answers} <> 0 THEN j.parent END AS parent,
+    NOT @terminate AND EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = j.id OFFSET 0) AS durable, t.place
+  FROM (SELECT id, min(place) AS place FROM unnest(@jobs) WITH ORDINALITY AS t (id, place) GROUP BY id) t
   CROSS JOIN LATERAL (SELECT * FROM {schema}.job b WHERE b.id = t.id OFFSET 0) j
   CROSS JOIN LATERAL (SELECT a.queue, a.priority FROM {schema}.lane a WHERE a.id = j.lane OFFSET 0) l
 ), ready_gone AS (
@@ -18,31 +36,32 @@ WITH body AS MATERIALIZED (
   DELETE FROM {schema}.deferred d USING body b WHERE d.due = b.run_at AND d.id = b.id RETURNING d.id, d.was_run_at
 ), keyed_gone AS (
   DELETE FROM {schema}.keyed k USING body b
-  WHERE NOT b.durable AND k.queue = b.queue AND k.ordering_key = b.ordering_key AND k.priority = b.priority AND k.run_at = b.run_at AND k.id = b.id
+  WHERE NOT b.durable AND k.queue = b.queue AND k.ordering_key = b.ordering_key AND k.priority = b.priority AND k.run_at = b.run_at
+    AND k.id = b.id
   RETURNING k.id
 ), stopped AS MATERIALIZED (
   SELECT * FROM body WHERE NOT durable
     AND (id IN (SELECT id FROM ready_gone UNION ALL SELECT id FROM deferred_gone UNION ALL SELECT id FROM keyed_gone)) IS TRUE
 ), ended AS (
   INSERT INTO {schema}.finished (id, state, finished_at, reason, error)
-  SELECT id, 8, $2::bigint, CASE WHEN $5::boolean THEN 'terminated' ELSE 'cancelled' END, $3::text FROM stopped
+  SELECT id, {cancelled}, @now, CASE WHEN @terminate THEN 'terminated' ELSE 'cancelled' END, @reason FROM stopped
 ), released AS (
   DELETE FROM {schema}.unique_key u USING stopped b
-  WHERE b.unique_key IS NOT NULL AND (b.unique_states >> 8) & 1 = 0 AND u.key = b.unique_key AND u.id = b.id
+  WHERE b.unique_key IS NOT NULL AND (b.unique_states >> {cancelled}) & 1 = 0 AND u.key = b.unique_key AND u.id = b.id
 ), freed AS (
   DELETE FROM {schema}.key_holder k USING stopped b
   WHERE b.ordering_key IS NOT NULL AND k.queue = b.queue AND k.ordering_key = b.ordering_key AND k.id = b.id
 ), told AS MATERIALIZED (
-  SELECT b.parent, b.id, b.codec, coalesce((SELECT m.seq FROM {schema}.inbox m WHERE m.id = b.parent ORDER BY m.seq DESC LIMIT 1), 0)
+  SELECT b.parent, b.id, 0 AS codec, coalesce((SELECT m.seq FROM {schema}.inbox m WHERE m.id = b.parent ORDER BY m.seq DESC LIMIT 1), 0)
     + row_number() OVER (PARTITION BY b.parent ORDER BY b.place) AS seq
-  FROM stopped b WHERE NOT $5::boolean AND b.parent IS NOT NULL AND EXISTS (SELECT 1 FROM {schema}.job p WHERE p.id = b.parent OFFSET 0)
-    AND NOT EXISTS (SELECT 1 FROM {schema}.finished p WHERE p.id = b.parent AND p.state = 6 OFFSET 0)
+  FROM stopped b WHERE NOT @terminate AND b.parent IS NOT NULL AND EXISTS (SELECT 1 FROM {schema}.job p WHERE p.id = b.parent OFFSET 0)
+    AND NOT EXISTS (SELECT 1 FROM {schema}.finished p WHERE p.id = b.parent AND p.state = {completed} OFFSET 0)
 ), answers AS (
   INSERT INTO {schema}.inbox (id, seq, at, from_id, codec, kind, state, reason, error)
-  SELECT parent, seq, $2::bigint, id, codec, 5, 8, 'cancelled', $3::text FROM told
+  SELECT parent, seq, @now, id, codec, {message_child}, {cancelled}, 'cancelled', @reason FROM told
 ), closed AS (
-  INSERT INTO {schema}.closed_parent (id, at) SELECT b.id, $2::bigint FROM stopped b
-  WHERE EXISTS (SELECT 1 FROM {schema}.job c WHERE c.parent = b.id AND c.link & 3 <> 1 OFFSET 0)
+  INSERT INTO {schema}.closed_parent (id, at) SELECT b.id, @now FROM stopped b
+  WHERE EXISTS (SELECT 1 FROM {schema}.job c WHERE c.parent = b.id AND c.link & {policy_bits} <> {abandon_child} OFFSET 0)
   ON CONFLICT (id) DO UPDATE SET at = excluded.at, after = NULL
 ), roused AS MATERIALIZED (
   SELECT b.*, b.ordering_key IS NULL OR EXISTS (
@@ -51,14 +70,14 @@ WITH body AS MATERIALIZED (
   FROM body b WHERE b.durable AND (b.id IN (SELECT id FROM deferred_gone)) IS TRUE ORDER BY b.id
 ), bodies AS (
   UPDATE {schema}.job j SET run_at = t.run_at FROM (
-    SELECT id, CASE WHEN (id IN (SELECT id FROM stopped)) IS TRUE THEN was_run_at ELSE $2::bigint END AS run_at FROM deferred_gone
+    SELECT id, CASE WHEN (id IN (SELECT id FROM stopped)) IS TRUE THEN was_run_at ELSE @now END AS run_at FROM deferred_gone
     WHERE (id IN (SELECT id FROM roused)) IS TRUE OR was_run_at IS NOT NULL ORDER BY id
   ) t WHERE j.id = t.id
 ), now_ready AS (
-  INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, $2::bigint, id FROM roused WHERE free
+  INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, @now, id FROM roused WHERE free
 ), in_line AS (
   INSERT INTO {schema}.keyed (queue, ordering_key, priority, run_at, id, lane)
-  SELECT queue, ordering_key, priority, $2::bigint, id, lane FROM roused WHERE NOT free
+  SELECT queue, ordering_key, priority, @now, id, lane FROM roused WHERE NOT free
 ), checks AS (
   INSERT INTO {schema}.key_check (queue, ordering_key) SELECT DISTINCT queue, ordering_key FROM (
     SELECT queue, ordering_key FROM stopped WHERE ordering_key IS NOT NULL UNION ALL SELECT queue, ordering_key FROM roused WHERE NOT free
@@ -66,50 +85,55 @@ WITH body AS MATERIALIZED (
 ), answered AS (
   DELETE FROM {schema}.cancel_request q USING stopped b WHERE q.id = b.id
 ), running AS MATERIALIZED (
-  SELECT s.id FROM {schema}.claim k CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS s (id, place)
-  WHERE k.ids && $1::uuid[] AND (k.done >> (s.place - 1)::int) & 1 = 0 AND (s.id IN (SELECT id FROM body)) IS TRUE
+  SELECT s.id FROM {schema}.claim k CROSS JOIN LATERAL {{slots}}
+  WHERE k.ids && @jobs AND {{slot_open}} AND (s.id IN (SELECT id FROM body)) IS TRUE
 ), waiting AS MATERIALIZED (
   SELECT id FROM roused
   UNION ALL
   SELECT b.id FROM body b WHERE b.durable AND (
     EXISTS (SELECT 1 FROM {schema}.ready r WHERE r.lane = b.lane AND r.run_at = b.run_at AND r.id = b.id OFFSET 0) OR EXISTS (
       SELECT 1 FROM {schema}.keyed k
-      WHERE k.queue = b.queue AND k.ordering_key = b.ordering_key AND k.priority = b.priority AND k.run_at = b.run_at AND k.id = b.id OFFSET 0
+      WHERE k.queue = b.queue AND k.ordering_key = b.ordering_key AND k.priority = b.priority AND k.run_at = b.run_at
+        AND k.id = b.id OFFSET 0
     )
   )
 ), asked AS (
   INSERT INTO {schema}.cancel_request (id, at, reason, actor)
-  SELECT id, $2::bigint, $3::text, $4::text FROM (SELECT id FROM running WHERE NOT $5::boolean UNION ALL SELECT id FROM waiting) t
+  SELECT id, @now, @reason, @actor FROM (SELECT id FROM running WHERE NOT @terminate UNION ALL SELECT id FROM waiting) t
   ON CONFLICT (id) DO NOTHING RETURNING id
 ), audited AS (
   INSERT INTO {schema}.audit (at, actor, action, job, detail)
-  SELECT $2::bigint, $4::text, CASE WHEN $5::boolean THEN 'terminate' ELSE 'cancel' END, id, $3::text
-  FROM (SELECT id FROM stopped UNION ALL SELECT id FROM asked) t WHERE $6::boolean
+  SELECT @now, @actor, CASE WHEN @terminate THEN 'terminate' ELSE 'cancel' END, id, @reason
+  FROM (SELECT id FROM stopped UNION ALL SELECT id FROM asked) t WHERE @audit
 )
 SELECT b.id, CASE
-  WHEN b.id IN (SELECT id FROM stopped) THEN 8
-  WHEN b.id IN (SELECT id FROM waiting) THEN 2
-  WHEN b.id IN (SELECT id FROM running) THEN 3
+  WHEN b.id IN (SELECT id FROM stopped) THEN {cancelled}
+  WHEN b.id IN (SELECT id FROM waiting) THEN {available}
+  WHEN b.id IN (SELECT id FROM running) THEN {running}
   ELSE coalesce((SELECT f.state FROM {schema}.finished f WHERE f.id = b.id), 0)
 END, b.lane, b.id IN (SELECT id FROM stopped)
 FROM body b;
 
--- A request for a job that moved whenever it was looked at: the sweep finds out what became of it. $5 what is recorded, or NULL.
+-- A request for a job that moved whenever it was looked at: the sweep finds out what became of it.
+-- @action is what is recorded, or NULL.
 -- name: cancel_request_put
+-- params: @jobs uuid[], @now bigint, @reason text, @actor text, @action text
 WITH asked AS (
-  INSERT INTO {schema}.cancel_request (id, at, reason, actor) SELECT id, $2::bigint, $3::text, $4::text FROM unnest($1::uuid[]) AS t (id)
+  INSERT INTO {schema}.cancel_request (id, at, reason, actor) SELECT id, @now, @reason, @actor FROM unnest(@jobs) AS t (id)
   ON CONFLICT (id) DO NOTHING RETURNING id
 )
 INSERT INTO {schema}.audit (at, actor, action, job, detail)
-SELECT $2::bigint, $4::text, $5::text, id, $3::text FROM asked WHERE $5::text IS NOT NULL;
+SELECT @now, @actor, @action, id, @reason FROM asked WHERE @action IS NOT NULL;
 
--- Requests whose job does not run, with the words of who asked. $1 limit. Jobs with a journal keep theirs until they have finished: those that
--- are available, held, or whose end is decided, and those that wait although a run of theirs has seen it. One that nobody has seen, as the job
--- moved at that moment, is left to do something about.
+-- Requests whose job does not run, with the words of who asked. Jobs with a journal keep theirs
+-- until they have finished: those that are available, held, or whose end is decided, and those that
+-- wait although a run of theirs has seen it. One that nobody has seen, as the job moved at that
+-- moment, is left to do something about.
 -- name: cancel_requests_left
+-- params: @limit int
 SELECT q.id, q.reason, q.actor FROM {schema}.cancel_request q
 WHERE NOT EXISTS (
-  SELECT 1 FROM {schema}.claim k WHERE k.ids @> ARRAY[q.id] AND (k.done >> (array_position(k.ids, q.id) - 1)) & 1 = 0
+  SELECT 1 FROM {schema}.claim k WHERE {{runs_asked}}
 ) AND NOT EXISTS (
   SELECT 1 FROM {schema}.job b
   WHERE b.id = q.id AND EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = b.id OFFSET 0)
@@ -118,110 +142,121 @@ WHERE NOT EXISTS (
       SELECT 1 FROM {schema}.deferred d WHERE d.due = b.run_at AND d.id = b.id AND d.held IS NOT TRUE OFFSET 0
     )) OFFSET 0
 )
-ORDER BY q.id LIMIT $1::int;
+ORDER BY q.id LIMIT @limit;
 
 -- Forgets requests that have no job any more or a finished one.
 -- name: cancel_requests_forget
-DELETE FROM {schema}.cancel_request q WHERE q.id = ANY ($1::uuid[])
+-- params: @jobs uuid[]
+DELETE FROM {schema}.cancel_request q WHERE q.id = ANY (@jobs)
   AND (EXISTS (SELECT 1 FROM {schema}.finished f WHERE f.id = q.id) OR NOT EXISTS (SELECT 1 FROM {schema}.job j WHERE j.id = q.id))
 RETURNING q.id;
 
--- What runs, $1, is to be terminated: the nodes that it runs on.
+-- Jobs that run are to be terminated: the nodes that they run on.
 -- name: nodes_of_jobs
-SELECT DISTINCT k.node FROM {schema}.claim k CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS s (id, place)
-WHERE k.ids && $1::uuid[] AND (k.done >> (s.place - 1)::int) & 1 = 0 AND s.id = ANY ($1::uuid[]) ORDER BY k.node;
+-- params: @jobs uuid[]
+SELECT DISTINCT k.node FROM {schema}.claim k CROSS JOIN LATERAL {{slots}}
+WHERE k.ids && @jobs AND {{slot_open}} AND s.id = ANY (@jobs) ORDER BY k.node;
 
--- $1 jobs, $2 now, $3 reason, $4 actor.
+-- What is recorded of jobs that were terminated while they ran.
 -- name: terminate_audit
-INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT $2::bigint, $4::text, 'terminate', id, $3::text FROM unnest($1::uuid[]) AS t (id);
+-- params: @jobs uuid[], @now bigint, @reason text, @actor text
+INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT @now, @actor, 'terminate', id, @reason FROM unnest(@jobs) AS t (id);
 
--- Failed and cancelled jobs become available, if they get their unique keys. $1 jobs, whose bodies are locked, $2 now, $3 actor, $4 what
--- it is called, $5 reason or NULL. What was to be done about their children is not done any more.
+-- Failed and cancelled jobs become available, if they get their unique keys. Their bodies are
+-- locked. @action is what is recorded. What was to be done about their children is not done any
+-- more.
 -- name: retry_finished
+-- params: @jobs uuid[], @now bigint, @actor text, @action text, @detail text
 WITH over AS MATERIALIZED (
   SELECT f.id, f.lease, j.lease AS body_lease, j.lane, j.ordering_key, j.unique_key, l.queue, l.priority
-  FROM (SELECT DISTINCT id FROM unnest($1::uuid[]) AS t (id)) t
-  CROSS JOIN LATERAL (SELECT a.id, a.lease FROM {schema}.finished a WHERE a.id = t.id AND a.state IN (7, 8) FOR UPDATE) f
+  FROM (SELECT DISTINCT id FROM unnest(@jobs) AS t (id)) t
+  CROSS JOIN LATERAL (SELECT a.id, a.lease FROM {schema}.finished a WHERE a.id = t.id AND a.state IN ({failed_states}) FOR UPDATE) f
   CROSS JOIN LATERAL (SELECT * FROM {schema}.job b WHERE b.id = t.id OFFSET 0) j
   CROSS JOIN LATERAL (SELECT a.queue, a.priority FROM {schema}.lane a WHERE a.id = j.lane OFFSET 0) l
 ), kept AS MATERIALIZED (
   SELECT o.id FROM over o WHERE EXISTS (SELECT 1 FROM {schema}.unique_key u WHERE u.key = o.unique_key AND u.id = o.id OFFSET 0)
 ), taken AS (
   INSERT INTO {schema}.unique_key (key, id)
-  SELECT DISTINCT ON (unique_key) unique_key, id FROM over WHERE unique_key IS NOT NULL AND (id NOT IN (SELECT id FROM kept)) IS TRUE ORDER BY unique_key, id
+  SELECT DISTINCT ON (unique_key) unique_key, id FROM over WHERE unique_key IS NOT NULL AND (id NOT IN (SELECT id FROM kept)) IS TRUE
+  ORDER BY unique_key, id
   ON CONFLICT (key) DO NOTHING RETURNING id
 ), again AS MATERIALIZED (
   SELECT * FROM over WHERE unique_key IS NULL OR id IN (SELECT id FROM kept UNION ALL SELECT id FROM taken)
 ), unfinished AS (
   DELETE FROM {schema}.finished f USING again a WHERE f.id = a.id
 ), bodies AS (
-  UPDATE {schema}.job j SET run_at = $2::bigint, lease = greatest(a.body_lease, coalesce(a.lease, 0)), attempt = 0, closing = NULL,
+  UPDATE {schema}.job j SET run_at = @now, lease = greatest(a.body_lease, coalesce(a.lease, 0)), attempt = 0, closing = NULL,
     remembers = CASE WHEN EXISTS (SELECT 1 FROM {schema}.journal e WHERE e.id = j.id OFFSET 0) THEN true END
   FROM again a WHERE j.id = a.id
 ), open AS (
   DELETE FROM {schema}.closed_parent p USING again a WHERE p.id = a.id
 ), now_ready AS (
-  INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, $2::bigint, id FROM again WHERE ordering_key IS NULL
+  INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, @now, id FROM again WHERE ordering_key IS NULL
 ), in_line AS (
   INSERT INTO {schema}.keyed (queue, ordering_key, priority, run_at, id, lane)
-  SELECT queue, ordering_key, priority, $2::bigint, id, lane FROM again WHERE ordering_key IS NOT NULL
+  SELECT queue, ordering_key, priority, @now, id, lane FROM again WHERE ordering_key IS NOT NULL
 ), checks AS (
   INSERT INTO {schema}.key_check (queue, ordering_key) SELECT DISTINCT queue, ordering_key FROM again WHERE ordering_key IS NOT NULL
 ), answered AS (
   DELETE FROM {schema}.cancel_request q USING again a WHERE q.id = a.id
 ), audited AS (
-  INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT $2::bigint, $3::text, $4::text, id, $5::text FROM again
+  INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT @now, @actor, @action, id, @detail FROM again
 )
 SELECT id, lane FROM again;
 
--- Scheduled and retryable jobs become available at once. $1 jobs, whose bodies are locked, $2 now, $3 actor.
+-- Scheduled and retryable jobs become available at once. Their bodies are locked.
 -- name: retry_deferred
+-- params: @jobs uuid[], @now bigint, @actor text, @detail text
 WITH early AS MATERIALIZED (
   SELECT d.place, d.id, d.lane, d.ordering_key, l.queue, l.priority, d.ordering_key IS NULL OR EXISTS (
     SELECT 1 FROM {schema}.key_holder k WHERE k.queue = l.queue AND k.ordering_key = d.ordering_key AND k.id = d.id
   ) AS free
-  FROM (SELECT DISTINCT id FROM unnest($1::uuid[]) AS t (id)) t
+  FROM (SELECT DISTINCT id FROM unnest(@jobs) AS t (id)) t
   CROSS JOIN LATERAL (SELECT b.run_at FROM {schema}.job b WHERE b.id = t.id OFFSET 0) j
   CROSS JOIN LATERAL (
     SELECT a.ctid AS place, a.id, a.lane, a.ordering_key FROM {schema}.deferred a
-    WHERE a.due = j.run_at AND a.id = t.id AND a.state IN (1, 4) FOR UPDATE
+    WHERE a.due = j.run_at AND a.id = t.id AND a.state IN ({scheduled}, {retryable}) FOR UPDATE
   ) d
   CROSS JOIN LATERAL (SELECT a.queue, a.priority FROM {schema}.lane a WHERE a.id = d.lane OFFSET 0) l
 ), gone AS (
   DELETE FROM {schema}.deferred WHERE ctid = ANY (ARRAY(SELECT place FROM early))
 ), bodies AS (
-  UPDATE {schema}.job j SET run_at = $2::bigint FROM early a WHERE j.id = a.id
+  UPDATE {schema}.job j SET run_at = @now FROM early a WHERE j.id = a.id
 ), now_ready AS (
-  INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, $2::bigint, id FROM early WHERE free
+  INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, @now, id FROM early WHERE free
 ), in_line AS (
   INSERT INTO {schema}.keyed (queue, ordering_key, priority, run_at, id, lane)
-  SELECT queue, ordering_key, priority, $2::bigint, id, lane FROM early WHERE NOT free
+  SELECT queue, ordering_key, priority, @now, id, lane FROM early WHERE NOT free
 ), checks AS (
   INSERT INTO {schema}.key_check (queue, ordering_key) SELECT DISTINCT queue, ordering_key FROM early WHERE NOT free
 ), audited AS (
-  INSERT INTO {schema}.audit (at, actor, action, job) SELECT $2::bigint, $3::text, 'retry', id FROM early
+  INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT @now, @actor, 'retry', id, @detail FROM early
 )
 SELECT id, lane FROM early;
 
--- Who holds the unique keys of jobs. $1 jobs.
+-- Who holds the unique keys of jobs.
 -- name: key_holders_of
-SELECT j.id, u.id FROM {schema}.job j JOIN {schema}.unique_key u ON u.key = j.unique_key AND u.id <> j.id WHERE j.id = ANY ($1::uuid[]);
+-- params: @jobs uuid[]
+SELECT j.id, u.id FROM {schema}.job j JOIN {schema}.unique_key u ON u.key = j.unique_key AND u.id <> j.id WHERE j.id = ANY (@jobs);
 
--- $1 namespace, $2 name, $3 now, $4 actor.
+-- Pauses a queue, which need not exist yet.
 -- name: queue_pause
+-- params: @namespace text, @queue text, @now bigint, @actor text
 WITH changed AS (
-  INSERT INTO {schema}.queue (namespace, name, created_at, paused_at, paused_by) VALUES ($1::text, $2::text, $3::bigint, $3::bigint, $4::text)
+  INSERT INTO {schema}.queue (namespace, name, created_at, paused_at, paused_by) VALUES (@namespace, @queue, @now, @now, @actor)
   ON CONFLICT (namespace, name) DO UPDATE SET paused_at = excluded.paused_at, paused_by = excluded.paused_by,
     created_at = coalesce(queue.created_at, excluded.created_at)
   WHERE queue.paused_at IS NULL RETURNING id
 )
-INSERT INTO {schema}.audit (at, actor, action, queue) SELECT $3::bigint, $4::text, 'pause', id FROM changed;
+INSERT INTO {schema}.audit (at, actor, action, queue) SELECT @now, @actor, 'pause', id FROM changed;
 
+-- Takes that back.
 -- name: queue_resume
+-- params: @namespace text, @queue text, @now bigint, @actor text
 WITH changed AS (
-  INSERT INTO {schema}.queue (namespace, name, created_at) VALUES ($1::text, $2::text, $3::bigint)
+  INSERT INTO {schema}.queue (namespace, name, created_at) VALUES (@namespace, @queue, @now)
   ON CONFLICT (namespace, name) DO UPDATE SET paused_at = NULL, paused_by = NULL,
     created_at = coalesce(queue.created_at, excluded.created_at)
   WHERE queue.paused_at IS NOT NULL OR queue.created_at IS NULL RETURNING id
 )
-INSERT INTO {schema}.audit (at, actor, action, queue) SELECT $3::bigint, $4::text, 'resume', id FROM changed;
+INSERT INTO {schema}.audit (at, actor, action, queue) SELECT @now, @actor, 'resume', id FROM changed;

@@ -1,11 +1,12 @@
 -- Jobs that people pause and resume, and new ones that begin with the journal of another.
 
--- $1 jobs, whose bodies are locked, $2 now, $3 reason, $4 actor, $5 whether it is recorded. Jobs that have a pointer are held; of those
--- that run it is asked. Answers with the state of each job that exists; 0 is one that moved at this moment: ask again.
+-- Jobs that have a pointer are held; of those that run it is asked. Their bodies are locked.
+-- Answers with the state of each job that exists; 0 is one that moved at this moment: ask again.
 -- name: pause_jobs
+-- params: @jobs uuid[], @now bigint, @reason text, @actor text, @audit boolean
 WITH body AS MATERIALIZED (
   SELECT j.id, j.run_at, j.lane, j.ordering_key, j.unique_key, j.unique_states, l.queue, l.priority
-  FROM (SELECT DISTINCT id FROM unnest($1::uuid[]) AS t (id)) t
+  FROM (SELECT DISTINCT id FROM unnest(@jobs) AS t (id)) t
   CROSS JOIN LATERAL (SELECT * FROM {schema}.job b WHERE b.id = t.id OFFSET 0) j
   CROSS JOIN LATERAL (SELECT a.queue, a.priority FROM {schema}.lane a WHERE a.id = j.lane OFFSET 0) l
 ), ready_gone AS (
@@ -18,165 +19,181 @@ WITH body AS MATERIALIZED (
   DELETE FROM {schema}.deferred d USING body b WHERE d.due = b.run_at AND d.id = b.id AND d.held IS NOT TRUE RETURNING b.*, d.state, d.due
 ), stopped AS MATERIALIZED (
   SELECT t.* FROM (
-    SELECT *, 2 AS state, NULL::bigint AS due FROM ready_gone
-    UNION ALL SELECT *, 2, NULL FROM keyed_gone
+    SELECT *, {available} AS state, NULL::bigint AS due FROM ready_gone
+    UNION ALL SELECT *, {available}, NULL FROM keyed_gone
     UNION ALL SELECT * FROM deferred_gone
   ) t ORDER BY t.id
 ), bodies AS (
-  UPDATE {schema}.job j SET run_at = 9223372036854775807 FROM stopped s WHERE j.id = s.id
+  UPDATE {schema}.job j SET run_at = {never} FROM stopped s WHERE j.id = s.id
 ), held AS (
   INSERT INTO {schema}.deferred (due, id, lane, state, ordering_key, since, held, was_state, was_due, was_run_at, reason, error)
-  SELECT 9223372036854775807, id, lane, 5, ordering_key, $2::bigint, true, state, CASE WHEN state IN (1, 4) THEN due END, run_at, 'paused', $3::text
+  SELECT {never}, id, lane, {waiting}, ordering_key, @now, true, state,
+    CASE WHEN state IN ({scheduled}, {retryable}) THEN due END, run_at, 'paused', @reason
   FROM stopped
 ), checks AS (
   INSERT INTO {schema}.key_check (queue, ordering_key) SELECT DISTINCT queue, ordering_key FROM keyed_gone
 ), released AS (
   DELETE FROM {schema}.unique_key u USING stopped b
-  WHERE b.unique_key IS NOT NULL AND b.unique_states & 8 = 0 AND u.key = b.unique_key AND u.id = b.id
+  WHERE b.unique_key IS NOT NULL AND b.unique_states & {bit_running} = 0 AND u.key = b.unique_key AND u.id = b.id
 ), running AS MATERIALIZED (
-  SELECT s.id FROM {schema}.claim k CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS s (id, place)
-  WHERE k.ids && $1::uuid[] AND (k.done >> (s.place - 1)::int) & 1 = 0 AND (s.id IN (SELECT id FROM body)) IS TRUE
+  SELECT s.id FROM {schema}.claim k CROSS JOIN LATERAL {{slots}}
+  WHERE k.ids && @jobs AND {{slot_open}} AND (s.id IN (SELECT id FROM body)) IS TRUE
 ), forgotten AS (
   DELETE FROM {schema}.pause_request q USING stopped b WHERE q.id = b.id
 ), asked AS (
-  INSERT INTO {schema}.pause_request (id, at, reason, actor) SELECT id, $2::bigint, $3::text, $4::text FROM running
+  INSERT INTO {schema}.pause_request (id, at, reason, actor) SELECT id, @now, @reason, @actor FROM running
   ON CONFLICT (id) DO NOTHING RETURNING id
 ), audited AS (
   INSERT INTO {schema}.audit (at, actor, action, job, detail)
-  SELECT $2::bigint, $4::text, 'pause', id, $3::text FROM (SELECT id FROM stopped UNION ALL SELECT id FROM asked) t WHERE $5::boolean
+  SELECT @now, @actor, 'pause', id, @reason FROM (SELECT id FROM stopped UNION ALL SELECT id FROM asked) t WHERE @audit
 )
 SELECT b.id, CASE
-  WHEN b.id IN (SELECT id FROM stopped) THEN 5
-  WHEN b.id IN (SELECT id FROM running) THEN 3
+  WHEN b.id IN (SELECT id FROM stopped) THEN {waiting}
+  WHEN b.id IN (SELECT id FROM running) THEN {running}
   ELSE coalesce(
     (SELECT f.state FROM {schema}.finished f WHERE f.id = b.id),
-    (SELECT 5 FROM {schema}.deferred d WHERE d.due = b.run_at AND d.id = b.id AND d.held), 0)
+    (SELECT {waiting} FROM {schema}.deferred d WHERE d.due = b.run_at AND d.id = b.id AND d.held), 0)
 END
 FROM body b;
 
 -- A request for a job that moved whenever it was looked at.
 -- name: pause_request_put
+-- params: @jobs uuid[], @now bigint, @reason text, @actor text
 WITH asked AS (
-  INSERT INTO {schema}.pause_request (id, at, reason, actor) SELECT id, $2::bigint, $3::text, $4::text FROM unnest($1::uuid[]) AS t (id)
+  INSERT INTO {schema}.pause_request (id, at, reason, actor) SELECT id, @now, @reason, @actor FROM unnest(@jobs) AS t (id)
   ON CONFLICT (id) DO NOTHING RETURNING id
 )
-INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT $2::bigint, $4::text, 'pause', id, $3::text FROM asked;
+INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT @now, @actor, 'pause', id, @reason FROM asked;
 
--- Requests whose job does not run. $1 limit.
+-- Requests whose job does not run.
 -- name: pause_requests_left
+-- params: @limit int
 SELECT q.id, q.reason, q.actor FROM {schema}.pause_request q
 WHERE NOT EXISTS (
-  SELECT 1 FROM {schema}.claim k WHERE k.ids @> ARRAY[q.id] AND (k.done >> (array_position(k.ids, q.id) - 1)) & 1 = 0
+  SELECT 1 FROM {schema}.claim k WHERE {{runs_asked}}
 )
-ORDER BY q.id LIMIT $1::int;
+ORDER BY q.id LIMIT @limit;
 
--- Which of the requests for jobs, $1, stand still. They are locked; those that somebody else has are left to him.
+-- Which of the requests for jobs stand still. They are locked; those that somebody else has are
+-- left to him.
 -- name: pause_requests_lock
-SELECT q.id FROM {schema}.pause_request q WHERE q.id = ANY ($1::uuid[]) ORDER BY q.id FOR UPDATE SKIP LOCKED;
+-- params: @jobs uuid[]
+SELECT q.id FROM {schema}.pause_request q WHERE q.id = ANY (@jobs) ORDER BY q.id FOR UPDATE SKIP LOCKED;
 
 -- Forgets requests that have no job any more or a finished one.
 -- name: pause_requests_forget
-DELETE FROM {schema}.pause_request q WHERE q.id = ANY ($1::uuid[])
+-- params: @jobs uuid[]
+DELETE FROM {schema}.pause_request q WHERE q.id = ANY (@jobs)
   AND (EXISTS (SELECT 1 FROM {schema}.finished f WHERE f.id = q.id) OR NOT EXISTS (SELECT 1 FROM {schema}.job j WHERE j.id = q.id))
 RETURNING q.id;
 
--- Where a job is, $1: of a finished one its state, of a waiting one whether it is held, whether it runs; the last entry of its journal; and
--- its state if it neither runs nor has finished.
+-- Where a job is: of a finished one its state, of a waiting one whether it is held, whether it
+-- runs; the last entry of its journal; and its state if it neither runs nor has finished.
 -- name: resume_look
-SELECT f.state, d.held IS TRUE, k.yes IS TRUE, coalesce((SELECT a.seq FROM {schema}.journal a WHERE a.id = j.id ORDER BY a.seq DESC LIMIT 1), 0),
-  coalesce(d.state, 2)
+-- params: @job uuid
+SELECT f.state, d.held IS TRUE, k.yes IS TRUE,
+  coalesce((SELECT a.seq FROM {schema}.journal a WHERE a.id = j.id ORDER BY a.seq DESC LIMIT 1), 0),
+  coalesce(d.state, {available})
 FROM {schema}.job j
 LEFT JOIN LATERAL (SELECT a.state FROM {schema}.finished a WHERE a.id = j.id OFFSET 0) f ON true
 LEFT JOIN LATERAL (SELECT a.held, a.state FROM {schema}.deferred a WHERE a.due = j.run_at AND a.id = j.id OFFSET 0) d ON f.state IS NULL
 LEFT JOIN LATERAL (
   SELECT true AS yes FROM {schema}.claim c WHERE c.ids @> ARRAY[j.id] AND (c.done >> (array_position(c.ids, j.id) - 1)) & 1 = 0 LIMIT 1
 ) k ON f.state IS NULL
-WHERE j.id = $1::uuid;
+WHERE j.id = @job;
 
--- A job, $1, that was asked to pause goes on. $2 now, $3 actor, $4 reason.
+-- A job that was asked to pause goes on.
 -- name: resume_running
+-- params: @job uuid, @now bigint, @actor text, @reason text
 WITH forgotten AS (
-  DELETE FROM {schema}.pause_request WHERE id = $1::uuid RETURNING id
+  DELETE FROM {schema}.pause_request WHERE id = @job RETURNING id
 ), audited AS (
-  INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT $2::bigint, $3::text, 'resume', id, $4::text FROM forgotten
+  INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT @now, @actor, 'resume', id, @reason FROM forgotten
 )
 SELECT 1 FROM forgotten;
 
--- The journal of a job, $1, ends with entry $2 from now on, or with that it continued as new.
+-- The journal of a job ends with entry @last from now on, or with that it continued as new.
 -- name: resume_cut
+-- params: @job uuid, @last bigint
 WITH cut AS (
   DELETE FROM {schema}.journal
-  WHERE id = $1::uuid AND seq > greatest($2::bigint, (SELECT g.first FROM {schema}.generation g WHERE g.id = $1::uuid))
+  WHERE id = @job AND seq > greatest(@last, {{generation}})
 )
-UPDATE {schema}.job SET closing = CASE WHEN closing <= $2::bigint THEN closing END,
-  remembers = CASE WHEN EXISTS (SELECT 1 FROM {schema}.generation g WHERE g.id = $1::uuid OFFSET 0)
-    OR EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = $1::uuid AND a.seq <= $2::bigint OFFSET 0) THEN true END
-WHERE id = $1::uuid;
+UPDATE {schema}.job SET closing = CASE WHEN closing <= @last THEN closing END,
+  remembers = CASE WHEN EXISTS (SELECT 1 FROM {schema}.generation g WHERE g.id = @job OFFSET 0)
+    OR EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = @job AND a.seq <= @last OFFSET 0) THEN true END
+WHERE id = @job;
 
--- A held job, $1, becomes what it was. $2 now, $3 actor, $4 reason. Answers with its state, and with when it is due if that is not available.
+-- A held job becomes what it was. Answers with its state, and with when it is due if that is not
+-- available.
 -- name: resume_held
+-- params: @job uuid, @now bigint, @actor text, @reason text
 WITH gone AS (
-  DELETE FROM {schema}.deferred d USING {schema}.job j WHERE j.id = $1::uuid AND d.due = j.run_at AND d.id = j.id AND d.held
-  RETURNING d.id, d.lane, d.ordering_key, j.unique_key, j.unique_states, CASE WHEN d.was_state IN (1, 4) AND d.was_due > $2::bigint THEN d.was_state ELSE 2 END AS state, d.was_due
+  DELETE FROM {schema}.deferred d USING {schema}.job j WHERE j.id = @job AND d.due = j.run_at AND d.id = j.id AND d.held
+  RETURNING d.id, d.lane, d.ordering_key, j.unique_key, j.unique_states,
+    CASE WHEN d.was_state IN ({scheduled}, {retryable}) AND d.was_due > @now THEN d.was_state ELSE {available} END AS state, d.was_due
 ), again AS MATERIALIZED (
   SELECT g.*, l.queue, l.priority, g.ordering_key IS NULL OR EXISTS (
     SELECT 1 FROM {schema}.key_holder k WHERE k.queue = l.queue AND k.ordering_key = g.ordering_key AND k.id = g.id
   ) AS free
   FROM gone g CROSS JOIN LATERAL (SELECT a.queue, a.priority FROM {schema}.lane a WHERE a.id = g.lane OFFSET 0) l
 ), bodies AS (
-  UPDATE {schema}.job j SET run_at = CASE WHEN a.state = 2 THEN $2::bigint ELSE a.was_due END FROM again a WHERE j.id = a.id
+  UPDATE {schema}.job j SET run_at = CASE WHEN a.state = {available} THEN @now ELSE a.was_due END FROM again a WHERE j.id = a.id
 ), now_ready AS (
-  INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, $2::bigint, id FROM again WHERE state = 2 AND free
+  INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, @now, id FROM again WHERE state = {available} AND free
 ), in_line AS (
   INSERT INTO {schema}.keyed (queue, ordering_key, priority, run_at, id, lane)
-  SELECT queue, ordering_key, priority, $2::bigint, id, lane FROM again WHERE state = 2 AND NOT free
+  SELECT queue, ordering_key, priority, @now, id, lane FROM again WHERE state = {available} AND NOT free
 ), checks AS (
-  INSERT INTO {schema}.key_check (queue, ordering_key) SELECT queue, ordering_key FROM again WHERE state = 2 AND NOT free
+  INSERT INTO {schema}.key_check (queue, ordering_key) SELECT queue, ordering_key FROM again WHERE state = {available} AND NOT free
 ), later AS (
-  INSERT INTO {schema}.deferred (due, id, lane, state, ordering_key) SELECT was_due, id, lane, state, ordering_key FROM again WHERE state <> 2
+  INSERT INTO {schema}.deferred (due, id, lane, state, ordering_key)
+  SELECT was_due, id, lane, state, ordering_key FROM again WHERE state <> {available}
 ), released AS (
   DELETE FROM {schema}.unique_key u USING again a
   WHERE a.unique_key IS NOT NULL AND (a.unique_states >> a.state) & 1 = 0 AND u.key = a.unique_key AND u.id = a.id
 ), forgotten AS (
   DELETE FROM {schema}.pause_request q USING again a WHERE q.id = a.id
 ), audited AS (
-  INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT $2::bigint, $3::text, 'resume', id, $4::text FROM again
+  INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT @now, @actor, 'resume', id, @reason FROM again
 )
 SELECT state, lane, id, was_due FROM again;
 
--- The beginning of a journal, $1, is copied to a new job, $2: the entries up to $3 and the messages that they received, and all that came
--- from children and callbacks; if there are such entries, what was published and streamed before them, too. $4 now, $5 actor, $6 reason,
--- $7 the lease under which the entry after them was written, NULL if that does not matter. Answers whether it was; no row: the old job is
--- not there.
+-- The beginning of a journal is copied to a new job: the entries up to @last and the messages that
+-- they received, and all that came from children and callbacks; if there are such entries, what was
+-- published and streamed before them, too. @lease is that under which the entry after them was
+-- written, NULL if that does not matter. Answers whether it was; no row: the old job is not there.
 -- name: fork
+-- params: @job uuid, @copy uuid, @last bigint, @now bigint, @actor text, @reason text
+-- params: @lease bigint
 WITH first AS MATERIALIZED (
-  SELECT coalesce((SELECT g.first FROM {schema}.generation g WHERE g.id = $1::uuid), 1) AS seq
+  SELECT coalesce({{generation}}, 1) AS seq
 ), asked AS MATERIALIZED (
-  SELECT j.id, $7::bigint IS NULL OR EXISTS (
-    SELECT 1 FROM {schema}.journal a WHERE a.id = j.id AND a.seq = $3::bigint + 1 AND a.lease = $7::bigint AND a.seq >= b.seq OFFSET 0
+  SELECT j.id, @lease IS NULL OR EXISTS (
+    SELECT 1 FROM {schema}.journal a WHERE a.id = j.id AND a.seq = @last + 1 AND a.lease = @lease AND a.seq >= b.seq OFFSET 0
   ) AS same, b.seq AS first
-  FROM {schema}.job j CROSS JOIN first b WHERE j.id = $1::uuid
+  FROM {schema}.job j CROSS JOIN first b WHERE j.id = @job
 ), old AS MATERIALIZED (
   SELECT id, first FROM asked WHERE same
 ), entries AS (
-  INSERT INTO {schema}.journal (id, seq, at, lease, ref, codec, kind, path, name, data)
-  SELECT $2::uuid, j.seq, j.at, 0, j.ref, j.codec, j.kind, j.path, j.name, j.data
-  FROM old o CROSS JOIN LATERAL (SELECT * FROM {schema}.journal a WHERE a.id = o.id AND a.seq <= $3::bigint OFFSET 0) j
-  WHERE $3::bigint >= o.first
+  INSERT INTO {schema}.journal (id, seq, at, lease, ref, codec, kind, path, name, data, took)
+  SELECT @copy, j.seq, j.at, 0, j.ref, j.codec, j.kind, j.path, j.name, j.data, j.took
+  FROM old o CROSS JOIN LATERAL (SELECT * FROM {schema}.journal a WHERE a.id = o.id AND a.seq <= @last OFFSET 0) j
+  WHERE @last >= o.first
 ), generations AS (
-  INSERT INTO {schema}.generation (id, first) SELECT $2::uuid, o.first FROM old o WHERE o.first > 1 AND $3::bigint >= o.first
+  INSERT INTO {schema}.generation (id, first) SELECT @copy, o.first FROM old o WHERE o.first > 1 AND @last >= o.first
 ), messages AS (
   INSERT INTO {schema}.inbox (id, seq, at, from_id, codec, kind, state, name, key, reason, error, data)
-  SELECT $2::uuid, m.seq, m.at, m.from_id, m.codec, m.kind, m.state, m.name, m.key, m.reason, m.error, m.data
+  SELECT @copy, m.seq, m.at, m.from_id, m.codec, m.kind, m.state, m.name, m.key, m.reason, m.error, m.data
   FROM old o CROSS JOIN LATERAL (SELECT * FROM {schema}.inbox a WHERE a.id = o.id OFFSET 0) m
-  WHERE m.kind IN (2, 3, 4, 5) OR (m.seq IN (
+  WHERE m.kind IN ({answer_messages}) OR (m.seq IN (
     SELECT a.ref FROM {schema}.journal a
-    WHERE a.id = $1::uuid AND a.seq >= (SELECT seq FROM first) AND a.seq <= $3::bigint AND a.kind = 6
+    WHERE a.id = @job AND a.seq >= (SELECT seq FROM first) AND a.seq <= @last AND a.kind = {entry_received}
   )) IS TRUE
 ), body AS (
   UPDATE {schema}.job j SET remembers = true FROM old o
-  WHERE j.id = $2::uuid AND EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = o.id AND a.seq >= o.first AND a.seq <= $3::bigint OFFSET 0)
+  WHERE j.id = @copy AND EXISTS (SELECT 1 FROM {schema}.journal a WHERE a.id = o.id AND a.seq >= o.first AND a.seq <= @last OFFSET 0)
 ), audited AS (
-  INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT $4::bigint, $5::text, 'fork', $2::uuid, $6::text FROM old
+  INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT @now, @actor, 'fork', @copy, @reason FROM old
 )
 SELECT same FROM asked;

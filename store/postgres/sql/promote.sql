@@ -1,10 +1,12 @@
 -- Promotion: what is due, and the turns of ordering keys.
 
--- $1 now, $2 limit. A job that has no key, or has the turn of it already, may be claimed; the others get in line.
+-- What is due may be claimed, if it has no ordering key, or has the turn of it already; the others
+-- get in line.
 -- name: promote_due
+-- params: @now bigint, @limit int
 WITH due AS MATERIALIZED (
   SELECT d.ctid AS place, d.due, d.id, d.lane, d.ordering_key FROM {schema}.deferred d
-  WHERE d.due <= $1::bigint ORDER BY d.due, d.id LIMIT $2::int FOR UPDATE SKIP LOCKED
+  WHERE d.due <= @now ORDER BY d.due, d.id LIMIT @limit FOR UPDATE SKIP LOCKED
 ), gone AS (
   DELETE FROM {schema}.deferred WHERE ctid = ANY (ARRAY(SELECT place FROM due))
 ), sorted AS MATERIALIZED (
@@ -22,15 +24,18 @@ WITH due AS MATERIALIZED (
 )
 SELECT id, lane, CASE WHEN free THEN due END FROM sorted;
 
--- Gives the turn of keys to the first that waits for it, where nobody has it. $1 limit.
+-- Gives the turn of keys to the first that waits for it, where nobody has it.
 --
--- A check is written in the transaction that changes keyed or frees a turn, so whoever sees the check sees the change.
--- If two do this for one key at once, the primary key of key_holder lets one of them win; the other has nothing to do.
--- A head that is taken out of the line meanwhile leaves a check of its own. One that a caller's transaction is replacing is left alone, and the check
--- stays, behind all others: nobody waits for it. Answers with what moved, and with a row that counts the checks, and those of them that stay.
+-- A check is written in the transaction that changes keyed or frees a turn, so whoever sees the
+-- check sees the change. If two do this for one key at once, the primary key of key_holder lets one
+-- of them win; the other has nothing to do. A head that is taken out of the line meanwhile leaves a
+-- check of its own. One that a caller's transaction is replacing is left alone, and the check
+-- stays, behind all others: nobody waits for it. Answers with what moved, and with a row that
+-- counts the checks, and those of them that stay.
 -- name: hand_on_turns
+-- params: @limit int
 WITH checks AS MATERIALIZED (
-  SELECT c.ctid AS place, c.queue, c.ordering_key FROM {schema}.key_check c ORDER BY c.seq LIMIT $1::int FOR UPDATE SKIP LOCKED
+  SELECT c.ctid AS place, c.queue, c.ordering_key FROM {schema}.key_check c ORDER BY c.seq LIMIT @limit FOR UPDATE SKIP LOCKED
 ), consumed AS (
   DELETE FROM {schema}.key_check WHERE ctid = ANY (ARRAY(SELECT place FROM checks))
 ), keys AS MATERIALIZED (
@@ -41,7 +46,8 @@ WITH checks AS MATERIALIZED (
     ORDER BY w.priority, w.run_at, w.id LIMIT 1
   ) h WHERE NOT EXISTS (SELECT 1 FROM {schema}.key_holder o WHERE o.queue = k.queue AND o.ordering_key = k.ordering_key OFFSET 0)
 ), first AS MATERIALIZED (
-  SELECT h.* FROM heads h CROSS JOIN LATERAL (SELECT 1 FROM {schema}.keyed w WHERE w.ctid = h.place AND w.id = h.id FOR UPDATE SKIP LOCKED) l
+  SELECT h.* FROM heads h
+  CROSS JOIN LATERAL (SELECT 1 FROM {schema}.keyed w WHERE w.ctid = h.place AND w.id = h.id FOR UPDATE SKIP LOCKED) l
 ), left_alone AS MATERIALIZED (
   SELECT h.queue, h.ordering_key FROM heads h WHERE (h.id IN (SELECT id FROM first)) IS NOT TRUE
 ), kept AS (
@@ -57,14 +63,18 @@ WITH checks AS MATERIALIZED (
 ), now_ready AS (
   INSERT INTO {schema}.ready (lane, run_at, id) SELECT lane, run_at, id FROM moved
 )
-SELECT c.checks, (SELECT count(*) FROM left_alone), m.id, m.lane, m.run_at FROM (SELECT count(*) AS checks FROM checks) c LEFT JOIN moved m ON true;
+SELECT c.checks, (SELECT count(*) FROM left_alone), m.id, m.lane, m.run_at
+FROM (SELECT count(*) AS checks FROM checks) c LEFT JOIN moved m ON true;
 
--- Whether there is something to promote: $1 now. Answers with that and with the next due time that there is.
+-- Whether there is something to promote, and the next due time that there is.
 -- name: promote_look
-SELECT coalesce(d.due <= $1::bigint, false) OR EXISTS (SELECT 1 FROM {schema}.key_check), d.due
-FROM (SELECT 1) one LEFT JOIN (SELECT due FROM {schema}.deferred WHERE due < 9223372036854775807 ORDER BY due LIMIT 1) d ON true;
+-- params: @now bigint
+SELECT coalesce(d.due <= @now, false) OR EXISTS (SELECT 1 FROM {schema}.key_check), d.due
+FROM (SELECT 1) one LEFT JOIN (SELECT due FROM {schema}.deferred WHERE due < {never} ORDER BY due LIMIT 1) d ON true;
 
--- Whether anything is left that was due at $1, because somebody has it or there was too much, and when something is due after that.
+-- Whether anything is left that was due, because somebody has it or there was too much, and when
+-- something is due after that.
 -- name: next_due
-SELECT EXISTS (SELECT 1 FROM {schema}.deferred WHERE due <= $1::bigint),
-  (SELECT due FROM {schema}.deferred WHERE due > $1::bigint AND due < 9223372036854775807 ORDER BY due LIMIT 1);
+-- params: @now bigint
+SELECT EXISTS (SELECT 1 FROM {schema}.deferred WHERE due <= @now),
+  (SELECT due FROM {schema}.deferred WHERE due > @now AND due < {never} ORDER BY due LIMIT 1);

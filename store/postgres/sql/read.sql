@@ -1,25 +1,27 @@
 -- Questions. They run in one snapshot and lock nothing.
 
--- All that is known of jobs, $1, but for their attempts. Which of them run is told by all claim records together, with those that have just
--- ended: nobody looks at them if all of the jobs have finished.
+-- All that is known of jobs, but for their attempts. Which of them run is told by all claim records
+-- together, with those that have just ended: nobody looks at them if all of the jobs have finished.
 -- name: records
+-- params: @jobs uuid[]
 WITH open AS MATERIALIZED (
-  SELECT array_agg(t.id) AS ids FROM unnest($1::uuid[]) AS t (id) WHERE NOT EXISTS (SELECT 1 FROM {schema}.finished a WHERE a.id = t.id OFFSET 0)
+  SELECT array_agg(t.id) AS ids FROM unnest(@jobs) AS t (id) WHERE NOT EXISTS (SELECT 1 FROM {schema}.finished a WHERE a.id = t.id OFFSET 0)
 ), running AS MATERIALIZED (
   SELECT k.node, k.seq, k.claimed_at, s.place - 1 AS slot, s.id, coalesce(k.leases[s.place], 1) AS lease
   FROM (SELECT ids FROM open WHERE ids IS NOT NULL OFFSET 0) o
   CROSS JOIN LATERAL (SELECT * FROM {schema}.claim c WHERE c.ids && o.ids OFFSET 0) k
-  CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS s (id, place)
-  WHERE (k.done >> (s.place - 1)::int) & 1 = 0
+  CROSS JOIN LATERAL {{slots}}
+  WHERE {{slot_open}}
 )
-SELECT t.place, b.lane, b.run_at, b.created_at, b.lease, b.attempt, b.max_attempts, b.codec, b.args, b.options, b.tags, b.metadata,
-  b.ordering_key, b.unique_key, b.unique_states, b.parent, b.link, b.closing,
-  f.state, f.reason, f.error, f.result, f.lease, f.node, f.claimed_at, f.finished_at,
+SELECT t.place, b.lane, b.run_at, {{body}},
+  f.state, f.reason, f.error, f.result, f.codec, f.fingerprint, f.lease, f.node, f.claimed_at, f.started_at, f.finished_at,
   k.node, k.seq, k.slot, k.lease, k.claimed_at,
   d.state, d.held, d.since, d.until, d.reason, d.error, d.waits_for,
   o.id IS NOT NULL AND o.id <> t.id AND f.state IS NULL AND k.node IS NULL AND d.state IS NULL,
-  q.yes, p.yes, CASE WHEN last.lease = b.lease THEN last.claimed_at ELSE coalesce(b.claimed_at, last.claimed_at) END, broke.error, c.percent, c.message, c.value, c.updated_at
-FROM unnest($1::uuid[]) WITH ORDINALITY AS t (id, place)
+  q.yes, p.yes,
+  CASE WHEN last.lease = b.lease THEN last.claimed_at ELSE coalesce(b.claimed_at, last.claimed_at) END,
+  broke.error, c.percent, c.message, c.value, c.updated_at
+FROM unnest(@jobs) WITH ORDINALITY AS t (id, place)
 CROSS JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = t.id OFFSET 0) b
 CROSS JOIN LATERAL (SELECT a.queue FROM {schema}.lane a WHERE a.id = b.lane OFFSET 0) l
 LEFT JOIN LATERAL (SELECT * FROM {schema}.finished a WHERE a.id = t.id OFFSET 0) f ON true
@@ -29,86 +31,113 @@ LEFT JOIN LATERAL (SELECT a.id FROM {schema}.key_holder a WHERE a.queue = l.queu
 LEFT JOIN LATERAL (SELECT true AS yes FROM {schema}.cancel_request a WHERE a.id = t.id OFFSET 0) q ON f.state IS NULL
 LEFT JOIN LATERAL (SELECT true AS yes FROM {schema}.pause_request a WHERE a.id = t.id OFFSET 0) p ON k.node IS NOT NULL
 LEFT JOIN LATERAL (SELECT a.lease, a.claimed_at FROM {schema}.attempt a WHERE a.id = t.id ORDER BY a.lease DESC LIMIT 1) last ON true
-LEFT JOIN LATERAL (SELECT a.error FROM {schema}.attempt a WHERE a.id = t.id AND a.outcome IN (4, 7) ORDER BY a.lease DESC LIMIT 1) broke ON true
+LEFT JOIN LATERAL (
+  SELECT a.error FROM {schema}.attempt a WHERE a.id = t.id AND a.outcome IN ({retryable}, {failed}) ORDER BY a.lease DESC LIMIT 1
+) broke ON true
 LEFT JOIN LATERAL (SELECT * FROM {schema}.checkpoint a WHERE a.id = t.id OFFSET 0) c ON true
 ORDER BY t.place;
 
--- What keeps job $1 from being claimed, whatever nodes there are.
+-- Those of the jobs that are not in the namespace, or not there.
+-- name: foreign
+-- params: @jobs uuid[], @namespace text
+SELECT t.id FROM unnest(@jobs) AS t (id)
+LEFT JOIN LATERAL (SELECT a.lane FROM {schema}.job a WHERE a.id = t.id OFFSET 0) j ON true
+LEFT JOIN LATERAL (SELECT a.queue FROM {schema}.lane a WHERE a.id = j.lane OFFSET 0) l ON true
+LEFT JOIN LATERAL (SELECT true AS yes FROM {schema}.queue a WHERE a.id = l.queue AND a.namespace = @namespace OFFSET 0) q ON true
+WHERE q.yes IS NULL;
+
+-- What keeps a job from being claimed, whatever nodes there are.
 -- name: obstacles
+-- params: @job uuid
 SELECT q.paused_at, q.paused_by, o.id
-FROM (SELECT j.lane, j.ordering_key FROM {schema}.job j WHERE j.id = $1::uuid OFFSET 0) b
+FROM (SELECT j.lane, j.ordering_key FROM {schema}.job j WHERE j.id = @job OFFSET 0) b
 CROSS JOIN LATERAL (SELECT a.queue FROM {schema}.lane a WHERE a.id = b.lane OFFSET 0) l
 CROSS JOIN LATERAL (SELECT a.paused_at, a.paused_by FROM {schema}.queue a WHERE a.id = l.queue OFFSET 0) q
 LEFT JOIN LATERAL (
-  SELECT a.id FROM {schema}.key_holder a WHERE a.queue = l.queue AND a.ordering_key = b.ordering_key AND a.id <> $1::uuid OFFSET 0
+  SELECT a.id FROM {schema}.key_holder a WHERE a.queue = l.queue AND a.ordering_key = b.ordering_key AND a.id <> @job OFFSET 0
 ) o ON true;
 
 -- name: attempts
+-- params: @job uuid
 SELECT attempt, lease, node, claimed_at, started_at, ended_at, outcome, reason, error, trace
-FROM {schema}.attempt WHERE id = $1::uuid ORDER BY lease;
+FROM {schema}.attempt WHERE id = @job ORDER BY lease;
 
+-- How jobs ended, of those that have; and those that are not there.
 -- name: ended
-SELECT t.place, b.codec, f.state, f.reason, f.error, f.result
-FROM unnest($1::uuid[]) WITH ORDINALITY AS t (id, place)
-LEFT JOIN LATERAL (SELECT j.codec FROM {schema}.job j WHERE j.id = t.id OFFSET 0) b ON true
+-- params: @jobs uuid[]
+SELECT t.place, b.yes, f.state, f.reason, f.error, f.result, f.codec
+FROM unnest(@jobs) WITH ORDINALITY AS t (id, place)
+LEFT JOIN LATERAL (SELECT true AS yes FROM {schema}.job j WHERE j.id = t.id OFFSET 0) b ON true
 LEFT JOIN LATERAL (SELECT * FROM {schema}.finished a WHERE a.id = t.id OFFSET 0) f ON true
-WHERE b.codec IS NULL OR f.state IS NOT NULL
+WHERE b.yes IS NULL OR f.state IS NOT NULL
 ORDER BY t.place;
 
--- The lanes that a filter selects: $1 namespace, $2 queues, $3 kinds; "" and NULL select all.
+-- The lanes that a filter selects; "" and NULL select all.
 -- name: lanes_selected
-SELECT l.id, l.queue, q.namespace, q.name, l.kind, l.priority, q.created_at IS NOT NULL FROM {schema}.lane l JOIN {schema}.queue q ON q.id = l.queue
-WHERE ($1::text = '' OR q.namespace = $1::text) AND ($2::text[] IS NULL OR q.name = ANY ($2::text[])) AND ($3::text[] IS NULL OR split_part(l.kind, '@', 1) = ANY ($3::text[]));
+-- params: @namespace text, @queues text[], @kinds text[]
+SELECT l.id, l.queue, q.namespace, q.name, l.kind, l.priority, q.created_at IS NOT NULL
+FROM {schema}.lane l JOIN {schema}.queue q ON q.id = l.queue
+WHERE (@namespace = '' OR q.namespace = @namespace) AND (@queues IS NULL OR q.name = ANY (@queues))
+  AND (@kinds IS NULL OR split_part(l.kind, '@', 1) = ANY (@kinds));
 
--- Newest jobs below an id: $1 id, $2 how many to look at, $3 lanes or NULL, $4 tags or NULL. Each row tells whether it
--- fits; of those that do not only the last one is told, which is where the next page starts.
+-- Newest jobs below an id, of which @look_at are looked at; lanes and tags are NULL if they do not
+-- matter. Each row tells whether it fits; of those that do not only the last one is told, which is
+-- where the next page starts.
 -- name: list_scan
+-- params: @before uuid, @look_at int, @lanes int[], @tags jsonb
 SELECT id, fits FROM (
-  SELECT s.id, ($3::int[] IS NULL OR s.lane = ANY ($3::int[])) AND ($4::jsonb IS NULL OR coalesce(s.tags @> $4::jsonb, false)) AS fits,
+  SELECT s.id, (@lanes IS NULL OR s.lane = ANY (@lanes)) AND (@tags IS NULL OR coalesce(s.tags @> @tags, false)) AS fits,
     row_number() OVER (ORDER BY s.id) AS from_end
-  FROM (SELECT j.id, j.lane, j.tags FROM {schema}.job j WHERE j.id < $1::uuid ORDER BY j.id DESC LIMIT $2::int) s
+  FROM (SELECT j.id, j.lane, j.tags FROM {schema}.job j WHERE j.id < @before ORDER BY j.id DESC LIMIT @look_at) s
 ) t WHERE fits OR from_end = 1 ORDER BY id DESC;
 
--- The same for jobs that failed or were cancelled, $5 states, which have an index of their own.
+-- The same for jobs that failed or were cancelled, which have an index of their own.
 -- name: list_not_completed
+-- params: @before uuid, @look_at int, @lanes int[], @tags jsonb, @states int[]
 SELECT id, fits FROM (
-  SELECT s.id, ($3::int[] IS NULL OR j.lane = ANY ($3::int[])) AND ($4::jsonb IS NULL OR coalesce(j.tags @> $4::jsonb, false)) AS fits,
+  SELECT s.id, (@lanes IS NULL OR j.lane = ANY (@lanes)) AND (@tags IS NULL OR coalesce(j.tags @> @tags, false)) AS fits,
     row_number() OVER (ORDER BY s.id) AS from_end
   FROM (
-    SELECT f.id FROM unnest($5::int[]) AS t (state) CROSS JOIN LATERAL (
-      SELECT a.id FROM {schema}.finished a WHERE a.state = t.state AND a.state <> 6 AND a.id < $1::uuid ORDER BY a.id DESC LIMIT $2::int
-    ) f ORDER BY f.id DESC LIMIT $2::int
+    SELECT f.id FROM unnest(@states) AS t (state) CROSS JOIN LATERAL (
+      SELECT a.id FROM {schema}.finished a WHERE a.state = t.state AND a.state <> {completed} AND a.id < @before
+        ORDER BY a.id DESC LIMIT @look_at
+    ) f ORDER BY f.id DESC LIMIT @look_at
   ) s CROSS JOIN LATERAL (SELECT b.lane, b.tags FROM {schema}.job b WHERE b.id = s.id OFFSET 0) j
 ) t WHERE fits OR from_end = 1 ORDER BY id DESC;
 
 -- The same for jobs that run.
 -- name: list_running
+-- params: @before uuid, @look_at int, @lanes int[], @tags jsonb
 SELECT id, fits FROM (
-  SELECT s.id, ($3::int[] IS NULL OR j.lane = ANY ($3::int[])) AND ($4::jsonb IS NULL OR coalesce(j.tags @> $4::jsonb, false)) AS fits,
+  SELECT s.id, (@lanes IS NULL OR j.lane = ANY (@lanes)) AND (@tags IS NULL OR coalesce(j.tags @> @tags, false)) AS fits,
     row_number() OVER (ORDER BY s.id) AS from_end
   FROM (
     SELECT u.id FROM {schema}.claim k CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS u (id, place)
-    WHERE (k.done >> (u.place - 1)::int) & 1 = 0 AND u.id < $1::uuid ORDER BY u.id DESC LIMIT $2::int
+    WHERE (k.done >> (u.place - 1)::int) & 1 = 0 AND u.id < @before ORDER BY u.id DESC LIMIT @look_at
   ) s CROSS JOIN LATERAL (SELECT b.lane, b.tags FROM {schema}.job b WHERE b.id = s.id OFFSET 0) j
 ) t WHERE fits OR from_end = 1 ORDER BY id DESC;
 
 -- name: queues
-SELECT id, namespace, name, created_at, paused_at, paused_by FROM {schema}.queue WHERE namespace = $1::text AND created_at IS NOT NULL ORDER BY name;
+-- params: @namespace text
+SELECT id, namespace, name, created_at, paused_at, paused_by FROM {schema}.queue WHERE namespace = @namespace AND created_at IS NOT NULL
+ORDER BY name;
 
--- Counts of the states of each queue of a namespace, $1, which stop at $2. Running jobs are found through their claims.
+-- Counts of the states of each queue of a namespace, which stop at @most. Running jobs are found
+-- through their claims.
 -- name: queue_counts
+-- params: @namespace text, @most int
 WITH queues AS MATERIALIZED (
-  SELECT id FROM {schema}.queue WHERE namespace = $1::text
+  SELECT id FROM {schema}.queue WHERE namespace = @namespace
 ), running AS MATERIALIZED (
   SELECT l.queue, count(*) AS n FROM (
     SELECT u.id FROM {schema}.claim k CROSS JOIN LATERAL unnest(k.ids) WITH ORDINALITY AS u (id, place)
-    WHERE (k.done >> (u.place - 1)::int) & 1 = 0 LIMIT 10 * $2::int
+    WHERE (k.done >> (u.place - 1)::int) & 1 = 0 LIMIT 10 * @most
   ) r
   CROSS JOIN LATERAL (SELECT j.lane FROM {schema}.job j WHERE j.id = r.id OFFSET 0) b
   CROSS JOIN LATERAL (SELECT a.queue FROM {schema}.lane a WHERE a.id = b.lane OFFSET 0) l
   GROUP BY l.queue
 )
-SELECT q.id, 2, r.n + k.n, least(r.oldest, k.oldest) FROM queues q
+SELECT q.id, {available}, r.n + k.n, least(r.oldest, k.oldest) FROM queues q
 CROSS JOIN LATERAL (
   SELECT count(*) AS n, (
     SELECT min(h.run_at) FROM {schema}.lane l
@@ -116,23 +145,25 @@ CROSS JOIN LATERAL (
   ) AS oldest
   FROM (
     SELECT 1 FROM {schema}.lane l
-    CROSS JOIN LATERAL (SELECT 1 FROM {schema}.ready a WHERE a.lane = l.id LIMIT $2::int) h WHERE l.queue = q.id LIMIT $2::int
+    CROSS JOIN LATERAL (SELECT 1 FROM {schema}.ready a WHERE a.lane = l.id LIMIT @most) h WHERE l.queue = q.id LIMIT @most
   ) t
 ) r
 CROSS JOIN LATERAL (
-  SELECT count(*) AS n, min(t.run_at) AS oldest FROM (SELECT a.run_at FROM {schema}.keyed a WHERE a.queue = q.id LIMIT $2::int) t
+  SELECT count(*) AS n, min(t.run_at) AS oldest FROM (SELECT a.run_at FROM {schema}.keyed a WHERE a.queue = q.id LIMIT @most) t
 ) k
 UNION ALL
-SELECT q.id, s.state, d.n, NULL FROM queues q CROSS JOIN unnest(ARRAY[1, 4, 5]) AS s (state)
+SELECT q.id, s.state, d.n, NULL FROM queues q CROSS JOIN unnest(ARRAY[{scheduled}, {retryable}, {waiting}]) AS s (state)
 CROSS JOIN LATERAL (
   SELECT count(*) AS n FROM (
     SELECT 1 FROM {schema}.lane l
-    CROSS JOIN LATERAL (SELECT 1 FROM {schema}.deferred a WHERE a.lane = l.id AND a.state = s.state LIMIT $2::int) h WHERE l.queue = q.id LIMIT $2::int
+    CROSS JOIN LATERAL (SELECT 1 FROM {schema}.deferred a WHERE a.lane = l.id AND a.state = s.state LIMIT @most) h
+    WHERE l.queue = q.id LIMIT @most
   ) t
 ) d
 UNION ALL
-SELECT r.queue, 3, r.n, NULL FROM running r JOIN queues q ON q.id = r.queue;
+SELECT r.queue, {running}, r.n, NULL FROM running r JOIN queues q ON q.id = r.queue;
 
--- What people did to a job, $1, newest first. $2 limit.
+-- What people did to a job, newest first.
 -- name: actions
-SELECT at, action, actor, detail FROM {schema}.audit WHERE job = $1::uuid ORDER BY seq DESC LIMIT $2::int;
+-- params: @job uuid, @limit int
+SELECT at, action, actor, detail FROM {schema}.audit WHERE job = @job ORDER BY seq DESC LIMIT @limit;

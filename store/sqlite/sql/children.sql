@@ -1,17 +1,21 @@
--- Children. The policy is marks >> 3 & 3; 1 is that of children that go on.
+-- Children.
+
+-- What becomes of a child when its parent finishes: two bits of its marks.
+-- fragment: policy
+j.marks >> {mark_policy} & {policy_bits}
 
 -- name: children_has
 SELECT 1 FROM holdfast_job j
-WHERE j.parent = ? AND j.marks >> 3 & 3 <> 1 AND NOT EXISTS (SELECT 1 FROM holdfast_finished f WHERE f.id = j.id) LIMIT 1;
+WHERE j.parent = ? AND {{policy}} <> {abandon_child} AND NOT EXISTS (SELECT 1 FROM holdfast_finished f WHERE f.id = j.id) LIMIT 1;
 
 -- name: children_page
 SELECT id, lane, tags FROM holdfast_job WHERE parent = ? AND id < ? ORDER BY id DESC LIMIT ? + 0;
 
 -- Those that were asked to end need not be asked again.
 -- name: children_unfinished
-SELECT j.id, j.marks >> 3 & 3 FROM holdfast_job j
-WHERE j.parent = ? AND j.id > ? AND j.marks >> 3 & 3 <> 1 AND NOT EXISTS (SELECT 1 FROM holdfast_finished f WHERE f.id = j.id)
-  AND (j.marks >> 3 & 3 = 2 OR NOT EXISTS (SELECT 1 FROM holdfast_cancel_request r WHERE r.id = j.id))
+SELECT j.id, {{policy}} FROM holdfast_job j
+WHERE j.parent = ? AND j.id > ? AND {{policy}} <> {abandon_child} AND NOT EXISTS (SELECT 1 FROM holdfast_finished f WHERE f.id = j.id)
+  AND ({{policy}} = {terminate_child} OR NOT EXISTS (SELECT 1 FROM holdfast_cancel_request r WHERE r.id = j.id))
 ORDER BY j.id LIMIT ? + 0;
 
 -- name: closed_put

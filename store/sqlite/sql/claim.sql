@@ -40,15 +40,17 @@ DELETE FROM holdfast_claim WHERE node = ? AND seq = ?;
 SELECT seq, claimed_at, done, all_slots, ids, leases FROM holdfast_claim WHERE node = ? ORDER BY seq;
 
 -- name: claims_between
+-- params: @node, @from_seq, @to_seq
 SELECT seq, claimed_at, done, all_slots, ids, leases FROM holdfast_claim
-WHERE node = ? AND seq >= ? AND seq < ? ORDER BY seq;
+WHERE node = @node AND seq >= @from_seq AND seq < @to_seq ORDER BY seq;
 
 -- name: claims_all
 SELECT node, seq, claimed_at, done, all_slots, ids, leases FROM holdfast_claim ORDER BY node, seq;
 
 -- There is no index from job to claim: what runs at one moment is few, and the hot path would pay for it.
 -- name: claims_with
-SELECT node, seq, claimed_at, done, all_slots, ids, leases FROM holdfast_claim WHERE instr(ids, ?) > 0;
+-- params: @job
+SELECT node, seq, claimed_at, done, all_slots, ids, leases FROM holdfast_claim WHERE instr(ids, @job) > 0;
 
 -- name: claims_of_dead
 SELECT c.node, c.seq FROM holdfast_claim c JOIN holdfast_node n ON n.id = c.node

@@ -1,26 +1,31 @@
 -- Ends of runs.
 
 -- name: finished_insert
-INSERT INTO holdfast_finished (id, state, finished_at, lease, node, claimed_at, reason, error, result)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO holdfast_finished (id, state, finished_at, lease, node, claimed_at, started_at, reason, error, fingerprint, result, codec)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- Many at once.
+-- name: finished_insert_many
+INSERT OR FAIL INTO holdfast_finished (id, state, finished_at, lease, node, claimed_at, started_at, reason, error, fingerprint, result, codec)
+VALUES {rows: (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)};
 
 -- Of a job that failed or was cancelled.
 -- name: finished_insert_lane
-INSERT INTO holdfast_finished (id, state, finished_at, lease, node, claimed_at, reason, error, result, lane)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO holdfast_finished (id, state, finished_at, lease, node, claimed_at, started_at, reason, error, fingerprint, result, codec, lane)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: finished
-SELECT state, finished_at, lease, node, claimed_at, reason, error, result FROM holdfast_finished WHERE id = ?;
+SELECT state, finished_at, lease, node, claimed_at, started_at, reason, error, fingerprint, result, codec FROM holdfast_finished WHERE id = ?;
 
 -- name: finished_delete
 DELETE FROM holdfast_finished WHERE id = ?;
 
 -- name: finished_page
 SELECT id FROM holdfast_finished INDEXED BY holdfast_finished_not_completed
-WHERE state > 6 AND state = ? AND id < ? ORDER BY id DESC LIMIT ? + 0;
+WHERE state > {completed} AND state = ? AND id < ? ORDER BY id DESC LIMIT ? + 0;
 
 -- name: ended
-SELECT f.state, f.reason, f.error, f.result, j.codec
+SELECT f.state, f.reason, f.error, f.result, f.codec
 FROM holdfast_finished f JOIN holdfast_job j ON j.id = f.id WHERE f.id = ?;
 
 -- name: attempt_insert
@@ -40,7 +45,7 @@ SELECT claimed_at FROM holdfast_attempt WHERE id = ? ORDER BY lease DESC LIMIT 1
 
 -- Of the attempt that failed last: retryable or failed.
 -- name: attempt_last_error
-SELECT error FROM holdfast_attempt WHERE id = ? AND outcome IN (4, 7) ORDER BY lease DESC LIMIT 1;
+SELECT error FROM holdfast_attempt WHERE id = ? AND outcome IN ({retryable}, {failed}) ORDER BY lease DESC LIMIT 1;
 
 -- name: checkpoint_put
 INSERT INTO holdfast_checkpoint (id, lease, percent, updated_at, message, value) VALUES (?, ?, ?, ?, ?, ?)
@@ -52,13 +57,14 @@ SELECT percent, updated_at, message, value FROM holdfast_checkpoint WHERE id = ?
 
 -- What earlier runs left, and what people asked: all that a claim of a job that is not new has to know.
 -- name: traces
+-- params: @job
 SELECT EXISTS (SELECT 1 FROM holdfast_journal e WHERE e.id = x.id), r.at, r.reason, c.percent, c.updated_at, c.message, c.value
-FROM (SELECT ? AS id) x LEFT JOIN holdfast_cancel_request r ON r.id = x.id LEFT JOIN holdfast_checkpoint c ON c.id = x.id;
+FROM (SELECT @job AS id) x LEFT JOIN holdfast_cancel_request r ON r.id = x.id LEFT JOIN holdfast_checkpoint c ON c.id = x.id;
 
--- What people asked of a job that runs: 1 to end, 2 to pause.
+-- What people asked of a job that runs.
 -- name: requests
-SELECT 1, at, reason, actor FROM holdfast_cancel_request WHERE id = ?
-UNION ALL SELECT 2, at, reason, actor FROM holdfast_pause_request WHERE id = ?;
+SELECT {request_cancel}, at, reason, actor FROM holdfast_cancel_request WHERE id = ?
+UNION ALL SELECT {request_pause}, at, reason, actor FROM holdfast_pause_request WHERE id = ?;
 
 -- name: cancel_request_put
 INSERT INTO holdfast_cancel_request (id, at, reason, actor) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING;

@@ -6,6 +6,12 @@ INSERT INTO holdfast_job (id, lane, run_at, created_at, lease, attempt, max_atte
 VALUES (?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO NOTHING;
 
+-- Many at once. It ends at the first that is there already, and keeps those before it.
+-- name: job_insert_many
+INSERT OR FAIL INTO holdfast_job (id, lane, run_at, created_at, lease, attempt, max_attempts, codec, ordering_key, unique_key,
+  unique_states, options, tags, metadata, args)
+VALUES {rows: (?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?)};
+
 -- name: child_insert
 INSERT INTO holdfast_job (id, lane, run_at, created_at, lease, attempt, max_attempts, codec, ordering_key, unique_key,
   unique_states, options, tags, metadata, args, parent, marks)
@@ -19,7 +25,7 @@ SELECT run_at FROM holdfast_job WHERE id = ?;
 SELECT lease FROM holdfast_job WHERE id = ?;
 
 -- name: job_parent
-SELECT parent, codec FROM holdfast_job WHERE id = ?;
+SELECT parent FROM holdfast_job WHERE id = ?;
 
 -- name: job_lane
 SELECT lane FROM holdfast_job WHERE id = ?;
@@ -46,7 +52,9 @@ UPDATE holdfast_job SET run_at = ? WHERE id = ?;
 UPDATE holdfast_job SET marks = ? WHERE id = ?;
 
 -- name: job_closing
-UPDATE holdfast_job SET marks = coalesce(marks, 0) | 2 | (? << 5) WHERE id = ? AND coalesce(marks, 0) & 2 = 0;
+-- params: @decided_at, @job
+UPDATE holdfast_job SET marks = coalesce(marks, 0) | {mark_closing} | (@decided_at << {mark_decided})
+WHERE id = @job AND coalesce(marks, 0) & {mark_closing} = 0;
 
 -- name: job_continue
 UPDATE holdfast_job SET args = ?, codec = ? WHERE id = ?;

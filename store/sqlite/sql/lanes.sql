@@ -23,6 +23,11 @@ SELECT l.queue, q.namespace, q.name, l.kind, l.priority
 FROM holdfast_lane l JOIN holdfast_queue q ON q.id = l.queue
 WHERE l.id = ?;
 
+-- Whether a job is of a namespace.
+-- name: job_in
+SELECT 1 FROM holdfast_job j JOIN holdfast_lane l ON l.id = j.lane JOIN holdfast_queue q ON q.id = l.queue
+WHERE j.id = ? AND q.namespace = ?;
+
 -- name: lanes_of_queue
 SELECT id FROM holdfast_lane WHERE queue = ?;
 

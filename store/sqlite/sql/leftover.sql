@@ -31,17 +31,20 @@ DELETE FROM holdfast_leftover WHERE id = ?;
 -- name: leftover_clear
 DELETE FROM holdfast_leftover WHERE id = ? AND maker IS NOT NULL;
 
--- Entries after a number, and up to another one, but for values and items of streams.
+-- Entries, but for values and items of streams.
 -- name: leftover_forget
-DELETE FROM holdfast_journal WHERE id = ? AND seq > ? AND seq <= ? AND kind NOT IN (12, 13);
+-- params: @job, @after_seq, @to_seq
+DELETE FROM holdfast_journal WHERE id = @job AND seq > @after_seq AND seq <= @to_seq AND kind NOT IN ({kept_entries});
 
--- The values that those after a number, and up to another one, have replaced.
+-- The values that later ones have replaced.
 -- name: leftover_replaced
+-- params: @job, @after_seq, @to_seq, @same_job
 DELETE FROM holdfast_journal WHERE rowid IN (
   SELECT o.rowid FROM (
-    SELECT e.name, max(e.seq) AS seq FROM holdfast_journal e WHERE e.id = ? AND e.seq > ? AND e.seq <= ? AND e.kind = 12 GROUP BY e.name
+    SELECT e.name, max(e.seq) AS seq FROM holdfast_journal e WHERE e.id = @job AND e.seq > @after_seq AND e.seq <= @to_seq
+      AND e.kind = {entry_published} GROUP BY e.name
   ) v CROSS JOIN holdfast_journal o INDEXED BY holdfast_journal_named
-  WHERE o.kind IN (8, 12, 13) AND o.id = ? AND o.kind = 12 AND o.name = v.name AND o.seq < v.seq);
+  WHERE o.kind IN ({named_entries}) AND o.id = @same_job AND o.kind = {entry_published} AND o.name = v.name AND o.seq < v.seq);
 
 -- The first rows of a job up to a number, and at most so many.
 -- name: leftover_journal

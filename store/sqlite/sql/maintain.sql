@@ -14,8 +14,9 @@ SELECT id FROM holdfast_finished INDEXED BY holdfast_finished_by_time
 WHERE state = ? AND finished_at <= ? ORDER BY state, finished_at LIMIT ? + 0;
 
 -- name: retain_unique_key
+-- params: @job, @same_job
 DELETE FROM holdfast_unique_key
-WHERE key = (SELECT unique_key FROM holdfast_job WHERE id = ?) AND id = ?;
+WHERE key = (SELECT unique_key FROM holdfast_job WHERE id = @job) AND id = @same_job;
 
 -- name: retain_attempts
 DELETE FROM holdfast_attempt WHERE id = ?;
@@ -44,18 +45,21 @@ DELETE FROM holdfast_audit WHERE seq IN (
 -- Lanes that were not used since a day, and those of a day that has not come: the clock was set
 -- back.
 -- name: lanes_unused
+-- params: @until_day, @after_day, @limit
 SELECT * FROM (
-  SELECT id, queue, used_on FROM holdfast_lane INDEXED BY holdfast_lane_used WHERE idle_since IS NULL AND used_on <= ?
+  SELECT id, queue, used_on FROM holdfast_lane INDEXED BY holdfast_lane_used WHERE idle_since IS NULL AND used_on <= @until_day
   UNION ALL
-  SELECT id, queue, used_on FROM holdfast_lane INDEXED BY holdfast_lane_used WHERE idle_since IS NULL AND used_on > ?
-) LIMIT ? + 0;
+  SELECT id, queue, used_on FROM holdfast_lane INDEXED BY holdfast_lane_used WHERE idle_since IS NULL AND used_on > @after_day
+) LIMIT @limit + 0;
 
 -- The lane is not known of a job that failed in a program which did not know migration 4 yet.
 -- name: lane_in_use
-SELECT 1 WHERE EXISTS (SELECT 1 FROM holdfast_ready WHERE lane = ?) OR EXISTS (SELECT 1 FROM holdfast_deferred WHERE lane = ?)
-  OR EXISTS (SELECT 1 FROM holdfast_finished INDEXED BY holdfast_finished_lane WHERE state > 6 AND lane = ?)
-  OR EXISTS (SELECT 1 FROM holdfast_finished INDEXED BY holdfast_finished_lane WHERE state > 6 AND lane IS NULL)
-  OR EXISTS (SELECT 1 FROM holdfast_keyed WHERE queue = ?);
+-- params: @lane_1, @lane_2, @lane_3, @queue
+SELECT 1 WHERE EXISTS (SELECT 1 FROM holdfast_ready WHERE lane = @lane_1)
+  OR EXISTS (SELECT 1 FROM holdfast_deferred WHERE lane = @lane_2)
+  OR EXISTS (SELECT 1 FROM holdfast_finished INDEXED BY holdfast_finished_lane WHERE state > {completed} AND lane = @lane_3)
+  OR EXISTS (SELECT 1 FROM holdfast_finished INDEXED BY holdfast_finished_lane WHERE state > {completed} AND lane IS NULL)
+  OR EXISTS (SELECT 1 FROM holdfast_keyed WHERE queue = @queue);
 
 -- name: lane_idle
 UPDATE holdfast_lane SET idle_since = ? WHERE id = ?;
@@ -68,11 +72,11 @@ DELETE FROM holdfast_lane WHERE id = ?;
 
 -- name: completed_first
 SELECT finished_at FROM holdfast_finished INDEXED BY holdfast_finished_by_time
-WHERE state = 6 ORDER BY finished_at LIMIT 1;
+WHERE state = {completed} ORDER BY finished_at LIMIT 1;
 
 -- name: completed_last
 SELECT finished_at FROM holdfast_finished INDEXED BY holdfast_finished_by_time
-WHERE state = 6 ORDER BY finished_at DESC LIMIT 1;
+WHERE state = {completed} ORDER BY finished_at DESC LIMIT 1;
 
 -- name: queues_page
 SELECT q.id, q.paused_at IS NULL AND q.created_at <= ?

@@ -7,7 +7,8 @@ INSERT INTO holdfast_node (name, version, started_at, beat_at, last_seq, info) V
 SELECT last_seq FROM holdfast_node WHERE id = ? AND dead_at IS NULL;
 
 -- name: node_claims
-UPDATE holdfast_node SET last_seq = max(last_seq, ?) WHERE id = ?;
+-- params: @seq, @node
+UPDATE holdfast_node SET last_seq = max(last_seq, @seq) WHERE id = @node;
 
 -- name: node_info
 SELECT info FROM holdfast_node WHERE id = ?;

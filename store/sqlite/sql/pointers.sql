@@ -3,6 +3,10 @@
 -- name: ready_insert
 INSERT INTO holdfast_ready (lane, run_at, id) VALUES (?, ?, ?);
 
+-- Many at once.
+-- name: ready_insert_many
+INSERT OR FAIL INTO holdfast_ready (lane, run_at, id) VALUES {rows: (?, ?, ?)};
+
 -- name: ready_delete
 DELETE FROM holdfast_ready WHERE lane = ? AND run_at = ? AND id = ?;
 
@@ -14,17 +18,18 @@ INSERT INTO holdfast_deferred (due, id, lane, state, ordering_key) VALUES (?, ?,
 
 -- name: wait_insert
 INSERT INTO holdfast_deferred (due, id, lane, state, ordering_key, seen, kinds, awaited, failures, held, before_state, before_due, wait)
-VALUES (?, ?, ?, 5, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+VALUES (?, ?, ?, {waiting}, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: wait
-SELECT held, before_state, before_due, wait FROM holdfast_deferred WHERE due = ? AND id = ? AND state = 5;
+SELECT held, before_state, before_due, wait FROM holdfast_deferred WHERE due = ? AND id = ? AND state = {waiting};
 
 -- name: deferred_delete
 DELETE FROM holdfast_deferred WHERE due = ? AND id = ?;
 
 -- A held job is not due at its run time but never: at the greatest number.
 -- name: deferred_state
-SELECT state, due FROM holdfast_deferred WHERE due IN (?, 9223372036854775807) AND id = ?;
+-- params: @run_at, @job
+SELECT state, due FROM holdfast_deferred WHERE due IN (@run_at, {never}) AND id = @job;
 
 -- name: keyed_insert
 INSERT INTO holdfast_keyed (queue, ordering_key, priority, run_at, id, lane) VALUES (?, ?, ?, ?, ?, ?);

@@ -34,7 +34,7 @@ func TestABusyOperationFailsAlone(t *testing.T) {
 	if err := s.Apply(ctx, &store.Batch{Enqueues: []*store.Enqueue{busy, free}}); err != nil || free.Err != nil {
 		t.Fatalf("Apply: %v, %v", err, free.Err)
 	}
-	if _, err := inner.Get(ctx, busy.Job.ID); !errors.Is(busy.Err, store.ErrBusy) || !errors.Is(err, store.ErrNotFound) {
+	if _, err := inner.Get(ctx, "", busy.Job.ID); !errors.Is(busy.Err, store.ErrBusy) || !errors.Is(err, store.ErrNotFound) {
 		t.Fatalf("the busy one: %v, and a Get says %v", busy.Err, err)
 	}
 	node, err := inner.Join(ctx, store.NodeInfo{})
@@ -59,7 +59,8 @@ func TestABusyOperationFailsAlone(t *testing.T) {
 	if err != nil || c.Err != nil || a.Err != nil || !errors.Is(o.Err, store.ErrBusy) || !errors.Is(send.Err, store.ErrBusy) {
 		t.Fatalf("Apply: %v, checkpoint %v, append %v, outcome %v, send %v", err, c.Err, a.Err, o.Err, send.Err)
 	}
-	if record, err := inner.Get(ctx, free.Job.ID); err != nil || record.State != store.Running || record.Journal != 1 || record.Messages != 0 {
+	record, err := inner.Get(ctx, "", free.Job.ID)
+	if err != nil || record.State != store.Running || record.Journal != 1 || record.Messages != 0 {
 		t.Fatalf("record: %+v, %v", record, err)
 	}
 	again := &store.Batch{Sends: []*store.Send{send}, Outcomes: []*store.Outcome{o}, Enqueues: []*store.Enqueue{busy}}

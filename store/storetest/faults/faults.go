@@ -221,13 +221,13 @@ func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 }
 
 // Cancel implements store.Operators.
-func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.CancelResult, error) {
-	return answer(ctx, s, "Cancel", func() ([]store.CancelResult, error) { return s.inner.Cancel(ctx, params) })
+func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
+	return answer(ctx, s, "Cancel", func() ([]store.Result, error) { return s.inner.Cancel(ctx, params) })
 }
 
 // Retry implements store.Operators.
-func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.RetryResult, error) {
-	return answer(ctx, s, "Retry", func() ([]store.RetryResult, error) { return s.inner.Retry(ctx, params) })
+func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.Result, error) {
+	return answer(ctx, s, "Retry", func() ([]store.Result, error) { return s.inner.Retry(ctx, params) })
 }
 
 // Pause implements store.Operators.
@@ -236,8 +236,8 @@ func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
 }
 
 // PauseJobs implements store.Operators.
-func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.PauseResult, error) {
-	return answer(ctx, s, "PauseJobs", func() ([]store.PauseResult, error) { return s.inner.PauseJobs(ctx, params) })
+func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, error) {
+	return answer(ctx, s, "PauseJobs", func() ([]store.Result, error) { return s.inner.PauseJobs(ctx, params) })
 }
 
 // Resume implements store.Operators. It is not duplicated: the second one would find a job that goes on already.
@@ -261,8 +261,8 @@ func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
 }
 
 // Get implements store.Reader.
-func (s *Store) Get(ctx context.Context, id store.ID) (store.Record, error) {
-	return answer(ctx, s, "Get", func() (store.Record, error) { return s.inner.Get(ctx, id) })
+func (s *Store) Get(ctx context.Context, namespace string, id store.ID) (store.Record, error) {
+	return answer(ctx, s, "Get", func() (store.Record, error) { return s.inner.Get(ctx, namespace, id) })
 }
 
 // List implements store.Reader.
@@ -271,8 +271,8 @@ func (s *Store) List(ctx context.Context, params store.ListParams) (store.Page, 
 }
 
 // Obstacles implements store.Reader.
-func (s *Store) Obstacles(ctx context.Context, id store.ID) (store.Obstacles, error) {
-	return answer(ctx, s, "Obstacles", func() (store.Obstacles, error) { return s.inner.Obstacles(ctx, id) })
+func (s *Store) Obstacles(ctx context.Context, namespace string, id store.ID) (store.Obstacles, error) {
+	return answer(ctx, s, "Obstacles", func() (store.Obstacles, error) { return s.inner.Obstacles(ctx, namespace, id) })
 }
 
 // Queues implements store.Reader.
@@ -286,8 +286,8 @@ func (s *Store) Unserved(ctx context.Context, limit int) ([]store.Unserved, erro
 }
 
 // Journals implements store.Reader.
-func (s *Store) Journals(ctx context.Context, ids []store.ID) ([]store.Journal, error) {
-	return answer(ctx, s, "Journals", func() ([]store.Journal, error) { return s.inner.Journals(ctx, ids) })
+func (s *Store) Journals(ctx context.Context, namespace string, ids []store.ID) ([]store.Journal, error) {
+	return answer(ctx, s, "Journals", func() ([]store.Journal, error) { return s.inner.Journals(ctx, namespace, ids) })
 }
 
 // Entries implements store.Reader.
@@ -301,8 +301,8 @@ func (s *Store) Messages(ctx context.Context, params store.InboxParams) ([]store
 }
 
 // Ended implements store.Reader.
-func (s *Store) Ended(ctx context.Context, ids []store.ID) ([]store.Ended, error) {
-	return answer(ctx, s, "Ended", func() ([]store.Ended, error) { return s.inner.Ended(ctx, ids) })
+func (s *Store) Ended(ctx context.Context, namespace string, ids []store.ID) ([]store.Ended, error) {
+	return answer(ctx, s, "Ended", func() ([]store.Ended, error) { return s.inner.Ended(ctx, namespace, ids) })
 }
 
 // Promote implements store.Maintenance.
@@ -326,7 +326,7 @@ func (s *Store) CloseChildren(ctx context.Context, limit int) (store.Closed, err
 }
 
 // Retain implements store.Maintenance.
-func (s *Store) Retain(ctx context.Context, params store.RetainParams) (store.Retained, error) {
+func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retained, error) {
 	return answer(ctx, s, "Retain", func() (store.Retained, error) { return s.inner.Retain(ctx, params) })
 }
 

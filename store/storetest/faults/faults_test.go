@@ -46,7 +46,7 @@ func TestALostRequestDidNotHappen(t *testing.T) {
 	if !errors.Is(err, store.ErrUnavailable) || !store.IsRetryable(err) {
 		t.Fatalf("the second call: %v", err)
 	}
-	if _, err := inner.Get(ctx, second.Job.ID); !errors.Is(err, store.ErrNotFound) {
+	if _, err := inner.Get(ctx, "", second.Job.ID); !errors.Is(err, store.ErrNotFound) {
 		t.Fatalf("the lost request happened: %v", err)
 	}
 	if s.Calls("Apply") != 2 {
@@ -64,10 +64,10 @@ func TestALostAnswerIsLost(t *testing.T) {
 	if q.Result != (store.EnqueueResult{}) {
 		t.Fatalf("the caller sees the lost result %+v", q.Result)
 	}
-	if _, err := inner.Get(ctx, q.Job.ID); err != nil {
+	if _, err := inner.Get(ctx, "", q.Job.ID); err != nil {
 		t.Fatalf("it did not happen: %v", err)
 	}
-	if record, err := s.Get(ctx, q.Job.ID); err == nil || record.Kind != "" {
+	if record, err := s.Get(ctx, "", q.Job.ID); err == nil || record.Kind != "" {
 		t.Fatalf("the caller sees the lost record %+v, %v", record, err)
 	}
 	own := errors.New("own")
@@ -126,7 +126,7 @@ func TestAStartKeepsTheRulesOfRepeating(t *testing.T) {
 			t.Fatalf("Apply: %v, %+v, %+v", err, batch.Enqueues[0].Result, batch.Start.Claimed)
 		}
 	}
-	if r, err := inner.Get(ctx, batch.Enqueues[0].Job.ID); err != nil || r.State != store.Running {
+	if r, err := inner.Get(ctx, "", batch.Enqueues[0].Job.ID); err != nil || r.State != store.Running {
 		t.Fatalf("the job whose answer was lost: %+v, %v", r, err)
 	}
 	duplicated := start(2)
@@ -149,9 +149,9 @@ type timed struct {
 	wakes chan store.Wake
 }
 
-func (s *timed) Get(ctx context.Context, id store.ID) (store.Record, error) {
+func (s *timed) Get(ctx context.Context, namespace string, id store.ID) (store.Record, error) {
 	s.at = time.Now()
-	return s.Store.Get(ctx, id)
+	return s.Store.Get(ctx, namespace, id)
 }
 
 func (s *timed) Watch(ctx context.Context, wake func(store.Wake)) error {
@@ -177,14 +177,14 @@ func TestADelayEndsWhenTheHookReturns(t *testing.T) {
 			{Before: wait(time.Second), Kind: faults.FailBefore},
 		}}))
 		begun := time.Now()
-		if _, err := s.Get(t.Context(), uuid.Nil); !errors.Is(err, store.ErrNotFound) {
+		if _, err := s.Get(t.Context(), "", uuid.Nil); !errors.Is(err, store.ErrNotFound) {
 			t.Fatalf("Get: %v", err)
 		}
 		if before, all := inner.at.Sub(begun), time.Since(begun); before != 3*time.Second || all != 7*time.Second {
 			t.Fatalf("the call came through after %v and was answered after %v", before, all)
 		}
 		begun, inner.at = time.Now(), time.Time{}
-		_, err := s.Get(t.Context(), uuid.Nil)
+		_, err := s.Get(t.Context(), "", uuid.Nil)
 		if !errors.Is(err, store.ErrUnavailable) || time.Since(begun) != time.Second || !inner.at.IsZero() {
 			t.Fatalf("a lost request: %v after %v, came through at %v", err, time.Since(begun), inner.at)
 		}
@@ -286,7 +286,7 @@ func TestADuplicateOfWhatJobsRemember(t *testing.T) {
 		t.Fatalf("Resume: %v, %v", state, err)
 	}
 	s.Plan(nil)
-	journals, err := s.Journals(ctx, []store.ID{q.Job.ID})
+	journals, err := s.Journals(ctx, "", []store.ID{q.Job.ID})
 	if err != nil || len(journals[0].Entries) != 3 || len(journals[0].Messages) != 3 {
 		t.Fatalf("Journals: %+v, %v", journals, err)
 	}

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"bytes"
 	"context"
 	"maps"
 	"slices"
@@ -9,38 +8,6 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 )
-
-// answer tells the parent of a finished job, in the same breath, what became of it. A parent that has failed or was cancelled gets
-// the message too, in case it is resumed.
-func (s *Store) answer(j *job, now time.Time) {
-	parent := s.jobs[j.Parent]
-	if !j.Answers || parent == nil || parent.state == store.Completed {
-		return
-	}
-	s.deliver(parent, message{Message: store.Message{
-		Kind: store.MessageChild, From: j.ID, State: j.state, Reason: j.reason, Error: j.err,
-		Data: bytes.Clone(j.result), Codec: j.Codec,
-	}}, now)
-}
-
-// unfinishedChildren are those that the end of their parent concerns, oldest first.
-func (s *Store) unfinishedChildren(parent store.ID) []*job {
-	return s.selected(func(j *job) bool {
-		return j.Parent == parent && !j.state.Finished() && j.OnParentClose != store.AbandonChild
-	})
-}
-
-func (s *Store) hasChildren(j *job) bool { return len(s.unfinishedChildren(j.ID)) > 0 }
-
-// close notes that the children of a finished job are to be closed.
-func (s *Store) close(j *job) {
-	if s.hasChildren(j) {
-		s.closed[j.ID] = true
-	}
-}
-
-// isToClose tells whether nobody has asked the child yet, whose parent has finished.
-func (j *job) isToClose() bool { return j.cancel == nil || j.OnParentClose != store.CancelChild }
 
 // CloseChildren implements store.Maintenance.
 func (s *Store) CloseChildren(ctx context.Context, limit int) (store.Closed, error) {

@@ -37,23 +37,12 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 		return nil, nil
 	}
 
-	due := s.selected(func(j *job) bool {
-		return j.Namespace == params.Namespace && j.state == store.Available && s.hasTurn(j) &&
-			slices.Contains(params.Kinds, j.lane()) && !s.isPaused(j.queueName())
-	})
-	slices.SortFunc(due, func(a, b *job) int {
-		return cmp.Or(
-			cmp.Compare(effectivePriority(a, params.Aging, now), effectivePriority(b, params.Aging, now)),
-			a.RunAt.Compare(b.RunAt),
-			compareIDs(a.ID, b.ID))
-	})
-
 	left := map[string]int{}
 	for _, q := range params.Queues {
 		left[q.Name] = q.Limit
 	}
 	var claimed []store.Claimed
-	for _, j := range due {
+	for _, j := range s.claimable(params, now) {
 		if len(claimed) >= params.Limit {
 			break
 		}
@@ -70,6 +59,21 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 		claimed = append(claimed, j.claimed())
 	}
 	return claimed, nil
+}
+
+// claimable are the jobs that a claim may take, best first.
+func (s *Store) claimable(params store.ClaimParams, now time.Time) []*job {
+	due := s.selected(func(j *job) bool {
+		return j.Namespace == params.Namespace && j.state == store.Available && s.hasTurn(j) &&
+			slices.Contains(params.Kinds, j.lane()) && !s.isPaused(j.queueName())
+	})
+	slices.SortFunc(due, func(a, b *job) int {
+		return cmp.Or(
+			cmp.Compare(effectivePriority(a, params.Aging, now), effectivePriority(b, params.Aging, now)),
+			a.RunAt.Compare(b.RunAt),
+			compareIDs(a.ID, b.ID))
+	})
+	return due
 }
 
 // effectivePriority is the priority, one more urgent for each time that the job has waited through
@@ -103,14 +107,6 @@ func (s *Store) claimedBy(node, from, to int64) []store.Claimed {
 		claimed = append(claimed, j.claimed())
 	}
 	return claimed
-}
-
-// lane is the name under which nodes ask for the job's kind.
-func (j *job) lane() string {
-	if j.Version == "" {
-		return j.Kind
-	}
-	return j.Kind + "@" + j.Version
 }
 
 func (j *job) claimed() store.Claimed {

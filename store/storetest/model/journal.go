@@ -2,24 +2,12 @@ package model
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 )
-
-// durable reports whether the job has begun to remember: it is given the chance to end itself.
-func (j *job) durable() bool { return len(j.journal) > 0 }
-
-// deadline is the job's, unless its end is decided: then it has all the time it needs.
-func (j *job) deadline() time.Time {
-	if j.Closing {
-		return time.Time{}
-	}
-	return j.Options.Deadline
-}
 
 // append adds to a journal, with the children, or does nothing.
 func (s *Store) append(a *store.Append, now time.Time) error {
@@ -30,7 +18,9 @@ func (s *Store) append(a *store.Append, now time.Time) error {
 	if known != nil && a.Repeat && len(a.Entries) > 0 {
 		if e, ok := known.entry(a.Entries[0].Seq); ok && e.LeaseNumber == a.Lease.Number {
 			for _, q := range a.Enqueues {
-				q.Result, q.Err = s.enqueue(q, now)
+				if child := s.jobs[q.Job.ID]; child != nil { // one that was removed since does not come back
+					q.Result = store.EnqueueResult{ID: q.Job.ID, Existing: true, RunAt: child.RunAt}
+				}
 			}
 			return nil
 		}
@@ -56,44 +46,13 @@ func (s *Store) append(a *store.Append, now time.Time) error {
 	}
 	for _, entry := range a.Entries {
 		entry.Data = bytes.Clone(entry.Data)
-		entry.At, entry.LeaseNumber = now, a.Lease.Number
+		entry.At, entry.LeaseNumber, entry.Took = now, a.Lease.Number, entry.Took.Truncate(time.Microsecond)
 		j.journal = append(j.journal, entry)
 	}
 	if a.Closing && !j.Closing {
 		j.Closing, j.decided = true, a.LastSeq()
 	}
 	return nil
-}
-
-// lastEntry is the number of the last entry, 0 if there is none.
-func (j *job) lastEntry() int64 {
-	if len(j.journal) == 0 {
-		return 0
-	}
-	return j.journal[len(j.journal)-1].Seq
-}
-
-// entry finds an entry by its number.
-func (j *job) entry(seq int64) (store.Entry, bool) {
-	i, found := slices.BinarySearchFunc(j.journal, seq, func(e store.Entry, seq int64) int { return cmp.Compare(e.Seq, seq) })
-	if !found {
-		return store.Entry{}, false
-	}
-	return j.journal[i], true
-}
-
-// upTo are the entries up to a number.
-func (j *job) upTo(seq int64) []store.Entry {
-	n := 0
-	for n < len(j.journal) && j.journal[n].Seq <= seq {
-		n++
-	}
-	return j.journal[:n:n]
-}
-
-// received reports whether an entry of the list received the message.
-func received(entries []store.Entry, seq int64) bool {
-	return slices.ContainsFunc(entries, func(e store.Entry) bool { return e.Kind == store.EntryReceived && e.Ref == seq })
 }
 
 // keepEarlier keeps what the journal has published and streamed: of values the newest of each key.
@@ -138,7 +97,7 @@ func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
 	if err := params.Check(); err != nil {
 		return err
 	}
-	from := s.jobs[params.From]
+	from := s.in(params.Namespace, params.From)
 	if from == nil {
 		return store.NoJob(params.From)
 	}
@@ -168,17 +127,8 @@ func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
 	return nil
 }
 
-// copied are the entries as a fork has them.
-func copied(entries []store.Entry) (copies []store.Entry) {
-	for _, entry := range entries {
-		entry.Data, entry.LeaseNumber = bytes.Clone(entry.Data), 0
-		copies = append(copies, entry)
-	}
-	return copies
-}
-
 // Journals implements store.Reader.
-func (s *Store) Journals(ctx context.Context, ids []store.ID) ([]store.Journal, error) {
+func (s *Store) Journals(ctx context.Context, namespace string, ids []store.ID) ([]store.Journal, error) {
 	if _, err := s.begin(ctx); err != nil {
 		return nil, err
 	}
@@ -186,7 +136,7 @@ func (s *Store) Journals(ctx context.Context, ids []store.ID) ([]store.Journal, 
 	var journals []store.Journal
 	for _, id := range ids {
 		journal := store.Journal{Job: id}
-		if j := s.jobs[id]; j != nil {
+		if j := s.in(namespace, id); j != nil {
 			for _, entry := range j.journal {
 				entry.Data = bytes.Clone(entry.Data)
 				journal.Entries = append(journal.Entries, entry)
@@ -210,7 +160,7 @@ func (s *Store) Entries(ctx context.Context, params store.JournalParams) ([]stor
 	if err := store.CheckLimit(params.Limit); err != nil {
 		return nil, err
 	}
-	j := s.jobs[params.Job]
+	j := s.in(params.Namespace, params.Job)
 	if j == nil {
 		return nil, nil
 	}
@@ -245,7 +195,7 @@ func (s *Store) Messages(ctx context.Context, params store.InboxParams) ([]store
 	if err := store.CheckLimit(params.Limit); err != nil {
 		return nil, err
 	}
-	j := s.jobs[params.Job]
+	j := s.in(params.Namespace, params.Job)
 	if j == nil {
 		return nil, nil
 	}

@@ -35,7 +35,6 @@
 package model
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"sync"
@@ -43,6 +42,104 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 )
+
+// message is one of a job's inbox, with the key of its send.
+type message struct {
+	store.Message
+	key string
+}
+
+// waiting is how a job is parked.
+type waiting struct {
+	store.Wait
+	since  time.Time
+	due    time.Time // zero: no time wakes it
+	reason store.Reason
+	err    string
+
+	// What a held job becomes when it is resumed.
+	was      State
+	wasRunAt time.Time
+}
+
+// pauseRequest is what somebody said who asked to pause a running job.
+type pauseRequest struct{ reason string }
+
+// queue is one with the time since which nobody has needed it, if it has no job.
+type queue struct {
+	store.Queue
+	used time.Time
+}
+
+// ending is how a run ends, whoever ends it: its handler, its node's leave, a rescue, or a person who terminates it.
+type ending struct {
+	state     State // that was asked for
+	reason    store.Reason
+	err       string
+	trace     string
+	result    []byte
+	codec     int // of the result
+	likeness  int64
+	startedAt time.Time
+	runAt     time.Time // of a job that goes on
+
+	wait    *store.Wait
+	anew    *store.Continue
+	version string
+
+	durable, hasChildren, answers bool
+
+	cancelSeen bool // the run knew of the request to cancel the job, if there is one
+	uncounted  bool // though it is Retryable
+}
+
+// transaction is an open one, with all that it has written and what others must not touch
+// meanwhile.
+type transaction struct {
+	store *Store
+	wrote []written
+	jobs  map[store.ID]bool // that it has written to; true: by an append
+	nodes map[int64]bool    // whose leases it has written under
+	ids   map[store.ID]bool // of jobs that it has inserted
+	keys  map[string]bool   // unique keys of such jobs
+	ended chan struct{}     // closed when it is over
+}
+
+// written is what one call wrote, and when.
+type written struct {
+	batch *store.Batch
+	at    time.Time
+}
+
+// Tx is a caller's transaction of a Store. What is written in one that Begin returned happens at
+// its Commit, and until then nobody sees it; what is written in the zero Tx happens at once.
+type Tx struct{ *transaction }
+
+// StoreName implements store.Tx.
+func (Tx) StoreName() string { return "model" }
+
+// holds reports whether the transaction has written to the job.
+func (t *transaction) holds(job store.ID) bool {
+	_, held := t.jobs[job]
+	return held
+}
+
+func (t *transaction) isAppending(job store.ID) bool { return t.jobs[job] }
+
+func (t *transaction) isOver() bool { return !slices.Contains(t.store.open, t) }
+
+// holder returns the open transaction that has written to the job, or nil.
+func (s *Store) holder(job store.ID) *transaction {
+	for _, t := range s.open {
+		if t.holds(job) {
+			return t
+		}
+	}
+	return nil
+}
+
+// queueKept is how long a queue is listed that has no job.
+const queueKept = 48 * time.Hour
 
 // Store is the contract in memory. Use New.
 type Store struct {
@@ -94,7 +191,10 @@ type job struct {
 	reason     store.Reason
 	err        string
 	result     []byte
+	codec      int // of the result
+	startedAt  time.Time
 	finishedAt time.Time
+	likeness   int64 // the fingerprint of its failure
 	endedBy    store.Lease
 
 	checkpoint *store.Checkpoint
@@ -158,7 +258,7 @@ func (s *Store) tell(w store.Wake) {
 
 // Traits implements store.Store.
 func (s *Store) Traits() store.Traits {
-	return store.Traits{Name: "model", Writers: 1, Wakeups: true, MaxBatch: 1000}
+	return store.Traits{Name: "model", Wakeups: true, MaxBatch: 1000}
 }
 
 // Now implements store.Store.
@@ -191,107 +291,4 @@ func (s *Store) Close() error {
 	defer s.mu.Unlock()
 	s.shut = true
 	return nil
-}
-
-// enter moves a job to a state. A unique key is released in the first state in which the job does not hold it, and
-// is not taken back by itself. A job that waits holds it as it would if it ran.
-func (s *Store) enter(j *job, state State) {
-	j.state = state
-	if state != store.Waiting {
-		j.wait = nil
-	}
-	holds := state
-	if state == store.Waiting {
-		holds = store.Running
-	}
-	if !j.UniqueStates.Has(holds) && s.holdsKey(j) {
-		delete(s.unique, string(j.UniqueKey))
-	}
-	switch state {
-	case store.Available:
-		s.tell(store.Wake{Kind: store.WakeReady, Namespace: j.Namespace, Queue: j.Queue})
-		if !s.hasTurn(j) {
-			s.tell(store.Wake{Kind: store.WakeDeferred, Due: s.Now()})
-		}
-	case store.Scheduled, store.Retryable:
-		s.tell(store.Wake{Kind: store.WakeDeferred, Due: j.RunAt})
-	default:
-	}
-}
-
-// put makes a job scheduled or available, by its run time.
-func (s *Store) put(j *job, runAt, now time.Time) {
-	j.RunAt = runAt
-	if runAt.After(now) {
-		s.enter(j, store.Scheduled)
-	} else {
-		s.enter(j, store.Available)
-	}
-}
-
-// finish ends a job for good: its ordering key is free, and requests to cancel it are answered. Its parent is told, and its
-// children closed, by whoever calls it: see children.go.
-func (s *Store) finish(j *job, state State, reason store.Reason, text string, now time.Time) {
-	s.enter(j, state)
-	j.reason, j.err, j.finishedAt = reason, text, now
-	j.cancel, j.pause = nil, nil
-	if s.turns[j.keyName()] == j.ID {
-		delete(s.turns, j.keyName())
-		s.tell(store.Wake{Kind: store.WakeDeferred, Due: now})
-	}
-}
-
-func (s *Store) holdsKey(j *job) bool {
-	holder, taken := s.unique[string(j.UniqueKey)]
-	return len(j.UniqueKey) > 0 && taken && holder == j.ID
-}
-
-// hasTurn reports whether nothing but its state keeps the job from being claimed.
-func (s *Store) hasTurn(j *job) bool {
-	return j.OrderingKey == "" || s.turns[j.keyName()] == j.ID
-}
-
-// blocked reports whether an available job waits for another one with its ordering key.
-func (s *Store) blocked(j *job) bool {
-	_, taken := s.turns[j.keyName()]
-	return j.state == store.Available && taken && !s.hasTurn(j)
-}
-
-func (j *job) keyName() keyName { return keyName{j.Namespace, j.Queue, j.OrderingKey} }
-
-// deferred reports whether the job becomes available when its time comes.
-func (j *job) deferred() bool {
-	return j.state == store.Scheduled || j.state == store.Retryable || j.state == store.Waiting && !j.wait.due.IsZero()
-}
-
-// selected returns the jobs that match, oldest first.
-func (s *Store) selected(match func(*job) bool) []*job {
-	var found []*job
-	for _, j := range s.jobs {
-		if match(j) {
-			found = append(found, j)
-		}
-	}
-	slices.SortFunc(found, func(a, b *job) int { return compareIDs(a.ID, b.ID) })
-	return found
-}
-
-func compareIDs(a, b store.ID) int { return bytes.Compare(a[:], b[:]) }
-
-// copyOf returns a copy of a body that shares nothing with it.
-func copyOf(j store.Job) store.Job {
-	j.Args = bytes.Clone(j.Args)
-	j.Metadata = bytes.Clone(j.Metadata)
-	j.UniqueKey = bytes.Clone(j.UniqueKey)
-	j.Tags = slices.Clone(j.Tags)
-	return j
-}
-
-func copyOfCheckpoint(c *store.Checkpoint) *store.Checkpoint {
-	if c == nil {
-		return nil
-	}
-	copied := *c
-	copied.Value = bytes.Clone(c.Value)
-	return &copied
 }

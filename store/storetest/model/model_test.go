@@ -14,7 +14,7 @@ type many struct{ *model.Store }
 
 func (s many) Traits() store.Traits {
 	traits := s.Store.Traits()
-	traits.Writers = 4
+	traits.Concurrent = true
 	return traits
 }
 

@@ -7,22 +7,17 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// act records what a person does to a job.
-func (j *job) act(kind store.ActionKind, actor, reason string, now time.Time) {
-	j.actions = append(j.actions, store.Action{At: now, Kind: kind, Actor: actor, Reason: reason})
-}
-
 // Cancel implements store.Operators.
-func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.CancelResult, error) {
+func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
 	now, err := s.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	var results []store.CancelResult
+	var results []store.Result
 	for _, id := range params.Jobs {
-		result := store.CancelResult{Job: id}
-		j := s.jobs[id]
+		result := store.Result{Job: id}
+		j := s.in(params.Namespace, id)
 		switch {
 		case j == nil:
 			result.Err = store.NoJob(id)
@@ -81,21 +76,21 @@ func (s *Store) terminate(j *job, reason string, now time.Time) {
 }
 
 // Retry implements store.Operators.
-func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.RetryResult, error) {
+func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.Result, error) {
 	now, err := s.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	var results []store.RetryResult
+	var results []store.Result
 	for _, id := range params.Jobs {
-		result := store.RetryResult{Job: id}
-		if j := s.jobs[id]; j == nil {
+		result := store.Result{Job: id}
+		if j := s.in(params.Namespace, id); j == nil {
 			result.Err = store.NoJob(id)
 		} else {
 			was := j.state
 			if result.Err = s.retry(j, now); result.Err == nil && was != store.Available {
-				j.act(store.ActionRetry, params.Actor, "", now)
+				j.act(store.ActionRetry, params.Actor, params.Reason, now)
 			}
 			result.State = j.state
 		}
@@ -132,6 +127,7 @@ func (s *Store) restart(j *job, now time.Time) error {
 	delete(s.closed, j.ID)
 	j.Attempt, j.Closing = 0, false
 	j.reason, j.err, j.finishedAt, j.endedBy = "", "", time.Time{}, store.Lease{}
+	j.startedAt, j.likeness = time.Time{}, 0
 	j.RunAt = now
 	s.enter(j, store.Available)
 	return nil

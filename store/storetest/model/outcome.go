@@ -51,7 +51,7 @@ func endingOf(o *store.Outcome, now time.Time) (ending, error) {
 	}
 	e := ending{
 		state: o.State, reason: o.Reason, err: o.Error, trace: o.Trace,
-		result: bytes.Clone(o.Result), startedAt: o.StartedAt.Truncate(time.Microsecond),
+		result: bytes.Clone(o.Result), codec: o.Codec, likeness: o.Fingerprint, startedAt: o.StartedAt.Truncate(time.Microsecond),
 		anew: o.Continue, version: o.Version,
 		durable: o.Durable, hasChildren: o.HasChildren, answers: o.Answers, cancelSeen: o.CancelSeen,
 	}
@@ -72,32 +72,6 @@ func endingOf(o *store.Outcome, now time.Time) (ending, error) {
 	}
 	return e, nil
 }
-
-// ending is how a run ends, whoever ends it: its handler, its node's leave, a rescue, or a person who terminates it.
-type ending struct {
-	state     State // that was asked for
-	reason    store.Reason
-	err       string
-	trace     string
-	result    []byte
-	startedAt time.Time
-	runAt     time.Time // of a job that goes on
-
-	wait    *store.Wait
-	anew    *store.Continue
-	version string
-
-	durable, hasChildren, answers bool
-
-	cancelSeen bool // the run knew of the request to cancel the job, if there is one
-	uncounted  bool // though it is Retryable
-}
-
-// isHeld tells whether the run itself wants a person to look at the job.
-func (e *ending) isHeld() bool { return e.wait != nil && e.wait.Held }
-
-// isContradiction tells whether the run asked for something else than its journal holds.
-func (e *ending) isContradiction() bool { return e.isHeld() && e.reason == store.ReasonNondeterminism }
 
 // taken completes the ending of a run that does not report it itself, by what there is to see.
 func (s *Store) taken(j *job, e ending) ending {
@@ -132,8 +106,12 @@ func (s *Store) end(j *job, e ending, now time.Time) {
 	j.endedBy, j.lease = lease, store.Lease{}
 	if goal.state.Finished() {
 		if goal.state == store.Completed {
-			j.result = e.result
+			j.result, j.codec = e.result, e.codec
 		}
+		if e.state == store.Failed {
+			j.likeness = e.likeness
+		}
+		j.startedAt = e.startedAt
 		s.finish(j, goal.state, goal.reason, goal.err, now)
 		if e.hasChildren {
 			s.closed[j.ID] = true // whether or not there is one: nobody looks

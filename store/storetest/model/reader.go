@@ -13,12 +13,12 @@ import (
 )
 
 // Get implements store.Reader.
-func (s *Store) Get(ctx context.Context, id store.ID) (store.Record, error) {
+func (s *Store) Get(ctx context.Context, namespace string, id store.ID) (store.Record, error) {
 	if _, err := s.begin(ctx); err != nil {
 		return store.Record{}, err
 	}
 	defer s.mu.Unlock()
-	j := s.jobs[id]
+	j := s.in(namespace, id)
 	if j == nil {
 		return store.Record{}, store.NoJob(id)
 	}
@@ -52,6 +52,7 @@ func (s *Store) record(j *job) store.Record {
 		record.Lease = j.lease
 	case j.state.Finished():
 		record.Lease = store.Lease{Number: j.endedBy.Number, Node: j.endedBy.Node}
+		record.StartedAt, record.ResultCodec, record.Fingerprint = j.startedAt, j.codec, j.likeness
 	}
 	return record
 }
@@ -70,12 +71,12 @@ func (j *job) lastError() string {
 }
 
 // Obstacles implements store.Reader.
-func (s *Store) Obstacles(ctx context.Context, id store.ID) (store.Obstacles, error) {
+func (s *Store) Obstacles(ctx context.Context, namespace string, id store.ID) (store.Obstacles, error) {
 	if _, err := s.begin(ctx); err != nil {
 		return store.Obstacles{}, err
 	}
 	defer s.mu.Unlock()
-	j := s.jobs[id]
+	j := s.in(namespace, id)
 	if j == nil {
 		return store.Obstacles{}, store.NoJob(id)
 	}
@@ -206,20 +207,20 @@ func (s *Store) Unserved(ctx context.Context, limit int) ([]store.Unserved, erro
 }
 
 // Ended implements store.Reader.
-func (s *Store) Ended(ctx context.Context, ids []store.ID) ([]store.Ended, error) {
+func (s *Store) Ended(ctx context.Context, namespace string, ids []store.ID) ([]store.Ended, error) {
 	if _, err := s.begin(ctx); err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()
 	var ended []store.Ended
 	for _, id := range ids {
-		j := s.jobs[id]
+		j := s.in(namespace, id)
 		switch {
 		case j == nil:
 			ended = append(ended, store.Ended{ID: id})
 		case j.state.Finished():
 			ended = append(ended, store.Ended{
-				ID: id, State: j.state, Reason: j.reason, Error: j.err, Result: bytes.Clone(j.result), Codec: j.Codec,
+				ID: id, State: j.state, Reason: j.reason, Error: j.err, Result: bytes.Clone(j.result), Codec: j.codec,
 			})
 		}
 	}

@@ -10,31 +10,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Tx is a caller's transaction of a Store. What is written in one that Begin returned happens at
-// its Commit, and until then nobody sees it; what is written in the zero Tx happens at once.
-type Tx struct{ *transaction }
-
-// StoreName implements store.Tx.
-func (Tx) StoreName() string { return "model" }
-
-// transaction is an open one, with all that it has written and what others must not touch
-// meanwhile.
-type transaction struct {
-	store *Store
-	wrote []written
-	jobs  map[store.ID]bool // that it has written to; true: by an append
-	nodes map[int64]bool    // whose leases it has written under
-	ids   map[store.ID]bool // of jobs that it has inserted
-	keys  map[string]bool   // unique keys of such jobs
-	ended chan struct{}     // closed when it is over
-}
-
-// written is what one call wrote, and when.
-type written struct {
-	batch *store.Batch
-	at    time.Time
-}
-
 // Begin begins a transaction.
 func (s *Store) Begin() Tx {
 	t := &transaction{
@@ -68,8 +43,6 @@ func (tx Tx) Rollback() error {
 	tx.end()
 	return nil
 }
-
-func (t *transaction) isOver() bool { return !slices.Contains(t.store.open, t) }
 
 func (t *transaction) end() {
 	if !t.isOver() {
@@ -193,37 +166,6 @@ func (s *Store) AwaitTx(ctx context.Context, job store.ID) error {
 		}
 	}
 	return nil
-}
-
-// holds reports whether the transaction has written to the job.
-func (t *transaction) holds(job store.ID) bool {
-	_, held := t.jobs[job]
-	return held
-}
-
-func (t *transaction) isAppending(job store.ID) bool { return t.jobs[job] }
-
-// holder returns the open transaction that has written to the job, or nil.
-func (s *Store) holder(job store.ID) *transaction {
-	for _, t := range s.open {
-		if t.holds(job) {
-			return t
-		}
-	}
-	return nil
-}
-
-// isTaken reports whether an open transaction has inserted the enqueue's job, or one with its
-// unique key.
-func (s *Store) isTaken(q *store.Enqueue) bool {
-	return slices.ContainsFunc(s.open, func(t *transaction) bool {
-		return t.ids[q.Job.ID] || len(q.Job.UniqueKey) > 0 && t.keys[string(q.Job.UniqueKey)]
-	})
-}
-
-// isWriting reports whether an open transaction is fenced by a lease of the node.
-func (s *Store) isWriting(node int64) bool {
-	return slices.ContainsFunc(s.open, func(t *transaction) bool { return t.nodes[node] })
 }
 
 // isBusy reports whether a run cannot end so at the moment: a transaction has written to its job,

@@ -55,12 +55,12 @@ func wrong(run *holdfast.Run, in int) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		return g.Await(inner)
+		return g.Wait(inner)
 	}
 	if _, err := holdfast.Go(run, "b", body); err != nil {
 		return 0, err
 	}
-	return f.Await(run)
+	return f.Wait(run)
 }
 
 func find(n int) *holdfast.Run { return nil }
@@ -80,7 +80,7 @@ func right(run *holdfast.Run, in int) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		return g.Await(run)
+		return g.Wait(run)
 	})
 	if err != nil {
 		return 0, err
@@ -93,7 +93,7 @@ func right(run *holdfast.Run, in int) (int, error) {
 	if err := run.OnFailure("undo", func(run *holdfast.Run) error { return run.Publish("undone", true) }); err != nil {
 		return 0, err
 	}
-	return f.Await(run)
+	return f.Wait(run)
 }
 
 func sleep(run *holdfast.Run) (int, error) { return 0, run.Sleep(1) }

@@ -47,7 +47,7 @@ func wrong(run *holdfast.Run, in int) (int, error) {
 	shared.Unlock()
 	var wg sync.WaitGroup
 	wg.Go(func() {}) // want `^sync\.WaitGroup\.Go runs outside the journal; use holdfast\.Go$`
-	wg.Wait()        // want `^sync\.WaitGroup\.Wait waits outside the journal; use holdfast\.Go and await its future$`
+	wg.Wait()        // want `^sync\.WaitGroup\.Wait waits outside the journal; use holdfast\.Go and wait for its future$`
 	var g errgroup.Group
 	g.Go(func() error { return nil }) // want `errgroup\.Group\.Go runs`
 	if err := g.Wait(); err != nil {  // want `errgroup\.Group\.Wait waits`
@@ -87,5 +87,5 @@ func right(run *holdfast.Run, in int) (int, error) {
 	}); err != nil {
 		return 0, err
 	}
-	return a.Await(run)
+	return a.Wait(run)
 }

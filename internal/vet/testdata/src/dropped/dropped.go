@@ -14,7 +14,7 @@ func wrong(run *holdfast.Run, in int) (int, error) {
 	now, _ := run.Now()                                    // want `^the error of run\.Now is dropped`
 	n, _ := holdfast.Step(run, "x", one)                   // want `^the error of holdfast\.Step is dropped`
 	f, _ := holdfast.Go[int](run, "x", strand)             // want `^the error of holdfast\.Go is dropped`
-	_, _ = f.Await(run)                                    // want `^the error of Future\.Await is dropped`
+	_, _ = f.Wait(run)                                     // want `^the error of Future\.Wait is dropped`
 	_, _, _ = holdfast.NewSignal[int]("x").TryReceive(run) // want `^the error of Signal\.TryReceive is dropped`
 	var id, _ = run.UUID()                                 // want `^the error of run\.UUID is dropped`
 	defer run.Publish("done", true)                        // want `^the error of run\.Publish is dropped`

@@ -158,7 +158,7 @@ func strands(run *holdfast.Run, in int) (int, error) {
 	if err := run.OnFailure("declared", compensate); err != nil {
 		return 0, err
 	}
-	return f.Await(run)
+	return f.Wait(run)
 }
 
 func compensate(*holdfast.Run) error {

@@ -25,38 +25,38 @@ func wrong(run *holdfast.Run, in string) (int, error) {
 	if _, err := mail.EnqueueMany(run, hf, []string{in}); err != nil { // want `^Kind\.EnqueueMany happens again on every replay; use Kind\.CallAll, or do it in a Step$`
 		return 0, err
 	}
-	if _, err := hf.EnqueueItems(run, []holdfast.Item{mail.Item(in)}); err != nil { // want `^Client\.EnqueueItems happens again`
+	if _, err := hf.EnqueueBatch(run, []holdfast.BatchItem{mail.Item(in)}); err != nil { // want `^Client\.EnqueueBatch happens again`
 		return 0, err
 	}
 	if _, err := approved.Send(run, hf, run.ID(), in); err != nil { // want `^Signal\.Send happens again on every replay; use Signal\.SendFrom, or do it in a Step$`
 		return 0, err
 	}
 	// With a key it arrives once; what it answers is another thing on every replay all the same.
-	if _, err := approved.Send(run, hf, run.ID(), in, holdfast.Once("key")); err != nil { // want `^Signal\.Send happens again`
+	if _, err := approved.Send(run, hf, run.ID(), in, holdfast.DedupKey("key")); err != nil { // want `^Signal\.Send happens again`
 		return 0, err
 	}
 	if _, err := hf.SendSignal(run, run.ID(), "approved", nil); err != nil { // want `^Client\.SendSignal happens again`
 		return 0, err
 	}
-	_, err1 := hf.Cancel(run, "enough", run.ID())         // want `^Client\.Cancel happens again on every replay; do it in a Step$`
-	_, err2 := hf.Terminate(run, "enough", run.ID())      // want `^Client\.Terminate happens again`
-	_, err3 := hf.Retry(run, run.ID())                    // want `^Client\.Retry happens again`
-	_, err4 := hf.PauseJobs(run, "wait", run.ID())        // want `^Client\.PauseJobs happens again`
-	_, err5 := hf.ResumeJob(run, run.ID(), "go")          // want `^Client\.ResumeJob happens again`
-	_, err6 := hf.ForkJob(run, run.ID(), "again")         // want `^Client\.ForkJob happens again`
-	err7 := hf.PauseQueue(run, "mail")                    // want `^Client\.PauseQueue happens again`
-	err8 := hf.ResumeQueue(run, "mail")                   // want `^Client\.ResumeQueue happens again`
-	err9 := hf.CompleteCallback(run, in, 1)               // want `^Client\.CompleteCallback happens again`
-	err10 := hf.FailCallback(run, in, "no")               // want `^Client\.FailCallback happens again`
-	err11 := hf.HeartbeatCallback(run, in)                // want `^Client\.HeartbeatCallback happens again`
-	err12 := mail.Job(hf, run.ID()).Cancel(run, "enough") // want `^Job\.Cancel happens again`
+	_, err1 := hf.Cancel(run, "enough", run.ID())               // want `^Client\.Cancel happens again on every replay; do it in a Step$`
+	_, err2 := hf.Terminate(run, "enough", run.ID())            // want `^Client\.Terminate happens again`
+	_, err3 := hf.Retry(run, "", run.ID())                      // want `^Client\.Retry happens again`
+	_, err4 := hf.Pause(run, "wait", run.ID())                  // want `^Client\.Pause happens again`
+	_, err5 := hf.Resume(run, "go", run.ID())                   // want `^Client\.Resume happens again`
+	_, err6 := hf.Fork(run, "again", run.ID(), holdfast.Fork{}) // want `^Client\.Fork happens again`
+	err7 := hf.PauseQueue(run, "mail")                          // want `^Client\.PauseQueue happens again`
+	err8 := hf.ResumeQueue(run, "mail")                         // want `^Client\.ResumeQueue happens again`
+	err9 := hf.CompleteCallback(run, in, 1)                     // want `^Client\.CompleteCallback happens again`
+	err10 := hf.FailCallback(run, in, "no")                     // want `^Client\.FailCallback happens again`
+	err11 := hf.HeartbeatCallback(run, in)                      // want `^Client\.HeartbeatCallback happens again`
+	err12 := mail.Job(hf, run.ID()).Cancel(run, "enough")       // want `^Job\.Cancel happens again`
 	return 0, errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11, err12)
 }
 
 func wrongTx(run *holdfast.Run, tx store.Tx) error {
 	_, err1 := mail.EnqueueTx(run, run.Client(), tx, "")            // want `^Kind\.EnqueueTx happens again on every replay; do it in a StepTx$`
 	_, err2 := approved.SendTx(run, run.Client(), tx, run.ID(), "") // want `^Signal\.SendTx happens again`
-	_, err3 := run.Client().EnqueueItemsTx(run, tx, nil)            // want `^Client\.EnqueueItemsTx happens again`
+	_, err3 := run.Client().EnqueueBatchTx(run, tx, nil)            // want `^Client\.EnqueueBatchTx happens again`
 	return errors.Join(err1, err2, err3, run.Sleep(1))
 }
 
@@ -75,7 +75,7 @@ func strands(run *holdfast.Run, in string) (int, error) {
 	}); err != nil {
 		return 0, err
 	}
-	return f.Await(run)
+	return f.Wait(run)
 }
 
 // A method of a client that is kept somewhere.
@@ -91,7 +91,7 @@ func (f *flow) handle(run *holdfast.Run, in string) (int, error) {
 func right(run *holdfast.Run, in string) (int, error) {
 	hf := run.Client()
 	if _, err := holdfast.Step(run, "enqueue", func(ctx context.Context) (holdfast.ID, error) {
-		if _, err := approved.Send(ctx, hf, run.ID(), in, holdfast.Once("key")); err != nil {
+		if _, err := approved.Send(ctx, hf, run.ID(), in, holdfast.DedupKey("key")); err != nil {
 			return holdfast.ID{}, err
 		}
 		_, err := mail.Enqueue(ctx, hf, in)

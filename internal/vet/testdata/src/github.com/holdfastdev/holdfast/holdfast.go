@@ -22,26 +22,21 @@ type (
 	EnqueueOption interface{}
 	HandleOption  interface{}
 	WaitOption    func() error
-	Awaitable     interface{ awaitable() }
+	Waitable      interface{ awaitable() }
 	FanOut        struct{ AtOnce int }
 	SendOption    interface{}
-	ForkOption    interface{}
+	Fork          struct{ From string }
 
-	Item         struct{}
-	Enqueued     struct{}
-	Sent         struct{}
-	Record       struct{}
-	State        int
-	CancelResult struct{}
-	RetryResult  struct{}
-	PauseResult  struct{}
+	BatchItem     struct{}
+	EnqueueResult struct{}
+	SendResult    struct{}
 )
 
 func NewID() ID { return uuid.Must(uuid.NewV7()) }
 
 func RetryIf(f func(error) bool) StepOption { return nil }
 
-func Within(d time.Duration) WaitOption { return nil }
+func WaitAtMost(d time.Duration) WaitOption { return nil }
 
 func (r *Run) ID() ID { return ID{} }
 
@@ -82,25 +77,19 @@ func (r *Run) Patched(change string) (bool, error) { return false, nil }
 
 func (r *Run) OnFailure(name string, fn func(run *Run) error) error { return nil }
 
-func ContinueAsNew(in any) error { return nil }
-
 type Future[T any] struct{ value T }
 
 func Go[T any](run *Run, name string, fn func(run *Run) (T, error)) (*Future[T], error) {
 	return nil, nil
 }
 
-func (f *Future[T]) Await(run *Run) (T, error) { return f.value, nil }
+func (f *Future[T]) Wait(run *Run) (T, error) { return f.value, nil }
 
 func (f *Future[T]) awaitable() {}
 
-type Timer struct{}
+func (r *Run) Timer(d time.Duration) (Waitable, error) { return nil, nil }
 
-func (r *Run) Timer(d time.Duration) (*Timer, error) { return nil, nil }
-
-func (t *Timer) awaitable() {}
-
-func Select(run *Run, among ...Awaitable) (int, error) { return 0, nil }
+func Select(run *Run, among ...Waitable) (int, error) { return 0, nil }
 
 type Signal[T any] struct{ value T }
 
@@ -110,7 +99,7 @@ func (s Signal[T]) Wait(run *Run, opts ...WaitOption) (T, error) { return s.valu
 
 func (s Signal[T]) TryReceive(run *Run) (value T, ok bool, err error) { return value, false, nil }
 
-func (s Signal[T]) Into(v *T) Awaitable { return nil }
+func (s Signal[T]) Into(v *T) Waitable { return nil }
 
 func (s Signal[T]) SendFrom(run *Run, job ID, v T) error { return nil }
 
@@ -134,16 +123,16 @@ func (k Kind[In, Out]) Start(run *Run, in In, opts ...EnqueueOption) (*Child[Out
 	return nil, nil
 }
 
-func (c *Child[Out]) Await(run *Run) (Out, error) { return c.out, nil }
+func (c *Child[Out]) Wait(run *Run) (Out, error) { return c.out, nil }
 
 func (k Kind[In, Out]) Call(run *Run, in In, opts ...EnqueueOption) (Out, error) {
 	var out Out
 	return out, nil
 }
 
-type Result[Out any] struct{ Value Out }
+type ChildResult[Out any] struct{ Value Out }
 
-func (k Kind[In, Out]) CallAll(run *Run, ins []In, how FanOut, opts ...EnqueueOption) ([]Result[Out], error) {
+func (k Kind[In, Out]) CallAll(run *Run, ins []In, how FanOut, opts ...EnqueueOption) ([]ChildResult[Out], error) {
 	return nil, nil
 }
 
@@ -153,17 +142,17 @@ func (r *Run) Append(stream string, v any) error { return nil }
 
 func (r *Run) Client() *Client { return nil }
 
-func Once(key string) SendOption { return nil }
+func DedupKey(key string) SendOption { return nil }
 
 type Job[Out any] struct{ out Out }
 
-func (j *Job[Out]) Get(ctx context.Context) (Record, error) { return Record{}, nil }
+func (j *Job[Out]) Get(ctx context.Context) (store.Record, error) { return store.Record{}, nil }
 
 func (j *Job[Out]) Cancel(ctx context.Context, reason string) error { return nil }
 
 func (k Kind[In, Out]) Job(c *Client, id ID) *Job[Out] { return nil }
 
-func (k Kind[In, Out]) Item(in In, opts ...EnqueueOption) Item { return Item{} }
+func (k Kind[In, Out]) Item(in In, opts ...EnqueueOption) BatchItem { return BatchItem{} }
 
 func (k Kind[In, Out]) Enqueue(ctx context.Context, c *Client, in In, opts ...EnqueueOption) (*Job[Out], error) {
 	return nil, nil
@@ -177,24 +166,26 @@ func (k Kind[In, Out]) EnqueueTx(ctx context.Context, c *Client, tx store.Tx, in
 	return nil, nil
 }
 
-func (s Signal[T]) Send(ctx context.Context, c *Client, job ID, v T, opts ...SendOption) (Sent, error) {
-	return Sent{}, nil
+func (s Signal[T]) Send(ctx context.Context, c *Client, job ID, v T, opts ...SendOption) (SendResult, error) {
+	return SendResult{}, nil
 }
 
-func (s Signal[T]) SendTx(ctx context.Context, c *Client, tx store.Tx, job ID, v T, opts ...SendOption) (Sent, error) {
-	return Sent{}, nil
+func (s Signal[T]) SendTx(ctx context.Context, c *Client, tx store.Tx, job ID, v T, opts ...SendOption) (SendResult, error) {
+	return SendResult{}, nil
 }
 
-func (c *Client) Get(ctx context.Context, id ID) (Record, error) { return Record{}, nil }
+func (c *Client) Get(ctx context.Context, id ID) (store.Record, error) { return store.Record{}, nil }
 
-func (c *Client) EnqueueItems(ctx context.Context, items []Item) ([]Enqueued, error) { return nil, nil }
-
-func (c *Client) EnqueueItemsTx(ctx context.Context, tx store.Tx, items []Item) ([]Enqueued, error) {
+func (c *Client) EnqueueBatch(ctx context.Context, items []BatchItem) ([]EnqueueResult, error) {
 	return nil, nil
 }
 
-func (c *Client) SendSignal(ctx context.Context, job ID, name string, payload json.RawMessage, opts ...SendOption) (Sent, error) {
-	return Sent{}, nil
+func (c *Client) EnqueueBatchTx(ctx context.Context, tx store.Tx, items []BatchItem) ([]EnqueueResult, error) {
+	return nil, nil
+}
+
+func (c *Client) SendSignal(ctx context.Context, job ID, name string, payload json.RawMessage, opts ...SendOption) (SendResult, error) {
+	return SendResult{}, nil
 }
 
 func (c *Client) CompleteCallback(ctx context.Context, token string, v any) error { return nil }
@@ -203,23 +194,27 @@ func (c *Client) FailCallback(ctx context.Context, token, message string) error 
 
 func (c *Client) HeartbeatCallback(ctx context.Context, token string) error { return nil }
 
-func (c *Client) Cancel(ctx context.Context, reason string, ids ...ID) ([]CancelResult, error) {
+func (c *Client) Cancel(ctx context.Context, reason string, ids ...ID) ([]store.Result, error) {
 	return nil, nil
 }
 
-func (c *Client) Terminate(ctx context.Context, reason string, ids ...ID) ([]CancelResult, error) {
+func (c *Client) Terminate(ctx context.Context, reason string, ids ...ID) ([]store.Result, error) {
 	return nil, nil
 }
 
-func (c *Client) Retry(ctx context.Context, ids ...ID) ([]RetryResult, error) { return nil, nil }
-
-func (c *Client) PauseJobs(ctx context.Context, reason string, ids ...ID) ([]PauseResult, error) {
+func (c *Client) Retry(ctx context.Context, reason string, ids ...ID) ([]store.Result, error) {
 	return nil, nil
 }
 
-func (c *Client) ResumeJob(ctx context.Context, id ID, reason string) (State, error) { return 0, nil }
+func (c *Client) Pause(ctx context.Context, reason string, ids ...ID) ([]store.Result, error) {
+	return nil, nil
+}
 
-func (c *Client) ForkJob(ctx context.Context, id ID, reason string, opts ...ForkOption) (ID, error) {
+func (c *Client) Resume(ctx context.Context, reason string, ids ...ID) ([]store.Result, error) {
+	return nil, nil
+}
+
+func (c *Client) Fork(ctx context.Context, reason string, id ID, f Fork) (ID, error) {
 	return ID{}, nil
 }
 

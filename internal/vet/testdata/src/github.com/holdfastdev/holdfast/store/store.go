@@ -1,3 +1,8 @@
 package store
 
 type Tx interface{ StoreName() string }
+
+type (
+	Record struct{}
+	Result struct{}
+)

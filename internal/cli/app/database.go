@@ -1,0 +1,163 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/dsn"
+)
+
+const (
+	// OpenTimeout bounds how long a command waits for a database that does not answer.
+	OpenTimeout = 30 * time.Second
+	// closeTimeout bounds what is left to do at the end of a command.
+	closeTimeout = 10 * time.Second
+)
+
+// MaxPage is how much a command asks of a database at a time.
+const MaxPage = 1000
+
+// Source is the database that the user named, which other processes can see.
+func (a *App) Source(opts ...dsn.Option) (store.Source, error) {
+	source, err := dsn.Parse(a.Database, opts...)
+	if err != nil {
+		return nil, arg.Usage(err)
+	}
+	if source.String() == "sqlite:"+dsn.Memory {
+		return nil, arg.Usagef("no other process can see a database in memory; name a file")
+	}
+	return source, nil
+}
+
+// open opens a database that must exist, and leaves its schema alone.
+func (a *App) open(ctx context.Context) (*holdfast.Client, error) {
+	source, err := a.Source(dsn.NoMigrate())
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, OpenTimeout)
+	defer cancel()
+	return a.OpenClient(ctx, source)
+}
+
+// OpenClient opens a source, and tells what is wrong with the command line from what is wrong with the database.
+func (a *App) OpenClient(ctx context.Context, source store.Source, opts ...holdfast.Option) (*holdfast.Client, error) {
+	reached := &reachedSource{Source: source}
+	if name := personName(); name != "" {
+		opts = append(opts, holdfast.WithActor(name))
+	}
+	opts = append([]holdfast.Option{holdfast.WithLogger(Silent())}, opts...) // unless they say otherwise
+	client, err := holdfast.Open(ctx, reached, append(opts, holdfast.WithNamespace(a.Namespace))...)
+	switch {
+	case err != nil && !reached.opened:
+		return nil, arg.Usage(err) // an option was refused
+	case errors.Is(err, holdfast.ErrSchema):
+		return nil, SchemaError(ctx, source, err)
+	case err != nil && reached.err != nil:
+		return nil, reached.err // it says by itself what was opened
+	}
+	return client, err
+}
+
+// personName is under which name what the command does is recorded: the user's on this machine. "" where that is not known.
+func personName() string {
+	who, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	host, err := os.Hostname()
+	if name := who.Username + "@" + host; err == nil && len(name) <= 200 {
+		return name
+	}
+	return ""
+}
+
+// reachedSource notes whether opening it was tried, and what came of it.
+type reachedSource struct {
+	store.Source
+
+	opened bool
+	err    error
+}
+
+func (s *reachedSource) Open(ctx context.Context) (store.Store, error) {
+	s.opened = true
+	st, err := s.Source.Open(ctx)
+	s.err = err
+	return st, err
+}
+
+// SchemaOf returns the version of a database. A version from the future is an answer, not an error.
+func SchemaOf(ctx context.Context, source store.Source) (store.Schema, error) {
+	schema, err := source.Schema(ctx)
+	if errors.Is(err, holdfast.ErrSchema) && schema.Version > schema.Latest {
+		return schema, nil
+	}
+	return schema, err
+}
+
+// SchemaError says what to do about a schema that does not fit.
+func SchemaError(ctx context.Context, source store.Source, err error) error {
+	schema, lookErr := SchemaOf(ctx, source)
+	switch {
+	case lookErr != nil:
+		return err
+	case schema.Version == 0 && isThere(source):
+		return fmt.Errorf("%s has no Holdfast schema; create it with \"holdfast migrate up\" or \"holdfast dev\"", source)
+	case schema.Version == 0:
+		return fmt.Errorf("no such database: %s; create it with \"holdfast migrate up\" or \"holdfast dev\"", source)
+	case schema.Version < schema.Latest:
+		return fmt.Errorf("%s has schema version %d, but this holdfast needs %d; run \"holdfast migrate up\"",
+			source, schema.Version, schema.Latest)
+	case schema.Version > schema.Latest:
+		return fmt.Errorf("%s has schema version %d, but this holdfast supports up to %d; use a newer holdfast",
+			source, schema.Version, schema.Latest)
+	}
+	return err
+}
+
+// isThere reports whether a database exists that can be reached: a SQLite one is a file.
+func isThere(source store.Source) bool {
+	path, isFile := strings.CutPrefix(source.String(), "sqlite:")
+	if !isFile {
+		return true
+	}
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// WithClient does something with an existing database.
+func (a *App) WithClient(ctx context.Context, work func(*holdfast.Client) error) error {
+	client, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(work(client), CloseClient(ctx, client))
+}
+
+// CloseClient closes a client although the command may have been interrupted.
+func CloseClient(ctx context.Context, client *holdfast.Client) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	return client.Close(ctx)
+}
+
+// Find returns a job of the client's namespace.
+func (a *App) Find(ctx context.Context, client *holdfast.Client, id holdfast.ID) (store.Record, error) {
+	record, err := client.Get(ctx, id)
+	switch {
+	case errors.Is(err, holdfast.ErrNotFound):
+		return record, fmt.Errorf("no such job in namespace %q: %s; it may have been removed after its retention", client.Namespace(), id)
+	case err != nil:
+		return record, err
+	}
+	return record, nil
+}

@@ -1,0 +1,96 @@
+package app
+
+import (
+	"log/slog"
+
+	"github.com/spf13/pflag"
+
+	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/cli/shortlog"
+)
+
+// The flags of the log, and the variables for where they are not given.
+const (
+	FlagLogLevel  = "log-level"
+	FlagLogFormat = "log-format"
+
+	EnvLogLevel  = "HOLDFAST_LOG_LEVEL"
+	EnvLogFormat = "HOLDFAST_LOG_FORMAT"
+)
+
+// The formats of --log-format.
+const (
+	LogShort = "short"
+	LogText  = "text"
+	LogJSON  = "json"
+)
+
+// LogFlags is what a command that runs a node was told of its log. The defaults are the command's.
+type LogFlags struct {
+	level, format string
+	flags         *pflag.FlagSet
+}
+
+// Add adds the flags to those of a command, with its defaults.
+func (f *LogFlags) Add(flags *pflag.FlagSet, level, format string) {
+	f.flags = flags
+	flags.StringVar(&f.level, FlagLogLevel, level, "lowest `LEVEL` to log: debug, info, warn or error; or set $"+EnvLogLevel)
+	flags.StringVar(&f.format, FlagLogFormat, format, "log `FORMAT`: short (for people), text or json; or set $"+EnvLogFormat)
+}
+
+// LogSettings is what becomes of the flags.
+type LogSettings struct {
+	level  slog.Level
+	Format string
+}
+
+// LogSettings goes by the flags, then by --quiet, then by the environment, then by the defaults.
+func (a *App) LogSettings(f *LogFlags) (s LogSettings, err error) {
+	text, from := a.logText(f, FlagLogLevel, f.level, EnvLogLevel)
+	if a.Quiet && !f.flags.Changed(FlagLogLevel) {
+		text = "warn"
+	}
+	switch text {
+	case "debug":
+		s.level = slog.LevelDebug
+	case "info":
+		s.level = slog.LevelInfo
+	case "warn":
+		s.level = slog.LevelWarn
+	case "error":
+		s.level = slog.LevelError
+	default:
+		return s, arg.Usagef("%s %q: must be debug, info, warn or error", from, text)
+	}
+	s.Format, from = a.logText(f, FlagLogFormat, f.format, EnvLogFormat)
+	switch s.Format {
+	case LogShort, LogText, LogJSON:
+		return s, nil
+	default:
+		return s, arg.Usagef("%s %q: must be short, text or json", from, s.Format)
+	}
+}
+
+// logText is the value of a setting, and where it is from.
+func (a *App) logText(f *LogFlags, flag, value, env string) (text, from string) {
+	if set, ok := a.Env.LookupEnv(env); ok && !f.flags.Changed(flag) {
+		return set, "$" + env
+	}
+	return value, "--" + flag
+}
+
+// Logger makes a logger to standard error. What is to be said of what it has kept back is said by
+// end.
+func (a *App) Logger(s LogSettings) (log *slog.Logger, end func()) {
+	switch s.Format {
+	case LogJSON:
+		return slog.New(slog.NewJSONHandler(a.Env.Stderr, &slog.HandlerOptions{Level: s.level})), func() {}
+	case LogText:
+		return slog.New(slog.NewTextHandler(a.Env.Stderr, &slog.HandlerOptions{Level: s.level})), func() {}
+	}
+	short := shortlog.New(a.Env.Stderr, s.level)
+	return slog.New(short), short.End
+}
+
+// Silent is the log of commands that say by themselves what went wrong.
+func Silent() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -1,0 +1,46 @@
+package app
+
+import (
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+// TestLogSettings: flags go before --quiet, that before the environment, and that before the defaults.
+func TestLogSettings(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		args          []string
+		level, format string // of the environment
+		want          string
+	}{
+		{want: "INFO text"},
+		{level: "debug", format: "json", want: "DEBUG json"},
+		{args: []string{"--quiet"}, want: "WARN text"},
+		{args: []string{"--quiet"}, level: "debug", want: "WARN text"},
+		{args: []string{"--log-level", "error", "--quiet"}, level: "debug", want: "ERROR text"},
+		{args: []string{"--log-level", "info", "--log-format", "short"}, level: "debug", format: "json", want: "INFO short"},
+	} {
+		given := map[string]string{}
+		for name, value := range map[string]string{EnvLogLevel: test.level, EnvLogFormat: test.format} {
+			if value != "" {
+				given[name] = value
+			}
+		}
+		a := New(Env{
+			LookupEnv: func(name string) (string, bool) { value, set := given[name]; return value, set },
+			Terminal:  func(any) bool { return false },
+		})
+		var f LogFlags
+		flags := pflag.NewFlagSet("worker", pflag.ContinueOnError)
+		f.Add(flags, "info", LogText)
+		flags.BoolVarP(&a.Quiet, FlagQuiet, "q", false, "")
+		if err := flags.Parse(test.args); err != nil {
+			t.Fatal(err)
+		}
+		settings, err := a.LogSettings(&f)
+		if got := settings.level.String() + " " + settings.Format; err != nil || got != test.want {
+			t.Errorf("%v: %s, %v, want %s", test, got, err, test.want)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Rehearse does something with a client whose database takes everything and keeps nothing. What the library refuses there it refuses of
+// any database, and only the command line can have asked for it: so that is known before a database is opened, input is read, or half
+// of the work is done. It takes no time that Ctrl-C could cut short.
+func (a *App) Rehearse(ctx context.Context, work func(context.Context, *holdfast.Client) error) error {
+	ctx = context.WithoutCancel(ctx)
+	client, err := holdfast.Open(ctx, nowhere{now: a.Env.Now}, holdfast.WithLogger(Silent()), holdfast.WithNamespace(a.Namespace))
+	if err == nil {
+		err = errors.Join(work(ctx, client), CloseClient(ctx, client))
+	}
+	return arg.InvalidIsUsage(err)
+}
+
+// nowhere is such a database, and its own source. It has the methods that a rehearsal calls.
+type nowhere struct {
+	store.Source
+	store.Store
+
+	now func() time.Time
+}
+
+func (n nowhere) Open(context.Context) (store.Store, error) { return n, nil }
+
+func (nowhere) String() string { return "nowhere" }
+
+func (nowhere) Traits() store.Traits { return store.Traits{Name: "nowhere", MaxBatch: 1} }
+
+func (n nowhere) Now() time.Time { return n.now() }
+
+func (nowhere) Apply(context.Context, *store.Batch) error { return nil }
+
+func (nowhere) Pause(context.Context, store.PauseParams) error { return nil }
+
+func (nowhere) Notify(...store.Wake) {}
+
+func (nowhere) Close() error { return nil }

@@ -1,0 +1,77 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfastdev/holdfast/internal/cli/arg"
+)
+
+// The global flags.
+const (
+	FlagDatabase  = "database"
+	FlagNamespace = "namespace"
+	FlagOutput    = "output"
+	FlagQuiet     = "quiet"
+)
+
+// UsesKey is the annotation that lists the global flags that a verb looks at.
+const UsesKey = "uses"
+
+// Uses says which global flags a verb looks at. It takes the others too, so that they may stand in
+// an alias, and its help does not show them.
+func Uses(flags ...string) map[string]string {
+	return map[string]string{UsesKey: strings.Join(flags, " ")}
+}
+
+// UsesFlag reports whether a verb looks at a global flag.
+func UsesFlag(cmd *cobra.Command, flag string) bool {
+	return slices.Contains(strings.Fields(cmd.Annotations[UsesKey]), flag)
+}
+
+// Group is a command that only has verbs.
+func Group(use, short, long, example string) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Long: long, Example: example,
+		SuggestionsMinimumDistance: 2,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			text := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
+			if strings.Contains(args[0], "://") || strings.Contains(args[0], "=") {
+				text = fmt.Sprintf("unknown command for %q; name a database with --database", cmd.CommandPath())
+			}
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				slices.SortStableFunc(near, func(x, y string) int { // what begins as it does comes first
+					return cmp.Compare(strings.Index(y[:1], args[0][:1]), strings.Index(x[:1], args[0][:1]))
+				})
+				text += "; did you mean " + strings.Join(near, " or ") + "?"
+			}
+			return arg.Usagef("%s", text)
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+}
+
+// Do makes a RunE of a command's work: its context ends at Ctrl-C, and its errors are told from those of the command line.
+func (a *App) Do(work func(ctx context.Context, cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		ctx, stop := a.Interruptible(cmd.Context())
+		defer stop()
+		err := work(ctx, cmd, args)
+		if err == nil {
+			return nil
+		}
+		if errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), ErrInterrupted) {
+			err = fmt.Errorf("%w: %w", ErrInterrupted, err)
+		}
+		return WorkFailed(err)
+	}
+}

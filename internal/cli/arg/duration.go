@@ -1,0 +1,83 @@
+package arg
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// ReadDurations makes every flag that is a duration read it as parseDuration does.
+func ReadDurations(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Value.Type() == "duration" {
+			f.Value = durationValue{f.Value}
+			if f.DefValue == "0s" {
+				f.DefValue = "0" // which the help leaves out
+			}
+		}
+	})
+	for _, c := range cmd.Commands() {
+		ReadDurations(c)
+	}
+}
+
+// durationValue is the value of a flag that is a duration.
+type durationValue struct{ pflag.Value }
+
+func (v durationValue) Set(text string) error {
+	if text == "" {
+		return errors.New("empty") // FlagError says it
+	}
+	d, err := parseDuration(text)
+	if err != nil {
+		return err
+	}
+	return v.Value.Set(d.String())
+}
+
+var (
+	days     = regexp.MustCompile(`^([+-]?)(\d+)d(.*)$`)
+	noUnit   = regexp.MustCompile(`^[+-]?\d+(\.\d+)?$`)
+	mostDays = int64(math.MaxInt64 / (24 * time.Hour))
+)
+
+// parseDuration reads a duration as Go writes it, such as 1h30m, and also with days in front, such
+// as 7d or 1d12h: a day is 24 hours.
+func parseDuration(text string) (time.Duration, error) {
+	rest, whole, negative := strings.TrimSpace(text), time.Duration(0), false
+	if m := days.FindStringSubmatch(rest); m != nil {
+		n, err := strconv.ParseInt(m[2], 10, 64)
+		if err != nil || n > mostDays {
+			return 0, Usagef("%q is too long", text)
+		}
+		negative = m[1] == "-"
+		whole, rest = time.Duration(n)*24*time.Hour, cmp.Or(m[3], "0s")
+		if !strings.ContainsAny(rest[:1], "0123456789.") {
+			return 0, notADuration(text)
+		}
+	}
+	d, err := time.ParseDuration(rest)
+	switch {
+	case err != nil && noUnit.MatchString(rest):
+		return 0, Usagef("%q has no unit; write %ss, %sm or %sh", text, rest, rest, rest)
+	case err != nil:
+		return 0, notADuration(text)
+	case whole > 0 && d > math.MaxInt64-whole:
+		return 0, Usagef("%q is too long", text)
+	}
+	if negative {
+		return -(whole + d), nil
+	}
+	return whole + d, nil
+}
+
+func notADuration(text string) error {
+	return Usagef("%q is not a duration such as 90s, 1h30m or 7d", text)
+}

@@ -1,0 +1,86 @@
+package arg
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// CheckValues is the one rule for what every verb is given: a flag or an argument that is there has
+// a value. What is empty is a variable of a script that is not set, or a mistake; it never means
+// "not given".
+func CheckValues(cmd *cobra.Command, args []string) error {
+	words := strings.Fields(cmd.Use)[1:]
+	for i, arg := range args {
+		if strings.TrimSpace(arg) == "" && len(words) > 0 {
+			return Usagef("%s is empty", strings.Trim(words[min(i, len(words)-1)], "[.]"))
+		}
+	}
+	var err error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if err == nil && slices.ContainsFunc(valuesOf(f), func(v string) bool { return strings.TrimSpace(v) == "" }) {
+			err = Usagef("--%s is empty", f.Name)
+		}
+	})
+	return err
+}
+
+// valuesOf returns what a flag was given, once or several times.
+func valuesOf(f *pflag.Flag) []string {
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		return list.GetSlice()
+	}
+	return []string{f.Value.String()}
+}
+
+// groupKey is where cobra keeps the groups of flags that exclude each other.
+const groupKey = "cobra_annotation_mutually_exclusive"
+
+// CheckGroups refuses flags that exclude each other, before cobra does so in words of its own.
+func CheckGroups(cmd *cobra.Command) error {
+	var err error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		for _, group := range f.Annotations[groupKey] {
+			for name := range strings.FieldsSeq(group) {
+				if err == nil && name != f.Name && cmd.Flags().Changed(name) {
+					err = Usagef("--%s and --%s cannot be used together", f.Name, name)
+				}
+			}
+		}
+	})
+	return err
+}
+
+// FlagError says in our words what is wrong with a flag.
+func FlagError(_ *cobra.Command, err error) error {
+	var (
+		value   *pflag.InvalidValueError
+		missing *pflag.ValueRequiredError
+	)
+	switch {
+	case errors.As(err, &missing):
+		return Usagef("--%s needs a value", missing.GetFlag().Name)
+	case errors.As(err, &value) && value.GetValue() == "":
+		return Usagef("--%s is empty", value.GetFlag().Name)
+	case errors.As(err, &value):
+		f := value.GetFlag()
+		var ours *UsageError
+		switch {
+		case errors.As(err, &ours):
+			return Usagef("--%s: %w", f.Name, ours)
+		case f.Value.Type() == "bool":
+			return Usagef("--%s=%s: must be true or false", f.Name, value.GetValue())
+		case errors.Is(err, strconv.ErrRange):
+			return Usagef("--%s %q is out of range", f.Name, value.GetValue())
+		case strings.HasPrefix(f.Value.Type(), "int"):
+			return Usagef("--%s %q is not an integer", f.Name, value.GetValue())
+		case strings.HasPrefix(f.Value.Type(), "float"):
+			return Usagef("--%s %q is not a number", f.Name, value.GetValue())
+		}
+	}
+	return Usage(err)
+}

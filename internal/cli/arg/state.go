@@ -1,0 +1,22 @@
+package arg
+
+import "github.com/holdfastdev/holdfast/store"
+
+var (
+	// States are all that a job can be in.
+	States = []store.State{
+		store.Scheduled, store.Available, store.Running, store.Retryable, store.Waiting,
+		store.Completed, store.Failed, store.Cancelled,
+	}
+	// Unfinished are those of jobs that have not ended.
+	Unfinished = States[:5]
+)
+
+// StateNames are the names of states, as people type them.
+func StateNames(states []store.State) []string {
+	names := make([]string, len(states))
+	for i, s := range states {
+		names[i] = s.String()
+	}
+	return names
+}

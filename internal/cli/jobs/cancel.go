@@ -1,0 +1,127 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+func (a verbs) jobCancelCommand() *cobra.Command {
+	var (
+		reason    string
+		terminate bool
+		all       bulk
+	)
+	cmd := &cobra.Command{
+		Use:   "cancel [ID...]",
+		Short: "Cancel jobs",
+		Long: `Cancel jobs. A job that is not running is cancelled at once; a running job when its handler returns.
+A durable job that has started runs once more, to compensate what it has done. Cancelling a finished
+job does nothing and is not an error.
+
+Select jobs by id, or with the filters of "job list"; without --state, filters select all unfinished
+jobs.
+
+With --terminate, jobs end at once: their handlers lose the lease, and nothing is compensated.`,
+		Example: `  holdfast job cancel ` + arg.ExampleID + ` --reason "wrong customer"
+  holdfast job cancel --queue mail --state scheduled --dry-run`,
+		Args:        arg.Takes(0, -1),
+		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet),
+		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			all.change = func(ctx context.Context, client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
+				end := client.Cancel
+				if terminate {
+					end = client.Terminate
+				}
+				results, err := end(ctx, reason, ids...)
+				changes := make([]changed, len(results))
+				for i, r := range results {
+					changes[i] = changed{state: r.State, err: r.Err, words: cancelWords(r.State)}
+				}
+				return changes, err
+			}
+			return a.changeSome(ctx, cmd, args, &all)
+		}),
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` to record with the jobs as the reason")
+	cmd.Flags().BoolVar(&terminate, "terminate", false, "end jobs at once, without compensation")
+	all.otherwise = []store.State{
+		store.Scheduled, store.Available, store.Running, store.Retryable, store.Waiting,
+	}
+	all.add(cmd)
+	return cmd
+}
+
+func cancelWords(state store.State) string {
+	switch state {
+	case store.Cancelled:
+		return "is cancelled"
+	case store.Running:
+		return "is running and was told to stop"
+	case store.Available:
+		return "is durable and ends once a node has run its compensations"
+	default:
+		return "had already " + state.String()
+	}
+}
+
+func (a verbs) jobRetryCommand() *cobra.Command {
+	var reason string
+	all := bulk{change: func(ctx context.Context, client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
+		return retryJobs(ctx, client, reason, ids)
+	}}
+	cmd := &cobra.Command{
+		Use:   "retry [ID...]",
+		Short: "Run jobs again, at once",
+		Long: `Run jobs again, at once. A failed or cancelled job starts over at attempt 1; a durable one continues
+after its last completed step. A job that is waiting for a retry or for its run time keeps its
+attempt count. Running and completed jobs cannot be retried.
+
+Select jobs by id, or with the filters of "job list", of which --state is required.`,
+		Example: `  holdfast job retry ` + arg.ExampleID + `
+  holdfast job retry --state failed --queue mail --reason "the printer works again" --dry-run
+  holdfast job list --all -o jsonl | jq -r 'select(.reason == "timeout").id' | xargs -r holdfast job retry`,
+		Args:        arg.Takes(0, -1),
+		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet),
+		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			return a.changeSome(ctx, cmd, args, &all)
+		}),
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` to record with the jobs as the reason")
+	all.add(cmd)
+	return cmd
+}
+
+// retryJobs retries jobs and says what became of each.
+func retryJobs(ctx context.Context, client *holdfast.Client, reason string, ids []holdfast.ID) ([]changed, error) {
+	results, err := client.Retry(ctx, reason, ids...)
+	changes := make([]changed, len(results))
+	for i, r := range results {
+		changes[i] = changed{state: r.State, err: r.Err, words: "is " + r.State.String()}
+		if errors.Is(r.Err, holdfast.ErrConflict) {
+			changes[i].err = whyNotRetried(r)
+		}
+	}
+	return changes, err
+}
+
+// whyNotRetried says what can be done about a job instead.
+func whyNotRetried(r store.Result) error {
+	var unique *store.UniqueError
+	switch {
+	case errors.As(r.Err, &unique):
+		return r.Err
+	case r.State == store.Waiting:
+		return errors.New(`it is waiting; if it was paused, use "holdfast job resume"`)
+	case r.State == store.Completed:
+		return errors.New(`it has completed; to repeat a durable job from a step, use "holdfast job fork"`)
+	}
+	return fmt.Errorf("it is %s", r.State)
+}

@@ -1,0 +1,250 @@
+package jobs
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// enqueueFlags is what "job enqueue" was told.
+type enqueueFlags struct {
+	args      string
+	from      string // where they stand
+	file      string
+	keepGoing bool
+	wait      bool
+	patience  time.Duration // of wait
+
+	queue       string
+	priority    int
+	in          time.Duration
+	at          string
+	maxAttempts int
+	timeout     time.Duration
+	deadline    string
+	tags        []string
+	metadata    string
+	orderingKey string
+	unique      string
+	onConflict  string
+	id          string
+}
+
+func (f *enqueueFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.args, "args", "{}", "same as ARGS: `JSON`, @FILE, or - for standard input")
+	flags.StringVar(&f.file, "file", "", "enqueue one job for each line of `FILE`; - for standard input")
+	flags.BoolVar(&f.keepGoing, "keep-going", false, "with --file: skip lines that cannot be enqueued, and exit with code 1")
+	flags.BoolVar(&f.wait, "wait", false, "wait for the job and print its result, like \"job wait\"")
+	flags.DurationVar(&f.patience, "wait-timeout", 0, "with --wait: stop waiting after `DURATION`, such as 30s; the job continues")
+	flags.StringVar(&f.queue, "queue", "", "`QUEUE` to put the job in (default \"default\")")
+	flags.IntVar(&f.priority, "priority", 0, "priority `N`, from 1 (highest) to 4 (default 2)")
+	flags.DurationVar(&f.in, "in", 0, "run the job after `DURATION`, such as 90s or 24h")
+	flags.StringVar(&f.at, "at", "", "run the job at `TIME`, such as 2026-01-31T17:30:00Z or \"2026-01-31 17:30\"")
+	flags.IntVar(&f.maxAttempts, "max-attempts", 0, "fail the job after `N` attempts (default: the handler's, or 25)")
+	flags.DurationVar(&f.timeout, "timeout", 0,
+		"limit each attempt to `DURATION` (default: the handler's timeout, or none); see also --wait-timeout")
+	flags.StringVar(&f.deadline, "deadline", "",
+		"fail the job if it has not finished by `TIME`, or a duration from now, even if attempts are left")
+	flags.StringArrayVar(&f.tags, "tag", nil, "`TAG` to find the job by; repeatable")
+	flags.StringVar(&f.metadata, "metadata", "", "JSON `OBJECT` to store with the job")
+	flags.StringVar(&f.orderingKey, "ordering-key", "", "run jobs of the queue with the same `KEY` one at a time, in order")
+	flags.StringVar(&f.unique, "unique", "", "do not enqueue duplicates, as defined by `LIST`; see above")
+	flags.StringVar(&f.onConflict, "on-conflict", "",
+		"with --unique: `ACTION` for a duplicate: return the first job's id (default), reject, or replace its args, metadata and time")
+	flags.StringVar(&f.id, "id", "", "`ID` of the job, a UUIDv7; enqueueing the same id again does nothing")
+	cmd.MarkFlagsMutuallyExclusive("args", "file")
+	cmd.MarkFlagsMutuallyExclusive("in", "at")
+	cmd.MarkFlagsMutuallyExclusive("id", "file")
+	cmd.MarkFlagsMutuallyExclusive("wait", "file")
+}
+
+// options makes the library's options of the flags that were given.
+func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfast.EnqueueOption, error) {
+	var opts []holdfast.EnqueueOption
+	add := func(flag string, opt func() holdfast.EnqueueOption) {
+		if given(flag) {
+			opts = append(opts, opt())
+		}
+	}
+	add("queue", func() holdfast.EnqueueOption { return holdfast.Queue(f.queue) })
+	add("priority", func() holdfast.EnqueueOption { return holdfast.Priority(f.priority) })
+	add("in", func() holdfast.EnqueueOption { return holdfast.Delay(f.in) })
+	add("max-attempts", func() holdfast.EnqueueOption { return holdfast.MaxAttempts(f.maxAttempts) })
+	add("timeout", func() holdfast.EnqueueOption { return holdfast.Timeout(f.timeout) })
+	add("tag", func() holdfast.EnqueueOption { return holdfast.Tags(f.tags...) })
+	add("ordering-key", func() holdfast.EnqueueOption { return holdfast.OrderingKey(f.orderingKey) })
+	if given("metadata") {
+		if !json.Valid([]byte(f.metadata)) {
+			return nil, arg.Usagef("--metadata is not JSON: %s", output.Clip(f.metadata, 60))
+		}
+		opts = append(opts, holdfast.Metadata(json.RawMessage(f.metadata)))
+	}
+	times, err := f.timeOptions(given, now)
+	if err != nil {
+		return nil, err
+	}
+	opts = append(opts, times...)
+	if given("id") {
+		id, err := arg.ParseID(f.id)
+		if err != nil {
+			return nil, fmt.Errorf("--id: %w", err)
+		}
+		if id.Version() != 7 {
+			return nil, arg.Usagef("--id %s is not a UUIDv7", id)
+		}
+		opts = append(opts, holdfast.JobID(id))
+	}
+	switch {
+	case f.keepGoing && f.file == "":
+		return nil, arg.Usagef("--keep-going requires --file")
+	case given("wait-timeout") && !f.wait:
+		return nil, arg.Usagef("--wait-timeout requires --wait")
+	case f.patience < 0:
+		return nil, arg.Usagef("--wait-timeout %v is negative", f.patience)
+	}
+	unique, err := f.uniqueOption(given)
+	return append(opts, unique...), err
+}
+
+// timeOptions are those that are times.
+func (f *enqueueFlags) timeOptions(given func(string) bool, now time.Time) (opts []holdfast.EnqueueOption, err error) {
+	if given("in") && f.in < 0 {
+		return nil, arg.Usagef("--in %v is in the past", f.in)
+	}
+	if given("at") {
+		t, err := arg.ParseTime(f.at)
+		if err == nil && now.Sub(t) > clocksDiffer {
+			err = arg.Usagef("%s was %s; omit it to run the job now", f.at, output.Ago(now, t))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--at: %w", err)
+		}
+		opts = append(opts, holdfast.RunAt(t))
+	}
+	if given("deadline") {
+		t, err := parseDeadline(f.deadline, now)
+		if err != nil {
+			return nil, fmt.Errorf("--deadline: %w", err)
+		}
+		opts = append(opts, holdfast.Deadline(t))
+	}
+	return opts, nil
+}
+
+// clocksDiffer is how far a time may be in the past that was meant to be now.
+const clocksDiffer = time.Minute
+
+// parseDeadline reads a time or a duration from now.
+func parseDeadline(text string, now time.Time) (time.Time, error) {
+	d, err := time.ParseDuration(text)
+	switch {
+	case err != nil:
+		return arg.ParseTime(text)
+	case d <= 0:
+		return now, arg.Usagef("%v from now is in the past", d)
+	}
+	return now.Add(d), nil
+}
+
+var conflictWords = map[string]store.OnConflict{
+	"return":  store.ReturnExisting,
+	"reject":  store.Reject,
+	"replace": store.Replace,
+}
+
+func (f *enqueueFlags) uniqueOption(given func(string) bool) ([]holdfast.EnqueueOption, error) {
+	if !given("unique") {
+		if given("on-conflict") {
+			return nil, arg.Usagef("--on-conflict requires --unique")
+		}
+		return nil, nil
+	}
+	unique, err := parseUnique(f.unique)
+	if err != nil {
+		return nil, err
+	}
+	if given("on-conflict") {
+		conflict, ok := conflictWords[f.onConflict]
+		if !ok {
+			return nil, arg.Usagef("--on-conflict %q: must be return, reject or replace", f.onConflict)
+		}
+		unique.OnConflict = conflict
+	}
+	return []holdfast.EnqueueOption{unique}, nil
+}
+
+// parseUnique reads the list of --unique.
+func parseUnique(list string) (holdfast.Unique, error) {
+	var unique holdfast.Unique
+	for part := range strings.SplitSeq(list, ",") {
+		word, value, hasValue := strings.Cut(part, ":")
+		if needs := word == "field" || word == "period" || word == "key" || word == "while"; needs != (hasValue && value != "") {
+			return unique, arg.Usagef("--unique %q: must be a list of kind, args, queue, field:NAME, period:1h, key:TEXT and while:STATE", part)
+		}
+		switch word {
+		case "kind": // it always counts
+		case "args":
+			unique.ByArgs = true
+		case "queue":
+			unique.ByQueue = true
+		case "field":
+			unique.ByFields = append(unique.ByFields, value)
+		case "key":
+			unique.ByKey = value
+		case "period":
+			d, err := time.ParseDuration(value)
+			if err != nil {
+				return unique, arg.Usagef("--unique %q: %q is not a duration such as 1h", part, value)
+			}
+			unique.ByPeriod = d
+		case "while":
+			state, err := store.ParseState(value)
+			if err != nil {
+				return unique, arg.Usagef("--unique %q: there is no state %q", part, value)
+			}
+			unique.While = append(unique.While, state)
+		default:
+			return unique, arg.Usagef("--unique %q: must be a list of kind, args, queue, field:NAME, period:1h, key:TEXT and while:STATE", part)
+		}
+	}
+	if unique.While != nil {
+		unique.While = append(unique.While, store.Running, store.Retryable, store.Waiting)
+	}
+	return unique, nil
+}
+
+// checkFields refuses args without a field that --unique names. The library takes what is missing
+// for null: with a name that is misspelt all jobs would be the same.
+func (f *enqueueFlags) checkFields(args json.RawMessage) error {
+	for part := range strings.SplitSeq(f.unique, ",") {
+		if name, ok := strings.CutPrefix(part, "field:"); ok && !hasField(args, name) {
+			return fmt.Errorf("the args have no field %q", name)
+		}
+	}
+	return nil
+}
+
+// hasField reports whether JSON has a field, such as address.city.
+func hasField(data json.RawMessage, path string) bool {
+	for name := range strings.SplitSeq(path, ".") {
+		var object map[string]json.RawMessage
+		if json.Unmarshal(data, &object) != nil {
+			return false
+		}
+		value, ok := object[name]
+		if !ok {
+			return false
+		}
+		data = value
+	}
+	return true
+}

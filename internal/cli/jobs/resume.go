@@ -1,0 +1,119 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+func (a verbs) jobPauseCommand() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "pause ID...",
+		Short: "Pause jobs",
+		Long: `Pause jobs until "job resume". A job that is not running is paused at once, a running durable job at
+its next operation. Any other running job continues, and is paused if it has to be retried. Pausing
+a paused job is not an error; a finished job cannot be paused.`,
+		Example: `  holdfast job pause ` + arg.ExampleID + ` --reason "the printer is out of paper"
+  holdfast job list --kind report --state waiting --all --output jsonl | jq -r .id | xargs -r holdfast job pause`,
+		Args:        arg.Takes(1, -1),
+		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput),
+		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			return a.change(ctx, args, func(client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
+				results, err := client.Pause(ctx, reason, ids...)
+				changes := make([]changed, len(results))
+				for i, r := range results {
+					changes[i] = changed{state: r.State, err: r.Err, words: pauseWords(r.State)}
+					if errors.Is(r.Err, holdfast.ErrConflict) {
+						changes[i].err = fmt.Errorf("it is already %s", r.State)
+					}
+				}
+				return changes, err
+			})
+		}),
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` to record with the jobs as the reason")
+	return cmd
+}
+
+func pauseWords(state store.State) string {
+	if state == store.Running {
+		return "is running; it pauses at its next operation"
+	}
+	return "is paused"
+}
+
+func (a verbs) jobResumeCommand() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "resume ID...",
+		Short: "Resume jobs",
+		Long: `Resume jobs that are paused, that are held because their code no longer matches their journal, or
+that failed or were cancelled. A durable job continues after its last completed step and repeats
+what failed.
+
+A job that has compensated cannot be resumed, only forked.`,
+		Example: `  holdfast job resume ` + arg.ExampleID + ` --reason "there is paper"
+  holdfast job list --state failed --kind report --all --output jsonl | jq -r .id | xargs -r holdfast job resume`,
+		Args:        arg.Takes(1, -1),
+		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput),
+		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			return a.change(ctx, args, func(client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
+				return resumeAll(ctx, client, reason, ids), nil
+			})
+		}),
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` to record with the jobs as the reason")
+	return cmd
+}
+
+// resumeAll resumes jobs one by one. If the database stops answering the rest is not tried, but what was done is told.
+func resumeAll(ctx context.Context, client *holdfast.Client, reason string, ids []holdfast.ID) []changed {
+	changes := make([]changed, len(ids))
+	var down error
+	for i, id := range ids {
+		if down != nil {
+			changes[i].err = fmt.Errorf("not attempted: %w", down)
+			continue
+		}
+		state, err := resumed(client.Resume(ctx, reason, id))
+		changes[i] = changed{state: state, err: err, words: "is " + state.String()}
+		switch {
+		case errors.Is(err, holdfast.ErrConflict):
+			changes[i].state, changes[i].err = whyNotResumed(ctx, client, id, err)
+		case err != nil && !errors.Is(err, holdfast.ErrNotFound):
+			down = err
+		}
+	}
+	return changes
+}
+
+// resumed is what became of one job.
+func resumed(results []store.Result, err error) (store.State, error) {
+	if err != nil {
+		return 0, err
+	}
+	return results[0].State, results[0].Err
+}
+
+// whyNotResumed says in which state a job is that cannot be resumed, and what can be done about it.
+func whyNotResumed(ctx context.Context, client *holdfast.Client, id holdfast.ID, err error) (store.State, error) {
+	var unique *store.UniqueError
+	record, lookErr := client.Get(ctx, id)
+	switch {
+	case lookErr != nil || errors.As(err, &unique):
+		return record.State, err
+	case record.State == store.Completed:
+		return record.State, errors.New(`it has completed; to repeat it from a step, use "holdfast job fork"`)
+	case record.State.Finished():
+		return record.State, err
+	}
+	return record.State, fmt.Errorf("it is %s and not paused", record.State)
+}

@@ -1,0 +1,149 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/why"
+)
+
+// anyKind is a kind of which only the payloads' being JSON is known.
+func anyKind(name string) holdfast.Kind[json.RawMessage, json.RawMessage] {
+	return holdfast.NewKind[json.RawMessage, json.RawMessage](name)
+}
+
+// whyAfter is how long somebody waits before being told what for, and how long until it is looked
+// at again.
+const whyAfter = 2 * time.Second
+
+func (a verbs) jobWaitCommand() *cobra.Command {
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "wait ID",
+		Short: "Wait for a job and print its result",
+		Long: `Wait for a job to finish and print its result as JSON ("null" if there is none). After two seconds,
+print on standard error why the job has not finished, and again when the reason changes.
+
+The exit code is 0 if the job completed, 1 if it failed or was cancelled, and 2 if --timeout passed;
+the job continues.`,
+		Example: `  holdfast job wait ` + arg.ExampleID + `
+  holdfast job wait ` + arg.ExampleID + ` --timeout 30s | jq .stdout`,
+		Args:        arg.Takes(1, 1),
+		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagQuiet),
+		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			id, err := arg.ParseID(args[0])
+			if err != nil {
+				return err
+			}
+			if timeout < 0 {
+				return arg.Usagef("--timeout %v is negative", timeout)
+			}
+			return a.WithClient(ctx, func(client *holdfast.Client) error {
+				if _, err := a.Find(ctx, client, id); err != nil {
+					return err
+				}
+				return a.wait(ctx, client, id, timeout)
+			})
+		}),
+	}
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "stop waiting after `DURATION`, such as 30s (default: wait until it finishes)")
+	return cmd
+}
+
+// wait waits for a job and prints its result. Its errors carry the exit codes that "job wait"
+// promises.
+func (a verbs) wait(ctx context.Context, client *holdfast.Client, id holdfast.ID, timeout time.Duration) error {
+	waiting := ctx
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		waiting, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	stop := a.tellWhy(waiting, client, id)
+	result, err := anyKind("any").Job(client, id).Wait(waiting)
+	for errors.Is(err, holdfast.ErrUnavailable) && app.PauseFor(waiting, app.LastLook) == nil {
+		result, err = anyKind("any").Job(client, id).Wait(waiting)
+	}
+	stop()
+	var ended *holdfast.JobError
+	switch {
+	case err == nil:
+		if result == nil {
+			result = json.RawMessage("null")
+		}
+		return a.WriteJSON(result, "")
+	case errors.As(err, &ended):
+		text := fmt.Sprintf("job %s %s (%s)", id, ended.State, ended.Reason)
+		if ended.Message != "" {
+			text += ": " + ended.Message
+		}
+		return app.ExitWith(app.ExitError, text)
+	case ctx.Err() == nil && waiting.Err() != nil:
+		return app.ExitWith(app.ExitTimeout, fmt.Sprintf("job %s has not finished after %v; it continues", id, timeout)+a.whyNot(ctx, client, id))
+	}
+	return err
+}
+
+// whyNot says why a job has not finished, as the end of a sentence. That it cannot be found out is
+// no news.
+func (a verbs) whyNot(ctx context.Context, client *holdfast.Client, id holdfast.ID) string {
+	ctx, cancel := context.WithTimeout(ctx, whyAfter)
+	defer cancel()
+	if why, err := client.Why(ctx, id); err == nil && !why.State.Finished() {
+		return ": " + why.String()
+	}
+	return ""
+}
+
+// tellWhy tells people what they wait for, once they have waited a little, and again when that has
+// changed, until stop is called.
+func (a verbs) tellWhy(ctx context.Context, client *holdfast.Client, id holdfast.ID) (stop func()) {
+	waiting, down := ctx, a.NewOutage()
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var told []why.Cause
+		for app.PauseFor(ctx, whyAfter) == nil {
+			e, err := client.Why(ctx, id)
+			switch {
+			case ctx.Err() != nil:
+			case errors.Is(err, holdfast.ErrUnavailable):
+				down.Begins(err)
+			case err == nil:
+				down.Over()
+				if !e.State.Finished() && !slices.EqualFunc(e.Causes, told, sameCause) {
+					told = e.Causes
+					text := output.OneLine(e.String())
+					if state := e.State.String(); !strings.HasPrefix(text, state) {
+						text = state + ": " + text
+					}
+					a.Notef("%s", text)
+				}
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+		if waiting.Err() == nil { // somebody has answered who waits
+			down.Over()
+		}
+	}
+}
+
+// sameCause reports whether two causes are the same but for how long they have lasted.
+func sameCause(x, y why.Cause) bool {
+	return x.Code == y.Code && x.Job == y.Job && x.Node == y.Node && x.Until.Equal(y.Until)
+}

@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/arg"
+	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/dsn"
+)
+
+// completeJobs is how many of the newest jobs are looked at.
+const completeJobs = 100
+
+// lookup finds words in a database. args are those before the one that is completed.
+type lookup func(ctx context.Context, client *holdfast.Client, args []string) ([]string, error)
+
+// fromDatabase offers what a lookup finds in the database that the command line names, and what
+// there always is. A shell has no use for errors.
+func (a verbs) fromDatabase(look lookup, always ...string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		ctx, cancel := context.WithTimeout(cmd.Context(), a.Env.CompletionTime)
+		defer cancel()
+		var found []string
+		_ = a.peek(ctx, func(client *holdfast.Client) (err error) {
+			found, err = look(ctx, client, args)
+			return err
+		})
+		return beginning(append(slices.Clone(always), found...), typed), noFiles
+	}
+}
+
+// peek looks into the database that the command line, of which a part is typed, names.
+func (a verbs) peek(ctx context.Context, look func(*holdfast.Client) error) error {
+	_ = a.ReadEnvironment(&cobra.Command{}) // which does not care whether a variable is empty
+	source, err := a.Source(dsn.NoMigrate())
+	if err != nil {
+		return err
+	}
+	client, err := a.OpenClient(ctx, source)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = app.CloseClient(ctx, client) }() // nothing was written
+	return look(client)
+}
+
+// described is a word with what the shell shows beside it.
+func described(word, about string) string { return word + "\t" + output.OneLine(about) }
+
+// jobsIn finds the newest jobs in one of the states.
+func jobsIn(states []store.State) lookup {
+	return func(ctx context.Context, client *holdfast.Client, args []string) ([]string, error) {
+		page, err := client.List(ctx, store.Filter{States: states}, "", completeJobs)
+		var found []string
+		for i := range page.Jobs {
+			j := &page.Jobs[i]
+			if id := j.ID.String(); !slices.Contains(args, id) {
+				found = append(found, described(id, j.Kind+", "+j.State.String()+", queue "+j.Queue))
+			}
+		}
+		return found, err
+	}
+}
+
+// kindNames finds the kinds that nodes serve, and those of the newest jobs.
+func kindNames(ctx context.Context, client *holdfast.Client, _ []string) ([]string, error) {
+	nodes, err := client.Nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for i := range nodes {
+		for _, kind := range nodes[i].Info.Kinds {
+			name, _, _ := strings.Cut(kind, "@")
+			found = append(found, name)
+		}
+	}
+	page, err := client.List(ctx, store.Filter{}, "", completeJobs)
+	for i := range page.Jobs {
+		found = append(found, page.Jobs[i].Kind)
+	}
+	found = slices.DeleteFunc(slices.Sorted(slices.Values(found)), func(kind string) bool { return slices.Contains(builtinKinds, kind) })
+	return slices.Compact(found), err
+}
+
+var builtinKinds = []string{"exec", "http"}
+
+func tagNames(ctx context.Context, client *holdfast.Client, _ []string) ([]string, error) {
+	page, err := client.List(ctx, store.Filter{}, "", completeJobs)
+	var found []string
+	for i := range page.Jobs {
+		found = append(found, page.Jobs[i].Tags...)
+	}
+	return slices.Compact(slices.Sorted(slices.Values(found))), err
+}
+
+// namespaceNames finds the namespaces of the nodes: the others nobody lists.
+func namespaceNames(ctx context.Context, client *holdfast.Client, _ []string) ([]string, error) {
+	nodes, err := client.Nodes(ctx)
+	found := []string{app.DefaultNamespace}
+	for i := range nodes {
+		if name := nodes[i].Info.Namespace; name != "" {
+			found = append(found, name)
+		}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(found))), err
+}
+
+// stepNames finds the steps that the job of the first argument remembers.
+func stepNames(ctx context.Context, client *holdfast.Client, args []string) ([]string, error) {
+	return journalNames("")(ctx, client, args)
+}
+
+// journalNames finds the names of entries of a kind, or any, in the journal of the job that is the
+// first argument.
+func journalNames(kind string) lookup {
+	return func(ctx context.Context, client *holdfast.Client, args []string) ([]string, error) {
+		if len(args) == 0 {
+			return nil, nil
+		}
+		id, err := arg.ParseID(args[0])
+		if err != nil {
+			return nil, err
+		}
+		entries, err := client.JournalEntries(ctx, id, 0, app.MaxPage)
+		var found []string
+		for i := range entries {
+			if e := &entries[i]; e.Name != "" && (kind == "" || e.Kind == kind) && !slices.Contains(found, e.Name) {
+				found = append(found, e.Name)
+			}
+		}
+		return found, err
+	}
+}
+
+// signalNames finds the signals that the job of the first argument waits for.
+func signalNames(ctx context.Context, client *holdfast.Client, args []string) ([]string, error) {
+	id, err := arg.ParseID(args[0])
+	if err != nil {
+		return nil, err
+	}
+	record, err := client.Get(ctx, id)
+	if err != nil || record.Wait == nil {
+		return nil, err
+	}
+	var says struct {
+		WaitsFor []string `json:"waits_for"`
+	}
+	if err := json.Unmarshal(record.Wait.For, &says); err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, what := range says.WaitsFor {
+		for part := range strings.SplitSeq(strings.TrimPrefix(what, "the first of: "), ", ") {
+			if name, ok := strings.CutPrefix(part, "signal "); ok {
+				found = append(found, name)
+			}
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,110 @@
+package nodes
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/holdfastdev/holdfast/internal/cli/app"
+	"github.com/holdfastdev/holdfast/internal/cli/output"
+)
+
+// hint says what to try. Each of the commands works as it is written, in another terminal.
+func (a verbs) hint(database string, f *serveFlags) {
+	kinds := "exec and http"
+	job := `exec '{"command":["echo","hello"]}'`
+	if !f.allowExec {
+		kinds = "http"
+		job = `http '{"url":"https://example.com/"}'`
+	}
+	way := a.wayTo(strings.HasPrefix(database, "sqlite:"))
+	lines := way.before
+	node := way.flags // nodes are of all namespaces
+	if _, set := a.Env.LookupEnv(app.EnvNamespace); set || a.Namespace != app.DefaultNamespace {
+		way.flags += " --namespace " + output.Quote(a.Namespace)
+	}
+	for _, verb := range []string{"job enqueue " + job + " --wait", "job enqueue " + job + " --in 10s", "job list", "queue list"} {
+		lines = append(lines, a.Program()+" "+verb+way.flags)
+	}
+	lines = append(lines, a.Program()+" node list"+node)
+	a.Notef("This node runs %s jobs from %s. Press Ctrl-C to stop it. Try in another terminal%s:\n\n  %s\n",
+		kinds, database, way.where, strings.Join(lines, "\n  "))
+}
+
+// wayTo is how commands in another terminal find the database of this one.
+type wayTo struct {
+	flags  string   // for each of them
+	before []string // lines to run first
+	where  string   // what else it takes, in words
+}
+
+// wayTo keeps what may be a password off the screen, and off command lines, which other users of the machine can read.
+func (a verbs) wayTo(isFile bool) wayTo {
+	named := a.Database
+	var way wayTo
+	if isRelativeFile(named) && isFile || isRelativeCommand(a.Program()) {
+		way.where = ", in this directory"
+	}
+	secret := holdsPassword(named)
+	_, set := a.Env.LookupEnv(app.EnvDatabase) // perhaps in the other terminal, too
+	switch export := "export " + app.EnvDatabase + "="; {
+	case a.ByFlag && secret:
+		way.before = []string{export + output.Quote(withoutPassword(named))}
+		way.where += ", with the password in place of " + passwordMark
+	case a.ByFlag && (set || named != app.DefaultDatabase):
+		way.flags = " --database " + output.Quote(named)
+	case secret:
+		way.where += ", where " + app.EnvDatabase + " is set as it is here"
+	case !a.ByFlag && named != app.DefaultDatabase:
+		way.before = []string{export + output.Quote(named)}
+	}
+	return way
+}
+
+// isRelativeFile reports whether a database is a file that is found only from the directory that the command runs in.
+func isRelativeFile(named string) bool {
+	return !strings.Contains(named, "://") && !filepath.IsAbs(strings.TrimPrefix(named, "sqlite:"))
+}
+
+// isRelativeCommand reports the same of a command that is called: a package without its version is found in its module alone.
+func isRelativeCommand(program string) bool {
+	called, byGo := strings.CutPrefix(program, app.GoRun)
+	called = strings.TrimPrefix(called, "'")
+	if byGo {
+		return !strings.Contains(called, "@")
+	}
+	return strings.Contains(called, "/") && !filepath.IsAbs(called)
+}
+
+// passwordMark stands where a password was.
+const passwordMark = "PASSWORD"
+
+// passwordPlaces are where a URL may have one: after the user, also if it has signs in it that should be quoted, and among the
+// parameters; and where a string of keywords may.
+var passwordPlaces = []*regexp.Regexp{
+	regexp.MustCompile(`^([^:/?#]+://[^:@]*:)[^/?#]*(@)`),
+	regexp.MustCompile(`^([^:/?#]+://[^:@]*:).*(@)`),
+	regexp.MustCompile(`([?&][a-z]*password=)[^&#]*()`),
+	regexp.MustCompile(`((?:^|\s)[a-z]*password\s*=\s*)(?:'(?:[^'\\]|\\.)*'?|[^\s']\S*)()`),
+}
+
+// holdsPassword reports whether a database's name might hold a password. It is better to be wrong than to show one.
+func holdsPassword(named string) bool {
+	return slices.ContainsFunc(passwordPlaces, func(r *regexp.Regexp) bool { return r.MatchString(named) })
+}
+
+// withoutPassword is a database's URL with a mark in place of what may be a password.
+func withoutPassword(named string) string {
+	user, others := passwordPlaces[:2], passwordPlaces[2:]
+	for _, r := range user {
+		if r.MatchString(named) {
+			named = r.ReplaceAllString(named, "${1}"+passwordMark+"${2}")
+			break
+		}
+	}
+	for _, r := range others {
+		named = r.ReplaceAllString(named, "${1}"+passwordMark)
+	}
+	return named
+}

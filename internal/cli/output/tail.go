@@ -1,0 +1,66 @@
+package output
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Tail writes a list that is followed, each element as it comes: as lines of JSON, or as a table whose columns have fixed widths, since
+// nobody knows what is still to come.
+type Tail struct {
+	out     *Printer
+	Format  string
+	columns []Column
+	begun   bool
+}
+
+// Column is a column of a tail. The last one needs no width.
+type Column struct {
+	Name  string
+	Width int
+}
+
+// NewTail begins a tail. One value is not what can be followed: so json is not the default where nobody looks, and nil is returned where
+// somebody asks for it.
+func (p *Printer) NewTail(columns ...Column) *Tail {
+	format := p.Format()
+	switch {
+	case p.Asked == FormatJSON:
+		return nil
+	case format == FormatJSON:
+		format = FormatLines
+	}
+	return &Tail{out: p, Format: format, columns: columns}
+}
+
+// Add writes one element: value as JSON, or what row returns.
+func (t *Tail) Add(value any, row func() []string) error {
+	if t.Format == FormatLines {
+		if err := t.out.WriteJSON(value, ""); err != nil {
+			return err
+		}
+		return t.out.Flush()
+	}
+	if !t.begun {
+		t.begun = true
+		var names []string
+		for _, c := range t.columns {
+			names = append(names, c.Name)
+		}
+		t.write(names)
+	}
+	t.write(row())
+	return t.out.Flush()
+}
+
+func (t *Tail) write(cells []string) {
+	var line strings.Builder
+	for i, cell := range cells {
+		fmt.Fprintf(&line, "%-*s  ", t.columns[i].Width, OneLine(cell))
+	}
+	t.out.Printf("%s", strings.TrimRight(line.String(), " "))
+}
+
+// Clock is a time in tables in which what matters is what came after what.
+func Clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000Z") }

@@ -1,0 +1,81 @@
+package output
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxName is how much of a name is in a cell of a table: one column must not push the others off
+// the screen.
+const MaxName = 40
+
+// Clip shortens a text for a cell of a table.
+func Clip(text string, runes int) string {
+	text = OneLine(text)
+	if utf8.RuneCountInString(text) <= runes {
+		return text
+	}
+	return string([]rune(text)[:runes-1]) + "…"
+}
+
+// OneLine makes one line of a text that may hold several, and takes what would control a terminal
+// out of it. What nobody sees, such as a mark that turns text around or a space without width, is
+// written as its number: names that look alike are not always the same.
+func OneLine(text string) string {
+	var line strings.Builder
+	broken := false
+	for _, r := range strings.TrimSpace(text) {
+		breaks := r == '\n' || r == '\r'
+		switch {
+		case breaks && broken:
+		case IsControl(r):
+			line.WriteByte(' ')
+		case isInvisible(r):
+			fmt.Fprintf(&line, `\u%04x`, r)
+		default:
+			line.WriteRune(r)
+		}
+		broken = breaks
+	}
+	return strings.TrimSpace(line.String())
+}
+
+// IsControl reports whether a rune could do something to a terminal: C0, DEL and C1.
+func IsControl(r rune) bool { return r < ' ' || r >= 0x7F && r <= 0x9F }
+
+// isInvisible reports whether a rune is a format character, such as those that turn text around, or
+// a separator of lines.
+func isInvisible(r rune) bool { return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) }
+
+var passwords = regexp.MustCompile(`(?i)(://[^\s:/@]*:)[^\s@]+@|(\b(?:password|passwd|pwd)\s*=\s*)('(?:[^'\\]|\\.)*'?|(?:[^\s;&'\\]|\\.)+)`)
+
+// WithoutPasswords is the last net: a text that is shown holds no password of an address in it.
+func WithoutPasswords(text string) string {
+	return passwords.ReplaceAllStringFunc(text, func(found string) string {
+		m := passwords.FindStringSubmatch(found)
+		if m[1] != "" {
+			return m[1] + "xxxxx@"
+		}
+		return m[2] + "xxxxx"
+	})
+}
+
+// Plural is a number with its noun.
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Quote makes one word of a text for a POSIX shell.
+func Quote(text string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,"
+	if text != "" && strings.Trim(text, plain) == "" {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

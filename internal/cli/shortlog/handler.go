@@ -1,0 +1,280 @@
+package shortlog
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdfastdev/holdfast/internal/cli/output"
+)
+
+// The lines of a node that a Handler has words of its own for: docs/logging.md.
+const (
+	LineStarted     = "job started"
+	LineEnded       = "job ended"
+	LineFailed      = "job failed"
+	LineAttempt     = "attempt failed; the job will be retried"
+	linePanicked    = "attempt panicked; the job will be retried"
+	linePanickedOut = "attempt panicked; the job was cancelled or paused meanwhile"
+	lineHeld        = "run held: its code does not fit its journal; resume or fork the job"
+	lineStep        = "step failed; it will be retried"
+	lineUnserved    = "jobs are waiting, but no node serves them"
+	lineLeftOut     = "similar lines were left out"
+	LineNodeStarted = "node started"
+	lineNodeStopped = "node stopped"
+)
+
+const (
+	// shortLines is how many lines of jobs that start and end there are in a second. In a second
+	// with more, and in those that follow it until there are fewer again, they are counted.
+	shortLines = 20
+	// shortBuffer is how much may wait for a terminal that takes nothing, in bytes.
+	shortBuffer = 64 << 10
+	// shortPatience is how long the end of a command waits for such a terminal.
+	shortPatience = time.Second
+	// shortText is how many runes of an error are shown. "job get" has all of it.
+	shortText = 300
+)
+
+// Handler writes what a node logs as short lines for the person before the terminal: what starts,
+// what ends and how, what fails. Whoever logs never waits for the terminal: one that takes nothing
+// costs lines, and jobs nothing.
+type Handler struct {
+	out   io.Writer
+	level slog.Level
+
+	mu      sync.Mutex
+	pending []byte        // lines to write
+	lost    int           // lines for which there was no room
+	writing chan struct{} // closed when nobody writes any more; nil: nobody does
+
+	second *time.Timer // ends the present one; nil: nothing has happened in it
+	storm  bool        // the last second had too many lines
+	jobs   jobCounts   // of this second
+	ended  bool
+}
+
+// jobCounts is what happened to jobs.
+type jobCounts struct{ started, done, other int }
+
+func (c jobCounts) all() int { return c.started + c.done + c.other }
+
+// New is a Handler that writes lines of a level and above.
+func New(out io.Writer, level slog.Level) *Handler { return &Handler{out: out, level: level} }
+
+// Enabled implements slog.Handler. That jobs start and end well is said at DEBUG, and shown to
+// people as if it were INFO.
+func (s *Handler) Enabled(_ context.Context, level slog.Level) bool {
+	return level >= s.level || s.level <= slog.LevelInfo && level >= slog.LevelDebug
+}
+
+// Handle implements slog.Handler.
+func (s *Handler) Handle(_ context.Context, r slog.Record) error {
+	switch {
+	case r.Level == slog.LevelDebug && r.Message == LineStarted:
+		s.job(r, jobCounts{started: 1})
+	case r.Level == slog.LevelDebug && r.Message == LineEnded:
+		s.job(r, endOf(r))
+	case r.Level >= s.level:
+		s.write(shortLine(r), r.Message == lineNodeStopped)
+	}
+	return nil
+}
+
+// endOf is what is counted of a job that ends. One that fails has a line of its own, which is
+// limited where it comes from.
+func endOf(r slog.Record) (c jobCounts) {
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key != "state" {
+			return true
+		}
+		switch a.Value.String() {
+		case "completed":
+			c.done = 1
+		case "failed", "retryable":
+		default:
+			c.other = 1
+		}
+		return false
+	})
+	return c
+}
+
+// WithAttrs implements slog.Handler. Nodes do not use it.
+func (s *Handler) WithAttrs(attrs []slog.Attr) slog.Handler { return withAttrs{s, attrs} }
+
+// WithGroup implements slog.Handler. Nodes do not use it.
+func (s *Handler) WithGroup(string) slog.Handler { return s }
+
+// withAttrs is a Handler with attributes.
+type withAttrs struct {
+	*Handler
+
+	attrs []slog.Attr
+}
+
+func (w withAttrs) Handle(ctx context.Context, r slog.Record) error {
+	r = r.Clone()
+	r.AddAttrs(w.attrs...)
+	return w.Handler.Handle(ctx, r)
+}
+
+func (w withAttrs) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return withAttrs{w.Handler, slices.Concat(w.attrs, attrs)}
+}
+
+// job shows a job that starts or ends well, or counts it.
+func (s *Handler) job(r slog.Record, c jobCounts) {
+	if c == (jobCounts{}) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.second == nil && !s.ended {
+		s.second = time.AfterFunc(time.Second, s.endSecond)
+	}
+	s.jobs.started += c.started
+	s.jobs.done += c.done
+	s.jobs.other += c.other
+	if !s.storm && s.jobs.all() <= shortLines {
+		s.put(shortLine(r))
+	}
+}
+
+// endSecond says what was counted.
+func (s *Handler) endSecond() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tellJobs()
+	s.second = nil
+	if s.storm && !s.ended { // until a second has fewer
+		s.second = time.AfterFunc(time.Second, s.endSecond)
+	}
+}
+
+// tellJobs says what was counted if it was not shown. s.mu is held.
+func (s *Handler) tellJobs() {
+	counts := s.jobs
+	over := counts.all() > shortLines
+	s.jobs = jobCounts{}
+	if counts.all() > 0 && (over || s.storm) {
+		s.put(time.Now().Format(time.TimeOnly) + "  " + counts.String() + " in the last second")
+	}
+	s.storm = over
+}
+
+// String is such as "1,240 jobs done, 3 started".
+func (c jobCounts) String() string {
+	var parts []string
+	count := func(n int, what string) {
+		if n == 0 {
+			return
+		}
+		text := thousands(n)
+		if len(parts) == 0 {
+			text += map[bool]string{true: " job", false: " jobs"}[n == 1]
+		}
+		parts = append(parts, text+" "+what)
+	}
+	count(c.done, "done")
+	count(c.other, "parked, snoozed, cancelled or given back")
+	if c.started > c.done+c.other {
+		count(c.started, "started")
+	}
+	if len(parts) == 0 {
+		return "nothing done"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// thousands is a number for people: 1,240.
+func thousands(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// write has a line written, and what was counted before it, if it is the last one.
+func (s *Handler) write(line string, last bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if last {
+		s.tellJobs()
+	}
+	s.put(line)
+}
+
+// put has a line written by a goroutine of its own, if there is room for it; there is for any line
+// that none waits before. s.mu is held.
+func (s *Handler) put(line string) {
+	if len(s.pending) > 0 && len(s.pending)+len(line) > shortBuffer {
+		s.lost++
+		return
+	}
+	s.tellLost()
+	s.pending = append(append(s.pending, line...), '\n')
+	s.flush()
+}
+
+// tellLost says how many lines there was no room for. s.mu is held.
+func (s *Handler) tellLost() {
+	if s.lost > 0 {
+		s.pending = fmt.Appendf(s.pending, "(%s more: nobody took them in time)\n", output.Plural(s.lost, "line"))
+		s.lost = 0
+	}
+}
+
+// flush has what is pending written. s.mu is held.
+func (s *Handler) flush() {
+	if s.writing == nil && len(s.pending) > 0 {
+		s.writing = make(chan struct{})
+		go s.writeOut()
+	}
+}
+
+// writeOut writes until nothing is left.
+func (s *Handler) writeOut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.pending) > 0 {
+		lines := s.pending
+		s.pending = nil
+		s.mu.Unlock()
+		_, _ = s.out.Write(lines) // a terminal that is gone takes none
+		s.mu.Lock()
+	}
+	close(s.writing)
+	s.writing = nil
+}
+
+// End says what is left to say, and waits a moment for the terminal.
+func (s *Handler) End() {
+	s.mu.Lock()
+	if s.second != nil {
+		s.second.Stop()
+		s.second = nil
+	}
+	s.tellJobs()
+	s.tellLost()
+	s.flush()
+	s.ended = true
+	writing := s.writing
+	s.mu.Unlock()
+	if writing == nil {
+		return
+	}
+	patience := time.NewTimer(shortPatience)
+	defer patience.Stop()
+	select {
+	case <-writing:
+	case <-patience.C:
+	}
+}

@@ -1,0 +1,103 @@
+package views
+
+import (
+	"strconv"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Enqueued is what became of one enqueue.
+type Enqueued struct {
+	ID       string `json:"id"`
+	Existing bool   `json:"existing"`
+	Replaced bool   `json:"replaced"`
+	Line     Number `json:"line"` // of the file, with --file
+}
+
+// Changed is what became of one job that was to be cancelled or retried.
+type Changed struct {
+	ID    string `json:"id"`
+	State Text   `json:"state"`
+	Error Text   `json:"error"`
+}
+
+// Paused is a queue that was paused or resumed.
+type Paused struct {
+	Namespace string `json:"namespace"`
+	Queue     string `json:"queue"`
+	Paused    bool   `json:"paused"`
+	New       bool   `json:"new"` // there was no such queue
+}
+
+// Forked is a new job and the one whose steps it remembers.
+type Forked struct {
+	ID         string `json:"id"`
+	ForkedFrom string `json:"forked_from"`
+}
+
+// Sent is a signal that has arrived.
+type Sent struct {
+	ID        string `json:"id"` // of the job
+	Signal    string `json:"signal"`
+	Key       Text   `json:"key"`
+	Message   Big    `json:"message"`
+	Duplicate bool   `json:"duplicate"`
+}
+
+// Answered is what a callback was told.
+type Answered struct {
+	Token  string `json:"token"`
+	Answer string `json:"answer"`
+}
+
+// Schema is the version of a database.
+type Schema struct {
+	Database string `json:"database"`
+	Version  int    `json:"version"`
+	Latest   int    `json:"latest"`
+	Current  bool   `json:"current"`
+}
+
+// NewSchema is the view of a schema.
+func NewSchema(source store.Source, s store.Schema) Schema {
+	return Schema{Database: source.String(), Version: s.Version, Latest: s.Latest, Current: s.Version == s.Latest}
+}
+
+// Finding is something that a durable function must not do.
+type Finding struct {
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+	Message string `json:"message"`
+}
+
+// Bench is a measurement.
+type Bench struct {
+	Scenario  string   `json:"scenario"`
+	Jobs      int      `json:"jobs"`
+	Seconds   float64  `json:"seconds"`
+	PerSecond float64  `json:"per_second"`
+	P50       *float64 `json:"p50_ms"` // of latencies
+	P99       *float64 `json:"p99_ms"`
+}
+
+// Row is a measurement as cells of a table.
+func (v Bench) Row() []string {
+	ms := func(x *float64) string {
+		if x == nil {
+			return ""
+		}
+		return strconv.FormatFloat(*x, 'f', 2, 64) + " ms"
+	}
+	return []string{
+		v.Scenario, strconv.Itoa(v.Jobs), strconv.FormatFloat(v.Seconds, 'f', 2, 64), strconv.FormatFloat(v.PerSecond, 'f', 0, 64),
+		ms(v.P50), ms(v.P99),
+	}
+}
+
+// Version is that of the program.
+type Version struct {
+	Version  string `json:"version"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}

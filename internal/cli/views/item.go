@@ -1,0 +1,29 @@
+package views
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/cli/output"
+)
+
+// Item is an item of a stream, or the value of a key.
+type Item struct {
+	Offset Big             `json:"offset"`
+	At     timestamp       `json:"at"`
+	Value  json.RawMessage `json:"value"`
+}
+
+// NewItem is the view of an item.
+func NewItem(item *holdfast.StreamItem) Item {
+	return Item{Offset: Big(item.Offset), At: timestamp(item.At), Value: payload(item.Value, 0)}
+}
+
+// ItemColumns are those of the table. The widths are for a stream that is followed.
+var ItemColumns = []output.Column{{Name: "OFFSET", Width: 6}, {Name: "WHEN", Width: 24}, {Name: "VALUE"}}
+
+// ItemRow is an item as cells of the table.
+func ItemRow(item *holdfast.StreamItem) []string {
+	return []string{strconv.FormatInt(item.Offset, 10), output.Clock(item.At), output.Clip(OnOneLine(item.Value, 0), maxCell)}
+}

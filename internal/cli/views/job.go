@@ -1,0 +1,187 @@
+package views
+
+import (
+	"encoding/json"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/why"
+)
+
+// Job is a job. What is only in a job that is looked at by itself is null in a list.
+type Job struct {
+	ID              string          `json:"id"`
+	Namespace       string          `json:"namespace"`
+	Queue           string          `json:"queue"`
+	Kind            string          `json:"kind"`
+	State           string          `json:"state"`
+	Reason          Text            `json:"reason"`
+	Error           Text            `json:"error"`
+	Priority        int             `json:"priority"`
+	Args            json.RawMessage `json:"args"`
+	Result          json.RawMessage `json:"result"`
+	Metadata        json.RawMessage `json:"metadata"`
+	Codec           int             `json:"codec"`
+	Tags            []string        `json:"tags"`
+	CreatedAt       timestamp       `json:"created_at"`
+	RunAt           timestamp       `json:"run_at"`
+	ClaimedAt       timestamp       `json:"claimed_at"`
+	StartedAt       timestamp       `json:"started_at"`
+	FinishedAt      timestamp       `json:"finished_at"`
+	ResultCodec     int             `json:"result_codec"`
+	Fingerprint     Text            `json:"fingerprint"`
+	Attempt         int             `json:"attempt"`
+	MaxAttempts     Number          `json:"max_attempts"`
+	Timeout         span            `json:"timeout"`
+	Deadline        timestamp       `json:"deadline"`
+	Backoff         *Backoff        `json:"backoff"`
+	OrderingKey     Text            `json:"ordering_key"`
+	Unique          bool            `json:"unique"`
+	Blocked         bool            `json:"blocked"`
+	CancelRequested bool            `json:"cancel_requested"`
+	LeaseNumber     Big             `json:"lease_number"`
+	Node            Big             `json:"node"`
+	Checkpoint      *Checkpoint     `json:"checkpoint"`
+	Wait            *Wait           `json:"wait"`
+	PauseRequested  bool            `json:"pause_requested"`
+	Closing         bool            `json:"closing"`
+	Version         Text            `json:"version"`
+	Journal         Number          `json:"journal"`
+	Messages        Number          `json:"messages"`
+	Parent          Text            `json:"parent"`
+	OnParentClose   string          `json:"on_parent_close"`
+	Source          Text            `json:"source"`
+	Why             []Cause         `json:"why"`
+	Attempts        []Attempt       `json:"attempts"`
+	Actions         []Action        `json:"actions"`
+}
+
+// Backoff is how the pauses between attempts grow.
+type Backoff struct {
+	Base   span    `json:"base"`
+	Cap    span    `json:"cap"`
+	Jitter float64 `json:"jitter"`
+}
+
+// Checkpoint is what a job has kept of its progress.
+type Checkpoint struct {
+	Percent   float64         `json:"percent"`
+	Message   Text            `json:"message"`
+	Value     json.RawMessage `json:"value"`
+	UpdatedAt timestamp       `json:"updated_at"`
+}
+
+// Wait is what a job waits for that is parked.
+type Wait struct {
+	Since  timestamp       `json:"since"`
+	Until  timestamp       `json:"until"`
+	Held   bool            `json:"held"`
+	Reason Text            `json:"reason"`
+	Error  Text            `json:"error"`
+	For    json.RawMessage `json:"for"`
+}
+
+// Attempt is one that did not complete the job.
+type Attempt struct {
+	Number      int       `json:"number"`
+	LeaseNumber Big       `json:"lease_number"`
+	Node        Big       `json:"node"`
+	ClaimedAt   timestamp `json:"claimed_at"`
+	StartedAt   timestamp `json:"started_at"`
+	EndedAt     timestamp `json:"ended_at"`
+	Outcome     string    `json:"outcome"`
+	Reason      Text      `json:"reason"`
+	Error       Text      `json:"error"`
+	Trace       Text      `json:"trace"`
+}
+
+// Cause is one reason why a job has not finished.
+type Cause struct {
+	Code  string    `json:"code"`
+	Text  string    `json:"text"`
+	Until timestamp `json:"until"`
+	Job   Text      `json:"job"`
+	Node  Big       `json:"node"`
+}
+
+// Action is something that a person did to a job.
+type Action struct {
+	At     timestamp `json:"at"`
+	Action string    `json:"action"`
+	Actor  Text      `json:"actor"`
+	Reason Text      `json:"reason"`
+}
+
+func fingerprint(n int64) Text {
+	if n == 0 {
+		return ""
+	}
+	return Text(store.FingerprintText(n))
+}
+
+// NewJob is a job from a list, where the store leaves results, attempts and actions out.
+func NewJob(r *store.Record) Job {
+	v := Job{
+		ID: r.ID.String(), Namespace: r.Namespace, Queue: r.Queue, Kind: r.Kind,
+		State: r.State.String(), Reason: Text(r.Reason), Error: Text(r.Error), Priority: r.Priority,
+		Args: payload(r.Args, r.Codec), Result: payload(r.Result, r.ResultCodec), Metadata: payload(r.Metadata, 0), Codec: r.Codec,
+		Tags: append([]string{}, r.Tags...), CreatedAt: timestamp(r.CreatedAt), RunAt: timestamp(r.RunAt),
+		ClaimedAt: timestamp(r.ClaimedAt), StartedAt: timestamp(r.StartedAt), FinishedAt: timestamp(r.FinishedAt),
+		ResultCodec: r.ResultCodec, Fingerprint: fingerprint(r.Fingerprint),
+		Attempt: r.Attempt, MaxAttempts: Number(r.MaxAttempts),
+		Timeout: span(r.Options.Timeout), Deadline: timestamp(r.Options.Deadline),
+		OrderingKey: Text(r.OrderingKey), Unique: r.UniqueKey != nil, Blocked: r.Blocked, CancelRequested: r.CancelRequested,
+		LeaseNumber: Big(r.LeaseNumber), Node: Big(r.Lease.Node),
+		Wait: viewWait(r), PauseRequested: r.PauseRequested, Closing: r.Closing, Version: Text(r.Version),
+		Journal: Number(r.Journal), Messages: Number(r.Messages),
+		Parent: Text(IDText(r.Parent)), OnParentClose: closeWords[r.OnParentClose], Source: Text(r.Options.Source),
+	}
+	if b := r.Options.Backoff; b.Base != 0 || b.Cap != 0 {
+		v.Backoff = &Backoff{Base: span(b.Base), Cap: span(b.Cap), Jitter: b.Jitter}
+	}
+	if c := r.Checkpoint; c != nil {
+		v.Checkpoint = &Checkpoint{
+			Percent: c.Percent, Message: Text(c.Message), Value: payload(c.Value, 0), UpdatedAt: timestamp(c.UpdatedAt),
+		}
+	}
+	return v
+}
+
+func viewWait(r *store.Record) *Wait {
+	w := r.Wait
+	if w == nil {
+		return nil
+	}
+	return &Wait{
+		Since: timestamp(w.Since), Until: timestamp(w.Until), Held: w.Held, Reason: Text(w.Reason), Error: Text(w.Error),
+		For: payload(w.For, 0),
+	}
+}
+
+// closeWords are the names of what becomes of a child when its parent ends first.
+var closeWords = map[store.ClosePolicy]string{
+	store.CancelChild: "cancel", store.AbandonChild: "abandon", store.TerminateChild: "terminate",
+}
+
+// NewWholeJob is all that is known of a job.
+func NewWholeJob(r *store.Record, causes []why.Cause) Job {
+	v := NewJob(r)
+	v.Why = []Cause{}
+	for _, c := range causes {
+		v.Why = append(v.Why, Cause{
+			Code: string(c.Code), Text: c.Text, Until: timestamp(c.Until), Job: Text(IDText(c.Job)), Node: Big(c.Node),
+		})
+	}
+	v.Attempts = []Attempt{}
+	for _, a := range r.Attempts {
+		v.Attempts = append(v.Attempts, Attempt{
+			Number: a.Number, LeaseNumber: Big(a.LeaseNumber), Node: Big(a.Node), ClaimedAt: timestamp(a.ClaimedAt),
+			StartedAt: timestamp(a.StartedAt), EndedAt: timestamp(a.EndedAt), Outcome: a.Outcome.String(), Reason: Text(a.Reason),
+			Error: Text(a.Error), Trace: Text(a.Trace),
+		})
+	}
+	v.Actions = []Action{}
+	for _, a := range r.Actions {
+		v.Actions = append(v.Actions, Action{timestamp(a.At), string(a.Kind), Text(a.Actor), Text(a.Reason)})
+	}
+	return v
+}

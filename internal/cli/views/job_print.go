@@ -1,0 +1,159 @@
+package views
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/why"
+)
+
+// PrintJob writes all that is known of a job, for people. What there is nothing of is left out.
+func PrintJob(out *output.Printer, now time.Time, r *store.Record, causes []why.Cause) {
+	p := jobPrint{out.NewTable(3), now}
+	p.state(r, causes)
+	p.times(r)
+	p.rest(r)
+	p.Flush()
+	printAttempts(out, now, r.Attempts)
+	printActions(out, now, r.Actions)
+}
+
+// jobPrint is a table of what is known of a job.
+type jobPrint struct {
+	*output.Table
+
+	now time.Time
+}
+
+func (p jobPrint) line(name, value string) {
+	if value != "" {
+		p.Add(name, value)
+	}
+}
+
+func (p jobPrint) at(name string, t time.Time) {
+	if !t.IsZero() {
+		p.line(name, t.UTC().Format("2006-01-02 15:04:05.000Z")+"  "+output.Ago(p.now, t))
+	}
+}
+
+// state says what the job is, how it is, and why.
+func (p jobPrint) state(r *store.Record, causes []why.Cause) {
+	state := JobRow(p.now, r)[1]
+	if r.Reason != "" && string(r.Reason) != r.State.String() {
+		state += ", reason " + string(r.Reason)
+	}
+	p.line("id", r.ID.String())
+	p.line("state", state)
+	if !r.State.Finished() {
+		for i, cause := range causes {
+			p.line([]string{"why", ""}[min(i, 1)], cause.Text)
+		}
+	}
+	if r.State != store.Completed { // whose errors are those of attempts
+		p.line("error", r.Error)
+	}
+	p.line("kind", r.Kind)
+	p.line("queue", fmt.Sprintf("%s, priority %d", r.Queue, r.Priority))
+	p.line("namespace", r.Namespace)
+	p.line("attempt", attempts(r))
+}
+
+// times are those of the job, of its run and of what it waits for.
+func (p jobPrint) times(r *store.Record) {
+	p.at("created", r.CreatedAt)
+	if !r.State.Finished() && r.State != store.Running && r.Wait == nil {
+		p.at("due", r.RunAt)
+	}
+	p.at("claimed", r.ClaimedAt)
+	p.at("finished", r.FinishedAt)
+	p.at("deadline", r.Options.Deadline)
+	if r.Options.Timeout > 0 {
+		p.line("timeout", r.Options.Timeout.String())
+	}
+	if r.Lease.Node != 0 {
+		p.line("node", fmt.Sprintf("%d, lease %d", r.Lease.Node, r.LeaseNumber))
+	}
+	if w := r.Wait; w != nil {
+		p.at("waiting since", w.Since)
+		if w.Held {
+			p.line("held", strings.TrimSuffix(string(w.Reason)+": "+w.Error, ": "))
+		} else {
+			p.line("waits for", waitsFor(r))
+		}
+		p.at("at the latest", w.Until)
+	}
+	if r.Journal > 0 || r.Messages > 0 {
+		p.line("journal", fmt.Sprintf("%s, %s, see job journal", entries(r.Journal), output.Plural(int(r.Messages), "message")))
+	}
+}
+
+// rest is what it was enqueued with, and what came of it.
+func (p jobPrint) rest(r *store.Record) {
+	p.line("version", r.Version)
+	p.line("ordering key", r.OrderingKey)
+	p.line("tags", strings.Join(r.Tags, ", "))
+	p.line("parent", IDText(r.Parent))
+	p.line("source", r.Options.Source)
+	if c := r.Checkpoint; c != nil {
+		p.line("progress", strings.TrimSpace(fmt.Sprintf("%.0f %%  %s", c.Percent, c.Message)))
+		p.line("checkpoint", OnOneLine(c.Value, 0))
+	}
+	p.line("metadata", OnOneLine(r.Metadata, 0))
+	p.line("args", OnOneLine(r.Args, r.Codec))
+	p.line("result", OnOneLine(r.Result, r.Codec))
+}
+
+func entries(n int64) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return fmt.Sprintf("%d entries", n)
+}
+
+func printAttempts(out *output.Printer, now time.Time, attempts []store.Attempt) {
+	if len(attempts) == 0 {
+		return
+	}
+	out.Printf("\nattempts that did not complete the job:")
+	w := out.NewTable(2)
+	w.Add("#", "ENDED", "TOOK", "NODE", "OUTCOME", "REASON", "ERROR")
+	for _, t := range attempts {
+		took := ""
+		if !t.StartedAt.IsZero() {
+			took = output.Rough(t.EndedAt.Sub(t.StartedAt))
+		}
+		w.Add(
+			strconv.Itoa(t.Number), output.Ago(now, t.EndedAt), took, strconv.FormatInt(t.Node, 10),
+			t.Outcome.String(), string(t.Reason), output.Clip(t.Error, 100),
+		)
+	}
+	w.Flush()
+	for _, t := range slices.Backward(attempts) {
+		if t.Trace != "" {
+			out.Printf("\nstack of attempt %d:", t.Number)
+			for text := range strings.Lines(t.Trace) {
+				out.Printf("%s", strings.TrimRight("  "+strings.Repeat("  ", len(text)-len(strings.TrimLeft(text, "\t")))+output.OneLine(text), " "))
+			}
+			return // of the last one that has any
+		}
+	}
+}
+
+func printActions(out *output.Printer, now time.Time, actions []store.Action) {
+	if len(actions) == 0 {
+		return
+	}
+	out.Printf("\nactions:")
+	w := out.NewTable(2)
+	w.Add("WHEN", "WHAT", "WHO", "WHY")
+	for _, t := range actions {
+		w.Add(output.Ago(now, t.At), string(t.Kind), t.Actor, output.Clip(t.Reason, 100))
+	}
+	w.Flush()
+}

@@ -1,0 +1,77 @@
+package views
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Node is a node, alive or ended.
+type Node struct {
+	ID         Big            `json:"id"`
+	Name       string         `json:"name"`
+	Version    Text           `json:"version"`
+	Alive      bool           `json:"alive"`
+	Leader     bool           `json:"leader"`
+	Namespace  Text           `json:"namespace"`
+	Slots      int            `json:"slots"`
+	Running    int            `json:"running"`
+	Queues     []string       `json:"queues"`      // empty: all
+	QueueSlots map[string]int `json:"queue_slots"` // of those that have fewer than the node
+	Kinds      []string       `json:"kinds"`
+	StartedAt  timestamp      `json:"started_at"`
+	BeatAt     timestamp      `json:"beat_at"`
+	EndedAt    timestamp      `json:"ended_at"`
+}
+
+// NewNode is the view of a node.
+func NewNode(n *store.Node, now time.Time) Node {
+	queueSlots := map[string]int{} // not null
+	maps.Copy(queueSlots, n.Info.QueueSlots)
+	return Node{
+		ID: Big(n.ID), Name: n.Info.Name, Version: Text(n.Info.Version), Alive: n.DeadAt.IsZero() && !isSilent(n, now), Leader: n.Leader,
+		Namespace: Text(n.Info.Namespace),
+		Slots:     n.Info.Slots, Running: n.Running,
+		Queues: sorted(n.Info.Queues), QueueSlots: queueSlots, Kinds: sorted(n.Info.Kinds),
+		StartedAt: timestamp(n.StartedAt), BeatAt: timestamp(n.BeatAt), EndedAt: timestamp(n.DeadAt),
+	}
+}
+
+// silentAfter is when a node is said to be silent that nobody has declared dead: nobody may be left to do so.
+const silentAfter = 30 * time.Second
+
+// isSilent reports whether a node should have been declared dead by now, and nobody may be left to do so.
+func isSilent(n *store.Node, now time.Time) bool {
+	after := silentAfter
+	if dead := n.Info.DeadAfter; dead > 0 {
+		after = dead + dead/2
+	}
+	return n.DeadAt.IsZero() && now.Sub(n.BeatAt) > after
+}
+
+// NodeRow is a node as cells of a table.
+func NodeRow(now time.Time, n *store.Node) []string {
+	status := "alive"
+	switch {
+	case !n.DeadAt.IsZero():
+		status = "ended " + output.Ago(now, n.DeadAt)
+	case isSilent(n, now):
+		status = "silent " + output.Ago(now, n.BeatAt)
+	case n.Leader:
+		status = "alive, leader"
+	}
+	queues := "all"
+	if len(n.Info.Queues) > 0 {
+		queues = strings.Join(sorted(n.Info.Queues), ",")
+	}
+	return []string{
+		strconv.FormatInt(n.ID, 10), output.Clip(n.Info.Name, output.MaxName), status, fmt.Sprintf("%d/%d", n.Running, n.Info.Slots),
+		output.Clip(queues, 40), output.Clip(strings.Join(sorted(n.Info.Kinds), ","), 40),
+		output.Ago(now, n.StartedAt), output.Ago(now, n.BeatAt),
+	}
+}

@@ -1,0 +1,93 @@
+package views
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/cli/output"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// timestamp is a time, or null if it is zero.
+type timestamp time.Time
+
+func (t timestamp) MarshalJSON() ([]byte, error) {
+	if time.Time(t).IsZero() {
+		return []byte("null"), nil
+	}
+	return []byte(time.Time(t).UTC().Format(`"2006-01-02T15:04:05.000000Z"`)), nil
+}
+
+// Text is a string, or null if it is empty.
+type Text string
+
+// MarshalJSON implements json.Marshaler.
+func (s Text) MarshalJSON() ([]byte, error) {
+	if s == "" {
+		return []byte("null"), nil
+	}
+	return output.Encode(string(s), "", "")
+}
+
+// span is a duration, or null if it is zero.
+type span time.Duration
+
+func (d span) MarshalJSON() ([]byte, error) {
+	if d == 0 {
+		return []byte("null"), nil
+	}
+	return json.Marshal(time.Duration(d).String())
+}
+
+// Number is a small integer, or null if it is zero.
+type Number int
+
+// MarshalJSON implements json.Marshaler.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if n == 0 {
+		return []byte("null"), nil
+	}
+	return json.Marshal(int(n))
+}
+
+// Big is a 64-bit integer as a string, or null if it is zero: JavaScript and jq round larger ones than 2^53.
+type Big int64
+
+// MarshalJSON implements json.Marshaler.
+func (n Big) MarshalJSON() ([]byte, error) {
+	if n == 0 {
+		return []byte("null"), nil
+	}
+	return json.Marshal(strconv.FormatInt(int64(n), 10))
+}
+
+// payload is a payload as the JSON of a store.Record has it: as it is, if it is JSON.
+func payload(data []byte, codec int) json.RawMessage { return store.PayloadJSON(data, codec) }
+
+// OnOneLine is a payload as JSON without white space, or "" if there is none.
+func OnOneLine(data []byte, codec int) string {
+	var b bytes.Buffer
+	if data == nil || json.Compact(&b, payload(data, codec)) != nil {
+		return ""
+	}
+	return b.String()
+}
+
+// sorted is a copy of a list, in order, and never nil.
+func sorted(list []string) []string {
+	list = append([]string{}, list...)
+	slices.Sort(list)
+	return list
+}
+
+// IDText is an id, or "" for none.
+func IDText(id holdfast.ID) string {
+	if id == (holdfast.ID{}) {
+		return ""
+	}
+	return id.String()
+}

@@ -1,0 +1,38 @@
+package engine
+
+import "time"
+
+// completionRate measures how many jobs end within one prefetch horizon. It starts at nothing and follows what the slots achieve
+// together, whatever slows them: a handler that is quick alone may be slow among a hundred.
+type completionRate struct {
+	began  time.Time // of the present window
+	latest time.Time // when a job ended last
+	count  int       // ended in the window
+	last   int       // ended in the window before, per horizon
+}
+
+// ended counts a job.
+func (p *completionRate) ended(now time.Time) {
+	if elapsed := now.Sub(p.began); elapsed >= prefetchHorizon {
+		p.last = perHorizon(p.count, elapsed)
+		p.began, p.count = now, 0
+	}
+	p.latest = now
+	p.count++
+}
+
+// ahead is how many jobs are expected to end within the next horizon: none if none has within the
+// last one.
+func (p *completionRate) ahead(now time.Time) int {
+	if now.Sub(p.latest) >= prefetchHorizon {
+		return 0
+	}
+	if elapsed := now.Sub(p.began); elapsed >= prefetchHorizon {
+		return perHorizon(p.count, elapsed)
+	}
+	return max(p.last, p.count)
+}
+
+func perHorizon(count int, elapsed time.Duration) int {
+	return int(int64(count) * int64(prefetchHorizon) / int64(max(elapsed, prefetchHorizon)))
+}

@@ -1,0 +1,406 @@
+package explain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/why"
+)
+
+// silentAfter is when a node is said to be silent that does not say when it is dead.
+const silentAfter = 30 * time.Second
+
+// Of explains a job of a namespace. The cost does not depend on the number of jobs. The error is
+// store.ErrNotFound if there is no such job.
+func Of(ctx context.Context, s store.Store, namespace string, id store.ID) (why.Explanation, error) {
+	record, err := s.Get(ctx, namespace, id)
+	if err != nil {
+		return why.Explanation{}, err
+	}
+	e := why.Explanation{Job: record.ID, State: record.State}
+	w := &finding{Record: &record, now: s.Now()}
+	switch {
+	case record.State.Finished():
+		w.finished()
+	case record.State == store.Running:
+		if w.nodes, err = s.Nodes(ctx); err == nil {
+			w.running()
+		}
+	case record.Wait != nil && record.Wait.Held:
+		w.held()
+	default:
+		err = w.pending(ctx, s)
+	}
+	e.Causes = w.causes
+	return e, err
+}
+
+// pending says why a job has not started that is not held.
+func (w *finding) pending(ctx context.Context, s store.Store) error {
+	w.time()
+	if w.State == store.Waiting && w.Wait.Until.IsZero() {
+		return nil // no node can do anything about it
+	}
+	obstacles, err := s.Obstacles(ctx, w.Namespace, w.ID)
+	if err != nil {
+		return err
+	}
+	if obstacles.Turn != uuid.Nil {
+		if err := w.turn(ctx, s, obstacles.Turn); err != nil {
+			return err
+		}
+	}
+	if !obstacles.QueuePausedAt.IsZero() {
+		w.add(why.QueuePaused, "queue %s has been paused for %s%s", w.Queue, w.since(obstacles.QueuePausedAt), by(obstacles.QueuePausedBy))
+	}
+	if w.nodes, err = s.Nodes(ctx); err != nil {
+		return err
+	}
+	nodes := w.served()
+	if len(nodes) == 0 || len(w.causes) > 0 { // which keep it from being ready
+		return nil
+	}
+	if w.taken, err = w.takenOf(ctx, s, nodes); err != nil {
+		return err
+	}
+	w.slots(nodes)
+	return nil
+}
+
+// takenOf counts the slots of the job's queue that are taken on nodes where it has fewer than the
+// node.
+func (w *finding) takenOf(ctx context.Context, s store.Store, nodes []store.Node) (map[int64]int, error) {
+	if !slices.ContainsFunc(nodes, func(n store.Node) bool { return n.Info.QueueSlots[w.Queue] > 0 }) {
+		return nil, nil
+	}
+	taken := map[int64]int{}
+	running := store.Filter{Namespace: w.Namespace, Queues: []string{w.Queue}, States: []store.State{store.Running}}
+	for after := ""; ; {
+		page, err := s.List(ctx, store.ListParams{Filter: running, After: after, Limit: 1000})
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Jobs {
+			taken[page.Jobs[i].Lease.Node]++
+		}
+		if after = page.Next; after == "" {
+			return taken, nil
+		}
+	}
+}
+
+// turn says what the job does that has the turn.
+func (w *finding) turn(ctx context.Context, s store.Store, turn store.ID) error {
+	holder, err := s.Get(ctx, w.Namespace, turn)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	state := "removed"
+	if err == nil {
+		state = holder.State.String()
+	}
+	w.add(why.Turn, "job %s (%s) has the turn of its ordering key %q", turn, state, w.OrderingKey).Job = turn
+	return nil
+}
+
+// finding collects the causes of a job.
+type finding struct {
+	*store.Record
+
+	now    time.Time
+	nodes  []store.Node
+	taken  map[int64]int // slots of its queue, by node
+	causes []why.Cause
+}
+
+func (w *finding) add(code why.Code, format string, args ...any) *why.Cause {
+	w.causes = append(w.causes, why.Cause{Code: code, Text: fmt.Sprintf(format, args...)})
+	return &w.causes[len(w.causes)-1]
+}
+
+func (w *finding) since(t time.Time) string { return about(w.now.Sub(t)) }
+
+func (w *finding) left(t time.Time) string { return about(t.Sub(w.now)) }
+
+// about is a duration that people read.
+func about(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < 48*time.Hour:
+		return d.Round(time.Second).String()
+	}
+	return strconv.Itoa(int(d.Hours()/24)) + " days"
+}
+
+func by(who string) string {
+	if who == "" {
+		return ""
+	}
+	return " by " + who
+}
+
+func because(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}
+
+func (w *finding) finished() {
+	text := w.State.String() + " " + w.since(w.FinishedAt) + " ago"
+	if w.State != store.Completed {
+		text += " (" + string(w.Reason) + ")" + because(w.Error)
+	}
+	w.add(why.Finished, "%s", text)
+}
+
+func (w *finding) running() {
+	text := fmt.Sprintf("running on %s for %s, attempt %d", nodeName(w.Lease.Node, w.nodes), w.since(w.ClaimedAt), w.Attempt)
+	switch {
+	case w.CancelRequested:
+		text += ", asked to stop"
+	case w.PauseRequested:
+		text += ", asked to pause"
+	case w.Closing:
+		text += ", compensating"
+	}
+	for i := range w.nodes {
+		switch n := &w.nodes[i]; {
+		case n.ID != w.Lease.Node:
+		case !n.DeadAt.IsZero():
+			w.add(why.SilentNode, "%s, which ran it, ended %s ago; %s", nodeName(n.ID, w.nodes), w.since(n.DeadAt), w.rescue(n.ID)).Node = n.ID
+		case w.silent(n):
+			w.add(why.SilentNode, "%s, which runs it, has sent no heartbeat for %s; %s",
+				nodeName(n.ID, w.nodes), w.since(n.BeatAt), w.rescue(n.ID)).Node = n.ID
+		}
+	}
+	w.add(why.Running, "%s", text).Node = w.Lease.Node
+}
+
+// rescue says who gives the jobs of a node to others.
+func (w *finding) rescue(of int64) string {
+	for i := range w.nodes {
+		if n := &w.nodes[i]; n.ID != of && n.DeadAt.IsZero() && !w.silent(n) {
+			return "its jobs run elsewhere once the leader has declared it dead"
+		}
+	}
+	return "no other node is live to take its jobs: start one"
+}
+
+func (w *finding) held() {
+	if w.Wait.Reason == store.ReasonPaused {
+		who := ""
+		for _, a := range w.Actions {
+			if a.Kind == store.ActionPause {
+				who = a.Actor
+			}
+		}
+		w.add(why.Paused, "paused for %s%s%s", w.since(w.Wait.Since), by(who), because(w.Wait.Error))
+		return
+	}
+	w.add(why.Held, "held for %s until a person resumes it: %s%s", w.since(w.Wait.Since), w.Wait.Reason, because(w.Wait.Error))
+}
+
+// time adds what the job's own time is waiting for.
+func (w *finding) time() {
+	switch w.State {
+	case store.Scheduled:
+		w.due(why.Scheduled, "scheduled for "+w.RunAt.UTC().Format(time.RFC3339)+",", w.RunAt)
+	case store.Retryable:
+		w.due(why.Retry, fmt.Sprintf("attempt %d failed%s;", w.Attempt, because(w.Error)), w.RunAt)
+	case store.Waiting:
+		for _, what := range waitsFor(w.Wait.For) {
+			w.waits(what)
+		}
+		if len(w.causes) == 0 {
+			w.add(why.Waiting, "waiting").Until = w.Wait.Until
+		}
+	default: // nothing of its own
+	}
+}
+
+// due adds something that is over at a time. A little later a node makes the job available.
+func (w *finding) due(code why.Code, text string, at time.Time) {
+	word := "due in " + w.left(at)
+	switch {
+	case !at.After(w.now):
+		word = "due now"
+	case code == why.Retry:
+		word = "next attempt in " + w.left(at)
+	}
+	w.add(code, "%s %s", text, word).Until = at
+}
+
+// waits adds something that a durable function waits for, in the words of its run.
+func (w *finding) waits(what string) {
+	code, job := why.Waiting, store.ID{}
+	first, rest, _ := strings.Cut(what, " ")
+	switch {
+	case first == "signal":
+		code = why.Signal
+	case first == "callback":
+		code = why.Callback
+	case first == "timer":
+		code = why.Timer
+	case first == "step":
+		code = why.Retry
+	case first == "child":
+		code = why.Child
+		id, _, _ := strings.Cut(rest, " ")
+		job, _ = uuid.Parse(id) // a child whose id is not in the text is not known
+	case strings.Contains(what, " children "):
+		code = why.Child
+	}
+	text := "waiting for " + what
+	if code == why.Retry {
+		text = "waiting to retry " + what
+	}
+	if until := w.Wait.Until; !until.IsZero() {
+		text += ", until " + until.UTC().Format(time.RFC3339) + " at the latest, in " + w.left(until)
+	}
+	cause := w.add(code, "%s", text)
+	cause.Until, cause.Job = w.Wait.Until, job
+}
+
+// waitsFor reads what a run says that it waits for.
+func waitsFor(data []byte) []string {
+	var says struct {
+		WaitsFor []string `json:"waits_for"`
+	}
+	if json.Unmarshal(data, &says) != nil {
+		return nil // a later program may say it otherwise
+	}
+	return says.WaitsFor
+}
+
+// silent reports whether a node should have been declared dead by now: no node may be left to do so.
+func (w *finding) silent(n *store.Node) bool {
+	after := silentAfter
+	if dead := n.Info.DeadAfter; dead > 0 {
+		after = dead + dead/2
+	}
+	return n.DeadAt.IsZero() && w.now.Sub(n.BeatAt) > after
+}
+
+func nodeName(id int64, nodes []store.Node) string {
+	for i := range nodes {
+		if nodes[i].ID == id && nodes[i].Info.Name != "" {
+			return fmt.Sprintf("node %d (%s)", id, nodes[i].Info.Name)
+		}
+	}
+	return fmt.Sprintf("node %d", id)
+}
+
+// served returns the nodes that may take the job, or adds why there are none.
+func (w *finding) served() []store.Node {
+	nodes := slices.DeleteFunc(slices.Clone(w.nodes), func(n store.Node) bool { return !n.DeadAt.IsZero() })
+	narrow := func(code why.Code, fits func(*store.Node) bool, none func(before []store.Node) string) bool {
+		before := nodes
+		nodes = slices.DeleteFunc(slices.Clone(nodes), func(n store.Node) bool { return !fits(&n) })
+		if len(nodes) == 0 {
+			w.add(code, "%s", none(before))
+		}
+		return len(nodes) > 0
+	}
+	kind := w.Kind
+	if w.Version != "" {
+		kind += "@" + w.Version
+	}
+	if !narrow(why.NoNode, func(n *store.Node) bool { return n.Info.Namespace == w.Namespace || n.Info.Namespace == "" }, w.noNode) {
+		return nil
+	}
+	if !narrow(why.NoKind, func(n *store.Node) bool { return slices.Contains(n.Info.Kinds, kind) }, w.noKind) {
+		return nil
+	}
+	servesQueue := func(n *store.Node) bool { return len(n.Info.Queues) == 0 || slices.Contains(n.Info.Queues, w.Queue) }
+	if !narrow(why.NoQueue, servesQueue, func([]store.Node) string {
+		return fmt.Sprintf("no live node that serves the kind %s serves the queue %s", w.Kind, w.Queue)
+	}) {
+		return nil
+	}
+	if !narrow(why.SilentNode, func(n *store.Node) bool { return !w.silent(n) }, func(before []store.Node) string {
+		n := before[len(before)-1]
+		return fmt.Sprintf("%s serves it, but has sent no heartbeat for %s", nodeName(n.ID, before), w.since(n.BeatAt))
+	}) {
+		return nil
+	}
+	return nodes
+}
+
+func (w *finding) noNode(alive []store.Node) string {
+	if len(alive) > 0 {
+		return "no live node serves the namespace " + w.Namespace
+	}
+	last := time.Time{}
+	for i := range w.nodes {
+		if w.nodes[i].DeadAt.After(last) {
+			last = w.nodes[i].DeadAt
+		}
+	}
+	if last.IsZero() {
+		return "no node is running"
+	}
+	return "no node is running; the last one ended " + w.since(last) + " ago"
+}
+
+func (w *finding) noKind(alive []store.Node) string {
+	var kinds []string
+	for i := range alive {
+		for _, kind := range alive[i].Info.Kinds {
+			name, _, _ := strings.Cut(kind, "@")
+			kinds = append(kinds, name)
+		}
+	}
+	slices.Sort(kinds)
+	kinds = slices.Compact(kinds)
+	const most = 10
+	switch {
+	case slices.Contains(kinds, w.Kind):
+		return fmt.Sprintf("no live node serves version %q of the kind %s, which the job is bound to", w.Version, w.Kind)
+	case len(kinds) == 0:
+		return "no live node serves the kind " + w.Kind
+	case len(kinds) > most:
+		kinds = append(kinds[:most], "…")
+	}
+	return fmt.Sprintf("no live node serves the kind %s; live nodes serve %s", w.Kind, strings.Join(kinds, ", "))
+}
+
+// slots adds how busy the nodes are that serve the job: each by the slots of the job's queue, if those
+// are fewer than its own and the node is not full.
+func (w *finding) slots(nodes []store.Node) {
+	slots, running, free, ofQueue := 0, 0, false, true
+	for i := range nodes {
+		n := &nodes[i]
+		has, taken := n.Info.Slots, n.Running
+		if own := n.Info.QueueSlots[w.Queue]; own > 0 && taken < has {
+			has, taken = own, w.taken[n.ID]
+		} else {
+			ofQueue = false
+		}
+		slots, running = slots+has, running+taken
+		free = free || taken < has
+	}
+	who, serve, alone := nodeName(nodes[0].ID, nodes), "serves it", ", the only node that serves it"
+	if len(nodes) > 1 {
+		who, serve, alone = fmt.Sprintf("%d nodes", len(nodes)), "serve it", " that serve it"
+	}
+	what := "slot"
+	if ofQueue {
+		what = "slot for the queue " + w.Queue
+	}
+	if !free {
+		w.add(why.NoFreeSlot, "no free %s on %s%s: %d of %d taken", what, who, alone, running, slots)
+		return
+	}
+	w.add(why.Ready, "ready for %s; %s %s, %d of %d slots taken", w.since(w.RunAt), who, serve, running, slots)
+}

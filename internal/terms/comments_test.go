@@ -1,0 +1,64 @@
+package terms_test
+
+import (
+	"bufio"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// plain are the packages whose comments are in plain English. The others follow.
+var plain = []string{
+	".", "store", "internal/commit", "internal/explain", "internal/replay", "internal/supervise", "internal/usercode", "why",
+}
+
+// dialect are words that say of code what is true of people. A reader who searches for a caller, another transaction or a second try
+// does not find them.
+var dialect = regexp.MustCompile(`(?i)\b(anew|he|his|nobody|somebody|whoever)\b`)
+
+// TestCommentsArePlain looks at the comments of programs, and not of tests.
+func TestCommentsArePlain(t *testing.T) {
+	t.Parallel()
+	for _, dir := range plain {
+		files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s has no files, %v", dir, err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			for line, comment := range commentsOf(t, file) {
+				if word := dialect.FindString(comment); word != "" {
+					t.Errorf("%s:%d: %q: name the caller, the transaction, the process or the run", file, line, word)
+				}
+			}
+		}
+	}
+	if dialect.FindString("// whoever waits") == "" || dialect.FindString("// the caller that waits") != "" {
+		t.Error("the words are not recognized")
+	}
+}
+
+// commentsOf returns the line comments of a file by their lines.
+func commentsOf(t *testing.T, file string) map[int]string {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	comments := map[int]string{}
+	lines := bufio.NewScanner(f)
+	for n := 1; lines.Scan(); n++ {
+		if _, comment, ok := strings.Cut(lines.Text(), "//"); ok {
+			comments[n] = comment
+		}
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return comments
+}

@@ -1,0 +1,91 @@
+package holdfast
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/holdfastdev/holdfast/internal/engine"
+)
+
+// running is one call of Run.
+type running struct {
+	stop     chan struct{}
+	stopOnce sync.Once
+	force    context.Context
+	now      context.CancelFunc
+	done     chan struct{}
+}
+
+// member is the node of a namespace in this process.
+type member struct {
+	runs    *running
+	stopped bool // by Stop, for good
+}
+
+// member returns that of a namespace. d.mu is held.
+func (d *database) member(namespace string) *member {
+	m := d.members[namespace]
+	if m == nil {
+		m = &member{}
+		d.members[namespace] = m
+	}
+	return m
+}
+
+// Run makes the process a node of the client's namespace. It serves the kinds that have handlers until ctx ends or Stop is
+// called, and returns when it has left. If ctx ends, it stops as Stop does, with the stop timeout,
+// and Run may be called again. A second Run at the same time is an ErrConflict. After Stop, Run
+// returns nil at once, and after Close ErrClosed.
+func (c *Client) Run(ctx context.Context) error {
+	c.mu.Lock()
+	m := c.member(c.namespace)
+	switch {
+	case c.closed:
+		c.mu.Unlock()
+		return ErrClosed
+	case m.stopped:
+		c.mu.Unlock()
+		return nil
+	case m.runs != nil:
+		c.mu.Unlock()
+		return fmt.Errorf("%w: the node is already running", ErrConflict)
+	}
+	force, now := context.WithCancel(context.WithoutCancel(ctx))
+	r := &running{stop: make(chan struct{}), force: force, now: now, done: make(chan struct{})}
+	m.runs = r
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		m.runs = nil
+		c.mu.Unlock()
+		now()
+		close(r.done)
+	}()
+	return c.engine.Runner(c.namespace).Run(ctx, engine.Stop{Soft: r.stop, Hard: force})
+}
+
+// Stop stops the node: it claims no more jobs and waits for its handlers. After the stop timeout,
+// or when ctx ends if that is sooner, their contexts end with ErrShutdown. Jobs that fail because
+// of that run again elsewhere, and the attempt does not count. Stop returns when Run is about to.
+// To hurry it, call it again with a context that has ended. Stop is final, like http.Server's
+// Shutdown: a later Run serves nothing. For everything else the client remains usable until Close.
+func (c *Client) Stop(ctx context.Context) error {
+	c.stop(ctx, c.namespace)
+	return nil
+}
+
+func (d *database) stop(ctx context.Context, namespace string) {
+	d.mu.Lock()
+	m := d.member(namespace)
+	m.stopped = true
+	r := m.runs
+	d.mu.Unlock()
+	if r == nil {
+		return
+	}
+	r.stopOnce.Do(func() { close(r.stop) })
+	unhook := context.AfterFunc(ctx, r.now)
+	defer unhook()
+	<-r.done
+}

@@ -1,0 +1,246 @@
+package durable
+
+import (
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+// A job that remembers is not cancelled under its feet: its run is told, and ends it in order.
+var cancelDurableTests = env.Tests{
+	"CancelArrives_at_a_durable_job_in_every_state":         cancelDurableStates,
+	"CancelArrives_at_the_next_run_if_this_one_would_go_on": cancelDurableConverts,
+	"CancelArrives_though_runs_are_lost":                    cancelDurableLost,
+	"a_sweep_applies_what_no_run_can_answer_and_counts_it":  cancelDurableSwept,
+	"CancelArrives_the_sweep_leaves_the_request_alone":      cancelDurableSweep,
+	"a_job_that_has_not_begun_is_cancelled_at_once":         cancelNotBegun,
+	"FinishedIsFinal_the_request_ends_with_the_job":         cancelDurableEnds,
+	"Order_a_cancelled_durable_job_waits_for_its_turn":      cancelDurableOrder,
+}
+
+func cancelDurableStates(e *env.Env) {
+	node := e.Join()
+	begun := func() store.Claimed {
+		e.Helper()
+		run := e.ClaimOne(node, e.Add())
+		e.Write(&run, env.Step(1))
+		return run
+	}
+	for what, put := range map[string]func(store.Claimed){
+		"scheduled": func(run store.Claimed) { e.End(run, store.Scheduled) },
+		"retryable": func(run store.Claimed) { e.End(run, store.Retryable) },
+		"available": func(run store.Claimed) { e.End(run, store.Available) },
+		"waiting":   func(run store.Claimed) { e.Park(run, env.ForSignals()) },
+		"held":      func(run store.Claimed) { e.Park(run, &store.Wait{Held: true}) },
+		"paused":    func(run store.Claimed) { e.End(run, store.Scheduled); e.PauseJob(run.Job.ID, store.Waiting) },
+	} {
+		run := begun()
+		put(run)
+		before := e.Get(run.Job.ID)
+		e.Clock.Advance(time.Second)
+		e.Equal("answers of the cancel of a job that is "+what, e.Cancel(run.Job.ID), []store.State{store.Available})
+		record := e.Get(run.Job.ID)
+		if record.State != store.Available || !record.FinishedAt.IsZero() || record.Wait != nil || record.Attempt != before.Attempt {
+			e.Fatalf("%s: %+v", what, record)
+		}
+		if what != "available" && !record.RunAt.Equal(e.Clock.Now()) {
+			e.Fatalf("%s: it is due at %v", what, record.RunAt)
+		}
+		e.Equal("answers of the second cancel", e.Cancel(run.Job.ID), []store.State{store.Available})
+		next := e.WantCancelTold(node, run.Job.ID)
+		e.Write(&next, env.Step(2))
+		e.EndAs(store.Cancelled, next, store.Cancelled, func(o *store.Outcome) { o.Error = next.CancelReason })
+		if record := e.Get(run.Job.ID); record.State != store.Cancelled || record.Error != "not needed" || record.CancelRequested {
+			e.Fatalf("%s: %+v", what, record)
+		}
+		e.WantEntries(run.Job.ID, 2)
+	}
+}
+
+func cancelDurableConverts(e *env.Env) {
+	for _, state := range []store.State{store.Retryable, store.Scheduled, store.Available, store.Waiting} {
+		run := e.Durable(1)
+		e.Equal("answers", e.Cancel(run.Job.ID), []store.State{store.Running})
+		if record := e.Get(run.Job.ID); record.State != store.Running || !record.CancelRequested {
+			e.Fatalf("record: %+v", record)
+		}
+		o := e.End(run, state)
+		record := e.Get(run.Job.ID)
+		if o.Final != store.Available || record.State != store.Available || !record.RunAt.Equal(e.Clock.Now()) || record.Wait != nil {
+			e.Fatalf("%v became %v: %+v", state, o.Final, record)
+		}
+		// Reading: what the run did is counted and recorded as its outcome says.
+		counted, recorded := 0, 1
+		if state == store.Retryable {
+			counted = 1
+		}
+		if state == store.Waiting {
+			recorded = 0
+		}
+		if record.Attempt != counted || len(record.Attempts) != recorded {
+			e.Fatalf("%v: attempt %d, recorded %+v", state, record.Attempt, record.Attempts)
+		}
+		next := e.WantCancelTold(run.Lease.Node, run.Job.ID)
+		// The end takes several runs.
+		e.EndAs(store.Available, next, state)
+		next = e.WantCancelTold(run.Lease.Node, run.Job.ID)
+		e.EndAs(store.Completed, next, store.Completed)
+	}
+	// A park that nothing wakes, and a deadline, do not come before it.
+	run := e.Durable(1, func(q *store.Enqueue) { q.Job.Options.Deadline = e.Clock.Now().Add(time.Minute) })
+	e.Cancel(run.Job.ID)
+	e.EndAs(store.Available, run, store.Retryable, func(o *store.Outcome) { o.Delay = time.Hour })
+	run = e.WantCancelTold(run.Lease.Node, run.Job.ID)
+	e.ParkAs(store.Available, run, &store.Wait{Held: true})
+	e.WantCancelTold(run.Lease.Node, run.Job.ID)
+}
+
+// cancelDurableSwept: jobs whose journals a person takes away have nothing with which they could end themselves. The sweep does, and counts
+// them once.
+func cancelDurableSwept(e *env.Env) {
+	var asked []store.ID
+	for range 3 {
+		run := e.Parked(env.ForSignals())
+		asked = append(asked, run.Job.ID)
+	}
+	e.Cancel(asked...)
+	for i, id := range asked[:2] {
+		e.PauseJob(id, store.Waiting)
+		params := env.Resumption(id)
+		params.Keep = int64(i) // of the second one an entry stays
+		e.Resume(params, store.Available)
+	}
+	if n := e.Sweep(); n != 1 {
+		e.Fatalf("the sweep applied %d requests, want 1", n)
+	}
+	e.WantState(asked[0], store.Cancelled)
+	e.WantState(asked[1], store.Available)
+	e.WantState(asked[2], store.Available)
+	if n := e.Sweep(); n != 0 {
+		e.Fatalf("the second sweep applied %d requests", n)
+	}
+}
+
+func cancelDurableLost(e *env.Env) {
+	const most = 4
+	run := e.Durable(1, env.Attempts(most))
+	e.Cancel(run.Job.ID)
+	e.Leave(run.Lease.Node)
+	e.Sweep()
+	e.WantState(run.Job.ID, store.Available)
+	// A job that kills its nodes while it ends itself does so as slowly, and as seldom, as any
+	// other.
+	for attempt := 1; attempt < most; attempt++ {
+		run = e.WantCancelTold(e.Join(), run.Job.ID)
+		due := e.Clock.Now()
+		if attempt > 1 {
+			due = due.Add(env.RescueBackoff)
+		}
+		if r := e.Lose(run); r.State != store.Retryable || r.Reason != store.ReasonNodeLost || !r.RunAt.Equal(due) {
+			e.Fatalf("attempt %d was lost: %+v, want it due at %v", attempt, r, due)
+		}
+		if n := e.Sweep(); n != 0 {
+			e.Fatalf("the sweep applied %d requests", n)
+		}
+		record := e.Get(run.Job.ID)
+		if record.State != store.Retryable || record.Attempt != attempt || len(record.Attempts) != attempt+1 || !record.RunAt.Equal(due) {
+			e.Fatalf("record: %+v", record)
+		}
+		e.Clock.Set(due)
+	}
+	run = e.WantCancelTold(e.Join(), run.Job.ID)
+	if r := e.Lose(run); r.State != store.Failed || r.Reason != store.ReasonCrashLoop {
+		e.Fatalf("the last attempt was lost: %+v", r)
+	}
+	if record := e.Get(run.Job.ID); record.State != store.Failed || record.CancelRequested || e.Sweep() != 0 {
+		e.Fatalf("record: %+v", record)
+	}
+}
+
+func cancelDurableSweep(e *env.Env) {
+	run := e.Durable(1)
+	e.Park(run, &store.Wait{Held: true})
+	e.Cancel(run.Job.ID)
+	for range 3 {
+		if n := e.Sweep(); n != 0 {
+			e.Fatalf("the sweep applied %d requests", n)
+		}
+		e.Clock.Advance(time.Hour)
+	}
+	e.WantState(run.Job.ID, store.Available)
+	node := e.Join()
+	run = e.WantCancelTold(node, run.Job.ID)
+	e.Sweep()
+	e.End(run, store.Available)
+	e.Sweep()
+	e.WantCancelTold(node, run.Job.ID)
+}
+
+func cancelNotBegun(e *env.Env) {
+	run := e.Started()
+	e.End(run, store.Retryable)
+	if states := e.Cancel(run.Job.ID); states[0] != store.Cancelled {
+		e.Fatalf("a job without a journal is %v", states[0])
+	}
+	// Nor has one that is paused before its first run, or that a person sent back to the beginning.
+	id := e.Add()
+	e.PauseJob(id, store.Waiting)
+	back := e.Durable(2)
+	e.Park(back, &store.Wait{Held: true})
+	params := env.Resumption(back.Job.ID)
+	params.Keep = 0
+	e.Resume(params, store.Available)
+	e.Equal("answers", e.Cancel(id, back.Job.ID), []store.State{store.Cancelled, store.Cancelled})
+	if record := e.Get(id); record.State != store.Cancelled || record.Wait != nil || record.Error != "not needed" {
+		e.Fatalf("record: %+v", record)
+	}
+}
+
+func cancelDurableEnds(e *env.Env) {
+	for _, state := range []store.State{store.Completed, store.Failed, store.Cancelled} {
+		run := e.Parked(env.ForSignals())
+		e.Cancel(run.Job.ID)
+		run = e.WantCancelTold(run.Lease.Node, run.Job.ID)
+		e.EndAs(state, run, state)
+		if e.Get(run.Job.ID).CancelRequested || e.Sweep() != 0 {
+			e.Fatal("a finished job is asked to stop")
+		}
+		if got := e.Cancel(run.Job.ID)[0]; got != state {
+			e.Fatalf("cancel of a finished job says %v", got)
+		}
+		if state == store.Completed {
+			continue
+		}
+		// A person who lets the job run again does not want it cancelled by what was asked before.
+		e.Resume(env.Resumption(run.Job.ID), store.Available)
+		e.Sweep()
+		next := e.ClaimOne(run.Lease.Node, run.Job.ID)
+		if next.CancelRequested || next.CancelReason != "" || len(e.Beat(run.Lease.Node).Cancels) != 0 {
+			e.Fatalf("the resumed job is asked to stop: %+v", next)
+		}
+		e.EndAs(store.Retryable, next, store.Retryable)
+		e.Terminate(run.Job.ID)
+	}
+}
+
+func cancelDurableOrder(e *env.Env) {
+	node := e.Join()
+	// The first has the turn while it waits; a durable one behind it waits for the turn to end itself.
+	first := e.ClaimOne(node, e.Add(env.Ordered("k")))
+	e.Write(&first, env.Step(1))
+	e.End(first, store.Failed)
+	second := e.ClaimOne(node, e.Add(env.Ordered("k")))
+	e.Write(&second, env.Step(1))
+	e.Retry(first.Job.ID)
+	e.Cancel(first.Job.ID)
+	e.WantNothing(node)
+	e.WantState(first.Job.ID, store.Available)
+	e.Park(second, env.ForSignals())
+	e.WantNothing(node)
+	e.Cancel(second.Job.ID)
+	second = e.WantCancelTold(node, second.Job.ID)
+	e.End(second, store.Cancelled)
+	first = e.WantCancelTold(node, first.Job.ID)
+	e.End(first, store.Cancelled)
+}

@@ -1,0 +1,132 @@
+package durable
+
+import (
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+// Where a job goes when a run of it ends depends on what the run says and on what others have asked
+// meanwhile. Every combination is in ending_table.go, and those of runs that are lost in
+// ending_lost.go.
+var endingTests = env.Tests{
+	"AtomicTransitions_every_end_under_every_request_leads_where_it_must":                  endingTable,
+	"AtomicTransitions_every_lost_run_under_every_request_leads_where_it_must":             endingLost,
+	"AtomicTransitions_every_run_that_is_given_up_under_every_request_leads_where_it_must": endingGivenUp,
+	"a_message_that_has_come_wakes_a_run_that_knew_of_its_cancel":                          endingMessage,
+	"CancelArrives_a_run_that_cannot_end_itself_is_not_tried_at_once_for_ever":             endingForever,
+	"a_contradiction_is_held_though_a_cancel_was_asked":                                    endingContradiction,
+	"an_outcome_tells_when_its_job_is_due":                                                 endingDue,
+}
+
+// endingMessage: knowing of a request is no reason to sleep over a message.
+func endingMessage(e *env.Env) {
+	run := e.Durable(1)
+	e.Send(run.Job.ID, env.Signal("s"))
+	e.Cancel(run.Job.ID)
+	o := e.Park(run, env.ForSignals(), func(o *store.Outcome) { o.CancelSeen = true })
+	if o.Final != store.Available || !o.Due.IsZero() {
+		e.Fatalf("a park after its message: %v, due at %v", o.Final, o.Due)
+	}
+	run = e.WantCancelTold(run.Lease.Node, run.Job.ID)
+	wait := env.ForSignals()
+	wait.Seen = 1
+	e.ParkAs(store.Waiting, run, wait, func(o *store.Outcome) { o.CancelSeen = true })
+	if result := e.Send(run.Job.ID, env.Signal("s")); !result.Woken {
+		e.Fatalf("the next message: %+v", result)
+	}
+	e.WantCancelTold(run.Lease.Node, run.Job.ID)
+}
+
+// endingForever: a run that has seen the request and fails is repeated as its outcome says, and at
+// last not any more.
+func endingForever(e *env.Env) {
+	run := e.Durable(1)
+	node := run.Lease.Node
+	e.Cancel(run.Job.ID)
+	knowing := func(o *store.Outcome) { o.CancelSeen = true }
+	for range 3 {
+		due := e.Clock.Now().Add(time.Minute)
+		if o := e.End(run, store.Retryable, knowing); o.Final != store.Retryable || !o.Due.Equal(due) {
+			e.Fatalf("it became %v, due at %v; want %v", o.Final, o.Due, due)
+		}
+		e.Later(node, time.Minute-time.Microsecond)
+		e.Sweep()
+		e.WantNothing(node)
+		e.Later(node, time.Microsecond)
+		run = e.WantCancelTold(node, run.Job.ID)
+	}
+	e.EndAs(store.Failed, run, store.Failed, knowing)
+	// A person who asks again does not want to wait.
+	run = e.Durable(1)
+	e.Cancel(run.Job.ID)
+	e.End(run, store.Retryable, knowing)
+	e.Equal("answers of the second cancel", e.Cancel(run.Job.ID), []store.State{store.Available})
+	e.WantCancelTold(run.Lease.Node, run.Job.ID)
+}
+
+// endingContradiction: until a person lets it go on, or asks again.
+func endingContradiction(e *env.Env) {
+	contradicts := func(o *store.Outcome) { o.Reason, o.Error = store.ReasonNondeterminism, "step 2 is another one" }
+	for _, seen := range []bool{false, true} {
+		run := e.Durable(2)
+		node := run.Lease.Node
+		e.Cancel(run.Job.ID)
+		hold := func() {
+			e.Helper()
+			o := e.Park(run, &store.Wait{Held: true}, contradicts, func(o *store.Outcome) { o.CancelSeen = seen })
+			record := e.Get(run.Job.ID)
+			if o.Final != store.Waiting || record.Wait == nil || record.Wait.Error != "step 2 is another one" {
+				e.Fatalf("a contradiction became %v: %+v", o.Final, record)
+			}
+			e.Sweep()
+			wantStuck(e, run.Job.ID, node)
+		}
+		hold()
+		e.Resume(env.Resumption(run.Job.ID), store.Available)
+		run = e.WantCancelTold(node, run.Job.ID)
+		hold()
+		e.Equal("answers of the second cancel", e.Cancel(run.Job.ID), []store.State{store.Available})
+		run = e.WantCancelTold(node, run.Job.ID)
+		e.End(run, store.Cancelled)
+	}
+}
+
+// endingDue: also of one that is repeated, if it says anything.
+func endingDue(e *env.Env) {
+	now := e.Clock.Now()
+	for _, c := range []struct {
+		state  store.State
+		change func(*store.Outcome)
+		want   time.Time
+	}{
+		{store.Retryable, func(o *store.Outcome) { o.Delay = time.Minute }, now.Add(time.Minute)},
+		{store.Retryable, func(o *store.Outcome) { o.Delay = 0 }, now},
+		{store.Retryable, func(o *store.Outcome) { o.RunAt = now.Add(-time.Hour) }, now.Add(-time.Hour)},
+		{store.Scheduled, func(o *store.Outcome) { o.RunAt, o.Delay = now.Add(time.Hour+999), time.Second }, now.Add(time.Hour)},
+		{store.Scheduled, func(o *store.Outcome) { o.Delay = 1999 }, now.Add(time.Microsecond)},
+		{store.Waiting, func(o *store.Outcome) { o.Wait = &store.Wait{Until: now.Add(time.Hour + 999)} }, now.Add(time.Hour)},
+		{store.Waiting, func(o *store.Outcome) { o.Wait = &store.Wait{} }, time.Time{}},
+		{store.Waiting, func(o *store.Outcome) { o.Wait = &store.Wait{Held: true, Until: now.Add(time.Hour)} }, time.Time{}},
+		{store.Available, func(*store.Outcome) {}, time.Time{}},
+		{store.Completed, func(*store.Outcome) {}, time.Time{}},
+		{store.Failed, func(o *store.Outcome) { o.RunAt = now.Add(time.Hour) }, time.Time{}},
+	} {
+		run := e.ClaimOne(e.Join(), e.Add(env.Attempts(9)))
+		e.Write(&run, env.Step(1))
+		o := e.End(run, c.state, c.change)
+		if o.Final != c.state || !o.Due.Equal(c.want) {
+			e.Fatalf("%v, due at %v; want %v, due at %v", o.Final, o.Due, c.state, c.want)
+		}
+		if record := e.Get(run.Job.ID); !c.want.IsZero() && !record.RunAt.Equal(c.want) {
+			e.Fatalf("%v, due at %v, and the record says %v", o.Final, o.Due, record.RunAt)
+		}
+		again := env.Repeated(o)
+		e.Apply(&store.Batch{Outcomes: []*store.Outcome{again}})
+		if again.Err != nil || !again.Due.IsZero() && !again.Due.Equal(c.want) {
+			e.Fatalf("repeated: %v, due at %v, %v; want %v, or nothing", again.Final, again.Due, again.Err, c.want)
+		}
+		e.Terminate(run.Job.ID)
+	}
+}

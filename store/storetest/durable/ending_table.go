@@ -1,0 +1,262 @@
+package durable
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+// says is one way in which a run ends.
+type says struct {
+	what    string
+	state   store.State
+	plain   bool // also of jobs that do not remember
+	due     time.Duration
+	reason  store.Reason
+	wait    *store.Wait
+	anew    *store.Continue
+	stuck   bool // it cannot go on without a person, whoever asks
+	isTimed bool // a deadline is a matter of when it is due
+}
+
+func allSays(now time.Time) []says {
+	signals := store.MessagesOf(store.MessageSignal)
+	return []says{
+		{what: "completed", state: store.Completed, plain: true},
+		{what: "failed", state: store.Failed, plain: true, reason: store.ReasonTimeout},
+		{what: "cancelled", state: store.Cancelled, plain: true, reason: store.ReasonCancelled},
+		{what: "retryable", state: store.Retryable, plain: true, due: time.Minute, reason: store.ReasonError, isTimed: true},
+		{what: "scheduled", state: store.Scheduled, plain: true, due: time.Minute, reason: store.ReasonSnoozed, isTimed: true},
+		{what: "available", state: store.Available, plain: true, reason: store.ReasonReleased},
+		{what: "begun anew", state: store.Available, anew: &store.Continue{Args: []byte("x"), Data: []byte("{}")}},
+		{what: "parked", state: store.Waiting, wait: &store.Wait{Kinds: signals}},
+		{what: "parked until", state: store.Waiting, due: time.Minute, wait: &store.Wait{Kinds: signals, Until: now.Add(time.Minute)}},
+		{what: "parked by a contradiction", state: store.Waiting, reason: store.ReasonNondeterminism, wait: &store.Wait{Kinds: signals}},
+		{what: "held", state: store.Waiting, reason: store.ReasonTerminal, wait: &store.Wait{Held: true}},
+		{what: "held by a contradiction", state: store.Waiting, reason: store.ReasonNondeterminism, wait: &store.Wait{Held: true}, stuck: true},
+	}
+}
+
+// circumstances are those in which a run ends.
+type circumstances struct {
+	says
+	durable, closing, cancelled, seen, paused bool
+	deadline                                  time.Duration // from now; 0: none
+
+	job store.ID
+}
+
+func (c *circumstances) String() string {
+	return fmt.Sprintf("%s (durable %v, closing %v, cancelled %v, seen %v, paused %v, deadline in %v)",
+		c.what, c.durable, c.closing, c.cancelled, c.seen, c.paused, c.deadline)
+}
+
+// isPossible reports whether such a run can be: not one that has seen what nobody asked, nor a job
+// that is closing and has no journal. How a job parks that remembers nothing is not promised.
+func (c *circumstances) isPossible() bool {
+	return (c.durable || c.plain && !c.closing) && (c.cancelled || !c.seen)
+}
+
+func allCircumstances(now time.Time) []*circumstances {
+	var all []*circumstances
+	for _, s := range allSays(now) {
+		for _, deadline := range []time.Duration{0, 30 * time.Second, time.Minute, time.Hour} {
+			for bits := range 1 << 5 {
+				c := &circumstances{
+					says: s, durable: bits&1 != 0, closing: bits&2 != 0, cancelled: bits&4 != 0, seen: bits&8 != 0, paused: bits&16 != 0,
+					deadline: deadline,
+				}
+				if c.isPossible() {
+					all = append(all, c)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// end is where a job goes.
+type end struct {
+	State  store.State
+	Reason store.Reason  // of a finished job, and of one that is held
+	Due    time.Duration // from now, of a job that time wakes
+	Held   bool
+}
+
+// want says where the job must go.
+func (c *circumstances) want() end {
+	asItSays := end{State: c.state, Due: c.due, Held: c.wait != nil && c.wait.Held}
+	if c.state.Finished() || asItSays.Held {
+		asItSays.Reason = c.reason
+	}
+	binds := c.deadline > 0 && !c.closing
+	if binds && c.wait != nil && !asItSays.Held && (c.due == 0 || c.deadline < c.due) {
+		asItSays.Due = c.deadline // every wait ends then
+	}
+	late := c.isTimed && binds && c.deadline <= c.due
+	switch {
+	case c.state.Finished():
+	case c.cancelled && !c.durable:
+		return end{State: store.Cancelled, Reason: store.ReasonCancelled}
+	case c.cancelled && !c.seen && !c.closing && !c.stuck:
+		return end{State: store.Available} // so that the next run ends it in order
+	case c.cancelled: // nothing that was asked changes it, nor does the deadline
+	case late && !c.durable:
+		return end{State: store.Failed, Reason: store.ReasonDeadline}
+	case c.paused && !asItSays.Held:
+		return end{State: store.Waiting, Reason: store.ReasonPaused, Held: true}
+	case late:
+		asItSays.Due = c.deadline // so that the run at the deadline ends it in order
+	}
+	return asItSays
+}
+
+// begin makes a job for each of the circumstances, all of which run, and asks what was to be asked.
+func begin(e *env.Env, all []*circumstances) map[store.ID]store.Claimed {
+	e.Helper()
+	var enqueues []*store.Enqueue
+	var cancels, pauses []store.ID
+	for _, c := range all {
+		q := e.Job(env.Attempts(9))
+		if c.deadline > 0 {
+			q.Job.Options.Deadline = e.Clock.Now().Add(c.deadline)
+		}
+		c.job = q.Job.ID
+		enqueues = append(enqueues, q)
+		if c.cancelled {
+			cancels = append(cancels, c.job)
+		}
+		if c.paused {
+			pauses = append(pauses, c.job)
+		}
+	}
+	for part := range slices.Chunk(enqueues, 200) {
+		e.Enqueue(part...)
+	}
+	runs := e.ClaimRuns(e.Join())
+	batch := &store.Batch{}
+	for _, c := range all {
+		if c.durable {
+			batch.Appends = append(batch.Appends, &store.Append{Lease: runs[c.job].Lease, Entries: env.Steps(1, 1), Closing: c.closing})
+		}
+	}
+	e.Apply(batch)
+	for i, a := range batch.Appends {
+		if a.Err != nil {
+			e.Fatalf("append %d: %v", i, a.Err)
+		}
+	}
+	e.Cancel(cancels...)
+	e.TryPause(pauses...)
+	return runs
+}
+
+func (c *circumstances) outcome(run store.Claimed) *store.Outcome {
+	return env.Outcome(run, c.state, func(o *store.Outcome) {
+		o.Durable, o.CancelSeen, o.Continue, o.Delay = c.durable, c.seen, c.anew, c.due
+		o.Reason, o.Error = c.reason, "words"
+		if c.wait != nil {
+			o.Wait, o.Delay = c.wait, 0
+		}
+	})
+}
+
+func endingTable(e *env.Env) {
+	all := allCircumstances(e.Clock.Now())
+	runs := begin(e, all)
+	random := rand.New(rand.NewPCG(1, 21))
+	random.Shuffle(len(all), func(a, b int) { all[a], all[b] = all[b], all[a] })
+	// Some of them alone, the others in groups.
+	for rest := all; len(rest) > 0; {
+		n := min(len(rest), []int{1, 2, 40}[random.IntN(3)])
+		batch := &store.Batch{}
+		for _, c := range rest[:n] {
+			batch.Outcomes = append(batch.Outcomes, c.outcome(runs[c.job]))
+		}
+		e.Apply(batch)
+		for i, c := range rest[:n] {
+			wantEnd(e, c, batch.Outcomes[i])
+		}
+		rest = rest[n:]
+	}
+	wantEnds(e, all)
+	// Nothing of it changes by itself: what was asked of a job that remembers is a matter of its
+	// runs.
+	if n := e.Sweep(); n != 0 {
+		e.Fatalf("the sweep applied %d requests", n)
+	}
+	wantEnds(e, all)
+	wantNextTold(e, all)
+}
+
+// wantEnd checks the answer to an outcome.
+func wantEnd(e *env.Env, c *circumstances, o *store.Outcome) {
+	e.Helper()
+	want, due := c.want(), time.Time{}
+	if want.Due > 0 {
+		due = e.Clock.Now().Add(want.Due)
+	}
+	if o.Err != nil || o.Final != want.State || !o.Due.Equal(due) {
+		e.Fatalf("%v: %v, due at %v, %v; want %v, due at %v", c, o.Final, o.Due, o.Err, want.State, due)
+	}
+}
+
+// wantEnds checks where all jobs are.
+func wantEnds(e *env.Env, all []*circumstances) {
+	e.Helper()
+	records := map[store.ID]store.Record{}
+	for _, r := range e.List(store.Filter{}, 1000) {
+		records[r.ID] = r
+	}
+	for _, c := range all {
+		r, want := records[c.job], c.want()
+		got := end{State: r.State, Reason: r.Reason}
+		if r.Wait != nil {
+			got.Held, got.Reason = r.Wait.Held, r.Wait.Reason
+		}
+		if c.paused && want.Held {
+			got.Reason = want.Reason // Reading: whose words are kept of a run that holds itself, and was to be held, is not promised
+		}
+		switch {
+		case r.State == store.Scheduled, r.State == store.Retryable, r.State == store.Waiting && want.Due > 0:
+			got.Due = r.RunAt.Sub(e.Clock.Now())
+		case r.State == store.Available && !r.RunAt.Equal(e.Clock.Now()):
+			e.Fatalf("%v: it is available, and due at %v", c, r.RunAt)
+		}
+		e.Equal(c.String(), got, want)
+	}
+}
+
+// wantNextTold lets every job that is left run once more: if it was to be cancelled the next run is
+// told.
+func wantNextTold(e *env.Env, all []*circumstances) {
+	e.Helper()
+	want := map[store.ID]bool{}
+	wake := &store.Batch{}
+	for _, c := range all {
+		end := c.want()
+		if end.State.Finished() {
+			continue
+		}
+		want[c.job] = c.cancelled
+		switch {
+		case end.Held:
+			e.GoOn(c.job)
+		case end.State == store.Waiting:
+			wake.Sends = append(wake.Sends, &store.Send{Job: c.job, Message: env.Signal("s")})
+		}
+	}
+	e.Apply(wake)
+	e.Clock.Advance(2 * time.Hour)
+	runs := e.ClaimRuns(e.Join())
+	for id, cancelled := range want {
+		if run, claimed := runs[id]; !claimed || run.CancelRequested != cancelled {
+			i := slices.IndexFunc(all, func(c *circumstances) bool { return c.job == id })
+			e.Fatalf("%v: the next run was claimed: %v, and told to stop: %v", all[i], claimed, run.CancelRequested)
+		}
+	}
+}

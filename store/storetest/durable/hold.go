@@ -1,0 +1,412 @@
+package durable
+
+import (
+	"strings"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+var holdTests = env.Tests{
+	"nothing_wakes_a_held_job_but_a_person":                     holdNothingWakes,
+	"a_job_that_does_not_run_is_held_at_once":                   holdWaiting,
+	"a_run_that_was_asked_to_pause_is_told_with_every_beat":     holdBeat,
+	"a_run_that_was_asked_to_pause_is_held_when_it_is_put_back": holdPutBack,
+	"a_run_that_was_asked_to_pause_may_finish":                  holdFinished,
+	"a_pause_ends_with_the_run_it_was_for":                      holdEnds,
+	"a_requested_cancel_goes_before_a_pause":                    holdCancelFirst,
+	"a_pause_meets_the_job_when_its_node_leaves":                holdLeave,
+	"a_pause_meets_the_job_when_its_node_dies":                  holdRescue,
+	"a_message_that_has_come_does_not_go_before_a_pause":        holdBeforeMessage,
+	"a_held_job_is_left_as_it_is":                               holdTwice,
+	"Order_a_paused_job_keeps_the_turn_of_its_key":              holdOrderingKey,
+	"UniqueIsUnique_a_paused_job_holds_its_key_as_if_it_ran":    holdUnique,
+	"pause_answers_in_the_order_asked":                          holdAnswers,
+	"a_text_that_the_database_cannot_hold_fails_no_pause":       holdHostileText,
+}
+
+// wantStuck checks that neither a message nor time wakes a job.
+func wantStuck(e *env.Env, id store.ID, node int64) {
+	e.Helper()
+	if result := e.Send(id, env.Signal("s")); result.Woken {
+		e.Fatalf("a message woke a held job: %+v", result)
+	}
+	e.Later(node, 100*24*time.Hour)
+	e.WantNothing(node)
+	e.WantState(id, store.Waiting)
+}
+
+func holdNothingWakes(e *env.Env) {
+	run := e.Durable(1, func(q *store.Enqueue) { q.Job.Options.Deadline = e.Clock.Now().Add(time.Hour) })
+	wait := &store.Wait{
+		Held: true, Until: e.Clock.Now().Add(time.Minute), Kinds: store.MessagesOf(store.MessageSignal), Count: 1, Failures: true,
+		For: []byte(`{"path":"2.1"}`),
+	}
+	e.Send(run.Job.ID, env.Signal("before"))
+	e.ParkAs(store.Waiting, run, wait, func(o *store.Outcome) { o.Reason, o.Error = store.ReasonNondeterminism, "step 2 is another one" })
+	record := e.Get(run.Job.ID)
+	e.WantNotDue(record)
+	e.Equal("wait", record.Wait, &store.WaitInfo{
+		Since: e.Clock.Now(), Held: true, For: wait.For, Reason: store.ReasonNondeterminism, Error: "step 2 is another one",
+	})
+	if record.Error != "" || len(record.Attempts) != 0 || record.Attempt != 0 {
+		e.Fatalf("the held job: %+v", record)
+	}
+	promoted, err := e.Store.Promote(e.Ctx, 100)
+	if err != nil || !promoted.NextDue.IsZero() {
+		e.Fatalf("Promote: %+v, %v", promoted, err)
+	}
+	wantStuck(e, run.Job.ID, run.Lease.Node)
+	e.Resume(env.Resumption(run.Job.ID), store.Available)
+	next := e.ClaimOne(run.Lease.Node, run.Job.ID)
+	if next.Job.Attempt != 1 || len(e.Messages(run.Job.ID)) != 2 {
+		e.Fatalf("the next run: %+v", next)
+	}
+}
+
+func holdWaiting(e *env.Env) {
+	node := e.Join()
+	retryable := e.ClaimOne(node, e.Add())
+	e.End(retryable, store.Retryable)
+	wait := env.ForSignals()
+	wait.Until = e.Clock.Now().Add(time.Minute)
+	parked := e.Parked(wait)
+	scheduled, available := e.Add(env.Delay(time.Minute)), e.Add()
+	for _, id := range []store.ID{scheduled, available, retryable.Job.ID, parked.Job.ID} {
+		attempts := e.Get(id).Attempts
+		e.Clock.Advance(time.Second)
+		e.PauseJob(id, store.Waiting)
+		record := e.WantHeld(id)
+		e.Equal("attempts", record.Attempts, attempts)
+	}
+	e.Beat(node)
+	e.WantNothing(node)
+	for _, id := range []store.ID{scheduled, available, retryable.Job.ID, parked.Job.ID} {
+		wantStuck(e, id, node)
+	}
+}
+
+func holdBeat(e *env.Env) {
+	node, other := e.Join(), e.Join()
+	e.Enqueue(e.Job(), e.Job(), e.Job())
+	runs := e.Claim(node, 3)
+	want := func(ids ...store.ID) {
+		e.Helper()
+		e.Clock.Advance(time.Second)
+		beat := e.Beat(node)
+		e.WantSameIDs("pauses", beat.Pauses, ids...)
+		if len(beat.Cancels) != 0 {
+			e.Fatalf("the beat brings cancels: %+v", beat.Cancels)
+		}
+		if beat := e.Beat(other); len(beat.Pauses) != 0 {
+			e.Fatalf("another node is told: %+v", beat.Pauses)
+		}
+	}
+	want()
+	e.PauseJob(runs[0].Job.ID, store.Running)
+	e.PauseJob(runs[2].Job.ID, store.Running)
+	e.PauseJob(runs[2].Job.ID, store.Running)
+	if record := e.Get(runs[0].Job.ID); record.State != store.Running || !record.PauseRequested || record.Wait != nil {
+		e.Fatalf("record: %+v", record)
+	}
+	if e.Get(runs[1].Job.ID).PauseRequested {
+		e.Fatal("a job that nobody asked to pause says so")
+	}
+	want(runs[0].Job.ID, runs[2].Job.ID)
+	want(runs[0].Job.ID, runs[2].Job.ID)
+	e.End(runs[0], store.Available)
+	want(runs[2].Job.ID)
+	e.End(runs[2], store.Completed)
+	want()
+}
+
+// holdPutBack: Reading: what the run did is counted and recorded as its outcome says; where the job goes is another matter. And a
+// job that was put back as retryable or scheduled is that again when it is resumed before its time.
+func holdPutBack(e *env.Env) {
+	for _, state := range []store.State{store.Retryable, store.Scheduled, store.Available, store.Waiting} {
+		run := e.Durable(1, env.Attempts(10))
+		e.PauseJob(run.Job.ID, store.Running)
+		o := e.End(run, state, func(o *store.Outcome) {
+			if state == store.Waiting {
+				o.Wait = &store.Wait{Until: e.Clock.Now().Add(time.Minute)}
+			}
+		})
+		if o.Final != store.Waiting {
+			e.Fatalf("%v became %v", state, o.Final)
+		}
+		record := e.WantHeld(run.Job.ID)
+		counted := 0
+		if state == store.Retryable {
+			counted = 1
+		}
+		if record.Attempt != counted {
+			e.Fatalf("%v: attempt %d", state, record.Attempt)
+		}
+		var want []store.Attempt
+		if state != store.Waiting {
+			want = []store.Attempt{env.AttemptOf(run, o, e.Clock.Now())}
+		}
+		e.Equal("attempts", record.Attempts, want)
+		e.WantLost(run)
+		again := env.Repeated(o)
+		e.Apply(&store.Batch{Outcomes: []*store.Outcome{again}})
+		if again.Err != nil || again.Final != store.Waiting {
+			e.Fatalf("%v, repeated: %v, %v", state, again.Final, again.Err)
+		}
+		due := e.Clock.Now().Add(time.Minute)
+		e.Clock.Advance(time.Second)
+		resumed := store.Available
+		if state == store.Retryable || state == store.Scheduled {
+			resumed = state
+		}
+		e.Resume(env.Resumption(run.Job.ID), resumed)
+		if record := e.Get(run.Job.ID); resumed != store.Available && !record.RunAt.Equal(due) {
+			e.Fatalf("the resumed job is due at %v, want %v", record.RunAt, due)
+		}
+		e.Later(run.Lease.Node, time.Minute)
+		next := e.ClaimOne(run.Lease.Node, run.Job.ID)
+		if next.Job.Attempt != counted+1 {
+			e.Fatalf("the next run is attempt %d", next.Job.Attempt)
+		}
+		e.End(next, store.Completed)
+	}
+}
+
+func holdFinished(e *env.Env) {
+	for _, state := range []store.State{store.Completed, store.Failed, store.Cancelled} {
+		run := e.Durable(1)
+		e.PauseJob(run.Job.ID, store.Running)
+		e.EndAs(state, run, state)
+		record := e.Get(run.Job.ID)
+		if record.State != state || record.PauseRequested || record.Wait != nil {
+			e.Fatalf("record: %+v", record)
+		}
+	}
+	// Nor does it hold up a deadline.
+	run := e.Started(func(q *store.Enqueue) { q.Job.Options.Deadline = e.Clock.Now().Add(time.Minute) })
+	e.PauseJob(run.Job.ID, store.Running)
+	e.EndAs(store.Failed, run, store.Retryable, func(o *store.Outcome) { o.Delay = time.Hour })
+}
+
+func holdEnds(e *env.Env) {
+	// A person takes it back while the job runs.
+	run := e.Durable(1)
+	e.PauseJob(run.Job.ID, store.Running)
+	e.Resume(env.Resumption(run.Job.ID), store.Running)
+	if e.Get(run.Job.ID).PauseRequested || len(e.Beat(run.Lease.Node).Pauses) != 0 {
+		e.Fatal("a resumed job is asked to pause")
+	}
+	_, err := e.Store.Resume(e.Ctx, env.Resumption(run.Job.ID))
+	e.WantErr("Resume of a running job that nobody asked to pause", err, store.ErrConflict)
+	e.EndAs(store.Retryable, run, store.Retryable)
+	// A person lets it run again after it failed: what was asked before is over.
+	run = e.Durable(1)
+	e.PauseJob(run.Job.ID, store.Running)
+	e.End(run, store.Failed)
+	e.Retry(run.Job.ID)
+	again := e.ClaimOne(run.Lease.Node, run.Job.ID)
+	if e.Get(run.Job.ID).PauseRequested || len(e.Beat(run.Lease.Node).Pauses) != 0 {
+		e.Fatal("a retried job is asked to pause")
+	}
+	e.End(again, store.Completed)
+	// It was held, and resumed: the next run is not asked.
+	run = e.Durable(1)
+	e.PauseJob(run.Job.ID, store.Running)
+	e.End(run, store.Available)
+	e.Resume(env.Resumption(run.Job.ID), store.Available)
+	again = e.ClaimOne(run.Lease.Node, run.Job.ID)
+	e.EndAs(store.Retryable, again, store.Retryable)
+}
+
+func holdCancelFirst(e *env.Env) {
+	for _, state := range []store.State{store.Retryable, store.Scheduled, store.Available, store.Waiting} {
+		run := e.Durable(1)
+		e.PauseJob(run.Job.ID, store.Running)
+		e.Cancel(run.Job.ID)
+		e.EndAs(store.Available, run, state)
+		next := e.ClaimOne(run.Lease.Node, run.Job.ID)
+		if !next.CancelRequested || next.CancelReason != "not needed" {
+			e.Fatalf("the next run: %+v", next)
+		}
+		// What is left of the job is its end, and nobody paused that.
+		if beat := e.Beat(run.Lease.Node); len(beat.Pauses) != 0 {
+			e.Fatalf("the next run is asked to pause: %+v", beat)
+		}
+		e.End(next, store.Cancelled)
+	}
+	run := e.Started()
+	e.PauseJob(run.Job.ID, store.Running)
+	e.Cancel(run.Job.ID)
+	e.EndAs(store.Cancelled, run, store.Retryable)
+}
+
+func holdLeave(e *env.Env) {
+	run := e.Durable(1)
+	e.PauseJob(run.Job.ID, store.Running)
+	e.Leave(run.Lease.Node)
+	record := e.WantHeld(run.Job.ID)
+	if record.Attempt != 0 || len(record.Attempts) != 1 || record.Attempts[0].Reason != store.ReasonReleased {
+		e.Fatalf("record: %+v", record)
+	}
+	node := e.Join()
+	e.WantNothing(node)
+	e.Resume(env.Resumption(run.Job.ID), store.Available)
+	e.ClaimOne(node, run.Job.ID)
+}
+
+func holdRescue(e *env.Env) {
+	run := e.Started(env.Attempts(3))
+	e.PauseJob(run.Job.ID, store.Running)
+	e.Clock.Advance(env.DeadAfter + time.Second)
+	rescued := e.Rescue()
+	if len(rescued) != 1 || rescued[0].State != store.Waiting || rescued[0].Job != run.Job.ID {
+		e.Fatalf("rescued: %+v", rescued)
+	}
+	record := e.WantHeld(run.Job.ID)
+	if record.Attempt != 1 || len(record.Attempts) != 1 || record.Attempts[0].Reason != store.ReasonNodeLost {
+		e.Fatalf("record: %+v", record)
+	}
+	node := e.Join()
+	wantStuck(e, run.Job.ID, node)
+	e.Resume(env.Resumption(run.Job.ID), store.Available)
+	if next := e.ClaimOne(node, run.Job.ID); next.Job.Attempt != 2 {
+		e.Fatalf("the next run: %+v", next)
+	}
+	// The last attempt is lost, and there is nothing to hold.
+	run = e.Started(env.Attempts(1))
+	e.PauseJob(run.Job.ID, store.Running)
+	e.Clock.Advance(env.DeadAfter + time.Second)
+	e.Rescue()
+	if record := e.Get(run.Job.ID); record.State != store.Failed || record.Reason != store.ReasonCrashLoop || record.PauseRequested {
+		e.Fatalf("record: %+v", record)
+	}
+}
+
+func holdBeforeMessage(e *env.Env) {
+	run := e.Durable(1)
+	e.Send(run.Job.ID, env.Signal("s"))
+	e.PauseJob(run.Job.ID, store.Running)
+	e.ParkAs(store.Waiting, run, env.ForSignals())
+	e.WantHeld(run.Job.ID)
+	wantStuck(e, run.Job.ID, run.Lease.Node)
+}
+
+func holdTwice(e *env.Env) {
+	run := e.Durable(1)
+	e.Park(run, &store.Wait{Held: true, For: []byte(`{"a":1}`)}, func(o *store.Outcome) {
+		o.Reason, o.Error = store.ReasonNondeterminism, "words"
+	})
+	id := e.Add()
+	e.PauseJob(id, store.Waiting)
+	for _, id := range []store.ID{run.Job.ID, id} {
+		before := e.Get(id)
+		e.Clock.Advance(time.Second)
+		e.PauseJob(id, store.Waiting)
+		e.Equal("record", e.Get(id), before)
+		if r := e.TryRetry(id); r.Err == nil {
+			e.Fatalf("a held job was retried: %+v", r)
+		}
+		e.Equal("record", e.Get(id), before)
+	}
+	// A job that only waits is no job for a retry either.
+	run = e.Parked(env.ForSignals())
+	e.WantErr("retry of a waiting job", e.TryRetry(run.Job.ID).Err, store.ErrConflict)
+}
+
+func holdOrderingKey(e *env.Env) {
+	node := e.Join()
+	// Paused while it has the turn.
+	run := e.ClaimOne(node, e.Add(env.Ordered("k")))
+	second := e.Add(env.Ordered("k"))
+	third := e.Add(env.Ordered("k"))
+	e.End(run, store.Available)
+	e.PauseJob(run.Job.ID, store.Waiting)
+	e.WantNothing(node)
+	// Paused while it waits for the turn: it is out of the line, and gets back into it.
+	e.PauseJob(second, store.Waiting)
+	e.Resume(env.Resumption(run.Job.ID), store.Available)
+	run = e.ClaimOne(node, run.Job.ID)
+	e.End(run, store.Completed)
+	run = e.ClaimOne(node, third)
+	e.Clock.Advance(time.Second)
+	e.Resume(env.Resumption(second), store.Available)
+	e.Promote()
+	if !e.Get(second).Blocked {
+		e.Fatal("the resumed job does not wait for its turn")
+	}
+	e.WantNothing(node)
+	e.End(run, store.Completed)
+	e.ClaimOne(node, second)
+}
+
+func holdUnique(e *env.Env) {
+	held := func(change ...func(*store.Enqueue)) store.ID {
+		e.Helper()
+		id := e.Add(change...)
+		e.PauseJob(id, store.Waiting)
+		return id
+	}
+	id := held(env.Unique("a"))
+	for range 2 {
+		q := e.Try(env.Unique("a"), env.OnConflict(store.Replace), env.Delay(time.Hour))
+		if q.Err != nil || q.Result.ID != id || q.Result.Replaced {
+			e.Fatalf("enqueue with the key of a paused job: %+v, %v", q.Result, q.Err)
+		}
+		if e.Get(id).State == store.Waiting {
+			e.Resume(env.Resumption(id), store.Available)
+			e.PauseJob(id, store.Waiting)
+		}
+	}
+	// Reading: one that would not hold its key while it runs does not hold it while it is paused, and gets it back by nothing.
+	id = held(env.Unique("b", store.Scheduled, store.Available))
+	taken := e.Add(env.Unique("b", store.Scheduled, store.Available))
+	e.Resume(env.Resumption(id), store.Available)
+	e.WantState(taken, store.Available)
+}
+
+func holdAnswers(e *env.Env) {
+	running, done := e.Started(), e.Started()
+	e.End(done, store.Completed)
+	waiting, unknown := e.Add(), e.IDs.Next()
+	results := e.TryPause(unknown, waiting, running.Job.ID, done.Job.ID, waiting)
+	e.WantErr("pause of an unknown job", results[0].Err, store.ErrNotFound)
+	e.WantErr("pause of a finished job", results[3].Err, store.ErrConflict)
+	if got := results[3].State; got != store.Completed {
+		e.Fatalf("pause of a finished job: it is %v, want completed", got)
+	}
+	for i, want := range map[int]store.State{1: store.Waiting, 2: store.Running, 4: store.Waiting} {
+		if r := results[i]; r.Err != nil || r.State != want {
+			e.Fatalf("answer %d is %+v, want %v", i, r, want)
+		}
+	}
+	if results := e.TryPause(); len(results) != 0 {
+		e.Fatalf("pause of nothing: %+v", results)
+	}
+}
+
+func holdHostileText(e *env.Env) {
+	hostile := "words\x00 and \xff\xfe" + strings.Repeat("é", 100)
+	run, other := e.Durable(1), e.Durable(1)
+	id := e.Add()
+	params := store.PauseJobsParams{Jobs: []store.ID{id, run.Job.ID}, Reason: hostile, Actor: hostile}
+	if _, err := e.Store.PauseJobs(e.Ctx, params); err != nil {
+		e.Fatalf("PauseJobs: %v", err)
+	}
+	o := env.Outcome(run, store.Available)
+	p := env.Outcome(other, store.Waiting, func(o *store.Outcome) {
+		o.Wait, o.Durable, o.Reason, o.Error = &store.Wait{Held: true}, true, store.ReasonNondeterminism, hostile
+	})
+	e.Apply(&store.Batch{Outcomes: []*store.Outcome{o, p}})
+	if o.Err != nil || p.Err != nil {
+		e.Fatalf("errors: %v, %v", o.Err, p.Err)
+	}
+	for _, id := range []store.ID{id, run.Job.ID, other.Job.ID} {
+		if w := e.Get(id).Wait; w == nil || !strings.HasPrefix(w.Error, "words") || !strings.HasSuffix(w.Error, "é") {
+			e.Fatalf("wait: %+v", w)
+		}
+		resumed := env.Resumption(id)
+		resumed.Reason, resumed.Actor = hostile, hostile
+		e.Resume(resumed, store.Available)
+	}
+}

@@ -1,0 +1,205 @@
+package durable
+
+import (
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+var terminateTests = env.Tests{
+	"a_terminated_job_is_over_in_every_state":          terminateStates,
+	"OneOwner_a_terminated_run_writes_nothing":         terminateFenced,
+	"FinishedIsFinal_a_finished_job_is_not_terminated": terminateFinished,
+	"a_terminated_job_frees_its_keys":                  terminateFreesKeys,
+	"a_terminated_job_may_be_let_go_again":             terminateResumed,
+	"terminate_answers_in_the_order_asked":             terminateAnswers,
+}
+
+func terminateStates(e *env.Env) {
+	node := e.Join()
+	begun := func() store.Claimed {
+		e.Helper()
+		run := e.ClaimOne(node, e.Add())
+		e.Write(&run, env.Step(1))
+		return run
+	}
+	for what, put := range map[string]func() store.ID{
+		"scheduled":          func() store.ID { return e.Add(env.Delay(time.Hour)) },
+		"available":          func() store.ID { return e.Add() },
+		"retryable, durable": func() store.ID { run := begun(); e.End(run, store.Retryable); return run.Job.ID },
+		"available, durable": func() store.ID { run := begun(); e.End(run, store.Available); return run.Job.ID },
+		"waiting":            func() store.ID { run := begun(); e.Park(run, env.ForSignals()); return run.Job.ID },
+		"held":               func() store.ID { run := begun(); e.Park(run, &store.Wait{Held: true}); return run.Job.ID },
+		"cancelled before": func() store.ID {
+			run := begun()
+			e.Park(run, env.ForSignals())
+			e.Cancel(run.Job.ID)
+			return run.Job.ID
+		},
+	} {
+		id := put()
+		before := e.Get(id)
+		e.Clock.Advance(time.Second)
+		if states := e.Terminate(id); states[0] != store.Cancelled {
+			e.Fatalf("%s: the answer is %v", what, states[0])
+		}
+		record := e.Get(id)
+		if record.State != store.Cancelled || record.Reason != store.ReasonTerminated || record.Error != "enough" ||
+			!record.FinishedAt.Equal(e.Clock.Now()) || record.CancelRequested || record.Wait != nil || record.Attempt != before.Attempt {
+			e.Fatalf("%s: %+v", what, record)
+		}
+		// No run ended, so none is recorded.
+		e.Equal("attempts", record.Attempts, before.Attempts)
+		e.Equal("ended", e.Ended(id), []store.Ended{{ID: id, State: store.Cancelled, Reason: store.ReasonTerminated, Error: "enough"}})
+		if n := e.Sweep(); n != 0 {
+			e.Fatalf("%s: the sweep applied %d requests", what, n)
+		}
+		e.WantNothing(node)
+		e.WantErr("send to a terminated job", e.TrySend(id, env.Signal("s"), "").Err, store.ErrConflict)
+	}
+}
+
+func terminateFenced(e *env.Env) {
+	for _, durable := range []bool{false, true} {
+		run, neighbour := e.Started(), e.Started()
+		if durable {
+			e.Write(&run, env.Step(1))
+			e.Cancel(run.Job.ID)
+			e.PauseJob(run.Job.ID, store.Running)
+		}
+		if states := e.Terminate(run.Job.ID); states[0] != store.Cancelled {
+			e.Fatalf("the answer is %v", states[0])
+		}
+		record := e.Get(run.Job.ID)
+		if record.State != store.Cancelled || record.Reason != store.ReasonTerminated || record.Error != "enough" ||
+			!record.FinishedAt.Equal(e.Clock.Now()) || record.CancelRequested || record.PauseRequested || record.Attempt != 1 {
+			e.Fatalf("record: %+v", record)
+		}
+		// The run is over, which is recorded although it did not say so itself.
+		if len(record.Attempts) != 1 || record.Attempts[0].Outcome != store.Cancelled || record.Attempts[0].LeaseNumber != 1 ||
+			record.Attempts[0].Reason != store.ReasonTerminated || !record.Attempts[0].StartedAt.IsZero() {
+			e.Fatalf("attempts: %+v", record.Attempts)
+		}
+		beat := e.Beat(run.Lease.Node)
+		if len(beat.Cancels) != 0 || len(beat.Pauses) != 0 {
+			e.Fatalf("the beat brings %+v", beat)
+		}
+		e.WantLost(run)
+		entries := len(e.Journal(run.Job.ID).Entries)
+		for _, repeat := range []bool{false, true} {
+			a := &store.Append{
+				Lease: run.Lease, Entries: env.Steps(int64(entries)+1, int64(entries)+1), Enqueues: []*store.Enqueue{e.Child(run.Job.ID)},
+				Repeat: repeat,
+			}
+			e.WantErr("append", e.TryAppend(a), store.ErrLeaseLost)
+		}
+		for _, state := range []store.State{store.Completed, store.Retryable, store.Available, store.Waiting} {
+			o := env.Repeated(env.Outcome(run, state))
+			e.Apply(&store.Batch{Outcomes: []*store.Outcome{o}})
+			e.WantErr("repeated "+state.String(), o.Err, store.ErrLeaseLost)
+		}
+		e.Equal("record", e.Get(run.Job.ID), record)
+		e.WantEntries(run.Job.ID, entries)
+		// Its claim record is as good as before for those beside it.
+		e.End(neighbour, store.Completed)
+		e.Clock.Advance(env.DeadAfter + time.Second)
+		if rescued := e.Rescue(); len(rescued) != 0 {
+			e.Fatalf("rescued: %+v", rescued)
+		}
+		e.Equal("record", e.Get(run.Job.ID), record)
+	}
+	terminateAmong(e)
+}
+
+// terminateAmong ends one job of a claim record, whose others go on.
+func terminateAmong(e *env.Env) {
+	e.Enqueue(e.Job(), e.Job(), e.Job())
+	node := e.Join()
+	params := e.Demand(node, 3)
+	runs := e.ClaimWith(params)
+	e.Terminate(runs[1].Job.ID)
+	params.Repeat = true
+	e.WantIDs("repeated claim", env.ClaimedIDs(e.ClaimWith(params)), runs[0].Job.ID, runs[2].Job.ID)
+	e.End(runs[2], store.Completed)
+	e.Leave(node)
+	e.WantState(runs[0].Job.ID, store.Available)
+	e.WantState(runs[1].Job.ID, store.Cancelled)
+}
+
+func terminateFinished(e *env.Env) {
+	for _, state := range []store.State{store.Completed, store.Failed, store.Cancelled} {
+		run := e.Durable(1)
+		e.End(run, state)
+		before := e.Get(run.Job.ID)
+		e.Clock.Advance(time.Second)
+		if states := e.Terminate(run.Job.ID); states[0] != state {
+			e.Fatalf("the answer about a %v job is %v", state, states[0])
+		}
+		e.Equal("record", e.Get(run.Job.ID), before)
+	}
+}
+
+func terminateFreesKeys(e *env.Env) {
+	node := e.Join()
+	for _, parked := range []bool{false, true} {
+		run := e.ClaimOne(node, e.Add(env.Ordered("o"), env.Unique("u")))
+		e.Write(&run, env.Step(1))
+		if parked {
+			e.Park(run, env.ForSignals())
+		}
+		next := e.Add(env.Ordered("o"))
+		e.WantNothing(node)
+		e.Terminate(run.Job.ID)
+		if q := e.Try(env.Unique("u"), env.OnConflict(store.Reject)); q.Err != nil {
+			e.Fatalf("the terminated job holds its key: %v", q.Err)
+		} else {
+			e.Terminate(q.Job.ID)
+		}
+		e.End(e.ClaimOne(node, next), store.Completed)
+	}
+}
+
+func terminateResumed(e *env.Env) {
+	for _, resumed := range []bool{false, true} {
+		run := e.Durable(2)
+		e.Terminate(run.Job.ID)
+		if resumed {
+			e.Resume(env.Resumption(run.Job.ID), store.Available)
+		} else {
+			e.Retry(run.Job.ID)
+		}
+		e.WantLost(run)
+		next := e.ClaimOne(run.Lease.Node, run.Job.ID)
+		if next.Job.Attempt != 1 || next.Lease.Number != 2 || !next.Durable || next.CancelRequested {
+			e.Fatalf("the next run: %+v", next)
+		}
+		e.Write(&next, env.Step(3))
+		e.End(next, store.Completed)
+	}
+}
+
+func terminateAnswers(e *env.Env) {
+	running, done := e.Durable(1), e.Started()
+	e.End(done, store.Completed)
+	waiting, unknown := e.Add(), e.IDs.Next()
+	ids := []store.ID{unknown, waiting, running.Job.ID, done.Job.ID, waiting, running.Job.ID}
+	results, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: ids, Reason: "r", Actor: "a", Terminate: true})
+	if err != nil || len(results) != len(ids) {
+		e.Fatalf("%d results, %v", len(results), err)
+	}
+	want := []store.State{0, store.Cancelled, store.Cancelled, store.Completed, store.Cancelled, store.Cancelled}
+	for i, r := range results {
+		if r.Job != ids[i] || r.State != want[i] {
+			e.Fatalf("answer %d is %+v, want %v to be %v", i, r, ids[i], want[i])
+		}
+		if i == 0 {
+			e.WantErr("termination of an unknown job", r.Err, store.ErrNotFound)
+		} else if r.Err != nil {
+			e.Fatalf("answer %d is %v", i, r.Err)
+		}
+	}
+	if n := len(e.Get(running.Job.ID).Attempts); n != 1 {
+		e.Fatalf("%d attempts are recorded", n)
+	}
+}

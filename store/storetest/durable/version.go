@@ -1,0 +1,189 @@
+package durable
+
+import (
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+var versionTests = env.Tests{
+	"a_bound_job_is_claimed_by_nodes_of_its_version_only": versionClaim,
+	"a_run_binds_its_job_however_it_goes_on":              versionBinds,
+	"a_job_that_finishes_is_not_bound":                    versionFinished,
+	"a_bound_job_stays_bound":                             versionStays,
+	"a_job_may_be_enqueued_bound":                         versionEnqueued,
+	"Order_versions_of_a_kind_share_one_order":            versionOrder,
+	"a_bound_job_is_listed_under_its_kind":                versionListed,
+}
+
+func bind(version string) func(*store.Outcome) {
+	return func(o *store.Outcome) { o.Version = version }
+}
+
+func versionClaim(e *env.Env) {
+	node := e.Join()
+	run := e.ClaimOne(node, e.Add())
+	e.End(run, store.Available, bind("v1"))
+	free := e.Add()
+	for _, kinds := range [][]string{{"send@v2"}, {"send@v"}, {"send@"}, {"v1"}, {"push@v1"}, {"send@v11"}} {
+		if claimed := e.ClaimKinds(node, kinds...); len(claimed) != 0 {
+			e.Fatalf("%v claimed %v", kinds, env.ClaimedIDs(claimed))
+		}
+	}
+	claimed := e.ClaimKinds(node, "send@v1")
+	e.WantIDs("claimed by the version", env.ClaimedIDs(claimed), run.Job.ID)
+	if got := claimed[0].Job; got.Kind != "send" || got.Version != "v1" {
+		e.Fatalf("the bound job: kind %q, version %q", got.Kind, got.Version)
+	}
+	e.End(claimed[0], store.Available)
+	e.WantIDs("claimed without a version", env.ClaimedIDs(e.ClaimKinds(node, "send")), free)
+	e.WantIDs("claimed with both", env.ClaimedIDs(e.ClaimKinds(node, "send", "send@v1")), run.Job.ID)
+}
+
+func versionBinds(e *env.Env) {
+	node := e.Join()
+	for _, state := range []store.State{store.Retryable, store.Scheduled, store.Available, store.Waiting} {
+		for _, key := range []string{"", "k"} {
+			run := e.ClaimOne(node, e.Add(env.Ordered(key)))
+			e.Write(&run, env.Step(1))
+			e.End(run, state, bind("v1"), func(o *store.Outcome) {
+				if state == store.Waiting {
+					o.Wait = &store.Wait{Until: e.Clock.Now().Add(time.Minute)}
+				}
+			})
+			if record := e.Get(run.Job.ID); record.Kind != "send" || record.Version != "v1" || record.Queue != "mail" || record.Priority != 2 {
+				e.Fatalf("%v: %+v", state, record.Job)
+			}
+			e.Later(node, time.Minute)
+			if claimed := e.ClaimKinds(node, "send"); len(claimed) != 0 {
+				e.Fatalf("%v: claimed %v", state, env.ClaimedIDs(claimed))
+			}
+			claimed := e.ClaimKinds(node, "send@v1")
+			e.WantIDs("claimed", env.ClaimedIDs(claimed), run.Job.ID)
+			// It may move on to another version.
+			e.End(claimed[0], store.Available, bind("v2"))
+			if claimed := e.ClaimKinds(node, "send", "send@v1"); len(claimed) != 0 {
+				e.Fatalf("%v: claimed %v", state, env.ClaimedIDs(claimed))
+			}
+			claimed = e.ClaimKinds(node, "send@v2")
+			e.WantIDs("claimed", env.ClaimedIDs(claimed), run.Job.ID)
+			e.End(claimed[0], store.Completed)
+		}
+	}
+	// And when it begins anew.
+	run := e.Durable(1)
+	e.End(run, store.Available, env.Anew("x"), bind("v3"))
+	e.WantIDs("claimed", env.ClaimedIDs(e.ClaimKinds(node, "send@v3", "send")), run.Job.ID)
+}
+
+func versionFinished(e *env.Env) {
+	node := e.Join()
+	for _, state := range []store.State{store.Completed, store.Failed, store.Cancelled} {
+		run := e.ClaimOne(node, e.Add())
+		e.End(run, state, bind("v1"))
+		if got := e.Get(run.Job.ID).Version; got != "" {
+			e.Fatalf("%v: version %q", state, got)
+		}
+	}
+}
+
+// versionStays: through everything that puts a job back without a run that says otherwise.
+func versionStays(e *env.Env) {
+	node := e.Join()
+	run := e.ClaimOne(node, e.Add(env.Attempts(100)))
+	e.Write(&run, env.Step(1))
+	e.End(run, store.Available, bind("v1"))
+	claim := func(what string) {
+		e.Helper()
+		if claimed := e.ClaimKinds(node, "send"); len(claimed) != 0 {
+			e.Fatalf("%s: claimed %v", what, env.ClaimedIDs(claimed))
+		}
+		claimed := e.ClaimKinds(node, "send@v1")
+		e.WantIDs(what, env.ClaimedIDs(claimed), run.Job.ID)
+		run = claimed[0]
+	}
+	claim("bound")
+	e.End(run, store.Retryable)
+	e.Retry(run.Job.ID)
+	claim("retried")
+	e.End(run, store.Retryable)
+	e.Later(node, time.Minute)
+	claim("promoted")
+	e.Park(run, env.ForSignals())
+	e.Send(run.Job.ID, env.Signal("s"))
+	claim("woken")
+	e.Park(run, &store.Wait{Held: true})
+	e.Resume(env.Resumption(run.Job.ID), store.Available)
+	claim("resumed")
+	e.End(run, store.Available)
+	e.PauseJob(run.Job.ID, store.Waiting)
+	e.Resume(env.Resumption(run.Job.ID), store.Available)
+	claim("resumed after a pause")
+	e.End(run, store.Failed)
+	e.Resume(env.Resumption(run.Job.ID), store.Available)
+	claim("resumed after it failed")
+	e.Leave(node)
+	node = e.Join()
+	claim("given back")
+	e.Clock.Advance(env.DeadAfter + time.Second)
+	e.Rescue()
+	node = e.Join()
+	e.Later(node, env.RescueBackoff)
+	claim("rescued")
+	e.Cancel(run.Job.ID)
+	e.End(run, store.Retryable)
+	claim("cancelled in order")
+}
+
+func versionEnqueued(e *env.Env) {
+	node := e.Join()
+	v1 := func(q *store.Enqueue) { q.Job.Version = "v1" }
+	now, later, keyed := e.Add(v1), e.Add(v1, env.Delay(time.Minute)), e.Add(v1, env.Ordered("k"))
+	free := e.Add()
+	if record := e.Get(now); record.Kind != "send" || record.Version != "v1" {
+		e.Fatalf("record: %+v", record.Job)
+	}
+	e.WantIDs("claimed without a version", env.ClaimedIDs(e.ClaimKinds(node, "send")), free)
+	e.Later(node, time.Minute)
+	e.WantIDs("claimed", env.ClaimedIDs(e.ClaimKinds(node, "send@v1")), now, keyed, later)
+}
+
+// versionOrder: priority, then run time, then id, over all versions that a node claims; and one at a time within a key.
+func versionOrder(e *env.Env) {
+	node := e.Join()
+	version := func(v string) func(*store.Enqueue) { return func(q *store.Enqueue) { q.Job.Version = v } }
+	third := e.Add()
+	first := e.Add(version("v1"), env.Priority(1))
+	fourth := e.Add(version("v2"))
+	fifth := e.Add()
+	sixth := e.Add(version("v1"))
+	second := e.Add(version("v1"), env.RunAt(e.Clock.Now().Add(-time.Second)))
+	e.WantIDs("claimed", env.ClaimedIDs(e.ClaimKinds(node, "send", "send@v1", "send@v2")), first, second, third, fourth, fifth, sixth)
+
+	one := e.Add(env.Ordered("k"))
+	two := e.Add(env.Ordered("k"), version("v1"))
+	claimed := e.ClaimKinds(node, "send", "send@v1")
+	e.WantIDs("claimed", env.ClaimedIDs(claimed), one)
+	e.End(claimed[0], store.Available, bind("v1"))
+	claimed = e.ClaimKinds(node, "send", "send@v1")
+	e.WantIDs("claimed", env.ClaimedIDs(claimed), one)
+	e.End(claimed[0], store.Completed)
+	e.WantIDs("claimed", env.ClaimedIDs(e.ClaimKinds(node, "send", "send@v1")), two)
+}
+
+func versionListed(e *env.Env) {
+	bound := e.Add(func(q *store.Enqueue) { q.Job.Version = "v1" })
+	free := e.Add()
+	e.Add(env.Kind("push"))
+	listed := e.List(store.Filter{Kinds: []string{"send"}}, 10)
+	if len(listed) != 2 || listed[0].ID != free || listed[1].ID != bound {
+		e.Fatalf("listed under its kind: %+v", listed)
+	}
+	if listed[1].Kind != "send" || listed[1].Version != "v1" || listed[0].Version != "" {
+		e.Fatalf("listed: %+v", listed)
+	}
+	if q := e.Queue("mail"); q.Counts[store.Available].N != 3 {
+		e.Fatalf("the queue counts %v", q.Counts)
+	}
+}

@@ -1,0 +1,552 @@
+package durable
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+var waitTests = env.Tests{
+	"a_parked_job_says_what_it_waits_for":                           waitRecord,
+	"OneOwner_a_parked_run_is_over":                                 waitFenced,
+	"NoLoss_a_message_after_the_park_wakes_the_job":                 waitThenMessage,
+	"NoLoss_a_message_before_the_park_is_seen_by_it":                waitMessageFirst,
+	"NoLoss_a_message_in_the_batch_of_the_park_is_seen_by_it":       waitMessageInBatch,
+	"only_the_kinds_that_it_waits_for_wake_a_job":                   waitKinds,
+	"what_a_run_has_seen_does_not_wake_it":                          waitSeen,
+	"a_job_that_counts_is_woken_by_the_last_of_them":                waitCount,
+	"a_job_is_woken_once":                                           waitOnce,
+	"EveryDueThingHappens_a_wait_ends_at_its_time":                  waitUntil,
+	"EveryDueThingHappens_a_deadline_ends_a_wait":                   waitDeadline,
+	"a_wait_for_nothing_ends_with_a_person":                         waitForNothing,
+	"a_durable_job_gets_to_its_end_at_its_deadline":                 waitDurableDeadline,
+	"a_closing_job_goes_on_in_spite_of_its_cancel_and_its_deadline": waitClosing,
+	"Order_a_waiting_job_keeps_the_turn_of_its_key":                 waitOrderingKey,
+	"UniqueIsUnique_a_waiting_job_holds_its_key_as_if_it_ran":       waitUnique,
+	"a_wait_that_says_nothing_is_invalid":                           waitInvalid,
+	"a_repeated_park_is_recognised":                                 waitRepeat,
+	"OneOwner_a_repeated_park_of_a_lost_lease_is_refused":           waitRepeatLost,
+	"parks_and_wakes_of_a_batch_stand_on_their_own":                 waitBatch,
+	"waiting_jobs_are_counted_and_listed":                           waitCounted,
+}
+
+func waitRecord(e *env.Env) {
+	run := e.Durable(1, env.Attempts(2))
+	until := e.Clock.Now().Add(time.Hour).Add(999) // nanoseconds are not kept
+	wait := env.ForSignals()
+	wait.Until = until
+	e.ParkAs(store.Waiting, run, wait)
+	record := e.Get(run.Job.ID)
+	// A park is no attempt: it is neither counted nor recorded.
+	if record.State != store.Waiting || record.Attempt != 0 || len(record.Attempts) != 0 || record.LeaseNumber != 1 || record.Error != "" {
+		e.Fatalf("record: %+v", record)
+	}
+	e.Equal("wait", record.Wait, &store.WaitInfo{Since: e.Clock.Now(), Until: until.Truncate(time.Microsecond), For: wait.For})
+	listed := e.List(store.Filter{States: []store.State{store.Waiting}}, 10)
+	if len(listed) != 1 || listed[0].ID != run.Job.ID {
+		e.Fatalf("listed: %+v", listed)
+	}
+	e.Equal("wait in the list", listed[0].Wait, record.Wait)
+	e.WantNothing(run.Lease.Node)
+	e.Send(run.Job.ID, env.Signal("approved"))
+	e.Clock.Advance(time.Second)
+	if record := e.Get(run.Job.ID); record.Wait != nil {
+		e.Fatalf("an available job waits: %+v", record.Wait)
+	}
+	again := e.ClaimOne(run.Lease.Node, run.Job.ID)
+	if again.Job.Attempt != 1 || again.Lease.Number != 2 || !again.Durable {
+		e.Fatalf("the next run: %+v", again)
+	}
+	// Without a limit and words.
+	e.Park(again, &store.Wait{Kinds: store.MessagesOf(store.MessageChild)})
+	e.Equal("wait", e.Get(run.Job.ID).Wait, &store.WaitInfo{Since: e.Clock.Now()})
+}
+
+func waitFenced(e *env.Env) {
+	run := e.Parked(env.ForSignals())
+	e.WantLost(run)
+	e.Send(run.Job.ID, env.Signal("s"))
+	e.WantLost(run)
+	next := e.ClaimOne(e.Join(), run.Job.ID)
+	e.WantLost(run)
+	// Nor does a stale run park the job again.
+	o := env.Outcome(run, store.Waiting, func(o *store.Outcome) { o.Wait, o.Durable = env.ForSignals(), true })
+	e.Apply(&store.Batch{Outcomes: []*store.Outcome{o}})
+	e.WantErr("a stale park", o.Err, store.ErrLeaseLost)
+	e.End(next, store.Completed)
+}
+
+func waitThenMessage(e *env.Env) {
+	run := e.Parked(env.ForSignals(), env.Queue("approvals"))
+	q := &store.Send{Job: run.Job.ID, Message: env.Signal("approved")}
+	other := &store.Send{Job: e.Add(), Message: env.Signal("approved")}
+	e.Clock.Advance(time.Second)
+	batch := &store.Batch{Sends: []*store.Send{other, q}}
+	e.Apply(batch)
+	if q.Err != nil || q.Result != (store.SendResult{Seq: 1, Woken: true}) || other.Result.Woken {
+		e.Fatalf("send: %+v, %v; the other: %+v", q.Result, q.Err, other.Result)
+	}
+	e.WantWoken(batch, "approvals")
+	record := e.Get(run.Job.ID)
+	// Reading: a job that was woken is due now, so it queues up behind those that were due before.
+	if record.State != store.Available || !record.RunAt.Equal(e.Clock.Now()) || record.Wait != nil || len(record.Attempts) != 0 {
+		e.Fatalf("the woken job: %+v", record)
+	}
+	e.WantIDs("claimed", env.ClaimedIDs(e.Claim(e.Join(), 10)), other.Job, run.Job.ID)
+}
+
+func waitMessageFirst(e *env.Env) {
+	run := e.Durable(1)
+	e.Send(run.Job.ID, env.Signal("approved"))
+	e.Clock.Advance(time.Second)
+	o := e.Park(run, env.ForSignals())
+	record := e.Get(run.Job.ID)
+	if o.Final != store.Available || record.State != store.Available || record.Attempt != 0 || len(record.Attempts) != 0 ||
+		!record.RunAt.Equal(e.Clock.Now()) || record.Wait != nil {
+		e.Fatalf("park after the message: %v, %+v", o.Final, record)
+	}
+	next := e.ClaimOne(run.Lease.Node, run.Job.ID)
+	if next.Job.Attempt != 1 || next.Lease.Number != 2 {
+		e.Fatalf("the next run: %+v", next)
+	}
+	// Now it knows.
+	wait := env.ForSignals()
+	wait.Seen = 1
+	e.ParkAs(store.Waiting, next, wait)
+}
+
+// waitMessageInBatch: sends are written before outcomes, whoever is named first.
+func waitMessageInBatch(e *env.Env) {
+	run, idle := e.Durable(1), e.Durable(1)
+	park := func(run store.Claimed) *store.Outcome {
+		return env.Outcome(run, store.Waiting, func(o *store.Outcome) { o.Wait, o.Durable = env.ForSignals(), true })
+	}
+	a, b := park(run), park(idle)
+	q := &store.Send{Job: run.Job.ID, Message: env.Signal("approved")}
+	e.Apply(&store.Batch{Outcomes: []*store.Outcome{a, b}, Sends: []*store.Send{q}})
+	if a.Err != nil || a.Final != store.Available || b.Err != nil || b.Final != store.Waiting || q.Err != nil || q.Result.Woken {
+		e.Fatalf("park: %v, %v; its neighbour: %v, %v; send: %+v, %v", a.Final, a.Err, b.Final, b.Err, q.Result, q.Err)
+	}
+	e.WantState(run.Job.ID, store.Available)
+	e.WantState(idle.Job.ID, store.Waiting)
+}
+
+func waitKinds(e *env.Env) {
+	kinds := []store.MessageKind{store.MessageSignal, store.MessageCallback, store.MessageCallbackFailed, store.MessageHeartbeat}
+	for _, awaited := range kinds {
+		for _, sent := range kinds {
+			for _, first := range []bool{false, true} {
+				run := e.Durable(1)
+				e.Write(&run, env.Entry(2, store.EntryCallback, "token"))
+				if first {
+					e.Send(run.Job.ID, env.Callback(sent, "token"))
+				}
+				e.Park(run, env.ForSignals(awaited))
+				if !first {
+					e.Send(run.Job.ID, env.Callback(sent, "token"))
+				}
+				want := store.Waiting
+				if sent == awaited {
+					want = store.Available
+				}
+				e.WantState(run.Job.ID, want)
+				e.Terminate(run.Job.ID)
+			}
+		}
+	}
+}
+
+func waitSeen(e *env.Env) {
+	run := e.Durable(1)
+	for range 3 {
+		e.Send(run.Job.ID, env.Signal("s"))
+	}
+	wait := env.ForSignals()
+	wait.Seen = 2
+	e.ParkAs(store.Available, run, wait)
+	run = e.ClaimOne(run.Lease.Node, run.Job.ID)
+	wait.Seen = 3
+	e.ParkAs(store.Waiting, run, wait)
+	if result := e.Send(run.Job.ID, env.Signal("s")); !result.Woken || result.Seq != 4 {
+		e.Fatalf("the next message: %+v", result)
+	}
+	// A run that has seen more than has come is woken by what comes after that.
+	run = e.ClaimOne(run.Lease.Node, run.Job.ID)
+	wait.Seen = 5
+	e.Park(run, wait)
+	if result := e.Send(run.Job.ID, env.Signal("s")); result.Woken {
+		e.Fatalf("message 5: %+v", result)
+	}
+	if result := e.Send(run.Job.ID, env.Signal("s")); !result.Woken {
+		e.Fatalf("message 6: %+v", result)
+	}
+}
+
+// waitCount: messages of every kind count.
+func waitCount(e *env.Env) {
+	run := e.Durable(1)
+	e.Write(&run, env.Entry(2, store.EntryCallback, "token"))
+	e.Send(run.Job.ID, env.Signal("s"))
+	e.Send(run.Job.ID, env.Signal("s"))
+	e.Park(run, &store.Wait{Seen: 1, Count: 4})
+	for i, message := range []store.Message{env.Signal("s"), env.Callback(store.MessageHeartbeat, "token"), env.Signal("s")} {
+		result := e.Send(run.Job.ID, message)
+		if want := i == 2; result.Woken != want {
+			e.Fatalf("message %d: %+v", i+3, result)
+		}
+	}
+	// Five are there, so a run that has seen two and counts to three parks for nothing; one that counts to four does not.
+	run = e.ClaimOne(run.Lease.Node, run.Job.ID)
+	e.ParkAs(store.Available, run, &store.Wait{Seen: 2, Count: 3})
+	run = e.ClaimOne(run.Lease.Node, run.Job.ID)
+	e.ParkAs(store.Waiting, run, &store.Wait{Seen: 2, Count: 4})
+	if result := e.Send(run.Job.ID, env.Signal("s")); !result.Woken {
+		e.Fatalf("the last one: %+v", result)
+	}
+	// A kind that is waited for does not let the count wait.
+	run = e.ClaimOne(run.Lease.Node, run.Job.ID)
+	e.Park(run, &store.Wait{Seen: 6, Count: 10, Kinds: store.MessagesOf(store.MessageCallback)})
+	if result := e.Send(run.Job.ID, env.Signal("s")); result.Woken {
+		e.Fatalf("a signal: %+v", result)
+	}
+	if result := e.Send(run.Job.ID, env.Callback(store.MessageCallback, "token")); !result.Woken {
+		e.Fatalf("a callback: %+v", result)
+	}
+}
+
+func waitOnce(e *env.Env) {
+	run := e.Parked(env.ForSignals())
+	a, b := &store.Send{Job: run.Job.ID, Message: env.Signal("a")}, &store.Send{Job: run.Job.ID, Message: env.Signal("b")}
+	batch := &store.Batch{Sends: []*store.Send{a, b}}
+	e.Apply(batch)
+	if a.Err != nil || b.Err != nil || !a.Result.Woken || b.Result.Woken || b.Result.Seq != 2 {
+		e.Fatalf("two sends: %+v, %+v, %v, %v", a.Result, b.Result, a.Err, b.Err)
+	}
+	e.WantWoken(batch, "mail")
+	if result := e.Send(run.Job.ID, env.Signal("c")); result.Woken {
+		e.Fatalf("a send to an available job: %+v", result)
+	}
+	next := e.ClaimOne(e.Join(), run.Job.ID)
+	e.WantNothing(next.Lease.Node)
+}
+
+func waitUntil(e *env.Env) {
+	until := e.Clock.Now().Add(time.Hour)
+	wait := env.ForSignals()
+	wait.Until = until
+	run := e.Parked(wait)
+	node := run.Lease.Node
+	promoted, err := e.Store.Promote(e.Ctx, 100)
+	if err != nil || !promoted.NextDue.Equal(until) {
+		e.Fatalf("Promote: %+v, %v; want the next one due at %v", promoted, err, until)
+	}
+	e.Later(node, until.Sub(e.Clock.Now())-time.Microsecond)
+	e.WantState(run.Job.ID, store.Waiting)
+	e.Clock.Advance(time.Microsecond)
+	promoted, err = e.Store.Promote(e.Ctx, 100)
+	if err != nil || promoted.Jobs != 1 || len(promoted.Wakes) != 1 || !env.IsReady(promoted.Wakes, env.Namespace, "mail") {
+		e.Fatalf("Promote: %+v, %v", promoted, err)
+	}
+	record := e.Get(run.Job.ID)
+	if record.State != store.Available || !record.RunAt.Equal(until) || record.Wait != nil || record.Attempt != 0 {
+		e.Fatalf("record: %+v", record)
+	}
+	next := e.ClaimOne(node, run.Job.ID)
+	if next.Job.Attempt != 1 || next.Lease.Number != 2 {
+		e.Fatalf("the next run: %+v", next)
+	}
+	// A time that has come already wakes it as soon as somebody looks.
+	if o := e.Park(next, &store.Wait{Until: e.Clock.Now().Add(-time.Hour)}); o.Final != store.Waiting && o.Final != store.Available {
+		e.Fatalf("park until the past: %v", o.Final)
+	}
+	e.ClaimOne(node, run.Job.ID)
+}
+
+func waitDeadline(e *env.Env) {
+	for _, c := range []struct {
+		until, deadline, want time.Duration
+	}{
+		{0, time.Hour, time.Hour},
+		{2 * time.Hour, time.Hour, time.Hour},
+		{time.Hour, 2 * time.Hour, time.Hour},
+		{time.Hour, time.Hour, time.Hour},
+	} {
+		start := e.Clock.Now()
+		run := e.Durable(1, func(q *store.Enqueue) { q.Job.Options.Deadline = start.Add(c.deadline) })
+		wait := env.ForSignals()
+		if c.until > 0 {
+			wait.Until = start.Add(c.until)
+		}
+		e.Park(run, wait)
+		if got := e.Get(run.Job.ID).Wait.Until; !got.Equal(wait.Until) {
+			e.Fatalf("it says that it waits until %v, want %v", got, wait.Until)
+		}
+		due := start.Add(c.want)
+		e.Later(run.Lease.Node, due.Sub(e.Clock.Now())-time.Microsecond)
+		e.WantState(run.Job.ID, store.Waiting)
+		e.Later(run.Lease.Node, time.Microsecond)
+		e.WantState(run.Job.ID, store.Available)
+		e.End(e.ClaimOne(run.Lease.Node, run.Job.ID), store.Completed)
+	}
+}
+
+func waitForNothing(e *env.Env) {
+	run := e.Parked(&store.Wait{})
+	promoted, err := e.Store.Promote(e.Ctx, 100)
+	if err != nil || !promoted.NextDue.IsZero() {
+		e.Fatalf("Promote: %+v, %v", promoted, err)
+	}
+	e.Send(run.Job.ID, env.Signal("s"))
+	e.Later(run.Lease.Node, 1000*24*time.Hour)
+	e.WantState(run.Job.ID, store.Waiting)
+	e.Cancel(run.Job.ID)
+	e.WantState(run.Job.ID, store.Available)
+}
+
+// waitDurableDeadline: a job that remembers is not failed by its deadline where another one would be: its run is, when the
+// deadline has come.
+func waitDurableDeadline(e *env.Env) {
+	for _, state := range []store.State{store.Retryable, store.Scheduled} {
+		for _, c := range []struct{ delay, want time.Duration }{
+			{time.Hour, time.Minute}, {time.Second, time.Second}, {time.Minute, time.Minute},
+		} {
+			start := e.Clock.Now()
+			run := e.ClaimOne(e.Join(), e.Add(env.Attempts(5), func(q *store.Enqueue) { q.Job.Options.Deadline = start.Add(time.Minute) }))
+			e.Write(&run, env.Step(1))
+			o := e.End(run, state, func(o *store.Outcome) { o.Delay = c.delay })
+			record := e.Get(run.Job.ID)
+			if o.Final != state || record.State != state || !record.RunAt.Equal(start.Add(c.want)) || len(record.Attempts) != 1 {
+				e.Fatalf("%v in %v: %v, %+v", state, c.delay, o.Final, record)
+			}
+			e.Later(run.Lease.Node, c.want)
+			e.End(e.ClaimOne(run.Lease.Node, run.Job.ID), store.Failed, func(o *store.Outcome) { o.Reason = store.ReasonDeadline })
+		}
+	}
+	// What its node lost, too.
+	deadline := e.Clock.Now().Add(env.RescueBackoff + time.Second)
+	run := e.Second(env.Attempts(5), func(q *store.Enqueue) { q.Job.Options.Deadline = deadline })
+	e.Write(&run, env.Step(1))
+	e.End(run, store.Available)
+	run = e.ClaimOne(run.Lease.Node, run.Job.ID)
+	if r := e.Lose(run); r.State != store.Retryable || !r.RunAt.Equal(deadline) || !e.Get(run.Job.ID).RunAt.Equal(deadline) {
+		e.Fatalf("rescued: %+v, want it due at %v", r, deadline)
+	}
+}
+
+// waitClosing: the end of a closing job is decided, and takes the time that it takes.
+func waitClosing(e *env.Env) {
+	run := e.Started(env.Attempts(5), func(q *store.Enqueue) { q.Job.Options.Deadline = e.Clock.Now().Add(time.Minute) })
+	if err := e.TryAppend(&store.Append{Lease: run.Lease, Entries: env.Steps(1, 1), Closing: true}); err != nil {
+		e.Fatalf("append: %v", err)
+	}
+	run.Durable = true
+	e.Cancel(run.Job.ID)
+	for _, state := range []store.State{store.Retryable, store.Scheduled} {
+		e.EndAs(state, run, state, func(o *store.Outcome) { o.Delay = time.Hour })
+		e.Sweep() // nor does the request wake it later
+		e.WantNothing(run.Lease.Node)
+		e.WantState(run.Job.ID, state)
+		e.Later(run.Lease.Node, time.Hour)
+		run = e.ClaimOne(run.Lease.Node, run.Job.ID)
+	}
+	until := e.Clock.Now().Add(time.Hour).Truncate(time.Microsecond)
+	e.ParkAs(store.Waiting, run, &store.Wait{Until: until})
+	e.Sweep()
+	if record := e.Get(run.Job.ID); record.State != store.Waiting || !record.RunAt.Equal(until) || !record.Closing {
+		e.Fatalf("it is parked until %v: %+v", until, record)
+	}
+	e.Later(run.Lease.Node, time.Hour)
+	run = e.ClaimOne(run.Lease.Node, run.Job.ID)
+	e.EndAs(store.Failed, run, store.Failed)
+}
+
+func waitOrderingKey(e *env.Env) {
+	run := e.Parked(env.ForSignals(), env.Ordered("k"))
+	second := e.Add(env.Ordered("k"), env.Priority(1))
+	node := run.Lease.Node
+	e.WantNothing(node)
+	if !e.Get(second).Blocked {
+		e.Fatal("the next job of the key does not wait for its turn")
+	}
+	batch := &store.Batch{Sends: []*store.Send{{Job: run.Job.ID, Message: env.Signal("s")}}}
+	e.Apply(batch)
+	// It is ready at once: nobody has to hand it the turn.
+	claimed := e.ClaimWith(e.Demand(node, 10))
+	e.WantIDs("claimed", env.ClaimedIDs(claimed), run.Job.ID)
+	e.Park(claimed[0], &store.Wait{Seen: 1, Until: e.Clock.Now().Add(time.Minute)})
+	e.WantNothing(node)
+	e.Later(node, time.Minute)
+	run = e.ClaimOne(node, run.Job.ID)
+	e.Park(run, &store.Wait{})
+	e.Terminate(run.Job.ID)
+	e.ClaimOne(node, second)
+}
+
+func waitUnique(e *env.Env) {
+	taken := func(key string) bool {
+		e.Helper()
+		q := e.Try(env.Unique(key), env.OnConflict(store.Reject))
+		if q.Err == nil {
+			e.Terminate(q.Job.ID)
+		}
+		return q.Err != nil
+	}
+	// One that holds its key while it runs holds it while it waits, and after it.
+	run := e.Parked(env.ForSignals(), env.Unique("a"))
+	if !taken("a") {
+		e.Fatal("a waiting job lost its key")
+	}
+	e.Send(run.Job.ID, env.Signal("s"))
+	if !taken("a") {
+		e.Fatal("a woken job lost its key")
+	}
+	run = e.ClaimOne(run.Lease.Node, run.Job.ID)
+	if o := e.End(run, store.Completed); o.Final != store.Completed || taken("a") {
+		e.Fatal("a finished job holds its key")
+	}
+	// One that gave it away when it was claimed does not take it back.
+	run = e.Parked(env.ForSignals(), env.Unique("b", store.Scheduled, store.Available))
+	if taken("b") {
+		e.Fatal("a waiting job holds a key that it does not hold while it runs")
+	}
+	e.Send(run.Job.ID, env.Signal("s"))
+	if taken("b") {
+		e.Fatal("a woken job took its key back")
+	}
+}
+
+func waitInvalid(e *env.Env) {
+	run := e.Durable(1)
+	o := env.Outcome(run, store.Waiting, func(o *store.Outcome) { o.Wait = nil })
+	e.Apply(&store.Batch{Outcomes: []*store.Outcome{o}})
+	e.WantErr("a park without a wait", o.Err, store.ErrInvalid)
+	e.WantState(run.Job.ID, store.Running)
+}
+
+func waitRepeat(e *env.Env) {
+	run := e.Durable(1)
+	o := e.Park(run, env.ForSignals())
+	check := func(when string) {
+		e.Helper()
+		before := e.Get(run.Job.ID)
+		again := env.Repeated(o)
+		e.Apply(&store.Batch{Outcomes: []*store.Outcome{again}})
+		if again.Err != nil || again.Final != store.Waiting {
+			e.Fatalf("repeated park %s: %v, %v", when, again.Final, again.Err)
+		}
+		e.Equal("job", e.Get(run.Job.ID), before)
+	}
+	check("while it waits")
+	e.Send(run.Job.ID, env.Signal("s"))
+	check("after it was woken")
+	next := e.ClaimOne(run.Lease.Node, run.Job.ID)
+	check("while it runs again")
+	e.End(next, store.Retryable)
+	check("after the next run")
+	e.Retry(run.Job.ID)
+	e.End(e.ClaimOne(run.Lease.Node, run.Job.ID), store.Completed)
+	check("after it has completed")
+
+	// One that never arrived happens now.
+	run = e.Durable(1)
+	o = env.Outcome(run, store.Waiting, func(o *store.Outcome) { o.Wait, o.Durable, o.Repeat = env.ForSignals(), true, true })
+	e.Apply(&store.Batch{Outcomes: []*store.Outcome{o}})
+	if o.Err != nil || o.Final != store.Waiting {
+		e.Fatalf("a park that never happened: %v, %v", o.Final, o.Err)
+	}
+	e.WantState(run.Job.ID, store.Waiting)
+}
+
+func waitRepeatLost(e *env.Env) {
+	lost := func(how string, run store.Claimed) {
+		e.Helper()
+		before := e.Get(run.Job.ID)
+		o := env.Outcome(run, store.Waiting, func(o *store.Outcome) { o.Wait, o.Durable, o.Repeat = env.ForSignals(), true, true })
+		e.Apply(&store.Batch{Outcomes: []*store.Outcome{o}})
+		e.WantErr("repeated park of a run that was "+how, o.Err, store.ErrLeaseLost)
+		e.Equal("job", e.Get(run.Job.ID), before)
+	}
+	run := e.Durable(1)
+	e.Clock.Advance(env.DeadAfter + time.Second)
+	e.Rescue()
+	lost("rescued", run)
+	e.Terminate(run.Job.ID)
+	run = e.Durable(1)
+	e.Leave(run.Lease.Node)
+	lost("given back", run)
+	e.Terminate(run.Job.ID)
+	run = e.Durable(1)
+	e.Terminate(run.Job.ID)
+	lost("terminated", run)
+}
+
+func waitBatch(e *env.Env) {
+	const n = 20
+	var runs []store.Claimed
+	for range n {
+		runs = append(runs, e.Durable(1))
+	}
+	batch := &store.Batch{}
+	for i, run := range runs {
+		if i%4 == 0 { // it has a message that came before
+			batch.Sends = append(batch.Sends, &store.Send{Job: run.Job.ID, Message: env.Signal("s")})
+		}
+		state := store.Waiting
+		if i%5 == 0 {
+			state = store.Completed
+		}
+		batch.Outcomes = append(batch.Outcomes, env.Outcome(run, state, func(o *store.Outcome) { o.Wait, o.Durable = env.ForSignals(), true }))
+	}
+	stale := env.Outcome(runs[3], store.Waiting, func(o *store.Outcome) { o.Wait, o.Durable = env.ForSignals(), true })
+	batch.Outcomes = append(batch.Outcomes, stale)
+	e.Apply(batch)
+	e.WantErr("a second park", stale.Err, store.ErrLeaseLost)
+	wake := &store.Batch{}
+	for i, run := range runs {
+		want := store.Waiting
+		switch {
+		case i%5 == 0:
+			want = store.Completed
+		case i%4 == 0:
+			want = store.Available
+		}
+		o := batch.Outcomes[i]
+		if o.Err != nil || o.Final != want {
+			e.Fatalf("outcome %d: %v, %v; want %v", i, o.Final, o.Err, want)
+		}
+		e.WantState(run.Job.ID, want)
+		wake.Sends = append(wake.Sends, &store.Send{Job: run.Job.ID, Message: env.Signal(fmt.Sprint("s", i))})
+	}
+	e.Apply(wake)
+	for i, q := range wake.Sends {
+		if i%5 == 0 {
+			e.WantErr("a message to a finished job", q.Err, store.ErrConflict)
+		} else if q.Err != nil || q.Result.Woken != (i%4 != 0) {
+			e.Fatalf("send %d: %+v, %v", i, q.Result, q.Err)
+		}
+	}
+	e.WantWoken(wake, "mail")
+	if runs := e.Claim(e.Join(), 2*n); len(runs) != n-n/5 {
+		e.Fatalf("claimed %d, want %d", len(runs), n-n/5)
+	}
+}
+
+func waitCounted(e *env.Env) {
+	e.Parked(env.ForSignals())
+	e.Parked(&store.Wait{Until: e.Clock.Now().Add(time.Hour)})
+	held := e.Held()
+	if n := e.Queue("mail").Counts[store.Waiting].N; n != 3 {
+		e.Fatalf("the queue counts %d waiting jobs", n)
+	}
+	if ids := e.ListIDs(store.Filter{States: []store.State{store.Waiting}}); len(ids) != 3 || ids[0] != held.Job.ID {
+		e.Fatalf("listed: %v", ids)
+	}
+	if ended := e.Ended(held.Job.ID); len(ended) != 0 {
+		e.Fatalf("a waiting job has ended: %+v", ended)
+	}
+	if q := e.Queue("mail"); !q.OldestDue.IsZero() {
+		e.Fatalf("the oldest available job is from %v", q.OldestDue)
+	}
+}

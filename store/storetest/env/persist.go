@@ -1,0 +1,171 @@
+package env
+
+import (
+	"context"
+	"errors"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// persistent is a caller that asks again until it gets an answer, by the rules of the contract (package store,
+// "Repeating"): outcomes, appends and claims are marked as repeated, everything else is sent as it was. It does so with a Resume too,
+// whose answer is then of little worth: the job may go on already.
+type persistent struct{ store.Store }
+
+// Persist returns a caller of s that asks again until it gets an answer.
+func Persist(s store.Store) store.Store { return persistent{s} }
+
+// persist asks until there is an answer. The function gets true from the second time on.
+func persist(ask func(again bool) error) error {
+	for again := false; ; again = true {
+		if err := ask(again); !errors.Is(err, store.ErrUnavailable) {
+			return err
+		}
+	}
+}
+
+func persistFor[T any](ask func() (T, error)) (answer T, err error) {
+	err = persist(func(bool) (err error) {
+		answer, err = ask()
+		return err
+	})
+	return answer, err
+}
+
+func (p persistent) Apply(ctx context.Context, batch *store.Batch) error {
+	return persist(func(again bool) error {
+		for _, a := range batch.Appends {
+			a.Repeat = a.Repeat || again
+		}
+		for _, o := range batch.Outcomes {
+			o.Repeat = o.Repeat || again
+		}
+		return p.Store.Apply(ctx, batch)
+	})
+}
+
+func (p persistent) Claim(ctx context.Context, params store.ClaimParams) (claimed []store.Claimed, err error) {
+	err = persist(func(again bool) (err error) {
+		params.Repeat = params.Repeat || again
+		claimed, err = p.Store.Claim(ctx, params)
+		return err
+	})
+	return claimed, err
+}
+
+func (p persistent) AwaitTx(ctx context.Context, job store.ID) error {
+	return persist(func(bool) error { return p.Store.AwaitTx(ctx, job) })
+}
+
+func (p persistent) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
+	return persistFor(func() (int64, error) { return p.Store.Join(ctx, info) })
+}
+
+func (p persistent) Beat(ctx context.Context, params store.BeatParams) (store.Beat, error) {
+	return persistFor(func() (store.Beat, error) { return p.Store.Beat(ctx, params) })
+}
+
+func (p persistent) Leave(ctx context.Context, node int64) error {
+	return persist(func(bool) error { return p.Store.Leave(ctx, node) })
+}
+
+func (p persistent) Nodes(ctx context.Context) ([]store.Node, error) {
+	return persistFor(func() ([]store.Node, error) { return p.Store.Nodes(ctx) })
+}
+
+func (p persistent) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
+	return persistFor(func() ([]store.Result, error) { return p.Store.Cancel(ctx, params) })
+}
+
+func (p persistent) Retry(ctx context.Context, params store.RetryParams) ([]store.Result, error) {
+	return persistFor(func() ([]store.Result, error) { return p.Store.Retry(ctx, params) })
+}
+
+func (p persistent) Pause(ctx context.Context, params store.PauseParams) error {
+	return persist(func(bool) error { return p.Store.Pause(ctx, params) })
+}
+
+func (p persistent) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, error) {
+	return persistFor(func() ([]store.Result, error) { return p.Store.PauseJobs(ctx, params) })
+}
+
+func (p persistent) Resume(ctx context.Context, params store.ResumeParams) (store.State, error) {
+	return persistFor(func() (store.State, error) { return p.Store.Resume(ctx, params) })
+}
+
+func (p persistent) Fork(ctx context.Context, params store.ForkParams) error {
+	return persist(func(bool) error { return p.Store.Fork(ctx, params) })
+}
+
+func (p persistent) Journals(ctx context.Context, namespace string, ids []store.ID) ([]store.Journal, error) {
+	return persistFor(func() ([]store.Journal, error) { return p.Store.Journals(ctx, namespace, ids) })
+}
+
+func (p persistent) Entries(ctx context.Context, params store.JournalParams) ([]store.Entry, error) {
+	return persistFor(func() ([]store.Entry, error) { return p.Store.Entries(ctx, params) })
+}
+
+func (p persistent) CloseChildren(ctx context.Context, limit int) (store.Closed, error) {
+	return persistFor(func() (store.Closed, error) { return p.Store.CloseChildren(ctx, limit) })
+}
+
+func (p persistent) Get(ctx context.Context, namespace string, id store.ID) (store.Record, error) {
+	return persistFor(func() (store.Record, error) { return p.Store.Get(ctx, namespace, id) })
+}
+
+func (p persistent) List(ctx context.Context, params store.ListParams) (store.Page, error) {
+	return persistFor(func() (store.Page, error) { return p.Store.List(ctx, params) })
+}
+
+func (p persistent) Queues(ctx context.Context, namespace string) ([]store.Queue, error) {
+	return persistFor(func() ([]store.Queue, error) { return p.Store.Queues(ctx, namespace) })
+}
+
+func (p persistent) Ended(ctx context.Context, namespace string, ids []store.ID) ([]store.Ended, error) {
+	return persistFor(func() ([]store.Ended, error) { return p.Store.Ended(ctx, namespace, ids) })
+}
+
+func (p persistent) Promote(ctx context.Context, limit int) (store.Promoted, error) {
+	return persistFor(func() (store.Promoted, error) { return p.Store.Promote(ctx, limit) })
+}
+
+func (p persistent) Rescue(ctx context.Context, params store.RescueParams) ([]store.Rescued, error) {
+	return persistFor(func() ([]store.Rescued, error) { return p.Store.Rescue(ctx, params) })
+}
+
+func (p persistent) SweepCancels(ctx context.Context) (int, error) {
+	return persistFor(func() (int, error) { return p.Store.SweepCancels(ctx) })
+}
+
+func (p persistent) Retain(ctx context.Context, params store.Retention) (store.Retained, error) {
+	return persistFor(func() (store.Retained, error) { return p.Store.Retain(ctx, params) })
+}
+
+// ApplyWhole applies a batch, and again what another transaction was in the way of, until nothing
+// is: among many who write at the same moment that may be any of them.
+func ApplyWhole(ctx context.Context, s store.Store, batch *store.Batch) error {
+	for {
+		if err := s.Apply(ctx, batch); err != nil {
+			return err
+		}
+		left := &store.Batch{
+			Appends:  onlyBusy(batch.Appends, func(a *store.Append) error { return a.Err }),
+			Sends:    onlyBusy(batch.Sends, func(q *store.Send) error { return q.Err }),
+			Outcomes: onlyBusy(batch.Outcomes, func(o *store.Outcome) error { return o.Err }),
+			Enqueues: onlyBusy(batch.Enqueues, func(q *store.Enqueue) error { return q.Err }),
+		}
+		if left.Len() == 0 {
+			return nil
+		}
+		batch = left
+	}
+}
+
+func onlyBusy[T any](all []T, errOf func(T) error) (busy []T) {
+	for _, op := range all {
+		if errors.Is(errOf(op), store.ErrBusy) {
+			busy = append(busy, op)
+		}
+	}
+	return busy
+}

@@ -1,0 +1,66 @@
+package env
+
+import (
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Slack is how much longer than asked a store may keep what is finished: a day, for one that drops whole days, and up
+// to one more until that day is over.
+const Slack = 48 * time.Hour
+
+// Briefly keeps nothing for longer than it must.
+var Briefly = store.Retention{Completed: time.Hour, Failed: time.Hour, Cancelled: time.Hour, Audit: time.Hour, Limit: 50}
+
+// Retain removes until there is nothing left to remove, and returns how many jobs it was.
+func (e *Env) Retain(params store.Retention) int {
+	e.Helper()
+	n := 0
+	for range 1000 {
+		retained, err := e.Store.Retain(e.Ctx, params)
+		if err != nil {
+			e.Fatalf("Retain: %v", err)
+		}
+		n += retained.Jobs
+		if !retained.More {
+			return n
+		}
+	}
+	e.Fatal("Retain says More for ever")
+	return 0
+}
+
+// Retire lets all that is over be removed: jobs, and then, day by day, what nobody has needed
+// since.
+func (e *Env) Retire(alive ...int64) {
+	e.Helper()
+	e.Clock.Advance(time.Hour + Slack)
+	for range 8 {
+		for _, node := range alive {
+			e.Beat(node)
+		}
+		e.Retain(Briefly)
+		e.Clock.Advance(24 * time.Hour)
+	}
+	for _, node := range alive {
+		e.Beat(node)
+	}
+	e.Retain(Briefly)
+}
+
+// Used makes a job of each of the queues, which are all finished then, in different ways.
+func (e *Env) Used(node int64, queues ...string) []store.ID {
+	e.Helper()
+	var ids []store.ID
+	for i, name := range queues {
+		id := e.Add(Queue(name), Kind([]string{"send", "push"}[i%2]), Priority(1+i%4))
+		ids = append(ids, id)
+		if i%4 == 3 {
+			e.Cancel(id)
+			continue
+		}
+		e.End(e.ClaimOne(node, id), []store.State{store.Completed, store.Failed, store.Cancelled}[i%3])
+	}
+	return ids
+}

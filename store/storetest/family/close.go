@@ -1,0 +1,358 @@
+package family
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+// What becomes of children whose parent finishes first.
+var closeTests = env.Tests{
+	"NoLoss_every_end_of_a_parent_closes_its_children":                                                 closeEveryEnd,
+	"each_child_is_closed_as_its_policy_says":                                                          closePolicies,
+	"CancelArrives_at_children_that_run":                                                               closeRunning,
+	"a_child_that_has_begun_ends_itself":                                                               closeDurable,
+	"children_are_closed_in_steps_and_once":                                                            closeSteps,
+	"children_of_children_are_closed_too":                                                              closeGenerations,
+	"EveryDueThingHappens_all_generations_that_do_not_run_are_closed_by_who_asks_while_there_are_more": closeDeep,
+	"children_that_have_finished_are_left_alone":                                                       closeFinished,
+	"a_parent_that_goes_on_keeps_its_children":                                                         closeGoesOn,
+	"a_parent_that_a_person_let_go_on_keeps_its_children":                                              closeResumed,
+	"NoLoss_children_of_a_removed_parent_are_closed":                                                   closeRemoved,
+}
+
+func closeEveryEnd(e *env.Env) {
+	node := e.Join()
+	for what, end := range map[string]func(store.Claimed){
+		"completed":  func(run store.Claimed) { e.End(run, store.Completed, env.WithChildren) },
+		"failed":     func(run store.Claimed) { e.End(run, store.Failed, env.WithChildren) },
+		"cancelled":  func(run store.Claimed) { e.End(run, store.Cancelled, env.WithChildren) },
+		"terminated": func(run store.Claimed) { e.Terminate(run.Job.ID) },
+		"terminated while it waited": func(run store.Claimed) {
+			e.Park(run, env.ForSignals())
+			e.Terminate(run.Job.ID)
+		},
+		"terminated before it was repeated": func(run store.Claimed) {
+			e.End(run, store.Retryable, env.WithChildren)
+			e.Terminate(run.Job.ID)
+		},
+		"a crash loop": func(run store.Claimed) {
+			e.End(run, store.Available)
+			e.ClaimOne(node, run.Job.ID)
+			e.Clock.Advance(env.DeadAfter + time.Second)
+			e.Rescue()
+			node = e.Join()
+		},
+		"failed after a retry": func(run store.Claimed) {
+			e.End(run, store.Failed, env.WithChildren)
+			e.Retry(run.Job.ID)
+			e.End(e.ClaimOne(node, run.Job.ID), store.Failed, env.WithChildren)
+		},
+	} {
+		parent := e.ClaimOne(node, e.Add(env.Attempts(1), env.Queue("parents")))
+		ids := e.Bear(&parent, 3, env.Delay(100*time.Hour))
+		end(parent)
+		if state := e.Get(parent.Job.ID).State; !state.Finished() {
+			e.Fatalf("%s: the parent is %v", what, state)
+		}
+		e.WantSameIDs("closed children of a parent that is "+what, e.CloseChildren(100), ids...)
+		for _, id := range ids {
+			record := e.Get(id)
+			if record.State != store.Cancelled || record.Reason != store.ReasonCancelled || !record.FinishedAt.Equal(e.Clock.Now()) {
+				e.Fatalf("%s: the child is %+v", what, record)
+			}
+		}
+		if closed := e.CloseOnce(100); len(closed.Ended)+len(closed.Running) != 0 || closed.More {
+			e.Fatalf("%s: closed again: %+v", what, closed)
+		}
+	}
+}
+
+func closePolicies(e *env.Env) {
+	node := e.Join()
+	parent := e.ClaimOne(node, e.Add())
+	policies := []store.ClosePolicy{store.CancelChild, store.AbandonChild, store.TerminateChild}
+	var available, running []store.ID
+	for _, policy := range policies {
+		running = append(running, e.Bear(&parent, 1, env.OnParentClose(policy))...)
+	}
+	runs := e.ClaimRuns(node)
+	for _, policy := range policies {
+		available = append(available, e.Bear(&parent, 1, env.OnParentClose(policy))...)
+	}
+	e.End(parent, store.Completed, env.WithChildren)
+	closed := e.CloseOnce(100)
+	e.WantSameIDs("ended", closed.Ended, available[0], available[2], running[2])
+	e.WantSameIDs("asked", closed.Running, running[0])
+	for id, want := range map[store.ID]store.Reason{
+		available[0]: store.ReasonCancelled, available[2]: store.ReasonTerminated, running[2]: store.ReasonTerminated,
+	} {
+		if record := e.Get(id); record.State != store.Cancelled || record.Reason != want {
+			e.Fatalf("child: %+v, want %v", record, want)
+		}
+	}
+	e.WantState(available[1], store.Available)
+	e.WantLost(runs[running[2]])
+	for i, want := range []bool{true, false} {
+		if record := e.Get(running[i]); record.State != store.Running || record.CancelRequested != want {
+			e.Fatalf("running child %d: %+v", i, record)
+		}
+	}
+	e.End(runs[running[1]], store.Completed)
+	e.ClaimOne(node, available[1])
+}
+
+func closeRunning(e *env.Env) {
+	node := e.Join()
+	parent := e.ClaimOne(node, e.Add())
+	ids := e.Bear(&parent, 2)
+	runs := e.ClaimRuns(node)
+	e.End(parent, store.Failed, env.WithChildren)
+	closed := e.CloseOnce(100)
+	e.WantSameIDs("asked", closed.Running, ids...)
+	if len(closed.Ended) != 0 {
+		e.Fatalf("closed: %+v", closed)
+	}
+	var told []store.ID
+	for _, c := range e.Beat(node).Cancels {
+		told = append(told, c.Job)
+	}
+	e.WantSameIDs("the beat tells of", told, ids...)
+	// They were asked: nobody asks them again and again.
+	if closed := e.CloseOnce(100); len(closed.Ended)+len(closed.Running) != 0 || closed.More {
+		e.Fatalf("closed again: %+v", closed)
+	}
+	e.EndAs(store.Cancelled, runs[ids[0]], store.Retryable)
+	e.End(runs[ids[1]], store.Completed)
+}
+
+func closeDurable(e *env.Env) {
+	node := e.Join()
+	parent := e.ClaimOne(node, e.Add())
+	ids := e.Bear(&parent, 3)
+	runs := e.ClaimRuns(node)
+	waits := []*store.Wait{env.ForSignals(), {Held: true}}
+	for i, wait := range waits {
+		run := runs[ids[i]]
+		e.Write(&run, env.Step(1))
+		e.Park(run, wait)
+	}
+	last := runs[ids[2]]
+	e.Write(&last, env.Step(1))
+	e.End(parent, store.Failed, env.WithChildren)
+	closed := e.CloseOnce(100)
+	e.WantSameIDs("asked", closed.Running, ids[2])
+	if len(closed.Ended) != 0 {
+		e.Fatalf("ended: %+v", closed.Ended)
+	}
+	e.End(last, store.Retryable)
+	for id, run := range e.ClaimRuns(node) {
+		if !run.CancelRequested || run.CancelReason == "" {
+			e.Fatalf("the run of child %v: %+v", id, run)
+		}
+		e.End(run, store.Cancelled)
+	}
+	for _, id := range ids {
+		e.WantState(id, store.Cancelled)
+	}
+	if n := len(e.Answers(parent.Job.ID)); n != 3 {
+		e.Fatalf("%d answers", n)
+	}
+}
+
+func closeSteps(e *env.Env) {
+	const parents, each, limit = 3, 11, 4
+	node := e.Join()
+	var ids []store.ID
+	for i := range parents {
+		parent := e.ClaimOne(node, e.Add(env.Queue("parents")))
+		ids = append(ids, e.Bear(&parent, each, env.Delay(time.Hour))...)
+		e.End(parent, []store.State{store.Completed, store.Failed, store.Cancelled}[i], env.WithChildren)
+	}
+	seen := map[store.ID]int{}
+	for calls := 0; ; calls++ {
+		closed := e.CloseOnce(limit)
+		if len(closed.Ended) > limit || len(closed.Running) != 0 || calls > parents*each {
+			e.Fatalf("call %d closed %+v", calls, closed)
+		}
+		for _, id := range closed.Ended {
+			seen[id]++
+		}
+		if !closed.More {
+			break
+		}
+	}
+	for _, id := range ids {
+		if seen[id] != 1 {
+			e.Fatalf("child %v was closed %d times", id, seen[id])
+		}
+		e.WantState(id, store.Cancelled)
+	}
+	if len(seen) != len(ids) {
+		e.Fatalf("%d children were closed, want %d", len(seen), len(ids))
+	}
+	// Running ones, who are only asked, do not keep the others from their turn.
+	parent := e.ClaimOne(node, e.Add(env.Queue("parents")))
+	running := e.Bear(&parent, 2*limit)
+	e.ClaimRuns(node)
+	waiting := e.Bear(&parent, 2, env.Delay(time.Hour))
+	e.End(parent, store.Failed, env.WithChildren)
+	asked := map[store.ID]bool{}
+	for range 20 {
+		closed := e.CloseOnce(limit)
+		for _, id := range closed.Running {
+			asked[id] = true
+		}
+		if !closed.More {
+			break
+		}
+	}
+	if len(asked) != len(running) {
+		e.Fatalf("%d running children were asked, want %d", len(asked), len(running))
+	}
+	for _, id := range waiting {
+		e.WantState(id, store.Cancelled)
+	}
+}
+
+func closeGenerations(e *env.Env) {
+	node := e.Join()
+	const depth = 4
+	run := e.ClaimOne(node, e.Add())
+	first := run
+	var ids []store.ID
+	for range depth {
+		id := e.Bear(&run, 1, env.OnParentClose(store.TerminateChild))[0]
+		ids = append(ids, id)
+		run = e.ClaimOne(node, id)
+	}
+	e.End(first, store.Completed, env.WithChildren)
+	e.WantSameIDs("closed", e.CloseChildren(1), ids...)
+	for _, id := range ids {
+		if record := e.Get(id); record.State != store.Cancelled || record.Reason != store.ReasonTerminated {
+			e.Fatalf("record: %+v", record)
+		}
+	}
+}
+
+// closeDeep: whoever asks again as long as he is told to, and not once more, ends them all. None of
+// the generations is seen at first: they finish one after the other.
+func closeDeep(e *env.Env) {
+	const depth, each = 25, 3
+	for _, limit := range []int{1, 2, 100} {
+		node := e.Join()
+		run := e.ClaimOne(node, e.Add(env.Queue("first")))
+		first := run
+		var ids []store.ID
+		var parked []store.Claimed
+		for range depth {
+			born := e.Bear(&run, each, env.OnParentClose(store.TerminateChild), env.Delay(time.Hour))
+			ids = append(ids, born...)
+			e.Retry(born[1])
+			run = e.ClaimOne(node, born[1])
+			parked = append(parked, run)
+		}
+		for i, run := range parked {
+			if i < depth-1 { // the last one has no children, and no journal
+				e.Park(run, []*store.Wait{env.ForSignals(), {Held: true}, {Until: e.Clock.Now().Add(time.Hour)}}[i%3])
+			} else {
+				e.End(run, store.Retryable)
+			}
+		}
+		e.End(first, store.Failed, env.WithChildren)
+		var ended []store.ID
+		calls := 0
+		for more := true; more; calls++ {
+			closed := e.CloseOnce(limit)
+			if len(closed.Running) != 0 || len(closed.Ended) > limit || calls > 2*(len(ids)+depth) {
+				e.Fatalf("after %d of %d, in call %d: closed %+v", len(ended), len(ids), calls, closed)
+			}
+			ended = append(ended, closed.Ended...)
+			more = closed.More
+		}
+		e.WantSameIDs(fmt.Sprint("closed with the limit ", limit), ended, ids...)
+		for _, id := range ids {
+			e.WantState(id, store.Cancelled)
+		}
+	}
+}
+
+func closeFinished(e *env.Env) {
+	node := e.Join()
+	parent := e.ClaimOne(node, e.Add())
+	ids := e.Bear(&parent, 3)
+	runs := e.ClaimRuns(node)
+	e.End(runs[ids[0]], store.Completed)
+	e.End(runs[ids[1]], store.Failed)
+	e.End(runs[ids[2]], store.Completed)
+	var before []store.Record
+	for _, id := range ids {
+		before = append(before, e.Get(id))
+	}
+	e.End(parent, store.Completed, env.WithChildren)
+	e.Clock.Advance(time.Minute)
+	if closed := e.CloseOnce(100); len(closed.Ended)+len(closed.Running) != 0 || closed.More {
+		e.Fatalf("closed: %+v", closed)
+	}
+	for i, id := range ids {
+		e.Equal("record", e.Get(id), before[i])
+	}
+}
+
+func closeGoesOn(e *env.Env) {
+	node := e.Join()
+	run := e.ClaimOne(node, e.Add(env.Attempts(9), env.Queue("parents")))
+	id := e.Bear(&run, 1, env.Delay(100*time.Hour))[0]
+	for _, state := range []store.State{store.Retryable, store.Scheduled, store.Available, store.Waiting} {
+		e.End(run, state, env.WithChildren, func(o *store.Outcome) {
+			if state == store.Waiting {
+				o.Wait = &store.Wait{Until: e.Clock.Now().Add(time.Minute)}
+			}
+		})
+		if closed := e.CloseOnce(100); len(closed.Ended)+len(closed.Running) != 0 {
+			e.Fatalf("the parent is %v: %+v", state, closed)
+		}
+		e.WantState(id, store.Scheduled)
+		e.Later(node, time.Minute)
+		run = e.ClaimOne(node, run.Job.ID)
+	}
+	e.End(run, store.Completed, env.WithChildren)
+	e.WantSameIDs("closed", e.CloseChildren(1), id)
+}
+
+// closeResumed: Reading: a parent that goes on has not finished, whatever it was when somebody should have looked.
+func closeResumed(e *env.Env) {
+	node := e.Join()
+	for _, resumed := range []bool{true, false} {
+		run := e.ClaimOne(node, e.Add(env.Queue("parents")))
+		id := e.Bear(&run, 1, env.Delay(100*time.Hour))[0]
+		e.End(run, store.Failed, env.WithChildren)
+		if resumed {
+			e.Resume(env.Resumption(run.Job.ID), store.Available)
+		} else {
+			e.Retry(run.Job.ID)
+		}
+		if closed := e.CloseOnce(100); len(closed.Ended)+len(closed.Running) != 0 {
+			e.Fatalf("closed: %+v", closed)
+		}
+		e.WantState(id, store.Scheduled)
+		run = e.ClaimOne(node, run.Job.ID)
+		e.End(run, store.Failed, env.WithChildren)
+		e.WantSameIDs("closed", e.CloseChildren(100), id)
+	}
+}
+
+func closeRemoved(e *env.Env) {
+	node := e.Join()
+	run := e.ClaimOne(node, e.Add())
+	id := e.Bear(&run, 1, env.Delay(1000*time.Hour))[0]
+	e.End(run, store.Completed, env.WithChildren)
+	e.Clock.Advance(time.Hour + env.Slack)
+	if n := e.Retain(store.Retention{Completed: time.Hour, Limit: 100}); n != 1 {
+		e.Fatalf("removed %d jobs", n)
+	}
+	e.WantSameIDs("closed", e.CloseChildren(100), id)
+	e.WantState(id, store.Cancelled)
+}

@@ -1,0 +1,223 @@
+package jobs
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+var claimTests = env.Tests{
+	"OneOwner_a_claim_hands_out_a_lease_and_nobody_else_gets_it":  claimHandsOutLease,
+	"OneOwner_lease_numbers_grow_with_every_claim":                leaseNumbersGrow,
+	"OneOwner_a_large_claim_is_split_into_records":                claimSplitsRecords,
+	"only_the_kinds_that_the_node_handles_are_claimed":            claimsOnlyKinds,
+	"only_the_namespace_that_the_node_serves_is_claimed":          claimsOnlyNamespace,
+	"LimitsHold_never_more_than_the_limit_is_claimed":             claimLimit,
+	"LimitsHold_never_more_of_a_queue_than_its_demand_is_claimed": claimQueueDemand,
+	"nothing_is_claimed_before_its_time":                          claimNotBeforeTime,
+	"a_paused_queue_is_passed_over":                               claimPaused,
+	"a_node_that_is_not_alive_claims_nothing":                     claimNodeDead,
+	"a_job_of_an_unknown_kind_does_not_hold_up_those_behind_it":   unknownKindDoesNotBlock,
+}
+
+func claimHandsOutLease(e *env.Env) {
+	id := e.Add()
+	node := e.Join()
+	params := e.Demand(node, 5)
+	claimed := e.ClaimWith(params)
+	e.WantIDs("claimed", env.ClaimedIDs(claimed), id)
+	c := claimed[0]
+	// Which slot it is given is the store's business.
+	e.Equal("lease", c.Lease, store.Lease{Job: id, Number: 1, Node: node, Claim: params.Seq, Slot: c.Lease.Slot})
+	if !c.ClaimedAt.Equal(e.Clock.Now()) || c.CancelRequested || c.Checkpoint != nil {
+		e.Fatalf("claimed: %+v", c)
+	}
+	record := e.Get(id)
+	if record.State != store.Running || record.Lease != c.Lease || !record.ClaimedAt.Equal(c.ClaimedAt) {
+		e.Fatalf("record of the running job: %+v", record)
+	}
+	e.WantNothing(e.Join())
+	e.WantNothing(node)
+}
+
+func leaseNumbersGrow(e *env.Env) {
+	id := e.Add(env.Attempts(100))
+	nodes := []int64{e.Join(), e.Join()}
+	for i := range 8 {
+		run := e.ClaimOne(nodes[i%2], id)
+		if run.Lease.Number != int64(i+1) || run.Job.LeaseNumber != run.Lease.Number {
+			e.Fatalf("claim %d has the lease number %d, the job says %d", i, run.Lease.Number, run.Job.LeaseNumber)
+		}
+		state := []store.State{store.Retryable, store.Scheduled, store.Available, store.Failed}[i%4]
+		e.End(run, state)
+		if n := e.Get(id).LeaseNumber; n != int64(i+1) {
+			e.Fatalf("after the outcome %v the job's lease number is %d, want %d", state, n, i+1)
+		}
+		if state == store.Failed {
+			e.Retry(id)
+		}
+		e.Clock.Advance(time.Hour)
+	}
+}
+
+func claimSplitsRecords(e *env.Env) {
+	const n = 2*store.MaxClaimSlots + 31
+	var jobs []*store.Enqueue
+	for range n {
+		jobs = append(jobs, e.Job())
+	}
+	e.Enqueue(jobs...)
+	node := e.Join()
+	params := e.Demand(node, n)
+	claimed := e.ClaimWith(params)
+	e.WantIDs("claimed", env.ClaimedIDs(claimed), env.IDsOf(jobs)...)
+	type place struct {
+		claim int64
+		slot  int
+	}
+	taken := map[place]bool{}
+	for _, c := range claimed {
+		p := place{c.Lease.Claim, c.Lease.Slot}
+		if p.claim < params.Seq || p.claim > params.Seq+2 || p.slot < 0 || p.slot >= store.MaxClaimSlots || taken[p] {
+			e.Fatalf("lease %+v is out of its bounds or doubled", c.Lease)
+		}
+		taken[p] = true
+	}
+	// Each lease ends its own job: the last slot of a record is not special, and records do not mix.
+	batch := &store.Batch{}
+	for i, c := range claimed {
+		batch.Outcomes = append(batch.Outcomes, env.Outcome(c, []store.State{store.Completed, store.Failed}[i%2]))
+	}
+	e.Apply(batch)
+	for i, o := range batch.Outcomes {
+		if o.Err != nil {
+			e.Fatalf("outcome %d: %v", i, o.Err)
+		}
+		e.WantState(o.Lease.Job, []store.State{store.Completed, store.Failed}[i%2])
+	}
+}
+
+func claimsOnlyKinds(e *env.Env) {
+	e.Add(env.Kind("unknown"))
+	id := e.Add(env.Kind("push"))
+	node := e.Join()
+	e.ClaimOne(node, id)
+	e.WantNothing(node)
+	params := e.Demand(node, 5)
+	params.Kinds = nil
+	if claimed := e.ClaimWith(params); len(claimed) != 0 {
+		e.Fatal("a claim without kinds took something")
+	}
+}
+
+func claimsOnlyNamespace(e *env.Env) {
+	other := e.Add(func(q *store.Enqueue) { q.Job.Namespace = "other" })
+	node := e.Join()
+	e.WantNothing(node)
+	params := e.Demand(node, 5)
+	params.Namespace = "other"
+	e.WantIDs("claimed", env.ClaimedIDs(e.ClaimWith(params)), other)
+}
+
+func claimLimit(e *env.Env) {
+	var jobs []*store.Enqueue
+	for i := range 9 {
+		jobs = append(jobs, e.Job(env.Queue(fmt.Sprintf("q%d", i%3)), env.Kind([]string{"send", "push"}[i%2])))
+	}
+	e.Enqueue(jobs...)
+	node := e.Join()
+	if claimed := e.ClaimWith(e.Demand(node, 0)); len(claimed) != 0 {
+		e.Fatalf("a claim of 0 took %d", len(claimed))
+	}
+	ids := env.IDsOf(jobs)
+	e.WantIDs("first", env.ClaimedIDs(e.Claim(node, 4)), ids[:4]...)
+	e.WantIDs("second", env.ClaimedIDs(e.Claim(node, 4)), ids[4:8]...)
+	e.WantIDs("third", env.ClaimedIDs(e.Claim(node, 4)), ids[8])
+}
+
+func claimQueueDemand(e *env.Env) {
+	var a, b, c []store.ID
+	for range 4 {
+		a = append(a, e.Add(env.Queue("a")))
+		b = append(b, e.Add(env.Queue("b"), env.Priority(1)))
+		c = append(c, e.Add(env.Queue("c")))
+	}
+	node := e.Join()
+	params := e.Demand(node, 5)
+	params.Queues = []store.QueueDemand{{Name: "a", Limit: 3}, {Name: "b", Limit: 1}, {Name: "c", Limit: 0}, {Name: "unknown", Limit: 3}}
+	e.WantIDs("claimed", env.ClaimedIDs(e.ClaimWith(params)), b[0], a[0], a[1], a[2])
+	// The limit of the whole claim holds over those of the queues.
+	params = e.Demand(node, 2)
+	params.Queues = []store.QueueDemand{{Name: "a", Limit: 5}, {Name: "b", Limit: 5}}
+	e.WantIDs("claimed", env.ClaimedIDs(e.ClaimWith(params)), b[1], b[2])
+	// Reading: only nil means every queue. A node whose queues are all at their limits sends an empty list.
+	params = e.Demand(node, 5)
+	params.Queues = []store.QueueDemand{}
+	if claimed := e.ClaimWith(params); len(claimed) != 0 {
+		e.Fatalf("a claim of no queues took %d jobs", len(claimed))
+	}
+	e.WantIDs("the rest", env.ClaimedIDs(e.Claim(node, 10)), b[3], c[0], c[1], c[2], a[3], c[3])
+}
+
+func claimNotBeforeTime(e *env.Env) {
+	id := e.Add(env.Delay(time.Second))
+	node := e.Join()
+	e.WantNothing(node)
+	e.Clock.Advance(time.Second - time.Microsecond)
+	e.WantNothing(node)
+	e.Clock.Advance(time.Microsecond)
+	e.ClaimOne(node, id)
+}
+
+func claimPaused(e *env.Env) {
+	node := e.Join()
+	running := e.Add(env.Queue("a"))
+	run := e.ClaimOne(node, running)
+	a, b := e.Add(env.Queue("a"), env.Priority(1)), e.Add(env.Queue("b"))
+	e.Pause("a", true)
+	e.WantIDs("claimed", env.ClaimedIDs(e.Claim(node, 5)), b)
+	// Naming a paused queue does not help; and what runs goes on.
+	params := e.Demand(node, 5)
+	params.Queues = []store.QueueDemand{{Name: "a", Limit: 5}}
+	if claimed := e.ClaimWith(params); len(claimed) != 0 {
+		e.Fatal("claimed from a paused queue")
+	}
+	e.End(run, store.Completed)
+	e.WantState(a, store.Available)
+	e.Pause("a", false)
+	e.ClaimOne(node, a)
+}
+
+func claimNodeDead(e *env.Env) {
+	id := e.Add()
+	left, dead, alive := e.Join(), e.Join(), e.Join()
+	if err := e.Store.Leave(e.Ctx, left); err != nil {
+		e.Fatalf("Leave: %v", err)
+	}
+	e.Clock.Advance(time.Minute)
+	e.Beat(alive)
+	e.Rescue()
+	for _, node := range []int64{left, dead, alive + 1000} {
+		_, err := e.Store.Claim(e.Ctx, e.Demand(node, 1))
+		e.WantErr(fmt.Sprintf("Claim of node %d", node), err, store.ErrNodeDead)
+		params := e.Demand(node, 1)
+		params.Repeat = true
+		_, err = e.Store.Claim(e.Ctx, params)
+		e.WantErr(fmt.Sprintf("repeated Claim of node %d", node), err, store.ErrNodeDead)
+	}
+	e.ClaimOne(alive, id)
+}
+
+// unknownKindDoesNotBlock: a rolling deploy fails nothing and holds up nothing.
+func unknownKindDoesNotBlock(e *env.Env) {
+	var unknown []*store.Enqueue
+	for range 50 {
+		unknown = append(unknown, e.Job(env.Kind("unknown"), env.Priority(1)))
+	}
+	e.Enqueue(unknown...)
+	id := e.Add(env.Priority(4))
+	e.ClaimOne(e.Join(), id)
+	e.WantState(unknown[0].Job.ID, store.Available)
+}

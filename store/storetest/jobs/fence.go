@@ -1,0 +1,164 @@
+package jobs
+
+import (
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+var fenceTests = env.Tests{
+	"OneOwner_a_second_outcome_changes_nothing":                 fenceDouble,
+	"OneOwner_of_two_outcomes_in_a_batch_the_first_wins":        fenceDoubleInBatch,
+	"OneOwner_a_forged_lease_changes_nothing":                   fenceForged,
+	"OneOwner_a_node_that_left_writes_nothing":                  fenceAfterLeave,
+	"OneOwner_a_node_that_was_declared_dead_writes_nothing":     fenceAfterRescue,
+	"OneOwner_a_lease_is_dead_once_the_job_runs_again":          fenceNextRun,
+	"FinishedIsFinal_nothing_but_a_person_moves_a_finished_job": finishedIsFinal,
+}
+
+func fenceDouble(e *env.Env) {
+	for _, state := range env.EndStates {
+		run := e.Claim(e.Join(), 1)
+		if len(run) == 0 {
+			e.Add()
+			run = e.Claim(e.Join(), 1)
+		}
+		e.End(run[0], state)
+		e.WantLost(run[0])
+		if state == store.Available {
+			e.Cancel(run[0].Job.ID)
+		}
+	}
+}
+
+func fenceDoubleInBatch(e *env.Env) {
+	run, neighbour := e.Started(), e.Started()
+	first, second, third := env.Outcome(run, store.Retryable), env.Outcome(run, store.Completed), env.Outcome(run, store.Retryable)
+	other := env.Outcome(neighbour, store.Completed)
+	e.Apply(&store.Batch{Outcomes: []*store.Outcome{first, second, other, third}})
+	if first.Err != nil || first.Final != store.Retryable || other.Err != nil {
+		e.Fatalf("first: %v, %v; other: %v", first.Final, first.Err, other.Err)
+	}
+	e.WantErr("second", second.Err, store.ErrLeaseLost)
+	e.WantErr("third", third.Err, store.ErrLeaseLost)
+	e.WantState(run.Job.ID, store.Retryable)
+	if n := len(e.Get(run.Job.ID).Attempts); n != 1 {
+		e.Fatalf("%d attempts are recorded", n)
+	}
+}
+
+// fenceForged: every part of the lease counts.
+func fenceForged(e *env.Env) {
+	e.Enqueue(e.Job(), e.Job())
+	node := e.Join()
+	runs := e.Claim(node, 2)
+	e.Add()
+	elsewhere := e.Claim(e.Join(), 1)[0]
+	for _, forge := range []func(*store.Lease){
+		func(l *store.Lease) { l.Number-- },
+		func(l *store.Lease) { l.Number++ },
+		func(l *store.Lease) { l.Node = elsewhere.Lease.Node },
+		func(l *store.Lease) { l.Node += 1000 },
+		func(l *store.Lease) { l.Claim += 1000 },
+		func(l *store.Lease) { l.Slot = store.MaxClaimSlots - 1 },
+		func(l *store.Lease) { l.Slot = runs[1].Lease.Slot },
+		func(l *store.Lease) { l.Job = runs[1].Job.ID },
+		func(l *store.Lease) { l.Job = e.IDs.Next() },
+		func(l *store.Lease) { *l = elsewhere.Lease; l.Job = runs[0].Job.ID },
+		func(l *store.Lease) { *l = store.Lease{Job: l.Job} },
+	} {
+		forged := runs[0]
+		forge(&forged.Lease)
+		c := &store.CheckpointWrite{Lease: forged.Lease, Checkpoint: store.Checkpoint{Message: "forged"}}
+		o := env.Outcome(forged, store.Completed)
+		e.Apply(&store.Batch{Checkpoints: []*store.CheckpointWrite{c}, Outcomes: []*store.Outcome{o}})
+		if o.Err == nil || c.Err == nil {
+			e.Fatalf("lease %+v was accepted in place of %+v: %v, %v", forged.Lease, runs[0].Lease, c.Err, o.Err)
+		}
+		e.WantErr("outcome", o.Err, store.ErrLeaseLost)
+		e.WantErr("checkpoint", c.Err, store.ErrLeaseLost)
+	}
+	for _, run := range append(runs, elsewhere) {
+		if record := e.Get(run.Job.ID); record.State != store.Running || record.Checkpoint != nil {
+			e.Fatalf("record: %+v", record)
+		}
+		e.End(run, store.Completed)
+	}
+}
+
+func fenceAfterLeave(e *env.Env) {
+	run := e.Started()
+	e.Leave(run.Lease.Node)
+	e.WantState(run.Job.ID, store.Available)
+	e.WantLost(run)
+	again := e.ClaimOne(e.Join(), run.Job.ID)
+	e.WantLost(run)
+	e.End(again, store.Completed)
+	e.WantLost(run)
+}
+
+func fenceAfterRescue(e *env.Env) {
+	run := e.Started()
+	e.Clock.Advance(env.DeadAfter + time.Second)
+	other := e.Join()
+	e.Rescue()
+	e.WantState(run.Job.ID, store.Retryable)
+	e.WantLost(run)
+	e.Clock.Advance(env.RescueBackoff)
+	again := e.ClaimOne(other, run.Job.ID)
+	e.WantLost(run)
+	e.End(again, store.Completed)
+	e.WantLost(run)
+}
+
+// fenceNextRun: attempt numbers are no fence, since a snooze and an operator's retry use them again. Here the same node
+// even runs the job again under the same attempt.
+func fenceNextRun(e *env.Env) {
+	for _, c := range []struct {
+		ends  store.State
+		retry bool
+	}{{store.Scheduled, false}, {store.Available, false}, {store.Retryable, false}, {store.Failed, true}, {store.Cancelled, true}} {
+		run := e.Started()
+		e.End(run, c.ends)
+		if c.retry {
+			e.Retry(run.Job.ID)
+		}
+		e.Clock.Advance(time.Hour)
+		e.Beat(run.Lease.Node)
+		again := e.ClaimOne(run.Lease.Node, run.Job.ID)
+		e.WantLost(run)
+		e.End(again, store.Completed)
+	}
+}
+
+// finishedIsFinal: no operation but an operator's retry takes a finished job back.
+func finishedIsFinal(e *env.Env) {
+	node := e.Join()
+	for _, state := range []store.State{store.Completed, store.Failed, store.Cancelled} {
+		q := e.Enqueue(e.Job(env.Unique(state.String(), store.States...), env.Ordered("o")))[0]
+		run := e.ClaimOne(node, q.Job.ID)
+		e.End(run, state)
+		before := e.Get(q.Job.ID)
+
+		again := *q
+		e.Enqueue(&again)
+		e.WantLost(run)
+		e.Try(env.Unique(state.String()), env.OnConflict(store.Replace))
+		e.Clock.Advance(time.Hour)
+		e.Beat(node)
+		e.Promote()
+		e.Rescue()
+		if got := e.Cancel(q.Job.ID)[0]; got != state {
+			e.Fatalf("Cancel of a %v job says %v", state, got)
+		}
+		e.Sweep()
+		e.WantNothing(node)
+		e.Equal("record of the finished job", e.Get(q.Job.ID), before)
+	}
+	// Also when its node leaves or dies.
+	e.Leave(node)
+	e.Clock.Advance(time.Hour)
+	e.Rescue()
+	e.WantNothing(e.Join())
+}

@@ -1,0 +1,167 @@
+package jobs
+
+import (
+	"errors"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+var invalidTests = env.Tests{
+	"an_invalid_enqueue_fails_alone":                          invalidEnqueues,
+	"an_invalid_checkpoint_fails_alone":                       invalidCheckpoints,
+	"a_job_with_a_time_that_no_calendar_has_fails_alone":      invalidTimes,
+	"an_outcome_with_a_time_that_no_calendar_has_fails_alone": invalidOutcomeTimes,
+	"the_last_second_of_the_calendar_is_a_time_like_others":   lastTimes,
+	"what_is_odd_and_valid_is_taken":                          oddEnqueues,
+}
+
+func invalidEnqueues(e *env.Env) {
+	for name, spoil := range map[string]func(*store.Job){
+		"no id":                    func(j *store.Job) { j.ID = store.ID{} },
+		"no namespace":             func(j *store.Job) { j.Namespace = "" },
+		"no queue":                 func(j *store.Job) { j.Queue = "" },
+		"no kind":                  func(j *store.Job) { j.Kind = "" },
+		"priority 0":               func(j *store.Job) { j.Priority = 0 },
+		"priority 9":               func(j *store.Job) { j.Priority = 9 },
+		"negative attempts":        func(j *store.Job) { j.MaxAttempts = -1 },
+		"NUL in the kind":          func(j *store.Job) { j.Kind = "k\x00" },
+		"NUL in a tag":             func(j *store.Job) { j.Tags = []string{"fine", "t\x00"} },
+		"a tag that is no text":    func(j *store.Job) { j.Tags = []string{"\xff"} },
+		"a key that is no text":    func(j *store.Job) { j.OrderingKey = "\xff" },
+		"metadata that is no JSON": func(j *store.Job) { j.Metadata = []byte("{") },
+	} {
+		before, bad, after := e.Job(), e.Job(), e.Job()
+		spoil(&bad.Job)
+		e.Apply(&store.Batch{Enqueues: []*store.Enqueue{before, bad, after}})
+		if !errors.Is(bad.Err, store.ErrInvalid) || bad.Result.State != 0 {
+			e.Errorf("%s: error is %v, result %+v", name, bad.Err, bad.Result)
+		}
+		for _, good := range []*store.Enqueue{before, after} {
+			if good.Err != nil || e.Get(good.Job.ID).State != store.Available {
+				e.Errorf("%s: its neighbour: %v", name, good.Err)
+			}
+		}
+	}
+}
+
+func invalidCheckpoints(e *env.Env) {
+	run, other := e.Started(), e.Started()
+	bad := &store.CheckpointWrite{Lease: run.Lease, Checkpoint: store.Checkpoint{Value: []byte("{")}}
+	good := &store.CheckpointWrite{Lease: other.Lease, Checkpoint: store.Checkpoint{Value: []byte(`{"n":9007199254740993}`)}}
+	e.Apply(&store.Batch{Checkpoints: []*store.CheckpointWrite{bad, good}})
+	if !errors.Is(bad.Err, store.ErrInvalid) || good.Err != nil {
+		e.Fatalf("errors: %v, %v", bad.Err, good.Err)
+	}
+	if c := e.Get(run.Job.ID).Checkpoint; c != nil {
+		e.Errorf("it was stored: %+v", c)
+	}
+	if c := e.Get(other.Job.ID).Checkpoint; c == nil || !env.SameJSON(c.Value, good.Checkpoint.Value) {
+		e.Errorf("its neighbour: %+v", c)
+	}
+}
+
+func oddEnqueues(e *env.Env) {
+	odd := e.Job(func(q *store.Enqueue) {
+		q.Job.MaxAttempts, q.Job.Args, q.Job.Tags = 0, nil, []string{"ä", " ", "'\"\\"}
+	})
+	e.Apply(&store.Batch{Enqueues: []*store.Enqueue{odd}})
+	if odd.Err != nil {
+		e.Fatalf("error: %v", odd.Err)
+	}
+	record := e.Get(odd.Job.ID)
+	if record.MaxAttempts != 0 || len(record.Args) != 0 {
+		e.Errorf("record: %+v", record)
+	}
+	e.Equal("tags", record.Tags, odd.Job.Tags)
+}
+
+// invalidTimes: a time that no calendar has is refused, and not taken for one that is long ago.
+func invalidTimes(e *env.Env) {
+	before := time.Time{}.Add(-time.Microsecond)
+	for name, spoil := range map[string]func(*store.Job){
+		"a run time beyond the year 9999":         func(j *store.Job) { j.RunAt = env.BeyondTime },
+		"a run time beyond what 64 bits can hold": func(j *store.Job) { j.RunAt = env.BeyondTime.AddDate(300_000, 0, 0) },
+		"a run time before the year 1":            func(j *store.Job) { j.RunAt = before },
+		"a deadline beyond the year 9999":         func(j *store.Job) { j.Options.Deadline = env.BeyondTime },
+		"a deadline before the year 1":            func(j *store.Job) { j.Options.Deadline = before },
+	} {
+		bad, good := e.Job(), e.Job()
+		spoil(&bad.Job)
+		e.Apply(&store.Batch{Enqueues: []*store.Enqueue{bad, good}})
+		if !errors.Is(bad.Err, store.ErrInvalid) || bad.Result.State != 0 {
+			e.Errorf("%s: error is %v, result %+v", name, bad.Err, bad.Result)
+		}
+		if _, err := e.Store.Get(e.Ctx, "", bad.Job.ID); !errors.Is(err, store.ErrNotFound) {
+			e.Errorf("%s: it is there: %v", name, err)
+		}
+		if good.Err != nil || e.Get(good.Job.ID).State != store.Available {
+			e.Errorf("%s: its neighbour: %v", name, good.Err)
+		}
+		fork := bad.Job
+		err := e.Store.Fork(e.Ctx, store.ForkParams{From: good.Job.ID, Job: fork})
+		if _, got := e.Store.Get(e.Ctx, "", fork.ID); !errors.Is(err, store.ErrInvalid) || !errors.Is(got, store.ErrNotFound) {
+			e.Errorf("%s: Fork: %v, and a Get says %v", name, err, got)
+		}
+	}
+}
+
+// invalidOutcomeTimes: the run goes on, and can end otherwise.
+func invalidOutcomeTimes(e *env.Env) {
+	for name, spoil := range map[string]func(*store.Outcome){
+		"retryable": func(o *store.Outcome) { o.State, o.RunAt = store.Retryable, env.BeyondTime },
+		"scheduled": func(o *store.Outcome) { o.State, o.RunAt = store.Scheduled, env.BeyondTime.AddDate(300_000, 0, 0) },
+		"before":    func(o *store.Outcome) { o.State, o.RunAt = store.Scheduled, time.Time{}.Add(-time.Hour) },
+		"waiting":   func(o *store.Outcome) { o.State, o.Wait = store.Waiting, &store.Wait{Until: env.BeyondTime} },
+	} {
+		run, neighbour := e.Durable(1), e.Durable(1)
+		bad := env.Outcome(run, store.Available, func(o *store.Outcome) { o.Reason, o.Error = store.ReasonError, "words" })
+		spoil(bad)
+		good := env.Outcome(neighbour, store.Retryable)
+		e.Apply(&store.Batch{Outcomes: []*store.Outcome{bad, good}})
+		if !errors.Is(bad.Err, store.ErrInvalid) || !bad.Due.IsZero() {
+			e.Errorf("%s: error is %v, due at %v", name, bad.Err, bad.Due)
+		}
+		if record := e.Get(run.Job.ID); record.State != store.Running || len(record.Attempts) != 0 {
+			e.Errorf("%s: the run goes on: %+v", name, record)
+		}
+		if good.Err != nil || good.Final != store.Retryable {
+			e.Errorf("%s: its neighbour: %v, %v", name, good.Final, good.Err)
+		}
+		e.End(run, store.Completed)
+		e.Terminate(neighbour.Job.ID)
+	}
+}
+
+// lastTimes: the last second of the calendar, and years long gone, are times like others.
+func lastTimes(e *env.Env) {
+	last := time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
+	old := time.Date(1066, time.October, 14, 9, 0, 0, 0, time.UTC)
+	scheduled := e.Add(env.RunAt(last), func(q *store.Enqueue) { q.Job.Options.Deadline = last })
+	if record := e.Get(scheduled); record.State != store.Scheduled || !record.RunAt.Equal(last) || !record.Options.Deadline.Equal(last) {
+		e.Fatalf("record: %+v", record)
+	}
+	promoted, err := e.Store.Promote(e.Ctx, 10)
+	if err != nil || promoted.Jobs != 0 || !promoted.NextDue.Equal(last) {
+		e.Fatalf("Promote: %+v, %v", promoted, err)
+	}
+	node := e.Join()
+	run := e.ClaimOne(node, e.Add(env.RunAt(old)))
+	if !run.Job.RunAt.Equal(old) {
+		e.Fatalf("a job of the year 1066 is from %v", run.Job.RunAt)
+	}
+	if o := e.End(run, store.Retryable, func(o *store.Outcome) { o.RunAt = last }); o.Final != store.Retryable || !o.Due.Equal(last) {
+		e.Fatalf("it became %v, due at %v", o.Final, o.Due)
+	}
+	parked := e.Durable(1)
+	if o := e.Park(parked, &store.Wait{Until: last}); o.Final != store.Waiting || !o.Due.Equal(last) {
+		e.Fatalf("a park became %v, due at %v", o.Final, o.Due)
+	}
+	if until := e.Get(parked.Job.ID).Wait.Until; !until.Equal(last) {
+		e.Fatalf("it waits until %v", until)
+	}
+	e.WantNothing(node)
+	e.Retry(scheduled)
+	e.ClaimOne(node, scheduled)
+}

@@ -1,0 +1,252 @@
+package jobs
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+// Reading: a free ordering key is handed on by Promote at the latest; a store may do it earlier. The tests promote
+// before each claim (env.claim), so both kinds of store look the same.
+var orderingKeyTests = env.Tests{
+	"Order_one_at_a_time_within_an_ordering_key":                   keyOneAtATime,
+	"Order_within_a_key_by_priority_then_run_time_then_enqueue":    keyOrder,
+	"Order_a_job_keeps_the_turn_of_its_key_while_it_is_unfinished": keyTurnIsKept,
+	"Order_every_end_of_a_job_frees_its_key":                       keyIsFreed,
+	"Order_a_job_that_waits_for_its_time_does_not_take_the_turn":   keyDeferredTakesNoTurn,
+	"Order_of_a_key_survives_a_batch_that_ends_and_enqueues":       keyEndAndEnqueue,
+	"a_key_belongs_to_its_queue":                                   keyBelongsToQueue,
+	"a_key_does_not_hold_up_other_jobs":                            keyDoesNotBlockOthers,
+	"a_cancelled_job_that_waited_for_its_turn_is_out_of_the_line":  keyCancelWaiting,
+	"an_operators_retry_waits_for_its_turn":                        keyRetryWaits,
+	"a_rescue_keeps_the_turn_unless_it_ends_the_job":               keyRescue,
+	"a_replaced_job_stays_in_line":                                 keyReplace,
+	"a_blocked_job_says_so":                                        keyBlocked,
+}
+
+func keyOneAtATime(e *env.Env) {
+	var jobs []*store.Enqueue
+	for range 8 {
+		jobs = append(jobs, e.Job(env.Ordered("k")))
+	}
+	e.Enqueue(jobs...)
+	nodes := []int64{e.Join(), e.Join()}
+	for i, q := range jobs {
+		runs := e.Claim(nodes[i%2], 100)
+		e.WantIDs("claimed", env.ClaimedIDs(runs), q.Job.ID)
+		e.WantNothing(nodes[(i+1)%2])
+		e.End(runs[0], store.Completed)
+	}
+	e.WantNothing(nodes[0])
+}
+
+func keyOrder(e *env.Env) {
+	now := e.Clock.Now()
+	// The first one has the turn, so that the others wait and are then taken by their order, not by their arrival.
+	first := e.Add(env.Ordered("k"), env.Priority(4))
+	node := e.Join()
+	run := e.ClaimOne(node, first)
+	sixth := e.Add(env.Ordered("k"), env.Priority(3))
+	fifth := e.Add(env.Ordered("k"), env.Priority(3), env.RunAt(now.Add(-time.Hour)))
+	second := e.Add(env.Ordered("k"), env.Priority(1))
+	third := e.Add(env.Ordered("k"), env.Priority(2), env.Kind("push"))
+	fourth := e.Add(env.Ordered("k"), env.Priority(2))
+	for _, id := range []store.ID{second, third, fourth, fifth, sixth} {
+		e.End(run, store.Completed)
+		run = e.ClaimOne(node, id)
+	}
+}
+
+// keyTurnIsKept: the order within a key is strict, so an attempt that failed holds up those behind it.
+func keyTurnIsKept(e *env.Env) {
+	node := e.Join()
+	id := e.Add(env.Ordered("k"), env.Attempts(10))
+	run := e.ClaimOne(node, id)
+	e.Add(env.Ordered("k"), env.Priority(1))
+	for _, state := range []store.State{store.Retryable, store.Scheduled, store.Available} {
+		e.End(run, state)
+		if state != store.Available {
+			e.WantNothing(node)
+			e.Clock.Advance(time.Minute)
+		}
+		run = e.ClaimOne(node, id)
+	}
+	e.Leave(node)
+	run = e.ClaimOne(e.Join(), id)
+	e.End(run, store.Retryable)
+	e.Retry(id)
+	e.ClaimOne(e.Join(), id)
+}
+
+func keyIsFreed(e *env.Env) {
+	node := e.Join()
+	for _, state := range []store.State{store.Completed, store.Failed, store.Cancelled} {
+		run := e.ClaimOne(node, e.Add(env.Ordered("k")))
+		next := e.Add(env.Ordered("k"))
+		e.WantNothing(node)
+		e.End(run, state)
+		e.End(e.ClaimOne(node, next), store.Completed)
+	}
+	// Cancelled with the turn in hand, available and deferred.
+	for _, state := range []store.State{store.Available, store.Retryable, store.Scheduled} {
+		run := e.ClaimOne(node, e.Add(env.Ordered("k")))
+		next := e.Add(env.Ordered("k"))
+		e.End(run, state)
+		e.Cancel(run.Job.ID)
+		e.End(e.ClaimOne(node, next), store.Completed)
+	}
+	// Asked to stop while it runs.
+	run := e.ClaimOne(node, e.Add(env.Ordered("k")))
+	next := e.Add(env.Ordered("k"))
+	e.Cancel(run.Job.ID)
+	e.WantNothing(node)
+	e.End(run, store.Retryable)
+	e.End(e.ClaimOne(node, next), store.Completed)
+}
+
+func keyDeferredTakesNoTurn(e *env.Env) {
+	node := e.Join()
+	later := e.Add(env.Ordered("k"), env.Priority(1), env.Delay(time.Minute))
+	first := e.Add(env.Ordered("k"), env.Priority(3))
+	e.End(e.ClaimOne(node, first), store.Completed)
+	run := e.ClaimOne(node, e.Add(env.Ordered("k"), env.Priority(3)))
+	e.Clock.Advance(time.Hour)
+	e.WantNothing(node)
+	waiting := e.Add(env.Ordered("k"), env.Priority(2))
+	e.End(run, store.Completed)
+	e.End(e.ClaimOne(node, later), store.Completed)
+	e.ClaimOne(node, waiting)
+}
+
+// keyEndAndEnqueue: the end of a job and the enqueue of the next of its key meet in one transaction.
+func keyEndAndEnqueue(e *env.Env) {
+	node := e.Join()
+	run := e.ClaimOne(node, e.Add(env.Ordered("k")))
+	for range 5 {
+		next := e.Job(env.Ordered("k"))
+		e.Apply(&store.Batch{Outcomes: []*store.Outcome{env.Outcome(run, store.Completed)}, Enqueues: []*store.Enqueue{next}})
+		run = e.ClaimOne(node, next.Job.ID)
+	}
+}
+
+func keyBelongsToQueue(e *env.Env) {
+	inOther := func(q *store.Enqueue) { q.Job.Namespace = "other" }
+	a, b := e.Add(env.Ordered("k"), env.Queue("a")), e.Add(env.Ordered("k"), env.Queue("b"))
+	c, d := e.Add(env.Ordered("K"), env.Queue("a")), e.Add(env.Ordered("k"), env.Queue("a"), inOther)
+	node := e.Join()
+	e.WantIDs("claimed", env.ClaimedIDs(e.Claim(node, 10)), a, b, c)
+	params := e.Demand(node, 1)
+	params.Namespace = "other"
+	e.WantIDs("claimed", env.ClaimedIDs(e.ClaimWith(params)), d)
+}
+
+func keyDoesNotBlockOthers(e *env.Env) {
+	node := e.Join()
+	var first, rest []*store.Enqueue
+	for i := range 60 {
+		q := e.Job(env.Ordered(fmt.Sprintf("k%d", i%3)), env.Priority(1))
+		if i < 3 {
+			first = append(first, q)
+		} else {
+			rest = append(rest, q)
+		}
+	}
+	e.Enqueue(append(first, rest...)...)
+	plain := e.Add(env.Priority(4))
+	e.WantIDs("claimed", env.ClaimedIDs(e.Claim(node, 10)), append(env.IDsOf(first), plain)...)
+}
+
+func keyCancelWaiting(e *env.Env) {
+	node := e.Join()
+	run := e.ClaimOne(node, e.Add(env.Ordered("k")))
+	second, third := e.Add(env.Ordered("k")), e.Add(env.Ordered("k"))
+	e.Cancel(second)
+	e.WantNothing(node)
+	e.End(run, store.Completed)
+	e.ClaimOne(node, third)
+	e.WantState(second, store.Cancelled)
+}
+
+func keyRetryWaits(e *env.Env) {
+	node := e.Join()
+	first := e.Add(env.Ordered("k"))
+	e.End(e.ClaimOne(node, first), store.Failed)
+	run := e.ClaimOne(node, e.Add(env.Ordered("k")))
+	third := e.Add(env.Ordered("k"), env.Priority(1))
+	e.Retry(first)
+	e.WantNothing(node)
+	if !e.Get(first).Blocked {
+		e.Fatal("the retried job does not wait for its turn")
+	}
+	e.End(run, store.Completed)
+	e.End(e.ClaimOne(node, third), store.Completed)
+	e.End(e.ClaimOne(node, first), store.Completed)
+}
+
+func keyRescue(e *env.Env) {
+	id := e.Add(env.Ordered("k"), env.Attempts(3))
+	next := e.Add(env.Ordered("k"))
+	e.Lose(e.ClaimOne(e.Join(), id))
+	e.Lose(e.ClaimOne(e.Join(), id))
+	e.WantState(id, store.Retryable)
+	node := e.Join()
+	e.WantNothing(node)
+	e.Clock.Advance(env.RescueBackoff)
+	e.ClaimOne(node, id)
+	e.Clock.Advance(env.DeadAfter + time.Second)
+	e.Rescue()
+	e.WantState(id, store.Failed)
+	e.ClaimOne(e.Join(), next)
+}
+
+// keyReplace: a job that was replaced while it waited for its turn is still in line, once.
+func keyReplace(e *env.Env) {
+	node := e.Join()
+	run := e.ClaimOne(node, e.Add(env.Ordered("k")))
+	waiting := e.Add(env.Ordered("k"), env.Unique("u"))
+	other := e.Add(env.Ordered("k"))
+	replace := func(change func(*store.Enqueue)) {
+		e.Helper()
+		if q := e.Try(env.Unique("u"), env.OnConflict(store.Replace), change); !q.Result.Replaced {
+			e.Fatalf("replace: %+v, %v", q.Result, q.Err)
+		}
+	}
+	replace(env.RunAt(e.Clock.Now().Add(-time.Hour)))
+	e.WantNothing(node)
+	replace(env.Delay(time.Hour))
+	e.End(run, store.Completed)
+	run = e.ClaimOne(node, other)
+	replace(env.Delay(0))
+	e.WantNothing(node)
+	e.End(run, store.Completed)
+	e.End(e.ClaimOne(node, waiting), store.Completed)
+	e.WantNothing(node)
+}
+
+// keyBlocked: Blocked tells why an available job does not run.
+func keyBlocked(e *env.Env) {
+	first, second := e.Add(env.Ordered("k")), e.Add(env.Ordered("k"))
+	other := e.Add()
+	e.Promote()
+	blocked := func(want ...bool) {
+		e.Helper()
+		for i, id := range []store.ID{first, second, other} {
+			record := e.Get(id)
+			if record.Blocked != want[i] {
+				e.Fatalf("job %d, %v, says blocked %v, want %v", i, record.State, record.Blocked, want[i])
+			}
+		}
+	}
+	blocked(false, true, false)
+	if q := e.Queue("mail"); q.Counts[store.Available].N != 3 {
+		e.Fatalf("the queue counts %v", q.Counts)
+	}
+	node := e.Join()
+	runs := e.Claim(node, 10)
+	blocked(false, true, false)
+	e.End(runs[0], store.Completed)
+	e.Promote()
+	blocked(false, false, false)
+}

@@ -1,0 +1,309 @@
+package jobs
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+var outcomeTests = env.Tests{
+	"completed_keeps_its_result":                                outcomeCompleted,
+	"retryable_waits_and_is_counted":                            outcomeRetryable,
+	"a_snooze_waits_and_is_not_counted":                         outcomeSnooze,
+	"a_release_is_due_at_once_and_not_counted":                  outcomeRelease,
+	"failed_keeps_reason_and_error":                             outcomeFailed,
+	"cancelled_keeps_the_words_of_the_handler":                  outcomeCancelled,
+	"attempts_are_recorded_oldest_first":                        outcomeAttempts,
+	"a_deadline_ends_a_job_that_would_run_after_it":             outcomeDeadline,
+	"an_outcome_that_is_no_outcome_is_invalid":                  outcomeInvalid,
+	"outcomes_of_a_batch_stand_on_their_own":                    outcomeBatch,
+	"AtomicTransitions_checkpoints_then_outcomes_then_enqueues": outcomeOrder,
+	"a_text_that_the_database_cannot_hold_loses_no_outcome":     outcomeHostileText,
+	"a_job_runs_more_often_than_its_attempts_say_if_asked":      outcomeBeyondMax,
+}
+
+func outcomeCompleted(e *env.Env) {
+	result := []byte("\x00\xffany bytes")
+	run := e.Started(func(q *store.Enqueue) { q.Job.Codec = 4 })
+	e.EndAs(store.Completed, run, store.Completed, func(o *store.Outcome) { o.Result, o.Codec = result, 9 })
+	want := store.Record{
+		Job: run.Job, State: store.Completed, Result: result, ResultCodec: 9, StartedAt: run.ClaimedAt, FinishedAt: e.Clock.Now(),
+		Lease: store.Lease{Number: 1, Node: run.Lease.Node}, ClaimedAt: run.ClaimedAt,
+	}
+	e.Equal("record", e.Get(run.Job.ID), want, env.FinishedLease)
+	e.Equal("ended", e.Ended(run.Job.ID), []store.Ended{{ID: run.Job.ID, State: store.Completed, Result: result, Codec: 9}})
+	// One that ran, was retried and is cancelled while it waits was not finished by a run; and what was
+	// retried after it failed is like no failure any more.
+	waits := e.Started()
+	e.End(waits, store.Retryable)
+	e.Cancel(waits.Job.ID)
+	failed := e.Started()
+	e.End(failed, store.Failed)
+	e.Retry(failed.Job.ID)
+	e.End(e.ClaimOne(e.Join(), failed.Job.ID), store.Cancelled, func(o *store.Outcome) { o.StartedAt = time.Time{} })
+	for _, id := range []store.ID{waits.Job.ID, failed.Job.ID} {
+		if r := e.Get(id); r.State != store.Cancelled || !r.StartedAt.IsZero() || r.Fingerprint != 0 || r.ResultCodec != 0 {
+			e.Fatalf("a job that was cancelled: %+v", r)
+		}
+	}
+	// A handler may return nothing.
+	empty := e.Started()
+	e.End(empty, store.Completed, func(o *store.Outcome) { o.Result = nil })
+	if r := e.Get(empty.Job.ID); r.State != store.Completed || len(r.Result) != 0 {
+		e.Fatalf("job without a result is %v with %q", r.State, r.Result)
+	}
+}
+
+func outcomeRetryable(e *env.Env) {
+	run := e.Started()
+	due := e.Clock.Now().Add(90 * time.Second)
+	o := e.End(run, store.Retryable, func(o *store.Outcome) { o.Delay = 90 * time.Second })
+	want := store.Record{Job: run.Job, State: store.Retryable, Error: "it broke", ClaimedAt: run.ClaimedAt}
+	want.RunAt = due
+	want.Attempts = []store.Attempt{env.AttemptOf(run, o, e.Clock.Now())}
+	e.Equal("record", e.Get(run.Job.ID), want)
+	e.Clock.Advance(90*time.Second - time.Microsecond)
+	e.WantNothing(run.Lease.Node)
+	e.Clock.Advance(time.Microsecond)
+	if again := e.ClaimOne(run.Lease.Node, run.Job.ID); again.Job.Attempt != 2 || !again.Job.RunAt.Equal(due) {
+		e.Fatalf("second run: attempt %d at %v", again.Job.Attempt, again.Job.RunAt)
+	}
+}
+
+func outcomeSnooze(e *env.Env) {
+	run := e.Started()
+	due := e.Clock.Now().Add(time.Hour)
+	// RunAt goes before Delay.
+	o := e.End(run, store.Scheduled, func(o *store.Outcome) { o.RunAt, o.Delay = due.Add(999), time.Second })
+	record := e.Get(run.Job.ID)
+	if o.Final != store.Scheduled || record.State != store.Scheduled || record.Attempt != 0 || !record.RunAt.Equal(due) {
+		e.Fatalf("snoozed job: final %v, record %+v", o.Final, record)
+	}
+	e.Equal("attempts", record.Attempts, []store.Attempt{env.AttemptOf(run, o, e.Clock.Now())})
+	e.WantNothing(run.Lease.Node)
+	e.Clock.Advance(time.Hour)
+	if again := e.ClaimOne(run.Lease.Node, run.Job.ID); again.Job.Attempt != 1 || again.Lease.Number != 2 {
+		e.Fatalf("second run: attempt %d, lease %d", again.Job.Attempt, again.Lease.Number)
+	}
+}
+
+func outcomeRelease(e *env.Env) {
+	run := e.Started()
+	o := e.End(run, store.Available, func(o *store.Outcome) { o.StartedAt = time.Time{} })
+	record := e.Get(run.Job.ID)
+	// Reading: "due at once" makes now its run time, so it queues up behind those that were due before.
+	if o.Final != store.Available || record.State != store.Available || record.Attempt != 0 || !record.RunAt.Equal(e.Clock.Now()) {
+		e.Fatalf("released job: final %v, record %+v", o.Final, record)
+	}
+	e.Equal("attempts", record.Attempts, []store.Attempt{env.AttemptOf(run, o, e.Clock.Now())})
+	if again := e.ClaimOne(e.Join(), run.Job.ID); again.Job.Attempt != 1 {
+		e.Fatalf("second run: attempt %d", again.Job.Attempt)
+	}
+}
+
+func outcomeFailed(e *env.Env) {
+	run := e.Started()
+	o := e.End(run, store.Failed, func(o *store.Outcome) {
+		o.Reason, o.Error, o.Trace = store.ReasonTimeout, "too late", "goroutine 1"
+	})
+	want := store.Record{
+		Job: run.Job, State: store.Failed, Reason: store.ReasonTimeout, Error: "too late", FinishedAt: e.Clock.Now(),
+		Lease: store.Lease{Number: 1, Node: run.Lease.Node}, ClaimedAt: run.ClaimedAt, StartedAt: run.ClaimedAt, Fingerprint: -5,
+		Attempts: []store.Attempt{env.AttemptOf(run, o, e.Clock.Now())},
+	}
+	e.Equal("record", e.Get(run.Job.ID), want, env.FinishedLease)
+	e.Equal("ended", e.Ended(run.Job.ID), []store.Ended{{
+		ID: run.Job.ID, State: store.Failed, Reason: store.ReasonTimeout, Error: "too late",
+	}})
+}
+
+func outcomeCancelled(e *env.Env) {
+	run := e.Started()
+	o := e.End(run, store.Cancelled)
+	record := e.Get(run.Job.ID)
+	if o.Final != store.Cancelled || record.State != store.Cancelled || record.Reason != store.ReasonCancelled ||
+		record.Error != "the handler gave up" || record.Attempt != 1 {
+		e.Fatalf("cancelled job: final %v, record %+v", o.Final, record)
+	}
+	e.Equal("attempts", record.Attempts, []store.Attempt{env.AttemptOf(run, o, e.Clock.Now())})
+}
+
+// outcomeAttempts: one row per run that did not complete, with the times and texts of that run.
+func outcomeAttempts(e *env.Env) {
+	id := e.Add(env.Attempts(10))
+	var want []store.Attempt
+	node := e.Join()
+	for i, state := range []store.State{store.Retryable, store.Scheduled, store.Retryable, store.Available, store.Retryable, store.Completed} {
+		run := e.ClaimOne(node, id)
+		e.Clock.Advance(time.Second)
+		o := e.End(run, state, func(o *store.Outcome) {
+			if state == store.Retryable {
+				o.Error, o.Trace, o.StartedAt = fmt.Sprintf("error %d", i), fmt.Sprintf("trace %d", i), run.ClaimedAt.Add(time.Millisecond)
+			}
+		})
+		if state != store.Completed {
+			want = append(want, env.AttemptOf(run, o, e.Clock.Now()))
+		}
+		e.Clock.Advance(time.Hour)
+	}
+	record := e.Get(id)
+	e.Equal("attempts", record.Attempts, want)
+	if record.State != store.Completed || record.Attempt != 4 || record.LeaseNumber != 6 {
+		e.Fatalf("record: %+v", record)
+	}
+	if record.Error != "error 4" {
+		e.Fatalf("the error of the last attempt that failed is %q", record.Error)
+	}
+	if got := e.Ended(id)[0].Error; got != "" {
+		e.Fatalf("a completed job ended with the error %q", got)
+	}
+}
+
+func outcomeDeadline(e *env.Env) {
+	deadline := e.Clock.Now().Add(time.Minute)
+	withDeadline := func(q *store.Enqueue) { q.Job.Options.Deadline = deadline }
+	for _, c := range []struct {
+		state store.State
+		runAt time.Time
+		final store.State
+	}{
+		{store.Retryable, deadline.Add(-time.Microsecond), store.Retryable},
+		{store.Retryable, deadline, store.Failed},
+		{store.Scheduled, deadline.Add(-time.Microsecond), store.Scheduled},
+		{store.Scheduled, deadline.Add(time.Hour), store.Failed},
+		{store.Available, time.Time{}, store.Available},
+		{store.Completed, time.Time{}, store.Completed},
+	} {
+		run := e.ClaimOne(e.Join(), e.Add(withDeadline))
+		o := e.End(run, c.state, func(o *store.Outcome) { o.RunAt, o.Error = c.runAt, "words" })
+		record := e.Get(run.Job.ID)
+		if o.Final != c.final || record.State != c.final {
+			e.Fatalf("%v at %v: final %v, state %v, want %v", c.state, c.runAt, o.Final, record.State, c.final)
+		}
+		if c.final == store.Failed {
+			if record.Reason != store.ReasonDeadline || record.Error != "words" || record.Attempt != 1 {
+				e.Fatalf("job after its deadline: %+v", record)
+			}
+		}
+		if !record.State.Finished() {
+			e.Cancel(run.Job.ID)
+		}
+	}
+	// The delay counts as well as the time.
+	run := e.ClaimOne(e.Join(), e.Add(withDeadline))
+	e.EndAs(store.Failed, run, store.Retryable, func(o *store.Outcome) { o.Delay = 2 * time.Minute })
+}
+
+// outcomeInvalid: a run ends in one of the states that Outcome lists. How it parks is in wait.go.
+func outcomeInvalid(e *env.Env) {
+	run := e.Started()
+	for _, state := range []store.State{0, store.Running, 99} {
+		o := env.Outcome(run, state)
+		fine := e.Job()
+		e.Apply(&store.Batch{Outcomes: []*store.Outcome{o}, Enqueues: []*store.Enqueue{fine}})
+		e.WantErr(state.String(), o.Err, store.ErrInvalid)
+		if fine.Err != nil {
+			e.Fatalf("the enqueue beside it failed: %v", fine.Err)
+		}
+		e.WantState(run.Job.ID, store.Running)
+		e.Cancel(fine.Job.ID)
+	}
+	e.End(run, store.Completed)
+}
+
+// outcomeBatch mixes good and bad outcomes of one claim record and of several, which a store applies as a group.
+func outcomeBatch(e *env.Env) {
+	var jobs []*store.Enqueue
+	for range 12 {
+		jobs = append(jobs, e.Job())
+	}
+	e.Enqueue(jobs...)
+	nodes := []int64{e.Join(), e.Join()}
+	runs := append(e.Claim(nodes[0], 6), e.Claim(nodes[1], 6)...)
+	states := []store.State{store.Completed, store.Failed, store.Retryable, store.Scheduled, store.Available, store.Cancelled}
+	e.End(runs[1], store.Completed)
+	e.End(runs[8], store.Scheduled)
+	batch := &store.Batch{}
+	for i, run := range runs {
+		batch.Outcomes = append(batch.Outcomes, env.Outcome(run, states[i%len(states)]))
+	}
+	batch.Outcomes[4].State = store.Running
+	e.Apply(batch)
+	for i, o := range batch.Outcomes {
+		switch i {
+		case 1:
+			e.WantErr("outcome of a run that has ended", o.Err, store.ErrLeaseLost)
+			e.WantState(o.Lease.Job, store.Completed)
+		case 8:
+			e.WantErr("outcome of a run that has ended", o.Err, store.ErrLeaseLost)
+			e.WantState(o.Lease.Job, store.Scheduled)
+		case 4:
+			e.WantErr("outcome without a state", o.Err, store.ErrInvalid)
+			e.WantState(o.Lease.Job, store.Running)
+		default:
+			if o.Err != nil || o.Final != states[i%len(states)] {
+				e.Fatalf("outcome %d: %v, %v", i, o.Final, o.Err)
+			}
+			e.WantState(o.Lease.Job, o.Final)
+		}
+	}
+}
+
+// outcomeOrder: within a batch a run writes its checkpoint before it ends, and what it enqueues may take the key that
+// its end released.
+func outcomeOrder(e *env.Env) {
+	run := e.Started(env.Unique("k"))
+	o := env.Outcome(run, store.Completed)
+	next := e.Job(env.Unique("k"), env.OnConflict(store.Reject))
+	c := &store.CheckpointWrite{Lease: run.Lease, Checkpoint: store.Checkpoint{Percent: 100}}
+	e.Apply(&store.Batch{
+		Enqueues: []*store.Enqueue{next}, Outcomes: []*store.Outcome{o}, Checkpoints: []*store.CheckpointWrite{c},
+	})
+	if c.Err != nil || o.Err != nil || next.Err != nil {
+		e.Fatalf("errors: %v, %v, %v", c.Err, o.Err, next.Err)
+	}
+	e.WantState(run.Job.ID, store.Completed)
+	e.WantState(next.Job.ID, store.Available)
+}
+
+// outcomeHostileText: Reading: texts are for people, and a panic may say anything. PostgreSQL cannot hold NUL or bytes
+// that are not UTF-8 in a text; a store may replace those, but the run has to end, and its neighbours too.
+func outcomeHostileText(e *env.Env) {
+	hostile := "words\x00 and \xff\xfe" + strings.Repeat("é", 100)
+	run, neighbour := e.Started(), e.Started()
+	failed := env.Outcome(run, store.Failed, func(o *store.Outcome) { o.Error, o.Trace = hostile, hostile })
+	c := &store.CheckpointWrite{Lease: neighbour.Lease, Checkpoint: store.Checkpoint{Message: hostile}}
+	e.Apply(&store.Batch{
+		Checkpoints: []*store.CheckpointWrite{c}, Outcomes: []*store.Outcome{failed, env.Outcome(neighbour, store.Completed)},
+	})
+	if failed.Err != nil || c.Err != nil {
+		e.Fatalf("errors: %v, %v", failed.Err, c.Err)
+	}
+	record := e.Get(run.Job.ID)
+	if record.State != store.Failed || !strings.HasPrefix(record.Error, "words") || !strings.HasSuffix(record.Error, "é") {
+		e.Fatalf("record: %v, %q", record.State, record.Error)
+	}
+	e.WantState(neighbour.Job.ID, store.Completed)
+	id := e.Add()
+	if _, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: []store.ID{id}, Reason: hostile, Actor: hostile}); err != nil {
+		e.Fatalf("Cancel: %v", err)
+	}
+	e.WantState(id, store.Cancelled)
+}
+
+// outcomeBeyondMax: who runs the job decides whether an attempt is left; the store counts and obeys.
+func outcomeBeyondMax(e *env.Env) {
+	id := e.Add(env.Attempts(1))
+	node := e.Join()
+	for i := range 3 {
+		run := e.ClaimOne(node, id)
+		if run.Job.Attempt != i+1 {
+			e.Fatalf("attempt is %d, want %d", run.Job.Attempt, i+1)
+		}
+		e.End(run, store.Retryable)
+		e.Clock.Advance(time.Hour)
+	}
+}

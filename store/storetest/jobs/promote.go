@@ -1,0 +1,154 @@
+package jobs
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+var promoteTests = env.Tests{
+	"EveryDueThingHappens_what_is_due_becomes_available":  promoteDue,
+	"EveryDueThingHappens_in_steps_as_large_as_the_limit": promoteSteps,
+	"promote_tells_when_the_next_job_is_due":              promoteNextDue,
+	"promote_tells_which_queues_have_something":           promoteQueues,
+	"NoLoss_promoting_a_job_of_a_paused_queue_keeps_it":   promotePaused,
+	"promote_hands_on_free_ordering_keys":                 promoteKeys,
+}
+
+func promoteDue(e *env.Env) {
+	node := e.Join()
+	scheduled, later := e.Add(env.Delay(time.Minute)), e.Add(env.Delay(time.Minute+time.Microsecond))
+	run := e.Started()
+	e.End(run, store.Retryable, func(o *store.Outcome) { o.RunAt = e.Clock.Now().Add(30 * time.Second) })
+	promoted, err := e.Store.Promote(e.Ctx, 100)
+	if err != nil || promoted.Jobs != 0 || promoted.More || len(promoted.Wakes) != 0 {
+		e.Fatalf("promoted %+v, %v", promoted, err)
+	}
+	e.Clock.Advance(59 * time.Second)
+	if promoted, err = e.Store.Promote(e.Ctx, 100); err != nil || promoted.Jobs != 2 || promoted.More {
+		e.Fatalf("promoted %+v, %v", promoted, err)
+	}
+	for _, id := range []store.ID{scheduled, run.Job.ID} {
+		if record := e.Get(id); record.State != store.Available || record.Blocked {
+			e.Fatalf("record: %+v", record)
+		}
+	}
+	// The run time stays what it was: it says since when the job could have run.
+	if got, want := e.Get(scheduled).RunAt, env.Start.Add(time.Minute); !got.Equal(want) {
+		e.Fatalf("run time is %v, want %v", got, want)
+	}
+	e.WantState(later, store.Scheduled)
+	e.Clock.Advance(time.Microsecond)
+	e.WantIDs("claimed", env.ClaimedIDs(e.Claim(node, 10)), run.Job.ID, scheduled, later)
+}
+
+func promoteSteps(e *env.Env) {
+	var want []store.ID
+	for i := range 25 {
+		want = append(want, e.Add(env.Delay(time.Duration(i+1)*time.Second), env.Queue([]string{"a", "b"}[i%2])))
+	}
+	e.Clock.Advance(time.Minute)
+	jobs := 0
+	for calls := 1; ; calls++ {
+		promoted, err := e.Store.Promote(e.Ctx, 10)
+		if err != nil || promoted.Jobs > 10 {
+			e.Fatalf("promoted %+v, %v", promoted, err)
+		}
+		jobs += promoted.Jobs
+		if !promoted.More {
+			break
+		}
+		// What was due first comes first, so that nothing starves behind a flood.
+		if calls == 1 {
+			e.WantState(want[0], store.Available)
+			e.WantState(want[24], store.Scheduled)
+		}
+		if calls > 10 {
+			e.Fatal("Promote says More for ever")
+		}
+	}
+	if jobs != 25 {
+		e.Fatalf("promoted %d jobs, want 25", jobs)
+	}
+	e.WantIDs("claimed", env.ClaimedIDs(e.Claim(e.Join(), 100)), want...)
+}
+
+func promoteNextDue(e *env.Env) {
+	next := func(want time.Time) {
+		e.Helper()
+		promoted, err := e.Store.Promote(e.Ctx, 100)
+		if err != nil || !promoted.NextDue.Equal(want) {
+			e.Fatalf("the next job is due at %v, want %v (%v)", promoted.NextDue, want, err)
+		}
+	}
+	next(time.Time{})
+	e.Add()
+	next(time.Time{})
+	later := e.Add(env.Delay(time.Hour))
+	next(env.Start.Add(time.Hour).Truncate(time.Microsecond))
+	sooner := e.Add(env.Delay(time.Minute), func(q *store.Enqueue) { q.Job.Namespace = "other" })
+	next(env.Start.Add(time.Minute))
+	e.Clock.Advance(2 * time.Minute)
+	next(env.Start.Add(time.Hour))
+	e.WantState(sooner, store.Available)
+	e.Cancel(later)
+	next(time.Time{})
+}
+
+func promoteQueues(e *env.Env) {
+	e.Add(env.Queue("a"), env.Delay(time.Second))
+	e.Add(env.Queue("b"), env.Delay(time.Second))
+	e.Add(env.Queue("b"), env.Delay(time.Second))
+	e.Add(env.Queue("c"), env.Delay(time.Hour))
+	e.InOtherSpace().Add(env.Queue("b"), env.Delay(time.Second))
+	e.InOtherSpace().Add(env.Queue("d"), env.Delay(time.Second))
+	e.Clock.Advance(time.Minute)
+	promoted, err := e.Store.Promote(e.Ctx, 100)
+	if err != nil {
+		e.Fatalf("Promote: %v", err)
+	}
+	slices.SortFunc(promoted.Wakes, func(a, b store.Wake) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Queue, b.Queue))
+	})
+	e.Equal("wake-ups", promoted.Wakes, []store.Wake{
+		env.Ready(env.Namespace, "a"), env.Ready(env.Namespace, "b"), env.Ready(env.OtherSpace, "b"), env.Ready(env.OtherSpace, "d"),
+	})
+}
+
+func promotePaused(e *env.Env) {
+	id := e.Add(env.Delay(time.Second))
+	e.Pause("mail", true)
+	e.Clock.Advance(time.Minute)
+	node := e.Join()
+	e.WantNothing(node)
+	e.WantState(id, store.Available)
+	e.Pause("mail", false)
+	e.ClaimOne(node, id)
+}
+
+// promoteKeys: whoever waits for a key gets it after some promotions, however small their limit is.
+func promoteKeys(e *env.Env) {
+	node := e.Join()
+	var first, second []store.ID
+	for i := range 10 {
+		key := env.Ordered(string(rune('a' + i)))
+		first, second = append(first, e.Add(key)), append(second, e.Add(key))
+	}
+	for _, want := range [][]store.ID{first, second} {
+		for range 50 {
+			if promoted, err := e.Store.Promote(e.Ctx, 3); err != nil {
+				e.Fatalf("Promote: %v", err)
+			} else if !promoted.More {
+				break
+			}
+		}
+		runs := e.ClaimWith(e.Demand(node, 100))
+		e.WantIDs("claimed", env.ClaimedIDs(runs), want...)
+		for _, run := range runs {
+			e.End(run, store.Completed)
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package jobs
+
+import (
+	"errors"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+var retryTests = env.Tests{
+	"FinishedIsFinal_a_failed_or_cancelled_job_runs_again_from_the_first_attempt": retryFinished,
+	"a_cancelled_job_that_never_ran_runs":                                         retryNeverRan,
+	"a_job_that_waits_for_its_time_runs_at_once":                                  retryDeferred,
+	"an_available_job_is_left_as_it_is":                                           retryAvailable,
+	"a_job_that_runs_or_has_completed_is_a_conflict":                              retryConflict,
+	"UniqueIsUnique_a_retry_needs_its_key":                                        retryUnique,
+	"UniqueIsUnique_a_retry_that_kept_its_key_needs_no_other":                     retryKeptKey,
+	"retry_answers_in_the_order_asked":                                            retryAnswers,
+}
+
+func retryFinished(e *env.Env) {
+	node := e.Join()
+	for _, state := range []store.State{store.Failed, store.Cancelled} {
+		id := e.Add(env.Attempts(2))
+		run := e.ClaimOne(node, id)
+		o := e.End(run, store.Retryable)
+		first := env.AttemptOf(run, o, e.Clock.Now())
+		e.Clock.Advance(time.Minute)
+		e.Beat(node)
+		run = e.ClaimOne(node, id)
+		o = e.End(run, state)
+		second := env.AttemptOf(run, o, e.Clock.Now())
+		e.Clock.Advance(time.Second)
+		e.Retry(id)
+		record := e.Get(id)
+		if record.State != store.Available || record.Attempt != 0 || record.LeaseNumber != 2 || record.Reason != "" ||
+			!record.FinishedAt.IsZero() || !record.RunAt.Equal(e.Clock.Now()) || record.MaxAttempts != 2 {
+			e.Fatalf("retried job: %+v", record)
+		}
+		// What happened before is still told.
+		e.Equal("attempts", record.Attempts, []store.Attempt{first, second})
+		if ended := e.Ended(id); len(ended) != 0 {
+			e.Fatalf("a retried job has ended: %+v", ended)
+		}
+		run = e.ClaimOne(node, id)
+		if run.Job.Attempt != 1 || run.Lease.Number != 3 {
+			e.Fatalf("run after the retry: attempt %d, lease %d", run.Job.Attempt, run.Lease.Number)
+		}
+		e.End(run, store.Completed)
+		if record := e.Get(id); record.State != store.Completed || record.Attempt != 1 {
+			e.Fatalf("record: %+v", record)
+		}
+	}
+}
+
+func retryNeverRan(e *env.Env) {
+	id := e.Add(env.Delay(time.Hour))
+	e.Cancel(id)
+	e.Retry(id)
+	if run := e.ClaimOne(e.Join(), id); run.Job.Attempt != 1 || run.Lease.Number != 1 {
+		e.Fatalf("run: %+v", run)
+	}
+}
+
+// retryDeferred: Reading: the attempts of a job that has not finished stay counted (RetryParams), although
+// Operators.Retry says "from the first attempt" of all.
+func retryDeferred(e *env.Env) {
+	scheduled := e.Add(env.Delay(time.Hour))
+	retryable := e.Started()
+	e.End(retryable, store.Retryable)
+	e.Retry(scheduled)
+	e.Retry(retryable.Job.ID)
+	for _, id := range []store.ID{scheduled, retryable.Job.ID} {
+		if record := e.Get(id); record.State != store.Available || !record.RunAt.Equal(e.Clock.Now()) {
+			e.Fatalf("retried job: %+v", record)
+		}
+	}
+	node := e.Join()
+	runs := e.Claim(node, 5)
+	e.WantIDs("claimed", env.ClaimedIDs(runs), scheduled, retryable.Job.ID)
+	if runs[0].Job.Attempt != 1 || runs[1].Job.Attempt != 2 {
+		e.Fatalf("attempts are %d and %d", runs[0].Job.Attempt, runs[1].Job.Attempt)
+	}
+	e.End(runs[0], store.Completed)
+	e.End(runs[1], store.Completed)
+	e.Clock.Advance(2 * time.Hour)
+	e.WantNothing(node)
+}
+
+func retryAvailable(e *env.Env) {
+	id := e.Add(env.RunAt(e.Clock.Now().Add(-time.Minute)))
+	before := e.Get(id)
+	e.Retry(id)
+	e.Equal("job", e.Get(id), before)
+	e.ClaimOne(e.Join(), id)
+}
+
+func retryConflict(e *env.Env) {
+	run := e.Started()
+	check := func(state store.State) {
+		e.Helper()
+		before := e.Get(run.Job.ID)
+		r := e.TryRetry(run.Job.ID)
+		e.WantErr("Retry", r.Err, store.ErrConflict)
+		var unique *store.UniqueError
+		if errors.As(r.Err, &unique) || r.State != state {
+			e.Fatalf("Retry of a %v job: %+v", state, r)
+		}
+		e.Equal("job", e.Get(run.Job.ID), before)
+	}
+	check(store.Running)
+	e.End(run, store.Completed)
+	check(store.Completed)
+	e.WantNothing(e.Join())
+}
+
+func retryUnique(e *env.Env) {
+	node := e.Join()
+	first := e.Add(env.Unique("k"))
+	e.End(e.ClaimOne(node, first), store.Failed)
+	second := e.Add(env.Unique("k"))
+	r := e.TryRetry(first)
+	var taken *store.UniqueError
+	if !errors.As(r.Err, &taken) || taken.Holder != second || r.State != store.Failed {
+		e.Fatalf("Retry without its key: %+v", r)
+	}
+	e.WantState(first, store.Failed)
+	e.End(e.ClaimOne(node, second), store.Completed)
+	e.Retry(first)
+	e.WantTaken("k", first)
+	e.End(e.ClaimOne(node, first), store.Completed)
+	e.WantFree("k")
+}
+
+func retryKeptKey(e *env.Env) {
+	run := e.Started(env.Unique("k", store.States...))
+	e.End(run, store.Failed)
+	e.WantTaken("k", run.Job.ID)
+	e.Retry(run.Job.ID)
+	e.WantTaken("k", run.Job.ID)
+	e.ClaimOne(run.Lease.Node, run.Job.ID)
+}
+
+func retryAnswers(e *env.Env) {
+	node := e.Join()
+	a, b := e.Add(), e.Add()
+	for _, run := range e.Claim(node, 2) {
+		e.End(run, store.Failed)
+	}
+	unknown, waiting, running := e.IDs.Next(), e.Add(env.Delay(time.Hour)), e.Started()
+	ids := []store.ID{b, unknown, running.Job.ID, a, waiting, b}
+	results, err := e.Store.Retry(e.Ctx, store.RetryParams{Jobs: ids, Actor: "ada"})
+	if err != nil || len(results) != len(ids) {
+		e.Fatalf("%d results, %v", len(results), err)
+	}
+	want := []struct {
+		state store.State
+		err   error
+	}{
+		{store.Available, nil},
+		{0, store.ErrNotFound},
+		{store.Running, store.ErrConflict},
+		{store.Available, nil},
+		{store.Available, nil},
+		{store.Available, nil},
+	}
+	for i, r := range results {
+		if r.Job != ids[i] || r.State != want[i].state || !errors.Is(r.Err, want[i].err) {
+			e.Fatalf("answer %d is %+v, want %+v", i, r, want[i])
+		}
+	}
+	if claimed := e.Claim(node, 10); len(claimed) != 3 {
+		e.Fatalf("claimed %d jobs, want 3", len(claimed))
+	}
+	if results, err := e.Store.Retry(e.Ctx, store.RetryParams{}); err != nil || len(results) != 0 {
+		e.Fatalf("retry of nothing: %v, %v", results, err)
+	}
+}

@@ -1,0 +1,57 @@
+package machine
+
+import (
+	"fmt"
+	"maps"
+
+	"pgregory.net/rapid"
+)
+
+func (m *machine) actions() map[string]func(*rapid.T) {
+	all := map[string]func(*rapid.T){
+		"":       m.check,
+		"join":   m.joinNode,
+		"leave":  m.leaveNode,
+		"beat":   m.beatNode,
+		"cancel": m.cancelJobs,
+		"retry":  m.retryJobs,
+		"pause":  m.pauseQueue,
+		"rescue": m.rescueNodes,
+		"giveup": m.giveUpRuns,
+		"sweep":  m.sweepCancels,
+		"retain": m.retainJobs,
+		"repeat": m.repeatClaim,
+		"again":  m.repeatStart,
+	}
+	if m.mode.durable {
+		maps.Copy(all, m.durableActions())
+	}
+	if !m.mode.keyed {
+		all["promote"] = m.promoteDue
+	}
+	// What moves jobs forward comes up more often.
+	for i := range 4 {
+		all[fmt.Sprintf("apply%d", i)] = m.applyBatch
+		all[fmt.Sprintf("claim%d", i)] = m.claimJobs
+	}
+	for i := range 2 {
+		all[fmt.Sprintf("clock%d", i)] = m.moveClock
+	}
+	return all
+}
+
+// The operations of a machine on jobs that remember: what persons do to them, and what becomes of children. What runs write is in
+// actions_journal.go.
+
+func (m *machine) durableActions() map[string]func(*rapid.T) {
+	all := map[string]func(*rapid.T){
+		"pausejobs": m.pauseJobs,
+		"terminate": m.terminateJobs,
+		"fork":      m.forkJob,
+		"close":     m.closeChildren,
+	}
+	for i := range 2 {
+		all[fmt.Sprintf("resume%d", i)] = m.resumeJob
+	}
+	return all
+}

@@ -1,0 +1,94 @@
+package machine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+func (m *machine) claimJobs(t *rapid.T) {
+	i := m.anyNode(t)
+	if m.mode.keyed {
+		m.settle()
+	}
+	m.seqs += 10
+	params := store.ClaimParams{
+		Seq: m.seqs, Namespace: m.namespace, Limit: rapid.IntRange(1, 6).Draw(t, "limit"),
+		Kinds: m.anyKinds(t),
+		Aging: pick(t, "aging", 0, 0, 20*time.Second),
+	}
+	if chance(t, "queues", 30) {
+		params.Queues = []store.QueueDemand{}
+		for _, q := range machineQueues {
+			if chance(t, "serve "+q, 70) {
+				params.Queues = append(params.Queues, store.QueueDemand{Name: q, Limit: rapid.IntRange(0, 4).Draw(t, "of "+q)})
+			}
+		}
+	}
+	// Also the first time, as a caller does whose first request was lost.
+	params.Repeat = chance(t, "first lost", 10)
+	m.send(i, params, nil)
+}
+
+// repeatClaim sends a claim again, of which some job still runs: of one that is done altogether nothing may be left
+// that a store could recognise.
+func (m *machine) repeatClaim(t *rapid.T) {
+	var candidates []claim
+	for _, c := range m.claims {
+		if slices.ContainsFunc(c.runs, func(r *run) bool { return r.job.live && r.job.lease == r.store.Lease.Number }) {
+			candidates = append(candidates, c)
+		}
+	}
+	if len(candidates) == 0 {
+		t.Skip("nothing to repeat")
+	}
+	c := one(t, "claim", candidates)
+	c.params.Repeat = true
+	m.send(c.node, c.params, c.runs)
+}
+
+// send claims on both sides. known are the runs that a repeated claim may return.
+func (m *machine) send(nodeIndex int, params store.ClaimParams, known []*run) {
+	m.t.Logf("node %d claims %+v", nodeIndex, params)
+	a, b := params, params
+	a.Node, b.Node = m.nodes[nodeIndex].store, m.nodes[nodeIndex].model
+	got, err := m.store.Claim(m.ctx, a)
+	want, err2 := m.model.Claim(m.ctx, b)
+	m.sameErr("Claim", err, err2)
+	runs := m.take(got, want, known)
+	if known == nil {
+		m.claims = append(m.claims, claim{node: nodeIndex, params: params, runs: runs})
+	}
+}
+
+// take compares the jobs that were claimed on both sides, and remembers and returns the runs that are new. known are those that were
+// claimed before, if it is a repetition.
+func (m *machine) take(got, want []store.Claimed, known []*run) (runs []*run) {
+	m.same("claimed jobs", env.ClaimedIDs(got), env.ClaimedIDs(want))
+	for i := range got {
+		if !want[i].Durable || known != nil || m.ownWords(want[i].CancelReason) {
+			// Reading: whether a repeated claim tells of requests is not promised, nor does it matter without a journal.
+			got[i].CancelRequested, got[i].CancelReason = want[i].CancelRequested, want[i].CancelReason
+		}
+		m.same("claimed job", got[i], want[i],
+			cmpopts.IgnoreFields(store.Lease{}, "Node", "Claim", "Slot"))
+		job := m.find(got[i].Job.ID)
+		number := got[i].Lease.Number
+		if at := slices.IndexFunc(known, func(r *run) bool { return r.job == job }); at >= 0 {
+			m.same("lease of a repeated claim", got[i].Lease, known[at].store.Lease)
+			continue
+		}
+		if job.live || number <= job.lease || known != nil {
+			m.t.Fatalf("OneOwner: job %v was claimed with lease %d while lease %d was live: %v", got[i].Job.ID, number, job.lease, job.live)
+		}
+		job.live, job.lease = true, number
+		r := &run{job: job, store: got[i], model: want[i]}
+		m.runs, runs = append(m.runs, r), append(runs, r)
+	}
+	return runs
+}

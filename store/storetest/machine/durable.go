@@ -1,0 +1,106 @@
+package machine
+
+import (
+	"slices"
+
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+func (m *machine) pauseJobs(t *rapid.T) {
+	params := store.PauseJobsParams{Reason: "look first", Actor: "ada"}
+	running := chance(t, "running", 50)
+	m.drawJobs(t, &params.Jobs, func(k *known) bool { return k.live || !running && !k.state.Finished() })
+	t.Logf("pause %v", m.names(params.Jobs))
+	got, err := m.store.PauseJobs(m.ctx, params)
+	want, err2 := m.model.PauseJobs(m.ctx, params)
+	m.must("PauseJobs", err, err2)
+	m.same("number of answers", len(got), len(want))
+	for i := range want {
+		m.sameErr("PauseJobs", got[i].Err, want[i].Err)
+		if want[i].Err == nil {
+			m.same("PauseJobs", got[i], want[i])
+		}
+	}
+}
+
+func (m *machine) resumeJob(t *rapid.T) {
+	var ids []store.ID
+	m.drawJobs(t, &ids, func(k *known) bool {
+		return k.state == store.Waiting || k.state == store.Failed || k.state == store.Cancelled
+	})
+	params := env.Resumption(ids[0])
+	m.closeBefore(t, ids[:1])
+	_, last, _ := m.lengths(params.Job)
+	if k := m.find(params.Job); k == nil || !k.live { // Reading: of a job that runs they are not looked at
+		params.Keep = pick(t, "keep", -1, -1, last, last-1, 1, 0)
+		params.Expect = pick(t, "expect", -1, last, last, last+1)
+	}
+	t.Logf("resume %v, keep %d, expect %d of %d", m.names(ids[:1]), params.Keep, params.Expect, last)
+	got, err := m.store.Resume(m.ctx, params)
+	want, err2 := m.model.Resume(m.ctx, params)
+	if !m.mode.lossy { // see persistent
+		m.sameErr("Resume", err, err2)
+		if err2 == nil {
+			m.same("Resume", got, want)
+		}
+	}
+	if k := m.find(params.Job); k != nil && err2 == nil {
+		k.retried = true
+	}
+}
+
+func (m *machine) terminateJobs(t *rapid.T) {
+	params := store.CancelParams{Reason: cancelReason, Actor: "ada", Terminate: true}
+	m.drawJobs(t, &params.Jobs, func(k *known) bool { return k.live || k.state == store.Waiting })
+	t.Logf("terminate %v", m.names(params.Jobs))
+	got, err := m.store.Cancel(m.ctx, params)
+	want, err2 := m.model.Cancel(m.ctx, params)
+	m.must("Cancel", err, err2)
+	m.same("number of answers", len(got), len(want))
+	for i := range want {
+		m.sameErr("Cancel", got[i].Err, want[i].Err)
+		m.same("Cancel", got[i], want[i], cmpopts.IgnoreFields(store.Result{}, "Err"))
+	}
+	m.settleLives()
+}
+
+func (m *machine) forkJob(t *rapid.T) {
+	q := m.newEnqueue(t)
+	q.Job.UniqueKey, q.Job.UniqueStates, q.OnConflict, q.Delay = nil, 0, 0, 0
+	params := store.ForkParams{From: m.anyJob(t), Keep: rapid.Int64Range(0, 6).Draw(t, "keep"), Job: q.Job, Reason: "what if", Actor: "ada"}
+	t.Logf("fork %v, keep %d", m.names([]store.ID{params.From}), params.Keep)
+	err := m.store.Fork(m.ctx, params)
+	err2 := m.model.Fork(m.ctx, params)
+	m.sameErr("Fork", err, err2)
+	if err == nil {
+		m.jobs = append(m.jobs, &known{enqueue: q, forked: true})
+	}
+}
+
+// closeChildren lets both sides close all that there is to close: which come first, if there is a limit, is the store's choice.
+func (m *machine) closeChildren(t *rapid.T) {
+	got, want := m.closeAll(m.store), m.closeAll(m.model)
+	t.Logf("closed %v", m.names(want))
+	if !m.mode.lossy {
+		m.same("closed children", got, want)
+	}
+	for _, id := range want {
+		m.closed[id] = true
+	}
+	m.settleLives()
+}
+
+// closeBefore closes children before a person lets one of them go on. Reading: whether it is closed then because its parent finished
+// long ago, and nobody had looked since, is not promised.
+func (m *machine) closeBefore(t *rapid.T, ids []store.ID) {
+	if slices.ContainsFunc(ids, func(id store.ID) bool {
+		k := m.find(id)
+		return k != nil && k.enqueue.Job.Parent != store.ID{}
+	}) {
+		m.closeChildren(t)
+	}
+}

@@ -1,0 +1,80 @@
+package machine
+
+import (
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+// anyEnqueue draws a new job, or now and then one that was enqueued before.
+func (m *machine) anyEnqueue(t *rapid.T) store.Enqueue {
+	if len(m.jobs) > 0 && chance(t, "again", 8) {
+		if k := one(t, "job", m.jobs); !k.removed {
+			return k.enqueue
+		}
+	}
+	return m.newEnqueue(t)
+}
+
+func (m *machine) newEnqueue(t *rapid.T) store.Enqueue {
+	q := store.Enqueue{Job: store.Job{
+		ID: m.ids.Next(), Namespace: m.namespace, Queue: m.anyQueue(t), Kind: pick(t, "kind", machineKinds...),
+		Priority: rapid.IntRange(1, 4).Draw(t, "priority"), MaxAttempts: pick(t, "attempts", 3, 2, 1, 0, 9),
+		Args: []byte(pick(t, "args", "1", "2", "3")),
+	}}
+	if q.Job.Kind == machineKinds[2] || chance(t, "own backoff", 15) { // see anyPolicies
+		q.Job.Options.Backoff = store.Backoff{Base: 5 * time.Second, Cap: 20 * time.Second}
+	}
+	if m.mode.durable && chance(t, "bound", 15) {
+		q.Job.Version = "v1"
+	}
+	if chance(t, "unique", 40) {
+		q.Job.UniqueKey = []byte(m.namespace + pick(t, "key", "a", "b"))
+		q.Job.UniqueStates = pick(t, "states", store.Unfinished, store.SetOf(store.Scheduled, store.Available),
+			store.SetOf(store.Scheduled, store.Available, store.Running), store.SetOf(store.States...))
+		q.OnConflict = pick(t, "conflict", store.ReturnExisting, store.Reject, store.Replace, store.Replace)
+	}
+	if m.mode.keyed && chance(t, "ordered", 60) {
+		q.Job.OrderingKey = pick(t, "ordering key", "x", "y")
+	}
+	switch pick(t, "when", "now", "now", "later", "at", "past") {
+	case "later":
+		q.Delay = pick(t, "delay", time.Second, 20*time.Second, time.Hour)
+	case "at":
+		q.Job.RunAt = m.clock.Now().Add(pick(t, "in", time.Millisecond, time.Minute))
+	case "past":
+		q.Job.RunAt = m.clock.Now().Add(-pick(t, "ago", time.Millisecond, time.Minute))
+	}
+	if chance(t, "never", 2) {
+		q.Job.RunAt = env.BeyondTime
+	}
+	if chance(t, "deadline", 10) {
+		q.Job.Options.Deadline = m.clock.Now().Add(pick(t, "within", time.Second, time.Minute))
+	}
+	return q
+}
+
+// checkEnqueues compares what became of enqueues, and remembers the jobs. plain are those that were sent.
+func (m *machine) checkEnqueues(plain, batch, model *store.Batch) {
+	for i, q := range batch.Enqueues {
+		want := model.Enqueues[i]
+		m.sameErr("enqueue", q.Err, want.Err)
+		if q.Err != nil {
+			continue
+		}
+		got, wantResult := q.Result, want.Result
+		if got.Existing && !got.Replaced {
+			got.RunAt, wantResult.RunAt = time.Time{}, time.Time{} // Reading: that of the holder is not promised
+		}
+		if m.mode.lossy {
+			got, wantResult = store.EnqueueResult{ID: got.ID}, store.EnqueueResult{ID: wantResult.ID}
+		}
+		m.same("enqueue", got, wantResult)
+		if q.Result.ID == q.Job.ID && m.find(q.Job.ID) == nil {
+			m.jobs = append(m.jobs, &known{enqueue: *plain.Enqueues[i]})
+		}
+	}
+}

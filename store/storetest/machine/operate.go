@@ -1,0 +1,81 @@
+package machine
+
+import (
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+func (m *machine) cancelJobs(t *rapid.T) {
+	params := store.CancelParams{Reason: cancelReason, Actor: "ada"}
+	m.drawJobs(t, &params.Jobs, func(k *known) bool { return k.live })
+	t.Logf("cancel %v", m.names(params.Jobs))
+	got, err := m.store.Cancel(m.ctx, params)
+	want, err2 := m.model.Cancel(m.ctx, params)
+	m.must("Cancel", err, err2)
+	m.same("number of answers", len(got), len(want))
+	for i := range want {
+		m.sameErr("Cancel", got[i].Err, want[i].Err)
+		m.same("Cancel", got[i], want[i], cmpopts.IgnoreFields(store.Result{}, "Err"))
+	}
+}
+
+func (m *machine) retryJobs(t *rapid.T) {
+	params := store.RetryParams{Actor: "ada", Reason: "once more"}
+	m.drawJobs(t, &params.Jobs, func(k *known) bool {
+		return k.state == store.Failed || k.state == store.Cancelled || k.state == store.Retryable
+	})
+	m.closeBefore(t, params.Jobs)
+	t.Logf("retry %v", m.names(params.Jobs))
+	got, err := m.store.Retry(m.ctx, params)
+	want, err2 := m.model.Retry(m.ctx, params)
+	m.must("Retry", err, err2)
+	m.same("number of answers", len(got), len(want))
+	for i := range want {
+		m.sameErr("Retry", got[i].Err, want[i].Err)
+		m.same("Retry", got[i], want[i], cmpopts.IgnoreFields(store.Result{}, "Err"))
+		if k := m.find(params.Jobs[i]); k != nil && got[i].Err == nil {
+			k.retried = true
+		}
+	}
+}
+
+func (m *machine) pauseQueue(t *rapid.T) {
+	params := store.PauseParams{
+		Namespace: m.namespace, Queue: m.anyQueue(t), Paused: rapid.Bool().Draw(t, "paused"), Actor: "ada",
+	}
+	t.Logf("pause %s: %v", params.Queue, params.Paused)
+	m.must("Pause", m.store.Pause(m.ctx, params), m.model.Pause(m.ctx, params))
+}
+
+func (m *machine) promoteDue(t *rapid.T) {
+	limit := pick(t, "limit", 1000, 1, 2, 3)
+	t.Logf("promote %d", limit)
+	got, err := m.store.Promote(m.ctx, limit)
+	want, err2 := m.model.Promote(m.ctx, limit)
+	m.must("Promote", err, err2)
+	if m.mode.lossy {
+		// Some may have been promoted by a call whose answer was lost, and more by its repetition.
+		m.settle()
+		return
+	}
+	if got.Jobs != want.Jobs || (got.More != want.More && want.Jobs < limit) {
+		t.Fatalf("Promote: the store says %+v, the model %+v", got, want)
+	}
+	for _, w := range want.Wakes {
+		if !env.IsReady(got.Wakes, w.Namespace, w.Queue) {
+			t.Fatalf("Promote: the store says %+v, the model %+v", got, want)
+		}
+	}
+	if !want.More && !got.NextDue.Equal(want.NextDue) {
+		t.Fatalf("Promote: the next job is due at %v, the model says %v", got.NextDue, want.NextDue)
+	}
+}
+
+func (m *machine) sweepCancels(*rapid.T) {
+	_, err := m.store.SweepCancels(m.ctx)
+	_, err2 := m.model.SweepCancels(m.ctx)
+	m.must("SweepCancels", err, err2)
+}

@@ -1,0 +1,57 @@
+package machine
+
+import (
+	"flag"
+	"sync"
+
+	"pgregory.net/rapid"
+
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+	"github.com/holdfastdev/holdfast/store/storetest/faults"
+)
+
+var propertyTests = env.Tests{
+	"the_store_does_what_the_model_does":                         func(e *env.Env) { property(e, mode{}) },
+	"the_store_does_what_the_model_does_with_ordering_keys":      func(e *env.Env) { property(e, mode{keyed: true}) },
+	"NoLoss_lost_requests_and_answers_change_nothing":            func(e *env.Env) { property(e, mode{lossy: true}) },
+	"the_store_does_what_the_model_does_with_jobs_that_remember": func(e *env.Env) { property(e, mode{durable: true}) },
+	"the_store_does_what_the_model_does_with_jobs_that_remember_and_ordering_keys": func(e *env.Env) {
+		property(e, mode{durable: true, keyed: true})
+	},
+	"NoLoss_lost_requests_and_answers_change_nothing_of_what_jobs_remember": func(e *env.Env) {
+		property(e, mode{durable: true, lossy: true})
+	},
+	"NoLoss_lost_requests_and_answers_change_nothing_with_ordering_keys": func(e *env.Env) { property(e, mode{keyed: true, lossy: true}) },
+}
+
+// defaultChecks is how many sequences each property test draws, so that the suite takes seconds. The flag
+// -rapid.checks goes before it.
+const defaultChecks = "15"
+
+// LimitChecks sets how many sequences are drawn, if nobody has said it.
+var LimitChecks = sync.OnceFunc(func() {
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
+	if !given {
+		_ = flag.Set("rapid.checks", defaultChecks)
+	}
+})
+
+// property draws sequences of operations and lets a machine compare the store with the model.
+func property(e *env.Env, mode mode) {
+	stores := &pool{t: e.T, open: e.Open, clock: e.Clock, ids: e.IDs, store: e.Store}
+	rapid.Check(e.T, func(t *rapid.T) { stores.check(t, mode) })
+}
+
+func (p *pool) check(t *rapid.T, mode mode) {
+	m := newMachine(t, p, mode)
+	inner := m.store
+	if mode.lossy {
+		m.store = env.Persist(faults.Wrap(inner, faults.Seeded(rapid.Uint64().Draw(t, "faults"), 0.3)))
+	}
+	if mode.durable {
+		m.family(t)
+	}
+	t.Repeat(m.actions())
+	m.finish(p, inner)
+}

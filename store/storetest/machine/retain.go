@@ -1,0 +1,72 @@
+package machine
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+// retainJobs lets the model follow the store, which may keep jobs longer than asked but never
+// shorter.
+func (m *machine) retainJobs(t *rapid.T) {
+	keep := func(what string) time.Duration { return pick(t, what, 0, time.Minute, time.Hour, 24*time.Hour) }
+	params := store.Retention{
+		Completed: keep("completed"), Failed: keep("failed"), Cancelled: keep("cancelled"), Audit: keep("audit"), Limit: 10,
+	}
+	t.Logf("retain %+v", params)
+	for calls := 0; ; calls++ {
+		retained, err := m.store.Retain(m.ctx, params)
+		m.must("Retain", err)
+		if !retained.More {
+			break
+		}
+		if calls > 1000 {
+			t.Fatal("Retain says More for ever")
+		}
+	}
+	limits := map[store.State]time.Duration{store.Completed: params.Completed, store.Failed: params.Failed, store.Cancelled: params.Cancelled}
+	for _, k := range m.jobs {
+		if k.removed || !k.state.Finished() {
+			continue
+		}
+		id := k.enqueue.Job.ID
+		_, err := m.store.Get(m.ctx, "", id)
+		record, err2 := m.model.Get(m.ctx, "", id)
+		m.must("Get", nil, err2)
+		age, limit := m.clock.Now().Sub(record.FinishedAt), limits[record.State]
+		over := limit > 0 && age >= limit
+		switch {
+		case err == nil && over && age >= limit+env.Slack:
+			t.Fatalf("%v job %v finished %v ago and is kept, although %v was asked for", record.State, id, age, limit)
+		case err == nil:
+		case !errors.Is(err, store.ErrNotFound):
+			t.Fatalf("Get: %v", err)
+		case !over:
+			t.Fatalf("NoLoss: %v job %v was removed %v after it finished, although %v was asked for", record.State, id, age, limit)
+		default:
+			m.model.Forget(id)
+			k.removed = true
+		}
+	}
+	m.followQueues()
+}
+
+// followQueues lets the model forget the queues that the store has removed, which it may do at any
+// time to those that nobody needs.
+func (m *machine) followQueues() {
+	got, err := m.store.Queues(m.ctx, m.namespace)
+	m.must("Queues", err)
+	want, err := m.model.Queues(m.ctx, m.namespace)
+	m.must("Queues", nil, err)
+	for _, q := range want {
+		listed := slices.ContainsFunc(got, func(g store.Queue) bool { return g.Name == q.Name })
+		if !listed && !m.model.ForgetQueue(m.namespace, q.Name) {
+			m.t.Fatalf("NoLoss: the queue %s was removed, which has jobs or is paused", q.Name)
+		}
+	}
+}

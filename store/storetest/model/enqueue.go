@@ -1,0 +1,76 @@
+package model
+
+import (
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+func (s *Store) enqueue(q *store.Enqueue, now time.Time) (store.EnqueueResult, error) {
+	if err := q.Job.Check(); err != nil {
+		return store.EnqueueResult{}, err
+	}
+	if s.isTaken(q) {
+		return store.EnqueueResult{}, store.ErrBusy
+	}
+	body := copyOf(q.Job)
+	runAt := body.RunAt.Truncate(time.Microsecond)
+	if body.RunAt.IsZero() {
+		runAt = now.Add(max(q.Delay, 0)).Truncate(time.Microsecond)
+	}
+	// The id is looked at before the unique key: whoever repeats an enqueue asks about that job.
+	if known := s.jobs[body.ID]; known != nil {
+		return store.EnqueueResult{ID: body.ID, Existing: true, RunAt: known.RunAt}, nil
+	}
+	if id, taken := s.unique[string(body.UniqueKey)]; taken && len(body.UniqueKey) > 0 {
+		return s.onConflict(q.OnConflict, s.jobs[id], body, runAt, now)
+	}
+	j := &job{Job: body, endings: map[store.Lease]store.State{}}
+	j.CreatedAt, j.Attempt, j.LeaseNumber, j.Closing = now, 0, 0, false
+	j.Options.Deadline = j.Options.Deadline.Truncate(time.Microsecond)
+	if len(j.UniqueKey) > 0 {
+		s.unique[string(j.UniqueKey)] = j.ID
+	}
+	s.touch(j.Namespace, j.Queue, now)
+	s.jobs[j.ID] = j
+	s.put(j, runAt, now)
+	return store.EnqueueResult{ID: j.ID, State: j.state, RunAt: j.RunAt}, nil
+}
+
+func (s *Store) onConflict(rule store.OnConflict, holder *job, body store.Job, runAt, now time.Time) (store.EnqueueResult, error) {
+	if rule == store.Reject {
+		return store.EnqueueResult{}, &store.UniqueError{Holder: holder.ID}
+	}
+	// Reading: "has not started" is "was never claimed". A snoozed or released job counts no attempt, but its
+	// handler has seen the old args.
+	waits := holder.state == store.Available || holder.state == store.Scheduled
+	if rule == store.ReturnExisting || !waits || holder.LeaseNumber > 0 {
+		return store.EnqueueResult{ID: holder.ID, Existing: true, RunAt: holder.RunAt}, nil
+	}
+	holder.Args, holder.Codec, holder.Metadata = body.Args, body.Codec, body.Metadata
+	s.put(holder, runAt, now)
+	return store.EnqueueResult{ID: holder.ID, Existing: true, Replaced: true, RunAt: runAt}, nil
+}
+
+// mayStart reports whether nothing is in the way of the jobs that are to start.
+func (s *Store) mayStart(batch *store.Batch, now time.Time) bool {
+	if !s.alive(batch.Start.Node) || s.claims[claimName{batch.Start.Node, batch.Start.Seq}] {
+		return false
+	}
+	for _, q := range batch.Enqueues {
+		if !q.MayStart() || q.Job.Check() != nil || q.Delay > 0 && q.Job.RunAt.IsZero() || q.Job.RunAt.After(now) {
+			continue
+		}
+		if s.isPaused(queueName{q.Job.Namespace, q.Job.Queue}) {
+			return false
+		}
+		waiting := s.selected(func(j *job) bool {
+			return j.state == store.Available && s.hasTurn(j) && j.Namespace == q.Job.Namespace && j.Queue == q.Job.Queue &&
+				j.Priority == q.Job.Priority && j.lane() == q.Job.Kind
+		})
+		if len(waiting) > 0 {
+			return false
+		}
+	}
+	return true
+}

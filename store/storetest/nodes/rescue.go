@@ -1,0 +1,325 @@
+package nodes
+
+import (
+	"time"
+
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+// How long the jobs wait that are rescued, and how often, is in rescue_policy.go. What a living node
+// gives up is in giveup.go.
+var rescueTests = env.Merged(env.Tests{
+	"NoLoss_jobs_of_a_dead_node_run_again":                         rescueJobs,
+	"NoLoss_every_claim_record_of_a_dead_node_is_taken":            rescueManyRecords,
+	"without_a_limit_the_store_chooses_one":                        rescueNoLimit,
+	"a_job_that_kills_its_nodes_ends_as_a_crash_loop":              rescueCrashLoop,
+	"a_run_whose_journal_has_grown_is_not_counted":                 rescueProgress,
+	"a_run_that_has_only_read_its_journal_is_counted":              rescueNoProgress,
+	"a_deadline_ends_what_would_be_rescued_past_it":                rescueDeadline,
+	"OneOwner_only_what_is_not_done_is_rescued":                    rescueOnlyUndone,
+	"a_node_that_has_given_another_sign_of_life_lives":             rescueSparesAlive,
+	"only_nodes_that_are_named_are_declared_dead":                  rescueNamed,
+	"NoLoss_a_node_that_was_named_once_is_rescued_from_to_the_end": rescueGoesOn,
+	"FinishedIsFinal_a_second_rescue_does_nothing":                 rescueTwice,
+	"a_dead_node_is_told_so":                                       rescueDeadIsTold,
+}, rescuePolicyTests, giveUpTests)
+
+func rescueJobs(e *env.Env) {
+	run := e.Started(env.Queue("a"))
+	e.Clock.Advance(env.DeadAfter)
+	rescued := e.Rescue()
+	due := e.Clock.Now()
+	e.Equal("rescued", rescued, []store.Rescued{{
+		Job: run.Job.ID, Kind: "send", Node: run.Lease.Node, State: store.Retryable, Reason: store.ReasonNodeLost, Queue: "a", RunAt: due,
+	}})
+	want := store.Record{Job: run.Job, State: store.Retryable, ClaimedAt: run.ClaimedAt}
+	want.RunAt = due
+	want.Attempts = []store.Attempt{{
+		Number: 1, LeaseNumber: 1, Node: run.Lease.Node, ClaimedAt: run.ClaimedAt, EndedAt: e.Clock.Now(),
+		Outcome: store.Retryable, Reason: store.ReasonNodeLost,
+	}}
+	// What the store writes about a run that nobody reported is its own.
+	words := cmpopts.IgnoreFields(store.Attempt{}, "Error", "Trace")
+	e.Equal("record", e.Get(run.Job.ID), want, words, cmpopts.IgnoreFields(store.Record{}, "Error"))
+	if again := e.ClaimOne(e.Join(), run.Job.ID); again.Job.Attempt != 2 || again.Lease.Number != 2 {
+		e.Fatalf("second run: attempt %d, lease %d", again.Job.Attempt, again.Lease.Number)
+	}
+}
+
+// rescueManyRecords: Reading: Limit bounds a transaction, so a call may return before everything is taken; who wants
+// everything asks until nothing comes. The node is dead from the first call on.
+func rescueManyRecords(e *env.Env) {
+	const n = 2*store.MaxClaimSlots + 3
+	var jobs []*store.Enqueue
+	for range n + 4 {
+		jobs = append(jobs, e.Job())
+	}
+	e.Enqueue(jobs...)
+	first, second, third := e.Join(), e.Join(), e.Join()
+	e.ClaimWith(e.Demand(first, n))
+	e.ClaimWith(e.Demand(second, 1))
+	e.ClaimWith(e.Demand(second, 3))
+	e.Clock.Advance(env.DeadAfter + time.Second)
+	e.Beat(third)
+	params := e.RescueParams()
+	params.Limit = 1
+	rescued := e.RescueWith(params)
+	var ids []store.ID
+	for _, r := range rescued {
+		ids = append(ids, r.Job)
+		e.WantState(r.Job, store.Retryable)
+	}
+	e.WantSameIDs("rescued", ids, env.IDsOf(jobs)...)
+	e.Clock.Advance(env.RescueBackoff)
+	e.Beat(third)
+	if claimed := e.Claim(third, n+10); len(claimed) != n+4 {
+		e.Fatalf("claimed %d of the rescued jobs, want %d", len(claimed), n+4)
+	}
+}
+
+func rescueNoLimit(e *env.Env) {
+	jobs := make([]*store.Enqueue, 0, 3)
+	for range cap(jobs) {
+		jobs = append(jobs, e.Job())
+	}
+	e.Enqueue(jobs...)
+	for range jobs {
+		e.ClaimWith(e.Demand(e.Join(), 1))
+	}
+	e.Clock.Advance(env.DeadAfter + time.Second)
+	params := e.RescueParams()
+	params.Limit = 0
+	var ids []store.ID
+	for _, r := range e.RescueWith(params) {
+		ids = append(ids, r.Job)
+	}
+	e.WantSameIDs("rescued", ids, env.IDsOf(jobs)...)
+}
+
+func rescueCrashLoop(e *env.Env) {
+	id := e.Add(env.Attempts(3))
+	for i := range 3 {
+		run := e.ClaimOne(e.Join(), id)
+		if run.Job.Attempt != i+1 {
+			e.Fatalf("attempt is %d, want %d", run.Job.Attempt, i+1)
+		}
+		e.Clock.Advance(env.DeadAfter + time.Second)
+		rescued := e.Rescue()
+		if len(rescued) != 1 {
+			e.Fatalf("rescued: %+v", rescued)
+		}
+		e.Clock.Advance(env.RescueBackoff)
+	}
+	record := e.Get(id)
+	if record.State != store.Failed || record.Reason != store.ReasonCrashLoop || record.Attempt != 3 || len(record.Attempts) != 3 {
+		e.Fatalf("record: %+v", record)
+	}
+	e.WantNothing(e.Join())
+	e.Retry(id)
+	e.ClaimOne(e.Join(), id)
+}
+
+// rescueProgress: a job that gets further before each death of its node never uses up its attempts; one that does not any more ends as
+// every other.
+func rescueProgress(e *env.Env) {
+	id := e.Add(env.Attempts(2))
+	lose := func(run store.Claimed, counted int, want store.State) {
+		e.Helper()
+		e.Clock.Advance(env.RescueBackoff)
+		rescued := e.Lose(run)
+		if rescued.State != want {
+			e.Fatalf("rescued: %+v, want it %v", rescued, want)
+		}
+		// What is not counted is not waited for either.
+		if want == store.Retryable && !rescued.RunAt.Equal(e.Clock.Now()) {
+			e.Fatalf("attempt %d was lost, and the next run is at %v", counted, rescued.RunAt)
+		}
+		record := e.Get(id)
+		last := record.Attempts[len(record.Attempts)-1]
+		if record.Attempt != counted || last.Number != run.Job.Attempt || last.LeaseNumber != run.Lease.Number || last.Outcome != want {
+			e.Fatalf("%d attempts, the last is %+v", record.Attempt, last)
+		}
+	}
+	for i := range int64(4) {
+		run := e.ClaimOne(e.Join(), id)
+		if run.Job.Attempt != 1 {
+			e.Fatalf("run %d is attempt %d", i, run.Job.Attempt)
+		}
+		e.Write(&run, env.Steps(2*i+1, 2*i+2)...)
+		lose(run, 0, store.Retryable)
+	}
+	lose(e.ClaimOne(e.Join(), id), 1, store.Retryable)
+	run := e.ClaimOne(e.Join(), id)
+	e.Write(&run, env.Step(9))
+	lose(run, 1, store.Retryable)
+	run = e.ClaimOne(e.Join(), id)
+	if run.Job.Attempt != 2 {
+		e.Fatalf("the last run is attempt %d", run.Job.Attempt)
+	}
+	lose(run, 2, store.Failed)
+	if record := e.Get(id); record.Reason != store.ReasonCrashLoop || record.Journal != 9 {
+		e.Fatalf("record: %+v", record)
+	}
+}
+
+// rescueNoProgress: what an earlier run wrote, what was copied by a fork, and what a job that began anew was given, is nobody's progress.
+// Neither is a checkpoint.
+func rescueNoProgress(e *env.Env) {
+	durable, anew := e.Durable(3, env.Attempts(5)), e.Durable(3, env.Attempts(5))
+	e.End(durable, store.Available)
+	e.End(anew, store.Available, func(o *store.Outcome) { o.Continue = &store.Continue{Args: []byte("1")} })
+	ids := []store.ID{durable.Job.ID, e.Fork(durable.Job.ID, 2, env.Attempts(5)), anew.Job.ID, e.Add(env.Attempts(5))}
+	node := e.Join()
+	for _, run := range e.Claim(node, 10) {
+		e.Save(run, store.Checkpoint{Percent: 10})
+	}
+	e.Clock.Advance(env.DeadAfter + time.Second)
+	e.Rescue()
+	for i, id := range ids {
+		if record := e.Get(id); record.State != store.Retryable || record.Attempt != 1 {
+			e.Fatalf("job %d is %v with %d attempts", i, record.State, record.Attempt)
+		}
+	}
+}
+
+// rescueDeadline: of the second attempt that is lost, after which there is a wait.
+func rescueDeadline(e *env.Env) {
+	deadline := e.Clock.Now().Add(env.RescueBackoff + 2*time.Second)
+	run := e.Second(env.Attempts(9), func(q *store.Enqueue) { q.Job.Options.Deadline = deadline })
+	e.Clock.Set(deadline.Add(-env.RescueBackoff))
+	if r := e.Lose(run); r.State != store.Failed || r.Reason != store.ReasonDeadline {
+		e.Fatalf("rescued: %+v", r)
+	}
+	if record := e.Get(run.Job.ID); record.State != store.Failed || record.Reason != store.ReasonDeadline {
+		e.Fatalf("record: %+v", record)
+	}
+	// One moment before that there is time for another attempt.
+	deadline = e.Clock.Now().Add(env.RescueBackoff + 2*time.Second)
+	run = e.Second(env.Attempts(9), func(q *store.Enqueue) { q.Job.Options.Deadline = deadline })
+	e.Clock.Set(deadline.Add(-env.RescueBackoff - time.Microsecond))
+	if r := e.Lose(run); r.State != store.Retryable || !r.RunAt.Equal(deadline.Add(-time.Microsecond)) {
+		e.Fatalf("rescued: %+v", r)
+	}
+}
+
+func rescueOnlyUndone(e *env.Env) {
+	e.Enqueue(e.Job(), e.Job(), e.Job(), e.Job())
+	node := e.Join()
+	runs := e.Claim(node, 4)
+	e.End(runs[0], store.Completed)
+	e.End(runs[2], store.Scheduled)
+	e.Clock.Advance(env.DeadAfter + time.Second)
+	rescued := e.Rescue()
+	var ids []store.ID
+	for _, r := range rescued {
+		ids = append(ids, r.Job)
+	}
+	e.WantSameIDs("rescued", ids, runs[1].Job.ID, runs[3].Job.ID)
+	e.WantState(runs[0].Job.ID, store.Completed)
+	e.WantState(runs[2].Job.ID, store.Scheduled)
+}
+
+// rescueSparesAlive: who watches may have seen an earlier beat than the last one.
+func rescueSparesAlive(e *env.Env) {
+	run := e.Started()
+	node := run.Lease.Node
+	joined := e.LastBeat(node)
+	e.Clock.Advance(100 * env.DeadAfter)
+	e.Beat(node)
+	last := e.LastBeat(node)
+	if joined.At.Equal(last.At) {
+		e.Fatalf("the node beat at %v and at %v", joined.At, last.At)
+	}
+	stale := []store.NodeBeat{
+		joined, {Node: node}, {Node: node, At: last.At.Add(-time.Microsecond)}, {Node: node, At: last.At.Add(time.Microsecond)},
+	}
+	if rescued := e.RescueWith(store.RescueParams{Dead: stale}); len(rescued) != 0 {
+		e.Fatalf("rescued from a node that beats: %+v", rescued)
+	}
+	e.Beat(node)
+	e.End(run, store.Completed)
+}
+
+// rescueNamed: nobody is dead because of the time that it has been silent for.
+func rescueNamed(e *env.Env) {
+	silent, named := e.Started(), e.Started()
+	left := e.Join()
+	e.Leave(left)
+	gone := e.LastBeat(left)
+	e.Clock.Advance(1000 * env.DeadAfter)
+	if rescued := e.RescueWith(store.RescueParams{}); len(rescued) != 0 {
+		e.Fatalf("rescued, and nobody is dead: %+v", rescued)
+	}
+	nobody := store.NodeBeat{Node: named.Lease.Node + 1000, At: gone.At}
+	rescued := e.RescueWith(store.RescueParams{Dead: []store.NodeBeat{nobody, gone, e.LastBeat(named.Lease.Node)}})
+	if len(rescued) != 1 || rescued[0].Job != named.Job.ID {
+		e.Fatalf("rescued: %+v, want job %v alone", rescued, named.Job.ID)
+	}
+	e.Beat(silent.Lease.Node)
+	e.End(silent, store.Completed)
+}
+
+// rescueGoesOn: a node is declared dead once; whoever rescues next finds what it still holds, and
+// need not know that it was named.
+func rescueGoesOn(e *env.Env) {
+	const records = 5
+	node, leader := e.Join(), e.Join()
+	var ids []store.ID
+	for range records {
+		ids = append(ids, e.Add())
+		e.ClaimWith(e.Demand(node, 1))
+	}
+	params := store.RescueParams{Dead: e.Lead(leader).Nodes, Limit: 1}
+	var taken []store.ID
+	for calls := 0; len(taken) < records; calls++ {
+		running := e.ListIDs(store.Filter{States: []store.State{store.Running}})
+		if calls > 0 && !e.Lead(leader).Work.Rescue {
+			e.Fatalf("a dead node holds %d jobs, and the leader is not told", len(running))
+		}
+		rescued, err := e.Store.Rescue(e.Ctx, params)
+		if err != nil || calls > 0 && len(rescued) == 0 || calls > records {
+			e.Fatalf("Rescue: %+v, %v; %d jobs run", rescued, err, len(running))
+		}
+		for _, r := range rescued {
+			taken = append(taken, r.Job)
+		}
+		_, err = e.Store.Claim(e.Ctx, e.Demand(node, 1))
+		e.WantErr("Claim of a dead node", err, store.ErrNodeDead)
+		params.Dead = nil
+	}
+	e.WantSameIDs("rescued", taken, ids...)
+}
+
+func rescueTwice(e *env.Env) {
+	run := e.Started()
+	e.Clock.Advance(env.DeadAfter + time.Second)
+	e.Rescue()
+	before := e.Get(run.Job.ID)
+	if rescued := e.Rescue(); len(rescued) != 0 {
+		e.Fatalf("rescued again: %+v", rescued)
+	}
+	e.Equal("job", e.Get(run.Job.ID), before)
+	e.Clock.Advance(time.Minute)
+	again := e.ClaimOne(e.Join(), run.Job.ID)
+	e.Rescue()
+	e.End(again, store.Completed)
+	e.Leave(run.Lease.Node)
+	e.WantState(run.Job.ID, store.Completed)
+}
+
+func rescueDeadIsTold(e *env.Env) {
+	node := e.Join()
+	e.Clock.Advance(env.DeadAfter + time.Second)
+	other := e.Join()
+	e.Rescue()
+	_, err := e.Store.Beat(e.Ctx, store.BeatParams{Node: node, LeaderTTL: time.Minute})
+	e.WantErr("Beat of a dead node", err, store.ErrNodeDead)
+	e.Leave(node)
+	if again := e.Join(); again == node || again == other {
+		e.Fatalf("the id %d is used again", again)
+	}
+	e.Beat(other)
+}

@@ -1,0 +1,314 @@
+package operate
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+// Nodes learn of every job that becomes available, whatever its namespace is and whoever made it
+// so: by the answer of Apply and of Promote, and by Watch of all else.
+var toldTests = env.Tests{
+	"EveryDueThingHappens_a_batch_tells_of_whom_it_woke_in_their_namespace":    toldByBatch,
+	"EveryDueThingHappens_a_retry_tells_of_its_jobs":                           toldByRetry,
+	"EveryDueThingHappens_a_resume_tells_of_its_job":                           toldByResume,
+	"EveryDueThingHappens_a_resume_tells_when_its_job_is_due":                  toldByResumeLater,
+	"EveryDueThingHappens_a_fork_tells_of_its_job":                             toldByFork,
+	"EveryDueThingHappens_a_fork_tells_when_its_job_is_due":                    toldByForkLater,
+	"EveryDueThingHappens_a_cancel_tells_of_a_job_that_is_to_end_itself":       toldByCancelOfDurable,
+	"EveryDueThingHappens_a_cancel_tells_of_a_parent_that_it_woke":             toldByCancelOfChild,
+	"EveryDueThingHappens_a_cancel_tells_of_a_turn_that_it_handed_on":          toldByCancelOfTurn,
+	"EveryDueThingHappens_a_terminate_tells_of_a_parent_that_it_woke":          toldByTerminate,
+	"EveryDueThingHappens_a_sweep_tells_of_a_parent_that_it_woke":              toldBySweep,
+	"EveryDueThingHappens_closing_children_tells_of_one_that_is_to_end_itself": toldByClose,
+	"EveryDueThingHappens_a_rescue_tells_of_a_parent_that_it_woke":             toldByRescueOfChild,
+	"EveryDueThingHappens_giving_up_tells_of_a_parent_that_it_woke":            toldByGiveUp,
+	"EveryDueThingHappens_a_node_that_leaves_tells_of_what_it_gives_back":      toldByLeave,
+	"CancelArrives_a_node_is_asked_whatever_its_namespace_is":                  askedInNamespace,
+}
+
+// toldQueue is where tests have what is to be told of, in the other namespace.
+const toldQueue = "told"
+
+// listener is what a store tells by Watch.
+type listener struct {
+	*env.Env
+	mu    sync.Mutex
+	wakes []store.Wake
+	more  chan struct{}
+}
+
+// listen watches, from when wake-ups arrive.
+func listen(e *env.Env) *listener {
+	e.Helper()
+	l := &listener{Env: e, more: make(chan struct{}, 1)}
+	ctx, cancel := context.WithCancel(e.Ctx)
+	done := make(chan error, 1)
+	go func() {
+		done <- e.Store.Watch(ctx, func(w store.Wake) {
+			l.mu.Lock()
+			l.wakes = append(l.wakes, w)
+			l.mu.Unlock()
+			select {
+			case l.more <- struct{}{}:
+			default:
+			}
+		})
+	}()
+	e.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			e.Errorf("Watch: %v", err)
+		}
+	})
+	l.until("a store that tells", func([]store.Wake) bool { return e.Store.Traits().Wakeups })
+	return l
+}
+
+// tellPatience is how long what is told may take to arrive. It takes milliseconds.
+const tellPatience = 30 * time.Second
+
+// until waits until what was told is right.
+func (l *listener) until(what string, right func([]store.Wake) bool) {
+	l.Helper()
+	late := time.NewTimer(tellPatience)
+	defer late.Stop()
+	for {
+		l.mu.Lock()
+		is, wakes := right(l.wakes), slices.Clone(l.wakes)
+		l.mu.Unlock()
+		if is {
+			return
+		}
+		select {
+		case <-l.more:
+		case <-late.C:
+			l.Fatalf("%s: told are %+v", what, wakes)
+		}
+	}
+}
+
+// wantReady waits for a wake-up of the queue of what is told of.
+func (l *listener) wantReady(what string) {
+	l.Helper()
+	l.wantReadyIn(toldQueue, what)
+}
+
+func (l *listener) wantReadyIn(queue, what string) {
+	l.Helper()
+	l.until(what, func(wakes []store.Wake) bool { return env.IsReady(wakes, env.OtherSpace, queue) })
+}
+
+// wantDue waits for the news that something is due at a time.
+func (l *listener) wantDue(what string, at time.Time) {
+	l.Helper()
+	l.until(what, func(wakes []store.Wake) bool {
+		return slices.ContainsFunc(wakes, func(w store.Wake) bool {
+			return w.Kind == store.WakeDeferred && !w.Due.IsZero() && !w.Due.After(at)
+		})
+	})
+}
+
+// waitedFor makes a parent that waits for the answer of its child, in the queue that is to be told
+// of, and returns the child's id.
+func waitedFor(e *env.Env, change ...func(*store.Enqueue)) (child store.ID) {
+	e.Helper()
+	parent := e.Started(env.Queue(toldQueue))
+	child = e.Bear(&parent, 1, append([]func(*store.Enqueue){env.Queue("children")}, change...)...)[0]
+	e.Park(parent, env.ForSignals(store.MessageChild), env.WithChildren)
+	return child
+}
+
+func toldByBatch(e *env.Env) {
+	o := e.InOtherSpace()
+	want := func(what string, batch *store.Batch) {
+		e.Helper()
+		if e.Apply(batch); !env.IsReady(batch.Woken, env.OtherSpace, toldQueue) {
+			e.Fatalf("%s: the batch tells of %+v", what, batch.Woken)
+		}
+	}
+	waits := o.Parked(env.ForSignals(), env.Queue(toldQueue))
+	want("a message", &store.Batch{Sends: []*store.Send{{Job: waits.Job.ID, Message: env.Signal("s")}}})
+	o.ClaimOne(waits.Lease.Node, waits.Job.ID)
+	child := o.ClaimOne(o.Join(), waitedFor(o))
+	want("a child's end", &store.Batch{Outcomes: []*store.Outcome{env.Outcome(child, store.Completed)}})
+}
+
+func toldByRetry(e *env.Env) {
+	o := e.InOtherSpace()
+	cancelled, scheduled := o.Add(env.Queue(toldQueue)), o.Add(env.Queue("told, too"), env.Delay(time.Hour))
+	o.Cancel(cancelled)
+	l := listen(e)
+	o.Retry(cancelled)
+	l.wantReady("a cancelled job")
+	o.Retry(scheduled)
+	l.wantReadyIn("told, too", "a scheduled one")
+}
+
+func toldByResume(e *env.Env) {
+	o := e.InOtherSpace()
+	held, failed := o.Held(env.Queue(toldQueue)), o.Started(env.Queue("told, too"))
+	o.End(failed, store.Failed)
+	l := listen(e)
+	o.Resume(env.Resumption(held.Job.ID), store.Available)
+	l.wantReady("a held job")
+	o.Resume(env.Resumption(failed.Job.ID), store.Available)
+	l.wantReadyIn("told, too", "a failed one")
+}
+
+func toldByResumeLater(e *env.Env) {
+	o := e.InOtherSpace()
+	id := o.Add(env.Queue(toldQueue), env.Delay(time.Hour))
+	o.PauseJob(id, store.Waiting)
+	l := listen(o)
+	o.Resume(env.Resumption(id), store.Scheduled)
+	l.wantDue("a job that is scheduled again", o.Get(id).RunAt)
+}
+
+func forkTold(e *env.Env, change ...func(*store.Enqueue)) store.ID {
+	e.Helper()
+	old := e.Durable(3)
+	q := e.Job(append(change, env.Queue(toldQueue))...)
+	if err := e.Store.Fork(e.Ctx, store.ForkParams{From: old.Job.ID, Keep: 2, Job: q.Job, Reason: "again", Actor: "ada"}); err != nil {
+		e.Fatalf("Fork: %v", err)
+	}
+	return q.Job.ID
+}
+
+func toldByFork(e *env.Env) {
+	l := listen(e)
+	forkTold(e.InOtherSpace())
+	l.wantReady("a fork")
+}
+
+func toldByForkLater(e *env.Env) {
+	l := listen(e)
+	id := forkTold(e.InOtherSpace(), env.RunAt(e.Clock.Now().Add(time.Hour)))
+	l.wantDue("a fork that runs later", e.Get(id).RunAt)
+}
+
+func toldByCancelOfDurable(e *env.Env) {
+	run := e.InOtherSpace().Parked(env.ForSignals(), env.Queue(toldQueue))
+	l := listen(e)
+	e.Cancel(run.Job.ID)
+	l.wantReady("a job that has begun")
+}
+
+func toldByCancelOfChild(e *env.Env) {
+	child := waitedFor(e.InOtherSpace())
+	l := listen(e)
+	e.Cancel(child)
+	l.wantReady("the parent")
+}
+
+func toldByCancelOfTurn(e *env.Env) {
+	o := e.InOtherSpace()
+	first := o.Add(env.Queue(toldQueue), env.Ordered("k"))
+	e.Promote()
+	o.Add(env.Queue(toldQueue), env.Ordered("k"))
+	l := listen(e)
+	e.Cancel(first)
+	l.until("the next one of the key", func(wakes []store.Wake) bool {
+		return env.IsReady(wakes, env.OtherSpace, toldQueue) || slices.ContainsFunc(wakes, func(w store.Wake) bool {
+			return w.Kind == store.WakeDeferred && !w.Due.IsZero() && !w.Due.After(e.Clock.Now())
+		})
+	})
+}
+
+func toldByTerminate(e *env.Env) {
+	o := e.InOtherSpace()
+	run := o.ClaimOne(o.Join(), waitedFor(o))
+	l := listen(e)
+	e.Terminate(run.Job.ID)
+	l.wantReady("the parent")
+}
+
+// toldBySweep: a job was to end itself, and a person has taken away what it remembers, so that no
+// run has to answer the request.
+func toldBySweep(e *env.Env) {
+	o := e.InOtherSpace()
+	node := o.Join()
+	run := o.ClaimOne(node, waitedFor(o))
+	o.Write(&run, env.Step(1))
+	o.Cancel(run.Job.ID)
+	o.End(run, store.Retryable, func(out *store.Outcome) { out.CancelSeen, out.Delay = true, time.Hour })
+	o.PauseJob(run.Job.ID, store.Waiting)
+	params := env.Resumption(run.Job.ID)
+	params.Keep = 0
+	if _, err := e.Store.Resume(e.Ctx, params); err != nil {
+		e.Fatal(err)
+	}
+	l := listen(e)
+	if n := e.Sweep(); n != 1 {
+		e.Fatalf("the sweep applied %d requests", n)
+	}
+	l.wantReady("the parent")
+}
+
+func toldByClose(e *env.Env) {
+	o := e.InOtherSpace()
+	parent := o.Started()
+	id := o.Bear(&parent, 1, env.Queue(toldQueue))[0]
+	child := o.ClaimOne(parent.Lease.Node, id)
+	o.Write(&child, env.Step(1))
+	o.Park(child, env.ForSignals())
+	o.End(parent, store.Completed, env.WithChildren)
+	l := listen(e)
+	e.CloseChildren(10)
+	l.wantReady("the child")
+}
+
+func toldByRescueOfChild(e *env.Env) {
+	o := e.InOtherSpace()
+	run := o.ClaimOne(o.Join(), waitedFor(o, env.Attempts(1)))
+	l := listen(e)
+	if r := e.Lose(run); !r.State.Finished() {
+		e.Fatalf("rescued: %+v", r)
+	}
+	l.wantReady("the parent")
+}
+
+func toldByGiveUp(e *env.Env) {
+	o := e.InOtherSpace()
+	run := o.ClaimOne(o.Join(), waitedFor(o, env.Attempts(1)))
+	l := listen(e)
+	if given := e.GiveUp(run); len(given) != 1 || !given[0].State.Finished() {
+		e.Fatalf("given up: %+v", given)
+	}
+	l.wantReady("the parent")
+}
+
+func toldByLeave(e *env.Env) {
+	run := e.InOtherSpace().Started(env.Queue(toldQueue))
+	l := listen(e)
+	e.Leave(run.Lease.Node)
+	l.wantReady("what runs no more")
+}
+
+// askedInNamespace: a beat names what a node is to stop, so that a wake-up need only say that there
+// is something.
+func askedInNamespace(e *env.Env) {
+	o := e.InOtherSpace()
+	node := o.Join()
+	parent := o.ClaimOne(node, o.Add())
+	child := o.ClaimOne(node, o.Bear(&parent, 1)[0])
+	paused := o.ClaimOne(node, o.Add())
+	cancelled := o.ClaimOne(node, o.Add())
+	e.Cancel(cancelled.Job.ID)
+	e.PauseJob(paused.Job.ID, store.Running)
+	o.End(parent, store.Completed, env.WithChildren)
+	if closed := e.CloseOnce(10); len(closed.Running) != 1 || closed.Running[0] != child.Job.ID {
+		e.Fatalf("closed: %+v", closed)
+	}
+	beat := e.Beat(node)
+	var asked []store.ID
+	for _, c := range beat.Cancels {
+		asked = append(asked, c.Job)
+	}
+	e.WantSameIDs("to be cancelled", asked, cancelled.Job.ID, child.Job.ID)
+	e.WantIDs("to be paused", beat.Pauses, paused.Job.ID)
+}

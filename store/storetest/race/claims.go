@@ -1,0 +1,106 @@
+package race
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+func raceClaims(e *env.Env) {
+	const producers, claimers, batches, size = 4, 4, 8, 12
+	nodes := make([]int64, claimers)
+	for i := range nodes {
+		nodes[i] = e.Join()
+	}
+	var made, claimed tally
+	var producing atomic.Int64
+	producing.Store(producers)
+	together(e, producers+claimers, func(i int) error {
+		if i < producers {
+			defer producing.Add(-1)
+			for range batches {
+				batch := &store.Batch{}
+				for j := range size {
+					// All of them need the same queues at the same time, none of which is there yet.
+					batch.Enqueues = append(batch.Enqueues,
+						e.Job(env.Queue(fmt.Sprintf("q%d", j%5)), env.Priority(1+j%4), env.Kind([]string{"send", "push"}[j%2])))
+				}
+				if err := tryNow(e.Ctx, e, batch); err != nil {
+					return err
+				}
+				made.add(env.IDsOf(batch.Enqueues)...)
+			}
+			return nil
+		}
+		for {
+			last := producing.Load() == 0
+			runs, err := claimNow(e, e.Demand(nodes[i-producers], 7))
+			if err != nil {
+				return err
+			}
+			claimed.add(env.ClaimedIDs(runs)...)
+			if err := endNow(e, &store.Batch{Outcomes: completions(runs)}); err != nil {
+				return err
+			}
+			if last && len(runs) == 0 {
+				return nil
+			}
+		}
+	})
+	// A claimer may find nothing because another one is just looking at it; what is left is there afterwards.
+	finishRest(e, &claimed)
+	if len(made.seen) != producers*batches*size {
+		e.Fatalf("made %d jobs", len(made.seen))
+	}
+	wantOnce(e, "claimed", &claimed, made.ids())
+	if done := e.ListIDs(store.Filter{States: []store.State{store.Completed}}); len(done) != len(made.seen) {
+		e.Fatalf("%d jobs are completed, want %d", len(done), len(made.seen))
+	}
+}
+
+// raceRepeatedClaim: a claim whose answer does not come is asked again while the first request is still under way, and
+// may overtake it. Reading: a store may then refuse the first request, which nobody listens to any more, or let it take
+// nothing, or say for a moment that it is unavailable; but it may not hand out two batches under one number, for the jobs of one of them
+// would be known to nobody while their node lives.
+func raceRepeatedClaim(e *env.Env) {
+	for range 10 {
+		for range 6 {
+			e.Add()
+		}
+		node := e.Join()
+		params := e.Demand(node, 3)
+		answers := make([][]store.Claimed, 4)
+		together(e, len(answers), func(i int) error {
+			params := params
+			params.Repeat = i > 0
+			for {
+				runs, err := e.Store.Claim(e.Ctx, params)
+				if err == nil {
+					answers[i] = runs
+					return nil
+				}
+				if params.Repeat && !store.IsRetryable(err) {
+					return fmt.Errorf("Claim: %w", err)
+				}
+				params.Repeat = true
+			}
+		})
+		if len(answers[1]) != 3 {
+			e.Fatalf("a repeated claim of 3 jobs has brought %d", len(answers[1]))
+		}
+		for i, runs := range answers {
+			if i > 0 || len(runs) > 0 {
+				e.Equal("answer", runs, answers[1])
+			}
+		}
+		if n := len(e.ListIDs(store.Filter{States: []store.State{store.Running}})); n != 3 {
+			e.Fatalf("%d jobs run, want 3", n)
+		}
+		e.Leave(node)
+		for _, id := range e.ListIDs(store.Filter{States: []store.State{store.Available}}) {
+			e.Cancel(id)
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package race
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+// What is said of a node or asked of a job while that gives another sign of life, or goes somewhere
+// else.
+var raceRequestsTests = env.Tests{
+	"OneOwner_a_node_beats_while_it_is_declared_dead":             raceBeatRescue,
+	"CancelArrives_at_jobs_that_remember_while_they_are_put_back": raceCancelPutBack,
+	"CancelArrives_at_jobs_that_remember_while_they_are_woken":    raceCancelWake,
+}
+
+// raceBeatRescue: either the beat is a sign of life, and the node lives, or it is dead, and is told
+// so.
+func raceBeatRescue(e *env.Env) {
+	lived, died := 0, 0
+	for round := range 24 {
+		run := e.Started(env.Attempts(100))
+		node := run.Lease.Node
+		seen := e.LastBeat(node)
+		e.Clock.Advance(time.Second)
+		var rescued []store.Rescued
+		var beaten error
+		together(e, 2, func(i int) error {
+			if (i+round)%2 == 0 {
+				_, beaten = e.Store.Beat(e.Ctx, store.BeatParams{Node: node})
+				return nil
+			}
+			some, err := e.Store.Rescue(e.Ctx, store.RescueParams{Dead: []store.NodeBeat{seen}})
+			rescued = some
+			return err
+		})
+		switch {
+		case beaten == nil:
+			lived++
+			if len(rescued) != 0 {
+				e.Fatalf("the node has beaten, and %+v was rescued", rescued)
+			}
+			e.Beat(node)
+			e.End(run, store.Completed)
+			e.Leave(node)
+		case errors.Is(beaten, store.ErrNodeDead):
+			died++
+			rescued = append(rescued, e.RescueWith(store.RescueParams{})...)
+			if len(rescued) != 1 || rescued[0].Job != run.Job.ID {
+				e.Fatalf("the node is dead, and %+v was rescued", rescued)
+			}
+			e.WantLost(run)
+			e.Terminate(run.Job.ID)
+		default:
+			e.Fatalf("Beat: %v", beaten)
+		}
+	}
+	e.Logf("of %d nodes %d lived", lived+died, lived)
+}
+
+// remembering makes n runs of jobs that remember, on one node.
+func remembering(e *env.Env, n int) []store.Claimed {
+	e.Helper()
+	for range n {
+		e.Add(env.Attempts(100))
+	}
+	runs := e.Claim(e.Join(), n)
+	batch := &store.Batch{}
+	for _, run := range runs {
+		batch.Appends = append(batch.Appends, &store.Append{Lease: run.Lease, Entries: env.Steps(1, 1)})
+	}
+	e.Apply(batch)
+	return runs
+}
+
+// raceCancelPutBack: whoever comes second sees the other. The sweep does not mend it, so a job that
+// were parked with a request that nobody saw would sleep for ever. Those who ask come from the front,
+// and those who put back from the other end, so that they meet somewhere.
+func raceCancelPutBack(e *env.Env) {
+	const rounds, n = 5, 40
+	for round := range rounds {
+		runs := remembering(e, n)
+		backwards := slices.Clone(runs)
+		slices.Reverse(backwards)
+		together(e, 2, func(i int) error {
+			if (i+round)%2 == 0 {
+				return cancelEach(e, runs)
+			}
+			return putBackEach(e, backwards)
+		})
+		e.Sweep()
+		again := e.ClaimRuns(runs[0].Lease.Node)
+		for _, run := range runs {
+			if next, claimed := again[run.Job.ID]; !claimed || !next.CancelRequested || next.CancelReason != "not needed" {
+				e.Fatalf("a job was claimed: %v, and told to stop: %v; it is %v", claimed, next.CancelRequested, e.Get(run.Job.ID).State)
+			}
+		}
+	}
+}
+
+// cancelEach asks to cancel the jobs of runs, one by one. None of them can be ended at once.
+func cancelEach(e *env.Env, runs []store.Claimed) error {
+	for _, run := range runs {
+		params := store.CancelParams{Jobs: []store.ID{run.Job.ID}, Reason: "not needed", Actor: "ada"}
+		results, err := e.Store.Cancel(e.Ctx, params)
+		if err != nil {
+			return fmt.Errorf("Cancel: %w", err)
+		}
+		if r := results[0]; r.Err != nil || r.State != store.Running && r.State != store.Available {
+			return fmt.Errorf("cancel answered %+v", r)
+		}
+	}
+	return nil
+}
+
+// putBackEach ends runs in all ways in which a job goes on later, two at a time.
+func putBackEach(e *env.Env, runs []store.Claimed) error {
+	n := 0
+	for part := range slices.Chunk(runs, 2) {
+		batch := &store.Batch{}
+		for _, run := range part {
+			state := []store.State{store.Waiting, store.Retryable, store.Waiting, store.Scheduled}[n%4]
+			batch.Outcomes = append(batch.Outcomes, env.Outcome(run, state, func(o *store.Outcome) {
+				if o.Durable = true; o.State == store.Waiting {
+					o.Wait = []*store.Wait{env.ForSignals(), {Held: true}}[n%4/2]
+				}
+			}))
+			n++
+		}
+		if err := endNow(e, batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// raceCancelWake: the same of jobs that wait, and are promoted, woken and claimed meanwhile.
+func raceCancelWake(e *env.Env) {
+	const n = 48
+	runs := remembering(e, n)
+	node := runs[0].Lease.Node
+	batch := &store.Batch{}
+	for i, run := range runs {
+		wait := env.ForSignals()
+		if i%2 == 0 {
+			wait.Until = e.Clock.Now().Add(time.Second)
+		}
+		batch.Outcomes = append(batch.Outcomes, env.Outcome(run, store.Waiting, func(o *store.Outcome) { o.Durable, o.Wait = true, wait }))
+	}
+	e.Apply(batch)
+	e.Clock.Advance(time.Second)
+	told := map[store.ID]bool{}
+	together(e, 4, func(i int) error {
+		for part := range slices.Chunk(runs, 4) {
+			var err error
+			switch i {
+			case 0:
+				_, err = e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: env.ClaimedIDs(part), Reason: "not needed", Actor: "ada"})
+			case 1:
+				_, err = e.Store.Promote(e.Ctx, 3)
+			case 2:
+				sends := &store.Batch{}
+				for _, run := range part {
+					sends.Sends = append(sends.Sends, &store.Send{Job: run.Job.ID, Message: env.Signal("s")})
+				}
+				err = tryNow(e.Ctx, e, sends)
+			case 3:
+				var some []store.Claimed
+				some, err = e.Store.Claim(e.Ctx, e.Demand(node, 3))
+				for _, run := range some {
+					told[run.Job.ID] = run.CancelRequested
+				}
+			}
+			if err != nil {
+				return fmt.Errorf("operation %d: %w", i, err)
+			}
+		}
+		return nil
+	})
+	e.Sweep()
+	for _, c := range e.Beat(node).Cancels {
+		told[c.Job] = true
+	}
+	for id, run := range e.ClaimRuns(node) {
+		told[id] = run.CancelRequested
+	}
+	for i, run := range runs {
+		if !told[run.Job.ID] {
+			e.Fatalf("nobody is told that job %d is to be cancelled; it is %v", i, e.Get(run.Job.ID).State)
+		}
+	}
+}

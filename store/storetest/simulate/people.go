@@ -1,0 +1,167 @@
+package simulate
+
+import (
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/faults"
+)
+
+// post sends what somebody outside has to say, and keeps it if no answer comes.
+func (w *world) post(l *letter) {
+	err := w.store.Apply(w.ctx, faults.Copy(l.batch))
+	if isLost(err) {
+		w.letters = append(w.letters, l)
+	}
+	w.tellf("%s: %s", describe(l.batch), outcome(err))
+}
+
+func (w *world) enqueue(d *dice) bool {
+	l := &letter{seed: d.seed, batch: &store.Batch{}}
+	for range among(d, 1, 1, 1, 2, 4) {
+		l.batch.Enqueues = append(l.batch.Enqueues, w.job(d))
+	}
+	if d.aside("crowd").chance(1) { // more than one statement, or one claim record, holds
+		for range 2 * store.MaxClaimSlots {
+			l.batch.Enqueues = append(l.batch.Enqueues, w.plain(d))
+		}
+	}
+	w.post(l)
+	return true
+}
+
+func (w *world) signal(d *dice) bool {
+	to, found := choose(d, w.witness.order, func(j *job) bool { return j.state == store.Waiting || j.running() && j.durable() })
+	if !found || d.chance(15) {
+		if to, found = choose(d, w.witness.order, nil); !found {
+			return w.enqueue(d)
+		}
+	}
+	w.post(&letter{d.seed, &store.Batch{Sends: []*store.Send{{
+		Job: to.body.ID, Key: d.key(),
+		Message: store.Message{Kind: store.MessageSignal, Name: among(d, "go", "stop"), Data: []byte(d.key())},
+	}}}})
+	return true
+}
+
+func (w *world) callback(d *dice) bool {
+	to, found := choose(d, w.witness.order, func(j *job) bool { return !j.finished() && token(j) != "" })
+	if !found {
+		return w.signal(d)
+	}
+	m := store.Message{Kind: among(d, store.MessageCallback, store.MessageCallbackFailed, store.MessageHeartbeat), Name: token(to)}
+	if m.Kind == store.MessageCallbackFailed {
+		m.Error = "it broke"
+	}
+	w.post(&letter{d.seed, &store.Batch{Sends: []*store.Send{{Job: to.body.ID, Key: d.key(), Message: m}}}})
+	return true
+}
+
+// token is that of the last callback that a job has opened.
+func token(j *job) (last string) {
+	for _, e := range j.journal {
+		if e.Kind == store.EntryCallback {
+			last = e.Name
+		}
+	}
+	return last
+}
+
+func (w *world) cancel(d *dice) bool { return w.stop(d, false) }
+
+func (w *world) terminate(d *dice) bool { return w.stop(d, true) }
+
+func (w *world) stop(d *dice, terminate bool) bool {
+	j, found := choose(d, w.witness.order, func(j *job) bool { return !j.finished() || d.chance(5) })
+	if !found {
+		return w.enqueue(d)
+	}
+	params := store.CancelParams{Jobs: []store.ID{j.body.ID}, Reason: "enough", Actor: "ada", Terminate: terminate}
+	results, err := w.store.Cancel(w.ctx, params)
+	w.tellf("cancel %v, at once: %v: %v, %s", j, terminate, results, outcome(err))
+	return true
+}
+
+func (w *world) pauseJob(d *dice) bool {
+	j, found := choose(d, w.witness.order, func(j *job) bool { return !j.finished() && !j.held() || d.chance(3) })
+	if !found {
+		return w.enqueue(d)
+	}
+	results, err := w.store.PauseJobs(w.ctx, store.PauseJobsParams{Jobs: []store.ID{j.body.ID}, Reason: "look first", Actor: "ada"})
+	w.tellf("pause %v: %v, %s", j, results, outcome(err))
+	return true
+}
+
+func (w *world) resume(d *dice) bool {
+	j, found := choose(d, w.witness.order, func(j *job) bool {
+		return j.held() || j.pause || (j.state == store.Failed || j.state == store.Cancelled) && d.chance(20) || d.chance(1)
+	})
+	if !found {
+		return w.retry(d)
+	}
+	p := store.ResumeParams{Job: j.body.ID, Keep: -1, Expect: -1, Actor: "ada"}
+	if !j.running() {
+		p.Keep = among(d, -1, -1, -1, j.lastEntry(), j.lastEntry()-1, 1, 0)
+		p.Expect = among(d, -1, -1, j.lastEntry(), j.lastEntry()+1)
+	}
+	state, err := w.store.Resume(w.ctx, p)
+	w.tellf("resume %v, keep %d, expect %d: %v, %s", j, p.Keep, p.Expect, state, outcome(err))
+	return true
+}
+
+func (w *world) retry(d *dice) bool {
+	j, found := choose(d, w.witness.order, func(j *job) bool {
+		return j.state == store.Failed || j.state == store.Cancelled || j.state == store.Retryable || d.chance(3)
+	})
+	if !found {
+		return w.enqueue(d)
+	}
+	results, err := w.store.Retry(w.ctx, store.RetryParams{Jobs: []store.ID{j.body.ID}, Actor: "ada"})
+	w.tellf("retry %v: %v, %s", j, results, outcome(err))
+	return true
+}
+
+func (w *world) fork(d *dice) bool {
+	from, found := choose(d, w.witness.order, (*job).durable)
+	if !found || w.unfinished() > crowd {
+		return w.append(d)
+	}
+	q := w.job(d)
+	q.Job.UniqueKey, q.Job.UniqueStates, q.Job.Args = nil, 0, from.body.Args
+	first := from.journal[0].Seq
+	p := store.ForkParams{From: from.body.ID, Keep: first - 1 + int64(d.below(len(from.journal)+1)), Job: q.Job, Actor: "ada"}
+	if next := from.entry(p.Keep + 1); next != nil && d.chance(70) {
+		known := *next
+		known.LeaseNumber += int64(among(d, 0, 0, 0, 1))
+		p.Next = &known
+	}
+	err := w.store.Fork(w.ctx, p)
+	w.tellf("fork %v up to %d: %s", from, p.Keep, outcome(err))
+	return true
+}
+
+func (w *world) pauseQueue(d *dice) bool { return w.setPaused(among(d, queues...), true) }
+
+func (w *world) resumeQueue(d *dice) bool {
+	queue := among(d, queues...)
+	for _, q := range queues {
+		if w.witness.paused[q] {
+			queue = q
+		}
+	}
+	return w.setPaused(queue, false)
+}
+
+func (w *world) setPaused(queue string, paused bool) bool {
+	err := w.store.Pause(w.ctx, store.PauseParams{Namespace: namespace, Queue: queue, Paused: paused, Actor: "ada"})
+	w.tellf("%s is paused: %v: %s", queue, paused, outcome(err))
+	return true
+}
+
+func (w *world) retain(d *dice) bool {
+	keep := func() time.Duration { return among(d, time.Minute, time.Minute, time.Hour, 24*time.Hour, 0) }
+	p := store.Retention{Completed: keep(), Failed: keep(), Cancelled: keep(), Audit: keep(), Limit: among(d, 3, 10, 100)}
+	retained, err := w.store.Retain(w.ctx, p)
+	w.tellf("retain %+v: %+v, %s", p, retained, outcome(err))
+	return true
+}

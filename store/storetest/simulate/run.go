@@ -1,0 +1,207 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/faults"
+)
+
+// Open opens an empty store that reads its time from a clock.
+type Open func(clock func() time.Time) (store.Store, error)
+
+// Report is what came of a simulation.
+type Report struct {
+	Steps   int    // that were taken
+	Calls   int    // that arrived at the store, but for those that only look
+	Digest  uint64 // of all that was seen: that of two replays of the same steps is the same
+	Failure *Failure
+}
+
+// Failure is an invariant that did not hold.
+type Failure struct {
+	Invariant string
+	Text      string
+	Call      string // of the store, the last one before it
+	At        int    // the step, from 0 on; that after the last one if it was only seen in the end
+	Stack     string
+}
+
+// Simulation replays steps on a store.
+type Simulation struct {
+	Open Open
+	// Look is after how many calls the jobs that they were about are looked at; 0 is after each.
+	Look int
+	// Survey is after how many steps everything is looked at; besides it is in the end.
+	Survey int
+	// Shrinking is how many steps may be replayed to find out which of those that failed are
+	// needed.
+	Shrinking int
+	// Told, if set, is told what happens.
+	Told func(format string, args ...any)
+}
+
+// Replay takes the steps on a store of their own. An error is one of opening the store or of
+// closing it.
+func (s *Simulation) Replay(ctx context.Context, steps []Step) (report Report, err error) {
+	c := newClock()
+	opened, err := s.Open(c.Now)
+	if err != nil {
+		return report, err
+	}
+	defer func() {
+		if closing := opened.Close(); err == nil {
+			err = closing
+		}
+	}()
+	w := newWorld(ctx, opened, c, s.Look)
+	at := 0
+	w.told, w.witness.told = s.Told, s.Told
+	defer func() {
+		report.Calls, report.Digest = w.witness.calls, w.witness.digest
+		if thrown := recover(); thrown != nil {
+			report.Failure = failureOf(thrown, at, w.witness.op)
+		}
+	}()
+	for ; at < len(steps); at++ {
+		w.tellf("%4d  %v", at, steps[at])
+		w.take(steps[at])
+		report.Steps++
+		if (at+1)%s.Survey == 0 {
+			w.witness.survey(ctx)
+		}
+	}
+	w.witness.survey(ctx)
+	w.calm()
+	return report, nil
+}
+
+// failureOf is a violation, or a panic of the store, which is one, too.
+func failureOf(thrown any, at int, call string) *Failure {
+	if v, ok := thrown.(violation); ok {
+		return &Failure{Invariant: v.invariant, Text: v.text, Call: call, At: at}
+	}
+	return &Failure{Invariant: "Panic", Text: fmt.Sprint(thrown), Call: call, At: at, Stack: string(debug.Stack())}
+}
+
+// calm lets everything come to its end: people let go what they hold, a node that nothing happens
+// to does what is due, and after a while no job is left that has not finished.
+func (w *world) calm() {
+	w.fault = faults.None
+	w.tellf("people let go what they hold, and one node does what is due")
+	s := w.witness
+	for _, queue := range queues {
+		must("Pause", s.Pause(w.ctx, store.PauseParams{Namespace: namespace, Queue: queue, Actor: "ada"}))
+	}
+	for _, n := range w.nodes {
+		must("Leave", s.Leave(w.ctx, n.id))
+	}
+	for id, n := range s.nodes { // those of whose join nobody was told
+		if !n.dead {
+			must("Leave", s.Leave(w.ctx, id))
+		}
+	}
+	for s.rescueAll(w.ctx) {
+		continue
+	}
+	info := store.NodeInfo{Name: "last", Namespace: namespace, Kinds: []string{"send", "charge", "send@v1", "charge@v1"}}
+	last, err := s.Join(w.ctx, info)
+	must("Join", err)
+	for seq := int64(1); w.unfinished() > 0; seq++ {
+		if seq > 1000 {
+			brokenf("EveryDueThing", "%d jobs never come to their end", w.unfinished())
+		}
+		w.round(last, seq, info.Kinds)
+	}
+	s.survey(w.ctx)
+}
+
+func (w *witness) rescueAll(ctx context.Context) bool {
+	rescued, err := w.Rescue(ctx, store.RescueParams{})
+	must("Rescue", err)
+	return len(rescued) > 0
+}
+
+// round does what is due, and completes what there is.
+func (w *world) round(node, seq int64, kinds []string) {
+	s := w.witness
+	_, err := s.SweepCancels(w.ctx)
+	must("SweepCancels", err)
+	closed, err := s.CloseChildren(w.ctx, 1000)
+	w.tellf("closed %+v", closed)
+	must("CloseChildren", err)
+	_, err = s.Promote(w.ctx, 1000)
+	must("Promote", err)
+	claimed, err := s.Claim(w.ctx, store.ClaimParams{Node: node, Seq: seq, Namespace: namespace, Kinds: kinds, Limit: 20})
+	must("Claim", err)
+	batch := &store.Batch{}
+	for i := range claimed {
+		r := &run{claimed: claimed[i], last: s.jobs[claimed[i].Job.ID].lastEntry(), children: true}
+		batch.Outcomes = append(batch.Outcomes, w.bare(r, store.Completed, r.last))
+	}
+	w.tellf("round %d: %s", seq, leasesOf(claimed))
+	if len(claimed) > 0 {
+		must("Apply", s.Apply(w.ctx, batch))
+		return
+	}
+	w.clock.move(2 * time.Hour)
+	for _, j := range s.order {
+		if j.held() || j.state == store.Waiting && j.wait.due.IsZero() {
+			w.tellf("%v is held: %v, and goes on", j, j.held())
+			if !j.held() {
+				_, err := s.PauseJobs(w.ctx, store.PauseJobsParams{Jobs: []store.ID{j.body.ID}, Actor: "ada"})
+				must("PauseJobs", err)
+			}
+			_, err := s.Resume(w.ctx, store.ResumeParams{Job: j.body.ID, Keep: -1, Expect: -1, Actor: "ada"})
+			must("Resume", err)
+		}
+	}
+}
+
+// Hunt replays the steps of a seed, and if an invariant does not hold returns the few of them that
+// are needed for it, and the story that they tell. An error is one of opening or closing a store.
+func (s *Simulation) Hunt(ctx context.Context, seed uint64, n int) (Report, *Find, error) {
+	steps := Draw(seed, n)
+	report, err := s.Replay(ctx, steps)
+	if err != nil || report.Failure == nil {
+		return report, nil, err
+	}
+	find := &Find{Seed: seed, N: n, Failure: *report.Failure}
+	find.Steps = Shrink(steps[:min(n, report.Failure.At+1)], s.Shrinking, func(some []Step) bool {
+		again, err := s.Replay(ctx, some)
+		return err == nil && again.Failure != nil && again.Failure.Invariant == report.Failure.Invariant
+	})
+	var story strings.Builder
+	tells := *s
+	tells.Told = func(format string, args ...any) { fmt.Fprintf(&story, format+"\n", args...) }
+	last, err := tells.Replay(ctx, find.Steps)
+	if last.Failure != nil {
+		find.Failure = *last.Failure
+	}
+	find.Story = story.String()
+	return report, find, err
+}
+
+// Find is a failure with the steps that are needed for it.
+type Find struct {
+	Failure
+
+	Seed  uint64
+	N     int // how many steps of the seed were replayed
+	Steps []Step
+	Story string
+}
+
+// String says what there is to know of a failure, so that it can be replayed.
+func (f *Find) String() string {
+	var trace strings.Builder
+	for _, step := range f.Steps {
+		fmt.Fprintln(&trace, step)
+	}
+	return fmt.Sprintf("%s: after %s: %s\nseed %d, %d steps; of them are needed:\n%s\nThe story:\n%s%s",
+		f.Invariant, f.Call, f.Text, f.Seed, f.N, trace.String(), f.Story, f.Stack)
+}

@@ -1,0 +1,236 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+func (w *world) claim(d *dice) bool {
+	n := w.free(d)
+	if n == nil {
+		return true
+	}
+	p := &store.ClaimParams{Node: n.id, Seq: n.seq, Namespace: namespace, Kinds: n.info.Kinds, Limit: among(d, 1, 2, 3, 10)}
+	if w.unfinished() > crowd {
+		p.Limit = among(d.aside("crowd"), 10, 2*store.MaxClaimSlots)
+	}
+	if d.chance(30) {
+		for _, q := range queues {
+			p.Queues = append(p.Queues, store.QueueDemand{Name: q, Limit: d.below(4)})
+		}
+	}
+	if d.chance(20) {
+		p.Aging = time.Minute
+	}
+	n.seq += int64(p.Records())
+	w.send(&request{node: n, seed: d.seed, claim: p}, false)
+	return true
+}
+
+// write sends what one run has to write.
+func (w *world) write(d *dice, n *node, r *run, batch *store.Batch) {
+	w.send(&request{node: n, seed: d.seed, runs: []*run{r}, batch: batch}, false)
+}
+
+// end ends one run.
+func (w *world) end(d *dice) bool {
+	n, r := w.anyRun(d)
+	if r != nil {
+		w.write(d, n, r, &store.Batch{Outcomes: []*store.Outcome{w.outcome(d, n, r, r.last)}})
+	}
+	return true
+}
+
+// anyRun draws a run of an active node. If none has one, a node claims instead.
+func (w *world) anyRun(d *dice) (*node, *run) {
+	if aside := d.aside("stale"); aside.chance(10) {
+		if n, r := w.stale(aside); r != nil {
+			return n, r
+		}
+	}
+	n, found := choose(d, w.nodes, func(n *node) bool { return n.active() && (len(n.runs) > 0 || n.pending != nil) })
+	switch {
+	case !found:
+		w.claim(d)
+		return nil, nil
+	case n.pending != nil:
+		w.send(n.pending, true)
+		return nil, nil
+	}
+	r, _ := choose(d, n.runs, nil)
+	return n, r
+}
+
+// stale draws a run that is over without having been told, of a job that runs again elsewhere. Its
+// node may have been frozen until now.
+func (w *world) stale(d *dice) (*node, *run) {
+	isStale := func(r *run) bool {
+		j := w.witness.jobs[r.claimed.Job.ID]
+		return j != nil && j.running() && j.lease != r.claimed.Lease
+	}
+	n, found := choose(d, w.nodes, func(n *node) bool {
+		return !n.killed && n.pending == nil && slices.ContainsFunc(n.runs, isStale)
+	})
+	if !found {
+		return nil, nil
+	}
+	n.frozen = false
+	r, _ := choose(d, n.runs, isStale)
+	return n, r
+}
+
+// append lets a run remember something.
+func (w *world) append(d *dice) bool {
+	n, r := w.anyRun(d)
+	if r != nil {
+		w.write(d, n, r, &store.Batch{Appends: []*store.Append{w.entries(d, r)}})
+	}
+	return true
+}
+
+// park lets a run that remembers something wait, or remember something.
+func (w *world) park(d *dice) bool {
+	n, r := w.anyRun(d)
+	if r == nil {
+		return true
+	}
+	if r.last == 0 {
+		w.write(d, n, r, &store.Batch{Appends: []*store.Append{w.entries(d, r)}})
+		return true
+	}
+	o := w.bare(r, store.Waiting, r.last)
+	o.Wait = w.wait(d, r)
+	if o.Wait.Held {
+		o.Reason = among(d, store.ReasonNondeterminism, store.ReasonTerminal)
+	}
+	w.write(d, n, r, &store.Batch{Outcomes: []*store.Outcome{o}})
+	return true
+}
+
+func (w *world) wait(d *dice, r *run) *store.Wait {
+	wait := &store.Wait{Kinds: store.MessagesOf(store.MessageSignal), Failures: d.chance(30), Held: d.chance(8)}
+	if j := w.witness.jobs[r.claimed.Job.ID]; j != nil {
+		wait.Seen = max(0, j.lastMessage()-among[int64](d, 0, 0, 0, 1))
+	}
+	if d.chance(50) {
+		wait.Kinds |= store.MessagesOf(store.MessageCallback, store.MessageCallbackFailed, store.MessageChild)
+	}
+	if d.chance(20) {
+		wait.Kinds, wait.Count = 0, int64(1+d.below(3))
+	}
+	if d.chance(50) {
+		wait.Until = w.clock.Now().Add(among(d, time.Second, 20*time.Second, time.Hour))
+	}
+	return wait
+}
+
+// entries draws what a run remembers.
+func (w *world) entries(d *dice, r *run) *store.Append {
+	a := &store.Append{Lease: r.claimed.Lease, Closing: d.chance(4)}
+	for i := range among[int64](d, 1, 1, 2, 3) {
+		e := store.Entry{Seq: r.last + 1 + i, Kind: store.EntryStep, Path: "1", Name: "charge", Data: []byte(d.key())}
+		switch d.below(6) {
+		case 0:
+			e.Kind, e.Name = store.EntryCallback, d.key()
+		case 1:
+			if j := w.witness.jobs[r.claimed.Job.ID]; j != nil && len(j.inbox) > 0 {
+				e.Kind, e.Ref = store.EntryReceived, j.inbox[d.below(len(j.inbox))].Seq
+			}
+		case 2:
+			if w.unfinished() < crowd {
+				q := w.job(d)
+				q.OnConflict, q.Job.UniqueKey, q.Job.UniqueStates, q.Job.OrderingKey = 0, nil, 0, ""
+				q.Job.Parent, q.Job.Answers = r.claimed.Job.ID, d.chance(80)
+				q.Job.OnParentClose = among(d, store.CancelChild, store.TerminateChild, store.AbandonChild)
+				e.Kind, e.Name = store.EntryChild, q.Job.Kind
+				a.Enqueues = append(a.Enqueues, q)
+			}
+		case 3:
+			e.Kind, e.Name = among(d, store.EntryPublished, store.EntryStreamed), among(d, names...)
+		}
+		a.Entries = append(a.Entries, e)
+	}
+	return a
+}
+
+// bare is an outcome with what a run knows of its job. last is the number of the last entry of the
+// journal.
+func (w *world) bare(r *run, state store.State, last int64) *store.Outcome {
+	job := &r.claimed.Job
+	return &store.Outcome{
+		Lease: r.claimed.Lease, State: state, Durable: last > 0, HasChildren: r.children, Answers: job.Answers, Parent: job.Parent,
+		Namespace: job.Namespace, Queue: job.Queue, HasUnique: len(job.UniqueKey) > 0, HasOrdering: job.OrderingKey != "",
+		CancelSeen: r.asked, StartedAt: r.claimed.ClaimedAt,
+	}
+}
+
+func (w *world) outcome(d *dice, n *node, r *run, last int64) *store.Outcome {
+	o := w.bare(r, among(d, store.Completed, store.Completed, store.Completed, store.Completed, store.Retryable, store.Retryable,
+		store.Scheduled, store.Available, store.Failed, store.Cancelled), last)
+	switch o.State {
+	case store.Completed:
+		o.Result = []byte(d.key())
+	case store.Failed, store.Retryable:
+		o.Reason, o.Error = store.ReasonError, "it broke"
+	case store.Available:
+		if last > 0 && d.chance(60) {
+			o.Continue = &store.Continue{Args: fmt.Appendf(nil, "%d", d.below(1000)), Data: []byte(`{}`)}
+		}
+	default:
+	}
+	if o.State == store.Retryable || o.State == store.Scheduled {
+		o.Delay = among(d, 0, time.Second, 20*time.Second, time.Hour)
+		if d.chance(30) { // by its own clock
+			o.RunAt = w.clock.Now().Add(n.skew + among(d, 0, time.Second, time.Minute))
+		}
+	}
+	if d.chance(6) {
+		o.Version = "v1"
+	}
+	return o
+}
+
+// batch lets a node write all that it has at once.
+func (w *world) batch(d *dice) bool {
+	n := w.free(d)
+	if n == nil {
+		return true
+	}
+	req := &request{node: n, seed: d.seed, batch: &store.Batch{}}
+	b := req.batch
+	last := map[*run]int64{}
+	ends := among(d.aside("ends"), 40, 40, 90)
+	for _, r := range n.runs {
+		if len(b.Appends) < 2 && d.chance(25) {
+			a := w.entries(d, r)
+			b.Appends, req.runs, last[r] = append(b.Appends, a), append(req.runs, r), a.LastSeq()
+			r.children = r.children || len(a.Enqueues) > 0
+		}
+	}
+	for _, r := range n.runs {
+		if len(b.Checkpoints) < 5 && d.chance(20) {
+			b.Checkpoints = append(b.Checkpoints, &store.CheckpointWrite{
+				Lease: r.claimed.Lease, Checkpoint: store.Checkpoint{Percent: float64(d.below(100)), Value: []byte(`"` + d.key() + `"`)},
+			})
+		}
+		if d.chance(ends) {
+			b.Outcomes, req.runs = append(b.Outcomes, w.outcome(d, n, r, max(r.last, last[r]))), append(req.runs, r)
+		}
+	}
+	for range d.below(3) {
+		if w.unfinished() < crowd {
+			q := w.job(d)
+			q.Start = d.chance(70)
+			b.Enqueues = append(b.Enqueues, q)
+		}
+	}
+	if len(b.Enqueues) > 0 {
+		b.Start = &store.Start{Node: n.id, Seq: n.seq}
+		n.seq++
+	}
+	w.send(req, false)
+	return true
+}

@@ -1,0 +1,419 @@
+package starts
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+	"github.com/holdfastdev/holdfast/store/storetest/faults"
+)
+
+// Jobs that run as soon as they are enqueued. What keeps them from it is in start_wait.go, those that start while others claim and nodes
+// end in package race. Reading: a store may let them wait for reasons of its own, but not where these tests want them to run, or the
+// feature would be none.
+var startTests = env.Merged(env.Tests{
+	"OneOwner_a_job_that_starts_is_what_a_claim_returns_and_nobody_else_gets_it": startRuns,
+	"NoLoss_every_field_of_the_body_is_there_when_a_job_starts":                  startBody,
+	"OneOwner_outcomes_end_what_was_started_and_leases_count_on":                 startOutcomes,
+	"OneOwner_many_jobs_start_in_several_records":                                startRecords,
+	"CancelArrives_at_jobs_that_were_started":                                    startCancel,
+	"NoLoss_jobs_that_were_started_outlive_their_node":                           startRescue,
+	"a_node_that_leaves_gives_back_what_it_started":                              startLeave,
+	"OneOwner_a_repeated_batch_returns_the_jobs_that_it_started":                 startRepeated,
+	"OneOwner_a_repeated_batch_returns_only_what_is_not_done":                    startRepeatedPartly,
+	"OneOwner_a_repeated_batch_of_many_records_is_whole":                         startRepeatedRecords,
+	"a_repeated_batch_of_a_node_that_is_dead_returns_nothing":                    startRepeatedDead,
+	"NoLoss_a_batch_that_never_happened_starts_its_jobs_when_repeated":           startFirst,
+	"a_batch_that_started_nothing_starts_nothing_when_repeated":                  startNotAgain,
+	"OneOwner_batches_with_other_numbers_are_independent":                        startNumbers,
+}, startWaitTests)
+
+func startRuns(e *env.Env) {
+	node, other := e.Join(), e.Join()
+	batch := e.Starting(node, e.Job(), e.Job(env.Kind("push")), e.Job(env.Queue("second"), env.Priority(1)))
+	runs := e.StartAll(batch)
+	e.Equal("a repeated claim", e.RepeatedClaim(batch), runs)
+	for i, run := range runs {
+		want := batch.Enqueues[i].Job
+		want.CreatedAt, want.RunAt, want.Attempt, want.LeaseNumber = e.Clock.Now(), e.Clock.Now(), 1, 1
+		e.Equal("run", run, store.Claimed{
+			Job: want, ClaimedAt: e.Clock.Now(),
+			Lease: store.Lease{Job: want.ID, Number: 1, Node: node, Claim: batch.Start.Seq, Slot: run.Lease.Slot},
+		})
+		if record := e.Get(want.ID); !record.ClaimedAt.Equal(e.Clock.Now()) || record.Attempt != 1 || len(record.Attempts) != 0 {
+			e.Fatalf("record: %+v", record)
+		}
+	}
+	e.WantSameIDs("listed", e.ListIDs(store.Filter{States: []store.State{store.Running}}), env.ClaimedIDs(runs)...)
+	if counts := e.Queue("mail").Counts; counts[store.Running].N != 2 || counts[store.Available].N != 0 {
+		e.Fatalf("the queue counts %+v", counts)
+	}
+	if len(batch.Woken) != 0 {
+		e.Fatalf("there is nothing to claim, but the batch woke %+v", batch.Woken)
+	}
+	e.WantNothing(other)
+	e.WantNothing(node)
+	nodes, err := e.Store.Nodes(e.Ctx)
+	if err != nil || len(nodes) != 2 || nodes[0].Running != 3 || nodes[1].Running != 0 {
+		e.Fatalf("nodes: %+v, %v", nodes, err)
+	}
+	e.Beat(node)
+	for _, run := range runs {
+		e.End(run, store.Completed)
+	}
+	e.Equal("a repeated claim", e.RepeatedClaim(batch), []store.Claimed(nil))
+}
+
+// everything gives a job one of each.
+func everything(deadline time.Time, parent store.ID) func(*store.Enqueue) {
+	return func(q *store.Enqueue) {
+		q.Job.Args, q.Job.Codec, q.Job.Tags, q.Job.Metadata = []byte{0, 255, 1}, 3, []string{"b", "a", "b c"}, []byte(`{"n":[1,{"deep":null}]}`)
+		q.Job.Options = store.Options{
+			Timeout: time.Minute, Deadline: deadline, Backoff: store.Backoff{Base: time.Second, Cap: time.Hour, Jitter: 0.25},
+			Source: "nightly",
+		}
+		q.Job.Parent, q.Job.Answers, q.Job.OnParentClose = parent, true, store.TerminateChild
+	}
+}
+
+// startBody: also times that are finer than a store keeps them, and bodies without anything.
+func startBody(e *env.Env) {
+	parent := e.Started()
+	node := parent.Lease.Node
+	deadline, past := e.Clock.Now().Add(time.Hour), e.Clock.Now().Add(-time.Hour)
+	full := e.Job(env.Attempts(7), env.Priority(1), everything(deadline.Add(123), parent.Job.ID))
+	huge := e.Job(env.Queue("second"), func(q *store.Enqueue) { q.Job.Args = slices.Repeat([]byte(`["0123456789"]`), 30_000) })
+	bare := e.Job(env.Attempts(0), env.Kind("push"), env.RunAt(past.Add(999)), func(q *store.Enqueue) { q.Job.Args = nil })
+	batch := e.Starting(node, full, huge, bare)
+	runs := e.StartAll(batch)
+	e.Equal("a repeated claim", e.RepeatedClaim(batch), runs)
+	for i, q := range batch.Enqueues {
+		want := q.Job
+		want.CreatedAt, want.RunAt, want.Attempt, want.LeaseNumber = e.Clock.Now(), e.Clock.Now(), 1, 1
+		if i == 0 {
+			want.Options.Deadline = deadline
+		}
+		if i == 2 {
+			want.RunAt = past
+		}
+		e.Equal("body of the run", runs[i].Job, want)
+		e.Equal("body of the record", e.Get(q.Job.ID).Job, want)
+	}
+	// What the run knows of itself is enough to end it.
+	e.End(runs[0], store.Completed)
+	if answers := e.Answers(parent.Job.ID); len(answers) != 1 || answers[0].From != full.Job.ID {
+		e.Fatalf("the parent got %+v", answers)
+	}
+	e.Clock.Advance(time.Minute)
+	e.EndAs(store.Retryable, runs[1], store.Retryable)
+}
+
+func startOutcomes(e *env.Env) {
+	node := e.Join()
+	for _, state := range env.EndStates {
+		run := e.StartNow(node, e.Job(env.Queue(state.String()), env.Attempts(9)))[0]
+		e.Clock.Advance(time.Second)
+		e.Beat(node)
+		saved := e.Save(run, store.Checkpoint{Percent: 5, Message: "half of it"})
+		e.EndAs(state, run, state)
+		record := e.Get(run.Job.ID)
+		if record.State != state || record.LeaseNumber != 1 {
+			e.Fatalf("record: %+v", record)
+		}
+		e.WantLost(run)
+		if state == store.Completed || state == store.Cancelled {
+			continue
+		}
+		attempt := 1
+		if state == store.Failed {
+			e.Retry(run.Job.ID)
+		}
+		if state == store.Retryable {
+			attempt = 2
+		}
+		e.Clock.Advance(time.Hour)
+		e.Beat(node)
+		again := e.ClaimOne(node, run.Job.ID)
+		if again.Lease.Number != 2 || again.Job.LeaseNumber != 2 || again.Job.Attempt != attempt {
+			e.Fatalf("after %v: lease %d, the job says %d, attempt %d", state, again.Lease.Number, again.Job.LeaseNumber, again.Job.Attempt)
+		}
+		e.Equal("checkpoint", again.Checkpoint, saved)
+		want := store.Attempt{
+			Number: 1, LeaseNumber: 1, Node: node, ClaimedAt: run.ClaimedAt, StartedAt: run.ClaimedAt, EndedAt: run.ClaimedAt.Add(time.Second),
+			Outcome: state, Reason: record.Attempts[0].Reason, Error: record.Attempts[0].Error,
+		}
+		e.Equal("attempts", record.Attempts, []store.Attempt{want})
+		e.WantLost(run)
+		e.End(again, store.Completed)
+	}
+}
+
+// startRecords: as many records as a claim would write, and none of them mixes up its slots.
+func startRecords(e *env.Env) {
+	for _, n := range []int{store.MaxClaimSlots, store.MaxClaimSlots + 1, 2*store.MaxClaimSlots + 31} {
+		node := e.Join()
+		var jobs []*store.Enqueue
+		for i := range n {
+			jobs = append(jobs,
+				e.Job(env.Queue(fmt.Sprint("q", i%2)), env.Priority(1+i%4), env.Kind([]string{"send", "push"}[i%2]), env.Attempts(1+i)))
+		}
+		batch := e.Starting(node, jobs...)
+		runs := e.StartAll(batch)
+		taken := map[store.Lease]bool{}
+		for i, run := range runs {
+			place := store.Lease{Claim: run.Lease.Claim, Slot: run.Lease.Slot}
+			records := int64((n - 1) / store.MaxClaimSlots)
+			if place.Claim < batch.Start.Seq || place.Claim > batch.Start.Seq+records || place.Slot < 0 || place.Slot >= store.MaxClaimSlots ||
+				taken[place] || run.Lease.Node != node || run.Lease.Number != 1 || run.Job.MaxAttempts != 1+i {
+				e.Fatalf("run %d of %d has the lease %+v and %d attempts", i, n, run.Lease, run.Job.MaxAttempts)
+			}
+			taken[place] = true
+		}
+		e.Equal("a repeated claim", e.RepeatedClaim(batch), runs)
+		ends := &store.Batch{}
+		for i, run := range runs {
+			ends.Outcomes = append(ends.Outcomes, env.Outcome(run, []store.State{store.Completed, store.Failed}[i%2]))
+		}
+		e.Apply(ends)
+		for i, o := range ends.Outcomes {
+			if o.Err != nil {
+				e.Fatalf("outcome %d of %d: %v", i, n, o.Err)
+			}
+			e.WantState(o.Lease.Job, []store.State{store.Completed, store.Failed}[i%2])
+		}
+	}
+}
+
+func startCancel(e *env.Env) {
+	node := e.Join()
+	runs := e.StartNow(node, e.Job(), e.Job(), e.Job())
+	e.Equal("states", e.Cancel(runs[1].Job.ID), []store.State{store.Running})
+	cancels := e.Beat(node).Cancels
+	if len(cancels) != 1 || cancels[0].Job != runs[1].Job.ID {
+		e.Fatalf("the node is told of %+v", cancels)
+	}
+	e.EndAs(store.Cancelled, runs[1], store.Retryable)
+	e.Terminate(runs[2].Job.ID)
+	e.WantLost(runs[2])
+	e.WantState(runs[2].Job.ID, store.Cancelled)
+	e.TryPause(runs[0].Job.ID)
+	e.EndAs(store.Waiting, runs[0], store.Available)
+}
+
+func startRescue(e *env.Env) {
+	node := e.Join()
+	runs := e.StartNow(node, e.Job(), e.Job(env.Attempts(1)), e.Job())
+	e.End(runs[2], store.Completed)
+	e.Clock.Advance(env.DeadAfter + time.Second)
+	due := e.Clock.Now()
+	rescued := e.Rescue()
+	slices.SortFunc(rescued, func(a, b store.Rescued) int { return slices.Compare(a.Job[:], b.Job[:]) })
+	e.Equal("rescued", rescued, []store.Rescued{
+		{Job: runs[0].Job.ID, Kind: "send", Node: node, State: store.Retryable, Reason: store.ReasonNodeLost, Queue: "mail", RunAt: due},
+		{Job: runs[1].Job.ID, Kind: "send", Node: node, State: store.Failed, Reason: store.ReasonCrashLoop, Queue: "mail"},
+	}, cmpopts.IgnoreFields(store.Rescued{}, "RunAt"))
+	record := e.Get(runs[0].Job.ID)
+	if record.State != store.Retryable || !record.RunAt.Equal(due) || record.Attempt != 1 || len(record.Attempts) != 1 ||
+		record.Attempts[0].Reason != store.ReasonNodeLost || record.Attempts[0].LeaseNumber != 1 || record.Attempts[0].Node != node {
+		e.Fatalf("the rescued job: %+v", record)
+	}
+	e.WantLost(runs[0])
+	if again := e.ClaimOne(e.Join(), runs[0].Job.ID); again.Job.Attempt != 2 || again.Lease.Number != 2 {
+		e.Fatalf("second run: attempt %d, lease %d", again.Job.Attempt, again.Lease.Number)
+	}
+}
+
+func startLeave(e *env.Env) {
+	node := e.Join()
+	runs := e.StartNow(node, e.Job(), e.Job())
+	e.Leave(node)
+	for _, run := range runs {
+		record := e.Get(run.Job.ID)
+		if record.State != store.Available || record.Attempt != 0 || record.LeaseNumber != 1 {
+			e.Fatalf("the job that was given back: %+v", record)
+		}
+		e.WantLost(run)
+	}
+	again := e.Claim(e.Join(), 10)
+	e.WantSameIDs("claimed", env.ClaimedIDs(again), env.ClaimedIDs(runs)...)
+	if again[0].Job.Attempt != 1 || again[0].Lease.Number != 2 {
+		e.Fatalf("second run: attempt %d, lease %d", again[0].Job.Attempt, again[0].Lease.Number)
+	}
+}
+
+// sendAgain applies a batch as a caller does whose answer was lost: every job of it must be known. It returns what runs.
+func sendAgain(e *env.Env, batch *store.Batch) []store.Claimed {
+	e.Helper()
+	again := faults.Copy(batch)
+	e.Apply(again)
+	for i, q := range again.Enqueues {
+		if q.Err != nil || q.Result.ID != q.Job.ID || !q.Result.Existing {
+			e.Fatalf("repeated enqueue %d: %+v, %v", i, q.Result, q.Err)
+		}
+	}
+	return again.Start.Claimed
+}
+
+func startRepeated(e *env.Env) {
+	node := e.Join()
+	later := e.Job(env.Queue("second"), env.Delay(time.Hour))
+	batch := e.Mixed(node, e.Job(), later,
+		e.Job(env.Kind("push"), everything(e.Clock.Now().Add(time.Hour), e.IDs.Next())), e.Job(env.Kind("bill")))
+	for _, q := range batch.Enqueues[:3] {
+		q.Start = true
+	}
+	first := batch.Enqueues
+	e.Apply(batch)
+	runs := batch.Start.Claimed
+	e.WantIDs("started", env.ClaimedIDs(runs), first[0].Job.ID, first[2].Job.ID)
+	e.Clock.Advance(time.Second)
+	var before []store.Record
+	for _, q := range first {
+		before = append(before, e.Get(q.Job.ID))
+	}
+	for range 2 {
+		e.Equal("started by the repeated batch", sendAgain(e, batch), runs)
+	}
+	for i, q := range first {
+		e.Equal("job after the repeated batch", e.Get(q.Job.ID), before[i])
+	}
+	e.ClaimOne(node, first[3].Job.ID)
+	e.WantNothing(node)
+	for _, run := range runs {
+		e.End(run, store.Completed)
+	}
+}
+
+func startRepeatedPartly(e *env.Env) {
+	node := e.Join()
+	batch := e.Starting(node, e.Job(), e.Job(), e.Job(), e.Job(), e.Job())
+	runs := e.StartAll(batch)
+	e.End(runs[0], store.Completed)
+	e.End(runs[3], store.Retryable)
+	saved := e.Save(runs[1], store.Checkpoint{Percent: 5})
+	again := sendAgain(e, batch)
+	want := []store.Claimed{runs[1], runs[2], runs[4]}
+	want[0].Checkpoint = saved
+	e.Equal("started by the repeated batch", again, want)
+	// One runs again, under another lease: that is not what the batch started.
+	e.Clock.Advance(time.Minute)
+	e.Beat(node)
+	e.ClaimOne(node, runs[3].Job.ID)
+	e.WantIDs("started by the repeated batch", env.ClaimedIDs(sendAgain(e, batch)), runs[1].Job.ID, runs[2].Job.ID, runs[4].Job.ID)
+	for _, run := range again {
+		e.End(run, store.Completed)
+	}
+	if left := sendAgain(e, batch); len(left) != 0 {
+		e.Fatalf("a repeated batch whose jobs are done started %v", env.ClaimedIDs(left))
+	}
+}
+
+// startRepeatedRecords: also if the first of several records is done and gone.
+func startRepeatedRecords(e *env.Env) {
+	node := e.Join()
+	var jobs []*store.Enqueue
+	for range 2*store.MaxClaimSlots + 10 {
+		jobs = append(jobs, e.Job())
+	}
+	batch := e.Starting(node, jobs...)
+	runs := e.StartAll(batch)
+	e.Equal("started by the repeated batch", sendAgain(e, batch), runs)
+	ends := &store.Batch{}
+	for _, run := range runs[:store.MaxClaimSlots] {
+		ends.Outcomes = append(ends.Outcomes, env.Outcome(run, store.Completed))
+	}
+	e.Apply(ends)
+	e.Equal("started by the repeated batch", sendAgain(e, batch), runs[store.MaxClaimSlots:])
+}
+
+// startRepeatedDead: a node that is dead may not be told to run anything, even while a rescue that takes little at once has not come to
+// all of it.
+func startRepeatedDead(e *env.Env) {
+	left, dead := e.Join(), e.Join()
+	given := e.Starting(left, e.Job(env.Queue("left")))
+	e.StartAll(given)
+	var jobs []*store.Enqueue
+	for range store.MaxClaimSlots + 5 {
+		jobs = append(jobs, e.Job())
+	}
+	lost := e.Starting(dead, jobs...)
+	e.StartAll(lost)
+	e.Leave(left)
+	e.Clock.Advance(env.DeadAfter + time.Second)
+	params := e.RescueParams()
+	params.Limit = 1
+	if _, err := e.Store.Rescue(e.Ctx, params); err != nil {
+		e.Fatalf("Rescue: %v", err)
+	}
+	for range 2 {
+		for _, batch := range []*store.Batch{given, lost} {
+			if runs := sendAgain(e, batch); len(runs) != 0 {
+				e.Fatalf("a repeated batch of node %d, which is dead, started %v", batch.Start.Node, env.ClaimedIDs(runs))
+			}
+		}
+		e.Rescue()
+	}
+	e.Clock.Advance(env.RescueBackoff)
+	e.WantSameIDs("claimed", env.ClaimedIDs(e.Claim(e.Join(), 1000)), append(env.IDsOf(jobs), given.Enqueues[0].Job.ID)...)
+}
+
+// startFirst: the numbers that the node has used meanwhile say nothing about it. And a claim that never happened either may find nothing
+// when it is repeated after all this, but the next one finds what there is.
+func startFirst(e *env.Env) {
+	node, other := e.Join(), e.Join()
+	lost := e.Demand(node, 5)
+	batch := e.Starting(node, e.Job(env.Queue("a")), e.Job(env.Queue("b")))
+	waiting := e.Add(env.Queue("c"))
+	e.ClaimOne(node, waiting)
+	e.StartNow(node, e.Job(env.Queue("d")))
+	// Another node's number is another number.
+	same := e.Starting(other, e.Job(env.Queue("a")))
+	same.Start.Seq = batch.Start.Seq
+	theirs := e.StartAll(same)
+	runs := e.StartAll(batch)
+	e.Equal("started by the repeated batch", sendAgain(e, batch), runs)
+	e.Equal("started by the repeated batch", sendAgain(e, same), theirs)
+	id := e.Add(env.Queue("e"))
+	lost.Repeat = true
+	claimed := append(e.ClaimWith(lost), e.Claim(node, 5)...)
+	e.WantIDs("claimed", env.ClaimedIDs(claimed), id)
+}
+
+// startNotAgain: what was in the way is gone when the batch is sent again, but its jobs are known, and wait.
+func startNotAgain(e *env.Env) {
+	node := e.Join()
+	id := e.Add()
+	batch := e.Starting(node, e.Job(), e.Job())
+	e.WantWaiting(batch)
+	e.ClaimOne(node, id)
+	if runs := sendAgain(e, batch); len(runs) != 0 {
+		e.Fatalf("a repeated batch started %v", env.ClaimedIDs(runs))
+	}
+	e.WantIDs("claimed", env.ClaimedIDs(e.Claim(node, 10)), env.IDsOf(batch.Enqueues)...)
+	if runs := sendAgain(e, batch); len(runs) != 0 {
+		e.Fatalf("a repeated batch started %v", env.ClaimedIDs(runs))
+	}
+}
+
+func startNumbers(e *env.Env) {
+	node, other := e.Join(), e.Join()
+	first, second := e.Starting(node, e.Job(), e.Job()), e.Starting(node, e.Job())
+	theirs := e.Starting(other, e.Job())
+	runs, more, others := e.StartAll(first), e.StartAll(second), e.StartAll(theirs)
+	// The known jobs of another batch are not what a batch has started.
+	mixed := e.Starting(node, first.Enqueues...)
+	if claimed := sendAgain(e, mixed); len(claimed) != 0 {
+		e.Fatalf("a batch with a new number started %v again", env.ClaimedIDs(claimed))
+	}
+	e.End(runs[0], store.Completed)
+	e.Equal("started by the first batch", sendAgain(e, first), runs[1:])
+	e.Equal("started by the second batch", sendAgain(e, second), more)
+	e.Equal("started by the other node", sendAgain(e, theirs), others)
+	for _, run := range slices.Concat(runs[1:], more, others) {
+		e.End(run, store.Completed)
+	}
+}

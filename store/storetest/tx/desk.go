@@ -1,0 +1,112 @@
+package tx
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+)
+
+// Tx is a transaction of a caller, with what he ends it by.
+type Tx struct {
+	store.Tx
+
+	Commit, Rollback func() error
+}
+
+// tests are tests of what is written into transactions of callers, by their names.
+type tests map[string]func(*txEnv)
+
+type txEnv struct {
+	*env.Env
+
+	begin func(t *testing.T) Tx
+}
+
+// both runs a test with a transaction that is rolled back, and then with one that is committed.
+func (e *txEnv) both(test func(tx store.Tx), check func(committed bool)) {
+	e.Helper()
+	for _, commit := range []bool{false, true} {
+		tx := e.begin(e.T)
+		test(tx.Tx)
+		end := tx.Rollback
+		if commit {
+			end = tx.Commit
+		}
+		if err := end(); err != nil {
+			e.Fatal(err)
+		}
+		check(commit)
+	}
+}
+
+// enqueueTx writes enqueues into a transaction.
+func (e *txEnv) enqueueTx(tx store.Tx, enqueues ...*store.Enqueue) {
+	e.Helper()
+	if err := e.Store.EnqueueTx(e.Ctx, tx, enqueues); err != nil {
+		e.Fatalf("EnqueueTx: %v", err)
+	}
+}
+
+func (e *txEnv) wantUnknown(id store.ID) {
+	e.Helper()
+	_, err := e.Store.Get(e.Ctx, "", id)
+	e.WantErr("Get of a job that is not there", err, store.ErrNotFound)
+}
+
+// soon is long for a store that waits for nobody, and glimpse is short for one that waits. They are
+// real time: a transaction that is open on a server is waited for there.
+const (
+	soon    = 20 * time.Second
+	glimpse = 50 * time.Millisecond
+)
+
+// appendTx writes an entry into a transaction.
+func (e *txEnv) appendTx(tx store.Tx, run store.Claimed, entry store.Entry) {
+	e.Helper()
+	a := &store.Append{Lease: run.Lease, Entries: []store.Entry{entry}}
+	if err := e.Store.AppendTx(e.Ctx, tx, a); err != nil || a.Err != nil {
+		e.Fatalf("AppendTx: %v, %v", err, a.Err)
+	}
+}
+
+// sendTx sends a signal in a transaction.
+func (e *txEnv) sendTx(tx store.Tx, job store.ID) {
+	e.Helper()
+	q := &store.Send{Job: job, Message: env.Signal("in the transaction")}
+	if err := e.Store.SendTx(e.Ctx, tx, []*store.Send{q}); err != nil || q.Err != nil {
+		e.Fatalf("SendTx: %v, %v", err, q.Err)
+	}
+}
+
+// needsWriters skips what is about stores in which one writer does not keep all others waiting.
+func (e *txEnv) needsWriters() {
+	e.Helper()
+	if !e.Store.Traits().Concurrent {
+		e.Skip("there is one writer, for whom all wait")
+	}
+}
+
+// applySoon commits a batch, which must not take long.
+func (e *txEnv) applySoon(batch *store.Batch) {
+	e.Helper()
+	ctx, cancel := context.WithTimeout(e.Ctx, soon)
+	defer cancel()
+	if err := e.Store.Apply(ctx, batch); err != nil {
+		e.Fatalf("Apply: %v", err)
+	}
+}
+
+// finish ends a transaction.
+func (e *txEnv) finish(tx Tx, commit bool) {
+	e.Helper()
+	end := tx.Rollback
+	if commit {
+		end = tx.Commit
+	}
+	if err := end(); err != nil {
+		e.Fatal(err)
+	}
+}

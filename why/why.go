@@ -1,0 +1,67 @@
+// Package why says why a job does not start, continue or end: it is what Client.Why returns.
+//
+// A program reads the codes, a person the texts. Codes stay; texts may become clearer.
+package why
+
+import (
+	"strings"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Explanation says what a job is doing, and what it waits for.
+type Explanation struct {
+	Job    store.ID    `json:"job"`
+	State  store.State `json:"state"`
+	Causes []Cause     `json:"causes"` // the nearest one first; there is always one
+}
+
+// String returns the texts of the causes.
+func (e Explanation) String() string {
+	texts := make([]string, len(e.Causes))
+	for i, c := range e.Causes {
+		texts[i] = c.Text
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Cause is one reason why a job has not finished, or what it is doing.
+type Cause struct {
+	Code Code `json:"code"`
+	// Text is for people, such as "no live node serves the kind mail".
+	Text string `json:"text"`
+	// Until is the latest time at which the cause ends without intervention; zero if unknown.
+	Until time.Time `json:"until,omitzero"`
+	// Job is the job that is waited for: the child, or the one that has the turn of the ordering
+	// key.
+	Job store.ID `json:"job,omitzero"`
+	// Node is the node that runs the job.
+	Node int64 `json:"node,omitzero"`
+}
+
+// Code is a cause as a code for programs.
+type Code string
+
+// The causes. Those of one job are listed in this order, but a silent node comes before what it runs.
+const (
+	Finished    Code = "finished"
+	Running     Code = "running"      // on Node
+	Paused      Code = "paused"       // a person paused the job
+	Held        Code = "held"         // its code and its journal contradict each other
+	Scheduled   Code = "scheduled"    // its time, Until, has not come
+	Retry       Code = "retry"        // an attempt, or a step, failed; the next one is due at Until
+	Timer       Code = "timer"        // a durable function sleeps until Until
+	Signal      Code = "signal"       // it waits for a signal
+	Callback    Code = "callback"     // it waits for an answer from outside
+	Child       Code = "child"        // it waits for Job, or for several
+	Waiting     Code = "waiting"      // it waits for one of several things
+	Turn        Code = "turn"         // Job has the turn of its ordering key
+	QueuePaused Code = "queue_paused" // a person paused its queue
+	NoNode      Code = "no_node"      // no node runs in its namespace
+	NoKind      Code = "no_kind"      // no live node serves its kind, or the version that it is bound to
+	NoQueue     Code = "no_queue"     // no live node that serves its kind serves its queue
+	SilentNode  Code = "silent_node"  // the nodes that serve it have been silent
+	NoFreeSlot  Code = "no_free_slot" // no node that serves it has a free slot
+	Ready       Code = "ready"        // nothing holds it up: a node takes it when its turn comes
+)
