@@ -63,7 +63,7 @@ func (k Kind[In, Out]) Handle(c *Client, handler func(run *Run, in In) (Out, err
 			return fmt.Errorf("kind %q: %w", k.name, err)
 		}
 	}
-	h.Run = func(ctx context.Context, r *engine.Run) ([]byte, error) {
+	h.Run = func(ctx context.Context, r engine.Attempt) ([]byte, error) {
 		var in In
 		if err := json.Unmarshal(r.Job().Args, &in); err != nil {
 			return nil, Fail(fmt.Errorf("cannot decode the args into %T: %w", in, err))

@@ -24,7 +24,7 @@ import (
 type Run struct {
 	context.Context
 
-	run    *engine.Run
+	run    engine.Attempt
 	client *Client
 	strand *replay.Strand
 }

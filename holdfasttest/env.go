@@ -47,12 +47,16 @@ func (e *Env) close() {
 
 func open(t *testing.T, st store.Store, opts []holdfast.Option) *holdfast.Client {
 	t.Helper()
-	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
-	client, err := holdfast.Open(t.Context(), source{st}, append([]holdfast.Option{holdfast.WithLogger(log)}, opts...)...)
+	client, err := holdfast.Open(t.Context(), source{st}, append([]holdfast.Option{holdfast.WithLogger(logger(t))}, opts...)...)
 	if err != nil {
 		t.Fatalf("holdfasttest: %v", err)
 	}
 	return client
+}
+
+// logger returns one whose warnings are in the output of the test.
+func logger(t *testing.T) *slog.Logger {
+	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
 // Start starts the node. Handlers are registered before.

@@ -238,3 +238,27 @@ func TestReplayNotices(t *testing.T) {
 		})
 	}
 }
+
+// TestReplayLeavesNothingBehind: a run that fails while another strand waits ends, that strand with it.
+func TestReplayLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	kind := holdfast.NewKind[int, int]("left.behind")
+	err := holdfasttest.ReplayJournal(t, holdfast.Journal{Kind: "left.behind", Args: []byte("1")}, func(hf *holdfast.Client) error {
+		return kind.Handle(hf, func(run *holdfast.Run, _ int) (int, error) {
+			_, _ = holdfast.Go(run, "waits", func(run *holdfast.Run) (string, error) { return approved.Wait(run) })
+			return 0, holdfast.Fail(errors.New("on its own account"))
+		})
+	})
+	if err == nil || !strings.Contains(err.Error(), "on its own account") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestReplayOfNothing: a journal of a kind that no handler was registered for.
+func TestReplayOfNothing(t *testing.T) {
+	t.Parallel()
+	err := holdfasttest.ReplayJournal(t, holdfast.Journal{Kind: "nothing"}, func(*holdfast.Client) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), `no handler of kind "nothing"`) {
+		t.Errorf("%v", err)
+	}
+}

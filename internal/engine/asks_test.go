@@ -21,7 +21,7 @@ func TestLargeArgsOverASlowLine(t *testing.T) {
 				inBed(t, Config{}, func(b *bed) {
 					runs := map[store.ID]int{}
 					count := make(chan store.ID, 2*jobs)
-					run := func(_ context.Context, r *Run) ([]byte, error) { count <- r.Job().ID; return nil, nil }
+					run := func(_ context.Context, r Attempt) ([]byte, error) { count <- r.Job().ID; return nil, nil }
 					b.handle("large", run)
 					b.handle("small", run)
 					var ids []store.ID

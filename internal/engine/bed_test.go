@@ -202,7 +202,7 @@ func inBed(t *testing.T, cfg Config, test func(b *bed)) {
 // runner is that of the one namespace.
 func (b *bed) runner() *Runner { return b.e.Runner("default") }
 
-func (b *bed) handle(kind string, run func(ctx context.Context, r *Run) ([]byte, error)) *Handler {
+func (b *bed) handle(kind string, run func(ctx context.Context, r Attempt) ([]byte, error)) *Handler {
 	b.t.Helper()
 	h := &Handler{Kind: kind, Run: run}
 	if err := b.runner().Handle(h); err != nil {
@@ -289,10 +289,13 @@ func (b *bed) expect(ended store.Ended, state store.State, reason store.Reason) 
 
 var errBoom = errors.New("boom")
 
-func ok(context.Context, *Run) ([]byte, error) { return []byte(`"ok"`), nil }
+// onNode returns the run that a handler of a node has.
+func onNode(r Attempt) *Run { return r.(*Run) } //nolint:errcheck // what else would it be
+
+func ok(context.Context, Attempt) ([]byte, error) { return []byte(`"ok"`), nil }
 
 // until waits for the run's context to end and returns the cause, as a well-behaved handler does.
-func until(ctx context.Context, _ *Run) ([]byte, error) {
+func until(ctx context.Context, _ Attempt) ([]byte, error) {
 	<-ctx.Done()
 	return nil, fmt.Errorf("stopped: %w", context.Cause(ctx))
 }

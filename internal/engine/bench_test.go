@@ -81,7 +81,7 @@ func BenchmarkRun(b *testing.B) {
 		b.Run(fmt.Sprintf("steps=%d", steps), func(b *testing.B) {
 			st := newNothing()
 			e := openBench(b, st)
-			err := e.Runner("default").Handle(&Handler{Kind: "k", Run: func(_ context.Context, r *Run) ([]byte, error) {
+			err := e.Runner("default").Handle(&Handler{Kind: "k", Run: func(_ context.Context, r Attempt) ([]byte, error) {
 				s := r.Main()
 				for range steps {
 					_, err := s.Step("step", replay.StepPolicy{}, func(context.Context, int) ([]byte, error) { return []byte(`1`), nil })

@@ -143,7 +143,7 @@ func TestOneRefusedBatchDoesNotTakeTheOthersWithIt(t *testing.T) {
 func TestOutcomesSurviveLostAnswers(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		runs := map[store.ID]int{}
-		b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
+		b.handle("k", func(_ context.Context, r Attempt) ([]byte, error) {
 			runs[r.Job().ID]++
 			if err := r.SaveCheckpoint(context.Background(), []byte(`1`)); err != nil {
 				return nil, err
@@ -183,7 +183,7 @@ func TestOutcomesSurviveLostAnswers(t *testing.T) {
 func TestProgressIsWrittenSeldomAndSurvivesARetry(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		var first *store.Checkpoint
-		b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
+		b.handle("k", func(_ context.Context, r Attempt) ([]byte, error) {
 			if r.Job().Attempt == 2 {
 				first = r.Checkpoint()
 				return nil, nil
@@ -248,7 +248,7 @@ func TestCheckpointWhoseCallerLeftIsNotLookedAt(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		release := make(chan struct{})
 		saved := make(chan error, 1)
-		b.handle("k", func(ctx context.Context, r *Run) ([]byte, error) {
+		b.handle("k", func(ctx context.Context, r Attempt) ([]byte, error) {
 			saved <- r.SaveCheckpoint(ctx, []byte(`1`))
 			return nil, nil
 		}).Timeout = time.Second
@@ -292,7 +292,7 @@ func TestEnqueueThatWasTriedIsUnavailable(t *testing.T) {
 // TestCheckpointAfterTheEndOfTheContext: a handler that is told to stop can still save where it was.
 func TestCheckpointAfterTheEndOfTheContext(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
-		b.handle("k", func(ctx context.Context, r *Run) ([]byte, error) {
+		b.handle("k", func(ctx context.Context, r Attempt) ([]byte, error) {
 			if c := r.Checkpoint(); c != nil {
 				return c.Value, nil
 			}

@@ -41,6 +41,13 @@ func (r *Runner) Handle(h *Handler) error {
 	return nil
 }
 
+// Handler returns the handler of a kind, or nil.
+func (r *Runner) Handler(kind string) *Handler {
+	r.engine.mu.Lock()
+	defer r.engine.mu.Unlock()
+	return r.handlers[kind]
+}
+
 // New makes an engine on an open store, which it owns from then on.
 func New(st store.Store, cfg Config) *Engine {
 	cfg.fill()

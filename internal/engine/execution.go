@@ -107,7 +107,7 @@ func (n *node) verdict(x *execution) *store.Outcome {
 	if n.id.Load() != c.Lease.Node {
 		run.durable.Cancel(store.ErrLeaseLost) // the node was declared dead while the job waited for its slot
 	}
-	return run.durable.Compensate(x.conclude(ctx))
+	return run.durable.Attempt(ctx)
 }
 
 // goneFrom settles a run whose goroutine ends here, by runtime.Goexit or by a panic; its slot goes on.
@@ -116,7 +116,7 @@ func (n *node) goneFrom(x *execution, p any) {
 	var o *store.Outcome // if not even this can be told, the beat finds the lease
 	n.engine.guard.Try("the end of a run", func() {
 		if p == nil {
-			o = x.outcomeAfterGoexit()
+			o = x.run.durable.AfterGoexit()
 			return
 		}
 		n.engine.guard.Report("the end of a run", p, false)
@@ -129,16 +129,8 @@ func (n *node) goneFrom(x *execution, p any) {
 // cancel, a lost lease, the shutdown.
 func (n *node) contextOf(x *execution) context.Context {
 	r := x.run
-	job := &r.claimed.Job
 	r.started = n.store.Now()
-	ending := endOf(&r.claimed, r.started)
-	limit := x.handler.timeout(*job)
-	if deadline := job.Options.Deadline; !deadline.IsZero() && ending == nil {
-		if left := deadline.Sub(r.started); limit == 0 || left < limit {
-			limit = left
-		}
-	}
-	return r.durable.Start(ending, limit)
+	return r.durable.Start(r.started, x.handler.timeout(&r.claimed.Job))
 }
 
 // settleFirst settles the run if nobody has done so before.
@@ -251,9 +243,9 @@ func (n *node) leaveBehind(x *execution, cause error) {
 	case errors.Is(cause, usercode.ErrShutdown):
 		o = &store.Outcome{State: store.Available, Reason: store.ReasonReleased, Error: text}
 	case errors.Is(cause, usercode.ErrTimeout):
-		o = x.timedOut(text, usercode.CutTrace(stack))
+		o = x.run.durable.TimedOut(text, usercode.CutTrace(stack))
 	case errors.Is(cause, replay.ErrClosing):
-		o = x.decided(text, usercode.CutTrace(stack))
+		o = x.run.durable.Closing(text, usercode.CutTrace(stack))
 	}
 	if n.settleElsewhere(x, o) {
 		n.lines.Say(slog.LevelError, x.run.about(), "handler is stuck: it ignores its context; its job is taken from it, its goroutine stays",

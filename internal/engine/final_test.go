@@ -16,7 +16,7 @@ import (
 func TestRunWhoseLastPortionIsRefusedIsAnAttempt(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		var runs atomic.Int64
-		h := b.handle("d", func(_ context.Context, r *Run) ([]byte, error) {
+		h := b.handle("d", func(_ context.Context, r Attempt) ([]byte, error) {
 			runs.Add(1)
 			s := r.Main()
 			for range 600 { // more than one portion, all of which waits for the end

@@ -24,7 +24,7 @@ func TestFollowersAreTold(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
 		a, b := w.move(), w.move()
 		more := make(chan struct{})
-		a.serve(func(_ context.Context, r *Run) ([]byte, error) {
+		a.serve(func(_ context.Context, r Attempt) ([]byte, error) {
 			strand := r.Main()
 			for range 5 {
 				<-more
@@ -99,7 +99,7 @@ func TestFollowCosts(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
 		a, b := w.move(), w.move()
 		const items, followers = 50, 20
-		a.serve(func(_ context.Context, r *Run) ([]byte, error) {
+		a.serve(func(_ context.Context, r Attempt) ([]byte, error) {
 			strand := r.Main()
 			for range items {
 				time.Sleep(100 * time.Millisecond)

@@ -15,7 +15,7 @@ import (
 func TestOutcomesThatWaitAreNotWithoutNumber(t *testing.T) {
 	inBed(t, Config{Node: NodeConfig{Slots: 4}}, func(b *bed) {
 		var runs atomic.Int64
-		b.handle("k", func(context.Context, *Run) ([]byte, error) { runs.Add(1); return nil, nil })
+		b.handle("k", func(context.Context, Attempt) ([]byte, error) { runs.Add(1); return nil, nil })
 		b.run()
 		const most = 20
 		b.runner().node.slots.mayWait = most

@@ -44,7 +44,7 @@ func TestLongAppendsAreCut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBed(t, Config{}, func(b *bed) {
 				const decisions = 5*writesAtOnce + 7
-				b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
+				b.handle("k", func(_ context.Context, r Attempt) ([]byte, error) {
 					s := r.Main()
 					if err := decide(s, decisions); err != nil {
 						return nil, err
@@ -79,7 +79,7 @@ func TestChildrenGoWithTheirEntries(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		b.handle("child", ok)
 		var mu sync.Mutex
-		b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
+		b.handle("k", func(_ context.Context, r Attempt) ([]byte, error) {
 			s := r.Main()
 			if err := decide(s, writesAtOnce-3); err != nil {
 				return nil, err
@@ -145,7 +145,7 @@ func TestJournalThatIsFull(t *testing.T) {
 			var log bytes.Buffer
 			inBed(t, Config{MaxJournal: c.limit, Logger: slog.New(slog.NewTextHandler(&log, nil))}, func(b *bed) {
 				undone := 0
-				b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
+				b.handle("k", func(_ context.Context, r Attempt) ([]byte, error) {
 					s := r.Main()
 					if again, err := isAgain(s); err != nil || again {
 						return nil, err
@@ -184,7 +184,7 @@ func TestJournalThatIsFull(t *testing.T) {
 func TestFullJournalReplays(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		runs := 0
-		b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
+		b.handle("k", func(_ context.Context, r Attempt) ([]byte, error) {
 			s := r.Main()
 			if runs++; runs == 2 {
 				b.e.cfg.MaxJournal.Entries = 5
@@ -209,7 +209,7 @@ func TestStepsInTransactionsFillTheJournal(t *testing.T) {
 	inBed(t, Config{MaxJournal: replay.JournalLimit{Entries: 10}}, func(b *bed) {
 		var steps int
 		var full error
-		b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
+		b.handle("k", func(_ context.Context, r Attempt) ([]byte, error) {
 			for full == nil {
 				_, full = r.Main().StepTx("s", replay.StepPolicy{}, func(_ context.Context, _ int, commit func(store.Tx, []byte) error) error {
 					tx := b.st.Store.(*model.Store).Begin() //nolint:errcheck,forcetypeassert // what else would it be

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -15,7 +16,7 @@ import (
 type Handler struct {
 	Kind string
 	// Run does the work and returns the encoded result. ctx ends with one of the causes below.
-	Run func(ctx context.Context, run *Run) ([]byte, error)
+	Run func(ctx context.Context, run Attempt) ([]byte, error)
 	// MaxAttempts of jobs whose enqueue did not say; store.DefaultMaxAttempts if 0.
 	MaxAttempts int
 	// Timeout of one attempt of jobs whose enqueue did not say; none if 0.
@@ -31,6 +32,24 @@ type Handler struct {
 	Pinned  bool
 	// Accepts are other versions whose runs this code takes over.
 	Accepts []string
+}
+
+// Attempt is what a handler sees of its run. A *Run is one on a node.
+type Attempt interface {
+	// Job is the job; its Attempt counts this run.
+	Job() *store.Job
+	// Lease is the right under which the run writes.
+	Lease() store.Lease
+	// Main returns the strand of the handler itself.
+	Main() *replay.Strand
+	// Logger returns log, or that of the node if it is nil, with what tells the job.
+	Logger(log *slog.Logger) *slog.Logger
+	// Checkpoint is what this or an earlier attempt left, or nil.
+	Checkpoint() *store.Checkpoint
+	// Progress notes how far the run is.
+	Progress(percent float64, message string)
+	// SaveCheckpoint stores a value for the next attempt, and returns when it is durable.
+	SaveCheckpoint(ctx context.Context, value []byte) error
 }
 
 // claims are the names under which jobs of the kind are claimed.
@@ -92,7 +111,7 @@ func (h *Handler) maxAttempts(job *store.Job) int {
 	return store.Policy{MaxAttempts: h.MaxAttempts}.Attempts(job)
 }
 
-func (h *Handler) timeout(job store.Job) time.Duration {
+func (h *Handler) timeout(job *store.Job) time.Duration {
 	if job.Options.Timeout > 0 {
 		return job.Options.Timeout
 	}

@@ -53,7 +53,7 @@ func upTo(n int) []int {
 func TestBackoffThatPanicsCostsNoPromise(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		var starts []time.Time
-		h := b.handle("k", func(context.Context, *Run) ([]byte, error) {
+		h := b.handle("k", func(context.Context, Attempt) ([]byte, error) {
 			starts = append(starts, time.Now())
 			return nil, errBoom
 		})

@@ -102,7 +102,7 @@ func TestLeaseThatNobodyWorksOnIsGivenUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBed(t, Config{}, func(b *bed) {
 				var runs atomic.Int64
-				b.handle("k", func(context.Context, *Run) ([]byte, error) { runs.Add(1); return []byte(`1`), nil })
+				b.handle("k", func(context.Context, Attempt) ([]byte, error) { runs.Add(1); return []byte(`1`), nil })
 				id := b.enqueue(b.job("k"))
 				lose(b)
 				began := time.Now()
@@ -124,7 +124,7 @@ func TestLeaseThatNobodyWorksOnIsGivenUp(t *testing.T) {
 func TestAtMostOnceStaysSo(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		var runs atomic.Int64
-		h := b.handle("k", func(context.Context, *Run) ([]byte, error) { runs.Add(1); return nil, nil })
+		h := b.handle("k", func(context.Context, Attempt) ([]byte, error) { runs.Add(1); return nil, nil })
 		h.MaxAttempts = 1
 		var once atomic.Bool
 		b.st.hook(func(p *probe) {
@@ -146,7 +146,7 @@ func TestAtMostOnceStaysSo(t *testing.T) {
 // TestLongRunsAreNotGivenUp, nor those that wait for their slot or for their commit, however often the node beats.
 func TestLongRunsAreNotGivenUp(t *testing.T) {
 	inBed(t, Config{Node: NodeConfig{Slots: 2}}, func(b *bed) {
-		b.handle("k", func(context.Context, *Run) ([]byte, error) { time.Sleep(time.Minute); return nil, nil })
+		b.handle("k", func(context.Context, Attempt) ([]byte, error) { time.Sleep(time.Minute); return nil, nil })
 		b.run()
 		b.st.hook(func(p *probe) {
 			p.onApply = func(batch *store.Batch) error {
@@ -212,7 +212,7 @@ func TestLoopThatPanicsBeginsAgain(t *testing.T) {
 func TestDatabaseThatIsGoneStopsTheNode(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		var cause error
-		b.handle("k", func(ctx context.Context, _ *Run) ([]byte, error) {
+		b.handle("k", func(ctx context.Context, _ Attempt) ([]byte, error) {
 			<-ctx.Done()
 			cause = context.Cause(ctx)
 			return nil, cause

@@ -56,11 +56,6 @@ func (r *Run) Appended(ctx context.Context, a *store.Append) (bool, error) {
 	return found[0].Seq == e.Seq && found[0].Path == e.Path && found[0].LeaseNumber == a.Lease.Number, nil
 }
 
-// Failed is the outcome of an attempt that failed with an error that is not the handler's.
-func (r *Run) Failed(text string) *store.Outcome {
-	return r.execution.again(store.ReasonError, text, "", -1)
-}
-
 // Ended lets the handler be given up that ignores the end of its context.
 func (r *Run) Ended(cause error) { r.node.leaveBehindLater(r.execution, cause) }
 

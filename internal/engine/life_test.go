@@ -57,11 +57,11 @@ type strands struct {
 	woken chan error    // what the wait returned; nil if it did not
 }
 
-func (s *strands) run(_ context.Context, r *Run) ([]byte, error) {
+func (s *strands) run(_ context.Context, r Attempt) ([]byte, error) {
 	if s.first != nil {
 		return nil, nil
 	}
-	s.first = r
+	s.first = onNode(r)
 	main := r.Main()
 	busy, err := main.Go("busy", func(*replay.Strand) (any, error) { <-s.leave; return nil, nil })
 	if err != nil {

@@ -35,7 +35,7 @@ func TestLinesGoByWhatIsStored(t *testing.T) {
 				var log logstest.Book
 				inBed(t, Config{Logger: log.Logger(t, slog.LevelInfo)}, func(b *bed) {
 					open := make(chan struct{})
-					b.handle("k", func(context.Context, *Run) ([]byte, error) {
+					b.handle("k", func(context.Context, Attempt) ([]byte, error) {
 						<-open
 						switch how {
 						case "panics":
@@ -104,10 +104,10 @@ func TestStuckLogHoldsUpNothing(t *testing.T) {
 	var open chan struct{}
 	inBed(t, Config{Logger: slog.New(stuckLog{slog.DiscardHandler, &open})}, func(b *bed) {
 		open = make(chan struct{}) // of the bubble: time goes on while somebody waits for it
-		b.handle("fails", func(context.Context, *Run) ([]byte, error) { return nil, errBoom }).MaxAttempts = 1
+		b.handle("fails", func(context.Context, Attempt) ([]byte, error) { return nil, errBoom }).MaxAttempts = 1
 		b.handle("fine", ok)
 		first := make(chan struct{})
-		b.handle("steps", func(_ context.Context, r *Run) ([]byte, error) {
+		b.handle("steps", func(_ context.Context, r Attempt) ([]byte, error) {
 			s := r.Main()
 			other, err := s.Go("other", func(s *replay.Strand) (any, error) {
 				<-first

@@ -22,8 +22,8 @@ import (
 func TestFailuresAreLogged(t *testing.T) {
 	var log logstest.Book
 	inBed(t, Config{Logger: log.Logger(t, slog.LevelInfo), Node: NodeConfig{StuckAfter: time.Second}}, func(b *bed) {
-		once := func(f func() ([]byte, error)) func(context.Context, *Run) ([]byte, error) {
-			return func(_ context.Context, r *Run) ([]byte, error) {
+		once := func(f func() ([]byte, error)) func(context.Context, Attempt) ([]byte, error) {
+			return func(_ context.Context, r Attempt) ([]byte, error) {
 				if r.Job().Attempt > 1 {
 					return nil, nil
 				}
@@ -33,8 +33,8 @@ func TestFailuresAreLogged(t *testing.T) {
 		b.handle("fails", once(func() ([]byte, error) { return nil, &usercode.RetryError{Delay: 4 * time.Second, Err: errBoom} }))
 		b.handle("panics", once(func() ([]byte, error) { panic("a hiccup") }))
 		b.handle("gives up", once(func() ([]byte, error) { return nil, &usercode.FailError{Err: errBoom} }))
-		b.handle("last", func(context.Context, *Run) ([]byte, error) { return nil, errBoom }).MaxAttempts = 1
-		b.handle("last panics", func(context.Context, *Run) ([]byte, error) { panic("a hiccup") }).MaxAttempts = 1
+		b.handle("last", func(context.Context, Attempt) ([]byte, error) { return nil, errBoom }).MaxAttempts = 1
+		b.handle("last panics", func(context.Context, Attempt) ([]byte, error) { panic("a hiccup") }).MaxAttempts = 1
 		deaf := b.handle("deaf", once(func() ([]byte, error) { time.Sleep(time.Minute); return nil, nil }))
 		deaf.Timeout = time.Second
 		b.handle("fine", ok)
@@ -98,7 +98,7 @@ func TestDurableFailuresAreLogged(t *testing.T) {
 	inBed(t, Config{Logger: log.Logger(t, slog.LevelInfo)}, func(b *bed) {
 		twice := replay.StepPolicy{Attempts: 2, Backoff: store.Backoff{Base: 3 * time.Second}}
 		tries := 0
-		b.handle("steps", func(_ context.Context, r *Run) ([]byte, error) {
+		b.handle("steps", func(_ context.Context, r Attempt) ([]byte, error) {
 			return r.Main().Step("charge", twice, func(context.Context, int) ([]byte, error) {
 				if tries++; tries == 1 {
 					return nil, errBoom
@@ -107,7 +107,7 @@ func TestDurableFailuresAreLogged(t *testing.T) {
 			})
 		})
 		undos := 0
-		b.handle("undoes", func(_ context.Context, r *Run) ([]byte, error) {
+		b.handle("undoes", func(_ context.Context, r Attempt) ([]byte, error) {
 			s := r.Main()
 			if err := s.OnFailure("refund", func(*replay.Strand) error {
 				if undos++; undos == 1 {
@@ -120,7 +120,7 @@ func TestDurableFailuresAreLogged(t *testing.T) {
 			return nil, &usercode.CancelError{Reason: "enough"}
 		})
 		runs := 0
-		b.handle("changes", func(_ context.Context, r *Run) ([]byte, error) {
+		b.handle("changes", func(_ context.Context, r Attempt) ([]byte, error) {
 			runs++
 			if _, err := r.Main().Step(fmt.Sprint("step", runs), replay.StepPolicy{}, nothingStep); err != nil {
 				return nil, err
@@ -158,7 +158,7 @@ func TestDurableFailuresAreLogged(t *testing.T) {
 func TestDebugTellsOfEachRun(t *testing.T) {
 	var log logstest.Book
 	inBed(t, Config{Logger: log.Logger(t, slog.LevelDebug)}, func(b *bed) {
-		b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
+		b.handle("k", func(_ context.Context, r Attempt) ([]byte, error) {
 			time.Sleep(12 * time.Millisecond)
 			if r.Job().Attempt == 1 {
 				return nil, &usercode.RetryError{Delay: 2 * time.Second, Err: errBoom}
@@ -247,7 +247,7 @@ func TestOutcomesThatAreNotStoredAreLogged(t *testing.T) {
 func TestLoggerOfRuns(t *testing.T) {
 	var own, given logstest.Book
 	inBed(t, Config{Logger: own.Logger(t, slog.LevelInfo)}, func(b *bed) {
-		b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
+		b.handle("k", func(_ context.Context, r Attempt) ([]byte, error) {
 			r.Logger(nil).Info("to its own")
 			r.Logger(given.Logger(t, slog.LevelInfo)).Info("to another")
 			return nil, nil

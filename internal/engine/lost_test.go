@@ -30,7 +30,7 @@ func (b *bed) refuseOutcomes(n int64) {
 func TestLostRunThatGotFurtherIsNotCounted(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		var runs atomic.Int64
-		h := b.handle("d", func(_ context.Context, r *Run) ([]byte, error) {
+		h := b.handle("d", func(_ context.Context, r Attempt) ([]byte, error) {
 			runs.Add(1)
 			s := r.Main()
 			for i := range 5 {
@@ -56,7 +56,7 @@ func TestLostRunThatGotFurtherIsNotCounted(t *testing.T) {
 func TestCancelOfLostRunComesFirst(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		began := make(chan store.ID)
-		h := b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
+		h := b.handle("k", func(_ context.Context, r Attempt) ([]byte, error) {
 			began <- r.Job().ID
 			time.Sleep(time.Second)
 			return nil, nil
@@ -76,7 +76,7 @@ func TestCancelOfLostRunComesFirst(t *testing.T) {
 func TestManyLostLeasesDoNotSilenceTheHeart(t *testing.T) {
 	const n = 500
 	inBed(t, Config{Node: NodeConfig{Slots: n}}, func(b *bed) {
-		b.handle("k", func(context.Context, *Run) ([]byte, error) { time.Sleep(time.Second); return nil, nil })
+		b.handle("k", func(context.Context, Attempt) ([]byte, error) { time.Sleep(time.Second); return nil, nil })
 		most := 0
 		b.st.hook(func(p *probe) {
 			p.onGet = func() { time.Sleep(100 * time.Millisecond) }
@@ -184,7 +184,7 @@ func TestWhatIsInHandIsNotGivenUp(t *testing.T) {
 				return nil
 			}
 		})
-		b.handle("k", func(context.Context, *Run) ([]byte, error) { time.Sleep(time.Minute); return nil, nil })
+		b.handle("k", func(context.Context, Attempt) ([]byte, error) { time.Sleep(time.Minute); return nil, nil })
 		b.run()
 		id := b.enqueue(b.job("k", func(e *store.Enqueue) { e.Delay = time.Second }))
 		b.runner().node.heart.miss([]store.Lease{(<-began).Lease})

@@ -23,18 +23,18 @@ type brokenError struct{ text *string }
 func (e *brokenError) Error() string { return *e.text }
 
 // firstRuns are ways in which the first run of a job can end; the later ones complete.
-var firstRuns = map[string]func(ctx context.Context, r *Run) ([]byte, error){
-	"completes":       func(context.Context, *Run) ([]byte, error) { return []byte(`1`), nil },
-	"fails":           func(context.Context, *Run) ([]byte, error) { return nil, errBoom },
-	"fails for good":  func(context.Context, *Run) ([]byte, error) { return nil, &usercode.FailError{Err: errBoom} },
-	"cancels":         func(context.Context, *Run) ([]byte, error) { return nil, &usercode.CancelError{Reason: "no"} },
-	"snoozes":         func(context.Context, *Run) ([]byte, error) { return nil, &usercode.SnoozeError{Delay: time.Minute} },
-	"asks for more":   func(context.Context, *Run) ([]byte, error) { return nil, &usercode.RetryError{Delay: time.Minute} },
-	"panics":          func(context.Context, *Run) ([]byte, error) { panic("at the disco") },
-	"exits":           func(context.Context, *Run) ([]byte, error) { runtime.Goexit(); return nil, nil },
-	"a broken error":  func(context.Context, *Run) ([]byte, error) { return nil, &brokenError{} },
-	"a foreign lease": func(context.Context, *Run) ([]byte, error) { return nil, fmt.Errorf("mine: %w", store.ErrLeaseLost) },
-	"waits to be told": func(ctx context.Context, _ *Run) ([]byte, error) {
+var firstRuns = map[string]func(ctx context.Context, r Attempt) ([]byte, error){
+	"completes":       func(context.Context, Attempt) ([]byte, error) { return []byte(`1`), nil },
+	"fails":           func(context.Context, Attempt) ([]byte, error) { return nil, errBoom },
+	"fails for good":  func(context.Context, Attempt) ([]byte, error) { return nil, &usercode.FailError{Err: errBoom} },
+	"cancels":         func(context.Context, Attempt) ([]byte, error) { return nil, &usercode.CancelError{Reason: "no"} },
+	"snoozes":         func(context.Context, Attempt) ([]byte, error) { return nil, &usercode.SnoozeError{Delay: time.Minute} },
+	"asks for more":   func(context.Context, Attempt) ([]byte, error) { return nil, &usercode.RetryError{Delay: time.Minute} },
+	"panics":          func(context.Context, Attempt) ([]byte, error) { panic("at the disco") },
+	"exits":           func(context.Context, Attempt) ([]byte, error) { runtime.Goexit(); return nil, nil },
+	"a broken error":  func(context.Context, Attempt) ([]byte, error) { return nil, &brokenError{} },
+	"a foreign lease": func(context.Context, Attempt) ([]byte, error) { return nil, fmt.Errorf("mine: %w", store.ErrLeaseLost) },
+	"waits to be told": func(ctx context.Context, _ Attempt) ([]byte, error) {
 		select {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
@@ -148,10 +148,10 @@ func (b *bed) resume(id store.ID) {
 func TestEveryEndMeetsEveryRequest(t *testing.T) {
 	t.Parallel()
 	for name, first := range firstRuns {
-		eachMoment(t, name, func(ctx context.Context, r *Run) ([]byte, error) { return first(ctx, r) })
+		eachMoment(t, name, func(ctx context.Context, r Attempt) ([]byte, error) { return first(ctx, r) })
 	}
 	for name, first := range firstFlows {
-		eachMoment(t, name, func(_ context.Context, r *Run) ([]byte, error) {
+		eachMoment(t, name, func(_ context.Context, r Attempt) ([]byte, error) {
 			s := r.Main()
 			if _, err := s.Step("before", replay.StepPolicy{}, func(context.Context, int) ([]byte, error) { return nil, nil }); err != nil {
 				return nil, err
@@ -161,7 +161,7 @@ func TestEveryEndMeetsEveryRequest(t *testing.T) {
 	}
 }
 
-func eachMoment(t *testing.T, name string, first func(context.Context, *Run) ([]byte, error)) {
+func eachMoment(t *testing.T, name string, first func(context.Context, Attempt) ([]byte, error)) {
 	t.Helper()
 	for _, moment := range []string{"works", "ends", "has ended"} {
 		for request, ask := range requests {
@@ -175,7 +175,7 @@ func eachMoment(t *testing.T, name string, first func(context.Context, *Run) ([]
 	}
 }
 
-func meet(t *testing.T, first func(context.Context, *Run) ([]byte, error), moment string, ask func(*bed, store.ID), attempts int) {
+func meet(t *testing.T, first func(context.Context, Attempt) ([]byte, error), moment string, ask func(*bed, store.ID), attempts int) {
 	inBed(t, Config{}, func(b *bed) {
 		var begun, told atomic.Bool
 		var runs atomic.Int64
@@ -185,8 +185,8 @@ func meet(t *testing.T, first func(context.Context, *Run) ([]byte, error), momen
 				ask(b, id)
 			}
 		}
-		b.handle("k", func(ctx context.Context, r *Run) ([]byte, error) {
-			if runs.Add(1); begun.Swap(true) && !r.claimed.Durable {
+		b.handle("k", func(ctx context.Context, r Attempt) ([]byte, error) {
+			if runs.Add(1); begun.Swap(true) && !onNode(r).claimed.Durable {
 				return []byte(`2`), nil
 			}
 			tell("works")

@@ -35,7 +35,7 @@ func TestJobRunsAndItsResultArrives(t *testing.T) {
 func TestFailingJobIsRetriedWithBackoffUntilExhausted(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		var starts []time.Time
-		h := b.handle("k", func(context.Context, *Run) ([]byte, error) {
+		h := b.handle("k", func(context.Context, Attempt) ([]byte, error) {
 			starts = append(starts, time.Now())
 			return nil, errBoom
 		})
@@ -64,7 +64,7 @@ func TestFailingJobIsRetriedWithBackoffUntilExhausted(t *testing.T) {
 func TestRetryAfterCountsAndSnoozeDoesNot(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		var attempts []int
-		h := b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
+		h := b.handle("k", func(_ context.Context, r Attempt) ([]byte, error) {
 			attempts = append(attempts, r.Job().Attempt)
 			switch len(attempts) {
 			case 1, 2:
@@ -96,7 +96,7 @@ func TestTerminalOutcomes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBed(t, Config{}, func(b *bed) {
-				b.handle("k", func(context.Context, *Run) ([]byte, error) { return nil, c.err })
+				b.handle("k", func(context.Context, Attempt) ([]byte, error) { return nil, c.err })
 				b.run()
 				b.expect(b.wait(b.enqueue(b.job("k"))), c.state, c.reason)
 			})
@@ -106,7 +106,7 @@ func TestTerminalOutcomes(t *testing.T) {
 
 func TestPanicIsAnErrorWithItsStack(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
-		b.handle("k", func(context.Context, *Run) ([]byte, error) { panic("at the disco") }).MaxAttempts = 1
+		b.handle("k", func(context.Context, Attempt) ([]byte, error) { panic("at the disco") }).MaxAttempts = 1
 		b.run()
 		ended := b.wait(b.enqueue(b.job("k")))
 		b.expect(ended, store.Failed, store.ReasonAttemptsExhausted)
@@ -119,7 +119,7 @@ func TestPanicIsAnErrorWithItsStack(t *testing.T) {
 
 func TestGoexitDoesNotCostTheSlot(t *testing.T) {
 	inBed(t, Config{Node: NodeConfig{Slots: 1}}, func(b *bed) {
-		b.handle("exits", func(context.Context, *Run) ([]byte, error) { runtime.Goexit(); return nil, nil }).MaxAttempts = 1
+		b.handle("exits", func(context.Context, Attempt) ([]byte, error) { runtime.Goexit(); return nil, nil }).MaxAttempts = 1
 		b.handle("k", ok)
 		b.run()
 		b.expect(b.wait(b.enqueue(b.job("exits"))), store.Failed, store.ReasonAttemptsExhausted)
@@ -168,7 +168,7 @@ func TestCancelFromElsewhereArrivesWithinABeat(t *testing.T) {
 
 func TestHandlerThatHasFinishedWinsOverCancel(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
-		b.handle("k", func(ctx context.Context, _ *Run) ([]byte, error) {
+		b.handle("k", func(ctx context.Context, _ Attempt) ([]byte, error) {
 			<-ctx.Done()
 			return []byte(`1`), nil
 		})
@@ -185,7 +185,7 @@ func TestHandlerThatHasFinishedWinsOverCancel(t *testing.T) {
 func TestTimeoutEndsTheAttempt(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		var cause error
-		h := b.handle("k", func(ctx context.Context, _ *Run) ([]byte, error) {
+		h := b.handle("k", func(ctx context.Context, _ Attempt) ([]byte, error) {
 			<-ctx.Done()
 			cause = context.Cause(ctx)
 			return nil, ctx.Err()
@@ -207,7 +207,7 @@ func TestTimeoutEndsTheAttempt(t *testing.T) {
 func TestDeadlineHoldsForTheWholeJob(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		var runs int
-		h := b.handle("k", func(context.Context, *Run) ([]byte, error) { runs++; return nil, errBoom })
+		h := b.handle("k", func(context.Context, Attempt) ([]byte, error) { runs++; return nil, errBoom })
 		h.BackoffFunc = func(int) time.Duration { return 4 * time.Minute }
 		b.run()
 		id := b.enqueue(b.job("k", func(e *store.Enqueue) { e.Job.Options.Deadline = time.Now().Add(10 * time.Minute) }))
@@ -226,7 +226,7 @@ func TestDeadlineHoldsForTheWholeJob(t *testing.T) {
 func TestStuckHandlerIsReportedAndLosesItsSlot(t *testing.T) {
 	inBed(t, Config{Node: NodeConfig{Slots: 1}}, func(b *bed) {
 		leave := make(chan struct{})
-		h := b.handle("stuck", func(context.Context, *Run) ([]byte, error) {
+		h := b.handle("stuck", func(context.Context, Attempt) ([]byte, error) {
 			ignoreTheContext(leave)
 			return []byte(`"late"`), nil
 		})
@@ -259,9 +259,9 @@ func ignoreTheContext(leave chan struct{}) { <-leave }
 
 func TestStopWaitsForHandlersAndThenEndsThem(t *testing.T) {
 	inBed(t, Config{Node: NodeConfig{Slots: 2, StopTimeout: 10 * time.Second}}, func(b *bed) {
-		b.handle("short", func(context.Context, *Run) ([]byte, error) { time.Sleep(5 * time.Second); return nil, nil })
+		b.handle("short", func(context.Context, Attempt) ([]byte, error) { time.Sleep(5 * time.Second); return nil, nil })
 		var cause error
-		b.handle("long", func(ctx context.Context, _ *Run) ([]byte, error) {
+		b.handle("long", func(ctx context.Context, _ Attempt) ([]byte, error) {
 			<-ctx.Done()
 			cause = context.Cause(ctx)
 			return nil, cause
@@ -366,7 +366,7 @@ func TestNodeDeclaredDeadCancelsAndJoinsAgain(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		var runs atomic.Int64
 		var cause error
-		b.handle("k", func(ctx context.Context, _ *Run) ([]byte, error) {
+		b.handle("k", func(ctx context.Context, _ Attempt) ([]byte, error) {
 			if runs.Add(1) > 1 {
 				return nil, nil
 			}
@@ -410,7 +410,7 @@ func TestNodeDeclaredDeadCancelsAndJoinsAgain(t *testing.T) {
 func TestAnswerOfAClaimIsLost(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		var runs atomic.Int64
-		b.handle("k", func(context.Context, *Run) ([]byte, error) { runs.Add(1); return nil, nil })
+		b.handle("k", func(context.Context, Attempt) ([]byte, error) { runs.Add(1); return nil, nil })
 		lost := 0
 		b.st.hook(func(p *probe) {
 			p.onClaim = func(_ store.ClaimParams, jobs []store.Claimed, err error) ([]store.Claimed, error) {
@@ -439,7 +439,7 @@ func TestQueueLimitsHoldOnTheNode(t *testing.T) {
 	cfg := Config{Node: NodeConfig{Slots: 10, Queues: []store.QueueDemand{{Name: "slow", Limit: 2}, {Name: "default"}}}}
 	inBed(t, cfg, func(b *bed) {
 		var running, most atomic.Int64
-		b.handle("k", func(context.Context, *Run) ([]byte, error) {
+		b.handle("k", func(context.Context, Attempt) ([]byte, error) {
 			most.Store(max(most.Load(), running.Add(1)))
 			time.Sleep(time.Second)
 			running.Add(-1)
@@ -470,7 +470,7 @@ func TestQueueLimitsHoldOnTheNode(t *testing.T) {
 func TestScheduledJobStartsOnTime(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		var at time.Time
-		b.handle("k", func(context.Context, *Run) ([]byte, error) { at = time.Now(); return nil, nil })
+		b.handle("k", func(context.Context, Attempt) ([]byte, error) { at = time.Now(); return nil, nil })
 		b.run()
 		for _, in := range []time.Duration{70 * time.Millisecond, 3 * time.Second, 7777 * time.Millisecond, 90 * time.Second} {
 			due := time.Now().Add(in)
@@ -486,7 +486,7 @@ func TestOrderingKeyOneAtATimeInOrder(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		var order []string
 		var running atomic.Int64
-		b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
+		b.handle("k", func(_ context.Context, r Attempt) ([]byte, error) {
 			if running.Add(1) > 1 {
 				t.Error("two jobs of one key at a time")
 			}
@@ -529,7 +529,7 @@ func TestIdleNodeAsksLessThanOnceASecond(t *testing.T) {
 func TestJobsClaimedAheadAreGivenBackWhenHandlersSlowDown(t *testing.T) {
 	inBed(t, Config{Node: NodeConfig{Slots: 2}}, func(b *bed) {
 		var slow atomic.Bool
-		b.handle("k", func(ctx context.Context, _ *Run) ([]byte, error) {
+		b.handle("k", func(ctx context.Context, _ Attempt) ([]byte, error) {
 			if slow.Load() {
 				<-ctx.Done()
 				return nil, ctx.Err()

@@ -69,9 +69,9 @@ func eachStuckEnd(t *testing.T, test func(b *bed, x *stuckTx, id store.ID)) {
 			t.Run(fmt.Sprintf("%s/stored its result %v", name, late), func(t *testing.T) {
 				inBed(t, Config{Node: NodeConfig{Slots: 1, StuckAfter: time.Second}}, func(b *bed) {
 					x := b.stuckTx(late)
-					b.handle("flow", func(_ context.Context, r *Run) ([]byte, error) {
+					b.handle("flow", func(_ context.Context, r Attempt) ([]byte, error) {
 						s := r.Main()
-						if r.claimed.Lease.Number > 2 { // it has continued
+						if onNode(r).claimed.Lease.Number > 2 { // it has continued
 							got, err := s.TryReceive(&replay.Signal{Name: "go"})
 							x.again.Store(got != nil)
 							return []byte(`2`), err
@@ -165,7 +165,7 @@ func TestFailureIsNotLostWithAStuckTransaction(t *testing.T) {
 			inBed(t, Config{Node: NodeConfig{Slots: 1, StuckAfter: time.Second}}, func(b *bed) {
 				x := b.stuckTx(false)
 				var runs, undos atomic.Int64
-				b.handle("flow", func(_ context.Context, r *Run) ([]byte, error) {
+				b.handle("flow", func(_ context.Context, r Attempt) ([]byte, error) {
 					s := r.Main()
 					if undone {
 						if err := s.OnFailure("undo", func(*replay.Strand) error { undos.Add(1); return nil }); err != nil {
@@ -200,7 +200,7 @@ func TestFailureIsNotLostWithAStuckTransaction(t *testing.T) {
 func TestNobodyIsAskedWhoCannotAnswer(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		b.st.hook(func(p *probe) { p.onAwaitTx = func() error { return store.ErrClosed } })
-		b.handle("flow", func(_ context.Context, r *Run) ([]byte, error) {
+		b.handle("flow", func(_ context.Context, r Attempt) ([]byte, error) {
 			return r.Main().StepTx("x", replay.StepPolicy{}, func(_ context.Context, _ int, commit func(store.Tx, []byte) error) error {
 				tx := b.st.Store.(*model.Store).Begin() //nolint:errcheck // what else would it be
 				return errors.Join(commit(tx, []byte(`1`)), tx.Rollback(), &usercode.FailError{Err: errBoom})
@@ -231,7 +231,7 @@ func noTransactionBegins(t *testing.T, late time.Duration) {
 			}
 		})
 		var begun atomic.Bool
-		b.handle("flow", func(_ context.Context, r *Run) ([]byte, error) {
+		b.handle("flow", func(_ context.Context, r Attempt) ([]byte, error) {
 			s := r.Main()
 			_, err1 := s.Go("writes", func(s *replay.Strand) (any, error) {
 				return s.Step("slow", replay.StepPolicy{}, func(context.Context, int) ([]byte, error) { return nil, nil })

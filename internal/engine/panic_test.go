@@ -114,7 +114,7 @@ func (b *bed) survives(at int64, scene func(*bed) []*store.Enqueue) (calls int64
 	u := &unsteady{probe: b.st, at: at}
 	b.e = New(u, b.cfg)
 	b.handle("plain", ok)
-	b.handle("durable", func(_ context.Context, r *Run) ([]byte, error) {
+	b.handle("durable", func(_ context.Context, r Attempt) ([]byte, error) {
 		s := r.Main()
 		if err := s.Sleep(replay.Limit{Within: 10 * time.Millisecond, Set: true}); err != nil {
 			return nil, err
@@ -122,7 +122,7 @@ func (b *bed) survives(at int64, scene func(*bed) []*store.Enqueue) (calls int64
 		return s.Step("step", replay.StepPolicy{}, func(context.Context, int) ([]byte, error) { return []byte(`1`), nil })
 	})
 	b.handle("slow", until).Timeout = 100 * time.Millisecond
-	b.handle("deaf", func(context.Context, *Run) ([]byte, error) { time.Sleep(time.Minute); return nil, nil }).Timeout = time.Second
+	b.handle("deaf", func(context.Context, Attempt) ([]byte, error) { time.Sleep(time.Minute); return nil, nil }).Timeout = time.Second
 	b.run()
 	jobs := scene(b)
 	u.armed.Store(true)
@@ -195,7 +195,7 @@ func TestPanicsOfStrands(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var log logstest.Book
 			inBed(t, Config{Logger: log.Logger(t, slog.LevelInfo)}, func(b *bed) {
-				b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
+				b.handle("k", func(_ context.Context, r Attempt) ([]byte, error) {
 					s := r.Main()
 					if r.Job().Attempt > 1 {
 						return nil, nil
@@ -235,7 +235,7 @@ func spill() (any, error) { panic("milk") }
 // TestStrandsThatWaitForEachOther never would go on: that is said at once.
 func TestStrandsThatWaitForEachOther(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
-		b.handle("itself", func(_ context.Context, r *Run) ([]byte, error) {
+		b.handle("itself", func(_ context.Context, r Attempt) ([]byte, error) {
 			s := r.Main()
 			var f *replay.Future
 			ready := make(chan struct{})
@@ -247,7 +247,7 @@ func TestStrandsThatWaitForEachOther(t *testing.T) {
 			_, err = s.Await(f)
 			return nil, err
 		}).MaxAttempts = 1
-		b.handle("each other", func(_ context.Context, r *Run) ([]byte, error) {
+		b.handle("each other", func(_ context.Context, r Attempt) ([]byte, error) {
 			s := r.Main()
 			var f, g *replay.Future
 			ready := make(chan struct{})

@@ -65,7 +65,7 @@ func (l load) run(t *testing.T) (took time.Duration, n *claims) {
 				t.Errorf("%d jobs of %s run at once", running[queue], queue)
 			}
 		}
-		b.handle("k", func(ctx context.Context, r *Run) ([]byte, error) {
+		b.handle("k", func(ctx context.Context, r Attempt) ([]byte, error) {
 			queue := r.Job().Queue
 			count(queue, 1)
 			defer count(queue, -1)
@@ -167,7 +167,7 @@ func TestNodeDoesNotClaimForAQueueThatHasNoSlot(t *testing.T) {
 			inBed(t, Config{Node: cfg}, func(b *bed) {
 				n := b.slowClaims()
 				release := make(chan struct{})
-				b.handle("k", func(context.Context, *Run) ([]byte, error) { <-release; return nil, nil })
+				b.handle("k", func(context.Context, Attempt) ([]byte, error) { <-release; return nil, nil })
 				b.run()
 				first := b.job("k", func(q *store.Enqueue) { q.Job.Queue = "a" })
 				b.enqueue(first)
@@ -207,7 +207,7 @@ func TestJobsAreClaimedAheadForAQueueWithALimit(t *testing.T) {
 				for range jobs {
 					batch = append(batch, b.job("k"))
 				}
-				b.handle("k", func(context.Context, *Run) ([]byte, error) {
+				b.handle("k", func(context.Context, Attempt) ([]byte, error) {
 					time.Sleep(c.takes)
 					held := 0
 					for _, q := range batch {
@@ -256,7 +256,7 @@ func TestJobsClaimedAheadOfTheirQueueAreInNobodysWay(t *testing.T) {
 	inBed(t, Config{Node: NodeConfig{Slots: 3, Queues: []store.QueueDemand{{Name: "a", Limit: 1}, {Name: "b", Limit: 2}}}}, func(b *bed) {
 		var slow atomic.Bool
 		release := make(chan struct{})
-		b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
+		b.handle("k", func(_ context.Context, r Attempt) ([]byte, error) {
 			if r.Job().Queue == "a" && slow.Load() {
 				<-release
 			}

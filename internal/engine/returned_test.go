@@ -66,7 +66,7 @@ func TestErrorsWhoseMethodsPanic(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var log logstest.Book
 			inBed(t, Config{Logger: log.Logger(t, slog.LevelInfo)}, func(b *bed) {
-				b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
+				b.handle("k", func(_ context.Context, r Attempt) ([]byte, error) {
 					if strings.HasPrefix(name, "a spoiled") {
 						_, _ = r.Main().Step("s", replay.StepPolicy{}, func(context.Context, int) ([]byte, error) {
 							_, err := r.Main().Now()
@@ -99,7 +99,7 @@ func TestWhatOnlyHandlersReturn(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			inBed(t, Config{}, func(b *bed) {
-				b.handle("step", func(_ context.Context, r *Run) ([]byte, error) {
+				b.handle("step", func(_ context.Context, r Attempt) ([]byte, error) {
 					return r.Main().Step("s", replay.StepPolicy{Attempts: 5}, func(context.Context, int) ([]byte, error) { return nil, err })
 				}).MaxAttempts = 1
 				b.run()

@@ -12,7 +12,7 @@ import (
 )
 
 // Job is the job; its Attempt counts this run.
-func (r *Run) Job() store.Job { return r.claimed.Job }
+func (r *Run) Job() *store.Job { return &r.claimed.Job }
 
 // Lease is the right under which the run writes.
 func (r *Run) Lease() store.Lease { return r.claimed.Lease }

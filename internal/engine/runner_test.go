@@ -20,7 +20,7 @@ func inTwoNamespaces(t *testing.T, test func(b *bed, ran func(store.ID) string, 
 		stops := map[string]func(){}
 		for _, namespace := range []string{"here", "there"} {
 			r := b.e.Runner(namespace)
-			err := r.Handle(&Handler{Kind: "k", Run: func(_ context.Context, r *Run) ([]byte, error) {
+			err := r.Handle(&Handler{Kind: "k", Run: func(_ context.Context, r Attempt) ([]byte, error) {
 				time.Sleep(time.Second)
 				mu.Lock()
 				defer mu.Unlock()

@@ -62,7 +62,7 @@ func TestLargeResultsOverASlowLine(t *testing.T) {
 			inBed(t, Config{}, func(b *bed) {
 				const jobs = 40
 				gate := make(chan struct{})
-				b.handle("large", func(context.Context, *Run) ([]byte, error) {
+				b.handle("large", func(context.Context, Attempt) ([]byte, error) {
 					<-gate
 					return make([]byte, 200<<10), nil
 				})
@@ -118,8 +118,8 @@ func (b *bed) enqueueAnyhow(kind string) store.ID {
 // TestResultThatTheLineCannotCarryHoldsUpNoOthers for good: a call is over before it is there.
 func TestResultThatTheLineCannotCarryHoldsUpNoOthers(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
-		b.handle("large", func(context.Context, *Run) ([]byte, error) { return make([]byte, 400<<10), nil })
-		b.handle("small", func(context.Context, *Run) ([]byte, error) { return make([]byte, 100), nil })
+		b.handle("large", func(context.Context, Attempt) ([]byte, error) { return make([]byte, 400<<10), nil })
+		b.handle("small", func(context.Context, Attempt) ([]byte, error) { return make([]byte, 100), nil })
 		b.run()
 		var rate atomic.Int64
 		rate.Store(10 << 10)

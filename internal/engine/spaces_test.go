@@ -130,7 +130,7 @@ func inSpaces(t *testing.T, test func(s *spaces)) {
 }
 
 // run is the handler of all jobs. What it does is in their args.
-func (s *spaces) run(ctx context.Context, r *Run) ([]byte, error) {
+func (s *spaces) run(ctx context.Context, r Attempt) ([]byte, error) {
 	s.started <- r.Job().ID
 	strand := r.Main()
 	switch string(r.Job().Args) {

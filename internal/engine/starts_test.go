@@ -17,7 +17,7 @@ type ran struct {
 	jobs []store.ID
 }
 
-func (r *ran) run(_ context.Context, run *Run) ([]byte, error) {
+func (r *ran) run(_ context.Context, run Attempt) ([]byte, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.jobs = append(r.jobs, run.Job().ID)
@@ -76,7 +76,7 @@ func TestOnlyAsManyStartAsThereAreFreeSlots(t *testing.T) {
 		release := make(chan struct{})
 		var mu sync.Mutex
 		now, most := map[string]int{}, map[string]int{}
-		b.handle("k", func(_ context.Context, r *Run) ([]byte, error) {
+		b.handle("k", func(_ context.Context, r Attempt) ([]byte, error) {
 			queue := r.Job().Queue
 			mu.Lock()
 			now[queue]++
@@ -277,7 +277,7 @@ func TestWhatStartsWhileTheNodeStopsIsGivenBack(t *testing.T) {
 func TestStartsKeepTheOrderOfAQueueThatWasFull(t *testing.T) {
 	inBed(t, Config{Node: NodeConfig{Slots: 10, Queues: []store.QueueDemand{{Name: "default", Limit: 1}, {Name: "other"}}}}, func(b *bed) {
 		r, busy, first := &ran{}, make(chan struct{}), true
-		b.handle("k", func(ctx context.Context, run *Run) ([]byte, error) {
+		b.handle("k", func(ctx context.Context, run Attempt) ([]byte, error) {
 			if first {
 				first = false
 				<-busy

@@ -16,7 +16,7 @@ func TestStormOfFailuresIsCounted(t *testing.T) {
 	var log logstest.Book
 	inBed(t, Config{Logger: log.Logger(t, slog.LevelInfo), Node: NodeConfig{Slots: 1000}}, func(b *bed) {
 		failed := make(chan struct{}, 500)
-		b.handle("k", func(context.Context, *Run) ([]byte, error) {
+		b.handle("k", func(context.Context, Attempt) ([]byte, error) {
 			failed <- struct{}{}
 			return nil, &usercode.FailError{Err: errBoom}
 		})

@@ -42,7 +42,7 @@ func TestOutcomeThatTheStoreChangesIsKnownAtOnce(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
 		a := w.move()
 		open := make(chan struct{})
-		a.serve(func(context.Context, *Run) ([]byte, error) {
+		a.serve(func(context.Context, Attempt) ([]byte, error) {
 			<-open
 			return nil, errBoom
 		})
@@ -85,7 +85,7 @@ func TestWaitBesideASlowLog(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		a.serve(func(context.Context, *Run) ([]byte, error) {
+		a.serve(func(context.Context, Attempt) ([]byte, error) {
 			time.Sleep(50 * time.Millisecond)
 			return nil, &usercode.FailError{Err: errors.New("no")}
 		})

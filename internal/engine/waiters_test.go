@@ -69,7 +69,7 @@ func (w *town) move() *house {
 }
 
 // serve makes the process a node that serves the kind "k", until the test ends.
-func (h *house) serve(run func(ctx context.Context, r *Run) ([]byte, error)) {
+func (h *house) serve(run func(ctx context.Context, r Attempt) ([]byte, error)) {
 	h.town.t.Helper()
 	if err := h.e.Runner("default").Handle(&Handler{Kind: "k", Run: run}); err != nil {
 		h.town.t.Fatal(err)
@@ -174,8 +174,8 @@ func (h *house) wantLooks(what string, most int64) {
 }
 
 // lasting is a handler that takes a while.
-func lasting(d time.Duration) func(context.Context, *Run) ([]byte, error) {
-	return func(context.Context, *Run) ([]byte, error) {
+func lasting(d time.Duration) func(context.Context, Attempt) ([]byte, error) {
+	return func(context.Context, Attempt) ([]byte, error) {
 		time.Sleep(d)
 		return []byte(`"done"`), nil
 	}

@@ -98,14 +98,21 @@ var layers = []layer{
 		tests: []string{"internal/logs/logstest", "store/..."},
 	},
 
+	{pattern: "internal/access", imports: []string{"internal/engine"}},
 	{
 		pattern: ".",
-		imports: []string{"internal/engine/...", "internal/explain", "internal/replay", "internal/usercode", "store", "why"},
+		imports: []string{
+			"internal/access", "internal/engine/...", "internal/explain", "internal/replay", "internal/usercode", "store", "why",
+		},
 		tests:   support,
 	},
 	{pattern: "decider/...", imports: []string{".", "store"}, tests: support},
 	{pattern: "workflow/...", imports: []string{".", "store"}, tests: support},
-	{pattern: "holdfasttest/...", imports: []string{".", "internal/replay", "store", "store/storetest/model"}, tests: support},
+	{
+		pattern: "holdfasttest/...",
+		imports: []string{".", "internal/access", "internal/engine", "internal/replay", "store", "store/storetest/model"},
+		tests:   support,
+	},
 	{
 		pattern: "internal/builtin/...",
 		imports: []string{"."},

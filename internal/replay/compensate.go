@@ -49,13 +49,13 @@ func (m *replayState) settle() {
 	}
 }
 
-// CatchUp lets the strands of a run that is ending come to where they were, if they have not: its
+// catchUp lets the strands of a run that is ending come to where they were, if they have not: its
 // handler may have returned with the first of them, and what it is to undo is known when they have.
 //
 // It is for the goroutine of the handler, which has returned. The node, when it gives up a stuck run, asks
 // isBehind alone: what the run is stuck in never ends.
-func (r *Run) CatchUp() {
-	if !r.IsBehind() {
+func (r *Run) catchUp() {
+	if !r.isBehind() {
 		return
 	}
 	m := r.state.Load()
@@ -82,9 +82,9 @@ func (m *replayState) keepPromised(paths []string) (missing string) {
 // undoPolicy is how a compensation that fails is repeated before it is given up.
 var undoPolicy = StepPolicy{Attempts: 10, Backoff: store.Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.2}}
 
-// Compensate runs the compensations of a run whose end is decided, and returns the outcome. They are steps of strands
+// compensate runs the compensations of a run whose end is decided, and returns the outcome. They are steps of strands
 // of their own, so that a crash in the middle repeats none that is remembered.
-func (r *Run) Compensate(o *store.Outcome) *store.Outcome {
+func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 	m := r.state.Load()
 	if m == nil || o == nil {
 		return o
@@ -120,7 +120,7 @@ func (r *Run) Compensate(o *store.Outcome) *store.Outcome {
 	}
 	if err := m.flush(); err != nil {
 		// Nothing is lost: the next run decides again.
-		return Unreadable(err)
+		return unreadable(err)
 	}
 	for _, u := range slices.Backward(m.undos) {
 		if err := r.undoOne(m, u); err != nil {

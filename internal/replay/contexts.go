@@ -66,5 +66,5 @@ func (m *replayState) ended(cause error) {
 
 // failed is the outcome of an attempt that fails with an error that is not the handler's.
 func (r *Run) failed(err error) *store.Outcome {
-	return r.host.Failed(usercode.CutError(err.Error()))
+	return r.host.Again(store.ReasonError, usercode.CutError(err.Error()), "", -1)
 }

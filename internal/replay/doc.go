@@ -1,5 +1,5 @@
 // Package replay is durable functions: code whose operations are remembered in a journal, so that another attempt, on another node, comes
-// to where the last one was. It needs no node and no database: what it wants from outside is its Host.
+// to where the last one was, and how such an attempt ends. It needs no node and no database: what it wants from outside is its Host.
 //
 //	types       what a run consists of: Run, its replay state, its strands, what they wait for
 //	host        the attempt that the run is of: reads and writes the journal, tells the time, logs
@@ -12,6 +12,7 @@
 //	step, timer, signal, callback, select, children, strand, values, opentx: the operations
 //	compensate  what is undone if the run fails or is cancelled
 //	run, end    what an attempt does with its run, and how that ends
+//	attempt     calls the handler, and makes an outcome of what it returns
 //
 // # What it promises
 //

@@ -9,12 +9,9 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Returned notes that the handler has returned: its operations are misuses from then on.
-func (r *Run) Returned() { r.main.over.Store(true) }
-
-// Completed tells what keeps a run from being completed whose handler has returned no error: a strand that has panicked and was not
+// completed tells what keeps a run from being completed whose handler has returned no error: a strand that has panicked and was not
 // awaited, or a journal that has more than the code asks for.
-func (r *Run) Completed() (*usercode.PanicError, *store.Outcome) {
+func (r *Run) completed() (*usercode.PanicError, *store.Outcome) {
 	m := r.state.Load()
 	if m == nil {
 		return nil, nil
@@ -28,9 +25,9 @@ func (r *Run) Completed() (*usercode.PanicError, *store.Outcome) {
 	return nil, nil
 }
 
-// Left reports whether the run has left the handler's goroutine by itself, since it is parked, or over for this process, and with which
+// left reports whether the run has left the handler's goroutine by itself, since it is parked, or over for this process, and with which
 // outcome; nil: there is nothing to write.
-func (r *Run) Left() (o *store.Outcome, left bool) {
+func (r *Run) left() (o *store.Outcome, left bool) {
 	m := r.state.Load()
 	if m == nil {
 		return nil, false
@@ -40,8 +37,8 @@ func (r *Run) Left() (o *store.Outcome, left bool) {
 	return m.outcome, m.exiting
 }
 
-// Decided is the outcome of a run whose end is decided, and that has nothing to undo, or nil.
-func (r *Run) Decided() *store.Outcome {
+// decided is the outcome of a run whose end is decided, and that has nothing to undo, or nil.
+func (r *Run) decided() *store.Outcome {
 	m := r.state.Load()
 	if m == nil {
 		return nil
@@ -120,14 +117,14 @@ func (r *Run) endsUnwritten(o *store.Outcome, err error) {
 	o.Result, o.Wait, o.Continue = nil, nil, nil
 }
 
-// Unreadable is the outcome of a run that cannot go on before the database answers.
-func Unreadable(err error) *store.Outcome {
+// unreadable is the outcome of a run that cannot go on before the database answers.
+func unreadable(err error) *store.Outcome {
 	return &store.Outcome{State: store.Retryable, Reason: store.ReasonError, Error: usercode.CutError(err.Error()), Delay: 5 * time.Second}
 }
 
-// IsBehind reports whether the run failed before its code had come past all that the journal holds.
+// isBehind reports whether the run failed before its code had come past all that the journal holds.
 // Then it does not know yet what it would have to undo.
-func (r *Run) IsBehind() bool {
+func (r *Run) isBehind() bool {
 	m := r.state.Load()
 	return m != nil && m.unvisited() != ""
 }

@@ -20,7 +20,7 @@ func encodeEntry(v any) []byte {
 }
 
 func decodeEntry(e *store.Entry, v any) error {
-	data, err := unpack(e)
+	data, err := Unpack(e.Data, e.Codec)
 	if err == nil {
 		err = json.Unmarshal(data, v)
 	}
@@ -118,3 +118,46 @@ func describe(k store.EntryKind, name string) string {
 
 // weight is what an entry counts against the limit of its journal.
 func weight(e *store.Entry) int64 { return int64(len(e.Data) + len(e.Name) + len(e.Path)) }
+
+// entryKinds and messageKinds are the names of kinds in journals that people and programs read.
+var entryKinds = map[store.EntryKind]string{
+	store.EntryStep: "step", store.EntryStepFailed: "step failed", store.EntryStepRetry: "step retry",
+	store.EntryTimer: "timer", store.EntryTimeout: "timeout", store.EntryReceived: "received",
+	store.EntryChild: "child", store.EntryCallback: "callback", store.EntrySelected: "selected",
+	store.EntryValue: "value", store.EntryPatched: "patched", store.EntryPublished: "published",
+	store.EntryStreamed: "streamed", store.EntryClosing: "closing", store.EntryCompensated: "compensated",
+	store.EntryContinued: "continued", store.EntryRegistered: "registered",
+}
+
+var messageKinds = map[store.MessageKind]string{
+	store.MessageSignal: "signal", store.MessageCallback: "callback",
+	store.MessageCallbackFailed: "callback failed", store.MessageHeartbeat: "heartbeat",
+	store.MessageChild: "child",
+}
+
+// EntryName returns the name of a kind of entries; of one that a newer program has written, its number.
+func EntryName(kind store.EntryKind) string {
+	if name := entryKinds[kind]; name != "" {
+		return name
+	}
+	return strconv.FormatUint(uint64(kind), 10)
+}
+
+// MessageName returns the name of a kind of messages.
+func MessageName(kind store.MessageKind) string { return messageKinds[kind] }
+
+// EntryOf returns the kind of entries of that name, if there is one.
+func EntryOf(name string) (store.EntryKind, bool) { return kindOf(entryKinds, name) }
+
+// MessageOf returns the kind of messages of that name, if there is one.
+func MessageOf(name string) (store.MessageKind, bool) { return kindOf(messageKinds, name) }
+
+func kindOf[K comparable](names map[K]string, name string) (K, bool) {
+	for k, n := range names {
+		if n == name {
+			return k, true
+		}
+	}
+	var none K
+	return none, false
+}

@@ -9,7 +9,7 @@ import (
 )
 
 // Host is the attempt that a run is of: what it needs from outside. Its methods are called without any lock of the run's, but for Now,
-// MaxJournal, Failed and Say.
+// MaxJournal, Again and Say.
 type Host interface {
 	// Now is the time of the store.
 	Now() time.Time
@@ -26,8 +26,11 @@ type Host interface {
 	// Appended reports whether a transaction with an append, which has ended, was committed.
 	Appended(ctx context.Context, a *store.Append) (bool, error)
 
-	// Failed is the outcome of an attempt that failed with this text: the job is tried again, after its backoff, or fails.
-	Failed(text string) *store.Outcome
+	// Call calls the handler.
+	Call(ctx context.Context) ([]byte, error)
+	// Again is the outcome of an attempt that failed: the job is tried again after the delay, or after
+	// its backoff if that is negative; or it fails, if no attempt is left.
+	Again(reason store.Reason, text, trace string, delay time.Duration) *store.Outcome
 	// Ended is told that the handler's context has ended, or the whole run, and why: a handler that ignores that is given up after a while.
 	Ended(cause error)
 	// GiveUpLater calls giveUp if a strand of a run that has ended is still in a transaction after some time, and tells if it gave up.

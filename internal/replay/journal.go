@@ -101,7 +101,7 @@ func (m *replayState) remind(e store.Entry) {
 
 // store is add for an entry that only later runs ask for.
 func (m *replayState) store(e store.Entry) store.Entry {
-	e.Data, e.Codec = pack(e.Data)
+	e.Data, e.Codec = Pack(e.Data)
 	m.pending = append(m.pending, e)
 	m.account(&e)
 	return e

@@ -136,8 +136,8 @@ type spoiledError struct{ text string }
 
 func (e *spoiledError) Error() string { return e.text }
 
-// Blame returns the error of a run's handler, or the misuse that has spoiled the run.
-func (r *Run) Blame(err error) error {
+// blame returns the error of a run's handler, or the misuse that has spoiled the run.
+func (r *Run) blame(err error) error {
 	m := r.state.Load()
 	if m == nil {
 		return err
@@ -156,9 +156,9 @@ func (r *Run) Blame(err error) error {
 	return &spoiledError{fmt.Sprintf("%v; the handler returned: %s", fault, usercode.ErrorText(err))}
 }
 
-// CancelledBy is what is told of a job that was cancelled: the cancel, and the misuse in its code,
+// cancelledBy is what is told of a job that was cancelled: the cancel, and the misuse in its code,
 // which would not be seen otherwise.
-func CancelledBy(cause, err error) string {
+func cancelledBy(cause, err error) string {
 	if spoiled, ok := err.(*spoiledError); ok { //nolint:errorlint // blame does not wrap it
 		if said := usercode.CancelReason(cause); said != "" {
 			return said + "; " + spoiled.text

@@ -21,8 +21,8 @@ const packFrom = 4 << 10
 // maxUnpacked bounds what is taken for one value, so that a damaged one cannot fill the memory.
 const maxUnpacked = 1 << 30
 
-// pack compresses what is large, if that makes it smaller.
-func pack(data []byte) ([]byte, int) {
+// Pack compresses what is large, if that makes it smaller.
+func Pack(data []byte) (packed []byte, codec int) {
 	if len(data) < packFrom {
 		return data, codecJSON
 	}
@@ -37,9 +37,7 @@ func pack(data []byte) ([]byte, int) {
 	return out.Bytes(), codecDeflate
 }
 
-func unpack(e *store.Entry) ([]byte, error) { return Unpack(e.Data, e.Codec) }
-
-// Unpack returns what pack was given.
+// Unpack returns what Pack was given.
 func Unpack(data []byte, codec int) ([]byte, error) {
 	switch codec {
 	case codecJSON:
@@ -53,6 +51,3 @@ func Unpack(data []byte, codec int) ([]byte, error) {
 	}
 	return nil, fmt.Errorf("%w: unknown codec %d", store.ErrInvalid, codec)
 }
-
-// Pack is pack for what is sent to a run.
-func Pack(data []byte) (packed []byte, codec int) { return pack(data) }

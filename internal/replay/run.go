@@ -14,10 +14,16 @@ func (r *Run) Init(host Host, claimed *store.Claimed) {
 	r.main.run = r
 }
 
-// Start begins the run, and returns the context of its handler, which ends after the limit with ErrTimeout, if that is positive. ending is
-// why the run is ending from the beginning, as its claim told, or nil.
-func (r *Run) Start(ending error, limit time.Duration) context.Context {
-	r.ending = ending
+// Start begins the run, and returns the context of its handler. It ends with ErrTimeout after the
+// limit, if that is positive, and at the deadline of the job. A durable run that is ending from the
+// beginning, as its claim told, has no deadline any more.
+func (r *Run) Start(now time.Time, limit time.Duration) context.Context {
+	r.ending = endingOf(r.claimed, now)
+	if deadline := r.claimed.Job.Options.Deadline; !deadline.IsZero() && r.ending == nil {
+		if left := deadline.Sub(now); limit == 0 || left < limit {
+			limit = left
+		}
+	}
 	l := &r.life
 	l.base, l.endBase = context.WithCancelCause(context.Background()) //nolint:forbidigo // the root of a run's own context
 	if limit <= 0 {
@@ -36,8 +42,8 @@ func (r *Run) Start(ending error, limit time.Duration) context.Context {
 	return timed
 }
 
-// Load reads what the job remembers, if that was not done: a run has children and compensations whether or not it asks for them.
-func (r *Run) Load() error {
+// load reads what the job remembers, if that was not done: a run has children and compensations whether or not it asks for them.
+func (r *Run) load() error {
 	_, err := r.remember()
 	return err
 }
@@ -52,8 +58,17 @@ func (r *Run) Stop() {
 	}
 }
 
-// Ending is why the run is ending from the beginning, or nil.
-func (r *Run) Ending() error { return r.ending }
+// endingOf tells why a durable run that begins is ending, if it is.
+func endingOf(c *store.Claimed, now time.Time) error {
+	switch deadline := c.Job.Options.Deadline; {
+	case !c.Durable:
+	case c.CancelRequested:
+		return usercode.CancelCause(c.CancelReason)
+	case !deadline.IsZero() && !now.Before(deadline):
+		return usercode.ErrTimeout
+	}
+	return nil
+}
 
 // HasEnded reports whether the handler's context has ended.
 func (r *Run) HasEnded() bool { return r.life.base.Err() != nil }

@@ -26,6 +26,8 @@ type attempt struct {
 	writes  []int // entries of each
 	refuse  error // what the next write returns
 	said    []string
+	run     *Run
+	handler func(*Run) ([]byte, error)
 }
 
 func newAttempt(t *testing.T) *attempt {
@@ -64,9 +66,11 @@ func (a *attempt) AppendTx(context.Context, store.Tx, *store.Append) error {
 
 func (a *attempt) Appended(context.Context, *store.Append) (bool, error) { return false, nil }
 
-func (a *attempt) Failed(text string) *store.Outcome {
-	return &store.Outcome{State: store.Retryable, Reason: store.ReasonError, Error: text}
+func (a *attempt) Again(reason store.Reason, text, trace string, delay time.Duration) *store.Outcome {
+	return &store.Outcome{State: store.Retryable, Reason: reason, Error: text, Trace: trace, Delay: delay}
 }
+
+func (a *attempt) Call(context.Context) ([]byte, error) { return a.handler(a.run) }
 
 func (a *attempt) Ended(error) {}
 
@@ -83,28 +87,12 @@ func (a *attempt) Catch(part string) {
 // call runs a handler as an attempt does, and returns what is to become of the job.
 func (a *attempt) call(handler func(s *Strand) ([]byte, error)) *store.Outcome {
 	a.t.Helper()
+	a.handler = func(r *Run) ([]byte, error) { return handler(r.Main()) }
 	run := &Run{}
 	run.Init(a, &a.claimed)
-	run.Start(nil, 0)
+	a.run = run
 	defer run.Stop()
-	var o *store.Outcome
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer run.Returned()
-		result, err := handler(run.Main())
-		if err = run.Blame(err); err != nil {
-			o = a.Failed(err.Error())
-			return
-		}
-		if _, o = run.Completed(); o == nil {
-			o = &store.Outcome{State: store.Completed, Result: result}
-		}
-	}()
-	<-done
-	if left, ok := run.Left(); ok {
-		o = left
-	}
+	o := run.Play(run.Start(a.Now(), 0))
 	if o != nil {
 		if last, _ := run.Final(o); last != nil {
 			a.journal.Entries = append(a.journal.Entries, last.Entries...)

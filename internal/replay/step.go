@@ -132,7 +132,7 @@ func stepBefore(entries []*store.Entry) (result []byte, ended bool, attempt int,
 	for _, e := range entries {
 		switch e.Kind {
 		case store.EntryStep:
-			result, err = unpack(e)
+			result, err = Unpack(e.Data, e.Codec)
 			return result, true, attempt, until, err
 		case store.EntryStepFailed:
 			return nil, true, attempt, until, failureOf(e)

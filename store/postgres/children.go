@@ -51,7 +51,8 @@ func answer(children, all []*run, now int64) statement {
 	var continues []bool
 	for _, r := range all {
 		if r.traits&traitDurable != 0 {
-			parents, parentPlaces, continues = append(parents, uuidOf(r.lease.Job)), append(parentPlaces, int32(r.place)), append(continues, r.next != nil)
+			parents, parentPlaces = append(parents, uuidOf(r.lease.Job)), append(parentPlaces, int32(r.place))
+			continues = append(continues, r.next != nil)
 		}
 	}
 	args := []any{idsOf(children), now, places, parents, parentPlaces, continues}

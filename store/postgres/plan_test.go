@@ -40,7 +40,8 @@ func TestHotPlans(t *testing.T) {
 		"slots_of_node", "slots_of_dead", "slots_of_jobs", "slots_of_leases", "held_jobs", "beat",
 		"fence", "append", "append_closing", "append_live", "append_written", "journals", "journal_sizes",
 		"entries", "entries_newest", "entries_named", "entries_named_newest",
-		"send", "answer", "wake", "continue_inbox", "continue_journal", "continue_job", "children_to_close", "parents_of", "close_children", "list_children",
+		"send", "answer", "wake", "continue_inbox", "continue_journal", "continue_job", "children_to_close",
+		"parents_of", "close_children", "list_children",
 		"pause_jobs", "resume_look", "resume_held", "resume_cut", "fork", "retry_finished", "retry_deferred",
 	} {
 		for _, line := range explain(t, conn.Conn(), s.text(name)) {

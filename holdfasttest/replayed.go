@@ -1,0 +1,176 @@
+package holdfasttest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/holdfastdev/holdfast"
+	"github.com/holdfastdev/holdfast/internal/engine"
+	"github.com/holdfastdev/holdfast/internal/replay"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// replayed is an attempt without a node: the journal is given, and nothing is written. It is to end
+// where its journal does, which it is told by a cancel.
+type replayed struct {
+	t       *testing.T
+	clock   func() time.Time
+	log     *slog.Logger
+	handler *engine.Handler
+	journal store.Journal
+	claimed store.Claimed
+	run     replay.Run
+
+	wrote   bool  // it has gone on after its journal
+	failure error // and this is what it wrote, if that does not fit
+}
+
+func replayOf(t *testing.T, j *holdfast.Journal, raw store.Journal, h *engine.Handler, clock func() time.Time) *replayed {
+	t.Helper()
+	r := &replayed{t: t, clock: clock, log: logger(t), handler: h, journal: raw}
+	r.claimed = store.Claimed{
+		Job:     store.Job{ID: j.Job, Namespace: "default", Kind: j.Kind, Queue: "default", Args: j.Args, Attempt: 1, CreatedAt: clock()},
+		Durable: true, CancelRequested: true, CancelReason: "the journal ends here",
+	}
+	for _, e := range raw.Entries {
+		r.claimed.Lease.Number = max(r.claimed.Lease.Number, e.LeaseNumber)
+	}
+	r.claimed.Lease.Job = j.Job
+	r.claimed.Lease.Number++
+	if len(raw.Entries) > 0 {
+		r.claimed.Job.CreatedAt = raw.Entries[0].At
+	}
+	return r
+}
+
+// play replays the journal, and returns what does not fit.
+func (r *replayed) play() error {
+	r.run.Init(r, &r.claimed)
+	defer r.run.Stop()
+	ended := make(chan *store.Outcome, 1)
+	go func() { ended <- r.run.Play(r.run.Start(r.clock(), 0)) }()
+	select {
+	case o := <-ended:
+		failure := r.judge(o)
+		if o != nil {
+			r.run.Final(o) // its strands end
+		}
+		return failure
+	case <-time.After(24 * time.Hour):
+		return fmt.Errorf("the handler of kind %q does not return, though its context has ended", r.claimed.Job.Kind)
+	}
+}
+
+// judge tells what an outcome says of the code.
+func (r *replayed) judge(o *store.Outcome) error {
+	switch {
+	case r.wrote:
+		return r.failure
+	case o == nil:
+		return nil
+	case o.Reason == store.ReasonNondeterminism:
+		return fmt.Errorf("the code does not fit the journal: %s", o.Error)
+	case o.Reason == store.ReasonError, o.Reason == store.ReasonTerminal:
+		return r.failed(o.Error)
+	}
+	return nil
+}
+
+// failed tells whether a failure is news: a journal that ends in one replays to one.
+func (r *replayed) failed(text string) error {
+	if n := len(r.journal.Entries); n > 0 {
+		switch last := r.journal.Entries[n-1]; last.Kind {
+		case store.EntryStepFailed, store.EntryTimeout, store.EntryClosing, store.EntryCompensated:
+			return nil
+		case store.EntryReceived:
+			for _, m := range r.journal.Messages {
+				if m.Seq == last.Ref && m.Error != "" {
+					return nil
+				}
+			}
+		default:
+		}
+	}
+	return fmt.Errorf("the replay fails, but the journal does not: %s", text)
+}
+
+// The run is the handler's.
+
+func (r *replayed) Job() *store.Job { return &r.claimed.Job }
+
+func (r *replayed) Lease() store.Lease { return r.claimed.Lease }
+
+func (r *replayed) Main() *replay.Strand { return r.run.Main() }
+
+func (r *replayed) Logger(log *slog.Logger) *slog.Logger {
+	if log == nil {
+		return r.log
+	}
+	return log
+}
+
+func (*replayed) Checkpoint() *store.Checkpoint { return nil }
+
+func (*replayed) Progress(float64, string) {}
+
+func (*replayed) SaveCheckpoint(context.Context, []byte) error { return nil }
+
+// And it is the host of its durable function.
+
+func (r *replayed) Call(ctx context.Context) ([]byte, error) { return r.handler.Run(ctx, r) }
+
+func (r *replayed) Now() time.Time { return r.clock() }
+
+// MaxJournal is no limit: what was remembered was within the one that held then.
+func (*replayed) MaxJournal() replay.JournalLimit {
+	return replay.JournalLimit{Entries: 1 << 40, Bytes: 1 << 50}
+}
+
+func (r *replayed) Journal(context.Context) (store.Journal, error) { return r.journal, nil }
+
+// Append notes that the run has gone on after its journal, and ends it. What it writes is news only
+// if it is the end of a run that fails and compensates, where the journal's did not.
+func (r *replayed) Append(a *store.Append) error {
+	if r.wrote {
+		return store.ErrLeaseLost
+	}
+	r.wrote = true
+	for _, e := range a.Entries {
+		var end struct {
+			State store.State `json:"state"`
+			Error string      `json:"error"`
+		}
+		if e.Kind == store.EntryClosing && json.Unmarshal(e.Data, &end) == nil && end.State == store.Failed {
+			r.failure = r.failed(end.Error)
+		}
+	}
+	return store.ErrLeaseLost
+}
+
+func (r *replayed) AppendLast(a *store.Append) error { return r.Append(a) }
+
+func (r *replayed) AppendTx(_ context.Context, _ store.Tx, a *store.Append) error { return r.Append(a) }
+
+func (*replayed) Appended(context.Context, *store.Append) (bool, error) { return false, nil }
+
+func (*replayed) Again(reason store.Reason, text, trace string, delay time.Duration) *store.Outcome {
+	return &store.Outcome{State: store.Retryable, Reason: reason, Error: text, Trace: trace, Delay: max(delay, 0)}
+}
+
+func (*replayed) Ended(error) {}
+
+func (*replayed) GiveUpLater(func() bool) (stop func()) { return func() {} }
+
+func (r *replayed) Say(level slog.Level, msg string, attrs ...slog.Attr) {
+	r.log.LogAttrs(context.Background(), level, msg, attrs...) //nolint:sloglint // the text is the caller's
+}
+
+func (r *replayed) Catch(part string) {
+	if p := recover(); p != nil {
+		r.t.Errorf("holdfasttest: panic in %s: %v", part, p)
+	}
+}

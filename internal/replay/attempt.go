@@ -1,0 +1,158 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/holdfastdev/holdfast/internal/usercode"
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Attempt makes the attempt: it calls the handler, judges what it returns, and runs what compensates
+// a failure or a cancel. Nil means that nothing can be written any more. It does not return if the
+// goroutine ends on the way, which is how a run parks: AfterGoexit has the outcome then.
+func (r *Run) Attempt(ctx context.Context) *store.Outcome {
+	return r.compensate(r.conclude(ctx))
+}
+
+// Play makes the attempt in a goroutine of its own, waits for its end, and returns its outcome. A node,
+// which has goroutines for that, calls Attempt itself.
+func (r *Run) Play(ctx context.Context) *store.Outcome {
+	var o *store.Outcome
+	returned, done := false, make(chan struct{})
+	go func() {
+		defer close(done)
+		o = r.Attempt(ctx)
+		returned = true
+	}()
+	<-done
+	if !returned {
+		return r.AfterGoexit()
+	}
+	return o
+}
+
+// AfterGoexit is the outcome of a run whose goroutine ended without returning: it is parked, or over for this process,
+// or the handler called runtime.Goexit, as testing.T.FailNow does. Nil means that nothing can be written any more.
+func (r *Run) AfterGoexit() *store.Outcome {
+	if o, left := r.left(); left {
+		return o
+	}
+	return r.host.Again(store.ReasonError, "the handler ended its goroutine (runtime.Goexit)", "", -1)
+}
+
+// TimedOut is the outcome of a run that has used up its time.
+func (r *Run) TimedOut(text, trace string) *store.Outcome {
+	if o := r.behind(text, trace); o != nil {
+		return o
+	}
+	if deadline := r.claimed.Job.Options.Deadline; !deadline.IsZero() && !r.host.Now().Before(deadline) {
+		return &store.Outcome{State: store.Failed, Reason: store.ReasonDeadline, Error: text, Trace: trace}
+	}
+	return r.host.Again(store.ReasonTimeout, text, trace, -1)
+}
+
+// Closing is the outcome of a run that has failed or was cancelled, and whose strands do not end. If there is something to undo, which
+// may be what they are doing, the end is decided again by another run.
+func (r *Run) Closing(text, trace string) *store.Outcome {
+	if o := r.decided(); o != nil {
+		return o
+	}
+	return r.host.Again(store.ReasonError, text, trace, -1)
+}
+
+// conclude calls the handler and judges what it returns.
+func (r *Run) conclude(ctx context.Context) *store.Outcome {
+	if r.claimed.Job.Closing || r.ending != nil {
+		if err := r.load(); err != nil {
+			return unreadable(err)
+		}
+	}
+	result, trace, err := r.invoke(ctx)
+	err = r.blame(err)
+	if r.claimed.Durable && !errors.Is(context.Cause(ctx), store.ErrLeaseLost) {
+		// It may have ended before its first operation, and has children and compensations all the same.
+		if err := r.load(); err != nil {
+			return unreadable(err)
+		}
+	}
+	if err == nil {
+		p, o := r.completed()
+		switch {
+		case p != nil:
+			return r.judge(ctx, nil, p.Stack, p)
+		case o != nil:
+			return o
+		}
+	}
+	return r.judge(ctx, result, trace, err)
+}
+
+// invoke calls the handler, and makes a panic an error with its stack.
+func (r *Run) invoke(ctx context.Context) (result []byte, trace string, err error) {
+	defer r.main.over.Store(true) // its operations are misuses from then on
+	defer func() {
+		if p := recover(); p != nil {
+			failure := usercode.PanicOf(p)
+			trace, err = failure.Stack, failure
+		}
+	}()
+	result, err = r.host.Call(ctx)
+	return result, "", err
+}
+
+// judge makes an outcome of what a handler returned. Nil means that nothing can be written any more.
+func (r *Run) judge(ctx context.Context, result []byte, trace string, err error) *store.Outcome {
+	if err == nil {
+		// A handler that has finished wins over a cancel, a timeout or a shutdown that came late.
+		return &store.Outcome{State: store.Completed, Result: result}
+	}
+	cause := context.Cause(ctx)
+	told := cause
+	if told == nil {
+		told = r.ending // it was told as it began, and its context goes on while it replays
+	}
+	is, kind := usercode.Look(err), r.claimed.Job.Kind
+	trace = usercode.CutTrace(trace)
+	if errors.Is(told, usercode.ErrCancelled) || errors.Is(told, usercode.ErrTimeout) {
+		r.catchUp()
+	}
+	switch {
+	case errors.Is(cause, store.ErrLeaseLost):
+		return nil // the run's own: what an error says of leases may be another's
+	case is.Cancel != nil:
+		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: usercode.CutError(is.Cancel.Reason)}
+	case is.ContinueAsNew != nil && is.ContinueAsNew.Kind != kind:
+		return &store.Outcome{State: store.Failed, Reason: store.ReasonTerminal, Error: usercode.CutError(fmt.Sprintf(
+			"the handler of kind %q returned ContinueAsNew of kind %q, whose args it may not understand", kind, is.ContinueAsNew.Kind))}
+	case is.Fail != nil, is.Step != nil && is.Step.Permanent, is.Full:
+		return &store.Outcome{State: store.Failed, Reason: store.ReasonTerminal, Error: is.Text, Trace: trace}
+	case errors.Is(told, usercode.ErrCancelled):
+		if o := r.behind(is.Text, trace); o != nil {
+			return o
+		}
+		return &store.Outcome{State: store.Cancelled, Reason: store.ReasonCancelled, Error: usercode.CutError(cancelledBy(told, err))}
+	case is.ContinueAsNew != nil && cause == nil:
+		return &store.Outcome{State: store.Available, Continue: &store.Continue{Args: is.ContinueAsNew.Args, Codec: is.ContinueAsNew.Codec}}
+	case is.Snooze != nil:
+		return &store.Outcome{State: store.Scheduled, Reason: store.ReasonSnoozed, Delay: max(is.Snooze.Delay, 0)}
+	case errors.Is(cause, usercode.ErrShutdown):
+		return &store.Outcome{State: store.Available, Reason: store.ReasonReleased, Error: is.Text}
+	case is.Retry != nil:
+		return r.host.Again(store.ReasonError, is.Text, trace, max(is.Retry.Delay, 0))
+	case errors.Is(told, usercode.ErrTimeout):
+		return r.TimedOut(is.Text, trace)
+	}
+	return r.host.Again(store.ReasonError, is.Text, trace, -1)
+}
+
+// behind is the outcome of a run that ends and has failed before it came to what it did: the next one
+// knows what it has to undo. Nil means that it has come to that, or that no attempt is left.
+func (r *Run) behind(text, trace string) *store.Outcome {
+	o := r.host.Again(store.ReasonError, text, trace, -1)
+	if o.State.Finished() || !r.isBehind() {
+		return nil
+	}
+	return o
+}
