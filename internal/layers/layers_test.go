@@ -104,7 +104,7 @@ var layers = []layer{
 		imports: []string{
 			"internal/access", "internal/engine/...", "internal/explain", "internal/replay", "internal/usercode", "store", "why",
 		},
-		tests:   support,
+		tests: support,
 	},
 	{pattern: "decider/...", imports: []string{".", "store"}, tests: support},
 	{pattern: "workflow/...", imports: []string{".", "store"}, tests: support},

@@ -9,34 +9,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// batch is a store.Batch on its way.
-type batch struct {
-	now         int64
-	checkpoints []*store.CheckpointWrite // the last one of each lease
-	replaced    map[*store.CheckpointWrite]*store.CheckpointWrite
-	appends     []*appending
-	sends       []*store.Send
-	runs        []*run // the first one of each lease
-	twins       []*run // later ones, that are repeated
-	invalid     []*run
-	entries     []*entry
-	doubtful    []*entry // whose keys were held by transactions of callers, and perhaps are no more
-	patient     bool     // nobody waits behind the batch
-	alone       bool     // there is nothing but these, so that nobody waits with them, either
-	slow        bool     // the fast path cannot answer it
-	patience    patience
-
-	woken woken
-
-	start    *store.Start // nil if nothing is to run at once
-	starting int          // how many enqueues are to
-
-	// What the fast path found of the entries with unique keys.
-	unique []*entry
-	won    []bool
-	met    []*obstacle
-}
-
 // Apply implements store.Writer. It is done in one round trip of a few statements that assume that all is well: every lease lives,
 // every id is new. If one finds something else nothing has happened, and the batch is done again the slow path, which
 // asks first and then writes what can be written.

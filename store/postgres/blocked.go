@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -27,21 +26,6 @@ const mindful = time.Second
 
 // maxBlocked bounds what is remembered; what is forgotten costs a short wait once more.
 const maxBlocked = 10_000
-
-// blocked remembers which bodies and keys were found to be held by transactions of callers. What needs
-// them is taken out of a batch before it is sent. While such a transaction is known, bodies are asked
-// for before a batch waits for them, and keys are waited for no longer than a moment: so the first thing
-// that it holds costs the others a short wait, and each further one next to nothing.
-type blocked struct {
-	mu     sync.Mutex
-	bodies map[store.ID]time.Time // since when
-	keys   map[string]blockedKey
-
-	bodiesMet, keysMet time.Time // when such a transaction was met last
-}
-
-// blockedKey tells when a key was first wanted and last tried in vain.
-type blockedKey struct{ since, tried time.Time }
 
 // addBodies notes bodies that could not be had.
 func (b *blocked) addBodies(ids []store.ID) {
@@ -264,15 +248,9 @@ func retryWhileHeld(ctx context.Context, ids []store.ID, f func(ids []store.ID) 
 	return ids, nil
 }
 
-// one runs single statements, each in a transaction of its own.
-type one struct{ store *Store }
-
 func (o one) run(ctx context.Context, name string, each func(row) error, args ...any) error {
 	return o.store.send(ctx, statement{name: name, args: args, each: each})
 }
-
-// light is one for statements that only lock: nothing has to reach the disk before their answer.
-type light struct{ store *Store }
 
 func (l light) run(ctx context.Context, name string, each func(row) error, args ...any) error {
 	return l.store.send(ctx, statement{name: "commit_lightly"}, statement{name: name, args: args, each: each})

@@ -42,16 +42,6 @@ func (s *Store) cancelOwn(ctx context.Context, params store.CancelParams) ([]sto
 	return results, nil
 }
 
-// cancelling is a request to cancel on its way, and what became of it.
-type cancelling struct {
-	store.CancelParams
-	recorded bool // it is what a person does, at this moment
-	states   map[store.ID]store.State
-	ended    map[store.ID]bool // by this very request
-	busy     map[store.ID]bool // a caller's transaction holds it
-	woken    woken
-}
-
 // action is what is recorded, or nil.
 func (c *cancelling) action() *string {
 	kind := store.ActionCancel
@@ -145,14 +135,6 @@ func (s *Store) cancel(ctx context.Context, c *cancelling, ids []store.ID) error
 	return s.send(ctx, statement{name: "cancel_request_put", args: []any{uuidsOf(left), s.now(), c.Reason, c.Actor, c.action()}})
 }
 
-// found is what one try to cancel jobs has found and done: state 0 is a job that moved at that moment.
-type found struct {
-	states map[store.ID]store.State
-	ended  map[store.ID]bool
-	busy   map[store.ID]bool // somebody else has them
-	woken  woken
-}
-
 // cancelling is the statement that cancels jobs that have a pointer, and asks those that run, or notes that they do.
 func (f *found) cancelling(c *cancelling, ids []pgtype.UUID, now int64) statement {
 	*f = found{map[store.ID]store.State{}, map[store.ID]bool{}, map[store.ID]bool{}, woken{}}
@@ -205,12 +187,6 @@ func (s *Store) SweepCancels(ctx context.Context) (int, error) {
 		err = s.sweepPauses(ctx)
 	}
 	return applied, classify(ctx, "sweep requests", err)
-}
-
-// request is one of a person whose job does not run.
-type request struct {
-	id            store.ID
-	reason, actor string
 }
 
 // requestsLeft reads the requests whose job does not run, and forgets those that have nothing to do any more: their job has finished, or

@@ -10,12 +10,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// told is the message that a child has answered with.
-type told struct {
-	parent store.ID
-	seq    int64
-}
-
 // answering returns the runs that answer the parents of their jobs if they end them, in the order of the batch.
 func answering(runs []*run) []*run {
 	var list []*run
@@ -69,15 +63,6 @@ func answer(children, all []*run, now int64) statement {
 
 // closedWords are what children are told that end because their parent did.
 const closedWords = "its parent has finished"
-
-// closedParent is a finished job some of whose children may be left.
-type closedParent struct {
-	id       store.ID
-	at       int64
-	finished bool
-	last     store.ID // of the children that were found
-	found    int
-}
 
 // CloseChildren implements store.Maintenance. What is to be done is asked, done, and then forgotten, each in a transaction of its own:
 // who is interrupted, or does it at the same moment as another, does it twice, which changes nothing.

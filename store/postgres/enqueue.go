@@ -12,15 +12,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// entry is an enqueue on its way.
-type entry struct {
-	*store.Enqueue
-	lane          lane
-	runAt         int64
-	options, tags *string
-	appended      bool // by an append, not by the batch itself
-}
-
 // entriesOf validates enqueues and gives them their lanes. Those that are invalid get their error and are left out.
 func (s *Store) entriesOf(ctx context.Context, enqueues []*store.Enqueue, now int64, foreign bool) ([]*entry, error) {
 	entries := make([]*entry, 0, len(enqueues))
@@ -164,14 +155,6 @@ func usedNow(entries []*entry) (queues []int32) {
 		}
 	}
 	return queues
-}
-
-// obstacle is what stands in the way of an enqueue.
-type obstacle struct {
-	place  int64
-	runAt  *int64 // of the job with the same id
-	holder *string
-	due    *int64 // run time of the holder
 }
 
 func scanObstacle(r row) (o obstacle, err error) {

@@ -11,35 +11,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// run is one run that writes or ends, with what the statements of finish.sql need of it. Runs of an outcome have that;
-// those that end because their node left or died have only what they shall become.
-type run struct {
-	lease   store.Lease
-	outcome *store.Outcome
-	invalid error // why it is no outcome
-	twin    *run  // the run before it in the batch under the same lease
-	place   int   // among the outcomes of the batch: in this order parents are told
-	known   bool  // it is repeated, and was applied before
-
-	state                store.State
-	runAt                int64
-	reason, error, trace string
-	result               []byte
-	startedAt            *int64
-	traits               int32
-	version              string
-	wait                 *wait           // of a run that parks
-	next                 *store.Continue // of one that starts over
-	answers              bool            // to its parent, if it ends
-	parent               store.ID
-
-	told        told        // what its parent was sent
-	final       store.State // what became of it
-	finalReason store.Reason
-	finalRunAt  int64
-	lane        int32
-}
-
 // runOf turns an outcome into a run.
 func runOf(o *store.Outcome, now int64) *run {
 	r := &run{

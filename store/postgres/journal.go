@@ -15,12 +15,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// appending is an append on its way.
-type appending struct {
-	*store.Append
-	entries []*entry // its enqueues
-}
-
 // checkAppend returns why an append can never be written. What else may be wrong with its enqueues is found where all enqueues are
 // prepared.
 func checkAppend(a *store.Append) error {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -16,42 +15,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// laneKey is what a lane stands for. The kind of jobs that are bound to a version is "kind@version", as in store.ClaimParams.
-type laneKey struct {
-	namespace, queue, kind string
-	priority               int32
-}
-
-// queueName names a queue.
-type queueName struct{ namespace, name string }
-
-// lane is a row of the table lane, with the names of its queue.
-type lane struct {
-	id, queueID int32
-	laneKey
-	used bool  // the queue has had a job; it may have one since
-	day  int32 // on which it was there, and its row said so; 0: it is not known
-}
-
 // maxLanes is how many lanes a generation of the cache keeps.
 const maxLanes = 50_000
-
-// laneCache holds the lanes that this process has met. What they stand for never changes. Those that were not used for long are removed, so
-// one that was there yesterday is looked for before jobs are put into it. The lanes that were needed last are kept: what was
-// found a moment ago is still there, however many others came with it.
-type laneCache struct {
-	mu         sync.RWMutex
-	most       int // 0: maxLanes; only tests change it
-	young, old laneTable
-}
-
-// laneTable is a set of lanes.
-type laneTable struct {
-	byKey map[laneKey]lane
-	byID  map[int32]lane
-	queue map[queueName][]int32 // the lanes of each queue
-	used  map[int32]bool        // queues that have had a job
-}
 
 func newLaneTable() laneTable {
 	return laneTable{map[laneKey]lane{}, map[int32]lane{}, map[queueName][]int32{}, map[int32]bool{}}
@@ -195,19 +160,6 @@ func (s *Store) lanesKnown(jobs []*store.Job, foreign bool) (lanes []lane, missi
 		lanes[i] = l
 	}
 	return lanes, missing
-}
-
-// door admits one caller at a time. If that one finds that there is no connection to be had, those that
-// wait behind it get the same answer and do not try again.
-type door struct {
-	mu     sync.Mutex
-	inside *visit
-}
-
-// visit is that of one of them.
-type visit struct {
-	over chan struct{}
-	err  error // known when it is over
 }
 
 // enter waits for the turn, which ends when leave is called with what came of it.

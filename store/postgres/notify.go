@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -25,22 +24,6 @@ const (
 	// maxWakeJobs is how many jobs one notification names, so that it fits.
 	maxWakeJobs = 100
 )
-
-// message is a wake-up on the wire. Origin is the store that wrote what it is about, or empty if all are to be told.
-type message struct {
-	Origin    string     `json:"o,omitempty"`
-	Probe     string     `json:"p,omitempty"`
-	Kind      uint8      `json:"k"`
-	Namespace string     `json:"n,omitempty"`
-	Queue     string     `json:"q,omitempty"`
-	Due       int64      `json:"d,omitempty"`
-	Maker     uint16     `json:"m,omitempty"`
-	Jobs      []store.ID `json:"j,omitempty"`
-	Late      []late     `json:"l,omitempty"`
-}
-
-// late is a place in a lane at which jobs were put that claims may have passed: the lane and the run time.
-type late [2]int64
 
 const (
 	// maxLates is how many such places one notification tells of.
@@ -138,28 +121,6 @@ func (s *Store) hear(places []late) {
 func encodeLate(places []late, origin string) string {
 	text, _ := json.Marshal(message{Origin: origin, Kind: kindLate, Late: places}) //nolint:errchkjson // plain numbers cannot fail
 	return string(text)
-}
-
-// topic is what wake-ups are merged by.
-type topic struct {
-	origin           string
-	kind             store.WakeKind
-	namespace, queue string
-}
-
-// notifier sends notifications, each in a statement of its own after the commit that it tells of. Its one goroutine runs only while
-// there is something to send.
-type notifier struct {
-	store *Store
-	ctx   context.Context // ends when the store is closed
-	end   context.CancelFunc
-
-	mu      sync.Mutex // guards what follows
-	pending map[topic]store.Wake
-	late    []late
-	sent    map[topic]time.Time // when a topic was sent last, of the last few milliseconds
-	running bool
-	done    sync.WaitGroup
 }
 
 func (n *notifier) init(s *Store) {

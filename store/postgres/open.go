@@ -4,18 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -29,134 +24,7 @@ const oldestServer = 14
 // storeName is what Traits and transactions call this store.
 const storeName = "postgres"
 
-// Config is a PostgreSQL database and how to use it. It is a store.Source. Set URL or Pool.
-type Config struct {
-	// URL of the database, or a connection string of keywords, as pgx and libpq understand them. The environment
-	// variables of libpq (PGHOST, PGUSER, …) fill in what it leaves out. The store opens and closes a pool of its own.
-	URL string
-	// Pool of the caller's. It stays the caller's, and is not closed. Watch and, rarely, EnqueueTx open connections of their
-	// own with its settings; none of its connections is kept, changed, or listened on.
-	Pool *pgxpool.Pool
-	// SchemaName is the database schema that holds the tables. Default: holdfast.
-	SchemaName string
-	// NoMigrate makes Open fail with store.ErrSchema instead of bringing the schema up to date.
-	NoMigrate bool
-	// NoSession does without whatever belongs to a session: LISTEN, settings, prepared statements. It is for poolers in
-	// transaction mode. Nodes then poll, and small operations cost more, as they are planned each time. With a Pool
-	// set its DefaultQueryExecMode too (pgx.QueryExecModeCacheDescribe), unless the pooler keeps prepared statements.
-	// A URL whose server refuses our settings, as PgBouncer does, is used like this by itself.
-	NoSession bool
-	// MaxConns is the size of the pool that a URL opens. Default: pool_max_conns of the URL, or 10.
-	MaxConns int
-	// Clock is the time of everything in the store, for tests. Default: the database's clock.
-	Clock func() time.Time
-}
-
 var _ store.Source = Config{}
-
-// URL returns the source for a database, with the defaults of Config.
-func URL(url string) Config { return Config{URL: url} }
-
-// Pool returns the source for the database of a pool that the caller keeps, with the defaults of Config.
-func Pool(pool *pgxpool.Pool) Config { return Config{Pool: pool} }
-
-// String implements store.Source.
-func (c Config) String() string {
-	config, err := c.connConfig()
-	if err != nil {
-		return "postgres:(invalid)"
-	}
-	u := url.URL{Scheme: "postgres", Host: config.Host, Path: "/" + config.Database}
-	query := url.Values{}
-	if config.User != "" {
-		u.User = url.User(config.User)
-	}
-	port := ""
-	if config.Port != 0 && config.Port != 5432 {
-		port = strconv.Itoa(int(config.Port))
-	}
-	switch {
-	case isSocket(config.Host):
-		u.Host = ""
-		query.Set("host", config.Host)
-		if port != "" {
-			query.Set("port", port)
-		}
-	case port != "":
-		u.Host = net.JoinHostPort(config.Host, port)
-	case strings.Contains(config.Host, ":"):
-		u.Host = "[" + config.Host + "]"
-	}
-	if c.SchemaName != "" {
-		query.Set("schema", c.SchemaName)
-	}
-	u.RawQuery = strings.ReplaceAll(query.Encode(), "%2F", "/")
-	return u.String()
-}
-
-// isSocket reports whether a host is the folder of a Unix socket.
-func isSocket(host string) bool { return strings.HasPrefix(host, "/") }
-
-// connConfig returns the settings of connections, without ours.
-func (c Config) connConfig() (*pgx.ConnConfig, error) {
-	if c.Pool != nil {
-		return c.Pool.Config().ConnConfig, nil
-	}
-	config, err := c.parse()
-	if err != nil {
-		return nil, err
-	}
-	return config.ConnConfig, nil
-}
-
-// withDefaults completes and checks the configuration.
-func (c Config) withDefaults() (Config, error) {
-	if c.SchemaName == "" {
-		c.SchemaName = "holdfast"
-	}
-	if len(c.SchemaName) > 48 || strings.ContainsAny(c.SchemaName, "\x00{}") {
-		return c, fmt.Errorf("%w: the schema name %q is longer than 48 bytes or contains NUL, { or }", store.ErrInvalid, c.SchemaName)
-	}
-	if c.Pool == nil && c.URL == "" {
-		return c, fmt.Errorf("%w: neither a URL nor a pool is given; set one of them", store.ErrInvalid)
-	}
-	if c.Pool != nil && c.URL != "" {
-		return c, fmt.Errorf("%w: both a URL and a pool are given; set only one of them", store.ErrInvalid)
-	}
-	return c, nil
-}
-
-// Store is an open database. Use Config.Open.
-type Store struct {
-	config  Config
-	pool    *pgxpool.Pool
-	texts   map[string]string
-	prelude string // what pins plans for one pipeline, or "" if the connections do it
-	origin  string // tells our notifications from those of others
-
-	offset atomic.Int64 // microseconds that the database's clock is ahead of ours
-
-	clockRead atomic.Pointer[time.Time] // when that was measured
-	wakeups   atomic.Bool               // notifications arrive
-	horizon   atomic.Int64              // the time until which there are partitions
-
-	retired   atomic.Int64 // the day on which lanes were removed last, and up to which
-	forgotten atomic.Int64 // the last record of what people did that retention looked at
-
-	lanes    laneCache
-	cursors  cursors
-	blocked  blocked
-	vital    vital
-	beside   door // to connections for lanes, beside the pool
-	notifier notifier
-
-	lookedMu sync.Mutex
-	looked   map[looked]time.Time // partitions that retention leaves alone for a while
-	moveMost int                  // how many entries it moves; maxMoved
-
-	closed atomic.Bool
-	close  sync.Once
-}
 
 var _ store.Store = (*Store)(nil)
 
@@ -324,4 +192,15 @@ func (s *Store) Close() error {
 		}
 	})
 	return nil
+}
+
+// Drop removes the schema with all jobs in it, and whatever else somebody has put there. It is for schemas that were made to try
+// something out. No store may have it open.
+func (c Config) Drop(ctx context.Context) error {
+	s, err := c.connect(ctx)
+	if err == nil {
+		_, err = s.pool.Exec(ctx, s.text("schema_drop"))
+		_ = s.Close() // never fails
+	}
+	return classify(ctx, "drop "+c.String(), err)
 }

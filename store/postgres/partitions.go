@@ -24,9 +24,6 @@ const (
 // partitioned are the tables that have a partition for each day.
 var partitioned = []string{"job", "finished", "attempt", "journal", "inbox"}
 
-// partition is the jobs of one day, by the time in their ids.
-type partition struct{ start time.Time }
-
 func partitionOf(t time.Time) partition { return partition{t.UTC().Truncate(day)} }
 
 func (p partition) end() time.Time { return p.start.Add(day) }
@@ -63,9 +60,6 @@ func (s *Store) scripts(name string, tables []string, p partition) string {
 }
 
 var partitionName = regexp.MustCompile(`^([a-z]+)_(\d{8})$`)
-
-// days are the partitions that there are, with the tables of each. A program of an earlier version makes fewer tables.
-type days map[partition][]string
 
 // missing returns the tables that a day lacks.
 func (d days) missing(p partition) []string {

@@ -19,14 +19,6 @@ const (
 	besideTries = 2
 )
 
-// patience is what is left of it for one Apply, in which many may be waiting: however much a caller's
-// transaction holds, it costs them no more than this.
-type patience struct {
-	wait   time.Duration // for the next lock
-	tries  int           // how often in vain, from now on
-	waited bool          // it was waited for longer than a transaction of ours takes
-}
-
 // lose notes that a lock was waited for in vain.
 func (p *patience) lose() {
 	if p.wait > atOnce {

@@ -19,14 +19,6 @@ const claimRecords = 100
 // being declared dead that has not beaten for longer than that.
 const silentFor = 10 * time.Second
 
-// heldRun is a run whose node will not end it.
-type heldRun struct {
-	*run
-	job  store.Job
-	body bool // the job is there
-	busy bool // a caller's transaction has what its end needs
-}
-
 // heldRuns reads what nodes still hold, by one of the statements slots_of_…, which lock the
 // records, and locks the bodies that it needs and can have. Only then it asks what decides over the
 // jobs: until then a caller's transaction may have written their journals.
@@ -219,19 +211,6 @@ func (s *Store) endSilent(since time.Duration) statement {
 	return statement{name: "end_silent", args: args, each: func(row) error { return nil }}
 }
 
-// rescue is what takes the jobs of dead nodes, and of leases that were given up.
-type rescue struct {
-	store    *Store
-	limit    int32
-	node     int64 // of the last record that was looked at
-	seq      int64
-	policies map[int64]map[string]store.Policy
-
-	rescued []store.Rescued
-	woken   woken
-	freed   bool
-}
-
 // some takes the jobs of some records, in one transaction. It tells whether there are more to look at although nothing was taken: records
 // whose jobs are all busy hold up nobody.
 func (r *rescue) some(ctx context.Context) (again bool, err error) {
@@ -325,4 +304,36 @@ func (r *rescue) learn(ctx context.Context, t session, held []*heldRun) error {
 		r.policies[node] = readInfo(text).Policies
 		return err
 	}, unknown)
+}
+
+// giveUp takes the jobs of leases of which their node says that nobody works on them, as a rescue
+// would if the node were dead. Since it lives, whatever is being written to journals under its
+// leases comes first, as when somebody terminates a job: what was accepted counts for the job.
+func (s *Store) giveUp(ctx context.Context, lost []store.Lease) ([]store.Rescued, error) {
+	lost = slices.DeleteFunc(slices.Clone(lost), func(l store.Lease) bool { return !isPossible(l) })
+	if len(lost) == 0 {
+		return nil, nil
+	}
+	var owners []int64
+	for _, l := range lost {
+		owners = append(owners, l.Node)
+	}
+	slices.Sort(owners)
+	owners = slices.Compact(owners)
+	nodes, seqs, slots, ids, numbers := leaseArgs(len(lost), func(i int) store.Lease { return lost[i] })
+
+	rescue := rescue{store: s, policies: map[int64]map[string]store.Policy{}}
+	err := retryOnConflict(ctx, func() error {
+		_, err := rescue.take(ctx, func(t session) ([]*heldRun, error) {
+			if err := t.run(ctx, "fence_out", nil, owners); err != nil {
+				return nil, err
+			}
+			return s.heldRuns(ctx, t, "slots_of_leases", nodes, seqs, slots, ids, numbers)
+		})
+		return err
+	})
+	if err != nil {
+		return nil, classify(ctx, "give up leases", err)
+	}
+	return rescue.tell(ctx), nil
 }

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"math/rand/v2"
 	"strings"
@@ -12,34 +11,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
-
-// pins are the planner's settings for statements on hot tables. Those tables are filled, emptied and filled again between
-// two looks of the statistics collector, so a plan has to be right whatever the statistics say: every statement is
-// written as nested loops over primary keys, and these settings leave the planner no other way.
-//   - jit: a compilation takes 80 ms, and the estimates that trigger it are off by orders of magnitude here;
-//   - scans and joins: a plan made while a table was tiny, or a bitmap scan with a sort of a whole lane.
-//
-// lock_timeout bounds what one writer can wait for another, such as for a caller's transaction that holds a unique key. It is longer
-// than PostgreSQL waits before it looks for a deadlock, which is then told apart and repeated.
-var pins = [][2]string{
-	{"jit", "off"},
-	{"enable_seqscan", "off"},
-	{"enable_bitmapscan", "off"},
-	{"enable_hashjoin", "off"},
-	{"enable_mergejoin", "off"},
-	{"plan_cache_mode", "force_generic_plan"},
-	{"lock_timeout", lockTimeout},
-}
-
-// vigils are settings of our connections by which the server gives up a program that has vanished, with its machine or its network: what it
-// locked is free again then. Its own look at such connections would take hours. A client that is alive has no statement to think about.
-var vigils = [][2]string{
-	{"idle_in_transaction_session_timeout", silenceInTx},
-	{"tcp_keepalives_idle", "5"},
-	{"tcp_keepalives_interval", "2"},
-	{"tcp_keepalives_count", "3"},
-	{"tcp_user_timeout", "12s"},
-}
 
 // silenceInTx is how long a program may be silent in the middle of a transaction.
 const silenceInTx = "10s"
@@ -93,16 +64,6 @@ func setLocal(settings [][2]string) string {
 		b.WriteString(" SET LOCAL " + p[0] + " = '" + p[1] + "';")
 	}
 	return b.String()
-}
-
-// row is what a query answers with, one at a time.
-type row interface{ Scan(dest ...any) error }
-
-// statement is one statement of a pipeline, by name. each, if set, is called for every row of its answer.
-type statement struct {
-	name string
-	args []any
-	each func(row) error
 }
 
 // send runs statements in one round trip and one transaction: all of them happen, or none.
@@ -186,17 +147,6 @@ func eachOf(rows pgx.Rows, each func(row) error) error {
 		}
 	}
 	return rows.Err()
-}
-
-// runner runs statements by name inside of a transaction.
-type runner interface {
-	run(ctx context.Context, name string, each func(row) error, args ...any) error
-}
-
-// session is a transaction of ours.
-type session struct {
-	store *Store
-	tx    pgx.Tx
 }
 
 func (t session) run(ctx context.Context, name string, each func(row) error, args ...any) error {
@@ -287,19 +237,8 @@ func retryOnConflict(ctx context.Context, operation func() error) error {
 	}
 }
 
-// pgxRunner and sqlRunner run statements in the transaction of a caller.
-type pgxRunner struct {
-	store *Store
-	tx    pgx.Tx
-}
-
 func (t pgxRunner) run(ctx context.Context, name string, each func(row) error, args ...any) error {
 	return runPgx(ctx, t.tx, t.store.text(name), each, args)
-}
-
-type sqlRunner struct {
-	store *Store
-	tx    *sql.Tx
 }
 
 func (t sqlRunner) run(ctx context.Context, name string, each func(row) error, args ...any) error {

@@ -126,23 +126,6 @@ func encodeTags(tags []string) (*string, error) {
 	return &s, nil
 }
 
-// body is what is scanned of a job.
-type body struct {
-	lane                int32
-	runAt, createdAt    int64
-	lease               int64
-	attempt             int32
-	maxAttempts, codec  int32
-	args, options, tags []byte
-	metadata            []byte
-	orderingKey         *string
-	uniqueKey           []byte
-	uniqueStates        *int32
-	parent              pgtype.UUID
-	link                *int32
-	closing             *int64
-}
-
 // linkOf is what the body of a child keeps of its parent beside its id; nil if it has none.
 func linkOf(job *store.Job) *int32 {
 	if job.Parent == (store.ID{}) {
@@ -184,14 +167,6 @@ func (b *body) fill(job *store.Job, id store.ID) error {
 		}
 	}
 	return decodeOptions(b.options, &job.Options)
-}
-
-// checkpointRow is what is scanned of a checkpoint, NULL if there is none.
-type checkpointRow struct {
-	percent   *float64
-	message   *string
-	value     []byte
-	updatedAt *int64
 }
 
 func (c *checkpointRow) checkpoint() *store.Checkpoint {

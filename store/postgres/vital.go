@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -11,13 +10,6 @@ import (
 
 // vitalPatience is how long a heartbeat waits for a connection of the pool.
 const vitalPatience = time.Second
-
-// vital is a connection beside the pool for what must not wait until others are done: a node whose
-// pool is busy is not dead. It is made when it is needed for the first time.
-type vital struct {
-	mu   sync.Mutex
-	conn *pgx.Conn
-}
 
 // sendVital is send for a heartbeat. Where all connections of the pool are in use for long, by
 // handlers that have a transaction open each or by readers, it goes by one of its own.

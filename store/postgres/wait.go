@@ -10,15 +10,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// wait is a store.Wait as it is stored.
-type wait struct {
-	seen     int64
-	enough   *int64
-	until    *int64
-	kinds    int32
-	waitsFor *string
-}
-
 // park makes a run one that waits.
 func (r *run) park(w *store.Wait) {
 	if w == nil {
@@ -70,13 +61,6 @@ func lockBodies(jobs, children []pgtype.UUID) statement {
 	return statement{name: "lock_bodies", args: []any{jobs, children}}
 }
 
-// wakeCandidates are jobs that may have to be woken, with the number of messages that were not looked at before.
-type wakeCandidates struct {
-	jobs     []pgtype.UUID
-	numbers  []int64
-	children []pgtype.UUID // whose parents nobody has named: these have one more each
-}
-
 // all is more than the number of messages that any job has.
 const all = math.MaxInt32
 
@@ -114,14 +98,6 @@ func (n *wakeCandidates) addAnswers(runs []*run) {
 }
 
 func (n *wakeCandidates) isEmpty() bool { return len(n.jobs)+len(n.children) == 0 }
-
-// woken are jobs that waited and became available.
-type woken map[store.ID]wokenJob
-
-type wokenJob struct {
-	lane int32
-	seq  int64 // of the message that woke it
-}
 
 // wake is the statement that wakes those for whom the right news have come.
 func (w woken) wake(n wakeCandidates, now int64) statement {
@@ -172,14 +148,6 @@ func (s *Store) tellWoken(ctx context.Context, w woken) {
 // tellDue tells all nodes, this one too, when a job is due.
 func (s *Store) tellDue(at int64) {
 	s.notifier.tell("", []store.Wake{{Kind: store.WakeDeferred, Due: timeOf(at)}})
-}
-
-// waitRow is what is scanned of a pointer in deferred, NULL if there is none.
-type waitRow struct {
-	state                  *int32
-	held                   *bool
-	since, until           *int64
-	reason, words, waitFor *string
 }
 
 func (w *waitRow) columns() []any {

@@ -152,16 +152,6 @@ func (t *tx) finishWaiting(b *body, reason store.Reason, text string) error {
 	return t.finish(b, &ending{state: store.Cancelled, reason: reason, err: text}, nil, 0)
 }
 
-// requests are what people asked of a job, nil for what they did not.
-type requests struct {
-	cancel, pause *request
-}
-
-type request struct {
-	at            int64
-	reason, actor string
-}
-
 func (t *tx) requests(id store.ID) (asked requests, err error) {
 	s := t.stmt("requests")
 	bindID(s, id)

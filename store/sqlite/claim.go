@@ -55,12 +55,6 @@ func (t *tx) claim(params store.ClaimParams) ([]store.Claimed, error) {
 	return claimed, t.writeClaims(params, claimed)
 }
 
-// pointerKey is a job's place in its lane.
-type pointerKey struct {
-	runAt int64
-	id    store.ID
-}
-
 func (a pointerKey) before(b pointerKey) bool {
 	return a.runAt < b.runAt || a.runAt == b.runAt && bytes.Compare(a.id[:], b.id[:]) < 0
 }

@@ -11,13 +11,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// conn is one connection with its prepared statements. This file is all that knows the driver, but for its error codes.
-type conn struct {
-	c     *sqlite.Conn
-	stmts map[string]*nativeStmt
-	ended journalEnds // empty; of the next transaction
-}
-
 // openConn opens the file at path, which is created if create is set. One that this process may not
 // write is opened to look at it.
 func openConn(path string, create bool) (*conn, error) {
@@ -126,14 +119,6 @@ func (c *conn) kept(name, text string) *nativeStmt {
 	s := &nativeStmt{conn: c.c, s: prepared}
 	c.stmts[name] = s
 	return s
-}
-
-// nativeStmt is a stmt of the driver's own interface: no boxing, no copies but those of SQLite.
-type nativeStmt struct {
-	conn       *sqlite.Conn
-	s          *sqlite.Stmt
-	broken     error
-	param, col int
 }
 
 func (n *nativeStmt) bindInt(v int64) {

@@ -1,12 +1,8 @@
 package sqlite
 
-import "github.com/holdfastdev/holdfast/store"
-
-// end is the plain success of a run, of which nobody is told.
-type end struct {
-	o *store.Outcome
-	r *claimRecord
-}
+import (
+	"github.com/holdfastdev/holdfast/store"
+)
 
 // endLater plans to write an end.
 func (t *tx) endLater(e end) error { return t.ends.plan(t, e, insertEnds()) }

@@ -119,14 +119,6 @@ func (t *tx) enqueue(q *store.Enqueue) error {
 	return t.placeNew(n, false)
 }
 
-// newJob is a job that is to be inserted.
-type newJob struct {
-	q             *store.Enqueue
-	lane          *lane
-	runAt         int64
-	options, tags string
-}
-
 func (t *tx) newJob(q *store.Enqueue, runAt int64) (n newJob, err error) {
 	if err := t.clearLeftovers(q.Job.ID); err != nil {
 		return n, err

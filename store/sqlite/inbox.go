@@ -109,17 +109,6 @@ func (t *tx) refuseCallback(q *store.Send) (refused, err error) {
 	return refused, err
 }
 
-// addressee is what a message needs to know of the job that it is for.
-type addressee struct {
-	lane  int64
-	runAt int64
-	key   string      // the ordering key
-	ended store.State // 0 while the job is not finished
-	last  int64       // the row of its last message
-	sent  int64       // that of the last one that is forgotten, from where Seqs count
-	wait  *store.Wait // nil if it does not wait
-}
-
 func (t *tx) addressee(id store.ID) (a *addressee, found bool, err error) {
 	s := t.stmt("addressee")
 	bindID(s, id)

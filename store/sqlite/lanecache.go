@@ -1,23 +1,7 @@
 package sqlite
 
-import "sync"
-
-// laneCache knows what the ids of lanes stand for, which never changes, and which lanes there were.
-// One that is not used any more may have been removed by now: whoever puts a job into a lane looks
-// whether it is still there (see tx.lane). The lanes that were needed last are kept.
-type laneCache struct {
-	mu         sync.RWMutex
-	young, old laneTable
-}
-
 // maxLanes is how many lanes a generation of the cache keeps. Only tests change it.
 var maxLanes = 20_000
-
-// laneTable is a set of lanes.
-type laneTable struct {
-	byName map[laneName]*lane
-	byID   map[int64]*lane
-}
 
 func (t *laneTable) add(l *lane) {
 	if t.byName == nil {

@@ -7,21 +7,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// lane is what a claim chooses by: the jobs of one kind and priority in one queue.
-type lane struct {
-	laneName
-	id    int64
-	queue int64 // the queue's id
-
-	base, version string // of the kind
-}
-
-// laneName is what a lane stands for. The kind is "kind@version" for jobs that are bound to a version of it, as ClaimParams.Kinds says it.
-type laneName struct {
-	namespace, queueName, kind string
-	priority                   int
-}
-
 // bound returns the kind as lanes name it.
 func bound(kind, version string) string {
 	if version == "" {
@@ -40,15 +25,6 @@ func newLane(id, queue int64, name laneName) *lane {
 	l := &lane{laneName: name, id: id, queue: queue}
 	l.base, l.version, _ = strings.Cut(name.kind, "@")
 	return l
-}
-
-// knownLanes are the lanes that one transaction has to do with.
-type knownLanes struct {
-	read  []*lane // or interned. They are known to others once the transaction has committed
-	table laneTable
-
-	last *lane // of used
-	used map[laneName]*lane
 }
 
 func (k *knownLanes) note(l *lane) {

@@ -1,6 +1,8 @@
 package sqlite
 
-import "math"
+import (
+	"math"
+)
 
 // leaderName is the one lease there is: that of maintenance.
 const leaderName = "maintenance"

@@ -3,16 +3,9 @@ package sqlite
 import (
 	"fmt"
 	"maps"
-	"sync"
 
 	"github.com/holdfastdev/holdfast/store"
 )
-
-// line is an entry on its way into a journal.
-type line struct {
-	of *store.Append
-	i  int
-}
 
 // writeLater plans the entries of an append whose lease is live and which follow what is there. If they are what a statement lacked, they
 // are written, and may be refused.
@@ -56,23 +49,11 @@ func gapBefore(a *store.Append, i int) error {
 	return fmt.Errorf("%w: the journal of job %v has a gap before %d", store.ErrInvalid, a.Lease.Job, a.Entries[i].Seq)
 }
 
-// journalEnd is the last entry that a lease has written. While the lease lives nobody else writes to the journal, or removes from it.
-type journalEnd struct{ lease, seq int64 }
-
-// journalEnds are the ends of journals that this process has written, so that what follows need not look whether it does.
-type journalEnds map[store.ID]journalEnd
-
 func (e *journalEnds) note(a *store.Append) {
 	if *e == nil {
 		*e = journalEnds{}
 	}
 	(*e)[a.Lease.Job] = journalEnd{a.Lease.Number, a.Entries[len(a.Entries)-1].Seq}
-}
-
-// endCache keeps the newest ends of journals: of runs that go on, and some that do not.
-type endCache struct {
-	mu         sync.Mutex
-	young, old journalEnds
 }
 
 // maxEnds is how many ends a generation keeps.

@@ -1,10 +1,8 @@
 package sqlite
 
-import "zombiezen.com/go/sqlite"
-
-// rowBuffer keeps rows of one table that are to be inserted: rowsAtOnce with one statement, and the
-// last ones one by one.
-type rowBuffer[T any] struct{ rows []T }
+import (
+	"zombiezen.com/go/sqlite"
+)
 
 // inserting is how rows of a table are inserted. It is made of functions, not of closures, so that
 // it costs nothing.

@@ -7,9 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"zombiezen.com/go/sqlite"
 
@@ -19,38 +16,6 @@ import (
 // storeName is what Traits and transactions call this store.
 const storeName = "sqlite"
 
-// Memory is the path of a database that lives as long as its Store and belongs to it alone: for tests and demonstrations. It is a
-// temporary file, so that it behaves like any other database.
-const Memory = ":memory:"
-
-// Synchronous says when a commit is on the disk.
-type Synchronous uint8
-
-const (
-	// Full syncs every commit: what was acknowledged survives a power loss. It is the default.
-	Full Synchronous = iota
-	// Normal syncs now and then: after a power loss the last commits may be missing, but the file is consistent. A
-	// crash of the program, even by kill -9, loses nothing. Commits are about ten times cheaper.
-	Normal
-)
-
-// Config is an SQLite file and how to use it. It is a store.Source.
-type Config struct {
-	// Path of the file, which is created if its directory exists; or Memory. It is a path, not a URI.
-	Path string
-	// Synchronous is Full by default.
-	Synchronous Synchronous
-	// Poll is how often Watch looks for writes of other processes and of callers' transactions. Default: 20 ms. Negative: never;
-	// then nodes have to poll, and Traits tells them to.
-	Poll time.Duration
-	// Readers is how many reads may run at once. Default: 4.
-	Readers int
-	// NoMigrate makes Open fail with store.ErrSchema instead of bringing the schema up to date.
-	NoMigrate bool
-	// Clock is the time of everything in the store. Default: time.Now. All processes that share a file should agree on it.
-	Clock func() time.Time
-}
-
 var _ store.Source = Config{}
 
 // File returns the source for the database file at path, with the defaults of Config.
@@ -58,62 +23,6 @@ func File(path string) Config { return Config{Path: path} }
 
 // String implements store.Source.
 func (c Config) String() string { return "sqlite:" + c.Path }
-
-// withDefaults completes the configuration. The path becomes absolute: the program may change its directory.
-func (c Config) withDefaults() (Config, error) {
-	if c.Poll == 0 {
-		c.Poll = 20 * time.Millisecond
-	}
-	if c.Readers <= 0 {
-		c.Readers = 4
-	}
-	if c.Clock == nil {
-		c.Clock = time.Now
-	}
-	if c.Path == Memory {
-		return c, nil
-	}
-	if c.Path == "" {
-		return c, fmt.Errorf("%w: the path of the database is empty", store.ErrInvalid)
-	}
-	path, err := filepath.Abs(c.Path)
-	if err != nil {
-		return c, fmt.Errorf("%w: %w", store.ErrInvalid, err)
-	}
-	c.Path = path
-	if dir, err := os.Stat(filepath.Dir(path)); err != nil || !dir.IsDir() {
-		return c, fmt.Errorf("%w: the directory of %s does not exist", store.ErrInvalid, path)
-	}
-	if file, err := os.Stat(path); err == nil && !file.Mode().IsRegular() {
-		return c, fmt.Errorf("%w: %s is not a regular file", store.ErrInvalid, path)
-	}
-	return c, nil
-}
-
-// Store is an open database. Use Config.Open.
-type Store struct {
-	config    Config
-	path      string // the file, with links resolved
-	temporary string // the directory to remove at Close, or ""
-
-	writer  chan *conn // holds the write connection while nobody uses it
-	readers chan *conn // holds Readers connections, nil for those not opened yet
-	closed  chan struct{}
-	close   sync.Once
-	denied  error // ErrReadOnly, if this process may only look
-
-	databaseID   string
-	firstVersion int64 // of the data, when the store was opened
-
-	place place
-	lanes laneCache
-	ends  endCache
-	lives lifeLocks
-	wakes untold
-
-	portion    int64        // rows of one job that a transaction removes or copies
-	queuesSeen atomic.Int64 // the last queue that Retain has looked at
-}
 
 var _ store.Store = (*Store)(nil)
 

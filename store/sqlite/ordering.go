@@ -6,12 +6,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// keyName is an ordering key: it orders the jobs of one queue.
-type keyName struct {
-	queue int64
-	key   string
-}
-
 func (t *tx) keyHolder(k keyName) (holder store.ID, held bool, err error) {
 	s := t.stmt("key_holder")
 	s.bindInt(k.queue)

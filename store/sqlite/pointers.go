@@ -9,25 +9,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// body is a stored job with its lane. Times of a body that are compared are kept in microseconds as well.
-type body struct {
-	store.Job
-	lane      *lane
-	runAt     int64
-	due       int64 // of its pointer in deferred, once that was found
-	claimedAt int64 // of the last run that did not finish the job; 0 if the body does not know
-	forked    bool  // it has a journal from the start
-	closing   int64 // if it is closing: the entry with which that was decided
-}
-
-// pointer says where a job is to be put.
-type pointer struct {
-	id    store.ID
-	lane  *lane
-	key   string // the ordering key
-	runAt int64
-}
-
 func (b *body) pointer() pointer { return pointer{b.ID, b.lane, b.OrderingKey, b.runAt} }
 
 // body reads a job.

@@ -53,14 +53,6 @@ func dueTime(due int64) time.Time {
 	return timeOf(due)
 }
 
-// deferredJob is a pointer in deferred.
-type deferredJob struct {
-	due  int64
-	id   store.ID
-	lane int64
-	key  string
-}
-
 func (t *tx) promote(limit int) (store.Promoted, error) {
 	var jobs []deferredJob
 	s := t.stmt("due")

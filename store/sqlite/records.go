@@ -7,20 +7,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// recordName names a claim record.
-type recordName struct{ node, seq int64 }
-
-// claimRecord is one claimed batch: which jobs a node runs, and which of them are done.
-type claimRecord struct {
-	recordName
-	exists    bool
-	claimedAt int64
-	done, all int64
-	ids       []byte
-	leases    []byte // nil: every lease number is 1
-	changed   bool
-}
-
 func (r *claimRecord) scan(s stmt) {
 	r.exists = true
 	r.claimedAt, r.done, r.all = s.readInt(), s.readInt(), s.readInt()
@@ -129,14 +115,6 @@ func (t *tx) writeRecords() error {
 		r.changed = false
 	}
 	return nil
-}
-
-// runningJobs finds where jobs run. It looks at all records once, however many jobs are asked for.
-type runningJobs map[store.ID]runningJob
-
-type runningJob struct {
-	lease     store.Lease
-	claimedAt int64
 }
 
 func (t *tx) runningJobs() (runningJobs, error) {

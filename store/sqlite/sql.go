@@ -65,36 +65,6 @@ func textOf(name string) string {
 	return text
 }
 
-// session is where statements run: one of our connections, or a transaction of the caller's.
-type session interface {
-	// stmt returns a statement by name, ready to be bound. It belongs to the session: the same name returns the same
-	// statement, so that two uses of one must not overlap. An error in it shows when it runs.
-	stmt(name string) stmt
-}
-
-// stmt is a prepared statement. Parameters are bound and columns are read in order, each by the next call.
-type stmt interface {
-	bindInt(v int64)
-	bindFloat(v float64)
-	bindText(v string)
-	bindBlob(v []byte)
-	bindNull()
-
-	// exec runs the statement to its end and returns how many rows it changed.
-	exec() (changed int64, err error)
-	// next steps to the next row. After false or an error the statement is ready to be bound again.
-	next() (bool, error)
-	// done drops the rows that were not read.
-	done()
-
-	readInt() int64
-	readFloat() float64
-	readText() string
-	readBlob() []byte
-	// readNull reports whether the next column is NULL, and then passes over it.
-	readNull() bool
-}
-
 // exec runs a statement whose count of changes does not matter.
 func exec(s stmt) error {
 	_, err := s.exec()

@@ -8,15 +8,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// storedWait is what is kept of store.WaitInfo. Times are in microseconds, 0 for none.
-type storedWait struct {
-	Since  int64        `json:"since"`
-	Until  int64        `json:"until,omitempty"`
-	For    string       `json:"for,omitempty"`
-	Reason store.Reason `json:"reason,omitempty"`
-	Error  string       `json:"error,omitempty"`
-}
-
 // park makes a job wait whose run has ended, until its deadline at the latest, unless it is held. One that is held keeps its run time.
 func (t *tx) park(b *body, e *ending) error {
 	about := storedWait{Since: t.now, For: string(e.wait.For)}

@@ -79,3 +79,32 @@ func (s *Store) dataVersion(ctx context.Context) (version int64, err error) {
 
 // Notify implements store.Store. There is nothing to do: the commit is what others see.
 func (s *Store) Notify(...store.Wake) {}
+
+// maxUntold is how many of them are remembered: in a process without a node nobody asks for them.
+const maxUntold = 1000
+
+func (u *untold) add(wakes []store.Wake) {
+	if len(wakes) == 0 {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, w := range wakes {
+		if len(u.wakes) < maxUntold {
+			u.wakes = addWake(u.wakes, w)
+		}
+	}
+	select {
+	case u.more <- struct{}{}:
+	default:
+	}
+}
+
+// take returns them, and forgets them.
+func (u *untold) take() []store.Wake {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	wakes := u.wakes
+	u.wakes = nil
+	return wakes
+}

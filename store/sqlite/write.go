@@ -8,31 +8,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// tx is one write transaction, ours or a caller's: where its statements run, and what it must settle before it commits.
-type tx struct {
-	session
-	store *Store
-	now   int64 // one time for the whole transaction
-
-	own             *conn                             // the session, if it is ours
-	lanes           knownLanes                        // that this transaction needed
-	records         map[recordName]*claimRecord       // claim records that it read
-	last            *claimRecord                      // of records, the one used last
-	keys            []keyName                         // ordering keys that may have become free
-	lined           map[store.ID]bool                 // new jobs with an ordering key
-	tells           bool                              // the caller is told of woken
-	woken           []store.Wake                      // queues in which a waiting job became available
-	lines           rowBuffer[line]                   // entries of journals to be written
-	ends            rowBuffer[end]                    // of runs, to be written
-	jobs            rowBuffer[newJob]                 // to be inserted
-	ready           rowBuffer[pointer]                // to be inserted
-	ended           journalEnds                       // of the journals to which it wrote
-	askedLeft, left bool                              // whether jobs that are not there have left rows
-	promised        map[int64]map[string]store.Policy // of nodes, for a rescue
-	starts          bool                              // jobs of the batch run at once
-	started         []store.Claimed                   // that do
-}
-
 // write runs f in a write transaction and commits it. f runs again if the transaction has to start over; it must not have
 // effects but those on its operands.
 func (s *Store) write(ctx context.Context, op string, f func(*tx) error) error {
