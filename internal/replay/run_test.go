@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"reflect"
 	"slices"
 	"strconv"
 	"testing"
@@ -88,10 +89,16 @@ func (a *attempt) Catch(part string) {
 func (a *attempt) call(handler func(s *Strand) ([]byte, error)) *store.Outcome {
 	a.t.Helper()
 	a.handler = func(r *Run) ([]byte, error) { return handler(r.Main()) }
-	run := &Run{}
+	run, before := &Run{}, a.claimed
 	run.Init(a, &a.claimed)
 	a.run = run
 	defer run.Stop()
+	defer func() {
+		// Others read it without a lock while strands write.
+		if !reflect.DeepEqual(before, a.claimed) {
+			a.t.Errorf("the attempt changed its claim: %+v, before %+v", a.claimed, before)
+		}
+	}()
 	o := run.Play(run.Start(a.Now(), 0))
 	if o != nil {
 		if last, _ := run.Final(o); last != nil {

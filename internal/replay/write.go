@@ -101,7 +101,6 @@ func (m *replayState) written(a *store.Append, err error) {
 	m.flushing, m.tx = false, nil
 	if err == nil && len(a.Entries) > 0 {
 		m.stored = a.Entries[len(a.Entries)-1].Seq
-		m.run.claimed.Durable = true
 		m.warnIfLong()
 	}
 	m.flushed.Broadcast()
