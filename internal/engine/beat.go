@@ -19,11 +19,11 @@ func newHeart(n *node) *heart {
 	}
 }
 
-// loop says at each interval that the node lives, and does what the answer asks for. After a beat that did not get through it tries again
-// sooner, so that a node is not late after an outage.
+// loop sends a heartbeat at each interval and acts on the answer. After a failed beat it retries
+// sooner, so that the node is not late after an outage.
 func (h *heart) loop(ctx context.Context) {
 	n := h.node
-	timer := time.NewTimer(0) // become the leader, if there is none, without waiting for the first interval
+	timer := time.NewTimer(0) // beat at once: if there is no leader, this node becomes it
 	defer timer.Stop()
 	for {
 		young := n.cfg.Beat
@@ -53,7 +53,7 @@ func (h *heart) beat(ctx context.Context) bool {
 	call, cancel := context.WithTimeout(ctx, n.cfg.Beat)
 	beat, err := n.store.Beat(call, store.BeatParams{Node: id, LeaderTTL: 2 * n.cfg.Beat, Lead: true, Held: asked})
 	cancel()
-	now := time.Now() //nolint:forbidigo // the monotonic clock, which nobody sets
+	now := time.Now() //nolint:forbidigo // the monotonic clock, which cannot be set
 	switch {
 	case err == nil:
 	case errors.Is(err, store.ErrNodeDead):
@@ -72,8 +72,8 @@ func (h *heart) beat(ctx context.Context) bool {
 	if n.leader.Swap(beat.Leader) != beat.Leader {
 		n.log.Debug("leadership changed", logs.KeyLeader, beat.Leader, logs.KeyEpoch, beat.Epoch)
 	}
-	h.bury(h.pulses.see(now, beat))
-	n.tell(beat.Work)
+	h.setDead(h.pulses.see(now, beat))
+	n.request(beat.Work)
 	for _, c := range beat.Cancels {
 		n.slots.cancel(c.Job, usercode.CancelCause(c.Reason))
 	}
@@ -82,13 +82,13 @@ func (h *heart) beat(ctx context.Context) bool {
 	}
 	after := n.worksOn()
 	known := func(job store.ID) bool { return before[job] || after[job] }
-	h.miss(h.holdings.see(asked, beat.Held, known, now))
+	h.setLost(h.holdings.see(asked, beat.Held, known, now))
 	return true
 }
 
-// letBeat waits until a beat has got through, for as long as it is between two at the most: one that claims again at once
-// may take the row of the node before the beat that waits for it.
-func (d *dispatcher) letBeat(ctx context.Context) {
+// waitForBeat waits until a heartbeat has succeeded, for one beat interval at most. A claim
+// repeated at once could lock the row of the node again before the beat that waits for it.
+func (d *dispatcher) waitForBeat(ctx context.Context) {
 	const look = 100 * time.Millisecond
 	since := time.Now() //nolint:forbidigo // the monotonic clock, by which beats are noted
 	supervise.Signal(d.node.beatNow)
@@ -100,8 +100,8 @@ func (d *dispatcher) letBeat(ctx context.Context) {
 	}
 }
 
-// lookForEnded ends the runs of jobs that were terminated: whoever did so took their leases. Runs that are younger than
-// the given age are not looked at, so that a node of short jobs asks nothing.
+// lookForEnded stops the runs of jobs that were terminated, which takes away their leases. It skips
+// runs younger than young, so that a node of short jobs sends no query.
 func (n *node) lookForEnded(ctx context.Context, young time.Duration) {
 	running := n.slots.runningSince(n.store.Now().Add(-young))
 	if len(running) == 0 {

@@ -8,20 +8,20 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Config is how an engine behaves. The zero value of a field means its default.
+// Config configures an engine. The zero value of a field means its default.
 type Config struct {
 	Logger *slog.Logger // nil: none
 
-	// MaxJournal is when a journal is full.
+	// MaxJournal is the size limit of a journal.
 	MaxJournal replay.JournalLimit
 
-	// EnqueuePatience is how long an enqueue is repeated while the database does not answer; 15 s.
+	// EnqueuePatience is how long an enqueue is retried while the database does not answer; 15 s.
 	EnqueuePatience time.Duration
 
 	Node NodeConfig
 }
 
-// NodeConfig is how a node behaves.
+// NodeConfig configures a node.
 type NodeConfig struct {
 	Name    string
 	Version string
@@ -29,40 +29,43 @@ type NodeConfig struct {
 	Slots int
 	// Queues are the queues to serve. Nil: all of the namespace, each up to Slots.
 	Queues []store.QueueDemand
-	// Beat is how often the node says that it lives, and, if it leads, learns what there is to do; 5 s.
+	// Beat is the interval of heartbeats; a leader also learns from them what work is due; 5 s.
 	Beat time.Duration
-	// DeadAfter is how long a node may be silent before its jobs are taken from it; 20 s.
+	// DeadAfter is how long a node may be silent before it is declared dead and its jobs are
+	// rescued; 20 s.
 	DeadAfter time.Duration
-	// Aging is the wait that makes a job one priority more urgent; 60 s; negative: never.
+	// Aging is how long a job waits until its priority rises by one; 60 s; negative: never.
 	Aging time.Duration
-	// StuckAfter is how long a handler may ignore the end of its context before it is reported, its job taken from it
-	// and its slot given to another; 10 s.
+	// StuckAfter is how long a handler may ignore the end of its context before it is reported as
+	// stuck and its job and slot are taken from it; 10 s.
 	StuckAfter time.Duration
 	// StopTimeout is how long handlers may go on after the node was told to stop; 20 s.
 	StopTimeout time.Duration
-	// Retain is how long finished jobs are kept, 24 h for completed and cancelled ones, 7 days for failed ones, and what people did, 90 days.
-	// Negative: for ever.
+	// Retain is how long rows are kept: 24 h for completed and cancelled jobs, 7 days for failed
+	// ones, 90 days for the audit log. Negative: for ever.
 	Retain store.Retention
 }
 
 const (
-	// idlePoll is how often an idle node looks for jobs and due times although nothing woke it, where wake-ups work.
+	// idlePoll is the poll interval of an idle node for jobs and due times where wake-ups work.
 	idlePoll = 10 * time.Second
-	// blindPoll is the same where wake-ups do not work.
+	// blindPoll is the poll interval where wake-ups do not work.
 	blindPoll = 1500 * time.Millisecond
-	// firstPoll is how soon a node that just ran out of jobs looks again; the interval doubles from there.
+	// firstPoll is the first poll interval of a node that just ran out of jobs; it doubles from
+	// there.
 	firstPoll = 50 * time.Millisecond
-	// claimGap is the least time between two claims that do not fill a quarter of the slots, so that claims come in batches.
+	// claimGap is the least time between two claims for less than a quarter of the slots, so that
+	// claims come in batches.
 	claimGap = time.Millisecond
-	// prefetchHorizon bounds how long a job that was claimed ahead of a free slot is expected to wait for one.
+	// prefetchHorizon bounds how long a prefetched job is expected to wait for a slot.
 	prefetchHorizon = 50 * time.Millisecond
-	// maxPrefetch bounds the jobs claimed ahead however short they are.
+	// maxPrefetch bounds the number of prefetched jobs, however short they are.
 	maxPrefetch = 2000
 	// promoteLimit is how many due jobs one transaction makes available.
 	promoteLimit = 2000
 	// checkpointPatience is how long a handler waits for its checkpoint to be durable.
 	checkpointPatience = 15 * time.Second
-	// progressEvery is how often the progress of a run is written at the most.
+	// progressEvery is the least time between two writes of the progress of a run.
 	progressEvery = 500 * time.Millisecond
 )
 
@@ -99,7 +102,7 @@ func (c *NodeConfig) fill() {
 	def(&c.Retain.Limit, 500)
 }
 
-// def sets a setting that was left out.
+// def sets a setting that was left out to its default.
 func def[T comparable](setting *T, value T) {
 	var zero T
 	if *setting == zero {

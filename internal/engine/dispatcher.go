@@ -19,13 +19,13 @@ func newDispatcher(n *node) *dispatcher {
 	}
 }
 
-// wake tells that there may be jobs in a queue, or, if it is "", in any.
+// wake notes that there may be jobs in a queue, or in any queue if it is "".
 func (d *dispatcher) wake(queue string) {
 	d.node.slots.heard(queue)
 	supervise.Signal(d.woken)
 }
 
-// free tells that a slot became free.
+// free notes that a slot became free.
 func (d *dispatcher) free() { supervise.Signal(d.freed) }
 
 func (d *dispatcher) loop(ctx context.Context) {
@@ -54,7 +54,7 @@ func (d *dispatcher) loop(ctx context.Context) {
 	}
 }
 
-// slowest is the longest interval between two looks.
+// slowest is the longest poll interval.
 func (d *dispatcher) slowest() time.Duration {
 	if d.node.store.Traits().Wakeups {
 		return idlePoll
@@ -62,8 +62,8 @@ func (d *dispatcher) slowest() time.Duration {
 	return blindPoll
 }
 
-// await waits until there may be jobs that there is room for, or, whatever is known, for the
-// interval, and returns what to claim. due tells that it was the interval.
+// await waits until there may be jobs and room for them, or until the poll interval is over, and
+// returns what to claim. due reports that the interval is over.
 func (d *dispatcher) await(ctx context.Context, interval time.Duration) (want demand, due, ok bool) {
 	timer := time.NewTimer(interval)
 	defer timer.Stop()
@@ -75,10 +75,10 @@ func (d *dispatcher) await(ctx context.Context, interval time.Duration) (want de
 			}
 			continue
 		}
-		d.tellFull()
+		d.logFull()
 		freed := d.freed
 		if !want.waits && !due {
-			freed = nil // room alone is not worth a look
+			freed = nil // room alone is no reason to claim
 		}
 		select {
 		case <-d.woken:
@@ -91,8 +91,8 @@ func (d *dispatcher) await(ctx context.Context, interval time.Duration) (want de
 	return demand{}, false, false
 }
 
-// gather waits for a moment if there is room for a few jobs only, so that a busy node claims in
-// batches, and a node with long jobs fills each slot at once. It returns what there is room for
+// gather waits up to claimGap if there is room for a few jobs only, so that a busy node claims in
+// batches while a node with long jobs fills each slot at once. It returns what there is room for
 // then.
 func (d *dispatcher) gather(ctx context.Context, want demand) demand {
 	slots := d.node.slots
@@ -104,8 +104,9 @@ func (d *dispatcher) gather(ctx context.Context, want demand) demand {
 	return slots.demand(d.node.store.Now())
 }
 
-// tellFull logs that no jobs are taken because of outcomes that cannot be stored, once until that is over.
-func (d *dispatcher) tellFull() {
+// logFull logs, once until it is over, that no jobs are claimed because too many outcomes cannot be
+// stored.
+func (d *dispatcher) logFull() {
 	full := d.node.slots.tooManyWait()
 	if full && !d.full {
 		d.node.log.Warn("no more jobs are claimed: too many outcomes wait for callers' transactions, "+
@@ -114,7 +115,7 @@ func (d *dispatcher) tellFull() {
 	d.full = full
 }
 
-// take claims jobs and starts them. It returns how many it has asked for in the end.
+// take claims jobs and starts them. It returns the limit of the last request.
 func (d *dispatcher) take(ctx context.Context, limit int, queues []store.QueueDemand) ([]store.Claimed, int, error) {
 	n := d.node
 	id := n.id.Load()
@@ -126,7 +127,7 @@ func (d *dispatcher) take(ctx context.Context, limit int, queues []store.QueueDe
 	jobs, again, err := d.claim(ctx, params)
 	d.start(jobs)
 	for len(jobs) > 0 && again.Limit < again.Sent && err == nil {
-		// A part of what was claimed has arrived, and runs already.
+		// Only a part of the claimed jobs has arrived; it runs already.
 		var more []store.Claimed
 		again.After = jobs[len(jobs)-1].Lease
 		if more, again, err = d.claim(ctx, again); len(more) == 0 {
@@ -138,14 +139,16 @@ func (d *dispatcher) take(ctx context.Context, limit int, queues []store.QueueDe
 	return jobs, again.Limit, err
 }
 
-// claim takes jobs. When the answer is lost it asks again for the same claim until it knows: a claim that happened unknown
-// to the node would be held by it until a beat finds it. It asks for less if the answer took too long, and returns what it has asked for.
+// claim claims jobs. If the answer is lost it repeats the same claim, which is idempotent: jobs
+// claimed without the node knowing would stay leased until a beat finds them. It asks for fewer
+// jobs if the answer took too long, and returns the params it asked with.
 func (d *dispatcher) claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, store.ClaimParams, error) {
 	n, id := d.node, params.Node
 	for try := 1; ; try++ {
-		// Not ctx: a claim that is under way when the node stops is waited for, and given back.
+		// Not ctx: a claim in progress when the node stops is waited for, and its jobs are given
+		// back.
 		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimTimeout(n.cfg.Beat))
-		began := time.Now() //nolint:forbidigo // how long it takes, and not what time it is
+		began := time.Now() //nolint:forbidigo // a duration, not the time of day
 		jobs, err := n.store.Claim(call, params)
 		took := time.Since(began) //nolint:forbidigo // as above
 		cancel()
@@ -156,14 +159,14 @@ func (d *dispatcher) claim(ctx context.Context, params store.ClaimParams) ([]sto
 			return jobs, params, nil
 		case errors.Is(err, store.ErrNodeDead):
 			n.declaredDead(ctx, id)
-			d.wake("") // nothing was looked at
+			d.wake("") // this claim found out nothing
 			return nil, params, nil
 		case ctx.Err() != nil:
 			return nil, params, err // Leave gives back what the claim may have taken
 		case commit.Transient(err) || errors.Is(err, context.DeadlineExceeded):
 			n.outage.Failed(logs.CallClaim, err)
 			if d.asks.repeat(&params, took) {
-				d.letBeat(ctx)
+				d.waitForBeat(ctx)
 			}
 			supervise.Sleep(ctx, store.Backoff{Base: 20 * time.Millisecond, Cap: 2 * time.Second, Jitter: 0.5}.Delay(try))
 			if n.id.Load() != id {
@@ -177,15 +180,15 @@ func (d *dispatcher) claim(ctx context.Context, params store.ClaimParams) ([]sto
 	}
 }
 
-// start runs the jobs for which there is a slot; the others wait in the buffer for one.
+// start runs the jobs for which there is a slot; the others wait in the buffer.
 func (d *dispatcher) start(jobs []store.Claimed) {
 	for _, c := range d.node.slots.admit(jobs) {
 		d.node.run(c)
 	}
 }
 
-// claimTimeout bounds a claim. While its answer travels it holds the row of its node, so that a beat
-// has to wait: it is over before the node looks dead.
+// claimTimeout bounds a claim. A claim locks the row of its node until its answer has arrived,
+// which blocks the beat; so it must end before the node looks dead.
 func claimTimeout(beat time.Duration) time.Duration {
 	return min(store.CallTimeout, max(2*beat, store.CallTimeout/3))
 }
@@ -197,7 +200,7 @@ func (a *asks) limit() int {
 	return max(min(a.Count, a.Bytes/a.heavy), 1)
 }
 
-// answered learns from the answer to a claim.
+// answered updates the estimates from the answer to a claim.
 func (a *asks) answered(jobs []store.Claimed, took time.Duration) {
 	if len(jobs) == 0 {
 		return
@@ -213,8 +216,8 @@ func (a *asks) answered(jobs []store.Claimed, took time.Duration) {
 	a.Went(len(jobs), bytes, took)
 }
 
-// repeat makes a claim ask for the same again, or for a quarter of it if it took long, as no beat gets through
-// meanwhile. It reports whether it did.
+// repeat turns params into a repetition of the claim: for the same jobs, or for a quarter of them
+// if it took long, because no beat succeeds meanwhile. It reports whether it asks for less.
 func (a *asks) repeat(params *store.ClaimParams, took time.Duration) (less bool) {
 	params.Repeat, params.Sent = true, max(params.Sent, params.Limit)
 	if took < portion.SlowFailure {

@@ -1,61 +1,67 @@
-// Package engine is what runs in a process that uses Holdfast: an Engine, and a Runner for each
-// namespace whose jobs the process runs. A Runner has the handlers and, while it runs, the node: the
-// claim loop, the executions, the heartbeat, the promoter and the maintenance duties. Databases are
-// known only as a store.Store.
+// Package engine runs jobs in a process that uses Holdfast. It has an Engine, and a Runner for each
+// namespace whose jobs the process runs. A Runner has the handlers and, while it runs, the node:
+// the claim loop, the executions, the heartbeat, the promoter and the maintenance duties. It knows
+// databases only as a store.Store.
 //
 // # Parts
 //
-// What needs no node is in packages of its own: internal/commit, the group commit; internal/replay, durable functions; internal/news, who
-// waits for jobs. Here is the engine, which ties them to a store, and the node.
+// Parts that need no node are packages of their own: internal/commit, the group commit;
+// internal/replay, durable functions; internal/news, waiting for jobs. This package has the engine,
+// which ties them to a store, and the node.
 //
-//	types       what an engine and a node consist of
-//	starts      jobs enqueued here that run at once, claimed by the commit that inserts them
-//	dispatcher  one claim loop for all queues and kinds of the node; asks for as many jobs as there is room for
-//	slots       the jobs that the node runs, and those that it has claimed ahead
+//	types       the structs of an engine and a node
+//	starts      fast start: an enqueue claims its own job in the same commit
+//	dispatcher  the claim loop for all queues and kinds of the node; claims as many jobs as there is room for
+//	slots       the jobs that the node runs, and the prefetched ones
 //	execution   one attempt of one job, in its slot
-//	outcome     what becomes of a job, by what its handler has returned
+//	outcome     the outcome of a job, from what its handler returned
 //	stuck       handlers that ignore the end of their context
-//	host        what an attempt does for its durable function
-//	beat        says that the node lives; brings back requests, the leader lease, and the leases that the node holds
-//	held        compares those with what the node works on, and gives up what nobody does
-//	pulse       tells the leader who is dead, by what it sees itself
+//	host        what an attempt provides to its durable function
+//	beat        the heartbeat; it returns requests, the leader lease, and the leases that the node holds
+//	held        compares those leases with what the node works on, and gives up leaked ones
+//	pulse       failure detector of the leader: which nodes are dead
 //	promoter    makes deferred jobs available when they are due, by a timer on the next due time
-//	duties      what the leader does by the clock: rescue, cancel sweep, retention
-//	loader      journals of runs that begin at the same moment, in one query
-//	ending      what becomes of an outcome until it is stored
-//	report      what is logged of runs
-//	unserved    tells of jobs that no living node serves
+//	duties      periodic duties of the leader: rescue, cancel sweep, retention
+//	loader      loads the journals of runs that start at the same moment in one query
+//	ending      an outcome on its way to the store
+//	report      logging of runs
+//	unserved    logs jobs that no living node serves
 //
-// # What happens when
+// # Failures
 //
-// The process dies: its node stops beating, another node's rescue takes its jobs. Nothing in memory matters: a job that
-// was claimed and not started, or finished and not committed, runs again.
+// The process dies: its heartbeats stop, and another node rescues its jobs. Nothing in memory
+// matters: a job that was claimed and not started, or finished and not committed, runs again.
 //
-// The node is slow and was declared dead: the beat, or any write, says so. Its handlers are cancelled with ErrLeaseLost, whatever they
-// return is refused by the store, and the node joins again under a new id.
+// The node is slow and was declared dead: it learns so from its next beat or write. Its handlers
+// are cancelled with ErrLeaseLost, the store refuses their outcomes (fencing), and the node joins
+// again under a new id.
 //
-// A part of this package panics: the guard logs it with its stack and begins the loop again, with a backoff. What an operation
-// was in the middle of is failed, repeated, or found by held.
+// A part of this package panics: the guard logs the panic with its stack and restarts the loop,
+// with a backoff. An operation that was interrupted fails, is retried, or is found by held.
 //
-// A caller's transaction holds what a write needs: the store says ErrBusy of that one, which waits aside. Outcomes wait until
-// they can be written or their lease is lost, enqueues and messages for 15 seconds.
+// A caller's transaction locks what a write needs: the store returns ErrBusy for that write, which
+// is retried on the side. Outcomes are retried until they can be written or their lease is lost,
+// enqueues and messages for 15 seconds.
 //
-// The database is away: writes wait and are repeated, enqueues for a limited time, outcomes until the lease is lost or the node is
-// stopped by force. Handlers go on. A node that could not beat itself gives the others time to beat before it declares anyone dead.
+// The database is away: writes are retried, enqueues for a limited time, outcomes until the lease
+// is lost or the node is stopped by force. Handlers go on. A leader whose own beats failed gives
+// the other nodes time to beat before it declares any of them dead.
 //
-// The node stops: it claims nothing more, gives back what has not started, waits for the handlers, then ends their contexts with
-// ErrShutdown; what fails because of that is given back without counting. Handlers that do not return even then are left behind.
+// The node stops: it stops claiming, gives back what has not started, waits for the handlers, then
+// ends their contexts with ErrShutdown; attempts that fail because of that are given back and do
+// not count. Handlers that still do not return are abandoned.
 //
-// A handler has returned, and strands of its run go on: each ends at its next operation. Whoever ignores its context for StuckAfter is left
-// behind, and the run ends as it would have.
+// A handler has returned, and strands of its run go on: each ends at its next operation. A strand
+// that ignores its context for StuckAfter is abandoned, and the run ends as it would have.
 //
 // # Locks
 //
-// Each part that goroutines share has one mutex, held for moments; none is held while another is taken, nor during a call to the
-// store, but for two: starts.mu, under which nothing starts while the node closes it, and node.joins, under which one goroutine
-// joins again.
+// Each part that goroutines share has one mutex, held briefly; no mutex is held while another is
+// taken, nor during a call to the store. There are two exceptions: starts.mu, so that nothing
+// starts while the node closes it, and node.joins, so that one goroutine at a time joins again.
 //
 // # Imports
 //
-// Of ours, store and the packages named above, and internal/logs, portion, supervise and usercode.
+// This package imports store and the packages named above, and internal/logs, portion, supervise
+// and usercode.
 package engine

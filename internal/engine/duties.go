@@ -9,13 +9,13 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// duty is something that is done by the clock, or when a beat tells the leader that there is something to do. Each has its own goroutine
-// and time limit, so that none can starve another.
+// duty is maintenance work that runs periodically, or when a beat tells the leader that it is due.
+// Each duty has its own goroutine and time limit, so that none can starve another.
 type duty struct {
 	name  string
-	every time.Duration   // 0: when it is asked for
-	now   <-chan struct{} // asks for it; nil: never
-	// everywhere: on each node, not on the leader alone.
+	every time.Duration   // 0: only on request
+	now   <-chan struct{} // requests a run; nil: never
+	// everywhere: on each node, not only on the leader.
 	everywhere bool
 	do         func(ctx context.Context) error
 }
@@ -26,7 +26,7 @@ func (n *node) duties() []duty {
 		{name: "cancel sweep", now: n.sweepNow, do: n.sweep},
 		{name: "children of finished jobs", now: n.closeNow, do: n.closeChildren},
 		{name: "retention", every: time.Minute, do: n.retain},
-		{name: "jobs that no node serves", every: unservedEvery, do: n.tellUnserved},
+		{name: "jobs that no node serves", every: unservedEvery, do: n.logUnserved},
 		{name: "lost leases", now: n.giveUpNow, everywhere: true, do: n.giveUp},
 		{name: "stale prefetch", every: time.Second, everywhere: true, do: n.releaseStale},
 	}
@@ -62,9 +62,10 @@ func (n *node) perform(ctx context.Context, d duty) {
 // rescueLimit is how many claim records one rescue transaction takes.
 const rescueLimit = 100
 
-// rescue declares the nodes dead that were found to be, and takes the jobs of all that are.
+// rescue declares the nodes dead that the last beat found to be, and rescues the jobs of all dead
+// nodes.
 func (n *node) rescue(ctx context.Context) error {
-	dead := n.heart.buried()
+	dead := n.heart.deadNodes()
 	for {
 		rescued, err := n.store.Rescue(ctx, store.RescueParams{Dead: dead, Limit: rescueLimit})
 		if err != nil {
@@ -74,14 +75,14 @@ func (n *node) rescue(ctx context.Context) error {
 			return nil
 		}
 		for _, r := range rescued {
-			n.tellRescued(r)
+			n.logRescued(r)
 		}
 		n.announce(rescued)
 	}
 }
 
-// tellRescued says what becomes of a job that a dead node had.
-func (n *node) tellRescued(r store.Rescued) {
+// logRescued logs a job that was taken from a dead node.
+func (n *node) logRescued(r store.Rescued) {
 	job := logs.About{Job: r.Job, Kind: r.Kind, Queue: r.Queue}
 	attrs := []slog.Attr{slog.Int64(logs.KeyDeadNode, r.Node), slog.String(logs.KeyReason, string(r.Reason))}
 	if r.State == store.Failed {
@@ -95,8 +96,8 @@ func (n *node) tellRescued(r store.Rescued) {
 	n.lines.Say(slog.LevelWarn, job, "job taken from a dead node", attrs...)
 }
 
-// announce tells those who wait for a job that was rescued that it has ended, and the nodes when the
-// others are due.
+// announce notifies the waiters of rescued jobs that have ended, and tells the nodes when the other
+// jobs are due.
 func (n *node) announce(rescued []store.Rescued) {
 	var due time.Time
 	var ended []store.ID
@@ -128,7 +129,7 @@ func (n *node) sweep(ctx context.Context) error {
 	return err
 }
 
-// closeChildren ends the children of jobs that have finished, as they say.
+// closeChildren ends the children of finished jobs, according to their close policy.
 func (n *node) closeChildren(ctx context.Context) error {
 	for ctx.Err() == nil {
 		closed, err := n.store.CloseChildren(ctx, closeLimit)
@@ -139,9 +140,10 @@ func (n *node) closeChildren(ctx context.Context) error {
 			n.engine.news.Ended(closed.Ended...)
 		}
 		if len(closed.Running) > 0 {
-			n.engine.tellCancelled(closed.Running)
+			n.engine.notifyRunning(closed.Running)
 		}
-		// Children that remember something are available now, to end themselves; others may have held the turn of an ordering key.
+		// Children with a journal are available now, to end themselves; others may have held an
+		// ordering key.
 		n.dispatch.wake("")
 		n.promote.hint(n.store.Now())
 		if !closed.More {
@@ -170,7 +172,8 @@ func (n *node) retain(ctx context.Context) error {
 	return nil
 }
 
-// releaseStale gives back jobs that were claimed ahead and did not get a slot within a second, because handlers suddenly take longer.
+// releaseStale gives back prefetched jobs that got no slot within a second, because handlers
+// suddenly take longer.
 func (n *node) releaseStale(context.Context) error {
 	for _, c := range n.slots.takeStale(n.store.Now().Add(-time.Second)) {
 		n.release(c)

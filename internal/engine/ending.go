@@ -10,21 +10,22 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// ending is an outcome on its way to the database, and then to the log. The node counts it in outcomes until it is stored or given up,
-// and in pending as long as it may hold up a slot.
+// ending is an outcome on its way to the database, and then to the log. The node counts it in
+// outcomes until it is stored or given up, and in pending as long as it may hold up a slot.
 type ending struct {
 	node    *node
 	outcome *store.Outcome
 	job     logs.About
-	took    time.Duration // of the run; see took
-	durable chan struct{} // closed when the slot may go on that waits for it; nil: none does
-	aside   bool          // only the committer knows the outcome by now
-	settled atomic.Bool   // it holds up no slot any more
+	took    time.Duration // how long the run took; see took
+	durable chan struct{} // closed when the slot that waits for it may go on; nil: none waits
+	aside   bool          // a caller's transaction blocks it: its slot was freed, only the committer knows it
+	settled atomic.Bool   // it no longer holds up a slot
 }
 
 func maxPending(slots int) int { return max(4*slots, 2*maxPrefetch) }
 
-// finish hands an outcome to the committer. It returns what to wait for before the slot goes on, or nil.
+// finish passes an outcome to the committer. It returns a channel that the slot must wait for, or
+// nil.
 func (n *node) finish(o *store.Outcome, job logs.About, last *store.CheckpointWrite, remembered *store.Append) <-chan struct{} {
 	if o.State == store.Failed {
 		o.Fingerprint = usercode.Fingerprint(job.Kind, o.Reason, o.Error)
@@ -52,14 +53,15 @@ func (n *node) release(c store.Claimed) {
 	n.engine.commit.Finish(o, nil, nil, nil, e.done)
 }
 
-// putAside is called when a caller's transaction is in the way of the outcome.
+// putAside is called when a caller's transaction blocks the outcome.
 func (e *ending) putAside() {
 	e.aside = true
 	e.node.slots.aside.Add(1)
 	e.settle()
 }
 
-// done is called when the outcome is stored or given up. It tells of that without holding up the caller, who commits for everybody.
+// done is called when the outcome is stored or given up. It logs asynchronously, because the caller
+// is the committer.
 func (e *ending) done(err error) {
 	n := e.node
 	defer n.outcomes.Done()
@@ -69,7 +71,7 @@ func (e *ending) done(err error) {
 	if o := e.outcome; err == nil && o.Err != nil && !errors.Is(o.Err, store.ErrLeaseLost) {
 		n.refused(o, e.job)
 	}
-	if e.took == unread && !isNews(e.outcome, err) {
+	if e.took == unread && !needsAttention(e.outcome, err) {
 		e.settle()
 		return
 	}
@@ -79,7 +81,7 @@ func (e *ending) done(err error) {
 	})
 }
 
-// settle lets slots go on.
+// settle lets the slot go on.
 func (e *ending) settle() {
 	if e.settled.Swap(true) {
 		return
@@ -90,10 +92,10 @@ func (e *ending) settle() {
 	}
 }
 
-// refused ends a run whose outcome can never be stored: its job fails, and says why.
+// refused handles an outcome that the store will never accept: the job fails with that reason.
 func (n *node) refused(o *store.Outcome, job logs.About) {
 	if o.State == store.Failed && o.Reason == store.ReasonTerminal {
-		return // the beat sees to what is left
+		return // the heartbeat finds the lease that is left
 	}
 	n.finish(&store.Outcome{
 		Lease: o.Lease, State: store.Failed, Reason: store.ReasonTerminal,

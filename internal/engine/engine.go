@@ -13,7 +13,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Runner returns the runner of a namespace. There is one of each.
+// Runner returns the runner of a namespace; there is one for each.
 func (e *Engine) Runner(namespace string) *Runner {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -27,7 +27,7 @@ func (e *Engine) Runner(namespace string) *Runner {
 	return r
 }
 
-// Handle registers the handler of a kind. It fails if there is one already or the node runs.
+// Handle registers the handler of a kind. It fails if the kind has one already or the node runs.
 func (r *Runner) Handle(h *Handler) error {
 	r.engine.mu.Lock()
 	defer r.engine.mu.Unlock()
@@ -48,7 +48,7 @@ func (r *Runner) Handler(kind string) *Handler {
 	return r.handlers[kind]
 }
 
-// New makes an engine on an open store, which it owns from then on.
+// New makes an engine on an open store and takes ownership of it.
 func New(st store.Store, cfg Config) *Engine {
 	cfg.fill()
 	e := &Engine{Store: st, cfg: cfg, plain: logs.Calm(cfg.Logger), runners: map[string]*Runner{}}
@@ -76,7 +76,7 @@ func (e *Engine) Enqueue(ctx context.Context, enqueues []*store.Enqueue) error {
 	return e.commit.Enqueue(ctx, enqueues)
 }
 
-// Cancel asks jobs to stop; those that run on this very node at once.
+// Cancel asks jobs to stop; runs on this node are told at once.
 func (e *Engine) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
 	results, err := e.Store.Cancel(ctx, params)
 	if err != nil {
@@ -90,24 +90,24 @@ func (e *Engine) Cancel(ctx context.Context, params store.CancelParams) ([]store
 		case r.Err == nil && r.State == store.Cancelled:
 			ended = append(ended, r.Job)
 			if params.Terminate {
-				running = append(running, r.Job) // perhaps it did
+				running = append(running, r.Job) // it may have been running
 			}
 		}
 	}
 	if len(ended) > 0 {
 		e.news.EndedHere(ended)
-		// To everybody: this process may never have heard who waits for them.
+		// To all nodes: this process may not know who waits for the jobs.
 		e.Store.Notify(store.Wake{Kind: store.WakeNews, Jobs: ended})
 	}
 	if len(running) > 0 {
-		e.tellCancelled(running)
+		e.notifyRunning(running)
 	}
 	e.lookAgain()
-	e.Store.Notify(store.Wake{Kind: store.WakeLeader}) // there may be children left
+	e.Store.Notify(store.Wake{Kind: store.WakeLeader}) // there may be children to close
 	return results, nil
 }
 
-// Retry makes finished jobs run again.
+// Retry makes finished jobs available again.
 func (e *Engine) Retry(ctx context.Context, params store.RetryParams) ([]store.Result, error) {
 	results, err := e.Store.Retry(ctx, params)
 	if err != nil {
@@ -138,12 +138,12 @@ func (e *Engine) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([
 		}
 	}
 	if len(running) > 0 {
-		e.tellCancelled(running)
+		e.notifyRunning(running)
 	}
 	return results, nil
 }
 
-// Resume lets a job go on.
+// Resume lets a paused job go on.
 func (e *Engine) Resume(ctx context.Context, params store.ResumeParams) (store.State, error) {
 	state, err := e.Store.Resume(ctx, params)
 	if err == nil {
@@ -152,7 +152,7 @@ func (e *Engine) Resume(ctx context.Context, params store.ResumeParams) (store.S
 	return state, err
 }
 
-// Fork makes a new job out of another one's journal.
+// Fork creates a new job from the journal of another one.
 func (e *Engine) Fork(ctx context.Context, params store.ForkParams) error {
 	err := e.Store.Fork(ctx, params)
 	if err == nil {
@@ -184,8 +184,8 @@ func (e *Engine) Wait(ctx context.Context, namespace string, id store.ID) (ended
 	return ended, err
 }
 
-// WaitEach calls each once for every one of the jobs, as they finish, or with ErrNotFound for one that is not there, until it has been
-// called for all or returns false.
+// WaitEach calls each once for every job as it finishes, or with ErrNotFound for a job that does
+// not exist, until it has been called for all or returns false.
 func (e *Engine) WaitEach(ctx context.Context, namespace string, ids []store.ID, each func(store.Ended, error) bool) error {
 	if e.isClosed() {
 		return store.ErrClosed
@@ -193,7 +193,7 @@ func (e *Engine) WaitEach(ctx context.Context, namespace string, ids []store.ID,
 	return e.news.Wait(ctx, namespace, ids, each)
 }
 
-// Follow calls look at once, and then whenever the job may have published something, as the hub says.
+// Follow calls look at once, and then whenever the job may have published something; see news.Hub.
 func (e *Engine) Follow(ctx context.Context, namespace string, job store.ID, look func() (found, enough bool, err error)) error {
 	if e.isClosed() {
 		return store.ErrClosed
@@ -201,8 +201,8 @@ func (e *Engine) Follow(ctx context.Context, namespace string, job store.ID, loo
 	return e.news.Follow(ctx, namespace, job, look)
 }
 
-// Close ends the engine and its store. A running node must have been stopped before. Writes that wait are committed
-// unless ctx ends first.
+// Close ends the engine and its store. A running node must have been stopped before. Pending writes
+// are committed unless ctx ends first.
 func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	if e.closed {
@@ -229,7 +229,8 @@ func (e *Engine) isClosed() bool {
 	return e.closed
 }
 
-// committed passes on what a commit made possible: to those who wait for the jobs, to this node, and to the others.
+// committed sends the wake-ups of a commit: to the waiters of jobs, to this node, and to the other
+// nodes.
 func (e *Engine) committed(batch *store.Batch) {
 	wakes := append(wakesOf(batch, e.Store.Now()), batch.Woken...)
 	if len(batch.Outcomes) > 0 {
@@ -246,8 +247,8 @@ func (e *Engine) committed(batch *store.Batch) {
 	}
 }
 
-// reserve takes slots of a node of this process for jobs that may run at once. A commit starts jobs for one node: the first that has
-// room for any; what others could start they claim.
+// reserve reserves slots for jobs that may start in the commit that enqueues them. One commit
+// starts jobs for one node only: the first that has room; the other nodes claim theirs.
 func (e *Engine) reserve(enqueues []*store.Enqueue) *commit.Starting {
 	for _, n := range *e.nodes.Load() {
 		if starting := n.starts.reserve(enqueues); starting != nil {
@@ -257,8 +258,8 @@ func (e *Engine) reserve(enqueues []*store.Enqueue) *commit.Starting {
 	return nil
 }
 
-// elsewhere returns those of the jobs of a namespace, "" for any, that are not in the hands of this process: it does not run them,
-// and has no end of theirs to write.
+// elsewhere returns those jobs of a namespace ("" for any) that this process neither runs nor has
+// an unwritten outcome of.
 func (e *Engine) elsewhere(namespace string, jobs []store.ID) []store.ID {
 	nodes := *e.nodes.Load()
 	if len(nodes) == 0 {

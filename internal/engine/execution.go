@@ -13,8 +13,9 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// work runs a job in a slot, and then the jobs that waited for the slot. The goroutine owns one count of node.handlers
-// and the slot, until a run is given up as stuck: then both pass to the goroutine that gave it up. Without a job it rests.
+// work runs a job in a slot, and then the jobs that waited for the slot. The goroutine owns the
+// slot and one count of node.handlers. If a run is given up as stuck, both pass to the goroutine
+// that gave it up. Without a job the goroutine parks in rest.
 func (n *node) work(c store.Claimed) {
 	w := newWorker()
 	for {
@@ -31,10 +32,11 @@ func (n *node) work(c store.Claimed) {
 	}
 }
 
-// maxResting bounds the goroutines that rest.
+// maxResting bounds the number of idle goroutines.
 const maxResting = 1000
 
-// rest gives the count of node.handlers back and waits for a job that comes with one: a goroutine whose stack has grown is worth keeping.
+// rest returns the count of node.handlers and waits for a job, which brings a new count. Goroutines
+// are reused because their stacks have grown already.
 func (n *node) rest() (c store.Claimed, ok bool) {
 	if n.resting.Add(1) > maxResting {
 		n.resting.Add(-1)
@@ -45,19 +47,19 @@ func (n *node) rest() (c store.Claimed, ok bool) {
 	defer n.rested.Done()
 	n.handlers.Done()
 	select {
-	case c = <-n.rouse:
+	case c = <-n.wakeIdle:
 		ok = true
-	case <-n.retire:
+	case <-n.endIdle:
 	}
 	n.resting.Add(-1)
 	return c, ok
 }
 
-// run lets a job begin, in a goroutine that rests or in a new one.
+// run starts a job, in an idle goroutine or in a new one.
 func (n *node) run(c store.Claimed) {
 	n.handlers.Add(1)
 	select {
-	case n.rouse <- c:
+	case n.wakeIdle <- c:
 	default:
 		go n.work(c)
 	}
@@ -65,14 +67,14 @@ func (n *node) run(c store.Claimed) {
 
 // execute runs one job to its end. mine is false if the run was given up meanwhile.
 //
-// Whatever panics on the way ends this run and nothing else: its slot and its count go on.
+// A panic outside the handler ends this run only: its slot and its count go on.
 func (n *node) execute(c store.Claimed, w *worker) (following store.Claimed, ok, mine bool) {
 	x := n.executionOf(c, w)
 	defer x.run.durable.Stop()
 	returned := false
 	defer func() {
 		if !returned {
-			n.goneFrom(x, recover())
+			n.settleGone(x, recover())
 		}
 	}()
 	verdict := n.verdict(x)
@@ -94,8 +96,8 @@ func (n *node) executionOf(c store.Claimed, w *worker) *execution {
 	return x
 }
 
-// verdict is the outcome of a run, and makes it before that unless the job is not to be run at all.
-// Nil means that nothing can be written any more.
+// verdict runs the job and returns its outcome; a job that must not run gets its outcome at once.
+// Nil means that the lease is lost and nothing can be written.
 func (n *node) verdict(x *execution) *store.Outcome {
 	c, run := x.run.claimed, x.run
 	if verdict, settled := n.refuse(x.handler, c); settled {
@@ -103,17 +105,17 @@ func (n *node) verdict(x *execution) *store.Outcome {
 	}
 	ctx := n.contextOf(x)
 	n.slots.begin(x)
-	n.tellStart(run)
+	n.logStart(run)
 	if n.id.Load() != c.Lease.Node {
 		run.durable.Cancel(store.ErrLeaseLost) // the node was declared dead while the job waited for its slot
 	}
 	return run.durable.Attempt(ctx)
 }
 
-// goneFrom settles a run whose goroutine ends here, by runtime.Goexit or by a panic; its slot goes on.
-// What panicked was not the handler, which invoke has seen to.
-func (n *node) goneFrom(x *execution, p any) {
-	var o *store.Outcome // if not even this can be told, the beat finds the lease
+// settleGone settles a run whose goroutine ends here, by runtime.Goexit or by a panic of this
+// package; its slot goes on. Panics of the handler do not get here.
+func (n *node) settleGone(x *execution, p any) {
+	var o *store.Outcome // if nil, the heartbeat finds the lease
 	n.engine.guard.Try("the end of a run", func() {
 		if p == nil {
 			o = x.run.durable.AfterGoexit()
@@ -125,15 +127,15 @@ func (n *node) goneFrom(x *execution, p any) {
 	go n.settleElsewhere(x, o)
 }
 
-// contextOf makes the context of a run, which ends with a cause: its timeout, the job's deadline, a
-// cancel, a lost lease, the shutdown.
+// contextOf makes the context of a run. It ends with a cause: timeout, deadline, cancel, lost lease
+// or shutdown.
 func (n *node) contextOf(x *execution) context.Context {
 	r := x.run
 	r.started = n.store.Now()
 	return r.durable.Start(r.started, x.handler.timeout(&r.claimed.Job))
 }
 
-// settleFirst settles the run if nobody has done so before.
+// settleFirst settles the run unless another goroutine has done so.
 func (n *node) settleFirst(x *execution, o *store.Outcome) (following store.Claimed, ok, mine bool) {
 	last, first := x.run.finish()
 	if !first {
@@ -142,12 +144,13 @@ func (n *node) settleFirst(x *execution, o *store.Outcome) (following store.Clai
 	if o.State == store.Completed {
 		last = nil
 	}
-	following, ok = n.commitAndGoOn(x, o, last)
+	following, ok = n.commitAndNext(x, o, last)
 	return following, ok, true
 }
 
-// settleElsewhere settles a run from another goroutine than the one that ran it, which then owns nothing any more. It reports
-// whether nobody had done so before. A nil outcome means that nothing can be written.
+// settleElsewhere settles a run from a goroutine that did not run it; the one that did owns nothing
+// from then on. It reports whether it was the first to settle. A nil outcome means that nothing can
+// be written.
 func (n *node) settleElsewhere(x *execution, o *store.Outcome) bool {
 	var (
 		following store.Claimed
@@ -168,20 +171,21 @@ func (n *node) settleElsewhere(x *execution, o *store.Outcome) bool {
 	return mine
 }
 
-// commitAndGoOn hands the outcome to the committer and the slot to the next job. The slot does not wait for the commit,
-// unless too many outcomes wait for theirs already: then the database is the slow part, and more would not help it.
-// It goes on whatever panics here; a lease that is left behind then is found by the beat.
-func (n *node) commitAndGoOn(x *execution, o *store.Outcome, last *store.CheckpointWrite) (store.Claimed, bool) {
+// commitAndNext passes the outcome to the committer and the slot to the next job. The slot does not
+// wait for the commit unless too many outcomes are pending: then the database is the bottleneck. A
+// panic here does not stop the slot; the heartbeat finds a lease that is left behind.
+func (n *node) commitAndNext(x *execution, o *store.Outcome, last *store.CheckpointWrite) (store.Claimed, bool) {
 	var durable <-chan struct{}
-	n.engine.guard.Try("the end of a run", func() { durable = n.hand(x, o, last) })
+	n.engine.guard.Try("the end of a run", func() { durable = n.submit(x, o, last) })
 	if durable != nil {
 		<-durable
 	}
-	return n.goOn(x)
+	return n.nextJob(x)
 }
 
-// hand completes an outcome and hands it to the committer. It returns what to wait for, or nil.
-func (n *node) hand(x *execution, o *store.Outcome, last *store.CheckpointWrite) <-chan struct{} {
+// submit completes an outcome and passes it to the committer. It returns a channel to wait for, or
+// nil.
+func (n *node) submit(x *execution, o *store.Outcome, last *store.CheckpointWrite) <-chan struct{} {
 	c := x.run.claimed
 	o.Lease, o.StartedAt = c.Lease, x.run.started
 	o.HasUnique, o.HasOrdering, o.Answers = c.Job.UniqueKey != nil, c.Job.OrderingKey != "", c.Job.Answers
@@ -198,9 +202,9 @@ func (n *node) hand(x *execution, o *store.Outcome, last *store.CheckpointWrite)
 	return n.finish(o, x.run.about(), last, remembered)
 }
 
-// goOn ends the account of a run, and hands its slot to the next job.
-func (n *node) goOn(x *execution) (following store.Claimed, ok bool) {
-	now := time.Now() //nolint:forbidigo // should the store's clock panic: the slot is to go on
+// nextJob removes the run from the slots and returns the next job of its slot.
+func (n *node) nextJob(x *execution) (following store.Claimed, ok bool) {
+	now := time.Now() //nolint:forbidigo // used if the store's clock panics: the slot must go on
 	n.engine.guard.Try("the end of a run", func() { now = n.store.Now() })
 	following, ok = n.slots.next(x.run.claimed, x, now)
 	n.dispatch.free()
@@ -212,15 +216,16 @@ func (n *node) endUnwritten(x *execution) (following store.Claimed, ok, mine boo
 	if _, first := x.run.finish(); !first {
 		return store.Claimed{}, false, false
 	}
-	following, ok = n.goOn(x)
-	n.engine.news.EndedHere([]store.ID{x.run.claimed.Job.ID}) // somebody else has ended it, perhaps
+	following, ok = n.nextJob(x)
+	n.engine.news.EndedHere([]store.ID{x.run.claimed.Job.ID}) // another process may have ended it
 	return following, ok, true
 }
 
-// leaveBehindLater waits, from the moment a run's context has ended, for the handler to return. A handler that does not is
-// reported with its stack, the job's outcome is what the end of the context calls for, and its slot goes to the next job.
-// The goroutine cannot be killed and stays; what it returns some day is dropped.
-func (n *node) leaveBehindLater(x *execution, cause error) {
+// abandonLater gives the handler StuckAfter from the end of its context to return. A handler that
+// does not return is logged with its stack, its job gets the outcome that the end of the context
+// calls for, and its slot goes to the next job. The goroutine cannot be killed and stays; its
+// result is dropped.
+func (n *node) abandonLater(x *execution, cause error) {
 	time.AfterFunc(n.cfg.StuckAfter, func() {
 		defer x.run.Catch("giving up a stuck handler")
 		x.run.mu.Lock()
@@ -229,11 +234,11 @@ func (n *node) leaveBehindLater(x *execution, cause error) {
 		if over || x.run.durable.IsCompensating() {
 			return
 		}
-		n.leaveBehind(x, cause)
+		n.abandon(x, cause)
 	})
 }
 
-func (n *node) leaveBehind(x *execution, cause error) {
+func (n *node) abandon(x *execution, cause error) {
 	stack := stackOf(x.worker)
 	text := fmt.Sprintf("the handler ignored the end of its context (%v) for %v and was left behind", cause, n.cfg.StuckAfter)
 	var o *store.Outcome

@@ -15,38 +15,39 @@ import (
 // Handler runs the jobs of one kind.
 type Handler struct {
 	Kind string
-	// Run does the work and returns the encoded result. ctx ends with one of the causes below.
+	// Run does the work and returns the encoded result. ctx ends with a cause: see usercode.
 	Run func(ctx context.Context, run Attempt) ([]byte, error)
-	// MaxAttempts of jobs whose enqueue did not say; store.DefaultMaxAttempts if 0.
+	// MaxAttempts applies to jobs whose enqueue did not set it; store.DefaultMaxAttempts if 0.
 	MaxAttempts int
-	// Timeout of one attempt of jobs whose enqueue did not say; none if 0.
+	// Timeout of one attempt, for jobs whose enqueue did not set it; none if 0.
 	Timeout time.Duration
-	// Backoff of jobs whose enqueue did not say; BackoffFunc, if it is set, returns the wait after the
-	// given attempt instead. It is also called before the node joins, for the policy that others rescue
-	// its jobs by: for each attempt but the last one, fifty at the most.
+	// Backoff applies to jobs whose enqueue did not set it. BackoffFunc, if set, returns the delay
+	// after the given attempt instead. It is also called before the node joins, for each attempt
+	// but the last and fifty at most, because other nodes rescue its jobs by that policy.
 	Backoff     store.Backoff
 	BackoffFunc func(attempt int) time.Duration
 
-	// Version of the code, if it has one: durable runs that begin here are bound to it, if Pinned, and come back only to nodes that have it.
+	// Version of the code, if it has one. If Pinned, durable runs that start here run only on nodes
+	// that have or accept it.
 	Version string
 	Pinned  bool
 	// Accepts are other versions whose runs this code takes over.
 	Accepts []string
 }
 
-// Attempt is what a handler sees of its run. A *Run is one on a node.
+// Attempt is what a handler sees of its run. *Run implements it on a node.
 type Attempt interface {
-	// Job is the job; its Attempt counts this run.
+	// Job returns the job; its Attempt counts this run.
 	Job() *store.Job
-	// Lease is the right under which the run writes.
+	// Lease is the lease under which the run writes.
 	Lease() store.Lease
 	// Main returns the strand of the handler itself.
 	Main() *replay.Strand
-	// Logger returns log, or that of the node if it is nil, with what tells the job.
+	// Logger returns log, or the node's logger if it is nil, with the attributes of the job.
 	Logger(log *slog.Logger) *slog.Logger
 	// Checkpoint is what this or an earlier attempt left, or nil.
 	Checkpoint() *store.Checkpoint
-	// Progress notes how far the run is.
+	// Progress records how far the run is.
 	Progress(percent float64, message string)
 	// SaveCheckpoint stores a value for the next attempt, and returns when it is durable.
 	SaveCheckpoint(ctx context.Context, value []byte) error
@@ -72,12 +73,12 @@ func (h *Handler) bindTo() string {
 	return ""
 }
 
-// policySample is how many delays of a BackoffFunc a policy has at the most. The last one holds for
+// policySample bounds the number of delays of a BackoffFunc in a policy. The last one holds for
 // later attempts.
 const policySample = 50
 
-// policy is what the handler promises of its attempts, for those who rescue its jobs. BackoffFunc is
-// asked for the attempts that may be followed by another. One for which it panics ends the sample.
+// policy is the retry policy by which other nodes rescue the jobs of this handler. It samples
+// BackoffFunc for the attempts that may be followed by another, until it panics.
 func (h *Handler) policy(lines *logs.Limiter) store.Policy {
 	p := store.Policy{MaxAttempts: h.MaxAttempts, Backoff: h.Backoff}
 	if h.BackoffFunc == nil {
@@ -94,8 +95,7 @@ func (h *Handler) policy(lines *logs.Limiter) store.Policy {
 	return p
 }
 
-// askBackoff calls BackoffFunc, which is the user's: a panic of it is told as what it is, and the
-// answer is not ok.
+// askBackoff calls BackoffFunc, which is user code: ok is false if it panicked, which is logged.
 func (h *Handler) askBackoff(attempt int, lines *logs.Limiter) (delay time.Duration, ok bool) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -118,8 +118,8 @@ func (h *Handler) timeout(job *store.Job) time.Duration {
 	return h.Timeout
 }
 
-// backoff is the wait after the failure of the attempt that runs. promised is what the node promised
-// when it joined: it holds where BackoffFunc panics.
+// backoff is the delay after the failure of the running attempt. promised is the policy that the
+// node has joined with: it applies if BackoffFunc panics.
 func (h *Handler) backoff(job *store.Job, promised store.Policy, lines *logs.Limiter) time.Duration {
 	if h.BackoffFunc != nil && job.Options.Backoff == (store.Backoff{}) {
 		if delay, ok := h.askBackoff(job.Attempt, lines); ok {

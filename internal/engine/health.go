@@ -6,11 +6,11 @@ import (
 	"github.com/holdfastdev/holdfast/internal/supervise"
 )
 
-// Health is how the node of this process is.
+// Health is the state of the node of this process.
 type Health struct {
-	Node     int64 // 0: there is none
+	Node     int64 // 0: no node runs
 	Leader   bool
-	BeatAt   time.Time // when its last beat got through; zero: none did yet
+	BeatAt   time.Time // when its last beat succeeded; zero: none has
 	Silent   time.Duration
 	DeadBy   time.Duration // how long it may be silent
 	Running  int
@@ -18,7 +18,7 @@ type Health struct {
 	Troubles []supervise.Trouble
 }
 
-// Health tells how the node is, without asking the database.
+// Health returns the state of the node, without asking the database.
 func (r *Runner) Health() Health {
 	r.engine.mu.Lock()
 	n := r.node

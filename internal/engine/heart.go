@@ -8,7 +8,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// failed notes a beat that did not get through. Whoever cannot beat judges nobody, not even itself.
+// failed records a failed beat. After two beat intervals without a success the node stops acting as
+// the leader.
 func (h *heart) failed(now time.Time, err error) {
 	h.mu.Lock()
 	silent := now.Sub(h.at)
@@ -25,15 +26,15 @@ func (h *heart) noteAt(now time.Time) {
 	h.at = now
 }
 
-// beatAt is when the last beat got through.
+// beatAt is when the last beat succeeded.
 func (h *heart) beatAt() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.at
 }
 
-// bury has nodes that were found dead rescued.
-func (h *heart) bury(dead []store.NodeBeat) {
+// setDead requests the rescue of nodes that were found dead.
+func (h *heart) setDead(dead []store.NodeBeat) {
 	h.mu.Lock()
 	h.dead = dead
 	h.mu.Unlock()
@@ -42,15 +43,15 @@ func (h *heart) bury(dead []store.NodeBeat) {
 	}
 }
 
-// buried are the nodes that the last beat found dead.
-func (h *heart) buried() []store.NodeBeat {
+// deadNodes are the nodes that the last beat found dead.
+func (h *heart) deadNodes() []store.NodeBeat {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.dead
 }
 
-// miss has leases given up that nobody works on: those that the last beat found, and no others.
-func (h *heart) miss(lost []store.Lease) {
+// setLost requests that leaked leases are given up: those that the last beat found, and no others.
+func (h *heart) setLost(lost []store.Lease) {
 	h.mu.Lock()
 	h.lost = lost
 	h.mu.Unlock()
@@ -59,8 +60,8 @@ func (h *heart) miss(lost []store.Lease) {
 	}
 }
 
-// missed returns the next few of them, each once.
-func (h *heart) missed(limit int) (lost []store.Lease) {
+// takeLost returns up to limit of them, each once.
+func (h *heart) takeLost(limit int) (lost []store.Lease) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	n := min(limit, len(h.lost))
@@ -68,8 +69,9 @@ func (h *heart) missed(limit int) (lost []store.Lease) {
 	return lost
 }
 
-// tell asks for the duties of a leader that have something to do. What fails, or comes later, is in the answer of the next beat.
-func (n *node) tell(work store.Work) {
+// request triggers the duties of a leader that have work. The next beat reports what failed or came
+// later.
+func (n *node) request(work store.Work) {
 	if work.Rescue {
 		supervise.Signal(n.rescueNow)
 	}

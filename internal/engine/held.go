@@ -10,7 +10,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// ask returns what to ask about with the next beat: all records whose jobs have been handed to the slots by now.
+// ask returns what the next beat asks about: all claim records whose jobs have reached the slots by
+// now.
 func (h *holdings) ask(node int64, settled int64) store.HeldParams {
 	if h.node != node {
 		*h = holdings{patience: h.patience, node: node, from: 1}
@@ -18,8 +19,8 @@ func (h *holdings) ask(node int64, settled int64) store.HeldParams {
 	return store.HeldParams{Claims: h.claims, From: h.from, To: max(settled, h.from)}
 }
 
-// see takes in the answer. known reports whether the node works on a job, now or before it asked. Leases that nobody has worked on for some
-// time are returned.
+// see evaluates the answer to ask. known reports whether the node works on a job now or did before
+// the beat. It returns the leases that it has not worked on for longer than the patience.
 func (h *holdings) see(asked store.HeldParams, held []store.Lease, known func(store.ID) bool, now time.Time) (lost []store.Lease) {
 	h.claims, h.from = nil, asked.To
 	suspects := map[store.Lease]time.Time{}
@@ -45,7 +46,8 @@ func (h *holdings) see(asked store.HeldParams, held []store.Lease, known func(st
 	return lost
 }
 
-// worksOn returns the jobs that the node has in hand: in slots, waiting for one, or with an outcome on its way.
+// worksOn returns the jobs that the node works on: in slots, in the buffer, or with an outcome on
+// its way.
 func (n *node) worksOn() map[store.ID]bool {
 	jobs := n.slots.jobs()
 	n.engine.commit.Ending(jobs)
@@ -55,20 +57,20 @@ func (n *node) worksOn() map[store.ID]bool {
 const (
 	// giveUpLimit is how many leases one call gives up.
 	giveUpLimit = 100
-	// giveUpTimeout bounds that call. The next beat finds what it left, and another call may find
+	// giveUpTimeout bounds that call. The next beat finds what it left, and the next call may use
 	// another connection.
 	giveUpTimeout = 5 * time.Second
 )
 
-// giveUp gives up the leases that the last beat found. It is a duty of its own: however many there
-// are, and however slow the database is about them, the heart does not wait.
+// giveUp gives up the leases that the last beat found. It is a duty of its own, so that the
+// heartbeat never waits for it, however many leases there are and however slow the database is.
 func (n *node) giveUp(ctx context.Context) error {
 	for {
-		lost := n.heart.missed(giveUpLimit)
+		lost := n.heart.takeLost(giveUpLimit)
 		if len(lost) == 0 {
 			return nil
 		}
-		// Since that beat the node may have joined again, or a run may have come back into its hands.
+		// Since that beat the node may have joined again, or have claimed the job again.
 		own, known := n.id.Load(), n.worksOn()
 		lost = slices.DeleteFunc(lost, func(l store.Lease) bool { return l.Node != own || known[l.Job] })
 		if len(lost) == 0 {
@@ -80,8 +82,8 @@ func (n *node) giveUp(ctx context.Context) error {
 	}
 }
 
-// giveUpSome gives up leases. What becomes of their jobs is what would if the node had died: that is
-// decided in one place, by all that the database knows and a node that has lost a run does not.
+// giveUpSome gives up leases by rescuing their jobs, as if the node had died: the store decides
+// what becomes of them, from what it knows and this node has lost.
 func (n *node) giveUpSome(ctx context.Context, lost []store.Lease) error {
 	ctx, cancel := context.WithTimeout(ctx, giveUpTimeout)
 	defer cancel()

@@ -11,23 +11,23 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// A run is the host of its durable function.
+// *Run implements replay.Host.
 
 // Main returns the strand of the handler itself.
 func (r *Run) Main() *replay.Strand { return r.durable.Main() }
 
-// Now is the time of the store.
+// Now returns the time of the store's clock.
 func (r *Run) Now() time.Time { return r.node.store.Now() }
 
-// MaxJournal is how much the run may remember.
+// MaxJournal is the size limit of the journal.
 func (r *Run) MaxJournal() replay.JournalLimit { return r.node.engine.cfg.MaxJournal }
 
-// Journal reads what the job remembers, and its inbox.
+// Journal loads the journal and the inbox of the job.
 func (r *Run) Journal(ctx context.Context) (store.Journal, error) {
 	return r.node.engine.loader.load(ctx, r.claimed.Job.ID)
 }
 
-// Append stores what the run remembers, and returns when it is durable or the run's life has ended.
+// Append appends to the journal, and returns when that is durable or the run has ended.
 func (r *Run) Append(a *store.Append) error {
 	if r.appending == nil {
 		r.appending = commit.NewCall()
@@ -35,15 +35,15 @@ func (r *Run) Append(a *store.Append) error {
 	return r.node.engine.commit.Append(r.durable.Life(), a, r.appending)
 }
 
-// AppendLast is Append for what belongs to the end of the run.
+// AppendLast is Append for entries that are written together with the outcome of the run.
 func (r *Run) AppendLast(a *store.Append) error { return r.node.engine.commit.Remember(a) }
 
-// AppendTx stores in a transaction of the user's.
+// AppendTx appends to the journal in a transaction of the user's.
 func (r *Run) AppendTx(ctx context.Context, tx store.Tx, a *store.Append) error {
 	return r.node.store.AppendTx(ctx, tx, a)
 }
 
-// Appended reports whether the journal has what a transaction wrote to it that has ended.
+// Appended reports whether the journal has the entries of a transaction that has ended.
 func (r *Run) Appended(ctx context.Context, a *store.Append) (bool, error) {
 	st, e := r.node.store, &a.Entries[0]
 	if err := st.AwaitTx(ctx, a.Lease.Job); err != nil {
@@ -56,14 +56,14 @@ func (r *Run) Appended(ctx context.Context, a *store.Append) (bool, error) {
 	return found[0].Seq == e.Seq && found[0].Path == e.Path && found[0].LeaseNumber == a.Lease.Number, nil
 }
 
-// Ended lets the handler be given up that ignores the end of its context.
-func (r *Run) Ended(cause error) { r.node.leaveBehindLater(r.execution, cause) }
+// Ended starts the time limit of a handler that ignores the end of its context.
+func (r *Run) Ended(cause error) { r.node.abandonLater(r.execution, cause) }
 
 // GiveUpLater gives up a strand that is stuck in a transaction, after StuckAfter.
 func (r *Run) GiveUpLater(giveUp func() bool) (stop func()) {
 	timer := time.AfterFunc(r.node.cfg.StuckAfter, func() {
 		defer r.node.engine.guard.Catch("giving up a stuck transaction")
-		stack := stackOf(r.execution.worker) // while it is there
+		stack := stackOf(r.execution.worker) // before giveUp lets the goroutine end
 		if !giveUp() {
 			return
 		}
@@ -74,12 +74,13 @@ func (r *Run) GiveUpLater(giveUp func() bool) (stop func()) {
 	return func() { timer.Stop() }
 }
 
-// Say logs a line about the job, without holding up the caller.
+// Say logs a line about the job, asynchronously.
 func (r *Run) Say(level slog.Level, msg string, attrs ...slog.Attr) {
 	r.node.lines.SayLater(level, r.about(), msg, attrs...)
 }
 
-// Catch is deferred by goroutines that work for the run beside its handler: a panic of theirs ends it, so that its job is tried again.
+// Catch is deferred by goroutines that work for the run beside its handler: a panic ends the run,
+// so that its job is retried.
 func (r *Run) Catch(part string) {
 	p := recover()
 	if p == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// loader reads the journals of runs that begin. Those that ask at the same time share a query.
+// loader loads the journals of runs that start. Concurrent requests share a query.
 type loader struct {
 	store store.Store
 	guard *supervise.Guard
@@ -48,7 +48,7 @@ func (l *loader) load(ctx context.Context, job store.ID) (store.Journal, error) 
 	}
 }
 
-// run answers until nobody waits. ctx never ends.
+// run serves requests until none is waiting. ctx never ends.
 func (l *loader) run(ctx context.Context) {
 	for {
 		l.mu.Lock()

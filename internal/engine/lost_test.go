@@ -158,7 +158,7 @@ func TestLeaseOfAnEarlierMembershipIsNotGivenUp(t *testing.T) {
 				return nil
 			}
 		})
-		n.heart.miss([]store.Lease{theirs, ours})
+		n.heart.setLost([]store.Lease{theirs, ours})
 		time.Sleep(time.Second)
 		mu.Lock()
 		defer mu.Unlock()
@@ -187,7 +187,7 @@ func TestWhatIsInHandIsNotGivenUp(t *testing.T) {
 		b.handle("k", func(context.Context, Attempt) ([]byte, error) { time.Sleep(time.Minute); return nil, nil })
 		b.run()
 		id := b.enqueue(b.job("k", func(e *store.Enqueue) { e.Delay = time.Second }))
-		b.runner().node.heart.miss([]store.Lease{(<-began).Lease})
+		b.runner().node.heart.setLost([]store.Lease{(<-began).Lease})
 		b.expect(b.wait(id), store.Completed, "")
 	})
 }

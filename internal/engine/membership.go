@@ -13,8 +13,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// has notes which node runs, nil for none.
-func (r *Runner) has(n *node) {
+// setNode records the node that runs, or that none runs if it is nil.
+func (r *Runner) setNode(n *node) {
 	e := r.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -29,7 +29,7 @@ func (r *Runner) has(n *node) {
 	e.nodes.Store(&running)
 }
 
-// nameNode lets the lines of the engine itself name the node, if there is one alone.
+// nameNode makes the log lines of the engine name the node, if exactly one runs.
 func (e *Engine) nameNode() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -46,8 +46,8 @@ func (e *Engine) nameNode() {
 	e.nodeID.Store(max(only, 0))
 }
 
-// promise notes what the handlers promise of their attempts. It calls code of the user's, which may
-// use the engine: so e.mu is not held. The handlers are not changed while the node starts.
+// promise samples the retry policies of the handlers. It calls user code, which may use the engine,
+// so e.mu must not be held. The handlers do not change while the node starts.
 func (n *node) promise() {
 	for _, h := range n.runner.handlers {
 		n.policies[h.Kind] = h.policy(n.lines)
@@ -80,13 +80,13 @@ func (n *node) join(ctx context.Context) error {
 	return nil
 }
 
-// declaredDead is called by whoever learns that the membership id is over. The handlers of its jobs are cancelled, and the
-// node joins again under a new id.
+// declaredDead is called when a beat or a write finds that the membership id was declared dead. It
+// cancels the handlers of that membership and joins again under a new id.
 func (n *node) declaredDead(ctx context.Context, id int64) {
 	n.joins.Lock()
 	defer n.joins.Unlock()
 	if n.id.Load() != id {
-		return // somebody else has seen to it
+		return // another goroutine has done it
 	}
 	n.log.Error("this node was declared dead: its jobs are cancelled here and run elsewhere; joining again",
 		logs.KeyRunning, n.slots.running())
@@ -106,13 +106,13 @@ func (n *node) declaredDead(ctx context.Context, id int64) {
 	n.dispatch.wake("")
 }
 
-// errNotSignedOff is what Run returns when the node has stopped and could not say so.
+// errNotSignedOff is what Run returns when the node has stopped but could not leave the cluster.
 var errNotSignedOff = errors.New("could not sign off; its jobs are rescued when it is declared dead")
 
-// errStopped is why a node's own loops end.
+// errStopped is the cause with which a node's own loops end.
 var errStopped = errors.New("holdfast: node stopped")
 
-// fatal is told of every error of the store that does not pass by itself, and stops the node if nothing can be stored any more.
+// fatal is called with errors of the store, and stops the nodes if the database is gone for good.
 func (e *Engine) fatal(err error) {
 	if !errors.Is(err, store.ErrDatabaseGone) {
 		return
@@ -120,7 +120,7 @@ func (e *Engine) fatal(err error) {
 	for _, n := range *e.nodes.Load() {
 		select {
 		case n.gone <- err:
-		default: // it is known
+		default: // known already
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// start joins. Meanwhile the engine serves everybody else: the database may be slow.
+// start joins. It does not hold the engine's lock meanwhile, because the database may be slow.
 func (r *Runner) start(ctx context.Context, stop Stop) (*node, error) {
 	e := r.engine
 	e.mu.Lock()
@@ -38,25 +38,26 @@ func (r *Runner) start(ctx context.Context, stop Stop) (*node, error) {
 	defer unhook()
 	err := n.join(joining)
 	if err == nil {
-		// A process that was killed here a moment ago left jobs behind, and may be known to be dead already.
+		// A process that was killed here a moment ago may have left jobs behind and be declared
+		// dead already.
 		if err := n.rescue(joining); err != nil {
 			n.outage.Stumbled("rescue", err)
 		}
 	}
 	if err != nil {
-		r.has(nil)
+		r.setNode(nil)
 		return nil, err
 	}
-	r.has(n)
+	r.setNode(n)
 	return n, nil
 }
 
-// newNode makes a node of the handlers there are. The engine's lock is held.
+// newNode makes a node with the registered handlers. The engine's lock is held.
 func (r *Runner) newNode() *node {
 	n := &node{
 		engine: r.engine, runner: r, store: r.engine.Store, cfg: r.cfg, log: r.log, lines: r.lines, outage: r.engine.outage,
 		beatNow: make(chan struct{}, 1), giveUpNow: make(chan struct{}, 1), rescueNow: make(chan struct{}, 1), sweepNow: make(chan struct{}, 1),
-		closeNow: make(chan struct{}, 1), rouse: make(chan store.Claimed), retire: make(chan struct{}), gone: make(chan error, 1),
+		closeNow: make(chan struct{}, 1), wakeIdle: make(chan store.Claimed), endIdle: make(chan struct{}), gone: make(chan error, 1),
 		policies: map[string]store.Policy{},
 	}
 	for _, h := range r.handlers {
@@ -71,15 +72,15 @@ func (r *Runner) newNode() *node {
 	return n
 }
 
-// Stop is how a running node is told to stop.
+// Stop tells a running node to stop.
 type Stop struct {
 	Soft <-chan struct{} // closed: claim nothing more, and let handlers finish
-	Hard context.Context // ended: end their contexts now
+	Hard context.Context // done: end the contexts of handlers now
 }
 
-// Run joins as a node, serves jobs until ctx ends or it is told to stop, and returns when the node has left. What a handler
-// is still doing then is ended as the package comment says. It fails at once if there is no handler or the database
-// cannot be reached.
+// Run joins as a node, serves jobs until ctx ends or it is told to stop, and returns when the node
+// has left. The package comment says what becomes of running handlers. It fails at once if there is
+// no handler or the database cannot be reached.
 func (r *Runner) Run(ctx context.Context, stop Stop) error {
 	n, err := r.start(ctx, stop)
 	if err != nil {
@@ -90,7 +91,7 @@ func (r *Runner) Run(ctx context.Context, stop Stop) error {
 		r.engine.nameNode()
 	}()
 	n.log.Info("node started", logs.KeyName, n.cfg.Name, logs.KeySlots, n.cfg.Slots, logs.KeyKinds, n.kinds)
-	// The loops outlive the claims: while handlers finish, the node goes on beating.
+	// The loops outlive claiming: while handlers finish, the node keeps beating.
 	stopClaiming := n.begin(ctx, map[string]func(context.Context){"claims": n.dispatch.loop})
 	die := n.begin(ctx, n.loops())
 	deaf := r.engine.news.Listen()
@@ -101,7 +102,7 @@ func (r *Runner) Run(ctx context.Context, stop Stop) error {
 	case <-ctx.Done():
 	case <-stop.Soft:
 	case gone = <-n.gone:
-		// No handler can write anything any more, nor can the node say that it leaves.
+		// No handler can write any more, and the node cannot leave the cluster.
 		n.log.Error("the database is gone; the node stops", logs.KeyRunning, n.slots.running(), logs.KeyError, gone)
 		n.slots.cancelAll(store.ErrLeaseLost)
 		hard, now := context.WithCancel(stop.Hard)
@@ -115,14 +116,14 @@ func (r *Runner) Run(ctx context.Context, stop Stop) error {
 	n.starts.close()
 	n.giveBack()
 	n.drain(stop.Hard)
-	close(n.retire)
+	close(n.endIdle)
 	n.rested.Wait()
 	timely := n.flush(stop.Hard, patience)
 	die()
 	return n.leave(ctx, stop, timely, gone)
 }
 
-// begin starts loops, which begin again when they panic. They have ended when stop returns.
+// begin starts loops, which are restarted when they panic. stop returns when all have ended.
 func (n *node) begin(ctx context.Context, loops map[string]func(context.Context)) (stop func()) {
 	living, die := context.WithCancelCause(context.WithoutCancel(ctx))
 	var all sync.WaitGroup
@@ -135,7 +136,7 @@ func (n *node) begin(ctx context.Context, loops map[string]func(context.Context)
 	}
 }
 
-// loops are those of a node that lives, by their names.
+// loops are those of a living node, by name.
 func (n *node) loops() map[string]func(context.Context) {
 	loops := map[string]func(context.Context){"heartbeat": n.heart.loop, "promotion": n.promote.loop}
 	for _, d := range n.duties() {
@@ -144,11 +145,12 @@ func (n *node) loops() map[string]func(context.Context) {
 	return loops
 }
 
-// leave signs off, unless the database is gone. timely tells that the outcomes are stored.
+// leave leaves the cluster, unless the database is gone. timely reports that all outcomes are
+// stored.
 func (n *node) leave(ctx context.Context, stop Stop, timely bool, gone error) (err error) {
 	wait := store.CallTimeout
 	if !timely {
-		wait = time.Second // the database has been away for long
+		wait = time.Second // the database has been away for long already
 	}
 	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
 	defer cancel()
@@ -157,7 +159,7 @@ func (n *node) leave(ctx context.Context, stop Stop, timely bool, gone error) (e
 	if gone == nil {
 		err = n.store.Leave(leaving, n.id.Load())
 	}
-	n.runner.has(nil)
+	n.runner.setNode(nil)
 	if gone != nil {
 		return fmt.Errorf("node %d stopped: %w", n.id.Load(), gone)
 	}
@@ -169,15 +171,15 @@ func (n *node) leave(ctx context.Context, stop Stop, timely bool, gone error) (e
 	return nil
 }
 
-// giveBack releases what was claimed and not started.
+// giveBack releases the jobs that were claimed and not started.
 func (n *node) giveBack() {
 	for _, c := range n.slots.takeBuffer() {
 		n.release(c)
 	}
 }
 
-// drain waits for the handlers: for the stop timeout with their contexts alive, then, or as soon as force ends, with their
-// contexts ended, until they return or are given up as stuck.
+// drain waits for the handlers: at first with their contexts alive, and after the stop timeout or
+// the end of force with their contexts ended, until they return or are given up as stuck.
 func (n *node) drain(force context.Context) {
 	idle := make(chan struct{})
 	go func() {
@@ -201,16 +203,16 @@ func (n *node) drain(force context.Context) {
 		n.log.Warn("handlers are still running; ending their contexts", logs.KeyRunning, running)
 	}
 	n.slots.cancelAll(usercode.ErrShutdown)
-	// Each execution gives its handler up after StuckAfter by itself.
+	// Each execution gives up its handler after StuckAfter.
 	<-idle
 }
 
-// leastFlush is how long the last outcomes may take that come at the very end of the stop timeout.
+// leastFlush is the least time for outcomes that come at the very end of the stop timeout.
 const leastFlush = 5 * time.Second
 
-// flush waits until the outcomes are durable: after the node has left, their leases are gone. It does so until patience ends, which
-// is the stop timeout, and for five seconds at the least; once force has ended, for a second only. It reports whether all are; those
-// that are not run again.
+// flush waits until the outcomes are durable, because leaving gives up their leases. It waits until
+// patience ends, which is the stop timeout, and for leastFlush at least; after force has ended, for
+// a second only. It reports whether all outcomes are durable; the other jobs run again.
 func (n *node) flush(force, patience context.Context) bool {
 	durable := make(chan struct{})
 	go func() {

@@ -10,15 +10,16 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// about is what lines say of the run.
+// about returns what log lines say of the run.
 func (r *Run) about() logs.About { return logs.AboutJob(&r.claimed.Job) }
 
-// panicked is the outcome of a run whose end panicked.
+// panicked is the outcome of a run if this package panicked at its end.
 func (x *execution) panicked(p any) *store.Outcome {
 	return x.run.Again(store.ReasonError, usercode.CutError(usercode.PanicText(p)), usercode.CutTrace(string(debug.Stack())), time.Second)
 }
 
-// refuse decides jobs that are not to be run at all. A durable one that has begun ends itself.
+// refuse decides jobs that must not run. A durable one that has started runs all the same, to end
+// itself.
 func (n *node) refuse(h *Handler, c store.Claimed) (*store.Outcome, bool) {
 	switch deadline := c.Job.Options.Deadline; {
 	case h == nil:
@@ -43,8 +44,8 @@ func (r *Run) Call(ctx context.Context) ([]byte, error) {
 	return x.handler.Run(ctx, r)
 }
 
-// Again lets the job be tried once more after the delay, or after its backoff if that is negative; or
-// fails it when no attempt is left.
+// Again makes the outcome of a failed attempt: the job is retried after the delay, or after its
+// backoff if delay is negative, or fails if no attempt is left.
 func (r *Run) Again(reason store.Reason, text, trace string, delay time.Duration) *store.Outcome {
 	job, h := &r.claimed.Job, r.execution.handler
 	o := &store.Outcome{State: store.Retryable, Reason: reason, Error: text, Trace: trace}

@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// firstVain and lastVain bound the time between two looks of which the first has moved nothing although something is due: a caller's
-	// transaction holds it, or the clocks differ by a little.
-	firstVain = 2 * time.Millisecond
-	lastVain  = 100 * time.Millisecond
+	// firstBlocked and lastBlocked bound the poll interval while something is due that cannot be
+	// moved: a caller's transaction has locked it, or the clocks differ slightly.
+	firstBlocked = 2 * time.Millisecond
+	lastBlocked  = 100 * time.Millisecond
 )
 
 func newPromoter(n *node) *promoter {
 	return &promoter{node: n, wakes: make(chan struct{}, 1)}
 }
 
-// hint tells that something is due at the given time.
+// hint notes that something is due at the given time.
 func (p *promoter) hint(due time.Time) {
 	p.mu.Lock()
 	earlier := p.next.IsZero() || due.Before(p.next)
@@ -33,7 +33,7 @@ func (p *promoter) hint(due time.Time) {
 	}
 }
 
-// takeHint returns the earliest hint and forgets it.
+// takeHint returns the earliest hint and clears it.
 func (p *promoter) takeHint() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,10 +91,10 @@ func (p *promoter) look(ctx context.Context) time.Time {
 			continue
 		}
 		if next := promoted.NextDue; promoted.Jobs > 0 || !promoted.More && (next.IsZero() || next.After(now)) {
-			p.vain = 0
+			p.blocked = 0
 		} else {
-			p.vain = min(max(2*p.vain, firstVain), lastVain)
-			return now.Add(p.vain)
+			p.blocked = min(max(2*p.blocked, firstBlocked), lastBlocked)
+			return now.Add(p.blocked)
 		}
 		again := now.Add(idle)
 		if !promoted.NextDue.IsZero() && promoted.NextDue.Before(again) {

@@ -37,7 +37,7 @@ func TestDueJobThatIsHeldIsNotLookedAtAllTheTime(t *testing.T) {
 				open.Store(true)
 				began := time.Now()
 				b.expect(b.wait(q.Job.ID), store.Completed, "")
-				if took := time.Since(began); took > 2*lastVain {
+				if took := time.Since(began); took > 2*lastBlocked {
 					t.Errorf("it began %v after the transaction had ended", took)
 				}
 			})

@@ -6,37 +6,40 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// pulses is how a node that leads tells which of the others are dead.
+// pulses is the failure detector of a leader: it tells which of the other nodes are dead.
 //
-// It goes by what it sees itself, and by a clock that nobody sets: a node is dead if no beat of it was seen for as long as DeadAfter.
-// The database's clock, by which beats are stamped, may jump; a stamp only tells one beat from the next. And only time counts in
-// which this node could have seen a beat: after an outage of the database, or when this process was frozen itself, each gap
-// between two of its own beats counts as little more than one beat, so that the others have their time to beat again.
+// It relies on what it observes and on the monotonic clock: a node is dead if its stamp has not
+// changed for DeadAfter. Beats are stamped by the database's clock, which may jump, so a stamp only
+// tells one beat from the next. Only time in which this node could have seen a beat counts: after
+// an outage of the database, or when this process was frozen, each gap between two of its own beats
+// counts as one and a half beat intervals at most, so that the other nodes have time to beat again.
 //
-// A node that has just begun to lead has seen little. It may go by the stamps, once it has watched for two beats, and for half of
-// DeadAfter: if one is older than that, and has not changed while it was watched, its node is dead. So the failure of the leader
-// itself is not found later than that of any other node, and one that starts right after an outage does not declare all those dead
-// who could not beat. How old a stamp is it tells by its own beats, each of which ties the database's clock to ours: what was
-// stamped before the clock jumped is as old as the beat after which it jumped.
+// A new leader has observed little. It may use the stamps once it has watched for two beats and
+// half of DeadAfter: a node whose stamp is older than DeadAfter, and did not change meanwhile, is
+// dead. So the failure of the leader itself is found as early as that of any other node, and a
+// leader that starts right after an outage does not declare all nodes dead that could not beat. It
+// computes the age of a stamp from its own beats, each of which relates the database's clock to the
+// monotonic one: a stamp from before a jump is as old as the beat after the jump.
 type pulses struct {
 	beat, deadAfter time.Duration
 
-	own   []moment      // our own beats that got through, of the last DeadAfter and some more
-	led   time.Duration // what was watched since we lead
+	own   []moment      // own successful beats of the last DeadAfter and some more
+	led   time.Duration // how long it has watched since it leads
 	nodes map[int64]*pulse
 }
 
-// moment is one of our beats: its stamp, and when it was answered by the monotonic clock.
+// moment is one of the node's own beats: its stamp, and when its answer arrived by the monotonic
+// clock.
 type moment struct{ at, seen time.Time }
 
-// pulse is what was seen of one node.
+// pulse is what was observed of one node.
 type pulse struct {
 	at      time.Time     // the stamp of its last beat
-	silence time.Duration // watched since that was first seen
+	silence time.Duration // watched time since that stamp was first seen
 	seen    bool          // in the last answer
 }
 
-// see takes in the answer to a beat that got through at the given moment, and returns the nodes that are dead.
+// see evaluates the answer to a successful beat, and returns the nodes that are dead.
 func (p *pulses) see(now time.Time, b store.Beat) (dead []store.NodeBeat) {
 	watched := p.note(moment{b.At, now})
 	if !b.Leader {
@@ -70,7 +73,7 @@ func (p *pulses) see(now time.Time, b store.Beat) (dead []store.NodeBeat) {
 	return dead
 }
 
-// note adds a beat of ours, and returns how much of the time since the one before counts.
+// note adds an own beat, and returns how much of the time since the previous one counts.
 func (p *pulses) note(m moment) (watched time.Duration) {
 	if n := len(p.own); n > 0 {
 		watched = min(m.seen.Sub(p.own[n-1].seen), p.beat+p.beat/2)
@@ -89,7 +92,7 @@ func (p *pulses) isDead(n *pulse, now time.Time) bool {
 	return p.led < p.deadAfter && n.silence >= max(2*p.beat, p.deadAfter/2) && p.age(n.at, now) >= p.deadAfter
 }
 
-// age is how long ago a beat was stamped, or less, by what our own beats tell of the database's clock.
+// age is a lower bound of the age of a stamp, computed from the own beats.
 func (p *pulses) age(stamp, now time.Time) time.Duration {
 	for i := len(p.own) - 1; i > 0; i-- {
 		from, to := p.own[i-1], p.own[i]
@@ -98,7 +101,7 @@ func (p *pulses) age(stamp, now time.Time) time.Duration {
 		case jumped < p.beat/2 && isBetween:
 			return now.Sub(to.seen) + to.at.Sub(stamp) - jumped
 		case jumped >= p.beat/2 && (isBetween || to.at.Before(from.at)):
-			return now.Sub(to.seen) // any moment of that time may have had this stamp
+			return now.Sub(to.seen) // the clock jumped: the stamp may be from any moment of that interval
 		}
 	}
 	if first := p.own[0]; stamp.Before(first.at) {
@@ -107,5 +110,6 @@ func (p *pulses) age(stamp, now time.Time) time.Duration {
 	return 0
 }
 
-// lost is called when this node was declared dead: as the one that joins again it has seen nothing of the others yet.
+// lost is called when this node was declared dead: after it has joined again it must observe the
+// others from scratch.
 func (p *pulses) lost() { p.nodes, p.led = nil, 0 }

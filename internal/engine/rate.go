@@ -2,13 +2,13 @@ package engine
 
 import "time"
 
-// completionRate measures how many jobs end within one prefetch horizon. It starts at nothing and follows what the slots achieve
-// together, whatever slows them: a handler that is quick alone may be slow among a hundred.
+// completionRate measures how many jobs end within one prefetch horizon, starting at zero. It
+// measures all slots together, because a handler that is fast alone may be slow among a hundred.
 type completionRate struct {
-	began  time.Time // of the present window
-	latest time.Time // when a job ended last
-	count  int       // ended in the window
-	last   int       // ended in the window before, per horizon
+	began  time.Time // start of the current window
+	latest time.Time // when the last job ended
+	count  int       // jobs ended in the window
+	last   int       // jobs ended in the previous window, per horizon
 }
 
 // ended counts a job.
@@ -21,8 +21,8 @@ func (p *completionRate) ended(now time.Time) {
 	p.count++
 }
 
-// ahead is how many jobs are expected to end within the next horizon: none if none has within the
-// last one.
+// ahead is how many jobs are expected to end within the next horizon: zero if none has ended within
+// the last one.
 func (p *completionRate) ahead(now time.Time) int {
 	if now.Sub(p.latest) >= prefetchHorizon {
 		return 0

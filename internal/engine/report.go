@@ -11,8 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Logger returns a logger with what lines say of the run: the given one, or the engine's if that is
-// nil.
+// Logger returns a logger with the attributes of the run: log, or the engine's if it is nil.
 func (r *Run) Logger(log *slog.Logger) *slog.Logger {
 	if log == nil {
 		log = r.node.engine.plain
@@ -22,21 +21,21 @@ func (r *Run) Logger(log *slog.Logger) *slog.Logger {
 		logs.KeyAttempt, job.Attempt, logs.KeyNode, r.claimed.Lease.Node)
 }
 
-// debugs reports whether anybody reads what is logged at DEBUG: what is not logged costs nothing.
+// debugs reports whether DEBUG is logged; building unread lines would cost time.
 func (n *node) debugs() bool {
-	return n.log.Enabled(context.Background(), slog.LevelDebug) //nolint:forbidigo // nothing ends with it
+	return n.log.Enabled(context.Background(), slog.LevelDebug) //nolint:forbidigo // only for the level
 }
 
-// tellStart says that a run begins.
-func (n *node) tellStart(r *Run) {
+// logStart logs that a run starts.
+func (n *node) logStart(r *Run) {
 	if n.debugs() {
 		n.log.LogAttrs(context.Background(), slog.LevelDebug, "job started", r.about().Attrs()...) //nolint:forbidigo // as above
 	}
 }
 
-// report says what became of an outcome: at WARN or ERROR what somebody may have to see to, and
-// everything at DEBUG. It goes by the state that the store answered: of a job that was cancelled or
-// paused meanwhile, no attempt follows.
+// report logs what became of an outcome: at WARN or ERROR what may need attention, and everything
+// at DEBUG. It goes by the state that the store returned: a job that was cancelled or paused
+// meanwhile is not retried.
 func (n *node) report(o *store.Outcome, job logs.About, took time.Duration, err error) {
 	facts, asked := factsOf(o), slog.String(logs.KeyState, o.State.String())
 	level := slog.LevelWarn
@@ -54,15 +53,15 @@ func (n *node) report(o *store.Outcome, job logs.About, took time.Duration, err 
 		n.lines.Say(slog.LevelError, job, "the outcome of a job was refused",
 			append(traceOf(o), asked, slog.Any(logs.KeyError, o.Err))...)
 	default:
-		n.tellEnd(o, job, level, facts)
+		n.logEnd(o, job, level, facts)
 		if took != unread {
-			n.tellEnded(o, job, took, facts)
+			n.logEnded(o, job, took, facts)
 		}
 	}
 }
 
-// tellEnd says how a run has ended whose outcome is stored, if somebody may have to see to it.
-func (n *node) tellEnd(o *store.Outcome, job logs.About, level slog.Level, facts []slog.Attr) {
+// logEnd logs how a run has ended whose outcome is stored, if that may need attention.
+func (n *node) logEnd(o *store.Outcome, job logs.About, level slog.Level, facts []slog.Attr) {
 	switch {
 	case o.Final == store.Failed:
 		n.lines.Say(slog.LevelError, job, "job failed", facts...)
@@ -77,16 +76,16 @@ func (n *node) tellEnd(o *store.Outcome, job logs.About, level slog.Level, facts
 	}
 }
 
-// tellEnded says how any run has ended. It took that long.
-func (n *node) tellEnded(o *store.Outcome, job logs.About, took time.Duration, facts []slog.Attr) {
+// logEnded logs how any run has ended, and how long it took.
+func (n *node) logEnded(o *store.Outcome, job logs.About, took time.Duration, facts []slog.Attr) {
 	attrs := append(job.Attrs(), slog.String(logs.KeyState, o.Final.String()))
 	if took > 0 {
 		attrs = append(attrs, slog.Duration(logs.KeyTook, took))
 	}
-	n.log.LogAttrs(context.Background(), slog.LevelDebug, "job ended", append(attrs, facts...)...) //nolint:forbidigo // nothing ends with it
+	n.log.LogAttrs(context.Background(), slog.LevelDebug, "job ended", append(attrs, facts...)...) //nolint:forbidigo // only for the level
 }
 
-// factsOf are what lines say of an outcome.
+// factsOf returns the attributes of an outcome.
 func factsOf(o *store.Outcome) []slog.Attr {
 	var facts []slog.Attr
 	if o.Error != "" {
@@ -98,14 +97,14 @@ func factsOf(o *store.Outcome) []slog.Attr {
 	if o.Final == store.Retryable || o.Final == store.Scheduled {
 		due := o.Due
 		if due.IsZero() { // the answer of the store was lost
-			due = time.Now().Add(o.Delay) //nolint:forbidigo // for people, who read it beside the time of the line
+			due = time.Now().Add(o.Delay) //nolint:forbidigo // for readers of the log, beside the time of the line
 		}
 		facts = append(facts, slog.Time(logs.KeyRetryAt, due))
 	}
 	return append(facts, traceOf(o)...)
 }
 
-// traceOf is the stack of a panic that an outcome tells of.
+// traceOf returns the stack of the panic of an outcome, if any.
 func traceOf(o *store.Outcome) []slog.Attr {
 	if o.Trace == "" {
 		return nil
@@ -113,10 +112,10 @@ func traceOf(o *store.Outcome) []slog.Attr {
 	return []slog.Attr{slog.String(logs.KeyStack, o.Trace)}
 }
 
-// unread is how long a run took if nobody reads it: see took.
+// unread is how long a run took if DEBUG is not logged: see took.
 const unread = time.Duration(-1)
 
-// took is how long a run took that ends now, if somebody reads lines at DEBUG; 0 if it never began.
+// took is how long a run took that ends now, if DEBUG is logged; 0 if it never started.
 func (n *node) took(o *store.Outcome) time.Duration {
 	switch {
 	case !n.debugs():
@@ -127,8 +126,8 @@ func (n *node) took(o *store.Outcome) time.Duration {
 	return max(0, n.store.Now().Sub(o.StartedAt))
 }
 
-// isNews reports whether somebody may have to see to an outcome.
-func isNews(o *store.Outcome, err error) bool {
+// needsAttention reports whether an outcome may need attention.
+func needsAttention(o *store.Outcome, err error) bool {
 	return err != nil || o.Err != nil || o.Final == store.Failed || o.Final == store.Retryable || usercode.IsPanic(o) || isHeld(o)
 }
 

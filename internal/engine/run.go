@@ -11,10 +11,10 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Job is the job; its Attempt counts this run.
+// Job returns the job; its Attempt counts this run.
 func (r *Run) Job() *store.Job { return &r.claimed.Job }
 
-// Lease is the right under which the run writes.
+// Lease is the lease under which the run writes.
 func (r *Run) Lease() store.Lease { return r.claimed.Lease }
 
 // Checkpoint is what this or an earlier attempt left, or nil.
@@ -28,8 +28,8 @@ func (r *Run) Checkpoint() *store.Checkpoint {
 	return &c
 }
 
-// Progress notes how far the run is. It is written within half a second, and with the end of the attempt unless that
-// completes the job: then nothing goes on from there.
+// Progress records how far the run is. It is written within half a second, or with the outcome; a
+// completed job drops it, because no attempt continues from there.
 func (r *Run) Progress(percent float64, message string) {
 	if math.IsNaN(percent) {
 		percent = 0
@@ -50,9 +50,10 @@ func (r *Run) Progress(percent float64, message string) {
 	}
 }
 
-// SaveCheckpoint stores a value for the next attempt, and returns when it is durable. A stale lease ends the run's context. A context that
-// ends does not keep it from being stored: saving where it was is what a handler does when it is told to stop. After checkpointPatience
-// without an answer the value goes along with the outcome.
+// SaveCheckpoint stores a value for the next attempt, and returns when it is durable. A stale lease
+// ends the run's context. The value is stored even if ctx ends, because handlers save their
+// position when they are told to stop. After checkpointPatience without an answer the value is
+// written with the outcome.
 func (r *Run) SaveCheckpoint(ctx context.Context, value []byte) error {
 	r.mu.Lock()
 	if r.over {
@@ -79,7 +80,7 @@ func (r *Run) SaveCheckpoint(ctx context.Context, value []byte) error {
 	return nil
 }
 
-// flush writes progress that was noted, without anybody waiting.
+// flush writes recorded progress asynchronously.
 func (r *Run) flush() {
 	r.mu.Lock()
 	r.flushing = false
@@ -97,7 +98,8 @@ func (r *Run) flush() {
 	})
 }
 
-// finish ends the run's writing. It returns false if somebody else has ended it, and the checkpoint that the outcome must carry along.
+// finish ends the writes of the run. It returns first == false if another goroutine has ended them,
+// and the checkpoint that must be written with the outcome, if any.
 func (r *Run) finish() (last *store.CheckpointWrite, first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

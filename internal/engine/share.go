@@ -6,40 +6,39 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// share is what a node does for one of the queues that it serves, or, if it serves all alike, for
-// all of them together: how many jobs run at once at the most, which are claimed ahead, and what is
-// known of those that may be claimed. It is guarded by slots.mu.
+// share is the account of one of the queues that a node serves, or of all together if it serves
+// all: the slots it may use, its prefetched jobs, and whether there may be jobs to claim. It is
+// guarded by slots.mu.
 type share struct {
 	queue string // "": all
-	limit int    // slots that its jobs may have
-	place int    // among the shares
+	limit int    // slots that its jobs may use
+	place int    // index in slots.shares
 
 	running  int
-	reserved int // jobs that may be claimed as they are enqueued
+	reserved int // slots reserved for jobs of enqueues in progress
 	buffer   []store.Claimed
 	pace     completionRate
 
-	news    int64 // counts what the node was told of jobs to claim
-	emptied int64 // what news was before the last claim that left nothing behind, or never
+	news    int64 // counts wake-ups
+	emptied int64 // value of news at the last claim that left no job behind, or never
 }
 
-// never is the number of no news.
+// never is a value that news does not have.
 const never = -1
 
 func newShare(queue string, limit int) *share {
 	return &share{queue: queue, limit: limit, emptied: never}
 }
 
-// room is how many of its jobs may be claimed now, if the node has as much.
+// room is how many of its jobs may be claimed now, if the node has room for them.
 func (q *share) room(now time.Time, mostAhead int) int {
 	return max(q.limit-q.running-len(q.buffer)-q.reserved+min(q.pace.ahead(now), mostAhead), 0)
 }
 
-// sawNothing reports whether the last claim left nothing behind and nothing has come since, as far
-// as this node was told.
+// sawNothing reports whether the last claim left no job behind and no wake-up has come since.
 func (q *share) sawNothing() bool { return q.emptied == q.news }
 
-// pop takes the first job out of the buffer.
+// pop takes the first prefetched job.
 func (q *share) pop() store.Claimed {
 	c := q.buffer[0]
 	q.buffer[0] = store.Claimed{}
@@ -52,15 +51,15 @@ func (q *share) pop() store.Claimed {
 // demand is what may be claimed at a moment.
 type demand struct {
 	limit  int
-	sum    int                 // of what may be claimed of each queue: the limit may be less
+	sum    int                 // sum over the queues; the limit may be less
 	queues []store.QueueDemand // nil: all of the namespace
-	parts  []part              // of each share
+	parts  []part              // by share
 
-	likely bool // there may be something that there is room for
-	waits  bool // there may be something, but for lack of room
+	likely bool // there may be jobs and there is room for them
+	waits  bool // there may be jobs but there is no room for them
 }
 
-// part is a share's part of a demand: how many jobs, and what its news were.
+// part is the part of a share in a demand: its room, and its news at that moment.
 type part struct {
 	room int
 	news int64

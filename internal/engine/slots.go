@@ -9,25 +9,25 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// slots keeps account of what a node runs: the executions, and the jobs that were claimed ahead of
-// a free slot. It is the one place that knows what to claim next.
+// slots tracks what a node runs: its executions and its prefetched jobs. It alone decides what to
+// claim next.
 type slots struct {
 	size   int
-	most   int      // how many of them its queues can use
+	most   int      // slots that the queues can use
 	shares []*share // one for each queue that the node serves, or one for all
 	named  map[string]*share
 
 	mu       sync.Mutex
 	used     int                     // slots in use
-	reserved int                     // jobs that may be claimed as they are enqueued
-	runsOf   map[store.ID]*execution // nil for those that are about to begin
+	reserved int                     // for jobs of enqueues in progress
+	runsOf   map[store.ID]*execution // nil for those that are about to start
 
-	aside   atomic.Int64 // outcomes that wait for callers' transactions
-	mayWait int64        // how many of them may, until no more jobs are taken
+	aside   atomic.Int64 // outcomes blocked by callers' transactions
+	mayWait int64        // limit of aside at which the node stops claiming
 }
 
-// maxAside is how many outcomes may wait for callers' transactions before the node takes no more jobs:
-// each is kept with its result, for as long as a caller keeps a transaction open.
+// maxAside is how many outcomes may be blocked by callers' transactions before the node stops
+// claiming: each is kept in memory with its result until the caller's transaction ends.
 const maxAside = 10_000
 
 func newSlots(size int, queues []store.QueueDemand) *slots {
@@ -50,7 +50,7 @@ func newSlots(size int, queues []store.QueueDemand) *slots {
 	return s
 }
 
-// shareOf returns the share that a job of the queue is of.
+// shareOf returns the share of a queue.
 func (s *slots) shareOf(queue string) *share {
 	if q := s.named[queue]; q != nil {
 		return q
@@ -58,12 +58,12 @@ func (s *slots) shareOf(queue string) *share {
 	return s.shares[0]
 }
 
-// serves reports whether the node takes jobs of the queue. "" is any.
+// serves reports whether the node serves the queue. "" is any queue.
 func (s *slots) serves(queue string) bool {
 	return s.named == nil || queue == "" || s.named[queue] != nil
 }
 
-// heard notes that there may be something to claim in a queue, or, if it is "", in all.
+// heard notes that there may be jobs in a queue, or in all queues if it is "".
 func (s *slots) heard(queue string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,10 +74,10 @@ func (s *slots) heard(queue string) {
 	}
 }
 
-// room is how many jobs may be claimed now whatever their queues: the free slots, and as many more
-// as are expected to wait for a slot no longer than the prefetch horizon. Of jobs that were claimed
-// already those count that will be given a slot within it: one whose queue is held up by a long job
-// is in nobody's way. s.mu is held.
+// room is how many jobs may be claimed now in all queues: the free slots, and as many more as are
+// expected to get a slot within the prefetch horizon. Prefetched jobs count if they are expected to
+// get a slot within it; jobs whose queue is blocked by a long job take no room from the others.
+// s.mu is held.
 func (s *slots) room(now time.Time) int {
 	if s.tooManyWait() {
 		return 0
@@ -91,11 +91,11 @@ func (s *slots) room(now time.Time) int {
 	return max(free+min(ahead, s.mostAhead()), 0)
 }
 
-// mostAhead bounds the jobs that are claimed ahead however short they are.
+// mostAhead bounds the number of prefetched jobs, however short they are.
 func (s *slots) mostAhead() int { return max(maxPrefetch-s.size, s.size) }
 
-// demand is what may be claimed now. Jobs are claimed ahead going by how many of their queue ended
-// within the last horizon. Long jobs are not, so that they are left for a node that is free.
+// demand is what may be claimed now. Prefetching follows how many jobs of the queue ended within
+// the last horizon; long jobs are not prefetched, so that a free node can take them.
 func (s *slots) demand(now time.Time) demand {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,11 +113,11 @@ func (s *slots) demand(now time.Time) demand {
 	return d
 }
 
-// learn notes what a claim of the demand has shown that asked for limit jobs and was answered with
-// these. A queue that gave much of what it was asked for may have more, also because what others
-// were taking at the same moment was passed over; so may every queue if the node had no room for
-// more. One that gave little has nothing left but what the node was told of since. So a node claims
-// again at once where there may be more and it has room for it, and nowhere else.
+// learn evaluates the answer to a claim for a demand that asked for limit jobs. A queue that gave a
+// quarter or more of what it was asked for may have more, also because jobs locked by other claims
+// were skipped; so may every queue if the limit cut the demand short. A queue that gave less is
+// empty until the next wake-up. So a node claims again at once only where there may be more jobs
+// and it has room for them.
 func (s *slots) learn(d demand, limit int, jobs []store.Claimed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,7 +137,7 @@ func (s *slots) learn(d demand, limit int, jobs []store.Claimed) {
 	}
 }
 
-// learnNothing notes that a claim has failed.
+// learnNothing notes that a claim has failed: every queue may have jobs.
 func (s *slots) learnNothing() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,22 +146,22 @@ func (s *slots) learnNothing() {
 	}
 }
 
-// admit takes claimed jobs in. Those for which there is a slot are returned with it; the others wait in the buffer.
+// admit takes claimed jobs in. It returns those that have a slot; the others wait in the buffer.
 func (s *slots) admit(jobs []store.Claimed) (start []store.Claimed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.take(jobs)
 }
 
-// take is admit with s.mu held. Where a slot is free the buffer has only jobs whose queues have
-// none: all others have one.
+// take is admit with s.mu held. While a slot is free, the buffer has only jobs whose queues are at
+// their limit; all others would have a slot.
 func (s *slots) take(jobs []store.Claimed) (start []store.Claimed) {
 	for i := 0; i < len(jobs); i++ {
 		q := s.shareOf(jobs[i].Job.Queue)
 		if s.used < s.size && q.running < q.limit {
 			s.begins(q, jobs[i].Job.ID)
 			if len(start) == i {
-				start = jobs[: i+1 : i+1] // mostly they are the first
+				start = jobs[: i+1 : i+1] // usually the first ones
 			} else {
 				start = append(start, jobs[i])
 			}
@@ -183,8 +183,8 @@ func (s *slots) begins(q *share, job store.ID) {
 	s.runsOf[job] = nil
 }
 
-// first gives a free slot to the job that was claimed first of those that wait and whose queues
-// have one. s.mu is held.
+// first gives a free slot to the prefetched job that was claimed first, of those whose queues are
+// below their limit. s.mu is held.
 func (s *slots) first() (c store.Claimed, ok bool) {
 	var best *share
 	for _, q := range s.shares {
@@ -200,15 +200,15 @@ func (s *slots) first() (c store.Claimed, ok bool) {
 	return c, true
 }
 
-// mayStart reports whether jobs may be claimed as they are enqueued: there is room, and nothing
-// else to be claimed for it.
+// mayStart reports whether jobs may be started by their enqueue: there is room, and no other job
+// known that could use it.
 func (s *slots) mayStart(now time.Time) bool {
 	d := s.demand(now)
 	return d.limit > 0 && !d.likely
 }
 
-// reserve makes room for the first of the jobs, which are not claimed yet, and returns how many: as
-// many as there is room for, up to the first in whose queue others may be waiting.
+// reserve reserves room for the first n of the jobs, which are not claimed yet. It stops at the
+// first whose queue is full or may have other jobs.
 func (s *slots) reserve(jobs []*store.Enqueue, now time.Time) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,7 +223,8 @@ func (s *slots) reserve(jobs []*store.Enqueue, now time.Time) (n int) {
 	return n
 }
 
-// admitReserved takes those in that were claimed of the jobs for which there was room made; the room of the others is free.
+// admitReserved converts the reservations of jobs into slots for those that were claimed, and
+// releases the others.
 func (s *slots) admitReserved(jobs []*store.Enqueue, claimed []store.Claimed) (start []store.Claimed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -241,8 +242,7 @@ func (s *slots) begin(x *execution) {
 	s.runsOf[x.run.claimed.Job.ID] = x
 }
 
-// next ends the account of a job, and hands its slot to the first job that waits for it; without
-// one the slot is free.
+// next removes a run and gives its slot to the first prefetched job; without one the slot is free.
 func (s *slots) next(c store.Claimed, x *execution, now time.Time) (following store.Claimed, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -256,11 +256,12 @@ func (s *slots) next(c store.Claimed, x *execution, now time.Time) (following st
 	return s.first()
 }
 
-// tooManyWait reports whether no jobs are to be taken for now, because of the outcomes that wait for
+// tooManyWait reports whether claiming is suspended because too many outcomes are blocked by
 // callers' transactions.
 func (s *slots) tooManyWait() bool { return s.aside.Load() >= s.mayWait }
 
-// cameBack notes that such an outcome waits no more, and reports whether jobs are taken again.
+// cameBack notes that such an outcome is no longer blocked, and reports whether that resumes
+// claiming.
 func (s *slots) cameBack() bool { return s.aside.Add(-1) == s.mayWait-1 }
 
 // takeBuffer empties the buffer.
@@ -273,7 +274,7 @@ func (s *slots) takeStale(before time.Time) []store.Claimed {
 	return s.takeWaiting(func(c *store.Claimed) bool { return c.ClaimedAt.Before(before) })
 }
 
-// takeWaiting takes jobs out of the buffer.
+// takeWaiting removes jobs from the buffer and returns them.
 func (s *slots) takeWaiting(which func(*store.Claimed) bool) (taken []store.Claimed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -289,7 +290,7 @@ func (s *slots) takeWaiting(which func(*store.Claimed) bool) (taken []store.Clai
 	return taken
 }
 
-// loseAll ends what belongs to a membership that is over.
+// loseAll drops the buffered jobs and cancels the runs of a membership that is over.
 func (s *slots) loseAll(node int64) {
 	s.takeWaiting(func(c *store.Claimed) bool { return c.Lease.Node == node })
 	s.mu.Lock()
@@ -319,7 +320,7 @@ func (s *slots) cancelAll(cause error) {
 	}
 }
 
-// cancel ends the run of a job that somebody asked to cancel.
+// cancel ends the context of the run of a job.
 func (s *slots) cancel(job store.ID, cause error) {
 	s.mu.Lock()
 	x := s.runsOf[job]
@@ -366,7 +367,7 @@ func (s *slots) runs(jobs []store.ID) bool {
 	})
 }
 
-// without returns those of the jobs that do not run here, or may have been taken from here. It changes the slice.
+// without removes the jobs that run here and still have their lease. It changes the slice.
 func (s *slots) without(jobs []store.ID) []store.ID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -376,7 +377,8 @@ func (s *slots) without(jobs []store.ID) []store.ID {
 	})
 }
 
-// over notes that the ends of runs were committed. Their slots may be taken for a while yet: a slow logger is told first.
+// over notes that the outcomes of runs were committed. Their slots may be in use a little longer,
+// while the outcome is logged.
 func (s *slots) over(outcomes []*store.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

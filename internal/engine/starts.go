@@ -7,8 +7,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// reserve makes room for the first of the enqueues, for as many as there is, and returns nil if there is none. Behind one that has to wait
-// for a claim nothing starts, so that jobs begin in their order.
+// reserve reserves room for the first of the enqueues, as many as possible, and returns nil if
+// there is no room. It stops at the first that must wait for a claim, so that jobs start in order.
 func (s *starts) reserve(enqueues []*store.Enqueue) *commit.Starting {
 	n := s.node
 	s.mu.Lock()
@@ -20,7 +20,7 @@ func (s *starts) reserve(enqueues []*store.Enqueue) *commit.Starting {
 	var jobs []*store.Enqueue
 	for _, q := range enqueues {
 		if q.Job.Namespace != n.runner.namespace || !n.slots.serves(q.Job.Queue) || !slices.Contains(n.kinds, q.Job.Kind) {
-			continue // it is not for this node
+			continue // not for this node
 		}
 		if q.Job.RunAt.After(now) || q.Job.RunAt.IsZero() && q.Delay > 0 {
 			continue
@@ -38,21 +38,21 @@ func (s *starts) reserve(enqueues []*store.Enqueue) *commit.Starting {
 	if room == 0 {
 		return nil
 	}
-	n.outcomes.Add(1) // the node does not leave before it knows what became of them
+	n.outcomes.Add(1) // the node does not leave before settle
 	id := n.id.Load()
 	start := &store.Start{Node: id, Seq: n.numbers.take(id, room)}
 	return &commit.Starting{Start: start, Settle: func() { s.settle(start, jobs[:room]) }}
 }
 
-// close ends the starts: from now on nothing is reserved, and what is committed later is given back.
+// close ends fast starts: nothing is reserved from now on, and jobs committed later are given back.
 func (s *starts) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
 }
 
-// settle is called once it is known what became of the enqueues: those that were claimed run, or are given back if the node stops, and the
-// room of the others is free.
+// settle is called when the result of the enqueues is known: claimed jobs run, or are given back if
+// the node stops, and the remaining reservations are released.
 func (s *starts) settle(start *store.Start, jobs []*store.Enqueue) {
 	n := s.node
 	defer n.numbers.settle(start.Node, start.Seq)
@@ -77,7 +77,8 @@ func (s *starts) settle(start *store.Start, jobs []*store.Enqueue) {
 	n.outcomes.Done()
 }
 
-// take returns the first of the numbers for a claim of so many jobs. The caller settles it when it is known what became of the claim.
+// take returns the first of the record numbers for a claim of the given size. The caller calls
+// settle when the result of the claim is known.
 func (c *numbers) take(id int64, jobs int) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,7 +91,7 @@ func (c *numbers) take(id int64, jobs int) int64 {
 	return first
 }
 
-// settle notes that a claim is not under way any more.
+// settle notes that a claim is no longer in progress.
 func (c *numbers) settle(id, first int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,7 +100,7 @@ func (c *numbers) settle(id, first int64) {
 	}
 }
 
-// settled returns the number up to before which no claim is under way.
+// settled returns the low-water mark: no claim below it is in progress.
 func (c *numbers) settled(id int64) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

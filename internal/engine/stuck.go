@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 )
 
-// The labels of the goroutines that run handlers.
+// Labels of the goroutines that run handlers.
 const (
 	labelWorker = "holdfast_worker"
 	labelKind   = "holdfast_kind"
@@ -20,14 +20,14 @@ var workers atomic.Int64
 
 func newWorker() *worker { return &worker{name: strconv.FormatInt(workers.Add(1), 36)} }
 
-// label labels the calling goroutine, which is the worker's.
+// label sets the labels of the calling goroutine, which must be the worker's.
 func (w *worker) label(kind string) {
 	if w.kind == kind {
 		return
 	}
 	w.kind = kind
 	labels := pprof.Labels(labelWorker, w.name, labelKind, kind)
-	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), labels)) //nolint:forbidigo // nothing but the labels
+	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), labels)) //nolint:forbidigo // only for the labels
 }
 
 // stackOf returns the stack of the goroutines that carry the worker's label, or "" if there are none.

@@ -15,15 +15,16 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Engine is the part of Holdfast that lives in every process that uses it: one store, one committer and one hub of news, however many
-// namespaces it is used for. It can enqueue, read and wait as it is; a Runner makes the process a node.
+// Engine is the part of Holdfast that every process has that uses it: one store, one committer and
+// one hub of news, for all namespaces. It can enqueue, read and wait; with a Runner the process is
+// a node as well.
 type Engine struct {
 	Store store.Store
 
 	cfg    Config
 	plain  *slog.Logger // for handlers
-	log    *slog.Logger // adds the node, if one runs
-	nodeID atomic.Int64 // of the node that runs, if it is the only one; else 0
+	log    *slog.Logger // adds the id of the node, if one runs
+	nodeID atomic.Int64 // of the only node that runs; 0: none or several
 	lines  *logs.Limiter
 	outage *logs.Outage
 	guard  *supervise.Guard
@@ -32,29 +33,30 @@ type Engine struct {
 
 	news *news.Hub
 
-	nodes atomic.Pointer[[]*node] // that run in this process; every commit looks at them
+	nodes atomic.Pointer[[]*node] // running in this process; read by every commit
 
 	mu      sync.Mutex
 	runners map[string]*Runner // by namespace
 	closed  bool
 }
 
-// Runner runs the jobs of one namespace in this process: it has the handlers, and the node while there is one.
+// Runner runs the jobs of one namespace in this process: it has the handlers, and the node while
+// one runs.
 type Runner struct {
 	engine    *Engine
 	namespace string
 	cfg       NodeConfig
 	nodeID    atomic.Int64 // of the node, from its join until it has left; 0: none
-	log       *slog.Logger // adds the node
+	log       *slog.Logger // adds the id of the node
 	lines     *logs.Limiter
 
-	// Under the lock of the engine.
+	// Guarded by the lock of the engine.
 	handlers map[string]*Handler
 	starting bool  // the node is joining
 	node     *node // while it runs
 }
 
-// node is a running engine: one membership after the other, should it be declared dead in between.
+// node is a running engine. If it is declared dead it joins again under a new membership.
 type node struct {
 	engine *Engine
 	runner *Runner
@@ -65,9 +67,9 @@ type node struct {
 	outage *logs.Outage
 	kinds  []string
 
-	policies map[string]store.Policy // of the kinds, for those who rescue the node's jobs
+	policies map[string]store.Policy // by kind, for rescues of the node's jobs
 
-	id    atomic.Int64 // of the present membership
+	id    atomic.Int64 // of the current membership
 	joins sync.Mutex   // one rejoin at a time
 
 	leader   atomic.Bool
@@ -82,20 +84,20 @@ type node struct {
 	heart    *heart
 	beatNow  chan struct{}
 
-	gone chan error // the database is, why: the node is to stop
+	gone chan error // why the database is gone: the node must stop
 
-	giveUpNow chan struct{} // there are leases that nobody works on
+	giveUpNow chan struct{} // there are leaked leases
 
-	// What a leader is to do at once.
+	// Duties that a leader must run at once.
 	rescueNow chan struct{}
 	sweepNow  chan struct{}
 	closeNow  chan struct{}
 
-	handlers sync.WaitGroup // executions, but for those left behind
-	resting  atomic.Int64   // goroutines that wait for a job
+	handlers sync.WaitGroup // executions, except abandoned ones
+	resting  atomic.Int64   // idle goroutines
 	rested   sync.WaitGroup
-	rouse    chan store.Claimed // gives them one
-	retire   chan struct{}      // closed: they end
+	wakeIdle chan store.Claimed // gives an idle goroutine a job
+	endIdle  chan struct{}      // closed: idle goroutines end
 	outcomes sync.WaitGroup     // outcomes that wait for their commit
 }
 
@@ -107,110 +109,113 @@ type Run struct {
 
 	execution *execution
 	durable   replay.Run
-	appending *commit.Call // what the run remembers is written one after the other
+	appending *commit.Call // makes appends of the run sequential
 
 	mu         sync.Mutex
 	checkpoint store.Checkpoint
 	has        bool // there is a checkpoint, in the store or here
-	dirty      bool // what is here was not written yet
-	flushing   bool // a write of progress is planned
-	over       bool // the outcome was decided; nothing more is written
+	dirty      bool // the checkpoint here is not written yet
+	flushing   bool // a write of progress is scheduled
+	over       bool // the outcome is decided; nothing more is written
 }
 
-// execution is a run that a slot is busy with. It ends once: by its handler, or by being given up as stuck.
+// execution is a run in a slot. It ends once: when its handler returns, or when it is given up as
+// stuck.
 type execution struct {
 	run     *Run
 	handler *Handler
 	worker  *worker
 }
 
-// worker is a goroutine that runs one handler after the other. Its labels tell its stack in reports of stuck handlers, and the kinds of
-// jobs apart in CPU profiles. Whatever a handler starts inherits them.
+// worker is a goroutine that runs one handler after the other. Its pprof labels find its stack in
+// reports of stuck handlers, and tell kinds apart in CPU profiles. Goroutines that a handler starts
+// inherit them.
 type worker struct {
 	name string
-	kind string // of the labels that are set
+	kind string // value of the kind label
 }
 
-// dispatcher is a node's claim loop. It claims where there may be something and room for it:
-// because the node was woken, or the last claim was full; and by an interval that doubles while
-// there is nothing to do.
+// dispatcher is a node's claim loop. It claims when there may be jobs and room for them: after a
+// wake-up or a full claim, and by a poll interval that doubles while there are no jobs.
 type dispatcher struct {
 	node  *node
 	woken chan struct{}
 	freed chan struct{}
 	asks  asks
 	last  time.Time
-	full  bool // too many outcomes waited for callers' transactions when room was looked for
+	full  bool // claiming is suspended: see slots.tooManyWait
 }
 
-// asks is how many jobs are asked for at once: so many that their bytes arrive in time, as far as can
-// be told from those that came before.
+// asks is the limit of claims: as many jobs as are expected to arrive in time, by the size of the
+// previous ones.
 type asks struct {
 	*portion.Portion
-	heavy int // about how many bytes a job is; what was large is remembered for some claims
+	heavy int // estimated bytes of a job; a large one is remembered for some claims
 }
 
-// heart is what a node knows by its beats. Only the beat loop uses it, but for what is under the lock.
+// heart is the state of the heartbeat. Only the beat loop uses it, except what the mutex guards.
 type heart struct {
 	node     *node
 	pulses   pulses
 	holdings holdings
 
 	mu   sync.Mutex
-	at   time.Time        // of the last beat that got through; the monotonic clock counts
-	dead []store.NodeBeat // nodes that were found to be dead, and are to be rescued
-	lost []store.Lease    // that nobody here works on, and are to be given up
+	at   time.Time        // when the last beat succeeded, by the monotonic clock
+	dead []store.NodeBeat // nodes found dead, to be rescued
+	lost []store.Lease    // leaked leases, to be given up
 }
 
-// holdings compares, with each beat, the leases that the node has in the database with what it
-// works on. A lease that nobody works on, beat after beat, is given up, so that no job is stuck
-// because its node has lost sight of it: after a panic, an outcome or a claim whose answer was lost
-// for good, or an error that was taken for the loss of a lease. It is the net below causes that are
-// mended where they arise. A lease is named with each beat until it is gone: a call that fails is
-// made up for by the next beat.
-//
-// Only claim records are asked about that are new since the last beat, or had something running then.
+// holdings finds leaked leases: with each beat it compares the leases that the node has in the
+// database with what it works on, and gives up a lease that it has not worked on for several beats.
+// So no job is stuck because its node has lost track of it: after a panic, an outcome or a claim
+// whose answer was lost for good, or an error taken for the loss of a lease. It is a safety net;
+// the causes are handled where they arise. A leaked lease is reported with each beat until it is
+// gone, so a failed call is retried.
+// Each beat asks only about claim records that are new since the last one, or had running jobs
+// then.
 type holdings struct {
-	patience time.Duration // how long a lease may look as if nobody worked on it: beats may follow each other at once
-	node     int64         // whose leases these are
+	patience time.Duration // how long a lease may look leaked: beats may follow each other at once
+	node     int64         // the membership that has the leases
 	claims   []int64
 	from     int64
-	suspects map[store.Lease]time.Time // since when nobody was found to work on them
+	suspects map[store.Lease]time.Time // when each was first seen without work
 }
 
-// promoter makes deferred jobs available when they are due. Every node does so: it costs nothing while nothing is due, and
-// nothing waits for a leader. It sleeps until the next due time that it knows of, from the store's last answer and from hints.
+// promoter makes deferred jobs available when they are due. Every node has one: it costs nothing
+// while nothing is due, and needs no leader. It sleeps until the next due time known from the
+// store's last answer and from hints.
 type promoter struct {
 	node  *node
 	wakes chan struct{}
 
-	vain time.Duration // how long it waits because the last look moved nothing although something is due
+	blocked time.Duration // backoff while something is due that cannot be moved
 
 	mu   sync.Mutex
-	next time.Time // the earliest due time that a hint told of since the last look; zero: none
+	next time.Time // earliest hint since the last look; zero: none
 }
 
-// starts lets jobs that are enqueued in this process run at once, if the node has room for them and, as far as it knows, nothing is waiting
-// for it: their enqueue and their claim are one commit, and nobody looks for them. The store has the last word, since it knows what is
-// waiting in their lanes. Room is what it is for a claim: free slots, and what can be claimed ahead of them.
+// starts is the fast path of an enqueue: if the node has room for the job and knows of no other job
+// that could use it, the enqueue and the claim are one commit. The store has the last word, because
+// it knows what waits in the lanes. Room is the same as for a claim: free slots and prefetch.
 type starts struct {
 	node *node
 
 	mu     sync.Mutex
-	closed bool // the node stops: what starts now is given back
+	closed bool // the node stops: jobs started from now on are given back
 }
 
-// numbers hands out the numbers of claim records of one membership after the other, and knows which claims are under way.
+// numbers hands out the numbers of claim records of a membership, and tracks which claims are in
+// progress.
 type numbers struct {
 	mu       sync.Mutex
 	id, next int64
-	underway []int64 // the first numbers of claims whose jobs have not been handed to the slots
+	underway []int64 // first numbers of claims whose jobs have not reached the slots
 }
 
 // unserved is what the leader knows of jobs that no node serves. Only its duty uses it.
 type unserved struct {
-	seen map[store.Unserved]sighting // without OldestDue
+	seen map[store.Unserved]sighting // the keys have no OldestDue
 }
 
-// sighting is when jobs were seen last that wait in vain, and when that was said; zero: never.
+// sighting is when unserved jobs were last seen, and last logged; zero: never.
 type sighting struct{ at, said time.Time }

@@ -12,21 +12,20 @@ import (
 const (
 	// unservedEvery is how often the leader looks for jobs that no node serves.
 	unservedEvery = 30 * time.Second
-	// unservedAgain is how often it says so of the same queue and kind.
+	// unservedAgain is the least time between two lines about the same queue and kind.
 	unservedAgain = 10 * time.Minute
-	// unservedLimit is of how many it knows at a time: those whose jobs wait longest.
+	// unservedLimit is how many it logs at a time: those whose jobs wait longest.
 	unservedLimit = 100
 )
 
-// tellUnserved says which jobs no node serves. What is seen for the first time may be over in a
-// moment, as when programs are replaced by newer ones one after the other: only what is seen twice
-// in a row is said.
-func (n *node) tellUnserved(ctx context.Context) error {
+// logUnserved logs jobs that no node serves. It logs only what it sees twice in a row, because a
+// rolling restart may leave a kind unserved for a moment.
+func (n *node) logUnserved(ctx context.Context) error {
 	found, err := n.store.Unserved(ctx, unservedLimit)
 	if err != nil {
 		return err
 	}
-	now := time.Now() //nolint:forbidigo // how long ago, and not what time it is
+	now := time.Now() //nolint:forbidigo // a duration, not the time of day
 	seen := make(map[store.Unserved]sighting, len(found))
 	for _, u := range found {
 		key := u

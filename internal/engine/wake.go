@@ -29,7 +29,7 @@ func (n *node) wake(w store.Wake) {
 		// No beat: it writes, and on SQLite every write of one process wakes the others with WakeAll.
 	case store.WakeLeader:
 		supervise.Signal(n.closeNow)
-	default: // for those who wait
+	default: // for waiters
 	}
 }
 
@@ -40,13 +40,13 @@ func (e *Engine) wake(w store.Wake) {
 	}
 }
 
-// lookAgain lets the nodes of this process look at everything after something that people did. The
-// store tells every node where jobs became available, but not at once, and where there are no
-// notifications it cannot.
+// lookAgain makes the nodes of this process poll everything after an operation by a person. The
+// store notifies all nodes of available jobs, but not at once, and not at all where it has no
+// notifications.
 func (e *Engine) lookAgain() { e.wake(store.Wake{Kind: store.WakeAll}) }
 
-// tellCancelled tells the nodes that run the jobs that they are to be cancelled, or paused.
-func (e *Engine) tellCancelled(jobs []store.ID) {
+// notifyRunning tells the nodes that run the jobs of a cancel or pause request.
+func (e *Engine) notifyRunning(jobs []store.ID) {
 	wake := store.Wake{Kind: store.WakeCancel, Jobs: jobs}
 	e.Store.Notify(wake)
 	e.wake(wake)

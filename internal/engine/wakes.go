@@ -6,9 +6,9 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// wakesOf lists what a batch that was committed gives nodes to do: one wake for each queue that got an available job, one for the earliest
-// due time, and one for the leader if there may be children to close. It goes by the states and times that the store has answered: its
-// clock has moved on since they were decided.
+// wakesOf lists the wake-ups of a committed batch: one for each queue that got an available job,
+// one for the earliest due time, and one for the leader if there may be children to close. It uses
+// the states and times that the store returned, not those that were requested.
 func wakesOf(batch *store.Batch, now time.Time) []store.Wake {
 	w := wakes{deferred: store.Wake{Kind: store.WakeDeferred}}
 	for _, e := range batch.Enqueues {
@@ -26,7 +26,7 @@ func wakesOf(batch *store.Batch, now time.Time) []store.Wake {
 		w.ended(o, now)
 	}
 	if due := w.deferred.Due; !due.IsZero() && due.Before(now.Add(idlePoll)) {
-		// What is due later than the idle poll is found by it.
+		// The idle poll finds what is due later.
 		w.list = append(w.list, w.deferred)
 	}
 	return w.list
@@ -58,8 +58,9 @@ func (w *wakes) available(at place) {
 	w.list = append(w.list, store.Wake{Kind: store.WakeReady, Namespace: at.namespace, Queue: at.queue})
 }
 
-// enqueued notes what an enqueue made possible. One that found a job of its own id may be a repeated one, whose state is not known; and
-// one that put its args on another job may have moved that: both are looked for in both places.
+// enqueued adds the wake-ups of an enqueue. The state is unknown if the enqueue found a job of its
+// own id, which may be a retry of the same enqueue, or replaced the args of another job, which may
+// have moved it: then both wake-ups are sent.
 func (w *wakes) enqueued(e *store.Enqueue) {
 	at := place{e.Job.Namespace, e.Job.Queue}
 	switch {
@@ -78,7 +79,7 @@ func (w *wakes) ended(o *store.Outcome, now time.Time) {
 	switch {
 	case o.Err != nil:
 	case o.Final == store.Available && o.Namespace == "":
-		w.list = append(w.list, store.Wake{Kind: store.WakeAll}) // somebody has not said where
+		w.list = append(w.list, store.Wake{Kind: store.WakeAll}) // the outcome does not name its queue
 	case o.Final == store.Available:
 		w.available(place{o.Namespace, o.Queue})
 	case o.Final.Finished():
@@ -89,6 +90,6 @@ func (w *wakes) ended(o *store.Outcome, now time.Time) {
 	case !o.Due.IsZero():
 		w.due(o.Due)
 	case o.Repeat:
-		w.due(now) // it may be due at any time
+		w.due(now) // it may be due now
 	}
 }
