@@ -11,22 +11,23 @@ import (
 )
 
 const (
-	// LastAside is how long an op that was put aside waits at the most before it is tried again, and firstAside the first time.
+	// LastAside bounds the wait of an op that was put aside before it is tried again; it starts at
+	// firstAside and doubles.
 	LastAside  = 100 * time.Millisecond
 	firstAside = 2 * time.Millisecond
 )
 
-// aside are the ops that a transaction of a caller is in the way of. They wait for it here, where
-// no other op waits with them, and are tried again and again: a transaction that holds a job or a key
-// for half a minute delays what needs that job or key, and nothing else.
+// aside has the ops that are blocked by a caller's transaction. They are retried here, apart from
+// the backlog, so that a transaction that locks a job or a key for half a minute delays only what
+// needs that job or key.
 type aside struct {
 	mu     sync.Mutex
 	ops    []*op
-	trying map[*op]bool // that were taken, and are neither answered nor put back
+	trying map[*op]bool // taken, and neither answered nor put back
 	wake   chan struct{}
 }
 
-// put adds ops. Each waits twice as long as the last time.
+// put adds ops. Each waits twice as long as the time before.
 func (a *aside) put(ops []*op, now time.Time) {
 	if len(ops) == 0 {
 		return
@@ -45,8 +46,8 @@ func (a *aside) put(ops []*op, now time.Time) {
 	supervise.Signal(a.wake)
 }
 
-// take removes ops whose time has come, up to limit operations but at least one, and tells how long
-// to wait for the next if there is none. waiting is false if there are no ops at all.
+// take removes due ops, up to limit operations but at least one, and returns how long to wait for
+// the next if none is due. waiting is false if there are no ops at all.
 func (a *aside) take(limit int, now time.Time) (due []*op, wait time.Duration, waiting bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -75,7 +76,7 @@ func (a *aside) take(limit int, now time.Time) (due []*op, wait time.Duration, w
 	return due, wait, len(left) > 0
 }
 
-// forget drops an op that was taken and is to be answered: it may be used again from then on.
+// forget drops an op that was taken and is about to be answered; its caller may reuse it then.
 func (a *aside) forget(o *op) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -89,7 +90,7 @@ func (a *aside) left() []*op {
 	return slices.Collect(maps.Keys(a.trying))
 }
 
-// ending adds the jobs whose outcomes wait here, or are being tried.
+// ending adds the jobs whose outcomes are here.
 func (a *aside) ending(jobs map[store.ID]bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -101,7 +102,7 @@ func (a *aside) ending(jobs map[store.ID]bool) {
 	}
 }
 
-// superviseAside is workAside that begins again after a panic.
+// superviseAside runs workAside and restarts it after a panic.
 func (c *Committer) superviseAside() {
 	c.Guard.Restart("operations put aside", c.workAside, func(wait time.Duration) bool {
 		c.abandonAside()
@@ -110,9 +111,9 @@ func (c *Committer) superviseAside() {
 	})
 }
 
-// abandonAside gives up what was in hand in a panic: perhaps it was these, and perhaps they have
-// been committed. What a run has written is recognised if it has, and is tried once more, since the
-// work of the run would be lost with it.
+// abandonAside gives up the ops in progress after a panic, which may have caused it and may have
+// been committed. Writes of runs are retried once, because the work of the run would be lost with
+// them; the store recognises what was committed.
 func (c *Committer) abandonAside() {
 	for _, o := range c.aside.left() {
 		if o.panicked || o.outcome == nil && o.remembered == nil {
@@ -125,8 +126,8 @@ func (c *Committer) abandonAside() {
 	}
 }
 
-// workAside tries what was put aside, until nothing is left after the committer was told to stop. It
-// is the loop of one goroutine.
+// workAside retries the ops, until none is left after the committer was told to stop. It is the
+// loop of one goroutine.
 func (c *Committer) workAside() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -139,7 +140,7 @@ func (c *Committer) workAside() {
 			continue
 		}
 		if !waiting {
-			if stop == nil && c.lines.Load() == 0 {
+			if stop == nil && c.working.Load() == 0 {
 				return
 			}
 			wait = time.Hour
@@ -154,8 +155,8 @@ func (c *Committer) workAside() {
 	}
 }
 
-// tryAside tries ops once more. Callers who have left, or waited for long enough, are answered: what
-// is in the way is told by the errors of their operations.
+// tryAside retries ops. Callers that have left or waited for Patience are answered; the errors of
+// their operations name what blocks them.
 func (c *Committer) tryAside(ops []*op) {
 	now := c.Store.Now()
 	kept := ops[:0]

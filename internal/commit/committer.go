@@ -15,38 +15,42 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Committer is through which all writes go (group commit). It adds no delay: a lone write is committed at once, and whatever
-// arrives meanwhile waits for the next commit and shares it, with what those want next whom this one has answered.
+// Committer is the group commit: all writes go through it. It adds no delay: a lone write is
+// committed at once; writes that arrive during a commit share the next one, with the next writes of
+// the callers that this one has answered.
 //
-// There is one line: large batches are cheap ones, and two commits at a time that end runs of one claim would wait for each other. A
-// store with several writers has a second one, of enqueues that may meet another one of the same key or id: such a statement waits for
-// the other, if only for a moment, and nothing else may wait with it. What a caller's transaction is in the way of is put aside.
+// There is one worker, because large batches are cheap, and two concurrent commits that end runs of
+// one claim would block each other. On a store with concurrent writers a second worker has the
+// enqueues that may conflict with another one of the same key or id: such a statement blocks until
+// the other transaction ends, and no other write may block with it. Ops that are blocked by a
+// caller's transaction are put aside.
 type Committer struct {
 	Parts
 
-	main, contested *lane
+	main, contested *backlog
 	aside           aside
-	beside          *portion.Portion // of what was put aside
-	calls           sync.Pool        // that are used again, which those are not whose caller has left: they may still be answered
+	beside          *portion.Portion // of the ops put aside
+	calls           sync.Pool        // reused, except those whose caller has left: they may still be answered
 
-	stop    chan struct{} // closed: flush what waits, then end
+	stop    chan struct{} // closed: flush the backlog, then end
 	force   context.Context
 	abandon context.CancelFunc
-	lines   atomic.Int64 // that work
+	working atomic.Int64 // workers that have not ended
 	workers sync.WaitGroup
 }
 
-// Parts are what a committer works with.
+// Parts are the dependencies of a committer.
 type Parts struct {
 	Store    store.Store
-	Patience time.Duration // how long an enqueue is repeated while the database does not answer
+	Patience time.Duration // how long an enqueue is retried while the database does not answer
 	Guard    *supervise.Guard
 	Outage   *logs.Outage
-	// After is told of each committed batch.
+	// After is called with each committed batch.
 	After func(*store.Batch)
-	// Reserve takes slots of the node of this process for jobs that may run at once; it returns nil if there are none.
+	// Reserve reserves slots of a node of this process for jobs that may start in the commit that
+	// enqueues them; it returns nil if there is no room.
 	Reserve func([]*store.Enqueue) *Starting
-	// Fatal is told of an error after which nothing can be stored any more.
+	// Fatal is called with an error after which nothing can be stored any more.
 	Fatal func(error)
 }
 
@@ -56,9 +60,9 @@ func New(p Parts) *Committer {
 	c.force, c.abandon = context.WithCancel(context.Background()) //nolint:forbidigo // the root of the committer's own life
 	c.aside.wake = make(chan struct{}, 1)
 	c.beside = portion.New(c.atOnce(), portion.SlowBatch)
-	start := func() *lane {
-		l := newLane()
-		c.lines.Add(1)
+	start := func() *backlog {
+		l := newBacklog()
+		c.working.Add(1)
 		c.workers.Go(func() { c.work(l) })
 		return l
 	}
@@ -71,7 +75,7 @@ func New(p Parts) *Committer {
 	return c
 }
 
-// Close commits what waits and ends. When ctx ends first, what is left is given up.
+// Close commits the backlog and ends. If ctx ends first, the rest is abandoned.
 func (c *Committer) Close(ctx context.Context) {
 	close(c.stop)
 	unhook := context.AfterFunc(ctx, c.abandon)
@@ -80,14 +84,15 @@ func (c *Committer) Close(ctx context.Context) {
 	c.abandon()
 }
 
-// Enqueue commits enqueues and returns when they are durable. When ctx ends first, or the database stays away too long, the
-// error is an ErrUnavailable: they may have happened, and may be repeated with the same ids.
+// Enqueue commits enqueues and returns when they are durable. If ctx ends first, or the database is
+// away for too long, the error is ErrUnavailable: they may have happened; retrying them with the same
+// ids is idempotent.
 func (c *Committer) Enqueue(ctx context.Context, enqueues []*store.Enqueue) error {
-	line := c.main
+	b := c.main
 	if slices.ContainsFunc(enqueues, func(e *store.Enqueue) bool { return e.Job.UniqueKey != nil || e.KnownID }) {
-		line = c.contested
+		b = c.contested
 	}
-	return c.wait(ctx, line, op{enqueues: enqueues})
+	return c.wait(ctx, b, op{enqueues: enqueues})
 }
 
 // Checkpoint commits a run's checkpoint and returns when it is durable.
@@ -98,32 +103,33 @@ func (c *Committer) Checkpoint(ctx context.Context, w *store.CheckpointWrite) er
 	return w.Err
 }
 
-// Note commits a run's checkpoint without anybody waiting, and calls done, which must not block.
+// Note commits a run's checkpoint asynchronously, and calls done, which must not block.
 func (c *Committer) Note(w *store.CheckpointWrite, done func()) {
 	c.main.put(&op{checkpoint: w, done: func(error) { done() }})
 }
 
-// Call is how a caller waits for ops, one after the other: what each of them needs is allocated once.
+// Call lets a caller wait for one op after the other with one allocation.
 type Call struct {
 	op     op
 	answer chan error
 }
 
-// NewCall makes a call, which may be used for one op after the other.
+// NewCall makes a call that can be reused for one op after the other.
 func NewCall() *Call {
 	w := &Call{answer: make(chan error, 1)}
 	w.op.done = func(err error) { w.answer <- err }
 	return w
 }
 
-// Lifetime is that of who waits for a write.
+// Lifetime is the lifetime of the caller of a write.
 type Lifetime interface {
 	Over() <-chan struct{} // closed when it has ended
-	Ended() error          // why; nil while it lasts
+	Ended() error          // why it has ended; nil while it lasts
 }
 
-// Append commits what a run remembers and returns when it is durable. It is repeated until the store answers, the run's life ends or the
-// committer is abandoned. After the end of that life w is not to be used again.
+// Append commits journal entries of a run and returns when they are durable. It retries until the
+// store answers, l ends or the committer is abandoned. After the end of l, w must not be used
+// again.
 func (c *Committer) Append(l Lifetime, a *store.Append, w *Call) error {
 	w.op = op{remembered: a, done: w.op.done}
 	c.main.put(&w.op)
@@ -138,7 +144,8 @@ func (c *Committer) Append(l Lifetime, a *store.Append, w *Call) error {
 	}
 }
 
-// Remember commits what a run remembers before its end, and returns when it is durable, however the run's life has ended.
+// Remember commits journal entries of a run before its end, and returns when they are durable, even
+// if the run's lifetime has ended.
 func (c *Committer) Remember(a *store.Append) error {
 	w := NewCall()
 	w.op.remembered = a
@@ -154,20 +161,20 @@ func (c *Committer) Send(ctx context.Context, sends []*store.Send) error {
 	return c.wait(ctx, c.main, op{sends: sends})
 }
 
-// Finish commits the outcome of a run, with its last checkpoint and what it remembers if there is such, and calls done.
-// It is repeated until the store answers or the committer is abandoned. aside, unless it is nil, is called if the outcome has to wait for
-// a caller's transaction.
+// Finish commits the outcome of a run, with its last checkpoint and journal entries if it has any,
+// and calls done. It retries until the store answers or the committer is abandoned. aside, unless
+// it is nil, is called if a caller's transaction blocks the outcome.
 func (c *Committer) Finish(o *store.Outcome, last *store.CheckpointWrite, remembered *store.Append, aside func(), done func(error)) {
 	c.main.put(&op{outcome: o, checkpoint: last, remembered: remembered, aside: aside, done: done})
 }
 
-// Ending adds the jobs whose outcomes are on their way.
+// Ending adds the jobs whose outcomes are not committed yet.
 func (c *Committer) Ending(jobs map[store.ID]bool) {
 	c.main.ending(jobs)
 	c.aside.ending(jobs)
 }
 
-func (c *Committer) wait(ctx context.Context, line *lane, o op) error {
+func (c *Committer) wait(ctx context.Context, b *backlog, o op) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -177,10 +184,10 @@ func (c *Committer) wait(ctx context.Context, line *lane, o op) error {
 	}
 	o.ctx, o.done = ctx, w.op.done
 	w.op = o
-	line.put(&w.op)
+	b.put(&w.op)
 	select {
 	case err := <-w.answer:
-		w.op = op{done: o.done} // which keeps nothing alive
+		w.op = op{done: o.done} // keeps nothing alive
 		c.calls.Put(w)
 		return err
 	case <-ctx.Done():
@@ -188,22 +195,23 @@ func (c *Committer) wait(ctx context.Context, line *lane, o op) error {
 	}
 }
 
-func (c *Committer) work(l *lane) {
+func (c *Committer) work(l *backlog) {
 	defer func() {
-		c.lines.Add(-1)
+		c.working.Add(-1)
 		supervise.Signal(c.aside.wake)
 	}()
-	w := &line{lane: l, limit: c.atOnce(), portion: portion.New(c.atOnce(), portion.SlowBatch)}
+	w := &worker{backlog: l, limit: c.atOnce(), portion: portion.New(c.atOnce(), portion.SlowBatch)}
 	c.Guard.Restart("committer", func() { c.serve(w) }, func(wait time.Duration) bool {
-		// Perhaps it was these, and perhaps they have been committed: each on its own now.
+		// These ops may have caused the panic, and may have been committed.
 		c.abandonOps(w)
 		supervise.Sleep(c.force, wait)
-		return true // what waits is to be answered even after the end
+		return true // the backlog is answered even after the end
 	})
 }
 
-// abandonOps gives up what a line had in hand when it panicked. Leases that this leaves behind are found by the beat.
-func (c *Committer) abandonOps(w *line) {
+// abandonOps gives up the ops that a worker had taken when it panicked. The heartbeat finds the
+// leases that this leaves behind.
+func (c *Committer) abandonOps(w *worker) {
 	ops, begun := w.ops, w.begun
 	w.ops, w.begun = nil, nil
 	w.keep(nil)
@@ -215,8 +223,8 @@ func (c *Committer) abandonOps(w *line) {
 	}
 }
 
-// serve commits what is put into a lane until the committer stops.
-func (c *Committer) serve(w *line) {
+// serve commits the backlog until the committer stops.
+func (c *Committer) serve(w *worker) {
 	for {
 		size := 0
 		for _, o := range w.ops {
@@ -242,15 +250,15 @@ func (c *Committer) serve(w *line) {
 	}
 }
 
-// tryOps commits the ops as one batch. It returns those that are to be repeated, and what of them may run already. Only on the main line
-// jobs run as they are enqueued: the node's row is locked meanwhile.
-func (c *Committer) tryOps(w *line, ops []*op, begun *Starting) (again []*op, still *Starting) {
+// tryOps commits ops as one batch. It returns those to be retried, and still if some of these may
+// have started. Only the main worker starts jobs, because that locks the row of the node.
+func (c *Committer) tryOps(w *worker, ops []*op, begun *Starting) (again []*op, still *Starting) {
 	w.portion.Err = nil
 	if ops = c.drop(ops, nil); len(ops) == 0 {
 		return nil, nil
 	}
 	batch := assemble(ops)
-	if begun == nil && w.lane == c.main && mayStart(w.portion, ops, batch) {
+	if begun == nil && w.backlog == c.main && mayStart(w.portion, ops, batch) {
 		begun = c.Reserve(batch.Enqueues)
 	}
 	if begun != nil {
@@ -263,10 +271,10 @@ func (c *Committer) tryOps(w *line, ops []*op, begun *Starting) (again []*op, st
 	return again, nil
 }
 
-// flush commits a batch of ops, and one by one if the batch as a whole is refused. It returns those that are to be repeated; what a
-// caller's transaction is in the way of is put aside.
+// flush commits a batch of ops, and one by one if the batch as a whole is refused. It returns those
+// to be retried; ops that are blocked by a caller's transaction are put aside.
 func (c *Committer) flush(p *portion.Portion, ops []*op, batch *store.Batch, begun *Starting) []*op {
-	began := time.Now() //nolint:forbidigo // how long it takes, and not what time it is
+	began := time.Now() //nolint:forbidigo // a duration, not the time of day
 	err := c.apply(batch)
 	tried(p, ops, time.Since(began), err) //nolint:forbidigo // as above
 	switch {
@@ -300,7 +308,7 @@ func (c *Committer) flush(p *portion.Portion, ops []*op, batch *store.Batch, beg
 			}
 			left := c.flush(p, one, assemble(one), nil)
 			if len(left) == 0 {
-				ops[i] = nil // it has another owner now
+				ops[i] = nil // it is owned elsewhere now
 			}
 			again = append(again, left...)
 		}
@@ -312,7 +320,8 @@ func (c *Committer) flush(p *portion.Portion, ops []*op, batch *store.Batch, beg
 	return nil
 }
 
-// apply commits a batch. A panic of the store is an error: what it was about is then tried one by one.
+// apply commits a batch. A panic of the store is returned as an error, so that the ops are tried
+// one by one.
 func (c *Committer) apply(batch *store.Batch) (err error) {
 	ctx, cancel := context.WithTimeout(c.force, store.CallTimeout)
 	defer cancel()
@@ -332,7 +341,8 @@ func (c *Committer) apply(batch *store.Batch) (err error) {
 	return err
 }
 
-// settle answers the ops of a batch that was committed, but those that a caller's transaction was in the way of.
+// settle answers the ops of a committed batch, and puts aside those that are blocked by a caller's
+// transaction.
 func (c *Committer) settle(ops []*op) {
 	var busy []*op
 	for _, o := range ops {
@@ -342,7 +352,7 @@ func (c *Committer) settle(ops []*op) {
 			c.answer(o, nil)
 		}
 	}
-	c.aside.put(busy, time.Now()) //nolint:forbidigo // how long to wait, and not what time it is
+	c.aside.put(busy, time.Now()) //nolint:forbidigo // a delay, not the time of day
 }
 
 // answer reports the result of an op to its caller.
@@ -357,8 +367,8 @@ func (c *Committer) answer(o *op, err error) {
 	c.Guard.Try("answers", func() { o.done(err) })
 }
 
-// drop answers and removes the ops that are not worth (another) try. What may run already is answered and stays, so that the node learns
-// of it.
+// drop answers and removes the ops that are not worth a retry. An op that may have started a job is
+// answered and stays, so that the node learns of the job.
 func (c *Committer) drop(ops []*op, err error) []*op {
 	for _, o := range ops {
 		o.tried = o.tried || err != nil
@@ -366,7 +376,7 @@ func (c *Committer) drop(ops []*op, err error) []*op {
 	return c.sift(ops, err)
 }
 
-// sift is drop for ops that were not part of what failed.
+// sift is drop for ops that were not part of the failed batch.
 func (c *Committer) sift(ops []*op, err error) []*op {
 	now := c.Store.Now()
 	kept := ops[:0]
@@ -375,13 +385,13 @@ func (c *Committer) sift(ops []*op, err error) []*op {
 			o.since = now
 		}
 		why := c.giveUpReason(o, err, now)
-		ops[i] = nil // nowhere twice, nor once it is answered
+		ops[i] = nil // the caller may reuse it once it is answered
 		switch {
 		case why == nil:
 			kept = append(kept, o)
 			continue
 		case o.tried && slices.ContainsFunc(o.enqueues, func(q *store.Enqueue) bool { return q.Start }):
-			stays := *o // who is answered may use the op again
+			stays := *o // a copy: its caller may reuse the op
 			stays.ctx, stays.done = nil, func(error) {}
 			kept = append(kept, &stays)
 		}
@@ -390,9 +400,9 @@ func (c *Committer) sift(ops []*op, err error) []*op {
 	return kept
 }
 
-// giveUpReason reports why an op is not tried (again), or nil. Its caller has left; or, after an error,
-// it is an enqueue whose patience is over, or which a full or read-only database refuses. Outcomes are
-// always retried.
+// giveUpReason reports why an op is not tried (again), or nil: its caller has left or, after an
+// error, it is an enqueue whose Patience is over, or one that a full or read-only database refuses.
+// Outcomes are always retried.
 func (c *Committer) giveUpReason(o *op, err error, now time.Time) error {
 	switch {
 	case o.ctx == nil:
@@ -407,8 +417,8 @@ func (c *Committer) giveUpReason(o *op, err error, now time.Time) error {
 	return nil
 }
 
-// Transient reports whether the same call may succeed later: the database is away, full, or read-only for now, as it is
-// during a failover.
+// Transient reports whether the same call may succeed later: the database is away, full, or
+// read-only for now, for example during a failover.
 func Transient(err error) bool {
 	return (store.IsRetryable(err) || errors.Is(err, store.ErrReadOnly)) && !errors.Is(err, supervise.ErrPanicked)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// op is what one caller wants to have committed: enqueues, or what a run writes. A checkpoint and an outcome in one op
-// are committed together.
+// op is a write of one caller: enqueues, messages, or writes of a run. A checkpoint and an outcome
+// in one op are committed together.
 type op struct {
 	checkpoint *store.CheckpointWrite
 	remembered *store.Append
@@ -19,30 +19,31 @@ type op struct {
 	outcome    *store.Outcome
 	enqueues   []*store.Enqueue
 
-	ctx   context.Context // of a caller that waits; nil if none does
+	ctx   context.Context // of a waiting caller; nil if none waits
 	since time.Time       // when the first try began
-	tried bool            // and its answer was lost
+	tried bool            // and the answer was lost
 	done  func(error)     // called once, from the committer
-	told  bool            // it was
-	// committed is set before anybody is told of its outcome: from then on the database knows the end of the job, and no
-	// longer this process alone. Atomic.
+	told  bool            // done was called
+	// committed is set before done is called: from then on the database knows the end of the job,
+	// not only this process. Atomic.
 	committed uint32 //nolint:modernize // an op is copied before it is used
 	aside     func() // called when the op is put aside for the first time; may be nil
 
 	wait time.Duration // of an op that was put aside, before the next try
-	next time.Time     // when that is
+	next time.Time     // time of the next try
 
-	panicked bool // a try of it when it was put aside
+	panicked bool // a retry panicked after it was put aside
 }
 
-// ending adds the job whose outcome it is, if it is one that is still to be committed.
+// ending adds the job of the outcome, if that is not committed yet.
 func (o *op) ending(jobs map[store.ID]bool) {
 	if o.outcome != nil && atomic.LoadUint32(&o.committed) == 0 {
 		jobs[o.outcome.Lease.Job] = true
 	}
 }
 
-// isCommitted notes that a batch with the op was committed, and with it the outcome, unless that was refused or is held.
+// isCommitted records that the batch of the op was committed, and with it the outcome, unless that
+// was refused or is blocked.
 func (o *op) isCommitted() {
 	if o.outcome != nil && o.outcome.Err == nil {
 		atomic.StoreUint32(&o.committed, 1)
@@ -63,10 +64,11 @@ func (o *op) size() int {
 	return n
 }
 
-// isBusy reports whether a caller's transaction was in the way of an operation.
+// isBusy reports whether a caller's transaction blocks an operation.
 func isBusy(err error) bool { return errors.Is(err, store.ErrBusy) }
 
-// keepBusy leaves in an op that was applied only what a caller's transaction was in the way of, and reports whether that is anything.
+// keepBusy reduces an op that was applied to the operations blocked by callers' transactions, and
+// reports whether there are any.
 func (o *op) keepBusy() bool {
 	busy := o.remembered != nil && isBusy(o.remembered.Err) || o.outcome != nil && isBusy(o.outcome.Err) ||
 		slices.ContainsFunc(o.enqueues, func(q *store.Enqueue) bool { return isBusy(q.Err) }) ||
@@ -74,7 +76,7 @@ func (o *op) keepBusy() bool {
 	if !busy {
 		return false
 	}
-	// The caller's own slices stay what they are.
+	// The caller's slices stay unchanged.
 	var enqueues []*store.Enqueue
 	for _, q := range o.enqueues {
 		if isBusy(q.Err) {
@@ -97,7 +99,7 @@ func (o *op) keepBusy() bool {
 	return true
 }
 
-// repeated marks what must be recognised if it has happened before.
+// repeated marks the operations that the store must recognise if they have been committed.
 func (o *op) repeated() {
 	if o.outcome != nil {
 		o.outcome.Repeat = true
@@ -107,7 +109,7 @@ func (o *op) repeated() {
 	}
 }
 
-// callers is how many of the ops have a caller that waits, and may write something else next.
+// callers is the number of ops whose caller waits and may write again next.
 func callers(ops []*op) int {
 	n := 0
 	for _, o := range ops {

@@ -6,17 +6,18 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Starting are enqueues of a batch for which a node has made room, so that their jobs run as soon as the batch is committed.
+// Starting is the enqueues of a batch for which a node has reserved room, so that their jobs start
+// in that commit.
 type Starting struct {
 	Start *store.Start // of the batch
-	// Settle is called once, when it is known what became of the enqueues: Start.Claimed are those that run.
+	// Settle is called once, when the result is known: the jobs of Start.Claimed run.
 	Settle func()
 
-	lost    bool // an answer: the jobs may run already
+	lost    bool // an answer was lost: the jobs may have started
 	settled bool
 }
 
-// settle passes on what is known. Nil has nothing to settle.
+// settle calls Settle. A nil Starting has nothing to settle.
 func (s *Starting) settle() {
 	if s != nil {
 		s.settled = true
@@ -24,8 +25,9 @@ func (s *Starting) settle() {
 	}
 }
 
-// failed is called when the enqueues are to be repeated. A full or read-only database has said that they did not happen, unless they did
-// before: then they are enqueues like any other.
+// failed is called when the enqueues are to be retried. If the database has refused them, because it
+// is full or read-only, and no earlier answer was lost, no job has started: then they are retried as
+// plain enqueues.
 func (s *Starting) failed(err error) {
 	if s == nil {
 		return
@@ -35,7 +37,7 @@ func (s *Starting) failed(err error) {
 	}
 }
 
-// cancel is settle for enqueues that did not happen, or whose fate is unknown.
+// cancel is settle for enqueues that did not happen, or whose result is unknown.
 func (s *Starting) cancel() {
 	if s != nil {
 		s.Start.Claimed = nil

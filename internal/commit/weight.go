@@ -6,7 +6,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/portion"
 )
 
-// weight is about how many bytes of an op travel to the database.
+// weight is about how many bytes of an op are sent to the database.
 func (o *op) weight() int {
 	n := portion.WeightOf(o.enqueues)
 	for _, s := range o.sends {
@@ -33,7 +33,7 @@ func (o *op) weight() int {
 	return n
 }
 
-// measure is how many operations and bytes the ops are.
+// measure returns the number of operations and bytes of the ops.
 func measure(ops []*op) (count, bytes int) {
 	for _, o := range ops {
 		count += o.size()
@@ -42,7 +42,7 @@ func measure(ops []*op) (count, bytes int) {
 	return count, bytes
 }
 
-// fit is how many of the ops, from the first one on, make a portion: at least one, if there is one.
+// fit is how many ops from the front make a portion: at least one, if there is one.
 func fit(p *portion.Portion, ops []*op) (n int) {
 	count, bytes := 0, 0
 	for _, o := range ops {
@@ -56,11 +56,11 @@ func fit(p *portion.Portion, ops []*op) (n int) {
 	return n
 }
 
-// tried learns from a batch of ops.
+// tried updates the portion after a batch of ops.
 func tried(p *portion.Portion, ops []*op, took time.Duration, err error) {
 	p.Err = err
 	if err == nil && took <= p.Slow && p.IsWhole() {
-		return // as nearly always
+		return // the common case
 	}
 	count, bytes := measure(ops)
 	if err != nil {

@@ -1,24 +1,26 @@
-// Package news tells who waits for a job to end, or follows what it publishes, in this process and in others.
+// Package news notifies callers that wait for a job to end, or follow what it publishes, in this
+// process and in others.
 //
-//	Hub        everybody in this process who waits, and what is known of those in others
-//	waiters    those who wait for jobs to end: told in process; one query asks for all others
-//	followers  those who read what jobs publish
-//	wishes     tell other processes for which jobs this one waits
-//	wanted     knows for which jobs the others wait, and which had news a moment ago
-//	listening  hears the wake-ups of others while somebody needs them
+//	Hub        the waiters of this process, and what it knows of those of other processes
+//	waiters    callers that wait for jobs to end: notified in process; one query polls for all others
+//	followers  callers that read what jobs publish
+//	wishes     subscriptions: tells other processes which jobs this one waits for
+//	wanted     the subscriptions of other processes, and the jobs that recently had news
+//	listening  receives the wake-ups of other processes while they are needed
 //
-// # What it promises
+// # Guarantees
 //
-// Who waits for what ends in this process is told by the commit. Who waits for what ends elsewhere says so: whoever ends that job tells,
-// and nobody else pays. A wake-up that is lost is made up for within five seconds, by a query for a part of the jobs each second. Nobody
-// waiting costs nothing.
+// A caller that waits for a job that ends in this process is notified by the commit. For a job that
+// ends elsewhere this process subscribes: the process that ends the job sends a wake-up, and jobs
+// without subscribers cost nothing. A poll for a part of the jobs each second makes up for lost
+// wake-ups within five seconds. Without waiters there is no cost.
 //
-// # When it fails
+// # Failures
 //
-// The database is away: waits and followers look again and again until it answers. An error that does not pass ends the waits for the jobs
-// that it is about. Close ends all of them with store.ErrClosed.
+// The database is away: waits and follows are retried until it answers. A permanent error ends the
+// waits for the jobs that it concerns. Close ends all of them with store.ErrClosed.
 //
 // # Imports
 //
-// Of ours, store, internal/logs and internal/supervise.
+// This package imports store, internal/logs and internal/supervise.
 package news

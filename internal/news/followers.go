@@ -10,17 +10,18 @@ import (
 )
 
 const (
-	// followAgain is how often a follower looks although nobody has told it anything, where wake-ups arrive. Where they do not, it
-	// begins with firstLook, and twice as long each time that it was for nothing, up to blindFollow.
+	// followAgain is the poll interval of a follower where wake-ups arrive. Where they do not, the
+	// interval starts at firstLook and doubles with each empty poll, up to blindFollow.
 	followAgain = 5 * time.Second
 	blindFollow = time.Second
-	// forNothing is about how long a look takes that finds nothing. Followers who are told that something has happened somewhere,
-	// and not where, as on SQLite, spend a quarter of a processor on it, together.
+	// forNothing is about how long an empty poll takes. On SQLite a wake-up says that something has
+	// happened but not to which job; all followers together spend at most a quarter of a processor
+	// on polls because of such wake-ups.
 	forNothing = 50 * time.Microsecond
 )
 
-// followers are those who read what jobs publish. They are told when a job has news: at once by what is committed in this process, by a
-// wake-up of the others.
+// followers are the callers that read what jobs publish. They are notified when a job has news: by
+// the commit in this process, or by a wake-up from another one.
 type followers struct {
 	listening *listening
 	wishes    *wishes
@@ -43,12 +44,12 @@ type follower struct {
 	of       *followers
 	job      store.ID
 	deaf     func()
-	news     chan struct{} // of the job
+	news     chan struct{} // of its job
 	anything chan struct{} // of some job
-	interval time.Duration // of looks while no wake-ups arrive
+	interval time.Duration // poll interval where no wake-ups arrive
 }
 
-// join begins to listen for news of a job: what it publishes, and its end. Whoever looks after that misses nothing.
+// join subscribes to a job: to what it publishes and to its end. A poll after join misses nothing.
 func (f *followers) join(job store.ID) *follower {
 	one := &follower{
 		of: f, job: job, deaf: f.listening.use(), interval: firstLook, news: make(chan struct{}, 1), anything: make(chan struct{}, 1),
@@ -76,9 +77,10 @@ func (f *follower) leave() {
 	f.deaf()
 }
 
-// wait returns when looking is worth while, and whether the job has ended; with ErrNotFound, because it is not there.
+// wait returns when a poll is worthwhile. ended reports that the job has ended; err is ErrNotFound
+// if it does not exist.
 func (f *follower) wait(ctx context.Context, over <-chan answer) (ended bool, err error) {
-	looked := time.Now() //nolint:forbidigo // how long it is until the next look
+	looked := time.Now() //nolint:forbidigo // a duration, not the time of day
 	again := followAgain
 	if !f.of.listening.store.Traits().Wakeups {
 		again = f.interval
@@ -96,7 +98,7 @@ func (f *follower) wait(ctx context.Context, over <-chan answer) (ended bool, er
 		case <-look.C:
 			return false, nil
 		case <-anything:
-			anything = nil                           // it is enough to know once
+			anything = nil                           // once is enough
 			rest := f.of.rest() - time.Since(looked) //nolint:forbidigo // as above
 			if rest <= 0 {
 				return false, nil
@@ -110,14 +112,14 @@ func (f *follower) wait(ctx context.Context, over <-chan answer) (ended bool, er
 	}
 }
 
-// rest is how long a follower rests between looks that may be for nothing.
+// rest is the least time between two polls of a follower that may find nothing.
 func (f *followers) rest() time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return time.Duration(f.count) * 4 * forNothing
 }
 
-// tell tells those who follow one of the jobs.
+// tell notifies the followers of the jobs.
 func (f *followers) tell(jobs []store.ID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -131,7 +133,7 @@ func (f *followers) tell(jobs []store.ID) {
 	}
 }
 
-// tellAll tells everybody that something has happened to some job.
+// tellAll notifies all followers that some job has news.
 func (f *followers) tellAll() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Hub is everybody in this process who waits for jobs, and what is known of those who do in others.
+// Hub knows the waiters of this process, and the subscriptions of other processes.
 type Hub struct {
 	store     store.Store
 	wake      func(store.Wake)
@@ -20,20 +20,21 @@ type Hub struct {
 	listening *listening
 }
 
-// Parts are what a hub works with.
+// Parts are the dependencies of a hub.
 type Parts struct {
 	Store  store.Store
 	Guard  *supervise.Guard
 	Outage *logs.Outage
-	// Elsewhere returns those of the jobs of a namespace, "" for any, that are not in the hands of this process.
+	// Elsewhere returns those jobs of a namespace ("" for any) that this process neither runs nor
+	// has an unwritten outcome of.
 	Elsewhere func(namespace string, jobs []store.ID) []store.ID
-	// Wake is told of the wake-ups of other processes that are for nodes.
+	// Wake is called with the wake-ups of other processes that concern nodes.
 	Wake func(store.Wake)
-	// Fatal is told of an error after which nothing can be read any more.
+	// Fatal is called with an error after which nothing can be read any more.
 	Fatal func(error)
 }
 
-// New returns a hub. It does nothing until somebody waits.
+// New returns a hub. It is idle until a caller waits.
 func New(p Parts) *Hub {
 	h := &Hub{store: p.Store, wake: p.Wake}
 	h.listening = newListening(p.Store, p.Guard, p.Outage, h.hear, p.Fatal)
@@ -43,7 +44,7 @@ func New(p Parts) *Hub {
 	return h
 }
 
-// Close ends every wait with ErrClosed. Others are still told of what ends.
+// Close ends every wait with ErrClosed. Other processes are still notified.
 func (h *Hub) Close() {
 	h.waiters.close()
 	h.followers.close()
@@ -51,19 +52,20 @@ func (h *Hub) Close() {
 	h.listening.close()
 }
 
-// Listen lets the wake-ups of other processes be heard until done is called.
+// Listen receives the wake-ups of other processes until done is called.
 func (h *Hub) Listen() (done func()) { return h.listening.use() }
 
-// Wait calls each once for every one of the jobs of a namespace, "" for any, as they finish, or with ErrNotFound for one that is
-// not there, until it has been called for all or returns false. An id that is there twice is told twice.
+// Wait calls each once for every job of a namespace ("" for any) as it finishes, or with
+// ErrNotFound for a job that does not exist, until it has been called for all or returns false. For
+// an id that occurs twice it is called twice.
 func (h *Hub) Wait(ctx context.Context, namespace string, ids []store.ID, each func(store.Ended, error) bool) error {
 	return h.waiters.wait(ctx, namespace, ids, each)
 }
 
-// Follow calls look at once, and then whenever the job may have published something, until look has had enough, or the job has ended
-// and a look after that was in vain. look reports whether it found anything, and whether that was enough. While the database does
-// not answer it is called again and again: only an error that does not pass ends it, or that of ctx, or ErrClosed. If the job is not
-// there and look has found nothing, it is ErrNotFound.
+// Follow calls look at once, and then whenever the job may have published something, until look
+// reports enough, or the job has ended and a last look found nothing. While the database does not
+// answer look is retried; only a permanent error, the end of ctx or ErrClosed ends Follow. It
+// returns ErrNotFound if the job does not exist and look has found nothing.
 func (h *Hub) Follow(ctx context.Context, namespace string, job store.ID, look func() (found, enough bool, err error)) error {
 	f := h.followers.join(job)
 	defer f.leave()
@@ -97,8 +99,8 @@ func (h *Hub) Follow(ctx context.Context, namespace string, job store.ID, look f
 	}
 }
 
-// Committed tells of what a batch that was committed in this process has ended or published, and returns the wake-ups for those who wait
-// for it in others.
+// Committed notifies the waiters of this process of what a committed batch has ended or published,
+// and returns the wake-ups for those of other processes.
 func (h *Hub) Committed(batch *store.Batch) []store.Wake {
 	for _, o := range batch.Outcomes {
 		if o.Err == nil && o.Final.Finished() {
@@ -113,7 +115,8 @@ func (h *Hub) Committed(batch *store.Batch) []store.Wake {
 	return h.forOthers(jobs)
 }
 
-// Ended tells those who wait for jobs, here and elsewhere, that these have ended in another way than by an outcome.
+// Ended notifies the waiters of jobs, in all processes, that these have ended otherwise than by an
+// outcome.
 func (h *Hub) Ended(jobs ...store.ID) {
 	h.EndedHere(jobs)
 	if wakes := h.forOthers(jobs); wakes != nil {
@@ -121,13 +124,13 @@ func (h *Hub) Ended(jobs ...store.ID) {
 	}
 }
 
-// EndedHere is Ended for this process alone.
+// EndedHere is Ended for this process only.
 func (h *Hub) EndedHere(jobs []store.ID) {
 	h.waiters.look(jobs...)
 	h.followers.tell(jobs)
 }
 
-// MayHaveEnded is Ended for jobs that nobody can name.
+// MayHaveEnded is Ended for jobs whose ids are not known.
 func (h *Hub) MayHaveEnded() {
 	h.waiters.look()
 	h.followers.tellAll()
@@ -136,7 +139,7 @@ func (h *Hub) MayHaveEnded() {
 	}
 }
 
-// forOthers is what other processes are told of news of jobs.
+// forOthers returns the wake-ups for other processes that wait for the jobs.
 func (h *Hub) forOthers(jobs []store.ID) []store.Wake {
 	wanted := h.wanted.news(jobs, h.store.Now())
 	if len(wanted) == 0 {
@@ -145,7 +148,7 @@ func (h *Hub) forOthers(jobs []store.ID) []store.Wake {
 	return []store.Wake{{Kind: store.WakeNews, Jobs: wanted}}
 }
 
-// hear takes in what another process says.
+// hear handles a wake-up from another process.
 func (h *Hub) hear(w store.Wake) {
 	switch w.Kind {
 	case store.WakeWanted, store.WakeStillWanted:
@@ -160,7 +163,7 @@ func (h *Hub) hear(w store.Wake) {
 		} else {
 			h.followers.tellAll()
 		}
-	default: // for nodes alone
+	default: // concerns nodes only
 	}
 	h.wake(w)
 }

@@ -10,17 +10,18 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// deafAfter is how long wake-ups are listened for after the last one left who needed them: a client that waits for one job after
-// the other should not connect for each.
+// deafAfter is how long listening goes on without users: a client that waits for one job after the
+// other should not connect for each.
 const deafAfter = 10 * time.Second
 
-// listening passes on the wake-ups of other processes while somebody needs them: a node, or who waits for jobs of others.
+// listening passes on the wake-ups of other processes while it has users: a node, or callers that
+// wait for jobs of other processes.
 type listening struct {
 	store  store.Store
 	guard  *supervise.Guard
 	outage *logs.Outage
 	hear   func(store.Wake)
-	fatal  func(error) // is told of errors that do not pass
+	fatal  func(error) // called with permanent errors
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -28,8 +29,8 @@ type listening struct {
 
 	mu    sync.Mutex
 	users int
-	left  int                // counts how often the last user has left
-	stop  context.CancelFunc // ends the loop that runs; nil: none does
+	left  int                // how often the last user has left
+	stop  context.CancelFunc // ends the loop; nil: it does not run
 }
 
 func newListening(st store.Store, g *supervise.Guard, o *logs.Outage, hear func(store.Wake), fatal func(error)) *listening {
@@ -38,7 +39,7 @@ func newListening(st store.Store, g *supervise.Guard, o *logs.Outage, hear func(
 	return l
 }
 
-// use listens until done is called, and at once if it does not yet.
+// use keeps listening until done is called.
 func (l *listening) use() (done func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,7 +52,7 @@ func (l *listening) use() (done func()) {
 	return sync.OnceFunc(l.leave)
 }
 
-// leave ends the listening after a while, unless somebody needs it by then.
+// leave ends listening after deafAfter, unless it has a user by then.
 func (l *listening) leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,42 +15,44 @@ import (
 )
 
 const (
-	// firstLook is how old a job is when it is first asked for: most that were enqueued a moment ago end here before.
+	// firstLook is how old a job is when it is first polled: most jobs enqueued a moment ago end in
+	// this process before.
 	firstLook = 10 * time.Millisecond
-	// lastLook bounds the interval, which begins with firstLook and doubles while nothing ends, at which the ends of jobs that run
-	// elsewhere are asked for while no wake-ups arrive.
+	// lastLook bounds the poll interval for jobs of other processes where no wake-ups arrive. It
+	// starts at firstLook and doubles while nothing ends.
 	lastLook = 500 * time.Millisecond
-	// Where they arrive, a part of the jobs is asked for every lookEvery, and all of them within lookRounds of that: wake-ups
-	// may be lost.
+	// Where wake-ups arrive, a part of the jobs is polled every lookEvery, and all of them within
+	// lookRounds of that, because wake-ups may be lost.
 	lookEvery  = time.Second
 	lookRounds = 4
-	// lookLimit is how many jobs one query asks for that may well have ended: it returns their results. tickLimit is the same
-	// for those of which nobody has said so.
+	// lookLimit is how many jobs one query asks for that may well have ended, because it returns
+	// their results. tickLimit is the limit of periodic polls, which find little.
 	lookLimit = 1000
 	tickLimit = 50_000
-	// lookRest is how many times as long as a look for all jobs took nobody looks for all of them again.
+	// lookRest is the least pause after a poll of all jobs, in multiples of its duration.
 	lookRest = 20
 )
 
-// waiters are those who wait for jobs to end. Jobs that end in this process are told at once. For the others it looks once at the
-// beginning, and then when it hears of them: it wishes for news. Now and then it looks anyway.
+// waiters are the callers that wait for jobs to end. They are notified at once of jobs that end in
+// this process. Other jobs are polled once at the beginning and then when a wake-up names them;
+// this process subscribes to those. A slow periodic poll makes up for lost wake-ups.
 type waiters struct {
 	store     store.Store
 	guard     *supervise.Guard
 	listening *listening
 	wishes    *wishes
-	// elsewhere returns those of the jobs of a namespace, "" for any, that do not run in this process.
+	// elsewhere returns those jobs of a namespace ("" for any) that do not run in this process.
 	elsewhere func(namespace string, jobs []store.ID) []store.ID
-	fatal     func(error) // is told of errors that do not pass
+	fatal     func(error) // called with permanent errors
 
 	mu      sync.Mutex
 	targets map[target]*waited
-	begun   uint64         // how many waits have begun
-	spaces  map[string]int // how many targets there are in each namespace
-	soon    []target       // to be looked at, unless they are in the hands of this process
-	told    []target       // to be looked at: somebody has said that they ended
-	young   []target       // to be looked at when they are old enough, oldest first
-	all     bool           // all are to be looked at
+	begun   uint64         // number of waits begun so far
+	spaces  map[string]int // number of targets in each namespace
+	soon    []target       // to be polled, unless this process runs them
+	told    []target       // to be polled: they are said to have ended
+	young   []target       // to be polled when they are old enough, oldest first
+	all     bool           // poll all targets
 	looking bool
 	nudge   chan struct{}
 	ctx     context.Context
@@ -58,29 +60,30 @@ type waiters struct {
 	loops   sync.WaitGroup
 }
 
-// target is a job that is waited for in a namespace, "" for any. In another one than its own it is not there.
+// target is a job that is waited for in a namespace, "" for any. A job of another namespace does
+// not exist for it.
 type target struct {
 	namespace string
 	job       store.ID
 }
 
-// waited is what is known of a target.
+// waited is the state of a target.
 type waited struct {
 	since  time.Time
-	young  bool // it was enqueued a moment ago
-	wished bool // others know that it is waited for
+	young  bool // enqueued a moment ago
+	wished bool // other processes know of it
 	waits  []wait
 }
 
-// wait is who waits for a target.
+// wait is one caller that waits for a target.
 type wait struct {
 	ch    chan answer
-	begun uint64 // its number
+	begun uint64 // its sequence number
 }
 
 type answer struct {
 	ended store.Ended
-	err   error // of the job that ended names
+	err   error // about the job ended.ID
 }
 
 func newWaiters(
@@ -94,8 +97,8 @@ func newWaiters(
 	return ws
 }
 
-// wait calls each for every one of the jobs, as they end or are found not to be there, until it has been called for all or
-// returns false. An id that is there twice is told twice.
+// wait calls each for every job as it ends or is found not to exist, until it has been called for
+// all or returns false. For an id that occurs twice it is called twice.
 func (w *waiters) wait(ctx context.Context, namespace string, ids []store.ID, each func(store.Ended, error) bool) error {
 	ch := make(chan answer, len(ids))
 	w.begin(namespace, ids, ch)
@@ -116,7 +119,7 @@ func (w *waiters) wait(ctx context.Context, namespace string, ids []store.ID, ea
 }
 
 func (w *waiters) begin(namespace string, ids []store.ID, ch chan answer) {
-	now := time.Now() //nolint:forbidigo // how long somebody waits, and not what time it is
+	now := time.Now() //nolint:forbidigo // a duration, not the time of day
 	today := w.store.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -143,15 +146,15 @@ func (w *waiters) begin(namespace string, ids []store.ID, ch chan answer) {
 		w.looking = true
 		w.loops.Go(func() { w.guard.Supervise(w.ctx, "waits for jobs", w.loop) })
 	}
-	if asleep || len(w.soon) > 0 { // else the loop wakes for those that are young before this one is old enough
+	if asleep || len(w.soon) > 0 { // else the loop wakes for an older young target first
 		supervise.Signal(w.nudge)
 	}
 }
 
-// deliver tells of an outcome that was committed in this process.
+// deliver notifies the waiters of an outcome that was committed in this process.
 func (w *waiters) deliver(o *store.Outcome) {
 	if o.Final != o.State {
-		w.look(o.Lease.Job) // the store turned the outcome into another one; it knows the words
+		w.look(o.Lease.Job) // the store changed the outcome; only it has the text
 		return
 	}
 	w.mu.Lock()
@@ -162,8 +165,8 @@ func (w *waiters) deliver(o *store.Outcome) {
 	}
 }
 
-// of ends the waits for a job in the namespaces of which that is true, and returns them. In the others the job is looked up, and is
-// not there. w.mu is held.
+// of ends the waits for a job in the namespaces for which is is true, and returns them. In other
+// namespaces the job is polled, and found not to exist. w.mu is held.
 func (w *waiters) of(job store.ID, is func(namespace string) bool) (ended []*waited) {
 	for namespace := range w.spaces {
 		switch t := (target{namespace, job}); {
@@ -178,7 +181,7 @@ func (w *waiters) of(job store.ID, is func(namespace string) bool) (ended []*wai
 	return ended
 }
 
-// look asks at once for those of the jobs that are waited for, of which somebody has news; without any, for all.
+// look polls those of the jobs that have waiters at once; without ids, all targets.
 func (w *waiters) look(ids ...store.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -214,7 +217,7 @@ func (w *waiters) forget(namespace string, ids []store.ID, ch chan answer) {
 	}
 }
 
-// remove ends the wait for a target. w.mu is held.
+// remove removes a target. w.mu is held.
 func (w *waiters) remove(t target) *waited {
 	of := w.targets[t]
 	if of == nil {
@@ -230,8 +233,9 @@ func (w *waiters) remove(t target) *waited {
 	return of
 }
 
-// answer gives those who wait for a target its end, as it was seen when so many waits had begun. Whoever has begun to wait since may
-// wait for another end, of a job that a person lets go on: for them it is looked up again.
+// answer notifies the waiters of a target of its end, which was read when seen waits had begun.
+// Waits begun later may mean a later end, of a job that was retried: for them the job is polled
+// again.
 func (w *waiters) answer(t target, a answer, seen uint64) {
 	w.mu.Lock()
 	var waits []wait
@@ -252,11 +256,11 @@ func (w *waiters) answer(t target, a answer, seen uint64) {
 
 func tell(waits []wait, a answer) {
 	for _, o := range waits {
-		o.ch <- a // has room for one answer for each time that the job is waited for
+		o.ch <- a // has room for one answer for each wait
 	}
 }
 
-// loop looks until nobody waits any more.
+// loop polls until there are no waiters.
 func (w *waiters) loop(ctx context.Context) {
 	defer w.listening.use()()
 	r := rounds{interval: firstLook}
@@ -275,11 +279,11 @@ func (w *waiters) loop(ctx context.Context) {
 		if !waiting {
 			return
 		}
-		w.wish(w.notHere(look.untold))
+		w.wish(w.notHere(look.unwished))
 		found, err := w.ask(look)
 		switch {
 		case err != nil:
-			// At all of them, once the database may be back.
+			// Poll all of them once the database may be back.
 			r.rested, r.away = now.Add(lastLook), now.Add(lastLook)
 			w.lookAgain(look.told)
 		case look.every:
@@ -290,18 +294,18 @@ func (w *waiters) loop(ctx context.Context) {
 	}
 }
 
-// rounds is when all jobs are looked at, or a part of them, although nobody has said anything of them.
+// rounds schedules the polls that no wake-up asked for.
 type rounds struct {
 	heard    bool          // wake-ups arrive
-	interval time.Duration // between two looks while they do not
-	tick     time.Time     // when the next one is due
-	round    byte          // which part is next
-	rested   time.Time     // before then nobody looks at all of them
-	away     time.Time     // before then nobody looks at those of which there is news: the database did not answer
-	looked   time.Time     // when the last look was
+	interval time.Duration // poll interval without wake-ups
+	tick     time.Time     // when the next poll is due
+	round    byte          // the next part of the targets
+	rested   time.Time     // no poll of all targets before
+	away     time.Time     // no poll of told targets before, because the database did not answer
+	looked   time.Time     // time of the last poll
 }
 
-// isDue reports whether a look is due that nobody has asked for, and at which jobs.
+// isDue reports whether a periodic poll is due, and of which jobs.
 func (r *rounds) isDue(now time.Time) (due bool, of func(store.ID) bool) {
 	if now.Before(r.tick) {
 		return false, nil
@@ -314,7 +318,7 @@ func (r *rounds) isDue(now time.Time) (due bool, of func(store.ID) bool) {
 	return true, func(id store.ID) bool { return id[len(id)-1]%lookRounds == round }
 }
 
-// next sets when the next such look is due after one at the given time.
+// next schedules the next periodic poll after a poll at the given time.
 func (r *rounds) next(now time.Time, found bool) {
 	switch {
 	case r.heard:
@@ -331,21 +335,21 @@ func (r *rounds) next(now time.Time, found bool) {
 	}
 }
 
-// rest lets nobody look at all jobs for a while after that took long.
+// rest delays the next poll of all targets, after one that took long.
 func (r *rounds) rest(now time.Time, took time.Duration) {
 	r.rested = now.Add(max(firstLook, lookRest*took))
 }
 
-// look is what the loop looks at in one go.
+// look is one round of polls.
 type look struct {
-	ids    []target // but those in the hands of this process
-	told   []target // those of which somebody has news, wherever they are
-	limit  int      // how many one query asks for
-	every  bool     // ids are all that are waited for
-	untold []target // those of which others do not know yet that they are waited for
+	ids      []target // polled unless this process runs them
+	told     []target // polled wherever they run: they are said to have ended
+	limit    int      // of one query
+	every    bool     // ids are all targets
+	unwished []target // other processes do not know of them yet
 }
 
-// due returns what to look at now. waiting is false if nobody waits, and the loop ends.
+// due returns what to poll now. waiting is false if there are no waiters, and the loop ends.
 func (w *waiters) due(now time.Time, r *rounds) (l look, waiting bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -372,7 +376,7 @@ func (w *waiters) due(now time.Time, r *rounds) (l look, waiting bool) {
 		l.ids = w.add(l.ids, of)
 		for t, waited := range w.targets {
 			if !waited.wished && !waited.young {
-				l.untold = append(l.untold, t)
+				l.unwished = append(l.unwished, t)
 			}
 		}
 	}
@@ -380,18 +384,19 @@ func (w *waiters) due(now time.Time, r *rounds) (l look, waiting bool) {
 	return l, true
 }
 
-// waitedFor returns each of the targets once that somebody waits for, in order. It changes the slice. w.mu is held.
+// waitedFor returns those targets that still have waiters, sorted and without duplicates. It
+// changes the slice. w.mu is held.
 func (w *waiters) waitedFor(all []target) []target {
 	slices.SortFunc(all, compareTargets)
 	return slices.DeleteFunc(slices.Compact(all), func(t target) bool { return w.targets[t] == nil })
 }
 
-// compareTargets puts those of one namespace side by side.
+// compareTargets orders targets by namespace first.
 func compareTargets(a, b target) int {
 	return cmp.Or(cmp.Compare(a.namespace, b.namespace), slices.Compare(a.job[:], b.job[:]))
 }
 
-// add adds to a list the targets for whose jobs that is true, but those that were enqueued a moment ago. w.mu is held.
+// add adds the targets for whose jobs of is true, except the young ones. w.mu is held.
 func (w *waiters) add(list []target, of func(store.ID) bool) []target {
 	for t, waited := range w.targets {
 		if !waited.young && of(t.job) {
@@ -401,7 +406,7 @@ func (w *waiters) add(list []target, of func(store.ID) bool) []target {
 	return list
 }
 
-// grown takes those from the young ones that are old enough. w.mu is held.
+// grown takes the targets from young that are old enough. w.mu is held.
 func (w *waiters) grown(now time.Time) iter.Seq[target] {
 	return func(yield func(target) bool) {
 		for len(w.young) > 0 {
@@ -421,7 +426,7 @@ func (w *waiters) grown(now time.Time) iter.Seq[target] {
 	}
 }
 
-// soonest is when the loop has to look again if nobody asks it to.
+// soonest is when the loop must poll next.
 func (w *waiters) soonest(r *rounds) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -430,7 +435,7 @@ func (w *waiters) soonest(r *rounds) time.Time {
 		w.young = w.young[1:] // it has ended
 	}
 	if len(w.young) > 0 {
-		// Together with those who began to wait soon after: a thousand callers are not a thousand looks.
+		// Together with those that came soon after: a thousand callers are not a thousand polls.
 		grown := w.targets[w.young[0]].since.Add(firstLook)
 		at = earlier(at, later(grown, r.looked.Add(firstLook/2)))
 	}
@@ -457,7 +462,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// madeAt is when an id was made, or the zero time if it does not tell.
+// madeAt is the time in an id of version 7, or the zero time.
 func madeAt(id store.ID) time.Time {
 	if id.Version() != 7 {
 		return time.Time{}
@@ -465,8 +470,8 @@ func madeAt(id store.ID) time.Time {
 	return time.Unix(id.Time().UnixTime())
 }
 
-// ask looks up those of the targets that do not run here, or of which somebody has news, and returns how many had ended. An error may
-// pass.
+// ask polls the targets that do not run here or were said to have ended, and returns how many have
+// ended. The error is transient.
 func (w *waiters) ask(l look) (found int, err error) {
 	all := w.notHere(l.ids)
 	if len(l.told) > 0 {
@@ -487,7 +492,7 @@ func (w *waiters) ask(l look) (found int, err error) {
 	return found, nil
 }
 
-// ofOneNamespace is how many of the first targets are of one namespace, up to a limit.
+// ofOneNamespace is how many targets at the start of all share a namespace, up to a limit.
 func ofOneNamespace(all []target, limit int) int {
 	n := 1
 	for n < min(len(all), limit) && all[n].namespace == all[0].namespace {
@@ -504,7 +509,7 @@ func jobsOf(targets []target) []store.ID {
 	return ids
 }
 
-// askFor looks up targets of one namespace.
+// askFor polls targets of one namespace.
 func (w *waiters) askFor(some []target) (found int, err error) {
 	ctx, cancel := context.WithTimeout(w.ctx, store.CallTimeout)
 	defer cancel()
@@ -533,7 +538,7 @@ func (w *waiters) askFor(some []target) (found int, err error) {
 	return found, nil
 }
 
-// notHere returns those of the targets, which are in order, whose jobs are not in the hands of this process.
+// notHere returns those of the sorted targets that this process does not run.
 func (w *waiters) notHere(all []target) (left []target) {
 	for len(all) > 0 {
 		n := ofOneNamespace(all, len(all))
@@ -545,7 +550,7 @@ func (w *waiters) notHere(all []target) (left []target) {
 	return left
 }
 
-// lookAgain asks for those of which there was news, and for all, once the database may be back.
+// lookAgain schedules a poll of told and of all targets, once the database may be back.
 func (w *waiters) lookAgain(told []target) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -554,7 +559,7 @@ func (w *waiters) lookAgain(told []target) {
 	supervise.Signal(w.nudge)
 }
 
-// wish lets the others know which jobs are waited for.
+// wish subscribes to the jobs of targets.
 func (w *waiters) wish(all []target) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -566,7 +571,7 @@ func (w *waiters) wish(all []target) {
 	}
 }
 
-// fail ends the waits for jobs that nothing can be learned of any more, whoever waits: the file is gone, say.
+// fail ends the waits for jobs after a permanent error, for example when the database file is gone.
 func (w *waiters) fail(all []target, err error) {
 	w.fatal(err)
 	for _, t := range all {

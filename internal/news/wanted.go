@@ -11,35 +11,36 @@ import (
 )
 
 const (
-	// wantedFor is how long another process's wish for news of a job is remembered; it is renewed sooner. wantedSinceFor is the
-	// same for all jobs made since some time.
+	// wantedFor is how long a subscription of another process lasts; it is renewed sooner.
+	// wantedSinceFor is the same for a subscription to all jobs made since some time.
 	wantedFor      = 15 * time.Second
 	wantedSinceFor = 3 * time.Second
-	// maxWanted bounds the jobs that are remembered. Of those beyond it news comes late.
+	// maxWanted bounds the jobs with subscriptions; news of further jobs come late, by polls.
 	maxWanted = 100_000
-	// maxMakers is the same for processes who wait for all that they make.
+	// maxMakers bounds the processes with a subscription to all jobs that they make.
 	maxMakers = 10_000
-	// maxRecent is how many of the last jobs that had news are remembered, for those who ask a moment too late.
+	// maxRecent is how many of the last jobs with news are remembered, for subscriptions that
+	// arrive a moment too late.
 	maxRecent = 4096
 )
 
-// wanted knows for which jobs other processes wait, and which had news a moment ago. A wish takes a moment to arrive: what
-// happened meanwhile is told when it does, so that no news falls between the two.
+// wanted has the subscriptions of other processes, and the jobs that had news a moment ago: news
+// that came before a subscription arrived are sent when it arrives.
 type wanted struct {
-	some atomic.Bool // there is something to look up
+	some atomic.Bool // there are subscriptions
 
 	mu     sync.Mutex
-	until  map[store.ID]time.Time    // when a wish ends
-	since  map[store.Maker]wishSince // of jobs that somebody makes; 0: anybody
+	until  map[store.ID]time.Time    // when a subscription ends
+	since  map[store.Maker]wishSince // by the process that makes the jobs; 0: any
 	purged time.Time
-	recent []store.ID // a ring
-	next   int        // its oldest place
+	recent []store.ID // ring buffer
+	next   int        // index of its oldest element
 }
 
-// wishSince is a wish for all jobs made since a time.
+// wishSince is a subscription to all jobs made since a time.
 type wishSince struct{ since, until time.Time }
 
-// covers reports whether the wish is for a job.
+// covers reports whether the subscription includes a job.
 func (w wishSince) covers(id store.ID, now time.Time) bool {
 	return now.Before(w.until) && !madeAt(id).Before(w.since)
 }
@@ -52,7 +53,8 @@ func (w *wanted) isWanted(id store.ID, now time.Time) bool {
 	return len(w.since) > 0 && (w.since[0].covers(id, now) || w.since[store.MakerOf(id)].covers(id, now))
 }
 
-// heard takes in a wish, and returns those of its jobs that had news a moment ago, if it is new.
+// heard adds a subscription. If it is new, heard returns those of its jobs that had news a moment
+// ago.
 func (w *wanted) heard(wish store.Wake, now time.Time) []store.ID {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -93,7 +95,7 @@ func (w *wanted) heard(wish store.Wake, now time.Time) []store.ID {
 	return news
 }
 
-// news notes jobs that have ended or published something, and returns those that others wait for.
+// news records jobs that have ended or published something, and returns those with subscriptions.
 func (w *wanted) news(jobs []store.ID, now time.Time) []store.ID {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -118,10 +120,10 @@ func (w *wanted) news(jobs []store.ID, now time.Time) []store.ID {
 	return told
 }
 
-// any reports whether somebody waits for any job.
+// any reports whether there are subscriptions.
 func (w *wanted) any() bool { return w.some.Load() }
 
-// purge forgets wishes that are over, now and then. w.mu is held.
+// purge removes subscriptions that have ended, now and then. w.mu is held.
 func (w *wanted) purge(now time.Time) {
 	if now.Sub(w.purged) < wantedFor/3 {
 		return
@@ -136,7 +138,7 @@ func (w *wanted) purge(now time.Time) {
 	w.some.Store(len(w.until)+len(w.since) > 0)
 }
 
-// hasNews lists the jobs that have ended, or published something, by a batch that was committed.
+// hasNews lists the jobs that ended or published something in a committed batch.
 func hasNews(batch *store.Batch) []store.ID {
 	jobs := make([]store.ID, 0, len(batch.Outcomes))
 	for _, a := range batch.Appends {

@@ -12,16 +12,19 @@ import (
 )
 
 const (
-	// tellEvery is how often wishes are told of again that are new, and renewWishes after how many times all are.
+	// tellEvery is the interval at which new wishes are sent, and renewWishes after how many
+	// intervals all are sent again.
 	tellEvery   = time.Second
 	renewWishes = 5
-	// maxTold is how many wishes go out at once between two ticks. Whoever begins to wait more often than that says that
-	// all jobs are wanted which it makes from now on, or, if it waits so often for those of others, which anybody makes, and is quiet.
+	// maxTold is how many wishes are sent at once between two ticks. A process that begins to wait
+	// more often subscribes to all jobs that it makes from now on or, if it waits often for jobs of
+	// other processes, to all jobs of all processes.
 	maxTold = 10
 )
 
-// wishes tells other processes for which jobs this one waits, so that whoever ends one of them, or writes what it publishes, says
-// so. Nobody else pays for it, and it costs this process about a statement a second, however many wait.
+// wishes are the subscriptions of this process: they tell other processes which jobs it waits for,
+// so that the one that ends such a job or writes what it publishes sends a wake-up. They cost this
+// process about one statement a second, however many callers wait, and other processes nothing.
 type wishes struct {
 	store store.Store
 	guard *supervise.Guard
@@ -32,11 +35,11 @@ type wishes struct {
 
 	mu      sync.Mutex
 	users   map[store.ID]int
-	fresh   []store.ID  // not told of yet
+	fresh   []store.ID  // not sent yet
 	begun   int         // how often there was something new since the last tick
-	foreign int         // how often jobs of others were among that
-	since   time.Time   // all jobs made since then were said to be wanted; zero: it was not said
-	maker   store.Maker // those that it makes; 0: anybody
+	foreign int         // how often that included jobs of other processes
+	since   time.Time   // subscribed to all jobs made since then; zero: not
+	maker   store.Maker // only to those of this maker; 0: any
 	running bool
 	nudge   chan struct{}
 }
@@ -47,7 +50,7 @@ func newWishes(st store.Store, g *supervise.Guard) *wishes {
 	return w
 }
 
-// add wants news of jobs, until drop.
+// add subscribes to jobs until drop.
 func (w *wishes) add(jobs ...store.ID) {
 	if len(jobs) == 0 {
 		return
@@ -69,7 +72,7 @@ func (w *wishes) add(jobs ...store.ID) {
 	}
 }
 
-// drop takes back what add did.
+// drop undoes add.
 func (w *wishes) drop(jobs ...store.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,7 +83,7 @@ func (w *wishes) drop(jobs ...store.ID) {
 	}
 }
 
-// loop tells of wishes until there are none.
+// loop sends wishes until there are none.
 func (w *wishes) loop(ctx context.Context) {
 	ticker := time.NewTicker(tellEvery)
 	defer ticker.Stop()
@@ -108,7 +111,7 @@ func (w *wishes) tell(wishes ...store.Wake) {
 	}
 }
 
-// news returns what is to be told between two ticks.
+// news returns what to send between two ticks.
 func (w *wishes) news() store.Wake {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -123,7 +126,7 @@ func (w *wishes) news() store.Wake {
 	case w.foreign > maxTold && (w.since.IsZero() || w.maker != 0):
 		w.all(0)
 	case w.foreign > maxTold:
-		return store.Wake{} // those that are older wait for the tick
+		return store.Wake{} // jobs from before since wait for the tick
 	case w.begun > maxTold && w.since.IsZero():
 		w.all(store.ThisProcess())
 	case !w.since.IsZero() && (w.maker == 0 || !slices.ContainsFunc(w.fresh, isForeign)):
@@ -132,15 +135,15 @@ func (w *wishes) news() store.Wake {
 	return store.Wake{Kind: store.WakeWanted, Jobs: w.takeFresh(), Due: w.since, Maker: w.maker}
 }
 
-// all wants news of all jobs that somebody makes from now on, and a little earlier: the ids of the first of them are as old as their
-// enqueue. w.mu is held.
+// all subscribes to all jobs of a maker from now on, and a little earlier, because the ids of the
+// first ones are as old as their enqueue. w.mu is held.
 func (w *wishes) all(maker store.Maker) { w.since, w.maker = w.store.Now().Add(-tellEvery), maker }
 
 // isForeign reports whether another process has made an id.
 func isForeign(id store.ID) bool { return store.MakerOf(id) != store.ThisProcess() }
 
-// tick returns what is to be told at a tick: what is new, and what was told before, if that is to be renewed. more is false if nobody
-// waits any more.
+// tick returns what to send at a tick: the new wishes, and the old ones if they are to be renewed.
+// more is false if there are no waiters.
 func (w *wishes) tick(renew bool) (fresh, still store.Wake, more bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -163,7 +166,7 @@ func (w *wishes) tick(renew bool) (fresh, still store.Wake, more bool) {
 	return fresh, still, true
 }
 
-// takeFresh returns the wishes that are new and still there. w.mu is held.
+// takeFresh returns the new wishes that are still wanted. w.mu is held.
 func (w *wishes) takeFresh() []store.ID {
 	jobs := make([]store.ID, 0, len(w.fresh))
 	for _, id := range w.fresh {

@@ -7,25 +7,25 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// lane is a line of ops that are committed together.
-type lane struct {
+// backlog is a queue of ops that are committed together.
+type backlog struct {
 	mu      sync.Mutex
 	waiting []*op
-	flying  []store.ID // jobs whose outcomes were taken and are not answered yet
+	flying  []store.ID // jobs whose outcomes were taken and not answered
 	wake    chan struct{}
 }
 
-func newLane() *lane { return &lane{wake: make(chan struct{}, 1)} }
+func newBacklog() *backlog { return &backlog{wake: make(chan struct{}, 1)} }
 
-func (l *lane) put(o *op) {
+func (l *backlog) put(o *op) {
 	l.mu.Lock()
 	l.waiting = append(l.waiting, o)
 	l.mu.Unlock()
 	supervise.Signal(l.wake)
 }
 
-// take removes ops from the head of the line, at least one if there is one, up to limit operations.
-func (l *lane) take(limit int) []*op {
+// take removes ops from the head, up to limit operations but at least one op if there is one.
+func (l *backlog) take(limit int) []*op {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	count, n := 0, 0 // a single op may be larger than the limit
@@ -43,7 +43,7 @@ func (l *lane) take(limit int) []*op {
 }
 
 // note adds the jobs whose outcomes are among ops that were taken. l.mu is held.
-func (l *lane) note(ops []*op) {
+func (l *backlog) note(ops []*op) {
 	for _, o := range ops {
 		if o.outcome != nil {
 			l.flying = append(l.flying, o.outcome.Lease.Job)
@@ -51,16 +51,16 @@ func (l *lane) note(ops []*op) {
 	}
 }
 
-// keep notes which of the ops that were taken are still to be answered.
-func (l *lane) keep(ops []*op) {
+// keep sets the ops that were taken and are still to be answered.
+func (l *backlog) keep(ops []*op) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.flying = l.flying[:0]
 	l.note(ops)
 }
 
-// ending adds the jobs whose outcomes are in the line or on their way.
-func (l *lane) ending(jobs map[store.ID]bool) {
+// ending adds the jobs whose outcomes wait or were taken.
+func (l *backlog) ending(jobs map[store.ID]bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, id := range l.flying {
@@ -71,7 +71,7 @@ func (l *lane) ending(jobs map[store.ID]bool) {
 	}
 }
 
-func (l *lane) length() int {
+func (l *backlog) length() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.waiting)

@@ -7,33 +7,33 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// line is the worker of a lane: what it has taken and not yet committed outlives a panic.
-type line struct {
-	*lane
+// worker is the state of a goroutine that commits a backlog; it survives a panic.
+type worker struct {
+	*backlog
 	limit   int
 	portion *portion.Portion // of the limit
-	ops     []*op            // what could not be committed, in front, and what is to follow it; nil: answered meanwhile, or put aside
-	begun   *Starting        // of these: they were tried, and may run already
+	ops     []*op            // to be retried, then new ones; nil: answered or put aside meanwhile
+	begun   *Starting        // of these ops: they were tried, and their jobs may have started
 	company commitDelay
 	try     int
 }
 
-// startingPortion is how many bytes may be in a batch that lets jobs start. Such a batch is repeated
-// with the same jobs until it is known what happened, so that it cannot be made smaller.
+// startingPortion bounds the bytes of a batch that starts jobs. Such a batch is retried with the
+// same jobs until the result is known, so it cannot be made smaller.
 const startingPortion = 512 << 10
 
-// atOnce is how many operations are in one batch at the most.
+// atOnce is the largest number of operations in one batch.
 func (c *Committer) atOnce() int { return max(c.Store.Traits().MaxBatch, 1) }
 
-// mayStart reports whether jobs of a batch may run at once, as far as the batch goes.
+// mayStart reports whether a batch may start jobs.
 func mayStart(p *portion.Portion, ops []*op, batch *store.Batch) bool {
 	return len(batch.Enqueues) > 0 && p.IsWhole() && portion.WeightOf(batch.Enqueues) <= startingPortion &&
 		!slices.ContainsFunc(ops, func(o *op) bool { return o.tried })
 }
 
-// step commits a portion of what the line has taken, and reports whether that went well. What came
-// meanwhile is behind what is repeated, and its callers, too, learn that the database is away.
-func (c *Committer) step(w *line) bool {
+// step commits a portion of the taken ops, and reports whether that succeeded. Ops taken later
+// queue behind the retried ones, and share their error if the database is away.
+func (c *Committer) step(w *worker) bool {
 	some, later := w.next()
 	answered := callers(some)
 	again, begun := c.tryOps(w, some, w.begun)
@@ -51,13 +51,14 @@ func (c *Committer) step(w *line) bool {
 		return false
 	}
 	if w.try = 0; len(later) == 0 {
-		w.company.wait(w.lane, answered)
+		w.company.wait(w.backlog, answered)
 	}
 	return true
 }
 
-// next returns what is tried now, and what follows it. What may run already is repeated as it was.
-func (w *line) next() (some, later []*op) {
+// next returns what to try now, and what follows. Ops that may have started jobs are retried
+// unchanged.
+func (w *worker) next() (some, later []*op) {
 	least := 0
 	if w.begun != nil {
 		slices.SortStableFunc(w.ops, func(a, b *op) int { return rank(a) - rank(b) })
@@ -69,7 +70,7 @@ func (w *line) next() (some, later []*op) {
 	return w.ops[:n:n], w.ops[n:]
 }
 
-// rank is 0 for ops that let jobs start, which are in front of the others.
+// rank is 0 for ops that start jobs, which are in front of the others.
 func rank(o *op) int {
 	if slices.ContainsFunc(o.enqueues, func(q *store.Enqueue) bool { return q.Start }) {
 		return 0
@@ -77,8 +78,8 @@ func rank(o *op) int {
 	return 1
 }
 
-// behind puts an op that did not get through, alone as it was, behind the others, which may be smaller.
-// What else there is of its job stays behind it.
+// behind moves an op that failed alone behind the others, which may be smaller. Other ops of its
+// job stay behind it.
 func behind(o *op, others []*op) []*op {
 	job := o.job()
 	ops := make([]*op, 0, len(others)+1)
@@ -93,7 +94,7 @@ func behind(o *op, others []*op) []*op {
 	return append(append(ops, o), following...)
 }
 
-// job is the job whose run writes the op; none if no run does.
+// job is the job whose run writes the op; zero if no run does.
 func (o *op) job() store.ID {
 	switch {
 	case o.outcome != nil:
