@@ -90,7 +90,8 @@ type Operators interface {
 	// Cancel cancels jobs that do not run and asks those that do. It answers for each job in the order given.
 	Cancel(ctx context.Context, params CancelParams) ([]Result, error)
 	// Retry makes jobs run again at once: failed and cancelled ones from the first attempt, scheduled and retryable ones with the
-	// attempts that they have. It answers for each job in the order given, and records who asked.
+	// attempts that they have. It answers for each job in the order given, and records who asked. Of those that want one unique key the
+	// first gets it.
 	Retry(ctx context.Context, params RetryParams) ([]Result, error)
 	// Pause pauses or resumes a queue, which is created if it does not exist, and records who asked. Doing it twice is no error.
 	Pause(ctx context.Context, params PauseParams) error

@@ -168,8 +168,8 @@ INSERT INTO {schema}.audit (at, actor, action, job, detail) SELECT @now, @actor,
 -- name: retry_finished
 -- params: @jobs uuid[], @now bigint, @actor text, @action text, @detail text
 WITH over AS MATERIALIZED (
-  SELECT f.id, f.lease, j.lease AS body_lease, j.lane, j.ordering_key, j.unique_key, l.queue, l.priority
-  FROM (SELECT DISTINCT id FROM unnest(@jobs) AS t (id)) t
+  SELECT f.id, t.place, f.lease, j.lease AS body_lease, j.lane, j.ordering_key, j.unique_key, l.queue, l.priority
+  FROM (SELECT id, min(place) AS place FROM unnest(@jobs) WITH ORDINALITY AS t (id, place) GROUP BY id) t
   CROSS JOIN LATERAL (SELECT a.id, a.lease FROM {schema}.finished a WHERE a.id = t.id AND a.state IN ({failed_states}) FOR UPDATE) f
   CROSS JOIN LATERAL (SELECT * FROM {schema}.job b WHERE b.id = t.id OFFSET 0) j
   CROSS JOIN LATERAL (SELECT a.queue, a.priority FROM {schema}.lane a WHERE a.id = j.lane OFFSET 0) l
@@ -178,7 +178,7 @@ WITH over AS MATERIALIZED (
 ), taken AS (
   INSERT INTO {schema}.unique_key (key, id)
   SELECT DISTINCT ON (unique_key) unique_key, id FROM over WHERE unique_key IS NOT NULL AND (id NOT IN (SELECT id FROM kept)) IS TRUE
-  ORDER BY unique_key, id
+  ORDER BY unique_key, place
   ON CONFLICT (key) DO NOTHING RETURNING id
 ), again AS MATERIALIZED (
   SELECT * FROM over WHERE unique_key IS NULL OR id IN (SELECT id FROM kept UNION ALL SELECT id FROM taken)

@@ -15,6 +15,7 @@ var retryTests = env.Tests{
 	"an_available_job_is_left_as_it_is":                                           retryAvailable,
 	"a_job_that_runs_or_has_completed_is_a_conflict":                              retryConflict,
 	"UniqueIsUnique_a_retry_needs_its_key":                                        retryUnique,
+	"UniqueIsUnique_the_first_job_of_a_retry_gets_their_key":                      retryFirstGetsKey,
 	"UniqueIsUnique_a_retry_that_kept_its_key_needs_no_other":                     retryKeptKey,
 	"retry_answers_in_the_order_asked":                                            retryAnswers,
 }
@@ -131,6 +132,34 @@ func retryUnique(e *env.Env) {
 	e.WantTaken("k", first)
 	e.End(e.ClaimOne(node, first), store.Completed)
 	e.WantFree("k")
+}
+
+// retryFirstGetsKey: of the jobs of one call that want one key the first that is named gets it.
+func retryFirstGetsKey(e *env.Env) {
+	node := e.Join()
+	var failed []store.ID
+	for range 3 {
+		id := e.Add(env.Unique("k"))
+		e.End(e.ClaimOne(node, id), store.Failed)
+		failed = append(failed, id)
+	}
+	order := []store.ID{failed[1], failed[2], failed[1], failed[0]}
+	results, err := e.Store.Retry(e.Ctx, store.RetryParams{Jobs: order, Actor: "test"})
+	if err != nil {
+		e.Fatalf("Retry: %v", err)
+	}
+	for i, r := range results {
+		var taken *store.UniqueError
+		switch {
+		case order[i] == failed[1]:
+			if r.Err != nil || r.State != store.Available {
+				e.Errorf("the first one: %+v", r)
+			}
+		case !errors.As(r.Err, &taken) || taken.Holder != failed[1]:
+			e.Errorf("result %d: %+v, want that job %v holds the key", i, r, failed[1])
+		}
+	}
+	e.WantTaken("k", failed[1])
 }
 
 func retryKeptKey(e *env.Env) {
