@@ -9,16 +9,9 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Apply implements store.Writer. It is done in one round trip of a few statements that assume that all is well: every lease lives,
-// every id is new. If one finds something else nothing has happened, and the batch is done again the slow path, which
-// asks first and then writes what can be written.
-func (s *Store) Apply(ctx context.Context, in *store.Batch) error {
-	return classify(ctx, "apply", s.apply(ctx, in))
-}
-
-func (s *Store) apply(ctx context.Context, in *store.Batch) error {
-	s.freshen(ctx, one{s}, in.Enqueues)
-	b := &batch{now: s.now(), patient: in.Patient, start: in.Start, starting: in.Starting()}
+func (s *writeStore) apply(ctx context.Context, in *store.Batch) error {
+	s.freshen(ctx, one{s.database}, in.Enqueues)
+	b := &batch{now: s.micros(), patient: in.Patient, start: in.Start, starting: in.Starting()}
 	if b.start != nil {
 		b.start.Claimed = nil
 	}
@@ -59,7 +52,7 @@ func (b *batch) isEmpty() bool {
 }
 
 // applyAll does the fast path, and the slow path if that is needed.
-func (s *Store) applyAll(ctx context.Context, b *batch) (quick bool, err error) {
+func (s *writeStore) applyAll(ctx context.Context, b *batch) (quick bool, err error) {
 	if !b.slow {
 		err = retryOnConflict(ctx, func() error { return s.applyFast(ctx, b) })
 		quick = err == nil
@@ -119,7 +112,7 @@ func (b *batch) take(in *store.Batch) {
 }
 
 // takeEnqueues prepares the enqueues of the batch and of its appends. An append one of whose enqueues is invalid is not written.
-func (s *Store) takeEnqueues(ctx context.Context, b *batch, in *store.Batch) (err error) {
+func (s *writeStore) takeEnqueues(ctx context.Context, b *batch, in *store.Batch) (err error) {
 	all := in.Enqueues
 	for _, a := range b.appends {
 		if len(a.Enqueues) > 0 {
@@ -192,7 +185,7 @@ func needsSlowPath(err error) bool {
 
 // applyFast writes the batch in one round trip. The statements take their locks in one order: lanes that are made, the node on which
 // jobs start, the fences of journals, claim records, bodies, pointers.
-func (s *Store) applyFast(ctx context.Context, b *batch) error {
+func (s *writeStore) applyFast(ctx context.Context, b *batch) error {
 	b.woken = woken{}
 	plain, others := b.split(b.runs)
 	list := b.locks(others, b.sends, false)

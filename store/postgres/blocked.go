@@ -212,7 +212,7 @@ func parentsOf(ctx context.Context, t runner, ids []store.ID) (map[store.ID]stor
 }
 
 // grabFor locks the bodies of jobs, and of the parents that they answer, and returns the jobs of which it has got all.
-func (s *Store) grabFor(ctx context.Context, t runner, ids []store.ID) (free []store.ID, err error) {
+func (s *writeStore) grabFor(ctx context.Context, t runner, ids []store.ID) (free []store.ID, err error) {
 	parents, err := parentsOf(ctx, t, ids)
 	if err != nil {
 		return nil, err
@@ -249,11 +249,11 @@ func retryWhileHeld(ctx context.Context, ids []store.ID, f func(ids []store.ID) 
 }
 
 func (o one) run(ctx context.Context, name string, each func(row) error, args ...any) error {
-	return o.store.send(ctx, statement{name: name, args: args, each: each})
+	return o.db.send(ctx, statement{name: name, args: args, each: each})
 }
 
 func (l light) run(ctx context.Context, name string, each func(row) error, args ...any) error {
-	return l.store.send(ctx, statement{name: "commit_lightly"}, statement{name: name, args: args, each: each})
+	return l.db.send(ctx, statement{name: "commit_lightly"}, statement{name: name, args: args, each: each})
 }
 
 // errBlocked is the error of an operation that a caller's transaction is in the way of.
@@ -347,7 +347,7 @@ func (b *batch) setAsideRuns(isHeld func(*run) bool) {
 
 // setAsideKnown takes those operations out of the batch that need what was found held before and
 // still is. Keys that it is time to try again are kept apart.
-func (s *Store) setAsideKnown(ctx context.Context, b *batch) error {
+func (s *writeStore) setAsideKnown(ctx context.Context, b *batch) error {
 	if err := s.setAsideBodies(ctx, b); err != nil {
 		return err
 	}
@@ -370,10 +370,10 @@ func (s *Store) setAsideKnown(ctx context.Context, b *batch) error {
 
 // setAsideBodies asks which bodies can be had before the batch waits for them: those that were found
 // held, and all of them while a transaction of a caller is known, for that may hold any number.
-func (s *Store) setAsideBodies(ctx context.Context, b *batch) error {
+func (s *writeStore) setAsideBodies(ctx context.Context, b *batch) error {
 	mindful := s.blocked.isMindful()
 	if mindful {
-		if err := b.findParents(ctx, one{s}); err != nil {
+		if err := b.findParents(ctx, one{s.database}); err != nil {
 			return err
 		}
 	}
@@ -384,7 +384,7 @@ func (s *Store) setAsideBodies(ctx context.Context, b *batch) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	held, err := grab(ctx, light{s}, ids)
+	held, err := grab(ctx, light{s.database}, ids)
 	if err != nil {
 		return err
 	}

@@ -13,18 +13,17 @@ import (
 // jobsAtOnce is how many jobs an operator's request touches in one transaction.
 const jobsAtOnce = 1000
 
-// Cancel implements store.Operators. Each thousand of jobs is a transaction of its own, and a child is cancelled before its parent, if it
-// is asked for in this order, since it may wake it.
-func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
+// Cancel is that of store.Operators, without the class of its error.
+func (s *operateStore) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
 	results, err := s.eachIn(ctx, params.Namespace, params.Jobs, func(own []store.ID) ([]store.Result, error) {
 		params.Jobs = own
 		return s.cancelOwn(ctx, params)
 	})
-	return results, classify(ctx, "cancel", err)
+	return results, err
 }
 
 // cancelOwn cancels jobs whose namespace is known.
-func (s *Store) cancelOwn(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
+func (s *operateStore) cancelOwn(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
 	c, err := s.cancelAll(ctx, params, true)
 	if err != nil {
 		return nil, err
@@ -55,7 +54,7 @@ func (c *cancelling) action() *string {
 }
 
 // cancelAll cancels jobs, and tells whom it concerns.
-func (s *Store) cancelAll(ctx context.Context, params store.CancelParams, recorded bool) (*cancelling, error) {
+func (s *operateStore) cancelAll(ctx context.Context, params store.CancelParams, recorded bool) (*cancelling, error) {
 	params.Reason, params.Actor = cleanText(params.Reason), cleanText(params.Actor)
 	c := &cancelling{params, recorded, make(map[store.ID]store.State, len(params.Jobs)), map[store.ID]bool{}, map[store.ID]bool{}, woken{}}
 	defer func() { // whatever has happened
@@ -79,11 +78,11 @@ func (s *Store) cancelAll(ctx context.Context, params store.CancelParams, record
 }
 
 // inOrder splits a list of jobs where a parent comes after a child that answers it.
-func (s *Store) inOrder(ctx context.Context, ids []store.ID) (parts [][]store.ID, err error) {
+func (s *operateStore) inOrder(ctx context.Context, ids []store.ID) (parts [][]store.ID, err error) {
 	if len(ids) == 1 {
 		return [][]store.ID{ids}, nil
 	}
-	parents, err := parentsOf(ctx, one{s}, ids)
+	parents, err := parentsOf(ctx, one{s.database}, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +102,7 @@ func (s *Store) inOrder(ctx context.Context, ids []store.ID) (parts [][]store.ID
 
 // cancel cancels jobs and notes their states. A job that moves at the very moment, or that somebody else has, is looked at again; one that
 // does so again and again is asked to stop, and the sweep sees to it.
-func (s *Store) cancel(ctx context.Context, c *cancelling, ids []store.ID) error {
+func (s *operateStore) cancel(ctx context.Context, c *cancelling, ids []store.ID) error {
 	once := s.cancelOnce
 	if c.Terminate {
 		once = s.terminateOnce
@@ -132,7 +131,7 @@ func (s *Store) cancel(ctx context.Context, c *cancelling, ids []store.ID) error
 	if err != nil || len(left) == 0 {
 		return err
 	}
-	return s.send(ctx, statement{name: "cancel_request_put", args: []any{uuidsOf(left), s.now(), c.Reason, c.Actor, c.action()}})
+	return s.send(ctx, statement{name: "cancel_request_put", args: []any{uuidsOf(left), s.micros(), c.Reason, c.Actor, c.action()}})
 }
 
 // cancelling is the statement that cancels jobs that have a pointer, and asks those that run, or notes that they do.
@@ -164,13 +163,13 @@ func (f *found) noteBusy(ids, free []store.ID) {
 	}
 }
 
-func (s *Store) cancelOnce(ctx context.Context, c *cancelling, ids []store.ID) (f found, err error) {
+func (s *operateStore) cancelOnce(ctx context.Context, c *cancelling, ids []store.ID) (f found, err error) {
 	err = s.inTx(ctx, beginHot, func(t session) error {
 		free, err := s.grabFor(ctx, t, ids)
 		if err != nil {
 			return err
 		}
-		now := s.now()
+		now := s.micros()
 		uuids := uuidsOf(free)
 		list := []statement{f.cancelling(c, uuids, now)}
 		list = append(list, f.woken.wake(wakeCandidates{children: uuids}, now))
@@ -180,18 +179,9 @@ func (s *Store) cancelOnce(ctx context.Context, c *cancelling, ids []store.ID) (
 	return f, err
 }
 
-// SweepCancels implements store.Maintenance. It sees to requests to pause as well, which are not counted.
-func (s *Store) SweepCancels(ctx context.Context) (int, error) {
-	applied, err := s.sweepCancels(ctx)
-	if err == nil {
-		err = s.sweepPauses(ctx)
-	}
-	return applied, classify(ctx, "sweep requests", err)
-}
-
 // requestsLeft reads the requests whose job does not run, and forgets those that have nothing to do any more: their job has finished, or
 // is gone.
-func (s *Store) requestsLeft(ctx context.Context, look, forget string) ([]request, error) {
+func (s *operateStore) requestsLeft(ctx context.Context, look, forget string) ([]request, error) {
 	var left []request
 	err := s.send(ctx, statement{name: look, args: []any{int32(jobsAtOnce)}, each: func(r row) error {
 		var id pgtype.UUID
@@ -217,7 +207,7 @@ func (s *Store) requestsLeft(ctx context.Context, look, forget string) ([]reques
 	return slices.DeleteFunc(left, func(q request) bool { return over[q.id] }), err
 }
 
-func (s *Store) sweepCancels(ctx context.Context) (applied int, err error) {
+func (s *operateStore) sweepCancels(ctx context.Context) (applied int, err error) {
 	left, err := s.requestsLeft(ctx, "cancel_requests_left", "cancel_requests_forget")
 	if err != nil {
 		return 0, err

@@ -64,14 +64,7 @@ func answer(children, all []*run, now int64) statement {
 // closedWords are what children are told that end because their parent did.
 const closedWords = "its parent has finished"
 
-// CloseChildren implements store.Maintenance. What is to be done is asked, done, and then forgotten, each in a transaction of its own:
-// who is interrupted, or does it at the same moment as another, does it twice, which changes nothing.
-func (s *Store) CloseChildren(ctx context.Context, limit int) (store.Closed, error) {
-	closed, err := s.closeChildren(ctx, limit)
-	return closed, classify(ctx, "close children", err)
-}
-
-func (s *Store) closeChildren(ctx context.Context, limit int) (closed store.Closed, err error) {
+func (s *operateStore) closeChildren(ctx context.Context, limit int) (closed store.Closed, err error) {
 	if limit = min(limit, jobsAtOnce); limit <= 0 {
 		return closed, nil
 	}
@@ -132,7 +125,7 @@ func (s *Store) closeChildren(ctx context.Context, limit int) (closed store.Clos
 
 // closeEach does what the policies of children say, in the order given: those together that are next to each other and have one policy.
 // It returns those that are to be terminated and that a caller's transaction has.
-func (s *Store) closeEach(
+func (s *operateStore) closeEach(
 	ctx context.Context, children []store.ID, policies map[store.ID]store.ClosePolicy, closed *store.Closed,
 ) (busy []store.ID, err error) {
 	for len(children) > 0 {

@@ -13,12 +13,8 @@ import (
 // maxClaim is the most that one claim takes. The statement's LIMIT says the same.
 const maxClaim = 1000
 
-// Claim implements store.Claims. It takes at most 1000 jobs at once. Among claims that run at the
-// same moment each passes over what the others are taking, so that order holds within each claim
-// and, for one claimer, across them. What was put behind jobs that are taken already, and what came
-// to a lane that had no work, without this process hearing of it, may have to wait for 250 ms while
-// there is other work: see cursors.
-func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
+// Claim is that of store.Claims, without the class of its error.
+func (s *writeStore) Claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	params.Limit = min(max(params.Limit, 0), maxClaim)
 	var claimed []store.Claimed
 	err := retryOnConflict(ctx, func() (err error) {
@@ -34,7 +30,7 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 		claimed, err = s.claimAgain(ctx, params)
 	}
 	if err != nil {
-		return nil, classify(ctx, "claim", err)
+		return nil, err
 	}
 	return claimed, nil
 }
@@ -44,7 +40,7 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 // were not looked at may have more. If a queue gave all that was asked of it there is other work.
 // If it then fails it has failed as a whole, although the first part has happened: whether the
 // second one has is not known, and a repeat by the first number finds both.
-func (s *Store) claimNext(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
+func (s *writeStore) claimNext(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	var all []store.Claimed
 	records := recordsFor(params.Limit)
 	for again := false; ; again = true {
@@ -96,7 +92,7 @@ func anyUsedUp(queues, left []store.QueueDemand) bool {
 func recordsFor(jobs int) int { return (jobs + store.MaxClaimSlots - 1) / store.MaxClaimSlots }
 
 // claimAt is one claim of what is looked at.
-func (s *Store) claimAt(ctx context.Context, params store.ClaimParams, look *look) ([]store.Claimed, error) {
+func (s *writeStore) claimAt(ctx context.Context, params store.ClaimParams, look *look) ([]store.Claimed, error) {
 	taken := map[int32]span{}
 	claimed, seen, err := s.claim(ctx, params, look, taken)
 	if err != nil {
@@ -174,7 +170,7 @@ func (a *claimAnswer) add(node int64) error {
 }
 
 // named returns the jobs with what their lanes say, in the order of their slots.
-func (s *Store) named(ctx context.Context, node int64, a *claimAnswer) ([]store.Claimed, error) {
+func (s *writeStore) named(ctx context.Context, node int64, a *claimAnswer) ([]store.Claimed, error) {
 	if !a.alive {
 		return nil, store.DeadNode(node)
 	}
@@ -196,7 +192,7 @@ func (s *Store) named(ctx context.Context, node int64, a *claimAnswer) ([]store.
 	return slices.Clone(a.claimed), nil
 }
 
-func (s *Store) claimArgs(params store.ClaimParams, now int64, look *look) []any {
+func (s *writeStore) claimArgs(params store.ClaimParams, now int64, look *look) []any {
 	var queues []string
 	var limits []int32
 	if params.Queues != nil {
@@ -216,10 +212,10 @@ func (s *Store) claimArgs(params store.ClaimParams, now int64, look *look) []any
 }
 
 // claim takes jobs of what is looked at, and notes which of each lane. It returns the lanes in which it has seen jobs, best first.
-func (s *Store) claim(
+func (s *writeStore) claim(
 	ctx context.Context, params store.ClaimParams, look *look, taken map[int32]span,
 ) (claimed []store.Claimed, seen []work, err error) {
-	now := s.now()
+	now := s.micros()
 	answer := newAnswer()
 	defer answer.free()
 	c := &answer.row
@@ -264,7 +260,7 @@ func note(taken map[int32]span, lane int32, p position) {
 }
 
 // claimAgain returns what the claim with these parameters took, if it happened; otherwise it happens now.
-func (s *Store) claimAgain(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
+func (s *writeStore) claimAgain(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	params.Repeat = true
 	until := params.Seq + int64(params.Records())
 	ask := func(st statement) error {
@@ -284,7 +280,7 @@ func (s *Store) claimAgain(ctx context.Context, params store.ClaimParams) ([]sto
 }
 
 // claimsFrom reads the claim records from params.Seq on, of a claim or of jobs that started as they were enqueued.
-func (s *Store) claimsFrom(
+func (s *writeStore) claimsFrom(
 	ctx context.Context, params store.ClaimParams, ask func(statement) error,
 ) (claimed []store.Claimed, happened bool, err error) {
 	most := params.Records() * store.MaxClaimSlots

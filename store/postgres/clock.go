@@ -29,24 +29,23 @@ func optMicros(t time.Time) *int64 {
 	return &micros
 }
 
-// Now implements store.Store: the clock of the database, told by the local one and the offset between them, which every
-// beat measures again, and whoever enqueues for later without a node; or the injected clock. It is off by half the shortest round
-// trip at the most, until somebody sets one of the clocks: then until the next measurement.
-func (s *Store) Now() time.Time { return timeOf(s.now()) }
+// Now is the time of the database's clock, told by the local one and the offset between them, or of the injected clock.
+func (s *database) Now() time.Time { return timeOf(s.micros()) }
 
-func (s *Store) now() int64 {
-	if s.config.Clock != nil {
-		return s.config.Clock().UnixMicro()
+// micros is Now as a number of microseconds since 1970.
+func (s *database) micros() int64 {
+	if s.Clock != nil {
+		return s.Clock().UnixMicro()
 	}
 	return time.Now().UnixMicro() + s.offset.Load()
 }
 
 // injected is the parameter of statements that tell liveness: NULL makes them read the database's clock.
-func (s *Store) injected() *int64 {
-	if s.config.Clock == nil {
+func (s *database) injected() *int64 {
+	if s.Clock == nil {
 		return nil
 	}
-	now := s.now()
+	now := s.micros()
 	return &now
 }
 
@@ -85,7 +84,7 @@ func (r reading) correct(offset int64) int64 {
 }
 
 // noteClock corrects the offset by what was read.
-func (s *Store) noteClock(r reading) {
+func (s *database) noteClock(r reading) {
 	s.offset.Store(r.correct(s.offset.Load()))
 	s.clockRead.Store(&r.answered)
 }
@@ -100,10 +99,10 @@ func isFresh(measured, now time.Time) bool {
 
 // freshen measures the offset for enqueues that are due some time from now, if that was not done lately. A node does it with each
 // beat, others do not beat.
-func (s *Store) freshen(ctx context.Context, t runner, enqueues []*store.Enqueue) {
+func (s *database) freshen(ctx context.Context, t runner, enqueues []*store.Enqueue) {
 	measured := s.clockRead.Load()
 	isDelayed := func(q *store.Enqueue) bool { return q.Delay > 0 }
-	if s.config.Clock != nil || measured != nil && isFresh(*measured, time.Now()) || !slices.ContainsFunc(enqueues, isDelayed) {
+	if s.Clock != nil || measured != nil && isFresh(*measured, time.Now()) || !slices.ContainsFunc(enqueues, isDelayed) {
 		return
 	}
 	if r, err := readClock(ctx, t); err == nil { // or else the enqueue will say so
@@ -113,7 +112,7 @@ func (s *Store) freshen(ctx context.Context, t runner, enqueues []*store.Enqueue
 
 // measureClock asks the database what time it is, a few times if the answers take long, and begins with the best of them. Where none
 // is good enough run times could not be told, so the store does not open.
-func (s *Store) measureClock(ctx context.Context) error {
+func (s *database) measureClock(ctx context.Context) error {
 	best, err := bestReading(func() (reading, error) { return readClock(ctx, one{s}) })
 	if err == nil {
 		s.offset.Store(best.offset())

@@ -16,7 +16,7 @@ func (e *entry) mayWait() bool { return len(e.Job.UniqueKey) > 0 || e.KnownID }
 
 // enqueueEach enqueues what the batch enqueues itself, as much of it together as can be. Keys come last, and in their order, as everybody
 // takes them.
-func (s *Store) enqueueEach(ctx context.Context, t session, b *batch) error {
+func (s *writeStore) enqueueEach(ctx context.Context, t session, b *batch) error {
 	contested := slices.DeleteFunc(slices.Clone(b.entries), func(e *entry) bool { return !e.mayWait() })
 	others := slices.DeleteFunc(slices.Clone(b.entries), (*entry).mayWait)
 	if err := s.enqueueParts(ctx, t, b, others, len(others)); err != nil {
@@ -36,7 +36,7 @@ func inOrder(entries []*entry) []*entry {
 
 // enqueueParts enqueues as many at a time as go through: half as many after a failure, twice as many after a success. Of those that may
 // have to wait for somebody, what is left when the patience of the batch is over is put aside untried: others wait behind it.
-func (s *Store) enqueueParts(ctx context.Context, t session, b *batch, left []*entry, size int) error {
+func (s *writeStore) enqueueParts(ctx context.Context, t session, b *batch, left []*entry, size int) error {
 	for len(left) > 0 {
 		size = min(size, len(left))
 		part := left[:size]
@@ -74,7 +74,7 @@ func (s *Store) enqueueParts(ctx context.Context, t session, b *batch, left []*e
 
 // enqueuePart enqueues all or none. That somebody has locked a table is no matter of one enqueue: where none of them may have to wait, it
 // is an error, and all of the batch is repeated.
-func (s *Store) enqueuePart(ctx context.Context, t session, b *batch, part []*entry) (held bool, err error) {
+func (s *writeStore) enqueuePart(ctx context.Context, t session, b *batch, part []*entry) (held bool, err error) {
 	for _, e := range part {
 		e.Result, e.Err = store.EnqueueResult{}, nil
 	}
@@ -97,7 +97,7 @@ const doubtfulAtOnce = 100
 
 // enqueueDoubtful tries the enqueues again whose keys were held: in transactions of their own, for the batch is done. So an error of theirs
 // is none of the batch, of which all would be repeated, and what it has sent would be sent twice; unless there was nothing else to do.
-func (s *Store) enqueueDoubtful(ctx context.Context, b *batch) error {
+func (s *writeStore) enqueueDoubtful(ctx context.Context, b *batch) error {
 	if len(b.doubtful) == 0 {
 		return nil
 	}
@@ -121,7 +121,7 @@ func (s *Store) enqueueDoubtful(ctx context.Context, b *batch) error {
 }
 
 // enqueueAlone enqueues what nobody waits with, so that the key that has been wanted for longest can be queued for.
-func (s *Store) enqueueAlone(ctx context.Context, b *batch, entries []*entry) error {
+func (s *writeStore) enqueueAlone(ctx context.Context, b *batch, entries []*entry) error {
 	oldest, wait := s.blocked.oldest(entries, time.Now())
 	if wait == 0 {
 		return s.enqueueApart(ctx, b, entries)
@@ -136,7 +136,7 @@ func (s *Store) enqueueAlone(ctx context.Context, b *batch, entries []*entry) er
 }
 
 // enqueueApart enqueues in a transaction of its own. What others are in the way of as a whole is busy.
-func (s *Store) enqueueApart(ctx context.Context, b *batch, entries []*entry) error {
+func (s *writeStore) enqueueApart(ctx context.Context, b *batch, entries []*entry) error {
 	if len(entries) == 0 {
 		return nil
 	}
@@ -158,8 +158,8 @@ func (s *Store) enqueueApart(ctx context.Context, b *batch, entries []*entry) er
 	return err
 }
 
-// Obstacles implements store.Reader.
-func (s *Store) Obstacles(ctx context.Context, namespace string, id store.ID) (store.Obstacles, error) {
+// Obstacles is that of store.Reader, without the class of its error.
+func (s *readStore) Obstacles(ctx context.Context, namespace string, id store.ID) (store.Obstacles, error) {
 	var o store.Obstacles
 	found := false
 	others, err := s.lookIn(ctx, namespace, []store.ID{id}, statement{name: "obstacles", args: []any{uuidOf(id)}, each: func(r row) error {
@@ -176,5 +176,5 @@ func (s *Store) Obstacles(ctx context.Context, namespace string, id store.ID) (s
 	if err == nil && (!found || others[id]) {
 		o, err = store.Obstacles{}, store.NoJob(id)
 	}
-	return o, classify(ctx, "look up what blocks job "+id.String(), err)
+	return o, err
 }

@@ -263,6 +263,13 @@ func (c *cursors) isUntidy(params *store.ClaimParams, now time.Time) bool {
 	return false
 }
 
+// forgo ends a look that took nothing and learnt nothing, as that of a claim which is only planned.
+func (c *cursors) forgo() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.going--
+}
+
 // fail forgets what is known if a claim did not happen: others may have passed over what it had locked.
 func (c *cursors) fail() {
 	if c.clock == nil {

@@ -17,7 +17,7 @@ const codeDenied = "42501" // insufficient_privilege
 // denied says of an error, if it is that the role may not do something, what it lacks and what
 // would give it that: PostgreSQL names the table, and in the server's language. No connection may
 // be held.
-func (s *Store) denied(ctx context.Context, err error) error {
+func (s *database) denied(ctx context.Context, err error) error {
 	if codeOf(err) != codeDenied {
 		return err
 	}
@@ -31,13 +31,13 @@ func (s *Store) denied(ctx context.Context, err error) error {
 }
 
 // lacks looks up what the role lacks.
-func (s *Store) lacks(ctx context.Context) (string, error) {
+func (s *database) lacks(ctx context.Context) (string, error) {
 	var (
 		role, database, owner string
 		usage                 bool
 		rights, tables        []string
 	)
-	schema := s.config.SchemaName
+	schema := s.SchemaName
 	quoted := func(name string) string { return pgx.Identifier{name}.Sanitize() }
 	err := s.pool.QueryRow(ctx, `SELECT current_user::text, current_database()::text`, pgx.QueryExecModeExec).Scan(&role, &database)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // entriesOf validates enqueues and gives them their lanes. Those that are invalid get their error and are left out.
-func (s *Store) entriesOf(ctx context.Context, enqueues []*store.Enqueue, now int64, foreign bool) ([]*entry, error) {
+func (s *writeStore) entriesOf(ctx context.Context, enqueues []*store.Enqueue, now int64, foreign bool) ([]*entry, error) {
 	entries := make([]*entry, 0, len(enqueues))
 	jobs := make([]*store.Job, 0, len(enqueues))
 	for _, q := range enqueues {
@@ -133,7 +133,7 @@ func obstacleArgs(entries []*entry, strict bool) []any {
 }
 
 // newQueues returns a statement that notes of queues that they have had a job, if some may not have had one before.
-func (s *Store) newQueues(entries []*entry, now int64) []statement {
+func (s *writeStore) newQueues(entries []*entry, now int64) []statement {
 	var queues, lanes []int32
 	var ids []pgtype.UUID
 	for _, e := range entries {
@@ -184,7 +184,7 @@ func (e *entry) yield(o obstacle) (done bool, err error) {
 
 // enqueueCarefully inserts what can be inserted, and finds out of the rest what stands in its way. It needs no luck
 // but costs more round trips.
-func (s *Store) enqueueCarefully(ctx context.Context, t runner, entries []*entry, now int64) error {
+func (s *writeStore) enqueueCarefully(ctx context.Context, t runner, entries []*entry, now int64) error {
 	entries, err := s.enqueueOnce(ctx, t, entries, now)
 	for _, e := range entries {
 		e.changedHands()
@@ -200,7 +200,7 @@ func (e *entry) changedHands() {
 }
 
 // enqueueForCaller is enqueueCarefully in a caller's transaction, which cannot come back later.
-func (s *Store) enqueueForCaller(ctx context.Context, t runner, entries []*entry, now int64) error {
+func (s *writeStore) enqueueForCaller(ctx context.Context, t runner, entries []*entry, now int64) error {
 	const tries = 4
 	for range tries {
 		var err error
@@ -215,7 +215,7 @@ func (s *Store) enqueueForCaller(ctx context.Context, t runner, entries []*entry
 }
 
 // enqueueOnce returns the enqueues that met nothing in their way, and yet were not stored.
-func (s *Store) enqueueOnce(ctx context.Context, t runner, entries []*entry, now int64) (unresolved []*entry, err error) {
+func (s *writeStore) enqueueOnce(ctx context.Context, t runner, entries []*entry, now int64) (unresolved []*entry, err error) {
 	seen := make(map[store.ID]bool, len(entries))
 	var fresh, losers []*entry
 	for _, e := range entries {
@@ -252,7 +252,7 @@ func (s *Store) enqueueOnce(ctx context.Context, t runner, entries []*entry, now
 
 // settleLosers finds out what enqueues have met that were not stored, and what they do then. It returns
 // those that met nothing any more.
-func (s *Store) settleLosers(ctx context.Context, t runner, losers []*entry, now int64) (unresolved []*entry, err error) {
+func (s *writeStore) settleLosers(ctx context.Context, t runner, losers []*entry, now int64) (unresolved []*entry, err error) {
 	var obstacles []obstacle
 	err = t.run(ctx, "enqueue_obstacles", func(r row) error {
 		o, err := scanObstacle(r)
@@ -291,7 +291,7 @@ func (s *Store) settleLosers(ctx context.Context, t runner, losers []*entry, now
 }
 
 // replace puts the enqueue's payload and run time on the job that holds its unique key, if that has not started.
-func (s *Store) replace(ctx context.Context, t runner, e *entry, now int64) error {
+func (s *writeStore) replace(ctx context.Context, t runner, e *entry, now int64) error {
 	holder := e.Result.ID.String()
 	ok := false
 	yes := func(row) error { ok = true; return nil }

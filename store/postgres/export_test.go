@@ -11,22 +11,18 @@ import (
 
 // FakeCursors gives the cursors of a store another clock, and with it cursors to a store whose clock is a test's.
 func FakeCursors(s store.Store, clock func() time.Time) {
-	s.(*Store).cursors.clock = clock //nolint:errcheck // what else would it be
+	s.(*Store).local.cursors.clock = clock //nolint:errcheck // what else would it be
 }
 
 // Fence is the statement by which those who write the journals of a node's runs keep others from taking its leases.
-func Fence(s store.Store) string { return s.(*Store).text("fence") } //nolint:errcheck // what else would it be
+func Fence(s store.Store) string { return s.(*Store).db.text("fence") } //nolint:errcheck // what else would it be
 
 // ClaimPlan explains what a claim costs that begins at the cursors, or looks at everything; it does not happen.
 func ClaimPlan(ctx context.Context, s store.Store, params store.ClaimParams, whole bool) (lines []string, err error) {
 	opened := s.(*Store) //nolint:errcheck // what else would it be
-	from := opened.cursors.begin(&params, whole, &opened.lanes)
-	defer func() {
-		opened.cursors.mu.Lock()
-		defer opened.cursors.mu.Unlock()
-		opened.cursors.going--
-	}()
-	return opened.tryout(ctx, statement{name: "claim", args: opened.claimArgs(params, opened.now(), from)})
+	from := opened.local.cursors.begin(&params, whole, &opened.local.lanes)
+	defer opened.local.cursors.forgo()
+	return opened.tryout(ctx, statement{name: "claim", args: opened.write.claimArgs(params, opened.db.micros(), from)})
 }
 
 // AnswerPlan explains what it costs that jobs that have finished answer their parents; it does not happen.
@@ -36,12 +32,12 @@ func AnswerPlan(ctx context.Context, s store.Store, jobs []store.ID) ([]string, 
 	for i, id := range jobs {
 		runs[i] = &run{lease: store.Lease{Job: id}, place: i}
 	}
-	return opened.tryout(ctx, answer(runs, nil, opened.now()))
+	return opened.tryout(ctx, answer(runs, nil, opened.db.micros()))
 }
 
 // tryout explains what a statement costs; it does not happen.
 func (s *Store) tryout(ctx context.Context, st statement) (lines []string, err error) {
-	conn, err := s.pool.Acquire(ctx)
+	conn, err := s.db.pool.Acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +47,7 @@ func (s *Store) tryout(ctx context.Context, st statement) (lines []string, err e
 		return nil, err
 	}
 	defer func() { _ = tx.Rollback(ctx) }()
-	rows, err := tx.Query(ctx, "EXPLAIN (ANALYZE, BUFFERS) "+s.text(st.name), st.args...)
+	rows, err := tx.Query(ctx, "EXPLAIN (ANALYZE, BUFFERS) "+s.db.text(st.name), st.args...)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +56,7 @@ func (s *Store) tryout(ctx context.Context, st statement) (lines []string, err e
 
 // Break makes a statement of a store fail until it is mended.
 func Break(s store.Store, name string) (mend func()) {
-	texts := s.(*Store).texts //nolint:errcheck // what else would it be
+	texts := s.(*Store).db.texts //nolint:errcheck // what else would it be
 	was := texts[name]
 	texts[name] = "SELECT 1 / 0"
 	return func() { texts[name] = was }
@@ -69,16 +65,16 @@ func Break(s store.Store, name string) (mend func()) {
 // EndSilent ends what has been silent for that long in the middle of a transaction and keeps a node from being declared dead.
 func EndSilent(ctx context.Context, s store.Store, since time.Duration) error {
 	opened := s.(*Store) //nolint:errcheck // what else would it be
-	return opened.send(ctx, opened.endSilent(since))
+	return opened.db.send(ctx, opened.operate.endSilent(since))
 }
 
 // KeepLanes bounds how many lanes a generation of a store's cache keeps.
-func KeepLanes(s store.Store, most int) { s.(*Store).lanes.most = most } //nolint:errcheck // what else would it be
+func KeepLanes(s store.Store, most int) { s.(*Store).local.lanes.most = most } //nolint:errcheck // what else would it be
 
 // ApplyPause does what follows when a request to pause a job was read: it is applied, if it stands still.
 func ApplyPause(ctx context.Context, s store.Store, id store.ID) error {
-	return s.(*Store).pauseJobs(ctx, []store.ID{id}, "", "", false, map[store.ID]store.State{}) //nolint:errcheck // what else would it be
+	return s.(*Store).operate.pauseJobs(ctx, []store.ID{id}, "", "", false, map[store.ID]store.State{}) //nolint:errcheck // what else would it be
 }
 
 // MoveAtMost bounds how many entries of journals retention moves.
-func MoveAtMost(s store.Store, entries int) { s.(*Store).moveMost = entries } //nolint:errcheck // what else would it be
+func MoveAtMost(s store.Store, entries int) { s.(*Store).operate.moveMost = entries } //nolint:errcheck // what else would it be

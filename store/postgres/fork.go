@@ -6,12 +6,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Fork implements store.Operators.
-func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
-	return classify(ctx, "fork job "+params.From.String(), s.fork(ctx, params))
-}
-
-func (s *Store) fork(ctx context.Context, params store.ForkParams) error {
+func (s *operateStore) fork(ctx context.Context, params store.ForkParams) error {
 	q := &store.Enqueue{Job: params.Job}
 	if err := params.Check(); err != nil {
 		return err
@@ -19,7 +14,7 @@ func (s *Store) fork(ctx context.Context, params store.ForkParams) error {
 	if err := s.requireIn(ctx, params.Namespace, params.From); err != nil {
 		return err
 	}
-	now := s.now()
+	now := s.micros()
 	entries, err := s.entriesOf(ctx, []*store.Enqueue{q}, now, false)
 	if err == nil {
 		err = q.Err
@@ -46,7 +41,7 @@ func (s *Store) fork(ctx context.Context, params store.ForkParams) error {
 }
 
 // forkInto inserts the new job and what it remembers. If it is there already nothing is done.
-func (s *Store) forkInto(ctx context.Context, t session, entries []*entry, params store.ForkParams, now int64) error {
+func (s *operateStore) forkInto(ctx context.Context, t session, entries []*entry, params store.ForkParams, now int64) error {
 	if err := s.enqueueCarefully(ctx, t, entries, now); err != nil {
 		return err
 	}

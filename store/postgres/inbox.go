@@ -147,7 +147,7 @@ func deliver(ctx context.Context, t runner, sends []*store.Send, now int64) (wok
 }
 
 // sendEach sends together, and if that fails because of one of them, one by one behind savepoints.
-func (s *Store) sendEach(ctx context.Context, t session, sends []*store.Send, now int64) (woken, error) {
+func (s *writeStore) sendEach(ctx context.Context, t session, sends []*store.Send, now int64) (woken, error) {
 	together := func(sends []*store.Send) (w woken, err error) {
 		err = t.attempt(ctx, func(t session) (err error) {
 			w, err = deliver(ctx, t, sends, now)

@@ -112,7 +112,7 @@ func closing(appends []*appending) (ids []pgtype.UUID, seqs []int64) {
 // appendEach writes appends and their enqueues, in the order given: those together that can be, and if that fails because of one of them,
 // one by one behind savepoints. The bodies of those that close are locked. A child whose id the caller chose may have to wait for a
 // transaction of somebody else: its append is busy then, and so is what comes after it in its run.
-func (s *Store) appendEach(ctx context.Context, t session, b *batch) error {
+func (s *writeStore) appendEach(ctx context.Context, t session, b *batch) error {
 	if len(b.appends) == 0 {
 		return nil
 	}
@@ -147,7 +147,7 @@ func (s *Store) appendEach(ctx context.Context, t session, b *batch) error {
 }
 
 // appendPart writes all of some appends or none. own tells that the error is of one of them, held that it waits for a caller's transaction.
-func (s *Store) appendPart(ctx context.Context, t session, b *batch, part []*appending) (own, held bool, err error) {
+func (s *writeStore) appendPart(ctx context.Context, t session, b *batch, part []*appending) (own, held bool, err error) {
 	for _, a := range part {
 		for _, e := range a.entries {
 			e.Result, e.Err = store.EnqueueResult{}, nil
@@ -189,7 +189,7 @@ func (a *appending) putAside() {
 var errEnqueueFailed = errors.New("an enqueue failed")
 
 // writeAppends writes appends that may be written, all or nothing.
-func (s *Store) writeAppends(ctx context.Context, t runner, appends []*appending, now int64) error {
+func (s *writeStore) writeAppends(ctx context.Context, t runner, appends []*appending, now int64) error {
 	for _, st := range writing(appends, now) {
 		if err := t.run(ctx, st.name, st.each, st.args...); err != nil {
 			return err
@@ -233,7 +233,7 @@ func (a *appending) refuse(ctx context.Context, err error) {
 
 // appendable finds out which of the appends may be written: their leases live, and their entries are not there. What was written before
 // by the very lease is done, if it is repeated.
-func (s *Store) appendable(ctx context.Context, t runner, appends []*appending) (left []*appending, err error) {
+func (s *writeStore) appendable(ctx context.Context, t runner, appends []*appending) (left []*appending, err error) {
 	n := len(appends)
 	written, live := make([]int64, n), make([]bool, n)
 	var ids []pgtype.UUID
@@ -281,7 +281,7 @@ func (s *Store) appendable(ctx context.Context, t runner, appends []*appending) 
 }
 
 // settleRepeated says of enqueues that they were done before.
-func (s *Store) settleRepeated(ctx context.Context, t runner, entries []*entry) error {
+func (s *writeStore) settleRepeated(ctx context.Context, t runner, entries []*entry) error {
 	if len(entries) == 0 {
 		return nil
 	}
@@ -303,8 +303,8 @@ func isOfJournal(err error) bool {
 	return ok && pgErr.Code == codeUnique && strings.HasPrefix(pgErr.TableName, "journal")
 }
 
-// Journals implements store.Reader.
-func (s *Store) Journals(ctx context.Context, namespace string, ids []store.ID) ([]store.Journal, error) {
+// Journals is that of store.Reader, without the class of its error.
+func (s *readStore) Journals(ctx context.Context, namespace string, ids []store.ID) ([]store.Journal, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -331,7 +331,7 @@ func (s *Store) Journals(ctx context.Context, namespace string, ids []store.ID) 
 		return nil
 	}})
 	if err != nil {
-		return nil, classify(ctx, "read journals", err)
+		return nil, err
 	}
 	for i := range journals {
 		if others[ids[i]] {
@@ -344,13 +344,7 @@ func (s *Store) Journals(ctx context.Context, namespace string, ids []store.ID) 
 	return journals, nil
 }
 
-// Entries implements store.Reader.
-func (s *Store) Entries(ctx context.Context, params store.JournalParams) ([]store.Entry, error) {
-	entries, err := s.entries(ctx, params)
-	return entries, classify(ctx, "read the journal of job "+params.Job.String(), err)
-}
-
-func (s *Store) entries(ctx context.Context, params store.JournalParams) (entries []store.Entry, err error) {
+func (s *readStore) entries(ctx context.Context, params store.JournalParams) (entries []store.Entry, err error) {
 	if err := store.CheckLimit(params.Limit); err != nil {
 		return nil, err
 	}
@@ -385,13 +379,7 @@ func (s *Store) entries(ctx context.Context, params store.JournalParams) (entrie
 	return entries, err
 }
 
-// Messages implements store.Reader.
-func (s *Store) Messages(ctx context.Context, params store.InboxParams) ([]store.Message, error) {
-	messages, err := s.messages(ctx, params)
-	return messages, classify(ctx, "read the messages to job "+params.Job.String(), err)
-}
-
-func (s *Store) messages(ctx context.Context, params store.InboxParams) (messages []store.Message, err error) {
+func (s *readStore) messages(ctx context.Context, params store.InboxParams) (messages []store.Message, err error) {
 	if err := store.CheckLimit(params.Limit); err != nil {
 		return nil, err
 	}

@@ -117,7 +117,7 @@ func keyOf(job *store.Job) laneKey {
 // lanesOf returns the lanes of jobs, and makes those that do not exist. They are made in a transaction of their own,
 // never in a caller's, whose locks may live long. With foreign set a caller's transaction may hold the last connection of the
 // pool, so a new connection is made for it; that happens once a day per lane and process, and one at a time.
-func (s *Store) lanesOf(ctx context.Context, jobs []*store.Job, foreign bool) (lanes []lane, err error) {
+func (s *localStore) lanesOf(ctx context.Context, jobs []*store.Job, foreign bool) (lanes []lane, err error) {
 	lanes, missing := s.lanesKnown(jobs, foreign)
 	if missing == nil {
 		return lanes, nil
@@ -149,7 +149,7 @@ func (s *Store) lanesOf(ctx context.Context, jobs []*store.Job, foreign bool) (l
 }
 
 // lanesKnown returns the lanes of jobs as far as they need not be asked for, and the others.
-func (s *Store) lanesKnown(jobs []*store.Job, foreign bool) (lanes []lane, missing []laneKey) {
+func (s *localStore) lanesKnown(jobs []*store.Job, foreign bool) (lanes []lane, missing []laneKey) {
 	lanes = make([]lane, len(jobs))
 	today := s.today()
 	for i, job := range jobs {
@@ -196,7 +196,7 @@ func (d *door) leave(ctx context.Context, v *visit, err error) {
 }
 
 // today is the number of the day, counted from 1970.
-func (s *Store) today() int32 { return dayOf(s.now()) }
+func (s *database) today() int32 { return dayOf(s.micros()) }
 
 func dayOf(micros int64) int32 { return int32(micros / day.Microseconds()) }
 
@@ -206,7 +206,7 @@ func compareLaneKeys(a, b laneKey) int {
 }
 
 // internLanes makes lanes that do not exist, and says of the others that they are used today.
-func (s *Store) internLanes(ctx context.Context, keys []laneKey, foreign bool) (map[laneKey]lane, error) {
+func (s *localStore) internLanes(ctx context.Context, keys []laneKey, foreign bool) (map[laneKey]lane, error) {
 	slices.SortFunc(keys, compareLaneKeys)
 	keys = slices.Compact(keys)
 	var namespaces, queues, kinds []string
@@ -219,7 +219,7 @@ func (s *Store) internLanes(ctx context.Context, keys []laneKey, foreign bool) (
 	// What was read is published only once it is committed.
 	var found []lane
 	work := func(tx pgx.Tx) error {
-		t := session{s, tx}
+		t := session{s.database, tx}
 		if err := t.run(ctx, "queues_intern", nil, namespaces, queues); err != nil {
 			return err
 		}
@@ -240,7 +240,7 @@ func (s *Store) internLanes(ctx context.Context, keys []laneKey, foreign bool) (
 		for i, l := range found {
 			ids[i] = l.queueID
 		}
-		return t.run(ctx, "queues_used_soon", nil, ids, s.now())
+		return t.run(ctx, "queues_used_soon", nil, ids, s.micros())
 	}
 	commit := func() error { return s.inTx(ctx, beginHot, func(t session) error { return work(t.tx) }) }
 	if foreign {
@@ -286,7 +286,7 @@ func scanLane(r row) (l lane, err error) {
 	return l, err
 }
 
-func (s *Store) cacheLane(r row) error {
+func (s *localStore) cacheLane(r row) error {
 	l, err := scanLane(r)
 	if err == nil {
 		s.lanes.add(l)
@@ -295,7 +295,7 @@ func (s *Store) cacheLane(r row) error {
 }
 
 // knowLanes makes sure that the lanes with these ids are in the cache.
-func (s *Store) knowLanes(ctx context.Context, ids []int32) error {
+func (s *localStore) knowLanes(ctx context.Context, ids []int32) error {
 	var missing []int32
 	for _, id := range ids {
 		if _, ok := s.lanes.get(id); !ok {
@@ -309,7 +309,7 @@ func (s *Store) knowLanes(ctx context.Context, ids []int32) error {
 }
 
 // describe fills in what a job's lane says.
-func (s *Store) describe(job *store.Job, id int32) error {
+func (s *localStore) describe(job *store.Job, id int32) error {
 	l, ok := s.lanes.get(id)
 	if !ok {
 		return fmt.Errorf("%w: job %s is in the unknown lane %d", store.ErrSchema, job.ID, id)

@@ -20,13 +20,7 @@ const (
 // newest is above every id that a client makes.
 var newest = store.ID{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 
-// List implements store.Reader. The cursor is the id after which to go on. A page is read in one snapshot.
-func (s *Store) List(ctx context.Context, params store.ListParams) (store.Page, error) {
-	page, err := s.list(ctx, params)
-	return page, classify(ctx, "list jobs", err)
-}
-
-func (s *Store) list(ctx context.Context, params store.ListParams) (page store.Page, err error) {
+func (s *readStore) list(ctx context.Context, params store.ListParams) (page store.Page, err error) {
 	if err := store.CheckLimit(params.Limit); err != nil {
 		return page, err
 	}
@@ -55,7 +49,7 @@ func (s *Store) list(ctx context.Context, params store.ListParams) (page store.P
 }
 
 // lanesSelected returns the lanes that a filter selects; nil means all.
-func (s *Store) lanesSelected(ctx context.Context, t session, f store.Filter) ([]int32, error) {
+func (s *readStore) lanesSelected(ctx context.Context, t session, f store.Filter) ([]int32, error) {
 	if f.Namespace == "" && len(f.Queues) == 0 && len(f.Kinds) == 0 {
 		return nil, nil
 	}
@@ -114,7 +108,7 @@ func scanned(r row) (id store.ID, fits bool, err error) {
 	return u.Bytes, fits, err
 }
 
-func (s *Store) fillPage(ctx context.Context, t session, page *store.Page, params store.ListParams, lanes []int32, after store.ID) error {
+func (s *readStore) fillPage(ctx context.Context, t session, page *store.Page, params store.ListParams, lanes []int32, after store.ID) error {
 	plan := planList(params.Filter)
 	var tags *string
 	if len(params.Filter.Tags) > 0 {
@@ -159,7 +153,7 @@ func (s *Store) fillPage(ctx context.Context, t session, page *store.Page, param
 
 // takePage adds those of the jobs to the page that are in a wanted state, until it is full. The bodies are read in small
 // parts, since often the first few fill the page.
-func (s *Store) takePage(ctx context.Context, t session, page *store.Page, params store.ListParams, ids []store.ID) (full bool, err error) {
+func (s *readStore) takePage(ctx context.Context, t session, page *store.Page, params store.ListParams, ids []store.ID) (full bool, err error) {
 	for len(ids) > 0 {
 		n := min(len(ids), max(params.Limit-len(page.Jobs), 50))
 		found := &recordSet{ids: ids[:n]}

@@ -19,43 +19,18 @@ var migrationFiles embed.FS
 // Each records itself in the table migration, so that a person may run them as well.
 var migrations = sqltext.Must(sqltext.Migrations(migrationFiles, "migrations"))
 
-// Migrations implements store.Source.
-func (c Config) Migrations() []store.Migration {
-	if c.SchemaName == "" {
-		c.SchemaName = "holdfast"
-	}
+// migrationsIn returns the steps for a schema.
+func migrationsIn(schema string) []store.Migration {
 	steps := make([]store.Migration, len(migrations))
 	for i, m := range migrations {
-		m.SQL = inSchema(m.SQL, c.SchemaName)
+		m.SQL = inSchema(m.SQL, schema)
 		steps[i] = m
 	}
 	return steps
 }
 
-// Migrate implements store.Source.
-func (c Config) Migrate(ctx context.Context) (store.Schema, error) {
-	return c.withStore(ctx, "migrate", (*Store).migrate)
-}
-
-// Schema implements store.Source.
-func (c Config) Schema(ctx context.Context) (store.Schema, error) {
-	return c.withStore(ctx, "read the schema of", (*Store).schema)
-}
-
-func (c Config) withStore(
-	ctx context.Context, operation string, f func(*Store, context.Context) (store.Schema, error),
-) (store.Schema, error) {
-	s, err := c.connect(ctx)
-	if err != nil {
-		return store.Schema{}, classify(ctx, operation+" "+c.String(), err)
-	}
-	defer func() { _ = s.Close() }() // never fails
-	schema, err := f(s, ctx)
-	return schema, classify(ctx, operation+" "+c.String(), err)
-}
-
 // schema reads the version of the database.
-func (s *Store) schema(ctx context.Context) (store.Schema, error) {
+func (s *schemaStore) schema(ctx context.Context) (store.Schema, error) {
 	schema := store.Schema{Latest: len(migrations)}
 	err := s.inTx(ctx, beginRead, func(t session) (err error) {
 		schema.Version, err = s.schemaVersion(ctx, t)
@@ -74,9 +49,9 @@ func fromTheFuture(schema store.Schema) error {
 }
 
 // schemaVersion returns 0 if nothing of ours is there.
-func (s *Store) schemaVersion(ctx context.Context, t session) (version int, err error) {
+func (s *schemaStore) schemaVersion(ctx context.Context, t session) (version int, err error) {
 	exists := false
-	if err := t.run(ctx, "schema_exists", func(r row) error { return r.Scan(&exists) }, s.config.SchemaName); err != nil || !exists {
+	if err := t.run(ctx, "schema_exists", func(r row) error { return r.Scan(&exists) }, s.SchemaName); err != nil || !exists {
 		return 0, err
 	}
 	err = t.run(ctx, "schema_version", func(r row) error { return r.Scan(&version) })
@@ -85,7 +60,7 @@ func (s *Store) schemaVersion(ctx context.Context, t session) (version int, err 
 
 // migrate takes the steps that are missing, each in a transaction of its own. An advisory lock, which a transaction holds and so
 // works through poolers, lets one process at a time do it; the others find nothing left to do.
-func (s *Store) migrate(ctx context.Context) (store.Schema, error) {
+func (s *schemaStore) migrate(ctx context.Context) (store.Schema, error) {
 	schema, err := s.schema(ctx)
 	if err == nil {
 		err = fromTheFuture(schema)
@@ -109,7 +84,7 @@ func (s *Store) migrate(ctx context.Context) (store.Schema, error) {
 				}
 				schema.Version++
 				// Without parameters this is the simple protocol, which takes many statements at once.
-				_, err = t.tx.Exec(ctx, inSchema(migrations[version].SQL, s.config.SchemaName), pgx.QueryExecModeSimpleProtocol)
+				_, err = t.tx.Exec(ctx, inSchema(migrations[version].SQL, s.SchemaName), pgx.QueryExecModeSimpleProtocol)
 				return err
 			})
 		})
@@ -121,8 +96,8 @@ func (s *Store) migrate(ctx context.Context) (store.Schema, error) {
 }
 
 // lockKey returns the number of an advisory lock of this schema.
-func (s *Store) lockKey(name string) int64 {
+func (s *schemaStore) lockKey(name string) int64 {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte("holdfast/" + s.config.SchemaName + "/" + name)) // never fails
+	_, _ = h.Write([]byte("holdfast/" + s.SchemaName + "/" + name)) // never fails
 	return int64(h.Sum64())
 }

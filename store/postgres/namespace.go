@@ -20,7 +20,7 @@ func foreign(namespace string, ids []store.ID, found map[store.ID]bool) statemen
 }
 
 // lookIn reads something of jobs of a namespace, and returns which of them are not there.
-func (s *Store) lookIn(ctx context.Context, namespace string, ids []store.ID, look statement) (map[store.ID]bool, error) {
+func (s *localStore) lookIn(ctx context.Context, namespace string, ids []store.ID, look statement) (map[store.ID]bool, error) {
 	if namespace == "" {
 		return nil, s.send(ctx, look)
 	}
@@ -30,7 +30,7 @@ func (s *Store) lookIn(ctx context.Context, namespace string, ids []store.ID, lo
 }
 
 // requireIn returns ErrNotFound if the job is not in the namespace.
-func (s *Store) requireIn(ctx context.Context, namespace string, id store.ID) error {
+func (s *localStore) requireIn(ctx context.Context, namespace string, id store.ID) error {
 	if namespace == "" {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (s *Store) requireIn(ctx context.Context, namespace string, id store.ID) er
 }
 
 // eachIn does something to those of the jobs that are in a namespace, and answers for all, in the order given.
-func (s *Store) eachIn(
+func (s *localStore) eachIn(
 	ctx context.Context, namespace string, ids []store.ID, do func(own []store.ID) ([]store.Result, error),
 ) ([]store.Result, error) {
 	if namespace == "" || len(ids) == 0 {

@@ -33,8 +33,8 @@ func readInfo(text []byte) (info nodeInfo) {
 	return info
 }
 
-// Join implements store.Nodes.
-func (s *Store) Join(ctx context.Context, info store.NodeInfo) (id int64, err error) {
+// Join is that of store.Nodes, without the class of its error.
+func (s *operateStore) Join(ctx context.Context, info store.NodeInfo) (id int64, err error) {
 	text, err := json.Marshal(nodeInfo{
 		info.Namespace, info.Queues, info.Kinds, info.Slots, info.QueueSlots, info.DeadAfter, info.Policies,
 	})
@@ -46,24 +46,21 @@ func (s *Store) Join(ctx context.Context, info store.NodeInfo) (id int64, err er
 		args: []any{cleanText(info.Name), cleanText(info.Version), string(text), s.injected()},
 		each: func(r row) error { return r.Scan(&id) },
 	})
-	return id, classify(ctx, "join", err)
+	return id, err
 }
 
-// Beat implements store.Nodes. The leader lease is one row on the database's clock: it is taken when it has expired, which ends
-// the epoch, and prolonged by whoever has it. Two nodes can think that they lead only as long as one of them has not looked at
-// its clock. A beat also measures how far the local clock is off, and sees to the partitions of the days to
-// come. All that it answers is asked in one statement, so that an idle node sends nothing else.
-func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, error) {
+// Beat is that of store.Nodes, without the class of its error.
+func (s *operateStore) Beat(ctx context.Context, params store.BeatParams) (store.Beat, error) {
 	var beat store.Beat
 	err := retryOnConflict(ctx, func() (err error) {
 		beat, err = s.beat(ctx, params)
 		return err
 	})
 	if err != nil {
-		return store.Beat{}, classify(ctx, "beat", err)
+		return store.Beat{}, err
 	}
 	// A failure leaves days without partitions, which costs speed in some days; the next beat tries again.
-	_ = s.extendPartitions(ctx)
+	_ = s.tables.extendPartitions(ctx)
 	return beat, nil
 }
 
@@ -76,7 +73,7 @@ type beatRow struct {
 	dead, asked, ended pgtype.Bool
 }
 
-func (s *Store) beat(ctx context.Context, params store.BeatParams) (beat store.Beat, err error) {
+func (s *operateStore) beat(ctx context.Context, params store.BeatParams) (beat store.Beat, err error) {
 	began := time.Now()
 	alive := false
 	args := []any{
@@ -122,8 +119,8 @@ func (b *beatRow) addTo(beat *store.Beat, node int64) {
 	}
 }
 
-// Leave implements store.Nodes.
-func (s *Store) Leave(ctx context.Context, node int64) error {
+// Leave is that of store.Nodes, without the class of its error.
+func (s *operateStore) Leave(ctx context.Context, node int64) error {
 	freed := false
 	var w woken
 	err := retryOnConflict(ctx, func() error {
@@ -152,13 +149,13 @@ func (s *Store) Leave(ctx context.Context, node int64) error {
 	if err == nil && freed {
 		_ = s.handOnAfterCommit(ctx) // promotion does it otherwise
 	}
-	return classify(ctx, "leave", err)
+	return err
 }
 
 // giveBack gives back all jobs of a node that can be, and leaves the others to a rescue. It notes whom that woke, and tells whether it
 // may have freed ordering keys.
-func (s *Store) giveBack(ctx context.Context, t session, node int64, w woken) (freed bool, err error) {
-	now := s.now()
+func (s *operateStore) giveBack(ctx context.Context, t session, node int64, w woken) (freed bool, err error) {
+	now := s.micros()
 	for after := int64(0); ; {
 		held, err := s.heldRuns(ctx, t, "slots_of_node", node, int32(claimRecords), after)
 		if err != nil || len(held) == 0 {
@@ -177,8 +174,8 @@ func (s *Store) giveBack(ctx context.Context, t session, node int64, w woken) (f
 	}
 }
 
-// Nodes implements store.Nodes.
-func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
+// Nodes is that of store.Nodes, without the class of its error.
+func (s *readStore) Nodes(ctx context.Context) ([]store.Node, error) {
 	var nodes []store.Node
 	err := s.send(ctx, statement{name: "nodes", args: []any{s.injected(), nodesKept.Microseconds()}, each: func(r row) error {
 		var (
@@ -198,5 +195,5 @@ func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 		nodes = append(nodes, n)
 		return nil
 	}})
-	return nodes, classify(ctx, "list the nodes", err)
+	return nodes, err
 }

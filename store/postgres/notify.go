@@ -68,11 +68,11 @@ func newOrigin() string {
 }
 
 // channel is what the stores of this schema notify each other on.
-func (s *Store) channel() string { return "holdfast:" + s.config.SchemaName }
+func (s *localStore) channel() string { return "holdfast:" + s.SchemaName }
 
-// Notify implements store.Store. Wake-ups of the same queue within 5 ms become one. They are sent without session features
+// Notify is that of store.Store. Wake-ups of the same queue within 5 ms become one. They are sent without session features
 // too, since NOTIFY needs none, and others may listen.
-func (s *Store) Notify(wakes ...store.Wake) {
+func (s *localStore) Notify(wakes ...store.Wake) {
 	for _, w := range wakes {
 		if w.Kind != store.WakeReady { // what was put there is known already
 			s.hearWake(w)
@@ -82,7 +82,7 @@ func (s *Store) Notify(wakes ...store.Wake) {
 }
 
 // hearWake lets claims know what a wake-up says of where there may be work.
-func (s *Store) hearWake(w store.Wake) {
+func (s *localStore) hearWake(w store.Wake) {
 	switch w.Kind {
 	case store.WakeAll:
 		s.cursors.forget()
@@ -93,12 +93,12 @@ func (s *Store) hearWake(w store.Wake) {
 }
 
 // hint tells claims, in this process and, if they are far back, in others, where jobs were put into ready.
-func (s *Store) hint(places map[int32]int64) {
+func (s *localStore) hint(places map[int32]int64) {
 	if len(places) == 0 {
 		return
 	}
 	var far []late
-	past := s.now() - isLate.Microseconds()
+	past := s.micros() - isLate.Microseconds()
 	for lane, runAt := range places {
 		s.cursors.hint(lane, runAt, &s.lanes)
 		if runAt < past && len(far) < maxLates {
@@ -111,7 +111,7 @@ func (s *Store) hint(places map[int32]int64) {
 }
 
 // hear takes in what another process says of late places.
-func (s *Store) hear(places []late) {
+func (s *localStore) hear(places []late) {
 	for _, l := range places {
 		s.cursors.hint(int32(l[0]), l[1], &s.lanes)
 	}
@@ -123,7 +123,7 @@ func encodeLate(places []late, origin string) string {
 	return string(text)
 }
 
-func (n *notifier) init(s *Store) {
+func (n *notifier) init(s *localStore) {
 	n.store, n.pending, n.sent = s, map[topic]store.Wake{}, map[topic]time.Time{}
 	n.ctx, n.end = context.WithCancel(context.Background())
 }
@@ -284,7 +284,7 @@ func (n *notifier) send(payloads []string) {
 	_ = notifyOn(ctx, n.store.pool, n.store, payloads)
 }
 
-func notifyOn(ctx context.Context, pool *pgxpool.Pool, s *Store, payloads []string) error {
+func notifyOn(ctx context.Context, pool *pgxpool.Pool, s *localStore, payloads []string) error {
 	_, err := pool.Exec(ctx, s.text("notify"), s.channel(), payloads)
 	return err
 }

@@ -8,7 +8,7 @@ import (
 
 // TestNotifierThatPanicsBeginsAgain: what it was sending is lost, as it may be, and nothing else is.
 func TestNotifierThatPanicsBeginsAgain(t *testing.T) {
-	s := &Store{} // without a pool, which to send with panics
+	s := &localStore{database: &database{}} // without a pool, which to send with panics
 	s.notifier.init(s)
 	for _, queue := range []string{"first", "second"} {
 		s.notifier.tell("me", []store.Wake{{Kind: store.WakeReady, Namespace: "default", Queue: queue}})

@@ -45,13 +45,13 @@ func firstID(t time.Time) (id store.ID) {
 
 // script returns a text of DDL for the partition of a table. It is the only place where a text is made of more than the schema's name;
 // what is put in is names of ours, digits, and dashes and letters of ids.
-func (s *Store) script(name, table string, p partition) string {
+func (s *schemaStore) script(name, table string, p partition) string {
 	from, to := p.bounds()
 	return strings.NewReplacer("{table}", table, "{day}", p.name(), "{from}", from.String(), "{to}", to.String()).Replace(s.text(name))
 }
 
 // scripts is that for several tables.
-func (s *Store) scripts(name string, tables []string, p partition) string {
+func (s *schemaStore) scripts(name string, tables []string, p partition) string {
 	var b strings.Builder
 	for _, table := range tables {
 		b.WriteString(s.script(name, table, p) + ";\n")
@@ -79,11 +79,11 @@ func (d days) ofJobs() []partition {
 }
 
 // partitions lists the partitions.
-func (s *Store) partitions(ctx context.Context, t session) (days, error) {
+func (s *schemaStore) partitions(ctx context.Context, t session) (days, error) {
 	list := days{}
 	tables := make([]string, len(partitioned))
 	for i, table := range partitioned {
-		tables[i] = pgx.Identifier{s.config.SchemaName, table}.Sanitize()
+		tables[i] = pgx.Identifier{s.SchemaName, table}.Sanitize()
 	}
 	err := t.run(ctx, "partitions", func(r row) error {
 		var name string
@@ -104,7 +104,7 @@ func (s *Store) partitions(ctx context.Context, t session) (days, error) {
 
 // extendPartitions makes the partitions of today and of the days to come, unless they are there. It asks the database once
 // a day; several processes may do it at once.
-func (s *Store) extendPartitions(ctx context.Context) error {
+func (s *schemaStore) extendPartitions(ctx context.Context) error {
 	now := s.Now()
 	if horizon := s.horizon.Load(); now.Add(day).UnixMicro() < horizon && now.Add((daysAhead+2)*day).UnixMicro() > horizon {
 		return nil
@@ -141,7 +141,7 @@ func absent(first partition, existing days) (missing []partition) {
 }
 
 // makePartition makes one partition. Locks are waited for only for a moment: everybody else would queue up behind.
-func (s *Store) makePartition(ctx context.Context, p partition) error {
+func (s *schemaStore) makePartition(ctx context.Context, p partition) error {
 	const around = "partition_make_around"
 	create := func(script string) error {
 		return s.inTx(ctx, beginBulk, func(t session) error {

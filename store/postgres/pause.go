@@ -11,17 +11,17 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// PauseJobs implements store.Operators. Each thousand of jobs is a transaction of its own.
-func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, error) {
+// PauseJobs is that of store.Operators, without the class of its error.
+func (s *operateStore) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, error) {
 	results, err := s.eachIn(ctx, params.Namespace, params.Jobs, func(own []store.ID) ([]store.Result, error) {
 		params.Jobs = own
 		return s.pauseOwn(ctx, params)
 	})
-	return results, classify(ctx, "pause jobs", err)
+	return results, err
 }
 
 // pauseOwn pauses jobs whose namespace is known.
-func (s *Store) pauseOwn(ctx context.Context, params store.PauseJobsParams) ([]store.Result, error) {
+func (s *operateStore) pauseOwn(ctx context.Context, params store.PauseJobsParams) ([]store.Result, error) {
 	states := make(map[store.ID]store.State, len(params.Jobs))
 	for ids := params.Jobs; len(ids) > 0; {
 		n := min(len(ids), jobsAtOnce)
@@ -47,7 +47,7 @@ func (s *Store) pauseOwn(ctx context.Context, params store.PauseJobsParams) ([]s
 // pauseJobs pauses jobs and notes their states. A job that moves at the very moment, or that
 // somebody else has, is looked at again; one that does so again and again is asked, and held when
 // it is put back.
-func (s *Store) pauseJobs(
+func (s *operateStore) pauseJobs(
 	ctx context.Context, ids []store.ID, reason, actor string, recorded bool, states map[store.ID]store.State,
 ) error {
 	reason, actor = cleanText(reason), cleanText(actor)
@@ -70,7 +70,7 @@ func (s *Store) pauseJobs(
 						moved = append(moved, id.Bytes)
 					}
 					return err
-				}, uuidsOf(free), s.now(), reason, actor, recorded)
+				}, uuidsOf(free), s.micros(), reason, actor, recorded)
 			})
 		})
 		return moved, err
@@ -81,7 +81,7 @@ func (s *Store) pauseJobs(
 	for _, id := range left {
 		states[id] = store.Running
 	}
-	return s.send(ctx, statement{name: "pause_request_put", args: []any{uuidsOf(left), s.now(), reason, actor}})
+	return s.send(ctx, statement{name: "pause_request_put", args: []any{uuidsOf(left), s.micros(), reason, actor}})
 }
 
 // requested locks the requests to pause jobs, and returns those whose request stands still, and is
@@ -98,7 +98,7 @@ func requested(ctx context.Context, t runner, ids []store.ID) (asked []store.ID,
 
 // sweepPauses applies requests whose job does not run any more, and forgets those of finished jobs: it closes the gap between a request
 // and a job that moved at the same moment.
-func (s *Store) sweepPauses(ctx context.Context) error {
+func (s *operateStore) sweepPauses(ctx context.Context) error {
 	left, err := s.requestsLeft(ctx, "pause_requests_left", "pause_requests_forget")
 	if err != nil {
 		return err
@@ -150,10 +150,10 @@ func lookAt(ctx context.Context, t runner, id store.ID) (p place, err error) {
 // errHeld undoes what a person wants to do to a job that somebody else has at the moment.
 var errHeld = errors.New("somebody else has the job")
 
-// Resume implements store.Operators. A job that somebody else has is looked at again a few times; then a caller's transaction has it.
-func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (store.State, error) {
+// Resume is that of store.Operators, without the class of its error.
+func (s *operateStore) Resume(ctx context.Context, params store.ResumeParams) (store.State, error) {
 	if err := s.requireIn(ctx, params.Namespace, params.Job); err != nil {
-		return 0, classify(ctx, "resume job "+params.Job.String(), err)
+		return 0, err
 	}
 	params.Actor, params.Reason = cleanText(params.Actor), cleanText(params.Reason)
 	var to resumed
@@ -171,7 +171,7 @@ func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (store.St
 		err = errBlocked("resume job " + params.Job.String())
 	}
 	if err != nil {
-		return 0, classify(ctx, "resume job "+params.Job.String(), err)
+		return 0, err
 	}
 	_ = s.handOnAfterCommit(ctx) // promotion does it otherwise
 	s.tellWoken(ctx, to.woken)
@@ -188,7 +188,7 @@ type resumed struct {
 	woken woken  // the job, if it is available
 }
 
-func (s *Store) resume(ctx context.Context, t session, params store.ResumeParams, to *resumed) error {
+func (s *operateStore) resume(ctx context.Context, t session, params store.ResumeParams, to *resumed) error {
 	p, err := lookAt(ctx, t, params.Job)
 	if err != nil {
 		return err
@@ -198,7 +198,7 @@ func (s *Store) resume(ctx context.Context, t session, params store.ResumeParams
 		// request, and then wants the body.
 		asked := false
 		err := t.run(ctx, "resume_running", func(row) error { asked = true; return nil },
-			uuidOf(params.Job), s.now(), params.Actor, params.Reason)
+			uuidOf(params.Job), s.micros(), params.Actor, params.Reason)
 		switch {
 		case err != nil:
 			return err
@@ -237,7 +237,7 @@ func (s *Store) resume(ctx context.Context, t session, params store.ResumeParams
 	return s.resumeFinished(ctx, t, params, to)
 }
 
-func (s *Store) resumeHeld(ctx context.Context, t session, params store.ResumeParams, to *resumed) error {
+func (s *operateStore) resumeHeld(ctx context.Context, t session, params store.ResumeParams, to *resumed) error {
 	return t.run(ctx, "resume_held", func(r row) error {
 		var is, lane int32
 		var id pgtype.UUID
@@ -246,10 +246,10 @@ func (s *Store) resumeHeld(ctx context.Context, t session, params store.ResumePa
 			to.woken[id.Bytes], to.due = wokenJob{lane: lane}, nil
 		}
 		return err
-	}, uuidOf(params.Job), s.now(), params.Actor, params.Reason)
+	}, uuidOf(params.Job), s.micros(), params.Actor, params.Reason)
 }
 
-func (s *Store) resumeFinished(ctx context.Context, t session, params store.ResumeParams, to *resumed) error {
+func (s *operateStore) resumeFinished(ctx context.Context, t session, params store.ResumeParams, to *resumed) error {
 	ids := []pgtype.UUID{uuidOf(params.Job)}
 	err := t.run(ctx, "retry_finished", func(r row) error {
 		var id pgtype.UUID
@@ -257,7 +257,7 @@ func (s *Store) resumeFinished(ctx context.Context, t session, params store.Resu
 		err := r.Scan(&id, &lane)
 		to.state, to.woken[id.Bytes] = store.Available, wokenJob{lane: lane}
 		return err
-	}, ids, s.now(), params.Actor, "resume", optText(params.Reason))
+	}, ids, s.micros(), params.Actor, "resume", optText(params.Reason))
 	if err != nil || to.state != 0 {
 		return err
 	}

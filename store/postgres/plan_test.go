@@ -22,7 +22,7 @@ func TestHotPlans(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer opened.Close()
-	s := opened.(*Store) //nolint:errcheck // what else would it be
+	s := opened.(*Store).db //nolint:errcheck // what else would it be
 	conn, err := s.pool.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestUnservedReadsFirstRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer opened.Close()
-	s := opened.(*Store) //nolint:errcheck // what else would it be
+	s := opened.(*Store).db //nolint:errcheck // what else would it be
 	conn, err := s.pool.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)

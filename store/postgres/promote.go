@@ -12,15 +12,15 @@ import (
 // turnsAtOnce is how many ordering keys are looked at in one statement.
 const turnsAtOnce = 500
 
-// Promote implements store.Maintenance. Several nodes may promote at once: each passes over what the others have taken.
-func (s *Store) Promote(ctx context.Context, limit int) (store.Promoted, error) {
+// Promote is that of store.Maintenance, without the class of its error.
+func (s *writeStore) Promote(ctx context.Context, limit int) (store.Promoted, error) {
 	var promoted store.Promoted
 	err := retryOnConflict(ctx, func() (err error) {
 		promoted, err = s.promote(ctx, limit)
 		return err
 	})
 	if err != nil {
-		return store.Promoted{}, classify(ctx, "promote", err)
+		return store.Promoted{}, err
 	}
 	return promoted, nil
 }
@@ -72,7 +72,7 @@ func (m movedJobs) scanTurn(r row, t *turns) error {
 // turnsAgain is when keys are looked at again whose head a caller's transaction has, and due jobs that one has.
 const turnsAgain = 100 * time.Millisecond
 
-func (s *Store) promote(ctx context.Context, limit int) (promoted store.Promoted, err error) {
+func (s *writeStore) promote(ctx context.Context, limit int) (promoted store.Promoted, err error) {
 	// Nearly always there is nothing to do, and a node without work should cost the database next to nothing.
 	if found, err := s.lookForDue(ctx, &promoted); err != nil || !found {
 		return promoted, err
@@ -81,7 +81,7 @@ func (s *Store) promote(ctx context.Context, limit int) (promoted store.Promoted
 	moved := newMoved()
 	due, left := 0, false
 	var keys turns
-	now := s.now()
+	now := s.micros()
 	err = s.send(ctx,
 		statement{name: "promote_due", args: []any{now, int32(limit)}, each: func(r row) error {
 			due++
@@ -110,8 +110,8 @@ func (s *Store) promote(ctx context.Context, limit int) (promoted store.Promoted
 	return promoted, nil
 }
 
-func (s *Store) lookForDue(ctx context.Context, promoted *store.Promoted) (found bool, err error) {
-	err = s.send(ctx, statement{name: "promote_look", args: []any{s.now()}, each: func(r row) error {
+func (s *writeStore) lookForDue(ctx context.Context, promoted *store.Promoted) (found bool, err error) {
+	err = s.send(ctx, statement{name: "promote_look", args: []any{s.micros()}, each: func(r row) error {
 		var at *int64
 		err := r.Scan(&found, &at)
 		promoted.NextDue = optTime(at)
@@ -121,7 +121,7 @@ func (s *Store) lookForDue(ctx context.Context, promoted *store.Promoted) (found
 }
 
 // queuesOf returns a wake-up for each queue that jobs moved in.
-func (s *Store) queuesOf(ctx context.Context, moved movedJobs) ([]store.Wake, error) {
+func (s *writeStore) queuesOf(ctx context.Context, moved movedJobs) ([]store.Wake, error) {
 	var ids []int32
 	seen := map[int32]bool{}
 	for _, id := range moved.lanes {
@@ -147,7 +147,7 @@ func (s *Store) queuesOf(ctx context.Context, moved movedJobs) ([]store.Wake, er
 }
 
 // turnsAfterCommit hands on turns of ordering keys that a batch freed or asked for, and returns the wakes for it.
-func (s *Store) turnsAfterCommit(ctx context.Context) []store.Wake {
+func (s *writeStore) turnsAfterCommit(ctx context.Context) []store.Wake {
 	wakes, err := s.handOn(ctx)
 	if err != nil {
 		// Promotion does it then.
@@ -158,14 +158,14 @@ func (s *Store) turnsAfterCommit(ctx context.Context) []store.Wake {
 
 // handOnAfterCommit gives turns of ordering keys on as soon as they were freed or asked for, so that who waits for one
 // need not wait for the next promotion. Nodes are told, this one too: it does not know that it has something to claim.
-func (s *Store) handOnAfterCommit(ctx context.Context) error {
+func (s *writeStore) handOnAfterCommit(ctx context.Context) error {
 	wakes, err := s.handOn(ctx)
 	s.notifier.tell("", wakes)
 	return err
 }
 
 // handOn hands on turns of ordering keys, and returns a wake for each queue in which a job got one.
-func (s *Store) handOn(ctx context.Context) ([]store.Wake, error) {
+func (s *writeStore) handOn(ctx context.Context) ([]store.Wake, error) {
 	var moved movedJobs
 	var keys turns
 	err := retryOnConflict(ctx, func() error {

@@ -6,27 +6,18 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Pause implements store.Operators.
-func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
-	if err := params.Check(); err != nil {
-		return err
-	}
+// Pause is that of store.Operators, without the class of its error.
+func (s *operateStore) Pause(ctx context.Context, params store.PauseParams) error {
 	name := "queue_resume"
 	if params.Paused {
 		name = "queue_pause"
 	}
-	return classify(ctx, "pause queue "+params.Queue, retryOnConflict(ctx, func() error {
-		return s.send(ctx, statement{name: name, args: []any{params.Namespace, params.Queue, s.now(), cleanText(params.Actor)}})
-	}))
+	return retryOnConflict(ctx, func() error {
+		return s.send(ctx, statement{name: name, args: []any{params.Namespace, params.Queue, s.micros(), cleanText(params.Actor)}})
+	})
 }
 
-// Queues implements store.Reader. Its cost is bounded for each queue, and by the number of jobs that run.
-func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, error) {
-	queues, err := s.queues(ctx, namespace)
-	return queues, classify(ctx, "list the queues", err)
-}
-
-func (s *Store) queues(ctx context.Context, namespace string) ([]store.Queue, error) {
+func (s *readStore) queues(ctx context.Context, namespace string) ([]store.Queue, error) {
 	var queues []store.Queue
 	place := map[int32]int{}
 	list := statement{name: "queues", args: []any{namespace}, each: func(r row) error {

@@ -7,16 +7,16 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Get implements store.Reader.
-func (s *Store) Get(ctx context.Context, namespace string, id store.ID) (store.Record, error) {
+// Get is that of store.Reader, without the class of its error.
+func (s *readStore) Get(ctx context.Context, namespace string, id store.ID) (store.Record, error) {
 	record, err := s.get(ctx, id)
 	if err == nil && namespace != "" && record.Namespace != namespace {
 		record, err = store.Record{}, store.NoJob(id)
 	}
-	return record, classify(ctx, "get job "+id.String(), err)
+	return record, err
 }
 
-func (s *Store) get(ctx context.Context, id store.ID) (store.Record, error) {
+func (s *readStore) get(ctx context.Context, id store.ID) (store.Record, error) {
 	found := &recordSet{ids: []store.ID{id}}
 	var attempts []store.Attempt
 	var actions []store.Action
@@ -39,7 +39,7 @@ func (s *Store) get(ctx context.Context, id store.ID) (store.Record, error) {
 }
 
 // recordsOf reads the records of those of the jobs that exist, in the order given, without their attempts.
-func (s *Store) recordsOf(ctx context.Context, ids []store.ID) ([]store.Record, error) {
+func (s *readStore) recordsOf(ctx context.Context, ids []store.ID) ([]store.Record, error) {
 	found := &recordSet{ids: ids}
 	if err := s.read(ctx, found.statement()); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (set *recordSet) statement() statement {
 }
 
 // namedRecords fills in what the lanes of records say.
-func (s *Store) namedRecords(ctx context.Context, set *recordSet) ([]store.Record, error) {
+func (s *readStore) namedRecords(ctx context.Context, set *recordSet) ([]store.Record, error) {
 	if err := s.knowLanes(ctx, set.lanes); err != nil {
 		return nil, err
 	}
@@ -191,8 +191,8 @@ func actionsOf(id store.ID, actions *[]store.Action) statement {
 	}}
 }
 
-// Ended implements store.Reader.
-func (s *Store) Ended(ctx context.Context, namespace string, ids []store.ID) ([]store.Ended, error) {
+// Ended is that of store.Reader, without the class of its error.
+func (s *readStore) Ended(ctx context.Context, namespace string, ids []store.ID) ([]store.Ended, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -222,5 +222,5 @@ func (s *Store) Ended(ctx context.Context, namespace string, ids []store.ID) ([]
 			}
 		}
 	}
-	return ended, classify(ctx, "read ended jobs", err)
+	return ended, err
 }

@@ -22,7 +22,7 @@ const silentFor = 10 * time.Second
 // heldRuns reads what nodes still hold, by one of the statements slots_of_…, which lock the
 // records, and locks the bodies that it needs and can have. Only then it asks what decides over the
 // jobs: until then a caller's transaction may have written their journals.
-func (s *Store) heldRuns(ctx context.Context, t session, statement string, args ...any) ([]*heldRun, error) {
+func (s *operateStore) heldRuns(ctx context.Context, t session, statement string, args ...any) ([]*heldRun, error) {
 	var held []*heldRun
 	var ids []store.ID
 	err := t.run(ctx, statement, func(r row) error {
@@ -58,7 +58,7 @@ func (s *Store) heldRuns(ctx context.Context, t session, statement string, args 
 }
 
 // describeHeld reads what decides over the jobs of runs.
-func (s *Store) describeHeld(ctx context.Context, t session, held []*heldRun) error {
+func (s *operateStore) describeHeld(ctx context.Context, t session, held []*heldRun) error {
 	ids := make([]store.ID, len(held))
 	for i, h := range held {
 		ids[i] = h.lease.Job
@@ -115,7 +115,7 @@ func (s *Store) describeHeld(ctx context.Context, t session, held []*heldRun) er
 // of them, each on its own. What cannot be ended even so stays where it is; its final state stays
 // 0. Parents are told in the order of their nodes and ids. It returns whom that woke, and those
 // jobs that are available.
-func (s *Store) endHeld(ctx context.Context, t session, held []*heldRun, now int64) (woken, error) {
+func (s *operateStore) endHeld(ctx context.Context, t session, held []*heldRun, now int64) (woken, error) {
 	var runs []*run
 	slices.SortFunc(held, func(a, b *heldRun) int {
 		return cmp.Or(cmp.Compare(a.lease.Node, b.lease.Node), bytes.Compare(a.lease.Job[:], b.lease.Job[:]))
@@ -158,15 +158,14 @@ func (s *Store) endHeld(ctx context.Context, t session, held []*heldRun, now int
 	return w, err
 }
 
-// Rescue implements store.Maintenance. Nodes are marked dead first, under a lock that waits for a claim of theirs that is on
-// its way: whatever such a node writes later finds no lease. Limit is that of claim records; 0 means 100.
-func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.Rescued, error) {
+// Rescue is that of store.Maintenance, without the class of its error.
+func (s *operateStore) Rescue(ctx context.Context, params store.RescueParams) ([]store.Rescued, error) {
 	if len(params.Lost) > 0 {
 		return s.giveUp(ctx, params.Lost)
 	}
 	found, err := s.declareDead(ctx, params.Dead)
 	if err != nil || !found {
-		return nil, classify(ctx, "rescue", err)
+		return nil, err
 	}
 	rescue := rescue{store: s, limit: int32(params.Limit), policies: map[int64]map[string]store.Policy{}}
 	if rescue.limit <= 0 {
@@ -178,7 +177,7 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.
 			return err
 		})
 		if err != nil {
-			return nil, classify(ctx, "rescue", err)
+			return nil, err
 		}
 	}
 	return rescue.tell(ctx), nil
@@ -186,7 +185,7 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.
 
 // declareDead marks nodes as dead, and tells whether a dead node may hold something. A node that cannot be marked is at work, or its
 // machine has vanished in the middle of a transaction, whose connection is ended then.
-func (s *Store) declareDead(ctx context.Context, dead []store.NodeBeat) (found bool, err error) {
+func (s *operateStore) declareDead(ctx context.Context, dead []store.NodeBeat) (found bool, err error) {
 	ids, beats := make([]int64, len(dead)), make([]int64, len(dead))
 	for i, d := range dead {
 		ids[i], beats[i] = d.Node, d.At.UnixMicro()
@@ -206,8 +205,8 @@ func (s *Store) declareDead(ctx context.Context, dead []store.NodeBeat) (found b
 }
 
 // endSilent is the statement that ends connections of nodes of this schema.
-func (s *Store) endSilent(since time.Duration) statement {
-	args := []any{since.Seconds(), applicationName(s.config.SchemaName)}
+func (s *operateStore) endSilent(since time.Duration) statement {
+	args := []any{since.Seconds(), applicationName(s.SchemaName)}
 	return statement{name: "end_silent", args: args, each: func(row) error { return nil }}
 }
 
@@ -239,7 +238,7 @@ func (r *rescue) take(ctx context.Context, find func(t session) ([]*heldRun, err
 		if err := r.learn(ctx, t, held); err != nil {
 			return err
 		}
-		now := s.now()
+		now := s.micros()
 		for _, h := range held {
 			r.decide(h, now)
 		}
@@ -309,7 +308,7 @@ func (r *rescue) learn(ctx context.Context, t session, held []*heldRun) error {
 // giveUp takes the jobs of leases of which their node says that nobody works on them, as a rescue
 // would if the node were dead. Since it lives, whatever is being written to journals under its
 // leases comes first, as when somebody terminates a job: what was accepted counts for the job.
-func (s *Store) giveUp(ctx context.Context, lost []store.Lease) ([]store.Rescued, error) {
+func (s *operateStore) giveUp(ctx context.Context, lost []store.Lease) ([]store.Rescued, error) {
 	lost = slices.DeleteFunc(slices.Clone(lost), func(l store.Lease) bool { return !isPossible(l) })
 	if len(lost) == 0 {
 		return nil, nil
@@ -333,7 +332,7 @@ func (s *Store) giveUp(ctx context.Context, lost []store.Lease) ([]store.Rescued
 		return err
 	})
 	if err != nil {
-		return nil, classify(ctx, "give up leases", err)
+		return nil, err
 	}
 	return rescue.tell(ctx), nil
 }

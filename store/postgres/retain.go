@@ -70,19 +70,17 @@ func (r retention) since() (states []int32, times []int64) {
 	return states, times
 }
 
-// Retain implements store.Maintenance. The partitions of a day are dropped once the day and the shortest time are over and
-// few of its jobs are left to keep; those move to the default partition. Jobs there, and jobs that are kept for a shorter
-// time than completed ones, are deleted one by one.
-func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retained, error) {
+// Retain is that of store.Maintenance, without the class of its error.
+func (s *operateStore) Retain(ctx context.Context, params store.Retention) (store.Retained, error) {
 	retained, err := s.retain(ctx, retention{params, s.Now()})
-	return retained, classify(ctx, "remove old jobs", err)
+	return retained, err
 }
 
-func (s *Store) retain(ctx context.Context, r retention) (retained store.Retained, err error) {
+func (s *operateStore) retain(ctx context.Context, r retention) (retained store.Retained, err error) {
 	if err := s.send(ctx, statement{name: "nodes_forget", args: []any{s.injected(), nodesKept.Microseconds()}}); err != nil {
 		return retained, err
 	}
-	if err := s.extendPartitions(ctx); err != nil {
+	if err := s.tables.extendPartitions(ctx); err != nil {
 		return retained, err
 	}
 	if err := s.forgetActions(ctx, r); err != nil {
@@ -93,7 +91,7 @@ func (s *Store) retain(ctx context.Context, r retention) (retained store.Retaine
 	}
 	var list days
 	err = s.inTx(ctx, beginRead, func(t session) (err error) {
-		list, err = s.partitions(ctx, t)
+		list, err = s.tables.partitions(ctx, t)
 		return err
 	})
 	if err != nil {
@@ -130,14 +128,14 @@ type looked struct {
 	store.Retention
 }
 
-func (s *Store) worthLooking(p partition, r retention) bool {
+func (s *operateStore) worthLooking(p partition, r retention) bool {
 	s.lookedMu.Lock()
 	defer s.lookedMu.Unlock()
 	at, ok := s.looked[looked{p, r.Retention}]
 	return !ok || r.now.Sub(at) >= lookAgain || r.now.Before(at)
 }
 
-func (s *Store) lookLater(p partition, r retention) {
+func (s *operateStore) lookLater(p partition, r retention) {
 	s.lookedMu.Lock()
 	defer s.lookedMu.Unlock()
 	if s.looked == nil {
@@ -156,7 +154,7 @@ func (s *Store) lookLater(p partition, r retention) {
 // What needs a scan is done first and without a lock: counting, and finding the jobs that are to be kept. Under the lock
 // only those are looked at again that may have changed since: jobs that had not finished, which are found through their
 // pointers, and those that did not complete, which have an index.
-func (s *Store) dropPartition(ctx context.Context, p partition, r retention) (removed int, err error) {
+func (s *operateStore) dropPartition(ctx context.Context, p partition, r retention) (removed int, err error) {
 	finished, candidates, err := s.survivors(ctx, p, r)
 	if err != nil {
 		return 0, err
@@ -167,11 +165,11 @@ func (s *Store) dropPartition(ctx context.Context, p partition, r retention) (re
 	states, since := r.since()
 	err = s.inTx(ctx, beginBulk, func(t session) error {
 		free := false
-		try := t.tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1::bigint)", s.lockKey("partitions"))
+		try := t.tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1::bigint)", s.tables.lockKey("partitions"))
 		if err := try.Scan(&free); err != nil || !free {
 			return errors.Join(err, errNotNow)
 		}
-		existing, err := s.partitions(ctx, t)
+		existing, err := s.tables.partitions(ctx, t)
 		if err != nil {
 			return err
 		}
@@ -209,7 +207,7 @@ func (s *Store) dropPartition(ctx context.Context, p partition, r retention) (re
 
 // survivors finds out how many jobs of a day have finished, and which ones may have to be kept; or errNotNow, if these are too many, or
 // all, or remember too much.
-func (s *Store) survivors(ctx context.Context, p partition, r retention) (finished int, candidates idSet, err error) {
+func (s *operateStore) survivors(ctx context.Context, p partition, r retention) (finished int, candidates idSet, err error) {
 	from, to := p.bounds()
 	bounds := slices.Clip([]any{uuidOf(from), uuidOf(to)})
 	bound := int32(maxSurvivors + 1)
@@ -237,12 +235,12 @@ func (s *Store) survivors(ctx context.Context, p partition, r retention) (finish
 }
 
 // replacePartition drops the tables of a day, after the survivors have moved to the default partition.
-func (s *Store) replacePartition(ctx context.Context, t session, p partition, tables []string, survivors []pgtype.UUID) error {
+func (s *operateStore) replacePartition(ctx context.Context, t session, p partition, tables []string, survivors []pgtype.UUID) error {
 	from, to := p.bounds()
 	if survivors == nil {
 		survivors = []pgtype.UUID{}
 	}
-	if err := t.exec(ctx, s.scripts("partition_detach", tables, p)); err != nil {
+	if err := t.exec(ctx, s.tables.scripts("partition_detach", tables, p)); err != nil {
 		return err
 	}
 	for _, table := range tables {
@@ -250,7 +248,7 @@ func (s *Store) replacePartition(ctx context.Context, t session, p partition, ta
 			break
 		}
 		// Not a statement by name: its table is gone afterwards.
-		if _, err := t.tx.Exec(ctx, s.script("partition_keep", table, p), pgx.QueryExecModeExec, survivors); err != nil {
+		if _, err := t.tx.Exec(ctx, s.tables.script("partition_keep", table, p), pgx.QueryExecModeExec, survivors); err != nil {
 			return err
 		}
 	}
@@ -261,7 +259,7 @@ func (s *Store) replacePartition(ctx context.Context, t session, p partition, ta
 			return err
 		}
 	}
-	return t.exec(ctx, s.scripts("partition_drop", tables, p))
+	return t.exec(ctx, s.tables.scripts("partition_drop", tables, p))
 }
 
 // idSet collects ids.
@@ -275,7 +273,7 @@ func (set *idSet) scan(r row) error {
 }
 
 // deleteFinished deletes what retention by partitions does not reach.
-func (s *Store) deleteFinished(ctx context.Context, r retention) (deleted int, more bool, err error) {
+func (s *operateStore) deleteFinished(ctx context.Context, r retention) (deleted int, more bool, err error) {
 	limit := r.Limit
 	if limit <= 0 {
 		limit = deleteLimit

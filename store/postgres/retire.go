@@ -18,10 +18,10 @@ const (
 
 // retireLanes removes lanes, and queues without lanes, that nothing refers to any more: no job of theirs is left. That is looked at once a
 // day, and costs a scan of the default partition, which has only what outlived its day.
-func (s *Store) retireLanes(ctx context.Context) error {
+func (s *operateStore) retireLanes(ctx context.Context) error {
 	var list days
 	err := s.inTx(ctx, beginRead, func(t session) (err error) {
-		list, err = s.partitions(ctx, t)
+		list, err = s.tables.partitions(ctx, t)
 		return err
 	})
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Store) retireLanes(ctx context.Context) error {
 // forgetActions removes what people did that is not kept any more. Each call looks at the next of
 // it, and the one after the last starts over: what was done to jobs that live for long stays at the
 // beginning, and is not to hide the rest.
-func (s *Store) forgetActions(ctx context.Context, r retention) error {
+func (s *operateStore) forgetActions(ctx context.Context, r retention) error {
 	if r.Audit <= 0 {
 		return nil
 	}

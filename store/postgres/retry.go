@@ -10,17 +10,17 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Retry implements store.Operators. Each thousand of jobs is a transaction of its own.
-func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.Result, error) {
+// Retry is that of store.Operators, without the class of its error.
+func (s *operateStore) Retry(ctx context.Context, params store.RetryParams) ([]store.Result, error) {
 	results, err := s.eachIn(ctx, params.Namespace, params.Jobs, func(own []store.ID) ([]store.Result, error) {
 		params.Jobs = own
 		return s.retryOwn(ctx, params)
 	})
-	return results, classify(ctx, "retry", err)
+	return results, err
 }
 
 // retryOwn retries jobs whose namespace is known.
-func (s *Store) retryOwn(ctx context.Context, params store.RetryParams) ([]store.Result, error) {
+func (s *operateStore) retryOwn(ctx context.Context, params store.RetryParams) ([]store.Result, error) {
 	results := make([]store.Result, 0, len(params.Jobs))
 	w := woken{}
 	var err error
@@ -42,7 +42,7 @@ func (s *Store) retryOwn(ctx context.Context, params store.RetryParams) ([]store
 	return results, nil
 }
 
-func (s *Store) retry(ctx context.Context, ids []store.ID, params store.RetryParams, w woken) ([]store.Result, error) {
+func (s *operateStore) retry(ctx context.Context, ids []store.ID, params store.RetryParams, w woken) ([]store.Result, error) {
 	done := retried{w, map[store.ID]store.ID{}}
 	busy, err := retryWhileHeld(ctx, ids, func(ids []store.ID) (busy []store.ID, err error) {
 		var now retried
@@ -54,7 +54,7 @@ func (s *Store) retry(ctx context.Context, ids []store.ID, params store.RetryPar
 					return err
 				}
 				busy = slices.DeleteFunc(slices.Clone(ids), func(id store.ID) bool { return slices.Contains(free, id) })
-				return t.runAll(ctx, now.retrying(uuidsOf(free), s.now(), params))
+				return t.runAll(ctx, now.retrying(uuidsOf(free), s.micros(), params))
 			})
 		})
 		if err == nil {
@@ -66,7 +66,7 @@ func (s *Store) retry(ctx context.Context, ids []store.ID, params store.RetryPar
 	if err != nil {
 		return nil, err
 	}
-	records, err := s.recordsOf(ctx, ids)
+	records, err := s.reader.recordsOf(ctx, ids)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // silenceInTx is how long a program may be silent in the middle of a transaction.
@@ -67,11 +66,11 @@ func setLocal(settings [][2]string) string {
 }
 
 // send runs statements in one round trip and one transaction: all of them happen, or none.
-func (s *Store) send(ctx context.Context, list ...statement) error {
+func (s *database) send(ctx context.Context, list ...statement) error {
 	return s.denied(ctx, s.sendOnce(ctx, list))
 }
 
-func (s *Store) sendOnce(ctx context.Context, list []statement) error {
+func (s *database) sendOnce(ctx context.Context, list []statement) error {
 	if s.isClosed() {
 		return errClosed
 	}
@@ -84,7 +83,7 @@ func (s *Store) sendOnce(ctx context.Context, list []statement) error {
 }
 
 // sendOn is send on a connection.
-func (s *Store) sendOn(ctx context.Context, conn interface {
+func (s *database) sendOn(ctx context.Context, conn interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }, list []statement,
 ) error {
@@ -123,7 +122,7 @@ func withGrace(ctx context.Context) (context.Context, func()) {
 }
 
 // read asks questions in one round trip and one snapshot.
-func (s *Store) read(ctx context.Context, list ...statement) error {
+func (s *database) read(ctx context.Context, list ...statement) error {
 	if s.isClosed() {
 		return errClosed
 	}
@@ -150,7 +149,7 @@ func eachOf(rows pgx.Rows, each func(row) error) error {
 }
 
 func (t session) run(ctx context.Context, name string, each func(row) error, args ...any) error {
-	return runPgx(ctx, t.tx, t.store.text(name), each, args)
+	return runPgx(ctx, t.tx, t.db.text(name), each, args)
 }
 
 // runAll runs statements one after the other.
@@ -171,7 +170,7 @@ func (t session) exec(ctx context.Context, text string) error {
 
 // attempt runs f behind a savepoint, so that its failure leaves the transaction usable.
 func (t session) attempt(ctx context.Context, f func(session) error) error {
-	return pgx.BeginFunc(ctx, t.tx, func(tx pgx.Tx) error { return f(session{t.store, tx}) })
+	return pgx.BeginFunc(ctx, t.tx, func(tx pgx.Tx) error { return f(session{t.db, tx}) })
 }
 
 func runPgx(ctx context.Context, tx interface {
@@ -191,11 +190,11 @@ func runPgx(ctx context.Context, tx interface {
 }
 
 // inTx runs f in a transaction of its own, begun with one of the begin texts.
-func (s *Store) inTx(ctx context.Context, begin string, f func(session) error) error {
+func (s *database) inTx(ctx context.Context, begin string, f func(session) error) error {
 	return s.denied(ctx, s.inOneTx(ctx, begin, f))
 }
 
-func (s *Store) inOneTx(ctx context.Context, begin string, f func(session) error) error {
+func (s *database) inOneTx(ctx context.Context, begin string, f func(session) error) error {
 	if s.isClosed() {
 		return errClosed
 	}
@@ -238,15 +237,15 @@ func retryOnConflict(ctx context.Context, operation func() error) error {
 }
 
 func (t pgxRunner) run(ctx context.Context, name string, each func(row) error, args ...any) error {
-	return runPgx(ctx, t.tx, t.store.text(name), each, args)
+	return runPgx(ctx, t.tx, t.db.text(name), each, args)
 }
 
 func (t sqlRunner) run(ctx context.Context, name string, each func(row) error, args ...any) error {
 	if each == nil {
-		_, err := t.tx.ExecContext(ctx, t.store.text(name), args...)
+		_, err := t.tx.ExecContext(ctx, t.db.text(name), args...)
 		return err
 	}
-	rows, err := t.tx.QueryContext(ctx, t.store.text(name), args...)
+	rows, err := t.tx.QueryContext(ctx, t.db.text(name), args...)
 	if err != nil {
 		return err
 	}
@@ -259,18 +258,30 @@ func (t sqlRunner) run(ctx context.Context, name string, each func(row) error, a
 	return rows.Err()
 }
 
-// newPool opens the pool of a store that was given a URL.
-func newPool(ctx context.Context, config *pgxpool.Config) (*pgxpool.Pool, error) {
-	// By default a connection that was idle for a second is pinged, which doubles the traffic of an idle node. Its beats use the
-	// connection that was used last; what lay about for longer than a beat is still tested.
-	config.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool { return p.IdleDuration > 10*time.Second }
-	pool, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
-		return nil, err
-	}
-	if err := pool.Ping(ctx); err != nil {
-		pool.Close()
-		return nil, err
-	}
-	return pool, nil
+// pins are the planner's settings for statements on hot tables. Those tables are filled, emptied and filled again between
+// two looks of the statistics collector, so a plan has to be right whatever the statistics say: every statement is
+// written as nested loops over primary keys, and these settings leave the planner no other way.
+//   - jit: a compilation takes 80 ms, and the estimates that trigger it are off by orders of magnitude here;
+//   - scans and joins: a plan made while a table was tiny, or a bitmap scan with a sort of a whole lane.
+//
+// lock_timeout bounds what one writer can wait for another, such as for a caller's transaction that holds a unique key. It is longer
+// than PostgreSQL waits before it looks for a deadlock, which is then told apart and repeated.
+var pins = [][2]string{
+	{"jit", "off"},
+	{"enable_seqscan", "off"},
+	{"enable_bitmapscan", "off"},
+	{"enable_hashjoin", "off"},
+	{"enable_mergejoin", "off"},
+	{"plan_cache_mode", "force_generic_plan"},
+	{"lock_timeout", lockTimeout},
+}
+
+// vigils are settings of our connections by which the server gives up a program that has vanished, with its machine or its network: what it
+// locked is free again then. Its own look at such connections would take hours. A client that is alive has no statement to think about.
+var vigils = [][2]string{
+	{"idle_in_transaction_session_timeout", silenceInTx},
+	{"tcp_keepalives_idle", "5"},
+	{"tcp_keepalives_interval", "2"},
+	{"tcp_keepalives_count", "3"},
+	{"tcp_user_timeout", "12s"},
 }

@@ -12,7 +12,7 @@ import (
 
 // applySlow writes the batch in a transaction of many round trips, which asks first what may be written. It takes its locks in the
 // same order as the fast path, but of bodies only those that nobody else has.
-func (s *Store) applySlow(ctx context.Context, b *batch) error {
+func (s *writeStore) applySlow(ctx context.Context, b *batch) error {
 	return s.inTx(ctx, beginHot, func(t session) error {
 		b.woken = woken{}
 		_, others := b.split(b.runs)
@@ -48,7 +48,7 @@ func (s *Store) applySlow(ctx context.Context, b *batch) error {
 }
 
 // grabBodies locks the bodies that the batch needs and can have, and sets aside what needs the others.
-func (s *Store) grabBodies(ctx context.Context, t session, b *batch) error {
+func (s *writeStore) grabBodies(ctx context.Context, t session, b *batch) error {
 	if err := b.findParents(ctx, t); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (b *batch) findParents(ctx context.Context, t runner) error {
 }
 
 // sendAll sends, and notes whom that woke.
-func (s *Store) sendAll(ctx context.Context, t session, b *batch) error {
+func (s *writeStore) sendAll(ctx context.Context, t session, b *batch) error {
 	if len(b.sends) == 0 {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (s *Store) sendAll(ctx context.Context, t session, b *batch) error {
 	return err
 }
 
-func (s *Store) writeCheckpoints(ctx context.Context, t session, b *batch) error {
+func (s *writeStore) writeCheckpoints(ctx context.Context, t session, b *batch) error {
 	if len(b.checkpoints) == 0 {
 		return nil
 	}
@@ -136,7 +136,7 @@ func (s *Store) writeCheckpoints(ctx context.Context, t session, b *batch) error
 	return nil
 }
 
-func (s *Store) endRuns(ctx context.Context, t session, b *batch) error {
+func (s *writeStore) endRuns(ctx context.Context, t session, b *batch) error {
 	for _, r := range slices.Concat(b.runs, b.twins, b.invalid) {
 		r.final, r.known, r.outcome.Err = 0, false, nil
 	}

@@ -99,7 +99,7 @@ func inSchema(text, schema string) string {
 }
 
 // text returns a statement. An unknown name is a mistake in this package.
-func (s *Store) text(name string) string {
+func (s *database) text(name string) string {
 	text, ok := s.texts[name]
 	if !ok {
 		panic(fmt.Sprintf("postgres: no statement is named %q", name))

@@ -25,7 +25,7 @@ func (b *batch) startable(simple []*entry) (starting, others []*entry) {
 
 // starts is the statement that enqueues jobs that are to run at once; started is set to whether they do. It comes after those that make
 // jobs available, since it looks for these.
-func (s *Store) starts(b *batch, starting []*entry, started *bool) statement {
+func (s *writeStore) starts(b *batch, starting []*entry, started *bool) statement {
 	var lanes []int32
 	for _, e := range starting {
 		if !slices.Contains(lanes, e.lane.id) {
@@ -49,7 +49,7 @@ func (b *batch) settleStarted(starting []*entry) {
 }
 
 // startedBefore answers for a batch whose jobs are known: they may be known because it has happened before.
-func (s *Store) startedBefore(ctx context.Context, t session, b *batch) (err error) {
+func (s *writeStore) startedBefore(ctx context.Context, t session, b *batch) (err error) {
 	params := store.ClaimParams{Node: b.start.Node, Seq: b.start.Seq, Limit: b.starting}
 	ask := func(st statement) error { return t.run(ctx, st.name, st.each, st.args...) }
 	b.start.Claimed, _, err = s.claimsFrom(ctx, params, ask)

@@ -11,14 +11,14 @@ import (
 
 // terminateOnce ends jobs wherever they are. The leases of those that run are taken from their nodes, which have to let go of their fences
 // first. One that has gone to another node meanwhile still runs, and is found the next time.
-func (s *Store) terminateOnce(ctx context.Context, c *cancelling, ids []store.ID) (f found, err error) {
+func (s *operateStore) terminateOnce(ctx context.Context, c *cancelling, ids []store.ID) (f found, err error) {
 	uuids := uuidsOf(ids)
 	err = s.inTx(ctx, beginHot, func(t session) error {
 		held, err := s.takeRuns(ctx, t, uuids)
 		if err != nil {
 			return err
 		}
-		now := s.now()
+		now := s.micros()
 		free, err := s.grabFor(ctx, t, ids)
 		if err != nil {
 			return err
@@ -62,7 +62,7 @@ func (s *Store) terminateOnce(ctx context.Context, c *cancelling, ids []store.ID
 }
 
 // takeRuns reads which of the jobs run, and keeps their nodes from writing to their journals until the transaction ends.
-func (s *Store) takeRuns(ctx context.Context, t session, ids []pgtype.UUID) ([]*heldRun, error) {
+func (s *operateStore) takeRuns(ctx context.Context, t session, ids []pgtype.UUID) ([]*heldRun, error) {
 	var nodes []int64
 	err := t.run(ctx, "nodes_of_jobs", func(r row) error {
 		var node int64

@@ -30,33 +30,22 @@ func (callersTx) StoreName() string { return storeName }
 // callers returns what runs statements in a caller's transaction. It must be on the same database as the store; its search path and
 // settings do not matter.
 func (s *Store) callers(wrapped store.Tx) (runner, error) {
-	if s.isClosed() {
+	if s.db.isClosed() {
 		return nil, errClosed
 	}
 	theirs, ok := wrapped.(callersTx)
 	switch {
 	case ok && theirs.pgx != nil:
-		return pgxRunner{s, theirs.pgx}, nil
+		return pgxRunner{s.db, theirs.pgx}, nil
 	case ok && theirs.sql != nil:
-		return sqlRunner{s, theirs.sql}, nil
+		return sqlRunner{s.db, theirs.sql}, nil
 	}
 	return nil, store.NotWrapped("postgres.Tx or postgres.SQLTx")
 }
 
-// EnqueueTx implements store.Writer. Nodes are told when the transaction commits. A unique key that another open transaction has taken is
-// waited for, as with any unique index, for as long as the caller's lock_timeout allows.
-func (s *Store) EnqueueTx(ctx context.Context, wrapped store.Tx, enqueues []*store.Enqueue) error {
-	err := s.enqueueTx(ctx, wrapped, enqueues)
-	return classify(ctx, "enqueue in the caller's transaction", err)
-}
-
-func (s *Store) enqueueTx(ctx context.Context, wrapped store.Tx, enqueues []*store.Enqueue) error {
-	t, err := s.callers(wrapped)
-	if err != nil {
-		return err
-	}
+func (s *writeStore) enqueueTx(ctx context.Context, t runner, enqueues []*store.Enqueue) error {
 	s.freshen(ctx, t, enqueues)
-	now := s.now()
+	now := s.micros()
 	entries, err := s.entriesOf(ctx, enqueues, now, true)
 	if err != nil || len(entries) == 0 {
 		return err
@@ -68,24 +57,14 @@ func (s *Store) enqueueTx(ctx context.Context, wrapped store.Tx, enqueues []*sto
 }
 
 // notifyTx sends notifications when a caller's transaction commits.
-func (s *Store) notifyTx(ctx context.Context, t runner, payloads []string) error {
+func (s *writeStore) notifyTx(ctx context.Context, t runner, payloads []string) error {
 	if len(payloads) == 0 {
 		return nil
 	}
 	return t.run(ctx, "notify", nil, s.channel(), payloads)
 }
 
-// SendTx implements store.Writer. The bodies of the jobs stay locked until the transaction ends: runs of theirs cannot be parked or put
-// back meanwhile, and children of theirs cannot finish. It should be the last thing before the commit.
-func (s *Store) SendTx(ctx context.Context, wrapped store.Tx, sends []*store.Send) error {
-	return classify(ctx, "send in the caller's transaction", s.sendTx(ctx, wrapped, sends))
-}
-
-func (s *Store) sendTx(ctx context.Context, wrapped store.Tx, sends []*store.Send) error {
-	t, err := s.callers(wrapped)
-	if err != nil {
-		return err
-	}
+func (s *writeStore) sendTx(ctx context.Context, t runner, sends []*store.Send) error {
 	possible := make([]*store.Send, 0, len(sends))
 	for _, q := range sends {
 		q.Result = store.SendResult{}
@@ -100,7 +79,7 @@ func (s *Store) sendTx(ctx context.Context, wrapped store.Tx, sends []*store.Sen
 	if err := checkIsolation(level); err != nil {
 		return err
 	}
-	now := s.now()
+	now := s.micros()
 	w, err := deliver(ctx, t, possible, now)
 	if err != nil || len(w) == 0 {
 		return err
@@ -140,22 +119,12 @@ func checkIsolation(level string) error {
 		store.ErrInvalid, level)
 }
 
-// AppendTx implements store.Writer. The job's body stays locked until the transaction ends. Whoever takes the job from its run locks that
-// first, so it is what keeps the lease while the transaction is open; other jobs of the node are not concerned. The server ends a
-// transaction that does not commit within ten seconds after it.
-func (s *Store) AppendTx(ctx context.Context, wrapped store.Tx, a *store.Append) error {
-	return classify(ctx, "append in the caller's transaction", s.appendTx(ctx, wrapped, &appending{Append: a}))
-}
-
-func (s *Store) appendTx(ctx context.Context, wrapped store.Tx, a *appending) error {
-	t, err := s.callers(wrapped)
-	if err != nil {
-		return err
-	}
+func (s *writeStore) appendTx(ctx context.Context, t runner, in *store.Append) (err error) {
+	a := &appending{Append: in}
 	if !a.isPossible() {
 		return nil
 	}
-	now := s.now()
+	now := s.micros()
 	if a.entries, err = s.entriesOf(ctx, a.Enqueues, now, true); err != nil {
 		return err
 	}
@@ -197,20 +166,19 @@ const (
 	lastAwait  = 100 * time.Millisecond
 )
 
-// AwaitTx implements store.Writer. Such a transaction has the job's body locked. It is looked again and again whether that can be had,
-// instead of waiting for it, so that whoever waits keeps no connection.
-func (s *Store) AwaitTx(ctx context.Context, job store.ID) error {
+// AwaitTx is that of store.Writer, without the class of its error.
+func (s *writeStore) AwaitTx(ctx context.Context, job store.ID) error {
 	for wait := firstAwait; ; wait = min(2*wait, lastAwait) {
-		held, err := grab(ctx, one{s}, []store.ID{job})
+		held, err := grab(ctx, one{s.database}, []store.ID{job})
 		if err != nil || !held[job] {
-			return classify(ctx, "wait for a transaction on job "+job.String(), err)
+			return err
 		}
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return classify(ctx, "wait for a transaction on job "+job.String(), ctx.Err())
+			return ctx.Err()
 		}
 	}
 }

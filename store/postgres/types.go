@@ -14,36 +14,81 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Store is an open database. Use Config.Open.
-type Store struct {
-	config  Config
+// database is the connections to a database, the texts of the statements in its schema, and its clock.
+type database struct {
+	Options
+
 	pool    *pgxpool.Pool
 	texts   map[string]string
 	prelude string // what pins plans for one pipeline, or "" if the connections do it
-	origin  string // tells our notifications from those of others
 
-	offset atomic.Int64 // microseconds that the database's clock is ahead of ours
-
+	offset    atomic.Int64              // microseconds that the database's clock is ahead of ours
 	clockRead atomic.Pointer[time.Time] // when that was measured
-	wakeups   atomic.Bool               // notifications arrive
-	horizon   atomic.Int64              // the time until which there are partitions
+
+	vital  vital
+	closed atomic.Bool
+}
+
+// localStore is a database with what this process remembers of it, and what it hears of others.
+type localStore struct {
+	*database
+
+	origin   string      // tells our notifications from those of others
+	wakeups  atomic.Bool // notifications arrive
+	lanes    laneCache
+	cursors  cursors
+	beside   door // to connections for lanes, beside the pool
+	notifier notifier
+}
+
+// schemaStore is the schema of a database.
+type schemaStore struct {
+	*database
+
+	horizon atomic.Int64 // the time until which there are partitions
+}
+
+// newLocal returns what is known at the beginning: nothing.
+func newLocal(db *database) *localStore {
+	s := &localStore{database: db, origin: newOrigin()}
+	s.notifier.init(s)
+	if db.Clock == nil {
+		s.cursors.clock = time.Now
+	}
+	return s
+}
+
+// Close sends what is to be told, and ends.
+func (s *localStore) Close() { s.notifier.stop() }
+
+// readStore answers questions.
+type readStore struct{ *localStore }
+
+// writeStore writes what nodes and clients do.
+type writeStore struct {
+	*localStore
+
+	blocked blocked
+}
+
+// operateStore does what people ask for and what keeps the tables in order.
+type operateStore struct {
+	*writeStore
+
+	reader *readStore
+	tables *schemaStore
 
 	retired   atomic.Int64 // the day on which lanes were removed last, and up to which
 	forgotten atomic.Int64 // the last record of what people did that retention looked at
 
-	lanes    laneCache
-	cursors  cursors
-	blocked  blocked
-	vital    vital
-	beside   door // to connections for lanes, beside the pool
-	notifier notifier
-
 	lookedMu sync.Mutex
 	looked   map[looked]time.Time // partitions that retention leaves alone for a while
 	moveMost int                  // how many entries it moves; maxMoved
+}
 
-	closed atomic.Bool
-	close  sync.Once
+// newOperate puts it on what it stands on.
+func newOperate(write *writeStore, read *readStore, tables *schemaStore) *operateStore {
+	return &operateStore{writeStore: write, reader: read, tables: tables, moveMost: maxMoved}
 }
 
 // batch is a store.Batch on its way.
@@ -198,7 +243,7 @@ type heldRun struct {
 
 // rescue is what takes the jobs of dead nodes, and of leases that were given up.
 type rescue struct {
-	store    *Store
+	store    *operateStore
 	limit    int32
 	node     int64 // of the last record that was looked at
 	seq      int64
@@ -226,19 +271,19 @@ type runner interface {
 
 // session is a transaction of ours.
 type session struct {
-	store *Store
-	tx    pgx.Tx
+	db *database
+	tx pgx.Tx
 }
 
 // pgxRunner and sqlRunner run statements in the transaction of a caller.
 type pgxRunner struct {
-	store *Store
-	tx    pgx.Tx
+	db *database
+	tx pgx.Tx
 }
 
 type sqlRunner struct {
-	store *Store
-	tx    *sql.Tx
+	db *database
+	tx *sql.Tx
 }
 
 // blocked remembers which bodies and keys were found to be held by transactions of callers. What needs
@@ -257,10 +302,10 @@ type blocked struct {
 type blockedKey struct{ since, tried time.Time }
 
 // one runs single statements, each in a transaction of its own.
-type one struct{ store *Store }
+type one struct{ db *database }
 
 // light is one for statements that only lock: nothing has to reach the disk before their answer.
-type light struct{ store *Store }
+type light struct{ db *database }
 
 // patience is what is left of it for one Apply, in which many may be waiting: however much a caller's
 // transaction holds, it costs them no more than this.
@@ -326,7 +371,7 @@ type days map[partition][]string
 // notifier sends notifications, each in a statement of its own after the commit that it tells of. Its one goroutine runs only while
 // there is something to send.
 type notifier struct {
-	store *Store
+	store *localStore
 	ctx   context.Context // ends when the store is closed
 	end   context.CancelFunc
 
@@ -400,32 +445,4 @@ type closedParent struct {
 	finished bool
 	last     store.ID // of the children that were found
 	found    int
-}
-
-// pins are the planner's settings for statements on hot tables. Those tables are filled, emptied and filled again between
-// two looks of the statistics collector, so a plan has to be right whatever the statistics say: every statement is
-// written as nested loops over primary keys, and these settings leave the planner no other way.
-//   - jit: a compilation takes 80 ms, and the estimates that trigger it are off by orders of magnitude here;
-//   - scans and joins: a plan made while a table was tiny, or a bitmap scan with a sort of a whole lane.
-//
-// lock_timeout bounds what one writer can wait for another, such as for a caller's transaction that holds a unique key. It is longer
-// than PostgreSQL waits before it looks for a deadlock, which is then told apart and repeated.
-var pins = [][2]string{
-	{"jit", "off"},
-	{"enable_seqscan", "off"},
-	{"enable_bitmapscan", "off"},
-	{"enable_hashjoin", "off"},
-	{"enable_mergejoin", "off"},
-	{"plan_cache_mode", "force_generic_plan"},
-	{"lock_timeout", lockTimeout},
-}
-
-// vigils are settings of our connections by which the server gives up a program that has vanished, with its machine or its network: what it
-// locked is free again then. Its own look at such connections would take hours. A client that is alive has no statement to think about.
-var vigils = [][2]string{
-	{"idle_in_transaction_session_timeout", silenceInTx},
-	{"tcp_keepalives_idle", "5"},
-	{"tcp_keepalives_interval", "2"},
-	{"tcp_keepalives_count", "3"},
-	{"tcp_user_timeout", "12s"},
 }

@@ -7,14 +7,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Unserved implements store.Reader. What nodes serve is read by itself: who joins or leaves between
-// the two statements may or may not be seen, as one that does so a moment later.
-func (s *Store) Unserved(ctx context.Context, limit int) ([]store.Unserved, error) {
-	found, err := s.unserved(ctx, limit)
-	return found, classify(ctx, "look for unserved jobs", err)
-}
-
-func (s *Store) unserved(ctx context.Context, limit int) ([]store.Unserved, error) {
+func (s *readStore) unserved(ctx context.Context, limit int) ([]store.Unserved, error) {
 	kinds, namespaces, queues := []string{}, []string{}, []string{}
 	said := map[queueOfKind]bool{} // nodes are mostly alike
 	serve := func(namespace, queue, kind string) {

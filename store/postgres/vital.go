@@ -13,7 +13,7 @@ const vitalPatience = time.Second
 
 // sendVital is send for a heartbeat. Where all connections of the pool are in use for long, by
 // handlers that have a transaction open each or by readers, it goes by one of its own.
-func (s *Store) sendVital(ctx context.Context, list ...statement) error {
+func (s *database) sendVital(ctx context.Context, list ...statement) error {
 	if s.isClosed() {
 		return errClosed
 	}
@@ -39,7 +39,7 @@ func (s *Store) sendVital(ctx context.Context, list ...statement) error {
 }
 
 // closeVital ends the connection.
-func (s *Store) closeVital() {
+func (s *database) closeVital() {
 	s.vital.mu.Lock()
 	defer s.vital.mu.Unlock()
 	if s.vital.conn == nil {

@@ -124,7 +124,7 @@ func (w woken) settleRuns(runs []*run) {
 }
 
 // wakes returns a wake-up for each queue that jobs were woken in.
-func (s *Store) wakes(ctx context.Context, w woken) ([]store.Wake, error) {
+func (s *writeStore) wakes(ctx context.Context, w woken) ([]store.Wake, error) {
 	if len(w) == 0 {
 		return nil, nil
 	}
@@ -137,7 +137,7 @@ func (s *Store) wakes(ctx context.Context, w woken) ([]store.Wake, error) {
 
 // tellWoken tells all nodes, this one too, of jobs that became available by something else than a
 // batch. It is a hint, and may be lost.
-func (s *Store) tellWoken(ctx context.Context, w woken) {
+func (s *writeStore) tellWoken(ctx context.Context, w woken) {
 	wakes, _ := s.wakes(ctx, w) // what is not told of is found by the next poll
 	for _, wake := range wakes {
 		s.hearWake(wake)
@@ -146,7 +146,7 @@ func (s *Store) tellWoken(ctx context.Context, w woken) {
 }
 
 // tellDue tells all nodes, this one too, when a job is due.
-func (s *Store) tellDue(at int64) {
+func (s *writeStore) tellDue(at int64) {
 	s.notifier.tell("", []store.Wake{{Kind: store.WakeDeferred, Due: timeOf(at)}})
 }
 

@@ -27,13 +27,13 @@ const (
 // errProbeLost is the end of a listening connection on which nothing arrives.
 var errProbeLost = errors.New("a notification to ourselves did not come back")
 
-// Watch implements store.Store. It listens on a connection of its own beside the pool. While notifications demonstrably arrive
+// Watch is that of store.Store. It listens on a connection of its own beside the pool. While notifications demonstrably arrive
 // Traits().Wakeups is true. Without session features it reports nothing.
-func (s *Store) Watch(ctx context.Context, wake func(store.Wake)) error {
+func (s *localStore) Watch(ctx context.Context, wake func(store.Wake)) error {
 	if s.isClosed() {
 		return errClosed
 	}
-	if s.config.NoSession {
+	if s.NoSession {
 		<-ctx.Done()
 		return nil
 	}
@@ -60,7 +60,7 @@ func (s *Store) Watch(ctx context.Context, wake func(store.Wake)) error {
 }
 
 // listen passes on notifications until the connection breaks or ctx ends. It tells whether the connection ever worked.
-func (s *Store) listen(ctx context.Context, wake func(store.Wake)) (worked bool, err error) {
+func (s *localStore) listen(ctx context.Context, wake func(store.Wake)) (worked bool, err error) {
 	config := s.connConfig()
 	config.RuntimeParams["application_name"] = "holdfast listen"
 	dial, cancel := context.WithTimeout(ctx, reconnectLast)
@@ -99,7 +99,7 @@ func (s *Store) listen(ctx context.Context, wake func(store.Wake)) (worked bool,
 	}
 }
 
-func (s *Store) sendProbe(ctx context.Context, probe string) error {
+func (s *localStore) sendProbe(ctx context.Context, probe string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	text, err := json.Marshal(message{Origin: s.origin, Probe: probe})
@@ -111,7 +111,7 @@ func (s *Store) sendProbe(ctx context.Context, probe string) error {
 
 // receive passes on notifications until the given probe arrives, which returns nil, or the time is over, which returns
 // errProbeLost.
-func (s *Store) receive(ctx context.Context, conn *pgx.Conn, probe string, limit time.Duration, wake func(store.Wake)) error {
+func (s *localStore) receive(ctx context.Context, conn *pgx.Conn, probe string, limit time.Duration, wake func(store.Wake)) error {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for {

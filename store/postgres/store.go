@@ -1,0 +1,250 @@
+package postgres
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// Store is an open database. Use Config.Open.
+type Store struct {
+	ownPool bool
+	db      *database
+	local   *localStore
+	tables  *schemaStore
+	read    *readStore
+	write   *writeStore
+	operate *operateStore
+	close   sync.Once
+}
+
+// Apply implements store.Writer. It is done in one round trip of a few statements that assume that all is well: every lease lives,
+// every id is new. If one finds something else nothing has happened, and the batch is done again the slow path, which
+// asks first and then writes what can be written.
+func (s *Store) Apply(ctx context.Context, in *store.Batch) error {
+	return classify(ctx, "apply", s.write.apply(ctx, in))
+}
+
+// Claim implements store.Claims. It takes at most 1000 jobs at once. Among claims that run at the
+// same moment each passes over what the others are taking, so that order holds within each claim
+// and, for one claimer, across them. What was put behind jobs that are taken already, and what came
+// to a lane that had no work, without this process hearing of it, may have to wait for 250 ms while
+// there is other work: see cursors.
+func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
+	claimed, err := s.write.Claim(ctx, params)
+	return claimed, classify(ctx, "claim", err)
+}
+
+// EnqueueTx implements store.Writer. Nodes are told when the transaction commits. A unique key that another open transaction has taken is
+// waited for, as with any unique index, for as long as the caller's lock_timeout allows.
+func (s *Store) EnqueueTx(ctx context.Context, wrapped store.Tx, enqueues []*store.Enqueue) error {
+	t, err := s.callers(wrapped)
+	if err == nil {
+		err = s.write.enqueueTx(ctx, t, enqueues)
+	}
+	return classify(ctx, "enqueue in the caller's transaction", err)
+}
+
+// SendTx implements store.Writer. The bodies of the jobs stay locked until the transaction ends: runs of theirs cannot be parked or put
+// back meanwhile, and children of theirs cannot finish. It should be the last thing before the commit.
+func (s *Store) SendTx(ctx context.Context, wrapped store.Tx, sends []*store.Send) error {
+	t, err := s.callers(wrapped)
+	if err == nil {
+		err = s.write.sendTx(ctx, t, sends)
+	}
+	return classify(ctx, "send in the caller's transaction", err)
+}
+
+// AppendTx implements store.Writer. The job's body stays locked until the transaction ends. Whoever takes the job from its run locks that
+// first, so it is what keeps the lease while the transaction is open; other jobs of the node are not concerned. The server ends a
+// transaction that does not commit within ten seconds after it.
+func (s *Store) AppendTx(ctx context.Context, wrapped store.Tx, a *store.Append) error {
+	t, err := s.callers(wrapped)
+	if err == nil {
+		err = s.write.appendTx(ctx, t, a)
+	}
+	return classify(ctx, "append in the caller's transaction", err)
+}
+
+// AwaitTx implements store.Writer. Such a transaction has the job's body locked. It is looked again and again whether that can be had,
+// instead of waiting for it, so that whoever waits keeps no connection.
+func (s *Store) AwaitTx(ctx context.Context, job store.ID) error {
+	return classify(ctx, "wait for a transaction on job "+job.String(), s.write.AwaitTx(ctx, job))
+}
+
+// Get implements store.Reader.
+func (s *Store) Get(ctx context.Context, namespace string, id store.ID) (store.Record, error) {
+	record, err := s.read.Get(ctx, namespace, id)
+	return record, classify(ctx, "get job "+id.String(), err)
+}
+
+// Ended implements store.Reader.
+func (s *Store) Ended(ctx context.Context, namespace string, ids []store.ID) ([]store.Ended, error) {
+	ended, err := s.read.Ended(ctx, namespace, ids)
+	return ended, classify(ctx, "read ended jobs", err)
+}
+
+// List implements store.Reader. The cursor is the id after which to go on. A page is read in one snapshot.
+func (s *Store) List(ctx context.Context, params store.ListParams) (store.Page, error) {
+	page, err := s.read.list(ctx, params)
+	return page, classify(ctx, "list jobs", err)
+}
+
+// Journals implements store.Reader.
+func (s *Store) Journals(ctx context.Context, namespace string, ids []store.ID) ([]store.Journal, error) {
+	journals, err := s.read.Journals(ctx, namespace, ids)
+	return journals, classify(ctx, "read journals", err)
+}
+
+// Entries implements store.Reader.
+func (s *Store) Entries(ctx context.Context, params store.JournalParams) ([]store.Entry, error) {
+	entries, err := s.read.entries(ctx, params)
+	return entries, classify(ctx, "read the journal of job "+params.Job.String(), err)
+}
+
+// Messages implements store.Reader.
+func (s *Store) Messages(ctx context.Context, params store.InboxParams) ([]store.Message, error) {
+	messages, err := s.read.messages(ctx, params)
+	return messages, classify(ctx, "read the messages to job "+params.Job.String(), err)
+}
+
+// Obstacles implements store.Reader.
+func (s *Store) Obstacles(ctx context.Context, namespace string, id store.ID) (store.Obstacles, error) {
+	obstacles, err := s.read.Obstacles(ctx, namespace, id)
+	return obstacles, classify(ctx, "look up what blocks job "+id.String(), err)
+}
+
+// Queues implements store.Reader. Its cost is bounded for each queue, and by the number of jobs that run.
+func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, error) {
+	queues, err := s.read.queues(ctx, namespace)
+	return queues, classify(ctx, "list the queues", err)
+}
+
+// Unserved implements store.Reader. What nodes serve is read by itself: who joins or leaves between
+// the two statements may or may not be seen, as one that does so a moment later.
+func (s *Store) Unserved(ctx context.Context, limit int) ([]store.Unserved, error) {
+	found, err := s.read.unserved(ctx, limit)
+	return found, classify(ctx, "look for unserved jobs", err)
+}
+
+// Cancel implements store.Operators. Each thousand of jobs is a transaction of its own, and a child is cancelled before its parent, if it
+// is asked for in this order, since it may wake it.
+func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
+	results, err := s.operate.Cancel(ctx, params)
+	return results, classify(ctx, "cancel", err)
+}
+
+// PauseJobs implements store.Operators. Each thousand of jobs is a transaction of its own.
+func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, error) {
+	results, err := s.operate.PauseJobs(ctx, params)
+	return results, classify(ctx, "pause jobs", err)
+}
+
+// Resume implements store.Operators. A job that somebody else has is looked at again a few times; then a caller's transaction has it.
+func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (store.State, error) {
+	to, err := s.operate.Resume(ctx, params)
+	return to, classify(ctx, "resume job "+params.Job.String(), err)
+}
+
+// Retry implements store.Operators. Each thousand of jobs is a transaction of its own.
+func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.Result, error) {
+	results, err := s.operate.Retry(ctx, params)
+	return results, classify(ctx, "retry", err)
+}
+
+// Fork implements store.Operators.
+func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
+	return classify(ctx, "fork job "+params.From.String(), s.operate.fork(ctx, params))
+}
+
+// Pause implements store.Operators.
+func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
+	if err := params.Check(); err != nil {
+		return err
+	}
+	return classify(ctx, "pause queue "+params.Queue, s.operate.Pause(ctx, params))
+}
+
+// Join implements store.Nodes.
+func (s *Store) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
+	id, err := s.operate.Join(ctx, info)
+	return id, classify(ctx, "join", err)
+}
+
+// Beat implements store.Nodes. The leader lease is one row on the database's clock: it is taken when it has expired, which ends
+// the epoch, and prolonged by whoever has it. Two nodes can think that they lead only as long as one of them has not looked at
+// its clock. A beat also measures how far the local clock is off, and sees to the partitions of the days to
+// come. All that it answers is asked in one statement, so that an idle node sends nothing else.
+func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, error) {
+	beat, err := s.operate.Beat(ctx, params)
+	return beat, classify(ctx, "beat", err)
+}
+
+// Leave implements store.Nodes.
+func (s *Store) Leave(ctx context.Context, node int64) error {
+	return classify(ctx, "leave", s.operate.Leave(ctx, node))
+}
+
+// Nodes implements store.Nodes.
+func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
+	nodes, err := s.read.Nodes(ctx)
+	return nodes, classify(ctx, "list the nodes", err)
+}
+
+// Promote implements store.Maintenance. Several nodes may promote at once: each passes over what the others have taken.
+func (s *Store) Promote(ctx context.Context, limit int) (store.Promoted, error) {
+	promoted, err := s.write.Promote(ctx, limit)
+	return promoted, classify(ctx, "promote", err)
+}
+
+// SweepCancels implements store.Maintenance. It sees to requests to pause as well, which are not counted.
+func (s *Store) SweepCancels(ctx context.Context) (int, error) {
+	applied, err := s.operate.sweepCancels(ctx)
+	if err == nil {
+		err = s.operate.sweepPauses(ctx)
+	}
+	return applied, classify(ctx, "sweep requests", err)
+}
+
+// CloseChildren implements store.Maintenance. What is to be done is asked, done, and then forgotten, each in a transaction of its own:
+// who is interrupted, or does it at the same moment as another, does it twice, which changes nothing.
+func (s *Store) CloseChildren(ctx context.Context, limit int) (store.Closed, error) {
+	closed, err := s.operate.closeChildren(ctx, limit)
+	return closed, classify(ctx, "close children", err)
+}
+
+// Rescue implements store.Maintenance. Nodes are marked dead first, under a lock that waits for a claim of theirs that is on
+// its way: whatever such a node writes later finds no lease. Limit is that of claim records; 0 means 100.
+func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.Rescued, error) {
+	operation := "rescue"
+	if len(params.Lost) > 0 {
+		operation = "give up leases"
+	}
+	rescued, err := s.operate.Rescue(ctx, params)
+	return rescued, classify(ctx, operation, err)
+}
+
+// Retain implements store.Maintenance. The partitions of a day are dropped once the day and the shortest time are over and
+// few of its jobs are left to keep; those move to the default partition. Jobs there, and jobs that are kept for a shorter
+// time than completed ones, are deleted one by one.
+func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retained, error) {
+	retained, err := s.operate.Retain(ctx, params)
+	return retained, classify(ctx, "remove old jobs", err)
+}
+
+// Now implements store.Store: the clock of the database, told by the local one and the offset between them, which every
+// beat measures again, and whoever enqueues for later without a node; or the injected clock. It is off by half the shortest round
+// trip at the most, until somebody sets one of the clocks: then until the next measurement.
+func (s *Store) Now() time.Time { return s.db.Now() }
+
+// Notify implements store.Store. Wake-ups of the same queue within 5 ms become one. They are sent without session features
+// too, since NOTIFY needs none, and others may listen.
+func (s *Store) Notify(wakes ...store.Wake) { s.local.Notify(wakes...) }
+
+// Watch implements store.Store. It listens on a connection of its own beside the pool. While notifications demonstrably arrive
+// Traits().Wakeups is true. Without session features it reports nothing.
+func (s *Store) Watch(ctx context.Context, wake func(store.Wake)) error {
+	return s.local.Watch(ctx, wake)
+}
