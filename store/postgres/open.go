@@ -48,15 +48,15 @@ func (s *Store) ready(ctx context.Context, noMigrate bool) error {
 		return err
 	}
 	if noMigrate {
-		schema, err := s.tables.schema(ctx)
+		found, err := s.tables.schema(ctx)
 		if err != nil {
 			return err
 		}
-		if schema.Version < schema.Latest {
+		if found.Version < found.Latest {
 			return fmt.Errorf("%w: the database has version %d, this program needs %d; run holdfast migrate up",
-				store.ErrSchema, schema.Version, schema.Latest)
+				store.ErrSchema, found.Version, found.Latest)
 		}
-		if err := fromTheFuture(schema); err != nil {
+		if err := fromTheFuture(found); err != nil {
 			return err
 		}
 	} else if _, err := s.tables.migrate(ctx); err != nil {
@@ -150,8 +150,8 @@ func (c Config) withStore(
 		return store.Schema{}, classify(ctx, operation+" "+c.String(), err)
 	}
 	defer func() { _ = s.Close() }() // never fails
-	schema, err := f(s.tables, ctx)
-	return schema, classify(ctx, operation+" "+c.String(), err)
+	found, err := f(s.tables, ctx)
+	return found, classify(ctx, operation+" "+c.String(), err)
 }
 
 // Drop removes the schema with all jobs in it, and whatever else somebody has put there. It is for schemas that were made to try
