@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// Field is a field of the args of a kind, as people read of it.
+// Field describes a field of the args of a kind for users.
 type Field struct {
 	Name string
 	Help string
 }
 
-// argsOf are the args of the kinds.
+// argsOf are the args of each built-in kind.
 var argsOf = map[string]reflect.Type{
 	Exec.Name(): reflect.TypeFor[ExecArgs](),
 	HTTP.Name(): reflect.TypeFor[HTTPArgs](),
 }
 
-// Fields returns the fields of a kind's args in their order, or nil if the kind is not one of ours.
+// Fields returns the fields of a kind's args in order, or nil if the kind is not built in.
 func Fields(kind string) []Field {
 	args := argsOf[kind]
 	if args == nil {
@@ -35,7 +35,8 @@ func Fields(kind string) []Field {
 	return fields
 }
 
-// CheckArgs says what a kind of ours would say of args. Of other kinds it says nothing.
+// CheckArgs returns the error that a built-in kind would fail with for args, or nil for other
+// kinds.
 func CheckArgs(kind string, data []byte) error {
 	switch kind {
 	case Exec.Name():
@@ -55,7 +56,7 @@ func CheckArgs(kind string, data []byte) error {
 	return nil
 }
 
-// wrongArgs says to people what a decoder says of args that are JSON.
+// wrongArgs explains to users a decoder's error about valid JSON.
 func wrongArgs(kind string, err error) error {
 	if err == nil {
 		return nil
@@ -76,7 +77,7 @@ func wrongArgs(kind string, err error) error {
 	return err
 }
 
-// aValue is what JSON calls a value.
+// aValue names a JSON value.
 func aValue(value string) string {
 	switch value, _, _ = strings.Cut(value, " "); value {
 	case "array":
@@ -87,9 +88,9 @@ func aValue(value string) string {
 	return "a " + value
 }
 
-// aType is what a field has to be.
+// aType describes the type that a field must have.
 func aType(args reflect.Type, name string) string {
-	name, _, _ = strings.Cut(name, ".") // of an object in it
+	name, _, _ = strings.Cut(name, ".") // of an object inside it
 	for f := range args.Fields() {
 		if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); tag == name {
 			switch f.Type.Kind() { //nolint:exhaustive // those of the fields

@@ -1,21 +1,23 @@
-// Package builtin has the kinds that the holdfast binary can run with no Go code of the user's: exec, a command, and http, a
-// request. They are ordinary kinds on the public API and show how such kinds are written.
+// Package builtin has the kinds that the holdfast binary runs without Go code of the user: exec, a
+// command, and http, a request. They are ordinary kinds on the public API and show how to write
+// such kinds.
 //
-// # What they promise
+// # Guarantees
 //
-// Both run at least once: a node that dies in the middle leaves the job to another one, which begins again. So both tell the other
-// side who is calling: exec in the environment (HOLDFAST_JOB_ID, HOLDFAST_ATTEMPT, HOLDFAST_LEASE), http in the header
-// Idempotency-Key, which is the job's id and the same in each attempt.
+// Both run at least once: if a node dies, another one starts the job from the beginning. So both
+// identify the run to the other side: exec in the environment (HOLDFAST_JOB_ID, HOLDFAST_ATTEMPT,
+// HOLDFAST_LEASE), http in the header Idempotency-Key, which is the job's id and the same in each
+// attempt.
 //
-// What cannot become better by trying again fails at once: a command that is not there, a request that is answered with most of
-// the 4xx. Everything else is retried as the job says.
+// Errors that a retry cannot fix fail the job at once: a command that does not exist, or a response
+// with most of the 4xx. All others are retried as the job says.
 //
-// # Who may use them
+// # Security
 //
-// Whoever can enqueue an exec job can do what the worker's user can do. It is registered only where somebody asked for it. Whoever can
-// enqueue an http job can reach what the worker can reach.
+// A client that can enqueue an exec job can do what the worker's user can do, so exec is registered
+// only on request. A client that can enqueue an http job can reach what the worker can reach.
 //
 // # Imports
 //
-// Of ours, only the root package.
+// This package imports only the root package.
 package builtin

@@ -22,32 +22,32 @@ import (
 // Exec is the kind that runs a command.
 var Exec = holdfast.NewKind[ExecArgs, ExecResult]("exec")
 
-// ExecArgs says what to run. There is no shell unless the command names one.
+// ExecArgs are the args of exec. There is no shell unless the command names one.
 type ExecArgs struct {
 	// Command is the program and its arguments. A name without a slash is looked up in the worker's PATH.
 	Command []string `help:"array of the program and its arguments; no shell is involved" json:"command"`
-	// Dir is where it runs. Default: where the worker runs.
+	// Dir is the working directory. Default: that of the worker.
 	Dir string `help:"working directory (default: that of the node)" json:"dir,omitempty"`
 	// Env is added to the worker's environment.
 	Env map[string]string `help:"object of variables to add to the environment of the node" json:"env,omitempty"`
-	// Stdin is what the command reads. Default: nothing.
+	// Stdin is the standard input of the command. Default: empty.
 	Stdin string `help:"text for standard input (default: empty)" json:"stdin,omitempty"`
 
-	wrong error // with the args, if they are JSON and nothing else
+	wrong error // error in args that are valid JSON
 }
 
-// ExecResult is what became of a command that ended with status 0.
+// ExecResult is the result of a command that exited with status 0.
 type ExecResult struct {
 	ExitCode int `json:"exit_code"`
-	// Stdout and Stderr are the last 64 KiB of each output; bytes that are not UTF-8 are replaced.
+	// Stdout and Stderr are the last 64 KiB of each output; invalid UTF-8 is replaced.
 	Stdout          string `json:"stdout"`
 	Stderr          string `json:"stderr"`
 	StdoutTruncated bool   `json:"stdout_truncated,omitempty"`
 	StderrTruncated bool   `json:"stderr_truncated,omitempty"`
 }
 
-// UnmarshalJSON takes note of fields that it does not know, for check to refuse them: a misspelt
-// one would otherwise run something else than was meant.
+// UnmarshalJSON records unknown fields, so that check refuses them: a misspelt field would
+// otherwise run something else than was meant.
 func (a *ExecArgs) UnmarshalJSON(data []byte) error {
 	type plain ExecArgs
 	err := strict(data, (*plain)(a))
@@ -61,11 +61,11 @@ func strict(data []byte, v any) error {
 	return dec.Decode(v)
 }
 
-// execGrace is how long a command may go on after it was asked to stop. It is shorter than the engine's patience with a
-// handler whose context has ended.
+// execGrace is the time between SIGTERM and SIGKILL. It is shorter than the time after which the
+// engine reports a handler as stuck.
 const execGrace = 5 * time.Second
 
-// messageLimit is how much of an output goes into an error's text.
+// messageLimit is how much of an output an error text quotes.
 const messageLimit = 1 << 10
 
 // RegisterExec makes the client's node run commands.
@@ -79,7 +79,8 @@ func RegisterExec(c *holdfast.Client, opts ...holdfast.HandleOption) error {
 	}, opts...)
 }
 
-// runCommand runs a command to its end. When ctx ends, its process group is asked to stop, and killed after the grace.
+// runCommand runs a command to its end. When ctx ends it sends SIGTERM to the process group, and
+// SIGKILL after the grace.
 func runCommand(ctx context.Context, args ExecArgs, identity []string, grace time.Duration) (ExecResult, error) {
 	if err := args.check(); err != nil {
 		return ExecResult{}, holdfast.Fail(err)
@@ -97,7 +98,7 @@ func runCommand(ctx context.Context, args ExecArgs, identity []string, grace tim
 		killer = time.AfterFunc(grace, group.kill)
 		return group.terminate()
 	}
-	// A command that has left its group is killed by itself.
+	// A command that has left its group is killed on its own.
 	cmd.WaitDelay = grace + time.Second
 
 	// Linux kills a child together with the thread that started it (see newGroup), so this goroutine keeps its thread.
@@ -111,7 +112,7 @@ func runCommand(ctx context.Context, args ExecArgs, identity []string, grace tim
 	if killer != nil {
 		killer.Stop()
 	}
-	// What the command left behind would go on without a lease.
+	// Processes that the command left behind would run without a lease.
 	group.kill()
 	s.finish(ctx)
 
@@ -120,7 +121,7 @@ func runCommand(ctx context.Context, args ExecArgs, identity []string, grace tim
 		Stdout:   s.stdout.String(), StdoutTruncated: s.stdout.cut,
 		Stderr: s.stderr.String(), StderrTruncated: s.stderr.cut,
 	}
-	// Whoever ends with status 0 has done it, also if it was told to stop meanwhile: then err is the context's.
+	// Status 0 is success even if ctx has ended meanwhile, which err would report.
 	if cmd.ProcessState.Success() {
 		return result, nil
 	}
@@ -145,38 +146,39 @@ func (a ExecArgs) check() error {
 	return nil
 }
 
-// startError tells what can never start from what may start the next time, such as in a directory that is not mounted yet.
+// startError makes errors permanent that a retry cannot fix; a directory, for example, may be
+// mounted later.
 func startError(ctx context.Context, name, dir string, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return &stoppedError{"did not start " + name, cause, ""}
 	}
-	// The system says "no such file" of a missing directory, too.
+	// The system also reports a missing directory as "no such file".
 	if _, missing := os.Stat(dir); dir != "" && missing != nil {
 		return fmt.Errorf("cannot start %s: %w", name, missing)
 	}
-	for _, hopeless := range []error{exec.ErrNotFound, exec.ErrDot, fs.ErrNotExist, fs.ErrPermission, errNotExecutable} {
-		if errors.Is(err, hopeless) {
+	for _, permanent := range []error{exec.ErrNotFound, exec.ErrDot, fs.ErrNotExist, fs.ErrPermission, errNotExecutable} {
+		if errors.Is(err, permanent) {
 			return holdfast.Fail(fmt.Errorf("cannot start %s: %w", name, err))
 		}
 	}
 	return fmt.Errorf("cannot start %s: %w", name, err)
 }
 
-// stoppedError says what the end of its context did to a command.
+// stoppedError reports that a command was stopped because its context ended.
 type stoppedError struct {
 	what  string
 	cause error
-	said  string // by the command
+	said  string // what the command wrote
 }
 
 func (e *stoppedError) Error() string {
-	return e.what + ": " + strings.TrimPrefix(e.cause.Error(), "holdfast: ") + e.said // which a job's error needs no name for
+	return e.what + ": " + strings.TrimPrefix(e.cause.Error(), "holdfast: ") + e.said // a job's error needs no prefix
 }
 
 func (e *stoppedError) Unwrap() error { return e.cause }
 
-// endError says how a command ended that did not succeed. The cause of its context comes first: the exit status of a command
-// that was told to stop says nothing.
+// endError returns the error of a command that failed. The cause of its context comes first,
+// because the exit status of a stopped command says nothing.
 func endError(ctx context.Context, name string, err error, result ExecResult) error {
 	said := last(result.Stderr, messageLimit)
 	if said != "" {

@@ -2,8 +2,9 @@ package builtin
 
 import "syscall"
 
-// groupAttributes put a command into a group of its own, and let the kernel kill it if the worker is killed: its job runs again
-// elsewhere then, and should not run twice at a time. That reaches the command, not what it has started.
+// groupAttributes put a command into a process group of its own, and make the kernel kill it if the
+// worker is killed: its job is retried elsewhere then and should not run twice at a time. Processes
+// that the command has started are not killed.
 func groupAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -10,18 +10,19 @@ import (
 	"time"
 )
 
-// drainTime is how long outputs are still read when the command has ended and its group was killed. What it has written is in the pipes
-// by then; only a process that has left the group can keep them open, and is not waited for.
+// drainTime is how long outputs are read after the command has ended and its group was killed. Its
+// output is in the pipes by then; only a process that has left the group can keep them open, and is
+// not waited for.
 const drainTime = time.Second
 
-// streams are what a command reads and writes. The pipes of its outputs are our own: with those of os/exec Wait would wait for everybody
-// who holds them open before it says that the command has ended.
+// streams are the input and outputs of a command. It makes the pipes itself, because with those of
+// os/exec Wait waits until all processes have closed them.
 type streams struct {
 	stdout, stderr output
 	copies         sync.WaitGroup
 }
 
-// output is the end of what a command writes, and the pipe that it comes from.
+// output is the tail of an output, and the pipe that it is read from.
 type output struct {
 	*tail
 
@@ -38,7 +39,7 @@ func (o *output) open() (err error) {
 func startStreams(cmd *exec.Cmd, stdin string) (*streams, error) {
 	s := &streams{}
 	err := s.start(cmd, stdin)
-	// The command has its own ends.
+	// The command has its own copies.
 	_ = s.stdout.write.Close()
 	_ = s.stderr.write.Close()
 	if err != nil {
@@ -64,19 +65,19 @@ func (s *streams) start(cmd *exec.Cmd, stdin string) (err error) {
 	}
 	for _, o := range []output{s.stdout, s.stderr} {
 		s.copies.Go(func() {
-			_, _ = io.Copy(o.tail, o.read) // until the output ends, or close
+			_, _ = io.Copy(o.tail, o.read) // until the output ends or is closed
 		})
 	}
 	if in != nil {
 		s.copies.Go(func() {
-			_, _ = io.WriteString(in, stdin) // a command need not read it: Wait ends this
+			_, _ = io.WriteString(in, stdin) // the command need not read it; Wait ends this
 			_ = in.Close()
 		})
 	}
 	return nil
 }
 
-// finish reads what is left when the command has ended. Afterwards the outputs do not change.
+// finish reads the rest of the outputs after the command has ended. They do not change afterwards.
 func (s *streams) finish(ctx context.Context) {
 	over, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()

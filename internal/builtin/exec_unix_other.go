@@ -4,5 +4,5 @@ package builtin
 
 import "syscall"
 
-// groupAttributes put a command into a group of its own.
+// groupAttributes put a command into a process group of its own.
 func groupAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

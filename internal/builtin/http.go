@@ -19,7 +19,7 @@ import (
 // HTTP is the kind that makes a request.
 var HTTP = holdfast.NewKind[HTTPArgs, HTTPResult]("http")
 
-// HTTPArgs says what to ask.
+// HTTPArgs are the args of http.
 type HTTPArgs struct {
 	// Method is GET by default, or POST if there is a body.
 	Method string `help:"default: GET, or POST if there is a body" json:"method,omitempty"`
@@ -28,24 +28,25 @@ type HTTPArgs struct {
 	Headers map[string]string `help:"object of headers" json:"headers,omitempty"`
 	// Body is sent as it is if it is a JSON string, and as JSON (with its Content-Type) if it is any other value.
 	Body json.RawMessage `help:"a string is sent as text, any other JSON as JSON" json:"body,omitempty"`
-	// Timeout of the whole request, such as "10s". Default: 30 s. The job's own timeout holds besides.
+	// Timeout of the whole request, such as "10s". Default: 30 s. The job's own timeout applies as
+	// well.
 	Timeout string `help:"time limit of the whole request, such as \"10s\" (default: 30s)" json:"timeout,omitempty"`
 
-	wrong error // with the args, if they are JSON and nothing else
+	wrong error // error in args that are valid JSON
 }
 
-// HTTPResult is a successful answer.
+// HTTPResult is a successful response.
 type HTTPResult struct {
 	Status int `json:"status"`
-	// Headers are those of keptHeaders that the answer had, the first 4 KiB of each.
+	// Headers are those of keptHeaders in the response, the first 4 KiB of each.
 	Headers map[string]string `json:"headers"`
-	// Body is its first 64 KiB; bytes that are not UTF-8 are replaced.
+	// Body is the first 64 KiB; invalid UTF-8 is replaced.
 	Body          string `json:"body"`
 	BodyTruncated bool   `json:"body_truncated,omitempty"`
 }
 
-// UnmarshalJSON takes note of fields that it does not know, for request to refuse them: a misspelt
-// one would otherwise ask something else than was meant.
+// UnmarshalJSON records unknown fields, so that request refuses them: a misspelt field would
+// otherwise send something else than was meant.
 func (a *HTTPArgs) UnmarshalJSON(data []byte) error {
 	type plain HTTPArgs
 	err := strict(data, (*plain)(a))
@@ -53,21 +54,22 @@ func (a *HTTPArgs) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// headerLimit is how much is kept of a header of an answer. A server may send a megabyte of them.
+// headerLimit is how much of a response header is kept. A server may send a megabyte of them.
 const headerLimit = 4 << 10
 
-// keptHeaders are the headers of an answer that tell what it is and where to find it. The others, cookies above all, are not kept.
+// keptHeaders are the response headers in the result: those that describe the body and where to
+// find it. The others, above all cookies, are dropped.
 var keptHeaders = []string{"Content-Type", "Etag", "Last-Modified", "Link", "Location", "X-Request-Id"}
 
 const (
 	defaultRequestTimeout = 30 * time.Second
-	// longestRetryAfter bounds what a server can make a job wait.
+	// longestRetryAfter bounds the delay that a server can ask for.
 	longestRetryAfter = 24 * time.Hour
 )
 
 // RegisterHTTP makes the client's node make requests.
 func RegisterHTTP(c *holdfast.Client, opts ...holdfast.HandleOption) error {
-	// A client of its own: what the process does to the default one is not the jobs' business.
+	// A separate client, so that changes to http.DefaultClient do not affect jobs.
 	client := &http.Client{Transport: newTransport(), CheckRedirect: checkRedirect}
 	return HTTP.Handle(c, func(run *holdfast.Run, args HTTPArgs) (HTTPResult, error) {
 		return request(run, client, args, run.ID().String())
@@ -83,7 +85,7 @@ func newTransport() *http.Transport {
 	return t
 }
 
-// request makes one request and decides what the answer means for the job.
+// request makes one request and decides what the response means for the job.
 func request(ctx context.Context, client *http.Client, args HTTPArgs, key string) (HTTPResult, error) {
 	req, timeout, err := args.request(key)
 	if err != nil {
@@ -118,7 +120,7 @@ func request(ctx context.Context, client *http.Client, args HTTPArgs, key string
 	return result, nil
 }
 
-// request makes the request out of the args, or says what is wrong with them.
+// request makes the request from the args, or reports what is wrong with them.
 func (a HTTPArgs) request(key string) (*http.Request, time.Duration, error) {
 	target, err := url.Parse(a.URL)
 	switch {
@@ -127,7 +129,7 @@ func (a HTTPArgs) request(key string) (*http.Request, time.Duration, error) {
 	case a.URL == "":
 		return nil, 0, errors.New(`the args have no url; write them like {"url":"https://example.com/"}`)
 	case err != nil:
-		return nil, 0, fmt.Errorf("cannot parse the url: %w", errors.Unwrap(err)) // without the url, which may hold a password
+		return nil, 0, fmt.Errorf("cannot parse the url: %w", errors.Unwrap(err)) // without the url, which may contain a password
 	case target.Scheme != "http" && target.Scheme != "https":
 		return nil, 0, fmt.Errorf("the url's scheme is %q; it must be http or https", target.Scheme)
 	case target.Hostname() == "":
@@ -151,9 +153,9 @@ func (a HTTPArgs) request(key string) (*http.Request, time.Duration, error) {
 	default:
 		method = http.MethodGet
 	}
-	req, err := http.NewRequest(method, a.URL, bytes.NewReader(body)) //nolint:noctx // the caller gives it one
+	req, err := http.NewRequest(method, a.URL, bytes.NewReader(body)) //nolint:noctx // the caller sets the context
 	if err != nil {
-		return nil, 0, fmt.Errorf("%q is not a valid method", a.Method) // all else was checked before
+		return nil, 0, fmt.Errorf("%q is not a valid method", a.Method) // everything else was checked before
 	}
 	req.Header.Set("User-Agent", "holdfast")
 	req.Header.Set("Idempotency-Key", key)
@@ -198,7 +200,7 @@ func (a HTTPArgs) setHeaders(req *http.Request) error {
 	return nil
 }
 
-// isToken reports whether s is a token as RFC 9110 has it.
+// isToken reports whether s is a token of RFC 9110.
 func isToken(s string) bool {
 	const others = "!#$%&'*+-.^_`|~"
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
@@ -206,8 +208,9 @@ func isToken(s string) bool {
 	})
 }
 
-// checkRedirect is net/http's rule of ten redirects, and ours about schemes. Nor does it let net/http do as browsers do, which make
-// a GET of a POST: the answer to that would be taken for the answer to what was to be sent.
+// checkRedirect allows ten redirects, as net/http does, to http and https only. It refuses to turn
+// a POST into a GET as browsers do, because the response to that GET would be taken for the
+// response to the POST.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	if first := via[0]; req.Method != first.Method || req.ContentLength != first.ContentLength {
 		return holdfast.Fail(fmt.Errorf("the redirect, %s, would drop the body or turn the %s into a GET; use 307 or 308 instead",
@@ -222,7 +225,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// transportError is a request that got no answer, or half of one.
+// transportError is the error of a request without a complete response.
 func transportError(ctx context.Context, what string, err error) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err // it repeats the method and the url
@@ -233,7 +236,7 @@ func transportError(ctx context.Context, what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// statusError decides by the status whether another attempt may do better.
+// statusError decides by the status whether a retry may succeed.
 func statusError(what string, response *http.Response, body []byte) error {
 	status := response.StatusCode
 	text := strings.TrimSpace(printable(body[:min(len(body), messageLimit)]))
@@ -256,7 +259,8 @@ func statusError(what string, response *http.Response, body []byte) error {
 	return holdfast.Fail(err)
 }
 
-// retryAfter reads the header Retry-After: seconds, or a date, which is compared with the server's own clock if it tells it.
+// retryAfter parses the header Retry-After: seconds, or a date, which is compared with the Date of
+// the server if it sends one.
 func retryAfter(header http.Header, now time.Time) (time.Duration, bool) {
 	text := strings.TrimSpace(header.Get("Retry-After"))
 	var wait time.Duration

@@ -5,11 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// outputLimit is how much is kept of each output of a command and of the body of an answer. With every byte escaped, which makes six of
-// it, two outputs stay below holdfast.MaxPayload, and so do a body and the kept headers.
+// outputLimit is how much is kept of each output of a command and of a response body. Even if every
+// byte is escaped to six, two outputs stay below holdfast.MaxPayload, and so do a body and the kept
+// headers.
 const outputLimit = 64 << 10
 
-// tail is a writer that keeps the last bytes of what is written to it: the end of an output is where the error is.
+// tail is a writer that keeps the last bytes written to it, because errors are at the end of an
+// output.
 type tail struct {
 	limit int
 	kept  []byte
@@ -18,7 +20,7 @@ type tail struct {
 
 func newTail(limit int) *tail { return &tail{limit: limit} }
 
-// Write never fails: a command must not die of a full tail.
+// Write never fails: a command must not fail because of a full tail.
 func (t *tail) Write(p []byte) (int, error) {
 	n := len(p)
 	if n > t.limit {
@@ -32,7 +34,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// String is what was kept, as text that a result may hold.
+// String returns the kept bytes as text that a result may contain.
 func (t *tail) String() string {
 	kept := t.kept
 	if t.cut {
@@ -41,7 +43,7 @@ func (t *tail) String() string {
 	return printable(kept)
 }
 
-// last is the end of a text, for an error message.
+// last returns the end of a text, for an error message.
 func last(text string, n int) string {
 	text = strings.TrimSpace(text)
 	if len(text) <= n {
@@ -50,7 +52,7 @@ func last(text string, n int) string {
 	return "…" + string(skipPartialRune([]byte(text[len(text)-n:])))
 }
 
-// skipPartialRune drops the bytes of a rune whose beginning was cut off.
+// skipPartialRune drops the bytes of a rune whose start was cut off.
 func skipPartialRune(b []byte) []byte {
 	for i := 0; i < len(b) && i < utf8.UTFMax-1; i++ {
 		if utf8.RuneStart(b[i]) {
@@ -60,7 +62,8 @@ func skipPartialRune(b []byte) []byte {
 	return b
 }
 
-// printable makes text of any bytes: what is not UTF-8, and NUL, which a result may not hold, becomes U+FFFD.
+// printable turns bytes into text: invalid UTF-8, and NUL, which a result must not contain, become
+// U+FFFD.
 func printable(b []byte) string {
 	s := strings.ToValidUTF8(string(b), "\uFFFD")
 	return strings.ReplaceAll(s, "\x00", "\uFFFD")

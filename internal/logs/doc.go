@@ -1,18 +1,18 @@
-// Package logs is what Holdfast says in the user's log: its keys, which mean the same in all lines, and the parts that keep
-// logging from doing harm.
+// Package logs writes Holdfast's lines to the user's log: it has the keys, which mean the same in
+// all lines, and the parts that keep logging from doing harm.
 //
 //	About    the job that a line is about
-//	Limiter  lets ten lines of a source through in a second, and counts the others
-//	Pen      writes lines for those who must not wait for the user's logger
-//	Outage   says that the database does not answer, now and then, and when it answers again
-//	Calm     a logger of the user's that cannot end the process
+//	Limiter  rate limit: ten lines of a source in a second; counts the others
+//	Pen      writes lines asynchronously, for callers that must not wait for the user's logger
+//	Outage   logs now and then that the database does not answer, and when it answers again
+//	Calm     wraps a user's logger so that its panics do no harm
 //
-// # When it fails
+// # Failures
 //
-// A logger that panics loses the line. One that blocks holds up who calls Say; whoever commits for everybody, or holds a lock, puts
-// the line into the pen instead.
+// A logger that panics loses the line. A logger that blocks also blocks the caller of Say; callers
+// that hold a lock, or commit for others, use the pen instead.
 //
 // # Imports
 //
-// Of ours, only store.
+// This package imports only store.
 package logs

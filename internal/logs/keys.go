@@ -8,8 +8,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// The keys of the log. Each means the same in all lines, and docs/logging.md says what: a test
-// compares.
+// The keys of the log. A test compares them with docs/logging.md, which explains them.
 const (
 	KeyAttempt      = "attempt"
 	KeyAway         = "away"
@@ -51,7 +50,7 @@ const (
 	KeyVersion      = "version"
 )
 
-// nodeHandler adds the node that says a line, if one runs.
+// nodeHandler adds the number of the node to each line, if one runs.
 type nodeHandler struct {
 	slog.Handler
 
@@ -83,10 +82,10 @@ type About struct {
 	Attempt     int
 }
 
-// AboutJob is what lines say of a job.
+// AboutJob returns the About of a job.
 func AboutJob(j *store.Job) About { return About{j.ID, j.Kind, j.Queue, j.Attempt} }
 
-// Attrs are the keys of what is known.
+// Attrs returns the attributes of the fields that are known.
 func (a About) Attrs() []slog.Attr {
 	var attrs []slog.Attr
 	if a.Job != (store.ID{}) {

@@ -10,57 +10,57 @@ import (
 const (
 	// LinesASecond is how many lines of one source are logged in a second.
 	LinesASecond = 10
-	// maxSources bounds those that are kept apart at a time; what there is beyond that shares one
-	// for each cause.
+	// maxSources bounds the sources that are counted apart; beyond it, lines of the same cause
+	// share one source.
 	maxSources = 1000
 )
 
-// Limiter keeps a storm of failures from being a storm of lines. Of each source it lets so many
-// through in a second, counts the others, and says the count a second after the first of them,
-// which is also when the storm is over. It holds its lock for moments, and never while it logs.
+// Limiter limits the rate of log lines. It lets LinesASecond lines of each source through in a
+// second and counts the others; a second after the first of those it logs their number. It holds
+// its lock briefly, and never while it logs.
 type Limiter struct {
 	log *slog.Logger
 	Pen pen
 
 	mu      sync.Mutex
 	sources map[source]*flow
-	swept   time.Time // when those were last looked for that may be forgotten
+	swept   time.Time // last sweep
 }
 
-// source is where lines come from: jobs of one kind, for one cause.
+// source is the source of lines: jobs of one kind, for one cause.
 type source struct{ kind, cause string }
 
-// flow is what came of a source.
+// flow is the state of a source.
 type flow struct {
-	at    [LinesASecond]time.Time // of the last lines, in a ring
-	next  int                     // which of them is the oldest
-	left  int                     // lines that were left out
-	level slog.Level              // the highest of theirs
-	timer *time.Timer             // that says how many; nil: none was
+	at    [LinesASecond]time.Time // times of the last lines, a ring buffer
+	next  int                     // index of the oldest
+	left  int                     // lines left out
+	level slog.Level              // highest level of those
+	timer *time.Timer             // logs their number; nil: none left out
 }
 
-// NewLimiter returns a limiter of what is said to the log.
+// NewLimiter returns a limiter that logs to log.
 func NewLimiter(log *slog.Logger) *Limiter {
 	return &Limiter{log: log, sources: map[source]*flow{}}
 }
 
-// Say logs a line about a job, unless there were too many of them.
+// Say logs a line about a job, unless its source exceeds the rate limit.
 func (l *Limiter) Say(level slog.Level, a About, msg string, attrs ...slog.Attr) {
-	ctx := context.Background() //nolint:forbidigo // nothing ends with it
+	ctx := context.Background() //nolint:forbidigo // the log ends no context
 	if !l.log.Enabled(ctx, level) || !l.allow(source{a.Kind, msg}, level) {
 		return
 	}
-	l.log.LogAttrs(ctx, level, msg, append(a.Attrs(), attrs...)...) //nolint:sloglint // callers give it as a constant, which a test checks
+	l.log.LogAttrs(ctx, level, msg, append(a.Attrs(), attrs...)...) //nolint:sloglint // callers pass a constant, which a test checks
 }
 
-// SayLater is say for those who must not wait for the user's logger.
+// SayLater is Say for callers that must not wait for the user's logger.
 func (l *Limiter) SayLater(level slog.Level, a About, msg string, attrs ...slog.Attr) {
 	l.Pen.Put(func() { l.Say(level, a, msg, attrs...) })
 }
 
-// allow reports whether a line is to be logged. One that is not is counted.
+// allow reports whether to log a line, and counts it otherwise.
 func (l *Limiter) allow(from source, level slog.Level) bool {
-	now := time.Now() //nolint:forbidigo // how often, and not what time it is
+	now := time.Now() //nolint:forbidigo // a duration, not the time of day
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	from, f := l.flow(from, now)
@@ -77,7 +77,7 @@ func (l *Limiter) allow(from source, level slog.Level) bool {
 	return false
 }
 
-// flow returns the flow of a source, or of what stands for it. l.mu is held.
+// flow returns the state of a source, or of the source that it shares. l.mu is held.
 func (l *Limiter) flow(from source, now time.Time) (source, *flow) {
 	f := l.sources[from]
 	if f != nil {
@@ -96,8 +96,7 @@ func (l *Limiter) flow(from source, now time.Time) (source, *flow) {
 	return from, f
 }
 
-// sweep forgets sources of which nothing came in the last second: none of it is needed any more.
-// l.mu is held.
+// sweep removes sources without lines in the last second. l.mu is held.
 func (l *Limiter) sweep(now time.Time) {
 	if now.Sub(l.swept) < time.Second {
 		return
@@ -111,21 +110,21 @@ func (l *Limiter) sweep(now time.Time) {
 	}
 }
 
-// tell says how many lines were left out.
+// tell logs how many lines were left out.
 func (l *Limiter) tell(from source, f *flow) {
 	l.mu.Lock()
 	left, level := f.left, f.level
 	f.left, f.timer = 0, nil
 	l.mu.Unlock()
 	if left == 0 {
-		return // it was said
+		return // logged already
 	}
 	attrs := append(About{Kind: from.kind}.Attrs(), slog.String(KeyCause, from.cause), slog.Int(KeyLines, left))
 	ctx := context.Background() //nolint:forbidigo // nothing ends with it
 	l.log.LogAttrs(ctx, level, "similar lines were left out", attrs...)
 }
 
-// Flush says at once what would be said in a moment: the process may end.
+// Flush logs pending counts and lines at once, because the process may end.
 func (l *Limiter) Flush() {
 	l.Pen.wait()
 	l.mu.Lock()

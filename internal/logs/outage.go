@@ -11,32 +11,31 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// SayOutage is the least time between two lines that say that the database does not answer.
+// SayOutage is the least time between two lines about failing calls.
 const SayOutage = 30 * time.Second
 
-// givenUp is how long a call may rest before it is not repeated any more: whoever wanted it has
-// left.
+// givenUp is the age at which a failed call is no longer taken as failing: its caller has given up.
 const givenUp = 10 * time.Second
 
-// Outage says that the database does not answer, once and then from time to time, and when it
-// answers again. All that repeats its calls by itself tells it of them.
+// Outage logs that the database does not answer, once and then at intervals, and when it answers
+// again. Callers that retry report their calls to it.
 type Outage struct {
 	log     *slog.Logger
-	failing atomic.Int64 // how many of the calls below fail
+	failing atomic.Int64 // number of failing calls
 
 	mu       sync.Mutex
-	calls    map[string]time.Time // that failed when they were made last, and when that was
-	since    time.Time            // when the first of them did
-	failures int                  // since then
-	untold   int                  // since the last line
-	said     time.Time            // when that was
-	told     bool                 // that there is an outage
+	calls    map[string]time.Time // failing calls, and when each last failed
+	since    time.Time            // when the first of them failed
+	failures int                  // failures since then
+	untold   int                  // failures since the last line
+	said     time.Time            // time of the last line
+	told     bool                 // the outage was logged
 }
 
-// NewOutage returns one that tells the log.
+// NewOutage returns an Outage that logs to log.
 func NewOutage(log *slog.Logger) *Outage { return &Outage{log: log} }
 
-// Calls of the store that are repeated until they succeed.
+// Calls of the store that are retried until they succeed.
 const (
 	CallBeat    = "heartbeat"
 	CallClaim   = "claim"
@@ -44,18 +43,18 @@ const (
 	CallPromote = "promotion"
 )
 
-// Failed notes that a call failed which is repeated until it succeeds.
+// Failed records the failure of a call that is retried until it succeeds.
 func (o *Outage) Failed(call string, err error) { o.note(call, err, true) }
 
-// Stumbled notes that a call failed that may not be repeated for long: its success is not waited
-// for.
+// Stumbled records the failure of a call that may be given up: the outage does not last until it
+// succeeds.
 func (o *Outage) Stumbled(call string, err error) { o.note(call, err, false) }
 
 func (o *Outage) note(call string, err error, lasts bool) {
 	if errors.Is(err, store.ErrDatabaseGone) {
-		return // it does not pass, and is told of by whoever ends because of it
+		return // permanent; the part that ends because of it logs it
 	}
-	now := time.Now() //nolint:forbidigo // how long, and not what time it is
+	now := time.Now() //nolint:forbidigo // a duration, not the time of day
 	o.mu.Lock()
 	o.untold++
 	if lasts {
@@ -83,7 +82,7 @@ func (o *Outage) note(call string, err error, lasts bool) {
 	o.log.Warn("a database call failed; it will be retried", attrs...)
 }
 
-// Succeeded notes that a call did what it was to do. While all is well it costs a look.
+// Succeeded records the success of a call. Without an outage it costs an atomic load.
 func (o *Outage) Succeeded(call string) {
 	if o.failing.Load() == 0 {
 		return

@@ -2,15 +2,16 @@ package logs
 
 import "sync"
 
-// pen writes lines to the log one after the other, in a goroutine of its own that lives as long as there are some. It is for those who
-// must not wait for a user's logger: who commits for everybody, or holds a lock.
+// pen writes lines to the log in order, in a goroutine of its own that lives as long as there are
+// lines. It is for callers that must not wait for a user's logger, because they hold a lock or
+// commit for others.
 type pen struct {
 	mu    sync.Mutex
 	lines []func()
-	idle  chan struct{} // closed when all are written; nil: nothing is
+	idle  chan struct{} // closed when all lines are written; nil: none pending
 }
 
-// Put has a line written after those before it. write must not panic.
+// Put queues a line. write must not panic.
 func (p *pen) Put(write func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -38,7 +39,7 @@ func (p *pen) loop() {
 	}
 }
 
-// wait returns when what was put before is written.
+// wait returns when all lines queued before are written.
 func (p *pen) wait() {
 	p.mu.Lock()
 	idle := p.idle

@@ -11,7 +11,8 @@ import (
 
 // plain are the packages whose comments are in plain English. The others follow.
 var plain = []string{
-	".", "store", "internal/commit", "internal/engine", "internal/explain", "internal/news", "internal/replay", "internal/supervise", "internal/usercode", "why",
+	".", "store", "internal/builtin", "internal/commit", "internal/engine", "internal/explain", "internal/logs", "internal/news", "internal/replay", "internal/supervise", "internal/usercode",
+	"internal/vet", "why",
 }
 
 // dialect are words that say of code what is true of people. A reader who searches for a caller, another transaction or a second try

@@ -30,7 +30,7 @@ func newTree(files []*ast.File, info *types.Info) *tree {
 	return t
 }
 
-// findValues finds the variables that are assigned once, and a function literal.
+// findValues finds the variables that are assigned once, to a function literal.
 func (t *tree) findValues(files []*ast.File) {
 	assigned := map[types.Object]int{}
 	assign := func(left, right ast.Expr) {
@@ -63,7 +63,7 @@ func (t *tree) findValues(files []*ast.File) {
 				}
 			case *ast.UnaryExpr:
 				if n.Op == token.AND {
-					assign(n.X, nil) // whoever has its address may assign it
+					assign(n.X, nil) // it may be assigned through its address
 				}
 			}
 			return true
@@ -71,7 +71,7 @@ func (t *tree) findValues(files []*ast.File) {
 	}
 }
 
-// one returns the expression that is assigned to the i-th variable, or nil if they are all results of one call.
+// one returns the expression assigned to the i-th variable, or nil if one call returns all of them.
 func one[T any](left []T, right []ast.Expr, i int) ast.Expr {
 	if len(left) != len(right) {
 		return nil
@@ -79,7 +79,7 @@ func one[T any](left []T, right []ast.Expr, i int) ast.Expr {
 	return ast.Unparen(right[i])
 }
 
-// build makes the functions at and below a node that is a part of outer.
+// build adds the functions at and below a node of outer.
 func (t *tree) build(n ast.Node, outer *function) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		f := &function{node: n, outer: outer}

@@ -8,7 +8,8 @@ import (
 
 const directive = "//holdfast:vet"
 
-// silence applies the comments of a file: each silences the first finding on its line, or else the first on the next one.
+// silence applies the comments of a file: each silences the first finding on its line, or else on
+// the next one.
 func (c *inspection) silence(fset *token.FileSet, file *ast.File) {
 	for _, group := range file.Comments {
 		for _, comment := range group.List {
@@ -16,7 +17,7 @@ func (c *inspection) silence(fset *token.FileSet, file *ast.File) {
 			if !ok || text != "" && !strings.HasPrefix(text, " ") {
 				continue
 			}
-			text, _, _ = strings.Cut(text, "//") // another comment
+			text, _, _ = strings.Cut(text, "//") // drop a second comment
 			if words := strings.Fields(text); len(words) < 2 || words[0] != "ignore" {
 				c.report(comment, "this comment has no effect; write "+directive+" ignore REASON")
 				continue

@@ -15,21 +15,22 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// Finding is something that a durable function must not do.
+// Finding is a mistake in a durable function.
 type Finding struct {
-	File         string // relative to the directory where it lies below that
+	File         string // relative to Params.Dir if it is below that
 	Line, Column int
 	Message      string
 }
 
-// Params says what to look at.
+// Params selects what to check.
 type Params struct {
-	Dir      string   // whose module it is; absolute
-	Patterns []string // packages, as the go command understands them in Dir
-	Tests    bool     // test files too
+	Dir      string   // a directory of the module; absolute
+	Patterns []string // package patterns of the go command, relative to Dir
+	Tests    bool     // check test files too
 }
 
-// Packages looks at packages and returns the findings in the order of their places. It needs the go command, and packages that compile.
+// Packages checks packages and returns the findings in the order of their positions. It needs the
+// go command, and packages that compile.
 func Packages(ctx context.Context, p Params) ([]Finding, error) {
 	config := &packages.Config{
 		Context: ctx,
@@ -71,16 +72,16 @@ func Packages(ctx context.Context, p Params) ([]Finding, error) {
 	slices.SortFunc(findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column, cmp.Compare(a.Message, b.Message))
 	})
-	return slices.Compact(findings), nil // a package and the same one with its tests have the same findings
+	return slices.Compact(findings), nil // a package and its test variant have the same findings
 }
 
-// broken returns an error if packages cannot be looked at because they do not compile.
+// broken returns an error if packages do not compile.
 func broken(loaded []*packages.Package) error {
 	var placed, others []packages.Error
 	packages.Visit(loaded, nil, func(p *packages.Package) {
 		for _, e := range p.Errors {
 			if e.Kind == packages.ListError {
-				others = append(others, e) // of the go command, which may repeat those of the source
+				others = append(others, e) // of the go command, which may repeat errors of the source
 			} else {
 				placed = append(placed, e)
 			}
@@ -92,13 +93,13 @@ func broken(loaded []*packages.Package) error {
 	case len(placed) > 1:
 		return fmt.Errorf("%w (and more: %d errors in all)", all[0], len(placed))
 	case len(placed) == 0:
-		return errors.New(all[0].Msg) // there is no place to name
+		return errors.New(all[0].Msg) // it has no position
 	default:
 		return all[0]
 	}
 }
 
-// below makes a path relative to a directory that it lies below.
+// below makes a path relative to a directory if it is below it.
 func below(dir, file string) string {
 	if rel, err := filepath.Rel(dir, file); err == nil && filepath.IsLocal(rel) {
 		return rel

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// library is the path of the package whose durable operations are looked for.
+// library is the import path of the package with the durable operations.
 const library = "github.com/holdfastdev/holdfast"
 
-// role says whose code a function is.
+// role says how a function is used.
 type role int
 
 const (
-	own    role = iota // it is declared, or a literal that takes a run: its operations are its own
+	own    role = iota // declared, or a literal that takes a run: its operations are its own
 	part               // a literal that is a part of the function around it
-	strand             // it is given to Go or OnFailure, and so replayed whatever it does
-	step               // it is given to Step or StepTx: it may do anything, but perform durable operations
-	opaque             // a literal that somebody calls with a context, perhaps as a step
+	strand             // passed to Go or OnFailure, and so replayed whatever it does
+	step               // passed to Step or StepTx: it may do anything except durable operations
+	opaque             // a literal called with a context, perhaps as a step
 )
 
-// operations are the durable operations of the library: what is remembered in a journal, or waits for it.
+// operations are the durable operations of the library: they write to the journal or wait for it.
 var operations = map[string]bool{
 	"Go":     true,
 	"Select": true,
@@ -48,16 +48,16 @@ var operations = map[string]bool{
 	"Signal.Wait":       true,
 }
 
-// given says what the functions are that the library is given.
+// given is the role of functions passed to the library.
 var given = map[string]role{
 	"Step":          step,
 	"StepTx":        step,
-	"RetryIf":       opaque, // it is asked when the step has failed, and not again
+	"RetryIf":       opaque, // called after the step has failed, and not on replay
 	"Go":            strand,
 	"Run.OnFailure": strand,
 }
 
-// The reasons for which a function has no place in a durable one.
+// Why a function must not be called in a durable one.
 const (
 	anotherTime   = "differs on every replay"
 	anotherRandom = "differs on every replay"
@@ -66,7 +66,7 @@ const (
 	happensAgain  = "happens again on every replay"
 )
 
-// The advice.
+// What to use instead.
 const (
 	useNow    = "use run.Now"
 	useSub    = "subtract from the result of run.Now"
@@ -85,11 +85,11 @@ const (
 	useStep   = "do it in a Step"
 )
 
-// instead is why a function has no place in a durable one, and what has.
+// instead is why a function must not be called in a durable one, and what to use instead.
 type instead struct{ why, use string }
 
-// replaced are the functions and variables of other packages that have a durable counterpart. Those of the packages in generators, which
-// are many, are not listed.
+// replaced are the functions and variables of other packages that have a durable counterpart,
+// except the many in the packages of generators.
 var replaced = map[string]instead{
 	"time.Now":       {anotherTime, useNow},
 	"time.Since":     {anotherTime, useSub},
@@ -116,7 +116,7 @@ var replaced = map[string]instead{
 	"golang.org/x/sync/errgroup.Group.Wait":        {waitsOutside, useAwait},
 	"golang.org/x/sync/semaphore.Weighted.Acquire": {waitsOutside, useLess},
 
-	// What a client writes.
+	// Writes of a client.
 	library + ".Kind.Enqueue":             {happensAgain, useChild},
 	library + ".Kind.EnqueueMany":         {happensAgain, "use Kind.CallAll, or do it in a Step"},
 	library + ".Kind.EnqueueTx":           {happensAgain, useStepTx},
@@ -139,7 +139,7 @@ var replaced = map[string]instead{
 	library + ".Client.ResumeQueue":       {happensAgain, useStep},
 }
 
-// generator is a package whose functions make random things, all but some.
+// generator is a package whose functions return random values, with some exceptions.
 type generator struct {
 	instead
 
@@ -147,7 +147,7 @@ type generator struct {
 }
 
 var generators = map[string]generator{
-	// A generator with a seed of one's own is as good as the seed.
+	// A generator with an explicit seed is as good as its seed.
 	"math/rand":    {instead{anotherRandom, useRandom}, notNew},
 	"math/rand/v2": {instead{anotherRandom, useRandom}, notNew},
 	"crypto/rand":  {instead{anotherRandom, useChance}, func(string) bool { return true }},
@@ -160,7 +160,8 @@ var generators = map[string]generator{
 
 func notNew(name string) bool { return !strings.HasPrefix(name, "New") }
 
-// newUUID reports whether a function of that name makes a UUID out of chance or the time, and not out of its arguments.
+// newUUID reports whether a function of that name makes a UUID from chance or the time, not from
+// its arguments.
 func newUUID(name string) bool {
 	switch name {
 	case "New", "NewString", "NewRandom", "NewUUID", "NewDCEGroup", "NewDCEPerson", "NewDCESecurity",
@@ -170,7 +171,7 @@ func newUUID(name string) bool {
 	return false
 }
 
-// replacement says what to use instead of a function or a variable.
+// replacement returns what to use instead of a function or a variable.
 func replacement(obj types.Object) (instead, bool) {
 	if obj == nil || obj.Pkg() == nil {
 		return instead{}, false
@@ -191,7 +192,7 @@ func isValue(obj types.Object) bool {
 	return false
 }
 
-// operationOf returns the name of a durable operation, or "" if the object is none.
+// operationOf returns the name of a durable operation, or "" for other objects.
 func operationOf(obj types.Object) string {
 	if name := inLibrary(obj); operations[name] {
 		return name
@@ -207,7 +208,7 @@ func inLibrary(obj types.Object) string {
 	return ""
 }
 
-// nameOf returns the name of an object in its package: "Step", or "Run.Sleep" of a method.
+// nameOf returns the name of an object in its package: "Step", or "Run.Sleep" for a method.
 func nameOf(obj types.Object) string {
 	if fn, ok := obj.(*types.Func); ok {
 		if recv := fn.Signature().Recv(); recv != nil {
@@ -220,7 +221,7 @@ func nameOf(obj types.Object) string {
 	return obj.Name()
 }
 
-// display is how a person writes what nameOf returns.
+// display formats a name of nameOf for users.
 func display(operation string) string {
 	if method, ok := strings.CutPrefix(operation, "Run."); ok {
 		return "run." + method

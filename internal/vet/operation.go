@@ -6,7 +6,7 @@ import (
 	"iter"
 )
 
-// findDurable finds out which functions perform durable operations.
+// findDurable finds the functions that perform durable operations.
 func (t *tree) findDurable() {
 	for found := true; found; {
 		found = false
@@ -41,8 +41,9 @@ func (t *tree) performsIn(n ast.Node, f *function) bool {
 	return found
 }
 
-// performsInside reports whether an operation of a literal is one of the function around it. One with a run of its own counts where
-// there is a run to give to it, as in retry(run, func(run *holdfast.Run) error { … }), and not where it is only made.
+// performsInside reports whether an operation of a literal counts for the function around it. A
+// literal with a run of its own counts where a run is passed along with it, as in retry(run,
+// func(run *holdfast.Run) error { … }), and not where it is only created.
 func (t *tree) performsInside(lit, f *function) bool {
 	switch lit.role {
 	case part, opaque:
@@ -54,8 +55,8 @@ func (t *tree) performsInside(lit, f *function) bool {
 	return false
 }
 
-// performed returns the name of the durable operation that a call is, or of the function of this package that it calls and that performs
-// some; or "".
+// performed returns the name of the durable operation that is called, or of the called function of
+// this package that performs some; or "".
 func (t *tree) performed(call *ast.CallExpr) string {
 	lit, fn := t.resolve(call.Fun)
 	if lit != nil {
@@ -83,7 +84,8 @@ func nameOfCallee(e ast.Expr) string {
 	return "the function literal"
 }
 
-// returnsError reports whether the last result of a call is an error, and how many results there are.
+// returnsError returns the number of results of a call, and reports whether the last one is an
+// error.
 func (t *tree) returnsError(call *ast.CallExpr) (results int, last bool) {
 	switch r := t.info.TypeOf(call).(type) {
 	case nil:
@@ -97,7 +99,7 @@ func (t *tree) returnsError(call *ast.CallExpr) (results int, last bool) {
 
 func isError(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }
 
-// nodes returns the nodes of a type at and below a node.
+// nodes returns the nodes of type N at and below a node.
 func nodes[N ast.Node](root ast.Node) iter.Seq[N] {
 	return func(yield func(N) bool) {
 		done := false

@@ -7,14 +7,14 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// finding is one that a comment may silence.
+// finding is a diagnostic that a comment may silence.
 type finding struct {
 	analysis.Diagnostic
 
 	silenced bool
 }
 
-// place is what makes a finding the same as another.
+// place identifies a finding.
 type place struct {
 	pos     token.Pos
 	message string
@@ -26,7 +26,7 @@ type inspection struct {
 
 	findings []finding
 	seen     map[place]bool
-	used     map[*ast.Ident]bool // names that are reported
+	used     map[*ast.Ident]bool // names already reported
 }
 
 // report adds a finding, once.

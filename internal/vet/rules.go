@@ -7,7 +7,7 @@ import (
 	"go/types"
 )
 
-// check applies the rules to one function. The literals in it are functions of their own.
+// check applies the rules to one function. Literals in it are checked on their own.
 func (c *inspection) check(f *function) {
 	if f.role == strand {
 		c.checkCaptures(f.node)
@@ -16,7 +16,7 @@ func (c *inspection) check(f *function) {
 		c.checkNesting(f)
 		return
 	}
-	communications := map[ast.Node]bool{} // of select statements, which are reported themselves
+	communications := map[ast.Node]bool{} // of select statements, which are reported as a whole
 	ast.Inspect(f.body, func(n ast.Node) bool {
 		if _, ok := n.(*ast.FuncLit); ok {
 			return false
@@ -58,7 +58,7 @@ func (c *inspection) checkUse(n ast.Node) {
 	c.report(n, fmt.Sprintf("%s %s; %s", name, found.why, found.use))
 }
 
-// checkConcurrency reports what runs beside the journal or waits outside of it.
+// checkConcurrency reports concurrency and waits outside of the journal.
 func (c *inspection) checkConcurrency(n ast.Node, communications map[ast.Node]bool) {
 	switch n := n.(type) {
 	case *ast.GoStmt:
@@ -85,7 +85,7 @@ func (c *inspection) checkConcurrency(n ast.Node, communications map[ast.Node]bo
 	}
 }
 
-// communication returns the channel operation of a select's case.
+// communication returns the channel operation of a select case.
 func communication(stmt ast.Stmt) ast.Node {
 	switch stmt := stmt.(type) {
 	case *ast.ExprStmt:
@@ -106,7 +106,8 @@ func (c *inspection) checkMap(n ast.Node, f *function) {
 		"range over slices.Sorted(maps.Keys(…))")
 }
 
-// isUnordered reports whether a range over an expression has no order: a map, or what functions make of one.
+// isUnordered reports whether a range over an expression has no order: a map, or keys or values
+// taken from one.
 func (c *inspection) isUnordered(e ast.Expr) bool {
 	if every(c.info.TypeOf(e), isMap) {
 		return true
@@ -138,7 +139,7 @@ func isChan(t types.Type) bool {
 	return ok
 }
 
-// every reports whether a type, or every type that a type parameter stands for, is of a sort.
+// every reports whether is holds for a type, or for every type of a type parameter's constraint.
 func every(t types.Type, is func(underlying types.Type) bool) bool {
 	switch t := t.Underlying().(type) {
 	case *types.Interface: // the constraint of a type parameter
@@ -160,7 +161,8 @@ func every(t types.Type, is func(underlying types.Type) bool) bool {
 	}
 }
 
-// checkErrors reports errors of durable operations that are dropped. They say that the run is to end, or that nothing was remembered.
+// checkErrors reports dropped errors of durable operations. They say that the run must end, or that
+// nothing was written to the journal.
 func (c *inspection) checkErrors(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.ExprStmt:
@@ -182,7 +184,7 @@ func (c *inspection) checkUnused(e ast.Expr) {
 	}
 }
 
-// checkBlanks looks at assignments: that of one call to many variables, or each for itself.
+// checkBlanks checks assignments, of one call to many variables or one to one.
 func checkBlanks[E ast.Expr](c *inspection, left []E, right []ast.Expr) {
 	for i, e := range right {
 		call, ok := ast.Unparen(e).(*ast.CallExpr)
@@ -212,7 +214,7 @@ func isBlank(e ast.Expr) bool {
 
 const doNotNest = "steps do not nest: %s is a durable operation inside a Step; perform it before or after the Step"
 
-// checkNesting reports durable operations in what a Step runs.
+// checkNesting reports durable operations in a Step.
 func (c *inspection) checkNesting(f *function) {
 	ast.Inspect(f.body, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -220,7 +222,7 @@ func (c *inspection) checkNesting(f *function) {
 			return false
 		case *ast.CallExpr:
 			if lit, _ := c.resolve(n.Fun); lit != nil && c.of[lit].inStep() {
-				return true // what it performs is reported there
+				return true // its operations are reported there
 			}
 			if name := c.performed(n); name != "" {
 				c.report(n, fmt.Sprintf(doNotNest, name))
@@ -230,7 +232,7 @@ func (c *inspection) checkNesting(f *function) {
 	})
 }
 
-// checkStep reports declared functions that perform durable operations and are given to a Step.
+// checkStep reports declared functions that perform durable operations and are passed to a Step.
 func (c *inspection) checkStep(call *ast.CallExpr) {
 	if r, ok := given[inLibrary(c.object(call.Fun))]; !ok || r != step {
 		return
@@ -242,7 +244,7 @@ func (c *inspection) checkStep(call *ast.CallExpr) {
 	}
 }
 
-// checkCaptures reports runs of other functions that are used in what Go and OnFailure are given.
+// checkCaptures reports literals passed to Go and OnFailure that use the run of another function.
 func (c *inspection) checkCaptures(lit ast.Node) {
 	if _, ok := lit.(*ast.FuncLit); !ok {
 		return
@@ -257,7 +259,7 @@ func (c *inspection) checkCaptures(lit ast.Node) {
 	})
 }
 
-// promotes reports whether an expression is a method of a run that is embedded in something else.
+// promotes reports whether an expression is a promoted method of an embedded run.
 func (c *inspection) promotes(e ast.Expr) bool {
 	n, ok := e.(*ast.SelectorExpr)
 	if !ok {
@@ -271,7 +273,8 @@ func (c *inspection) promotes(e ast.Expr) bool {
 	return ok && isRun(fn.Signature().Recv().Type())
 }
 
-// isOutside reports whether a variable, or what a selector begins with, is declared outside of a function literal.
+// isOutside reports whether a variable, or the root of a selector, is declared outside of a
+// function literal.
 func (c *inspection) isOutside(e ast.Expr, lit ast.Node) bool {
 	for {
 		switch x := ast.Unparen(e).(type) {

@@ -11,7 +11,7 @@ type function struct {
 	node     ast.Node // *ast.FuncDecl or *ast.FuncLit
 	body     *ast.BlockStmt
 	role     role
-	takesRun bool // it, or for a part the function around it, has a parameter of type *holdfast.Run
+	takesRun bool // it has a parameter of type *holdfast.Run, or for a part the function around it has
 	outer    *function
 	inner    []*function
 	durable  bool // it performs durable operations
@@ -33,28 +33,28 @@ func (f *function) inStep() bool {
 	return f.role == step
 }
 
-// replayed reports whether f is run again on a replay, and so must do the same again.
+// replayed reports whether f runs again on a replay, and so must be deterministic.
 func (f *function) replayed() bool {
 	f = f.code()
 	return f.durable && f.role != step && f.role != opaque
 }
 
-// tree is what is known of the functions of a package.
+// tree is the functions of a package.
 type tree struct {
 	info      *types.Info
-	functions []*function // those around others first
+	functions []*function // outer functions first
 	of        map[ast.Node]*function
 	declared  map[*types.Func]*function
-	values    map[types.Object]*ast.FuncLit // variables that are one literal all their life
-	roles     map[*ast.FuncLit]role         // as far as calls tell
-	strands   map[*types.Func]bool          // declared functions that are given to Go or OnFailure
+	values    map[types.Object]*ast.FuncLit // variables that are only ever one literal
+	roles     map[*ast.FuncLit]role         // as far as calls show
+	strands   map[*types.Func]bool          // declared functions passed to Go or OnFailure
 }
 
-// assignRoles gives the functions that a call is given their roles.
+// assignRoles assigns roles to the functions passed to a call.
 func (t *tree) assignRoles(call *ast.CallExpr) {
 	r, ok := given[inLibrary(t.object(call.Fun))]
 	if lit, _ := t.resolve(call.Fun); lit != nil {
-		// What is called by its name is no step, whatever it takes.
+		// A literal that is called by name is no step, whatever it takes.
 		if _, known := t.roles[lit]; !known {
 			t.roles[lit] = part
 		}
@@ -72,7 +72,8 @@ func (t *tree) assignRoles(call *ast.CallExpr) {
 	}
 }
 
-// object is what an expression names: a function, whatever its type arguments, a variable or nothing.
+// object is what an expression refers to: a function, with or without type arguments, a variable,
+// or nil.
 func (t *tree) object(e ast.Expr) types.Object {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:
@@ -87,7 +88,8 @@ func (t *tree) object(e ast.Expr) types.Object {
 	return nil
 }
 
-// function is object for what has type arguments: an element of a slice of functions is none.
+// function is object for an expression with type arguments, which excludes elements of a slice of
+// functions.
 func (t *tree) function(e ast.Expr) types.Object {
 	if fn, ok := t.object(e).(*types.Func); ok {
 		return fn
@@ -102,7 +104,8 @@ func origin(obj types.Object) types.Object {
 	return obj
 }
 
-// resolve returns the function that an expression stands for: a literal, or one that is declared, here or elsewhere.
+// resolve returns the function that an expression refers to: a literal, or a declared function of
+// any package.
 func (t *tree) resolve(e ast.Expr) (*ast.FuncLit, *types.Func) {
 	if lit, ok := ast.Unparen(e).(*ast.FuncLit); ok {
 		return lit, nil

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// Analyzer reports what durable functions must not do.
+// Analyzer reports mistakes in durable functions.
 var Analyzer = &analysis.Analyzer{
 	Name: "holdfast",
 	Doc: `report what a durable function cannot replay
@@ -23,7 +23,7 @@ finding.`,
 
 func run(pass *analysis.Pass) (any, error) {
 	if pass.Pkg.Path() == library {
-		return nil, nil // it is what the others use
+		return nil, nil // the library itself may do so
 	}
 	c := &inspection{tree: newTree(pass.Files, pass.TypesInfo), seen: map[place]bool{}, used: map[*ast.Ident]bool{}}
 	for _, f := range c.functions {
