@@ -19,21 +19,21 @@ const (
 	files   = cobra.ShellCompDirectiveDefault
 )
 
-// completions registers what a shell offers: for every flag and argument that is not a file, no
-// files.
+// completions registers completions of a shell; flags and arguments that are not files do not
+// complete files.
 func (a verbs) completions(root *cobra.Command) {
 	root.CompletionOptions.SetDefaultShellCompDirective(noFiles)
 	a.completeFlags(root)
 }
 
-// words offers a fixed list.
+// words completes from a fixed list.
 func words(list ...string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return beginning(list, typed), noFiles
 	}
 }
 
-// beginning returns the words that begin with what is typed, and that a shell can show.
+// beginning returns the words that begin with typed and that a shell can show.
 func beginning(list []string, typed string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(word string) bool {
 		return !strings.HasPrefix(word, typed) || strings.ContainsFunc(word, func(r rune) bool { return r != '\t' && output.IsControl(r) })
@@ -62,7 +62,7 @@ func (a verbs) completeFlags(cmd *cobra.Command) {
 	}
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if complete := byFlag[f.Name]; complete != nil {
-			_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // fails where it is done twice
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // fails if registered already
 		}
 	})
 	if !cmd.HasSubCommands() && cmd.ValidArgsFunction == nil {
@@ -73,7 +73,7 @@ func (a verbs) completeFlags(cmd *cobra.Command) {
 	}
 }
 
-// completeArgs offers what a verb takes next, by the words of its Use.
+// completeArgs completes the next argument of a verb, by the words of its Use.
 func (a verbs) completeArgs(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	takes := strings.Fields(cmd.Use)[1:]
 	if len(takes) == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 )
 
-// ownHelp makes cobra's commands for help and completion refuse what they do not know.
+// ownHelp makes cobra's commands for help and completion refuse unknown arguments.
 func ownHelp(root *cobra.Command, args []string) {
 	help := &cobra.Command{
 		Use:   "help [COMMAND...]",

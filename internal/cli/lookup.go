@@ -16,14 +16,14 @@ import (
 	"github.com/holdfastdev/holdfast/store/dsn"
 )
 
-// completeJobs is how many of the newest jobs are looked at.
+// completeJobs is how many of the newest jobs a completion reads.
 const completeJobs = 100
 
-// lookup finds words in a database. args are those before the one that is completed.
+// lookup finds completions in a database. args are those before the one to complete.
 type lookup func(ctx context.Context, client *holdfast.Client, args []string) ([]string, error)
 
-// fromDatabase offers what a lookup finds in the database that the command line names, and what
-// there always is. A shell has no use for errors.
+// fromDatabase completes from always and from what a lookup finds in the database of the command
+// line. It ignores errors, which a shell cannot show.
 func (a verbs) fromDatabase(look lookup, always ...string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), a.Env.CompletionTime)
@@ -37,9 +37,9 @@ func (a verbs) fromDatabase(look lookup, always ...string) cobra.CompletionFunc 
 	}
 }
 
-// peek looks into the database that the command line, of which a part is typed, names.
+// peek opens the database that the incomplete command line names.
 func (a verbs) peek(ctx context.Context, look func(*holdfast.Client) error) error {
-	_ = a.ReadEnvironment(&cobra.Command{}) // which does not care whether a variable is empty
+	_ = a.ReadEnvironment(&cobra.Command{}) // ignores empty variables
 	source, err := a.Source(dsn.NoMigrate())
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (a verbs) peek(ctx context.Context, look func(*holdfast.Client) error) erro
 	return look(client)
 }
 
-// described is a word with what the shell shows beside it.
+// described is a word with a description for the shell.
 func described(word, about string) string { return word + "\t" + output.OneLine(about) }
 
 // jobsIn finds the newest jobs in one of the states.
@@ -102,7 +102,7 @@ func tagNames(ctx context.Context, client *holdfast.Client, _ []string) ([]strin
 	return slices.Compact(slices.Sorted(slices.Values(found))), err
 }
 
-// namespaceNames finds the namespaces of the nodes: the others nobody lists.
+// namespaceNames finds the namespaces of nodes; there is no list of others.
 func namespaceNames(ctx context.Context, client *holdfast.Client, _ []string) ([]string, error) {
 	nodes, err := client.Nodes(ctx)
 	found := []string{app.DefaultNamespace}
@@ -114,12 +114,12 @@ func namespaceNames(ctx context.Context, client *holdfast.Client, _ []string) ([
 	return slices.Compact(slices.Sorted(slices.Values(found))), err
 }
 
-// stepNames finds the steps that the job of the first argument remembers.
+// stepNames finds the steps in the journal of the job of the first argument.
 func stepNames(ctx context.Context, client *holdfast.Client, args []string) ([]string, error) {
 	return journalNames("")(ctx, client, args)
 }
 
-// journalNames finds the names of entries of a kind, or any, in the journal of the job that is the
+// journalNames finds the names of entries of a kind ("" for any) in the journal of the job of the
 // first argument.
 func journalNames(kind string) lookup {
 	return func(ctx context.Context, client *holdfast.Client, args []string) ([]string, error) {

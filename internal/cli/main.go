@@ -18,11 +18,11 @@ import (
 func Main() int {
 	signals := make(chan os.Signal, 2)
 	stops := []os.Signal{syscall.SIGTERM}
-	if !signal.Ignored(os.Interrupt) { // as a shell without job control makes it for what runs in the background
+	if !signal.Ignored(os.Interrupt) { // ignored for background jobs of a shell without job control
 		stops = append(stops, os.Interrupt)
 	}
 	signal.Notify(signals, stops...)
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup makes it
+	if !signal.Ignored(syscall.SIGHUP) { // ignored under nohup
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	return Run(context.Background(), app.Env{
@@ -38,9 +38,9 @@ func Main() int {
 			return ok && term.IsTerminal(int(file.Fd()))
 		},
 		Signals: signals,
-		// Not of SIGHUP: a terminal that goes away may say so several times.
+		// Not for SIGHUP, which a closing terminal may send several times.
 		Release: func() { signal.Reset(stops...) },
-		// Ignoring the signal would make the commands that a node runs ignore it, too.
+		// Caught rather than ignored: the commands of exec jobs would inherit the latter.
 		OutlivePipes:   func() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) },
 		CompletionTime: time.Second,
 	})

@@ -41,12 +41,12 @@ To get started, run "holdfast dev".`,
 		"`NAMESPACE` to work in (default: $"+app.EnvNamespace+", or "+app.DefaultNamespace+")")
 	flags.StringVarP(&a.Asked, app.FlagOutput, "o", "", "output `FORMAT`: table, json or jsonl (default: table on a terminal, json elsewhere)")
 	flags.BoolVarP(&a.Quiet, app.FlagQuiet, "q", false, "print only data and errors")
-	version := root.Flags().Bool("version", false, "print the version") // without -v, which many take for something else
+	version := root.Flags().Bool("version", false, "print the version") // no -v, which often means verbose
 	showHelp := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if *version {
 			if a.Asked == "" {
-				a.Asked = output.FormatTable // one line, as of any other program
+				a.Asked = output.FormatTable // one line, as usual for --version
 			}
 			return a.printVersion()
 		}
@@ -61,11 +61,11 @@ To get started, run "holdfast dev".`,
 	return root
 }
 
-// check refuses, before a verb begins, what is wrong whatever it does: values that are empty, flags
-// that exclude each other, and values of global flags that no verb knows.
+// check finds mistakes before a verb starts: empty values, flags that exclude each other, and
+// invalid values of global flags.
 func (a verbs) check(cmd *cobra.Command, args []string) error {
 	if strings.HasPrefix(cmd.Name(), cobra.ShellCompRequestCmd) {
-		return nil // what it completes may be empty
+		return nil // the word to complete may be empty
 	}
 	if err := arg.CheckValues(cmd, args); err != nil {
 		return err
@@ -81,14 +81,14 @@ func (a verbs) check(cmd *cobra.Command, args []string) error {
 	return a.ReadEnvironment(cmd)
 }
 
-// hideUnused keeps what a verb does not look at out of its help.
+// hideUnused hides the global flags that a verb does not use from its help.
 func hideUnused(cmd *cobra.Command) {
 	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
 		f.Hidden = !cmd.HasSubCommands() && !app.UsesFlag(cmd, f.Name)
 	})
 }
 
-// usageTemplate is cobra's without aliases, and without what groups would say of themselves as commands.
+// usageTemplate is cobra's without aliases, and without the usage line of groups.
 const usageTemplate = `Usage:{{if .HasAvailableSubCommands}}
   {{.CommandPath}} COMMAND{{else}}
   {{.UseLine}}{{end}}{{if .HasExample}}

@@ -2,5 +2,5 @@ package cli
 
 import "github.com/holdfastdev/holdfast/internal/cli/app"
 
-// verbs are the root command and the verbs that have no package of their own.
+// verbs has the root command and the verbs that have no package of their own.
 type verbs struct{ *app.App }

@@ -54,7 +54,7 @@ func (a verbs) vet(ctx context.Context, patterns []string, tests bool) error {
 	}
 	out := a.NewList()
 	if a.Asked == "" {
-		out.Format = output.FormatTable // what editors and continuous integration read
+		out.Format = output.FormatTable // editors and CI parse it
 	}
 	for _, f := range findings {
 		if err := out.Add(views.Finding(f), func() []string {

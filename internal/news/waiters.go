@@ -165,7 +165,7 @@ func (w *waiters) deliver(o *store.Outcome) {
 	}
 }
 
-// of ends the waits for a job in the namespaces for which is is true, and returns them. In other
+// of ends the waits for a job in the namespaces that is accepts, and returns them. In other
 // namespaces the job is polled, and found not to exist. w.mu is held.
 func (w *waiters) of(job store.ID, is func(namespace string) bool) (ended []*waited) {
 	for namespace := range w.spaces {

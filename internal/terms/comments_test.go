@@ -11,8 +11,10 @@ import (
 
 // plain are the packages whose comments are in plain English. The others follow.
 var plain = []string{
-	".", "store", "internal/builtin", "internal/commit", "internal/engine", "internal/explain", "internal/logs", "internal/news", "internal/replay", "internal/supervise", "internal/usercode",
-	"internal/vet", "why",
+	".", "store", "internal/builtin", "internal/cli", "internal/cli/app", "internal/cli/arg", "internal/cli/bench", "internal/cli/jobs",
+	"internal/cli/nodes", "internal/cli/output", "internal/cli/shortlog", "internal/cli/views", "internal/commit", "internal/engine",
+	"internal/explain", "internal/logs", "internal/news", "internal/replay", "internal/supervise", "internal/usercode", "internal/vet",
+	"why",
 }
 
 // dialect are words that say of code what is true of people. A reader who searches for a caller, another transaction or a second try

@@ -18,14 +18,14 @@ import (
 const (
 	// OpenTimeout bounds how long a command waits for a database that does not answer.
 	OpenTimeout = 30 * time.Second
-	// closeTimeout bounds what is left to do at the end of a command.
+	// closeTimeout bounds the cleanup at the end of a command.
 	closeTimeout = 10 * time.Second
 )
 
-// MaxPage is how much a command asks of a database at a time.
+// MaxPage is the page size of queries.
 const MaxPage = 1000
 
-// Source is the database that the user named, which other processes can see.
+// Source is the database that the user named. It must be visible to other processes.
 func (a *App) Source(opts ...dsn.Option) (store.Source, error) {
 	source, err := dsn.Parse(a.Database, opts...)
 	if err != nil {
@@ -37,7 +37,7 @@ func (a *App) Source(opts ...dsn.Option) (store.Source, error) {
 	return source, nil
 }
 
-// open opens a database that must exist, and leaves its schema alone.
+// open opens a database that must exist, and does not migrate it.
 func (a *App) open(ctx context.Context) (*holdfast.Client, error) {
 	source, err := a.Source(dsn.NoMigrate())
 	if err != nil {
@@ -48,13 +48,14 @@ func (a *App) open(ctx context.Context) (*holdfast.Client, error) {
 	return a.OpenClient(ctx, source)
 }
 
-// OpenClient opens a source, and tells what is wrong with the command line from what is wrong with the database.
+// OpenClient opens a source. Its errors tell mistakes on the command line from failures of the
+// database.
 func (a *App) OpenClient(ctx context.Context, source store.Source, opts ...holdfast.Option) (*holdfast.Client, error) {
 	reached := &reachedSource{Source: source}
 	if name := personName(); name != "" {
 		opts = append(opts, holdfast.WithActor(name))
 	}
-	opts = append([]holdfast.Option{holdfast.WithLogger(Silent())}, opts...) // unless they say otherwise
+	opts = append([]holdfast.Option{holdfast.WithLogger(Silent())}, opts...) // defaults
 	client, err := holdfast.Open(ctx, reached, append(opts, holdfast.WithNamespace(a.Namespace))...)
 	switch {
 	case err != nil && !reached.opened:
@@ -62,12 +63,13 @@ func (a *App) OpenClient(ctx context.Context, source store.Source, opts ...holdf
 	case errors.Is(err, holdfast.ErrSchema):
 		return nil, SchemaError(ctx, source, err)
 	case err != nil && reached.err != nil:
-		return nil, reached.err // it says by itself what was opened
+		return nil, reached.err // it names what was opened
 	}
 	return client, err
 }
 
-// personName is under which name what the command does is recorded: the user's on this machine. "" where that is not known.
+// personName is the name recorded for actions of the command: that of the user on this machine, ""
+// if unknown.
 func personName() string {
 	who, err := user.Current()
 	if err != nil {
@@ -80,7 +82,7 @@ func personName() string {
 	return ""
 }
 
-// reachedSource notes whether opening it was tried, and what came of it.
+// reachedSource records whether Open was called, and its error.
 type reachedSource struct {
 	store.Source
 
@@ -95,7 +97,8 @@ func (s *reachedSource) Open(ctx context.Context) (store.Store, error) {
 	return st, err
 }
 
-// SchemaOf returns the version of a database. A version from the future is an answer, not an error.
+// SchemaOf returns the schema version of a database. A newer version than this program knows is not
+// an error.
 func SchemaOf(ctx context.Context, source store.Source) (store.Schema, error) {
 	schema, err := source.Schema(ctx)
 	if errors.Is(err, holdfast.ErrSchema) && schema.Version > schema.Latest {
@@ -104,7 +107,7 @@ func SchemaOf(ctx context.Context, source store.Source) (store.Schema, error) {
 	return schema, err
 }
 
-// SchemaError says what to do about a schema that does not fit.
+// SchemaError explains what to do about a schema version that does not fit.
 func SchemaError(ctx context.Context, source store.Source, err error) error {
 	schema, lookErr := SchemaOf(ctx, source)
 	switch {
@@ -124,7 +127,7 @@ func SchemaError(ctx context.Context, source store.Source, err error) error {
 	return err
 }
 
-// isThere reports whether a database exists that can be reached: a SQLite one is a file.
+// isThere reports whether the database exists; a SQLite database is a file.
 func isThere(source store.Source) bool {
 	path, isFile := strings.CutPrefix(source.String(), "sqlite:")
 	if !isFile {
@@ -134,7 +137,7 @@ func isThere(source store.Source) bool {
 	return err == nil
 }
 
-// WithClient does something with an existing database.
+// WithClient calls work with a client of an existing database.
 func (a *App) WithClient(ctx context.Context, work func(*holdfast.Client) error) error {
 	client, err := a.open(ctx)
 	if err != nil {
@@ -143,7 +146,7 @@ func (a *App) WithClient(ctx context.Context, work func(*holdfast.Client) error)
 	return errors.Join(work(client), CloseClient(ctx, client))
 }
 
-// CloseClient closes a client although the command may have been interrupted.
+// CloseClient closes a client, even if the command was interrupted.
 func CloseClient(ctx context.Context, client *holdfast.Client) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 )
 
-// Where a database and a namespace come from that no flag names.
+// The variables for settings that have no flag on the command line.
 const (
 	EnvDatabase      = "HOLDFAST_DATABASE"
 	EnvNamespace     = "HOLDFAST_NAMESPACE"
@@ -16,8 +16,8 @@ const (
 	DefaultNamespace = "default"
 )
 
-// ReadEnvironment takes what no flag says from the environment. A variable that is set and empty is
-// as much a mistake as a flag.
+// ReadEnvironment reads settings without a flag from the environment. An empty variable is a
+// mistake, like an empty flag.
 func (a *App) ReadEnvironment(cmd *cobra.Command) error {
 	a.ByFlag = a.Database != ""
 	for _, v := range []struct {

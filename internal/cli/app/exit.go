@@ -16,8 +16,8 @@ import (
 // The exit codes. They are an interface: docs/cli.md.
 const (
 	ExitOK          = 0
-	ExitError       = 1 // also: the job that was waited for failed or was cancelled
-	ExitTimeout     = 2 // the job that was waited for did not finish in time
+	ExitError       = 1 // also: the awaited job failed or was cancelled
+	ExitTimeout     = 2 // the awaited job did not finish in time
 	ExitUsage       = 64
 	ExitInterrupted = 130
 )
@@ -25,28 +25,31 @@ const (
 // ErrInterrupted is the cause with which a command's context ends when the user presses Ctrl-C.
 var ErrInterrupted = errors.New("interrupted")
 
-// runError is an error of a command's own work. Whatever else the command tree returns is about the command line.
+// runError is an error of a command's work. All other errors of the command tree are about the
+// command line.
 type runError struct{ err error }
 
-// WorkFailed is an error of the work of a verb that is not wrapped by Do.
+// WorkFailed marks an error of the work of a verb that is not wrapped by Do.
 func WorkFailed(err error) error { return &runError{err} }
 
 func (e *runError) Error() string { return e.err.Error() }
 
 func (e *runError) Unwrap() error { return e.err }
 
-// statusError is an error with an exit code of its own. Without a text nothing is printed: the output has said it all.
+// statusError is an error with an exit code of its own. Without a text nothing is printed, because
+// the output has said everything.
 type statusError struct {
 	code int
 	text string
 }
 
-// ExitWith is an error that ends the command with a code of its own, and with a text if there is one.
+// ExitWith returns an error that ends the command with an exit code, and with a text unless that is
+// empty.
 func ExitWith(code int, text string) error { return &statusError{code, text} }
 
 func (e *statusError) Error() string { return e.text }
 
-// ExitCode is the code of an error.
+// ExitCode returns the exit code for an error.
 func ExitCode(err error) int {
 	var (
 		status *statusError
@@ -69,10 +72,10 @@ func ExitCode(err error) int {
 	return ExitUsage
 }
 
-// cancelled is what Go says of a context that ended, behind what it interrupted.
+// cancelled is the text of a cancelled context at the end of an error.
 var cancelled = regexp.MustCompile(`:?\s*context canceled`)
 
-// Explain is an error as one line. What the library calls things gives way to what the user can do.
+// Explain formats an error as one line. It replaces terms of the library by what the user can do.
 func Explain(err error) string {
 	text := err.Error()
 	var unique *store.UniqueError

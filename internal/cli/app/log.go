@@ -9,7 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/shortlog"
 )
 
-// The flags of the log, and the variables for where they are not given.
+// The flags of the log, and the variables used without them.
 const (
 	FlagLogLevel  = "log-level"
 	FlagLogFormat = "log-format"
@@ -25,26 +25,26 @@ const (
 	LogJSON  = "json"
 )
 
-// LogFlags is what a command that runs a node was told of its log. The defaults are the command's.
+// LogFlags are the log flags of a command that runs a node. The defaults are the command's.
 type LogFlags struct {
 	level, format string
 	flags         *pflag.FlagSet
 }
 
-// Add adds the flags to those of a command, with its defaults.
+// Add adds the flags to a command, with its defaults.
 func (f *LogFlags) Add(flags *pflag.FlagSet, level, format string) {
 	f.flags = flags
 	flags.StringVar(&f.level, FlagLogLevel, level, "lowest `LEVEL` to log: debug, info, warn or error; or set $"+EnvLogLevel)
 	flags.StringVar(&f.format, FlagLogFormat, format, "log `FORMAT`: short (for people), text or json; or set $"+EnvLogFormat)
 }
 
-// LogSettings is what becomes of the flags.
+// LogSettings are the resulting settings.
 type LogSettings struct {
 	level  slog.Level
 	Format string
 }
 
-// LogSettings goes by the flags, then by --quiet, then by the environment, then by the defaults.
+// LogSettings applies the flags, then --quiet, then the environment, then the defaults.
 func (a *App) LogSettings(f *LogFlags) (s LogSettings, err error) {
 	text, from := a.logText(f, FlagLogLevel, f.level, EnvLogLevel)
 	if a.Quiet && !f.flags.Changed(FlagLogLevel) {
@@ -71,7 +71,7 @@ func (a *App) LogSettings(f *LogFlags) (s LogSettings, err error) {
 	}
 }
 
-// logText is the value of a setting, and where it is from.
+// logText returns the value of a setting, and where it comes from.
 func (a *App) logText(f *LogFlags, flag, value, env string) (text, from string) {
 	if set, ok := a.Env.LookupEnv(env); ok && !f.flags.Changed(flag) {
 		return set, "$" + env
@@ -79,8 +79,7 @@ func (a *App) logText(f *LogFlags, flag, value, env string) (text, from string) 
 	return value, "--" + flag
 }
 
-// Logger makes a logger to standard error. What is to be said of what it has kept back is said by
-// end.
+// Logger returns a logger to standard error. end flushes what it has held back.
 func (a *App) Logger(s LogSettings) (log *slog.Logger, end func()) {
 	switch s.Format {
 	case LogJSON:
@@ -92,5 +91,5 @@ func (a *App) Logger(s LogSettings) (log *slog.Logger, end func()) {
 	return slog.New(short), short.End
 }
 
-// Silent is the log of commands that say by themselves what went wrong.
+// Silent returns a logger for commands that report errors themselves.
 func Silent() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -9,24 +9,24 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 )
 
-// The interval at which something is looked at that may change begins with FirstLook, and grows to LastLook.
+// Poll intervals start at FirstLook and grow to LastLook.
 const (
 	FirstLook = 20 * time.Millisecond
 	LastLook  = time.Second
 )
 
-// Outage is what a long-running command does while the database does not answer: it says so
-// once, and asks again until it answers or somebody interrupts.
+// Outage lets a long-running command survive that the database does not answer: it says so once,
+// and retries until the database answers or the user interrupts.
 type Outage struct {
 	app      *App
 	told     bool
 	interval time.Duration
 }
 
-// NewOutage is an outage that has not begun.
+// NewOutage returns an Outage that has not begun.
 func (a *App) NewOutage() *Outage { return &Outage{app: a} }
 
-// Passes reports whether an error is that of an outage, and waits a little for its end.
+// Passes reports whether an error is one of an outage, and waits a little before the next try.
 func (o *Outage) Passes(ctx context.Context, err error) bool {
 	if !errors.Is(err, holdfast.ErrUnavailable) || ctx.Err() != nil {
 		return false
@@ -36,7 +36,7 @@ func (o *Outage) Passes(ctx context.Context, err error) bool {
 	return PauseFor(ctx, o.interval) == nil
 }
 
-// Begins tells of an outage, once.
+// Begins reports an outage, once.
 func (o *Outage) Begins(err error) {
 	if !o.told {
 		o.told, o.interval = true, FirstLook
@@ -44,7 +44,7 @@ func (o *Outage) Begins(err error) {
 	}
 }
 
-// Over tells that the database has answered.
+// Over reports that the database answers again.
 func (o *Outage) Over() {
 	if o.told {
 		o.told = false
@@ -52,7 +52,7 @@ func (o *Outage) Over() {
 	}
 }
 
-// PauseFor waits so long, or returns the error of the context that has ended before.
+// PauseFor waits for d, or returns the error of ctx if that ends first.
 func PauseFor(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

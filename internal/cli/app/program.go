@@ -11,7 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 )
 
-// Program is how this command is called.
+// Program is the name under which this command was called.
 func (a *App) Program() string {
 	if a.Env.Program == "" {
 		return "holdfast"
@@ -19,13 +19,15 @@ func (a *App) Program() string {
 	return a.Env.Program
 }
 
-// GoRun is how a program begins that the go command builds each time.
+// GoRun is the start of a command line that builds the program each time.
 const GoRun = "go run "
 
-// builtByRun is a directory in Go's build cache: where "go run" puts what it builds, if not into a go-build directory of its own.
+// builtByRun is a directory in Go's build cache, where "go run" puts its builds if not into a
+// go-build directory.
 var builtByRun = regexp.MustCompile(`^[0-9a-f]{64}-d$`)
 
-// ProgramOf is what to type to call a command that was called like this. look is exec.LookPath.
+// ProgramOf returns what to type to call a program again that was called as called. look is
+// exec.LookPath.
 func ProgramOf(called string, look func(string) (string, error)) string {
 	dir := filepath.Dir(called)
 	segments := strings.Split(filepath.ToSlash(dir), "/")
@@ -34,7 +36,7 @@ func ProgramOf(called string, look func(string) (string, error)) string {
 		if path := packageOf(); path != ofFiles {
 			return GoRun + output.Quote(path)
 		}
-		return output.Quote(called) // which is there as long as it runs
+		return output.Quote(called) // valid while it runs
 	case !strings.ContainsRune(called, filepath.Separator):
 		return output.Quote(called)
 	}
@@ -56,10 +58,11 @@ func isSameFile(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// ofFiles is what Go calls a package that is given by its files.
+// ofFiles is Go's name of a package given by its files.
 const ofFiles = "command-line-arguments"
 
-// packageOf is the package of this command for "go run": the directory in a copy of the source, or its path with its version.
+// packageOf is the package of this command for "go run": its directory in a copy of the source, or
+// its path with its version.
 func packageOf() string {
 	const source = "./cmd/holdfast"
 	if _, err := os.Stat(filepath.Join(source, "main.go")); err == nil {

@@ -8,13 +8,14 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// Progress is a bar on standard error, if that is a terminal. The zero value shows nothing.
+// Progress is a progress bar on standard error, if that is a terminal. The zero value shows
+// nothing.
 type Progress struct {
 	bar *progressbar.ProgressBar
 	out io.Writer
 }
 
-// NewProgress begins a bar over size bytes of input, or one without an end if size is negative.
+// NewProgress shows a bar for size bytes of input, or one without an end if size is negative.
 func (a *App) NewProgress(size int64) *Progress {
 	if a.Quiet || !a.Env.Terminal(a.Env.Stderr) {
 		return &Progress{}
@@ -25,13 +26,13 @@ func (a *App) NewProgress(size int64) *Progress {
 		progressbar.OptionShowBytes(true),
 		progressbar.OptionThrottle(100*time.Millisecond),
 		progressbar.OptionSetElapsedTime(false),
-		progressbar.OptionSetSpinnerChangeInterval(0), // its goroutine races with us
+		progressbar.OptionSetSpinnerChangeInterval(0), // its goroutine would race with this one
 		progressbar.OptionSetPredictTime(size >= 0),
 		progressbar.OptionClearOnFinish(),
 	)}
 }
 
-// Set shows how far it is. A bar that cannot be drawn is no reason to stop.
+// Set updates the bar. Errors of drawing are ignored.
 func (p *Progress) Set(read int64, jobs int) {
 	if p.bar != nil {
 		p.bar.Describe(fmt.Sprintf("%d jobs", jobs))
@@ -39,14 +40,14 @@ func (p *Progress) Set(read int64, jobs int) {
 	}
 }
 
-// Clear makes room for a line.
+// Clear clears the bar's line for other output.
 func (p *Progress) Clear() {
 	if p.bar != nil {
 		_ = p.bar.Clear()
 	}
 }
 
-// Close takes the bar away.
+// Close removes the bar.
 func (p *Progress) Close() {
 	p.Clear()
 	p.bar = nil

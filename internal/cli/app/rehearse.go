@@ -10,9 +10,9 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Rehearse does something with a client whose database takes everything and keeps nothing. What the library refuses there it refuses of
-// any database, and only the command line can have asked for it: so that is known before a database is opened, input is read, or half
-// of the work is done. It takes no time that Ctrl-C could cut short.
+// Rehearse calls work with a client whose database accepts everything and keeps nothing. An error
+// is then a mistake on the command line, found before a database is opened, input is read, or half
+// of the work is done. It is too fast to need Ctrl-C.
 func (a *App) Rehearse(ctx context.Context, work func(context.Context, *holdfast.Client) error) error {
 	ctx = context.WithoutCancel(ctx)
 	client, err := holdfast.Open(ctx, nowhere{now: a.Env.Now}, holdfast.WithLogger(Silent()), holdfast.WithNamespace(a.Namespace))
@@ -22,7 +22,7 @@ func (a *App) Rehearse(ctx context.Context, work func(context.Context, *holdfast
 	return arg.InvalidIsUsage(err)
 }
 
-// nowhere is such a database, and its own source. It has the methods that a rehearsal calls.
+// nowhere is such a database and its source. It has the methods that a rehearsal calls.
 type nowhere struct {
 	store.Source
 	store.Store

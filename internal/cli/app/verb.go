@@ -21,21 +21,21 @@ const (
 	FlagQuiet     = "quiet"
 )
 
-// UsesKey is the annotation that lists the global flags that a verb looks at.
+// UsesKey is the annotation that lists the global flags that a verb uses.
 const UsesKey = "uses"
 
-// Uses says which global flags a verb looks at. It takes the others too, so that they may stand in
-// an alias, and its help does not show them.
+// Uses lists the global flags that a verb uses. It accepts the others too, so that they may be part
+// of an alias, but its help does not show them.
 func Uses(flags ...string) map[string]string {
 	return map[string]string{UsesKey: strings.Join(flags, " ")}
 }
 
-// UsesFlag reports whether a verb looks at a global flag.
+// UsesFlag reports whether a verb uses a global flag.
 func UsesFlag(cmd *cobra.Command, flag string) bool {
 	return slices.Contains(strings.Fields(cmd.Annotations[UsesKey]), flag)
 }
 
-// Group is a command that only has verbs.
+// Group is a command that only has subcommands.
 func Group(use, short, long, example string) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Long: long, Example: example,
@@ -49,7 +49,7 @@ func Group(use, short, long, example string) *cobra.Command {
 				text = fmt.Sprintf("unknown command for %q; name a database with --database", cmd.CommandPath())
 			}
 			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				slices.SortStableFunc(near, func(x, y string) int { // what begins as it does comes first
+				slices.SortStableFunc(near, func(x, y string) int { // those with the same prefix first
 					return cmp.Compare(strings.Index(y[:1], args[0][:1]), strings.Index(x[:1], args[0][:1]))
 				})
 				text += "; did you mean " + strings.Join(near, " or ") + "?"
@@ -60,7 +60,8 @@ func Group(use, short, long, example string) *cobra.Command {
 	}
 }
 
-// Do makes a RunE of a command's work: its context ends at Ctrl-C, and its errors are told from those of the command line.
+// Do makes a RunE of a command's work: its context ends at Ctrl-C, and its errors are told from
+// those of the command line.
 func (a *App) Do(work func(ctx context.Context, cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		ctx, stop := a.Interruptible(cmd.Context())

@@ -1,13 +1,12 @@
-// Package arg reads what people type: the rules that flags and arguments follow in every verb, and
-// the values that several verbs take, such as durations, times, ids of jobs, and JSON that stands
-// on the command line, in a file or on standard input.
+// Package arg parses the command line: the rules that flags and arguments follow in every verb, and
+// the values that several verbs take, such as durations, times, ids of jobs, and JSON on the
+// command line, in a file or on standard input.
 //
-// One rule holds for all that is given: it has a value, and what is empty is a mistake. What cannot
-// be right is a UsageError, one line that names the flag or argument and says what would be right.
-// No words of Go or of cobra are in it.
+// One rule applies to all of them: a flag or an argument has a value, and an empty one is a
+// mistake. A mistake is a UsageError, one line that names the flag or argument and says what would
+// be right, without terms of Go or cobra.
 //
-// Input that does not come, of a FIFO or a terminal, does not keep Ctrl-C from working:
-// UnlessInterrupted.
+// While a FIFO or a terminal gives no input, Ctrl-C still works: UnlessInterrupted.
 //
-// Of ours it imports the root package, store for the states of jobs, and internal/cli/output.
+// This package imports the root package, store for the states of jobs, and internal/cli/output.
 package arg

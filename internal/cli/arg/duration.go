@@ -13,13 +13,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ReadDurations makes every flag that is a duration read it as parseDuration does.
+// ReadDurations makes every duration flag use parseDuration.
 func ReadDurations(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Value.Type() == "duration" {
 			f.Value = durationValue{f.Value}
 			if f.DefValue == "0s" {
-				f.DefValue = "0" // which the help leaves out
+				f.DefValue = "0" // the help leaves it out
 			}
 		}
 	})
@@ -28,12 +28,12 @@ func ReadDurations(cmd *cobra.Command) {
 	}
 }
 
-// durationValue is the value of a flag that is a duration.
+// durationValue is the value of a duration flag.
 type durationValue struct{ pflag.Value }
 
 func (v durationValue) Set(text string) error {
 	if text == "" {
-		return errors.New("empty") // FlagError says it
+		return errors.New("empty") // FlagError explains it
 	}
 	d, err := parseDuration(text)
 	if err != nil {
@@ -48,7 +48,7 @@ var (
 	mostDays = int64(math.MaxInt64 / (24 * time.Hour))
 )
 
-// parseDuration reads a duration as Go writes it, such as 1h30m, and also with days in front, such
+// parseDuration parses a duration as Go writes it, such as 1h30m, and also with days in front, such
 // as 7d or 1d12h: a day is 24 hours.
 func parseDuration(text string) (time.Duration, error) {
 	rest, whole, negative := strings.TrimSpace(text), time.Duration(0), false

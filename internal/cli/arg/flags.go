@@ -10,9 +10,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// CheckValues is the one rule for what every verb is given: a flag or an argument that is there has
-// a value. What is empty is a variable of a script that is not set, or a mistake; it never means
-// "not given".
+// CheckValues applies the rule for all flags and arguments: what is given has a value. An empty
+// value is an unset variable of a script, or a mistake; it never means "not given".
 func CheckValues(cmd *cobra.Command, args []string) error {
 	words := strings.Fields(cmd.Use)[1:]
 	for i, arg := range args {
@@ -29,7 +28,7 @@ func CheckValues(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// valuesOf returns what a flag was given, once or several times.
+// valuesOf returns the values of a flag that may be repeated.
 func valuesOf(f *pflag.Flag) []string {
 	if list, ok := f.Value.(pflag.SliceValue); ok {
 		return list.GetSlice()
@@ -40,7 +39,7 @@ func valuesOf(f *pflag.Flag) []string {
 // groupKey is where cobra keeps the groups of flags that exclude each other.
 const groupKey = "cobra_annotation_mutually_exclusive"
 
-// CheckGroups refuses flags that exclude each other, before cobra does so in words of its own.
+// CheckGroups refuses flags that exclude each other, with a better message than cobra's.
 func CheckGroups(cmd *cobra.Command) error {
 	var err error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -55,7 +54,7 @@ func CheckGroups(cmd *cobra.Command) error {
 	return err
 }
 
-// FlagError says in our words what is wrong with a flag.
+// FlagError explains in our terms what is wrong with a flag.
 func FlagError(_ *cobra.Command, err error) error {
 	var (
 		value   *pflag.InvalidValueError

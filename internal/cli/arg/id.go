@@ -9,7 +9,7 @@ import (
 // ExampleID is the id of a job in examples.
 const ExampleID = "01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64"
 
-// ParseID reads the id of a job.
+// ParseID parses the id of a job.
 func ParseID(text string) (holdfast.ID, error) {
 	id, err := uuid.Parse(text)
 	if err != nil || len(text) != len(uuid.Nil.String()) {
@@ -18,7 +18,7 @@ func ParseID(text string) (holdfast.ID, error) {
 	return id, nil
 }
 
-// ParseIDs reads the ids of jobs.
+// ParseIDs parses the ids of jobs.
 func ParseIDs(texts []string) ([]holdfast.ID, error) {
 	ids := make([]holdfast.ID, len(texts))
 	for i, text := range texts {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// UnlessInterrupted does something that may never end, such as opening a FIFO or reading from a terminal. Ctrl-C works meanwhile: then
-// the goroutine is left behind in it.
+// UnlessInterrupted runs work that may block for ever, such as opening a FIFO or reading from a
+// terminal. At Ctrl-C it returns and leaks the goroutine.
 func UnlessInterrupted[T any](ctx context.Context, work func() (T, error)) (T, error) {
 	type answer struct {
 		value T
@@ -50,7 +50,8 @@ func OpenInput(ctx context.Context, flag, path string) (*os.File, error) {
 	return file, nil
 }
 
-// ReadJSON reads args or another payload from where a flag or an argument says: it is the JSON itself, @FILE, or - for standard input.
+// ReadJSON reads args or another payload given by a flag or an argument: the JSON itself, @FILE, or
+// - for standard input.
 func ReadJSON(ctx context.Context, stdin io.Reader, name, from string) (json.RawMessage, error) {
 	data := []byte(from)
 	var reader io.Reader

@@ -12,14 +12,14 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 )
 
-// MaxLine bounds the memory of one line. White space around the args is allowed, but not without end.
+// MaxLine bounds the memory of one line. It allows some white space around the args.
 const MaxLine = holdfast.MaxPayload + 64<<10
 
-// CheckJSON checks args as the library does, so that a line of a file can be refused before anything of its batch is stored, and in
-// the words of what people have typed. It returns them without white space, and otherwise as they are.
+// CheckJSON checks args as the library does, but with messages about what the user typed, and
+// before anything of a batch is stored. It returns them compacted, and otherwise unchanged.
 func CheckJSON(data []byte) (json.RawMessage, error) {
 	if len(data) > MaxLine {
-		return nil, ErrTooLarge // before a look at it: there may be more than was read
+		return nil, ErrTooLarge // checked first: data may be cut off
 	}
 	data = bytes.TrimSpace(bytes.TrimPrefix(data, ByteOrderMark))
 	if len(data) == 0 {
@@ -41,31 +41,31 @@ func CheckJSON(data []byte) (json.RawMessage, error) {
 	return bytes.Clone(args.Bytes()), nil // its buffer has room for the white space
 }
 
-// notJSON says where a text stops being JSON.
+// notJSON reports where a text stops being JSON.
 func notJSON(data []byte) error {
 	var syntax *json.SyntaxError
 	begin := output.Clip(string(data[:min(len(data), 400)]), 60)
-	err := json.Unmarshal(data, new(json.RawMessage)) // which counts bytes
+	err := json.Unmarshal(data, new(json.RawMessage)) // it counts bytes
 	switch {
 	case strings.IndexByte(`{["-0123456789`, data[0]) < 0:
 		return fmt.Errorf("not JSON: %s; put a string in double quotes inside the shell's quotes: '\"yes\"'", begin)
 	case !errors.As(err, &syntax) || syntax.Offset >= int64(len(data)) && strings.Contains(err.Error(), "unexpected end"):
 		return fmt.Errorf("not JSON: unexpected end: %s", begin)
 	}
-	at := min(max(int(syntax.Offset)-1, 0), len(data)) // the offset counts what was read
+	at := min(max(int(syntax.Offset)-1, 0), len(data)) // the offset is that after the error
 	before, after := data[max(0, at-20):at], data[at:min(len(data), at+200)]
 	return fmt.Errorf("not JSON at byte %d, after %s: %s",
 		at+1, output.OneLine(string(bytes.ToValidUTF8(before, nil))), output.Clip(string(after), 60))
 }
 
-// ByteOrderMark is what Windows programs begin files with.
+// ByteOrderMark is at the start of files of Windows programs.
 var ByteOrderMark = []byte("\uFEFF")
 
-// ErrTooLarge is the error of JSON that is too large to be stored with a job.
+// ErrTooLarge is the error of JSON that is too large for a job.
 var ErrTooLarge = fmt.Errorf("larger than %d bytes; store large data elsewhere and pass a reference", holdfast.MaxPayload)
 
-// holdsNUL finds the escape \u0000 in JSON, as the library does: in what stands there. A decoder drops all but the last of the fields
-// that have one name.
+// holdsNUL finds the escape \u0000 in the text of JSON, as the library does. A decoder would drop
+// all but the last of several fields with one name.
 func holdsNUL(data []byte) bool {
 	for {
 		at := bytes.IndexByte(data, '\\')
@@ -75,6 +75,6 @@ func holdsNUL(data []byte) bool {
 		if bytes.HasPrefix(data[at:], []byte(`\u0000`)) {
 			return true
 		}
-		data = data[at+2:] // what is escaped may be a backslash
+		data = data[at+2:] // the escaped character may be a backslash
 	}
 }

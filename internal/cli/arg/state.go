@@ -3,16 +3,16 @@ package arg
 import "github.com/holdfastdev/holdfast/store"
 
 var (
-	// States are all that a job can be in.
+	// States are all states of a job.
 	States = []store.State{
 		store.Scheduled, store.Available, store.Running, store.Retryable, store.Waiting,
 		store.Completed, store.Failed, store.Cancelled,
 	}
-	// Unfinished are those of jobs that have not ended.
+	// Unfinished are the states of jobs that have not ended.
 	Unfinished = States[:5]
 )
 
-// StateNames are the names of states, as people type them.
+// StateNames are the names of states on the command line.
 func StateNames(states []store.State) []string {
 	names := make([]string, len(states))
 	for i, s := range states {

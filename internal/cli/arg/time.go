@@ -2,9 +2,9 @@ package arg
 
 import "time"
 
-// ParseTime reads a time as users write it: RFC 3339, or without a zone, in the zone of the machine.
+// ParseTime parses a time: RFC 3339, or without a zone, in the local zone.
 func ParseTime(text string) (time.Time, error) {
-	return parseTimeIn(text, time.Local) //nolint:gosmopolitan // a person's own clock
+	return parseTimeIn(text, time.Local) //nolint:gosmopolitan // the user's clock
 }
 
 func parseTimeIn(text string, zone *time.Location) (time.Time, error) {
@@ -13,19 +13,20 @@ func parseTimeIn(text string, zone *time.Location) (time.Time, error) {
 	}
 	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"} {
 		if t, err := time.ParseInLocation(layout, text, zone); err == nil {
-			wanted, _ := time.Parse(layout, text) // as it did before
+			wanted, _ := time.Parse(layout, text) // valid, as parsed before
 			return onlyTime(t, text, wanted.Format(time.DateTime))
 		}
 	}
 	return time.Time{}, Usagef("%q is not a time; write 2026-01-31T17:30:00Z or, in this machine's zone, \"2026-01-31 17:30\"", text)
 }
 
-// onlyTime refuses a time that a clock does not show, or shows twice, because it is set in between.
+// onlyTime refuses a local time that does not exist, or exists twice, because the clock is changed
+// then.
 func onlyTime(t time.Time, text, shown string) (time.Time, error) {
 	if t.Format(time.DateTime) != shown {
 		return t, Usagef("%q does not exist in this machine's zone, %s: the clock skips it", text, t.Location())
 	}
-	// What the clock shows at two times lies between two offsets from UTC.
+	// Such a time lies between two offsets from UTC.
 	for _, near := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
 		_, offset := t.Zone()
 		_, other := t.Add(near).Zone()

@@ -10,20 +10,21 @@ import (
 	"github.com/holdfastdev/holdfast"
 )
 
-// UsageError is a command line that cannot be right. hint says where to read on.
+// UsageError is a mistake on the command line.
 type UsageError struct{ err error }
 
 func (e *UsageError) Error() string { return e.err.Error() }
 
 func (e *UsageError) Unwrap() error { return e.err }
 
-// Usage is the error of a command line that cannot be right.
+// Usage marks an error as a mistake on the command line.
 func Usage(err error) error { return &UsageError{err} }
 
-// Usagef is such an error in words.
+// Usagef returns a formatted usage error.
 func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
 
-// InvalidIsUsage makes a usage error of what the library calls invalid where the only source of it is the command line.
+// InvalidIsUsage turns ErrInvalid of the library into a usage error, where only the command line
+// can have caused it.
 func InvalidIsUsage(err error) error {
 	if errors.Is(err, holdfast.ErrInvalid) && !errors.Is(err, holdfast.ErrPermission) {
 		return Usage(err)
@@ -31,8 +32,8 @@ func InvalidIsUsage(err error) error {
 	return err
 }
 
-// Takes checks how many arguments a verb was given: at least so many, and at most so many unless that is negative. The words for them are
-// those of its Use.
+// Takes checks the number of arguments of a verb: at least least, and at most atMost unless that is
+// negative. Messages name them as the verb's Use does.
 func Takes(least, atMost int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) >= least && (atMost < 0 || len(args) <= atMost) {

@@ -17,7 +17,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/dsn"
 )
 
-// benchFlags is what "bench" was told.
+// benchFlags are the flags of "bench".
 type benchFlags struct {
 	jobs    int
 	seconds float64
@@ -26,10 +26,10 @@ type benchFlags struct {
 	log     app.LogFlags
 }
 
-// verbs is the verb of this package.
+// verbs has the verb of this package.
 type verbs struct{ *app.App }
 
-// Command is the command "bench".
+// Command returns the command "bench".
 func Command(a *app.App) *cobra.Command { return verbs{a}.benchCommand() }
 
 func (a verbs) benchCommand() *cobra.Command {
@@ -64,7 +64,7 @@ of the database are slower while it runs.`,
 	return cmd
 }
 
-// bench measures in a place that is made for it and removed after it, whatever happens.
+// bench measures in a temporary schema or file, which it always removes.
 func (a verbs) bench(ctx context.Context, f *benchFlags) (err error) {
 	settings, err := a.LogSettings(&f.log)
 	if err != nil {
@@ -117,7 +117,7 @@ func (a verbs) measure(ctx context.Context, client *holdfast.Client, f *benchFla
 		r, err := s.run(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return ctx.Err() // what it has led to is of no interest
+			return ctx.Err() // the errors that it has caused do not matter
 		case err != nil:
 			return fmt.Errorf("%s: %w", s.name, err)
 		}

@@ -14,29 +14,29 @@ import (
 
 const (
 	benchBatch = 1000
-	// benchAhead is how many jobs may wait while they are enqueued and run at once.
+	// benchAhead bounds the queued jobs while jobs are enqueued and run at once.
 	benchAhead = 10 * benchBatch
 )
 
-// benchArgs are those of a job that does nothing.
+// benchArgs are the args of a no-op job.
 type benchArgs struct {
 	Num int   `json:"num"`
-	At  int64 `json:"at,omitempty"` // nanoseconds: when its enqueue began
+	At  int64 `json:"at,omitempty"` // in nanoseconds: when its enqueue began
 }
 
 var benchKind = holdfast.NewKind[benchArgs, struct{}]("bench.noop")
 
-// benchResult is what one scenario gave.
+// benchResult is the result of one scenario.
 type benchResult struct {
 	jobs int
 	took time.Duration
 	each []time.Duration // latencies
 }
 
-// benchLoad enqueues and runs jobs that do nothing.
+// benchLoad enqueues and runs no-op jobs.
 //
-// A handler knows when it has returned, not when its outcome is committed. Jobs that were run are therefore counted when the node
-// has stopped, which commits first; that is part of the time.
+// A handler knows when it returns, not when its outcome is committed. So the measured time includes
+// stopping the node, which commits all outcomes.
 type benchLoad struct {
 	client *holdfast.Client
 	begun  func(benchArgs) // called by handlers
@@ -46,7 +46,7 @@ type benchLoad struct {
 	done    atomic.Int64
 	want    atomic.Int64
 	mu      sync.Mutex
-	reached chan struct{} // closed when done is want; nil: nobody waits
+	reached chan struct{} // closed when done is want; nil: no waiter
 }
 
 func newBenchLoad(client *holdfast.Client) (*benchLoad, error) {
@@ -60,7 +60,7 @@ func newBenchLoad(client *holdfast.Client) (*benchLoad, error) {
 	})
 }
 
-// tell wakes the one who waits for so many jobs.
+// tell wakes the waiter once enough jobs have run.
 func (l *benchLoad) tell(n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,7 +70,7 @@ func (l *benchLoad) tell(n int64) {
 	}
 }
 
-// until returns a channel that is closed when so many jobs have been run.
+// until returns a channel that is closed when that many jobs have run.
 func (l *benchLoad) until(jobs int64) <-chan struct{} {
 	reached := make(chan struct{})
 	l.mu.Lock()
@@ -81,7 +81,7 @@ func (l *benchLoad) until(jobs int64) <-chan struct{} {
 	return reached
 }
 
-// enqueue lets producers enqueue singly for a while.
+// enqueue runs producers that enqueue one job at a time.
 func (l *benchLoad) enqueue(ctx context.Context, producers int, span time.Duration) (benchResult, error) {
 	began := time.Now()
 	each := make([][]time.Duration, producers)
@@ -127,12 +127,12 @@ func (l *benchLoad) enqueueMany(ctx context.Context, jobs int) (benchResult, err
 	return r, nil
 }
 
-// node runs a node while work lasts, and returns how long both took.
+// node runs a node while work lasts, and returns the time of both.
 func (l *benchLoad) node(ctx context.Context, work func(ctx context.Context) error) (time.Duration, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	l.done.Store(0)
-	// Not Stop, which is final: there are several nodes, one after the other.
+	// Not Stop, which is final: several nodes run, one after the other.
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	ended := make(chan error, 1)
@@ -140,7 +140,7 @@ func (l *benchLoad) node(ctx context.Context, work func(ctx context.Context) err
 	go func() {
 		err := l.client.Run(running)
 		if err != nil {
-			cancel(fmt.Errorf("the node ended: %w", err)) // nobody will do the work
+			cancel(fmt.Errorf("the node ended: %w", err)) // the work will not be done
 		}
 		ended <- err
 	}()
@@ -155,7 +155,7 @@ func (l *benchLoad) node(ctx context.Context, work func(ctx context.Context) err
 	return time.Since(began), err
 }
 
-// await waits until so many jobs have been run.
+// await waits until that many jobs have run.
 func (l *benchLoad) await(ctx context.Context, jobs int) error {
 	if jobs == 0 {
 		return nil
@@ -168,7 +168,7 @@ func (l *benchLoad) await(ctx context.Context, jobs int) error {
 	}
 }
 
-// drain runs all that waits.
+// drain runs all queued jobs.
 func (l *benchLoad) drain(ctx context.Context) (benchResult, error) {
 	jobs := l.waiting
 	l.waiting = 0
@@ -176,7 +176,7 @@ func (l *benchLoad) drain(ctx context.Context) (benchResult, error) {
 	return benchResult{jobs: jobs, took: took}, err
 }
 
-// steady enqueues in batches while a node runs, and never far ahead of it.
+// steady enqueues in batches while a node runs, at most benchAhead ahead of it.
 func (l *benchLoad) steady(ctx context.Context, span time.Duration) (benchResult, error) {
 	sent := 0
 	began := time.Now()
@@ -195,7 +195,8 @@ func (l *benchLoad) steady(ctx context.Context, span time.Duration) (benchResult
 	return benchResult{jobs: sent, took: took}, err
 }
 
-// pickup enqueues singly at an even rate, and measures from the beginning of each enqueue to the first line of its handler.
+// pickup enqueues one job at a time at an even rate, and measures from the start of each enqueue to
+// the first line of its handler.
 func (l *benchLoad) pickup(ctx context.Context, rate int, span time.Duration) (benchResult, error) {
 	var mu sync.Mutex
 	r := benchResult{jobs: max(int(float64(rate)*span.Seconds()), 1)}
@@ -235,7 +236,7 @@ func (l *benchLoad) pickup(ctx context.Context, rate int, span time.Duration) (b
 	return r, err
 }
 
-// percentile returns the smallest duration that so many of a hundred do not exceed.
+// percentile returns the smallest duration that is not exceeded by that percentage of all.
 func percentile(durations []time.Duration, percent float64) time.Duration {
 	sorted := slices.Sorted(slices.Values(durations))
 	place := int(math.Ceil(percent/100*float64(len(sorted)))) - 1
@@ -244,5 +245,5 @@ func percentile(durations []time.Duration, percent float64) time.Duration {
 
 func milliseconds(d time.Duration) float64 { return round(float64(d) / float64(time.Millisecond)) }
 
-// round leaves three digits behind the point.
+// round rounds to three decimals.
 func round(x float64) float64 { return math.Round(x*1000) / 1000 }

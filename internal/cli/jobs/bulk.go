@@ -21,7 +21,7 @@ type bulk struct {
 	filterFlags
 
 	dryRun bool
-	// otherwise are the states where --state says none; if there are none it has to.
+	// otherwise are the states without --state; if empty, --state is required.
 	otherwise []store.State
 	change    func(context.Context, *holdfast.Client, []holdfast.ID) ([]changed, error)
 }
@@ -31,7 +31,7 @@ func (b *bulk) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&b.dryRun, "dry-run", false, "with filters: list the jobs without changing them")
 }
 
-// asked reports whether jobs are selected by flags, and not by their ids.
+// asked reports whether jobs are selected by flags, not by ids.
 func (b *bulk) asked(cmd *cobra.Command, ids []string) (bool, error) {
 	filtered := slices.ContainsFunc(filterNames, cmd.Flags().Changed)
 	switch {
@@ -47,7 +47,7 @@ func (b *bulk) asked(cmd *cobra.Command, ids []string) (bool, error) {
 	return filtered, nil
 }
 
-// changeSome changes the jobs that are named, or those that flags select.
+// changeSome changes the jobs given by id, or those that flags select.
 func (a verbs) changeSome(ctx context.Context, cmd *cobra.Command, ids []string, b *bulk) error {
 	filtered, err := b.asked(cmd, ids)
 	switch {
@@ -59,10 +59,10 @@ func (a verbs) changeSome(ctx context.Context, cmd *cobra.Command, ids []string,
 	return a.change(ctx, ids, func(client *holdfast.Client, ids []holdfast.ID) ([]changed, error) { return b.change(ctx, client, ids) })
 }
 
-// bulkSize is how many jobs are changed at a time.
+// bulkSize is how many jobs one call changes.
 const bulkSize = 100
 
-// changeAll changes all jobs that the filter selects, page by page, and says how many.
+// changeAll changes all jobs that the filter selects, page by page, and prints how many.
 func (a verbs) changeAll(ctx context.Context, b *bulk) error {
 	filter, err := b.parse()
 	if err != nil {
@@ -111,7 +111,7 @@ func (a verbs) changePages(ctx context.Context, client *holdfast.Client, filter 
 				counts[c.words]++
 			}
 			if out.Format == output.FormatTable {
-				continue // a line for each of a million jobs is for programs
+				continue // a table has no line for each of a million jobs
 			}
 			if err := out.Add(view, nil); err != nil {
 				return err
@@ -141,7 +141,7 @@ func areNot(n int) string {
 	return fmt.Sprintf("%d jobs were", n)
 }
 
-// tellCounts says how many jobs became what.
+// tellCounts prints how many jobs ended up in which state.
 func (a verbs) tellCounts(counts map[string]int) {
 	words := make([]string, 0, len(counts))
 	for w := range counts {

@@ -25,7 +25,7 @@ token identifies its job and can be answered once.`,
 	return callback
 }
 
-const exampleToken = "hfc_AZNtPnwqe1GaDj8dXI4rZJ_tUM0r9cVsQb1yWgkX2oE" //nolint:gosec // it opens nothing
+const exampleToken = "hfc_AZNtPnwqe1GaDj8dXI4rZJ_tUM0r9cVsQb1yWgkX2oE" //nolint:gosec // an example
 
 func (a verbs) callbackCompleteCommand() *cobra.Command {
 	return &cobra.Command{
@@ -102,7 +102,7 @@ func (a verbs) callbackHeartbeatCommand() *cobra.Command {
 	}
 }
 
-// checkToken refuses what cannot be a token.
+// checkToken refuses malformed tokens.
 func (a verbs) checkToken(ctx context.Context, token string) error {
 	err := a.Rehearse(ctx, func(ctx context.Context, client *holdfast.Client) error { return client.HeartbeatCallback(ctx, token) })
 	if errors.Is(err, holdfast.ErrInvalid) {
@@ -111,7 +111,7 @@ func (a verbs) checkToken(ctx context.Context, token string) error {
 	return err
 }
 
-// answer answers a callback and tells so.
+// answer completes a callback and prints that.
 func (a verbs) answer(ctx context.Context, token, words string, answer func(*holdfast.Client) error) error {
 	return a.WithClient(ctx, func(client *holdfast.Client) error {
 		err := answer(client)

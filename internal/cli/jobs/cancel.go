@@ -99,7 +99,7 @@ Select jobs by id, or with the filters of "job list", of which --state is requir
 	return cmd
 }
 
-// retryJobs retries jobs and says what became of each.
+// retryJobs retries jobs and returns the result of each.
 func retryJobs(ctx context.Context, client *holdfast.Client, reason string, ids []holdfast.ID) ([]changed, error) {
 	results, err := client.Retry(ctx, reason, ids...)
 	changes := make([]changed, len(results))
@@ -112,7 +112,7 @@ func retryJobs(ctx context.Context, client *holdfast.Client, reason string, ids 
 	return changes, err
 }
 
-// whyNotRetried says what can be done about a job instead.
+// whyNotRetried explains what can be done about a job instead.
 func whyNotRetried(r store.Result) error {
 	var unique *store.UniqueError
 	switch {

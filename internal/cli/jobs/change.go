@@ -14,14 +14,15 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// changed is what became of one job that was to be changed.
+// changed is the result of changing one job.
 type changed struct {
 	state store.State
 	err   error
 	words string
 }
 
-// change changes jobs and says what became of each. Those that cannot be changed do not keep the others from it.
+// change changes jobs and prints the result of each. Jobs that cannot be changed do not keep the
+// others from it.
 func (a verbs) change(
 	ctx context.Context, args []string, work func(*holdfast.Client, []holdfast.ID) ([]changed, error),
 ) error {
@@ -38,7 +39,7 @@ func (a verbs) change(
 	})
 }
 
-// whyNot is why a job is not changed, without its id: who says it has named the job.
+// whyNot is the error of a job without its id, which the caller prints.
 func whyNot(id string, err error) error {
 	said := strings.TrimPrefix(err.Error(), holdfast.ErrConflict.Error()+": ")
 	switch is, about := strings.CutPrefix(said, "job "+id+" "); {
@@ -50,7 +51,7 @@ func whyNot(id string, err error) error {
 	return err
 }
 
-// withoutIDError is an error in other words.
+// withoutIDError is an error with another text.
 type withoutIDError struct {
 	error
 

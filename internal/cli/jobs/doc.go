@@ -1,13 +1,12 @@
-// Package jobs has the verbs on what is in a database: "job", "queue", "signal" and "callback".
+// Package jobs has the verbs on the contents of a database: "job", "queue", "signal" and
+// "callback".
 //
-// A verb finds all mistakes of its command line before it opens the database. Then it either does
-// what it was told or says what it did not: of several jobs, those that cannot be changed do not
-// keep the others from it, each is named, and the exit code is not 0.
+// A verb finds all mistakes of its command line before it opens the database. A verb on several
+// jobs changes those that it can, names the others, and exits with a code other than 0.
 //
-// What a verb makes of a job is told by package views. What reads a database page by page takes the
-// memory of a page. Verbs that wait or follow outlast an outage of the database and end with the
-// job, with a time limit or with Ctrl-C.
+// Package views formats the results. Queries are paged, so that memory is bounded. Verbs that wait
+// or follow survive an outage of the database and end with the job, a time limit or Ctrl-C.
 //
-// Of ours it imports the root package, internal/builtin, store and why, and of internal/cli what
-// all verbs are made of: app, arg, output and views. It knows no other verbs.
+// This package imports the root package, internal/builtin, store and why, and of internal/cli the
+// base of all verbs: app, arg, output and views. It knows no other verbs.
 package jobs

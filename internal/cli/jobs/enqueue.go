@@ -65,7 +65,7 @@ func fieldsOf(kind string) string {
 	return lines.String()
 }
 
-// enqueue refuses what no database would take, and then enqueues.
+// enqueue checks what needs no database, and then enqueues.
 func (a verbs) enqueue(ctx context.Context, cmd *cobra.Command, args []string, f *enqueueFlags) error {
 	if len(args) > 1 {
 		if cmd.Flags().Changed("args") || cmd.Flags().Changed("file") {
@@ -103,7 +103,7 @@ func (a verbs) enqueueOne(ctx context.Context, kind string, f *enqueueFlags, opt
 		if err != nil {
 			return arg.InvalidIsUsage(err)
 		}
-		if err := builtin.CheckArgs(kind, args); err != nil { // a program of somebody's may have a kind of that name
+		if err := builtin.CheckArgs(kind, args); err != nil { // a user's program may have a kind of that name
 			a.Notef("The built-in kind %s will reject these args: %s", kind, output.OneLine(err.Error()))
 		}
 		words := "enqueued job " + job.ID.String()
@@ -118,7 +118,7 @@ func (a verbs) enqueueOne(ctx context.Context, kind string, f *enqueueFlags, opt
 			return a.wait(ctx, client, job.ID, f.patience)
 		}
 		if a.Quiet && a.Asked == "" {
-			a.Printf("%s", job.ID) // for id=$(…)
+			a.Printf("%s", job.ID) // without a newline, for id=$(…)
 			return nil
 		}
 		view := views.Enqueued{ID: job.ID.String(), Existing: job.Existing, Replaced: job.Replaced}

@@ -23,24 +23,24 @@ const (
 	batchBytes = 8 << 20
 )
 
-// fileEnqueue is one "job enqueue --file".
+// fileEnqueue is the state of "job enqueue --file".
 type fileEnqueue struct {
 	app       verbs
 	kind      string
 	opts      []holdfast.EnqueueOption
-	check     func(json.RawMessage) error // what more a line has to be
+	check     func(json.RawMessage) error // further checks of a line
 	keepGoing bool
 	lines     *lineReader
 	progress  *app.Progress
 	out       *output.List
 
-	next     int // the line with which the next batch begins
+	next     int // first line of the next batch
 	stored   int // jobs that were inserted
 	existing int // lines whose job existed already
 	bad      int // lines that were not enqueued
 }
 
-// argsLine is one good line of the file.
+// argsLine is a valid line of the file.
 type argsLine struct {
 	line int
 	args json.RawMessage
@@ -94,17 +94,17 @@ func (e *fileEnqueue) run(ctx context.Context, client *holdfast.Client) error {
 	}
 }
 
-// batch is what was read of the file at a time.
+// batch is a portion of the file.
 type batch struct {
 	lines   []argsLine
-	refused []error // about lines that are passed over
-	end     int     // the number of its last line
+	refused []error // errors of skipped lines
+	end     int     // number of its last line
 	bytes   int64   // of the file so far
-	last    bool    // the file is at its end
-	err     error   // nothing of the batch, and of what follows, is to be enqueued
+	last    bool    // end of the file
+	err     error   // nothing of the batch, nor anything after it, is to be enqueued
 }
 
-// read reads a batch. At a line that cannot be args it stops, or goes on if it was told to.
+// read reads a batch. At a line that cannot be args it stops, or goes on with --keep-going.
 func (e *fileEnqueue) read() (b batch) {
 	defer func() { b.end, b.bytes = e.lines.line, e.lines.read }()
 	for size := 0; len(b.lines)+len(b.refused) < batchLines && size < batchBytes; {
@@ -150,7 +150,7 @@ func (e *fileEnqueue) refuse(err error) {
 	e.app.Complain(err)
 }
 
-// store enqueues a batch and writes what became of each line.
+// store enqueues a batch and prints the result of each line.
 func (e *fileEnqueue) store(ctx context.Context, client *holdfast.Client, lines []argsLine) error {
 	if len(lines) == 0 {
 		return nil
@@ -177,7 +177,7 @@ func (e *fileEnqueue) store(ctx context.Context, client *holdfast.Client, lines 
 			e.stored++
 		}
 		if e.out.Format == output.FormatTable {
-			continue // a line for each of a million jobs is for programs
+			continue // a table has no line for each of a million jobs
 		}
 		view := views.Enqueued{ID: r.ID.String(), Existing: r.Existing, Replaced: r.Replaced, Line: views.Number(lines[i].line)}
 		if err := e.out.Add(view, nil); err != nil {
@@ -206,7 +206,7 @@ func (e *fileEnqueue) store(ctx context.Context, client *holdfast.Client, lines 
 	}
 }
 
-// summary ends the output and says how it went.
+// summary ends the output and prints the totals.
 func (e *fileEnqueue) summary(err error) error {
 	words := "enqueued " + output.Plural(e.stored, "job")
 	if e.existing > 0 {
@@ -226,10 +226,10 @@ func (e *fileEnqueue) summary(err error) error {
 	return nil
 }
 
-// lineReader reads lines of any length, and keeps those that may be args.
+// lineReader reads lines of any length, and keeps those that are not too long for args.
 type lineReader struct {
 	in   *bufio.Reader
-	line int   // the number of the last line
+	line int   // number of the last line
 	read int64 // bytes
 	kept []byte
 }
@@ -238,8 +238,8 @@ func newLineReader(in io.Reader) *lineReader {
 	return &lineReader{in: bufio.NewReaderSize(in, 64<<10)}
 }
 
-// next returns a line without its end, which is valid until the next call. A line that is too long is passed over, and
-// ErrTooLarge is returned for it. The error at the end is io.EOF.
+// next returns a line without its line break, valid until the next call. It skips a line that is
+// too long and returns ErrTooLarge for it. The error at the end is io.EOF.
 func (l *lineReader) next() ([]byte, error) {
 	l.kept = l.kept[:0]
 	tooLong := false

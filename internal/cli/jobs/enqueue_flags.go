@@ -14,14 +14,14 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// enqueueFlags is what "job enqueue" was told.
+// enqueueFlags are the flags of "job enqueue".
 type enqueueFlags struct {
 	args      string
-	from      string // where they stand
+	from      string // where the args come from
 	file      string
 	keepGoing bool
 	wait      bool
-	patience  time.Duration // of wait
+	patience  time.Duration // of --wait
 
 	queue       string
 	priority    int
@@ -67,7 +67,7 @@ func (f *enqueueFlags) add(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("wait", "file")
 }
 
-// options makes the library's options of the flags that were given.
+// options turns the given flags into options of the library.
 func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfast.EnqueueOption, error) {
 	var opts []holdfast.EnqueueOption
 	add := func(flag string, opt func() holdfast.EnqueueOption) {
@@ -115,7 +115,7 @@ func (f *enqueueFlags) options(given func(string) bool, now time.Time) ([]holdfa
 	return append(opts, unique...), err
 }
 
-// timeOptions are those that are times.
+// timeOptions are the options about times.
 func (f *enqueueFlags) timeOptions(given func(string) bool, now time.Time) (opts []holdfast.EnqueueOption, err error) {
 	if given("in") && f.in < 0 {
 		return nil, arg.Usagef("--in %v is in the past", f.in)
@@ -140,10 +140,10 @@ func (f *enqueueFlags) timeOptions(given func(string) bool, now time.Time) (opts
 	return opts, nil
 }
 
-// clocksDiffer is how far a time may be in the past that was meant to be now.
+// clocksDiffer is how far in the past a time may be, because clocks differ.
 const clocksDiffer = time.Minute
 
-// parseDeadline reads a time or a duration from now.
+// parseDeadline parses a time or a duration from now.
 func parseDeadline(text string, now time.Time) (time.Time, error) {
 	d, err := time.ParseDuration(text)
 	switch {
@@ -182,7 +182,7 @@ func (f *enqueueFlags) uniqueOption(given func(string) bool) ([]holdfast.Enqueue
 	return []holdfast.EnqueueOption{unique}, nil
 }
 
-// parseUnique reads the list of --unique.
+// parseUnique parses the list of --unique.
 func parseUnique(list string) (holdfast.Unique, error) {
 	var unique holdfast.Unique
 	for part := range strings.SplitSeq(list, ",") {
@@ -191,7 +191,7 @@ func parseUnique(list string) (holdfast.Unique, error) {
 			return unique, arg.Usagef("--unique %q: must be a list of kind, args, queue, field:NAME, period:1h, key:TEXT and while:STATE", part)
 		}
 		switch word {
-		case "kind": // it always counts
+		case "kind": // always included
 		case "args":
 			unique.ByArgs = true
 		case "queue":
@@ -222,8 +222,8 @@ func parseUnique(list string) (holdfast.Unique, error) {
 	return unique, nil
 }
 
-// checkFields refuses args without a field that --unique names. The library takes what is missing
-// for null: with a name that is misspelt all jobs would be the same.
+// checkFields refuses args without a field that --unique names. The library takes a missing field
+// for null, so with a misspelt name all jobs would be the same.
 func (f *enqueueFlags) checkFields(args json.RawMessage) error {
 	for part := range strings.SplitSeq(f.unique, ",") {
 		if name, ok := strings.CutPrefix(part, "field:"); ok && !hasField(args, name) {

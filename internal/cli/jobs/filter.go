@@ -28,7 +28,7 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 
 var filterNames = []string{"state", "queue", "kind", "tag", "parent"}
 
-// parse returns the filter that the flags ask for.
+// parse returns the filter of the flags.
 func (f *filterFlags) parse() (store.Filter, error) {
 	for _, name := range f.states {
 		state, err := store.ParseState(name)

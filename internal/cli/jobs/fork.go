@@ -84,14 +84,14 @@ func (a verbs) fork(
 		return err
 	}
 	view := views.Forked{ID: forked.String(), ForkedFrom: id.String()}
-	if steps, err := doneAgain(ctx, client, id, f.From); err == nil && len(steps) > 0 { // it is forked, whatever a look brings
+	if steps, err := doneAgain(ctx, client, id, f.From); err == nil && len(steps) > 0 { // the fork has happened, even if this fails
 		a.Notef("These run again: %s.", output.OneLine(strings.Join(steps, ", ")))
 	}
 	return a.Object(view, func() { a.Printf("job %s repeats job %s from %s", forked, id, output.OneLine(f.From)) })
 }
 
-// doneAgain names what a job has done that leaves traces elsewhere, from a step on: steps, children
-// and callbacks.
+// doneAgain names what a fork repeats that has effects elsewhere: the steps, children and callbacks
+// from a step on.
 func doneAgain(ctx context.Context, client *holdfast.Client, id holdfast.ID, from string) (names []string, err error) {
 	const most = 20
 	begun := false
@@ -120,8 +120,8 @@ func doneAgain(ctx context.Context, client *holdfast.Client, id holdfast.ID, fro
 	}
 }
 
-// actOf names what an entry did. A callback's entry is called by its token, which is a secret, and
-// has the callback's name in its data.
+// actOf names what an entry did. A callback's entry is named by its token, which is a secret, so
+// its name is read from the data.
 func actOf(e *holdfast.JournalEntry) string {
 	if e.Kind != "callback" {
 		return e.Name
@@ -130,7 +130,7 @@ func actOf(e *holdfast.JournalEntry) string {
 		Name string `json:"name"`
 	}
 	if json.Unmarshal(e.Data, &callback) != nil {
-		return "a callback" // a later program may say it otherwise
+		return "a callback" // a newer version may name it otherwise
 	}
 	return "callback " + callback.Name
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 )
 
-// Commands are the commands on jobs, and on what they wait for and wait in.
+// Commands are the commands on jobs, and on their queues, signals and callbacks.
 func Commands(a *app.App) []*cobra.Command {
 	v := verbs{a}
 	return []*cobra.Command{v.jobCommand(), v.queueCommand(), v.signalCommand(), v.callbackCommand()}

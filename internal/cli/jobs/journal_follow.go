@@ -12,7 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// growth tells whether a job may have more in its journal than before, without reading it.
+// growth tells without reading a journal whether it may have grown.
 type growth struct {
 	entries, messages, lease, due int64
 	state                         store.State
@@ -22,8 +22,8 @@ func growthOf(r *store.Record) growth {
 	return growth{r.Journal, r.Messages, r.LeaseNumber, r.RunAt.UnixMicro(), r.State}
 }
 
-// followJournal writes a journal as it grows, and returns when the job has finished. It looks at intervals, which grow while nothing comes,
-// and reads what is new and the last of what is not.
+// followJournal prints a journal as it grows, and returns when the job has finished. It polls at
+// intervals that grow while nothing comes, and reads what is new and the last known entry.
 func (a verbs) followJournal(ctx context.Context, id holdfast.ID) error {
 	out, err := a.followed(views.JournalColumns...)
 	if err != nil {
@@ -57,7 +57,7 @@ func (a verbs) followJournal(ctx context.Context, id holdfast.ID) error {
 	})
 }
 
-// followed begins the output of what is followed.
+// followed starts the output of a verb that follows.
 func (a verbs) followed(columns ...output.Column) (*output.Tail, error) {
 	if out := a.NewTail(columns...); out != nil {
 		return out, nil
@@ -65,7 +65,7 @@ func (a verbs) followed(columns ...output.Column) (*output.Tail, error) {
 	return nil, arg.Usagef("--follow cannot write json, which is one value; use --output jsonl")
 }
 
-// follower writes a journal as it grows.
+// follower prints a journal as it grows.
 type follower struct {
 	app     verbs
 	client  *holdfast.Client
@@ -74,9 +74,9 @@ type follower struct {
 	written holdfast.Journal
 }
 
-// look writes what is new.
+// look prints what is new.
 func (f *follower) look(ctx context.Context) (grown, finished bool, err error) {
-	// In this order: what was written before the job's end is in a journal that is read after it.
+	// In this order: a journal read after the record has everything written before the job's end.
 	record, err := f.app.Find(ctx, f.client, f.written.Job)
 	if err != nil {
 		return false, false, err
@@ -95,7 +95,7 @@ func (f *follower) look(ctx context.Context) (grown, finished bool, err error) {
 	return grown, record.State.Finished(), nil
 }
 
-// Whether two entries, or messages, with one number are the same.
+// sameEntry reports whether two entries with one number are the same.
 func sameEntry(x, y *holdfast.JournalEntry) bool {
 	return x.Seq == y.Seq && x.At.Equal(y.At) && x.Kind == y.Kind && x.Path == y.Path && x.Lease == y.Lease
 }
@@ -104,7 +104,7 @@ func sameMessage(x, y *holdfast.JournalMessage) bool {
 	return x.Seq == y.Seq && x.At.Equal(y.At) && x.Kind == y.Kind && x.Name == y.Name
 }
 
-// readOn returns what a job remembers now, of which the given was read before.
+// readOn returns the current journal of a job; known is what was read before.
 func readOn(ctx context.Context, client *holdfast.Client, known *holdfast.Journal) (now holdfast.Journal, err error) {
 	now.Job = known.Job
 	now.Entries, err = readAfter(known.Entries, func(e *holdfast.JournalEntry) int64 { return e.Seq }, sameEntry,
@@ -129,8 +129,9 @@ func readOn(ctx context.Context, client *holdfast.Client, known *holdfast.Journa
 	return now, err
 }
 
-// readAfter reads on from the last element that is known, page by page. Each page begins with the last element of the one before: where
-// that has become another one, or is gone, what was read is read again.
+// readAfter reads the elements after the last known one, page by page. Each page starts with the
+// last element of the previous one, an optimistic check: if that has changed or is gone, everything
+// is read again.
 func readAfter[T any](known []T, seq func(*T) int64, same func(x, y *T) bool, read func(after int64) ([]T, error)) ([]T, error) {
 	for now := known; ; {
 		after := int64(0)
@@ -155,7 +156,7 @@ func readAfter[T any](known []T, seq func(*T) int64, same func(x, y *T) bool, re
 	}
 }
 
-// withoutData drops what is not needed of a journal that is written.
+// withoutData drops the data of a journal that is printed already.
 func withoutData(j holdfast.Journal) holdfast.Journal {
 	for i := range j.Entries {
 		j.Entries[i].Data = nil
@@ -166,7 +167,7 @@ func withoutData(j holdfast.Journal) holdfast.Journal {
 	return j
 }
 
-// writeNew writes what is in a journal and was not in it before.
+// writeNew prints what is in now and not in before.
 func (a verbs) writeNew(out *output.Tail, before, now *holdfast.Journal) error {
 	entries := alike(before.Entries, now.Entries, sameEntry)
 	messages := alike(before.Messages, now.Messages, sameMessage)
@@ -181,7 +182,7 @@ func (a verbs) writeNew(out *output.Tail, before, now *holdfast.Journal) error {
 	return nil
 }
 
-// alike is how many elements two lists have in common at their beginning.
+// alike is the length of the common prefix of two lists.
 func alike[T any](x, y []T, same func(x, y *T) bool) int {
 	n := 0
 	for n < len(x) && n < len(y) && same(&x[n], &y[n]) {

@@ -64,7 +64,7 @@ the last one as --after.`,
 	return cmd
 }
 
-// published is WaitPublished without the waiting.
+// published is WaitPublished without waiting.
 func published(client *holdfast.Client) func(context.Context, holdfast.ID, string, int64) (holdfast.StreamItem, error) {
 	return func(ctx context.Context, id holdfast.ID, key string, after int64) (holdfast.StreamItem, error) {
 		item, ok, err := client.Published(ctx, id, key)
@@ -121,7 +121,7 @@ items as they arrive, as a table or as lines of JSON, until the job finishes.`,
 	return cmd
 }
 
-// parseOffset checks what is left of the command line.
+// parseOffset checks the remaining arguments.
 func parseOffset(text string, after int64) (holdfast.ID, error) {
 	id, err := arg.ParseID(text)
 	if err == nil && after < 0 {
@@ -170,7 +170,7 @@ func (a verbs) followStream(ctx context.Context, id holdfast.ID, name string, af
 	})
 }
 
-// writeItems writes items as they come.
+// writeItems prints items as they come.
 func writeItems(out *output.Tail, items iter.Seq2[holdfast.StreamItem, error]) error {
 	for item, err := range items {
 		if err != nil {

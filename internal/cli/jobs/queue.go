@@ -15,7 +15,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/views"
 )
 
-// QueueNames are the names of the queues that args do not hold.
+// QueueNames are the names of the queues that are not in args.
 func QueueNames(ctx context.Context, client *holdfast.Client, args []string) ([]string, error) {
 	queues, err := client.Queues(ctx)
 	var found []string
@@ -112,7 +112,7 @@ func (a verbs) pauseCommand(verb, short, long string, pause bool) *cobra.Command
 	}
 }
 
-// pauseQueues pauses or resumes queues one after the other, and says so of each.
+// pauseQueues pauses or resumes queues one by one, and prints the result of each.
 func (a verbs) pauseQueues(ctx context.Context, client *holdfast.Client, names, known []string, pause bool) error {
 	change, words := (*holdfast.Client).ResumeQueue, "resumed queue %s"
 	if pause {
@@ -137,7 +137,7 @@ func (a verbs) pauseQueues(ctx context.Context, client *holdfast.Client, names, 
 	return out.End()
 }
 
-// allKnown returns an error that names the first queue that is not known.
+// allKnown returns an error that names the first unknown queue.
 func allKnown(names, known []string) error {
 	for _, name := range names {
 		if !slices.Contains(known, name) {

@@ -74,7 +74,8 @@ A job that has compensated cannot be resumed, only forked.`,
 	return cmd
 }
 
-// resumeAll resumes jobs one by one. If the database stops answering the rest is not tried, but what was done is told.
+// resumeAll resumes jobs one by one. If the database stops answering it gives up the rest, but
+// returns what was done.
 func resumeAll(ctx context.Context, client *holdfast.Client, reason string, ids []holdfast.ID) []changed {
 	changes := make([]changed, len(ids))
 	var down error
@@ -95,7 +96,7 @@ func resumeAll(ctx context.Context, client *holdfast.Client, reason string, ids 
 	return changes
 }
 
-// resumed is what became of one job.
+// resumed is the result for one job.
 func resumed(results []store.Result, err error) (store.State, error) {
 	if err != nil {
 		return 0, err
@@ -103,7 +104,7 @@ func resumed(results []store.Result, err error) (store.State, error) {
 	return results[0].State, results[0].Err
 }
 
-// whyNotResumed says in which state a job is that cannot be resumed, and what can be done about it.
+// whyNotResumed explains why a job cannot be resumed, by its state, and what can be done about it.
 func whyNotResumed(ctx context.Context, client *holdfast.Client, id holdfast.ID, err error) (store.State, error) {
 	var unique *store.UniqueError
 	record, lookErr := client.Get(ctx, id)

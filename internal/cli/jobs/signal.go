@@ -55,7 +55,7 @@ Sending another one is not an error.`,
 	return cmd
 }
 
-// sendSignal sends a signal and tells what the job was doing.
+// sendSignal sends a signal and prints what the job was doing.
 func (a verbs) sendSignal(ctx context.Context, args []string, key string, opts []holdfast.SendOption) error {
 	id, err := arg.ParseID(args[0])
 	if err != nil {
@@ -100,14 +100,14 @@ func (a verbs) sendSignal(ctx context.Context, args []string, key string, opts [
 	})
 }
 
-// waitFor says what a job is doing with regard to a signal, for people.
+// waitFor describes what a job was doing with regard to a signal.
 func (a verbs) waitFor(ctx context.Context, client *holdfast.Client, record store.Record, signal string) string {
 	if record.State != store.Waiting {
 		return "was " + record.State.String()
 	}
 	reasons, err := client.Why(ctx, record.ID)
 	if err != nil {
-		return "was waiting" // the signal is what matters
+		return "was waiting" // not worth an error
 	}
 	named := regexp.MustCompile(`\bsignal ` + regexp.QuoteMeta(signal) + `($|[,;])`)
 	for _, cause := range reasons.Causes {
@@ -121,7 +121,7 @@ func (a verbs) waitFor(ctx context.Context, client *holdfast.Client, record stor
 	return "does not wait for it now"
 }
 
-// readPayload reads the payload that is the last argument, if there is one.
+// readPayload reads the optional payload in the last argument.
 func (a verbs) readPayload(ctx context.Context, args []string) (json.RawMessage, error) {
 	if len(args) == 0 {
 		return nil, nil

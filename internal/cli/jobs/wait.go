@@ -18,13 +18,13 @@ import (
 	"github.com/holdfastdev/holdfast/why"
 )
 
-// anyKind is a kind of which only the payloads' being JSON is known.
+// anyKind is a kind whose payloads are only known to be JSON.
 func anyKind(name string) holdfast.Kind[json.RawMessage, json.RawMessage] {
 	return holdfast.NewKind[json.RawMessage, json.RawMessage](name)
 }
 
-// whyAfter is how long somebody waits before being told what for, and how long until it is looked
-// at again.
+// whyAfter is how long a wait lasts before the reason is printed, and the interval at which the
+// reason is checked.
 const whyAfter = 2 * time.Second
 
 func (a verbs) jobWaitCommand() *cobra.Command {
@@ -61,8 +61,8 @@ the job continues.`,
 	return cmd
 }
 
-// wait waits for a job and prints its result. Its errors carry the exit codes that "job wait"
-// promises.
+// wait waits for a job and prints its result. Its errors have the exit codes documented for "job
+// wait".
 func (a verbs) wait(ctx context.Context, client *holdfast.Client, id holdfast.ID, timeout time.Duration) error {
 	waiting := ctx
 	if timeout > 0 {
@@ -95,8 +95,7 @@ func (a verbs) wait(ctx context.Context, client *holdfast.Client, id holdfast.ID
 	return err
 }
 
-// whyNot says why a job has not finished, as the end of a sentence. That it cannot be found out is
-// no news.
+// whyNot says why a job has not finished, as the end of a sentence; "" if that cannot be found out.
 func (a verbs) whyNot(ctx context.Context, client *holdfast.Client, id holdfast.ID) string {
 	ctx, cancel := context.WithTimeout(ctx, whyAfter)
 	defer cancel()
@@ -106,8 +105,8 @@ func (a verbs) whyNot(ctx context.Context, client *holdfast.Client, id holdfast.
 	return ""
 }
 
-// tellWhy tells people what they wait for, once they have waited a little, and again when that has
-// changed, until stop is called.
+// tellWhy prints the reason for a wait after whyAfter, and again when it has changed, until stop is
+// called.
 func (a verbs) tellWhy(ctx context.Context, client *holdfast.Client, id holdfast.ID) (stop func()) {
 	waiting, down := ctx, a.NewOutage()
 	ctx, cancel := context.WithCancel(ctx)
@@ -137,13 +136,13 @@ func (a verbs) tellWhy(ctx context.Context, client *holdfast.Client, id holdfast
 	return func() {
 		cancel()
 		<-done
-		if waiting.Err() == nil { // somebody has answered who waits
+		if waiting.Err() == nil { // an answer, not a timeout
 			down.Over()
 		}
 	}
 }
 
-// sameCause reports whether two causes are the same but for how long they have lasted.
+// sameCause reports whether two causes differ only in how long they have lasted.
 func sameCause(x, y why.Cause) bool {
 	return x.Code == y.Code && x.Job == y.Job && x.Node == y.Node && x.Until.Equal(y.Until)
 }

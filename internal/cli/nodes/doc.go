@@ -1,13 +1,12 @@
 // Package nodes has the verbs of nodes: "dev" and "worker", which are nodes that run the built-in
 // kinds, and "node list".
 //
-// A node sees to the signals itself: after the first it claims no more jobs and waits for those
-// that run, after the second it stops them, and what has not finished runs again. A log that nobody
-// reads any more does not end it. One that could not join says so, and one that could not sign off,
-// too.
+// A node handles the signals itself: after the first it stops claiming and waits for running jobs,
+// after the second it stops them, and unfinished jobs run again. It survives that its log output is
+// closed. It reports that it could not join, or could not leave the cluster.
 //
-// What "dev" says to try works as it is written, in another terminal, and holds no password.
+// The commands that "dev" suggests work as printed, in another terminal, and contain no password.
 //
-// Of ours it imports the root package, internal/builtin, store and store/dsn, and of internal/cli
-// what all verbs are made of: app, arg, output and views.
+// This package imports the root package, internal/builtin, store and store/dsn, and of internal/cli
+// the base of all verbs: app, arg, output and views.
 package nodes

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 )
 
-// hint says what to try. Each of the commands works as it is written, in another terminal.
+// hint prints commands to try. Each works as printed, in another terminal.
 func (a verbs) hint(database string, f *serveFlags) {
 	kinds := "exec and http"
 	job := `exec '{"command":["echo","hello"]}'`
@@ -20,7 +20,7 @@ func (a verbs) hint(database string, f *serveFlags) {
 	}
 	way := a.wayTo(strings.HasPrefix(database, "sqlite:"))
 	lines := way.before
-	node := way.flags // nodes are of all namespaces
+	node := way.flags // nodes are listed for all namespaces
 	if _, set := a.Env.LookupEnv(app.EnvNamespace); set || a.Namespace != app.DefaultNamespace {
 		way.flags += " --namespace " + output.Quote(a.Namespace)
 	}
@@ -32,14 +32,15 @@ func (a verbs) hint(database string, f *serveFlags) {
 		kinds, database, way.where, strings.Join(lines, "\n  "))
 }
 
-// wayTo is how commands in another terminal find the database of this one.
+// wayTo is how commands in another terminal find this database.
 type wayTo struct {
-	flags  string   // for each of them
+	flags  string   // flags of each command
 	before []string // lines to run first
-	where  string   // what else it takes, in words
+	where  string   // further conditions, in words
 }
 
-// wayTo keeps what may be a password off the screen, and off command lines, which other users of the machine can read.
+// wayTo keeps passwords off the screen, and off command lines, which other users of the machine can
+// read.
 func (a verbs) wayTo(isFile bool) wayTo {
 	named := a.Database
 	var way wayTo
@@ -47,7 +48,7 @@ func (a verbs) wayTo(isFile bool) wayTo {
 		way.where = ", in this directory"
 	}
 	secret := holdsPassword(named)
-	_, set := a.Env.LookupEnv(app.EnvDatabase) // perhaps in the other terminal, too
+	_, set := a.Env.LookupEnv(app.EnvDatabase) // it may be set in the other terminal as well
 	switch export := "export " + app.EnvDatabase + "="; {
 	case a.ByFlag && secret:
 		way.before = []string{export + output.Quote(withoutPassword(named))}
@@ -62,12 +63,13 @@ func (a verbs) wayTo(isFile bool) wayTo {
 	return way
 }
 
-// isRelativeFile reports whether a database is a file that is found only from the directory that the command runs in.
+// isRelativeFile reports whether a database is a file with a relative path.
 func isRelativeFile(named string) bool {
 	return !strings.Contains(named, "://") && !filepath.IsAbs(strings.TrimPrefix(named, "sqlite:"))
 }
 
-// isRelativeCommand reports the same of a command that is called: a package without its version is found in its module alone.
+// isRelativeCommand reports whether a program can only be called from this directory, like a
+// package without a version.
 func isRelativeCommand(program string) bool {
 	called, byGo := strings.CutPrefix(program, app.GoRun)
 	called = strings.TrimPrefix(called, "'")
@@ -77,11 +79,11 @@ func isRelativeCommand(program string) bool {
 	return strings.Contains(called, "/") && !filepath.IsAbs(called)
 }
 
-// passwordMark stands where a password was.
+// passwordMark replaces a password.
 const passwordMark = "PASSWORD"
 
-// passwordPlaces are where a URL may have one: after the user, also if it has signs in it that should be quoted, and among the
-// parameters; and where a string of keywords may.
+// passwordPlaces are where a URL may contain a password: after the user, even if unquoted, and in
+// the parameters; and where a keyword string may.
 var passwordPlaces = []*regexp.Regexp{
 	regexp.MustCompile(`^([^:/?#]+://[^:@]*:)[^/?#]*(@)`),
 	regexp.MustCompile(`^([^:/?#]+://[^:@]*:).*(@)`),
@@ -89,12 +91,13 @@ var passwordPlaces = []*regexp.Regexp{
 	regexp.MustCompile(`((?:^|\s)[a-z]*password\s*=\s*)(?:'(?:[^'\\]|\\.)*'?|[^\s']\S*)()`),
 }
 
-// holdsPassword reports whether a database's name might hold a password. It is better to be wrong than to show one.
+// holdsPassword reports whether the name of a database may contain a password. False positives are
+// better than showing one.
 func holdsPassword(named string) bool {
 	return slices.ContainsFunc(passwordPlaces, func(r *regexp.Regexp) bool { return r.MatchString(named) })
 }
 
-// withoutPassword is a database's URL with a mark in place of what may be a password.
+// withoutPassword is a database's URL with a mark in place of each possible password.
 func withoutPassword(named string) string {
 	user, others := passwordPlaces[:2], passwordPlaces[2:]
 	for _, r := range user {

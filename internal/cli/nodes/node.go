@@ -12,10 +12,10 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/views"
 )
 
-// verbs are the verbs of nodes.
+// verbs has the verbs of nodes.
 type verbs struct{ *app.App }
 
-// Commands are the commands that are nodes, and the one that lists them.
+// Commands are the commands that run nodes, and the one that lists them.
 func Commands(a *app.App) []*cobra.Command {
 	v := verbs{a}
 	return []*cobra.Command{v.devCommand(), v.workerCommand(), v.nodeCommand()}

@@ -20,7 +20,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/dsn"
 )
 
-// serveFlags is what "dev" and "worker" were told.
+// serveFlags are the flags of "dev" and "worker".
 type serveFlags struct {
 	allowExec   bool
 	slots       int
@@ -79,7 +79,7 @@ jobs. On a second SIGTERM or Ctrl-C it stops them. Unfinished jobs run again.`,
 	return cmd
 }
 
-// doServe makes a RunE of a node. It sees to the signals itself.
+// doServe makes a RunE of a node, which handles the signals itself.
 func (a verbs) doServe(f *serveFlags, hints bool) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
 		if err := a.serve(cmd.Context(), f, hints); err != nil {
@@ -105,9 +105,9 @@ func (a verbs) serve(ctx context.Context, f *serveFlags, hints bool) error {
 	if err != nil {
 		return err
 	}
-	// At Ctrl-C "tee", which reads the log, may go first. Then the log is lost, not the jobs.
+	// Ctrl-C may end a "tee" that reads the log first. That must lose the log, not the jobs.
 	a.Env.OutlivePipes()
-	a.Quiet = a.Quiet || settings.Format == app.LogJSON // notes are no JSON
+	a.Quiet = a.Quiet || settings.Format == app.LogJSON // notes are not JSON
 	log, end := a.Logger(settings)
 	defer end()
 	source := &nodeSource{Source: named, onJoin: func() {
@@ -128,7 +128,7 @@ func (a verbs) serve(ctx context.Context, f *serveFlags, hints bool) error {
 	return errors.Join(err, app.CloseClient(ctx, client))
 }
 
-// openNode opens the database. A server that does not answer must not keep Ctrl-C from working.
+// openNode opens the database. Ctrl-C works while a server does not answer.
 func (a verbs) openNode(ctx context.Context, source store.Source, opts []holdfast.Option) (*holdfast.Client, error) {
 	opening, stop := a.Interruptible(ctx)
 	client, err := a.OpenClient(opening, source, opts...)
@@ -176,11 +176,11 @@ func (a verbs) nodeOptions(f *serveFlags) ([]holdfast.Option, error) {
 	return opts, nil
 }
 
-// nodeSource notes whether a node has joined its store.
+// nodeSource records whether a node has joined its store.
 type nodeSource struct {
 	store.Source
 
-	onJoin func() // called when it has, the first time
+	onJoin func() // called when it joins the first time
 	joined atomic.Bool
 }
 
@@ -206,7 +206,7 @@ func (s *nodeStore) Join(ctx context.Context, info store.NodeInfo) (int64, error
 	return id, err
 }
 
-// runNode runs the node until a signal, and longer as far as its jobs need it.
+// runNode runs the node until a signal, and then as long as its jobs need it.
 func (a verbs) runNode(ctx context.Context, client *holdfast.Client, source *nodeSource) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
@@ -224,18 +224,19 @@ func (a verbs) runNode(ctx context.Context, client *holdfast.Client, source *nod
 		case err := <-ended:
 			return source.forgive(err)
 		case signal := <-a.Env.Signals:
-			hurry = signal != syscall.SIGHUP // a terminal that goes away may say so several times
+			hurry = signal != syscall.SIGHUP // a closing terminal may send it several times
 		}
 	}
 	a.Notef("Stopping now. Unfinished jobs run again.")
 	a.Env.Release()
 	over, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	cancel()
-	// It returns when Run is about to.
+	// Stop returns before Run does.
 	return errors.Join(client.Stop(over), source.forgive(<-ended))
 }
 
-// forgive forgives a node that was stopped before it had joined. One that could not sign off has something to tell.
+// forgive drops the error of a node that was stopped before it had joined, and keeps others, such
+// as failing to leave.
 func (s *nodeSource) forgive(err error) error {
 	if errors.Is(err, context.Canceled) && !s.joined.Load() {
 		return nil

@@ -1,13 +1,13 @@
-// Package output writes what the holdfast command has to say: data as JSON, lines of JSON or
-// tables, and texts that fit on a line.
+// Package output writes the output of the holdfast command: data as JSON, lines of JSON or tables,
+// and texts that fit on a line.
 //
-// A list of any length takes the memory of a thousand rows. What is written is kept until Flush,
-// which tells of the error of any write. A list that breaks off stays broken: its array is left
-// open, so that nobody takes a part for the whole.
+// A list of any length needs the memory of a thousand rows. Output is buffered until Flush, which
+// returns the first error of any write. A list that breaks off stays invalid JSON: its array is
+// left open, so that a part cannot be taken for the whole.
 //
-// What goes to a terminal cannot control it: signs that would, and those that nobody sees, are
-// written as blanks or numbers (OneLine), and in JSON as escapes. No text holds a password of an
-// address (WithoutPasswords).
+// Output cannot control a terminal: control characters and invisible ones are written as blanks or
+// numbers (OneLine), and in JSON as escapes. No text contains a password of a URL
+// (WithoutPasswords).
 //
-// It knows nothing of flags, jobs and databases, and imports the standard library alone.
+// It knows nothing of flags, jobs and databases, and imports only the standard library.
 package output

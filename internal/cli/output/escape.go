@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// harmless writes JSON for a terminal: what would do something to it, or is not seen, as escapes.
-// The value is the same.
+// harmless escapes control and invisible characters in JSON for a terminal. The value stays the
+// same.
 func harmless(data []byte) []byte {
 	for _, r := range string(data) {
 		if r >= 0x7F && (IsControl(r) || isInvisible(r)) {

@@ -16,20 +16,21 @@ const (
 	FormatLines = "jsonl"
 )
 
-// Printer writes data in one format. It keeps them until flush, which tells of all errors of writes.
+// Printer writes data in one format. It buffers them until Flush, which returns the errors of all
+// writes.
 type Printer struct {
-	Asked string // the format that somebody asked for, or ""
+	Asked string // the format of --output, or ""
 
 	out      *bufio.Writer
-	terminal bool // it writes to one
+	terminal bool // out is a terminal
 }
 
-// NewPrinter is a Printer to a stream, which may be a terminal.
+// NewPrinter returns a Printer to a stream. terminal reports that the stream is a terminal.
 func NewPrinter(out io.Writer, terminal bool) Printer {
 	return Printer{out: bufio.NewWriter(out), terminal: terminal}
 }
 
-// Format is the one to write in.
+// Format is the format to write in.
 func (p *Printer) Format() string {
 	switch {
 	case p.Asked != "":
@@ -40,10 +41,10 @@ func (p *Printer) Format() string {
 	return FormatJSON
 }
 
-// Write implements io.Writer, for what has a format of its own.
+// Write implements io.Writer, for output in other formats.
 func (p *Printer) Write(data []byte) (int, error) { return p.out.Write(data) }
 
-// Flush writes what is still to be written.
+// Flush writes the buffered output.
 func (p *Printer) Flush() error {
 	if err := p.out.Flush(); err != nil {
 		return fmt.Errorf("writing the output: %w", err)
@@ -51,8 +52,8 @@ func (p *Printer) Flush() error {
 	return nil
 }
 
-// List writes a list as it is found: an array, lines, or a table. A table is written in chunks of a thousand rows, so
-// that a list of any length needs no more memory than that.
+// List writes a list element by element: an array, lines, or a table. A table is written in chunks
+// of a thousand rows, which bounds the memory.
 type List struct {
 	out    *Printer
 	Format string
@@ -62,7 +63,7 @@ type List struct {
 	table  *Table
 }
 
-// NewList begins a list. The header is that of the table.
+// NewList starts a list. The header is for tables.
 func (p *Printer) NewList(header ...string) *List {
 	return &List{out: p, Format: p.Format(), header: header, table: p.NewTable(2)}
 }
@@ -111,8 +112,8 @@ func (l *List) End() error {
 	return err
 }
 
-// BreakOff writes what was added before the error, which it returns, and leaves an array open: a part of a list is not to be taken for
-// the whole, not even by a program that does not look at the exit code.
+// BreakOff writes what was added before the error, which it returns, and leaves an array open, so
+// that not even a program that ignores the exit code takes a part for the whole.
 func (l *List) BreakOff(err error) error {
 	text := ""
 	switch {
@@ -123,7 +124,7 @@ func (l *List) BreakOff(err error) error {
 	case l.Format == FormatJSON:
 		text = ",\n"
 	}
-	_, _ = l.out.out.WriteString(text) // flush tells of its error, and this one is the one to tell
+	_, _ = l.out.out.WriteString(text) // err matters more than the error of this write, which Flush returns
 	return err
 }
 
@@ -139,7 +140,7 @@ func (l *List) writeRows() {
 	l.rows = l.rows[:0]
 }
 
-// Object writes one value: as JSON, or as the lines that table writes.
+// Object writes one value: as JSON, or by calling table.
 func (p *Printer) Object(value any, table func()) error {
 	switch p.Format() {
 	case FormatTable:
@@ -166,7 +167,7 @@ func (p *Printer) WriteJSON(value any, indent string) error {
 	return err
 }
 
-// encode writes JSON for where it goes.
+// encode encodes JSON for the stream.
 func (p *Printer) encode(value any, prefix, indent string) ([]byte, error) {
 	data, err := Encode(value, prefix, indent)
 	if err == nil && p.terminal {
@@ -175,7 +176,7 @@ func (p *Printer) encode(value any, prefix, indent string) ([]byte, error) {
 	return data, err
 }
 
-// Encode is json.MarshalIndent that leaves <, > and & as they are: nobody puts this into a web page.
+// Encode is json.MarshalIndent without the escapes of <, > and &, which only web pages need.
 func Encode(value any, prefix, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

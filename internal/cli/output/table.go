@@ -5,16 +5,16 @@ import (
 	"unicode/utf8"
 )
 
-// Table lines up cells in columns. What it holds is written by flush; columns stay as wide as they
-// once were, so that the parts of a long table are alike.
+// Table aligns cells in columns. Flush writes its rows; columns never become narrower, so that the
+// parts of a long table are aligned.
 type Table struct {
 	out    *Printer
-	gap    int // between columns
+	gap    int // blanks between columns
 	widths []int
 	rows   [][]string
 }
 
-// NewTable begins a table with so many blanks between columns.
+// NewTable starts a table with gap blanks between columns.
 func (p *Printer) NewTable(gap int) *Table { return &Table{out: p, gap: gap} }
 
 // Add adds a row.
@@ -26,7 +26,7 @@ func (t *Table) Add(cells ...string) {
 	t.rows = append(t.rows, clean)
 }
 
-// Flush writes the rows, without white space at the ends of lines.
+// Flush writes the rows, without trailing white space.
 func (t *Table) Flush() {
 	for _, row := range t.rows {
 		for i, cell := range row {

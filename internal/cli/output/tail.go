@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Tail writes a list that is followed, each element as it comes: as lines of JSON, or as a table whose columns have fixed widths, since
-// nobody knows what is still to come.
+// Tail writes a list that is followed, each element as it comes: as lines of JSON, or as a table
+// with columns of fixed width, because later cells are not known.
 type Tail struct {
 	out     *Printer
 	Format  string
@@ -21,8 +21,8 @@ type Column struct {
 	Width int
 }
 
-// NewTail begins a tail. One value is not what can be followed: so json is not the default where nobody looks, and nil is returned where
-// somebody asks for it.
+// NewTail starts a tail. A followed list is not one JSON value: so the default is lines, and
+// NewTail returns nil if json was requested.
 func (p *Printer) NewTail(columns ...Column) *Tail {
 	format := p.Format()
 	switch {
@@ -62,5 +62,5 @@ func (t *Tail) write(cells []string) {
 	t.out.Printf("%s", strings.TrimRight(line.String(), " "))
 }
 
-// Clock is a time in tables in which what matters is what came after what.
+// Clock formats a time for tables in which the order matters.
 func Clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000Z") }

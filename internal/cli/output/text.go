@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// MaxName is how much of a name is in a cell of a table: one column must not push the others off
+// MaxName is the largest width of a name in a table, so that one column cannot push the others off
 // the screen.
 const MaxName = 40
 
@@ -21,9 +21,9 @@ func Clip(text string, runes int) string {
 	return string([]rune(text)[:runes-1]) + "…"
 }
 
-// OneLine makes one line of a text that may hold several, and takes what would control a terminal
-// out of it. What nobody sees, such as a mark that turns text around or a space without width, is
-// written as its number: names that look alike are not always the same.
+// OneLine turns a text into one line, without control characters. Invisible characters, such as
+// text direction marks and zero-width spaces, are written as numbers, because names that look alike
+// may differ.
 func OneLine(text string) string {
 	var line strings.Builder
 	broken := false
@@ -43,16 +43,16 @@ func OneLine(text string) string {
 	return strings.TrimSpace(line.String())
 }
 
-// IsControl reports whether a rune could do something to a terminal: C0, DEL and C1.
+// IsControl reports whether a rune can control a terminal: C0, DEL and C1.
 func IsControl(r rune) bool { return r < ' ' || r >= 0x7F && r <= 0x9F }
 
-// isInvisible reports whether a rune is a format character, such as those that turn text around, or
-// a separator of lines.
+// isInvisible reports whether a rune is a format character, such as a text direction mark, or a
+// line separator.
 func isInvisible(r rune) bool { return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) }
 
 var passwords = regexp.MustCompile(`(?i)(://[^\s:/@]*:)[^\s@]+@|(\b(?:password|passwd|pwd)\s*=\s*)('(?:[^'\\]|\\.)*'?|(?:[^\s;&'\\]|\\.)+)`)
 
-// WithoutPasswords is the last net: a text that is shown holds no password of an address in it.
+// WithoutPasswords removes passwords in URLs from a text, as the last line of defence.
 func WithoutPasswords(text string) string {
 	return passwords.ReplaceAllStringFunc(text, func(found string) string {
 		m := passwords.FindStringSubmatch(found)
@@ -63,7 +63,7 @@ func WithoutPasswords(text string) string {
 	})
 }
 
-// Plural is a number with its noun.
+// Plural formats a number with its noun.
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -71,7 +71,7 @@ func Plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Quote makes one word of a text for a POSIX shell.
+// Quote quotes a text as one word for a POSIX shell.
 func Quote(text string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,"
 	if text != "" && strings.Trim(text, plain) == "" {

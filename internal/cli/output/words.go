@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Ago says how long ago a time was, or how far off it is: "3s ago", "in 5m".
+// Ago formats how long ago a time was, or how far off it is: "3s ago", "in 5m".
 func Ago(now, t time.Time) string {
-	const far = 200 // years, which a duration cannot hold many more of
+	const far = 200 // in years; a duration cannot hold many more
 	years := t.Year() - now.Year()
 	switch d := now.Sub(t); {
 	case t.IsZero():
@@ -25,7 +25,7 @@ func Ago(now, t time.Time) string {
 	}
 }
 
-// Rough is a duration in the unit that fits.
+// Rough formats a duration in the unit that fits.
 func Rough(d time.Duration) string {
 	const (
 		day  = 24 * time.Hour

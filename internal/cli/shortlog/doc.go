@@ -1,12 +1,11 @@
-// Package shortlog is a slog.Handler for the person before a terminal: of what a node logs it
-// writes what starts, what ends and how, and what fails, each as one short line.
+// Package shortlog is a slog.Handler for a person at a terminal: of a node's log it writes which
+// jobs start, how they end, and what fails, each as one short line.
 //
-// Whoever logs never waits for the terminal. One that takes nothing costs lines, whose number is
-// told, and jobs nothing. In a second with too many jobs they are counted instead of shown. End
-// says what is left, and waits for the terminal no longer than a second.
+// A blocked terminal never blocks the node: it costs lines, whose number is printed later. In a
+// second with too many jobs they are counted instead of shown. End writes what is left, and waits
+// for the terminal for a second at most.
 //
-// The lines that it has words of its own for are those of docs/logging.md. All others are written
-// with their attributes.
+// It rewords the lines of docs/logging.md. All others are written with their attributes.
 //
-// Of ours it imports internal/cli/output.
+// This package imports internal/cli/output.
 package shortlog

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 )
 
-// The lines of a node that a Handler has words of its own for: docs/logging.md.
+// The lines of a node that a Handler rewords: docs/logging.md.
 const (
 	LineStarted     = "job started"
 	LineEnded       = "job ended"
@@ -31,45 +31,44 @@ const (
 )
 
 const (
-	// shortLines is how many lines of jobs that start and end there are in a second. In a second
-	// with more, and in those that follow it until there are fewer again, they are counted.
+	// shortLines is how many lines of jobs that start and end are shown in a second. In a second
+	// with more, and until a second has fewer, they are counted.
 	shortLines = 20
-	// shortBuffer is how much may wait for a terminal that takes nothing, in bytes.
+	// shortBuffer bounds the bytes that wait for a blocked terminal.
 	shortBuffer = 64 << 10
-	// shortPatience is how long the end of a command waits for such a terminal.
+	// shortPatience is how long the end of a command waits for a blocked terminal.
 	shortPatience = time.Second
-	// shortText is how many runes of an error are shown. "job get" has all of it.
+	// shortText is how many runes of an error are shown. "job get" shows all of it.
 	shortText = 300
 )
 
-// Handler writes what a node logs as short lines for the person before the terminal: what starts,
-// what ends and how, what fails. Whoever logs never waits for the terminal: one that takes nothing
-// costs lines, and jobs nothing.
+// Handler writes a node's log as short lines for a person at a terminal: which jobs start, how they
+// end, what fails. A blocked terminal costs lines and never blocks the node.
 type Handler struct {
 	out   io.Writer
 	level slog.Level
 
 	mu      sync.Mutex
 	pending []byte        // lines to write
-	lost    int           // lines for which there was no room
-	writing chan struct{} // closed when nobody writes any more; nil: nobody does
+	lost    int           // lines dropped because the buffer was full
+	writing chan struct{} // closed when the writer goroutine ends; nil: none runs
 
-	second *time.Timer // ends the present one; nil: nothing has happened in it
+	second *time.Timer // ends the current second; nil: nothing has happened in it
 	storm  bool        // the last second had too many lines
-	jobs   jobCounts   // of this second
+	jobs   jobCounts   // of the current second
 	ended  bool
 }
 
-// jobCounts is what happened to jobs.
+// jobCounts counts events of jobs.
 type jobCounts struct{ started, done, other int }
 
 func (c jobCounts) all() int { return c.started + c.done + c.other }
 
-// New is a Handler that writes lines of a level and above.
+// New returns a Handler that writes lines of a level and above.
 func New(out io.Writer, level slog.Level) *Handler { return &Handler{out: out, level: level} }
 
-// Enabled implements slog.Handler. That jobs start and end well is said at DEBUG, and shown to
-// people as if it were INFO.
+// Enabled implements slog.Handler. Starts and successful ends are logged at DEBUG, and shown as if
+// they were INFO.
 func (s *Handler) Enabled(_ context.Context, level slog.Level) bool {
 	return level >= s.level || s.level <= slog.LevelInfo && level >= slog.LevelDebug
 }
@@ -87,8 +86,8 @@ func (s *Handler) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// endOf is what is counted of a job that ends. One that fails has a line of its own, which is
-// limited where it comes from.
+// endOf returns what to count for a job that ends. A failed one has a line of its own, which the
+// node rate-limits.
 func endOf(r slog.Record) (c jobCounts) {
 	r.Attrs(func(a slog.Attr) bool {
 		if a.Key != "state" {
@@ -147,7 +146,7 @@ func (s *Handler) job(r slog.Record, c jobCounts) {
 	}
 }
 
-// endSecond says what was counted.
+// endSecond prints the counts.
 func (s *Handler) endSecond() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,7 +157,7 @@ func (s *Handler) endSecond() {
 	}
 }
 
-// tellJobs says what was counted if it was not shown. s.mu is held.
+// tellJobs prints the counts that were not shown. s.mu is held.
 func (s *Handler) tellJobs() {
 	counts := s.jobs
 	over := counts.all() > shortLines
@@ -169,7 +168,7 @@ func (s *Handler) tellJobs() {
 	s.storm = over
 }
 
-// String is such as "1,240 jobs done, 3 started".
+// String formats the counts, such as "1,240 jobs done, 3 started".
 func (c jobCounts) String() string {
 	var parts []string
 	count := func(n int, what string) {
@@ -193,7 +192,7 @@ func (c jobCounts) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// thousands is a number for people: 1,240.
+// thousands formats a number with separators: 1,240.
 func thousands(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
@@ -202,7 +201,7 @@ func thousands(n int) string {
 	return text
 }
 
-// write has a line written, and what was counted before it, if it is the last one.
+// write writes a line, and before it the counts if it is the last one.
 func (s *Handler) write(line string, last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,8 +211,8 @@ func (s *Handler) write(line string, last bool) {
 	s.put(line)
 }
 
-// put has a line written by a goroutine of its own, if there is room for it; there is for any line
-// that none waits before. s.mu is held.
+// put queues a line for the writer goroutine if there is room; a line that no other waits before
+// always has room. s.mu is held.
 func (s *Handler) put(line string) {
 	if len(s.pending) > 0 && len(s.pending)+len(line) > shortBuffer {
 		s.lost++
@@ -224,7 +223,7 @@ func (s *Handler) put(line string) {
 	s.flush()
 }
 
-// tellLost says how many lines there was no room for. s.mu is held.
+// tellLost prints how many lines were dropped. s.mu is held.
 func (s *Handler) tellLost() {
 	if s.lost > 0 {
 		s.pending = fmt.Appendf(s.pending, "(%s more: nobody took them in time)\n", output.Plural(s.lost, "line"))
@@ -232,7 +231,7 @@ func (s *Handler) tellLost() {
 	}
 }
 
-// flush has what is pending written. s.mu is held.
+// flush starts the writer goroutine for pending lines. s.mu is held.
 func (s *Handler) flush() {
 	if s.writing == nil && len(s.pending) > 0 {
 		s.writing = make(chan struct{})
@@ -240,7 +239,7 @@ func (s *Handler) flush() {
 	}
 }
 
-// writeOut writes until nothing is left.
+// writeOut writes until nothing is pending.
 func (s *Handler) writeOut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -248,14 +247,14 @@ func (s *Handler) writeOut() {
 		lines := s.pending
 		s.pending = nil
 		s.mu.Unlock()
-		_, _ = s.out.Write(lines) // a terminal that is gone takes none
+		_, _ = s.out.Write(lines) // a closed terminal takes none
 		s.mu.Lock()
 	}
 	close(s.writing)
 	s.writing = nil
 }
 
-// End says what is left to say, and waits a moment for the terminal.
+// End prints what is left, and waits shortPatience for the terminal.
 func (s *Handler) End() {
 	s.mu.Lock()
 	if s.second != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 )
 
-// facts are the attributes of a line of the log.
+// facts are the attributes of a log line.
 type facts []slog.Attr
 
 func factsOf(r slog.Record) facts {
@@ -22,7 +22,7 @@ func factsOf(r slog.Record) facts {
 	return f
 }
 
-// get is a fact as text, "" if it is not there.
+// get returns an attribute as text, "" if it is missing.
 func (f facts) get(key string) string {
 	for _, a := range f {
 		if a.Key == key {
@@ -32,7 +32,7 @@ func (f facts) get(key string) string {
 	return ""
 }
 
-// error is the error, of which a person wants to see the beginning.
+// error is the beginning of the error.
 func (f facts) error() string { return output.Clip(f.get("error"), shortText) }
 
 // took is how long a run took.
@@ -47,7 +47,7 @@ func (f facts) duration(key string) string {
 	return "?"
 }
 
-// again is when a job or a step is tried again, such as ", again in 2s".
+// again formats when a job or a step is retried, such as ", again in 2s".
 func (f facts) again(now time.Time) string {
 	for _, a := range f {
 		if a.Key == "retry_at" && a.Value.Kind() == slog.KindTime {
@@ -57,7 +57,7 @@ func (f facts) again(now time.Time) string {
 	return ""
 }
 
-// attempt says which one it is, if it is not the first.
+// attempt formats the number of the attempt unless it is the first.
 func (f facts) attempt() string {
 	if n := f.get("attempt"); n != "" && n != "1" {
 		return ", attempt " + n
@@ -65,7 +65,7 @@ func (f facts) attempt() string {
 	return ""
 }
 
-// end is how a run has ended that did not fail.
+// end describes how a run has ended that did not fail.
 func (f facts) end(now time.Time) string {
 	switch state := f.get("state"); state {
 	case "completed":
@@ -90,7 +90,7 @@ func colon(text string) string {
 	return ": " + text
 }
 
-// brief is a duration in few signs: 12ms, 2.3s, 41s, 5m.
+// brief formats a duration briefly: 12ms, 2.3s, 41s, 5m.
 func brief(d time.Duration) string {
 	switch d = max(d, 0); {
 	case d < time.Millisecond:
@@ -103,7 +103,7 @@ func brief(d time.Duration) string {
 	return output.Rough(d)
 }
 
-// line is a line about a job.
+// line formats a line about a job.
 func (f facts) line(at time.Time, text string) string {
 	parts := []string{at.Format(time.TimeOnly)}
 	for _, key := range []string{"job", "kind"} {
@@ -114,13 +114,13 @@ func (f facts) line(at time.Time, text string) string {
 	return strings.Join(append(parts, text), "  ")
 }
 
-// shortLine is the line for a record, with the stack of a panic below it.
+// shortLine formats a record, with the stack of a panic below it.
 func shortLine(r slog.Record) string {
 	f := factsOf(r)
 	return f.line(r.Time, f.words(r)) + indented(f.get("stack"))
 }
 
-// words are what a line says.
+// words returns the text of a line.
 func (f facts) words(r slog.Record) string {
 	switch r.Message {
 	case LineStarted:
@@ -158,7 +158,7 @@ func (f facts) words(r slog.Record) string {
 	return text
 }
 
-// word is a value of a line that has no words of its own.
+// word formats a value of a line that is not reworded.
 func word(v slog.Value) string {
 	text := v.String()
 	switch v.Kind() {
@@ -174,7 +174,7 @@ func word(v slog.Value) string {
 	return text
 }
 
-// indented is a text of several lines as it stands below a line.
+// indented indents a text of several lines below a line.
 func indented(text string) string {
 	if text == "" {
 		return ""

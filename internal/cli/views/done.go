@@ -6,7 +6,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Enqueued is what became of one enqueue.
+// Enqueued is the result of one enqueue.
 type Enqueued struct {
 	ID       string `json:"id"`
 	Existing bool   `json:"existing"`
@@ -14,7 +14,7 @@ type Enqueued struct {
 	Line     Number `json:"line"` // of the file, with --file
 }
 
-// Changed is what became of one job that was to be cancelled or retried.
+// Changed is the result for one job that was to be cancelled or retried.
 type Changed struct {
 	ID    string `json:"id"`
 	State Text   `json:"state"`
@@ -26,16 +26,16 @@ type Paused struct {
 	Namespace string `json:"namespace"`
 	Queue     string `json:"queue"`
 	Paused    bool   `json:"paused"`
-	New       bool   `json:"new"` // there was no such queue
+	New       bool   `json:"new"` // the queue did not exist before
 }
 
-// Forked is a new job and the one whose steps it remembers.
+// Forked is a new job and the one whose journal it starts with.
 type Forked struct {
 	ID         string `json:"id"`
 	ForkedFrom string `json:"forked_from"`
 }
 
-// Sent is a signal that has arrived.
+// Sent is a delivered signal.
 type Sent struct {
 	ID        string `json:"id"` // of the job
 	Signal    string `json:"signal"`
@@ -44,13 +44,13 @@ type Sent struct {
 	Duplicate bool   `json:"duplicate"`
 }
 
-// Answered is what a callback was told.
+// Answered is a completed callback.
 type Answered struct {
 	Token  string `json:"token"`
 	Answer string `json:"answer"`
 }
 
-// Schema is the version of a database.
+// Schema is the schema version of a database.
 type Schema struct {
 	Database string `json:"database"`
 	Version  int    `json:"version"`
@@ -58,12 +58,12 @@ type Schema struct {
 	Current  bool   `json:"current"`
 }
 
-// NewSchema is the view of a schema.
+// NewSchema returns the view of a schema.
 func NewSchema(source store.Source, s store.Schema) Schema {
 	return Schema{Database: source.String(), Version: s.Version, Latest: s.Latest, Current: s.Version == s.Latest}
 }
 
-// Finding is something that a durable function must not do.
+// Finding is a mistake in a durable function.
 type Finding struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`
@@ -81,7 +81,7 @@ type Bench struct {
 	P99       *float64 `json:"p99_ms"`
 }
 
-// Row is a measurement as cells of a table.
+// Row formats a measurement for a table.
 func (v Bench) Row() []string {
 	ms := func(x *float64) string {
 		if x == nil {
@@ -95,7 +95,7 @@ func (v Bench) Row() []string {
 	}
 }
 
-// Version is that of the program.
+// Version is the version of the program.
 type Version struct {
 	Version  string `json:"version"`
 	Go       string `json:"go"`

@@ -15,15 +15,15 @@ type Item struct {
 	Value  json.RawMessage `json:"value"`
 }
 
-// NewItem is the view of an item.
+// NewItem returns the view of an item.
 func NewItem(item *holdfast.StreamItem) Item {
 	return Item{Offset: Big(item.Offset), At: timestamp(item.At), Value: payload(item.Value, 0)}
 }
 
-// ItemColumns are those of the table. The widths are for a stream that is followed.
+// ItemColumns are the columns of the table, with widths for a stream that is followed.
 var ItemColumns = []output.Column{{Name: "OFFSET", Width: 6}, {Name: "WHEN", Width: 24}, {Name: "VALUE"}}
 
-// ItemRow is an item as cells of the table.
+// ItemRow formats an item for a table.
 func ItemRow(item *holdfast.StreamItem) []string {
 	return []string{strconv.FormatInt(item.Offset, 10), output.Clock(item.At), output.Clip(OnOneLine(item.Value, 0), maxCell)}
 }

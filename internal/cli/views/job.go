@@ -7,7 +7,7 @@ import (
 	"github.com/holdfastdev/holdfast/why"
 )
 
-// Job is a job. What is only in a job that is looked at by itself is null in a list.
+// Job is a job. Fields that a list does not load are null in a list.
 type Job struct {
 	ID              string          `json:"id"`
 	Namespace       string          `json:"namespace"`
@@ -55,14 +55,14 @@ type Job struct {
 	Actions         []Action        `json:"actions"`
 }
 
-// Backoff is how the pauses between attempts grow.
+// Backoff is the policy of the delays between attempts.
 type Backoff struct {
 	Base   span    `json:"base"`
 	Cap    span    `json:"cap"`
 	Jitter float64 `json:"jitter"`
 }
 
-// Checkpoint is what a job has kept of its progress.
+// Checkpoint is the progress that a job has saved.
 type Checkpoint struct {
 	Percent   float64         `json:"percent"`
 	Message   Text            `json:"message"`
@@ -70,7 +70,7 @@ type Checkpoint struct {
 	UpdatedAt timestamp       `json:"updated_at"`
 }
 
-// Wait is what a job waits for that is parked.
+// Wait is what a parked job waits for.
 type Wait struct {
 	Since  timestamp       `json:"since"`
 	Until  timestamp       `json:"until"`
@@ -80,7 +80,7 @@ type Wait struct {
 	For    json.RawMessage `json:"for"`
 }
 
-// Attempt is one that did not complete the job.
+// Attempt is an attempt that did not complete the job.
 type Attempt struct {
 	Number      int       `json:"number"`
 	LeaseNumber Big       `json:"lease_number"`
@@ -103,7 +103,7 @@ type Cause struct {
 	Node  Big       `json:"node"`
 }
 
-// Action is something that a person did to a job.
+// Action is an action of a person on a job.
 type Action struct {
 	At     timestamp `json:"at"`
 	Action string    `json:"action"`
@@ -118,7 +118,7 @@ func fingerprint(n int64) Text {
 	return Text(store.FingerprintText(n))
 }
 
-// NewJob is a job from a list, where the store leaves results, attempts and actions out.
+// NewJob returns a job from a list, without results, attempts and actions.
 func NewJob(r *store.Record) Job {
 	v := Job{
 		ID: r.ID.String(), Namespace: r.Namespace, Queue: r.Queue, Kind: r.Kind,
@@ -157,12 +157,12 @@ func viewWait(r *store.Record) *Wait {
 	}
 }
 
-// closeWords are the names of what becomes of a child when its parent ends first.
+// closeWords are the names of the close policies of children.
 var closeWords = map[store.ClosePolicy]string{
 	store.CancelChild: "cancel", store.AbandonChild: "abandon", store.TerminateChild: "terminate",
 }
 
-// NewWholeJob is all that is known of a job.
+// NewWholeJob returns a job with all its fields.
 func NewWholeJob(r *store.Record, causes []why.Cause) Job {
 	v := NewJob(r)
 	v.Why = []Cause{}

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/why"
 )
 
-// PrintJob writes all that is known of a job, for people. What there is nothing of is left out.
+// PrintJob prints all fields of a job that have a value.
 func PrintJob(out *output.Printer, now time.Time, r *store.Record, causes []why.Cause) {
 	p := jobPrint{out.NewTable(3), now}
 	p.state(r, causes)
@@ -23,7 +23,7 @@ func PrintJob(out *output.Printer, now time.Time, r *store.Record, causes []why.
 	printActions(out, now, r.Actions)
 }
 
-// jobPrint is a table of what is known of a job.
+// jobPrint is a table of the fields of a job.
 type jobPrint struct {
 	*output.Table
 
@@ -42,7 +42,7 @@ func (p jobPrint) at(name string, t time.Time) {
 	}
 }
 
-// state says what the job is, how it is, and why.
+// state prints the state of a job, and the reasons for it.
 func (p jobPrint) state(r *store.Record, causes []why.Cause) {
 	state := JobRow(p.now, r)[1]
 	if r.Reason != "" && string(r.Reason) != r.State.String() {
@@ -55,7 +55,7 @@ func (p jobPrint) state(r *store.Record, causes []why.Cause) {
 			p.line([]string{"why", ""}[min(i, 1)], cause.Text)
 		}
 	}
-	if r.State != store.Completed { // whose errors are those of attempts
+	if r.State != store.Completed { // a completed job's errors are those of earlier attempts
 		p.line("error", r.Error)
 	}
 	p.line("kind", r.Kind)
@@ -64,7 +64,7 @@ func (p jobPrint) state(r *store.Record, causes []why.Cause) {
 	p.line("attempt", attempts(r))
 }
 
-// times are those of the job, of its run and of what it waits for.
+// times prints the times of the job, of its run and of its wait.
 func (p jobPrint) times(r *store.Record) {
 	p.at("created", r.CreatedAt)
 	if !r.State.Finished() && r.State != store.Running && r.Wait == nil {
@@ -93,7 +93,7 @@ func (p jobPrint) times(r *store.Record) {
 	}
 }
 
-// rest is what it was enqueued with, and what came of it.
+// rest prints the options of the enqueue, and the results.
 func (p jobPrint) rest(r *store.Record) {
 	p.line("version", r.Version)
 	p.line("ordering key", r.OrderingKey)
@@ -140,7 +140,7 @@ func printAttempts(out *output.Printer, now time.Time, attempts []store.Attempt)
 			for text := range strings.Lines(t.Trace) {
 				out.Printf("%s", strings.TrimRight("  "+strings.Repeat("  ", len(text)-len(strings.TrimLeft(text, "\t")))+output.OneLine(text), " "))
 			}
-			return // of the last one that has any
+			return // of the last attempt that has one
 		}
 	}
 }

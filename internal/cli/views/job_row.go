@@ -11,11 +11,11 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// JobRow is a job as cells of a table.
+// JobRow formats a job for a table.
 func JobRow(now time.Time, r *store.Record) []string {
 	state, why := r.State.String(), r.Error
 	if r.State == store.Completed {
-		why = "" // of an attempt that did not complete it
+		why = "" // of an earlier attempt
 	}
 	if w := r.Wait; w != nil && w.Held {
 		state += " (" + string(w.Reason) + ")"
@@ -41,7 +41,7 @@ func JobRow(now time.Time, r *store.Record) []string {
 	}
 }
 
-// attempts is how often a job was tried, out of how many if it says.
+// attempts formats the number of attempts, and their limit if known.
 func attempts(r *store.Record) string {
 	if r.MaxAttempts == 0 {
 		return strconv.Itoa(r.Attempt)
@@ -64,7 +64,7 @@ func when(now time.Time, r *store.Record) string {
 	return "due " + output.Ago(now, r.RunAt)
 }
 
-// waitsFor is what a job says that it waits for, in words.
+// waitsFor formats what a job waits for.
 func waitsFor(r *store.Record) string {
 	var says struct {
 		WaitsFor []string `json:"waits_for"`

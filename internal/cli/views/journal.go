@@ -15,7 +15,7 @@ type JournalLine struct {
 	Message *holdfast.JournalMessage `json:"message"`
 }
 
-// JournalColumns are those of the table. The widths are for a journal that is followed.
+// JournalColumns are the columns of the table, with widths for a journal that is followed.
 var JournalColumns = []output.Column{
 	{Name: "SEQ", Width: 5},
 	{Name: "WHEN", Width: 24},
@@ -25,7 +25,8 @@ var JournalColumns = []output.Column{
 	{Name: "DATA"},
 }
 
-// InTurn returns entries and messages in the order of their times. Of the same time messages come first: entries receive them.
+// InTurn returns entries and messages in the order of their times. At the same time messages come
+// first, because entries receive them.
 func InTurn(entries []holdfast.JournalEntry, messages []holdfast.JournalMessage) iter.Seq[JournalLine] {
 	return func(yield func(JournalLine) bool) {
 		for len(entries) > 0 || len(messages) > 0 {
@@ -44,11 +45,11 @@ func InTurn(entries []holdfast.JournalEntry, messages []holdfast.JournalMessage)
 
 const maxCell = 80
 
-// Row is a line as cells of the table. Who sees a whole journal wants to know what nobody has read.
+// Row formats a line for a table. whole also marks messages that no entry has received.
 func (l JournalLine) Row(whole bool) []string {
 	if e := l.Entry; e != nil {
 		data := output.Clip(OnOneLine(e.Data, 0), maxCell)
-		if e.Message != 0 { // what there is besides is why it does not decode
+		if e.Message != 0 { // otherwise only why it does not decode
 			data = output.Clip(strings.TrimSpace("message m"+strconv.FormatInt(e.Message, 10)+" "+OnOneLine(e.Data, 0)), maxCell)
 		}
 		return []string{strconv.FormatInt(e.Seq, 10), output.Clock(e.At), e.Kind, e.Path, e.Name, data}

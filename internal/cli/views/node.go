@@ -22,14 +22,14 @@ type Node struct {
 	Slots      int            `json:"slots"`
 	Running    int            `json:"running"`
 	Queues     []string       `json:"queues"`      // empty: all
-	QueueSlots map[string]int `json:"queue_slots"` // of those that have fewer than the node
+	QueueSlots map[string]int `json:"queue_slots"` // of queues with fewer than the node
 	Kinds      []string       `json:"kinds"`
 	StartedAt  timestamp      `json:"started_at"`
 	BeatAt     timestamp      `json:"beat_at"`
 	EndedAt    timestamp      `json:"ended_at"`
 }
 
-// NewNode is the view of a node.
+// NewNode returns the view of a node.
 func NewNode(n *store.Node, now time.Time) Node {
 	queueSlots := map[string]int{} // not null
 	maps.Copy(queueSlots, n.Info.QueueSlots)
@@ -42,10 +42,11 @@ func NewNode(n *store.Node, now time.Time) Node {
 	}
 }
 
-// silentAfter is when a node is said to be silent that nobody has declared dead: nobody may be left to do so.
+// silentAfter is the age at which a node counts as silent although no other node has declared it
+// dead: there may be none left.
 const silentAfter = 30 * time.Second
 
-// isSilent reports whether a node should have been declared dead by now, and nobody may be left to do so.
+// isSilent reports whether a node should have been declared dead by now.
 func isSilent(n *store.Node, now time.Time) bool {
 	after := silentAfter
 	if dead := n.Info.DeadAfter; dead > 0 {
@@ -54,7 +55,7 @@ func isSilent(n *store.Node, now time.Time) bool {
 	return n.DeadAt.IsZero() && now.Sub(n.BeatAt) > after
 }
 
-// NodeRow is a node as cells of a table.
+// NodeRow formats a node for a table.
 func NodeRow(now time.Time, n *store.Node) []string {
 	status := "alive"
 	switch {

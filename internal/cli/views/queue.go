@@ -8,7 +8,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Queue is a queue with its numbers of jobs.
+// Queue is a queue with its job counts.
 type Queue struct {
 	Namespace string           `json:"namespace"`
 	Name      string           `json:"name"`
@@ -20,7 +20,7 @@ type Queue struct {
 	OldestDue timestamp        `json:"oldest_due"`
 }
 
-// Count is a number of jobs; if it is not exact there are more.
+// Count is a number of jobs; if it is not exact, there are more.
 type Count struct {
 	Jobs  int  `json:"jobs"`
 	Exact bool `json:"exact"`
@@ -31,7 +31,7 @@ var countedStates = []store.State{
 	store.Available, store.Running, store.Scheduled, store.Retryable, store.Waiting,
 }
 
-// NewQueue is the view of a queue.
+// NewQueue returns the view of a queue.
 func NewQueue(q *store.Queue) Queue {
 	v := Queue{
 		Namespace: q.Namespace, Name: q.Name, CreatedAt: timestamp(q.CreatedAt),
@@ -45,7 +45,7 @@ func NewQueue(q *store.Queue) Queue {
 	return v
 }
 
-// QueueRow is a queue as cells of a table.
+// QueueRow formats a queue for a table.
 func QueueRow(now time.Time, q *store.Queue) []string {
 	row := []string{output.Clip(q.Name, output.MaxName)}
 	for _, state := range countedStates {

@@ -54,7 +54,8 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(int(n))
 }
 
-// Big is a 64-bit integer as a string, or null if it is zero: JavaScript and jq round larger ones than 2^53.
+// Big is a 64-bit integer as a string, or null if it is zero: JavaScript and jq round integers
+// above 2^53.
 type Big int64
 
 // MarshalJSON implements json.Marshaler.
@@ -65,10 +66,10 @@ func (n Big) MarshalJSON() ([]byte, error) {
 	return json.Marshal(strconv.FormatInt(int64(n), 10))
 }
 
-// payload is a payload as the JSON of a store.Record has it: as it is, if it is JSON.
+// payload is a payload as in the JSON of a store.Record: unchanged if it is JSON.
 func payload(data []byte, codec int) json.RawMessage { return store.PayloadJSON(data, codec) }
 
-// OnOneLine is a payload as JSON without white space, or "" if there is none.
+// OnOneLine compacts a JSON payload, or returns "" if there is none.
 func OnOneLine(data []byte, codec int) string {
 	var b bytes.Buffer
 	if data == nil || json.Compact(&b, payload(data, codec)) != nil {
@@ -77,14 +78,14 @@ func OnOneLine(data []byte, codec int) string {
 	return b.String()
 }
 
-// sorted is a copy of a list, in order, and never nil.
+// sorted returns a sorted copy of a list, never nil.
 func sorted(list []string) []string {
 	list = append([]string{}, list...)
 	slices.Sort(list)
 	return list
 }
 
-// IDText is an id, or "" for none.
+// IDText formats an id, or returns "" for none.
 func IDText(id holdfast.ID) string {
 	if id == (holdfast.ID{}) {
 		return ""
