@@ -30,8 +30,7 @@ var budget = size{files: 30, lines: 4000, up: 2, function: 60, parameters: 6, st
 
 // debts are what the packages that are over budget cost at the most. They do not grow: what is paid back is taken off here.
 var debts = map[string]size{
-	"store/postgres": {files: 51, lines: 9900},
-	"store/sqlite":   {files: 53, lines: 9200},
+	"store/sqlite": {files: 53, lines: 9200},
 }
 
 // TestBudgets prints, with -v, what each package costs.

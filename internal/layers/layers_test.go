@@ -38,6 +38,9 @@ var ofVerbs = []string{"internal/cli/app", "internal/cli/arg", "internal/cli/out
 // words are what the stories of the conformance suite are told with.
 var words = []string{"store", "store/storetest/env", "store/storetest/faults"}
 
+// onPostgres are what the verbs of store/postgres stand on.
+var onPostgres = []string{"store", "store/postgres/internal/local", "store/postgres/internal/pg"}
+
 var layers = []layer{
 	{pattern: "store"},
 	{pattern: "store/internal/sqltext", imports: []string{"store"}},
@@ -60,9 +63,22 @@ var layers = []layer{
 		imports: []string{"store", "store/internal/sqltext"},
 		tests:   []string{"internal/crashtest/process", "store/storetest/..."},
 	},
+	{pattern: "store/postgres/internal/pg", imports: []string{"store", "store/internal/sqltext"}},
+	{pattern: "store/postgres/internal/schema", imports: []string{"store", "store/internal/sqltext", "store/postgres/internal/pg"}},
+	{pattern: "store/postgres/internal/local", imports: []string{"store", "store/postgres/internal/pg"}},
+	{pattern: "store/postgres/internal/read", imports: onPostgres},
+	{pattern: "store/postgres/internal/write", imports: onPostgres},
 	{
-		pattern: "store/postgres/...",
-		imports: []string{"store", "store/internal/sqltext"},
+		pattern: "store/postgres/internal/operate",
+		imports: slices.Concat(onPostgres, []string{
+			"store/postgres/internal/read", "store/postgres/internal/schema", "store/postgres/internal/write",
+		}),
+	},
+	{
+		pattern: "store/postgres",
+		imports: slices.Concat(onPostgres, []string{
+			"store/postgres/internal/operate", "store/postgres/internal/read", "store/postgres/internal/schema", "store/postgres/internal/write",
+		}),
 		tests:   []string{"internal/crashtest/process", "internal/pgtest/...", "store/storetest/..."},
 	},
 	{pattern: "store/dsn", imports: []string{"store", "store/postgres", "store/sqlite"}, tests: support},

@@ -4,8 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
+	"net/url"
+	"strconv"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -89,3 +93,52 @@ func wrongAddress(err error) string {
 	}
 	return "the address is not valid"
 }
+
+// String implements store.Source.
+func (c Config) String() string {
+	config, err := c.connConfig()
+	if err != nil {
+		return "postgres:(invalid)"
+	}
+	u := url.URL{Scheme: "postgres", Host: config.Host, Path: "/" + config.Database}
+	query := url.Values{}
+	if config.User != "" {
+		u.User = url.User(config.User)
+	}
+	port := ""
+	if config.Port != 0 && config.Port != 5432 {
+		port = strconv.Itoa(int(config.Port))
+	}
+	switch {
+	case isSocket(config.Host):
+		u.Host = ""
+		query.Set("host", config.Host)
+		if port != "" {
+			query.Set("port", port)
+		}
+	case port != "":
+		u.Host = net.JoinHostPort(config.Host, port)
+	case strings.Contains(config.Host, ":"):
+		u.Host = "[" + config.Host + "]"
+	}
+	if c.SchemaName != "" {
+		query.Set("schema", c.SchemaName)
+	}
+	u.RawQuery = strings.ReplaceAll(query.Encode(), "%2F", "/")
+	return u.String()
+}
+
+// connConfig returns the settings of connections, without ours.
+func (c Config) connConfig() (*pgx.ConnConfig, error) {
+	if c.Pool != nil {
+		return c.Pool.Config().ConnConfig, nil
+	}
+	config, err := c.parse()
+	if err != nil {
+		return nil, err
+	}
+	return config.ConnConfig, nil
+}
+
+// isSocket reports whether a host is the folder of a Unix socket.
+func isSocket(host string) bool { return strings.HasPrefix(host, "/") }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
 // Transactions begins transactions of X, a caller's own type, on the database of a store. Begin and BeginSQL return one.
@@ -47,7 +48,7 @@ func BeginSQL(db *sql.DB) Transactions[*sql.Tx] {
 func (t Transactions[X]) Transact(ctx context.Context, fn func(tx X, wrapped store.Tx) error) error {
 	tx, wrapped, end, err := t.begin(ctx)
 	if err != nil {
-		return classify(ctx, "begin a transaction", err)
+		return pg.Classify(ctx, "begin a transaction", err)
 	}
 	committing := false
 	defer func() {
@@ -60,5 +61,5 @@ func (t Transactions[X]) Transact(ctx context.Context, fn func(tx X, wrapped sto
 		return err
 	}
 	committing = true
-	return classify(ctx, "commit the transaction", end.commit(ctx))
+	return pg.Classify(ctx, "commit the transaction", end.commit(ctx))
 }

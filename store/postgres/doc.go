@@ -85,8 +85,8 @@
 //
 // # Mutexes
 //
-// laneCache.mu, notifier.mu, cursors.mu, blocked.mu, vital.mu, door.mu and Store.lookedMu are held for moments. Nothing is taken
-// under one of them but laneCache.mu under cursors.mu.
+// local.LaneCache.mu, notifier.mu, cursors.mu, blocked.mu, vital.mu, door.mu and Store.lookedMu are held for moments. Nothing is taken
+// under one of them but local.LaneCache.mu under cursors.mu.
 //
 // # Imports
 //

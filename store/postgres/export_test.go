@@ -7,37 +7,39 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
 
 // FakeCursors gives the cursors of a store another clock, and with it cursors to a store whose clock is a test's.
 func FakeCursors(s store.Store, clock func() time.Time) {
-	s.(*Store).local.cursors.clock = clock //nolint:errcheck // what else would it be
+	s.(*Store).local.Cursors.Clock = clock //nolint:errcheck // what else would it be
 }
 
 // Fence is the statement by which those who write the journals of a node's runs keep others from taking its leases.
-func Fence(s store.Store) string { return s.(*Store).db.text("fence") } //nolint:errcheck // what else would it be
+func Fence(s store.Store) string { return s.(*Store).db.Text("fence") } //nolint:errcheck // what else would it be
 
 // ClaimPlan explains what a claim costs that begins at the cursors, or looks at everything; it does not happen.
 func ClaimPlan(ctx context.Context, s store.Store, params store.ClaimParams, whole bool) (lines []string, err error) {
 	opened := s.(*Store) //nolint:errcheck // what else would it be
-	from := opened.local.cursors.begin(&params, whole, &opened.local.lanes)
-	defer opened.local.cursors.forgo()
-	return opened.tryout(ctx, statement{name: "claim", args: opened.write.claimArgs(params, opened.db.micros(), from)})
+	from := opened.local.Cursors.Begin(&params, whole, &opened.local.Lanes)
+	defer opened.local.Cursors.Forgo()
+	return opened.tryout(ctx, pg.Statement{Name: "claim", Args: opened.write.ClaimArgs(params, opened.db.Micros(), from)})
 }
 
 // AnswerPlan explains what it costs that jobs that have finished answer their parents; it does not happen.
 func AnswerPlan(ctx context.Context, s store.Store, jobs []store.ID) ([]string, error) {
 	opened := s.(*Store) //nolint:errcheck // what else would it be
-	runs := make([]*run, len(jobs))
+	runs := make([]*write.Run, len(jobs))
 	for i, id := range jobs {
-		runs[i] = &run{lease: store.Lease{Job: id}, place: i}
+		runs[i] = &write.Run{Lease: store.Lease{Job: id}, Place: i}
 	}
-	return opened.tryout(ctx, answer(runs, nil, opened.db.micros()))
+	return opened.tryout(ctx, write.Answer(runs, nil, opened.db.Micros()))
 }
 
 // tryout explains what a statement costs; it does not happen.
-func (s *Store) tryout(ctx context.Context, st statement) (lines []string, err error) {
-	conn, err := s.db.pool.Acquire(ctx)
+func (s *Store) tryout(ctx context.Context, st pg.Statement) (lines []string, err error) {
+	conn, err := s.db.Pool.Acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +49,7 @@ func (s *Store) tryout(ctx context.Context, st statement) (lines []string, err e
 		return nil, err
 	}
 	defer func() { _ = tx.Rollback(ctx) }()
-	rows, err := tx.Query(ctx, "EXPLAIN (ANALYZE, BUFFERS) "+s.db.text(st.name), st.args...)
+	rows, err := tx.Query(ctx, "EXPLAIN (ANALYZE, BUFFERS) "+s.db.Text(st.Name), st.Args...)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +58,7 @@ func (s *Store) tryout(ctx context.Context, st statement) (lines []string, err e
 
 // Break makes a statement of a store fail until it is mended.
 func Break(s store.Store, name string) (mend func()) {
-	texts := s.(*Store).db.texts //nolint:errcheck // what else would it be
+	texts := s.(*Store).db.Texts //nolint:errcheck // what else would it be
 	was := texts[name]
 	texts[name] = "SELECT 1 / 0"
 	return func() { texts[name] = was }
@@ -65,16 +67,16 @@ func Break(s store.Store, name string) (mend func()) {
 // EndSilent ends what has been silent for that long in the middle of a transaction and keeps a node from being declared dead.
 func EndSilent(ctx context.Context, s store.Store, since time.Duration) error {
 	opened := s.(*Store) //nolint:errcheck // what else would it be
-	return opened.db.send(ctx, opened.operate.endSilent(since))
+	return opened.db.Send(ctx, opened.operate.EndSilent(since))
 }
 
 // KeepLanes bounds how many lanes a generation of a store's cache keeps.
-func KeepLanes(s store.Store, most int) { s.(*Store).local.lanes.most = most } //nolint:errcheck // what else would it be
+func KeepLanes(s store.Store, most int) { s.(*Store).local.Lanes.Most = most } //nolint:errcheck // what else would it be
 
 // ApplyPause does what follows when a request to pause a job was read: it is applied, if it stands still.
 func ApplyPause(ctx context.Context, s store.Store, id store.ID) error {
-	return s.(*Store).operate.pauseJobs(ctx, []store.ID{id}, "", "", false, map[store.ID]store.State{}) //nolint:errcheck // what else would it be
+	return s.(*Store).operate.PauseThese(ctx, []store.ID{id}, "", "", false, map[store.ID]store.State{}) //nolint:errcheck // what else would it be
 }
 
 // MoveAtMost bounds how many entries of journals retention moves.
-func MoveAtMost(s store.Store, entries int) { s.(*Store).operate.moveMost = entries } //nolint:errcheck // what else would it be
+func MoveAtMost(s store.Store, entries int) { s.(*Store).operate.MoveMost = entries } //nolint:errcheck // what else would it be

@@ -8,13 +8,16 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/operate"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/read"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/schema"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
 
 // connectTimeout bounds a connection attempt where the URL does not say.
 const connectTimeout = 10 * time.Second
-
-// storeName is what Traits and transactions call this store.
-const storeName = "postgres"
 
 var _ store.Source = Config{}
 
@@ -26,7 +29,7 @@ var _ store.Store = (*Store)(nil)
 func (c Config) Open(ctx context.Context) (store.Store, error) {
 	s, err := c.open(ctx)
 	if err != nil {
-		return nil, classify(ctx, "", err)
+		return nil, pg.Classify(ctx, "", err)
 	}
 	return s, nil
 }
@@ -44,11 +47,11 @@ func (c Config) open(ctx context.Context) (*Store, error) {
 
 // ready brings the schema up to date, or checks that it is, and makes the partitions of the days to come.
 func (s *Store) ready(ctx context.Context, noMigrate bool) error {
-	if err := s.db.checkServer(ctx); err != nil {
+	if err := s.db.CheckServer(ctx); err != nil {
 		return err
 	}
 	if noMigrate {
-		found, err := s.tables.schema(ctx)
+		found, err := s.tables.Schema(ctx)
 		if err != nil {
 			return err
 		}
@@ -56,17 +59,17 @@ func (s *Store) ready(ctx context.Context, noMigrate bool) error {
 			return fmt.Errorf("%w: the database has version %d, this program needs %d; run holdfast migrate up",
 				store.ErrSchema, found.Version, found.Latest)
 		}
-		if err := fromTheFuture(found); err != nil {
+		if err := schema.FromTheFuture(found); err != nil {
 			return err
 		}
-	} else if _, err := s.tables.migrate(ctx); err != nil {
+	} else if _, err := s.tables.Migrate(ctx); err != nil {
 		return err
 	}
-	if err := s.db.measureClock(ctx); err != nil {
+	if err := s.db.MeasureClock(ctx); err != nil {
 		return err
 	}
 	// Without them jobs go to the default partition, which works: on a standby, or with few rights, reading still does.
-	if err := s.tables.extendPartitions(ctx); err != nil && isConnection(err) {
+	if err := s.tables.ExtendPartitions(ctx); err != nil && pg.IsConnection(err) {
 		return err
 	}
 	return nil
@@ -78,9 +81,9 @@ func (c Config) connect(ctx context.Context) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := Options{SchemaName: c.SchemaName, NoSession: c.NoSession, Clock: c.Clock}
+	options := pg.Options{SchemaName: c.SchemaName, NoSession: c.NoSession, Clock: c.Clock}
 	if c.Pool != nil {
-		return newStore(onPool(c.Pool, options), false), nil
+		return newStore(pg.OnPool(c.Pool, options), false), nil
 	}
 	config, err := c.parse()
 	if err != nil {
@@ -94,7 +97,7 @@ func (c Config) connect(ctx context.Context) (*Store, error) {
 	} else if !strings.Contains(c.URL, "pool_max_conns") {
 		config.MaxConns = 10
 	}
-	db, err := dial(ctx, config, options)
+	db, err := pg.Dial(ctx, config, options)
 	if err != nil {
 		return nil, err
 	}
@@ -102,24 +105,24 @@ func (c Config) connect(ctx context.Context) (*Store, error) {
 }
 
 // newStore puts the storeys on each other.
-func newStore(db *database, ownPool bool) *Store {
-	s := &Store{ownPool: ownPool, db: db, local: newLocal(db), tables: &schemaStore{database: db}}
-	s.read = &readStore{s.local}
-	s.write = &writeStore{localStore: s.local}
-	s.operate = newOperate(s.write, s.read, s.tables)
+func newStore(db *pg.DB, ownPool bool) *Store {
+	s := &Store{ownPool: ownPool, db: db, local: local.New(db), tables: &schema.Tables{DB: db}}
+	s.read = &read.Store{Store: s.local}
+	s.write = &write.Store{Store: s.local}
+	s.operate = operate.New(s.write, s.read, s.tables)
 	return s
 }
 
 // Traits implements store.Store.
 func (s *Store) Traits() store.Traits {
-	return store.Traits{Name: storeName, Concurrent: true, Wakeups: s.local.wakeups.Load(), MaxBatch: 1000}
+	return store.Traits{Name: storeName, Concurrent: true, Wakeups: s.local.Wakeups.Load(), MaxBatch: 1000}
 }
 
 // Close implements store.Store. A pool of the caller's stays open.
 func (s *Store) Close() error {
 	s.close.Do(func() {
 		s.local.Close()
-		s.db.close(s.ownPool)
+		s.db.Close(s.ownPool)
 	})
 	return nil
 }
@@ -129,29 +132,29 @@ func (c Config) Migrations() []store.Migration {
 	if c.SchemaName == "" {
 		c.SchemaName = "holdfast"
 	}
-	return migrationsIn(c.SchemaName)
+	return schema.MigrationsIn(c.SchemaName)
 }
 
 // Migrate implements store.Source.
 func (c Config) Migrate(ctx context.Context) (store.Schema, error) {
-	return c.withStore(ctx, "migrate", (*schemaStore).migrate)
+	return c.withStore(ctx, "migrate", (*schema.Tables).Migrate)
 }
 
 // Schema implements store.Source.
 func (c Config) Schema(ctx context.Context) (store.Schema, error) {
-	return c.withStore(ctx, "read the schema of", (*schemaStore).schema)
+	return c.withStore(ctx, "read the schema of", (*schema.Tables).Schema)
 }
 
 func (c Config) withStore(
-	ctx context.Context, operation string, f func(*schemaStore, context.Context) (store.Schema, error),
+	ctx context.Context, operation string, f func(*schema.Tables, context.Context) (store.Schema, error),
 ) (store.Schema, error) {
 	s, err := c.connect(ctx)
 	if err != nil {
-		return store.Schema{}, classify(ctx, operation+" "+c.String(), err)
+		return store.Schema{}, pg.Classify(ctx, operation+" "+c.String(), err)
 	}
 	defer func() { _ = s.Close() }() // never fails
 	found, err := f(s.tables, ctx)
-	return found, classify(ctx, operation+" "+c.String(), err)
+	return found, pg.Classify(ctx, operation+" "+c.String(), err)
 }
 
 // Drop removes the schema with all jobs in it, and whatever else somebody has put there. It is for schemas that were made to try
@@ -159,8 +162,8 @@ func (c Config) withStore(
 func (c Config) Drop(ctx context.Context) error {
 	s, err := c.connect(ctx)
 	if err == nil {
-		_, err = s.db.pool.Exec(ctx, s.db.text("schema_drop"))
+		_, err = s.db.Pool.Exec(ctx, s.db.Text("schema_drop"))
 		_ = s.Close() // never fails
 	}
-	return classify(ctx, "drop "+c.String(), err)
+	return pg.Classify(ctx, "drop "+c.String(), err)
 }

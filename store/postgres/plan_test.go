@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
 // TestHotPlans: the statements of the hot path find their rows by index on tables that are empty and were never
@@ -23,7 +24,7 @@ func TestHotPlans(t *testing.T) {
 	}
 	defer opened.Close()
 	s := opened.(*Store).db //nolint:errcheck // what else would it be
-	conn, err := s.pool.Acquire(t.Context())
+	conn, err := s.Pool.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,7 @@ func TestHotPlans(t *testing.T) {
 		"parents_of", "close_children", "list_children",
 		"pause_jobs", "resume_look", "resume_held", "resume_cut", "fork", "retry_finished", "retry_deferred",
 	} {
-		for _, line := range explain(t, conn.Conn(), s.text(name)) {
+		for _, line := range explain(t, conn.Conn(), s.Text(name)) {
 			if bad.MatchString(line) && !small.MatchString(line) || again.MatchString(line) && name != few {
 				t.Errorf("%s: %s", name, strings.TrimSpace(line))
 			}
@@ -64,24 +65,24 @@ func TestUnservedReadsFirstRows(t *testing.T) {
 	}
 	defer opened.Close()
 	s := opened.(*Store).db //nolint:errcheck // what else would it be
-	conn, err := s.pool.Acquire(t.Context())
+	conn, err := s.Pool.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Release()
 	for _, fill := range []string{
 		"SELECT 1",
-		inSchema("INSERT INTO {schema}.queue (namespace, name) SELECT 'default', 'q' || i FROM generate_series(1, 50) i", schema),
-		inSchema(`INSERT INTO {schema}.lane (queue, kind, priority, used_on)
+		pg.InSchema("INSERT INTO {schema}.queue (namespace, name) SELECT 'default', 'q' || i FROM generate_series(1, 50) i", schema),
+		pg.InSchema(`INSERT INTO {schema}.lane (queue, kind, priority, used_on)
 			SELECT q.id, 'k' || i, 2, 1 FROM {schema}.queue q, generate_series(1, 20) i`, schema),
-		inSchema(`INSERT INTO {schema}.ready (run_at, id, lane)
+		pg.InSchema(`INSERT INTO {schema}.ready (run_at, id, lane)
 			SELECT i, gen_random_uuid(), 1 + i % 1000 FROM generate_series(1, 50000) i`, schema),
-		inSchema("ANALYZE {schema}.ready, {schema}.lane, {schema}.queue", schema),
+		pg.InSchema("ANALYZE {schema}.ready, {schema}.lane, {schema}.queue", schema),
 	} {
 		if _, err := conn.Exec(t.Context(), fill); err != nil {
 			t.Fatal(err)
 		}
-		plan := explain(t, conn.Conn(), s.text("unserved"))
+		plan := explain(t, conn.Conn(), s.Text("unserved"))
 		onReady := 0
 		for i, line := range plan {
 			if !strings.Contains(line, " on ready ") {

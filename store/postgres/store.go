@@ -6,17 +6,23 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/operate"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/read"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/schema"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
 
 // Store is an open database. Use Config.Open.
 type Store struct {
 	ownPool bool
-	db      *database
-	local   *localStore
-	tables  *schemaStore
-	read    *readStore
-	write   *writeStore
-	operate *operateStore
+	db      *pg.DB
+	local   *local.Store
+	tables  *schema.Tables
+	read    *read.Store
+	write   *write.Store
+	operate *operate.Store
 	close   sync.Once
 }
 
@@ -24,7 +30,7 @@ type Store struct {
 // every id is new. If one finds something else nothing has happened, and the batch is done again the slow path, which
 // asks first and then writes what can be written.
 func (s *Store) Apply(ctx context.Context, in *store.Batch) error {
-	return classify(ctx, "apply", s.write.apply(ctx, in))
+	return pg.Classify(ctx, "apply", s.write.Apply(ctx, in))
 }
 
 // Claim implements store.Claims. It takes at most 1000 jobs at once. Among claims that run at the
@@ -34,7 +40,7 @@ func (s *Store) Apply(ctx context.Context, in *store.Batch) error {
 // there is other work: see cursors.
 func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	claimed, err := s.write.Claim(ctx, params)
-	return claimed, classify(ctx, "claim", err)
+	return claimed, pg.Classify(ctx, "claim", err)
 }
 
 // EnqueueTx implements store.Writer. Nodes are told when the transaction commits. A unique key that another open transaction has taken is
@@ -42,9 +48,9 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 func (s *Store) EnqueueTx(ctx context.Context, wrapped store.Tx, enqueues []*store.Enqueue) error {
 	t, err := s.callers(wrapped)
 	if err == nil {
-		err = s.write.enqueueTx(ctx, t, enqueues)
+		err = s.write.EnqueueTx(ctx, t, enqueues)
 	}
-	return classify(ctx, "enqueue in the caller's transaction", err)
+	return pg.Classify(ctx, "enqueue in the caller's transaction", err)
 }
 
 // SendTx implements store.Writer. The bodies of the jobs stay locked until the transaction ends: runs of theirs cannot be parked or put
@@ -52,9 +58,9 @@ func (s *Store) EnqueueTx(ctx context.Context, wrapped store.Tx, enqueues []*sto
 func (s *Store) SendTx(ctx context.Context, wrapped store.Tx, sends []*store.Send) error {
 	t, err := s.callers(wrapped)
 	if err == nil {
-		err = s.write.sendTx(ctx, t, sends)
+		err = s.write.SendTx(ctx, t, sends)
 	}
-	return classify(ctx, "send in the caller's transaction", err)
+	return pg.Classify(ctx, "send in the caller's transaction", err)
 }
 
 // AppendTx implements store.Writer. The job's body stays locked until the transaction ends. Whoever takes the job from its run locks that
@@ -63,100 +69,100 @@ func (s *Store) SendTx(ctx context.Context, wrapped store.Tx, sends []*store.Sen
 func (s *Store) AppendTx(ctx context.Context, wrapped store.Tx, a *store.Append) error {
 	t, err := s.callers(wrapped)
 	if err == nil {
-		err = s.write.appendTx(ctx, t, a)
+		err = s.write.AppendTx(ctx, t, a)
 	}
-	return classify(ctx, "append in the caller's transaction", err)
+	return pg.Classify(ctx, "append in the caller's transaction", err)
 }
 
 // AwaitTx implements store.Writer. Such a transaction has the job's body locked. It is looked again and again whether that can be had,
 // instead of waiting for it, so that whoever waits keeps no connection.
 func (s *Store) AwaitTx(ctx context.Context, job store.ID) error {
-	return classify(ctx, "wait for a transaction on job "+job.String(), s.write.AwaitTx(ctx, job))
+	return pg.Classify(ctx, "wait for a transaction on job "+job.String(), s.write.AwaitTx(ctx, job))
 }
 
 // Get implements store.Reader.
 func (s *Store) Get(ctx context.Context, namespace string, id store.ID) (store.Record, error) {
 	record, err := s.read.Get(ctx, namespace, id)
-	return record, classify(ctx, "get job "+id.String(), err)
+	return record, pg.Classify(ctx, "get job "+id.String(), err)
 }
 
 // Ended implements store.Reader.
 func (s *Store) Ended(ctx context.Context, namespace string, ids []store.ID) ([]store.Ended, error) {
 	ended, err := s.read.Ended(ctx, namespace, ids)
-	return ended, classify(ctx, "read ended jobs", err)
+	return ended, pg.Classify(ctx, "read ended jobs", err)
 }
 
 // List implements store.Reader. The cursor is the id after which to go on. A page is read in one snapshot.
 func (s *Store) List(ctx context.Context, params store.ListParams) (store.Page, error) {
-	page, err := s.read.list(ctx, params)
-	return page, classify(ctx, "list jobs", err)
+	page, err := s.read.List(ctx, params)
+	return page, pg.Classify(ctx, "list jobs", err)
 }
 
 // Journals implements store.Reader.
 func (s *Store) Journals(ctx context.Context, namespace string, ids []store.ID) ([]store.Journal, error) {
 	journals, err := s.read.Journals(ctx, namespace, ids)
-	return journals, classify(ctx, "read journals", err)
+	return journals, pg.Classify(ctx, "read journals", err)
 }
 
 // Entries implements store.Reader.
 func (s *Store) Entries(ctx context.Context, params store.JournalParams) ([]store.Entry, error) {
-	entries, err := s.read.entries(ctx, params)
-	return entries, classify(ctx, "read the journal of job "+params.Job.String(), err)
+	entries, err := s.read.Entries(ctx, params)
+	return entries, pg.Classify(ctx, "read the journal of job "+params.Job.String(), err)
 }
 
 // Messages implements store.Reader.
 func (s *Store) Messages(ctx context.Context, params store.InboxParams) ([]store.Message, error) {
-	messages, err := s.read.messages(ctx, params)
-	return messages, classify(ctx, "read the messages to job "+params.Job.String(), err)
+	messages, err := s.read.Messages(ctx, params)
+	return messages, pg.Classify(ctx, "read the messages to job "+params.Job.String(), err)
 }
 
 // Obstacles implements store.Reader.
 func (s *Store) Obstacles(ctx context.Context, namespace string, id store.ID) (store.Obstacles, error) {
 	obstacles, err := s.read.Obstacles(ctx, namespace, id)
-	return obstacles, classify(ctx, "look up what blocks job "+id.String(), err)
+	return obstacles, pg.Classify(ctx, "look up what blocks job "+id.String(), err)
 }
 
 // Queues implements store.Reader. Its cost is bounded for each queue, and by the number of jobs that run.
 func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, error) {
-	queues, err := s.read.queues(ctx, namespace)
-	return queues, classify(ctx, "list the queues", err)
+	queues, err := s.read.Queues(ctx, namespace)
+	return queues, pg.Classify(ctx, "list the queues", err)
 }
 
 // Unserved implements store.Reader. What nodes serve is read by itself: who joins or leaves between
 // the two statements may or may not be seen, as one that does so a moment later.
 func (s *Store) Unserved(ctx context.Context, limit int) ([]store.Unserved, error) {
-	found, err := s.read.unserved(ctx, limit)
-	return found, classify(ctx, "look for unserved jobs", err)
+	found, err := s.read.Unserved(ctx, limit)
+	return found, pg.Classify(ctx, "look for unserved jobs", err)
 }
 
 // Cancel implements store.Operators. Each thousand of jobs is a transaction of its own, and a child is cancelled before its parent, if it
 // is asked for in this order, since it may wake it.
 func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
 	results, err := s.operate.Cancel(ctx, params)
-	return results, classify(ctx, "cancel", err)
+	return results, pg.Classify(ctx, "cancel", err)
 }
 
 // PauseJobs implements store.Operators. Each thousand of jobs is a transaction of its own.
 func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, error) {
 	results, err := s.operate.PauseJobs(ctx, params)
-	return results, classify(ctx, "pause jobs", err)
+	return results, pg.Classify(ctx, "pause jobs", err)
 }
 
 // Resume implements store.Operators. A job that somebody else has is looked at again a few times; then a caller's transaction has it.
 func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (store.State, error) {
 	to, err := s.operate.Resume(ctx, params)
-	return to, classify(ctx, "resume job "+params.Job.String(), err)
+	return to, pg.Classify(ctx, "resume job "+params.Job.String(), err)
 }
 
 // Retry implements store.Operators. Each thousand of jobs is a transaction of its own.
 func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.Result, error) {
 	results, err := s.operate.Retry(ctx, params)
-	return results, classify(ctx, "retry", err)
+	return results, pg.Classify(ctx, "retry", err)
 }
 
 // Fork implements store.Operators.
 func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
-	return classify(ctx, "fork job "+params.From.String(), s.operate.fork(ctx, params))
+	return pg.Classify(ctx, "fork job "+params.From.String(), s.operate.Fork(ctx, params))
 }
 
 // Pause implements store.Operators.
@@ -164,13 +170,13 @@ func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
 	if err := params.Check(); err != nil {
 		return err
 	}
-	return classify(ctx, "pause queue "+params.Queue, s.operate.Pause(ctx, params))
+	return pg.Classify(ctx, "pause queue "+params.Queue, s.operate.Pause(ctx, params))
 }
 
 // Join implements store.Nodes.
 func (s *Store) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
 	id, err := s.operate.Join(ctx, info)
-	return id, classify(ctx, "join", err)
+	return id, pg.Classify(ctx, "join", err)
 }
 
 // Beat implements store.Nodes. The leader lease is one row on the database's clock: it is taken when it has expired, which ends
@@ -179,40 +185,40 @@ func (s *Store) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
 // come. All that it answers is asked in one statement, so that an idle node sends nothing else.
 func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, error) {
 	beat, err := s.operate.Beat(ctx, params)
-	return beat, classify(ctx, "beat", err)
+	return beat, pg.Classify(ctx, "beat", err)
 }
 
 // Leave implements store.Nodes.
 func (s *Store) Leave(ctx context.Context, node int64) error {
-	return classify(ctx, "leave", s.operate.Leave(ctx, node))
+	return pg.Classify(ctx, "leave", s.operate.Leave(ctx, node))
 }
 
 // Nodes implements store.Nodes.
 func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 	nodes, err := s.read.Nodes(ctx)
-	return nodes, classify(ctx, "list the nodes", err)
+	return nodes, pg.Classify(ctx, "list the nodes", err)
 }
 
 // Promote implements store.Maintenance. Several nodes may promote at once: each passes over what the others have taken.
 func (s *Store) Promote(ctx context.Context, limit int) (store.Promoted, error) {
 	promoted, err := s.write.Promote(ctx, limit)
-	return promoted, classify(ctx, "promote", err)
+	return promoted, pg.Classify(ctx, "promote", err)
 }
 
 // SweepCancels implements store.Maintenance. It sees to requests to pause as well, which are not counted.
 func (s *Store) SweepCancels(ctx context.Context) (int, error) {
-	applied, err := s.operate.sweepCancels(ctx)
+	applied, err := s.operate.SweepCancels(ctx)
 	if err == nil {
-		err = s.operate.sweepPauses(ctx)
+		err = s.operate.SweepPauses(ctx)
 	}
-	return applied, classify(ctx, "sweep requests", err)
+	return applied, pg.Classify(ctx, "sweep requests", err)
 }
 
 // CloseChildren implements store.Maintenance. What is to be done is asked, done, and then forgotten, each in a transaction of its own:
 // who is interrupted, or does it at the same moment as another, does it twice, which changes nothing.
 func (s *Store) CloseChildren(ctx context.Context, limit int) (store.Closed, error) {
-	closed, err := s.operate.closeChildren(ctx, limit)
-	return closed, classify(ctx, "close children", err)
+	closed, err := s.operate.CloseChildren(ctx, limit)
+	return closed, pg.Classify(ctx, "close children", err)
 }
 
 // Rescue implements store.Maintenance. Nodes are marked dead first, under a lock that waits for a claim of theirs that is on
@@ -223,7 +229,7 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.
 		operation = "give up leases"
 	}
 	rescued, err := s.operate.Rescue(ctx, params)
-	return rescued, classify(ctx, operation, err)
+	return rescued, pg.Classify(ctx, operation, err)
 }
 
 // Retain implements store.Maintenance. The partitions of a day are dropped once the day and the shortest time are over and
@@ -231,7 +237,7 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.
 // time than completed ones, are deleted one by one.
 func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retained, error) {
 	retained, err := s.operate.Retain(ctx, params)
-	return retained, classify(ctx, "remove old jobs", err)
+	return retained, pg.Classify(ctx, "remove old jobs", err)
 }
 
 // Now implements store.Store: the clock of the database, told by the local one and the offset between them, which every
@@ -247,4 +253,20 @@ func (s *Store) Notify(wakes ...store.Wake) { s.local.Notify(wakes...) }
 // Traits().Wakeups is true. Without session features it reports nothing.
 func (s *Store) Watch(ctx context.Context, wake func(store.Wake)) error {
 	return s.local.Watch(ctx, wake)
+}
+
+// callers returns what runs statements in a caller's transaction. It must be on the same database as the store; its search path and
+// settings do not matter.
+func (s *Store) callers(wrapped store.Tx) (pg.Runner, error) {
+	if s.db.IsClosed() {
+		return nil, pg.ErrClosed
+	}
+	theirs, ok := wrapped.(callersTx)
+	switch {
+	case ok && theirs.pgx != nil:
+		return pg.PgxRunner{DB: s.db, Tx: theirs.pgx}, nil
+	case ok && theirs.sql != nil:
+		return pg.SQLRunner{DB: s.db, Tx: theirs.sql}, nil
+	}
+	return nil, store.NotWrapped("postgres.Tx or postgres.SQLTx")
 }

@@ -20,11 +20,7 @@ func TestNamesMeet(t *testing.T) {
 	t.Parallel()
 	for _, dir := range []string{"../../postgres", "../../sqlite"} {
 		declared, asked, mentioned := namesDeclared(t, dir), map[string]string{}, map[string]bool{}
-		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
+		for _, file := range filesIn(t, dir, "*.go", "internal/*/*.go") {
 			if !strings.HasSuffix(file, "_test.go") {
 				namesAsked(t, file, asked, mentioned)
 			}
@@ -51,11 +47,7 @@ var declaration = regexp.MustCompile(`(?m)^-- name: (\w+)$`)
 func namesDeclared(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
-	files, err := filepath.Glob(filepath.Join(dir, "sql", "*.sql"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%s: %d files, %v", dir, len(files), err)
-	}
-	for _, file := range files {
+	for _, file := range filesIn(t, dir, "sql/*.sql", "internal/*/sql/*.sql") {
 		content, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -65,6 +57,22 @@ func namesDeclared(t *testing.T, dir string) map[string]bool {
 		}
 	}
 	return names
+}
+
+// filesIn returns the files of a store, whose packages are a directory and those below its internal one.
+func filesIn(t *testing.T, dir string, patterns ...string) (files []string) {
+	t.Helper()
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	if len(files) == 0 {
+		t.Fatalf("%s: no files", dir)
+	}
+	return files
 }
 
 // namesAsked adds the statements that a file asks for, with where it does, and all strings it has:
@@ -84,7 +92,7 @@ func namesAsked(t *testing.T, file string, asked map[string]string, mentioned ma
 	ast.Inspect(parsed, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CompositeLit:
-			if kind, ok := n.Type.(*ast.Ident); ok && kind.Name != "statement" {
+			if kind := nameOf(n.Type); n.Type != nil && !strings.EqualFold(kind, "statement") {
 				return true
 			}
 			for _, part := range n.Elts {
@@ -92,12 +100,12 @@ func namesAsked(t *testing.T, file string, asked map[string]string, mentioned ma
 				if !ok {
 					continue
 				}
-				if key, ok := pair.Key.(*ast.Ident); ok && key.Name == "name" {
+				if key, ok := pair.Key.(*ast.Ident); ok && strings.EqualFold(key.Name, "name") {
 					ask(pair.Value)
 				}
 			}
 		case *ast.CallExpr:
-			if method, ok := n.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"stmt", "text"}, method.Sel.Name) && len(n.Args) > 0 {
+			if method, ok := n.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"stmt", "text", "Stmt", "Text"}, method.Sel.Name) && len(n.Args) > 0 {
 				ask(n.Args[0])
 			}
 		case *ast.BasicLit:
@@ -107,6 +115,17 @@ func namesAsked(t *testing.T, file string, asked map[string]string, mentioned ma
 		}
 		return true
 	})
+}
+
+// nameOf returns the name of a type, wherever it is declared.
+func nameOf(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	}
+	return ""
 }
 
 // composed reports whether a name is one of the strings, or several of them in a row.

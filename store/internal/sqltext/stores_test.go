@@ -2,7 +2,6 @@ package sqltext_test
 
 import (
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -24,9 +23,9 @@ var rawCodes = regexp.MustCompile(`(?i)` + strings.Join([]string{
 // TestNoRawCodes shows that the SQL of the stores says {running} where it means it.
 func TestNoRawCodes(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("../../*/sql/*.sql")
-	if err != nil || len(files) < 20 {
-		t.Fatalf("%d files, %v", len(files), err)
+	files := filesIn(t, "../..", "*/sql/*.sql", "*/internal/*/sql/*.sql")
+	if len(files) < 20 {
+		t.Fatalf("%d files", len(files))
 	}
 	for _, file := range files {
 		content, err := os.ReadFile(file)

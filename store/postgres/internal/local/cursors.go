@@ -1,0 +1,500 @@
+package local
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+)
+
+// Note adds a place to what is taken of a lane, which comes in order.
+func Note(taken map[int32]Span, lane int32, p Position) {
+	t, ok := taken[lane]
+	if t.last = p; !ok {
+		t.first = p
+	}
+	taken[lane] = t
+}
+
+const (
+	// lookEvery is how long what a claimer was not told of can wait for a claim of its.
+	lookEvery = 250 * time.Millisecond
+	// nearBy is how far behind its cursor a lane is looked at that often whatever it costs. What comes late comes by less than that,
+	// nearly always: what is committed a moment after it was stamped, by a clock that is a little behind.
+	nearBy = time.Second
+	// lookShare bounds what whole looks take of a claimer's time where they are expensive: one part in so many.
+	lookShare = 20
+	// slowClaim is what a claim has to take for cursors to be worth it although it was not full.
+	slowClaim = 5 * time.Millisecond
+	// longestEvery is the longest time between two whole looks.
+	longestEvery = 30 * time.Second
+	// idleAfter is how long a claimer has to have taken nothing to have time for whole looks, however
+	// expensive they are, and how long it waits between two of them.
+	idleAfter = time.Second
+	// lateArrivalWindow is how long a lane is known as one in which jobs come far behind.
+	lateArrivalWindow = time.Minute
+	// maxLate is how many places behind its cursor a lane remembers; more are joined to one.
+	maxLate = 64
+)
+
+// Cursors remember where claims go on: in which lanes there is work, best first, and up to where each of them is taken.
+//
+// A claim that knows nothing takes a whole look: it goes through the lanes that have a row in ready, skipping from each to the next, and
+// reads each from its beginning. That costs by the lanes that have work, and by the rows that were taken from them: the index keeps their
+// entries until no transaction of the whole server can see them, while somebody's dump is running for hours. So claims that are full, or
+// slow, leave cursors, and those that follow look only at lanes that are known to have work, from the place of the last row that was
+// taken.
+//
+// Rows come to be behind a cursor, or in a lane that is not known. Whoever in this process puts a job into ready says so (hint), and so
+// do other processes if that is behind the present: with their notifications, which a caller's transaction sends as it commits. What is
+// not told, or not heard, is found like this:
+//
+//   - A claim that takes nothing has looked at everything: if it did not begin with a whole look it is repeated with one.
+//   - Of a claimer that does not come to an end one claim every 250 ms is a whole look.
+//   - If that turns out to be expensive it is done as rarely as to take a twentieth of the time, and every 30 s at the least. Every 250
+//     ms, and before it ends, such a claimer begins a second behind its cursors. What is farther behind, and was not told, waits; but
+//     where that was found a claim that takes nothing looks at everything for the next minute whatever it costs.
+//   - A claimer that has taken nothing for a second has the time: it pauses for a second between two
+//     whole looks, or, if it was woken for a queue, for as long as one takes.
+//
+// What a look costs is the middle one of the last three: one that was slow by chance, because a disk or
+// a lock was, says nothing about the next.
+//
+// Within one claim the order is that of the whole, as far as it looks. An idle node sends one statement for one claim. Nothing of this is
+// written anywhere; each process has its own.
+type Cursors struct {
+	Clock func() time.Time // nil if there are none: the time is a test's, and so is the order of everything
+
+	mu     sync.Mutex
+	scope  scope
+	looked time.Time        // when the last whole look began; zero: nothing is known
+	costs  [3]time.Duration // what the last whole looks took longer than other claims
+	price  time.Duration    // the middle one of them
+	usual  time.Duration    // what a claim takes that is no whole look
+	took   time.Time        // when a claim took something last
+	woken  bool             // there is something in a queue, as was told since the last whole look began
+	looks  int              // how many looked behind the cursors
+	told   int              // how many hints there were
+	going  int              // how many look at this moment
+	byLane map[int32]*cursor
+	ahead  []Work              // lanes that no claim has come to yet, best first
+	untidy map[int32]time.Time // lanes in which something was found far behind, and when
+}
+
+// scope is what a claim takes jobs of.
+type scope struct {
+	namespace string
+	kinds     []string
+	queues    []string // in order; nil: all
+}
+
+// cursor is where to go on in a lane.
+type cursor struct {
+	Position
+	key  laneKey
+	near time.Time // when it was last looked at from a second before
+	late []hint    // run times before it, or before where claims that go on may bring it, at which there may be jobs
+	told int       // the last hint of the lane
+}
+
+// hint is a place where there may be a job.
+type hint struct {
+	runAt int64
+	told  int // which one it is
+}
+
+func earliest(places []hint) int64 {
+	return slices.MinFunc(places, func(a, b hint) int { return cmp.Compare(a.runAt, b.runAt) }).runAt
+}
+
+// Position is that of a pointer in its lane.
+type Position struct {
+	RunAt int64
+	ID    store.ID
+}
+
+func (p Position) compare(q Position) int {
+	return cmp.Or(cmp.Compare(p.RunAt, q.RunAt), bytes.Compare(p.ID[:], q.ID[:]))
+}
+
+// Work is a lane in which a look has seen jobs, and the run time of the first.
+type Work struct {
+	Lane  int32
+	First int64
+}
+
+// Span is what was taken of a lane.
+type Span struct{ first, last Position }
+
+// Look is what a claim looks at: everything, or ranges of lanes.
+type Look struct {
+	began  time.Time
+	Whole  bool
+	near   bool // the ranges begin a second before their cursors
+	Enough bool // if there is nothing the claim has ended
+	looks  int  // those that had looked behind the cursors
+	told   int  // the last hint before: of those that come while it looks it may have seen nothing
+	Lanes  []int32
+	From   []int64
+	IDs    []pgtype.UUID
+	Until  []int64
+}
+
+func (l *Look) add(lane int32, from Position, until int64) {
+	l.Lanes, l.From, l.IDs, l.Until = append(l.Lanes, lane), append(l.From, from.RunAt), append(l.IDs, pg.UUIDOf(from.ID)), append(l.Until, until)
+}
+
+// scopeOf returns what a claim takes jobs of: whether it takes any of a queue just now does not matter.
+func scopeOf(params *store.ClaimParams) scope {
+	s := scope{namespace: params.Namespace, kinds: params.Kinds}
+	if params.Queues != nil {
+		s.queues = make([]string, 0, len(params.Queues))
+		for _, q := range params.Queues {
+			s.queues = append(s.queues, q.Name)
+		}
+		slices.Sort(s.queues)
+	}
+	return s
+}
+
+// covers reports whether what is known of a scope is known of another one, too.
+func (s scope) covers(t scope) bool {
+	if s.namespace != t.namespace || !slices.Equal(s.kinds, t.kinds) || s.queues != nil && t.queues == nil {
+		return false
+	}
+	return s.queues == nil || !slices.ContainsFunc(t.queues, func(q string) bool {
+		_, known := slices.BinarySearch(s.queues, q)
+		return !known
+	})
+}
+
+// isIn reports whether a claim takes jobs of the lane.
+func (k *laneKey) isIn(params *store.ClaimParams) bool {
+	if k.Namespace != params.Namespace || !slices.Contains(params.Kinds, k.kind) {
+		return false
+	}
+	wanted := func(d store.QueueDemand) bool { return d.Name == k.Queue && d.Limit > 0 }
+	return params.Queues == nil || slices.ContainsFunc(params.Queues, wanted)
+}
+
+// Begin returns what a claim looks at. One that took little and is done again looks at everything,
+// or, where that is expensive and was done lately, at what is near the cursors.
+func (c *Cursors) Begin(params *store.ClaimParams, again bool, lanes *LaneCache) *Look {
+	l := &Look{Enough: true, Whole: true}
+	if c.Clock == nil {
+		return l
+	}
+	l.began = c.Clock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l.looks, l.told = c.looks, c.told
+	c.going++
+	scope, since := scopeOf(params), l.began.Sub(c.looked)
+	if c.looked.IsZero() || since >= c.pause(params, again, l.began) || !c.scope.covers(scope) {
+		// Noted at once, so that others who are claiming now need not look, too.
+		c.scope, c.looked, c.woken = scope, l.began, false
+		return l
+	}
+	c.comeTo(params, lanes)
+	l.near = again
+	for _, at := range c.byLane {
+		l.near = l.near || at.key.isIn(params) && l.began.Sub(at.near) >= lookEvery
+	}
+	for id, at := range c.byLane {
+		if at.key.isIn(params) {
+			at.ranges(id, l)
+		}
+	}
+	l.Whole = l.Lanes == nil
+	l.Enough = l.Whole || l.near && since < c.pause(params, true, l.began)
+	return l
+}
+
+// pause is how long after a whole look, from its beginning on, a claim does not need to be another one.
+// c.mu is held.
+func (c *Cursors) pause(params *store.ClaimParams, again bool, now time.Time) time.Duration {
+	every := max(lookEvery, min(lookShare*c.price, longestEvery))
+	switch {
+	case !again:
+		return every
+	case every == lookEvery || c.isUntidy(params, now):
+		return 0
+	case now.Sub(c.took) < idleAfter:
+		return every
+	case c.woken:
+		return min(every, c.price+min(c.price, idleAfter))
+	}
+	return min(every, c.price+idleAfter)
+}
+
+// ranges adds what is to be looked at in a lane: what is known to be late, and all from the cursor on.
+func (at *cursor) ranges(id int32, l *Look) {
+	from := at.Position
+	if l.near {
+		at.near = l.began
+		from = Position{RunAt: max(from.RunAt, math.MinInt64+nearBy.Microseconds()) - nearBy.Microseconds()}
+	}
+	for _, late := range at.late {
+		if late.runAt < from.RunAt {
+			l.add(id, Position{RunAt: late.runAt}, late.runAt)
+		}
+	}
+	l.add(id, from, math.MaxInt64)
+}
+
+// comeTo lets claims come to as many lanes as may be needed for one: the best of those that a whole look has found. c.mu is held.
+func (c *Cursors) comeTo(params *store.ClaimParams, lanes *LaneCache) {
+	if c.byLane == nil {
+		c.byLane = map[int32]*cursor{}
+	}
+	for wanted := 2 * max(params.Limit, 32); len(c.ahead) > 0 && len(c.byLane) < wanted; c.ahead = c.ahead[1:] {
+		if l, ok := lanes.Get(c.ahead[0].Lane); ok && c.byLane[l.ID] == nil {
+			c.byLane[l.ID] = &cursor{Position: Position{RunAt: c.ahead[0].First}, key: l.laneKey, near: c.looked}
+		}
+	}
+}
+
+// isUntidy reports whether something came far behind in a lane of the claim lately. c.mu is held.
+func (c *Cursors) isUntidy(params *store.ClaimParams, now time.Time) bool {
+	for id, at := range c.untidy {
+		if now.Sub(at) >= lateArrivalWindow {
+			delete(c.untidy, id)
+		} else if known := c.byLane[id]; known == nil || known.key.isIn(params) {
+			return true
+		}
+	}
+	return false
+}
+
+// Forgo ends a look that took nothing and learnt nothing, as that of a claim which is only planned.
+func (c *Cursors) Forgo() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.going--
+}
+
+// Fail forgets what is known if a claim did not happen: others may have passed over what it had locked.
+func (c *Cursors) Fail() {
+	if c.Clock == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.going--
+	c.looked = time.Time{}
+}
+
+// End notes what a claim took of each lane, whose names are found in the cache, and in which lanes
+// there was work, best first. A claim that looked behind the cursors may have found more there than
+// it could take: then that is where the next one begins, and claims that have begun before do not
+// change it.
+func (c *Cursors) End(l *Look, taken map[int32]Span, seen []Work, full bool, lanes *LaneCache) {
+	if c.Clock == nil {
+		return
+	}
+	now := c.Clock()
+	took := now.Sub(l.began)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.going--
+	c.pace(l, took)
+	if len(taken) > 0 {
+		c.took = now
+	}
+	behind, overtaken := l.Whole || l.near, l.looks != c.looks
+	if behind {
+		c.looks++
+	}
+	if l.Whole {
+		if !full && took < slowClaim || overtaken {
+			c.looked, c.byLane, c.ahead = time.Time{}, nil, nil
+			return
+		}
+		c.learn(l, taken, seen)
+	}
+	if overtaken {
+		return // nobody goes on from what it saw
+	}
+	for id, t := range taken {
+		at := c.byLane[id]
+		if at == nil {
+			if known, ok := lanes.Get(id); ok && l.Whole {
+				if c.byLane == nil {
+					c.byLane = map[int32]*cursor{}
+				}
+				c.byLane[id] = &cursor{Position: t.last, key: known.laneKey, near: l.began}
+			}
+			continue
+		}
+		at.took(t, l, behind)
+	}
+	if !l.Whole {
+		c.leave(l, taken, seen, full)
+	}
+}
+
+// pace notes what claims take, and what looks at everything cost. c.mu is held.
+func (c *Cursors) pace(l *Look, took time.Duration) {
+	switch {
+	case l.Whole:
+		c.costs = [...]time.Duration{c.costs[1], c.costs[2], took - c.usual}
+		sorted := c.costs
+		slices.Sort(sorted[:])
+		c.price = max(sorted[1], 0)
+	case c.usual == 0:
+		c.usual = took
+	default:
+		c.usual = (7*c.usual + took) / 8
+	}
+}
+
+// learn takes in which lanes have work, and from where on. c.mu is held.
+func (c *Cursors) learn(l *Look, taken map[int32]Span, seen []Work) {
+	for id, t := range taken {
+		if at := c.byLane[id]; at != nil && at.RunAt != math.MinInt64 && t.first.RunAt < at.RunAt-nearBy.Microseconds() {
+			if c.untidy == nil {
+				c.untidy = map[int32]time.Time{}
+			}
+			c.untidy[id] = l.began
+		}
+	}
+	known := make(map[int32]*cursor, len(taken))
+	for _, w := range seen {
+		if at := c.byLane[w.Lane]; at != nil {
+			known[w.Lane] = at
+			at.begin(l, w.First)
+		}
+	}
+	for id, at := range c.byLane {
+		if at.told > l.told && known[id] == nil {
+			known[id] = at
+			at.begin(l, math.MinInt64)
+		}
+	}
+	c.byLane, c.ahead = known, seen
+}
+
+// begin lets claims begin where a look at everything has seen the first job of the lane, or where they were told of one since.
+func (at *cursor) begin(l *Look, runAt int64) {
+	at.Position, at.near = Position{RunAt: runAt}, l.began
+	at.seen(l, math.MaxInt64)
+}
+
+// took notes what a claim took of the lane.
+func (at *cursor) took(t Span, l *Look, behind bool) {
+	switch {
+	case behind:
+		at.Position = t.last
+		at.seen(l, t.last.RunAt)
+	case t.last.compare(at.Position) > 0:
+		// What was late comes first, so that there is none of it left.
+		at.Position = t.last
+		at.seen(l, math.MaxInt64)
+	}
+}
+
+// seen forgets the places before a run time that were known when a look began.
+func (at *cursor) seen(l *Look, until int64) {
+	at.late = slices.DeleteFunc(at.late, func(p hint) bool { return p.told <= l.told && p.runAt < until })
+}
+
+// leave forgets lanes that have been looked at and had no work, and, if the claim had room for more, what was late and has been taken. c.mu
+// is held.
+func (c *Cursors) leave(l *Look, taken map[int32]Span, seen []Work, full bool) {
+	has := make(map[int32]bool, len(seen))
+	for _, w := range seen {
+		has[w.Lane] = true
+	}
+	for _, id := range l.Lanes {
+		at := c.byLane[id]
+		if _, took := taken[id]; at == nil || (took || has[id]) && full {
+			continue
+		}
+		if at.seen(l, math.MaxInt64); !has[id] && at.told <= l.told && len(c.byLane) > 1 {
+			delete(c.byLane, id)
+		}
+	}
+}
+
+// forget lets the next claim look at everything.
+func (c *Cursors) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.looked = time.Time{}
+}
+
+// hint tells of a job that was put into ready. Where nobody claims, and where each claim looks at everything, that is of no interest.
+func (c *Cursors) hint(id int32, runAt int64, lanes *LaneCache) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.looked.IsZero() && c.going == 0 {
+		return
+	}
+	if c.byLane == nil {
+		c.byLane = map[int32]*cursor{}
+	}
+	c.told++
+	at := c.byLane[id]
+	if at == nil {
+		l, ok := lanes.Get(id)
+		if !ok {
+			c.looked = time.Time{} // a lane that this process has not met
+			return
+		}
+		at = &cursor{Position: Position{RunAt: math.MinInt64}, key: l.laneKey, near: c.looked}
+		c.byLane[id] = at
+	}
+	at.told = c.told
+	if runAt > at.RunAt && (c.going == 0 || runAt == math.MaxInt64) {
+		return
+	}
+	at.late = slices.DeleteFunc(at.late, func(p hint) bool { return p.runAt == runAt })
+	if at.late = append(at.late, hint{runAt, c.told}); len(at.late) > maxLate {
+		at.Position, at.late = Position{RunAt: min(at.RunAt, earliest(at.late))}, nil
+		c.looks++ // claims that have begun before do not change it
+	}
+}
+
+// hintQueue tells that there is something in a queue. It may be in a lane of it that nobody here has met.
+func (c *Cursors) hintQueue(namespace, queue string, lanes *LaneCache) {
+	c.mu.Lock()
+	looking := !c.looked.IsZero() || c.going > 0
+	c.woken = c.woken || looking
+	c.mu.Unlock()
+	if !looking {
+		return
+	}
+	ids := lanes.ofQueue(namespace, queue)
+	if len(ids) == 0 {
+		c.mu.Lock()
+		c.looked = time.Time{}
+		c.mu.Unlock()
+	}
+	for _, id := range ids {
+		c.hint(id, math.MaxInt64, lanes)
+	}
+}
+
+// Places returns where to begin to look for what waits in lanes. What came to be behind a cursor is not seen; a claim finds it.
+func (c *Cursors) Places(lanes []int32) (runAts []int64, ids []pgtype.UUID) {
+	runAts, ids = make([]int64, len(lanes)), make([]pgtype.UUID, len(lanes))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, id := range lanes {
+		p := Position{RunAt: math.MinInt64}
+		if at := c.byLane[id]; at != nil {
+			if p = at.Position; len(at.late) > 0 {
+				p = Position{RunAt: min(p.RunAt, earliest(at.late))}
+			}
+		}
+		runAts[i], ids[i] = p.RunAt, pg.UUIDOf(p.ID)
+	}
+	return runAts, ids
+}

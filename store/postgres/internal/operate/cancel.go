@@ -1,0 +1,227 @@
+package operate
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
+)
+
+// jobsAtOnce is how many jobs an operator's request touches in one transaction.
+const jobsAtOnce = 1000
+
+// Cancel is that of store.Operators, without the class of its error.
+func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
+	results, err := s.EachIn(ctx, params.Namespace, params.Jobs, func(own []store.ID) ([]store.Result, error) {
+		params.Jobs = own
+		return s.cancelOwn(ctx, params)
+	})
+	return results, err
+}
+
+// cancelOwn cancels jobs whose namespace is known.
+func (s *Store) cancelOwn(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
+	c, err := s.cancelAll(ctx, params, true)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]store.Result, len(params.Jobs))
+	for i, id := range params.Jobs {
+		results[i] = store.Result{Job: id, State: c.states[id]}
+		switch {
+		case c.busy[id]:
+			results[i].State, results[i].Err = 0, write.ErrBlocked("terminate job "+id.String())
+		case c.states[id] == 0:
+			results[i].Err = store.NoJob(id)
+		}
+	}
+	return results, nil
+}
+
+// action is what is recorded, or nil.
+func (c *cancelling) action() *string {
+	kind := store.ActionCancel
+	if c.Terminate {
+		kind = store.ActionTerminate
+	}
+	if !c.recorded {
+		return nil
+	}
+	return (*string)(&kind)
+}
+
+// cancelAll cancels jobs, and tells whom it concerns.
+func (s *Store) cancelAll(ctx context.Context, params store.CancelParams, recorded bool) (*cancelling, error) {
+	params.Reason, params.Actor = pg.CleanText(params.Reason), pg.CleanText(params.Actor)
+	c := &cancelling{params, recorded, make(map[store.ID]store.State, len(params.Jobs)), map[store.ID]bool{}, map[store.ID]bool{}, write.Woken{}}
+	defer func() { // whatever has happened
+		if len(params.Jobs) > 0 {
+			_ = s.HandOnAfterCommit(ctx) // promotion does it otherwise
+		}
+		s.TellWoken(ctx, c.woken)
+	}()
+	for ids := range slices.Chunk(params.Jobs, jobsAtOnce) {
+		parts, err := s.inOrder(ctx, ids)
+		if err != nil {
+			return nil, err
+		}
+		for _, part := range parts {
+			if err := s.cancel(ctx, c, part); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return c, nil
+}
+
+// inOrder splits a list of jobs where a parent comes after a child that answers it.
+func (s *Store) inOrder(ctx context.Context, ids []store.ID) (parts [][]store.ID, err error) {
+	if len(ids) == 1 {
+		return [][]store.ID{ids}, nil
+	}
+	parents, err := write.ParentsOf(ctx, pg.One{DB: s.DB}, ids)
+	if err != nil {
+		return nil, err
+	}
+	begin := 0
+	answered := map[store.ID]bool{}
+	for i, id := range ids {
+		if answered[id] {
+			parts, begin = append(parts, ids[begin:i]), i
+			clear(answered)
+		}
+		if parent, ok := parents[id]; ok {
+			answered[parent] = true
+		}
+	}
+	return append(parts, ids[begin:]), nil
+}
+
+// cancel cancels jobs and notes their states. A job that moves at the very moment, or that somebody else has, is looked at again; one that
+// does so again and again is asked to stop, and the sweep sees to it.
+func (s *Store) cancel(ctx context.Context, c *cancelling, ids []store.ID) error {
+	once := s.cancelOnce
+	if c.Terminate {
+		once = s.terminateOnce
+	}
+	var found found
+	left, err := write.RetryWhileHeld(ctx, ids, func(ids []store.ID) (moved []store.ID, err error) {
+		err = pg.RetryOnConflict(ctx, func() (err error) {
+			found, err = once(ctx, c, ids)
+			return err
+		})
+		maps.Copy(c.states, found.states)
+		maps.Copy(c.ended, found.ended)
+		maps.Copy(c.woken, found.woken)
+		for _, id := range ids {
+			state, there := found.states[id]
+			if there && (state == 0 || state == store.Running && c.Terminate) {
+				moved = append(moved, id)
+			}
+		}
+		return moved, err
+	})
+	left = slices.DeleteFunc(left, func(id store.ID) bool {
+		c.states[id], c.busy[id] = store.Running, c.Terminate && found.busy[id]
+		return c.busy[id]
+	})
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	return s.Send(ctx, pg.Statement{Name: "cancel_request_put", Args: []any{pg.UUIDsOf(left), s.Micros(), c.Reason, c.Actor, c.action()}})
+}
+
+// cancelling is the statement that cancels jobs that have a pointer, and asks those that run, or notes that they do.
+func (f *found) cancelling(c *cancelling, ids []pgtype.UUID, now int64) pg.Statement {
+	*f = found{map[store.ID]store.State{}, map[store.ID]bool{}, map[store.ID]bool{}, write.Woken{}}
+	args := []any{ids, now, c.Reason, c.Actor, c.Terminate, c.recorded}
+	return pg.Statement{Name: "cancel", Args: args, Each: func(r pg.Row) error {
+		var id pgtype.UUID
+		var state, lane int32
+		var stopped bool
+		err := r.Scan(&id, &state, &lane, &stopped)
+		f.states[id.Bytes] = store.State(state)
+		if stopped {
+			f.ended[id.Bytes] = true
+		}
+		if store.State(state) == store.Available {
+			f.woken[id.Bytes] = write.WokenJob{Lane: lane}
+		}
+		return err
+	}}
+}
+
+// noteBusy notes that somebody else has those jobs that are not free.
+func (f *found) noteBusy(ids, free []store.ID) {
+	for _, id := range ids {
+		if !slices.Contains(free, id) {
+			f.states[id], f.busy[id] = 0, true
+		}
+	}
+}
+
+func (s *Store) cancelOnce(ctx context.Context, c *cancelling, ids []store.ID) (f found, err error) {
+	err = s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
+		free, err := s.GrabFor(ctx, t, ids)
+		if err != nil {
+			return err
+		}
+		now := s.Micros()
+		uuids := pg.UUIDsOf(free)
+		list := []pg.Statement{f.cancelling(c, uuids, now)}
+		list = append(list, f.woken.Wake(write.WakeCandidates{Children: uuids}, now))
+		f.noteBusy(ids, free)
+		return t.RunAll(ctx, list)
+	})
+	return f, err
+}
+
+// requestsLeft reads the requests whose job does not run, and forgets those that have nothing to do any more: their job has finished, or
+// is gone.
+func (s *Store) requestsLeft(ctx context.Context, look, forget string) ([]request, error) {
+	var left []request
+	err := s.Send(ctx, pg.Statement{Name: look, Args: []any{int32(jobsAtOnce)}, Each: func(r pg.Row) error {
+		var id pgtype.UUID
+		var reason, actor *string
+		err := r.Scan(&id, &reason, &actor)
+		left = append(left, request{id.Bytes, pg.TextOf(reason), pg.TextOf(actor)})
+		return err
+	}})
+	if err != nil || len(left) == 0 {
+		return nil, err
+	}
+	ids := make([]store.ID, len(left))
+	for i, q := range left {
+		ids[i] = q.id
+	}
+	over := map[store.ID]bool{}
+	err = s.Send(ctx, pg.Statement{Name: forget, Args: []any{pg.UUIDsOf(ids)}, Each: func(r pg.Row) error {
+		var id pgtype.UUID
+		err := r.Scan(&id)
+		over[id.Bytes] = true
+		return err
+	}})
+	return slices.DeleteFunc(left, func(q request) bool { return over[q.id] }), err
+}
+
+func (s *Store) SweepCancels(ctx context.Context) (applied int, err error) {
+	left, err := s.requestsLeft(ctx, "cancel_requests_left", "cancel_requests_forget")
+	if err != nil {
+		return 0, err
+	}
+	for _, q := range left {
+		c, err := s.cancelAll(ctx, store.CancelParams{Jobs: []store.ID{q.id}, Reason: q.reason, Actor: q.actor}, false)
+		if err != nil {
+			return applied, err
+		}
+		if c.states[q.id] == store.Cancelled {
+			applied++
+		}
+	}
+	return applied, nil
+}

@@ -1,0 +1,277 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
+)
+
+// PauseJobs is that of store.Operators, without the class of its error.
+func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, error) {
+	results, err := s.EachIn(ctx, params.Namespace, params.Jobs, func(own []store.ID) ([]store.Result, error) {
+		params.Jobs = own
+		return s.pauseOwn(ctx, params)
+	})
+	return results, err
+}
+
+// pauseOwn pauses jobs whose namespace is known.
+func (s *Store) pauseOwn(ctx context.Context, params store.PauseJobsParams) ([]store.Result, error) {
+	states := make(map[store.ID]store.State, len(params.Jobs))
+	for ids := params.Jobs; len(ids) > 0; {
+		n := min(len(ids), jobsAtOnce)
+		if err := s.PauseThese(ctx, ids[:n], params.Reason, params.Actor, true, states); err != nil {
+			return nil, err
+		}
+		ids = ids[n:]
+	}
+	results := make([]store.Result, len(params.Jobs))
+	for i, id := range params.Jobs {
+		r := &results[i]
+		r.Job, r.State = id, states[id]
+		switch {
+		case r.State == 0:
+			r.Err = store.NoJob(id)
+		case r.State.Finished():
+			r.Err = store.JobIs(id, r.State)
+		}
+	}
+	return results, nil
+}
+
+// PauseThese pauses jobs and notes their states. A job that moves at the very moment, or that
+// somebody else has, is looked at again; one that does so again and again is asked, and held when
+// it is put back.
+func (s *Store) PauseThese(
+	ctx context.Context, ids []store.ID, reason, actor string, recorded bool, states map[store.ID]store.State,
+) error {
+	reason, actor = pg.CleanText(reason), pg.CleanText(actor)
+	left, err := write.RetryWhileHeld(ctx, ids, func(ids []store.ID) (moved []store.ID, err error) {
+		err = pg.RetryOnConflict(ctx, func() error {
+			return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
+				free, err := s.GrabFor(ctx, t, ids)
+				if err == nil && !recorded {
+					free, err = requested(ctx, t, free)
+				}
+				if err != nil {
+					return err
+				}
+				moved = slices.DeleteFunc(slices.Clone(ids), func(id store.ID) bool { return slices.Contains(free, id) })
+				return t.Run(ctx, "pause_jobs", func(r pg.Row) error {
+					var id pgtype.UUID
+					var state int32
+					err := r.Scan(&id, &state)
+					if states[id.Bytes] = store.State(state); state == 0 {
+						moved = append(moved, id.Bytes)
+					}
+					return err
+				}, pg.UUIDsOf(free), s.Micros(), reason, actor, recorded)
+			})
+		})
+		return moved, err
+	})
+	if err != nil || len(left) == 0 || !recorded {
+		return err // what is asked already is asked
+	}
+	for _, id := range left {
+		states[id] = store.Running
+	}
+	return s.Send(ctx, pg.Statement{Name: "pause_request_put", Args: []any{pg.UUIDsOf(left), s.Micros(), reason, actor}})
+}
+
+// requested locks the requests to pause jobs, and returns those whose request stands still, and is
+// nobody else's at the moment.
+func requested(ctx context.Context, t pg.Runner, ids []store.ID) (asked []store.ID, err error) {
+	err = t.Run(ctx, "pause_requests_lock", func(r pg.Row) error {
+		var id pgtype.UUID
+		err := r.Scan(&id)
+		asked = append(asked, id.Bytes)
+		return err
+	}, pg.UUIDsOf(ids))
+	return asked, err
+}
+
+// SweepPauses applies requests whose job does not run any more, and forgets those of finished jobs: it closes the gap between a request
+// and a job that moved at the same moment.
+func (s *Store) SweepPauses(ctx context.Context) error {
+	left, err := s.requestsLeft(ctx, "pause_requests_left", "pause_requests_forget")
+	if err != nil {
+		return err
+	}
+	for _, q := range left {
+		if err := s.PauseThese(ctx, []store.ID{q.id}, q.reason, q.actor, false, map[store.ID]store.State{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// place is where a job is, as far as Resume wants to know.
+type place struct {
+	there         bool
+	finished      store.State
+	held, running bool
+	state         store.State // of one that neither has finished nor runs
+	last          int64       // entry of its journal
+}
+
+// is the state of the job.
+func (p place) is() store.State {
+	switch {
+	case p.finished != 0:
+		return p.finished
+	case p.running:
+		return store.Running
+	}
+	return p.state
+}
+
+// lookAt tells where a job is.
+func lookAt(ctx context.Context, t pg.Runner, id store.ID) (p place, err error) {
+	err = t.Run(ctx, "resume_look", func(r pg.Row) error {
+		var finished *int32
+		var state int32
+		p.there = true
+		err := r.Scan(&finished, &p.held, &p.running, &p.last, &state)
+		p.state = store.State(state)
+		if finished != nil {
+			p.finished = store.State(*finished)
+		}
+		return err
+	}, pg.UUIDOf(id))
+	return p, err
+}
+
+// errHeld undoes what a person wants to do to a job that somebody else has at the moment.
+var errHeld = errors.New("somebody else has the job")
+
+// Resume is that of store.Operators, without the class of its error.
+func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (store.State, error) {
+	if err := s.RequireIn(ctx, params.Namespace, params.Job); err != nil {
+		return 0, err
+	}
+	params.Actor, params.Reason = pg.CleanText(params.Actor), pg.CleanText(params.Reason)
+	var to resumed
+	held, err := write.RetryWhileHeld(ctx, []store.ID{params.Job}, func(ids []store.ID) (held []store.ID, err error) {
+		err = pg.RetryOnConflict(ctx, func() error {
+			to = resumed{woken: write.Woken{}}
+			return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error { return s.resume(ctx, t, params, &to) })
+		})
+		if errors.Is(err, errHeld) {
+			return ids, nil
+		}
+		return nil, err
+	})
+	if len(held) > 0 {
+		err = write.ErrBlocked("resume job " + params.Job.String())
+	}
+	if err != nil {
+		return 0, err
+	}
+	_ = s.HandOnAfterCommit(ctx) // promotion does it otherwise
+	s.TellWoken(ctx, to.woken)
+	if to.due != nil {
+		s.TellDue(*to.due)
+	}
+	return to.state, nil
+}
+
+// resumed is what became of a job that a person let go on.
+type resumed struct {
+	state store.State
+	due   *int64      // nil: at once, or nobody knows
+	woken write.Woken // the job, if it is available
+}
+
+func (s *Store) resume(ctx context.Context, t pg.Session, params store.ResumeParams, to *resumed) error {
+	p, err := lookAt(ctx, t, params.Job)
+	if err != nil {
+		return err
+	}
+	if p.there && p.finished == 0 && !p.held {
+		// It runs, or moved whenever somebody wanted to pause it. Its body is left alone: whoever puts the job back holds the
+		// request, and then wants the body.
+		asked := false
+		err := t.Run(ctx, "resume_running", func(pg.Row) error { asked = true; return nil },
+			pg.UUIDOf(params.Job), s.Micros(), params.Actor, params.Reason)
+		switch {
+		case err != nil:
+			return err
+		case asked:
+			if to.state = p.state; p.running {
+				to.state = store.Running
+			}
+			return nil
+		}
+	}
+	switch held, err := write.Grab(ctx, t, []store.ID{params.Job}); {
+	case err != nil:
+		return err
+	case held[params.Job]:
+		return errHeld
+	}
+	if p, err = lookAt(ctx, t, params.Job); err != nil {
+		return err
+	}
+	switch {
+	case !p.there:
+		return store.NoJob(params.Job)
+	case !p.held && p.finished != store.Failed && p.finished != store.Cancelled:
+		return store.JobIs(params.Job, p.is())
+	case params.Expect >= 0 && params.Expect != p.last:
+		return store.JournalMoved(params.Job, p.last)
+	}
+	if params.Keep >= 0 && params.Keep < p.last {
+		if err := t.Run(ctx, "resume_cut", nil, pg.UUIDOf(params.Job), params.Keep); err != nil {
+			return err
+		}
+	}
+	if p.held {
+		return s.resumeHeld(ctx, t, params, to)
+	}
+	return s.resumeFinished(ctx, t, params, to)
+}
+
+func (s *Store) resumeHeld(ctx context.Context, t pg.Session, params store.ResumeParams, to *resumed) error {
+	return t.Run(ctx, "resume_held", func(r pg.Row) error {
+		var is, lane int32
+		var id pgtype.UUID
+		err := r.Scan(&is, &lane, &id, &to.due)
+		if to.state = store.State(is); to.state == store.Available {
+			to.woken[id.Bytes], to.due = write.WokenJob{Lane: lane}, nil
+		}
+		return err
+	}, pg.UUIDOf(params.Job), s.Micros(), params.Actor, params.Reason)
+}
+
+func (s *Store) resumeFinished(ctx context.Context, t pg.Session, params store.ResumeParams, to *resumed) error {
+	ids := []pgtype.UUID{pg.UUIDOf(params.Job)}
+	err := t.Run(ctx, "retry_finished", func(r pg.Row) error {
+		var id pgtype.UUID
+		var lane int32
+		err := r.Scan(&id, &lane)
+		to.state, to.woken[id.Bytes] = store.Available, write.WokenJob{Lane: lane}
+		return err
+	}, ids, s.Micros(), params.Actor, "resume", pg.OptText(params.Reason))
+	if err != nil || to.state != 0 {
+		return err
+	}
+	err = fmt.Errorf("%w: the unique key of job %s keeps changing hands", store.ErrUnavailable, params.Job)
+	scanErr := t.Run(ctx, "key_holders_of", func(r pg.Row) error {
+		var id, holder pgtype.UUID
+		scanErr := r.Scan(&id, &holder)
+		err = &store.UniqueError{Holder: holder.Bytes}
+		return scanErr
+	}, ids)
+	if scanErr != nil {
+		return scanErr
+	}
+	return err
+}

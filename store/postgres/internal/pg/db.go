@@ -1,0 +1,41 @@
+package pg
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// DB is the connections to a database, the texts of the statements in its schema, and its clock.
+type DB struct {
+	Options
+
+	Pool    *pgxpool.Pool
+	Texts   map[string]string
+	prelude string // what pins plans for one pipeline, or "" if the connections do it
+
+	offset    atomic.Int64              // microseconds that the database's clock is ahead of ours
+	clockRead atomic.Pointer[time.Time] // when that was measured
+
+	vital  vital
+	closed atomic.Bool
+}
+
+// Options are how a database is used.
+type Options struct {
+	SchemaName string           // that holds the tables
+	NoSession  bool             // nothing that belongs to a session may be used
+	Clock      func() time.Time // nil: the database's
+}
+
+// vital is a connection beside the pool for what must not wait until others are done: a node whose
+// pool is busy is not dead. It is made when it is needed for the first time.
+type vital struct {
+	mu   sync.Mutex
+	conn *pgx.Conn
+}
+
+func (s *DB) IsClosed() bool { return s.closed.Load() }

@@ -1,0 +1,58 @@
+package pg
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// ErrClosed is returned by everything after Close.
+var ErrClosed = store.ErrClosed
+
+// Codes of PostgreSQL's errors, and one of our own.
+const (
+	CodeRefused       = "HF001" // by the schema's function refuse
+	CodeUnique        = "23505"
+	CodeForeignKey    = "23503"
+	CodeLockTimeout   = "55P03"
+	CodeDeadlock      = "40P01"
+	codeSerialization = "40001"
+	codeUndefined     = "42P01"
+	codeProtocol      = "08P01"
+	codeFeature       = "0A000"
+	codeDenied        = "42501" // insufficient_privilege
+)
+
+// CodeOf returns the SQLSTATE of an error, or "".
+func CodeOf(err error) string {
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pgErr.Code
+	}
+	return ""
+}
+
+// IsCollision reports whether a transaction was ended because of another one: it may be repeated as it is. So may a
+// statement that was prepared before the schema changed, which pgx then prepares again.
+func IsCollision(err error) bool {
+	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return false
+	}
+	return pgErr.Code == CodeDeadlock || pgErr.Code == codeSerialization ||
+		pgErr.Code == codeFeature && strings.Contains(pgErr.Message, "cached plan")
+}
+
+// IsData reports whether a statement failed because of what it was given: a part of a batch may do well without the rest.
+func IsData(err error) bool {
+	code := CodeOf(err)
+	return strings.HasPrefix(code, "22") || strings.HasPrefix(code, "23") || strings.HasPrefix(code, "54") || code == "21000"
+}
+
+// IsOfJournal reports whether an entry with the same number was in the way.
+func IsOfJournal(err error) bool {
+	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pgErr.Code == CodeUnique && strings.HasPrefix(pgErr.TableName, "journal")
+}

@@ -1,0 +1,122 @@
+package pg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// oldestServer is the oldest version that has all that the statements need.
+const oldestServer = 14
+
+// OnPool returns the database of a pool of the caller's.
+func OnPool(pool *pgxpool.Pool, options Options) *DB {
+	return &DB{Options: options, Pool: pool, Texts: statementsIn(options.SchemaName), prelude: prelude(pins)}
+}
+
+// Dial opens a pool of our own, whose connections have the pins and the vigils; or none of them, where something in between refuses
+// settings.
+func Dial(ctx context.Context, config *pgxpool.Config, options Options) (*DB, error) {
+	s := &DB{Options: options, Texts: statementsIn(options.SchemaName)}
+	if config.ConnConfig.RuntimeParams["application_name"] == "" && !s.NoSession {
+		config.ConnConfig.RuntimeParams["application_name"] = ApplicationName(s.SchemaName)
+	}
+	var err error
+	if !s.NoSession {
+		pinned := config.Copy()
+		for _, p := range slices.Concat(pins, vigils) {
+			pinned.ConnConfig.RuntimeParams[p[0]] = p[1]
+		}
+		pinned.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"
+		s.Pool, err = newPool(ctx, pinned)
+		if !refusesSettings(err) {
+			return s, err
+		}
+		s.NoSession = true
+		delete(config.ConnConfig.RuntimeParams, "application_name")
+	}
+	s.prelude = prelude(pins)
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	s.Pool, err = newPool(ctx, config)
+	return s, err
+}
+
+// ApplicationName is what connections to a schema are called on the server, unless the URL says otherwise.
+// The server shows nothing but ASCII.
+func ApplicationName(schema string) string {
+	plain := func(c rune) rune {
+		if c < ' ' || c > '~' {
+			return '?'
+		}
+		return c
+	}
+	return "holdfast:" + strings.Map(plain, schema)
+}
+
+// refusesSettings reports whether a connection failed because something in between does not know our settings.
+func refusesSettings(err error) bool {
+	var pgErr *pgconn.PgError
+	return errors.As(err, &pgErr) && pgErr.Code == codeProtocol && strings.Contains(pgErr.Message, "startup parameter")
+}
+
+// IsConnection reports whether an error is of the connection and not an answer of the server.
+func IsConnection(err error) bool { return CodeOf(err) == "" }
+
+// ConnConfig returns the settings for a connection beside the pool.
+func (s *DB) ConnConfig() *pgx.ConnConfig {
+	config := s.Pool.Config().ConnConfig.Copy()
+	if s.NoSession {
+		config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	}
+	return config
+}
+
+// CheckServer refuses a server that is too old.
+func (s *DB) CheckServer(ctx context.Context) error {
+	conn, err := s.Pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	text := conn.Conn().PgConn().ParameterStatus("server_version")
+	major, _, _ := strings.Cut(text, ".")
+	if version, err := strconv.Atoi(major); err == nil && version < oldestServer {
+		return fmt.Errorf("%w: the server is PostgreSQL %s; Holdfast needs %d or newer", store.ErrInvalid, text, oldestServer)
+	}
+	return nil
+}
+
+// Close ends everything. A pool of the caller's stays open.
+func (s *DB) Close(ownPool bool) {
+	s.closed.Store(true)
+	s.closeVital()
+	if ownPool {
+		s.Pool.Close()
+	}
+}
+
+// newPool opens the pool of a store that was given a URL.
+func newPool(ctx context.Context, config *pgxpool.Config) (*pgxpool.Pool, error) {
+	// By default a connection that was idle for a second is pinged, which doubles the traffic of an idle node. Its beats use the
+	// connection that was used last; what lay about for longer than a beat is still tested.
+	config.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool { return p.IdleDuration > 10*time.Second }
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return pool, nil
+}

@@ -1,0 +1,348 @@
+package pg
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Statement is one statement of a pipeline, by name. each, if set, is called for every row of its answer.
+type Statement struct {
+	Name string
+	Args []any
+	Each func(Row) error
+}
+
+// Row is what a query answers with, one at a time.
+type Row interface{ Scan(dest ...any) error }
+
+// Runner runs statements by name inside of a transaction.
+type Runner interface {
+	Run(ctx context.Context, name string, each func(Row) error, args ...any) error
+}
+
+// Session is a transaction of ours.
+type Session struct {
+	DB *DB
+	Tx pgx.Tx
+}
+
+// PgxRunner and SQLRunner run statements in the transaction of a caller.
+type PgxRunner struct {
+	DB *DB
+	Tx pgx.Tx
+}
+
+type SQLRunner struct {
+	DB *DB
+	Tx *sql.Tx
+}
+
+// One runs single statements, each in a transaction of its own.
+type One struct{ DB *DB }
+
+// Light is one for statements that only lock: nothing has to reach the disk before their answer.
+type Light struct{ DB *DB }
+
+func (o One) Run(ctx context.Context, name string, each func(Row) error, args ...any) error {
+	return o.DB.Send(ctx, Statement{Name: name, Args: args, Each: each})
+}
+
+func (l Light) Run(ctx context.Context, name string, each func(Row) error, args ...any) error {
+	return l.DB.Send(ctx, Statement{Name: "commit_lightly"}, Statement{Name: name, Args: args, Each: each})
+}
+
+// WaitAtMost is the statement after which no other of its transaction waits longer for a lock.
+func WaitAtMost(limit time.Duration) Statement {
+	return Statement{Name: "wait_at_most", Args: []any{fmt.Sprintf("%dms", limit.Milliseconds())}}
+}
+
+// Try runs f behind a savepoint, and waits for locks no longer than limit.
+func (t Session) Try(ctx context.Context, limit time.Duration, f func(Session) error) error {
+	if err := t.RunAll(ctx, []Statement{WaitAtMost(limit)}); err != nil {
+		return err
+	}
+	return t.Attempt(ctx, f)
+}
+
+// SilenceInTx is how long a program may be silent in the middle of a transaction.
+const SilenceInTx = "10s"
+
+const LockTimeout = "2s"
+
+// prelude makes settings for one transaction. As the first statement of a pipeline it is in one implicit transaction with
+// the others, which even a pooler in transaction mode keeps on one connection, and it leaves nothing behind.
+func prelude(settings [][2]string) string {
+	calls := make([]string, len(settings))
+	for i, p := range settings {
+		calls[i] = "set_config('" + p[0] + "', '" + p[1] + "', true)"
+	}
+	return "SELECT " + strings.Join(calls, ", ")
+}
+
+// scans are the planner's settings for what is read or moved as a whole.
+var scans = [][2]string{
+	{"jit", "off"},
+	{"enable_seqscan", "on"},
+	{"enable_bitmapscan", "on"},
+	{"enable_hashjoin", "on"},
+	{"enable_mergejoin", "on"},
+	{"plan_cache_mode", "force_custom_plan"},
+	{"lock_timeout", "0"},
+}
+
+// reads are those for questions: pinned, but for joins with what runs.
+var reads = [][2]string{
+	{"jit", "off"},
+	{"enable_seqscan", "off"},
+	{"enable_bitmapscan", "off"},
+	{"enable_hashjoin", "on"},
+	{"enable_mergejoin", "off"},
+	{"plan_cache_mode", "force_generic_plan"},
+}
+
+const snapshot = "BEGIN READ ONLY, ISOLATION LEVEL REPEATABLE READ"
+
+// The ways to begin a transaction: with the pins, for reading in one snapshot, and for whole tables with or without writing.
+var (
+	BeginHot  = "BEGIN ISOLATION LEVEL READ COMMITTED;" + setLocal(pins)
+	BeginRead = snapshot + ";" + setLocal(reads)
+	BeginScan = snapshot + ";" + setLocal(scans)
+	BeginBulk = "BEGIN ISOLATION LEVEL READ COMMITTED;" + setLocal(scans)
+)
+
+func setLocal(settings [][2]string) string {
+	var b strings.Builder
+	for _, p := range settings {
+		b.WriteString(" SET LOCAL " + p[0] + " = '" + p[1] + "';")
+	}
+	return b.String()
+}
+
+// Send runs statements in one round trip and one transaction: all of them happen, or none.
+func (s *DB) Send(ctx context.Context, list ...Statement) error {
+	return s.denied(ctx, s.sendOnce(ctx, list))
+}
+
+func (s *DB) sendOnce(ctx context.Context, list []Statement) error {
+	if s.IsClosed() {
+		return ErrClosed
+	}
+	conn, err := s.Pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	return s.sendOn(ctx, conn, list)
+}
+
+// sendOn is send on a connection.
+func (s *DB) sendOn(ctx context.Context, conn interface {
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+}, list []Statement,
+) error {
+	batch := &pgx.Batch{}
+	if s.prelude != "" {
+		batch.Queue(s.prelude)
+	}
+	for _, st := range list {
+		queued := batch.Queue(s.Text(st.Name), st.Args...)
+		if st.Each != nil {
+			queued.Query(func(rows pgx.Rows) error { return eachOf(rows, st.Each) })
+		}
+	}
+	ctx, done := withGrace(ctx)
+	defer done()
+	return conn.SendBatch(ctx, batch).Close()
+}
+
+// grace is how long a transaction that was sent may go on after its caller gave up.
+const grace = 2 * time.Second
+
+// withGrace returns a context for a transaction that was begun in ctx: it ends a little later than ctx.
+// Otherwise a caller that gives up would break the connection, and the server might commit without the
+// caller learning of it. Nearly always the answer comes within the grace. If ctx has a deadline, that
+// bounds the wait for a connection as before.
+func withGrace(ctx context.Context) (context.Context, func()) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(grace, cancel)
+		context.AfterFunc(longer, func() { timer.Stop() })
+	})
+	return longer, func() {
+		stop()
+		cancel()
+	}
+}
+
+// Read asks questions in one round trip and one snapshot.
+func (s *DB) Read(ctx context.Context, list ...Statement) error {
+	if s.IsClosed() {
+		return ErrClosed
+	}
+	batch := &pgx.Batch{}
+	batch.Queue(snapshot)
+	batch.Queue(readPrelude)
+	for _, st := range list {
+		batch.Queue(s.Text(st.Name), st.Args...).Query(func(rows pgx.Rows) error { return eachOf(rows, st.Each) })
+	}
+	batch.Queue("COMMIT")
+	return s.denied(ctx, s.Pool.SendBatch(ctx, batch).Close())
+}
+
+var readPrelude = prelude(reads)
+
+func eachOf(rows pgx.Rows, each func(Row) error) error {
+	defer rows.Close()
+	for rows.Next() {
+		if err := each(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+func (t Session) Run(ctx context.Context, name string, each func(Row) error, args ...any) error {
+	return runPgx(ctx, t.Tx, t.DB.Text(name), each, args)
+}
+
+// RunAll runs statements one after the other.
+func (t Session) RunAll(ctx context.Context, list []Statement) error {
+	for _, st := range list {
+		if err := t.Run(ctx, st.Name, st.Each, st.Args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Exec runs a script of several statements.
+func (t Session) Exec(ctx context.Context, text string) error {
+	_, err := t.Tx.Exec(ctx, text, pgx.QueryExecModeSimpleProtocol)
+	return err
+}
+
+// Attempt runs f behind a savepoint, so that its failure leaves the transaction usable.
+func (t Session) Attempt(ctx context.Context, f func(Session) error) error {
+	return pgx.BeginFunc(ctx, t.Tx, func(tx pgx.Tx) error { return f(Session{t.DB, tx}) })
+}
+
+func runPgx(ctx context.Context, tx interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+}, text string, each func(Row) error, args []any,
+) error {
+	if each == nil {
+		_, err := tx.Exec(ctx, text, args...)
+		return err
+	}
+	rows, err := tx.Query(ctx, text, args...)
+	if err != nil {
+		return err
+	}
+	return eachOf(rows, each)
+}
+
+// InTx runs f in a transaction of its own, begun with one of the begin texts.
+func (s *DB) InTx(ctx context.Context, begin string, f func(Session) error) error {
+	return s.denied(ctx, s.inOneTx(ctx, begin, f))
+}
+
+func (s *DB) inOneTx(ctx context.Context, begin string, f func(Session) error) error {
+	if s.IsClosed() {
+		return ErrClosed
+	}
+	conn, err := s.Pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	end, done := withGrace(ctx)
+	defer done()
+	tx, err := conn.BeginTx(end, pgx.TxOptions{BeginQuery: begin})
+	if err != nil {
+		return err
+	}
+	if err := f(Session{s, tx}); err != nil {
+		// The first error is the one to tell. Nothing of the transaction happens, whatever the second one is.
+		_ = tx.Rollback(end)
+		return err
+	}
+	return tx.Commit(end)
+}
+
+// RetryOnConflict repeats an operation that PostgreSQL ended because two transactions were in each other's way. Nothing of it
+// has happened then.
+func RetryOnConflict(ctx context.Context, operation func() error) error {
+	const times = 5
+	for n := 1; ; n++ {
+		err := operation()
+		if n == times || !IsCollision(err) {
+			return err
+		}
+		timer := time.NewTimer(time.Duration(n) * time.Duration(1+rand.IntN(5)) * time.Millisecond)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return errors.Join(ctx.Err(), err)
+		}
+	}
+}
+
+func (t PgxRunner) Run(ctx context.Context, name string, each func(Row) error, args ...any) error {
+	return runPgx(ctx, t.Tx, t.DB.Text(name), each, args)
+}
+
+func (t SQLRunner) Run(ctx context.Context, name string, each func(Row) error, args ...any) error {
+	if each == nil {
+		_, err := t.Tx.ExecContext(ctx, t.DB.Text(name), args...)
+		return err
+	}
+	rows, err := t.Tx.QueryContext(ctx, t.DB.Text(name), args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // what matters is in Err
+	for rows.Next() {
+		if err := each(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// pins are the planner's settings for statements on hot tables. Those tables are filled, emptied and filled again between
+// two looks of the statistics collector, so a plan has to be right whatever the statistics say: every statement is
+// written as nested loops over primary keys, and these settings leave the planner no other way.
+//   - jit: a compilation takes 80 ms, and the estimates that trigger it are off by orders of magnitude here;
+//   - scans and joins: a plan made while a table was tiny, or a bitmap scan with a sort of a whole lane.
+//
+// lock_timeout bounds what one writer can wait for another, such as for a caller's transaction that holds a unique key. It is longer
+// than PostgreSQL waits before it looks for a deadlock, which is then told apart and repeated.
+var pins = [][2]string{
+	{"jit", "off"},
+	{"enable_seqscan", "off"},
+	{"enable_bitmapscan", "off"},
+	{"enable_hashjoin", "off"},
+	{"enable_mergejoin", "off"},
+	{"plan_cache_mode", "force_generic_plan"},
+	{"lock_timeout", LockTimeout},
+}
+
+// vigils are settings of our connections by which the server gives up a program that has vanished, with its machine or its network: what it
+// locked is free again then. Its own look at such connections would take hours. A client that is alive has no statement to think about.
+var vigils = [][2]string{
+	{"idle_in_transaction_session_timeout", SilenceInTx},
+	{"tcp_keepalives_idle", "5"},
+	{"tcp_keepalives_interval", "2"},
+	{"tcp_keepalives_count", "3"},
+	{"tcp_user_timeout", "12s"},
+}

@@ -1,0 +1,108 @@
+package pg
+
+import (
+	"embed"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/holdfastdev/holdfast/store/internal/sqltext"
+)
+
+//go:embed sql/*.sql
+var sqlFiles embed.FS
+
+// statements are the texts of the sql directory by name, as InSchema takes them. What stands in
+// those files is explained in store/internal/sqltext.
+var statements = sqltext.Must(sqltext.Load(sqlFiles, "sql/*.sql", sqltext.Options{
+	Params: sqltext.Numbered,
+	Names:  sqltext.Codes(codes),
+	Later:  []string{"schema", "schema_name", "fence", "table", "day", "from", "to"},
+}))
+
+// Never is the due time of what no time wakes.
+const Never = math.MaxInt64
+
+// The bits of a link: the policy, and whether the child answers its parent.
+const (
+	policyBits = 3
+	answers    = 4
+)
+
+// The traits of runs, as the statement conclude has them.
+const (
+	TraitDurable   = 1 << iota // it has a journal
+	TraitChildren              // its end may have children to close
+	TraitContinues             // it starts over
+	TraitHeld                  // it is held
+	TraitFailures              // failures of children wake it
+	TraitFree                  // it is not counted as an attempt
+	TraitSeen                  // it knew of the request to cancel it
+	TraitMisfit                // its code contradicts its journal
+)
+
+// The verdicts of the statement send.
+const (
+	SendStored = iota
+	SendDuplicate
+	SendNoJob
+	SendFinished // its number is the state
+	SendNoCallback
+	SendAnswered
+)
+
+// unsaidLeaderTTL is how many microseconds the lease of a leader was long if nothing says it: that
+// program was too old to.
+const unsaidLeaderTTL = 60_000_000
+
+// The sorts of rows that the statement beat answers with.
+const (
+	BeatSelf = iota
+	BeatCancel
+	BeatPause
+	BeatOther
+	BeatHeld
+)
+
+// codes are the names of this package's numbers in its SQL, beside those of package store.
+var codes = map[string]int64{
+	"never": Never, "answers": answers, "policy_bits": policyBits, "unsaid_leader_ttl": unsaidLeaderTTL,
+
+	"durable": TraitDurable, "continues": TraitContinues, "hold": TraitHeld, "failures": TraitFailures, "free": TraitFree, "seen": TraitSeen,
+	"misfit": TraitMisfit,
+
+	"send_stored": SendStored, "send_duplicate": SendDuplicate, "send_no_job": SendNoJob, "send_finished": SendFinished,
+	"send_no_callback": SendNoCallback, "send_answered": SendAnswered,
+
+	"beat_self": BeatSelf, "beat_cancel": BeatCancel, "beat_pause": BeatPause, "beat_other": BeatOther, "beat_held": BeatHeld,
+}
+
+// statementsIn returns the statements for a schema.
+func statementsIn(schema string) map[string]string {
+	texts := make(map[string]string, len(statements))
+	for name, text := range statements {
+		texts[name] = InSchema(text, schema)
+	}
+	return texts
+}
+
+// InSchema puts the quoted name of a schema where a text says {schema}, and the name as a text where it says {schema_name}. They are the
+// only things that are ever put into one, and never between dollars, which a name may have. {fence} is the
+// number of the advisory lock of the journals of node t.id, made of both names: all who take it have to mean the same, so it is written
+// here.
+func InSchema(text, schema string) string {
+	name := "'" + strings.ReplaceAll(schema, "'", "''") + "'"
+	fence := "hashint8extended(t.id, hashtextextended(" + name + ", 0))"
+	return strings.NewReplacer("{schema}", pgx.Identifier{schema}.Sanitize(), "{schema_name}", name, "{fence}", fence).Replace(text)
+}
+
+// Text returns a statement. An unknown name is a mistake in this package.
+func (s *DB) Text(name string) string {
+	text, ok := s.Texts[name]
+	if !ok {
+		panic(fmt.Sprintf("postgres: no statement is named %q", name))
+	}
+	return text
+}

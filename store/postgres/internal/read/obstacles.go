@@ -1,0 +1,31 @@
+package read
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+)
+
+// Obstacles is that of store.Reader, without the class of its error.
+func (s *Store) Obstacles(ctx context.Context, namespace string, id store.ID) (store.Obstacles, error) {
+	var o store.Obstacles
+	found := false
+	others, err := s.LookIn(ctx, namespace, []store.ID{id}, pg.Statement{Name: "obstacles", Args: []any{pg.UUIDOf(id)}, Each: func(r pg.Row) error {
+		var (
+			pausedAt *int64
+			pausedBy *string
+			turn     pgtype.UUID
+		)
+		err := r.Scan(&pausedAt, &pausedBy, &turn)
+		o.QueuePausedAt, o.QueuePausedBy, o.Turn = pg.OptTime(pausedAt), pg.TextOf(pausedBy), turn.Bytes
+		found = true
+		return err
+	}})
+	if err == nil && (!found || others[id]) {
+		o, err = store.Obstacles{}, store.NoJob(id)
+	}
+	return o, err
+}

@@ -1,0 +1,48 @@
+package read
+
+import (
+	"context"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+)
+
+func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, error) {
+	var queues []store.Queue
+	place := map[int32]int{}
+	list := pg.Statement{Name: "queues", Args: []any{namespace}, Each: func(r pg.Row) error {
+		q := store.Queue{Counts: map[store.State]store.Count{}}
+		var id int32
+		var createdAt int64
+		var pausedAt *int64
+		var pausedBy *string
+		err := r.Scan(&id, &q.Namespace, &q.Name, &createdAt, &pausedAt, &pausedBy)
+		q.CreatedAt, q.PausedAt, q.PausedBy = pg.TimeOf(createdAt), pg.OptTime(pausedAt), pg.TextOf(pausedBy)
+		place[id] = len(queues)
+		queues = append(queues, q)
+		return err
+	}}
+	counts := pg.Statement{Name: "queue_counts", Args: []any{namespace, int32(store.CountBound + 1)}, Each: func(r pg.Row) error {
+		var (
+			id, state int32
+			n         int64
+			oldest    *int64
+		)
+		if err := r.Scan(&id, &state, &n, &oldest); err != nil {
+			return err
+		}
+		i, ok := place[id]
+		if !ok {
+			return nil
+		}
+		if n > 0 {
+			queues[i].Counts[store.State(state)] = store.Count{N: int(min(n, store.CountBound)), More: n > store.CountBound}
+		}
+		if oldest != nil {
+			queues[i].OldestDue = pg.TimeOf(*oldest)
+		}
+		return nil
+	}}
+	err := s.Read(ctx, list, counts)
+	return queues, err
+}

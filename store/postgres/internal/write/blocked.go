@@ -1,0 +1,450 @@
+package write
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+)
+
+// Blocked remembers which bodies and keys were found to be held by transactions of callers. What needs
+// them is taken out of a batch before it is sent. While such a transaction is known, bodies are asked
+// for before a batch waits for them, and keys are waited for no longer than a moment: so the first thing
+// that it holds costs the others a short wait, and each further one next to nothing.
+type Blocked struct {
+	mu     sync.Mutex
+	bodies map[store.ID]time.Time // since when
+	keys   map[string]blockedKey
+
+	bodiesMet, keysMet time.Time // when such a transaction was met last
+}
+
+// blockedKey tells when a key was first wanted and last tried in vain.
+type blockedKey struct{ since, tried time.Time }
+
+// askAgain is how soon a batch looks again whether a key that a caller's transaction holds can be
+// had, if others wait with it. Bodies are asked for each time: that waits for nobody.
+const askAgain = 20 * time.Millisecond
+
+// longest bounds how long a key is queued for that has been wanted for long.
+const longest = 100 * time.Millisecond
+
+// mindful is for how long a batch is on its guard after something was found held for longer than a
+// transaction of ours takes: whoever waits for it asks again sooner than that.
+const mindful = time.Second
+
+// maxBlocked bounds what is remembered; what is forgotten costs a short wait once more.
+const maxBlocked = 10_000
+
+// AddBodies notes bodies that could not be had.
+func (b *Blocked) AddBodies(ids []store.ID) {
+	now := time.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.bodies == nil || len(b.bodies) > maxBlocked {
+		b.bodies = map[store.ID]time.Time{}
+	}
+	for _, id := range ids {
+		if since, known := b.bodies[id]; !known {
+			b.bodies[id] = now
+		} else if now.Sub(since) >= Briefly {
+			b.bodiesMet = now
+		}
+	}
+}
+
+// meetBodies notes that bodies could not be had for longer than a transaction of ours takes.
+func (b *Blocked) meetBodies(ids []store.ID) {
+	b.AddBodies(ids)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.bodiesMet = time.Now()
+}
+
+// freeBodies notes bodies that can be had again.
+func (b *Blocked) freeBodies(ids []store.ID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, id := range ids {
+		delete(b.bodies, id)
+	}
+}
+
+// isMindful reports whether bodies are held by a transaction of a caller, as far as is known.
+func (b *Blocked) isMindful() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return time.Since(b.bodiesMet) < mindful
+}
+
+// suspects returns those of the bodies that were found held.
+func (b *Blocked) suspects(ids []store.ID) []store.ID {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.bodies) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(ids), func(id store.ID) bool {
+		_, held := b.bodies[id]
+		return !held
+	})
+}
+
+// patience is what a batch begins with.
+func (b *Blocked) patience() patience {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if time.Since(b.keysMet) < mindful {
+		return patience{wait: atOnce, tries: mostTries}
+	}
+	return patience{wait: Briefly, tries: mostTries}
+}
+
+// addKeys notes keys that were tried in vain by a batch with that patience.
+func (b *Blocked) addKeys(p patience, keys ...string) {
+	now := time.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, key := range keys {
+		k := b.wanted(key, now)
+		if k.tried = now; p.waited || now.Sub(k.since) >= Briefly {
+			b.keysMet = now
+		}
+		b.keys[key] = k
+	}
+}
+
+// suspectKeys notes keys that nobody had the patience to try: it is their turn the next time.
+func (b *Blocked) suspectKeys(entries []*Entry) {
+	now := time.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range entries {
+		key := e.key()
+		b.keys[key] = b.wanted(key, now)
+	}
+}
+
+// wanted returns what is known of a key that is wanted. The mutex is held.
+func (b *Blocked) wanted(key string, now time.Time) blockedKey {
+	if b.keys == nil || len(b.keys) > maxBlocked {
+		b.keys = map[string]blockedKey{}
+	}
+	k, known := b.keys[key]
+	if !known {
+		k.since = now
+	}
+	return k
+}
+
+// freeKeys forgets the keys of enqueues that were tried, and waited for nobody.
+func (b *Blocked) freeKeys(entries []*Entry) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.keys) == 0 {
+		return
+	}
+	for _, e := range entries {
+		if e.mayWait() && (e.Err == nil || errors.Is(e.Err, store.ErrConflict)) {
+			delete(b.keys, e.key())
+		}
+	}
+}
+
+// hasKey reports whether a key was found held.
+func (b *Blocked) hasKey(key string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, held := b.keys[key]
+	return held
+}
+
+// isDue reports whether it is time to try a key again that was found held.
+func (b *Blocked) isDue(key string, now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return now.Sub(b.keys[key].tried) >= askAgain
+}
+
+// oldest returns the key of enqueues that has been wanted for longest, and how long it is to be waited for; 0 is not at all. A key
+// that many want is held by one short transaction after the other; only who queues for it gets it.
+func (b *Blocked) oldest(entries []*Entry, now time.Time) (key string, wait time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var age time.Duration
+	for _, e := range entries {
+		if k, ok := b.keys[e.key()]; ok && now.Sub(k.since) > age {
+			key, age = e.key(), now.Sub(k.since)
+		}
+	}
+	if wait = min(age/10, longest); wait <= atOnce {
+		wait = 0
+	}
+	return key, wait
+}
+
+// sortByTry puts the enqueues first whose keys were not tried for longest.
+func (b *Blocked) sortByTry(entries []*Entry) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	slices.SortStableFunc(entries, func(x, y *Entry) int { return b.keys[x.key()].tried.Compare(b.keys[y.key()].tried) })
+}
+
+// Grab locks those of the bodies that nobody holds, until the transaction ends, and returns the others.
+func Grab(ctx context.Context, t pg.Runner, ids []store.ID) (held map[store.ID]bool, err error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	held = map[store.ID]bool{}
+	err = t.Run(ctx, "grab_bodies", func(r pg.Row) error {
+		var id pgtype.UUID
+		err := r.Scan(&id)
+		held[id.Bytes] = true
+		return err
+	}, pg.UUIDsOf(ids))
+	return held, err
+}
+
+// ParentsOf returns the parents that jobs answer when they end.
+func ParentsOf(ctx context.Context, t pg.Runner, ids []store.ID) (map[store.ID]store.ID, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	parents := map[store.ID]store.ID{}
+	err := t.Run(ctx, "parents_of", func(r pg.Row) error {
+		var id, parent pgtype.UUID
+		err := r.Scan(&id, &parent)
+		parents[id.Bytes] = parent.Bytes
+		return err
+	}, pg.UUIDsOf(ids))
+	return parents, err
+}
+
+// GrabFor locks the bodies of jobs, and of the parents that they answer, and returns the jobs of which it has got all.
+func (s *Store) GrabFor(ctx context.Context, t pg.Runner, ids []store.ID) (free []store.ID, err error) {
+	parents, err := ParentsOf(ctx, t, ids)
+	if err != nil {
+		return nil, err
+	}
+	wanted := slices.Clone(ids)
+	for _, parent := range parents {
+		wanted = append(wanted, parent)
+	}
+	held, err := Grab(ctx, t, wanted)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(ids), func(id store.ID) bool { return held[id] || held[parents[id]] }), nil
+}
+
+// RetryWhileHeld calls f for the jobs that a person wants to do something to, and again, a little later each time, for those that somebody
+// else has at the moment. f returns these. It returns those that could not be had: a caller's transaction has them.
+func RetryWhileHeld(ctx context.Context, ids []store.ID, f func(ids []store.ID) (moved []store.ID, err error)) ([]store.ID, error) {
+	const tries = 8
+	for wait, n := time.Millisecond, 1; len(ids) > 0; wait, n = 2*wait, n+1 {
+		var err error
+		if ids, err = f(ids); err != nil || len(ids) == 0 || n == tries {
+			return ids, err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, ctx.Err()
+		}
+	}
+	return ids, nil
+}
+
+// ErrBlocked is the error of an operation that a caller's transaction is in the way of.
+func ErrBlocked(what string) error {
+	return fmt.Errorf("%w needed to %s", store.ErrBusy, what)
+}
+
+// blocked is ErrBlocked for an enqueue.
+func (e *Entry) blocked() error {
+	if len(e.Job.UniqueKey) > 0 {
+		return ErrBlocked("enqueue job " + e.Job.ID.String() + ": its unique key")
+	}
+	return ErrBlocked("enqueue job " + e.Job.ID.String() + ": its id")
+}
+
+// bodies are the jobs whose bodies the batch needs: of those that are sent to, that park, are put
+// back, or are answered, and whose end is decided.
+func (b *batch) bodies() []store.ID {
+	var ids []store.ID
+	for _, q := range b.sends {
+		ids = append(ids, q.Job)
+	}
+	for _, a := range b.appends {
+		if a.Closing {
+			ids = append(ids, a.Lease.Job)
+		}
+	}
+	for _, r := range b.runs {
+		if !r.isPlain() {
+			ids = append(ids, r.bodies()...)
+		}
+	}
+	return ids
+}
+
+// bodies are those that the end of a run needs.
+func (r *Run) bodies() []store.ID {
+	var ids []store.ID
+	if r.needsBody() {
+		ids = append(ids, r.Lease.Job)
+	}
+	if r.Answers && r.Parent != (store.ID{}) {
+		ids = append(ids, r.Parent)
+	}
+	return ids
+}
+
+// setAside takes the operations out of the batch that need what is held. What goes on in a job's
+// run stays in its order: an outcome does not go before what is written with it.
+func (b *batch) setAside(held map[store.ID]bool) {
+	if len(held) == 0 {
+		return
+	}
+	b.sends = slices.DeleteFunc(b.sends, func(q *store.Send) bool {
+		if held[q.Job] {
+			q.Err = ErrBlocked("send to job " + q.Job.String())
+		}
+		return held[q.Job]
+	})
+	b.appends = slices.DeleteFunc(b.appends, func(a *appending) bool {
+		if a.Closing && held[a.Lease.Job] {
+			a.Err = ErrBlocked("write the journal of job " + a.Lease.Job.String())
+			return true
+		}
+		return false
+	})
+	b.setAsideRuns(func(r *Run) bool {
+		if r.isPlain() {
+			return false
+		}
+		return slices.ContainsFunc(r.bodies(), func(id store.ID) bool { return held[id] })
+	})
+}
+
+// setAsideRuns takes the ends of runs out of the batch that are held.
+func (b *batch) setAsideRuns(isHeld func(*Run) bool) {
+	busy := map[*Run]bool{}
+	b.runs = slices.DeleteFunc(b.runs, func(r *Run) bool {
+		if busy[r] = isHeld(r); busy[r] {
+			r.outcome.Err = ErrBlocked("end the run of job " + r.Lease.Job.String())
+		}
+		return busy[r]
+	})
+	b.twins = slices.DeleteFunc(b.twins, func(r *Run) bool {
+		if busy[r.twin] {
+			r.outcome.Err = r.twin.outcome.Err
+		}
+		return busy[r.twin]
+	})
+}
+
+// setAsideKnown takes those operations out of the batch that need what was found held before and
+// still is. Keys that it is time to try again are kept apart.
+func (s *Store) setAsideKnown(ctx context.Context, b *batch) error {
+	if err := s.setAsideBodies(ctx, b); err != nil {
+		return err
+	}
+	b.keepApart(func(e *Entry) bool { return e.mayWait() && s.Blocked.hasKey(e.key()) })
+	now := time.Now()
+	b.setAsideAppends(func(e *Entry) bool { return s.Blocked.hasKey(e.key()) && !s.Blocked.isDue(e.key(), now) })
+	if b.isEmpty() {
+		b.alone = b.patient
+		return nil
+	}
+	b.doubtful = slices.DeleteFunc(b.doubtful, func(e *Entry) bool {
+		due := s.Blocked.isDue(e.key(), now)
+		if !due {
+			e.Err = e.blocked()
+		}
+		return !due
+	})
+	return nil
+}
+
+// setAsideBodies asks which bodies can be had before the batch waits for them: those that were found
+// held, and all of them while a transaction of a caller is known, for that may hold any number.
+func (s *Store) setAsideBodies(ctx context.Context, b *batch) error {
+	mindful := s.Blocked.isMindful()
+	if mindful {
+		if err := b.findParents(ctx, pg.One{DB: s.DB}); err != nil {
+			return err
+		}
+	}
+	ids := b.bodies()
+	if !mindful {
+		ids = s.Blocked.suspects(ids)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	held, err := Grab(ctx, pg.Light{DB: s.DB}, ids)
+	if err != nil {
+		return err
+	}
+	s.Blocked.AddBodies(slices.Collect(maps.Keys(held)))
+	s.Blocked.freeBodies(slices.DeleteFunc(ids, func(id store.ID) bool { return held[id] }))
+	b.setAside(held)
+	return nil
+}
+
+// setAsideAppends takes appends out of the batch with children whose ids are held, and what comes after them in their runs; unless there is
+// nothing else that would wait with them.
+func (b *batch) setAsideAppends(isHeld func(*Entry) bool) {
+	busy := map[store.ID]bool{}
+	for _, a := range b.appends {
+		if slices.ContainsFunc(a.entries, func(e *Entry) bool { return e.mayWait() && isHeld(e) }) {
+			busy[a.Lease.Job] = true
+		}
+	}
+	if len(busy) == 0 {
+		return
+	}
+	of := func(job store.ID) bool { return busy[job] }
+	if len(b.checkpoints)+len(b.sends)+len(b.invalid)+len(b.entries) == 0 &&
+		!slices.ContainsFunc(b.appends, func(a *appending) bool { return !of(a.Lease.Job) }) &&
+		!slices.ContainsFunc(b.runs, func(r *Run) bool { return !of(r.Lease.Job) }) {
+		return
+	}
+	b.appends = slices.DeleteFunc(b.appends, func(a *appending) bool {
+		if of(a.Lease.Job) {
+			a.putAside()
+		}
+		return of(a.Lease.Job)
+	})
+	b.setAsideRuns(func(r *Run) bool { return of(r.Lease.Job) })
+}
+
+// keepApart takes enqueues out of the batch that may have to wait.
+func (b *batch) keepApart(doubtful func(*Entry) bool) {
+	b.entries = slices.DeleteFunc(b.entries, func(e *Entry) bool {
+		yes := doubtful(e)
+		if yes {
+			b.doubtful = append(b.doubtful, e)
+		}
+		return yes
+	})
+}
+
+// key names what an enqueue may have to wait for.
+func (e *Entry) key() string {
+	if len(e.Job.UniqueKey) > 0 {
+		return "key " + string(e.Job.UniqueKey)
+	}
+	return "id " + string(e.Job.ID[:])
+}

@@ -1,0 +1,184 @@
+package write
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+)
+
+func (s *Store) EnqueueTx(ctx context.Context, t pg.Runner, enqueues []*store.Enqueue) error {
+	s.Freshen(ctx, t, enqueues)
+	now := s.Micros()
+	entries, err := s.EntriesOf(ctx, enqueues, now, true)
+	if err != nil || len(entries) == 0 {
+		return err
+	}
+	if err := s.enqueueForCaller(ctx, t, entries, now); err != nil {
+		return err
+	}
+	return s.notifyTx(ctx, t, wakesOf(entries, now))
+}
+
+// notifyTx sends notifications when a caller's transaction commits.
+func (s *Store) notifyTx(ctx context.Context, t pg.Runner, payloads []string) error {
+	if len(payloads) == 0 {
+		return nil
+	}
+	return t.Run(ctx, "notify", nil, s.Channel(), payloads)
+}
+
+func (s *Store) SendTx(ctx context.Context, t pg.Runner, sends []*store.Send) error {
+	possible := make([]*store.Send, 0, len(sends))
+	for _, q := range sends {
+		q.Result = store.SendResult{}
+		if q.Err = q.Check(); q.Err == nil {
+			possible = append(possible, q)
+		}
+	}
+	var level string
+	if err := t.Run(ctx, "isolation", func(r pg.Row) error { return r.Scan(&level) }); err != nil {
+		return err
+	}
+	if err := checkIsolation(level); err != nil {
+		return err
+	}
+	now := s.Micros()
+	w, err := deliver(ctx, t, possible, now)
+	if err != nil || len(w) == 0 {
+		return err
+	}
+	// Their lanes are read in the same transaction: the caller's may hold the last connection of the pool.
+	var ids []int32
+	for _, job := range w {
+		ids = append(ids, job.Lane)
+	}
+	if err := t.Run(ctx, "lanes_by_id", s.CacheLane, ids); err != nil {
+		return err
+	}
+	wakes, err := s.wakes(ctx, w)
+	if err != nil {
+		return err
+	}
+	var places []local.Late
+	for _, job := range w {
+		if at := (local.Late{int64(job.Lane), now}); !slices.Contains(places, at) && len(places) < local.MaxLates {
+			places = append(places, at)
+		}
+	}
+	payloads := []string{local.EncodeLate(places, "")}
+	for _, wake := range wakes {
+		payloads = append(payloads, local.EncodeWake(wake, ""))
+	}
+	return s.notifyTx(ctx, t, payloads)
+}
+
+// checkIsolation refuses transactions that see what was there when they began: whether a job still runs, or may still be sent to, is
+// asked after its body was locked, and is not to be told by an older snapshot.
+func checkIsolation(level string) error {
+	if level == "read committed" || level == "read uncommitted" { // which are the same
+		return nil
+	}
+	return fmt.Errorf("%w: the transaction is at %s, which cannot see whether the job has ended meanwhile; use read committed",
+		store.ErrInvalid, level)
+}
+
+func (s *Store) AppendTx(ctx context.Context, t pg.Runner, in *store.Append) (err error) {
+	a := &appending{Append: in}
+	if !a.isPossible() {
+		return nil
+	}
+	now := s.Micros()
+	if a.entries, err = s.EntriesOf(ctx, a.Enqueues, now, true); err != nil {
+		return err
+	}
+	if !a.isPrepared() {
+		return nil
+	}
+	appends := []*appending{a}
+	var level string
+	locked := func(r pg.Row) error {
+		var silence string
+		return r.Scan(&silence, &level)
+	}
+	if err := t.Run(ctx, "lock_body_of_step", locked, pg.UUIDOf(a.Lease.Job), pg.SilenceInTx); err != nil {
+		return err
+	}
+	if level != "" { // of a job that is there
+		if err := checkIsolation(level); err != nil {
+			return err
+		}
+	}
+	left, err := s.appendable(ctx, t, appends)
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	switch err := s.writeAppends(ctx, t, appends, now); {
+	case errors.Is(err, errEnqueueFailed):
+		a.refuse(ctx, err)
+		return nil
+	case err != nil:
+		return err
+	default:
+		return s.notifyTx(ctx, t, wakesOf(a.entries, now))
+	}
+}
+
+const (
+	// firstAwait and lastAwait bound how often it is looked whether a caller's transaction has ended.
+	firstAwait = time.Millisecond
+	lastAwait  = 100 * time.Millisecond
+)
+
+// AwaitTx is that of store.Writer, without the class of its error.
+func (s *Store) AwaitTx(ctx context.Context, job store.ID) error {
+	for wait := firstAwait; ; wait = min(2*wait, lastAwait) {
+		held, err := Grab(ctx, pg.One{DB: s.DB}, []store.ID{job})
+		if err != nil || !held[job] {
+			return err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+	}
+}
+
+// wakesOf returns the notifications of enqueues in a caller's transaction. They carry no origin: this store, too, hears
+// of them only when the transaction commits, and claims may have passed the places by then.
+func wakesOf(entries []*Entry, now int64) []string {
+	ready, soonest := map[local.QueueName][]local.Late{}, map[local.QueueName]int64{}
+	for _, e := range entries {
+		q := local.QueueName{Namespace: e.Job.Namespace, Name: e.Job.Queue}
+		switch {
+		case e.Result.State == 0 && !e.Result.Replaced:
+		case e.RunAt <= now && e.Job.OrderingKey == "":
+			if at := (local.Late{int64(e.Lane.ID), e.RunAt}); !slices.Contains(ready[q], at) && len(ready[q]) < local.MaxLates {
+				ready[q] = append(ready[q], at)
+			}
+		default:
+			// What is due later, or needs the turn of its key, is a matter of promotion.
+			if due, ok := soonest[q]; !ok || e.RunAt < due {
+				soonest[q] = e.RunAt
+			}
+		}
+	}
+	var payloads []string
+	for q, places := range ready {
+		wake := store.Wake{Kind: store.WakeReady, Namespace: q.Namespace, Queue: q.Name}
+		payloads = append(payloads, local.EncodeLate(places, ""), local.EncodeWake(wake, ""))
+	}
+	for q, due := range soonest {
+		wake := store.Wake{Kind: store.WakeDeferred, Namespace: q.Namespace, Queue: q.Name, Due: pg.TimeOf(due)}
+		payloads = append(payloads, local.EncodeWake(wake, ""))
+	}
+	return payloads
+}

@@ -1,0 +1,309 @@
+package write
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/local"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+)
+
+// maxClaim is the most that one claim takes. The statement's LIMIT says the same.
+const maxClaim = 1000
+
+// Claim is that of store.Claims, without the class of its error.
+func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
+	params.Limit = min(max(params.Limit, 0), maxClaim)
+	var claimed []store.Claimed
+	err := pg.RetryOnConflict(ctx, func() (err error) {
+		if params.Repeat {
+			claimed, err = s.claimAgain(ctx, params)
+		} else {
+			claimed, err = s.claimNext(ctx, params)
+		}
+		return err
+	})
+	if pg.CodeOf(err) == pg.CodeUnique {
+		// The number was used: by the same claim, whose answer was lost.
+		claimed, err = s.claimAgain(ctx, params)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return claimed, nil
+}
+
+// claimNext takes what comes next, where the cursors say that there is work. If there is nothing it
+// looks at everything, and if there is much less than was asked for it looks again, too: lanes that
+// were not looked at may have more. If a queue gave all that was asked of it there is other work.
+// If it then fails it has failed as a whole, although the first part has happened: whether the
+// second one has is not known, and a repeat by the first number finds both.
+func (s *Store) claimNext(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
+	var all []store.Claimed
+	records := recordsFor(params.Limit)
+	for again := false; ; again = true {
+		look := s.Cursors.Begin(&params, again, &s.Lanes)
+		claimed, err := s.claimAt(ctx, params, look)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, claimed...)
+		used := recordsFor(len(claimed))
+		records -= used
+		params.Seq += int64(used)
+		short := params.Limit - len(claimed)
+		left := leftOf(params.Queues, claimed)
+		if look.Enough || anyUsedUp(params.Queues, left) || 2*short < len(all)+short || records == 0 {
+			return all, nil
+		}
+		params.Limit, params.Queues = min(short, records*store.MaxClaimSlots), left
+	}
+}
+
+// leftOf returns what may still be taken of queues once some jobs are.
+func leftOf(queues []store.QueueDemand, claimed []store.Claimed) []store.QueueDemand {
+	if queues == nil || len(claimed) == 0 {
+		return queues
+	}
+	taken := make(map[string]int, len(queues))
+	for i := range claimed {
+		taken[claimed[i].Job.Queue]++
+	}
+	left := slices.Clone(queues)
+	for i, q := range left {
+		left[i].Limit -= taken[q.Name]
+	}
+	return left
+}
+
+// anyUsedUp reports whether of one of the queues nothing is left that might be taken.
+func anyUsedUp(queues, left []store.QueueDemand) bool {
+	for i := range queues {
+		if queues[i].Limit > 0 && left[i].Limit <= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// recordsFor is how many claim records so many jobs take.
+func recordsFor(jobs int) int { return (jobs + store.MaxClaimSlots - 1) / store.MaxClaimSlots }
+
+// claimAt is one claim of what is looked at.
+func (s *Store) claimAt(ctx context.Context, params store.ClaimParams, look *local.Look) ([]store.Claimed, error) {
+	taken := map[int32]local.Span{}
+	claimed, seen, err := s.claim(ctx, params, look, taken)
+	if err != nil {
+		s.Cursors.Fail()
+		return nil, err
+	}
+	full := len(claimed) >= params.Limit || anyUsedUp(params.Queues, leftOf(params.Queues, claimed))
+	s.Cursors.End(look, taken, seen, full, &s.Lanes)
+	return claimed, nil
+}
+
+// claimRow is what is scanned of a claimed job. One is used for all rows of a claim, so what is nearly never NULL is not a pointer: that
+// would be made again for each.
+type claimRow struct {
+	n, lastSeq           pgtype.Int8 // of the one statement and of the other
+	seq, slot, claimedAt pgtype.Int8
+	id                   pgtype.UUID
+	lane                 pgtype.Int4
+	runAt, createdAt     pgtype.Int8
+	lease                pgtype.Int8
+	attempt, max, codec  pgtype.Int4
+	body                 pg.Body
+	journal, asked       pgtype.Bool
+	why                  *string
+	check                pg.CheckpointRow
+	work                 pgtype.FlatArray[int64] // lane, run time of its first job, and so on
+}
+
+// columns are the places of the columns that both statements answer with, from lane to the end, after those that one of them begins with.
+func (c *claimRow) columns(first ...any) []any {
+	return append(first,
+		&c.lane, &c.runAt, &c.id, &c.createdAt, &c.lease, &c.attempt, &c.max, &c.codec, &c.body.Args, &c.body.Options, &c.body.Tags,
+		&c.body.Metadata, &c.body.OrderingKey, &c.body.UniqueKey, &c.body.UniqueStates, &c.body.Parent, &c.body.Link, &c.body.Closing,
+		&c.journal, &c.asked, &c.why,
+		&c.check.Percent, &c.check.Message, &c.check.Value, &c.check.UpdatedAt,
+	)
+}
+
+// fill turns the row of a job into what a claim answers. What its lane says is left out.
+func (c *claimRow) fill(to *store.Claimed, node int64) (err error) {
+	c.body.Lane, c.body.RunAt, c.body.CreatedAt = c.lane.Int32, c.runAt.Int64, c.createdAt.Int64
+	c.body.Lease, c.body.Attempt, c.body.MaxAttempts, c.body.Codec = c.lease.Int64+1, c.attempt.Int32+1, c.max.Int32, c.codec.Int32
+	err = c.body.Fill(&to.Job, c.id.Bytes)
+	to.Lease = store.Lease{Job: to.Job.ID, Number: to.Job.LeaseNumber, Node: node, Claim: c.seq.Int64, Slot: int(c.slot.Int64)}
+	to.ClaimedAt = pg.TimeOf(c.claimedAt.Int64)
+	to.CancelRequested, to.CancelReason = c.asked.Valid, pg.TextOf(c.why)
+	to.Durable = c.journal.Bool
+	to.Checkpoint = c.check.Checkpoint()
+	return err
+}
+
+// claimAnswer collects the rows of a claim.
+type claimAnswer struct {
+	alive   bool
+	row     claimRow
+	lanes   []int32
+	claimed []store.Claimed
+}
+
+// claimAnswers are used again: a job is large, and how many there will be is not known before the last of them. Callers get a copy.
+var claimAnswers = sync.Pool{New: func() any { return new(claimAnswer) }}
+
+func newAnswer() *claimAnswer { return claimAnswers.Get().(*claimAnswer) } //nolint:errcheck // what else would it be
+
+// free gives the answer back. It keeps nothing of the jobs alive.
+func (a *claimAnswer) free() {
+	clear(a.claimed)
+	*a = claimAnswer{lanes: a.lanes[:0], claimed: a.claimed[:0]}
+	claimAnswers.Put(a)
+}
+
+func (a *claimAnswer) add(node int64) error {
+	a.claimed, a.lanes = append(a.claimed, store.Claimed{}), append(a.lanes, a.row.lane.Int32)
+	return a.row.fill(&a.claimed[len(a.claimed)-1], node)
+}
+
+// named returns the jobs with what their lanes say, in the order of their slots.
+func (s *Store) named(ctx context.Context, node int64, a *claimAnswer) ([]store.Claimed, error) {
+	if !a.alive {
+		return nil, store.DeadNode(node)
+	}
+	if len(a.claimed) == 0 {
+		return nil, nil
+	}
+	if err := s.KnowLanes(ctx, a.lanes); err != nil {
+		return nil, err
+	}
+	for i := range a.claimed {
+		if err := s.Describe(&a.claimed[i].Job, a.lanes[i]); err != nil {
+			return nil, err
+		}
+	}
+	// Nearly always they come in order, and moving them is not cheap.
+	if inOrder := func(x, y store.Claimed) int { return compareLeases(x.Lease, y.Lease) }; !slices.IsSortedFunc(a.claimed, inOrder) {
+		slices.SortStableFunc(a.claimed, inOrder)
+	}
+	return slices.Clone(a.claimed), nil
+}
+
+func (s *Store) ClaimArgs(params store.ClaimParams, now int64, look *local.Look) []any {
+	var queues []string
+	var limits []int32
+	if params.Queues != nil {
+		queues, limits = make([]string, 0, len(params.Queues)), make([]int32, 0, len(params.Queues))
+		for _, q := range params.Queues {
+			queues, limits = append(queues, q.Name), append(limits, int32(min(max(q.Limit, 0), maxClaim)))
+		}
+	}
+	kinds := params.Kinds
+	if kinds == nil {
+		kinds = []string{}
+	}
+	return []any{
+		params.Node, params.Seq, params.Namespace, queues, limits, kinds, int32(params.Limit), now, params.Aging.Microseconds(), params.Repeat,
+		look.Lanes, look.From, look.IDs, look.Until,
+	}
+}
+
+// claim takes jobs of what is looked at, and notes which of each lane. It returns the lanes in which it has seen jobs, best first.
+func (s *Store) claim(
+	ctx context.Context, params store.ClaimParams, look *local.Look, taken map[int32]local.Span,
+) (claimed []store.Claimed, seen []local.Work, err error) {
+	now := s.Micros()
+	answer := newAnswer()
+	defer answer.free()
+	c := &answer.row
+	columns := append(c.columns(&c.n), &c.work)
+	var lanes []int32
+	err = s.Send(ctx, pg.Statement{
+		Name: "claim",
+		Args: s.ClaimArgs(params, now, look),
+		Each: func(r pg.Row) error {
+			answer.alive = true
+			if err := r.Scan(columns...); err != nil {
+				return err
+			}
+			for w := range slices.Chunk(c.work, 2) {
+				lanes, seen = append(lanes, int32(w[0])), append(seen, local.Work{Lane: int32(w[0]), First: w[1]})
+			}
+			if !c.n.Valid {
+				return nil
+			}
+			local.Note(taken, c.lane.Int32, local.Position{RunAt: c.runAt.Int64, ID: c.id.Bytes})
+			c.seq.Int64, c.slot.Int64 = params.Seq+c.n.Int64/store.MaxClaimSlots, c.n.Int64%store.MaxClaimSlots
+			c.claimedAt.Int64 = now
+			return answer.add(params.Node)
+		},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if claimed, err = s.named(ctx, params.Node, answer); err != nil {
+		return nil, nil, err
+	}
+	return claimed, seen, s.KnowLanes(ctx, lanes)
+}
+
+// claimAgain returns what the claim with these parameters took, if it happened; otherwise it happens now.
+func (s *Store) claimAgain(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
+	params.Repeat = true
+	until := params.Seq + int64(params.Records())
+	ask := func(st pg.Statement) error {
+		return s.Send(ctx, pg.Statement{Name: "claim_note", Args: []any{params.Node, params.Seq, until}}, st)
+	}
+	claimed, happened, err := s.claimsFrom(ctx, params, ask)
+	if err != nil || happened || params.After.Claim != 0 {
+		return claimed, err
+	}
+	claimed, _, err = s.claim(ctx, params, &local.Look{Whole: true}, map[int32]local.Span{})
+	if len(claimed) > 0 || err != nil {
+		return claimed, err
+	}
+	// Either there is nothing to claim, or the lost claim was still on its way and has come through just now.
+	claimed, _, err = s.claimsFrom(ctx, params, ask)
+	return claimed, err
+}
+
+// claimsFrom reads the claim records from params.Seq on, of a claim or of jobs that started as they were enqueued.
+func (s *Store) claimsFrom(
+	ctx context.Context, params store.ClaimParams, ask func(pg.Statement) error,
+) (claimed []store.Claimed, happened bool, err error) {
+	most := params.Records() * store.MaxClaimSlots
+	if params.Limit < params.Sent {
+		most = params.Limit
+	}
+	answer := newAnswer()
+	defer answer.free()
+	c := &answer.row
+	columns := c.columns(&c.lastSeq, &c.seq, &c.slot, &c.claimedAt)
+	err = ask(pg.Statement{
+		Name: "claim_again",
+		Args: []any{
+			params.Node, params.Seq, params.Seq + int64(params.Records()), params.After.Claim, int64(params.After.Slot), int32(most),
+		},
+		Each: func(r pg.Row) error {
+			answer.alive = true
+			if err := r.Scan(columns...); err != nil {
+				return err
+			}
+			happened = happened || c.lastSeq.Int64 >= params.Seq || c.seq.Valid
+			if !c.seq.Valid || !c.createdAt.Valid {
+				return nil
+			}
+			return answer.add(params.Node)
+		},
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	claimed, err = s.named(ctx, params.Node, answer)
+	return claimed, happened, err
+}

@@ -1,0 +1,158 @@
+package write
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+)
+
+// mayWait reports whether an enqueue may have to wait for a transaction of a caller's.
+func (e *Entry) mayWait() bool { return len(e.Job.UniqueKey) > 0 || e.KnownID }
+
+// enqueueEach enqueues what the batch enqueues itself, as much of it together as can be. Keys come last, and in their order, as everybody
+// takes them.
+func (s *Store) enqueueEach(ctx context.Context, t pg.Session, b *batch) error {
+	contested := slices.DeleteFunc(slices.Clone(b.entries), func(e *Entry) bool { return !e.mayWait() })
+	others := slices.DeleteFunc(slices.Clone(b.entries), (*Entry).mayWait)
+	if err := s.enqueueParts(ctx, t, b, others, len(others)); err != nil {
+		return err
+	}
+	if err := s.enqueueParts(ctx, t, b, inOrder(contested), len(contested)); err != nil {
+		return err
+	}
+	return t.RunAll(ctx, append([]pg.Statement{pg.WaitAtMost(Briefly)}, s.NewQueues(b.entries, b.now)...))
+}
+
+// inOrder sorts enqueues by their keys.
+func inOrder(entries []*Entry) []*Entry {
+	slices.SortStableFunc(entries, func(a, b *Entry) int { return bytes.Compare(a.Job.UniqueKey, b.Job.UniqueKey) })
+	return entries
+}
+
+// enqueueParts enqueues as many at a time as go through: half as many after a failure, twice as many after a success. Of those that may
+// have to wait for somebody, what is left when the patience of the batch is over is put aside untried: others wait behind it.
+func (s *Store) enqueueParts(ctx context.Context, t pg.Session, b *batch, left []*Entry, size int) error {
+	for len(left) > 0 {
+		size = min(size, len(left))
+		part := left[:size]
+		if part[0].mayWait() && b.patience.isOver() {
+			s.Blocked.suspectKeys(left)
+			putAside(left)
+			return nil
+		}
+		held, err := s.enqueuePart(ctx, t, b, part)
+		switch {
+		case err == nil:
+			left, size = left[size:], 2*size
+		case !held && !pg.IsData(err):
+			return err
+		case size > 1:
+			size /= 2
+		case held:
+			key := part[0].key()
+			s.Blocked.addKeys(b.patience, key)
+			left = slices.DeleteFunc(slices.Clone(left), func(e *Entry) bool {
+				same := e.key() == key
+				if same {
+					putAside([]*Entry{e})
+				}
+				return same
+			})
+		default:
+			e := part[0]
+			e.Result, e.Err = store.EnqueueResult{}, pg.Classify(ctx, "enqueue job "+e.Job.ID.String(), err)
+			left = left[1:]
+		}
+	}
+	return nil
+}
+
+// enqueuePart enqueues all or none. That somebody has locked a table is no matter of one enqueue: where none of them may have to wait, it
+// is an error, and all of the batch is repeated.
+func (s *Store) enqueuePart(ctx context.Context, t pg.Session, b *batch, part []*Entry) (held bool, err error) {
+	for _, e := range part {
+		e.Result, e.Err = store.EnqueueResult{}, nil
+	}
+	enqueue := func(t pg.Session) error { return s.EnqueueCarefully(ctx, t, part, b.now) }
+	if part[0].mayWait() {
+		return b.contend(ctx, t, enqueue)
+	}
+	return false, t.Try(ctx, Briefly, enqueue)
+}
+
+// putAside makes enqueues such that a caller's transaction is in the way of, as far as is known.
+func putAside(entries []*Entry) {
+	for _, e := range entries {
+		e.Result, e.Err = store.EnqueueResult{}, e.blocked()
+	}
+}
+
+// doubtfulAtOnce is how many keys that were found held are tried again in one go.
+const doubtfulAtOnce = 100
+
+// enqueueDoubtful tries the enqueues again whose keys were held: in transactions of their own, for the batch is done. So an error of theirs
+// is none of the batch, of which all would be repeated, and what it has sent would be sent twice; unless there was nothing else to do.
+func (s *Store) enqueueDoubtful(ctx context.Context, b *batch) error {
+	if len(b.doubtful) == 0 {
+		return nil
+	}
+	// By turns, and not in the order of the keys: nobody waits for one long enough to be in another's way.
+	tried := inOrder(slices.Clone(b.doubtful))
+	s.Blocked.sortByTry(tried)
+	some := min(len(tried), doubtfulAtOnce)
+	putAside(tried[some:])
+	tried = tried[:some]
+	b.patience.wait = atOnce
+	if b.alone {
+		return s.enqueueAlone(ctx, b, tried)
+	}
+	b.patience.tries = min(b.patience.tries, besideTries)
+	if err := s.enqueueApart(ctx, b, tried); err != nil {
+		for _, e := range tried {
+			e.Result, e.Err = store.EnqueueResult{}, pg.Classify(ctx, "enqueue job "+e.Job.ID.String(), err)
+		}
+	}
+	return nil
+}
+
+// enqueueAlone enqueues what nobody waits with, so that the key that has been wanted for longest can be queued for.
+func (s *Store) enqueueAlone(ctx context.Context, b *batch, entries []*Entry) error {
+	oldest, wait := s.Blocked.oldest(entries, time.Now())
+	if wait == 0 {
+		return s.enqueueApart(ctx, b, entries)
+	}
+	isOldest := func(e *Entry) bool { return e.key() == oldest }
+	queueing := slices.DeleteFunc(slices.Clone(entries), func(e *Entry) bool { return !isOldest(e) })
+	if err := s.enqueueApart(ctx, b, slices.DeleteFunc(entries, isOldest)); err != nil {
+		return err
+	}
+	b.patience = patience{wait: wait, tries: 1}
+	return s.enqueueApart(ctx, b, queueing)
+}
+
+// enqueueApart enqueues in a transaction of its own. What others are in the way of as a whole is busy.
+func (s *Store) enqueueApart(ctx context.Context, b *batch, entries []*Entry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	err := pg.RetryOnConflict(ctx, func() error {
+		return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
+			if err := s.enqueueParts(ctx, t, b, entries, 1); err != nil {
+				return err
+			}
+			return t.RunAll(ctx, append([]pg.Statement{pg.WaitAtMost(Briefly)}, s.NewQueues(entries, b.now)...))
+		})
+	})
+	switch {
+	case err == nil:
+		s.Blocked.freeKeys(entries)
+	case pg.CodeOf(err) == pg.CodeLockTimeout || pg.IsCollision(err):
+		putAside(entries)
+		return nil
+	}
+	return err
+}

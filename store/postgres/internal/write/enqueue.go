@@ -1,0 +1,312 @@
+package write
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+)
+
+// EntriesOf validates enqueues and gives them their lanes. Those that are invalid get their error and are left out.
+func (s *Store) EntriesOf(ctx context.Context, enqueues []*store.Enqueue, now int64, foreign bool) ([]*Entry, error) {
+	entries := make([]*Entry, 0, len(enqueues))
+	jobs := make([]*store.Job, 0, len(enqueues))
+	for _, q := range enqueues {
+		e := &Entry{Enqueue: q}
+		q.Result, q.Err = store.EnqueueResult{}, nil
+		if q.Err = e.prepare(now); q.Err == nil {
+			entries = append(entries, e)
+			jobs = append(jobs, &q.Job)
+		}
+	}
+	lanes, err := s.LanesOf(ctx, jobs, foreign)
+	if err != nil {
+		return nil, err
+	}
+	for i, e := range entries {
+		e.Lane = lanes[i]
+	}
+	return entries, nil
+}
+
+func (e *Entry) prepare(now int64) (err error) {
+	job := &e.Job
+	switch {
+	case !job.RunAt.IsZero():
+		e.RunAt = job.RunAt.UnixMicro()
+	case e.Delay > 0:
+		e.RunAt = now + e.Delay.Microseconds()
+	default:
+		e.RunAt = now
+	}
+	if err := job.Check(); err != nil {
+		return err
+	}
+	if e.options, err = pg.EncodeOptions(job.Options); err != nil {
+		return fmt.Errorf("%w: options: %w", store.ErrInvalid, err)
+	}
+	if e.tags, err = pg.EncodeTags(job.Tags); err != nil {
+		return fmt.Errorf("%w: tags: %w", store.ErrInvalid, err)
+	}
+	return nil
+}
+
+// stored sets the result of an enqueue that was inserted.
+func (e *Entry) stored(now int64) {
+	state := store.Available
+	if e.RunAt > now {
+		state = store.Scheduled
+	}
+	e.Result, e.Err = store.EnqueueResult{ID: e.Job.ID, State: state, RunAt: pg.TimeOf(e.RunAt)}, nil
+}
+
+// InLine reports whether the job will wait for the turn of its ordering key.
+func (e *Entry) InLine(now int64) bool { return e.Job.OrderingKey != "" && e.RunAt <= now }
+
+// enqueueArgs returns the parameters of the statements enqueue and, with unique keys, enqueue_careful.
+func enqueueArgs(entries []*Entry, now int64, slow bool) []any {
+	n := len(entries)
+	ids, lanes, runAt := make([]pgtype.UUID, n), make([]int32, n), make([]int64, n)
+	maxAttempts, codecs, args := make([]int32, n), make([]int32, n), make([][]byte, n)
+	options, tags, metadata, keys := make([]*string, n), make([]*string, n), make([]*string, n), make([]*string, n)
+	var queues, priorities []int32
+	var parents []pgtype.UUID
+	var links []*int32
+	for i, e := range entries {
+		ids[i], lanes[i], runAt[i] = pg.UUIDOf(e.Job.ID), e.Lane.ID, e.RunAt
+		maxAttempts[i], codecs[i], args[i] = int32(e.Job.MaxAttempts), int32(e.Job.Codec), e.Job.Args
+		if args[i] == nil {
+			args[i] = []byte{}
+		}
+		options[i], tags[i] = e.options, e.tags
+		if len(e.Job.Metadata) > 0 {
+			text := string(e.Job.Metadata)
+			metadata[i] = &text
+		}
+		if e.Job.OrderingKey != "" {
+			keys[i] = &e.Job.OrderingKey
+			if queues == nil {
+				queues, priorities = make([]int32, n), make([]int32, n)
+			}
+			queues[i], priorities[i] = e.Lane.QueueID, e.Lane.Priority
+		}
+		if link := pg.LinkOf(&e.Job); link != nil {
+			if links == nil {
+				parents, links = make([]pgtype.UUID, n), make([]*int32, n)
+			}
+			parents[i], links[i] = pg.UUIDOf(e.Job.Parent), link
+		}
+	}
+	list := []any{
+		ids, lanes, runAt, maxAttempts, codecs, args, pg.IfAny(options), pg.IfAny(tags), pg.IfAny(metadata), pg.IfAny(keys), queues, priorities, now,
+		parents, links,
+	}
+	if !slow {
+		return list
+	}
+	uniqueKeys, uniqueStates := make([][]byte, n), make([]int32, n)
+	for i, e := range entries {
+		if len(e.Job.UniqueKey) > 0 {
+			uniqueKeys[i], uniqueStates[i] = e.Job.UniqueKey, int32(e.Job.UniqueStates)
+		}
+	}
+	return append(list, pg.IfAnyBytes(uniqueKeys), uniqueStates)
+}
+
+// obstacleArgs returns the parameters of enqueue_obstacles. If strict, the statement fails with pg.CodeRefused where an enqueue is to
+// replace another job, which is done the slow path.
+func obstacleArgs(entries []*Entry, strict bool) []any {
+	ids, keys, replaces := make([]pgtype.UUID, len(entries)), make([][]byte, len(entries)), make([]bool, len(entries))
+	for i, e := range entries {
+		ids[i] = pg.UUIDOf(e.Job.ID)
+		if len(e.Job.UniqueKey) > 0 {
+			keys[i] = e.Job.UniqueKey
+		}
+		replaces[i] = e.OnConflict == store.Replace
+	}
+	return []any{ids, pg.IfAnyBytes(keys), strict, replaces}
+}
+
+// NewQueues returns a statement that notes of queues that they have had a job, if some may not have had one before.
+func (s *Store) NewQueues(entries []*Entry, now int64) []pg.Statement {
+	var queues, lanes []int32
+	var ids []pgtype.UUID
+	for _, e := range entries {
+		if !s.Lanes.IsUsed(e.Lane.QueueID) {
+			queues, lanes, ids = append(queues, e.Lane.QueueID), append(lanes, e.Lane.ID), append(ids, pg.UUIDOf(e.Job.ID))
+		}
+	}
+	if queues == nil {
+		return nil
+	}
+	return []pg.Statement{{Name: "queues_used", Args: []any{queues, lanes, ids, now}}}
+}
+
+// UsedNow returns the queues of enqueues that were inserted.
+func UsedNow(entries []*Entry) (queues []int32) {
+	for _, e := range entries {
+		if e.Result.State != 0 {
+			queues = append(queues, e.Lane.QueueID)
+		}
+	}
+	return queues
+}
+
+func scanObstacle(r pg.Row) (o obstacle, err error) {
+	var refused *int32 // always NULL: a refusal is an error
+	err = r.Scan(&o.place, &o.runAt, &o.holder, &o.due, &refused)
+	return o, err
+}
+
+// yield sets the result of an enqueue that was not inserted. It returns false if the holder is to be replaced, which
+// is left to the caller.
+func (e *Entry) yield(o obstacle) (done bool, err error) {
+	if o.runAt != nil {
+		e.Result = store.EnqueueResult{ID: e.Job.ID, Existing: true, RunAt: pg.TimeOf(*o.runAt)}
+		return true, nil
+	}
+	holder, err := uuid.Parse(pg.TextOf(o.holder))
+	if err != nil {
+		return false, err
+	}
+	if e.OnConflict == store.Reject {
+		e.Err = &store.UniqueError{Holder: holder}
+		return true, nil
+	}
+	e.Result = store.EnqueueResult{ID: holder, Existing: true, RunAt: pg.OptTime(o.due)}
+	return e.OnConflict != store.Replace, nil
+}
+
+// EnqueueCarefully inserts what can be inserted, and finds out of the rest what stands in its way. It needs no luck
+// but costs more round trips.
+func (s *Store) EnqueueCarefully(ctx context.Context, t pg.Runner, entries []*Entry, now int64) error {
+	entries, err := s.enqueueOnce(ctx, t, entries, now)
+	for _, e := range entries {
+		e.changedHands()
+	}
+	return err
+}
+
+// changedHands is the result of an enqueue that met a key whose holder let it go between two statements: it may be free now. That is for
+// another transaction to find out. This one has keys, and would take a lower one now than some that it has, which is how two wait for
+// each other.
+func (e *Entry) changedHands() {
+	e.Result, e.Err = store.EnqueueResult{}, fmt.Errorf("%w: the unique key of job %s is changing hands", store.ErrBusy, e.Job.ID)
+}
+
+// enqueueForCaller is EnqueueCarefully in a caller's transaction, which cannot come back later.
+func (s *Store) enqueueForCaller(ctx context.Context, t pg.Runner, entries []*Entry, now int64) error {
+	const tries = 4
+	for range tries {
+		var err error
+		if entries, err = s.enqueueOnce(ctx, t, entries, now); err != nil || len(entries) == 0 {
+			return err
+		}
+	}
+	for _, e := range entries {
+		e.changedHands()
+	}
+	return nil
+}
+
+// enqueueOnce returns the enqueues that met nothing in their way, and yet were not stored.
+func (s *Store) enqueueOnce(ctx context.Context, t pg.Runner, entries []*Entry, now int64) (unresolved []*Entry, err error) {
+	seen := make(map[store.ID]bool, len(entries))
+	var fresh, losers []*Entry
+	for _, e := range entries {
+		if seen[e.Job.ID] {
+			losers = append(losers, e)
+			continue
+		}
+		seen[e.Job.ID] = true
+		fresh = append(fresh, e)
+	}
+	won := make([]bool, len(fresh))
+	err = t.Run(ctx, "enqueue_careful", func(r pg.Row) error {
+		var place int64
+		if err := r.Scan(&place); err != nil {
+			return err
+		}
+		won[place-1] = true
+		fresh[place-1].stored(now)
+		return nil
+	}, enqueueArgs(fresh, now, true)...)
+	if err != nil {
+		return nil, err
+	}
+	for i, e := range fresh {
+		if !won[i] {
+			losers = append(losers, e)
+		}
+	}
+	if len(losers) == 0 {
+		return nil, nil
+	}
+	return s.settleLosers(ctx, t, losers, now)
+}
+
+// settleLosers finds out what enqueues have met that were not stored, and what they do then. It returns
+// those that met nothing any more.
+func (s *Store) settleLosers(ctx context.Context, t pg.Runner, losers []*Entry, now int64) (unresolved []*Entry, err error) {
+	var obstacles []obstacle
+	err = t.Run(ctx, "enqueue_obstacles", func(r pg.Row) error {
+		o, err := scanObstacle(r)
+		obstacles = append(obstacles, o)
+		return err
+	}, obstacleArgs(losers, false)...)
+	if err != nil {
+		return nil, err
+	}
+	met := make([]bool, len(losers))
+	var replacing []*Entry
+	for _, o := range obstacles {
+		met[o.place-1] = true
+		e := losers[o.place-1]
+		done, err := e.yield(o)
+		if err != nil {
+			return nil, err
+		}
+		if !done {
+			replacing = append(replacing, e)
+		}
+	}
+	// By the holder, which is locked, so that two batches cannot wait for each other; of one holder in the order given.
+	slices.SortStableFunc(replacing, func(a, b *Entry) int { return bytes.Compare(a.Result.ID[:], b.Result.ID[:]) })
+	for _, e := range replacing {
+		if err := s.replace(ctx, t, e, now); err != nil {
+			return nil, err
+		}
+	}
+	for i, e := range losers {
+		if !met[i] {
+			unresolved = append(unresolved, e)
+		}
+	}
+	return unresolved, nil
+}
+
+// replace puts the enqueue's payload and run time on the job that holds its unique key, if that has not started.
+func (s *Store) replace(ctx context.Context, t pg.Runner, e *Entry, now int64) error {
+	holder := e.Result.ID.String()
+	ok := false
+	yes := func(pg.Row) error { ok = true; return nil }
+	if err := t.Run(ctx, "replace_lock", yes, holder); err != nil || !ok {
+		return err
+	}
+	ok = false
+	args, metadata := e.Job.Args, pg.OptText(string(e.Job.Metadata))
+	if args == nil {
+		args = []byte{}
+	}
+	if err := t.Run(ctx, "replace", yes, holder, now, e.RunAt, args, int32(e.Job.Codec), metadata); err != nil || !ok {
+		return err
+	}
+	e.Result.Replaced, e.Result.RunAt = true, pg.TimeOf(e.RunAt)
+	return nil
+}

@@ -1,0 +1,193 @@
+package write
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
+)
+
+// applySlow writes the batch in a transaction of many round trips, which asks first what may be written. It takes its locks in the
+// same order as the fast path, but of bodies only those that nobody else has.
+func (s *Store) applySlow(ctx context.Context, b *batch) error {
+	return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
+		b.woken = Woken{}
+		_, others := b.split(b.runs)
+		if err := t.RunAll(ctx, b.locks(others, b.sends, true)); err != nil {
+			return err
+		}
+		if err := s.grabBodies(ctx, t, b); err != nil {
+			return err
+		}
+		if err := s.writeCheckpoints(ctx, t, b); err != nil {
+			return err
+		}
+		if err := s.appendEach(ctx, t, b); err != nil {
+			return err
+		}
+		if err := t.Run(ctx, "wait_at_most", nil, pg.LockTimeout); err != nil { // that was for appends
+			return err
+		}
+		if err := s.sendAll(ctx, t, b); err != nil {
+			return err
+		}
+		if err := s.endRuns(ctx, t, b); err != nil {
+			return err
+		}
+		if len(b.entries) == 0 {
+			return nil
+		}
+		if err := s.enqueueEach(ctx, t, b); err != nil || b.start == nil {
+			return err
+		}
+		return s.startedBefore(ctx, t, b)
+	})
+}
+
+// grabBodies locks the bodies that the batch needs and can have, and sets aside what needs the others.
+func (s *Store) grabBodies(ctx context.Context, t pg.Session, b *batch) error {
+	if err := b.findParents(ctx, t); err != nil {
+		return err
+	}
+	held, err := Grab(ctx, t, b.bodies())
+	// Mostly it is another transaction of ours, which is over in a moment.
+	for wait := time.Millisecond; err == nil && len(held) > 0 && wait < 10*time.Millisecond; wait *= 2 {
+		if ids := slices.Collect(maps.Keys(held)); len(s.Blocked.suspects(ids)) == len(ids) {
+			break
+		}
+		select {
+		case <-time.After(wait):
+			held, err = Grab(ctx, t, b.bodies())
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
+	if err != nil || len(held) == 0 {
+		return err
+	}
+	s.Blocked.meetBodies(slices.Collect(maps.Keys(held)))
+	b.setAside(held)
+	return nil
+}
+
+// findParents finds out which jobs are answered, where the outcomes do not say.
+func (b *batch) findParents(ctx context.Context, t pg.Runner) error {
+	var ids []store.ID
+	for _, r := range b.runs {
+		if r.Answers && r.Parent == (store.ID{}) {
+			ids = append(ids, r.Lease.Job)
+		}
+	}
+	parents, err := ParentsOf(ctx, t, ids)
+	for _, r := range b.runs {
+		if parent, ok := parents[r.Lease.Job]; ok {
+			r.Parent = parent
+		}
+	}
+	return err
+}
+
+// sendAll sends, and notes whom that woke.
+func (s *Store) sendAll(ctx context.Context, t pg.Session, b *batch) error {
+	if len(b.sends) == 0 {
+		return nil
+	}
+	w, err := s.sendEach(ctx, t, b.sends, b.now)
+	maps.Copy(b.woken, w)
+	return err
+}
+
+func (s *Store) writeCheckpoints(ctx context.Context, t pg.Session, b *batch) error {
+	if len(b.checkpoints) == 0 {
+		return nil
+	}
+	live, err := liveLeases(ctx, t, len(b.checkpoints), func(i int) store.Lease { return b.checkpoints[i].Lease })
+	if err != nil {
+		return err
+	}
+	var writes []*store.CheckpointWrite
+	for i, c := range b.checkpoints {
+		if c.Err = nil; live[i] {
+			writes = append(writes, c)
+		} else {
+			c.Err = store.LostLease(c.Lease.Job)
+		}
+	}
+	write := func(writes []*store.CheckpointWrite) error {
+		st := checkpoints(writes, b.now)
+		return t.Attempt(ctx, func(t pg.Session) error { return t.Run(ctx, st.Name, st.Each, st.Args...) })
+	}
+	if len(writes) == 0 {
+		return nil
+	}
+	if err := write(writes); !pg.IsData(err) {
+		return err
+	}
+	for _, c := range writes {
+		if err := write([]*store.CheckpointWrite{c}); pg.IsData(err) {
+			c.Err = pg.Classify(ctx, "write the checkpoint of job "+c.Lease.Job.String(), err)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) endRuns(ctx context.Context, t pg.Session, b *batch) error {
+	for _, r := range slices.Concat(b.runs, b.twins, b.invalid) {
+		r.Final, r.known, r.outcome.Err = 0, false, nil
+	}
+	if len(b.invalid) > 0 {
+		live, _, err := liveRuns(ctx, t, b.invalid)
+		if err != nil {
+			return err
+		}
+		for _, r := range live {
+			r.outcome.Err = r.invalid
+		}
+	}
+	if len(b.runs) == 0 {
+		return nil
+	}
+	live, lost, err := liveRuns(ctx, t, b.runs)
+	if err != nil {
+		return err
+	}
+	for _, r := range b.twins {
+		if slices.Contains(lost, r.twin) {
+			lost = append(lost, r)
+		}
+	}
+	if err := recognise(ctx, t, lost); err != nil {
+		return err
+	}
+	end := func(list func(...*Run) []pg.Statement, runs []*Run) error {
+		if len(runs) == 0 {
+			return nil
+		}
+		err := t.Attempt(ctx, func(t pg.Session) error { return t.RunAll(ctx, list(runs...)) })
+		if !pg.IsData(err) {
+			return err
+		}
+		slices.SortFunc(runs, func(a, b *Run) int { return cmp.Compare(a.Place, b.Place) })
+		one := func(r *Run) []pg.Statement { return Endings([]*Run{r}, live, true, b.now) }
+		return EndEach(ctx, t, runs, one, pg.IsData, func(r *Run, err error) { r.outcome.Err = pg.Classify(ctx, "end a run", err) })
+	}
+	plain, others := b.split(live)
+	if err := end(func(runs ...*Run) []pg.Statement { return []pg.Statement{complete(runs, b.now)} }, plain); err != nil {
+		return err
+	}
+	if err := end(func(runs ...*Run) []pg.Statement { return Endings(runs, live, true, b.now) }, others); err != nil {
+		return err
+	}
+	var n WakeCandidates
+	if n.AddRuns(others); n.IsEmpty() {
+		return nil
+	}
+	st := b.woken.Wake(n, b.now)
+	return t.Run(ctx, st.Name, st.Each, st.Args...)
+}
