@@ -79,7 +79,7 @@ var layers = []layer{
 		imports: slices.Concat(onPostgres, []string{
 			"store/postgres/internal/operate", "store/postgres/internal/read", "store/postgres/internal/schema", "store/postgres/internal/write",
 		}),
-		tests:   []string{"internal/crashtest/process", "internal/pgtest/...", "store/storetest/..."},
+		tests: []string{"internal/crashtest/process", "internal/pgtest/...", "store/storetest/..."},
 	},
 	{pattern: "store/dsn", imports: []string{"store", "store/postgres", "store/sqlite"}, tests: support},
 

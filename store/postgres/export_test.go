@@ -75,7 +75,8 @@ func KeepLanes(s store.Store, most int) { s.(*Store).local.Lanes.Most = most } /
 
 // ApplyPause does what follows when a request to pause a job was read: it is applied, if it stands still.
 func ApplyPause(ctx context.Context, s store.Store, id store.ID) error {
-	return s.(*Store).operate.PauseThese(ctx, []store.ID{id}, "", "", false, map[store.ID]store.State{}) //nolint:errcheck // what else would it be
+	opened := s.(*Store) //nolint:errcheck // what else would it be
+	return opened.operate.PauseThese(ctx, []store.ID{id}, "", "", false, map[store.ID]store.State{})
 }
 
 // MoveAtMost bounds how many entries of journals retention moves.

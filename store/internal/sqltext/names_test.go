@@ -105,7 +105,8 @@ func namesAsked(t *testing.T, file string, asked map[string]string, mentioned ma
 				}
 			}
 		case *ast.CallExpr:
-			if method, ok := n.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"stmt", "text", "Stmt", "Text"}, method.Sel.Name) && len(n.Args) > 0 {
+			method, ok := n.Fun.(*ast.SelectorExpr)
+			if ok && slices.Contains([]string{"stmt", "text", "Stmt", "Text"}, method.Sel.Name) && len(n.Args) > 0 {
 				ask(n.Args[0])
 			}
 		case *ast.BasicLit:

@@ -148,7 +148,8 @@ type Look struct {
 }
 
 func (l *Look) add(lane int32, from Position, until int64) {
-	l.Lanes, l.From, l.IDs, l.Until = append(l.Lanes, lane), append(l.From, from.RunAt), append(l.IDs, pg.UUIDOf(from.ID)), append(l.Until, until)
+	l.Lanes, l.From = append(l.Lanes, lane), append(l.From, from.RunAt)
+	l.IDs, l.Until = append(l.IDs, pg.UUIDOf(from.ID)), append(l.Until, until)
 }
 
 // scopeOf returns what a claim takes jobs of: whether it takes any of a queue just now does not matter.

@@ -80,6 +80,7 @@ func (t *laneTable) add(l Lane) {
 	t.byKey[l.laneKey], t.byID[l.ID] = l, l
 }
 
+// Add notes a lane.
 func (c *LaneCache) Add(l Lane) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,6 +105,7 @@ func (c *LaneCache) find(key laneKey) (Lane, bool) {
 	return c.in(func(t *laneTable) (Lane, bool) { l, ok := t.byKey[key]; return l, ok })
 }
 
+// Get returns a lane by its id, if it is known.
 func (c *LaneCache) Get(id int32) (Lane, bool) {
 	return c.in(func(t *laneTable) (Lane, bool) { l, ok := t.byID[id]; return l, ok })
 }
@@ -139,6 +141,7 @@ func (c *LaneCache) ofQueue(namespace, queue string) []int32 {
 	return slices.Compact(ids)
 }
 
+// IsUsed reports whether a queue is known to have had a job.
 func (c *LaneCache) IsUsed(queue int32) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -309,11 +312,13 @@ func (s *Store) internLanes(ctx context.Context, keys []laneKey, foreign bool) (
 	return lanes, nil
 }
 
+// ScanLane reads a row of the table lane.
 func ScanLane(r pg.Row) (l Lane, err error) {
 	err = r.Scan(&l.ID, &l.QueueID, &l.Namespace, &l.Queue, &l.kind, &l.Priority, &l.used)
 	return l, err
 }
 
+// CacheLane notes what a row of the table lane says.
 func (s *Store) CacheLane(r pg.Row) error {
 	l, err := ScanLane(r)
 	if err == nil {

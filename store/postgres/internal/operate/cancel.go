@@ -58,7 +58,9 @@ func (c *cancelling) action() *string {
 // cancelAll cancels jobs, and tells whom it concerns.
 func (s *Store) cancelAll(ctx context.Context, params store.CancelParams, recorded bool) (*cancelling, error) {
 	params.Reason, params.Actor = pg.CleanText(params.Reason), pg.CleanText(params.Actor)
-	c := &cancelling{params, recorded, make(map[store.ID]store.State, len(params.Jobs)), map[store.ID]bool{}, map[store.ID]bool{}, write.Woken{}}
+	c := &cancelling{
+		params, recorded, make(map[store.ID]store.State, len(params.Jobs)), map[store.ID]bool{}, map[store.ID]bool{}, write.Woken{},
+	}
 	defer func() { // whatever has happened
 		if len(params.Jobs) > 0 {
 			_ = s.HandOnAfterCommit(ctx) // promotion does it otherwise
@@ -209,6 +211,7 @@ func (s *Store) requestsLeft(ctx context.Context, look, forget string) ([]reques
 	return slices.DeleteFunc(left, func(q request) bool { return over[q.id] }), err
 }
 
+// SweepCancels applies the requests that stand.
 func (s *Store) SweepCancels(ctx context.Context) (applied int, err error) {
 	left, err := s.requestsLeft(ctx, "cancel_requests_left", "cancel_requests_forget")
 	if err != nil {

@@ -22,6 +22,7 @@ type closedParent struct {
 // closedWords are what children are told that end because their parent did.
 const closedWords = "its parent has finished"
 
+// CloseChildren is that of store.Maintenance, without the class of its error.
 func (s *Store) CloseChildren(ctx context.Context, limit int) (closed store.Closed, err error) {
 	if limit = min(limit, jobsAtOnce); limit <= 0 {
 		return closed, nil

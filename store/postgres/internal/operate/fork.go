@@ -8,6 +8,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
 
+// Fork is that of store.Operators, without the class of its error.
 func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
 	q := &store.Enqueue{Job: params.Job}
 	if err := params.Check(); err != nil {

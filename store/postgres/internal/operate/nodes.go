@@ -18,7 +18,8 @@ import (
 // Join is that of store.Nodes, without the class of its error.
 func (s *Store) Join(ctx context.Context, info store.NodeInfo) (id int64, err error) {
 	text, err := json.Marshal(read.NodeInfo{
-		Namespace: info.Namespace, Queues: info.Queues, Kinds: info.Kinds, Slots: info.Slots, QueueSlots: info.QueueSlots, DeadAfter: info.DeadAfter, Policies: info.Policies,
+		Namespace: info.Namespace, Queues: info.Queues, Kinds: info.Kinds, Slots: info.Slots, QueueSlots: info.QueueSlots,
+		DeadAfter: info.DeadAfter, Policies: info.Policies,
 	})
 	if err != nil {
 		return 0, fmt.Errorf("%w: join: %w", store.ErrInvalid, err)

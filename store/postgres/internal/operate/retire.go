@@ -11,9 +11,9 @@ import (
 const (
 	// retireAfter is for how many days before the oldest partition nobody may have put a job into a
 	// lane that is removed. A job is inserted into the partition of the day of its id, which its
-	// maker's clock told, and there are partitions for as many days ahead as pg.DaysAhead says; what
+	// maker's clock told, and there are partitions for as many days ahead as schema.DaysAhead says; what
 	// moves from the default partition into a new one has its lanes marked as used on that day.
-	retireAfter = pg.DaysAhead + 1
+	retireAfter = schema.DaysAhead + 1
 	// retireLimit is how many lanes are removed in one go.
 	retireLimit = 1000
 	// actionsAtOnce is how many records of what people did are looked at in one go.

@@ -152,12 +152,8 @@ func readClock(ctx context.Context, t Runner) (r Reading, err error) {
 // Today is the number of the day, counted from 1970.
 func (s *DB) Today() int32 { return DayOf(s.Micros()) }
 
+// DayOf is the number of the day of a time in microseconds, counted from 1970.
 func DayOf(micros int64) int32 { return int32(micros / Day.Microseconds()) }
 
-const (
-	Day = 24 * time.Hour
-	// DaysAhead is for how many days after today there are partitions. What comes later goes to the default partition.
-	DaysAhead = 3
-	// ExtendAgain is how long after a failure to make partitions it is tried again.
-	ExtendAgain = 5 * time.Minute
-)
+// Day is the unit of partitions, and of what is known of lanes.
+const Day = 24 * time.Hour

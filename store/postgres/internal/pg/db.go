@@ -38,4 +38,5 @@ type vital struct {
 	conn *pgx.Conn
 }
 
+// IsClosed reports whether everything has ended.
 func (s *DB) IsClosed() bool { return s.closed.Load() }

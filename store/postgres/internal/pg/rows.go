@@ -57,6 +57,7 @@ type MessageRow struct {
 	Reason, Words *string
 }
 
+// Message turns the row of a message into one.
 func (m *MessageRow) Message() store.Message {
 	message := store.Message{
 		Seq: m.Seq, Kind: store.MessageKind(m.Kind), Name: TextOf(m.Name), Data: m.Data, Codec: int(m.Codec), Error: TextOf(m.Words),
@@ -68,6 +69,7 @@ func (m *MessageRow) Message() store.Message {
 	return message
 }
 
+// Entry turns the row of an entry into one.
 func (m *MessageRow) Entry() store.Entry {
 	entry := store.Entry{
 		Seq: m.Seq, Kind: store.EntryKind(m.Kind), Path: TextOf(m.Path), Name: TextOf(m.Name),
@@ -107,6 +109,7 @@ func decodeOptions(text []byte, o *store.Options) error {
 	return json.Unmarshal(text, o)
 }
 
+// EncodeTags returns tags as they are stored: NULL if there are none.
 func EncodeTags(tags []string) (*string, error) {
 	if len(tags) == 0 {
 		return nil, nil
@@ -162,6 +165,7 @@ func (b *Body) Fill(job *store.Job, id store.ID) error {
 	return decodeOptions(b.Options, &job.Options)
 }
 
+// Checkpoint returns the checkpoint, or nil if there is none.
 func (c *CheckpointRow) Checkpoint() *store.Checkpoint {
 	if c.UpdatedAt == nil {
 		return nil
@@ -169,10 +173,12 @@ func (c *CheckpointRow) Checkpoint() *store.Checkpoint {
 	return &store.Checkpoint{Percent: *c.Percent, Message: TextOf(c.Message), Value: c.Value, UpdatedAt: TimeOf(*c.UpdatedAt)}
 }
 
+// Columns are what the row is scanned into.
 func (w *WaitRow) Columns() []any {
 	return []any{&w.State, &w.held, &w.since, &w.until, &w.reason, &w.words, &w.waitFor}
 }
 
+// Info says what the job waits for, or nil if it does not.
 func (w *WaitRow) Info() *store.WaitInfo {
 	if w.State == nil || store.State(*w.State) != store.Waiting {
 		return nil

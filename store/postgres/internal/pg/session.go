@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Statement is one statement of a pipeline, by name. each, if set, is called for every row of its answer.
+// Statement is one statement of a pipeline, by name. Each, if set, is called for every row of its answer.
 type Statement struct {
 	Name string
 	Args []any
@@ -34,12 +34,13 @@ type Session struct {
 	Tx pgx.Tx
 }
 
-// PgxRunner and SQLRunner run statements in the transaction of a caller.
+// PgxRunner runs statements in the transaction of a caller, begun with pgx.
 type PgxRunner struct {
 	DB *DB
 	Tx pgx.Tx
 }
 
+// SQLRunner runs statements in the transaction of a caller, begun with database/sql.
 type SQLRunner struct {
 	DB *DB
 	Tx *sql.Tx
@@ -51,10 +52,12 @@ type One struct{ DB *DB }
 // Light is one for statements that only lock: nothing has to reach the disk before their answer.
 type Light struct{ DB *DB }
 
+// Run implements Runner.
 func (o One) Run(ctx context.Context, name string, each func(Row) error, args ...any) error {
 	return o.DB.Send(ctx, Statement{Name: name, Args: args, Each: each})
 }
 
+// Run implements Runner.
 func (l Light) Run(ctx context.Context, name string, each func(Row) error, args ...any) error {
 	return l.DB.Send(ctx, Statement{Name: "commit_lightly"}, Statement{Name: name, Args: args, Each: each})
 }
@@ -75,6 +78,7 @@ func (t Session) Try(ctx context.Context, limit time.Duration, f func(Session) e
 // SilenceInTx is how long a program may be silent in the middle of a transaction.
 const SilenceInTx = "10s"
 
+// LockTimeout is how long a statement waits for a lock.
 const LockTimeout = "2s"
 
 // prelude makes settings for one transaction. As the first statement of a pipeline it is in one implicit transaction with
@@ -209,6 +213,7 @@ func eachOf(rows pgx.Rows, each func(Row) error) error {
 	return rows.Err()
 }
 
+// Run implements Runner.
 func (t Session) Run(ctx context.Context, name string, each func(Row) error, args ...any) error {
 	return runPgx(ctx, t.Tx, t.DB.Text(name), each, args)
 }
@@ -297,10 +302,12 @@ func RetryOnConflict(ctx context.Context, operation func() error) error {
 	}
 }
 
+// Run implements Runner.
 func (t PgxRunner) Run(ctx context.Context, name string, each func(Row) error, args ...any) error {
 	return runPgx(ctx, t.Tx, t.DB.Text(name), each, args)
 }
 
+// Run implements Runner.
 func (t SQLRunner) Run(ctx context.Context, name string, each func(Row) error, args ...any) error {
 	if each == nil {
 		_, err := t.Tx.ExecContext(ctx, t.DB.Text(name), args...)

@@ -12,8 +12,10 @@ import (
 // Parameters are of the types that pgx knows by heart, so that they can be sent in every mode, with prepared statements
 // or without.
 
+// UUIDOf is an id as it is sent.
 func UUIDOf(id store.ID) pgtype.UUID { return pgtype.UUID{Bytes: id, Valid: true} }
 
+// UUIDsOf are ids as they are sent.
 func UUIDsOf(ids []store.ID) []pgtype.UUID {
 	list := make([]pgtype.UUID, len(ids))
 	for i, id := range ids {
@@ -32,6 +34,7 @@ func OptText(s string) *string {
 	return &s
 }
 
+// CleanText replaces what PostgreSQL cannot hold in a text.
 func CleanText(s string) string {
 	if IsText(s) {
 		return s
@@ -50,6 +53,7 @@ func OptInt[T int32 | int64](n *T) T {
 	return *n
 }
 
+// TextOf is the empty string for NULL.
 func TextOf(s *string) string {
 	if s == nil {
 		return ""
@@ -78,6 +82,7 @@ func IfSet[T comparable](list []T) []T {
 	return nil
 }
 
+// IfAnyBytes is IfAny for bytes.
 func IfAnyBytes(list [][]byte) [][]byte {
 	for _, b := range list {
 		if b != nil {

@@ -22,6 +22,7 @@ const (
 // newest is above every id that a client makes.
 var newest = store.ID{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 
+// List is that of store.Reader, without the class of its error.
 func (s *Store) List(ctx context.Context, params store.ListParams) (page store.Page, err error) {
 	if err := store.CheckLimit(params.Limit); err != nil {
 		return page, err
@@ -110,7 +111,9 @@ func scanned(r pg.Row) (id store.ID, fits bool, err error) {
 	return u.Bytes, fits, err
 }
 
-func (s *Store) fillPage(ctx context.Context, t pg.Session, page *store.Page, params store.ListParams, lanes []int32, after store.ID) error {
+func (s *Store) fillPage(
+	ctx context.Context, t pg.Session, page *store.Page, params store.ListParams, lanes []int32, after store.ID,
+) error {
 	plan := planList(params.Filter)
 	var tags *string
 	if len(params.Filter.Tags) > 0 {
@@ -155,7 +158,9 @@ func (s *Store) fillPage(ctx context.Context, t pg.Session, page *store.Page, pa
 
 // takePage adds those of the jobs to the page that are in a wanted state, until it is full. The bodies are read in small
 // parts, since often the first few fill the page.
-func (s *Store) takePage(ctx context.Context, t pg.Session, page *store.Page, params store.ListParams, ids []store.ID) (full bool, err error) {
+func (s *Store) takePage(
+	ctx context.Context, t pg.Session, page *store.Page, params store.ListParams, ids []store.ID,
+) (full bool, err error) {
 	for len(ids) > 0 {
 		n := min(len(ids), max(params.Limit-len(page.Jobs), 50))
 		found := &recordSet{ids: ids[:n]}

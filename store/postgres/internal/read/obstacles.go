@@ -13,7 +13,7 @@ import (
 func (s *Store) Obstacles(ctx context.Context, namespace string, id store.ID) (store.Obstacles, error) {
 	var o store.Obstacles
 	found := false
-	others, err := s.LookIn(ctx, namespace, []store.ID{id}, pg.Statement{Name: "obstacles", Args: []any{pg.UUIDOf(id)}, Each: func(r pg.Row) error {
+	ask := pg.Statement{Name: "obstacles", Args: []any{pg.UUIDOf(id)}, Each: func(r pg.Row) error {
 		var (
 			pausedAt *int64
 			pausedBy *string
@@ -23,7 +23,8 @@ func (s *Store) Obstacles(ctx context.Context, namespace string, id store.ID) (s
 		o.QueuePausedAt, o.QueuePausedBy, o.Turn = pg.OptTime(pausedAt), pg.TextOf(pausedBy), turn.Bytes
 		found = true
 		return err
-	}})
+	}}
+	others, err := s.LookIn(ctx, namespace, []store.ID{id}, ask)
 	if err == nil && (!found || others[id]) {
 		o, err = store.Obstacles{}, store.NoJob(id)
 	}

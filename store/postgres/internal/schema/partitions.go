@@ -14,6 +14,13 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
+const (
+	// DaysAhead is for how many days after today there are partitions. What comes later goes to the default partition.
+	DaysAhead = 3
+	// extendAgain is how long after a failure to make partitions it is tried again.
+	extendAgain = 5 * time.Minute
+)
+
 // Partition is the jobs of one day, by the time in their ids.
 type Partition struct{ Start time.Time }
 
@@ -25,6 +32,7 @@ var partitioned = []string{"job", "finished", "attempt", "journal", "inbox"}
 
 func partitionOf(t time.Time) Partition { return Partition{t.UTC().Truncate(pg.Day)} }
 
+// End is when the next day begins.
 func (p Partition) End() time.Time { return p.Start.Add(pg.Day) }
 
 // name is the suffix of its tables.
@@ -105,11 +113,11 @@ func (s *Tables) Partitions(ctx context.Context, t pg.Session) (Days, error) {
 // a day; several processes may do it at once.
 func (s *Tables) ExtendPartitions(ctx context.Context) error {
 	now := s.Now()
-	if horizon := s.horizon.Load(); now.Add(pg.Day).UnixMicro() < horizon && now.Add((pg.DaysAhead+2)*pg.Day).UnixMicro() > horizon {
+	if horizon := s.horizon.Load(); now.Add(pg.Day).UnixMicro() < horizon && now.Add((DaysAhead+2)*pg.Day).UnixMicro() > horizon {
 		return nil
 	}
 	// Until this has worked it is not tried with every beat.
-	s.horizon.Store(now.Add(pg.Day + pg.ExtendAgain).UnixMicro())
+	s.horizon.Store(now.Add(pg.Day + extendAgain).UnixMicro())
 	first := partitionOf(now)
 	var missing []Partition
 	err := s.InTx(ctx, pg.BeginRead, func(t pg.Session) error {
@@ -125,13 +133,13 @@ func (s *Tables) ExtendPartitions(ctx context.Context) error {
 			return err
 		}
 	}
-	s.horizon.Store(first.Start.Add((pg.DaysAhead + 1) * pg.Day).UnixMicro())
+	s.horizon.Store(first.Start.Add((DaysAhead + 1) * pg.Day).UnixMicro())
 	return nil
 }
 
 // absent returns those of the wanted partitions, from first on, that do not exist, or not all of them.
 func absent(first Partition, existing Days) (missing []Partition) {
-	for n := range pg.DaysAhead + 1 {
+	for n := range DaysAhead + 1 {
 		if p := (Partition{first.Start.Add(time.Duration(n) * pg.Day)}); len(existing.missing(p)) > 0 {
 			missing = append(missing, p)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
+// EnqueueTx is that of store.Writer in the transaction of t, without the class of its error.
 func (s *Store) EnqueueTx(ctx context.Context, t pg.Runner, enqueues []*store.Enqueue) error {
 	s.Freshen(ctx, t, enqueues)
 	now := s.Micros()
@@ -33,6 +34,7 @@ func (s *Store) notifyTx(ctx context.Context, t pg.Runner, payloads []string) er
 	return t.Run(ctx, "notify", nil, s.Channel(), payloads)
 }
 
+// SendTx is that of store.Writer in the transaction of t, without the class of its error.
 func (s *Store) SendTx(ctx context.Context, t pg.Runner, sends []*store.Send) error {
 	possible := make([]*store.Send, 0, len(sends))
 	for _, q := range sends {
@@ -88,6 +90,7 @@ func checkIsolation(level string) error {
 		store.ErrInvalid, level)
 }
 
+// AppendTx is that of store.Writer in the transaction of t, without the class of its error.
 func (s *Store) AppendTx(ctx context.Context, t pg.Runner, in *store.Append) (err error) {
 	a := &appending{Append: in}
 	if !a.isPossible() {

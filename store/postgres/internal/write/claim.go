@@ -194,6 +194,7 @@ func (s *Store) named(ctx context.Context, node int64, a *claimAnswer) ([]store.
 	return slices.Clone(a.claimed), nil
 }
 
+// ClaimArgs are the arguments of the statement claim.
 func (s *Store) ClaimArgs(params store.ClaimParams, now int64, look *local.Look) []any {
 	var queues []string
 	var limits []int32

@@ -104,7 +104,8 @@ func enqueueArgs(entries []*Entry, now int64, slow bool) []any {
 		}
 	}
 	list := []any{
-		ids, lanes, runAt, maxAttempts, codecs, args, pg.IfAny(options), pg.IfAny(tags), pg.IfAny(metadata), pg.IfAny(keys), queues, priorities, now,
+		ids, lanes, runAt, maxAttempts, codecs, args, pg.IfAny(options), pg.IfAny(tags), pg.IfAny(metadata), pg.IfAny(keys),
+		queues, priorities, now,
 		parents, links,
 	}
 	if !slow {

@@ -186,7 +186,8 @@ func conclude(runs []*Run, reported bool, now int64) pg.Statement {
 		r.Final = 0
 	}
 	args := append(g.args(), g.place, states, runAt,
-		pg.IfAny(reasons), pg.IfAny(errors), pg.IfAny(traces), pg.IfAnyBytes(results), pg.IfSet(codecs), pg.IfSet(fingerprints), pg.IfSet(startedAt),
+		pg.IfAny(reasons), pg.IfAny(errors), pg.IfAny(traces), pg.IfAnyBytes(results), pg.IfSet(codecs), pg.IfSet(fingerprints),
+		pg.IfSet(startedAt),
 		reported, now, traits, pg.IfAny(versions))
 	args = append(args, waitArgs(runs)...)
 	return pg.Statement{Name: "conclude", Args: args, Each: func(row pg.Row) error {

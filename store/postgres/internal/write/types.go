@@ -108,6 +108,7 @@ type WakeCandidates struct {
 // Woken are jobs that waited and became available.
 type Woken map[store.ID]WokenJob
 
+// WokenJob says of a job that woke where it is.
 type WokenJob struct {
 	Lane int32
 	seq  int64 // of the message that woke it

@@ -98,6 +98,7 @@ func (n *WakeCandidates) addAnswers(runs []*Run) {
 	}
 }
 
+// IsEmpty reports whether there are none.
 func (n *WakeCandidates) IsEmpty() bool { return len(n.jobs)+len(n.Children) == 0 }
 
 // Wake is the statement that wakes those for whom the right news have come.
