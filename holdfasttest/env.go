@@ -20,20 +20,20 @@ import (
 
 // Env is a Holdfast in memory, in virtual time.
 type Env struct {
-	T      *testing.T // that of the bubble
+	T      *testing.T // the T of the bubble
 	Client *holdfast.Client
 
 	running sync.WaitGroup
 }
 
-// Run calls f in virtual time, with a database of its own. Options are those of holdfast.Open. What is logged at WARN or above goes to the
-// output of the test, unless WithLogger says otherwise: "go test" shows it of tests that fail.
+// Run calls f in virtual time, with a database of its own. opts are options of holdfast.Open. Lines
+// at WARN or above are written to the output of the test, unless WithLogger sets another logger.
 func Run(t *testing.T, f func(env *Env), opts ...holdfast.Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		t.Helper()
 		env := &Env{T: t, Client: open(t, model.New(time.Now), opts)}
-		defer env.close() // also when the test gives up: the bubble would not end otherwise
+		defer env.close() // also when the test fails: the bubble would not end otherwise
 		f(env)
 	})
 }
@@ -54,12 +54,12 @@ func open(t *testing.T, st store.Store, opts []holdfast.Option) *holdfast.Client
 	return client
 }
 
-// logger returns one whose warnings are in the output of the test.
+// logger returns a logger that writes warnings to the output of the test.
 func logger(t *testing.T) *slog.Logger {
 	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// Start starts the node. Handlers are registered before.
+// Start starts the node. Register handlers before.
 func (e *Env) Start() {
 	e.T.Helper()
 	e.running.Go(func() {
@@ -70,7 +70,8 @@ func (e *Env) Start() {
 	synctest.Wait()
 }
 
-// After calls f when d of virtual time has passed. It returns at once; the test does not end before f has.
+// After calls f when d of virtual time has passed. It returns at once; the test does not end before
+// f has returned.
 func (e *Env) After(d time.Duration, f func()) {
 	e.running.Go(func() {
 		time.Sleep(d)
@@ -78,7 +79,7 @@ func (e *Env) After(d time.Duration, f func()) {
 	})
 }
 
-// Journal returns what a job remembers.
+// Journal returns the journal of a job.
 func (e *Env) Journal(id holdfast.ID) holdfast.Journal {
 	e.T.Helper()
 	j, err := e.Client.Journal(e.T.Context(), id)
@@ -88,14 +89,14 @@ func (e *Env) Journal(id holdfast.ID) holdfast.Journal {
 	return j
 }
 
-// RequireJournal fails the test if the entries of a job's journal are not those given: each the entry's kind, followed
-// by its name if it has one, such as "step charge" or "selected".
+// RequireJournal fails the test unless the entries of a job's journal are those given: each is the
+// entry's kind, followed by its name if it has one, such as "step charge" or "selected".
 func (e *Env) RequireJournal(id holdfast.ID, want ...string) {
 	e.T.Helper()
 	var have []string
 	for _, entry := range e.Journal(id).Entries {
 		text := entry.Kind
-		if entry.Kind != "callback" { // whose name is a random token
+		if entry.Kind != "callback" { // its name is a random token
 			text = strings.TrimSpace(text + " " + entry.Name)
 		}
 		have = append(have, text)
@@ -120,7 +121,7 @@ func (e *Env) SaveJournal(id holdfast.ID, file string) {
 	}
 }
 
-// source gives out a store that is open.
+// source is a store.Source for a store that is open already.
 type source struct{ st store.Store }
 
 func (s source) Open(context.Context) (store.Store, error)   { return s.st, nil }

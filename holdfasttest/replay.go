@@ -16,9 +16,10 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
 
-// Replay runs the code of today against a journal from a file, as Env.SaveJournal and "holdfast job journal ID --output
-// json" write them, and fails the test if the code does not fit. register registers the handler of the journal's kind.
-// No step is executed: where the journal ends the run is cancelled.
+// Replay replays a journal from a file against the current code, and fails the test if the code
+// does not fit. The file is written by Env.SaveJournal or by "holdfast job journal ID --output
+// json". register registers the handler of the journal's kind. No step is executed; at the end of
+// the journal the run is cancelled.
 func Replay(t *testing.T, file string, register func(*holdfast.Client) error) {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -34,7 +35,7 @@ func Replay(t *testing.T, file string, register func(*holdfast.Client) error) {
 	}
 }
 
-// ReplayJournal is Replay of a journal that is at hand. It returns what does not fit.
+// ReplayJournal is Replay for a journal in memory. It returns an error if the code does not fit.
 func ReplayJournal(t *testing.T, j holdfast.Journal, register func(*holdfast.Client) error) (failure error) {
 	t.Helper()
 	raw, err := stored(&j)
@@ -43,7 +44,7 @@ func ReplayJournal(t *testing.T, j holdfast.Journal, register func(*holdfast.Cli
 	}
 	synctest.Test(t, func(t *testing.T) {
 		t.Helper()
-		// The time is that at which the journal ends, so that what had passed then has passed.
+		// The clock starts at the end of the journal, so that the timers in it have fired.
 		ahead := time.Until(endOf(raw))
 		clock := func() time.Time { return time.Now().Add(ahead) }
 		client := open(t, model.New(clock), nil)
@@ -73,7 +74,7 @@ func endOf(j store.Journal) time.Time {
 	return at
 }
 
-// stored is the inverse of Client.Journal: the journal as a store keeps it.
+// stored converts a journal to the form that a store keeps; it is the inverse of Client.Journal.
 func stored(j *holdfast.Journal) (store.Journal, error) {
 	raw := store.Journal{Job: j.Job}
 	for _, e := range j.Entries {

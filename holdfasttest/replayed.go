@@ -14,8 +14,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// replayed is an attempt without a node: the journal is given, and nothing is written. It is to end
-// where its journal does, which it is told by a cancel.
+// replayed is an attempt without a node: its journal is given, and it writes nothing. It must end
+// where the journal does; a cancel tells it to.
 type replayed struct {
 	t       *testing.T
 	clock   func() time.Time
@@ -25,8 +25,8 @@ type replayed struct {
 	claimed store.Claimed
 	run     replay.Run
 
-	wrote   bool  // it has gone on after its journal
-	failure error // and this is what it wrote, if that does not fit
+	wrote   bool  // the run has written beyond its journal
+	failure error // error if that does not fit
 }
 
 func replayOf(t *testing.T, j *holdfast.Journal, raw store.Journal, h *engine.Handler, clock func() time.Time) *replayed {
@@ -47,7 +47,7 @@ func replayOf(t *testing.T, j *holdfast.Journal, raw store.Journal, h *engine.Ha
 	return r
 }
 
-// play replays the journal, and returns what does not fit.
+// play replays the journal, and returns an error if the code does not fit.
 func (r *replayed) play() error {
 	r.run.Init(r, &r.claimed)
 	defer r.run.Stop()
@@ -57,7 +57,7 @@ func (r *replayed) play() error {
 	case o := <-ended:
 		failure := r.judge(o)
 		if o != nil {
-			r.run.Final(o) // its strands end
+			r.run.Final(o) // ends its strands
 		}
 		return failure
 	case <-time.After(24 * time.Hour):
@@ -65,7 +65,7 @@ func (r *replayed) play() error {
 	}
 }
 
-// judge tells what an outcome says of the code.
+// judge decides by the outcome whether the code fits.
 func (r *replayed) judge(o *store.Outcome) error {
 	switch {
 	case r.wrote:
@@ -80,7 +80,7 @@ func (r *replayed) judge(o *store.Outcome) error {
 	return nil
 }
 
-// failed tells whether a failure is news: a journal that ends in one replays to one.
+// failed returns an error for a failure, unless the journal ends in one as well.
 func (r *replayed) failed(text string) error {
 	if n := len(r.journal.Entries); n > 0 {
 		switch last := r.journal.Entries[n-1]; last.Kind {
@@ -98,7 +98,7 @@ func (r *replayed) failed(text string) error {
 	return fmt.Errorf("the replay fails, but the journal does not: %s", text)
 }
 
-// The run is the handler's.
+// replayed implements the handler's run.
 
 func (r *replayed) Job() *store.Job { return &r.claimed.Job }
 
@@ -119,21 +119,21 @@ func (*replayed) Progress(float64, string) {}
 
 func (*replayed) SaveCheckpoint(context.Context, []byte) error { return nil }
 
-// And it is the host of its durable function.
+// replayed implements replay.Host.
 
 func (r *replayed) Call(ctx context.Context) ([]byte, error) { return r.handler.Run(ctx, r) }
 
 func (r *replayed) Now() time.Time { return r.clock() }
 
-// MaxJournal is no limit: what was remembered was within the one that held then.
+// MaxJournal returns no limit: the journal was within the limit of its time.
 func (*replayed) MaxJournal() replay.JournalLimit {
 	return replay.JournalLimit{Entries: 1 << 40, Bytes: 1 << 50}
 }
 
 func (r *replayed) Journal(context.Context) (store.Journal, error) { return r.journal, nil }
 
-// Append notes that the run has gone on after its journal, and ends it. What it writes is news only
-// if it is the end of a run that fails and compensates, where the journal's did not.
+// Append records that the run has written beyond its journal, and ends it. That is an error only if
+// the run now fails and compensates where the journal's run did not.
 func (r *replayed) Append(a *store.Append) error {
 	if r.wrote {
 		return store.ErrLeaseLost
@@ -166,7 +166,7 @@ func (*replayed) Ended(error) {}
 func (*replayed) GiveUpLater(func() bool) (stop func()) { return func() {} }
 
 func (r *replayed) Say(level slog.Level, msg string, attrs ...slog.Attr) {
-	r.log.LogAttrs(context.Background(), level, msg, attrs...) //nolint:sloglint // the text is the caller's
+	r.log.LogAttrs(context.Background(), level, msg, attrs...) //nolint:sloglint // the caller's text
 }
 
 func (r *replayed) Catch(part string) {

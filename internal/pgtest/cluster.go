@@ -20,8 +20,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// settings of a throw-away cluster. Nothing is synced: the files outlive the server's processes, which is all that a test
-// can kill.
+// settings of a temporary cluster. Nothing is synced, because tests only kill processes, which the
+// files survive.
 const settings = `
 listen_addresses = ''
 fsync = off
@@ -32,38 +32,39 @@ max_wal_size = 256MB
 log_min_messages = warning
 `
 
-// Why there may be no server although nothing is wrong, if nobody asked for one.
+// Reasons for having no server that are no failure, unless one was asked for.
 var (
 	errNotFound = errors.New("initdb and postgres were not found")
 	errNotUnix  = errors.New("throw-away clusters are made on Unix only")
 )
 
-// startTimeout bounds how long a server may take until it answers.
+// startTimeout bounds the start of a server.
 const startTimeout = time.Minute
 
 // Cluster is a PostgreSQL server.
 type Cluster struct {
-	base     string // the URL of a server that is not ours, or ""
+	base     string // the URL of an existing server, or ""
 	database string
 
-	bin, dir string // where the programs and our files are
+	bin, dir string // directories of the programs and of the cluster
 	user     string
-	env      []string        // of the server, besides our own
+	env      []string        // extra variables of the server
 	run      func(*exec.Cmd) // makes a command run as the user of the server
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	server   *exec.Cmd
 	exited   chan struct{}
 	watchdog io.Closer
 }
 
-// create makes a cluster and starts it, with settings for the environment of the server.
+// create creates and starts a cluster, with env added to the environment of the server.
 func create(env ...string) (*Cluster, error) {
 	bin, err := findPrograms()
 	if err != nil {
 		return nil, err
 	}
-	// A socket's path may have a hundred characters or so, which a test's own directory often has already.
+	// A socket's path is limited to about a hundred characters; a test's directory is often too
+	// long.
 	dir, err := os.MkdirTemp(shortTemp(), "pgtest-")
 	if err != nil {
 		return nil, err
@@ -93,7 +94,7 @@ func shortTemp() string {
 	return "/tmp"
 }
 
-// findPrograms returns the directory of initdb and postgres; of several the newest.
+// findPrograms returns the directory of the newest initdb and postgres.
 func findPrograms() (string, error) {
 	var dirs []string
 	if dir := os.Getenv(envBin); dir != "" {
@@ -179,7 +180,7 @@ func (c *Cluster) start() error {
 	exited := make(chan struct{})
 	go func() {
 		defer close(exited)
-		_ = cmd.Wait() // how it ended does not matter
+		_ = cmd.Wait() // its exit status does not matter
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
@@ -193,7 +194,7 @@ func (c *Cluster) start() error {
 		case <-exited:
 			return fmt.Errorf("postgres ended: %s", out.String())
 		case <-ctx.Done():
-			_ = cmd.Process.Kill() // it is of no use
+			_ = cmd.Process.Kill() // it is useless
 			<-exited
 			return fmt.Errorf("postgres does not answer: %w: %s", err, out.String())
 		case <-time.After(20 * time.Millisecond):
@@ -201,7 +202,7 @@ func (c *Cluster) start() error {
 	}
 }
 
-// Start starts the server again after Stop or Crash.
+// Start starts the server after Stop or Crash.
 func (c *Cluster) Start(tb testing.TB) {
 	tb.Helper()
 	if err := c.start(); err != nil {
@@ -209,7 +210,7 @@ func (c *Cluster) Start(tb testing.TB) {
 	}
 }
 
-// Stop shuts the server down: sessions are ended, and what is in flight is rolled back.
+// Stop shuts the server down: it ends sessions and rolls back open transactions.
 func (c *Cluster) Stop(tb testing.TB) {
 	tb.Helper()
 	if err := c.end(syscall.SIGINT); err != nil {
@@ -217,7 +218,7 @@ func (c *Cluster) Stop(tb testing.TB) {
 	}
 }
 
-// Crash ends the server at once, without a shutdown. The next start recovers from the log.
+// Crash kills the server. The next start recovers from the WAL.
 func (c *Cluster) Crash(tb testing.TB) {
 	tb.Helper()
 	if err := c.end(syscall.SIGQUIT); err != nil {
@@ -261,6 +262,6 @@ func (c *Cluster) remove() {
 		fmt.Fprintln(os.Stderr, "pgtest:", err)
 	}
 	if c.watchdog != nil {
-		_ = c.watchdog.Close() // it has nothing left to do
+		_ = c.watchdog.Close() // nothing is left for it to do
 	}
 }

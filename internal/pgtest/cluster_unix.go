@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// unprivileged returns what makes a command run as a user who may run a server, and gives that user the directory.
-// PostgreSQL refuses to run as root.
+// unprivileged returns a function that makes a command run as a user who may run a server, and
+// gives that user the directory. PostgreSQL refuses to run as root.
 func unprivileged(dir string) (func(*exec.Cmd), error) {
 	if os.Geteuid() != 0 {
 		return func(*exec.Cmd) {}, nil
@@ -45,9 +45,9 @@ func unprivileged(dir string) (func(*exec.Cmd), error) {
 	}, nil
 }
 
-// guard starts the watchdog: when the pipe that it reads from ends, because it was closed or because we are no more, it ends the
-// server, if there is one, and removes the directory, if it is there. It is in a process group of its own, so that an
-// interrupt from the terminal does not reach it.
+// guard starts the watchdog: when its pipe ends, because it was closed or because this process has
+// died, it stops the server and removes the directory, if they exist. It is in a process group of
+// its own, so that an interrupt from the terminal does not reach it.
 func guard(dir string) (io.Closer, error) {
 	const script = `cat >/dev/null
 for i in 1 2 3 4 5; do

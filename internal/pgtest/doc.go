@@ -1,4 +1,4 @@
-// Package pgtest gives tests a PostgreSQL server that is gone when they are.
+// Package pgtest provides a temporary PostgreSQL server for tests.
 //
 //	func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 //
@@ -7,28 +7,30 @@
 //		…
 //	}
 //
-// # What it promises
+// # What it does
 //
-// Shared starts one cluster for the test binary, when the first test asks for it, with the initdb and postgres that it
-// finds: in the directory HOLDFAST_TEST_POSTGRES_BIN, on the PATH, by pg_config, or where Debian, Homebrew and a build from
-// source put them. It listens on a Unix socket in a directory of its own and nowhere else, does not sync to the disk, and belongs
-// to an unprivileged user (postgres, or else nobody) if the tests run as root.
+// Shared starts one cluster for the test binary, when the first test asks for it. It looks for
+// initdb and postgres in the directory HOLDFAST_TEST_POSTGRES_BIN, on the PATH, by pg_config, and
+// where Debian, Homebrew and a build from source put them. The server listens only on a Unix socket
+// in a directory of its own, does not sync to the disk, and belongs to an unprivileged user if the
+// tests run as root.
 //
-// If HOLDFAST_TEST_DATABASE is set, the server of that URL is used instead, and whatever tests make there is dropped after them.
+// If HOLDFAST_TEST_DATABASE is set, the server of that URL is used instead, and what tests create
+// there is dropped after them.
 //
-// Where there is neither, tests are skipped with a message that says what is missing; if CI is set they fail, so that a pipeline
-// cannot pass by not testing. A server that was asked for and does not answer, programs that were named and are not there, and
-// programs that are there and do not work fail the tests everywhere.
+// Without either, tests are skipped with a message that says what is missing; if CI is set they
+// fail, so that a pipeline cannot pass without testing. Tests always fail if a configured server
+// does not answer, or if configured programs are missing or programs do not work.
 //
-// Private starts a cluster for one test, which may stop and restart it, and may give its server an
-// environment. It needs the programs, whatever HOLDFAST_TEST_DATABASE says.
+// Private starts a cluster for one test, which may stop and restart it, and set variables in the
+// environment of its server. It needs the programs even if HOLDFAST_TEST_DATABASE is set.
 //
-// # When it fails
+// # Cleanup
 //
-// Main stops the cluster and removes its files. A watchdog, a shell that waits for the end of a pipe from the test
-// binary, does the same if the binary is killed or runs into its timeout.
+// Main stops the cluster and removes its files. A watchdog, a shell that waits for the end of a
+// pipe from the test binary, does the same if the binary is killed or exceeds its timeout.
 //
 // # Imports
 //
-// pgx, and nothing of ours.
+// This package imports pgx, and no other package of Holdfast.
 package pgtest

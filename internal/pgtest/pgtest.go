@@ -16,7 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// The environment variables that matter.
+// Environment variables.
 const (
 	envDatabase = "HOLDFAST_TEST_DATABASE"
 	envBin      = "HOLDFAST_TEST_POSTGRES_BIN"
@@ -39,8 +39,8 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// atOnce is how many tests run at the same time where nobody says, however few processors there are: they wait for the server, for
-// locks, and for each other.
+// atOnce is the default of -test.parallel, regardless of the number of processors: tests wait for
+// the server, for locks, and for each other.
 const atOnce = "4"
 
 func runMore() {
@@ -48,7 +48,7 @@ func runMore() {
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
 	if !given {
-		_ = flag.Set("test.parallel", atOnce) // the flag is there, and so is the number
+		_ = flag.Set("test.parallel", atOnce) // the flag exists and the number is valid
 	}
 }
 
@@ -60,7 +60,7 @@ func Shared(tb testing.TB) *Cluster {
 	return shared.cluster
 }
 
-// find returns the server that was asked for, or else one of our own.
+// find returns the configured server, or else starts one.
 func find() (*Cluster, error) {
 	if base := os.Getenv(envDatabase); base != "" {
 		return external(base)
@@ -68,8 +68,8 @@ func find() (*Cluster, error) {
 	return create()
 }
 
-// Private starts a cluster for one test, which is removed after it. The settings, such as
-// "LD_PRELOAD=…", come into the environment of its server.
+// Private starts a cluster for one test, which is removed after it. env, such as "LD_PRELOAD=…", is
+// added to the environment of its server.
 func Private(tb testing.TB, env ...string) *Cluster {
 	tb.Helper()
 	c, err := create(env...)
@@ -78,8 +78,8 @@ func Private(tb testing.TB, env ...string) *Cluster {
 	return c
 }
 
-// need ends the test if there is no server. It skips it only where there is none to be had and nobody asked for one: a server that was
-// asked for, or that is there, and does not work is a failure.
+// need ends the test if there is no server. It skips the test only if no server is available and
+// none was asked for; a server that was asked for, or exists, and does not work is a failure.
 func need(tb testing.TB, err error) {
 	tb.Helper()
 	switch {
@@ -93,7 +93,7 @@ func need(tb testing.TB, err error) {
 	}
 }
 
-// external is a server that was there before.
+// external is an existing server.
 func external(base string) (*Cluster, error) {
 	config, err := pgx.ParseConfig(base)
 	if err != nil {
@@ -109,7 +109,7 @@ func external(base string) (*Cluster, error) {
 	return c, conn.Close(ctx)
 }
 
-// URL returns the address of a database of the server; "" is the one that is always there.
+// URL returns the URL of a database of the server; "" is the default one.
 func (c *Cluster) URL(database string) string {
 	if database == "" {
 		database = c.database
@@ -125,8 +125,8 @@ func (c *Cluster) URL(database string) string {
 	return u.String()
 }
 
-// Schema returns the address of the server and the name of a schema that does not exist yet and is the test's own. What
-// the test makes in it is dropped afterwards.
+// Schema returns the URL of the server and the name of a new schema for the test. The schema is
+// dropped after the test.
 func (c *Cluster) Schema(tb testing.TB) (url, schema string) {
 	tb.Helper()
 	schema = "test_" + random()
@@ -136,7 +136,7 @@ func (c *Cluster) Schema(tb testing.TB) (url, schema string) {
 	return c.URL(""), schema
 }
 
-// Database returns the address of a new, empty database that is the test's own.
+// Database returns the URL of a new, empty database for the test.
 func (c *Cluster) Database(tb testing.TB) string {
 	tb.Helper()
 	name := "test_" + random()
@@ -145,7 +145,7 @@ func (c *Cluster) Database(tb testing.TB) string {
 	return c.URL(name)
 }
 
-// exec runs a statement in the database that is always there.
+// exec runs a statement in the default database.
 func (c *Cluster) exec(tb testing.TB, sql string) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

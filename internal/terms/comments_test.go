@@ -11,9 +11,9 @@ import (
 
 // plain are the packages whose comments are in plain English. The others follow.
 var plain = []string{
-	".", "store", "internal/builtin", "internal/cli", "internal/cli/app", "internal/cli/arg", "internal/cli/bench", "internal/cli/jobs",
+	".", "holdfasttest", "store", "store/dsn", "internal/builtin", "internal/cli", "internal/cli/app", "internal/cli/arg", "internal/cli/bench", "internal/cli/jobs",
 	"internal/cli/nodes", "internal/cli/output", "internal/cli/shortlog", "internal/cli/views", "internal/commit", "internal/engine",
-	"internal/explain", "internal/logs", "internal/news", "internal/replay", "internal/supervise", "internal/usercode", "internal/vet",
+	"internal/explain", "internal/logs", "internal/news", "internal/pgtest", "internal/replay", "internal/supervise", "internal/usercode", "internal/vet",
 	"why",
 }
 

@@ -8,15 +8,16 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
-// Scratch is a source that can be removed again.
+// Scratch is a source that can be dropped.
 type Scratch interface {
 	store.Source
-	// Drop removes the tables with everything in them. No store may be open.
+	// Drop removes the tables with all their contents. No store may be open.
 	Drop(ctx context.Context) error
 }
 
-// Apart returns a source on the same database, disk and settings as the one that a text names, but with tables of its own: in
-// the schema of that name on PostgreSQL, and on SQLite in a file beside the other with the name behind its own. The name should be new.
+// Apart returns a source on the same database, disk and settings as the one of text, but with
+// tables of its own: on PostgreSQL in a schema called name, on SQLite in a file beside the other,
+// whose name ends in name. The name should be new.
 func Apart(text, name string) (Scratch, error) {
 	source, err := Parse(text)
 	if err != nil {

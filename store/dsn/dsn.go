@@ -6,8 +6,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Parse returns the source that a text names. It connects to nothing and opens no database. Its
-// errors are store.ErrInvalid, and do not repeat the text, which may hold a password.
+// Parse returns the source of a connection string. It connects to nothing and opens no database.
+// Its errors are store.ErrInvalid, and do not quote the text, which may contain a password.
 func Parse(text string, opts ...Option) (store.Source, error) {
 	var s settings
 	for _, opt := range opts {
@@ -29,7 +29,7 @@ func Parse(text string, opts ...Option) (store.Source, error) {
 		}
 		return parseSQLite(rest, s)
 	case "sqlite":
-		// sqlite:///var/lib/x.db is what other programs write for /var/lib/x.db.
+		// Other programs write /var/lib/x.db as sqlite:///var/lib/x.db.
 		return parseSQLite(strings.TrimPrefix(rest, "//"), s)
 	case "postgres", "postgresql":
 		return parsePostgres(text, s)
@@ -38,7 +38,8 @@ func Parse(text string, opts ...Option) (store.Source, error) {
 	}
 }
 
-// isPath reports whether a text can only be a path: it begins with a dot, a slash or a drive.
+// isPath reports whether a text can only be a path: it starts with a dot, a slash or a drive
+// letter.
 func isPath(text string) bool {
 	path, _, _ := strings.Cut(text, "?")
 	if strings.Contains(path, "://") {
@@ -48,7 +49,8 @@ func isPath(text string) bool {
 	return strings.HasPrefix(path, "/") || strings.HasPrefix(path, ".") || drive
 }
 
-// split cuts the scheme off a text: a word of at least two letters before a colon. One letter is a drive.
+// split splits a text at its scheme: a word of at least two letters before a colon. One letter is a
+// drive.
 func split(text string) (scheme, rest string) {
 	scheme, rest, found := strings.Cut(text, ":")
 	if !found || len(scheme) < 2 || strings.Trim(strings.ToLower(scheme), "abcdefghijklmnopqrstuvwxyz0123456789+-.") != "" {

@@ -10,27 +10,28 @@ import (
 // space is what libpq takes for white space.
 const space = " \t\n\r\v\f"
 
-// aPair is the beginning of word=value. A ? or a & before the = is of the options of a file.
+// aPair is the start of word=value. Pairs after a ? or a & are options of a file.
 var aPair = regexp.MustCompile(`(?:^|[ \t\n\r\v\f])([^ \t\n\r\v\f='"?&/\\]+)[ \t\n\r\v\f]*=`)
 
 // aWord is what a keyword looks like.
 var aWord = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // isKeywords reports whether a text is meant as a connection string such as "host=db user=app
-// dbname=app", perhaps with misspelt keywords: it begins with a keyword, or there are two pairs of
+// dbname=app", even with misspelt keywords: it starts with a keyword, or has two pairs of
 // word=value.
 func isKeywords(text string) bool {
 	word, _, found := strings.Cut(text, "=")
 	return found && (isKeyword(strings.Trim(word, space)) || len(aPair.FindAllString(text, 2)) > 1)
 }
 
-// isMisspelt reports whether a text is one pair, whose word resembles a keyword.
+// isMisspelt reports whether a text is one pair whose word resembles a keyword.
 func isMisspelt(text string) bool {
 	word, _, found := strings.Cut(text, "=")
 	return found && meant(strings.Trim(word, space)) != ""
 }
 
-// parseKeywords takes our options out of a connection string and leaves the rest to pgx.
+// parseKeywords takes the options of Holdfast out of a connection string and leaves the rest to
+// pgx.
 func parseKeywords(text string, s settings) (store.Source, error) {
 	pairs, ok := splitKeywords(text)
 	if !ok {
@@ -52,7 +53,7 @@ func parseKeywords(text string, s settings) (store.Source, error) {
 			if _, behind, found := strings.Cut(p.value, ":"); found && strings.Contains(behind, "@") {
 				return nil, invalid("the value of %s looks like a URL, perhaps with a password; pass the URL on its own: postgres://…", p.word)
 			}
-			if strings.Contains(p.value, "=") { // as in "host=$HOST password=…" where $HOST is not set
+			if strings.Contains(p.value, "=") { // such as "host=$HOST password=…" where $HOST is not set
 				return nil, invalid("%s has no value, or one that contains a =", p.word)
 			}
 		}
@@ -101,8 +102,8 @@ func splitKeywords(text string) (pairs []pair, ok bool) {
 	return pairs, true
 }
 
-// upTo reads a value up to one of some characters, which it takes too. A backslash takes the
-// character behind it as it is.
+// upTo reads a value up to and including one of the characters in ends. A backslash quotes the next
+// character.
 func upTo(text, ends string) (value, behind string, ended bool) {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {

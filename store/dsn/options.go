@@ -10,18 +10,18 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Option is a setting that a program makes, whatever the text says.
+// Option is a setting made by the program, independent of the text.
 type Option func(*settings)
 
 type settings struct {
 	noMigrate bool
 }
 
-// NoMigrate makes opening fail with store.ErrSchema where the schema is missing or too old, as migrate=off does. A SQLite
-// file that does not exist is not created.
+// NoMigrate makes opening fail with store.ErrSchema if the schema is missing or too old, as
+// migrate=off does. A SQLite file that does not exist is not created.
 func NoMigrate() Option { return func(s *settings) { s.noMigrate = true } }
 
-// options are those after the question mark. Each is taken once; what is left over is unknown.
+// options are the options of a text. Each is taken once; those left over are unknown.
 type options struct {
 	values url.Values
 	err    error
@@ -36,7 +36,7 @@ func parseOptions(query string) *options {
 	return o
 }
 
-// take returns an option's value, and removes it.
+// take removes an option and returns its value.
 func (o *options) take(name string) (value string, given bool) {
 	list, given := o.values[name]
 	if !given {
@@ -49,7 +49,7 @@ func (o *options) take(name string) (value string, given bool) {
 	return list[0], true
 }
 
-// choose returns the value that a word stands for.
+// choose takes an option and returns the value that its word stands for.
 func choose[T any](o *options, name string, def T, words map[string]T) T {
 	word, given := o.take(name)
 	if !given {
@@ -69,12 +69,12 @@ func (o *options) failf(name, format string, args ...any) {
 	}
 }
 
-// noMigrate reads the option that all databases have.
+// noMigrate takes the option migrate, which all databases have.
 func (o *options) noMigrate(s settings) bool {
 	return choose(o, "migrate", false, map[string]bool{"on": false, "off": true}) || s.noMigrate
 }
 
-// end returns the first error, and finds options that nobody took.
+// end returns the first error, or one about an unknown option.
 func (o *options) end(database string) error {
 	if o.err != nil {
 		return o.err

@@ -6,8 +6,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// parsePostgres takes our options out of a URL and leaves the others to pgx and the server.
-// The URL is not parsed otherwise: libpq allows several hosts, which net/url does not.
+// parsePostgres takes the options of Holdfast out of a URL and leaves the others to pgx and the
+// server. It does not parse the rest, because libpq allows several hosts and net/url does not.
 func parsePostgres(text string, s settings) (store.Source, error) {
 	base, query, _ := strings.Cut(text, "?")
 	_, behind, found := strings.Cut(base, "://")
@@ -39,8 +39,8 @@ func parsePostgres(text string, s settings) (store.Source, error) {
 	return valid(config)
 }
 
-// strandedPassword reports whether a part of a password may stand where the name of a host, a
-// database or an option is read, which are shown: a slash or a question mark in it ends it.
+// strandedPassword reports whether a part of a password may have ended up in the host, the database
+// or an option, which are shown: an unquoted slash or question mark in a password splits it.
 func strandedPassword(address, query string) bool {
 	authority, path, _ := strings.Cut(address, "/")
 	switch ats := strings.Count(authority, "@"); {
@@ -58,8 +58,7 @@ func strandedPassword(address, query string) bool {
 	return false
 }
 
-// mixesKeywords reports whether what stands where a URL has its user, host and database cannot be
-// that.
+// mixesKeywords reports whether the user, host and database of a URL contain keywords.
 func mixesKeywords(address string) bool {
 	authority, path, _ := strings.Cut(address, "/")
 	at := strings.LastIndex(authority, "@")

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// aKeyword is a word before a =, wherever it stands but in the options of a file.
+// aKeyword is a word before a =, except in the options of a file.
 var aKeyword = regexp.MustCompile(`(?:^|[^0-9A-Za-z_?&])([0-9A-Za-z_]+)[ \t\n\r\v\f]*=`)
 
-// holdsSecret reports whether a text without a scheme might hold a password: then it is neither
+// holdsSecret reports whether a text without a scheme may contain a password: then it is neither
 // taken for a file nor shown.
 func holdsSecret(text string) bool {
 	path, _, _ := strings.Cut(text, "?")

@@ -8,17 +8,17 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres"
 )
 
-// isPassword reports whether the value of an option is, or may be meant as, a password.
+// isPassword reports whether an option is, or may be meant as, a password.
 func isPassword(name string) bool { return strings.Contains(strings.ToLower(name), "pass") }
 
-// namesIn returns the options of a query in their order.
+// namesIn returns the options of a query in order.
 func namesIn(query string) []named {
 	var list []named
 	hidden := strings.Contains(query, "@")
 	for part := range strings.SplitSeq(query, "&") {
 		name, value, _ := strings.Cut(part, "=")
 		name, err := url.QueryUnescape(name)
-		if part == "" || err != nil || name == "ssl" && value == "true" { // which pgx and libpq take for sslmode=require
+		if part == "" || err != nil || name == "ssl" && value == "true" { // pgx and libpq take ssl=true for sslmode=require
 			continue
 		}
 		list = append(list, named{name, hidden || !aWord.MatchString(name)})
@@ -27,7 +27,7 @@ func namesIn(query string) []named {
 	return list
 }
 
-// valid finds what is wrong with a value, such as that of sslmode.
+// valid checks the values, such as that of sslmode.
 func valid(config postgres.Config) (store.Source, error) {
 	if err := config.Validate(); err != nil {
 		text := strings.TrimPrefix(err.Error(), store.ErrInvalid.Error()+": ")
@@ -36,7 +36,7 @@ func valid(config postgres.Config) (store.Source, error) {
 	return config, nil
 }
 
-// postgresConfig takes our own options.
+// postgresConfig takes the options of Holdfast.
 func postgresConfig(o *options, s settings) (postgres.Config, error) {
 	config := postgres.Config{
 		NoMigrate: o.noMigrate(s),

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
-// Memory names a SQLite database that lives as long as its store and that nobody else sees.
+// Memory names a SQLite database in memory, which is private to its store.
 const Memory = sqlite.Memory
 
 func parseSQLite(text string, s settings) (store.Source, error) {

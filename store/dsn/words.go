@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// keywords are the options of an address that libpq and pgx read, and ours. A text that begins with
-// one is no file.
+// keywords are the keywords of libpq, pgx and Holdfast. A text that starts with one is no file.
 var keywords = strings.Fields(`
 application_name channel_binding connect_timeout database dbname host krbspn krbsrvname max_protocol_version
 migrate min_protocol_version options passfile password port require_auth schema service servicefile session
@@ -18,8 +17,8 @@ pool_health_check_period pool_max_conn_idle_time pool_max_conn_lifetime pool_max
 pool_max_conns pool_min_conns pool_min_idle_conns pool_ping_timeout
 `)
 
-// settings of the server, which pgx passes on. libpq knows none of them, so these are only those
-// that people put into addresses. All others can be set with the keyword options.
+// serverSettings are common settings of the server, which pgx passes on. libpq knows none of them;
+// all others can be set with the keyword options.
 var serverSettings = strings.Fields(`
 bytea_output client_connection_check_interval client_encoding client_min_messages datestyle
 default_tablespace default_transaction_deferrable default_transaction_isolation default_transaction_read_only
@@ -31,8 +30,8 @@ tcp_keepalives_count tcp_keepalives_idle tcp_keepalives_interval tcp_user_timeou
 temp_tablespaces timezone transaction_timeout work_mem
 `)
 
-// libpqOnly are keywords of libpq that pgx does not read: it would connect without them, and the
-// server, perhaps another one than was meant, would refuse them.
+// libpqOnly are keywords of libpq that pgx does not know: it would pass them to the server, perhaps
+// not the one that was meant, which would refuse them.
 var libpqOnly = strings.Fields(`
 fallback_application_name gssdelegation gssencmode gsslib hostaddr keepalives keepalives_count
 keepalives_idle keepalives_interval load_balance_hosts oauth_client_id oauth_client_secret oauth_issuer
@@ -40,10 +39,10 @@ oauth_scope replication requirepeer requiressl scram_client_key scram_server_key
 ssl_min_protocol_version sslcompression sslcrl sslcrldir sslkeylogfile
 `)
 
-// sqliteOnly are the options of the other database.
+// sqliteOnly are the options of SQLite.
 var sqliteOnly = []string{"poll", "readers", "synchronous"}
 
-// othersWords are what other programs call the keywords.
+// othersWords are the names of keywords in other programs.
 var othersWords = map[string]string{
 	"addr": "host", "address": "host", "data source": "host", "db": "dbname", "hostname": "host", "initial catalog": "dbname",
 	"login": "user", "name": "dbname", "pass": "password", "passwd": "password", "passphrase": "password", "pw": "password",
@@ -51,20 +50,21 @@ var othersWords = map[string]string{
 	"uid": "user", "user id": "user", "userid": "user", "username": "user", "usr": "user",
 }
 
-// isKeyword reports whether a word is a keyword of PostgreSQL's addresses, whether it works or not.
+// isKeyword reports whether a word is a keyword of PostgreSQL connection strings, even one without
+// effect.
 func isKeyword(word string) bool {
 	word = strings.ToLower(word)
 	return slices.Contains(keywords, word) || slices.Contains(libpqOnly, word)
 }
 
-// works reports whether an option of a PostgreSQL address does anything. A name with a dot is a
-// setting of an extension, or of the database's own.
+// works reports whether an option of a PostgreSQL connection string has an effect. A name with a
+// dot is a setting of an extension or a custom one.
 func works(name string) bool {
 	lower := strings.ToLower(name)
 	return slices.Contains(keywords, name) || slices.Contains(serverSettings, lower) || strings.Contains(strings.Trim(name, "."), ".")
 }
 
-// meant returns the keyword that a word is probably meant to be, or "".
+// meant returns the keyword that a word is probably a misspelling of, or "".
 func meant(word string) string {
 	word = strings.ToLower(word)
 	if known, ok := othersWords[word]; ok {
@@ -82,8 +82,8 @@ func meant(word string) string {
 	return best
 }
 
-// distance is how many characters have to be added, removed, changed or swapped to make one word of
-// another.
+// distance is the edit distance of two words: how many characters must be added, removed, changed
+// or swapped.
 func distance(a, b string) int {
 	if len(a) > 64 {
 		return len(a)
@@ -112,20 +112,20 @@ func distance(a, b string) int {
 	return rows[len(a)][len(b)]
 }
 
-// named is an option in the order in which they were written. A hidden one may be part of a
-// password, which contained a space or a &.
+// named is an option, in the order of the text. A hidden one may be part of a password that
+// contains a space or a &.
 type named struct {
 	name   string
 	hidden bool
 }
 
-// checkPostgres finds options that are given twice, unknown, or of no use. advice says what to do
-// about a password that was cut into options.
+// checkPostgres finds options that are repeated, unknown, or without effect. advice says what to do
+// about a password that was split into options.
 func checkPostgres(given []named, advice string) error {
 	count := map[string]int{}
 	for _, g := range given {
 		name := g.name
-		if name == "database" { // pgx's word
+		if name == "database" { // pgx accepts it as well
 			name = "dbname"
 		}
 		count[name]++
