@@ -5,9 +5,9 @@ import (
 	"github.com/holdfastdev/holdfast/internal/engine"
 )
 
-func init() { //nolint:gochecknoinits // a door that is always there
+func init() { //nolint:gochecknoinits // lets internal packages reach the engine
 	access.Runner = func(client any) *engine.Runner {
-		c := client.(*Client) //nolint:errcheck // what else would it be
+		c := client.(*Client) //nolint:errcheck // always a *Client
 		return c.engine.Runner(c.namespace)
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Callback is an answer that the run expects from an outside system. Give that system the Token:
-// anyone who has it may complete or fail the callback, once.
+// its holder may complete or fail the callback, once.
 type Callback struct {
 	Token    string // unguessable; durable before Run.Callback returns, and the same on every replay
 	callback *replay.Callback

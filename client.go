@@ -25,7 +25,7 @@ type Client struct {
 	actor     string
 }
 
-// database is what all clients share that were made of one.
+// database is shared by all clients made from one Open.
 type database struct {
 	engine *engine.Engine
 	limit  int // of a payload, in bytes
@@ -60,7 +60,7 @@ func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, er
 	return &Client{database: shared, namespace: s.namespace, actor: s.actor}, nil
 }
 
-// defaultNamespace is that of who does not say.
+// defaultNamespace is the namespace of clients without WithNamespace.
 const defaultNamespace = "default"
 
 func defaultActor() string {
@@ -71,7 +71,7 @@ func defaultActor() string {
 	return fmt.Sprintf("%s[%d]", host, os.Getpid())
 }
 
-// programVersion is what the go command knows of the program that this is part of, such as v1.2.3 or a commit.
+// programVersion is the version of the program's main module, such as v1.2.3, or its commit.
 func programVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

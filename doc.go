@@ -13,12 +13,11 @@
 //
 // # Promises
 //
-// An enqueued job runs until it has finished, whatever dies in between. It may run more than once: if
-// a node dies after the work and before the outcome is stored, no one can know that the work is done.
-// If a handler must not do a thing twice, make it idempotent, or fence it with the lease number
-// (Run.Lease), which grows with every run of the job. Only the run that holds the live lease can
-// write anything: progress, a checkpoint, its outcome. docs/architecture.md lists what always holds,
-// and how.
+// An enqueued job runs until it has finished, even if nodes die. It runs at least once: if a node
+// dies after the work and before the outcome is stored, the job runs again. If a handler must not
+// do a thing twice, make it idempotent, or fence it with the lease number (Run.Lease), which grows
+// with every run of the job. Only the run that holds the live lease can write anything: progress, a
+// checkpoint, its outcome. docs/architecture.md lists the invariants, and how they are kept.
 //
 // # Options
 //

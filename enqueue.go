@@ -14,14 +14,14 @@ import (
 // batchSize is how many jobs of an EnqueueMany share a transaction.
 const batchSize = 1000
 
-// defaultPriority is the priority of jobs that do not say.
+// defaultPriority is the priority of jobs without the option Priority.
 const defaultPriority = 2
 
 // NewID returns a new id for JobID.
 func NewID() ID { return store.NewID() }
 
 // BatchError is the error of an enqueue of many jobs of which some were not stored. errors.Is finds
-// whatever is in it.
+// each of the errors in it.
 type BatchError struct {
 	// Refused holds the error of each refused job by its index.
 	Refused map[int]error
@@ -53,7 +53,7 @@ func (e *BatchError) Unwrap() []error {
 	return all
 }
 
-// batchError is nil if all jobs were stored.
+// batchError returns nil if all jobs were stored.
 func batchError(refused map[int]error, answered int, stopped error) error {
 	if len(refused) == 0 && stopped == nil {
 		return nil
@@ -61,7 +61,7 @@ func batchError(refused map[int]error, answered int, stopped error) error {
 	return &BatchError{Refused: refused, Stopped: stopped, Answered: answered}
 }
 
-// build makes an enqueue and checks all of it, so that what reaches the store is valid.
+// build makes an enqueue and validates it completely.
 func (c *Client) build(kind string, args []byte, kindOpts, opts []EnqueueOption) (*store.Enqueue, error) {
 	spec := enqueueSpec{enqueue: store.Enqueue{Job: store.Job{
 		Namespace: c.Namespace(), Queue: "default", Kind: kind, Priority: defaultPriority, Args: args,
@@ -102,8 +102,9 @@ func (c *Client) build(kind string, args []byte, kindOpts, opts []EnqueueOption)
 	return e, nil
 }
 
-// enqueueAll stores enqueues, batch by batch, until the database does not take one. It returns how many have an answer. The others must
-// not be looked at: when the caller's context has ended the committer may still be at work on them.
+// enqueueAll stores enqueues, batch by batch, until the database refuses one. It returns how many
+// have a result. The others must not be read: if the caller's context has ended, the committer may
+// still be writing them.
 func (c *Client) enqueueAll(ctx context.Context, enqueues []*store.Enqueue) (answered int, err error) {
 	for start := 0; start < len(enqueues); start += batchSize {
 		end := min(start+batchSize, len(enqueues))

@@ -65,10 +65,10 @@ var (
 // value when it happens and on every replay.
 type StepError struct {
 	Step      string
-	Message   string // of the error
+	Message   string // of the original error
 	Type      string // the Go type of the error, for people
 	Attempts  int    // how often the step was tried
-	Permanent bool   // the step said that trying again does not help
+	Permanent bool   // the error was from Fail: no retry helps
 	TimedOut  bool   // the last attempt took too long
 
 	recorded *usercode.StepError
@@ -76,7 +76,7 @@ type StepError struct {
 
 func (e *StepError) Error() string { return "step " + e.Step + ": " + e.Message }
 
-// Unwrap returns what the journal remembers, by which a node recognizes a step's failure.
+// Unwrap returns the recorded failure, by which a node recognizes a step's failure.
 func (e *StepError) Unwrap() error {
 	if e.recorded == nil {
 		return nil
@@ -105,10 +105,9 @@ func (e *MessageError) Error() string { return e.recorded.Error() }
 // Unwrap makes the error an ErrInvalid.
 func (e *MessageError) Unwrap() error { return e.recorded }
 
-// failure is an error of an operation of a run as its handler sees it: the types of this package in
-// place of those in which it is remembered.
+// failure converts an error of a run's operation from the internal type to the one of this package.
 func failure(err error) error {
-	switch e := err.(type) { //nolint:errorlint // as the operation returned it
+	switch e := err.(type) { //nolint:errorlint // not wrapped
 	case *usercode.StepError:
 		return &StepError{
 			Step: e.Step, Message: e.Message, Type: e.Type, Attempts: e.Attempts, Permanent: e.Permanent, TimedOut: e.TimedOut, recorded: e,
@@ -130,7 +129,7 @@ type JobError struct {
 func (e *JobError) Error() string {
 	text := fmt.Sprintf("holdfast: job %s %s", e.ID, e.State)
 	if string(e.Reason) != e.State.String() {
-		text += fmt.Sprintf(" (%s)", e.Reason) // and not "cancelled (cancelled)"
+		text += fmt.Sprintf(" (%s)", e.Reason) // else it would say "cancelled (cancelled)"
 	}
 	if e.Message != "" {
 		text += ": " + e.Message
@@ -156,7 +155,7 @@ func Snooze(d time.Duration) error { return &usercode.SnoozeError{Delay: d} }
 // Cancel is returned by a handler to end its job as cancelled.
 func Cancel(reason string) error { return &usercode.CancelError{Reason: reason} }
 
-// errUnnamed stands for the error that a handler did not name.
+// errUnnamed replaces a nil error given to Fail.
 var errUnnamed = errors.New("failed by its handler")
 
 // Fail is returned by a handler to fail its job, even if attempts are left. A nil err is not

@@ -61,17 +61,18 @@ func (c *Client) Fork(ctx context.Context, reason string, id ID, f Fork) (ID, er
 	if err != nil {
 		return uuid.Nil, store.About(id, "forking", err)
 	}
-	if f.ID != uuid.Nil { // another one may have had the id at the same moment
+	if f.ID != uuid.Nil { // another request may have used the id at the same moment
 		_, err = c.isForked(ctx, &f, id)
 	}
 	return made, err
 }
 
-// forkTries is how often a fork is tried of a job that continues as new, or is resumed, in the middle of it.
+// forkTries is how often a fork is retried because its job continues as new, or is resumed,
+// meanwhile.
 const forkTries = 10
 
-// forkJob forks a job as it is read. again tells that it has become another one meanwhile. The journal is
-// read first: if it is the same when the fork is made, the args are those that belong to it.
+// forkJob makes one try of a fork. again reports that the job has changed meanwhile. The journal is
+// read first: if it is unchanged when the fork is made, the args belong to it (an optimistic lock).
 func (c *Client) forkJob(ctx context.Context, id ID, reason string, f *Fork) (made ID, again bool, err error) {
 	raw, err := c.journal(ctx, id)
 	if err != nil {
@@ -105,7 +106,7 @@ func (c *Client) forkJob(ctx context.Context, id ID, reason string, f *Fork) (ma
 	return job.ID, next != nil && errors.Is(err, ErrConflict), err
 }
 
-// source is what the fork says it was made of, for people, and for who makes it again.
+// source describes the fork, for people, and to recognise a retry of it.
 func (f *Fork) source(of ID) string {
 	if f.From == "" {
 		return "fork of " + of.String()
@@ -113,7 +114,7 @@ func (f *Fork) source(of ID) string {
 	return "fork of " + of.String() + " from " + f.From
 }
 
-// isForked reports whether the fork is there already.
+// isForked reports whether the fork exists already.
 func (c *Client) isForked(ctx context.Context, f *Fork, of ID) (bool, error) {
 	record, err := c.Get(ctx, f.ID)
 	switch {

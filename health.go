@@ -11,7 +11,7 @@ import (
 type Health struct {
 	// Node is the id of the node, 0 if none runs.
 	Node   int64
-	Leader bool // it does the maintenance for all
+	Leader bool // it does the maintenance of the database
 	// BeatAt is the time of the last heartbeat, and Silent the time since. After DeadAfter other
 	// nodes take its jobs.
 	BeatAt    time.Time
@@ -32,8 +32,8 @@ type LoopPanic struct {
 	Down  bool      // the part is waiting to restart
 }
 
-// Err says what is wrong with the node, or returns nil: no node runs, it could not beat for half of
-// the time after which it is declared dead, or a part of it is down.
+// Err returns what is wrong with the node, or nil: no node runs, it could not beat for half of the
+// time after which it is declared dead, or a part of it is down.
 func (h Health) Err() error {
 	var errs []error
 	switch {

@@ -87,9 +87,9 @@ func (c *Client) Journal(ctx context.Context, id ID) (Journal, error) {
 }
 
 // JournalEntries returns the entries of a job's journal that follow the entry after, 0 for the
-// beginning, in order: at most limit, which is 1 to 1000. Resuming a finished job takes entries
-// back and reuses their numbers; continuing as new forgets them. To notice this, a reader that
-// continues reads its last entry again.
+// beginning, in order: at most limit, which is 1 to 1000. Resuming a finished job removes entries
+// and reuses their numbers; continuing as new removes all. To notice this, a reader that continues
+// reads its last entry again.
 func (c *Client) JournalEntries(ctx context.Context, id ID, after int64, limit int) ([]JournalEntry, error) {
 	if err := checkLimit(limit); err != nil {
 		return nil, err

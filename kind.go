@@ -77,7 +77,7 @@ func (k Kind[In, Out]) Handle(c *Client, handler func(run *Run, in In) (Out, err
 	return c.engine.Runner(c.namespace).Handle(h)
 }
 
-// encodeResult returns what is stored of a result: nothing if it says nothing.
+// encodeResult encodes a result; an empty struct is stored as nothing.
 func (c *Client) encodeResult(out any) ([]byte, error) {
 	if _, empty := out.(struct{}); empty {
 		return nil, nil
@@ -159,7 +159,7 @@ func (k Kind[In, Out]) Job(c *Client, id ID) *Job[Out] {
 	return &Job[Out]{ID: id, client: c}
 }
 
-// build makes an enqueue out of args and options, and checks all of it.
+// build makes an enqueue and validates it completely.
 func (k Kind[In, Out]) build(c *Client, in In, opts []EnqueueOption) (*store.Enqueue, error) {
 	if k.err != nil {
 		return nil, k.err

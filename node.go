@@ -23,7 +23,7 @@ type member struct {
 	stopped bool // by Stop, for good
 }
 
-// member returns that of a namespace. d.mu is held.
+// member returns the member of a namespace. d.mu is held.
 func (d *database) member(namespace string) *member {
 	m := d.members[namespace]
 	if m == nil {
@@ -33,10 +33,10 @@ func (d *database) member(namespace string) *member {
 	return m
 }
 
-// Run makes the process a node of the client's namespace. It serves the kinds that have handlers until ctx ends or Stop is
-// called, and returns when it has left. If ctx ends, it stops as Stop does, with the stop timeout,
-// and Run may be called again. A second Run at the same time is an ErrConflict. After Stop, Run
-// returns nil at once, and after Close ErrClosed.
+// Run makes the process a node of the client's namespace. It serves the kinds that have handlers
+// until ctx ends or Stop is called, and returns when it has left. If ctx ends, it stops as Stop does,
+// with the stop timeout, and Run may be called again. A second Run at the same time is an
+// ErrConflict. After Stop, Run returns nil at once, and after Close ErrClosed.
 func (c *Client) Run(ctx context.Context) error {
 	c.mu.Lock()
 	m := c.member(c.namespace)

@@ -10,8 +10,8 @@ import (
 )
 
 // Cancel cancels jobs: running jobs when their handlers return, others at once. It returns a result
-// for each, in the order given; the error says that the database did not answer. reason is for
-// people, and is kept with the job; it may be "". So are those of the other operations here.
+// for each, in the order given; the error is that of a database that did not answer. reason is for
+// people, and is stored with the job; it may be "". The same applies to the other operations here.
 func (c *Client) Cancel(ctx context.Context, reason string, ids ...ID) ([]store.Result, error) {
 	return c.engine.Cancel(ctx, store.CancelParams{Namespace: c.namespace, Jobs: ids, Reason: reason, Actor: c.actor})
 }
@@ -31,8 +31,8 @@ func (c *Client) Pause(ctx context.Context, reason string, ids ...ID) ([]store.R
 
 // Resume resumes paused jobs, jobs held because their code contradicts their journal, and failed or
 // cancelled jobs. A finished durable job continues after its last step that succeeded: what failed
-// after it is forgotten. Once compensations have begun, its error is ErrConflict; fork the job
-// instead. It returns a result for each, in the order given.
+// after it is removed from the journal. Once compensations have begun, its error is ErrConflict;
+// fork the job instead. It returns a result for each, in the order given.
 func (c *Client) Resume(ctx context.Context, reason string, ids ...ID) ([]store.Result, error) {
 	results := make([]store.Result, len(ids))
 	for i, id := range ids {
@@ -114,7 +114,7 @@ func (c *Client) Retry(ctx context.Context, reason string, ids ...ID) ([]store.R
 func (c *Client) isFinished(ctx context.Context, id ID) (bool, error) {
 	record, err := c.Get(ctx, id)
 	if errors.Is(err, ErrNotFound) {
-		return false, nil // it was removed meanwhile, as the retry says
+		return false, nil // removed meanwhile, which Retry reports
 	}
 	return record.State.Finished(), err
 }

@@ -33,7 +33,7 @@ type JobOption interface {
 	StepOption
 }
 
-// enqueueSpec is an enqueue in the making.
+// enqueueSpec collects the options of an enqueue.
 type enqueueSpec struct {
 	enqueue store.Enqueue
 	unique  *Unique
@@ -93,7 +93,7 @@ func Delay(d time.Duration) EnqueueOption {
 
 // MaxAttempts sets how many attempts the job has, 1 to 1000. Default: 25. Snoozes do not count.
 // Attempts whose node died count, unless they added to the journal. For a step it sets how many
-// times its function is called before its failure is remembered. Default: once, or 25 times if the
+// times its function is called before its failure is recorded. Default: once, or 25 times if the
 // step has a Backoff or a RetryIf.
 func MaxAttempts(n int) JobOption {
 	check := func() error {
@@ -153,7 +153,7 @@ func Backoff(base, limit time.Duration) JobOption {
 	}
 }
 
-// stepOption is an option of steps alone.
+// stepOption is an option only for steps.
 type stepOption func(*replay.StepPolicy) error
 
 func (f stepOption) step(p *replay.StepPolicy) error { return f(p) }
@@ -187,7 +187,7 @@ func Version(v string, takesOver ...string) HandleOption {
 	})
 }
 
-// handleOption is an option of handlers alone.
+// handleOption is an option only for handlers.
 type handleOption func(*engine.Handler) error
 
 func (f handleOption) handle(h *engine.Handler) error { return f(h) }

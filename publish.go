@@ -45,7 +45,7 @@ type StreamItem struct {
 // Published returns the last value that a job has published under a key. ok is false if there is
 // none (yet).
 func (c *Client) Published(ctx context.Context, job ID, key string) (item StreamItem, ok bool, err error) {
-	if err := checkName("key", key); err != nil { // no name would be any name
+	if err := checkName("key", key); err != nil { // "" would match any name
 		return StreamItem{}, false, err
 	}
 	entries, err := c.engine.Store.Entries(ctx, store.JournalParams{
@@ -140,7 +140,7 @@ func (c *Client) Follow(ctx context.Context, job ID, stream string, after int64)
 	}
 }
 
-// followedAtOnce is how many items a follower reads with one query.
+// followedAtOnce is the page size of a follower.
 const followedAtOnce = 1000
 
 func itemOf(e *store.Entry) (StreamItem, error) {

@@ -144,7 +144,8 @@ func WithStopTimeout(d time.Duration) Option {
 	}
 }
 
-// WithStuckAfter sets how long a handler may ignore the end of its context before it is reported and left behind. Default: 10 s.
+// WithStuckAfter sets how long a handler may ignore the end of its context before it is reported
+// and abandoned. Default: 10 s.
 func WithStuckAfter(d time.Duration) Option {
 	return func(s *settings) error {
 		s.engine.Node.StuckAfter = d

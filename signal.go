@@ -38,12 +38,12 @@ func (s Signal[T]) Wait(run *Run, opts ...WaitOption) (T, error) {
 	return out, failure(err)
 }
 
-// waitInto is a wait whose signal is decoded into v.
+// waitInto returns a wait that decodes its signal into v.
 func (s Signal[T]) waitInto(v *T) *replay.Signal {
 	return &replay.Signal{Name: s.name, Decode: func(data []byte) error { return decodeInto(v, data) }}
 }
 
-// decodeInto decodes a payload, if there is one, and leaves v as it is if that fails.
+// decodeInto decodes a payload, if there is one, and leaves v unchanged if that fails.
 func decodeInto[T any](v *T, data []byte) error {
 	var decoded T
 	if data != nil {
@@ -174,7 +174,7 @@ func (c *Client) signal(job ID, name string, data []byte, opts []SendOption) (*s
 	return send, nil
 }
 
-// payload gives a message its payload.
+// payload sets the payload of a message.
 func (c *Client) payload(send *store.Send, what string, data []byte) error {
 	if len(data) == 0 {
 		return nil

@@ -13,13 +13,13 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Step calls fn and remembers its result. Once the result is durable, the step never runs again,
-// and later runs of the job get the result from the journal. Until then fn may run more than once,
-// if the node dies. Its outside effects should be idempotent, see IdempotencyKey.
+// Step calls fn and records its result in the journal. Once the result is durable, the step never
+// runs again, and later runs of the job get the result from the journal. Until then fn may run more
+// than once, if the node dies. Its outside effects should be idempotent, see IdempotencyKey.
 //
-// A failure is a *StepError. If the handler carries on, the failure is remembered and replays as
-// the same failure. If the handler returns it, it is not remembered: the job is retried, and the
-// step with it. MaxAttempts, Backoff or RetryIf, alone or together, retry the step itself. Timeout
+// A failure is a *StepError. If the handler carries on, the failure is recorded and replays as the
+// same failure. If the handler returns it, it is not recorded: the job is retried, and the step
+// with it. MaxAttempts, Backoff or RetryIf, alone or together, retry the step itself. Timeout
 // limits each of its attempts.
 //
 // fn must not use the operations of a run, because steps do not nest. It may use its context, a
@@ -54,7 +54,7 @@ type Transactor[Tx any] interface {
 }
 
 // StepTx is a Step whose writes to the jobs' own database happen exactly once: fn writes in the
-// transaction that remembers the step.
+// transaction that records the step.
 func StepTx[T, Tx any](
 	run *Run, name string, db Transactor[Tx], fn func(ctx context.Context, tx Tx) (T, error), opts ...StepOption,
 ) (T, error) {
@@ -106,13 +106,13 @@ func stepPolicy(name string, opts []StepOption) (replay.StepPolicy, error) {
 		}
 	}
 	if p.Attempts == 0 && (p.Backoff != (store.Backoff{}) || p.Retry != nil) {
-		p.Attempts = store.DefaultMaxAttempts // who says how it is tried again wants it to be
+		p.Attempts = store.DefaultMaxAttempts // an option about retries implies retries
 	}
 	return p, nil
 }
 
-// decodeResult reads what was remembered. It is read also when it was just made, so that the code sees the same value
-// then and on every replay.
+// decodeResult decodes a recorded result. It is also applied to a new result, so that the code sees
+// the same value then and on every replay.
 func decodeResult[T any](what string, data []byte) (T, error) {
 	var out T
 	if data == nil {
@@ -164,9 +164,9 @@ func (r *Run) Patched(change string) (bool, error) {
 }
 
 // OnFailure registers a compensation, which undoes what the job has done if it fails for good or is
-// cancelled. The registered compensations run in reverse order. They are durable themselves: fn may
-// use Step and the like on the run that it is given. A compensation is tried up to ten times; if it
-// still fails, the job's error names it. A terminated job compensates nothing.
+// cancelled. Compensations run in reverse order of registration. They are durable themselves: fn
+// may use Step and the like on the run that it is given. A compensation is tried up to ten times;
+// if it still fails, the job's error names it. A terminated job compensates nothing.
 func (r *Run) OnFailure(name string, fn func(run *Run) error) error {
 	if err := checkName("compensation", name); err != nil {
 		return err

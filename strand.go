@@ -11,7 +11,7 @@ import (
 // Signal.Into or Run.Timer.
 type Waitable interface {
 	awaitable() replay.Awaitable
-	// chosen is called when it was chosen.
+	// chosen is called when Select has chosen it.
 	chosen() error
 }
 
@@ -20,9 +20,9 @@ type Future[T any] struct{ future *replay.Future }
 
 // Go starts a function beside the handler, as a strand of the same run. fn gets its own run, and
 // must use that one. The journal keeps the operations of each strand apart, so they replay in any
-// order. When the handler returns, strands that were not awaited end. A panic of fn is one of the
-// handler, when it awaits the function or returns. Functions that wait for each other alone are a
-// misuse of the run.
+// order. When the handler returns, strands that were not awaited end. A panic of fn becomes a panic
+// of the handler, when it awaits the function or returns. Functions that wait only for each other
+// misuse the run.
 func Go[T any](run *Run, name string, fn func(run *Run) (T, error)) (*Future[T], error) {
 	if err := checkName("strand", name); err != nil {
 		return nil, err
@@ -68,7 +68,8 @@ func (t timer) awaitable() replay.Awaitable { return t.timer }
 
 func (timer) chosen() error { return nil }
 
-// Select waits for the first of several things, and returns its index. The choice is remembered.
+// Select waits for the first of several things, and returns its index. The choice is recorded in
+// the journal.
 func Select(run *Run, among ...Waitable) (int, error) {
 	if len(among) == 0 {
 		return 0, invalid("select", "nothing to wait for")

@@ -59,7 +59,7 @@ func (u Unique) enqueue(s *enqueueSpec) error {
 	return nil
 }
 
-// states are those in which the job holds the key.
+// states returns the states in which the job holds the key.
 func (u Unique) states() store.StateSet {
 	if len(u.While) == 0 {
 		return store.Unfinished
@@ -67,8 +67,8 @@ func (u Unique) states() store.StateSet {
 	return store.SetOf(store.Scheduled, store.Available) | store.SetOf(u.While...)
 }
 
-// keyOf computes a job's unique key: the first 16 bytes of SHA-256 over the parts, each with its length before it, so that
-// no two lists of parts run together.
+// keyOf computes a job's unique key: the first 16 bytes of SHA-256 over the parts, each prefixed
+// with its length, so that different lists of parts differ.
 func (u Unique) keyOf(job *store.Job, now time.Time, delay time.Duration) ([]byte, error) {
 	hash := sha256.New()
 	part := func(name string, value []byte) {
@@ -95,7 +95,7 @@ func (u Unique) keyOf(job *store.Job, now time.Time, delay time.Duration) ([]byt
 		}
 		part("args", canonical)
 	}
-	// In one order, so that who names the same fields means the same job.
+	// sorted: the order of the names does not matter
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(u.ByFields))) {
 		value, err := fieldOf(job.Args, name)
 		if err != nil {
@@ -113,7 +113,8 @@ func (u Unique) keyOf(job *store.Job, now time.Time, delay time.Duration) ([]byt
 	return hash.Sum(nil)[:16], nil
 }
 
-// canonicalJSON writes a document with the keys of its objects sorted and without white space. Numbers stay as they were written.
+// canonicalJSON writes a document with the keys of its objects sorted and without white space.
+// Numbers are copied.
 func canonicalJSON(data []byte) ([]byte, error) {
 	v, err := decodeExact(data)
 	if err != nil {

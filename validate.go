@@ -20,15 +20,15 @@ const (
 	maxMetadata = 64 << 10
 )
 
-// encode writes a payload. What is JSON already stays as it is; nothing is escaped for the sake of HTML, which would
-// make payloads larger.
+// encode encodes a payload. JSON stays unchanged; HTML characters are not escaped, which would make
+// payloads larger.
 func encode(v any) ([]byte, error) {
 	if raw, ok := v.(json.RawMessage); ok && raw != nil {
 		return raw, nil
 	}
-	e := encoders.Get().(*encoder) //nolint:errcheck // what else would it be
+	e := encoders.Get().(*encoder) //nolint:errcheck // the pool has only encoders
 	if err := e.json.Encode(v); err != nil {
-		return nil, err // which the encoder would repeat
+		return nil, err // the encoder would repeat it
 	}
 	data := bytes.Clone(bytes.TrimSuffix(e.text.Bytes(), []byte("\n")))
 	if e.text.Cap() <= maxKept {
@@ -38,13 +38,13 @@ func encode(v any) ([]byte, error) {
 	return data, nil
 }
 
-// encoder is a JSON encoder that is used again.
+// encoder is a JSON encoder for reuse.
 type encoder struct {
 	text bytes.Buffer
 	json *json.Encoder
 }
 
-// maxKept is how large a payload may be whose encoder is kept.
+// maxKept is the largest payload whose encoder is reused.
 const maxKept = 64 << 10
 
 var encoders = sync.Pool{New: func() any {
@@ -75,18 +75,18 @@ func checkName(what, name string) error {
 	return nil
 }
 
-// dataNames are the names that may come from users' data, which may hold any text. All others are
-// chosen by programmers.
+// dataNames are the names that may come from users' data, which may be any text. Programmers choose
+// all others.
 var dataNames = []string{"tag", "ordering key", "unique key", "key", "actor"}
 
-// isInvisible reports whether a rune is invisible: marks that turn text around, spaces without
-// width, separators of lines. The joiners belong to the way that some languages are written.
+// isInvisible reports whether a rune is invisible: text direction marks, zero-width spaces, line
+// separators. The zero-width joiners are part of some scripts.
 func isInvisible(r rune) bool {
 	const nonJoiner, joiner = '\u200C', '\u200D'
 	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) && r != nonJoiner && r != joiner
 }
 
-// checkKind checks the name of a kind. What follows an @ would be a version.
+// checkKind checks the name of a kind. An @ would separate a version.
 func checkKind(name string) error {
 	if strings.Contains(name, "@") {
 		return invalid("kind", "%q contains an @, which is reserved for versions", name)
@@ -120,7 +120,7 @@ func checkObject(what string, data []byte, limit int) error {
 	return nil
 }
 
-// holdsNUL finds the escape \u0000 in valid JSON, and is not deceived by an escaped backslash before a "u0000".
+// holdsNUL finds the escape \u0000 in valid JSON. It skips escaped backslashes before a "u0000".
 func holdsNUL(data []byte) bool {
 	for i := bytes.IndexByte(data, '\\'); i >= 0 && i+1 < len(data); {
 		if bytes.HasPrefix(data[i:], []byte(`\u0000`)) {

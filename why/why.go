@@ -1,6 +1,6 @@
-// Package why says why a job does not start, continue or end: it is what Client.Why returns.
+// Package why explains why a job does not start, continue or end: see Client.Why.
 //
-// A program reads the codes, a person the texts. Codes stay; texts may become clearer.
+// Codes are for programs and stay the same; texts are for people and may become clearer.
 package why
 
 import (
@@ -14,7 +14,7 @@ import (
 type Explanation struct {
 	Job    store.ID    `json:"job"`
 	State  store.State `json:"state"`
-	Causes []Cause     `json:"causes"` // the nearest one first; there is always one
+	Causes []Cause     `json:"causes"` // the nearest one first; never empty
 }
 
 // String returns the texts of the causes.
@@ -33,8 +33,7 @@ type Cause struct {
 	Text string `json:"text"`
 	// Until is the latest time at which the cause ends without intervention; zero if unknown.
 	Until time.Time `json:"until,omitzero"`
-	// Job is the job that is waited for: the child, or the one that has the turn of the ordering
-	// key.
+	// Job is the awaited job: the child, or the one that has the turn of the ordering key.
 	Job store.ID `json:"job,omitzero"`
 	// Node is the node that runs the job.
 	Node int64 `json:"node,omitzero"`

@@ -11,10 +11,11 @@ import (
 
 // plain are the packages whose comments are in plain English. The others follow.
 var plain = []string{
-	".", "holdfasttest", "store", "store/dsn", "internal/builtin", "internal/cli", "internal/cli/app", "internal/cli/arg", "internal/cli/bench", "internal/cli/jobs",
+	".", "holdfasttest", "store", "store/dsn", "why",
+	"internal/builtin", "internal/cli", "internal/cli/app", "internal/cli/arg", "internal/cli/bench", "internal/cli/jobs",
 	"internal/cli/nodes", "internal/cli/output", "internal/cli/shortlog", "internal/cli/views", "internal/commit", "internal/engine",
-	"internal/explain", "internal/logs", "internal/news", "internal/pgtest", "internal/replay", "internal/supervise", "internal/usercode", "internal/vet",
-	"why",
+	"internal/explain", "internal/logs", "internal/news", "internal/pgtest", "internal/replay", "internal/supervise",
+	"internal/usercode", "internal/vet",
 }
 
 // dialect are words that say of code what is true of people. A reader who searches for a caller, another transaction or a second try
