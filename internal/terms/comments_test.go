@@ -18,11 +18,11 @@ var plain = []string{
 	"internal/usercode", "internal/vet",
 }
 
-// dialect are words that say of code what is true of people. A reader who searches for a caller, another transaction or a second try
-// does not find them.
+// dialect are words about people where a comment means a caller, a transaction, a process or a run. A reader who searches for
+// those does not find them.
 var dialect = regexp.MustCompile(`(?i)\b(anew|he|his|nobody|somebody|whoever)\b`)
 
-// TestCommentsArePlain looks at the comments of programs, and not of tests.
+// TestCommentsArePlain checks the comments of programs, not those of tests.
 func TestCommentsArePlain(t *testing.T) {
 	t.Parallel()
 	for _, dir := range plain {

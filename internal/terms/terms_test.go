@@ -15,32 +15,93 @@ import (
 
 const root = "../.."
 
-// unwanted are the words of the last column of docs/terms.md, each with the term to say instead.
-func unwanted(t *testing.T) map[*regexp.Regexp]string {
+// term is a row of docs/terms.md: the names of a thing, and what others call it.
+type term struct{ names, elsewhere []string }
+
+// glossary returns the rows of docs/terms.md.
+func glossary(t *testing.T) (terms []term) {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join(root, "docs/terms.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	words := map[*regexp.Regexp]string{}
 	for line := range strings.Lines(string(page)) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
 		if len(cells) != 3 || strings.HasPrefix(cells[0], "--") || strings.TrimSpace(cells[0]) == "term" {
 			continue
 		}
-		for word := range strings.SplitSeq(cells[2], ",") {
-			if word = strings.TrimSpace(word); word != "" {
-				words[regexp.MustCompile(`(?i)\b`+regexp.QuoteMeta(word)+`s?\b`)] = strings.TrimSpace(cells[0])
-			}
-		}
+		terms = append(terms, term{listed(cells[0]), listed(cells[2])})
 	}
-	if len(words) < 30 {
-		t.Fatalf("docs/terms.md has %d words that are not said", len(words))
+	if len(terms) < 80 {
+		t.Fatalf("docs/terms.md has %d terms", len(terms))
+	}
+	return terms
+}
+
+// listed splits a cell at its commas.
+func listed(cell string) (words []string) {
+	for word := range strings.SplitSeq(cell, ",") {
+		if word = strings.TrimSpace(word); word != "" {
+			words = append(words, word)
+		}
 	}
 	return words
 }
 
-// code is what pages quote of programs.
+// unwanted are the words of the last column of docs/terms.md that are not in italics, each with the term to say instead.
+func unwanted(t *testing.T) map[*regexp.Regexp]string {
+	t.Helper()
+	words := map[*regexp.Regexp]string{}
+	for _, row := range glossary(t) {
+		for _, word := range row.elsewhere {
+			if !strings.HasPrefix(word, "*") {
+				words[regexp.MustCompile(`(?i)\b`+regexp.QuoteMeta(word)+`s?\b`)] = row.names[0]
+			}
+		}
+	}
+	return words
+}
+
+// TestTermsOccur looks for each term, in any form, in the programs, the statements and the other pages.
+func TestTermsOccur(t *testing.T) {
+	t.Parallel()
+	missing := map[string]*regexp.Regexp{}
+	for _, row := range glossary(t) {
+		for _, name := range row.names {
+			pattern := strings.NewReplacer(" ", "[- ]?", "-", "[- ]?").Replace(regexp.QuoteMeta(name))
+			missing[name] = regexp.MustCompile(`(?i)` + strings.TrimSuffix(pattern, "e"))
+		}
+	}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || d.Name() == "bench" || strings.HasPrefix(d.Name(), ".") && path != root):
+			return fs.SkipDir
+		case !strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, ".sql") && filepath.Dir(path) != filepath.Join(root, "docs"),
+			strings.HasSuffix(path, "_test.go"), d.IsDir(), d.Name() == "terms.md":
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for name, pattern := range missing {
+			if pattern.Match(text) {
+				delete(missing, name)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range missing {
+		t.Errorf("docs/terms.md explains %q, which nothing says", name)
+	}
+}
+
+// code matches quoted code in pages.
 var code = regexp.MustCompile("(?s)```.*?```|`[^`]*`")
 
 func TestPagesSayOneWord(t *testing.T) {
@@ -68,8 +129,7 @@ func TestPagesSayOneWord(t *testing.T) {
 	}
 }
 
-// TestProgramsSayOneWord looks at what is written in programs for people: every text with a space in it, which is help, errors
-// and logs.
+// TestProgramsSayOneWord checks the texts of programs: every string with a space in it, which is help, errors and logs.
 func TestProgramsSayOneWord(t *testing.T) {
 	t.Parallel()
 	words := unwanted(t)
