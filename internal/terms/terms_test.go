@@ -48,18 +48,35 @@ func listed(cell string) (words []string) {
 	return words
 }
 
-// unwanted are the words of the last column of docs/terms.md that are not in italics, each with the term to say instead.
-func unwanted(t *testing.T) map[*regexp.Regexp]string {
+// unwanted is a word of the last column of docs/terms.md that is not in italics, with the term to say instead.
+type unwanted struct {
+	lower, instead string
+	pattern        *regexp.Regexp
+}
+
+func unwantedWords(t *testing.T) (words []unwanted) {
 	t.Helper()
-	words := map[*regexp.Regexp]string{}
 	for _, row := range glossary(t) {
 		for _, word := range row.elsewhere {
 			if !strings.HasPrefix(word, "*") {
-				words[regexp.MustCompile(`(?i)\b`+regexp.QuoteMeta(word)+`s?\b`)] = row.names[0]
+				pattern := regexp.MustCompile(`(?i)\b` + regexp.QuoteMeta(word) + `s?\b`)
+				words = append(words, unwanted{strings.ToLower(word), row.names[0], pattern})
 			}
 		}
 	}
 	return words
+}
+
+// find calls report with the place of each unwanted word. A plain search comes first, because it is much faster.
+func find(words []unwanted, text string, report func(at []int, instead string)) {
+	lower := strings.ToLower(text)
+	for _, word := range words {
+		if strings.Contains(lower, word.lower) {
+			for _, at := range word.pattern.FindAllStringIndex(text, -1) {
+				report(at, word.instead)
+			}
+		}
+	}
 }
 
 // TestTermsOccur looks for each term, in any form, in the programs, the statements and the other pages.
@@ -106,7 +123,7 @@ var code = regexp.MustCompile("(?s)```.*?```|`[^`]*`")
 
 func TestPagesSayOneWord(t *testing.T) {
 	t.Parallel()
-	words := unwanted(t)
+	words := unwantedWords(t)
 	pages, err := filepath.Glob(filepath.Join(root, "docs/*.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -121,18 +138,16 @@ func TestPagesSayOneWord(t *testing.T) {
 			t.Fatal(err)
 		}
 		prose := code.ReplaceAllStringFunc(string(text), func(s string) string { return strings.Repeat("\n", strings.Count(s, "\n")) })
-		for word, instead := range words {
-			for _, at := range word.FindAllStringIndex(prose, -1) {
-				t.Errorf("%s:%d says %q; the term is %q", page, 1+strings.Count(prose[:at[0]], "\n"), prose[at[0]:at[1]], instead)
-			}
-		}
+		find(words, prose, func(at []int, instead string) {
+			t.Errorf("%s:%d says %q; the term is %q", page, 1+strings.Count(prose[:at[0]], "\n"), prose[at[0]:at[1]], instead)
+		})
 	}
 }
 
 // TestProgramsSayOneWord checks the texts of programs: every string with a space in it, which is help, errors and logs.
 func TestProgramsSayOneWord(t *testing.T) {
 	t.Parallel()
-	words := unwanted(t)
+	words := unwantedWords(t)
 	looked := 0
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -158,11 +173,9 @@ func TestProgramsSayOneWord(t *testing.T) {
 				return true
 			}
 			looked++
-			for word, instead := range words {
-				if said := word.FindString(text); said != "" {
-					t.Errorf("%s says %q; the term is %q", fset.Position(lit.Pos()), said, instead)
-				}
-			}
+			find(words, text, func(at []int, instead string) {
+				t.Errorf("%s says %q; the term is %q", fset.Position(lit.Pos()), text[at[0]:at[1]], instead)
+			})
 			return true
 		})
 		return nil
