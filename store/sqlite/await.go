@@ -12,29 +12,14 @@ import (
 // It waits without the write connection, and takes it only to try: those who want to write wait for
 // the same transaction, and are to go on when it ends; and those who only look whether there is
 // something to do, such as a claim or Watch, need not wait at all.
-func (s *Store) AwaitTx(ctx context.Context, job store.ID) error {
+func (v workVerbs) AwaitTx(ctx context.Context, job store.ID) error {
 	for n := 0; ; n++ {
-		err := s.tryWriting(ctx)
+		err := v.d.tryWriting(ctx)
 		if !isBusy(err) {
-			return classify("wait for a transaction on job "+job.String(), s.orGone(err))
+			return classify("wait for a transaction on job "+job.String(), v.d.orGone(err))
 		}
 		if pause(ctx, betweenTries(n)) != nil {
 			return classify("wait for a transaction on job "+job.String(), impatient(ctx, "a transaction of the caller"))
 		}
 	}
-}
-
-// tryWriting takes the write lock, if nobody has it, and gives it back.
-func (s *Store) tryWriting(ctx context.Context) error {
-	c, err := s.takeWriterWithin(ctx, context.WithCancel)
-	if err != nil {
-		return err
-	}
-	defer s.giveWriter(c)
-	if err := s.place.begin(); err != nil {
-		return err
-	}
-	err = c.beginImmediate()
-	c.rollback()
-	return err
 }

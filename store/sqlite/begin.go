@@ -32,7 +32,7 @@ func (t Transactor) Transact(ctx context.Context, fn func(tx *sql.Tx, wrapped st
 	if err := lockForWriting(ctx, tx); err != nil {
 		return classify("begin a transaction", err)
 	}
-	ours := &callersTx{Conn: tx}
+	ours := newCallersTx(tx)
 	if err := fn(tx, ours); err != nil {
 		return err
 	}

@@ -8,13 +8,13 @@ import (
 )
 
 // Cancel implements store.Operators.
-func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
+func (v workVerbs) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
 	var results []store.Result
 	how := cancelling{reason: params.Reason, actor: params.Actor, terminate: params.Terminate, audit: "cancel"}
 	if params.Terminate {
 		how.audit = "terminate"
 	}
-	err := s.write(ctx, "cancel", func(t *tx) (err error) {
+	err := v.d.write(ctx, "cancel", func(t *tx) (err error) {
 		results, err = t.eachOf(params.Namespace, params.Jobs, func(r *store.Result) (err error) {
 			if r.State, err = t.cancel(r.Job, how); r.State == 0 {
 				r.Err = store.NoJob(r.Job)
@@ -200,9 +200,9 @@ func (t *tx) deleteCancelRequest(id store.ID) error {
 
 // SweepCancels implements store.Maintenance. The transition that ends a run looks for requests itself; what is left here are
 // requests of jobs that completed all the same. Those of durable jobs stay until the job has finished: its runs answer them.
-func (s *Store) SweepCancels(ctx context.Context) (int, error) {
+func (v workVerbs) SweepCancels(ctx context.Context) (int, error) {
 	applied := 0
-	err := s.writeIf(ctx, "sweep requests",
+	err := v.d.writeIf(ctx, "sweep requests",
 		func(t *tx) (bool, error) {
 			left, err := t.leftOver()
 			return len(left) > 0, err

@@ -40,12 +40,12 @@ func (t *tx) forgetClosed(id store.ID) error {
 }
 
 // CloseChildren implements store.Maintenance.
-func (s *Store) CloseChildren(ctx context.Context, limit int) (store.Closed, error) {
+func (v workVerbs) CloseChildren(ctx context.Context, limit int) (store.Closed, error) {
 	if limit <= 0 {
 		limit = closeLimit
 	}
 	var closed store.Closed
-	err := s.writeIf(ctx, "close children",
+	err := v.d.writeIf(ctx, "close children",
 		func(t *tx) (bool, error) {
 			closed = store.Closed{}
 			parents, err := t.closedParents(1)

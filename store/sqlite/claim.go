@@ -13,9 +13,9 @@ import (
 )
 
 // Claim implements store.Claims.
-func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
+func (v workVerbs) Claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	var claimed []store.Claimed
-	err := s.writeIf(ctx, "claim",
+	err := v.d.writeIf(ctx, "claim",
 		func(t *tx) (bool, error) {
 			claimed = nil
 			if _, err := t.nodeAlive(params.Node); err != nil {

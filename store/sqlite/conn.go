@@ -11,6 +11,50 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
+// session is where statements run: one of our connections, or a transaction of the caller's.
+type session interface {
+	// stmt returns a statement by name, ready to be bound. It belongs to the session: the same name returns the same
+	// statement, so that two uses of one must not overlap. An error in it shows when it runs.
+	stmt(name string) stmt
+}
+
+// stmt is a prepared statement. Parameters are bound and columns are read in order, each by the next call.
+type stmt interface {
+	bindInt(v int64)
+	bindFloat(v float64)
+	bindText(v string)
+	bindBlob(v []byte)
+	bindNull()
+
+	// exec runs the statement to its end and returns how many rows it changed.
+	exec() (changed int64, err error)
+	// next steps to the next row. After false or an error the statement is ready to be bound again.
+	next() (bool, error)
+	// done drops the rows that were not read.
+	done()
+
+	readInt() int64
+	readFloat() float64
+	readText() string
+	readBlob() []byte
+	// readNull reports whether the next column is NULL, and then passes over it.
+	readNull() bool
+}
+
+// conn is one connection with its prepared statements. This file is all that knows the driver, but for its error codes.
+type conn struct {
+	c     *sqlite.Conn
+	stmts map[string]*nativeStmt
+}
+
+// nativeStmt is a stmt of the driver's own interface: no boxing, no copies but those of SQLite.
+type nativeStmt struct {
+	conn       *sqlite.Conn
+	s          *sqlite.Stmt
+	broken     error
+	param, col int
+}
+
 // openConn opens the file at path, which is created if create is set. One that this process may not
 // write is opened to look at it.
 func openConn(path string, create bool) (*conn, error) {
@@ -75,8 +119,12 @@ func (c *conn) one(text string) (string, error) {
 	return value, errors.Join(err, s.Finalize())
 }
 
+// changes is how many rows the last statement has changed, though it failed.
+func (c *conn) changes() int { return c.c.Changes() }
+
 // Transactions are kept statements outside of the sql directory.
-func (c *conn) begin() error          { return exec(c.kept("begin", "BEGIN")) }
+func (c *conn) begin() error { return exec(c.kept("begin", "BEGIN")) }
+
 func (c *conn) beginImmediate() error { return exec(c.kept("begin immediate", "BEGIN IMMEDIATE")) }
 func (c *conn) commit() error         { return exec(c.kept("commit", "COMMIT")) }
 
@@ -223,4 +271,28 @@ func (c *conn) useWAL(ctx context.Context) error {
 		}
 		return err
 	})
+}
+
+// openReader opens a connection that only reads.
+func openReader(ctx context.Context, path string) (*conn, error) {
+	r, err := openConn(path, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := patient(ctx, func() error { return r.script("PRAGMA query_only = ON; PRAGMA cache_size = -8192") }); err != nil {
+		_ = r.close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// databaseID tells databases apart.
+func databaseID(q session) (string, error) {
+	s := q.stmt("database_id")
+	found, err := s.next()
+	if err != nil || !found {
+		return "", unexpected("database_id", err)
+	}
+	defer s.done()
+	return s.readText(), nil
 }

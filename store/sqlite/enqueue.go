@@ -11,12 +11,12 @@ import (
 )
 
 // Apply implements store.Writer.
-func (s *Store) Apply(ctx context.Context, batch *store.Batch) error {
+func (v workVerbs) Apply(ctx context.Context, batch *store.Batch) error {
 	if batch.Len() == 0 {
 		return ctx.Err()
 	}
 	var last *tx
-	err := s.write(ctx, "apply", func(t *tx) error {
+	err := v.d.write(ctx, "apply", func(t *tx) error {
 		last, t.tells = t, true
 		return t.apply(batch)
 	})
@@ -280,4 +280,9 @@ func runAtOf(q *store.Enqueue, now int64) int64 {
 		return now + max(q.Delay, 0).Microseconds()
 	}
 	return q.Job.RunAt.UnixMicro()
+}
+
+// EnqueueTx implements store.Writer. It fails with ErrInvalid if tx is on another database.
+func (v workVerbs) EnqueueTx(ctx context.Context, wrapped store.Tx, enqueues []*store.Enqueue) error {
+	return v.d.inCallers(ctx, "enqueue", wrapped, func(t *tx) error { return t.enqueueAll(enqueues) })
 }

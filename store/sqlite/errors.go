@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"strings"
 
 	"zombiezen.com/go/sqlite"
@@ -60,6 +61,9 @@ func classify(op string, err error) error {
 	return store.Failure(class, op, err)
 }
 
+// isTaken reports whether a row was there already that a statement wanted to insert.
+func isTaken(err error) bool { return sqlite.ErrCode(err).ToPrimary() == sqlite.ResultConstraint }
+
 // badFileError is about a file that is damaged or not a database.
 type badFileError struct {
 	text string
@@ -111,4 +115,12 @@ func classByText(err error) error {
 		}
 	}
 	return store.ErrInvalid
+}
+
+// unexpected is the error of a statement that had to return a row: its own, or a mistake in this package.
+func unexpected(statement string, err error) error {
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %s returned nothing", store.ErrInvalid, statement)
 }

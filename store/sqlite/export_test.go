@@ -20,12 +20,12 @@ func SetPatience(t *testing.T, d time.Duration) {
 }
 
 // own returns what is behind the interface.
-func own(s store.Store) *Store {
+func own(s store.Store) *database {
 	mine, ok := s.(*Store)
 	if !ok {
 		panic(fmt.Sprintf("%T is not ours", s))
 	}
-	return mine
+	return mine.d
 }
 
 // SetPortion changes how many entries of one job a transaction removes or copies.
@@ -106,6 +106,6 @@ func TakeForGranted(s store.Store) {
 // CopyAhead is the beginning of Fork, and returns the rest of it.
 func CopyAhead(ctx context.Context, s store.Store, params store.ForkParams) (rest func() error, err error) {
 	mine := own(s)
-	c, err := mine.copyAhead(ctx, params)
+	c, err := newTend(mine).copyAhead(ctx, params)
 	return func() error { return mine.write(ctx, "fork", func(t *tx) error { return t.fork(params, c) }) }, err
 }

@@ -15,15 +15,15 @@ const copyPause = time.Minute
 // Fork implements store.Operators. What the fork remembers is copied before the fork is there, a few
 // thousand rows in one transaction, if there are that many. If the beginning of the original's
 // journal is another one then, or somebody else makes the same fork, all is done at once instead.
-func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
+func (v tendVerbs) Fork(ctx context.Context, params store.ForkParams) error {
 	if err := params.Check(); err != nil {
 		return err
 	}
-	c, err := s.copyAhead(ctx, params)
+	c, err := v.copyAhead(ctx, params)
 	if err != nil {
 		return err
 	}
-	return s.write(ctx, "fork job "+params.From.String(), func(t *tx) error { return t.fork(params, c) })
+	return v.d.write(ctx, "fork job "+params.From.String(), func(t *tx) error { return t.fork(params, c) })
 }
 
 // copying is what a fork copies, and how far it is.
@@ -74,9 +74,9 @@ func (t *tx) original(id store.ID, keep int64) (o original, err error) {
 }
 
 // copyAhead copies what a fork will remember, if that is much: all but what may come meanwhile.
-func (s *Store) copyAhead(ctx context.Context, params store.ForkParams) (c *copying, err error) {
+func (v tendVerbs) copyAhead(ctx context.Context, params store.ForkParams) (c *copying, err error) {
 	var newest, kept int64
-	err = s.read(ctx, "fork job "+params.From.String(), func(t *tx) error {
+	err = v.d.read(ctx, "fork job "+params.From.String(), func(t *tx) error {
 		if own, err := t.isIn(params.Namespace, params.From); err == nil && !own {
 			return store.NoJob(params.From)
 		} else if err != nil {
@@ -87,24 +87,24 @@ func (s *Store) copyAhead(ctx context.Context, params store.ForkParams) (c *copy
 			return err
 		}
 		c = o.start(params)
-		if _, kept, err = t.lookAt(c.from, c.kept, o.first-1, s.portion); err == nil {
+		if _, kept, err = t.lookAt(c.from, c.kept, o.first-1, v.d.portion); err == nil {
 			newest, err = t.newestMessage(params.From, o.generation)
 		}
 		return err
 	})
-	if err != nil || kept < s.portion && c.original.last-c.entries <= s.portion && newest-c.messages <= s.portion {
+	if err != nil || kept < v.d.portion && c.original.last-c.entries <= v.d.portion && newest-c.messages <= v.d.portion {
 		return nil, err
 	}
 	maker := 1 + rand.Int64N(1<<53)
-	for c.kept < c.original.first-1 || c.entries < c.original.last || newest-c.messages > s.portion {
+	for c.kept < c.original.first-1 || c.entries < c.original.last || newest-c.messages > v.d.portion {
 		ours := false
 		next := *c
-		err := s.write(ctx, "fork job "+params.From.String(), func(t *tx) (err error) {
+		err := v.d.write(ctx, "fork job "+params.From.String(), func(t *tx) (err error) {
 			next = *c
 			if ours, err = t.keepCopying(&next, params.Keep, maker); err != nil || !ours {
 				return err
 			}
-			return t.copyRows(&next, s.portion)
+			return t.copyRows(&next, v.d.portion)
 		})
 		if err != nil || !ours {
 			return nil, err

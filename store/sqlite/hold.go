@@ -7,9 +7,9 @@ import (
 )
 
 // PauseJobs implements store.Operators.
-func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, error) {
+func (v workVerbs) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, error) {
 	var results []store.Result
-	err := s.write(ctx, "pause jobs", func(t *tx) (err error) {
+	err := v.d.write(ctx, "pause jobs", func(t *tx) (err error) {
 		results, err = t.eachOf(params.Namespace, params.Jobs, func(r *store.Result) error { return t.pauseJob(r, params) })
 		return err
 	})
@@ -95,9 +95,9 @@ func (t *tx) deletePauseRequest(id store.ID) error {
 }
 
 // Resume implements store.Operators.
-func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (store.State, error) {
+func (v workVerbs) Resume(ctx context.Context, params store.ResumeParams) (store.State, error) {
 	var state store.State
-	err := s.write(ctx, "resume job "+params.Job.String(), func(t *tx) (err error) {
+	err := v.d.write(ctx, "resume job "+params.Job.String(), func(t *tx) (err error) {
 		if own, err := t.isIn(params.Namespace, params.Job); err != nil {
 			return err
 		} else if !own {

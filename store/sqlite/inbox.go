@@ -7,9 +7,20 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
+// addressee is what a message needs to know of the job that it is for.
+type addressee struct {
+	lane  int64
+	runAt int64
+	key   string      // the ordering key
+	ended store.State // 0 while the job is not finished
+	last  int64       // the row of its last message
+	sent  int64       // that of the last one that is forgotten, from where Seqs count
+	wait  *store.Wait // nil if it does not wait
+}
+
 // SendTx implements store.Writer.
-func (s *Store) SendTx(ctx context.Context, wrapped store.Tx, sends []*store.Send) error {
-	return s.inCallers(ctx, "send", wrapped, func(t *tx) error { return t.sendAll(sends) })
+func (v workVerbs) SendTx(ctx context.Context, wrapped store.Tx, sends []*store.Send) error {
+	return v.d.inCallers(ctx, "send", wrapped, func(t *tx) error { return t.sendAll(sends) })
 }
 
 // sendAll delivers messages in the order given. Each has its own result; an error ends the transaction.
@@ -163,12 +174,12 @@ func (t *tx) deliver(id store.ID, to *addressee, m *store.Message, key string) (
 }
 
 // Messages implements store.Reader.
-func (s *Store) Messages(ctx context.Context, params store.InboxParams) ([]store.Message, error) {
+func (v workVerbs) Messages(ctx context.Context, params store.InboxParams) ([]store.Message, error) {
 	if err := store.CheckLimit(params.Limit); err != nil {
 		return nil, err
 	}
 	var messages []store.Message
-	err := s.read(ctx, "read the messages to job "+params.Job.String(), func(t *tx) (err error) {
+	err := v.d.read(ctx, "read the messages to job "+params.Job.String(), func(t *tx) (err error) {
 		if own, err := t.isIn(params.Namespace, params.Job); !own {
 			return err
 		}

@@ -12,8 +12,8 @@ import (
 
 // AppendTx implements store.Writer. The first thing it does is a write to the claim record: from then on nobody else can write
 // until the caller's transaction ends, even if that was not begun as a writer's.
-func (s *Store) AppendTx(ctx context.Context, wrapped store.Tx, a *store.Append) error {
-	return s.inCallers(ctx, "append", wrapped, func(t *tx) error {
+func (v workVerbs) AppendTx(ctx context.Context, wrapped store.Tx, a *store.Append) error {
+	return v.d.inCallers(ctx, "append", wrapped, func(t *tx) error {
 		st := t.stmt("claim_lock")
 		st.bindInt(a.Lease.Node)
 		st.bindInt(a.Lease.Claim)
@@ -192,9 +192,9 @@ func (t *tx) trim(id store.ID, keep int64) error {
 
 // Journals implements store.Reader. A statement is no round trip here: each job is a look
 // and two range scans of one snapshot.
-func (s *Store) Journals(ctx context.Context, namespace string, ids []store.ID) ([]store.Journal, error) {
+func (v workVerbs) Journals(ctx context.Context, namespace string, ids []store.ID) ([]store.Journal, error) {
 	var journals []store.Journal
-	err := s.read(ctx, "read journals", func(t *tx) error {
+	err := v.d.read(ctx, "read journals", func(t *tx) error {
 		journals = make([]store.Journal, len(ids))
 		for i, id := range ids {
 			j := &journals[i]
@@ -232,7 +232,7 @@ func (s *Store) Journals(ctx context.Context, namespace string, ids []store.ID) 
 }
 
 // Entries implements store.Reader.
-func (s *Store) Entries(ctx context.Context, params store.JournalParams) ([]store.Entry, error) {
+func (v workVerbs) Entries(ctx context.Context, params store.JournalParams) ([]store.Entry, error) {
 	if err := store.CheckLimit(params.Limit); err != nil {
 		return nil, err
 	}
@@ -240,7 +240,7 @@ func (s *Store) Entries(ctx context.Context, params store.JournalParams) ([]stor
 		return nil, ctx.Err()
 	}
 	var entries []store.Entry
-	err := s.read(ctx, "read the journal of job "+params.Job.String(), func(t *tx) (err error) {
+	err := v.d.read(ctx, "read the journal of job "+params.Job.String(), func(t *tx) (err error) {
 		entries, err = t.entries(params)
 		return err
 	})

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -58,7 +57,7 @@ func (t *tx) lane(name laneName) (*lane, error) {
 		return l, nil
 	}
 	there := false
-	if l = t.store.lanes.named(name); l != nil {
+	if l = t.database.lanes.named(name); l != nil {
 		var err error
 		if there, err = t.useLane(l.id); err != nil {
 			return nil, err
@@ -162,7 +161,7 @@ func (t *tx) queue(namespace, name string) (int64, error) {
 // laneOf returns the lane with an id. What reads never fails for want of it: a lane that is not
 // there, which none is that has a job, has no name.
 func (t *tx) laneOf(id int64) (*lane, error) {
-	if l := t.store.lanes.numbered(id); l != nil {
+	if l := t.database.lanes.numbered(id); l != nil {
 		return l, nil
 	}
 	if l := t.lanes.table.byID[id]; l != nil {
@@ -182,12 +181,4 @@ func (t *tx) laneOf(id int64) (*lane, error) {
 	l := newLane(id, queue, laneName{s.readText(), s.readText(), s.readText(), int(s.readInt())})
 	t.lanes.note(l)
 	return l, nil
-}
-
-// unexpected is the error of a statement that had to return a row: its own, or a mistake in this package.
-func unexpected(statement string, err error) error {
-	if err != nil {
-		return err
-	}
-	return fmt.Errorf("%w: %s returned nothing", store.ErrInvalid, statement)
 }

@@ -1,15 +1,10 @@
 package sqlite
 
 import (
-	"context"
 	"math"
 
 	"github.com/holdfastdev/holdfast/store"
 )
-
-// portionRows is how many entries of one job, and as many messages, one transaction removes or copies:
-// what takes a few milliseconds.
-const portionRows = 1000
 
 // nobody is the maker of rows whose job was removed, or never made.
 const nobody = 0
@@ -49,7 +44,7 @@ func (t *tx) forgetSome(id store.ID, g generation, cleared int64, noted bool) er
 	if err != nil {
 		return err
 	}
-	if more || messages >= t.store.portion {
+	if more || messages >= t.database.portion {
 		s := t.stmt("leftover_note")
 		bindID(s, id)
 		s.bindInt(t.now)
@@ -68,7 +63,7 @@ func (t *tx) forgetSome(id store.ID, g generation, cleared int64, noted bool) er
 // become very much, so nobody looks at it twice: a value goes when one that has replaced it is looked
 // at.
 func (t *tx) forgetEntries(id store.ID, after, upTo int64) (last int64, more bool, err error) {
-	last, looked, err := t.lookAt(id, after, upTo, t.store.portion)
+	last, looked, err := t.lookAt(id, after, upTo, t.database.portion)
 	if err != nil || looked == 0 {
 		return upTo, false, err
 	}
@@ -84,7 +79,7 @@ func (t *tx) forgetEntries(id store.ID, after, upTo int64) (last int64, more boo
 	s.bindInt(after)
 	s.bindInt(last)
 	bindID(s, id)
-	return last, looked >= t.store.portion, exec(s)
+	return last, looked >= t.database.portion, exec(s)
 }
 
 // lookAt finds the next entries of a journal, after a Seq and up to one: the last of them, and how many
@@ -127,7 +122,7 @@ func (t *tx) removeSome(id store.ID) (rows int64, more bool, err error) {
 		if err != nil {
 			return 0, false, err
 		}
-		rows, more = rows+n, more || n >= t.store.portion
+		rows, more = rows+n, more || n >= t.database.portion
 	}
 	return rows, more, nil
 }
@@ -137,7 +132,7 @@ func (t *tx) removeRows(of string, id store.ID, upTo int64) (removed int64, err 
 	s := t.stmt(of)
 	bindID(s, id)
 	s.bindInt(upTo)
-	s.bindInt(t.store.portion)
+	s.bindInt(t.database.portion)
 	return s.exec()
 }
 
@@ -173,27 +168,6 @@ func (t *tx) clearLeftovers(id store.ID) error {
 		}
 	}
 	return nil
-}
-
-// removeLeftovers removes some rows of one job that has left some, and tells whether there may be
-// more.
-func (s *Store) removeLeftovers(ctx context.Context, limit int) (done int, more bool, err error) {
-	err = s.writeIf(ctx, "remove old jobs",
-		func(t *tx) (bool, error) {
-			_, found, err := t.leftover()
-			done, more = 0, found
-			return found && limit > 0, err
-		},
-		func(t *tx) error {
-			id, found, err := t.leftover()
-			done, more = 0, found
-			if err != nil || !found {
-				return err
-			}
-			done = 1
-			return t.removeLeft(id)
-		})
-	return done, more, err
 }
 
 // leftover finds a job that has left rows.

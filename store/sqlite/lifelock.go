@@ -7,11 +7,26 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 
 	"github.com/gofrs/flock"
 
 	"github.com/holdfastdev/holdfast/store"
 )
+
+// lifeLocks are locks of the operating system that nodes hold as long as they live: one file for each, beside the
+// database. The system releases the lock of a process that dies, however it dies.
+//
+//	no file            nothing is known; the heartbeat decides
+//	the lock is taken  the node's process lives
+//	the lock is free   the node is dead
+type lifeLocks struct {
+	dir  string
+	like fs.FileInfo // the database, who may use which may use the locks
+
+	mu   sync.Mutex
+	held map[int64]*flock.Flock
+}
 
 func (l *lifeLocks) path(node int64) string {
 	return filepath.Join(l.dir, strconv.FormatInt(node, 10)+".lock")

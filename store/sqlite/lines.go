@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"fmt"
-	"maps"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -49,42 +48,6 @@ func gapBefore(a *store.Append, i int) error {
 	return fmt.Errorf("%w: the journal of job %v has a gap before %d", store.ErrInvalid, a.Lease.Job, a.Entries[i].Seq)
 }
 
-func (e *journalEnds) note(a *store.Append) {
-	if *e == nil {
-		*e = journalEnds{}
-	}
-	(*e)[a.Lease.Job] = journalEnd{a.Lease.Number, a.Entries[len(a.Entries)-1].Seq}
-}
-
-// maxEnds is how many ends a generation keeps.
-const maxEnds = 4096
-
-// publish takes in what a transaction has committed.
-func (c *endCache) publish(ends journalEnds) {
-	if len(ends) == 0 {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case c.young == nil:
-		c.young, c.old = journalEnds{}, journalEnds{}
-	case len(c.young) >= maxEnds:
-		clear(c.old)
-		c.young, c.old = c.old, c.young
-	}
-	maps.Copy(c.young, ends)
-}
-
-func (c *endCache) of(id store.ID) journalEnd {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if end, ok := c.young[id]; ok {
-		return end
-	}
-	return c.old[id]
-}
-
 // follows reports whether the append's first entry is the next one of its journal, or that of a number that is taken.
 func (t *tx) follows(a *store.Append) (bool, error) {
 	before := a.Entries[0].Seq - 1
@@ -92,7 +55,7 @@ func (t *tx) follows(a *store.Append) (bool, error) {
 		g, err := t.generation(a.Lease.Job)
 		return g.first == 0, err
 	}
-	if before == 0 || t.store.ends.of(a.Lease.Job) == (journalEnd{a.Lease.Number, before}) {
+	if before == 0 || t.database.ends.of(a.Lease.Job) == (journalEnd{a.Lease.Number, before}) {
 		return true, nil
 	}
 	s := t.stmt("journal_reaches")

@@ -22,7 +22,7 @@ const (
 )
 
 // List implements store.Reader. The cursor is the id of the last job that was looked at.
-func (s *Store) List(ctx context.Context, params store.ListParams) (store.Page, error) {
+func (v viewVerbs) List(ctx context.Context, params store.ListParams) (store.Page, error) {
 	if err := store.CheckLimit(params.Limit); err != nil {
 		return store.Page{}, err
 	}
@@ -35,7 +35,7 @@ func (s *Store) List(ctx context.Context, params store.ListParams) (store.Page, 
 		}
 	}
 	var page store.Page
-	err := s.read(ctx, "list jobs", func(t *tx) error {
+	err := v.d.read(ctx, "list jobs", func(t *tx) error {
 		l := &lister{tx: t, params: params}
 		err := l.run(before)
 		page = l.page

@@ -1,9 +1,5 @@
 package sqlite
 
-import (
-	"zombiezen.com/go/sqlite"
-)
-
 // inserting is how rows of a table are inserted. It is made of functions, not of closures, so that
 // it costs nothing.
 type inserting[T any] struct {
@@ -44,10 +40,10 @@ func (b *rowBuffer[T]) writeMany(t *tx, how inserting[T]) error {
 	}
 	inserted := rowsAtOnce
 	if _, err := s.exec(); err != nil {
-		if how.taken == nil || sqlite.ErrCode(err).ToPrimary() != sqlite.ResultConstraint {
+		if how.taken == nil || !isTaken(err) {
 			return err
 		}
-		inserted = t.own.c.Changes()
+		inserted = t.own.changes()
 	}
 	if how.after != nil {
 		for _, row := range b.rows[:inserted] {

@@ -13,28 +13,15 @@ import (
 // nodesKept is how long a node that ended is listed, and its row kept.
 const nodesKept = 24 * time.Hour
 
-// storedInfo is what is kept of store.NodeInfo.
-type storedInfo struct {
-	Name       string                  `json:"name"`
-	Version    string                  `json:"version"`
-	Namespace  string                  `json:"namespace,omitempty"`
-	Queues     []string                `json:"queues,omitempty"`
-	Kinds      []string                `json:"kinds,omitempty"`
-	Slots      int                     `json:"slots"`
-	QueueSlots map[string]int          `json:"queue_slots,omitempty"`
-	DeadAfter  time.Duration           `json:"dead_after_ns,omitempty"`
-	Policies   map[string]store.Policy `json:"policies,omitempty"`
-}
-
 // Join implements store.Nodes.
-func (s *Store) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
+func (v tendVerbs) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
 	about, err := json.Marshal(storedInfo(info))
 	if err != nil {
 		return 0, fmt.Errorf("%w: join: %w", store.ErrInvalid, err)
 	}
 	node := int64(0)
-	err = s.write(ctx, "join", func(t *tx) error {
-		s.lives.drop(node) // of a try before this one
+	err = v.d.write(ctx, "join", func(t *tx) error {
+		v.d.lives.drop(node) // of a try before this one
 		st := t.stmt("node_insert")
 		st.bindText(info.Name)
 		st.bindText(info.Version)
@@ -47,35 +34,20 @@ func (s *Store) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
 		}
 		node = st.readInt()
 		st.done()
-		return s.lives.take(node)
+		return v.d.lives.take(node)
 	})
 	if err != nil {
-		s.lives.drop(node)
+		v.d.lives.drop(node)
 		return 0, err
 	}
 	return node, nil
 }
 
-// nodeAlive returns the highest claim record of a node, or ErrNodeDead.
-func (t *tx) nodeAlive(node int64) (lastSeq int64, err error) {
-	s := t.stmt("node_alive")
-	s.bindInt(node)
-	alive, err := s.next()
-	if err != nil {
-		return 0, err
-	}
-	if !alive {
-		return 0, store.DeadNode(node)
-	}
-	defer s.done()
-	return s.readInt(), nil
-}
-
 // Beat implements store.Nodes.
-func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, error) {
+func (v tendVerbs) Beat(ctx context.Context, params store.BeatParams) (store.Beat, error) {
 	var beat store.Beat
 	dead := false
-	err := s.write(ctx, "beat", func(t *tx) (err error) {
+	err := v.d.write(ctx, "beat", func(t *tx) (err error) {
 		beat = store.Beat{}
 		st := t.stmt("node_beat")
 		st.bindInt(t.now)
@@ -107,7 +79,7 @@ func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, 
 		return err
 	})
 	if dead {
-		s.lives.drop(params.Node)
+		v.d.lives.drop(params.Node)
 	}
 	return beat, err
 }
@@ -196,8 +168,8 @@ func (t *tx) askedOf(node int64) (cancels []store.CancelRequest, pauses []store.
 }
 
 // Leave implements store.Nodes.
-func (s *Store) Leave(ctx context.Context, node int64) error {
-	err := s.write(ctx, "leave", func(t *tx) error {
+func (v tendVerbs) Leave(ctx context.Context, node int64) error {
+	err := v.d.write(ctx, "leave", func(t *tx) error {
 		ended, err := t.endNode(node)
 		if err != nil || !ended {
 			return err
@@ -216,7 +188,7 @@ func (s *Store) Leave(ctx context.Context, node int64) error {
 		return nil
 	})
 	if err == nil {
-		s.lives.drop(node)
+		v.d.lives.drop(node)
 	}
 	return err
 }
@@ -259,9 +231,9 @@ func (t *tx) markDead(node int64) (bool, error) {
 }
 
 // Nodes implements store.Nodes.
-func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
+func (v tendVerbs) Nodes(ctx context.Context) ([]store.Node, error) {
 	var nodes []store.Node
-	err := s.read(ctx, "list the nodes", func(t *tx) error {
+	err := v.d.read(ctx, "list the nodes", func(t *tx) error {
 		nodes = nil
 		st := t.stmt("nodes")
 		st.bindInt(t.now - nodesKept.Microseconds())

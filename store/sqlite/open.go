@@ -7,14 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 
 	"github.com/holdfastdev/holdfast/store"
 )
-
-// storeName is what Traits and transactions call this store.
-const storeName = "sqlite"
 
 var _ store.Source = Config{}
 
@@ -23,6 +22,24 @@ func File(path string) Config { return Config{Path: path} }
 
 // String implements store.Source.
 func (c Config) String() string { return "sqlite:" + c.Path }
+
+// Store is an open database. Use Config.Open.
+type Store struct {
+	working
+	tending
+	viewing
+
+	d         *database
+	config    Config
+	temporary string // the directory to remove at Close, or ""
+	close     sync.Once
+}
+
+type (
+	working = workVerbs
+	tending = tendVerbs
+	viewing = viewVerbs
+)
 
 var _ store.Store = (*Store)(nil)
 
@@ -42,26 +59,25 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{
-		config: c, path: c.Path, closed: make(chan struct{}), wakes: untold{more: make(chan struct{}, 1)}, portion: portionRows,
-	}
+	s := &Store{config: c}
+	configured := c.Path
 	if c.Path == Memory {
 		if s.temporary, err = os.MkdirTemp("", "holdfast-"); err != nil {
 			return nil, fmt.Errorf("%w: %w", store.ErrReadOnly, err)
 		}
-		s.path = filepath.Join(s.temporary, "holdfast.db")
+		configured = filepath.Join(s.temporary, "holdfast.db")
 		defer func() {
 			if err != nil {
 				_ = os.RemoveAll(s.temporary) // the first error is the one to tell
 			}
 		}()
 	}
-	configured := s.path
 	found, err := c.appear(configured)
 	if err != nil {
 		return nil, err
 	}
-	if s.denied, err = c.denied(configured); err != nil {
+	denied, err := c.denied(configured)
+	if err != nil {
 		return nil, err
 	}
 	writer, err := c.openWriter(ctx, configured)
@@ -73,40 +89,21 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 			_ = writer.close()
 		}
 	}()
-	if err := s.know(ctx, writer, configured, found); err != nil {
+	path, err := filepath.EvalSymlinks(configured)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	if err := c.checkSchema(ctx, writer); err != nil {
 		return nil, err
 	}
-	s.lives.dir, s.lives.like = s.path+".nodes", s.place.main.info
-	s.writer = make(chan *conn, 1)
-	s.writer <- writer
-	s.readers = make(chan *conn, c.Readers)
-	for range c.Readers {
-		s.readers <- nil
-	}
-	return s, nil
-}
-
-// know brings the schema up to date, and learns what the file is that was found under the configured path.
-func (s *Store) know(ctx context.Context, writer *conn, configured string, found os.FileInfo) (err error) {
-	if s.path, err = filepath.EvalSymlinks(configured); err != nil {
-		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
-	}
-	if err := s.config.checkSchema(ctx, writer); err != nil {
-		return err
-	}
-	if err := s.place.remember(configured, s.path); err != nil {
-		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
-	}
-	if !os.SameFile(found, s.place.main.info) {
-		return fmt.Errorf("%w: %s was replaced while it was being opened", store.ErrUnavailable, configured)
-	}
-	return patient(ctx, func() (err error) {
-		if s.databaseID, err = databaseID(writer); err != nil {
-			return err
-		}
-		s.firstVersion, err = writer.dataVersion()
-		return err
+	s.d, err = newDatabase(ctx, opened{
+		writer: writer, configured: configured, path: path, found: found, denied: denied, readers: c.Readers, clock: c.Clock,
 	})
+	if err != nil {
+		return nil, err
+	}
+	s.working, s.tending, s.viewing = newWork(s.d), newTend(s.d), newView(s.d, c.Poll)
+	return s, nil
 }
 
 // checkSchema brings the schema up to date, or checks that it is.
@@ -209,19 +206,6 @@ func (c Config) readyWriter(ctx context.Context, w *conn) error {
 	return err
 }
 
-// openReader opens a connection that only reads.
-func openReader(ctx context.Context, path string) (*conn, error) {
-	r, err := openConn(path, false)
-	if err != nil {
-		return nil, err
-	}
-	if err := patient(ctx, func() error { return r.script("PRAGMA query_only = ON; PRAGMA cache_size = -8192") }); err != nil {
-		_ = r.close()
-		return nil, err
-	}
-	return r, nil
-}
-
 // cantOpen finds out why a file cannot be opened: SQLite has one code for many reasons. It looks at the permissions and
 // does not open the file, see doc.go.
 func cantOpen(path string, err error) error {
@@ -248,18 +232,13 @@ func (s *Store) Traits() store.Traits {
 func (s *Store) Close() error {
 	var err error
 	s.close.Do(func() {
-		writer := <-s.writer
-		close(s.closed)
-		for range s.config.Readers {
-			if r := <-s.readers; r != nil {
-				err = errors.Join(err, r.close())
-			}
-		}
-		// The last connection to close copies the log back into the file and removes it.
-		err = errors.Join(err, writer.close(), s.lives.releaseAll())
+		err = s.d.close()
 		if s.temporary != "" {
 			err = errors.Join(err, os.RemoveAll(s.temporary))
 		}
 	})
 	return classify("close", err)
 }
+
+// Now implements store.Store: the clock of the process, or the one that was injected.
+func (s *Store) Now() time.Time { return timeOf(s.d.micros()) }

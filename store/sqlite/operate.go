@@ -8,9 +8,9 @@ import (
 )
 
 // Retry implements store.Operators.
-func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.Result, error) {
+func (v workVerbs) Retry(ctx context.Context, params store.RetryParams) ([]store.Result, error) {
 	var results []store.Result
-	err := s.write(ctx, "retry", func(t *tx) (err error) {
+	err := v.d.write(ctx, "retry", func(t *tx) (err error) {
 		results, err = t.eachOf(params.Namespace, params.Jobs, func(r *store.Result) error { return t.retry(r, params) })
 		return err
 	})
@@ -108,11 +108,11 @@ func (t *tx) reopen(b *body, f finished) error {
 }
 
 // Pause implements store.Operators.
-func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
+func (v workVerbs) Pause(ctx context.Context, params store.PauseParams) error {
 	if err := params.Check(); err != nil {
 		return err
 	}
-	return s.write(ctx, "pause queue "+params.Queue, func(t *tx) error {
+	return v.d.write(ctx, "pause queue "+params.Queue, func(t *tx) error {
 		queue, err := t.queue(params.Namespace, params.Queue)
 		if err != nil {
 			return err

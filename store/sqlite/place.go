@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -19,6 +20,29 @@ var epoch = time.Now()
 
 // goneError is what all operations fail with from then on.
 type goneError struct{ path, what string }
+
+// place is where the database was found when it was opened, and what was there. Somebody may delete
+// the file, or put another one in its place, while it is open. SQLite does not notice: it goes on
+// writing to a file that nobody will ever find again. The same is true of the log beside it, which
+// holds the last commits, and of the index of the log, by which processes tell each other where it
+// ends. SQLite itself replaces neither as long as somebody has the database open.
+//
+// So nothing is confirmed before the file and its log were seen to be in their place, after the
+// commit. And nothing is begun, or read, if all of them were not seen there a moment ago.
+type place struct {
+	main, log, index placed
+
+	gone atomic.Pointer[goneError] // once anything was seen to be gone
+	seen atomic.Int64              // when all were seen in their place, in nanoseconds since epoch
+
+	stat func(path string) (fs.FileInfo, error) // os.Stat, but in tests
+}
+
+// placed is a file that was there.
+type placed struct {
+	path string
+	info fs.FileInfo
+}
 
 func (e *goneError) Error() string {
 	return fmt.Sprintf("%v: %s was %s while it was open, so anything stored in it now would be lost; "+

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -226,4 +227,12 @@ func (t *tx) putBack(b *body, runAt int64) error {
 	bindID(s, b.ID)
 	b.runAt, b.RunAt = runAt, dueTime(runAt)
 	return exec(s)
+}
+
+// dueTime is the zero time for never.
+func dueTime(due int64) time.Time {
+	if due == never {
+		return time.Time{}
+	}
+	return timeOf(due)
 }

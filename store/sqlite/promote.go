@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -11,13 +10,13 @@ import (
 const promoteLimit = 1000
 
 // Promote implements store.Maintenance. Ordering keys need nothing here: they are handed on when they become free.
-func (s *Store) Promote(ctx context.Context, limit int) (store.Promoted, error) {
+func (v workVerbs) Promote(ctx context.Context, limit int) (store.Promoted, error) {
 	if limit <= 0 {
 		limit = promoteLimit
 	}
 	var promoted store.Promoted
 	var last *tx
-	err := s.writeIf(ctx, "promote",
+	err := v.d.writeIf(ctx, "promote",
 		func(t *tx) (bool, error) {
 			due, err := t.nextDue()
 			promoted = store.Promoted{NextDue: dueTime(due)}
@@ -43,14 +42,6 @@ func (t *tx) nextDue() (int64, error) {
 	}
 	defer s.done()
 	return s.readInt(), nil
-}
-
-// dueTime is the zero time for never.
-func dueTime(due int64) time.Time {
-	if due == never {
-		return time.Time{}
-	}
-	return timeOf(due)
 }
 
 func (t *tx) promote(limit int) (store.Promoted, error) {

@@ -7,9 +7,9 @@ import (
 )
 
 // Queues implements store.Reader.
-func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, error) {
+func (v viewVerbs) Queues(ctx context.Context, namespace string) ([]store.Queue, error) {
 	var queues []store.Queue
-	err := s.read(ctx, "list the queues", func(t *tx) error {
+	err := v.d.read(ctx, "list the queues", func(t *tx) error {
 		queues = nil
 		var ids []int64
 		st := t.stmt("queues_list")

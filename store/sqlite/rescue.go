@@ -17,9 +17,9 @@ const rescueLimit = 100
 
 // Rescue implements store.Maintenance. A node is dead if those who watch it say so, or if its
 // process is gone, which the lock of its life says at once.
-func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.Rescued, error) {
+func (v tendVerbs) Rescue(ctx context.Context, params store.RescueParams) ([]store.Rescued, error) {
 	if len(params.Lost) > 0 {
-		return s.giveUp(ctx, params.Lost)
+		return v.giveUp(ctx, params.Lost)
 	}
 	if params.Limit <= 0 {
 		params.Limit = rescueLimit
@@ -27,14 +27,14 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.
 	var rescued []store.Rescued
 	var ended []int64
 	killed := map[int64]*flock.Flock{} // held until the deaths are recorded, so that each is found once
-	err := s.writeIf(ctx, "rescue",
+	err := v.d.writeIf(ctx, "rescue",
 		func(t *tx) (bool, error) {
 			alive, err := t.aliveNodes()
 			if err != nil {
 				return false, err
 			}
 			for _, n := range alive {
-				if lock := s.lives.tryDead(n.Node); lock != nil && killed[n.Node] == nil {
+				if lock := v.d.lives.tryDead(n.Node); lock != nil && killed[n.Node] == nil {
 					killed[n.Node] = lock
 				}
 			}
@@ -64,7 +64,7 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.
 		})
 	for _, lock := range killed {
 		if err == nil {
-			s.lives.remove(lock)
+			v.d.lives.remove(lock)
 		} else {
 			_ = lock.Unlock() // the next rescue finds it free again
 		}
@@ -73,7 +73,7 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.
 		return nil, err
 	}
 	for _, node := range ended {
-		s.lives.drop(node) // one of ours that was too slow
+		v.d.lives.drop(node) // one of ours that was too slow
 	}
 	return rescued, nil
 }
@@ -259,9 +259,9 @@ func (t *tx) policiesOf(node int64) (map[string]store.Policy, error) {
 
 // giveUp takes the jobs of leases of which their node says that nobody works on them, as a rescue
 // would if the node were dead.
-func (s *Store) giveUp(ctx context.Context, lost []store.Lease) ([]store.Rescued, error) {
+func (v tendVerbs) giveUp(ctx context.Context, lost []store.Lease) ([]store.Rescued, error) {
 	var rescued []store.Rescued
-	err := s.writeIf(ctx, "give up leases",
+	err := v.d.writeIf(ctx, "give up leases",
 		func(t *tx) (bool, error) {
 			for _, l := range lost {
 				if r, err := t.record(recordName{l.Node, l.Claim}); err != nil || r.holds(l) {

@@ -19,17 +19,17 @@ const (
 
 // Retain implements store.Maintenance. Each job is removed as a whole, a few hundred in one
 // transaction. Limit 0 means 1000; what is left of it when no more jobs are over is for the rest.
-func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retained, error) {
+func (v tendVerbs) Retain(ctx context.Context, params store.Retention) (store.Retained, error) {
 	if params.Limit <= 0 {
 		params.Limit = retainLimit
 	}
 	r := retaining{left: params.Limit}
 	var retained store.Retained
 	steps := []func(limit int) (done int, more bool, err error){
-		func(limit int) (int, bool, error) { return s.removeLeftovers(ctx, limit) },
-		func(limit int) (int, bool, error) { return s.retainAudit(ctx, params.Audit, limit) },
-		func(limit int) (int, bool, error) { return s.markLanes(ctx, limit) },
-		func(limit int) (int, bool, error) { return s.removeLanes(ctx, limit) },
+		func(limit int) (int, bool, error) { return v.removeLeftovers(ctx, limit) },
+		func(limit int) (int, bool, error) { return v.retainAudit(ctx, params.Audit, limit) },
+		func(limit int) (int, bool, error) { return v.markLanes(ctx, limit) },
+		func(limit int) (int, bool, error) { return v.removeLanes(ctx, limit) },
 	}
 	for _, kept := range []struct {
 		state store.State
@@ -38,7 +38,7 @@ func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retai
 		{store.Completed, params.Completed}, {store.Failed, params.Failed}, {store.Cancelled, params.Cancelled},
 	} {
 		err := r.run(func(limit int) (int, bool, error) {
-			removed, more, err := s.retainJobs(ctx, kept.state, kept.keep, limit)
+			removed, more, err := v.retainJobs(ctx, kept.state, kept.keep, limit)
 			retained.Jobs += removed
 			return removed, more, err
 		})
@@ -51,11 +51,11 @@ func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retai
 			return retained, err
 		}
 	}
-	if err := s.removeQueues(ctx); err != nil {
+	if err := v.removeQueues(ctx); err != nil {
 		return retained, err
 	}
 	retained.More = r.more
-	return retained, s.forgetNodes(ctx)
+	return retained, v.forgetNodes(ctx)
 }
 
 // retaining is how far a Retain has come.
@@ -81,7 +81,7 @@ func (r *retaining) run(step func(limit int) (done int, more bool, err error)) e
 }
 
 // retainJobs removes up to limit jobs of one state, and tells whether there are more.
-func (s *Store) retainJobs(
+func (v tendVerbs) retainJobs(
 	ctx context.Context, state store.State, keep time.Duration, limit int,
 ) (removed int, more bool, err error) {
 	if keep <= 0 {
@@ -98,7 +98,7 @@ func (s *Store) retainJobs(
 			return nil
 		})
 	}
-	err = s.writeIf(ctx, "remove old jobs",
+	err = v.d.writeIf(ctx, "remove old jobs",
 		func(t *tx) (bool, error) {
 			ids, err := expired(t)
 			removed, more = 0, len(ids) > limit
@@ -154,11 +154,11 @@ func (t *tx) remove(id store.ID) (rows int64, err error) {
 
 // retainAudit removes up to limit records of what people did, to queues or to jobs that were
 // removed, and tells whether there are more.
-func (s *Store) retainAudit(ctx context.Context, keep time.Duration, limit int) (removed int, more bool, err error) {
+func (v tendVerbs) retainAudit(ctx context.Context, keep time.Duration, limit int) (removed int, more bool, err error) {
 	if keep <= 0 {
 		return 0, false, nil
 	}
-	err = s.writeIf(ctx, "remove old jobs",
+	err = v.d.writeIf(ctx, "remove old jobs",
 		func(t *tx) (bool, error) {
 			st := t.stmt("audit_over")
 			st.bindInt(t.now - keep.Microseconds())
@@ -178,7 +178,7 @@ func (s *Store) retainAudit(ctx context.Context, keep time.Duration, limit int) 
 }
 
 // forgetNodes removes nodes that ended long ago and of whose jobs nothing is left to rescue.
-func (s *Store) forgetNodes(ctx context.Context) error {
+func (v tendVerbs) forgetNodes(ctx context.Context) error {
 	forgettable := func(t *tx) ([]int64, error) {
 		var nodes []int64
 		st := t.stmt("nodes_forgettable")
@@ -188,7 +188,7 @@ func (s *Store) forgetNodes(ctx context.Context) error {
 			return nil
 		})
 	}
-	return s.writeIf(ctx, "remove old jobs",
+	return v.d.writeIf(ctx, "remove old jobs",
 		func(t *tx) (bool, error) {
 			nodes, err := forgettable(t)
 			return len(nodes) > 0, err
@@ -207,4 +207,25 @@ func (s *Store) forgetNodes(ctx context.Context) error {
 			}
 			return nil
 		})
+}
+
+// removeLeftovers removes some rows of one job that has left some, and tells whether there may be
+// more.
+func (v tendVerbs) removeLeftovers(ctx context.Context, limit int) (done int, more bool, err error) {
+	err = v.d.writeIf(ctx, "remove old jobs",
+		func(t *tx) (bool, error) {
+			_, found, err := t.leftover()
+			done, more = 0, found
+			return found && limit > 0, err
+		},
+		func(t *tx) error {
+			id, found, err := t.leftover()
+			done, more = 0, found
+			if err != nil || !found {
+				return err
+			}
+			done = 1
+			return t.removeLeft(id)
+		})
+	return done, more, err
 }

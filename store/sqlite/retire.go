@@ -28,8 +28,8 @@ const idleDays = 2
 
 // markLanes looks at up to limit lanes that were not used for days, and tells whether there are
 // more.
-func (s *Store) markLanes(ctx context.Context, limit int) (looked int, more bool, err error) {
-	err = s.writeIf(ctx, "remove old jobs",
+func (v tendVerbs) markLanes(ctx context.Context, limit int) (looked int, more bool, err error) {
+	err = v.d.writeIf(ctx, "remove old jobs",
 		func(t *tx) (bool, error) {
 			lanes, err := t.lanesUnused(limit + 1)
 			looked, more = 0, len(lanes) > limit
@@ -161,7 +161,7 @@ func (t *tx) oneTime(statement string, none int64) (int64, error) {
 }
 
 // removeLanes removes up to limit lanes that have no job left, and tells whether there are more.
-func (s *Store) removeLanes(ctx context.Context, limit int) (removed int, more bool, err error) {
+func (v tendVerbs) removeLanes(ctx context.Context, limit int) (removed int, more bool, err error) {
 	over := func(t *tx) ([]int64, error) {
 		first, err := t.firstCompleted()
 		if err != nil {
@@ -176,7 +176,7 @@ func (s *Store) removeLanes(ctx context.Context, limit int) (removed int, more b
 			return nil
 		})
 	}
-	err = s.writeIf(ctx, "remove old jobs",
+	err = v.d.writeIf(ctx, "remove old jobs",
 		func(t *tx) (bool, error) {
 			lanes, err := over(t)
 			removed, more = 0, len(lanes) > limit
@@ -205,11 +205,11 @@ func (s *Store) removeLanes(ctx context.Context, limit int) (removed int, more b
 
 // removeQueues removes queues that have no lane, are not paused, and are not new. Each call looks
 // at a few hundred of them, where the last one ended.
-func (s *Store) removeQueues(ctx context.Context) error {
+func (v tendVerbs) removeQueues(ctx context.Context) error {
 	removable := func(t *tx) (ids []int64, last int64, err error) {
 		st := t.stmt("queues_page")
 		st.bindInt(t.now - idleDays*day)
-		st.bindInt(s.queuesSeen.Load())
+		st.bindInt(v.queuesSeen.Load())
 		st.bindInt(retainChunk)
 		n := 0
 		err = each(st, func() error {
@@ -226,7 +226,7 @@ func (s *Store) removeQueues(ctx context.Context) error {
 		return ids, last, err
 	}
 	var seen int64
-	err := s.writeIf(ctx, "remove old jobs",
+	err := v.d.writeIf(ctx, "remove old jobs",
 		func(t *tx) (bool, error) {
 			ids, last, err := removable(t)
 			seen = last
@@ -247,7 +247,7 @@ func (s *Store) removeQueues(ctx context.Context) error {
 			return nil
 		})
 	if err == nil {
-		s.queuesSeen.Store(seen)
+		v.queuesSeen.Store(seen)
 	}
 	return err
 }

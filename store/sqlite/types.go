@@ -1,31 +1,24 @@
 package sqlite
 
 import (
-	"io/fs"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/gofrs/flock"
-	"zombiezen.com/go/sqlite"
 
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Store is an open database. Use Config.Open.
-type Store struct {
-	config    Config
-	path      string // the file, with links resolved
-	temporary string // the directory to remove at Close, or ""
+// database is an open database: its connections, and what is remembered of it from one transaction to the next.
+type database struct {
+	path  string // the file, with links resolved
+	clock func() time.Time
 
-	writer  chan *conn // holds the write connection while nobody uses it
-	readers chan *conn // holds Readers connections, nil for those not opened yet
+	writer  chan *link // holds the write connection while nobody uses it
+	readers chan *link // holds Readers connections, nil for those not opened yet
 	closed  chan struct{}
-	close   sync.Once
 	denied  error // ErrReadOnly, if this process may only look
 
-	databaseID   string
-	firstVersion int64 // of the data, when the store was opened
+	id           string // tells databases apart
+	firstVersion int64  // of the data, when it was opened
 
 	place place
 	lanes laneCache
@@ -33,17 +26,22 @@ type Store struct {
 	lives lifeLocks
 	wakes untold
 
-	portion    int64        // rows of one job that a transaction removes or copies
-	queuesSeen atomic.Int64 // the last queue that Retain has looked at
+	portion int64 // rows of one job that a transaction removes or copies
+}
+
+// link is one of the connections, and what its next transaction begins with.
+type link struct {
+	*conn
+	ended journalEnds // empty
 }
 
 // tx is one write transaction, ours or a caller's: where its statements run, and what it must settle before it commits.
 type tx struct {
 	session
-	store *Store
-	now   int64 // one time for the whole transaction
+	database *database
+	now      int64 // one time for the whole transaction
 
-	own             *conn                             // the session, if it is ours
+	own             *link                             // the session, if it is ours
 	lanes           knownLanes                        // that this transaction needed
 	records         map[recordName]*claimRecord       // claim records that it read
 	last            *claimRecord                      // of records, the one used last
@@ -62,77 +60,6 @@ type tx struct {
 	started         []store.Claimed                   // that do
 }
 
-// session is where statements run: one of our connections, or a transaction of the caller's.
-type session interface {
-	// stmt returns a statement by name, ready to be bound. It belongs to the session: the same name returns the same
-	// statement, so that two uses of one must not overlap. An error in it shows when it runs.
-	stmt(name string) stmt
-}
-
-// stmt is a prepared statement. Parameters are bound and columns are read in order, each by the next call.
-type stmt interface {
-	bindInt(v int64)
-	bindFloat(v float64)
-	bindText(v string)
-	bindBlob(v []byte)
-	bindNull()
-
-	// exec runs the statement to its end and returns how many rows it changed.
-	exec() (changed int64, err error)
-	// next steps to the next row. After false or an error the statement is ready to be bound again.
-	next() (bool, error)
-	// done drops the rows that were not read.
-	done()
-
-	readInt() int64
-	readFloat() float64
-	readText() string
-	readBlob() []byte
-	// readNull reports whether the next column is NULL, and then passes over it.
-	readNull() bool
-}
-
-// conn is one connection with its prepared statements. This file is all that knows the driver, but for its error codes.
-type conn struct {
-	c     *sqlite.Conn
-	stmts map[string]*nativeStmt
-	ended journalEnds // empty; of the next transaction
-}
-
-// nativeStmt is a stmt of the driver's own interface: no boxing, no copies but those of SQLite.
-type nativeStmt struct {
-	conn       *sqlite.Conn
-	s          *sqlite.Stmt
-	broken     error
-	param, col int
-}
-
-// ending is how a run ends, whoever ends it: its handler, its node that leaves, a rescue, or a person.
-type ending struct {
-	state     store.State
-	reason    store.Reason
-	err       string
-	trace     string
-	result    []byte
-	codec     int // of the result
-	startedAt time.Time
-	// fingerprint of a run that failed its job.
-	fingerprint int64
-	runAt       int64 // of a job that goes on
-	taken       bool  // somebody else than the run ends it
-
-	wait     *store.Wait     // of a job that is parked
-	pause    *request        // of a job that would go on, but is held because a person asked
-	again    *store.Continue // of a job that starts over
-	version  string          // of the kind, from now on
-	durable  bool            // the job has a journal: it is given the chance to end itself
-	children bool            // there are children to close, as the run knows
-
-	cancelSeen bool  // the run had the chance to end itself because somebody asked to cancel the job
-	uncounted  bool  // though it is Retryable
-	due        int64 // set by goOn: when a job that waits for a time is due; 0: none
-}
-
 // end is the plain success of a run, of which nobody is told.
 type end struct {
 	o *store.Outcome
@@ -147,17 +74,6 @@ type generation struct {
 	sent int64
 }
 
-// addressee is what a message needs to know of the job that it is for.
-type addressee struct {
-	lane  int64
-	runAt int64
-	key   string      // the ordering key
-	ended store.State // 0 while the job is not finished
-	last  int64       // the row of its last message
-	sent  int64       // that of the last one that is forgotten, from where Seqs count
-	wait  *store.Wait // nil if it does not wait
-}
-
 // newJob is a job that is to be inserted.
 type newJob struct {
 	q             *store.Enqueue
@@ -170,18 +86,6 @@ type newJob struct {
 type line struct {
 	of *store.Append
 	i  int
-}
-
-// journalEnd is the last entry that a lease has written. While the lease lives nobody else writes to the journal, or removes from it.
-type journalEnd struct{ lease, seq int64 }
-
-// journalEnds are the ends of journals that this process has written, so that what follows need not look whether it does.
-type journalEnds map[store.ID]journalEnd
-
-// endCache keeps the newest ends of journals: of runs that go on, and some that do not.
-type endCache struct {
-	mu         sync.Mutex
-	young, old journalEnds
 }
 
 // pointer says where a job is to be put.
@@ -291,62 +195,6 @@ type deferredJob struct {
 	id   store.ID
 	lane int64
 	key  string
-}
-
-// untold are queues in which jobs became available, and the time at which the first is due, in
-// transactions whose answer does not tell, such as a retry, a rescue or the end of children. Watch
-// tells of them.
-type untold struct {
-	more chan struct{} // holds something when there are some
-
-	mu    sync.Mutex
-	wakes []store.Wake
-}
-
-// place is where the database was found when it was opened, and what was there. Somebody may delete
-// the file, or put another one in its place, while it is open. SQLite does not notice: it goes on
-// writing to a file that nobody will ever find again. The same is true of the log beside it, which
-// holds the last commits, and of the index of the log, by which processes tell each other where it
-// ends. SQLite itself replaces neither as long as somebody has the database open.
-//
-// So nothing is confirmed before the file and its log were seen to be in their place, after the
-// commit. And nothing is begun, or read, if all of them were not seen there a moment ago.
-type place struct {
-	main, log, index placed
-
-	gone atomic.Pointer[goneError] // once anything was seen to be gone
-	seen atomic.Int64              // when all were seen in their place, in nanoseconds since epoch
-
-	stat func(path string) (fs.FileInfo, error) // os.Stat, but in tests
-}
-
-// placed is a file that was there.
-type placed struct {
-	path string
-	info fs.FileInfo
-}
-
-// lifeLocks are locks of the operating system that nodes hold as long as they live: one file for each, beside the
-// database. The system releases the lock of a process that dies, however it dies.
-//
-//	no file            nothing is known; the heartbeat decides
-//	the lock is taken  the node's process lives
-//	the lock is free   the node is dead
-type lifeLocks struct {
-	dir  string
-	like fs.FileInfo // the database, who may use which may use the locks
-
-	mu   sync.Mutex
-	held map[int64]*flock.Flock
-}
-
-// storedWait is what is kept of store.WaitInfo. Times are in microseconds, 0 for none.
-type storedWait struct {
-	Since  int64        `json:"since"`
-	Until  int64        `json:"until,omitempty"`
-	For    string       `json:"for,omitempty"`
-	Reason store.Reason `json:"reason,omitempty"`
-	Error  string       `json:"error,omitempty"`
 }
 
 // rowBuffer keeps rows of one table that are to be inserted: rowsAtOnce with one statement, and the

@@ -78,9 +78,9 @@ func (t *tx) onConflict(q *store.Enqueue, holder store.ID, runAt int64) error {
 }
 
 // Obstacles implements store.Reader.
-func (s *Store) Obstacles(ctx context.Context, namespace string, id store.ID) (store.Obstacles, error) {
+func (v workVerbs) Obstacles(ctx context.Context, namespace string, id store.ID) (store.Obstacles, error) {
 	var o store.Obstacles
-	err := s.read(ctx, "look up what blocks job "+id.String(), func(t *tx) error {
+	err := v.d.read(ctx, "look up what blocks job "+id.String(), func(t *tx) error {
 		o = store.Obstacles{}
 		b, found, err := t.body(id)
 		if err != nil {

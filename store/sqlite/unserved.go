@@ -11,9 +11,9 @@ import (
 )
 
 // Unserved implements store.Reader. It walks from lane to lane, as a claim does.
-func (s *Store) Unserved(ctx context.Context, limit int) ([]store.Unserved, error) {
+func (v viewVerbs) Unserved(ctx context.Context, limit int) ([]store.Unserved, error) {
 	var found []store.Unserved
-	err := s.read(ctx, "look for unserved jobs", func(t *tx) (err error) {
+	err := v.d.read(ctx, "look for unserved jobs", func(t *tx) (err error) {
 		found, err = t.unserved()
 		return err
 	})

@@ -3,10 +3,30 @@ package sqlite
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/holdfastdev/holdfast/store"
 )
+
+// before is what a held job becomes again.
+type before struct {
+	state store.State
+	due   int64
+}
+
+// waiter is what the pointer of a waiting job tells people, and a resume.
+type waiter struct {
+	store.WaitInfo
+	was before // of a held job
+}
+
+// storedWait is what is kept of store.WaitInfo. Times are in microseconds, 0 for none.
+type storedWait struct {
+	Since  int64        `json:"since"`
+	Until  int64        `json:"until,omitempty"`
+	For    string       `json:"for,omitempty"`
+	Reason store.Reason `json:"reason,omitempty"`
+	Error  string       `json:"error,omitempty"`
+}
 
 // park makes a job wait whose run has ended, until its deadline at the latest, unless it is held. One that is held keeps its run time.
 func (t *tx) park(b *body, e *ending) error {
@@ -42,12 +62,6 @@ func (t *tx) holdJob(b *body, state store.State, due int64, words string) error 
 	}
 	about := storedWait{Since: t.now, Reason: store.ReasonPaused, Error: words}
 	return t.putWaiting(b, never, store.Wait{Held: true}, before{state, due}, about)
-}
-
-// before is what a held job becomes again.
-type before struct {
-	state store.State
-	due   int64
 }
 
 // putWaiting gives a job the pointer of one that waits, which says all that wakes it: nothing, if it is held. The job keeps the turn of its
@@ -127,34 +141,6 @@ func (t *tx) setDue(id store.ID, due int64) error {
 	s.bindInt(due)
 	bindID(s, id)
 	return exec(s)
-}
-
-// noteWoken remembers that nodes should look at a queue.
-func (t *tx) noteWoken(l *lane) {
-	t.woken = addWake(t.woken, store.Wake{Kind: store.WakeReady, Namespace: l.namespace, Queue: l.queueName})
-}
-
-// noteDue remembers that nodes should promote what is due at a time.
-func (t *tx) noteDue(due int64) {
-	t.woken = addWake(t.woken, store.Wake{Kind: store.WakeDeferred, Due: timeOf(due)})
-}
-
-// addWake adds a wake-up to those that say something else. Of times the earliest is told.
-func addWake(wakes []store.Wake, w store.Wake) []store.Wake {
-	i := slices.IndexFunc(wakes, func(k store.Wake) bool { return k.Kind == w.Kind && k.Namespace == w.Namespace && k.Queue == w.Queue })
-	switch {
-	case i < 0:
-		return append(wakes, w)
-	case w.Due.Before(wakes[i].Due):
-		wakes[i].Due = w.Due
-	}
-	return wakes
-}
-
-// waiter is what the pointer of a waiting job tells people, and a resume.
-type waiter struct {
-	store.WaitInfo
-	was before // of a held job
 }
 
 // waiter reads how a job waits whose pointer was found to be that of a waiting one.

@@ -17,14 +17,14 @@ const watchAgain = time.Second
 // Store or a caller's transaction has committed. It also reports what came between Open and Watch,
 // and what this Store made available without an answer that says so. And it notices when the
 // database is gone while nobody uses it.
-func (s *Store) Watch(ctx context.Context, wake func(store.Wake)) error {
-	poll := s.config.Poll
+func (v viewVerbs) Watch(ctx context.Context, wake func(store.Wake)) error {
+	poll := v.poll
 	if poll < 0 {
 		poll = watchAgain
 	}
-	seen := s.firstVersion
+	seen := v.d.firstVersion
 	for {
-		version, err := s.dataVersion(ctx)
+		version, err := v.d.dataVersion(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // the end of ctx is the end of the watch, not a failure of it
@@ -35,22 +35,22 @@ func (s *Store) Watch(ctx context.Context, wake func(store.Wake)) error {
 			_ = pause(ctx, watchAgain)
 			continue
 		}
-		if version != seen && s.config.Poll > 0 {
+		if version != seen && v.poll > 0 {
 			seen = version
 			wake(store.Wake{Kind: store.WakeAll})
 		}
-		s.pauseWatch(ctx, poll, wake) // the end of ctx is found above
+		v.pauseWatch(ctx, poll, wake) // the end of ctx is found above
 	}
 }
 
 // pauseWatch waits for d, or until ctx ends, and tells what is untold meanwhile.
-func (s *Store) pauseWatch(ctx context.Context, d time.Duration, wake func(store.Wake)) {
+func (v viewVerbs) pauseWatch(ctx context.Context, d time.Duration, wake func(store.Wake)) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	for {
 		select {
-		case <-s.wakes.more:
-			for _, w := range s.wakes.take() {
+		case <-v.d.wakes.more:
+			for _, w := range v.d.wakes.take() {
 				wake(w)
 			}
 		case <-timer.C:
@@ -61,50 +61,5 @@ func (s *Store) pauseWatch(ctx context.Context, d time.Duration, wake func(store
 	}
 }
 
-func (s *Store) dataVersion(ctx context.Context) (version int64, err error) {
-	c, err := s.takeWriter(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer s.giveWriter(c)
-	if err := s.place.look(); err != nil {
-		return 0, err
-	}
-	err = patient(ctx, func() error {
-		version, err = c.dataVersion()
-		return err
-	})
-	return version, s.orGone(err)
-}
-
 // Notify implements store.Store. There is nothing to do: the commit is what others see.
-func (s *Store) Notify(...store.Wake) {}
-
-// maxUntold is how many of them are remembered: in a process without a node nobody asks for them.
-const maxUntold = 1000
-
-func (u *untold) add(wakes []store.Wake) {
-	if len(wakes) == 0 {
-		return
-	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	for _, w := range wakes {
-		if len(u.wakes) < maxUntold {
-			u.wakes = addWake(u.wakes, w)
-		}
-	}
-	select {
-	case u.more <- struct{}{}:
-	default:
-	}
-}
-
-// take returns them, and forgets them.
-func (u *untold) take() []store.Wake {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	wakes := u.wakes
-	u.wakes = nil
-	return wakes
-}
+func (v viewVerbs) Notify(...store.Wake) {}

@@ -10,13 +10,13 @@ import (
 
 // write runs f in a write transaction and commits it. f runs again if the transaction has to start over; it must not have
 // effects but those on its operands.
-func (s *Store) write(ctx context.Context, op string, f func(*tx) error) error {
+func (s *database) write(ctx context.Context, op string, f func(*tx) error) error {
 	return s.writeIf(ctx, op, nil, f)
 }
 
 // writeIf is write for operations that most of the time find nothing to do. needed looks first, without the write lock: an
 // idle node then costs other processes nothing, and wakes nobody. What it saw may have changed when f runs.
-func (s *Store) writeIf(ctx context.Context, op string, needed func(*tx) (bool, error), f func(*tx) error) error {
+func (s *database) writeIf(ctx context.Context, op string, needed func(*tx) (bool, error), f func(*tx) error) error {
 	c, err := s.takeWriter(ctx)
 	if err != nil {
 		return classify(op, err)
@@ -43,7 +43,7 @@ func (s *Store) writeIf(ctx context.Context, op string, needed func(*tx) (bool, 
 }
 
 // orGone returns the reason of an error that comes of the database being gone, if it does. One that is about the file names it.
-func (s *Store) orGone(err error) error {
+func (s *database) orGone(err error) error {
 	if err == nil || errors.Is(err, store.ErrClosed) {
 		return err
 	}
@@ -54,7 +54,7 @@ func (s *Store) orGone(err error) error {
 }
 
 // look runs needed in a read transaction on c.
-func (s *Store) look(c *conn, needed func(*tx) (bool, error)) (bool, error) {
+func (s *database) look(c *link, needed func(*tx) (bool, error)) (bool, error) {
 	if err := c.begin(); err != nil {
 		return false, err
 	}
@@ -66,12 +66,12 @@ func (s *Store) look(c *conn, needed func(*tx) (bool, error)) (bool, error) {
 }
 
 // begun returns the transaction that is open on c.
-func (s *Store) begun(c *conn) *tx {
-	return &tx{session: c, own: c, store: s, now: s.now(), ended: c.ended}
+func (s *database) begun(c *link) *tx {
+	return &tx{session: c, own: c, database: s, now: s.micros(), ended: c.ended}
 }
 
 // commit runs f in the transaction that is open on c, and commits it, or rolls it back.
-func (s *Store) commit(c *conn, f func(*tx) error) error {
+func (s *database) commit(c *link, f func(*tx) error) error {
 	defer c.rollback() // does nothing after the commit
 	t := s.begun(c)
 	defer func() {
@@ -112,14 +112,14 @@ func (t *tx) settle() error {
 }
 
 // takeWriter waits for the write connection, for 30 seconds if ctx has no end.
-func (s *Store) takeWriter(ctx context.Context) (*conn, error) {
+func (s *database) takeWriter(ctx context.Context) (*link, error) {
 	return s.takeWriterWithin(ctx, withPatience)
 }
 
 // takeWriterWithin waits for the write connection as long as bound lets it.
-func (s *Store) takeWriterWithin(
+func (s *database) takeWriterWithin(
 	ctx context.Context, bound func(context.Context) (context.Context, context.CancelFunc),
-) (*conn, error) {
+) (*link, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (s *Store) takeWriterWithin(
 }
 
 // usable returns the error of a store that was closed, or whose database is gone.
-func (s *Store) usable() error {
+func (s *database) usable() error {
 	select {
 	case <-s.closed:
 		return store.ErrClosed
@@ -153,7 +153,7 @@ func (s *Store) usable() error {
 	}
 }
 
-func (s *Store) giveWriter(c *conn) { s.writer <- c }
+func (s *database) giveWriter(c *link) { s.writer <- c }
 
 // savepoint runs f so that nothing of it remains if it fails.
 func (t *tx) savepoint(f func() error) (err error) {
@@ -172,7 +172,7 @@ func (t *tx) savepoint(f func() error) (err error) {
 
 // read runs f on a connection of its own, which sees one snapshot. f runs again if the snapshot has to be taken again; it
 // starts over then.
-func (s *Store) read(ctx context.Context, op string, f func(*tx) error) error {
+func (s *database) read(ctx context.Context, op string, f func(*tx) error) error {
 	c, err := s.takeReader(ctx)
 	if err != nil {
 		return classify(op, err)
@@ -206,14 +206,14 @@ func (s *Store) read(ctx context.Context, op string, f func(*tx) error) error {
 }
 
 // takeReader waits for a read connection, and opens it if it is its first time.
-func (s *Store) takeReader(ctx context.Context) (*conn, error) {
+func (s *database) takeReader(ctx context.Context) (*link, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if err := s.usable(); err != nil {
 		return nil, err
 	}
-	var c *conn
+	var c *link
 	select {
 	case c = <-s.readers:
 	case <-s.closed:
@@ -224,16 +224,16 @@ func (s *Store) takeReader(ctx context.Context) (*conn, error) {
 	if c != nil {
 		return c, nil
 	}
-	c, err := s.newReader(ctx)
+	opened, err := s.newReader(ctx)
 	if err != nil {
 		s.readers <- nil
 		return nil, s.orGone(err)
 	}
-	return c, nil
+	return &link{conn: opened}, nil
 }
 
 // newReader opens a read connection, to the files that the others have open.
-func (s *Store) newReader(ctx context.Context) (*conn, error) {
+func (s *database) newReader(ctx context.Context) (*conn, error) {
 	if err := s.place.look(); err != nil {
 		return nil, err
 	}
@@ -248,10 +248,49 @@ func (s *Store) newReader(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-func (s *Store) giveReader(c *conn, healthy bool) {
+func (s *database) giveReader(c *link, healthy bool) {
 	if !healthy {
 		_ = c.close() // what is wrong with it was told
 		c = nil
 	}
 	s.readers <- c
+}
+
+// portionRows is how many entries of one job, and as many messages, one transaction removes or copies:
+// what takes a few milliseconds.
+const portionRows = 1000
+
+// micros is the time of the process's clock, or the one that was injected.
+func (s *database) micros() int64 { return s.clock().UnixMicro() }
+
+// tryWriting takes the write lock, if nobody has it, and gives it back.
+func (s *database) tryWriting(ctx context.Context) error {
+	c, err := s.takeWriterWithin(ctx, context.WithCancel)
+	if err != nil {
+		return err
+	}
+	defer s.giveWriter(c)
+	if err := s.place.begin(); err != nil {
+		return err
+	}
+	err = c.beginImmediate()
+	c.rollback()
+	return err
+}
+
+// dataVersion changes when somebody else has committed: another process, another Store or a caller's transaction.
+func (s *database) dataVersion(ctx context.Context) (version int64, err error) {
+	c, err := s.takeWriter(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer s.giveWriter(c)
+	if err := s.place.look(); err != nil {
+		return 0, err
+	}
+	err = patient(ctx, func() error {
+		version, err = c.dataVersion()
+		return err
+	})
+	return version, s.orGone(err)
 }
