@@ -7,6 +7,23 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
+// cancelling says how jobs are cancelled.
+type cancelling struct {
+	reason, actor string
+	terminate     bool
+	audit         string // what is recorded; "": nothing, since no person asked
+}
+
+type request struct {
+	at            int64
+	reason, actor string
+}
+
+// requests are what people asked of a job, nil for what they did not.
+type requests struct {
+	cancel, pause *request
+}
+
 // Cancel implements store.Operators.
 func (v workVerbs) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
 	var results []store.Result
@@ -27,13 +44,6 @@ func (v workVerbs) Cancel(ctx context.Context, params store.CancelParams) ([]sto
 		return nil, err
 	}
 	return results, nil
-}
-
-// cancelling says how jobs are cancelled.
-type cancelling struct {
-	reason, actor string
-	terminate     bool
-	audit         string // what is recorded; "": nothing, since no person asked
 }
 
 // cancel returns the state of the job then, or 0 if there is none.

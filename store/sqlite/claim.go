@@ -12,6 +12,33 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
+// head is a lane with something to claim, and how far a merge has read it.
+type head struct {
+	lane  *lane
+	queue *demand
+	rows  []pointerKey // read and not yet taken
+	last  pointerKey   // the last that was read
+	ended bool         // nothing comes after last
+	chunk int          // how many rows to read next
+	taken int
+}
+
+// demand is what may still be taken of a queue.
+type demand struct{ left int }
+
+// merge is a heap of lanes, the one with the best job first.
+type merge struct {
+	heads []*head
+	now   int64
+	aging int64
+}
+
+// pointerKey is a job's place in its lane.
+type pointerKey struct {
+	runAt int64
+	id    store.ID
+}
+
 // Claim implements store.Claims.
 func (v workVerbs) Claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	var claimed []store.Claimed
@@ -58,20 +85,6 @@ func (t *tx) claim(params store.ClaimParams) ([]store.Claimed, error) {
 func (a pointerKey) before(b pointerKey) bool {
 	return a.runAt < b.runAt || a.runAt == b.runAt && bytes.Compare(a.id[:], b.id[:]) < 0
 }
-
-// head is a lane with something to claim, and how far a merge has read it.
-type head struct {
-	lane  *lane
-	queue *demand
-	rows  []pointerKey // read and not yet taken
-	last  pointerKey   // the last that was read
-	ended bool         // nothing comes after last
-	chunk int          // how many rows to read next
-	taken int
-}
-
-// demand is what may still be taken of a queue.
-type demand struct{ left int }
 
 func (d *demand) atMost(n int) int { return min(d.left, n) }
 
@@ -240,13 +253,6 @@ func (t *tx) readOn(h *head, limit int) error {
 		h.last = h.rows[len(h.rows)-1]
 	}
 	return err
-}
-
-// merge is a heap of lanes, the one with the best job first.
-type merge struct {
-	heads []*head
-	now   int64
-	aging int64
 }
 
 // effective is the priority of a lane's first job: one more urgent for each aging that it has

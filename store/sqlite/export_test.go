@@ -106,6 +106,6 @@ func TakeForGranted(s store.Store) {
 // CopyAhead is the beginning of Fork, and returns the rest of it.
 func CopyAhead(ctx context.Context, s store.Store, params store.ForkParams) (rest func() error, err error) {
 	mine := own(s)
-	c, err := newTend(mine).copyAhead(ctx, params)
+	c, err := copyAhead(ctx, mine, params)
 	return func() error { return mine.write(ctx, "fork", func(t *tx) error { return t.fork(params, c) }) }, err
 }

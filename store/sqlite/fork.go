@@ -19,7 +19,7 @@ func (v tendVerbs) Fork(ctx context.Context, params store.ForkParams) error {
 	if err := params.Check(); err != nil {
 		return err
 	}
-	c, err := v.copyAhead(ctx, params)
+	c, err := copyAhead(ctx, v.d, params)
 	if err != nil {
 		return err
 	}
@@ -74,9 +74,9 @@ func (t *tx) original(id store.ID, keep int64) (o original, err error) {
 }
 
 // copyAhead copies what a fork will remember, if that is much: all but what may come meanwhile.
-func (v tendVerbs) copyAhead(ctx context.Context, params store.ForkParams) (c *copying, err error) {
+func copyAhead(ctx context.Context, d *database, params store.ForkParams) (c *copying, err error) {
 	var newest, kept int64
-	err = v.d.read(ctx, "fork job "+params.From.String(), func(t *tx) error {
+	err = d.read(ctx, "fork job "+params.From.String(), func(t *tx) error {
 		if own, err := t.isIn(params.Namespace, params.From); err == nil && !own {
 			return store.NoJob(params.From)
 		} else if err != nil {
@@ -87,24 +87,24 @@ func (v tendVerbs) copyAhead(ctx context.Context, params store.ForkParams) (c *c
 			return err
 		}
 		c = o.start(params)
-		if _, kept, err = t.lookAt(c.from, c.kept, o.first-1, v.d.portion); err == nil {
+		if _, kept, err = t.lookAt(c.from, c.kept, o.first-1, d.portion); err == nil {
 			newest, err = t.newestMessage(params.From, o.generation)
 		}
 		return err
 	})
-	if err != nil || kept < v.d.portion && c.original.last-c.entries <= v.d.portion && newest-c.messages <= v.d.portion {
+	if err != nil || kept < d.portion && c.original.last-c.entries <= d.portion && newest-c.messages <= d.portion {
 		return nil, err
 	}
 	maker := 1 + rand.Int64N(1<<53)
-	for c.kept < c.original.first-1 || c.entries < c.original.last || newest-c.messages > v.d.portion {
+	for c.kept < c.original.first-1 || c.entries < c.original.last || newest-c.messages > d.portion {
 		ours := false
 		next := *c
-		err := v.d.write(ctx, "fork job "+params.From.String(), func(t *tx) (err error) {
+		err := d.write(ctx, "fork job "+params.From.String(), func(t *tx) (err error) {
 			next = *c
 			if ours, err = t.keepCopying(&next, params.Keep, maker); err != nil || !ours {
 				return err
 			}
-			return t.copyRows(&next, v.d.portion)
+			return t.copyRows(&next, d.portion)
 		})
 		if err != nil || !ours {
 			return nil, err

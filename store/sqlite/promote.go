@@ -9,6 +9,14 @@ import (
 // promoteLimit is how many jobs one Promote moves if it is not told.
 const promoteLimit = 1000
 
+// deferredJob is a pointer in deferred.
+type deferredJob struct {
+	due  int64
+	id   store.ID
+	lane int64
+	key  string
+}
+
 // Promote implements store.Maintenance. Ordering keys need nothing here: they are handed on when they become free.
 func (v workVerbs) Promote(ctx context.Context, limit int) (store.Promoted, error) {
 	if limit <= 0 {

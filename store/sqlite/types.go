@@ -66,14 +66,6 @@ type end struct {
 	r *claimRecord
 }
 
-// generation is where a job's memory begins.
-type generation struct {
-	first int64 // the Seq of the entry with which it last continued as new; 0 if it never did
-	// sent is the number of the last row of its inbox that is forgotten. The Seqs of messages are
-	// counted from there, from 1.
-	sent int64
-}
-
 // newJob is a job that is to be inserted.
 type newJob struct {
 	q             *store.Enqueue
@@ -96,12 +88,6 @@ type pointer struct {
 	runAt int64
 }
 
-// pointerKey is a job's place in its lane.
-type pointerKey struct {
-	runAt int64
-	id    store.ID
-}
-
 // body is a stored job with its lane. Times of a body that are compared are kept in microseconds as well.
 type body struct {
 	store.Job
@@ -111,16 +97,6 @@ type body struct {
 	claimedAt int64 // of the last run that did not finish the job; 0 if the body does not know
 	forked    bool  // it has a journal from the start
 	closing   int64 // if it is closing: the entry with which that was decided
-}
-
-type request struct {
-	at            int64
-	reason, actor string
-}
-
-// requests are what people asked of a job, nil for what they did not.
-type requests struct {
-	cancel, pause *request
 }
 
 // recordName names a claim record.
@@ -187,14 +163,6 @@ type laneCache struct {
 type keyName struct {
 	queue int64
 	key   string
-}
-
-// deferredJob is a pointer in deferred.
-type deferredJob struct {
-	due  int64
-	id   store.ID
-	lane int64
-	key  string
 }
 
 // rowBuffer keeps rows of one table that are to be inserted: rowsAtOnce with one statement, and the
