@@ -85,10 +85,7 @@ func RememberLanes(t *testing.T, n int) {
 }
 
 // LanesRemembered returns how many lanes the store remembers.
-func LanesRemembered(s store.Store) int {
-	c := &own(s).lanes
-	return len(c.young.byID) + len(c.old.byID)
-}
+func LanesRemembered(s store.Store) int { return own(s).lanes.size() }
 
 // Confirm looks at the files as every commit does.
 func Confirm(s store.Store) error { return own(s).place.confirm() }

@@ -54,3 +54,10 @@ func (c *laneCache) keep(l *lane) {
 	}
 	c.young.add(l)
 }
+
+// size is how many lanes are remembered.
+func (c *laneCache) size() int {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return len(c.young.byID) + len(c.old.byID)
+}
