@@ -14,16 +14,6 @@ type cancelling struct {
 	audit         string // what is recorded; "": nothing, since no person asked
 }
 
-type request struct {
-	at            int64
-	reason, actor string
-}
-
-// requests are what people asked of a job, nil for what they did not.
-type requests struct {
-	cancel, pause *request
-}
-
 // Cancel implements store.Operators.
 func (v workVerbs) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
 	var results []store.Result
@@ -162,6 +152,7 @@ func (t *tx) finishWaiting(b *body, reason store.Reason, text string) error {
 	return t.finish(b, &ending{state: store.Cancelled, reason: reason, err: text}, nil, 0)
 }
 
+// requests reads what people asked of a job.
 func (t *tx) requests(id store.ID) (asked requests, err error) {
 	s := t.stmt("requests")
 	bindID(s, id)
@@ -191,6 +182,7 @@ func (t *tx) forget(id store.ID, asked requests) error {
 	return nil
 }
 
+// cancelRequests returns the requests to cancel of all jobs.
 func (t *tx) cancelRequests() ([]store.CancelRequest, error) {
 	var requests []store.CancelRequest
 	s := t.stmt("cancel_requests")

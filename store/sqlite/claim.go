@@ -141,6 +141,7 @@ func limitOf(params store.ClaimParams, queue string) int {
 	return 0
 }
 
+// pausedQueues returns the queues that hand out nothing.
 func (t *tx) pausedQueues() ([]int64, error) {
 	var paused []int64
 	s := t.stmt("queues_paused")

@@ -73,6 +73,7 @@ func openConn(path string, create bool) (*conn, error) {
 	return &conn{c: c, stmts: map[string]*nativeStmt{}}, nil
 }
 
+// close closes the connection.
 func (c *conn) close() error { return c.c.Close() }
 
 // interrupt makes what runs on the connection fail when done is closed; nil takes that back.
@@ -122,11 +123,28 @@ func (c *conn) one(text string) (string, error) {
 // changes is how many rows the last statement has changed, though it failed.
 func (c *conn) changes() int { return c.c.Changes() }
 
-// Transactions are kept statements outside of the sql directory.
+// begin begins a transaction that reads.
 func (c *conn) begin() error { return exec(c.kept("begin", "BEGIN")) }
 
+// beginImmediate begins a transaction that writes.
 func (c *conn) beginImmediate() error { return exec(c.kept("begin immediate", "BEGIN IMMEDIATE")) }
-func (c *conn) commit() error         { return exec(c.kept("commit", "COMMIT")) }
+
+// commit commits the transaction.
+func (c *conn) commit() error { return exec(c.kept("commit", "COMMIT")) }
+
+// savepoint runs f so that nothing of it remains if it fails.
+func (c *conn) savepoint(f func() error) (err error) {
+	if err := exec(c.kept("savepoint", "SAVEPOINT holdfast")); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, exec(c.kept("rollback to", "ROLLBACK TO holdfast")))
+		}
+		err = errors.Join(err, exec(c.kept("release", "RELEASE holdfast")))
+	}()
+	return f()
+}
 
 // rollback ends a transaction if there is one: some errors, such as a full disk, have ended it already.
 func (c *conn) rollback() {
@@ -147,12 +165,16 @@ func (c *conn) dataVersion() (int64, error) {
 	return s.readInt(), nil
 }
 
+// stmt implements session.
 func (c *conn) stmt(name string) stmt {
 	if s, ok := c.stmts[name]; ok {
 		return s
 	}
 	return c.kept(name, textOf(name))
 }
+
+// prepare prepares a statement and keeps it, unless it is wrong.
+func (c *conn) prepare(name, text string) error { return c.kept(name, text).broken }
 
 // kept returns the statement that is kept under name. A statement that cannot be prepared (its table is missing) fails when it
 // runs, and is prepared again the next time.

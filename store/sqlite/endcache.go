@@ -39,6 +39,7 @@ func (c *endCache) publish(ends journalEnds) {
 	maps.Copy(c.young, ends)
 }
 
+// of returns the end of a journal, or none if it is not remembered.
 func (c *endCache) of(id store.ID) journalEnd {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -48,6 +49,7 @@ func (c *endCache) of(id store.ID) journalEnd {
 	return c.old[id]
 }
 
+// note takes in the end of what an append writes.
 func (e *journalEnds) note(a *store.Append) {
 	if *e == nil {
 		*e = journalEnds{}

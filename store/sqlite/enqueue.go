@@ -83,6 +83,7 @@ func (t *tx) enqueueAll(enqueues []*store.Enqueue) error {
 	return t.writeJobs()
 }
 
+// enqueue adds a job, unless it is known, or another one has its unique key.
 func (t *tx) enqueue(q *store.Enqueue) error {
 	job := &q.Job
 	runAt := runAtOf(q, t.now)
@@ -124,7 +125,9 @@ func (t *tx) newJob(q *store.Enqueue, runAt int64) (n newJob, err error) {
 		return n, err
 	}
 	n = newJob{q: q, runAt: runAt}
-	n.lane, err = t.lane(laneName{q.Job.Namespace, q.Job.Queue, bound(q.Job.Kind, q.Job.Version), q.Job.Priority})
+	n.lane, err = t.lane(laneName{
+		namespace: q.Job.Namespace, queueName: q.Job.Queue, kind: bound(q.Job.Kind, q.Job.Version), priority: q.Job.Priority,
+	})
 	if err == nil {
 		n.options, n.tags, err = documents(&q.Job)
 	}

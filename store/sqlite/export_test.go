@@ -56,8 +56,8 @@ func PrepareAll(t *testing.T, s store.Store) error {
 		if strings.Contains(strings.ReplaceAll(text, "LIMIT ? + 0", ""), "LIMIT ?") {
 			return fmt.Errorf("%s has a bare LIMIT ?", name)
 		}
-		if broken := c.kept(name, text).broken; broken != nil {
-			return broken
+		if err := c.prepare(name, text); err != nil {
+			return err
 		}
 	}
 	return nil

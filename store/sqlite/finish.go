@@ -6,32 +6,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// ending is how a run ends, whoever ends it: its handler, its node that leaves, a rescue, or a person.
-type ending struct {
-	state     store.State
-	reason    store.Reason
-	err       string
-	trace     string
-	result    []byte
-	codec     int // of the result
-	startedAt time.Time
-	// fingerprint of a run that failed its job.
-	fingerprint int64
-	runAt       int64 // of a job that goes on
-	taken       bool  // somebody else than the run ends it
-
-	wait     *store.Wait     // of a job that is parked
-	pause    *request        // of a job that would go on, but is held because a person asked
-	again    *store.Continue // of a job that starts over
-	version  string          // of the kind, from now on
-	durable  bool            // the job has a journal: it is given the chance to end itself
-	children bool            // there are children to close, as the run knows
-
-	cancelSeen bool  // the run had the chance to end itself because somebody asked to cancel the job
-	uncounted  bool  // though it is Retryable
-	due        int64 // set by goOn: when a job that waits for a time is due; 0: none
-}
-
 // applyOutcome ends the run of an outcome and sets its result.
 func (t *tx) applyOutcome(o *store.Outcome) error {
 	o.Final, o.Due, o.Err = 0, time.Time{}, nil

@@ -10,14 +10,6 @@ import (
 // removed bit by bit (see leftover.go). What the job has published and streamed before stays, for those
 // who ask for it.
 
-// generation is where a job's memory begins.
-type generation struct {
-	first int64 // the Seq of the entry with which it last continued as new; 0 if it never did
-	// sent is the number of the last row of its inbox that is forgotten. The Seqs of messages are
-	// counted from there, from 1.
-	sent int64
-}
-
 func (t *tx) generation(id store.ID) (g generation, err error) {
 	s := t.stmt("generation")
 	bindID(s, id)

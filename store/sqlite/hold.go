@@ -79,6 +79,7 @@ func (t *tx) requestPause(id store.ID, params store.PauseJobsParams) error {
 	return t.audit(params.Actor, "pause", &id, 0, params.Reason)
 }
 
+// pauseRequests returns the jobs that people asked to pause.
 func (t *tx) pauseRequests() ([]store.ID, error) {
 	var jobs []store.ID
 	s := t.stmt("pause_requests")

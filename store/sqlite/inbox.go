@@ -7,17 +7,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// addressee is what a message needs to know of the job that it is for.
-type addressee struct {
-	lane  int64
-	runAt int64
-	key   string      // the ordering key
-	ended store.State // 0 while the job is not finished
-	last  int64       // the row of its last message
-	sent  int64       // that of the last one that is forgotten, from where Seqs count
-	wait  *store.Wait // nil if it does not wait
-}
-
 // SendTx implements store.Writer.
 func (v workVerbs) SendTx(ctx context.Context, wrapped store.Tx, sends []*store.Send) error {
 	return v.d.inCallers(ctx, "send", wrapped, func(t *tx) error { return t.sendAll(sends) })
@@ -201,8 +190,8 @@ func (t *tx) messages(id store.ID, g generation, after, limit int64) ([]store.Me
 	s.bindInt(limit)
 	return messages, each(s, func() error {
 		m := store.Message{
-			Seq: s.readInt() - g.sent, Kind: store.MessageKind(s.readInt()), Name: readOptText(s), Data: readOptBlob(s), Codec: int(s.readInt()),
-			Error: readOptText(s),
+			Seq: s.readInt() - g.sent, Kind: store.MessageKind(s.readInt()), Name: readOptText(s), Data: readOptBlob(s),
+			Codec: int(s.readInt()), Error: readOptText(s),
 		}
 		if !s.readNull() {
 			m.From = readID(s)
@@ -213,6 +202,7 @@ func (t *tx) messages(id store.ID, g generation, after, limit int64) ([]store.Me
 	})
 }
 
+// countMessages returns how many messages a generation has.
 func (t *tx) countMessages(id store.ID, g generation) (int64, error) {
 	s := t.stmt("inbox_count")
 	bindID(s, id)

@@ -97,6 +97,7 @@ func (t *tx) useLane(id int64) (there bool, err error) {
 	return true, t.setLaneUsed(id)
 }
 
+// setLaneUsed notes that a lane was needed today.
 func (t *tx) setLaneUsed(id int64) error {
 	s := t.stmt("lane_use")
 	s.bindInt(t.today())

@@ -141,6 +141,7 @@ func (t *tx) makeAvailable(p pointer) error {
 	return exec(s)
 }
 
+// bindPointer binds what a row of ready is.
 func bindPointer(s stmt, p pointer) {
 	s.bindInt(p.lane.id)
 	s.bindInt(p.runAt)

@@ -7,6 +7,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
+// scan reads the columns after the name.
 func (r *claimRecord) scan(s stmt) {
 	r.exists = true
 	r.claimedAt, r.done, r.all = s.readInt(), s.readInt(), s.readInt()
@@ -21,10 +22,12 @@ func (r *claimRecord) runs(slot int) bool {
 	return slot >= 0 && slot < r.slots() && r.all&^r.done&(1<<slot) != 0
 }
 
+// job returns the job in a slot.
 func (r *claimRecord) job(slot int) store.ID {
 	return store.ID(r.ids[slot*len(store.ID{}):][:len(store.ID{})])
 }
 
+// lease returns the lease of a slot.
 func (r *claimRecord) lease(slot int) store.Lease {
 	number := int64(1)
 	if r.leases != nil {
@@ -117,6 +120,7 @@ func (t *tx) writeRecords() error {
 	return nil
 }
 
+// runningJobs finds where all jobs run.
 func (t *tx) runningJobs() (runningJobs, error) {
 	found := runningJobs{}
 	s := t.stmt("claims_all")
@@ -128,6 +132,7 @@ func (t *tx) runningJobs() (runningJobs, error) {
 	})
 }
 
+// add adds the runs of a record that have not ended.
 func (f runningJobs) add(r *claimRecord) {
 	for slot := range r.slots() {
 		if r.runs(slot) {

@@ -177,7 +177,7 @@ func (t *tx) rescueRecord(r *claimRecord) ([]store.Rescued, error) {
 // rescueSlot takes the job that runs in a slot, if it can be put back.
 func (t *tx) rescueSlot(r *claimRecord, slot int) (job store.Rescued, found bool, err error) {
 	done := r.done
-	err = t.savepoint(func() (err error) {
+	err = t.own.savepoint(func() (err error) {
 		job, found, err = t.rescueJob(r, slot)
 		return err
 	})

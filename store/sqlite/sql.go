@@ -94,10 +94,10 @@ func each(s stmt, row func() error) error {
 	}
 }
 
-// Helpers that bind and read the types of package store.
-
+// bindID binds an id.
 func bindID(s stmt, id store.ID) { s.bindBlob(id[:]) }
 
+// readID reads an id.
 func readID(s stmt) (id store.ID) {
 	copy(id[:], s.readBlob())
 	return id
@@ -112,6 +112,7 @@ func bindOptText(s stmt, v string) {
 	}
 }
 
+// readOptText reads NULL as the empty string.
 func readOptText(s stmt) string {
 	if s.readNull() {
 		return ""
@@ -119,6 +120,7 @@ func readOptText(s stmt) string {
 	return s.readText()
 }
 
+// readOptInt reads NULL as 0.
 func readOptInt(s stmt) int64 {
 	if s.readNull() {
 		return 0
@@ -144,6 +146,7 @@ func bindOptBlob(s stmt, v []byte) {
 	}
 }
 
+// readOptBlob reads NULL as nil.
 func readOptBlob(s stmt) []byte {
 	if s.readNull() {
 		return nil
@@ -167,6 +170,7 @@ func bindPayload(s stmt, v []byte) {
 	}
 }
 
+// boolInt returns 1 for true.
 func boolInt(b bool) int64 {
 	if b {
 		return 1
@@ -183,8 +187,10 @@ func bindOptTime(s stmt, t time.Time) {
 	}
 }
 
+// readTime reads a time in microseconds.
 func readTime(s stmt) time.Time { return timeOf(s.readInt()) }
 
+// readOptTime reads NULL as the zero time.
 func readOptTime(s stmt) time.Time {
 	if s.readNull() {
 		return time.Time{}

@@ -34,6 +34,7 @@ func newSQLSession(ctx context.Context, conn preparer) *sqlSession {
 	return &sqlSession{ctx: ctx, conn: conn, stmts: map[string]*sqlStmt{}}
 }
 
+// stmt implements session.
 func (q *sqlSession) stmt(name string) stmt {
 	if s, ok := q.stmts[name]; ok {
 		return s

@@ -113,6 +113,7 @@ type claimRecord struct {
 	changed   bool
 }
 
+// runningJob is where a job runs.
 type runningJob struct {
 	lease     store.Lease
 	claimedAt int64

@@ -1,7 +1,69 @@
 package sqlite
 
+import (
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
 // workVerbs are what nodes and callers do to jobs.
 type workVerbs struct{ d *database }
 
 // newWork returns the verbs of a database.
 func newWork(d *database) workVerbs { return workVerbs{d} }
+
+// ending is how a run ends, whoever ends it: its handler, its node that leaves, a rescue, or a person.
+type ending struct {
+	state     store.State
+	reason    store.Reason
+	err       string
+	trace     string
+	result    []byte
+	codec     int // of the result
+	startedAt time.Time
+	// fingerprint of a run that failed its job.
+	fingerprint int64
+	runAt       int64 // of a job that goes on
+	taken       bool  // somebody else than the run ends it
+
+	wait     *store.Wait     // of a job that is parked
+	pause    *request        // of a job that would go on, but is held because a person asked
+	again    *store.Continue // of a job that starts over
+	version  string          // of the kind, from now on
+	durable  bool            // the job has a journal: it is given the chance to end itself
+	children bool            // there are children to close, as the run knows
+
+	cancelSeen bool  // the run had the chance to end itself because somebody asked to cancel the job
+	uncounted  bool  // though it is Retryable
+	due        int64 // set by goOn: when a job that waits for a time is due; 0: none
+}
+
+// addressee is what a message needs to know of the job that it is for.
+type addressee struct {
+	lane  int64
+	runAt int64
+	key   string      // the ordering key
+	ended store.State // 0 while the job is not finished
+	last  int64       // the row of its last message
+	sent  int64       // that of the last one that is forgotten, from where Seqs count
+	wait  *store.Wait // nil if it does not wait
+}
+
+// generation is where a job's memory begins.
+type generation struct {
+	first int64 // the Seq of the entry with which it last continued as new; 0 if it never did
+	// sent is the number of the last row of its inbox that is forgotten. The Seqs of messages are
+	// counted from there, from 1.
+	sent int64
+}
+
+// request is what a person asked of a job.
+type request struct {
+	at            int64
+	reason, actor string
+}
+
+// requests are what people asked of a job, nil for what they did not.
+type requests struct {
+	cancel, pause *request
+}

@@ -153,22 +153,8 @@ func (s *database) usable() error {
 	}
 }
 
+// giveWriter gives the write connection back.
 func (s *database) giveWriter(c *link) { s.writer <- c }
-
-// savepoint runs f so that nothing of it remains if it fails.
-func (t *tx) savepoint(f func() error) (err error) {
-	c := t.own
-	if err := exec(c.kept("savepoint", "SAVEPOINT holdfast")); err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, exec(c.kept("rollback to", "ROLLBACK TO holdfast")))
-		}
-		err = errors.Join(err, exec(c.kept("release", "RELEASE holdfast")))
-	}()
-	return f()
-}
 
 // read runs f on a connection of its own, which sees one snapshot. f runs again if the snapshot has to be taken again; it
 // starts over then.
