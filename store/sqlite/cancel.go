@@ -152,54 +152,6 @@ func (t *tx) finishWaiting(b *body, reason store.Reason, text string) error {
 	return t.finish(b, &ending{state: store.Cancelled, reason: reason, err: text}, nil, 0)
 }
 
-// requests reads what people asked of a job.
-func (t *tx) requests(id store.ID) (asked requests, err error) {
-	s := t.stmt("requests")
-	bindID(s, id)
-	bindID(s, id)
-	return asked, each(s, func() error {
-		kind := s.readInt()
-		r := &request{at: s.readInt(), reason: readOptText(s), actor: readOptText(s)}
-		if kind == requestCancel {
-			asked.cancel = r
-		} else {
-			asked.pause = r
-		}
-		return nil
-	})
-}
-
-// forget drops what was asked of a job.
-func (t *tx) forget(id store.ID, asked requests) error {
-	if asked.cancel != nil {
-		if err := t.deleteCancelRequest(id); err != nil {
-			return err
-		}
-	}
-	if asked.pause != nil {
-		return t.deletePauseRequest(id)
-	}
-	return nil
-}
-
-// cancelRequests returns the requests to cancel of all jobs.
-func (t *tx) cancelRequests() ([]store.CancelRequest, error) {
-	var requests []store.CancelRequest
-	s := t.stmt("cancel_requests")
-	return requests, each(s, func() error {
-		requests = append(requests, store.CancelRequest{
-			Job: readID(s), At: readTime(s), Reason: readOptText(s), Actor: readOptText(s),
-		})
-		return nil
-	})
-}
-
-func (t *tx) deleteCancelRequest(id store.ID) error {
-	s := t.stmt("cancel_request_delete")
-	bindID(s, id)
-	return exec(s)
-}
-
 // SweepCancels implements store.Maintenance. The transition that ends a run looks for requests itself; what is left here are
 // requests of jobs that completed all the same. Those of durable jobs stay until the job has finished: its runs answer them.
 func (v workVerbs) SweepCancels(ctx context.Context) (int, error) {

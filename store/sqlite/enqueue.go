@@ -10,56 +10,6 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Apply implements store.Writer.
-func (v workVerbs) Apply(ctx context.Context, batch *store.Batch) error {
-	if batch.Len() == 0 {
-		return ctx.Err()
-	}
-	var last *tx
-	err := v.d.write(ctx, "apply", func(t *tx) error {
-		last, t.tells = t, true
-		return t.apply(batch)
-	})
-	if batch.Woken = nil; err == nil {
-		batch.Woken = last.woken
-	}
-	return err
-}
-
-func (t *tx) apply(batch *store.Batch) error {
-	for _, c := range batch.Checkpoints {
-		if err := t.writeCheckpoint(c); err != nil {
-			return err
-		}
-	}
-	for _, a := range batch.Appends {
-		if err := t.appendEntries(a); err != nil {
-			return err
-		}
-	}
-	if err := t.writeLines(); err != nil {
-		return err
-	}
-	if err := t.sendAll(batch.Sends); err != nil {
-		return err
-	}
-	for _, o := range batch.Outcomes {
-		if err := t.applyOutcome(o); err != nil {
-			return err
-		}
-	}
-	if err := t.writeEnds(); err != nil {
-		return err
-	}
-	if err := t.mayStart(batch); err != nil {
-		return err
-	}
-	if err := t.enqueueAll(batch.Enqueues); err != nil {
-		return err
-	}
-	return t.start(batch)
-}
-
 // enqueueAll inserts jobs in the order given. Each has its own result; an error ends the transaction.
 func (t *tx) enqueueAll(enqueues []*store.Enqueue) error {
 	for _, q := range enqueues {
@@ -195,26 +145,6 @@ func (t *tx) placeNew(n newJob, later bool) (err error) {
 	return t.ready.plan(t, p, insertPointers())
 }
 
-// known answers an enqueue whose id is stored already.
-func (t *tx) known(q *store.Enqueue) (bool, error) {
-	s := t.stmt("job_run_at")
-	bindID(s, q.Job.ID)
-	found, err := s.next()
-	if err != nil || !found {
-		return false, err
-	}
-	defer s.done()
-	q.Result = store.EnqueueResult{ID: q.Job.ID, Existing: true, RunAt: dueTime(s.readInt())}
-	return true, nil
-}
-
-// isThere reports whether there is a job.
-func (t *tx) isThere(id store.ID) (bool, error) {
-	s := t.stmt("job_run_at")
-	bindID(s, id)
-	return exists(s)
-}
-
 func (t *tx) insertJob(n newJob) (inserted bool, err error) {
 	job := &n.q.Job
 	child := job.Parent != uuid.Nil
@@ -275,14 +205,6 @@ func documents(job *store.Job) (options, tags string, err error) {
 		tags = string(text)
 	}
 	return options, tags, nil
-}
-
-// runAtOf returns when the job is to run.
-func runAtOf(q *store.Enqueue, now int64) int64 {
-	if q.Job.RunAt.IsZero() {
-		return now + max(q.Delay, 0).Microseconds()
-	}
-	return q.Job.RunAt.UnixMicro()
 }
 
 // EnqueueTx implements store.Writer. It fails with ErrInvalid if tx is on another database.

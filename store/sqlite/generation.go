@@ -10,25 +10,6 @@ import (
 // removed bit by bit (see leftover.go). What the job has published and streamed before stays, for those
 // who ask for it.
 
-func (t *tx) generation(id store.ID) (g generation, err error) {
-	s := t.stmt("generation")
-	bindID(s, id)
-	found, err := s.next()
-	if err != nil || !found {
-		return g, err
-	}
-	defer s.done()
-	return generation{s.readInt(), readOptInt(s)}, nil
-}
-
-// memory is generation for readers: of a job that is not there, rows may be left, or copied for a fork.
-func (t *tx) memory(id store.ID) (g generation, there bool, err error) {
-	if there, err = t.isThere(id); there {
-		g, err = t.generation(id)
-	}
-	return g, there && err == nil, err
-}
-
 // continueAsNew makes a job whose run has ended start over: of its journal it remembers nothing but that it
 // has continued, and of its messages only the signals that no entry has received.
 func (t *tx) continueAsNew(b *body, again *store.Continue) error {

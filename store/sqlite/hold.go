@@ -79,22 +79,6 @@ func (t *tx) requestPause(id store.ID, params store.PauseJobsParams) error {
 	return t.audit(params.Actor, "pause", &id, 0, params.Reason)
 }
 
-// pauseRequests returns the jobs that people asked to pause.
-func (t *tx) pauseRequests() ([]store.ID, error) {
-	var jobs []store.ID
-	s := t.stmt("pause_requests")
-	return jobs, each(s, func() error {
-		jobs = append(jobs, readID(s))
-		return nil
-	})
-}
-
-func (t *tx) deletePauseRequest(id store.ID) error {
-	s := t.stmt("pause_request_delete")
-	bindID(s, id)
-	return exec(s)
-}
-
 // Resume implements store.Operators.
 func (v workVerbs) Resume(ctx context.Context, params store.ResumeParams) (store.State, error) {
 	var state store.State

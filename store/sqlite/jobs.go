@@ -68,3 +68,23 @@ func (t *tx) eachOf(namespace string, ids []store.ID, do func(r *store.Result) e
 	}
 	return results, nil
 }
+
+// known answers an enqueue whose id is stored already.
+func (t *tx) known(q *store.Enqueue) (bool, error) {
+	s := t.stmt("job_run_at")
+	bindID(s, q.Job.ID)
+	found, err := s.next()
+	if err != nil || !found {
+		return false, err
+	}
+	defer s.done()
+	q.Result = store.EnqueueResult{ID: q.Job.ID, Existing: true, RunAt: dueTime(s.readInt())}
+	return true, nil
+}
+
+// isThere reports whether there is a job.
+func (t *tx) isThere(id store.ID) (bool, error) {
+	s := t.stmt("job_run_at")
+	bindID(s, id)
+	return exists(s)
+}

@@ -63,3 +63,36 @@ func (t *tx) follows(a *store.Append) (bool, error) {
 	s.bindInt(before)
 	return exists(s)
 }
+
+// refuseAppend answers an append whose lease is not live, or whose first number cannot be written: the lease is lost, unless the
+// append is repeated and this very lease wrote the entry before.
+func (t *tx) refuseAppend(a *store.Append, live bool) (refused, err error) {
+	refused = store.LostLease(a.Lease.Job)
+	if len(a.Entries) == 0 {
+		return refused, nil
+	}
+	s := t.stmt("journal_lease")
+	bindID(s, a.Lease.Job)
+	s.bindInt(a.Entries[0].Seq)
+	found, err := s.next()
+	if err != nil {
+		return nil, err
+	}
+	if !found && live {
+		refused = store.JournalGap(a.Lease.Job, a.Entries[0].Seq)
+	}
+	if !found {
+		return refused, nil
+	}
+	lease := s.readInt()
+	s.done()
+	if !a.Repeat || lease != a.Lease.Number {
+		return refused, nil
+	}
+	for _, q := range a.Enqueues {
+		if _, err := t.known(q); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}

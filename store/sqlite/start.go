@@ -92,3 +92,11 @@ func (t *tx) start(batch *store.Batch) (err error) {
 	start.Claimed, err = t.claimedBefore(params)
 	return err
 }
+
+// runAtOf returns when the job is to run.
+func runAtOf(q *store.Enqueue, now int64) int64 {
+	if q.Job.RunAt.IsZero() {
+		return now + max(q.Delay, 0).Microseconds()
+	}
+	return q.Job.RunAt.UnixMicro()
+}

@@ -48,22 +48,3 @@ type addressee struct {
 	sent  int64       // that of the last one that is forgotten, from where Seqs count
 	wait  *store.Wait // nil if it does not wait
 }
-
-// generation is where a job's memory begins.
-type generation struct {
-	first int64 // the Seq of the entry with which it last continued as new; 0 if it never did
-	// sent is the number of the last row of its inbox that is forgotten. The Seqs of messages are
-	// counted from there, from 1.
-	sent int64
-}
-
-// request is what a person asked of a job.
-type request struct {
-	at            int64
-	reason, actor string
-}
-
-// requests are what people asked of a job, nil for what they did not.
-type requests struct {
-	cancel, pause *request
-}
