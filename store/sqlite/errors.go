@@ -124,3 +124,17 @@ func unexpected(statement string, err error) error {
 	}
 	return fmt.Errorf("%w: %s returned nothing", store.ErrInvalid, statement)
 }
+
+// cantOpen finds out why a file cannot be opened: SQLite has one code for many reasons. It looks at the permissions and
+// does not open the file, see doc.go.
+func cantOpen(path string, err error) error {
+	switch sqlite.ErrCode(err).ToPrimary() {
+	case sqlite.ResultCantOpen, sqlite.ResultReadOnly, sqlite.ResultIOErr:
+	default:
+		return err
+	}
+	if problem := writable(path); problem != nil {
+		return fmt.Errorf("%w: %w: %w", store.ErrReadOnly, problem, err)
+	}
+	return err
+}

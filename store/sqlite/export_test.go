@@ -38,7 +38,10 @@ func LimitPages(t *testing.T, s store.Store, pages int) {
 		pages = 1 << 30
 	}
 	mine := own(s)
-	c := <-mine.writer
+	c, err := mine.takeWriter(context.WithoutCancel(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer mine.giveWriter(c)
 	if err := c.script(fmt.Sprintf("PRAGMA max_page_count = %d", pages)); err != nil {
 		t.Fatal(err)
@@ -50,7 +53,10 @@ func LimitPages(t *testing.T, s store.Store, pages int) {
 func PrepareAll(t *testing.T, s store.Store) error {
 	t.Helper()
 	mine := own(s)
-	c := <-mine.writer
+	c, err := mine.takeWriter(context.WithoutCancel(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer mine.giveWriter(c)
 	for name, text := range statements {
 		if strings.Contains(strings.ReplaceAll(text, "LIMIT ? + 0", ""), "LIMIT ?") {

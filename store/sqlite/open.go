@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"zombiezen.com/go/sqlite"
-
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -202,20 +200,6 @@ func (c Config) readyWriter(ctx context.Context, w *conn) error {
 	w.rollback()
 	if isBusy(err) {
 		return nil
-	}
-	return err
-}
-
-// cantOpen finds out why a file cannot be opened: SQLite has one code for many reasons. It looks at the permissions and
-// does not open the file, see doc.go.
-func cantOpen(path string, err error) error {
-	switch sqlite.ErrCode(err).ToPrimary() {
-	case sqlite.ResultCantOpen, sqlite.ResultReadOnly, sqlite.ResultIOErr:
-	default:
-		return err
-	}
-	if problem := writable(path); problem != nil {
-		return fmt.Errorf("%w: %w: %w", store.ErrReadOnly, problem, err)
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
+// keyHolder returns the job that has the turn of an ordering key.
 func (t *tx) keyHolder(k keyName) (holder store.ID, held bool, err error) {
 	s := t.stmt("key_holder")
 	s.bindInt(k.queue)

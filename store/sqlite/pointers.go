@@ -10,6 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
+// pointer is the place that the body gives the job.
 func (b *body) pointer() pointer { return pointer{b.ID, b.lane, b.OrderingKey, b.runAt} }
 
 // body reads a job.
@@ -109,6 +110,7 @@ func (t *tx) place(p pointer, later store.State) (store.State, error) {
 	return store.Available, t.makeAvailable(p)
 }
 
+// deferUntil gives a job a pointer in deferred.
 func (t *tx) deferUntil(p pointer, state store.State) error {
 	if t.isUntold() {
 		t.noteDue(p.runAt)

@@ -154,7 +154,7 @@ type laneTable struct {
 
 // laneCache knows what the ids of lanes stand for, which never changes, and which lanes there were.
 // One that is not used any more may have been removed by now: whoever puts a job into a lane looks
-// whether it is still there (see tx.lane). The lanes that were needed last are kept.
+// whether it is still there (see Tx.Lane). The lanes that were needed last are kept.
 type laneCache struct {
 	mu         sync.RWMutex
 	young, old laneTable
