@@ -38,8 +38,13 @@ var ofVerbs = []string{"internal/cli/app", "internal/cli/arg", "internal/cli/out
 // words are what the stories of the conformance suite are told with.
 var words = []string{"store", "store/storetest/env", "store/storetest/faults"}
 
+<<<<<<< HEAD
 // onPostgres are what the verbs of store/postgres stand on.
 var onPostgres = []string{"store", "store/postgres/internal/local", "store/postgres/internal/pg"}
+=======
+// onSQLite is what the verbs of the SQLite store stand on.
+var onSQLite = []string{"store", "store/sqlite/internal/core", "store/sqlite/internal/db"}
+>>>>>>> 673bf84 (store/sqlite: five packages instead of one room)
 
 var layers = []layer{
 	{pattern: "store"},
@@ -58,9 +63,14 @@ var layers = []layer{
 	{pattern: "store/storetest/machine", imports: slices.Concat(words, []string{"store/storetest/model"})},
 	{pattern: "store/storetest", imports: []string{"store", "store/storetest/..."}},
 	{pattern: "store/storetest/simulate", imports: []string{"store", "store/storetest/..."}, tests: []string{"store/sqlite"}},
+	{pattern: "store/sqlite/internal/db", imports: []string{"store", "store/internal/sqltext"}},
+	{pattern: "store/sqlite/internal/core", imports: []string{"store", "store/sqlite/internal/db"}},
+	{pattern: "store/sqlite/internal/work", imports: onSQLite},
+	{pattern: "store/sqlite/internal/tend", imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/work"})},
+	{pattern: "store/sqlite/internal/view", imports: slices.Concat(onSQLite, []string{"store/sqlite/internal/work"})},
 	{
 		pattern: "store/sqlite/...",
-		imports: []string{"store", "store/internal/sqltext"},
+		imports: []string{"store", "store/internal/sqltext", "store/sqlite/internal/..."},
 		tests:   []string{"internal/crashtest/process", "store/storetest/..."},
 	},
 	{pattern: "store/postgres/internal/pg", imports: []string{"store", "store/internal/sqltext"}},
@@ -190,7 +200,7 @@ var restrictions = []restriction{
 	{"github.com/mattn/go-sqlite3", nil, "it needs cgo"},
 	{"golang.org/x/tools", []string{"internal/vet/..."}, "only holdfast vet looks at source"},
 	{"modernc.org", []string{"examples/...", "store/sqlite/..."}, "a program links only the databases that it names"},
-	{"zombiezen.com", []string{"store/sqlite/..."}, "a program links only the databases that it names"},
+	{"zombiezen.com", []string{"store/sqlite/internal/db"}, "one package speaks to SQLite"},
 
 	{"testing", []string{"holdfasttest/...", "internal/logs/logstest", "internal/pgtest/...", "store/storetest/..."}, "it belongs to tests"},
 	{"github.com/google/go-cmp", []string{"store/storetest/..."}, "it belongs to tests"},
@@ -256,6 +266,12 @@ func TestViolations(t *testing.T) {
 		{"store/sqlite/internal/wal/wal.go", module + "/store", false},
 		{"store/sqlite/open.go", module + "/store/sqlite/internal/wal", false},
 		{"store/sqlite/open.go", module + "/store/postgres", true},
+		{"store/sqlite/open.go", module + "/store/sqlite/internal/view", false},
+		{"store/sqlite/internal/work/claim.go", module + "/store/sqlite/internal/core", false},
+		{"store/sqlite/internal/core/write.go", module + "/store/sqlite/internal/work", true},
+		{"store/sqlite/internal/view/list.go", module + "/store/sqlite/internal/tend", true},
+		{"store/sqlite/internal/work/claim.go", "zombiezen.com/go/sqlite", true},
+		{"store/sqlite/internal/db/conn.go", "zombiezen.com/go/sqlite", false},
 		{"store/sqlite/open.go", module + "/store/storetest", true},
 		{"store/sqlite/open_test.go", module + "/store/storetest", false},
 		{"store/postgres/open.go", module + "/internal/engine", true},

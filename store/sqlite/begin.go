@@ -5,6 +5,8 @@ import (
 	"database/sql"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
 
 // Transactor runs transactions on a database of the caller's. Use Begin.
@@ -21,18 +23,18 @@ func Begin(db *sql.DB) Transactor { return Transactor{db} }
 // that the store has written to is not in its place after the commit.
 func (t Transactor) Transact(ctx context.Context, fn func(tx *sql.Tx, wrapped store.Tx) error) error {
 	var tx *sql.Tx
-	err := patient(ctx, func() (err error) {
+	err := db.Patient(ctx, func() (err error) {
 		tx, err = t.db.BeginTx(ctx, nil)
 		return err
 	})
 	if err != nil {
-		return classify("begin a transaction", err)
+		return db.Classify("begin a transaction", err)
 	}
 	defer func() { _ = tx.Rollback() }() // does nothing after the commit
 	if err := lockForWriting(ctx, tx); err != nil {
-		return classify("begin a transaction", err)
+		return db.Classify("begin a transaction", err)
 	}
-	ours := newCallersTx(tx)
+	ours := core.WrapTx(tx)
 	if err := fn(tx, ours); err != nil {
 		return err
 	}
@@ -40,16 +42,16 @@ func (t Transactor) Transact(ctx context.Context, fn func(tx *sql.Tx, wrapped st
 		if ended := ctx.Err(); ended != nil {
 			err = ended
 		}
-		return classify("commit the transaction", err)
+		return db.Classify("commit the transaction", err)
 	}
-	return classify("commit the transaction", ours.confirm())
+	return db.Classify("commit the transaction", ours.Confirm())
 }
 
 // lockForWriting makes a transaction a writer's that may have begun as a reader's, by a statement that writes nothing. It has read nothing
 // yet, so that it cannot be refused for what others wrote since.
 func lockForWriting(ctx context.Context, tx *sql.Tx) error {
-	return patient(ctx, func() error {
-		_, err := tx.ExecContext(ctx, textOf("lock"))
+	return db.Patient(ctx, func() error {
+		_, err := tx.ExecContext(ctx, db.TextOf("lock"))
 		return err
 	})
 }

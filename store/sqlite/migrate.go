@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/internal/sqltext"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
 
 //go:embed migrations/*.sql
@@ -27,8 +28,8 @@ func (c Config) Migrate(ctx context.Context) (store.Schema, error) {
 		return store.Schema{Latest: len(migrations)}, nil
 	}
 	c.NoMigrate = false
-	schema, err := c.onConn(ctx, func(w *conn) (store.Schema, error) { return migrate(ctx, w) })
-	return schema, classify("migrate "+c.Path, ofFile(c.Path, err))
+	schema, err := c.onConn(ctx, func(w *db.Conn) (store.Schema, error) { return migrate(ctx, w) })
+	return schema, db.Classify("migrate "+c.Path, db.OfFile(c.Path, err))
 }
 
 // Schema implements store.Source. Where there is no file the version is 0.
@@ -38,20 +39,20 @@ func (c Config) Schema(ctx context.Context) (store.Schema, error) {
 	}
 	cfg, err := c.withDefaults()
 	if err != nil {
-		return store.Schema{}, classify("read the schema of "+c.Path, err)
+		return store.Schema{}, db.Classify("read the schema of "+c.Path, err)
 	}
-	r, err := openReader(ctx, cfg.Path)
+	r, err := db.OpenReader(ctx, cfg.Path)
 	if err != nil {
-		return store.Schema{}, classify("read the schema of "+c.Path, ofFile(c.Path, cantOpen(cfg.Path, err)))
+		return store.Schema{}, db.Classify("read the schema of "+c.Path, db.OfFile(c.Path, db.CantOpen(cfg.Path, err)))
 	}
 	schema, err := schemaOf(ctx, r)
 	if isNewer(schema) {
 		err = nil // it is an answer here
 	}
-	return schema, classify("read the schema of "+c.Path, ofFile(c.Path, errors.Join(err, r.close())))
+	return schema, db.Classify("read the schema of "+c.Path, db.OfFile(c.Path, errors.Join(err, r.Close())))
 }
 
-func (c Config) onConn(ctx context.Context, f func(*conn) (store.Schema, error)) (store.Schema, error) {
+func (c Config) onConn(ctx context.Context, f func(*db.Conn) (store.Schema, error)) (store.Schema, error) {
 	c, err := c.withDefaults()
 	if err != nil {
 		return store.Schema{}, err
@@ -67,19 +68,19 @@ func (c Config) onConn(ctx context.Context, f func(*conn) (store.Schema, error))
 		return store.Schema{}, err
 	}
 	schema, err := f(w)
-	return schema, errors.Join(err, w.close())
+	return schema, errors.Join(err, w.Close())
 }
 
 // migrate applies what is missing, each step in a transaction of its own. Processes that migrate at the same time take turns: each
 // looks at the version again when it has the write lock.
-func migrate(ctx context.Context, w *conn) (store.Schema, error) {
+func migrate(ctx context.Context, w *db.Conn) (store.Schema, error) {
 	schema, err := schemaOf(ctx, w)
 	for err == nil && schema.Version < schema.Latest {
-		err = patient(ctx, func() error {
-			if err := w.beginImmediate(); err != nil {
+		err = db.Patient(ctx, func() error {
+			if err := w.BeginImmediate(); err != nil {
 				return err
 			}
-			defer w.rollback() // does nothing after the commit
+			defer w.Rollback() // does nothing after the commit
 			version, err := appliedVersion(w)
 			if err != nil {
 				return err
@@ -88,10 +89,10 @@ func migrate(ctx context.Context, w *conn) (store.Schema, error) {
 				return nil
 			}
 			step := migrations[version]
-			if err := w.script(step.SQL); err != nil {
+			if err := w.Script(step.SQL); err != nil {
 				return fmt.Errorf("migration %d (%s): %w", step.Version, step.Name, err)
 			}
-			return w.commit()
+			return w.Commit()
 		})
 		if err == nil {
 			schema, err = schemaOf(ctx, w)
@@ -101,9 +102,9 @@ func migrate(ctx context.Context, w *conn) (store.Schema, error) {
 }
 
 // schemaOf returns the version of the database, and an error if it is newer than this program.
-func schemaOf(ctx context.Context, c *conn) (store.Schema, error) {
+func schemaOf(ctx context.Context, c *db.Conn) (store.Schema, error) {
 	schema := store.Schema{Latest: len(migrations)}
-	err := patient(ctx, func() (err error) {
+	err := db.Patient(ctx, func() (err error) {
 		schema.Version, err = appliedVersion(c)
 		return err
 	})
@@ -116,12 +117,12 @@ func schemaOf(ctx context.Context, c *conn) (store.Schema, error) {
 
 func isNewer(schema store.Schema) bool { return schema.Version > schema.Latest }
 
-func appliedVersion(c *conn) (int, error) {
-	found, err := c.one("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'holdfast_migration'")
+func appliedVersion(c *db.Conn) (int, error) {
+	found, err := c.One("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'holdfast_migration'")
 	if err != nil || found == "" {
 		return 0, err
 	}
-	version, err := c.one("SELECT max(version) FROM holdfast_migration")
+	version, err := c.One("SELECT max(version) FROM holdfast_migration")
 	if err != nil || version == "" {
 		return 0, err
 	}

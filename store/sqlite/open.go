@@ -11,6 +11,11 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/tend"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/view"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
 )
 
 var _ store.Source = Config{}
@@ -27,16 +32,16 @@ type Store struct {
 	tending
 	viewing
 
-	d         *database
+	d         *core.Database
 	config    Config
 	temporary string // the directory to remove at Close, or ""
 	close     sync.Once
 }
 
 type (
-	working = workVerbs
-	tending = tendVerbs
-	viewing = viewVerbs
+	working = work.Verbs
+	tending = tend.Verbs
+	viewing = view.Verbs
 )
 
 var _ store.Store = (*Store)(nil)
@@ -47,7 +52,7 @@ var _ store.Store = (*Store)(nil)
 func (c Config) Open(ctx context.Context) (store.Store, error) {
 	s, err := c.open(ctx)
 	if err != nil {
-		return nil, classify("", ofFile(c.Path, err))
+		return nil, db.Classify("", db.OfFile(c.Path, err))
 	}
 	return s, nil
 }
@@ -84,7 +89,7 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = writer.close()
+			_ = writer.Close()
 		}
 	}()
 	path, err := filepath.EvalSymlinks(configured)
@@ -94,18 +99,18 @@ func (c Config) open(ctx context.Context) (_ *Store, err error) {
 	if err := c.checkSchema(ctx, writer); err != nil {
 		return nil, err
 	}
-	s.d, err = newDatabase(ctx, opened{
-		writer: writer, configured: configured, path: path, found: found, denied: denied, readers: c.Readers, clock: c.Clock,
+	s.d, err = core.New(ctx, core.Opened{
+		Writer: writer, Configured: configured, Path: path, Found: found, Denied: denied, Readers: c.Readers, Clock: c.Clock,
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.working, s.tending, s.viewing = newWork(s.d), newTend(s.d), newView(s.d, c.Poll)
+	s.working, s.tending, s.viewing = work.New(s.d), tend.New(s.d), view.New(s.d, c.Poll)
 	return s, nil
 }
 
 // checkSchema brings the schema up to date, or checks that it is.
-func (c Config) checkSchema(ctx context.Context, writer *conn) error {
+func (c Config) checkSchema(ctx context.Context, writer *db.Conn) error {
 	if !c.NoMigrate {
 		_, err := migrate(ctx, writer)
 		return err
@@ -137,11 +142,11 @@ func (c Config) appear(path string) (fs.FileInfo, error) {
 	if c.NoMigrate && c.Path != Memory {
 		return nil, fmt.Errorf("%w: there is no database; run holdfast migrate up", store.ErrSchema)
 	}
-	made, err := openConn(path, true)
+	made, err := db.OpenConn(path, true)
 	if err != nil {
-		return nil, cantOpen(path, err)
+		return nil, db.CantOpen(path, err)
 	}
-	if err := made.close(); err != nil {
+	if err := made.Close(); err != nil {
 		return nil, err
 	}
 	if info, err = os.Stat(path); err != nil {
@@ -158,7 +163,7 @@ func (c Config) appear(path string) (fs.FileInfo, error) {
 // denied tells why this process may only look, which is an error where it is to bring the schema up
 // to date.
 func (c Config) denied(path string) (denied, err error) {
-	if denied = deniesWrites(path); denied == nil {
+	if denied = db.DeniesWrites(path); denied == nil {
 		return nil, nil
 	}
 	if denied = fmt.Errorf("%w: %w", store.ErrReadOnly, denied); !c.NoMigrate {
@@ -168,19 +173,19 @@ func (c Config) denied(path string) (denied, err error) {
 }
 
 // openWriter opens the connection that writes, and finds out whether it may.
-func (c Config) openWriter(ctx context.Context, path string) (*conn, error) {
-	w, err := openConn(path, true)
+func (c Config) openWriter(ctx context.Context, path string) (*db.Conn, error) {
+	w, err := db.OpenConn(path, true)
 	if err != nil {
-		return nil, cantOpen(path, err)
+		return nil, db.CantOpen(path, err)
 	}
 	if err := c.readyWriter(ctx, w); err != nil {
-		_ = w.close()
-		return nil, cantOpen(path, err)
+		_ = w.Close()
+		return nil, db.CantOpen(path, err)
 	}
 	return w, nil
 }
 
-func (c Config) readyWriter(ctx context.Context, w *conn) error {
+func (c Config) readyWriter(ctx context.Context, w *db.Conn) error {
 	// The cache bounds memory, not size: 64 MB hold the hot end of any table. The log is copied back every 16 MB: at the
 	// default of 4 MB a sixth of all CPU time goes there.
 	pragmas := "PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864;"
@@ -189,16 +194,16 @@ func (c Config) readyWriter(ctx context.Context, w *conn) error {
 	} else {
 		pragmas += "PRAGMA synchronous = FULL"
 	}
-	if err := patient(ctx, func() error { return w.script(pragmas) }); err != nil {
+	if err := db.Patient(ctx, func() error { return w.Script(pragmas) }); err != nil {
 		return err
 	}
-	if err := w.useWAL(ctx); err != nil {
+	if err := w.UseWAL(ctx); err != nil {
 		return err
 	}
 	// A file without write permission opens well, read-only, and says so here. Busy is an answer, too.
-	err := w.beginImmediate()
-	w.rollback()
-	if isBusy(err) {
+	err := w.BeginImmediate()
+	w.Rollback()
+	if db.IsBusy(err) {
 		return nil
 	}
 	return err
@@ -209,20 +214,20 @@ func (c Config) Migrations() []store.Migration { return migrations }
 
 // Traits implements store.Store.
 func (s *Store) Traits() store.Traits {
-	return store.Traits{Name: storeName, Wakeups: s.config.Poll > 0, MaxBatch: 1000}
+	return store.Traits{Name: core.StoreName, Wakeups: s.config.Poll > 0, MaxBatch: 1000}
 }
 
 // Close implements store.Store. The nodes of this store that did not leave are dead from then on, as if they had been killed.
 func (s *Store) Close() error {
 	var err error
 	s.close.Do(func() {
-		err = s.d.close()
+		err = s.d.Close()
 		if s.temporary != "" {
 			err = errors.Join(err, os.RemoveAll(s.temporary))
 		}
 	})
-	return classify("close", err)
+	return db.Classify("close", err)
 }
 
 // Now implements store.Store: the clock of the process, or the one that was injected.
-func (s *Store) Now() time.Time { return timeOf(s.d.micros()) }
+func (s *Store) Now() time.Time { return db.TimeOf(s.d.Micros()) }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
 )
 
 // Conn is what the store needs of a caller's transaction: *sql.Tx, or a *sql.Conn on which the caller has begun one.
@@ -17,4 +18,4 @@ type Conn interface {
 // of a transaction that has read before, if somebody else wrote meanwhile.
 //
 // While the transaction is open after its first write, everybody else who writes to the file waits for it. Keep it short.
-func Tx(c Conn) store.Tx { return newCallersTx(c) }
+func Tx(c Conn) store.Tx { return core.WrapTx(c) }

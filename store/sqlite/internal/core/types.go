@@ -1,0 +1,172 @@
+package core
+
+import (
+	"sync"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+)
+
+// Database is an open database: its connections, and what is remembered of it from one transaction to the next.
+type Database struct {
+	Path  string // the file, with links resolved
+	clock func() time.Time
+
+	writer  chan *Link // holds the write connection while nobody uses it
+	readers chan *Link // holds Readers connections, nil for those not opened yet
+	closed  chan struct{}
+	denied  error // ErrReadOnly, if this process may only look
+
+	id           string // tells databases apart
+	FirstVersion int64  // of the data, when it was opened
+
+	Place db.Place
+	Lanes LaneCache
+	Ends  EndCache
+	Lives db.LifeLocks
+	Wakes Untold
+
+	Portion int64 // rows of one job that a transaction removes or copies
+}
+
+// Link is one of the connections, and what its next transaction begins with.
+type Link struct {
+	*db.Conn
+	ended JournalEnds // empty
+}
+
+// Tx is one write transaction, ours or a caller's: where its statements run, and what it must settle before it commits.
+type Tx struct {
+	db.Session
+	Database *Database
+	Now      int64 // one time for the whole transaction
+
+	Own             *Link                             // the session, if it is ours
+	lanes           knownLanes                        // that this transaction needed
+	records         map[RecordName]*ClaimRecord       // claim records that it read
+	last            *ClaimRecord                      // of records, the one used last
+	keys            []KeyName                         // ordering keys that may have become free
+	lined           map[store.ID]bool                 // new jobs with an ordering key
+	Tells           bool                              // the caller is told of woken
+	Woken           []store.Wake                      // queues in which a waiting job became available
+	Lines           RowBuffer[Line]                   // entries of journals to be written
+	Ends            RowBuffer[End]                    // of runs, to be written
+	Jobs            RowBuffer[NewJob]                 // to be inserted
+	Ready           RowBuffer[Pointer]                // to be inserted
+	Ended           JournalEnds                       // of the journals to which it wrote
+	AskedLeft, Left bool                              // whether jobs that are not there have left rows
+	Promised        map[int64]map[string]store.Policy // of nodes, for a rescue
+	Starts          bool                              // jobs of the batch run at once
+	Started         []store.Claimed                   // that do
+}
+
+// End is the plain success of a run, of which nobody is told.
+type End struct {
+	Outcome *store.Outcome
+	Record  *ClaimRecord
+}
+
+// NewJob is a job that is to be inserted.
+type NewJob struct {
+	Enqueue       *store.Enqueue
+	Lane          *Lane
+	RunAt         int64
+	Options, Tags string
+}
+
+// Line is an entry on its way into a journal.
+type Line struct {
+	Of    *store.Append
+	Index int
+}
+
+// Pointer says where a job is to be put.
+type Pointer struct {
+	ID    store.ID
+	Lane  *Lane
+	Key   string // the ordering key
+	RunAt int64
+}
+
+// Body is a stored job with its lane. Times of a body that are compared are kept in microseconds as well.
+type Body struct {
+	store.Job
+	Lane      *Lane
+	RunMicros int64
+	Due       int64 // of its pointer in deferred, once that was found
+	ClaimedAt int64 // of the last run that did not finish the job; 0 if the body does not know
+	Forked    bool  // it has a journal from the start
+	Decided   int64 // if it is closing: the entry with which that was decided
+}
+
+// RecordName names a claim record.
+type RecordName struct{ Node, Seq int64 }
+
+// ClaimRecord is one claimed batch: which jobs a node runs, and which of them are done.
+type ClaimRecord struct {
+	RecordName
+	Exists    bool
+	ClaimedAt int64
+	Done, All int64
+	ids       []byte
+	leases    []byte // nil: every lease number is 1
+	changed   bool
+}
+
+// RunningJob is where a job runs.
+type RunningJob struct {
+	Lease     store.Lease
+	ClaimedAt int64
+}
+
+// RunningJobs finds where jobs run. It looks at all records once, however many jobs are asked for.
+type RunningJobs map[store.ID]RunningJob
+
+// Lane is what a claim chooses by: the jobs of one kind and priority in one queue.
+type Lane struct {
+	LaneName
+	ID    int64
+	Queue int64 // the queue's id
+
+	Base, Version string // of the kind
+}
+
+// LaneName is what a lane stands for. The kind is "kind@version" for jobs that are bound to a version of it, as ClaimParams.Kinds says it.
+type LaneName struct {
+	Namespace, QueueName, Kind string
+	Priority                   int
+}
+
+// knownLanes are the lanes that one transaction has to do with.
+type knownLanes struct {
+	read  []*Lane // or interned. They are known to others once the transaction has committed
+	table laneTable
+
+	last *Lane // of used
+	used map[LaneName]*Lane
+}
+
+// laneTable is a set of lanes.
+type laneTable struct {
+	byName map[LaneName]*Lane
+	byID   map[int64]*Lane
+}
+
+// LaneCache knows what the ids of lanes stand for, which never changes, and which lanes there were.
+// One that is not used any more may have been removed by now: whoever puts a job into a lane looks
+// whether it is still there (see Tx.Lane). The lanes that were needed last are kept.
+type LaneCache struct {
+	mu         sync.RWMutex
+	young, old laneTable
+}
+
+// KeyName is an ordering key: it orders the jobs of one queue.
+type KeyName struct {
+	Queue int64
+	Key   string
+}
+
+// RowBuffer keeps rows of one table that are to be inserted: RowsAtOnce with one statement, and the
+// last ones one by one.
+type RowBuffer[T any] struct{ Rows []T }

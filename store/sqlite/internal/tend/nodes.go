@@ -1,0 +1,276 @@
+package tend
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
+)
+
+// nodesKept is how long a node that ended is listed, and its row kept.
+const nodesKept = 24 * time.Hour
+
+// Join implements store.Nodes.
+func (v Verbs) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
+	about, err := json.Marshal(core.StoredInfo(info))
+	if err != nil {
+		return 0, fmt.Errorf("%w: join: %w", store.ErrInvalid, err)
+	}
+	node := int64(0)
+	err = v.d.Write(ctx, "join", func(t *core.Tx) error {
+		v.d.Lives.Drop(node) // of a try before this one
+		st := t.Stmt("node_insert")
+		st.BindText(info.Name)
+		st.BindText(info.Version)
+		st.BindInt(t.Now)
+		st.BindInt(t.Now)
+		st.BindText(string(about))
+		found, err := st.Next()
+		if err != nil || !found {
+			return db.Unexpected("node_insert", err)
+		}
+		node = st.ReadInt()
+		st.Done()
+		return v.d.Lives.Take(node)
+	})
+	if err != nil {
+		v.d.Lives.Drop(node)
+		return 0, err
+	}
+	return node, nil
+}
+
+// Beat implements store.Nodes.
+func (v Verbs) Beat(ctx context.Context, params store.BeatParams) (store.Beat, error) {
+	var beat store.Beat
+	dead := false
+	err := v.d.Write(ctx, "beat", func(t *core.Tx) (err error) {
+		beat = store.Beat{}
+		st := t.Stmt("node_beat")
+		st.BindInt(t.Now)
+		st.BindInt(params.Node)
+		changed, err := st.Exec()
+		if err != nil {
+			return err
+		}
+		if changed == 0 {
+			dead = true
+			return store.DeadNode(params.Node)
+		}
+		beat.At = db.TimeOf(t.Now)
+		if beat.Leader, beat.Epoch, err = lead(t, params.Node, params.LeaderTTL.Microseconds()); err != nil {
+			return err
+		}
+		if beat.Leader && params.Lead {
+			if beat.Nodes, err = otherNodes(t, params.Node); err != nil {
+				return err
+			}
+			if beat.Work, err = workToDo(t); err != nil {
+				return err
+			}
+		}
+		if beat.Held, err = held(t, params.Node, params.Held); err != nil {
+			return err
+		}
+		beat.Cancels, beat.Pauses, err = askedOf(t, params.Node)
+		return err
+	})
+	if dead {
+		v.d.Lives.Drop(params.Node)
+	}
+	return beat, err
+}
+
+// workToDo says what there may be to do. Whether a process is dead only a look at its lock tells, which is what a rescue does.
+func workToDo(t *core.Tx) (store.Work, error) {
+	s := t.Stmt("work")
+	found, err := s.Next()
+	if err != nil || !found {
+		return store.Work{}, db.Unexpected("work", err)
+	}
+	defer s.Done()
+	return store.Work{Rescue: true, SweepCancels: s.ReadInt() != 0, CloseChildren: s.ReadInt() != 0}, nil
+}
+
+// otherNodes returns the last beats of all nodes that are not declared dead, but for one.
+func otherNodes(t *core.Tx, node int64) ([]store.NodeBeat, error) {
+	alive, err := aliveNodes(t)
+	return slices.DeleteFunc(alive, func(n store.NodeBeat) bool { return n.Node == node }), err
+}
+
+// held returns the leases of a node's claim records whose runs have not ended, each once.
+func held(t *core.Tx, node int64, params store.HeldParams) ([]store.Lease, error) {
+	var leases []store.Lease
+	add := func(r *core.ClaimRecord) {
+		for slot := range r.Slots() {
+			if r.Runs(slot) {
+				leases = append(leases, r.Lease(slot))
+			}
+		}
+	}
+	for _, seq := range slices.Compact(slices.Sorted(slices.Values(params.Claims))) {
+		if seq >= params.From && seq < params.To {
+			continue
+		}
+		r, err := t.Record(core.RecordName{Node: node, Seq: seq})
+		if err != nil {
+			return nil, err
+		}
+		add(r)
+	}
+	if params.From >= params.To {
+		return leases, nil
+	}
+	s := t.Stmt("claims_between")
+	s.BindInt(node)
+	s.BindInt(params.From)
+	s.BindInt(params.To)
+	return leases, db.Each(s, func() error {
+		r := &core.ClaimRecord{RecordName: core.RecordName{Node: node, Seq: s.ReadInt()}}
+		r.Scan(s)
+		add(r)
+		return nil
+	})
+}
+
+// askedOf returns the requests to cancel and to pause jobs that a node runs.
+func askedOf(t *core.Tx, node int64) (cancels []store.CancelRequest, pauses []store.ID, err error) {
+	allCancels, err := work.CancelRequests(t)
+	if err != nil {
+		return nil, nil, err
+	}
+	allPauses, err := work.PauseRequests(t)
+	if err != nil || len(allCancels)+len(allPauses) == 0 {
+		return nil, nil, err
+	}
+	records, err := t.RecordsOf(node)
+	if err != nil {
+		return nil, nil, err
+	}
+	runs := core.RunningJobs{}
+	for _, r := range records {
+		runs.Add(r)
+	}
+	for _, request := range allCancels {
+		if _, ok := runs[request.Job]; ok {
+			cancels = append(cancels, request)
+		}
+	}
+	for _, id := range allPauses {
+		if _, ok := runs[id]; ok {
+			pauses = append(pauses, id)
+		}
+	}
+	return cancels, pauses, nil
+}
+
+// Leave implements store.Nodes.
+func (v Verbs) Leave(ctx context.Context, node int64) error {
+	err := v.d.Write(ctx, "leave", func(t *core.Tx) error {
+		ended, err := endNode(t, node)
+		if err != nil || !ended {
+			return err
+		}
+		records, err := t.RecordsOf(node)
+		if err != nil {
+			return err
+		}
+		for _, r := range records {
+			for slot := range r.Slots() {
+				if err := release(t, r, slot); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		v.d.Lives.Drop(node)
+	}
+	return err
+}
+
+// release gives back the job in a slot of a node that leaves, if it still runs.
+func release(t *core.Tx, r *core.ClaimRecord, slot int) error {
+	if !r.Runs(slot) {
+		return nil
+	}
+	l := r.Lease(slot)
+	r.Finish(slot)
+	b, found, err := t.Body(l.Job)
+	if err != nil || !found {
+		return err // a slot without a job would be a bug; it must not keep the node from leaving
+	}
+	e := &work.Ending{State: store.Available, Reason: store.ReasonReleased, RunAt: t.Now, Taken: true}
+	if e.Durable, err = work.Durable(t, b.ID); err != nil {
+		return err
+	}
+	_, _, err = work.EndRun(t, b, r, l, e)
+	return err
+}
+
+// endNode ends a node and its leader lease. It returns false if the node had ended before.
+func endNode(t *core.Tx, node int64) (bool, error) {
+	ended, err := markDead(t, node)
+	if err != nil || !ended {
+		return false, err
+	}
+	return true, resign(t, node)
+}
+
+// markDead says that a node does not live. It returns false if that was said before.
+func markDead(t *core.Tx, node int64) (bool, error) {
+	s := t.Stmt("node_end")
+	s.BindInt(t.Now)
+	s.BindInt(node)
+	changed, err := s.Exec()
+	return changed > 0, err
+}
+
+// Nodes implements store.Nodes.
+func (v Verbs) Nodes(ctx context.Context) ([]store.Node, error) {
+	var nodes []store.Node
+	err := v.d.Read(ctx, "list the nodes", func(t *core.Tx) error {
+		nodes = nil
+		st := t.Stmt("nodes")
+		st.BindInt(t.Now - nodesKept.Microseconds())
+		err := db.Each(st, func() error {
+			n := store.Node{ID: st.ReadInt(), StartedAt: db.ReadTime(st), BeatAt: db.ReadTime(st), DeadAt: db.ReadOptTime(st)}
+			var info core.StoredInfo
+			if err := json.Unmarshal(st.ReadBlob(), &info); err != nil {
+				return fmt.Errorf("%w: info of node %d: %w", store.ErrInvalid, n.ID, err)
+			}
+			n.Info = store.NodeInfo(info)
+			nodes = append(nodes, n)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		runs := map[int64]int{}
+		st = t.Stmt("claimed_slots")
+		err = db.Each(st, func() error {
+			runs[st.ReadInt()] += core.Running(st.ReadInt(), st.ReadInt())
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		leader, err := leader(t)
+		if err != nil {
+			return err
+		}
+		for i := range nodes {
+			nodes[i].Running = runs[nodes[i].ID]
+			nodes[i].Leader = leader.node == nodes[i].ID && !leader.over(t.Now)
+		}
+		return nil
+	})
+	return nodes, err
+}

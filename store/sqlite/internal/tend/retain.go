@@ -1,0 +1,234 @@
+package tend
+
+import (
+	"context"
+	"time"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
+)
+
+const (
+	// retainLimit is how much one Retain removes if it is not told.
+	retainLimit = 1000
+	// retainChunk is how many jobs, or lanes, or records of what people did it looks at in one
+	// transaction, so that it never keeps other writers waiting for more than a few milliseconds.
+	retainChunk = 200
+	// retainRows is how many rows of jobs it removes in one transaction, a last job not counted.
+	retainRows = 4000
+)
+
+// Retain implements store.Maintenance. Each job is removed as a whole, a few hundred in one
+// transaction. Limit 0 means 1000; what is left of it when no more jobs are over is for the rest.
+func (v Verbs) Retain(ctx context.Context, params store.Retention) (store.Retained, error) {
+	if params.Limit <= 0 {
+		params.Limit = retainLimit
+	}
+	r := retaining{left: params.Limit}
+	var retained store.Retained
+	steps := []func(limit int) (done int, more bool, err error){
+		func(limit int) (int, bool, error) { return v.removeLeftovers(ctx, limit) },
+		func(limit int) (int, bool, error) { return v.retainAudit(ctx, params.Audit, limit) },
+		func(limit int) (int, bool, error) { return v.markLanes(ctx, limit) },
+		func(limit int) (int, bool, error) { return v.removeLanes(ctx, limit) },
+	}
+	for _, kept := range []struct {
+		state store.State
+		keep  time.Duration
+	}{
+		{store.Completed, params.Completed}, {store.Failed, params.Failed}, {store.Cancelled, params.Cancelled},
+	} {
+		err := r.run(func(limit int) (int, bool, error) {
+			removed, more, err := v.retainJobs(ctx, kept.state, kept.keep, limit)
+			retained.Jobs += removed
+			return removed, more, err
+		})
+		if err != nil {
+			return retained, err
+		}
+	}
+	for _, step := range steps {
+		if err := r.run(step); err != nil {
+			return retained, err
+		}
+	}
+	if err := v.removeQueues(ctx); err != nil {
+		return retained, err
+	}
+	retained.More = r.more
+	return retained, v.forgetNodes(ctx)
+}
+
+// retaining is how far a Retain has come.
+type retaining struct {
+	left int
+	more bool // there is more to do than the limit allows
+}
+
+// run repeats a step as long as there is more to do and the limit allows it. A step with a limit of
+// 0 only looks.
+func (r *retaining) run(step func(limit int) (done int, more bool, err error)) error {
+	for {
+		limit := min(retainChunk, r.left)
+		done, more, err := step(limit)
+		if err != nil || !more {
+			return err
+		}
+		if r.left -= done; r.left <= 0 {
+			r.more = true
+			return nil
+		}
+	}
+}
+
+// retainJobs removes up to limit jobs of one state, and tells whether there are more.
+func (v Verbs) retainJobs(
+	ctx context.Context, state store.State, keep time.Duration, limit int,
+) (removed int, more bool, err error) {
+	if keep <= 0 {
+		return 0, false, nil
+	}
+	expired := func(t *core.Tx) ([]store.ID, error) {
+		var ids []store.ID
+		st := t.Stmt("expired")
+		st.BindInt(int64(state))
+		st.BindInt(t.Now - keep.Microseconds())
+		st.BindInt(int64(limit) + 1)
+		return ids, db.Each(st, func() error {
+			ids = append(ids, db.ReadID(st))
+			return nil
+		})
+	}
+	err = v.d.WriteIf(ctx, "remove old jobs",
+		func(t *core.Tx) (bool, error) {
+			ids, err := expired(t)
+			removed, more = 0, len(ids) > limit
+			return len(ids) > 0 && limit > 0, err
+		},
+		func(t *core.Tx) error {
+			ids, err := expired(t)
+			if err != nil {
+				return err
+			}
+			removed = 0
+			for rows := int64(0); removed < min(limit, len(ids)) && rows < retainRows; removed++ {
+				n, err := remove(t, ids[removed])
+				if err != nil {
+					return err
+				}
+				rows += n
+			}
+			more = removed < len(ids)
+			return nil
+		})
+	if err != nil {
+		return 0, false, err
+	}
+	return removed, more, nil
+}
+
+// remove deletes a finished job with everything that belongs to it, and returns how many rows that
+// was. The unique key goes before the body that names it. What people did to the job is kept as
+// long as it is to be.
+func remove(t *core.Tx, id store.ID) (rows int64, err error) {
+	s := t.Stmt("retain_unique_key")
+	db.BindID(s, id)
+	db.BindID(s, id)
+	if err := db.Exec(s); err != nil {
+		return 0, err
+	}
+	for _, name := range []string{
+		"retain_attempts", "retain_checkpoint", "cancel_request_delete", "pause_request_delete", "finished_delete", "job_delete",
+		"audit_gone",
+	} {
+		s := t.Stmt(name)
+		db.BindID(s, id)
+		n, err := s.Exec()
+		if err != nil {
+			return 0, err
+		}
+		rows += n
+	}
+	n, err := work.RemoveAll(t, id)
+	return rows + n, err
+}
+
+// retainAudit removes up to limit records of what people did, to queues or to jobs that were
+// removed, and tells whether there are more.
+func (v Verbs) retainAudit(ctx context.Context, keep time.Duration, limit int) (removed int, more bool, err error) {
+	if keep <= 0 {
+		return 0, false, nil
+	}
+	err = v.d.WriteIf(ctx, "remove old jobs",
+		func(t *core.Tx) (bool, error) {
+			st := t.Stmt("audit_over")
+			st.BindInt(t.Now - keep.Microseconds())
+			removed = 0
+			more, err = db.Exists(st)
+			return more && limit > 0, err
+		},
+		func(t *core.Tx) error {
+			st := t.Stmt("audit_over_delete")
+			st.BindInt(t.Now - keep.Microseconds())
+			st.BindInt(int64(limit))
+			n, err := st.Exec()
+			removed, more = int(n), int(n) == limit
+			return err
+		})
+	return removed, more, err
+}
+
+// forgetNodes removes nodes that ended long ago and of whose jobs nothing is left to rescue.
+func (v Verbs) forgetNodes(ctx context.Context) error {
+	forgettable := func(t *core.Tx) ([]int64, error) {
+		var nodes []int64
+		st := t.Stmt("nodes_forgettable")
+		st.BindInt(t.Now - nodesKept.Microseconds())
+		return nodes, db.Each(st, func() error {
+			nodes = append(nodes, st.ReadInt())
+			return nil
+		})
+	}
+	return v.d.WriteIf(ctx, "remove old jobs",
+		func(t *core.Tx) (bool, error) {
+			nodes, err := forgettable(t)
+			return len(nodes) > 0, err
+		},
+		func(t *core.Tx) error {
+			nodes, err := forgettable(t)
+			if err != nil {
+				return err
+			}
+			for _, node := range nodes {
+				st := t.Stmt("node_delete")
+				st.BindInt(node)
+				if err := db.Exec(st); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+}
+
+// removeLeftovers removes some rows of one job that has left some, and tells whether there may be
+// more.
+func (v Verbs) removeLeftovers(ctx context.Context, limit int) (done int, more bool, err error) {
+	err = v.d.WriteIf(ctx, "remove old jobs",
+		func(t *core.Tx) (bool, error) {
+			_, found, err := work.Leftover(t)
+			done, more = 0, found
+			return found && limit > 0, err
+		},
+		func(t *core.Tx) error {
+			id, found, err := work.Leftover(t)
+			done, more = 0, found
+			if err != nil || !found {
+				return err
+			}
+			done = 1
+			return work.RemoveLeft(t, id)
+		})
+	return done, more, err
+}

@@ -1,0 +1,58 @@
+package work
+
+import (
+	"context"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
+)
+
+// Apply implements store.Writer.
+func (v Verbs) Apply(ctx context.Context, batch *store.Batch) error {
+	if batch.Len() == 0 {
+		return ctx.Err()
+	}
+	var last *core.Tx
+	err := v.d.Write(ctx, "apply", func(t *core.Tx) error {
+		last, t.Tells = t, true
+		return apply(t, batch)
+	})
+	if batch.Woken = nil; err == nil {
+		batch.Woken = last.Woken
+	}
+	return err
+}
+
+func apply(t *core.Tx, batch *store.Batch) error {
+	for _, c := range batch.Checkpoints {
+		if err := writeCheckpoint(t, c); err != nil {
+			return err
+		}
+	}
+	for _, a := range batch.Appends {
+		if err := appendEntries(t, a); err != nil {
+			return err
+		}
+	}
+	if err := writeLines(t); err != nil {
+		return err
+	}
+	if err := sendAll(t, batch.Sends); err != nil {
+		return err
+	}
+	for _, o := range batch.Outcomes {
+		if err := applyOutcome(t, o); err != nil {
+			return err
+		}
+	}
+	if err := writeEnds(t); err != nil {
+		return err
+	}
+	if err := mayStart(t, batch); err != nil {
+		return err
+	}
+	if err := enqueueAll(t, batch.Enqueues); err != nil {
+		return err
+	}
+	return start(t, batch)
+}

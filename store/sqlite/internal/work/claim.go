@@ -1,0 +1,393 @@
+package work
+
+import (
+	"bytes"
+	"container/heap"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+)
+
+// head is a lane with something to claim, and how far a merge has read it.
+type head struct {
+	lane  *core.Lane
+	queue *demand
+	rows  []pointerKey // read and not yet taken
+	last  pointerKey   // the last that was read
+	ended bool         // nothing comes after last
+	chunk int          // how many rows to read next
+	taken int
+}
+
+// demand is what may still be taken of a queue.
+type demand struct{ left int }
+
+// merge is a heap of lanes, the one with the best job first.
+type merge struct {
+	heads []*head
+	now   int64
+	aging int64
+}
+
+// pointerKey is a job's place in its lane.
+type pointerKey struct {
+	runAt int64
+	id    store.ID
+}
+
+// Claim implements store.Claims.
+func (v Verbs) Claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
+	var claimed []store.Claimed
+	err := v.d.WriteIf(ctx, "claim",
+		func(t *core.Tx) (bool, error) {
+			claimed = nil
+			if _, err := t.NodeAlive(params.Node); err != nil {
+				return false, err
+			}
+			heads, err := heads(t, params)
+			return params.Repeat || len(heads) > 0, err
+		},
+		func(t *core.Tx) (err error) {
+			claimed, err = claim(t, params)
+			return err
+		})
+	return claimed, err
+}
+
+func claim(t *core.Tx, params store.ClaimParams) ([]store.Claimed, error) {
+	lastSeq, err := t.NodeAlive(params.Node)
+	if err != nil {
+		return nil, err
+	}
+	if params.Repeat && (params.Seq <= lastSeq || params.After.Claim != 0) {
+		return claimedBefore(t, params)
+	}
+	heads, err := heads(t, params)
+	if err != nil || len(heads) == 0 {
+		return nil, err
+	}
+	var claimed []store.Claimed
+	if len(heads) == 1 {
+		claimed, err = takeOne(t, heads[0], heads[0].queue.atMost(params.Limit))
+	} else {
+		claimed, err = takeMerged(t, heads, params)
+	}
+	if err != nil || len(claimed) == 0 {
+		return nil, err
+	}
+	return claimed, writeClaims(t, params, claimed)
+}
+
+func (a pointerKey) isBefore(b pointerKey) bool {
+	return a.runAt < b.runAt || a.runAt == b.runAt && bytes.Compare(a.id[:], b.id[:]) < 0
+}
+
+func (d *demand) atMost(n int) int { return min(d.left, n) }
+
+// heads returns the lanes that the claim may take from, each with its first job. What is in ready
+// was found to be due, even if the clock was set back since.
+func heads(t *core.Tx, params store.ClaimParams) ([]*head, error) {
+	if params.Limit <= 0 || len(params.Kinds) == 0 || params.Queues != nil && len(params.Queues) == 0 {
+		return nil, nil
+	}
+	paused, err := PausedQueues(t)
+	if err != nil {
+		return nil, err
+	}
+	var found []*head
+	demands := map[int64]*demand{}
+	s := t.Stmt("next_head")
+	for after := int64(math.MinInt64); ; {
+		s.BindInt(after)
+		more, err := s.Next()
+		if err != nil || !more {
+			return found, err
+		}
+		first := pointerKey{}
+		after, first.runAt, first.id = s.ReadInt(), s.ReadInt(), db.ReadID(s)
+		s.Done()
+		l, err := t.LaneOf(after)
+		if err != nil {
+			return nil, err
+		}
+		if l.Namespace != params.Namespace || !slices.Contains(params.Kinds, l.Kind) || slices.Contains(paused, l.Queue) {
+			continue
+		}
+		d := demands[l.Queue]
+		if d == nil {
+			d = &demand{left: limitOf(params, l.QueueName)}
+			demands[l.Queue] = d
+		}
+		if d.left > 0 {
+			found = append(found, &head{lane: l, queue: d, rows: []pointerKey{first}, last: first, chunk: 16})
+		}
+	}
+}
+
+// limitOf returns how many jobs of a queue may be taken.
+func limitOf(params store.ClaimParams, queue string) int {
+	if params.Queues == nil {
+		return params.Limit
+	}
+	for _, q := range params.Queues {
+		if q.Name == queue {
+			return q.Limit
+		}
+	}
+	return 0
+}
+
+// PausedQueues returns the queues that hand out nothing.
+func PausedQueues(t *core.Tx) ([]int64, error) {
+	var paused []int64
+	s := t.Stmt("queues_paused")
+	return paused, db.Each(s, func() error {
+		paused = append(paused, s.ReadInt())
+		return nil
+	})
+}
+
+// takeOne claims the first limit jobs of a lane.
+func takeOne(t *core.Tx, h *head, limit int) ([]store.Claimed, error) {
+	claimed := make([]store.Claimed, 0, min(limit, 100)) // often there are few
+	h.last = pointerKey{runAt: math.MinInt64}            // from here on: the last that is taken
+	s := t.Stmt("claim_bodies")
+	s.BindInt(h.lane.ID)
+	s.BindInt(int64(limit))
+	err := db.Each(s, func() error {
+		b := core.Body{Job: store.Job{ID: db.ReadID(s)}}
+		if s.ReadNull() { // a pointer without a body
+			h.last = pointerKey{s.ReadInt(), b.ID}
+			return nil
+		}
+		if _, err := b.Scan(s); err != nil {
+			return err
+		}
+		h.last = pointerKey{b.RunMicros, b.ID}
+		h.lane.Describe(&b.Job)
+		b.Attempt++
+		b.LeaseNumber++
+		claimed = append(claimed, store.Claimed{Job: b.Job, ClaimedAt: db.TimeOf(t.Now), Durable: b.Forked})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s = t.Stmt("claim_take")
+	s.BindInt(h.lane.ID)
+	s.BindInt(h.last.runAt)
+	db.BindID(s, h.last.id)
+	return claimed, db.Exec(s)
+}
+
+// takeMerged claims the best jobs of several lanes: it merges their pointers, which says how many to take of each and
+// in which order, and then takes them lane by lane. Within a lane older jobs are never less urgent than newer ones, so that what
+// it takes of a lane is always its beginning.
+func takeMerged(t *core.Tx, heads []*head, params store.ClaimParams) ([]store.Claimed, error) {
+	m := &merge{heads: slices.Clone(heads), now: t.Now, aging: params.Aging.Microseconds()}
+	heap.Init(m)
+	var order []*head
+	for len(order) < params.Limit && len(m.heads) > 0 {
+		best := m.heads[0]
+		if best.queue.left == 0 {
+			heap.Pop(m)
+			continue
+		}
+		best.queue.left--
+		best.taken++
+		order = append(order, best)
+		best.rows = best.rows[1:]
+		if len(best.rows) == 0 {
+			if err := readOn(t, best, params.Limit-len(order)); err != nil {
+				return nil, err
+			}
+		}
+		if len(best.rows) == 0 {
+			heap.Pop(m)
+		} else {
+			heap.Fix(m, 0)
+		}
+	}
+	taken := make(map[*head][]store.Claimed, len(heads))
+	for _, h := range heads {
+		if h.taken > 0 {
+			jobs, err := takeOne(t, h, h.taken)
+			if err != nil {
+				return nil, err
+			}
+			taken[h] = jobs
+		}
+	}
+	claimed := make([]store.Claimed, 0, len(order))
+	for _, h := range order {
+		if jobs := taken[h]; len(jobs) > 0 {
+			claimed = append(claimed, jobs[0])
+			taken[h] = jobs[1:]
+		}
+	}
+	return claimed, nil
+}
+
+// readOn reads the next pointers of a lane: few at first, as most lanes of a merge give few.
+func readOn(t *core.Tx, h *head, limit int) error {
+	limit = min(limit, h.chunk)
+	if h.ended || limit <= 0 {
+		return nil
+	}
+	h.chunk *= 4
+	s := t.Stmt("lane_pointers")
+	s.BindInt(h.lane.ID)
+	s.BindInt(h.last.runAt)
+	db.BindID(s, h.last.id)
+	s.BindInt(int64(limit))
+	h.rows = h.rows[:0]
+	err := db.Each(s, func() error {
+		h.rows = append(h.rows, pointerKey{s.ReadInt(), db.ReadID(s)})
+		return nil
+	})
+	h.ended = len(h.rows) < limit
+	if len(h.rows) > 0 {
+		h.last = h.rows[len(h.rows)-1]
+	}
+	return err
+}
+
+// effective is the priority of a lane's first job: one more urgent for each aging that it has
+// waited, if the clock knows that it has.
+func (m *merge) effective(h *head) int64 {
+	priority := int64(h.lane.Priority)
+	if m.aging > 0 {
+		priority = max(1, priority-max(0, m.now-h.rows[0].runAt)/m.aging)
+	}
+	return priority
+}
+
+func (m *merge) Len() int { return len(m.heads) }
+
+func (m *merge) Less(i, j int) bool {
+	a, b := m.heads[i], m.heads[j]
+	if p, q := m.effective(a), m.effective(b); p != q {
+		return p < q
+	}
+	return a.rows[0].isBefore(b.rows[0])
+}
+
+func (m *merge) Swap(i, j int) { m.heads[i], m.heads[j] = m.heads[j], m.heads[i] }
+
+// Push is never called: lanes only leave the heap.
+func (m *merge) Push(any) {}
+
+func (m *merge) Pop() any {
+	last := m.heads[len(m.heads)-1]
+	m.heads = m.heads[:len(m.heads)-1]
+	return last
+}
+
+// writeClaims writes the claim records of jobs whose pointers are gone, and completes their leases.
+func writeClaims(t *core.Tx, params store.ClaimParams, claimed []store.Claimed) error {
+	seq := params.Seq
+	for start := 0; start < len(claimed); start += store.MaxClaimSlots {
+		batch := claimed[start:min(start+store.MaxClaimSlots, len(claimed))]
+		ids := make([]byte, 0, len(batch)*len(store.ID{}))
+		var leases []byte
+		for slot := range batch {
+			c := &batch[slot]
+			ids = append(ids, c.Job.ID[:]...)
+			c.Lease = store.Lease{Job: c.Job.ID, Number: c.Job.LeaseNumber, Node: params.Node, Claim: seq, Slot: slot}
+			if err := startRun(t, c); err != nil {
+				return err
+			}
+			if c.Job.LeaseNumber != 1 && leases == nil {
+				leases = make([]byte, 8*len(batch))
+			}
+		}
+		if leases != nil {
+			for slot, c := range batch {
+				binary.BigEndian.PutUint64(leases[8*slot:], uint64(c.Job.LeaseNumber))
+			}
+		}
+		s := t.Stmt("claim_insert")
+		s.BindInt(params.Node)
+		s.BindInt(seq)
+		s.BindInt(t.Now)
+		s.BindInt(1<<len(batch) - 1)
+		s.BindBlob(ids)
+		db.BindOptBlob(s, leases)
+		if err := db.Exec(s); err != nil {
+			return fmt.Errorf("claim record %d of node %d, which a node may use once: %w", seq, params.Node, err)
+		}
+		seq++
+	}
+	s := t.Stmt("node_claims")
+	s.BindInt(seq - 1)
+	s.BindInt(params.Node)
+	return db.Exec(s)
+}
+
+// startRun does what entering Running asks for, and reads what earlier runs left. The first run of a job has no such things, unless it
+// is a fork.
+func startRun(t *core.Tx, c *store.Claimed) error {
+	if err := enter(t, &c.Job, store.Running); err != nil || c.Lease.Number == 1 && !c.Durable {
+		return err
+	}
+	return readTraces(t, c)
+}
+
+// readTraces tells what earlier runs left of a job and what people asked of it.
+func readTraces(t *core.Tx, c *store.Claimed) error {
+	s := t.Stmt("traces")
+	db.BindID(s, c.Job.ID)
+	found, err := s.Next()
+	if err != nil || !found {
+		return db.Unexpected("traces", err)
+	}
+	defer s.Done()
+	c.Durable = s.ReadInt() != 0
+	c.CancelRequested, c.CancelReason = db.ReadOptInt(s) != 0, db.ReadOptText(s)
+	if s.ReadNull() {
+		c.Checkpoint = nil
+		return nil
+	}
+	c.Checkpoint = scanCheckpoint(s)
+	return nil
+}
+
+// claimedBefore returns the jobs that an earlier claim with the same number took and that still run.
+func claimedBefore(t *core.Tx, params store.ClaimParams) ([]store.Claimed, error) {
+	var claimed []store.Claimed
+	for seq := params.Seq; seq < params.Seq+int64(params.Records()); seq++ {
+		r, err := t.Record(core.RecordName{Node: params.Node, Seq: seq})
+		if err != nil {
+			return nil, err
+		}
+		for slot := range r.Slots() {
+			if !r.Runs(slot) || !params.After.Before(r.Lease(slot)) {
+				continue
+			}
+			if params.Sent > params.Limit && len(claimed) >= params.Limit {
+				return claimed, nil
+			}
+			b, found, err := t.Body(r.Job(slot))
+			if err != nil {
+				return nil, err
+			}
+			if !found {
+				continue
+			}
+			c := store.Claimed{Job: b.Job, Lease: r.Lease(slot), ClaimedAt: db.TimeOf(r.ClaimedAt)}
+			c.Job.Attempt++
+			c.Job.LeaseNumber = c.Lease.Number
+			if err := readTraces(t, &c); err != nil {
+				return nil, err
+			}
+			claimed = append(claimed, c)
+		}
+	}
+	return claimed, nil
+}

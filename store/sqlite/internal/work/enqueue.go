@@ -1,0 +1,215 @@
+package work
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+)
+
+// enqueueAll inserts jobs in the order given. Each has its own result; an error ends the transaction.
+func enqueueAll(t *core.Tx, enqueues []*store.Enqueue) error {
+	for _, q := range enqueues {
+		q.Result, q.Err = store.EnqueueResult{}, nil
+		if q.Err = q.Job.Check(); q.Err != nil {
+			continue
+		}
+		if t.Own != nil && len(q.Job.UniqueKey) == 0 && q.Job.Parent == uuid.Nil {
+			if err := enqueueLater(t, q); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := writeJobs(t); err != nil {
+			return err
+		}
+		if err := Enqueue(t, q); err != nil {
+			return err
+		}
+	}
+	return writeJobs(t)
+}
+
+// Enqueue adds a job, unless it is known, or another one has its unique key.
+func Enqueue(t *core.Tx, q *store.Enqueue) error {
+	job := &q.Job
+	runAt := runAtOf(q, t.Now)
+	if len(job.UniqueKey) > 0 {
+		// The id is looked at before the key: whoever repeats an enqueue asks about that job.
+		if known, err := t.Known(q); known || err != nil {
+			return err
+		}
+		holder, taken, err := uniqueHolder(t, job.UniqueKey)
+		if err != nil {
+			return err
+		}
+		if taken {
+			return onConflict(t, q, holder, runAt)
+		}
+	}
+	n, err := newJob(t, q, runAt)
+	if err != nil {
+		return err
+	}
+	inserted, err := insertJob(t, n)
+	if err != nil {
+		return err
+	}
+	if !inserted {
+		_, err := t.Known(q)
+		return err
+	}
+	if len(job.UniqueKey) > 0 {
+		if err := takeUnique(t, job.UniqueKey, job.ID); err != nil {
+			return err
+		}
+	}
+	return placeNew(t, n, false)
+}
+
+func newJob(t *core.Tx, q *store.Enqueue, runAt int64) (n core.NewJob, err error) {
+	if err := clearLeftovers(t, q.Job.ID); err != nil {
+		return n, err
+	}
+	n = core.NewJob{Enqueue: q, RunAt: runAt}
+	n.Lane, err = t.Lane(core.LaneName{
+		Namespace: q.Job.Namespace, QueueName: q.Job.Queue, Kind: core.Bound(q.Job.Kind, q.Job.Version), Priority: q.Job.Priority,
+	})
+	if err == nil {
+		n.Options, n.Tags, err = documents(&q.Job)
+	}
+	return n, err
+}
+
+// enqueueLater plans the insert of a job that nothing but its id can be in the way of.
+func enqueueLater(t *core.Tx, q *store.Enqueue) error {
+	n, err := newJob(t, q, runAtOf(q, t.Now))
+	if err != nil {
+		return err
+	}
+	return t.Jobs.Plan(t, n, insertJobs())
+}
+
+// writeJobs inserts the jobs that are planned, and their pointers: then all of them have their
+// places.
+func writeJobs(t *core.Tx) error {
+	if err := t.Jobs.WriteAll(t, insertJobs()); err != nil {
+		return err
+	}
+	return t.Ready.WriteAll(t, insertPointers())
+}
+
+func insertJobs() core.Inserting[core.NewJob] {
+	return core.Inserting[core.NewJob]{
+		Many:  "job_insert_many",
+		Bind:  bindJob,
+		One:   insertJob,
+		After: func(t *core.Tx, n core.NewJob) error { return placeNew(t, n, true) },
+		Taken: func(t *core.Tx, n core.NewJob) error {
+			if known, err := t.Known(n.Enqueue); err != nil || !known {
+				return db.Unexpected("the job that is in the way of another one", err)
+			}
+			return nil
+		},
+	}
+}
+
+func insertPointers() core.Inserting[core.Pointer] {
+	return core.Inserting[core.Pointer]{
+		Many: "ready_insert_many",
+		Bind: func(_ *core.Tx, s db.Stmt, p core.Pointer) { core.BindPointer(s, p) },
+		One:  func(t *core.Tx, p core.Pointer) (bool, error) { return true, t.MakeAvailable(p) },
+	}
+}
+
+// placeNew gives a job that was inserted its place, now or later in the transaction if that is for
+// writeJobs to do.
+func placeNew(t *core.Tx, n core.NewJob, later bool) (err error) {
+	q := n.Enqueue
+	p := core.Pointer{ID: q.Job.ID, Lane: n.Lane, Key: q.Job.OrderingKey, RunAt: n.RunAt}
+	q.Result = store.EnqueueResult{ID: p.ID, State: store.Available, RunAt: db.TimeOf(p.RunAt)}
+	switch {
+	case t.Starts && p.RunAt <= t.Now && q.MayStart():
+		startLater(t, q)
+		return nil
+	case !later || p.RunAt > t.Now || p.Key != "":
+		if p.Key != "" {
+			t.NoteLined(p.ID)
+		}
+		q.Result.State, err = t.Place(p, store.Scheduled)
+		return err
+	}
+	return t.Ready.Plan(t, p, insertPointers())
+}
+
+func insertJob(t *core.Tx, n core.NewJob) (inserted bool, err error) {
+	job := &n.Enqueue.Job
+	child := job.Parent != uuid.Nil
+	name := "job_insert"
+	if child {
+		name = "child_insert"
+	}
+	s := t.Stmt(name)
+	bindJob(t, s, n)
+	if child {
+		db.BindID(s, job.Parent)
+		core.BindMarks(s, job, false)
+	}
+	changed, err := s.Exec()
+	return changed > 0, err
+}
+
+func bindJob(t *core.Tx, s db.Stmt, n core.NewJob) {
+	job := &n.Enqueue.Job
+	db.BindID(s, job.ID)
+	s.BindInt(n.Lane.ID)
+	s.BindInt(n.RunAt)
+	s.BindInt(t.Now)
+	s.BindInt(int64(job.MaxAttempts))
+	s.BindInt(int64(job.Codec))
+	db.BindOptText(s, job.OrderingKey)
+	if len(job.UniqueKey) > 0 {
+		s.BindBlob(job.UniqueKey)
+		s.BindInt(int64(job.UniqueStates))
+	} else {
+		s.BindNull()
+		s.BindNull()
+	}
+	db.BindOptText(s, n.Options)
+	db.BindOptText(s, n.Tags)
+	db.BindOptText(s, string(job.Metadata))
+	db.BindPayload(s, job.Args)
+}
+
+// documents writes the fields that are kept as JSON; "" for none.
+func documents(job *store.Job) (options, tags string, err error) {
+	if job.Options != (store.Options{}) {
+		o := job.Options
+		if !o.Deadline.IsZero() {
+			o.Deadline = db.TimeOf(o.Deadline.UnixMicro())
+		}
+		text, err := json.Marshal(o)
+		if err != nil {
+			return "", "", fmt.Errorf("%w: options: %w", store.ErrInvalid, err)
+		}
+		options = string(text)
+	}
+	if len(job.Tags) > 0 {
+		text, err := json.Marshal(job.Tags)
+		if err != nil {
+			return "", "", fmt.Errorf("%w: tags: %w", store.ErrInvalid, err)
+		}
+		tags = string(text)
+	}
+	return options, tags, nil
+}
+
+// EnqueueTx implements store.Writer. It fails with ErrInvalid if tx is on another database.
+func (v Verbs) EnqueueTx(ctx context.Context, wrapped store.Tx, enqueues []*store.Enqueue) error {
+	return v.d.InCallers(ctx, "enqueue", wrapped, func(t *core.Tx) error { return enqueueAll(t, enqueues) })
+}

@@ -1,0 +1,72 @@
+package work
+
+import (
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+)
+
+// insertEntry adds a line to a journal. It returns false if the number is taken.
+func insertEntry(t *core.Tx, id store.ID, lease int64, e *store.Entry) (bool, error) {
+	s := t.Stmt("journal_insert")
+	bindEntry(t, s, id, lease, e)
+	changed, err := s.Exec()
+	return changed > 0, err
+}
+
+func bindEntry(t *core.Tx, s db.Stmt, id store.ID, lease int64, e *store.Entry) {
+	db.BindID(s, id)
+	s.BindInt(e.Seq)
+	s.BindInt(t.Now)
+	s.BindInt(lease)
+	s.BindInt(int64(e.Kind))
+	db.BindOptText(s, e.Path)
+	db.BindOptText(s, e.Name)
+	db.BindOptInt(s, e.Ref)
+	s.BindInt(int64(e.Codec))
+	db.BindPayload(s, e.Data)
+	db.BindOptInt(s, e.Took.Microseconds())
+}
+
+// Durable reports whether a job has a journal.
+func Durable(t *core.Tx, id store.ID) (bool, error) {
+	s := t.Stmt("journal_has")
+	db.BindID(s, id)
+	return db.Exists(s)
+}
+
+// LastEntry returns the number of the last entry of a journal, 0 if there is none.
+func LastEntry(t *core.Tx, id store.ID) (int64, error) {
+	s := t.Stmt("journal_last")
+	db.BindID(s, id)
+	found, err := s.Next()
+	if err != nil || !found {
+		return 0, err
+	}
+	defer s.Done()
+	return s.ReadInt(), nil
+}
+
+// LastWriter returns the lease number under which the last entry of a journal was written, 0 of a copy; there is none if the job is
+// not durable.
+func LastWriter(t *core.Tx, id store.ID) (lease int64, durable bool, err error) {
+	s := t.Stmt("journal_last_writer")
+	db.BindID(s, id)
+	if durable, err = s.Next(); err != nil || !durable {
+		return 0, false, err
+	}
+	defer s.Done()
+	return s.ReadInt(), true, nil
+}
+
+// trim removes the entries of a journal after one, but for that with which its generation begins.
+func trim(t *core.Tx, id store.ID, keep int64) error {
+	g, err := GenerationOf(t, id)
+	if err != nil {
+		return err
+	}
+	s := t.Stmt("journal_trim")
+	db.BindID(s, id)
+	s.BindInt(max(keep, g.First))
+	return db.Exec(s)
+}

@@ -1,0 +1,201 @@
+package work
+
+import (
+	"context"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+)
+
+// PauseJobs implements store.Operators.
+func (v Verbs) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, error) {
+	var results []store.Result
+	err := v.d.Write(ctx, "pause jobs", func(t *core.Tx) (err error) {
+		results, err = t.EachOf(params.Namespace, params.Jobs, func(r *store.Result) error { return pauseJob(t, r, params) })
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return results, nil
+}
+
+// pauseJob sets the result; an error ends the transaction.
+func pauseJob(t *core.Tx, result *store.Result, params store.PauseJobsParams) error {
+	b, found, err := t.Body(result.Job)
+	if err != nil {
+		return err
+	}
+	if !found {
+		result.Err = store.NoJob(result.Job)
+		return nil
+	}
+	f, finished, err := t.Finished(b.ID)
+	if err != nil {
+		return err
+	}
+	if finished {
+		result.State = f.State
+		result.Err = store.JobIs(b.ID, f.State)
+		return nil
+	}
+	state, blocked, err := t.PointerState(b)
+	if err != nil {
+		return err
+	}
+	if state == 0 {
+		result.State = store.Running
+		return requestPause(t, b.ID, params)
+	}
+	result.State = store.Waiting
+	was := before{state, b.RunMicros}
+	if state == store.Waiting {
+		w, err := WaiterOf(t, b)
+		if err != nil || w.Held {
+			return err
+		}
+		was = before{state: store.Available}
+	}
+	if err := t.DeletePointer(b, state, blocked); err != nil {
+		return err
+	}
+	about := storedWait{Since: t.Now, Reason: store.ReasonPaused, Error: params.Reason}
+	if err := putWaiting(t, b, db.Never, store.Wait{Held: true}, was, about); err != nil {
+		return err
+	}
+	return Audit(t, params.Actor, "pause", &b.ID, 0, params.Reason)
+}
+
+// requestPause asks a running job to stop when it is put back. The first request stands.
+func requestPause(t *core.Tx, id store.ID, params store.PauseJobsParams) error {
+	s := t.Stmt("pause_request_put")
+	db.BindID(s, id)
+	s.BindInt(t.Now)
+	db.BindOptText(s, params.Reason)
+	db.BindOptText(s, params.Actor)
+	asked, err := s.Exec()
+	if err != nil || asked == 0 {
+		return err
+	}
+	return Audit(t, params.Actor, "pause", &id, 0, params.Reason)
+}
+
+// Resume implements store.Operators.
+func (v Verbs) Resume(ctx context.Context, params store.ResumeParams) (store.State, error) {
+	var state store.State
+	err := v.d.Write(ctx, "resume job "+params.Job.String(), func(t *core.Tx) (err error) {
+		if own, err := t.IsIn(params.Namespace, params.Job); err != nil {
+			return err
+		} else if !own {
+			return store.NoJob(params.Job)
+		}
+		if state, err = resume(t, params); err != nil {
+			return err
+		}
+		return Audit(t, params.Actor, "resume", &params.Job, 0, params.Reason)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return state, nil
+}
+
+func resume(t *core.Tx, params store.ResumeParams) (store.State, error) {
+	b, found, err := t.Body(params.Job)
+	if err != nil {
+		return 0, err
+	}
+	if !found {
+		return 0, store.NoJob(params.Job)
+	}
+	f, finished, err := t.Finished(b.ID)
+	if err != nil {
+		return 0, err
+	}
+	state, held := f.State, Waiter{}
+	if !finished {
+		if state, held, err = heldState(t, b); err != nil {
+			return 0, err
+		}
+		if state == 0 {
+			return store.Running, resumeRunning(t, b)
+		}
+	}
+	if !held.Held && state != store.Failed && state != store.Cancelled {
+		return 0, store.JobIs(b.ID, state)
+	}
+	last, err := LastEntry(t, b.ID)
+	if err != nil {
+		return 0, err
+	}
+	if params.Expect >= 0 && params.Expect != last {
+		return 0, store.JournalMoved(b.ID, last)
+	}
+	if params.Keep >= 0 {
+		if err := trim(t, b.ID, params.Keep); err != nil {
+			return 0, err
+		}
+		if held.Held && b.Closing && b.Decided > params.Keep {
+			if err := t.ReopenEnd(b); err != nil {
+				return 0, err
+			}
+		}
+	}
+	if held.Held {
+		return resumeHeld(t, b, held)
+	}
+	return store.Available, resumeFinished(t, b, f)
+}
+
+// heldState returns the state of a job that is not finished, 0 if it runs, and how it waits.
+func heldState(t *core.Tx, b *core.Body) (state store.State, w Waiter, err error) {
+	if state, _, err = t.PointerState(b); err == nil && state == store.Waiting {
+		w, err = WaiterOf(t, b)
+	}
+	return state, w, err
+}
+
+// resumeFinished lets a job begin its attempts again that failed or was cancelled.
+func resumeFinished(t *core.Tx, b *core.Body, f core.Finished) error {
+	if err := reopen(t, b, f); err != nil {
+		return err
+	}
+	if err := t.PutBack(b, t.Now); err != nil {
+		return err
+	}
+	return t.MakeAvailable(b.Pointer())
+}
+
+// resumeRunning takes back the request to pause a job that runs.
+func resumeRunning(t *core.Tx, b *core.Body) error {
+	asked, err := RequestsOf(t, b.ID)
+	if err != nil {
+		return err
+	}
+	if asked.Pause == nil {
+		return store.JobIs(b.ID, store.Running)
+	}
+	return deletePauseRequest(t, b.ID)
+}
+
+// resumeHeld makes a job what it was before it was held, or available.
+func resumeHeld(t *core.Tx, b *core.Body, w Waiter) (store.State, error) {
+	if err := t.DeletePointer(b, store.Waiting, false); err != nil {
+		return 0, err
+	}
+	state, due := store.Available, t.Now
+	if w.was.state != store.Available && w.was.due > t.Now {
+		state, due = w.was.state, w.was.due
+	}
+	if err := enter(t, &b.Job, state); err != nil {
+		return 0, err
+	}
+	if err := t.PutBack(b, due); err != nil {
+		return 0, err
+	}
+	if state == store.Available {
+		return state, t.MakeAvailable(b.Pointer())
+	}
+	return state, t.DeferUntil(b.Pointer(), state)
+}

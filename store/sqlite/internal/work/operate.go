@@ -1,0 +1,157 @@
+package work
+
+import (
+	"context"
+	"errors"
+
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/core"
+	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
+)
+
+// Retry implements store.Operators.
+func (v Verbs) Retry(ctx context.Context, params store.RetryParams) ([]store.Result, error) {
+	var results []store.Result
+	err := v.d.Write(ctx, "retry", func(t *core.Tx) (err error) {
+		results, err = t.EachOf(params.Namespace, params.Jobs, func(r *store.Result) error { return retry(t, r, params) })
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return results, nil
+}
+
+// retry sets the result; an error ends the transaction.
+func retry(t *core.Tx, result *store.Result, params store.RetryParams) error {
+	b, found, err := t.Body(result.Job)
+	if err != nil {
+		return err
+	}
+	if !found {
+		result.Err = store.NoJob(result.Job)
+		return nil
+	}
+	f, finished, err := t.Finished(result.Job)
+	if err != nil {
+		return err
+	}
+	if finished {
+		if result.State = f.State; f.State == store.Completed {
+			result.Err = store.JobIs(result.Job, store.Completed)
+			return nil
+		}
+		var taken *store.UniqueError
+		if err := reopen(t, b, f); errors.As(err, &taken) {
+			result.Err = taken
+			return nil
+		} else if err != nil {
+			return err
+		}
+	} else {
+		var blocked bool
+		if result.State, blocked, err = t.PointerState(b); err != nil {
+			return err
+		}
+		switch result.State {
+		case store.Available:
+			return nil
+		case store.Scheduled, store.Retryable:
+			if err := t.DeletePointer(b, result.State, blocked); err != nil {
+				return err
+			}
+		default:
+			if result.State == 0 {
+				result.State = store.Running
+			}
+			result.Err = store.JobIs(result.Job, result.State)
+			return nil
+		}
+	}
+	if err := t.PutBack(b, t.Now); err != nil {
+		return err
+	}
+	if err := t.MakeAvailable(b.Pointer()); err != nil {
+		return err
+	}
+	result.State = store.Available
+	return Audit(t, params.Actor, "retry", &result.Job, 0, params.Reason)
+}
+
+// reopen undoes the end of a job, which starts from its first attempt. What it remembers stays. It fails with a *UniqueError, before
+// anything has changed, if another job has its unique key.
+func reopen(t *core.Tx, b *core.Body, f core.Finished) error {
+	if len(b.UniqueKey) > 0 {
+		holder, taken, err := uniqueHolder(t, b.UniqueKey)
+		if err != nil {
+			return err
+		}
+		if taken && holder != b.ID {
+			return &store.UniqueError{Holder: holder}
+		}
+		if !taken {
+			if err := takeUnique(t, b.UniqueKey, b.ID); err != nil {
+				return err
+			}
+		}
+	}
+	if b.Closing {
+		if err := t.ReopenEnd(b); err != nil {
+			return err
+		}
+	}
+	if f.Lease != 0 {
+		b.ClaimedAt = f.ClaimedAt
+	}
+	b.Attempt, b.LeaseNumber = 0, max(b.LeaseNumber, f.Lease) // lease numbers never repeat
+	s := t.Stmt("finished_delete")
+	db.BindID(s, b.ID)
+	return db.Exec(s)
+}
+
+// Pause implements store.Operators.
+func (v Verbs) Pause(ctx context.Context, params store.PauseParams) error {
+	if err := params.Check(); err != nil {
+		return err
+	}
+	return v.d.Write(ctx, "pause queue "+params.Queue, func(t *core.Tx) error {
+		queue, err := t.Queue(params.Namespace, params.Queue)
+		if err != nil {
+			return err
+		}
+		action := "resume"
+		st := t.Stmt("queue_resume")
+		if params.Paused {
+			action = "pause"
+			st = t.Stmt("queue_pause")
+			st.BindInt(t.Now)
+			st.BindText(params.Actor)
+		}
+		st.BindInt(queue)
+		changed, err := st.Exec()
+		if err != nil || changed == 0 {
+			return err
+		}
+		return Audit(t, params.Actor, action, nil, queue, "")
+	})
+}
+
+// Audit records what a person did.
+func Audit(t *core.Tx, actor, action string, job *store.ID, queue int64, detail string) error {
+	s := t.Stmt("audit_insert")
+	s.BindInt(t.Now)
+	s.BindText(actor)
+	s.BindText(action)
+	if job != nil {
+		db.BindID(s, *job)
+	} else {
+		s.BindNull()
+	}
+	if queue != 0 {
+		s.BindInt(queue)
+	} else {
+		s.BindNull()
+	}
+	db.BindOptText(s, detail)
+	return db.Exec(s)
+}
