@@ -1,16 +1,19 @@
-// Package sqlite keeps jobs in one SQLite file, in the process that uses them. It is the store to start with, and
-// enough for one machine: any number of goroutines and several processes may share a file.
+// Package sqlite keeps jobs in one SQLite file, in the process that uses them. It is the store to
+// start with, and enough for one machine: any number of goroutines and several processes may share
+// a file.
 //
 // # What it promises
 //
-// Everything that package store says, with commits that are durable against power loss (synchronous=FULL; Normal is
-// the option that gives up the last commits on a power loss, never consistency). Readers never block writers. No caller sees
-// "database is locked": whoever needs the file waits for it until its context ends, or 30 seconds if that has no deadline,
-// and then gets ErrUnavailable.
+// Everything that package store says, with commits that are durable against power loss
+// (synchronous=FULL; Normal is the option that gives up the last commits on a power loss, never
+// consistency). Readers never block writers. No caller sees "database is locked": whoever needs the
+// file waits for it until its context ends, or 30 seconds if that has no deadline, and then gets
+// ErrUnavailable.
 //
 // # The parts
 //
-// This package opens files and brings their schema up to date. A Store consists of three sets of verbs over one database:
+// This package opens files and brings their schema up to date. A Store consists of three sets of
+// verbs over one database:
 //
 //	internal/work   what happens to single jobs
 //	internal/tend   nodes, rescue, retention, forks
@@ -34,9 +37,9 @@
 //
 // # Other processes
 //
-// The clock is that of each process, and may be set. What lies in ready is claimed, whatever the clock
-// says of its run time: somebody has found it due. Only what is deferred waits until the clock has
-// caught up.
+// The clock is that of each process, and may be set. What lies in ready is claimed, whatever the
+// clock says of its run time: somebody has found it due. Only what is deferred waits until the
+// clock has caught up.
 //
 // # When the file goes
 //
@@ -45,16 +48,18 @@
 // caller is told, the store looks whether both are still in their place, and fails with
 // ErrDatabaseGone if they are not; so does everything else from then on.
 //
-// SQLite's locks on the file belong to the process: the system drops them when any code of the process closes any descriptor of the
-// file. So this package never opens the file but through SQLite, and neither should the program: no os.Open of a live database, and no
-// second copy of the SQLite library (cgo, ncruces) on the same file in one process. modernc.org/sqlite is the copy that we use,
-// and may be used beside it.
+// SQLite's locks on the file belong to the process: the system drops them when any code of the
+// process closes any descriptor of the file. So this package never opens the file but through
+// SQLite, and neither should the program: no os.Open of a live database, and no second copy of the
+// SQLite library (cgo, ncruces) on the same file in one process. modernc.org/sqlite is the copy
+// that we use, and may be used beside it.
 //
 // # When it fails
 //
-// A transaction that fails is rolled back; nothing of it has happened, except that after a failed sync (ErrUnavailable)
-// nobody can know. A full disk is ErrFull, and goes on when there is room. A file that cannot be written is ErrReadOnly,
-// a schema from the future ErrSchema, and a file that is damaged or no database ErrInvalid: retrying helps none of them.
+// A transaction that fails is rolled back; nothing of it has happened, except that after a failed
+// sync (ErrUnavailable) nobody can know. A full disk is ErrFull, and goes on when there is room. A
+// file that cannot be written is ErrReadOnly, a schema from the future ErrSchema, and a file that
+// is damaged or no database ErrInvalid: retrying helps none of them.
 //
 // # Imports
 //

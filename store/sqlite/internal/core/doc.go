@@ -1,5 +1,5 @@
-// Package core is an open database and its transactions: who has the write connection, what a transaction must settle before it
-// commits, and the rows that everything else is made of.
+// Package core is an open database and its transactions: who has the write connection, what a
+// transaction must settle before it commits, and the rows that everything else is made of.
 //
 //	Database      the connections, and what is remembered between transactions
 //	Tx            one transaction, ours or a caller's
@@ -11,30 +11,35 @@
 //
 // # How it writes
 //
-// SQLite has one writer by nature, so a Database has one write connection, handed from caller to caller, and each operation is one
-// BEGIN IMMEDIATE … COMMIT on it with statements that stay prepared. A transaction that has the lock runs to its end whatever
-// happens to the context of its caller; contexts bound the wait, and reads. Reads have connections of their own and see one snapshot
-// each.
+// SQLite has one writer by nature, so a Database has one write connection, handed from caller to
+// caller, and each operation is one BEGIN IMMEDIATE … COMMIT on it with statements that stay
+// prepared. A transaction that has the lock runs to its end whatever happens to the context of its
+// caller; contexts bound the wait, and reads. Reads have connections of their own and see one
+// snapshot each.
 //
 // # What is remembered
 //
-// Lanes, by name and by id: what an id stands for never changes, and ids are never used twice. A lane may be removed, though, so that
-// it is looked up once in each transaction that puts a job into it: 0.6 µs. And the ends of journals that this process wrote. Both
-// take in what a transaction has found or written when it has committed, and not before.
+// Lanes, by name and by id: what an id stands for never changes, and ids are never used twice. A
+// lane may be removed, though, so that it is looked up once in each transaction that puts a job
+// into it: 0.6 µs. And the ends of journals that this process wrote. Both take in what a
+// transaction has found or written when it has committed, and not before.
 //
-// Ordering keys are handed on in the transaction that frees them or adds to them, by its end: Tx collects them.
+// Ordering keys are handed on in the transaction that frees them or adds to them, by its end: Tx
+// collects them.
 //
 // # When it fails
 //
-// A transaction that fails is rolled back; nothing of it has happened, except that after a failed sync (ErrUnavailable) nobody can
-// know. After each commit, and before its caller is told, the store looks whether file and log are still in their place, and fails
-// with ErrDatabaseGone if they are not; so does everything else from then on. Transactions that callers commit themselves are looked
-// after only when they begin; those of a Transactor like ours.
+// A transaction that fails is rolled back; nothing of it has happened, except that after a failed
+// sync (ErrUnavailable) nobody can know. After each commit, and before its caller is told, the
+// store looks whether file and log are still in their place, and fails with ErrDatabaseGone if they
+// are not; so does everything else from then on. Transactions that callers commit themselves are
+// looked after only when they begin; those of a Transactor like ours.
 //
 // # Locks
 //
-// The write connection is taken before anything else and given back last. Inside, LaneCache.mu, EndCache.mu, db.LifeLocks.mu and
-// Untold.mu are held for moments and never together. The order is: writer, then one of them.
+// The write connection is taken before anything else and given back last. Inside, LaneCache.mu,
+// EndCache.mu, db.LifeLocks.mu and Untold.mu are held for moments and never together. The order is:
+// writer, then one of them.
 //
 // # Imports
 //

@@ -16,10 +16,12 @@ type EndCache struct {
 	young, old JournalEnds
 }
 
-// JournalEnd is the last entry that a lease has written. While the lease lives nobody else writes to the journal, or removes from it.
+// JournalEnd is the last entry that a lease has written. While the lease lives nobody else writes
+// to the journal, or removes from it.
 type JournalEnd struct{ Lease, Seq int64 }
 
-// JournalEnds are the ends of journals that this process has written, so that what follows need not look whether it does.
+// JournalEnds are the ends of journals that this process has written, so that what follows need not
+// look whether it does.
 type JournalEnds map[store.ID]JournalEnd
 
 // publish takes in what a transaction has committed.

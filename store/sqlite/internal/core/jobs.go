@@ -49,7 +49,8 @@ func (t *Tx) IsIn(namespace string, id store.ID) (bool, error) {
 	return db.Exists(s)
 }
 
-// EachOf does something to each of the jobs that are of a namespace, and answers for all. An error ends the transaction.
+// EachOf does something to each of the jobs that are of a namespace, and answers for all. An error
+// ends the transaction.
 func (t *Tx) EachOf(namespace string, ids []store.ID, do func(r *store.Result) error) ([]store.Result, error) {
 	results := make([]store.Result, len(ids))
 	for i, id := range ids {

@@ -34,7 +34,8 @@ func (t *Tx) Body(id store.ID) (*Body, bool, error) {
 	return b, true, nil
 }
 
-// Scan reads the columns of a body from lane on, and leaves the lane to setLane: finding it may need a statement.
+// Scan reads the columns of a body from lane on, and leaves the lane to setLane: finding it may
+// need a statement.
 func (b *Body) Scan(s db.Stmt) (laneID int64, err error) {
 	laneID = s.ReadInt()
 	b.RunMicros = s.ReadInt()
@@ -102,8 +103,8 @@ func (b *Body) setLane(t *Tx, id int64) (err error) {
 	return nil
 }
 
-// Place gives a job its pointer: deferred in the given state if it is not due, available otherwise. It returns the
-// state.
+// Place gives a job its pointer: deferred in the given state if it is not due, available otherwise.
+// It returns the state.
 func (t *Tx) Place(p Pointer, later store.State) (store.State, error) {
 	if p.RunAt > t.Now {
 		return later, t.DeferUntil(p, later)
@@ -125,7 +126,8 @@ func (t *Tx) DeferUntil(p Pointer, state store.State) error {
 	return db.Exec(s)
 }
 
-// MakeAvailable puts a job into ready, or, if another one has the turn of its ordering key, into the line for it.
+// MakeAvailable puts a job into ready, or, if another one has the turn of its ordering key, into
+// the line for it.
 func (t *Tx) MakeAvailable(p Pointer) error {
 	if p.Key != "" {
 		holder, held, err := t.KeyHolder(KeyName{p.Lane.Queue, p.Key})
@@ -151,7 +153,8 @@ func BindPointer(s db.Stmt, p Pointer) {
 	db.BindID(s, p.ID)
 }
 
-// RemovePointer takes a job that waits out of its place and returns the state it was in, or 0 if it does not wait.
+// RemovePointer takes a job that waits out of its place and returns the state it was in, or 0 if it
+// does not wait.
 func (t *Tx) RemovePointer(b *Body) (store.State, error) {
 	state, blocked, err := t.PointerState(b)
 	if err != nil || state == 0 {
@@ -180,8 +183,8 @@ func (t *Tx) DeletePointer(b *Body, state store.State, blocked bool) error {
 	return db.Exec(s)
 }
 
-// PointerState returns the state of a job that waits, or 0 if it runs or has finished. Blocked: it waits for the turn of its
-// ordering key.
+// PointerState returns the state of a job that waits, or 0 if it runs or has finished. Blocked: it
+// waits for the turn of its ordering key.
 func (t *Tx) PointerState(b *Body) (state store.State, blocked bool, err error) {
 	s := t.Stmt("ready_has")
 	s.BindInt(b.Lane.ID)

@@ -8,7 +8,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
 
-// Database is an open database: its connections, and what is remembered of it from one transaction to the next.
+// Database is an open database: its connections, and what is remembered of it from one transaction
+// to the next.
 type Database struct {
 	Path  string // the file, with links resolved
 	clock func() time.Time
@@ -36,7 +37,8 @@ type Link struct {
 	ended JournalEnds // empty
 }
 
-// Tx is one write transaction, ours or a caller's: where its statements run, and what it must settle before it commits.
+// Tx is one write transaction, ours or a caller's: where its statements run, and what it must
+// settle before it commits.
 type Tx struct {
 	db.Session
 	Database *Database
@@ -89,7 +91,8 @@ type Pointer struct {
 	RunAt int64
 }
 
-// Body is a stored job with its lane. Times of a body that are compared are kept in microseconds as well.
+// Body is a stored job with its lane. Times of a body that are compared are kept in microseconds as
+// well.
 type Body struct {
 	store.Job
 	Lane      *Lane
@@ -132,7 +135,8 @@ type Lane struct {
 	Base, Version string // of the kind
 }
 
-// LaneName is what a lane stands for. The kind is "kind@version" for jobs that are bound to a version of it, as ClaimParams.Kinds says it.
+// LaneName is what a lane stands for. The kind is "kind@version" for jobs that are bound to a
+// version of it, as ClaimParams.Kinds says it.
 type LaneName struct {
 	Namespace, QueueName, Kind string
 	Priority                   int

@@ -9,14 +9,15 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
 
-// Write runs f in a write transaction and commits it. f runs again if the transaction has to start over; it must not have
-// effects but those on its operands.
+// Write runs f in a write transaction and commits it. f runs again if the transaction has to start
+// over; it must not have effects but those on its operands.
 func (s *Database) Write(ctx context.Context, op string, f func(*Tx) error) error {
 	return s.WriteIf(ctx, op, nil, f)
 }
 
-// WriteIf is write for operations that most of the time find nothing to do. needed looks first, without the write lock: an
-// idle node then costs other processes nothing, and wakes nobody. What it saw may have changed when f runs.
+// WriteIf is write for operations that most of the time find nothing to do. needed looks first,
+// without the write lock: an idle node then costs other processes nothing, and wakes nobody. What
+// it saw may have changed when f runs.
 func (s *Database) WriteIf(ctx context.Context, op string, needed func(*Tx) (bool, error), f func(*Tx) error) error {
 	c, err := s.TakeWriter(ctx)
 	if err != nil {
@@ -43,7 +44,8 @@ func (s *Database) WriteIf(ctx context.Context, op string, needed func(*Tx) (boo
 	return db.Classify(op, s.OrGone(err))
 }
 
-// OrGone returns the reason of an error that comes of the database being gone, if it does. One that is about the file names it.
+// OrGone returns the reason of an error that comes of the database being gone, if it does. One that
+// is about the file names it.
 func (s *Database) OrGone(err error) error {
 	if err == nil || errors.Is(err, store.ErrClosed) {
 		return err
@@ -157,8 +159,8 @@ func (s *Database) usable() error {
 // GiveWriter gives the write connection back.
 func (s *Database) GiveWriter(c *Link) { s.writer <- c }
 
-// Read runs f on a connection of its own, which sees one snapshot. f runs again if the snapshot has to be taken again; it
-// starts over then.
+// Read runs f on a connection of its own, which sees one snapshot. f runs again if the snapshot has
+// to be taken again; it starts over then.
 func (s *Database) Read(ctx context.Context, op string, f func(*Tx) error) error {
 	c, err := s.takeReader(ctx)
 	if err != nil {
@@ -265,7 +267,8 @@ func (s *Database) TryWriting(ctx context.Context) error {
 	return err
 }
 
-// DataVersion changes when somebody else has committed: another process, another Store or a caller's transaction.
+// DataVersion changes when somebody else has committed: another process, another Store or a
+// caller's transaction.
 func (s *Database) DataVersion(ctx context.Context) (version int64, err error) {
 	c, err := s.TakeWriter(ctx)
 	if err != nil {

@@ -18,7 +18,8 @@ type Session interface {
 	Stmt(name string) Stmt
 }
 
-// Stmt is a prepared statement. Parameters are bound and columns are read in order, each by the next call.
+// Stmt is a prepared statement. Parameters are bound and columns are read in order, each by the
+// next call.
 type Stmt interface {
 	BindInt(v int64)
 	BindFloat(v float64)
@@ -41,7 +42,8 @@ type Stmt interface {
 	ReadNull() bool
 }
 
-// Conn is one connection with its prepared statements. This file is all that knows the driver, but for its error codes.
+// Conn is one connection with its prepared statements. This file is all that knows the driver, but
+// for its error codes.
 type Conn struct {
 	c     *sqlite.Conn
 	stmts map[string]*nativeStmt
@@ -106,7 +108,8 @@ func hasStatement(text string) bool {
 	return false
 }
 
-// One runs a statement that is not kept and returns its first column as text, or "" if it returns no row.
+// One runs a statement that is not kept and returns its first column as text, or "" if it returns
+// no row.
 func (c *Conn) One(text string) (string, error) {
 	s, _, err := c.c.PrepareTransient(text)
 	if err != nil {
@@ -146,7 +149,8 @@ func (c *Conn) Savepoint(f func() error) (err error) {
 	return f()
 }
 
-// Rollback ends a transaction if there is one: some errors, such as a full disk, have ended it already.
+// Rollback ends a transaction if there is one: some errors, such as a full disk, have ended it
+// already.
 func (c *Conn) Rollback() {
 	if !c.c.AutocommitEnabled() {
 		// An error here leaves the connection as it was; the next BEGIN tells.
@@ -284,7 +288,8 @@ func (n *nativeStmt) ReadNull() bool {
 	return false
 }
 
-// UseWAL switches the file to write-ahead logging, which it remembers. Readers then never block the writer.
+// UseWAL switches the file to write-ahead logging, which it remembers. Readers then never block the
+// writer.
 func (c *Conn) UseWAL(ctx context.Context) error {
 	return Patient(ctx, func() error {
 		mode, err := c.One("PRAGMA journal_mode = WAL")

@@ -1,4 +1,5 @@
-// Package db is the file: how it is reached, what may be asked of it, and whether it is still there.
+// Package db is the file: how it is reached, what may be asked of it, and whether it is still
+// there.
 //
 //	Conn         a connection with statements that stay prepared
 //	SQLSession   the same statements in a transaction of the caller's, through database/sql
@@ -10,11 +11,11 @@
 //
 // # Who has the file
 //
-// No caller sees "database is locked": whoever needs the file waits for it until its context ends, or 30 seconds if that has no
-// deadline, and then gets ErrUnavailable.
+// No caller sees "database is locked": whoever needs the file waits for it until its context ends,
+// or 30 seconds if that has no deadline, and then gets ErrUnavailable.
 //
-// SQLite's locks on the file belong to the process: the system drops them when any code of the process closes any descriptor of the
-// file. So nothing here opens the file but through SQLite.
+// SQLite's locks on the file belong to the process: the system drops them when any code of the
+// process closes any descriptor of the file. So nothing here opens the file but through SQLite.
 //
 // # Who may see it
 //
@@ -32,13 +33,14 @@
 //
 // # When it fails
 //
-// A full disk is ErrFull, a file that cannot be written ErrReadOnly, one that is damaged or no database ErrInvalid. A file that was
-// deleted or replaced while it is open is ErrDatabaseGone: place.go has the details. It costs two stats for each commit: 4 µs, a
-// hundredth of a durable insert of one job (BenchmarkConfirm). A file that is overwritten in place, by cp, is not noticed.
+// A full disk is ErrFull, a file that cannot be written ErrReadOnly, one that is damaged or no
+// database ErrInvalid. A file that was deleted or replaced while it is open is ErrDatabaseGone:
+// place.go has the details. It costs two stats for each commit: 4 µs, a hundredth of a durable
+// insert of one job (BenchmarkConfirm). A file that is overwritten in place, by cp, is not noticed.
 //
 // # Imports
 //
-// Of ours, store and store/internal/sqltext; the driver (zombiezen.com/go/sqlite, modernc's engine behind its native API, without
-// cgo), which nothing else of ours imports, and a file lock. The driver was chosen by measurement: docs/performance.md, "The hot
-// path alone".
+// Of ours, store and store/internal/sqltext; the driver (zombiezen.com/go/sqlite, modernc's engine
+// behind its native API, without cgo), which nothing else of ours imports, and a file lock. The
+// driver was chosen by measurement: docs/performance.md, "The hot path alone".
 package db

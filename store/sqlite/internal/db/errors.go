@@ -117,7 +117,8 @@ func classByText(err error) error {
 	return store.ErrInvalid
 }
 
-// Unexpected is the error of a statement that had to return a row: its own, or a mistake in this package.
+// Unexpected is the error of a statement that had to return a row: its own, or a mistake in this
+// package.
 func Unexpected(statement string, err error) error {
 	if err != nil {
 		return err
@@ -125,8 +126,8 @@ func Unexpected(statement string, err error) error {
 	return fmt.Errorf("%w: %s returned nothing", store.ErrInvalid, statement)
 }
 
-// CantOpen finds out why a file cannot be opened: SQLite has one code for many reasons. It looks at the permissions and
-// does not open the file, see doc.go.
+// CantOpen finds out why a file cannot be opened: SQLite has one code for many reasons. It looks at
+// the permissions and does not open the file, see doc.go.
 func CantOpen(path string, err error) error {
 	switch sqlite.ErrCode(err).ToPrimary() {
 	case sqlite.ResultCantOpen, sqlite.ResultReadOnly, sqlite.ResultIOErr:

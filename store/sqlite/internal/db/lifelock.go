@@ -14,8 +14,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// LifeLocks are locks of the operating system that nodes hold as long as they live: one file for each, beside the
-// database. The system releases the lock of a process that dies, however it dies.
+// LifeLocks are locks of the operating system that nodes hold as long as they live: one file for
+// each, beside the database. The system releases the lock of a process that dies, however it dies.
 //
 //	no file            nothing is known; the heartbeat decides
 //	the lock is taken  the node's process lives
@@ -32,8 +32,8 @@ func (l *LifeLocks) path(node int64) string {
 	return filepath.Join(l.Dir, strconv.FormatInt(node, 10)+".lock")
 }
 
-// Take locks the file of a node that joins. It happens before the node can be seen by others, so that nobody can find the file
-// without its lock.
+// Take locks the file of a node that joins. It happens before the node can be seen by others, so
+// that nobody can find the file without its lock.
 func (l *LifeLocks) Take(node int64) error {
 	mode := l.Like.Mode().Perm() | 0o600
 	lock := flock.New(l.path(node), flock.SetPermissions(mode))
@@ -92,8 +92,8 @@ func (l *LifeLocks) Drop(node int64) {
 	}
 }
 
-// Remove removes a lock file that is locked by us. The order matters on systems that cannot remove an open file; where
-// it fails the file stays, and is free, as is right for a dead node.
+// Remove removes a lock file that is locked by us. The order matters on systems that cannot remove
+// an open file; where it fails the file stays, and is free, as is right for a dead node.
 func (l *LifeLocks) Remove(lock *flock.Flock) {
 	if os.Remove(lock.Path()) == nil {
 		_ = lock.Unlock()
@@ -104,8 +104,8 @@ func (l *LifeLocks) Remove(lock *flock.Flock) {
 	_ = os.Remove(l.Dir) // succeeds when it was the last
 }
 
-// TryDead returns the lock of a node whose process died, or nil. The caller removes it when the death is recorded, or
-// unlocks it.
+// TryDead returns the lock of a node whose process died, or nil. The caller removes it when the
+// death is recorded, or unlocks it.
 func (l *LifeLocks) TryDead(node int64) *flock.Flock {
 	lock := flock.New(l.path(node), flock.SetFlag(os.O_RDWR)) // not created if it is missing
 	if locked, err := lock.TryLock(); err == nil && locked {
@@ -114,7 +114,8 @@ func (l *LifeLocks) TryDead(node int64) *flock.Flock {
 	return nil
 }
 
-// ReleaseAll releases the locks of the nodes that did not leave, but keeps their files: that says that they are dead.
+// ReleaseAll releases the locks of the nodes that did not leave, but keeps their files: that says
+// that they are dead.
 func (l *LifeLocks) ReleaseAll() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

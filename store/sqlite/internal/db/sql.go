@@ -18,8 +18,9 @@ var sqlFiles embed.FS
 // Statements are the texts of the sql directory by name. What stands in those files is explained in
 // store/internal/sqltext.
 //
-// A limit is written LIMIT ? + 0: the planner looks at the value of a bare parameter there, and SQLite then prepares the
-// statement again each time it is bound, which cost a claim of one job half of its time.
+// A limit is written LIMIT ? + 0: the planner looks at the value of a bare parameter there, and
+// SQLite then prepares the statement again each time it is bound, which cost a claim of one job
+// half of its time.
 var Statements = sqltext.Must(sqltext.Load(sqlFiles, "sql/*.sql", sqltext.Options{
 	Params: sqltext.InOrder,
 	Names:  sqltext.Codes(codes),
@@ -157,8 +158,8 @@ func ReadOptBlob(s Stmt) []byte {
 // isText reports whether both databases can keep s as text.
 func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// BindPayload binds bytes of a codec: as text if they are text, so that people can read them and SQL can look into
-// JSON; else as a blob. Both come back as the same bytes.
+// BindPayload binds bytes of a codec: as text if they are text, so that people can read them and
+// SQL can look into JSON; else as a blob. Both come back as the same bytes.
 func BindPayload(s Stmt, v []byte) {
 	switch {
 	case v == nil:

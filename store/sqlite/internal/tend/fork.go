@@ -15,8 +15,8 @@ import (
 // copyPause is how long whoever copies may be silent before somebody else removes what was copied.
 const copyPause = time.Minute
 
-// Fork implements store.Operators. What the fork remembers is copied before the fork is there, a few
-// thousand rows in one transaction, if there are that many. If the beginning of the original's
+// Fork implements store.Operators. What the fork remembers is copied before the fork is there, a
+// few thousand rows in one transaction, if there are that many. If the beginning of the original's
 // journal is another one then, or somebody else makes the same fork, all is done at once instead.
 func (v Verbs) Fork(ctx context.Context, params store.ForkParams) error {
 	if err := params.Check(); err != nil {

@@ -1,4 +1,5 @@
-// Package view is what only looks: records and lists of jobs, queues, what no node serves, and what others have written.
+// Package view is what only looks: records and lists of jobs, queues, what no node serves, and what
+// others have written.
 //
 //	read       what is known of a job
 //	list       jobs by what they have in common
@@ -10,12 +11,14 @@
 //
 // Each read sees one snapshot, on a connection of its own, and keeps no writer waiting.
 //
-// Watch looks at PRAGMA data_version on the write connection: it changes with every commit but those of this very
-// connection, which is what a wake-up should tell. It cannot tell what changed, so each wake-up is a WakeAll.
+// Watch looks at PRAGMA data_version on the write connection: it changes with every commit but
+// those of this very connection, which is what a wake-up should tell. It cannot tell what changed,
+// so each wake-up is a WakeAll.
 //
 // # When it fails
 //
-// A read ends with its context. Watch goes on after an error, but for ErrClosed and ErrDatabaseGone.
+// A read ends with its context. Watch goes on after an error, but for ErrClosed and
+// ErrDatabaseGone.
 //
 // # Imports
 //

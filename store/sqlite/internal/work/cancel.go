@@ -154,8 +154,9 @@ func finishWaiting(t *core.Tx, b *core.Body, reason store.Reason, text string) e
 	return finish(t, b, &Ending{State: store.Cancelled, Reason: reason, err: text}, nil, 0)
 }
 
-// SweepCancels implements store.Maintenance. The transition that ends a run looks for requests itself; what is left here are
-// requests of jobs that completed all the same. Those of durable jobs stay until the job has finished: its runs answer them.
+// SweepCancels implements store.Maintenance. The transition that ends a run looks for requests
+// itself; what is left here are requests of jobs that completed all the same. Those of durable jobs
+// stay until the job has finished: its runs answer them.
 func (v Verbs) SweepCancels(ctx context.Context) (int, error) {
 	applied := 0
 	err := v.d.WriteIf(ctx, "sweep requests",

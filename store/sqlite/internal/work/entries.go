@@ -47,8 +47,8 @@ func LastEntry(t *core.Tx, id store.ID) (int64, error) {
 	return s.ReadInt(), nil
 }
 
-// LastWriter returns the lease number under which the last entry of a journal was written, 0 of a copy; there is none if the job is
-// not durable.
+// LastWriter returns the lease number under which the last entry of a journal was written, 0 of a
+// copy; there is none if the job is not durable.
 func LastWriter(t *core.Tx, id store.ID) (lease int64, durable bool, err error) {
 	s := t.Stmt("journal_last_writer")
 	db.BindID(s, id)

@@ -99,9 +99,10 @@ func endingOf(t *core.Tx, o *store.Outcome) *Ending {
 	return e
 }
 
-// EndRun is the only way out of Running, but for the success of a plain job, which needs no body. The caller has marked the slot as
-// done. It returns the state that the job is in then, and why. Whether the run is counted and recorded is told by the state that it
-// asked for: a failure is, wherever the job goes instead; a run that parks or starts over leaves no attempt.
+// EndRun is the only way out of Running, but for the success of a plain job, which needs no body.
+// The caller has marked the slot as done. It returns the state that the job is in then, and why.
+// Whether the run is counted and recorded is told by the state that it asked for: a failure is,
+// wherever the job goes instead; a run that parks or starts over leaves no attempt.
 func EndRun(t *core.Tx, b *core.Body, r *core.ClaimRecord, l store.Lease, e *Ending) (store.State, store.Reason, error) {
 	asked, err := RequestsOf(t, b.ID)
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
 
-// AppendTx implements store.Writer. The first thing it does is a write to the claim record: from then on nobody else can write
-// until the caller's transaction ends, even if that was not begun as a writer's.
+// AppendTx implements store.Writer. The first thing it does is a write to the claim record: from
+// then on nobody else can write until the caller's transaction ends, even if that was not begun as
+// a writer's.
 func (v Verbs) AppendTx(ctx context.Context, wrapped store.Tx, a *store.Append) error {
 	return v.d.InCallers(ctx, "append", wrapped, func(t *core.Tx) error {
 		st := t.Stmt("claim_lock")

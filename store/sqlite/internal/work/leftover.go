@@ -84,8 +84,8 @@ func forgetEntries(t *core.Tx, id store.ID, after, upTo int64) (last int64, more
 	return last, looked >= t.Database.Portion, db.Exec(s)
 }
 
-// LookAt finds the next entries of a journal, after a Seq and up to one: the last of them, and how many
-// they are, limit at the most.
+// LookAt finds the next entries of a journal, after a Seq and up to one: the last of them, and how
+// many they are, limit at the most.
 func LookAt(t *core.Tx, id store.ID, after, upTo, limit int64) (last, n int64, err error) {
 	s := t.Stmt("journal_portion")
 	db.BindID(s, id)

@@ -19,7 +19,8 @@ type deferredJob struct {
 	key  string
 }
 
-// Promote implements store.Maintenance. Ordering keys need nothing here: they are handed on when they become free.
+// Promote implements store.Maintenance. Ordering keys need nothing here: they are handed on when
+// they become free.
 func (v Verbs) Promote(ctx context.Context, limit int) (store.Promoted, error) {
 	if limit <= 0 {
 		limit = promoteLimit

@@ -13,7 +13,8 @@ type Verbs struct{ d *core.Database }
 // New returns the verbs of a database.
 func New(d *core.Database) Verbs { return Verbs{d} }
 
-// Ending is how a run ends, whoever ends it: its handler, its node that leaves, a rescue, or a person.
+// Ending is how a run ends, whoever ends it: its handler, its node that leaves, a rescue, or a
+// person.
 type Ending struct {
 	State     store.State
 	Reason    store.Reason
