@@ -38,13 +38,11 @@ var ofVerbs = []string{"internal/cli/app", "internal/cli/arg", "internal/cli/out
 // words are what the stories of the conformance suite are told with.
 var words = []string{"store", "store/storetest/env", "store/storetest/faults"}
 
-<<<<<<< HEAD
 // onPostgres are what the verbs of store/postgres stand on.
 var onPostgres = []string{"store", "store/postgres/internal/local", "store/postgres/internal/pg"}
-=======
+
 // onSQLite is what the verbs of the SQLite store stand on.
 var onSQLite = []string{"store", "store/sqlite/internal/core", "store/sqlite/internal/db"}
->>>>>>> 673bf84 (store/sqlite: five packages instead of one room)
 
 var layers = []layer{
 	{pattern: "store"},

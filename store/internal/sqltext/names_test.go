@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -21,11 +20,7 @@ func TestNamesMeet(t *testing.T) {
 	t.Parallel()
 	for _, dir := range []string{"../../postgres", "../../sqlite"} {
 		declared, asked, mentioned := namesDeclared(t, dir), map[string]string{}, map[string]bool{}
-<<<<<<< HEAD
 		for _, file := range filesIn(t, dir, "*.go", "internal/*/*.go") {
-=======
-		for _, file := range under(t, dir, ".go") {
->>>>>>> 673bf84 (store/sqlite: five packages instead of one room)
 			if !strings.HasSuffix(file, "_test.go") {
 				namesAsked(t, file, asked, mentioned)
 			}
@@ -52,14 +47,7 @@ var declaration = regexp.MustCompile(`(?m)^-- name: (\w+)$`)
 func namesDeclared(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
-<<<<<<< HEAD
 	for _, file := range filesIn(t, dir, "sql/*.sql", "internal/*/sql/*.sql") {
-=======
-	for _, file := range under(t, dir, ".sql") {
-		if filepath.Base(filepath.Dir(file)) != "sql" {
-			continue // a migration
-		}
->>>>>>> 673bf84 (store/sqlite: five packages instead of one room)
 		content, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -71,7 +59,6 @@ func namesDeclared(t *testing.T, dir string) map[string]bool {
 	return names
 }
 
-<<<<<<< HEAD
 // filesIn returns the files of a store, whose packages are a directory and those below its internal one.
 func filesIn(t *testing.T, dir string, patterns ...string) (files []string) {
 	t.Helper()
@@ -84,29 +71,10 @@ func filesIn(t *testing.T, dir string, patterns ...string) (files []string) {
 	}
 	if len(files) == 0 {
 		t.Fatalf("%s: no files", dir)
-=======
-// under returns the files in and below a directory whose names end so.
-func under(t *testing.T, dir, suffix string) (files []string) {
-	t.Helper()
-	err := filepath.WalkDir(dir, func(file string, _ fs.DirEntry, err error) error {
-		if strings.HasSuffix(file, suffix) {
-			files = append(files, file)
-		}
-		return err
-	})
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%s: %d files, %v", dir, len(files), err)
->>>>>>> 673bf84 (store/sqlite: five packages instead of one room)
 	}
 	return files
 }
 
-<<<<<<< HEAD
-=======
-// asks are the methods that take the name of a statement.
-var asks = regexp.MustCompile(`^(?i)(stmt|text)$`)
-
->>>>>>> 673bf84 (store/sqlite: five packages instead of one room)
 // namesAsked adds the statements that a file asks for, with where it does, and all strings it has:
 // a name may reach its statement through a variable.
 func namesAsked(t *testing.T, file string, asked map[string]string, mentioned map[string]bool) {
@@ -124,11 +92,7 @@ func namesAsked(t *testing.T, file string, asked map[string]string, mentioned ma
 	ast.Inspect(parsed, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CompositeLit:
-<<<<<<< HEAD
 			if kind := nameOf(n.Type); n.Type != nil && !strings.EqualFold(kind, "statement") {
-=======
-			if kind, ok := n.Type.(*ast.Ident); ok && !strings.EqualFold(kind.Name, "statement") {
->>>>>>> 673bf84 (store/sqlite: five packages instead of one room)
 				return true
 			}
 			for _, part := range n.Elts {
@@ -141,12 +105,8 @@ func namesAsked(t *testing.T, file string, asked map[string]string, mentioned ma
 				}
 			}
 		case *ast.CallExpr:
-<<<<<<< HEAD
 			method, ok := n.Fun.(*ast.SelectorExpr)
 			if ok && slices.Contains([]string{"stmt", "text", "Stmt", "Text"}, method.Sel.Name) && len(n.Args) > 0 {
-=======
-			if method, ok := n.Fun.(*ast.SelectorExpr); ok && len(n.Args) > 0 && asks.MatchString(method.Sel.Name) {
->>>>>>> 673bf84 (store/sqlite: five packages instead of one room)
 				ask(n.Args[0])
 			}
 		case *ast.BasicLit:

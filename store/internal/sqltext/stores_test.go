@@ -3,7 +3,6 @@ package sqltext_test
 import (
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -24,11 +23,7 @@ var rawCodes = regexp.MustCompile(`(?i)` + strings.Join([]string{
 // TestNoRawCodes shows that the SQL of the stores says {running} where it means it.
 func TestNoRawCodes(t *testing.T) {
 	t.Parallel()
-<<<<<<< HEAD
 	files := filesIn(t, "../..", "*/sql/*.sql", "*/internal/*/sql/*.sql")
-=======
-	files := slices.DeleteFunc(under(t, "../..", ".sql"), func(file string) bool { return filepath.Base(filepath.Dir(file)) != "sql" })
->>>>>>> 673bf84 (store/sqlite: five packages instead of one room)
 	if len(files) < 20 {
 		t.Fatalf("%d files", len(files))
 	}
