@@ -17,7 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // most tests are about failures
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // most tests provoke failures
 	code := pgtest.Main(m)
 	if err := goleak.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// memory is a source without a database, for tests of what the public API itself does.
+// memory is a source without a database, for tests of the public API itself.
 type memory struct{}
 
 func (memory) Open(context.Context) (store.Store, error)     { return model.New(time.Now), nil }
@@ -74,7 +74,7 @@ type receipt struct {
 	Total int `json:"total"`
 }
 
-// continueAsNew is what a handler returns whose kind has no name in the test.
+// continueAsNew is Kind.ContinueAsNew for a handler whose kind has no variable in the test.
 func continueAsNew[In any](run *holdfast.Run, in In) error {
 	return holdfast.NewKind[In, struct{}](run.Kind()).ContinueAsNew(in)
 }

@@ -13,13 +13,14 @@ import (
 	"github.com/holdfastdev/holdfast/store/dsn"
 )
 
-// databases makes empty ones.
+// databases returns an empty database of each sort.
 var databases = map[string]func(*testing.B) string{
 	"sqlite":   func(b *testing.B) string { return filepath.Join(b.TempDir(), "bench.db") },
 	"postgres": func(b *testing.B) string { return pgtest.Shared(b).Database(b) },
 }
 
-// BenchmarkDrain runs jobs that were enqueued before. An operation is one job, and is done when the last of them all is durable.
+// BenchmarkDrain runs jobs that were enqueued before. An operation is one job; the time ends when
+// all outcomes are durable.
 func BenchmarkDrain(b *testing.B) {
 	kind := holdfast.NewKind[int, struct{}]("drain")
 	for name, database := range databases {
@@ -55,8 +56,8 @@ func BenchmarkDrain(b *testing.B) {
 	}
 }
 
-// BenchmarkFlow takes durable functions from enqueue to result: as many callers as are at once, each of which enqueues one and waits for
-// it. An operation is one function.
+// BenchmarkFlow runs durable functions from enqueue to result, with concurrent callers that each
+// enqueue one and wait for it. An operation is one function.
 func BenchmarkFlow(b *testing.B) {
 	kind := holdfast.NewKind[int, int]("flow")
 	handle := func(run *holdfast.Run, steps int) (int, error) {

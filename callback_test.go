@@ -8,8 +8,7 @@ import (
 	"github.com/holdfastdev/holdfast"
 )
 
-// TestTokens: tokens come from outside, and whatever they are, the answer says what is wrong with
-// them.
+// TestTokens: tokens come from outside; whatever they are, the error says what is wrong with them.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	inFlow(t, func(t *testing.T, f *flow) {
@@ -34,7 +33,7 @@ func TestTokens(t *testing.T) {
 				}
 			}
 		}
-		// The token of a callback that is not there: another job's, or one that was never handed
+		// The token of a callback that does not exist: another job's, or one that was never handed
 		// out.
 		for _, unknown := range []string{otherToken(t, token, 5), otherToken(t, token, len(token)-3)} {
 			for name, err := range answerWith(f, unknown) {
@@ -63,7 +62,7 @@ func answerWith(f *flow, token string) map[string]error {
 	}
 }
 
-// otherToken is a token with another letter at a place.
+// otherToken changes one letter of a token.
 func otherToken(t *testing.T, token string, at int) string {
 	t.Helper()
 	letter := "A"

@@ -19,8 +19,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
 
-// mortal is a process's view of a store: at one of its writes the process dies, before or after the write has happened, and nothing that it
-// does later reaches the store.
+// mortal is a process's view of a store: at one of its writes the process dies, before or after the
+// write has happened, and none of its later writes reaches the store.
 type mortal struct {
 	store.Store
 
@@ -34,7 +34,7 @@ type mortal struct {
 
 var errDead = fmt.Errorf("%w: the process is dead", store.ErrClosed)
 
-// write does a write, if the process lives to do it and to see what became of it.
+// write does a write, if the process lives long enough to do it and to learn the result.
 func (m *mortal) write(do func() error) error {
 	m.mu.Lock()
 	if m.dead {
@@ -52,7 +52,7 @@ func (m *mortal) write(do func() error) error {
 		return do()
 	}
 	if m.after {
-		_ = do() // nobody learns of it
+		_ = do() // the result is lost
 	}
 	return errDead
 }
@@ -88,7 +88,7 @@ func (m *mortal) Rescue(ctx context.Context, p store.RescueParams) (r []store.Re
 	return r, err
 }
 
-// quietly does what is not counted: how often it happens depends on the time alone.
+// quietly does a write that is not counted, because its number depends on timing.
 func (m *mortal) quietly(do func() error) error {
 	m.mu.Lock()
 	dead := m.dead
@@ -113,7 +113,7 @@ func (o op) String() string {
 	return fmt.Sprint(o.Kind, o.Sub)
 }
 
-// genOps draws a flow.
+// genOps generates a flow.
 func genOps(depth int) *rapid.Generator[[]op] {
 	kinds := []string{
 		"step", "step", "failing", "flaky", "sleep", "signal", "never", "child", "broken child", "fan", "timer", "publish", "try",
@@ -132,7 +132,7 @@ func genOps(depth int) *rapid.Generator[[]op] {
 	return rapid.SliceOfN(one, 0, 5)
 }
 
-// world is what a flow does outside.
+// world has the effects of a flow outside.
 type world struct {
 	mu   sync.Mutex
 	done map[string]int // how often each step's function returned
@@ -195,7 +195,7 @@ func (w *world) do(run *holdfast.Run, o op, path string) (string, error) {
 	case "signal":
 		n, err := flowSignal.Wait(run)
 		if strings.Contains(at(path), "s") {
-			return "", err // strands take them in any order
+			return "", err // strands receive them in any order
 		}
 		return strconv.Itoa(n), err
 	case "never":
@@ -289,7 +289,7 @@ func (w *world) strands(run *holdfast.Run, o op, path string) (string, error) {
 	return strings.Join(seen, ""), nil
 }
 
-// strew puts compensations between the operations of a flow.
+// strew inserts compensations between the operations of a flow.
 func strew(ops []op) []op {
 	var all []op
 	for _, o := range ops {
@@ -301,15 +301,16 @@ func strew(ops []op) []op {
 	return append(all, op{Kind: "undo"})
 }
 
-// outcome is what a flow has come to.
+// outcome is the result of a flow.
 type outcome struct {
 	result string
 	writes int
 	done   map[string]int
 }
 
-// TestCancelledFlowsCompensate cancels random flows at random times, with random deaths: what was done is undone, once,
-// in reverse order, and the flow ends as cancelled; or it had completed before.
+// TestCancelledFlowsCompensate cancels random flows at random times, with random deaths: what was
+// done is compensated, once, in reverse order, and the flow ends as cancelled; unless it had
+// completed before.
 func TestCancelledFlowsCompensate(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -330,7 +331,7 @@ func TestCancelledFlowsCompensate(t *testing.T) {
 					if err == nil && results[0].Err == nil {
 						return
 					}
-					time.Sleep(time.Second) // it is not there yet
+					time.Sleep(time.Second) // it does not exist yet
 				}
 			})
 			for n := 0; n <= len(deaths); n++ {
@@ -348,7 +349,7 @@ func TestCancelledFlowsCompensate(t *testing.T) {
 	})
 }
 
-// checkUndone checks that each step that a cancelled flow has taken is undone.
+// checkUndone checks that each step of a cancelled flow is compensated.
 func checkUndone(t *testing.T, st store.Store, id holdfast.ID) {
 	t.Helper()
 	record, err := st.Get(t.Context(), "", id)
@@ -383,10 +384,10 @@ func checkUndone(t *testing.T, st store.Store, id holdfast.ID) {
 	}
 }
 
-// isUndo reports whether the operation at a path of a flow is one that is to be undone.
+// isUndo reports whether the operation at a path of a flow has a compensation.
 func isUndo(args []byte, path string) bool {
 	var ops []op
-	if err := json.Unmarshal(args, &ops); err != nil { //nolint:musttag // its own
+	if err := json.Unmarshal(args, &ops); err != nil { //nolint:musttag // only for the test
 		return false
 	}
 	var at op
@@ -407,7 +408,8 @@ func isUndo(args []byte, path string) bool {
 	return at.Kind == "undo"
 }
 
-// perform plays a flow in processes that die at the given writes, one after the other; the last one lives.
+// perform runs a flow in processes that die at the given writes, one after the other; the last one
+// survives.
 func perform(t *testing.T, ops []op, deaths []death) (out outcome) {
 	t.Helper()
 	st := model.New(time.Now)
@@ -451,13 +453,13 @@ func perform(t *testing.T, ops []op, deaths []death) (out outcome) {
 	return out
 }
 
-// death is when a process dies.
+// death is the moment at which a process dies.
 type death struct {
 	write int
 	after bool
 }
 
-// live is the life of one process. It reports whether the flow has ended in it.
+// live runs one process until its end. It reports whether the flow has ended in it.
 func (w *world) live(t *testing.T, m *mortal, ops []op, id *holdfast.ID) bool {
 	t.Helper()
 	ctx, kill := context.WithCancel(context.Background())
@@ -485,10 +487,10 @@ func (w *world) live(t *testing.T, m *mortal, ops []op, id *holdfast.ID) bool {
 	if *id == (holdfast.ID{}) {
 		*id = holdfast.NewID()
 	}
-	// As a client would who repeats what it knows nothing of.
+	// Like a client that retries, because it does not know the result.
 	if _, err := flowMain.Enqueue(ctx, hf, ops, holdfast.JobID(*id), holdfast.MaxAttempts(1000)); err == nil {
 		for n := range 20 {
-			_, _ = flowSignal.Send(ctx, hf, *id, n, holdfast.DedupKey(strconv.Itoa(n))) // a dead process says so below
+			_, _ = flowSignal.Send(ctx, hf, *id, n, holdfast.DedupKey(strconv.Itoa(n))) // a dead process fails below
 		}
 	}
 	var node sync.WaitGroup
@@ -513,7 +515,8 @@ func (w *world) live(t *testing.T, m *mortal, ops []op, id *holdfast.ID) bool {
 	return lived
 }
 
-// TestFlowsSurviveCrashes plays random flows with random deaths, and compares with the same flow without.
+// TestFlowsSurviveCrashes runs random flows with random deaths, and compares them with the same
+// flow without.
 func TestFlowsSurviveCrashes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestRunThatEndsBeforeItsFirstOperation: what the runs before it have begun is not forgotten with it.
+// TestRunThatEndsBeforeItsFirstOperation: the children of earlier runs are not forgotten.
 func TestRunThatEndsBeforeItsFirstOperation(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]struct {
@@ -22,7 +22,7 @@ func TestRunThatEndsBeforeItsFirstOperation(t *testing.T) {
 		"panics":    {func() (int, error) { panic("no") }, store.Failed, store.Cancelled},
 		"gives up":  {func() (int, error) { return 0, errors.New("no") }, store.Failed, store.Cancelled},
 		"cancels":   {func() (int, error) { return 0, holdfast.Cancel("no") }, store.Cancelled, store.Cancelled},
-		"completes": {func() (int, error) { return 1, nil }, store.Waiting, store.Waiting}, // which its journal contradicts
+		"completes": {func() (int, error) { return 1, nil }, store.Waiting, store.Waiting}, // its journal contradicts this
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -55,7 +55,7 @@ func TestRunThatEndsBeforeItsFirstOperation(t *testing.T) {
 	}
 }
 
-// TestChildrenOfAnEarlierGeneration are closed when the job ends at last.
+// TestChildrenOfAnEarlierGeneration: they are closed when the job finally ends.
 func TestChildrenOfAnEarlierGeneration(t *testing.T) {
 	t.Parallel()
 	inFlow(t, func(t *testing.T, f *flow) {
@@ -87,7 +87,7 @@ func TestChildrenOfAnEarlierGeneration(t *testing.T) {
 	})
 }
 
-// sleeper is a kind whose jobs sleep for very long.
+// sleeper is a kind whose jobs sleep for a very long time.
 func sleeper(f *flow) holdfast.Kind[int, int] {
 	f.t.Helper()
 	kind := holdfast.NewKind[int, int]("sleeper")

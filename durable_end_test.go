@@ -12,8 +12,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestEndOfARunThatFails by its own code, and not in an operation, ends it, and undoes what it did:
-// at once, or, if it fails before it comes to that, as soon as it does.
+// TestEndOfARunThatFails: a run that fails by its own code, not in an operation, ends and
+// compensates what it did: at once or, if it fails during the replay, as soon as that is over.
 func TestEndOfARunThatFails(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -77,7 +77,8 @@ func TestEndOfARunThatFails(t *testing.T) {
 	}
 }
 
-// TestValuesOfGenerations: what a run draws is another after it has continued as new, and the same on every replay.
+// TestValuesOfGenerations: random values differ after continuing as new, and are the same on every
+// replay.
 func TestValuesOfGenerations(t *testing.T) {
 	t.Parallel()
 	inFlow(t, func(t *testing.T, f *flow) {
@@ -114,14 +115,14 @@ func TestValuesOfGenerations(t *testing.T) {
 	})
 }
 
-// TestWhatComesAfterTheEndWasDecided is not taken in: a run that goes on with its compensations undoes what was done when its
-// end was decided, and neither more nor less.
+// TestWhatComesAfterTheEndWasDecided: it is not received: a run that resumes its compensations
+// undoes exactly what was done when its end was decided.
 func TestWhatComesAfterTheEndWasDecided(t *testing.T) {
 	t.Parallel()
 	said, nobody := holdfast.NewSignal[int]("said"), holdfast.NewSignal[int]("nobody")
 	for name, c := range map[string]struct {
 		wait   func(run *holdfast.Run) error
-		before bool // what is waited for comes before the cancel
+		before bool // the awaited message comes before the cancel
 	}{
 		"a signal": {wait: func(run *holdfast.Run) error {
 			_, err := said.Wait(run)

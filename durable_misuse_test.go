@@ -22,15 +22,15 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
 
-// misuses is a client with a node, on which runs are used as they must not be.
+// misuses is a client with a node, for runs that are misused.
 type misuses struct {
 	t    *testing.T
 	hf   *holdfast.Client
 	kept *holdfast.Run // of another job, whose handler has returned
-	by   foreigners    // that run
+	by   foreigners    // made by that run
 }
 
-// foreigners are what another run has made.
+// foreigners are objects made by another run.
 type foreigners struct {
 	future   *holdfast.Future[int]
 	timer    holdfast.Waitable
@@ -56,7 +56,7 @@ func openMisuses(t *testing.T, source store.Source) *misuses {
 	return m
 }
 
-// run starts the node, and lets a job keep what it must not.
+// run starts the node, and a job that leaks its run and its objects.
 func (m *misuses) run() {
 	m.t.Helper()
 	keeper := holdfast.NewKind[int, int]("misuse.keeper")
@@ -88,13 +88,13 @@ func (m *misuses) run() {
 	}
 }
 
-// misuse is what a handler does wrong between its first step and its last, until it is mended.
+// misuse is a mistake of a handler between its first step and its last, until the code is fixed.
 type misuse struct {
 	do   func(m *misuses, run *holdfast.Run) error
 	want string // in the job's error
 }
 
-// operationsOf are all operations of a run, as they are called where they must not be.
+// operationsOf are all operations of a run, to be called where they must not be.
 var operationsOf = map[string]func(*holdfast.Run) error{
 	"holdfast.Step": func(run *holdfast.Run) error {
 		_, err := holdfast.Step(run, "inner", func(context.Context) (int, error) { return 1, nil })
@@ -124,7 +124,7 @@ var operationsOf = map[string]func(*holdfast.Run) error{
 	},
 }
 
-// inStep misuses a run inside of a step of it, which then succeeds or fails with the misuse.
+// inStep misuses a run inside one of its steps, which then succeeds or fails with the misuse.
 func inStep(op func(*holdfast.Run) error, drops bool) func(*misuses, *holdfast.Run) error {
 	return func(m *misuses, run *holdfast.Run) error {
 		_, err := holdfast.Step(run, "outer", func(context.Context) (int, error) {
@@ -194,7 +194,7 @@ func misusesOf() map[string]misuse {
 	return all
 }
 
-// twoGoroutines uses the run in a second one while a step is under way.
+// twoGoroutines uses the run in a second goroutine during a step.
 func twoGoroutines(m *misuses, run *holdfast.Run) error {
 	inside, slept := make(chan struct{}), make(chan error, 1)
 	go func() {
@@ -211,7 +211,7 @@ func twoGoroutines(m *misuses, run *holdfast.Run) error {
 	return err
 }
 
-// strandKept uses the run that a strand was given, after it has returned.
+// strandKept uses the run of a strand after that has returned.
 func strandKept(_ *misuses, run *holdfast.Run) error {
 	f, err := holdfast.Go(run, "kept", func(run *holdfast.Run) (*holdfast.Run, error) { return run, nil })
 	if err != nil {
@@ -225,7 +225,7 @@ func strandKept(_ *misuses, run *holdfast.Run) error {
 	return err
 }
 
-// aroundStrand uses the handler's run in a function that was given one of its own.
+// aroundStrand uses the handler's run in a function that has one of its own.
 func aroundStrand(_ *misuses, run *holdfast.Run) error {
 	beside, err := holdfast.Go(run, "beside", func(*holdfast.Run) (int, error) { return 1, run.Sleep(time.Hour) })
 	if err != nil {
@@ -235,7 +235,7 @@ func aroundStrand(_ *misuses, run *holdfast.Run) error {
 	return err
 }
 
-// handle registers a handler that misuses its run between two steps, until it is mended.
+// handle registers a handler that misuses its run between two steps, until the code is fixed.
 func (m *misuses) handle(name string, mistake misuse) (check func(t *testing.T)) {
 	m.t.Helper()
 	var mended atomic.Bool
@@ -309,7 +309,7 @@ func TestMisuse(t *testing.T) {
 	playMisuses(t, memorySource{model.New(time.Now)}, misusesOf())
 }
 
-// inTransaction are misuses in the transaction of a step, which is rolled back then.
+// inTransaction are misuses in the transaction of a step, which is rolled back.
 func inTransaction[Tx any](l ledger[Tx]) map[string]misuse {
 	all := misusesOf()
 	for _, drops := range []bool{false, true} {
@@ -357,7 +357,7 @@ func TestMisuseOnPostgreSQL(t *testing.T) {
 	playMisuses(t, postgres.URL(url), inTransaction(l))
 }
 
-// TestMisuseIsMended lets a job that misuses its run be tried again until its code is mended.
+// TestMisuseIsMended: a job that misuses its run is retried until its code is fixed.
 func TestMisuseIsMended(t *testing.T) {
 	t.Parallel()
 	inFlow(t, func(t *testing.T, f *flow) {
@@ -374,7 +374,7 @@ func TestMisuseIsMended(t *testing.T) {
 				return 0, run.Sleep(time.Hour)
 			})
 			if err != nil {
-				return 0, holdfast.Fail(err) // a failure for good would be undone
+				return 0, holdfast.Fail(err) // a permanent failure would be compensated
 			}
 			return n, run.Sleep(time.Hour)
 		})
@@ -393,7 +393,7 @@ func TestMisuseIsMended(t *testing.T) {
 	})
 }
 
-// TestMisuseInCompensation: it is a failure of the compensation, which is tried again.
+// TestMisuseInCompensation: it is a failure of the compensation, which is retried.
 func TestMisuseInCompensation(t *testing.T) {
 	t.Parallel()
 	for name, wrong := range map[string]func(outer, run *holdfast.Run) error{
@@ -450,8 +450,8 @@ func TestMisuseInCompensation(t *testing.T) {
 	}
 }
 
-// TestMisuseThatBeganFirst: it is the operation of the handler that is refused, and what the other
-// one has left is dropped.
+// TestMisuseThatBeganFirst: the handler's operation is refused, and what the other one has recorded
+// is dropped.
 func TestMisuseThatBeganFirst(t *testing.T) {
 	t.Parallel()
 	inFlow(t, func(t *testing.T, f *flow) {
@@ -488,8 +488,8 @@ func TestMisuseThatBeganFirst(t *testing.T) {
 	})
 }
 
-// TestMisuseOfStrands: a misuse in one strand ends the waits of the others, and what these have
-// done is remembered.
+// TestMisuseOfStrands: a misuse in one strand ends the waits of the others, and their results stay
+// recorded.
 func TestMisuseOfStrands(t *testing.T) {
 	t.Parallel()
 	inFlow(t, func(t *testing.T, f *flow) {
@@ -519,7 +519,7 @@ func TestMisuseOfStrands(t *testing.T) {
 			if err != nil {
 				return 0, err
 			}
-			// It would wait for good.
+			// It would wait for ever.
 			if !mended.Load() {
 				if _, err := misuseSignal.Wait(run); err != nil {
 					<-time.After(2 * time.Minute)
@@ -548,7 +548,7 @@ func TestMisuseOfStrands(t *testing.T) {
 	})
 }
 
-// TestMisuseOfCancelled: that the job is cancelled does not hide what is wrong with its code.
+// TestMisuseOfCancelled: cancelling the job does not hide the mistake in its code.
 func TestMisuseOfCancelled(t *testing.T) {
 	t.Parallel()
 	inFlow(t, func(t *testing.T, f *flow) {
@@ -569,7 +569,7 @@ func TestMisuseOfCancelled(t *testing.T) {
 	})
 }
 
-// TestUsesThatLookLikeMisuse are right.
+// TestUsesThatLookLikeMisuse: they are correct.
 func TestUsesThatLookLikeMisuse(t *testing.T) {
 	t.Parallel()
 	inFlow(t, func(t *testing.T, f *flow) {
@@ -579,7 +579,7 @@ func TestUsesThatLookLikeMisuse(t *testing.T) {
 		}
 		var deferred atomic.Int64
 		job := begin(f, 0, func(run *holdfast.Run, _ int) (sum int, err error) {
-			// Deferred functions run while the run is parked, and when it returns.
+			// Deferred functions run when the run parks, and when it returns.
 			defer func() {
 				deferred.Add(1)
 				if published := run.Publish("deferred", 1); err == nil {
@@ -621,7 +621,7 @@ func TestUsesThatLookLikeMisuse(t *testing.T) {
 							return 0, err
 						}
 					}
-					// A strand waits for what another one has made.
+					// A strand waits for a future made by another one.
 					if i > 0 {
 						return futures[i-1].Wait(run)
 					}

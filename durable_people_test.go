@@ -54,7 +54,8 @@ func TestFailedRunResumesFromItsLastStep(t *testing.T) {
 	})
 }
 
-// TestForkIsRepeated: whoever lost the answer of a fork asks again, whatever has become of the old job and the new one meanwhile.
+// TestForkIsRepeated: a fork whose answer was lost can be retried, whatever has happened to the old
+// job and the new one meanwhile.
 func TestForkIsRepeated(t *testing.T) {
 	t.Parallel()
 	inFlow(t, func(t *testing.T, f *flow) {
@@ -101,7 +102,8 @@ func TestForkIsRepeated(t *testing.T) {
 	})
 }
 
-// TestCompensationsAreRemembered of a run that parks and has done nothing else, so that a cancel calls them.
+// TestCompensationsAreRemembered: they run on a cancel even if the run has parked and recorded
+// nothing else.
 func TestCompensationsAreRemembered(t *testing.T) {
 	t.Parallel()
 	inFlow(t, func(t *testing.T, f *flow) {
@@ -124,7 +126,7 @@ func TestJournalIsReadInPages(t *testing.T) {
 	t.Parallel()
 	inFlow(t, func(t *testing.T, f *flow) {
 		proceed := holdfast.NewSignal[int]("go")
-		sent := make(chan struct{}) // a job that has ended takes no messages
+		sent := make(chan struct{}) // a finished job takes no messages
 		job := begin(f, 0, func(run *holdfast.Run, _ int) (int, error) {
 			<-sent
 			var n atomic.Int64
@@ -271,7 +273,8 @@ func TestChildrenOfACancelledParent(t *testing.T) {
 	})
 }
 
-// TestForkOfACallbackThatHasBeaten and has no answer is refused: the answer would come to the old job.
+// TestForkOfACallbackThatHasBeaten: a fork after a heartbeat without an answer is refused, because
+// the answer would go to the old job.
 func TestForkOfACallbackThatHasBeaten(t *testing.T) {
 	t.Parallel()
 	inFlow(t, func(t *testing.T, f *flow) {

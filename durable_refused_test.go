@@ -22,7 +22,7 @@ import (
 
 var numberSent = holdfast.NewSignal[int]("number")
 
-// sum receives numbers until they are n, in ways of receiving that take turns.
+// sum receives numbers until there are n, with alternating ways of receiving.
 func sum(run *holdfast.Run, n int) ([]int, error) {
 	var got []int
 	for len(got) < n {
@@ -44,8 +44,8 @@ func sum(run *holdfast.Run, n int) ([]int, error) {
 	return got, nil
 }
 
-// playRefused lets a run meet signals that do not decode, and whose handler returns the error: each
-// costs an attempt, and no more.
+// playRefused sends a run signals that do not decode, whose error the handler returns: each costs
+// one attempt.
 func playRefused(t *testing.T, source store.Source) {
 	t.Helper()
 	hf, err := holdfast.Open(t.Context(), source)
@@ -82,8 +82,7 @@ func playRefused(t *testing.T, source store.Source) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Nothing is lost silently: the attempts tell what was refused and why, and so does the
-	// journal.
+	// Nothing is lost silently: the attempts and the journal show what was refused and why.
 	var told []string
 	for _, a := range record.Attempts {
 		told = append(told, a.Error)
@@ -128,10 +127,10 @@ func TestRefusedSignals(t *testing.T) {
 	})
 }
 
-// picky is a payload that does not decode while it is told so.
+// picky is a payload that fails to decode on demand.
 type picky struct{ Text string }
 
-var pickyNow atomic.Value // of the test that runs: what it says when it is asked to decode
+var pickyNow atomic.Value // of the current test: the error of decoding
 
 func (p *picky) UnmarshalJSON(data []byte) error {
 	if why, _ := pickyNow.Load().(string); why != "" {
@@ -143,8 +142,8 @@ func (p *picky) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &p.Text)
 }
 
-// TestRefusedSignalsReplay: the same error comes on every replay, whatever the code can decode by
-// then.
+// TestRefusedSignalsReplay: the same error comes on every replay, even if the code can decode the
+// signal by then.
 func TestRefusedSignalsReplay(t *testing.T) {
 	for _, why := range []string{"it has no amount", "panic of a decoder"} {
 		inFlow(t, func(t *testing.T, f *flow) {
@@ -191,7 +190,7 @@ func TestRefusedSignalsReplay(t *testing.T) {
 	}
 }
 
-// TestRefusedSignalsComeAgain: a person who lets a failed job go on has mended what was wrong.
+// TestRefusedSignalsComeAgain: after a person resumes the failed job, because the cause is fixed.
 func TestRefusedSignalsComeAgain(t *testing.T) {
 	inFlow(t, func(t *testing.T, f *flow) {
 		pickyNow.Store("not yet")
@@ -222,14 +221,14 @@ func TestRefusedSignalsComeAgain(t *testing.T) {
 	})
 }
 
-// TestRefusedSignalsElsewhere: in TryReceive, in a compensation, after a new beginning, and beside
-// another failure.
+// TestRefusedSignalsElsewhere: in TryReceive, in a compensation, after continuing as new, and
+// beside another failure.
 func TestRefusedSignalsElsewhere(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		handle func(run *holdfast.Run, in int) (int, error)
 		failed bool
-		want   string // the journal in the end
+		want   string // the final journal
 	}{
 		"trying": {handle: func(run *holdfast.Run, _ int) (int, error) {
 			if err := run.Sleep(time.Second); err != nil {
@@ -267,7 +266,7 @@ func TestRefusedSignalsElsewhere(t *testing.T) {
 		"beside what else fails": {handle: func(run *holdfast.Run, _ int) (int, error) {
 			n, err := numberSent.Wait(run)
 			if err != nil {
-				return 0, errors.New("something else") // that does not say why
+				return 0, errors.New("something else") // an error that does not wrap the cause
 			}
 			return n, nil
 		}, want: "received, received 1"},
@@ -301,8 +300,8 @@ func TestRefusedSignalsElsewhere(t *testing.T) {
 	}
 }
 
-// TestAnswerThatDoesNotDecode: a callback has one answer, which comes again until the code can read
-// it.
+// TestAnswerThatDoesNotDecode: the one answer of a callback is received again until the code can
+// decode it.
 func TestAnswerThatDoesNotDecode(t *testing.T) {
 	inFlow(t, func(t *testing.T, f *flow) {
 		pickyNow.Store("not yet")

@@ -10,8 +10,8 @@ import (
 	"github.com/holdfastdev/holdfast"
 )
 
-// TestCancelWaitsForTheStrands: a run that is cancelled knows what it has done once all of its strands have come to where
-// they were, and not when the first of them has ended.
+// TestCancelWaitsForTheStrands: a cancelled run compensates what it has done once all of its
+// strands have replayed, not when the first of them has ended.
 func TestCancelWaitsForTheStrands(t *testing.T) {
 	t.Parallel()
 	inFlow(t, func(t *testing.T, f *flow) {
@@ -23,7 +23,7 @@ func TestCancelWaitsForTheStrands(t *testing.T) {
 				return 0, err
 			}
 			slow, err := holdfast.Go(run, "slow", func(run *holdfast.Run) (int, error) {
-				<-time.After(time.Second) // it has to think
+				<-time.After(time.Second) // it is slow
 				if _, err := holdfast.Step(run, "slow", step); err != nil {
 					return 0, err
 				}
@@ -51,7 +51,8 @@ func TestCancelWaitsForTheStrands(t *testing.T) {
 	})
 }
 
-// TestStuckStrandIsLeftBehind: whoever gives a stuck run up does not wait for what it is stuck in.
+// TestStuckStrandIsLeftBehind: a run that gives up a stuck strand does not wait for its
+// transaction.
 func TestStuckStrandIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	for name, returns := range map[string]bool{"the handler waits for it": false, "the handler has returned": true} {

@@ -17,7 +17,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
 
-// memorySource is a database in memory. Every open gives the same.
+// memorySource is a database in memory, the same for every open.
 type memorySource struct{ st store.Store }
 
 func (m memorySource) Open(context.Context) (store.Store, error) { return keptOpen{m.st}, nil }
@@ -28,7 +28,7 @@ func (memorySource) Schema(context.Context) (store.Schema, error) { return store
 func (memorySource) Migrations() []store.Migration                { return nil }
 func (memorySource) String() string                               { return "memory" }
 
-// keptOpen survives the client that closes it.
+// keptOpen ignores Close.
 type keptOpen struct{ store.Store }
 
 func (keptOpen) Close() error { return nil }
@@ -41,13 +41,13 @@ type flow struct {
 	wg sync.WaitGroup
 }
 
-// inFlow runs a test in a bubble of virtual time: waiting takes none.
+// inFlow runs a test in a bubble of virtual time: waiting takes no real time.
 func inFlow(t *testing.T, test func(t *testing.T, f *flow)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		f := &flow{t: t, st: model.New(time.Now)}
 		f.open()
-		defer f.close() // also when the test gives up
+		defer f.close() // also when the test fails
 		test(t, f)
 	})
 }

@@ -20,14 +20,15 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
-// ledger is a table of the user's, in the database of the jobs.
+// ledger is a table of the user in the database of the jobs.
 type ledger[Tx any] struct {
 	db    holdfast.Transactor[Tx]
 	add   func(ctx context.Context, tx Tx, note string) error
 	count func(note string) int
 }
 
-// playLedger runs a flow whose steps write to the ledger: each once, whatever fails in between.
+// playLedger runs a flow whose steps write to the ledger: each exactly once, despite failures in
+// between.
 func playLedger[Tx any](t *testing.T, source store.Source, l ledger[Tx]) {
 	t.Helper()
 	hf, err := holdfast.Open(t.Context(), source)
@@ -44,7 +45,7 @@ func playLedger[Tx any](t *testing.T, source store.Source, l ledger[Tx]) {
 					return 0, err
 				}
 				if tries[name]++; tries[name] == 1 {
-					return 0, errors.New("after the write") // which is rolled back
+					return 0, errors.New("after the write") // the write is rolled back
 				}
 				return tries[name], nil
 			})
@@ -55,7 +56,7 @@ func playLedger[Tx any](t *testing.T, source store.Source, l ledger[Tx]) {
 				return 0, holdfast.Fail(fmt.Errorf("%s took %d tries", name, n))
 			}
 		}
-		// Strands write at the same time as a transaction is open.
+		// Strands write while a transaction is open.
 		beside, err := holdfast.Go(run, "beside", func(run *holdfast.Run) (int, error) {
 			return holdfast.Step(run, "plain", func(context.Context) (int, error) { return 1, nil })
 		})
@@ -92,9 +93,9 @@ func playLedger[Tx any](t *testing.T, source store.Source, l ledger[Tx]) {
 	}
 }
 
-// leaveTransaction registers a handler that continues as new while a strand of it is in a transaction,
-// and returns the test of it: what the handler received before is not lost with the transaction,
-// which is rolled back, and does not come a second time.
+// leaveTransaction registers a handler that continues as new while one of its strands is in a
+// transaction, and returns the test: what the handler received before is neither lost with the
+// transaction, which is rolled back, nor received twice.
 func leaveTransaction[Tx any](t *testing.T, hf *holdfast.Client, l ledger[Tx]) (play func()) {
 	t.Helper()
 	item, ready := holdfast.NewSignal[int]("item"), holdfast.NewSignal[int]("ready")

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast"
 )
 
-// countdown is a kind whose jobs last as many seconds as they are told, and fail if that is odd.
+// countdown is a kind whose jobs last as many seconds as their args say, and fail if that is odd.
 func countdown(f *flow) holdfast.Kind[int, string] {
 	f.t.Helper()
 	kind := holdfast.NewKind[int, string]("countdown", holdfast.MaxAttempts(1))

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// fullAt is a database whose disk is full when a job with these args is to be stored.
+// fullAt is a database whose disk is full for a job with these args.
 type fullAt struct {
 	memory
 
@@ -37,7 +37,7 @@ func (s fullStore) Apply(ctx context.Context, batch *store.Batch) error {
 	return s.Store.Apply(ctx, batch)
 }
 
-// numbers are n, n+1, … below end, but that the second one is the first one again.
+// numbers are n, n+1, … below end, with the first one twice.
 func numbers(end int) []int {
 	ins := make([]int, end)
 	for i := range ins {
@@ -47,7 +47,7 @@ func numbers(end int) []int {
 	return ins
 }
 
-// TestRefusalsOutliveALaterFailure checks that what was refused is told although a later batch was not taken.
+// TestRefusalsOutliveALaterFailure: refused jobs are reported even if a later batch fails.
 func TestRefusalsOutliveALaterFailure(t *testing.T) {
 	hf, err := holdfast.Open(t.Context(), fullAt{args: "1500"})
 	if err != nil {

@@ -43,7 +43,7 @@ func Example() {
 	// Output: Hello, world
 }
 
-// A handler that uses its run is a durable function: whatever dies, what it has done is remembered, and it goes on from there.
+// A handler that uses its run is a durable function: after a crash it continues from its journal.
 func ExampleStep() {
 	ctx := context.Background()
 	book := holdfast.NewKind[string, string]("trip.book")
@@ -103,7 +103,7 @@ func ExampleStep() {
 	// room 7
 }
 
-// A handler says with what it returns how its job goes on.
+// The error that a handler returns decides what becomes of its job.
 func ExampleClient_WaitAll() {
 	ctx := context.Background()
 	half := holdfast.NewKind[int, int]("half", holdfast.MaxAttempts(1))
@@ -206,7 +206,7 @@ func ExampleKind_EnqueueTx() {
 	// committed: true the job exists: true
 }
 
-// An enqueue whose unique key is taken returns the job that has it.
+// An enqueue whose unique key is taken returns the job that holds it.
 func ExampleUnique() {
 	ctx := context.Background()
 	type report struct {
@@ -227,7 +227,7 @@ func ExampleUnique() {
 	// Output: true true false
 }
 
-// A checkpoint lets the next attempt go on where the last one stopped.
+// A checkpoint lets the next attempt continue where the last one stopped.
 func ExampleRun_SaveCheckpoint() {
 	ctx := context.Background()
 	count := holdfast.NewKind[int, string]("count", holdfast.Backoff(time.Millisecond, time.Millisecond))

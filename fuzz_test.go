@@ -27,7 +27,7 @@ func FuzzHoldsNUL(f *testing.F) {
 	})
 }
 
-// nulInside walks the tokens of a document: a decoded map would lack what stands under a key that occurs twice.
+// nulInside walks the tokens of a document; decoding to a map would drop values of duplicate keys.
 func nulInside(t *testing.T, data []byte) bool {
 	t.Helper()
 	dec := json.NewDecoder(bytes.NewReader(data))

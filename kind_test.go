@@ -311,13 +311,14 @@ func TestBadInputIsRefusedWithItsReason(t *testing.T) {
 	}
 }
 
-// TestStopIsFinal: whoever stops a node that has not begun yet, as a goroutine may not have, stops it all the same.
+// TestStopIsFinal: Stop also stops a node whose Run is called later, as in a goroutine that has not
+// started.
 func TestStopIsFinal(t *testing.T) {
 	hf := open(t)
 	if err := fulfil.Handle(hf, func(*holdfast.Run, order) (receipt, error) { return receipt{}, nil }); err != nil {
 		t.Fatal(err)
 	}
-	// What ended with its context may begin again.
+	// After the end of its context Run may be called again.
 	for range 2 {
 		ctx, end := context.WithCancel(t.Context())
 		ran := make(chan error, 1)

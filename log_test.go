@@ -30,8 +30,8 @@ func (s *sink) String() string {
 
 func (s *sink) logger() *slog.Logger { return slog.New(slog.NewTextHandler(s, nil)) }
 
-// TestWithLogger: without it, and for nil, what slog.Default is when the client is opened. It is
-// not parallel: that is everybody's.
+// TestWithLogger: without a logger, or with nil, it is slog.Default at Open. The test is not
+// parallel, because it changes that.
 func TestWithLogger(t *testing.T) {
 	failing := holdfast.NewKind[int, int]("failing")
 	before := slog.Default()

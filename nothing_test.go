@@ -11,7 +11,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestNothingWhereSomethingIsNeeded: a function, an option or something to wait for that is nil is an ErrInvalid, where it is given.
+// TestNothingWhereSomethingIsNeeded: a nil function, option or Waitable is an ErrInvalid at the
+// call.
 func TestNothingWhereSomethingIsNeeded(t *testing.T) {
 	t.Parallel()
 	hf := open(t)
@@ -67,14 +68,14 @@ func TestNothingWhereSomethingIsNeeded(t *testing.T) {
 	}
 }
 
-// transactor is one that is never called.
+// transactor is never called.
 type transactor struct{}
 
 func (transactor) Transact(context.Context, func(store.Tx, store.Tx) error) error {
 	panic("it was called")
 }
 
-// TestFollowNothing: a job that is not there is not one that has finished.
+// TestFollowNothing: a job that does not exist differs from a finished one.
 func TestFollowNothing(t *testing.T) {
 	t.Parallel()
 	hf := open(t)
@@ -101,7 +102,7 @@ func TestFollowNothing(t *testing.T) {
 	}
 }
 
-// TestEndsSayHowManyAreLeft when ctx ends.
+// TestEndsSayHowManyAreLeft: when ctx ends.
 func TestEndsSayHowManyAreLeft(t *testing.T) {
 	t.Parallel()
 	hf := open(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
-// What a job publishes and streams in several rounds, after each of which it continues as new.
+// Jobs publish and stream in several rounds, and continue as new after each.
 
 const (
 	rounds    = 5
@@ -39,7 +39,7 @@ func onDatabases(t *testing.T, test func(t *testing.T, source store.Source)) {
 	})
 }
 
-// openRounds opens a client that works on what a handler does in each round, until it says that it was the last.
+// openRounds opens a client with a handler for each round; it continues as new until last.
 func openRounds(
 	t *testing.T, source store.Source, handler func(run *holdfast.Run, round int) (last bool, err error),
 ) (*holdfast.Client, holdfast.Kind[int, int]) {
@@ -68,7 +68,7 @@ func openRounds(
 	return hf, kind
 }
 
-// playRound publishes which round it is, and appends some items.
+// playRound publishes the number of the round, and appends some items.
 func playRound(run *holdfast.Run, round int) error {
 	if err := run.Publish("round", round); err != nil {
 		return err
@@ -84,7 +84,7 @@ func playRound(run *holdfast.Run, round int) error {
 	return nil
 }
 
-// wantLog are the items of the first so many rounds.
+// wantLog are the items of the first n rounds.
 func wantLog(n int) (want []string) {
 	for round := range n {
 		for i := range perRound {
@@ -109,7 +109,8 @@ func wantItems(t *testing.T, what string, items []holdfast.StreamItem, want []st
 	}
 }
 
-// TestRounds: who waits for a value, who follows a stream and who reads it later see what all rounds have published and streamed.
+// TestRounds: callers that wait for a value, follow a stream or read it later see everything from
+// all rounds.
 func TestRounds(t *testing.T) {
 	t.Parallel()
 	onDatabases(t, func(t *testing.T, source store.Source) {
@@ -156,7 +157,7 @@ func TestRounds(t *testing.T) {
 		}
 		wantPages(t, hf, job.ID, wantLog(rounds))
 
-		// A fork from the second step of the last round knows what was before that.
+		// A fork from the second step of the last round keeps what was before it.
 		entries, err := hf.JournalEntries(ctx, job.ID, 0, 100)
 		if err != nil {
 			t.Fatal(err)
@@ -174,19 +175,20 @@ func TestRounds(t *testing.T) {
 		if item, ok, err := hf.Published(ctx, forked, "began"); err != nil || !ok || string(item.Value) != "0" {
 			t.Errorf("in the fork began is %s, %v, %v", item.Value, ok, err)
 		}
-		// One from the beginning, of the last round, begins with nothing.
-		anew, err := hf.Fork(ctx, "from the beginning", job.ID, holdfast.Fork{})
+		// A fork from the beginning starts the last round with an empty journal.
+		fromStart, err := hf.Fork(ctx, "from the beginning", job.ID, holdfast.Fork{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := nextRound.Send(ctx, hf, anew, 0); err != nil {
+		if _, err := nextRound.Send(ctx, hf, fromStart, 0); err != nil {
 			t.Fatal(err)
 		}
-		wantFollowedOnly(t, follow(ctx, hf, anew), wantLog(rounds)[manyItems-perRound:])
+		wantFollowedOnly(t, follow(ctx, hf, fromStart), wantLog(rounds)[manyItems-perRound:])
 	})
 }
 
-// TestRoundsThatRace: a follower that looks while the job continues as new misses nothing, and sees nothing twice.
+// TestRoundsThatRace: a follower that polls while the job continues as new misses nothing, and gets
+// nothing twice.
 func TestRoundsThatRace(t *testing.T) {
 	t.Parallel()
 	const many = 25
@@ -200,7 +202,7 @@ func TestRoundsThatRace(t *testing.T) {
 			t.Fatal(err)
 		}
 		followed := follow(ctx, hf, job.ID)
-		// And one who looks all the time, in small pages.
+		// And a reader that polls all the time, in small pages.
 		var looked []holdfast.StreamItem
 		for ended := false; ; {
 			after := int64(0)
@@ -228,7 +230,7 @@ func TestRoundsThatRace(t *testing.T) {
 	})
 }
 
-// followed is what a follower has seen.
+// followed is what a follower has received.
 type followed struct {
 	items []holdfast.StreamItem
 	err   error

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast"
 )
 
-// TestStepsThatAreTriedAgain: each option that says how a step is tried again lets it be.
+// TestStepsThatAreTriedAgain: each option about retries makes the step retry.
 func TestStepsThatAreTriedAgain(t *testing.T) {
 	t.Parallel()
 	always := func(error) bool { return true }

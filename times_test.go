@@ -11,7 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestTimesAreKept: how long steps took, those that failed included, and when the handler was called.
+// TestTimesAreKept: the durations of steps, including failed ones, and the start of the handler.
 func TestTimesAreKept(t *testing.T) {
 	t.Parallel()
 	inFlow(t, func(t *testing.T, f *flow) {
@@ -44,7 +44,7 @@ func TestTimesAreKept(t *testing.T) {
 	})
 }
 
-// TestFailuresThatAreAlike have one fingerprint, and those that are retried have none.
+// TestFailuresThatAreAlike: they have one fingerprint; retried ones have none.
 func TestFailuresThatAreAlike(t *testing.T) {
 	t.Parallel()
 	hf := open(t)

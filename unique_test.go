@@ -74,7 +74,7 @@ func TestUniqueKeyHoldsWhatItNames(t *testing.T) {
 	}
 }
 
-// TestUniqueFieldsHaveNoOrder checks that the same fields are the same key, however they are named.
+// TestUniqueFieldsHaveNoOrder: the same fields are the same key, in any order.
 func TestUniqueFieldsHaveNoOrder(t *testing.T) {
 	hf := open(t)
 	kind := holdfast.NewKind[order, int]("k")

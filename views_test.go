@@ -11,7 +11,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestClientsOfOneDatabase: clients of several namespaces and people share a database; each has its own jobs, keys and node.
+// TestClientsOfOneDatabase: clients of several namespaces and actors share a database; each
+// namespace has its own jobs, keys and node.
 func TestClientsOfOneDatabase(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -96,7 +97,8 @@ func TestClientOfAnActor(t *testing.T) {
 	}
 }
 
-// TestNamespaceIsAFence: what is named by its id is not there for a client of another namespace, and a wait for it ends at once.
+// TestNamespaceIsAFence: an id of another namespace does not exist for a client, and a wait for it
+// ends at once.
 func TestNamespaceIsAFence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

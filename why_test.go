@@ -20,7 +20,7 @@ import (
 	"github.com/holdfastdev/holdfast/why"
 )
 
-// given is a store that is open, as a source.
+// given is a source for a store that is open already.
 type given struct {
 	memory
 	store.Store
@@ -29,7 +29,7 @@ type given struct {
 func (g given) Open(context.Context) (store.Store, error) { return g.Store, nil }
 func (given) String() string                              { return "given" }
 
-// whyBed is a client on a store in memory whose clock stands still.
+// whyBed is a client on a store in memory with a fixed clock.
 type whyBed struct {
 	*testing.T
 
@@ -95,7 +95,7 @@ func (b *whyBed) end(o *store.Outcome) {
 	b.must(o.Err)
 }
 
-// want checks the codes of a job's causes, and that the text holds some words.
+// want checks the codes of a job's causes, and a part of the text.
 func (b *whyBed) want(id holdfast.ID, text string, codes ...why.Code) why.Explanation {
 	b.Helper()
 	e, err := b.hf.Why(b.Context(), id)
@@ -166,7 +166,7 @@ func TestWhyQueueSlots(t *testing.T) {
 	other, id := b.enqueue("k"), b.enqueue("k", holdfast.Queue("mail"))
 	b.want(other, "ready for 0s; node 1 serves it, 0 of 3 slots taken", why.Ready)
 	b.want(id, "ready for 0s; node 1 serves it, 0 of 2 slots taken", why.Ready)
-	b.claim(first, "k") // the other
+	b.claim(first, "k") // by the other node
 	b.want(id, "ready for 0s; node 1 serves it, 0 of 2 slots taken", why.Ready)
 	b.enqueue("k", holdfast.Queue("mail"))
 	b.claim(first, "k")
@@ -185,7 +185,7 @@ func TestWhyQueueSlots(t *testing.T) {
 		"no free slot for the queue mail on node 2, the only node that serves it: 1 of 1 taken", why.NoFreeSlot)
 }
 
-// TestWhySilentNode goes by what the node says of its leases.
+// TestWhySilentNode: by the DeadAfter that the node has joined with.
 func TestWhySilentNode(t *testing.T) {
 	t.Parallel()
 	b := newWhyBed(t)
@@ -200,7 +200,7 @@ func TestWhySilentNode(t *testing.T) {
 	b.want(id, "ready for 1h0m4s; node 2 serves it, 0 of 1 slots taken", why.Ready)
 }
 
-// TestWhyJSON is what an API tells.
+// TestWhyJSON: the JSON of an explanation.
 func TestWhyJSON(t *testing.T) {
 	t.Parallel()
 	b := newWhyBed(t)
@@ -216,7 +216,7 @@ func TestWhyJSON(t *testing.T) {
 	}
 }
 
-// ended is a store all of whose nodes were just declared dead.
+// ended is a store whose nodes were all just declared dead.
 type ended struct {
 	store.Store
 
@@ -231,7 +231,7 @@ func (s ended) Nodes(ctx context.Context) ([]store.Node, error) {
 	return nodes, err
 }
 
-// TestWhyDeadNode: what a dead node ran is its own until somebody takes it.
+// TestWhyDeadNode: a dead node's job is running until it is rescued.
 func TestWhyDeadNode(t *testing.T) {
 	t.Parallel()
 	b := newWhyBed(t)
@@ -324,14 +324,14 @@ func TestWhyWaits(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	b.want(park(`[]`, never), "waiting", why.Waiting)
-	// Whoever waits for a time needs a node to wake it, and who waits for a message does not.
+	// A job that waits for a time needs a node to wake it; one that waits for a message does not.
 	parked, sleeping := park(`{"waits_for":["signal go"]}`, never), park(`{"waits_for":["timer t"]}`, soon)
 	b.must(b.st.Leave(t.Context(), node))
 	b.want(parked, "waiting for signal go", why.Signal)
 	b.want(sleeping, "waiting for timer t"+later+"; no node is running; the last one ended 0s ago", why.Timer, why.NoNode)
 }
 
-// until asks again and again until an answer is the one that is waited for.
+// until asks until the answer is the expected one.
 func until(t *testing.T, ask func() (why.Explanation, bool)) why.Explanation {
 	t.Helper()
 	deadline := time.NewTimer(60 * time.Second)
@@ -351,7 +351,7 @@ func until(t *testing.T, ask func() (why.Explanation, bool)) why.Explanation {
 	}
 }
 
-// TestWhyWaitsAsRunsSay checks that what durable functions say of their waits is understood.
+// TestWhyWaitsAsRunsSay: what durable functions record about their waits is understood.
 func TestWhyWaitsAsRunsSay(t *testing.T) {
 	t.Parallel()
 	hf := open(t)
@@ -410,7 +410,7 @@ func TestWhyWaitsAsRunsSay(t *testing.T) {
 	}
 }
 
-// TestWhyOnDatabases goes through the reads of the real stores.
+// TestWhyOnDatabases runs the queries of the real stores.
 func TestWhyOnDatabases(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {

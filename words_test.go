@@ -17,15 +17,15 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
 
-// said is what a client's call has failed with. The job that it is about is {job} there.
+// said is the error of a client's call. It has {job} in place of the job's id.
 type said struct {
 	job  holdfast.ID
 	err  error
 	want string
 }
 
-// playWords lets calls fail, and compares what they say: the same on every database, and everything
-// once.
+// playWords makes calls fail, and compares the errors: the same on every database, and without
+// repetition.
 func playWords(t *testing.T, source store.Source, wrap func() (store.Tx, func())) {
 	t.Helper()
 	hf, err := holdfast.Open(t.Context(), source)
@@ -186,7 +186,7 @@ func playWords(t *testing.T, source store.Source, wrap func() (store.Tx, func())
 
 func second[T any](_ T, err error) error { return err }
 
-// cut drops an error that was expected.
+// cut drops an expected error.
 func cut(err error) error {
 	if err == nil {
 		return errors.New("it did not fail")

@@ -28,7 +28,7 @@ var (
 	approved = holdfast.NewSignal[string]("approved")
 )
 
-// shop is the code under test. Its steps are those that the golden journals hold.
+// shop is the code under test. The golden journals have its steps.
 type shop struct {
 	chargeName string
 	fails      bool
@@ -103,7 +103,7 @@ func (s *shop) fulfil(run *holdfast.Run, o order) (string, error) {
 	return strings.Join([]string{parcel, results[0].Value, results[1].Value, by}, ", "), nil
 }
 
-// TestGivingUp: a test that fails, or is skipped, in the middle ends with its own words.
+// TestGivingUp: a test that fails or is skipped early ends with its own message.
 func TestGivingUp(t *testing.T) {
 	gaveUp := false
 	t.Run("skipped", func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestEnv(t *testing.T) {
 	})
 }
 
-// golden are the journals that are kept: of a run that completed, and of one that failed and compensated.
+// golden are stored journals: of a run that completed, and of one that failed and compensated.
 var golden = map[string]shop{
 	"completed.json": {chargeName: "charge"},
 	"refunded.json":  {chargeName: "charge", fails: true},
@@ -200,7 +200,7 @@ func record(t *testing.T, file string, s shop) {
 	})
 }
 
-// TestReplayNotices: code that does not fit its journal is told of, and no step is executed.
+// TestReplayNotices: code that does not fit its journal is reported, and no step is executed.
 func TestReplayNotices(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(filepath.Join("testdata", "golden", "completed.json"))
@@ -239,7 +239,7 @@ func TestReplayNotices(t *testing.T) {
 	}
 }
 
-// TestReplayLeavesNothingBehind: a run that fails while another strand waits ends, that strand with it.
+// TestReplayLeavesNothingBehind: if a run fails while another strand waits, both end.
 func TestReplayLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	kind := holdfast.NewKind[int, int]("left.behind")
@@ -254,7 +254,7 @@ func TestReplayLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// TestReplayOfNothing: a journal of a kind that no handler was registered for.
+// TestReplayOfNothing: a journal of a kind without a handler.
 func TestReplayOfNothing(t *testing.T) {
 	t.Parallel()
 	err := holdfasttest.ReplayJournal(t, holdfast.Journal{Kind: "nothing"}, func(*holdfast.Client) error { return nil })

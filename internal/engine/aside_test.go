@@ -15,7 +15,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// held makes the store say that a caller's transaction is in the way of what is asked for, until it is let go.
+// held makes the store report operations as blocked by a caller's transaction, until release.
 type held struct {
 	open  atomic.Bool
 	sends map[store.ID]bool
@@ -23,7 +23,7 @@ type held struct {
 	keys  map[string]bool
 }
 
-// apply is what the probe does instead of the store: it applies what is not held.
+// apply replaces the store's Apply: it applies what is not blocked.
 func (h *held) apply(b *bed) func(*store.Batch) error {
 	return func(batch *store.Batch) error {
 		if h.open.Load() {
@@ -66,7 +66,7 @@ func (h *held) apply(b *bed) func(*store.Batch) error {
 	}
 }
 
-// errApplied says that the hook has done what the store would have.
+// errApplied says that the hook has applied the batch.
 var errApplied = errors.New("applied")
 
 func TestWhoIsHeldWaitsAlone(t *testing.T) {
@@ -105,7 +105,7 @@ func TestWhoIsHeldWaitsAlone(t *testing.T) {
 			enqueued = time.Now()
 		})
 		time.Sleep(time.Second)
-		// Everybody else goes on as if nothing was.
+		// All other callers are unaffected.
 		for range 10 {
 			began := time.Now()
 			b.expect(b.wait(b.enqueue(b.job("k"))), store.Completed, "")
@@ -148,7 +148,7 @@ func TestWhoIsHeldForTooLongIsToldWhy(t *testing.T) {
 		if !errors.Is(q.Err, store.ErrUnavailable) || free.Err != nil {
 			t.Errorf("errors: %v, %v", q.Err, free.Err)
 		}
-		// Who leaves is not waited for, and nothing of it is left.
+		// A caller that leaves is not waited for, and its write does not happen.
 		ctx, cancel := context.WithTimeout(b.t.Context(), time.Second)
 		defer cancel()
 		again := b.job("nobody", func(e *store.Enqueue) { e.Job.UniqueKey, e.Job.UniqueStates = []byte("key"), store.Unfinished })
@@ -165,7 +165,7 @@ func TestWhoIsHeldForTooLongIsToldWhy(t *testing.T) {
 	})
 }
 
-// TestOutcomesThatAreHeldHoldUpNoSlots, however many there are.
+// TestOutcomesThatAreHeldHoldUpNoSlots: blocked outcomes free their slots, however many there are.
 func TestOutcomesThatAreHeldHoldUpNoSlots(t *testing.T) {
 	inBed(t, Config{Node: NodeConfig{Slots: 1}}, func(b *bed) {
 		b.handle("k", ok)
@@ -187,7 +187,8 @@ func TestOutcomesThatAreHeldHoldUpNoSlots(t *testing.T) {
 	})
 }
 
-// TestOutcomesThatAreHeldAreNotGivenUp, however long each try takes: the node knows of them while they are tried, too.
+// TestOutcomesThatAreHeldAreNotGivenUp: the node counts blocked outcomes as its work, even during a
+// slow retry.
 func TestOutcomesThatAreHeldAreNotGivenUp(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		b.handle("k", ok).MaxAttempts = 1
@@ -227,7 +228,8 @@ func (c *brokenContext) Err() error {
 	return c.Context.Err()
 }
 
-// TestPanicWhileWhatIsHeldIsTried: who was in hand is told, the end of a run is tried again, and the others go on.
+// TestPanicWhileWhatIsHeldIsTried: the caller in progress gets an error, the outcome is retried,
+// and the others go on.
 func TestPanicWhileWhatIsHeldIsTried(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		b.handle("k", ok).MaxAttempts = 1
@@ -267,7 +269,8 @@ func TestPanicWhileWhatIsHeldIsTried(t *testing.T) {
 	})
 }
 
-// TestPanicOneByOneAnswersNobodyTwice: a caller who was answered may be waiting for the next answer already.
+// TestPanicOneByOneAnswersNobodyTwice: a caller that was answered may be waiting for the next
+// answer already.
 func TestPanicOneByOneAnswersNobodyTwice(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		gate := make(chan struct{})
@@ -278,11 +281,11 @@ func TestPanicOneByOneAnswersNobodyTwice(t *testing.T) {
 				switch calls.Add(1) {
 				case 1:
 					<-gate
-				case 2: // all of them: each is tried on its own
+				case 2: // all of them as a batch: each is then tried on its own
 					return fmt.Errorf("%w: of its own making", store.ErrInvalid)
-				case 3: // the first alone
+				case 3: // the first on its own
 				case 4:
-					time.Sleep(time.Second) // the first one's caller is back in line
+					time.Sleep(time.Second) // the first caller has enqueued again
 					broken.armed.Store(true)
 					return fmt.Errorf("%w: for now", store.ErrUnavailable)
 				}

@@ -10,9 +10,9 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestLargeArgsOverASlowLine: jobs are claimed, and run once, although the answer to a claim of as
-// many as there are slots takes longer than a call may; whether what was claimed is given back
-// then, or stays claimed. Small ones go on.
+// TestLargeArgsOverASlowLine: jobs are claimed, and run once, although the answer to a claim for
+// all slots takes longer than the call's time limit; both if a late claim is rolled back and if it
+// is committed. Small jobs go on.
 func TestLargeArgsOverASlowLine(t *testing.T) {
 	const jobs, size = 100, 200 << 10
 	for _, stays := range []bool{false, true} {
@@ -40,7 +40,8 @@ func TestLargeArgsOverASlowLine(t *testing.T) {
 								}
 							}()
 							if !stays && !params.Repeat {
-								// As much as it would be; the end of the connection undoes it.
+								// The answer would have this size; when the connection breaks the
+								// claim is rolled back.
 								if err := line.travel(ctx, min(params.Limit, jobs-len(count))*size); err != nil {
 									return nil, err
 								}
@@ -78,7 +79,7 @@ func TestLargeArgsOverASlowLine(t *testing.T) {
 	}
 }
 
-// TestClaimGrowsAgain: what was asked for in small portions behind a slow line is asked for at once when the line is good.
+// TestClaimGrowsAgain: claims that became small on a slow line grow again when the line is good.
 func TestClaimGrowsAgain(t *testing.T) {
 	a := asks{Portion: portion.New(1000, time.Second)}
 	params := store.ClaimParams{Limit: 100}

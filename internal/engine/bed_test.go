@@ -19,9 +19,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// bed is an engine on the in-memory model under virtual time: time passes only when every goroutine waits.
+// bed is an engine on the in-memory model under virtual time: time advances only while every
+// goroutine waits.
 type bed struct {
-	resumed atomic.Bool // the last that was asked of a job to be held
+	resumed atomic.Bool // the last request about a job that is to be held
 	t       *testing.T
 	st      *probe
 	e       *Engine
@@ -31,25 +32,25 @@ type bed struct {
 	ran     chan error
 }
 
-// probe counts the calls to a store, and lets a test stand in for some.
+// probe counts the calls to a store, and lets a test replace some.
 type probe struct {
 	store.Store
 	calls   atomic.Int64
 	applies atomic.Int64
 
 	mu        sync.Mutex
-	onApply   func(*store.Batch) error                  // before; an error is returned instead of applying
+	onApply   func(*store.Batch) error                  // called before; an error is returned instead of applying
 	carry     func(context.Context, *store.Batch) error // the same
-	instead   func(*store.Batch) error                  // errApplied: it has done what was to be done; nil: the store is to do it
+	instead   func(*store.Batch) error                  // errApplied: the hook has applied the batch; nil: the store applies it
 	convey    func(context.Context, store.ClaimParams, func() ([]store.Claimed, error)) ([]store.Claimed, error)
 	onClaim   func(p store.ClaimParams, jobs []store.Claimed, err error) ([]store.Claimed, error)
 	onBeat    func() error
-	promote   func() (store.Promoted, bool)                       // false: the store is to do it
-	onLost    func(ctx context.Context, lost []store.Lease) error // before leases are given up; an error is returned instead
+	promote   func() (store.Promoted, bool)                       // false: the store promotes
+	onLost    func(ctx context.Context, lost []store.Lease) error // called before leases are given up; an error is returned instead
 	onGet     func()
-	onAwaitTx func() error // instead
+	onAwaitTx func() error // called instead
 	onJoin    func()
-	maxJobs   int // in one apply
+	maxJobs   int // largest number of jobs in one Apply
 }
 
 func (p *probe) Apply(ctx context.Context, b *store.Batch) error {
@@ -183,13 +184,13 @@ func (p *probe) hook(set func(p *probe)) {
 	set(p)
 }
 
-// inBed runs a test in a bubble of virtual time.
+// inBed runs a test under virtual time.
 func inBed(t *testing.T, cfg Config, test func(b *bed)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		b := &bed{t: t, cfg: cfg, st: &probe{Store: model.New(time.Now)}}
 		b.e = New(b.st, cfg)
-		defer func() { // also when the test gives up
+		defer func() { // also when the test fails
 			b.halt()
 			if err := b.e.Close(context.Background()); err != nil {
 				t.Errorf("closing: %v", err)
@@ -199,7 +200,7 @@ func inBed(t *testing.T, cfg Config, test func(b *bed)) {
 	})
 }
 
-// runner is that of the one namespace.
+// runner is the runner of the one namespace.
 func (b *bed) runner() *Runner { return b.e.Runner("default") }
 
 func (b *bed) handle(kind string, run func(ctx context.Context, r Attempt) ([]byte, error)) *Handler {
@@ -220,7 +221,7 @@ func (b *bed) run() {
 	synctest.Wait()
 }
 
-// halt stops the node and checks that it left in peace.
+// halt stops the node and checks that it left cleanly.
 func (b *bed) halt() {
 	b.t.Helper()
 	if b.stop == nil {
@@ -258,7 +259,7 @@ func (b *bed) enqueue(enqueues ...*store.Enqueue) store.ID {
 	return enqueues[0].Result.ID
 }
 
-// wait waits for the job to end, for an hour of virtual time at the most.
+// wait waits for the job to end, at most an hour of virtual time.
 func (b *bed) wait(id store.ID) store.Ended {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), time.Hour)
@@ -289,12 +290,13 @@ func (b *bed) expect(ended store.Ended, state store.State, reason store.Reason) 
 
 var errBoom = errors.New("boom")
 
-// onNode returns the run that a handler of a node has.
-func onNode(r Attempt) *Run { return r.(*Run) } //nolint:errcheck // what else would it be
+// onNode returns the Run of an attempt on a node.
+func onNode(r Attempt) *Run { return r.(*Run) } //nolint:errcheck // always a *Run
 
 func ok(context.Context, Attempt) ([]byte, error) { return []byte(`"ok"`), nil }
 
-// until waits for the run's context to end and returns the cause, as a well-behaved handler does.
+// until waits for the end of the run's context and returns its cause, as a well-behaved handler
+// does.
 func until(ctx context.Context, _ Attempt) ([]byte, error) {
 	<-ctx.Done()
 	return nil, fmt.Errorf("stopped: %w", context.Cause(ctx))

@@ -14,13 +14,14 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// nothing is a store that does nothing, so that what is measured is the engine. Its claims find as many jobs as are left.
+// nothing is a no-op store, so that only the engine is measured. Its claims return the jobs that
+// are left.
 type nothing struct {
-	store.Store // nil: what is not below is not called
+	store.Store // nil: no other method is called
 
 	left    atomic.Int64
 	claimed int64
-	ends    sync.WaitGroup // outcomes to come
+	ends    sync.WaitGroup // outcomes expected
 	asked   chan struct{}  // closed by the first claim
 	ask     sync.Once
 }
@@ -75,7 +76,7 @@ func (s *nothing) Claim(_ context.Context, params store.ClaimParams) ([]store.Cl
 	return jobs, nil
 }
 
-// BenchmarkRun takes claimed jobs through their handlers to their outcomes.
+// BenchmarkRun runs claimed jobs through their handlers to their outcomes.
 func BenchmarkRun(b *testing.B) {
 	for _, steps := range []int{0, 1, 10} {
 		b.Run(fmt.Sprintf("steps=%d", steps), func(b *testing.B) {
@@ -114,7 +115,7 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// BenchmarkCommit takes writes through the committer, one after the other.
+// BenchmarkCommit sends writes through the committer, one after the other.
 func BenchmarkCommit(b *testing.B) {
 	lease := store.Lease{Number: 1, Node: 1, Claim: 1}
 	for name, prepare := range map[string]func(*nothing, *commit.Committer) func(context.Context) error{

@@ -15,7 +15,7 @@ import (
 
 func TestConcurrentWritesShareACommit(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
-		// While the first commit is under way, the others gather.
+		// While the first commit is in progress, the others queue.
 		b.st.hook(func(p *probe) { p.onApply = func(*store.Batch) error { time.Sleep(time.Millisecond); return nil } })
 		var callers sync.WaitGroup
 		for range 500 {
@@ -34,7 +34,7 @@ func TestEnqueueRidesThroughAnOutageAndHappensOnce(t *testing.T) {
 		b.st.hook(func(p *probe) {
 			p.onApply = func(batch *store.Batch) error {
 				if tries++; tries <= 3 {
-					// It happened, but the answer is lost.
+					// It was committed, but the answer is lost.
 					if err := b.st.Store.Apply(context.Background(), batch); err != nil {
 						return err
 					}
@@ -270,10 +270,11 @@ func TestCheckpointWhoseCallerLeftIsNotLookedAt(t *testing.T) {
 	})
 }
 
-// TestEnqueueThatWasTriedIsUnavailable: a caller who leaves after a try whose answer was lost is told that it may have happened.
+// TestEnqueueThatWasTriedIsUnavailable: a caller that leaves after a try whose answer was lost gets
+// ErrUnavailable, because it may have happened.
 func TestEnqueueThatWasTriedIsUnavailable(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
-		for range 20 { // the caller and the committer may each be the first to notice
+		for range 20 { // either the caller or the committer notices first
 			ctx, cancel := context.WithCancel(context.Background())
 			b.st.hook(func(p *probe) {
 				p.onApply = func(*store.Batch) error {
@@ -289,7 +290,8 @@ func TestEnqueueThatWasTriedIsUnavailable(t *testing.T) {
 	})
 }
 
-// TestCheckpointAfterTheEndOfTheContext: a handler that is told to stop can still save where it was.
+// TestCheckpointAfterTheEndOfTheContext: a handler that is told to stop can still save its
+// position.
 func TestCheckpointAfterTheEndOfTheContext(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		b.handle("k", func(ctx context.Context, r Attempt) ([]byte, error) {
@@ -308,7 +310,8 @@ func TestCheckpointAfterTheEndOfTheContext(t *testing.T) {
 	})
 }
 
-// TestJoiningHoldsUpNobody: while a node joins a database that does not answer, the process goes on enqueueing.
+// TestJoiningHoldsUpNobody: while a node joins a database that does not answer, the process can
+// enqueue.
 func TestJoiningHoldsUpNobody(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		b.handle("k", ok)

@@ -11,15 +11,15 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestRunWhoseLastPortionIsRefusedIsAnAttempt like any other that failed: it waits for its backoff,
-// and there are no more of them than the job may have.
+// TestRunWhoseLastPortionIsRefusedIsAnAttempt: it fails like any other attempt: the job waits for
+// its backoff, and its attempts are limited.
 func TestRunWhoseLastPortionIsRefusedIsAnAttempt(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		var runs atomic.Int64
 		h := b.handle("d", func(_ context.Context, r Attempt) ([]byte, error) {
 			runs.Add(1)
 			s := r.Main()
-			for range 600 { // more than one portion, all of which waits for the end
+			for range 600 { // more than one portion, written only at the end
 				if _, err := s.TryReceive(&replay.Signal{Name: "x"}); err != nil {
 					return nil, err
 				}

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// counting is a look that finds nothing.
+// counting is a look function that counts its calls and finds nothing.
 func (w *town) counting(as store.WakeKind) func() (found, enough bool, err error) {
 	return func() (found, enough bool, err error) {
 		w.mu.Lock()
@@ -51,7 +51,7 @@ func TestFollowersAreTold(t *testing.T) {
 			time.Sleep(2 * time.Millisecond)
 			want := 1
 			if i == 5 {
-				want = 2 // the news, and the end: what was written before it is found by a look after it
+				want = 2 // for the news and for the end: a look after the end finds what was written before it
 			}
 			if looks("here")-here > want || looks("here") == here || looks("elsewhere")-there > want || looks("elsewhere") == there {
 				t.Errorf("news %d: followers here were told %d times, elsewhere %d", i, looks("here")-here, looks("elsewhere")-there)
@@ -66,7 +66,7 @@ func TestFollowersAreTold(t *testing.T) {
 	})
 }
 
-// TestUnspecificWakeups, as on SQLite, where each commit of another process wakes everybody, cost a bounded share of the time.
+// TestUnspecificWakeups: wake-ups that name no job, as on SQLite, cost a bounded share of the time.
 func TestUnspecificWakeups(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
 		a, b := w.move(), w.move()
@@ -94,7 +94,7 @@ func TestUnspecificWakeups(t *testing.T) {
 	})
 }
 
-// TestFollowCosts one look for each news, and hardly a question for ends, however many follow.
+// TestFollowCosts: one look for each news, and few queries for ends, however many callers follow.
 func TestFollowCosts(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
 		a, b := w.move(), w.move()
@@ -133,12 +133,13 @@ func TestFollowCosts(t *testing.T) {
 			if n := looks[i]; n < followers*items || n > followers*(items+5) {
 				t.Errorf("process %d: %d followers of %d items looked %d times", i, followers, items, n)
 			}
-			h.wantLooks("for the end", items+followers+15) // as they begin, and news do not say whether they are the end
+			h.wantLooks("for the end", items+followers+15) // at the beginning, and because news do not say whether they are the end
 		}
 	})
 }
 
-// TestFollowWhileTheDatabaseIsAway goes on when it is back, and ends when the job has ended.
+// TestFollowWhileTheDatabaseIsAway: it continues when the database is back, and ends when the job
+// has ended.
 func TestFollowWhileTheDatabaseIsAway(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
 		a, b := w.move(), w.move()
@@ -171,7 +172,7 @@ func TestFollowWhileTheDatabaseIsAway(t *testing.T) {
 	})
 }
 
-// TestFollowEnds with the errors that do not pass, and with that of ctx even if the database is away.
+// TestFollowEnds: with permanent errors, and with the error of ctx even if the database is away.
 func TestFollowEnds(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
 		a := w.move()

@@ -10,8 +10,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestOutcomesThatWaitAreNotWithoutNumber: while as many wait for callers' transactions as may, no more
-// jobs are taken, neither by claims nor with their enqueue; then all goes on.
+// TestOutcomesThatWaitAreNotWithoutNumber: at the limit of blocked outcomes the node takes no more
+// jobs, neither by claims nor by fast starts; then everything goes on.
 func TestOutcomesThatWaitAreNotWithoutNumber(t *testing.T) {
 	inBed(t, Config{Node: NodeConfig{Slots: 4}}, func(b *bed) {
 		var runs atomic.Int64

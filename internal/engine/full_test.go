@@ -16,7 +16,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
 
-// decide lets a run remember n decisions without a write of its own.
+// decide makes a run record n decisions without a write of its own.
 func decide(s *replay.Strand, n int) error {
 	for range n {
 		if _, err := s.Now(); err != nil {
@@ -28,10 +28,11 @@ func decide(s *replay.Strand, n int) error {
 
 func nothingStep(context.Context, int) ([]byte, error) { return []byte(`1`), nil }
 
-// TestLongAppendsAreCut: what one run remembers at once is no transaction for which others wait long, and nothing of it is missing.
-// writesAtOnce is how many entries one write carries.
+// writesAtOnce is how many entries one write has.
 const writesAtOnce = 500
 
+// TestLongAppendsAreCut: a long append of one run is written completely, in several transactions, so
+// that others do not wait long.
 func TestLongAppendsAreCut(t *testing.T) {
 	for name, end := range map[string]func(s *replay.Strand) ([]byte, error){
 		"before a step": func(s *replay.Strand) ([]byte, error) { return s.Step("last", replay.StepPolicy{}, nothingStep) },
@@ -74,7 +75,8 @@ func TestLongAppendsAreCut(t *testing.T) {
 	}
 }
 
-// TestChildrenGoWithTheirEntries, wherever a long append is cut.
+// TestChildrenGoWithTheirEntries: a child is in the same transaction as its entry, wherever a long
+// append is cut.
 func TestChildrenGoWithTheirEntries(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		b.handle("child", ok)
@@ -180,7 +182,7 @@ func TestJournalThatIsFull(t *testing.T) {
 	}
 }
 
-// TestFullJournalReplays: what was remembered is remembered, also by a run that may remember less.
+// TestFullJournalReplays: recorded entries stay valid, even if the limit is lowered.
 func TestFullJournalReplays(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		runs := 0
@@ -204,7 +206,7 @@ func TestFullJournalReplays(t *testing.T) {
 	})
 }
 
-// TestStepsInTransactionsFillTheJournal like others.
+// TestStepsInTransactionsFillTheJournal: like other steps.
 func TestStepsInTransactionsFillTheJournal(t *testing.T) {
 	inBed(t, Config{MaxJournal: replay.JournalLimit{Entries: 10}}, func(b *bed) {
 		var steps int
@@ -212,7 +214,7 @@ func TestStepsInTransactionsFillTheJournal(t *testing.T) {
 		b.handle("k", func(_ context.Context, r Attempt) ([]byte, error) {
 			for full == nil {
 				_, full = r.Main().StepTx("s", replay.StepPolicy{}, func(_ context.Context, _ int, commit func(store.Tx, []byte) error) error {
-					tx := b.st.Store.(*model.Store).Begin() //nolint:errcheck,forcetypeassert // what else would it be
+					tx := b.st.Store.(*model.Store).Begin() //nolint:errcheck,forcetypeassert // the model
 					if err := commit(tx, nil); err != nil {
 						return err
 					}

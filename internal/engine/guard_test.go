@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestPanicOfACallLeavesNothingDown: only a loop is down until it begins again. A call is made again
-// when it is needed.
+// TestPanicOfACallLeavesNothingDown: only a loop is down until it restarts; a call is simply made
+// again when needed.
 func TestPanicOfACallLeavesNothingDown(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		g := b.e.guard
@@ -26,7 +26,7 @@ func TestPanicOfACallLeavesNothingDown(t *testing.T) {
 	})
 }
 
-// TestLoopIsDownUntilItBeginsAgain, whatever else of it panics meanwhile.
+// TestLoopIsDownUntilItBeginsAgain: even if another part panics meanwhile.
 func TestLoopIsDownUntilItBeginsAgain(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		g := b.e.guard
@@ -51,7 +51,7 @@ func TestLoopIsDownUntilItBeginsAgain(t *testing.T) {
 	})
 }
 
-// TestLoopThatRanWellBeginsAgainSoon: what it did long ago is not held against it.
+// TestLoopThatRanWellBeginsAgainSoon: the backoff starts over after a long time without a panic.
 func TestLoopThatRanWellBeginsAgainSoon(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		ctx, cancel := context.WithCancel(b.t.Context())
@@ -68,7 +68,7 @@ func TestLoopThatRanWellBeginsAgainSoon(t *testing.T) {
 			ranFor, ended = ranFor[1:], time.Now()
 			panic("again")
 		})
-		rests = rests[1:] // before the first run there is none
+		rests = rests[1:] // no wait before the first run
 		if !slices.IsSorted(rests[:6]) || rests[5] < 2*time.Second {
 			t.Errorf("rests of a loop that keeps panicking: %v", rests[:6])
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// promised is what the node of the bed has written down about a kind.
+// promised returns the policy of a kind that the node has written on joining.
 func (b *bed) promised(kind string) store.Policy {
 	b.t.Helper()
 	nodes, err := b.st.Nodes(b.t.Context())
@@ -20,8 +20,8 @@ func (b *bed) promised(kind string) store.Policy {
 	return nodes[0].Info.Policies[kind]
 }
 
-// TestBackoffIsAskedForTheAttemptsThereAre and for no others: who looks delays up in a list has as
-// many as there are attempts.
+// TestBackoffIsAskedForTheAttemptsThereAre: and for no others, because a function may look delays
+// up in a list with as many elements as attempts.
 func TestBackoffIsAskedForTheAttemptsThereAre(t *testing.T) {
 	for attempts, want := range map[int][]int{1: nil, 3: {1, 2}, 0: upTo(store.DefaultMaxAttempts - 1), 1000: upTo(policySample)} {
 		inBed(t, Config{}, func(b *bed) {
@@ -48,8 +48,8 @@ func upTo(n int) []int {
 	return all
 }
 
-// TestBackoffThatPanicsCostsNoPromise: what it said before it panicked holds, for those who rescue
-// the job as well as here; and the panic is not Holdfast's.
+// TestBackoffThatPanicsCostsNoPromise: the delays returned before the panic apply, here and for
+// rescues; and the panic is not counted as Holdfast's.
 func TestBackoffThatPanicsCostsNoPromise(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		var starts []time.Time
@@ -80,7 +80,7 @@ func TestBackoffThatPanicsCostsNoPromise(t *testing.T) {
 	})
 }
 
-// TestBackoffMayLookAtTheClient as any code of the user's may.
+// TestBackoffMayLookAtTheClient: like any user code.
 func TestBackoffMayLookAtTheClient(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		looked := false

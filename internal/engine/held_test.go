@@ -46,10 +46,10 @@ func TestHoldingsSuspectBeforeTheyGiveUp(t *testing.T) {
 	}
 }
 
-// TestLeaseThatNobodyWorksOnIsGivenUp: whatever made the node lose sight of it.
+// TestLeaseThatNobodyWorksOnIsGivenUp: a leaked lease is given up, whatever the cause.
 func TestLeaseThatNobodyWorksOnIsGivenUp(t *testing.T) {
 	for name, lose := range map[string]func(b *bed){
-		// A lost claim that is not asked for again: an error that does not pass by itself.
+		// A claim that is lost and not repeated, after a permanent error.
 		"claimed": func(b *bed) {
 			var once atomic.Bool
 			b.st.hook(func(p *probe) {
@@ -61,7 +61,7 @@ func TestLeaseThatNobodyWorksOnIsGivenUp(t *testing.T) {
 				}
 			})
 		},
-		// An outcome that is refused as a whole.
+		// An outcome whose batch is refused as a whole.
 		"ended": func(b *bed) {
 			var once atomic.Bool
 			b.st.hook(func(p *probe) {
@@ -84,7 +84,7 @@ func TestLeaseThatNobodyWorksOnIsGivenUp(t *testing.T) {
 				}
 			})
 		},
-		// The store says that the lease is lost, and it is not.
+		// The store wrongly reports a lost lease.
 		"denied": func(b *bed) {
 			var once atomic.Bool
 			b.st.hook(func(p *probe) {
@@ -120,7 +120,7 @@ func TestLeaseThatNobodyWorksOnIsGivenUp(t *testing.T) {
 	}
 }
 
-// TestAtMostOnceStaysSo: a job that may be tried once is not tried again because its node has lost sight of it.
+// TestAtMostOnceStaysSo: a job with one attempt is not retried because its lease has leaked.
 func TestAtMostOnceStaysSo(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		var runs atomic.Int64
@@ -143,7 +143,8 @@ func TestAtMostOnceStaysSo(t *testing.T) {
 	})
 }
 
-// TestLongRunsAreNotGivenUp, nor those that wait for their slot or for their commit, however often the node beats.
+// TestLongRunsAreNotGivenUp: nor jobs that wait for their slot or their commit, however often the
+// node beats.
 func TestLongRunsAreNotGivenUp(t *testing.T) {
 	inBed(t, Config{Node: NodeConfig{Slots: 2}}, func(b *bed) {
 		b.handle("k", func(context.Context, Attempt) ([]byte, error) { time.Sleep(time.Minute); return nil, nil })
@@ -169,7 +170,7 @@ func TestLongRunsAreNotGivenUp(t *testing.T) {
 	})
 }
 
-// TestLoopThatPanicsBeginsAgain: the node goes on, and says what happened.
+// TestLoopThatPanicsBeginsAgain: the node goes on, and logs what happened.
 func TestLoopThatPanicsBeginsAgain(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		b.handle("k", ok)
@@ -208,7 +209,7 @@ func TestLoopThatPanicsBeginsAgain(t *testing.T) {
 	})
 }
 
-// TestDatabaseThatIsGoneStopsTheNode with an error that says so.
+// TestDatabaseThatIsGoneStopsTheNode: Run returns the error.
 func TestDatabaseThatIsGoneStopsTheNode(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		var cause error

@@ -12,11 +12,12 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestEndsReachStrandsThatWait: whoever waits learns at once that the run ends, although another strand is busy and does not listen.
+// TestEndsReachStrandsThatWait: a waiting strand learns at once that the run ends, even while
+// another strand is busy and ignores it.
 func TestEndsReachStrandsThatWait(t *testing.T) {
 	for name, c := range map[string]struct {
 		end   func(b *bed, r *Run)
-		cause error // that the wait returns; nil: it ends its goroutine
+		cause error // the error that the wait returns; nil: it ends its goroutine
 	}{
 		"cancel": {func(b *bed, r *Run) {
 			if _, err := b.e.Cancel(b.t.Context(), store.CancelParams{Jobs: []store.ID{r.Job().ID}}); err != nil {
@@ -50,11 +51,11 @@ func TestEndsReachStrandsThatWait(t *testing.T) {
 	}
 }
 
-// strands are a handler with one strand that is busy and one that waits. Later runs return at once.
+// strands is a handler with one busy strand and one that waits. Later runs return at once.
 type strands struct {
 	first *Run
 	leave chan struct{} // ends the busy one
-	woken chan error    // what the wait returned; nil if it did not
+	woken chan error    // what the wait returned; nil: it did not return
 }
 
 func (s *strands) run(_ context.Context, r Attempt) ([]byte, error) {

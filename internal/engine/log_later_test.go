@@ -13,7 +13,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestLinesGoByWhatIsStored: people who cancel, pause or terminate a job just before its attempt ends decide what becomes of it.
+// TestLinesGoByWhatIsStored: if a job is cancelled, paused or terminated just before its attempt
+// ends, the log reports the stored state.
 func TestLinesGoByWhatIsStored(t *testing.T) {
 	people := map[string]func(b *bed, id store.ID) error{
 		"cancelled": func(b *bed, id store.ID) error {
@@ -83,7 +84,7 @@ func TestLinesGoByWhatIsStored(t *testing.T) {
 	}
 }
 
-// stuckLog is a log that writes no failure before it is let go on.
+// stuckLog is a log that blocks on failures until it is released.
 type stuckLog struct {
 	slog.Handler
 
@@ -99,11 +100,12 @@ func (s stuckLog) Handle(context.Context, slog.Record) error {
 
 func (s stuckLog) WithAttrs([]slog.Attr) slog.Handler { return s }
 
-// TestStuckLogHoldsUpNothing but what it is told of: no commit, no other slot, and nothing of the same run.
+// TestStuckLogHoldsUpNothing: a blocked log blocks only its own lines: no commit, no other slot,
+// and no other part of the run.
 func TestStuckLogHoldsUpNothing(t *testing.T) {
 	var open chan struct{}
 	inBed(t, Config{Logger: slog.New(stuckLog{slog.DiscardHandler, &open})}, func(b *bed) {
-		open = make(chan struct{}) // of the bubble: time goes on while somebody waits for it
+		open = make(chan struct{}) // of the bubble: time advances while a goroutine waits for it
 		b.handle("fails", func(context.Context, Attempt) ([]byte, error) { return nil, errBoom }).MaxAttempts = 1
 		b.handle("fine", ok)
 		first := make(chan struct{})

@@ -17,8 +17,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestFailuresAreLogged at INFO, whatever they are, with what one needs to know; and nothing else
-// is.
+// TestFailuresAreLogged: at INFO, every failure is logged with the attributes needed, and nothing
+// else is.
 func TestFailuresAreLogged(t *testing.T) {
 	var log logstest.Book
 	inBed(t, Config{Logger: log.Logger(t, slog.LevelInfo), Node: NodeConfig{StuckAfter: time.Second}}, func(b *bed) {
@@ -92,7 +92,8 @@ func TestFailuresAreLogged(t *testing.T) {
 	})
 }
 
-// TestDurableFailuresAreLogged: of steps, of compensations, and of code that does not fit.
+// TestDurableFailuresAreLogged: failures of steps, of compensations, and of code that contradicts
+// its journal.
 func TestDurableFailuresAreLogged(t *testing.T) {
 	var log logstest.Book
 	inBed(t, Config{Logger: log.Logger(t, slog.LevelInfo)}, func(b *bed) {
@@ -130,7 +131,7 @@ func TestDurableFailuresAreLogged(t *testing.T) {
 		b.run()
 		id := b.enqueue(b.job("steps"))
 		b.expect(b.wait(id), store.Completed, "")
-		synctest.Wait() // for the pen
+		synctest.Wait() // for the pen to write
 		e := log.Only(t, "WARN", "step failed", map[string]string{"step": "charge", "tries": "1", "error": "boom"})
 		e.Whose(t, id, "steps", 1)
 		if e.Again(t) != 3*time.Second {
@@ -138,7 +139,7 @@ func TestDurableFailuresAreLogged(t *testing.T) {
 		}
 		id = b.enqueue(b.job("undoes"))
 		b.expect(b.wait(id), store.Cancelled, store.ReasonCancelled)
-		synctest.Wait() // for the pen
+		synctest.Wait() // for the pen to write
 		undone := log.Lines(t, "compensation failed")
 		if len(undone) != 10-1 || undone[0].Text("level") != "ERROR" ||
 			!strings.Contains(undone[0].Text("stack"), "log_test.go") || undone[1].Text("level") != "WARN" ||
@@ -154,7 +155,7 @@ func TestDurableFailuresAreLogged(t *testing.T) {
 	})
 }
 
-// TestDebugTellsOfEachRun, with what a person wants to know of it.
+// TestDebugTellsOfEachRun: with its attributes.
 func TestDebugTellsOfEachRun(t *testing.T) {
 	var log logstest.Book
 	inBed(t, Config{Logger: log.Logger(t, slog.LevelDebug)}, func(b *bed) {
@@ -191,7 +192,7 @@ func TestDebugTellsOfEachRun(t *testing.T) {
 	})
 }
 
-// TestJobsOfADeadNodeAreLogged, at ERROR where that was their end.
+// TestJobsOfADeadNodeAreLogged: at ERROR if the job has failed.
 func TestJobsOfADeadNodeAreLogged(t *testing.T) {
 	var log logstest.Book
 	inBed(t, Config{Logger: log.Logger(t, slog.LevelInfo)}, func(b *bed) {
@@ -211,7 +212,7 @@ func TestJobsOfADeadNodeAreLogged(t *testing.T) {
 		b.run()
 		b.expect(b.wait(next), store.Completed, "")
 		b.expect(b.wait(last), store.Failed, store.ReasonCrashLoop)
-		synctest.Wait() // whoever rescued them wakes the nodes first
+		synctest.Wait() // the rescuer wakes the nodes first
 		log.Only(t, "WARN", "job taken from a dead node", map[string]string{
 			"job": next.String(), "kind": "k", "queue": "default", "dead_node": "1", "node": "2", "state": "retryable", "retry_at": "",
 		})
@@ -219,7 +220,7 @@ func TestJobsOfADeadNodeAreLogged(t *testing.T) {
 	})
 }
 
-// TestOutcomesThatAreNotStoredAreLogged with their jobs.
+// TestOutcomesThatAreNotStoredAreLogged: with their jobs.
 func TestOutcomesThatAreNotStoredAreLogged(t *testing.T) {
 	var log logstest.Book
 	inBed(t, Config{Logger: log.Logger(t, slog.LevelInfo)}, func(b *bed) {
@@ -237,13 +238,13 @@ func TestOutcomesThatAreNotStoredAreLogged(t *testing.T) {
 		b.run()
 		id := b.enqueue(b.job("k"))
 		b.expect(b.wait(id), store.Failed, store.ReasonTerminal)
-		synctest.Wait() // for the pen
+		synctest.Wait() // for the pen to write
 		log.Only(t, "ERROR", "the outcome of a job was refused", map[string]string{"state": "completed", "error": "too large"}).
 			Whose(t, id, "k", 1)
 	})
 }
 
-// TestLoggerOfRuns: nil means the engine's, and each says whose run it is, once.
+// TestLoggerOfRuns: nil means the engine's logger, and each adds the attributes of its run once.
 func TestLoggerOfRuns(t *testing.T) {
 	var own, given logstest.Book
 	inBed(t, Config{Logger: own.Logger(t, slog.LevelInfo)}, func(b *bed) {
@@ -255,7 +256,7 @@ func TestLoggerOfRuns(t *testing.T) {
 		b.run()
 		id := b.enqueue(b.job("k"))
 		b.expect(b.wait(id), store.Completed, "")
-		synctest.Wait() // for the pen
+		synctest.Wait() // for the pen to write
 		own.Only(t, "INFO", "to its own", nil).Whose(t, id, "k", 1)
 		given.Only(t, "INFO", "to another", nil).Whose(t, id, "k", 1)
 		if n := len(own.Lines(t, "to another")) + len(given.Lines(t, "to its own")); n > 0 {

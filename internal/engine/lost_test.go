@@ -12,8 +12,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// refuseOutcomes refuses the first n batches with outcomes as a whole, for a reason that does not
-// pass by itself: the node loses sight of the runs.
+// refuseOutcomes refuses the first n batches with outcomes with a permanent error, so that their
+// leases leak.
 func (b *bed) refuseOutcomes(n int64) {
 	var times atomic.Int64
 	b.st.hook(func(p *probe) {
@@ -26,7 +26,7 @@ func (b *bed) refuseOutcomes(n int64) {
 	})
 }
 
-// TestLostRunThatGotFurtherIsNotCounted: its journal has grown, as when its node dies.
+// TestLostRunThatGotFurtherIsNotCounted: if its journal has grown, as when its node dies.
 func TestLostRunThatGotFurtherIsNotCounted(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		var runs atomic.Int64
@@ -72,7 +72,7 @@ func TestCancelOfLostRunComesFirst(t *testing.T) {
 	})
 }
 
-// TestManyLostLeasesDoNotSilenceTheHeart, nor what is slow about giving them up.
+// TestManyLostLeasesDoNotSilenceTheHeart: nor does giving them up slowly.
 func TestManyLostLeasesDoNotSilenceTheHeart(t *testing.T) {
 	const n = 500
 	inBed(t, Config{Node: NodeConfig{Slots: n}}, func(b *bed) {
@@ -110,7 +110,7 @@ func TestManyLostLeasesDoNotSilenceTheHeart(t *testing.T) {
 	})
 }
 
-// TestGivingUpIsRepeated until it succeeds: it fails, hangs, and panics.
+// TestGivingUpIsRepeated: until it succeeds, after an error, a timeout and a panic.
 func TestGivingUpIsRepeated(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		b.handle("k", ok)
@@ -138,7 +138,7 @@ func TestGivingUpIsRepeated(t *testing.T) {
 	})
 }
 
-// TestLeaseOfAnEarlierMembershipIsNotGivenUp: what the node had before it was declared dead is no
+// TestLeaseOfAnEarlierMembershipIsNotGivenUp: leases from before the node was declared dead are no
 // longer its own.
 func TestLeaseOfAnEarlierMembershipIsNotGivenUp(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
@@ -168,7 +168,7 @@ func TestLeaseOfAnEarlierMembershipIsNotGivenUp(t *testing.T) {
 	})
 }
 
-// TestWhatIsInHandIsNotGivenUp: it may have come back between the beat and the call.
+// TestWhatIsInHandIsNotGivenUp: a job may have been claimed again between the beat and the call.
 func TestWhatIsInHandIsNotGivenUp(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		began := make(chan store.Claimed, 1)

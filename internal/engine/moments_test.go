@@ -17,12 +17,12 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// brokenError is an error whose text panics, as that of a nil pointer to a struct does.
+// brokenError is an error whose Error method panics, like that of a nil pointer.
 type brokenError struct{ text *string }
 
 func (e *brokenError) Error() string { return *e.text }
 
-// firstRuns are ways in which the first run of a job can end; the later ones complete.
+// firstRuns are ways in which the first run of a job can end; later runs complete.
 var firstRuns = map[string]func(ctx context.Context, r Attempt) ([]byte, error){
 	"completes":       func(context.Context, Attempt) ([]byte, error) { return []byte(`1`), nil },
 	"fails":           func(context.Context, Attempt) ([]byte, error) { return nil, errBoom },
@@ -44,7 +44,7 @@ var firstRuns = map[string]func(ctx context.Context, r Attempt) ([]byte, error){
 	},
 }
 
-// firstFlows are those of durable functions. All of them remember a step before.
+// firstFlows are the same for durable functions. All of them record a step first.
 var firstFlows = map[string]func(s *replay.Strand) ([]byte, error){
 	"sleeps": func(s *replay.Strand) ([]byte, error) {
 		return nil, s.Sleep(replay.Limit{Within: time.Hour, Set: true})
@@ -103,7 +103,7 @@ func isAgain(s *replay.Strand) (bool, error) {
 	return strings.Contains(key, "."), err
 }
 
-// requests are what people ask of the job.
+// requests are what people can request for the job.
 var requests = map[string]func(b *bed, id store.ID){
 	"nothing":          func(*bed, store.ID) {},
 	"pause":            func(b *bed, id store.ID) { b.pause(id) },
@@ -143,8 +143,9 @@ func (b *bed) resume(id store.ID) {
 	b.resumed.Store(err == nil)
 }
 
-// TestEveryEndMeetsEveryRequest lets people ask at each moment of a run for everything that they can ask for: while it works, when its
-// outcome is on the way to the store, and right after that. Whatever comes of it, nothing is stuck, and no panic happens.
+// TestEveryEndMeetsEveryRequest makes each request at each moment of a run: while it works, while
+// its outcome is being stored, and right after that. Whatever the result, no job is stuck, and no
+// panic happens.
 func TestEveryEndMeetsEveryRequest(t *testing.T) {
 	t.Parallel()
 	for name, first := range firstRuns {
@@ -218,7 +219,7 @@ func meet(t *testing.T, first func(context.Context, Attempt) ([]byte, error), mo
 	})
 }
 
-// comesToRest does for a job what people would have to, and expects that it ends within a day.
+// comesToRest does for a job what people would have to do, and expects that it ends within a day.
 func (b *bed) comesToRest(id store.ID) {
 	b.t.Helper()
 	for range 100 {

@@ -335,7 +335,7 @@ func TestDeadNodeIsRescuedWithin25Seconds(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		b.handle("k", ok)
 		ctx := b.t.Context()
-		// Another node claims a job, beats once more, and is never heard of again.
+		// Another node claims a job, beats once more, and dies.
 		other, err := b.st.Join(ctx, store.NodeInfo{Name: "other"})
 		if err != nil {
 			t.Fatal(err)
@@ -378,7 +378,7 @@ func TestNodeDeclaredDeadCancelsAndJoinsAgain(t *testing.T) {
 		id := b.enqueue(b.job("k"))
 		synctest.Wait()
 		was := b.get(id).Lease
-		// Its beats do not arrive for a while, and somebody rescues.
+		// Its beats fail for a while, and another node rescues its jobs.
 		b.st.hook(func(p *probe) { p.onBeat = func() error { return store.ErrUnavailable } })
 		time.Sleep(21 * time.Second)
 		nodes, err := b.st.Nodes(b.t.Context())
@@ -396,7 +396,7 @@ func TestNodeDeclaredDeadCancelsAndJoinsAgain(t *testing.T) {
 		if ended.Result != nil {
 			t.Errorf("the stale run's result was stored: %s", ended.Result)
 		}
-		synctest.Wait() // the stale run has been told, and takes it in
+		synctest.Wait() // the stale run handles the end of its context
 		if !errors.Is(cause, store.ErrLeaseLost) {
 			t.Errorf("the stale run's cause is %v", cause)
 		}

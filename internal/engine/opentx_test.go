@@ -19,11 +19,11 @@ import (
 // stuckTx is a step in a transaction that ignores its context until it is released.
 type stuckTx struct {
 	bed     *bed
-	late    bool // it has stored its result before it is stuck
+	late    bool // it is stuck after it has stored its result
 	inside  chan struct{}
 	release chan struct{}
-	refused atomic.Pointer[error] // what it got when it stored its result
-	again   atomic.Bool           // the run that follows received once more what this one has
+	refused atomic.Pointer[error] // the error of storing its result
+	again   atomic.Bool           // the next run has received the same message
 }
 
 func (b *bed) stuckTx(late bool) *stuckTx {
@@ -32,7 +32,7 @@ func (b *bed) stuckTx(late bool) *stuckTx {
 
 func (x *stuckTx) run(s *replay.Strand) ([]byte, error) {
 	return s.StepTx("stuck", replay.StepPolicy{}, func(_ context.Context, _ int, commit func(store.Tx, []byte) error) error {
-		tx := x.bed.st.Store.(*model.Store).Begin() //nolint:errcheck // what else would it be
+		tx := x.bed.st.Store.(*model.Store).Begin() //nolint:errcheck // the model
 		if x.late {
 			if err := commit(tx, []byte(`1`)); err != nil {
 				return err
@@ -50,14 +50,14 @@ func (x *stuckTx) run(s *replay.Strand) ([]byte, error) {
 	})
 }
 
-// beside begins it in a strand of its own, and returns when it is stuck.
+// beside runs it in a strand of its own, and returns when it is stuck.
 func (x *stuckTx) beside(s *replay.Strand) error {
 	_, err := s.Go("beside", func(s *replay.Strand) (any, error) { return x.run(s) })
 	<-x.inside
 	return err
 }
 
-// stuckEnds are runs that end while a strand of theirs is stuck in a transaction.
+// stuckEnds are runs that end while one of their strands is stuck in a transaction.
 var stuckEnds = map[string]func(s *replay.Strand) ([]byte, error){
 	"completes": func(*replay.Strand) ([]byte, error) { return []byte(`1`), nil },
 	"continues": beginOnceMore("flow"),
@@ -100,7 +100,7 @@ func eachStuckEnd(t *testing.T, test func(b *bed, x *stuckTx, id store.ID)) {
 	}
 }
 
-// journal returns the entries of a job and expects that they follow each other.
+// journal returns the entries of a job and expects that they have no gaps.
 func (b *bed) journal(id store.ID) []store.Entry {
 	b.t.Helper()
 	entries, err := b.st.Entries(b.t.Context(), store.JournalParams{Job: id, Limit: 100})
@@ -123,7 +123,7 @@ func TestRunThatEndsLeavesAStuckTransactionBehind(t *testing.T) {
 		if took := time.Since(began); took > 2*time.Second {
 			b.t.Errorf("the slot was free after %v", took)
 		}
-		if !x.late { // nothing of ours is held
+		if !x.late { // nothing is locked
 			b.expect(b.wait(id), store.Completed, "")
 		}
 		close(x.release)
@@ -134,7 +134,7 @@ func TestRunThatEndsLeavesAStuckTransactionBehind(t *testing.T) {
 		}
 		wrote := slices.ContainsFunc(b.journal(id), func(e store.Entry) bool { return e.Name == "stuck" })
 		if x.late {
-			return // what the run received is lost, unless the transaction ends in time
+			return // what the run received is lost unless the transaction ends in time
 		}
 		if err := x.refused.Load(); err == nil || !errors.Is(*err, store.ErrLeaseLost) || wrote {
 			b.t.Error("what the transaction wrote after the end was not refused")
@@ -145,7 +145,7 @@ func TestRunThatEndsLeavesAStuckTransactionBehind(t *testing.T) {
 	})
 }
 
-// TestNodeStopsDespiteAStuckTransaction of a run that has ended.
+// TestNodeStopsDespiteAStuckTransaction: of a run that has ended.
 func TestNodeStopsDespiteAStuckTransaction(t *testing.T) {
 	eachStuckEnd(t, func(b *bed, x *stuckTx, _ store.ID) {
 		time.AfterFunc(time.Hour, func() { close(x.release) })
@@ -158,7 +158,7 @@ func TestNodeStopsDespiteAStuckTransaction(t *testing.T) {
 	})
 }
 
-// TestFailureIsNotLostWithAStuckTransaction: the run has failed for good, whatever a strand of it does.
+// TestFailureIsNotLostWithAStuckTransaction: the run has failed for good, whatever its strand does.
 func TestFailureIsNotLostWithAStuckTransaction(t *testing.T) {
 	for _, undone := range []bool{false, true} {
 		t.Run(fmt.Sprintf("undone %v", undone), func(t *testing.T) {
@@ -195,14 +195,14 @@ func TestFailureIsNotLostWithAStuckTransaction(t *testing.T) {
 	}
 }
 
-// TestNobodyIsAskedWhoCannotAnswer: once the store is closed nobody says whether a transaction was
-// committed, and a strand that was left behind must not ask for ever.
+// TestNobodyIsAskedWhoCannotAnswer: a closed store cannot say whether a transaction was committed,
+// so an abandoned strand must stop asking.
 func TestNobodyIsAskedWhoCannotAnswer(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		b.st.hook(func(p *probe) { p.onAwaitTx = func() error { return store.ErrClosed } })
 		b.handle("flow", func(_ context.Context, r Attempt) ([]byte, error) {
 			return r.Main().StepTx("x", replay.StepPolicy{}, func(_ context.Context, _ int, commit func(store.Tx, []byte) error) error {
-				tx := b.st.Store.(*model.Store).Begin() //nolint:errcheck // what else would it be
+				tx := b.st.Store.(*model.Store).Begin() //nolint:errcheck // the model
 				return errors.Join(commit(tx, []byte(`1`)), tx.Rollback(), &usercode.FailError{Err: errBoom})
 			})
 		})
@@ -211,14 +211,15 @@ func TestNobodyIsAskedWhoCannotAnswer(t *testing.T) {
 	})
 }
 
-// TestNoTransactionBeginsAfterTheEnd: a strand that has waited for another one's write meanwhile ends there.
+// TestNoTransactionBeginsAfterTheEnd: a strand that waited for another one's write meanwhile ends
+// there.
 func TestNoTransactionBeginsAfterTheEnd(t *testing.T) {
 	for _, late := range []time.Duration{0, 500 * time.Millisecond} {
 		noTransactionBegins(t, late)
 	}
 }
 
-// noTransactionBegins lets a strand ask for its transaction before or after the handler has returned.
+// noTransactionBegins makes a strand begin a transaction before or after the handler has returned.
 func noTransactionBegins(t *testing.T, late time.Duration) {
 	t.Helper()
 	inBed(t, Config{}, func(b *bed) {

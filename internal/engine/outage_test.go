@@ -13,7 +13,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestOutageIsSaidOnce, now and then, and its end.
+// TestOutageIsSaidOnce: an outage is logged once, then at intervals, and its end.
 func TestOutageIsSaidOnce(t *testing.T) {
 	var log logstest.Book
 	inBed(t, Config{Logger: log.Logger(t, slog.LevelInfo)}, func(b *bed) {

@@ -71,8 +71,8 @@ func (u *unsteady) Beat(ctx context.Context, params store.BeatParams) (store.Bea
 	return u.probe.Beat(ctx, params)
 }
 
-// TestEachCallOfTheStoreMayPanic: it costs no process, no slot and no job, and the node leaves in
-// peace, whichever call it is.
+// TestEachCallOfTheStoreMayPanic: a panic in any call costs no process, slot or job, and the node
+// leaves cleanly.
 func TestEachCallOfTheStoreMayPanic(t *testing.T) {
 	t.Parallel()
 	scenes := map[string]func(*bed) []*store.Enqueue{
@@ -89,7 +89,7 @@ func TestEachCallOfTheStoreMayPanic(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var calls int64
-			for at := int64(0); at <= calls && !t.Failed(); at++ { // the first time none panics
+			for at := int64(0); at <= calls && !t.Failed(); at++ { // no call panics the first time
 				inBed(t, Config{Node: NodeConfig{Slots: 1, StuckAfter: time.Second}}, func(b *bed) {
 					if n := b.survives(at, scene); at == 0 {
 						calls = n
@@ -103,8 +103,8 @@ func TestEachCallOfTheStoreMayPanic(t *testing.T) {
 	}
 }
 
-// survives lets the jobs of a scene end while one call of the store panics, and returns how many
-// calls there were until they had ended.
+// survives runs the jobs of a scene while one call of the store panics, and returns the number of
+// calls until they had ended.
 func (b *bed) survives(at int64, scene func(*bed) []*store.Enqueue) (calls int64) {
 	b.t.Helper()
 	if err := b.e.Close(context.Background()); err != nil {
@@ -127,7 +127,7 @@ func (b *bed) survives(at int64, scene func(*bed) []*store.Enqueue) (calls int64
 	jobs := scene(b)
 	u.armed.Store(true)
 	if err := b.e.Enqueue(b.t.Context(), jobs); err != nil {
-		for _, q := range jobs { // the call that panicked was theirs, and says so
+		for _, q := range jobs { // the call that panicked was theirs, and returned an error
 			q.Err = nil
 		}
 		b.enqueue(jobs...)
@@ -156,7 +156,8 @@ func (b *bed) survives(at int64, scene func(*bed) []*store.Enqueue) (calls int64
 	return calls
 }
 
-// TestPanicsOfStrands: each is one of the run, with its own words and its own stack, whoever awaits it; none gets lost.
+// TestPanicsOfStrands: each ends the run with its own text and stack, whichever strand awaits it;
+// none is lost.
 func TestPanicsOfStrands(t *testing.T) {
 	for name, test := range map[string]struct {
 		run  func(s *replay.Strand, start func(*replay.Strand) *replay.Future) error
@@ -232,7 +233,7 @@ func TestPanicsOfStrands(t *testing.T) {
 
 func spill() (any, error) { panic("milk") }
 
-// TestStrandsThatWaitForEachOther never would go on: that is said at once.
+// TestStrandsThatWaitForEachOther: a deadlock is reported at once.
 func TestStrandsThatWaitForEachOther(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		b.handle("itself", func(_ context.Context, r Attempt) ([]byte, error) {
@@ -260,7 +261,7 @@ func TestStrandsThatWaitForEachOther(t *testing.T) {
 				return nil, err
 			}
 			close(ready)
-			// Who waits for something else as well goes on.
+			// A strand that also waits for something else goes on.
 			timer, err := s.Timer(replay.Limit{Within: 10 * time.Second, Set: true})
 			if err != nil {
 				return nil, err

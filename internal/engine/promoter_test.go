@@ -8,7 +8,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestDueJobThatIsHeldIsNotLookedAtAllTheTime: a caller's transaction is in the way of what is due, and the store can only say that it is.
+// TestDueJobThatIsHeldIsNotLookedAtAllTheTime: while a caller's transaction locks a due job, the
+// promoter backs off.
 func TestDueJobThatIsHeldIsNotLookedAtAllTheTime(t *testing.T) {
 	for name, answer := range map[string]store.Promoted{
 		"due":  {NextDue: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)},
@@ -18,7 +19,7 @@ func TestDueJobThatIsHeldIsNotLookedAtAllTheTime(t *testing.T) {
 			inBed(t, Config{}, func(b *bed) {
 				b.handle("k", ok)
 				b.run()
-				const atMost = 150 // ten seconds, and the first looks that follow each other sooner
+				const atMost = 150 // in ten seconds, with the first looks at shorter intervals
 				var looks atomic.Int64
 				var open atomic.Bool
 				b.st.hook(func(p *probe) {

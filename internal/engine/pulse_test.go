@@ -7,12 +7,12 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// watcher is a node that leads, and what it sees of one other.
+// watcher is a leader, and what it observes of one other node.
 type watcher struct {
 	*testing.T
 	pulses
 	now  time.Time // the monotonic clock
-	db   time.Time // the database's
+	db   time.Time // the database's clock
 	at   time.Time // the stamp of the other's last beat
 	lead bool
 }
@@ -25,7 +25,7 @@ func newWatcher(t *testing.T) *watcher {
 	return w
 }
 
-// beats lets both clocks go on for a beat of ours, and expects that the other is dead, or that it is not.
+// beats advances both clocks by n beats, and checks whether the other is found dead.
 func (w *watcher) beats(n int, alive, dead bool) {
 	w.Helper()
 	for i := range n {
@@ -54,8 +54,8 @@ func TestNewLeaderWatchesForTwoBeats(t *testing.T) {
 	w.beats(1, false, true)
 }
 
-// TestNewLeaderAfterTheClockJumped: the jump itself has ended the lease of the leader, so that whoever beats next leads, and finds the
-// stamps of all others to be of another time.
+// TestNewLeaderAfterTheClockJumped: the jump has ended the lease of the leader, so the next node to
+// beat leads, and the stamps of all others are from before the jump.
 func TestNewLeaderAfterTheClockJumped(t *testing.T) {
 	for name, jump := range map[string]time.Duration{"back": -time.Hour, "forward": time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestNewLeaderAfterTheClockJumped(t *testing.T) {
 	}
 }
 
-// TestLeaderDiesWithItsJobs: whoever leads next has watched from aside, and finds the leader as soon as any other node.
+// TestLeaderDiesWithItsJobs: the next leader finds the dead one as soon as any other node.
 func TestLeaderDiesWithItsJobs(t *testing.T) {
 	w := newWatcher(t)
 	w.lead = false
@@ -94,11 +94,11 @@ func TestOwnBeatsAreNotKeptForEver(t *testing.T) {
 func TestLeaderAfterAnOutageLetsTheOthersBeat(t *testing.T) {
 	w := newWatcher(t)
 	w.beats(10, true, false)
-	// Nobody can beat for ten minutes; then we can, and the other a little later.
+	// No node can beat for ten minutes; then this one can, and the other a little later.
 	w.now, w.db = w.now.Add(10*time.Minute), w.db.Add(10*time.Minute)
 	w.beats(2, false, false)
 	w.beats(5, true, false)
-	// And if it does not it is dead.
+	// If the other does not beat, it is dead.
 	w.now, w.db = w.now.Add(10*time.Minute), w.db.Add(10*time.Minute)
 	w.beats(3, false, false)
 	w.beats(1, false, true)
@@ -111,7 +111,7 @@ func TestClockThatJumpsKillsNobodyAndHidesNobody(t *testing.T) {
 			w.beats(10, true, false)
 			w.db = w.db.Add(jump)
 			w.beats(10, true, false)
-			w.db = w.db.Add(jump) // and now it dies
+			w.db = w.db.Add(jump) // and then it dies
 			w.beats(3, false, false)
 			w.beats(1, false, true)
 		})

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// claims counts claims, each of which takes a while.
+// claims counts claims, each of which takes some time.
 type claims struct{ all, empty atomic.Int64 }
 
 const claimTakes = 2 * time.Millisecond
@@ -33,19 +33,19 @@ func (b *bed) slowClaims() *claims {
 	return n
 }
 
-// load is what a node serves and what waits for it: so many jobs of a few milliseconds in each
+// load is the configuration of a node and its jobs: that many jobs of a few milliseconds in each
 // queue.
 type load struct {
 	slots  int
 	queues []store.QueueDemand
 	jobs   map[string]int
-	long   string // a queue in which one job runs for as long as the node, before the others
+	long   string // a queue in which one job runs for as long as the node, from the start
 }
 
 const jobTakes = 10 * time.Millisecond
 
-// run returns how long the node takes for the jobs, with how many claims. No queue ever has more
-// slots than it may.
+// run returns how long the node takes for the jobs, and with how many claims. It checks the slot
+// limits of the queues.
 func (l load) run(t *testing.T) (took time.Duration, n *claims) {
 	t.Helper()
 	inBed(t, Config{Node: NodeConfig{Slots: l.slots, Queues: l.queues}}, func(b *bed) {
@@ -86,7 +86,7 @@ func (l load) run(t *testing.T) (took time.Duration, n *claims) {
 			b.enqueue(b.job("k", inQueue(l.long), func(q *store.Enqueue) { q.Job.Args = []byte(`"long"`) }))
 		}
 		var jobs []*store.Enqueue
-		for i := range 400 { // as if they had come in turns
+		for i := range 400 { // interleaved
 			for name, count := range l.jobs {
 				if i < count {
 					jobs = append(jobs, b.job("k", inQueue(name)))
@@ -110,7 +110,7 @@ func (l load) run(t *testing.T) (took time.Duration, n *claims) {
 	return took, n
 }
 
-// stuck has a job in a queue that lasts as long as the node.
+// stuck adds a job to a queue that lasts as long as the node.
 func (l load) stuck(queue string) load {
 	l.long = queue
 	return l
@@ -148,15 +148,14 @@ func TestQueueWithALimitIsAsFastAsANodeOfThatSize(t *testing.T) {
 			if with > without*105/100 {
 				t.Errorf("with limits the jobs took %v, and a node of as many slots %v", with, without)
 			}
-			if empty := n.empty.Load(); empty > 30 { // the polls after the last job, nearly all of them
+			if empty := n.empty.Load(); empty > 30 { // nearly all are polls after the last job
 				t.Errorf("%d of %d claims found nothing", empty, n.all.Load())
 			}
 		})
 	}
 }
 
-// TestNodeDoesNotClaimForAQueueThatHasNoSlot: jobs that nobody may run yet are looked for when they
-// may.
+// TestNodeDoesNotClaimForAQueueThatHasNoSlot: it claims when there is a slot again.
 func TestNodeDoesNotClaimForAQueueThatHasNoSlot(t *testing.T) {
 	for _, limits := range []string{"of the queue", "of the node"} {
 		t.Run(limits, func(t *testing.T) {
@@ -181,7 +180,7 @@ func TestNodeDoesNotClaimForAQueueThatHasNoSlot(t *testing.T) {
 						time.Sleep(time.Second)
 					}
 				}
-				if made := n.all.Load() - before; made > 30 { // the polls, and one that learns of the first
+				if made := n.all.Load() - before; made > 30 { // the polls, and one claim that finds the first
 					t.Errorf("%d claims while the slot was taken", made)
 				}
 				close(release)
@@ -197,7 +196,7 @@ func TestJobsAreClaimedAheadForAQueueWithALimit(t *testing.T) {
 	for _, c := range []struct {
 		takes  time.Duration
 		atMost int // claims for the jobs
-		held   int // of them, while they run
+		held   int // jobs of them claimed while they run
 	}{{time.Millisecond, 60, 100}, {time.Minute, 105, 1}} {
 		t.Run(fmt.Sprint(c.takes), func(t *testing.T) {
 			const jobs = 100
@@ -215,7 +214,7 @@ func TestJobsAreClaimedAheadForAQueueWithALimit(t *testing.T) {
 							held++
 						}
 					}
-					if held > c.held+1 { // and one whose end is being written
+					if held > c.held+1 { // and one whose outcome is being written
 						t.Errorf("%d jobs are claimed, of which one can run", held)
 					}
 					return nil, nil
@@ -236,22 +235,22 @@ func TestJobsAreClaimedAheadForAQueueWithALimit(t *testing.T) {
 	}
 }
 
-// aheadOf is how many jobs of a queue are claimed and wait for a slot.
+// aheadOf is how many jobs of a queue are prefetched.
 func (s *slots) aheadOf(queue string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.shareOf(queue).buffer)
 }
 
-// sawNothingIn reports whether nothing waits in a queue, as far as the node knows.
+// sawNothingIn reports whether a queue is empty, as far as the node knows.
 func (s *slots) sawNothingIn(queue string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.shareOf(queue).sawNothing()
 }
 
-// TestJobsClaimedAheadOfTheirQueueAreInNobodysWay: when they turn out to be long the slots of the
-// node go to others.
+// TestJobsClaimedAheadOfTheirQueueAreInNobodysWay: if they turn out to be long, the slots of the
+// node go to other queues.
 func TestJobsClaimedAheadOfTheirQueueAreInNobodysWay(t *testing.T) {
 	inBed(t, Config{Node: NodeConfig{Slots: 3, Queues: []store.QueueDemand{{Name: "a", Limit: 1}, {Name: "b", Limit: 2}}}}, func(b *bed) {
 		var slow atomic.Bool

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// nilError panics if it is asked what it says and is nil, as many do.
+// nilError panics in Error if it is nil, as many do.
 type nilError struct{ text string }
 
 func (e *nilError) Error() string { return e.text }
@@ -45,7 +45,8 @@ func (e badError) panics(in badError) bool {
 	return false
 }
 
-// TestErrorsWhoseMethodsPanic are the user's trouble: the attempt fails and says so, and what the error says of the end of the job holds.
+// TestErrorsWhoseMethodsPanic: the attempt fails with a message about the user's error, and what
+// the error says about the job's end still applies.
 func TestErrorsWhoseMethodsPanic(t *testing.T) {
 	const method = "panic in the Error method of the returned error, a "
 	for name, test := range map[string]struct {
@@ -91,7 +92,7 @@ func TestErrorsWhoseMethodsPanic(t *testing.T) {
 	}
 }
 
-// TestWhatOnlyHandlersReturn is a misuse in a step and in a compensation.
+// TestWhatOnlyHandlersReturn: it is misuse in a step and in a compensation.
 func TestWhatOnlyHandlersReturn(t *testing.T) {
 	for what, err := range map[string]error{
 		"ContinueAsNew": &usercode.ContinueError{Args: []byte(`1`)}, "Snooze": &usercode.SnoozeError{Delay: 1},

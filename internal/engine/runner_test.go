@@ -53,8 +53,8 @@ func (b *bed) jobIn(namespace string) *store.Enqueue {
 	return b.job("k", func(e *store.Enqueue) { e.Job.Namespace = namespace })
 }
 
-// TestRunnersShareAnEngine: each job runs on the node of its namespace, those of one commit, too, and a job that another has
-// woken, and slots are each node's own.
+// TestRunnersShareAnEngine: each job runs on the node of its namespace, even if jobs of both share
+// a commit or one wakes another; slots are per node.
 func TestRunnersShareAnEngine(t *testing.T) {
 	inTwoNamespaces(t, func(b *bed, ran func(store.ID) string, _ map[string]func()) {
 		began := time.Now()
@@ -78,7 +78,8 @@ func TestRunnersShareAnEngine(t *testing.T) {
 	})
 }
 
-// TestRunnersEndOnTheirOwn: one node stops and the other goes on, and the engine is not closed before both have left.
+// TestRunnersEndOnTheirOwn: one node stops and the other goes on; the engine cannot be closed
+// before both have left.
 func TestRunnersEndOnTheirOwn(t *testing.T) {
 	inTwoNamespaces(t, func(b *bed, _ func(store.ID) string, stop map[string]func()) {
 		stop["here"]()
@@ -103,7 +104,7 @@ func TestRunnersEndOnTheirOwn(t *testing.T) {
 	})
 }
 
-// TestLinesNameTheNode: a line of the engine itself names the node if there is one alone.
+// TestLinesNameTheNode: a line of the engine names the node if exactly one runs.
 func TestLinesNameTheNode(t *testing.T) {
 	inTwoNamespaces(t, func(b *bed, _ func(store.ID) string, stop map[string]func()) {
 		if id := b.e.nodeID.Load(); id != 0 {

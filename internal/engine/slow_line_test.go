@@ -13,8 +13,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// slowLine is a line to the database on which so many bytes travel in a second. What has not arrived
-// when the caller's time is over has not happened.
+// slowLine is a connection to the database with a limited rate in bytes per second. What has not
+// arrived when the call times out has not happened.
 type slowLine struct{ rate int }
 
 func (l slowLine) travel(ctx context.Context, bytes int) error {
@@ -28,12 +28,12 @@ func (l slowLine) travel(ctx context.Context, bytes int) error {
 	}
 }
 
-// carry is the way of a batch to the database.
+// carry sends a batch to the database.
 func (l slowLine) carry(ctx context.Context, b *store.Batch) error {
 	return l.travel(ctx, weightOfBatch(b))
 }
 
-// weightOfBatch is about how many bytes a batch is.
+// weightOfBatch is about how many bytes a batch has.
 func weightOfBatch(b *store.Batch) int {
 	const row = 200
 	n := 0
@@ -54,10 +54,10 @@ func weightOfBatch(b *store.Batch) int {
 	return n
 }
 
-// TestLargeResultsOverASlowLine: they are stored although all of them at once take longer than a call may,
-// and what is small goes on.
+// TestLargeResultsOverASlowLine: they are stored although all of them together take longer than a
+// call's time limit, and small writes go on.
 func TestLargeResultsOverASlowLine(t *testing.T) {
-	for _, rate := range []int{500 << 10, 60 << 10, 8 << 10} { // a result alone takes 0.4 s, 3 s, 25 s
+	for _, rate := range []int{500 << 10, 60 << 10, 8 << 10} { // one result takes 0.4 s, 3 s, 25 s
 		t.Run(fmt.Sprint(rate>>10, " KiB per second"), func(t *testing.T) {
 			inBed(t, Config{}, func(b *bed) {
 				const jobs = 40
@@ -87,7 +87,7 @@ func TestLargeResultsOverASlowLine(t *testing.T) {
 				for _, id := range append(ids, small) {
 					b.expect(b.wait(id), store.Completed, "")
 				}
-				// No more than twice as long as the bytes themselves take, and a few tries that were too large.
+				// At most twice the time of the bytes, and a few tries that were too large.
 				took, least := time.Since(began), time.Duration(jobs*200<<10)*time.Second/time.Duration(rate)
 				if took > 2*least+4*store.CallTimeout {
 					t.Errorf("it took %v; the line alone takes %v", took, least)
@@ -100,7 +100,7 @@ func TestLargeResultsOverASlowLine(t *testing.T) {
 	}
 }
 
-// enqueueAnyhow enqueues a job again and again until the database takes it.
+// enqueueAnyhow retries an enqueue until the database accepts it.
 func (b *bed) enqueueAnyhow(kind string) store.ID {
 	b.t.Helper()
 	e := b.job(kind)
@@ -115,7 +115,7 @@ func (b *bed) enqueueAnyhow(kind string) store.ID {
 	}
 }
 
-// TestResultThatTheLineCannotCarryHoldsUpNoOthers for good: a call is over before it is there.
+// TestResultThatTheLineCannotCarryHoldsUpNoOthers: a result too large for any call to complete.
 func TestResultThatTheLineCannotCarryHoldsUpNoOthers(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		b.handle("large", func(context.Context, Attempt) ([]byte, error) { return make([]byte, 400<<10), nil })

@@ -16,21 +16,21 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
 
-// hub is one database for several processes. What one of them tells by Notify all others hear, and
-// what the store tells by itself all do.
+// hub is one database for several processes. A Notify of one process reaches all others, and the
+// store's own wake-ups reach all.
 type hub struct {
 	store.Store
 	mu    sync.Mutex
 	doors []*door
 }
 
-// door is a process's store.
+// door is the store of one process.
 type door struct {
 	*hub
 	hears chan store.Wake
 
 	mu      sync.Mutex
-	promote bool // false: somebody else does
+	promote bool // false: another process promotes
 }
 
 func (h *hub) open() *door {
@@ -84,13 +84,13 @@ func (d *door) Promote(ctx context.Context, limit int) (store.Promoted, error) {
 }
 
 // spaces are two nodes of one database: one leads and serves the namespace "here", the other one
-// serves "there" and has had nothing to do for long.
+// serves "there" and has been idle for long.
 type spaces struct {
 	t           *testing.T
 	here, there *Engine
 	doors       [2]*door
 	started     chan store.ID // jobs there
-	ended       chan error    // why their contexts ended
+	ended       chan error    // causes of the ends of their contexts
 }
 
 func inSpaces(t *testing.T, test func(s *spaces)) {
@@ -129,7 +129,7 @@ func inSpaces(t *testing.T, test func(s *spaces)) {
 	})
 }
 
-// run is the handler of all jobs. What it does is in their args.
+// run is the handler of all jobs. Their args say what it does.
 func (s *spaces) run(ctx context.Context, r Attempt) ([]byte, error) {
 	s.started <- r.Job().ID
 	strand := r.Main()
@@ -137,7 +137,7 @@ func (s *spaces) run(ctx context.Context, r Attempt) ([]byte, error) {
 	case `"fails"`:
 		return nil, &usercode.FailError{Err: errBoom}
 	case `"waits"`:
-		_, err := strand.Now() // which it remembers
+		_, err := strand.Now() // recorded in its journal
 		if err == nil {
 			_, err = strand.Receive(&replay.Signal{Name: "go"}, replay.Limit{})
 		}
@@ -182,7 +182,7 @@ func (s *spaces) add(args string, change ...func(*store.Enqueue)) store.ID {
 	return e.Job.ID
 }
 
-// old makes a job that has run, and nothing has happened since for long.
+// old makes a job that has run long ago; both nodes are idle.
 func (s *spaces) old(args string) store.ID {
 	s.t.Helper()
 	id := s.add(args)
@@ -191,7 +191,7 @@ func (s *spaces) old(args string) store.ID {
 	return id
 }
 
-// soon is how long what is told takes at the most. What is not told takes seconds.
+// soon bounds the delay of a wake-up. A poll takes seconds.
 const soon = 200 * time.Millisecond
 
 func (s *spaces) wantStart(id store.ID) {
@@ -232,8 +232,8 @@ func (s *spaces) cancel(by *Engine, id store.ID, terminate bool) {
 	s.must(by.Cancel(s.t.Context(), store.CancelParams{Jobs: []store.ID{id}, Actor: "ada", Terminate: terminate}))
 }
 
-// TestNodesAreToldInTheNamespaceOfTheJob: by whatever makes a job available, or asks one that runs
-// to stop, wherever that is done.
+// TestNodesAreToldInTheNamespaceOfTheJob: whatever makes a job available or asks a run to stop, on
+// either node, wakes the node of the job's namespace.
 func TestNodesAreToldInTheNamespaceOfTheJob(t *testing.T) {
 	for name, test := range map[string]func(s *spaces){
 		"a job that another node promotes": func(s *spaces) {

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// ran notes which jobs ran, in their order.
+// ran records which jobs ran, in order.
 type ran struct {
 	mu   sync.Mutex
 	jobs []store.ID
@@ -36,7 +36,7 @@ func (r *ran) times(id store.ID) int {
 	return n
 }
 
-// countClaims counts the claims that took something.
+// countClaims counts the claims that returned jobs.
 func (b *bed) countClaims() *int {
 	n := new(int)
 	b.st.hook(func(p *probe) {
@@ -124,7 +124,7 @@ func TestNothingStartsBeforeWhatWaits(t *testing.T) {
 		r := &ran{}
 		b.handle("k", r.run)
 		b.run()
-		// One that the node does not know of: its wake-up was lost.
+		// A job that the node does not know of: its wake-up was lost.
 		first := b.job("k")
 		if err := b.st.Store.Apply(b.t.Context(), &store.Batch{Enqueues: []*store.Enqueue{first}}); err != nil {
 			t.Fatal(err)
@@ -147,7 +147,7 @@ func TestNothingStartsBeforeWhatWaits(t *testing.T) {
 	})
 }
 
-// TestStartWhoseAnswerIsLost: the commit happened, or did not, and the node finds out which.
+// TestStartWhoseAnswerIsLost: the node finds out whether the commit happened.
 func TestStartWhoseAnswerIsLost(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		r := &ran{}
@@ -188,7 +188,8 @@ func TestStartWhoseAnswerIsLost(t *testing.T) {
 	})
 }
 
-// TestStartWhoseCallerLeaves: the caller is told that it may have happened; it has, and the job runs.
+// TestStartWhoseCallerLeaves: the caller learns that it may have happened; it has, and the job
+// runs.
 func TestStartWhoseCallerLeaves(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		r := &ran{}
@@ -273,7 +274,8 @@ func TestWhatStartsWhileTheNodeStopsIsGivenBack(t *testing.T) {
 	})
 }
 
-// TestStartsKeepTheOrderOfAQueueThatWasFull: what waits while its queue has no slot goes first when it has one, whatever its priority.
+// TestStartsKeepTheOrderOfAQueueThatWasFull: jobs that waited while their queue was full run first,
+// whatever their priority.
 func TestStartsKeepTheOrderOfAQueueThatWasFull(t *testing.T) {
 	inBed(t, Config{Node: NodeConfig{Slots: 10, Queues: []store.QueueDemand{{Name: "default", Limit: 1}, {Name: "other"}}}}, func(b *bed) {
 		r, busy, first := &ran{}, make(chan struct{}), true
@@ -288,14 +290,14 @@ func TestStartsKeepTheOrderOfAQueueThatWasFull(t *testing.T) {
 		jobs := []store.ID{b.enqueue(b.job("k"))}
 		synctest.Wait()
 		jobs = append(jobs, b.enqueue(b.job("k")))
-		b.enqueue(b.job("k", func(q *store.Enqueue) { q.Job.Queue = "other" })) // a claim that finds nothing more
+		b.enqueue(b.job("k", func(q *store.Enqueue) { q.Job.Queue = "other" })) // a claim that leaves nothing behind
 		synctest.Wait()
 		time.Sleep(time.Minute)
 		if b.runner().node.slots.sawNothingIn("default") {
 			t.Error("the node believes that nothing waits in the queue")
 		}
 		close(busy)
-		// It is in a lane of its own, so that only the node can know.
+		// In a lane of its own, so that only the node knows of the other.
 		jobs = append(jobs, b.enqueue(b.job("k", func(q *store.Enqueue) { q.Job.Priority = 3 })))
 		b.wait(jobs[2])
 		if r.times(jobs[1]) != 1 {
@@ -318,7 +320,8 @@ func TestJobWhoseRunTimeHasPassedStarts(t *testing.T) {
 	})
 }
 
-// TestRefusedStartDoesNotHappenLater: a full disk is an answer. Who was told so may enqueue another job instead.
+// TestRefusedStartDoesNotHappenLater: a full disk is an answer. The caller may enqueue another job
+// instead.
 func TestRefusedStartDoesNotHappenLater(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		r := &ran{}

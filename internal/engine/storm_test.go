@@ -11,7 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestStormOfFailuresIsCounted by the time the node has stopped: each line is there or in a count.
+// TestStormOfFailuresIsCounted: when the node has stopped, each line has been logged or counted.
 func TestStormOfFailuresIsCounted(t *testing.T) {
 	var log logstest.Book
 	inBed(t, Config{Logger: log.Logger(t, slog.LevelInfo), Node: NodeConfig{Slots: 1000}}, func(b *bed) {
@@ -29,7 +29,7 @@ func TestStormOfFailuresIsCounted(t *testing.T) {
 		for range cap(failed) {
 			<-failed
 		}
-		b.halt() // in the same moment
+		b.halt() // at the same moment
 		said, left := len(log.Lines(t, "job failed")), 0.0
 		for _, e := range log.Lines(t, "similar lines were left out") {
 			n, _ := e["lines"].(float64)

@@ -10,8 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestJobsNobodyServes are told by the leader, for each queue and kind, again and again, but not at
-// once.
+// TestJobsNobodyServes: the leader logs them for each queue and kind, repeatedly, but not at once.
 func TestJobsNobodyServes(t *testing.T) {
 	var log logstest.Book
 	inBed(t, Config{Logger: log.Logger(t, slog.LevelInfo), Node: NodeConfig{Queues: []store.QueueDemand{{Name: "default"}}}}, func(b *bed) {
@@ -66,7 +65,7 @@ func TestJobsNobodyServes(t *testing.T) {
 	})
 }
 
-// TestWhatIsServedIsNotSaid: nor what was not served for a moment.
+// TestWhatIsServedIsNotSaid: nor jobs that were unserved only for a moment.
 func TestWhatIsServedIsNotSaid(t *testing.T) {
 	var log logstest.Book
 	inBed(t, Config{Logger: log.Logger(t, slog.LevelInfo)}, func(b *bed) {
@@ -74,7 +73,7 @@ func TestWhatIsServedIsNotSaid(t *testing.T) {
 		b.run()
 		b.enqueue(b.job("late"))
 		time.Sleep(5 * time.Second)
-		for range 5 { // each second look finds a node that has the kind
+		for range 5 { // every second look finds a node with the kind
 			time.Sleep(2*unservedEvery - 10*time.Second)
 			other, err := b.st.Join(b.t.Context(), store.NodeInfo{Kinds: []string{"late"}})
 			if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestTerminatedHereIsKnownAtOnce: the job still runs in the process that waits, and has ended all the same.
+// TestTerminatedHereIsKnownAtOnce: the job's handler still runs in the waiting process, and the
+// wait ends all the same.
 func TestTerminatedHereIsKnownAtOnce(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
 		a, b := w.move(), w.move()
@@ -36,8 +37,8 @@ func TestTerminatedHereIsKnownAtOnce(t *testing.T) {
 	})
 }
 
-// TestOutcomeThatTheStoreChangesIsKnownAtOnce: a cancel that the run has not heard of makes another one of it, which is looked up while the
-// run is still in its slot.
+// TestOutcomeThatTheStoreChangesIsKnownAtOnce: a cancel that the run has not seen changes its
+// outcome, which is polled while the run is still in its slot.
 func TestOutcomeThatTheStoreChangesIsKnownAtOnce(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
 		a := w.move()
@@ -61,7 +62,7 @@ func TestOutcomeThatTheStoreChangesIsKnownAtOnce(t *testing.T) {
 	})
 }
 
-// drawl is a log that takes its time.
+// drawl is a slow log.
 type drawl struct{ slog.Handler }
 
 func (d drawl) Enabled(context.Context, slog.Level) bool { return true }
@@ -75,7 +76,8 @@ func (d drawl) WithAttrs([]slog.Attr) slog.Handler { return d }
 
 func (d drawl) WithGroup(string) slog.Handler { return d }
 
-// TestWaitBesideASlowLog: who begins to wait when the end is committed, and the slot not yet free, does not miss it.
+// TestWaitBesideASlowLog: a wait that begins after the commit and before the slot is free does not
+// miss the end.
 func TestWaitBesideASlowLog(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
 		a := &house{Store: w.st, town: w}

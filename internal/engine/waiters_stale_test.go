@@ -12,10 +12,10 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
 
-// lateAnswers is a store that is slow to tell what it has seen.
+// lateAnswers is a store that delays answers after it has read them.
 type lateAnswers struct {
 	store.Store
-	held atomic.Pointer[chan struct{}] // nil: it is not
+	held atomic.Pointer[chan struct{}] // nil: no delay
 }
 
 func (s *lateAnswers) Ended(ctx context.Context, namespace string, ids []store.ID) ([]store.Ended, error) {
@@ -27,7 +27,8 @@ func (s *lateAnswers) Ended(ctx context.Context, namespace string, ids []store.I
 	return ended, err
 }
 
-// TestWaitForTheNextEnd: a look that was under way when a job was retried tells nobody of its last end who waits for the next one.
+// TestWaitForTheNextEnd: a poll that was in progress when a job was retried must not answer a later
+// wait with the previous end.
 func TestWaitForTheNextEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &lateAnswers{Store: model.New(time.Now)}
@@ -44,7 +45,7 @@ func TestWaitForTheNextEnd(t *testing.T) {
 		if _, err := e.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{q.Job.ID}}); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Second) // it is not young any more
+		time.Sleep(time.Second) // it is no longer young
 		held := make(chan struct{})
 		st.held.Store(&held)
 		leaving, leave := context.WithCancel(t.Context())
@@ -53,7 +54,7 @@ func TestWaitForTheNextEnd(t *testing.T) {
 			_, err := e.Wait(leaving, "default", q.Job.ID)
 			left <- err
 		}()
-		synctest.Wait() // its look has seen that the job was cancelled
+		synctest.Wait() // its poll has seen that the job was cancelled
 		leave()
 		if err := <-left; !errors.Is(err, context.Canceled) {
 			t.Fatal(err)

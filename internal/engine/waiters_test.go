@@ -18,18 +18,18 @@ import (
 
 // As in package news.
 const (
-	wishesEvery   = 5  // seconds between two times that all wishes are told
+	wishesEvery   = 5  // seconds between two renewals of all wishes
 	mostTold      = 10 // in a second
-	roundsOfLooks = 4  // seconds in which all jobs are looked at
+	roundsOfLooks = 4  // seconds in which all jobs are polled
 	vainLook      = 50 * time.Microsecond
 )
 
-// town is a database with several processes in virtual time, which hear of each other as on PostgreSQL.
+// town is a database with several processes in virtual time, with wake-ups as on PostgreSQL.
 type town struct {
 	t     *testing.T
 	st    store.Store
 	delay time.Duration         // of a wake-up
-	lost  func(store.Wake) bool // those that do not arrive
+	lost  func(store.Wake) bool // reports wake-ups that do not arrive
 
 	mu   sync.Mutex
 	ears map[*house]func(store.Wake)
@@ -41,8 +41,8 @@ type house struct {
 	store.Store
 	town   *town
 	looks  atomic.Int64 // queries for ends
-	jobs   atomic.Int64 // that they asked for
-	failed atomic.Bool  // they fail
+	jobs   atomic.Int64 // jobs in those queries
+	failed atomic.Bool  // the queries fail
 	e      *Engine
 }
 
@@ -56,7 +56,7 @@ func inTown(t *testing.T, test func(t *testing.T, w *town)) {
 	})
 }
 
-// move makes a process.
+// move adds a process.
 func (w *town) move() *house {
 	h := &house{Store: w.st, town: w}
 	h.e = New(h, Config{})
@@ -127,7 +127,7 @@ func (h *house) Watch(ctx context.Context, wake func(store.Wake)) error {
 	return nil
 }
 
-// enqueue enqueues jobs whose ids another process has made, and returns them.
+// enqueue enqueues jobs with ids of another process, and returns them.
 func (h *house) enqueue(kind string, n int) []store.ID {
 	h.town.t.Helper()
 	return h.enqueueAs(kind, n, func() store.ID { return uuid.Must(uuid.NewV7()) })
@@ -149,7 +149,7 @@ func (h *house) enqueueAs(kind string, n int, newID func() store.ID) []store.ID 
 	return ids
 }
 
-// waitAll waits for jobs, and returns when each was known to have ended.
+// waitAll waits for jobs, and returns when each wait ended.
 func (h *house) waitAll(ids []store.ID) []time.Time {
 	h.town.t.Helper()
 	var at []time.Time
@@ -218,7 +218,7 @@ func TestWaitElsewhereIsToldOfTheEnd(t *testing.T) {
 		}
 		ends := time.Now().Add(lasts - time.Second)
 		time.Sleep(time.Second)
-		b.looks.Store(0) // those of who begins to wait
+		b.looks.Store(0) // those at the beginning of waits
 		time.AfterFunc(time.Until(ends)-time.Millisecond, func() {
 			b.wantLooks("in ten minutes", 600+10)
 			b.looks.Store(0)
@@ -228,14 +228,15 @@ func TestWaitElsewhereIsToldOfTheEnd(t *testing.T) {
 				t.Errorf("the end was known after %v", late)
 			}
 		}
-		b.wantLooks("as they end", int64(len(ids))) // the ends are told in as many commits as the machine likes
+		b.wantLooks("as they end", int64(len(ids))) // the number of commits with the ends varies
 		if told := w.told[store.WakeWanted]; told > 600/wishesEvery+mostTold+5 {
 			t.Errorf("it told %d times what it waits for", told)
 		}
 	})
 }
 
-// TestWaitForAJobThatSomebodyCancels in a process that has never listened, such as a command.
+// TestWaitForAJobThatSomebodyCancels: in a process that was not listening before, such as a
+// command.
 func TestWaitForAJobThatSomebodyCancels(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
 		a, b := w.move(), w.move()
@@ -304,8 +305,8 @@ func TestWaitFindsWhatNobodyTold(t *testing.T) {
 	}
 }
 
-// TestManyWhoBeginToWait one after the other cost a few statements a second, and none of them waits long. Who waits for its own jobs has
-// nobody tell of those of others.
+// TestManyWhoBeginToWait: many waits one after the other cost a few statements a second, and none
+// of them is late. A process that waits for its own jobs gets no wake-ups for those of others.
 func TestManyWhoBeginToWait(t *testing.T) {
 	others := func() store.ID { return uuid.Must(uuid.NewV7()) }
 	for whose, newID := range map[string]func() store.ID{"its own": store.NewID, "others'": others} {
@@ -348,7 +349,8 @@ func TestManyWhoBeginToWait(t *testing.T) {
 	}
 }
 
-// TestWaitsOfBothSorts: who begins to wait often for its own jobs, and now and then for another's, learns at once of all.
+// TestWaitsOfBothSorts: a process that often waits for its own jobs, and now and then for
+// another's, learns of all at once.
 func TestWaitsOfBothSorts(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
 		a, b := w.move(), w.move()
@@ -377,7 +379,7 @@ func TestWaitsOfBothSorts(t *testing.T) {
 	})
 }
 
-// TestWaitsForVeryMany take one statement a second all the same.
+// TestWaitsForVeryMany: they cost one statement a second as well.
 func TestWaitsForVeryMany(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
 		a, b := w.move(), w.move()
@@ -400,7 +402,7 @@ func TestWaitsForVeryMany(t *testing.T) {
 	})
 }
 
-// TestWaitWhileTheDatabaseIsAway goes on when it is back.
+// TestWaitWhileTheDatabaseIsAway: it continues when the database is back.
 func TestWaitWhileTheDatabaseIsAway(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
 		a, b := w.move(), w.move()
