@@ -35,7 +35,7 @@ func TestArgsInWords(t *testing.T) {
 	}
 }
 
-// TestFields: each field of the args is told.
+// TestFields: each field of the args is described.
 func TestFields(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]int{"exec": 4, "http": 5, "mail": 0} {

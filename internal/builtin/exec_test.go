@@ -20,7 +20,7 @@ import (
 
 func sh(script string) ExecArgs { return ExecArgs{Command: []string{"sh", "-c", script}} }
 
-// until polls for what cannot announce itself.
+// until polls a condition.
 func until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(20 * time.Second)
@@ -146,7 +146,7 @@ func waitForFile(t *testing.T, path string) string {
 	return strings.TrimSpace(string(data))
 }
 
-// TestExecStops checks that the end of the context reaches the command and its children, politely first.
+// TestExecStops: the end of the context reaches the command and its children, with SIGTERM first.
 func TestExecStops(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -180,7 +180,8 @@ func TestExecStops(t *testing.T) {
 	}
 }
 
-// TestExecSucceedsThoughStopped checks that a command which does its work to the end has done it, although it was told to stop.
+// TestExecSucceedsThoughStopped: a command that completes its work succeeds, although it was told
+// to stop.
 func TestExecSucceedsThoughStopped(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -197,7 +198,7 @@ func TestExecSucceedsThoughStopped(t *testing.T) {
 	}
 }
 
-// number is the id of a process.
+// number parses the id of a process.
 func number(t *testing.T, pid string) int {
 	t.Helper()
 	n, err := strconv.Atoi(strings.TrimSpace(pid))
@@ -207,8 +208,7 @@ func number(t *testing.T, pid string) int {
 	return n
 }
 
-// gone reports whether a process has ended; one whose parent has not asked for its status has, too,
-// where the system shows that.
+// gone reports whether a process has ended; a zombie has ended too, where the system shows that.
 func gone(pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return true
@@ -218,8 +218,8 @@ func gone(pid int) bool {
 	return err == nil && found && strings.HasPrefix(state, "Z")
 }
 
-// TestExecLeavesNothing checks that what a command leaves running ends with it: nobody would hold a lease for it. Nor is it waited for,
-// which would take an hour here.
+// TestExecLeavesNothing: processes that a command leaves running are killed, because they would run
+// without a lease. They are not waited for, which would take an hour here.
 func TestExecLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ script, stdin string }{
@@ -241,7 +241,8 @@ func TestExecLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestExecWaitsForNoDaemon checks that a process which has left the group and holds the outputs open does not hold up the job.
+// TestExecWaitsForNoDaemon: a process that has left the group and keeps the outputs open does not
+// block the job.
 func TestExecWaitsForNoDaemon(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("setsid"); err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/usercode"
 )
 
-// verdict is what an error tells the engine to do with the job.
+// verdict is what an error makes of the job.
 func verdict(err error) string {
 	var (
 		fail  *usercode.FailError
@@ -311,14 +311,14 @@ func TestRedirects(t *testing.T) {
 	const body = `"hi"`
 	for _, test := range []struct {
 		method, path, body string
-		want               string // the verdict, or what the last server saw
+		want               string // the verdict, or what the last server received
 	}{
 		{"GET", "/again", "", "retry"},
 		{"GET", "/file", "", "fail"},
 		{"GET", "/301", "", "GET "},
 		{"GET", "/302", "", "GET "},
 		{"GET", "/307", "", "GET "},
-		{"HEAD", "/302", "", ""}, // which has no body
+		{"HEAD", "/302", "", ""}, // it has no body
 		{"POST", "/307", body, "POST hi"},
 		{"PUT", "/308", body, "PUT hi"},
 		{"POST", "/301", body, "fail"},
@@ -326,7 +326,7 @@ func TestRedirects(t *testing.T) {
 		{"POST", "/303", body, "fail"},
 		{"POST", "/302", "", "fail"},
 		{"DELETE", "/302", "", "fail"},
-		{"GET", "/302", body, "fail"}, // the body would be gone
+		{"GET", "/302", body, "fail"}, // the body would be dropped
 	} {
 		t.Run(test.method+test.path+test.body, func(t *testing.T) {
 			t.Parallel()
@@ -343,7 +343,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// TestLargestResult checks that the most that is kept of an answer is not too much for a result.
+// TestLargestResult: the largest kept response fits into a result.
 func TestLargestResult(t *testing.T) {
 	t.Parallel()
 	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -53,7 +53,7 @@ func TestBench(t *testing.T) {
 	}
 }
 
-// TestBenchLeavesTheRest checks that it touches nothing of the database that it was shown.
+// TestBenchLeavesTheRest: it changes nothing else in the database.
 func TestBenchLeavesTheRest(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -78,7 +78,7 @@ func TestBenchLeavesTheRest(t *testing.T) {
 	}
 }
 
-// TestBenchInterrupted checks that Ctrl-C leaves nothing behind.
+// TestBenchInterrupted: Ctrl-C leaves nothing behind.
 func TestBenchInterrupted(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)

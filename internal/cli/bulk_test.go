@@ -8,7 +8,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/views"
 )
 
-// TestBulk changes jobs by what they are, on both databases.
+// TestBulk changes jobs by filters, on both databases.
 func TestBulk(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(_ *testing.T, s *shell) { bulkOn(s) })

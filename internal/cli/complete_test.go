@@ -14,12 +14,12 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 )
 
-// fullDisk is where nothing can be written.
+// fullDisk is a file on a full disk.
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
-// complete is what a shell is offered for a command line whose last word is being typed.
+// complete returns the completions of the last word of a command line.
 func (s *shell) complete(args ...string) (found []string, files bool) {
 	s.Helper()
 	got := s.run(append([]string{cobra.ShellCompNoDescRequestCmd}, args...)...)
@@ -34,8 +34,8 @@ func (s *shell) complete(args ...string) (found []string, files bool) {
 	return lines[:last], lines[last] == ":0"
 }
 
-// TestNoFilesWhereNoneAreMeant goes through all flags and arguments of all verbs, with and without
-// a database.
+// TestNoFilesWhereNoneAreMeant completes all flags and arguments of all verbs, with and without a
+// database.
 func TestNoFilesWhereNoneAreMeant(t *testing.T) {
 	t.Parallel()
 	with := migrated(t)
@@ -121,7 +121,7 @@ func TestCompletions(t *testing.T) {
 			t.Errorf("%s: %q, want %q", test.args, found, test.want)
 		}
 	}
-	// What cannot be read is not offered, and no error.
+	// Without a database there are no completions, and no error.
 	if found, files := s.complete("job", "get", "--database", "postgres://127.0.0.1:1/x?sslmode=disable", ""); len(found) > 0 || files {
 		t.Errorf("%v, files %t", found, files)
 	}
@@ -144,7 +144,7 @@ func TestCompletions(t *testing.T) {
 	}
 }
 
-// TestCompletionsOfDurableJobs: what a job waits for, has done and has published.
+// TestCompletionsOfDurableJobs: names from what a job waits for, has done and has published.
 func TestCompletionsOfDurableJobs(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *shell) {

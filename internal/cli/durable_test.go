@@ -124,7 +124,7 @@ func (shop *shop) fulfil(run *holdfast.Run, o order) (string, error) {
 	})
 }
 
-// waits returns when a job is waiting for something, which it says in words.
+// waits returns when a job waits for something, described by words.
 func (s *shell) waits(id, words string) {
 	s.Helper()
 	until(s.T, "waiting for "+words, func() bool {
@@ -138,7 +138,7 @@ type waitRead struct {
 	For json.RawMessage `json:"for"`
 }
 
-// holds checks what an output holds.
+// holds checks what an output contains.
 func (s *shell) holds(out string, words ...string) {
 	s.Helper()
 	for _, w := range words {
@@ -153,7 +153,7 @@ type actionRead struct {
 	Action, Actor, Reason string
 }
 
-// What is what was done and why, of an action that tells who did it and when.
+// What returns the action and its reason, after checking who did it and when.
 func (a actionRead) What() string {
 	if who, err := user.Current(); err != nil || a.At.IsZero() || !strings.HasPrefix(a.Actor, who.Username+"@") {
 		return "nobody did it"
@@ -168,7 +168,7 @@ func (s *shell) journal(id string) holdfast.Journal {
 	return j
 }
 
-// token is that of the last callback that a job has opened.
+// token is the token of the last callback of a job.
 func (s *shell) token(id string) string {
 	s.Helper()
 	token := ""
@@ -183,7 +183,7 @@ func (s *shell) token(id string) string {
 	return token
 }
 
-// TestDurableJob walks through the life of a durable job, from the command line.
+// TestDurableJob follows the life of a durable job on the command line.
 func TestDurableJob(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *shell) {
@@ -231,7 +231,7 @@ func TestDurableJob(t *testing.T) {
 	})
 }
 
-// seeJournal looks at the journal of a job that has run without a fault.
+// seeJournal checks the journal of a job that has completed.
 func (s *shell) seeJournal(id string) {
 	s.Helper()
 	file := filepath.Join(s.dir, "journal.json")
@@ -265,7 +265,7 @@ func (s *shell) seeJournal(id string) {
 			s.Errorf("%s is not in\n%s", pattern, table)
 		}
 	}
-	// What is written while it is followed is the same.
+	// Following it prints the same.
 	var entries, messages int
 	for line := range strings.Lines(s.ok("job", "journal", id, "--follow")) {
 		var l views.JournalLine
@@ -290,7 +290,7 @@ func (s *shell) seeJournal(id string) {
 	}
 }
 
-// seePublished looks at what a job has published that has run without a fault.
+// seePublished checks what a completed job has published.
 func (s *shell) seePublished(id string) {
 	s.Helper()
 	s.holds(shape(s.T, s.ok("job", "published", id, "progress", "-o", "jsonl")), `{"offset":"5","at":"TIME","value":"approved"}`+"\n")
@@ -320,7 +320,7 @@ func (s *shell) seePublished(id string) {
 	}
 }
 
-// seeFork forks a job that has run without a fault.
+// seeFork forks a completed job.
 func (s *shell) seeFork(id string) {
 	s.Helper()
 	var forked views.Forked
@@ -396,7 +396,7 @@ func TestPauseAndResume(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 
-		// It fails at its last step, and goes on from there.
+		// It fails at its last step, and continues from there.
 		s.ok("callback", "complete", s.token(id))
 		s.expect(s.run("job", "wait", id, "--timeout", "1m"), 1, "failed", "out of paper")
 		s.expect(s.run("job", "pause", id), 1, id+" was not changed: it is already failed")
@@ -408,7 +408,7 @@ func TestPauseAndResume(t *testing.T) {
 	})
 }
 
-// TestResumeFailed lets a durable job go on that has failed without anything to compensate, and retries it.
+// TestResumeFailed resumes a durable job that has failed without compensations, and retries it.
 func TestResumeFailed(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *shell) {

@@ -99,7 +99,8 @@ func TestEnqueueArgsFromElsewhere(t *testing.T) {
 	}
 }
 
-// TestEnqueueKeepsArgsAsTheyAre checks that nothing but white space is changed, and that the limit holds for what is stored.
+// TestEnqueueKeepsArgsAsTheyAre: only white space is changed, and the limit applies to what is
+// stored.
 func TestEnqueueKeepsArgsAsTheyAre(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
@@ -256,7 +257,7 @@ func TestEnqueueFile(t *testing.T) {
 func TestEnqueueFileStopsAtABadLine(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		good  int // lines before the bad one
+		good  int // number of lines before the bad one
 		bad   string
 		words []string
 		jobs  int
@@ -327,8 +328,8 @@ func TestEnqueueFileAndRefusals(t *testing.T) {
 	}
 }
 
-// TestEnqueueChecksTheCommandLineFirst checks that what is wrong with every job is told once, as a mistake of the command line, before
-// the database is opened and the input is read.
+// TestEnqueueChecksTheCommandLineFirst: what is wrong with every job is reported once, as a mistake
+// of the command line, before the database is opened and the input is read.
 func TestEnqueueChecksTheCommandLineFirst(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -354,7 +355,7 @@ func TestEnqueueChecksTheCommandLineFirst(t *testing.T) {
 	}
 }
 
-// TestByteOrderMark: Windows programs begin files with one.
+// TestByteOrderMark: files of Windows programs start with one.
 func TestByteOrderMark(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
@@ -370,7 +371,7 @@ func TestByteOrderMark(t *testing.T) {
 	}
 }
 
-// TestAtNow: a clock that differs a little, or a time that has just passed, is no mistake.
+// TestAtNow: a time in the near past is accepted, because clocks differ.
 func TestAtNow(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
@@ -381,7 +382,7 @@ func TestAtNow(t *testing.T) {
 		"--at: 2030-01-01T11:59:00Z was 90s ago; omit it")
 }
 
-// TestArgsBehindTheKind: as the payload of a signal is.
+// TestArgsBehindTheKind: args as an argument, like the payload of a signal.
 func TestArgsBehindTheKind(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
@@ -399,7 +400,7 @@ func TestArgsBehindTheKind(t *testing.T) {
 	s.expect(s.run("job", "enqueue", "mail", "{}", "{}"), app.ExitUsage, "too many arguments: job enqueue takes KIND [ARGS], got 3")
 }
 
-// TestQuietEnqueue: the id alone, for scripts; another format is what it is.
+// TestQuietEnqueue: only the id, for scripts; other formats are unchanged.
 func TestQuietEnqueue(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
@@ -414,8 +415,8 @@ func TestQuietEnqueue(t *testing.T) {
 	}
 }
 
-// TestArgsOfBuiltinKinds: what they will refuse is told at once, and enqueued: a kind of somebody
-// else's may have the name.
+// TestArgsOfBuiltinKinds: wrong args cause a warning, and are enqueued, because a user's kind may
+// have the name.
 func TestArgsOfBuiltinKinds(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
@@ -424,7 +425,7 @@ func TestArgsOfBuiltinKinds(t *testing.T) {
 	s.expectNote(s.run("job", "enqueue", "exec", `{"command":["true"]}`), "")
 }
 
-// TestUniqueField: a name that is misspelt would make all jobs the same.
+// TestUniqueField: with a misspelt name all jobs would be the same.
 func TestUniqueField(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
@@ -444,7 +445,7 @@ func TestUniqueField(t *testing.T) {
 	}
 }
 
-// TestFileThatIsAnArray: what to do is told.
+// TestFileThatIsAnArray: the error says what to do.
 func TestFileThatIsAnArray(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 )
 
-// background is a command that goes on while the test does.
+// background is a command that runs beside the test.
 type background struct {
 	stdout, stderr *buffer
 	signals        chan os.Signal
@@ -25,7 +25,7 @@ func (s *shell) begin(args ...string) *background {
 	return b
 }
 
-// says returns when the command has written something.
+// says waits until the command has written something.
 func (b *background) says(t *testing.T, words string) {
 	t.Helper()
 	until(t, "the output "+words, func() bool { return strings.Contains(b.stdout.String(), words) })
@@ -37,7 +37,7 @@ func TestFollow(t *testing.T) {
 		shop := &shop{}
 		s.serve(shop.register)
 		id := s.enqueue("order", "--args", `{"to":"ada"}`)
-		// Quietly: on a slow machine they would say what the job waits for.
+		// Quietly: on a slow machine they would print what the job waits for.
 		journal := s.begin("job", "journal", id, "--follow", "-q", "-o", "table")
 		lines := s.begin("job", "journal", id, "--follow", "-q")
 		stream := s.begin("job", "stream", id, "log", "--follow", "-q", "--after", "3")

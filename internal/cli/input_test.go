@@ -14,7 +14,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/arg"
 )
 
-// TestInterruptAtFIFO checks that Ctrl-C works while a FIFO is opened that nobody writes to.
+// TestInterruptAtFIFO: Ctrl-C works while a FIFO without a writer is opened.
 func TestInterruptAtFIFO(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -33,7 +33,7 @@ func TestInterruptAtFIFO(t *testing.T) {
 		t.Errorf("opening: %v", err)
 	}
 
-	writer, err := os.OpenFile(path, os.O_WRONLY, 0) // ends the opening that was left behind
+	writer, err := os.OpenFile(path, os.O_WRONLY, 0) // ends the goroutine that was left behind
 	if err != nil {
 		t.Fatal(err)
 	}

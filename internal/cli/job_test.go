@@ -18,7 +18,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/views"
 )
 
-// shape is a JSON document with its values replaced by what they are, and its fields in their order.
+// shape is a JSON document with its values replaced by their types, and its fields in order.
 func shape(t *testing.T, doc string) string {
 	t.Helper()
 	for _, kind := range []struct{ pattern, word string }{
@@ -210,7 +210,7 @@ func TestWait(t *testing.T) {
 	s.expect(s.run("job", "wait", later, "--timeout", "30ms"), app.ExitTimeout, "has not finished after 30ms", later)
 	s.expect(s.run("job", "wait", later, "--timeout", "-1s"), app.ExitUsage, "negative")
 	done := s.enqueue("exec", "--args", echo)
-	for range 2 { // it may have finished long ago
+	for range 2 { // it may have finished already
 		if got := s.run("job", "wait", done, "--timeout", "1m"); got.code != 0 || !strings.Contains(got.stdout, `"stdout":"hello\n"`) {
 			t.Errorf("%+v", got)
 		}
@@ -230,8 +230,7 @@ func TestWait(t *testing.T) {
 	n.stop(t)
 }
 
-// TestWaitTellsWhy: whoever waits for what cannot come is told so, and may say for how long to
-// wait.
+// TestWaitTellsWhy: a wait for what cannot happen prints the reason, and may have a time limit.
 func TestWaitTellsWhy(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
@@ -331,7 +330,7 @@ func TestQueuesAndNodes(t *testing.T) {
 	}
 }
 
-// TestPauseThatFailsHalfWay checks that what was done is told, in whole JSON.
+// TestPauseThatFailsHalfWay: the completed part is printed, as valid JSON.
 func TestPauseThatFailsHalfWay(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)

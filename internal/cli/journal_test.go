@@ -10,7 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/views"
 )
 
-// TestJournalOfWhatDoesNotDecode: people see which message it was, and what is wrong with it.
+// TestJournalOfWhatDoesNotDecode: it shows which message it was, and the error.
 func TestJournalOfWhatDoesNotDecode(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, time.March, 4, 5, 6, 7, 0, time.UTC)

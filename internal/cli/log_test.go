@@ -10,7 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/shortlog"
 )
 
-// TestLogFlags checks what is refused, and which of the flag, --quiet and the environment wins.
+// TestLogFlags checks invalid values, and the order of the flag, --quiet and the environment.
 func TestLogFlags(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -24,13 +24,13 @@ func TestLogFlags(t *testing.T) {
 		delete(s.env, app.EnvLogLevel)
 		s.env[app.EnvLogFormat] = "xml"
 		s.expect(s.run(verb), app.ExitUsage, `$HOLDFAST_LOG_FORMAT "xml": must be short, text or json`)
-		s.env[app.EnvLogFormat] = "" // that is no way to take it back
+		s.env[app.EnvLogFormat] = "" // an empty variable is a mistake
 		s.expect(s.run(verb), app.ExitUsage, `$HOLDFAST_LOG_FORMAT "": must be short, text or json`)
 		delete(s.env, app.EnvLogFormat)
 	}
 }
 
-// TestWorkerLogs in the format that it was told, and nothing but what it has to.
+// TestWorkerLogs: in the requested format, and only what is necessary.
 func TestWorkerLogs(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -63,7 +63,7 @@ func TestWorkerLogs(t *testing.T) {
 	}
 }
 
-// TestDevTellsOfJobs: a line for what starts, ends and fails, with the id and the kind.
+// TestDevTellsOfJobs: a line for each start, end and failure, with the id and the kind.
 func TestDevTellsOfJobs(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 )
 
-// TestWaitsThroughARestart: what waits and follows goes on when the server is back, says so, and
-// has missed nothing.
+// TestWaitsThroughARestart: verbs that wait or follow continue when the server is back, say so, and
+// miss nothing.
 func TestWaitsThroughARestart(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Private(t)
@@ -29,7 +29,7 @@ func TestWaitsThroughARestart(t *testing.T) {
 	}
 	waiting["journal"].says(t, `"name":"log"`)
 	waiting["stream"].says(t, `"value":"charged"`)
-	until(t, "the waits", func() bool { // which say so after a while
+	until(t, "the waits", func() bool { // each prints its reason after a while
 		return strings.Contains(waiting["wait"].stderr.String(), "waiting for signal approved")
 	})
 	cluster.Stop(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 )
 
-// TestOnPostgres walks through the verbs on PostgreSQL. What they do is the business of the stores' own suite; here it is that they get
-// there.
+// TestOnPostgres runs all verbs on PostgreSQL. The conformance suite tests their effects; this
+// tests that they reach the database.
 func TestOnPostgres(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -94,8 +94,8 @@ func TestOnPostgres(t *testing.T) {
 	}
 }
 
-// TestDeniedOnPostgres: what the database refuses is no mistake in the command line, and what to
-// grant is told.
+// TestDeniedOnPostgres: a denied permission is not a mistake on the command line, and the error
+// says what to grant.
 func TestDeniedOnPostgres(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)

@@ -54,7 +54,7 @@ func binary(t *testing.T) string {
 	return path
 }
 
-// process is a holdfast of its own.
+// process is a holdfast in a process of its own.
 type process struct {
 	cmd    *exec.Cmd
 	stderr *buffer
@@ -85,7 +85,7 @@ func startNode(t *testing.T, dir string, cmd *exec.Cmd) *process {
 	return p
 }
 
-// environ is the environment of a user who has named no database.
+// environ is the environment of a user without variables for Holdfast.
 func environ() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, app.EnvDatabase+"=") || strings.HasPrefix(v, app.EnvNamespace+"=")
@@ -99,7 +99,7 @@ func command(t *testing.T, dir string, args ...string) outcome {
 	cmd := exec.CommandContext(t.Context(), binary(t), args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
 	cmd.Env = environ()
-	_ = cmd.Run() // the exit code says it
+	_ = cmd.Run() // the exit code is in cmd
 	return outcome{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
@@ -128,7 +128,7 @@ func exists(path string) func() bool {
 	}
 }
 
-// TestDevEndToEnd does what the README tells a new user to do.
+// TestDevEndToEnd follows the README for new users.
 func TestDevEndToEnd(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -155,7 +155,7 @@ func TestDevEndToEnd(t *testing.T) {
 		t.Errorf("the copy holds %d bytes (%v), want %d", len(got), err, len(content))
 	}
 
-	// The commands that it says to try work as they are written.
+	// The commands of its hints work as printed.
 	tried := 0
 	for line := range strings.Lines(dev.stderr.String()) {
 		if line, ok := strings.CutPrefix(line, "  "+binary(t)+" "); ok {
@@ -184,7 +184,7 @@ func TestDevEndToEnd(t *testing.T) {
 	s.expect(command(t, dir, "job", "list", "--state", "running"), 0)
 }
 
-// TestStopping checks the two signals: the first one waits for jobs, the second does not.
+// TestStopping: the first signal waits for jobs, the second does not.
 func TestStopping(t *testing.T) {
 	t.Parallel()
 	t.Run("the first signal waits", func(t *testing.T) {
@@ -239,7 +239,8 @@ func TestStopping(t *testing.T) {
 	})
 }
 
-// TestStoppingWithoutATerminal checks that a node stops as it should when the terminal, or the reader of its log, goes away.
+// TestStoppingWithoutATerminal: a node stops cleanly when the terminal, or the reader of its log,
+// goes away.
 func TestStoppingWithoutATerminal(t *testing.T) {
 	t.Parallel()
 	const untilGo = "touch begun; until [ -e go ]; do sleep 0.02; done"
@@ -255,7 +256,7 @@ func TestStoppingWithoutATerminal(t *testing.T) {
 			t.Skip("the tests run in the background of a script")
 		}
 		dir := t.TempDir()
-		// Between the node and us is what a shell makes of "holdfast dev 2>&1 | tee": a pipe whose reader may end first.
+		// The node writes to a pipe whose reader may end first, as in "holdfast dev 2>&1 | tee".
 		read, write, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)
@@ -297,7 +298,7 @@ func TestStoppingWithoutATerminal(t *testing.T) {
 		until(t, "the start of the job", exists(filepath.Join(dir, "begun")))
 		_ = dev.cmd.Process.Signal(syscall.SIGHUP)
 		until(t, "the answer to the signal", func() bool { return strings.Contains(dev.stderr.String(), "node stopping") })
-		_ = dev.cmd.Process.Signal(syscall.SIGHUP) // the shell says it, and the system says it
+		_ = dev.cmd.Process.Signal(syscall.SIGHUP) // both the shell and the system send it
 		letGo(t, dir)
 		if err := dev.cmd.Wait(); err != nil {
 			t.Errorf("%v", err)
@@ -327,7 +328,7 @@ func TestStoppingWithoutATerminal(t *testing.T) {
 	}
 }
 
-// TestKilledNode checks that a job whose node was killed in the middle is run again by the next one, at once.
+// TestKilledNode: the job of a killed node is run again by the next one, at once.
 func TestKilledNode(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -358,7 +359,7 @@ func TestKilledNode(t *testing.T) {
 	if v.Attempt != 2 || len(v.Attempts) != 1 || v.Attempts[0].Reason != "node_lost" {
 		t.Errorf("%+v", v)
 	}
-	// On Linux the command of the first attempt has died with its node; elsewhere it is left behind, and ended here.
+	// On Linux the command of the first attempt has died with its node; elsewhere the test ends it.
 	number, err := strconv.Atoi(strings.TrimSpace(string(pid)))
 	if err != nil || number < 2 {
 		t.Fatalf("%q is the id of no process", pid)
@@ -373,8 +374,7 @@ func TestKilledNode(t *testing.T) {
 	}
 }
 
-// isZombie reports whether a process has ended whose parent has not asked for its status, where the
-// system shows that.
+// isZombie reports whether a process is a zombie, where the system shows that.
 func isZombie(pid int) bool {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	_, state, found := strings.Cut(string(status), ") ")
@@ -383,7 +383,7 @@ func isZombie(pid int) bool {
 
 type attemptReason struct{ Reason string }
 
-// TestReadOnlyFile runs the command as somebody who may not write.
+// TestReadOnlyFile runs the command as a user without write permission.
 func TestReadOnlyFile(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
@@ -406,7 +406,7 @@ func TestReadOnlyFile(t *testing.T) {
 	}
 }
 
-// openTo lets everybody look into a directory and those above it that are the tests' own.
+// openTo makes a directory, and those of the tests above it, readable for all users.
 func openTo(t *testing.T, dir string) {
 	t.Helper()
 	for ; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {

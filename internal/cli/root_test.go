@@ -26,7 +26,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata")
 
-// commands calls visit for every command of ours: cobra's own have their own tests.
+// commands calls visit for every command except cobra's own.
 func commands(visit func(*cobra.Command)) {
 	a := verbs{&app.App{}}
 	var walk func(*cobra.Command)
@@ -62,7 +62,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestHelpIsComplete checks that every verb explains itself.
+// TestHelpIsComplete: every verb has a help text.
 func TestHelpIsComplete(t *testing.T) {
 	t.Parallel()
 	commands(func(cmd *cobra.Command) {
@@ -85,7 +85,7 @@ func TestHelpIsComplete(t *testing.T) {
 	})
 }
 
-// TestExamplesParse checks that the examples of the help are command lines that exist.
+// TestExamplesParse: the examples of the help are valid command lines.
 func TestExamplesParse(t *testing.T) {
 	t.Parallel()
 	commands(func(cmd *cobra.Command) {
@@ -137,7 +137,7 @@ func checkExample(t *testing.T, line string) {
 	}
 }
 
-// shellWords splits a line as a shell does, as far as examples need it.
+// shellWords splits a line like a shell, as far as examples need it.
 func shellWords(line string) []string {
 	var (
 		words []string
@@ -222,7 +222,7 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
-// enough returns as many arguments as a verb needs, by the words of its Use.
+// enough returns as many arguments as the Use of a verb demands.
 func enough(cmd *cobra.Command) []string {
 	args := []string{}
 	for _, word := range strings.Fields(cmd.Use)[1:] {
@@ -233,8 +233,8 @@ func enough(cmd *cobra.Command) []string {
 	return args
 }
 
-// TestEmptyValues: whatever is given has a value, in every flag and every argument of every verb,
-// and in the environment.
+// TestEmptyValues: empty values are refused in every flag and argument of every verb, and in the
+// environment.
 func TestEmptyValues(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -280,8 +280,8 @@ func TestEmptyValues(t *testing.T) {
 	}
 }
 
-// TestGlobalFlags: every verb takes all of them, so that they may stand in an alias, and shows
-// those that it looks at.
+// TestGlobalFlags: every verb accepts all of them, so that they may be part of an alias, and its
+// help shows those that it uses.
 func TestGlobalFlags(t *testing.T) {
 	t.Parallel()
 	commands(func(cmd *cobra.Command) {
@@ -301,7 +301,7 @@ func TestGlobalFlags(t *testing.T) {
 	}
 }
 
-// TestNamespaceOfTheEnvironment: the flag comes first.
+// TestNamespaceOfTheEnvironment: the flag overrides it.
 func TestNamespaceOfTheEnvironment(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
@@ -313,7 +313,7 @@ func TestNamespaceOfTheEnvironment(t *testing.T) {
 	s.expect(s.run("job", "get", id, "--namespace", "default"), 1, "no such job in namespace")
 }
 
-// TestWrongValues is what people type. No text of a Go package reaches them.
+// TestWrongValues: mistakes of users. No message of a Go package reaches them.
 func TestWrongValues(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
@@ -366,9 +366,9 @@ func TestWrongValues(t *testing.T) {
 	}
 }
 
-// silence is input that does not come.
+// silence is input that never comes.
 type silence struct {
-	asked chan struct{} // gets something when it is read
+	asked chan struct{} // receives when it is read
 	ended chan struct{} // closed: it ends
 }
 
@@ -378,7 +378,7 @@ func (s silence) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// TestInterrupt checks that Ctrl-C ends a command that waits, for a job or for input.
+// TestInterrupt: Ctrl-C ends a command that waits for a job or for input.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
@@ -406,10 +406,10 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestInterruptWhileOpening checks that Ctrl-C works before the database has answered.
+// TestInterruptWhileOpening: Ctrl-C works before the database has answered.
 func TestInterruptWhileOpening(t *testing.T) {
 	t.Parallel()
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and never answers
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -468,7 +468,7 @@ func TestNotADatabase(t *testing.T) {
 	}
 }
 
-// statement does something to the database behind the library's back.
+// statement executes SQL without the library.
 func (s *shell) statement(text string) {
 	s.Helper()
 	conn, err := sqlite.OpenConn(s.db)

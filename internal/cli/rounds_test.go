@@ -9,7 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast"
 )
 
-// playRounds streams which round it is, publishes it, and continues as new until the third.
+// playRounds publishes and streams the number of each round, and continues as new until the third.
 func playRounds(client *holdfast.Client) error {
 	rounds := holdfast.NewKind[int, int]("rounds")
 	return rounds.Handle(client, func(run *holdfast.Run, round int) (int, error) {
@@ -29,7 +29,7 @@ func playRounds(client *holdfast.Client) error {
 	})
 }
 
-// TestPublishedInAllRounds: what a job published and streamed before it continued as new is shown as the rest is.
+// TestPublishedInAllRounds: data from before a job continued as new are shown like all others.
 func TestPublishedInAllRounds(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *shell) {

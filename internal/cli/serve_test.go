@@ -70,7 +70,7 @@ func TestHTTPKind(t *testing.T) {
 	}
 }
 
-// TestDevThatCannotJoin says so in one line, which names the database, and gives no hints before.
+// TestDevThatCannotJoin: one line names the database, without hints before it.
 func TestDevThatCannotJoin(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Shared(t)
@@ -93,7 +93,7 @@ func TestDevThatCannotJoin(t *testing.T) {
 	}
 	t.Cleanup(func() { execute(server.URL(""), "DROP ROLE IF EXISTS "+role) })
 	s := newShell(t)
-	s.env[app.EnvDatabase] = server.Database(t) // dropped before the role, as cleanups go
+	s.env[app.EnvDatabase] = server.Database(t) // dropped before the role, as cleanups run in reverse
 	s.ok("migrate", "up")
 	execute(s.env[app.EnvDatabase], "CREATE ROLE "+role+" LOGIN PASSWORD 'hunter2'", "GRANT USAGE ON SCHEMA holdfast TO "+role,
 		"GRANT SELECT ON ALL TABLES IN SCHEMA holdfast TO "+role)

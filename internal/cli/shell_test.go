@@ -23,10 +23,10 @@ import (
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 )
 
-// buildDir is where the tests have built the command, if they have.
+// buildDir is the directory of the built command, if it was built.
 var buildDir string
 
-// global is the logger of the process, which commands leave alone.
+// global is the default logger of the process, which commands must not use.
 type global struct {
 	slog.Handler
 
@@ -65,7 +65,7 @@ type shell struct {
 	dir      string
 	db       string
 	env      map[string]string
-	terminal bool // standard output and error are one
+	terminal bool // standard output and error are terminals
 	now      func() time.Time
 }
 
@@ -76,7 +76,7 @@ func newShell(t *testing.T) *shell {
 	return &shell{T: t, dir: dir, db: db, env: map[string]string{app.EnvDatabase: db}, now: time.Now}
 }
 
-// migrated is a shell whose database exists.
+// migrated returns a shell whose database exists.
 func migrated(t *testing.T) *shell {
 	t.Helper()
 	s := newShell(t)
@@ -137,7 +137,7 @@ func (s *shell) enqueue(args ...string) string {
 	return v.ID
 }
 
-// job is what "job get" says of a job.
+// job is the output of "job get" for a job.
 func (s *shell) job(id string) map[string]any {
 	s.Helper()
 	var v map[string]any
@@ -152,7 +152,8 @@ func (s *shell) decode(text string, v any) {
 	}
 }
 
-// expect checks the exit code, and that standard error is one line that holds the words. It returns standard output.
+// expect checks the exit code, and that standard error is one line with the words. It returns
+// standard output.
 func (s *shell) expect(got outcome, code int, words ...string) string {
 	s.Helper()
 	if got.code != code {
@@ -169,7 +170,7 @@ func (s *shell) expect(got outcome, code int, words ...string) string {
 	return got.stdout
 }
 
-// expectNote checks what a command that goes well tells people.
+// expectNote checks the note of a command that succeeds.
 func (s *shell) expectNote(got outcome, want string) {
 	s.Helper()
 	if got.code != 0 || got.stderr != want {
@@ -177,7 +178,7 @@ func (s *shell) expectNote(got outcome, want string) {
 	}
 }
 
-// until polls for what cannot announce itself.
+// until polls a condition.
 func until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(60 * time.Second)
@@ -193,7 +194,7 @@ func until(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// buffer may be written and read at once.
+// buffer may be written and read concurrently.
 type buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -237,7 +238,7 @@ func (s *shell) start(args ...string) *node {
 	return n
 }
 
-// stop stops the node and checks that it ends well. It may be called again.
+// stop stops the node and checks that it ends cleanly. It may be called again.
 func (n *node) stop(t *testing.T) {
 	t.Helper()
 	if n.ended == nil {

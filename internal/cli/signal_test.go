@@ -14,7 +14,8 @@ import (
 
 const someToken = "hfc_AZNtPnwqe1GaDj8dXI4rZJ_tUM0r9cVsQb1yWgkX2oE"
 
-// durableVerbs are those that take the id of a job and more, with what they need to get as far as looking for it.
+// durableVerbs are the verbs that take the id of a job and more, with arguments that pass all
+// checks before the job is read.
 func durableVerbs(id string) [][]string {
 	return [][]string{
 		{"job", "pause", id},
@@ -96,7 +97,7 @@ func TestDurableUsage(t *testing.T) {
 	s.expect(s.run("job", "published", id, "x"), 1, `the job has published no value under "x"; use --wait to wait for it`)
 }
 
-// TestSignalPayloads sends payloads from everywhere, before the job begins.
+// TestSignalPayloads sends payloads from all sources, before the job starts.
 func TestSignalPayloads(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)
@@ -146,7 +147,7 @@ func TestCallbackFails(t *testing.T) {
 	s.holds(s.ok("job", "journal", id, "-o", "table"), "sent callback failed", "card <refused>")
 }
 
-// TestSignalThatNobodyReads: it is sent, and told.
+// TestSignalThatNobodyReads: it is sent, with a note.
 func TestSignalThatNobodyReads(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -156,10 +157,10 @@ func TestSignalThatNobodyReads(t *testing.T) {
 	s.expectNote(s.run("signal", "send", id, "go"), note)
 	s.expectNote(s.run("signal", "send", id, "go", "-q"), "")
 	s.ok("job", "cancel", id)
-	s.expectNote(s.run("signal", "send", s.enqueue("order"), "approved"), "") // it has not begun
+	s.expectNote(s.run("signal", "send", s.enqueue("order"), "approved"), "") // it has not started
 }
 
-// TestSignalSendSaysWhatTheJobDoes about it.
+// TestSignalSendSaysWhatTheJobDoes: with regard to the signal.
 func TestSignalSendSaysWhatTheJobDoes(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)

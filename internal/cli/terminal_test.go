@@ -12,8 +12,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
-// TestNothingReachesTheTerminalRaw: neither from results nor from names; elsewhere they are what
-// they are.
+// TestNothingReachesTheTerminalRaw: control characters of results and names are escaped on a
+// terminal, and unchanged elsewhere.
 func TestNothingReachesTheTerminalRaw(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -36,8 +36,8 @@ func TestNothingReachesTheTerminalRaw(t *testing.T) {
 	}
 }
 
-// TestPanicAndOldErrors: job get shows where it panicked, and a job that completed has no error any
-// more.
+// TestPanicAndOldErrors: job get shows the stack of a panic, and no error for a job that completed
+// later.
 func TestPanicAndOldErrors(t *testing.T) {
 	t.Parallel()
 	s := migrated(t)

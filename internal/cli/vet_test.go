@@ -10,7 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/views"
 )
 
-// sources is a module that stands for the library, with three packages that use it.
+// sources is a module with a stub of the library and three packages that use it.
 var sources = map[string]string{
 	"go.mod":      "module github.com/holdfastdev/holdfast\n\ngo 1.26\n",
 	"holdfast.go": "package holdfast\n\ntype Run struct{}\n\nfunc (r *Run) Sleep(d int) error { return nil }\n",

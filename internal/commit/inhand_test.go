@@ -67,7 +67,7 @@ func TestPortionShrinksAndGrows(t *testing.T) {
 	if !p.IsWhole() {
 		t.Errorf("after all went well: %+v", p)
 	}
-	// A database that takes its time whatever the size is given more at once, not less.
+	// A database that is slow regardless of the size gets more at once, not less.
 	tried(p, ops[:100], store.CallTimeout, store.ErrUnavailable)
 	light := make([]*op, 1000)
 	for i := range light {

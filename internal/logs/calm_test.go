@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// brokenHandler panics in whatever is asked of it.
+// brokenHandler panics in every method.
 type brokenHandler struct{}
 
 func (brokenHandler) Enabled(context.Context, slog.Level) bool  { panic("enabled") }
@@ -14,7 +14,7 @@ func (brokenHandler) Handle(context.Context, slog.Record) error { panic("handle"
 func (brokenHandler) WithAttrs([]slog.Attr) slog.Handler        { panic("attrs") }
 func (brokenHandler) WithGroup(string) slog.Handler             { panic("group") }
 
-// TestLoggerThatPanicsEndsNothing, however it is used.
+// TestLoggerThatPanicsEndsNothing: however it is used.
 func TestLoggerThatPanicsEndsNothing(t *testing.T) {
 	log := Calm(slog.New(brokenHandler{}))
 	log.With("a", 1).WithGroup("g").With("b", 2).Error("nobody reads this")

@@ -12,7 +12,7 @@ import (
 
 var errAway = errors.New("the database is away")
 
-// TestFlappingDatabaseIsNoStorm: one that answers every second call.
+// TestFlappingDatabaseIsNoStorm: the database answers every second call.
 func TestFlappingDatabaseIsNoStorm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logstest.Book
@@ -36,7 +36,7 @@ func TestFlappingDatabaseIsNoStorm(t *testing.T) {
 		if total < 6000 {
 			t.Errorf("they tell of %v failures", total)
 		}
-		// A call that nobody repeats any more is not waited for.
+		// A call that is no longer retried is not waited for.
 		o.Failed(CallCommit, errAway)
 		time.Sleep(SayOutage)
 		o.Failed(CallCommit, errAway)

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/logs/logstest"
 )
 
-// TestLimiter: ten lines a second of each source, and the count of the others, also when nothing
+// TestLimiter: ten lines a second of each source, and the count of the others, even if no line
 // follows.
 func TestLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestLimiter(t *testing.T) {
 		if n := len(log.Lines(t, "boom")) + len(log.Lines(t, "bang")); n != said+2 {
 			t.Errorf("other sources are not let through: %d lines", n)
 		}
-		// Of what stops in the middle, too.
+		// Also for a source that stops in the middle of a second.
 		for range 100 {
 			l.Say(slog.LevelError, About{Kind: "c"}, "boom")
 		}
@@ -70,7 +70,7 @@ func TestLimiter(t *testing.T) {
 	})
 }
 
-// TestLimiterIsBounded, whatever kinds there are, and forgets those that are quiet.
+// TestLimiterIsBounded: however many kinds there are; quiet ones are removed.
 func TestLimiterIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logstest.Book

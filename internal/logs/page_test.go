@@ -14,17 +14,17 @@ import (
 	"github.com/holdfastdev/holdfast/internal/logs/logstest"
 )
 
-// speakers are the packages that log, as they are called below internal.
+// speakers are the packages below internal that log.
 var speakers = []string{"commit", "engine", "logs", "replay", "supervise"}
 
-// said is a line in the source.
+// said is a log line in the source.
 type said struct {
-	message, level string // no level: it depends
+	message, level string // level "": it varies
 	at             string
 }
 
-// TestThePageListsAllLines, and no others, with their levels; and their keys are the constants, all
-// of which it explains.
+// TestThePageListsAllLines: the page has all lines with their levels, and no others; their keys are
+// the constants, and the page explains all of them.
 func TestThePageListsAllLines(t *testing.T) {
 	p := logstest.ReadPage(t)
 	files := token.NewFileSet()
@@ -86,7 +86,7 @@ func TestThePageListsAllLines(t *testing.T) {
 	}
 }
 
-// sayingOf is the line that a call logs, if it does.
+// sayingOf returns the line that a call logs, if any.
 func sayingOf(call *ast.CallExpr) (line said, ok bool) {
 	name, of := selectorOf(call)
 	message := 0
@@ -106,7 +106,7 @@ func sayingOf(call *ast.CallExpr) (line said, ok bool) {
 	return line, line.message != ""
 }
 
-// selectorOf is the name of a method that is called, and the last name of what it is called on.
+// selectorOf returns the name of a called method, and the last name of its receiver.
 func selectorOf(call *ast.CallExpr) (name, of string) {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
@@ -121,7 +121,7 @@ func selectorOf(call *ast.CallExpr) (name, of string) {
 	return method.Sel.Name, of
 }
 
-// levelOf is a level that is written out.
+// levelOf returns a level constant.
 func levelOf(e ast.Expr) string {
 	if s, ok := e.(*ast.SelectorExpr); ok {
 		return strings.ToUpper(strings.TrimPrefix(s.Sel.Name, "Level"))
@@ -129,7 +129,7 @@ func levelOf(e ast.Expr) string {
 	return ""
 }
 
-// textOf is a constant text that is written out, "" for anything else.
+// textOf returns a string constant, "" for any other expression.
 func textOf(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -144,7 +144,7 @@ func textOf(e ast.Expr) string {
 	return ""
 }
 
-// wantKeys checks the keys of a line that are given with it.
+// wantKeys checks the keys of a line's attributes.
 func wantKeys(t *testing.T, files *token.FileSet, call *ast.CallExpr) {
 	t.Helper()
 	name, _ := selectorOf(call)

@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// TestNeed shows what becomes of a test that does not get its server.
+// TestNeed: the result of a test that gets no server.
 func TestNeed(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		set  map[string]string
-		err  error // nil: whatever looking for a server says
+		err  error // nil: the error of looking for a server
 		want string
 	}{
 		{"nothing is there and nobody asked", nil, fmt.Errorf("%w in any of []", errNotFound), "skipped"},
@@ -57,11 +57,11 @@ func broken(t *testing.T) string {
 	return dir
 }
 
-// judge returns what becomes of a test that got the error.
+// judge returns the result of a test that got the error.
 func judge(err error) string {
 	w := &witness{verdict: "run"}
 	over := make(chan struct{})
-	go func() { // which need may end
+	go func() { // need may end the goroutine
 		defer close(over)
 		need(w, err)
 	}()
@@ -69,7 +69,7 @@ func judge(err error) string {
 	return w.verdict
 }
 
-// witness is a test that notes how it ends.
+// witness is a test that records how it ends.
 type witness struct {
 	testing.TB
 	verdict string

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// module writes a module that holds a library with a Run that can sleep, and more files.
+// module writes a module with a stub of the library, whose Run can sleep, and more files.
 func module(t *testing.T, files map[string]string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -73,7 +73,7 @@ func TestPackages(t *testing.T) {
 			t.Errorf("%v: %s", c.params, diff)
 		}
 	}
-	// A file that is not below the directory keeps its whole path.
+	// A file outside the directory keeps its whole path.
 	got, err := Packages(t.Context(), Params{Dir: filepath.Join(dir, "a"), Patterns: []string{"../b"}})
 	if err != nil || len(got) != 1 || got[0].File != filepath.Join(dir, "b", "b.go") {
 		t.Errorf("%v, %v", got, err)

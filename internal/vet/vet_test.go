@@ -14,15 +14,16 @@ import (
 	"golang.org/x/tools/go/analysis/analysistest"
 )
 
-// TestRules compares the findings in testdata with the "want" comments there. The library itself is not looked at.
+// TestRules compares the findings in testdata with the "want" comments there. The stub of the
+// library is not checked.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	analysistest.Run(t, analysistest.TestData(), Analyzer,
 		"captured", "clock", "concurrency", "dropped", "ignored", "looked", "maporder", "nested", "random", "writes", library)
 }
 
-// harmless are the functions of the library that take a run and are no durable operations: they may be used anywhere, and their
-// errors matter only to who wants to know.
+// harmless are the functions of the library that take a run and are no durable operations: they may
+// be used anywhere, and their errors may be ignored.
 var harmless = []string{
 	"Run.Attempt",
 	"Run.Client",
@@ -40,7 +41,7 @@ var harmless = []string{
 	"Run.Tags",
 }
 
-// TestOperations holds the table of operations against the library.
+// TestOperations compares the table of operations with the library.
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	found := signatures(t, filepath.Join("..", ".."))
@@ -55,7 +56,7 @@ func TestOperations(t *testing.T) {
 		}
 	}
 	for name, signature := range found {
-		signature = strings.ReplaceAll(signature, "func(run *Run", "func(") // what a function takes that it is given
+		signature = strings.ReplaceAll(signature, "func(run *Run", "func(") // the parameters of a function argument
 		takesRun := strings.HasPrefix(name, "Run.") || strings.Contains(signature, "run *Run")
 		if takesRun && !operations[name] && !slices.Contains(harmless, name) {
 			t.Errorf("%s%s takes a run; is it a durable operation? If so, it belongs to operations, else to harmless", name, signature)
@@ -63,7 +64,7 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// reads are the functions of the library with a context that change nothing which a replay would
+// reads are the functions of the library with a context that change nothing that a replay would
 // change again.
 var reads = []string{
 	"Client.Close",
@@ -89,7 +90,7 @@ var reads = []string{
 	"Open",
 }
 
-// TestWrites holds the table of what a client writes against the library.
+// TestWrites compares the table of a client's writes with the library.
 func TestWrites(t *testing.T) {
 	t.Parallel()
 	found := signatures(t, filepath.Join("..", ".."))
@@ -106,7 +107,7 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// TestStub holds the library of testdata against the library.
+// TestStub compares the stub in testdata with the library.
 func TestStub(t *testing.T) {
 	t.Parallel()
 	actual := signatures(t, filepath.Join("..", ".."))
@@ -128,7 +129,7 @@ func TestStub(t *testing.T) {
 	}
 }
 
-// signatures returns the types of the exported functions and methods of a package, by their names.
+// signatures returns the types of the exported functions and methods of a package, by name.
 func signatures(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))

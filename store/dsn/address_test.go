@@ -10,7 +10,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres"
 )
 
-// TestNoPartOfAPassword is in the error of an address that cannot be parsed, whatever is in the password.
+// TestNoPartOfAPassword: the error of an invalid address shows no part of its password, whatever
+// that contains.
 func TestNoPartOfAPassword(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// TestApart checks that what is done apart does not touch the database that was named, and leaves nothing.
+// TestApart: the named database is not touched, and nothing is left.
 func TestApart(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
@@ -54,7 +54,7 @@ func apart(t *testing.T, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // dropping what is gone is no error
+	for range 2 { // dropping twice is no error
 		if err := scratch.Drop(ctx); err != nil {
 			t.Fatal(err)
 		}

@@ -83,8 +83,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestKeywordsLikePgx checks that pgx reads of a connection string what it would have read without
-// us.
+// TestKeywordsLikePgx: pgx gets the same settings from a connection string as without this package.
 func TestKeywordsLikePgx(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -184,8 +183,8 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// TestTyposAreNotFiles checks that a connection string with a misspelt keyword is neither taken for
-// a file nor for the address of another server, and that its error helps and shows no password.
+// TestTyposAreNotFiles: a connection string with a misspelt keyword is neither taken for a file nor
+// for the address of another server, and its error helps and shows no password.
 func TestTyposAreNotFiles(t *testing.T) {
 	t.Parallel()
 	for text, words := range map[string]string{
@@ -228,8 +227,7 @@ func TestTyposAreNotFiles(t *testing.T) {
 	}
 }
 
-// TestParseChecksValues checks that what can be told without a server is told before anything is
-// opened.
+// TestParseChecksValues: errors that need no server are found before anything is opened.
 func TestParseChecksValues(t *testing.T) {
 	t.Parallel()
 	for text, words := range map[string]string{
@@ -255,7 +253,7 @@ func TestParseChecksValues(t *testing.T) {
 	}
 }
 
-// TestOpens checks that what was parsed works.
+// TestOpens: what was parsed can be opened.
 func TestOpens(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.db")

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres"
 )
 
-// FuzzParse checks that no text makes it panic, and that all errors are ErrInvalid.
+// FuzzParse checks that no text causes a panic, and that all errors are ErrInvalid.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"", "holdfast.db", "sqlite:x?poll=1s", "postgres://u:p@h:1,g:2/db?schema=x", "host=h user='a b' password=\\", "C:\\x", "::", "a?=&",
@@ -30,8 +30,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzPassword checks that no part of a password is shown or taken for the name of a file, however
-// wrong the text around it is. between is what people put into passwords.
+// FuzzPassword checks that no part of a password is shown or taken for a file name, however
+// malformed the text is. between are characters that people put into passwords.
 func FuzzPassword(f *testing.F) {
 	for _, between := range []string{"", "/", "?", "#", "@", ":", "%", "%zz", " ", "'", `\`, "&", "[", "\n", "é"} {
 		f.Add("postgres://u", between, "h/db", false)
@@ -78,7 +78,7 @@ func FuzzPassword(f *testing.F) {
 	})
 }
 
-// isFile tells what says by itself that it is a file.
+// isFile reports whether a text is explicitly a file.
 func isFile(text string) bool {
 	return strings.HasPrefix(text, "/") || strings.HasPrefix(text, ".") || strings.HasPrefix(strings.ToLower(text), "sqlite:") ||
 		len(text) > 2 && text[1] == ':'

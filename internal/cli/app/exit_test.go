@@ -8,7 +8,7 @@ import (
 	"github.com/holdfastdev/holdfast"
 )
 
-// TestInterruptedIsNoFault checks that nobody is asked whether the database is up who has pressed Ctrl-C.
+// TestInterruptedIsNoFault: after Ctrl-C the error does not suggest checking the database.
 func TestInterruptedIsNoFault(t *testing.T) {
 	t.Parallel()
 	for _, ended := range []error{

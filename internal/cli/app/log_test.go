@@ -6,7 +6,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestLogSettings: flags go before --quiet, that before the environment, and that before the defaults.
+// TestLogSettings: flags override --quiet, which overrides the environment, which overrides the
+// defaults.
 func TestLogSettings(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestProgramIsCalledAgain as it was called, and by less where that is enough.
+// TestProgramIsCalledAgain: as it was called, or by a shorter name if that is enough.
 func TestProgramIsCalledAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

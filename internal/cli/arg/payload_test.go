@@ -13,7 +13,7 @@ import (
 	"github.com/holdfastdev/holdfast"
 )
 
-// FuzzCheckArgs checks that just JSON without NUL gets through, and all of it.
+// FuzzCheckArgs checks that only JSON without NUL is accepted, and is unchanged.
 func FuzzCheckArgs(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `"\u0000"`, `"\\u0000"`, `"\\\u0000"`, "\xFF", ` [1,{"a":"<"}] `, `1e400`, `{"a":1,"a":2}`,
@@ -46,7 +46,7 @@ func FuzzCheckArgs(f *testing.F) {
 	})
 }
 
-// tokens are those of a document. A decoded value would lack what stands under a name that occurs twice.
+// tokens returns the tokens of a document. A decoded value would lack values of duplicate names.
 func tokens(t *testing.T, data []byte) (all []json.Token) {
 	t.Helper()
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -63,7 +63,7 @@ func tokens(t *testing.T, data []byte) (all []json.Token) {
 	}
 }
 
-// TestNotJSON: whatever it is, it is told without Go's words.
+// TestNotJSON: the error has no terms of Go.
 func TestNotJSON(t *testing.T) {
 	t.Parallel()
 	const doc = `{"a":[1,2.5e3,"x\u00e9 é",{"b":null}],"c":-0.1,"d":true}`

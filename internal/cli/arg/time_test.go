@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestParseTimeInAZone: times that a clock skips or shows twice are nobody's guess.
+// TestParseTimeInAZone: times that a clock skips or shows twice are refused.
 func TestParseTimeInAZone(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ zone, text, want string }{

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestFollowWhatIsForgotten follows a journal of which the end is cut off.
+// TestFollowWhatIsForgotten follows a journal whose end is removed.
 func TestFollowWhatIsForgotten(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 31, 17, 30, 0, 0, time.UTC)
@@ -61,7 +61,8 @@ func TestFollowWhatIsForgotten(t *testing.T) {
 	}
 }
 
-// TestFollowReadsOn: only what is new is read, and the last of what is not; what was taken back is read again.
+// TestFollowReadsOn: only new elements and the last known one are read; after a change everything
+// is read again.
 func TestFollowReadsOn(t *testing.T) {
 	t.Parallel()
 	journal := func(n int64, lease int64, from int64) []holdfast.JournalEntry {

@@ -18,7 +18,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
 
-// given is the source of a store that is open.
+// given is a source for a store that is open already.
 type given struct {
 	store.Source
 	store.Store
@@ -28,7 +28,7 @@ func (g given) String() string { return "given" }
 
 func (g given) Open(context.Context) (store.Store, error) { return g.Store, nil }
 
-// TestAListThatBreaksOff: the database goes away after the first page, or before it.
+// TestAListThatBreaksOff: the database goes away before or after the first page.
 func TestAListThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	const jobs = app.MaxPage + 5

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/app"
 )
 
-// inEnvironment are the verbs where variables are set.
+// inEnvironment returns the verbs with environment variables.
 func inEnvironment(stderr io.Writer, set map[string]string) verbs {
 	return verbs{app.New(app.Env{
 		Stdout: io.Discard, Stderr: stderr, Terminal: func(any) bool { return false },
@@ -20,7 +20,7 @@ func inEnvironment(stderr io.Writer, set map[string]string) verbs {
 	})}
 }
 
-// hintOf is what "dev" says to try, on a database given by a flag or by the environment.
+// hintOf returns the hints of "dev" for a database given by a flag or by the environment.
 func hintOf(t *testing.T, program, flag, env string, args ...string) string {
 	t.Helper()
 	var text strings.Builder
@@ -42,7 +42,7 @@ func hintOf(t *testing.T, program, flag, env string, args ...string) string {
 	return text.String()
 }
 
-// TestHintsReachTheDatabase, whatever is set in the other terminal, and never with the password.
+// TestHintsReachTheDatabase: whatever is set in the other terminal, and never with the password.
 func TestHintsReachTheDatabase(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -135,7 +135,7 @@ func TestHintsOfANamespace(t *testing.T) {
 	}
 }
 
-// TestHintsBesideTheEnvironment: a namespace is named that the environment would name otherwise.
+// TestHintsBesideTheEnvironment: a namespace is named if the environment may name another.
 func TestHintsBesideTheEnvironment(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder

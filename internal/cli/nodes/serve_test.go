@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// stuck is a database that does not answer to nodes that join, or that leave.
+// stuck is a database that does not answer when nodes join or leave.
 type stuck struct {
 	store.Source
 	store.Store
@@ -51,7 +51,8 @@ func (s stuck) Leave(ctx context.Context, node int64) error {
 	return s.Store.Leave(ctx, node)
 }
 
-// TestNodeStoppedInAHurry checks that a node which could not sign off says so, and that one which had not joined has nothing to say.
+// TestNodeStoppedInAHurry: a node that could not leave the cluster reports that, and one that had
+// not joined reports nothing.
 func TestNodeStoppedInAHurry(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

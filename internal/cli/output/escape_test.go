@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestHarmlessJSON: the escapes mean what was there.
+// TestHarmlessJSON: the escaped JSON has the same value.
 func TestHarmlessJSON(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"plain", "\u009b31m", "a\u202eb\u200b", "\x7f", "\U000e0041\U0001d173 👍", "é\u2028"} {

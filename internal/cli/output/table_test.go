@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestTablesLineUp: also behind rows whose last cells are empty, and in the later parts of a long
-// table.
+// TestTablesLineUp: also after empty last cells, and in the later parts of a long table.
 func TestTablesLineUp(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

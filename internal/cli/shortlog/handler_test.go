@@ -19,12 +19,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const someJob = "01936d3e-7c2a-7b51-9a0e-3f1d5c8e2b64"
 
-// jobAttrs are what the engine says of a job.
+// jobAttrs are the attributes of a job in the engine's lines.
 func jobAttrs(attempt int, more ...any) []any {
 	return append([]any{"job", someJob, "kind", "mail", "queue", "default", "attempt", attempt}, more...)
 }
 
-// TestShortLines checks the words for each line.
+// TestShortLines checks the text of each line.
 func TestShortLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		soon := time.Now().Add(2340 * time.Millisecond)
@@ -83,7 +83,7 @@ func TestShortLines(t *testing.T) {
 		} {
 			var out strings.Builder
 			short := New(&out, slog.LevelInfo)
-			slog.New(short).Log(t.Context(), test.level, test.msg, test.attrs...) //nolint:sloglint // the engine says them
+			slog.New(short).Log(t.Context(), test.level, test.msg, test.attrs...) //nolint:sloglint // messages of the engine
 			short.End()
 			want := ""
 			if test.want != "" {
@@ -96,7 +96,7 @@ func TestShortLines(t *testing.T) {
 	})
 }
 
-// TestShortLogOfLevels: at WARN only what failed.
+// TestShortLogOfLevels: at WARN only failures.
 func TestShortLogOfLevels(t *testing.T) {
 	t.Parallel()
 	for level, want := range map[slog.Level]int{slog.LevelDebug: 5, slog.LevelInfo: 4, slog.LevelWarn: 2, slog.LevelError: 1} {
@@ -115,8 +115,8 @@ func TestShortLogOfLevels(t *testing.T) {
 	}
 }
 
-// TestShortLogInAStorm counts what is too much to read, second by second, and shows lines again
-// when it is over.
+// TestShortLogInAStorm: too many lines are counted, second by second, and shown again when it is
+// over.
 func TestShortLogInAStorm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
@@ -138,7 +138,7 @@ func TestShortLogInAStorm(t *testing.T) {
 				one()
 				time.Sleep(time.Second / rate)
 			}
-			time.Sleep(time.Second % rate) // what is left of it
+			time.Sleep(time.Second % rate) // the rest of the second
 			lines := take()
 			want := map[bool]int{true: shortLines + 1, false: 1}[second == 0]
 			if last := lines[len(lines)-1]; len(lines) != want || !strings.HasSuffix(last, "  1,240 jobs done in the last second") {
@@ -162,7 +162,7 @@ func TestShortLogInAStorm(t *testing.T) {
 			log.Debug(LineEnded, jobAttrs(1, "state", "waiting", "took", time.Millisecond)...)
 		}
 		take()
-		short.End() // what was counted by then is said
+		short.End() // prints the counts
 		want := "  5 jobs parked, snoozed, cancelled or given back, 100 started in the last second"
 		if lines := take(); len(lines) != 1 || !strings.HasSuffix(lines[0], want) {
 			t.Errorf("at the end: %q", lines)
@@ -173,7 +173,7 @@ func TestShortLogInAStorm(t *testing.T) {
 	})
 }
 
-// frozen is a terminal that takes nothing until it is let go.
+// frozen is a terminal that is blocked until released.
 type frozen struct {
 	asked chan struct{}
 	let   chan struct{}
@@ -189,7 +189,8 @@ func (f *frozen) Write(p []byte) (int, error) {
 	return f.out.Write(p)
 }
 
-// TestShortLogDoesNotWait for a terminal that takes nothing, and says how many lines that cost.
+// TestShortLogDoesNotWait: a blocked terminal does not block the log, which prints the number of
+// lost lines.
 func TestShortLogDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		terminal := &frozen{asked: make(chan struct{}, 1), let: make(chan struct{})}
@@ -219,7 +220,7 @@ func TestShortLogDoesNotWait(t *testing.T) {
 	})
 }
 
-// TestShortLogTakesALongLine whole, and none after it that has no room.
+// TestShortLogTakesALongLine: whole, and no line after it without room.
 func TestShortLogTakesALongLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
@@ -233,7 +234,7 @@ func TestShortLogTakesALongLine(t *testing.T) {
 	})
 }
 
-// TestShortLogTellsWhatItLost at the end, although no line comes after that.
+// TestShortLogTellsWhatItLost: at the end, even if no line follows.
 func TestShortLogTellsWhatItLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		terminal := &frozen{asked: make(chan struct{}, 1), let: make(chan struct{})}
@@ -252,7 +253,7 @@ func TestShortLogTellsWhatItLost(t *testing.T) {
 	})
 }
 
-// TestShortLogEnds although the terminal takes nothing any more.
+// TestShortLogEnds: even if the terminal is blocked.
 func TestShortLogEnds(t *testing.T) {
 	synctest.Test(t, func(*testing.T) {
 		terminal := &frozen{asked: make(chan struct{}, 1), let: make(chan struct{})}
@@ -263,8 +264,8 @@ func TestShortLogEnds(t *testing.T) {
 	})
 }
 
-// TestShortLogKnowsItsLines: each line that it has words of its own for stands in docs/logging.md,
-// which is held against the engine.
+// TestShortLogKnowsItsLines: each reworded line is in docs/logging.md, which is tested against the
+// engine.
 func TestShortLogKnowsItsLines(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../../docs/logging.md")
@@ -281,7 +282,7 @@ func TestShortLogKnowsItsLines(t *testing.T) {
 	}
 }
 
-// BenchmarkShortLogInAStorm is what a job costs a node whose terminal cannot follow.
+// BenchmarkShortLogInAStorm measures the cost of a job's lines while the terminal cannot follow.
 func BenchmarkShortLogInAStorm(b *testing.B) {
 	short := New(io.Discard, slog.LevelInfo)
 	defer short.End()

@@ -17,11 +17,10 @@ import (
 	"github.com/holdfastdev/holdfast/why"
 )
 
-// onlyHere are fields of a job that the command knows and a record does not.
+// onlyHere are fields of a job that a record does not have.
 var onlyHere = []string{"why"}
 
-// TestJobAsRecord holds the JSON of the command against that of a record: they are the same,
-// whatever the job is.
+// TestJobAsRecord: the JSON of the command and of a record are the same for any job.
 func TestJobAsRecord(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, time.March, 4, 5, 6, 7, 89_000, time.UTC)

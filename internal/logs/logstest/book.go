@@ -1,4 +1,4 @@
-// Package logstest keeps the lines of a log for tests, and holds them to docs/logging.md.
+// Package logstest records log lines for tests, and compares them with docs/logging.md.
 package logstest
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Book keeps the lines of a log.
+// Book records the lines of a log.
 type Book struct {
 	mu   sync.Mutex
 	Text bytes.Buffer
@@ -27,7 +27,7 @@ func (b *Book) Write(p []byte) (int, error) {
 	return b.Text.Write(p)
 }
 
-// Logger logs into the book. What it says must be as docs/logging.md has it.
+// Logger returns a logger that writes to the book. Its lines must be as docs/logging.md says.
 func (b *Book) Logger(t *testing.T, level slog.Level) *slog.Logger {
 	t.Helper()
 	t.Cleanup(func() {
@@ -39,13 +39,13 @@ func (b *Book) Logger(t *testing.T, level slog.Level) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(b, &slog.HandlerOptions{Level: level}))
 }
 
-// Entry is a line as who reads it has it.
+// Entry is a line as its reader gets it.
 type Entry map[string]any
 
-// Text is a value that is a text, or "".
+// Text returns a value if it is a string, or "".
 func (e Entry) Text(key string) string { s, _ := e[key].(string); return s }
 
-// Lines are those that begin with the message, all if it is "".
+// Lines returns the lines that start with the message, all if it is "".
 func (b *Book) Lines(t *testing.T, message string) (found []Entry) {
 	t.Helper()
 	b.mu.Lock()
@@ -62,8 +62,8 @@ func (b *Book) Lines(t *testing.T, message string) (found []Entry) {
 	return found
 }
 
-// Only is the one line that begins with the message. It has the level, and all keys that are wanted
-// with something of what is wanted.
+// Only returns the one line that starts with the message. It must have the level, and each wanted
+// key with a value that contains the wanted text.
 func (b *Book) Only(t *testing.T, level, message string, want map[string]string) Entry {
 	t.Helper()
 	found := b.Lines(t, message)
@@ -82,7 +82,7 @@ func (b *Book) Only(t *testing.T, level, message string, want map[string]string)
 	return e
 }
 
-// Again is how long after the line the job or step is tried again.
+// Again is the time from the line to the retry of the job or step.
 func (e Entry) Again(t *testing.T) time.Duration {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339Nano, e.Text("time"))
@@ -96,7 +96,7 @@ func (e Entry) Again(t *testing.T) time.Duration {
 	return retry.Sub(at)
 }
 
-// Whose checks that a line names its job, and its node.
+// Whose checks that a line names its job and node.
 func (e Entry) Whose(t *testing.T, id store.ID, kind string, attempt int) {
 	t.Helper()
 	have := fmt.Sprint(e["job"], e["kind"], e["queue"], e["attempt"], e["node"])
@@ -105,7 +105,7 @@ func (e Entry) Whose(t *testing.T, id store.ID, kind string, attempt int) {
 	}
 }
 
-// OfKind are the lines about jobs of a kind.
+// OfKind returns the lines about jobs of a kind.
 func (b *Book) OfKind(t *testing.T, kind string) []Entry {
 	t.Helper()
 	return slices.DeleteFunc(b.Lines(t, ""), func(e Entry) bool { return e["kind"] != kind })

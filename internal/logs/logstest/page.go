@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// Page is what docs/logging.md says of the lines.
+// Page is the content of docs/logging.md.
 type Page struct {
-	Levels map[string]string          // of each message
-	Keys   map[string]map[string]bool // of each message; "job…" stands for those of a job
+	Levels map[string]string          // by message
+	Keys   map[string]map[string]bool // by message; "job…" stands for the keys of a job
 	Known  map[string]bool            // all keys
 }
 
-// ReadPage reads the page, from a package two folders below the root of the module.
+// ReadPage reads the page, from a package two directories below the root of the module.
 func ReadPage(t *testing.T) Page {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/logging.md")
@@ -53,13 +53,13 @@ func ReadPage(t *testing.T) Page {
 	return p
 }
 
-// check compares a line that was logged with what the page says of it.
+// check compares a logged line with the page.
 func (p Page) check(t *testing.T, e Entry) {
 	t.Helper()
 	message := e.Text("msg")
 	keys := p.Keys[message]
 	if keys == nil {
-		return // a test's own, or TestThePageListsAllLines fails
+		return // a test's own line; TestThePageListsAllLines finds the others
 	}
 	for key := range e {
 		switch key {
