@@ -167,10 +167,10 @@ func (c *Committer) tryAside(ops []*op) {
 		}
 		kept = append(kept, o)
 	}
-	if n := fit(c.beside, kept); n > 0 {
+	if n := fit(c.asidePortion, kept); n > 0 {
 		batch := assemble(kept[:n])
 		batch.Patient = true
-		again := c.flush(c.beside, kept[:n:n], batch, nil)
+		again := c.flush(c.asidePortion, kept[:n:n], batch, nil)
 		c.aside.put(append(again, kept[n:]...), time.Now()) //nolint:forbidigo // as above
 	}
 }

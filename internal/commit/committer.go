@@ -29,7 +29,7 @@ type Committer struct {
 
 	main, contested *backlog
 	aside           aside
-	beside          *portion.Portion // of the ops put aside
+	asidePortion    *portion.Portion // of the ops put aside
 	calls           sync.Pool        // reused, except those whose caller has left: they may still be answered
 
 	stop    chan struct{} // closed: flush the backlog, then end
@@ -59,7 +59,7 @@ func New(p Parts) *Committer {
 	c := &Committer{Parts: p, stop: make(chan struct{})}
 	c.force, c.abandon = context.WithCancel(context.Background()) //nolint:forbidigo // the root of the committer's own life
 	c.aside.wake = make(chan struct{}, 1)
-	c.beside = portion.New(c.atOnce(), portion.SlowBatch)
+	c.asidePortion = portion.New(c.atOnce(), portion.SlowBatch)
 	start := func() *backlog {
 		l := newBacklog()
 		c.working.Add(1)
@@ -212,10 +212,10 @@ func (c *Committer) work(l *backlog) {
 // abandonOps gives up the ops that a worker had taken when it panicked. The heartbeat finds the
 // leases that this leaves behind.
 func (c *Committer) abandonOps(w *worker) {
-	ops, begun := w.ops, w.begun
-	w.ops, w.begun = nil, nil
+	ops, starting := w.ops, w.starting
+	w.ops, w.starting = nil, nil
 	w.keep(nil)
-	c.Guard.Try("committer", begun.cancel)
+	c.Guard.Try("committer", starting.cancel)
 	for _, o := range ops {
 		if o != nil {
 			c.answer(o, supervise.ErrPanicked)
@@ -252,28 +252,28 @@ func (c *Committer) serve(w *worker) {
 
 // tryOps commits ops as one batch. It returns those to be retried, and still if some of these may
 // have started. Only the main worker starts jobs, because that locks the row of the node.
-func (c *Committer) tryOps(w *worker, ops []*op, begun *Starting) (again []*op, still *Starting) {
+func (c *Committer) tryOps(w *worker, ops []*op, starting *Starting) (again []*op, still *Starting) {
 	w.portion.Err = nil
 	if ops = c.drop(ops, nil); len(ops) == 0 {
 		return nil, nil
 	}
 	batch := assemble(ops)
-	if begun == nil && w.backlog == c.main && mayStart(w.portion, ops, batch) {
-		begun = c.Reserve(batch.Enqueues)
+	if starting == nil && w.backlog == c.main && mayStart(w.portion, ops, batch) {
+		starting = c.Reserve(batch.Enqueues)
 	}
-	if begun != nil {
-		batch.Start = begun.Start
+	if starting != nil {
+		batch.Start = starting.Start
 	}
-	again = c.flush(w.portion, ops, batch, begun)
-	if len(again) > 0 && begun != nil && !begun.settled {
-		return again, begun
+	again = c.flush(w.portion, ops, batch, starting)
+	if len(again) > 0 && starting != nil && !starting.settled {
+		return again, starting
 	}
 	return again, nil
 }
 
 // flush commits a batch of ops, and one by one if the batch as a whole is refused. It returns those
 // to be retried; ops that are blocked by a caller's transaction are put aside.
-func (c *Committer) flush(p *portion.Portion, ops []*op, batch *store.Batch, begun *Starting) []*op {
+func (c *Committer) flush(p *portion.Portion, ops []*op, batch *store.Batch, starting *Starting) []*op {
 	began := time.Now() //nolint:forbidigo // a duration, not the time of day
 	err := c.apply(batch)
 	tried(p, ops, time.Since(began), err) //nolint:forbidigo // as above
@@ -284,10 +284,10 @@ func (c *Committer) flush(p *portion.Portion, ops []*op, batch *store.Batch, beg
 			o.isCommitted()
 		}
 		c.Guard.Try("wake-ups", func() { c.After(batch) })
-		c.Guard.Try("starts", begun.settle)
+		c.Guard.Try("starts", starting.settle)
 		c.settle(ops)
 	case c.force.Err() != nil:
-		begun.cancel()
+		starting.cancel()
 		for _, o := range ops {
 			c.answer(o, fmt.Errorf("%w: stopped before the commit: %w", store.ErrClosed, err))
 		}
@@ -296,10 +296,10 @@ func (c *Committer) flush(p *portion.Portion, ops []*op, batch *store.Batch, beg
 		for _, o := range ops {
 			o.repeated()
 		}
-		begun.failed(err)
+		starting.failed(err)
 		return c.drop(ops, err)
 	case len(ops) > 1:
-		begun.cancel()
+		starting.cancel()
 		var again []*op
 		for i := range ops {
 			one := ops[i : i+1 : i+1]
@@ -314,7 +314,7 @@ func (c *Committer) flush(p *portion.Portion, ops []*op, batch *store.Batch, beg
 		}
 		return again
 	default:
-		begun.cancel()
+		starting.cancel()
 		c.answer(ops[0], err)
 	}
 	return nil
@@ -357,10 +357,10 @@ func (c *Committer) settle(ops []*op) {
 
 // answer reports the result of an op to its caller.
 func (c *Committer) answer(o *op, err error) {
-	if o.told {
+	if o.answered {
 		return
 	}
-	o.told = true
+	o.answered = true
 	if o.wait > 0 {
 		c.aside.forget(o)
 	}

@@ -19,11 +19,11 @@ type op struct {
 	outcome    *store.Outcome
 	enqueues   []*store.Enqueue
 
-	ctx   context.Context // of a waiting caller; nil if none waits
-	since time.Time       // when the first try began
-	tried bool            // and the answer was lost
-	done  func(error)     // called once, from the committer
-	told  bool            // done was called
+	ctx      context.Context // of a waiting caller; nil if none waits
+	since    time.Time       // when the first try began
+	tried    bool            // and the answer was lost
+	done     func(error)     // called once, from the committer
+	answered bool            // done was called
 	// committed is set before done is called: from then on the database knows the end of the job,
 	// not only this process. Atomic.
 	committed uint32 //nolint:modernize // an op is copied before it is used

@@ -10,12 +10,12 @@ import (
 // worker is the state of a goroutine that commits a backlog; it survives a panic.
 type worker struct {
 	*backlog
-	limit   int
-	portion *portion.Portion // of the limit
-	ops     []*op            // to be retried, then new ones; nil: answered or put aside meanwhile
-	begun   *Starting        // of these ops: they were tried, and their jobs may have started
-	company commitDelay
-	try     int
+	limit    int
+	portion  *portion.Portion // of the limit
+	ops      []*op            // to be retried, then new ones; nil: answered or put aside meanwhile
+	starting *Starting        // of these ops: they were tried, and their jobs may have started
+	delay    commitDelay
+	try      int
 }
 
 // startingPortion bounds the bytes of a batch that starts jobs. Such a batch is retried with the
@@ -36,11 +36,11 @@ func mayStart(p *portion.Portion, ops []*op, batch *store.Batch) bool {
 func (c *Committer) step(w *worker) bool {
 	some, later := w.next()
 	answered := callers(some)
-	again, begun := c.tryOps(w, some, w.begun)
-	if w.begun = begun; w.portion.Err != nil {
+	again, starting := c.tryOps(w, some, w.starting)
+	if w.starting = starting; w.portion.Err != nil {
 		later = c.sift(later, w.portion.Err)
 	}
-	if len(some) == 1 && len(again) == 1 && begun == nil {
+	if len(some) == 1 && len(again) == 1 && starting == nil {
 		w.ops = behind(again[0], later)
 	} else {
 		w.ops = slices.Concat(again, later)
@@ -51,7 +51,7 @@ func (c *Committer) step(w *worker) bool {
 		return false
 	}
 	if w.try = 0; len(later) == 0 {
-		w.company.wait(w.backlog, answered)
+		w.delay.wait(w.backlog, answered)
 	}
 	return true
 }
@@ -60,7 +60,7 @@ func (c *Committer) step(w *worker) bool {
 // unchanged.
 func (w *worker) next() (some, later []*op) {
 	least := 0
-	if w.begun != nil {
+	if w.starting != nil {
 		slices.SortStableFunc(w.ops, func(a, b *op) int { return rank(a) - rank(b) })
 		for least < len(w.ops) && rank(w.ops[least]) == 0 {
 			least++

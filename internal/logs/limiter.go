@@ -71,7 +71,7 @@ func (l *Limiter) allow(from source, level slog.Level) bool {
 	}
 	if f.left++; f.left == 1 {
 		f.level = level
-		f.timer = time.AfterFunc(time.Second, func() { l.tell(from, f) })
+		f.timer = time.AfterFunc(time.Second, func() { l.logCount(from, f) })
 	}
 	f.level = max(f.level, level)
 	return false
@@ -110,8 +110,8 @@ func (l *Limiter) sweep(now time.Time) {
 	}
 }
 
-// tell logs how many lines were left out.
-func (l *Limiter) tell(from source, f *flow) {
+// logCount logs how many lines were left out.
+func (l *Limiter) logCount(from source, f *flow) {
 	l.mu.Lock()
 	left, level := f.left, f.level
 	f.left, f.timer = 0, nil
@@ -137,6 +137,6 @@ func (l *Limiter) Flush() {
 	}
 	l.mu.Unlock()
 	for from, f := range waiting {
-		l.tell(from, f)
+		l.logCount(from, f)
 	}
 }

@@ -27,9 +27,9 @@ type Outage struct {
 	calls    map[string]time.Time // failing calls, and when each last failed
 	since    time.Time            // when the first of them failed
 	failures int                  // failures since then
-	untold   int                  // failures since the last line
-	said     time.Time            // time of the last line
-	told     bool                 // the outage was logged
+	unlogged int                  // failures since the last line
+	loggedAt time.Time            // time of the last line
+	logged   bool                 // the outage was logged
 }
 
 // NewOutage returns an Outage that logs to log.
@@ -56,7 +56,7 @@ func (o *Outage) note(call string, err error, lasts bool) {
 	}
 	now := time.Now() //nolint:forbidigo // a duration, not the time of day
 	o.mu.Lock()
-	o.untold++
+	o.unlogged++
 	if lasts {
 		if len(o.calls) == 0 {
 			o.since, o.failures = now, 0
@@ -68,16 +68,16 @@ func (o *Outage) note(call string, err error, lasts bool) {
 		o.failing.Store(int64(len(o.calls)))
 		o.failures++
 	}
-	if !o.said.IsZero() && now.Sub(o.said) < SayOutage {
+	if !o.loggedAt.IsZero() && now.Sub(o.loggedAt) < SayOutage {
 		o.mu.Unlock()
 		return
 	}
-	attrs := []any{KeyCall, call, KeyError, err, KeyFailures, o.untold}
+	attrs := []any{KeyCall, call, KeyError, err, KeyFailures, o.unlogged}
 	if len(o.calls) > 0 {
 		attrs = append(attrs, KeyAway, now.Sub(o.since))
-		o.told = true
+		o.logged = true
 	}
-	o.said, o.untold = now, 0
+	o.loggedAt, o.unlogged = now, 0
 	o.mu.Unlock()
 	o.log.Warn("a database call failed; it will be retried", attrs...)
 }
@@ -92,12 +92,12 @@ func (o *Outage) Succeeded(call string) {
 	delete(o.calls, call)
 	maps.DeleteFunc(o.calls, func(_ string, last time.Time) bool { return now.Sub(last) >= givenUp })
 	o.failing.Store(int64(len(o.calls)))
-	if len(o.calls) > 0 || !o.told {
+	if len(o.calls) > 0 || !o.logged {
 		o.mu.Unlock()
 		return
 	}
 	away, failures := now.Sub(o.since), o.failures
-	o.told, o.untold = false, 0
+	o.logged, o.unlogged = false, 0
 	o.mu.Unlock()
 	o.log.Info("the database answers again", KeyAway, away, KeyFailures, failures)
 }

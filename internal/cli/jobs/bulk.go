@@ -98,7 +98,7 @@ func (a verbs) changePages(ctx context.Context, client *holdfast.Client, filter 
 			changes, err = b.change(ctx, client, ids)
 		}
 		if err != nil {
-			a.tellCounts(counts)
+			a.printCounts(counts)
 			return out.BreakOff(err)
 		}
 		for i, c := range changes {
@@ -121,7 +121,7 @@ func (a verbs) changePages(ctx context.Context, client *holdfast.Client, filter 
 			break
 		}
 	}
-	a.tellCounts(counts)
+	a.printCounts(counts)
 	if len(counts) == 0 && failed == 0 {
 		a.Notef("No jobs found.")
 	}
@@ -141,8 +141,8 @@ func areNot(n int) string {
 	return fmt.Sprintf("%d jobs were", n)
 }
 
-// tellCounts prints how many jobs ended up in which state.
-func (a verbs) tellCounts(counts map[string]int) {
+// printCounts prints how many jobs ended up in which state.
+func (a verbs) printCounts(counts map[string]int) {
 	words := make([]string, 0, len(counts))
 	for w := range counts {
 		words = append(words, w)

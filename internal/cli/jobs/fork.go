@@ -84,15 +84,15 @@ func (a verbs) fork(
 		return err
 	}
 	view := views.Forked{ID: forked.String(), ForkedFrom: id.String()}
-	if steps, err := doneAgain(ctx, client, id, f.From); err == nil && len(steps) > 0 { // the fork has happened, even if this fails
+	if steps, err := repeated(ctx, client, id, f.From); err == nil && len(steps) > 0 { // the fork has happened, even if this fails
 		a.Notef("These run again: %s.", output.OneLine(strings.Join(steps, ", ")))
 	}
 	return a.Object(view, func() { a.Printf("job %s repeats job %s from %s", forked, id, output.OneLine(f.From)) })
 }
 
-// doneAgain names what a fork repeats that has effects elsewhere: the steps, children and callbacks
+// repeated names what a fork repeats that has effects elsewhere: the steps, children and callbacks
 // from a step on.
-func doneAgain(ctx context.Context, client *holdfast.Client, id holdfast.ID, from string) (names []string, err error) {
+func repeated(ctx context.Context, client *holdfast.Client, id holdfast.ID, from string) (names []string, err error) {
 	const most = 20
 	begun := false
 	for after := int64(0); ; {

@@ -46,7 +46,7 @@ the last one as --after.`,
 				look := published(client)
 				if wait {
 					look = client.WaitPublished
-					defer a.tellWhy(ctx, client, id)()
+					defer a.printReason(ctx, client, id)()
 				}
 				item, err := look(ctx, id, args[1], after)
 				switch {
@@ -165,7 +165,7 @@ func (a verbs) followStream(ctx context.Context, id holdfast.ID, name string, af
 		if _, err := a.Find(ctx, client, id); err != nil {
 			return err
 		}
-		defer a.tellWhy(ctx, client, id)()
+		defer a.printReason(ctx, client, id)()
 		return arg.InvalidIsUsage(writeItems(out, client.Follow(ctx, id, name, after)))
 	})
 }

@@ -70,7 +70,7 @@ func (a verbs) wait(ctx context.Context, client *holdfast.Client, id holdfast.ID
 		waiting, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	stop := a.tellWhy(waiting, client, id)
+	stop := a.printReason(waiting, client, id)
 	result, err := anyKind("any").Job(client, id).Wait(waiting)
 	for errors.Is(err, holdfast.ErrUnavailable) && app.PauseFor(waiting, app.LastLook) == nil {
 		result, err = anyKind("any").Job(client, id).Wait(waiting)
@@ -105,9 +105,9 @@ func (a verbs) whyNot(ctx context.Context, client *holdfast.Client, id holdfast.
 	return ""
 }
 
-// tellWhy prints the reason for a wait after whyAfter, and again when it has changed, until stop is
+// printReason prints the reason for a wait after whyAfter, and again when it has changed, until stop is
 // called.
-func (a verbs) tellWhy(ctx context.Context, client *holdfast.Client, id holdfast.ID) (stop func()) {
+func (a verbs) printReason(ctx context.Context, client *holdfast.Client, id holdfast.ID) (stop func()) {
 	waiting, down := ctx, a.NewOutage()
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})

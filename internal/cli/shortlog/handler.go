@@ -150,15 +150,15 @@ func (s *Handler) job(r slog.Record, c jobCounts) {
 func (s *Handler) endSecond() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tellJobs()
+	s.printCounts()
 	s.second = nil
 	if s.storm && !s.ended { // until a second has fewer
 		s.second = time.AfterFunc(time.Second, s.endSecond)
 	}
 }
 
-// tellJobs prints the counts that were not shown. s.mu is held.
-func (s *Handler) tellJobs() {
+// printCounts prints the counts that were not shown. s.mu is held.
+func (s *Handler) printCounts() {
 	counts := s.jobs
 	over := counts.all() > shortLines
 	s.jobs = jobCounts{}
@@ -206,7 +206,7 @@ func (s *Handler) write(line string, last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if last {
-		s.tellJobs()
+		s.printCounts()
 	}
 	s.put(line)
 }
@@ -218,13 +218,13 @@ func (s *Handler) put(line string) {
 		s.lost++
 		return
 	}
-	s.tellLost()
+	s.printLost()
 	s.pending = append(append(s.pending, line...), '\n')
 	s.flush()
 }
 
-// tellLost prints how many lines were dropped. s.mu is held.
-func (s *Handler) tellLost() {
+// printLost prints how many lines were dropped. s.mu is held.
+func (s *Handler) printLost() {
 	if s.lost > 0 {
 		s.pending = fmt.Appendf(s.pending, "(%s more: nobody took them in time)\n", output.Plural(s.lost, "line"))
 		s.lost = 0
@@ -261,8 +261,8 @@ func (s *Handler) End() {
 		s.second.Stop()
 		s.second = nil
 	}
-	s.tellJobs()
-	s.tellLost()
+	s.printCounts()
+	s.printLost()
 	s.flush()
 	s.ended = true
 	writing := s.writing
