@@ -101,7 +101,8 @@ func runCommand(ctx context.Context, args ExecArgs, identity []string, grace tim
 	// A command that has left its group is killed on its own.
 	cmd.WaitDelay = grace + time.Second
 
-	// Linux kills a child together with the thread that started it (see newGroup), so this goroutine keeps its thread.
+	// Linux kills a child when the thread that started it ends (see newGroup), so this goroutine
+	// keeps its thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	s, err := startStreams(cmd, args.Stdin)

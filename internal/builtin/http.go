@@ -24,9 +24,11 @@ type HTTPArgs struct {
 	// Method is GET by default, or POST if there is a body.
 	Method string `help:"default: GET, or POST if there is a body" json:"method,omitempty"`
 	URL    string `help:"http or https URL; required" json:"url"`
-	// Headers are sent as they are. Idempotency-Key is the job's id unless it is given here; "" leaves it out.
+	// Headers are sent unchanged. Idempotency-Key is the job's id unless it is set here; "" leaves
+	// it out.
 	Headers map[string]string `help:"object of headers" json:"headers,omitempty"`
-	// Body is sent as it is if it is a JSON string, and as JSON (with its Content-Type) if it is any other value.
+	// Body is sent as text if it is a JSON string, and as JSON (with its Content-Type) if it is any
+	// other value.
 	Body json.RawMessage `help:"a string is sent as text, any other JSON as JSON" json:"body,omitempty"`
 	// Timeout of the whole request, such as "10s". Default: 30 s. The job's own timeout applies as
 	// well.

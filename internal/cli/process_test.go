@@ -60,7 +60,8 @@ type process struct {
 	stderr *buffer
 }
 
-// startProcess starts "holdfast dev" in a directory and returns when it serves. It is killed at the end of the test.
+// startProcess starts "holdfast dev" in a directory and returns when it serves. It is killed at the
+// end of the test.
 func startProcess(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
 	return startNode(t, dir, exec.Command(binary(t), append([]string{"dev"}, args...)...))

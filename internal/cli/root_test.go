@@ -518,7 +518,8 @@ func TestUnreachableDatabase(t *testing.T) {
 	}
 }
 
-// TestReference checks docs/cli.md against the commands: every verb, every flag, every field of the JSON.
+// TestReference checks docs/cli.md against the commands: every verb, every flag, every field of the
+// JSON.
 func TestReference(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "cli.md"))

@@ -106,7 +106,8 @@ func (s *shell) environment(stdin io.Reader, stdout, stderr io.Writer, args ...s
 	}
 }
 
-// feed runs a command with standard input. It may be used in a cleanup, when the test's own context has ended.
+// feed runs a command with standard input. It can be called in a cleanup, when the test's context
+// has ended.
 func (s *shell) feed(stdin string, args ...string) outcome {
 	s.Helper()
 	var stdout, stderr bytes.Buffer

@@ -215,7 +215,7 @@ func TestOutcomesThatAreHeldAreNotGivenUp(t *testing.T) {
 	})
 }
 
-// brokenContext is a caller's context that panics once, when it is armed and asked whether it has ended.
+// brokenContext is a caller's context that panics once in Err, when it is armed.
 type brokenContext struct {
 	context.Context
 	armed atomic.Bool

@@ -29,7 +29,8 @@ var shared struct {
 	err     error
 }
 
-// Main runs the tests of a package and then removes the shared cluster, if one was started. It returns the exit code.
+// Main runs the tests of a package and then removes the shared cluster, if one was started. It
+// returns the exit code.
 func Main(m *testing.M) int {
 	runMore()
 	code := m.Run()
