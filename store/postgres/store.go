@@ -174,8 +174,8 @@ func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
 }
 
 // Join implements store.Nodes.
-func (s *Store) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
-	id, err := s.operate.Join(ctx, info)
+func (s *Store) Join(ctx context.Context, info store.NodeInfo) (id int64, err error) {
+	id, err = s.operate.Join(ctx, info)
 	return id, pg.Classify(ctx, "join", err)
 }
 

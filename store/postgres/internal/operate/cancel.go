@@ -17,11 +17,10 @@ const jobsAtOnce = 1000
 
 // Cancel is that of store.Operators, without the class of its error.
 func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
-	results, err := s.EachIn(ctx, params.Namespace, params.Jobs, func(own []store.ID) ([]store.Result, error) {
+	return s.EachIn(ctx, params.Namespace, params.Jobs, func(own []store.ID) ([]store.Result, error) {
 		params.Jobs = own
 		return s.cancelOwn(ctx, params)
 	})
-	return results, err
 }
 
 // cancelOwn cancels jobs whose namespace is known.

@@ -37,16 +37,6 @@ type looked struct {
 	store.Retention
 }
 
-const (
-	// maxSurvivors is how many jobs of a day may outlive it for its partitions to be dropped. They are moved while
-	// everybody waits, at about 15 microseconds each.
-	maxSurvivors = 100_000
-	// maxMoved is how many entries the journals of those jobs may have, which move with them, at about 5 microseconds each.
-	maxMoved = 1_000_000
-	// lookAgain is how long a partition that could not be dropped is left alone: looking at it costs a scan.
-	lookAgain = time.Hour
-	// dropWait is how long dropping may wait for those who use the tables. Everybody else waits behind it.
-	dropWait = "200ms"
-	// deleteLimit is how many jobs are deleted at once if RetainParams does not say.
-	deleteLimit = 1000
-)
+// maxMoved is how many entries the journals may have of the jobs that outlive their day, which move with them, at about 5
+// microseconds each.
+const maxMoved = 1_000_000

@@ -15,11 +15,10 @@ import (
 
 // PauseJobs is that of store.Operators, without the class of its error.
 func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, error) {
-	results, err := s.EachIn(ctx, params.Namespace, params.Jobs, func(own []store.ID) ([]store.Result, error) {
+	return s.EachIn(ctx, params.Namespace, params.Jobs, func(own []store.ID) ([]store.Result, error) {
 		params.Jobs = own
 		return s.pauseOwn(ctx, params)
 	})
-	return results, err
 }
 
 // pauseOwn pauses jobs whose namespace is known.

@@ -15,13 +15,24 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/schema"
 )
 
+const (
+	// maxSurvivors is how many jobs of a day may outlive it for its partitions to be dropped. They are moved while
+	// everybody waits, at about 15 microseconds each.
+	maxSurvivors = 100_000
+	// lookAgain is how long a partition that could not be dropped is left alone: looking at it costs a scan.
+	lookAgain = time.Hour
+	// dropWait is how long dropping may wait for those who use the tables. Everybody else waits behind it.
+	dropWait = "200ms"
+	// deleteLimit is how many jobs are deleted at once if RetainParams does not say.
+	deleteLimit = 1000
+)
+
 // errNotNow says that a partition is dropped some other time.
 var errNotNow = errors.New("not now")
 
 // Retain is that of store.Maintenance, without the class of its error.
 func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retained, error) {
-	retained, err := s.retain(ctx, retention{params, s.Now()})
-	return retained, err
+	return s.retain(ctx, retention{params, s.Now()})
 }
 
 func (s *Store) retain(ctx context.Context, r retention) (retained store.Retained, err error) {

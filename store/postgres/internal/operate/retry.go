@@ -14,11 +14,10 @@ import (
 
 // Retry is that of store.Operators, without the class of its error.
 func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.Result, error) {
-	results, err := s.EachIn(ctx, params.Namespace, params.Jobs, func(own []store.ID) ([]store.Result, error) {
+	return s.EachIn(ctx, params.Namespace, params.Jobs, func(own []store.ID) ([]store.Result, error) {
 		params.Jobs = own
 		return s.retryOwn(ctx, params)
 	})
-	return results, err
 }
 
 // retryOwn retries jobs whose namespace is known.

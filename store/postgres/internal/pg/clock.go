@@ -30,22 +30,22 @@ func OptMicros(t time.Time) *int64 {
 }
 
 // Now is the time of the database's clock, told by the local one and the offset between them, or of the injected clock.
-func (s *DB) Now() time.Time { return TimeOf(s.Micros()) }
+func (d *DB) Now() time.Time { return TimeOf(d.Micros()) }
 
 // Micros is Now as a number of microseconds since 1970.
-func (s *DB) Micros() int64 {
-	if s.Clock != nil {
-		return s.Clock().UnixMicro()
+func (d *DB) Micros() int64 {
+	if d.Clock != nil {
+		return d.Clock().UnixMicro()
 	}
-	return time.Now().UnixMicro() + s.offset.Load()
+	return time.Now().UnixMicro() + d.offset.Load()
 }
 
 // Injected is the parameter of statements that tell liveness: NULL makes them read the database's clock.
-func (s *DB) Injected() *int64 {
-	if s.Clock == nil {
+func (d *DB) Injected() *int64 {
+	if d.Clock == nil {
 		return nil
 	}
-	now := s.Micros()
+	now := d.Micros()
 	return &now
 }
 
@@ -84,9 +84,9 @@ func (r Reading) correct(offset int64) int64 {
 }
 
 // NoteClock corrects the offset by what was read.
-func (s *DB) NoteClock(r Reading) {
-	s.offset.Store(r.correct(s.offset.Load()))
-	s.clockRead.Store(&r.Answered)
+func (d *DB) NoteClock(r Reading) {
+	d.offset.Store(r.correct(d.offset.Load()))
+	d.clockRead.Store(&r.Answered)
 }
 
 // isFresh reports whether an offset that was measured at a moment may be used at another: not for long, as the database's clock may be
@@ -99,24 +99,24 @@ func isFresh(measured, now time.Time) bool {
 
 // Freshen measures the offset for enqueues that are due some time from now, if that was not done lately. A node does it with each
 // beat, others do not beat.
-func (s *DB) Freshen(ctx context.Context, t Runner, enqueues []*store.Enqueue) {
-	measured := s.clockRead.Load()
+func (d *DB) Freshen(ctx context.Context, t Runner, enqueues []*store.Enqueue) {
+	measured := d.clockRead.Load()
 	isDelayed := func(q *store.Enqueue) bool { return q.Delay > 0 }
-	if s.Clock != nil || measured != nil && isFresh(*measured, time.Now()) || !slices.ContainsFunc(enqueues, isDelayed) {
+	if d.Clock != nil || measured != nil && isFresh(*measured, time.Now()) || !slices.ContainsFunc(enqueues, isDelayed) {
 		return
 	}
 	if r, err := readClock(ctx, t); err == nil { // or else the enqueue will say so
-		s.NoteClock(r)
+		d.NoteClock(r)
 	}
 }
 
 // MeasureClock asks the database what time it is, a few times if the answers take long, and begins with the best of them. Where none
 // is good enough run times could not be told, so the store does not open.
-func (s *DB) MeasureClock(ctx context.Context) error {
-	best, err := bestReading(func() (Reading, error) { return readClock(ctx, One{s}) })
+func (d *DB) MeasureClock(ctx context.Context) error {
+	best, err := bestReading(func() (Reading, error) { return readClock(ctx, One{d}) })
 	if err == nil {
-		s.offset.Store(best.offset())
-		s.clockRead.Store(&best.Answered)
+		d.offset.Store(best.offset())
+		d.clockRead.Store(&best.Answered)
 	}
 	return err
 }
@@ -150,7 +150,7 @@ func readClock(ctx context.Context, t Runner) (r Reading, err error) {
 }
 
 // Today is the number of the day, counted from 1970.
-func (s *DB) Today() int32 { return DayOf(s.Micros()) }
+func (d *DB) Today() int32 { return DayOf(d.Micros()) }
 
 // DayOf is the number of the day of a time in microseconds, counted from 1970.
 func DayOf(micros int64) int32 { return int32(micros / Day.Microseconds()) }

@@ -39,4 +39,4 @@ type vital struct {
 }
 
 // IsClosed reports whether everything has ended.
-func (s *DB) IsClosed() bool { return s.closed.Load() }
+func (d *DB) IsClosed() bool { return d.closed.Load() }

@@ -15,13 +15,13 @@ import (
 // denied says of an error, if it is that the role may not do something, what it lacks and what
 // would give it that: PostgreSQL names the table, and in the server's language. No connection may
 // be held.
-func (s *DB) denied(ctx context.Context, err error) error {
+func (d *DB) denied(ctx context.Context, err error) error {
 	if CodeOf(err) != codeDenied {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
-	remedy, lookErr := s.lacks(ctx)
+	remedy, lookErr := d.lacks(ctx)
 	if lookErr != nil { // the first error is the one to tell
 		return err
 	}
@@ -29,19 +29,19 @@ func (s *DB) denied(ctx context.Context, err error) error {
 }
 
 // lacks looks up what the role lacks.
-func (s *DB) lacks(ctx context.Context) (string, error) {
+func (d *DB) lacks(ctx context.Context) (string, error) {
 	var (
 		role, database, owner string
 		usage                 bool
 		rights, tables        []string
 	)
-	schema := s.SchemaName
+	schema := d.SchemaName
 	quoted := func(name string) string { return pgx.Identifier{name}.Sanitize() }
-	err := s.Pool.QueryRow(ctx, `SELECT current_user::text, current_database()::text`, pgx.QueryExecModeExec).Scan(&role, &database)
+	err := d.Pool.QueryRow(ctx, `SELECT current_user::text, current_database()::text`, pgx.QueryExecModeExec).Scan(&role, &database)
 	if err != nil {
 		return "", err
 	}
-	err = s.Pool.QueryRow(ctx, `
+	err = d.Pool.QueryRow(ctx, `
 SELECT pg_get_userbyid(n.nspowner)::text, has_schema_privilege(n.oid, 'USAGE'), coalesce(l.rights, '{}'), coalesce(l.tables, '{}')
 FROM pg_namespace n CROSS JOIN LATERAL (
   SELECT array_agg(DISTINCT p.right_name) AS rights, array_agg(DISTINCT c.relname::text) AS tables

@@ -73,17 +73,17 @@ func refusesSettings(err error) bool {
 func IsConnection(err error) bool { return CodeOf(err) == "" }
 
 // ConnConfig returns the settings for a connection beside the pool.
-func (s *DB) ConnConfig() *pgx.ConnConfig {
-	config := s.Pool.Config().ConnConfig.Copy()
-	if s.NoSession {
+func (d *DB) ConnConfig() *pgx.ConnConfig {
+	config := d.Pool.Config().ConnConfig.Copy()
+	if d.NoSession {
 		config.DefaultQueryExecMode = pgx.QueryExecModeExec
 	}
 	return config
 }
 
 // CheckServer refuses a server that is too old.
-func (s *DB) CheckServer(ctx context.Context) error {
-	conn, err := s.Pool.Acquire(ctx)
+func (d *DB) CheckServer(ctx context.Context) error {
+	conn, err := d.Pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -97,11 +97,11 @@ func (s *DB) CheckServer(ctx context.Context) error {
 }
 
 // Close ends everything. A pool of the caller's stays open.
-func (s *DB) Close(ownPool bool) {
-	s.closed.Store(true)
-	s.closeVital()
+func (d *DB) Close(ownPool bool) {
+	d.closed.Store(true)
+	d.closeVital()
 	if ownPool {
-		s.Pool.Close()
+		d.Pool.Close()
 	}
 }
 

@@ -131,33 +131,33 @@ func setLocal(settings [][2]string) string {
 }
 
 // Send runs statements in one round trip and one transaction: all of them happen, or none.
-func (s *DB) Send(ctx context.Context, list ...Statement) error {
-	return s.denied(ctx, s.sendOnce(ctx, list))
+func (d *DB) Send(ctx context.Context, list ...Statement) error {
+	return d.denied(ctx, d.sendOnce(ctx, list))
 }
 
-func (s *DB) sendOnce(ctx context.Context, list []Statement) error {
-	if s.IsClosed() {
+func (d *DB) sendOnce(ctx context.Context, list []Statement) error {
+	if d.IsClosed() {
 		return ErrClosed
 	}
-	conn, err := s.Pool.Acquire(ctx)
+	conn, err := d.Pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Release()
-	return s.sendOn(ctx, conn, list)
+	return d.sendOn(ctx, conn, list)
 }
 
 // sendOn is send on a connection.
-func (s *DB) sendOn(ctx context.Context, conn interface {
+func (d *DB) sendOn(ctx context.Context, conn interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }, list []Statement,
 ) error {
 	batch := &pgx.Batch{}
-	if s.prelude != "" {
-		batch.Queue(s.prelude)
+	if d.prelude != "" {
+		batch.Queue(d.prelude)
 	}
 	for _, st := range list {
-		queued := batch.Queue(s.Text(st.Name), st.Args...)
+		queued := batch.Queue(d.Text(st.Name), st.Args...)
 		if st.Each != nil {
 			queued.Query(func(rows pgx.Rows) error { return eachOf(rows, st.Each) })
 		}
@@ -187,18 +187,18 @@ func withGrace(ctx context.Context) (context.Context, func()) {
 }
 
 // Read asks questions in one round trip and one snapshot.
-func (s *DB) Read(ctx context.Context, list ...Statement) error {
-	if s.IsClosed() {
+func (d *DB) Read(ctx context.Context, list ...Statement) error {
+	if d.IsClosed() {
 		return ErrClosed
 	}
 	batch := &pgx.Batch{}
 	batch.Queue(snapshot)
 	batch.Queue(readPrelude)
 	for _, st := range list {
-		batch.Queue(s.Text(st.Name), st.Args...).Query(func(rows pgx.Rows) error { return eachOf(rows, st.Each) })
+		batch.Queue(d.Text(st.Name), st.Args...).Query(func(rows pgx.Rows) error { return eachOf(rows, st.Each) })
 	}
 	batch.Queue("COMMIT")
-	return s.denied(ctx, s.Pool.SendBatch(ctx, batch).Close())
+	return d.denied(ctx, d.Pool.SendBatch(ctx, batch).Close())
 }
 
 var readPrelude = prelude(reads)
@@ -256,15 +256,15 @@ func runPgx(ctx context.Context, tx interface {
 }
 
 // InTx runs f in a transaction of its own, begun with one of the begin texts.
-func (s *DB) InTx(ctx context.Context, begin string, f func(Session) error) error {
-	return s.denied(ctx, s.inOneTx(ctx, begin, f))
+func (d *DB) InTx(ctx context.Context, begin string, f func(Session) error) error {
+	return d.denied(ctx, d.inOneTx(ctx, begin, f))
 }
 
-func (s *DB) inOneTx(ctx context.Context, begin string, f func(Session) error) error {
-	if s.IsClosed() {
+func (d *DB) inOneTx(ctx context.Context, begin string, f func(Session) error) error {
+	if d.IsClosed() {
 		return ErrClosed
 	}
-	conn, err := s.Pool.Acquire(ctx)
+	conn, err := d.Pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -275,7 +275,7 @@ func (s *DB) inOneTx(ctx context.Context, begin string, f func(Session) error) e
 	if err != nil {
 		return err
 	}
-	if err := f(Session{s, tx}); err != nil {
+	if err := f(Session{d, tx}); err != nil {
 		// The first error is the one to tell. Nothing of the transaction happens, whatever the second one is.
 		_ = tx.Rollback(end)
 		return err

@@ -99,8 +99,8 @@ func InSchema(text, schema string) string {
 }
 
 // Text returns a statement. An unknown name is a mistake in this package.
-func (s *DB) Text(name string) string {
-	text, ok := s.Texts[name]
+func (d *DB) Text(name string) string {
+	text, ok := d.Texts[name]
 	if !ok {
 		panic(fmt.Sprintf("postgres: no statement is named %q", name))
 	}

@@ -15,7 +15,7 @@
 //
 // Locks are taken in this order, here and in package operate: lanes, rows of nodes, fences of journals, claim records, bodies, unique
 // keys, pointers; and within one kind by key, so that writers do not meet crosswise. Where they do anyway PostgreSQL ends one of them,
-// which is repeated by itself (patiently). Nobody waits longer than lock_timeout, two seconds.
+// which is repeated by itself (pg.RetryOnConflict). Nobody waits longer than lock_timeout, two seconds.
 //
 // Transactions of callers stay open as long as they like, and hold bodies (SendTx, AppendTx), unique keys and ids (EnqueueTx). A
 // batch waits 50 ms for the first such lock, and is then done again without the operations that need it: it asks which of the bodies can
