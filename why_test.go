@@ -91,7 +91,7 @@ func (b *whyBed) claim(node int64, kinds ...string) store.Claimed {
 
 func (b *whyBed) end(o *store.Outcome) {
 	b.Helper()
-	b.must(b.st.Apply(b.Context(), &store.Batch{Outcomes: []*store.Outcome{o}}))
+	b.must(store.ApplyEach(b.Context(), b.st, &store.Batch{Outcomes: []*store.Outcome{o}}))
 	b.must(o.Err)
 }
 

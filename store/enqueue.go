@@ -33,10 +33,14 @@ type Enqueue struct {
 	// Delay, when positive and RunAt is zero, makes RunAt the store's clock plus Delay.
 	Delay time.Duration
 
+	// Required makes the enqueue refuse its batch if it has an Err, so that all happens or nothing; see Unit.
+	Required bool
+
 	// Result is set by the store when the transaction has committed (or, in the caller's transaction, when the
 	// statements have run).
 	Result EnqueueResult
-	// Err is this enqueue's own failure: a *UniqueError, ErrInvalid or ErrBusy. The others of the batch are not affected.
+	// Err is this enqueue's own failure: a *UniqueError, ErrInvalid or ErrBusy. Unless it is Required the others
+	// of the batch are not affected.
 	Err error
 }
 

@@ -25,6 +25,8 @@ var (
 	// ErrBusy, which is an ErrUnavailable: a transaction of a caller holds what this one operation needs. Nothing of it has
 	// happened; repeating it holds up nothing else.
 	ErrBusy = fmt.Errorf("%w: another transaction holds the lock", ErrUnavailable)
+	// ErrRefused: nothing of a batch was written, because of some of its operations. It is a *RefusedError.
+	ErrRefused = errors.New("holdfast: batch refused")
 	// ErrReadOnly: the database refuses writes.
 	ErrReadOnly = errors.New("holdfast: database is read-only")
 	// ErrFull: the disk is full. Nothing was changed; it may be repeated once there is room.

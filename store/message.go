@@ -60,6 +60,9 @@ type Send struct {
 	// It is looked at before everything else.
 	Key string
 
+	// Required makes the send refuse its batch if it has an Err, so that all happens or nothing; see Unit.
+	Required bool
+
 	// Result is set by the store.
 	Result SendResult
 	// Err is this send's own failure: ErrNotFound, ErrConflict, ErrInvalid or ErrBusy.

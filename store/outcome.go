@@ -73,8 +73,7 @@ type Outcome struct {
 	InTx bool
 
 	// Repeat says that this outcome was sent before and its answer was lost. If it was applied, Final is what it led to. If a
-	// rescue or a leave ended the run, it is ErrLeaseLost. A checkpoint repeated along with the outcome of its own run is
-	// ErrLeaseLost too, since it cannot be told from a stale one.
+	// rescue or a leave ended the run, it is ErrLeaseLost. A checkpoint in the same batch, of the same lease, was applied with it.
 	Repeat bool
 
 	// Final is set by the store: the state in which the job is now. Of a repeated outcome that left no attempt (Waiting, or Continue) it
@@ -108,32 +107,4 @@ type Continue struct {
 	Args  []byte
 	Codec int
 	Data  []byte // of the EntryContinued
-}
-
-// Batch is what one commit writes. Each operation succeeds or fails on its own (its Err). They are written in this
-// order: checkpoints, appends, sends, outcomes, enqueues. None of them waits for a transaction of a caller: one that would have to is
-// ErrBusy, and the others go through. (SQLite has one writer, for whom all wait.)
-type Batch struct {
-	Checkpoints []*CheckpointWrite
-	Appends     []*Append
-	Sends       []*Send
-	Outcomes    []*Outcome
-	Enqueues    []*Enqueue
-
-	// Start, if set, lets jobs of Enqueues run at once.
-	Start *Start
-
-	// Patient says that no other batch waits behind this one: a store may wait a little for what a transaction of a caller
-	// holds, if the batch needs nothing else.
-	Patient bool
-
-	// Woken is set by the store: a WakeReady for each queue in which a job became available because
-	// of the batch that is none of its Enqueues or Outcomes: one that waited, or the next one of an
-	// ordering key. If a turn is still to be handed on, a WakeDeferred that is due now.
-	Woken []Wake
-}
-
-// Len is the number of operations in the batch.
-func (b *Batch) Len() int {
-	return len(b.Checkpoints) + len(b.Appends) + len(b.Sends) + len(b.Outcomes) + len(b.Enqueues)
 }

@@ -43,8 +43,9 @@ type Store interface {
 
 // Writer is what producers and runs write.
 type Writer interface {
-	// Apply commits a batch in one transaction and sets each operation's result. An error means that the transaction
-	// did not commit, or, if it is ErrUnavailable, that it may have: repeat it with Repeat set on its outcomes.
+	// Apply commits a batch in one transaction, all of it or nothing, and sets each operation's result. A *RefusedError means that
+	// nothing was written, because of the operations that have an Err; any other error that the transaction did not commit, or, if it
+	// is ErrUnavailable, that it may have: repeat it with Repeat set on its outcomes.
 	Apply(ctx context.Context, batch *Batch) error
 	// EnqueueTx writes the enqueues into the caller's transaction. They happen if and when it commits. An Enqueue.Err
 	// leaves the transaction usable; an error does not.

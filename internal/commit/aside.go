@@ -116,7 +116,7 @@ func (c *Committer) superviseAside() {
 // them; the store recognises what was committed.
 func (c *Committer) abandonAside() {
 	for _, o := range c.aside.left() {
-		if o.panicked || o.outcome == nil && o.remembered == nil {
+		if o.panicked || o.Outcome == nil && o.Append == nil {
 			c.answer(o, supervise.ErrPanicked)
 			continue
 		}

@@ -45,8 +45,8 @@ func (l *backlog) take(limit int) []*op {
 // note adds the jobs whose outcomes are among ops that were taken. l.mu is held.
 func (l *backlog) note(ops []*op) {
 	for _, o := range ops {
-		if o.outcome != nil {
-			l.flying = append(l.flying, o.outcome.Lease.Job)
+		if o.Outcome != nil {
+			l.flying = append(l.flying, o.Outcome.Lease.Job)
 		}
 	}
 }

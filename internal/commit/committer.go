@@ -92,12 +92,12 @@ func (c *Committer) Enqueue(ctx context.Context, enqueues []*store.Enqueue) erro
 	if slices.ContainsFunc(enqueues, func(e *store.Enqueue) bool { return e.Job.UniqueKey != nil || e.KnownID }) {
 		b = c.contested
 	}
-	return c.wait(ctx, b, op{enqueues: enqueues})
+	return c.wait(ctx, b, op{Unit: store.Unit{Enqueues: enqueues}, apart: true})
 }
 
 // Checkpoint commits a run's checkpoint and returns when it is durable.
 func (c *Committer) Checkpoint(ctx context.Context, w *store.CheckpointWrite) error {
-	if err := c.wait(ctx, c.main, op{checkpoint: w}); err != nil {
+	if err := c.wait(ctx, c.main, op{Unit: store.Unit{Checkpoint: w}}); err != nil {
 		return err
 	}
 	return w.Err
@@ -105,7 +105,7 @@ func (c *Committer) Checkpoint(ctx context.Context, w *store.CheckpointWrite) er
 
 // Note commits a run's checkpoint asynchronously, and calls done, which must not block.
 func (c *Committer) Note(w *store.CheckpointWrite, done func()) {
-	c.main.put(&op{checkpoint: w, done: func(error) { done() }})
+	c.main.put(&op{Unit: store.Unit{Checkpoint: w}, done: func(error) { done() }})
 }
 
 // Call lets a caller wait for one op after the other with one allocation.
@@ -131,7 +131,7 @@ type Lifetime interface {
 // store answers, l ends or the committer is abandoned. After the end of l, w must not be used
 // again.
 func (c *Committer) Append(l Lifetime, a *store.Append, w *Call) error {
-	w.op = op{remembered: a, done: w.op.done}
+	w.op = op{Unit: store.Unit{Append: a}, done: w.op.done}
 	c.main.put(&w.op)
 	select {
 	case err := <-w.answer:
@@ -148,7 +148,7 @@ func (c *Committer) Append(l Lifetime, a *store.Append, w *Call) error {
 // if the run's lifetime has ended.
 func (c *Committer) Remember(a *store.Append) error {
 	w := NewCall()
-	w.op.remembered = a
+	w.op.Append = a
 	c.main.put(&w.op)
 	if err := <-w.answer; err != nil {
 		return errors.Join(err, a.Err)
@@ -158,14 +158,14 @@ func (c *Committer) Remember(a *store.Append) error {
 
 // Send commits messages and returns when they are durable.
 func (c *Committer) Send(ctx context.Context, sends []*store.Send) error {
-	return c.wait(ctx, c.main, op{sends: sends})
+	return c.wait(ctx, c.main, op{Unit: store.Unit{Sends: sends}, apart: true})
 }
 
 // Finish commits the outcome of a run, with its last checkpoint and journal entries if it has any,
 // and calls done. It retries until the store answers or the committer is abandoned. aside, unless
 // it is nil, is called if a caller's transaction blocks the outcome.
 func (c *Committer) Finish(o *store.Outcome, last *store.CheckpointWrite, remembered *store.Append, aside func(), done func(error)) {
-	c.main.put(&op{outcome: o, checkpoint: last, remembered: remembered, aside: aside, done: done})
+	c.main.put(&op{Unit: store.Unit{Checkpoint: last, Append: remembered, Outcome: o}, aside: aside, done: done})
 }
 
 // Ending adds the jobs whose outcomes are not committed yet.
@@ -259,7 +259,7 @@ func (c *Committer) tryOps(w *worker, ops []*op, starting *Starting) (again []*o
 	}
 	batch := assemble(ops)
 	if starting == nil && w.backlog == c.main && mayStart(w.portion, ops, batch) {
-		starting = c.Reserve(batch.Enqueues)
+		starting = c.Reserve(startable(batch.Enqueues))
 	}
 	if starting != nil {
 		batch.Start = starting.Start
@@ -271,12 +271,19 @@ func (c *Committer) tryOps(w *worker, ops []*op, starting *Starting) (again []*o
 	return again, nil
 }
 
-// flush commits a batch of ops, and one by one if the batch as a whole is refused. It returns those
-// to be retried; ops that are blocked by a caller's transaction are put aside.
+// flush commits a batch of ops. What the store refuses is taken out and answered; if it does not say
+// what it refuses, the ops are committed one by one. It returns those to be retried; ops that are
+// blocked by a caller's transaction are put aside.
 func (c *Committer) flush(p *portion.Portion, ops []*op, batch *store.Batch, starting *Starting) []*op {
 	began := time.Now() //nolint:forbidigo // a duration, not the time of day
 	err := c.apply(batch)
-	tried(p, ops, time.Since(began), err) //nolint:forbidigo // as above
+	took := time.Since(began) //nolint:forbidigo // as above
+	if refused, ok := errors.AsType[*store.RefusedError](err); ok {
+		c.Outage.Succeeded(logs.CallCommit)
+		tried(p, ops, took, nil)
+		return c.flushRest(p, ops, starting, refused)
+	}
+	tried(p, ops, took, err)
 	switch {
 	case err == nil:
 		c.Outage.Succeeded(logs.CallCommit)
@@ -318,6 +325,46 @@ func (c *Committer) flush(p *portion.Portion, ops []*op, batch *store.Batch, sta
 		c.answer(ops[0], err)
 	}
 	return nil
+}
+
+// flushRest takes the refused units out of ops, of which nothing was written, and commits the rest.
+// It returns those to be retried.
+func (c *Committer) flushRest(p *portion.Portion, ops []*op, starting *Starting, refused *store.RefusedError) []*op {
+	var rest, busy []*op
+	changed := false
+	for i, o := range ops {
+		size := o.size()
+		err := o.refused()
+		changed = changed || err != nil || o.size() < size
+		if err == nil {
+			rest = append(rest, o)
+			continue
+		}
+		ops[i] = nil // it is owned elsewhere now
+		if isBusy(err) {
+			busy = append(busy, o)
+			continue
+		}
+		o.fail(err)
+		c.answer(o, nil)
+	}
+	c.aside.put(busy, time.Now()) //nolint:forbidigo // a delay, not the time of day
+	switch {
+	case len(rest) == 0:
+		starting.cancel()
+		return nil
+	case !changed: // the store does not say what it refuses
+		starting.cancel()
+		for _, o := range rest {
+			c.answer(o, refused)
+		}
+		return nil
+	}
+	batch := assemble(rest)
+	if starting != nil {
+		batch.Start = starting.Start
+	}
+	return c.flush(p, rest, batch, starting)
 }
 
 // apply commits a batch. A panic of the store is returned as an error, so that the ops are tried
@@ -390,7 +437,7 @@ func (c *Committer) sift(ops []*op, err error) []*op {
 		case why == nil:
 			kept = append(kept, o)
 			continue
-		case o.tried && slices.ContainsFunc(o.enqueues, func(q *store.Enqueue) bool { return q.Start }):
+		case o.tried && slices.ContainsFunc(o.Enqueues, func(q *store.Enqueue) bool { return q.Start }):
 			stays := *o // a copy: its caller may reuse the op
 			stays.ctx, stays.done = nil, func(error) {}
 			kept = append(kept, &stays)

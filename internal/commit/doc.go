@@ -13,7 +13,8 @@
 // A caller returns when its own write is durable, or with an error that says whether it may have
 // happened. A lone write is committed at once. Writes of runs are retried until the store answers,
 // enqueues and messages for Parts.Patience. Retries are idempotent: the store recognises a repeated
-// write. An op that the store refuses does not keep the others of its batch from being committed.
+// write. A batch is all or nothing for the store: if it refuses some ops, the others are committed
+// without these.
 //
 // # Failures
 //

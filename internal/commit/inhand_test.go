@@ -16,7 +16,7 @@ func TestAsideKnowsWhatIsTried(t *testing.T) {
 	knows := func(when string, o *op, want bool) {
 		t.Helper()
 		jobs := map[store.ID]bool{}
-		if a.ending(jobs); jobs[o.outcome.Lease.Job] != want {
+		if a.ending(jobs); jobs[o.Outcome.Lease.Job] != want {
 			t.Errorf("%s: known %v, want %v", when, !want, want)
 		}
 	}
@@ -38,14 +38,14 @@ func TestAsideKnowsWhatIsTried(t *testing.T) {
 }
 
 func endOfSome() *op {
-	return &op{outcome: &store.Outcome{Lease: store.Lease{Job: uuid.Must(uuid.NewV7())}}}
+	return &op{Unit: store.Unit{Outcome: &store.Outcome{Lease: store.Lease{Job: uuid.Must(uuid.NewV7())}}}}
 }
 
 func TestPortionShrinksAndGrows(t *testing.T) {
 	p := portion.New(1000, 3*time.Second)
 	ops := make([]*op, 1000)
 	for i := range ops {
-		ops[i] = &op{outcome: &store.Outcome{Result: make([]byte, 10<<10)}}
+		ops[i] = &op{Unit: store.Unit{Outcome: &store.Outcome{Result: make([]byte, 10<<10)}}}
 	}
 	if n := fit(p, ops); n < 90 || n > 110 {
 		t.Errorf("%d of 10 KiB fit", n)
@@ -71,7 +71,7 @@ func TestPortionShrinksAndGrows(t *testing.T) {
 	tried(p, ops[:100], store.CallTimeout, store.ErrUnavailable)
 	light := make([]*op, 1000)
 	for i := range light {
-		light[i] = &op{outcome: &store.Outcome{}}
+		light[i] = &op{Unit: store.Unit{Outcome: &store.Outcome{}}}
 	}
 	for range 20 {
 		tried(p, light[:fit(p, light)], 10*time.Second, nil)

@@ -3,21 +3,17 @@ package commit
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// op is a write of one caller: enqueues, messages, or writes of a run. A checkpoint and an outcome
-// in one op are committed together.
+// op is a write of one caller: a unit of work, which happens whole or not at all, or sends or
+// enqueues that are independent of each other.
 type op struct {
-	checkpoint *store.CheckpointWrite
-	remembered *store.Append
-	sends      []*store.Send
-	outcome    *store.Outcome
-	enqueues   []*store.Enqueue
+	store.Unit
+	apart bool // its sends and enqueues are independent
 
 	ctx      context.Context // of a waiting caller; nil if none waits
 	since    time.Time       // when the first try began
@@ -37,28 +33,27 @@ type op struct {
 
 // ending adds the job of the outcome, if that is not committed yet.
 func (o *op) ending(jobs map[store.ID]bool) {
-	if o.outcome != nil && atomic.LoadUint32(&o.committed) == 0 {
-		jobs[o.outcome.Lease.Job] = true
+	if o.Outcome != nil && atomic.LoadUint32(&o.committed) == 0 {
+		jobs[o.Outcome.Lease.Job] = true
 	}
 }
 
-// isCommitted records that the batch of the op was committed, and with it the outcome, unless that
-// was refused or is blocked.
+// isCommitted records that the batch of the op was committed, and with it the outcome.
 func (o *op) isCommitted() {
-	if o.outcome != nil && o.outcome.Err == nil {
+	if o.Outcome != nil {
 		atomic.StoreUint32(&o.committed, 1)
 	}
 }
 
 func (o *op) size() int {
-	n := len(o.enqueues) + len(o.sends)
-	if o.remembered != nil {
-		n += len(o.remembered.Entries) + len(o.remembered.Enqueues)
+	n := len(o.Enqueues) + len(o.Sends)
+	if o.Append != nil {
+		n += len(o.Append.Entries) + len(o.Append.Enqueues)
 	}
-	if o.checkpoint != nil {
+	if o.Checkpoint != nil {
 		n++
 	}
-	if o.outcome != nil {
+	if o.Outcome != nil {
 		n++
 	}
 	return n
@@ -68,44 +63,58 @@ func (o *op) size() int {
 func isBusy(err error) bool { return errors.Is(err, store.ErrBusy) }
 
 // keepBusy reduces an op that was applied to the operations blocked by callers' transactions, and
-// reports whether there are any.
+// reports whether there are any. Those of a unit would have refused the batch.
 func (o *op) keepBusy() bool {
-	busy := o.remembered != nil && isBusy(o.remembered.Err) || o.outcome != nil && isBusy(o.outcome.Err) ||
-		slices.ContainsFunc(o.enqueues, func(q *store.Enqueue) bool { return isBusy(q.Err) }) ||
-		slices.ContainsFunc(o.sends, func(q *store.Send) bool { return isBusy(q.Err) })
-	if !busy {
-		return false
-	}
-	// The caller's slices stay unchanged.
 	var enqueues []*store.Enqueue
-	for _, q := range o.enqueues {
+	for _, q := range o.Enqueues {
 		if isBusy(q.Err) {
 			enqueues = append(enqueues, q)
 		}
 	}
 	var sends []*store.Send
-	for _, q := range o.sends {
+	for _, q := range o.Sends {
 		if isBusy(q.Err) {
 			sends = append(sends, q)
 		}
 	}
-	o.enqueues, o.sends = enqueues, sends
-	if o.remembered != nil && !isBusy(o.remembered.Err) {
-		o.remembered = nil
+	if len(enqueues)+len(sends) == 0 {
+		return false
 	}
-	if o.checkpoint != nil && o.checkpoint.Err == nil {
-		o.checkpoint = nil
-	}
+	o.Enqueues, o.Sends = enqueues, sends // the caller's slices stay unchanged
 	return true
+}
+
+// refused is why a unit has to be taken out of a refused batch, or nil. A checkpoint is not worth
+// the rest of its unit: one that can never be written is dropped instead.
+func (o *op) refused() error {
+	if o.apart {
+		return nil
+	}
+	err := o.Err()
+	if c := o.Checkpoint; c != nil && errors.Is(c.Err, store.ErrInvalid) && (o.Append != nil || o.Outcome != nil) {
+		o.Checkpoint = nil
+		err = o.Err()
+	}
+	return err
+}
+
+// fail tells those who look at one operation of a unit that it was refused because of another.
+func (o *op) fail(err error) {
+	if o.Append != nil && o.Append.Err == nil {
+		o.Append.Err = err
+	}
+	if o.Outcome != nil && o.Outcome.Err == nil {
+		o.Outcome.Err = err
+	}
 }
 
 // repeated marks the operations that the store must recognise if they have been committed.
 func (o *op) repeated() {
-	if o.outcome != nil {
-		o.outcome.Repeat = true
+	if o.Outcome != nil {
+		o.Outcome.Repeat = true
 	}
-	if o.remembered != nil {
-		o.remembered.Repeat = true
+	if o.Append != nil {
+		o.Append.Repeat = true
 	}
 }
 
@@ -113,39 +122,23 @@ func (o *op) repeated() {
 func callers(ops []*op) int {
 	n := 0
 	for _, o := range ops {
-		if o.outcome == nil {
+		if o.Outcome == nil {
 			n++
 		}
 	}
 	return n
 }
 
+// assemble makes a batch of ops.
 func assemble(ops []*op) *store.Batch {
 	batch := &store.Batch{}
 	for _, o := range ops {
-		if o.checkpoint != nil {
-			o.checkpoint.Err = nil
-			batch.Checkpoints = append(batch.Checkpoints, o.checkpoint)
+		if o.apart {
+			batch.Sends, batch.Enqueues = append(batch.Sends, o.Sends...), append(batch.Enqueues, o.Enqueues...)
+		} else {
+			batch.Add(&o.Unit)
 		}
-		if o.remembered != nil {
-			o.remembered.Err = nil
-			for _, e := range o.remembered.Enqueues {
-				e.Err = nil
-			}
-			batch.Appends = append(batch.Appends, o.remembered)
-		}
-		for _, s := range o.sends {
-			s.Err = nil
-		}
-		batch.Sends = append(batch.Sends, o.sends...)
-		if o.outcome != nil {
-			o.outcome.Err = nil
-			batch.Outcomes = append(batch.Outcomes, o.outcome)
-		}
-		for _, e := range o.enqueues {
-			e.Err = nil
-		}
-		batch.Enqueues = append(batch.Enqueues, o.enqueues...)
 	}
+	batch.Reset()
 	return batch
 }

@@ -8,20 +8,20 @@ import (
 
 // weight is about how many bytes of an op are sent to the database.
 func (o *op) weight() int {
-	n := portion.WeightOf(o.enqueues)
-	for _, s := range o.sends {
+	n := portion.WeightOf(o.Enqueues)
+	for _, s := range o.Sends {
 		n += portion.RowWeight + len(s.Message.Name) + len(s.Message.Data) + len(s.Message.Error)
 	}
-	if o.checkpoint != nil {
-		n += portion.RowWeight + len(o.checkpoint.Checkpoint.Message) + len(o.checkpoint.Checkpoint.Value)
+	if o.Checkpoint != nil {
+		n += portion.RowWeight + len(o.Checkpoint.Checkpoint.Message) + len(o.Checkpoint.Checkpoint.Value)
 	}
-	if a := o.remembered; a != nil {
+	if a := o.Append; a != nil {
 		for i := range a.Entries {
 			n += portion.RowWeight + len(a.Entries[i].Path) + len(a.Entries[i].Name) + len(a.Entries[i].Data)
 		}
 		n += portion.WeightOf(a.Enqueues)
 	}
-	if e := o.outcome; e != nil {
+	if e := o.Outcome; e != nil {
 		n += portion.RowWeight + len(e.Error) + len(e.Trace) + len(e.Result)
 		if e.Wait != nil {
 			n += len(e.Wait.For)

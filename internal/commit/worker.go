@@ -31,6 +31,14 @@ func mayStart(p *portion.Portion, ops []*op, batch *store.Batch) bool {
 		!slices.ContainsFunc(ops, func(o *op) bool { return o.tried })
 }
 
+// startable are the enqueues whose jobs may start: a unit may be taken out of its batch.
+func startable(enqueues []*store.Enqueue) []*store.Enqueue {
+	if !slices.ContainsFunc(enqueues, func(q *store.Enqueue) bool { return q.Required }) {
+		return enqueues
+	}
+	return slices.DeleteFunc(slices.Clone(enqueues), func(q *store.Enqueue) bool { return q.Required })
+}
+
 // step commits a portion of the taken ops, and reports whether that succeeded. Ops taken later
 // queue behind the retried ones, and share their error if the database is away.
 func (c *Committer) step(w *worker) bool {
@@ -72,7 +80,7 @@ func (w *worker) next() (some, later []*op) {
 
 // rank is 0 for ops that start jobs, which are in front of the others.
 func rank(o *op) int {
-	if slices.ContainsFunc(o.enqueues, func(q *store.Enqueue) bool { return q.Start }) {
+	if slices.ContainsFunc(o.Enqueues, func(q *store.Enqueue) bool { return q.Start }) {
 		return 0
 	}
 	return 1
@@ -97,12 +105,12 @@ func behind(o *op, others []*op) []*op {
 // job is the job whose run writes the op; zero if no run does.
 func (o *op) job() store.ID {
 	switch {
-	case o.outcome != nil:
-		return o.outcome.Lease.Job
-	case o.remembered != nil:
-		return o.remembered.Lease.Job
-	case o.checkpoint != nil:
-		return o.checkpoint.Lease.Job
+	case o.Outcome != nil:
+		return o.Outcome.Lease.Job
+	case o.Append != nil:
+		return o.Append.Lease.Job
+	case o.Checkpoint != nil:
+		return o.Checkpoint.Lease.Job
 	}
 	return store.ID{}
 }

@@ -23,26 +23,30 @@ type held struct {
 	keys  map[string]bool
 }
 
-// apply replaces the store's Apply: it applies what is not blocked.
+// apply replaces the store's Apply: it refuses a batch for its blocked outcomes, and otherwise applies
+// what is not blocked.
 func (h *held) apply(b *bed) func(*store.Batch) error {
 	return func(batch *store.Batch) error {
 		if h.open.Load() {
 			return nil
 		}
-		rest := store.Batch{Checkpoints: batch.Checkpoints, Appends: batch.Appends}
+		blocked := fmt.Errorf("%w: by a test", store.ErrBusy)
+		for _, o := range batch.Outcomes {
+			if h.ends[o.Lease.Job] {
+				o.Err = blocked
+			}
+		}
+		if err := batch.Refusal(); err != nil {
+			return err
+		}
+		rest := *batch
+		rest.Sends, rest.Enqueues = nil, nil
 		var busy []*error
 		for _, q := range batch.Sends {
 			if h.sends[q.Job] {
 				busy = append(busy, &q.Err)
 			} else {
 				rest.Sends = append(rest.Sends, q)
-			}
-		}
-		for _, o := range batch.Outcomes {
-			if h.ends[o.Lease.Job] {
-				busy = append(busy, &o.Err)
-			} else {
-				rest.Outcomes = append(rest.Outcomes, o)
 			}
 		}
 		for _, q := range batch.Enqueues {
@@ -56,11 +60,12 @@ func (h *held) apply(b *bed) func(*store.Batch) error {
 			return nil
 		}
 		err := b.st.Store.Apply(context.Background(), &rest)
-		for _, e := range busy {
-			*e = fmt.Errorf("%w: by a test", store.ErrBusy)
-		}
 		if err != nil {
 			return err
+		}
+		batch.Woken = rest.Woken
+		for _, e := range busy {
+			*e = blocked
 		}
 		return errApplied
 	}

@@ -35,7 +35,7 @@ func TestEnqueueRidesThroughAnOutageAndHappensOnce(t *testing.T) {
 			p.onApply = func(batch *store.Batch) error {
 				if tries++; tries <= 3 {
 					// It was committed, but the answer is lost.
-					if err := b.st.Store.Apply(context.Background(), batch); err != nil {
+					if err := store.ApplyEach(context.Background(), b.st.Store, batch); err != nil {
 						return err
 					}
 					return store.ErrUnavailable
@@ -157,7 +157,7 @@ func TestOutcomesSurviveLostAnswers(t *testing.T) {
 		b.st.hook(func(p *probe) {
 			p.onApply = func(batch *store.Batch) error {
 				if n++; n%3 == 0 {
-					_ = b.st.Store.Apply(context.Background(), batch)
+					_ = store.ApplyEach(context.Background(), b.st.Store, batch)
 					return store.ErrUnavailable
 				}
 				if n%3 == 1 {

@@ -48,7 +48,7 @@ func (u *unsteady) Notify(wakes ...store.Wake) {
 
 func (u *unsteady) Apply(ctx context.Context, b *store.Batch) error {
 	u.step("Apply")
-	return u.probe.Apply(ctx, b)
+	return store.ApplyEach(ctx, u.probe, b)
 }
 
 func (u *unsteady) Claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {

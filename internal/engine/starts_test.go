@@ -126,7 +126,7 @@ func TestNothingStartsBeforeWhatWaits(t *testing.T) {
 		b.run()
 		// A job that the node does not know of: its wake-up was lost.
 		first := b.job("k")
-		if err := b.st.Store.Apply(b.t.Context(), &store.Batch{Enqueues: []*store.Enqueue{first}}); err != nil {
+		if err := store.ApplyEach(b.t.Context(), b.st.Store, &store.Batch{Enqueues: []*store.Enqueue{first}}); err != nil {
 			t.Fatal(err)
 		}
 		var want []store.ID
@@ -160,7 +160,7 @@ func TestStartWhoseAnswerIsLost(t *testing.T) {
 				}
 				switch n++; n % 3 {
 				case 0:
-					if err := b.st.Store.Apply(context.Background(), batch); err != nil {
+					if err := store.ApplyEach(context.Background(), b.st.Store, batch); err != nil {
 						t.Error(err)
 					}
 					lost += len(batch.Start.Claimed)
@@ -201,7 +201,7 @@ func TestStartWhoseCallerLeaves(t *testing.T) {
 					return nil
 				}
 				if batch.Start != nil && batch.Start.Claimed == nil {
-					if err := b.st.Store.Apply(context.Background(), batch); err != nil {
+					if err := store.ApplyEach(context.Background(), b.st.Store, batch); err != nil {
 						t.Error(err)
 					}
 				}

@@ -43,7 +43,7 @@ func TestAnswersOfOneBatch(t *testing.T) {
 		batch.Outcomes = append(batch.Outcomes, answered(run))
 		children = append(children, run.Job.ID)
 	}
-	if err := s.Apply(t.Context(), batch); err != nil {
+	if err := store.ApplyEach(t.Context(), s, batch); err != nil {
 		t.Fatal(err)
 	}
 	lines, err := postgres.AnswerPlan(t.Context(), s, children)
@@ -100,7 +100,7 @@ func TestAnswersNeedTheParent(t *testing.T) {
 			}
 			end := func(run store.Claimed) error {
 				o := answered(run)
-				if err := s.Apply(t.Context(), &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil {
+				if err := store.ApplyEach(t.Context(), s, &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil {
 					t.Fatal(err)
 				}
 				return o.Err
@@ -145,7 +145,7 @@ func TestAnswersOfAllKinds(t *testing.T) {
 		batch.Outcomes = append(batch.Outcomes, o)
 		children = append(children, run.Job.ID)
 	}
-	if err := s.Apply(t.Context(), batch); err != nil {
+	if err := store.ApplyEach(t.Context(), s, batch); err != nil {
 		t.Fatal(err)
 	}
 	for i, o := range batch.Outcomes {

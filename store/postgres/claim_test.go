@@ -184,7 +184,7 @@ func TestARetriedJobBehindAFloor(t *testing.T) {
 func (c *claimer) putBack(run store.Claimed, ago time.Duration) {
 	c.Helper()
 	o := &store.Outcome{Lease: run.Lease, State: store.Retryable, RunAt: run.Job.RunAt.Add(-ago), Reason: store.ReasonError}
-	if err := c.other.Apply(c.Context(), &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil || o.Err != nil {
+	if err := store.ApplyEach(c.Context(), c.other, &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil || o.Err != nil {
 		c.Fatal(err, o.Err)
 	}
 }
@@ -233,7 +233,7 @@ func TestFloorsOfTwoStores(t *testing.T) {
 	a.want("a goes on", jobs[6:8]...)
 	// A node that leaves gives back its jobs: now is their run time, the hour before is that of one which is retried.
 	o := &store.Outcome{Lease: runs[0].Lease, State: store.Retryable, RunAt: runs[0].Job.RunAt.Add(-time.Hour), Reason: store.ReasonError}
-	if err := b.store.Apply(t.Context(), &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil || o.Err != nil {
+	if err := store.ApplyEach(t.Context(), b.store, &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil || o.Err != nil {
 		t.Fatal(err, o.Err)
 	}
 	if promoted, err := b.store.Promote(t.Context(), 10); err != nil || promoted.Jobs != 1 {
@@ -533,7 +533,7 @@ func TestARepeatThatArrivesLate(t *testing.T) {
 		for _, run := range runs {
 			out.Outcomes = append(out.Outcomes, completed(run))
 		}
-		if err := c.store.Apply(t.Context(), out); err != nil {
+		if err := store.ApplyEach(t.Context(), c.store, out); err != nil {
 			t.Fatal(err)
 		}
 	}

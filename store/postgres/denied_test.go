@@ -57,7 +57,7 @@ func TestDenied(t *testing.T) {
 	if err != nil || len(page.Jobs) != 1 {
 		t.Fatalf("who may read: %d jobs, %v", len(page.Jobs), err)
 	}
-	err = s.Apply(t.Context(), &store.Batch{Enqueues: []*store.Enqueue{newJob()}})
+	err = store.ApplyEach(t.Context(), s, &store.Batch{Enqueues: []*store.Enqueue{newJob()}})
 	denied("enqueueing", err, "lacks DELETE, INSERT, UPDATE on", "more tables")
 	enqueue(t, s, newJob())
 	if err := s.Pause(t.Context(), store.PauseParams{Namespace: "default", Queue: "x", Paused: true}); err != nil {

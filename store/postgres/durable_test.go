@@ -190,7 +190,7 @@ func TestTerminateMeetsAppends(t *testing.T) {
 		go func() {
 			for seq := int64(1); ; seq++ {
 				w := &store.Append{Lease: run.Lease, Entries: []store.Entry{step(seq)}}
-				if err := errors.Join(a.Apply(t.Context(), &store.Batch{Appends: []*store.Append{w}}), w.Err); err != nil {
+				if err := errors.Join(store.ApplyEach(t.Context(), a, &store.Batch{Appends: []*store.Append{w}}), w.Err); err != nil {
 					done <- err
 					return
 				}
@@ -225,7 +225,7 @@ func TestRescueMeetsAppends(t *testing.T) {
 		go func() {
 			for seq := int64(1); ; seq++ {
 				w := &store.Append{Lease: run.Lease, Entries: []store.Entry{step(seq)}}
-				if err := errors.Join(a.Apply(t.Context(), &store.Batch{Appends: []*store.Append{w}}), w.Err); err != nil {
+				if err := errors.Join(store.ApplyEach(t.Context(), a, &store.Batch{Appends: []*store.Append{w}}), w.Err); err != nil {
 					if !errors.Is(err, store.ErrLeaseLost) {
 						t.Errorf("append: %v", err)
 					}
@@ -317,12 +317,12 @@ func TestAppendTxHoldsItsJob(t *testing.T) {
 			}
 			wantErr(t, "Cancel", results[0].Err, store.ErrBusy)
 			done := &store.Outcome{Lease: run.Lease, State: store.Completed, Durable: true, InTx: true}
-			if err := s.Apply(t.Context(), &store.Batch{Outcomes: []*store.Outcome{done}}); err != nil {
+			if err := store.ApplyEach(t.Context(), s, &store.Batch{Outcomes: []*store.Outcome{done}}); err != nil {
 				t.Fatal(err)
 			}
 			wantErr(t, "Apply", done.Err, store.ErrBusy)
 			back := &store.Outcome{Lease: run.Lease, State: store.Available, Durable: true}
-			if err := s.Apply(t.Context(), &store.Batch{Outcomes: []*store.Outcome{back}}); err != nil {
+			if err := store.ApplyEach(t.Context(), s, &store.Batch{Outcomes: []*store.Outcome{back}}); err != nil {
 				t.Fatal(err)
 			}
 			wantErr(t, "Apply", back.Err, store.ErrBusy)
@@ -331,7 +331,7 @@ func TestAppendTxHoldsItsJob(t *testing.T) {
 			}
 			wantState(t, s, child.Job.ID, store.Available)
 			back.Repeat = true
-			if err := s.Apply(t.Context(), &store.Batch{Outcomes: []*store.Outcome{back}}); err != nil || back.Err != nil {
+			if err := store.ApplyEach(t.Context(), s, &store.Batch{Outcomes: []*store.Outcome{back}}); err != nil || back.Err != nil {
 				t.Fatalf("Apply: %v, %v", err, back.Err)
 			}
 			record, err := s.Get(t.Context(), "", run.Job.ID)
@@ -368,7 +368,7 @@ func TestSendTxHoldsItsJob(t *testing.T) {
 			eventually(t, "wake-ups", func() bool { return s.Traits().Wakeups })
 			node := join(t, s)
 			run, other := start(t, s, node, 1), start(t, s, node, 2)
-			if err := s.Apply(t.Context(), &store.Batch{Outcomes: []*store.Outcome{
+			if err := store.ApplyEach(t.Context(), s, &store.Batch{Outcomes: []*store.Outcome{
 				parked(run, store.Wait{Kinds: store.MessagesOf(store.MessageSignal)}),
 			}}); err != nil {
 				t.Fatal(err)
@@ -384,7 +384,7 @@ func TestSendTxHoldsItsJob(t *testing.T) {
 			wantState(t, s, run.Job.ID, store.Waiting)
 			held, free := signal(run.Job.ID, "second"), signal(other.Job.ID, "free")
 			done := completed(other)
-			if err := s.Apply(t.Context(), &store.Batch{Sends: []*store.Send{held, free}, Outcomes: []*store.Outcome{done}}); err != nil {
+			if err := store.ApplyEach(t.Context(), s, &store.Batch{Sends: []*store.Send{held, free}, Outcomes: []*store.Outcome{done}}); err != nil {
 				t.Fatal(err)
 			}
 			wantErr(t, "a send to the held job", held.Err, store.ErrUnavailable)
@@ -398,7 +398,7 @@ func TestSendTxHoldsItsJob(t *testing.T) {
 			eventually(t, "a wake-up at the commit", func() bool { return w.count(ofQueue("mail")) >= 1 })
 			again := signal(run.Job.ID, "first")
 			again.Key = "k"
-			err := s.Apply(t.Context(), &store.Batch{Sends: []*store.Send{held, again}})
+			err := store.ApplyEach(t.Context(), s, &store.Batch{Sends: []*store.Send{held, again}})
 			if err != nil || held.Result.Seq != 2 || again.Result.Seq != 1 {
 				t.Fatalf("after the commit: %v, %+v, %+v", err, held.Result, again.Result)
 			}
@@ -412,7 +412,8 @@ func TestRepeatedWavesOfSends(t *testing.T) {
 	s := open(t, fresh(t))
 	run := start(t, s, join(t, s), 1)
 	token := store.Entry{Seq: 1, Kind: store.EntryCallback, Path: "1", Name: "token"}
-	if err := s.Apply(t.Context(), &store.Batch{Appends: []*store.Append{{Lease: run.Lease, Entries: []store.Entry{token}}}}); err != nil {
+	batch := &store.Batch{Appends: []*store.Append{{Lease: run.Lease, Entries: []store.Entry{token}}}}
+	if err := store.ApplyEach(t.Context(), s, batch); err != nil {
 		t.Fatal(err)
 	}
 	keyed := func(q *store.Send, key string) *store.Send { q.Key = key; return q }
@@ -425,7 +426,7 @@ func TestRepeatedWavesOfSends(t *testing.T) {
 		callback(store.MessageHeartbeat), callback(store.MessageCallbackFailed),
 		keyed(signal(run.Job.ID, "d"), "l"),
 	}
-	if err := s.Apply(t.Context(), &store.Batch{Sends: sends}); err != nil {
+	if err := store.ApplyEach(t.Context(), s, &store.Batch{Sends: sends}); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []int64{1, 1, 2, 3, 4, 0, 0, 5} {
@@ -443,7 +444,8 @@ func TestAppendAnswerCutOff(t *testing.T) {
 	config.URL = p.url
 	s := open(t, config)
 	run := start(t, s, join(t, s), 1)
-	if err := s.Apply(t.Context(), &store.Batch{Appends: []*store.Append{{Lease: run.Lease, Entries: []store.Entry{step(1)}}}}); err != nil {
+	batch := &store.Batch{Appends: []*store.Append{{Lease: run.Lease, Entries: []store.Entry{step(1)}}}}
+	if err := store.ApplyEach(t.Context(), s, batch); err != nil {
 		t.Fatal(err)
 	}
 	child := newJob(childOf(run.Job.ID), func(q *store.Enqueue) { q.Job.Args = []byte("cut here") })
@@ -451,9 +453,9 @@ func TestAppendAnswerCutOff(t *testing.T) {
 	enqueue(t, s, newJob()) // so that the statement is prepared
 	text := "cut here"
 	p.cut.Store(&text)
-	wantErr(t, "Apply", s.Apply(t.Context(), &store.Batch{Appends: []*store.Append{w}}), store.ErrUnavailable)
+	wantErr(t, "Apply", store.ApplyEach(t.Context(), s, &store.Batch{Appends: []*store.Append{w}}), store.ErrUnavailable)
 	w.Repeat = true
-	if err := s.Apply(t.Context(), &store.Batch{Appends: []*store.Append{w}}); err != nil || w.Err != nil {
+	if err := store.ApplyEach(t.Context(), s, &store.Batch{Appends: []*store.Append{w}}); err != nil || w.Err != nil {
 		t.Fatalf("repeat: %v, %v", err, w.Err)
 	}
 	if !child.Result.Existing || child.Result.ID != child.Job.ID {

@@ -45,9 +45,9 @@ func TestRestartsUnderLoad(t *testing.T) {
 				for range 5 {
 					batch.Enqueues = append(batch.Enqueues, newJob())
 				}
-				err := s.Apply(ctx, batch)
+				err := store.ApplyEach(ctx, s, batch)
 				for again(err) {
-					err = s.Apply(ctx, batch)
+					err = store.ApplyEach(ctx, s, batch)
 				}
 				for _, q := range batch.Enqueues {
 					if err = errors.Join(err, q.Err); err == nil {
@@ -87,12 +87,12 @@ func TestRestartsUnderLoad(t *testing.T) {
 				}
 				batch.Outcomes = append(batch.Outcomes, completed(run))
 			}
-			err = s.Apply(ctx, batch)
+			err = store.ApplyEach(ctx, s, batch)
 			for again(err) {
 				for _, o := range batch.Outcomes {
 					o.Repeat = true
 				}
-				err = s.Apply(ctx, batch)
+				err = store.ApplyEach(ctx, s, batch)
 			}
 			for _, o := range batch.Outcomes {
 				if err != nil || o.Err != nil {
@@ -153,13 +153,13 @@ func TestAnswerCutOff(t *testing.T) {
 	enqueue(t, s, warm)
 	if runs, err := s.Claim(t.Context(), demand(node, 1, 5)); err != nil || len(runs) != 1 {
 		t.Fatalf("claimed %d, %v", len(runs), err)
-	} else if err := s.Apply(t.Context(), &store.Batch{Outcomes: []*store.Outcome{completed(runs[0])}}); err != nil {
+	} else if err := store.ApplyEach(t.Context(), s, &store.Batch{Outcomes: []*store.Outcome{completed(runs[0])}}); err != nil {
 		t.Fatal(err)
 	}
 
 	a, b := newJob(), newJob(func(q *store.Enqueue) { q.Job.Args = []byte("cut here") })
 	cut("cut here")
-	wantErr(t, "Apply", s.Apply(t.Context(), &store.Batch{Enqueues: []*store.Enqueue{a, b}}), store.ErrUnavailable)
+	wantErr(t, "Apply", store.ApplyEach(t.Context(), s, &store.Batch{Enqueues: []*store.Enqueue{a, b}}), store.ErrUnavailable)
 	wantState(t, direct, a.Job.ID, store.Available)
 	enqueue(t, s, a, b)
 	if !a.Result.Existing || !b.Result.Existing || a.Result.ID != a.Job.ID {
@@ -182,11 +182,11 @@ func TestAnswerCutOff(t *testing.T) {
 	batch.Outcomes[0].Result = []byte("cut again")
 	batch.Outcomes[1].State, batch.Outcomes[1].Delay = store.Retryable, time.Hour
 	cut("cut again")
-	wantErr(t, "Apply", s.Apply(t.Context(), batch), store.ErrUnavailable)
+	wantErr(t, "Apply", store.ApplyEach(t.Context(), s, batch), store.ErrUnavailable)
 	for _, o := range batch.Outcomes {
 		o.Repeat = true
 	}
-	if err := s.Apply(t.Context(), batch); err != nil {
+	if err := store.ApplyEach(t.Context(), s, batch); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []store.State{store.Completed, store.Retryable} {
@@ -234,7 +234,7 @@ func TestReadOnlyServer(t *testing.T) {
 	config.URL += "&options=-c%20default_transaction_read_only%3Don"
 	s := open(t, config)
 	wantState(t, s, q.Job.ID, store.Available)
-	wantErr(t, "Apply", s.Apply(t.Context(), &store.Batch{Enqueues: []*store.Enqueue{newJob()}}), store.ErrReadOnly)
+	wantErr(t, "Apply", store.ApplyEach(t.Context(), s, &store.Batch{Enqueues: []*store.Enqueue{newJob()}}), store.ErrReadOnly)
 }
 
 func TestMigrateByManyAtOnce(t *testing.T) {

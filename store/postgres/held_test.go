@@ -35,7 +35,7 @@ func TestManyKeysOfOneTransaction(t *testing.T) {
 	}
 	plain, last := newJob(), newJob(withKey("last"))
 	w.take()
-	if err := s.Apply(t.Context(), &store.Batch{Enqueues: append(append([]*store.Enqueue{}, held...), plain, last)}); err != nil {
+	if err := store.ApplyEach(t.Context(), s, &store.Batch{Enqueues: append(append([]*store.Enqueue{}, held...), plain, last)}); err != nil {
 		t.Fatal(err)
 	}
 	if n, waited := w.take(); waited > onePatience {
@@ -48,7 +48,7 @@ func TestManyKeysOfOneTransaction(t *testing.T) {
 
 	// Another of its keys, which nobody has met.
 	plain = newJob()
-	if err := s.Apply(t.Context(), &store.Batch{Enqueues: []*store.Enqueue{late, plain}}); err != nil {
+	if err := store.ApplyEach(t.Context(), s, &store.Batch{Enqueues: []*store.Enqueue{late, plain}}); err != nil {
 		t.Fatal(err)
 	}
 	if n, waited := w.take(); waited > aMoment {
@@ -62,7 +62,8 @@ func TestManyKeysOfOneTransaction(t *testing.T) {
 		if round > 20 {
 			t.Fatal("a free key is not tried among those that are held")
 		}
-		if err := s.Apply(t.Context(), &store.Batch{Enqueues: append(append([]*store.Enqueue{}, held...), last), Patient: true}); err != nil {
+		batch := &store.Batch{Enqueues: append(append([]*store.Enqueue{}, held...), last), Patient: true}
+		if err := store.ApplyEach(t.Context(), s, batch); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -72,7 +73,7 @@ func TestManyKeysOfOneTransaction(t *testing.T) {
 	time.Sleep(30 * time.Millisecond) //nolint:forbidigo // it is time to try all of them again
 	w.take()
 	plain = newJob()
-	if err := s.Apply(t.Context(), &store.Batch{Enqueues: append([]*store.Enqueue{plain}, held...)}); err != nil {
+	if err := store.ApplyEach(t.Context(), s, &store.Batch{Enqueues: append([]*store.Enqueue{plain}, held...)}); err != nil {
 		t.Fatal(err)
 	}
 	if n, waited := w.take(); waited > aMoment {
@@ -90,7 +91,7 @@ func TestManyKeysOfOneTransaction(t *testing.T) {
 				left = append(left, q)
 			}
 		}
-		if err := s.Apply(t.Context(), &store.Batch{Enqueues: left}); err != nil {
+		if err := store.ApplyEach(t.Context(), s, &store.Batch{Enqueues: left}); err != nil {
 			t.Fatal(err)
 		}
 		return len(left) == 0
@@ -131,7 +132,7 @@ func TestManyBodiesOfOneTransaction(t *testing.T) {
 	for _, c := range runs {
 		o := &store.Outcome{Lease: c.Lease, State: store.Retryable, Reason: store.ReasonError, Delay: time.Hour}
 		other := newJob()
-		if err := s.Apply(t.Context(), &store.Batch{Outcomes: []*store.Outcome{o}, Enqueues: []*store.Enqueue{other}}); err != nil {
+		if err := store.ApplyEach(t.Context(), s, &store.Batch{Outcomes: []*store.Outcome{o}, Enqueues: []*store.Enqueue{other}}); err != nil {
 			t.Fatal(err)
 		}
 		wantErr(t, "the end of a run that is sent to", o.Err, store.ErrBusy)
@@ -168,7 +169,7 @@ func TestABusyKeyUndoesNothing(t *testing.T) {
 	if err := s.EnqueueTx(t.Context(), tx, []*store.Enqueue{newJob(withKey("the held key"))}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Apply(t.Context(), &store.Batch{Enqueues: []*store.Enqueue{held}}); err != nil {
+	if err := store.ApplyEach(t.Context(), s, &store.Batch{Enqueues: []*store.Enqueue{held}}); err != nil {
 		t.Fatal(err)
 	}
 	wantErr(t, "the enqueue of a held key", held.Err, store.ErrBusy)
@@ -176,7 +177,7 @@ func TestABusyKeyUndoesNothing(t *testing.T) {
 	key := "the held key"
 	p.cut.Store(&key)
 	send := &store.Send{Job: target.Job.ID, Message: store.Message{Kind: store.MessageSignal, Name: "go"}}
-	if err := s.Apply(t.Context(), &store.Batch{Sends: []*store.Send{send}, Enqueues: []*store.Enqueue{held}}); err != nil {
+	if err := store.ApplyEach(t.Context(), s, &store.Batch{Sends: []*store.Send{send}, Enqueues: []*store.Enqueue{held}}); err != nil {
 		t.Fatalf("the batch has happened: %v", err)
 	}
 	if p.cuts.Load() != 1 {
@@ -226,7 +227,7 @@ func TestAChildWhoseIDIsHeld(t *testing.T) {
 		end, other := completed(run), completed(bystander)
 		batch := &store.Batch{Appends: []*store.Append{bearing, after, beside}, Outcomes: []*store.Outcome{end, other}}
 		w.take()
-		if err := s.Apply(t.Context(), batch); err != nil {
+		if err := store.ApplyEach(t.Context(), s, batch); err != nil {
 			t.Fatal(err)
 		}
 		if n, waited := w.take(); waited > onePatience {
@@ -243,7 +244,7 @@ func TestAChildWhoseIDIsHeld(t *testing.T) {
 		// From now on it costs others nothing.
 		plain := newJob()
 		again := &store.Batch{Appends: []*store.Append{bearing, after}, Outcomes: []*store.Outcome{end}, Enqueues: []*store.Enqueue{plain}}
-		if err := s.Apply(t.Context(), again); err != nil {
+		if err := store.ApplyEach(t.Context(), s, again); err != nil {
 			t.Fatal(err)
 		}
 		if n, waited := w.take(); waited > aMoment {
@@ -260,7 +261,7 @@ func TestAChildWhoseIDIsHeld(t *testing.T) {
 			t.Fatal(err)
 		}
 		again = &store.Batch{Appends: []*store.Append{bearing, after}, Outcomes: []*store.Outcome{end}}
-		if err := s.Apply(t.Context(), again); err != nil {
+		if err := store.ApplyEach(t.Context(), s, again); err != nil {
 			t.Fatal(err)
 		}
 		if bearing.Err != nil || after.Err != nil || end.Err != nil || child.Result.Existing != commits {
@@ -311,7 +312,7 @@ func TestStrangerToAHeldKey(t *testing.T) {
 	}
 	try := func(patient bool) (waited time.Duration) {
 		q := newJob(withKey("key"))
-		if err := s.Apply(t.Context(), &store.Batch{Enqueues: []*store.Enqueue{q}, Patient: patient}); err != nil {
+		if err := store.ApplyEach(t.Context(), s, &store.Batch{Enqueues: []*store.Enqueue{q}, Patient: patient}); err != nil {
 			t.Fatal(err)
 		}
 		wantErr(t, "an enqueue of the key", q.Err, store.ErrBusy)

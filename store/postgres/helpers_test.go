@@ -92,7 +92,7 @@ func withKey(key string) func(*store.Enqueue) {
 
 func enqueue(t *testing.T, s store.Store, jobs ...*store.Enqueue) {
 	t.Helper()
-	if err := s.Apply(t.Context(), &store.Batch{Enqueues: jobs}); err != nil {
+	if err := store.ApplyEach(t.Context(), s, &store.Batch{Enqueues: jobs}); err != nil {
 		t.Fatalf("Apply: %v", err)
 	}
 	for _, q := range jobs {
@@ -119,7 +119,7 @@ func demand(node, seq int64, limit int) store.ClaimParams {
 func apply(t *testing.T, s store.Store, batch *store.Batch) error {
 	t.Helper()
 	for {
-		if err := s.Apply(t.Context(), batch); err != nil {
+		if err := store.ApplyEach(t.Context(), s, batch); err != nil {
 			return err
 		}
 		left := &store.Batch{}

@@ -59,7 +59,7 @@ func TestMigrateFromVersion1(t *testing.T) {
 	}
 	w := &store.Append{Lease: runs[0].Lease, Entries: []store.Entry{step(1)}}
 	o := parked(runs[0], store.Wait{Until: time.Now().Add(time.Hour)})
-	err = s.Apply(t.Context(), &store.Batch{Appends: []*store.Append{w}, Outcomes: []*store.Outcome{o}})
+	err = store.ApplyEach(t.Context(), s, &store.Batch{Appends: []*store.Append{w}, Outcomes: []*store.Outcome{o}})
 	if err = errors.Join(err, w.Err, o.Err); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestMigrateFromVersion5(t *testing.T) {
 		}
 		item := store.Entry{Seq: journals[0].LastSeq() + 1, Kind: store.EntryStreamed, Path: "3", Name: "log"}
 		o := &store.Outcome{Lease: runs[0].Lease, State: store.Available, Durable: true, Continue: &store.Continue{}}
-		err = s.Apply(t.Context(), &store.Batch{
+		err = store.ApplyEach(t.Context(), s, &store.Batch{
 			Appends:  []*store.Append{{Lease: runs[0].Lease, Entries: []store.Entry{item}}},
 			Outcomes: []*store.Outcome{o},
 		})

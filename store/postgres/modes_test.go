@@ -78,14 +78,14 @@ func life(t *testing.T, s store.Store) {
 		}
 		batch.Outcomes = append(batch.Outcomes, o)
 	}
-	err = s.Apply(ctx, batch)
+	err = store.ApplyEach(ctx, s, batch)
 	if err = errors.Join(err, batch.Outcomes[0].Err, batch.Outcomes[1].Err, batch.Checkpoints[0].Err); err != nil {
 		t.Fatalf("Apply: %v", err)
 	}
 	for _, o := range batch.Outcomes {
 		o.Repeat = true
 	}
-	if err := s.Apply(ctx, batch); err != nil || batch.Outcomes[0].Err != nil || batch.Outcomes[1].Err != nil {
+	if err := store.ApplyEach(ctx, s, batch); err != nil || batch.Outcomes[0].Err != nil || batch.Outcomes[1].Err != nil {
 		t.Fatalf("Apply again: %v, %v, %v", err, batch.Outcomes[0].Err, batch.Outcomes[1].Err)
 	}
 	record, err := s.Get(ctx, "", full.Job.ID)
@@ -156,11 +156,12 @@ func durableLife(t *testing.T, s store.Store) {
 	})
 	park.Version = `v'"\`
 	batch := &store.Batch{Appends: []*store.Append{written}, Sends: []*store.Send{send}, Outcomes: []*store.Outcome{park}}
-	if err := errors.Join(s.Apply(ctx, batch), written.Err, send.Err, park.Err, child.Err); err != nil || park.Final != store.Waiting {
+	err := errors.Join(store.ApplyEach(ctx, s, batch), written.Err, send.Err, park.Err, child.Err)
+	if err != nil || park.Final != store.Waiting {
 		t.Fatalf("Apply: %v, %v", err, park.Final)
 	}
 	written.Repeat, park.Repeat = true, true
-	if err := errors.Join(s.Apply(ctx, batch), written.Err, send.Err, park.Err, child.Err); err != nil || !send.Result.Duplicate {
+	if err := errors.Join(store.ApplyEach(ctx, s, batch), written.Err, send.Err, park.Err, child.Err); err != nil || !send.Result.Duplicate {
 		t.Fatalf("Apply again: %v, %+v", err, send.Result)
 	}
 	journals, err := s.Journals(ctx, "", []store.ID{child.Job.ID, id})
@@ -205,7 +206,7 @@ func durableLife(t *testing.T, s store.Store) {
 	anew := &store.Outcome{
 		Lease: run.Lease, State: store.Available, Durable: true, Continue: &store.Continue{Args: data, Codec: 4, Data: data},
 	}
-	if err := errors.Join(s.Apply(ctx, &store.Batch{Outcomes: []*store.Outcome{anew}}), anew.Err); err != nil {
+	if err := errors.Join(store.ApplyEach(ctx, s, &store.Batch{Outcomes: []*store.Outcome{anew}}), anew.Err); err != nil {
 		t.Fatal(err)
 	}
 	run = claim(id, `send@v'"\`)
@@ -214,7 +215,7 @@ func durableLife(t *testing.T, s store.Store) {
 	}
 	end := completed(run)
 	end.Durable, end.HasChildren = true, true
-	if err := errors.Join(s.Apply(ctx, &store.Batch{Outcomes: []*store.Outcome{end}}), end.Err); err != nil {
+	if err := errors.Join(store.ApplyEach(ctx, s, &store.Batch{Outcomes: []*store.Outcome{end}}), end.Err); err != nil {
 		t.Fatal(err)
 	}
 	if closed, err := s.CloseChildren(ctx, 10); err != nil || len(closed.Ended) != 1 || closed.Ended[0] != child.Job.ID {

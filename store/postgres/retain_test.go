@@ -64,7 +64,7 @@ func TestRetentionDropsDays(t *testing.T) {
 		}
 		batch.Outcomes = append(batch.Outcomes, o)
 	}
-	if err := s.Apply(t.Context(), batch); err != nil {
+	if err := store.ApplyEach(t.Context(), s, batch); err != nil {
 		t.Fatal(err)
 	}
 	failed := runs[0].Job.ID
@@ -82,7 +82,7 @@ func TestRetentionDropsDays(t *testing.T) {
 			Outcomes: []*store.Outcome{completed(again[0])},
 		},
 	} {
-		if err := s.Apply(t.Context(), batch); err != nil {
+		if err := store.ApplyEach(t.Context(), s, batch); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -155,7 +155,7 @@ func TestRetentionMovesOnlySoMuch(t *testing.T) {
 	if err != nil || len(runs) != 2 {
 		t.Fatalf("claimed %d, %v", len(runs), err)
 	}
-	err = s.Apply(t.Context(), &store.Batch{
+	err = store.ApplyEach(t.Context(), s, &store.Batch{
 		Appends:  []*store.Append{{Lease: runs[0].Lease, Entries: []store.Entry{step(1), step(2), step(3), step(4), step(5)}}},
 		Outcomes: []*store.Outcome{completed(runs[1])},
 	})

@@ -31,7 +31,7 @@ func TestARetryThatCollides(t *testing.T) {
 	s := open(t, config)
 	run := start(t, s, join(t, s), 1)
 	o := &store.Outcome{Lease: run.Lease, State: store.Failed, Reason: store.ReasonError}
-	if err := s.Apply(t.Context(), &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil || o.Err != nil {
+	if err := store.ApplyEach(t.Context(), s, &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil || o.Err != nil {
 		t.Fatal(err, o.Err)
 	}
 	observer := connect(t, config.URL)

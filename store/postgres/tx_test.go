@@ -138,7 +138,7 @@ func TestCallersPool(t *testing.T) {
 			t.Fatalf("%s of the caller's connection is %q (%v)", setting, got, err)
 		}
 	}
-	wantErr(t, "Apply after Close", s.Apply(t.Context(), &store.Batch{Enqueues: []*store.Enqueue{newJob()}}), store.ErrClosed)
+	wantErr(t, "Apply after Close", store.ApplyEach(t.Context(), s, &store.Batch{Enqueues: []*store.Enqueue{newJob()}}), store.ErrClosed)
 }
 
 // TestOpenTransactionHoldsUpNobody: a unique key that an open transaction has taken makes enqueues of that key wait, and
@@ -153,7 +153,7 @@ func TestOpenTransactionHoldsUpNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocked, other, free := newJob(withKey("k")), newJob(), newJob(withKey("other"))
-	if err := s.Apply(t.Context(), &store.Batch{Enqueues: []*store.Enqueue{other, blocked, free}}); err != nil {
+	if err := store.ApplyEach(t.Context(), s, &store.Batch{Enqueues: []*store.Enqueue{other, blocked, free}}); err != nil {
 		t.Fatal(err)
 	}
 	wantErr(t, "the enqueue of the same key", blocked.Err, store.ErrUnavailable)

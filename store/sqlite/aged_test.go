@@ -55,7 +55,7 @@ func (a *aged) add(s store.Store, queue string, change ...func(*store.Enqueue)) 
 	for _, f := range change {
 		f(q)
 	}
-	if err := s.Apply(a.Context(), &store.Batch{Enqueues: []*store.Enqueue{q}}); err != nil || q.Err != nil {
+	if err := store.ApplyEach(a.Context(), s, &store.Batch{Enqueues: []*store.Enqueue{q}}); err != nil || q.Err != nil {
 		a.Fatal(err, q.Err)
 	}
 	return q.Job.ID
@@ -80,7 +80,7 @@ func (a *aged) end(claimed []store.Claimed, o store.Outcome) {
 		o.Lease, o.HasOrdering = c.Lease, c.Job.OrderingKey != ""
 		batch.Outcomes = append(batch.Outcomes, &o)
 	}
-	if err := a.store.Apply(a.Context(), batch); err != nil {
+	if err := store.ApplyEach(a.Context(), a.store, batch); err != nil {
 		a.Fatal(err)
 	}
 }

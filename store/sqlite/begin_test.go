@@ -287,7 +287,7 @@ func TestSendTx(t *testing.T) {
 	run := started(t, s, node, 1)
 	wait := &store.Wait{Kinds: store.MessagesOf(store.MessageSignal)}
 	o := &store.Outcome{Lease: run.Lease, State: store.Waiting, Wait: wait}
-	if err := s.Apply(ctx, &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil || o.Final != store.Waiting {
+	if err := store.ApplyEach(ctx, s, &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil || o.Final != store.Waiting {
 		t.Fatal(err, o.Final, o.Err)
 	}
 	for _, commit := range []bool{false, true} {

@@ -50,7 +50,7 @@ func remember(b *testing.B, s store.Store, run store.Claimed, after, entries int
 			}
 			a.Entries = append(a.Entries, e)
 		}
-		if err := s.Apply(b.Context(), batch); err != nil || a.Err != nil {
+		if err := store.ApplyEach(b.Context(), s, batch); err != nil || a.Err != nil {
 			b.Fatal(err, a.Err)
 		}
 	}
@@ -66,7 +66,7 @@ func BenchmarkContinue(b *testing.B) {
 					s, run := remembering(b, entries, signals)
 					o := &store.Outcome{Lease: run.Lease, State: store.Available, Durable: true, Continue: &store.Continue{}}
 					b.StartTimer()
-					if err := s.Apply(b.Context(), &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil || o.Err != nil {
+					if err := store.ApplyEach(b.Context(), s, &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil || o.Err != nil {
 						b.Fatal(err, o.Err)
 					}
 				}
@@ -93,7 +93,7 @@ func BenchmarkContinueAgain(b *testing.B) {
 		last += 50_001
 		o := &store.Outcome{Lease: claimed[0].Lease, State: store.Available, Durable: true, Continue: &store.Continue{}}
 		b.StartTimer()
-		if err := s.Apply(b.Context(), &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil || o.Err != nil {
+		if err := store.ApplyEach(b.Context(), s, &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil || o.Err != nil {
 			b.Fatal(err, o.Err)
 		}
 		b.StopTimer()
@@ -127,7 +127,7 @@ func speak(b *testing.B, s store.Store, run store.Claimed, after, entries int) {
 			}
 			a.Entries = append(a.Entries, e)
 		}
-		if err := s.Apply(b.Context(), &store.Batch{Appends: []*store.Append{a}}); err != nil || a.Err != nil {
+		if err := store.ApplyEach(b.Context(), s, &store.Batch{Appends: []*store.Append{a}}); err != nil || a.Err != nil {
 			b.Fatal(err, a.Err)
 		}
 	}

@@ -282,7 +282,7 @@ func TestOtherEncoding(t *testing.T) {
 	s := open(t, sqlite.File(path))
 	q := fancy()
 	q.Job.Args, q.Job.Kind = []byte(`{"name":"Ærø €"}`), "größe"
-	if err := s.Apply(ctx, &store.Batch{Enqueues: []*store.Enqueue{q}}); err != nil || q.Err != nil {
+	if err := store.ApplyEach(ctx, s, &store.Batch{Enqueues: []*store.Enqueue{q}}); err != nil || q.Err != nil {
 		t.Fatal(err, q.Err)
 	}
 	if record, err := s.Get(ctx, "", q.Job.ID); err != nil || string(record.Args) != string(q.Job.Args) || record.Kind != q.Job.Kind {

@@ -170,7 +170,7 @@ func TestAppendToWhatIsKept(t *testing.T) {
 	m.retain()
 	for seq := int64(1); seq <= m.base; seq++ {
 		a := &store.Append{Lease: m.run.Lease, Entries: []store.Entry{{Seq: seq, Kind: store.EntryStep, Path: "1"}}}
-		if err := m.store.Apply(t.Context(), &store.Batch{Appends: []*store.Append{a}}); err != nil {
+		if err := store.ApplyEach(t.Context(), m.store, &store.Batch{Appends: []*store.Append{a}}); err != nil {
 			t.Fatal(err)
 		}
 		if a.Err == nil {

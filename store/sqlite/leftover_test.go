@@ -77,7 +77,7 @@ func both(t *testing.T, name string, test func(t *testing.T, m *mindful)) {
 
 func (m *mindful) apply(batch *store.Batch) {
 	m.Helper()
-	if err := m.store.Apply(m.Context(), batch); err != nil {
+	if err := store.ApplyEach(m.Context(), m.store, batch); err != nil {
 		m.Fatal(err)
 	}
 	for _, o := range batch.Outcomes {
@@ -439,7 +439,7 @@ func (m *mindful) signal(name, key string) store.SendResult {
 func (m *mindful) trySend(id store.ID, key string, message store.Message) error {
 	m.Helper()
 	q := &store.Send{Job: id, Key: key, Message: message}
-	if err := m.store.Apply(m.Context(), &store.Batch{Sends: []*store.Send{q}}); err != nil {
+	if err := store.ApplyEach(m.Context(), m.store, &store.Batch{Sends: []*store.Send{q}}); err != nil {
 		m.Fatal(err)
 	}
 	return q.Err
@@ -583,7 +583,7 @@ func TestAppendToWhatIsForgotten(t *testing.T) {
 	m := newMindful(t)
 	m.continueAsNew()
 	a := &store.Append{Lease: m.run.Lease, Entries: []store.Entry{{Seq: 1, Kind: store.EntryStep, Path: "1"}}}
-	if err := m.store.Apply(t.Context(), &store.Batch{Appends: []*store.Append{a}}); err != nil {
+	if err := store.ApplyEach(t.Context(), m.store, &store.Batch{Appends: []*store.Append{a}}); err != nil {
 		t.Fatal(err)
 	}
 	if a.Err == nil {

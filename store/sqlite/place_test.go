@@ -285,7 +285,7 @@ func TestGoneUnderLoad(t *testing.T) {
 						}
 						q := newJob()
 						began := gone.Load()
-						err := s.Apply(ctx, &store.Batch{Enqueues: []*store.Enqueue{q}})
+						err := store.ApplyEach(ctx, s, &store.Batch{Enqueues: []*store.Enqueue{q}})
 						switch {
 						case err == nil:
 							mu.Lock()

@@ -91,7 +91,7 @@ func enqueue(ctx context.Context, s store.Store, n int) error {
 	for range n {
 		batch.Enqueues = append(batch.Enqueues, newJob())
 	}
-	return s.Apply(ctx, batch)
+	return store.ApplyEach(ctx, s, batch)
 }
 
 func claim(ctx context.Context, s store.Store, node, seq int64, limit int) ([]store.Claimed, error) {
@@ -127,7 +127,7 @@ func playWorker(ctx context.Context, args []string) error {
 		for _, c := range claimed {
 			batch.Outcomes = append(batch.Outcomes, &store.Outcome{Lease: c.Lease, State: store.Completed})
 		}
-		if err := s.Apply(ctx, batch); err != nil {
+		if err := store.ApplyEach(ctx, s, batch); err != nil {
 			return err
 		}
 		for _, o := range batch.Outcomes {

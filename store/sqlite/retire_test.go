@@ -313,7 +313,7 @@ func TestLanesAreForgotten(t *testing.T) {
 			batch.Enqueues = append(batch.Enqueues, q)
 		}
 	}
-	must(t, a.store.Apply(t.Context(), batch))
+	must(t, store.ApplyEach(t.Context(), a.store, batch))
 	if lanes := sqlite.LanesRemembered(a.store); lanes > 20 {
 		t.Errorf("%d lanes are remembered", lanes)
 	}

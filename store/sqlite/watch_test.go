@@ -25,7 +25,7 @@ func TestTurnsAreTold(t *testing.T) {
 		q.Job.OrderingKey = "key"
 		batch.Enqueues = append(batch.Enqueues, q)
 	}
-	if err := s.Apply(ctx, batch); err != nil || len(batch.Woken) != 0 {
+	if err := store.ApplyEach(ctx, s, batch); err != nil || len(batch.Woken) != 0 {
 		t.Fatal(batch.Woken, err)
 	}
 	node, err := s.Join(ctx, store.NodeInfo{Policies: map[string]store.Policy{"send": {MaxAttempts: 1}}})
@@ -37,7 +37,7 @@ func TestTurnsAreTold(t *testing.T) {
 		t.Fatal(len(first), err)
 	}
 	end := &store.Batch{Outcomes: []*store.Outcome{{Lease: first[0].Lease, State: store.Completed, HasOrdering: true}}}
-	if err := s.Apply(ctx, end); err != nil || len(end.Woken) != 1 || end.Woken[0].Queue != want.Queue {
+	if err := store.ApplyEach(ctx, s, end); err != nil || len(end.Woken) != 1 || end.Woken[0].Queue != want.Queue {
 		t.Fatalf("%+v, %v", end.Woken, err)
 	}
 

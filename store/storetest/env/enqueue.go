@@ -6,10 +6,10 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Apply commits a batch; each operation's own error is left to the caller.
+// Apply commits a batch, without the operations that are refused; each operation's own error is left to the caller.
 func (e *Env) Apply(batch *store.Batch) {
 	e.Helper()
-	if err := e.Store.Apply(e.Ctx, batch); err != nil {
+	if err := store.ApplyEach(e.Ctx, e.Store, batch); err != nil {
 		e.Fatalf("Apply: %v", err)
 	}
 }

@@ -145,7 +145,7 @@ func (p persistent) Retain(ctx context.Context, params store.Retention) (store.R
 // is: among many who write at the same moment that may be any of them.
 func ApplyWhole(ctx context.Context, s store.Store, batch *store.Batch) error {
 	for {
-		if err := s.Apply(ctx, batch); err != nil {
+		if err := store.ApplyEach(ctx, s, batch); err != nil {
 			return err
 		}
 		left := &store.Batch{

@@ -27,7 +27,7 @@ func TestABusyOperationFailsAlone(t *testing.T) {
 		return isSend
 	}
 	s := faults.Wrap(inner, faults.Script(map[string][]faults.Fault{"Apply": {
-		{Busy: isBusy}, {Busy: isBusy, Kind: faults.FailBefore}, {Busy: isBusy, Kind: faults.Duplicate},
+		{Busy: isBusy}, {Busy: isBusy, Kind: faults.FailBefore}, {Busy: isBusy}, {Busy: isBusy, Kind: faults.Duplicate},
 	}}))
 	free, busy := enqueue(), enqueue()
 	free.Job.UniqueKey, busy.Job.UniqueKey, busy.Job.Queue = nil, nil, "busy"
@@ -55,6 +55,10 @@ func TestABusyOperationFailsAlone(t *testing.T) {
 	if err := s.Apply(ctx, batch); !errors.Is(err, store.ErrUnavailable) || o.Err != nil {
 		t.Fatalf("a lost request: %v, %v", err, o.Err)
 	}
+	if err = s.Apply(ctx, batch); !errors.Is(err, store.ErrRefused) || !errors.Is(o.Err, store.ErrBusy) || c.Err != nil || send.Err != nil {
+		t.Fatalf("Apply: %v, checkpoint %v, outcome %v, send %v", err, c.Err, o.Err, send.Err)
+	}
+	batch = batch.Rest()
 	err = s.Apply(ctx, batch)
 	if err != nil || c.Err != nil || a.Err != nil || !errors.Is(o.Err, store.ErrBusy) || !errors.Is(send.Err, store.ErrBusy) {
 		t.Fatalf("Apply: %v, checkpoint %v, append %v, outcome %v, send %v", err, c.Err, a.Err, o.Err, send.Err)

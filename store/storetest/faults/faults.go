@@ -53,7 +53,8 @@ type Fault struct {
 	Before func(context.Context)
 	After  func(context.Context)
 	// Busy, if set, picks operations of an Apply that a caller's transaction is in the way of: they
-	// do not happen, and have ErrBusy. The others go through, or wrong, as Kind says. It is called
+	// do not happen, and have ErrBusy. One that refuses its batch does so; the others go through, or
+	// wrong, as Kind says. It is called
 	// with a *store.CheckpointWrite, *store.Append, *store.Send, *store.Outcome or *store.Enqueue.
 	Busy func(operation any) bool
 }

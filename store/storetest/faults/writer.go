@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"errors"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -20,9 +21,12 @@ func (s *Store) Apply(ctx context.Context, batch *store.Batch) error {
 			repeat(sent)
 			defer func() { sent.Woken = append(woken, sent.Woken...) }()
 		}
+		if err := all.Refusal(); err != nil {
+			return err // what is busy refuses it
+		}
 		return s.inner.Apply(ctx, sent)
 	})
-	if err == nil {
+	if err == nil || errors.Is(err, store.ErrRefused) {
 		all.Woken = sent.Woken
 		deliver(all, batch)
 	}

@@ -247,7 +247,7 @@ func failedBatchLeavesNothing(e *env.Env) {
 	cancel()
 	q := e.Job(env.Unique("k"))
 	batch := &store.Batch{Outcomes: []*store.Outcome{env.Outcome(run, store.Completed)}, Enqueues: []*store.Enqueue{q}}
-	e.WantErr("Apply", e.Store.Apply(ended, batch), context.Canceled)
+	e.WantErr("Apply", store.ApplyEach(ended, e.Store, batch), context.Canceled)
 	e.WantState(run.Job.ID, store.Running)
 	_, err := e.Store.Get(e.Ctx, "", q.Job.ID)
 	e.WantErr("Get of the job that was not enqueued", err, store.ErrNotFound)
@@ -272,7 +272,7 @@ func closedStore(e *env.Env) {
 			e.Fatalf("Close: %v", err)
 		}
 	}
-	e.WantErr("Apply", e.Store.Apply(e.Ctx, &store.Batch{Enqueues: []*store.Enqueue{e.Job()}}), store.ErrClosed)
+	e.WantErr("Apply", store.ApplyEach(e.Ctx, e.Store, &store.Batch{Enqueues: []*store.Enqueue{e.Job()}}), store.ErrClosed)
 	_, err := e.Store.Claim(e.Ctx, e.Demand(node, 1))
 	e.WantErr("Claim", err, store.ErrClosed)
 	_, err = e.Store.Get(e.Ctx, "", id)

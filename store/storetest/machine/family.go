@@ -16,7 +16,7 @@ func (m *machine) family(t *rapid.T) {
 	both := func(batch func(lease func(*run) store.Lease) *store.Batch) {
 		a := batch(func(r *run) store.Lease { return r.store.Lease })
 		b := batch(func(r *run) store.Lease { return r.model.Lease })
-		m.must("Apply", m.store.Apply(m.ctx, a), m.model.Apply(m.ctx, b))
+		m.must("Apply", store.ApplyEach(m.ctx, m.store, a), store.ApplyEach(m.ctx, m.model, b))
 	}
 	claim := func() []*run {
 		m.seqs += 10

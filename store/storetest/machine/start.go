@@ -40,11 +40,11 @@ func (m *machine) makeStart(t *rapid.T, q *store.Enqueue, ended []*run) {
 // applyBoth applies a batch on both sides. A store may let the jobs wait for reasons of its own, so the model is asked to start them only
 // if the store did: then it has to agree.
 func (m *machine) applyBoth(node int, batch, model *store.Batch) {
-	err := m.store.Apply(m.ctx, batch)
+	err := store.ApplyEach(m.ctx, m.store, batch)
 	if batch.Start != nil && len(batch.Start.Claimed) > 0 {
 		model.Start = &store.Start{Node: m.nodes[node].model, Seq: batch.Start.Seq}
 	}
-	m.must("Apply", err, m.model.Apply(m.ctx, model))
+	m.must("Apply", err, store.ApplyEach(m.ctx, m.model, model))
 }
 
 // checkStart compares what a batch started, and remembers the runs. A claim with its number is the same as one that took them.
@@ -103,7 +103,7 @@ func (m *machine) repeatStart(t *rapid.T) {
 	}
 	t.Logf("a batch is repeated")
 	m.logBatch(batch)
-	m.must("Apply", m.store.Apply(m.ctx, batch), m.model.Apply(m.ctx, model))
+	m.must("Apply", store.ApplyEach(m.ctx, m.store, batch), store.ApplyEach(m.ctx, m.model, model))
 	m.checkEnqueues(b.batch, batch, model)
 	m.takeStarted(batch, model, b.runs)
 }

@@ -74,7 +74,7 @@ func (s *Store) writeTx(ctx context.Context, tx store.Tx, batch *store.Batch) er
 	case !ours:
 		return store.NotWrapped("model.Tx")
 	case theirs.transaction == nil:
-		return s.Apply(ctx, batch)
+		return store.ApplyEach(ctx, s, batch)
 	}
 	now, err := s.begin(ctx)
 	if err != nil {
@@ -195,4 +195,11 @@ func (s *Store) clone() *Store {
 	c.unique, c.turns, c.claims, c.closed = maps.Clone(s.unique), maps.Clone(s.turns), maps.Clone(s.claims), maps.Clone(s.closed)
 	c.leader, c.open = s.leader, slices.Clone(s.open)
 	return c
+}
+
+// restore makes the store what a copy of it is.
+func (s *Store) restore(c *Store) {
+	s.jobs, s.queues, s.nodes = c.jobs, c.queues, c.nodes
+	s.unique, s.turns, s.claims, s.closed = c.unique, c.turns, c.claims, c.closed
+	s.leader, s.open = c.leader, c.open
 }

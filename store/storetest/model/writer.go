@@ -16,8 +16,17 @@ func (s *Store) Apply(ctx context.Context, batch *store.Batch) error {
 	}
 	defer s.mu.Unlock()
 	s.tells = true
+	if batch.Len() == 1 {
+		s.write(batch, now) // an operation that is refused leaves nothing
+		return batch.Refusal()
+	}
+	before := s.clone()
 	s.write(batch, now)
-	return nil
+	err = batch.Refusal()
+	if err != nil {
+		s.restore(before)
+	}
+	return err
 }
 
 func (s *Store) write(batch *store.Batch, now time.Time) {

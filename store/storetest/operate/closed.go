@@ -46,7 +46,7 @@ func closedSays(e *env.Env) {
 		"a checkpoint": {Checkpoints: []*store.CheckpointWrite{{Lease: run.Lease}}},
 	}
 	for what, batch := range applied {
-		calls["Apply, "+what] = func() error { return e.Store.Apply(e.Ctx, batch) }
+		calls["Apply, "+what] = func() error { return store.ApplyEach(e.Ctx, e.Store, batch) }
 	}
 	for name, call := range calls {
 		if err := call(); !errors.Is(err, store.ErrClosed) {

@@ -192,7 +192,7 @@ func wordsOfEndedContexts(e *env.Env) {
 	ended, end := context.WithCancel(e.Ctx)
 	end()
 	for want, err := range map[string]error{
-		"apply":                               e.Store.Apply(ended, &store.Batch{Enqueues: []*store.Enqueue{e.Job()}}),
+		"apply":                               store.ApplyEach(ended, e.Store, &store.Batch{Enqueues: []*store.Enqueue{e.Job()}}),
 		"get job {job}":                       second(e.Store.Get(ended, "", id)),
 		"list jobs":                           second(e.Store.List(ended, store.ListParams{Limit: 1})),
 		"read ended jobs":                     second(e.Store.Ended(ended, "", []store.ID{id})),

@@ -35,7 +35,7 @@ func raceContext(e *env.Env) {
 				cancel()
 				return nil
 			}
-			err = e.Store.Apply(ctx, batch)
+			err = store.ApplyEach(ctx, e.Store, batch)
 			return nil
 		})
 		if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, store.ErrUnavailable) {

@@ -24,7 +24,7 @@ var raceStartTests = env.Tests{
 // tryStart applies a batch, again and again while the store is unavailable, and checks what it says of its jobs.
 func tryStart(e *env.Env, batch *store.Batch) error {
 	for {
-		err := e.Store.Apply(e.Ctx, batch)
+		err := store.ApplyEach(e.Ctx, e.Store, batch)
 		if err == nil {
 			break
 		}

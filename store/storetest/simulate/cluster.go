@@ -57,7 +57,7 @@ func (w *world) late(d *dice) bool {
 	for _, o := range batch.Outcomes {
 		o.Repeat = again
 	}
-	err := w.store.Apply(w.ctx, batch)
+	err := store.ApplyEach(w.ctx, w.store, batch)
 	w.tellf("a batch of %v arrives once more: %s: %s", r.node, describe(batch), outcome(err))
 	return true
 }

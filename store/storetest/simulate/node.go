@@ -113,7 +113,7 @@ func (w *world) send(r *request, again bool) {
 			o.Repeat = true
 		}
 	}
-	err := w.store.Apply(w.ctx, batch)
+	err := store.ApplyEach(w.ctx, w.store, batch)
 	w.tellf("%v, again: %v: %s: %s", r.node, again, describe(batch), outcome(err))
 	if isLost(err) {
 		r.node.pending = r

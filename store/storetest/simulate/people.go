@@ -9,7 +9,7 @@ import (
 
 // post sends what somebody outside has to say, and keeps it if no answer comes.
 func (w *world) post(l *letter) {
-	err := w.store.Apply(w.ctx, faults.Copy(l.batch))
+	err := store.ApplyEach(w.ctx, w.store, faults.Copy(l.batch))
 	if isLost(err) {
 		w.letters = append(w.letters, l)
 	}

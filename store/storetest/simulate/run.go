@@ -145,7 +145,7 @@ func (w *world) round(node, seq int64, kinds []string) {
 	}
 	w.tellf("round %d: %s", seq, leasesOf(claimed))
 	if len(claimed) > 0 {
-		must("Apply", s.Apply(w.ctx, batch))
+		must("Apply", store.ApplyEach(w.ctx, s, batch))
 		return
 	}
 	w.clock.move(2 * time.Hour)

@@ -12,9 +12,17 @@ import (
 // Apply implements store.Writer.
 func (w *witness) Apply(ctx context.Context, batch *store.Batch) error {
 	w.begin("Apply")
-	must("Apply", w.Store.Apply(ctx, batch))
+	err := w.Store.Apply(ctx, batch)
+	if errors.Is(err, store.ErrRefused) {
+		w.sawRefusal(batch)
+		w.look(ctx)
+		return err
+	}
+	must("Apply", err)
 	for _, c := range batch.Checkpoints {
-		w.sawCheckpoint(c)
+		if !w.repeats(batch, c) {
+			w.sawCheckpoint(c)
+		}
 	}
 	for _, a := range batch.Appends {
 		w.sawAppend(a)
@@ -33,6 +41,61 @@ func (w *witness) Apply(ctx context.Context, batch *store.Batch) error {
 	}
 	w.look(ctx)
 	return nil
+}
+
+// sawRefusal checks that operations are refused whose lease is lost, and no others. That nothing of the batch is written is
+// seen when its jobs are looked at.
+func (w *witness) sawRefusal(batch *store.Batch) {
+	refusals := 0
+	saw := func(what string, lease store.Lease, err error) {
+		if known := w.jobs[lease.Job]; known != nil {
+			w.touched(known)
+		}
+		if err == nil {
+			return
+		}
+		refusals++
+		refused(what, err, store.ErrLeaseLost)
+		if j := w.live(lease); j != nil {
+			brokenf("OneOwner", "%s of %v under its live lease %d is refused with %v", what, j, lease.Number, err)
+		}
+	}
+	for _, c := range batch.Checkpoints {
+		saw("a checkpoint", c.Lease, c.Err)
+	}
+	for _, a := range batch.Appends {
+		if j := w.live(a.Lease); j != nil && a.Err != nil && a.Entries[0].Seq <= j.lastEntry() {
+			refused("an append over an entry", a.Err, store.ErrLeaseLost)
+			refusals++
+			continue
+		}
+		saw("an append", a.Lease, a.Err)
+	}
+	for _, o := range batch.Outcomes {
+		saw("the outcome "+o.State.String(), o.Lease, o.Err)
+		if known := w.jobs[o.Lease.Job]; o.Err != nil && o.Repeat && known != nil {
+			if final, applied := known.endings[o.Lease.Number]; applied {
+				brokenf("Once", "the outcome %v of %v led to %v, and its repetition is refused: %v", o.State, known, final, o.Err)
+			}
+		}
+	}
+	for _, q := range batch.Sends {
+		if j := w.jobs[q.Job]; j != nil {
+			w.touched(j)
+		}
+	}
+	if refusals == 0 {
+		brokenf("Contract", "a batch is refused, and none of its operations")
+	}
+}
+
+// repeats says that a checkpoint was written before, with the outcome that is repeated in the same batch.
+func (w *witness) repeats(batch *store.Batch, c *store.CheckpointWrite) bool {
+	j := w.jobs[c.Lease.Job]
+	return c.Err == nil && w.live(c.Lease) == nil && j != nil && slices.ContainsFunc(batch.Outcomes, func(o *store.Outcome) bool {
+		_, applied := j.endings[o.Lease.Number]
+		return o.Lease == c.Lease && o.Repeat && applied
+	})
 }
 
 // sawLease checks that a write is refused whose lease is lost, and no other, and returns the job if

@@ -94,7 +94,7 @@ func (e *txEnv) applySoon(batch *store.Batch) {
 	e.Helper()
 	ctx, cancel := context.WithTimeout(e.Ctx, soon)
 	defer cancel()
-	if err := e.Store.Apply(ctx, batch); err != nil {
+	if err := store.ApplyEach(ctx, e.Store, batch); err != nil {
 		e.Fatalf("Apply: %v", err)
 	}
 }

@@ -39,7 +39,7 @@ func Classify(ctx context.Context, operation string, err error) error {
 // sentinels are the classes of store that an error may already belong to.
 var sentinels = []error{
 	store.ErrPermission, store.ErrInvalid, store.ErrNotFound, store.ErrConflict, store.ErrLeaseLost, store.ErrNodeDead, store.ErrUnavailable,
-	store.ErrReadOnly, store.ErrFull, store.ErrSchema, store.ErrClosed,
+	store.ErrRefused, store.ErrReadOnly, store.ErrFull, store.ErrSchema, store.ErrClosed,
 }
 
 // classOf is the table from PostgreSQL's errors to classes. What is not listed, such as a broken connection, makes the

@@ -14,10 +14,7 @@ import (
 func (s *Store) Apply(ctx context.Context, in *store.Batch) error {
 	s.Freshen(ctx, pg.One{DB: s.DB}, in.Enqueues)
 	b := &batch{now: s.Micros(), patient: in.Patient, start: in.Start, starting: in.Starting()}
-	if b.start != nil {
-		b.start.Claimed = nil
-	}
-	in.Woken = nil
+	in.Reset()
 	b.take(in)
 	err := s.takeEnqueues(ctx, b, in)
 	if err != nil {
@@ -26,14 +23,15 @@ func (s *Store) Apply(ctx context.Context, in *store.Batch) error {
 	if err := s.setAsideKnown(ctx, b); err != nil {
 		return err
 	}
-	quick := false
+	if err := in.Refusal(); err != nil {
+		return err
+	}
 	b.patience = s.Blocked.patience()
 	if !b.isEmpty() {
-		if quick, err = s.applyAll(ctx, b); err != nil {
+		if err = s.applyAll(ctx, in, b); err != nil {
 			return err
 		}
 	}
-	b.settle(ctx, quick)
 	s.Blocked.freeKeys(b.newEntries())
 	if err := s.enqueueDoubtful(ctx, b); err != nil {
 		return err
@@ -54,18 +52,20 @@ func (b *batch) isEmpty() bool {
 }
 
 // applyAll does the fast path, and the slow path if that is needed.
-func (s *Store) applyAll(ctx context.Context, b *batch) (quick bool, err error) {
+func (s *Store) applyAll(ctx context.Context, in *store.Batch, b *batch) (err error) {
 	if !b.slow {
-		err = pg.RetryOnConflict(ctx, func() error { return s.applyFast(ctx, b) })
-		quick = err == nil
+		if err = pg.RetryOnConflict(ctx, func() error { return s.applyFast(ctx, b) }); err == nil {
+			b.settle(ctx, true)
+			return nil
+		}
 	}
 	if pg.CodeOf(err) == pg.CodeLockTimeout {
 		b.patience.lose()
 	}
 	if b.slow || needsSlowPath(err) {
-		err = pg.RetryOnConflict(ctx, func() error { return s.applySlow(ctx, b) })
+		err = pg.RetryOnConflict(ctx, func() error { return s.applySlow(ctx, in, b) })
 	}
-	return quick, err
+	return err
 }
 
 // take sorts out what cannot be applied whatever the database says.
@@ -90,6 +90,7 @@ func (b *batch) take(in *store.Batch) {
 		if q.Err = q.Check(); q.Err == nil {
 			b.sends = append(b.sends, q)
 		}
+		b.slow = b.slow || q.Required // only the slow path knows what becomes of it before the commit
 	}
 	first := make(map[store.Lease]*Run, len(in.Outcomes))
 	for i, o := range in.Outcomes {
@@ -122,6 +123,9 @@ func (s *Store) takeEnqueues(ctx context.Context, b *batch, in *store.Batch) (er
 		}
 	}
 	entries, err := s.EntriesOf(ctx, all, b.now, false)
+	for _, e := range entries {
+		b.slow = b.slow || e.Required && len(e.Job.UniqueKey) > 0 // as of sends
+	}
 	if err != nil || len(all) == len(in.Enqueues) {
 		b.entries = entries
 		return err
@@ -378,9 +382,7 @@ func (b *batch) settle(ctx context.Context, quick bool) {
 	if quick {
 		b.settleSends()
 	}
-	for c, last := range b.replaced {
-		c.Err = last.Err
-	}
+	b.settleCheckpoints()
 }
 
 // settleSends tells the sends that woke their jobs. A job that has parked in this very batch was woken by its own look.

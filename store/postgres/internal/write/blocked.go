@@ -360,8 +360,15 @@ func (s *Store) setAsideKnown(ctx context.Context, b *batch) error {
 	if err := s.setAsideBodies(ctx, b); err != nil {
 		return err
 	}
-	b.keepApart(func(e *Entry) bool { return e.mayWait() && s.Blocked.hasKey(e.key()) })
+	b.keepApart(func(e *Entry) bool { return !e.Required && e.mayWait() && s.Blocked.hasKey(e.key()) })
 	now := time.Now()
+	b.entries = slices.DeleteFunc(b.entries, func(e *Entry) bool {
+		held := e.Required && e.mayWait() && s.Blocked.hasKey(e.key()) && !s.Blocked.isDue(e.key(), now)
+		if held {
+			e.Err = e.blocked()
+		}
+		return held
+	})
 	b.setAsideAppends(func(e *Entry) bool { return s.Blocked.hasKey(e.key()) && !s.Blocked.isDue(e.key(), now) })
 	if b.isEmpty() {
 		b.alone = b.patient

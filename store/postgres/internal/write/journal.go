@@ -111,12 +111,9 @@ func closing(appends []*appending) (ids []pgtype.UUID, seqs []int64) {
 // one by one behind savepoints. The bodies of those that close are locked. A child whose id the caller chose may have to wait for a
 // transaction of somebody else: its append is busy then, and so is what comes after it in its run.
 func (s *Store) appendEach(ctx context.Context, t pg.Session, b *batch) error {
-	if len(b.appends) == 0 {
+	left := b.openAppends
+	if len(left) == 0 {
 		return nil
-	}
-	left, err := s.appendable(ctx, t, b.appends)
-	if err != nil || len(left) == 0 {
-		return err
 	}
 	if own, _, err := s.appendPart(ctx, t, b, left); !own {
 		return err
@@ -142,6 +139,14 @@ func (s *Store) appendEach(ctx context.Context, t pg.Session, b *batch) error {
 	}
 	b.setAsideRuns(func(r *Run) bool { return busy[r.Lease.Job] })
 	return nil
+}
+
+// examineAppends finds out which appends are still to be written.
+func (s *Store) examineAppends(ctx context.Context, t pg.Session, b *batch) (err error) {
+	if b.openAppends = nil; len(b.appends) > 0 {
+		b.openAppends, err = s.appendable(ctx, t, b.appends)
+	}
+	return err
 }
 
 // appendPart writes all of some appends or none. own tells that the error is of one of them, held that it waits for a caller's transaction.

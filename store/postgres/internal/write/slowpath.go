@@ -11,9 +11,9 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// applySlow writes the batch in a transaction of many round trips, which asks first what may be written. It takes its locks in the
-// same order as the fast path, but of bodies only those that nobody else has.
-func (s *Store) applySlow(ctx context.Context, b *batch) error {
+// applySlow writes the batch in a transaction of many round trips. It asks first what may be written, and returns a *store.RefusedError
+// that names what may not. It takes its locks in the same order as the fast path, but of bodies only those that nobody else has.
+func (s *Store) applySlow(ctx context.Context, in *store.Batch, b *batch) error {
 	return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
 		b.woken = Woken{}
 		_, others := b.split(b.runs)
@@ -23,29 +23,55 @@ func (s *Store) applySlow(ctx context.Context, b *batch) error {
 		if err := s.grabBodies(ctx, t, b); err != nil {
 			return err
 		}
-		if err := s.writeCheckpoints(ctx, t, b); err != nil {
+		if err := s.examine(ctx, t, b); err != nil {
 			return err
 		}
-		if err := s.appendEach(ctx, t, b); err != nil {
+		if err := in.Refusal(); err != nil {
 			return err
 		}
-		if err := t.Run(ctx, "wait_at_most", nil, pg.LockTimeout); err != nil { // that was for appends
+		if err := s.writeEach(ctx, t, b); err != nil {
 			return err
 		}
-		if err := s.sendAll(ctx, t, b); err != nil {
-			return err
-		}
-		if err := s.endRuns(ctx, t, b); err != nil {
-			return err
-		}
-		if len(b.entries) == 0 {
-			return nil
-		}
-		if err := s.enqueueEach(ctx, t, b); err != nil || b.start == nil {
-			return err
-		}
-		return s.startedBefore(ctx, t, b)
+		b.settle(ctx, false)
+		return in.Refusal()
 	})
+}
+
+// examine finds out what of the writes of runs was done before, and sets the errors of those that cannot be done.
+func (s *Store) examine(ctx context.Context, t pg.Session, b *batch) error {
+	if err := examineCheckpoints(ctx, t, b); err != nil {
+		return err
+	}
+	if err := s.examineAppends(ctx, t, b); err != nil {
+		return err
+	}
+	return examineRuns(ctx, t, b)
+}
+
+// writeEach writes what is left of the batch, as much of it together as can be.
+func (s *Store) writeEach(ctx context.Context, t pg.Session, b *batch) error {
+	if err := writeCheckpoints(ctx, t, b); err != nil {
+		return err
+	}
+	if err := s.appendEach(ctx, t, b); err != nil {
+		return err
+	}
+	if err := t.Run(ctx, "wait_at_most", nil, pg.LockTimeout); err != nil { // that was for appends
+		return err
+	}
+	if err := s.sendAll(ctx, t, b); err != nil {
+		return err
+	}
+	if err := b.endRuns(ctx, t); err != nil {
+		return err
+	}
+	if len(b.entries) == 0 {
+		return nil
+	}
+	if err := s.enqueueEach(ctx, t, b); err != nil || b.start == nil {
+		return err
+	}
+	return s.startedBefore(ctx, t, b)
 }
 
 // grabBodies locks the bodies that the batch needs and can have, and sets aside what needs the others.
@@ -101,7 +127,8 @@ func (s *Store) sendAll(ctx context.Context, t pg.Session, b *batch) error {
 	return err
 }
 
-func (s *Store) writeCheckpoints(ctx context.Context, t pg.Session, b *batch) error {
+func examineCheckpoints(ctx context.Context, t pg.Session, b *batch) error {
+	b.liveCheckpoints = nil
 	if len(b.checkpoints) == 0 {
 		return nil
 	}
@@ -109,25 +136,36 @@ func (s *Store) writeCheckpoints(ctx context.Context, t pg.Session, b *batch) er
 	if err != nil {
 		return err
 	}
-	var writes []*store.CheckpointWrite
 	for i, c := range b.checkpoints {
 		if c.Err = nil; live[i] {
-			writes = append(writes, c)
+			b.liveCheckpoints = append(b.liveCheckpoints, c)
 		} else {
 			c.Err = store.LostLease(c.Lease.Job)
 		}
+	}
+	b.settleCheckpoints()
+	return nil
+}
+
+// settleCheckpoints answers for checkpoints that a later one of the same run has replaced.
+func (b *batch) settleCheckpoints() {
+	for c, last := range b.replaced {
+		c.Err = last.Err
+	}
+}
+
+func writeCheckpoints(ctx context.Context, t pg.Session, b *batch) error {
+	if len(b.liveCheckpoints) == 0 {
+		return nil
 	}
 	write := func(writes []*store.CheckpointWrite) error {
 		st := checkpoints(writes, b.now)
 		return t.Attempt(ctx, func(t pg.Session) error { return t.Run(ctx, st.Name, st.Each, st.Args...) })
 	}
-	if len(writes) == 0 {
-		return nil
-	}
-	if err := write(writes); !pg.IsData(err) {
+	if err := write(b.liveCheckpoints); !pg.IsData(err) {
 		return err
 	}
-	for _, c := range writes {
+	for _, c := range b.liveCheckpoints {
 		if err := write([]*store.CheckpointWrite{c}); pg.IsData(err) {
 			c.Err = pg.Classify(ctx, "write the checkpoint of job "+c.Lease.Job.String(), err)
 		} else if err != nil {
@@ -137,17 +175,22 @@ func (s *Store) writeCheckpoints(ctx context.Context, t pg.Session, b *batch) er
 	return nil
 }
 
-func (s *Store) endRuns(ctx context.Context, t pg.Session, b *batch) error {
+// examineRuns finds out which runs still hold their leases, and which of the others have ended as they say.
+func examineRuns(ctx context.Context, t pg.Session, b *batch) error {
+	b.liveRuns = nil
 	for _, r := range slices.Concat(b.runs, b.twins, b.invalid) {
 		r.Final, r.known, r.outcome.Err = 0, false, nil
 	}
 	if len(b.invalid) > 0 {
-		live, _, err := liveRuns(ctx, t, b.invalid)
+		live, lost, err := liveRuns(ctx, t, b.invalid)
 		if err != nil {
 			return err
 		}
 		for _, r := range live {
 			r.outcome.Err = r.invalid
+		}
+		for _, r := range lost {
+			r.outcome.Err = store.LostLease(r.Lease.Job)
 		}
 	}
 	if len(b.runs) == 0 {
@@ -157,6 +200,7 @@ func (s *Store) endRuns(ctx context.Context, t pg.Session, b *batch) error {
 	if err != nil {
 		return err
 	}
+	b.liveRuns = live
 	for _, r := range b.twins {
 		if slices.Contains(lost, r.twin) {
 			lost = append(lost, r)
@@ -164,6 +208,21 @@ func (s *Store) endRuns(ctx context.Context, t pg.Session, b *batch) error {
 	}
 	if err := recognise(ctx, t, lost); err != nil {
 		return err
+	}
+	for _, r := range lost {
+		if r.Final == 0 {
+			r.outcome.Err = store.LostLease(r.Lease.Job)
+		}
+	}
+	return nil
+}
+
+// endRuns ends the runs that examineRuns has found live: those together that can be, and if that fails because of one of them, one by
+// one behind savepoints.
+func (b *batch) endRuns(ctx context.Context, t pg.Session) error {
+	live := slices.DeleteFunc(slices.Clone(b.liveRuns), func(r *Run) bool { return r.outcome.Err != nil }) // its append was busy
+	if len(live) == 0 {
+		return nil
 	}
 	end := func(list func(...*Run) []pg.Statement, runs []*Run) error {
 		if len(runs) == 0 {

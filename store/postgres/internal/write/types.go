@@ -26,6 +26,11 @@ type batch struct {
 	slow        bool     // the fast path cannot answer it
 	patience    patience
 
+	// What the slow path has found to be open.
+	liveCheckpoints []*store.CheckpointWrite
+	openAppends     []*appending
+	liveRuns        []*Run
+
 	woken Woken
 
 	start    *store.Start // nil if nothing is to run at once

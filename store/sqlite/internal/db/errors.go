@@ -16,7 +16,7 @@ import (
 // sentinels are the classes of package store; an error that is one of them is passed on as it is.
 var sentinels = []error{
 	store.ErrInvalid, store.ErrNotFound, store.ErrConflict, store.ErrLeaseLost, store.ErrNodeDead, store.ErrUnavailable,
-	store.ErrReadOnly, store.ErrFull, store.ErrSchema, store.ErrDatabaseGone, store.ErrClosed,
+	store.ErrRefused, store.ErrReadOnly, store.ErrFull, store.ErrSchema, store.ErrDatabaseGone, store.ErrClosed,
 }
 
 // Classify gives an error its class and says which operation failed. The class comes first; what

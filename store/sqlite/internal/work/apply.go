@@ -15,9 +15,13 @@ func (v Verbs) Apply(ctx context.Context, batch *store.Batch) error {
 	var last *core.Tx
 	err := v.d.Write(ctx, "apply", func(t *core.Tx) error {
 		last, t.Tells = t, true
-		return apply(t, batch)
+		batch.Reset()
+		if err := apply(t, batch); err != nil {
+			return err
+		}
+		return batch.Refusal()
 	})
-	if batch.Woken = nil; err == nil {
+	if err == nil {
 		batch.Woken = last.Woken
 	}
 	return err

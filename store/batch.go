@@ -1,0 +1,278 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+)
+
+// Batch is what one commit writes: all of it, or nothing. Operations are written in this order: checkpoints, appends, sends,
+// outcomes, enqueues.
+//
+// What a run writes (a checkpoint, an append, an outcome) refuses the batch if it cannot be written, and so do sends and enqueues
+// that are Required: Apply then writes nothing, sets Err of the operations that cannot be written and of no other, and returns a
+// *RefusedError. The caller takes them out, with all that is to happen together with them, and applies the rest; see ApplyEach.
+// Other sends and enqueues are answered: one with an Err has left nothing, and the rest of the batch is written.
+//
+// No operation waits for a transaction of a caller: one that would have to is ErrBusy. (SQLite has one writer, for whom all wait.)
+type Batch struct {
+	Checkpoints []*CheckpointWrite
+	Appends     []*Append
+	Sends       []*Send
+	Outcomes    []*Outcome
+	Enqueues    []*Enqueue
+
+	// Start, if set, lets jobs of Enqueues run at once.
+	Start *Start
+
+	// Patient says that no other batch waits behind this one: a store may wait a little for what a transaction of a caller
+	// holds, if the batch needs nothing else.
+	Patient bool
+
+	// Woken is set by the store: a WakeReady for each queue in which a job became available because
+	// of the batch that is none of its Enqueues or Outcomes: one that waited, or the next one of an
+	// ordering key. If a turn is still to be handed on, a WakeDeferred that is due now.
+	Woken []Wake
+}
+
+// Unit is a unit of work: operations that happen together, in this order, or not at all.
+type Unit struct {
+	Checkpoint *CheckpointWrite
+	Append     *Append
+	Sends      []*Send
+	Outcome    *Outcome
+	Enqueues   []*Enqueue
+}
+
+// Add adds the operations of a unit to the batch. What else is in the batch happens with it or not at all, too; the unit tells which
+// operations have to be taken out together. Its sends and enqueues are Required from now on.
+func (b *Batch) Add(u *Unit) {
+	if u.Checkpoint != nil {
+		b.Checkpoints = append(b.Checkpoints, u.Checkpoint)
+	}
+	if u.Append != nil {
+		b.Appends = append(b.Appends, u.Append)
+	}
+	for _, q := range u.Sends {
+		q.Required = true
+	}
+	b.Sends = append(b.Sends, u.Sends...)
+	if u.Outcome != nil {
+		b.Outcomes = append(b.Outcomes, u.Outcome)
+	}
+	for _, q := range u.Enqueues {
+		q.Required = true
+	}
+	b.Enqueues = append(b.Enqueues, u.Enqueues...)
+}
+
+// Err is why the unit was refused: the first Err of its operations.
+func (u *Unit) Err() error {
+	if u.Checkpoint != nil && u.Checkpoint.Err != nil {
+		return u.Checkpoint.Err
+	}
+	if u.Append != nil && u.Append.Err != nil {
+		return u.Append.Err
+	}
+	for _, q := range u.Sends {
+		if q.Err != nil {
+			return q.Err
+		}
+	}
+	if u.Outcome != nil && u.Outcome.Err != nil {
+		return u.Outcome.Err
+	}
+	for _, q := range u.Enqueues {
+		if q.Err != nil {
+			return q.Err
+		}
+	}
+	return nil
+}
+
+// RefusedError is an ErrRefused: a batch was not written because of those of its operations that have an Err.
+type RefusedError struct {
+	First   error // the Err of one of them
+	Refused int   // how many there are
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("%v: %d of its operations cannot be written; the first: %v", ErrRefused, e.Refused, e.First)
+}
+
+// Unwrap makes the error an ErrRefused. It is not one of First: what refuses one operation is nothing about the batch.
+func (e *RefusedError) Unwrap() error { return ErrRefused }
+
+// Len is the number of operations in the batch.
+func (b *Batch) Len() int {
+	return len(b.Checkpoints) + len(b.Appends) + len(b.Sends) + len(b.Outcomes) + len(b.Enqueues)
+}
+
+// Refusal returns the *RefusedError of a batch that must not be committed because of what its operations have found, or nil. What
+// the others have found is forgotten then. Stores call it when all is written and before they commit.
+func (b *Batch) Refusal() error {
+	b.forgive()
+	var refused RefusedError
+	for err := range b.refusals() {
+		if refused.Refused++; refused.First == nil {
+			refused.First = err
+		}
+	}
+	if refused.Refused == 0 {
+		return nil
+	}
+	b.forget()
+	return &refused
+}
+
+// refusals are the errors that refuse the batch.
+func (b *Batch) refusals() iter.Seq[error] {
+	return func(yield func(error) bool) {
+		for _, c := range b.Checkpoints {
+			if c.Err != nil && !yield(c.Err) {
+				return
+			}
+		}
+		for _, a := range b.Appends {
+			if a.Err != nil && !yield(a.Err) {
+				return
+			}
+		}
+		for _, q := range b.Sends {
+			if q.isRefused() && !yield(q.Err) {
+				return
+			}
+		}
+		for _, o := range b.Outcomes {
+			if o.Err != nil && !yield(o.Err) {
+				return
+			}
+		}
+		for _, q := range b.Enqueues {
+			if q.isRefused() && !yield(q.Err) {
+				return
+			}
+		}
+	}
+}
+
+func (q *Send) isRefused() bool { return q.Required && q.Err != nil }
+
+func (q *Enqueue) isRefused() bool { return q.Required && q.Err != nil }
+
+// forgive accepts checkpoints of runs whose repeated outcomes were recognised: they were written together with these.
+func (b *Batch) forgive() {
+	for _, c := range b.Checkpoints {
+		if !errors.Is(c.Err, ErrLeaseLost) {
+			continue
+		}
+		for _, o := range b.Outcomes {
+			if o.Lease == c.Lease && o.Repeat && o.Err == nil {
+				c.Err = nil
+			}
+		}
+	}
+}
+
+// Reset clears what Apply has set.
+func (b *Batch) Reset() {
+	for _, c := range b.Checkpoints {
+		c.Err = nil
+	}
+	for _, a := range b.Appends {
+		a.Err = nil
+	}
+	for _, q := range b.Sends {
+		q.Err = nil
+	}
+	for _, o := range b.Outcomes {
+		o.Err = nil
+	}
+	for _, q := range b.Enqueues {
+		q.Err = nil
+	}
+	b.forget()
+}
+
+// forget clears what Apply has set of operations that are not refused.
+func (b *Batch) forget() {
+	b.Woken = nil
+	if b.Start != nil {
+		b.Start.Claimed = nil
+	}
+	for _, a := range b.Appends {
+		for _, q := range a.Enqueues {
+			q.Result = EnqueueResult{}
+			if a.Err == nil {
+				q.Err = nil
+			}
+		}
+	}
+	for _, q := range b.Sends {
+		if q.Result = (SendResult{}); !q.Required {
+			q.Err = nil
+		}
+	}
+	for _, o := range b.Outcomes {
+		o.Final, o.Due = 0, time.Time{}
+	}
+	for _, q := range b.Enqueues {
+		if q.Result = (EnqueueResult{}); !q.Required {
+			q.Err = nil
+		}
+	}
+}
+
+// Rest returns a batch of the operations that were not refused.
+func (b *Batch) Rest() *Batch {
+	rest := &Batch{Start: b.Start, Patient: b.Patient}
+	for _, c := range b.Checkpoints {
+		if c.Err == nil {
+			rest.Checkpoints = append(rest.Checkpoints, c)
+		}
+	}
+	for _, a := range b.Appends {
+		if a.Err == nil {
+			rest.Appends = append(rest.Appends, a)
+		}
+	}
+	for _, q := range b.Sends {
+		if !q.isRefused() {
+			rest.Sends = append(rest.Sends, q)
+		}
+	}
+	for _, o := range b.Outcomes {
+		if o.Err == nil {
+			rest.Outcomes = append(rest.Outcomes, o)
+		}
+	}
+	for _, q := range b.Enqueues {
+		if !q.isRefused() {
+			rest.Enqueues = append(rest.Enqueues, q)
+		}
+	}
+	return rest
+}
+
+// ApplyEach applies a batch of operations that need not happen together: it takes out what is refused, and applies the rest. The Err
+// of each operation tells what became of it. An error is that of Apply, after which nothing has happened.
+func ApplyEach(ctx context.Context, w Writer, b *Batch) error {
+	rest := b
+	for {
+		err := w.Apply(ctx, rest)
+		b.Woken = rest.Woken
+		if _, refused := errors.AsType[*RefusedError](err); !refused {
+			return err
+		}
+		left := rest.Rest()
+		switch left.Len() {
+		case 0:
+			return nil
+		case rest.Len():
+			return err // a store that does not say what it refuses
+		}
+		rest = left
+	}
+}
