@@ -75,6 +75,31 @@ func alone(b *testing.B, measured string) {
 	}
 }
 
+// BenchmarkRefused ends 100 runs in one batch, of which some have lost their leases.
+func BenchmarkRefused(b *testing.B) {
+	for _, lost := range []int{0, 1, 50} {
+		b.Run(fmt.Sprintf("%d of 100", lost), func(b *testing.B) {
+			d := newBed(b, "session")
+			for b.Loop() {
+				b.StopTimer()
+				runs := d.start(100)
+				first, all := &store.Batch{}, &store.Batch{}
+				for i, run := range runs {
+					if i < lost {
+						first.Outcomes = append(first.Outcomes, completed(run))
+					}
+					all.Outcomes = append(all.Outcomes, completed(run))
+				}
+				d.apply(first)
+				b.StartTimer()
+				if err := store.ApplyEach(b.Context(), d.store, all); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkRetry ends runs with an error, and lets the jobs run again.
 func BenchmarkRetry(b *testing.B) {
 	for _, batch := range []int{1, 60, 500} {
@@ -291,7 +316,7 @@ func newBed(b *testing.B, mode string) *bed {
 
 func (d *bed) apply(batch *store.Batch) {
 	d.Helper()
-	if err := d.store.Apply(d.Context(), batch); err != nil {
+	if err := store.ApplyEach(d.Context(), d.store, batch); err != nil {
 		d.Fatal(err)
 	}
 	for _, a := range batch.Appends {

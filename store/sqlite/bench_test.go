@@ -115,7 +115,7 @@ func alone(b *testing.B, measured string) {
 					return err
 				})
 				batch := completed(claimed)
-				do("complete", func() error { return s.Apply(b.Context(), batch) })
+				do("complete", func() error { return store.ApplyEach(b.Context(), s, batch) })
 				b.StartTimer()
 			}
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*size), "us/job")
@@ -144,7 +144,7 @@ func BenchmarkAppend(b *testing.B) {
 							entry := store.Entry{Seq: int64(i) + 1, Kind: store.EntryStep, Path: "1", Name: "charge", Data: data}
 							batch.Appends = append(batch.Appends, &store.Append{Lease: c.Lease, Entries: []store.Entry{entry}})
 						}
-						if err := s.Apply(b.Context(), batch); err != nil || batch.Appends[0].Err != nil {
+						if err := store.ApplyEach(b.Context(), s, batch); err != nil || batch.Appends[0].Err != nil {
 							b.Fatal(err, batch.Appends[0].Err)
 						}
 					}
@@ -176,7 +176,7 @@ func BenchmarkPark(b *testing.B) {
 						send.Sends = append(send.Sends, &store.Send{Job: c.Job.ID, Message: message})
 					}
 					for _, batch := range []*store.Batch{park, send} {
-						if err := s.Apply(b.Context(), batch); err != nil {
+						if err := store.ApplyEach(b.Context(), s, batch); err != nil {
 							b.Fatal(err)
 						}
 					}
@@ -195,7 +195,7 @@ func cycle(ctx context.Context, b *testing.B, s store.Store, node, seq int64, si
 	if err != nil || len(claimed) != size {
 		b.Fatal(len(claimed), err)
 	}
-	if err := s.Apply(ctx, completed(claimed)); err != nil {
+	if err := store.ApplyEach(ctx, s, completed(claimed)); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -206,6 +206,33 @@ func completed(claimed []store.Claimed) *store.Batch {
 		batch.Outcomes = append(batch.Outcomes, &store.Outcome{Lease: c.Lease, State: store.Completed, Result: []byte(`{"ok":true}`)})
 	}
 	return batch
+}
+
+// BenchmarkRefused ends 100 runs in one batch, of which some have lost their leases.
+func BenchmarkRefused(b *testing.B) {
+	for _, lost := range []int{0, 1, 50} {
+		b.Run(fmt.Sprintf("%d of 100", lost), func(b *testing.B) {
+			s, node := openBench(b, sqlite.Full)
+			for i := 0; b.Loop(); i++ {
+				b.StopTimer()
+				if err := enqueue(b.Context(), s, 100); err != nil {
+					b.Fatal(err)
+				}
+				claimed, err := claim(b.Context(), s, node, int64(i)*10+1, 100)
+				if err != nil || len(claimed) != 100 {
+					b.Fatal(len(claimed), err)
+				}
+				if err := s.Apply(b.Context(), completed(claimed[:lost])); err != nil {
+					b.Fatal(err)
+				}
+				batch := completed(claimed)
+				b.StartTimer()
+				if err := store.ApplyEach(b.Context(), s, batch); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }
 
 // BenchmarkConfirm looks whether the database is still there, as after each commit.

@@ -15,4 +15,5 @@ var Groups = env.Groups{
 	"Terminate":     terminateTests,
 	"Version":       versionTests,
 	"Ending":        endingTests,
+	"Unit":          unitTests,
 }
