@@ -13,6 +13,9 @@ import (
 // NoJob is the ErrNotFound of a job that is not there.
 func NoJob(id ID) error { return fmt.Errorf("%w: job %s", ErrNotFound, id) }
 
+// TakenID is the ErrConflict of an enqueue whose id is that of a job of another namespace.
+func TakenID(id ID) error { return fmt.Errorf("%w: the id %s is taken", ErrConflict, id) }
+
 // JobIs is the ErrConflict of a job in a state in which it cannot do what is asked.
 func JobIs(id ID, state State) error { return fmt.Errorf("%w: job %s is %s", ErrConflict, id, state) }
 

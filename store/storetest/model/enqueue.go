@@ -19,7 +19,11 @@ func (s *Store) enqueue(q *store.Enqueue, now time.Time) (store.EnqueueResult, e
 		runAt = now.Add(max(q.Delay, 0)).Truncate(time.Microsecond)
 	}
 	// The id is looked at before the unique key: whoever repeats an enqueue asks about that job.
-	if known := s.jobs[body.ID]; known != nil {
+	switch known := s.jobs[body.ID]; {
+	case known == nil:
+	case known.Namespace != body.Namespace:
+		return store.EnqueueResult{}, store.TakenID(body.ID)
+	default:
 		return store.EnqueueResult{ID: body.ID, Existing: true, RunAt: known.RunAt}, nil
 	}
 	if id, taken := s.unique[string(body.UniqueKey)]; taken && len(body.UniqueKey) > 0 {

@@ -101,7 +101,10 @@ func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
 	if from == nil {
 		return store.NoJob(params.From)
 	}
-	if s.jobs[params.Job.ID] != nil {
+	if known := s.jobs[params.Job.ID]; known != nil {
+		if known.Namespace != params.Job.Namespace {
+			return store.TakenID(params.Job.ID)
+		}
 		return nil
 	}
 	if params.Next != nil {

@@ -16,6 +16,7 @@ var namespaceTests = env.Tests{
 	"a_namespace_is_a_fence_for_callbacks":       fenceOfCallbacks,
 	"a_namespace_is_a_fence_for_reads":           fenceOfReads,
 	"a_namespace_is_a_fence_among_many_jobs":     fenceAmongMany,
+	"an_id_of_another_namespace_is_taken":        takenIDs,
 }
 
 // elsewhere is a namespace that has no job.
@@ -196,5 +197,36 @@ func fenceAmongMany(e *env.Env) {
 			want = store.Waiting
 		}
 		e.WantState(id, want)
+	}
+}
+
+// takenIDs: who enqueues with the id of a job of another namespace is not told that it is his.
+func takenIDs(e *env.Env) {
+	there := e.InOtherSpace()
+	for name, change := range map[string]func(*store.Enqueue){
+		"plain":                 func(*store.Enqueue) {},
+		"with an id of his own": func(q *store.Enqueue) { q.KnownID = true },
+		"with a unique key":     env.Unique("k"),
+		"in line":               env.Ordered("k"),
+	} {
+		id := e.Add(change)
+		before := e.Get(id)
+		q := there.Job(change, func(q *store.Enqueue) { q.Job.ID = id })
+		beside := there.Job()
+		e.Apply(&store.Batch{Enqueues: []*store.Enqueue{q, beside}})
+		e.WantErr(name, q.Err, store.ErrConflict)
+		e.Equal(name, q.Result, store.EnqueueResult{})
+		e.WantState(beside.Job.ID, store.Available)
+		e.Equal(name+": the job", e.Get(id), before)
+		from := e.Add()
+		fork := q.Job
+		fork.UniqueKey, fork.UniqueStates = nil, 0
+		e.WantErr(name+": a fork", e.Store.Fork(e.Ctx, store.ForkParams{From: from, Job: fork}), store.ErrConflict)
+		again := e.Job(change, func(q *store.Enqueue) { q.Job.ID = id })
+		e.Apply(&store.Batch{Enqueues: []*store.Enqueue{again}})
+		if again.Err != nil || !again.Result.Existing || again.Result.ID != id {
+			e.Errorf("%s: in its own namespace: %+v, %v", name, again.Result, again.Err)
+		}
+		e.Terminate(id)
 	}
 }

@@ -161,14 +161,19 @@ func UsedNow(entries []*Entry) (queues []int32) {
 
 func scanObstacle(r pg.Row) (o obstacle, err error) {
 	var refused *int32 // always NULL: a refusal is an error
-	err = r.Scan(&o.place, &o.runAt, &o.holder, &o.due, &refused)
+	err = r.Scan(&o.place, &o.runAt, &o.namespace, &o.holder, &o.due, &refused)
 	return o, err
 }
 
 // yield sets the result of an enqueue that was not inserted. It returns false if the holder is to be replaced, which
 // is left to the caller.
 func (e *Entry) yield(o obstacle) (done bool, err error) {
-	if o.runAt != nil {
+	switch {
+	case o.runAt == nil:
+	case pg.TextOf(o.namespace) != e.Job.Namespace:
+		e.Err = store.TakenID(e.Job.ID)
+		return true, nil
+	default:
 		e.Result = store.EnqueueResult{ID: e.Job.ID, Existing: true, RunAt: pg.TimeOf(*o.runAt)}
 		return true, nil
 	}

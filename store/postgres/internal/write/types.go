@@ -88,10 +88,11 @@ type Entry struct {
 
 // obstacle is what stands in the way of an enqueue.
 type obstacle struct {
-	place  int64
-	runAt  *int64 // of the job with the same id
-	holder *string
-	due    *int64 // run time of the holder
+	place     int64
+	runAt     *int64  // of the job with the same id
+	namespace *string // of that job
+	holder    *string
+	due       *int64 // run time of the holder
 }
 
 // wait is a store.Wait as it is stored.

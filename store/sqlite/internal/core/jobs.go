@@ -71,7 +71,8 @@ func (t *Tx) EachOf(namespace string, ids []store.ID, do func(r *store.Result) e
 	return results, nil
 }
 
-// Known answers an enqueue whose id is stored already.
+// Known answers an enqueue whose id is stored already: it is the same job, unless that is of another
+// namespace.
 func (t *Tx) Known(q *store.Enqueue) (bool, error) {
 	s := t.Stmt("job_run_at")
 	db.BindID(s, q.Job.ID)
@@ -79,8 +80,17 @@ func (t *Tx) Known(q *store.Enqueue) (bool, error) {
 	if err != nil || !found {
 		return false, err
 	}
-	defer s.Done()
-	q.Result = store.EnqueueResult{ID: q.Job.ID, Existing: true, RunAt: DueTime(s.ReadInt())}
+	runAt := DueTime(s.ReadInt())
+	s.Done()
+	own, err := t.IsIn(q.Job.Namespace, q.Job.ID)
+	if err != nil {
+		return false, err
+	}
+	if own {
+		q.Result = store.EnqueueResult{ID: q.Job.ID, Existing: true, RunAt: runAt}
+	} else {
+		q.Err = store.TakenID(q.Job.ID)
+	}
 	return true, nil
 }
 

@@ -213,8 +213,12 @@ func Fork(t *core.Tx, params store.ForkParams, ahead *Copying) error {
 	if !found {
 		return store.NoJob(params.From)
 	}
-	if known, err := t.Known(q); known || err != nil {
+	known, err := t.Known(q)
+	if err != nil {
 		return err
+	}
+	if known {
+		return q.Err
 	}
 	if err := isNext(t, params); err != nil {
 		return err

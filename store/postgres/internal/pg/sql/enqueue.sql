@@ -117,10 +117,15 @@ SELECT place FROM entered;
 -- else.
 -- name: enqueue_obstacles
 -- params: @ids uuid[], @keys bytea[], @strict boolean, @replaces boolean[]
-SELECT t.place, j.run_at, h.id::text, h.run_at,
+SELECT t.place, j.run_at, j.namespace, h.id::text, h.run_at,
   CASE WHEN j.run_at IS NULL AND @strict AND h.id IS NOT NULL AND t.replaces THEN {schema}.refuse('a job is to be replaced') END
 FROM unnest(@ids, @keys, @replaces) WITH ORDINALITY AS t (id, key, replaces, place)
-LEFT JOIN LATERAL (SELECT b.run_at FROM {schema}.job b WHERE b.id = t.id OFFSET 0) j ON true
+LEFT JOIN LATERAL (
+  SELECT b.run_at, (
+    SELECT q.namespace FROM {schema}.lane l, {schema}.queue q WHERE l.id = b.lane AND q.id = l.queue
+  ) AS namespace
+  FROM {schema}.job b WHERE b.id = t.id OFFSET 0
+) j ON true
 LEFT JOIN LATERAL (
   SELECT u.id, b.run_at FROM {schema}.unique_key u
   CROSS JOIN LATERAL (SELECT c.run_at FROM {schema}.job c WHERE c.id = u.id OFFSET 0) b
