@@ -9,14 +9,12 @@ import (
 
 // A job that remembers is not cancelled under its feet: its run is told, and ends it in order.
 var cancelDurableTests = env.Tests{
-	"CancelArrives_at_a_durable_job_in_every_state":         cancelDurableStates,
-	"CancelArrives_at_the_next_run_if_this_one_would_go_on": cancelDurableConverts,
-	"CancelArrives_though_runs_are_lost":                    cancelDurableLost,
-	"a_sweep_applies_what_no_run_can_answer_and_counts_it":  cancelDurableSwept,
-	"CancelArrives_the_sweep_leaves_the_request_alone":      cancelDurableSweep,
-	"a_job_that_has_not_begun_is_cancelled_at_once":         cancelNotBegun,
-	"FinishedIsFinal_the_request_ends_with_the_job":         cancelDurableEnds,
-	"Order_a_cancelled_durable_job_waits_for_its_turn":      cancelDurableOrder,
+	"CancelArrives_at_a_durable_job_in_every_state":        cancelDurableStates,
+	"a_sweep_applies_what_no_run_can_answer_and_counts_it": cancelDurableSwept,
+	"CancelArrives_the_sweep_leaves_the_request_alone":     cancelDurableSweep,
+	"a_job_that_has_not_begun_is_cancelled_at_once":        cancelNotBegun,
+	"FinishedIsFinal_the_request_ends_with_the_job":        cancelDurableEnds,
+	"Order_a_cancelled_durable_job_waits_for_its_turn":     cancelDurableOrder,
 }
 
 func cancelDurableStates(e *env.Env) {
@@ -58,44 +56,6 @@ func cancelDurableStates(e *env.Env) {
 	}
 }
 
-func cancelDurableConverts(e *env.Env) {
-	for _, state := range []store.State{store.Retryable, store.Scheduled, store.Available, store.Waiting} {
-		run := e.Durable(1)
-		e.Equal("answers", e.Cancel(run.Job.ID), []store.State{store.Running})
-		if record := e.Get(run.Job.ID); record.State != store.Running || !record.CancelRequested {
-			e.Fatalf("record: %+v", record)
-		}
-		o := e.End(run, state)
-		record := e.Get(run.Job.ID)
-		if o.Final != store.Available || record.State != store.Available || !record.RunAt.Equal(e.Clock.Now()) || record.Wait != nil {
-			e.Fatalf("%v became %v: %+v", state, o.Final, record)
-		}
-		// Reading: what the run did is counted and recorded as its outcome says.
-		counted, recorded := 0, 1
-		if state == store.Retryable {
-			counted = 1
-		}
-		if state == store.Waiting {
-			recorded = 0
-		}
-		if record.Attempt != counted || len(record.Attempts) != recorded {
-			e.Fatalf("%v: attempt %d, recorded %+v", state, record.Attempt, record.Attempts)
-		}
-		next := e.WantCancelTold(run.Lease.Node, run.Job.ID)
-		// The end takes several runs.
-		e.EndAs(store.Available, next, state)
-		next = e.WantCancelTold(run.Lease.Node, run.Job.ID)
-		e.EndAs(store.Completed, next, store.Completed)
-	}
-	// A park that nothing wakes, and a deadline, do not come before it.
-	run := e.Durable(1, func(q *store.Enqueue) { q.Job.Options.Deadline = e.Clock.Now().Add(time.Minute) })
-	e.Cancel(run.Job.ID)
-	e.EndAs(store.Available, run, store.Retryable, func(o *store.Outcome) { o.Delay = time.Hour })
-	run = e.WantCancelTold(run.Lease.Node, run.Job.ID)
-	e.ParkAs(store.Available, run, &store.Wait{Held: true})
-	e.WantCancelTold(run.Lease.Node, run.Job.ID)
-}
-
 // cancelDurableSwept: jobs whose journals a person takes away have nothing with which they could end themselves. The sweep does, and counts
 // them once.
 func cancelDurableSwept(e *env.Env) {
@@ -119,42 +79,6 @@ func cancelDurableSwept(e *env.Env) {
 	e.WantState(asked[2], store.Available)
 	if n := e.Sweep(); n != 0 {
 		e.Fatalf("the second sweep applied %d requests", n)
-	}
-}
-
-func cancelDurableLost(e *env.Env) {
-	const most = 4
-	run := e.Durable(1, env.Attempts(most))
-	e.Cancel(run.Job.ID)
-	e.Leave(run.Lease.Node)
-	e.Sweep()
-	e.WantState(run.Job.ID, store.Available)
-	// A job that kills its nodes while it ends itself does so as slowly, and as seldom, as any
-	// other.
-	for attempt := 1; attempt < most; attempt++ {
-		run = e.WantCancelTold(e.Join(), run.Job.ID)
-		due := e.Clock.Now()
-		if attempt > 1 {
-			due = due.Add(env.RescueBackoff)
-		}
-		if r := e.Lose(run); r.State != store.Retryable || r.Reason != store.ReasonNodeLost || !r.RunAt.Equal(due) {
-			e.Fatalf("attempt %d was lost: %+v, want it due at %v", attempt, r, due)
-		}
-		if n := e.Sweep(); n != 0 {
-			e.Fatalf("the sweep applied %d requests", n)
-		}
-		record := e.Get(run.Job.ID)
-		if record.State != store.Retryable || record.Attempt != attempt || len(record.Attempts) != attempt+1 || !record.RunAt.Equal(due) {
-			e.Fatalf("record: %+v", record)
-		}
-		e.Clock.Set(due)
-	}
-	run = e.WantCancelTold(e.Join(), run.Job.ID)
-	if r := e.Lose(run); r.State != store.Failed || r.Reason != store.ReasonCrashLoop {
-		e.Fatalf("the last attempt was lost: %+v", r)
-	}
-	if record := e.Get(run.Job.ID); record.State != store.Failed || record.CancelRequested || e.Sweep() != 0 {
-		e.Fatalf("record: %+v", record)
 	}
 }
 

@@ -14,6 +14,7 @@ var endingTests = env.Tests{
 	"AtomicTransitions_every_end_under_every_request_leads_where_it_must":                  endingTable,
 	"AtomicTransitions_every_lost_run_under_every_request_leads_where_it_must":             endingLost,
 	"AtomicTransitions_every_run_that_is_given_up_under_every_request_leads_where_it_must": endingGivenUp,
+	"AtomicTransitions_every_run_whose_node_leaves_leads_where_it_must":                    endingLeft,
 	"a_message_that_has_come_wakes_a_run_that_knew_of_its_cancel":                          endingMessage,
 	"CancelArrives_a_run_that_cannot_end_itself_is_not_tried_at_once_for_ever":             endingForever,
 	"a_contradiction_is_held_though_a_cancel_was_asked":                                    endingContradiction,

@@ -159,8 +159,16 @@ func wantLostEnds(e *env.Env, all []*lost, taken []store.Rescued) {
 		if l.grown && !want.State.Finished() {
 			counted = 1
 		}
-		if n := len(record.Attempts); record.Attempt != counted || n != 2 || record.Attempts[1].Outcome != want.State {
+		reason := store.ReasonNodeLost
+		if want.State.Finished() {
+			reason = want.Reason
+		}
+		if n := len(record.Attempts); record.Attempt != counted || n != 2 || record.Attempts[1].Outcome != want.State ||
+			record.Attempts[1].Reason != reason {
 			e.Fatalf("%v: attempt %d of %+v", l, record.Attempt, record.Attempts)
+		}
+		if record.PauseRequested || want.State == store.Cancelled && record.Error != "not needed" {
+			e.Fatalf("%v: %+v", l, record)
 		}
 		if !want.State.Finished() {
 			told[l.job] = l.cancelled
@@ -170,10 +178,5 @@ func wantLostEnds(e *env.Env, all []*lost, taken []store.Rescued) {
 		}
 	}
 	e.Clock.Advance(2 * time.Hour)
-	runs := e.ClaimRuns(e.Join())
-	for id, cancelled := range told {
-		if run, claimed := runs[id]; !claimed || run.CancelRequested != cancelled {
-			e.Fatalf("the next run of %v was claimed: %v, and told to stop: %v", id, claimed, run.CancelRequested)
-		}
-	}
+	wantTold(e, told)
 }

@@ -87,6 +87,48 @@ type end struct {
 	Held   bool
 }
 
+// isCounted reports whether the run counts as an attempt. What it did counts as its outcome says,
+// wherever the job goes, unless the job is finished.
+func (c *circumstances) isCounted() bool {
+	return c.want().State.Finished() || c.state == store.Retryable
+}
+
+// attempt is what is recorded of the run: nothing of one that completed its job, waits or begins
+// anew.
+func (c *circumstances) attempt(run store.Claimed, o *store.Outcome, now time.Time) []store.Attempt {
+	want := c.want()
+	if want.State == store.Completed || !want.State.Finished() && (c.wait != nil || c.anew != nil) {
+		return nil
+	}
+	attempt := env.AttemptOf(run, o, now)
+	if want.State.Finished() {
+		attempt.Reason, attempt.Error = want.Reason, c.words()
+	}
+	return []store.Attempt{attempt}
+}
+
+// words are those about the end of the job, or why it is held.
+func (c *circumstances) words() string {
+	want := c.want()
+	switch {
+	case want.State == store.Completed, want.State == store.Waiting && !want.Held:
+		return ""
+	case want.State == store.Cancelled && !c.state.Finished():
+		return "not needed"
+	case want.Reason == store.ReasonPaused:
+		return "look first"
+	}
+	return "words"
+}
+
+// resumed is what a job that a person paused becomes when a person resumes it at once.
+func (c *circumstances) resumed() store.State {
+	if c.want().Reason == store.ReasonPaused && (c.state == store.Retryable || c.state == store.Scheduled) {
+		return c.state
+	}
+	return store.Available
+}
+
 // want says where the job must go.
 func (c *circumstances) want() end {
 	asItSays := end{State: c.state, Due: c.due, Held: c.wait != nil && c.wait.Held}
@@ -170,22 +212,39 @@ func endingTable(e *env.Env) {
 	runs := begin(e, all)
 	random := rand.New(rand.NewPCG(1, 21))
 	random.Shuffle(len(all), func(a, b int) { all[a], all[b] = all[b], all[a] })
-	// Some of them alone, the others in groups.
+	outcomes := map[store.ID]*store.Outcome{}
+	// Some of them end alone, the others in groups.
 	for rest := all; len(rest) > 0; {
 		n := min(len(rest), []int{1, 2, 40}[random.IntN(3)])
 		batch := &store.Batch{}
 		for _, c := range rest[:n] {
-			batch.Outcomes = append(batch.Outcomes, c.outcome(runs[c.job]))
+			outcomes[c.job] = c.outcome(runs[c.job])
+			batch.Outcomes = append(batch.Outcomes, outcomes[c.job])
 		}
 		e.Apply(batch)
-		for i, c := range rest[:n] {
-			wantEnd(e, c, batch.Outcomes[i])
+		for _, c := range rest[:n] {
+			wantEnd(e, c, outcomes[c.job])
 		}
 		rest = rest[n:]
 	}
 	wantEnds(e, all)
-	// Nothing of it changes by itself: what was asked of a job that remembers is a matter of its
-	// runs.
+	wantRecorded(e, all, runs, outcomes)
+	wantKnown(e, all, runs, outcomes)
+	// Nothing of it changes by itself: only runs of a job that remembers answer what was asked of it.
+	if n := e.Sweep(); n != 0 {
+		e.Fatalf("the sweep applied %d requests", n)
+	}
+	wantEnds(e, all)
+	wantNextTold(e, all)
+}
+
+// endingLeft: a run whose node leaves ends like one that gives its job back.
+func endingLeft(e *env.Env) {
+	all := slices.DeleteFunc(allCircumstances(e.Clock.Now()), func(c *circumstances) bool { return c.what != "available" || c.seen })
+	for _, run := range begin(e, all) {
+		e.Leave(run.Lease.Node)
+		break
+	}
 	if n := e.Sweep(); n != 0 {
 		e.Fatalf("the sweep applied %d requests", n)
 	}
@@ -218,8 +277,10 @@ func wantEnds(e *env.Env, all []*circumstances) {
 		if r.Wait != nil {
 			got.Held, got.Reason = r.Wait.Held, r.Wait.Reason
 		}
-		if c.paused && want.Held {
-			got.Reason = want.Reason // Reading: whose words are kept of a run that holds itself, and was to be held, is not promised
+		// Reading: a run may hold itself when it was to be held; whose words are kept then is not promised.
+		isVague := c.paused && want.Held
+		if isVague {
+			got.Reason = want.Reason
 		}
 		switch {
 		case r.State == store.Scheduled, r.State == store.Retryable, r.State == store.Waiting && want.Due > 0:
@@ -228,11 +289,67 @@ func wantEnds(e *env.Env, all []*circumstances) {
 			e.Fatalf("%v: it is available, and due at %v", c, r.RunAt)
 		}
 		e.Equal(c.String(), got, want)
+		c.wantRest(e, &r, isVague)
+	}
+}
+
+// wantRest checks what else a record tells.
+func (c *circumstances) wantRest(e *env.Env, r *store.Record, isVague bool) {
+	e.Helper()
+	want, attempt, words := c.want(), 0, r.Error
+	if c.isCounted() {
+		attempt = 1
+	}
+	if r.Attempt != attempt {
+		e.Fatalf("%v: %d attempts, want %d", c, r.Attempt, attempt)
+	}
+	if r.PauseRequested || r.CancelRequested && want.State.Finished() {
+		e.Fatalf("%v: it is still asked to stop: %+v", c, r)
+	}
+	if r.Wait != nil {
+		words = r.Wait.Error
+		if !want.Held && !r.Wait.Until.Equal(c.wait.Until) { // which is what it said, not when its deadline wakes it
+			e.Fatalf("%v: it waits until %v, want %v", c, r.Wait.Until, c.wait.Until)
+		}
+	}
+	if (want.State.Finished() || want.Held) && !isVague && words != c.words() {
+		e.Fatalf("%v: the words are %q, want %q", c, words, c.words())
+	}
+}
+
+// wantRecorded checks what is recorded of the runs.
+func wantRecorded(e *env.Env, all []*circumstances, runs map[store.ID]store.Claimed, outcomes map[store.ID]*store.Outcome) {
+	e.Helper()
+	for _, c := range all {
+		e.Equal(c.String(), e.Get(c.job).Attempts, c.attempt(runs[c.job], outcomes[c.job], e.Clock.Now()))
+	}
+}
+
+// wantKnown checks that outcomes are known when they are repeated, and refused when a run sends
+// them anew.
+func wantKnown(e *env.Env, all []*circumstances, runs map[store.ID]store.Claimed, outcomes map[store.ID]*store.Outcome) {
+	e.Helper()
+	for part := range slices.Chunk(all, 40) {
+		batch := &store.Batch{}
+		for _, c := range part {
+			batch.Outcomes = append(batch.Outcomes, env.Repeated(outcomes[c.job]), c.outcome(runs[c.job]))
+		}
+		e.Apply(batch)
+		for i, c := range part {
+			o, want := batch.Outcomes[2*i], c.want().State
+			if c.attempt(runs[c.job], outcomes[c.job], e.Clock.Now()) == nil {
+				want = c.state // see Outcome.Final
+			}
+			if due := outcomes[c.job].Due; o.Err != nil || o.Final != want || !o.Due.IsZero() && !o.Due.Equal(due) {
+				e.Fatalf("%v: repeated: %v, due at %v, %v; want %v, due at %v or at no time", c, o.Final, o.Due, o.Err, want, due)
+			}
+			e.WantErr(c.String()+", for the second time", batch.Outcomes[2*i+1].Err, store.ErrLeaseLost)
+		}
 	}
 }
 
 // wantNextTold lets every job that is left run once more: if it was to be cancelled the next run is
-// told.
+// told, and nobody pauses that run.
 func wantNextTold(e *env.Env, all []*circumstances) {
 	e.Helper()
 	want := map[store.ID]bool{}
@@ -245,18 +362,40 @@ func wantNextTold(e *env.Env, all []*circumstances) {
 		want[c.job] = c.cancelled
 		switch {
 		case end.Held:
-			e.GoOn(c.job)
-		case end.State == store.Waiting:
+			state, due := c.resumed(), c.due
+			if c.deadline > 0 && !c.closing {
+				due = min(due, c.deadline)
+			}
+			e.Resume(env.Resumption(c.job), state)
+			if r := e.Get(c.job); state != store.Available && !r.RunAt.Equal(e.Clock.Now().Add(due)) {
+				e.Fatalf("%v: after the pause it is due at %v", c, r.RunAt)
+			}
+		case end.State == store.Waiting && end.Due == 0:
 			wake.Sends = append(wake.Sends, &store.Send{Job: c.job, Message: env.Signal("s")})
 		}
 	}
 	e.Apply(wake)
 	e.Clock.Advance(2 * time.Hour)
-	runs := e.ClaimRuns(e.Join())
+	wantTold(e, want)
+}
+
+// wantTold lets jobs run once more: those that are to be cancelled, and no others, must be told.
+func wantTold(e *env.Env, want map[store.ID]bool) {
+	e.Helper()
+	node := e.Join()
+	runs, beat := e.ClaimRuns(node), e.Beat(node)
+	asked := map[store.ID]bool{}
+	for _, c := range beat.Cancels {
+		asked[c.Job] = c.Reason == "not needed" && c.Actor == "ada"
+	}
 	for id, cancelled := range want {
-		if run, claimed := runs[id]; !claimed || run.CancelRequested != cancelled {
-			i := slices.IndexFunc(all, func(c *circumstances) bool { return c.job == id })
-			e.Fatalf("%v: the next run was claimed: %v, and told to stop: %v", all[i], claimed, run.CancelRequested)
+		run, claimed := runs[id]
+		if !claimed || run.CancelRequested != cancelled || cancelled != (run.CancelReason == "not needed") || asked[id] != cancelled {
+			e.Fatalf("the next run of %v was claimed: %v; told to stop: %v, with %q, and by the beat: %v; want %v",
+				id, claimed, run.CancelRequested, run.CancelReason, asked[id], cancelled)
 		}
+	}
+	if len(beat.Pauses) != 0 || len(runs) != len(want) {
+		e.Fatalf("%d runs, want %d; the beat brings the pauses %v", len(runs), len(want), beat.Pauses)
 	}
 }

@@ -9,21 +9,16 @@ import (
 )
 
 var holdTests = env.Tests{
-	"nothing_wakes_a_held_job_but_a_person":                     holdNothingWakes,
-	"a_job_that_does_not_run_is_held_at_once":                   holdWaiting,
-	"a_run_that_was_asked_to_pause_is_told_with_every_beat":     holdBeat,
-	"a_run_that_was_asked_to_pause_is_held_when_it_is_put_back": holdPutBack,
-	"a_run_that_was_asked_to_pause_may_finish":                  holdFinished,
-	"a_pause_ends_with_the_run_it_was_for":                      holdEnds,
-	"a_requested_cancel_goes_before_a_pause":                    holdCancelFirst,
-	"a_pause_meets_the_job_when_its_node_leaves":                holdLeave,
-	"a_pause_meets_the_job_when_its_node_dies":                  holdRescue,
-	"a_message_that_has_come_does_not_go_before_a_pause":        holdBeforeMessage,
-	"a_held_job_is_left_as_it_is":                               holdTwice,
-	"Order_a_paused_job_keeps_the_turn_of_its_key":              holdOrderingKey,
-	"UniqueIsUnique_a_paused_job_holds_its_key_as_if_it_ran":    holdUnique,
-	"pause_answers_in_the_order_asked":                          holdAnswers,
-	"a_text_that_the_database_cannot_hold_fails_no_pause":       holdHostileText,
+	"nothing_wakes_a_held_job_but_a_person":                  holdNothingWakes,
+	"a_job_that_does_not_run_is_held_at_once":                holdWaiting,
+	"a_run_that_was_asked_to_pause_is_told_with_every_beat":  holdBeat,
+	"a_pause_ends_with_the_run_it_was_for":                   holdEnds,
+	"a_message_that_has_come_does_not_go_before_a_pause":     holdBeforeMessage,
+	"a_held_job_is_left_as_it_is":                            holdTwice,
+	"Order_a_paused_job_keeps_the_turn_of_its_key":           holdOrderingKey,
+	"UniqueIsUnique_a_paused_job_holds_its_key_as_if_it_ran": holdUnique,
+	"pause_answers_in_the_order_asked":                       holdAnswers,
+	"a_text_that_the_database_cannot_hold_fails_no_pause":    holdHostileText,
 }
 
 // wantStuck checks that neither a message nor time wakes a job.
@@ -121,74 +116,6 @@ func holdBeat(e *env.Env) {
 	want()
 }
 
-// holdPutBack: Reading: what the run did is counted and recorded as its outcome says; where the job goes is another matter. And a
-// job that was put back as retryable or scheduled is that again when it is resumed before its time.
-func holdPutBack(e *env.Env) {
-	for _, state := range []store.State{store.Retryable, store.Scheduled, store.Available, store.Waiting} {
-		run := e.Durable(1, env.Attempts(10))
-		e.PauseJob(run.Job.ID, store.Running)
-		o := e.End(run, state, func(o *store.Outcome) {
-			if state == store.Waiting {
-				o.Wait = &store.Wait{Until: e.Clock.Now().Add(time.Minute)}
-			}
-		})
-		if o.Final != store.Waiting {
-			e.Fatalf("%v became %v", state, o.Final)
-		}
-		record := e.WantHeld(run.Job.ID)
-		counted := 0
-		if state == store.Retryable {
-			counted = 1
-		}
-		if record.Attempt != counted {
-			e.Fatalf("%v: attempt %d", state, record.Attempt)
-		}
-		var want []store.Attempt
-		if state != store.Waiting {
-			want = []store.Attempt{env.AttemptOf(run, o, e.Clock.Now())}
-		}
-		e.Equal("attempts", record.Attempts, want)
-		e.WantLost(run)
-		again := env.Repeated(o)
-		e.Apply(&store.Batch{Outcomes: []*store.Outcome{again}})
-		if again.Err != nil || again.Final != store.Waiting {
-			e.Fatalf("%v, repeated: %v, %v", state, again.Final, again.Err)
-		}
-		due := e.Clock.Now().Add(time.Minute)
-		e.Clock.Advance(time.Second)
-		resumed := store.Available
-		if state == store.Retryable || state == store.Scheduled {
-			resumed = state
-		}
-		e.Resume(env.Resumption(run.Job.ID), resumed)
-		if record := e.Get(run.Job.ID); resumed != store.Available && !record.RunAt.Equal(due) {
-			e.Fatalf("the resumed job is due at %v, want %v", record.RunAt, due)
-		}
-		e.Later(run.Lease.Node, time.Minute)
-		next := e.ClaimOne(run.Lease.Node, run.Job.ID)
-		if next.Job.Attempt != counted+1 {
-			e.Fatalf("the next run is attempt %d", next.Job.Attempt)
-		}
-		e.End(next, store.Completed)
-	}
-}
-
-func holdFinished(e *env.Env) {
-	for _, state := range []store.State{store.Completed, store.Failed, store.Cancelled} {
-		run := e.Durable(1)
-		e.PauseJob(run.Job.ID, store.Running)
-		e.EndAs(state, run, state)
-		record := e.Get(run.Job.ID)
-		if record.State != state || record.PauseRequested || record.Wait != nil {
-			e.Fatalf("record: %+v", record)
-		}
-	}
-	// Nor does it hold up a deadline.
-	run := e.Started(func(q *store.Enqueue) { q.Job.Options.Deadline = e.Clock.Now().Add(time.Minute) })
-	e.PauseJob(run.Job.ID, store.Running)
-	e.EndAs(store.Failed, run, store.Retryable, func(o *store.Outcome) { o.Delay = time.Hour })
-}
-
 func holdEnds(e *env.Env) {
 	// A person takes it back while the job runs.
 	run := e.Durable(1)
@@ -217,70 +144,6 @@ func holdEnds(e *env.Env) {
 	e.Resume(env.Resumption(run.Job.ID), store.Available)
 	again = e.ClaimOne(run.Lease.Node, run.Job.ID)
 	e.EndAs(store.Retryable, again, store.Retryable)
-}
-
-func holdCancelFirst(e *env.Env) {
-	for _, state := range []store.State{store.Retryable, store.Scheduled, store.Available, store.Waiting} {
-		run := e.Durable(1)
-		e.PauseJob(run.Job.ID, store.Running)
-		e.Cancel(run.Job.ID)
-		e.EndAs(store.Available, run, state)
-		next := e.ClaimOne(run.Lease.Node, run.Job.ID)
-		if !next.CancelRequested || next.CancelReason != "not needed" {
-			e.Fatalf("the next run: %+v", next)
-		}
-		// What is left of the job is its end, and nobody paused that.
-		if beat := e.Beat(run.Lease.Node); len(beat.Pauses) != 0 {
-			e.Fatalf("the next run is asked to pause: %+v", beat)
-		}
-		e.End(next, store.Cancelled)
-	}
-	run := e.Started()
-	e.PauseJob(run.Job.ID, store.Running)
-	e.Cancel(run.Job.ID)
-	e.EndAs(store.Cancelled, run, store.Retryable)
-}
-
-func holdLeave(e *env.Env) {
-	run := e.Durable(1)
-	e.PauseJob(run.Job.ID, store.Running)
-	e.Leave(run.Lease.Node)
-	record := e.WantHeld(run.Job.ID)
-	if record.Attempt != 0 || len(record.Attempts) != 1 || record.Attempts[0].Reason != store.ReasonReleased {
-		e.Fatalf("record: %+v", record)
-	}
-	node := e.Join()
-	e.WantNothing(node)
-	e.Resume(env.Resumption(run.Job.ID), store.Available)
-	e.ClaimOne(node, run.Job.ID)
-}
-
-func holdRescue(e *env.Env) {
-	run := e.Started(env.Attempts(3))
-	e.PauseJob(run.Job.ID, store.Running)
-	e.Clock.Advance(env.DeadAfter + time.Second)
-	rescued := e.Rescue()
-	if len(rescued) != 1 || rescued[0].State != store.Waiting || rescued[0].Job != run.Job.ID {
-		e.Fatalf("rescued: %+v", rescued)
-	}
-	record := e.WantHeld(run.Job.ID)
-	if record.Attempt != 1 || len(record.Attempts) != 1 || record.Attempts[0].Reason != store.ReasonNodeLost {
-		e.Fatalf("record: %+v", record)
-	}
-	node := e.Join()
-	wantStuck(e, run.Job.ID, node)
-	e.Resume(env.Resumption(run.Job.ID), store.Available)
-	if next := e.ClaimOne(node, run.Job.ID); next.Job.Attempt != 2 {
-		e.Fatalf("the next run: %+v", next)
-	}
-	// The last attempt is lost, and there is nothing to hold.
-	run = e.Started(env.Attempts(1))
-	e.PauseJob(run.Job.ID, store.Running)
-	e.Clock.Advance(env.DeadAfter + time.Second)
-	e.Rescue()
-	if record := e.Get(run.Job.ID); record.State != store.Failed || record.Reason != store.ReasonCrashLoop || record.PauseRequested {
-		e.Fatalf("record: %+v", record)
-	}
 }
 
 func holdBeforeMessage(e *env.Env) {

@@ -124,57 +124,25 @@ func journalNumbersOnce(e *env.Env) {
 	e.WantEntries(run.Job.ID, 4)
 }
 
+// journalFenced: see also fenceTaken in package jobs.
 func journalFenced(e *env.Env) {
-	lost := func(what string, lease store.Lease) {
-		e.Helper()
-		before := e.Journal(lease.Job)
-		jobs := len(e.ListIDs(store.Filter{}))
-		seq := int64(len(before.Entries)) + 1
-		for _, repeat := range []bool{false, true} {
-			a := &store.Append{
-				Lease: lease, Entries: env.Steps(seq, seq+1), Enqueues: []*store.Enqueue{e.Child(lease.Job)}, Closing: true, Repeat: repeat,
-			}
-			e.WantErr(what, e.TryAppend(a), store.ErrLeaseLost)
-		}
-		e.Equal("journal after "+what, e.Journal(lease.Job), before)
-		if n := len(e.ListIDs(store.Filter{})); n != jobs {
-			e.Fatalf("%s: %d jobs became %d", what, jobs, n)
-		}
-		if record, err := e.Store.Get(e.Ctx, "", lease.Job); err == nil && record.Closing {
-			e.Fatalf("%s: the job is closing", what)
-		}
-	}
 	for _, state := range []store.State{store.Completed, store.Failed, store.Retryable, store.Scheduled, store.Waiting} {
 		run := e.Durable(1)
 		e.End(run, state)
-		lost("an append after the end as "+state.String(), run.Lease)
+		e.WantNoAppend(run.Lease)
 	}
-	run := e.Durable(1)
-	e.Leave(run.Lease.Node)
-	lost("an append after the leave", run.Lease)
-	next := e.ClaimOne(e.Join(), run.Job.ID)
-	lost("an append while the next run lives", run.Lease)
-	e.End(next, store.Completed)
-
-	run = e.Durable(1)
-	e.Clock.Advance(env.DeadAfter + time.Second)
-	e.Rescue()
-	lost("an append after the rescue", run.Lease)
-	e.Terminate(run.Job.ID)
-
-	run = e.Durable(1)
-	neighbour := e.Durable(1)
-	for what, forge := range map[string]func(*store.Lease){
-		"number": func(l *store.Lease) { l.Number++ },
-		"node":   func(l *store.Lease) { l.Node = neighbour.Lease.Node },
-		"claim":  func(l *store.Lease) { l.Claim += 1000 },
-		"slot":   func(l *store.Lease) { l.Slot = store.MaxClaimSlots - 1 },
-		"job":    func(l *store.Lease) { l.Job = neighbour.Job.ID },
-		"ghost":  func(l *store.Lease) { l.Job = e.IDs.Next() },
+	run, neighbour := e.Durable(1), e.Durable(1)
+	for _, forge := range []func(*store.Lease){
+		func(l *store.Lease) { l.Number++ },
+		func(l *store.Lease) { l.Node = neighbour.Lease.Node },
+		func(l *store.Lease) { l.Claim += 1000 },
+		func(l *store.Lease) { l.Slot = store.MaxClaimSlots - 1 },
+		func(l *store.Lease) { l.Job = neighbour.Job.ID },
+		func(l *store.Lease) { l.Job = e.IDs.Next() },
 	} {
 		lease := run.Lease
 		forge(&lease)
-		lost("an append with a forged "+what, lease)
+		e.WantNoAppend(lease)
 	}
 	e.Write(&run, env.Step(2))
 }

@@ -85,22 +85,7 @@ func terminateFenced(e *env.Env) {
 		if len(beat.Cancels) != 0 || len(beat.Pauses) != 0 {
 			e.Fatalf("the beat brings %+v", beat)
 		}
-		e.WantLost(run)
-		entries := len(e.Journal(run.Job.ID).Entries)
-		for _, repeat := range []bool{false, true} {
-			a := &store.Append{
-				Lease: run.Lease, Entries: env.Steps(int64(entries)+1, int64(entries)+1), Enqueues: []*store.Enqueue{e.Child(run.Job.ID)},
-				Repeat: repeat,
-			}
-			e.WantErr("append", e.TryAppend(a), store.ErrLeaseLost)
-		}
-		for _, state := range []store.State{store.Completed, store.Retryable, store.Available, store.Waiting} {
-			o := env.Repeated(env.Outcome(run, state))
-			e.Apply(&store.Batch{Outcomes: []*store.Outcome{o}})
-			e.WantErr("repeated "+state.String(), o.Err, store.ErrLeaseLost)
-		}
-		e.Equal("record", e.Get(run.Job.ID), record)
-		e.WantEntries(run.Job.ID, entries)
+		e.WantTakenAway(run)
 		// Its claim record is as good as before for those beside it.
 		e.End(neighbour, store.Completed)
 		e.Clock.Advance(env.DeadAfter + time.Second)

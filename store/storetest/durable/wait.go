@@ -9,27 +9,21 @@ import (
 )
 
 var waitTests = env.Tests{
-	"a_parked_job_says_what_it_waits_for":                           waitRecord,
-	"OneOwner_a_parked_run_is_over":                                 waitFenced,
-	"NoLoss_a_message_after_the_park_wakes_the_job":                 waitThenMessage,
-	"NoLoss_a_message_before_the_park_is_seen_by_it":                waitMessageFirst,
-	"NoLoss_a_message_in_the_batch_of_the_park_is_seen_by_it":       waitMessageInBatch,
-	"only_the_kinds_that_it_waits_for_wake_a_job":                   waitKinds,
-	"what_a_run_has_seen_does_not_wake_it":                          waitSeen,
-	"a_job_that_counts_is_woken_by_the_last_of_them":                waitCount,
-	"a_job_is_woken_once":                                           waitOnce,
-	"EveryDueThingHappens_a_wait_ends_at_its_time":                  waitUntil,
-	"EveryDueThingHappens_a_deadline_ends_a_wait":                   waitDeadline,
-	"a_wait_for_nothing_ends_with_a_person":                         waitForNothing,
-	"a_durable_job_gets_to_its_end_at_its_deadline":                 waitDurableDeadline,
-	"a_closing_job_goes_on_in_spite_of_its_cancel_and_its_deadline": waitClosing,
-	"Order_a_waiting_job_keeps_the_turn_of_its_key":                 waitOrderingKey,
-	"UniqueIsUnique_a_waiting_job_holds_its_key_as_if_it_ran":       waitUnique,
-	"a_wait_that_says_nothing_is_invalid":                           waitInvalid,
-	"a_repeated_park_is_recognised":                                 waitRepeat,
-	"OneOwner_a_repeated_park_of_a_lost_lease_is_refused":           waitRepeatLost,
-	"parks_and_wakes_of_a_batch_stand_on_their_own":                 waitBatch,
-	"waiting_jobs_are_counted_and_listed":                           waitCounted,
+	"a_parked_job_says_what_it_waits_for":                     waitRecord,
+	"NoLoss_a_message_after_the_park_wakes_the_job":           waitThenMessage,
+	"NoLoss_a_message_before_the_park_is_seen_by_it":          waitMessageFirst,
+	"NoLoss_a_message_in_the_batch_of_the_park_is_seen_by_it": waitMessageInBatch,
+	"only_the_kinds_that_it_waits_for_wake_a_job":             waitKinds,
+	"what_a_run_has_seen_does_not_wake_it":                    waitSeen,
+	"a_job_that_counts_is_woken_by_the_last_of_them":          waitCount,
+	"a_job_is_woken_once":                                     waitOnce,
+	"EveryDueThingHappens_a_wait_ends_at_its_time":            waitUntil,
+	"a_wait_for_nothing_ends_with_a_person":                   waitForNothing,
+	"Order_a_waiting_job_keeps_the_turn_of_its_key":           waitOrderingKey,
+	"UniqueIsUnique_a_waiting_job_holds_its_key_as_if_it_ran": waitUnique,
+	"a_wait_that_says_nothing_is_invalid":                     waitInvalid,
+	"parks_and_wakes_of_a_batch_stand_on_their_own":           waitBatch,
+	"waiting_jobs_are_counted_and_listed":                     waitCounted,
 }
 
 func waitRecord(e *env.Env) {
@@ -62,20 +56,6 @@ func waitRecord(e *env.Env) {
 	// Without a limit and words.
 	e.Park(again, &store.Wait{Kinds: store.MessagesOf(store.MessageChild)})
 	e.Equal("wait", e.Get(run.Job.ID).Wait, &store.WaitInfo{Since: e.Clock.Now()})
-}
-
-func waitFenced(e *env.Env) {
-	run := e.Parked(env.ForSignals())
-	e.WantLost(run)
-	e.Send(run.Job.ID, env.Signal("s"))
-	e.WantLost(run)
-	next := e.ClaimOne(e.Join(), run.Job.ID)
-	e.WantLost(run)
-	// Nor does a stale run park the job again.
-	o := env.Outcome(run, store.Waiting, func(o *store.Outcome) { o.Wait, o.Durable = env.ForSignals(), true })
-	e.Apply(&store.Batch{Outcomes: []*store.Outcome{o}})
-	e.WantErr("a stale park", o.Err, store.ErrLeaseLost)
-	e.End(next, store.Completed)
 }
 
 func waitThenMessage(e *env.Env) {
@@ -264,34 +244,6 @@ func waitUntil(e *env.Env) {
 	e.ClaimOne(node, run.Job.ID)
 }
 
-func waitDeadline(e *env.Env) {
-	for _, c := range []struct {
-		until, deadline, want time.Duration
-	}{
-		{0, time.Hour, time.Hour},
-		{2 * time.Hour, time.Hour, time.Hour},
-		{time.Hour, 2 * time.Hour, time.Hour},
-		{time.Hour, time.Hour, time.Hour},
-	} {
-		start := e.Clock.Now()
-		run := e.Durable(1, func(q *store.Enqueue) { q.Job.Options.Deadline = start.Add(c.deadline) })
-		wait := env.ForSignals()
-		if c.until > 0 {
-			wait.Until = start.Add(c.until)
-		}
-		e.Park(run, wait)
-		if got := e.Get(run.Job.ID).Wait.Until; !got.Equal(wait.Until) {
-			e.Fatalf("it says that it waits until %v, want %v", got, wait.Until)
-		}
-		due := start.Add(c.want)
-		e.Later(run.Lease.Node, due.Sub(e.Clock.Now())-time.Microsecond)
-		e.WantState(run.Job.ID, store.Waiting)
-		e.Later(run.Lease.Node, time.Microsecond)
-		e.WantState(run.Job.ID, store.Available)
-		e.End(e.ClaimOne(run.Lease.Node, run.Job.ID), store.Completed)
-	}
-}
-
 func waitForNothing(e *env.Env) {
 	run := e.Parked(&store.Wait{})
 	promoted, err := e.Store.Promote(e.Ctx, 100)
@@ -303,63 +255,6 @@ func waitForNothing(e *env.Env) {
 	e.WantState(run.Job.ID, store.Waiting)
 	e.Cancel(run.Job.ID)
 	e.WantState(run.Job.ID, store.Available)
-}
-
-// waitDurableDeadline: a job that remembers is not failed by its deadline where another one would be: its run is, when the
-// deadline has come.
-func waitDurableDeadline(e *env.Env) {
-	for _, state := range []store.State{store.Retryable, store.Scheduled} {
-		for _, c := range []struct{ delay, want time.Duration }{
-			{time.Hour, time.Minute}, {time.Second, time.Second}, {time.Minute, time.Minute},
-		} {
-			start := e.Clock.Now()
-			run := e.ClaimOne(e.Join(), e.Add(env.Attempts(5), func(q *store.Enqueue) { q.Job.Options.Deadline = start.Add(time.Minute) }))
-			e.Write(&run, env.Step(1))
-			o := e.End(run, state, func(o *store.Outcome) { o.Delay = c.delay })
-			record := e.Get(run.Job.ID)
-			if o.Final != state || record.State != state || !record.RunAt.Equal(start.Add(c.want)) || len(record.Attempts) != 1 {
-				e.Fatalf("%v in %v: %v, %+v", state, c.delay, o.Final, record)
-			}
-			e.Later(run.Lease.Node, c.want)
-			e.End(e.ClaimOne(run.Lease.Node, run.Job.ID), store.Failed, func(o *store.Outcome) { o.Reason = store.ReasonDeadline })
-		}
-	}
-	// What its node lost, too.
-	deadline := e.Clock.Now().Add(env.RescueBackoff + time.Second)
-	run := e.Second(env.Attempts(5), func(q *store.Enqueue) { q.Job.Options.Deadline = deadline })
-	e.Write(&run, env.Step(1))
-	e.End(run, store.Available)
-	run = e.ClaimOne(run.Lease.Node, run.Job.ID)
-	if r := e.Lose(run); r.State != store.Retryable || !r.RunAt.Equal(deadline) || !e.Get(run.Job.ID).RunAt.Equal(deadline) {
-		e.Fatalf("rescued: %+v, want it due at %v", r, deadline)
-	}
-}
-
-// waitClosing: the end of a closing job is decided, and takes the time that it takes.
-func waitClosing(e *env.Env) {
-	run := e.Started(env.Attempts(5), func(q *store.Enqueue) { q.Job.Options.Deadline = e.Clock.Now().Add(time.Minute) })
-	if err := e.TryAppend(&store.Append{Lease: run.Lease, Entries: env.Steps(1, 1), Closing: true}); err != nil {
-		e.Fatalf("append: %v", err)
-	}
-	run.Durable = true
-	e.Cancel(run.Job.ID)
-	for _, state := range []store.State{store.Retryable, store.Scheduled} {
-		e.EndAs(state, run, state, func(o *store.Outcome) { o.Delay = time.Hour })
-		e.Sweep() // nor does the request wake it later
-		e.WantNothing(run.Lease.Node)
-		e.WantState(run.Job.ID, state)
-		e.Later(run.Lease.Node, time.Hour)
-		run = e.ClaimOne(run.Lease.Node, run.Job.ID)
-	}
-	until := e.Clock.Now().Add(time.Hour).Truncate(time.Microsecond)
-	e.ParkAs(store.Waiting, run, &store.Wait{Until: until})
-	e.Sweep()
-	if record := e.Get(run.Job.ID); record.State != store.Waiting || !record.RunAt.Equal(until) || !record.Closing {
-		e.Fatalf("it is parked until %v: %+v", until, record)
-	}
-	e.Later(run.Lease.Node, time.Hour)
-	run = e.ClaimOne(run.Lease.Node, run.Job.ID)
-	e.EndAs(store.Failed, run, store.Failed)
 }
 
 func waitOrderingKey(e *env.Env) {
@@ -423,63 +318,6 @@ func waitInvalid(e *env.Env) {
 	e.Apply(&store.Batch{Outcomes: []*store.Outcome{o}})
 	e.WantErr("a park without a wait", o.Err, store.ErrInvalid)
 	e.WantState(run.Job.ID, store.Running)
-}
-
-func waitRepeat(e *env.Env) {
-	run := e.Durable(1)
-	o := e.Park(run, env.ForSignals())
-	check := func(when string) {
-		e.Helper()
-		before := e.Get(run.Job.ID)
-		again := env.Repeated(o)
-		e.Apply(&store.Batch{Outcomes: []*store.Outcome{again}})
-		if again.Err != nil || again.Final != store.Waiting {
-			e.Fatalf("repeated park %s: %v, %v", when, again.Final, again.Err)
-		}
-		e.Equal("job", e.Get(run.Job.ID), before)
-	}
-	check("while it waits")
-	e.Send(run.Job.ID, env.Signal("s"))
-	check("after it was woken")
-	next := e.ClaimOne(run.Lease.Node, run.Job.ID)
-	check("while it runs again")
-	e.End(next, store.Retryable)
-	check("after the next run")
-	e.Retry(run.Job.ID)
-	e.End(e.ClaimOne(run.Lease.Node, run.Job.ID), store.Completed)
-	check("after it has completed")
-
-	// One that never arrived happens now.
-	run = e.Durable(1)
-	o = env.Outcome(run, store.Waiting, func(o *store.Outcome) { o.Wait, o.Durable, o.Repeat = env.ForSignals(), true, true })
-	e.Apply(&store.Batch{Outcomes: []*store.Outcome{o}})
-	if o.Err != nil || o.Final != store.Waiting {
-		e.Fatalf("a park that never happened: %v, %v", o.Final, o.Err)
-	}
-	e.WantState(run.Job.ID, store.Waiting)
-}
-
-func waitRepeatLost(e *env.Env) {
-	lost := func(how string, run store.Claimed) {
-		e.Helper()
-		before := e.Get(run.Job.ID)
-		o := env.Outcome(run, store.Waiting, func(o *store.Outcome) { o.Wait, o.Durable, o.Repeat = env.ForSignals(), true, true })
-		e.Apply(&store.Batch{Outcomes: []*store.Outcome{o}})
-		e.WantErr("repeated park of a run that was "+how, o.Err, store.ErrLeaseLost)
-		e.Equal("job", e.Get(run.Job.ID), before)
-	}
-	run := e.Durable(1)
-	e.Clock.Advance(env.DeadAfter + time.Second)
-	e.Rescue()
-	lost("rescued", run)
-	e.Terminate(run.Job.ID)
-	run = e.Durable(1)
-	e.Leave(run.Lease.Node)
-	lost("given back", run)
-	e.Terminate(run.Job.ID)
-	run = e.Durable(1)
-	e.Terminate(run.Job.ID)
-	lost("terminated", run)
 }
 
 func waitBatch(e *env.Env) {

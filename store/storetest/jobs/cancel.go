@@ -10,13 +10,8 @@ import (
 var cancelTests = env.Tests{
 	"a_job_that_does_not_run_is_cancelled_at_once":           cancelWaiting,
 	"CancelArrives_with_every_beat_until_the_run_ends":       cancelArrives,
-	"CancelArrives_when_the_run_would_go_on":                 cancelConverts,
-	"CancelArrives_when_the_node_leaves":                     cancelLeave,
-	"CancelArrives_when_the_node_dies":                       cancelRescue,
-	"a_handler_that_has_finished_wins_over_a_late_cancel":    cancelLate,
 	"FinishedIsFinal_a_request_ends_with_the_run_it_was_for": cancelRequestEnds,
 	"cancel_answers_in_the_order_asked":                      cancelAnswers,
-	"a_cancel_goes_before_a_deadline":                        cancelBeforeDeadline,
 }
 
 func cancelWaiting(e *env.Env) {
@@ -88,82 +83,6 @@ func cancelArrives(e *env.Env) {
 	want()
 }
 
-// cancelConverts: a run that was asked to stop and would go on later is cancelled, with the words of who asked.
-func cancelConverts(e *env.Env) {
-	for _, state := range []store.State{store.Retryable, store.Scheduled, store.Available} {
-		run := e.Started()
-		e.Cancel(run.Job.ID)
-		o := e.End(run, state)
-		record := e.Get(run.Job.ID)
-		if o.Final != store.Cancelled || record.State != store.Cancelled || record.Reason != store.ReasonCancelled ||
-			record.Error != "not needed" || record.CancelRequested || record.Attempt != 1 {
-			e.Fatalf("%v became %v: %+v", state, o.Final, record)
-		}
-		if len(record.Attempts) != 1 || record.Attempts[0].Outcome != store.Cancelled || record.Attempts[0].Reason != store.ReasonCancelled {
-			e.Fatalf("attempts: %+v", record.Attempts)
-		}
-		if n := e.Sweep(); n != 0 {
-			e.Fatalf("the sweep applied %d requests to nothing", n)
-		}
-		e.Clock.Advance(time.Hour)
-		e.WantNothing(e.Join())
-	}
-}
-
-// cancelLeave: Reading: a node that leaves gives its jobs back, and those that were to be cancelled are; at once, or
-// when the next sweep comes.
-func cancelLeave(e *env.Env) {
-	run := e.Started()
-	e.Cancel(run.Job.ID)
-	e.Leave(run.Lease.Node)
-	e.Sweep()
-	if record := e.Get(run.Job.ID); record.State != store.Cancelled || record.Error != "not needed" {
-		e.Fatalf("record: %+v", record)
-	}
-	e.WantNothing(e.Join())
-}
-
-func cancelRescue(e *env.Env) {
-	for _, left := range []int{1, 3} { // also if no attempt is left
-		cancelAndRescue(e, e.Started(env.Attempts(left)))
-	}
-}
-
-func cancelAndRescue(e *env.Env, run store.Claimed) {
-	e.Helper()
-	e.Cancel(run.Job.ID)
-	e.Clock.Advance(env.DeadAfter + time.Second)
-	rescued := e.Rescue()
-	e.Sweep()
-	record := e.Get(run.Job.ID)
-	if record.State != store.Cancelled || record.Reason != store.ReasonCancelled || record.Error != "not needed" {
-		e.Fatalf("record: %+v", record)
-	}
-	if len(rescued) != 1 || rescued[0].State != store.Cancelled || rescued[0].Reason != store.ReasonCancelled {
-		e.Fatalf("rescued: %+v", rescued)
-	}
-	e.Clock.Advance(time.Hour)
-	e.WantNothing(e.Join())
-}
-
-func cancelLate(e *env.Env) {
-	for _, state := range []store.State{store.Completed, store.Failed} {
-		run := e.Started()
-		e.Cancel(run.Job.ID)
-		e.EndAs(state, run, state)
-		e.Sweep()
-		record := e.Get(run.Job.ID)
-		if record.State != state || record.CancelRequested {
-			e.Fatalf("record: %+v", record)
-		}
-		// Reading: ErrConflict is not for this: the state alone says that the job had finished.
-		if got := e.Cancel(run.Job.ID)[0]; got != state {
-			e.Fatalf("cancel of a finished job says %v", got)
-		}
-		e.Equal("record after the cancel", e.Get(run.Job.ID), record)
-	}
-}
-
 // cancelRequestEnds: the request was for the run that failed. A person who lets the job run again does not want it
 // cancelled by what was asked before.
 func cancelRequestEnds(e *env.Env) {
@@ -205,15 +124,5 @@ func cancelAnswers(e *env.Env) {
 	}
 	if results, err := e.Store.Cancel(e.Ctx, store.CancelParams{}); err != nil || len(results) != 0 {
 		e.Fatalf("cancel of nothing: %v, %v", results, err)
-	}
-}
-
-// cancelBeforeDeadline: both would end the run; what a person said is what is kept.
-func cancelBeforeDeadline(e *env.Env) {
-	run := e.Started(func(q *store.Enqueue) { q.Job.Options.Deadline = e.Clock.Now().Add(time.Minute) })
-	e.Cancel(run.Job.ID)
-	e.End(run, store.Retryable, func(o *store.Outcome) { o.Delay = time.Hour })
-	if record := e.Get(run.Job.ID); record.State != store.Cancelled || record.Error != "not needed" {
-		e.Fatalf("record: %+v", record)
 	}
 }

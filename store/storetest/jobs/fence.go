@@ -8,28 +8,10 @@ import (
 )
 
 var fenceTests = env.Tests{
-	"OneOwner_a_second_outcome_changes_nothing":                 fenceDouble,
 	"OneOwner_of_two_outcomes_in_a_batch_the_first_wins":        fenceDoubleInBatch,
 	"OneOwner_a_forged_lease_changes_nothing":                   fenceForged,
-	"OneOwner_a_node_that_left_writes_nothing":                  fenceAfterLeave,
-	"OneOwner_a_node_that_was_declared_dead_writes_nothing":     fenceAfterRescue,
-	"OneOwner_a_lease_is_dead_once_the_job_runs_again":          fenceNextRun,
+	"OneOwner_a_run_that_was_taken_away_writes_nothing":         fenceTaken,
 	"FinishedIsFinal_nothing_but_a_person_moves_a_finished_job": finishedIsFinal,
-}
-
-func fenceDouble(e *env.Env) {
-	for _, state := range env.EndStates {
-		run := e.Claim(e.Join(), 1)
-		if len(run) == 0 {
-			e.Add()
-			run = e.Claim(e.Join(), 1)
-		}
-		e.End(run[0], state)
-		e.WantLost(run[0])
-		if state == store.Available {
-			e.Cancel(run[0].Job.ID)
-		}
-	}
 }
 
 func fenceDoubleInBatch(e *env.Env) {
@@ -45,6 +27,34 @@ func fenceDoubleInBatch(e *env.Env) {
 	e.WantState(run.Job.ID, store.Retryable)
 	if n := len(e.Get(run.Job.ID).Attempts); n != 1 {
 		e.Fatalf("%d attempts are recorded", n)
+	}
+}
+
+// fenceTaken: whoever takes a run away, it writes nothing from then on: neither while its job waits,
+// nor while that runs again, nor after its end.
+func fenceTaken(e *env.Env) {
+	for what, take := range map[string]func(store.Claimed){
+		"its node left": func(run store.Claimed) { e.Leave(run.Lease.Node) },
+		"its node died": func(store.Claimed) { e.Clock.Advance(env.DeadAfter + time.Second); e.Rescue() },
+		"given up":      func(run store.Claimed) { e.GiveUp(run) },
+		"terminated":    func(run store.Claimed) { e.Terminate(run.Job.ID); e.Retry(run.Job.ID) },
+	} {
+		for _, entries := range []int64{0, 1} {
+			run := e.Started()
+			if entries > 0 {
+				e.Write(&run, env.Steps(1, entries)...)
+			}
+			take(run)
+			if state := e.Get(run.Job.ID).State; state == store.Running {
+				e.Fatalf("a run is still there, although it was taken away: %s", what)
+			}
+			e.WantTakenAway(run)
+			e.Clock.Advance(env.RescueBackoff)
+			again := e.ClaimOne(e.Join(), run.Job.ID)
+			e.WantTakenAway(run)
+			e.End(again, store.Completed)
+			e.WantTakenAway(run)
+		}
 	}
 }
 
@@ -84,51 +94,6 @@ func fenceForged(e *env.Env) {
 			e.Fatalf("record: %+v", record)
 		}
 		e.End(run, store.Completed)
-	}
-}
-
-func fenceAfterLeave(e *env.Env) {
-	run := e.Started()
-	e.Leave(run.Lease.Node)
-	e.WantState(run.Job.ID, store.Available)
-	e.WantLost(run)
-	again := e.ClaimOne(e.Join(), run.Job.ID)
-	e.WantLost(run)
-	e.End(again, store.Completed)
-	e.WantLost(run)
-}
-
-func fenceAfterRescue(e *env.Env) {
-	run := e.Started()
-	e.Clock.Advance(env.DeadAfter + time.Second)
-	other := e.Join()
-	e.Rescue()
-	e.WantState(run.Job.ID, store.Retryable)
-	e.WantLost(run)
-	e.Clock.Advance(env.RescueBackoff)
-	again := e.ClaimOne(other, run.Job.ID)
-	e.WantLost(run)
-	e.End(again, store.Completed)
-	e.WantLost(run)
-}
-
-// fenceNextRun: attempt numbers are no fence, since a snooze and an operator's retry use them again. Here the same node
-// even runs the job again under the same attempt.
-func fenceNextRun(e *env.Env) {
-	for _, c := range []struct {
-		ends  store.State
-		retry bool
-	}{{store.Scheduled, false}, {store.Available, false}, {store.Retryable, false}, {store.Failed, true}, {store.Cancelled, true}} {
-		run := e.Started()
-		e.End(run, c.ends)
-		if c.retry {
-			e.Retry(run.Job.ID)
-		}
-		e.Clock.Advance(time.Hour)
-		e.Beat(run.Lease.Node)
-		again := e.ClaimOne(run.Lease.Node, run.Job.ID)
-		e.WantLost(run)
-		e.End(again, store.Completed)
 	}
 }
 

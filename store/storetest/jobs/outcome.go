@@ -17,12 +17,10 @@ var outcomeTests = env.Tests{
 	"failed_keeps_reason_and_error":                             outcomeFailed,
 	"cancelled_keeps_the_words_of_the_handler":                  outcomeCancelled,
 	"attempts_are_recorded_oldest_first":                        outcomeAttempts,
-	"a_deadline_ends_a_job_that_would_run_after_it":             outcomeDeadline,
 	"an_outcome_that_is_no_outcome_is_invalid":                  outcomeInvalid,
 	"outcomes_of_a_batch_stand_on_their_own":                    outcomeBatch,
 	"AtomicTransitions_checkpoints_then_outcomes_then_enqueues": outcomeOrder,
 	"a_text_that_the_database_cannot_hold_loses_no_outcome":     outcomeHostileText,
-	"a_job_runs_more_often_than_its_attempts_say_if_asked":      outcomeBeyondMax,
 }
 
 func outcomeCompleted(e *env.Env) {
@@ -162,41 +160,6 @@ func outcomeAttempts(e *env.Env) {
 	}
 }
 
-func outcomeDeadline(e *env.Env) {
-	deadline := e.Clock.Now().Add(time.Minute)
-	withDeadline := func(q *store.Enqueue) { q.Job.Options.Deadline = deadline }
-	for _, c := range []struct {
-		state store.State
-		runAt time.Time
-		final store.State
-	}{
-		{store.Retryable, deadline.Add(-time.Microsecond), store.Retryable},
-		{store.Retryable, deadline, store.Failed},
-		{store.Scheduled, deadline.Add(-time.Microsecond), store.Scheduled},
-		{store.Scheduled, deadline.Add(time.Hour), store.Failed},
-		{store.Available, time.Time{}, store.Available},
-		{store.Completed, time.Time{}, store.Completed},
-	} {
-		run := e.ClaimOne(e.Join(), e.Add(withDeadline))
-		o := e.End(run, c.state, func(o *store.Outcome) { o.RunAt, o.Error = c.runAt, "words" })
-		record := e.Get(run.Job.ID)
-		if o.Final != c.final || record.State != c.final {
-			e.Fatalf("%v at %v: final %v, state %v, want %v", c.state, c.runAt, o.Final, record.State, c.final)
-		}
-		if c.final == store.Failed {
-			if record.Reason != store.ReasonDeadline || record.Error != "words" || record.Attempt != 1 {
-				e.Fatalf("job after its deadline: %+v", record)
-			}
-		}
-		if !record.State.Finished() {
-			e.Cancel(run.Job.ID)
-		}
-	}
-	// The delay counts as well as the time.
-	run := e.ClaimOne(e.Join(), e.Add(withDeadline))
-	e.EndAs(store.Failed, run, store.Retryable, func(o *store.Outcome) { o.Delay = 2 * time.Minute })
-}
-
 // outcomeInvalid: a run ends in one of the states that Outcome lists. How it parks is in wait.go.
 func outcomeInvalid(e *env.Env) {
 	run := e.Started()
@@ -292,18 +255,4 @@ func outcomeHostileText(e *env.Env) {
 		e.Fatalf("Cancel: %v", err)
 	}
 	e.WantState(id, store.Cancelled)
-}
-
-// outcomeBeyondMax: who runs the job decides whether an attempt is left; the store counts and obeys.
-func outcomeBeyondMax(e *env.Env) {
-	id := e.Add(env.Attempts(1))
-	node := e.Join()
-	for i := range 3 {
-		run := e.ClaimOne(node, id)
-		if run.Job.Attempt != i+1 {
-			e.Fatalf("attempt is %d, want %d", run.Job.Attempt, i+1)
-		}
-		e.End(run, store.Retryable)
-		e.Clock.Advance(time.Hour)
-	}
 }
