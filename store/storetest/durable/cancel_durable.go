@@ -11,9 +11,7 @@ import (
 var cancelDurableTests = env.Tests{
 	"CancelArrives_at_a_durable_job_in_every_state":        cancelDurableStates,
 	"a_sweep_applies_what_no_run_can_answer_and_counts_it": cancelDurableSwept,
-	"CancelArrives_the_sweep_leaves_the_request_alone":     cancelDurableSweep,
 	"a_job_that_has_not_begun_is_cancelled_at_once":        cancelNotBegun,
-	"FinishedIsFinal_the_request_ends_with_the_job":        cancelDurableEnds,
 	"Order_a_cancelled_durable_job_waits_for_its_turn":     cancelDurableOrder,
 }
 
@@ -46,6 +44,9 @@ func cancelDurableStates(e *env.Env) {
 			e.Fatalf("%s: it is due at %v", what, record.RunAt)
 		}
 		e.Equal("answers of the second cancel", e.Cancel(run.Job.ID), []store.State{store.Available})
+		if n := e.Sweep(); n != 0 {
+			e.Fatalf("%s: the sweep applied %d requests", what, n)
+		}
 		next := e.WantCancelTold(node, run.Job.ID)
 		e.Write(&next, env.Step(2))
 		e.EndAs(store.Cancelled, next, store.Cancelled, func(o *store.Outcome) { o.Error = next.CancelReason })
@@ -82,25 +83,6 @@ func cancelDurableSwept(e *env.Env) {
 	}
 }
 
-func cancelDurableSweep(e *env.Env) {
-	run := e.Durable(1)
-	e.Park(run, &store.Wait{Held: true})
-	e.Cancel(run.Job.ID)
-	for range 3 {
-		if n := e.Sweep(); n != 0 {
-			e.Fatalf("the sweep applied %d requests", n)
-		}
-		e.Clock.Advance(time.Hour)
-	}
-	e.WantState(run.Job.ID, store.Available)
-	node := e.Join()
-	run = e.WantCancelTold(node, run.Job.ID)
-	e.Sweep()
-	e.End(run, store.Available)
-	e.Sweep()
-	e.WantCancelTold(node, run.Job.ID)
-}
-
 func cancelNotBegun(e *env.Env) {
 	run := e.Started()
 	e.End(run, store.Retryable)
@@ -118,33 +100,6 @@ func cancelNotBegun(e *env.Env) {
 	e.Equal("answers", e.Cancel(id, back.Job.ID), []store.State{store.Cancelled, store.Cancelled})
 	if record := e.Get(id); record.State != store.Cancelled || record.Wait != nil || record.Error != "not needed" {
 		e.Fatalf("record: %+v", record)
-	}
-}
-
-func cancelDurableEnds(e *env.Env) {
-	for _, state := range []store.State{store.Completed, store.Failed, store.Cancelled} {
-		run := e.Parked(env.ForSignals())
-		e.Cancel(run.Job.ID)
-		run = e.WantCancelTold(run.Lease.Node, run.Job.ID)
-		e.EndAs(state, run, state)
-		if e.Get(run.Job.ID).CancelRequested || e.Sweep() != 0 {
-			e.Fatal("a finished job is asked to stop")
-		}
-		if got := e.Cancel(run.Job.ID)[0]; got != state {
-			e.Fatalf("cancel of a finished job says %v", got)
-		}
-		if state == store.Completed {
-			continue
-		}
-		// A person who lets the job run again does not want it cancelled by what was asked before.
-		e.Resume(env.Resumption(run.Job.ID), store.Available)
-		e.Sweep()
-		next := e.ClaimOne(run.Lease.Node, run.Job.ID)
-		if next.CancelRequested || next.CancelReason != "" || len(e.Beat(run.Lease.Node).Cancels) != 0 {
-			e.Fatalf("the resumed job is asked to stop: %+v", next)
-		}
-		e.EndAs(store.Retryable, next, store.Retryable)
-		e.Terminate(run.Job.ID)
 	}
 }
 

@@ -11,8 +11,7 @@ import (
 var holdTests = env.Tests{
 	"nothing_wakes_a_held_job_but_a_person":                  holdNothingWakes,
 	"a_job_that_does_not_run_is_held_at_once":                holdWaiting,
-	"a_run_that_was_asked_to_pause_is_told_with_every_beat":  holdBeat,
-	"a_pause_ends_with_the_run_it_was_for":                   holdEnds,
+	"a_pause_may_be_taken_back_while_the_job_runs":           holdEnds,
 	"a_message_that_has_come_does_not_go_before_a_pause":     holdBeforeMessage,
 	"a_held_job_is_left_as_it_is":                            holdTwice,
 	"Order_a_paused_job_keeps_the_turn_of_its_key":           holdOrderingKey,
@@ -82,42 +81,8 @@ func holdWaiting(e *env.Env) {
 	}
 }
 
-func holdBeat(e *env.Env) {
-	node, other := e.Join(), e.Join()
-	e.Enqueue(e.Job(), e.Job(), e.Job())
-	runs := e.Claim(node, 3)
-	want := func(ids ...store.ID) {
-		e.Helper()
-		e.Clock.Advance(time.Second)
-		beat := e.Beat(node)
-		e.WantSameIDs("pauses", beat.Pauses, ids...)
-		if len(beat.Cancels) != 0 {
-			e.Fatalf("the beat brings cancels: %+v", beat.Cancels)
-		}
-		if beat := e.Beat(other); len(beat.Pauses) != 0 {
-			e.Fatalf("another node is told: %+v", beat.Pauses)
-		}
-	}
-	want()
-	e.PauseJob(runs[0].Job.ID, store.Running)
-	e.PauseJob(runs[2].Job.ID, store.Running)
-	e.PauseJob(runs[2].Job.ID, store.Running)
-	if record := e.Get(runs[0].Job.ID); record.State != store.Running || !record.PauseRequested || record.Wait != nil {
-		e.Fatalf("record: %+v", record)
-	}
-	if e.Get(runs[1].Job.ID).PauseRequested {
-		e.Fatal("a job that nobody asked to pause says so")
-	}
-	want(runs[0].Job.ID, runs[2].Job.ID)
-	want(runs[0].Job.ID, runs[2].Job.ID)
-	e.End(runs[0], store.Available)
-	want(runs[2].Job.ID)
-	e.End(runs[2], store.Completed)
-	want()
-}
-
+// holdEnds: a person takes the pause back while the job runs.
 func holdEnds(e *env.Env) {
-	// A person takes it back while the job runs.
 	run := e.Durable(1)
 	e.PauseJob(run.Job.ID, store.Running)
 	e.Resume(env.Resumption(run.Job.ID), store.Running)
@@ -127,23 +92,6 @@ func holdEnds(e *env.Env) {
 	_, err := e.Store.Resume(e.Ctx, env.Resumption(run.Job.ID))
 	e.WantErr("Resume of a running job that nobody asked to pause", err, store.ErrConflict)
 	e.EndAs(store.Retryable, run, store.Retryable)
-	// A person lets it run again after it failed: what was asked before is over.
-	run = e.Durable(1)
-	e.PauseJob(run.Job.ID, store.Running)
-	e.End(run, store.Failed)
-	e.Retry(run.Job.ID)
-	again := e.ClaimOne(run.Lease.Node, run.Job.ID)
-	if e.Get(run.Job.ID).PauseRequested || len(e.Beat(run.Lease.Node).Pauses) != 0 {
-		e.Fatal("a retried job is asked to pause")
-	}
-	e.End(again, store.Completed)
-	// It was held, and resumed: the next run is not asked.
-	run = e.Durable(1)
-	e.PauseJob(run.Job.ID, store.Running)
-	e.End(run, store.Available)
-	e.Resume(env.Resumption(run.Job.ID), store.Available)
-	again = e.ClaimOne(run.Lease.Node, run.Job.ID)
-	e.EndAs(store.Retryable, again, store.Retryable)
 }
 
 func holdBeforeMessage(e *env.Env) {
@@ -232,20 +180,11 @@ func holdAnswers(e *env.Env) {
 	running, done := e.Started(), e.Started()
 	e.End(done, store.Completed)
 	waiting, unknown := e.Add(), e.IDs.Next()
-	results := e.TryPause(unknown, waiting, running.Job.ID, done.Job.ID, waiting)
-	e.WantErr("pause of an unknown job", results[0].Err, store.ErrNotFound)
-	e.WantErr("pause of a finished job", results[3].Err, store.ErrConflict)
-	if got := results[3].State; got != store.Completed {
-		e.Fatalf("pause of a finished job: it is %v, want completed", got)
-	}
-	for i, want := range map[int]store.State{1: store.Waiting, 2: store.Running, 4: store.Waiting} {
-		if r := results[i]; r.Err != nil || r.State != want {
-			e.Fatalf("answer %d is %+v, want %v", i, r, want)
-		}
-	}
-	if results := e.TryPause(); len(results) != 0 {
-		e.Fatalf("pause of nothing: %+v", results)
-	}
+	ids := []store.ID{unknown, waiting, running.Job.ID, done.Job.ID, waiting}
+	held := store.Result{State: store.Waiting}
+	e.WantAnswers(e.TryPause(ids...), nil, ids, store.Result{Err: store.ErrNotFound}, held, store.Result{State: store.Running},
+		store.Result{State: store.Completed, Err: store.ErrConflict}, held)
+	e.WantAnswers(e.TryPause(), nil, nil)
 }
 
 func holdHostileText(e *env.Env) {

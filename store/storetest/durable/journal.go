@@ -74,14 +74,15 @@ func journalRead(e *env.Env) {
 	}
 }
 
-// journalSurvives: each run goes on where the one before it ended, whoever ended it.
+// journalSurvives: each run goes on where the one before it ended, whoever ended it: with the journal,
+// the messages and the checkpoint.
 func journalSurvives(e *env.Env) {
 	id, node := e.Add(env.Attempts(100)), e.Join()
 	ends := []func(store.Claimed){
 		func(run store.Claimed) { e.End(run, store.Retryable) },
 		func(run store.Claimed) { e.End(run, store.Scheduled) },
 		func(run store.Claimed) { e.End(run, store.Available) },
-		func(run store.Claimed) { e.Park(run, &store.Wait{Until: e.Clock.Now().Add(time.Second)}) },
+		func(run store.Claimed) { e.Park(run, &store.Wait{Until: e.Clock.Now().Add(time.Second), Seen: 1}) },
 		func(store.Claimed) { e.Leave(node); node = e.Join() },
 		func(store.Claimed) { e.Clock.Advance(env.DeadAfter + time.Second); e.Rescue(); node = e.Join() },
 		func(run store.Claimed) { e.End(run, store.Failed); e.Retry(id) },
@@ -89,17 +90,27 @@ func journalSurvives(e *env.Env) {
 		func(run store.Claimed) { e.End(run, store.Completed) },
 	}
 	var want []store.Entry
+	var saved *store.Checkpoint
+	e.Send(id, env.Signal("first"))
+	messages := e.Messages(id)
 	for i, end := range ends {
 		run := e.ClaimOne(node, id)
 		if run.Durable != (i > 0) {
 			e.Fatalf("run %d says durable: %v", i+1, run.Durable)
 		}
+		e.Equal("checkpoint that the run gets", run.Checkpoint, saved)
+		// The time of a checkpoint is the store's, whatever the caller says.
+		saved = e.Save(run, store.Checkpoint{
+			Percent: 33.25 + float64(i), Message: fmt.Sprint("part ", i), Value: []byte(`{"page":7}`), UpdatedAt: env.Start.Add(time.Hour),
+		})
 		e.Write(&run, env.Step(int64(i+1)))
 		written := env.Step(int64(i + 1))
 		written.At, written.LeaseNumber = e.Clock.Now(), run.Lease.Number
 		want = append(want, written)
 		end(run)
 		e.Equal("journal", e.Journal(id).Entries, want)
+		e.Equal("messages", e.Messages(id), messages)
+		e.Equal("checkpoint", e.Get(id).Checkpoint, saved)
 		e.Later(node, time.Minute)
 	}
 	e.WantState(id, store.Completed)

@@ -11,7 +11,6 @@ import (
 
 var messageTests = env.Tests{
 	"NoLoss_messages_are_kept_in_the_order_in_which_they_came": messageRead,
-	"a_job_takes_messages_until_it_has_finished":               messageStates,
 	"a_key_makes_a_repeated_send_do_nothing":                   messageKeys,
 	"a_key_is_looked_at_before_everything_else":                messageKeyFirst,
 	"a_callback_takes_messages_once_it_is_opened":              messageCallbackOpened,
@@ -19,7 +18,6 @@ var messageTests = env.Tests{
 	"a_message_that_is_no_message_is_invalid":                  messageInvalid,
 	"sends_of_a_batch_stand_on_their_own":                      messageBatch,
 	"a_text_that_the_database_cannot_hold_fails_no_send":       messageHostileText,
-	"messages_stay_through_every_end_of_a_run":                 messageSurvives,
 	"messages_are_read_in_pages":                               messagePages,
 }
 
@@ -51,51 +49,6 @@ func messageRead(e *env.Env) {
 	}
 	e.End(run, store.Completed)
 	e.Equal("messages of the finished job", e.Messages(run.Job.ID), want)
-}
-
-// messageStates: Reading: a job takes messages whether it is durable or not; what is made of them is up to its handler.
-func messageStates(e *env.Env) {
-	node := e.Join()
-	takes := func(id store.ID, state store.State) {
-		e.Helper()
-		e.WantState(id, state)
-		n := len(e.Messages(id))
-		if result := e.Send(id, env.Signal("s")); result.Seq != int64(n+1) || result.Woken || result.Duplicate {
-			e.Fatalf("send to a %v job: %+v", state, result)
-		}
-		e.WantState(id, state)
-	}
-	takesNone := func(id store.ID, state store.State) {
-		e.Helper()
-		e.WantState(id, state)
-		before := e.Messages(id)
-		e.WantErr("send to a "+state.String()+" job", e.TrySend(id, env.Signal("s"), "").Err, store.ErrConflict)
-		e.Equal("messages", e.Messages(id), before)
-	}
-	takes(e.Add(env.Delay(time.Hour)), store.Scheduled)
-	id := e.Add()
-	takes(id, store.Available)
-	run := e.ClaimOne(node, id)
-	takes(id, store.Running)
-	e.End(run, store.Retryable)
-	takes(id, store.Retryable)
-	e.Later(node, time.Minute)
-	run = e.ClaimOne(node, id)
-	e.Write(&run, env.Step(1))
-	e.Park(run, &store.Wait{Until: e.Clock.Now().Add(time.Minute)})
-	takes(id, store.Waiting)
-	e.Later(node, time.Minute)
-	run = e.ClaimOne(node, id)
-	e.End(run, store.Failed)
-	takesNone(id, store.Failed)
-	e.Retry(id)
-	takes(id, store.Available)
-	e.End(e.ClaimOne(node, id), store.Completed)
-	takesNone(id, store.Completed)
-	gone := e.Add()
-	e.Cancel(gone)
-	takesNone(gone, store.Cancelled)
-	e.WantErr("send to an unknown job", e.TrySend(e.IDs.Next(), env.Signal("s"), "k").Err, store.ErrNotFound)
 }
 
 func messageKeys(e *env.Env) {
@@ -263,28 +216,6 @@ func messageHostileText(e *env.Env) {
 	messages := e.Messages(run.Job.ID)
 	if got := messages[1].Error; !strings.HasPrefix(got, "words") || !strings.HasSuffix(got, "é") {
 		e.Fatalf("the error is %q", got)
-	}
-}
-
-func messageSurvives(e *env.Env) {
-	run := e.Durable(1)
-	node := run.Lease.Node
-	e.Send(run.Job.ID, env.Signal("first"))
-	want := e.Messages(run.Job.ID)
-	for _, end := range []func(){
-		func() { e.End(run, store.Retryable) },
-		func() { e.End(run, store.Available) },
-		func() { e.Clock.Advance(env.DeadAfter + time.Second); e.Rescue(); node = e.Join() },
-		func() { e.Leave(node); node = e.Join() },
-		func() { e.End(run, store.Failed); e.Retry(run.Job.ID) },
-	} {
-		end()
-		e.Equal("messages", e.Messages(run.Job.ID), want)
-		e.Later(node, time.Minute)
-		run = e.ClaimOne(node, run.Job.ID)
-	}
-	if result := e.Send(run.Job.ID, env.Signal("second")); result.Seq != 2 {
-		e.Fatalf("the second message: %+v", result)
 	}
 }
 

@@ -19,7 +19,6 @@ var resumeTests = env.Tests{
 	"UniqueIsUnique_a_finished_job_needs_its_key":        resumeUnique,
 	"a_job_that_nothing_holds_is_a_conflict":             resumeConflict,
 	"OneOwner_the_leases_from_before_are_lost":           resumeFenced,
-	"a_resumed_job_parks_again":                          resumeParks,
 }
 
 // resumeWhere: the time of a scheduled or retryable job is kept while it is held.
@@ -278,21 +277,4 @@ func resumeFenced(e *env.Env) {
 	e.Write(&next, env.Step(1))
 	lost()
 	e.WantEntries(run.Job.ID, 1)
-}
-
-func resumeParks(e *env.Env) {
-	run := e.Parked(env.ForSignals())
-	e.PauseJob(run.Job.ID, store.Waiting)
-	e.Send(run.Job.ID, env.Signal("meanwhile"))
-	e.Resume(env.Resumption(run.Job.ID), store.Available)
-	run = e.ClaimOne(run.Lease.Node, run.Job.ID)
-	e.ParkAs(store.Available, run, env.ForSignals())
-	run = e.ClaimOne(run.Lease.Node, run.Job.ID)
-	wait := env.ForSignals()
-	wait.Seen = 1
-	e.ParkAs(store.Waiting, run, wait)
-	e.WantNoResume(env.Resumption(run.Job.ID), store.ErrConflict)
-	if result := e.Send(run.Job.ID, env.Signal("s")); !result.Woken {
-		e.Fatalf("send: %+v", result)
-	}
 }

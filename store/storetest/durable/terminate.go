@@ -8,12 +8,9 @@ import (
 )
 
 var terminateTests = env.Tests{
-	"a_terminated_job_is_over_in_every_state":          terminateStates,
-	"OneOwner_a_terminated_run_writes_nothing":         terminateFenced,
-	"FinishedIsFinal_a_finished_job_is_not_terminated": terminateFinished,
-	"a_terminated_job_frees_its_keys":                  terminateFreesKeys,
-	"a_terminated_job_may_be_let_go_again":             terminateResumed,
-	"terminate_answers_in_the_order_asked":             terminateAnswers,
+	"a_terminated_job_is_over_in_every_state":  terminateStates,
+	"OneOwner_a_terminated_run_writes_nothing": terminateFenced,
+	"a_terminated_job_frees_its_keys":          terminateFreesKeys,
 }
 
 func terminateStates(e *env.Env) {
@@ -112,19 +109,6 @@ func terminateAmong(e *env.Env) {
 	e.WantState(runs[1].Job.ID, store.Cancelled)
 }
 
-func terminateFinished(e *env.Env) {
-	for _, state := range []store.State{store.Completed, store.Failed, store.Cancelled} {
-		run := e.Durable(1)
-		e.End(run, state)
-		before := e.Get(run.Job.ID)
-		e.Clock.Advance(time.Second)
-		if states := e.Terminate(run.Job.ID); states[0] != state {
-			e.Fatalf("the answer about a %v job is %v", state, states[0])
-		}
-		e.Equal("record", e.Get(run.Job.ID), before)
-	}
-}
-
 func terminateFreesKeys(e *env.Env) {
 	node := e.Join()
 	for _, parked := range []bool{false, true} {
@@ -142,49 +126,5 @@ func terminateFreesKeys(e *env.Env) {
 			e.Terminate(q.Job.ID)
 		}
 		e.End(e.ClaimOne(node, next), store.Completed)
-	}
-}
-
-func terminateResumed(e *env.Env) {
-	for _, resumed := range []bool{false, true} {
-		run := e.Durable(2)
-		e.Terminate(run.Job.ID)
-		if resumed {
-			e.Resume(env.Resumption(run.Job.ID), store.Available)
-		} else {
-			e.Retry(run.Job.ID)
-		}
-		e.WantLost(run)
-		next := e.ClaimOne(run.Lease.Node, run.Job.ID)
-		if next.Job.Attempt != 1 || next.Lease.Number != 2 || !next.Durable || next.CancelRequested {
-			e.Fatalf("the next run: %+v", next)
-		}
-		e.Write(&next, env.Step(3))
-		e.End(next, store.Completed)
-	}
-}
-
-func terminateAnswers(e *env.Env) {
-	running, done := e.Durable(1), e.Started()
-	e.End(done, store.Completed)
-	waiting, unknown := e.Add(), e.IDs.Next()
-	ids := []store.ID{unknown, waiting, running.Job.ID, done.Job.ID, waiting, running.Job.ID}
-	results, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: ids, Reason: "r", Actor: "a", Terminate: true})
-	if err != nil || len(results) != len(ids) {
-		e.Fatalf("%d results, %v", len(results), err)
-	}
-	want := []store.State{0, store.Cancelled, store.Cancelled, store.Completed, store.Cancelled, store.Cancelled}
-	for i, r := range results {
-		if r.Job != ids[i] || r.State != want[i] {
-			e.Fatalf("answer %d is %+v, want %v to be %v", i, r, ids[i], want[i])
-		}
-		if i == 0 {
-			e.WantErr("termination of an unknown job", r.Err, store.ErrNotFound)
-		} else if r.Err != nil {
-			e.Fatalf("answer %d is %v", i, r.Err)
-		}
-	}
-	if n := len(e.Get(running.Job.ID).Attempts); n != 1 {
-		e.Fatalf("%d attempts are recorded", n)
 	}
 }

@@ -10,7 +10,6 @@ import (
 var versionTests = env.Tests{
 	"a_bound_job_is_claimed_by_nodes_of_its_version_only": versionClaim,
 	"a_run_binds_its_job_however_it_goes_on":              versionBinds,
-	"a_job_that_finishes_is_not_bound":                    versionFinished,
 	"a_bound_job_stays_bound":                             versionStays,
 	"a_job_may_be_enqueued_bound":                         versionEnqueued,
 	"Order_versions_of_a_kind_share_one_order":            versionOrder,
@@ -75,17 +74,6 @@ func versionBinds(e *env.Env) {
 	run := e.Durable(1)
 	e.End(run, store.Available, env.Anew("x"), bind("v3"))
 	e.WantIDs("claimed", env.ClaimedIDs(e.ClaimKinds(node, "send@v3", "send")), run.Job.ID)
-}
-
-func versionFinished(e *env.Env) {
-	node := e.Join()
-	for _, state := range []store.State{store.Completed, store.Failed, store.Cancelled} {
-		run := e.ClaimOne(node, e.Add())
-		e.End(run, state, bind("v1"))
-		if got := e.Get(run.Job.ID).Version; got != "" {
-			e.Fatalf("%v: version %q", state, got)
-		}
-	}
 }
 
 // versionStays: through everything that puts a job back without a run that says otherwise.

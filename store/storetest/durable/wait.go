@@ -9,21 +9,17 @@ import (
 )
 
 var waitTests = env.Tests{
-	"a_parked_job_says_what_it_waits_for":                     waitRecord,
-	"NoLoss_a_message_after_the_park_wakes_the_job":           waitThenMessage,
-	"NoLoss_a_message_before_the_park_is_seen_by_it":          waitMessageFirst,
-	"NoLoss_a_message_in_the_batch_of_the_park_is_seen_by_it": waitMessageInBatch,
-	"only_the_kinds_that_it_waits_for_wake_a_job":             waitKinds,
-	"what_a_run_has_seen_does_not_wake_it":                    waitSeen,
-	"a_job_that_counts_is_woken_by_the_last_of_them":          waitCount,
-	"a_job_is_woken_once":                                     waitOnce,
-	"EveryDueThingHappens_a_wait_ends_at_its_time":            waitUntil,
-	"a_wait_for_nothing_ends_with_a_person":                   waitForNothing,
-	"Order_a_waiting_job_keeps_the_turn_of_its_key":           waitOrderingKey,
-	"UniqueIsUnique_a_waiting_job_holds_its_key_as_if_it_ran": waitUnique,
-	"a_wait_that_says_nothing_is_invalid":                     waitInvalid,
-	"parks_and_wakes_of_a_batch_stand_on_their_own":           waitBatch,
-	"waiting_jobs_are_counted_and_listed":                     waitCounted,
+	"a_parked_job_says_what_it_waits_for":            waitRecord,
+	"NoLoss_a_message_after_the_park_wakes_the_job":  waitThenMessage,
+	"only_the_kinds_that_it_waits_for_wake_a_job":    waitKinds,
+	"what_a_run_has_seen_does_not_wake_it":           waitSeen,
+	"a_job_that_counts_is_woken_by_the_last_of_them": waitCount,
+	"a_job_is_woken_once":                            waitOnce,
+	"EveryDueThingHappens_a_wait_ends_at_its_time":   waitUntil,
+	"a_wait_for_nothing_ends_with_a_person":          waitForNothing,
+	"Order_a_waiting_job_keeps_the_turn_of_its_key":  waitOrderingKey,
+	"parks_and_wakes_of_a_batch_stand_on_their_own":  waitBatch,
+	"waiting_jobs_are_counted_and_listed":            waitCounted,
 }
 
 func waitRecord(e *env.Env) {
@@ -75,42 +71,6 @@ func waitThenMessage(e *env.Env) {
 		e.Fatalf("the woken job: %+v", record)
 	}
 	e.WantIDs("claimed", env.ClaimedIDs(e.Claim(e.Join(), 10)), other.Job, run.Job.ID)
-}
-
-func waitMessageFirst(e *env.Env) {
-	run := e.Durable(1)
-	e.Send(run.Job.ID, env.Signal("approved"))
-	e.Clock.Advance(time.Second)
-	o := e.Park(run, env.ForSignals())
-	record := e.Get(run.Job.ID)
-	if o.Final != store.Available || record.State != store.Available || record.Attempt != 0 || len(record.Attempts) != 0 ||
-		!record.RunAt.Equal(e.Clock.Now()) || record.Wait != nil {
-		e.Fatalf("park after the message: %v, %+v", o.Final, record)
-	}
-	next := e.ClaimOne(run.Lease.Node, run.Job.ID)
-	if next.Job.Attempt != 1 || next.Lease.Number != 2 {
-		e.Fatalf("the next run: %+v", next)
-	}
-	// Now it knows.
-	wait := env.ForSignals()
-	wait.Seen = 1
-	e.ParkAs(store.Waiting, next, wait)
-}
-
-// waitMessageInBatch: sends are written before outcomes, whoever is named first.
-func waitMessageInBatch(e *env.Env) {
-	run, idle := e.Durable(1), e.Durable(1)
-	park := func(run store.Claimed) *store.Outcome {
-		return env.Outcome(run, store.Waiting, func(o *store.Outcome) { o.Wait, o.Durable = env.ForSignals(), true })
-	}
-	a, b := park(run), park(idle)
-	q := &store.Send{Job: run.Job.ID, Message: env.Signal("approved")}
-	e.Apply(&store.Batch{Outcomes: []*store.Outcome{a, b}, Sends: []*store.Send{q}})
-	if a.Err != nil || a.Final != store.Available || b.Err != nil || b.Final != store.Waiting || q.Err != nil || q.Result.Woken {
-		e.Fatalf("park: %v, %v; its neighbour: %v, %v; send: %+v, %v", a.Final, a.Err, b.Final, b.Err, q.Result, q.Err)
-	}
-	e.WantState(run.Job.ID, store.Available)
-	e.WantState(idle.Job.ID, store.Waiting)
 }
 
 func waitKinds(e *env.Env) {
@@ -277,47 +237,6 @@ func waitOrderingKey(e *env.Env) {
 	e.Park(run, &store.Wait{})
 	e.Terminate(run.Job.ID)
 	e.ClaimOne(node, second)
-}
-
-func waitUnique(e *env.Env) {
-	taken := func(key string) bool {
-		e.Helper()
-		q := e.Try(env.Unique(key), env.OnConflict(store.Reject))
-		if q.Err == nil {
-			e.Terminate(q.Job.ID)
-		}
-		return q.Err != nil
-	}
-	// One that holds its key while it runs holds it while it waits, and after it.
-	run := e.Parked(env.ForSignals(), env.Unique("a"))
-	if !taken("a") {
-		e.Fatal("a waiting job lost its key")
-	}
-	e.Send(run.Job.ID, env.Signal("s"))
-	if !taken("a") {
-		e.Fatal("a woken job lost its key")
-	}
-	run = e.ClaimOne(run.Lease.Node, run.Job.ID)
-	if o := e.End(run, store.Completed); o.Final != store.Completed || taken("a") {
-		e.Fatal("a finished job holds its key")
-	}
-	// One that gave it away when it was claimed does not take it back.
-	run = e.Parked(env.ForSignals(), env.Unique("b", store.Scheduled, store.Available))
-	if taken("b") {
-		e.Fatal("a waiting job holds a key that it does not hold while it runs")
-	}
-	e.Send(run.Job.ID, env.Signal("s"))
-	if taken("b") {
-		e.Fatal("a woken job took its key back")
-	}
-}
-
-func waitInvalid(e *env.Env) {
-	run := e.Durable(1)
-	o := env.Outcome(run, store.Waiting, func(o *store.Outcome) { o.Wait = nil })
-	e.Apply(&store.Batch{Outcomes: []*store.Outcome{o}})
-	e.WantErr("a park without a wait", o.Err, store.ErrInvalid)
-	e.WantState(run.Job.ID, store.Running)
 }
 
 func waitBatch(e *env.Env) {

@@ -1,6 +1,24 @@
 package env
 
-import "github.com/holdfastdev/holdfast/store"
+import (
+	"errors"
+
+	"github.com/holdfastdev/holdfast/store"
+)
+
+// WantAnswers checks what is said of jobs, in the order in which they were asked about. Of a result
+// that is wanted the state and the class of the error count.
+func (e *Env) WantAnswers(results []store.Result, err error, ids []store.ID, want ...store.Result) {
+	e.Helper()
+	if err != nil || len(results) != len(ids) {
+		e.Fatalf("%d results about %d jobs, %v", len(results), len(ids), err)
+	}
+	for i, r := range results {
+		if r.Job != ids[i] || r.State != want[i].State || !errors.Is(r.Err, want[i].Err) {
+			e.Fatalf("answer %d is %+v, want %v to be %+v", i, r, ids[i], want[i])
+		}
+	}
+}
 
 // Cancel asks to cancel jobs and returns their states; none may be unknown.
 func (e *Env) Cancel(ids ...store.ID) []store.State {

@@ -52,9 +52,6 @@ func cancelArrives(e *env.Env) {
 	if record := e.Get(runs[0].Job.ID); record.State != store.Running || !record.CancelRequested {
 		e.Fatalf("record: %+v", record)
 	}
-	if e.Get(runs[1].Job.ID).CancelRequested {
-		e.Fatal("a job that nobody asked to cancel says so")
-	}
 	want := func(ids ...store.ID) {
 		e.Helper()
 		e.Clock.Advance(time.Second)
@@ -71,9 +68,15 @@ func cancelArrives(e *env.Env) {
 				e.Fatalf("no cancel of %v among %+v", id, cancels)
 			}
 		}
-		if beat := e.Beat(other); len(beat.Cancels) != 0 {
-			e.Fatalf("another node is told: %+v", beat.Cancels)
+		if beat := e.Beat(other); len(beat.Cancels) != 0 || len(beat.Pauses) != 0 {
+			e.Fatalf("another node is told: %+v", beat)
 		}
+		e.WantIDs("pauses", e.Beat(node).Pauses, runs[1].Job.ID)
+	}
+	e.PauseJob(runs[1].Job.ID, store.Running)
+	e.PauseJob(runs[1].Job.ID, store.Running)
+	if record := e.Get(runs[1].Job.ID); record.State != store.Running || !record.PauseRequested || record.CancelRequested {
+		e.Fatalf("record: %+v", record)
 	}
 	want(runs[0].Job.ID, runs[2].Job.ID)
 	want(runs[0].Job.ID, runs[2].Job.ID)
@@ -81,48 +84,56 @@ func cancelArrives(e *env.Env) {
 	want(runs[2].Job.ID)
 	e.End(runs[2], store.Completed)
 	want()
+	e.End(runs[1], store.Available)
+	if beat := e.Beat(node); len(beat.Pauses) != 0 {
+		e.Fatalf("the beat brings the pauses %v", beat.Pauses)
+	}
 }
 
-// cancelRequestEnds: the request was for the run that failed. A person who lets the job run again does not want it
-// cancelled by what was asked before.
+// cancelRequestEnds: what was asked was for the run that failed. A person who lets the job run again
+// does not want it cancelled or paused by that.
 func cancelRequestEnds(e *env.Env) {
-	run := e.Started()
-	e.Cancel(run.Job.ID)
-	e.End(run, store.Failed)
-	e.Retry(run.Job.ID)
-	if n := e.Sweep(); n != 0 {
-		e.Fatalf("the sweep applied %d requests", n)
+	for _, entries := range []int64{0, 1} {
+		run := e.Started()
+		if entries > 0 {
+			e.Write(&run, env.Steps(1, entries)...)
+		}
+		e.Cancel(run.Job.ID)
+		e.PauseJob(run.Job.ID, store.Running)
+		e.End(run, store.Failed)
+		e.Retry(run.Job.ID)
+		if n := e.Sweep(); n != 0 {
+			e.Fatalf("the sweep applied %d requests", n)
+		}
+		e.WantState(run.Job.ID, store.Available)
+		again := e.ClaimOne(run.Lease.Node, run.Job.ID)
+		record, beat := e.Get(run.Job.ID), e.Beat(run.Lease.Node)
+		if again.CancelRequested || record.CancelRequested || record.PauseRequested || len(beat.Cancels) != 0 || len(beat.Pauses) != 0 {
+			e.Fatalf("the retried job is asked to stop: %+v, and the beat brings %+v", record, beat)
+		}
+		e.EndAs(store.Retryable, again, store.Retryable)
+		e.Terminate(run.Job.ID)
 	}
-	e.WantState(run.Job.ID, store.Available)
-	again := e.ClaimOne(run.Lease.Node, run.Job.ID)
-	if again.CancelRequested || e.Get(run.Job.ID).CancelRequested || len(e.Beat(run.Lease.Node).Cancels) != 0 {
-		e.Fatal("the retried job is asked to stop")
-	}
-	e.EndAs(store.Retryable, again, store.Retryable)
 }
 
+// cancelAnswers: Reading: ErrConflict is not for a job that has finished: the state says it.
 func cancelAnswers(e *env.Env) {
 	running := e.Started()
 	done := e.Started()
 	e.End(done, store.Completed)
 	waiting, unknown := e.Add(), e.IDs.Next()
 	ids := []store.ID{unknown, waiting, running.Job.ID, done.Job.ID, waiting}
-	results, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: ids, Reason: "r", Actor: "a"})
-	if err != nil || len(results) != len(ids) {
-		e.Fatalf("%d results, %v", len(results), err)
+	for _, how := range []struct {
+		terminate bool
+		running   store.State
+	}{{false, store.Running}, {true, store.Cancelled}, {false, store.Cancelled}} {
+		results, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: ids, Reason: "r", Actor: "a", Terminate: how.terminate})
+		e.WantAnswers(results, err, ids, store.Result{Err: store.ErrNotFound}, store.Result{State: store.Cancelled},
+			store.Result{State: how.running}, store.Result{State: store.Completed}, store.Result{State: store.Cancelled})
 	}
-	want := []store.State{0, store.Cancelled, store.Running, store.Completed, store.Cancelled}
-	for i, r := range results {
-		if r.Job != ids[i] || r.State != want[i] {
-			e.Fatalf("answer %d is %+v, want %v to be %v", i, r, ids[i], want[i])
-		}
-		if i == 0 {
-			e.WantErr("cancel of an unknown job", r.Err, store.ErrNotFound)
-		} else if r.Err != nil {
-			e.Fatalf("answer %d is %v", i, r.Err)
-		}
+	if n := len(e.Get(running.Job.ID).Attempts); n != 1 {
+		e.Fatalf("%d attempts are recorded", n)
 	}
-	if results, err := e.Store.Cancel(e.Ctx, store.CancelParams{}); err != nil || len(results) != 0 {
-		e.Fatalf("cancel of nothing: %v, %v", results, err)
-	}
+	results, err := e.Store.Cancel(e.Ctx, store.CancelParams{})
+	e.WantAnswers(results, err, nil)
 }

@@ -10,13 +10,9 @@ import (
 
 var claimTests = env.Tests{
 	"OneOwner_a_claim_hands_out_a_lease_and_nobody_else_gets_it":  claimHandsOutLease,
-	"OneOwner_lease_numbers_grow_with_every_claim":                leaseNumbersGrow,
 	"OneOwner_a_large_claim_is_split_into_records":                claimSplitsRecords,
-	"only_the_kinds_that_the_node_handles_are_claimed":            claimsOnlyKinds,
 	"only_the_namespace_that_the_node_serves_is_claimed":          claimsOnlyNamespace,
-	"LimitsHold_never_more_than_the_limit_is_claimed":             claimLimit,
 	"LimitsHold_never_more_of_a_queue_than_its_demand_is_claimed": claimQueueDemand,
-	"nothing_is_claimed_before_its_time":                          claimNotBeforeTime,
 	"a_paused_queue_is_passed_over":                               claimPaused,
 	"a_node_that_is_not_alive_claims_nothing":                     claimNodeDead,
 	"a_job_of_an_unknown_kind_does_not_hold_up_those_behind_it":   unknownKindDoesNotBlock,
@@ -40,26 +36,6 @@ func claimHandsOutLease(e *env.Env) {
 	}
 	e.WantNothing(e.Join())
 	e.WantNothing(node)
-}
-
-func leaseNumbersGrow(e *env.Env) {
-	id := e.Add(env.Attempts(100))
-	nodes := []int64{e.Join(), e.Join()}
-	for i := range 8 {
-		run := e.ClaimOne(nodes[i%2], id)
-		if run.Lease.Number != int64(i+1) || run.Job.LeaseNumber != run.Lease.Number {
-			e.Fatalf("claim %d has the lease number %d, the job says %d", i, run.Lease.Number, run.Job.LeaseNumber)
-		}
-		state := []store.State{store.Retryable, store.Scheduled, store.Available, store.Failed}[i%4]
-		e.End(run, state)
-		if n := e.Get(id).LeaseNumber; n != int64(i+1) {
-			e.Fatalf("after the outcome %v the job's lease number is %d, want %d", state, n, i+1)
-		}
-		if state == store.Failed {
-			e.Retry(id)
-		}
-		e.Clock.Advance(time.Hour)
-	}
 }
 
 func claimSplitsRecords(e *env.Env) {
@@ -99,19 +75,6 @@ func claimSplitsRecords(e *env.Env) {
 	}
 }
 
-func claimsOnlyKinds(e *env.Env) {
-	e.Add(env.Kind("unknown"))
-	id := e.Add(env.Kind("push"))
-	node := e.Join()
-	e.ClaimOne(node, id)
-	e.WantNothing(node)
-	params := e.Demand(node, 5)
-	params.Kinds = nil
-	if claimed := e.ClaimWith(params); len(claimed) != 0 {
-		e.Fatal("a claim without kinds took something")
-	}
-}
-
 func claimsOnlyNamespace(e *env.Env) {
 	other := e.Add(func(q *store.Enqueue) { q.Job.Namespace = "other" })
 	node := e.Join()
@@ -119,22 +82,6 @@ func claimsOnlyNamespace(e *env.Env) {
 	params := e.Demand(node, 5)
 	params.Namespace = "other"
 	e.WantIDs("claimed", env.ClaimedIDs(e.ClaimWith(params)), other)
-}
-
-func claimLimit(e *env.Env) {
-	var jobs []*store.Enqueue
-	for i := range 9 {
-		jobs = append(jobs, e.Job(env.Queue(fmt.Sprintf("q%d", i%3)), env.Kind([]string{"send", "push"}[i%2])))
-	}
-	e.Enqueue(jobs...)
-	node := e.Join()
-	if claimed := e.ClaimWith(e.Demand(node, 0)); len(claimed) != 0 {
-		e.Fatalf("a claim of 0 took %d", len(claimed))
-	}
-	ids := env.IDsOf(jobs)
-	e.WantIDs("first", env.ClaimedIDs(e.Claim(node, 4)), ids[:4]...)
-	e.WantIDs("second", env.ClaimedIDs(e.Claim(node, 4)), ids[4:8]...)
-	e.WantIDs("third", env.ClaimedIDs(e.Claim(node, 4)), ids[8])
 }
 
 func claimQueueDemand(e *env.Env) {
@@ -159,16 +106,6 @@ func claimQueueDemand(e *env.Env) {
 		e.Fatalf("a claim of no queues took %d jobs", len(claimed))
 	}
 	e.WantIDs("the rest", env.ClaimedIDs(e.Claim(node, 10)), b[3], c[0], c[1], c[2], a[3], c[3])
-}
-
-func claimNotBeforeTime(e *env.Env) {
-	id := e.Add(env.Delay(time.Second))
-	node := e.Join()
-	e.WantNothing(node)
-	e.Clock.Advance(time.Second - time.Microsecond)
-	e.WantNothing(node)
-	e.Clock.Advance(time.Microsecond)
-	e.ClaimOne(node, id)
 }
 
 func claimPaused(e *env.Env) {
@@ -218,6 +155,13 @@ func unknownKindDoesNotBlock(e *env.Env) {
 	}
 	e.Enqueue(unknown...)
 	id := e.Add(env.Priority(4))
-	e.ClaimOne(e.Join(), id)
+	node := e.Join()
+	params := e.Demand(node, 5)
+	params.Kinds = nil
+	if claimed := append(e.ClaimWith(params), e.ClaimWith(e.Demand(node, 0))...); len(claimed) != 0 {
+		e.Fatalf("claims without kinds, and of none, took %d jobs", len(claimed))
+	}
+	e.ClaimOne(node, id)
+	e.WantNothing(node)
 	e.WantState(unknown[0].Job.ID, store.Available)
 }

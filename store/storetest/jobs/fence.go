@@ -117,6 +117,9 @@ func finishedIsFinal(e *env.Env) {
 		if got := e.Cancel(q.Job.ID)[0]; got != state {
 			e.Fatalf("Cancel of a %v job says %v", state, got)
 		}
+		if got := e.Terminate(q.Job.ID)[0]; got != state {
+			e.Fatalf("the termination of a %v job says %v", state, got)
+		}
 		e.Sweep()
 		e.WantNothing(node)
 		e.Equal("record of the finished job", e.Get(q.Job.ID), before)

@@ -8,12 +8,10 @@ import (
 )
 
 var orderTests = env.Tests{
-	"Order_by_priority_then_run_time_then_enqueue":          orderWithinQueue,
-	"Order_across_queues_and_kinds":                         orderAcrossQueues,
-	"Order_of_a_job_that_comes_back_is_by_its_new_run_time": orderAfterRetry,
-	"Order_of_promoted_jobs_is_by_run_time":                 orderPromoted,
-	"Order_aging_makes_a_waiting_job_more_urgent":           orderAging,
-	"Order_aging_ends_at_the_most_urgent_priority":          orderAgingEnds,
+	"Order_by_priority_then_run_time_then_enqueue": orderWithinQueue,
+	"Order_across_queues_and_kinds":                orderAcrossQueues,
+	"Order_aging_makes_a_waiting_job_more_urgent":  orderAging,
+	"Order_aging_ends_at_the_most_urgent_priority": orderAgingEnds,
 }
 
 // claimAll claims in several steps, so that the order must hold across claims and not only within one.
@@ -56,28 +54,6 @@ func orderAcrossQueues(e *env.Env) {
 		}
 	}
 	e.WantIDs("claimed", claimAll(e, e.Join(), 0, 5, 7, 1), want...)
-}
-
-func orderAfterRetry(e *env.Env) {
-	node := e.Join()
-	first := e.Add()
-	run := e.ClaimOne(node, first)
-	e.Clock.Advance(time.Second)
-	second := e.Add()
-	e.Clock.Advance(time.Second)
-	e.End(run, store.Retryable, func(o *store.Outcome) { o.Delay = time.Second })
-	third := e.Add()
-	e.Clock.Advance(time.Minute)
-	e.Promote()
-	e.WantIDs("claimed", claimAll(e, node, 0, 1), second, third, first)
-}
-
-func orderPromoted(e *env.Env) {
-	late, early, middle := e.Add(env.Delay(3*time.Second)), e.Add(env.Delay(time.Second)), e.Add(env.Delay(2*time.Second))
-	e.Clock.Advance(time.Minute)
-	now := e.Add()
-	e.Promote()
-	e.WantIDs("claimed", claimAll(e, e.Join(), 0, 2), early, middle, late, now)
 }
 
 // orderAging: after a wait of one aging a job counts as one priority more urgent, and the older of two equally urgent

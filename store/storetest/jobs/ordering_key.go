@@ -16,13 +16,8 @@ var orderingKeyTests = env.Tests{
 	"Order_a_job_keeps_the_turn_of_its_key_while_it_is_unfinished": keyTurnIsKept,
 	"Order_every_end_of_a_job_frees_its_key":                       keyIsFreed,
 	"Order_a_job_that_waits_for_its_time_does_not_take_the_turn":   keyDeferredTakesNoTurn,
-	"Order_of_a_key_survives_a_batch_that_ends_and_enqueues":       keyEndAndEnqueue,
 	"a_key_belongs_to_its_queue":                                   keyBelongsToQueue,
 	"a_key_does_not_hold_up_other_jobs":                            keyDoesNotBlockOthers,
-	"a_cancelled_job_that_waited_for_its_turn_is_out_of_the_line":  keyCancelWaiting,
-	"an_operators_retry_waits_for_its_turn":                        keyRetryWaits,
-	"a_rescue_keeps_the_turn_unless_it_ends_the_job":               keyRescue,
-	"a_replaced_job_stays_in_line":                                 keyReplace,
 	"a_blocked_job_says_so":                                        keyBlocked,
 }
 
@@ -80,15 +75,9 @@ func keyTurnIsKept(e *env.Env) {
 	e.ClaimOne(e.Join(), id)
 }
 
+// keyIsFreed: what a batch that ends a job does to its key is in turnToldEnd.
 func keyIsFreed(e *env.Env) {
 	node := e.Join()
-	for _, state := range []store.State{store.Completed, store.Failed, store.Cancelled} {
-		run := e.ClaimOne(node, e.Add(env.Ordered("k")))
-		next := e.Add(env.Ordered("k"))
-		e.WantNothing(node)
-		e.End(run, state)
-		e.End(e.ClaimOne(node, next), store.Completed)
-	}
 	// Cancelled with the turn in hand, available and deferred.
 	for _, state := range []store.State{store.Available, store.Retryable, store.Scheduled} {
 		run := e.ClaimOne(node, e.Add(env.Ordered("k")))
@@ -97,13 +86,6 @@ func keyIsFreed(e *env.Env) {
 		e.Cancel(run.Job.ID)
 		e.End(e.ClaimOne(node, next), store.Completed)
 	}
-	// Asked to stop while it runs.
-	run := e.ClaimOne(node, e.Add(env.Ordered("k")))
-	next := e.Add(env.Ordered("k"))
-	e.Cancel(run.Job.ID)
-	e.WantNothing(node)
-	e.End(run, store.Retryable)
-	e.End(e.ClaimOne(node, next), store.Completed)
 }
 
 func keyDeferredTakesNoTurn(e *env.Env) {
@@ -118,17 +100,6 @@ func keyDeferredTakesNoTurn(e *env.Env) {
 	e.End(run, store.Completed)
 	e.End(e.ClaimOne(node, later), store.Completed)
 	e.ClaimOne(node, waiting)
-}
-
-// keyEndAndEnqueue: the end of a job and the enqueue of the next of its key meet in one transaction.
-func keyEndAndEnqueue(e *env.Env) {
-	node := e.Join()
-	run := e.ClaimOne(node, e.Add(env.Ordered("k")))
-	for range 5 {
-		next := e.Job(env.Ordered("k"))
-		e.Apply(&store.Batch{Outcomes: []*store.Outcome{env.Outcome(run, store.Completed)}, Enqueues: []*store.Enqueue{next}})
-		run = e.ClaimOne(node, next.Job.ID)
-	}
 }
 
 func keyBelongsToQueue(e *env.Env) {
@@ -156,73 +127,6 @@ func keyDoesNotBlockOthers(e *env.Env) {
 	e.Enqueue(append(first, rest...)...)
 	plain := e.Add(env.Priority(4))
 	e.WantIDs("claimed", env.ClaimedIDs(e.Claim(node, 10)), append(env.IDsOf(first), plain)...)
-}
-
-func keyCancelWaiting(e *env.Env) {
-	node := e.Join()
-	run := e.ClaimOne(node, e.Add(env.Ordered("k")))
-	second, third := e.Add(env.Ordered("k")), e.Add(env.Ordered("k"))
-	e.Cancel(second)
-	e.WantNothing(node)
-	e.End(run, store.Completed)
-	e.ClaimOne(node, third)
-	e.WantState(second, store.Cancelled)
-}
-
-func keyRetryWaits(e *env.Env) {
-	node := e.Join()
-	first := e.Add(env.Ordered("k"))
-	e.End(e.ClaimOne(node, first), store.Failed)
-	run := e.ClaimOne(node, e.Add(env.Ordered("k")))
-	third := e.Add(env.Ordered("k"), env.Priority(1))
-	e.Retry(first)
-	e.WantNothing(node)
-	if !e.Get(first).Blocked {
-		e.Fatal("the retried job does not wait for its turn")
-	}
-	e.End(run, store.Completed)
-	e.End(e.ClaimOne(node, third), store.Completed)
-	e.End(e.ClaimOne(node, first), store.Completed)
-}
-
-func keyRescue(e *env.Env) {
-	id := e.Add(env.Ordered("k"), env.Attempts(3))
-	next := e.Add(env.Ordered("k"))
-	e.Lose(e.ClaimOne(e.Join(), id))
-	e.Lose(e.ClaimOne(e.Join(), id))
-	e.WantState(id, store.Retryable)
-	node := e.Join()
-	e.WantNothing(node)
-	e.Clock.Advance(env.RescueBackoff)
-	e.ClaimOne(node, id)
-	e.Clock.Advance(env.DeadAfter + time.Second)
-	e.Rescue()
-	e.WantState(id, store.Failed)
-	e.ClaimOne(e.Join(), next)
-}
-
-// keyReplace: a job that was replaced while it waited for its turn is still in line, once.
-func keyReplace(e *env.Env) {
-	node := e.Join()
-	run := e.ClaimOne(node, e.Add(env.Ordered("k")))
-	waiting := e.Add(env.Ordered("k"), env.Unique("u"))
-	other := e.Add(env.Ordered("k"))
-	replace := func(change func(*store.Enqueue)) {
-		e.Helper()
-		if q := e.Try(env.Unique("u"), env.OnConflict(store.Replace), change); !q.Result.Replaced {
-			e.Fatalf("replace: %+v, %v", q.Result, q.Err)
-		}
-	}
-	replace(env.RunAt(e.Clock.Now().Add(-time.Hour)))
-	e.WantNothing(node)
-	replace(env.Delay(time.Hour))
-	e.End(run, store.Completed)
-	run = e.ClaimOne(node, other)
-	replace(env.Delay(0))
-	e.WantNothing(node)
-	e.End(run, store.Completed)
-	e.End(e.ClaimOne(node, waiting), store.Completed)
-	e.WantNothing(node)
 }
 
 // keyBlocked: Blocked tells why an available job does not run.

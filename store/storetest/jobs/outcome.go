@@ -12,10 +12,7 @@ import (
 var outcomeTests = env.Tests{
 	"completed_keeps_its_result":                                outcomeCompleted,
 	"retryable_waits_and_is_counted":                            outcomeRetryable,
-	"a_snooze_waits_and_is_not_counted":                         outcomeSnooze,
-	"a_release_is_due_at_once_and_not_counted":                  outcomeRelease,
 	"failed_keeps_reason_and_error":                             outcomeFailed,
-	"cancelled_keeps_the_words_of_the_handler":                  outcomeCancelled,
 	"attempts_are_recorded_oldest_first":                        outcomeAttempts,
 	"an_outcome_that_is_no_outcome_is_invalid":                  outcomeInvalid,
 	"outcomes_of_a_batch_stand_on_their_own":                    outcomeBatch,
@@ -71,37 +68,6 @@ func outcomeRetryable(e *env.Env) {
 	}
 }
 
-func outcomeSnooze(e *env.Env) {
-	run := e.Started()
-	due := e.Clock.Now().Add(time.Hour)
-	// RunAt goes before Delay.
-	o := e.End(run, store.Scheduled, func(o *store.Outcome) { o.RunAt, o.Delay = due.Add(999), time.Second })
-	record := e.Get(run.Job.ID)
-	if o.Final != store.Scheduled || record.State != store.Scheduled || record.Attempt != 0 || !record.RunAt.Equal(due) {
-		e.Fatalf("snoozed job: final %v, record %+v", o.Final, record)
-	}
-	e.Equal("attempts", record.Attempts, []store.Attempt{env.AttemptOf(run, o, e.Clock.Now())})
-	e.WantNothing(run.Lease.Node)
-	e.Clock.Advance(time.Hour)
-	if again := e.ClaimOne(run.Lease.Node, run.Job.ID); again.Job.Attempt != 1 || again.Lease.Number != 2 {
-		e.Fatalf("second run: attempt %d, lease %d", again.Job.Attempt, again.Lease.Number)
-	}
-}
-
-func outcomeRelease(e *env.Env) {
-	run := e.Started()
-	o := e.End(run, store.Available, func(o *store.Outcome) { o.StartedAt = time.Time{} })
-	record := e.Get(run.Job.ID)
-	// Reading: "due at once" makes now its run time, so it queues up behind those that were due before.
-	if o.Final != store.Available || record.State != store.Available || record.Attempt != 0 || !record.RunAt.Equal(e.Clock.Now()) {
-		e.Fatalf("released job: final %v, record %+v", o.Final, record)
-	}
-	e.Equal("attempts", record.Attempts, []store.Attempt{env.AttemptOf(run, o, e.Clock.Now())})
-	if again := e.ClaimOne(e.Join(), run.Job.ID); again.Job.Attempt != 1 {
-		e.Fatalf("second run: attempt %d", again.Job.Attempt)
-	}
-}
-
 func outcomeFailed(e *env.Env) {
 	run := e.Started()
 	o := e.End(run, store.Failed, func(o *store.Outcome) {
@@ -116,17 +82,6 @@ func outcomeFailed(e *env.Env) {
 	e.Equal("ended", e.Ended(run.Job.ID), []store.Ended{{
 		ID: run.Job.ID, State: store.Failed, Reason: store.ReasonTimeout, Error: "too late",
 	}})
-}
-
-func outcomeCancelled(e *env.Env) {
-	run := e.Started()
-	o := e.End(run, store.Cancelled)
-	record := e.Get(run.Job.ID)
-	if o.Final != store.Cancelled || record.State != store.Cancelled || record.Reason != store.ReasonCancelled ||
-		record.Error != "the handler gave up" || record.Attempt != 1 {
-		e.Fatalf("cancelled job: final %v, record %+v", o.Final, record)
-	}
-	e.Equal("attempts", record.Attempts, []store.Attempt{env.AttemptOf(run, o, e.Clock.Now())})
 }
 
 // outcomeAttempts: one row per run that did not complete, with the times and texts of that run.
@@ -160,11 +115,11 @@ func outcomeAttempts(e *env.Env) {
 	}
 }
 
-// outcomeInvalid: a run ends in one of the states that Outcome lists. How it parks is in wait.go.
+// outcomeInvalid: a run ends in one of the states that Outcome lists, and says for what it waits.
 func outcomeInvalid(e *env.Env) {
-	run := e.Started()
-	for _, state := range []store.State{0, store.Running, 99} {
-		o := env.Outcome(run, state)
+	run := e.Durable(1)
+	for _, state := range []store.State{0, store.Running, 99, store.Waiting} {
+		o := env.Outcome(run, state, func(o *store.Outcome) { o.Wait = nil })
 		fine := e.Job()
 		e.Apply(&store.Batch{Outcomes: []*store.Outcome{o}, Enqueues: []*store.Enqueue{fine}})
 		e.WantErr(state.String(), o.Err, store.ErrInvalid)

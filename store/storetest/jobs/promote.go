@@ -10,39 +10,10 @@ import (
 )
 
 var promoteTests = env.Tests{
-	"EveryDueThingHappens_what_is_due_becomes_available":  promoteDue,
 	"EveryDueThingHappens_in_steps_as_large_as_the_limit": promoteSteps,
 	"promote_tells_when_the_next_job_is_due":              promoteNextDue,
 	"promote_tells_which_queues_have_something":           promoteQueues,
-	"NoLoss_promoting_a_job_of_a_paused_queue_keeps_it":   promotePaused,
 	"promote_hands_on_free_ordering_keys":                 promoteKeys,
-}
-
-func promoteDue(e *env.Env) {
-	node := e.Join()
-	scheduled, later := e.Add(env.Delay(time.Minute)), e.Add(env.Delay(time.Minute+time.Microsecond))
-	run := e.Started()
-	e.End(run, store.Retryable, func(o *store.Outcome) { o.RunAt = e.Clock.Now().Add(30 * time.Second) })
-	promoted, err := e.Store.Promote(e.Ctx, 100)
-	if err != nil || promoted.Jobs != 0 || promoted.More || len(promoted.Wakes) != 0 {
-		e.Fatalf("promoted %+v, %v", promoted, err)
-	}
-	e.Clock.Advance(59 * time.Second)
-	if promoted, err = e.Store.Promote(e.Ctx, 100); err != nil || promoted.Jobs != 2 || promoted.More {
-		e.Fatalf("promoted %+v, %v", promoted, err)
-	}
-	for _, id := range []store.ID{scheduled, run.Job.ID} {
-		if record := e.Get(id); record.State != store.Available || record.Blocked {
-			e.Fatalf("record: %+v", record)
-		}
-	}
-	// The run time stays what it was: it says since when the job could have run.
-	if got, want := e.Get(scheduled).RunAt, env.Start.Add(time.Minute); !got.Equal(want) {
-		e.Fatalf("run time is %v, want %v", got, want)
-	}
-	e.WantState(later, store.Scheduled)
-	e.Clock.Advance(time.Microsecond)
-	e.WantIDs("claimed", env.ClaimedIDs(e.Claim(node, 10)), run.Job.ID, scheduled, later)
 }
 
 func promoteSteps(e *env.Env) {
@@ -116,17 +87,6 @@ func promoteQueues(e *env.Env) {
 	e.Equal("wake-ups", promoted.Wakes, []store.Wake{
 		env.Ready(env.Namespace, "a"), env.Ready(env.Namespace, "b"), env.Ready(env.OtherSpace, "b"), env.Ready(env.OtherSpace, "d"),
 	})
-}
-
-func promotePaused(e *env.Env) {
-	id := e.Add(env.Delay(time.Second))
-	e.Pause("mail", true)
-	e.Clock.Advance(time.Minute)
-	node := e.Join()
-	e.WantNothing(node)
-	e.WantState(id, store.Available)
-	e.Pause("mail", false)
-	e.ClaimOne(node, id)
 }
 
 // promoteKeys: whoever waits for a key gets it after some promotions, however small their limit is.

@@ -10,9 +10,7 @@ import (
 
 var retryTests = env.Tests{
 	"FinishedIsFinal_a_failed_or_cancelled_job_runs_again_from_the_first_attempt": retryFinished,
-	"a_cancelled_job_that_never_ran_runs":                                         retryNeverRan,
 	"a_job_that_waits_for_its_time_runs_at_once":                                  retryDeferred,
-	"an_available_job_is_left_as_it_is":                                           retryAvailable,
 	"a_job_that_runs_or_has_completed_is_a_conflict":                              retryConflict,
 	"UniqueIsUnique_a_retry_needs_its_key":                                        retryUnique,
 	"UniqueIsUnique_the_first_job_of_a_retry_gets_their_key":                      retryFirstGetsKey,
@@ -55,15 +53,6 @@ func retryFinished(e *env.Env) {
 	}
 }
 
-func retryNeverRan(e *env.Env) {
-	id := e.Add(env.Delay(time.Hour))
-	e.Cancel(id)
-	e.Retry(id)
-	if run := e.ClaimOne(e.Join(), id); run.Job.Attempt != 1 || run.Lease.Number != 1 {
-		e.Fatalf("run: %+v", run)
-	}
-}
-
 // retryDeferred: Reading: the attempts of a job that has not finished stay counted (RetryParams), although
 // Operators.Retry says "from the first attempt" of all.
 func retryDeferred(e *env.Env) {
@@ -87,14 +76,6 @@ func retryDeferred(e *env.Env) {
 	e.End(runs[1], store.Completed)
 	e.Clock.Advance(2 * time.Hour)
 	e.WantNothing(node)
-}
-
-func retryAvailable(e *env.Env) {
-	id := e.Add(env.RunAt(e.Clock.Now().Add(-time.Minute)))
-	before := e.Get(id)
-	e.Retry(id)
-	e.Equal("job", e.Get(id), before)
-	e.ClaimOne(e.Join(), id)
 }
 
 func retryConflict(e *env.Env) {
@@ -180,29 +161,12 @@ func retryAnswers(e *env.Env) {
 	unknown, waiting, running := e.IDs.Next(), e.Add(env.Delay(time.Hour)), e.Started()
 	ids := []store.ID{b, unknown, running.Job.ID, a, waiting, b}
 	results, err := e.Store.Retry(e.Ctx, store.RetryParams{Jobs: ids, Actor: "ada"})
-	if err != nil || len(results) != len(ids) {
-		e.Fatalf("%d results, %v", len(results), err)
-	}
-	want := []struct {
-		state store.State
-		err   error
-	}{
-		{store.Available, nil},
-		{0, store.ErrNotFound},
-		{store.Running, store.ErrConflict},
-		{store.Available, nil},
-		{store.Available, nil},
-		{store.Available, nil},
-	}
-	for i, r := range results {
-		if r.Job != ids[i] || r.State != want[i].state || !errors.Is(r.Err, want[i].err) {
-			e.Fatalf("answer %d is %+v, want %+v", i, r, want[i])
-		}
-	}
+	available := store.Result{State: store.Available}
+	e.WantAnswers(results, err, ids, available, store.Result{Err: store.ErrNotFound},
+		store.Result{State: store.Running, Err: store.ErrConflict}, available, available, available)
 	if claimed := e.Claim(node, 10); len(claimed) != 3 {
 		e.Fatalf("claimed %d jobs, want 3", len(claimed))
 	}
-	if results, err := e.Store.Retry(e.Ctx, store.RetryParams{}); err != nil || len(results) != 0 {
-		e.Fatalf("retry of nothing: %v, %v", results, err)
-	}
+	results, err = e.Store.Retry(e.Ctx, store.RetryParams{})
+	e.WantAnswers(results, err, nil)
 }

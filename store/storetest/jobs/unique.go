@@ -9,36 +9,12 @@ import (
 )
 
 var uniqueTests = env.Tests{
-	"UniqueIsUnique_a_taken_key_returns_its_holder":                      uniqueReturnsExisting,
-	"UniqueIsUnique_a_taken_key_is_rejected":                             uniqueRejects,
 	"UniqueIsUnique_within_a_batch_the_first_wins":                       uniqueWithinBatch,
 	"UniqueIsUnique_a_key_is_held_in_its_states_and_released_after_them": uniqueStates,
-	"UniqueIsUnique_a_released_key_is_not_taken_back":                    uniqueNotTakenBack,
 	"UniqueIsUnique_a_repeated_enqueue_does_not_take_the_key_back":       uniqueRepeatedEnqueue,
-	"a_conflict_fails_alone_in_its_batch":                                uniqueConflictAlone,
 	"replace_changes_what_has_not_started":                               replaceChanges,
-	"replace_moves_the_run_time_both_ways":                               replaceMoves,
 	"replace_leaves_what_has_started":                                    replaceLeavesStarted,
 	"replace_within_a_batch_changes_the_job_before_it":                   replaceWithinBatch,
-	"a_key_of_one_job_does_not_bother_jobs_without_a_key":                uniqueEmptyKeys,
-}
-
-func uniqueReturnsExisting(e *env.Env) {
-	id := e.Add(env.Unique("k"))
-	e.WantTaken("k", id)
-	e.WantFree("other")
-	e.WantIDs("listed", e.ListIDs(store.Filter{States: []store.State{store.Available}}), id)
-}
-
-func uniqueRejects(e *env.Env) {
-	id := e.Add(env.Unique("k"))
-	q := e.Try(env.Unique("k"), env.OnConflict(store.Reject))
-	var taken *store.UniqueError
-	if !errors.As(q.Err, &taken) || taken.Holder != id || !errors.Is(q.Err, store.ErrConflict) {
-		e.Fatalf("error is %v, want that %v holds the key", q.Err, id)
-	}
-	_, err := e.Store.Get(e.Ctx, "", q.Job.ID)
-	e.WantErr("Get of the rejected job", err, store.ErrNotFound)
 }
 
 func uniqueWithinBatch(e *env.Env) {
@@ -94,27 +70,19 @@ func uniqueStates(e *env.Env) {
 			}
 		}
 		check(c.running)
+		e.Write(&run, env.Step(1))
+		e.Park(run, env.ForSignals())
+		check(c.running) // one that waits holds it as if it ran
+		e.Send(id, env.Signal("s"))
+		check(c.running) // nor does it take it back
+		e.PauseJob(id, store.Waiting)
+		check(c.running)
+		e.Resume(env.Resumption(id), store.Available)
+		check(c.running)
+		run = e.ClaimOne(node, id)
 		e.End(run, c.ends)
 		check(c.after)
 	}
-}
-
-// uniqueNotTakenBack: a key that is held until the job starts is free for good, even if the job waits again.
-func uniqueNotTakenBack(e *env.Env) {
-	node := e.Join()
-	first := e.Add(env.Unique("k", store.Scheduled, store.Available))
-	run := e.ClaimOne(node, first)
-	e.End(run, store.Scheduled)
-	second := e.Add(env.Unique("k"))
-	e.WantTaken("k", second)
-	e.Clock.Advance(time.Hour)
-	e.Promote()
-	e.WantState(first, store.Available)
-	e.WantTaken("k", second)
-	for _, c := range e.Claim(node, 2) {
-		e.End(c, store.Completed)
-	}
-	e.WantFree("k")
 }
 
 // uniqueRepeatedEnqueue: an id that is known is answered without a look at the key. Were the key taken first, the repeat
@@ -140,20 +108,6 @@ func uniqueRepeatedEnqueue(e *env.Env) {
 	e.WantTaken("k", other)
 }
 
-func uniqueConflictAlone(e *env.Env) {
-	e.Add(env.Unique("k"))
-	run := e.Claim(e.Join(), 1)[0]
-	before, rejected, after := e.Job(), e.Job(env.Unique("k"), env.OnConflict(store.Reject)), e.Job(env.Unique("free"))
-	done := env.Outcome(run, store.Retryable)
-	e.Apply(&store.Batch{Outcomes: []*store.Outcome{done}, Enqueues: []*store.Enqueue{before, rejected, after}})
-	if before.Err != nil || after.Err != nil || done.Err != nil || rejected.Err == nil {
-		e.Fatalf("errors are %v, %v, %v, %v; want only the third", before.Err, after.Err, rejected.Err, done.Err)
-	}
-	e.WantState(before.Job.ID, store.Available)
-	e.WantState(after.Job.ID, store.Available)
-	e.WantState(run.Job.ID, store.Retryable)
-}
-
 func replaceChanges(e *env.Env) {
 	holder := e.Enqueue(e.Job(env.Unique("k"), env.Priority(3), func(q *store.Enqueue) { q.Job.Tags = []string{"old"} }))[0]
 	created := e.Clock.Now()
@@ -172,37 +126,6 @@ func replaceChanges(e *env.Env) {
 	run := e.ClaimOne(e.Join(), holder.Job.ID)
 	want.Attempt, want.LeaseNumber = 1, 1
 	e.Equal("claimed body", run.Job, want)
-}
-
-// replaceMoves: the pointer moves with the run time, so that the job is neither doubled nor lost.
-func replaceMoves(e *env.Env) {
-	id := e.Add(env.Unique("k"))
-	move := func(change func(*store.Enqueue), state store.State) {
-		e.Helper()
-		if q := e.Try(env.Unique("k"), env.OnConflict(store.Replace), change); !q.Result.Replaced || q.Result.ID != id {
-			e.Fatalf("replace: %+v, %v", q.Result, q.Err)
-		}
-		e.WantState(id, state)
-	}
-	node := e.Join()
-	move(env.Delay(time.Hour), store.Scheduled)
-	e.WantNothing(node)
-	move(env.Delay(time.Minute), store.Scheduled)
-	e.Clock.Advance(time.Minute)
-	e.Promote()
-	e.WantState(id, store.Available)
-	move(env.Delay(time.Minute), store.Scheduled)
-	move(env.Delay(0), store.Available)
-	move(env.RunAt(e.Clock.Now().Add(-time.Hour)), store.Available)
-	run := e.ClaimOne(node, id)
-	if !run.Job.RunAt.Equal(e.Clock.Now().Add(-time.Hour)) {
-		e.Fatalf("run time is %v", run.Job.RunAt)
-	}
-	e.Clock.Advance(2 * time.Hour)
-	e.WantNothing(node)
-	if counts := e.Queue("mail").Counts; counts[store.Running].N != 1 || counts[store.Available].N != 0 || counts[store.Scheduled].N != 0 {
-		e.Fatalf("counts: %v", counts)
-	}
 }
 
 // replaceLeavesStarted: Reading: a job has started once it was claimed, also if the claim was not counted (snooze,
@@ -247,11 +170,4 @@ func replaceWithinBatch(e *env.Env) {
 		e.Fatalf("job is %v with args %s", record.State, record.Args)
 	}
 	e.WantNothing(e.Join())
-}
-
-func uniqueEmptyKeys(e *env.Env) {
-	e.Enqueue(e.Job(), e.Job(), e.Job(env.Unique("k")), e.Job(env.OnConflict(store.Reject)), e.Job(env.OnConflict(store.Replace)))
-	if claimed := e.Claim(e.Join(), 10); len(claimed) != 5 {
-		e.Fatalf("claimed %d jobs, want 5", len(claimed))
-	}
 }
