@@ -29,7 +29,6 @@ var journalTests = env.Tests{
 	"a_large_journal_is_whole":                              journalLarge,
 	"Closing_stays_until_a_person_lets_the_job_begin_again": journalClosing,
 	"a_text_that_the_database_cannot_hold_fails_no_append":  journalHostileText,
-	"what_is_removed_leaves_no_journal":                     journalRetained,
 }
 
 func journalRead(e *env.Env) {
@@ -514,25 +513,4 @@ func journalHostileText(e *env.Env) {
 	}
 	e.Equal("entry of the neighbour", e.WantEntries(neighbour.Job.ID, 1)[0], env.Step(1),
 		cmpopts.IgnoreFields(store.Entry{}, "At", "LeaseNumber"))
-}
-
-func journalRetained(e *env.Env) {
-	run := e.Durable(3)
-	e.Send(run.Job.ID, env.Signal("approved"))
-	e.End(run, store.Completed)
-	e.Clock.Advance(time.Hour + env.Slack)
-	if n := e.Retain(store.Retention{Completed: time.Hour, Limit: 100}); n != 1 {
-		e.Fatalf("removed %d jobs", n)
-	}
-	e.Equal("journal of a removed job", e.Journal(run.Job.ID), store.Journal{Job: run.Job.ID})
-	// A job that takes its id begins with nothing.
-	e.Enqueue(e.Job(func(q *store.Enqueue) { q.Job.ID = run.Job.ID }))
-	again := e.ClaimOne(e.Join(), run.Job.ID)
-	if again.Durable {
-		e.Fatal("a new job is durable")
-	}
-	e.Write(&again, env.Step(1))
-	if got := e.Send(run.Job.ID, env.Signal("approved")); got.Seq != 1 {
-		e.Fatalf("the first message has the number %d", got.Seq)
-	}
 }

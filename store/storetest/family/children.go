@@ -12,14 +12,12 @@ import (
 var childrenTests = env.Tests{
 	"AtomicTransitions_every_way_to_finish_answers_the_parent": childAnswers,
 	"a_child_that_does_not_answer_says_nothing":                childSilent,
-	"NoLoss_an_answer_wakes_a_parent_that_waits_for_it":        childWakes,
 	"NoLoss_an_answer_before_the_park_is_seen_by_it":           childBeforePark,
 	"a_parent_that_counts_is_woken_by_the_last_answer":         childCount,
 	"a_parent_may_be_woken_by_failures_alone":                  childFailures,
 	"a_parent_that_has_completed_gets_no_answer":               childParentCompleted,
 	"a_parent_that_failed_gets_the_answer_and_no_wake_up":      childParentFailed,
 	"a_repeated_outcome_answers_once":                          childRepeated,
-	"a_child_that_finishes_again_answers_again":                childAgain,
 	"children_are_listed_by_their_parent":                      childListed,
 }
 
@@ -237,41 +235,6 @@ func childSilent(e *env.Env) {
 	e.WantState(parent.Job.ID, store.Waiting)
 }
 
-func childWakes(e *env.Env) {
-	node := e.Join()
-	for what, end := range map[string]func(store.ID){
-		"an outcome": func(id store.ID) {
-			run := e.ClaimOne(node, id)
-			batch := &store.Batch{Outcomes: []*store.Outcome{env.Outcome(run, store.Completed)}}
-			e.Apply(batch)
-			e.WantWoken(batch, "parents")
-		},
-		"a cancel":      func(id store.ID) { e.Cancel(id) },
-		"a termination": func(id store.ID) { e.Terminate(id) },
-		"a rescue": func(id store.ID) {
-			e.ClaimOne(e.Join(), id)
-			e.Clock.Advance(env.DeadAfter / 2)
-			e.Beat(node)
-			e.Clock.Advance(env.DeadAfter/2 + time.Second)
-			e.Rescue()
-		},
-	} {
-		parent := e.ClaimOne(node, e.Add(env.Queue("parents")))
-		id := e.Bear(&parent, 1, env.Attempts(1))[0]
-		e.Park(parent, env.ForSignals(store.MessageChild))
-		end(id)
-		record := e.Get(parent.Job.ID)
-		if record.State != store.Available || !record.RunAt.Equal(e.Clock.Now()) {
-			e.Fatalf("the parent of a child that %s ended: %+v", what, record)
-		}
-		next := e.ClaimOne(node, parent.Job.ID)
-		if answers := e.Answers(parent.Job.ID); len(answers) != 1 || answers[0].From != id || !next.Durable {
-			e.Fatalf("%s: answers %+v", what, answers)
-		}
-		e.End(next, store.Completed)
-	}
-}
-
 // childBeforePark: in an earlier batch, and in the very batch of the park, in either order of the outcomes.
 func childBeforePark(e *env.Env) {
 	node := e.Join()
@@ -442,11 +405,7 @@ func childRepeated(e *env.Env) {
 	o := e.End(run, store.Completed)
 	e.Park(parent, &store.Wait{Seen: 1, Kinds: store.MessagesOf(store.MessageChild)})
 	for range 2 {
-		again := env.Repeated(o)
-		e.Apply(&store.Batch{Outcomes: []*store.Outcome{again}})
-		if again.Err != nil || again.Final != store.Completed {
-			e.Fatalf("repeated outcome: %v, %v", again.Final, again.Err)
-		}
+		e.WantKnown(o)
 	}
 	e.Cancel(id)
 	e.Terminate(id)
@@ -454,26 +413,6 @@ func childRepeated(e *env.Env) {
 		e.Fatalf("%d answers", n)
 	}
 	e.WantState(parent.Job.ID, store.Waiting)
-}
-
-func childAgain(e *env.Env) {
-	parent := e.Started()
-	id := e.Bear(&parent, 1)[0]
-	e.Park(parent, &store.Wait{Count: 2})
-	node := e.Join()
-	e.End(e.ClaimOne(node, id), store.Failed)
-	e.WantState(parent.Job.ID, store.Waiting)
-	e.Retry(id)
-	run := e.ClaimOne(node, id)
-	if run.Job.Parent != parent.Job.ID || !run.Job.Answers {
-		e.Fatalf("the retried child: %+v", run.Job)
-	}
-	e.End(run, store.Completed)
-	answers := e.Answers(parent.Job.ID)
-	if len(answers) != 2 || answers[0].State != store.Failed || answers[1].State != store.Completed {
-		e.Fatalf("answers: %+v", answers)
-	}
-	e.WantState(parent.Job.ID, store.Available)
 }
 
 func childListed(e *env.Env) {

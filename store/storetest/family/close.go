@@ -15,10 +15,8 @@ var closeTests = env.Tests{
 	"CancelArrives_at_children_that_run":                                                               closeRunning,
 	"a_child_that_has_begun_ends_itself":                                                               closeDurable,
 	"children_are_closed_in_steps_and_once":                                                            closeSteps,
-	"children_of_children_are_closed_too":                                                              closeGenerations,
 	"EveryDueThingHappens_all_generations_that_do_not_run_are_closed_by_who_asks_while_there_are_more": closeDeep,
 	"children_that_have_finished_are_left_alone":                                                       closeFinished,
-	"a_parent_that_goes_on_keeps_its_children":                                                         closeGoesOn,
 	"a_parent_that_a_person_let_go_on_keeps_its_children":                                              closeResumed,
 	"NoLoss_children_of_a_removed_parent_are_closed":                                                   closeRemoved,
 }
@@ -217,26 +215,6 @@ func closeSteps(e *env.Env) {
 	}
 }
 
-func closeGenerations(e *env.Env) {
-	node := e.Join()
-	const depth = 4
-	run := e.ClaimOne(node, e.Add())
-	first := run
-	var ids []store.ID
-	for range depth {
-		id := e.Bear(&run, 1, env.OnParentClose(store.TerminateChild))[0]
-		ids = append(ids, id)
-		run = e.ClaimOne(node, id)
-	}
-	e.End(first, store.Completed, env.WithChildren)
-	e.WantSameIDs("closed", e.CloseChildren(1), ids...)
-	for _, id := range ids {
-		if record := e.Get(id); record.State != store.Cancelled || record.Reason != store.ReasonTerminated {
-			e.Fatalf("record: %+v", record)
-		}
-	}
-}
-
 // closeDeep: whoever asks again as long as he is told to, and not once more, ends them all. None of
 // the generations is seen at first: they finish one after the other.
 func closeDeep(e *env.Env) {
@@ -299,27 +277,6 @@ func closeFinished(e *env.Env) {
 	for i, id := range ids {
 		e.Equal("record", e.Get(id), before[i])
 	}
-}
-
-func closeGoesOn(e *env.Env) {
-	node := e.Join()
-	run := e.ClaimOne(node, e.Add(env.Attempts(9), env.Queue("parents")))
-	id := e.Bear(&run, 1, env.Delay(100*time.Hour))[0]
-	for _, state := range []store.State{store.Retryable, store.Scheduled, store.Available, store.Waiting} {
-		e.End(run, state, env.WithChildren, func(o *store.Outcome) {
-			if state == store.Waiting {
-				o.Wait = &store.Wait{Until: e.Clock.Now().Add(time.Minute)}
-			}
-		})
-		if closed := e.CloseOnce(100); len(closed.Ended)+len(closed.Running) != 0 {
-			e.Fatalf("the parent is %v: %+v", state, closed)
-		}
-		e.WantState(id, store.Scheduled)
-		e.Later(node, time.Minute)
-		run = e.ClaimOne(node, run.Job.ID)
-	}
-	e.End(run, store.Completed, env.WithChildren)
-	e.WantSameIDs("closed", e.CloseChildren(1), id)
 }
 
 // closeResumed: Reading: a parent that goes on has not finished, whatever it was when somebody should have looked.

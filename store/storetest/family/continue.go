@@ -3,7 +3,6 @@ package family
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -18,10 +17,7 @@ var continueTests = env.Tests{
 	"keys_of_signals_that_stay_are_known":                  continueKeys,
 	"OneOwner_a_run_that_continued_is_over":                continueFenced,
 	"a_repeated_continuation_is_recognised":                continueRepeat,
-	"CancelArrives_at_the_job_that_begins_anew":            continueCancelled,
-	"a_pause_meets_the_job_that_begins_anew":               continuePaused,
 	"children_of_before_answer_to_the_job_that_began_anew": continueChildren,
-	"a_job_continues_again_and_again":                      continueAgain,
 	"Remembered_a_fork_begins_where_the_job_continued":     continueForked,
 	"what_a_person_takes_away_is_not_that_it_continued":    continueCut,
 }
@@ -146,8 +142,7 @@ func continueFenced(e *env.Env) {
 	}
 	e.WantErr("a second one", late.Err, store.ErrLeaseLost)
 	e.WantLost(run)
-	e.WantErr("append", e.TryAppend(&store.Append{Lease: run.Lease, Entries: env.Steps(2, 2)}), store.ErrLeaseLost)
-	e.WantErr("append", e.TryAppend(&store.Append{Lease: run.Lease, Entries: env.Steps(3, 3)}), store.ErrLeaseLost)
+	e.WantNoAppend(run.Lease)
 	stale := env.Outcome(run, store.Available, env.Anew("z"))
 	e.Apply(&store.Batch{Outcomes: []*store.Outcome{stale}})
 	e.WantErr("a stale continuation", stale.Err, store.ErrLeaseLost)
@@ -161,23 +156,18 @@ func continueRepeat(e *env.Env) {
 	run := e.Durable(2)
 	e.Send(run.Job.ID, env.Signal("s"))
 	o := e.End(run, store.Available, env.Anew("x"))
-	check := func(when string) {
+	check := func() {
 		e.Helper()
-		before, journal := e.Get(run.Job.ID), e.Journal(run.Job.ID)
-		again := env.Repeated(o)
-		e.Apply(&store.Batch{Outcomes: []*store.Outcome{again}})
-		if again.Err != nil || again.Final != store.Available {
-			e.Fatalf("repeated %s: %v, %v", when, again.Final, again.Err)
-		}
-		e.Equal("job", e.Get(run.Job.ID), before)
+		journal := e.Journal(run.Job.ID)
+		e.WantKnown(o)
 		e.Equal("journal", e.Journal(run.Job.ID), journal)
 	}
-	check("at once")
+	check()
 	next := e.ClaimOne(e.Join(), run.Job.ID)
 	e.Write(&next, env.Steps(4, 6)...)
-	check("while it runs again")
+	check()
 	e.End(next, store.Completed)
-	check("after it has completed")
+	check()
 
 	// One that never arrived happens now; and one whose run was lost does not.
 	run = e.Durable(2)
@@ -194,33 +184,6 @@ func continueRepeat(e *env.Env) {
 	e.Apply(&store.Batch{Outcomes: []*store.Outcome{o}})
 	e.WantErr("repeated continuation of a lost run", o.Err, store.ErrLeaseLost)
 	e.Equal("job", e.Get(run.Job.ID), before)
-}
-
-func continueCancelled(e *env.Env) {
-	run := e.Durable(3)
-	e.Cancel(run.Job.ID)
-	e.EndAs(store.Available, run, store.Available, env.Anew("x"))
-	next := e.WantCancelTold(run.Lease.Node, run.Job.ID)
-	if string(next.Job.Args) != "x" || next.Job.Attempt != 1 {
-		e.Fatalf("the next run: %+v", next)
-	}
-	e.WantEntries(run.Job.ID, 1)
-	e.End(next, store.Cancelled)
-}
-
-func continuePaused(e *env.Env) {
-	run := e.Durable(3)
-	e.PauseJob(run.Job.ID, store.Running)
-	e.EndAs(store.Waiting, run, store.Available, env.Anew("x"))
-	record := e.WantHeld(run.Job.ID)
-	if string(record.Args) != "x" || record.Attempt != 0 || len(record.Attempts) != 0 {
-		e.Fatalf("the held job: %+v", record)
-	}
-	e.WantEntries(run.Job.ID, 1)
-	e.Resume(env.Resumption(run.Job.ID), store.Available)
-	if next := e.ClaimOne(run.Lease.Node, run.Job.ID); next.Job.Attempt != 1 {
-		e.Fatalf("the next run: %+v", next)
-	}
 }
 
 func continueChildren(e *env.Env) {
@@ -255,32 +218,6 @@ func continueChildren(e *env.Env) {
 			e.Fatalf("the child ends %d. in the batch: answers %+v", i+1, answers)
 		}
 		e.End(e.ClaimOne(node, run.Job.ID), store.Completed)
-	}
-}
-
-func continueAgain(e *env.Env) {
-	node := e.Join()
-	run := e.ClaimOne(node, e.Add())
-	for i := range int64(5) {
-		e.Write(&run, env.Steps(10*i+min(i, 1)+1, 10*(i+1))...)
-		e.Send(run.Job.ID, env.Signal(fmt.Sprint("s", i)))
-		e.End(run, store.Available, env.Anew(strconv.FormatInt(i, 10)))
-		if first := e.WantEntries(run.Job.ID, 1)[0]; first.Seq != 10*(i+1)+1 {
-			e.Fatalf("the journal goes on with %+v", first)
-		}
-		run = e.ClaimOne(node, run.Job.ID)
-		if string(run.Job.Args) != strconv.FormatInt(i, 10) || run.Job.Attempt != 1 {
-			e.Fatalf("run %d: %+v", i, run)
-		}
-	}
-	messages := e.Messages(run.Job.ID)
-	for i, m := range messages {
-		if m.Seq != int64(i+1) || m.Name != fmt.Sprint("s", i) {
-			e.Fatalf("message %d: %+v", i, m)
-		}
-	}
-	if len(messages) != 5 {
-		e.Fatalf("%d messages", len(messages))
 	}
 }
 

@@ -14,7 +14,6 @@ var forkTests = env.Tests{
 	"Remembered_a_fork_remembers_the_beginning":                           forkJournal,
 	"a_fork_takes_what_was_received_and_what_children_and_callbacks_sent": forkMessages,
 	"a_fork_is_a_job_of_its_own":                                          forkBody,
-	"a_job_may_be_forked_in_every_state":                                  forkStates,
 	"a_fork_that_is_repeated_does_nothing":                                forkRepeat,
 	"a_fork_that_cannot_be_is_refused":                                    forkRefused,
 	"children_of_a_forked_job_stay_its_own":                               forkChildren,
@@ -136,34 +135,6 @@ func forkBody(e *env.Env) {
 		e.Fatalf("the fork: %+v", record)
 	}
 	e.ClaimOne(e.Join(), id)
-}
-
-func forkStates(e *env.Env) {
-	node := e.Join()
-	fork := func(id store.ID, want int64) {
-		e.Helper()
-		before := e.Get(id)
-		forked := e.Fork(id, 100)
-		if n := e.Get(forked).Journal; n != want {
-			e.Fatalf("a fork of a job that is %v has %d entries", before.State, n)
-		}
-		e.Equal("the forked job", e.Get(id), before)
-		e.Terminate(forked)
-	}
-	fork(e.Add(env.Delay(time.Hour)), 0)
-	run := e.ClaimOne(node, e.Add())
-	fork(run.Job.ID, 0)
-	e.Write(&run, env.Steps(1, 2)...)
-	fork(run.Job.ID, 2)
-	e.End(run, store.Retryable)
-	fork(run.Job.ID, 2)
-	e.Later(node, time.Minute)
-	fork(run.Job.ID, 2)
-	run = e.ClaimOne(node, run.Job.ID)
-	e.Park(run, env.ForSignals())
-	fork(run.Job.ID, 2)
-	e.Terminate(run.Job.ID)
-	fork(run.Job.ID, 2)
 }
 
 func forkRepeat(e *env.Env) {

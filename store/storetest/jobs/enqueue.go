@@ -22,7 +22,6 @@ var enqueueTests = env.Tests{
 	"a_repeated_id_within_a_batch_is_done_once":                  repeatedIDInBatch,
 	"a_context_that_has_ended_does_nothing":                      failedBatchLeavesNothing,
 	"an_empty_batch_is_no_error":                                 emptyBatch,
-	"a_closed_store_says_so":                                     closedStore,
 }
 
 // enqueuedIsVisible: Get, List, Queues and Claim all see the job as soon as Apply returned.
@@ -262,23 +261,4 @@ func emptyBatch(e *env.Env) {
 	if n := (&store.Batch{}).Len(); n != 0 {
 		e.Fatalf("its length is %d", n)
 	}
-}
-
-func closedStore(e *env.Env) {
-	id := e.Add()
-	node := e.Join()
-	for range 2 {
-		if err := e.Store.Close(); err != nil {
-			e.Fatalf("Close: %v", err)
-		}
-	}
-	e.WantErr("Apply", store.ApplyEach(e.Ctx, e.Store, &store.Batch{Enqueues: []*store.Enqueue{e.Job()}}), store.ErrClosed)
-	_, err := e.Store.Claim(e.Ctx, e.Demand(node, 1))
-	e.WantErr("Claim", err, store.ErrClosed)
-	_, err = e.Store.Get(e.Ctx, "", id)
-	e.WantErr("Get", err, store.ErrClosed)
-	_, err = e.Store.Beat(e.Ctx, store.BeatParams{Node: node})
-	e.WantErr("Beat", err, store.ErrClosed)
-	_, err = e.Store.Promote(e.Ctx, 1)
-	e.WantErr("Promote", err, store.ErrClosed)
 }

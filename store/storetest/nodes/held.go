@@ -3,7 +3,6 @@ package nodes
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
@@ -14,11 +13,8 @@ var heldTests = env.Tests{
 	"a_node_that_asks_for_nothing_is_told_nothing":                    heldNothing,
 	"NoLoss_a_node_is_told_what_it_holds_of_the_claims_that_it_names": heldNamed,
 	"a_range_of_claims_is_half_open":                                  heldRange,
-	"what_is_done_is_not_told":                                        heldDone,
 	"OneOwner_what_other_nodes_hold_is_not_told":                      heldByOthers,
-	"NoLoss_what_was_started_with_its_enqueue_is_told":                heldStarted,
 	"NoLoss_every_slot_of_a_large_claim_is_told":                      heldLarge,
-	"a_job_that_runs_again_is_told_of_its_last_claim_alone":           heldAgain,
 }
 
 // wantLeases checks what a node is told that it holds of the claims that it asks for.
@@ -100,40 +96,6 @@ func heldRange(e *env.Env) {
 	wantLeases(e, node, everyClaim, runs...)
 }
 
-// heldDone: however a run has ended; what was asked of one that goes on changes nothing.
-func heldDone(e *env.Env) {
-	node := e.Join()
-	states := append(slices.Clone(env.EndStates), store.Waiting)
-	for range len(states) + 4 {
-		e.Add(env.Attempts(9))
-	}
-	runs := e.Claim(node, 100)
-	wantLeases(e, node, everyClaim, runs...)
-	asked := store.HeldParams{Claims: claimsOf(runs[0])}
-	left := slices.Clone(runs)
-	for _, state := range states {
-		if state == store.Waiting {
-			e.Write(&left[0], env.Step(1))
-			e.Park(left[0], &store.Wait{Held: true})
-		} else {
-			e.End(left[0], state, func(o *store.Outcome) { o.Delay = 1000 * time.Hour })
-		}
-		left = left[1:]
-		wantLeases(e, node, asked, left...)
-	}
-	e.Terminate(left[0].Job.ID)
-	left = left[1:]
-	wantLeases(e, node, asked, left...)
-	e.Cancel(left[0].Job.ID)
-	e.TryPause(left[1].Job.ID)
-	e.Save(left[2], store.Checkpoint{Percent: 1})
-	wantLeases(e, node, asked, left...)
-	for _, run := range left {
-		e.End(run, store.Completed)
-	}
-	wantLeases(e, node, everyClaim)
-}
-
 func heldByOthers(e *env.Env) {
 	node, other := e.Join(), e.Join()
 	mine, theirs := claims(e, node, 1)[0], claims(e, other, 1)[0]
@@ -157,17 +119,6 @@ func heldByOthers(e *env.Env) {
 	wantLeases(e, node, everyClaim)
 	_, err := e.Store.Beat(e.Ctx, store.BeatParams{Node: other, Held: everyClaim})
 	e.WantErr("Beat of a node that has left", err, store.ErrNodeDead)
-}
-
-func heldStarted(e *env.Env) {
-	node := e.Join()
-	started := e.StartNow(node, e.Job(), e.Job(env.Kind("push")), e.Job(env.Priority(1)))
-	claimed := claims(e, node, 1)
-	both := append(slices.Clone(started), claimed...)
-	wantLeases(e, node, everyClaim, both...)
-	wantLeases(e, node, store.HeldParams{Claims: claimsOf(started[0])}, started...)
-	e.End(started[1], store.Completed)
-	wantLeases(e, node, store.HeldParams{Claims: claimsOf(started[0])}, started[0], started[2])
 }
 
 func heldLarge(e *env.Env) {
@@ -201,14 +152,4 @@ func heldLarge(e *env.Env) {
 		}
 	}
 	wantLeases(e, node, everyClaim, left...)
-}
-
-func heldAgain(e *env.Env) {
-	node := e.Join()
-	run := claims(e, node, 1)[0]
-	e.End(run, store.Available)
-	again := e.ClaimOne(node, run.Job.ID)
-	wantLeases(e, node, store.HeldParams{Claims: claimsOf(run)})
-	wantLeases(e, node, store.HeldParams{Claims: claimsOf(again)}, again)
-	wantLeases(e, node, everyClaim, again)
 }

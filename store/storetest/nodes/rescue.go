@@ -14,38 +14,43 @@ import (
 var rescueTests = env.Merged(env.Tests{
 	"NoLoss_jobs_of_a_dead_node_run_again":                         rescueJobs,
 	"NoLoss_every_claim_record_of_a_dead_node_is_taken":            rescueManyRecords,
-	"without_a_limit_the_store_chooses_one":                        rescueNoLimit,
-	"a_job_that_kills_its_nodes_ends_as_a_crash_loop":              rescueCrashLoop,
 	"a_run_whose_journal_has_grown_is_not_counted":                 rescueProgress,
 	"a_run_that_has_only_read_its_journal_is_counted":              rescueNoProgress,
-	"a_deadline_ends_what_would_be_rescued_past_it":                rescueDeadline,
-	"OneOwner_only_what_is_not_done_is_rescued":                    rescueOnlyUndone,
 	"a_node_that_has_given_another_sign_of_life_lives":             rescueSparesAlive,
 	"only_nodes_that_are_named_are_declared_dead":                  rescueNamed,
 	"NoLoss_a_node_that_was_named_once_is_rescued_from_to_the_end": rescueGoesOn,
-	"FinishedIsFinal_a_second_rescue_does_nothing":                 rescueTwice,
-	"a_dead_node_is_told_so":                                       rescueDeadIsTold,
 }, rescuePolicyTests, giveUpTests)
 
+// rescueJobs: what a node loses by its death, and what it gives up while it lives, goes the same way.
 func rescueJobs(e *env.Env) {
-	run := e.Started(env.Queue("a"))
-	e.Clock.Advance(env.DeadAfter)
-	rescued := e.Rescue()
-	due := e.Clock.Now()
-	e.Equal("rescued", rescued, []store.Rescued{{
-		Job: run.Job.ID, Kind: "send", Node: run.Lease.Node, State: store.Retryable, Reason: store.ReasonNodeLost, Queue: "a", RunAt: due,
-	}})
-	want := store.Record{Job: run.Job, State: store.Retryable, ClaimedAt: run.ClaimedAt}
-	want.RunAt = due
-	want.Attempts = []store.Attempt{{
-		Number: 1, LeaseNumber: 1, Node: run.Lease.Node, ClaimedAt: run.ClaimedAt, EndedAt: e.Clock.Now(),
-		Outcome: store.Retryable, Reason: store.ReasonNodeLost,
-	}}
-	// What the store writes about a run that nobody reported is its own.
-	words := cmpopts.IgnoreFields(store.Attempt{}, "Error", "Trace")
-	e.Equal("record", e.Get(run.Job.ID), want, words, cmpopts.IgnoreFields(store.Record{}, "Error"))
-	if again := e.ClaimOne(e.Join(), run.Job.ID); again.Job.Attempt != 2 || again.Lease.Number != 2 {
-		e.Fatalf("second run: attempt %d, lease %d", again.Job.Attempt, again.Lease.Number)
+	for _, givenUp := range []bool{false, true} {
+		run := e.Started(env.Queue("a"), env.Kind("push"))
+		next := run.Lease.Node
+		var rescued []store.Rescued
+		if givenUp {
+			rescued = e.GiveUp(run)
+		} else {
+			e.Clock.Advance(env.DeadAfter)
+			rescued, next = e.Rescue(), e.Join()
+		}
+		now := e.Clock.Now()
+		e.Equal("rescued", rescued, []store.Rescued{{
+			Job: run.Job.ID, Kind: "push", Node: run.Lease.Node, State: store.Retryable, Reason: store.ReasonNodeLost, Queue: "a", RunAt: now,
+		}})
+		want := store.Record{Job: run.Job, State: store.Retryable, ClaimedAt: run.ClaimedAt}
+		want.RunAt = now
+		want.Attempts = []store.Attempt{{
+			Number: 1, LeaseNumber: 1, Node: run.Lease.Node, ClaimedAt: run.ClaimedAt, EndedAt: now,
+			Outcome: store.Retryable, Reason: store.ReasonNodeLost,
+		}}
+		// What the store writes about a run that nobody reported is its own.
+		words := cmpopts.IgnoreFields(store.Attempt{}, "Error", "Trace")
+		e.Equal("record", e.Get(run.Job.ID), want, words, cmpopts.IgnoreFields(store.Record{}, "Error"))
+		again := e.ClaimOne(next, run.Job.ID)
+		if again.Job.Attempt != 2 || again.Lease.Number != 2 {
+			e.Fatalf("second run: attempt %d, lease %d", again.Job.Attempt, again.Lease.Number)
+		}
+		e.End(again, store.Completed)
 	}
 }
 
@@ -78,48 +83,6 @@ func rescueManyRecords(e *env.Env) {
 	if claimed := e.Claim(third, n+10); len(claimed) != n+4 {
 		e.Fatalf("claimed %d of the rescued jobs, want %d", len(claimed), n+4)
 	}
-}
-
-func rescueNoLimit(e *env.Env) {
-	jobs := make([]*store.Enqueue, 0, 3)
-	for range cap(jobs) {
-		jobs = append(jobs, e.Job())
-	}
-	e.Enqueue(jobs...)
-	for range jobs {
-		e.ClaimWith(e.Demand(e.Join(), 1))
-	}
-	e.Clock.Advance(env.DeadAfter + time.Second)
-	params := e.RescueParams()
-	params.Limit = 0
-	var ids []store.ID
-	for _, r := range e.RescueWith(params) {
-		ids = append(ids, r.Job)
-	}
-	e.WantSameIDs("rescued", ids, env.IDsOf(jobs)...)
-}
-
-func rescueCrashLoop(e *env.Env) {
-	id := e.Add(env.Attempts(3))
-	for i := range 3 {
-		run := e.ClaimOne(e.Join(), id)
-		if run.Job.Attempt != i+1 {
-			e.Fatalf("attempt is %d, want %d", run.Job.Attempt, i+1)
-		}
-		e.Clock.Advance(env.DeadAfter + time.Second)
-		rescued := e.Rescue()
-		if len(rescued) != 1 {
-			e.Fatalf("rescued: %+v", rescued)
-		}
-		e.Clock.Advance(env.RescueBackoff)
-	}
-	record := e.Get(id)
-	if record.State != store.Failed || record.Reason != store.ReasonCrashLoop || record.Attempt != 3 || len(record.Attempts) != 3 {
-		e.Fatalf("record: %+v", record)
-	}
-	e.WantNothing(e.Join())
-	e.Retry(id)
-	e.ClaimOne(e.Join(), id)
 }
 
 // rescueProgress: a job that gets further before each death of its node never uses up its attempts; one that does not any more ends as
@@ -183,43 +146,6 @@ func rescueNoProgress(e *env.Env) {
 			e.Fatalf("job %d is %v with %d attempts", i, record.State, record.Attempt)
 		}
 	}
-}
-
-// rescueDeadline: of the second attempt that is lost, after which there is a wait.
-func rescueDeadline(e *env.Env) {
-	deadline := e.Clock.Now().Add(env.RescueBackoff + 2*time.Second)
-	run := e.Second(env.Attempts(9), func(q *store.Enqueue) { q.Job.Options.Deadline = deadline })
-	e.Clock.Set(deadline.Add(-env.RescueBackoff))
-	if r := e.Lose(run); r.State != store.Failed || r.Reason != store.ReasonDeadline {
-		e.Fatalf("rescued: %+v", r)
-	}
-	if record := e.Get(run.Job.ID); record.State != store.Failed || record.Reason != store.ReasonDeadline {
-		e.Fatalf("record: %+v", record)
-	}
-	// One moment before that there is time for another attempt.
-	deadline = e.Clock.Now().Add(env.RescueBackoff + 2*time.Second)
-	run = e.Second(env.Attempts(9), func(q *store.Enqueue) { q.Job.Options.Deadline = deadline })
-	e.Clock.Set(deadline.Add(-env.RescueBackoff - time.Microsecond))
-	if r := e.Lose(run); r.State != store.Retryable || !r.RunAt.Equal(deadline.Add(-time.Microsecond)) {
-		e.Fatalf("rescued: %+v", r)
-	}
-}
-
-func rescueOnlyUndone(e *env.Env) {
-	e.Enqueue(e.Job(), e.Job(), e.Job(), e.Job())
-	node := e.Join()
-	runs := e.Claim(node, 4)
-	e.End(runs[0], store.Completed)
-	e.End(runs[2], store.Scheduled)
-	e.Clock.Advance(env.DeadAfter + time.Second)
-	rescued := e.Rescue()
-	var ids []store.ID
-	for _, r := range rescued {
-		ids = append(ids, r.Job)
-	}
-	e.WantSameIDs("rescued", ids, runs[1].Job.ID, runs[3].Job.ID)
-	e.WantState(runs[0].Job.ID, store.Completed)
-	e.WantState(runs[2].Job.ID, store.Scheduled)
 }
 
 // rescueSparesAlive: who watches may have seen an earlier beat than the last one.
@@ -291,35 +217,4 @@ func rescueGoesOn(e *env.Env) {
 		params.Dead = nil
 	}
 	e.WantSameIDs("rescued", taken, ids...)
-}
-
-func rescueTwice(e *env.Env) {
-	run := e.Started()
-	e.Clock.Advance(env.DeadAfter + time.Second)
-	e.Rescue()
-	before := e.Get(run.Job.ID)
-	if rescued := e.Rescue(); len(rescued) != 0 {
-		e.Fatalf("rescued again: %+v", rescued)
-	}
-	e.Equal("job", e.Get(run.Job.ID), before)
-	e.Clock.Advance(time.Minute)
-	again := e.ClaimOne(e.Join(), run.Job.ID)
-	e.Rescue()
-	e.End(again, store.Completed)
-	e.Leave(run.Lease.Node)
-	e.WantState(run.Job.ID, store.Completed)
-}
-
-func rescueDeadIsTold(e *env.Env) {
-	node := e.Join()
-	e.Clock.Advance(env.DeadAfter + time.Second)
-	other := e.Join()
-	e.Rescue()
-	_, err := e.Store.Beat(e.Ctx, store.BeatParams{Node: node, LeaderTTL: time.Minute})
-	e.WantErr("Beat of a dead node", err, store.ErrNodeDead)
-	e.Leave(node)
-	if again := e.Join(); again == node || again == other {
-		e.Fatalf("the id %d is used again", again)
-	}
-	e.Beat(other)
 }

@@ -26,7 +26,6 @@ var readTests = env.Tests{
 	"an_empty_list_of_a_filter_selects_everything":             listEmpty,
 	"ended_tells_the_outcomes_of_finished_jobs_only":           endedTells,
 	"long_lists_of_ids_are_answered_as_a_whole":                longLists,
-	"an_unknown_job_is_not_found":                              getUnknown,
 	"a_store_describes_itself":                                 traits,
 	"watch_ends_with_its_context":                              watchEnds,
 	"a_record_tells_when_the_last_run_began":                   readClaimedAt,
@@ -42,8 +41,7 @@ func oneOfEach(e *env.Env) []store.ID {
 		ids = append(ids, id)
 		run := e.ClaimOne(node, id)
 		e.Clock.Advance(time.Second)
-		c := &store.CheckpointWrite{Lease: run.Lease, Checkpoint: store.Checkpoint{Percent: 10, Message: "m", Value: []byte(`[1]`)}}
-		e.Apply(&store.Batch{Checkpoints: []*store.CheckpointWrite{c}})
+		e.Save(run, store.Checkpoint{Percent: 10, Message: "m", Value: []byte(`[1]`)})
 		e.End(run, state)
 	}
 	never := e.Add(env.Queue("b"), env.Delay(time.Hour))
@@ -260,13 +258,6 @@ func longLists(e *env.Env) {
 		claimed = append(claimed, env.ClaimedIDs(runs)...)
 	}
 	e.WantIDs("claimed", claimed, ids...)
-}
-
-func getUnknown(e *env.Env) {
-	for _, id := range []store.ID{e.IDs.Next(), {}, {0xff}} {
-		_, err := e.Store.Get(e.Ctx, "", id)
-		e.WantErr("Get", err, store.ErrNotFound)
-	}
 }
 
 func traits(e *env.Env) {

@@ -48,7 +48,9 @@ func retainRemoves(e *env.Env) {
 		e.End(run, store.Retryable)
 		e.Retry(id)
 		run = e.ClaimOne(node, id)
-		e.Apply(&store.Batch{Checkpoints: []*store.CheckpointWrite{{Lease: run.Lease, Checkpoint: store.Checkpoint{Message: "m"}}}})
+		e.Save(run, store.Checkpoint{Message: "m"})
+		e.Write(&run, env.Steps(1, 3)...)
+		e.Send(id, env.Signal("approved"))
 		e.End(run, state)
 	}
 	never := e.Add()
@@ -61,6 +63,7 @@ func retainRemoves(e *env.Env) {
 	}
 	for _, id := range gone {
 		e.WantGone(id)
+		e.Equal("journal of a removed job", e.Journal(id), store.Journal{Job: id})
 	}
 	// A job that takes the id of a removed one finds nothing of it.
 	again := e.Enqueue(e.Job(func(q *store.Enqueue) { q.Job.ID = gone[1] }))[0]
@@ -68,6 +71,14 @@ func retainRemoves(e *env.Env) {
 	if again.Result.Existing || record.State != store.Available || record.LeaseNumber != 0 ||
 		len(record.Attempts) != 0 || record.Checkpoint != nil {
 		e.Fatalf("what took the id of a removed job: %+v, %+v", again.Result, record)
+	}
+	run := e.ClaimOne(e.Join(), gone[1])
+	if run.Durable || run.Checkpoint != nil {
+		e.Fatalf("the run of a new job: %+v", run)
+	}
+	e.Write(&run, env.Step(1))
+	if got := e.Send(gone[1], env.Signal("approved")); got.Seq != 1 {
+		e.Fatalf("the first message has the number %d", got.Seq)
 	}
 	if r := e.TryRetry(gone[2]); r.Err == nil {
 		e.Fatal("a removed job was retried")
@@ -106,7 +117,7 @@ func retainKeepsUnfinished(e *env.Env) {
 	done := e.Started()
 	retryable := e.Started(env.Unique("k"), env.Ordered("k"))
 	c := store.Checkpoint{Percent: 50, Message: "half", Value: []byte(`{"n":1}`)}
-	e.Apply(&store.Batch{Checkpoints: []*store.CheckpointWrite{{Lease: retryable.Lease, Checkpoint: c}}})
+	e.Save(retryable, c)
 	e.End(retryable, store.Retryable, func(o *store.Outcome) { o.Delay = 100 * 24 * time.Hour })
 	e.End(done, store.Completed)
 	failed := e.Started()

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 	"github.com/holdfastdev/holdfast/store/storetest/faults"
@@ -20,9 +18,6 @@ var startTests = env.Merged(env.Tests{
 	"NoLoss_every_field_of_the_body_is_there_when_a_job_starts":                  startBody,
 	"OneOwner_outcomes_end_what_was_started_and_leases_count_on":                 startOutcomes,
 	"OneOwner_many_jobs_start_in_several_records":                                startRecords,
-	"CancelArrives_at_jobs_that_were_started":                                    startCancel,
-	"NoLoss_jobs_that_were_started_outlive_their_node":                           startRescue,
-	"a_node_that_leaves_gives_back_what_it_started":                              startLeave,
 	"OneOwner_a_repeated_batch_returns_the_jobs_that_it_started":                 startRepeated,
 	"OneOwner_a_repeated_batch_returns_only_what_is_not_done":                    startRepeatedPartly,
 	"OneOwner_a_repeated_batch_of_many_records_is_whole":                         startRepeatedRecords,
@@ -185,63 +180,6 @@ func startRecords(e *env.Env) {
 			}
 			e.WantState(o.Lease.Job, []store.State{store.Completed, store.Failed}[i%2])
 		}
-	}
-}
-
-func startCancel(e *env.Env) {
-	node := e.Join()
-	runs := e.StartNow(node, e.Job(), e.Job(), e.Job())
-	e.Equal("states", e.Cancel(runs[1].Job.ID), []store.State{store.Running})
-	cancels := e.Beat(node).Cancels
-	if len(cancels) != 1 || cancels[0].Job != runs[1].Job.ID {
-		e.Fatalf("the node is told of %+v", cancels)
-	}
-	e.EndAs(store.Cancelled, runs[1], store.Retryable)
-	e.Terminate(runs[2].Job.ID)
-	e.WantLost(runs[2])
-	e.WantState(runs[2].Job.ID, store.Cancelled)
-	e.TryPause(runs[0].Job.ID)
-	e.EndAs(store.Waiting, runs[0], store.Available)
-}
-
-func startRescue(e *env.Env) {
-	node := e.Join()
-	runs := e.StartNow(node, e.Job(), e.Job(env.Attempts(1)), e.Job())
-	e.End(runs[2], store.Completed)
-	e.Clock.Advance(env.DeadAfter + time.Second)
-	due := e.Clock.Now()
-	rescued := e.Rescue()
-	slices.SortFunc(rescued, func(a, b store.Rescued) int { return slices.Compare(a.Job[:], b.Job[:]) })
-	e.Equal("rescued", rescued, []store.Rescued{
-		{Job: runs[0].Job.ID, Kind: "send", Node: node, State: store.Retryable, Reason: store.ReasonNodeLost, Queue: "mail", RunAt: due},
-		{Job: runs[1].Job.ID, Kind: "send", Node: node, State: store.Failed, Reason: store.ReasonCrashLoop, Queue: "mail"},
-	}, cmpopts.IgnoreFields(store.Rescued{}, "RunAt"))
-	record := e.Get(runs[0].Job.ID)
-	if record.State != store.Retryable || !record.RunAt.Equal(due) || record.Attempt != 1 || len(record.Attempts) != 1 ||
-		record.Attempts[0].Reason != store.ReasonNodeLost || record.Attempts[0].LeaseNumber != 1 || record.Attempts[0].Node != node {
-		e.Fatalf("the rescued job: %+v", record)
-	}
-	e.WantLost(runs[0])
-	if again := e.ClaimOne(e.Join(), runs[0].Job.ID); again.Job.Attempt != 2 || again.Lease.Number != 2 {
-		e.Fatalf("second run: attempt %d, lease %d", again.Job.Attempt, again.Lease.Number)
-	}
-}
-
-func startLeave(e *env.Env) {
-	node := e.Join()
-	runs := e.StartNow(node, e.Job(), e.Job())
-	e.Leave(node)
-	for _, run := range runs {
-		record := e.Get(run.Job.ID)
-		if record.State != store.Available || record.Attempt != 0 || record.LeaseNumber != 1 {
-			e.Fatalf("the job that was given back: %+v", record)
-		}
-		e.WantLost(run)
-	}
-	again := e.Claim(e.Join(), 10)
-	e.WantSameIDs("claimed", env.ClaimedIDs(again), env.ClaimedIDs(runs)...)
-	if again[0].Job.Attempt != 1 || again[0].Lease.Number != 2 {
-		e.Fatalf("second run: attempt %d, lease %d", again[0].Job.Attempt, again[0].Lease.Number)
 	}
 }
 
