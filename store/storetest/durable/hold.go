@@ -32,7 +32,7 @@ func wantStuck(e *env.Env, id store.ID, node int64) {
 }
 
 func holdNothingWakes(e *env.Env) {
-	run := e.Durable(1, func(q *store.Enqueue) { q.Job.Options.Deadline = e.Clock.Now().Add(time.Hour) })
+	run := e.Durable(1, env.Deadline(e.Clock.Now().Add(time.Hour)))
 	wait := &store.Wait{
 		Held: true, Until: e.Clock.Now().Add(time.Minute), Kinds: store.MessagesOf(store.MessageSignal), Count: 1, Failures: true,
 		For: []byte(`{"path":"2.1"}`),

@@ -301,15 +301,7 @@ func journalBatch(e *env.Env) {
 // among them, the other appends happen, once.
 func journalRefusedAlone(e *env.Env) {
 	const n = 40
-	var enqueues []*store.Enqueue
-	for range n {
-		enqueues = append(enqueues, e.Job())
-	}
-	e.Enqueue(enqueues...)
-	runs := e.Claim(e.Join(), n)
-	if len(runs) != n {
-		e.Fatalf("claimed %d of %d jobs", len(runs), n)
-	}
+	runs := e.Running(n)
 	var stored [n]int64 // entries in the journal of each run
 	round := func(each int64, taken ...int) {
 		e.Helper()

@@ -162,10 +162,7 @@ func messageInvalid(e *env.Env) {
 
 // messageBatch: many jobs, many messages, and some that cannot be, which a store may write as a group.
 func messageBatch(e *env.Env) {
-	var ids []store.ID
-	for range 5 {
-		ids = append(ids, e.Add())
-	}
+	ids := env.IDsOf(e.Many(5))
 	e.Cancel(ids[3])
 	batch := &store.Batch{}
 	for i := range 30 {

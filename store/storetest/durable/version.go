@@ -126,7 +126,7 @@ func versionStays(e *env.Env) {
 
 func versionEnqueued(e *env.Env) {
 	node := e.Join()
-	v1 := func(q *store.Enqueue) { q.Job.Version = "v1" }
+	v1 := env.Version("v1")
 	now, later, keyed := e.Add(v1), e.Add(v1, env.Delay(time.Minute)), e.Add(v1, env.Ordered("k"))
 	free := e.Add()
 	if record := e.Get(now); record.Kind != "send" || record.Version != "v1" {
@@ -140,7 +140,7 @@ func versionEnqueued(e *env.Env) {
 // versionOrder: priority, then run time, then id, over all versions that a node claims; and one at a time within a key.
 func versionOrder(e *env.Env) {
 	node := e.Join()
-	version := func(v string) func(*store.Enqueue) { return func(q *store.Enqueue) { q.Job.Version = v } }
+	version := func(v string) func(*store.Enqueue) { return env.Version(v) }
 	third := e.Add()
 	first := e.Add(version("v1"), env.Priority(1))
 	fourth := e.Add(version("v2"))
@@ -161,7 +161,7 @@ func versionOrder(e *env.Env) {
 }
 
 func versionListed(e *env.Env) {
-	bound := e.Add(func(q *store.Enqueue) { q.Job.Version = "v1" })
+	bound := e.Add(env.Version("v1"))
 	free := e.Add()
 	e.Add(env.Kind("push"))
 	listed := e.List(store.Filter{Kinds: []string{"send"}}, 10)

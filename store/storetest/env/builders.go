@@ -76,3 +76,19 @@ func (e *Env) Child(parent store.ID, change ...func(*store.Enqueue)) *store.Enqu
 		q.Job.Parent, q.Job.Answers = parent, true
 	}}, change...)...)
 }
+
+// Deadline says until when the job must have ended.
+func Deadline(t time.Time) func(*store.Enqueue) {
+	return func(q *store.Enqueue) { q.Job.Options.Deadline = t }
+}
+
+// Version binds the job to a version of its kind.
+func Version(v string) func(*store.Enqueue) { return func(q *store.Enqueue) { q.Job.Version = v } }
+
+// In puts the job into a namespace.
+func In(namespace string) func(*store.Enqueue) {
+	return func(q *store.Enqueue) { q.Job.Namespace = namespace }
+}
+
+// ID gives the job an id that is known already.
+func ID(id store.ID) func(*store.Enqueue) { return func(q *store.Enqueue) { q.Job.ID = id } }

@@ -17,6 +17,21 @@ func (e *Env) End(c store.Claimed, state store.State, change ...func(*store.Outc
 	return o
 }
 
+// EndAll ends runs in one batch, which must lead to that state.
+func (e *Env) EndAll(runs []store.Claimed, state store.State, change ...func(*store.Outcome)) {
+	e.Helper()
+	batch := &store.Batch{}
+	for _, run := range runs {
+		batch.Outcomes = append(batch.Outcomes, Outcome(run, state, change...))
+	}
+	e.Apply(batch)
+	for i, o := range batch.Outcomes {
+		if o.Err != nil || o.Final != state {
+			e.Fatalf("run %d, which ended as %v, became %v: %v", i, state, o.Final, o.Err)
+		}
+	}
+}
+
 // Save writes a checkpoint, which must succeed, and returns it as it is stored.
 func (e *Env) Save(run store.Claimed, c store.Checkpoint) *store.Checkpoint {
 	e.Helper()
@@ -63,7 +78,7 @@ func (e *Env) WantTakenAway(run store.Claimed) {
 func (e *Env) WantNoAppend(lease store.Lease) {
 	e.Helper()
 	before, jobs := e.Journal(lease.Job), len(e.ListIDs(store.Filter{}))
-	seq := int64(len(before.Entries)) + 1
+	seq := before.LastSeq() + 1
 	for _, repeat := range []bool{false, true} {
 		a := &store.Append{
 			Lease: lease, Entries: Steps(seq, seq+1), Enqueues: []*store.Enqueue{e.Child(lease.Job)}, Closing: true, Repeat: repeat,

@@ -36,6 +36,25 @@ func (e *Env) Add(change ...func(*store.Enqueue)) store.ID {
 	return q.Job.ID
 }
 
+// Many enqueues n jobs in one batch, and returns them.
+func (e *Env) Many(n int, change ...func(*store.Enqueue)) []*store.Enqueue {
+	e.Helper()
+	var enqueues []*store.Enqueue
+	for range n {
+		enqueues = append(enqueues, e.Job(change...))
+	}
+	return e.Enqueue(enqueues...)
+}
+
+// Running makes n runs of new jobs, on a node of their own.
+func (e *Env) Running(n int, change ...func(*store.Enqueue)) []store.Claimed {
+	e.Helper()
+	jobs := e.Many(n, change...)
+	runs := e.Claim(e.Join(), n)
+	e.WantIDs("claimed", ClaimedIDs(runs), IDsOf(jobs)...)
+	return runs
+}
+
 // Try enqueues one job and returns it with its result or error.
 func (e *Env) Try(change ...func(*store.Enqueue)) *store.Enqueue {
 	e.Helper()

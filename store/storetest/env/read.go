@@ -17,6 +17,13 @@ func (e *Env) Get(id store.ID) store.Record {
 	return record
 }
 
+// WantUnknown checks that there is no such job.
+func (e *Env) WantUnknown(id store.ID) {
+	e.Helper()
+	_, err := e.Store.Get(e.Ctx, "", id)
+	e.WantErr("Get of a job that is not there", err, store.ErrNotFound)
+}
+
 // WantState checks where a job is.
 func (e *Env) WantState(id store.ID, want store.State) {
 	e.Helper()

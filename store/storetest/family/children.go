@@ -116,7 +116,7 @@ func (p *parent) lost(begin func() store.Claimed) func() store.ID {
 // until is a child that has a deadline.
 func (p *parent) until(d time.Duration) func() store.Claimed {
 	return func() store.Claimed {
-		return p.running(func(q *store.Enqueue) { q.Job.Options.Deadline = p.Clock.Now().Add(d) })
+		return p.running(env.Deadline(p.Clock.Now().Add(d)))
 	}
 }
 

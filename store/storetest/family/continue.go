@@ -143,6 +143,9 @@ func continueFenced(e *env.Env) {
 	e.WantErr("a second one", late.Err, store.ErrLeaseLost)
 	e.WantLost(run)
 	e.WantNoAppend(run.Lease)
+	for _, seq := range []int64{2, 3} {
+		e.WantErr("append", e.TryAppend(&store.Append{Lease: run.Lease, Entries: env.Steps(seq, seq)}), store.ErrLeaseLost)
+	}
 	stale := env.Outcome(run, store.Available, env.Anew("z"))
 	e.Apply(&store.Batch{Outcomes: []*store.Outcome{stale}})
 	e.WantErr("a stale continuation", stale.Err, store.ErrLeaseLost)

@@ -408,7 +408,7 @@ func earlierRemoved(e *env.Env) {
 	}
 	e.Terminate(forked)
 	// A job that takes its id begins with nothing.
-	e.Enqueue(e.Job(func(q *store.Enqueue) { q.Job.ID = id }))
+	e.Enqueue(e.Job(env.ID(id)))
 	if left := page(e, store.JournalParams{Job: id}); len(left) > 0 {
 		e.Fatalf("a new job finds %+v", left)
 	}

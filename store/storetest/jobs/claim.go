@@ -40,11 +40,7 @@ func claimHandsOutLease(e *env.Env) {
 
 func claimSplitsRecords(e *env.Env) {
 	const n = 2*store.MaxClaimSlots + 31
-	var jobs []*store.Enqueue
-	for range n {
-		jobs = append(jobs, e.Job())
-	}
-	e.Enqueue(jobs...)
+	jobs := e.Many(n)
 	node := e.Join()
 	params := e.Demand(node, n)
 	claimed := e.ClaimWith(params)
@@ -76,7 +72,7 @@ func claimSplitsRecords(e *env.Env) {
 }
 
 func claimsOnlyNamespace(e *env.Env) {
-	other := e.Add(func(q *store.Enqueue) { q.Job.Namespace = "other" })
+	other := e.Add(env.In("other"))
 	node := e.Join()
 	e.WantNothing(node)
 	params := e.Demand(node, 5)
@@ -149,11 +145,7 @@ func claimNodeDead(e *env.Env) {
 
 // unknownKindDoesNotBlock: a rolling deploy fails nothing and holds up nothing.
 func unknownKindDoesNotBlock(e *env.Env) {
-	var unknown []*store.Enqueue
-	for range 50 {
-		unknown = append(unknown, e.Job(env.Kind("unknown"), env.Priority(1)))
-	}
-	e.Enqueue(unknown...)
+	unknown := e.Many(50, env.Kind("unknown"), env.Priority(1))
 	id := e.Add(env.Priority(4))
 	node := e.Join()
 	params := e.Demand(node, 5)

@@ -220,8 +220,7 @@ func repeatedID(e *env.Env) {
 	if claimed := e.Claim(node, 10); len(claimed) != 0 {
 		e.Fatalf("a repeated enqueue made %d jobs run again", len(claimed))
 	}
-	_, err := e.Store.Get(e.Ctx, "", e.IDs.Next())
-	e.WantErr("Get of an unknown id", err, store.ErrNotFound)
+	e.WantUnknown(e.IDs.Next())
 }
 
 func repeatedIDInBatch(e *env.Env) {
@@ -248,9 +247,8 @@ func failedBatchLeavesNothing(e *env.Env) {
 	batch := &store.Batch{Outcomes: []*store.Outcome{env.Outcome(run, store.Completed)}, Enqueues: []*store.Enqueue{q}}
 	e.WantErr("Apply", store.ApplyEach(ended, e.Store, batch), context.Canceled)
 	e.WantState(run.Job.ID, store.Running)
-	_, err := e.Store.Get(e.Ctx, "", q.Job.ID)
-	e.WantErr("Get of the job that was not enqueued", err, store.ErrNotFound)
-	_, err = e.Store.Claim(ended, e.Demand(run.Lease.Node, 1))
+	e.WantUnknown(q.Job.ID)
+	_, err := e.Store.Claim(ended, e.Demand(run.Lease.Node, 1))
 	e.WantErr("Claim", err, context.Canceled)
 	e.End(run, store.Completed)
 	e.Add(env.Unique("k"))

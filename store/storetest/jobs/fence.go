@@ -60,9 +60,7 @@ func fenceTaken(e *env.Env) {
 
 // fenceForged: every part of the lease counts.
 func fenceForged(e *env.Env) {
-	e.Enqueue(e.Job(), e.Job())
-	node := e.Join()
-	runs := e.Claim(node, 2)
+	runs := e.Running(2)
 	e.Add()
 	elsewhere := e.Claim(e.Join(), 1)[0]
 	for _, forge := range []func(*store.Lease){

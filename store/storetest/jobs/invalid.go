@@ -138,7 +138,7 @@ func invalidOutcomeTimes(e *env.Env) {
 func lastTimes(e *env.Env) {
 	last := time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
 	old := time.Date(1066, time.October, 14, 9, 0, 0, 0, time.UTC)
-	scheduled := e.Add(env.RunAt(last), func(q *store.Enqueue) { q.Job.Options.Deadline = last })
+	scheduled := e.Add(env.RunAt(last), env.Deadline(last))
 	if record := e.Get(scheduled); record.State != store.Scheduled || !record.RunAt.Equal(last) || !record.Options.Deadline.Equal(last) {
 		e.Fatalf("record: %+v", record)
 	}

@@ -22,11 +22,7 @@ var orderingKeyTests = env.Tests{
 }
 
 func keyOneAtATime(e *env.Env) {
-	var jobs []*store.Enqueue
-	for range 8 {
-		jobs = append(jobs, e.Job(env.Ordered("k")))
-	}
-	e.Enqueue(jobs...)
+	jobs := e.Many(8, env.Ordered("k"))
 	nodes := []int64{e.Join(), e.Join()}
 	for i, q := range jobs {
 		runs := e.Claim(nodes[i%2], 100)
@@ -103,7 +99,7 @@ func keyDeferredTakesNoTurn(e *env.Env) {
 }
 
 func keyBelongsToQueue(e *env.Env) {
-	inOther := func(q *store.Enqueue) { q.Job.Namespace = "other" }
+	inOther := env.In("other")
 	a, b := e.Add(env.Ordered("k"), env.Queue("a")), e.Add(env.Ordered("k"), env.Queue("b"))
 	c, d := e.Add(env.Ordered("K"), env.Queue("a")), e.Add(env.Ordered("k"), env.Queue("a"), inOther)
 	node := e.Join()

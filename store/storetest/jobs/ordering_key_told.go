@@ -49,7 +49,7 @@ func wantTurns(e *env.Env, what string, node int64, batch *store.Batch, ids ...s
 
 func turnToldEnd(e *env.Env) {
 	node := e.Join()
-	withDeadline := func(q *store.Enqueue) { q.Job.Options.Deadline = e.Clock.Now().Add(time.Minute) }
+	withDeadline := env.Deadline(e.Clock.Now().Add(time.Minute))
 	for i, c := range []struct {
 		what  string
 		state store.State

@@ -134,11 +134,7 @@ func outcomeInvalid(e *env.Env) {
 
 // outcomeBatch mixes good and bad outcomes of one claim record and of several, which a store applies as a group.
 func outcomeBatch(e *env.Env) {
-	var jobs []*store.Enqueue
-	for range 12 {
-		jobs = append(jobs, e.Job())
-	}
-	e.Enqueue(jobs...)
+	e.Many(12)
 	nodes := []int64{e.Join(), e.Join()}
 	runs := append(e.Claim(nodes[0], 6), e.Claim(nodes[1], 6)...)
 	states := []store.State{store.Completed, store.Failed, store.Retryable, store.Scheduled, store.Available, store.Cancelled}

@@ -60,7 +60,7 @@ func promoteNextDue(e *env.Env) {
 	next(time.Time{})
 	later := e.Add(env.Delay(time.Hour))
 	next(env.Start.Add(time.Hour).Truncate(time.Microsecond))
-	sooner := e.Add(env.Delay(time.Minute), func(q *store.Enqueue) { q.Job.Namespace = "other" })
+	sooner := e.Add(env.Delay(time.Minute), env.In("other"))
 	next(env.Start.Add(time.Minute))
 	e.Clock.Advance(2 * time.Minute)
 	next(env.Start.Add(time.Hour))

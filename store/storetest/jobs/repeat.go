@@ -47,9 +47,7 @@ func repeatClaim(e *env.Env) {
 }
 
 func repeatClaimPartly(e *env.Env) {
-	for range 5 {
-		e.Add()
-	}
+	e.Many(5)
 	node := e.Join()
 	params := e.Demand(node, 5)
 	first := e.ClaimWith(params)
@@ -75,11 +73,7 @@ func repeatClaimPartly(e *env.Env) {
 func claimSeveralRecords(e *env.Env) (params store.ClaimParams, claimed []store.Claimed) {
 	e.Helper()
 	const n = 2*store.MaxClaimSlots + 10
-	var jobs []*store.Enqueue
-	for range n + 5 {
-		jobs = append(jobs, e.Job())
-	}
-	e.Enqueue(jobs...)
+	e.Many(n + 5)
 	params = e.Demand(e.Join(), n)
 	return params, e.ClaimWith(params)
 }
@@ -125,9 +119,7 @@ func repeatClaimInParts(e *env.Env) {
 
 // repeatClaimOfLess: nothing of the larger one is left, and the next part of the smaller one is empty.
 func repeatClaimOfLess(e *env.Env) {
-	for range 5 {
-		e.Add()
-	}
+	e.Many(5)
 	node := e.Join()
 	params := e.Demand(node, 3*store.MaxClaimSlots)
 	params.Repeat, params.Sent, params.Limit = true, params.Limit, 2
@@ -224,6 +216,13 @@ func repeatOutcomeFirst(e *env.Env) {
 			e.Fatalf("outcome %v: %v, %v", state, o.Final, o.Err)
 		}
 		e.WantState(run.Job.ID, state)
+	}
+	for _, state := range []store.State{store.Completed, store.Retryable} {
+		unknown := e.Started()
+		unknown.Lease.Job = e.IDs.Next()
+		o := env.Repeated(env.Outcome(unknown, state))
+		e.Apply(&store.Batch{Outcomes: []*store.Outcome{o}})
+		e.WantErr("repeated outcome of an unknown job", o.Err, store.ErrLeaseLost)
 	}
 }
 

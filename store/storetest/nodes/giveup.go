@@ -37,11 +37,7 @@ func giveUpSome(e *env.Env) {
 
 func giveUpMany(e *env.Env) {
 	node, other := e.Join(), e.Join()
-	var jobs []*store.Enqueue
-	for range 2*store.MaxClaimSlots + 7 {
-		jobs = append(jobs, e.Job())
-	}
-	e.Enqueue(jobs...)
+	jobs := e.Many(2*store.MaxClaimSlots + 7)
 	large := e.Claim(node, len(jobs))
 	runs := slices.Concat(large, claims(e, other, 2), claims(e, node, 3))
 	left := []store.Claimed{runs[3], runs[store.MaxClaimSlots+1], runs[len(jobs)+1]}

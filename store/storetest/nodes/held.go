@@ -123,11 +123,7 @@ func heldByOthers(e *env.Env) {
 
 func heldLarge(e *env.Env) {
 	node := e.Join()
-	var jobs []*store.Enqueue
-	for range 2*store.MaxClaimSlots + 7 {
-		jobs = append(jobs, e.Job())
-	}
-	e.Enqueue(jobs...)
+	jobs := e.Many(2*store.MaxClaimSlots + 7)
 	runs := e.Claim(node, len(jobs))
 	wantLeases(e, node, everyClaim, runs...)
 	// The numbers are those that the leases name.

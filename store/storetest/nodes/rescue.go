@@ -58,11 +58,7 @@ func rescueJobs(e *env.Env) {
 // everything asks until nothing comes. The node is dead from the first call on.
 func rescueManyRecords(e *env.Env) {
 	const n = 2*store.MaxClaimSlots + 3
-	var jobs []*store.Enqueue
-	for range n + 4 {
-		jobs = append(jobs, e.Job())
-	}
-	e.Enqueue(jobs...)
+	jobs := e.Many(n + 4)
 	first, second, third := e.Join(), e.Join(), e.Join()
 	e.ClaimWith(e.Demand(first, n))
 	e.ClaimWith(e.Demand(second, 1))

@@ -103,7 +103,7 @@ func policyOfVersions(e *env.Env) {
 		"send":    {MaxAttempts: 3, Delays: []time.Duration{time.Minute}},
 		"send@v1": {MaxAttempts: 9, Delays: []time.Duration{time.Hour}},
 	}
-	id := e.Add(env.Attempts(0), func(q *store.Enqueue) { q.Job.Version = "v1" })
+	id := e.Add(env.Attempts(0), env.Version("v1"))
 	e.Equal("waits", losses(e, id, policies, "send@v1"), []time.Duration{0, time.Minute})
 }
 

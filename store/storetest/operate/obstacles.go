@@ -26,7 +26,7 @@ func obstacles(e *env.Env, id store.ID) store.Obstacles {
 
 func obstaclesPaused(e *env.Env) {
 	id, later := e.Add(), e.Add(env.Delay(time.Hour))
-	other, elsewhere := e.Add(env.Queue("b")), e.Add(func(q *store.Enqueue) { q.Job.Namespace = "other" })
+	other, elsewhere := e.Add(env.Queue("b")), e.Add(env.In("other"))
 	none := store.Obstacles{}
 	for range 2 {
 		for _, id := range []store.ID{id, later, other, elsewhere} {

@@ -48,9 +48,7 @@ func queueExists(e *env.Env) {
 }
 
 func queueCounts(e *env.Env) {
-	for range 12 {
-		e.Add()
-	}
+	e.Many(12)
 	e.Add(env.Queue("other"))
 	runs := e.Claim(e.Join(), 9)
 	ends := append(slices.Clone(env.EndStates), store.Retryable)
@@ -120,7 +118,7 @@ func queuePause(e *env.Env) {
 }
 
 func queueNamespaces(e *env.Env) {
-	other := func(q *store.Enqueue) { q.Job.Namespace = "other" }
+	other := env.In("other")
 	e.Add(other)
 	e.Add(other)
 	if err := e.Store.Pause(e.Ctx, store.PauseParams{Namespace: "other", Queue: "mail", Paused: true}); err != nil {

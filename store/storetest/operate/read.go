@@ -79,7 +79,7 @@ func listAll(e *env.Env) {
 // listFilter compares each filter with a filter in Go over all jobs.
 func listFilter(e *env.Env) {
 	oneOfEach(e)
-	e.Add(func(q *store.Enqueue) { q.Job.Namespace = "other" })
+	e.Add(env.In("other"))
 	all := e.List(store.Filter{}, 100)
 	filters := []store.Filter{
 		{Namespace: env.Namespace},
@@ -138,10 +138,7 @@ func listLikeGet(e *env.Env) {
 // listWhileChanging: a job that is there from the first page to the last is listed exactly once, whatever is enqueued
 // and finished between two pages.
 func listWhileChanging(e *env.Env) {
-	var want []store.ID
-	for range 20 {
-		want = append(want, e.Add())
-	}
+	want := env.IDsOf(e.Many(20))
 	node := e.Join()
 	params := store.ListParams{Limit: 3}
 	var got []store.ID
@@ -223,11 +220,7 @@ func longLists(e *env.Env) {
 	const n = 2500
 	var ids []store.ID
 	for len(ids) < n {
-		var jobs []*store.Enqueue
-		for range min(e.Store.Traits().MaxBatch, 500) {
-			jobs = append(jobs, e.Job())
-		}
-		e.Enqueue(jobs...)
+		jobs := e.Many(min(e.Store.Traits().MaxBatch, 500))
 		ids = append(ids, env.IDsOf(jobs)...)
 	}
 	for _, state := range e.Cancel(ids...) {

@@ -66,7 +66,7 @@ func retainRemoves(e *env.Env) {
 		e.Equal("journal of a removed job", e.Journal(id), store.Journal{Job: id})
 	}
 	// A job that takes the id of a removed one finds nothing of it.
-	again := e.Enqueue(e.Job(func(q *store.Enqueue) { q.Job.ID = gone[1] }))[0]
+	again := e.Enqueue(e.Job(env.ID(gone[1])))[0]
 	record := e.Get(gone[1])
 	if again.Result.Existing || record.State != store.Available || record.LeaseNumber != 0 ||
 		len(record.Attempts) != 0 || record.Checkpoint != nil {
@@ -168,16 +168,8 @@ func retainFreesKey(e *env.Env) {
 
 func retainSteps(e *env.Env) {
 	const n = 57
-	var jobs []*store.Enqueue
-	for range n {
-		jobs = append(jobs, e.Job())
-	}
-	e.Enqueue(jobs...)
-	batch := &store.Batch{}
-	for _, run := range e.Claim(e.Join(), n) {
-		batch.Outcomes = append(batch.Outcomes, env.Outcome(run, store.Completed))
-	}
-	e.Apply(batch)
+	e.Many(n)
+	e.EndAll(e.Claim(e.Join(), n), store.Completed)
 	e.Clock.Advance(time.Hour + env.Slack)
 	if removed := e.Retain(store.Retention{Completed: time.Hour, Limit: 10}); removed != n {
 		e.Fatalf("removed %d jobs, want %d", removed, n)

@@ -54,11 +54,7 @@ func queuesGo(e *env.Env) {
 		}
 		e.Enqueue(jobs...)
 	}
-	ends := &store.Batch{}
-	for _, run := range e.Claim(node, n) {
-		ends.Outcomes = append(ends.Outcomes, env.Outcome(run, store.Completed))
-	}
-	e.Apply(ends)
+	e.EndAll(e.Claim(node, n), store.Completed)
 	if got := e.QueueNames(); len(got) != n {
 		e.Fatalf("%d queues are listed, want %d", len(got), n)
 	}
@@ -229,7 +225,7 @@ func auditGoes(e *env.Env) {
 	e.Cancel(id)
 	e.Retire()
 	e.WantGone(id)
-	e.Enqueue(e.Job(func(q *store.Enqueue) { q.Job.ID = id }))
+	e.Enqueue(e.Job(env.ID(id)))
 	wantActions(e, id)
 	e.TryPause(id)
 	wantActions(e, id, by(store.ActionPause, "look first"))

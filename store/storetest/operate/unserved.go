@@ -99,7 +99,7 @@ func unservedQueue(e *env.Env) {
 
 // unservedNamespace: a program that does not say which one it serves may serve any.
 func unservedNamespace(e *env.Env) {
-	e.Add(func(q *store.Enqueue) { q.Job.Namespace = "other" })
+	e.Add(env.In("other"))
 	serve(e, nil, "send")
 	wantUnserved(e, "other mail send")
 	joinAs(e, store.NodeInfo{Name: "of before", Kinds: []string{"send"}})
@@ -110,7 +110,7 @@ func unservedNamespace(e *env.Env) {
 }
 
 func unservedVersion(e *env.Env) {
-	e.Add(func(q *store.Enqueue) { q.Job.Version = "v1" })
+	e.Add(env.Version("v1"))
 	serve(e, nil, "send", "send@v2")
 	wantUnserved(e, "mail send@v1")
 	serve(e, []string{"news"}, "send@v1")

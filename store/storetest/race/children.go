@@ -25,9 +25,7 @@ var raceChildrenTests = env.Tests{
 func family(e *env.Env, parents, each int, change ...func(*store.Enqueue)) (elders []store.Claimed, children []store.Claimed) {
 	e.Helper()
 	node := e.Join()
-	for range parents {
-		e.Add()
-	}
+	e.Many(parents)
 	elders = e.Claim(node, parents)
 	for i := range elders {
 		e.Bear(&elders[i], each, change...)

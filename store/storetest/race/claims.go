@@ -66,9 +66,7 @@ func raceClaims(e *env.Env) {
 // would be known to nobody while their node lives.
 func raceRepeatedClaim(e *env.Env) {
 	for range 10 {
-		for range 6 {
-			e.Add()
-		}
+		e.Many(6)
 		node := e.Join()
 		params := e.Demand(node, 3)
 		answers := make([][]store.Claimed, 4)

@@ -129,10 +129,7 @@ func raceContextElsewhere(e *env.Env) {
 // motley makes jobs of a queue in every place: due, due later, running, to be retried, failed, completed.
 func motley(e *env.Env, node int64, name string) []store.ID {
 	e.Helper()
-	var ids []store.ID
-	for range 4 {
-		ids = append(ids, e.Add(env.Queue(name), env.Attempts(2)))
-	}
+	ids := env.IDsOf(e.Many(4, env.Queue(name), env.Attempts(2)))
 	runs := e.Claim(node, 4)
 	e.End(runs[0], store.Completed)
 	e.End(runs[1], store.Failed)

@@ -213,11 +213,8 @@ func racePauses(e *env.Env) {
 // raceWakes: whoever comes first, the job is available once, and claimed once.
 func raceWakes(e *env.Env) {
 	const n = 40
-	node := e.Join()
-	for range n {
-		e.Add()
-	}
-	runs := e.Claim(node, n)
+	runs := e.Running(n)
+	node := runs[0].Lease.Node
 	batch := &store.Batch{}
 	for _, run := range runs {
 		batch.Appends = append(batch.Appends, &store.Append{Lease: run.Lease, Entries: env.Steps(1, 1)})
@@ -350,11 +347,7 @@ func raceCallbacks(e *env.Env) {
 // raceSendEnd: a send that was accepted is there, and one that was refused is not, whoever ends the job.
 func raceSendEnd(e *env.Env) {
 	const n = 30
-	node := e.Join()
-	for range n {
-		e.Add()
-	}
-	runs := e.Claim(node, n)
+	runs := e.Running(n)
 	sends := make([]*store.Send, n)
 	together(e, 2, func(i int) error {
 		random := rand.New(rand.NewPCG(uint64(i), 14))
@@ -397,9 +390,7 @@ func raceSendEnd(e *env.Env) {
 func raceAppendEnd(e *env.Env) {
 	const n = 24
 	node, other := e.Join(), e.Join()
-	for range n {
-		e.Add()
-	}
+	e.Many(n)
 	runs := append(e.Claim(node, n/2), e.Claim(other, n/2)...)
 	appends := make([]*store.Append, n)
 	together(e, 3, func(i int) error {

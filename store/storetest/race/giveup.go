@@ -43,12 +43,7 @@ func giveUpEach(e *env.Env, runs []store.Claimed) (*givenUp, func() error) {
 
 func raceGiveUpEnd(e *env.Env) {
 	const n = 90
-	var jobs []*store.Enqueue
-	for range n {
-		jobs = append(jobs, e.Job())
-	}
-	e.Enqueue(jobs...)
-	runs := e.Claim(e.Join(), n)
+	runs := e.Running(n)
 	given, giveUp := giveUpEach(e, runs)
 	errs := make([]error, n)
 	together(e, 4, func(i int) error {
@@ -82,12 +77,7 @@ func raceGiveUpEnd(e *env.Env) {
 // job; what comes later is refused.
 func raceGiveUpAppend(e *env.Env) {
 	const n = 90
-	var jobs []*store.Enqueue
-	for range n {
-		jobs = append(jobs, e.Job(env.Attempts(1)))
-	}
-	e.Enqueue(jobs...)
-	runs := e.Claim(e.Join(), n)
+	runs := e.Running(n, env.Attempts(1))
 	given, giveUp := giveUpEach(e, runs)
 	errs := make([]error, n)
 	together(e, 3, func(i int) error {

@@ -25,10 +25,7 @@ var raceNodesTests = env.Tests{
 // raceCancelClaim: a job is cancelled before it runs, or it runs and its node is told.
 func raceCancelClaim(e *env.Env) {
 	const n = 40
-	var ids []store.ID
-	for range n {
-		ids = append(ids, e.Add())
-	}
+	ids := env.IDsOf(e.Many(n))
 	node := e.Join()
 	answers := map[store.ID]store.State{}
 	var claimed tally
@@ -76,11 +73,7 @@ func raceCancelClaim(e *env.Env) {
 // accepted stays.
 func raceCancelEnd(e *env.Env) {
 	const n = 40
-	for range n {
-		e.Add()
-	}
-	node := e.Join()
-	runs := e.Claim(node, n)
+	runs := e.Running(n)
 	answers := map[store.ID]store.State{}
 	finals := map[store.ID]store.State{}
 	together(e, 2, func(i int) error {
@@ -132,11 +125,7 @@ func raceCancelEnd(e *env.Env) {
 
 func raceRescue(e *env.Env) {
 	const n = 150
-	var jobs []*store.Enqueue
-	for range n {
-		jobs = append(jobs, e.Job())
-	}
-	e.Enqueue(jobs...)
+	jobs := e.Many(n)
 	for range 3 {
 		e.ClaimWith(e.Demand(e.Join(), n/3))
 	}
@@ -172,10 +161,7 @@ func raceRescue(e *env.Env) {
 // raceRescueEnd: the node is slow, not dead, and ends its runs while it is declared dead.
 func raceRescueEnd(e *env.Env) {
 	const n = 60
-	var ids []store.ID
-	for range n {
-		ids = append(ids, e.Add())
-	}
+	ids := env.IDsOf(e.Many(n))
 	runs := e.Claim(e.Join(), n)
 	e.Clock.Advance(env.DeadAfter + time.Second)
 	params := e.RescueParams()
@@ -226,10 +212,7 @@ func raceRescueEnd(e *env.Env) {
 
 func raceLeave(e *env.Env) {
 	const n = 60
-	var ids []store.ID
-	for range n {
-		ids = append(ids, e.Add())
-	}
+	ids := env.IDsOf(e.Many(n))
 	for range 5 {
 		node := e.Join()
 		together(e, 3, func(i int) error {
@@ -286,9 +269,7 @@ func raceJoin(e *env.Env) {
 // raceRescueClaim: a node that is declared dead while it claims either gets nothing, or what it gets is rescued.
 func raceRescueClaim(e *env.Env) {
 	const n = 80
-	for range n {
-		e.Add(env.Attempts(100))
-	}
+	e.Many(n, env.Attempts(100))
 	for range 4 {
 		node := e.Join()
 		e.Clock.Advance(env.DeadAfter + time.Second)
@@ -327,10 +308,7 @@ func raceRescueClaim(e *env.Env) {
 func raceCancelGone(e *env.Env) {
 	const n = 40
 	for round := range 4 {
-		var ids []store.ID
-		for range n {
-			ids = append(ids, e.Add())
-		}
+		ids := env.IDsOf(e.Many(n))
 		node := e.Join()
 		e.Claim(node, n)
 		if round%2 == 1 {

@@ -13,10 +13,7 @@ import (
 // because its answer was late. One of the two is applied; its copy is told so.
 func raceOutcomes(e *env.Env) {
 	const n = 20
-	for range n {
-		e.Add()
-	}
-	runs := e.Claim(e.Join(), n)
+	runs := e.Running(n)
 	states := []store.State{store.Completed, store.Retryable, store.Completed, store.Retryable}
 	outcomes := make([][]*store.Outcome, len(states))
 	for i, state := range states {

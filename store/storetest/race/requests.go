@@ -65,10 +65,7 @@ func raceBeatRescue(e *env.Env) {
 // remembering makes n runs of jobs that remember, on one node.
 func remembering(e *env.Env, n int) []store.Claimed {
 	e.Helper()
-	for range n {
-		e.Add(env.Attempts(100))
-	}
-	runs := e.Claim(e.Join(), n)
+	runs := e.Running(n, env.Attempts(100))
 	batch := &store.Batch{}
 	for _, run := range runs {
 		batch.Appends = append(batch.Appends, &store.Append{Lease: run.Lease, Entries: env.Steps(1, 1)})

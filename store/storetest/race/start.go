@@ -81,16 +81,7 @@ func raceRepeatedStart(e *env.Env) {
 		e.WantIDs("started", env.ClaimedIDs(runs), env.IDsOf(jobs)...)
 		e.Equal("a repeated claim", e.RepeatedClaim(batch), runs)
 		e.ClaimOne(node, batch.Enqueues[len(jobs)].Job.ID)
-		ends := &store.Batch{}
-		for _, run := range runs {
-			ends.Outcomes = append(ends.Outcomes, env.Outcome(run, store.Completed))
-		}
-		e.Apply(ends)
-		for _, o := range ends.Outcomes {
-			if o.Err != nil {
-				e.Fatalf("outcome: %v", o.Err)
-			}
-		}
+		e.EndAll(runs, store.Completed)
 	}
 }
 

@@ -260,11 +260,7 @@ func startRepeatedRecords(e *env.Env) {
 	batch := e.Starting(node, jobs...)
 	runs := e.StartAll(batch)
 	e.Equal("started by the repeated batch", sendAgain(e, batch), runs)
-	ends := &store.Batch{}
-	for _, run := range runs[:store.MaxClaimSlots] {
-		ends.Outcomes = append(ends.Outcomes, env.Outcome(run, store.Completed))
-	}
-	e.Apply(ends)
+	e.EndAll(runs[:store.MaxClaimSlots], store.Completed)
 	e.Equal("started by the repeated batch", sendAgain(e, batch), runs[store.MaxClaimSlots:])
 }
 

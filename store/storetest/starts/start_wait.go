@@ -201,9 +201,9 @@ func startBehindBatch(e *env.Env) {
 
 func startBesideLanes(e *env.Env) {
 	node := e.Join()
-	in := func(name string) func(*store.Enqueue) { return func(q *store.Enqueue) { q.Job.Namespace = name } }
+	in := func(name string) func(*store.Enqueue) { return env.In(name) }
 	e.Enqueue(e.Job(env.Kind("push")), e.Job(env.Priority(1)), e.Job(env.Priority(3)), e.Job(env.Queue("other")), e.Job(in("other")),
-		e.Job(func(q *store.Enqueue) { q.Job.Version = "v1" }))
+		e.Job(env.Version("v1")))
 	err := e.Store.Pause(e.Ctx, store.PauseParams{Namespace: "other", Queue: "mail", Paused: true, Actor: "ada"})
 	if err != nil {
 		e.Fatalf("Pause: %v", err)
@@ -252,7 +252,7 @@ func startMixed(e *env.Env) {
 		e.Job(env.RunAt(now.Add(-time.Hour))),
 		e.Job(other, env.Unique("k")),
 		e.Job(other, env.Unique("taken"), env.OnConflict(store.Reject)),
-		e.Job(func(q *store.Enqueue) { q.Job.Version = "v1" }),
+		e.Job(env.Version("v1")),
 		e.Job(env.Priority(5)),
 		e.Job(env.Kind("a\x00b")),
 		e.Job(other),
@@ -333,7 +333,7 @@ func startKnown(e *env.Env) {
 			e.End(run, state)
 		}
 		before := e.Get(run.Job.ID)
-		known := e.Job(env.Queue(name), env.Kind("push"), func(q *store.Enqueue) { q.Job.ID = run.Job.ID })
+		known := e.Job(env.Queue(name), env.Kind("push"), env.ID(run.Job.ID))
 		batch := e.Starting(node, e.Job(env.Queue(name)), known, e.Job(env.Queue(name)))
 		first, last := batch.Enqueues[0], batch.Enqueues[2]
 		e.Apply(batch)
@@ -367,7 +367,7 @@ func startKnownAmong(e *env.Env) {
 		fresh := slices.Clone(jobs)
 		for _, at := range places {
 			id := e.Add(env.Queue("known"))
-			jobs[at] = e.Job(func(q *store.Enqueue) { q.Job.ID = id })
+			jobs[at] = e.Job(env.ID(id))
 			fresh = slices.DeleteFunc(fresh, func(q *store.Enqueue) bool { return !slices.Contains(jobs, q) })
 		}
 		batch := e.Starting(node, jobs...)

@@ -52,8 +52,7 @@ func (e *txEnv) enqueueTx(tx store.Tx, enqueues ...*store.Enqueue) {
 
 func (e *txEnv) wantUnknown(id store.ID) {
 	e.Helper()
-	_, err := e.Store.Get(e.Ctx, "", id)
-	e.WantErr("Get of a job that is not there", err, store.ErrNotFound)
+	e.WantUnknown(id)
 }
 
 // soon is long for a store that waits for nobody, and glimpse is short for one that waits. They are

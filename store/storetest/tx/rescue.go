@@ -45,11 +45,7 @@ func rescueSending(e *txEnv) {
 		runs := e.Claim(node, 3)
 		e.sendTx(tx, runs[1].Job.ID)
 		rescued := e.rescueSoon(e.LastBeat(node))
-		var ids []store.ID
-		for _, r := range rescued {
-			ids = append(ids, r.Job)
-		}
-		e.WantSameIDs("rescued beside a job that is being sent to", ids, runs[0].Job.ID, runs[2].Job.ID)
+		e.WantSameIDs("rescued beside a job that is being sent to", env.RescuedIDs(rescued), runs[0].Job.ID, runs[2].Job.ID)
 		e.WantState(runs[1].Job.ID, store.Running)
 		e.WantLost(runs[0])
 		_, err := e.Store.Claim(e.Ctx, e.Demand(node, 1))
