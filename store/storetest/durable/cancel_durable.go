@@ -12,7 +12,6 @@ var cancelDurableTests = env.Tests{
 	"CancelArrives_at_a_durable_job_in_every_state":        cancelDurableStates,
 	"a_sweep_applies_what_no_run_can_answer_and_counts_it": cancelDurableSwept,
 	"a_job_that_has_not_begun_is_cancelled_at_once":        cancelNotBegun,
-	"Order_a_cancelled_durable_job_waits_for_its_turn":     cancelDurableOrder,
 }
 
 func cancelDurableStates(e *env.Env) {
@@ -101,25 +100,4 @@ func cancelNotBegun(e *env.Env) {
 	if record := e.Get(id); record.State != store.Cancelled || record.Wait != nil || record.Error != "not needed" {
 		e.Fatalf("record: %+v", record)
 	}
-}
-
-func cancelDurableOrder(e *env.Env) {
-	node := e.Join()
-	// The first has the turn while it waits; a durable one behind it waits for the turn to end itself.
-	first := e.ClaimOne(node, e.Add(env.Ordered("k")))
-	e.Write(&first, env.Step(1))
-	e.End(first, store.Failed)
-	second := e.ClaimOne(node, e.Add(env.Ordered("k")))
-	e.Write(&second, env.Step(1))
-	e.Retry(first.Job.ID)
-	e.Cancel(first.Job.ID)
-	e.WantNothing(node)
-	e.WantState(first.Job.ID, store.Available)
-	e.Park(second, env.ForSignals())
-	e.WantNothing(node)
-	e.Cancel(second.Job.ID)
-	second = e.WantCancelTold(node, second.Job.ID)
-	e.End(second, store.Cancelled)
-	first = e.WantCancelTold(node, first.Job.ID)
-	e.End(first, store.Cancelled)
 }

@@ -16,8 +16,7 @@ var endingTests = env.Tests{
 	"AtomicTransitions_every_run_that_is_given_up_under_every_request_leads_where_it_must": endingGivenUp,
 	"AtomicTransitions_every_run_whose_node_leaves_leads_where_it_must":                    endingLeft,
 	"a_message_that_has_come_wakes_a_run_that_knew_of_its_cancel":                          endingMessage,
-	"CancelArrives_a_run_that_cannot_end_itself_is_not_tried_at_once_for_ever":             endingForever,
-	"a_contradiction_is_held_though_a_cancel_was_asked":                                    endingContradiction,
+	"CancelArrives_at_once_at_a_job_that_waits_in_spite_of_it_if_somebody_asks_again":      endingAskedAgain,
 	"an_outcome_tells_when_its_job_is_due":                                                 endingDue,
 }
 
@@ -40,57 +39,40 @@ func endingMessage(e *env.Env) {
 	e.WantCancelTold(run.Lease.Node, run.Job.ID)
 }
 
-// endingForever: a run that has seen the request and fails is repeated as its outcome says, and at
-// last not any more.
-func endingForever(e *env.Env) {
-	run := e.Durable(1)
-	node := run.Lease.Node
-	e.Cancel(run.Job.ID)
-	knowing := func(o *store.Outcome) { o.CancelSeen = true }
-	for range 3 {
-		due := e.Clock.Now().Add(time.Minute)
-		if o := e.End(run, store.Retryable, knowing); o.Final != store.Retryable || !o.Due.Equal(due) {
-			e.Fatalf("it became %v, due at %v; want %v", o.Final, o.Due, due)
-		}
-		e.Later(node, time.Minute-time.Microsecond)
-		e.Sweep()
-		e.WantNothing(node)
-		e.Later(node, time.Microsecond)
-		run = e.WantCancelTold(node, run.Job.ID)
-	}
-	e.EndAs(store.Failed, run, store.Failed, knowing)
-	// A person who asks again does not want to wait.
-	run = e.Durable(1)
-	e.Cancel(run.Job.ID)
-	e.End(run, store.Retryable, knowing)
-	e.Equal("answers of the second cancel", e.Cancel(run.Job.ID), []store.State{store.Available})
-	e.WantCancelTold(run.Lease.Node, run.Job.ID)
-}
-
-// endingContradiction: until a person lets it go on, or asks again.
-func endingContradiction(e *env.Env) {
-	contradicts := func(o *store.Outcome) { o.Reason, o.Error = store.ReasonNondeterminism, "step 2 is another one" }
-	for _, seen := range []bool{false, true} {
+// endingAskedAgain: a run that knows of the request fails, or is in contradiction with its journal.
+// Then the job waits, and the sweep leaves it alone; but a person who asks again does not want to
+// wait.
+func endingAskedAgain(e *env.Env) {
+	for _, c := range []struct {
+		state  store.State
+		change func(*store.Outcome)
+	}{
+		{store.Retryable, func(o *store.Outcome) { o.CancelSeen, o.Delay = true, 1000*24*time.Hour }},
+		{store.Waiting, contradicts(true)},
+		{store.Waiting, contradicts(false)},
+	} {
 		run := e.Durable(2)
 		node := run.Lease.Node
 		e.Cancel(run.Job.ID)
-		hold := func() {
-			e.Helper()
-			o := e.Park(run, &store.Wait{Held: true}, contradicts, func(o *store.Outcome) { o.CancelSeen = seen })
-			record := e.Get(run.Job.ID)
-			if o.Final != store.Waiting || record.Wait == nil || record.Wait.Error != "step 2 is another one" {
-				e.Fatalf("a contradiction became %v: %+v", o.Final, record)
+		e.EndAs(c.state, run, c.state, c.change)
+		for range 3 {
+			if n := e.Sweep(); n != 0 {
+				e.Fatalf("the sweep applied %d requests", n)
 			}
-			e.Sweep()
-			wantStuck(e, run.Job.ID, node)
+			e.Later(node, time.Hour)
+			e.WantNothing(node)
 		}
-		hold()
-		e.Resume(env.Resumption(run.Job.ID), store.Available)
-		run = e.WantCancelTold(node, run.Job.ID)
-		hold()
+		e.WantState(run.Job.ID, c.state)
 		e.Equal("answers of the second cancel", e.Cancel(run.Job.ID), []store.State{store.Available})
-		run = e.WantCancelTold(node, run.Job.ID)
-		e.End(run, store.Cancelled)
+		e.End(e.WantCancelTold(node, run.Job.ID), store.Cancelled)
+	}
+}
+
+// contradicts ends a run that knows of a request, or not, and meets another step than the one before.
+func contradicts(seen bool) func(*store.Outcome) {
+	return func(o *store.Outcome) {
+		o.Wait, o.CancelSeen = &store.Wait{Held: true}, seen
+		o.Reason, o.Error = store.ReasonNondeterminism, "step 2 is another one"
 	}
 }
 

@@ -87,12 +87,12 @@ func beginLost(e *env.Env, all []*lost) (int64, map[store.ID]store.Claimed) {
 			batch.Appends = append(batch.Appends, &store.Append{Lease: run.Lease, Entries: env.Steps(1, 1), Closing: l.closing})
 		}
 		batch.Outcomes = append(batch.Outcomes,
-			env.Outcome(run, store.Retryable, func(o *store.Outcome) { o.Durable, o.Delay = l.durable, 1000 }))
+			env.Outcome(run, store.Retryable, func(o *store.Outcome) { o.Durable, o.Delay, o.Version = l.durable, 1000, "v1" }))
 	}
 	e.Apply(batch)
 	e.Clock.Advance(time.Second)
 	node := e.Join()
-	runs = e.ClaimRuns(node)
+	runs = e.ClaimRuns(node, "send@v1")
 	second := &store.Batch{}
 	var cancels, pauses []store.ID
 	for _, l := range all {
@@ -167,7 +167,7 @@ func wantLostEnds(e *env.Env, all []*lost, taken []store.Rescued) {
 			record.Attempts[1].Reason != reason {
 			e.Fatalf("%v: attempt %d of %+v", l, record.Attempt, record.Attempts)
 		}
-		if record.PauseRequested || want.State == store.Cancelled && record.Error != "not needed" {
+		if record.Version != "v1" || record.PauseRequested || want.State == store.Cancelled && record.Error != "not needed" {
 			e.Fatalf("%v: %+v", l, record)
 		}
 		if !want.State.Finished() {

@@ -45,6 +45,7 @@ func allSays(now time.Time) []says {
 type circumstances struct {
 	says
 	durable, closing, cancelled, seen, paused bool
+	left                                      bool          // the run said nothing: its node left
 	deadline                                  time.Duration // from now; 0: none
 
 	job store.ID
@@ -200,7 +201,7 @@ func begin(e *env.Env, all []*circumstances) map[store.ID]store.Claimed {
 func (c *circumstances) outcome(run store.Claimed) *store.Outcome {
 	return env.Outcome(run, c.state, func(o *store.Outcome) {
 		o.Durable, o.CancelSeen, o.Continue, o.Delay = c.durable, c.seen, c.anew, c.due
-		o.Reason, o.Error = c.reason, "words"
+		o.Reason, o.Error, o.Version = c.reason, "words", "v1"
 		if c.wait != nil {
 			o.Wait, o.Delay = c.wait, 0
 		}
@@ -241,9 +242,10 @@ func endingTable(e *env.Env) {
 // endingLeft: a run whose node leaves ends like one that gives its job back.
 func endingLeft(e *env.Env) {
 	all := slices.DeleteFunc(allCircumstances(e.Clock.Now()), func(c *circumstances) bool { return c.what != "available" || c.seen })
-	for _, run := range begin(e, all) {
-		e.Leave(run.Lease.Node)
-		break
+	runs := begin(e, all)
+	e.Leave(runs[all[0].job].Lease.Node)
+	for _, c := range all {
+		c.left = true
 	}
 	if n := e.Sweep(); n != 0 {
 		e.Fatalf("the sweep applied %d requests", n)
@@ -302,6 +304,13 @@ func (c *circumstances) wantRest(e *env.Env, r *store.Record, isVague bool) {
 	}
 	if r.Attempt != attempt {
 		e.Fatalf("%v: %d attempts, want %d", c, r.Attempt, attempt)
+	}
+	version := "v1"
+	if c.left || want.State.Finished() { // only a run that says so binds its job, and only if that goes on
+		version = ""
+	}
+	if r.Kind != "send" || r.Version != version {
+		e.Fatalf("%v: the kind %q, bound to version %q", c, r.Kind, r.Version)
 	}
 	if r.PauseRequested || r.CancelRequested && want.State.Finished() {
 		e.Fatalf("%v: it is still asked to stop: %+v", c, r)
@@ -383,7 +392,7 @@ func wantNextTold(e *env.Env, all []*circumstances) {
 func wantTold(e *env.Env, want map[store.ID]bool) {
 	e.Helper()
 	node := e.Join()
-	runs, beat := e.ClaimRuns(node), e.Beat(node)
+	runs, beat := e.ClaimRuns(node, "send", "send@v1"), e.Beat(node)
 	asked := map[store.ID]bool{}
 	for _, c := range beat.Cancels {
 		asked[c.Job] = c.Reason == "not needed" && c.Actor == "ada"

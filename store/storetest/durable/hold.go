@@ -13,7 +13,6 @@ var holdTests = env.Tests{
 	"a_job_that_does_not_run_is_held_at_once":                holdWaiting,
 	"a_pause_may_be_taken_back_while_the_job_runs":           holdEnds,
 	"a_message_that_has_come_does_not_go_before_a_pause":     holdBeforeMessage,
-	"a_held_job_is_left_as_it_is":                            holdTwice,
 	"Order_a_paused_job_keeps_the_turn_of_its_key":           holdOrderingKey,
 	"UniqueIsUnique_a_paused_job_holds_its_key_as_if_it_ran": holdUnique,
 	"pause_answers_in_the_order_asked":                       holdAnswers,
@@ -101,28 +100,6 @@ func holdBeforeMessage(e *env.Env) {
 	e.ParkAs(store.Waiting, run, env.ForSignals())
 	e.WantHeld(run.Job.ID)
 	wantStuck(e, run.Job.ID, run.Lease.Node)
-}
-
-func holdTwice(e *env.Env) {
-	run := e.Durable(1)
-	e.Park(run, &store.Wait{Held: true, For: []byte(`{"a":1}`)}, func(o *store.Outcome) {
-		o.Reason, o.Error = store.ReasonNondeterminism, "words"
-	})
-	id := e.Add()
-	e.PauseJob(id, store.Waiting)
-	for _, id := range []store.ID{run.Job.ID, id} {
-		before := e.Get(id)
-		e.Clock.Advance(time.Second)
-		e.PauseJob(id, store.Waiting)
-		e.Equal("record", e.Get(id), before)
-		if r := e.TryRetry(id); r.Err == nil {
-			e.Fatalf("a held job was retried: %+v", r)
-		}
-		e.Equal("record", e.Get(id), before)
-	}
-	// A job that only waits is no job for a retry either.
-	run = e.Parked(env.ForSignals())
-	e.WantErr("retry of a waiting job", e.TryRetry(run.Job.ID).Err, store.ErrConflict)
 }
 
 func holdOrderingKey(e *env.Env) {

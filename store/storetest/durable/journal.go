@@ -27,7 +27,6 @@ var journalTests = env.Tests{
 	"AtomicTransitions_appends_then_sends_then_outcomes":    journalOrder,
 	"entries_are_read_in_pages":                             journalPages,
 	"a_large_journal_is_whole":                              journalLarge,
-	"Closing_stays_until_a_person_lets_the_job_begin_again": journalClosing,
 	"a_text_that_the_database_cannot_hold_fails_no_append":  journalHostileText,
 }
 
@@ -452,40 +451,6 @@ func journalLarge(e *env.Env) {
 	if n := e.Get(run.Job.ID).Journal; n != 1501 {
 		e.Fatalf("the record tells of %d entries", n)
 	}
-}
-
-func journalClosing(e *env.Env) {
-	run := e.Durable(1, env.Attempts(1))
-	if e.Get(run.Job.ID).Closing {
-		e.Fatal("a job is closing, and nobody said so")
-	}
-	a := &store.Append{Lease: run.Lease, Entries: []store.Entry{env.Entry(2, store.EntryClosing, "")}, Closing: true}
-	if err := e.TryAppend(a); err != nil {
-		e.Fatalf("append: %v", err)
-	}
-	e.Write(&run, env.Step(3)) // which does not take it back
-	if !e.Get(run.Job.ID).Closing {
-		e.Fatal("the job is not closing")
-	}
-	// No lost attempt ends it, though none is left, and the next run is told.
-	next := run
-	for range 3 {
-		e.Lose(next)
-		e.Clock.Advance(env.RescueBackoff)
-		if next = e.ClaimOne(e.Join(), run.Job.ID); !next.Job.Closing || !next.Durable {
-			e.Fatalf("the next run: %+v", next)
-		}
-	}
-	e.End(next, store.Failed)
-	e.Retry(run.Job.ID)
-	if e.Get(run.Job.ID).Closing {
-		e.Fatal("a retried job is closing")
-	}
-	next = e.ClaimOne(e.Join(), run.Job.ID)
-	if next.Job.Closing || !next.Durable {
-		e.Fatalf("the run after the retry: %+v", next)
-	}
-	e.WantEntries(run.Job.ID, 3)
 }
 
 // journalHostileText: names are for people and come from programs. What becomes of such a name is not promised; that the

@@ -10,7 +10,6 @@ import (
 var terminateTests = env.Tests{
 	"a_terminated_job_is_over_in_every_state":  terminateStates,
 	"OneOwner_a_terminated_run_writes_nothing": terminateFenced,
-	"a_terminated_job_frees_its_keys":          terminateFreesKeys,
 }
 
 func terminateStates(e *env.Env) {
@@ -107,24 +106,4 @@ func terminateAmong(e *env.Env) {
 	e.Leave(node)
 	e.WantState(runs[0].Job.ID, store.Available)
 	e.WantState(runs[1].Job.ID, store.Cancelled)
-}
-
-func terminateFreesKeys(e *env.Env) {
-	node := e.Join()
-	for _, parked := range []bool{false, true} {
-		run := e.ClaimOne(node, e.Add(env.Ordered("o"), env.Unique("u")))
-		e.Write(&run, env.Step(1))
-		if parked {
-			e.Park(run, env.ForSignals())
-		}
-		next := e.Add(env.Ordered("o"))
-		e.WantNothing(node)
-		e.Terminate(run.Job.ID)
-		if q := e.Try(env.Unique("u"), env.OnConflict(store.Reject)); q.Err != nil {
-			e.Fatalf("the terminated job holds its key: %v", q.Err)
-		} else {
-			e.Terminate(q.Job.ID)
-		}
-		e.End(e.ClaimOne(node, next), store.Completed)
-	}
 }

@@ -9,8 +9,6 @@ import (
 
 var versionTests = env.Tests{
 	"a_bound_job_is_claimed_by_nodes_of_its_version_only": versionClaim,
-	"a_run_binds_its_job_however_it_goes_on":              versionBinds,
-	"a_bound_job_stays_bound":                             versionStays,
 	"a_job_may_be_enqueued_bound":                         versionEnqueued,
 	"Order_versions_of_a_kind_share_one_order":            versionOrder,
 	"a_bound_job_is_listed_under_its_kind":                versionListed,
@@ -38,90 +36,6 @@ func versionClaim(e *env.Env) {
 	e.End(claimed[0], store.Available)
 	e.WantIDs("claimed without a version", env.ClaimedIDs(e.ClaimKinds(node, "send")), free)
 	e.WantIDs("claimed with both", env.ClaimedIDs(e.ClaimKinds(node, "send", "send@v1")), run.Job.ID)
-}
-
-func versionBinds(e *env.Env) {
-	node := e.Join()
-	for _, state := range []store.State{store.Retryable, store.Scheduled, store.Available, store.Waiting} {
-		for _, key := range []string{"", "k"} {
-			run := e.ClaimOne(node, e.Add(env.Ordered(key)))
-			e.Write(&run, env.Step(1))
-			e.End(run, state, bind("v1"), func(o *store.Outcome) {
-				if state == store.Waiting {
-					o.Wait = &store.Wait{Until: e.Clock.Now().Add(time.Minute)}
-				}
-			})
-			if record := e.Get(run.Job.ID); record.Kind != "send" || record.Version != "v1" || record.Queue != "mail" || record.Priority != 2 {
-				e.Fatalf("%v: %+v", state, record.Job)
-			}
-			e.Later(node, time.Minute)
-			if claimed := e.ClaimKinds(node, "send"); len(claimed) != 0 {
-				e.Fatalf("%v: claimed %v", state, env.ClaimedIDs(claimed))
-			}
-			claimed := e.ClaimKinds(node, "send@v1")
-			e.WantIDs("claimed", env.ClaimedIDs(claimed), run.Job.ID)
-			// It may move on to another version.
-			e.End(claimed[0], store.Available, bind("v2"))
-			if claimed := e.ClaimKinds(node, "send", "send@v1"); len(claimed) != 0 {
-				e.Fatalf("%v: claimed %v", state, env.ClaimedIDs(claimed))
-			}
-			claimed = e.ClaimKinds(node, "send@v2")
-			e.WantIDs("claimed", env.ClaimedIDs(claimed), run.Job.ID)
-			e.End(claimed[0], store.Completed)
-		}
-	}
-	// And when it begins anew.
-	run := e.Durable(1)
-	e.End(run, store.Available, env.Anew("x"), bind("v3"))
-	e.WantIDs("claimed", env.ClaimedIDs(e.ClaimKinds(node, "send@v3", "send")), run.Job.ID)
-}
-
-// versionStays: through everything that puts a job back without a run that says otherwise.
-func versionStays(e *env.Env) {
-	node := e.Join()
-	run := e.ClaimOne(node, e.Add(env.Attempts(100)))
-	e.Write(&run, env.Step(1))
-	e.End(run, store.Available, bind("v1"))
-	claim := func(what string) {
-		e.Helper()
-		if claimed := e.ClaimKinds(node, "send"); len(claimed) != 0 {
-			e.Fatalf("%s: claimed %v", what, env.ClaimedIDs(claimed))
-		}
-		claimed := e.ClaimKinds(node, "send@v1")
-		e.WantIDs(what, env.ClaimedIDs(claimed), run.Job.ID)
-		run = claimed[0]
-	}
-	claim("bound")
-	e.End(run, store.Retryable)
-	e.Retry(run.Job.ID)
-	claim("retried")
-	e.End(run, store.Retryable)
-	e.Later(node, time.Minute)
-	claim("promoted")
-	e.Park(run, env.ForSignals())
-	e.Send(run.Job.ID, env.Signal("s"))
-	claim("woken")
-	e.Park(run, &store.Wait{Held: true})
-	e.Resume(env.Resumption(run.Job.ID), store.Available)
-	claim("resumed")
-	e.End(run, store.Available)
-	e.PauseJob(run.Job.ID, store.Waiting)
-	e.Resume(env.Resumption(run.Job.ID), store.Available)
-	claim("resumed after a pause")
-	e.End(run, store.Failed)
-	e.Resume(env.Resumption(run.Job.ID), store.Available)
-	claim("resumed after it failed")
-	e.Leave(node)
-	node = e.Join()
-	claim("given back")
-	e.Clock.Advance(env.DeadAfter + time.Second)
-	e.Rescue()
-	node = e.Join()
-	e.Later(node, env.RescueBackoff)
-	claim("rescued")
-	e.Cancel(run.Job.ID)
-	e.End(run, store.Retryable)
-	claim("cancelled in order")
 }
 
 func versionEnqueued(e *env.Env) {

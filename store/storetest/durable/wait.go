@@ -14,12 +14,10 @@ var waitTests = env.Tests{
 	"only_the_kinds_that_it_waits_for_wake_a_job":    waitKinds,
 	"what_a_run_has_seen_does_not_wake_it":           waitSeen,
 	"a_job_that_counts_is_woken_by_the_last_of_them": waitCount,
-	"a_job_is_woken_once":                            waitOnce,
 	"EveryDueThingHappens_a_wait_ends_at_its_time":   waitUntil,
 	"a_wait_for_nothing_ends_with_a_person":          waitForNothing,
 	"Order_a_waiting_job_keeps_the_turn_of_its_key":  waitOrderingKey,
 	"parks_and_wakes_of_a_batch_stand_on_their_own":  waitBatch,
-	"waiting_jobs_are_counted_and_listed":            waitCounted,
 }
 
 func waitRecord(e *env.Env) {
@@ -156,22 +154,6 @@ func waitCount(e *env.Env) {
 	}
 }
 
-func waitOnce(e *env.Env) {
-	run := e.Parked(env.ForSignals())
-	a, b := &store.Send{Job: run.Job.ID, Message: env.Signal("a")}, &store.Send{Job: run.Job.ID, Message: env.Signal("b")}
-	batch := &store.Batch{Sends: []*store.Send{a, b}}
-	e.Apply(batch)
-	if a.Err != nil || b.Err != nil || !a.Result.Woken || b.Result.Woken || b.Result.Seq != 2 {
-		e.Fatalf("two sends: %+v, %+v, %v, %v", a.Result, b.Result, a.Err, b.Err)
-	}
-	e.WantWoken(batch, "mail")
-	if result := e.Send(run.Job.ID, env.Signal("c")); result.Woken {
-		e.Fatalf("a send to an available job: %+v", result)
-	}
-	next := e.ClaimOne(e.Join(), run.Job.ID)
-	e.WantNothing(next.Lease.Node)
-}
-
 func waitUntil(e *env.Env) {
 	until := e.Clock.Now().Add(time.Hour)
 	wait := env.ForSignals()
@@ -287,23 +269,5 @@ func waitBatch(e *env.Env) {
 	e.WantWoken(wake, "mail")
 	if runs := e.Claim(e.Join(), 2*n); len(runs) != n-n/5 {
 		e.Fatalf("claimed %d, want %d", len(runs), n-n/5)
-	}
-}
-
-func waitCounted(e *env.Env) {
-	e.Parked(env.ForSignals())
-	e.Parked(&store.Wait{Until: e.Clock.Now().Add(time.Hour)})
-	held := e.Held()
-	if n := e.Queue("mail").Counts[store.Waiting].N; n != 3 {
-		e.Fatalf("the queue counts %d waiting jobs", n)
-	}
-	if ids := e.ListIDs(store.Filter{States: []store.State{store.Waiting}}); len(ids) != 3 || ids[0] != held.Job.ID {
-		e.Fatalf("listed: %v", ids)
-	}
-	if ended := e.Ended(held.Job.ID); len(ended) != 0 {
-		e.Fatalf("a waiting job has ended: %+v", ended)
-	}
-	if q := e.Queue("mail"); !q.OldestDue.IsZero() {
-		e.Fatalf("the oldest available job is from %v", q.OldestDue)
 	}
 }

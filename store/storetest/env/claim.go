@@ -61,11 +61,16 @@ func (e *Env) ClaimKinds(node int64, kinds ...string) []store.Claimed {
 	return e.ClaimWith(params)
 }
 
-// ClaimRuns claims everything there is.
-func (e *Env) ClaimRuns(node int64) map[store.ID]store.Claimed {
+// ClaimRuns claims everything there is of the usual kinds, or of those that are given.
+func (e *Env) ClaimRuns(node int64, kinds ...string) map[store.ID]store.Claimed {
 	e.Helper()
+	e.Promote()
+	params := e.Demand(node, 1000)
+	if len(kinds) > 0 {
+		params.Kinds = kinds
+	}
 	runs := map[store.ID]store.Claimed{}
-	for _, run := range e.Claim(node, 1000) {
+	for _, run := range e.ClaimWith(params) {
 		runs[run.Job.ID] = run
 	}
 	return runs

@@ -17,7 +17,6 @@ var childrenTests = env.Tests{
 	"a_parent_may_be_woken_by_failures_alone":                  childFailures,
 	"a_parent_that_has_completed_gets_no_answer":               childParentCompleted,
 	"a_parent_that_failed_gets_the_answer_and_no_wake_up":      childParentFailed,
-	"a_repeated_outcome_answers_once":                          childRepeated,
 	"children_are_listed_by_their_parent":                      childListed,
 }
 
@@ -396,23 +395,6 @@ func childParentFailed(e *env.Env) {
 		e.ParkAs(store.Available, parent, &store.Wait{Count: 2})
 		e.End(e.ClaimOne(node, parent.Job.ID), store.Completed)
 	}
-}
-
-func childRepeated(e *env.Env) {
-	parent := e.Started()
-	id := e.Bear(&parent, 1)[0]
-	run := e.ClaimOne(e.Join(), id)
-	o := e.End(run, store.Completed)
-	e.Park(parent, &store.Wait{Seen: 1, Kinds: store.MessagesOf(store.MessageChild)})
-	for range 2 {
-		e.WantKnown(o)
-	}
-	e.Cancel(id)
-	e.Terminate(id)
-	if n := len(e.Answers(parent.Job.ID)); n != 1 {
-		e.Fatalf("%d answers", n)
-	}
-	e.WantState(parent.Job.ID, store.Waiting)
 }
 
 func childListed(e *env.Env) {

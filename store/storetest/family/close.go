@@ -12,11 +12,9 @@ import (
 var closeTests = env.Tests{
 	"NoLoss_every_end_of_a_parent_closes_its_children":                                                 closeEveryEnd,
 	"each_child_is_closed_as_its_policy_says":                                                          closePolicies,
-	"CancelArrives_at_children_that_run":                                                               closeRunning,
 	"a_child_that_has_begun_ends_itself":                                                               closeDurable,
 	"children_are_closed_in_steps_and_once":                                                            closeSteps,
 	"EveryDueThingHappens_all_generations_that_do_not_run_are_closed_by_who_asks_while_there_are_more": closeDeep,
-	"children_that_have_finished_are_left_alone":                                                       closeFinished,
 	"a_parent_that_a_person_let_go_on_keeps_its_children":                                              closeResumed,
 	"NoLoss_children_of_a_removed_parent_are_closed":                                                   closeRemoved,
 }
@@ -68,22 +66,37 @@ func closeEveryEnd(e *env.Env) {
 	}
 }
 
+// closePolicies: of each policy there is a child that has finished, one that runs, and one that waits
+// to be claimed.
 func closePolicies(e *env.Env) {
 	node := e.Join()
 	parent := e.ClaimOne(node, e.Add())
 	policies := []store.ClosePolicy{store.CancelChild, store.AbandonChild, store.TerminateChild}
-	var available, running []store.ID
-	for _, policy := range policies {
-		running = append(running, e.Bear(&parent, 1, env.OnParentClose(policy))...)
+	var finished, running, available []store.ID
+	for i, policy := range policies {
+		born := e.Bear(&parent, 2, env.OnParentClose(policy))
+		finished, running = append(finished, born[0]), append(running, born[1])
+		brief := e.Join() // which gives back all but the first
+		e.End(e.ClaimRuns(brief)[born[0]], []store.State{store.Completed, store.Failed, store.Cancelled}[i])
+		e.Leave(brief)
 	}
 	runs := e.ClaimRuns(node)
 	for _, policy := range policies {
 		available = append(available, e.Bear(&parent, 1, env.OnParentClose(policy))...)
 	}
+	var before []store.Record
+	for _, id := range finished {
+		before = append(before, e.Get(id))
+	}
 	e.End(parent, store.Completed, env.WithChildren)
+	e.Clock.Advance(time.Second)
 	closed := e.CloseOnce(100)
 	e.WantSameIDs("ended", closed.Ended, available[0], available[2], running[2])
 	e.WantSameIDs("asked", closed.Running, running[0])
+	// They were asked: nobody asks them again and again.
+	if closed := e.CloseOnce(100); len(closed.Ended)+len(closed.Running) != 0 || closed.More {
+		e.Fatalf("closed again: %+v", closed)
+	}
 	for id, want := range map[store.ID]store.Reason{
 		available[0]: store.ReasonCancelled, available[2]: store.ReasonTerminated, running[2]: store.ReasonTerminated,
 	} {
@@ -98,32 +111,12 @@ func closePolicies(e *env.Env) {
 			e.Fatalf("running child %d: %+v", i, record)
 		}
 	}
+	for i, id := range finished {
+		e.Equal("child that has finished", e.Get(id), before[i])
+	}
 	e.End(runs[running[1]], store.Completed)
+	e.EndAs(store.Cancelled, runs[running[0]], store.Retryable)
 	e.ClaimOne(node, available[1])
-}
-
-func closeRunning(e *env.Env) {
-	node := e.Join()
-	parent := e.ClaimOne(node, e.Add())
-	ids := e.Bear(&parent, 2)
-	runs := e.ClaimRuns(node)
-	e.End(parent, store.Failed, env.WithChildren)
-	closed := e.CloseOnce(100)
-	e.WantSameIDs("asked", closed.Running, ids...)
-	if len(closed.Ended) != 0 {
-		e.Fatalf("closed: %+v", closed)
-	}
-	var told []store.ID
-	for _, c := range e.Beat(node).Cancels {
-		told = append(told, c.Job)
-	}
-	e.WantSameIDs("the beat tells of", told, ids...)
-	// They were asked: nobody asks them again and again.
-	if closed := e.CloseOnce(100); len(closed.Ended)+len(closed.Running) != 0 || closed.More {
-		e.Fatalf("closed again: %+v", closed)
-	}
-	e.EndAs(store.Cancelled, runs[ids[0]], store.Retryable)
-	e.End(runs[ids[1]], store.Completed)
 }
 
 func closeDurable(e *env.Env) {
@@ -254,28 +247,6 @@ func closeDeep(e *env.Env) {
 		for _, id := range ids {
 			e.WantState(id, store.Cancelled)
 		}
-	}
-}
-
-func closeFinished(e *env.Env) {
-	node := e.Join()
-	parent := e.ClaimOne(node, e.Add())
-	ids := e.Bear(&parent, 3)
-	runs := e.ClaimRuns(node)
-	e.End(runs[ids[0]], store.Completed)
-	e.End(runs[ids[1]], store.Failed)
-	e.End(runs[ids[2]], store.Completed)
-	var before []store.Record
-	for _, id := range ids {
-		before = append(before, e.Get(id))
-	}
-	e.End(parent, store.Completed, env.WithChildren)
-	e.Clock.Advance(time.Minute)
-	if closed := e.CloseOnce(100); len(closed.Ended)+len(closed.Running) != 0 || closed.More {
-		e.Fatalf("closed: %+v", closed)
-	}
-	for i, id := range ids {
-		e.Equal("record", e.Get(id), before[i])
 	}
 }
 

@@ -11,13 +11,15 @@ import (
 var invalidTests = env.Tests{
 	"an_invalid_enqueue_fails_alone":                          invalidEnqueues,
 	"an_invalid_checkpoint_fails_alone":                       invalidCheckpoints,
-	"a_job_with_a_time_that_no_calendar_has_fails_alone":      invalidTimes,
 	"an_outcome_with_a_time_that_no_calendar_has_fails_alone": invalidOutcomeTimes,
 	"the_last_second_of_the_calendar_is_a_time_like_others":   lastTimes,
 	"what_is_odd_and_valid_is_taken":                          oddEnqueues,
 }
 
+// invalidEnqueues: among them are times that no calendar has, which are not taken for one that is
+// long ago. What cannot be enqueued cannot be a fork either.
 func invalidEnqueues(e *env.Env) {
+	before := time.Time{}.Add(-time.Microsecond)
 	for name, spoil := range map[string]func(*store.Job){
 		"no id":                    func(j *store.Job) { j.ID = store.ID{} },
 		"no namespace":             func(j *store.Job) { j.Namespace = "" },
@@ -31,18 +33,28 @@ func invalidEnqueues(e *env.Env) {
 		"a tag that is no text":    func(j *store.Job) { j.Tags = []string{"\xff"} },
 		"a key that is no text":    func(j *store.Job) { j.OrderingKey = "\xff" },
 		"metadata that is no JSON": func(j *store.Job) { j.Metadata = []byte("{") },
+
+		"a run time beyond the year 9999":         func(j *store.Job) { j.RunAt = env.BeyondTime },
+		"a run time beyond what 64 bits can hold": func(j *store.Job) { j.RunAt = env.BeyondTime.AddDate(300_000, 0, 0) },
+		"a run time before the year 1":            func(j *store.Job) { j.RunAt = before },
+		"a deadline beyond the year 9999":         func(j *store.Job) { j.Options.Deadline = env.BeyondTime },
+		"a deadline before the year 1":            func(j *store.Job) { j.Options.Deadline = before },
 	} {
-		before, bad, after := e.Job(), e.Job(), e.Job()
+		first, bad, last := e.Job(), e.Job(), e.Job()
 		spoil(&bad.Job)
-		e.Apply(&store.Batch{Enqueues: []*store.Enqueue{before, bad, after}})
+		e.Apply(&store.Batch{Enqueues: []*store.Enqueue{first, bad, last}})
 		if !errors.Is(bad.Err, store.ErrInvalid) || bad.Result.State != 0 {
 			e.Errorf("%s: error is %v, result %+v", name, bad.Err, bad.Result)
 		}
-		for _, good := range []*store.Enqueue{before, after} {
+		for _, good := range []*store.Enqueue{first, last} {
 			if good.Err != nil || e.Get(good.Job.ID).State != store.Available {
 				e.Errorf("%s: its neighbour: %v", name, good.Err)
 			}
 		}
+		if err := e.Store.Fork(e.Ctx, store.ForkParams{From: first.Job.ID, Job: bad.Job}); !errors.Is(err, store.ErrInvalid) {
+			e.Errorf("%s: Fork: %v", name, err)
+		}
+		e.WantUnknown(bad.Job.ID)
 	}
 }
 
@@ -75,36 +87,6 @@ func oddEnqueues(e *env.Env) {
 		e.Errorf("record: %+v", record)
 	}
 	e.Equal("tags", record.Tags, odd.Job.Tags)
-}
-
-// invalidTimes: a time that no calendar has is refused, and not taken for one that is long ago.
-func invalidTimes(e *env.Env) {
-	before := time.Time{}.Add(-time.Microsecond)
-	for name, spoil := range map[string]func(*store.Job){
-		"a run time beyond the year 9999":         func(j *store.Job) { j.RunAt = env.BeyondTime },
-		"a run time beyond what 64 bits can hold": func(j *store.Job) { j.RunAt = env.BeyondTime.AddDate(300_000, 0, 0) },
-		"a run time before the year 1":            func(j *store.Job) { j.RunAt = before },
-		"a deadline beyond the year 9999":         func(j *store.Job) { j.Options.Deadline = env.BeyondTime },
-		"a deadline before the year 1":            func(j *store.Job) { j.Options.Deadline = before },
-	} {
-		bad, good := e.Job(), e.Job()
-		spoil(&bad.Job)
-		e.Apply(&store.Batch{Enqueues: []*store.Enqueue{bad, good}})
-		if !errors.Is(bad.Err, store.ErrInvalid) || bad.Result.State != 0 {
-			e.Errorf("%s: error is %v, result %+v", name, bad.Err, bad.Result)
-		}
-		if _, err := e.Store.Get(e.Ctx, "", bad.Job.ID); !errors.Is(err, store.ErrNotFound) {
-			e.Errorf("%s: it is there: %v", name, err)
-		}
-		if good.Err != nil || e.Get(good.Job.ID).State != store.Available {
-			e.Errorf("%s: its neighbour: %v", name, good.Err)
-		}
-		fork := bad.Job
-		err := e.Store.Fork(e.Ctx, store.ForkParams{From: good.Job.ID, Job: fork})
-		if _, got := e.Store.Get(e.Ctx, "", fork.ID); !errors.Is(err, store.ErrInvalid) || !errors.Is(got, store.ErrNotFound) {
-			e.Errorf("%s: Fork: %v, and a Get says %v", name, err, got)
-		}
-	}
 }
 
 // invalidOutcomeTimes: the run goes on, and can end otherwise.

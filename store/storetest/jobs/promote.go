@@ -11,7 +11,6 @@ import (
 
 var promoteTests = env.Tests{
 	"EveryDueThingHappens_in_steps_as_large_as_the_limit": promoteSteps,
-	"promote_tells_when_the_next_job_is_due":              promoteNextDue,
 	"promote_tells_which_queues_have_something":           promoteQueues,
 	"promote_hands_on_free_ordering_keys":                 promoteKeys,
 }
@@ -45,28 +44,6 @@ func promoteSteps(e *env.Env) {
 		e.Fatalf("promoted %d jobs, want 25", jobs)
 	}
 	e.WantIDs("claimed", env.ClaimedIDs(e.Claim(e.Join(), 100)), want...)
-}
-
-func promoteNextDue(e *env.Env) {
-	next := func(want time.Time) {
-		e.Helper()
-		promoted, err := e.Store.Promote(e.Ctx, 100)
-		if err != nil || !promoted.NextDue.Equal(want) {
-			e.Fatalf("the next job is due at %v, want %v (%v)", promoted.NextDue, want, err)
-		}
-	}
-	next(time.Time{})
-	e.Add()
-	next(time.Time{})
-	later := e.Add(env.Delay(time.Hour))
-	next(env.Start.Add(time.Hour).Truncate(time.Microsecond))
-	sooner := e.Add(env.Delay(time.Minute), env.In("other"))
-	next(env.Start.Add(time.Minute))
-	e.Clock.Advance(2 * time.Minute)
-	next(env.Start.Add(time.Hour))
-	e.WantState(sooner, store.Available)
-	e.Cancel(later)
-	next(time.Time{})
 }
 
 func promoteQueues(e *env.Env) {

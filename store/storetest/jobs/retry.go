@@ -11,8 +11,6 @@ import (
 var retryTests = env.Tests{
 	"FinishedIsFinal_a_failed_or_cancelled_job_runs_again_from_the_first_attempt": retryFinished,
 	"a_job_that_waits_for_its_time_runs_at_once":                                  retryDeferred,
-	"a_job_that_runs_or_has_completed_is_a_conflict":                              retryConflict,
-	"UniqueIsUnique_a_retry_needs_its_key":                                        retryUnique,
 	"UniqueIsUnique_the_first_job_of_a_retry_gets_their_key":                      retryFirstGetsKey,
 	"UniqueIsUnique_a_retry_that_kept_its_key_needs_no_other":                     retryKeptKey,
 	"retry_answers_in_the_order_asked":                                            retryAnswers,
@@ -76,43 +74,6 @@ func retryDeferred(e *env.Env) {
 	e.End(runs[1], store.Completed)
 	e.Clock.Advance(2 * time.Hour)
 	e.WantNothing(node)
-}
-
-func retryConflict(e *env.Env) {
-	run := e.Started()
-	check := func(state store.State) {
-		e.Helper()
-		before := e.Get(run.Job.ID)
-		r := e.TryRetry(run.Job.ID)
-		e.WantErr("Retry", r.Err, store.ErrConflict)
-		var unique *store.UniqueError
-		if errors.As(r.Err, &unique) || r.State != state {
-			e.Fatalf("Retry of a %v job: %+v", state, r)
-		}
-		e.Equal("job", e.Get(run.Job.ID), before)
-	}
-	check(store.Running)
-	e.End(run, store.Completed)
-	check(store.Completed)
-	e.WantNothing(e.Join())
-}
-
-func retryUnique(e *env.Env) {
-	node := e.Join()
-	first := e.Add(env.Unique("k"))
-	e.End(e.ClaimOne(node, first), store.Failed)
-	second := e.Add(env.Unique("k"))
-	r := e.TryRetry(first)
-	var taken *store.UniqueError
-	if !errors.As(r.Err, &taken) || taken.Holder != second || r.State != store.Failed {
-		e.Fatalf("Retry without its key: %+v", r)
-	}
-	e.WantState(first, store.Failed)
-	e.End(e.ClaimOne(node, second), store.Completed)
-	e.Retry(first)
-	e.WantTaken("k", first)
-	e.End(e.ClaimOne(node, first), store.Completed)
-	e.WantFree("k")
 }
 
 // retryFirstGetsKey: of the jobs of one call that want one key the first that is named gets it.

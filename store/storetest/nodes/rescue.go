@@ -14,7 +14,6 @@ import (
 var rescueTests = env.Merged(env.Tests{
 	"NoLoss_jobs_of_a_dead_node_run_again":                         rescueJobs,
 	"NoLoss_every_claim_record_of_a_dead_node_is_taken":            rescueManyRecords,
-	"a_run_whose_journal_has_grown_is_not_counted":                 rescueProgress,
 	"a_run_that_has_only_read_its_journal_is_counted":              rescueNoProgress,
 	"a_node_that_has_given_another_sign_of_life_lives":             rescueSparesAlive,
 	"only_nodes_that_are_named_are_declared_dead":                  rescueNamed,
@@ -78,49 +77,6 @@ func rescueManyRecords(e *env.Env) {
 	e.Beat(third)
 	if claimed := e.Claim(third, n+10); len(claimed) != n+4 {
 		e.Fatalf("claimed %d of the rescued jobs, want %d", len(claimed), n+4)
-	}
-}
-
-// rescueProgress: a job that gets further before each death of its node never uses up its attempts; one that does not any more ends as
-// every other.
-func rescueProgress(e *env.Env) {
-	id := e.Add(env.Attempts(2))
-	lose := func(run store.Claimed, counted int, want store.State) {
-		e.Helper()
-		e.Clock.Advance(env.RescueBackoff)
-		rescued := e.Lose(run)
-		if rescued.State != want {
-			e.Fatalf("rescued: %+v, want it %v", rescued, want)
-		}
-		// What is not counted is not waited for either.
-		if want == store.Retryable && !rescued.RunAt.Equal(e.Clock.Now()) {
-			e.Fatalf("attempt %d was lost, and the next run is at %v", counted, rescued.RunAt)
-		}
-		record := e.Get(id)
-		last := record.Attempts[len(record.Attempts)-1]
-		if record.Attempt != counted || last.Number != run.Job.Attempt || last.LeaseNumber != run.Lease.Number || last.Outcome != want {
-			e.Fatalf("%d attempts, the last is %+v", record.Attempt, last)
-		}
-	}
-	for i := range int64(4) {
-		run := e.ClaimOne(e.Join(), id)
-		if run.Job.Attempt != 1 {
-			e.Fatalf("run %d is attempt %d", i, run.Job.Attempt)
-		}
-		e.Write(&run, env.Steps(2*i+1, 2*i+2)...)
-		lose(run, 0, store.Retryable)
-	}
-	lose(e.ClaimOne(e.Join(), id), 1, store.Retryable)
-	run := e.ClaimOne(e.Join(), id)
-	e.Write(&run, env.Step(9))
-	lose(run, 1, store.Retryable)
-	run = e.ClaimOne(e.Join(), id)
-	if run.Job.Attempt != 2 {
-		e.Fatalf("the last run is attempt %d", run.Job.Attempt)
-	}
-	lose(run, 2, store.Failed)
-	if record := e.Get(id); record.Reason != store.ReasonCrashLoop || record.Journal != 9 {
-		e.Fatalf("record: %+v", record)
 	}
 }
 

@@ -28,7 +28,6 @@ var readTests = env.Tests{
 	"long_lists_of_ids_are_answered_as_a_whole":                longLists,
 	"a_store_describes_itself":                                 traits,
 	"watch_ends_with_its_context":                              watchEnds,
-	"a_record_tells_when_the_last_run_began":                   readClaimedAt,
 }
 
 // oneOfEach makes jobs in every state that the contract can bring about, and returns them oldest first.
@@ -273,49 +272,6 @@ func watchEnds(e *env.Env) {
 	if err := <-done; err != nil {
 		e.Fatalf("Watch ended with %v", err)
 	}
-}
-
-// readClaimedAt: the last run counts, whether it left an attempt or parked, and however the job goes on.
-func readClaimedAt(e *env.Env) {
-	want := func(id store.ID, what string, at time.Time) {
-		e.Helper()
-		if got := e.Get(id).ClaimedAt; !got.Equal(at) {
-			e.Fatalf("%s: the last run began at %v, want %v", what, got, at)
-		}
-		if listed := e.List(store.Filter{}, 10); len(listed) != 1 || !listed[0].ClaimedAt.Equal(at) {
-			e.Fatalf("%s: the list says %v, want %v", what, listed[0].ClaimedAt, at)
-		}
-	}
-	id, node := e.Add(env.Attempts(9)), e.Join()
-	want(id, "new", time.Time{})
-	run := e.ClaimOne(node, id)
-	first := run.ClaimedAt
-	e.Write(&run, env.Step(1))
-	e.Clock.Advance(time.Second)
-	e.Park(run, env.ForSignals())
-	want(id, "parked", first)
-	e.TryPause(id)
-	want(id, "paused", first)
-	e.GoOn(id)
-	want(id, "resumed", first)
-	e.Clock.Advance(time.Second)
-	run = e.ClaimOne(node, id)
-	second := run.ClaimedAt
-	want(id, "running", second)
-	e.End(run, store.Retryable, func(o *store.Outcome) { o.RunAt = env.Start })
-	want(id, "retryable", second)
-	e.Clock.Advance(-time.Second / 2) // a clock may be set back
-	run = e.ClaimOne(node, id)
-	third := run.ClaimedAt
-	e.Park(run, env.ForSignals())
-	want(id, "parked again", third)
-	e.Send(id, env.Signal("s"))
-	want(id, "woken", third)
-	e.Clock.Advance(time.Minute)
-	run = e.ClaimOne(node, id)
-	e.Park(run, env.ForSignals())
-	e.Terminate(id)
-	want(id, "terminated", run.ClaimedAt)
 }
 
 func listLimit(e *env.Env) {
