@@ -65,11 +65,9 @@ func cancelDurableSwept(e *env.Env) {
 		asked = append(asked, run.Job.ID)
 	}
 	e.Cancel(asked...)
-	for i, id := range asked[:2] {
+	for i, id := range asked[:2] { // of the second one an entry stays
 		e.PauseJob(id, store.Waiting)
-		params := env.Resumption(id)
-		params.Keep = int64(i) // of the second one an entry stays
-		e.Resume(params, store.Available)
+		e.Resume(env.Cut(id, int64(i)), store.Available)
 	}
 	if n := e.Sweep(); n != 1 {
 		e.Fatalf("the sweep applied %d requests, want 1", n)
@@ -93,9 +91,7 @@ func cancelNotBegun(e *env.Env) {
 	e.PauseJob(id, store.Waiting)
 	back := e.Durable(2)
 	e.Park(back, &store.Wait{Held: true})
-	params := env.Resumption(back.Job.ID)
-	params.Keep = 0
-	e.Resume(params, store.Available)
+	e.Resume(env.Cut(back.Job.ID, 0), store.Available)
 	e.Equal("answers", e.Cancel(id, back.Job.ID), []store.State{store.Cancelled, store.Cancelled})
 	if record := e.Get(id); record.State != store.Cancelled || record.Wait != nil || record.Error != "not needed" {
 		e.Fatalf("record: %+v", record)

@@ -1,7 +1,6 @@
 package durable
 
 import (
-	"strings"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -16,7 +15,6 @@ var holdTests = env.Tests{
 	"Order_a_paused_job_keeps_the_turn_of_its_key":           holdOrderingKey,
 	"UniqueIsUnique_a_paused_job_holds_its_key_as_if_it_ran": holdUnique,
 	"pause_answers_in_the_order_asked":                       holdAnswers,
-	"a_text_that_the_database_cannot_hold_fails_no_pause":    holdHostileText,
 }
 
 // wantStuck checks that neither a message nor time wakes a job.
@@ -162,30 +160,4 @@ func holdAnswers(e *env.Env) {
 	e.WantAnswers(e.TryPause(ids...), nil, ids, store.Result{Err: store.ErrNotFound}, held, store.Result{State: store.Running},
 		store.Result{State: store.Completed, Err: store.ErrConflict}, held)
 	e.WantAnswers(e.TryPause(), nil, nil)
-}
-
-func holdHostileText(e *env.Env) {
-	hostile := "words\x00 and \xff\xfe" + strings.Repeat("é", 100)
-	run, other := e.Durable(1), e.Durable(1)
-	id := e.Add()
-	params := store.PauseJobsParams{Jobs: []store.ID{id, run.Job.ID}, Reason: hostile, Actor: hostile}
-	if _, err := e.Store.PauseJobs(e.Ctx, params); err != nil {
-		e.Fatalf("PauseJobs: %v", err)
-	}
-	o := env.Outcome(run, store.Available)
-	p := env.Outcome(other, store.Waiting, func(o *store.Outcome) {
-		o.Wait, o.Durable, o.Reason, o.Error = &store.Wait{Held: true}, true, store.ReasonNondeterminism, hostile
-	})
-	e.Apply(&store.Batch{Outcomes: []*store.Outcome{o, p}})
-	if o.Err != nil || p.Err != nil {
-		e.Fatalf("errors: %v, %v", o.Err, p.Err)
-	}
-	for _, id := range []store.ID{id, run.Job.ID, other.Job.ID} {
-		if w := e.Get(id).Wait; w == nil || !strings.HasPrefix(w.Error, "words") || !strings.HasSuffix(w.Error, "é") {
-			e.Fatalf("wait: %+v", w)
-		}
-		resumed := env.Resumption(id)
-		resumed.Reason, resumed.Actor = hostile, hostile
-		e.Resume(resumed, store.Available)
-	}
 }

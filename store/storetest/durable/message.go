@@ -2,7 +2,6 @@ package durable
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -17,7 +16,6 @@ var messageTests = env.Tests{
 	"a_callback_has_one_end":                                   messageCallbackEnds,
 	"a_message_that_is_no_message_is_invalid":                  messageInvalid,
 	"sends_of_a_batch_stand_on_their_own":                      messageBatch,
-	"a_text_that_the_database_cannot_hold_fails_no_send":       messageHostileText,
 	"messages_are_read_in_pages":                               messagePages,
 }
 
@@ -197,25 +195,6 @@ func messageBatch(e *env.Env) {
 	}
 }
 
-func messageHostileText(e *env.Env) {
-	hostile := "words\x00 and \xff\xfe" + strings.Repeat("é", 100)
-	run, neighbour := e.Durable(1), e.Started()
-	e.Write(&run, env.Entry(2, store.EntryCallback, "token"))
-	failed := env.Callback(store.MessageCallbackFailed, "token")
-	failed.Error = hostile
-	odd := &store.Send{Job: run.Job.ID, Message: env.Signal(hostile)}
-	a := &store.Send{Job: run.Job.ID, Message: failed}
-	b := &store.Send{Job: neighbour.Job.ID, Message: env.Signal("s")}
-	e.Apply(&store.Batch{Sends: []*store.Send{odd, a, b}})
-	if odd.Err != nil || a.Err != nil || b.Err != nil {
-		e.Fatalf("errors: %v, %v, %v", odd.Err, a.Err, b.Err)
-	}
-	messages := e.Messages(run.Job.ID)
-	if got := messages[1].Error; !strings.HasPrefix(got, "words") || !strings.HasSuffix(got, "é") {
-		e.Fatalf("the error is %q", got)
-	}
-}
-
 func messagePages(e *env.Env) {
 	run := e.Durable(1)
 	e.Write(&run, env.Entry(2, store.EntryCallback, "token"))
@@ -234,9 +213,7 @@ func messagePages(e *env.Env) {
 		{0, 1000, all}, {0, 1, all[:1]}, {1, 2, all[1:3]}, {3, 2, all[3:]}, {4, 2, nil}, {99, 2, nil},
 	} {
 		page, err := e.Store.Messages(e.Ctx, store.InboxParams{Job: run.Job.ID, After: c.after, Limit: c.limit})
-		if err != nil {
-			e.Fatalf("Messages: %v", err)
-		}
+		e.NoError("Messages", err)
 		e.Equal(fmt.Sprintf("%d messages after %d", c.limit, c.after), page, c.want)
 	}
 	for _, limit := range []int{-1, 0, 1001} {

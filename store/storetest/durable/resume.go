@@ -78,9 +78,7 @@ func resumeFinished(e *env.Env) {
 		e.End(run, store.Retryable)
 		e.Later(node, time.Minute)
 		run = e.ClaimOne(node, run.Job.ID)
-		if err := e.TryAppend(&store.Append{Lease: run.Lease, Entries: env.Steps(4, 4), Closing: true}); err != nil {
-			e.Fatalf("append: %v", err)
-		}
+		e.NoError("append", e.TryAppend(&store.Append{Lease: run.Lease, Entries: env.Steps(4, 4), Closing: true}))
 		e.End(run, state)
 		before := e.Get(run.Job.ID)
 		journal := e.Journal(run.Job.ID)
@@ -117,14 +115,10 @@ func resumeClosing(e *env.Env) {
 	for keep, closing := range map[int64]bool{-1: true, 5: true, 4: false, 0: false} {
 		run := e.ClaimOne(node, e.Add())
 		e.Write(&run, env.Steps(1, 3)...)
-		if err := e.TryAppend(&store.Append{Lease: run.Lease, Entries: env.Steps(4, 5), Closing: true}); err != nil {
-			e.Fatalf("append: %v", err)
-		}
+		e.NoError("append", e.TryAppend(&store.Append{Lease: run.Lease, Entries: env.Steps(4, 5), Closing: true}))
 		e.Write(&run, env.Step(6))
 		e.Park(run, &store.Wait{Held: true})
-		params := env.Resumption(run.Job.ID)
-		params.Keep = keep
-		e.Resume(params, store.Available)
+		e.Resume(env.Cut(run.Job.ID, keep), store.Available)
 		if record := e.Get(run.Job.ID); record.Closing != closing {
 			e.Fatalf("the job that keeps %d entries, the fifth of which decides its end: %+v", keep, record)
 		}
@@ -184,9 +178,7 @@ func resumeForgetsCallback(e *env.Env) {
 	run := e.Durable(1)
 	e.Write(&run, env.Entry(2, store.EntryCallback, "token"))
 	e.End(run, store.Failed)
-	params := env.Resumption(run.Job.ID)
-	params.Keep = 1
-	e.Resume(params, store.Available)
+	e.Resume(env.Cut(run.Job.ID, 1), store.Available)
 	e.WantErr("send to it", e.TrySend(run.Job.ID, env.Callback(store.MessageCallback, "token"), "").Err, store.ErrNotFound)
 	next := e.ClaimOne(run.Lease.Node, run.Job.ID)
 	e.Write(&next, env.Entry(2, store.EntryCallback, "token"))
@@ -262,9 +254,7 @@ func resumeConflict(e *env.Env) {
 func resumeFenced(e *env.Env) {
 	run := e.Durable(3)
 	e.End(run, store.Failed)
-	params := env.Resumption(run.Job.ID)
-	params.Keep = 0
-	e.Resume(params, store.Available)
+	e.Resume(env.Cut(run.Job.ID, 0), store.Available)
 	lost := func() {
 		e.Helper()
 		e.WantLost(run)

@@ -11,9 +11,7 @@ func (e *Env) Promote() {
 	e.Helper()
 	for range 1000 {
 		promoted, err := e.Store.Promote(e.Ctx, 1000)
-		if err != nil {
-			e.Fatalf("Promote: %v", err)
-		}
+		e.NoError("Promote", err)
 		if !promoted.More {
 			return
 		}
@@ -31,9 +29,7 @@ func (e *Env) Demand(node int64, limit int) store.ClaimParams {
 func (e *Env) ClaimWith(params store.ClaimParams) []store.Claimed {
 	e.Helper()
 	claimed, err := e.Store.Claim(e.Ctx, params)
-	if err != nil {
-		e.Fatalf("Claim: %v", err)
-	}
+	e.NoError("Claim", err)
 	return claimed
 }
 

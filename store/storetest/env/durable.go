@@ -19,9 +19,7 @@ func (e *Env) TryAppend(a *store.Append) error {
 // Write appends entries to a run's journal, which must succeed. From then on the run knows that its job is durable.
 func (e *Env) Write(run *store.Claimed, entries ...store.Entry) {
 	e.Helper()
-	if err := e.TryAppend(&store.Append{Lease: run.Lease, Entries: entries}); err != nil {
-		e.Fatalf("append: %v", err)
-	}
+	e.NoError("append", e.TryAppend(&store.Append{Lease: run.Lease, Entries: entries}))
 	run.Durable = true
 }
 
@@ -119,9 +117,7 @@ func (e *Env) Bear(run *store.Claimed, n int, change ...func(*store.Enqueue)) []
 		a.Entries = append(a.Entries, store.Entry{Seq: last + 1 + i, Kind: store.EntryChild, Name: q.Job.Kind, Data: data})
 		a.Enqueues = append(a.Enqueues, q)
 	}
-	if err := e.TryAppend(a); err != nil {
-		e.Fatalf("append of children: %v", err)
-	}
+	e.NoError("append of children", e.TryAppend(a))
 	run.Durable = true
 	return IDsOf(a.Enqueues)
 }

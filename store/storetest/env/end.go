@@ -10,11 +10,17 @@ import (
 func (e *Env) End(c store.Claimed, state store.State, change ...func(*store.Outcome)) *store.Outcome {
 	e.Helper()
 	o := Outcome(c, state, change...)
-	e.Apply(&store.Batch{Outcomes: []*store.Outcome{o}})
-	if o.Err != nil {
-		e.Fatalf("outcome %v of %v: %v", state, c.Job.ID, o.Err)
+	if err := e.TryEnd(o); err != nil {
+		e.Fatalf("outcome %v of %v: %v", state, c.Job.ID, err)
 	}
 	return o
+}
+
+// TryEnd applies an outcome, and returns its own error.
+func (e *Env) TryEnd(o *store.Outcome) error {
+	e.Helper()
+	e.Apply(&store.Batch{Outcomes: []*store.Outcome{o}})
+	return o.Err
 }
 
 // EndAll ends runs in one batch, which must lead to that state.
@@ -68,8 +74,7 @@ func (e *Env) WantTakenAway(run store.Claimed) {
 	e.wantUnchanged(run, func() {
 		for _, state := range statesOf(run) {
 			o := Repeated(Outcome(run, state))
-			e.Apply(&store.Batch{Outcomes: []*store.Outcome{o}})
-			e.WantErr("repeated "+state.String(), o.Err, store.ErrLeaseLost)
+			e.WantErr("repeated "+state.String(), e.TryEnd(o), store.ErrLeaseLost)
 		}
 	})
 }

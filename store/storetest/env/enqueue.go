@@ -9,9 +9,7 @@ import (
 // Apply commits a batch, without the operations that are refused; each operation's own error is left to the caller.
 func (e *Env) Apply(batch *store.Batch) {
 	e.Helper()
-	if err := store.ApplyEach(e.Ctx, e.Store, batch); err != nil {
-		e.Fatalf("Apply: %v", err)
-	}
+	e.NoError("Apply", store.ApplyEach(e.Ctx, e.Store, batch))
 }
 
 // Enqueue inserts the jobs in one batch, each of which must succeed, and returns them.

@@ -30,9 +30,7 @@ func (e *Env) Join() int64 {
 func (e *Env) JoinWith(policies map[string]store.Policy) int64 {
 	e.Helper()
 	node, err := e.Store.Join(e.Ctx, store.NodeInfo{Name: "host/1", Version: "v1", Slots: 10, Policies: policies})
-	if err != nil {
-		e.Fatalf("Join: %v", err)
-	}
+	e.NoError("Join", err)
 	return node
 }
 
@@ -40,9 +38,7 @@ func (e *Env) JoinWith(policies map[string]store.Policy) int64 {
 func (e *Env) Beat(node int64) store.Beat {
 	e.Helper()
 	beat, err := e.Store.Beat(e.Ctx, store.BeatParams{Node: node})
-	if err != nil {
-		e.Fatalf("Beat: %v", err)
-	}
+	e.NoError("Beat", err)
 	return beat
 }
 
@@ -50,18 +46,14 @@ func (e *Env) Beat(node int64) store.Beat {
 func (e *Env) Lead(node int64) store.Beat {
 	e.Helper()
 	beat, err := e.Store.Beat(e.Ctx, store.BeatParams{Node: node, LeaderTTL: LeaderTTL, Lead: true})
-	if err != nil {
-		e.Fatalf("Beat: %v", err)
-	}
+	e.NoError("Beat", err)
 	return beat
 }
 
 // Leave lets a node leave.
 func (e *Env) Leave(node int64) {
 	e.Helper()
-	if err := e.Store.Leave(e.Ctx, node); err != nil {
-		e.Fatalf("Leave: %v", err)
-	}
+	e.NoError("Leave", e.Store.Leave(e.Ctx, node))
 }
 
 // SilentNodes are those that have given no sign of life for as long as a dead one.
@@ -101,9 +93,7 @@ func (e *Env) RescueWith(params store.RescueParams) []store.Rescued {
 	var all []store.Rescued
 	for range 1000 {
 		rescued, err := e.Store.Rescue(e.Ctx, params)
-		if err != nil {
-			e.Fatalf("Rescue: %v", err)
-		}
+		e.NoError("Rescue", err)
 		if len(rescued) == 0 {
 			return all
 		}
@@ -127,9 +117,7 @@ func (e *Env) Lose(run store.Claimed) store.Rescued {
 func (e *Env) GiveUp(runs ...store.Claimed) []store.Rescued {
 	e.Helper()
 	rescued, err := e.Store.Rescue(e.Ctx, store.RescueParams{Lost: LeasesOf(runs)})
-	if err != nil {
-		e.Fatalf("Rescue of what is given up: %v", err)
-	}
+	e.NoError("Rescue of what is given up", err)
 	return rescued
 }
 
@@ -137,9 +125,7 @@ func (e *Env) GiveUp(runs ...store.Claimed) []store.Rescued {
 func (e *Env) Nodes() map[int64]store.Node {
 	e.Helper()
 	listed, err := e.Store.Nodes(e.Ctx)
-	if err != nil {
-		e.Fatalf("Nodes: %v", err)
-	}
+	e.NoError("Nodes", err)
 	nodes := map[int64]store.Node{}
 	for _, n := range listed {
 		nodes[n.ID] = n

@@ -59,18 +59,14 @@ func (e *Env) TryRetry(id store.ID) store.Result {
 func (e *Env) Pause(queue string, paused bool) {
 	e.Helper()
 	err := e.Store.Pause(e.Ctx, store.PauseParams{Namespace: Namespace, Queue: queue, Paused: paused, Actor: "ada"})
-	if err != nil {
-		e.Fatalf("Pause: %v", err)
-	}
+	e.NoError("Pause", err)
 }
 
 // Sweep applies what cancel requests are left over.
 func (e *Env) Sweep() int {
 	e.Helper()
 	n, err := e.Store.SweepCancels(e.Ctx)
-	if err != nil {
-		e.Fatalf("SweepCancels: %v", err)
-	}
+	e.NoError("SweepCancels", err)
 	return n
 }
 
@@ -100,6 +96,13 @@ func (e *Env) PauseJob(id store.ID, want store.State) {
 // Resumption lets a job go on with all that it remembers.
 func Resumption(id store.ID) store.ResumeParams {
 	return store.ResumeParams{Job: id, Keep: -1, Expect: -1, Reason: "fixed", Actor: "ada"}
+}
+
+// Cut lets a job go on with so many entries of its journal.
+func Cut(id store.ID, keep int64) store.ResumeParams {
+	params := Resumption(id)
+	params.Keep = keep
+	return params
 }
 
 // Resume lets a job go on, which must lead to the given state.
@@ -151,9 +154,7 @@ func (e *Env) Fork(from store.ID, keep int64, change ...func(*store.Enqueue)) st
 	e.Helper()
 	q := e.Job(change...)
 	err := e.Store.Fork(e.Ctx, store.ForkParams{From: from, Keep: keep, Job: q.Job, Reason: "what if", Actor: "ada"})
-	if err != nil {
-		e.Fatalf("Fork: %v", err)
-	}
+	e.NoError("Fork", err)
 	return q.Job.ID
 }
 
@@ -161,9 +162,7 @@ func (e *Env) Fork(from store.ID, keep int64, change ...func(*store.Enqueue)) st
 func (e *Env) CloseOnce(limit int) store.Closed {
 	e.Helper()
 	closed, err := e.Store.CloseChildren(e.Ctx, limit)
-	if err != nil {
-		e.Fatalf("CloseChildren: %v", err)
-	}
+	e.NoError("CloseChildren", err)
 	return closed
 }
 
@@ -173,9 +172,7 @@ func (e *Env) CloseChildren(limit int) []store.ID {
 	var ended []store.ID
 	for range 1000 {
 		closed, err := e.Store.CloseChildren(e.Ctx, limit)
-		if err != nil {
-			e.Fatalf("CloseChildren: %v", err)
-		}
+		e.NoError("CloseChildren", err)
 		if n := len(closed.Ended) + len(closed.Running); n > limit {
 			e.Fatalf("CloseChildren closed %d of at most %d", n, limit)
 		}

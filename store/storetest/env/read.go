@@ -39,9 +39,7 @@ func (e *Env) List(filter store.Filter, limit int) []store.Record {
 	params := store.ListParams{Filter: filter, Limit: limit}
 	for range 10_000 {
 		page, err := e.Store.List(e.Ctx, params)
-		if err != nil {
-			e.Fatalf("List: %v", err)
-		}
+		e.NoError("List", err)
 		if len(page.Jobs) > limit {
 			e.Fatalf("a page of %d has %d jobs", limit, len(page.Jobs))
 		}
@@ -69,9 +67,7 @@ func (e *Env) ListIDs(filter store.Filter) []store.ID {
 func (e *Env) Queue(name string) store.Queue {
 	e.Helper()
 	queues, err := e.Store.Queues(e.Ctx, Namespace)
-	if err != nil {
-		e.Fatalf("Queues: %v", err)
-	}
+	e.NoError("Queues", err)
 	for _, q := range queues {
 		if q.Name == name {
 			return q
@@ -85,9 +81,7 @@ func (e *Env) Queue(name string) store.Queue {
 func (e *Env) QueueNames() []string {
 	e.Helper()
 	queues, err := e.Store.Queues(e.Ctx, Namespace)
-	if err != nil {
-		e.Fatalf("Queues: %v", err)
-	}
+	e.NoError("Queues", err)
 	var names []string
 	for _, q := range queues {
 		names = append(names, q.Name)
@@ -99,9 +93,7 @@ func (e *Env) QueueNames() []string {
 func (e *Env) Ended(ids ...store.ID) []store.Ended {
 	e.Helper()
 	ended, err := e.Store.Ended(e.Ctx, "", ids)
-	if err != nil {
-		e.Fatalf("Ended: %v", err)
-	}
+	e.NoError("Ended", err)
 	slices.SortFunc(ended, func(a, b store.Ended) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	return ended
 }

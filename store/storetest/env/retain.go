@@ -19,9 +19,7 @@ func (e *Env) Retain(params store.Retention) int {
 	n := 0
 	for range 1000 {
 		retained, err := e.Store.Retain(e.Ctx, params)
-		if err != nil {
-			e.Fatalf("Retain: %v", err)
-		}
+		e.NoError("Retain", err)
 		n += retained.Jobs
 		if !retained.More {
 			return n

@@ -18,6 +18,14 @@ func (e *Env) Equal(what string, got, want any, opts ...cmp.Option) {
 	}
 }
 
+// NoError checks that something has succeeded.
+func (e *Env) NoError(what string, err error) {
+	e.Helper()
+	if err != nil {
+		e.Fatalf("%s: %v", what, err)
+	}
+}
+
 // WantErr checks an error's class, and that it says things once.
 func (e *Env) WantErr(what string, err, class error) {
 	e.Helper()

@@ -31,9 +31,7 @@ func continueAnew(e *env.Env) {
 	e.Later(node, time.Minute)
 	run = e.ClaimOne(node, id)
 	a := &store.Append{Lease: run.Lease, Entries: []store.Entry{env.Step(4), env.Entry(5, store.EntryPublished, "progress")}, Closing: true}
-	if err := e.TryAppend(a); err != nil {
-		e.Fatalf("append: %v", err)
-	}
+	e.NoError("append", e.TryAppend(a))
 	attempts := e.Get(id).Attempts
 	e.Clock.Advance(time.Second)
 	o := e.End(run, store.Available, env.Anew("x"), func(o *store.Outcome) {
@@ -147,8 +145,7 @@ func continueFenced(e *env.Env) {
 		e.WantErr("append", e.TryAppend(&store.Append{Lease: run.Lease, Entries: env.Steps(seq, seq)}), store.ErrLeaseLost)
 	}
 	stale := env.Outcome(run, store.Available, env.Anew("z"))
-	e.Apply(&store.Batch{Outcomes: []*store.Outcome{stale}})
-	e.WantErr("a stale continuation", stale.Err, store.ErrLeaseLost)
+	e.WantErr("a stale continuation", e.TryEnd(stale), store.ErrLeaseLost)
 	if record := e.Get(run.Job.ID); string(record.Args) != "x" || record.Journal != 1 {
 		e.Fatalf("record: %+v", record)
 	}
@@ -184,8 +181,7 @@ func continueRepeat(e *env.Env) {
 	e.Leave(run.Lease.Node)
 	before := e.Get(run.Job.ID)
 	o = env.Repeated(env.Outcome(run, store.Available, env.Anew("x")))
-	e.Apply(&store.Batch{Outcomes: []*store.Outcome{o}})
-	e.WantErr("repeated continuation of a lost run", o.Err, store.ErrLeaseLost)
+	e.WantErr("repeated continuation of a lost run", e.TryEnd(o), store.ErrLeaseLost)
 	e.Equal("job", e.Get(run.Job.ID), before)
 }
 

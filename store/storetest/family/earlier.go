@@ -51,9 +51,7 @@ func page(e *env.Env, params store.JournalParams) []store.Entry {
 		params.Limit = 1000
 	}
 	page, err := e.Store.Entries(e.Ctx, params)
-	if err != nil {
-		e.Fatalf("Entries: %v", err)
-	}
+	e.NoError("Entries", err)
 	return page
 }
 
@@ -201,9 +199,7 @@ func earlierCut(e *env.Env) {
 		id := run.Job.ID
 		e.Write(&run, value(17, "k"), value(18, "late"), item(19, "c"))
 		e.End(run, store.Failed)
-		params := env.Resumption(id)
-		params.Keep = keep
-		e.Resume(params, store.Available)
+		e.Resume(env.Cut(id, keep), store.Available)
 		left := max(keep, 13)
 		e.WantEntries(id, int(left)-12)
 		var want []int64

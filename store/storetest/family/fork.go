@@ -113,9 +113,7 @@ func forkMessages(e *env.Env) {
 
 func forkBody(e *env.Env) {
 	run := e.Durable(2, env.Queue("a"), env.Attempts(7))
-	if err := e.TryAppend(&store.Append{Lease: run.Lease, Entries: env.Steps(3, 3), Closing: true}); err != nil {
-		e.Fatalf("append: %v", err)
-	}
+	e.NoError("append", e.TryAppend(&store.Append{Lease: run.Lease, Entries: env.Steps(3, 3), Closing: true}))
 	e.End(run, store.Failed, func(o *store.Outcome) { o.Version = "v1" })
 	e.Clock.Advance(time.Minute)
 	id := e.Fork(run.Job.ID, 2, env.Queue("b"), env.Kind("push"), env.Priority(1), env.Ordered("k"), func(q *store.Enqueue) {
@@ -141,18 +139,14 @@ func forkRepeat(e *env.Env) {
 	run := e.Durable(3)
 	q := e.Job()
 	params := store.ForkParams{From: run.Job.ID, Keep: 2, Job: q.Job, Reason: "what if", Actor: "ada"}
-	if err := e.Store.Fork(e.Ctx, params); err != nil {
-		e.Fatalf("Fork: %v", err)
-	}
+	e.NoError("Fork", e.Store.Fork(e.Ctx, params))
 	next := e.ClaimOne(e.Join(), q.Job.ID)
 	e.Write(&next, env.Step(3))
 	before, journal := e.Get(q.Job.ID), e.Journal(q.Job.ID)
 	e.Write(&run, env.Step(4))
 	for _, keep := range []int64{2, 4} {
 		params.Keep = keep
-		if err := e.Store.Fork(e.Ctx, params); err != nil {
-			e.Fatalf("repeated Fork: %v", err)
-		}
+		e.NoError("repeated Fork", e.Store.Fork(e.Ctx, params))
 		e.Equal("the fork", e.Get(q.Job.ID), before)
 		e.Equal("its journal", e.Journal(q.Job.ID), journal)
 	}
@@ -234,9 +228,7 @@ func forkNext(e *env.Env) {
 	first := e.Fork(run.Job.ID, 3)
 	next := e.Journal(first).Entries[2]
 	q := e.Job()
-	if err := e.Store.Fork(e.Ctx, store.ForkParams{From: first, Keep: 2, Next: &next, Job: q.Job}); err != nil {
-		e.Fatalf("a fork of a fork: %v", err)
-	}
+	e.NoError("a fork of a fork", e.Store.Fork(e.Ctx, store.ForkParams{From: first, Keep: 2, Next: &next, Job: q.Job}))
 	e.WantEntries(q.Job.ID, 2)
 }
 
@@ -244,8 +236,6 @@ func forkNext(e *env.Env) {
 func cutAt(e *env.Env, run *store.Claimed, keep int64) {
 	e.Helper()
 	e.End(*run, store.Failed)
-	params := env.Resumption(run.Job.ID)
-	params.Keep = keep
-	e.Resume(params, store.Available)
+	e.Resume(env.Cut(run.Job.ID, keep), store.Available)
 	*run = e.ClaimOne(e.Join(), run.Job.ID)
 }

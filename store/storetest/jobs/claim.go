@@ -126,9 +126,7 @@ func claimPaused(e *env.Env) {
 func claimNodeDead(e *env.Env) {
 	id := e.Add()
 	left, dead, alive := e.Join(), e.Join(), e.Join()
-	if err := e.Store.Leave(e.Ctx, left); err != nil {
-		e.Fatalf("Leave: %v", err)
-	}
+	e.NoError("Leave", e.Store.Leave(e.Ctx, left))
 	e.Clock.Advance(time.Minute)
 	e.Beat(alive)
 	e.Rescue()

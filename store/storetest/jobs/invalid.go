@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -13,6 +14,7 @@ var invalidTests = env.Tests{
 	"an_invalid_checkpoint_fails_alone":                       invalidCheckpoints,
 	"an_outcome_with_a_time_that_no_calendar_has_fails_alone": invalidOutcomeTimes,
 	"the_last_second_of_the_calendar_is_a_time_like_others":   lastTimes,
+	"a_text_that_the_database_cannot_hold_fails_nothing":      hostileTexts,
 	"what_is_odd_and_valid_is_taken":                          oddEnqueues,
 }
 
@@ -146,4 +148,67 @@ func lastTimes(e *env.Env) {
 	e.WantNothing(node)
 	e.Retry(scheduled)
 	e.ClaimOne(node, scheduled)
+}
+
+// hostileTexts: Reading: texts are for people, and a panic may say anything. PostgreSQL cannot hold NUL
+// or bytes that are not UTF-8 in a text; a store may replace those. But what is written must be, and
+// what stands beside it.
+func hostileTexts(e *env.Env) {
+	hostile := "words\x00 and \xff\xfe" + strings.Repeat("é", 100)
+	wantLegible := func(what, text string) {
+		e.Helper()
+		if !strings.HasPrefix(text, "words") || !strings.HasSuffix(text, "é") {
+			e.Fatalf("%s: %q", what, text)
+		}
+	}
+	failed, held, saved := e.Durable(1), e.Durable(1), e.Started()
+	e.Write(&failed, env.Entry(2, store.EntryCallback, "token"))
+	answer := env.Callback(store.MessageCallbackFailed, "token")
+	answer.Error = hostile
+	batch := &store.Batch{
+		Checkpoints: []*store.CheckpointWrite{{Lease: saved.Lease, Checkpoint: store.Checkpoint{Message: hostile}}},
+		Appends: []*store.Append{
+			{Lease: failed.Lease, Entries: []store.Entry{env.Entry(3, store.EntryStep, hostile)}}, {Lease: held.Lease, Entries: env.Steps(2, 2)},
+		},
+		Sends: []*store.Send{
+			{Job: failed.Job.ID, Message: env.Signal(hostile)}, {Job: failed.Job.ID, Message: answer}, {Job: held.Job.ID, Message: env.Signal("s")},
+		},
+		Outcomes: []*store.Outcome{
+			env.Outcome(failed, store.Failed, func(o *store.Outcome) { o.Error, o.Trace = hostile, hostile }),
+			env.Outcome(held, store.Waiting, func(o *store.Outcome) {
+				o.Wait, o.Reason, o.Error = &store.Wait{Held: true}, store.ReasonNondeterminism, hostile
+			}),
+			env.Outcome(saved, store.Completed),
+		},
+	}
+	e.Apply(batch)
+	for _, a := range batch.Appends {
+		e.NoError("append", a.Err)
+	}
+	for _, q := range batch.Sends {
+		e.NoError("send", q.Err)
+	}
+	for _, o := range batch.Outcomes {
+		e.NoError("outcome", o.Err)
+		e.WantState(o.Lease.Job, o.State)
+	}
+	e.NoError("checkpoint", batch.Checkpoints[0].Err)
+	wantLegible("the error of a run", e.Get(failed.Job.ID).Error)
+	wantLegible("the name of an entry", e.WantEntries(failed.Job.ID, 3)[2].Name)
+	wantLegible("the error of a callback", e.Messages(failed.Job.ID)[1].Error)
+	e.WantEntries(held.Job.ID, 2)
+
+	running, waiting := e.Durable(1), e.Add()
+	ids := []store.ID{waiting, running.Job.ID}
+	results, err := e.Store.PauseJobs(e.Ctx, store.PauseJobsParams{Jobs: ids, Reason: hostile, Actor: hostile})
+	e.WantAnswers(results, err, ids, store.Result{State: store.Waiting}, store.Result{State: store.Running})
+	e.EndAs(store.Waiting, running, store.Available)
+	for _, id := range append(ids, held.Job.ID) {
+		wantLegible("why a job is held", e.Get(id).Wait.Error)
+		resumed := env.Resumption(id)
+		resumed.Reason, resumed.Actor = hostile, hostile
+		e.Resume(resumed, store.Available)
+	}
+	results, err = e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: ids[:1], Reason: hostile, Actor: hostile})
+	e.WantAnswers(results, err, ids[:1], store.Result{State: store.Cancelled})
 }

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -17,7 +16,6 @@ var outcomeTests = env.Tests{
 	"an_outcome_that_is_no_outcome_is_invalid":                  outcomeInvalid,
 	"outcomes_of_a_batch_stand_on_their_own":                    outcomeBatch,
 	"AtomicTransitions_checkpoints_then_outcomes_then_enqueues": outcomeOrder,
-	"a_text_that_the_database_cannot_hold_loses_no_outcome":     outcomeHostileText,
 }
 
 func outcomeCompleted(e *env.Env) {
@@ -181,29 +179,4 @@ func outcomeOrder(e *env.Env) {
 	}
 	e.WantState(run.Job.ID, store.Completed)
 	e.WantState(next.Job.ID, store.Available)
-}
-
-// outcomeHostileText: Reading: texts are for people, and a panic may say anything. PostgreSQL cannot hold NUL or bytes
-// that are not UTF-8 in a text; a store may replace those, but the run has to end, and its neighbours too.
-func outcomeHostileText(e *env.Env) {
-	hostile := "words\x00 and \xff\xfe" + strings.Repeat("é", 100)
-	run, neighbour := e.Started(), e.Started()
-	failed := env.Outcome(run, store.Failed, func(o *store.Outcome) { o.Error, o.Trace = hostile, hostile })
-	c := &store.CheckpointWrite{Lease: neighbour.Lease, Checkpoint: store.Checkpoint{Message: hostile}}
-	e.Apply(&store.Batch{
-		Checkpoints: []*store.CheckpointWrite{c}, Outcomes: []*store.Outcome{failed, env.Outcome(neighbour, store.Completed)},
-	})
-	if failed.Err != nil || c.Err != nil {
-		e.Fatalf("errors: %v, %v", failed.Err, c.Err)
-	}
-	record := e.Get(run.Job.ID)
-	if record.State != store.Failed || !strings.HasPrefix(record.Error, "words") || !strings.HasSuffix(record.Error, "é") {
-		e.Fatalf("record: %v, %q", record.State, record.Error)
-	}
-	e.WantState(neighbour.Job.ID, store.Completed)
-	id := e.Add()
-	if _, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: []store.ID{id}, Reason: hostile, Actor: hostile}); err != nil {
-		e.Fatalf("Cancel: %v", err)
-	}
-	e.WantState(id, store.Cancelled)
 }

@@ -55,9 +55,7 @@ func promoteQueues(e *env.Env) {
 	e.InOtherSpace().Add(env.Queue("d"), env.Delay(time.Second))
 	e.Clock.Advance(time.Minute)
 	promoted, err := e.Store.Promote(e.Ctx, 100)
-	if err != nil {
-		e.Fatalf("Promote: %v", err)
-	}
+	e.NoError("Promote", err)
 	slices.SortFunc(promoted.Wakes, func(a, b store.Wake) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Queue, b.Queue))
 	})

@@ -221,8 +221,7 @@ func repeatOutcomeFirst(e *env.Env) {
 		unknown := e.Started()
 		unknown.Lease.Job = e.IDs.Next()
 		o := env.Repeated(env.Outcome(unknown, state))
-		e.Apply(&store.Batch{Outcomes: []*store.Outcome{o}})
-		e.WantErr("repeated outcome of an unknown job", o.Err, store.ErrLeaseLost)
+		e.WantErr("repeated outcome of an unknown job", e.TryEnd(o), store.ErrLeaseLost)
 	}
 }
 

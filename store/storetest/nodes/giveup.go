@@ -109,9 +109,7 @@ func giveUpAlone(e *env.Env) {
 		Dead: []store.NodeBeat{seen, e.LastBeat(dead.Lease.Node)}, Limit: 1, Lost: env.LeasesOf([]store.Claimed{lost}),
 	}
 	rescued, err := e.Store.Rescue(e.Ctx, params)
-	if err != nil {
-		e.Fatalf("Rescue: %v", err)
-	}
+	e.NoError("Rescue", err)
 	e.WantSameIDs("given up", env.RescuedIDs(rescued), lost.Job.ID)
 	e.Beat(silent.Lease.Node)
 	e.End(silent, store.Completed)

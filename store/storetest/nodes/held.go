@@ -21,9 +21,7 @@ var heldTests = env.Tests{
 func wantLeases(e *env.Env, node int64, asked store.HeldParams, want ...store.Claimed) {
 	e.Helper()
 	beat, err := e.Store.Beat(e.Ctx, store.BeatParams{Node: node, Held: asked})
-	if err != nil {
-		e.Fatalf("Beat: %v", err)
-	}
+	e.NoError("Beat", err)
 	var leases []store.Lease
 	for _, c := range want {
 		leases = append(leases, c.Lease)

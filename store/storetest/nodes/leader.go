@@ -20,9 +20,7 @@ var leaderTests = env.Tests{
 func stand(e *env.Env, node int64) store.Beat {
 	e.Helper()
 	beat, err := e.Store.Beat(e.Ctx, store.BeatParams{Node: node, LeaderTTL: env.LeaderTTL})
-	if err != nil {
-		e.Fatalf("Beat: %v", err)
-	}
+	e.NoError("Beat", err)
 	return beat
 }
 

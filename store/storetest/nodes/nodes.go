@@ -33,9 +33,7 @@ func nodeIDs(e *env.Env) {
 func listed(e *env.Env) []store.Node {
 	e.Helper()
 	nodes, err := e.Store.Nodes(e.Ctx)
-	if err != nil {
-		e.Fatalf("Nodes: %v", err)
-	}
+	e.NoError("Nodes", err)
 	for i := range nodes {
 		if i > 0 && !nodes[i-1].DeadAt.IsZero() && nodes[i].DeadAt.IsZero() {
 			e.Fatal("a node that ended is listed before one that lives")
@@ -65,9 +63,7 @@ func nodesListed(e *env.Env) {
 	var ids []int64
 	for _, info := range infos {
 		id, err := e.Store.Join(e.Ctx, info)
-		if err != nil {
-			e.Fatalf("Join: %v", err)
-		}
+		e.NoError("Join", err)
 		ids = append(ids, id)
 	}
 	e.Enqueue(e.Job(), e.Job())

@@ -18,40 +18,33 @@ var closedTests = env.Tests{
 
 func closedTwice(e *env.Env) {
 	for range 3 {
-		if err := e.Store.Close(); err != nil {
-			e.Fatalf("Close: %v", err)
-		}
+		e.NoError("Close", e.Store.Close())
 	}
 }
 
 // closedSays: every operation that would do something, or tell of something.
 func closedSays(e *env.Env) {
 	run := e.Durable(1)
-	waiting := e.Add(env.Delay(time.Hour))
-	if err := e.Store.Close(); err != nil {
-		e.Fatalf("Close: %v", err)
-	}
-	calls := env.Merged(closedNodes(e, run), closedVerbs(e, run.Job.ID, waiting), closedReads(e, run.Job.ID))
+	e.NoError("Close", e.Store.Close())
+	all := operations(e, run)
 	for m := range reflect.TypeFor[store.Store]().Methods() {
 		asks := m.Type.NumIn() > 0 && m.Type.In(0) == reflect.TypeFor[context.Context]()
-		if asks && calls[m.Name] == nil && !slices.Contains([]string{"Apply", "EnqueueTx", "SendTx", "AppendTx", "Watch"}, m.Name) {
+		if _, known := all[m.Name]; asks && !known && !slices.Contains([]string{"EnqueueTx", "SendTx", "AppendTx", "Watch"}, m.Name) {
 			e.Errorf("%s is forgotten here", m.Name)
 		}
 	}
-	applied := map[string]*store.Batch{
-		"an enqueue":   {Enqueues: []*store.Enqueue{e.Job()}},
+	for name, o := range all {
+		if err := o.call(e.Ctx); !errors.Is(err, store.ErrClosed) {
+			e.Errorf("%s of a closed store: %v", name, err)
+		}
+	}
+	for what, batch := range map[string]*store.Batch{
 		"an outcome":   {Outcomes: []*store.Outcome{env.Outcome(run, store.Completed)}},
 		"an append":    {Appends: []*store.Append{{Lease: run.Lease, Entries: env.Steps(2, 2)}}},
 		"a send":       {Sends: []*store.Send{{Job: run.Job.ID, Message: env.Signal("s")}}},
 		"a checkpoint": {Checkpoints: []*store.CheckpointWrite{{Lease: run.Lease}}},
-	}
-	for what, batch := range applied {
-		calls["Apply, "+what] = func() error { return store.ApplyEach(e.Ctx, e.Store, batch) }
-	}
-	for name, call := range calls {
-		if err := call(); !errors.Is(err, store.ErrClosed) {
-			e.Errorf("%s of a closed store: %v", name, err)
-		}
+	} {
+		e.WantErr(what, e.Store.Apply(e.Ctx, batch), store.ErrClosed)
 	}
 	// What asks for nothing may be called for ever.
 	e.Store.Notify(store.Wake{Kind: store.WakeAll})
@@ -60,52 +53,53 @@ func closedSays(e *env.Env) {
 	}
 }
 
-// calls are operations by their names.
-type calls map[string]func() error
-
-// closedNodes are the operations of nodes and leaders.
-func closedNodes(e *env.Env, run store.Claimed) calls {
-	return calls{
-		"Claim":         func() error { return second(e.Store.Claim(e.Ctx, e.Demand(run.Lease.Node, 1))) },
-		"Join":          func() error { return second(e.Store.Join(e.Ctx, store.NodeInfo{Name: "n"})) },
-		"Beat":          func() error { return second(e.Store.Beat(e.Ctx, store.BeatParams{Node: run.Lease.Node})) },
-		"Leave":         func() error { return e.Store.Leave(e.Ctx, run.Lease.Node) },
-		"Nodes":         func() error { return second(e.Store.Nodes(e.Ctx)) },
-		"Promote":       func() error { return second(e.Store.Promote(e.Ctx, 1)) },
-		"Rescue":        func() error { return second(e.Store.Rescue(e.Ctx, store.RescueParams{})) },
-		"SweepCancels":  func() error { return second(e.Store.SweepCancels(e.Ctx)) },
-		"CloseChildren": func() error { return second(e.Store.CloseChildren(e.Ctx, 1)) },
-		"Retain":        func() error { return second(e.Store.Retain(e.Ctx, store.Retention{Completed: time.Hour})) },
-	}
+// operation is one that a store does in a context. The words are its name in an error, in which {job}
+// is the job that it is about.
+type operation struct {
+	words string
+	call  func(ctx context.Context) error
 }
 
-// closedVerbs are those of people.
-func closedVerbs(e *env.Env, id, waiting store.ID) calls {
-	these := []store.ID{waiting}
-	return calls{
-		"AwaitTx":   func() error { return e.Store.AwaitTx(e.Ctx, id) },
-		"Cancel":    func() error { return second(e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: these})) },
-		"Retry":     func() error { return second(e.Store.Retry(e.Ctx, store.RetryParams{Jobs: these})) },
-		"PauseJobs": func() error { return second(e.Store.PauseJobs(e.Ctx, store.PauseJobsParams{Jobs: these})) },
-		"Resume":    func() error { return second(e.Store.Resume(e.Ctx, env.Resumption(waiting))) },
-		"Fork":      func() error { return e.Store.Fork(e.Ctx, store.ForkParams{From: id, Keep: 1, Job: e.Job().Job}) },
-		"Pause": func() error {
-			return e.Store.Pause(e.Ctx, store.PauseParams{Namespace: env.Namespace, Queue: "mail", Paused: true})
-		},
-	}
-}
-
-// closedReads are those that only look.
-func closedReads(e *env.Env, id store.ID) calls {
-	return calls{
-		"Get":       func() error { return second(e.Store.Get(e.Ctx, "", id)) },
-		"Obstacles": func() error { return second(e.Store.Obstacles(e.Ctx, "", id)) },
-		"List":      func() error { return second(e.Store.List(e.Ctx, store.ListParams{Limit: 1})) },
-		"Queues":    func() error { return second(e.Store.Queues(e.Ctx, env.Namespace)) },
-		"Unserved":  func() error { return second(e.Store.Unserved(e.Ctx, 1)) },
-		"Journals":  func() error { return second(e.Store.Journals(e.Ctx, "", []store.ID{id})) },
-		"Entries":   func() error { return second(e.Store.Entries(e.Ctx, store.JournalParams{Job: id, Limit: 1})) },
-		"Messages":  func() error { return second(e.Store.Messages(e.Ctx, store.InboxParams{Job: id, Limit: 1})) },
-		"Ended":     func() error { return second(e.Store.Ended(e.Ctx, "", []store.ID{id})) },
-	}
+// operations are all but those in transactions of callers, by their names.
+func operations(e *env.Env, run store.Claimed) map[string]operation {
+	s, id, node := e.Store, run.Job.ID, run.Lease.Node
+	these := []store.ID{id}
+	type c = context.Context
+	return env.Merged(map[string]operation{ // of nodes and leaders
+		"Apply":         {"apply", func(ctx c) error { return s.Apply(ctx, &store.Batch{Enqueues: []*store.Enqueue{e.Job()}}) }},
+		"Claim":         {"claim", func(ctx c) error { return second(s.Claim(ctx, e.Demand(node, 1))) }},
+		"Join":          {"join", func(ctx c) error { return second(s.Join(ctx, store.NodeInfo{Name: "n"})) }},
+		"Beat":          {"beat", func(ctx c) error { return second(s.Beat(ctx, store.BeatParams{Node: node})) }},
+		"Leave":         {"leave", func(ctx c) error { return s.Leave(ctx, node) }},
+		"Nodes":         {"list the nodes", func(ctx c) error { return second(s.Nodes(ctx)) }},
+		"Promote":       {"promote", func(ctx c) error { return second(s.Promote(ctx, 1)) }},
+		"Rescue":        {"rescue", func(ctx c) error { return second(s.Rescue(ctx, store.RescueParams{Limit: 1})) }},
+		"SweepCancels":  {"sweep requests", func(ctx c) error { return second(s.SweepCancels(ctx)) }},
+		"CloseChildren": {"close children", func(ctx c) error { return second(s.CloseChildren(ctx, 1)) }},
+		"Retain":        {"remove old jobs", func(ctx c) error { return second(s.Retain(ctx, store.Retention{Completed: time.Hour})) }},
+		"AwaitTx":       {"wait for a transaction on job {job}", func(ctx c) error { return s.AwaitTx(ctx, id) }},
+	}, map[string]operation{ // of people
+		"Cancel":    {"cancel", func(ctx c) error { return second(s.Cancel(ctx, store.CancelParams{Jobs: these})) }},
+		"Retry":     {"retry", func(ctx c) error { return second(s.Retry(ctx, store.RetryParams{Jobs: these})) }},
+		"PauseJobs": {"pause jobs", func(ctx c) error { return second(s.PauseJobs(ctx, store.PauseJobsParams{Jobs: these})) }},
+		"Resume":    {"resume job {job}", func(ctx c) error { return second(s.Resume(ctx, env.Resumption(id))) }},
+		"Fork":      {"fork job {job}", func(ctx c) error { return s.Fork(ctx, store.ForkParams{From: id, Job: e.Job().Job}) }},
+		"Pause": {"pause queue mail", func(ctx c) error {
+			return s.Pause(ctx, store.PauseParams{Namespace: env.Namespace, Queue: "mail", Paused: true})
+		}},
+	}, map[string]operation{ // that only look
+		"Get":       {"get job {job}", func(ctx c) error { return second(s.Get(ctx, "", id)) }},
+		"Obstacles": {"look up what blocks job {job}", func(ctx c) error { return second(s.Obstacles(ctx, "", id)) }},
+		"List":      {"list jobs", func(ctx c) error { return second(s.List(ctx, store.ListParams{Limit: 1})) }},
+		"Queues":    {"list the queues", func(ctx c) error { return second(s.Queues(ctx, env.Namespace)) }},
+		"Unserved":  {"look for unserved jobs", func(ctx c) error { return second(s.Unserved(ctx, 1)) }},
+		"Journals":  {"read journals", func(ctx c) error { return second(s.Journals(ctx, "", these)) }},
+		"Entries": {"read the journal of job {job}", func(ctx c) error {
+			return second(s.Entries(ctx, store.JournalParams{Job: id, Limit: 1}))
+		}},
+		"Messages": {"read the messages to job {job}", func(ctx c) error {
+			return second(s.Messages(ctx, store.InboxParams{Job: id, Limit: 1}))
+		}},
+		"Ended": {"read ended jobs", func(ctx c) error { return second(s.Ended(ctx, "", these)) }},
+	})
 }

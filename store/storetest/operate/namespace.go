@@ -64,9 +64,7 @@ func fenceOfRuns(e *env.Env) {
 		e.Fatalf("the fork is there: %v", err)
 	}
 	params.Namespace = env.Namespace
-	if err := e.Store.Fork(e.Ctx, params); err != nil {
-		e.Fatalf("Fork: %v", err)
-	}
+	e.NoError("Fork", e.Store.Fork(e.Ctx, params))
 	resume.Namespace = env.Namespace
 	e.Resume(resume, store.Available)
 }

@@ -18,9 +18,7 @@ var obstaclesTests = env.Tests{
 func obstacles(e *env.Env, id store.ID) store.Obstacles {
 	e.Helper()
 	o, err := e.Store.Obstacles(e.Ctx, "", id)
-	if err != nil {
-		e.Fatalf("Obstacles: %v", err)
-	}
+	e.NoError("Obstacles", err)
 	return o
 }
 

@@ -99,9 +99,7 @@ func queueNamespaces(e *env.Env) {
 	other := env.In("other")
 	e.Add(other)
 	e.Add(other)
-	if err := e.Store.Pause(e.Ctx, store.PauseParams{Namespace: "other", Queue: "mail", Paused: true}); err != nil {
-		e.Fatalf("Pause: %v", err)
-	}
+	e.NoError("Pause", e.Store.Pause(e.Ctx, store.PauseParams{Namespace: "other", Queue: "mail", Paused: true}))
 	id := e.Add()
 	q := e.Queue("mail")
 	if q.Counts[store.Available].N != 1 || !q.PausedAt.IsZero() {

@@ -143,9 +143,7 @@ func listWhileChanging(e *env.Env) {
 	var got []store.ID
 	for {
 		page, err := e.Store.List(e.Ctx, params)
-		if err != nil {
-			e.Fatalf("List: %v", err)
-		}
+		e.NoError("List", err)
 		for _, r := range page.Jobs {
 			got = append(got, r.ID)
 		}

@@ -17,17 +17,17 @@ var toldTests = env.Tests{
 	"EveryDueThingHappens_a_retry_tells_of_its_jobs":                           toldByRetry,
 	"EveryDueThingHappens_a_resume_tells_of_its_job":                           toldByResume,
 	"EveryDueThingHappens_a_resume_tells_when_its_job_is_due":                  toldByResumeLater,
-	"EveryDueThingHappens_a_fork_tells_of_its_job":                             toldByFork,
+	"EveryDueThingHappens_a_fork_tells_of_its_job":                             told(toldByFork),
 	"EveryDueThingHappens_a_fork_tells_when_its_job_is_due":                    toldByForkLater,
-	"EveryDueThingHappens_a_cancel_tells_of_a_job_that_is_to_end_itself":       toldByCancelOfDurable,
-	"EveryDueThingHappens_a_cancel_tells_of_a_parent_that_it_woke":             toldByCancelOfChild,
+	"EveryDueThingHappens_a_cancel_tells_of_a_job_that_is_to_end_itself":       told(toldByCancelOfDurable),
+	"EveryDueThingHappens_a_cancel_tells_of_a_parent_that_it_woke":             told(toldByCancelOfChild),
 	"EveryDueThingHappens_a_cancel_tells_of_a_turn_that_it_handed_on":          toldByCancelOfTurn,
-	"EveryDueThingHappens_a_terminate_tells_of_a_parent_that_it_woke":          toldByTerminate,
-	"EveryDueThingHappens_a_sweep_tells_of_a_parent_that_it_woke":              toldBySweep,
-	"EveryDueThingHappens_closing_children_tells_of_one_that_is_to_end_itself": toldByClose,
-	"EveryDueThingHappens_a_rescue_tells_of_a_parent_that_it_woke":             toldByRescueOfChild,
-	"EveryDueThingHappens_giving_up_tells_of_a_parent_that_it_woke":            toldByGiveUp,
-	"EveryDueThingHappens_a_node_that_leaves_tells_of_what_it_gives_back":      toldByLeave,
+	"EveryDueThingHappens_a_terminate_tells_of_a_parent_that_it_woke":          told(toldByTerminate),
+	"EveryDueThingHappens_a_sweep_tells_of_a_parent_that_it_woke":              told(toldBySweep),
+	"EveryDueThingHappens_closing_children_tells_of_one_that_is_to_end_itself": told(toldByClose),
+	"EveryDueThingHappens_a_rescue_tells_of_a_parent_that_it_woke":             told(toldByRescueOfChild),
+	"EveryDueThingHappens_giving_up_tells_of_a_parent_that_it_woke":            told(toldByGiveUp),
+	"EveryDueThingHappens_a_node_that_leaves_tells_of_what_it_gives_back":      told(toldByLeave),
 	"CancelArrives_a_node_is_asked_whatever_its_namespace_is":                  askedInNamespace,
 }
 
@@ -123,6 +123,16 @@ func waitedFor(e *env.Env, change ...func(*store.Enqueue)) (child store.ID) {
 	return child
 }
 
+// told is the test of something that makes a job of that queue available: prepare returns what does it.
+func told(prepare func(o *env.Env) func()) func(*env.Env) {
+	return func(e *env.Env) {
+		do := prepare(e.InOtherSpace())
+		l := listen(e)
+		do()
+		l.wantReady("what is available now")
+	}
+}
+
 func toldByBatch(e *env.Env) {
 	o := e.InOtherSpace()
 	want := func(what string, batch *store.Batch) {
@@ -169,40 +179,26 @@ func toldByResumeLater(e *env.Env) {
 	l.wantDue("a job that is scheduled again", o.Get(id).RunAt)
 }
 
-func forkTold(e *env.Env, change ...func(*store.Enqueue)) store.ID {
-	e.Helper()
-	old := e.Durable(3)
-	q := e.Job(append(change, env.Queue(toldQueue))...)
-	if err := e.Store.Fork(e.Ctx, store.ForkParams{From: old.Job.ID, Keep: 2, Job: q.Job, Reason: "again", Actor: "ada"}); err != nil {
-		e.Fatalf("Fork: %v", err)
-	}
-	return q.Job.ID
-}
-
-func toldByFork(e *env.Env) {
-	l := listen(e)
-	forkTold(e.InOtherSpace())
-	l.wantReady("a fork")
+func toldByFork(o *env.Env) func() {
+	old := o.Durable(3)
+	return func() { o.Fork(old.Job.ID, 2, env.Queue(toldQueue)) }
 }
 
 func toldByForkLater(e *env.Env) {
+	old := e.Durable(3)
 	l := listen(e)
-	id := forkTold(e.InOtherSpace(), env.RunAt(e.Clock.Now().Add(time.Hour)))
+	id := e.InOtherSpace().Fork(old.Job.ID, 2, env.Queue(toldQueue), env.RunAt(e.Clock.Now().Add(time.Hour)))
 	l.wantDue("a fork that runs later", e.Get(id).RunAt)
 }
 
-func toldByCancelOfDurable(e *env.Env) {
-	run := e.InOtherSpace().Parked(env.ForSignals(), env.Queue(toldQueue))
-	l := listen(e)
-	e.Cancel(run.Job.ID)
-	l.wantReady("a job that has begun")
+func toldByCancelOfDurable(o *env.Env) func() {
+	run := o.Parked(env.ForSignals(), env.Queue(toldQueue))
+	return func() { o.Cancel(run.Job.ID) }
 }
 
-func toldByCancelOfChild(e *env.Env) {
-	child := waitedFor(e.InOtherSpace())
-	l := listen(e)
-	e.Cancel(child)
-	l.wantReady("the parent")
+func toldByCancelOfChild(o *env.Env) func() {
+	child := waitedFor(o)
+	return func() { o.Cancel(child) }
 }
 
 func toldByCancelOfTurn(e *env.Env) {
@@ -219,18 +215,14 @@ func toldByCancelOfTurn(e *env.Env) {
 	})
 }
 
-func toldByTerminate(e *env.Env) {
-	o := e.InOtherSpace()
+func toldByTerminate(o *env.Env) func() {
 	run := o.ClaimOne(o.Join(), waitedFor(o))
-	l := listen(e)
-	e.Terminate(run.Job.ID)
-	l.wantReady("the parent")
+	return func() { o.Terminate(run.Job.ID) }
 }
 
 // toldBySweep: a job was to end itself, and a person has taken away what it remembers, so that no
 // run has to answer the request.
-func toldBySweep(e *env.Env) {
-	o := e.InOtherSpace()
+func toldBySweep(o *env.Env) func() {
 	node := o.Join()
 	run := o.ClaimOne(node, waitedFor(o))
 	o.Write(&run, env.Step(1))
@@ -239,54 +231,47 @@ func toldBySweep(e *env.Env) {
 	o.PauseJob(run.Job.ID, store.Waiting)
 	params := env.Resumption(run.Job.ID)
 	params.Keep = 0
-	if _, err := e.Store.Resume(e.Ctx, params); err != nil {
-		e.Fatal(err)
+	if _, err := o.Store.Resume(o.Ctx, params); err != nil {
+		o.Fatal(err)
 	}
-	l := listen(e)
-	if n := e.Sweep(); n != 1 {
-		e.Fatalf("the sweep applied %d requests", n)
+	return func() {
+		if n := o.Sweep(); n != 1 {
+			o.Fatalf("the sweep applied %d requests", n)
+		}
 	}
-	l.wantReady("the parent")
 }
 
-func toldByClose(e *env.Env) {
-	o := e.InOtherSpace()
+func toldByClose(o *env.Env) func() {
 	parent := o.Started()
 	id := o.Bear(&parent, 1, env.Queue(toldQueue))[0]
 	child := o.ClaimOne(parent.Lease.Node, id)
 	o.Write(&child, env.Step(1))
 	o.Park(child, env.ForSignals())
 	o.End(parent, store.Completed, env.WithChildren)
-	l := listen(e)
-	e.CloseChildren(10)
-	l.wantReady("the child")
+	return func() { o.CloseChildren(10) }
 }
 
-func toldByRescueOfChild(e *env.Env) {
-	o := e.InOtherSpace()
+func toldByRescueOfChild(o *env.Env) func() {
 	run := o.ClaimOne(o.Join(), waitedFor(o, env.Attempts(1)))
-	l := listen(e)
-	if r := e.Lose(run); !r.State.Finished() {
-		e.Fatalf("rescued: %+v", r)
+	return func() {
+		if r := o.Lose(run); !r.State.Finished() {
+			o.Fatalf("rescued: %+v", r)
+		}
 	}
-	l.wantReady("the parent")
 }
 
-func toldByGiveUp(e *env.Env) {
-	o := e.InOtherSpace()
+func toldByGiveUp(o *env.Env) func() {
 	run := o.ClaimOne(o.Join(), waitedFor(o, env.Attempts(1)))
-	l := listen(e)
-	if given := e.GiveUp(run); len(given) != 1 || !given[0].State.Finished() {
-		e.Fatalf("given up: %+v", given)
+	return func() {
+		if given := o.GiveUp(run); len(given) != 1 || !given[0].State.Finished() {
+			o.Fatalf("given up: %+v", given)
+		}
 	}
-	l.wantReady("the parent")
 }
 
-func toldByLeave(e *env.Env) {
-	run := e.InOtherSpace().Started(env.Queue(toldQueue))
-	l := listen(e)
-	e.Leave(run.Lease.Node)
-	l.wantReady("what runs no more")
+func toldByLeave(o *env.Env) func() {
+	run := o.Started(env.Queue(toldQueue))
+	return func() { o.Leave(run.Lease.Node) }
 }
 
 // askedInNamespace: a beat names what a node is to stop, so that a wake-up need only say that there

@@ -25,9 +25,7 @@ var unservedTests = env.Tests{
 func unserved(e *env.Env, limit int) []store.Unserved {
 	e.Helper()
 	found, err := e.Store.Unserved(e.Ctx, limit)
-	if err != nil {
-		e.Fatalf("Unserved: %v", err)
-	}
+	e.NoError("Unserved", err)
 	return found
 }
 
@@ -67,9 +65,7 @@ func serve(e *env.Env, queues []string, kinds ...string) int64 {
 func joinAs(e *env.Env, info store.NodeInfo) int64 {
 	e.Helper()
 	node, err := e.Store.Join(e.Ctx, info)
-	if err != nil {
-		e.Fatalf("Join: %v", err)
-	}
+	e.NoError("Join", err)
 	return node
 }
 

@@ -116,17 +116,17 @@ func refusedWrites(e *env.Env, p places) []saying {
 			"holdfast: invalid request: job {job}: a message of kind 5 with codec 0 cannot be sent",
 		},
 
-		{"an outcome", p.stale.Job, tryEnd(e, &store.Outcome{Lease: p.stale, State: store.Completed}), "holdfast: lease lost: job {job}"},
+		{"an outcome", p.stale.Job, e.TryEnd(&store.Outcome{Lease: p.stale, State: store.Completed}), "holdfast: lease lost: job {job}"},
 		{
-			"an outcome", run, tryEnd(e, &store.Outcome{Lease: p.running.Lease, State: store.Running}),
+			"an outcome", run, e.TryEnd(&store.Outcome{Lease: p.running.Lease, State: store.Running}),
 			"holdfast: invalid request: job {job}: a run cannot end as running",
 		},
 		{
-			"parking", run, tryEnd(e, &store.Outcome{Lease: p.running.Lease, State: store.Waiting}),
+			"parking", run, e.TryEnd(&store.Outcome{Lease: p.running.Lease, State: store.Waiting}),
 			"holdfast: invalid request: job {job}: a parked run must say what it waits for",
 		},
 		{
-			"continuing", run, tryEnd(e, &store.Outcome{Lease: p.running.Lease, State: store.Failed, Continue: &store.Continue{}}),
+			"continuing", run, e.TryEnd(&store.Outcome{Lease: p.running.Lease, State: store.Failed, Continue: &store.Continue{}}),
 			"holdfast: invalid request: job {job}: a run that ends as failed cannot continue as new",
 		},
 		{"a checkpoint", p.stale.Job, tryCheckpoint(e, p.stale), "holdfast: lease lost: job {job}"},
@@ -188,37 +188,11 @@ func wordsOfEndedContexts(e *env.Env) {
 	if e.Store.Traits().Name == "model" {
 		return
 	}
-	id := e.Add()
+	run := e.Started()
 	ended, end := context.WithCancel(e.Ctx)
 	end()
-	for want, err := range map[string]error{
-		"apply":                               store.ApplyEach(ended, e.Store, &store.Batch{Enqueues: []*store.Enqueue{e.Job()}}),
-		"get job {job}":                       second(e.Store.Get(ended, "", id)),
-		"list jobs":                           second(e.Store.List(ended, store.ListParams{Limit: 1})),
-		"read ended jobs":                     second(e.Store.Ended(ended, "", []store.ID{id})),
-		"read journals":                       second(e.Store.Journals(ended, "", []store.ID{id})),
-		"read the journal of job {job}":       second(e.Store.Entries(ended, store.JournalParams{Job: id, Limit: 1})),
-		"read the messages to job {job}":      second(e.Store.Messages(ended, store.InboxParams{Job: id, Limit: 1})),
-		"list the queues":                     second(e.Store.Queues(ended, env.Namespace)),
-		"list the nodes":                      second(e.Store.Nodes(ended)),
-		"cancel":                              second(e.Store.Cancel(ended, store.CancelParams{Jobs: []store.ID{id}})),
-		"retry":                               second(e.Store.Retry(ended, store.RetryParams{Jobs: []store.ID{id}})),
-		"pause jobs":                          second(e.Store.PauseJobs(ended, store.PauseJobsParams{Jobs: []store.ID{id}})),
-		"resume job {job}":                    second(e.Store.Resume(ended, env.Resumption(id))),
-		"fork job {job}":                      e.Store.Fork(ended, store.ForkParams{From: id, Job: e.Job().Job}),
-		"pause queue mail":                    e.Store.Pause(ended, store.PauseParams{Namespace: env.Namespace, Queue: "mail", Paused: true}),
-		"claim":                               second(e.Store.Claim(ended, e.Demand(1, 1))),
-		"join":                                second(e.Store.Join(ended, store.NodeInfo{Name: "a", Kinds: []string{"send"}, Slots: 1})),
-		"beat":                                second(e.Store.Beat(ended, store.BeatParams{Node: 1})),
-		"leave":                               e.Store.Leave(ended, 1),
-		"promote":                             second(e.Store.Promote(ended, 1)),
-		"rescue":                              second(e.Store.Rescue(ended, store.RescueParams{Limit: 1})),
-		"sweep requests":                      second(e.Store.SweepCancels(ended)),
-		"close children":                      second(e.Store.CloseChildren(ended, 1)),
-		"remove old jobs":                     second(e.Store.Retain(ended, store.Retention{Limit: 1})),
-		"wait for a transaction on job {job}": e.Store.AwaitTx(ended, id),
-	} {
-		want = strings.ReplaceAll(want, "{job}", id.String()) + ": context canceled"
+	for _, o := range operations(e, run) {
+		err, want := o.call(ended), strings.ReplaceAll(o.words, "{job}", run.Job.ID.String())+": context canceled"
 		if !errors.Is(err, context.Canceled) || err.Error() != want {
 			e.Errorf("it says\n     %v\nnot  %s", err, want)
 		}
@@ -246,12 +220,6 @@ func tryFork(e *env.Env, params store.ForkParams) error {
 	e.Helper()
 	params.Job = e.Job().Job
 	return e.Store.Fork(e.Ctx, params)
-}
-
-func tryEnd(e *env.Env, o *store.Outcome) error {
-	e.Helper()
-	e.Apply(&store.Batch{Outcomes: []*store.Outcome{o}})
-	return o.Err
 }
 
 func tryCheckpoint(e *env.Env, lease store.Lease) error {

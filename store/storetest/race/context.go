@@ -152,9 +152,7 @@ func allInOnePlace(e *env.Env, after, queue string, ids []store.ID) {
 		}
 	}
 	results, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: ids, Terminate: true})
-	if err != nil {
-		e.Fatalf("terminate: %v", err)
-	}
+	e.NoError("terminate", err)
 	for _, r := range results {
 		if state := e.Get(r.Job).State; r.Err != nil || !state.Finished() {
 			e.Fatalf("after %s that was given up job %v cannot be ended: %v, %v", after, r.Job, state, r.Err)

@@ -47,9 +47,7 @@ func racePromote(e *env.Env) {
 	})
 	for {
 		p, err := e.Store.Promote(e.Ctx, 1000)
-		if err != nil {
-			e.Fatalf("Promote: %v", err)
-		}
+		e.NoError("Promote", err)
 		promoted.Add(int64(p.Jobs))
 		if !p.More {
 			break

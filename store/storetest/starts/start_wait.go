@@ -205,9 +205,7 @@ func startBesideLanes(e *env.Env) {
 	e.Enqueue(e.Job(env.Kind("push")), e.Job(env.Priority(1)), e.Job(env.Priority(3)), e.Job(env.Queue("other")), e.Job(in("other")),
 		e.Job(env.Version("v1")))
 	err := e.Store.Pause(e.Ctx, store.PauseParams{Namespace: "other", Queue: "mail", Paused: true, Actor: "ada"})
-	if err != nil {
-		e.Fatalf("Pause: %v", err)
-	}
+	e.NoError("Pause", err)
 	e.Pause("idle", true)
 	e.StartNow(node, e.Job(), e.Job())
 	// One batch may have jobs of several namespaces.

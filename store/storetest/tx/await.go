@@ -93,9 +93,7 @@ func awaitOpen(e *txEnv) {
 			if commit {
 				want, end = 1, tx.Commit
 			}
-			if err := end(); err != nil {
-				e.Fatal(err)
-			}
+			e.NoError("the end of the transaction", end())
 			for range 3 {
 				if got := <-waited; got != want {
 					e.Fatalf("%s, committed %v: who waited sees %d of it", what, commit, got)

@@ -286,7 +286,7 @@ func busyKey(e *txEnv) {
 		e.applySoon(batch)
 		for i, q := range held {
 			wantBusy(e, fmt.Sprint("enqueue ", i, " of a key that is being taken"), q.Err)
-			e.wantUnknown(q.Job.ID)
+			e.WantUnknown(q.Job.ID)
 		}
 		check()
 		e.finish(tx, commit)
@@ -319,7 +319,7 @@ func busyID(e *txEnv) {
 		batch.Enqueues = append(batch.Enqueues, &same)
 		e.applySoon(batch)
 		wantBusy(e, "an enqueue of an id that is being inserted", same.Err)
-		e.wantUnknown(same.Job.ID)
+		e.WantUnknown(same.Job.ID)
 		check()
 		e.finish(tx, commit)
 		e.applySoon(&store.Batch{Enqueues: []*store.Enqueue{&same}})

@@ -31,13 +31,7 @@ func (e *txEnv) both(test func(tx store.Tx), check func(committed bool)) {
 	for _, commit := range []bool{false, true} {
 		tx := e.begin(e.T)
 		test(tx.Tx)
-		end := tx.Rollback
-		if commit {
-			end = tx.Commit
-		}
-		if err := end(); err != nil {
-			e.Fatal(err)
-		}
+		e.finish(tx, commit)
 		check(commit)
 	}
 }
@@ -45,14 +39,7 @@ func (e *txEnv) both(test func(tx store.Tx), check func(committed bool)) {
 // enqueueTx writes enqueues into a transaction.
 func (e *txEnv) enqueueTx(tx store.Tx, enqueues ...*store.Enqueue) {
 	e.Helper()
-	if err := e.Store.EnqueueTx(e.Ctx, tx, enqueues); err != nil {
-		e.Fatalf("EnqueueTx: %v", err)
-	}
-}
-
-func (e *txEnv) wantUnknown(id store.ID) {
-	e.Helper()
-	e.WantUnknown(id)
+	e.NoError("EnqueueTx", e.Store.EnqueueTx(e.Ctx, tx, enqueues))
 }
 
 // soon is long for a store that waits for nobody, and glimpse is short for one that waits. They are
@@ -93,9 +80,7 @@ func (e *txEnv) applySoon(batch *store.Batch) {
 	e.Helper()
 	ctx, cancel := context.WithTimeout(e.Ctx, soon)
 	defer cancel()
-	if err := store.ApplyEach(ctx, e.Store, batch); err != nil {
-		e.Fatalf("Apply: %v", err)
-	}
+	e.NoError("Apply", store.ApplyEach(ctx, e.Store, batch))
 }
 
 // finish ends a transaction.
@@ -105,7 +90,5 @@ func (e *txEnv) finish(tx Tx, commit bool) {
 	if commit {
 		end = tx.Commit
 	}
-	if err := end(); err != nil {
-		e.Fatal(err)
-	}
+	e.NoError("the end of the transaction", end())
 }

@@ -24,9 +24,7 @@ func (e *txEnv) rescueSoon(dead ...store.NodeBeat) []store.Rescued {
 	var all []store.Rescued
 	for range 100 {
 		rescued, err := e.Store.Rescue(ctx, store.RescueParams{Dead: dead, Limit: 100})
-		if err != nil {
-			e.Fatalf("Rescue: %v", err)
-		}
+		e.NoError("Rescue", err)
 		if len(rescued) == 0 {
 			return all
 		}
@@ -109,9 +107,7 @@ func (e *txEnv) giveUpSoon(runs ...store.Claimed) []store.ID {
 	ctx, cancel := context.WithTimeout(e.Ctx, soon)
 	defer cancel()
 	rescued, err := e.Store.Rescue(ctx, store.RescueParams{Lost: env.LeasesOf(runs)})
-	if err != nil {
-		e.Fatalf("Rescue of what is given up: %v", err)
-	}
+	e.NoError("Rescue of what is given up", err)
 	return env.RescuedIDs(rescued)
 }
 

@@ -49,11 +49,11 @@ func txCommit(e *txEnv) {
 			if q.Err != nil || q.Result.ID != q.Job.ID || q.Result.State != want || q.Result.Existing {
 				e.Fatalf("enqueue %d: %+v, %v", i, q.Result, q.Err)
 			}
-			e.wantUnknown(q.Job.ID)
+			e.WantUnknown(q.Job.ID)
 		}
 	}, func(committed bool) {
 		if !committed {
-			e.wantUnknown(plain.Job.ID)
+			e.WantUnknown(plain.Job.ID)
 			e.WantNothing(node)
 			return
 		}
@@ -67,10 +67,8 @@ func txRollback(e *txEnv) {
 	tx := e.begin(e.T)
 	gone := e.Job(env.Unique("k"), env.Queue("new"), env.Kind("bill"))
 	e.enqueueTx(tx.Tx, gone)
-	if err := tx.Rollback(); err != nil {
-		e.Fatal(err)
-	}
-	e.wantUnknown(gone.Job.ID)
+	e.NoError("the end of the transaction", tx.Rollback())
+	e.WantUnknown(gone.Job.ID)
 	for _, q := range []*store.Enqueue{
 		e.Job(env.Queue("other"), env.Kind("push")), e.Job(env.Unique("k"), env.Queue("new"), env.Kind("bill")),
 	} {
@@ -105,13 +103,11 @@ func txFailures(e *txEnv) {
 	if again.Err != nil || !again.Result.Existing || again.Result.ID != plain.Job.ID {
 		e.Fatalf("repeat: %+v, %v", again.Result, again.Err)
 	}
-	if err := tx.Commit(); err != nil {
-		e.Fatal(err)
-	}
+	e.NoError("the end of the transaction", tx.Commit())
 	e.WantState(plain.Job.ID, store.Available)
 	e.WantState(last.Job.ID, store.Available)
-	e.wantUnknown(refused.Job.ID)
-	e.wantUnknown(invalid.Job.ID)
+	e.WantUnknown(refused.Job.ID)
+	e.WantUnknown(invalid.Job.ID)
 	if record := e.Get(holder); string(record.Args) != "new" {
 		e.Fatalf("the replaced job: %+v", record)
 	}
@@ -132,9 +128,7 @@ func txAlike(e *txEnv) {
 	inside, outside := full("a"), full("b")
 	tx := e.begin(e.T)
 	e.enqueueTx(tx.Tx, inside)
-	if err := tx.Commit(); err != nil {
-		e.Fatal(err)
-	}
+	e.NoError("the end of the transaction", tx.Commit())
 	e.Enqueue(outside)
 	e.Equal("job", e.Get(inside.Job.ID), e.Get(outside.Job.ID), cmpopts.IgnoreFields(store.Job{}, "ID", "UniqueKey", "OrderingKey"))
 }
@@ -172,11 +166,11 @@ func txAppend(e *txEnv) {
 		if err := e.Store.AppendTx(e.Ctx, tx, a); err != nil || a.Err != nil || child.Result.State != store.Available {
 			e.Fatalf("AppendTx: %v, %v, the child: %+v", err, a.Err, child.Result)
 		}
-		e.wantUnknown(child.Job.ID)
+		e.WantUnknown(child.Job.ID)
 	}, func(committed bool) {
 		if !committed {
 			e.WantEntries(run.Job.ID, 0)
-			e.wantUnknown(child.Job.ID)
+			e.WantUnknown(child.Job.ID)
 			return
 		}
 		e.WantEntries(run.Job.ID, 2)
@@ -186,14 +180,10 @@ func txAppend(e *txEnv) {
 	// A lease that is lost leaves the transaction usable.
 	late, other := &store.Append{Lease: run.Lease, Entries: env.Steps(3, 3)}, e.Job()
 	tx := e.begin(e.T)
-	if err := e.Store.AppendTx(e.Ctx, tx.Tx, late); err != nil {
-		e.Fatalf("AppendTx: %v", err)
-	}
+	e.NoError("AppendTx", e.Store.AppendTx(e.Ctx, tx.Tx, late))
 	e.WantErr("a lost lease", late.Err, store.ErrLeaseLost)
 	e.enqueueTx(tx.Tx, other)
-	if err := tx.Commit(); err != nil {
-		e.Fatal(err)
-	}
+	e.NoError("the end of the transaction", tx.Commit())
 	e.WantState(other.Job.ID, store.Available)
 	e.WantEntries(run.Job.ID, 2)
 }
