@@ -14,24 +14,32 @@ var cancelDurableTests = env.Tests{
 	"a_job_that_has_not_begun_is_cancelled_at_once":        cancelNotBegun,
 }
 
+// begun is a run of a job that remembers.
+func begun(e *env.Env, node int64) store.Claimed {
+	e.Helper()
+	run := e.ClaimOne(node, e.Add())
+	e.Write(&run, env.Step(1))
+	return run
+}
+
+// rests are the ways in which a job that remembers may rest: each ends a run of it.
+var rests = map[string]func(*env.Env, store.Claimed){
+	"scheduled": func(e *env.Env, run store.Claimed) { e.End(run, store.Scheduled) },
+	"retryable": func(e *env.Env, run store.Claimed) { e.End(run, store.Retryable) },
+	"available": func(e *env.Env, run store.Claimed) { e.End(run, store.Available) },
+	"waiting":   func(e *env.Env, run store.Claimed) { e.Park(run, env.ForSignals()) },
+	"held":      func(e *env.Env, run store.Claimed) { e.Park(run, &store.Wait{Held: true}) },
+	"paused": func(e *env.Env, run store.Claimed) {
+		e.End(run, store.Scheduled)
+		e.PauseJob(run.Job.ID, store.Waiting)
+	},
+}
+
 func cancelDurableStates(e *env.Env) {
 	node := e.Join()
-	begun := func() store.Claimed {
-		e.Helper()
-		run := e.ClaimOne(node, e.Add())
-		e.Write(&run, env.Step(1))
-		return run
-	}
-	for what, put := range map[string]func(store.Claimed){
-		"scheduled": func(run store.Claimed) { e.End(run, store.Scheduled) },
-		"retryable": func(run store.Claimed) { e.End(run, store.Retryable) },
-		"available": func(run store.Claimed) { e.End(run, store.Available) },
-		"waiting":   func(run store.Claimed) { e.Park(run, env.ForSignals()) },
-		"held":      func(run store.Claimed) { e.Park(run, &store.Wait{Held: true}) },
-		"paused":    func(run store.Claimed) { e.End(run, store.Scheduled); e.PauseJob(run.Job.ID, store.Waiting) },
-	} {
-		run := begun()
-		put(run)
+	for what, rest := range rests {
+		run := begun(e, node)
+		rest(e, run)
 		before := e.Get(run.Job.ID)
 		e.Clock.Advance(time.Second)
 		e.Equal("answers of the cancel of a job that is "+what, e.Cancel(run.Job.ID), []store.State{store.Available})

@@ -8,13 +8,11 @@ import (
 )
 
 var holdTests = env.Tests{
-	"nothing_wakes_a_held_job_but_a_person":                  holdNothingWakes,
-	"a_job_that_does_not_run_is_held_at_once":                holdWaiting,
-	"a_pause_may_be_taken_back_while_the_job_runs":           holdEnds,
-	"a_message_that_has_come_does_not_go_before_a_pause":     holdBeforeMessage,
-	"Order_a_paused_job_keeps_the_turn_of_its_key":           holdOrderingKey,
-	"UniqueIsUnique_a_paused_job_holds_its_key_as_if_it_ran": holdUnique,
-	"pause_answers_in_the_order_asked":                       holdAnswers,
+	"nothing_wakes_a_held_job_but_a_person":              holdNothingWakes,
+	"a_job_that_does_not_run_is_held_at_once":            holdWaiting,
+	"a_pause_may_be_taken_back_while_the_job_runs":       holdEnds,
+	"a_message_that_has_come_does_not_go_before_a_pause": holdBeforeMessage,
+	"pause_answers_in_the_order_asked":                   holdAnswers,
 }
 
 // wantStuck checks that neither a message nor time wakes a job.
@@ -98,57 +96,6 @@ func holdBeforeMessage(e *env.Env) {
 	e.ParkAs(store.Waiting, run, env.ForSignals())
 	e.WantHeld(run.Job.ID)
 	wantStuck(e, run.Job.ID, run.Lease.Node)
-}
-
-func holdOrderingKey(e *env.Env) {
-	node := e.Join()
-	// Paused while it has the turn.
-	run := e.ClaimOne(node, e.Add(env.Ordered("k")))
-	second := e.Add(env.Ordered("k"))
-	third := e.Add(env.Ordered("k"))
-	e.End(run, store.Available)
-	e.PauseJob(run.Job.ID, store.Waiting)
-	e.WantNothing(node)
-	// Paused while it waits for the turn: it is out of the line, and gets back into it.
-	e.PauseJob(second, store.Waiting)
-	e.Resume(env.Resumption(run.Job.ID), store.Available)
-	run = e.ClaimOne(node, run.Job.ID)
-	e.End(run, store.Completed)
-	run = e.ClaimOne(node, third)
-	e.Clock.Advance(time.Second)
-	e.Resume(env.Resumption(second), store.Available)
-	e.Promote()
-	if !e.Get(second).Blocked {
-		e.Fatal("the resumed job does not wait for its turn")
-	}
-	e.WantNothing(node)
-	e.End(run, store.Completed)
-	e.ClaimOne(node, second)
-}
-
-func holdUnique(e *env.Env) {
-	held := func(change ...func(*store.Enqueue)) store.ID {
-		e.Helper()
-		id := e.Add(change...)
-		e.PauseJob(id, store.Waiting)
-		return id
-	}
-	id := held(env.Unique("a"))
-	for range 2 {
-		q := e.Try(env.Unique("a"), env.OnConflict(store.Replace), env.Delay(time.Hour))
-		if q.Err != nil || q.Result.ID != id || q.Result.Replaced {
-			e.Fatalf("enqueue with the key of a paused job: %+v, %v", q.Result, q.Err)
-		}
-		if e.Get(id).State == store.Waiting {
-			e.Resume(env.Resumption(id), store.Available)
-			e.PauseJob(id, store.Waiting)
-		}
-	}
-	// Reading: one that would not hold its key while it runs does not hold it while it is paused, and gets it back by nothing.
-	id = held(env.Unique("b", store.Scheduled, store.Available))
-	taken := e.Add(env.Unique("b", store.Scheduled, store.Available))
-	e.Resume(env.Resumption(id), store.Available)
-	e.WantState(taken, store.Available)
 }
 
 func holdAnswers(e *env.Env) {

@@ -14,27 +14,8 @@ var terminateTests = env.Tests{
 
 func terminateStates(e *env.Env) {
 	node := e.Join()
-	begun := func() store.Claimed {
+	wantOver := func(what string, id store.ID) {
 		e.Helper()
-		run := e.ClaimOne(node, e.Add())
-		e.Write(&run, env.Step(1))
-		return run
-	}
-	for what, put := range map[string]func() store.ID{
-		"scheduled":          func() store.ID { return e.Add(env.Delay(time.Hour)) },
-		"available":          func() store.ID { return e.Add() },
-		"retryable, durable": func() store.ID { run := begun(); e.End(run, store.Retryable); return run.Job.ID },
-		"available, durable": func() store.ID { run := begun(); e.End(run, store.Available); return run.Job.ID },
-		"waiting":            func() store.ID { run := begun(); e.Park(run, env.ForSignals()); return run.Job.ID },
-		"held":               func() store.ID { run := begun(); e.Park(run, &store.Wait{Held: true}); return run.Job.ID },
-		"cancelled before": func() store.ID {
-			run := begun()
-			e.Park(run, env.ForSignals())
-			e.Cancel(run.Job.ID)
-			return run.Job.ID
-		},
-	} {
-		id := put()
 		before := e.Get(id)
 		e.Clock.Advance(time.Second)
 		if states := e.Terminate(id); states[0] != store.Cancelled {
@@ -51,9 +32,19 @@ func terminateStates(e *env.Env) {
 		if n := e.Sweep(); n != 0 {
 			e.Fatalf("%s: the sweep applied %d requests", what, n)
 		}
-		e.WantNothing(node)
 		e.WantErr("send to a terminated job", e.TrySend(id, env.Signal("s"), "").Err, store.ErrConflict)
+		e.WantNothing(node)
 	}
+	for what, rest := range rests {
+		run := begun(e, node)
+		rest(e, run)
+		wantOver(what, run.Job.ID)
+	}
+	asked := e.Parked(env.ForSignals()).Job.ID
+	e.Cancel(asked)
+	wantOver("asked to end", asked)
+	wantOver("new", e.Add())
+	wantOver("new and scheduled", e.Add(env.Delay(time.Hour)))
 }
 
 func terminateFenced(e *env.Env) {

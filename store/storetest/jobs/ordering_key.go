@@ -14,8 +14,6 @@ var orderingKeyTests = env.Tests{
 	"Order_one_at_a_time_within_an_ordering_key":                   keyOneAtATime,
 	"Order_within_a_key_by_priority_then_run_time_then_enqueue":    keyOrder,
 	"Order_a_job_keeps_the_turn_of_its_key_while_it_is_unfinished": keyTurnIsKept,
-	"Order_every_end_of_a_job_frees_its_key":                       keyIsFreed,
-	"Order_a_job_that_waits_for_its_time_does_not_take_the_turn":   keyDeferredTakesNoTurn,
 	"a_key_belongs_to_its_queue":                                   keyBelongsToQueue,
 	"a_key_does_not_hold_up_other_jobs":                            keyDoesNotBlockOthers,
 	"a_blocked_job_says_so":                                        keyBlocked,
@@ -69,33 +67,6 @@ func keyTurnIsKept(e *env.Env) {
 	e.End(run, store.Retryable)
 	e.Retry(id)
 	e.ClaimOne(e.Join(), id)
-}
-
-// keyIsFreed: what a batch that ends a job does to its key is in turnToldEnd.
-func keyIsFreed(e *env.Env) {
-	node := e.Join()
-	// Cancelled with the turn in hand, available and deferred.
-	for _, state := range []store.State{store.Available, store.Retryable, store.Scheduled} {
-		run := e.ClaimOne(node, e.Add(env.Ordered("k")))
-		next := e.Add(env.Ordered("k"))
-		e.End(run, state)
-		e.Cancel(run.Job.ID)
-		e.End(e.ClaimOne(node, next), store.Completed)
-	}
-}
-
-func keyDeferredTakesNoTurn(e *env.Env) {
-	node := e.Join()
-	later := e.Add(env.Ordered("k"), env.Priority(1), env.Delay(time.Minute))
-	first := e.Add(env.Ordered("k"), env.Priority(3))
-	e.End(e.ClaimOne(node, first), store.Completed)
-	run := e.ClaimOne(node, e.Add(env.Ordered("k"), env.Priority(3)))
-	e.Clock.Advance(time.Hour)
-	e.WantNothing(node)
-	waiting := e.Add(env.Ordered("k"), env.Priority(2))
-	e.End(run, store.Completed)
-	e.End(e.ClaimOne(node, later), store.Completed)
-	e.ClaimOne(node, waiting)
 }
 
 func keyBelongsToQueue(e *env.Env) {

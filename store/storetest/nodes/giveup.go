@@ -10,29 +10,9 @@ import (
 // What a living node gives up because nobody there works on it. Where the jobs go is in
 // package durable, among the ends of lost runs: there where they would if the node had died.
 var giveUpTests = env.Tests{
-	"OneOwner_what_a_node_does_not_give_up_goes_on":      giveUpSome,
 	"NoLoss_leases_of_many_claims_are_given_up_together": giveUpMany,
 	"OneOwner_a_lease_that_is_not_live_is_passed_over":   giveUpStale,
 	"who_gives_something_up_rescues_from_nobody":         giveUpAlone,
-}
-
-func giveUpSome(e *env.Env) {
-	node, other := e.Join(), e.Join()
-	theirs := claims(e, other, 1)[0]
-	e.Enqueue(e.Job(), e.Job(), e.Job(), e.Job())
-	runs := e.Claim(node, 4)
-	e.End(runs[3], store.Completed)
-	e.WantSameIDs("given up", env.RescuedIDs(e.GiveUp(runs[1])), runs[1].Job.ID)
-	wantLeases(e, node, everyClaim, runs[0], runs[2])
-	wantLeases(e, other, everyClaim, theirs)
-	e.WantState(runs[3].Job.ID, store.Completed)
-	for _, run := range []store.Claimed{runs[0], runs[2], theirs} {
-		e.Save(run, store.Checkpoint{Percent: 1})
-		e.End(run, store.Completed)
-	}
-	if n := e.Nodes()[node]; !n.DeadAt.IsZero() || n.Running != 0 {
-		e.Fatalf("the node: %+v", n)
-	}
 }
 
 func giveUpMany(e *env.Env) {

@@ -161,9 +161,7 @@ func rescueGoesOn(e *env.Env) {
 		if err != nil || calls > 0 && len(rescued) == 0 || calls > records {
 			e.Fatalf("Rescue: %+v, %v; %d jobs run", rescued, err, len(running))
 		}
-		for _, r := range rescued {
-			taken = append(taken, r.Job)
-		}
+		taken = append(taken, env.RescuedIDs(rescued)...)
 		_, err = e.Store.Claim(e.Ctx, e.Demand(node, 1))
 		e.WantErr("Claim of a dead node", err, store.ErrNodeDead)
 		params.Dead = nil

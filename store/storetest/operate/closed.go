@@ -77,6 +77,7 @@ func operations(e *env.Env, run store.Claimed) map[string]operation {
 		"SweepCancels":  {"sweep requests", func(ctx c) error { return second(s.SweepCancels(ctx)) }},
 		"CloseChildren": {"close children", func(ctx c) error { return second(s.CloseChildren(ctx, 1)) }},
 		"Retain":        {"remove old jobs", func(ctx c) error { return second(s.Retain(ctx, store.Retention{Completed: time.Hour})) }},
+		"Retain, lanes": {"remove old jobs", func(ctx c) error { return second(s.Retain(ctx, store.Retention{Limit: 1})) }},
 		"AwaitTx":       {"wait for a transaction on job {job}", func(ctx c) error { return s.AwaitTx(ctx, id) }},
 	}, map[string]operation{ // of people
 		"Cancel":    {"cancel", func(ctx c) error { return second(s.Cancel(ctx, store.CancelParams{Jobs: these})) }},

@@ -54,9 +54,8 @@ func raceAnswers(e *env.Env) {
 		for len(mine) > 0 {
 			n := min(len(mine), 1+random.IntN(7))
 			if n == 1 && random.IntN(2) == 0 {
-				params := store.CancelParams{Jobs: []store.ID{mine[0].Job.ID}, Reason: "r", Terminate: true}
-				if _, err := e.Store.Cancel(e.Ctx, params); err != nil {
-					return fmt.Errorf("Cancel: %w", err)
+				if err := terminateNow(e, mine[0].Job.ID); err != nil {
+					return err
 				}
 			} else {
 				batch := &store.Batch{}
@@ -109,7 +108,7 @@ func raceParentParks(e *env.Env) {
 				state := []store.State{store.Completed, store.Completed, store.Completed, store.Failed}[random.IntN(4)]
 				batch.Outcomes = append(batch.Outcomes, env.Outcome(run, state))
 			}
-			if err := tryNow(e.Ctx, e, batch); err != nil {
+			if err := tryNow(e, batch); err != nil {
 				return err
 			}
 		}
@@ -188,7 +187,7 @@ func raceClose(e *env.Env) {
 		if i == 0 {
 			for at := 1; at < len(children); at += 4 {
 				o := env.Outcome(children[at], store.Completed)
-				if err := tryNow(e.Ctx, e, &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil {
+				if err := tryNow(e, ending(o)); err != nil {
 					return err
 				}
 			}
@@ -277,7 +276,7 @@ func raceFamily(e *env.Env) {
 				state := []store.State{store.Completed, store.Failed, store.Retryable}[random.IntN(3)]
 				batch.Outcomes = append(batch.Outcomes, env.Outcome(run, state, func(o *store.Outcome) { o.HasChildren = old[run.Job.ID] }))
 			}
-			if err := tryNow(e.Ctx, e, batch); err != nil {
+			if err := tryNow(e, batch); err != nil {
 				return err
 			}
 			for _, o := range batch.Outcomes {

@@ -10,10 +10,7 @@ import (
 
 func raceClaims(e *env.Env) {
 	const producers, claimers, batches, size = 4, 4, 8, 12
-	nodes := make([]int64, claimers)
-	for i := range nodes {
-		nodes[i] = e.Join()
-	}
+	nodes := joined(e, claimers)
 	var made, claimed tally
 	var producing atomic.Int64
 	producing.Store(producers)
@@ -27,7 +24,7 @@ func raceClaims(e *env.Env) {
 					batch.Enqueues = append(batch.Enqueues,
 						e.Job(env.Queue(fmt.Sprintf("q%d", j%5)), env.Priority(1+j%4), env.Kind([]string{"send", "push"}[j%2])))
 				}
-				if err := tryNow(e.Ctx, e, batch); err != nil {
+				if err := tryNow(e, batch); err != nil {
 					return err
 				}
 				made.add(env.IDsOf(batch.Enqueues)...)

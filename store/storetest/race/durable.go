@@ -81,7 +81,7 @@ func work(e *env.Env, s *sleepers, node int64, wait func(seen, all int64) *store
 			o.Durable = true
 			batch.Outcomes = append(batch.Outcomes, o)
 		}
-		if err := tryNow(e.Ctx, e, batch); err != nil {
+		if err := tryNow(e, batch); err != nil {
 			return err
 		}
 		for i, o := range batch.Outcomes {
@@ -111,7 +111,7 @@ func signalAll(e *env.Env, s *sleepers, i, senders int) error {
 	random.Shuffle(len(sends), func(a, b int) { sends[a], sends[b] = sends[b], sends[a] })
 	for len(sends) > 0 {
 		n := min(len(sends), 1+random.IntN(5))
-		if err := tryNow(e.Ctx, e, &store.Batch{Sends: sends[:n]}); err != nil {
+		if err := tryNow(e, &store.Batch{Sends: sends[:n]}); err != nil {
 			return err
 		}
 		for _, q := range sends[:n] {
@@ -157,10 +157,7 @@ func wantAllSent(e *env.Env, s *sleepers) {
 func raceParks(e *env.Env, wait func(seen, all int64) *store.Wait) {
 	const workers, senders = 3, 3
 	s := newSleepers(e, 8, 12, senders)
-	nodes := make([]int64, workers)
-	for i := range nodes {
-		nodes[i] = e.Join()
-	}
+	nodes := joined(e, workers)
 	together(e, workers+senders, func(i int) error {
 		if i < workers {
 			return work(e, s, nodes[i], wait)
@@ -174,10 +171,7 @@ func raceParks(e *env.Env, wait func(seen, all int64) *store.Wait) {
 func racePauses(e *env.Env) {
 	const workers, senders, people = 2, 2, 2
 	s := newSleepers(e, 6, 8, senders)
-	nodes := make([]int64, workers)
-	for i := range nodes {
-		nodes[i] = e.Join()
-	}
+	nodes := joined(e, workers)
 	together(e, workers+senders+people, func(i int) error {
 		switch {
 		case i < workers:
@@ -233,12 +227,9 @@ func raceWakes(e *env.Env) {
 					return fmt.Errorf("Promote: %w", err)
 				}
 			case 1, 2:
-				sends := &store.Batch{}
-				for _, run := range part {
-					sends.Sends = append(sends.Sends, &store.Send{Job: run.Job.ID, Message: env.Signal("s")})
-				}
+				sends := signals(part)
 				slices.Reverse(sends.Sends)
-				if err := tryNow(e.Ctx, e, sends); err != nil {
+				if err := tryNow(e, sends); err != nil {
 					return err
 				}
 			case 3:
@@ -273,7 +264,7 @@ func raceKeys(e *env.Env) {
 		}
 		random.Shuffle(len(results[i]), func(a, b int) { results[i][a], results[i][b] = results[i][b], results[i][a] })
 		for part := range slices.Chunk(results[i], 3) {
-			if err := tryNow(e.Ctx, e, &store.Batch{Sends: part}); err != nil {
+			if err := tryNow(e, &store.Batch{Sends: part}); err != nil {
 				return err
 			}
 		}
@@ -326,7 +317,7 @@ func raceCallbacks(e *env.Env) {
 		together(e, senders, func(i int) error {
 			kind := []store.MessageKind{store.MessageCallback, store.MessageCallbackFailed}[i%2]
 			sends[i] = &store.Send{Job: run.Job.ID, Message: env.Callback(kind, "token")}
-			return tryNow(e.Ctx, e, &store.Batch{Sends: []*store.Send{sends[i]}})
+			return tryNow(e, &store.Batch{Sends: []*store.Send{sends[i]}})
 		})
 		won := 0
 		for _, q := range sends {
@@ -355,7 +346,7 @@ func raceSendEnd(e *env.Env) {
 			run := runs[at]
 			if i == 0 {
 				sends[at] = &store.Send{Job: run.Job.ID, Message: env.Signal("s")}
-				if err := tryNow(e.Ctx, e, &store.Batch{Sends: []*store.Send{sends[at]}}); err != nil {
+				if err := tryNow(e, &store.Batch{Sends: []*store.Send{sends[at]}}); err != nil {
 					return err
 				}
 				continue
@@ -363,13 +354,12 @@ func raceSendEnd(e *env.Env) {
 			switch at % 3 {
 			case 0, 1:
 				state := []store.State{store.Completed, store.Failed}[at%3]
-				if err := tryNow(e.Ctx, e, &store.Batch{Outcomes: []*store.Outcome{env.Outcome(run, state)}}); err != nil {
+				if err := tryNow(e, ending(env.Outcome(run, state))); err != nil {
 					return err
 				}
 			case 2:
-				params := store.CancelParams{Jobs: []store.ID{run.Job.ID}, Terminate: true}
-				if _, err := e.Store.Cancel(e.Ctx, params); err != nil {
-					return fmt.Errorf("Cancel: %w", err)
+				if err := terminateNow(e, run.Job.ID); err != nil {
+					return err
 				}
 			}
 		}
@@ -400,15 +390,14 @@ func raceAppendEnd(e *env.Env) {
 				appends[at] = &store.Append{
 					Lease: run.Lease, Entries: env.Steps(1, 2), Enqueues: []*store.Enqueue{e.Child(run.Job.ID, env.Kind("child"))},
 				}
-				if err := tryNow(e.Ctx, e, &store.Batch{Appends: appends[at : at+1]}); err != nil {
+				if err := tryNow(e, &store.Batch{Appends: appends[at : at+1]}); err != nil {
 					return err
 				}
 			}
 		case 1:
 			for at := 0; at < n/2; at += 2 {
-				params := store.CancelParams{Jobs: []store.ID{runs[at].Job.ID}, Terminate: true}
-				if _, err := e.Store.Cancel(e.Ctx, params); err != nil {
-					return fmt.Errorf("Cancel: %w", err)
+				if err := terminateNow(e, runs[at].Job.ID); err != nil {
+					return err
 				}
 			}
 		case 2:

@@ -25,7 +25,7 @@ func raceUnique(e *env.Env) {
 			q[a], q[b] = q[b], q[a]
 		})
 	}
-	together(e, producers, func(i int) error { return tryNow(e.Ctx, e, batches[i]) })
+	together(e, producers, func(i int) error { return tryNow(e, batches[i]) })
 	holders := map[string]store.ID{}
 	for _, batch := range batches {
 		for _, q := range batch.Enqueues {
@@ -103,7 +103,7 @@ func raceSameID(e *env.Env) {
 			q := *originals[(i+j)%jobs]
 			batch.Enqueues = append(batch.Enqueues, &q)
 		}
-		if err := tryNow(e.Ctx, e, batch); err != nil {
+		if err := tryNow(e, batch); err != nil {
 			return err
 		}
 		for _, q := range batch.Enqueues {

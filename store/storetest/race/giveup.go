@@ -52,7 +52,7 @@ func raceGiveUpEnd(e *env.Env) {
 		}
 		for k := i; k < n; k += 2 {
 			o := env.Outcome(runs[k], store.Completed)
-			if err := tryNow(e.Ctx, e, &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil {
+			if err := tryNow(e, ending(o)); err != nil {
 				return err
 			}
 			errs[k] = o.Err
@@ -86,7 +86,7 @@ func raceGiveUpAppend(e *env.Env) {
 		}
 		for k := i; k < n; k += 2 {
 			a := &store.Append{Lease: runs[k].Lease, Entries: env.Steps(1, 1)}
-			if err := tryNow(e.Ctx, e, &store.Batch{Appends: []*store.Append{a}}); err != nil {
+			if err := tryNow(e, &store.Batch{Appends: []*store.Append{a}}); err != nil {
 				return err
 			}
 			errs[k] = a.Err

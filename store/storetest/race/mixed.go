@@ -84,16 +84,13 @@ func raceOrderingKeys(e *env.Env) {
 		}
 		batches = append(batches, batch)
 	}
-	nodes := make([]int64, workers)
-	for i := range nodes {
-		nodes[i] = e.Join()
-	}
+	nodes := joined(e, workers)
 	together(e, workers+1, func(i int) error {
 		if i < workers {
 			return workInOrder(e, nodes[i], rand.New(rand.NewPCG(uint64(i), 5)), lines, &left)
 		}
 		for _, batch := range batches {
-			if err := tryNow(e.Ctx, e, &store.Batch{Enqueues: batch}); err != nil {
+			if err := tryNow(e, &store.Batch{Enqueues: batch}); err != nil {
 				return err
 			}
 		}
@@ -163,7 +160,7 @@ func raceReplaceClaim(e *env.Env) {
 	together(e, 2, func(i int) error {
 		if i == 0 {
 			for part := range slices.Chunk(replacing, 6) {
-				if err := tryNow(e.Ctx, e, &store.Batch{Enqueues: part}); err != nil {
+				if err := tryNow(e, &store.Batch{Enqueues: part}); err != nil {
 					return err
 				}
 			}
@@ -216,9 +213,9 @@ func raceUniqueRelease(e *env.Env) {
 		}
 		together(e, len(asking)+1, func(i int) error {
 			if i == len(asking) {
-				return tryNow(e.Ctx, e, &store.Batch{Outcomes: []*store.Outcome{env.Outcome(run, store.Completed)}})
+				return tryNow(e, ending(env.Outcome(run, store.Completed)))
 			}
-			return tryNow(e.Ctx, e, &store.Batch{Enqueues: []*store.Enqueue{asking[i]}})
+			return tryNow(e, &store.Batch{Enqueues: []*store.Enqueue{asking[i]}})
 		})
 		var inserted []store.ID
 		for _, q := range asking {
@@ -308,14 +305,14 @@ func moveDeferred(e *env.Env, i int, some []store.ID, jobs []*store.Enqueue, ran
 			batch.Enqueues = append(batch.Enqueues,
 				e.Job(env.Unique(string(jobs[at].Job.UniqueKey)), env.OnConflict(store.Replace), env.Delay(later)))
 		}
-		return tryNow(e.Ctx, e, batch)
+		return tryNow(e, batch)
 	case 4:
 		if random.IntN(2) == 0 {
 			return nil
 		}
-		results, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: some, Reason: "r", Actor: "a"})
+		results, err := cancelNow(e, some)
 		if err != nil {
-			return fmt.Errorf("Cancel: %w", err)
+			return err
 		}
 		for _, r := range results {
 			if r.State != store.Cancelled || r.Err != nil {

@@ -39,9 +39,9 @@ func raceCancelClaim(e *env.Env) {
 				claimed.add(env.ClaimedIDs(runs)...)
 				continue
 			}
-			results, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: ids[at : at+5], Reason: "r", Actor: "a"})
+			results, err := cancelNow(e, ids[at:at+5])
 			if err != nil {
-				return fmt.Errorf("Cancel: %w", err)
+				return err
 			}
 			for _, r := range results {
 				answers[r.Job] = r.State
@@ -79,9 +79,9 @@ func raceCancelEnd(e *env.Env) {
 	together(e, 2, func(i int) error {
 		for part := range slices.Chunk(runs, 4) {
 			if i == 0 {
-				results, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: env.ClaimedIDs(part), Reason: "r", Actor: "a"})
+				results, err := cancelNow(e, env.ClaimedIDs(part))
 				if err != nil {
-					return fmt.Errorf("Cancel: %w", err)
+					return err
 				}
 				for _, r := range results {
 					answers[r.Job] = r.State
@@ -92,7 +92,7 @@ func raceCancelEnd(e *env.Env) {
 			for j, run := range part {
 				batch.Outcomes = append(batch.Outcomes, env.Outcome(run, []store.State{store.Completed, store.Retryable}[j%2]))
 			}
-			if err := tryNow(e.Ctx, e, batch); err != nil {
+			if err := tryNow(e, batch); err != nil {
 				return err
 			}
 			for _, o := range batch.Outcomes {
@@ -147,9 +147,7 @@ func raceRescue(e *env.Env) {
 		return nil
 	})
 	// One leader may pass over what another has in hand.
-	for _, r := range e.Rescue() {
-		rescued.add(r.Job)
-	}
+	rescued.add(env.RescuedIDs(e.Rescue())...)
 	wantOnce(e, "rescued", &rescued, env.IDsOf(jobs))
 	for _, id := range env.IDsOf(jobs) {
 		if record := e.Get(id); record.State != store.Retryable || record.Attempt != 1 || len(record.Attempts) != 1 {
@@ -173,17 +171,12 @@ func raceRescueEnd(e *env.Env) {
 			if err != nil {
 				return fmt.Errorf("Rescue: %w", err)
 			}
-			for _, r := range some {
-				moved.add(r.Job)
-			}
+			moved.add(env.RescuedIDs(some)...)
 			return nil
 		}
 		for part := range slices.Chunk(runs, 5) {
-			batch := &store.Batch{}
-			for _, run := range part {
-				batch.Outcomes = append(batch.Outcomes, env.Outcome(run, store.Completed))
-			}
-			if err := tryNow(e.Ctx, e, batch); err != nil {
+			batch := &store.Batch{Outcomes: completions(part)}
+			if err := tryNow(e, batch); err != nil {
 				return err
 			}
 			for _, o := range batch.Outcomes {
@@ -197,9 +190,7 @@ func raceRescueEnd(e *env.Env) {
 		}
 		return nil
 	})
-	for _, r := range e.Rescue() {
-		moved.add(r.Job)
-	}
+	moved.add(env.RescuedIDs(e.Rescue())...)
 	wantOnce(e, "completed or rescued", &moved, ids)
 	for _, id := range ids {
 		want := store.Retryable
@@ -331,9 +322,9 @@ func raceCancelGone(e *env.Env) {
 				return nil
 			}
 			for part := range slices.Chunk(ids, 4) {
-				results, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: part, Reason: "r", Actor: "a"})
+				results, err := cancelNow(e, part)
 				if err != nil {
-					return fmt.Errorf("Cancel: %w", err)
+					return err
 				}
 				for _, r := range results {
 					if r.Err != nil || (r.State != store.Running && r.State != store.Cancelled) {

@@ -25,7 +25,7 @@ func raceOutcomes(e *env.Env) {
 	}
 	together(e, len(states), func(i int) error {
 		for half := range slices.Chunk(outcomes[i], n/4) {
-			if err := tryNow(e.Ctx, e, &store.Batch{Outcomes: half}); err != nil {
+			if err := tryNow(e, &store.Batch{Outcomes: half}); err != nil {
 				return err
 			}
 		}
@@ -76,7 +76,7 @@ func raceRepeatedOutcome(e *env.Env) {
 		}
 		together(e, senders, func(n int) error {
 			for part := range slices.Chunk(sent[n], 1+(n+round)%len(runs)) {
-				if err := tryNow(e.Ctx, e, &store.Batch{Outcomes: part}); err != nil {
+				if err := tryNow(e, &store.Batch{Outcomes: part}); err != nil {
 					return err
 				}
 			}

@@ -48,7 +48,7 @@ func raceQueues(e *env.Env) {
 				return nil
 			}
 			for part := range slices.Chunk(jobs[i], 2+i) {
-				if err := tryNow(e.Ctx, e, &store.Batch{Enqueues: part}); err != nil {
+				if err := tryNow(e, &store.Batch{Enqueues: part}); err != nil {
 					return err
 				}
 				for _, q := range part {

@@ -41,7 +41,7 @@ func raceReaders(e *env.Env) {
 					state := []store.State{store.Retryable, store.Scheduled, store.Available, store.Failed, store.Cancelled}[(round+j)%5]
 					batch.Outcomes = append(batch.Outcomes, env.Outcome(run, state, func(o *store.Outcome) { o.Delay = time.Millisecond }))
 				}
-				if err := tryNow(e.Ctx, e, batch); err != nil {
+				if err := tryNow(e, batch); err != nil {
 					return err
 				}
 				if _, err := e.Store.Retry(e.Ctx, store.RetryParams{Jobs: ids[:n/2], Actor: "ada"}); err != nil {

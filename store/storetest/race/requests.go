@@ -160,11 +160,8 @@ func raceCancelWake(e *env.Env) {
 			case 1:
 				_, err = e.Store.Promote(e.Ctx, 3)
 			case 2:
-				sends := &store.Batch{}
-				for _, run := range part {
-					sends.Sends = append(sends.Sends, &store.Send{Job: run.Job.ID, Message: env.Signal("s")})
-				}
-				err = tryNow(e.Ctx, e, sends)
+				sends := signals(part)
+				err = tryNow(e, sends)
 			case 3:
 				var some []store.Claimed
 				some, err = e.Store.Claim(e.Ctx, e.Demand(node, 3))

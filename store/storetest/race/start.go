@@ -89,10 +89,7 @@ func raceRepeatedStart(e *env.Env) {
 // same nodes take what could not start.
 func raceStartClaims(e *env.Env) {
 	const nodes = 3
-	members := make([]int64, nodes)
-	for i := range members {
-		members[i] = e.Join()
-	}
+	members := joined(e, nodes)
 	var made, taken, ended tally
 	together(e, 2*nodes, func(i int) error {
 		if i < nodes {

@@ -1,7 +1,6 @@
 package race
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -34,8 +33,8 @@ func together(e *env.Env, n int, f func(i int) error) {
 const patience = 20_000
 
 // tryNow applies a batch in a goroutine of a test, which may not fail the test itself.
-func tryNow(ctx context.Context, e *env.Env, batch *store.Batch) error {
-	if err := env.ApplyWhole(ctx, e.Store, batch); err != nil {
+func tryNow(e *env.Env, batch *store.Batch) error {
+	if err := env.ApplyWhole(e.Ctx, e.Store, batch); err != nil {
 		return fmt.Errorf("Apply: %w", err)
 	}
 	return nil
@@ -98,10 +97,49 @@ func claimNow(e *env.Env, params store.ClaimParams) ([]store.Claimed, error) {
 
 // endNow applies a batch, all of whose outcomes must be accepted, in a goroutine of a test.
 func endNow(e *env.Env, batch *store.Batch) error {
-	if err := tryNow(e.Ctx, e, batch); err != nil {
+	if err := tryNow(e, batch); err != nil {
 		return err
 	}
 	return accepted(batch)
+}
+
+// cancelNow asks to cancel jobs in a goroutine of a test.
+func cancelNow(e *env.Env, ids []store.ID) ([]store.Result, error) {
+	results, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: ids, Reason: "r", Actor: "a"})
+	if err != nil {
+		return nil, fmt.Errorf("Cancel: %w", err)
+	}
+	return results, nil
+}
+
+// terminateNow ends a job in a goroutine of a test.
+func terminateNow(e *env.Env, id store.ID) error {
+	if _, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: []store.ID{id}, Terminate: true}); err != nil {
+		return fmt.Errorf("Cancel: %w", err)
+	}
+	return nil
+}
+
+// joined are so many nodes.
+func joined(e *env.Env, n int) []int64 {
+	e.Helper()
+	nodes := make([]int64, n)
+	for i := range nodes {
+		nodes[i] = e.Join()
+	}
+	return nodes
+}
+
+// ending is a batch of one outcome.
+func ending(o *store.Outcome) *store.Batch { return &store.Batch{Outcomes: []*store.Outcome{o}} }
+
+// signals is a batch that sends a signal to the job of each run.
+func signals(runs []store.Claimed) *store.Batch {
+	batch := &store.Batch{}
+	for _, run := range runs {
+		batch.Sends = append(batch.Sends, &store.Send{Job: run.Job.ID, Message: env.Signal("s")})
+	}
+	return batch
 }
 
 // accepted is an error if an outcome was not.
