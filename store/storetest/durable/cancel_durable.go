@@ -7,7 +7,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
-// A job that remembers is not cancelled under its feet: its run is told, and ends it in order.
+// Nobody cancels a job that remembers at once: its run is told, and ends the job in order.
 var cancelDurableTests = env.Tests{
 	"CancelArrives_at_a_durable_job_in_every_state":        cancelDurableStates,
 	"a_sweep_applies_what_no_run_can_answer_and_counts_it": cancelDurableSwept,
@@ -64,8 +64,8 @@ func cancelDurableStates(e *env.Env) {
 	}
 }
 
-// cancelDurableSwept: jobs whose journals a person takes away have nothing with which they could end themselves. The sweep does, and counts
-// them once.
+// cancelDurableSwept: jobs whose journals a person takes away have nothing with which they could
+// end themselves. The sweep does, and counts them once.
 func cancelDurableSwept(e *env.Env) {
 	var asked []store.ID
 	for range 3 {
@@ -94,7 +94,8 @@ func cancelNotBegun(e *env.Env) {
 	if states := e.Cancel(run.Job.ID); states[0] != store.Cancelled {
 		e.Fatalf("a job without a journal is %v", states[0])
 	}
-	// Nor has one that is paused before its first run, or that a person sent back to the beginning.
+	// A job that is paused before its first run has not begun, and neither has one that a person
+	// sent back to the beginning.
 	id := e.Add()
 	e.PauseJob(id, store.Waiting)
 	back := e.Durable(2)

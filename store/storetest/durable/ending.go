@@ -20,7 +20,7 @@ var endingTests = env.Tests{
 	"an_outcome_tells_when_its_job_is_due":                                                 endingDue,
 }
 
-// endingMessage: knowing of a request is no reason to sleep over a message.
+// endingMessage: a run that knows of a request to cancel is woken by messages like any other.
 func endingMessage(e *env.Env) {
 	run := e.Durable(1)
 	e.Send(run.Job.ID, env.Signal("s"))
@@ -68,7 +68,8 @@ func endingAskedAgain(e *env.Env) {
 	}
 }
 
-// contradicts ends a run that knows of a request, or not, and meets another step than the one before.
+// contradicts ends a run that knows of a request, or not, and meets another step than the one
+// before.
 func contradicts(seen bool) func(*store.Outcome) {
 	return func(o *store.Outcome) {
 		o.Wait, o.CancelSeen = &store.Wait{Held: true}, seen
@@ -76,7 +77,7 @@ func contradicts(seen bool) func(*store.Outcome) {
 	}
 }
 
-// endingDue: also of one that is repeated, if it says anything.
+// endingDue: a repeated outcome tells the same time, or none.
 func endingDue(e *env.Env) {
 	now := e.Clock.Now()
 	for _, c := range []struct {

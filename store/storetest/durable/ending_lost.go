@@ -118,7 +118,7 @@ func endingLost(e *env.Env) {
 	wantLostEnds(e, all, e.RescueWith(store.RescueParams{Dead: []store.NodeBeat{e.LastBeat(node)}}))
 }
 
-// endingGivenUp: they end as if their node had died, and it lives.
+// endingGivenUp: the runs end as if their node had died, although it lives.
 func endingGivenUp(e *env.Env) {
 	all := allLost()
 	node, runs := beginLost(e, all)

@@ -231,7 +231,8 @@ func endingTable(e *env.Env) {
 	wantEnds(e, all)
 	wantRecorded(e, all, runs, outcomes)
 	wantKnown(e, all, runs, outcomes)
-	// Nothing of it changes by itself: only runs of a job that remembers answer what was asked of it.
+	// Nothing of it changes by itself: only runs of a job that remembers answer what was asked of
+	// it.
 	if n := e.Sweep(); n != 0 {
 		e.Fatalf("the sweep applied %d requests", n)
 	}
@@ -279,7 +280,8 @@ func wantEnds(e *env.Env, all []*circumstances) {
 		if r.Wait != nil {
 			got.Held, got.Reason = r.Wait.Held, r.Wait.Reason
 		}
-		// Reading: a run may hold itself when it was to be held; whose words are kept then is not promised.
+		// Reading: a run may hold itself when it was to be held; whose words are kept then is not
+		// promised.
 		isVague := c.paused && want.Held
 		if isVague {
 			got.Reason = want.Reason
@@ -295,7 +297,7 @@ func wantEnds(e *env.Env, all []*circumstances) {
 	}
 }
 
-// wantRest checks what else a record tells.
+// wantRest checks the other fields of a record.
 func (c *circumstances) wantRest(e *env.Env, r *store.Record, isVague bool) {
 	e.Helper()
 	want, attempt, words := c.want(), 0, r.Error
@@ -357,8 +359,8 @@ func wantKnown(e *env.Env, all []*circumstances, runs map[store.ID]store.Claimed
 	}
 }
 
-// wantNextTold lets every job that is left run once more: if it was to be cancelled the next run is
-// told, and nobody pauses that run.
+// wantNextTold lets every unfinished job run once more. If the job was to be cancelled the next run
+// must be told; nobody pauses that run.
 func wantNextTold(e *env.Env, all []*circumstances) {
 	e.Helper()
 	want := map[store.ID]bool{}
@@ -388,7 +390,7 @@ func wantNextTold(e *env.Env, all []*circumstances) {
 	wantTold(e, want)
 }
 
-// wantTold lets jobs run once more: those that are to be cancelled, and no others, must be told.
+// wantTold lets jobs run once more. Those that are to be cancelled must be told, and no others.
 func wantTold(e *env.Env, want map[store.ID]bool) {
 	e.Helper()
 	node := e.Join()

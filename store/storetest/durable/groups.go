@@ -1,5 +1,5 @@
-// Package durable tests jobs that remember: their journals and messages, waits, pauses and resumptions,
-// and every end of a run under every request.
+// Package durable tests jobs that remember: their journals and messages, waits, pauses and
+// resumptions, and every end of a run under every request.
 package durable
 
 import "github.com/holdfastdev/holdfast/store/storetest/env"

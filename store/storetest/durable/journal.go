@@ -68,8 +68,8 @@ func journalRead(e *env.Env) {
 	}
 }
 
-// journalSurvives: each run goes on where the one before it ended, whoever ended it: with the journal,
-// the messages and the checkpoint.
+// journalSurvives: each run goes on where the one before it ended, whoever ended it: with the
+// journal, the messages and the checkpoint.
 func journalSurvives(e *env.Env) {
 	id, node := e.Add(env.Attempts(100)), e.Join()
 	ends := []func(store.Claimed){
@@ -173,7 +173,7 @@ func journalChildren(e *env.Env) {
 	e.WantEntries(run.Job.ID, 4)
 	e.WantSameIDs("children", e.ListIDs(store.Filter{Parent: run.Job.ID}), env.IDsOf(children)...)
 
-	// One that cannot be takes all of it along, and nothing else of the batch.
+	// A child that is invalid fails the whole append, and nothing else of the batch.
 	kept := int64(0)
 	for what, wrong := range map[string]func(*store.Enqueue){
 		"a unique key":   env.Unique("k"),
@@ -238,8 +238,9 @@ func journalRepeatFirst(e *env.Env) {
 	e.WantEntries(run.Job.ID, 3)
 }
 
-// journalGapless: Reading: a store sees gaps within an append. That it begins where the journal ends is up to the caller, who is
-// the only writer; a store may refuse a gap there, and need not look.
+// journalGapless: Reading: a store sees gaps within an append. That it begins where the journal
+// ends is up to the caller, who is the only writer; a store may refuse a gap there, and need not
+// look.
 func journalGapless(e *env.Env) {
 	run := e.Durable(2)
 	for _, wrong := range [][]int64{{3, 5}, {3, 3}, {4, 3}, {0}, {-1}} {
@@ -264,7 +265,7 @@ func journalBatch(e *env.Env) {
 	}
 	batch.Appends[4].Entries[0].Seq = 1
 	batch.Appends[4].Entries[1].Seq = 2
-	// Two of one run, in their order, and one between them that comes too late.
+	// One run appends twice; between the two there is an append whose number is taken.
 	batch.Appends = append(batch.Appends,
 		&store.Append{Lease: runs[0].Lease, Entries: env.Steps(4, 4)},
 		&store.Append{Lease: runs[0].Lease, Entries: env.Steps(4, 4)},
@@ -282,8 +283,8 @@ func journalBatch(e *env.Env) {
 	}
 }
 
-// journalRefusedAlone: a store may write the entries of many appends at once, and learn only then that a number is taken. Wherever that is
-// among them, the other appends happen, once.
+// journalRefusedAlone: a store may write the entries of many appends at once, and learn only then
+// that a number is taken. Wherever that is among them, the other appends happen, once.
 func journalRefusedAlone(e *env.Env) {
 	const n = 40
 	runs := e.Running(n)
@@ -317,7 +318,7 @@ func journalRefusedAlone(e *env.Env) {
 			round(each, taken...)
 		}
 	}
-	// Nor do repetitions, of which every number is taken.
+	// The numbers of repetitions are all taken, and these succeed.
 	batch := &store.Batch{}
 	for i, run := range runs {
 		batch.Appends = append(batch.Appends, &store.Append{Lease: run.Lease, Entries: env.Steps(stored[i], stored[i]), Repeat: true})
@@ -334,8 +335,8 @@ func journalRefusedAlone(e *env.Env) {
 	}
 }
 
-// journalOrder: within a batch a run writes what it has done before it ends, and a message for a callback may meet the
-// entry that opens it.
+// journalOrder: within a batch a run writes what it has done before it ends, and a message for a
+// callback may meet the entry that opens it.
 func journalOrder(e *env.Env) {
 	run := e.Started()
 	o := env.Outcome(run, store.Completed)

@@ -30,7 +30,7 @@ func messageRead(e *env.Env) {
 	}
 	var want []store.Message
 	for i, message := range sent {
-		// What only the store knows is not taken from the caller.
+		// The store sets the number and the time, whatever the caller says.
 		claims := message
 		claims.Seq, claims.At = 77, env.Start.Add(-time.Hour)
 		result := e.Send(run.Job.ID, claims)
@@ -63,7 +63,7 @@ func messageKeys(e *env.Env) {
 			e.Fatalf("repeated send: %+v, %v", again.Result, again.Err)
 		}
 	}
-	// Keys are a job's own, and an empty one is none.
+	// Each job has its own keys, and an empty key is none.
 	if q := e.TrySend(b, env.Signal("one"), "k"); q.Err != nil || q.Result != (store.SendResult{Seq: 1}) {
 		e.Fatalf("send to another job: %+v, %v", q.Result, q.Err)
 	}
@@ -73,7 +73,7 @@ func messageKeys(e *env.Env) {
 	if len(messages) != 2 || messages[0].Name != "one" || messages[1].Name != "between" || len(e.Messages(b)) != 3 {
 		e.Fatalf("messages: %+v", messages)
 	}
-	// In one batch, too.
+	// A batch may have two sends with one key.
 	x := &store.Send{Job: a, Message: env.Signal("x"), Key: "x"}
 	y := &store.Send{Job: a, Message: env.Signal("y"), Key: "x"}
 	e.Apply(&store.Batch{Sends: []*store.Send{x, y}})
@@ -133,7 +133,7 @@ func messageCallbackEnds(e *env.Env) {
 			e.WantErr("a second end", e.TrySend(run.Job.ID, env.Callback(kind, "a"), "").Err, store.ErrConflict)
 		}
 		e.Send(run.Job.ID, env.Callback(store.MessageHeartbeat, "b"))
-		// Of two in a batch the first one is the end.
+		// If a batch has two ends, the first one counts.
 		x := &store.Send{Job: run.Job.ID, Message: env.Callback(store.MessageCallback, "b")}
 		y := &store.Send{Job: run.Job.ID, Message: env.Callback(store.MessageCallbackFailed, "b")}
 		e.Apply(&store.Batch{Sends: []*store.Send{x, y}})
@@ -158,7 +158,8 @@ func messageInvalid(e *env.Env) {
 	}
 }
 
-// messageBatch: many jobs, many messages, and some that cannot be, which a store may write as a group.
+// messageBatch: many jobs, many messages, and some that cannot be, which a store may write as a
+// group.
 func messageBatch(e *env.Env) {
 	ids := env.IDsOf(e.Many(5))
 	e.Cancel(ids[3])

@@ -48,7 +48,8 @@ func resumeWhere(e *env.Env) {
 			e.End(run, store.Completed)
 		}
 	}
-	// One that was available is so again, behind those that were due meanwhile. Reading: it is due now.
+	// A job that was available becomes available again. Reading: it is due now, so it comes after
+	// those that were due meanwhile.
 	id := e.Add()
 	e.PauseJob(id, store.Waiting)
 	e.Clock.Advance(time.Second)
@@ -57,7 +58,7 @@ func resumeWhere(e *env.Env) {
 	e.Resume(env.Resumption(id), store.Available)
 	e.Beat(node)
 	e.WantIDs("claimed", env.ClaimedIDs(e.Claim(node, 10)), other, id)
-	// So is one that waited: its run looks for itself.
+	// A job that waited becomes available too, because its run looks itself for what it waits for.
 	wait := env.ForSignals()
 	wait.Until = e.Clock.Now().Add(time.Hour)
 	parked := e.Parked(wait)
@@ -101,7 +102,7 @@ func resumeFinished(e *env.Env) {
 		e.Write(&next, env.Step(5))
 		e.End(next, store.Completed)
 	}
-	// One that never ran, and remembers nothing.
+	// A job that never ran remembers nothing.
 	id := e.Add(env.Delay(time.Hour))
 	e.Cancel(id)
 	e.Resume(env.Resumption(id), store.Available)
@@ -109,7 +110,7 @@ func resumeFinished(e *env.Env) {
 	resumeClosing(e)
 }
 
-// resumeClosing: one that is held while it is closing stays closing only if it keeps the entry with which that was decided.
+// resumeClosing: a held job stays closing only if it keeps the entry that decided its end.
 func resumeClosing(e *env.Env) {
 	node := e.Join()
 	for keep, closing := range map[int64]bool{-1: true, 5: true, 4: false, 0: false} {
@@ -159,7 +160,7 @@ func resumeKeep(e *env.Env) {
 			if err != nil || (len(published) == 1) != (c.want >= 4) {
 				e.Fatalf("published: %+v, %v", published, err)
 			}
-			// The next run goes on behind what was kept, under the same numbers.
+			// The next run writes its entries under the numbers that became free.
 			next := e.ClaimOne(run.Lease.Node, run.Job.ID)
 			if next.Durable != (c.want > 0) {
 				e.Fatalf("the next run says durable: %v", next.Durable)

@@ -63,7 +63,7 @@ func terminateFenced(e *env.Env) {
 			!record.FinishedAt.Equal(e.Clock.Now()) || record.CancelRequested || record.PauseRequested || record.Attempt != 1 {
 			e.Fatalf("record: %+v", record)
 		}
-		// The run is over, which is recorded although it did not say so itself.
+		// The store records the end of the run, which did not report it.
 		if len(record.Attempts) != 1 || record.Attempts[0].Outcome != store.Cancelled || record.Attempts[0].LeaseNumber != 1 ||
 			record.Attempts[0].Reason != store.ReasonTerminated || !record.Attempts[0].StartedAt.IsZero() {
 			e.Fatalf("attempts: %+v", record.Attempts)
@@ -73,7 +73,7 @@ func terminateFenced(e *env.Env) {
 			e.Fatalf("the beat brings %+v", beat)
 		}
 		e.WantTakenAway(run)
-		// Its claim record is as good as before for those beside it.
+		// The other runs of the claim record go on.
 		e.End(neighbour, store.Completed)
 		e.Clock.Advance(env.DeadAfter + time.Second)
 		if rescued := e.Rescue(); len(rescued) != 0 {

@@ -51,10 +51,11 @@ func versionEnqueued(e *env.Env) {
 	e.WantIDs("claimed", env.ClaimedIDs(e.ClaimKinds(node, "send@v1")), now, keyed, later)
 }
 
-// versionOrder: priority, then run time, then id, over all versions that a node claims; and one at a time within a key.
+// versionOrder: priority, then run time, then id, over all versions that a node claims; and one at
+// a time within a key.
 func versionOrder(e *env.Env) {
 	node := e.Join()
-	version := func(v string) func(*store.Enqueue) { return env.Version(v) }
+	version := env.Version
 	third := e.Add()
 	first := e.Add(version("v1"), env.Priority(1))
 	fourth := e.Add(version("v2"))

@@ -47,7 +47,7 @@ func waitRecord(e *env.Env) {
 	if again.Job.Attempt != 1 || again.Lease.Number != 2 || !again.Durable {
 		e.Fatalf("the next run: %+v", again)
 	}
-	// Without a limit and words.
+	// This wait has no limit and no words.
 	e.Park(again, &store.Wait{Kinds: store.MessagesOf(store.MessageChild)})
 	e.Equal("wait", e.Get(run.Job.ID).Wait, &store.WaitInfo{Since: e.Clock.Now()})
 }
@@ -110,7 +110,7 @@ func waitSeen(e *env.Env) {
 	if result := e.Send(run.Job.ID, env.Signal("s")); !result.Woken || result.Seq != 4 {
 		e.Fatalf("the next message: %+v", result)
 	}
-	// A run that has seen more than has come is woken by what comes after that.
+	// This run says that it has seen five messages, so the sixth wakes it.
 	run = e.ClaimOne(run.Lease.Node, run.Job.ID)
 	wait.Seen = 5
 	e.Park(run, wait)
@@ -135,7 +135,8 @@ func waitCount(e *env.Env) {
 			e.Fatalf("message %d: %+v", i+3, result)
 		}
 	}
-	// Five are there, so a run that has seen two and counts to three parks for nothing; one that counts to four does not.
+	// Five messages are there. So a run that has seen two and counts three more is woken at once;
+	// one that counts four more waits.
 	run = e.ClaimOne(run.Lease.Node, run.Job.ID)
 	e.ParkAs(store.Available, run, &store.Wait{Seen: 2, Count: 3})
 	run = e.ClaimOne(run.Lease.Node, run.Job.ID)
@@ -143,7 +144,7 @@ func waitCount(e *env.Env) {
 	if result := e.Send(run.Job.ID, env.Signal("s")); !result.Woken {
 		e.Fatalf("the last one: %+v", result)
 	}
-	// A kind that is waited for does not let the count wait.
+	// A message of an awaited kind wakes the job before the count is complete.
 	run = e.ClaimOne(run.Lease.Node, run.Job.ID)
 	e.Park(run, &store.Wait{Seen: 6, Count: 10, Kinds: store.MessagesOf(store.MessageCallback)})
 	if result := e.Send(run.Job.ID, env.Signal("s")); result.Woken {
@@ -179,7 +180,7 @@ func waitUntil(e *env.Env) {
 	if next.Job.Attempt != 1 || next.Lease.Number != 2 {
 		e.Fatalf("the next run: %+v", next)
 	}
-	// A time that has come already wakes it as soon as somebody looks.
+	// If the time has passed already, the next promotion wakes the job.
 	if o := e.Park(next, &store.Wait{Until: e.Clock.Now().Add(-time.Hour)}); o.Final != store.Waiting && o.Final != store.Available {
 		e.Fatalf("park until the past: %v", o.Final)
 	}
@@ -209,7 +210,7 @@ func waitOrderingKey(e *env.Env) {
 	}
 	batch := &store.Batch{Sends: []*store.Send{{Job: run.Job.ID, Message: env.Signal("s")}}}
 	e.Apply(batch)
-	// It is ready at once: nobody has to hand it the turn.
+	// The job has kept its turn, so it can be claimed at once.
 	claimed := e.ClaimWith(e.Demand(node, 10))
 	e.WantIDs("claimed", env.ClaimedIDs(claimed), run.Job.ID)
 	e.Park(claimed[0], &store.Wait{Seen: 1, Until: e.Clock.Now().Add(time.Minute)})

@@ -49,7 +49,8 @@ func Ordered(key string) func(*store.Enqueue) {
 // Delay lets the job wait for so long.
 func Delay(d time.Duration) func(*store.Enqueue) { return func(q *store.Enqueue) { q.Delay = d } }
 
-// Unique gives the job a unique key that it holds in the given states, or, without any, until it is finished.
+// Unique gives the job a unique key that it holds in the given states, or, without any, until it is
+// finished.
 func Unique(key string, states ...store.State) func(*store.Enqueue) {
 	return func(q *store.Enqueue) {
 		q.Job.UniqueKey = []byte(key)

@@ -19,7 +19,8 @@ func (e *Env) Promote() {
 	e.Fatal("Promote says More for ever")
 }
 
-// Demand returns claim parameters for up to limit jobs of the usual kinds, with a number of their own.
+// Demand returns claim parameters for up to limit jobs of the usual kinds, with a number of their
+// own.
 func (e *Env) Demand(node int64, limit int) store.ClaimParams {
 	seq := e.seqs.Add(int64(limit/store.MaxClaimSlots+1)) - int64(limit/store.MaxClaimSlots)
 	return store.ClaimParams{Node: node, Seq: seq, Namespace: e.space, Kinds: []string{"send", "push", "bill"}, Limit: limit}
@@ -33,7 +34,8 @@ func (e *Env) ClaimWith(params store.ClaimParams) []store.Claimed {
 	return claimed
 }
 
-// Claim promotes what is due, so that ordering keys that are free are handed on, and claims up to limit jobs.
+// Claim promotes what is due, so that ordering keys that are free are handed on, and claims up to
+// limit jobs.
 func (e *Env) Claim(node int64, limit int) []store.Claimed {
 	e.Helper()
 	e.Promote()

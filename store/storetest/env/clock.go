@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Clock is a virtual clock. It moves only when a test says so, and may be read and moved by many goroutines at once.
+// Clock is a virtual clock. It moves only when a test says so, and may be read and moved by many
+// goroutines at once.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time

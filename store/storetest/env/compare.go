@@ -12,8 +12,9 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// comparing says when two values are the same. Metadata, the value of a checkpoint and what a run waits for are JSON documents,
-// which a database may write in its own way; Args and Result are bytes of a codec, which it may not touch.
+// comparing says when two values are the same. Metadata, the value of a checkpoint and what a run
+// waits for are JSON documents, which a database may write in its own way; Args and Result are
+// bytes of a codec, which it may not touch.
 var comparing = cmp.Options{
 	cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) }),
 	cmp.FilterPath(isJSON, cmp.Comparer(SameJSON)),

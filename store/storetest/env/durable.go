@@ -16,7 +16,8 @@ func (e *Env) TryAppend(a *store.Append) error {
 	return a.Err
 }
 
-// Write appends entries to a run's journal, which must succeed. From then on the run knows that its job is durable.
+// Write appends entries to a run's journal, which must succeed. From then on the run knows that its
+// job is durable.
 func (e *Env) Write(run *store.Claimed, entries ...store.Entry) {
 	e.Helper()
 	e.NoError("append", e.TryAppend(&store.Append{Lease: run.Lease, Entries: entries}))
@@ -64,7 +65,8 @@ func (e *Env) ParkAs(final store.State, run store.Claimed, wait *store.Wait, cha
 	}
 }
 
-// Parked makes a job with one entry in its journal that waits like this, and returns the run that parked it.
+// Parked makes a job with one entry in its journal that waits like this, and returns the run that
+// parked it.
 func (e *Env) Parked(wait *store.Wait, change ...func(*store.Enqueue)) store.Claimed {
 	e.Helper()
 	run := e.Durable(1, change...)

@@ -72,7 +72,8 @@ func (e *Env) WantTaken(key string, holder store.ID) {
 	e.WantErr("Get of the job that was not inserted", err, store.ErrNotFound)
 }
 
-// WantFree checks that the key is free: a job that asks for it is inserted, and cancelled to free it again.
+// WantFree checks that the key is free: a job that asks for it is inserted, and cancelled to free
+// it again.
 func (e *Env) WantFree(key string) {
 	e.Helper()
 	q := e.Try(Unique(key), Delay(1000*time.Hour))

@@ -1,5 +1,5 @@
-// Package env is what conformance tests are written with: a fresh store with a virtual clock, builders of
-// jobs and outcomes, short words for what tests do all the time, and expectations.
+// Package env is what conformance tests are written with: a fresh store with a virtual clock,
+// builders of jobs and outcomes, short words for what tests do all the time, and expectations.
 package env
 
 import (
@@ -17,8 +17,8 @@ const Namespace = "default"
 // OtherSpace is a namespace beside the usual one.
 const OtherSpace = "other"
 
-// Env is what one test works with: a store, its clock, and short words for what tests do all the time. Its methods
-// fail the test on an error that the test did not ask for.
+// Env is what one test works with: a store, its clock, and short words for what tests do all the
+// time. Its methods fail the test on an error that the test did not ask for.
 type Env struct {
 	*testing.T
 	Ctx   context.Context
@@ -52,8 +52,8 @@ func (e *Env) InOtherSpace() *Env {
 	return &there
 }
 
-// IDs makes UUIDv7 from a virtual clock and a counter: they sort by the order in which they were made, and two
-// runs of a test make the same ones.
+// IDs makes UUIDv7 from a virtual clock and a counter: they sort by the order in which they were
+// made, and two runs of a test make the same ones.
 type IDs struct {
 	clock *Clock
 	made  atomic.Uint64

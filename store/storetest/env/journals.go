@@ -44,8 +44,8 @@ func ForSignals(kinds ...store.MessageKind) *store.Wait {
 	return &store.Wait{Kinds: store.MessagesOf(kinds...), For: []byte(`{"signal":"approved"}`)}
 }
 
-// Misnumbered finds an entry that has not the number after the one before it, or the first one if it is not 1 and the job did not
-// continue as new; -1 if there is none.
+// Misnumbered finds an entry that has not the number after the one before it, or the first one if
+// it is not 1 and the job did not continue as new; -1 if there is none.
 func Misnumbered(entries []store.Entry) int {
 	for i, entry := range entries {
 		if entry.Seq != entries[0].Seq+int64(i) || i == 0 && entry.Seq != 1 && entry.Kind != store.EntryContinued {

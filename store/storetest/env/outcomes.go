@@ -9,7 +9,8 @@ import (
 // EndStates are the states in which a run may end.
 var EndStates = []store.State{store.Completed, store.Failed, store.Cancelled, store.Retryable, store.Scheduled, store.Available}
 
-// Outcome returns what ends the given run in the given state, with the flags that an engine would set.
+// Outcome returns what ends the given run in the given state, with the flags that an engine would
+// set.
 func Outcome(c store.Claimed, state store.State, change ...func(*store.Outcome)) *store.Outcome {
 	o := &store.Outcome{
 		Lease:       c.Lease,

@@ -7,9 +7,10 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// persistent is a caller that asks again until it gets an answer, by the rules of the contract (package store,
-// "Repeating"): outcomes, appends and claims are marked as repeated, everything else is sent as it was. It does so with a Resume too,
-// whose answer is then of little worth: the job may go on already.
+// persistent is a caller that asks again until it gets an answer, by the rules of the contract
+// (package store, "Repeating"): outcomes, appends and claims are marked as repeated, everything
+// else is sent as it was. It does so with a Resume too, whose answer is then of little worth: the
+// job may go on already.
 type persistent struct{ store.Store }
 
 // Persist returns a caller of s that asks again until it gets an answer.

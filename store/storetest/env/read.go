@@ -140,7 +140,8 @@ func (e *Env) Messages(id store.ID) []store.Message {
 	return e.Journal(id).Messages
 }
 
-// Answers are the messages of children that a job has, which must be numbered without gaps among the others.
+// Answers are the messages of children that a job has, which must be numbered without gaps among
+// the others.
 func (e *Env) Answers(id store.ID) []store.Message {
 	e.Helper()
 	var answers []store.Message

@@ -6,8 +6,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Slack is how much longer than asked a store may keep what is finished: a day, for one that drops whole days, and up
-// to one more until that day is over.
+// Slack is how much longer than asked a store may keep what is finished: a day, for one that drops
+// whole days, and up to one more until that day is over.
 const Slack = 48 * time.Hour
 
 // Briefly keeps nothing for longer than it must.

@@ -7,8 +7,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Factory opens a fresh, empty store that reads its time from clock. It registers its own cleanup with t, and fails
-// the test if it cannot open one. It is called by many tests at once.
+// Factory opens a fresh, empty store that reads its time from clock. It registers its own cleanup
+// with t, and fails the test if it cannot open one. It is called by many tests at once.
 type Factory func(t *testing.T, clock *Clock) store.Store
 
 // Tests are conformance tests by their names; each gets a store of its own.

@@ -29,7 +29,7 @@ func childAnswers(e *env.Env) {
 			p.wantAnswer(c)
 		}
 	}
-	// What does not finish a child says nothing.
+	// A child that goes on does not answer.
 	before := len(e.Answers(p.run.Job.ID))
 	for _, state := range []store.State{store.Retryable, store.Scheduled, store.Available, store.Waiting} {
 		run := p.running()
@@ -234,7 +234,8 @@ func childSilent(e *env.Env) {
 	e.WantState(parent.Job.ID, store.Waiting)
 }
 
-// childBeforePark: in an earlier batch, and in the very batch of the park, in either order of the outcomes.
+// childBeforePark: the child ends in an earlier batch, or in the batch of the park, before or after
+// it.
 func childBeforePark(e *env.Env) {
 	node := e.Join()
 	family := func() (parent, child store.Claimed) {
@@ -265,7 +266,7 @@ func childBeforePark(e *env.Env) {
 		if n := len(e.Answers(parent.Job.ID)); n != 1 {
 			e.Fatalf("%d answers", n)
 		}
-		// Whoever was first: the parent is awake.
+		// The parent is awake, whichever outcome came first.
 		e.End(e.ClaimOne(node, parent.Job.ID), store.Completed)
 	}
 }
@@ -277,7 +278,8 @@ func childCount(e *env.Env) {
 	e.Park(parent, &store.Wait{Count: n})
 	node := e.Join()
 	runs := e.ClaimRuns(node)
-	// One alone, some in a batch, one by a person; the last batch has more than the last one needs.
+	// One child ends alone, some end in a batch, and a person ends one. The last batch has one
+	// answer more than the count needs.
 	e.End(runs[ids[0]], store.Completed)
 	batch := &store.Batch{}
 	for _, id := range ids[1:4] {
@@ -311,14 +313,14 @@ func childFailures(e *env.Env) {
 		e.End(runs[ids[1]], state)
 		e.WantState(parent.Job.ID, store.Available)
 		parent = e.ClaimOne(node, parent.Job.ID)
-		// It knows of that one now, and goes on waiting for the others.
+		// The parent has seen that failure, and waits for the others.
 		e.Park(parent, &store.Wait{Seen: 2, Count: 2, Failures: true})
 		e.End(runs[ids[2]], store.Completed)
 		e.WantState(parent.Job.ID, store.Waiting)
 		e.End(runs[ids[3]], store.Completed)
 		e.End(e.ClaimOne(node, parent.Job.ID), store.Completed)
 	}
-	// One among others that answer in the same moment wakes as well, whichever of them came last.
+	// A failure among other answers of one batch wakes the parent, wherever it stands.
 	for failed := range 3 {
 		parent := e.ClaimOne(node, e.Add())
 		ids := e.Bear(&parent, 4)
@@ -336,7 +338,7 @@ func childFailures(e *env.Env) {
 		e.End(e.ClaimOne(node, parent.Job.ID), store.Completed)
 		e.End(runs[ids[3]], store.Completed)
 	}
-	// A failure that came before the park is seen by it; one that is known is not.
+	// The park sees a failure that came before it, unless the run says that it has seen it.
 	parent := e.ClaimOne(node, e.Add())
 	ids := e.Bear(&parent, 2)
 	runs := e.ClaimRuns(node)
@@ -361,7 +363,7 @@ func childParentCompleted(e *env.Env) {
 	if n := len(e.Answers(parent.Job.ID)); n != 1 {
 		e.Fatalf("a completed parent has %d answers, want the one from before", n)
 	}
-	// One that is gone is told nothing either.
+	// A parent that was removed gets no answer either.
 	e.Clock.Advance(time.Hour + env.Slack)
 	e.Beat(node)
 	if n := e.Retain(store.Retention{Completed: time.Hour, Limit: 100}); n == 0 {
@@ -389,7 +391,7 @@ func childParentFailed(e *env.Env) {
 		if n := len(e.Answers(parent.Job.ID)); n != 2 {
 			e.Fatalf("a parent that is %v has %d answers", state, n)
 		}
-		// Once a person lets it go on, it finds them.
+		// When a person lets the parent go on, it finds the answers.
 		e.Resume(env.Resumption(parent.Job.ID), store.Available)
 		parent = e.ClaimOne(node, parent.Job.ID)
 		e.ParkAs(store.Available, parent, &store.Wait{Count: 2})

@@ -66,8 +66,8 @@ func closeEveryEnd(e *env.Env) {
 	}
 }
 
-// closePolicies: of each policy there is a child that has finished, one that runs, and one that waits
-// to be claimed.
+// closePolicies: of each policy there is a child that has finished, one that runs, and one that
+// waits to be claimed.
 func closePolicies(e *env.Env) {
 	node := e.Join()
 	parent := e.ClaimOne(node, e.Add())
@@ -93,7 +93,7 @@ func closePolicies(e *env.Env) {
 	closed := e.CloseOnce(100)
 	e.WantSameIDs("ended", closed.Ended, available[0], available[2], running[2])
 	e.WantSameIDs("asked", closed.Running, running[0])
-	// They were asked: nobody asks them again and again.
+	// Children that were asked once are not asked again.
 	if closed := e.CloseOnce(100); len(closed.Ended)+len(closed.Running) != 0 || closed.More {
 		e.Fatalf("closed again: %+v", closed)
 	}
@@ -184,7 +184,7 @@ func closeSteps(e *env.Env) {
 	if len(seen) != len(ids) {
 		e.Fatalf("%d children were closed, want %d", len(seen), len(ids))
 	}
-	// Running ones, who are only asked, do not keep the others from their turn.
+	// Running children are only asked, and do not keep the others waiting.
 	parent := e.ClaimOne(node, e.Add(env.Queue("parents")))
 	running := e.Bear(&parent, 2*limit)
 	e.ClaimRuns(node)
@@ -208,8 +208,8 @@ func closeSteps(e *env.Env) {
 	}
 }
 
-// closeDeep: whoever asks again as long as he is told to, and not once more, ends them all. None of
-// the generations is seen at first: they finish one after the other.
+// closeDeep: a caller who asks as long as the store says More ends all generations, although each
+// becomes visible only when the one before has finished.
 func closeDeep(e *env.Env) {
 	const depth, each = 25, 3
 	for _, limit := range []int{1, 2, 100} {
@@ -250,7 +250,8 @@ func closeDeep(e *env.Env) {
 	}
 }
 
-// closeResumed: Reading: a parent that goes on has not finished, whatever it was when somebody should have looked.
+// closeResumed: Reading: a parent that goes on has not finished, whatever it was when somebody
+// should have looked.
 func closeResumed(e *env.Env) {
 	node := e.Join()
 	for _, resumed := range []bool{true, false} {

@@ -43,7 +43,7 @@ func continueAnew(e *env.Env) {
 		record.LeaseNumber != 2 || record.MaxAttempts != 3 {
 		e.Fatalf("the job that continues: %v, %+v", o.Final, record)
 	}
-	// It is no attempt; those that were are still told.
+	// A continuation is no attempt, and the record still tells of the earlier ones.
 	e.Equal("attempts", record.Attempts, attempts)
 	// Reading: the codec of its Data is not promised.
 	e.Equal("journal", e.Journal(id).Entries, []store.Entry{{
@@ -106,9 +106,9 @@ func continueMessages(e *env.Env) {
 	if result := e.Send(run.Job.ID, env.Signal("new")); result.Seq != 4 {
 		e.Fatalf("the next message: %+v", result)
 	}
-	// The callback belongs to what was.
+	// The callback ended with the journal that opened it.
 	e.WantErr("its callback", e.TrySend(run.Job.ID, env.Callback(store.MessageCallback, "a"), "").Err, store.ErrNotFound)
-	// They wake who waits for them.
+	// The signals that stay wake a run that waits for them.
 	next := e.ClaimOne(e.Join(), run.Job.ID)
 	e.ParkAs(store.Available, next, env.ForSignals())
 }
@@ -169,7 +169,7 @@ func continueRepeat(e *env.Env) {
 	e.End(next, store.Completed)
 	check()
 
-	// One that never arrived happens now; and one whose run was lost does not.
+	// A continuation that never arrived happens when it is repeated, unless its run was lost.
 	run = e.Durable(2)
 	o = env.Repeated(env.Outcome(run, store.Available, env.Anew("x")))
 	e.Apply(&store.Batch{Outcomes: []*store.Outcome{o}})
@@ -202,7 +202,8 @@ func continueChildren(e *env.Env) {
 	e.End(run, store.Completed, env.WithChildren)
 	e.WantSameIDs("asked", e.CloseOnce(10).Running, ids[1])
 
-	// One that answers in the same moment is told of before, and forgotten, or after.
+	// A child may end in the same batch. If it ends first, the parent forgets its answer; if it
+	// ends second, the parent gets it.
 	for i, want := range []int{0, 1} {
 		run := e.ClaimOne(node, e.Add())
 		id := e.Bear(&run, 1)[0]

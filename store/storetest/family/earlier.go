@@ -115,7 +115,7 @@ func earlierStays(e *env.Env) {
 		if none := page(e, store.JournalParams{Job: e.IDs.Next(), Kinds: env.Items}); len(none) > 0 {
 			e.Fatalf("entries of an unknown job: %+v", none)
 		}
-		// Who does not ask sees none of it.
+		// A reader who does not ask for earlier entries sees none.
 		for name, kinds := range map[string][]store.EntryKind{"k": env.Values, "once": env.Values, "a": env.Items} {
 			page, err := e.Store.Entries(e.Ctx, store.JournalParams{Job: id, Kinds: kinds, Name: name, Limit: 10})
 			if err != nil || len(page) > 0 && page[0].Seq < 13 {
@@ -164,7 +164,7 @@ func earlierPages(e *env.Env) {
 			e.Equal(c.what, seqs(page(e, c.params)), c.want)
 		}
 	})
-	// Of values of before only the newest of each key is promised, in any page.
+	// Of earlier values, a store promises only the newest of each key.
 	newest := map[string]int64{}
 	for _, v := range page(e, store.JournalParams{Job: run.Job.ID, Kinds: env.Values}) {
 		newest[v.Name] = v.Seq
@@ -183,7 +183,7 @@ func earlierApart(e *env.Env) {
 			e.Fatalf("the record tells of %d entries", n)
 		}
 	})
-	// What is kept is not what this run has written, and no place for it.
+	// This run did not write the entries that are kept, so it cannot repeat or replace them.
 	for _, seq := range []int64{2, 9} {
 		err := e.TryAppend(&store.Append{Lease: run.Lease, Entries: []store.Entry{item(seq, "a")}})
 		e.WantErr(fmt.Sprint("append of entry ", seq), err, store.ErrLeaseLost)
@@ -256,7 +256,7 @@ func earlierForked(e *env.Env) {
 			wantForkGoesOn(e, id, keep)
 		}
 	}
-	// What the fork knows is its own.
+	// The fork has its own copy.
 	id := e.Fork(run.Job.ID, 14)
 	before := page(e, store.JournalParams{Job: id, Kinds: env.Either})
 	e.End(run, store.Completed)
@@ -304,7 +304,8 @@ func earlierNotForked(e *env.Env) {
 	})
 }
 
-// earlierForkedLate: the entry after those that a fork keeps is the one that its maker has read, and forgotten all the same.
+// earlierForkedLate: the entry after those that a fork keeps is the one that its maker has read,
+// and forgotten all the same.
 func earlierForkedLate(e *env.Env) {
 	run := e.Durable(2)
 	e.Write(&run, item(3, "a"), env.Step(4))
@@ -365,7 +366,8 @@ func earlierMuch(e *env.Env) {
 	e.Equal("values of the fork", len(page(e, store.JournalParams{Job: forked, Kinds: env.Values})), 101)
 }
 
-// muchKept is what a job keeps that has written much: the items of the stream a, and the last value of the key k.
+// muchKept is what a job keeps that has written much: the items of the stream a, and the last value
+// of the key k.
 type muchKept struct {
 	items []int64
 	value int64
@@ -414,7 +416,8 @@ func earlierRemoved(e *env.Env) {
 	e.Equal("its items", seqs(page(e, store.JournalParams{Job: id, Kinds: env.Items})), []int64{2})
 }
 
-// earlierFollowed reads a stream while its job continues as new again and again, and what is forgotten is removed.
+// earlierFollowed reads a stream while its job continues as new again and again, and what is
+// forgotten is removed.
 func earlierFollowed(e *env.Env) {
 	const (
 		rounds = 20

@@ -90,7 +90,7 @@ func forkMessages(e *env.Env) {
 		if n := e.Get(id).Messages; n != int64(len(c.want)) {
 			e.Fatalf("the record tells of %d messages, want %d", n, len(c.want))
 		}
-		// What comes then comes after them.
+		// The next message gets the next number.
 		last := c.want[len(c.want)-1]
 		if result := e.Send(id, env.Signal("new")); result.Seq != last+1 || result.Duplicate {
 			e.Fatalf("the first message to the fork: %+v", result)
@@ -101,7 +101,7 @@ func forkMessages(e *env.Env) {
 		}
 	}
 	e.Equal("messages of the forked job", e.Messages(run.Job.ID), original)
-	// A fork that waits is woken by what is new to it.
+	// A new message wakes a fork that waits.
 	id := e.Fork(run.Job.ID, 7)
 	wait := env.ForSignals()
 	wait.Seen = 9
@@ -127,7 +127,7 @@ func forkBody(e *env.Env) {
 		e.Fatalf("the fork: %+v", record)
 	}
 	e.Equal("tags", record.Tags, []string{"fork"})
-	// It may have its time, too.
+	// A fork may have a run time.
 	later := e.Fork(run.Job.ID, 1, env.RunAt(e.Clock.Now().Add(time.Hour)))
 	if record := e.Get(later); record.State != store.Scheduled || !record.RunAt.Equal(e.Clock.Now().Add(time.Hour)) {
 		e.Fatalf("the fork: %+v", record)
@@ -181,7 +181,8 @@ func forkChildren(e *env.Env) {
 	}
 }
 
-// forkNext: between the look at a journal and the fork its end may have been taken away and written anew, or all of it.
+// forkNext: between the look at a journal and the fork its end may have been taken away and written
+// anew, or all of it.
 func forkNext(e *env.Env) {
 	for name, meanwhile := range map[string]func(run *store.Claimed) (same bool){
 		"nothing":               func(*store.Claimed) bool { return true },
@@ -223,7 +224,7 @@ func forkNext(e *env.Env) {
 			e.End(run, store.Completed)
 		}
 	}
-	// Of a fork, whose first entries no run has written.
+	// The entries of a fork have no writer, and a fork of it works all the same.
 	run := e.Durable(3)
 	first := e.Fork(run.Job.ID, 3)
 	next := e.Journal(first).Entries[2]

@@ -90,8 +90,8 @@ func cancelArrives(e *env.Env) {
 	}
 }
 
-// cancelRequestEnds: what was asked was for the run that failed. A person who lets the job run again
-// does not want it cancelled or paused by that.
+// cancelRequestEnds: what was asked was for the run that failed. A person who lets the job run
+// again does not want it cancelled or paused by that.
 func cancelRequestEnds(e *env.Env) {
 	for _, entries := range []int64{0, 1} {
 		run := e.Started()
@@ -116,7 +116,8 @@ func cancelRequestEnds(e *env.Env) {
 	}
 }
 
-// cancelAnswers: Reading: ErrConflict is not for a job that has finished: the state says it.
+// cancelAnswers: Reading: a cancel of a finished job is no ErrConflict, because its state says
+// enough.
 func cancelAnswers(e *env.Env) {
 	running := e.Started()
 	done := e.Started()

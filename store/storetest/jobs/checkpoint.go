@@ -18,7 +18,7 @@ func checkpointReplaces(e *env.Env) {
 	e.Clock.Advance(time.Second)
 	want := e.Save(run, store.Checkpoint{Percent: 20})
 	e.Equal("checkpoint", e.Get(run.Job.ID).Checkpoint, want)
-	// Two in one batch: the later one stays.
+	// If one batch has two checkpoints of a run, the later one stays.
 	first := &store.CheckpointWrite{Lease: run.Lease, Checkpoint: store.Checkpoint{Message: "first"}}
 	second := &store.CheckpointWrite{Lease: run.Lease, Checkpoint: store.Checkpoint{Message: "second"}}
 	e.Apply(&store.Batch{Checkpoints: []*store.CheckpointWrite{first, second}})

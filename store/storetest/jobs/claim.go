@@ -25,7 +25,7 @@ func claimHandsOutLease(e *env.Env) {
 	claimed := e.ClaimWith(params)
 	e.WantIDs("claimed", env.ClaimedIDs(claimed), id)
 	c := claimed[0]
-	// Which slot it is given is the store's business.
+	// The store may choose the slot.
 	e.Equal("lease", c.Lease, store.Lease{Job: id, Number: 1, Node: node, Claim: params.Seq, Slot: c.Lease.Slot})
 	if !c.ClaimedAt.Equal(e.Clock.Now()) || c.CancelRequested || c.Checkpoint != nil {
 		e.Fatalf("claimed: %+v", c)
@@ -57,7 +57,8 @@ func claimSplitsRecords(e *env.Env) {
 		}
 		taken[p] = true
 	}
-	// Each lease ends its own job: the last slot of a record is not special, and records do not mix.
+	// Each lease ends its own job: the last slot of a record is not special, and records do not
+	// mix.
 	batch := &store.Batch{}
 	for i, c := range claimed {
 		batch.Outcomes = append(batch.Outcomes, env.Outcome(c, []store.State{store.Completed, store.Failed}[i%2]))
@@ -91,11 +92,12 @@ func claimQueueDemand(e *env.Env) {
 	params := e.Demand(node, 5)
 	params.Queues = []store.QueueDemand{{Name: "a", Limit: 3}, {Name: "b", Limit: 1}, {Name: "c", Limit: 0}, {Name: "unknown", Limit: 3}}
 	e.WantIDs("claimed", env.ClaimedIDs(e.ClaimWith(params)), b[0], a[0], a[1], a[2])
-	// The limit of the whole claim holds over those of the queues.
+	// The limit of the claim bounds those of its queues.
 	params = e.Demand(node, 2)
 	params.Queues = []store.QueueDemand{{Name: "a", Limit: 5}, {Name: "b", Limit: 5}}
 	e.WantIDs("claimed", env.ClaimedIDs(e.ClaimWith(params)), b[1], b[2])
-	// Reading: only nil means every queue. A node whose queues are all at their limits sends an empty list.
+	// Reading: only nil means every queue. A node whose queues are all at their limits sends an
+	// empty list.
 	params = e.Demand(node, 5)
 	params.Queues = []store.QueueDemand{}
 	if claimed := e.ClaimWith(params); len(claimed) != 0 {
@@ -111,7 +113,7 @@ func claimPaused(e *env.Env) {
 	a, b := e.Add(env.Queue("a"), env.Priority(1)), e.Add(env.Queue("b"))
 	e.Pause("a", true)
 	e.WantIDs("claimed", env.ClaimedIDs(e.Claim(node, 5)), b)
-	// Naming a paused queue does not help; and what runs goes on.
+	// A claim that names a paused queue takes nothing from it, and the run goes on.
 	params := e.Demand(node, 5)
 	params.Queues = []store.QueueDemand{{Name: "a", Limit: 5}}
 	if claimed := e.ClaimWith(params); len(claimed) != 0 {
@@ -141,7 +143,8 @@ func claimNodeDead(e *env.Env) {
 	e.ClaimOne(alive, id)
 }
 
-// unknownKindDoesNotBlock: a rolling deploy fails nothing and holds up nothing.
+// unknownKindDoesNotBlock: during a rolling deploy, jobs of a new kind wait and do not hold up
+// others.
 func unknownKindDoesNotBlock(e *env.Env) {
 	unknown := e.Many(50, env.Kind("unknown"), env.Priority(1))
 	id := e.Add(env.Priority(4))

@@ -196,7 +196,8 @@ func futureIsScheduled(e *env.Env) {
 	}
 }
 
-// repeatedID: an enqueue may be sent again after its answer was lost, whatever became of the job meanwhile.
+// repeatedID: a caller whose answer was lost sends the enqueue again, whatever has become of the
+// job.
 func repeatedID(e *env.Env) {
 	first := e.Job()
 	e.Enqueue(first)
@@ -238,7 +239,8 @@ func repeatedIDInBatch(e *env.Env) {
 	}
 }
 
-// failedBatchLeavesNothing: a context that has ended is the one failure that a test can cause on every store.
+// failedBatchLeavesNothing: a context that has ended is the one failure that a test can cause on
+// every store.
 func failedBatchLeavesNothing(e *env.Env) {
 	run := e.ClaimOne(e.Join(), e.Add())
 	ended, cancel := context.WithCancel(e.Ctx)

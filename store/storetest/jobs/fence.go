@@ -30,8 +30,8 @@ func fenceDoubleInBatch(e *env.Env) {
 	}
 }
 
-// fenceTaken: whoever takes a run away, it writes nothing from then on: neither while its job waits,
-// nor while that runs again, nor after its end.
+// fenceTaken: a run that was taken away writes nothing: not while its job waits, not while another
+// run is under way, and not after the job's end.
 func fenceTaken(e *env.Env) {
 	for what, take := range map[string]func(store.Claimed){
 		"its node left": func(run store.Claimed) { e.Leave(run.Lease.Node) },
@@ -122,7 +122,7 @@ func finishedIsFinal(e *env.Env) {
 		e.WantNothing(node)
 		e.Equal("record of the finished job", e.Get(q.Job.ID), before)
 	}
-	// Also when its node leaves or dies.
+	// The end of its node does not take it back either.
 	e.Leave(node)
 	e.Clock.Advance(time.Hour)
 	e.Rescue()

@@ -1,5 +1,5 @@
-// Package jobs tests jobs from their enqueue to their end: who may claim them, in which order, what an
-// outcome leads to, and what a request or an outcome does that comes twice or too late.
+// Package jobs tests jobs from their enqueue to their end: who may claim them, in which order, what
+// an outcome leads to, and what a request or an outcome does that comes twice or too late.
 package jobs
 
 import "github.com/holdfastdev/holdfast/store/storetest/env"

@@ -18,8 +18,8 @@ var invalidTests = env.Tests{
 	"what_is_odd_and_valid_is_taken":                          oddEnqueues,
 }
 
-// invalidEnqueues: among them are times that no calendar has, which are not taken for one that is
-// long ago. What cannot be enqueued cannot be a fork either.
+// invalidEnqueues: a store refuses what breaks the rules of a job, such as a time that no calendar
+// has, and does not take that for one that is long ago. A fork obeys the same rules.
 func invalidEnqueues(e *env.Env) {
 	before := time.Time{}.Add(-time.Microsecond)
 	for name, spoil := range map[string]func(*store.Job){
@@ -150,9 +150,9 @@ func lastTimes(e *env.Env) {
 	e.ClaimOne(node, scheduled)
 }
 
-// hostileTexts: Reading: texts are for people, and a panic may say anything. PostgreSQL cannot hold NUL
-// or bytes that are not UTF-8 in a text; a store may replace those. But what is written must be, and
-// what stands beside it.
+// hostileTexts: Reading: texts are for people, and a panic may say anything. PostgreSQL cannot hold
+// NUL or bytes that are not UTF-8 in a text, so a store may replace those. It must write the rest,
+// and everything else of the batch.
 func hostileTexts(e *env.Env) {
 	hostile := "words\x00 and \xff\xfe" + strings.Repeat("é", 100)
 	wantLegible := func(what, text string) {

@@ -14,7 +14,8 @@ var orderTests = env.Tests{
 	"Order_aging_ends_at_the_most_urgent_priority": orderAgingEnds,
 }
 
-// claimAll claims in several steps, so that the order must hold across claims and not only within one.
+// claimAll claims in several steps, so that the order must hold across claims and not only within
+// one.
 func claimAll(e *env.Env, node int64, aging time.Duration, steps ...int) []store.ID {
 	e.Helper()
 	var ids []store.ID
@@ -56,8 +57,8 @@ func orderAcrossQueues(e *env.Env) {
 	e.WantIDs("claimed", claimAll(e, e.Join(), 0, 5, 7, 1), want...)
 }
 
-// orderAging: after a wait of one aging a job counts as one priority more urgent, and the older of two equally urgent
-// ones goes first.
+// orderAging: after a wait of one aging a job counts as one priority more urgent, and the older of
+// two equally urgent ones goes first.
 func orderAging(e *env.Env) {
 	const aging = time.Minute
 	old := e.Add(env.Priority(3))
@@ -79,9 +80,9 @@ func orderAging(e *env.Env) {
 	e.Clock.Advance(aging - time.Microsecond)
 	claims(2, theOther)
 	e.Clock.Advance(2 * time.Microsecond)
-	// As urgent as the younger one now, and older.
+	// It is now as urgent as the younger one, and older.
 	claims(2, old)
-	// A release made it due anew, so it waits from now.
+	// The release made it due now, so its wait begins again.
 	claims(2, theOther)
 	e.Clock.Advance(aging + time.Microsecond)
 	claims(1, theOther)

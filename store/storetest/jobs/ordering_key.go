@@ -8,8 +8,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
-// Reading: a free ordering key is handed on by Promote at the latest; a store may do it earlier. The tests promote
-// before each claim (env.claim), so both kinds of store look the same.
+// Reading: a free ordering key is handed on by Promote at the latest; a store may do it earlier.
+// The tests promote before each claim (env.claim), so both kinds of store look the same.
 var orderingKeyTests = env.Tests{
 	"Order_one_at_a_time_within_an_ordering_key":                   keyOneAtATime,
 	"Order_within_a_key_by_priority_then_run_time_then_enqueue":    keyOrder,
@@ -33,7 +33,8 @@ func keyOneAtATime(e *env.Env) {
 
 func keyOrder(e *env.Env) {
 	now := e.Clock.Now()
-	// The first one has the turn, so that the others wait and are then taken by their order, not by their arrival.
+	// The first one has the turn, so that the others wait and are then taken by their order, not by
+	// their arrival.
 	first := e.Add(env.Ordered("k"), env.Priority(4))
 	node := e.Join()
 	run := e.ClaimOne(node, first)
@@ -48,7 +49,8 @@ func keyOrder(e *env.Env) {
 	}
 }
 
-// keyTurnIsKept: the order within a key is strict, so an attempt that failed holds up those behind it.
+// keyTurnIsKept: the order within a key is strict, so an attempt that failed holds up those behind
+// it.
 func keyTurnIsKept(e *env.Env) {
 	node := e.Join()
 	id := e.Add(env.Ordered("k"), env.Attempts(10))

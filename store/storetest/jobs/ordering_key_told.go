@@ -101,7 +101,7 @@ func turnToldMany(e *env.Env) {
 		}
 		batch.Outcomes = append(batch.Outcomes, env.Outcome(run, state))
 	}
-	// Neither what is enqueued beside it, nor into the same line, is the next one.
+	// The jobs of this batch come after those that were in line before.
 	batch.Enqueues = []*store.Enqueue{
 		e.Job(env.Ordered("key1"), env.Queue("q1"), env.Delay(time.Hour)), e.Job(env.Ordered("key2"), env.Queue("q2"), env.Priority(4)),
 	}
@@ -109,7 +109,8 @@ func turnToldMany(e *env.Env) {
 	wantTurns(e, "the next ones", node, batch, next...)
 }
 
-// turnToldEnqueue: who enqueued the job looks for it, if it can be claimed.
+// turnToldEnqueue: if the job can be claimed at once, the one who enqueued it claims without being
+// told.
 func turnToldEnqueue(e *env.Env) {
 	node := e.Join()
 	for range 2 {
@@ -128,7 +129,8 @@ func turnToldEnqueue(e *env.Env) {
 	}
 }
 
-// turnToldReplace: the job keeps its ordering key, of which the enqueue that replaces it knows nothing.
+// turnToldReplace: the job keeps its ordering key, of which the enqueue that replaces it knows
+// nothing.
 func turnToldReplace(e *env.Env) {
 	node := e.Join()
 	later := e.Add(env.Ordered("k"), env.Unique("u"), env.Delay(time.Hour))

@@ -28,8 +28,8 @@ func outcomeCompleted(e *env.Env) {
 	}
 	e.Equal("record", e.Get(run.Job.ID), want, env.FinishedLease)
 	e.Equal("ended", e.Ended(run.Job.ID), []store.Ended{{ID: run.Job.ID, State: store.Completed, Result: result, Codec: 9}})
-	// One that ran, was retried and is cancelled while it waits was not finished by a run; and what was
-	// retried after it failed is like no failure any more.
+	// No run finished a job that was cancelled between two runs, so its record tells of none. A job
+	// that was retried after a failure keeps nothing of that failure.
 	waits := e.Started()
 	e.End(waits, store.Retryable)
 	e.Cancel(waits.Job.ID)
@@ -130,7 +130,8 @@ func outcomeInvalid(e *env.Env) {
 	e.End(run, store.Completed)
 }
 
-// outcomeBatch mixes good and bad outcomes of one claim record and of several, which a store applies as a group.
+// outcomeBatch mixes good and bad outcomes of one claim record and of several, which a store
+// applies as a group.
 func outcomeBatch(e *env.Env) {
 	e.Many(12)
 	nodes := []int64{e.Join(), e.Join()}
@@ -164,8 +165,8 @@ func outcomeBatch(e *env.Env) {
 	}
 }
 
-// outcomeOrder: within a batch a run writes its checkpoint before it ends, and what it enqueues may take the key that
-// its end released.
+// outcomeOrder: within a batch a run writes its checkpoint before it ends, and what it enqueues may
+// take the key that its end released.
 func outcomeOrder(e *env.Env) {
 	run := e.Started(env.Unique("k"))
 	o := env.Outcome(run, store.Completed)

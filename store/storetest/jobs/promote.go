@@ -64,7 +64,7 @@ func promoteQueues(e *env.Env) {
 	})
 }
 
-// promoteKeys: whoever waits for a key gets it after some promotions, however small their limit is.
+// promoteKeys: small promotions hand on every free key after some calls.
 func promoteKeys(e *env.Env) {
 	node := e.Join()
 	var first, second []store.ID

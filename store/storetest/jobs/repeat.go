@@ -78,7 +78,8 @@ func claimSeveralRecords(e *env.Env) (params store.ClaimParams, claimed []store.
 	return params, e.ClaimWith(params)
 }
 
-// repeatClaimRecords: also if the first of several records is done and gone.
+// repeatClaimRecords: the answer is complete even if the first of several records is done and
+// removed.
 func repeatClaimRecords(e *env.Env) {
 	params, first := claimSeveralRecords(e)
 	params.Repeat = true
@@ -94,7 +95,7 @@ func repeatClaimRecords(e *env.Env) {
 	e.Equal("repeated claim", e.ClaimWith(params), first[done:])
 }
 
-// repeatClaimInParts: what was claimed at once arrives in portions, whichever of it are done meanwhile.
+// repeatClaimInParts: a large claim is repeated in portions, while some of its runs end.
 func repeatClaimInParts(e *env.Env) {
 	params, first := claimSeveralRecords(e)
 	params.Repeat, params.Sent, params.Limit = true, params.Limit, store.MaxClaimSlots/2+1
@@ -117,7 +118,8 @@ func repeatClaimInParts(e *env.Env) {
 	}
 }
 
-// repeatClaimOfLess: nothing of the larger one is left, and the next part of the smaller one is empty.
+// repeatClaimOfLess: the larger claim never happened, so the smaller one takes its own jobs, and
+// has no next part.
 func repeatClaimOfLess(e *env.Env) {
 	e.Many(5)
 	node := e.Join()
@@ -145,7 +147,7 @@ func repeatClaimOfLess(e *env.Env) {
 func repeatClaimFirst(e *env.Env) {
 	id := e.Add()
 	node, other := e.Join(), e.Join()
-	// A claim with the same number by another node has nothing to do with it.
+	// The claim of another node with the same number is another claim.
 	e.ClaimOne(other, id)
 	id = e.Add()
 	params := e.Demand(node, 3)
@@ -157,10 +159,11 @@ func repeatClaimFirst(e *env.Env) {
 	e.End(runs[0], store.Completed)
 }
 
-// repeatOutcome: by the time of the repeat the job may wait, run under another lease, or be finished.
-// Reading: Final is then still what this outcome led to, as the lost answer said; not the state in
-// which the job is by now. An outcome that is not a repetition is refused, since its run is over:
-// the number of the lease says so, not that of the attempt, which a snooze and a retry use again.
+// repeatOutcome: by the time of the repeat the job may wait, run under another lease, or be
+// finished. Reading: Final is then still what this outcome led to, as the lost answer said; not the
+// state in which the job is by now. An outcome that is not a repetition is refused, since its run
+// is over: the number of the lease says so, not that of the attempt, which a snooze and a retry use
+// again.
 func repeatOutcome(e *env.Env) {
 	for _, state := range append(slices.Clone(env.EndStates), store.Waiting) {
 		run := e.Started(env.Unique(state.String()))
@@ -197,7 +200,7 @@ func repeatOutcome(e *env.Env) {
 		e.End(next, store.Completed)
 		check()
 	}
-	// Of an outcome that became another one the answer is what it became.
+	// If the store changed an outcome, a repetition tells what it became.
 	run := e.Started()
 	e.Cancel(run.Job.ID)
 	o := e.End(run, store.Retryable)
@@ -225,8 +228,9 @@ func repeatOutcomeFirst(e *env.Env) {
 	}
 }
 
-// repeatBatch: the whole batch is sent again, with news in it. Reading: a checkpoint that comes again after the end of
-// its run is refused, for it cannot be told from a stale one; its outcome says that the run is over anyway.
+// repeatBatch: a caller sends the whole batch again and adds a job. Reading: a store refuses a
+// checkpoint that comes again after the end of its run, because it cannot tell it from a stale one;
+// the outcome beside it says that the run is over.
 func repeatBatch(e *env.Env) {
 	a, b, c := e.Started(env.Unique("k")), e.Started(), e.Started()
 	batch := func() *store.Batch {

@@ -35,7 +35,7 @@ func retryFinished(e *env.Env) {
 			!record.FinishedAt.IsZero() || !record.RunAt.Equal(e.Clock.Now()) || record.MaxAttempts != 2 {
 			e.Fatalf("retried job: %+v", record)
 		}
-		// What happened before is still told.
+		// The record still tells of the earlier attempts.
 		e.Equal("attempts", record.Attempts, []store.Attempt{first, second})
 		if ended := e.Ended(id); len(ended) != 0 {
 			e.Fatalf("a retried job has ended: %+v", ended)
@@ -51,8 +51,8 @@ func retryFinished(e *env.Env) {
 	}
 }
 
-// retryDeferred: Reading: the attempts of a job that has not finished stay counted (RetryParams), although
-// Operators.Retry says "from the first attempt" of all.
+// retryDeferred: Reading: the attempts of a job that has not finished stay counted (RetryParams),
+// although Operators.Retry says "from the first attempt" of all.
 func retryDeferred(e *env.Env) {
 	scheduled := e.Add(env.Delay(time.Hour))
 	retryable := e.Started()

@@ -12,8 +12,8 @@ var transitionTests = env.Tests{
 	"outcomes_lead_only_along_the_table":                      outcomesFollowTable,
 }
 
-// walkTransitions walks each edge of store.Transitions, and checks that it counts an attempt if the table says so. A new
-// edge fails the test until it can be walked here.
+// walkTransitions walks each edge of store.Transitions, and checks that it counts an attempt if the
+// table says so. A new edge fails the test until it can be walked here.
 func walkTransitions(e *env.Env) {
 	w := &walker{Env: e, node: e.Join()}
 	walks := env.Merged(w.outcomes(), w.enqueues(), w.verbs(), w.waits())

@@ -85,8 +85,8 @@ func uniqueStates(e *env.Env) {
 	}
 }
 
-// uniqueRepeatedEnqueue: an id that is known is answered without a look at the key. Were the key taken first, the repeat
-// would give a key to a job that has already released it, and nothing would ever release it again.
+// uniqueRepeatedEnqueue: a store looks at the id before the key. If it took the key first, a repeat
+// would give it to a job that has released it already, and nothing would release it again.
 func uniqueRepeatedEnqueue(e *env.Env) {
 	q := e.Job(env.Unique("k"), env.OnConflict(store.Reject))
 	e.Enqueue(q)
@@ -127,8 +127,9 @@ func replaceChanges(e *env.Env) {
 	e.Equal("claimed body", run.Job, want)
 }
 
-// replaceLeavesStarted: Reading: a job has started once it was claimed, also if the claim was not counted (snooze,
-// release): its handler has seen the old args, and may have left a checkpoint that belongs to them.
+// replaceLeavesStarted: Reading: a job has started once it was claimed, also if the claim was not
+// counted (snooze, release): its handler has seen the old args, and may have left a checkpoint that
+// belongs to them.
 func replaceLeavesStarted(e *env.Env) {
 	node := e.Join()
 	id := e.Add(env.Unique("k"))

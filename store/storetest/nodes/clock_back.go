@@ -92,7 +92,7 @@ func backDeadLeader(e *env.Env) {
 			e.Fatal("it is not the first node that leads")
 		}
 		e.Clock.Advance(-back)
-		// A lease that lasts longer than it was given for is nobody's.
+		// A lease that would last longer than its TTL is over.
 		after := stand(e, other)
 		if !after.Leader || after.Epoch <= before.Epoch {
 			e.Fatalf("the clock went back by %v, and the beat is %+v after %+v", back, after, before)
@@ -203,8 +203,7 @@ func backAging(e *env.Env) {
 	}
 	next(urgent)
 	e.Clock.Advance(2*aging + time.Second)
-	// The older one is as urgent as the first by now, which is behind it by its run time. But for
-	// that the first is what it was.
+	// By now the older one is as urgent as the first, and goes before it because of its run time.
 	last := e.Add(env.Priority(3))
 	next(after)
 	next(older)

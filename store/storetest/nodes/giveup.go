@@ -34,8 +34,8 @@ func giveUpMany(e *env.Env) {
 	e.WantSameIDs("retryable", e.ListIDs(store.Filter{States: []store.State{store.Retryable}}), ids...)
 }
 
-// giveUpStale: one that never was, one that has ended, one that another run of the job has followed,
-// and one that was given up. What is live among them is given up all the same.
+// giveUpStale: a store passes over leases that never were, that have ended, that another run has
+// followed, or that were given up. It gives up the live one among them.
 func giveUpStale(e *env.Env) {
 	ended, again, live := e.Started(), e.Started(), e.Started()
 	e.End(ended, store.Completed)
@@ -80,7 +80,7 @@ func giveUpStale(e *env.Env) {
 	e.End(now, store.Completed)
 }
 
-// giveUpAlone: whoever is named beside it, or was before, is left to a rescue.
+// giveUpAlone: a call that gives runs up rescues from no node, also if it names some as dead.
 func giveUpAlone(e *env.Env) {
 	dead, silent, lost := e.Started(), e.Started(), e.Started()
 	e.RescueWith(store.RescueParams{Dead: []store.NodeBeat{e.LastBeat(e.Join())}})

@@ -1,5 +1,5 @@
-// Package nodes tests nodes: signs of life, leaders, what a node holds and gives up, and what is saved
-// from those that are dead.
+// Package nodes tests nodes: signs of life, leaders, what a node holds and gives up, and what is
+// saved from those that are dead.
 package nodes
 
 import "github.com/holdfastdev/holdfast/store/storetest/env"

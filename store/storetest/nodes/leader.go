@@ -55,7 +55,7 @@ func leaderOne(e *env.Env) {
 	if stand(e, a).Leader {
 		e.Fatal("two nodes lead")
 	}
-	// Also if the same node takes it again.
+	// The epoch also grows if the same node takes an ended lease again.
 	e.Clock.Advance(env.LeaderTTL + time.Second)
 	if third := stand(e, b); !third.Leader || third.Epoch <= second.Epoch {
 		e.Fatalf("the lease of before is over: %+v after %+v", third, second)
@@ -111,7 +111,7 @@ func leaderNodes(e *env.Env) {
 		}
 	}
 	wantTold(e.Lead(leader))
-	// It is as it was until somebody beats, and then it is that beat.
+	// The leader is told the same beats until a node beats again.
 	e.Clock.Advance(time.Second)
 	wantTold(e.Lead(leader))
 	e.Beat(silent)

@@ -29,7 +29,8 @@ func nodeIDs(e *env.Env) {
 	}
 }
 
-// listed are all nodes by their ids. Those alive come first in the list; the order within each part is the store's.
+// listed are all nodes by their ids. Those alive come first in the list; the order within each part
+// is the store's.
 func listed(e *env.Env) []store.Node {
 	e.Helper()
 	nodes, err := e.Store.Nodes(e.Ctx)
@@ -86,7 +87,7 @@ func nodesListed(e *env.Env) {
 		{ID: ids[3], Info: infos[3], StartedAt: env.Start, BeatAt: env.Start, DeadAt: left},
 	}
 	e.Equal("nodes", listed(e), want)
-	// A day after they ended they are no longer told.
+	// A day after their end, nodes are no longer listed.
 	e.Clock.Advance(24*time.Hour + time.Second)
 	e.Beat(ids[0])
 	e.Beat(ids[1])

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
-// How long the jobs wait that are rescued, and how often, is in rescue_policy.go. What a living node
-// gives up is in giveup.go.
+// How long the jobs wait that are rescued, and how often, is in rescue_policy.go. What a living
+// node gives up is in giveup.go.
 var rescueTests = env.Merged(env.Tests{
 	"NoLoss_jobs_of_a_dead_node_run_again":                         rescueJobs,
 	"NoLoss_every_claim_record_of_a_dead_node_is_taken":            rescueManyRecords,
@@ -20,7 +20,7 @@ var rescueTests = env.Merged(env.Tests{
 	"NoLoss_a_node_that_was_named_once_is_rescued_from_to_the_end": rescueGoesOn,
 }, rescuePolicyTests, giveUpTests)
 
-// rescueJobs: what a node loses by its death, and what it gives up while it lives, goes the same way.
+// rescueJobs: a job goes the same way whether its node died or gave it up.
 func rescueJobs(e *env.Env) {
 	for _, givenUp := range []bool{false, true} {
 		run := e.Started(env.Queue("a"), env.Kind("push"))
@@ -53,8 +53,8 @@ func rescueJobs(e *env.Env) {
 	}
 }
 
-// rescueManyRecords: Reading: Limit bounds a transaction, so a call may return before everything is taken; who wants
-// everything asks until nothing comes. The node is dead from the first call on.
+// rescueManyRecords: Reading: Limit bounds a transaction, so a call may return before everything is
+// taken; who wants everything asks until nothing comes. The node is dead from the first call on.
 func rescueManyRecords(e *env.Env) {
 	const n = 2*store.MaxClaimSlots + 3
 	jobs := e.Many(n + 4)
@@ -80,8 +80,8 @@ func rescueManyRecords(e *env.Env) {
 	}
 }
 
-// rescueNoProgress: what an earlier run wrote, what was copied by a fork, and what a job that began anew was given, is nobody's progress.
-// Neither is a checkpoint.
+// rescueNoProgress: what an earlier run wrote, what was copied by a fork, and what a job that began
+// anew was given, is nobody's progress. Neither is a checkpoint.
 func rescueNoProgress(e *env.Env) {
 	durable, anew := e.Durable(3, env.Attempts(5)), e.Durable(3, env.Attempts(5))
 	e.End(durable, store.Available)
@@ -100,7 +100,8 @@ func rescueNoProgress(e *env.Env) {
 	}
 }
 
-// rescueSparesAlive: who watches may have seen an earlier beat than the last one.
+// rescueSparesAlive: a leader may name a node by an earlier beat than its last one. That node
+// lives.
 func rescueSparesAlive(e *env.Env) {
 	run := e.Started()
 	node := run.Lease.Node
@@ -121,7 +122,7 @@ func rescueSparesAlive(e *env.Env) {
 	e.End(run, store.Completed)
 }
 
-// rescueNamed: nobody is dead because of the time that it has been silent for.
+// rescueNamed: silence alone does not make a node dead; somebody has to name it.
 func rescueNamed(e *env.Env) {
 	silent, named := e.Started(), e.Started()
 	left := e.Join()
@@ -140,8 +141,8 @@ func rescueNamed(e *env.Env) {
 	e.End(silent, store.Completed)
 }
 
-// rescueGoesOn: a node is declared dead once; whoever rescues next finds what it still holds, and
-// need not know that it was named.
+// rescueGoesOn: a node is declared dead once. Later rescues find what it still holds without naming
+// it again.
 func rescueGoesOn(e *env.Env) {
 	const records = 5
 	node, leader := e.Join(), e.Join()

@@ -9,8 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
-// What becomes of a lost job is what its node promised. Whoever rescues it knows nothing of its
-// kind.
+// The node's promise decides what becomes of a lost job, because the rescuer may not know its kind.
 var rescuePolicyTests = env.Tests{
 	"the_policy_of_the_node_that_ran_a_job_decides":       policyOfNode,
 	"the_policy_of_a_kind_holds_for_all_its_versions":     policyOfVersions,
@@ -107,8 +106,7 @@ func policyOfVersions(e *env.Env) {
 	e.Equal("waits", losses(e, id, policies, "send@v1"), []time.Duration{0, time.Minute})
 }
 
-// policyDefaults: nobody says anything about the kind, or what is said is about others, or it is
-// nothing.
+// policyDefaults: the node has no policies, or policies of other kinds, or an empty policy.
 func policyDefaults(e *env.Env) {
 	for i, policies := range []map[string]store.Policy{
 		nil, {"push": {MaxAttempts: 1, Delays: []time.Duration{time.Nanosecond}}}, {"send": {}},
@@ -137,7 +135,7 @@ func policyOfJob(e *env.Env) {
 		q.Job.Options.Backoff = store.Backoff{Base: 3 * time.Second, Cap: 9 * time.Second}
 	})
 	e.Equal("waits", losses(e, id, policies), []time.Duration{0, 3 * time.Second, 6 * time.Second, 9 * time.Second})
-	// One of the two alone.
+	// This enqueue says only how many attempts there are.
 	id = e.Add(env.Attempts(3))
 	e.Equal("waits", losses(e, id, policies), []time.Duration{0, time.Hour})
 }
@@ -164,7 +162,7 @@ func policyWaits(e *env.Env) {
 	}
 }
 
-// policyOnce: whether the handler says so or the enqueue.
+// policyOnce: the handler or the enqueue may say so.
 func policyOnce(e *env.Env) {
 	once := map[string]store.Policy{"send": {MaxAttempts: 1}}
 	e.Equal("waits", losses(e, e.Add(env.Attempts(0)), once), nil)

@@ -115,7 +115,8 @@ func actionOnce(e *env.Env) {
 	wantActions(e, held.Job.ID)
 }
 
-// actionFollows: that a request is applied later, that children are closed, and that jobs are rescued, promoted and finished.
+// actionFollows: that a request is applied later, that children are closed, and that jobs are
+// rescued, promoted and finished.
 func actionFollows(e *env.Env) {
 	run := e.Started(env.Attempts(5))
 	children := e.Bear(&run, 2, env.Delay(time.Hour))

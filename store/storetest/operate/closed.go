@@ -22,7 +22,7 @@ func closedTwice(e *env.Env) {
 	}
 }
 
-// closedSays: every operation that would do something, or tell of something.
+// closedSays: every operation that needs the database fails with ErrClosed.
 func closedSays(e *env.Env) {
 	run := e.Durable(1)
 	e.NoError("Close", e.Store.Close())
@@ -46,21 +46,21 @@ func closedSays(e *env.Env) {
 	} {
 		e.WantErr(what, e.Store.Apply(e.Ctx, batch), store.ErrClosed)
 	}
-	// What asks for nothing may be called for ever.
+	// These methods do not use the database, so they work after Close.
 	e.Store.Notify(store.Wake{Kind: store.WakeAll})
 	if e.Store.Traits().Name == "" || e.Store.Now().IsZero() {
 		e.Error("a closed store has forgotten what it is")
 	}
 }
 
-// operation is one that a store does in a context. The words are its name in an error, in which {job}
-// is the job that it is about.
+// operation is an operation of a store. Its words are what an error calls it; {job} stands for the
+// job that it is about.
 type operation struct {
 	words string
 	call  func(ctx context.Context) error
 }
 
-// operations are all but those in transactions of callers, by their names.
+// operations are all operations by their names, but for those in transactions of callers.
 func operations(e *env.Env, run store.Claimed) map[string]operation {
 	s, id, node := e.Store, run.Job.ID, run.Lease.Node
 	these := []store.ID{id}

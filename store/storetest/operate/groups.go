@@ -1,6 +1,6 @@
-// Package operate tests what people and leaders ask of a store besides running jobs: queues, lists and
-// records, what is removed when it is old, what is told to those who watch, and in which words things
-// are refused.
+// Package operate tests what people and leaders ask of a store besides running jobs: queues, lists
+// and records, what is removed when it is old, what is told to those who watch, and in which words
+// things are refused.
 package operate
 
 import "github.com/holdfastdev/holdfast/store/storetest/env"

@@ -9,7 +9,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
-// namespaceTests are about the fence: what names a job by its id finds it in its own namespace, and in "", and in no other.
+// namespaceTests: a call that names a job by its id finds it in the job's namespace and in "", and
+// in no other.
 var namespaceTests = env.Tests{
 	"a_namespace_is_a_fence_for_what_people_do":  fenceOfPeople,
 	"a_namespace_is_a_fence_for_resume_and_fork": fenceOfRuns,
@@ -89,7 +90,7 @@ func fenceOfMessages(e *env.Env) {
 	if q.Err != nil || q.Result.Duplicate {
 		e.Fatalf("in its own namespace: %+v, %v", q.Result, q.Err)
 	}
-	// That there is such a message already is nobody else's business.
+	// Another namespace does not learn that there is such a message.
 	q = sendIn(e, elsewhere, id, m, "k")
 	e.WantErr("a message that was sent before", q.Err, store.ErrNotFound)
 	e.End(run, store.Completed)
@@ -155,7 +156,8 @@ func fenceOfReads(e *env.Env) {
 	}
 }
 
-// fenceAmongMany: in one call there are jobs of the namespace and others, in any order, and some twice.
+// fenceAmongMany: in one call there are jobs of the namespace and others, in any order, and some
+// twice.
 func fenceAmongMany(e *env.Env) {
 	there := e.InOtherSpace()
 	var ids []store.ID

@@ -36,7 +36,7 @@ func queueExists(e *env.Env) {
 			e.Fatalf("queue %d: %+v", i, q)
 		}
 	}
-	// It is there after its jobs are gone from it.
+	// The queue stays when its jobs have left it.
 	for _, c := range e.Claim(e.Join(), 10) {
 		e.End(c, store.Completed)
 	}

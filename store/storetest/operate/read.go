@@ -30,7 +30,8 @@ var readTests = env.Tests{
 	"watch_ends_with_its_context":                              watchEnds,
 }
 
-// oneOfEach makes jobs in every state that the contract can bring about, and returns them oldest first.
+// oneOfEach makes jobs in every state that the contract can bring about, and returns them oldest
+// first.
 func oneOfEach(e *env.Env) []store.ID {
 	e.Helper()
 	var ids []store.ID
@@ -134,8 +135,8 @@ func listLikeGet(e *env.Env) {
 	}
 }
 
-// listWhileChanging: a job that is there from the first page to the last is listed exactly once, whatever is enqueued
-// and finished between two pages.
+// listWhileChanging: a job that is there from the first page to the last is listed exactly once,
+// whatever is enqueued and finished between two pages.
 func listWhileChanging(e *env.Env) {
 	want := env.IDsOf(e.Many(20))
 	node := e.Join()
@@ -174,8 +175,8 @@ func listGarbage(e *env.Env) {
 			e.Fatalf("a page after %.100q: %v, want ErrInvalid", cursor, err)
 		}
 	}
-	// Drawn cursors, with the pieces of a real one among them. One that happens to be valid may answer; nothing may fail
-	// in another way.
+	// Drawn cursors contain pieces of a real one. A cursor that happens to be valid may answer; the
+	// others must be ErrInvalid.
 	rapid.Check(e.T, func(t *rapid.T) {
 		cursor := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.SampledFrom([]rune(page.Next+"-=_+/ "))),
 			rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
@@ -291,7 +292,7 @@ func listEmpty(e *env.Env) {
 	all := e.ListIDs(store.Filter{})
 	empty := store.Filter{States: []store.State{}, Queues: []string{}, Kinds: []string{}, Tags: []string{}}
 	e.WantIDs("listed", e.ListIDs(empty), all...)
-	// Of kinds, and of queues to claim from, an empty list is none.
+	// An empty list of entry kinds, or of queues to claim from, selects nothing.
 	page, err := e.Store.Entries(e.Ctx, store.JournalParams{Job: run.Job.ID, Kinds: []store.EntryKind{}, Limit: 10})
 	if err != nil || len(page) != 0 {
 		e.Fatalf("entries of no kind: %+v, %v", page, err)

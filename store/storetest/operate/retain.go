@@ -19,7 +19,7 @@ var retainTests = env.Tests{
 func retainKeeps(e *env.Env) {
 	const day = 24 * time.Hour
 	params := store.Retention{Completed: day, Failed: day, Cancelled: day, Limit: 100}
-	// It ran for long: what counts is the end, not the beginning.
+	// The job ran for long. Its age counts from its end, not from its beginning.
 	run := e.Started()
 	e.Clock.Advance(5 * day)
 	e.End(run, store.Completed)
@@ -29,7 +29,7 @@ func retainKeeps(e *env.Env) {
 		e.Fatalf("removed %d jobs", n)
 	}
 	e.Equal("record", e.Get(run.Job.ID), before)
-	// Zero is for ever.
+	// Zero keeps jobs for ever.
 	e.Clock.Advance(1000 * day)
 	if n := e.Retain(store.Retention{Failed: day, Cancelled: day, Limit: 100}); n != 0 {
 		e.Fatalf("removed %d jobs", n)
@@ -114,7 +114,8 @@ func retainByState(e *env.Env) {
 	}
 }
 
-// retainKeepsUnfinished: a store that drops whole days has to carry the survivors over, whole.
+// retainKeepsUnfinished: a store that drops whole days must first copy what is not over, and all of
+// it.
 func retainKeepsUnfinished(e *env.Env) {
 	node := e.Join()
 	done := e.Started()

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
-// What is over besides jobs: queues that nobody needs any more, and what people did. Reading: after
-// how long a queue goes is the store's choice, but a week is long enough.
+// A store also removes queues that nobody needs any more, and what people did. Reading: the store
+// chooses when a queue goes, but after a week it must be gone.
 var retainQueuesTests = env.Tests{
 	"a_queue_without_a_job_for_long_is_not_listed":                 queueGoes,
 	"many_queues_without_a_job_for_long_are_not_listed":            queuesGo,
@@ -37,8 +37,7 @@ func queueGoes(e *env.Env) {
 	e.Equal("queues", e.QueueNames(), nil)
 }
 
-// queuesGo: also if one call does not remove all of them, and if some are needed in the middle of
-// them.
+// queuesGo: one call may not remove all queues, and some between them are still needed.
 func queuesGo(e *env.Env) {
 	const n, limit = 240, 50
 	node := e.Join()
@@ -83,7 +82,7 @@ func queuePausedStays(e *env.Env) {
 	e.WantNothing(node)
 	e.Pause("mail", false)
 	e.End(e.ClaimOne(node, id), store.Completed)
-	// Then it is a queue like others.
+	// A queue that is not paused any more is removed like others.
 	e.Pause("never used", false)
 	e.Retire(node)
 	e.Equal("queues", e.QueueNames(), nil)
@@ -130,7 +129,7 @@ func queueUsedStays(e *env.Env) {
 	e.WantSameIDs("claimed", claimed, later, retryable.Job.ID, parked.Job.ID, turn.Job.ID, blocked, available)
 }
 
-// queueComesBack: by every way in which a job gets there.
+// queueComesBack: a job may come into a removed queue in each of these ways.
 func queueComesBack(e *env.Env) {
 	node := e.Join()
 	names := []string{"child", "enqueued", "forked", "keyed", "paused", "replaced", "scheduled", "started", "unique"}

@@ -11,7 +11,7 @@ import (
 )
 
 // Nodes learn of every job that becomes available, whatever its namespace is and whoever made it
-// so: by the answer of Apply and of Promote, and by Watch of all else.
+// available: from the answers of Apply and Promote, and otherwise from Watch.
 var toldTests = env.Tests{
 	"EveryDueThingHappens_a_batch_tells_of_whom_it_woke_in_their_namespace":    toldByBatch,
 	"EveryDueThingHappens_a_retry_tells_of_its_jobs":                           toldByRetry,
@@ -31,7 +31,7 @@ var toldTests = env.Tests{
 	"CancelArrives_a_node_is_asked_whatever_its_namespace_is":                  askedInNamespace,
 }
 
-// toldQueue is where tests have what is to be told of, in the other namespace.
+// toldQueue is the queue, in the other namespace, of the jobs that a store must tell of.
 const toldQueue = "told"
 
 // listener is what a store tells by Watch.
@@ -69,7 +69,7 @@ func listen(e *env.Env) *listener {
 	return l
 }
 
-// tellPatience is how long what is told may take to arrive. It takes milliseconds.
+// tellPatience is how long a wake-up may take to arrive. It takes milliseconds.
 const tellPatience = 30 * time.Second
 
 // until waits until what was told is right.
@@ -92,7 +92,7 @@ func (l *listener) until(what string, right func([]store.Wake) bool) {
 	}
 }
 
-// wantReady waits for a wake-up of the queue of what is told of.
+// wantReady waits for a wake-up of toldQueue.
 func (l *listener) wantReady(what string) {
 	l.Helper()
 	l.wantReadyIn(toldQueue, what)
@@ -113,8 +113,8 @@ func (l *listener) wantDue(what string, at time.Time) {
 	})
 }
 
-// waitedFor makes a parent that waits for the answer of its child, in the queue that is to be told
-// of, and returns the child's id.
+// waitedFor makes a parent in toldQueue that waits for the answer of its child, and returns the
+// child's id.
 func waitedFor(e *env.Env, change ...func(*store.Enqueue)) (child store.ID) {
 	e.Helper()
 	parent := e.Started(env.Queue(toldQueue))
@@ -123,7 +123,7 @@ func waitedFor(e *env.Env, change ...func(*store.Enqueue)) (child store.ID) {
 	return child
 }
 
-// told is the test of something that makes a job of that queue available: prepare returns what does it.
+// told tests something that makes a job of toldQueue available. prepare returns what does it.
 func told(prepare func(o *env.Env) func()) func(*env.Env) {
 	return func(e *env.Env) {
 		do := prepare(e.InOtherSpace())
@@ -220,8 +220,8 @@ func toldByTerminate(o *env.Env) func() {
 	return func() { o.Terminate(run.Job.ID) }
 }
 
-// toldBySweep: a job was to end itself, and a person has taken away what it remembers, so that no
-// run has to answer the request.
+// toldBySweep: a job was asked to end itself, and a person took away its journal. So no run answers
+// the request, and the sweep does.
 func toldBySweep(o *env.Env) func() {
 	node := o.Join()
 	run := o.ClaimOne(node, waitedFor(o))
@@ -274,8 +274,8 @@ func toldByLeave(o *env.Env) func() {
 	return func() { o.Leave(run.Lease.Node) }
 }
 
-// askedInNamespace: a beat names what a node is to stop, so that a wake-up need only say that there
-// is something.
+// askedInNamespace: a beat names the runs that a node must stop, because a wake-up says only that
+// there are some.
 func askedInNamespace(e *env.Env) {
 	o := e.InOtherSpace()
 	node := o.Join()

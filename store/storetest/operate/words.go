@@ -139,7 +139,7 @@ func refusedWrites(e *env.Env, p places) []saying {
 	}
 }
 
-// refusedNodesAndReads are the calls of nodes that are not there, and what asks for too much.
+// refusedNodesAndReads are the calls of unknown nodes, and reads that ask for too much.
 func refusedNodesAndReads(e *env.Env, p places) []saying {
 	run := p.running.Job.ID
 	return []saying{
@@ -165,7 +165,7 @@ func refusedNodesAndReads(e *env.Env, p places) []saying {
 	}
 }
 
-// refusedEnqueues are those that meet a unique key, or are nobody's child.
+// refusedEnqueues are an enqueue whose unique key is taken, and a child of another job.
 func refusedEnqueues(e *env.Env, p places) []saying {
 	taken := e.Add(env.Unique("key"))
 	refused := e.Try(env.Unique("key"), env.OnConflict(store.Reject))

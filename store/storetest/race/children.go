@@ -37,8 +37,8 @@ func family(e *env.Env, parents, each int, change ...func(*store.Enqueue)) (elde
 	return elders, children
 }
 
-// raceAnswers: the children of all parents are mixed, and finish in batches of several callers. Each parent is woken by the last
-// of its own.
+// raceAnswers: the children of all parents are mixed, and finish in batches of several callers.
+// Each parent is woken by the last of its own.
 func raceAnswers(e *env.Env) {
 	const parents, each, workers = 4, 24, 4
 	elders, children := family(e, parents, each)
@@ -88,7 +88,8 @@ func raceAnswers(e *env.Env) {
 	}
 }
 
-// raceParentParks: the parent parks again and again, by one count or another, while its children finish.
+// raceParentParks: the parent parks again and again, by one count or another, while its children
+// finish.
 func raceParentParks(e *env.Env) {
 	const parents, each, workers = 3, 20, 3
 	elders, children := family(e, parents, each)
@@ -166,7 +167,8 @@ func parkEach(e *env.Env, runs []store.Claimed, each int64, busy *atomic.Int64, 
 	return nil
 }
 
-// raceClose: many close the children of the same parents, while some of those children finish by themselves.
+// raceClose: many close the children of the same parents, while some of those children finish by
+// themselves.
 func raceClose(e *env.Env) {
 	const parents, each = 3, 16
 	elders, children := family(e, parents, each)
@@ -219,8 +221,9 @@ func raceClose(e *env.Env) {
 	}
 }
 
-// wantClosed checks what has become of the children: every second one waited, and every fourth finished by itself. Of those that waited
-// so many were swept, and each of the others was closed once.
+// wantClosed checks what has become of the children: every second one waited, and every fourth
+// finished by itself. Of those that waited so many were swept, and each of the others was closed
+// once.
 func wantClosed(e *env.Env, children []store.Claimed, ended *tally, swept int) {
 	e.Helper()
 	unseen := 0
@@ -247,8 +250,8 @@ func wantClosed(e *env.Env, children []store.Claimed, ended *tally, swept int) {
 	}
 }
 
-// raceFamily: parents and children end in the same moments, in batches that name them in different orders. In the end every
-// child has ended, or was asked to.
+// raceFamily: parents and children end in the same moments, in batches that name them in different
+// orders. In the end every child has ended, or was asked to.
 func raceFamily(e *env.Env) {
 	const parents, each = 6, 4
 	elders, children := family(e, parents, each, env.OnParentClose(store.TerminateChild))

@@ -20,7 +20,8 @@ func raceClaims(e *env.Env) {
 			for range batches {
 				batch := &store.Batch{}
 				for j := range size {
-					// All of them need the same queues at the same time, none of which is there yet.
+					// All of them need the same queues at the same time, none of which is there
+					// yet.
 					batch.Enqueues = append(batch.Enqueues,
 						e.Job(env.Queue(fmt.Sprintf("q%d", j%5)), env.Priority(1+j%4), env.Kind([]string{"send", "push"}[j%2])))
 				}
@@ -46,7 +47,8 @@ func raceClaims(e *env.Env) {
 			}
 		}
 	})
-	// A claimer may find nothing because another one is just looking at it; what is left is there afterwards.
+	// A claimer may find nothing while another one looks at the same jobs; they are there
+	// afterwards.
 	finishRest(e, &claimed)
 	if len(made.seen) != producers*batches*size {
 		e.Fatalf("made %d jobs", len(made.seen))
@@ -57,10 +59,11 @@ func raceClaims(e *env.Env) {
 	}
 }
 
-// raceRepeatedClaim: a claim whose answer does not come is asked again while the first request is still under way, and
-// may overtake it. Reading: a store may then refuse the first request, which nobody listens to any more, or let it take
-// nothing, or say for a moment that it is unavailable; but it may not hand out two batches under one number, for the jobs of one of them
-// would be known to nobody while their node lives.
+// raceRepeatedClaim: a claim whose answer does not come is asked again while the first request is
+// still under way, and may overtake it. Reading: a store may then refuse the first request, which
+// nobody listens to any more, or let it take nothing, or say for a moment that it is unavailable;
+// but it may not hand out two batches under one number, for the jobs of one of them would be known
+// to nobody while their node lives.
 func raceRepeatedClaim(e *env.Env) {
 	for range 10 {
 		e.Many(6)

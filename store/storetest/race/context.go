@@ -11,8 +11,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
-// raceContext: a caller gives up at any moment. Nobody knows then whether the batch was committed; but it was as a whole or not
-// at all, and sending it again by the rules brings it to its end.
+// raceContext: a caller gives up at any moment. Nobody knows then whether the batch was committed;
+// but it was as a whole or not at all, and sending it again by the rules brings it to its end.
 func raceContext(e *env.Env) {
 	node := e.Join()
 	for round := range 20 {
@@ -72,8 +72,8 @@ func raceContext(e *env.Env) {
 	}
 }
 
-// raceContextElsewhere: whoever asks for a transition gives up at any moment, and so, perhaps, does the transition.
-// Every job is in one place then, from which it can be brought to its end.
+// raceContextElsewhere: whoever asks for a transition gives up at any moment, and so, perhaps, does
+// the transition. Every job is in one place then, from which it can be brought to its end.
 func raceContextElsewhere(e *env.Env) {
 	for name, ask := range map[string]func(ctx context.Context, node int64, ids []store.ID) error{
 		"cancel": func(ctx context.Context, _ int64, ids []store.ID) error {
@@ -126,7 +126,8 @@ func raceContextElsewhere(e *env.Env) {
 	}
 }
 
-// motley makes jobs of a queue in every place: due, due later, running, to be retried, failed, completed.
+// motley makes jobs of a queue in every place: due, due later, running, to be retried, failed,
+// completed.
 func motley(e *env.Env, node int64, name string) []store.ID {
 	e.Helper()
 	ids := env.IDsOf(e.Many(4, env.Queue(name), env.Attempts(2)))

@@ -14,8 +14,9 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
-// Races about what jobs remember and wait for. Nothing may sleep for ever: after all is quiet no job waits whose messages its
-// run has not seen. children.go has those between parents and children.
+// Races about what jobs remember and wait for. Nothing may sleep for ever: after all is quiet no
+// job waits whose messages its run has not seen. children.go has those between parents and
+// children.
 var raceDurableTests = env.Tests{
 	"NoLoss_nothing_sleeps_for_ever_while_others_send": func(e *env.Env) {
 		raceParks(e, func(seen, _ int64) *store.Wait {
@@ -96,7 +97,8 @@ func work(e *env.Env, s *sleepers, node int64, wait func(seen, all int64) *store
 	return nil
 }
 
-// signalAll sends what the sleepers wait for, in an order of its own: of share of senders, the i-th.
+// signalAll sends the share of sender i of all signals that the sleepers wait for, in a random
+// order.
 func signalAll(e *env.Env, s *sleepers, i, senders int) error {
 	defer s.sending.Add(-1)
 	random := rand.New(rand.NewPCG(uint64(i), 11))
@@ -335,7 +337,8 @@ func raceCallbacks(e *env.Env) {
 	}
 }
 
-// raceSendEnd: a send that was accepted is there, and one that was refused is not, whoever ends the job.
+// raceSendEnd: a send that was accepted is there, and one that was refused is not, whoever ends the
+// job.
 func raceSendEnd(e *env.Env) {
 	const n = 30
 	runs := e.Running(n)
@@ -376,7 +379,8 @@ func raceSendEnd(e *env.Env) {
 	}
 }
 
-// raceAppendEnd: entries, children and the fate of the lease are one.
+// raceAppendEnd: if the lease is good an append writes its entries and children, and otherwise none
+// of them.
 func raceAppendEnd(e *env.Env) {
 	const n = 24
 	node, other := e.Join(), e.Join()
@@ -424,7 +428,8 @@ func raceAppendEnd(e *env.Env) {
 	}
 }
 
-// raceContinue: a run receives what it finds and begins anew. Nothing that was sent is lost on the way, or received twice.
+// raceContinue: a run receives what it finds and begins anew. Nothing that was sent is lost on the
+// way, or received twice.
 func raceContinue(e *env.Env) {
 	const senders = 3
 	s := newSleepers(e, 4, 15, senders)

@@ -11,9 +11,9 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
-// raceEverything: all operations at once, on the same jobs, in no order. A store may say now and then that it is
-// unavailable (a deadlock that the database broke, say); then it is asked again by the rules. In the end every job is
-// in one place, and can be brought to its end.
+// raceEverything: all operations at once, on the same jobs, in no order. A store may say now and
+// then that it is unavailable (a deadlock that the database broke, say); then it is asked again by
+// the rules. In the end every job is in one place, and can be brought to its end.
 func raceEverything(e *env.Env) {
 	const workers, rounds = 6, 25
 	s := env.Persist(e.Store)
@@ -40,7 +40,7 @@ func raceEverything(e *env.Env) {
 		}
 		return nil
 	})
-	// Everything is there, once; and once people stop interfering everything comes to its end.
+	// Every job is there once, and comes to its end when nobody interferes any more.
 	e.WantSameIDs("listed", e.ListIDs(store.Filter{}), made.ids()...)
 	for i := range 3 {
 		e.Pause(fmt.Sprint("q", i), false)
@@ -84,8 +84,8 @@ func (w *meddler) join() (err error) {
 	return nil
 }
 
-// work enqueues jobs, ends what runs, and claims again. Now and then it forgets what it claimed, as a
-// node does that crashes, and comes back as another.
+// work enqueues jobs, ends what runs, and claims again. Now and then it forgets what it claimed, as
+// a node does that crashes, and comes back as another.
 func (w *meddler) work(round int) error {
 	batch := w.batch()
 	if err := env.ApplyWhole(w.Ctx, w.store, batch); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
-// Races between different operations on the same jobs. In each, two of them want to move the same pointer; one does, the
-// other sees what it did.
+// Races between different operations on the same jobs. In each, two of them want to move the same
+// pointer; one does, the other sees what it did.
 var raceMixedTests = env.Tests{
 	"EveryDueThingHappens_once_if_many_promote":              racePromote,
 	"Order_of_a_key_holds_among_many_claimers":               raceOrderingKeys,
@@ -59,8 +59,9 @@ func racePromote(e *env.Env) {
 	e.WantIDs("claimed", env.ClaimedIDs(e.Claim(e.Join(), 2*n)), env.IDsOf(jobs)...)
 }
 
-// raceOrderingKeys: while jobs are enqueued several nodes promote, claim and finish them, or give them back. At no
-// moment do two jobs of a key run, and those of a key run in the order in which they were enqueued.
+// raceOrderingKeys: while jobs are enqueued several nodes promote, claim and finish them, or give
+// them back. At no moment do two jobs of a key run, and those of a key run in the order in which
+// they were enqueued.
 func raceOrderingKeys(e *env.Env) {
 	const keys, each, workers = 4, 15, 4
 	lines := map[string]*line{}
@@ -142,7 +143,8 @@ func workInOrder(e *env.Env, node int64, random *rand.Rand, lines map[string]*li
 	return nil
 }
 
-// raceReplaceClaim: the claim reads the body, the replacement writes it. Replaced means that the new body is what runs.
+// raceReplaceClaim: the claim reads the body, the replacement writes it. Replaced means that the
+// new body is what runs.
 func raceReplaceClaim(e *env.Env) {
 	const n = 60
 	var holders, replacing []*store.Enqueue
@@ -200,8 +202,8 @@ func raceReplaceClaim(e *env.Env) {
 	}
 }
 
-// raceUniqueRelease: a key is free or it has a holder; whoever asks gets one of the two answers, and never an answer
-// about a holder that nobody knows.
+// raceUniqueRelease: a key is free or it has a holder; whoever asks gets one of the two answers,
+// and never an answer about a holder that nobody knows.
 func raceUniqueRelease(e *env.Env) {
 	node := e.Join()
 	rules := []store.OnConflict{store.ReturnExisting, store.Reject, store.Replace, store.ReturnExisting}
@@ -247,7 +249,7 @@ func raceUniqueRelease(e *env.Env) {
 	}
 }
 
-// raceMoveDeferred: promotion, an operator's retry, a replacement and a cancel all want the same pointers.
+// raceMoveDeferred: promotions, retries, replacements and cancels move the same pointers.
 func raceMoveDeferred(e *env.Env) {
 	const n = 60
 	var jobs []*store.Enqueue
@@ -286,7 +288,7 @@ func raceMoveDeferred(e *env.Env) {
 	}
 }
 
-// moveDeferred does with some of the jobs what the one of that number does.
+// moveDeferred does the operation of worker i with some of the jobs.
 func moveDeferred(e *env.Env, i int, some []store.ID, jobs []*store.Enqueue, random *rand.Rand, cancelled *tally) error {
 	switch i {
 	case 0, 1:

@@ -69,8 +69,8 @@ func raceCancelClaim(e *env.Env) {
 	}
 }
 
-// raceCancelEnd: whatever a cancel was answered comes true, at the latest with the sweep, and an outcome that was
-// accepted stays.
+// raceCancelEnd: whatever a cancel was answered comes true, at the latest with the sweep, and an
+// outcome that was accepted stays.
 func raceCancelEnd(e *env.Env) {
 	const n = 40
 	runs := e.Running(n)
@@ -257,7 +257,8 @@ func raceJoin(e *env.Env) {
 	}
 }
 
-// raceRescueClaim: a node that is declared dead while it claims either gets nothing, or what it gets is rescued.
+// raceRescueClaim: a node that is declared dead while it claims either gets nothing, or what it
+// gets is rescued.
 func raceRescueClaim(e *env.Env) {
 	const n = 80
 	e.Many(n, env.Attempts(100))
@@ -295,7 +296,7 @@ func raceRescueClaim(e *env.Env) {
 	}
 }
 
-// raceCancelGone: a request and the end of the node of its job pass each other; the sweep is what makes sure.
+// raceCancelGone: a request may just miss the run when its node ends; the sweep applies it then.
 func raceCancelGone(e *env.Env) {
 	const n = 40
 	for round := range 4 {

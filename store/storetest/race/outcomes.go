@@ -9,8 +9,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
-// raceOutcomes: the handler returns while its node's lease keeper gives the job back, and a copy of each is under way
-// because its answer was late. One of the two is applied; its copy is told so.
+// raceOutcomes: the handler returns while its node's lease keeper gives the job back, and a copy of
+// each is under way because its answer was late. One of the two is applied; its copy is told so.
 func raceOutcomes(e *env.Env) {
 	const n = 20
 	runs := e.Running(n)
@@ -55,8 +55,8 @@ func raceOutcomes(e *env.Env) {
 	}
 }
 
-// raceRepeatedOutcome: an answer was lost, or was only late, and the outcome is sent again by several at once. Whoever is first applies it,
-// and all are told so.
+// raceRepeatedOutcome: an answer was lost, or was only late, and the outcome is sent again by
+// several at once. Whoever is first applies it, and all are told so.
 func raceRepeatedOutcome(e *env.Env) {
 	const senders = 4
 	states := []store.State{store.Completed, store.Retryable, store.Failed, store.Scheduled, store.Available, store.Waiting}

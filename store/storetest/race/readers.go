@@ -10,8 +10,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
-// raceReaders: a job moves from one table to the next while somebody looks. It is never in none of them, and never in
-// two.
+// raceReaders: a job moves from one table to the next while somebody looks. It is never in none of
+// them, and never in two.
 func raceReaders(e *env.Env) {
 	const n = 12
 	var ids []store.ID
@@ -60,7 +60,8 @@ func raceReaders(e *env.Env) {
 	})
 }
 
-// look reads in one of three ways, and returns an error if a job is not there or says what cannot be.
+// look reads in one of three ways, and returns an error if a job is not there or says what cannot
+// be.
 func look(e *env.Env, way int, ids []store.ID) error {
 	switch way {
 	case 1:

@@ -21,7 +21,8 @@ var raceStartTests = env.Tests{
 	"NoLoss_a_node_leaves_in_the_middle_of_a_large_batch_that_starts_on_it": raceStartLeaveLarge,
 }
 
-// tryStart applies a batch, again and again while the store is unavailable, and checks what it says of its jobs.
+// tryStart applies a batch, again and again while the store is unavailable, and checks what it says
+// of its jobs.
 func tryStart(e *env.Env, batch *store.Batch) error {
 	for {
 		err := store.ApplyEach(e.Ctx, e.Store, batch)
@@ -48,8 +49,8 @@ func tryStart(e *env.Env, batch *store.Batch) error {
 	return nil
 }
 
-// raceRepeatedStart: a batch whose answer does not come is sent again while the first request is still under way. Whoever is first
-// decides what happens, and all are told the same.
+// raceRepeatedStart: a batch whose answer does not come is sent again while the first request is
+// still under way. Whoever is first decides what happens, and all are told the same.
 func raceRepeatedStart(e *env.Env) {
 	const senders = 4
 	for round := range 10 {
@@ -85,8 +86,8 @@ func raceRepeatedStart(e *env.Env) {
 	}
 }
 
-// raceStartClaims: each batch ends what the one before has started, as an engine's does, and some of its answers are lost. Claimers of the
-// same nodes take what could not start.
+// raceStartClaims: each batch ends what the one before has started, as an engine's does, and some
+// of its answers are lost. Claimers of the same nodes take what could not start.
 func raceStartClaims(e *env.Env) {
 	const nodes = 3
 	members := joined(e, nodes)
@@ -111,7 +112,8 @@ func raceStartClaims(e *env.Env) {
 // How many batches each of those who start applies, and of how many jobs.
 const startedBatches, startedSize = 12, 8
 
-// startBatches starts jobs, of which one in each batch is to wait, and ends them with the next batch.
+// startBatches starts jobs, of which one in each batch is to wait, and ends them with the next
+// batch.
 func startBatches(e *env.Env, node int64, worker int, made, taken, ended *tally) error {
 	var runs []store.Claimed
 	for n := range startedBatches + 1 {
@@ -166,8 +168,8 @@ func claimBatches(e *env.Env, node int64, taken, ended *tally) error {
 	return nil
 }
 
-// startSome starts 16 jobs on a node that is about to end, in 8 batches of which each ends what the one before has started, and notes what
-// was made and what was ended.
+// startSome starts 16 jobs on a node that is about to end, in 8 batches of which each ends what the
+// one before has started, and notes what was made and what was ended.
 func startSome(e *env.Env, node int64, name string, made, ended *tally) error {
 	var runs []store.Claimed
 	for range 8 {
@@ -191,7 +193,8 @@ func startSome(e *env.Env, node int64, name string, made, ended *tally) error {
 	return nil
 }
 
-// wantAllThere checks that every job that was made is there, that those that were ended are completed, and that nothing runs.
+// wantAllThere checks that every job that was made is there, that those that were ended are
+// completed, and that nothing runs.
 func wantAllThere(e *env.Env, made, ended *tally) {
 	e.Helper()
 	records := e.List(store.Filter{}, 100)
@@ -206,7 +209,8 @@ func wantAllThere(e *env.Env, made, ended *tally) {
 	}
 }
 
-// raceStartRescue: what is started on a node that is declared dead in the same moment is rescued, or waits.
+// raceStartRescue: what is started on a node that is declared dead in the same moment is rescued,
+// or waits.
 func raceStartRescue(e *env.Env) {
 	var made, ended tally
 	for round := range 4 {
@@ -299,7 +303,8 @@ func raceStartLeave(e *env.Env) {
 	wantClaimable(e, &made, &ended)
 }
 
-// raceStartLeaveLarge: writing the batch takes longer than the node's leave, which must not overtake it.
+// raceStartLeaveLarge: writing the batch takes longer than the node's leave, which must not
+// overtake it.
 func raceStartLeaveLarge(e *env.Env) {
 	const size = 600
 	var made, ended tally

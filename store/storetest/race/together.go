@@ -29,7 +29,8 @@ func together(e *env.Env, n int, f func(i int) error) {
 	}
 }
 
-// patience is how often somebody looks in vain before the test says that nothing will come any more.
+// patience is how often somebody looks in vain before the test says that nothing will come any
+// more.
 const patience = 20_000
 
 // tryNow applies a batch in a goroutine of a test, which may not fail the test itself.
@@ -120,7 +121,7 @@ func terminateNow(e *env.Env, id store.ID) error {
 	return nil
 }
 
-// joined are so many nodes.
+// joined registers n nodes.
 func joined(e *env.Env, n int) []int64 {
 	e.Helper()
 	nodes := make([]int64, n)
@@ -152,7 +153,7 @@ func accepted(batch *store.Batch) error {
 	return nil
 }
 
-// completions end runs well.
+// completions are outcomes that complete runs.
 func completions(runs []store.Claimed) []*store.Outcome {
 	var outcomes []*store.Outcome
 	for _, run := range runs {

@@ -10,9 +10,10 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/faults"
 )
 
-// Jobs that run as soon as they are enqueued. What keeps them from it is in start_wait.go, those that start while others claim and nodes
-// end in package race. Reading: a store may let them wait for reasons of its own, but not where these tests want them to run, or the
-// feature would be none.
+// Jobs that run as soon as they are enqueued. File start_wait.go has what keeps them from it;
+// package race has starts beside claims and ends of nodes. Reading: a store may let such jobs wait
+// for reasons of its own, but not where these tests want them to run, because then nobody could
+// rely on it.
 var startTests = env.Merged(env.Tests{
 	"OneOwner_a_job_that_starts_is_what_a_claim_returns_and_nobody_else_gets_it": startRuns,
 	"NoLoss_every_field_of_the_body_is_there_when_a_job_starts":                  startBody,
@@ -63,7 +64,7 @@ func startRuns(e *env.Env) {
 	e.Equal("a repeated claim", e.RepeatedClaim(batch), []store.Claimed(nil))
 }
 
-// everything gives a job one of each.
+// everything fills every field of a job.
 func everything(deadline time.Time, parent store.ID) func(*store.Enqueue) {
 	return func(q *store.Enqueue) {
 		q.Job.Args, q.Job.Codec, q.Job.Tags, q.Job.Metadata = []byte{0, 255, 1}, 3, []string{"b", "a", "b c"}, []byte(`{"n":[1,{"deep":null}]}`)
@@ -75,7 +76,8 @@ func everything(deadline time.Time, parent store.ID) func(*store.Enqueue) {
 	}
 }
 
-// startBody: also times that are finer than a store keeps them, and bodies without anything.
+// startBody: the bodies are full, huge and empty, and have times that are finer than a store keeps
+// them.
 func startBody(e *env.Env) {
 	parent := e.Started()
 	node := parent.Lease.Node
@@ -98,7 +100,7 @@ func startBody(e *env.Env) {
 		e.Equal("body of the run", runs[i].Job, want)
 		e.Equal("body of the record", e.Get(q.Job.ID).Job, want)
 	}
-	// What the run knows of itself is enough to end it.
+	// The claimed job is enough to end the run.
 	e.End(runs[0], store.Completed)
 	if answers := e.Answers(parent.Job.ID); len(answers) != 1 || answers[0].From != full.Job.ID {
 		e.Fatalf("the parent got %+v", answers)
@@ -147,7 +149,7 @@ func startOutcomes(e *env.Env) {
 	}
 }
 
-// startRecords: as many records as a claim would write, and none of them mixes up its slots.
+// startRecords: a start writes as many records as a claim would, and no record mixes up its slots.
 func startRecords(e *env.Env) {
 	for _, n := range []int{store.MaxClaimSlots, store.MaxClaimSlots + 1, 2*store.MaxClaimSlots + 31} {
 		node := e.Join()
@@ -183,7 +185,8 @@ func startRecords(e *env.Env) {
 	}
 }
 
-// sendAgain applies a batch as a caller does whose answer was lost: every job of it must be known. It returns what runs.
+// sendAgain applies a batch as a caller does whose answer was lost: every job of it must be known.
+// It returns what runs.
 func sendAgain(e *env.Env, batch *store.Batch) []store.Claimed {
 	e.Helper()
 	again := faults.Copy(batch)
@@ -237,7 +240,7 @@ func startRepeatedPartly(e *env.Env) {
 	want := []store.Claimed{runs[1], runs[2], runs[4]}
 	want[0].Checkpoint = saved
 	e.Equal("started by the repeated batch", again, want)
-	// One runs again, under another lease: that is not what the batch started.
+	// One job runs again under another lease, which the batch has not started.
 	e.Clock.Advance(time.Minute)
 	e.Beat(node)
 	e.ClaimOne(node, runs[3].Job.ID)
@@ -250,7 +253,8 @@ func startRepeatedPartly(e *env.Env) {
 	}
 }
 
-// startRepeatedRecords: also if the first of several records is done and gone.
+// startRepeatedRecords: the answer is complete even if the first of several records is done and
+// removed.
 func startRepeatedRecords(e *env.Env) {
 	node := e.Join()
 	var jobs []*store.Enqueue
@@ -264,8 +268,8 @@ func startRepeatedRecords(e *env.Env) {
 	e.Equal("started by the repeated batch", sendAgain(e, batch), runs[store.MaxClaimSlots:])
 }
 
-// startRepeatedDead: a node that is dead may not be told to run anything, even while a rescue that takes little at once has not come to
-// all of it.
+// startRepeatedDead: nobody tells a dead node to run something, even while a rescue in small steps
+// has not taken all its runs.
 func startRepeatedDead(e *env.Env) {
 	left, dead := e.Join(), e.Join()
 	given := e.Starting(left, e.Job(env.Queue("left")))
@@ -295,8 +299,9 @@ func startRepeatedDead(e *env.Env) {
 	e.WantSameIDs("claimed", env.ClaimedIDs(e.Claim(e.Join(), 1000)), append(env.IDsOf(jobs), given.Enqueues[0].Job.ID)...)
 }
 
-// startFirst: the numbers that the node has used meanwhile say nothing about it. And a claim that never happened either may find nothing
-// when it is repeated after all this, but the next one finds what there is.
+// startFirst: the numbers that the node has used meanwhile say nothing about it. And a claim that
+// never happened either may find nothing when it is repeated after all this, but the next one finds
+// what there is.
 func startFirst(e *env.Env) {
 	node, other := e.Join(), e.Join()
 	lost := e.Demand(node, 5)
@@ -317,7 +322,8 @@ func startFirst(e *env.Env) {
 	e.WantIDs("claimed", env.ClaimedIDs(claimed), id)
 }
 
-// startNotAgain: what was in the way is gone when the batch is sent again, but its jobs are known, and wait.
+// startNotAgain: when the batch is sent again nothing is in the way any more, but its jobs are
+// known, so they wait for a claim.
 func startNotAgain(e *env.Env) {
 	node := e.Join()
 	id := e.Add()
@@ -338,7 +344,7 @@ func startNumbers(e *env.Env) {
 	first, second := e.Starting(node, e.Job(), e.Job()), e.Starting(node, e.Job())
 	theirs := e.Starting(other, e.Job())
 	runs, more, others := e.StartAll(first), e.StartAll(second), e.StartAll(theirs)
-	// The known jobs of another batch are not what a batch has started.
+	// A batch does not return the known jobs that another batch has started.
 	mixed := e.Starting(node, first.Enqueues...)
 	if claimed := sendAgain(e, mixed); len(claimed) != 0 {
 		e.Fatalf("a batch with a new number started %v again", env.ClaimedIDs(claimed))

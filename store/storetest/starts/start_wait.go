@@ -51,7 +51,7 @@ func startNodeDead(e *env.Env) {
 	e.WantIDs("claimed", env.ClaimedIDs(e.Claim(alive, 10)), ids...)
 }
 
-// startPaused: one queue of several is enough.
+// startPaused: one paused queue keeps all jobs of the batch from starting.
 func startPaused(e *env.Env) {
 	node := e.Join()
 	e.Add(env.Queue("a"))
@@ -68,7 +68,7 @@ func startPaused(e *env.Env) {
 	}
 }
 
-// startBehind: however the job came to wait.
+// startBehind: it does not matter how the job came to wait.
 func startBehind(e *env.Env) {
 	node := e.Join()
 	for name, wait := range waysToWait(e, node) {
@@ -155,7 +155,8 @@ func waysToWait(e *env.Env, node int64) map[string]func(in change) store.ID {
 	}
 }
 
-// startBehindBatch: what comes before the enqueues of a batch is done when they are looked at.
+// startBehindBatch: a store applies the rest of a batch before it looks whether the enqueues may
+// start.
 func startBehindBatch(e *env.Env) {
 	node := e.Join()
 	waiting := e.Parked(env.ForSignals(), env.Queue("woken"))
@@ -181,13 +182,13 @@ func startBehindBatch(e *env.Env) {
 		"born":     {born, child.Job.ID},
 	} {
 		e.WantWaiting(c.batch)
-		// Which of two jobs that are due in the same moment comes first is told by their ids.
+		// Two jobs that are due at the same time come in the order of their ids.
 		e.WantSameIDs("claimed from "+name, env.ClaimedIDs(claimQueue(e, node, name)), c.before, c.batch.Enqueues[0].Job.ID)
 	}
 	if release.Outcomes[0].Err != nil || wake.Sends[0].Err != nil || born.Appends[0].Err != nil || child.Err != nil {
 		e.Fatalf("errors: %v, %v, %v, %v", release.Outcomes[0].Err, wake.Sends[0].Err, born.Appends[0].Err, child.Err)
 	}
-	// What ends without being available again makes room.
+	// A run that ends, and whose job is not available again, makes room.
 	for i, state := range []store.State{store.Completed, store.Failed, store.Scheduled} {
 		batch := e.Starting(node, e.Job(env.Queue(runs[i+1].Job.Queue)))
 		batch.Outcomes = []*store.Outcome{env.Outcome(runs[i+1], state)}
@@ -201,7 +202,7 @@ func startBehindBatch(e *env.Env) {
 
 func startBesideLanes(e *env.Env) {
 	node := e.Join()
-	in := func(name string) func(*store.Enqueue) { return env.In(name) }
+	in := env.In
 	e.Enqueue(e.Job(env.Kind("push")), e.Job(env.Priority(1)), e.Job(env.Priority(3)), e.Job(env.Queue("other")), e.Job(in("other")),
 		e.Job(env.Version("v1")))
 	err := e.Store.Pause(e.Ctx, store.PauseParams{Namespace: "other", Queue: "mail", Paused: true, Actor: "ada"})
@@ -236,7 +237,7 @@ func startBesideOthers(e *env.Env) {
 	}
 }
 
-// startMixed: those that may not start are treated as in any batch.
+// startMixed: a batch treats the jobs that may not start like any others.
 func startMixed(e *env.Env) {
 	node := e.Join()
 	holder := e.Add(env.Unique("taken"), env.Queue("held"))
@@ -286,7 +287,8 @@ func startMixed(e *env.Env) {
 	}
 }
 
-// wantStartedOrWaiting checks that each job runs under the lease that the batch tells of, or is available, and nothing else.
+// wantStartedOrWaiting checks that each job runs under the lease that the batch tells of, or is
+// available, and nothing else.
 func wantStartedOrWaiting(e *env.Env, batch *store.Batch, jobs ...*store.Enqueue) {
 	e.Helper()
 	for _, q := range jobs {
@@ -302,7 +304,8 @@ func wantStartedOrWaiting(e *env.Env, batch *store.Batch, jobs ...*store.Enqueue
 	}
 }
 
-// startMixedLane: whether a job that only waits keeps those beside it from starting is the store's choice.
+// startMixedLane: whether a job that only waits keeps those beside it from starting is the store's
+// choice.
 func startMixedLane(e *env.Env) {
 	node := e.Join()
 	for i := range 3 {
@@ -354,7 +357,7 @@ func startKnown(e *env.Env) {
 	}
 }
 
-// startKnownAmong: in a batch so large that a store may write it in parts.
+// startKnownAmong: the batch is so large that a store may write it in parts.
 func startKnownAmong(e *env.Env) {
 	node := e.Join()
 	for _, places := range [][]int{{0}, {16}, {3, 4, 19, 40}, {49}} {
@@ -433,8 +436,8 @@ func startNothing(e *env.Env) {
 	e.WantIDs("claimed", env.ClaimedIDs(e.Claim(node, 10)), append(env.IDsOf(nobody.Enqueues), alone.Job.ID)...)
 }
 
-// startAppended: only the enqueues of the batch itself start. A child that says so waits as any child does, and if the batch is repeated
-// nothing is told of it.
+// startAppended: only the enqueues of the batch itself start. A child in an append waits, even if
+// it says Start, and a repeated batch does not tell of it.
 func startAppended(e *env.Env) {
 	node := e.Join()
 	for i, own := range [][]*store.Enqueue{nil, {e.Job()}} {

@@ -10,8 +10,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
-// Nothing in a batch waits for a transaction of a caller: what would have to is ErrBusy, and all
-// the rest goes through.
+// A batch waits for no transaction of a caller: an operation that would have to is ErrBusy, and the
+// others go through.
 var busyTests = tests{
 	"a_send_that_is_open_holds_up_what_needs_its_job_and_nothing_else":     busySend,
 	"a_send_that_is_open_holds_up_the_answer_to_a_parent_that_waits":       busyAnswer,
@@ -194,7 +194,7 @@ func (s *sentTo) repeat(e *txEnv) {
 	}
 }
 
-// busyAnswer: the parent is parked.
+// busyAnswer: the parent waits, and its child ends while somebody sends to it.
 func busyAnswer(e *txEnv) {
 	e.needsWriters()
 	by := e.bystanders()
@@ -207,7 +207,8 @@ func busyAnswer(e *txEnv) {
 		check := by.join(batch)
 		tx := e.begin(e.T)
 		e.sendTx(tx.Tx, parent.Job.ID)
-		// One goes on later, which tells the parent nothing, unless a request or its deadline ends it instead: it may have to wait, too.
+		// One goes on later, which tells the parent nothing, unless a request or its deadline ends
+		// it instead: it may have to wait, too.
 		ends := []*store.Outcome{env.Outcome(runs[0], store.Completed), env.Outcome(runs[1], store.Retryable)}
 		batch.Outcomes = append(batch.Outcomes, ends...)
 		e.applySoon(batch)

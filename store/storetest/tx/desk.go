@@ -9,7 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
-// Tx is a transaction of a caller, with what he ends it by.
+// Tx is a transaction of a caller, who ends it with Commit or Rollback.
 type Tx struct {
 	store.Tx
 

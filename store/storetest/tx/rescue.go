@@ -8,7 +8,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
-// Whoever rescues waits for no transaction of a caller either.
+// A rescue waits for no transaction of a caller either.
 var txRescueTests = tests{
 	"NoLoss_a_job_that_somebody_is_sending_to_is_rescued_later":  rescueSending,
 	"OneOwner_a_node_that_is_appending_is_rescued_from_later":    rescueAppending,
@@ -129,7 +129,7 @@ func giveUpSending(e *txEnv) {
 	})
 }
 
-// giveUpAppending: somebody works on the run after all.
+// giveUpAppending: the run is still at work, so it is not given up before its transaction ends.
 func giveUpAppending(e *txEnv) {
 	e.needsWriters()
 	var run store.Claimed

@@ -1,4 +1,5 @@
-// Package tx tests what is written into transactions of callers, and what happens while these are open.
+// Package tx tests what is written into transactions of callers, and what happens while these are
+// open.
 package tx
 
 import (
@@ -62,7 +63,7 @@ func txCommit(e *txEnv) {
 	})
 }
 
-// txRollback: neither the jobs, nor their keys, nor what they are the first to name: a queue, a kind.
+// txRollback: no job stays, no unique key, and no queue or kind that these jobs named first.
 func txRollback(e *txEnv) {
 	tx := e.begin(e.T)
 	gone := e.Job(env.Unique("k"), env.Queue("new"), env.Kind("bill"))
@@ -113,7 +114,7 @@ func txFailures(e *txEnv) {
 	}
 }
 
-// txAlike: with everything that an enqueue can have.
+// txAlike: the enqueue has everything that one can have.
 func txAlike(e *txEnv) {
 	full := func(key string) *store.Enqueue {
 		return e.Job(env.Unique(key), env.Queue("full"), env.Priority(1), env.Attempts(7), env.Ordered(key),
@@ -200,7 +201,8 @@ func txQueueBack(e *txEnv) {
 		}
 	}, func(committed bool) {
 		if !committed {
-			// A store may have made it ahead of the transaction, so that nobody waits for that: it is a name without a job.
+			// A store may have made it ahead of the transaction, so that nobody waits for that: it
+			// is a name without a job.
 			if names := e.QueueNames(); len(names) > 0 {
 				e.Equal("queues", names, []string{"mail"})
 				e.Equal("counts", len(env.Counted(e.Queue("mail"))), 0)
