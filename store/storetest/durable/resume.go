@@ -17,7 +17,6 @@ var resumeTests = env.Tests{
 	"a_callback_that_was_taken_away_is_not_known":        resumeForgetsCallback,
 	"a_person_who_knows_another_journal_is_refused":      resumeExpect,
 	"UniqueIsUnique_a_finished_job_needs_its_key":        resumeUnique,
-	"a_job_that_nothing_holds_is_a_conflict":             resumeConflict,
 	"OneOwner_the_leases_from_before_are_lost":           resumeFenced,
 }
 
@@ -231,25 +230,6 @@ func resumeUnique(e *env.Env) {
 	if q := e.Try(env.Unique("k"), env.OnConflict(store.Reject)); !errors.Is(q.Err, store.ErrConflict) {
 		e.Fatalf("the resumed job does not hold its key: %+v, %v", q.Result, q.Err)
 	}
-}
-
-func resumeConflict(e *env.Env) {
-	_, err := e.Store.Resume(e.Ctx, env.Resumption(e.IDs.Next()))
-	e.WantErr("Resume of an unknown job", err, store.ErrNotFound)
-	node := e.Join()
-	run := e.ClaimOne(node, e.Add())
-	e.WantNoResume(env.Resumption(run.Job.ID), store.ErrConflict)
-	e.End(run, store.Retryable)
-	e.WantNoResume(env.Resumption(run.Job.ID), store.ErrConflict)
-	e.WantNoResume(env.Resumption(e.Add(env.Delay(time.Hour))), store.ErrConflict)
-	e.WantNoResume(env.Resumption(e.Parked(env.ForSignals()).Job.ID), store.ErrConflict)
-	completed := e.Durable(2)
-	e.End(completed, store.Completed)
-	params := env.Resumption(completed.Job.ID)
-	params.Keep = 0
-	e.WantNoResume(params, store.ErrConflict)
-	e.WantEntries(completed.Job.ID, 2)
-	e.WantNoResume(env.Resumption(e.Add()), store.ErrConflict)
 }
 
 func resumeFenced(e *env.Env) {

@@ -13,7 +13,6 @@ var outcomeTests = env.Tests{
 	"retryable_waits_and_is_counted":                            outcomeRetryable,
 	"failed_keeps_reason_and_error":                             outcomeFailed,
 	"attempts_are_recorded_oldest_first":                        outcomeAttempts,
-	"an_outcome_that_is_no_outcome_is_invalid":                  outcomeInvalid,
 	"outcomes_of_a_batch_stand_on_their_own":                    outcomeBatch,
 	"AtomicTransitions_checkpoints_then_outcomes_then_enqueues": outcomeOrder,
 }
@@ -111,23 +110,6 @@ func outcomeAttempts(e *env.Env) {
 	if got := e.Ended(id)[0].Error; got != "" {
 		e.Fatalf("a completed job ended with the error %q", got)
 	}
-}
-
-// outcomeInvalid: a run ends in one of the states that Outcome lists, and says for what it waits.
-func outcomeInvalid(e *env.Env) {
-	run := e.Durable(1)
-	for _, state := range []store.State{0, store.Running, 99, store.Waiting} {
-		o := env.Outcome(run, state, func(o *store.Outcome) { o.Wait = nil })
-		fine := e.Job()
-		e.Apply(&store.Batch{Outcomes: []*store.Outcome{o}, Enqueues: []*store.Enqueue{fine}})
-		e.WantErr(state.String(), o.Err, store.ErrInvalid)
-		if fine.Err != nil {
-			e.Fatalf("the enqueue beside it failed: %v", fine.Err)
-		}
-		e.WantState(run.Job.ID, store.Running)
-		e.Cancel(fine.Job.ID)
-	}
-	e.End(run, store.Completed)
 }
 
 // outcomeBatch mixes good and bad outcomes of one claim record and of several, which a store

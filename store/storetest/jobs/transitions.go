@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"errors"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -194,19 +195,22 @@ func (w *walker) waits() map[edge]walk {
 	}
 }
 
-// outcomesFollowTable: what an outcome may not lead to is refused, and changes nothing.
+// outcomesFollowTable: a store refuses an outcome that the table does not know, and nothing else of
+// its batch. The job stays as it is.
 func outcomesFollowTable(e *env.Env) {
 	for state := range store.State(12) {
-		run := e.Durable(1)
+		run, beside := e.Durable(1), e.Job(env.Queue("beside"))
 		o := env.Outcome(run, state)
-		e.Apply(&store.Batch{Outcomes: []*store.Outcome{o}})
+		e.Apply(&store.Batch{Outcomes: []*store.Outcome{o}, Enqueues: []*store.Enqueue{beside}})
+		e.NoError("the enqueue beside it", beside.Err)
+		e.Cancel(beside.Job.ID)
 		got := e.Get(run.Job.ID).State
 		if store.Allowed(store.Running, state) {
 			if o.Err != nil || got != state {
 				e.Fatalf("running -> %v: %v, and the job is %v", state, o.Err, got)
 			}
-		} else if o.Err == nil || got != store.Running {
-			e.Fatalf("running -> %v was accepted, and the job is %v", state, got)
+		} else if !errors.Is(o.Err, store.ErrInvalid) || got != store.Running {
+			e.Fatalf("running -> %v: %v, and the job is %v", state, o.Err, got)
 		}
 		e.Leave(run.Lease.Node)
 		if !got.Finished() {

@@ -12,7 +12,6 @@ import (
 var obstaclesTests = env.Tests{
 	"obstacles_tell_that_the_queue_is_paused":  obstaclesPaused,
 	"obstacles_tell_who_has_the_turn_of_a_key": obstaclesTurn,
-	"an_unknown_job_has_no_obstacles":          obstaclesUnknown,
 }
 
 func obstacles(e *env.Env, id store.ID) store.Obstacles {
@@ -72,11 +71,4 @@ func obstaclesTurn(e *env.Env) {
 	e.Cancel(second)
 	e.Promote()
 	wantTurn(uuid.Nil, third)
-}
-
-func obstaclesUnknown(e *env.Env) {
-	_, err := e.Store.Obstacles(e.Ctx, "", e.Job().Job.ID)
-	e.WantErr("Obstacles of an unknown job", err, store.ErrNotFound)
-	_, err = e.Store.Obstacles(e.Ctx, "", uuid.Must(uuid.NewV7()))
-	e.WantErr("Obstacles of an unknown job", err, store.ErrNotFound)
 }

@@ -53,16 +53,29 @@ func newPlaces(e *env.Env) (p places) {
 	return p
 }
 
+// look returns all that there is to see of the jobs.
+func (p *places) look(e *env.Env) (records []store.Record, journals []store.Journal) {
+	e.Helper()
+	for _, id := range []store.ID{p.completed, p.failed, p.cancelled, p.available, p.waiting, p.later, p.running.Job.ID, p.stale.Job} {
+		records, journals = append(records, e.Get(id)), append(journals, e.Journal(id))
+	}
+	return records, journals
+}
+
 // wordsOfRefusals: Reading: the class comes first, and once; the job is named once. Who passes an
-// error on relies on it.
+// error on relies on it. And what is refused changes nothing.
 func wordsOfRefusals(e *env.Env) {
 	p := newPlaces(e)
+	records, journals := p.look(e)
 	for _, s := range slices.Concat(refusedVerbs(e, p), refusedWrites(e, p), refusedEnqueues(e, p), refusedNodesAndReads(e, p)) {
 		want := strings.ReplaceAll(s.want, "{job}", s.job.String())
 		if s.err == nil || s.err.Error() != want {
 			e.Errorf("%s of a %s job says\n     %v\nnot  %s", s.what, stateOf(e, s.job), s.err, want)
 		}
 	}
+	recordsAfter, journalsAfter := p.look(e)
+	e.Equal("records after the refusals", recordsAfter, records)
+	e.Equal("journals after the refusals", journalsAfter, journals)
 }
 
 // refusedVerbs are those of people.
@@ -70,6 +83,8 @@ func refusedVerbs(e *env.Env, p places) []saying {
 	run := p.running.Job.ID
 	return []saying{
 		{"Get", p.unknown, second(e.Store.Get(e.Ctx, "", p.unknown)), "holdfast: not found: job {job}"},
+		{"Obstacles", p.unknown, second(e.Store.Obstacles(e.Ctx, "", p.unknown)), "holdfast: not found: job {job}"},
+		{"Get", store.ID{0xff}, second(e.Store.Get(e.Ctx, "", store.ID{0xff})), "holdfast: not found: job {job}"},
 		{"Cancel", p.unknown, cancelOne(e, p.unknown, false), "holdfast: not found: job {job}"},
 		{"terminating", p.unknown, cancelOne(e, p.unknown, true), "holdfast: not found: job {job}"},
 		{"Retry", p.unknown, e.TryRetry(p.unknown).Err, "holdfast: not found: job {job}"},
@@ -80,6 +95,8 @@ func refusedVerbs(e *env.Env, p places) []saying {
 		{"PauseJobs", p.failed, e.TryPause(p.failed)[0].Err, "holdfast: conflict: job {job} is failed"},
 		{"Resume", p.unknown, tryResume(e, env.Resumption(p.unknown)), "holdfast: not found: job {job}"},
 		{"Resume", p.completed, tryResume(e, env.Resumption(p.completed)), "holdfast: conflict: job {job} is completed"},
+		{"Resume from the beginning", p.completed, tryResume(e, env.Cut(p.completed, 0)), "holdfast: conflict: job {job} is completed"},
+		{"Resume", p.available, tryResume(e, env.Resumption(p.available)), "holdfast: conflict: job {job} is available"},
 		{"Resume", run, tryResume(e, env.Resumption(run)), "holdfast: conflict: job {job} is running"},
 		{"Resume", p.waiting, tryResume(e, env.Resumption(p.waiting)), "holdfast: conflict: job {job} is waiting"},
 		{"Resume", p.later, tryResume(e, env.Resumption(p.later)), "holdfast: conflict: job {job} is scheduled"},

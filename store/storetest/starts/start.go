@@ -17,7 +17,6 @@ import (
 var startTests = env.Merged(env.Tests{
 	"OneOwner_a_job_that_starts_is_what_a_claim_returns_and_nobody_else_gets_it": startRuns,
 	"NoLoss_every_field_of_the_body_is_there_when_a_job_starts":                  startBody,
-	"OneOwner_outcomes_end_what_was_started_and_leases_count_on":                 startOutcomes,
 	"OneOwner_many_jobs_start_in_several_records":                                startRecords,
 	"OneOwner_a_repeated_batch_returns_the_jobs_that_it_started":                 startRepeated,
 	"OneOwner_a_repeated_batch_returns_only_what_is_not_done":                    startRepeatedPartly,
@@ -58,10 +57,14 @@ func startRuns(e *env.Env) {
 		e.Fatalf("nodes: %+v, %v", nodes, err)
 	}
 	e.Beat(node)
-	for _, run := range runs {
-		e.End(run, store.Completed)
+	e.EndAll(runs[:2], store.Completed)
+	e.WantIDs("a repeated claim", env.ClaimedIDs(e.RepeatedClaim(batch)), runs[2].Job.ID)
+	// What was started goes on when its node has gone.
+	e.Leave(node)
+	e.WantTakenAway(runs[2])
+	if again := e.ClaimOne(other, runs[2].Job.ID); again.Lease.Number != 2 || again.Job.Attempt != 1 {
+		e.Fatalf("second run: %+v", again)
 	}
-	e.Equal("a repeated claim", e.RepeatedClaim(batch), []store.Claimed(nil))
 }
 
 // everything fills every field of a job.
@@ -107,46 +110,6 @@ func startBody(e *env.Env) {
 	}
 	e.Clock.Advance(time.Minute)
 	e.EndAs(store.Retryable, runs[1], store.Retryable)
-}
-
-func startOutcomes(e *env.Env) {
-	node := e.Join()
-	for _, state := range env.EndStates {
-		run := e.StartNow(node, e.Job(env.Queue(state.String()), env.Attempts(9)))[0]
-		e.Clock.Advance(time.Second)
-		e.Beat(node)
-		saved := e.Save(run, store.Checkpoint{Percent: 5, Message: "half of it"})
-		e.EndAs(state, run, state)
-		record := e.Get(run.Job.ID)
-		if record.State != state || record.LeaseNumber != 1 {
-			e.Fatalf("record: %+v", record)
-		}
-		e.WantLost(run)
-		if state == store.Completed || state == store.Cancelled {
-			continue
-		}
-		attempt := 1
-		if state == store.Failed {
-			e.Retry(run.Job.ID)
-		}
-		if state == store.Retryable {
-			attempt = 2
-		}
-		e.Clock.Advance(time.Hour)
-		e.Beat(node)
-		again := e.ClaimOne(node, run.Job.ID)
-		if again.Lease.Number != 2 || again.Job.LeaseNumber != 2 || again.Job.Attempt != attempt {
-			e.Fatalf("after %v: lease %d, the job says %d, attempt %d", state, again.Lease.Number, again.Job.LeaseNumber, again.Job.Attempt)
-		}
-		e.Equal("checkpoint", again.Checkpoint, saved)
-		want := store.Attempt{
-			Number: 1, LeaseNumber: 1, Node: node, ClaimedAt: run.ClaimedAt, StartedAt: run.ClaimedAt, EndedAt: run.ClaimedAt.Add(time.Second),
-			Outcome: state, Reason: record.Attempts[0].Reason, Error: record.Attempts[0].Error,
-		}
-		e.Equal("attempts", record.Attempts, []store.Attempt{want})
-		e.WantLost(run)
-		e.End(again, store.Completed)
-	}
 }
 
 // startRecords: a start writes as many records as a claim would, and no record mixes up its slots.
