@@ -178,5 +178,5 @@ func wantLostEnds(e *env.Env, all []*lost, taken []store.Rescued) {
 		}
 	}
 	e.Clock.Advance(2 * time.Hour)
-	wantTold(e, told)
+	wantTold(e, told, "send@v1")
 }

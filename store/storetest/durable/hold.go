@@ -26,6 +26,16 @@ func wantStuck(e *env.Env, id store.ID, node int64) {
 	e.WantState(id, store.Waiting)
 }
 
+// wantLeft checks that a job which is held is left as it is if somebody pauses it, or retries it.
+func wantLeft(e *env.Env, id store.ID) {
+	e.Helper()
+	before := e.Get(id)
+	e.Clock.Advance(time.Second)
+	e.PauseJob(id, store.Waiting)
+	e.WantErr("a retry of a held job", e.TryRetry(id).Err, store.ErrConflict)
+	e.Equal("held job", e.Get(id), before)
+}
+
 func holdNothingWakes(e *env.Env) {
 	run := e.Durable(1, env.Deadline(e.Clock.Now().Add(time.Hour)))
 	wait := &store.Wait{
@@ -42,6 +52,7 @@ func holdNothingWakes(e *env.Env) {
 	if record.Error != "" || len(record.Attempts) != 0 || record.Attempt != 0 {
 		e.Fatalf("the held job: %+v", record)
 	}
+	wantLeft(e, run.Job.ID)
 	promoted, err := e.Store.Promote(e.Ctx, 100)
 	if err != nil || !promoted.NextDue.IsZero() {
 		e.Fatalf("Promote: %+v, %v", promoted, err)
@@ -68,6 +79,7 @@ func holdWaiting(e *env.Env) {
 		e.PauseJob(id, store.Waiting)
 		record := e.WantHeld(id)
 		e.Equal("attempts", record.Attempts, attempts)
+		wantLeft(e, id)
 	}
 	e.Beat(node)
 	e.WantNothing(node)

@@ -57,10 +57,11 @@ func waitThenMessage(e *env.Env) {
 	q := &store.Send{Job: run.Job.ID, Message: env.Signal("approved")}
 	other := &store.Send{Job: e.Add(), Message: env.Signal("approved")}
 	e.Clock.Advance(time.Second)
-	batch := &store.Batch{Sends: []*store.Send{other, q}}
+	again := &store.Send{Job: run.Job.ID, Message: env.Signal("approved")} // a job is woken once
+	batch := &store.Batch{Sends: []*store.Send{other, q, again}}
 	e.Apply(batch)
-	if q.Err != nil || q.Result != (store.SendResult{Seq: 1, Woken: true}) || other.Result.Woken {
-		e.Fatalf("send: %+v, %v; the other: %+v", q.Result, q.Err, other.Result)
+	if q.Err != nil || q.Result.Seq != 1 || !q.Result.Woken || other.Result.Woken || again.Result != (store.SendResult{Seq: 2}) {
+		e.Fatalf("send: %+v, %v; the other: %+v; again: %+v", q.Result, q.Err, other.Result, again.Result)
 	}
 	e.WantWoken(batch, "approvals")
 	record := e.Get(run.Job.ID)

@@ -14,6 +14,8 @@ var orderingKeyTests = env.Tests{
 	"Order_one_at_a_time_within_an_ordering_key":                   keyOneAtATime,
 	"Order_within_a_key_by_priority_then_run_time_then_enqueue":    keyOrder,
 	"Order_a_job_keeps_the_turn_of_its_key_while_it_is_unfinished": keyTurnIsKept,
+	"Order_every_end_of_a_job_hands_on_its_key":                    keyIsFreed,
+	"Order_who_leaves_the_line_and_comes_back_waits_for_its_turn":  keyBackInLine,
 	"a_key_belongs_to_its_queue":                                   keyBelongsToQueue,
 	"a_key_does_not_hold_up_other_jobs":                            keyDoesNotBlockOthers,
 	"a_blocked_job_says_so":                                        keyBlocked,
@@ -69,6 +71,73 @@ func keyTurnIsKept(e *env.Env) {
 	e.End(run, store.Retryable)
 	e.Retry(id)
 	e.ClaimOne(e.Join(), id)
+}
+
+// keyIsFreed: of a run, and of a job that has the turn and does not run. Its unique key is free too.
+func keyIsFreed(e *env.Env) {
+	node := e.Join()
+	for what, end := range map[string]func(store.Claimed){
+		"completed":           func(run store.Claimed) { e.End(run, store.Completed) },
+		"failed":              func(run store.Claimed) { e.End(run, store.Failed) },
+		"cancelled":           func(run store.Claimed) { e.End(run, store.Cancelled) },
+		"asked to stop":       func(run store.Claimed) { e.Cancel(run.Job.ID); e.WantNothing(node); e.End(run, store.Retryable) },
+		"terminated":          func(run store.Claimed) { e.Terminate(run.Job.ID) },
+		"cancelled retryable": func(run store.Claimed) { e.End(run, store.Retryable); e.Cancel(run.Job.ID) },
+		"cancelled scheduled": func(run store.Claimed) { e.End(run, store.Scheduled); e.Cancel(run.Job.ID) },
+		"cancelled available": func(run store.Claimed) { e.End(run, store.Available); e.Cancel(run.Job.ID) },
+		"terminated while held": func(run store.Claimed) {
+			e.End(run, store.Available)
+			e.PauseJob(run.Job.ID, store.Waiting)
+			e.Terminate(run.Job.ID)
+		},
+		"given up for good": func(run store.Claimed) { e.GiveUp(run) },
+	} {
+		run := e.ClaimOne(node, e.Add(env.Ordered("k"), env.Unique(what), env.Attempts(1)))
+		next := e.Add(env.Ordered("k"))
+		e.WantNothing(node)
+		e.WantTaken(what, run.Job.ID)
+		end(run)
+		e.WantFree(what)
+		e.End(e.ClaimOne(node, next), store.Completed)
+	}
+}
+
+// keyBackInLine: jobs that are cancelled, paused or put off while they wait for their turn are out of
+// the line. When they come back they wait again.
+func keyBackInLine(e *env.Env) {
+	node := e.Join()
+	run := e.ClaimOne(node, e.Add(env.Ordered("k")))
+	cancelled, paused := e.Add(env.Ordered("k")), e.Add(env.Ordered("k"))
+	replaced := e.Add(env.Ordered("k"), env.Unique("u"))
+	last := e.Add(env.Ordered("k"), env.Priority(4))
+	replace := func(change func(*store.Enqueue)) {
+		e.Helper()
+		if q := e.Try(env.Unique("u"), env.OnConflict(store.Replace), change); !q.Result.Replaced {
+			e.Fatalf("replace: %+v, %v", q.Result, q.Err)
+		}
+	}
+	e.Cancel(cancelled)
+	e.PauseJob(paused, store.Waiting)
+	replace(env.Delay(time.Hour))
+	e.WantNothing(node)
+	e.End(run, store.Completed)
+	run = e.ClaimOne(node, last)
+	for _, back := range []func(){
+		func() { e.Retry(cancelled) },
+		func() { e.Resume(env.Resumption(paused), store.Available) },
+		func() { replace(env.Delay(0)) },
+	} {
+		e.Clock.Advance(time.Second)
+		back()
+		e.WantNothing(node)
+	}
+	for _, id := range []store.ID{cancelled, paused, replaced} {
+		if !e.Get(id).Blocked {
+			e.Fatal("a job that came back does not wait for its turn")
+		}
+		e.End(run, store.Completed)
+		run = e.ClaimOne(node, id)
+	}
 }
 
 func keyBelongsToQueue(e *env.Env) {

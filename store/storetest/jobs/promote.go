@@ -10,9 +10,9 @@ import (
 )
 
 var promoteTests = env.Tests{
-	"EveryDueThingHappens_in_steps_as_large_as_the_limit": promoteSteps,
-	"promote_tells_which_queues_have_something":           promoteQueues,
-	"promote_hands_on_free_ordering_keys":                 promoteKeys,
+	"EveryDueThingHappens_in_steps_as_large_as_the_limit":            promoteSteps,
+	"promote_tells_which_queues_have_something_and_when_more_is_due": promoteQueues,
+	"promote_hands_on_free_ordering_keys":                            promoteKeys,
 }
 
 func promoteSteps(e *env.Env) {
@@ -50,7 +50,9 @@ func promoteQueues(e *env.Env) {
 	e.Add(env.Queue("a"), env.Delay(time.Second))
 	e.Add(env.Queue("b"), env.Delay(time.Second))
 	e.Add(env.Queue("b"), env.Delay(time.Second))
-	e.Add(env.Queue("c"), env.Delay(time.Hour))
+	e.Add(env.Queue("c"), env.Delay(2*time.Hour))
+	soon := e.InOtherSpace().Add(env.Queue("c"), env.Delay(time.Hour))
+	start := e.Clock.Now()
 	e.InOtherSpace().Add(env.Queue("b"), env.Delay(time.Second))
 	e.InOtherSpace().Add(env.Queue("d"), env.Delay(time.Second))
 	e.Clock.Advance(time.Minute)
@@ -62,6 +64,13 @@ func promoteQueues(e *env.Env) {
 	e.Equal("wake-ups", promoted.Wakes, []store.Wake{
 		env.Ready(env.Namespace, "a"), env.Ready(env.Namespace, "b"), env.Ready(env.OtherSpace, "b"), env.Ready(env.OtherSpace, "d"),
 	})
+	// It tells too when the next job is due, of whatever namespace.
+	due := promoted.NextDue
+	e.Cancel(soon)
+	promoted, err = e.Store.Promote(e.Ctx, 100)
+	if err != nil || !due.Equal(start.Add(time.Hour)) || !promoted.NextDue.Equal(start.Add(2*time.Hour)) {
+		e.Fatalf("the next jobs are due at %v and %v (%v)", due, promoted.NextDue, err)
+	}
 }
 
 // promoteKeys: small promotions hand on every free key after some calls.

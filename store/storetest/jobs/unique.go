@@ -13,13 +13,14 @@ var uniqueTests = env.Tests{
 	"UniqueIsUnique_a_key_is_held_in_its_states_and_released_after_them": uniqueStates,
 	"UniqueIsUnique_a_repeated_enqueue_does_not_take_the_key_back":       uniqueRepeatedEnqueue,
 	"replace_changes_what_has_not_started":                               replaceChanges,
-	"replace_leaves_what_has_started":                                    replaceLeavesStarted,
+	"replace_leaves_what_has_started_or_is_held":                         replaceLeavesStarted,
 	"replace_within_a_batch_changes_the_job_before_it":                   replaceWithinBatch,
 }
 
 func uniqueWithinBatch(e *env.Env) {
 	first, second, third := e.Job(env.Unique("k")), e.Job(env.Unique("k")), e.Job(env.Unique("k"), env.OnConflict(store.Reject))
-	e.Apply(&store.Batch{Enqueues: []*store.Enqueue{e.Job(), first, second, e.Job(), third}})
+	plain, replacing := e.Job(env.OnConflict(store.Reject)), e.Job(env.OnConflict(store.Replace)) // whom no key bothers
+	e.Apply(&store.Batch{Enqueues: []*store.Enqueue{plain, first, second, replacing, third}})
 	if first.Err != nil || first.Result.ID != first.Job.ID || first.Result.Existing {
 		e.Fatalf("first: %+v, %v", first.Result, first.Err)
 	}
@@ -30,9 +31,7 @@ func uniqueWithinBatch(e *env.Env) {
 	if !errors.As(third.Err, &taken) || taken.Holder != first.Job.ID {
 		e.Fatalf("third: %v", third.Err)
 	}
-	if claimed := e.Claim(e.Join(), 10); len(claimed) != 3 {
-		e.Fatalf("claimed %d jobs, want 3", len(claimed))
-	}
+	e.WantSameIDs("claimed", env.ClaimedIDs(e.Claim(e.Join(), 10)), plain.Job.ID, first.Job.ID, replacing.Job.ID)
 }
 
 // uniqueStates walks a job through its life and looks, in each state, who has the key.
@@ -129,32 +128,36 @@ func replaceChanges(e *env.Env) {
 
 // replaceLeavesStarted: Reading: a job has started once it was claimed, also if the claim was not
 // counted (snooze, release): its handler has seen the old args, and may have left a checkpoint that
-// belongs to them.
+// belongs to them. One that a person holds is left to that person.
 func replaceLeavesStarted(e *env.Env) {
 	node := e.Join()
-	id := e.Add(env.Unique("k"))
-	try := func() {
+	try := func(id store.ID, key string) {
 		e.Helper()
-		q := e.Try(env.Unique("k"), env.OnConflict(store.Replace), func(q *store.Enqueue) { q.Job.Args = []byte("new") })
+		q := e.Try(env.Unique(key), env.OnConflict(store.Replace), func(q *store.Enqueue) { q.Job.Args = []byte("new") })
 		if q.Err != nil || q.Result.ID != id || !q.Result.Existing || q.Result.Replaced {
 			e.Fatalf("replace of a started job: %+v, %v", q.Result, q.Err)
 		}
 		e.Equal("args", string(e.Get(id).Args), `{"to":"ada"}`)
 	}
+	held := e.Add(env.Unique("held"))
+	e.PauseJob(held, store.Waiting)
+	try(held, "held")
+	e.WantState(held, store.Waiting)
+	id := e.Add(env.Unique("k"))
 	run := e.ClaimOne(node, id)
-	try()
+	try(id, "k")
 	e.End(run, store.Scheduled)
-	try()
+	try(id, "k")
 	e.Clock.Advance(time.Minute)
 	run = e.ClaimOne(node, id)
 	e.End(run, store.Available)
-	try()
+	try(id, "k")
 	run = e.ClaimOne(node, id)
 	e.End(run, store.Retryable)
-	try()
+	try(id, "k")
 	e.Clock.Advance(time.Minute)
 	e.Promote()
-	try()
+	try(id, "k")
 }
 
 func replaceWithinBatch(e *env.Env) {
