@@ -15,7 +15,9 @@ var plain = []string{
 	"internal/builtin", "internal/cli", "internal/cli/app", "internal/cli/arg", "internal/cli/bench", "internal/cli/jobs",
 	"internal/cli/nodes", "internal/cli/output", "internal/cli/shortlog", "internal/cli/views", "internal/commit", "internal/engine",
 	"internal/explain", "internal/logs", "internal/news", "internal/pgtest", "internal/replay", "internal/supervise",
-	"internal/usercode", "internal/vet",
+	"internal/usercode", "internal/vet", "store/postgres", "store/postgres/internal/local", "store/postgres/internal/operate",
+	"store/postgres/internal/pg", "store/postgres/internal/read", "store/postgres/internal/schema", "store/postgres/internal/write",
+	"store/sqlite", "store/sqlite/internal/db", "store/sqlite/internal/tend", "store/sqlite/internal/view", "store/sqlite/internal/work",
 }
 
 // dialect are words about people where a comment means a caller, a transaction, a process or a run. A reader who searches for

@@ -157,8 +157,8 @@ func (c Config) withStore(
 	return found, pg.Classify(ctx, operation+" "+c.String(), err)
 }
 
-// Drop removes the schema with all jobs in it, and whatever else somebody has put there. It is for schemas that were made to try
-// something out. No store may have it open.
+// Drop removes the schema with all jobs and everything else in it. It is for schemas that were made to try something out. No store may
+// have it open.
 func (c Config) Drop(ctx context.Context) error {
 	s, err := c.connect(ctx)
 	if err == nil {

@@ -63,8 +63,8 @@ func (s *Store) SendTx(ctx context.Context, wrapped store.Tx, sends []*store.Sen
 	return pg.Classify(ctx, "send in the caller's transaction", err)
 }
 
-// AppendTx implements store.Writer. The job's body stays locked until the transaction ends. Whoever takes the job from its run locks that
-// first, so it is what keeps the lease while the transaction is open; other jobs of the node are not concerned. The server ends a
+// AppendTx implements store.Writer. The job's body stays locked until the transaction ends. Who takes the job from its run locks the body
+// first, so this lock is what keeps the lease while the transaction is open; other jobs of the node are not concerned. The server ends a
 // transaction that does not commit within ten seconds after it.
 func (s *Store) AppendTx(ctx context.Context, wrapped store.Tx, a *store.Append) error {
 	t, err := s.callers(wrapped)
@@ -74,8 +74,8 @@ func (s *Store) AppendTx(ctx context.Context, wrapped store.Tx, a *store.Append)
 	return pg.Classify(ctx, "append in the caller's transaction", err)
 }
 
-// AwaitTx implements store.Writer. Such a transaction has the job's body locked. It is looked again and again whether that can be had,
-// instead of waiting for it, so that whoever waits keeps no connection.
+// AwaitTx implements store.Writer. Such a transaction has the job's body locked. AwaitTx polls for the lock instead of waiting for it,
+// so that it occupies no connection meanwhile.
 func (s *Store) AwaitTx(ctx context.Context, job store.ID) error {
 	return pg.Classify(ctx, "wait for a transaction on job "+job.String(), s.write.AwaitTx(ctx, job))
 }
@@ -148,7 +148,8 @@ func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]
 	return results, pg.Classify(ctx, "pause jobs", err)
 }
 
-// Resume implements store.Operators. A job that somebody else has is looked at again a few times; then a caller's transaction has it.
+// Resume implements store.Operators. A job that another transaction has locked is tried again a few times; after that it is a caller's
+// transaction, and ErrBusy.
 func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (store.State, error) {
 	to, err := s.operate.Resume(ctx, params)
 	return to, pg.Classify(ctx, "resume job "+params.Job.String(), err)
@@ -180,7 +181,7 @@ func (s *Store) Join(ctx context.Context, info store.NodeInfo) (id int64, err er
 }
 
 // Beat implements store.Nodes. The leader lease is one row on the database's clock: it is taken when it has expired, which ends
-// the epoch, and prolonged by whoever has it. Two nodes can think that they lead only as long as one of them has not looked at
+// the epoch, and prolonged by the node that has it. Two nodes can think that they lead only as long as one of them has not looked at
 // its clock. A beat also measures how far the local clock is off, and sees to the partitions of the days to
 // come. All that it answers is asked in one statement, so that an idle node sends nothing else.
 func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, error) {
@@ -241,8 +242,8 @@ func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retai
 }
 
 // Now implements store.Store: the clock of the database, told by the local one and the offset between them, which every
-// beat measures again, and whoever enqueues for later without a node; or the injected clock. It is off by half the shortest round
-// trip at the most, until somebody sets one of the clocks: then until the next measurement.
+// beat measures again, and, in a process without a node, an enqueue for later; or the injected clock. It is off by at most half the
+// shortest round trip, and after one of the clocks was set until the next measurement.
 func (s *Store) Now() time.Time { return s.db.Now() }
 
 // Notify implements store.Store. Wake-ups of the same queue within 5 ms become one. They are sent without session features

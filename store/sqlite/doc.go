@@ -6,8 +6,8 @@
 //
 // Everything that package store says, with commits that are durable against power loss
 // (synchronous=FULL; Normal is the option that gives up the last commits on a power loss, never
-// consistency). Readers never block writers. No caller sees "database is locked": whoever needs the
-// file waits for it until its context ends, or 30 seconds if that has no deadline, and then gets
+// consistency). Readers never block writers. No caller sees "database is locked": a call that needs
+// the file waits for it until its context ends, or 30 seconds if that has no deadline, and then gets
 // ErrUnavailable.
 //
 // # The parts
@@ -32,19 +32,19 @@
 // lane and attempt, so that completing reads no body. A claim record holds lease numbers where they
 // are not all 1.
 //
-// Nobody but a caller's own transaction keeps others from writing, and it keeps everybody: there is
-// no ErrBusy here, and AwaitTx need only get the write lock once.
+// Only a caller's own transaction keeps others from writing, and it keeps all of them: there is no
+// ErrBusy here, and AwaitTx need only get the write lock once.
 //
 // # Other processes
 //
 // The clock is that of each process, and may be set. What lies in ready is claimed, whatever the
-// clock says of its run time: somebody has found it due. Only what is deferred waits until the
+// clock says of its run time: it was found due before. Only what is deferred waits until the
 // clock has caught up.
 //
 // # When the file goes
 //
 // SQLite does not notice that its file, or the log beside it, was deleted or replaced while it is
-// open: it would go on to confirm what nobody will ever find. So after each commit, and before its
+// open: it would go on to confirm what can never be found. So after each commit, and before its
 // caller is told, the store looks whether both are still in their place, and fails with
 // ErrDatabaseGone if they are not; so does everything else from then on.
 //
@@ -57,7 +57,7 @@
 // # When it fails
 //
 // A transaction that fails is rolled back; nothing of it has happened, except that after a failed
-// sync (ErrUnavailable) nobody can know. A full disk is ErrFull, and goes on when there is room. A
+// sync (ErrUnavailable) it is unknown. A full disk is ErrFull, and goes on when there is room. A
 // file that cannot be written is ErrReadOnly, a schema from the future ErrSchema, and a file that
 // is damaged or no database ErrInvalid: retrying helps none of them.
 //

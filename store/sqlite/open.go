@@ -152,8 +152,8 @@ func (c Config) appear(path string) (fs.FileInfo, error) {
 	if info, err = os.Stat(path); err != nil {
 		return nil, err
 	}
-	// Args are nobody else's business, unless somebody gives the file another mode. SQLite makes
-	// what lies beside it alike.
+	// Args are private to the owner, unless the file is given another mode. SQLite gives the files
+	// beside it the same one.
 	if err := os.Chmod(path, info.Mode().Perm()&privateMode); err != nil {
 		return nil, fmt.Errorf("%w: %w", store.ErrReadOnly, err)
 	}

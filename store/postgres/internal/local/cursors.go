@@ -48,13 +48,13 @@ const (
 //
 // A claim that knows nothing takes a whole look: it goes through the lanes that have a row in ready, skipping from each to the next, and
 // reads each from its beginning. That costs by the lanes that have work, and by the rows that were taken from them: the index keeps their
-// entries until no transaction of the whole server can see them, while somebody's dump is running for hours. So claims that are full, or
+// entries until no transaction of the whole server can see them, as while a dump runs for hours. So claims that are full, or
 // slow, leave cursors, and those that follow look only at lanes that are known to have work, from the place of the last row that was
 // taken.
 //
-// Rows come to be behind a cursor, or in a lane that is not known. Whoever in this process puts a job into ready says so (hint), and so
-// do other processes if that is behind the present: with their notifications, which a caller's transaction sends as it commits. What is
-// not told, or not heard, is found like this:
+// Rows come to be behind a cursor, or in a lane that is not known. What puts a job into ready in this process says so (hint), and so
+// do other processes if the place is before the present: with their notifications, which a caller's transaction sends as it commits. What
+// is not told, or not heard, is found like this:
 //
 //   - A claim that takes nothing has looked at everything: if it did not begin with a whole look it is repeated with one.
 //   - Of a claimer that does not come to an end one claim every 250 ms is a whole look.
@@ -321,7 +321,7 @@ func (c *Cursors) End(l *Look, taken map[int32]Span, seen []Work, full bool, lan
 		c.learn(l, taken, seen)
 	}
 	if overtaken {
-		return // nobody goes on from what it saw
+		return // no claim goes on from what it saw
 	}
 	for id, t := range taken {
 		at := c.byLane[id]
@@ -431,7 +431,7 @@ func (c *Cursors) forget() {
 	c.looked = time.Time{}
 }
 
-// hint tells of a job that was put into ready. Where nobody claims, and where each claim looks at everything, that is of no interest.
+// hint tells of a job that was put into ready. Where nothing claims, and where each claim looks at everything, it does nothing.
 func (c *Cursors) hint(id int32, runAt int64, lanes *LaneCache) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -463,7 +463,7 @@ func (c *Cursors) hint(id int32, runAt int64, lanes *LaneCache) {
 	}
 }
 
-// hintQueue tells that there is something in a queue. It may be in a lane of it that nobody here has met.
+// hintQueue tells that there is something in a queue. It may be in a lane that this process does not know.
 func (c *Cursors) hintQueue(namespace, queue string, lanes *LaneCache) {
 	c.mu.Lock()
 	looking := !c.looked.IsZero() || c.going > 0

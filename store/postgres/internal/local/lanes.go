@@ -179,7 +179,7 @@ func (s *Store) LanesOf(ctx context.Context, jobs []*store.Job, foreign bool) (l
 			return nil, err
 		}
 		defer func() { leave(err) }()
-		// Whoever was there before may have wanted the same.
+		// The caller before this one may have needed the same lanes.
 		if lanes, missing = s.lanesKnown(jobs, foreign); missing == nil {
 			return lanes, nil
 		}
@@ -298,7 +298,7 @@ func (s *Store) internLanes(ctx context.Context, keys []laneKey, foreign bool) (
 		commit = func() error { return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{BeginQuery: pg.BeginHot}, work) }
 	}
 	err := pg.RetryOnConflict(ctx, commit)
-	if pg.CodeOf(err) == pg.CodeForeignKey { // a queue that nobody used was removed between the two statements
+	if pg.CodeOf(err) == pg.CodeForeignKey { // an unused queue was removed between the two statements
 		err = pg.RetryOnConflict(ctx, commit)
 	}
 	if err != nil {

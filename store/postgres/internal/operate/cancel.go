@@ -103,8 +103,8 @@ func (s *Store) inOrder(ctx context.Context, ids []store.ID) (parts [][]store.ID
 	return append(parts, ids[begin:]), nil
 }
 
-// cancel cancels jobs and notes their states. A job that moves at the very moment, or that somebody else has, is looked at again; one that
-// does so again and again is asked to stop, and the sweep sees to it.
+// cancel cancels jobs and notes their states. A job that is moving, or that another transaction has locked, is tried again; if that
+// fails again and again, a request to stop is stored, and SweepCancels applies it.
 func (s *Store) cancel(ctx context.Context, c *cancelling, ids []store.ID) error {
 	once := s.cancelOnce
 	if c.Terminate {
@@ -157,7 +157,7 @@ func (f *found) cancelling(c *cancelling, ids []pgtype.UUID, now int64) pg.State
 	}}
 }
 
-// noteBusy notes that somebody else has those jobs that are not free.
+// noteBusy notes that another transaction has locked those jobs that are not free.
 func (f *found) noteBusy(ids, free []store.ID) {
 	for _, id := range ids {
 		if !slices.Contains(free, id) {

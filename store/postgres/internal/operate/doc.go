@@ -18,7 +18,7 @@
 // # When it fails
 //
 // A job that a caller's transaction holds is looked at again a few times, and is then store.ErrBusy. A dead node
-// that cannot be marked has locks on a connection that nobody uses: what has been silent for longer than is allowed is ended.
+// that cannot be marked has locks on an idle connection: what has been silent for longer than is allowed is ended.
 //
 // # Mutexes
 //

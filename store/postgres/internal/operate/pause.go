@@ -45,9 +45,9 @@ func (s *Store) pauseOwn(ctx context.Context, params store.PauseJobsParams) ([]s
 	return results, nil
 }
 
-// PauseThese pauses jobs and notes their states. A job that moves at the very moment, or that
-// somebody else has, is looked at again; one that does so again and again is asked, and held when
-// it is put back.
+// PauseThese pauses jobs and notes their states. A job that is moving, or that
+// another transaction has locked, is tried again; if that fails again and again, a request is
+// stored, and the job is held when it is put back.
 func (s *Store) PauseThese(
 	ctx context.Context, ids []store.ID, reason, actor string, recorded bool, states map[store.ID]store.State,
 ) error {
@@ -85,8 +85,8 @@ func (s *Store) PauseThese(
 	return s.Send(ctx, pg.Statement{Name: "pause_request_put", Args: []any{pg.UUIDsOf(left), s.Micros(), reason, actor}})
 }
 
-// requested locks the requests to pause jobs, and returns those whose request stands still, and is
-// nobody else's at the moment.
+// requested locks the requests to pause jobs, and returns the jobs whose request is still there and
+// not locked by another transaction.
 func requested(ctx context.Context, t pg.Runner, ids []store.ID) (asked []store.ID, err error) {
 	err = t.Run(ctx, "pause_requests_lock", func(r pg.Row) error {
 		var id pgtype.UUID
@@ -148,8 +148,8 @@ func lookAt(ctx context.Context, t pg.Runner, id store.ID) (p place, err error) 
 	return p, err
 }
 
-// errHeld undoes what a person wants to do to a job that somebody else has at the moment.
-var errHeld = errors.New("somebody else has the job")
+// errHeld rolls back the request of a person for a job that another transaction has locked.
+var errHeld = errors.New("another transaction has locked the job")
 
 // Resume is that of store.Operators, without the class of its error.
 func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (store.State, error) {
@@ -185,7 +185,7 @@ func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (store.St
 // resumed is what became of a job that a person let go on.
 type resumed struct {
 	state store.State
-	due   *int64      // nil: at once, or nobody knows
+	due   *int64      // nil: at once, or unknown
 	woken write.Woken // the job, if it is available
 }
 
@@ -195,8 +195,8 @@ func (s *Store) resume(ctx context.Context, t pg.Session, params store.ResumePar
 		return err
 	}
 	if p.there && p.finished == 0 && !p.held {
-		// It runs, or moved whenever somebody wanted to pause it. Its body is left alone: whoever puts the job back holds the
-		// request, and then wants the body.
+		// It runs, or moved whenever it was to be paused. Its body is not locked: what puts the job back locks the request
+		// first, and then the body.
 		asked := false
 		err := t.Run(ctx, "resume_running", func(pg.Row) error { asked = true; return nil },
 			pg.UUIDOf(params.Job), s.Micros(), params.Actor, params.Reason)

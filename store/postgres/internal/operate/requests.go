@@ -25,6 +25,6 @@ type cancelling struct {
 type found struct {
 	states map[store.ID]store.State
 	ended  map[store.ID]bool
-	busy   map[store.ID]bool // somebody else has them
+	busy   map[store.ID]bool // another transaction has locked them
 	woken  write.Woken
 }

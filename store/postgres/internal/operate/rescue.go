@@ -235,7 +235,7 @@ func (s *Store) EndSilent(since time.Duration) pg.Statement {
 }
 
 // some takes the jobs of some records, in one transaction. It tells whether there are more to look at although nothing was taken: records
-// whose jobs are all busy hold up nobody.
+// whose jobs are all busy do not hold up the others.
 func (r *rescue) some(ctx context.Context) (again bool, err error) {
 	held, err := r.take(ctx, func(t pg.Session) ([]*heldRun, error) {
 		return r.store.heldRuns(ctx, t, "slots_of_dead", r.limit, r.node, r.seq)
@@ -329,9 +329,9 @@ func (r *rescue) learn(ctx context.Context, t pg.Session, held []*heldRun) error
 	}, unknown)
 }
 
-// giveUp takes the jobs of leases of which their node says that nobody works on them, as a rescue
-// would if the node were dead. Since it lives, whatever is being written to journals under its
-// leases comes first, as when somebody terminates a job: what was accepted counts for the job.
+// giveUp takes the jobs of leases of which their node says that none of its runs has them, as a
+// rescue would if the node were dead. Since it lives, what is being written to journals under its
+// leases comes first, as when a job is terminated: what was accepted counts for the job.
 func (s *Store) giveUp(ctx context.Context, lost []store.Lease) ([]store.Rescued, error) {
 	lost = slices.DeleteFunc(slices.Clone(lost), func(l store.Lease) bool { return !write.IsPossible(l) })
 	if len(lost) == 0 {

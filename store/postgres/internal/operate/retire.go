@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// retireAfter is for how many days before the oldest partition nobody may have put a job into a
+	// retireAfter is for how many days before the oldest partition no job may have been put into a
 	// lane that is removed. A job is inserted into the partition of the day of its id, which its
 	// maker's clock told, and there are partitions for as many days ahead as schema.DaysAhead says; what
 	// moves from the default partition into a new one has its lanes marked as used on that day.

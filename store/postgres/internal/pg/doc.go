@@ -5,8 +5,8 @@
 //
 // Send runs statements in one round trip and one transaction, Read asks questions in one snapshot, and InTx is a session in which
 // one step depends on the one before. RetryOnConflict repeats what PostgreSQL ended because two transactions were in each other's
-// way. Nobody waits longer than lock_timeout, two seconds, and a transaction that was sent may go on for a moment after its caller
-// gave up, so that the caller learns of its end.
+// way. No statement waits for a lock longer than lock_timeout, two seconds, and a transaction that was sent may go on for a moment after
+// its caller gave up, so that the caller learns of its end.
 //
 // The texts of all statements stand in sql/*.sql, which store/internal/sqltext explains. They are put into a schema once, when a
 // database is opened.

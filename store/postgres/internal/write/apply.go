@@ -38,7 +38,7 @@ func (s *Store) Apply(ctx context.Context, in *store.Batch) error {
 	}
 	s.Lanes.SetUsed(UsedNow(b.allEntries()))
 	s.Hint(b.places())
-	// An error costs a little time: what nobody is told of is found by the next poll.
+	// An error costs a little time: jobs that are not announced are found by the next poll.
 	in.Woken, _ = s.wakes(ctx, b.woken)
 	if b.touchesKeys() {
 		in.Woken = append(in.Woken, s.turnsAfterCommit(ctx)...)

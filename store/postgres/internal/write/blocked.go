@@ -31,14 +31,14 @@ type Blocked struct {
 type blockedKey struct{ since, tried time.Time }
 
 // askAgain is how soon a batch looks again whether a key that a caller's transaction holds can be
-// had, if others wait with it. Bodies are asked for each time: that waits for nobody.
+// had, if other operations wait with it. Bodies are tried each time, as that does not wait.
 const askAgain = 20 * time.Millisecond
 
 // longest bounds how long a key is queued for that has been wanted for long.
 const longest = 100 * time.Millisecond
 
-// mindful is for how long a batch is on its guard after something was found held for longer than a
-// transaction of ours takes: whoever waits for it asks again sooner than that.
+// mindful is for how long batches are careful after something was found held for longer than a
+// transaction of ours takes: an operation that waits for it is tried again sooner than that.
 const mindful = time.Second
 
 // maxBlocked bounds what is remembered; what is forgotten costs a short wait once more.
@@ -122,7 +122,8 @@ func (b *Blocked) addKeys(p patience, keys ...string) {
 	}
 }
 
-// suspectKeys notes keys that nobody had the patience to try: it is their turn the next time.
+// suspectKeys notes keys that were not tried as the patience of the batch was over: they are first
+// the next time.
 func (b *Blocked) suspectKeys(entries []*Entry) {
 	now := time.Now()
 	b.mu.Lock()
@@ -145,7 +146,7 @@ func (b *Blocked) wanted(key string, now time.Time) blockedKey {
 	return k
 }
 
-// freeKeys forgets the keys of enqueues that were tried, and waited for nobody.
+// freeKeys forgets the keys of enqueues that were tried, and did not wait.
 func (b *Blocked) freeKeys(entries []*Entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -198,7 +199,7 @@ func (b *Blocked) sortByTry(entries []*Entry) {
 	slices.SortStableFunc(entries, func(x, y *Entry) int { return b.keys[x.key()].tried.Compare(b.keys[y.key()].tried) })
 }
 
-// Grab locks those of the bodies that nobody holds, until the transaction ends, and returns the others.
+// Grab locks those of the bodies that no other transaction holds, until the transaction ends, and returns the others.
 func Grab(ctx context.Context, t pg.Runner, ids []store.ID) (held map[store.ID]bool, err error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -245,8 +246,8 @@ func (s *Store) GrabFor(ctx context.Context, t pg.Runner, ids []store.ID) (free 
 	return slices.DeleteFunc(slices.Clone(ids), func(id store.ID) bool { return held[id] || held[parents[id]] }), nil
 }
 
-// RetryWhileHeld calls f for the jobs that a person wants to do something to, and again, a little later each time, for those that somebody
-// else has at the moment. f returns these. It returns those that could not be had: a caller's transaction has them.
+// RetryWhileHeld calls f for the jobs of a person's request, and again, a little later each time, for those that another transaction has
+// locked, which f returns. It returns those that are locked still: by a caller's transaction.
 func RetryWhileHeld(ctx context.Context, ids []store.ID, f func(ids []store.ID) (moved []store.ID, err error)) ([]store.ID, error) {
 	const tries = 8
 	for wait, n := time.Millisecond, 1; len(ids) > 0; wait, n = 2*wait, n+1 {

@@ -21,7 +21,7 @@ func checkpoints(writes []*store.CheckpointWrite, now int64) pg.Statement {
 			values[i] = &value
 		}
 		if math.IsNaN(percents[i]) {
-			percents[i] = 0 // JSON cannot carry it to whoever reads the job
+			percents[i] = 0 // JSON has no NaN, and the job is read as JSON
 		}
 	}
 	return pg.Statement{Name: "checkpoint", Args: append(g.args(), percents, pg.IfAny(messages), pg.IfAny(values), now)}

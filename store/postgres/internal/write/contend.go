@@ -34,7 +34,7 @@ func inOrder(entries []*Entry) []*Entry {
 }
 
 // enqueueParts enqueues as many at a time as go through: half as many after a failure, twice as many after a success. Of those that may
-// have to wait for somebody, what is left when the patience of the batch is over is put aside untried: others wait behind it.
+// have to wait for another transaction, what is left when the patience of the batch is over is put aside untried: others wait behind it.
 func (s *Store) enqueueParts(ctx context.Context, t pg.Session, b *batch, left []*Entry, size int) error {
 	for len(left) > 0 {
 		size = min(size, len(left))
@@ -71,7 +71,7 @@ func (s *Store) enqueueParts(ctx context.Context, t pg.Session, b *batch, left [
 	return nil
 }
 
-// enqueuePart enqueues all or none. That somebody has locked a table is no matter of one enqueue: where none of them may have to wait, it
+// enqueuePart enqueues all or none. A locked table is not the matter of one enqueue: where none of them may have to wait, a timeout
 // is an error, and all of the batch is repeated.
 func (s *Store) enqueuePart(ctx context.Context, t pg.Session, b *batch, part []*Entry) (held bool, err error) {
 	for _, e := range part {
@@ -100,7 +100,7 @@ func (s *Store) enqueueDoubtful(ctx context.Context, b *batch) error {
 	if len(b.doubtful) == 0 {
 		return nil
 	}
-	// By turns, and not in the order of the keys: nobody waits for one long enough to be in another's way.
+	// By turns, and not in the order of the keys: none waits for one long enough to be in another's way.
 	tried := inOrder(slices.Clone(b.doubtful))
 	s.Blocked.sortByTry(tried)
 	some := min(len(tried), doubtfulAtOnce)
@@ -119,7 +119,7 @@ func (s *Store) enqueueDoubtful(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// enqueueAlone enqueues what nobody waits with, so that the key that has been wanted for longest can be queued for.
+// enqueueAlone enqueues in a transaction in which nothing else waits, so that the key that has been wanted for longest can be queued for.
 func (s *Store) enqueueAlone(ctx context.Context, b *batch, entries []*Entry) error {
 	oldest, wait := s.Blocked.oldest(entries, time.Now())
 	if wait == 0 {

@@ -15,7 +15,7 @@
 //
 // Locks are taken in this order, here and in package operate: lanes, rows of nodes, fences of journals, claim records, bodies, unique
 // keys, pointers; and within one kind by key, so that writers do not meet crosswise. Where they do anyway PostgreSQL ends one of them,
-// which is repeated by itself (pg.RetryOnConflict). Nobody waits longer than lock_timeout, two seconds.
+// which is repeated by itself (pg.RetryOnConflict). No statement waits for a lock longer than lock_timeout, two seconds.
 //
 // Transactions of callers stay open as long as they like, and hold bodies (SendTx, AppendTx), unique keys and ids (EnqueueTx). A
 // batch waits 50 ms for the first such lock, and is then done again without the operations that need it: it asks which of the bodies can
@@ -27,12 +27,12 @@
 //   - A claim locks the row of its node, if that is alive, and then takes pointers, passing over those that others are taking. A batch
 //     whose jobs start on a node locks its row before everything that is written under a lease, as a node that leaves does.
 //   - Whatever is written under a lease locks the claim record first.
-//   - An append shares the fence of its node, an advisory lock, which is taken alone by whoever marks the node dead or takes a job
-//     from it: rows of journals have nothing of their own to lock. A step in a caller's transaction locks its job's body instead, and
-//     has ten seconds from its append to its commit.
+//   - An append shares the fence of its node, an advisory lock. To mark the node dead or to take a job from it takes that lock
+//     exclusively: rows of journals have nothing of their own to lock. A step in a caller's transaction locks its job's body instead,
+//     and has ten seconds from its append to its commit.
 //   - Unique keys are inserted in the order of the keys, by both passes of an enqueue; those that were found held are tried by turns, and
-//     too briefly to be in anybody's way.
-//   - Turns of ordering keys are handed on by whoever frees or asks for one, after its commit, and by promotion. What is to be looked
+//     too briefly to be in another's way.
+//   - Turns of ordering keys are handed on by what frees or asks for one, after its commit, and by promotion. What is to be looked
 //     at is written down in the same transaction as the reason for it (key_check), so that none is forgotten.
 //
 // # When it fails

@@ -74,7 +74,7 @@ func (r *Run) fingerprint() *int64 {
 // isPlain reports whether a run ends on the hot path: nothing but its claim record and the finished row is written.
 func (r *Run) isPlain() bool { return r.completes() && !r.Answers }
 
-// completes reports whether that is all that the end of a run writes for its own job, whoever is told of it.
+// completes reports whether that is all that the end of a run writes for its own job; it may answer a parent besides.
 func (r *Run) completes() bool {
 	o := r.outcome
 	return r.State == store.Completed && o != nil && !o.HasUnique && !o.HasOrdering && !o.HasChildren && !o.InTx

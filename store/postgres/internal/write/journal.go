@@ -108,8 +108,8 @@ func closing(appends []*appending) (ids []pgtype.UUID, seqs []int64) {
 }
 
 // appendEach writes appends and their enqueues, in the order given: those together that can be, and if that fails because of one of them,
-// one by one behind savepoints. The bodies of those that close are locked. A child whose id the caller chose may have to wait for a
-// transaction of somebody else: its append is busy then, and so is what comes after it in its run.
+// one by one behind savepoints. The bodies of those that close are locked. A child whose id the caller chose may have to wait for
+// another transaction: its append is busy then, and so is what comes after it in its run.
 func (s *Store) appendEach(ctx context.Context, t pg.Session, b *batch) error {
 	left := b.openAppends
 	if len(left) == 0 {

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// Briefly is how long a batch waits for the first lock that somebody else has: longer than any
-	// transaction of ours takes, and not so long that those would notice who wait behind it.
+	// Briefly is how long a batch waits for the first lock that another transaction holds: longer
+	// than any transaction of ours takes, and too short to be noticed by the batches behind it.
 	Briefly = 50 * time.Millisecond
 	// atOnce is how long it waits for each further one, and for the first one while a transaction of
 	// a caller is known: what holds one thing mostly holds many.

@@ -12,7 +12,7 @@ import (
 )
 
 // applySlow writes the batch in a transaction of many round trips. It asks first what may be written, and returns a *store.RefusedError
-// that names what may not. It takes its locks in the same order as the fast path, but of bodies only those that nobody else has.
+// that names what may not. It takes its locks in the same order as the fast path, but of bodies only those that are free.
 func (s *Store) applySlow(ctx context.Context, in *store.Batch, b *batch) error {
 	return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
 		b.woken = Woken{}

@@ -21,8 +21,8 @@ type batch struct {
 	invalid     []*Run
 	entries     []*Entry
 	doubtful    []*Entry // whose keys were held by transactions of callers, and perhaps are no more
-	patient     bool     // nobody waits behind the batch
-	alone       bool     // there is nothing but these, so that nobody waits with them, either
+	patient     bool     // no other batch waits behind it
+	alone       bool     // there is nothing but these, so that nothing waits with them, either
 	slow        bool     // the fast path cannot answer it
 	patience    patience
 
@@ -108,7 +108,7 @@ type wait struct {
 type WakeCandidates struct {
 	jobs     []pgtype.UUID
 	numbers  []int64
-	Children []pgtype.UUID // whose parents nobody has named: these have one more each
+	Children []pgtype.UUID // whose parents are not known: these have one more each
 }
 
 // Woken are jobs that waited and became available.

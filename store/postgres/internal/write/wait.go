@@ -36,7 +36,7 @@ func (r *Run) park(w *store.Wait) {
 	}
 }
 
-// waitArgs are the parameters of the statement conclude that only parking needs: NULL if nobody parks.
+// waitArgs are the parameters of the statement conclude that only parking needs: NULL if no run parks.
 func waitArgs(runs []*Run) []any {
 	var (
 		seen          []int64

@@ -30,7 +30,7 @@
 // # When it fails
 //
 // A transaction that fails is rolled back; nothing of it has happened, except that after a failed
-// sync (ErrUnavailable) nobody can know. After each commit, and before its caller is told, the
+// sync (ErrUnavailable) it is unknown. After each commit, and before its caller is told, the
 // store looks whether file and log are still in their place, and fails with ErrDatabaseGone if they
 // are not; so does everything else from then on. Transactions that callers commit themselves are
 // looked after only when they begin; those of a Transactor like ours.

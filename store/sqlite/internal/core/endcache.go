@@ -16,7 +16,7 @@ type EndCache struct {
 	young, old JournalEnds
 }
 
-// JournalEnd is the last entry that a lease has written. While the lease lives nobody else writes
+// JournalEnd is the last entry that a lease has written. While the lease lives no other run writes
 // to the journal, or removes from it.
 type JournalEnd struct{ Lease, Seq int64 }
 

@@ -20,7 +20,7 @@ func (t *Tx) KeyHolder(k KeyName) (holder store.ID, held bool, err error) {
 	return holder, held, err
 }
 
-// awaitTurn puts an available job into the line of its ordering key. If nobody has the turn the head of the line gets
+// awaitTurn puts an available job into the line of its ordering key. If the turn is free the head of the line gets
 // it when the transaction settles: after all that the transaction adds, so that a batch is ordered as a whole.
 func (t *Tx) awaitTurn(p Pointer) error {
 	s := t.Stmt("keyed_insert")
@@ -48,7 +48,7 @@ func (t *Tx) ReleaseTurn(b *Body) error {
 	return db.Exec(s)
 }
 
-// NoteLined remembers that a job is new: whoever enqueues it tells the nodes of it.
+// NoteLined remembers that a job is new: the caller that enqueues it tells the nodes of it.
 func (t *Tx) NoteLined(id store.ID) {
 	if t.lined == nil {
 		t.lined = map[store.ID]bool{}
@@ -62,7 +62,7 @@ func (t *Tx) touchKey(k KeyName) {
 	}
 }
 
-// handOnKeys gives each touched key that is free to the head of its line. So a line never waits without somebody who
+// handOnKeys gives each touched key that is free to the head of its line. So a line never waits without a job that
 // has the turn, whenever the process dies. Nodes are told of jobs that were waiting in line.
 func (t *Tx) handOnKeys() error {
 	keys := t.keys

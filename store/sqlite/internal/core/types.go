@@ -14,7 +14,7 @@ type Database struct {
 	Path  string // the file, with links resolved
 	clock func() time.Time
 
-	writer  chan *Link // holds the write connection while nobody uses it
+	writer  chan *Link // holds the write connection while it is free
 	readers chan *Link // holds Readers connections, nil for those not opened yet
 	closed  chan struct{}
 	denied  error // ErrReadOnly, if this process may only look
@@ -63,7 +63,7 @@ type Tx struct {
 	Started         []store.Claimed                   // that do
 }
 
-// End is the plain success of a run, of which nobody is told.
+// End is the plain success of a run whose job answers no parent.
 type End struct {
 	Outcome *store.Outcome
 	Record  *ClaimRecord
@@ -158,7 +158,7 @@ type laneTable struct {
 }
 
 // LaneCache knows what the ids of lanes stand for, which never changes, and which lanes there were.
-// One that is not used any more may have been removed by now: whoever puts a job into a lane looks
+// One that is not used any more may have been removed by now: what puts a job into a lane looks
 // whether it is still there (see Tx.Lane). The lanes that were needed last are kept.
 type LaneCache struct {
 	mu         sync.RWMutex

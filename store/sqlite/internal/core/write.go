@@ -16,7 +16,7 @@ func (s *Database) Write(ctx context.Context, op string, f func(*Tx) error) erro
 }
 
 // WriteIf is write for operations that most of the time find nothing to do. needed looks first,
-// without the write lock: an idle node then costs other processes nothing, and wakes nobody. What
+// without the write lock: an idle node then costs other processes nothing, and wakes none. What
 // it saw may have changed when f runs.
 func (s *Database) WriteIf(ctx context.Context, op string, needed func(*Tx) (bool, error), f func(*Tx) error) error {
 	c, err := s.TakeWriter(ctx)
@@ -252,7 +252,7 @@ const portionRows = 1000
 // Micros is the time of the process's clock, or the one that was injected.
 func (s *Database) Micros() int64 { return s.clock().UnixMicro() }
 
-// TryWriting takes the write lock, if nobody has it, and gives it back.
+// TryWriting takes the write lock, if it is free, and gives it back.
 func (s *Database) TryWriting(ctx context.Context) error {
 	c, err := s.takeWriterWithin(ctx, context.WithCancel)
 	if err != nil {
@@ -267,7 +267,7 @@ func (s *Database) TryWriting(ctx context.Context) error {
 	return err
 }
 
-// DataVersion changes when somebody else has committed: another process, another Store or a
+// DataVersion changes when another connection has committed: another process, another Store or a
 // caller's transaction.
 func (s *Database) DataVersion(ctx context.Context) (version int64, err error) {
 	c, err := s.TakeWriter(ctx)

@@ -4,14 +4,14 @@
 //	Conn         a connection with statements that stay prepared
 //	SQLSession   the same statements in a transaction of the caller's, through database/sql
 //	Session      either of them, and Stmt a statement of it; sql/ has the texts of all, by name
-//	Patient      waits for whoever has the file: SQLite has no queue for its locks
+//	Patient      waits for the process that has the file: SQLite has no queue for its locks
 //	Classify     gives an error its class of package store
 //	Place        where the file and its log were, and whether they still are
 //	LifeLocks    locks of the operating system that tell which nodes live
 //
 // # Who has the file
 //
-// No caller sees "database is locked": whoever needs the file waits for it until its context ends,
+// No caller sees "database is locked": a call that needs the file waits for it until its context ends,
 // or 30 seconds if that has no deadline, and then gets ErrUnavailable.
 //
 // SQLite's locks on the file belong to the process: the system drops them when any code of the

@@ -33,13 +33,13 @@ func (l *LifeLocks) path(node int64) string {
 }
 
 // Take locks the file of a node that joins. It happens before the node can be seen by others, so
-// that nobody can find the file without its lock.
+// that no process can find the file without its lock.
 func (l *LifeLocks) Take(node int64) error {
 	mode := l.Like.Mode().Perm() | 0o600
 	lock := flock.New(l.path(node), flock.SetPermissions(mode))
 	for range 3 { // the last node to leave removes the directory
 		err := os.Mkdir(l.Dir, 0o700)
-		if err == nil { // whoever may read may enter
+		if err == nil { // who may read may enter
 			err = shareLike(l.Dir, l.Like, mode|mode&0o444>>2)
 		}
 		if err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {

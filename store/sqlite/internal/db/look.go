@@ -13,10 +13,10 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Who may not write a database may still look at it, but must leave nothing beside it: a log or an
-// index of somebody else's would keep its owner from writing. SQLite makes both to read, so such a
-// look needs those that are there, which is so while somebody who may write has the database open,
-// or was killed.
+// A user who may not write a database may still look at it, but must leave nothing beside it: a log
+// or an index of another user would keep its owner from writing. SQLite makes both to read, so such
+// a look needs those that are there: while a process that may write has the database open, or if it
+// was killed.
 
 // openLooking opens a file that this process may not write, without making anything.
 func openLooking(path string, denied error) (*Conn, error) {

@@ -43,7 +43,7 @@ func writable(path string) error {
 	return nil
 }
 
-// ownerOf says whose a file is that is somebody else's.
+// ownerOf names the owner of a file, if that is another user.
 func ownerOf(path string) string {
 	info, err := os.Stat(path)
 	if err != nil || isOurs(info) {

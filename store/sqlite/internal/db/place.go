@@ -21,11 +21,11 @@ var epoch = time.Now()
 // goneError is what all operations fail with from then on.
 type goneError struct{ path, what string }
 
-// Place is where the database was found when it was opened, and what was there. Somebody may delete
-// the file, or put another one in its place, while it is open. SQLite does not notice: it goes on
-// writing to a file that nobody will ever find again. The same is true of the log beside it, which
+// Place is where the database was found when it was opened, and what was there. The file
+// may be deleted or replaced while it is open. SQLite does not notice: it goes on writing to a file
+// that can never be found again. The same is true of the log beside it, which
 // holds the last commits, and of the index of the log, by which processes tell each other where it
-// ends. SQLite itself replaces neither as long as somebody has the database open.
+// ends. SQLite itself replaces neither as long as a process has the database open.
 //
 // So nothing is confirmed before the file and its log were seen to be in their place, after the
 // commit. And nothing is begun, or read, if all of them were not seen there a moment ago.
@@ -88,7 +88,7 @@ func (p *Place) Check() error {
 	return nil
 }
 
-// Begin looks whether all is in its place, unless somebody just did.
+// Begin looks whether all is in its place, unless that was just looked at.
 func (p *Place) Begin() error {
 	if time.Since(epoch)-time.Duration(p.Seen.Load()) < Fresh {
 		return p.Check()
@@ -133,7 +133,7 @@ func (p *Place) compare(was Placed) error {
 		return p.lose(was, "replaced by another file")
 	case errors.Is(err, fs.ErrNotExist):
 		return p.lose(was, "deleted or moved")
-	default: // nobody knows; it may pass
+	default: // unknown; it may pass
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
 }

@@ -4,14 +4,14 @@
 //
 //	nodes, lead      nodes join, beat and leave; one of them leads
 //	rescue           takes runs from nodes that are dead, and those that a node has lost
-//	retain, retire   jobs go, and lanes and queues that nobody uses
+//	retain, retire   jobs go, and lanes and queues that are not used
 //	fork             a job that begins with the memory of another
 //
 // # What goes
 //
-// Retain removes jobs, records of what people did, and the lanes and queues that nobody uses any
-// more; retire.go says how it knows. It works in chunks: nobody waits for long for the write
-// connection.
+// Retain removes jobs, records of what people did, and the lanes and queues that are not used any
+// more; retire.go says how it knows. It works in chunks, so that other calls do not wait for long
+// for the write connection.
 //
 // # Who is dead
 //

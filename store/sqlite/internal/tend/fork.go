@@ -12,12 +12,12 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
 )
 
-// copyPause is how long whoever copies may be silent before somebody else removes what was copied.
+// copyPause is how long a copying process may be silent before another one removes what was copied.
 const copyPause = time.Minute
 
 // Fork implements store.Operators. What the fork remembers is copied before the fork is there, a
 // few thousand rows in one transaction, if there are that many. If the beginning of the original's
-// journal is another one then, or somebody else makes the same fork, all is done at once instead.
+// journal is another one then, or another process makes the same fork, all is done at once instead.
 func (v Verbs) Fork(ctx context.Context, params store.ForkParams) error {
 	if err := params.Check(); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (v Verbs) Fork(ctx context.Context, params store.ForkParams) error {
 type Copying struct {
 	from, to store.ID
 	original original
-	maker    int64 // who copies; 0: nobody before the fork is made
+	maker    int64 // which process copies; 0: none before the fork is made
 	kept     int64 // the Seq of the last entry of earlier generations that is copied, if it is one that stays
 	entries  int64 // the Seq of the last entry that is copied
 	messages int64 // the last row of the inbox of which those that are not signals are copied
@@ -117,7 +117,7 @@ func CopyAhead(ctx context.Context, d *core.Database, params store.ForkParams) (
 	return c, nil
 }
 
-// keepCopying reports whether whoever copies may go on.
+// keepCopying reports whether the process that copies may go on.
 func keepCopying(t *core.Tx, c *Copying, keep, maker int64) (ours bool, err error) {
 	if made, err := t.IsThere(c.to); err != nil || made {
 		return false, err

@@ -10,7 +10,7 @@ import (
 // leaderName is the one lease there is: that of maintenance.
 const leaderName = "maintenance"
 
-// leaderLease says who leads, and until when. The row stays when nobody does, so that the epoch only grows.
+// leaderLease says who leads, and until when. The row stays when no node does, so that the epoch only grows.
 type leaderLease struct {
 	node, epoch, expiresAt int64
 
@@ -18,7 +18,7 @@ type leaderLease struct {
 }
 
 // over reports whether the lease is over. One that ends later than it could if the clock had gone
-// on is, too: else nobody would lead until the clock has caught up, after it was set back.
+// on is, too: else no node would lead until the clock has caught up, after it was set back.
 func (l leaderLease) over(now int64) bool {
 	return l.expiresAt <= now || l.ttl > 0 && l.expiresAt-now > l.ttl
 }

@@ -132,7 +132,7 @@ func deadRecords(t *core.Tx, after core.RecordName, limit int) ([]core.RecordNam
 }
 
 // rescue takes the jobs of up to limit claim records of dead nodes. Records with a job that cannot be put back do not count:
-// they stay, are tried again by the next rescue, and hold up nobody.
+// they stay, are tried again by the next rescue, and do not hold up the others.
 func rescue(t *core.Tx, params store.RescueParams) ([]store.Rescued, error) {
 	var rescued []store.Rescued
 	last := core.RecordName{Node: math.MinInt64, Seq: 0}
@@ -194,7 +194,7 @@ func rescueSlot(t *core.Tx, r *core.ClaimRecord, slot int) (job store.Rescued, f
 	return job, false, nil
 }
 
-// rescueJob ends the run of a job that nobody works on, as its node has promised. It finds no job if
+// rescueJob ends the run of a job that no handler works on any more, as its node has promised. It finds no job if
 // the slot's body is gone, which would be a bug.
 func rescueJob(t *core.Tx, r *core.ClaimRecord, slot int) (rescued store.Rescued, found bool, err error) {
 	l := r.Lease(slot)
@@ -260,8 +260,8 @@ func policiesOf(t *core.Tx, node int64) (map[string]store.Policy, error) {
 	return info.Policies, nil
 }
 
-// giveUp takes the jobs of leases of which their node says that nobody works on them, as a rescue
-// would if the node were dead.
+// giveUp takes the jobs of leases of which their node says that none of its runs has them, as a
+// rescue would if the node were dead.
 func (v Verbs) giveUp(ctx context.Context, lost []store.Lease) ([]store.Rescued, error) {
 	var rescued []store.Rescued
 	err := v.d.WriteIf(ctx, "give up leases",

@@ -9,16 +9,16 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
 
-// idleDays is for how many days nobody has used a lane, or a queue, that is removed.
+// idleDays is for how many days a lane, or a queue, that is removed was not used.
 const idleDays = 2
 
 // A lane that is not used any more goes in two steps, so that it costs as little to find out as if
-// somebody counted the jobs of each lane, which nobody does.
+// the jobs of each lane were counted, which they are not.
 //
-// First, when nobody has put a job into it for two days, it is looked at. What is unfinished in it
+// First, when no job was put into it for two days, it is looked at. What is unfinished in it
 // has a pointer or a claim, what failed or was cancelled stands in an index. If there is none of
 // these, all its jobs have completed by now, and none of them runs again; the lane is marked as
-// idle since now. Whoever puts a job into it later takes the mark away. Otherwise it is looked at
+// idle since now. What puts a job into it later takes the mark away. Otherwise it is looked at
 // again in two days.
 //
 // Then, when the first job in the file to have completed did so after that, the lane has no job

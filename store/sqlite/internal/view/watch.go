@@ -17,7 +17,7 @@ const watchAgain = time.Second
 // it, which own commits do not change, and calls wake with WakeAll when another process, another
 // Store or a caller's transaction has committed. It also reports what came between Open and Watch,
 // and what this Store made available without an answer that says so. And it notices when the
-// database is gone while nobody uses it.
+// database is gone while it is not used.
 func (v Verbs) Watch(ctx context.Context, wake func(store.Wake)) error {
 	poll := v.poll
 	if poll < 0 {
@@ -32,7 +32,7 @@ func (v Verbs) Watch(ctx context.Context, wake func(store.Wake)) error {
 		case errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrDatabaseGone):
 			return db.Classify("watch", err)
 		case err != nil:
-			// Whatever it is, somebody's next write will report it; a watcher can only look again.
+			// Whatever it is, the next write will report it; a watcher can only look again.
 			_ = db.Pause(ctx, watchAgain)
 			continue
 		}

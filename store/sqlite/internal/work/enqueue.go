@@ -40,7 +40,7 @@ func Enqueue(t *core.Tx, q *store.Enqueue) error {
 	job := &q.Job
 	runAt := runAtOf(q, t.Now)
 	if len(job.UniqueKey) > 0 {
-		// The id is looked at before the key: whoever repeats an enqueue asks about that job.
+		// The id is looked at before the key: a repeated enqueue asks about that job.
 		if known, err := t.Known(q); known || err != nil {
 			return err
 		}

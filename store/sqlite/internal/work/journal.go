@@ -13,7 +13,7 @@ import (
 )
 
 // AppendTx implements store.Writer. The first thing it does is a write to the claim record: from
-// then on nobody else can write until the caller's transaction ends, even if that was not begun as
+// then on nothing else can write until the caller's transaction ends, even if that was not begun as
 // a writer's.
 func (v Verbs) AppendTx(ctx context.Context, wrapped store.Tx, a *store.Append) error {
 	return v.d.InCallers(ctx, "append", wrapped, func(t *core.Tx) error {

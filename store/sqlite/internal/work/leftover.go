@@ -8,8 +8,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
 
-// nobody is the maker of rows whose job was removed, or never made.
-const nobody = 0
+// noMaker is the maker of rows whose job was removed, or never made.
+const noMaker = 0
 
 // leaveBehind removes what a generation has forgotten, or leaves what is left of it for later. What the
 // one before has forgotten is gone, unless that is noted.
@@ -62,7 +62,7 @@ func forgetSome(t *core.Tx, id store.ID, g Generation, cleared int64, noted bool
 
 // forgetEntries looks at a portion of a journal, after a Seq and up to one, and removes what does not
 // stay. It returns the last Seq that it has looked at, and whether there may be more. What stays may
-// become very much, so nobody looks at it twice: a value goes when one that has replaced it is looked
+// become very much, so nothing is looked at twice: a value goes when one that has replaced it is looked
 // at.
 func forgetEntries(t *core.Tx, id store.ID, after, upTo int64) (last int64, more bool, err error) {
 	last, looked, err := LookAt(t, id, after, upTo, t.Database.Portion)
@@ -110,7 +110,7 @@ func RemoveAll(t *core.Tx, id store.ID) (rows int64, err error) {
 		s := t.Stmt("leftover_note")
 		db.BindID(s, id)
 		s.BindInt(t.Now)
-		s.BindInt(nobody)
+		s.BindInt(noMaker)
 		s.BindNull()
 		return rows, db.Exec(s)
 	}
@@ -145,7 +145,7 @@ func nothingLeft(t *core.Tx, id store.ID) error {
 }
 
 // clearLeftovers removes all rows that a job which was removed, or a fork that was never made, has
-// left under an id that somebody uses now.
+// left under an id that is used now.
 func clearLeftovers(t *core.Tx, id store.ID) error {
 	if !t.AskedLeft {
 		left, err := db.Exists(t.Stmt("leftover_any"))

@@ -13,8 +13,7 @@ type Verbs struct{ d *core.Database }
 // New returns the verbs of a database.
 func New(d *core.Database) Verbs { return Verbs{d} }
 
-// Ending is how a run ends, whoever ends it: its handler, its node that leaves, a rescue, or a
-// person.
+// Ending is how a run ends, be it by its handler, its node that leaves, a rescue, or a person.
 type Ending struct {
 	State     store.State
 	Reason    store.Reason
@@ -26,7 +25,7 @@ type Ending struct {
 	// fingerprint of a run that failed its job.
 	fingerprint int64
 	RunAt       int64 // of a job that goes on
-	Taken       bool  // somebody else than the run ends it
+	Taken       bool  // not the run itself ends it
 
 	wait     *store.Wait     // of a job that is parked
 	pause    *Request        // of a job that would go on, but is held because a person asked
@@ -35,7 +34,7 @@ type Ending struct {
 	Durable  bool            // the job has a journal: it is given the chance to end itself
 	children bool            // there are children to close, as the run knows
 
-	CancelSeen bool  // the run had the chance to end itself because somebody asked to cancel the job
+	CancelSeen bool  // the run had the chance to end itself because it was asked to cancel
 	Uncounted  bool  // though it is Retryable
 	due        int64 // set by goOn: when a job that waits for a time is due; 0: none
 }

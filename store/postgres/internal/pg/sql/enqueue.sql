@@ -3,7 +3,7 @@
 -- The fast path: every id is new, and there are no unique keys. A repeated id fails the whole, and
 -- the caller takes the slow path: ON CONFLICT would cost a third more for all.
 --
--- Arrays of optional columns are NULL if nobody needs them, here and below: unnest fills up with
+-- Arrays of optional columns are NULL if no job needs them, here and below: unnest fills up with
 -- NULL.
 -- name: enqueue
 -- params: @ids uuid[], @lanes int[], @run_at bigint[], @max_attempts int[], @codecs int[]

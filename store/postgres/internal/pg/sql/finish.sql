@@ -192,7 +192,7 @@ SELECT count(*) FROM (SELECT * FROM unnest(@nodes, @records) AS t (node, seq) OR
 CROSS JOIN LATERAL (SELECT 1 FROM {schema}.claim k WHERE k.node = t.node AND k.seq = t.seq FOR UPDATE) c;
 
 -- Outcomes that were applied before: by their finished row, by the attempt that they recorded, or,
--- if they leave neither, by a lease that the body knows of and that nobody else has ended. @states
+-- if they leave neither, by a lease that the body knows of and that nothing else has ended. @states
 -- are those of outcomes that leave neither, 0 of others.
 -- name: outcomes_applied
 -- params: @jobs uuid[], @leases bigint[], @nodes bigint[], @states int[]

@@ -9,7 +9,7 @@ unnest(k.ids) WITH ORDINALITY AS s (id, place)
 -- fragment: slot_open
 (k.done >> (s.place - 1)::int) & 1 = 0
 
--- The same of a record that has a job which somebody asked for something, q.
+-- The same of a record that has the job of a request q.
 -- fragment: runs_asked
 k.ids @> ARRAY[q.id]
     AND (k.done >> (array_position(k.ids, q.id) - 1)) & 1 = 0

@@ -1,8 +1,8 @@
 -- Messages, waiting and waking.
 --
--- Whoever sends to a job, parks it or ends its child locks the job's body first, in a statement of
--- its own: what comes after sees all that was sent, numbers it without gaps, and nobody parks or
--- sends meanwhile. So a message either finds the job waiting, or is found by the run that parks.
+-- What sends to a job, parks it or ends its child locks the job's body first, in a statement of
+-- its own: what comes after sees all that was sent, numbers it without gaps, and the job does not
+-- park and is not sent to meanwhile. So a message either finds the job waiting, or is found by the run that parks.
 
 -- Locks bodies: those of @jobs, and of the parents of @answering_children. In the order of their
 -- ids, as everybody does.
@@ -30,8 +30,8 @@ SELECT set_config('lock_timeout', @timeout, true);
 -- name: commit_lightly
 SELECT set_config('synchronous_commit', 'off', true);
 
--- Locks those of the bodies that nobody else has locked, and answers with the others. It waits for
--- nobody.
+-- Locks those of the bodies that no other transaction has locked, and answers with the others. It
+-- does not wait.
 -- name: grab_bodies
 -- params: @jobs uuid[]
 SELECT t.id FROM (SELECT DISTINCT id FROM unnest(@jobs) AS t (id) ORDER BY id) t
@@ -119,7 +119,7 @@ SELECT parent, seq, @now, id, codec, {message_child}, state, reason, error, resu
 -- Wakes those that wait for what has come: jobs with how many of their messages are news at the
 -- most, and the parents of @answering_children, which have one more. Answers with those that became
 -- available, and with the message that woke them. Older messages have been looked at before; who
--- parks looks at all. A pointer that is gone is somebody else's: what was due has been promoted.
+-- parks looks at all. A pointer that is gone was taken by another: what was due has been promoted.
 -- name: wake
 -- params: @jobs uuid[], @news bigint[], @answering_children uuid[], @now bigint
 WITH candidates AS MATERIALIZED (
@@ -152,7 +152,7 @@ WITH candidates AS MATERIALIZED (
 )
 SELECT id, lane, seq FROM woken;
 
--- Of the messages of jobs that start over the signals stay that nobody has received, in their
+-- Of the messages of jobs that start over the signals stay that were not received, in their
 -- order.
 -- name: continue_inbox
 -- params: @jobs uuid[]

@@ -1,8 +1,8 @@
 -- Journals: what runs remember.
 
 -- Appends do not lock the claim records of their leases, which the ends of other runs are updating.
--- Instead whoever writes a journal holds a lock on the name of the node, shared, from before it
--- looks whether its leases live; and whoever takes leases from a node holds it alone while it does.
+-- Instead an append holds a lock on the name of the node, shared, from before it looks whether its
+-- leases live; and what takes leases from a node holds it exclusively while it does.
 -- Advisory locks belong to one database, so the name is the schema's and the node's. Nodes come in
 -- order.
 -- name: fence

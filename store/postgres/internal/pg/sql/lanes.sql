@@ -34,7 +34,7 @@ FROM {schema}.lane l JOIN {schema}.queue q ON q.id = l.queue WHERE l.id = ANY (@
 
 -- What waits in lanes that no node serves. The arrays say what the living nodes serve: kinds, with
 -- the namespace and the queue of each, both '' where it is any. Lanes are looked at first, and of
--- ready no more than the first row of those that nobody serves: so nothing is passed by that nodes
+-- ready no more than the first row of those that no node serves: so nothing is passed by that nodes
 -- have taken from the others.
 -- name: unserved
 -- params: @kinds text[], @namespaces text[], @queues text[], @limit int

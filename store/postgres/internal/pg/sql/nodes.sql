@@ -13,13 +13,13 @@ SELECT t.now, t.now, 0, @name, @version, @info::json FROM (SELECT {schema}.clock
 --
 -- No row: the node is not alive. Otherwise rows of several sorts, by their first column:
 --   beat_self    the node: its beat, the time by the server's clock, the epoch if it leads, and whether there
---                may be something to rescue, a request that nobody has seen to, a job that has left children
+--                may be something to rescue, a request that was not applied, a job that has left children
 --   beat_cancel, beat_pause  the requests for the node's jobs: since when, the job, the reason, the actor
 --   beat_other   the other living nodes: id and beat
 --   beat_held    leases that are not done: record, slot, lease number, the job
 --
 -- The lease of the leader is given to a node whose row this statement has changed, and so holds:
--- nobody can declare it dead meanwhile. The epoch grows whenever the lease was free. It is free if
+-- it cannot be declared dead meanwhile. The epoch grows whenever the lease was free. It is free if
 -- it ends farther ahead than it was long, too: then the clock has gone back.
 -- name: beat
 -- params: @node bigint, @leader_ttl bigint, @clock bigint, @lead boolean, @asked_records bigint[]
@@ -78,7 +78,7 @@ WHERE {{slot_open}};
 -- params: @node bigint
 SELECT 1 FROM {schema}.node WHERE id = @node AND dead_at IS NULL FOR UPDATE;
 
--- So that nobody declares it dead or takes its leases until the transaction ends.
+-- So that it is not declared dead, and keeps its leases, until the transaction ends.
 -- name: node_keep
 -- params: @node bigint
 SELECT 1 FROM {schema}.node WHERE id = @node AND dead_at IS NULL FOR NO KEY UPDATE;
@@ -142,7 +142,7 @@ WITH records AS MATERIALIZED (
 WHERE {{slot_open}} ORDER BY k.node, k.seq, s.place;
 
 -- The same for nodes that are dead: of nodes after @after_node, or of that node after
--- @after_record. Records that somebody is writing to are left to the next time.
+-- @after_record. Records that are being written to are left to the next time.
 -- name: slots_of_dead
 -- params: @most_records int, @after_node bigint, @after_record bigint
 WITH records AS MATERIALIZED (

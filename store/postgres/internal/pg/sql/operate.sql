@@ -9,7 +9,7 @@
 -- params: @jobs uuid[], @now bigint, @reason text, @actor text, @terminate boolean, @audit boolean
 --
 -- walk: body: the jobs, each once. durable: it is to end itself, in a run.
--- walk: ready_gone, deferred_gone, keyed_gone: whoever deletes the pointer of a job decides about
+-- walk: ready_gone, deferred_gone, keyed_gone: what deletes the pointer of a job decides about
 -- walk:   it. One that is durable and available already keeps it.
 -- walk: stopped, ended, released, freed: jobs that are cancelled now: their finished row, unique
 -- walk:   key, turn.
@@ -127,8 +127,8 @@ SELECT @now, @actor, @action, id, @reason FROM asked WHERE @action IS NOT NULL;
 
 -- Requests whose job does not run, with the words of who asked. Jobs with a journal keep theirs
 -- until they have finished: those that are available, held, or whose end is decided, and those that
--- wait although a run of theirs has seen it. One that nobody has seen, as the job moved at that
--- moment, is left to do something about.
+-- wait although a run of theirs has seen it. One that no run has seen, as the job moved at that
+-- moment, is still to be applied.
 -- name: cancel_requests_left
 -- params: @limit int
 SELECT q.id, q.reason, q.actor FROM {schema}.cancel_request q

@@ -74,8 +74,8 @@ WHERE NOT EXISTS (
 )
 ORDER BY q.id LIMIT @limit;
 
--- Which of the requests for jobs stand still. They are locked; those that somebody else has are
--- left to him.
+-- Which of the requests for jobs are still there. They are locked; those that another transaction
+-- has locked are left to it.
 -- name: pause_requests_lock
 -- params: @jobs uuid[]
 SELECT q.id FROM {schema}.pause_request q WHERE q.id = ANY (@jobs) ORDER BY q.id FOR UPDATE SKIP LOCKED;

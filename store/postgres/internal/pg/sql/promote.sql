@@ -24,13 +24,13 @@ WITH due AS MATERIALIZED (
 )
 SELECT id, lane, CASE WHEN free THEN due END FROM sorted;
 
--- Gives the turn of keys to the first that waits for it, where nobody has it.
+-- Gives the turn of keys to the first that waits for it, where it is free.
 --
--- A check is written in the transaction that changes keyed or frees a turn, so whoever sees the
+-- A check is written in the transaction that changes keyed or frees a turn, so what sees the
 -- check sees the change. If two do this for one key at once, the primary key of key_holder lets one
 -- of them win; the other has nothing to do. A head that is taken out of the line meanwhile leaves a
 -- check of its own. One that a caller's transaction is replacing is left alone, and the check
--- stays, behind all others: nobody waits for it. Answers with what moved, and with a row that
+-- stays, behind all others: nothing waits for it. Answers with what moved, and with a row that
 -- counts the checks, and those of them that stay.
 -- name: hand_on_turns
 -- params: @limit int
@@ -72,7 +72,7 @@ FROM (SELECT count(*) AS checks FROM checks) c LEFT JOIN moved m ON true;
 SELECT coalesce(d.due <= @now, false) OR EXISTS (SELECT 1 FROM {schema}.key_check), d.due
 FROM (SELECT 1) one LEFT JOIN (SELECT due FROM {schema}.deferred WHERE due < {never} ORDER BY due LIMIT 1) d ON true;
 
--- Whether anything is left that was due, because somebody has it or there was too much, and when
+-- Whether anything is left that was due, because it is locked or there was too much, and when
 -- something is due after that.
 -- name: next_due
 -- params: @now bigint

@@ -27,7 +27,7 @@ ALTER TABLE {schema}.{table} ATTACH PARTITION {schema}.{table}_default DEFAULT;
 -- params: @day int
 UPDATE {schema}.lane SET used_on = greatest(used_on, @day) WHERE id IN (SELECT DISTINCT lane FROM {schema}.{table}_{day});
 
--- Whoever changes a job reads or writes one of these, so that nothing moves while they are locked.
+-- What changes a job reads or writes one of these, so that nothing moves while they are locked.
 -- name: partition_lock
 LOCK TABLE {schema}.job, {schema}.finished, {schema}.attempt, {schema}.journal, {schema}.inbox IN ACCESS EXCLUSIVE MODE;
 

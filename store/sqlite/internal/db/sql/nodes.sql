@@ -16,7 +16,7 @@ SELECT info FROM holdfast_node WHERE id = ?;
 -- name: node_beat
 UPDATE holdfast_node SET beat_at = ? WHERE id = ? AND dead_at IS NULL;
 
--- Whether somebody asked for something that may not have been seen to, and whether jobs have left children.
+-- Whether there are requests that may not have been applied, and whether jobs have left children.
 -- name: work
 SELECT EXISTS (SELECT 1 FROM holdfast_cancel_request) OR EXISTS (SELECT 1 FROM holdfast_pause_request),
   EXISTS (SELECT 1 FROM holdfast_closed_parent);
