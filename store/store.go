@@ -14,7 +14,9 @@ type Store interface {
 	Claims
 	Nodes
 	Operators
+	Queues
 	Reader
+	Journals
 	Maintenance
 
 	// Traits tells what kind of store this is. It may change while the store is open.
@@ -86,7 +88,7 @@ type Nodes interface {
 	Nodes(ctx context.Context) ([]Node, error)
 }
 
-// Operators is what people do.
+// Operators is what people do to jobs.
 type Operators interface {
 	// Cancel cancels jobs that do not run and asks those that do. It answers for each job in the order given.
 	Cancel(ctx context.Context, params CancelParams) ([]Result, error)
@@ -94,8 +96,6 @@ type Operators interface {
 	// attempts that they have. It answers for each job in the order given, and records who asked. Of those that want one unique key the
 	// first gets it.
 	Retry(ctx context.Context, params RetryParams) ([]Result, error)
-	// Pause pauses or resumes a queue, which is created if it does not exist, and records who asked. Doing it twice is no error.
-	Pause(ctx context.Context, params PauseParams) error
 	// PauseJobs pauses jobs. It answers for each in the order given, and records who asked.
 	PauseJobs(ctx context.Context, params PauseJobsParams) ([]Result, error)
 	// Resume lets a job go on, and records who asked and why. It returns the state in which the job is then. The errors are ErrNotFound, a
@@ -106,7 +106,20 @@ type Operators interface {
 	Fork(ctx context.Context, params ForkParams) error
 }
 
-// Reader answers questions. It never blocks writers. Jobs are looked for in a namespace, "" for any; those of others are not there.
+// Queues is what people do to queues, and ask about them.
+type Queues interface {
+	// Pause pauses or resumes a queue, which is created if it does not exist, and records who asked. Doing it twice is no error.
+	Pause(ctx context.Context, params PauseParams) error
+	// Queues lists the queues of a namespace by name.
+	Queues(ctx context.Context, namespace string) ([]Queue, error)
+	// Unserved tells what waits in vain: kinds of jobs of which some are available, in queues that are not paused, and that no living
+	// node claims there, as NodeInfo.Claims says; at most limit, first those whose jobs wait longest. Jobs that wait for the turn of
+	// their ordering key are not told of. Its cost does not grow with the number of jobs that wait.
+	Unserved(ctx context.Context, limit int) ([]Unserved, error)
+}
+
+// Reader answers questions about jobs. It never blocks writers, nor do Journals, Queues.Queues and Queues.Unserved. Jobs are looked for in a
+// namespace, "" for any; those of others are not there.
 type Reader interface {
 	// Get returns all that is known of a job of a namespace, or ErrNotFound.
 	Get(ctx context.Context, namespace string, id ID) (Record, error)
@@ -115,12 +128,12 @@ type Reader interface {
 	// Obstacles returns what keeps a job from being claimed whatever nodes there are, or
 	// ErrNotFound. It costs the same however many jobs wait.
 	Obstacles(ctx context.Context, namespace string, id ID) (Obstacles, error)
-	// Queues lists the queues of a namespace by name.
-	Queues(ctx context.Context, namespace string) ([]Queue, error)
-	// Unserved tells what waits in vain: kinds of jobs of which some are available, in queues that are not paused, and that no living
-	// node claims there, as NodeInfo.Claims says; at most limit, first those whose jobs wait longest. Jobs that wait for the turn of
-	// their ordering key are not told of. Its cost does not grow with the number of jobs that wait.
-	Unserved(ctx context.Context, limit int) ([]Unserved, error)
+	// Ended returns those of the jobs that have finished; unknown ids are returned with State 0.
+	Ended(ctx context.Context, namespace string, ids []ID) ([]Ended, error)
+}
+
+// Journals reads what jobs remember, what they published, and what was sent to them.
+type Journals interface {
 	// Journals returns what jobs remember and what was sent to them, in the order given, in one query for all. A job that is not
 	// there has neither.
 	Journals(ctx context.Context, namespace string, ids []ID) ([]Journal, error)
@@ -128,8 +141,6 @@ type Reader interface {
 	Entries(ctx context.Context, params JournalParams) ([]Entry, error)
 	// Messages returns a page of what was sent to one job.
 	Messages(ctx context.Context, params InboxParams) ([]Message, error)
-	// Ended returns those of the jobs that have finished; unknown ids are returned with State 0.
-	Ended(ctx context.Context, namespace string, ids []ID) ([]Ended, error)
 }
 
 // Maintenance is what the engine does by the clock.

@@ -98,19 +98,19 @@ func (s *Store) List(ctx context.Context, params store.ListParams) (store.Page, 
 	return page, pg.Classify(ctx, "list jobs", err)
 }
 
-// Journals implements store.Reader.
+// Journals implements store.Journals.
 func (s *Store) Journals(ctx context.Context, namespace string, ids []store.ID) ([]store.Journal, error) {
 	journals, err := s.read.Journals(ctx, namespace, ids)
 	return journals, pg.Classify(ctx, "read journals", err)
 }
 
-// Entries implements store.Reader.
+// Entries implements store.Journals.
 func (s *Store) Entries(ctx context.Context, params store.JournalParams) ([]store.Entry, error) {
 	entries, err := s.read.Entries(ctx, params)
 	return entries, pg.Classify(ctx, "read the journal of job "+params.Job.String(), err)
 }
 
-// Messages implements store.Reader.
+// Messages implements store.Journals.
 func (s *Store) Messages(ctx context.Context, params store.InboxParams) ([]store.Message, error) {
 	messages, err := s.read.Messages(ctx, params)
 	return messages, pg.Classify(ctx, "read the messages to job "+params.Job.String(), err)
@@ -122,13 +122,13 @@ func (s *Store) Obstacles(ctx context.Context, namespace string, id store.ID) (s
 	return obstacles, pg.Classify(ctx, "look up what blocks job "+id.String(), err)
 }
 
-// Queues implements store.Reader. Its cost is bounded for each queue, and by the number of jobs that run.
+// Queues implements store.Queues. Its cost is bounded for each queue, and by the number of jobs that run.
 func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, error) {
 	queues, err := s.read.Queues(ctx, namespace)
 	return queues, pg.Classify(ctx, "list the queues", err)
 }
 
-// Unserved implements store.Reader. What nodes serve is read by itself: who joins or leaves between
+// Unserved implements store.Queues. What nodes serve is read by itself: who joins or leaves between
 // the two statements may or may not be seen, as one that does so a moment later.
 func (s *Store) Unserved(ctx context.Context, limit int) ([]store.Unserved, error) {
 	found, err := s.read.Unserved(ctx, limit)
@@ -166,7 +166,7 @@ func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
 	return pg.Classify(ctx, "fork job "+params.From.String(), s.operate.Fork(ctx, params))
 }
 
-// Pause implements store.Operators.
+// Pause implements store.Queues.
 func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
 	if err := params.Check(); err != nil {
 		return err

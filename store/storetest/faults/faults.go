@@ -231,7 +231,7 @@ func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.Re
 	return answer(ctx, s, "Retry", func() ([]store.Result, error) { return s.inner.Retry(ctx, params) })
 }
 
-// Pause implements store.Operators.
+// Pause implements store.Queues.
 func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
 	return s.do(ctx, "Pause", func(bool) error { return s.inner.Pause(ctx, params) })
 }
@@ -276,27 +276,27 @@ func (s *Store) Obstacles(ctx context.Context, namespace string, id store.ID) (s
 	return answer(ctx, s, "Obstacles", func() (store.Obstacles, error) { return s.inner.Obstacles(ctx, namespace, id) })
 }
 
-// Queues implements store.Reader.
+// Queues implements store.Queues.
 func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, error) {
 	return answer(ctx, s, "Queues", func() ([]store.Queue, error) { return s.inner.Queues(ctx, namespace) })
 }
 
-// Unserved implements store.Reader.
+// Unserved implements store.Queues.
 func (s *Store) Unserved(ctx context.Context, limit int) ([]store.Unserved, error) {
 	return answer(ctx, s, "Unserved", func() ([]store.Unserved, error) { return s.inner.Unserved(ctx, limit) })
 }
 
-// Journals implements store.Reader.
+// Journals implements store.Journals.
 func (s *Store) Journals(ctx context.Context, namespace string, ids []store.ID) ([]store.Journal, error) {
 	return answer(ctx, s, "Journals", func() ([]store.Journal, error) { return s.inner.Journals(ctx, namespace, ids) })
 }
 
-// Entries implements store.Reader.
+// Entries implements store.Journals.
 func (s *Store) Entries(ctx context.Context, params store.JournalParams) ([]store.Entry, error) {
 	return answer(ctx, s, "Entries", func() ([]store.Entry, error) { return s.inner.Entries(ctx, params) })
 }
 
-// Messages implements store.Reader.
+// Messages implements store.Journals.
 func (s *Store) Messages(ctx context.Context, params store.InboxParams) ([]store.Message, error) {
 	return answer(ctx, s, "Messages", func() ([]store.Message, error) { return s.inner.Messages(ctx, params) })
 }

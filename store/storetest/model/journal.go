@@ -130,7 +130,7 @@ func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
 	return nil
 }
 
-// Journals implements store.Reader.
+// Journals implements store.Journals.
 func (s *Store) Journals(ctx context.Context, namespace string, ids []store.ID) ([]store.Journal, error) {
 	if _, err := s.begin(ctx); err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func (s *Store) Journals(ctx context.Context, namespace string, ids []store.ID) 
 	return journals, nil
 }
 
-// Entries implements store.Reader.
+// Entries implements store.Journals.
 func (s *Store) Entries(ctx context.Context, params store.JournalParams) ([]store.Entry, error) {
 	if _, err := s.begin(ctx); err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func (s *Store) Entries(ctx context.Context, params store.JournalParams) ([]stor
 	return page, nil
 }
 
-// Messages implements store.Reader.
+// Messages implements store.Journals.
 func (s *Store) Messages(ctx context.Context, params store.InboxParams) ([]store.Message, error) {
 	if _, err := s.begin(ctx); err != nil {
 		return nil, err

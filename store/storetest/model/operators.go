@@ -133,7 +133,7 @@ func (s *Store) restart(j *job, now time.Time) error {
 	return nil
 }
 
-// Pause implements store.Operators.
+// Pause implements store.Queues.
 func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
 	now, err := s.begin(ctx)
 	if err != nil {

@@ -134,7 +134,7 @@ func matches(j *job, f store.Filter) bool {
 		(f.Parent == store.ID{} || f.Parent == j.Parent)
 }
 
-// Queues implements store.Reader.
+// Queues implements store.Queues.
 func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, error) {
 	if _, err := s.begin(ctx); err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, er
 	return queues, nil
 }
 
-// Unserved implements store.Reader.
+// Unserved implements store.Queues.
 func (s *Store) Unserved(ctx context.Context, limit int) ([]store.Unserved, error) {
 	if _, err := s.begin(ctx); err != nil {
 		return nil, err

@@ -79,7 +79,7 @@ func (w *witness) sawRestart(j *job, err error) bool {
 	return true
 }
 
-// Pause implements store.Operators.
+// Pause implements store.Queues.
 func (w *witness) Pause(ctx context.Context, p store.PauseParams) error {
 	w.begin("Pause")
 	must("Pause", w.Store.Pause(ctx, p))

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// Pause is that of store.Operators, without the class of its error.
+// Pause is that of store.Queues, without the class of its error.
 func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
 	name := "queue_resume"
 	if params.Paused {

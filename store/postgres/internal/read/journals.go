@@ -10,7 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// Journals is that of store.Reader, without the class of its error.
+// Journals is that of store.Journals, without the class of its error.
 func (s *Store) Journals(ctx context.Context, namespace string, ids []store.ID) ([]store.Journal, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -51,7 +51,7 @@ func (s *Store) Journals(ctx context.Context, namespace string, ids []store.ID) 
 	return journals, nil
 }
 
-// Entries is that of store.Reader, without the class of its error.
+// Entries is that of store.Journals, without the class of its error.
 func (s *Store) Entries(ctx context.Context, params store.JournalParams) (entries []store.Entry, err error) {
 	if err := store.CheckLimit(params.Limit); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (s *Store) Entries(ctx context.Context, params store.JournalParams) (entrie
 	return entries, err
 }
 
-// Messages is that of store.Reader, without the class of its error.
+// Messages is that of store.Journals, without the class of its error.
 func (s *Store) Messages(ctx context.Context, params store.InboxParams) (messages []store.Message, err error) {
 	if err := store.CheckLimit(params.Limit); err != nil {
 		return nil, err

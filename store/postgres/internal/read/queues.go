@@ -7,7 +7,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// Queues is that of store.Reader, without the class of its error.
+// Queues is that of store.Queues, without the class of its error.
 func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, error) {
 	var queues []store.Queue
 	place := map[int32]int{}

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// Unserved is that of store.Reader, without the class of its error.
+// Unserved is that of store.Queues, without the class of its error.
 func (s *Store) Unserved(ctx context.Context, limit int) ([]store.Unserved, error) {
 	kinds, namespaces, queues := []string{}, []string{}, []string{}
 	said := map[queueOfKind]bool{} // nodes are mostly alike

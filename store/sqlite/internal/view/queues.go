@@ -8,7 +8,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
 
-// Queues implements store.Reader.
+// Queues implements store.Queues.
 func (v Verbs) Queues(ctx context.Context, namespace string) ([]store.Queue, error) {
 	var queues []store.Queue
 	err := v.d.Read(ctx, "list the queues", func(t *core.Tx) error {

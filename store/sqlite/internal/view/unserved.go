@@ -13,7 +13,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/work"
 )
 
-// Unserved implements store.Reader. It walks from lane to lane, as a claim does.
+// Unserved implements store.Queues. It walks from lane to lane, as a claim does.
 func (v Verbs) Unserved(ctx context.Context, limit int) ([]store.Unserved, error) {
 	var found []store.Unserved
 	err := v.d.Read(ctx, "look for unserved jobs", func(t *core.Tx) (err error) {

@@ -164,7 +164,7 @@ func deliver(t *core.Tx, id store.ID, to *addressee, m *store.Message, key strin
 	return true, wake(t, id, to)
 }
 
-// Messages implements store.Reader.
+// Messages implements store.Journals.
 func (v Verbs) Messages(ctx context.Context, params store.InboxParams) ([]store.Message, error) {
 	if err := store.CheckLimit(params.Limit); err != nil {
 		return nil, err

@@ -95,7 +95,7 @@ func tryAppend(t *core.Tx, a *store.Append) (refused, err error) {
 	return nil, nil
 }
 
-// Journals implements store.Reader. A statement is no round trip here: each job is a look
+// Journals implements store.Journals. A statement is no round trip here: each job is a look
 // and two range scans of one snapshot.
 func (v Verbs) Journals(ctx context.Context, namespace string, ids []store.ID) ([]store.Journal, error) {
 	var journals []store.Journal
@@ -136,7 +136,7 @@ func (v Verbs) Journals(ctx context.Context, namespace string, ids []store.ID) (
 	return journals, nil
 }
 
-// Entries implements store.Reader.
+// Entries implements store.Journals.
 func (v Verbs) Entries(ctx context.Context, params store.JournalParams) ([]store.Entry, error) {
 	if err := store.CheckLimit(params.Limit); err != nil {
 		return nil, err

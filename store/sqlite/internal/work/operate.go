@@ -109,7 +109,7 @@ func reopen(t *core.Tx, b *core.Body, f core.Finished) error {
 	return db.Exec(s)
 }
 
-// Pause implements store.Operators.
+// Pause implements store.Queues.
 func (v Verbs) Pause(ctx context.Context, params store.PauseParams) error {
 	if err := params.Check(); err != nil {
 		return err
