@@ -79,11 +79,12 @@ func (m *mortal) Beat(ctx context.Context, p store.BeatParams) (b store.Beat, er
 	return b, err
 }
 
-func (m *mortal) Leave(ctx context.Context, node int64) error {
-	return m.quietly(func() error { return m.Store.Leave(ctx, node) })
+func (m *mortal) Leave(ctx context.Context, node int64) (wakes []store.Wake, err error) {
+	err = m.quietly(func() error { wakes, err = m.Store.Leave(ctx, node); return err })
+	return wakes, err
 }
 
-func (m *mortal) Rescue(ctx context.Context, p store.RescueParams) (r []store.Rescued, err error) {
+func (m *mortal) Rescue(ctx context.Context, p store.RescueParams) (r store.Rescued, err error) {
 	err = m.quietly(func() error { r, err = m.Store.Rescue(ctx, p); return err })
 	return r, err
 }
@@ -327,7 +328,7 @@ func TestCancelledFlowsCompensate(t *testing.T) {
 			canceller.Go(func() {
 				time.Sleep(after)
 				for {
-					results, err := st.Cancel(context.Background(), store.CancelParams{Jobs: []store.ID{id}, Reason: "enough"})
+					results, _, err := st.Cancel(context.Background(), store.CancelParams{Jobs: []store.ID{id}, Reason: "enough"})
 					if err == nil && results[0].Err == nil {
 						return
 					}

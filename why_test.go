@@ -76,6 +76,12 @@ func (b *whyBed) join(info store.NodeInfo) int64 {
 	return node
 }
 
+func (b *whyBed) leave(node int64) {
+	b.Helper()
+	_, err := b.st.Leave(b.Context(), node)
+	b.must(err)
+}
+
 func (b *whyBed) claim(node int64, kinds ...string) store.Claimed {
 	b.Helper()
 	_, err := b.st.Promote(b.Context(), 100)
@@ -117,7 +123,7 @@ func TestWhyNodes(t *testing.T) {
 	b.want(id, "no node is running", why.NoNode)
 	first := b.join(store.NodeInfo{Name: "first", Namespace: "other", Kinds: []string{"mail"}, Slots: 1})
 	b.want(id, "no live node serves the namespace default", why.NoNode)
-	b.must(b.st.Leave(t.Context(), first))
+	b.leave(first)
 	b.now = b.now.Add(3 * time.Minute)
 	b.want(id, "no node is running; the last one ended 3m0s ago", why.NoNode)
 
@@ -179,7 +185,7 @@ func TestWhyQueueSlots(t *testing.T) {
 	b.claim(second, "k")
 	last = b.enqueue("k", holdfast.Queue("mail"))
 	b.want(last, "no free slot on 2 nodes that serve it: 4 of 4 taken", why.NoFreeSlot)
-	b.must(b.st.Leave(t.Context(), first))
+	b.leave(first)
 	b.claim(b.join(store.NodeInfo{Kinds: []string{"other"}}), "k")
 	b.want(b.enqueue("k", holdfast.Queue("mail")),
 		"no free slot for the queue mail on node 2, the only node that serves it: 1 of 1 taken", why.NoFreeSlot)
@@ -326,7 +332,7 @@ func TestWhyWaits(t *testing.T) {
 	b.want(park(`[]`, never), "waiting", why.Waiting)
 	// A job that waits for a time needs a node to wake it; one that waits for a message does not.
 	parked, sleeping := park(`{"waits_for":["signal go"]}`, never), park(`{"waits_for":["timer t"]}`, soon)
-	b.must(b.st.Leave(t.Context(), node))
+	b.leave(node)
 	b.want(parked, "waiting for signal go", why.Signal)
 	b.want(sleeping, "waiting for timer t"+later+"; no node is running; the last one ended 0s ago", why.Timer, why.NoNode)
 }

@@ -11,11 +11,18 @@ type Promoted struct {
 	NextDue time.Time
 }
 
+// Swept is the answer of SweepCancels.
+type Swept struct {
+	Jobs  int // requests that were applied
+	Wakes []Wake
+}
+
 // Closed is the answer of CloseChildren.
 type Closed struct {
-	Ended   []ID // children that were ended at once
-	Running []ID // children that run and were asked to stop
-	More    bool // the limit was reached, or those that ended may have children: ask again
+	Ended   []ID   // children that were ended at once
+	Running []ID   // children that run and were asked to stop
+	Wakes   []Wake // children that are to end themselves, parents that the end of others woke, turns that were handed on
+	More    bool   // the limit was reached, or those that ended may have children: ask again
 }
 
 // Retention says how long finished jobs are kept, by their state, counted from the moment they finished.

@@ -136,8 +136,14 @@ type RescueParams struct {
 	Lost []Lease
 }
 
-// Rescued is one job that was taken from a dead node, or from a living one that gave it up.
+// Rescued is the answer of Rescue.
 type Rescued struct {
+	Jobs  []RescuedJob
+	Wakes []Wake
+}
+
+// RescuedJob is one job that was taken from a dead node, or from a living one that gave it up.
+type RescuedJob struct {
 	Job    ID
 	Kind   string // without the version
 	Node   int64

@@ -9,6 +9,11 @@ import (
 const CallTimeout = 30 * time.Second
 
 // Store is a database that keeps jobs. All methods may be called by many goroutines at once.
+//
+// What makes jobs available, or due at some time, answers with wake-ups (Wake): WakeReady for each queue that has something to claim because
+// of it, in the namespace of the jobs, and WakeDeferred for the earliest time at which a job is due, or an ordering key may have a turn to
+// hand on. The caller passes them on, to its own nodes and with Notify to others. They may come with an error, too: a part may have
+// happened. Of Apply they tell what the results of the operations do not (Batch.Woken).
 type Store interface {
 	Writer
 	Claims
@@ -26,18 +31,13 @@ type Store interface {
 	// Watch calls wake for each wake-up until ctx ends, from one goroutine at a time. It reconnects
 	// by itself and calls wake with WakeAll when some may have been lost.
 	//
-	// Of what this very Store value wrote it reports writes in callers' transactions, and the queues
-	// in which jobs became available, or the times at which they are due, by what people do
-	// (Operators), by Rescue, CloseChildren and SweepCancels, and by Leave. These tell every Store
-	// of the database: their answers do not name all the jobs that they moved, since they wake
-	// parents and hand on turns of ordering keys besides. Of Apply and Promote the answers tell, and
-	// their callers pass that on with Notify.
+	// Of what this very Store value wrote it reports what callers' transactions committed, and nothing else: of that the answers tell.
 	//
 	// It returns nil when ctx ends, and ErrDatabaseGone if it finds that the database was deleted or
 	// replaced.
 	Watch(ctx context.Context, wake func(Wake)) error
-	// Notify tells other processes of what was made ready. The engine calls it after Apply and
-	// Promote; it is cheap, never blocks for the database, and may be lost.
+	// Notify tells other processes. No other method does, but for what callers' transactions commit. It is cheap, never blocks for the
+	// database, and may be lost.
 	Notify(wakes ...Wake)
 	// Close releases everything. It is not called while other calls are in flight. A second call does nothing.
 	Close() error
@@ -83,7 +83,7 @@ type Nodes interface {
 	Beat(ctx context.Context, params BeatParams) (Beat, error)
 	// Leave gives back every job that the node still holds (Available, not counted, reason released) and ends the node and its
 	// leader lease. Leaving twice, or after having been declared dead, does nothing.
-	Leave(ctx context.Context, node int64) error
+	Leave(ctx context.Context, node int64) ([]Wake, error)
 	// Nodes lists the nodes: those alive, then those that ended within the last day.
 	Nodes(ctx context.Context) ([]Node, error)
 }
@@ -91,19 +91,19 @@ type Nodes interface {
 // Operators is what people do to jobs.
 type Operators interface {
 	// Cancel cancels jobs that do not run and asks those that do. It answers for each job in the order given.
-	Cancel(ctx context.Context, params CancelParams) ([]Result, error)
+	Cancel(ctx context.Context, params CancelParams) ([]Result, []Wake, error)
 	// Retry makes jobs run again at once: failed and cancelled ones from the first attempt, scheduled and retryable ones with the
 	// attempts that they have. It answers for each job in the order given, and records who asked. Of those that want one unique key the
 	// first gets it.
-	Retry(ctx context.Context, params RetryParams) ([]Result, error)
+	Retry(ctx context.Context, params RetryParams) ([]Result, []Wake, error)
 	// PauseJobs pauses jobs. It answers for each in the order given, and records who asked.
-	PauseJobs(ctx context.Context, params PauseJobsParams) ([]Result, error)
+	PauseJobs(ctx context.Context, params PauseJobsParams) ([]Result, []Wake, error)
 	// Resume lets a job go on, and records who asked and why. It returns the state in which the job is then. The errors are ErrNotFound, a
 	// *UniqueError, and ErrConflict for a job that is not held, failed or cancelled, or whose journal has changed.
-	Resume(ctx context.Context, params ResumeParams) (State, error)
+	Resume(ctx context.Context, params ResumeParams) (State, []Wake, error)
 	// Fork makes a new job out of the beginning of another one's journal, and records who asked and why. The errors are ErrNotFound and
 	// ErrInvalid.
-	Fork(ctx context.Context, params ForkParams) error
+	Fork(ctx context.Context, params ForkParams) ([]Wake, error)
 }
 
 // Queues is what people do to queues, and ask about them.
@@ -150,11 +150,11 @@ type Maintenance interface {
 	Promote(ctx context.Context, limit int) (Promoted, error)
 	// Rescue declares nodes dead and takes the jobs of all that are, or those of leases that a living
 	// node gives up. A job that cannot be put back does not hold up the others.
-	Rescue(ctx context.Context, params RescueParams) ([]Rescued, error)
+	Rescue(ctx context.Context, params RescueParams) (Rescued, error)
 	// SweepCancels applies cancel requests whose job is no longer running, and forgets those of finished jobs. It
-	// closes the gap between a request and a job that moved at the same moment. It returns how many it applied. What was asked of a job with
+	// closes the gap between a request and a job that moved at the same moment. What was asked of a job with
 	// a journal stays until that has finished; its runs see to it, and one that had its chance is not made available again.
-	SweepCancels(ctx context.Context) (int, error)
+	SweepCancels(ctx context.Context) (Swept, error)
 	// CloseChildren does for up to limit children of jobs that have finished what their OnParentClose says. Finishing a job that may
 	// have such children makes a note of it in the same transaction, so that nothing is forgotten.
 	CloseChildren(ctx context.Context, limit int) (Closed, error)

@@ -1,6 +1,9 @@
 package store
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // WakeKind says what happened.
 type WakeKind uint8
@@ -33,6 +36,18 @@ type Wake struct {
 
 // IsAboutQueue reports whether the wake-up concerns those alone who serve its queue.
 func (w Wake) IsAboutQueue() bool { return w.Kind == WakeReady || w.Kind == WakeQueue }
+
+// AddWake adds a wake-up of a queue, or of a time, to those that say something else. Of times the earliest is told.
+func AddWake(wakes []Wake, w Wake) []Wake {
+	i := slices.IndexFunc(wakes, func(k Wake) bool { return k.Kind == w.Kind && k.Namespace == w.Namespace && k.Queue == w.Queue })
+	switch {
+	case i < 0:
+		return append(wakes, w)
+	case w.Due.Before(wakes[i].Due):
+		wakes[i].Due = w.Due
+	}
+	return wakes
+}
 
 // Traits is what the engine should know of a store.
 type Traits struct {

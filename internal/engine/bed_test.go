@@ -135,14 +135,14 @@ func (p *probe) Promote(ctx context.Context, limit int) (store.Promoted, error) 
 	return p.Store.Promote(ctx, limit)
 }
 
-func (p *probe) Rescue(ctx context.Context, params store.RescueParams) ([]store.Rescued, error) {
+func (p *probe) Rescue(ctx context.Context, params store.RescueParams) (store.Rescued, error) {
 	p.calls.Add(1)
 	p.mu.Lock()
 	hook := p.onLost
 	p.mu.Unlock()
 	if hook != nil && len(params.Lost) > 0 {
 		if err := hook(ctx, params.Lost); err != nil {
-			return nil, err
+			return store.Rescued{}, err
 		}
 	}
 	return p.Store.Rescue(ctx, params)
@@ -168,7 +168,7 @@ func (p *probe) AwaitTx(ctx context.Context, job store.ID) error {
 	return p.Store.AwaitTx(ctx, job)
 }
 
-func (p *probe) SweepCancels(ctx context.Context) (int, error) {
+func (p *probe) SweepCancels(ctx context.Context) (store.Swept, error) {
 	p.calls.Add(1)
 	return p.Store.SweepCancels(ctx)
 }

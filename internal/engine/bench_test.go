@@ -37,7 +37,7 @@ func (*nothing) Notify(...store.Wake)                                           
 func (*nothing) Close() error                                                     { return nil }
 func (*nothing) Watch(ctx context.Context, _ func(store.Wake)) error              { <-ctx.Done(); return nil }
 func (*nothing) Join(context.Context, store.NodeInfo) (int64, error)              { return 1, nil }
-func (*nothing) Leave(context.Context, int64) error                               { return nil }
+func (*nothing) Leave(context.Context, int64) ([]store.Wake, error)               { return nil, nil }
 func (*nothing) Ended(context.Context, string, []store.ID) ([]store.Ended, error) { return nil, nil }
 
 func (*nothing) Beat(context.Context, store.BeatParams) (store.Beat, error) {
@@ -48,8 +48,8 @@ func (*nothing) Promote(context.Context, int) (store.Promoted, error) {
 	return store.Promoted{}, nil
 }
 
-func (*nothing) Rescue(context.Context, store.RescueParams) ([]store.Rescued, error) {
-	return nil, nil
+func (*nothing) Rescue(context.Context, store.RescueParams) (store.Rescued, error) {
+	return store.Rescued{}, nil
 }
 
 func (s *nothing) Apply(_ context.Context, batch *store.Batch) error {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
@@ -68,21 +69,21 @@ func (n *node) rescue(ctx context.Context) error {
 	dead := n.heart.deadNodes()
 	for {
 		rescued, err := n.store.Rescue(ctx, store.RescueParams{Dead: dead, Limit: rescueLimit})
+		n.announce(rescued)
 		if err != nil {
 			return err
 		}
-		if len(rescued) == 0 {
+		if len(rescued.Jobs) == 0 {
 			return nil
 		}
-		for _, r := range rescued {
+		for _, r := range rescued.Jobs {
 			n.logRescued(r)
 		}
-		n.announce(rescued)
 	}
 }
 
 // logRescued logs a job that was taken from a dead node.
-func (n *node) logRescued(r store.Rescued) {
+func (n *node) logRescued(r store.RescuedJob) {
 	job := logs.About{Job: r.Job, Kind: r.Kind, Queue: r.Queue}
 	attrs := []slog.Attr{slog.Int64(logs.KeyDeadNode, r.Node), slog.String(logs.KeyReason, string(r.Reason))}
 	if r.State == store.Failed {
@@ -96,36 +97,24 @@ func (n *node) logRescued(r store.Rescued) {
 	n.lines.Say(slog.LevelWarn, job, "job taken from a dead node", attrs...)
 }
 
-// announce notifies the waiters of rescued jobs that have ended, and tells the nodes when the other
-// jobs are due.
-func (n *node) announce(rescued []store.Rescued) {
-	var due time.Time
+// announce notifies the waiters of rescued jobs that have ended, and the nodes of what the rescue
+// made available or due.
+func (n *node) announce(rescued store.Rescued) {
 	var ended []store.ID
-	for _, r := range rescued {
+	for _, r := range rescued.Jobs {
 		if r.State.Finished() {
 			ended = append(ended, r.Job)
 		}
-		if r.State == store.Retryable && (due.IsZero() || r.RunAt.Before(due)) {
-			due = r.RunAt
-		}
 	}
-	if len(ended) > 0 {
-		n.engine.news.Ended(ended...)
-	}
-	if due.IsZero() {
-		return
-	}
-	w := store.Wake{Kind: store.WakeDeferred, Due: due}
-	n.wake(w)
-	n.store.Notify(w)
+	n.engine.announce(append(rescued.Wakes, n.engine.news.Ended(ended...)...)...)
 }
 
 func (n *node) sweep(ctx context.Context) error {
-	applied, err := n.store.SweepCancels(ctx)
-	if applied > 0 {
-		n.promote.hint(n.store.Now())
-		n.engine.news.MayHaveEnded()
+	swept, err := n.store.SweepCancels(ctx)
+	if swept.Jobs > 0 {
+		swept.Wakes = append(swept.Wakes, n.engine.news.MayHaveEnded()...)
 	}
+	n.engine.announce(swept.Wakes...)
 	return err
 }
 
@@ -133,19 +122,10 @@ func (n *node) sweep(ctx context.Context) error {
 func (n *node) closeChildren(ctx context.Context) error {
 	for ctx.Err() == nil {
 		closed, err := n.store.CloseChildren(ctx, closeLimit)
+		n.engine.announce(slices.Concat(closed.Wakes, toStop(closed.Running), n.engine.news.Ended(closed.Ended...))...)
 		if err != nil {
 			return err
 		}
-		if len(closed.Ended) > 0 {
-			n.engine.news.Ended(closed.Ended...)
-		}
-		if len(closed.Running) > 0 {
-			n.engine.notifyRunning(closed.Running)
-		}
-		// Children with a journal are available now, to end themselves; others may have held an
-		// ordering key.
-		n.dispatch.wake("")
-		n.promote.hint(n.store.Now())
 		if !closed.More {
 			return nil
 		}

@@ -78,10 +78,7 @@ func (e *Engine) Enqueue(ctx context.Context, enqueues []*store.Enqueue) error {
 
 // Cancel asks jobs to stop; runs on this node are told at once.
 func (e *Engine) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
-	results, err := e.Store.Cancel(ctx, params)
-	if err != nil {
-		return nil, err
-	}
+	results, wakes, err := e.Store.Cancel(ctx, params)
 	var running, ended []store.ID
 	for _, r := range results {
 		switch {
@@ -94,27 +91,22 @@ func (e *Engine) Cancel(ctx context.Context, params store.CancelParams) ([]store
 			}
 		}
 	}
+	wakes = append(wakes, toStop(running)...)
 	if len(ended) > 0 {
 		e.news.EndedHere(ended)
-		// To all nodes: this process may not know who waits for the jobs.
-		e.Store.Notify(store.Wake{Kind: store.WakeNews, Jobs: ended})
+		wakes = append(wakes,
+			store.Wake{Kind: store.WakeNews, Jobs: ended}, // to all: this process may not know who waits for the jobs
+			store.Wake{Kind: store.WakeLeader})            // there may be children to close
 	}
-	if len(running) > 0 {
-		e.notifyRunning(running)
-	}
-	e.lookAgain()
-	e.Store.Notify(store.Wake{Kind: store.WakeLeader}) // there may be children to close
-	return results, nil
+	e.announce(wakes...)
+	return results, err
 }
 
 // Retry makes finished jobs available again.
 func (e *Engine) Retry(ctx context.Context, params store.RetryParams) ([]store.Result, error) {
-	results, err := e.Store.Retry(ctx, params)
-	if err != nil {
-		return nil, err
-	}
-	e.lookAgain()
-	return results, nil
+	results, wakes, err := e.Store.Retry(ctx, params)
+	e.announce(wakes...)
+	return results, err
 }
 
 // Send delivers messages to jobs and returns when they are durable. Each has its own result.
@@ -127,37 +119,28 @@ func (e *Engine) Send(ctx context.Context, sends []*store.Send) error {
 
 // PauseJobs pauses jobs.
 func (e *Engine) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, error) {
-	results, err := e.Store.PauseJobs(ctx, params)
-	if err != nil {
-		return nil, err
-	}
+	results, wakes, err := e.Store.PauseJobs(ctx, params)
 	var running []store.ID
 	for _, r := range results {
 		if r.Err == nil && r.State == store.Running {
 			running = append(running, r.Job)
 		}
 	}
-	if len(running) > 0 {
-		e.notifyRunning(running)
-	}
-	return results, nil
+	e.announce(append(wakes, toStop(running)...)...)
+	return results, err
 }
 
 // Resume lets a paused job go on.
 func (e *Engine) Resume(ctx context.Context, params store.ResumeParams) (store.State, error) {
-	state, err := e.Store.Resume(ctx, params)
-	if err == nil {
-		e.lookAgain()
-	}
+	state, wakes, err := e.Store.Resume(ctx, params)
+	e.announce(wakes...)
 	return state, err
 }
 
 // Fork creates a new job from the journal of another one.
 func (e *Engine) Fork(ctx context.Context, params store.ForkParams) error {
-	err := e.Store.Fork(ctx, params)
-	if err == nil {
-		e.lookAgain()
-	}
+	wakes, err := e.Store.Fork(ctx, params)
+	e.announce(wakes...)
 	return err
 }
 
@@ -166,9 +149,7 @@ func (e *Engine) Pause(ctx context.Context, params store.PauseParams) error {
 	if err := e.Store.Pause(ctx, params); err != nil {
 		return err
 	}
-	wake := store.Wake{Kind: store.WakeQueue, Namespace: params.Namespace, Queue: params.Queue}
-	e.Store.Notify(wake)
-	e.wake(wake)
+	e.announce(store.Wake{Kind: store.WakeQueue, Namespace: params.Namespace, Queue: params.Queue})
 	return nil
 }
 
@@ -238,13 +219,7 @@ func (e *Engine) committed(batch *store.Batch) {
 			n.slots.over(batch.Outcomes)
 		}
 	}
-	wakes = append(wakes, e.news.Committed(batch)...)
-	for _, w := range wakes {
-		e.wake(w)
-	}
-	if len(wakes) > 0 {
-		e.Store.Notify(wakes...)
-	}
+	e.announce(append(wakes, e.news.Committed(batch)...)...)
 }
 
 // reserve reserves slots for jobs that may start in the commit that enqueues them. One commit

@@ -88,6 +88,7 @@ func (n *node) giveUpSome(ctx context.Context, lost []store.Lease) error {
 	ctx, cancel := context.WithTimeout(ctx, giveUpTimeout)
 	defer cancel()
 	rescued, err := n.store.Rescue(ctx, store.RescueParams{Lost: lost})
+	n.announce(rescued)
 	if err != nil {
 		return err
 	}
@@ -95,11 +96,10 @@ func (n *node) giveUpSome(ctx context.Context, lost []store.Lease) error {
 	for _, l := range lost {
 		numbers[l.Job] = l.Number
 	}
-	for _, r := range rescued {
+	for _, r := range rescued.Jobs {
 		n.lines.Say(slog.LevelError, logs.About{Job: r.Job, Kind: r.Kind, Queue: r.Queue},
 			"a job had a lease of this node, but no handler was running it; it was rescued, please report this",
 			slog.Int64(logs.KeyLease, numbers[r.Job]), slog.String(logs.KeyState, r.State.String()), slog.String(logs.KeyReason, string(r.Reason)))
 	}
-	n.announce(rescued)
 	return nil
 }

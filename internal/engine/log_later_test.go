@@ -18,15 +18,15 @@ import (
 func TestLinesGoByWhatIsStored(t *testing.T) {
 	people := map[string]func(b *bed, id store.ID) error{
 		"cancelled": func(b *bed, id store.ID) error {
-			_, err := b.st.Cancel(b.t.Context(), store.CancelParams{Jobs: []store.ID{id}})
+			_, _, err := b.st.Cancel(b.t.Context(), store.CancelParams{Jobs: []store.ID{id}})
 			return err
 		},
 		"paused": func(b *bed, id store.ID) error {
-			_, err := b.st.PauseJobs(b.t.Context(), store.PauseJobsParams{Jobs: []store.ID{id}})
+			_, _, err := b.st.PauseJobs(b.t.Context(), store.PauseJobsParams{Jobs: []store.ID{id}})
 			return err
 		},
 		"terminated": func(b *bed, id store.ID) error {
-			_, err := b.st.Cancel(b.t.Context(), store.CancelParams{Jobs: []store.ID{id}, Terminate: true})
+			_, _, err := b.st.Cancel(b.t.Context(), store.CancelParams{Jobs: []store.ID{id}, Terminate: true})
 			return err
 		},
 	}

@@ -65,7 +65,7 @@ func TestCancelOfLostRunComesFirst(t *testing.T) {
 		b.refuseOutcomes(1)
 		b.run()
 		id := b.enqueue(b.job("k"))
-		if _, err := b.st.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{<-began}, Reason: "not needed"}); err != nil {
+		if _, _, err := b.st.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{<-began}, Reason: "not needed"}); err != nil {
 			t.Fatal(err)
 		}
 		b.expect(b.wait(id), store.Cancelled, store.ReasonCancelled)

@@ -156,10 +156,12 @@ func (n *node) leave(ctx context.Context, stop Stop, timely bool, gone error) (e
 	defer cancel()
 	unhook := context.AfterFunc(stop.Hard, func() { time.AfterFunc(time.Second, cancel) })
 	defer unhook()
+	var wakes []store.Wake
 	if gone == nil {
-		err = n.store.Leave(leaving, n.id.Load())
+		wakes, err = n.store.Leave(leaving, n.id.Load())
 	}
 	n.runner.setNode(nil)
+	n.engine.announce(wakes...)
 	if gone != nil {
 		return fmt.Errorf("node %d stopped: %w", n.id.Load(), gone)
 	}

@@ -156,7 +156,7 @@ func TestCancelFromElsewhereArrivesWithinABeat(t *testing.T) {
 		id := b.enqueue(b.job("k"))
 		synctest.Wait()
 		began := time.Now()
-		if _, err := b.st.Cancel(b.t.Context(), store.CancelParams{Jobs: []store.ID{id}}); err != nil {
+		if _, _, err := b.st.Cancel(b.t.Context(), store.CancelParams{Jobs: []store.ID{id}}); err != nil {
 			t.Fatal(err)
 		}
 		b.expect(b.wait(id), store.Cancelled, store.ReasonCancelled)
@@ -387,8 +387,8 @@ func TestNodeDeclaredDeadCancelsAndJoinsAgain(t *testing.T) {
 		}
 		if rescued, err := b.st.Store.Rescue(b.t.Context(), store.RescueParams{
 			Dead: []store.NodeBeat{{Node: nodes[0].ID, At: nodes[0].BeatAt}}, Limit: 10,
-		}); err != nil || len(rescued) != 1 {
-			t.Fatal(rescued, err)
+		}); err != nil || len(rescued.Jobs) != 1 {
+			t.Fatal(rescued.Jobs, err)
 		}
 		b.st.hook(func(p *probe) { p.onBeat = nil })
 		ended := b.wait(id)

@@ -83,10 +83,7 @@ func (p *promoter) look(ctx context.Context) time.Time {
 			return now.Add(time.Second)
 		}
 		n.outage.Succeeded(logs.CallPromote)
-		for _, w := range promoted.Wakes {
-			n.wake(w)
-		}
-		n.store.Notify(promoted.Wakes...)
+		n.engine.announce(promoted.Wakes...)
 		if promoted.Jobs > 0 && promoted.More {
 			continue
 		}

@@ -80,7 +80,7 @@ func TestWhatIsServedIsNotSaid(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(10 * time.Second)
-			if err := b.st.Leave(b.t.Context(), other); err != nil {
+			if _, err := b.st.Leave(b.t.Context(), other); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -49,7 +49,7 @@ func TestOutcomeThatTheStoreChangesIsKnownAtOnce(t *testing.T) {
 		})
 		ids := a.enqueue("k", 100)
 		time.Sleep(time.Second)
-		if _, err := w.st.Cancel(t.Context(), store.CancelParams{Jobs: ids}); err != nil {
+		if _, _, err := w.st.Cancel(t.Context(), store.CancelParams{Jobs: ids}); err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()

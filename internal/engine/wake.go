@@ -33,21 +33,28 @@ func (n *node) wake(w store.Wake) {
 	}
 }
 
-// wake passes a wake-up to the nodes of this process.
+// wake passes a wake-up to the nodes of this process. Those of other processes come here alone.
 func (e *Engine) wake(w store.Wake) {
 	for _, n := range *e.nodes.Load() {
 		n.wake(w)
 	}
 }
 
-// lookAgain makes the nodes of this process poll everything after an operation by a person. The
-// store notifies all nodes of available jobs, but not at once, and not at all where it has no
-// notifications.
-func (e *Engine) lookAgain() { e.wake(store.Wake{Kind: store.WakeAll}) }
+// announce passes on what a call of the store has made available, due, or known, or wants to stop: to
+// the nodes of this process, and then to the other processes. Nothing else does.
+func (e *Engine) announce(wakes ...store.Wake) {
+	for _, w := range wakes {
+		e.wake(w)
+	}
+	if len(wakes) > 0 {
+		e.Store.Notify(wakes...)
+	}
+}
 
-// notifyRunning tells the nodes that run the jobs of a cancel or pause request.
-func (e *Engine) notifyRunning(jobs []store.ID) {
-	wake := store.Wake{Kind: store.WakeCancel, Jobs: jobs}
-	e.Store.Notify(wake)
-	e.wake(wake)
+// toStop are the wake-ups of the nodes that run the jobs of a cancel or pause request.
+func toStop(jobs []store.ID) []store.Wake {
+	if len(jobs) == 0 {
+		return nil
+	}
+	return []store.Wake{{Kind: store.WakeCancel, Jobs: jobs}}
 }

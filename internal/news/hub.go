@@ -115,13 +115,14 @@ func (h *Hub) Committed(batch *store.Batch) []store.Wake {
 	return h.forOthers(jobs)
 }
 
-// Ended notifies the waiters of jobs, in all processes, that these have ended otherwise than by an
-// outcome.
-func (h *Hub) Ended(jobs ...store.ID) {
-	h.EndedHere(jobs)
-	if wakes := h.forOthers(jobs); wakes != nil {
-		h.store.Notify(wakes...)
+// Ended notifies the waiters of this process of jobs that have ended otherwise than by an outcome,
+// and returns the wake-ups for those of other processes.
+func (h *Hub) Ended(jobs ...store.ID) []store.Wake {
+	if len(jobs) == 0 {
+		return nil
 	}
+	h.EndedHere(jobs)
+	return h.forOthers(jobs)
 }
 
 // EndedHere is Ended for this process only.
@@ -131,12 +132,13 @@ func (h *Hub) EndedHere(jobs []store.ID) {
 }
 
 // MayHaveEnded is Ended for jobs whose ids are not known.
-func (h *Hub) MayHaveEnded() {
+func (h *Hub) MayHaveEnded() []store.Wake {
 	h.waiters.look()
 	h.followers.tellAll()
-	if h.wanted.any() {
-		h.store.Notify(store.Wake{Kind: store.WakeNews})
+	if !h.wanted.any() {
+		return nil
 	}
+	return []store.Wake{{Kind: store.WakeNews}}
 }
 
 // forOthers returns the wake-ups for other processes that wait for the jobs.

@@ -201,7 +201,7 @@ func BenchmarkFork(b *testing.B) {
 	remembering(b, func(d *bed, run store.Claimed, entries int) {
 		job := run.Job
 		job.ID, job.RunAt = uuid.Must(uuid.NewV7()), time.Now().Add(time.Hour)
-		if err := d.store.Fork(b.Context(), store.ForkParams{From: run.Job.ID, Keep: int64(entries), Job: job}); err != nil {
+		if _, err := d.store.Fork(b.Context(), store.ForkParams{From: run.Job.ID, Keep: int64(entries), Job: job}); err != nil {
 			b.Fatal(err)
 		}
 	})

@@ -28,15 +28,15 @@ func TestARequestIsRecordedWhereverTheJobWas(t *testing.T) {
 	}
 	for kind, request := range map[store.ActionKind]func(store.ID) error{
 		store.ActionCancel: func(id store.ID) error {
-			_, err := s.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{id}, Reason: "why", Actor: "ada"})
+			_, _, err := s.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{id}, Reason: "why", Actor: "ada"})
 			return err
 		},
 		store.ActionTerminate: func(id store.ID) error {
-			_, err := s.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{id}, Reason: "why", Actor: "ada", Terminate: true})
+			_, _, err := s.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{id}, Reason: "why", Actor: "ada", Terminate: true})
 			return err
 		},
 		store.ActionPause: func(id store.ID) error {
-			_, err := s.PauseJobs(t.Context(), store.PauseJobsParams{Jobs: []store.ID{id}, Reason: "why", Actor: "ada"})
+			_, _, err := s.PauseJobs(t.Context(), store.PauseJobsParams{Jobs: []store.ID{id}, Reason: "why", Actor: "ada"})
 			return err
 		},
 	} {

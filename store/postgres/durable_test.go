@@ -105,7 +105,7 @@ func TestParkMeetsSend(t *testing.T) {
 		} else {
 			found++
 		}
-		if _, err := a.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{run.Job.ID}}); err != nil {
+		if _, _, err := a.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{run.Job.ID}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -171,7 +171,7 @@ func TestChildrenMeetTheirParent(t *testing.T) {
 				t.Fatalf("message %d has the number %d", i, m.Seq)
 			}
 		}
-		if _, err := a.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{parent.Job.ID}}); err != nil {
+		if _, _, err := a.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{parent.Job.ID}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -198,7 +198,7 @@ func TestTerminateMeetsAppends(t *testing.T) {
 			}
 		}()
 		eventually(t, "some appends", func() bool { return written.Load() >= 3 })
-		results, err := b.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{run.Job.ID}, Terminate: true, Reason: "enough"})
+		results, _, err := b.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{run.Job.ID}, Terminate: true, Reason: "enough"})
 		if err != nil || results[0].State != store.Cancelled {
 			t.Fatalf("Cancel: %+v, %v", results, err)
 		}
@@ -236,17 +236,17 @@ func TestRescueMeetsAppends(t *testing.T) {
 			}
 		}()
 		eventually(t, "some appends", func() bool { return written.Load() >= 3 })
-		var rescued []store.Rescued
+		var rescued store.Rescued
 		eventually(t, "the rescue", func() bool {
 			var err error
 			rescued, err = b.Rescue(t.Context(), allDead(t, b))
-			return err != nil || len(rescued) > 0
+			return err != nil || len(rescued.Jobs) > 0
 		})
 		journals, err := b.Journals(t.Context(), "", []store.ID{run.Job.ID})
 		if last := <-done; err != nil || int64(len(journals[0].Entries)) != last {
 			t.Fatalf("%d entries at the rescue, %d written: %v", len(journals[0].Entries), last, err)
 		}
-		if _, err := a.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{run.Job.ID}, Terminate: true}); err != nil {
+		if _, _, err := a.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{run.Job.ID}, Terminate: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -267,24 +267,25 @@ func TestFenceHoldsItsNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	rescued, err := s.Rescue(t.Context(), allDead(t, s))
-	if err != nil || len(rescued) > 0 {
-		t.Fatalf("Rescue beside a writer: %+v, %v", rescued, err)
+	if err != nil || len(rescued.Jobs) > 0 {
+		t.Fatalf("Rescue beside a writer: %+v, %v", rescued.Jobs, err)
 	}
 	if _, err := s.Beat(t.Context(), store.BeatParams{Node: node}); err != nil {
 		t.Fatalf("the node was declared dead beside a writer: %v", err)
 	}
-	_, err = s.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{run.Job.ID}, Terminate: true})
+	_, _, err = s.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{run.Job.ID}, Terminate: true})
 	wantErr(t, "Cancel", err, store.ErrUnavailable)
-	wantErr(t, "Leave", s.Leave(t.Context(), node), store.ErrUnavailable)
+	_, err = s.Leave(t.Context(), node)
+	wantErr(t, "Leave", err, store.ErrUnavailable)
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the rescue", func() bool {
 		rescued, err = s.Rescue(t.Context(), allDead(t, s))
-		return err != nil || len(rescued) > 0
+		return err != nil || len(rescued.Jobs) > 0
 	})
-	if err != nil || rescued[0].Job != run.Job.ID {
-		t.Fatalf("Rescue: %+v, %v", rescued, err)
+	if err != nil || rescued.Jobs[0].Job != run.Job.ID {
+		t.Fatalf("Rescue: %+v, %v", rescued.Jobs, err)
 	}
 }
 
@@ -308,10 +309,10 @@ func TestAppendTxHoldsItsJob(t *testing.T) {
 				t.Fatalf("child: %+v, %v", child.Result, child.Err)
 			}
 			rescued, err := s.Rescue(t.Context(), allDead(t, s))
-			if err != nil || len(rescued) > 0 {
-				t.Fatalf("Rescue: %+v, %v", rescued, err)
+			if err != nil || len(rescued.Jobs) > 0 {
+				t.Fatalf("Rescue: %+v, %v", rescued.Jobs, err)
 			}
-			results, err := s.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{run.Job.ID}, Terminate: true})
+			results, _, err := s.Cancel(t.Context(), store.CancelParams{Jobs: []store.ID{run.Job.ID}, Terminate: true})
 			if err != nil {
 				t.Fatal(err)
 			}

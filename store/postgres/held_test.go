@@ -277,7 +277,7 @@ func TestResumeWaitsForNobody(t *testing.T) {
 	s := open(t, config)
 	job := newJob()
 	enqueue(t, s, job)
-	if _, err := s.PauseJobs(t.Context(), store.PauseJobsParams{Jobs: []store.ID{job.Job.ID}}); err != nil {
+	if _, _, err := s.PauseJobs(t.Context(), store.PauseJobsParams{Jobs: []store.ID{job.Job.ID}}); err != nil {
 		t.Fatal(err)
 	}
 	tx, commit, _ := callers["pgx"](t, url)
@@ -287,7 +287,7 @@ func TestResumeWaitsForNobody(t *testing.T) {
 	}
 	resume := store.ResumeParams{Job: job.Job.ID, Expect: -1, Keep: -1}
 	w.take()
-	_, err := s.Resume(t.Context(), resume)
+	_, _, err := s.Resume(t.Context(), resume)
 	wantErr(t, "to resume a job that is sent to", err, store.ErrBusy)
 	if n, _ := w.take(); n > 0 {
 		t.Errorf("it waited for a lock %d times", n)
@@ -295,7 +295,7 @@ func TestResumeWaitsForNobody(t *testing.T) {
 	if err := commit(); err != nil {
 		t.Fatal(err)
 	}
-	if state, err := s.Resume(t.Context(), resume); err != nil || state != store.Available {
+	if state, _, err := s.Resume(t.Context(), resume); err != nil || state != store.Available {
 		t.Fatalf("the job is %v, %v", state, err)
 	}
 }
@@ -352,7 +352,7 @@ func TestResumeTakesBackARequest(t *testing.T) {
 				if err := s.SendTx(t.Context(), tx, []*store.Send{signal(id, "go")}); err != nil {
 					t.Fatal(err)
 				}
-				paused, err := s.PauseJobs(t.Context(), store.PauseJobsParams{Jobs: []store.ID{id}})
+				paused, _, err := s.PauseJobs(t.Context(), store.PauseJobsParams{Jobs: []store.ID{id}})
 				if err != nil || paused[0].State != store.Running {
 					t.Fatalf("paused: %+v, %v", paused, err)
 				}
@@ -360,14 +360,14 @@ func TestResumeTakesBackARequest(t *testing.T) {
 					t.Fatal(err)
 				}
 				resume := store.ResumeParams{Job: id, Expect: -1, Keep: -1}
-				if got, err := s.Resume(t.Context(), resume); err != nil || got != state {
+				if got, _, err := s.Resume(t.Context(), resume); err != nil || got != state {
 					t.Fatalf("resumed: %v, %v", got, err)
 				}
 				if err := apply(s, id); err != nil {
 					t.Fatal(err)
 				}
 				wantState(t, s, id, state)
-				if _, err := s.Resume(t.Context(), resume); !errors.Is(err, store.ErrConflict) {
+				if _, _, err := s.Resume(t.Context(), resume); !errors.Is(err, store.ErrConflict) {
 					t.Errorf("a second resume: %v", err)
 				}
 			})

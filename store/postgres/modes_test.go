@@ -93,10 +93,10 @@ func life(t *testing.T, s store.Store) {
 		record.Checkpoint == nil || record.Checkpoint.Percent != 12.5 || len(record.Attempts) != 1 || record.Attempts[0].Error != `e'"\` {
 		t.Fatalf("record: %+v, %v", record, err)
 	}
-	if _, err := s.Retry(ctx, store.RetryParams{Jobs: []store.ID{full.Job.ID}, Actor: "a'"}); err != nil {
+	if _, _, err := s.Retry(ctx, store.RetryParams{Jobs: []store.ID{full.Job.ID}, Actor: "a'"}); err != nil {
 		t.Fatal(err)
 	}
-	results, err := s.Cancel(ctx, store.CancelParams{Jobs: []store.ID{full.Job.ID, plain.Job.ID, later.Job.ID}, Reason: "r'", Actor: "a"})
+	results, _, err := s.Cancel(ctx, store.CancelParams{Jobs: []store.ID{full.Job.ID, plain.Job.ID, later.Job.ID}, Reason: "r'", Actor: "a"})
 	if err != nil || results[0].State != store.Cancelled || results[1].State != store.Completed || results[2].State != store.Cancelled {
 		t.Fatalf("Cancel: %+v, %v", results, err)
 	}
@@ -114,7 +114,8 @@ func life(t *testing.T, s store.Store) {
 	_, retainErr := s.Retain(ctx, store.Retention{Completed: time.Hour, Failed: time.Hour, Cancelled: time.Hour})
 	_, rescueErr := s.Rescue(ctx, store.RescueParams{})
 	pauseErr := s.Pause(ctx, store.PauseParams{Namespace: "default", Queue: "q'", Paused: true, Actor: "a"})
-	if err := errors.Join(beatErr, nodesErr, queuesErr, endedErr, sweepErr, retainErr, rescueErr, pauseErr, s.Leave(ctx, node)); err != nil {
+	_, leaveErr := s.Leave(ctx, node)
+	if err := errors.Join(beatErr, nodesErr, queuesErr, endedErr, sweepErr, retainErr, rescueErr, pauseErr, leaveErr); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -187,16 +188,16 @@ func durableLife(t *testing.T, s store.Store) {
 	if err != nil || record.Wait == nil || string(record.Wait.For) != `{"for":"'\""}` || record.Version != `v'"\` || record.Journal != 3 {
 		t.Fatalf("Get: %+v, %v", record, err)
 	}
-	paused, err := s.PauseJobs(ctx, store.PauseJobsParams{Jobs: []store.ID{id}, Reason: "r'", Actor: "a'"})
+	paused, _, err := s.PauseJobs(ctx, store.PauseJobsParams{Jobs: []store.ID{id}, Reason: "r'", Actor: "a'"})
 	if err != nil || paused[0].State != store.Waiting {
 		t.Fatalf("PauseJobs: %+v, %v", paused, err)
 	}
-	state, err := s.Resume(ctx, store.ResumeParams{Job: id, Keep: 2, Expect: 3, Reason: "r'", Actor: "a"})
+	state, _, err := s.Resume(ctx, store.ResumeParams{Job: id, Keep: 2, Expect: 3, Reason: "r'", Actor: "a"})
 	if err != nil || state != store.Available {
 		t.Fatalf("Resume: %v, %v", state, err)
 	}
 	fork := newJob(func(q *store.Enqueue) { q.Job.Queue, q.Job.Version = "forks", "2" })
-	if err := s.Fork(ctx, store.ForkParams{From: id, Keep: 2, Job: fork.Job, Reason: "r'", Actor: "a"}); err != nil {
+	if _, err := s.Fork(ctx, store.ForkParams{From: id, Keep: 2, Job: fork.Job, Reason: "r'", Actor: "a"}); err != nil {
 		t.Fatal(err)
 	}
 	run = claim(id, `send@v'"\`)
@@ -224,7 +225,7 @@ func durableLife(t *testing.T, s store.Store) {
 	if run = claim(fork.Job.ID, "send@2"); !run.Durable || run.Job.Attempt != 1 {
 		t.Fatalf("claimed the fork: %+v", run)
 	}
-	cancelled, err := s.Cancel(ctx, store.CancelParams{Jobs: []store.ID{fork.Job.ID}, Terminate: true, Reason: "r'"})
+	cancelled, _, err := s.Cancel(ctx, store.CancelParams{Jobs: []store.ID{fork.Job.ID}, Terminate: true, Reason: "r'"})
 	if err != nil || cancelled[0].State != store.Cancelled {
 		t.Fatalf("Cancel: %+v, %v", cancelled, err)
 	}

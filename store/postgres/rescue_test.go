@@ -35,17 +35,17 @@ func TestRescueOfANodeOfALaterProgram(t *testing.T) {
 		t.Fatalf("%d nodes, %v", len(nodes), err)
 	}
 	rescued, err := s.Rescue(t.Context(), allDead(t, s))
-	if err != nil || len(rescued) != 4 {
-		t.Fatalf("rescued %+v, %v", rescued, err)
+	if err != nil || len(rescued.Jobs) != 4 {
+		t.Fatalf("rescued %+v, %v", rescued.Jobs, err)
 	}
 	failed := 0
-	for _, r := range rescued {
+	for _, r := range rescued.Jobs {
 		if r.State == store.Failed {
 			failed++
 		}
 	}
 	if failed != 1 {
-		t.Errorf("%d jobs failed, want that of which it was promised: %+v", failed, rescued)
+		t.Errorf("%d jobs failed, want that of which it was promised: %+v", failed, rescued.Jobs)
 	}
 }
 

@@ -43,7 +43,7 @@ func TestARetryThatCollides(t *testing.T) {
 	}
 	retried := make(chan store.Result)
 	go func() {
-		results, err := s.Retry(context.Background(), store.RetryParams{Jobs: []store.ID{run.Job.ID}})
+		results, _, err := s.Retry(context.Background(), store.RetryParams{Jobs: []store.ID{run.Job.ID}})
 		if err != nil || len(results) != 1 {
 			t.Errorf("Retry: %v, %v", results, err)
 			results = make([]store.Result, 1)

@@ -137,33 +137,34 @@ func (s *Store) Unserved(ctx context.Context, limit int) ([]store.Unserved, erro
 
 // Cancel implements store.Operators. Each thousand of jobs is a transaction of its own, and a child is cancelled before its parent, if it
 // is asked for in this order, since it may wake it.
-func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
-	results, err := s.operate.Cancel(ctx, params)
-	return results, pg.Classify(ctx, "cancel", err)
+func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, []store.Wake, error) {
+	results, wakes, err := s.operate.Cancel(ctx, params)
+	return results, wakes, pg.Classify(ctx, "cancel", err)
 }
 
 // PauseJobs implements store.Operators. Each thousand of jobs is a transaction of its own.
-func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, error) {
-	results, err := s.operate.PauseJobs(ctx, params)
-	return results, pg.Classify(ctx, "pause jobs", err)
+func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, []store.Wake, error) {
+	results, wakes, err := s.operate.PauseJobs(ctx, params)
+	return results, wakes, pg.Classify(ctx, "pause jobs", err)
 }
 
 // Resume implements store.Operators. A job that another transaction has locked is tried again a few times; after that it is a caller's
 // transaction, and ErrBusy.
-func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (store.State, error) {
-	to, err := s.operate.Resume(ctx, params)
-	return to, pg.Classify(ctx, "resume job "+params.Job.String(), err)
+func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (store.State, []store.Wake, error) {
+	to, wakes, err := s.operate.Resume(ctx, params)
+	return to, wakes, pg.Classify(ctx, "resume job "+params.Job.String(), err)
 }
 
 // Retry implements store.Operators. Each thousand of jobs is a transaction of its own.
-func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.Result, error) {
-	results, err := s.operate.Retry(ctx, params)
-	return results, pg.Classify(ctx, "retry", err)
+func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.Result, []store.Wake, error) {
+	results, wakes, err := s.operate.Retry(ctx, params)
+	return results, wakes, pg.Classify(ctx, "retry", err)
 }
 
 // Fork implements store.Operators.
-func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
-	return pg.Classify(ctx, "fork job "+params.From.String(), s.operate.Fork(ctx, params))
+func (s *Store) Fork(ctx context.Context, params store.ForkParams) ([]store.Wake, error) {
+	wakes, err := s.operate.Fork(ctx, params)
+	return wakes, pg.Classify(ctx, "fork job "+params.From.String(), err)
 }
 
 // Pause implements store.Queues.
@@ -190,8 +191,9 @@ func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, 
 }
 
 // Leave implements store.Nodes.
-func (s *Store) Leave(ctx context.Context, node int64) error {
-	return pg.Classify(ctx, "leave", s.operate.Leave(ctx, node))
+func (s *Store) Leave(ctx context.Context, node int64) ([]store.Wake, error) {
+	wakes, err := s.operate.Leave(ctx, node)
+	return wakes, pg.Classify(ctx, "leave", err)
 }
 
 // Nodes implements store.Nodes.
@@ -207,12 +209,12 @@ func (s *Store) Promote(ctx context.Context, limit int) (store.Promoted, error) 
 }
 
 // SweepCancels implements store.Maintenance. It sees to requests to pause as well, which are not counted.
-func (s *Store) SweepCancels(ctx context.Context) (int, error) {
-	applied, err := s.operate.SweepCancels(ctx)
+func (s *Store) SweepCancels(ctx context.Context) (store.Swept, error) {
+	swept, err := s.operate.SweepCancels(ctx)
 	if err == nil {
 		err = s.operate.SweepPauses(ctx)
 	}
-	return applied, pg.Classify(ctx, "sweep requests", err)
+	return swept, pg.Classify(ctx, "sweep requests", err)
 }
 
 // CloseChildren implements store.Maintenance. What is to be done is asked, done, and then forgotten, each in a transaction of its own:
@@ -224,7 +226,7 @@ func (s *Store) CloseChildren(ctx context.Context, limit int) (store.Closed, err
 
 // Rescue implements store.Maintenance. Nodes are marked dead first, under a lock that waits for a claim of theirs that is on
 // its way: whatever such a node writes later finds no lease. Limit is that of claim records; 0 means 100.
-func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.Rescued, error) {
+func (s *Store) Rescue(ctx context.Context, params store.RescueParams) (store.Rescued, error) {
 	operation := "rescue"
 	if len(params.Lost) > 0 {
 		operation = "give up leases"

@@ -249,7 +249,7 @@ func TestAppendTxFences(t *testing.T) {
 				t.Fatal(err, a.Err)
 			}
 			terminate := func(ctx context.Context) error {
-				_, err := s.Cancel(ctx, store.CancelParams{Jobs: []store.ID{run.Job.ID}, Terminate: true})
+				_, _, err := s.Cancel(ctx, store.CancelParams{Jobs: []store.ID{run.Job.ID}, Terminate: true})
 				return err
 			}
 			short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)

@@ -158,7 +158,7 @@ func BenchmarkFork(b *testing.B) {
 			for b.Loop() {
 				job := run.Job
 				job.ID = uuid.Must(uuid.NewV7())
-				if err := s.Fork(b.Context(), store.ForkParams{From: run.Job.ID, Keep: int64(entries), Job: job}); err != nil {
+				if _, err := s.Fork(b.Context(), store.ForkParams{From: run.Job.ID, Keep: int64(entries), Job: job}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -27,10 +27,9 @@
 //
 // Ordering keys are handed on in the transaction that frees them or adds to them, not by a later
 // pass: the file has one write lock anyway, so nothing is won by waiting, and there is no table of
-// keys to look at. Batch.Woken tells of a turn that was handed on; where an answer has no place for
-// that, as that of a rescue, Watch does. A finished row of a job that completed does not repeat
-// lane and attempt, so that completing reads no body. A claim record holds lease numbers where they
-// are not all 1.
+// keys to look at. The answers tell of a turn that was handed on. A finished row of a job that
+// completed does not repeat lane and attempt, so that completing reads no body. A claim record holds
+// lease numbers where they are not all 1.
 //
 // Only a caller's own transaction keeps others from writing, and it keeps all of them: there is no
 // ErrBusy here, and AwaitTx need only get the write lock once.

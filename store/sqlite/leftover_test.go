@@ -140,7 +140,7 @@ func (m *mindful) continueAsNew() {
 func (m *mindful) resume(keep int64) {
 	m.Helper()
 	m.end(store.Outcome{State: store.Failed})
-	if _, err := m.store.Resume(m.Context(), store.ResumeParams{Job: m.run.Job.ID, Keep: keep, Expect: -1}); err != nil {
+	if _, _, err := m.store.Resume(m.Context(), store.ResumeParams{Job: m.run.Job.ID, Keep: keep, Expect: -1}); err != nil {
 		m.Fatal(err)
 	}
 	m.claim()
@@ -263,7 +263,7 @@ func TestForkWhileItIsCopied(t *testing.T) {
 			}
 		},
 		"another one makes the same fork": func(m *mindful, fork store.ForkParams) {
-			if err := m.store.Fork(m.Context(), fork); err != nil {
+			if _, err := m.store.Fork(m.Context(), fork); err != nil {
 				m.Error(err)
 			}
 		},
@@ -307,7 +307,7 @@ func TestForkThatIsNeverMade(t *testing.T) {
 			}
 		},
 		"it is made the next time": func(m *mindful, fork store.ForkParams) {
-			if err := m.store.Fork(m.Context(), fork); err != nil {
+			if _, err := m.store.Fork(m.Context(), fork); err != nil {
 				m.Fatal(err)
 			}
 			m.wantFork(fork.Job.ID)
@@ -336,7 +336,7 @@ func TestForkThatIsNeverMade(t *testing.T) {
 					}
 				})
 				fork := m.fork()
-				err := m.store.Fork(ctx, fork)
+				_, err := m.store.Fork(ctx, fork)
 				m.onClock.Store(func() {})
 				cancel()
 				if err == nil {

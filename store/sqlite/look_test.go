@@ -177,7 +177,8 @@ func TestSharedByAGroup(t *testing.T) {
 				t.Errorf("mode %v: %q has %v, want %v, %v", mode, name, info.Mode(), want, err)
 			}
 		}
-		if err := errors.Join(s.Leave(t.Context(), node), s.Close()); err != nil {
+		_, err := s.Leave(t.Context(), node)
+		if err := errors.Join(err, s.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -137,7 +137,8 @@ func playWorker(ctx context.Context, args []string) error {
 			fmt.Println(o.Lease.Job)
 		}
 		if seq > int64(jobs) && len(claimed) == 0 {
-			return s.Leave(ctx, node)
+			_, err := s.Leave(ctx, node)
+			return err
 		}
 	}
 }
@@ -209,22 +210,22 @@ func TestKilledProcessIsRescuedAtOnce(t *testing.T) {
 		t.Fatal(output.Text())
 	}
 	params := store.RescueParams{}
-	if rescued, err := s.Rescue(ctx, params); err != nil || len(rescued) != 0 {
-		t.Fatalf("rescued %v of a process that lives, %v", rescued, err)
+	if rescued, err := s.Rescue(ctx, params); err != nil || len(rescued.Jobs) != 0 {
+		t.Fatalf("rescued %v of a process that lives, %v", rescued.Jobs, err)
 	}
 	if err := command.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = command.Wait()
 	rescued, err := s.Rescue(ctx, params)
-	if err != nil || len(rescued) != 1 || rescued[0].Node != node || rescued[0].State != store.Retryable || rescued[0].Queue != "mail" {
-		t.Fatalf("rescued %+v, %v", rescued, err)
+	if err != nil || len(rescued.Jobs) != 1 || rescued.Jobs[0].Node != node || rescued.Jobs[0].State != store.Retryable || rescued.Jobs[0].Queue != "mail" {
+		t.Fatalf("rescued %+v, %v", rescued.Jobs, err)
 	}
 	if _, err := os.Stat(path + ".nodes"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("lock files are left: %v", err)
 	}
-	if rescued, err = s.Rescue(ctx, params); err != nil || len(rescued) != 0 {
-		t.Fatalf("rescued again: %v, %v", rescued, err)
+	if rescued, err = s.Rescue(ctx, params); err != nil || len(rescued.Jobs) != 0 {
+		t.Fatalf("rescued again: %v, %v", rescued.Jobs, err)
 	}
 }
 

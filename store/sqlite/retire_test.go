@@ -90,7 +90,7 @@ func TestLanesInUseStay(t *testing.T) {
 		}},
 		{"held", briefly, func(a *aged) store.ID {
 			id := a.add(a.store, "old")
-			_, err := a.store.PauseJobs(a.Context(), store.PauseJobsParams{Jobs: []store.ID{id}})
+			_, _, err := a.store.PauseJobs(a.Context(), store.PauseJobsParams{Jobs: []store.ID{id}})
 			must(a.T, err)
 			return id
 		}},
@@ -101,7 +101,7 @@ func TestLanesInUseStay(t *testing.T) {
 		}},
 		{"cancelled", store.Retention{Completed: time.Hour}, func(a *aged) store.ID {
 			id := a.add(a.store, "old")
-			_, err := a.store.Cancel(a.Context(), store.CancelParams{Jobs: []store.ID{id}})
+			_, _, err := a.store.Cancel(a.Context(), store.CancelParams{Jobs: []store.ID{id}})
 			must(a.T, err)
 			return id
 		}},
@@ -141,7 +141,7 @@ func TestFailedJobsOfOthersHoldNothing(t *testing.T) {
 		t.Errorf("left are the queues %q", got)
 	}
 	// Run again, and completed at last, it lets go of it.
-	if _, err := a.store.Retry(t.Context(), store.RetryParams{Jobs: a.failed()}); err != nil {
+	if _, _, err := a.store.Retry(t.Context(), store.RetryParams{Jobs: a.failed()}); err != nil {
 		t.Fatal(err)
 	}
 	a.end(a.claim(1), store.Outcome{State: store.Completed})
@@ -254,7 +254,7 @@ func TestNoJobWithoutLane(t *testing.T) {
 			a.retain(keep)
 		case 9:
 			if failed := a.failed(); len(failed) > 0 {
-				_, err := s.Retry(t.Context(), store.RetryParams{Jobs: failed[:1]})
+				_, _, err := s.Retry(t.Context(), store.RetryParams{Jobs: failed[:1]})
 				must(t, err)
 			}
 		}
@@ -274,9 +274,9 @@ func TestAuditGoes(t *testing.T) {
 	ctx := t.Context()
 	a := openAged(t)
 	cancelled, held := a.add(a.store, "mail"), a.add(a.store, "mail")
-	_, err := a.store.Cancel(ctx, store.CancelParams{Jobs: []store.ID{cancelled}, Actor: "ada"})
+	_, _, err := a.store.Cancel(ctx, store.CancelParams{Jobs: []store.ID{cancelled}, Actor: "ada"})
 	must(t, err)
-	_, err = a.store.PauseJobs(ctx, store.PauseJobsParams{Jobs: []store.ID{held}, Actor: "ada"})
+	_, _, err = a.store.PauseJobs(ctx, store.PauseJobsParams{Jobs: []store.ID{held}, Actor: "ada"})
 	must(t, err)
 	must(t, a.store.Pause(ctx, store.PauseParams{Namespace: "default", Queue: "mail", Paused: true, Actor: "ada"}))
 	keep := store.Retention{Cancelled: time.Hour, Audit: 10 * oneDay}

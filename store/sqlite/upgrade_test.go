@@ -77,7 +77,7 @@ func TestUpgrade(t *testing.T) {
 			t.Errorf("%+v, %v", got, err)
 		}
 	}
-	if _, err := s.Retry(ctx, store.RetryParams{Jobs: []store.ID{failed}}); err != nil {
+	if _, _, err := s.Retry(ctx, store.RetryParams{Jobs: []store.ID{failed}}); err != nil {
 		t.Fatal(err)
 	}
 	if promoted, err := s.Promote(ctx, 10); err != nil || promoted.Jobs != 1 {
@@ -137,8 +137,8 @@ func TestUpgradeFrom3(t *testing.T) {
 		t.Fatalf("%+v, %v", beat, err)
 	}
 	rescued, err := s.Rescue(ctx, store.RescueParams{Dead: beat.Nodes})
-	if err != nil || len(rescued) != 1 || rescued[0].Job != running || rescued[0].State != store.Retryable {
-		t.Fatalf("rescued %+v, %v", rescued, err)
+	if err != nil || len(rescued.Jobs) != 1 || rescued.Jobs[0].Job != running || rescued.Jobs[0].State != store.Retryable {
+		t.Fatalf("rescued %+v, %v", rescued.Jobs, err)
 	}
 	keep := store.Retention{Completed: time.Hour, Audit: time.Hour}
 	if _, err := s.Retain(ctx, keep); err != nil {

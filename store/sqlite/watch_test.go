@@ -9,12 +9,12 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
-// TestTurnsAreTold: the next job of an ordering key is told at once, by the batch that ends the one
-// before it, or by Watch if that is ended by an operation that does not tell.
+// TestTurnsAreTold: the next job of an ordering key is told of at once, by the answer of what ends the
+// one before it, and by nothing else.
 func TestTurnsAreTold(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	source := sqlite.File(file(t))
-	source.Poll = time.Hour
+	source.Poll = time.Millisecond
 	s := open(t, source)
 	wakes, ended := make(chan store.Wake, 10), make(chan error)
 	go func() { ended <- s.Watch(ctx, func(w store.Wake) { wakes <- w }) }()
@@ -49,12 +49,13 @@ func TestTurnsAreTold(t *testing.T) {
 	beat, err := s.Beat(ctx, store.BeatParams{Node: leader, LeaderTTL: time.Minute, Lead: true})
 	must(t, err)
 	rescued, err := s.Rescue(ctx, store.RescueParams{Dead: beat.Nodes})
-	if err != nil || len(rescued) != 1 || rescued[0].State != store.Failed {
-		t.Fatalf("%+v, %v", rescued, err)
+	if err != nil || len(rescued.Jobs) != 1 || rescued.Jobs[0].State != store.Failed {
+		t.Fatalf("%+v, %v", rescued.Jobs, err)
 	}
-	if w := <-wakes; w.Kind != want.Kind || w.Namespace != want.Namespace || w.Queue != want.Queue {
-		t.Errorf("%+v", w)
+	if told := rescued.Wakes; len(told) != 1 || told[0].Kind != want.Kind || told[0].Namespace != want.Namespace || told[0].Queue != want.Queue {
+		t.Errorf("%+v", told)
 	}
+	time.Sleep(20 * time.Millisecond) // what Watch would see by then
 	cancel()
 	must(t, <-ended)
 	if len(wakes) != 0 {

@@ -98,7 +98,7 @@ func (a *inventory) end(e *env.Env) {
 		e.Send(id, env.Signal("approved"))
 	}
 	for _, id := range a.paused {
-		if _, err := e.Store.Resume(e.Ctx, store.ResumeParams{Job: id, Keep: -1, Expect: -1, Actor: "ada"}); err != nil {
+		if _, _, err := e.Store.Resume(e.Ctx, store.ResumeParams{Job: id, Keep: -1, Expect: -1, Actor: "ada"}); err != nil {
 			e.Fatalf("Resume: %v", err)
 		}
 	}

@@ -43,10 +43,10 @@ func (s stuck) Join(ctx context.Context, info store.NodeInfo) (int64, error) {
 	return s.Store.Join(ctx, info)
 }
 
-func (s stuck) Leave(ctx context.Context, node int64) error {
+func (s stuck) Leave(ctx context.Context, node int64) ([]store.Wake, error) {
 	if s.leave {
 		<-ctx.Done()
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 	return s.Store.Leave(ctx, node)
 }

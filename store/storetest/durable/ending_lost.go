@@ -127,9 +127,9 @@ func endingGivenUp(e *env.Env) {
 }
 
 // wantLostEnds checks where the jobs have gone.
-func wantLostEnds(e *env.Env, all []*lost, taken []store.Rescued) {
+func wantLostEnds(e *env.Env, all []*lost, taken []store.RescuedJob) {
 	e.Helper()
-	rescued := map[store.ID]store.Rescued{}
+	rescued := map[store.ID]store.RescuedJob{}
 	for _, r := range taken {
 		rescued[r.Job] = r
 	}

@@ -96,7 +96,7 @@ func holdEnds(e *env.Env) {
 	if e.Get(run.Job.ID).PauseRequested || len(e.Beat(run.Lease.Node).Pauses) != 0 {
 		e.Fatal("a resumed job is asked to pause")
 	}
-	_, err := e.Store.Resume(e.Ctx, env.Resumption(run.Job.ID))
+	_, _, err := e.Store.Resume(e.Ctx, env.Resumption(run.Job.ID))
 	e.WantErr("Resume of a running job that nobody asked to pause", err, store.ErrConflict)
 	e.EndAs(store.Retryable, run, store.Retryable)
 }

@@ -216,7 +216,7 @@ func resumeUnique(e *env.Env) {
 	second := e.Add(env.Unique("k"))
 	params := env.Resumption(first)
 	params.Keep = 1
-	_, err := e.Store.Resume(e.Ctx, params)
+	_, _, err := e.Store.Resume(e.Ctx, params)
 	e.WantErr("Resume without the key", err, store.ErrConflict)
 	var conflict *store.UniqueError
 	if !errors.As(err, &conflict) || conflict.Holder != second {

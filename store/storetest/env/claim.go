@@ -132,7 +132,7 @@ func LeasesOf(runs []store.Claimed) []store.Lease {
 }
 
 // RescuedIDs are the jobs of what was rescued.
-func RescuedIDs(rescued []store.Rescued) []store.ID {
+func RescuedIDs(rescued []store.RescuedJob) []store.ID {
 	var ids []store.ID
 	for _, r := range rescued {
 		ids = append(ids, r.Job)

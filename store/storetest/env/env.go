@@ -25,9 +25,10 @@ type Env struct {
 	Store store.Store
 	Clock *Clock
 	IDs   *IDs
-	seqs  *atomic.Int64 // of claims; never reused
-	space string        // the namespace
-	Open  Factory       // for tests that need a second store
+	seqs  *atomic.Int64                 // of claims; never reused
+	space string                        // the namespace
+	Open  Factory                       // for tests that need a second store
+	told  *atomic.Pointer[[]store.Wake] // by the last of the verbs that answer with wake-ups
 }
 
 // New opens a fresh store for a test.
@@ -41,7 +42,10 @@ func New(t *testing.T, open Factory) *Env {
 
 // On is the environment of a test whose store is open.
 func On(t *testing.T, s store.Store, clock *Clock) *Env {
-	return &Env{T: t, Ctx: t.Context(), Store: s, Clock: clock, IDs: NewIDs(clock), seqs: new(atomic.Int64), space: Namespace}
+	return &Env{
+		T: t, Ctx: t.Context(), Store: s, Clock: clock, IDs: NewIDs(clock), seqs: new(atomic.Int64), space: Namespace,
+		told: new(atomic.Pointer[[]store.Wake]),
+	}
 }
 
 // InOtherSpace returns the same in the other namespace: new jobs are of that, and so are those that

@@ -53,7 +53,11 @@ func (e *Env) Lead(node int64) store.Beat {
 // Leave lets a node leave.
 func (e *Env) Leave(node int64) {
 	e.Helper()
-	e.NoError("Leave", e.Store.Leave(e.Ctx, node))
+	wakes, err := e.Store.Leave(e.Ctx, node)
+	e.told.Store(&wakes)
+	if err != nil {
+		e.Fatalf("Leave: %v", err)
+	}
 }
 
 // SilentNodes are those that have given no sign of life for as long as a dead one.
@@ -82,29 +86,32 @@ func (e *Env) RescueParams() store.RescueParams {
 }
 
 // Rescue rescues from silent nodes until there is nothing left to rescue.
-func (e *Env) Rescue() []store.Rescued {
+func (e *Env) Rescue() []store.RescuedJob {
 	e.Helper()
 	return e.RescueWith(e.RescueParams())
 }
 
 // RescueWith rescues like this until there is nothing left to rescue.
-func (e *Env) RescueWith(params store.RescueParams) []store.Rescued {
+func (e *Env) RescueWith(params store.RescueParams) []store.RescuedJob {
 	e.Helper()
-	var all []store.Rescued
+	var all []store.RescuedJob
+	var wakes []store.Wake
+	defer func() { e.told.Store(&wakes) }()
 	for range 1000 {
 		rescued, err := e.Store.Rescue(e.Ctx, params)
+		wakes = append(wakes, rescued.Wakes...)
 		e.NoError("Rescue", err)
-		if len(rescued) == 0 {
+		if len(rescued.Jobs) == 0 {
 			return all
 		}
-		all = append(all, rescued...)
+		all = append(all, rescued.Jobs...)
 	}
 	e.Fatal("Rescue finds something for ever")
 	return nil
 }
 
 // Lose declares the node of a run dead and rescues from it, which must take this run alone.
-func (e *Env) Lose(run store.Claimed) store.Rescued {
+func (e *Env) Lose(run store.Claimed) store.RescuedJob {
 	e.Helper()
 	rescued := e.RescueWith(store.RescueParams{Dead: []store.NodeBeat{e.LastBeat(run.Lease.Node)}})
 	if len(rescued) != 1 || rescued[0].Job != run.Job.ID || rescued[0].Node != run.Lease.Node {
@@ -114,11 +121,12 @@ func (e *Env) Lose(run store.Claimed) store.Rescued {
 }
 
 // GiveUp gives up runs, in one call.
-func (e *Env) GiveUp(runs ...store.Claimed) []store.Rescued {
+func (e *Env) GiveUp(runs ...store.Claimed) []store.RescuedJob {
 	e.Helper()
 	rescued, err := e.Store.Rescue(e.Ctx, store.RescueParams{Lost: LeasesOf(runs)})
+	e.told.Store(&rescued.Wakes)
 	e.NoError("Rescue of what is given up", err)
-	return rescued
+	return rescued.Jobs
 }
 
 // Nodes are those that are listed.

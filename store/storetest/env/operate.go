@@ -23,7 +23,8 @@ func (e *Env) WantAnswers(results []store.Result, err error, ids []store.ID, wan
 // Cancel asks to cancel jobs and returns their states; none may be unknown.
 func (e *Env) Cancel(ids ...store.ID) []store.State {
 	e.Helper()
-	results, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: ids, Reason: "not needed", Actor: "ada"})
+	results, wakes, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: ids, Reason: "not needed", Actor: "ada"})
+	e.told.Store(&wakes)
 	if err != nil || len(results) != len(ids) {
 		e.Fatalf("Cancel: %d results, %v", len(results), err)
 	}
@@ -48,7 +49,8 @@ func (e *Env) Retry(id store.ID) {
 // TryRetry asks to run a job again, and returns what the store made of it.
 func (e *Env) TryRetry(id store.ID) store.Result {
 	e.Helper()
-	results, err := e.Store.Retry(e.Ctx, store.RetryParams{Jobs: []store.ID{id}, Actor: "ada", Reason: "once more"})
+	results, wakes, err := e.Store.Retry(e.Ctx, store.RetryParams{Jobs: []store.ID{id}, Actor: "ada", Reason: "once more"})
+	e.told.Store(&wakes)
 	if err != nil || len(results) != 1 || results[0].Job != id {
 		e.Fatalf("Retry: %+v, %v", results, err)
 	}
@@ -66,14 +68,16 @@ func (e *Env) Pause(queue string, paused bool) {
 func (e *Env) Sweep() int {
 	e.Helper()
 	n, err := e.Store.SweepCancels(e.Ctx)
+	e.told.Store(&n.Wakes)
 	e.NoError("SweepCancels", err)
-	return n
+	return n.Jobs
 }
 
 // TryPause asks to pause jobs.
 func (e *Env) TryPause(ids ...store.ID) []store.Result {
 	e.Helper()
-	results, err := e.Store.PauseJobs(e.Ctx, store.PauseJobsParams{Jobs: ids, Reason: "look first", Actor: "ada"})
+	results, wakes, err := e.Store.PauseJobs(e.Ctx, store.PauseJobsParams{Jobs: ids, Reason: "look first", Actor: "ada"})
+	e.told.Store(&wakes)
 	if err != nil || len(results) != len(ids) {
 		e.Fatalf("PauseJobs: %d results, %v", len(results), err)
 	}
@@ -108,7 +112,8 @@ func Cut(id store.ID, keep int64) store.ResumeParams {
 // Resume lets a job go on, which must lead to the given state.
 func (e *Env) Resume(params store.ResumeParams, want store.State) {
 	e.Helper()
-	state, err := e.Store.Resume(e.Ctx, params)
+	state, wakes, err := e.Store.Resume(e.Ctx, params)
+	e.told.Store(&wakes)
 	if err != nil || state != want {
 		e.Fatalf("Resume: %v, %v; want %v", state, err, want)
 	}
@@ -119,7 +124,8 @@ func (e *Env) Resume(params store.ResumeParams, want store.State) {
 func (e *Env) WantNoResume(params store.ResumeParams, class error) {
 	e.Helper()
 	before := e.Get(params.Job)
-	_, err := e.Store.Resume(e.Ctx, params)
+	_, wakes, err := e.Store.Resume(e.Ctx, params)
+	e.told.Store(&wakes)
 	e.WantErr("Resume of a "+before.State.String()+" job", err, class)
 	e.Equal("record after the Resume", e.Get(params.Job), before)
 }
@@ -127,7 +133,9 @@ func (e *Env) WantNoResume(params store.ResumeParams, class error) {
 // GoOn resumes a job, whatever it is then.
 func (e *Env) GoOn(id store.ID) {
 	e.Helper()
-	if _, err := e.Store.Resume(e.Ctx, Resumption(id)); err != nil {
+	_, wakes, err := e.Store.Resume(e.Ctx, Resumption(id))
+	e.told.Store(&wakes)
+	if err != nil {
 		e.Fatalf("Resume: %v", err)
 	}
 }
@@ -135,7 +143,8 @@ func (e *Env) GoOn(id store.ID) {
 // Terminate ends jobs at once, and returns their states; none may be unknown.
 func (e *Env) Terminate(ids ...store.ID) []store.State {
 	e.Helper()
-	results, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: ids, Reason: "enough", Actor: "ada", Terminate: true})
+	results, wakes, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: ids, Reason: "enough", Actor: "ada", Terminate: true})
+	e.told.Store(&wakes)
 	if err != nil || len(results) != len(ids) {
 		e.Fatalf("Cancel: %d results, %v", len(results), err)
 	}
@@ -153,7 +162,8 @@ func (e *Env) Terminate(ids ...store.ID) []store.State {
 func (e *Env) Fork(from store.ID, keep int64, change ...func(*store.Enqueue)) store.ID {
 	e.Helper()
 	q := e.Job(change...)
-	err := e.Store.Fork(e.Ctx, store.ForkParams{From: from, Keep: keep, Job: q.Job, Reason: "what if", Actor: "ada"})
+	wakes, err := e.Store.Fork(e.Ctx, store.ForkParams{From: from, Keep: keep, Job: q.Job, Reason: "what if", Actor: "ada"})
+	e.told.Store(&wakes)
 	e.NoError("Fork", err)
 	return q.Job.ID
 }
@@ -162,6 +172,7 @@ func (e *Env) Fork(from store.ID, keep int64, change ...func(*store.Enqueue)) st
 func (e *Env) CloseOnce(limit int) store.Closed {
 	e.Helper()
 	closed, err := e.Store.CloseChildren(e.Ctx, limit)
+	e.told.Store(&closed.Wakes)
 	e.NoError("CloseChildren", err)
 	return closed
 }
@@ -170,8 +181,11 @@ func (e *Env) CloseOnce(limit int) store.Closed {
 func (e *Env) CloseChildren(limit int) []store.ID {
 	e.Helper()
 	var ended []store.ID
+	var wakes []store.Wake
+	defer func() { e.told.Store(&wakes) }()
 	for range 1000 {
 		closed, err := e.Store.CloseChildren(e.Ctx, limit)
+		wakes = append(wakes, closed.Wakes...)
 		e.NoError("CloseChildren", err)
 		if n := len(closed.Ended) + len(closed.Running); n > limit {
 			e.Fatalf("CloseChildren closed %d of at most %d", n, limit)

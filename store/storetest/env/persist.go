@@ -33,6 +33,14 @@ func persistFor[T any](ask func() (T, error)) (answer T, err error) {
 	return answer, err
 }
 
+func persistTold[T any](ask func() (T, []store.Wake, error)) (answer T, wakes []store.Wake, err error) {
+	err = persist(func(bool) (err error) {
+		answer, wakes, err = ask()
+		return err
+	})
+	return answer, wakes, err
+}
+
 func (p persistent) Apply(ctx context.Context, batch *store.Batch) error {
 	return persist(func(again bool) error {
 		for _, a := range batch.Appends {
@@ -66,36 +74,36 @@ func (p persistent) Beat(ctx context.Context, params store.BeatParams) (store.Be
 	return persistFor(func() (store.Beat, error) { return p.Store.Beat(ctx, params) })
 }
 
-func (p persistent) Leave(ctx context.Context, node int64) error {
-	return persist(func(bool) error { return p.Store.Leave(ctx, node) })
+func (p persistent) Leave(ctx context.Context, node int64) ([]store.Wake, error) {
+	return persistFor(func() ([]store.Wake, error) { return p.Store.Leave(ctx, node) })
 }
 
 func (p persistent) Nodes(ctx context.Context) ([]store.Node, error) {
 	return persistFor(func() ([]store.Node, error) { return p.Store.Nodes(ctx) })
 }
 
-func (p persistent) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
-	return persistFor(func() ([]store.Result, error) { return p.Store.Cancel(ctx, params) })
+func (p persistent) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, []store.Wake, error) {
+	return persistTold(func() ([]store.Result, []store.Wake, error) { return p.Store.Cancel(ctx, params) })
 }
 
-func (p persistent) Retry(ctx context.Context, params store.RetryParams) ([]store.Result, error) {
-	return persistFor(func() ([]store.Result, error) { return p.Store.Retry(ctx, params) })
+func (p persistent) Retry(ctx context.Context, params store.RetryParams) ([]store.Result, []store.Wake, error) {
+	return persistTold(func() ([]store.Result, []store.Wake, error) { return p.Store.Retry(ctx, params) })
 }
 
 func (p persistent) Pause(ctx context.Context, params store.PauseParams) error {
 	return persist(func(bool) error { return p.Store.Pause(ctx, params) })
 }
 
-func (p persistent) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, error) {
-	return persistFor(func() ([]store.Result, error) { return p.Store.PauseJobs(ctx, params) })
+func (p persistent) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, []store.Wake, error) {
+	return persistTold(func() ([]store.Result, []store.Wake, error) { return p.Store.PauseJobs(ctx, params) })
 }
 
-func (p persistent) Resume(ctx context.Context, params store.ResumeParams) (store.State, error) {
-	return persistFor(func() (store.State, error) { return p.Store.Resume(ctx, params) })
+func (p persistent) Resume(ctx context.Context, params store.ResumeParams) (store.State, []store.Wake, error) {
+	return persistTold(func() (store.State, []store.Wake, error) { return p.Store.Resume(ctx, params) })
 }
 
-func (p persistent) Fork(ctx context.Context, params store.ForkParams) error {
-	return persist(func(bool) error { return p.Store.Fork(ctx, params) })
+func (p persistent) Fork(ctx context.Context, params store.ForkParams) ([]store.Wake, error) {
+	return persistFor(func() ([]store.Wake, error) { return p.Store.Fork(ctx, params) })
 }
 
 func (p persistent) Journals(ctx context.Context, namespace string, ids []store.ID) ([]store.Journal, error) {
@@ -130,12 +138,12 @@ func (p persistent) Promote(ctx context.Context, limit int) (store.Promoted, err
 	return persistFor(func() (store.Promoted, error) { return p.Store.Promote(ctx, limit) })
 }
 
-func (p persistent) Rescue(ctx context.Context, params store.RescueParams) ([]store.Rescued, error) {
-	return persistFor(func() ([]store.Rescued, error) { return p.Store.Rescue(ctx, params) })
+func (p persistent) Rescue(ctx context.Context, params store.RescueParams) (store.Rescued, error) {
+	return persistFor(func() (store.Rescued, error) { return p.Store.Rescue(ctx, params) })
 }
 
-func (p persistent) SweepCancels(ctx context.Context) (int, error) {
-	return persistFor(func() (int, error) { return p.Store.SweepCancels(ctx) })
+func (p persistent) SweepCancels(ctx context.Context) (store.Swept, error) {
+	return persistFor(func() (store.Swept, error) { return p.Store.SweepCancels(ctx) })
 }
 
 func (p persistent) Retain(ctx context.Context, params store.Retention) (store.Retained, error) {

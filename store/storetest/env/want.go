@@ -49,3 +49,6 @@ func (e *Env) WantSameIDs(what string, got []store.ID, want ...store.ID) {
 	byID := func(a, b store.ID) int { return bytes.Compare(a[:], b[:]) }
 	e.Equal(what, slices.SortedFunc(slices.Values(got), byID), slices.SortedFunc(slices.Values(want), byID))
 }
+
+// ErrOf is the error of a verb whose answer does not matter.
+func ErrOf[T any](_ T, err error) error { return err }

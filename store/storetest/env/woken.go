@@ -38,3 +38,7 @@ func (e *Env) WantWoken(batch *store.Batch, queues ...string) {
 	slices.Sort(got)
 	e.Equal("woken queues", got, queues)
 }
+
+// Told are the wake-ups that the last verb answered with: what a person did, a node's leave, a sweep,
+// a rescue, or the end of children.
+func (e *Env) Told() []store.Wake { return *e.told.Load() }

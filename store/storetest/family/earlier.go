@@ -312,7 +312,7 @@ func earlierForkedLate(e *env.Env) {
 	next := e.Journal(run.Job.ID).Entries[2]
 	again(e, &run)
 	whileRemoved(e, func() {
-		err := e.Store.Fork(e.Ctx, store.ForkParams{From: run.Job.ID, Keep: 2, Next: &next, Job: e.Job().Job})
+		_, err := e.Store.Fork(e.Ctx, store.ForkParams{From: run.Job.ID, Keep: 2, Next: &next, Job: e.Job().Job})
 		e.WantErr("a fork from an item of before", err, store.ErrConflict)
 	})
 }

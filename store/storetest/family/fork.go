@@ -139,14 +139,14 @@ func forkRepeat(e *env.Env) {
 	run := e.Durable(3)
 	q := e.Job()
 	params := store.ForkParams{From: run.Job.ID, Keep: 2, Job: q.Job, Reason: "what if", Actor: "ada"}
-	e.NoError("Fork", e.Store.Fork(e.Ctx, params))
+	e.NoError("Fork", env.ErrOf(e.Store.Fork(e.Ctx, params)))
 	next := e.ClaimOne(e.Join(), q.Job.ID)
 	e.Write(&next, env.Step(3))
 	before, journal := e.Get(q.Job.ID), e.Journal(q.Job.ID)
 	e.Write(&run, env.Step(4))
 	for _, keep := range []int64{2, 4} {
 		params.Keep = keep
-		e.NoError("repeated Fork", e.Store.Fork(e.Ctx, params))
+		e.NoError("repeated Fork", env.ErrOf(e.Store.Fork(e.Ctx, params)))
 		e.Equal("the fork", e.Get(q.Job.ID), before)
 		e.Equal("its journal", e.Journal(q.Job.ID), journal)
 	}
@@ -155,9 +155,9 @@ func forkRepeat(e *env.Env) {
 func forkRefused(e *env.Env) {
 	run := e.Durable(1)
 	jobs := len(e.ListIDs(store.Filter{}))
-	err := e.Store.Fork(e.Ctx, store.ForkParams{From: e.IDs.Next(), Keep: 1, Job: e.Job().Job})
+	_, err := e.Store.Fork(e.Ctx, store.ForkParams{From: e.IDs.Next(), Keep: 1, Job: e.Job().Job})
 	e.WantErr("fork of an unknown job", err, store.ErrNotFound)
-	err = e.Store.Fork(e.Ctx, store.ForkParams{From: run.Job.ID, Keep: 1, Job: e.Job(env.Unique("k")).Job})
+	_, err = e.Store.Fork(e.Ctx, store.ForkParams{From: run.Job.ID, Keep: 1, Job: e.Job(env.Unique("k")).Job})
 	e.WantErr("fork with a unique key", err, store.ErrInvalid)
 	if n := len(e.ListIDs(store.Filter{})); n != jobs {
 		e.Fatalf("%d jobs became %d", jobs, n)
@@ -211,7 +211,7 @@ func forkNext(e *env.Env) {
 			}
 			q := e.Job(env.Kind("fork"))
 			params := store.ForkParams{From: run.Job.ID, Keep: keep, Next: &next, Job: q.Job}
-			err := e.Store.Fork(e.Ctx, params)
+			_, err := e.Store.Fork(e.Ctx, params)
 			if same {
 				if err != nil {
 					e.Fatalf("%s: a fork that keeps %d: %v", name, keep, err)
@@ -229,7 +229,7 @@ func forkNext(e *env.Env) {
 	first := e.Fork(run.Job.ID, 3)
 	next := e.Journal(first).Entries[2]
 	q := e.Job()
-	e.NoError("a fork of a fork", e.Store.Fork(e.Ctx, store.ForkParams{From: first, Keep: 2, Next: &next, Job: q.Job}))
+	e.NoError("a fork of a fork", env.ErrOf(e.Store.Fork(e.Ctx, store.ForkParams{From: first, Keep: 2, Next: &next, Job: q.Job})))
 	e.WantEntries(q.Job.ID, 2)
 }
 

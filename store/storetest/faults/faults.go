@@ -186,6 +186,19 @@ func answer[T any](ctx context.Context, s *Store, op string, call func() (T, err
 	return result, nil
 }
 
+// told makes a call that returns a value and wake-ups, which are lost with the error.
+func told[T any](ctx context.Context, s *Store, op string, call func() (T, []store.Wake, error)) (T, []store.Wake, error) {
+	var wakes []store.Wake
+	result, err := answer(ctx, s, op, func() (result T, err error) {
+		result, wakes, err = call()
+		return result, err
+	})
+	if err != nil {
+		return result, nil, err
+	}
+	return result, wakes, nil
+}
+
 // Claim implements store.Claims.
 func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	var claimed []store.Claimed
@@ -212,8 +225,8 @@ func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, 
 }
 
 // Leave implements store.Nodes.
-func (s *Store) Leave(ctx context.Context, node int64) error {
-	return s.do(ctx, "Leave", func(bool) error { return s.inner.Leave(ctx, node) })
+func (s *Store) Leave(ctx context.Context, node int64) ([]store.Wake, error) {
+	return answer(ctx, s, "Leave", func() ([]store.Wake, error) { return s.inner.Leave(ctx, node) })
 }
 
 // Nodes implements store.Nodes.
@@ -222,13 +235,13 @@ func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 }
 
 // Cancel implements store.Operators.
-func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
-	return answer(ctx, s, "Cancel", func() ([]store.Result, error) { return s.inner.Cancel(ctx, params) })
+func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, []store.Wake, error) {
+	return told(ctx, s, "Cancel", func() ([]store.Result, []store.Wake, error) { return s.inner.Cancel(ctx, params) })
 }
 
 // Retry implements store.Operators.
-func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.Result, error) {
-	return answer(ctx, s, "Retry", func() ([]store.Result, error) { return s.inner.Retry(ctx, params) })
+func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.Result, []store.Wake, error) {
+	return told(ctx, s, "Retry", func() ([]store.Result, []store.Wake, error) { return s.inner.Retry(ctx, params) })
 }
 
 // Pause implements store.Queues.
@@ -237,28 +250,28 @@ func (s *Store) Pause(ctx context.Context, params store.PauseParams) error {
 }
 
 // PauseJobs implements store.Operators.
-func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, error) {
-	return answer(ctx, s, "PauseJobs", func() ([]store.Result, error) { return s.inner.PauseJobs(ctx, params) })
+func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, []store.Wake, error) {
+	return told(ctx, s, "PauseJobs", func() ([]store.Result, []store.Wake, error) { return s.inner.PauseJobs(ctx, params) })
 }
 
 // Resume implements store.Operators. It is not duplicated: the second one would find a job that goes on already.
-func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (state store.State, err error) {
+func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (state store.State, wakes []store.Wake, err error) {
 	err = s.do(ctx, "Resume", func(again bool) (err error) {
 		if again {
 			return errOnce
 		}
-		state, err = s.inner.Resume(ctx, params)
+		state, wakes, err = s.inner.Resume(ctx, params)
 		return err
 	})
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
-	return state, nil
+	return state, wakes, nil
 }
 
 // Fork implements store.Operators.
-func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
-	return s.do(ctx, "Fork", func(bool) error { return s.inner.Fork(ctx, params) })
+func (s *Store) Fork(ctx context.Context, params store.ForkParams) ([]store.Wake, error) {
+	return answer(ctx, s, "Fork", func() ([]store.Wake, error) { return s.inner.Fork(ctx, params) })
 }
 
 // Get implements store.Reader.
@@ -312,13 +325,13 @@ func (s *Store) Promote(ctx context.Context, limit int) (store.Promoted, error) 
 }
 
 // Rescue implements store.Maintenance.
-func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.Rescued, error) {
-	return answer(ctx, s, "Rescue", func() ([]store.Rescued, error) { return s.inner.Rescue(ctx, params) })
+func (s *Store) Rescue(ctx context.Context, params store.RescueParams) (store.Rescued, error) {
+	return answer(ctx, s, "Rescue", func() (store.Rescued, error) { return s.inner.Rescue(ctx, params) })
 }
 
 // SweepCancels implements store.Maintenance.
-func (s *Store) SweepCancels(ctx context.Context) (int, error) {
-	return answer(ctx, s, "SweepCancels", func() (int, error) { return s.inner.SweepCancels(ctx) })
+func (s *Store) SweepCancels(ctx context.Context) (store.Swept, error) {
+	return answer(ctx, s, "SweepCancels", func() (store.Swept, error) { return s.inner.SweepCancels(ctx) })
 }
 
 // CloseChildren implements store.Maintenance.

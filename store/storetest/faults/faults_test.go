@@ -281,7 +281,7 @@ func TestADuplicateOfWhatJobsRemember(t *testing.T) {
 	if err != nil || parked.Err != nil || parked.Final != store.Waiting {
 		t.Fatalf("Apply: %v, %v, %v", err, parked.Final, parked.Err)
 	}
-	state, err := s.Resume(ctx, store.ResumeParams{Job: q.Job.ID, Keep: -1, Expect: -1})
+	state, _, err := s.Resume(ctx, store.ResumeParams{Job: q.Job.ID, Keep: -1, Expect: -1})
 	if err != nil || state != store.Available || s.Calls("Resume") != 1 {
 		t.Fatalf("Resume: %v, %v", state, err)
 	}

@@ -128,13 +128,13 @@ func cancelAnswers(e *env.Env) {
 		terminate bool
 		running   store.State
 	}{{false, store.Running}, {true, store.Cancelled}, {false, store.Cancelled}} {
-		results, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: ids, Reason: "r", Actor: "a", Terminate: how.terminate})
+		results, _, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: ids, Reason: "r", Actor: "a", Terminate: how.terminate})
 		e.WantAnswers(results, err, ids, store.Result{Err: store.ErrNotFound}, store.Result{State: store.Cancelled},
 			store.Result{State: how.running}, store.Result{State: store.Completed}, store.Result{State: store.Cancelled})
 	}
 	if n := len(e.Get(running.Job.ID).Attempts); n != 1 {
 		e.Fatalf("%d attempts are recorded", n)
 	}
-	results, err := e.Store.Cancel(e.Ctx, store.CancelParams{})
+	results, _, err := e.Store.Cancel(e.Ctx, store.CancelParams{})
 	e.WantAnswers(results, err, nil)
 }

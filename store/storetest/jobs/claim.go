@@ -128,7 +128,7 @@ func claimPaused(e *env.Env) {
 func claimNodeDead(e *env.Env) {
 	id := e.Add()
 	left, dead, alive := e.Join(), e.Join(), e.Join()
-	e.NoError("Leave", e.Store.Leave(e.Ctx, left))
+	e.NoError("Leave", env.ErrOf(e.Store.Leave(e.Ctx, left)))
 	e.Clock.Advance(time.Minute)
 	e.Beat(alive)
 	e.Rescue()

@@ -53,7 +53,7 @@ func invalidEnqueues(e *env.Env) {
 				e.Errorf("%s: its neighbour: %v", name, good.Err)
 			}
 		}
-		if err := e.Store.Fork(e.Ctx, store.ForkParams{From: first.Job.ID, Job: bad.Job}); !errors.Is(err, store.ErrInvalid) {
+		if _, err := e.Store.Fork(e.Ctx, store.ForkParams{From: first.Job.ID, Job: bad.Job}); !errors.Is(err, store.ErrInvalid) {
 			e.Errorf("%s: Fork: %v", name, err)
 		}
 		e.WantUnknown(bad.Job.ID)
@@ -200,7 +200,7 @@ func hostileTexts(e *env.Env) {
 
 	running, waiting := e.Durable(1), e.Add()
 	ids := []store.ID{waiting, running.Job.ID}
-	results, err := e.Store.PauseJobs(e.Ctx, store.PauseJobsParams{Jobs: ids, Reason: hostile, Actor: hostile})
+	results, _, err := e.Store.PauseJobs(e.Ctx, store.PauseJobsParams{Jobs: ids, Reason: hostile, Actor: hostile})
 	e.WantAnswers(results, err, ids, store.Result{State: store.Waiting}, store.Result{State: store.Running})
 	e.EndAs(store.Waiting, running, store.Available)
 	for _, id := range append(ids, held.Job.ID) {
@@ -209,6 +209,6 @@ func hostileTexts(e *env.Env) {
 		resumed.Reason, resumed.Actor = hostile, hostile
 		e.Resume(resumed, store.Available)
 	}
-	results, err = e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: ids[:1], Reason: hostile, Actor: hostile})
+	results, _, err = e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: ids[:1], Reason: hostile, Actor: hostile})
 	e.WantAnswers(results, err, ids[:1], store.Result{State: store.Cancelled})
 }

@@ -86,7 +86,7 @@ func retryFirstGetsKey(e *env.Env) {
 		failed = append(failed, id)
 	}
 	order := []store.ID{failed[1], failed[2], failed[1], failed[0]}
-	results, err := e.Store.Retry(e.Ctx, store.RetryParams{Jobs: order, Actor: "test"})
+	results, _, err := e.Store.Retry(e.Ctx, store.RetryParams{Jobs: order, Actor: "test"})
 	if err != nil {
 		e.Fatalf("Retry: %v", err)
 	}
@@ -121,13 +121,13 @@ func retryAnswers(e *env.Env) {
 	}
 	unknown, waiting, running := e.IDs.Next(), e.Add(env.Delay(time.Hour)), e.Started()
 	ids := []store.ID{b, unknown, running.Job.ID, a, waiting, b}
-	results, err := e.Store.Retry(e.Ctx, store.RetryParams{Jobs: ids, Actor: "ada"})
+	results, _, err := e.Store.Retry(e.Ctx, store.RetryParams{Jobs: ids, Actor: "ada"})
 	available := store.Result{State: store.Available}
 	e.WantAnswers(results, err, ids, available, store.Result{Err: store.ErrNotFound},
 		store.Result{State: store.Running, Err: store.ErrConflict}, available, available, available)
 	if claimed := e.Claim(node, 10); len(claimed) != 3 {
 		e.Fatalf("claimed %d jobs, want 3", len(claimed))
 	}
-	results, err = e.Store.Retry(e.Ctx, store.RetryParams{})
+	results, _, err = e.Store.Retry(e.Ctx, store.RetryParams{})
 	e.WantAnswers(results, err, nil)
 }

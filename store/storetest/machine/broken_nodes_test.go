@@ -81,10 +81,10 @@ func (s *impatient) Join(ctx context.Context, info store.NodeInfo) (int64, error
 // buries takes whoever is named for dead, whatever he was last seen to do.
 type buries struct{ store.Store }
 
-func (s *buries) Rescue(ctx context.Context, p store.RescueParams) ([]store.Rescued, error) {
+func (s *buries) Rescue(ctx context.Context, p store.RescueParams) (store.Rescued, error) {
 	nodes, err := s.Nodes(ctx)
 	if err != nil {
-		return nil, err
+		return store.Rescued{}, err
 	}
 	p.Dead = append([]store.NodeBeat(nil), p.Dead...)
 	for i := range p.Dead {
@@ -100,9 +100,9 @@ func (s *buries) Rescue(ctx context.Context, p store.RescueParams) ([]store.Resc
 // rescuesOnce takes from a node what fits into one call, and forgets the rest.
 type rescuesOnce struct{ store.Store }
 
-func (s *rescuesOnce) Rescue(ctx context.Context, p store.RescueParams) ([]store.Rescued, error) {
+func (s *rescuesOnce) Rescue(ctx context.Context, p store.RescueParams) (store.Rescued, error) {
 	if len(p.Dead) == 0 {
-		return nil, nil
+		return store.Rescued{}, nil
 	}
 	return s.Store.Rescue(ctx, p)
 }
@@ -110,7 +110,7 @@ func (s *rescuesOnce) Rescue(ctx context.Context, p store.RescueParams) ([]store
 // clings keeps the first lease of those that are to be given up.
 type clings struct{ store.Store }
 
-func (s *clings) Rescue(ctx context.Context, p store.RescueParams) ([]store.Rescued, error) {
+func (s *clings) Rescue(ctx context.Context, p store.RescueParams) (store.Rescued, error) {
 	if len(p.Lost) > 0 {
 		p.Lost = p.Lost[1:]
 	}
@@ -120,7 +120,7 @@ func (s *clings) Rescue(ctx context.Context, p store.RescueParams) ([]store.Resc
 // despairs gives up whatever runs there, whichever lease is named.
 type despairs struct{ store.Store }
 
-func (s *despairs) Rescue(ctx context.Context, p store.RescueParams) ([]store.Rescued, error) {
+func (s *despairs) Rescue(ctx context.Context, p store.RescueParams) (store.Rescued, error) {
 	p.Lost = append([]store.Lease(nil), p.Lost...)
 	for i := range p.Lost {
 		if r, err := s.Get(ctx, "", p.Lost[i].Job); err == nil && r.State == store.Running {
@@ -133,15 +133,15 @@ func (s *despairs) Rescue(ctx context.Context, p store.RescueParams) ([]store.Re
 // sweepsAll makes whatever was asked to cancel available again, though it has had its chance.
 type sweepsAll struct{ store.Store }
 
-func (s *sweepsAll) SweepCancels(ctx context.Context) (int, error) {
+func (s *sweepsAll) SweepCancels(ctx context.Context) (store.Swept, error) {
 	page, err := s.List(ctx, store.ListParams{Limit: 1000})
 	if err != nil {
-		return 0, err
+		return store.Swept{}, err
 	}
 	for _, r := range page.Jobs {
 		if r.CancelRequested && r.State != store.Running {
-			if _, err := s.Cancel(ctx, store.CancelParams{Jobs: []store.ID{r.ID}}); err != nil {
-				return 0, err
+			if _, _, err := s.Cancel(ctx, store.CancelParams{Jobs: []store.ID{r.ID}}); err != nil {
+				return store.Swept{}, err
 			}
 		}
 	}

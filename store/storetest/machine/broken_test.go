@@ -171,8 +171,8 @@ func (s *givesUp) Join(ctx context.Context, info store.NodeInfo) (int64, error) 
 
 type undead struct{ store.Store }
 
-func (s *undead) Rescue(context.Context, store.RescueParams) ([]store.Rescued, error) {
-	return nil, nil
+func (s *undead) Rescue(context.Context, store.RescueParams) (store.Rescued, error) {
+	return store.Rescued{}, nil
 }
 
 type promotesOne struct{ store.Store }
@@ -214,14 +214,14 @@ func (s *silent) Ended(ctx context.Context, namespace string, ids []store.ID) ([
 
 type neverHolds struct{ store.Store }
 
-func (s *neverHolds) PauseJobs(ctx context.Context, p store.PauseJobsParams) ([]store.Result, error) {
-	results, err := s.Store.PauseJobs(ctx, p)
+func (s *neverHolds) PauseJobs(ctx context.Context, p store.PauseJobsParams) ([]store.Result, []store.Wake, error) {
+	results, wakes, err := s.Store.PauseJobs(ctx, p)
 	for _, r := range results {
 		if r.Err == nil {
-			_, _ = s.Resume(ctx, store.ResumeParams{Job: r.Job, Keep: -1, Expect: -1})
+			_, _, _ = s.Resume(ctx, store.ResumeParams{Job: r.Job, Keep: -1, Expect: -1})
 		}
 	}
-	return results, err
+	return results, wakes, err
 }
 
 type deafToPauses struct{ store.Store }
@@ -234,28 +234,28 @@ func (s *deafToPauses) Beat(ctx context.Context, p store.BeatParams) (store.Beat
 
 type keepsAll struct{ store.Store }
 
-func (s *keepsAll) Resume(ctx context.Context, p store.ResumeParams) (store.State, error) {
+func (s *keepsAll) Resume(ctx context.Context, p store.ResumeParams) (store.State, []store.Wake, error) {
 	p.Keep = -1
 	return s.Store.Resume(ctx, p)
 }
 
 type expectsAll struct{ store.Store }
 
-func (s *expectsAll) Resume(ctx context.Context, p store.ResumeParams) (store.State, error) {
+func (s *expectsAll) Resume(ctx context.Context, p store.ResumeParams) (store.State, []store.Wake, error) {
 	p.Expect = -1
 	return s.Store.Resume(ctx, p)
 }
 
 type gentle struct{ store.Store }
 
-func (s *gentle) Cancel(ctx context.Context, p store.CancelParams) ([]store.Result, error) {
+func (s *gentle) Cancel(ctx context.Context, p store.CancelParams) ([]store.Result, []store.Wake, error) {
 	p.Terminate = false
 	return s.Store.Cancel(ctx, p)
 }
 
 type forksMore struct{ store.Store }
 
-func (s *forksMore) Fork(ctx context.Context, p store.ForkParams) error {
+func (s *forksMore) Fork(ctx context.Context, p store.ForkParams) ([]store.Wake, error) {
 	p.Keep++
 	return s.Store.Fork(ctx, p)
 }

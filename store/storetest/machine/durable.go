@@ -15,8 +15,8 @@ func (m *machine) pauseJobs(t *rapid.T) {
 	running := chance(t, "running", 50)
 	m.drawJobs(t, &params.Jobs, func(k *known) bool { return k.live || !running && !k.state.Finished() })
 	t.Logf("pause %v", m.names(params.Jobs))
-	got, err := m.store.PauseJobs(m.ctx, params)
-	want, err2 := m.model.PauseJobs(m.ctx, params)
+	got, _, err := m.store.PauseJobs(m.ctx, params)
+	want, _, err2 := m.model.PauseJobs(m.ctx, params)
 	m.must("PauseJobs", err, err2)
 	m.same("number of answers", len(got), len(want))
 	for i := range want {
@@ -40,8 +40,8 @@ func (m *machine) resumeJob(t *rapid.T) {
 		params.Expect = pick(t, "expect", -1, last, last, last+1)
 	}
 	t.Logf("resume %v, keep %d, expect %d of %d", m.names(ids[:1]), params.Keep, params.Expect, last)
-	got, err := m.store.Resume(m.ctx, params)
-	want, err2 := m.model.Resume(m.ctx, params)
+	got, _, err := m.store.Resume(m.ctx, params)
+	want, _, err2 := m.model.Resume(m.ctx, params)
 	if !m.mode.lossy { // see persistent
 		m.sameErr("Resume", err, err2)
 		if err2 == nil {
@@ -57,8 +57,8 @@ func (m *machine) terminateJobs(t *rapid.T) {
 	params := store.CancelParams{Reason: cancelReason, Actor: "ada", Terminate: true}
 	m.drawJobs(t, &params.Jobs, func(k *known) bool { return k.live || k.state == store.Waiting })
 	t.Logf("terminate %v", m.names(params.Jobs))
-	got, err := m.store.Cancel(m.ctx, params)
-	want, err2 := m.model.Cancel(m.ctx, params)
+	got, _, err := m.store.Cancel(m.ctx, params)
+	want, _, err2 := m.model.Cancel(m.ctx, params)
 	m.must("Cancel", err, err2)
 	m.same("number of answers", len(got), len(want))
 	for i := range want {
@@ -73,8 +73,8 @@ func (m *machine) forkJob(t *rapid.T) {
 	q.Job.UniqueKey, q.Job.UniqueStates, q.OnConflict, q.Delay = nil, 0, 0, 0
 	params := store.ForkParams{From: m.anyJob(t), Keep: rapid.Int64Range(0, 6).Draw(t, "keep"), Job: q.Job, Reason: "what if", Actor: "ada"}
 	t.Logf("fork %v, keep %d", m.names([]store.ID{params.From}), params.Keep)
-	err := m.store.Fork(m.ctx, params)
-	err2 := m.model.Fork(m.ctx, params)
+	_, err := m.store.Fork(m.ctx, params)
+	_, err2 := m.model.Fork(m.ctx, params)
 	m.sameErr("Fork", err, err2)
 	if err == nil {
 		m.jobs = append(m.jobs, &known{enqueue: q, forked: true})

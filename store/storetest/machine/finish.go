@@ -13,7 +13,8 @@ func (m *machine) finish(p *pool, inner store.Store) {
 	nodes, err := inner.Nodes(m.ctx)
 	m.must("Nodes", err)
 	for _, n := range nodes {
-		m.must("Leave", inner.Leave(m.ctx, n.ID))
+		_, err := inner.Leave(m.ctx, n.ID)
+		m.must("Leave", err)
 	}
 	m.endLease(inner)
 	var ids []store.ID
@@ -24,7 +25,7 @@ func (m *machine) finish(p *pool, inner store.Store) {
 	}
 	_, err = inner.SweepCancels(m.ctx)
 	m.must("SweepCancels", err)
-	_, err = inner.Cancel(m.ctx, store.CancelParams{Jobs: ids, Reason: "the check is over", Terminate: true})
+	_, _, err = inner.Cancel(m.ctx, store.CancelParams{Jobs: ids, Reason: "the check is over", Terminate: true})
 	m.must("Cancel", err)
 	m.closeAll(inner)
 	ended, err := inner.Ended(m.ctx, "", ids)
@@ -77,7 +78,8 @@ func (m *machine) endLease(inner store.Store) {
 		beat, err := inner.Beat(m.ctx, store.BeatParams{Node: node, LeaderTTL: machineTTL})
 		m.must("Beat", err)
 		if beat.Leader {
-			m.must("Leave", inner.Leave(m.ctx, node))
+			_, err := inner.Leave(m.ctx, node)
+			m.must("Leave", err)
 			return
 		}
 		m.clock.Advance(machineTTL)

@@ -72,7 +72,9 @@ func (m *machine) anyNode(t *rapid.T) int {
 func (m *machine) leaveNode(t *rapid.T) {
 	i := m.anyNode(t)
 	t.Logf("node %d leaves", i)
-	m.must("Leave", m.store.Leave(m.ctx, m.nodes[i].store), m.model.Leave(m.ctx, m.nodes[i].model))
+	_, err := m.store.Leave(m.ctx, m.nodes[i].store)
+	_, err2 := m.model.Leave(m.ctx, m.nodes[i].model)
+	m.must("Leave", err, err2)
 	m.nodes[i].alive = false
 	m.gone(i)
 	m.sweepCancels(t) // a store may leave it to the sweep to cancel what was to be cancelled
@@ -224,14 +226,14 @@ func (m *machine) rescueNodes(t *rapid.T) {
 	dead, modelDead := m.anyDead(t)
 	limit := pick(t, "limit", 100, 0, 1, 2)
 	t.Logf("rescue, with the limit %d", limit)
-	rescue := func(s store.Store, dead []store.NodeBeat, side func(node) int64) (all []store.Rescued) {
+	rescue := func(s store.Store, dead []store.NodeBeat, side func(node) int64) (all []store.RescuedJob) {
 		for {
 			rescued, err := s.Rescue(m.ctx, store.RescueParams{Dead: dead, Limit: limit})
 			m.must("Rescue", err)
-			if len(rescued) == 0 {
+			if len(rescued.Jobs) == 0 {
 				break
 			}
-			all, dead = append(all, rescued...), nil
+			all, dead = append(all, rescued.Jobs...), nil
 		}
 		return m.tidyRescued(all, side)
 	}
@@ -253,7 +255,7 @@ func (m *machine) rescueNodes(t *rapid.T) {
 }
 
 // tidyRescued makes what the two sides say of jobs that were rescued the same if it says the same.
-func (m *machine) tidyRescued(all []store.Rescued, side func(node) int64) []store.Rescued {
+func (m *machine) tidyRescued(all []store.RescuedJob, side func(node) int64) []store.RescuedJob {
 	for i := range all {
 		r := &all[i]
 		r.Node = m.place(r.Node, side)
@@ -264,7 +266,7 @@ func (m *machine) tidyRescued(all []store.Rescued, side func(node) int64) []stor
 			r.Reason = "" // Reading: it is not promised here why a rescued job is held
 		}
 	}
-	slices.SortFunc(all, func(a, b store.Rescued) int { return slices.Compare(a.Job[:], b.Job[:]) })
+	slices.SortFunc(all, func(a, b store.RescuedJob) int { return slices.Compare(a.Job[:], b.Job[:]) })
 	return all
 }
 
@@ -289,12 +291,12 @@ func (m *machine) giveUpRuns(t *rapid.T) {
 	rescued, err := m.store.Rescue(m.ctx, store.RescueParams{Lost: got})
 	expected, err2 := m.model.Rescue(m.ctx, store.RescueParams{Lost: want})
 	m.must("Rescue", err, err2)
-	for _, r := range expected {
+	for _, r := range expected.Jobs {
 		k := m.find(r.Job)
 		k.live = false
 		k.pass(r.State)
 	}
 	if !m.mode.lossy {
-		m.same("Rescue", m.tidyRescued(rescued, storeSide), m.tidyRescued(expected, modelSide))
+		m.same("Rescue", m.tidyRescued(rescued.Jobs, storeSide), m.tidyRescued(expected.Jobs, modelSide))
 	}
 }

@@ -12,8 +12,8 @@ func (m *machine) cancelJobs(t *rapid.T) {
 	params := store.CancelParams{Reason: cancelReason, Actor: "ada"}
 	m.drawJobs(t, &params.Jobs, func(k *known) bool { return k.live })
 	t.Logf("cancel %v", m.names(params.Jobs))
-	got, err := m.store.Cancel(m.ctx, params)
-	want, err2 := m.model.Cancel(m.ctx, params)
+	got, _, err := m.store.Cancel(m.ctx, params)
+	want, _, err2 := m.model.Cancel(m.ctx, params)
 	m.must("Cancel", err, err2)
 	m.same("number of answers", len(got), len(want))
 	for i := range want {
@@ -29,8 +29,8 @@ func (m *machine) retryJobs(t *rapid.T) {
 	})
 	m.closeBefore(t, params.Jobs)
 	t.Logf("retry %v", m.names(params.Jobs))
-	got, err := m.store.Retry(m.ctx, params)
-	want, err2 := m.model.Retry(m.ctx, params)
+	got, _, err := m.store.Retry(m.ctx, params)
+	want, _, err2 := m.model.Retry(m.ctx, params)
 	m.must("Retry", err, err2)
 	m.same("number of answers", len(got), len(want))
 	for i := range want {

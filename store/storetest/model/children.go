@@ -24,7 +24,7 @@ func (s *Store) CloseChildren(ctx context.Context, limit int) (store.Closed, err
 				continue
 			}
 			if done == limit {
-				answer.More = true
+				answer.More, answer.Wakes = true, s.woken
 				return answer, nil
 			}
 			done++
@@ -32,6 +32,7 @@ func (s *Store) CloseChildren(ctx context.Context, limit int) (store.Closed, err
 		}
 		delete(s.closed, parent)
 	}
+	answer.Wakes = s.woken
 	answer.More = done == limit || len(s.closed) > 0 // of those that have just ended
 	return answer, nil
 }

@@ -88,32 +88,32 @@ func (s *Store) beginAnew(j *job, c *store.Continue, now time.Time) {
 }
 
 // Fork implements store.Operators.
-func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
+func (s *Store) Fork(ctx context.Context, params store.ForkParams) ([]store.Wake, error) {
 	now, err := s.begin(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer s.mu.Unlock()
 	if err := params.Check(); err != nil {
-		return err
+		return nil, err
 	}
 	from := s.in(params.Namespace, params.From)
 	if from == nil {
-		return store.NoJob(params.From)
+		return nil, store.NoJob(params.From)
 	}
 	if known := s.jobs[params.Job.ID]; known != nil {
 		if known.Namespace != params.Job.Namespace {
-			return store.TakenID(params.Job.ID)
+			return nil, store.TakenID(params.Job.ID)
 		}
-		return nil
+		return nil, nil
 	}
 	if params.Next != nil {
 		if next, found := from.entry(params.Keep + 1); !found || next.LeaseNumber != params.Next.LeaseNumber {
-			return store.JournalRewritten(params.From, params.Keep+1)
+			return nil, store.JournalRewritten(params.From, params.Keep+1)
 		}
 	}
 	if _, err := s.enqueue(&store.Enqueue{Job: params.Job}, now); err != nil {
-		return err
+		return nil, err
 	}
 	j := s.jobs[params.Job.ID]
 	j.act(store.ActionFork, params.Actor, params.Reason, now)
@@ -127,7 +127,7 @@ func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
 			j.inbox = append(j.inbox, m)
 		}
 	}
-	return nil
+	return s.woken, nil
 }
 
 // Journals implements store.Journals.

@@ -15,7 +15,7 @@ func (s *Store) Promote(ctx context.Context, limit int) (store.Promoted, error) 
 		return store.Promoted{}, err
 	}
 	defer s.mu.Unlock()
-	s.tells = true
+	s.names = true
 	promoted := map[*job]bool{}
 
 	deferred := s.selected((*job).deferred)
@@ -60,17 +60,17 @@ func (s *Store) waitingForTurns() []*job {
 // SweepCancels implements store.Maintenance. Here a request and its job move together, so there is
 // one case only: a job that was to end itself has nothing left to do so with, since a person took
 // its journal away. One that has a journal is left to its next run.
-func (s *Store) SweepCancels(ctx context.Context) (int, error) {
+func (s *Store) SweepCancels(ctx context.Context) (store.Swept, error) {
 	now, err := s.begin(ctx)
 	if err != nil {
-		return 0, err
+		return store.Swept{}, err
 	}
 	defer s.mu.Unlock()
 	left := s.selected((*job).leftAsked)
 	for _, j := range left {
 		s.cancel(j, j.cancel.Reason, j.cancel.Actor, now)
 	}
-	return len(left), nil
+	return store.Swept{Jobs: len(left), Wakes: s.woken}, nil
 }
 
 // leftAsked tells whether the job was asked to cancel and does not run, so that it would not see it.

@@ -155,9 +155,8 @@ type Store struct {
 	claims map[claimName]bool // the claim records that were ever written
 	closed map[store.ID]bool  // finished jobs whose children are still to be closed
 	woken  []store.Wake       // by the operation that is under way
-	tells  bool               // its answer tells of them
-	untold []store.Wake       // by operations whose answer does not tell
-	heard  chan struct{}      // holds something when there are some
+	names  bool               // its answer names the jobs that its caller moves
+	heard  chan struct{}      // holds something when a caller's transaction has committed
 	leader struct {
 		node    int64
 		epoch   int64
@@ -234,25 +233,15 @@ func (s *Store) begin(ctx context.Context) (time.Time, error) {
 		s.mu.Unlock()
 		return time.Time{}, store.ErrClosed
 	}
-	s.woken, s.tells = nil, false
+	s.woken, s.names = nil, false
 	return s.Now(), nil
 }
 
 // tell notes that a job became available, or that one is due, or may have its turn, at a time,
-// unless the answer tells.
+// unless the answer names the job.
 func (s *Store) tell(w store.Wake) {
-	if s.tells {
-		return
-	}
-	same := func(k store.Wake) bool { return k.Kind == w.Kind && k.Namespace == w.Namespace && k.Queue == w.Queue }
-	if i := slices.IndexFunc(s.untold, same); i < 0 {
-		s.untold = append(s.untold, w)
-	} else if w.Due.Before(s.untold[i].Due) {
-		s.untold[i].Due = w.Due
-	}
-	select {
-	case s.heard <- struct{}{}:
-	default:
+	if !s.names {
+		s.woken = store.AddWake(s.woken, w)
 	}
 }
 
@@ -264,20 +253,14 @@ func (s *Store) Traits() store.Traits {
 // Now implements store.Store.
 func (s *Store) Now() time.Time { return s.clock().Truncate(time.Microsecond) }
 
-// Watch implements store.Store. Nobody else writes to this store.
+// Watch implements store.Store. Nobody else writes to this store but callers' transactions.
 func (s *Store) Watch(ctx context.Context, wake func(store.Wake)) error {
 	for {
 		select {
 		case <-s.heard:
+			wake(store.Wake{Kind: store.WakeAll})
 		case <-ctx.Done():
 			return nil
-		}
-		s.mu.Lock()
-		wakes := s.untold
-		s.untold = nil
-		s.mu.Unlock()
-		for _, w := range wakes {
-			wake(w)
 		}
 	}
 }

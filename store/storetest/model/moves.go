@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	"github.com/holdfastdev/holdfast/store"
@@ -23,9 +24,10 @@ func (s *Store) enter(j *job, state State) {
 	}
 	switch state {
 	case store.Available:
-		s.tell(store.Wake{Kind: store.WakeReady, Namespace: j.Namespace, Queue: j.Queue})
-		if !s.hasTurn(j) {
-			s.tell(store.Wake{Kind: store.WakeDeferred, Due: s.Now()})
+		if s.hasTurn(j) {
+			s.tell(store.Wake{Kind: store.WakeReady, Namespace: j.Namespace, Queue: j.Queue})
+		} else {
+			s.tellTurn(j.keyName())
 		}
 	case store.Scheduled, store.Retryable:
 		s.tell(store.Wake{Kind: store.WakeDeferred, Due: j.RunAt})
@@ -51,7 +53,15 @@ func (s *Store) finish(j *job, state State, reason store.Reason, text string, no
 	j.cancel, j.pause = nil, nil
 	if s.turns[j.keyName()] == j.ID {
 		delete(s.turns, j.keyName())
-		s.tell(store.Wake{Kind: store.WakeDeferred, Due: now})
+		s.tellTurn(j.keyName())
+	}
+}
+
+// tellTurn notes that Promote has the turn of a key to hand on, if it is free and somebody waits for it.
+func (s *Store) tellTurn(key keyName) {
+	_, taken := s.turns[key]
+	if !taken && slices.ContainsFunc(s.waitingForTurns(), func(j *job) bool { return j.keyName() == key }) {
+		s.tell(store.Wake{Kind: store.WakeDeferred, Due: s.Now()})
 	}
 }
 
@@ -78,12 +88,7 @@ func (s *Store) hold(j *job, was State, runAt time.Time, asked *pauseRequest, no
 
 // wake notes that a job of a queue became available.
 func (s *Store) wake(j *job) {
-	for _, w := range s.woken {
-		if w.Namespace == j.Namespace && w.Queue == j.Queue {
-			return
-		}
-	}
-	s.woken = append(s.woken, store.Wake{Kind: store.WakeReady, Namespace: j.Namespace, Queue: j.Queue})
+	s.woken = store.AddWake(s.woken, store.Wake{Kind: store.WakeReady, Namespace: j.Namespace, Queue: j.Queue})
 }
 
 // deliver puts a message into a job's inbox, and wakes the job if it waits for it.

@@ -109,14 +109,14 @@ func (s *Store) work() store.Work {
 }
 
 // Leave implements store.Nodes.
-func (s *Store) Leave(ctx context.Context, id int64) error {
+func (s *Store) Leave(ctx context.Context, id int64) ([]store.Wake, error) {
 	now, err := s.begin(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer s.mu.Unlock()
 	if !s.alive(id) {
-		return nil
+		return nil, nil
 	}
 	for _, j := range s.runningOn(id) {
 		s.end(j, s.taken(j, ending{state: store.Available, reason: store.ReasonReleased, runAt: now}), now)
@@ -125,7 +125,7 @@ func (s *Store) Leave(ctx context.Context, id int64) error {
 	if s.leader.node == id {
 		s.leader.node, s.leader.expires = 0, time.Time{} // whatever the clock will say
 	}
-	return nil
+	return s.woken, nil
 }
 
 // Nodes implements store.Nodes.

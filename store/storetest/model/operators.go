@@ -8,10 +8,10 @@ import (
 )
 
 // Cancel implements store.Operators.
-func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
+func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, []store.Wake, error) {
 	now, err := s.begin(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer s.mu.Unlock()
 	var results []store.Result
@@ -37,7 +37,7 @@ func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.
 		}
 		results = append(results, result)
 	}
-	return results, nil
+	return results, s.woken, nil
 }
 
 // cancel ends a job, or asks it to end: if it runs, or if its run has to end it in order, since it has a journal.
@@ -76,10 +76,10 @@ func (s *Store) terminate(j *job, reason string, now time.Time) {
 }
 
 // Retry implements store.Operators.
-func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.Result, error) {
+func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.Result, []store.Wake, error) {
 	now, err := s.begin(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer s.mu.Unlock()
 	var results []store.Result
@@ -96,7 +96,7 @@ func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.Re
 		}
 		results = append(results, result)
 	}
-	return results, nil
+	return results, s.woken, nil
 }
 
 func (s *Store) retry(j *job, now time.Time) error {

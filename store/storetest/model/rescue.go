@@ -12,14 +12,15 @@ import (
 )
 
 // Rescue implements store.Maintenance.
-func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.Rescued, error) {
+func (s *Store) Rescue(ctx context.Context, params store.RescueParams) (store.Rescued, error) {
 	now, err := s.begin(ctx)
 	if err != nil {
-		return nil, err
+		return store.Rescued{}, err
 	}
 	defer s.mu.Unlock()
 	if len(params.Lost) > 0 {
-		return s.giveUp(params.Lost, now), nil
+		given := s.giveUp(params.Lost, now)
+		return store.Rescued{Jobs: given, Wakes: s.woken}, nil
 	}
 	for _, silent := range params.Dead {
 		// Another beat than the last one that was seen is a sign of life, whatever time it names.
@@ -31,7 +32,7 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.
 	if limit == 0 {
 		limit = math.MaxInt
 	}
-	var rescued []store.Rescued
+	var rescued []store.RescuedJob
 	records := map[claimName]bool{}
 	for _, j := range s.runningOnTheDead() {
 		e := s.lost(j, now)
@@ -45,12 +46,12 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.
 		records[record] = true
 		rescued = append(rescued, s.rescue(j, e, now))
 	}
-	return rescued, nil
+	return store.Rescued{Jobs: rescued, Wakes: s.woken}, nil
 }
 
 // giveUp ends the runs of leases of which their node says that nobody works on them.
-func (s *Store) giveUp(lost []store.Lease, now time.Time) []store.Rescued {
-	var rescued []store.Rescued
+func (s *Store) giveUp(lost []store.Lease, now time.Time) []store.RescuedJob {
+	var rescued []store.RescuedJob
 	for _, l := range lost {
 		j := s.live(l)
 		if j == nil {
@@ -64,11 +65,11 @@ func (s *Store) giveUp(lost []store.Lease, now time.Time) []store.Rescued {
 }
 
 // rescue ends the run of a job like this, and tells what became of the job.
-func (s *Store) rescue(j *job, e ending, now time.Time) store.Rescued {
+func (s *Store) rescue(j *job, e ending, now time.Time) store.RescuedJob {
 	node := j.lease.Node
 	s.end(j, e, now)
 	last := j.attempts[len(j.attempts)-1]
-	return store.Rescued{
+	return store.RescuedJob{
 		Job: j.ID, Kind: j.Kind, Node: node, State: j.state, Reason: last.Reason, Queue: j.Queue, RunAt: j.RunAt,
 	}
 }

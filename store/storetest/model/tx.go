@@ -32,8 +32,13 @@ func (tx Tx) Commit() error {
 	if err := s.clone().replay(tx.wrote); err != nil {
 		return err
 	}
-	s.tells = false
-	return s.replay(tx.wrote)
+	s.woken, s.names = nil, false
+	err := s.replay(tx.wrote)
+	select {
+	case s.heard <- struct{}{}:
+	default:
+	}
+	return err
 }
 
 // Rollback ends the transaction, and nothing has happened.

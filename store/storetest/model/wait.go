@@ -8,10 +8,10 @@ import (
 )
 
 // PauseJobs implements store.Operators.
-func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, error) {
+func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, []store.Wake, error) {
 	now, err := s.begin(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer s.mu.Unlock()
 	var results []store.Result
@@ -41,36 +41,36 @@ func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]
 		}
 		results = append(results, result)
 	}
-	return results, nil
+	return results, s.woken, nil
 }
 
 // Resume implements store.Operators.
-func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (State, error) {
+func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (State, []store.Wake, error) {
 	now, err := s.begin(ctx)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	defer s.mu.Unlock()
 	j := s.in(params.Namespace, params.Job)
 	if j == nil {
-		return 0, store.NoJob(params.Job)
+		return 0, nil, store.NoJob(params.Job)
 	}
 	if j.state == store.Running && j.pause != nil {
 		j.pause = nil
 		j.act(store.ActionResume, params.Actor, params.Reason, now)
-		return store.Running, nil
+		return store.Running, nil, nil
 	}
 	held := j.held()
 	if !held && j.state != store.Failed && j.state != store.Cancelled {
-		return 0, store.JobIs(j.ID, j.state)
+		return 0, nil, store.JobIs(j.ID, j.state)
 	}
 	if params.Expect >= 0 && params.Expect != j.lastEntry() {
-		return 0, store.JournalMoved(j.ID, j.lastEntry())
+		return 0, nil, store.JournalMoved(j.ID, j.lastEntry())
 	}
 	switch {
 	case !held:
 		if err := s.restart(j, now); err != nil {
-			return 0, err
+			return 0, nil, err
 		}
 	case j.wait.was != store.Available && j.wait.wasRunAt.After(now):
 		j.RunAt = j.wait.wasRunAt
@@ -88,5 +88,5 @@ func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (State, e
 		j.Closing = j.Closing && j.decided <= params.Keep
 	}
 	j.act(store.ActionResume, params.Actor, params.Reason, now)
-	return j.state, nil
+	return j.state, s.woken, nil
 }

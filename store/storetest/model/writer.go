@@ -15,7 +15,7 @@ func (s *Store) Apply(ctx context.Context, batch *store.Batch) error {
 		return err
 	}
 	defer s.mu.Unlock()
-	s.tells = true
+	s.names = true
 	if batch.Len() == 1 {
 		s.write(batch, now) // an operation that is refused leaves nothing
 		return batch.Refusal()

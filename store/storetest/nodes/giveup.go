@@ -90,7 +90,7 @@ func giveUpAlone(e *env.Env) {
 	}
 	rescued, err := e.Store.Rescue(e.Ctx, params)
 	e.NoError("Rescue", err)
-	e.WantSameIDs("given up", env.RescuedIDs(rescued), lost.Job.ID)
+	e.WantSameIDs("given up", env.RescuedIDs(rescued.Jobs), lost.Job.ID)
 	e.Beat(silent.Lease.Node)
 	e.End(silent, store.Completed)
 	e.Lose(dead)

@@ -25,7 +25,7 @@ func rescueJobs(e *env.Env) {
 	for _, givenUp := range []bool{false, true} {
 		run := e.Started(env.Queue("a"), env.Kind("push"))
 		next := run.Lease.Node
-		var rescued []store.Rescued
+		var rescued []store.RescuedJob
 		if givenUp {
 			rescued = e.GiveUp(run)
 		} else {
@@ -33,7 +33,7 @@ func rescueJobs(e *env.Env) {
 			rescued, next = e.Rescue(), e.Join()
 		}
 		now := e.Clock.Now()
-		e.Equal("rescued", rescued, []store.Rescued{{
+		e.Equal("rescued", rescued, []store.RescuedJob{{
 			Job: run.Job.ID, Kind: "push", Node: run.Lease.Node, State: store.Retryable, Reason: store.ReasonNodeLost, Queue: "a", RunAt: now,
 		}})
 		want := store.Record{Job: run.Job, State: store.Retryable, ClaimedAt: run.ClaimedAt}
@@ -159,10 +159,10 @@ func rescueGoesOn(e *env.Env) {
 			e.Fatalf("a dead node holds %d jobs, and the leader is not told", len(running))
 		}
 		rescued, err := e.Store.Rescue(e.Ctx, params)
-		if err != nil || calls > 0 && len(rescued) == 0 || calls > records {
-			e.Fatalf("Rescue: %+v, %v; %d jobs run", rescued, err, len(running))
+		if err != nil || calls > 0 && len(rescued.Jobs) == 0 || calls > records {
+			e.Fatalf("Rescue: %+v, %v; %d jobs run", rescued.Jobs, err, len(running))
 		}
-		taken = append(taken, env.RescuedIDs(rescued)...)
+		taken = append(taken, env.RescuedIDs(rescued.Jobs)...)
 		_, err = e.Store.Claim(e.Ctx, e.Demand(node, 1))
 		e.WantErr("Claim of a dead node", err, store.ErrNodeDead)
 		params.Dead = nil

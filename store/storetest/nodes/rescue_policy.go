@@ -68,9 +68,9 @@ func policyOfNode(e *env.Env) {
 		e.Clock.Advance(time.Microsecond)
 		return e.ClaimOne(node, id)
 	}
-	want := map[store.ID]store.Rescued{}
+	want := map[store.ID]store.RescuedJob{}
 	expect := func(run store.Claimed, wait time.Duration) {
-		w := store.Rescued{
+		w := store.RescuedJob{
 			Job: run.Job.ID, Kind: run.Job.Kind, Node: run.Lease.Node, State: store.Failed, Reason: store.ReasonCrashLoop, Queue: run.Job.Queue,
 		}
 		if wait > 0 {

@@ -70,7 +70,7 @@ func operations(e *env.Env, run store.Claimed) map[string]operation {
 		"Claim":         {"claim", func(ctx c) error { return second(s.Claim(ctx, e.Demand(node, 1))) }},
 		"Join":          {"join", func(ctx c) error { return second(s.Join(ctx, store.NodeInfo{Name: "n"})) }},
 		"Beat":          {"beat", func(ctx c) error { return second(s.Beat(ctx, store.BeatParams{Node: node})) }},
-		"Leave":         {"leave", func(ctx c) error { return s.Leave(ctx, node) }},
+		"Leave":         {"leave", func(ctx c) error { return second(s.Leave(ctx, node)) }},
 		"Nodes":         {"list the nodes", func(ctx c) error { return second(s.Nodes(ctx)) }},
 		"Promote":       {"promote", func(ctx c) error { return second(s.Promote(ctx, 1)) }},
 		"Rescue":        {"rescue", func(ctx c) error { return second(s.Rescue(ctx, store.RescueParams{Limit: 1})) }},
@@ -80,11 +80,11 @@ func operations(e *env.Env, run store.Claimed) map[string]operation {
 		"Retain, lanes": {"remove old jobs", func(ctx c) error { return second(s.Retain(ctx, store.Retention{Limit: 1})) }},
 		"AwaitTx":       {"wait for a transaction on job {job}", func(ctx c) error { return s.AwaitTx(ctx, id) }},
 	}, map[string]operation{ // of people
-		"Cancel":    {"cancel", func(ctx c) error { return second(s.Cancel(ctx, store.CancelParams{Jobs: these})) }},
-		"Retry":     {"retry", func(ctx c) error { return second(s.Retry(ctx, store.RetryParams{Jobs: these})) }},
-		"PauseJobs": {"pause jobs", func(ctx c) error { return second(s.PauseJobs(ctx, store.PauseJobsParams{Jobs: these})) }},
-		"Resume":    {"resume job {job}", func(ctx c) error { return second(s.Resume(ctx, env.Resumption(id))) }},
-		"Fork":      {"fork job {job}", func(ctx c) error { return s.Fork(ctx, store.ForkParams{From: id, Job: e.Job().Job}) }},
+		"Cancel":    {"cancel", func(ctx c) error { return third(s.Cancel(ctx, store.CancelParams{Jobs: these})) }},
+		"Retry":     {"retry", func(ctx c) error { return third(s.Retry(ctx, store.RetryParams{Jobs: these})) }},
+		"PauseJobs": {"pause jobs", func(ctx c) error { return third(s.PauseJobs(ctx, store.PauseJobsParams{Jobs: these})) }},
+		"Resume":    {"resume job {job}", func(ctx c) error { return third(s.Resume(ctx, env.Resumption(id))) }},
+		"Fork":      {"fork job {job}", func(ctx c) error { return second(s.Fork(ctx, store.ForkParams{From: id, Job: e.Job().Job})) }},
 		"Pause": {"pause queue mail", func(ctx c) error {
 			return s.Pause(ctx, store.PauseParams{Namespace: env.Namespace, Queue: "mail", Paused: true})
 		}},

@@ -25,7 +25,7 @@ var namespaceTests = env.Tests{
 const elsewhere = "elsewhere"
 
 // eachVerb calls what people do to jobs, in a namespace.
-func eachVerb(e *env.Env, namespace string, ids []store.ID, check func(results []store.Result, err error)) {
+func eachVerb(e *env.Env, namespace string, ids []store.ID, check func(results []store.Result, wakes []store.Wake, err error)) {
 	cancel := store.CancelParams{Namespace: namespace, Jobs: ids, Actor: "ada"}
 	check(e.Store.Cancel(e.Ctx, cancel))
 	cancel.Terminate = true
@@ -41,13 +41,13 @@ func fenceOfPeople(e *env.Env) {
 	run := e.Durable(1)
 	ids := []store.ID{waits, run.Job.ID, due}
 	before := []store.Record{e.Get(waits), e.Get(run.Job.ID), e.Get(due)}
-	eachVerb(e, elsewhere, ids, func(results []store.Result, err error) {
+	eachVerb(e, elsewhere, ids, func(results []store.Result, _ []store.Wake, err error) {
 		e.WantAnswers(results, err, ids, slices.Repeat([]store.Result{{Err: store.ErrNotFound}}, len(ids))...)
 	})
 	for i, id := range ids {
 		e.Equal("a job that was named in another namespace", e.Get(id), before[i])
 	}
-	results, err := e.Store.PauseJobs(e.Ctx, store.PauseJobsParams{Namespace: env.Namespace, Jobs: ids[:1], Actor: "ada"})
+	results, _, err := e.Store.PauseJobs(e.Ctx, store.PauseJobsParams{Namespace: env.Namespace, Jobs: ids[:1], Actor: "ada"})
 	if err != nil || results[0].Err != nil || results[0].State != store.Waiting {
 		e.Fatalf("in its own namespace: %+v, %v", results, err)
 	}
@@ -60,12 +60,12 @@ func fenceOfRuns(e *env.Env) {
 	e.WantNoResume(resume, store.ErrNotFound)
 	fork := e.Job()
 	params := store.ForkParams{Namespace: elsewhere, From: id, Keep: 0, Job: fork.Job, Actor: "ada"}
-	e.WantErr("a fork of a job of another namespace", e.Store.Fork(e.Ctx, params), store.ErrNotFound)
+	e.WantErr("a fork of a job of another namespace", env.ErrOf(e.Store.Fork(e.Ctx, params)), store.ErrNotFound)
 	if _, err := e.Store.Get(e.Ctx, "", fork.Job.ID); !errors.Is(err, store.ErrNotFound) {
 		e.Fatalf("the fork is there: %v", err)
 	}
 	params.Namespace = env.Namespace
-	e.NoError("Fork", e.Store.Fork(e.Ctx, params))
+	e.NoError("Fork", env.ErrOf(e.Store.Fork(e.Ctx, params)))
 	resume.Namespace = env.Namespace
 	e.Resume(resume, store.Available)
 }
@@ -172,7 +172,7 @@ func fenceAmongMany(e *env.Env) {
 		ids = append(ids, id)
 	}
 	ids = append(ids, ids[0], ids[1], store.NewID())
-	results, err := e.Store.PauseJobs(e.Ctx, store.PauseJobsParams{Namespace: env.Namespace, Jobs: ids, Actor: "ada"})
+	results, _, err := e.Store.PauseJobs(e.Ctx, store.PauseJobsParams{Namespace: env.Namespace, Jobs: ids, Actor: "ada"})
 	if err != nil || len(results) != len(ids) {
 		e.Fatalf("PauseJobs: %+v, %v", results, err)
 	}
@@ -211,7 +211,7 @@ func takenIDs(e *env.Env) {
 		from := e.Add()
 		fork := q.Job
 		fork.UniqueKey, fork.UniqueStates = nil, 0
-		e.WantErr(name+": a fork", e.Store.Fork(e.Ctx, store.ForkParams{From: from, Job: fork}), store.ErrConflict)
+		e.WantErr(name+": a fork", env.ErrOf(e.Store.Fork(e.Ctx, store.ForkParams{From: from, Job: fork})), store.ErrConflict)
 		again := e.Job(change, func(q *store.Enqueue) { q.Job.ID = id })
 		e.Apply(&store.Batch{Enqueues: []*store.Enqueue{again}})
 		if again.Err != nil || !again.Result.Existing || again.Result.ID != id {

@@ -229,7 +229,7 @@ func longLists(e *env.Env) {
 	if ended := e.Ended(ids...); len(ended) != len(ids) {
 		e.Fatalf("%d of %d jobs have ended", len(ended), len(ids))
 	}
-	results, err := e.Store.Retry(e.Ctx, store.RetryParams{Jobs: ids, Actor: "ada"})
+	results, _, err := e.Store.Retry(e.Ctx, store.RetryParams{Jobs: ids, Actor: "ada"})
 	if err != nil || len(results) != len(ids) {
 		e.Fatalf("Retry: %d results, %v", len(results), err)
 	}

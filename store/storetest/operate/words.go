@@ -218,9 +218,11 @@ func wordsOfEndedContexts(e *env.Env) {
 
 func second[T any](_ T, err error) error { return err }
 
+func third[T any](_ T, _ []store.Wake, err error) error { return err }
+
 func cancelOne(e *env.Env, id store.ID, terminate bool) error {
 	e.Helper()
-	results, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: []store.ID{id}, Terminate: terminate})
+	results, _, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: []store.ID{id}, Terminate: terminate})
 	if err != nil {
 		e.Fatal(err)
 	}
@@ -229,14 +231,14 @@ func cancelOne(e *env.Env, id store.ID, terminate bool) error {
 
 func tryResume(e *env.Env, params store.ResumeParams) error {
 	e.Helper()
-	_, err := e.Store.Resume(e.Ctx, params)
+	_, _, err := e.Store.Resume(e.Ctx, params)
 	return err
 }
 
 func tryFork(e *env.Env, params store.ForkParams) error {
 	e.Helper()
 	params.Job = e.Job().Job
-	return e.Store.Fork(e.Ctx, params)
+	return second(e.Store.Fork(e.Ctx, params))
 }
 
 func tryCheckpoint(e *env.Env, lease store.Lease) error {

@@ -213,7 +213,7 @@ func raceClose(e *env.Env) {
 	if err != nil {
 		e.Fatalf("SweepCancels: %v", err)
 	}
-	wantClosed(e, children, &ended, swept)
+	wantClosed(e, children, &ended, swept.Jobs)
 	for _, parent := range elders {
 		if n := len(e.Answers(parent.Job.ID)); n != each*3/4 {
 			e.Fatalf("a parent has %d answers, want %d", n, each*3/4)

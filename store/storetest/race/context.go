@@ -77,22 +77,25 @@ func raceContext(e *env.Env) {
 func raceContextElsewhere(e *env.Env) {
 	for name, ask := range map[string]func(ctx context.Context, node int64, ids []store.ID) error{
 		"cancel": func(ctx context.Context, _ int64, ids []store.ID) error {
-			_, err := e.Store.Cancel(ctx, store.CancelParams{Jobs: ids, Actor: "ada"})
+			_, _, err := e.Store.Cancel(ctx, store.CancelParams{Jobs: ids, Actor: "ada"})
 			return err
 		},
 		"terminate": func(ctx context.Context, _ int64, ids []store.ID) error {
-			_, err := e.Store.Cancel(ctx, store.CancelParams{Jobs: ids, Actor: "ada", Terminate: true})
+			_, _, err := e.Store.Cancel(ctx, store.CancelParams{Jobs: ids, Actor: "ada", Terminate: true})
 			return err
 		},
 		"retry": func(ctx context.Context, _ int64, ids []store.ID) error {
-			_, err := e.Store.Retry(ctx, store.RetryParams{Jobs: ids, Actor: "ada"})
+			_, _, err := e.Store.Retry(ctx, store.RetryParams{Jobs: ids, Actor: "ada"})
 			return err
 		},
 		"pause": func(ctx context.Context, _ int64, ids []store.ID) error {
-			_, err := e.Store.PauseJobs(ctx, store.PauseJobsParams{Jobs: ids, Actor: "ada"})
+			_, _, err := e.Store.PauseJobs(ctx, store.PauseJobsParams{Jobs: ids, Actor: "ada"})
 			return err
 		},
-		"leave": func(ctx context.Context, node int64, _ []store.ID) error { return e.Store.Leave(ctx, node) },
+		"leave": func(ctx context.Context, node int64, _ []store.ID) error {
+			_, err := e.Store.Leave(ctx, node)
+			return err
+		},
 		"promote": func(ctx context.Context, _ int64, _ []store.ID) error {
 			_, err := e.Store.Promote(ctx, 100)
 			return err
@@ -152,7 +155,7 @@ func allInOnePlace(e *env.Env, after, queue string, ids []store.ID) {
 			e.Fatalf("after %s that was given up job %v is listed %d times: %v, %v", after, id, seen[id], record.State, err)
 		}
 	}
-	results, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: ids, Terminate: true})
+	results, _, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: ids, Terminate: true})
 	e.NoError("terminate", err)
 	for _, r := range results {
 		if state := e.Get(r.Job).State; r.Err != nil || !state.Finished() {

@@ -192,12 +192,12 @@ func racePauses(e *env.Env) {
 			}
 			id := s.ids[random.IntN(len(s.ids))]
 			if round < 40 && random.IntN(3) == 0 {
-				if _, err := e.Store.PauseJobs(e.Ctx, store.PauseJobsParams{Jobs: []store.ID{id}, Reason: "r", Actor: "a"}); err != nil {
+				if _, _, err := e.Store.PauseJobs(e.Ctx, store.PauseJobsParams{Jobs: []store.ID{id}, Reason: "r", Actor: "a"}); err != nil {
 					return fmt.Errorf("PauseJobs: %w", err)
 				}
 				continue
 			}
-			if _, err := e.Store.Resume(e.Ctx, env.Resumption(id)); err != nil && !errors.Is(err, store.ErrConflict) {
+			if _, _, err := e.Store.Resume(e.Ctx, env.Resumption(id)); err != nil && !errors.Is(err, store.ErrConflict) {
 				return fmt.Errorf("Resume: %w", err)
 			}
 		}
@@ -410,7 +410,7 @@ func raceAppendEnd(e *env.Env) {
 					return fmt.Errorf("Nodes: %w", err)
 				}
 			}
-			if err := e.Store.Leave(e.Ctx, other); err != nil {
+			if _, err := e.Store.Leave(e.Ctx, other); err != nil {
 				return fmt.Errorf("Leave: %w", err)
 			}
 		}

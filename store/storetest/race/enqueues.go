@@ -71,7 +71,7 @@ func raceRetryUnique(e *env.Env) {
 	}
 	var won, lost tally
 	together(e, n, func(i int) error {
-		results, err := e.Store.Retry(e.Ctx, store.RetryParams{Jobs: []store.ID{ids[i]}, Actor: "ada"})
+		results, _, err := e.Store.Retry(e.Ctx, store.RetryParams{Jobs: []store.ID{ids[i]}, Actor: "ada"})
 		if err != nil || len(results) != 1 {
 			return fmt.Errorf("Retry: %d results, %w", len(results), err)
 		}

@@ -154,9 +154,9 @@ func (w *meddler) some() []store.ID {
 func (w *meddler) meddle() (err error) {
 	switch w.random.IntN(7) {
 	case 0:
-		_, err = w.store.Cancel(w.Ctx, store.CancelParams{Jobs: w.some(), Reason: "r", Actor: "a"})
+		_, _, err = w.store.Cancel(w.Ctx, store.CancelParams{Jobs: w.some(), Reason: "r", Actor: "a"})
 	case 1:
-		_, err = w.store.Retry(w.Ctx, store.RetryParams{Jobs: w.some(), Actor: "a"})
+		_, _, err = w.store.Retry(w.Ctx, store.RetryParams{Jobs: w.some(), Actor: "a"})
 	case 2:
 		var silent []store.NodeBeat
 		if silent, err = env.SilentNodes(w.Ctx, w.store, w.Clock.Now()); err == nil {
@@ -168,7 +168,7 @@ func (w *meddler) meddle() (err error) {
 		name, paused := fmt.Sprint("q", w.random.IntN(3)), w.random.IntN(3) == 0
 		err = w.store.Pause(w.Ctx, store.PauseParams{Namespace: env.Namespace, Queue: name, Paused: paused, Actor: "a"})
 	case 5:
-		err = w.store.Leave(w.Ctx, w.node)
+		_, err = w.store.Leave(w.Ctx, w.node)
 	case 6:
 		_, err = w.store.Beat(w.Ctx, store.BeatParams{Node: w.node, LeaderTTL: env.LeaderTTL})
 		if errors.Is(err, store.ErrNodeDead) {

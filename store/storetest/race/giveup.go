@@ -32,7 +32,7 @@ func giveUpEach(e *env.Env, runs []store.Claimed) (*givenUp, func() error) {
 				return fmt.Errorf("Rescue of what is given up: %w", err)
 			}
 			g.mu.Lock()
-			for _, id := range env.RescuedIDs(rescued) {
+			for _, id := range env.RescuedIDs(rescued.Jobs) {
 				g.jobs[id]++
 			}
 			g.mu.Unlock()

@@ -296,7 +296,7 @@ func moveDeferred(e *env.Env, i int, some []store.ID, jobs []*store.Enqueue, ran
 			return fmt.Errorf("Promote: %w", err)
 		}
 	case 2:
-		if _, err := e.Store.Retry(e.Ctx, store.RetryParams{Jobs: some, Actor: "ada"}); err != nil {
+		if _, _, err := e.Store.Retry(e.Ctx, store.RetryParams{Jobs: some, Actor: "ada"}); err != nil {
 			return fmt.Errorf("Retry: %w", err)
 		}
 	case 3:

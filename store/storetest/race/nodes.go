@@ -139,7 +139,7 @@ func raceRescue(e *env.Env) {
 			if err != nil {
 				return fmt.Errorf("Rescue: %w", err)
 			}
-			for _, r := range some {
+			for _, r := range some.Jobs {
 				rescued.add(r.Job)
 				quiet = 0
 			}
@@ -171,7 +171,7 @@ func raceRescueEnd(e *env.Env) {
 			if err != nil {
 				return fmt.Errorf("Rescue: %w", err)
 			}
-			moved.add(env.RescuedIDs(some)...)
+			moved.add(env.RescuedIDs(some.Jobs)...)
 			return nil
 		}
 		for part := range slices.Chunk(runs, 5) {
@@ -208,7 +208,8 @@ func raceLeave(e *env.Env) {
 		node := e.Join()
 		together(e, 3, func(i int) error {
 			if i == 2 {
-				return e.Store.Leave(e.Ctx, node)
+				_, err := e.Store.Leave(e.Ctx, node)
+				return err
 			}
 			for range 4 {
 				_, err := e.Store.Claim(e.Ctx, e.Demand(node, 3))
@@ -310,7 +311,8 @@ func raceCancelGone(e *env.Env) {
 		together(e, 3, func(i int) error {
 			switch {
 			case i == 0 && round%2 == 0:
-				return e.Store.Leave(e.Ctx, node)
+				_, err := e.Store.Leave(e.Ctx, node)
+				return err
 			case i == 0:
 				_, err := e.Store.Rescue(e.Ctx, params)
 				return err

@@ -44,7 +44,7 @@ func raceReaders(e *env.Env) {
 				if err := tryNow(e, batch); err != nil {
 					return err
 				}
-				if _, err := e.Store.Retry(e.Ctx, store.RetryParams{Jobs: ids[:n/2], Actor: "ada"}); err != nil {
+				if _, _, err := e.Store.Retry(e.Ctx, store.RetryParams{Jobs: ids[:n/2], Actor: "ada"}); err != nil {
 					return fmt.Errorf("Retry: %w", err)
 				}
 				e.Clock.Advance(time.Millisecond)

@@ -27,7 +27,7 @@ func raceBeatRescue(e *env.Env) {
 		node := run.Lease.Node
 		seen := e.LastBeat(node)
 		e.Clock.Advance(time.Second)
-		var rescued []store.Rescued
+		var rescued []store.RescuedJob
 		var beaten error
 		together(e, 2, func(i int) error {
 			if (i+round)%2 == 0 {
@@ -35,7 +35,7 @@ func raceBeatRescue(e *env.Env) {
 				return nil
 			}
 			some, err := e.Store.Rescue(e.Ctx, store.RescueParams{Dead: []store.NodeBeat{seen}})
-			rescued = some
+			rescued = some.Jobs
 			return err
 		})
 		switch {
@@ -103,7 +103,7 @@ func raceCancelPutBack(e *env.Env) {
 func cancelEach(e *env.Env, runs []store.Claimed) error {
 	for _, run := range runs {
 		params := store.CancelParams{Jobs: []store.ID{run.Job.ID}, Reason: "not needed", Actor: "ada"}
-		results, err := e.Store.Cancel(e.Ctx, params)
+		results, _, err := e.Store.Cancel(e.Ctx, params)
 		if err != nil {
 			return fmt.Errorf("Cancel: %w", err)
 		}
@@ -156,7 +156,7 @@ func raceCancelWake(e *env.Env) {
 			var err error
 			switch i {
 			case 0:
-				_, err = e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: env.ClaimedIDs(part), Reason: "not needed", Actor: "ada"})
+				_, _, err = e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: env.ClaimedIDs(part), Reason: "not needed", Actor: "ada"})
 			case 1:
 				_, err = e.Store.Promote(e.Ctx, 3)
 			case 2:

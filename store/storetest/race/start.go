@@ -224,7 +224,7 @@ func raceStartRescue(e *env.Env) {
 			}
 			made.waitFor(before + round*7)
 			some, err := e.Store.Rescue(e.Ctx, params)
-			for _, r := range some {
+			for _, r := range some.Jobs {
 				rescued[r.Job] = true
 			}
 			return err
@@ -290,7 +290,8 @@ func raceStartLeave(e *env.Env) {
 				return startSome(e, node, fmt.Sprint("q", round, i), &made, &ended)
 			}
 			made.waitFor(before + round*7)
-			return e.Store.Leave(e.Ctx, node)
+			_, err := e.Store.Leave(e.Ctx, node)
+			return err
 		})
 		wantAllThere(e, &made, &ended)
 		e.WantWaiting(e.Starting(node, tallied(e, &made, env.Queue("late"))))
@@ -323,7 +324,8 @@ func raceStartLeaveLarge(e *env.Env) {
 			for range round * 200 {
 				runtime.Gosched()
 			}
-			return e.Store.Leave(e.Ctx, node)
+			_, err := e.Store.Leave(e.Ctx, node)
+			return err
 		})
 		if running := e.ListIDs(store.Filter{States: []store.State{store.Running}}); len(running) != 0 {
 			e.Fatalf("%d jobs run on a node that left", len(running))

@@ -106,7 +106,7 @@ func endNow(e *env.Env, batch *store.Batch) error {
 
 // cancelNow asks to cancel jobs in a goroutine of a test.
 func cancelNow(e *env.Env, ids []store.ID) ([]store.Result, error) {
-	results, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: ids, Reason: "r", Actor: "a"})
+	results, _, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: ids, Reason: "r", Actor: "a"})
 	if err != nil {
 		return nil, fmt.Errorf("Cancel: %w", err)
 	}
@@ -115,7 +115,7 @@ func cancelNow(e *env.Env, ids []store.ID) ([]store.Result, error) {
 
 // terminateNow ends a job in a goroutine of a test.
 func terminateNow(e *env.Env, id store.ID) error {
-	if _, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: []store.ID{id}, Terminate: true}); err != nil {
+	if _, _, err := e.Store.Cancel(e.Ctx, store.CancelParams{Jobs: []store.ID{id}, Terminate: true}); err != nil {
 		return fmt.Errorf("Cancel: %w", err)
 	}
 	return nil

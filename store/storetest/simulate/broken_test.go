@@ -22,12 +22,12 @@ type changed struct {
 	apply    func(context.Context, store.Store, *store.Batch) error
 	claim    func(context.Context, store.Store, store.ClaimParams) ([]store.Claimed, error)
 	beat     func(context.Context, store.Store, store.BeatParams) (store.Beat, error)
-	leave    func(context.Context, store.Store, int64) error
-	rescue   func(context.Context, store.Store, store.RescueParams) ([]store.Rescued, error)
+	leave    func(context.Context, store.Store, int64) ([]store.Wake, error)
+	rescue   func(context.Context, store.Store, store.RescueParams) (store.Rescued, error)
 	promote  func(context.Context, store.Store, int) (store.Promoted, error)
-	cancel   func(context.Context, store.Store, store.CancelParams) ([]store.Result, error)
-	retry    func(context.Context, store.Store, store.RetryParams) ([]store.Result, error)
-	resume   func(context.Context, store.Store, store.ResumeParams) (store.State, error)
+	cancel   func(context.Context, store.Store, store.CancelParams) ([]store.Result, []store.Wake, error)
+	retry    func(context.Context, store.Store, store.RetryParams) ([]store.Result, []store.Wake, error)
+	resume   func(context.Context, store.Store, store.ResumeParams) (store.State, []store.Wake, error)
 	children func(context.Context, store.Store, int) (store.Closed, error)
 	retain   func(context.Context, store.Store, store.Retention) (store.Retained, error)
 	queues   func(context.Context, store.Store, string) ([]store.Queue, error)
@@ -38,6 +38,17 @@ func either[P, R any](
 	ctx context.Context, s store.Store, change func(context.Context, store.Store, P) (R, error),
 	plain func(context.Context, P) (R, error), p P,
 ) (R, error) {
+	if change != nil {
+		return change(ctx, s, p)
+	}
+	return plain(ctx, p)
+}
+
+// eitherTold is either for what also answers with wake-ups.
+func eitherTold[P, R any](
+	ctx context.Context, s store.Store, change func(context.Context, store.Store, P) (R, []store.Wake, error),
+	plain func(context.Context, P) (R, []store.Wake, error), p P,
+) (R, []store.Wake, error) {
 	if change != nil {
 		return change(ctx, s, p)
 	}
@@ -59,14 +70,14 @@ func (s *changed) Beat(ctx context.Context, p store.BeatParams) (store.Beat, err
 	return either(ctx, s.Store, s.beat, s.Store.Beat, p)
 }
 
-func (s *changed) Leave(ctx context.Context, node int64) error {
+func (s *changed) Leave(ctx context.Context, node int64) ([]store.Wake, error) {
 	if s.leave != nil {
 		return s.leave(ctx, s.Store, node)
 	}
 	return s.Store.Leave(ctx, node)
 }
 
-func (s *changed) Rescue(ctx context.Context, p store.RescueParams) ([]store.Rescued, error) {
+func (s *changed) Rescue(ctx context.Context, p store.RescueParams) (store.Rescued, error) {
 	return either(ctx, s.Store, s.rescue, s.Store.Rescue, p)
 }
 
@@ -74,16 +85,16 @@ func (s *changed) Promote(ctx context.Context, limit int) (store.Promoted, error
 	return either(ctx, s.Store, s.promote, s.Store.Promote, limit)
 }
 
-func (s *changed) Cancel(ctx context.Context, p store.CancelParams) ([]store.Result, error) {
-	return either(ctx, s.Store, s.cancel, s.Store.Cancel, p)
+func (s *changed) Cancel(ctx context.Context, p store.CancelParams) ([]store.Result, []store.Wake, error) {
+	return eitherTold(ctx, s.Store, s.cancel, s.Store.Cancel, p)
 }
 
-func (s *changed) Retry(ctx context.Context, p store.RetryParams) ([]store.Result, error) {
-	return either(ctx, s.Store, s.retry, s.Store.Retry, p)
+func (s *changed) Retry(ctx context.Context, p store.RetryParams) ([]store.Result, []store.Wake, error) {
+	return eitherTold(ctx, s.Store, s.retry, s.Store.Retry, p)
 }
 
-func (s *changed) Resume(ctx context.Context, p store.ResumeParams) (store.State, error) {
-	return either(ctx, s.Store, s.resume, s.Store.Resume, p)
+func (s *changed) Resume(ctx context.Context, p store.ResumeParams) (store.State, []store.Wake, error) {
+	return eitherTold(ctx, s.Store, s.resume, s.Store.Resume, p)
 }
 
 func (s *changed) CloseChildren(ctx context.Context, limit int) (store.Closed, error) {
@@ -211,14 +222,14 @@ func forgetsKeys() changed {
 			q.Job.UniqueKey = bytes.TrimSuffix(q.Job.UniqueKey, []byte(" again"))
 		}
 	})
-	c.retry = func(ctx context.Context, s store.Store, p store.RetryParams) ([]store.Result, error) {
-		results, err := s.Retry(ctx, p)
+	c.retry = func(ctx context.Context, s store.Store, p store.RetryParams) ([]store.Result, []store.Wake, error) {
+		results, wakes, err := s.Retry(ctx, p)
 		for _, r := range results {
 			if record, _ := s.Get(ctx, "", r.Job); r.Err == nil && len(record.UniqueKey) > 0 {
 				forgotten[string(record.UniqueKey)] = true
 			}
 		}
-		return results, err
+		return results, wakes, err
 	}
 	return c
 }
@@ -280,7 +291,7 @@ func claimsPaused(ctx context.Context, s store.Store, p store.ClaimParams) ([]st
 }
 
 // takesFromTheLiving takes whoever is named for dead, whatever was seen of it since.
-func takesFromTheLiving(ctx context.Context, s store.Store, p store.RescueParams) ([]store.Rescued, error) {
+func takesFromTheLiving(ctx context.Context, s store.Store, p store.RescueParams) (store.Rescued, error) {
 	nodes, err := s.Nodes(ctx)
 	p.Dead = slices.Clone(p.Dead)
 	for i := range p.Dead {
@@ -291,16 +302,16 @@ func takesFromTheLiving(ctx context.Context, s store.Store, p store.RescueParams
 		}
 	}
 	if err != nil {
-		return nil, err
+		return store.Rescued{}, err
 	}
 	return s.Rescue(ctx, p)
 }
 
 // takesOneMore takes the jobs of a living node, too.
-func takesOneMore(ctx context.Context, s store.Store, p store.RescueParams) ([]store.Rescued, error) {
+func takesOneMore(ctx context.Context, s store.Store, p store.RescueParams) (store.Rescued, error) {
 	nodes, err := s.Nodes(ctx)
 	if err != nil {
-		return nil, err
+		return store.Rescued{}, err
 	}
 	if len(p.Lost) == 0 {
 		for _, n := range nodes {
@@ -314,14 +325,14 @@ func takesOneMore(ctx context.Context, s store.Store, p store.RescueParams) ([]s
 }
 
 // leavesAll ends a node, and gives back nothing.
-func leavesAll(ctx context.Context, s store.Store, node int64) error {
+func leavesAll(ctx context.Context, s store.Store, node int64) ([]store.Wake, error) {
 	nodes, err := s.Nodes(ctx)
 	for _, n := range nodes {
 		if n.ID == node && n.DeadAt.IsZero() {
 			_, err = s.Rescue(ctx, store.RescueParams{Dead: []store.NodeBeat{{Node: node, At: n.BeatAt}}})
 		}
 	}
-	return err
+	return nil, err
 }
 
 func promotesOne(ctx context.Context, s store.Store, _ int) (store.Promoted, error) {
@@ -331,22 +342,22 @@ func promotesOne(ctx context.Context, s store.Store, _ int) (store.Promoted, err
 }
 
 // endsInWords tells of a run that is terminated, and lets it go on.
-func endsInWords(ctx context.Context, s store.Store, p store.CancelParams) ([]store.Result, error) {
+func endsInWords(ctx context.Context, s store.Store, p store.CancelParams) ([]store.Result, []store.Wake, error) {
 	terminate := p.Terminate
 	p.Terminate = false
-	results, err := s.Cancel(ctx, p)
+	results, wakes, err := s.Cancel(ctx, p)
 	for i := range results {
 		if terminate && !results[i].State.Finished() && results[i].Err == nil {
 			results[i].State = store.Cancelled
 		}
 	}
-	return results, err
+	return results, wakes, err
 }
 
 // asksNobody does not note what it was asked of a job that runs.
-func asksNobody(ctx context.Context, s store.Store, p store.CancelParams) ([]store.Result, error) {
+func asksNobody(ctx context.Context, s store.Store, p store.CancelParams) ([]store.Result, []store.Wake, error) {
 	if r, err := s.Get(ctx, "", p.Jobs[0]); err == nil && r.State == store.Running && !p.Terminate {
-		return []store.Result{{Job: p.Jobs[0], State: store.Running}}, nil
+		return []store.Result{{Job: p.Jobs[0], State: store.Running}}, nil, nil
 	}
 	return s.Cancel(ctx, p)
 }
@@ -372,7 +383,7 @@ func (s *orderless) Apply(ctx context.Context, b *store.Batch) error {
 	return err
 }
 
-func (s *orderless) Fork(ctx context.Context, p store.ForkParams) error {
+func (s *orderless) Fork(ctx context.Context, p store.ForkParams) ([]store.Wake, error) {
 	s.keys[p.Job.ID], p.Job.OrderingKey = p.Job.OrderingKey, ""
 	return s.Store.Fork(ctx, p)
 }
@@ -384,7 +395,7 @@ func (s *orderless) Get(ctx context.Context, namespace string, id store.ID) (sto
 	return r, err
 }
 
-func keepsMore(ctx context.Context, s store.Store, p store.ResumeParams) (store.State, error) {
+func keepsMore(ctx context.Context, s store.Store, p store.ResumeParams) (store.State, []store.Wake, error) {
 	if p.Keep > 0 {
 		p.Keep++
 	}

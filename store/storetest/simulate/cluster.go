@@ -99,7 +99,7 @@ func (w *world) audit(d *dice) bool {
 	}
 	if ok && len(lost) > 0 {
 		rescued, err := w.store.Rescue(w.ctx, store.RescueParams{Lost: lost})
-		w.tellf("%v gives up %v: %v, %s", n, lost, rescued, outcome(err))
+		w.tellf("%v gives up %v: %v, %s", n, lost, rescued.Jobs, outcome(err))
 	}
 	return true
 }
@@ -109,7 +109,7 @@ func (w *world) leave(d *dice) bool {
 	if n == nil {
 		return true
 	}
-	err := w.store.Leave(w.ctx, n.id)
+	_, err := w.store.Leave(w.ctx, n.id)
 	w.tellf("%v leaves: %s", n, outcome(err))
 	if err == nil {
 		n.killed, n.runs = true, nil
@@ -165,7 +165,7 @@ func (w *world) rescue(d *dice) bool {
 		}
 	}
 	rescued, err := w.store.Rescue(w.ctx, p)
-	w.tellf("%v rescues from %v, at most %d: %v, %s", n, p.Dead, p.Limit, rescued, outcome(err))
+	w.tellf("%v rescues from %v, at most %d: %v, %s", n, p.Dead, p.Limit, rescued.Jobs, outcome(err))
 	return true
 }
 
@@ -178,7 +178,7 @@ func (w *world) promote(d *dice) bool {
 
 func (w *world) sweep(*dice) bool {
 	swept, err := w.store.SweepCancels(w.ctx)
-	w.tellf("sweep: %d, %s", swept, outcome(err))
+	w.tellf("sweep: %d, %s", swept.Jobs, outcome(err))
 	return true
 }
 

@@ -77,7 +77,7 @@ func (w *world) stop(d *dice, terminate bool) bool {
 		return w.enqueue(d)
 	}
 	params := store.CancelParams{Jobs: []store.ID{j.body.ID}, Reason: "enough", Actor: "ada", Terminate: terminate}
-	results, err := w.store.Cancel(w.ctx, params)
+	results, _, err := w.store.Cancel(w.ctx, params)
 	w.tellf("cancel %v, at once: %v: %v, %s", j, terminate, results, outcome(err))
 	return true
 }
@@ -87,7 +87,7 @@ func (w *world) pauseJob(d *dice) bool {
 	if !found {
 		return w.enqueue(d)
 	}
-	results, err := w.store.PauseJobs(w.ctx, store.PauseJobsParams{Jobs: []store.ID{j.body.ID}, Reason: "look first", Actor: "ada"})
+	results, _, err := w.store.PauseJobs(w.ctx, store.PauseJobsParams{Jobs: []store.ID{j.body.ID}, Reason: "look first", Actor: "ada"})
 	w.tellf("pause %v: %v, %s", j, results, outcome(err))
 	return true
 }
@@ -104,7 +104,7 @@ func (w *world) resume(d *dice) bool {
 		p.Keep = among(d, -1, -1, -1, j.lastEntry(), j.lastEntry()-1, 1, 0)
 		p.Expect = among(d, -1, -1, j.lastEntry(), j.lastEntry()+1)
 	}
-	state, err := w.store.Resume(w.ctx, p)
+	state, _, err := w.store.Resume(w.ctx, p)
 	w.tellf("resume %v, keep %d, expect %d: %v, %s", j, p.Keep, p.Expect, state, outcome(err))
 	return true
 }
@@ -116,7 +116,7 @@ func (w *world) retry(d *dice) bool {
 	if !found {
 		return w.enqueue(d)
 	}
-	results, err := w.store.Retry(w.ctx, store.RetryParams{Jobs: []store.ID{j.body.ID}, Actor: "ada"})
+	results, _, err := w.store.Retry(w.ctx, store.RetryParams{Jobs: []store.ID{j.body.ID}, Actor: "ada"})
 	w.tellf("retry %v: %v, %s", j, results, outcome(err))
 	return true
 }
@@ -135,7 +135,7 @@ func (w *world) fork(d *dice) bool {
 		known.LeaseNumber += int64(among(d, 0, 0, 0, 1))
 		p.Next = &known
 	}
-	err := w.store.Fork(w.ctx, p)
+	_, err := w.store.Fork(w.ctx, p)
 	w.tellf("fork %v up to %d: %s", from, p.Keep, outcome(err))
 	return true
 }

@@ -98,11 +98,13 @@ func (w *world) calm() {
 		must("Pause", s.Pause(w.ctx, store.PauseParams{Namespace: namespace, Queue: queue, Actor: "ada"}))
 	}
 	for _, n := range w.nodes {
-		must("Leave", s.Leave(w.ctx, n.id))
+		_, err := s.Leave(w.ctx, n.id)
+		must("Leave", err)
 	}
 	for id, n := range s.nodes { // those of whose join nobody was told
 		if !n.dead {
-			must("Leave", s.Leave(w.ctx, id))
+			_, err := s.Leave(w.ctx, id)
+			must("Leave", err)
 		}
 	}
 	for s.rescueAll(w.ctx) {
@@ -123,7 +125,7 @@ func (w *world) calm() {
 func (w *witness) rescueAll(ctx context.Context) bool {
 	rescued, err := w.Rescue(ctx, store.RescueParams{})
 	must("Rescue", err)
-	return len(rescued) > 0
+	return len(rescued.Jobs) > 0
 }
 
 // round does what is due, and completes what there is.
@@ -153,10 +155,10 @@ func (w *world) round(node, seq int64, kinds []string) {
 		if j.held() || j.state == store.Waiting && j.wait.due.IsZero() {
 			w.tellf("%v is held: %v, and goes on", j, j.held())
 			if !j.held() {
-				_, err := s.PauseJobs(w.ctx, store.PauseJobsParams{Jobs: []store.ID{j.body.ID}, Actor: "ada"})
+				_, _, err := s.PauseJobs(w.ctx, store.PauseJobsParams{Jobs: []store.ID{j.body.ID}, Actor: "ada"})
 				must("PauseJobs", err)
 			}
-			_, err := s.Resume(w.ctx, store.ResumeParams{Job: j.body.ID, Keep: -1, Expect: -1, Actor: "ada"})
+			_, _, err := s.Resume(w.ctx, store.ResumeParams{Job: j.body.ID, Keep: -1, Expect: -1, Actor: "ada"})
 			must("Resume", err)
 		}
 	}

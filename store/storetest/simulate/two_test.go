@@ -66,37 +66,43 @@ func (s *two) Beat(ctx context.Context, p store.BeatParams) (store.Beat, error) 
 	return s.either().Beat(ctx, p)
 }
 
-func (s *two) Leave(ctx context.Context, node int64) error { return s.either().Leave(ctx, node) }
+func (s *two) Leave(ctx context.Context, node int64) ([]store.Wake, error) {
+	return s.either().Leave(ctx, node)
+}
 
-func (s *two) Cancel(ctx context.Context, p store.CancelParams) ([]store.Result, error) {
+func (s *two) Cancel(ctx context.Context, p store.CancelParams) ([]store.Result, []store.Wake, error) {
 	return s.either().Cancel(ctx, p)
 }
 
-func (s *two) Retry(ctx context.Context, p store.RetryParams) ([]store.Result, error) {
+func (s *two) Retry(ctx context.Context, p store.RetryParams) ([]store.Result, []store.Wake, error) {
 	return s.either().Retry(ctx, p)
 }
 
 func (s *two) Pause(ctx context.Context, p store.PauseParams) error { return s.either().Pause(ctx, p) }
 
-func (s *two) PauseJobs(ctx context.Context, p store.PauseJobsParams) ([]store.Result, error) {
+func (s *two) PauseJobs(ctx context.Context, p store.PauseJobsParams) ([]store.Result, []store.Wake, error) {
 	return s.either().PauseJobs(ctx, p)
 }
 
-func (s *two) Resume(ctx context.Context, p store.ResumeParams) (store.State, error) {
+func (s *two) Resume(ctx context.Context, p store.ResumeParams) (store.State, []store.Wake, error) {
 	return s.either().Resume(ctx, p)
 }
 
-func (s *two) Fork(ctx context.Context, p store.ForkParams) error { return s.either().Fork(ctx, p) }
+func (s *two) Fork(ctx context.Context, p store.ForkParams) ([]store.Wake, error) {
+	return s.either().Fork(ctx, p)
+}
 
 func (s *two) Promote(ctx context.Context, limit int) (store.Promoted, error) {
 	return s.either().Promote(ctx, limit)
 }
 
-func (s *two) Rescue(ctx context.Context, p store.RescueParams) ([]store.Rescued, error) {
+func (s *two) Rescue(ctx context.Context, p store.RescueParams) (store.Rescued, error) {
 	return s.either().Rescue(ctx, p)
 }
 
-func (s *two) SweepCancels(ctx context.Context) (int, error) { return s.either().SweepCancels(ctx) }
+func (s *two) SweepCancels(ctx context.Context) (store.Swept, error) {
+	return s.either().SweepCancels(ctx)
+}
 
 func (s *two) CloseChildren(ctx context.Context, limit int) (store.Closed, error) {
 	return s.either().CloseChildren(ctx, limit)

@@ -39,9 +39,9 @@ func (w *witness) Promote(ctx context.Context, limit int) (store.Promoted, error
 
 // SweepCancels implements store.Maintenance. Requests that jobs with a journal were asked stay with
 // them until they have finished.
-func (w *witness) SweepCancels(ctx context.Context) (int, error) {
+func (w *witness) SweepCancels(ctx context.Context) (store.Swept, error) {
 	w.begin("SweepCancels")
-	n, err := w.Store.SweepCancels(ctx)
+	swept, err := w.Store.SweepCancels(ctx)
 	must("SweepCancels", err)
 	for _, j := range w.order {
 		if (j.cancel || j.unsure && w.read(ctx, j).State == store.Cancelled) && !j.running() && !j.durable() {
@@ -49,7 +49,7 @@ func (w *witness) SweepCancels(ctx context.Context) (int, error) {
 		}
 	}
 	w.look(ctx)
-	return n, nil
+	return swept, nil
 }
 
 // CloseChildren implements store.Maintenance.

@@ -107,11 +107,12 @@ func (w *witness) abandoned() []*job {
 }
 
 // Leave implements store.Nodes.
-func (w *witness) Leave(ctx context.Context, node int64) error {
+func (w *witness) Leave(ctx context.Context, node int64) ([]store.Wake, error) {
 	w.begin("Leave")
-	must("Leave", w.Store.Leave(ctx, node))
+	wakes, err := w.Store.Leave(ctx, node)
+	must("Leave", err)
 	if !w.alive(node) {
-		return nil
+		return wakes, nil
 	}
 	for _, j := range w.running(node) {
 		w.end(j, w.released(j))
@@ -121,11 +122,11 @@ func (w *witness) Leave(ctx context.Context, node int64) error {
 		w.leader = leadership{epoch: w.leader.epoch}
 	}
 	w.look(ctx)
-	return nil
+	return wakes, nil
 }
 
 // Rescue implements store.Maintenance.
-func (w *witness) Rescue(ctx context.Context, p store.RescueParams) ([]store.Rescued, error) {
+func (w *witness) Rescue(ctx context.Context, p store.RescueParams) (store.Rescued, error) {
 	w.begin("Rescue")
 	rescued, err := w.Store.Rescue(ctx, p)
 	must("Rescue", err)
@@ -143,7 +144,7 @@ func (w *witness) Rescue(ctx context.Context, p store.RescueParams) ([]store.Res
 		}
 		lost = w.abandoned()
 	}
-	for _, r := range rescued {
+	for _, r := range rescued.Jobs {
 		j := w.jobs[r.Job]
 		if j == nil || !slices.Contains(lost, j) || !j.running() {
 			brokenf("OneOwner", "%v is taken from node %d, which lives or does not hold it", j, r.Node)
@@ -154,7 +155,7 @@ func (w *witness) Rescue(ctx context.Context, p store.RescueParams) ([]store.Res
 		}
 	}
 	for _, j := range lost {
-		if j.running() && (p.Limit == 0 || len(p.Lost) > 0 || len(rescued) == 0) {
+		if j.running() && (p.Limit == 0 || len(p.Lost) > 0 || len(rescued.Jobs) == 0) {
 			brokenf("EveryDueThing", "%v is not rescued from node %d", j, j.lease.Node)
 		}
 	}

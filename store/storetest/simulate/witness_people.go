@@ -8,9 +8,9 @@ import (
 )
 
 // Cancel implements store.Operators.
-func (w *witness) Cancel(ctx context.Context, p store.CancelParams) ([]store.Result, error) {
+func (w *witness) Cancel(ctx context.Context, p store.CancelParams) ([]store.Result, []store.Wake, error) {
 	w.begin("Cancel")
-	results, err := w.Store.Cancel(ctx, p)
+	results, wakes, err := w.Store.Cancel(ctx, p)
 	must("Cancel", err)
 	for i, id := range p.Jobs {
 		r, j := results[i], w.jobs[id]
@@ -29,13 +29,13 @@ func (w *witness) Cancel(ctx context.Context, p store.CancelParams) ([]store.Res
 		}
 	}
 	w.look(ctx)
-	return results, nil
+	return results, wakes, nil
 }
 
 // Retry implements store.Operators.
-func (w *witness) Retry(ctx context.Context, p store.RetryParams) ([]store.Result, error) {
+func (w *witness) Retry(ctx context.Context, p store.RetryParams) ([]store.Result, []store.Wake, error) {
 	w.begin("Retry")
-	results, err := w.Store.Retry(ctx, p)
+	results, wakes, err := w.Store.Retry(ctx, p)
 	must("Retry", err)
 	for i, id := range p.Jobs {
 		r, j := results[i], w.jobs[id]
@@ -61,7 +61,7 @@ func (w *witness) Retry(ctx context.Context, p store.RetryParams) ([]store.Resul
 		}
 	}
 	w.look(ctx)
-	return results, nil
+	return results, wakes, nil
 }
 
 // sawRestart notes that a finished job runs again, unless another one holds its unique key.
@@ -88,9 +88,9 @@ func (w *witness) Pause(ctx context.Context, p store.PauseParams) error {
 }
 
 // PauseJobs implements store.Operators.
-func (w *witness) PauseJobs(ctx context.Context, p store.PauseJobsParams) ([]store.Result, error) {
+func (w *witness) PauseJobs(ctx context.Context, p store.PauseJobsParams) ([]store.Result, []store.Wake, error) {
 	w.begin("PauseJobs")
-	results, err := w.Store.PauseJobs(ctx, p)
+	results, wakes, err := w.Store.PauseJobs(ctx, p)
 	must("PauseJobs", err)
 	for i, id := range p.Jobs {
 		r, j := results[i], w.jobs[id]
@@ -116,27 +116,27 @@ func (w *witness) PauseJobs(ctx context.Context, p store.PauseJobsParams) ([]sto
 		}
 	}
 	w.look(ctx)
-	return results, nil
+	return results, wakes, nil
 }
 
 // Resume implements store.Operators.
-func (w *witness) Resume(ctx context.Context, p store.ResumeParams) (store.State, error) {
+func (w *witness) Resume(ctx context.Context, p store.ResumeParams) (store.State, []store.Wake, error) {
 	w.begin("Resume")
-	state, err := w.Store.Resume(ctx, p)
+	state, wakes, err := w.Store.Resume(ctx, p)
 	j := w.jobs[p.Job]
 	if j == nil {
 		refused("to resume no job", err, store.ErrNotFound)
-		return state, err
+		return state, wakes, err
 	}
 	w.touched(j)
 	if !w.sawResume(j, p, err) {
-		return state, err
+		return state, wakes, err
 	}
 	if err != nil || state != j.state {
 		brokenf("Contract", "%v is resumed and %v, and told to be %v, %v", j, j.state, state, err)
 	}
 	w.look(ctx)
-	return state, nil
+	return state, wakes, nil
 }
 
 // sawResume notes that a job goes on, if it does.
@@ -177,21 +177,21 @@ func (w *witness) sawResume(j *job, p store.ResumeParams, err error) bool {
 }
 
 // Fork implements store.Operators.
-func (w *witness) Fork(ctx context.Context, p store.ForkParams) error {
+func (w *witness) Fork(ctx context.Context, p store.ForkParams) ([]store.Wake, error) {
 	w.begin("Fork")
-	err := w.Store.Fork(ctx, p)
+	wakes, err := w.Store.Fork(ctx, p)
 	from := w.jobs[p.From]
 	switch {
 	case from == nil:
 		refused("to fork no job", err, store.ErrNotFound)
-		return err
+		return wakes, err
 	case w.jobs[p.Job.ID] != nil:
 		must("Fork", err)
-		return nil
+		return wakes, nil
 	case p.Next != nil:
 		if next := from.entry(p.Keep + 1); next == nil || next.LeaseNumber != p.Next.LeaseNumber {
 			refused("to fork what was rewritten", err, store.ErrConflict)
-			return err
+			return wakes, err
 		}
 	}
 	must("Fork", err)
@@ -220,5 +220,5 @@ func (w *witness) Fork(ctx context.Context, p store.ForkParams) error {
 		}
 	}
 	w.look(ctx)
-	return nil
+	return wakes, nil
 }

@@ -17,18 +17,18 @@ var txRescueTests = tests{
 }
 
 // rescueSoon rescues until nothing is left, which must not take long.
-func (e *txEnv) rescueSoon(dead ...store.NodeBeat) []store.Rescued {
+func (e *txEnv) rescueSoon(dead ...store.NodeBeat) []store.RescuedJob {
 	e.Helper()
 	ctx, cancel := context.WithTimeout(e.Ctx, soon)
 	defer cancel()
-	var all []store.Rescued
+	var all []store.RescuedJob
 	for range 100 {
 		rescued, err := e.Store.Rescue(ctx, store.RescueParams{Dead: dead, Limit: 100})
 		e.NoError("Rescue", err)
-		if len(rescued) == 0 {
+		if len(rescued.Jobs) == 0 {
 			return all
 		}
-		all = append(all, rescued...)
+		all = append(all, rescued.Jobs...)
 	}
 	e.Fatal("Rescue finds something for ever")
 	return nil
@@ -108,7 +108,7 @@ func (e *txEnv) giveUpSoon(runs ...store.Claimed) []store.ID {
 	defer cancel()
 	rescued, err := e.Store.Rescue(ctx, store.RescueParams{Lost: env.LeasesOf(runs)})
 	e.NoError("Rescue of what is given up", err)
-	return env.RescuedIDs(rescued)
+	return env.RescuedIDs(rescued.Jobs)
 }
 
 func giveUpSending(e *txEnv) {

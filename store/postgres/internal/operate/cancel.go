@@ -16,18 +16,20 @@ import (
 const jobsAtOnce = 1000
 
 // Cancel is that of store.Operators, without the class of its error.
-func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
-	return s.EachIn(ctx, params.Namespace, params.Jobs, func(own []store.ID) ([]store.Result, error) {
+func (s *Store) Cancel(ctx context.Context, params store.CancelParams) (results []store.Result, wakes []store.Wake, err error) {
+	results, err = s.EachIn(ctx, params.Namespace, params.Jobs, func(own []store.ID) (results []store.Result, err error) {
 		params.Jobs = own
-		return s.cancelOwn(ctx, params)
+		results, wakes, err = s.cancelOwn(ctx, params)
+		return results, err
 	})
+	return results, wakes, err
 }
 
 // cancelOwn cancels jobs whose namespace is known.
-func (s *Store) cancelOwn(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
+func (s *Store) cancelOwn(ctx context.Context, params store.CancelParams) ([]store.Result, []store.Wake, error) {
 	c, err := s.cancelAll(ctx, params, true)
 	if err != nil {
-		return nil, err
+		return nil, c.wakes, err
 	}
 	results := make([]store.Result, len(params.Jobs))
 	for i, id := range params.Jobs {
@@ -39,7 +41,7 @@ func (s *Store) cancelOwn(ctx context.Context, params store.CancelParams) ([]sto
 			results[i].Err = store.NoJob(id)
 		}
 	}
-	return results, nil
+	return results, c.wakes, nil
 }
 
 // action is what is recorded, or nil.
@@ -54,30 +56,31 @@ func (c *cancelling) action() *string {
 	return (*string)(&kind)
 }
 
-// cancelAll cancels jobs, and tells whom it concerns.
+// cancelAll cancels jobs. With an error, too, it returns what has happened.
 func (s *Store) cancelAll(ctx context.Context, params store.CancelParams, recorded bool) (*cancelling, error) {
 	params.Reason, params.Actor = pg.CleanText(params.Reason), pg.CleanText(params.Actor)
 	c := &cancelling{
-		params, recorded, make(map[store.ID]store.State, len(params.Jobs)), map[store.ID]bool{}, map[store.ID]bool{}, write.Woken{},
+		CancelParams: params, recorded: recorded, states: make(map[store.ID]store.State, len(params.Jobs)),
+		ended: map[store.ID]bool{}, busy: map[store.ID]bool{}, woken: write.Woken{},
 	}
-	defer func() { // whatever has happened
-		if len(params.Jobs) > 0 {
-			_ = s.HandOnAfterCommit(ctx) // promotion does it otherwise
-		}
-		s.TellWoken(ctx, c.woken)
-	}()
-	for ids := range slices.Chunk(params.Jobs, jobsAtOnce) {
+	err := s.cancelEach(ctx, c)
+	c.wakes = s.AfterCommit(ctx, c.woken, len(params.Jobs) > 0)
+	return c, err
+}
+
+func (s *Store) cancelEach(ctx context.Context, c *cancelling) error {
+	for ids := range slices.Chunk(c.Jobs, jobsAtOnce) {
 		parts, err := s.inOrder(ctx, ids)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, part := range parts {
 			if err := s.cancel(ctx, c, part); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
-	return c, nil
+	return nil
 }
 
 // inOrder splits a list of jobs where a parent comes after a child that answers it.
@@ -211,19 +214,20 @@ func (s *Store) requestsLeft(ctx context.Context, look, forget string) ([]reques
 }
 
 // SweepCancels applies the requests that stand.
-func (s *Store) SweepCancels(ctx context.Context) (applied int, err error) {
+func (s *Store) SweepCancels(ctx context.Context) (swept store.Swept, err error) {
 	left, err := s.requestsLeft(ctx, "cancel_requests_left", "cancel_requests_forget")
 	if err != nil {
-		return 0, err
+		return swept, err
 	}
 	for _, q := range left {
 		c, err := s.cancelAll(ctx, store.CancelParams{Jobs: []store.ID{q.id}, Reason: q.reason, Actor: q.actor}, false)
+		swept.Wakes = append(swept.Wakes, c.wakes...)
 		if err != nil {
-			return applied, err
+			return swept, err
 		}
 		if c.states[q.id] == store.Cancelled {
-			applied++
+			swept.Jobs++
 		}
 	}
-	return applied, nil
+	return swept, nil
 }

@@ -96,6 +96,7 @@ func (s *Store) closeEach(
 		c, err := s.cancelAll(ctx, store.CancelParams{
 			Jobs: children[:n], Reason: closedWords, Actor: "parent", Terminate: policy == store.TerminateChild,
 		}, false)
+		closed.Wakes = append(closed.Wakes, c.wakes...)
 		if err != nil {
 			return nil, err
 		}

@@ -9,13 +9,13 @@ import (
 )
 
 // Fork is that of store.Operators, without the class of its error.
-func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
+func (s *Store) Fork(ctx context.Context, params store.ForkParams) ([]store.Wake, error) {
 	q := &store.Enqueue{Job: params.Job}
 	if err := params.Check(); err != nil {
-		return err
+		return nil, err
 	}
 	if err := s.RequireIn(ctx, params.Namespace, params.From); err != nil {
-		return err
+		return nil, err
 	}
 	now := s.Micros()
 	entries, err := s.EntriesOf(ctx, []*store.Enqueue{q}, now, false)
@@ -23,24 +23,25 @@ func (s *Store) Fork(ctx context.Context, params store.ForkParams) error {
 		err = q.Err
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	err = pg.RetryOnConflict(ctx, func() error {
 		return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error { return s.forkInto(ctx, t, entries, params, now) })
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.Lanes.SetUsed(write.UsedNow(entries))
 	switch e := entries[0]; {
+	case e.Result.Existing:
+		return nil, nil
 	case e.InLine(now):
-		_ = s.HandOnAfterCommit(ctx) // promotion does it otherwise
+		return s.AfterCommit(ctx, nil, true), nil
 	case e.RunAt <= now:
-		s.TellWoken(ctx, write.Woken{e.Job.ID: {Lane: e.Lane.ID}})
+		return s.AfterCommit(ctx, write.Woken{e.Job.ID: {Lane: e.Lane.ID}}, false), nil
 	default:
-		s.TellDue(e.RunAt)
+		return []store.Wake{write.DueAt(e.RunAt)}, nil
 	}
-	return nil
 }
 
 // forkInto inserts the new job and what it remembers. If it is there already nothing is done.

@@ -103,7 +103,7 @@ func (b *beatRow) addTo(beat *store.Beat, node int64) {
 }
 
 // Leave is that of store.Nodes, without the class of its error.
-func (s *Store) Leave(ctx context.Context, node int64) error {
+func (s *Store) Leave(ctx context.Context, node int64) ([]store.Wake, error) {
 	freed := false
 	var w write.Woken
 	err := pg.RetryOnConflict(ctx, func() error {
@@ -126,13 +126,10 @@ func (s *Store) Leave(ctx context.Context, node int64) error {
 			return t.Run(ctx, "leader_leave", nil, node)
 		})
 	})
-	if err == nil {
-		s.TellWoken(ctx, w)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil && freed {
-		_ = s.HandOnAfterCommit(ctx) // promotion does it otherwise
-	}
-	return err
+	return s.AfterCommit(ctx, w, freed), nil
 }
 
 // giveBack gives back all jobs of a node that can be, and leaves the others to a rescue. It notes whom that woke, and tells whether it

@@ -14,11 +14,12 @@ import (
 )
 
 // PauseJobs is that of store.Operators, without the class of its error.
-func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, error) {
-	return s.EachIn(ctx, params.Namespace, params.Jobs, func(own []store.ID) ([]store.Result, error) {
+func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, []store.Wake, error) {
+	results, err := s.EachIn(ctx, params.Namespace, params.Jobs, func(own []store.ID) ([]store.Result, error) {
 		params.Jobs = own
 		return s.pauseOwn(ctx, params)
 	})
+	return results, nil, err // a job that is held keeps its turn
 }
 
 // pauseOwn pauses jobs whose namespace is known.
@@ -152,9 +153,9 @@ func lookAt(ctx context.Context, t pg.Runner, id store.ID) (p place, err error) 
 var errHeld = errors.New("another transaction has locked the job")
 
 // Resume is that of store.Operators, without the class of its error.
-func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (store.State, error) {
+func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (store.State, []store.Wake, error) {
 	if err := s.RequireIn(ctx, params.Namespace, params.Job); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	params.Actor, params.Reason = pg.CleanText(params.Actor), pg.CleanText(params.Reason)
 	var to resumed
@@ -171,15 +172,13 @@ func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (store.St
 	if len(held) > 0 {
 		err = write.ErrBlocked("resume job " + params.Job.String())
 	}
-	if err != nil {
-		return 0, err
+	switch {
+	case err != nil:
+		return 0, nil, err
+	case to.due != nil:
+		return to.state, []store.Wake{write.DueAt(*to.due)}, nil
 	}
-	_ = s.HandOnAfterCommit(ctx) // promotion does it otherwise
-	s.TellWoken(ctx, to.woken)
-	if to.due != nil {
-		s.TellDue(*to.due)
-	}
-	return to.state, nil
+	return to.state, s.AfterCommit(ctx, to.woken, to.state == store.Available), nil
 }
 
 // resumed is what became of a job that a person let go on.

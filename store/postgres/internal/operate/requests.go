@@ -19,6 +19,7 @@ type cancelling struct {
 	ended    map[store.ID]bool // by this very request
 	busy     map[store.ID]bool // a caller's transaction holds it
 	woken    write.Woken
+	wakes    []store.Wake // what nodes are to be told of, once all is done
 }
 
 // found is what one try to cancel jobs has found and done: state 0 is a job that moved at that moment.

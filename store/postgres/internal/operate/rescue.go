@@ -31,7 +31,7 @@ type rescue struct {
 	seq      int64
 	policies map[int64]map[string]store.Policy
 
-	rescued []store.Rescued
+	rescued []store.RescuedJob
 	woken   write.Woken
 	freed   bool
 }
@@ -183,13 +183,13 @@ func (s *Store) endHeld(ctx context.Context, t pg.Session, held []*heldRun, now 
 }
 
 // Rescue is that of store.Maintenance, without the class of its error.
-func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.Rescued, error) {
+func (s *Store) Rescue(ctx context.Context, params store.RescueParams) (store.Rescued, error) {
 	if len(params.Lost) > 0 {
 		return s.giveUp(ctx, params.Lost)
 	}
 	found, err := s.declareDead(ctx, params.Dead)
 	if err != nil || !found {
-		return nil, err
+		return store.Rescued{}, err
 	}
 	rescue := rescue{store: s, limit: int32(params.Limit), policies: map[int64]map[string]store.Policy{}}
 	if rescue.limit <= 0 {
@@ -201,10 +201,10 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) ([]store.
 			return err
 		})
 		if err != nil {
-			return nil, err
+			return store.Rescued{}, err
 		}
 	}
-	return rescue.tell(ctx), nil
+	return rescue.answer(ctx), nil
 }
 
 // declareDead marks nodes as dead, and tells whether a dead node may hold something. A node that cannot be marked is at work, or its
@@ -280,7 +280,7 @@ func (r *rescue) take(ctx context.Context, find func(t pg.Session) ([]*heldRun, 
 			continue
 		}
 		r.freed = r.freed || h.Final.Finished() && h.job.OrderingKey != ""
-		r.rescued = append(r.rescued, store.Rescued{
+		r.rescued = append(r.rescued, store.RescuedJob{
 			Job: h.Lease.Job, Kind: h.job.Kind, Node: h.Lease.Node, State: h.Final, Reason: h.FinalReason, Queue: h.job.Queue,
 			RunAt: pg.TimeOf(h.FinalRunAt),
 		})
@@ -288,13 +288,15 @@ func (r *rescue) take(ctx context.Context, find func(t pg.Session) ([]*heldRun, 
 	return held, nil
 }
 
-// tell passes on what the rescue made ready, and returns what it took.
-func (r *rescue) tell(ctx context.Context) []store.Rescued {
-	r.store.TellWoken(ctx, r.woken)
-	if r.freed {
-		_ = r.store.HandOnAfterCommit(ctx) // promotion does it otherwise
+// answer is what the rescue took, and what nodes are to be told of.
+func (r *rescue) answer(ctx context.Context) store.Rescued {
+	wakes := r.store.AfterCommit(ctx, r.woken, r.freed)
+	for _, j := range r.rescued {
+		if j.State == store.Retryable {
+			wakes = store.AddWake(wakes, store.Wake{Kind: store.WakeDeferred, Due: j.RunAt})
+		}
 	}
-	return r.rescued
+	return store.Rescued{Jobs: r.rescued, Wakes: wakes}
 }
 
 // decide says what becomes of a job whose run is lost, as its node has promised.
@@ -332,10 +334,10 @@ func (r *rescue) learn(ctx context.Context, t pg.Session, held []*heldRun) error
 // giveUp takes the jobs of leases of which their node says that none of its runs has them, as a
 // rescue would if the node were dead. Since it lives, what is being written to journals under its
 // leases comes first, as when a job is terminated: what was accepted counts for the job.
-func (s *Store) giveUp(ctx context.Context, lost []store.Lease) ([]store.Rescued, error) {
+func (s *Store) giveUp(ctx context.Context, lost []store.Lease) (store.Rescued, error) {
 	lost = slices.DeleteFunc(slices.Clone(lost), func(l store.Lease) bool { return !write.IsPossible(l) })
 	if len(lost) == 0 {
-		return nil, nil
+		return store.Rescued{}, nil
 	}
 	var owners []int64
 	for _, l := range lost {
@@ -356,7 +358,7 @@ func (s *Store) giveUp(ctx context.Context, lost []store.Lease) ([]store.Rescued
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return store.Rescued{}, err
 	}
-	return rescue.tell(ctx), nil
+	return rescue.answer(ctx), nil
 }

@@ -13,18 +13,21 @@ import (
 )
 
 // Retry is that of store.Operators, without the class of its error.
-func (s *Store) Retry(ctx context.Context, params store.RetryParams) ([]store.Result, error) {
-	return s.EachIn(ctx, params.Namespace, params.Jobs, func(own []store.ID) ([]store.Result, error) {
+func (s *Store) Retry(ctx context.Context, params store.RetryParams) (results []store.Result, wakes []store.Wake, err error) {
+	results, err = s.EachIn(ctx, params.Namespace, params.Jobs, func(own []store.ID) (results []store.Result, err error) {
 		params.Jobs = own
-		return s.retryOwn(ctx, params)
+		results, wakes, err = s.retryOwn(ctx, params)
+		return results, err
 	})
+	return results, wakes, err
 }
 
 // retryOwn retries jobs whose namespace is known.
-func (s *Store) retryOwn(ctx context.Context, params store.RetryParams) ([]store.Result, error) {
-	results := make([]store.Result, 0, len(params.Jobs))
+func (s *Store) retryOwn(
+	ctx context.Context, params store.RetryParams,
+) (results []store.Result, wakes []store.Wake, err error) {
+	results = make([]store.Result, 0, len(params.Jobs))
 	w := write.Woken{}
-	var err error
 	for ids := params.Jobs; len(ids) > 0; {
 		n := min(len(ids), jobsAtOnce)
 		var part []store.Result
@@ -33,14 +36,11 @@ func (s *Store) retryOwn(ctx context.Context, params store.RetryParams) ([]store
 		}
 		results, ids = append(results, part...), ids[n:]
 	}
-	if len(w) > 0 {
-		_ = s.HandOnAfterCommit(ctx) // promotion does it otherwise
-		s.TellWoken(ctx, w)
-	}
+	wakes = s.AfterCommit(ctx, w, len(w) > 0)
 	if err != nil {
-		return nil, err
+		return nil, wakes, err
 	}
-	return results, nil
+	return results, wakes, nil
 }
 
 func (s *Store) retry(ctx context.Context, ids []store.ID, params store.RetryParams, w write.Woken) ([]store.Result, error) {

@@ -147,7 +147,8 @@ func (s *Store) queuesOf(ctx context.Context, moved movedJobs) ([]store.Wake, er
 	return wakes, nil
 }
 
-// turnsAfterCommit hands on turns of ordering keys that a batch freed or asked for, and returns the wakes for it.
+// turnsAfterCommit hands on turns of ordering keys as soon as they were freed or asked for, so that who waits for one need not
+// wait for the next promotion, and returns the wakes for it.
 func (s *Store) turnsAfterCommit(ctx context.Context) []store.Wake {
 	wakes, err := s.handOn(ctx)
 	if err != nil {
@@ -155,14 +156,6 @@ func (s *Store) turnsAfterCommit(ctx context.Context) []store.Wake {
 		return []store.Wake{{Kind: store.WakeDeferred, Due: s.Now()}}
 	}
 	return wakes
-}
-
-// HandOnAfterCommit gives turns of ordering keys on as soon as they were freed or asked for, so that who waits for one
-// need not wait for the next promotion. Nodes are told, this one too: it does not know that it has something to claim.
-func (s *Store) HandOnAfterCommit(ctx context.Context) error {
-	wakes, err := s.handOn(ctx)
-	s.Notifier.Tell("", wakes)
-	return err
 }
 
 // handOn hands on turns of ordering keys, and returns a wake for each queue in which a job got one.

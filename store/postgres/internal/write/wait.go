@@ -137,17 +137,26 @@ func (s *Store) wakes(ctx context.Context, w Woken) ([]store.Wake, error) {
 	return s.queuesOf(ctx, moved)
 }
 
-// TellWoken tells all nodes, this one too, of jobs that became available by something else than a
-// batch. It is a hint, and may be lost.
-func (s *Store) TellWoken(ctx context.Context, w Woken) {
-	wakes, _ := s.wakes(ctx, w) // what is not told of is found by the next poll
+// AfterCommit returns what nodes are to be told of jobs that became available by something else than a
+// batch. If turns of ordering keys may have been freed or asked for, it hands them on and returns what
+// is to be told of these, too. Claims of this process look at the places at once.
+func (s *Store) AfterCommit(ctx context.Context, w Woken, turns bool) []store.Wake {
+	wakes, err := s.wakes(ctx, w)
+	if err != nil {
+		wakes = []store.Wake{{Kind: store.WakeAll}} // they are available, whatever their queues are
+	}
 	for _, wake := range wakes {
 		s.HearWake(wake)
 	}
-	s.Notifier.Tell("", wakes)
+	if turns {
+		for _, wake := range s.turnsAfterCommit(ctx) {
+			wakes = store.AddWake(wakes, wake)
+		}
+	}
+	return wakes
 }
 
-// TellDue tells all nodes, this one too, when a job is due.
-func (s *Store) TellDue(at int64) {
-	s.Notifier.Tell("", []store.Wake{{Kind: store.WakeDeferred, Due: pg.TimeOf(at)}})
+// DueAt is the wake-up for a job that is due at a time.
+func DueAt(micros int64) store.Wake {
+	return store.Wake{Kind: store.WakeDeferred, Due: pg.TimeOf(micros)}
 }

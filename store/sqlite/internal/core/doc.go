@@ -7,7 +7,6 @@
 //	ClaimRecord   which jobs a node runs, and which of them are done
 //	KeyName       an ordering key, which orders the jobs of a queue
 //	RowBuffer     rows that are to be inserted, many with one statement
-//	Untold        wake-ups of which no answer tells
 //
 // # How it writes
 //
@@ -25,7 +24,7 @@
 // transaction has found or written when it has committed, and not before.
 //
 // Ordering keys are handed on in the transaction that frees them or adds to them, by its end: Tx
-// collects them.
+// collects them, and what nodes are to be told of, which the answers say.
 //
 // # When it fails
 //
@@ -38,8 +37,8 @@
 // # Locks
 //
 // The write connection is taken before anything else and given back last. Inside, LaneCache.mu,
-// EndCache.mu, db.LifeLocks.mu and Untold.mu are held for moments and never together. The order is:
-// writer, then one of them.
+// EndCache.mu and db.LifeLocks.mu are held for moments and never together. The order is: writer, then
+// one of them.
 //
 // # Imports
 //

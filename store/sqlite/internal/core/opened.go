@@ -28,7 +28,7 @@ func New(ctx context.Context, o Opened) (*Database, error) {
 	s := &Database{
 		Path: o.Path, clock: o.Clock, denied: o.Denied,
 		writer: make(chan *Link, 1), readers: make(chan *Link, o.Readers), closed: make(chan struct{}),
-		Wakes: Untold{More: make(chan struct{}, 1)}, Portion: portionRows,
+		Portion: portionRows,
 	}
 	if err := s.Place.Remember(o.Configured, o.Path); err != nil {
 		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, err)

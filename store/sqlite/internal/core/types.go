@@ -26,7 +26,6 @@ type Database struct {
 	Lanes LaneCache
 	Ends  EndCache
 	Lives db.LifeLocks
-	Wakes Untold
 
 	Portion int64 // rows of one job that a transaction removes or copies
 }
@@ -50,8 +49,8 @@ type Tx struct {
 	last            *ClaimRecord                      // of records, the one used last
 	keys            []KeyName                         // ordering keys that may have become free
 	lined           map[store.ID]bool                 // new jobs with an ordering key
-	Tells           bool                              // the caller is told of woken
-	Woken           []store.Wake                      // queues in which a waiting job became available
+	Tells           bool                              // the answers name the jobs that the caller moves
+	Woken           []store.Wake                      // what nodes should look at once it has committed
 	Lines           RowBuffer[Line]                   // entries of journals to be written
 	Ends            RowBuffer[End]                    // of runs, to be written
 	Jobs            RowBuffer[NewJob]                 // to be inserted

@@ -12,22 +12,32 @@ import (
 // Write runs f in a write transaction and commits it. f runs again if the transaction has to start
 // over; it must not have effects but those on its operands.
 func (s *Database) Write(ctx context.Context, op string, f func(*Tx) error) error {
-	return s.WriteIf(ctx, op, nil, f)
+	_, err := s.Move(ctx, op, nil, f)
+	return err
 }
 
-// WriteIf is write for operations that most of the time find nothing to do. needed looks first,
+// WriteIf is Write for operations that most of the time find nothing to do. needed looks first,
 // without the write lock: an idle node then costs other processes nothing, and wakes none. What
 // it saw may have changed when f runs.
 func (s *Database) WriteIf(ctx context.Context, op string, needed func(*Tx) (bool, error), f func(*Tx) error) error {
+	_, err := s.Move(ctx, op, needed, f)
+	return err
+}
+
+// Move is Write, or with needed WriteIf, for what makes jobs available or due: it returns what nodes
+// are to be told of.
+func (s *Database) Move(
+	ctx context.Context, op string, needed func(*Tx) (bool, error), f func(*Tx) error,
+) (wakes []store.Wake, err error) {
 	c, err := s.TakeWriter(ctx)
 	if err != nil {
-		return db.Classify(op, err)
+		return nil, db.Classify(op, err)
 	}
 	defer s.GiveWriter(c)
 	if s.denied != nil {
-		return db.Classify(op, s.denied)
+		return nil, db.Classify(op, s.denied)
 	}
-	err = db.Patient(ctx, func() error {
+	err = db.Patient(ctx, func() (err error) {
 		if err := s.Place.Begin(); err != nil {
 			return err
 		}
@@ -39,9 +49,10 @@ func (s *Database) WriteIf(ctx context.Context, op string, needed func(*Tx) (boo
 		if err := c.BeginImmediate(); err != nil {
 			return err
 		}
-		return s.commit(c, f)
+		wakes, err = s.commit(c, f)
+		return err
 	})
-	return db.Classify(op, s.OrGone(err))
+	return wakes, db.Classify(op, s.OrGone(err))
 }
 
 // OrGone returns the reason of an error that comes of the database being gone, if it does. One that
@@ -73,8 +84,9 @@ func (s *Database) begun(c *Link) *Tx {
 	return &Tx{Session: c, Own: c, Database: s, Now: s.Micros(), Ended: c.ended}
 }
 
-// commit runs f in the transaction that is open on c, and commits it, or rolls it back.
-func (s *Database) commit(c *Link, f func(*Tx) error) error {
+// commit runs f in the transaction that is open on c, and commits it, or rolls it back. It returns
+// what nodes are to be told of.
+func (s *Database) commit(c *Link, f func(*Tx) error) ([]store.Wake, error) {
 	defer c.Rollback() // does nothing after the commit
 	t := s.begun(c)
 	defer func() {
@@ -82,29 +94,21 @@ func (s *Database) commit(c *Link, f func(*Tx) error) error {
 		c.ended = t.Ended
 	}()
 	if err := f(t); err != nil {
-		return err
+		return nil, err
 	}
 	if err := t.settle(); err != nil {
-		return err
+		return nil, err
 	}
 	if err := c.Commit(); err != nil {
-		return err
+		return nil, err
 	}
 	if err := s.Place.Confirm(); err != nil {
-		return err
+		return nil, err
 	}
 	s.Lanes.publish(t.lanes.read)
 	s.Ends.publish(t.Ended)
-	if !t.Tells {
-		s.Wakes.add(t.Woken)
-	}
-	return nil
+	return t.Woken, nil
 }
-
-// isUntold reports whether nobody is told of what becomes available but by Watch: neither the
-// caller by an answer, nor everybody by the version of the data, as when a caller's transaction
-// commits.
-func (t *Tx) isUntold() bool { return t.Own != nil && !t.Tells }
 
 // settle writes what the transaction has collected: claim records whose slots are done, and ordering keys to hand on.
 func (t *Tx) settle() error {

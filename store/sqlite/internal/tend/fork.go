@@ -18,15 +18,15 @@ const copyPause = time.Minute
 // Fork implements store.Operators. What the fork remembers is copied before the fork is there, a
 // few thousand rows in one transaction, if there are that many. If the beginning of the original's
 // journal is another one then, or another process makes the same fork, all is done at once instead.
-func (v Verbs) Fork(ctx context.Context, params store.ForkParams) error {
+func (v Verbs) Fork(ctx context.Context, params store.ForkParams) ([]store.Wake, error) {
 	if err := params.Check(); err != nil {
-		return err
+		return nil, err
 	}
 	c, err := CopyAhead(ctx, v.d, params)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return v.d.Write(ctx, "fork job "+params.From.String(), func(t *core.Tx) error { return Fork(t, params, c) })
+	return v.d.Move(ctx, "fork job "+params.From.String(), nil, func(t *core.Tx) error { return Fork(t, params, c) })
 }
 
 // Copying is what a fork copies, and how far it is.

@@ -171,8 +171,8 @@ func askedOf(t *core.Tx, node int64) (cancels []store.CancelRequest, pauses []st
 }
 
 // Leave implements store.Nodes.
-func (v Verbs) Leave(ctx context.Context, node int64) error {
-	err := v.d.Write(ctx, "leave", func(t *core.Tx) error {
+func (v Verbs) Leave(ctx context.Context, node int64) ([]store.Wake, error) {
+	wakes, err := v.d.Move(ctx, "leave", nil, func(t *core.Tx) error {
 		ended, err := endNode(t, node)
 		if err != nil || !ended {
 			return err
@@ -193,7 +193,7 @@ func (v Verbs) Leave(ctx context.Context, node int64) error {
 	if err == nil {
 		v.d.Lives.Drop(node)
 	}
-	return err
+	return wakes, err
 }
 
 // release gives back the job in a slot of a node that leaves, if it still runs.

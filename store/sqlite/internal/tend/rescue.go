@@ -20,17 +20,17 @@ const rescueLimit = 100
 
 // Rescue implements store.Maintenance. A node is dead if those who watch it say so, or if its
 // process is gone, which the lock of its life says at once.
-func (v Verbs) Rescue(ctx context.Context, params store.RescueParams) ([]store.Rescued, error) {
+func (v Verbs) Rescue(ctx context.Context, params store.RescueParams) (store.Rescued, error) {
 	if len(params.Lost) > 0 {
 		return v.giveUp(ctx, params.Lost)
 	}
 	if params.Limit <= 0 {
 		params.Limit = rescueLimit
 	}
-	var rescued []store.Rescued
+	var rescued []store.RescuedJob
 	var ended []int64
 	killed := map[int64]*flock.Flock{} // held until the deaths are recorded, so that each is found once
-	err := v.d.WriteIf(ctx, "rescue",
+	wakes, err := v.d.Move(ctx, "rescue",
 		func(t *core.Tx) (bool, error) {
 			alive, err := aliveNodes(t)
 			if err != nil {
@@ -73,12 +73,12 @@ func (v Verbs) Rescue(ctx context.Context, params store.RescueParams) ([]store.R
 		}
 	}
 	if err != nil {
-		return nil, err
+		return store.Rescued{}, err
 	}
 	for _, node := range ended {
 		v.d.Lives.Drop(node) // one of ours that was too slow
 	}
-	return rescued, nil
+	return store.Rescued{Jobs: rescued, Wakes: wakes}, nil
 }
 
 // aliveNodes returns the last beats of the nodes that are not declared dead.
@@ -133,8 +133,8 @@ func deadRecords(t *core.Tx, after core.RecordName, limit int) ([]core.RecordNam
 
 // rescue takes the jobs of up to limit claim records of dead nodes. Records with a job that cannot be put back do not count:
 // they stay, are tried again by the next rescue, and do not hold up the others.
-func rescue(t *core.Tx, params store.RescueParams) ([]store.Rescued, error) {
-	var rescued []store.Rescued
+func rescue(t *core.Tx, params store.RescueParams) ([]store.RescuedJob, error) {
+	var rescued []store.RescuedJob
 	last := core.RecordName{Node: math.MinInt64, Seq: 0}
 	for cleared := 0; cleared < params.Limit; {
 		names, err := deadRecords(t, last, params.Limit-cleared)
@@ -160,8 +160,8 @@ func rescue(t *core.Tx, params store.RescueParams) ([]store.Rescued, error) {
 	return rescued, nil
 }
 
-func rescueRecord(t *core.Tx, r *core.ClaimRecord) ([]store.Rescued, error) {
-	var rescued []store.Rescued
+func rescueRecord(t *core.Tx, r *core.ClaimRecord) ([]store.RescuedJob, error) {
+	var rescued []store.RescuedJob
 	for slot := range r.Slots() {
 		if !r.Runs(slot) {
 			continue
@@ -178,8 +178,8 @@ func rescueRecord(t *core.Tx, r *core.ClaimRecord) ([]store.Rescued, error) {
 }
 
 // rescueSlot takes the job that runs in a slot, if it can be put back.
-func rescueSlot(t *core.Tx, r *core.ClaimRecord, slot int) (job store.Rescued, found bool, err error) {
-	done := r.Done
+func rescueSlot(t *core.Tx, r *core.ClaimRecord, slot int) (job store.RescuedJob, found bool, err error) {
+	done, woken := r.Done, slices.Clone(t.Woken)
 	err = t.Own.Savepoint(func() (err error) {
 		job, found, err = rescueJob(t, r, slot)
 		return err
@@ -187,7 +187,7 @@ func rescueSlot(t *core.Tx, r *core.ClaimRecord, slot int) (job store.Rescued, f
 	if err == nil {
 		return job, found, nil
 	}
-	r.Done = done
+	r.Done, t.Woken = done, woken
 	if store.IsRetryable(db.Classify("rescue", err)) { // it is the database, not the job
 		return job, false, err
 	}
@@ -196,7 +196,7 @@ func rescueSlot(t *core.Tx, r *core.ClaimRecord, slot int) (job store.Rescued, f
 
 // rescueJob ends the run of a job that no handler works on any more, as its node has promised. It finds no job if
 // the slot's body is gone, which would be a bug.
-func rescueJob(t *core.Tx, r *core.ClaimRecord, slot int) (rescued store.Rescued, found bool, err error) {
+func rescueJob(t *core.Tx, r *core.ClaimRecord, slot int) (rescued store.RescuedJob, found bool, err error) {
 	l := r.Lease(slot)
 	r.Finish(slot)
 	b, found, err := t.Body(l.Job)
@@ -227,7 +227,7 @@ func rescueJob(t *core.Tx, r *core.ClaimRecord, slot int) (rescued store.Rescued
 		e.State, e.Reason, e.RunAt = store.Retryable, store.ReasonNodeLost, t.Now+max(delay, 0).Microseconds()
 	}
 	state, reason, err := work.EndRun(t, b, r, l, e)
-	rescued = store.Rescued{
+	rescued = store.RescuedJob{
 		Job: b.ID, Kind: b.Kind, Node: r.Node, State: state, Reason: reason, Queue: b.Queue, RunAt: b.RunAt,
 	}
 	return rescued, true, err
@@ -262,9 +262,9 @@ func policiesOf(t *core.Tx, node int64) (map[string]store.Policy, error) {
 
 // giveUp takes the jobs of leases of which their node says that none of its runs has them, as a
 // rescue would if the node were dead.
-func (v Verbs) giveUp(ctx context.Context, lost []store.Lease) ([]store.Rescued, error) {
-	var rescued []store.Rescued
-	err := v.d.WriteIf(ctx, "give up leases",
+func (v Verbs) giveUp(ctx context.Context, lost []store.Lease) (store.Rescued, error) {
+	var rescued []store.RescuedJob
+	wakes, err := v.d.Move(ctx, "give up leases",
 		func(t *core.Tx) (bool, error) {
 			for _, l := range lost {
 				if r, err := t.Record(core.RecordName{Node: l.Node, Seq: l.Claim}); err != nil || r.Holds(l) {
@@ -294,7 +294,7 @@ func (v Verbs) giveUp(ctx context.Context, lost []store.Lease) ([]store.Rescued,
 			return nil
 		})
 	if err != nil {
-		return nil, err
+		return store.Rescued{}, err
 	}
-	return rescued, nil
+	return store.Rescued{Jobs: rescued, Wakes: wakes}, nil
 }

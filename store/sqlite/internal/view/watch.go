@@ -15,9 +15,8 @@ const watchAgain = time.Second
 
 // Watch implements store.Store. It looks at the version of the data as the write connection sees
 // it, which own commits do not change, and calls wake with WakeAll when another process, another
-// Store or a caller's transaction has committed. It also reports what came between Open and Watch,
-// and what this Store made available without an answer that says so. And it notices when the
-// database is gone while it is not used.
+// Store or a caller's transaction has committed. It also reports what came between Open and Watch.
+// And it notices when the database is gone while it is not used.
 func (v Verbs) Watch(ctx context.Context, wake func(store.Wake)) error {
 	poll := v.poll
 	if poll < 0 {
@@ -40,25 +39,7 @@ func (v Verbs) Watch(ctx context.Context, wake func(store.Wake)) error {
 			seen = version
 			wake(store.Wake{Kind: store.WakeAll})
 		}
-		v.pauseWatch(ctx, poll, wake) // the end of ctx is found above
-	}
-}
-
-// pauseWatch waits for d, or until ctx ends, and tells what is untold meanwhile.
-func (v Verbs) pauseWatch(ctx context.Context, d time.Duration, wake func(store.Wake)) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	for {
-		select {
-		case <-v.d.Wakes.More:
-			for _, w := range v.d.Wakes.Take() {
-				wake(w)
-			}
-		case <-timer.C:
-			return
-		case <-ctx.Done():
-			return
-		}
+		_ = db.Pause(ctx, poll) // the end of ctx is found above
 	}
 }
 

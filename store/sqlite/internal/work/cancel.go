@@ -17,13 +17,13 @@ type cancelling struct {
 }
 
 // Cancel implements store.Operators.
-func (v Verbs) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, error) {
+func (v Verbs) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, []store.Wake, error) {
 	var results []store.Result
 	how := cancelling{reason: params.Reason, actor: params.Actor, terminate: params.Terminate, audit: "cancel"}
 	if params.Terminate {
 		how.audit = "terminate"
 	}
-	err := v.d.Write(ctx, "cancel", func(t *core.Tx) (err error) {
+	wakes, err := v.d.Move(ctx, "cancel", nil, func(t *core.Tx) (err error) {
 		results, err = t.EachOf(params.Namespace, params.Jobs, func(r *store.Result) (err error) {
 			if r.State, err = cancel(t, r.Job, how); r.State == 0 {
 				r.Err = store.NoJob(r.Job)
@@ -33,9 +33,9 @@ func (v Verbs) Cancel(ctx context.Context, params store.CancelParams) ([]store.R
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return results, nil
+	return results, wakes, nil
 }
 
 // cancel returns the state of the job then, or 0 if there is none.
@@ -157,9 +157,9 @@ func finishWaiting(t *core.Tx, b *core.Body, reason store.Reason, text string) e
 // SweepCancels implements store.Maintenance. The transition that ends a run looks for requests
 // itself; what is left here are requests of jobs that completed all the same. Those of durable jobs
 // stay until the job has finished: its runs answer them.
-func (v Verbs) SweepCancels(ctx context.Context) (int, error) {
+func (v Verbs) SweepCancels(ctx context.Context) (store.Swept, error) {
 	applied := 0
-	err := v.d.WriteIf(ctx, "sweep requests",
+	wakes, err := v.d.Move(ctx, "sweep requests",
 		func(t *core.Tx) (bool, error) {
 			left, err := leftOver(t)
 			return len(left) > 0, err
@@ -181,7 +181,10 @@ func (v Verbs) SweepCancels(ctx context.Context) (int, error) {
 			}
 			return nil
 		})
-	return applied, err
+	if err != nil {
+		return store.Swept{}, err
+	}
+	return store.Swept{Jobs: applied, Wakes: wakes}, nil
 }
 
 // leftOver returns the jobs of which something was asked that no run will answer.

@@ -17,7 +17,7 @@ func (v Verbs) CloseChildren(ctx context.Context, limit int) (store.Closed, erro
 		limit = closeLimit
 	}
 	var closed store.Closed
-	err := v.d.WriteIf(ctx, "close children",
+	wakes, err := v.d.Move(ctx, "close children",
 		func(t *core.Tx) (bool, error) {
 			closed = store.Closed{}
 			parents, err := closedParents(t, 1)
@@ -27,6 +27,7 @@ func (v Verbs) CloseChildren(ctx context.Context, limit int) (store.Closed, erro
 			closed, err = closeChildren(t, limit)
 			return err
 		})
+	closed.Wakes = wakes
 	return closed, err
 }
 

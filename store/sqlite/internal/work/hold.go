@@ -9,16 +9,16 @@ import (
 )
 
 // PauseJobs implements store.Operators.
-func (v Verbs) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, error) {
+func (v Verbs) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]store.Result, []store.Wake, error) {
 	var results []store.Result
-	err := v.d.Write(ctx, "pause jobs", func(t *core.Tx) (err error) {
+	wakes, err := v.d.Move(ctx, "pause jobs", nil, func(t *core.Tx) (err error) {
 		results, err = t.EachOf(params.Namespace, params.Jobs, func(r *store.Result) error { return pauseJob(t, r, params) })
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return results, nil
+	return results, wakes, nil
 }
 
 // pauseJob sets the result; an error ends the transaction.
@@ -82,9 +82,9 @@ func requestPause(t *core.Tx, id store.ID, params store.PauseJobsParams) error {
 }
 
 // Resume implements store.Operators.
-func (v Verbs) Resume(ctx context.Context, params store.ResumeParams) (store.State, error) {
+func (v Verbs) Resume(ctx context.Context, params store.ResumeParams) (store.State, []store.Wake, error) {
 	var state store.State
-	err := v.d.Write(ctx, "resume job "+params.Job.String(), func(t *core.Tx) (err error) {
+	wakes, err := v.d.Move(ctx, "resume job "+params.Job.String(), nil, func(t *core.Tx) (err error) {
 		if own, err := t.IsIn(params.Namespace, params.Job); err != nil {
 			return err
 		} else if !own {
@@ -96,9 +96,9 @@ func (v Verbs) Resume(ctx context.Context, params store.ResumeParams) (store.Sta
 		return Audit(t, params.Actor, "resume", &params.Job, 0, params.Reason)
 	})
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
-	return state, nil
+	return state, wakes, nil
 }
 
 func resume(t *core.Tx, params store.ResumeParams) (store.State, error) {

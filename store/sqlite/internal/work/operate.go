@@ -10,16 +10,16 @@ import (
 )
 
 // Retry implements store.Operators.
-func (v Verbs) Retry(ctx context.Context, params store.RetryParams) ([]store.Result, error) {
+func (v Verbs) Retry(ctx context.Context, params store.RetryParams) ([]store.Result, []store.Wake, error) {
 	var results []store.Result
-	err := v.d.Write(ctx, "retry", func(t *core.Tx) (err error) {
+	wakes, err := v.d.Move(ctx, "retry", nil, func(t *core.Tx) (err error) {
 		results, err = t.EachOf(params.Namespace, params.Jobs, func(r *store.Result) error { return retry(t, r, params) })
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return results, nil
+	return results, wakes, nil
 }
 
 // retry sets the result; an error ends the transaction.

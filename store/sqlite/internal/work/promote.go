@@ -26,21 +26,18 @@ func (v Verbs) Promote(ctx context.Context, limit int) (store.Promoted, error) {
 		limit = promoteLimit
 	}
 	var promoted store.Promoted
-	var last *core.Tx
-	err := v.d.WriteIf(ctx, "promote",
+	wakes, err := v.d.Move(ctx, "promote",
 		func(t *core.Tx) (bool, error) {
 			due, err := nextDue(t)
 			promoted = store.Promoted{NextDue: core.DueTime(due)}
 			return due <= t.Now, err
 		},
 		func(t *core.Tx) (err error) {
-			last, t.Tells = t, true
+			t.Tells = true
 			promoted, err = promote(t, limit)
 			return err
 		})
-	if err == nil && last != nil {
-		promoted.Wakes = last.Woken
-	}
+	promoted.Wakes = wakes
 	return promoted, err
 }
 
