@@ -13,11 +13,12 @@ import (
 	"github.com/holdfastdev/holdfast/internal/replay"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
 
-// hub is one database for several processes. A Notify of one process reaches all others, and the
-// store's own wake-ups reach all.
+// hub is one database for several processes. A Notify of one process reaches all others, and nothing
+// else reaches anybody.
 type hub struct {
 	store.Store
 	mu    sync.Mutex
@@ -84,13 +85,20 @@ func (d *door) Promote(ctx context.Context, limit int) (store.Promoted, error) {
 }
 
 // spaces are two nodes of one database: one leads and serves the namespace "here", the other one
-// serves "there" and has been idle for long.
+// serves another namespace and has been idle for long.
 type spaces struct {
 	t           *testing.T
+	store       *env.Env // what nobody is told of, in the other namespace
 	here, there *Engine
 	doors       [2]*door
-	started     chan store.ID // jobs there
-	ended       chan error    // causes of the ends of their contexts
+	started     chan start // of jobs there
+	ended       chan error // causes of the ends of their contexts
+}
+
+// start is the beginning of a run.
+type start struct {
+	job  store.ID
+	late time.Duration // since the job became available, or due
 }
 
 func inSpaces(t *testing.T, test func(s *spaces)) {
@@ -101,13 +109,16 @@ func inSpaces(t *testing.T, test func(s *spaces)) {
 		var all sync.WaitGroup
 		defer all.Wait()
 		defer stop()
-		all.Go(func() { _ = h.Watch(running, func(w store.Wake) { h.tell(nil, w) }) })
-		s := &spaces{t: t, started: make(chan store.ID, 100), ended: make(chan error, 100)}
-		for i, name := range []string{"here", "there"} {
+		s := &spaces{
+			t: t, store: env.On(t, h.Store, env.NewClock()).InOtherSpace(), started: make(chan start, 100), ended: make(chan error, 100),
+		}
+		for i, name := range []string{"here", env.OtherSpace} {
 			s.doors[i] = h.open()
 			e := New(s.doors[i], Config{})
-			if err := e.Runner(name).Handle(&Handler{Kind: "k", Run: s.run}); err != nil {
-				t.Fatal(err)
+			for _, kind := range []string{"k", "send"} {
+				if err := e.Runner(name).Handle(&Handler{Kind: kind, Run: s.run}); err != nil {
+					t.Fatal(err)
+				}
 			}
 			all.Go(func() {
 				if err := e.Runner(name).Run(running, Stop{Soft: running.Done(), Hard: context.Background()}); err != nil {
@@ -124,14 +135,14 @@ func inSpaces(t *testing.T, test func(s *spaces)) {
 				s.there = e
 			}
 		}
-		time.Sleep(time.Hour)
+		time.Sleep(idle)
 		test(s)
 	})
 }
 
 // run is the handler of all jobs. Their args say what it does.
 func (s *spaces) run(ctx context.Context, r Attempt) ([]byte, error) {
-	s.started <- r.Job().ID
+	s.started <- start{r.Job().ID, time.Since(r.Job().RunAt)}
 	strand := r.Main()
 	switch string(r.Job().Args) {
 	case `"fails"`:
@@ -165,7 +176,7 @@ func (s *spaces) run(ctx context.Context, r Attempt) ([]byte, error) {
 
 func (s *spaces) job(args string, change ...func(*store.Enqueue)) *store.Enqueue {
 	e := &store.Enqueue{Job: store.Job{
-		ID: uuid.Must(uuid.NewV7()), Namespace: "there", Queue: "q", Kind: "k", Priority: 2, Args: []byte(args), MaxAttempts: 3,
+		ID: uuid.Must(uuid.NewV7()), Namespace: env.OtherSpace, Queue: "q", Kind: "k", Priority: 2, Args: []byte(args), MaxAttempts: 3,
 	}}
 	for _, c := range change {
 		c(e)
@@ -187,9 +198,12 @@ func (s *spaces) old(args string) store.ID {
 	s.t.Helper()
 	id := s.add(args)
 	s.wantStart(id)
-	time.Sleep(time.Hour)
+	time.Sleep(idle)
 	return id
 }
+
+// idle is how long nothing happens before what a test is about: no poll is due right after it.
+const idle = time.Hour + idlePoll/3
 
 // soon bounds the delay of a wake-up. A poll takes seconds.
 const soon = 200 * time.Millisecond
@@ -199,8 +213,8 @@ func (s *spaces) wantStart(id store.ID) {
 	time.Sleep(soon)
 	select {
 	case started := <-s.started:
-		if started != id {
-			s.t.Fatalf("job %v started, and not %v", started, id)
+		if started.job != id {
+			s.t.Fatalf("job %v started, and not %v", started.job, id)
 		}
 	default:
 		s.t.Fatal("the job has not started: nobody told its node")
@@ -238,36 +252,14 @@ func TestNodesAreToldInTheNamespaceOfTheJob(t *testing.T) {
 	for name, test := range map[string]func(s *spaces){
 		"a job that another node promotes": func(s *spaces) {
 			s.doors[1].leavePromotion()
-			id := s.add(`""`, func(q *store.Enqueue) { q.Delay = time.Hour })
-			time.Sleep(time.Hour)
+			id := s.add(`""`, func(q *store.Enqueue) { q.Delay = idle })
+			time.Sleep(idle)
 			s.wantStart(id)
-		},
-		"a retry": func(s *spaces) {
-			id := s.old(`"fails"`)
-			s.must(s.here.Retry(s.t.Context(), store.RetryParams{Jobs: []store.ID{id}, Actor: "ada"}))
-			s.wantStart(id)
-		},
-		"a resume": func(s *spaces) {
-			id := s.old(`"waits"`)
-			s.must(s.here.PauseJobs(s.t.Context(), store.PauseJobsParams{Jobs: []store.ID{id}, Actor: "ada"}))
-			time.Sleep(time.Hour)
-			s.must(s.here.Resume(s.t.Context(), store.ResumeParams{Job: id, Keep: -1, Expect: -1, Actor: "ada"}))
-			s.wantStart(id)
-		},
-		"a fork": func(s *spaces) {
-			from, fork := s.old(`"waits"`), s.job(`""`)
-			s.must(nil, s.here.Fork(s.t.Context(), store.ForkParams{From: from, Job: fork.Job, Actor: "ada"}))
-			s.wantStart(fork.Job.ID)
 		},
 		"a message": func(s *spaces) {
 			id := s.old(`"waits"`)
 			q := &store.Send{Job: id, Message: store.Message{Kind: store.MessageSignal, Name: "go"}}
 			s.must(nil, s.here.Send(s.t.Context(), []*store.Send{q}))
-			s.wantStart(id)
-		},
-		"a cancel of one that is to end itself": func(s *spaces) {
-			id := s.old(`"waits"`)
-			s.cancel(s.here, id, false)
 			s.wantStart(id)
 		},
 		"a cancel of one that runs": func(s *spaces) {
@@ -296,11 +288,135 @@ func TestNodesAreToldInTheNamespaceOfTheJob(t *testing.T) {
 			id := s.add(`"bears and waits"`)
 			s.wantStart(id)
 			<-s.started
-			time.Sleep(time.Hour)
+			time.Sleep(idle)
 			s.cancel(s.there, id, true)
 			s.wantEnd(usercode.ErrCancelled)
 		},
 	} {
 		t.Run(name, func(t *testing.T) { inSpaces(t, test) })
+	}
+}
+
+// TestNodesAreToldByWhoeverMakesAJobAvailable: of the process of the job's node, or of another one.
+func TestNodesAreToldByWhoeverMakesAJobAvailable(t *testing.T) {
+	for name, test := range map[string]func(s *spaces, by *Engine){
+		"a retry": func(s *spaces, by *Engine) {
+			id := s.old(`"fails"`)
+			s.must(by.Retry(s.t.Context(), store.RetryParams{Jobs: []store.ID{id}, Actor: "ada"}))
+			s.wantStart(id)
+		},
+		"a resume": func(s *spaces, by *Engine) {
+			id := s.old(`"waits"`)
+			s.must(by.PauseJobs(s.t.Context(), store.PauseJobsParams{Jobs: []store.ID{id}, Actor: "ada"}))
+			time.Sleep(idle)
+			s.must(by.Resume(s.t.Context(), store.ResumeParams{Job: id, Keep: -1, Expect: -1, Actor: "ada"}))
+			s.wantStart(id)
+		},
+		"a resume of one that is due later": func(s *spaces, by *Engine) {
+			id := s.store.Add(env.Delay(time.Second))
+			s.store.PauseJob(id, store.Waiting)
+			s.must(by.Resume(s.t.Context(), store.ResumeParams{Job: id, Keep: -1, Expect: -1, Actor: "ada"}))
+			time.Sleep(time.Second)
+			s.wantStart(id)
+		},
+		"a fork": func(s *spaces, by *Engine) {
+			from, fork := s.old(`"waits"`), s.job(`""`)
+			s.must(nil, by.Fork(s.t.Context(), store.ForkParams{From: from, Job: fork.Job, Actor: "ada"}))
+			s.wantStart(fork.Job.ID)
+		},
+		"a cancel of one that is to end itself": func(s *spaces, by *Engine) {
+			id := s.old(`"waits"`)
+			s.cancel(by, id, false)
+			s.wantStart(id)
+		},
+		"a cancel of a child for whose end its parent waits": func(s *spaces, by *Engine) {
+			parent, child := s.parentOf()
+			s.cancel(by, child, false)
+			s.wantStart(parent)
+		},
+		"a terminate of one that has the turn of its key": func(s *spaces, by *Engine) {
+			first := s.store.Started(env.Ordered("key"))
+			next := s.store.Add(env.Ordered("key"))
+			s.cancel(by, first.Job.ID, true)
+			s.wantStart(next)
+		},
+		"a node that leaves": func(s *spaces, by *Engine) {
+			stop, ran := make(chan struct{}), make(chan error, 1)
+			s.must(nil, by.Runner("third").Handle(&Handler{Kind: "k", Run: s.run}))
+			go func() {
+				ran <- by.Runner("third").Run(context.Background(), Stop{Soft: stop, Hard: context.Background()})
+			}()
+			time.Sleep(time.Minute)
+			held := s.store.Add()
+			for id, n := range s.store.Nodes() {
+				if n.Info.Namespace == "third" {
+					s.store.ClaimOne(id, held) // the answer is lost
+				}
+			}
+			close(stop)
+			s.must(nil, <-ran)
+			s.wantStart(held)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inSpaces(t, func(s *spaces) { test(s, s.here) })
+			inSpaces(t, func(s *spaces) { test(s, s.there) })
+		})
+	}
+}
+
+// TestNodesAreToldByTheLeader: what the leader finds to do by its beats wakes the nodes of other
+// processes.
+func TestNodesAreToldByTheLeader(t *testing.T) {
+	for name, test := range map[string]func(s *spaces){
+		"a rescue": func(s *spaces) {
+			run := s.store.Started()
+			s.wantStartByLeader(run.Job.ID)
+		},
+		"the end of a parent whose child is to end itself": func(s *spaces) {
+			parent := s.store.Started()
+			child := s.store.ClaimOne(parent.Lease.Node, s.store.Bear(&parent, 1)[0])
+			s.store.Write(&child, env.Step(1))
+			s.store.Park(child, env.ForSignals())
+			s.store.End(parent, store.Completed, env.WithChildren)
+			s.wantStartByLeader(child.Job.ID)
+		},
+		"a sweep that ends a child for whose end its parent waits": func(s *spaces) {
+			parent, id := s.parentOf()
+			run := s.store.ClaimOne(s.store.Join(), id)
+			s.store.Write(&run, env.Step(1))
+			s.store.Cancel(id)
+			s.store.End(run, store.Retryable, func(o *store.Outcome) { o.CancelSeen, o.Delay = true, time.Hour })
+			s.store.PauseJob(id, store.Waiting)
+			params := env.Resumption(id)
+			params.Keep = 0
+			_, _, err := s.store.Store.Resume(s.t.Context(), params)
+			s.must(nil, err)
+			s.wantStartByLeader(parent)
+		},
+	} {
+		t.Run(name, func(t *testing.T) { inSpaces(t, test) })
+	}
+}
+
+// parentOf makes a parent that waits for the end of its child, of which no node is told.
+func (s *spaces) parentOf() (parent, child store.ID) {
+	s.t.Helper()
+	run := s.store.Started()
+	child = s.store.Bear(&run, 1)[0]
+	s.store.Park(run, env.ForSignals(store.MessageChild), env.WithChildren)
+	return run.Job.ID, child
+}
+
+// wantStartByLeader checks that a job starts as soon as the leader has made it available, or due.
+func (s *spaces) wantStartByLeader(id store.ID) {
+	s.t.Helper()
+	select {
+	case started := <-s.started:
+		if started.job != id || started.late > soon {
+			s.t.Fatalf("job %v started %v after it was due; want %v", started.job, started.late, id)
+		}
+	case <-time.After(time.Minute):
+		s.t.Fatal("the job has not started: nobody told its node")
 	}
 }
