@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/logs"
 	"github.com/holdfastdev/holdfast/internal/replay"
+	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/internal/usercode"
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -104,7 +105,9 @@ func (n *node) verdict(x *execution) *store.Outcome {
 		return verdict
 	}
 	ctx := n.contextOf(x)
-	n.slots.begin(x)
+	if n.slots.begin(x) {
+		supervise.Signal(n.beatNow)
+	}
 	n.logStart(run)
 	if n.id.Load() != c.Lease.Node {
 		run.durable.Cancel(store.ErrLeaseLost) // the node was declared dead while the job waited for its slot

@@ -149,6 +149,34 @@ func TestCancelArrivesAtARunningHandler(t *testing.T) {
 	})
 }
 
+// TestCancelMeetsAClaimOnItsWay: the store has claimed the job, and its node does not know that yet
+// when it is told of the request.
+func TestCancelMeetsAClaimOnItsWay(t *testing.T) {
+	inBed(t, Config{}, func(b *bed) {
+		b.handle("k", until)
+		b.st.hook(func(p *probe) {
+			p.onClaim = func(_ store.ClaimParams, jobs []store.Claimed, err error) ([]store.Claimed, error) {
+				for _, c := range jobs {
+					if _, err := b.e.Cancel(b.t.Context(), store.CancelParams{Jobs: []store.ID{c.Job.ID}}); err != nil {
+						t.Error(err)
+					}
+				}
+				return jobs, err
+			}
+		})
+		b.run()
+		q := b.job("k")
+		q.Delay = time.Hour + time.Second // so that it is claimed, and between two beats
+		id := b.enqueue(q)
+		time.Sleep(q.Delay)
+		began := time.Now()
+		b.expect(b.wait(id), store.Cancelled, store.ReasonCancelled)
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("cancel took %v", took)
+		}
+	})
+}
+
 func TestCancelFromElsewhereArrivesWithinABeat(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
 		b.handle("k", until)

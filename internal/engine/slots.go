@@ -21,6 +21,7 @@ type slots struct {
 	used     int                     // slots in use
 	reserved int                     // for jobs of enqueues in progress
 	runsOf   map[store.ID]*execution // nil for those that are about to start
+	asked    early
 
 	aside   atomic.Int64 // outcomes blocked by callers' transactions
 	mayWait int64        // limit of aside at which the node stops claiming
@@ -235,11 +236,13 @@ func (s *slots) admitReserved(jobs []*store.Enqueue, claimed []store.Claimed) (s
 	return s.take(claimed)
 }
 
-// begin registers an execution.
-func (s *slots) begin(x *execution) {
+// begin registers an execution. It reports whether a request for the job came while its claim was on
+// its way here, so that neither the claim nor a beat has told the node of it.
+func (s *slots) begin(x *execution) (asked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.runsOf[x.run.claimed.Job.ID] = x
+	return s.asked.take(x.run.claimed.Job.ID)
 }
 
 // next removes a run and gives its slot to the first prefetched job; without one the slot is free.
@@ -353,18 +356,39 @@ func (s *slots) pause(job store.ID) {
 	}
 }
 
-// runs reports whether one of the jobs is here, running or in the buffer.
-func (s *slots) runs(jobs []store.ID) bool {
+// ask reports whether a request to cancel or pause concerns a job that the node runs or has
+// prefetched. It remembers the others: one of them may have been claimed just now.
+func (s *slots) ask(jobs []store.ID) (ours bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range jobs {
-		if _, runs := s.runsOf[id]; runs {
-			return true
+		x, here := s.runsOf[id]
+		if ours = ours || here; x == nil {
+			s.asked.add(id)
 		}
 	}
-	return slices.ContainsFunc(s.shares, func(q *share) bool {
+	return ours || slices.ContainsFunc(s.shares, func(q *share) bool {
 		return slices.ContainsFunc(q.buffer, func(c store.Claimed) bool { return slices.Contains(jobs, c.Job.ID) })
 	})
+}
+
+// early are the last jobs of which a request came while the node was not running them: between a
+// thousand and two thousand.
+type early struct{ young, old map[store.ID]bool }
+
+func (r *early) add(id store.ID) {
+	if r.young == nil || len(r.young) >= 1000 {
+		r.young, r.old = map[store.ID]bool{}, r.young
+	}
+	r.young[id] = true
+}
+
+// take forgets a job, and reports whether it was there.
+func (r *early) take(id store.ID) bool {
+	there := r.young[id] || r.old[id]
+	delete(r.young, id)
+	delete(r.old, id)
+	return there
 }
 
 // without removes the jobs that run here and still have their lease. It changes the slice.

@@ -19,7 +19,7 @@ func (n *node) wake(w store.Wake) {
 		n.promote.hint(w.Due)
 	case store.WakeCancel:
 		supervise.Signal(n.sweepNow)
-		if len(w.Jobs) == 0 || n.slots.runs(w.Jobs) {
+		if len(w.Jobs) == 0 || n.slots.ask(w.Jobs) {
 			supervise.Signal(n.beatNow)
 		}
 	case store.WakeAll:
