@@ -10,10 +10,12 @@ const CallTimeout = 30 * time.Second
 
 // Store is a database that keeps jobs. All methods may be called by many goroutines at once.
 //
-// What makes jobs available, or due at some time, answers with wake-ups (Wake): WakeReady for each queue that has something to claim because
-// of it, in the namespace of the jobs, and WakeDeferred for the earliest time at which a job is due, or an ordering key may have a turn to
-// hand on. The caller passes them on, to its own nodes and with Notify to others. They may come with an error, too: a part may have
-// happened. Of Apply they tell what the results of the operations do not (Batch.Woken).
+// What makes jobs available, or due at some time, answers with wake-ups (Wake): WakeReady for each
+// queue that has something to claim because of it, in the namespace of the jobs, and WakeDeferred
+// for the earliest time at which a job is due, or an ordering key may have a turn to hand on. The
+// caller passes them on, to its own nodes and with Notify to others. They may come with an error,
+// too: a part may have happened. Of Apply they tell what the results of the operations do not
+// (Batch.Woken).
 type Store interface {
 	Writer
 	Claims
@@ -118,8 +120,8 @@ type Queues interface {
 	Unserved(ctx context.Context, limit int) ([]Unserved, error)
 }
 
-// Reader answers questions about jobs. It never blocks writers, nor do Journals, Queues.Queues and Queues.Unserved. Jobs are looked for in a
-// namespace, "" for any; those of others are not there.
+// Reader answers questions about jobs. It never blocks writers, nor do Journals, Queues.Queues and
+// Queues.Unserved. Jobs are looked for in a namespace, "" for any; those of others are not there.
 type Reader interface {
 	// Get returns all that is known of a job of a namespace, or ErrNotFound.
 	Get(ctx context.Context, namespace string, id ID) (Record, error)

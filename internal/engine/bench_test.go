@@ -32,12 +32,13 @@ func (*nothing) Traits() store.Traits {
 	return store.Traits{Name: "nothing", Wakeups: true, MaxBatch: 500}
 }
 
-func (*nothing) Now() time.Time                                                   { return time.Now() }
-func (*nothing) Notify(...store.Wake)                                             {}
-func (*nothing) Close() error                                                     { return nil }
-func (*nothing) Watch(ctx context.Context, _ func(store.Wake)) error              { <-ctx.Done(); return nil }
-func (*nothing) Join(context.Context, store.NodeInfo) (int64, error)              { return 1, nil }
-func (*nothing) Leave(context.Context, int64) ([]store.Wake, error)               { return nil, nil }
+func (*nothing) Now() time.Time                                      { return time.Now() }
+func (*nothing) Notify(...store.Wake)                                {}
+func (*nothing) Close() error                                        { return nil }
+func (*nothing) Watch(ctx context.Context, _ func(store.Wake)) error { <-ctx.Done(); return nil }
+func (*nothing) Join(context.Context, store.NodeInfo) (int64, error) { return 1, nil }
+func (*nothing) Leave(context.Context, int64) ([]store.Wake, error)  { return nil, nil }
+
 func (*nothing) Ended(context.Context, string, []store.ID) ([]store.Ended, error) { return nil, nil }
 
 func (*nothing) Beat(context.Context, store.BeatParams) (store.Beat, error) {

@@ -218,7 +218,10 @@ func TestKilledProcessIsRescuedAtOnce(t *testing.T) {
 	}
 	_ = command.Wait()
 	rescued, err := s.Rescue(ctx, params)
-	if err != nil || len(rescued.Jobs) != 1 || rescued.Jobs[0].Node != node || rescued.Jobs[0].State != store.Retryable || rescued.Jobs[0].Queue != "mail" {
+	if err != nil || len(rescued.Jobs) != 1 {
+		t.Fatalf("rescued %+v, %v", rescued.Jobs, err)
+	}
+	if r := rescued.Jobs[0]; r.Node != node || r.State != store.Retryable || r.Queue != "mail" {
 		t.Fatalf("rescued %+v, %v", rescued.Jobs, err)
 	}
 	if _, err := os.Stat(path + ".nodes"); !errors.Is(err, os.ErrNotExist) {

@@ -52,10 +52,11 @@ func TestTurnsAreTold(t *testing.T) {
 	if err != nil || len(rescued.Jobs) != 1 || rescued.Jobs[0].State != store.Failed {
 		t.Fatalf("%+v, %v", rescued.Jobs, err)
 	}
-	if told := rescued.Wakes; len(told) != 1 || told[0].Kind != want.Kind || told[0].Namespace != want.Namespace || told[0].Queue != want.Queue {
+	told := rescued.Wakes
+	if len(told) != 1 || told[0].Kind != want.Kind || told[0].Namespace != want.Namespace || told[0].Queue != want.Queue {
 		t.Errorf("%+v", told)
 	}
-	time.Sleep(20 * time.Millisecond) // what Watch would see by then
+	time.Sleep(20 * time.Millisecond) //nolint:forbidigo // Watch polls more often, and has nothing to tell
 	cancel()
 	must(t, <-ended)
 	if len(wakes) != 0 {
