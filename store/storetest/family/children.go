@@ -18,6 +18,23 @@ var childrenTests = env.Tests{
 	"a_parent_that_has_completed_gets_no_answer":               childParentCompleted,
 	"a_parent_that_failed_gets_the_answer_and_no_wake_up":      childParentFailed,
 	"children_are_listed_by_their_parent":                      childListed,
+	"a_queue_whose_first_job_is_a_child_is_listed":             childOfItsOwnQueue,
+}
+
+// childOfItsOwnQueue: whichever way the store writes the append.
+func childOfItsOwnQueue(e *env.Env) {
+	run := e.Started()
+	e.Bear(&run, 1, env.Queue("young"))
+	again := &store.Append{
+		Lease: run.Lease, Repeat: true, Entries: []store.Entry{env.Entry(2, store.EntryChild, "send")},
+		Enqueues: []*store.Enqueue{e.Child(run.Job.ID, env.Queue("younger"))},
+	}
+	e.NoError("an append whose answer was lost before it arrived", e.TryAppend(again))
+	for _, name := range []string{"young", "younger"} {
+		if n := e.Queue(name).Counts[store.Available]; n.N != 1 {
+			e.Errorf("queue %s has %+v", name, n)
+		}
+	}
 }
 
 // childAnswers: the words of a rescue, and of the end of a parent, are the store's own.
