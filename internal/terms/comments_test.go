@@ -17,7 +17,11 @@ var plain = []string{
 	"internal/explain", "internal/logs", "internal/news", "internal/pgtest", "internal/replay", "internal/supervise",
 	"internal/usercode", "internal/vet", "store/postgres", "store/postgres/internal/local", "store/postgres/internal/operate",
 	"store/postgres/internal/pg", "store/postgres/internal/read", "store/postgres/internal/schema", "store/postgres/internal/write",
-	"store/sqlite", "store/sqlite/internal/db", "store/sqlite/internal/tend", "store/sqlite/internal/view", "store/sqlite/internal/work",
+	"store/sqlite", "store/sqlite/internal/core", "store/sqlite/internal/db", "store/sqlite/internal/tend", "store/sqlite/internal/view",
+	"store/sqlite/internal/work",
+	"store/storetest", "store/storetest/durable", "store/storetest/env", "store/storetest/family", "store/storetest/faults",
+	"store/storetest/jobs", "store/storetest/machine", "store/storetest/model", "store/storetest/nodes", "store/storetest/operate",
+	"store/storetest/race", "store/storetest/simulate", "store/storetest/starts", "store/storetest/tx",
 }
 
 // dialect are words about people where a comment means a caller, a transaction, a process or a run. A reader who searches for

@@ -23,11 +23,11 @@ func NewClock() *Clock { return env.NewClock() }
 var Start = env.Start
 
 type (
-	// TxFactory opens a store as a Factory does, and tells how a caller begins a transaction of his
+	// TxFactory opens a store as a Factory does, and tells how a caller begins a transaction of its
 	// own on its database.
 	TxFactory = tx.Factory
 
-	// Tx is a transaction of a caller, with what he ends it by.
+	// Tx is a transaction of a caller, which ends with Commit or Rollback.
 	Tx = tx.Tx
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
-// Nobody cancels a job that remembers at once: its run is told, and ends the job in order.
+// A job that remembers is not cancelled at once: its run is told, and ends the job in order.
 var cancelDurableTests = env.Tests{
 	"CancelArrives_at_a_durable_job_in_every_state":        cancelDurableStates,
 	"a_sweep_applies_what_no_run_can_answer_and_counts_it": cancelDurableSwept,

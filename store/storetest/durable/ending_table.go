@@ -20,7 +20,7 @@ type says struct {
 	reason  store.Reason
 	wait    *store.Wait
 	anew    *store.Continue
-	stuck   bool // it cannot go on without a person, whoever asks
+	stuck   bool // it cannot go on without a person, whatever was asked
 	isTimed bool // a deadline is a matter of when it is due
 }
 
@@ -57,7 +57,7 @@ func (c *circumstances) String() string {
 		c.what, c.durable, c.closing, c.cancelled, c.seen, c.paused, c.deadline)
 }
 
-// isPossible reports whether such a run can be: not one that has seen what nobody asked, nor a job
+// isPossible reports whether such a run can be: not one that has seen a request which was not made, nor a job
 // that is closing and has no journal. How a job parks that remembers nothing is not promised.
 func (c *circumstances) isPossible() bool {
 	return (c.durable || c.plain && !c.closing) && (c.cancelled || !c.seen)
@@ -95,8 +95,8 @@ func (c *circumstances) isCounted() bool {
 	return c.want().State.Finished() || c.state == store.Retryable
 }
 
-// attempt is what is recorded of the run: nothing of one that completed its job, waits or begins
-// anew.
+// attempt is what is recorded of the run: nothing of one that completed its job, waits or
+// continues as new.
 func (c *circumstances) attempt(run store.Claimed, o *store.Outcome, now time.Time) []store.Attempt {
 	want := c.want()
 	if want.State == store.Completed || !want.State.Finished() && (c.wait != nil || c.anew != nil) {
@@ -338,7 +338,7 @@ func wantRecorded(e *env.Env, all []*circumstances, runs map[store.ID]store.Clai
 }
 
 // wantKnown checks that outcomes are known when they are repeated, and refused when a run sends
-// them anew.
+// them again as new ones.
 func wantKnown(e *env.Env, all []*circumstances, runs map[store.ID]store.Claimed, outcomes map[store.ID]*store.Outcome) {
 	e.Helper()
 	for part := range slices.Chunk(all, 40) {
@@ -361,7 +361,7 @@ func wantKnown(e *env.Env, all []*circumstances, runs map[store.ID]store.Claimed
 }
 
 // wantNextTold lets every unfinished job run on, as the kind to which it is bound. If the job was to
-// be cancelled its runs must be told; nobody pauses them.
+// be cancelled its runs must be told; they are not paused.
 func wantNextTold(e *env.Env, all []*circumstances, kind string) {
 	e.Helper()
 	want := map[store.ID]bool{}

@@ -26,7 +26,7 @@ func wantStuck(e *env.Env, id store.ID, node int64) {
 	e.WantState(id, store.Waiting)
 }
 
-// wantLeft checks that a job which is held is left as it is if somebody pauses it, or retries it.
+// wantLeft checks that a job which is held is left as it is by a pause or a retry.
 func wantLeft(e *env.Env, id store.ID) {
 	e.Helper()
 	before := e.Get(id)

@@ -68,7 +68,7 @@ func journalRead(e *env.Env) {
 	}
 }
 
-// journalSurvives: each run goes on where the one before it ended, whoever ended it: with the
+// journalSurvives: each run goes on where the one before it ended, whatever ended it: with the
 // journal, the messages and the checkpoint.
 func journalSurvives(e *env.Env) {
 	id, node := e.Add(env.Attempts(100)), e.Join()

@@ -242,7 +242,7 @@ func severalRefused(e *env.Env) {
 	}
 }
 
-// answeredOnly: a message that nobody takes and a job whose key is held are answers, and the rest of the batch is written.
+// answeredOnly: a message without a receiver and a job whose key is held are answers, and the rest of the batch is written.
 func answeredOnly(e *env.Env) {
 	e.Add(env.Unique("taken"), env.Delay(time.Hour))
 	s := newScene(e)
@@ -314,7 +314,7 @@ func requiredUse(e *env.Env) {
 	e.WantState(batch.Enqueues[1].Job.ID, store.Available)
 }
 
-// repeatedUnits: nobody knows whether a unit was written whose answer was lost, and sends it again.
+// repeatedUnits: a unit whose answer was lost is sent again.
 func repeatedUnits(e *env.Env) {
 	run, told := e.Started(), e.Durable(1)
 	unit := &store.Unit{

@@ -80,7 +80,7 @@ func (e *Env) Held(change ...func(*store.Enqueue)) store.Claimed {
 	return e.Parked(&store.Wait{Held: true}, change...)
 }
 
-// WantHeld checks that a job waits for a person, since somebody paused it now.
+// WantHeld checks that a job waits for a person, since it was paused now.
 func (e *Env) WantHeld(id store.ID) store.Record {
 	e.Helper()
 	record := e.Get(id)

@@ -55,8 +55,8 @@ func Repeated(o *store.Outcome) *store.Outcome {
 // WithChildren says in an outcome that there are children.
 func WithChildren(o *store.Outcome) { o.HasChildren = true }
 
-// Anew is the change that makes a release a continuation.
-func Anew(args string) func(*store.Outcome) {
+// AsNew is the change that makes a release a continuation (ContinueAsNew).
+func AsNew(args string) func(*store.Outcome) {
 	return func(o *store.Outcome) {
 		o.Durable = true
 		o.Continue = &store.Continue{Args: []byte(args), Data: []byte(`{"n":1}`)}

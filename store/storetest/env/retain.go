@@ -29,7 +29,7 @@ func (e *Env) Retain(params store.Retention) int {
 	return 0
 }
 
-// Retire lets all that is over be removed: jobs, and then, day by day, what nobody has needed
+// Retire lets all that is over be removed: jobs, and then, day by day, what was not needed
 // since.
 func (e *Env) Retire(alive ...int64) {
 	e.Helper()

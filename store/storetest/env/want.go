@@ -43,7 +43,7 @@ func (e *Env) WantIDs(what string, got []store.ID, want ...store.ID) {
 	e.Equal(what, got, want)
 }
 
-// WantSameIDs checks a list of ids whose order is nobody's promise.
+// WantSameIDs checks a list of ids whose order is not promised.
 func (e *Env) WantSameIDs(what string, got []store.ID, want ...store.ID) {
 	e.Helper()
 	byID := func(a, b store.ID) int { return bytes.Compare(a[:], b[:]) }

@@ -250,7 +250,7 @@ func closeDeep(e *env.Env) {
 	}
 }
 
-// closeResumed: Reading: a parent that goes on has not finished, whatever it was when somebody
+// closeResumed: Reading: a parent that goes on has not finished, whatever it was when another
 // should have looked.
 func closeResumed(e *env.Env) {
 	node := e.Join()

@@ -34,7 +34,7 @@ func continueAnew(e *env.Env) {
 	e.NoError("append", e.TryAppend(a))
 	attempts := e.Get(id).Attempts
 	e.Clock.Advance(time.Second)
-	o := e.End(run, store.Available, env.Anew("x"), func(o *store.Outcome) {
+	o := e.End(run, store.Available, env.AsNew("x"), func(o *store.Outcome) {
 		o.Continue.Args, o.Continue.Codec, o.Continue.Data = []byte("\x00\xff new"), 6, []byte(`{"times":1}`)
 	})
 	record := e.Get(id)
@@ -92,7 +92,7 @@ func continueMessages(e *env.Env) {
 	other.Ref = 4
 	e.Write(&run, other)
 	e.Clock.Advance(time.Second)
-	e.End(run, store.Available, env.Anew("x"))
+	e.End(run, store.Available, env.AsNew("x"))
 	var want []store.Message
 	for i, seq := range []int{1, 4, 8} {
 		m := original[seq-1]
@@ -122,7 +122,7 @@ func continueKeys(e *env.Env) {
 		}
 	}
 	e.Write(&run, store.Entry{Seq: 2, Kind: store.EntryReceived, Ref: 2})
-	e.End(run, store.Available, env.Anew("x"))
+	e.End(run, store.Available, env.AsNew("x"))
 	for i, want := range []store.SendResult{{Seq: 1, Duplicate: true}, {Seq: 3}, {Seq: 2, Duplicate: true}} {
 		if q := e.TrySend(run.Job.ID, env.Signal("again"), fmt.Sprint("k", i)); q.Err != nil || q.Result != want {
 			e.Fatalf("send with key %d: %+v, %v; want %+v", i, q.Result, q.Err, want)
@@ -132,8 +132,8 @@ func continueKeys(e *env.Env) {
 
 func continueFenced(e *env.Env) {
 	run := e.Durable(2)
-	o := env.Outcome(run, store.Available, env.Anew("x"))
-	late := env.Outcome(run, store.Available, env.Anew("y"))
+	o := env.Outcome(run, store.Available, env.AsNew("x"))
+	late := env.Outcome(run, store.Available, env.AsNew("y"))
 	e.Apply(&store.Batch{Outcomes: []*store.Outcome{o, late}})
 	if o.Err != nil {
 		e.Fatalf("outcome: %v", o.Err)
@@ -144,7 +144,7 @@ func continueFenced(e *env.Env) {
 	for _, seq := range []int64{2, 3} {
 		e.WantErr("append", e.TryAppend(&store.Append{Lease: run.Lease, Entries: env.Steps(seq, seq)}), store.ErrLeaseLost)
 	}
-	stale := env.Outcome(run, store.Available, env.Anew("z"))
+	stale := env.Outcome(run, store.Available, env.AsNew("z"))
 	e.WantErr("a stale continuation", e.TryEnd(stale), store.ErrLeaseLost)
 	if record := e.Get(run.Job.ID); string(record.Args) != "x" || record.Journal != 1 {
 		e.Fatalf("record: %+v", record)
@@ -155,7 +155,7 @@ func continueFenced(e *env.Env) {
 func continueRepeat(e *env.Env) {
 	run := e.Durable(2)
 	e.Send(run.Job.ID, env.Signal("s"))
-	o := e.End(run, store.Available, env.Anew("x"))
+	o := e.End(run, store.Available, env.AsNew("x"))
 	check := func() {
 		e.Helper()
 		journal := e.Journal(run.Job.ID)
@@ -171,7 +171,7 @@ func continueRepeat(e *env.Env) {
 
 	// A continuation that never arrived happens when it is repeated, unless its run was lost.
 	run = e.Durable(2)
-	o = env.Repeated(env.Outcome(run, store.Available, env.Anew("x")))
+	o = env.Repeated(env.Outcome(run, store.Available, env.AsNew("x")))
 	e.Apply(&store.Batch{Outcomes: []*store.Outcome{o}})
 	if o.Err != nil || o.Final != store.Available || string(e.Get(run.Job.ID).Args) != "x" {
 		e.Fatalf("a continuation that never happened: %v, %v", o.Final, o.Err)
@@ -180,7 +180,7 @@ func continueRepeat(e *env.Env) {
 	run = e.Durable(2)
 	e.Leave(run.Lease.Node)
 	before := e.Get(run.Job.ID)
-	o = env.Repeated(env.Outcome(run, store.Available, env.Anew("x")))
+	o = env.Repeated(env.Outcome(run, store.Available, env.AsNew("x")))
 	e.WantErr("repeated continuation of a lost run", e.TryEnd(o), store.ErrLeaseLost)
 	e.Equal("job", e.Get(run.Job.ID), before)
 }
@@ -190,7 +190,7 @@ func continueChildren(e *env.Env) {
 	run := e.ClaimOne(node, e.Add())
 	ids := e.Bear(&run, 2)
 	runs := e.ClaimRuns(node)
-	e.End(run, store.Available, env.Anew("x"), env.WithChildren)
+	e.End(run, store.Available, env.AsNew("x"), env.WithChildren)
 	if closed := e.CloseOnce(10); len(closed.Ended)+len(closed.Running) != 0 {
 		e.Fatalf("closed: %+v", closed)
 	}
@@ -208,7 +208,7 @@ func continueChildren(e *env.Env) {
 		run := e.ClaimOne(node, e.Add())
 		id := e.Bear(&run, 1)[0]
 		outcomes := []*store.Outcome{
-			env.Outcome(e.ClaimOne(node, id), store.Completed), env.Outcome(run, store.Available, env.Anew("x"), env.WithChildren),
+			env.Outcome(e.ClaimOne(node, id), store.Completed), env.Outcome(run, store.Available, env.AsNew("x"), env.WithChildren),
 		}
 		if i == 1 {
 			slices.Reverse(outcomes)
@@ -227,7 +227,7 @@ func continueForked(e *env.Env) {
 		e.Send(run.Job.ID, env.Signal(fmt.Sprint("s", i+1)))
 	}
 	e.Write(&run, store.Entry{Seq: 4, Kind: store.EntryReceived, Ref: 2})
-	e.End(run, store.Available, env.Anew("x")) // entry 5; s1 and s3 are messages 1 and 2 now
+	e.End(run, store.Available, env.AsNew("x")) // entry 5; s1 and s3 are messages 1 and 2 now
 	run = e.ClaimOne(e.Join(), run.Job.ID)
 	e.Write(&run, env.Step(6), store.Entry{Seq: 7, Kind: store.EntryReceived, Ref: 2}, env.Step(8))
 	original := e.Journal(run.Job.ID)
@@ -272,7 +272,7 @@ func continueCut(e *env.Env) {
 		want int
 	}{{-1, 3}, {99, 3}, {6, 3}, {5, 2}, {4, 1}, {3, 1}, {1, 1}, {0, 1}} {
 		run := e.Durable(3)
-		e.End(run, store.Available, env.Anew("x")) // entry 4
+		e.End(run, store.Available, env.AsNew("x")) // entry 4
 		run = e.ClaimOne(e.Join(), run.Job.ID)
 		e.Write(&run, env.Steps(5, 6)...)
 		e.End(run, store.Failed)

@@ -38,7 +38,7 @@ func item(seq int64, stream string) store.Entry {
 // again lets a run continue as new, and claims the next one.
 func again(e *env.Env, run *store.Claimed) {
 	e.Helper()
-	e.End(*run, store.Available, env.Anew("x"))
+	e.End(*run, store.Available, env.AsNew("x"))
 	*run = e.ClaimOne(run.Lease.Node, run.Job.ID)
 	run.Durable = true
 }

@@ -182,7 +182,7 @@ func forkChildren(e *env.Env) {
 }
 
 // forkNext: between the look at a journal and the fork its end may have been taken away and written
-// anew, or all of it.
+// again, or all of it.
 func forkNext(e *env.Env) {
 	for name, meanwhile := range map[string]func(run *store.Claimed) (same bool){
 		"nothing":               func(*store.Claimed) bool { return true },
@@ -196,7 +196,7 @@ func forkNext(e *env.Env) {
 			return false
 		},
 		"it continues as new": func(run *store.Claimed) bool {
-			e.End(*run, store.Available, env.Anew("x"))
+			e.End(*run, store.Available, env.AsNew("x"))
 			*run = e.ClaimOne(e.Join(), run.Job.ID)
 			e.Write(run, env.Steps(6, 9)...)
 			return false
@@ -206,7 +206,7 @@ func forkNext(e *env.Env) {
 			run := e.Durable(4)
 			next := e.Journal(run.Job.ID).Entries[keep]
 			same := meanwhile(&run)
-			if keep == 0 { // of the first entry nobody has written another but who began anew
+			if keep == 0 { // the first entry is another one only if the job continued as new
 				same = name != "it continues as new"
 			}
 			q := e.Job(env.Kind("fork"))

@@ -109,7 +109,7 @@ func Wrap(inner store.Store, plan Plan) *Store {
 	return &Store{inner: inner, plan: plan, calls: map[string]int{}}
 }
 
-// Plan replaces the plan, and lets the counts of calls begin anew.
+// Plan replaces the plan, and resets the counts of calls.
 func (s *Store) Plan(plan Plan) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +135,7 @@ func (s *Store) next(op string) Fault {
 	return plan(Call{Op: op, N: n})
 }
 
-// errOnce is what a call answers to its duplicate if it is one that nobody may repeat.
+// errOnce is what a call answers to its duplicate if it is one that must not be repeated.
 var errOnce = errors.New("not repeated")
 
 // do makes a call under the plan. The function gets false for the call itself and true for its duplicate.

@@ -10,7 +10,7 @@ import (
 )
 
 // A batch tells of the turns that it handed on, or that are to be handed on because of it, so that
-// nobody has to look for them.
+// no poll has to look for them.
 var turnToldTests = env.Tests{
 	"EveryDueThingHappens_a_batch_that_ends_a_job_tells_of_the_next_one_of_its_key":            turnToldEnd,
 	"EveryDueThingHappens_a_batch_that_ends_many_jobs_tells_of_each_key":                       turnToldMany,
@@ -26,7 +26,7 @@ func isDueNow(e *env.Env, batch *store.Batch) bool {
 	})
 }
 
-// wantTurns checks that the jobs have their turns, which nobody had to guess: either they can be
+// wantTurns checks that the jobs have their turns, which no node had to guess: either they can be
 // claimed, and the batch tells of their queues, or the batch says that there is something to
 // promote, and then they can. It returns their runs.
 func wantTurns(e *env.Env, what string, node int64, batch *store.Batch, ids ...store.ID) []store.Claimed {

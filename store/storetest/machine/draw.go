@@ -8,7 +8,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// anyJob draws the id of a job that was enqueued, or now and then one that nobody knows.
+// anyJob draws the id of a job that was enqueued, or now and then an unknown one.
 func (m *machine) anyJob(t *rapid.T) store.ID {
 	if len(m.jobs) == 0 || chance(t, "unknown job", 3) {
 		return m.ids.Next()

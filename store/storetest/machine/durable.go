@@ -95,7 +95,7 @@ func (m *machine) closeChildren(t *rapid.T) {
 }
 
 // closeBefore closes children before a person lets one of them go on. Reading: whether it is closed then because its parent finished
-// long ago, and nobody had looked since, is not promised.
+// long ago, and was not looked for since, is not promised.
 func (m *machine) closeBefore(t *rapid.T, ids []store.ID) {
 	if slices.ContainsFunc(ids, func(id store.ID) bool {
 		k := m.find(id)

@@ -38,7 +38,7 @@ func (m *machine) joinNode(t *rapid.T) {
 }
 
 // anyPolicies draws what a node promises, such that it can be told to the microsecond. Of the third
-// kind nobody ever promises anything: its jobs say themselves how long they wait.
+// kind nothing is ever promised: its jobs say themselves how long they wait.
 func anyPolicies(t *rapid.T) map[string]store.Policy {
 	policies := map[string]store.Policy{}
 	for _, kind := range machineKinds[:2] {
@@ -118,7 +118,7 @@ func (m *machine) beatNode(t *rapid.T) {
 	m.same("beats of the others", m.placed(got.Nodes, storeSide), m.placed(want.Nodes, modelSide))
 }
 
-// anyHeld draws claims of which somebody may hold something.
+// anyHeld draws claims of which jobs may be running.
 func (m *machine) anyHeld(t *rapid.T) store.HeldParams {
 	var asked store.HeldParams
 	for _, c := range m.claims {
@@ -161,7 +161,7 @@ func (m *machine) beat(i int, params store.BeatParams) (got, want store.Beat) {
 }
 
 // placed makes beats of the two sides the same if they say the same. Nodes whose answer to the join
-// was lost nobody knows.
+// was lost is unknown.
 func (m *machine) placed(beats []store.NodeBeat, side func(node) int64) []store.NodeBeat {
 	var placed []store.NodeBeat
 	for _, b := range beats {

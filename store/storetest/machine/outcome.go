@@ -159,7 +159,7 @@ func (m *machine) checkOutcomes(runs []*run, plain, batch, model *store.Batch) {
 			m.same("due", o.Due, model.Outcomes[i].Due)
 		}
 		r := runs[i]
-		if !errors.Is(o.Err, store.ErrInvalid) { // which nobody sends again
+		if !errors.Is(o.Err, store.ErrInvalid) { // which is not sent again
 			m.outcomes = append(m.outcomes, sent{r, *plain.Outcomes[i]})
 		}
 		if o.Err == nil && !r.ended {

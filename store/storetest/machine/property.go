@@ -28,7 +28,7 @@ var propertyTests = env.Tests{
 // -rapid.checks goes before it.
 const defaultChecks = "15"
 
-// LimitChecks sets how many sequences are drawn, if nobody has said it.
+// LimitChecks sets how many sequences are drawn, if that is not set.
 var LimitChecks = sync.OnceFunc(func() {
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })

@@ -57,7 +57,7 @@ func (m *machine) retainJobs(t *rapid.T) {
 }
 
 // followQueues lets the model forget the queues that the store has removed, which it may do at any
-// time to those that nobody needs.
+// time to those that are not needed.
 func (m *machine) followQueues() {
 	got, err := m.store.Queues(m.ctx, m.namespace)
 	m.must("Queues", err)

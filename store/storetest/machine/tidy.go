@@ -31,7 +31,7 @@ func (m *machine) tidy(r store.Record, side func(node) int64) store.Record {
 		a := &r.Attempts[i]
 		a.Node = m.place(a.Node, side)
 		if a.StartedAt.IsZero() {
-			a.Error, a.Trace = "", "" // nobody reported this run: the words are the store's
+			a.Error, a.Trace = "", "" // no node reported this run: the words are the store's
 		}
 	}
 	if n := len(r.Attempts); n > 0 && r.Attempts[n-1].StartedAt.IsZero() {

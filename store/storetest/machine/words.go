@@ -13,7 +13,7 @@ import (
 // The operations of a machine. Each draws its parameters, does the same on both sides, and compares
 // the answers.
 
-// machineTTL is such that a lease does not end in the very microsecond in which somebody looks.
+// machineTTL is such that a lease does not end in the very microsecond in which the test looks.
 const machineTTL = 15*time.Second + 3*time.Microsecond
 
 // cancelReason is the same for all requests: whether the first or the last of two is kept is not promised.

@@ -18,7 +18,7 @@ func (s *Store) enqueue(q *store.Enqueue, now time.Time) (store.EnqueueResult, e
 	if body.RunAt.IsZero() {
 		runAt = now.Add(max(q.Delay, 0)).Truncate(time.Microsecond)
 	}
-	// The id is looked at before the unique key: whoever repeats an enqueue asks about that job.
+	// The id is looked at before the unique key: a repeated enqueue asks about that job.
 	switch known := s.jobs[body.ID]; {
 	case known == nil:
 	case known.Namespace != body.Namespace:

@@ -83,7 +83,7 @@ func (s *Store) isPaused(name queueName) bool {
 	return q != nil && !q.PausedAt.IsZero()
 }
 
-// touch returns a queue, made if it does not exist, that somebody needs now.
+// touch returns a queue, made if it does not exist, that is needed now.
 func (s *Store) touch(namespace, name string, now time.Time) *queue {
 	at := queueName{namespace, name}
 	if s.queues[at] == nil {
@@ -207,5 +207,5 @@ func (s *Store) isUsed(name queueName) bool {
 	return len(s.selected(func(j *job) bool { return j.queueName() == name })) > 0
 }
 
-// isToClose tells whether nobody has asked the child yet, whose parent has finished.
+// isToClose tells whether a child whose parent has finished was not asked to end yet.
 func (j *job) isToClose() bool { return j.cancel == nil || j.OnParentClose != store.CancelChild }

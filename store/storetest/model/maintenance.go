@@ -51,7 +51,7 @@ func (s *Store) Promote(ctx context.Context, limit int) (store.Promoted, error) 
 	return answer, nil
 }
 
-// waitingForTurns are the available jobs that nobody may claim before they have the turn of their
+// waitingForTurns are the available jobs that no node may claim before they have the turn of their
 // ordering key.
 func (s *Store) waitingForTurns() []*job {
 	return s.selected(func(j *job) bool { return j.state == store.Available && !s.hasTurn(j) })

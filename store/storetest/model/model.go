@@ -28,7 +28,7 @@
 //     while it was to be paused is that again.
 //   - A parent that is retried or resumed is no longer finished: its children are not closed because of what it was.
 //   - A run that knew of a request to cancel its durable job, and ends as it says, is not moved to
-//     the job's deadline either; one that nobody asked to cancel is, whatever it says that it knew.
+//     the job's deadline either; one without a request to cancel is, whatever it says that it knew.
 //   - What people did to a job is told as long as there is the job, whatever RetainParams.Audit is.
 //   - A node that was declared dead leads until its lease ends, unless it left before.
 //   - What people ask for meets a job that a caller's transaction holds without waiting for that.
@@ -62,16 +62,16 @@ type waiting struct {
 	wasRunAt time.Time
 }
 
-// pauseRequest is what somebody said who asked to pause a running job.
+// pauseRequest is a request to pause a running job.
 type pauseRequest struct{ reason string }
 
-// queue is one with the time since which nobody has needed it, if it has no job.
+// queue is one with the time since which it was not needed, if it has no job.
 type queue struct {
 	store.Queue
 	used time.Time
 }
 
-// ending is how a run ends, whoever ends it: its handler, its node's leave, a rescue, or a person who terminates it.
+// ending is how a run ends: by its handler, its node's leave, a rescue, or a person who terminates it.
 type ending struct {
 	state     State // that was asked for
 	reason    store.Reason
@@ -112,7 +112,7 @@ type written struct {
 }
 
 // Tx is a caller's transaction of a Store. What is written in one that Begin returned happens at
-// its Commit, and until then nobody sees it; what is written in the zero Tx happens at once.
+// its Commit, and until then no other call sees it; what is written in the zero Tx happens at once.
 type Tx struct{ *transaction }
 
 // StoreName implements store.Tx.
@@ -253,7 +253,7 @@ func (s *Store) Traits() store.Traits {
 // Now implements store.Store.
 func (s *Store) Now() time.Time { return s.clock().Truncate(time.Microsecond) }
 
-// Watch implements store.Store. Nobody else writes to this store but callers' transactions.
+// Watch implements store.Store. Only callers' transactions write to this store besides its caller.
 func (s *Store) Watch(ctx context.Context, wake func(store.Wake)) error {
 	for {
 		select {

@@ -46,7 +46,7 @@ func (s *Store) put(j *job, runAt, now time.Time) {
 }
 
 // finish ends a job for good: its ordering key is free, and requests to cancel it are answered. Its parent is told, and its
-// children closed, by whoever calls it: see children.go.
+// children closed: see children.go.
 func (s *Store) finish(j *job, state State, reason store.Reason, text string, now time.Time) {
 	s.enter(j, state)
 	j.reason, j.err, j.finishedAt = reason, text, now
@@ -57,7 +57,7 @@ func (s *Store) finish(j *job, state State, reason store.Reason, text string, no
 	}
 }
 
-// tellTurn notes that Promote has the turn of a key to hand on, if it is free and somebody waits for it.
+// tellTurn notes that Promote has the turn of a key to hand on, if it is free and a job waits for it.
 func (s *Store) tellTurn(key keyName) {
 	_, taken := s.turns[key]
 	if !taken && slices.ContainsFunc(s.waitingForTurns(), func(j *job) bool { return j.keyName() == key }) {

@@ -75,8 +75,8 @@ func (s *Store) stand(node int64, now time.Time, ttl time.Duration) {
 	s.leader.expires, s.leader.length = now.Add(ttl), ttl
 }
 
-// led reports whether the leader lease is somebody's. One that ends later than it could if the
-// clock had gone on is nobody's.
+// led reports whether a node has the leader lease. One that ends later than it could if the clock
+// had gone on is free.
 func (s *Store) led(now time.Time) bool {
 	left := s.leader.expires.Sub(now)
 	return left > 0 && left <= s.leader.length

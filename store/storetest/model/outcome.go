@@ -114,7 +114,7 @@ func (s *Store) end(j *job, e ending, now time.Time) {
 		j.startedAt = e.startedAt
 		s.finish(j, goal.state, goal.reason, goal.err, now)
 		if e.hasChildren {
-			s.closed[j.ID] = true // whether or not there is one: nobody looks
+			s.closed[j.ID] = true // whether or not there is one
 		}
 		if e.answers {
 			s.answer(j, now)
@@ -145,7 +145,7 @@ type goal struct {
 	reason store.Reason
 	err    string
 	runAt  time.Time
-	held   bool // it would go there, but somebody asked to pause it
+	held   bool // it would go there, but it was asked to pause
 }
 
 func (s *Store) goal(j *job, e *ending, now time.Time) goal {

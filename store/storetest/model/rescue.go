@@ -49,7 +49,7 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) (store.Re
 	return store.Rescued{Jobs: rescued, Wakes: s.woken}, nil
 }
 
-// giveUp ends the runs of leases of which their node says that nobody works on them.
+// giveUp ends the runs of leases of which their node says that none of its runs has them.
 func (s *Store) giveUp(lost []store.Lease, now time.Time) []store.RescuedJob {
 	var rescued []store.RescuedJob
 	for _, l := range lost {
@@ -74,7 +74,7 @@ func (s *Store) rescue(j *job, e ending, now time.Time) store.RescuedJob {
 	}
 }
 
-// runningOnTheDead are the jobs that nobody works on any more, by their claim records.
+// runningOnTheDead are the jobs whose nodes are dead, by their claim records.
 func (s *Store) runningOnTheDead() []*job {
 	var jobs []*job
 	for _, node := range slices.Sorted(maps.Keys(s.nodes)) {
@@ -88,7 +88,7 @@ func (s *Store) runningOnTheDead() []*job {
 	return jobs
 }
 
-// lost is how a run ends that nobody works on, by what its node promised of the kind.
+// lost is how a run ends whose node is dead, by what its node promised of the kind.
 func (s *Store) lost(j *job, now time.Time) ending {
 	e := ending{state: store.Failed, reason: store.ReasonCrashLoop, uncounted: j.hasGrown(), cancelSeen: true}
 	lost := copyOf(j.Job)

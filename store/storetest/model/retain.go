@@ -8,7 +8,7 @@ import (
 )
 
 // Retain implements store.Maintenance. What people did to a job goes with the job, and what they
-// did to a queue is kept by nobody here.
+// did to a queue is not kept here.
 func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retained, error) {
 	now, err := s.begin(ctx)
 	if err != nil {

@@ -99,7 +99,7 @@ func (s *Store) writeTx(ctx context.Context, tx store.Tx, batch *store.Batch) er
 	return nil
 }
 
-// note keeps what has succeeded, and what nobody else may touch because of it.
+// note keeps what has succeeded, and what no other transaction may touch because of it.
 func (t *transaction) note(batch *store.Batch, now time.Time) {
 	kept := &store.Batch{}
 	for _, a := range batch.Appends {

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
-// The clock of a database goes back when somebody sets it, or when another server takes over whose
-// clock is behind. Nobody may then be thought dead who lives, or the other way round, and nothing
+// The clock of a database goes back when it is set, or when another server takes over whose
+// clock is behind. No node may then be thought dead that lives, or the other way round, and nothing
 // that could be claimed may wait for the time to come again.
 var clockBackTests = env.Tests{
 	"a_dead_node_can_be_declared_dead_after_the_clock_went_back":               backDeadNode,
@@ -36,7 +36,7 @@ func backDeadNode(e *env.Env) {
 		e.Clock.Advance(time.Second)
 		e.Lead(leader)
 		e.Clock.Advance(-back)
-		// Whoever watches has seen this beat, again and again, by a clock of its own.
+		// A watcher has seen this beat, again and again, by a clock of its own.
 		var seen []store.NodeBeat
 		for range 3 {
 			e.Clock.Advance(5 * time.Second)

@@ -7,7 +7,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
-// What a living node gives up because nobody there works on it. Where the jobs go is in
+// What a living node gives up because none of its runs has it. Where the jobs go is in
 // package durable, among the ends of lost runs: there where they would if the node had died.
 var giveUpTests = env.Tests{
 	"NoLoss_leases_of_many_claims_are_given_up_together": giveUpMany,

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
-// What a node holds, as its beat tells it if it asks: so it finds leases that nobody works on.
+// What a node holds, as its beat tells it if it asks: so it finds leases that none of its runs has.
 var heldTests = env.Tests{
 	"a_node_that_asks_for_nothing_is_told_nothing":                    heldNothing,
 	"NoLoss_a_node_is_told_what_it_holds_of_the_claims_that_it_names": heldNamed,

@@ -42,7 +42,7 @@ func rescueJobs(e *env.Env) {
 			Number: 1, LeaseNumber: 1, Node: run.Lease.Node, ClaimedAt: run.ClaimedAt, EndedAt: now,
 			Outcome: store.Retryable, Reason: store.ReasonNodeLost,
 		}}
-		// What the store writes about a run that nobody reported is its own.
+		// What the store writes about a run that was not reported is its own.
 		words := cmpopts.IgnoreFields(store.Attempt{}, "Error", "Trace")
 		e.Equal("record", e.Get(run.Job.ID), want, words, cmpopts.IgnoreFields(store.Record{}, "Error"))
 		again := e.ClaimOne(next, run.Job.ID)
@@ -80,8 +80,8 @@ func rescueManyRecords(e *env.Env) {
 	}
 }
 
-// rescueNoProgress: what an earlier run wrote, what was copied by a fork, and what a job that began
-// anew was given, is nobody's progress. Neither is a checkpoint.
+// rescueNoProgress: what an earlier run wrote, what was copied by a fork, and what a job that
+// continued as new was given, is no progress of it. Neither is a checkpoint.
 func rescueNoProgress(e *env.Env) {
 	durable, anew := e.Durable(3, env.Attempts(5)), e.Durable(3, env.Attempts(5))
 	e.End(durable, store.Available)
@@ -122,7 +122,7 @@ func rescueSparesAlive(e *env.Env) {
 	e.End(run, store.Completed)
 }
 
-// rescueNamed: silence alone does not make a node dead; somebody has to name it.
+// rescueNamed: silence alone does not make a node dead; the leader has to name it.
 func rescueNamed(e *env.Env) {
 	silent, named := e.Started(), e.Started()
 	left := e.Join()

@@ -190,7 +190,7 @@ func fenceAmongMany(e *env.Env) {
 	}
 }
 
-// takenIDs: who enqueues with the id of a job of another namespace is not told that it is his.
+// takenIDs: who enqueues with the id of a job of another namespace is not told that it exists.
 func takenIDs(e *env.Env) {
 	there := e.InOtherSpace()
 	for name, change := range map[string]func(*store.Enqueue){

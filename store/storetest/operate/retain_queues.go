@@ -9,7 +9,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
-// A store also removes queues that nobody needs any more, and what people did. Reading: the store
+// A store also removes queues that are not needed any more, and what people did. Reading: the store
 // chooses when a queue goes, but after a week it must be gone.
 var retainQueuesTests = env.Tests{
 	"a_queue_without_a_job_for_long_is_not_listed":                 queueGoes,

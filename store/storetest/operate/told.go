@@ -8,7 +8,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
-// Nodes learn of every job that becomes available, whatever its namespace is and whoever made it
+// Nodes learn of every job that becomes available, whatever its namespace is and whatever made it
 // so: by the answer of what did.
 var toldTests = env.Tests{
 	"EveryDueThingHappens_a_batch_tells_of_whom_it_woke_in_their_namespace":    toldByBatch,
@@ -260,7 +260,7 @@ func toldOfSpaces(e *env.Env) {
 	}
 }
 
-// toldOfNothing: whoever calls any of the verbs on jobs that stay as they are, end, or are asked to stop, wakes nobody.
+// toldOfNothing: verbs on jobs that stay as they are, end, or are asked to stop answer without wake-ups.
 func toldOfNothing(e *env.Env) {
 	o := e.InOtherSpace()
 	node, leader := o.Join(), o.Join()

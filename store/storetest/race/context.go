@@ -11,7 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
-// raceContext: a caller gives up at any moment. Nobody knows then whether the batch was committed;
+// raceContext: a caller gives up at any moment. It is unknown then whether the batch was committed;
 // but it was as a whole or not at all, and sending it again by the rules brings it to its end.
 func raceContext(e *env.Env) {
 	node := e.Join()
@@ -72,7 +72,7 @@ func raceContext(e *env.Env) {
 	}
 }
 
-// raceContextElsewhere: whoever asks for a transition gives up at any moment, and so, perhaps, does
+// raceContextElsewhere: the caller of a transition gives up at any moment, and so, perhaps, does
 // the transition. Every job is in one place then, from which it can be brought to its end.
 func raceContextElsewhere(e *env.Env) {
 	for name, ask := range map[string]func(ctx context.Context, node int64, ids []store.ID) error{

@@ -169,7 +169,7 @@ func raceParks(e *env.Env, wait func(seen, all int64) *store.Wait) {
 	wantAllSent(e, s)
 }
 
-// racePauses: Reading: a job that is held is held by the pause, so whoever paused it resumes it.
+// racePauses: Reading: a job that is held is held by the pause, so the one who paused it resumes it.
 func racePauses(e *env.Env) {
 	const workers, senders, people = 2, 2, 2
 	s := newSleepers(e, 6, 8, senders)
@@ -206,7 +206,7 @@ func racePauses(e *env.Env) {
 	wantAllSent(e, s)
 }
 
-// raceWakes: whoever comes first, the job is available once, and claimed once.
+// raceWakes: whichever comes first, the job is available once, and claimed once.
 func raceWakes(e *env.Env) {
 	const n = 40
 	runs := e.Running(n)
@@ -337,7 +337,7 @@ func raceCallbacks(e *env.Env) {
 	}
 }
 
-// raceSendEnd: a send that was accepted is there, and one that was refused is not, whoever ends the
+// raceSendEnd: a send that was accepted is there, and one that was refused is not, whatever ends the
 // job.
 func raceSendEnd(e *env.Env) {
 	const n = 30
@@ -428,7 +428,7 @@ func raceAppendEnd(e *env.Env) {
 	}
 }
 
-// raceContinue: a run receives what it finds and begins anew. Nothing that was sent is lost on the
+// raceContinue: a run receives what it finds and continues as new. Nothing that was sent is lost on the
 // way, or received twice.
 func raceContinue(e *env.Env) {
 	const senders = 3
@@ -450,7 +450,7 @@ func raceContinue(e *env.Env) {
 	wantOnce(e, "received", &received, slices.Collect(maps.Values(byName)))
 }
 
-// receiveAll runs jobs that note which signals they find, and begin anew, until all have come.
+// receiveAll runs jobs that note which signals they find, and continue as new, until all have come.
 func receiveAll(e *env.Env, s *sleepers, node int64, byName map[string]store.ID, received *tally) error {
 	total := len(byName)
 	for idle := 0; total > 0; idle++ {
@@ -480,7 +480,7 @@ func receiveAll(e *env.Env, s *sleepers, node int64, byName map[string]store.ID,
 				received.add(byName[run.Job.ID.String()+m.Name])
 				total--
 			}
-			o := env.Outcome(run, store.Available, env.Anew("x"))
+			o := env.Outcome(run, store.Available, env.AsNew("x"))
 			if len(a.Entries) == 0 {
 				a.Entries = env.Steps(last+1, last+1)
 				o = env.Outcome(run, store.Waiting, func(o *store.Outcome) { o.Durable, o.Wait = true, env.ForSignals() })

@@ -40,7 +40,7 @@ func raceEverything(e *env.Env) {
 		}
 		return nil
 	})
-	// Every job is there once, and comes to its end when nobody interferes any more.
+	// Every job is there once, and comes to its end when nothing interferes any more.
 	e.WantSameIDs("listed", e.ListIDs(store.Filter{}), made.ids()...)
 	for i := range 3 {
 		e.Pause(fmt.Sprint("q", i), false)

@@ -9,7 +9,7 @@ var Groups = env.Groups{
 }
 
 // Real goroutines that compete for the same jobs. Nothing sleeps; who wins is up to the machine,
-// and what is checked holds whoever wins.
+// and what is checked holds whichever wins.
 var raceTests = env.Merged(env.Tests{
 	"OneOwner_NoLoss_many_producers_and_claimers":                               raceClaims,
 	"UniqueIsUnique_of_many_producers_one_wins":                                 raceUnique,

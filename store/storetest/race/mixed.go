@@ -202,8 +202,8 @@ func raceReplaceClaim(e *env.Env) {
 	}
 }
 
-// raceUniqueRelease: a key is free or it has a holder; whoever asks gets one of the two answers,
-// and never an answer about a holder that nobody knows.
+// raceUniqueRelease: a key is free or it has a holder; an enqueue gets one of the two answers,
+// and never an answer about a holder that does not exist.
 func raceUniqueRelease(e *env.Env) {
 	node := e.Join()
 	rules := []store.OnConflict{store.ReturnExisting, store.Reject, store.Replace, store.ReturnExisting}

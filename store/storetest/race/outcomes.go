@@ -56,7 +56,7 @@ func raceOutcomes(e *env.Env) {
 }
 
 // raceRepeatedOutcome: an answer was lost, or was only late, and the outcome is sent again by
-// several at once. Whoever is first applies it, and all are told so.
+// several at once. The first call applies it, and all are told so.
 func raceRepeatedOutcome(e *env.Env) {
 	const senders = 4
 	states := []store.State{store.Completed, store.Retryable, store.Failed, store.Scheduled, store.Available, store.Waiting}

@@ -11,7 +11,7 @@ import (
 )
 
 // raceQueues: jobs come into queues at the very moment in which these are removed. None of them is
-// where nobody looks.
+// where no claim looks.
 func raceQueues(e *env.Env) {
 	const rounds, queues, producers = 6, 12, 3
 	node := e.Join()

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
-// raceReaders: a job moves from one table to the next while somebody looks. It is never in none of
+// raceReaders: a job moves from one table to the next while it is looked at. It is never in none of
 // them, and never in two.
 func raceReaders(e *env.Env) {
 	const n = 12

@@ -50,7 +50,7 @@ func tryStart(e *env.Env, batch *store.Batch) error {
 }
 
 // raceRepeatedStart: a batch whose answer does not come is sent again while the first request is
-// still under way. Whoever is first decides what happens, and all are told the same.
+// still under way. The first call decides what happens, and all are told the same.
 func raceRepeatedStart(e *env.Env) {
 	const senders = 4
 	for round := range 10 {

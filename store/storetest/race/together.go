@@ -29,7 +29,7 @@ func together(e *env.Env, n int, f func(i int) error) {
 	}
 }
 
-// patience is how often somebody looks in vain before the test says that nothing will come any
+// patience is how often a test looks in vain before the test says that nothing will come any
 // more.
 const patience = 20_000
 

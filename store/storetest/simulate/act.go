@@ -13,7 +13,7 @@ func (w *world) take(s Step) bool {
 	return do(w, d)
 }
 
-// actions are what steps do. Where there is nobody to do it, or nothing to do it to, another thing
+// actions are what steps do. Where there is no node to do it, or nothing to do it to, another thing
 // is done that may bring it about.
 var actions = [ops]func(*world, *dice) bool{
 	OpJoin: (*world).join, OpBeat: (*world).beat, OpClaim: (*world).claim, OpBatch: (*world).batch, OpAppend: (*world).append,

@@ -10,7 +10,7 @@ import (
 
 // What nodes do besides their work: they live, lead, and die.
 
-// repeat sends again what was not answered, of a node or of somebody outside.
+// repeat sends again what was not answered, of a node or of a sender outside.
 func (w *world) repeat(d *dice) bool {
 	if l, found := choose(d, w.letters, nil); found && d.chance(50) {
 		w.letters = slices.DeleteFunc(w.letters, func(other *letter) bool { return other == l })
@@ -28,7 +28,7 @@ func (w *world) repeat(d *dice) bool {
 	return true
 }
 
-// late lets something that was sent long ago arrive once more. Whoever sent it may be dead, and is
+// late lets something that was sent long ago arrive once more. Its sender may be dead, and is
 // not there for the answer.
 func (w *world) late(d *dice) bool {
 	var sent []*request
@@ -154,7 +154,7 @@ func (w *world) rescue(d *dice) bool {
 	}
 	p := store.RescueParams{Limit: among(d, 0, 0, 100, 1)}
 	for _, b := range n.others {
-		percent := 90 // of those of which nobody knows
+		percent := 90 // of those that are not known
 		for _, other := range w.nodes {
 			if other.id == b.Node && other.active() {
 				percent = 12

@@ -54,7 +54,7 @@ func choose[T named](d *dice, from []T, fits func(T) bool) (chosen T, found bool
 	return chosen, found
 }
 
-// key returns a text that nobody else has.
+// key returns a text that is not drawn again.
 func (d *dice) key() string {
 	const digits = "0123456789abcdef"
 	text := make([]byte, 12)

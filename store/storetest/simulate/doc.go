@@ -4,7 +4,7 @@
 // with the steps: a request or an answer is lost, a call arrives twice, or once more long after,
 // and the clock jumps ahead and goes back.
 //
-//	Step     what somebody does: an operation, a number from which all its choices follow, and a fault
+//	Step     what is done: an operation, a number from which all its choices follow, and a fault
 //	world    those who do it; they know what they were told
 //	faults   what is lost between them and the store
 //	witness  hears what arrives at the store, and every answer before it may be lost

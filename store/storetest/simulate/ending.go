@@ -6,7 +6,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// ending is how a run ends, whoever ends it.
+// ending is how a run ends, whatever ends it.
 type ending struct {
 	state   store.State // that is asked for
 	runAt   time.Time
@@ -124,7 +124,7 @@ func (l *ledger) endingOf(o *store.Outcome) *ending {
 	return e
 }
 
-// lost is how a run ends that nobody works on any more, by what its node promised.
+// lost is how a run ends whose node is dead, by what its node promised.
 func (l *ledger) lost(j *job) *ending {
 	e := &ending{state: store.Failed, durable: j.durable(), seen: true, counted: !j.hasGrown(), mayHave: true}
 	body := j.body

@@ -48,7 +48,7 @@ type member struct {
 
 type claimName struct{ node, seq int64 }
 
-// leadership is who was told last that he leads.
+// leadership is which node was told last that it leads.
 type leadership struct {
 	node    int64
 	epoch   int64

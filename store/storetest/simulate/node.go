@@ -172,7 +172,7 @@ func (w *world) begin(n *node, claimed []store.Claimed) {
 	}
 }
 
-// buried is what a node does that is told to be dead: it begins anew, or, for a while, goes on with
+// buried is what a node does that is told to be dead: it joins again, or, for a while, goes on with
 // what it has.
 func (w *world) buried(n *node, err error) {
 	if errors.Is(err, store.ErrNodeDead) && mix(n.seed+uint64(n.seq))%2 == 0 {

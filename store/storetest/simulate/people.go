@@ -7,7 +7,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/faults"
 )
 
-// post sends what somebody outside has to say, and keeps it if no answer comes.
+// post sends what a sender outside has to say, and keeps it if no answer comes.
 func (w *world) post(l *letter) {
 	err := store.ApplyEach(w.ctx, w.store, faults.Copy(l.batch))
 	if isLost(err) {

@@ -101,7 +101,7 @@ func (w *world) calm() {
 		_, err := s.Leave(w.ctx, n.id)
 		must("Leave", err)
 	}
-	for id, n := range s.nodes { // those of whose join nobody was told
+	for id, n := range s.nodes { // those whose join was not answered
 		if !n.dead {
 			_, err := s.Leave(w.ctx, id)
 			must("Leave", err)

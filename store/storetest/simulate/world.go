@@ -29,7 +29,7 @@ type world struct {
 	told    func(format string, args ...any)
 }
 
-// letter is what somebody outside has sent: enqueues, or messages.
+// letter is what a sender outside has sent: enqueues, or messages.
 type letter struct {
 	seed  uint64
 	batch *store.Batch
@@ -47,7 +47,7 @@ func newWorld(ctx context.Context, s store.Store, c *clock, look int) *world {
 	return w
 }
 
-// tellf adds to the story of the step, if somebody listens.
+// tellf adds to the story of the step, if it is listened to.
 func (w *world) tellf(format string, args ...any) {
 	if w.told != nil {
 		w.told(format, args...)

@@ -12,7 +12,7 @@ import (
 
 // Jobs that run as soon as they are enqueued. File start_wait.go has what keeps them from it;
 // package race has starts beside claims and ends of nodes. Reading: a store may let such jobs wait
-// for reasons of its own, but not where these tests want them to run, because then nobody could
+// for reasons of its own, but not where these tests want them to run, because then no test could
 // rely on it.
 var startTests = env.Merged(env.Tests{
 	"OneOwner_a_job_that_starts_is_what_a_claim_returns_and_nobody_else_gets_it": startRuns,
@@ -231,7 +231,7 @@ func startRepeatedRecords(e *env.Env) {
 	e.Equal("started by the repeated batch", sendAgain(e, batch), runs[store.MaxClaimSlots:])
 }
 
-// startRepeatedDead: nobody tells a dead node to run something, even while a rescue in small steps
+// startRepeatedDead: a dead node is told to run nothing, even while a rescue in small steps
 // has not taken all its runs.
 func startRepeatedDead(e *env.Env) {
 	left, dead := e.Join(), e.Join()

@@ -104,7 +104,7 @@ func wantBusy(e *txEnv, what string, err error) {
 	e.WantErr(what, err, store.ErrUnavailable)
 }
 
-// busySend: a run whose job somebody is sending to goes on; it cannot be put back, nor told of the
+// busySend: a run whose job a caller's transaction sends to goes on; it cannot be put back, nor told of the
 // end of a child, nor decide its end.
 func busySend(e *txEnv) {
 	e.needsWriters()
@@ -158,7 +158,7 @@ func busySend(e *txEnv) {
 	}
 }
 
-// sentTo is a run that somebody was sending to, and what was held up by that.
+// sentTo is a run that a transaction was sending to, and what was held up by that.
 type sentTo struct {
 	run         store.ID
 	state       store.State // in which it was to end
@@ -194,7 +194,7 @@ func (s *sentTo) repeat(e *txEnv) {
 	}
 }
 
-// busyAnswer: the parent waits, and its child ends while somebody sends to it.
+// busyAnswer: the parent waits, and its child ends while a transaction sends to it.
 func busyAnswer(e *txEnv) {
 	e.needsWriters()
 	by := e.bystanders()
@@ -240,7 +240,7 @@ func busyAnswer(e *txEnv) {
 	}
 }
 
-// busyChild: somebody is sending to children when they are to be closed.
+// busyChild: a transaction sends to children when they are to be closed.
 func busyChild(e *txEnv) {
 	e.needsWriters()
 	node := e.Join()
@@ -255,7 +255,7 @@ func busyChild(e *txEnv) {
 			e.sendTx(tx.Tx, ids[0])
 			e.sendTx(tx.Tx, ids[2])
 			e.End(run, store.Completed, env.WithChildren)
-			e.CloseOnce(limit) // which waits for nobody, and may leave them alone
+			e.CloseOnce(limit) // which does not wait, and may leave them alone
 			e.finish(tx, commit && !e.Get(ids[0]).State.Finished() && !e.Get(ids[2]).State.Finished())
 			for range 2 * len(ids) { // as often as a leader that beats
 				e.CloseOnce(limit)

@@ -42,7 +42,7 @@ func (e *txEnv) enqueueTx(tx store.Tx, enqueues ...*store.Enqueue) {
 	e.NoError("EnqueueTx", e.Store.EnqueueTx(e.Ctx, tx, enqueues))
 }
 
-// soon is long for a store that waits for nobody, and glimpse is short for one that waits. They are
+// soon is long for a store that does not wait, and glimpse is short for one that waits. They are
 // real time: a transaction that is open on a server is waited for there.
 const (
 	soon    = 20 * time.Second

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
-// Factory opens a store, and tells how a caller begins a transaction of his own on its database.
+// Factory opens a store, and tells how a caller begins a transaction on its database.
 type Factory func(t *testing.T, clock *env.Clock) (s store.Store, begin func(t *testing.T) Tx)
 
 // Who waits for such a transaction is in await.go, who does not in busy.go and rescue.go.
@@ -201,7 +201,7 @@ func txQueueBack(e *txEnv) {
 		}
 	}, func(committed bool) {
 		if !committed {
-			// A store may have made it ahead of the transaction, so that nobody waits for that: it
+			// A store may have made it ahead of the transaction, so that no call waits for that: it
 			// is a name without a job.
 			if names := e.QueueNames(); len(names) > 0 {
 				e.Equal("queues", names, []string{"mail"})
@@ -216,7 +216,7 @@ func txQueueBack(e *txEnv) {
 	})
 }
 
-// foreign is a transaction of a store that nobody knows.
+// foreign is a transaction of an unknown store.
 type foreign struct{}
 
 func (foreign) StoreName() string { return "foreign" }
