@@ -11,7 +11,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// File says what to import. Where it lies is the business of whoever imports it.
+// File says what to import. Where it lies is the business of the process that imports it.
 type File struct {
 	Name   string        `json:"name"` // for people
 	SHA256 string        `json:"sha256"`

@@ -150,7 +150,7 @@ func (o options) follow(ctx context.Context, hf *holdfast.Client, job *holdfast.
 	return job.Wait(ctx)
 }
 
-// decide sends the decision of whoever is at this process, if there is anybody, and if the import waits for one: it may have been
+// decide sends the decision of the user at this terminal, if there is one, and if the import waits for it: it may have been
 // made elsewhere.
 func (o options) decide(
 	ctx context.Context, hf *holdfast.Client, job *holdfast.Job[[]Regional], totals json.RawMessage, out io.Writer,

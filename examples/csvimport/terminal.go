@@ -78,10 +78,10 @@ func printTotals(out io.Writer, regions []Regional) {
 		all.add(r.Totals)
 	}
 	line("all", all)
-	_ = table.Flush() // to a terminal or a pipe: there is nobody to tell
+	_ = table.Flush() // to a terminal or a pipe: there is no one to tell
 }
 
-// ask asks until there is an answer. answered is false if there is nobody to give one, or ctx has ended.
+// ask asks until there is an answer. answered is false if there is no terminal to ask at, or ctx has ended.
 func ask(ctx context.Context, in io.Reader, out io.Writer) (yes, answered bool) {
 	lines := make(chan string)
 	go func() { // reading ends with the program, if not before

@@ -96,7 +96,7 @@ func run(ctx context.Context, database, out string, round int) error {
 	working, stop := context.WithCancelCause(ctx)
 	go func() { stop(hf.Run(ctx)) }()
 
-	// The results, whoever produced them and when.
+	// The results, in whichever process and when they were produced.
 	exports, err := collect(working, jobs)
 	if err != nil {
 		return err

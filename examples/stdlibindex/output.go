@@ -10,7 +10,7 @@ import (
 	"golang.org/x/term"
 )
 
-// writeIndex replaces the file as a whole: whoever reads it finds the old index or the new one. It returns how many names are in it.
+// writeIndex replaces the file as a whole: a reader finds the old index or the new one. It returns how many names are in it.
 func writeIndex(file string, exports []Exports) (names int, err error) {
 	for _, e := range exports {
 		for _, n := range e.Counts {

@@ -30,7 +30,7 @@
 //   - The run that finished the job has its effect in the file, and its result in the database. More than one effect is explained: each
 //     further one belongs to an attempt on record that was cut short, or that ended as planned and then has exactly one.
 //   - RememberedIsRemembered: a checkpoint that was saved is there for every later run.
-//   - FinishedIsFinal: a job that has finished gets no further lease, unless somebody retries it, which is on record; then its
+//   - FinishedIsFinal: a job that has finished gets no further lease, unless a person retries it, which is on record; then its
 //     attempts are counted again.
 //   - UniqueIsUnique: however often a key is enqueued, from however many processes that die, there is one job.
 //   - EveryDueThingHappens: what is delayed, snoozed or retried runs, and not before its time by the clock of the database.
@@ -55,8 +55,8 @@
 // starts again. Beside that two operators pause, resume, cancel, terminate, fork and retry whatever
 // comes to their minds, and signals are sent again and again, each under its key.
 //
-// Then the faults end, nobody asks for anything, and all must come to rest: each job has finished,
-// is held by somebody, or waits for what the plan says does not come. At last what is held is
+// Then the faults and the requests end, and all must come to rest: each job has finished,
+// is held by a person, or waits for what the plan says does not come. At last what is held is
 // resumed, what has no end is cancelled, and everything must finish.
 //
 // The file tells what was done, as above, with other events: a run says under which lease it begins
@@ -67,7 +67,7 @@
 // the journals and the inboxes.
 //
 //   - NoLoss: each job that was enqueued, forked or called is there, once, with its args. It ends
-//     as planned, or as somebody asked; if it has completed, then with all of its steps, and with
+//     as planned, or as requested; if it has completed, then with all of its steps, and with
 //     the result of its last run.
 //   - OneOwner: a lease is given to one run, which is taken from dead nodes only. Runs follow one
 //     another: when the next one has begun the one before does nothing outside any more, but on a
@@ -77,7 +77,7 @@
 //   - RememberedIsRemembered: when a step is remembered, by what its run was told or by what the
 //     journal says, it has no further effect, under this lease or a later one; in a fork, too. What
 //     is remembered is what was done.
-//   - FinishedIsFinal: a job that has finished does not run again unless somebody asks, and its
+//   - FinishedIsFinal: a job that has finished does not run again unless it is retried, and its
 //     journal is at its end.
 //   - ExactlyOnce: the journal has a StepTx if and only if the table has its row, of the same
 //     lease, once.
@@ -89,7 +89,7 @@
 //     flow was told what a child has answered.
 //   - OncePerKey: a message that was sent is in the inbox, once for its key, and is received at one
 //     place at the most.
-//   - EveryDueThingHappens: nobody goes on from a sleep or a snooze before its time; that they go
+//   - EveryDueThingHappens: no run goes on from a sleep or a snooze before its time; that they go
 //     on is told by:
 //   - NothingIsStuck: at the end nothing is under way without anybody who works on it, waits for
 //     what has arrived, is held without a reason, or is tried again and again without an end.

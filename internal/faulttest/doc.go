@@ -12,14 +12,14 @@
 //
 // # What must hold
 //
-//   - Nobody is stuck: a lease has somebody who works on it, whatever a commit, a context or an
+//   - Nothing is stuck: a lease has a run that works on it, whatever a commit, a context or an
 //     error of a handler's own has come to. What is due starts soon, and not with the next poll
 //     of an idle node.
-//   - Who waits for a lock of somebody else's transaction waits alone, and does not fail
+//   - What waits for a lock of a caller's transaction waits alone, and does not fail
 //     because of it.
 //   - Nothing is tried again at once without end: not what contradicts its journal, and not
-//     what kills its node. A kind's promises hold for whoever rescues its jobs.
-//   - Nobody who lives is declared dead, and who is dead is found, whatever the clock of the
+//     what kills its node. A kind's promises hold for the node that rescues its jobs.
+//   - No node that lives is declared dead, and one that is dead is found, whatever the clock of the
 //     database says and however long it was away.
 //   - What is confirmed is in the database that others find.
 //   - What an operation costs goes by the work that there is: not by what there ever was, and

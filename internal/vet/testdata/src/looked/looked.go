@@ -20,7 +20,7 @@ func plain(run *holdfast.Run, in int) (int, error) {
 	return helper(run), nil
 }
 
-// A helper without durable operations is not looked at, whoever calls it.
+// A helper without durable operations is not looked at, whatever calls it.
 func helper(run *holdfast.Run) int { return time.Now().Second() + run.Attempt() }
 
 func ordinary() time.Time { return time.Now() }
