@@ -11,10 +11,10 @@ const CallTimeout = 30 * time.Second
 // Store is a database that keeps jobs. All methods may be called by many goroutines at once.
 //
 // What makes jobs available, or due at some time, answers with wake-ups (Wake): WakeReady for each
-// queue that has something to claim because of it, in the namespace of the jobs, and WakeDeferred
-// for the earliest time at which a job is due, or an ordering key may have a turn to hand on. The
-// caller passes them on, to its own nodes and with Notify to others. They may come with an error,
-// too: a part may have happened. Of Apply they tell what the results of the operations do not
+// queue that has something to claim because of it, in the namespace of the jobs, and WakeDeferred for
+// the earliest time at which a job is due, or an ordering key may have a turn to hand on. The caller
+// passes them on, to its own nodes and with Notify to others. They may come with an error, too: a
+// part may have happened. Those of Apply tell what the results of its operations do not
 // (Batch.Woken).
 type Store interface {
 	Writer
@@ -33,13 +33,14 @@ type Store interface {
 	// Watch calls wake for each wake-up until ctx ends, from one goroutine at a time. It reconnects
 	// by itself and calls wake with WakeAll when some may have been lost.
 	//
-	// Of what this very Store value wrote it reports what callers' transactions committed, and nothing else: of that the answers tell.
+	// Of what this very Store value wrote it reports what callers' transactions committed, and nothing
+	// else: of that the answers tell.
 	//
 	// It returns nil when ctx ends, and ErrDatabaseGone if it finds that the database was deleted or
 	// replaced.
 	Watch(ctx context.Context, wake func(Wake)) error
-	// Notify tells other processes. No other method does, but for what callers' transactions commit. It is cheap, never blocks for the
-	// database, and may be lost.
+	// Notify tells other processes. No other method does, but for what callers' transactions commit.
+	// It is cheap, never blocks for the database, and may be lost.
 	Notify(wakes ...Wake)
 	// Close releases everything. It is not called while other calls are in flight. A second call does nothing.
 	Close() error
@@ -120,8 +121,8 @@ type Queues interface {
 	Unserved(ctx context.Context, limit int) ([]Unserved, error)
 }
 
-// Reader answers questions about jobs. It never blocks writers, nor do Journals, Queues.Queues and
-// Queues.Unserved. Jobs are looked for in a namespace, "" for any; those of others are not there.
+// Reader answers questions about jobs. Jobs are looked for in a namespace, "" for any; those of
+// others are not there. It never blocks writers, nor does whatever else only reads.
 type Reader interface {
 	// Get returns all that is known of a job of a namespace, or ErrNotFound.
 	Get(ctx context.Context, namespace string, id ID) (Record, error)

@@ -37,7 +37,8 @@ type Wake struct {
 // IsAboutQueue reports whether the wake-up concerns those alone who serve its queue.
 func (w Wake) IsAboutQueue() bool { return w.Kind == WakeReady || w.Kind == WakeQueue }
 
-// AddWake adds a wake-up of a queue, or of a time, to those that say something else. Of times the earliest is told.
+// AddWake adds a wake-up of a queue, or of a time, to those that say something else. Of times the
+// earliest is told.
 func AddWake(wakes []Wake, w Wake) []Wake {
 	i := slices.IndexFunc(wakes, func(k Wake) bool { return k.Kind == w.Kind && k.Namespace == w.Namespace && k.Queue == w.Queue })
 	switch {
