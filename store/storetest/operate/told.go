@@ -302,7 +302,7 @@ func toldOfNothing(e *env.Env) {
 
 	old := o.Durable(3)
 	id := o.Fork(old.Job.ID, 2)
-	params := store.ForkParams{From: old.Job.ID, Keep: 2, Job: e.Job().Job, Actor: "ada"}
+	params := store.ForkParams{From: old.Job.ID, Keep: 2, Job: o.Job().Job, Actor: "ada"}
 	params.Job.ID = id
 	if wakes, err := e.Store.Fork(e.Ctx, params); err != nil || len(wakes) > 0 {
 		e.Fatalf("a fork that is there: told are %+v, %v", wakes, err)
