@@ -88,8 +88,8 @@ func (k Kind[In, Out]) Call(run *Run, in In, opts ...EnqueueOption) (Out, error)
 }
 
 // FanOut says how CallAll runs many children. The zero value runs all at once and waits for all.
-// Children that are unfinished when the wait ends are cancelled when the parent finishes, or treated
-// as their OnParentClose says.
+// Children that are unfinished when the wait ends are cancelled when the parent finishes, or
+// treated as their OnParentClose says.
 type FanOut struct {
 	AtOnce       int  // how many run at the same time; 0: all
 	FirstSuccess bool // end the wait when one has completed

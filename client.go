@@ -147,8 +147,8 @@ func (c *Client) Queues(ctx context.Context) ([]store.Queue, error) {
 	return c.engine.Store.Queues(ctx, c.Namespace())
 }
 
-// PauseQueue stops the jobs of a queue from starting. Running jobs continue. Pausing a paused queue is
-// not an error.
+// PauseQueue stops the jobs of a queue from starting. Running jobs continue. Pausing a paused queue
+// is not an error.
 func (c *Client) PauseQueue(ctx context.Context, name string) error { return c.pause(ctx, name, true) }
 
 // ResumeQueue ends the pause of a queue.

@@ -48,12 +48,12 @@
 //
 // # Log
 //
-// Holdfast logs failures to slog.Default(), or to the logger given to WithLogger: an attempt that is
-// retried at WARN, the final failure of a job at ERROR. docs/logging.md lists all lines.
+// Holdfast logs failures to slog.Default(), or to the logger given to WithLogger: an attempt that
+// is retried at WARN, the final failure of a job at ERROR. docs/logging.md lists all lines.
 //
 // # Layers
 //
-// This package imports internal/engine and store, but no database: a program links only the database
-// packages that it names, store/sqlite and store/postgres. Imports point downwards only, which
-// internal/layers checks.
+// This package imports internal/engine and store, but no database: a program links only the
+// database packages that it names, store/sqlite and store/postgres. Imports point downwards only,
+// which internal/layers checks.
 package holdfast

@@ -66,9 +66,9 @@ func (c *Client) WaitAll(ctx context.Context, ids ...ID) ([]Ended, error) {
 	return all, failed
 }
 
-// Ends yields how each of the jobs has finished, as they finish. An id that is given twice is yielded
-// twice. A job that does not exist is yielded with ErrNotFound and its id, and the others are still
-// waited for. The sequence ends after the last job, or when ctx ends, with that error.
+// Ends yields how each of the jobs has finished, as they finish. An id that is given twice is
+// yielded twice. A job that does not exist is yielded with ErrNotFound and its id, and the others
+// are still waited for. The sequence ends after the last job, or when ctx ends, with that error.
 func (c *Client) Ends(ctx context.Context, ids ...ID) iter.Seq2[Ended, error] {
 	return func(yield func(Ended, error) bool) {
 		more, left := true, len(ids)

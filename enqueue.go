@@ -125,8 +125,8 @@ func (c *Client) enqueueTx(ctx context.Context, tx store.Tx, enqueues []*store.E
 	return c.engine.Store.EnqueueTx(ctx, tx, enqueues)
 }
 
-// BatchItem is a job to enqueue together with others of other kinds or with other options. Kind.Item
-// makes one.
+// BatchItem is a job to enqueue together with others of other kinds or with other options.
+// Kind.Item makes one.
 type BatchItem struct {
 	kind  string
 	build func(c *Client) (*store.Enqueue, error)

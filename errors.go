@@ -19,7 +19,8 @@ var (
 	ErrPermission = store.ErrPermission
 	// ErrNotFound: there is no such job, or it was removed after its retention.
 	ErrNotFound = store.ErrNotFound
-	// ErrConflict: the request contradicts what is stored. A taken unique key is a *store.UniqueError.
+	// ErrConflict: the request contradicts what is stored. A taken unique key is a
+	// *store.UniqueError.
 	ErrConflict = store.ErrConflict
 	// ErrUnavailable: the database did not answer in time. The request may have been carried out;
 	// it may be repeated.

@@ -46,7 +46,8 @@ func nulInside(t *testing.T, data []byte) bool {
 	}
 }
 
-// FuzzCanonicalJSON checks that the canonical form of a document is a document with the same canonical form.
+// FuzzCanonicalJSON checks that the canonical form of a document is a document with the same
+// canonical form.
 func FuzzCanonicalJSON(f *testing.F) {
 	for _, seed := range []string{`{"b":1,"a":[2.50,1e400,"x"]}`, `9007199254740993`, `" "`, `null`} {
 		f.Add([]byte(seed))

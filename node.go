@@ -34,8 +34,8 @@ func (d *database) member(namespace string) *member {
 }
 
 // Run makes the process a node of the client's namespace. It serves the kinds that have handlers
-// until ctx ends or Stop is called, and returns when it has left. If ctx ends, it stops as Stop does,
-// with the stop timeout, and Run may be called again. A second Run at the same time is an
+// until ctx ends or Stop is called, and returns when it has left. If ctx ends, it stops as Stop
+// does, with the stop timeout, and Run may be called again. A second Run at the same time is an
 // ErrConflict. After Stop, Run returns nil at once, and after Close ErrClosed.
 func (c *Client) Run(ctx context.Context) error {
 	c.mu.Lock()

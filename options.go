@@ -172,9 +172,9 @@ func RetryIf(f func(error) bool) StepOption {
 }
 
 // Version names the version of a handler's code. Durable runs parked by it come back only to nodes
-// whose handler has the same version, or takes it over: Version("3", "2", "1") continues the runs of
-// versions 2 and 1, which move to version 3. Runs that have not been parked yet, and plain jobs, go
-// to any node.
+// whose handler has the same version, or takes it over: Version("3", "2", "1") continues the runs
+// of versions 2 and 1, which move to version 3. Runs that have not been parked yet, and plain jobs,
+// go to any node.
 func Version(v string, takesOver ...string) HandleOption {
 	return handleOption(func(h *engine.Handler) error {
 		h.Version, h.Pinned, h.Accepts = v, true, takesOver

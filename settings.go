@@ -135,8 +135,8 @@ func WithAging(d time.Duration) Option {
 	}
 }
 
-// WithStopTimeout sets how long handlers may keep running after the node is told to stop, before their
-// contexts end. Default: 20 s.
+// WithStopTimeout sets how long handlers may keep running after the node is told to stop, before
+// their contexts end. Default: 20 s.
 func WithStopTimeout(d time.Duration) Option {
 	return func(s *settings) error {
 		s.engine.Node.StopTimeout = max(d, time.Nanosecond)

@@ -77,8 +77,8 @@ func (signalInto) chosen() error { return nil }
 // SendOption is a setting of Send.
 type SendOption func(*store.Send) error
 
-// DedupKey gives the message a key. Only the first message with a key arrives at a job, so a send whose
-// answer was lost can be repeated.
+// DedupKey gives the message a key. Only the first message with a key arrives at a job, so a send
+// whose answer was lost can be repeated.
 func DedupKey(key string) SendOption {
 	return func(s *store.Send) error {
 		s.Key = key

@@ -49,7 +49,8 @@ func Step[T any](run *Run, name string, fn func(ctx context.Context) (T, error),
 // Transactor runs functions in transactions of the database that holds the jobs: sqlite.Begin,
 // postgres.Begin and postgres.BeginSQL make one.
 type Transactor[Tx any] interface {
-	// Transact begins a transaction, calls fn with it, and commits it, or rolls it back if fn fails.
+	// Transact begins a transaction, calls fn with it, and commits it, or rolls it back if fn
+	// fails.
 	Transact(ctx context.Context, fn func(tx Tx, wrapped store.Tx) error) error
 }
 

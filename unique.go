@@ -12,9 +12,9 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Unique lets at most one job hold a key while it is in a state that counts. The key is the kind and
-// whatever the fields add; Unique{} means one job of the kind. A database constraint enforces this
-// under any concurrency.
+// Unique lets at most one job hold a key while it is in a state that counts. The key is the kind
+// and whatever the fields add; Unique{} means one job of the kind. A database constraint enforces
+// this under any concurrency.
 //
 // A job gives its key up when it first enters a state that does not count, and does not take it
 // back.
@@ -38,8 +38,8 @@ type Unique struct {
 	While []store.State
 	// OnConflict is the response to an enqueue whose key is taken: store.ReturnExisting, the
 	// default, returns the job that holds it; store.Reject returns a *store.UniqueError;
-	// store.Replace puts the new args, metadata and run time on the job that holds the key if it has
-	// not started, and otherwise returns that job.
+	// store.Replace puts the new args, metadata and run time on the job that holds the key if it
+	// has not started, and otherwise returns that job.
 	OnConflict store.OnConflict
 }
 

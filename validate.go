@@ -94,8 +94,8 @@ func checkKind(name string) error {
 	return checkName("kind", name)
 }
 
-// checkJSON checks a payload: valid JSON in valid UTF-8, within the limit, without NUL, which PostgreSQL's JSON functions
-// and many readers refuse.
+// checkJSON checks a payload: valid JSON in valid UTF-8, within the limit, without NUL, which
+// PostgreSQL's JSON functions and many readers refuse.
 func checkJSON(what string, data []byte, limit int) error {
 	switch {
 	case len(data) > limit:

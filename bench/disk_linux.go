@@ -2,7 +2,8 @@ package main
 
 import "syscall"
 
-// inMemory tells whether a directory is not on a disk at all, where a flush costs nothing and figures mean nothing.
+// inMemory tells whether a directory is not on a disk at all, where a flush costs nothing and
+// figures mean nothing.
 func inMemory(dir string) bool {
 	const tmpfs, ramfs = 0x01021994, 0x858458f6
 	var info syscall.Statfs_t

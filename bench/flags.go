@@ -26,7 +26,8 @@ type settings struct {
 	sizes     scenario.Sizes
 }
 
-// fullSizes and quickSizes are the defaults. Quick runs show that everything works, not how fast it is.
+// fullSizes and quickSizes are the defaults. Quick runs show that everything works, not how fast it
+// is.
 var (
 	fullSizes = scenario.Sizes{
 		Jobs: 100_000, Seconds: 10, Steady: 30, Small: 1000, Large: 1_000_000, History: 1_000_000, Nodes: 4, Children: 10_000, Runs: 100_000,

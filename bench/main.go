@@ -5,10 +5,11 @@
 //	./bench/run --scenario drain,steady --store postgres --peer river --rounds 5 --json results.jsonl
 //	./bench/run --list
 //
-// In each round every scenario runs for Holdfast and for each of its peers, one after the other, each in a new process on a
-// new database, so that they meet the same machine. What a job costs is measured as well as how fast it is: on a machine
-// where client and server share the cores, it is the steadier figure. Package scenario says what is counted, package system
-// what a system has to be able to do; docs/performance.md has the results.
+// In each round every scenario runs for Holdfast and for each of its peers, one after the other,
+// each in a new process on a new database, so that they meet the same machine. What a job costs is
+// measured as well as how fast it is: on a machine where client and server share the cores, it is
+// the steadier figure. Package scenario says what is counted, package system what a system has to
+// be able to do; docs/performance.md has the results.
 package main
 
 import (

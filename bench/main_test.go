@@ -41,8 +41,8 @@ var tiny = []string{
 	"--children", "20", "--runs", "20", "--phase", "0.05", "--idle-warm", "0.05", "--idle", "0.1",
 }
 
-// TestSmoke runs the scenarios with us, with a raw ceiling where one takes part, and with River in a few: on SQLite it is a program of
-// another module.
+// TestSmoke runs the scenarios with us, with a raw ceiling where one takes part, and with River in
+// a few: on SQLite it is a program of another module.
 func TestSmoke(t *testing.T) {
 	for _, test := range []struct{ name, store, scenarios, peer string }{
 		{"sqlite", system.SQLite, "all", "raw"},

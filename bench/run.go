@@ -160,7 +160,8 @@ func (b *bench) measure(ctx context.Context, sc scenario.Scenario, store, name s
 	return program.Measure(ctx, spec)
 }
 
-// defaultSlowness is by how much less River does at its defaults, which allow a thousand jobs a second.
+// defaultSlowness is by how much less River does at its defaults, which allow a thousand jobs a
+// second.
 const defaultSlowness = 10
 
 func (b *bench) sizesFor(name string) scenario.Sizes {
@@ -179,7 +180,8 @@ func (b *bench) progress(
 		sc.Name, store, name, round+1, figures.Format(s.Figures[m.Figure]), m.Unit, took.Seconds())
 }
 
-// record writes the JSON line of a measurement, and the versions and settings above a table where they are new.
+// record writes the JSON line of a measurement, and the versions and settings above a table where
+// they are new.
 func (b *bench) record(sc scenario.Scenario, store, name string, round int, m figures.Measure, a measure.Answer) error {
 	if b.commit != "" {
 		a.Versions["holdfast"] = b.commit

@@ -8,15 +8,18 @@ import (
 	"time"
 )
 
-// Batch is what one commit writes: all of it, or nothing. Operations are written in this order: checkpoints, appends, sends,
-// outcomes, enqueues.
+// Batch is what one commit writes: all of it, or nothing. Operations are written in this order:
+// checkpoints, appends, sends, outcomes, enqueues.
 //
-// What a run writes (a checkpoint, an append, an outcome) refuses the batch if it cannot be written, and so do sends and enqueues
-// that are Required: Apply then writes nothing, sets Err of the operations that cannot be written and of no other, and returns a
-// *RefusedError. The caller takes them out, with all that is to happen together with them, and applies the rest; see ApplyEach.
-// Other sends and enqueues are answered: one with an Err has left nothing, and the rest of the batch is written.
+// What a run writes (a checkpoint, an append, an outcome) refuses the batch if it cannot be
+// written, and so do sends and enqueues that are Required: Apply then writes nothing, sets Err of
+// the operations that cannot be written and of no other, and returns a *RefusedError. The caller
+// takes them out, with all that is to happen together with them, and applies the rest; see
+// ApplyEach. Other sends and enqueues are answered: one with an Err has left nothing, and the rest
+// of the batch is written.
 //
-// No operation waits for a transaction of a caller: one that would have to is ErrBusy. (SQLite has one writer, for whom all wait.)
+// No operation waits for a transaction of a caller: one that would have to is ErrBusy. (SQLite has
+// one writer, for whom all wait.)
 type Batch struct {
 	Checkpoints []*CheckpointWrite
 	Appends     []*Append
@@ -27,8 +30,8 @@ type Batch struct {
 	// Start, if set, lets jobs of Enqueues run at once.
 	Start *Start
 
-	// Patient says that no other batch waits behind this one: a store may wait a little for what a transaction of a caller
-	// holds, if the batch needs nothing else.
+	// Patient says that no other batch waits behind this one: a store may wait a little for what a
+	// transaction of a caller holds, if the batch needs nothing else.
 	Patient bool
 
 	// Woken is set by the store: a WakeReady for each queue in which a job became available because
@@ -46,8 +49,9 @@ type Unit struct {
 	Enqueues   []*Enqueue
 }
 
-// Add adds the operations of a unit to the batch. What else is in the batch happens with it or not at all, too; the unit tells which
-// operations have to be taken out together. Its sends and enqueues are Required from now on.
+// Add adds the operations of a unit to the batch. What else is in the batch happens with it or not
+// at all, too; the unit tells which operations have to be taken out together. Its sends and
+// enqueues are Required from now on.
 func (b *Batch) Add(u *Unit) {
 	if u.Checkpoint != nil {
 		b.Checkpoints = append(b.Checkpoints, u.Checkpoint)
@@ -92,7 +96,8 @@ func (u *Unit) Err() error {
 	return nil
 }
 
-// RefusedError is an ErrRefused: a batch was not written because of those of its operations that have an Err.
+// RefusedError is an ErrRefused: a batch was not written because of those of its operations that
+// have an Err.
 type RefusedError struct {
 	First   error // the Err of one of them
 	Refused int   // how many there are
@@ -102,7 +107,8 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("%v: %d of its operations cannot be written; the first: %v", ErrRefused, e.Refused, e.First)
 }
 
-// Unwrap makes the error an ErrRefused. It is not one of First: what refuses one operation is nothing about the batch.
+// Unwrap makes the error an ErrRefused. It is not one of First: what refuses one operation is
+// nothing about the batch.
 func (e *RefusedError) Unwrap() error { return ErrRefused }
 
 // Len is the number of operations in the batch.
@@ -110,8 +116,9 @@ func (b *Batch) Len() int {
 	return len(b.Checkpoints) + len(b.Appends) + len(b.Sends) + len(b.Outcomes) + len(b.Enqueues)
 }
 
-// Refusal returns the *RefusedError of a batch that must not be committed because of what its operations have found, or nil. What
-// the others have found is forgotten then. Stores call it when all is written and before they commit.
+// Refusal returns the *RefusedError of a batch that must not be committed because of what its
+// operations have found, or nil. What the others have found is forgotten then. Stores call it when
+// all is written and before they commit.
 func (b *Batch) Refusal() error {
 	b.forgive()
 	var refused RefusedError
@@ -162,7 +169,8 @@ func (q *Send) isRefused() bool { return q.Required && q.Err != nil }
 
 func (q *Enqueue) isRefused() bool { return q.Required && q.Err != nil }
 
-// forgive accepts checkpoints of runs whose repeated outcomes were recognised: they were written together with these.
+// forgive accepts checkpoints of runs whose repeated outcomes were recognised: they were written
+// together with these.
 func (b *Batch) forgive() {
 	for _, c := range b.Checkpoints {
 		if !errors.Is(c.Err, ErrLeaseLost) {
@@ -256,8 +264,9 @@ func (b *Batch) Rest() *Batch {
 	return rest
 }
 
-// ApplyEach applies a batch of operations that need not happen together: it takes out what is refused, and applies the rest. The Err
-// of each operation tells what became of it. An error is that of Apply, after which nothing has happened.
+// ApplyEach applies a batch of operations that need not happen together: it takes out what is
+// refused, and applies the rest. The Err of each operation tells what became of it. An error is
+// that of Apply, after which nothing has happened.
 func ApplyEach(ctx context.Context, w Writer, b *Batch) error {
 	rest := b
 	for {

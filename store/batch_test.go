@@ -54,7 +54,8 @@ func TestApplyEachTakesOutWhatIsRefused(t *testing.T) {
 	}
 }
 
-// TestARefusedBatchSaysNothingOfTheRest: what the other operations have found did not happen either.
+// TestARefusedBatchSaysNothingOfTheRest: what the other operations have found did not happen
+// either.
 func TestARefusedBatchSaysNothingOfTheRest(t *testing.T) {
 	lost := &Outcome{Err: ErrLeaseLost}
 	done := &Outcome{Final: Completed}
@@ -73,7 +74,8 @@ func TestARefusedBatchSaysNothingOfTheRest(t *testing.T) {
 	}
 }
 
-// TestARepeatedOutcomeExcusesItsCheckpoint, which was written with it: its lease is lost because of that.
+// TestARepeatedOutcomeExcusesItsCheckpoint, which was written with it: its lease is lost because of
+// that.
 func TestARepeatedOutcomeExcusesItsCheckpoint(t *testing.T) {
 	lease := Lease{Job: uuid.Must(uuid.NewV7()), Node: 1}
 	for _, c := range []struct {

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Check reports why no store takes the job of an enqueue, an ErrInvalid: what it lacks, or what a database cannot hold.
-// Stores call it, so that all of them refuse the same.
+// Check reports why no store takes the job of an enqueue, an ErrInvalid: what it lacks, or what a
+// database cannot hold. Stores call it, so that all of them refuse the same.
 func (j *Job) Check() error {
 	switch {
 	case j.ID == ID{}:
@@ -79,7 +79,8 @@ func (o *Outcome) checkTimes() error {
 	return nil
 }
 
-// lastTime is the last one that everything can hold: databases count microseconds in 64 bits, JSON has four digits for the year.
+// lastTime is the last one that everything can hold: databases count microseconds in 64 bits, JSON
+// has four digits for the year.
 var lastTime = time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
 
 // isTime reports whether a time can be stored; the zero time stands for none.

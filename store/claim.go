@@ -5,28 +5,33 @@ import "time"
 // ClaimParams says what a node can take now.
 type ClaimParams struct {
 	Node int64
-	// Seq is the number of the first claim record; the store uses Seq, Seq+1, … for as many records as it writes
-	// (Limit/MaxClaimSlots rounded up at the most). The node never uses a number twice, but to Repeat.
+	// Seq is the number of the first claim record; the store uses Seq, Seq+1, … for as many records
+	// as it writes (Limit/MaxClaimSlots rounded up at the most). The node never uses a number
+	// twice, but to Repeat.
 	Seq       int64
 	Namespace string
-	// Queues are the queues to serve and how many jobs of each may be taken. Nil means every queue of
-	// the namespace, each up to Limit; empty but not nil takes nothing. Paused queues are passed over.
-	// A store may take fewer than Limit. One of which none may be taken just now belongs here too,
-	// with 0: a store may remember where claims go on.
+	// Queues are the queues to serve and how many jobs of each may be taken. Nil means every queue
+	// of the namespace, each up to Limit; empty but not nil takes nothing. Paused queues are passed
+	// over. A store may take fewer than Limit. One of which none may be taken just now belongs here
+	// too, with 0: a store may remember where claims go on.
 	Queues []QueueDemand
-	// Kinds are the kinds that the node handles. Jobs of other kinds are left alone. Empty takes nothing. "kind" is for jobs that are
-	// bound to no version, "kind@version" for those bound to that one.
+	// Kinds are the kinds that the node handles. Jobs of other kinds are left alone. Empty takes
+	// nothing. "kind" is for jobs that are bound to no version, "kind@version" for those bound to
+	// that one.
 	Kinds []string
 	Limit int
-	// Aging is the wait after which a job counts as one priority more urgent, again and again up to 1; 0: never.
+	// Aging is the wait after which a job counts as one priority more urgent, again and again up to
+	// 1; 0: never.
 	Aging time.Duration
-	// Repeat says that a claim with this Seq was sent and its answer was lost. If it had happened, its jobs that are
-	// not done are returned and nothing new is claimed.
+	// Repeat says that a claim with this Seq was sent and its answer was lost. If it had happened,
+	// its jobs that are not done are returned and nothing new is claimed.
 	Repeat bool
-	// Sent, of a repeated claim, is the largest Limit that was sent with this Seq, where Limit is smaller by now, because the answer was too
-	// large to arrive in time. Of a claim that had happened at most Limit jobs are returned then, and After asks for those that follow.
+	// Sent, of a repeated claim, is the largest Limit that was sent with this Seq, where Limit is
+	// smaller by now, because the answer was too large to arrive in time. Of a claim that had
+	// happened at most Limit jobs are returned then, and After asks for those that follow.
 	Sent int
-	// After, of a repeated claim that is known to have happened, is the lease of the last job that arrived. Nothing is claimed.
+	// After, of a repeated claim that is known to have happened, is the lease of the last job that
+	// arrived. Nothing is claimed.
 	After Lease
 }
 
@@ -35,7 +40,8 @@ func (p *ClaimParams) Records() int {
 	return (max(p.Limit, p.Sent) + MaxClaimSlots - 1) / MaxClaimSlots
 }
 
-// Before reports whether a lease of the same node comes before another one in the order of their claims.
+// Before reports whether a lease of the same node comes before another one in the order of their
+// claims.
 func (l Lease) Before(other Lease) bool {
 	return l.Claim < other.Claim || l.Claim == other.Claim && l.Slot < other.Slot
 }
@@ -51,7 +57,8 @@ type Claimed struct {
 	Job       Job
 	Lease     Lease
 	ClaimedAt time.Time
-	// CancelRequested is set if a cancel was requested before this run, and CancelReason is its reason.
+	// CancelRequested is set if a cancel was requested before this run, and CancelReason is its
+	// reason.
 	CancelRequested bool
 	CancelReason    string
 	// Durable tells that the job has a journal.
@@ -60,7 +67,8 @@ type Claimed struct {
 	Checkpoint *Checkpoint
 }
 
-// Checkpoint is what a run leaves for people and for its next attempt. It stays with the job until retention removes both.
+// Checkpoint is what a run leaves for people and for its next attempt. It stays with the job until
+// retention removes both.
 type Checkpoint struct {
 	Percent   float64 // 0 to 100
 	Message   string

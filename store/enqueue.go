@@ -10,21 +10,24 @@ const (
 	ReturnExisting OnConflict = iota
 	// Reject makes the enqueue fail with a *UniqueError.
 	Reject
-	// Replace puts the new args, codec, metadata and run time on the job that holds the key if it has not started
-	// (never claimed: a job that snoozed or was released has started); otherwise it behaves as ReturnExisting.
+	// Replace puts the new args, codec, metadata and run time on the job that holds the key if it
+	// has not started (never claimed: a job that snoozed or was released has started); otherwise it
+	// behaves as ReturnExisting.
 	Replace
 )
 
 // Enqueue is one job to be inserted, and what became of it.
 type Enqueue struct {
-	// Job is the body. The store reads ID, Namespace, Queue, Kind, Priority, Args, Codec, RunAt, MaxAttempts, Options,
-	// Tags, Metadata, OrderingKey, UniqueKey, UniqueStates, Parent, Answers and OnParentClose, which the caller has validated and
-	// completed. A zero RunAt means now. UniqueStates contains at least Scheduled, Available; whether a job that waits holds its key
+	// Job is the body. The store reads ID, Namespace, Queue, Kind, Priority, Args, Codec, RunAt,
+	// MaxAttempts, Options, Tags, Metadata, OrderingKey, UniqueKey, UniqueStates, Parent, Answers
+	// and OnParentClose, which the caller has validated and completed. A zero RunAt means now.
+	// UniqueStates contains at least Scheduled, Available; whether a job that waits holds its key
 	// is told by Running: parking and waking change nothing about it.
 	Job        Job
 	OnConflict OnConflict
 
-	// KnownID tells that the caller chose the id, so that the job may exist, or another transaction may be inserting it.
+	// KnownID tells that the caller chose the id, so that the job may exist, or another transaction
+	// may be inserting it.
 	KnownID bool
 
 	// Start asks for the job to run at once, as the batch's Start says.
@@ -33,14 +36,15 @@ type Enqueue struct {
 	// Delay, when positive and RunAt is zero, makes RunAt the store's clock plus Delay.
 	Delay time.Duration
 
-	// Required makes the enqueue refuse its batch if it has an Err, so that all happens or nothing; see Unit.
+	// Required makes the enqueue refuse its batch if it has an Err, so that all happens or nothing;
+	// see Unit.
 	Required bool
 
-	// Result is set by the store when the transaction has committed (or, in the caller's transaction, when the
-	// statements have run).
+	// Result is set by the store when the transaction has committed (or, in the caller's
+	// transaction, when the statements have run).
 	Result EnqueueResult
-	// Err is this enqueue's own failure: a *UniqueError, ErrInvalid or ErrBusy. Unless it is Required the others
-	// of the batch are not affected.
+	// Err is this enqueue's own failure: a *UniqueError, ErrInvalid or ErrBusy. Unless it is
+	// Required the others of the batch are not affected.
 	Err error
 }
 
@@ -53,8 +57,8 @@ type EnqueueResult struct {
 	RunAt    time.Time // of a job that existed before: as the store knows it, or zero
 }
 
-// UniqueError is returned when a unique key is taken and the enqueue asked for Reject, or when an operator's retry
-// would need a key that another job holds. It is an ErrConflict.
+// UniqueError is returned when a unique key is taken and the enqueue asked for Reject, or when an
+// operator's retry would need a key that another job holds. It is an ErrConflict.
 type UniqueError struct {
 	Holder ID // the job that holds the key
 }

@@ -7,8 +7,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// Maker is a mark of the process that has made an id, in its random bits. Two processes may have the same one, and an id that
-// a caller has chosen may have any: it is a hint, with which a process names all the jobs that it is about to enqueue. Zero is none.
+// Maker is a mark of the process that has made an id, in its random bits. Two processes may have
+// the same one, and an id that a caller has chosen may have any: it is a hint, with which a process
+// names all the jobs that it is about to enqueue. Zero is none.
 type Maker uint16
 
 // thisProcess is the mark of the ids that this process makes.

@@ -6,11 +6,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// ID names a job. It is a UUIDv7 made by the client, so that it is known before the insert, an enqueue can be repeated,
-// and ids sort by time of creation.
+// ID names a job. It is a UUIDv7 made by the client, so that it is known before the insert, an
+// enqueue can be repeated, and ids sort by time of creation.
 type ID = uuid.UUID
 
-// Job is a job as it is stored: the body and, as far as the operation that returned it knows, the state.
+// Job is a job as it is stored: the body and, as far as the operation that returned it knows, the
+// state.
 type Job struct { //nolint:recvcheck // only what writes JSON takes a copy
 	ID        ID
 	Namespace string
@@ -35,9 +36,11 @@ type Job struct { //nolint:recvcheck // only what writes JSON takes a copy
 
 	LeaseNumber int64 // the last lease number handed out
 
-	// Version of the kind that the job is bound to; "": any. See Outcome.Version and ClaimParams.Kinds.
+	// Version of the kind that the job is bound to; "": any. See Outcome.Version and
+	// ClaimParams.Kinds.
 	Version string
-	// Closing tells that the end of the job is decided and that what is left of it are compensations, which no lost attempt may skip.
+	// Closing tells that the end of the job is decided and that what is left of it are
+	// compensations, which no lost attempt may skip.
 	Closing bool
 
 	// Parent is the job whose run enqueued this one as its child; zero: none.
@@ -58,8 +61,8 @@ const (
 	TerminateChild ClosePolicy = 2 // it is terminated
 )
 
-// Options are the settings of a job that the claim does not look at. The store keeps them as one JSON document and
-// does not interpret them, but for Deadline.
+// Options are the settings of a job that the claim does not look at. The store keeps them as one
+// JSON document and does not interpret them, but for Deadline.
 type Options struct {
 	Timeout  time.Duration `json:"timeout,omitempty"` // of one attempt; 0: the handler's
 	Deadline time.Time     `json:"deadline,omitzero"` // of the whole job; zero: none
@@ -67,8 +70,8 @@ type Options struct {
 	Source   string        `json:"source,omitempty"`  // what enqueued it, such as a schedule's name
 }
 
-// Backoff is an exponential backoff: attempt n waits Base * 2^(n-1), at most Cap, and up to Jitter of it more.
-// The zero value means the default of who applies it.
+// Backoff is an exponential backoff: attempt n waits Base * 2^(n-1), at most Cap, and up to Jitter
+// of it more. The zero value means the default of who applies it.
 type Backoff struct {
 	Base   time.Duration `json:"base,omitempty"`
 	Cap    time.Duration `json:"cap,omitempty"`

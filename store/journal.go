@@ -2,8 +2,8 @@ package store
 
 import "time"
 
-// EntryKind says what an entry of a journal records. The numbers are stored in databases and never change their meaning. The store
-// itself looks at a few of them only, which say so.
+// EntryKind says what an entry of a journal records. The numbers are stored in databases and never
+// change their meaning. The store itself looks at a few of them only, which say so.
 type EntryKind uint8
 
 // The kinds of entries.
@@ -36,7 +36,8 @@ type Entry struct {
 	Ref   int64  // of a message; 0: none
 	Data  []byte // as its codec wrote it, or nil
 	Codec int    // 0: JSON
-	// Took is how long what the entry remembers took, of a step its last try; 0: it took no time, or that is not known.
+	// Took is how long what the entry remembers took, of a step its last try; 0: it took no time,
+	// or that is not known.
 	Took time.Duration
 
 	// Set by the store, and ignored when it is written.
@@ -44,17 +45,20 @@ type Entry struct {
 	LeaseNumber int64 // of the run that wrote it; 0: it was copied by a fork
 }
 
-// Append adds entries to the journal of a running job, fenced by its lease, and enqueues its children in the same fate: all of it happens
-// or nothing.
+// Append adds entries to the journal of a running job, fenced by its lease, and enqueues its
+// children in the same fate: all of it happens or nothing.
 //
-// The caller numbers the entries without gaps, from the journal's last Seq + 1 (it is the only writer, by its lease). A Seq that
-// exists is ErrLeaseLost, unless Repeat is set and this very lease wrote it: then the whole was done before, and nothing is done again.
+// The caller numbers the entries without gaps, from the journal's last Seq + 1 (it is the only
+// writer, by its lease). A Seq that exists is ErrLeaseLost, unless Repeat is set and this very
+// lease wrote it: then the whole was done before, and nothing is done again.
 type Append struct {
 	Lease   Lease
 	Entries []Entry
-	// Enqueues are children: Job.Parent is the lease's job, and they have no unique key. An Err of one of them fails the whole.
+	// Enqueues are children: Job.Parent is the lease's job, and they have no unique key. An Err of
+	// one of them fails the whole.
 	Enqueues []*Enqueue
-	// Closing says that the end of the run is decided, see Job.Closing. It is never taken back but by Resume.
+	// Closing says that the end of the run is decided, see Job.Closing. It is never taken back but
+	// by Resume.
 	Closing bool
 	// Repeat says that it was sent before and its answer was lost.
 	Repeat bool
@@ -94,7 +98,8 @@ type JournalParams struct {
 	After     int64       // entries with a greater Seq; with Newest, 0 means from the end, and else entries with a smaller Seq
 	Newest    bool        // newest first
 	Limit     int         // 1 to 1000
-	// Earlier asks also for what stayed of before the job last continued as new (see Continue): for all entries of the kind
-	// EntryStreamed, and of the kind EntryPublished at least for the newest of each name. Without it they are not seen.
+	// Earlier asks also for what stayed of before the job last continued as new (see Continue): for
+	// all entries of the kind EntryStreamed, and of the kind EntryPublished at least for the newest
+	// of each name. Without it they are not seen.
 	Earlier bool
 }

@@ -25,14 +25,15 @@ type Closed struct {
 	More    bool   // the limit was reached, or those that ended may have children: ask again
 }
 
-// Retention says how long finished jobs are kept, by their state, counted from the moment they finished.
-// They are kept at least that long; how much longer depends on the store (a day on PostgreSQL, which drops whole
-// partitions). Zero keeps them for ever.
+// Retention says how long finished jobs are kept, by their state, counted from the moment they
+// finished. They are kept at least that long; how much longer depends on the store (a day on
+// PostgreSQL, which drops whole partitions). Zero keeps them for ever.
 type Retention struct {
 	Completed time.Duration
 	Failed    time.Duration
 	Cancelled time.Duration
-	// Audit is how long it is kept what people did. What they did to a job goes with the job, if that is removed later.
+	// Audit is how long it is kept what people did. What they did to a job goes with the job, if
+	// that is removed later.
 	Audit time.Duration
 	// Limit bounds the work of one call on stores that delete row by row.
 	Limit int

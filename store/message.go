@@ -2,7 +2,8 @@ package store
 
 import "time"
 
-// MessageKind says what a message is. The numbers are stored in databases and never change their meaning.
+// MessageKind says what a message is. The numbers are stored in databases and never change their
+// meaning.
 type MessageKind uint8
 
 // The kinds of messages.
@@ -29,8 +30,8 @@ func MessagesOf(kinds ...MessageKind) MessageSet {
 // Has reports whether the set contains k.
 func (set MessageSet) Has(k MessageKind) bool { return set&(1<<k) != 0 }
 
-// Message is something that was sent to a job. Messages are kept in the order in which their transactions took the job, and stay until the
-// job is removed or continues as new.
+// Message is something that was sent to a job. Messages are kept in the order in which their
+// transactions took the job, and stay until the job is removed or continues as new.
 type Message struct {
 	Seq  int64 // 1, 2, 3, … without gaps, given by the store
 	Kind MessageKind
@@ -50,17 +51,19 @@ type Message struct {
 
 // Send delivers a message to a job, and wakes the job if it waits for such a message.
 //
-// A job that has finished takes none: the error is ErrConflict. A callback's message needs the job's EntryCallback with the token as its
-// name, else the error is ErrNotFound; once a callback was completed or failed, further messages for it are ErrConflict.
+// A job that has finished takes none: the error is ErrConflict. A callback's message needs the
+// job's EntryCallback with the token as its name, else the error is ErrNotFound; once a callback
+// was completed or failed, further messages for it are ErrConflict.
 type Send struct {
 	Namespace string // of the job; "": any
 	Job       ID
 	Message   Message // its Kind, Name, Data, Codec and Error; not MessageChild
-	// Key makes a repeated send do nothing: of one job and key only the first message is stored, for as long as it is kept. "": none.
-	// It is looked at before everything else.
+	// Key makes a repeated send do nothing: of one job and key only the first message is stored,
+	// for as long as it is kept. "": none. It is looked at before everything else.
 	Key string
 
-	// Required makes the send refuse its batch if it has an Err, so that all happens or nothing; see Unit.
+	// Required makes the send refuse its batch if it has an Err, so that all happens or nothing;
+	// see Unit.
 	Required bool
 
 	// Result is set by the store.
@@ -86,19 +89,20 @@ type InboxParams struct {
 
 // Wait says what a parked run waits for. It is woken by whatever comes first.
 type Wait struct {
-	// Until is when it is woken at the latest. Zero: no time limit. A deadline of the job that is sooner wakes it too, unless
-	// the job is closing.
+	// Until is when it is woken at the latest. Zero: no time limit. A deadline of the job that is
+	// sooner wakes it too, unless the job is closing.
 	Until time.Time
 	// Seen is the Seq of the last message that the run knows: later ones may wake it at once.
 	Seen int64
 	// Kinds are the kinds of messages of which any one with a Seq greater than Seen wakes it.
 	Kinds MessageSet
-	// Count, if positive, wakes it when the last message, of whatever kind, has a Seq of Seen + Count or more. So a parent of
-	// ten thousand children is woken once.
+	// Count, if positive, wakes it when the last message, of whatever kind, has a Seq of Seen +
+	// Count or more. So a parent of ten thousand children is woken once.
 	Count int64
 	// Failures: a MessageChild of a child that did not complete wakes it, whatever Kinds says.
 	Failures bool
-	// Held: nothing wakes it but a person's Resume. Until, Kinds, Count and Failures are not looked at.
+	// Held: nothing wakes it but a person's Resume. Until, Kinds, Count and Failures are not looked
+	// at.
 	Held bool
 	// For says in JSON what it waits for, for people; or nil.
 	For []byte
@@ -119,7 +123,8 @@ type WaitInfo struct {
 	Until time.Time // zero: no time limit
 	Held  bool
 	For   []byte
-	// Reason and Error say why it is held: ReasonPaused with the words of who asked, or those of the outcome that parked it.
+	// Reason and Error say why it is held: ReasonPaused with the words of who asked, or those of
+	// the outcome that parked it.
 	Reason Reason
 	Error  string
 }

@@ -9,21 +9,24 @@ import (
 type NodeInfo struct {
 	Name    string // host name and process, for people
 	Version string
-	// Namespace is the one whose jobs the node claims; empty: it does not say, as nodes of earlier programs.
+	// Namespace is the one whose jobs the node claims; empty: it does not say, as nodes of earlier
+	// programs.
 	Namespace string
 	Queues    []string // empty: all
 	Kinds     []string // as in ClaimParams
 	Slots     int
 	// QueueSlots are the slots of the queues that have fewer than the node, by name.
 	QueueSlots map[string]int
-	// DeadAfter is how long the node may be silent before others declare it dead; 0: it does not say, as nodes of earlier programs.
+	// DeadAfter is how long the node may be silent before others declare it dead; 0: it does not
+	// say, as nodes of earlier programs.
 	DeadAfter time.Duration
-	// Policies are what the node's handlers promise of their kinds, by the kind's name without a version. A node that rescues this one's jobs
-	// goes by them: it need not know the kinds itself.
+	// Policies are what the node's handlers promise of their kinds, by the kind's name without a
+	// version. A node that rescues this one's jobs goes by them: it need not know the kinds itself.
 	Policies map[string]Policy
 }
 
-// Has reports whether the node claims jobs of a kind, as in ClaimParams.Kinds, in any queue of a namespace.
+// Has reports whether the node claims jobs of a kind, as in ClaimParams.Kinds, in any queue of a
+// namespace.
 func (i *NodeInfo) Has(namespace, kind string) bool {
 	return (i.Namespace == "" || i.Namespace == namespace) && slices.Contains(i.Kinds, kind)
 }
@@ -50,13 +53,15 @@ type Beat struct {
 	Cancels []CancelRequest
 	// Pauses are the jobs of this node for which a pause was requested, all of them, each time.
 	Pauses []ID
-	// Leader tells whether the node holds the leader lease until the next beat or so; Epoch grows with each holder.
-	// It is for logs: what a leader does is right even if two nodes do it, so no write is fenced by it.
+	// Leader tells whether the node holds the leader lease until the next beat or so; Epoch grows
+	// with each holder. It is for logs: what a leader does is right even if two nodes do it, so no
+	// write is fenced by it.
 	Leader bool
 	Epoch  int64
 	// At is the time of this beat by the clock that says when nodes beat.
 	At time.Time
-	// Nodes are the last beats of all other nodes that live as far as anybody has said, for a node that leads. See RescueParams.Dead.
+	// Nodes are the last beats of all other nodes that live as far as anybody has said, for a node
+	// that leads. See RescueParams.Dead.
 	Nodes []NodeBeat
 	// Work is what there may be to do for a node that leads.
 	Work Work
@@ -64,14 +69,15 @@ type Beat struct {
 	Held []Lease
 }
 
-// NodeBeat is the last sign of life of a node. At changes with each beat, but need not grow: the clock may go back.
+// NodeBeat is the last sign of life of a node. At changes with each beat, but need not grow: the
+// clock may go back.
 type NodeBeat struct {
 	Node int64
 	At   time.Time
 }
 
-// Work names the duties of Maintenance that fall to the node that leads. A duty that is not set has nothing to do now; one that is set
-// may turn out to be nothing.
+// Work names the duties of Maintenance that fall to the node that leads. A duty that is not set has
+// nothing to do now; one that is set may turn out to be nothing.
 type Work struct {
 	Rescue        bool // a node that is declared dead holds something, or one may have been killed
 	SweepCancels  bool
@@ -89,18 +95,21 @@ type CancelRequest struct {
 // BeatParams is a heartbeat.
 type BeatParams struct {
 	Node int64
-	// LeaderTTL: if positive the node also tries to get or keep the leader lease for that long. A lease is over when its time has come,
-	// and also if that is farther ahead than the lease was ever long: then the clock has gone back.
+	// LeaderTTL: if positive the node also tries to get or keep the leader lease for that long. A
+	// lease is over when its time has come, and also if that is farther ahead than the lease was
+	// ever long: then the clock has gone back.
 	LeaderTTL time.Duration
-	// Lead: a node that leads is told what there is to do (Work), and how the others are (At, Nodes).
+	// Lead: a node that leads is told what there is to do (Work), and how the others are (At,
+	// Nodes).
 	Lead bool
 	// Held asks what the node holds.
 	Held HeldParams
 }
 
-// HeldParams names claim records of a node: some by their numbers, and those from one number up to before another. Leases of theirs whose
-// runs have not ended are answered. Asking about what is new since the last time, and what was not done then, costs the same however
-// much the node has claimed. The zero value asks for nothing.
+// HeldParams names claim records of a node: some by their numbers, and those from one number up to
+// before another. Leases of theirs whose runs have not ended are answered. Asking about what is new
+// since the last time, and what was not done then, costs the same however much the node has
+// claimed. The zero value asks for nothing.
 type HeldParams struct {
 	Claims   []int64
 	From, To int64
@@ -113,9 +122,11 @@ type RescueParams struct {
 	// very moment, but for what is written in a caller's transaction. SQLite also knows at once
 	// that a node on the same machine was killed.
 	//
-	// That a node is silent is found by a node that watches it for long enough, by a monotonic clock of its own: the database's may jump.
+	// That a node is silent is found by a node that watches it for long enough, by a monotonic
+	// clock of its own: the database's may jump.
 	Dead []NodeBeat
-	// Limit is that of claim records in one transaction; 0: the store chooses. Ask again until nothing is rescued.
+	// Limit is that of claim records in one transaction; 0: the store chooses. Ask again until
+	// nothing is rescued.
 	//
 	// What becomes of a job is what the Policy says that its node had for its kind (Policy.Lost):
 	// it is Retryable after the delay with ReasonNodeLost, or Failed with ReasonCrashLoop. The lost
@@ -126,11 +137,13 @@ type RescueParams struct {
 	// pause. A job with a journal is treated as Outcome says of a Durable one whose run has seen
 	// the request to cancel: the next one ends the job, after the delay, if there is a next one.
 	//
-	// A job that a caller's transaction holds at the moment (AppendTx, SendTx) is left to the next time.
+	// A job that a caller's transaction holds at the moment (AppendTx, SendTx) is left to the next
+	// time.
 	Limit int
-	// Lost are leases of a living node, given up by that node itself because no run of its own works on them.
-	// Their jobs become what they would if the node were dead, and nothing else of it is touched.
-	// One that is not the job's live lease is passed over, so that asking twice does no harm.
+	// Lost are leases of a living node, given up by that node itself because no run of its own
+	// works on them. Their jobs become what they would if the node were dead, and nothing else of
+	// it is touched. One that is not the job's live lease is passed over, so that asking twice does
+	// no harm.
 	//
 	// A call that names some sees to them alone, in one transaction: Dead and Limit say nothing.
 	Lost []Lease

@@ -1,33 +1,37 @@
 package store
 
-// CancelParams asks jobs to stop. In the results State is Cancelled of a job that did not run, and Running of one that runs,
-// whose node is told; a job that had finished before is left as it is, without an error. Of one that is asked twice the store
-// keeps one of the reasons. Err is ErrNotFound, or, of one that is to be terminated, ErrBusy: a caller's transaction holds it.
+// CancelParams asks jobs to stop. In the results State is Cancelled of a job that did not run, and
+// Running of one that runs, whose node is told; a job that had finished before is left as it is,
+// without an error. Of one that is asked twice the store keeps one of the reasons. Err is
+// ErrNotFound, or, of one that is to be terminated, ErrBusy: a caller's transaction holds it.
 type CancelParams struct {
 	Namespace string // of the jobs; "": any
 	Jobs      []ID
 	Reason    string // for people; kept with the job
 	Actor     string // who asked
-	// Terminate ends the jobs at once (Cancelled, ReasonTerminated), those that run included: their leases are lost, and what they
-	// registered to compensate does not run. Without it a job that is durable and has begun (it has a journal) is made available
-	// with the request, so that its run ends it in order; until that run it is Available, and not Cancelled.
+	// Terminate ends the jobs at once (Cancelled, ReasonTerminated), those that run included: their
+	// leases are lost, and what they registered to compensate does not run. Without it a job that
+	// is durable and has begun (it has a journal) is made available with the request, so that its
+	// run ends it in order; until that run it is Available, and not Cancelled.
 	Terminate bool
 }
 
 // Result says what became of one job of an operation on several.
 type Result struct {
 	Job ID
-	// State is the job's state afterwards: of a job that runs and was asked to stop or to pause Running, until its node has
-	// heard of it; of one that had finished before, which is left as it is, how it finished.
+	// State is the job's state afterwards: of a job that runs and was asked to stop or to pause
+	// Running, until its node has heard of it; of one that had finished before, which is left as it
+	// is, how it finished.
 	State State
-	// Err is ErrNotFound, ErrConflict if the job is in no state for it, ErrBusy if a caller's transaction holds the job, or
-	// a *UniqueError. What each operation refuses, it says.
+	// Err is ErrNotFound, ErrConflict if the job is in no state for it, ErrBusy if a caller's
+	// transaction holds the job, or a *UniqueError. What each operation refuses, it says.
 	Err error
 }
 
-// RetryParams makes finished jobs run again: failed or cancelled ones from the first attempt, retryable and scheduled
-// ones at once. In the results Err is ErrNotFound, a *UniqueError, ErrBusy, or ErrConflict for a job that is running, waiting or
-// completed. An available one is left as it is, without an error.
+// RetryParams makes finished jobs run again: failed or cancelled ones from the first attempt,
+// retryable and scheduled ones at once. In the results Err is ErrNotFound, a *UniqueError, ErrBusy,
+// or ErrConflict for a job that is running, waiting or completed. An available one is left as it
+// is, without an error.
 type RetryParams struct {
 	Namespace string // of the jobs; "": any
 	Jobs      []ID
@@ -43,10 +47,11 @@ type PauseParams struct {
 	Actor     string
 }
 
-// PauseJobsParams pauses jobs. One that has a pointer is Waiting then, held, until Resume. One that runs is asked, as Beat.Pauses tells its
-// node; it is held when it is put back, and finishes if it does. In the results State is Waiting of a job that is held now, and
-// Running of one that was asked; Err is ErrNotFound, or ErrConflict for a job that has finished. A job that is held already is
-// left as it is.
+// PauseJobsParams pauses jobs. One that has a pointer is Waiting then, held, until Resume. One that
+// runs is asked, as Beat.Pauses tells its node; it is held when it is put back, and finishes if it
+// does. In the results State is Waiting of a job that is held now, and Running of one that was
+// asked; Err is ErrNotFound, or ErrConflict for a job that has finished. A job that is held already
+// is left as it is.
 type PauseJobsParams struct {
 	Namespace string // of the jobs; "": any
 	Jobs      []ID
@@ -54,31 +59,36 @@ type PauseJobsParams struct {
 	Actor     string
 }
 
-// ResumeParams lets a job go on: one that is held, or that failed or was cancelled. A job that was paused while it was
-// scheduled or retryable becomes that again, if its time has not come; all others become Available. One that runs, and
-// was asked to pause, goes on. A finished one starts with its attempts from the first, and is not closing; nor
-// is one whose journal does not keep the entry with which that was decided, the last of the append that says so.
+// ResumeParams lets a job go on: one that is held, or that failed or was cancelled. A job that was
+// paused while it was scheduled or retryable becomes that again, if its time has not come; all
+// others become Available. One that runs, and was asked to pause, goes on. A finished one starts
+// with its attempts from the first, and is not closing; nor is one whose journal does not keep the
+// entry with which that was decided, the last of the append that says so.
 type ResumeParams struct {
 	Namespace string // of the job; "": any
 	Job       ID
-	// Keep is the Seq of the last entry of the journal that stays; the later ones are removed, but for an EntryContinued,
-	// and messages that they received count as not received. Negative: all stay.
+	// Keep is the Seq of the last entry of the journal that stays; the later ones are removed, but
+	// for an EntryContinued, and messages that they received count as not received. Negative: all
+	// stay.
 	Keep int64
-	// Expect is the Seq of the last entry that the caller knows of; another one is ErrConflict. Negative: whatever there is.
+	// Expect is the Seq of the last entry that the caller knows of; another one is ErrConflict.
+	// Negative: whatever there is.
 	Expect int64
 	Reason string
 	Actor  string
 }
 
-// ForkParams makes a new job out of the beginning of another one's journal: the entries up to the Seq Keep, with the messages that they
-// received, and all that children and callbacks have sent, under their Seqs. If there are such entries, it also has what the old job had
-// kept when it last continued as new (see Continue). Children of the old job stay those of the old job.
+// ForkParams makes a new job out of the beginning of another one's journal: the entries up to the
+// Seq Keep, with the messages that they received, and all that children and callbacks have sent,
+// under their Seqs. If there are such entries, it also has what the old job had kept when it last
+// continued as new (see Continue). Children of the old job stay those of the old job.
 type ForkParams struct {
 	Namespace string // of the old job; "": any
 	From      ID
 	Keep      int64
-	// Next is the entry after Keep, as the caller has read it. If another run has written that meanwhile, or it is not there
-	// any more, as after the job has continued as new, nothing is done and the error is ErrConflict. Nil: whatever there is.
+	// Next is the entry after Keep, as the caller has read it. If another run has written that
+	// meanwhile, or it is not there any more, as after the job has continued as new, nothing is
+	// done and the error is ErrConflict. Nil: whatever there is.
 	Next *Entry
 	// Job is the new one, as in an Enqueue, without a unique key. If its id exists nothing is done.
 	Job    Job

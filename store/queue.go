@@ -2,7 +2,8 @@ package store
 
 import "time"
 
-// Queue is a queue and a bounded look at what is in it. It exists once a job was enqueued to it or it was paused.
+// Queue is a queue and a bounded look at what is in it. It exists once a job was enqueued to it or
+// it was paused.
 type Queue struct {
 	Namespace string
 	Name      string
@@ -19,7 +20,8 @@ type Unserved struct {
 	Queue     string
 	Kind      string
 	Version   string // that the jobs are bound to, if they are
-	// Known: a living node of the namespace has the kind, and the version; but none of those serves the queue.
+	// Known: a living node of the namespace has the kind, and the version; but none of those serves
+	// the queue.
 	Known     bool
 	OldestDue time.Time // run time of the job that has waited longest
 }
@@ -30,5 +32,6 @@ type Count struct {
 	More bool
 }
 
-// CountBound is where counts of a queue stop, so that looking costs the same however long the queue is.
+// CountBound is where counts of a queue stop, so that looking costs the same however long the queue
+// is.
 const CountBound = 10_000

@@ -11,12 +11,14 @@ type Record struct {
 	Result []byte // of a completed job
 	// ResultCodec is that of the result; 0: JSON. Codec is that of the args.
 	ResultCodec int
-	// Fingerprint of a failed job is the same for failures that are alike; 0: it has none, as before there were any.
+	// Fingerprint of a failed job is the same for failures that are alike; 0: it has none, as
+	// before there were any.
 	Fingerprint int64
 
 	Lease     Lease     // of a running job; Number, and Node of a finished one
 	ClaimedAt time.Time // of the current or last run, also of one that left no attempt; zero if there was none
-	// StartedAt is when the handler of the run that finished the job was called; zero if that was not a run, or did not tell.
+	// StartedAt is when the handler of the run that finished the job was called; zero if that was
+	// not a run, or did not tell.
 	StartedAt time.Time
 	// FinishedAt of a finished job.
 	FinishedAt time.Time
@@ -34,8 +36,8 @@ type Record struct {
 
 // Attempt is one run that ended without completing the job.
 type Attempt struct {
-	// Number is the attempt as its handler saw it. One that did not count (snoozed, released, or lost with a journal that had grown)
-	// shares it with the next.
+	// Number is the attempt as its handler saw it. One that did not count (snoozed, released, or
+	// lost with a journal that had grown) shares it with the next.
 	Number      int
 	LeaseNumber int64
 	Node        int64
@@ -66,8 +68,9 @@ type Filter struct {
 	Parent    ID       // the children of this job
 }
 
-// ListParams is a page of jobs. Jobs come newest first (by id). A page may be shorter than Limit although there is more:
-// the store looks at a bounded number of rows; Next is empty only at the end.
+// ListParams is a page of jobs. Jobs come newest first (by id). A page may be shorter than Limit
+// although there is more: the store looks at a bounded number of rows; Next is empty only at the
+// end.
 type ListParams struct {
 	Filter Filter
 	After  string // the cursor of the page before, or ""

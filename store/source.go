@@ -2,8 +2,8 @@ package store
 
 import "context"
 
-// Source says where a store is and how to open it. sqlite.File, postgres.URL and postgres.Pool return one. A program
-// links only the databases whose packages it imports.
+// Source says where a store is and how to open it. sqlite.File, postgres.URL and postgres.Pool
+// return one. A program links only the databases whose packages it imports.
 type Source interface {
 	// Open opens the store, bringing its schema up to date first unless the source was told not to.
 	Open(ctx context.Context) (Store, error)
@@ -11,7 +11,8 @@ type Source interface {
 	Migrate(ctx context.Context) (Schema, error)
 	// Schema tells which version the database has. It changes nothing.
 	Schema(ctx context.Context) (Schema, error)
-	// Migrations returns the migrations as SQL that a person can review and run, in order. It opens nothing.
+	// Migrations returns the migrations as SQL that a person can review and run, in order. It opens
+	// nothing.
 	Migrations() []Migration
 	// String describes the source for people, without its password.
 	String() string

@@ -2,19 +2,22 @@ package store
 
 import "time"
 
-// Start asks that jobs run as soon as they are enqueued: those of a batch's Enqueues that have Enqueue.Start set are claimed for a node in
-// the transaction that inserts them, in the order given. It is a claim that finds nothing else to do: it happens only if the node is alive,
-// no queue of these jobs is paused, and no job is waiting in the lane of one of them, which is the jobs of the same namespace, queue, kind
-// and priority. Otherwise all of them wait for a claim like any other job, and so does, in any case, one that is not new, is not due, is
-// bound to a version, or has an ordering key or a unique key. A store may let them wait for reasons of its own.
+// Start asks that jobs run as soon as they are enqueued: those of a batch's Enqueues that have
+// Enqueue.Start set are claimed for a node in the transaction that inserts them, in the order
+// given. It is a claim that finds nothing else to do: it happens only if the node is alive, no
+// queue of these jobs is paused, and no job is waiting in the lane of one of them, which is the
+// jobs of the same namespace, queue, kind and priority. Otherwise all of them wait for a claim like
+// any other job, and so does, in any case, one that is not new, is not due, is bound to a version,
+// or has an ordering key or a unique key. A store may let them wait for reasons of its own.
 //
 // A node does not leave while batches that start jobs on it are under way.
 //
-// A batch whose answer was lost is repeated with the same Start and the same jobs. If it had happened, Claimed are those of its jobs that
-// are not done.
+// A batch whose answer was lost is repeated with the same Start and the same jobs. If it had
+// happened, Claimed are those of its jobs that are not done.
 type Start struct {
 	Node int64
-	// Seq is the number of the first claim record, from the numbers of ClaimParams.Seq: as many are used as a claim of that many jobs uses.
+	// Seq is the number of the first claim record, from the numbers of ClaimParams.Seq: as many are
+	// used as a claim of that many jobs uses.
 	Seq int64
 	// Claimed is set by the store: the jobs that run now.
 	Claimed []Claimed
@@ -34,7 +37,8 @@ func (b *Batch) Starting() int {
 	return n
 }
 
-// Started is the claim of a job that runs as soon as it was enqueued, as Claim would return it, but that it shares its bytes with q.
+// Started is the claim of a job that runs as soon as it was enqueued, as Claim would return it, but
+// that it shares its bytes with q.
 func (q *Enqueue) Started(lease Lease, runAt, now time.Time) Claimed {
 	job := q.Job
 	if job.Parent == (ID{}) {

@@ -2,7 +2,8 @@ package store
 
 import "fmt"
 
-// State says what a job is doing. The numbers are stored in databases and never change their meaning.
+// State says what a job is doing. The numbers are stored in databases and never change their
+// meaning.
 type State uint8
 
 // The states of a job.
@@ -77,7 +78,8 @@ func (set StateSet) Has(s State) bool { return set&(1<<s) != 0 }
 // Unfinished is the set of the states of jobs that are still to finish.
 var Unfinished = SetOf(Scheduled, Available, Running, Retryable, Waiting)
 
-// Reason is a stable code that says why an attempt or a job ended as it did. Empty for a completed one.
+// Reason is a stable code that says why an attempt or a job ended as it did. Empty for a completed
+// one.
 type Reason string
 
 // The reason codes.

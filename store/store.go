@@ -11,10 +11,10 @@ const CallTimeout = 30 * time.Second
 // Store is a database that keeps jobs. All methods may be called by many goroutines at once.
 //
 // What makes jobs available, or due at some time, answers with wake-ups (Wake): WakeReady for each
-// queue that has something to claim because of it, in the namespace of the jobs, and WakeDeferred for
-// the earliest time at which a job is due, or an ordering key may have a turn to hand on. The caller
-// passes them on, to its own nodes and with Notify to others. They may come with an error, too: a
-// part may have happened. Those of Apply tell what the results of its operations do not
+// queue that has something to claim because of it, in the namespace of the jobs, and WakeDeferred
+// for the earliest time at which a job is due, or an ordering key may have a turn to hand on. The
+// caller passes them on, to its own nodes and with Notify to others. They may come with an error,
+// too: a part may have happened. Those of Apply tell what the results of its operations do not
 // (Batch.Woken).
 type Store interface {
 	Writer
@@ -33,39 +33,45 @@ type Store interface {
 	// Watch calls wake for each wake-up until ctx ends, from one goroutine at a time. It reconnects
 	// by itself and calls wake with WakeAll when some may have been lost.
 	//
-	// Of what this very Store value wrote it reports what callers' transactions committed, and nothing
-	// else: of that the answers tell.
+	// Of what this very Store value wrote it reports what callers' transactions committed, and
+	// nothing else: of that the answers tell.
 	//
-	// It returns nil when ctx ends, and ErrDatabaseGone if it finds that the database was deleted or
-	// replaced.
+	// It returns nil when ctx ends, and ErrDatabaseGone if it finds that the database was deleted
+	// or replaced.
 	Watch(ctx context.Context, wake func(Wake)) error
-	// Notify tells other processes. No other method does, but for what callers' transactions commit.
-	// It is cheap, never blocks for the database, and may be lost.
+	// Notify tells other processes. No other method does, but for what callers' transactions
+	// commit. It is cheap, never blocks for the database, and may be lost.
 	Notify(wakes ...Wake)
-	// Close releases everything. It is not called while other calls are in flight. A second call does nothing.
+	// Close releases everything. It is not called while other calls are in flight. A second call
+	// does nothing.
 	Close() error
 }
 
 // Writer is what producers and runs write.
 type Writer interface {
-	// Apply commits a batch in one transaction, all of it or nothing, and sets each operation's result. A *RefusedError means that
-	// nothing was written, because of the operations that have an Err; any other error that the transaction did not commit, or, if it
-	// is ErrUnavailable, that it may have: repeat it with Repeat set on its outcomes.
+	// Apply commits a batch in one transaction, all of it or nothing, and sets each operation's
+	// result. A *RefusedError means that nothing was written, because of the operations that have
+	// an Err; any other error that the transaction did not commit, or, if it is ErrUnavailable,
+	// that it may have: repeat it with Repeat set on its outcomes.
 	Apply(ctx context.Context, batch *Batch) error
-	// EnqueueTx writes the enqueues into the caller's transaction. They happen if and when it commits. An Enqueue.Err
-	// leaves the transaction usable; an error does not.
+	// EnqueueTx writes the enqueues into the caller's transaction. They happen if and when it
+	// commits. An Enqueue.Err leaves the transaction usable; an error does not.
 	EnqueueTx(ctx context.Context, tx Tx, enqueues []*Enqueue) error
-	// SendTx does the same with messages. Other senders to the same jobs wait until the transaction ends.
+	// SendTx does the same with messages. Other senders to the same jobs wait until the transaction
+	// ends.
 	SendTx(ctx context.Context, tx Tx, sends []*Send) error
-	// AppendTx writes an append into the caller's transaction, fenced by its lease until that ends: the job cannot be taken meanwhile. An
-	// Append.Err leaves the transaction usable; the caller then rolls it back.
+	// AppendTx writes an append into the caller's transaction, fenced by its lease until that ends:
+	// the job cannot be taken meanwhile. An Append.Err leaves the transaction usable; the caller
+	// then rolls it back.
 	AppendTx(ctx context.Context, tx Tx, a *Append) error
-	// AwaitTx returns when no transaction of a caller is open any more that wrote to the job by AppendTx or SendTx before the call, so that
-	// what the journal then says is what became of it. It waits as long as ctx lasts.
+	// AwaitTx returns when no transaction of a caller is open any more that wrote to the job by
+	// AppendTx or SendTx before the call, so that what the journal then says is what became of it.
+	// It waits as long as ctx lasts.
 	AwaitTx(ctx context.Context, job ID) error
 }
 
-// Tx is a transaction of the caller, wrapped by the package of its store: sqlite.Tx, postgres.Tx, postgres.SQLTx.
+// Tx is a transaction of the caller, wrapped by the package of its store: sqlite.Tx, postgres.Tx,
+// postgres.SQLTx.
 type Tx interface {
 	// StoreName is the name of the store that the transaction belongs to.
 	StoreName() string
@@ -73,8 +79,9 @@ type Tx interface {
 
 // Claims hands jobs to nodes.
 type Claims interface {
-	// Claim takes due jobs for a node, best first, in one transaction. It fails with ErrNodeDead if the node is not
-	// alive. No jobs is not an error. The order of the jobs is the order in which they should start.
+	// Claim takes due jobs for a node, best first, in one transaction. It fails with ErrNodeDead if
+	// the node is not alive. No jobs is not an error. The order of the jobs is the order in which
+	// they should start.
 	Claim(ctx context.Context, params ClaimParams) ([]Claimed, error)
 }
 
@@ -84,8 +91,9 @@ type Nodes interface {
 	Join(ctx context.Context, info NodeInfo) (int64, error)
 	// Beat says that the node lives. It fails with ErrNodeDead if it was declared dead or left.
 	Beat(ctx context.Context, params BeatParams) (Beat, error)
-	// Leave gives back every job that the node still holds (Available, not counted, reason released) and ends the node and its
-	// leader lease. Leaving twice, or after having been declared dead, does nothing.
+	// Leave gives back every job that the node still holds (Available, not counted, reason
+	// released) and ends the node and its leader lease. Leaving twice, or after having been
+	// declared dead, does nothing.
 	Leave(ctx context.Context, node int64) ([]Wake, error)
 	// Nodes lists the nodes: those alive, then those that ended within the last day.
 	Nodes(ctx context.Context) ([]Node, error)
@@ -93,31 +101,35 @@ type Nodes interface {
 
 // Operators is what people do to jobs.
 type Operators interface {
-	// Cancel cancels jobs that do not run and asks those that do. It answers for each job in the order given.
+	// Cancel cancels jobs that do not run and asks those that do. It answers for each job in the
+	// order given.
 	Cancel(ctx context.Context, params CancelParams) ([]Result, []Wake, error)
-	// Retry makes jobs run again at once: failed and cancelled ones from the first attempt, scheduled and retryable ones with the
-	// attempts that they have. It answers for each job in the order given, and records who asked. Of those that want one unique key the
-	// first gets it.
+	// Retry makes jobs run again at once: failed and cancelled ones from the first attempt,
+	// scheduled and retryable ones with the attempts that they have. It answers for each job in the
+	// order given, and records who asked. Of those that want one unique key the first gets it.
 	Retry(ctx context.Context, params RetryParams) ([]Result, []Wake, error)
 	// PauseJobs pauses jobs. It answers for each in the order given, and records who asked.
 	PauseJobs(ctx context.Context, params PauseJobsParams) ([]Result, []Wake, error)
-	// Resume lets a job go on, and records who asked and why. It returns the state in which the job is then. The errors are ErrNotFound, a
-	// *UniqueError, and ErrConflict for a job that is not held, failed or cancelled, or whose journal has changed.
+	// Resume lets a job go on, and records who asked and why. It returns the state in which the job
+	// is then. The errors are ErrNotFound, a *UniqueError, and ErrConflict for a job that is not
+	// held, failed or cancelled, or whose journal has changed.
 	Resume(ctx context.Context, params ResumeParams) (State, []Wake, error)
-	// Fork makes a new job out of the beginning of another one's journal, and records who asked and why. The errors are ErrNotFound and
-	// ErrInvalid.
+	// Fork makes a new job out of the beginning of another one's journal, and records who asked and
+	// why. The errors are ErrNotFound and ErrInvalid.
 	Fork(ctx context.Context, params ForkParams) ([]Wake, error)
 }
 
 // Queues is what people do to queues, and ask about them.
 type Queues interface {
-	// Pause pauses or resumes a queue, which is created if it does not exist, and records who asked. Doing it twice is no error.
+	// Pause pauses or resumes a queue, which is created if it does not exist, and records who
+	// asked. Doing it twice is no error.
 	Pause(ctx context.Context, params PauseParams) error
 	// Queues lists the queues of a namespace by name.
 	Queues(ctx context.Context, namespace string) ([]Queue, error)
-	// Unserved tells what waits in vain: kinds of jobs of which some are available, in queues that are not paused, and that no living
-	// node claims there, as NodeInfo.Claims says; at most limit, first those whose jobs wait longest. Jobs that wait for the turn of
-	// their ordering key are not told of. Its cost does not grow with the number of jobs that wait.
+	// Unserved tells what waits in vain: kinds of jobs of which some are available, in queues that
+	// are not paused, and that no living node claims there, as NodeInfo.Claims says; at most limit,
+	// first those whose jobs wait longest. Jobs that wait for the turn of their ordering key are
+	// not told of. Its cost does not grow with the number of jobs that wait.
 	Unserved(ctx context.Context, limit int) ([]Unserved, error)
 }
 
@@ -137,10 +149,11 @@ type Reader interface {
 
 // Journals reads what jobs remember, what they published, and what was sent to them.
 type Journals interface {
-	// Journals returns what jobs remember and what was sent to them, in the order given, in one query for all. A job that is not
-	// there has neither.
+	// Journals returns what jobs remember and what was sent to them, in the order given, in one
+	// query for all. A job that is not there has neither.
 	Journals(ctx context.Context, namespace string, ids []ID) ([]Journal, error)
-	// Entries returns a page of one job's journal, or of what it published and streamed. A job that is not there has none.
+	// Entries returns a page of one job's journal, or of what it published and streamed. A job that
+	// is not there has none.
 	Entries(ctx context.Context, params JournalParams) ([]Entry, error)
 	// Messages returns a page of what was sent to one job.
 	Messages(ctx context.Context, params InboxParams) ([]Message, error)
@@ -148,20 +161,23 @@ type Journals interface {
 
 // Maintenance is what the engine does by the clock.
 type Maintenance interface {
-	// Promote makes up to limit deferred jobs that are due available, and gives ordering keys that are free to the next
-	// job that waits for them. Any node may call it at any time.
+	// Promote makes up to limit deferred jobs that are due available, and gives ordering keys that
+	// are free to the next job that waits for them. Any node may call it at any time.
 	Promote(ctx context.Context, limit int) (Promoted, error)
-	// Rescue declares nodes dead and takes the jobs of all that are, or those of leases that a living
-	// node gives up. A job that cannot be put back does not hold up the others.
+	// Rescue declares nodes dead and takes the jobs of all that are, or those of leases that a
+	// living node gives up. A job that cannot be put back does not hold up the others.
 	Rescue(ctx context.Context, params RescueParams) (Rescued, error)
-	// SweepCancels applies cancel requests whose job is no longer running, and forgets those of finished jobs. It
-	// closes the gap between a request and a job that moved at the same moment. What was asked of a job with
-	// a journal stays until that has finished; its runs see to it, and one that had its chance is not made available again.
+	// SweepCancels applies cancel requests whose job is no longer running, and forgets those of
+	// finished jobs. It closes the gap between a request and a job that moved at the same moment.
+	// What was asked of a job with a journal stays until that has finished; its runs see to it, and
+	// one that had its chance is not made available again.
 	SweepCancels(ctx context.Context) (Swept, error)
-	// CloseChildren does for up to limit children of jobs that have finished what their OnParentClose says. Finishing a job that may
-	// have such children makes a note of it in the same transaction, so that nothing is forgotten.
+	// CloseChildren does for up to limit children of jobs that have finished what their
+	// OnParentClose says. Finishing a job that may have such children makes a note of it in the
+	// same transaction, so that nothing is forgotten.
 	CloseChildren(ctx context.Context, limit int) (Closed, error)
-	// Retain removes what is over: finished jobs, with everything that belongs to them, nodes that ended long ago, records of what people
-	// did, and queues that have been without a job for so long that nothing refers to them.
+	// Retain removes what is over: finished jobs, with everything that belongs to them, nodes that
+	// ended long ago, records of what people did, and queues that have been without a job for so
+	// long that nothing refers to them.
 	Retain(ctx context.Context, params Retention) (Retained, error)
 }

@@ -5,10 +5,11 @@ import "time"
 // Ending is how a run ends, by itself or not: as far as it decides where its job goes.
 type Ending struct {
 	State State // that is asked for
-	// Held tells that the run itself wants a person to look at its job, of Waiting, and Contradicts why: its code does not fit its
-	// journal.
+	// Held tells that the run itself wants a person to look at its job, of Waiting, and Contradicts
+	// why: its code does not fit its journal.
 	Held, Contradicts bool
-	// Durable tells that the job has a journal, or starts over: it is given the chance to end itself.
+	// Durable tells that the job has a journal, or starts over: it is given the chance to end
+	// itself.
 	Durable bool
 	// CancelSeen tells that the run had that chance.
 	CancelSeen bool
@@ -27,7 +28,8 @@ type Verdict struct {
 	State State
 	Cause EndCause
 	Due   EndDue
-	// Hold tells that the job is held, for a person who asked to pause it; State is where it goes when it is resumed.
+	// Hold tells that the job is held, for a person who asked to pause it; State is where it goes
+	// when it is resumed.
 	Hold bool
 }
 
@@ -51,9 +53,10 @@ const (
 	DueAtDeadline
 )
 
-// Meet decides where a job goes, by the rules that Outcome tells. It is the one place in Go that has them. PostgreSQL has them in its
-// statement: storetest holds both to one table of all combinations. What is not decided here is whether a message has arrived that wakes
-// a job at once which is to wait.
+// Meet decides where a job goes, by the rules that Outcome tells. It is the one place in Go that
+// has them. PostgreSQL has them in its statement: storetest holds both to one table of all
+// combinations. What is not decided here is whether a message has arrived that wakes a job at once
+// which is to wait.
 func (e Ending) Meet(a Asked) Verdict {
 	v := Verdict{State: e.State}
 	if e.State.Finished() {
@@ -62,7 +65,8 @@ func (e Ending) Meet(a Asked) Verdict {
 	late := (e.State == Retryable || e.State == Scheduled) && !a.Closing && !a.Deadline.IsZero() && !e.RunAt.Before(a.Deadline)
 	switch {
 	case a.Cancel && (a.Closing || e.Durable && (e.CancelSeen || e.Contradicts)):
-		// It ends as it would without a request. To try again at once what cannot end itself would be to try for ever.
+		// It ends as it would without a request. To try again at once what cannot end itself would
+		// be to try for ever.
 		return v
 	case a.Cancel && e.Durable: // its next run ends it in order
 		return Verdict{State: Available, Due: DueNow}

@@ -21,8 +21,8 @@ const (
 	WakeNews                        // Jobs have ended or published something; without any: some may have
 )
 
-// Wake tells a node that looking is worth while. Wake-ups are hints: they may come twice, late or never, and nothing may
-// depend on them but latency.
+// Wake tells a node that looking is worth while. Wake-ups are hints: they may come twice, late or
+// never, and nothing may depend on them but latency.
 type Wake struct {
 	Kind WakeKind
 	// Namespace is that of Queue. Wake-ups that are about no queue concern everybody: every node
@@ -53,10 +53,12 @@ func AddWake(wakes []Wake, w Wake) []Wake {
 // Traits is what the engine should know of a store.
 type Traits struct {
 	Name string // "sqlite" or "postgres"
-	// Concurrent tells whether batches that touch different jobs are applied side by side. Where they are not, they wait
-	// for one another, and more than one call of Apply at a time gains nothing.
+	// Concurrent tells whether batches that touch different jobs are applied side by side. Where
+	// they are not, they wait for one another, and more than one call of Apply at a time gains
+	// nothing.
 	Concurrent bool
-	// Wakeups tells whether Watch delivers wake-ups of other processes at present. Where it does not, nodes poll.
+	// Wakeups tells whether Watch delivers wake-ups of other processes at present. Where it does
+	// not, nodes poll.
 	Wakeups bool
 	// MaxBatch is how many operations one Apply should carry at the most.
 	MaxBatch int

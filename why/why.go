@@ -42,7 +42,8 @@ type Cause struct {
 // Code is a cause as a code for programs.
 type Code string
 
-// The causes. Those of one job are listed in this order, but a silent node comes before what it runs.
+// The causes. Those of one job are listed in this order, but a silent node comes before what it
+// runs.
 const (
 	Finished    Code = "finished"
 	Running     Code = "running"      // on Node

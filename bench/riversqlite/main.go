@@ -1,5 +1,6 @@
-// Command riversqlite measures River on SQLite. It is a program and a module of its own because River's driver for SQLite is not
-// published in the version that the PostgreSQL driver has, and two versions of River do not fit into one program.
+// Command riversqlite measures River on SQLite. It is a program and a module of its own because
+// River's driver for SQLite is not published in the version that the PostgreSQL driver has, and two
+// versions of River do not fit into one program.
 //
 // ./bench/run builds it, and bench starts it as it starts itself to measure; see package measure.
 package main
@@ -64,7 +65,8 @@ func (r riverOnSQLite) Open(ctx context.Context, db system.Database, _ system.Op
 
 type place struct{ pool *sql.DB }
 
-// begin makes up for a mistake of this version: a client with workers panics after InsertManyFast has inserted.
+// begin makes up for a mistake of this version: a client with workers panics after InsertManyFast
+// has inserted.
 func (p place) begin(ctx context.Context, do func(tx *sql.Tx) error) error {
 	tx, err := p.pool.BeginTx(ctx, nil)
 	if err != nil {

@@ -35,8 +35,8 @@ var products = []struct {
 	{"envelopes, 50", 449},
 }
 
-// fileOf returns the path of a file of sales in a directory, and writes the file if it is not there. What is in it depends on the
-// number of rows and the seed alone.
+// fileOf returns the path of a file of sales in a directory, and writes the file if it is not
+// there. What is in it depends on the number of rows and the seed alone.
 func fileOf(dir string, rows int, seed uint64) (path string, err error) {
 	path = filepath.Join(dir, fmt.Sprintf("sales-%d-%d.csv", rows, seed))
 	if _, err = os.Stat(path); !errors.Is(err, fs.ErrNotExist) {

@@ -31,7 +31,8 @@ type Decision struct {
 	By       string `json:"by"`
 }
 
-// Chunk is what a step of a region remembers: where the next one begins, and what it has added to the table.
+// Chunk is what a step of a region remembers: where the next one begins, and what it has added to
+// the table.
 type Chunk struct {
 	Next int64 `json:"next"`
 	Totals
@@ -41,7 +42,8 @@ type Chunk struct {
 var patiently = []holdfast.EnqueueOption{holdfast.Backoff(100*time.Millisecond, 5*time.Second)}
 
 var (
-	// ImportFile imports a file as a whole or not at all. One that is being imported, or was, is not imported again.
+	// ImportFile imports a file as a whole or not at all. One that is being imported, or was, is
+	// not imported again.
 	ImportFile = holdfast.NewKind[File, []Regional]("csv.import", append(patiently, holdfast.Unique{
 		ByFields: []string{"sha256"},
 		While:    []store.State{store.Running, store.Retryable, store.Waiting, store.Completed},
@@ -55,8 +57,9 @@ var (
 // imported is the key under which an import publishes its totals when it begins to wait.
 const imported = "imported"
 
-// queuesOf names the queues of a file's imports and of their regions. Who serves them has the file. They are two so that an import that
-// is to be undone need not wait until its regions leave it a slot.
+// queuesOf names the queues of a file's imports and of their regions. Who serves them has the file.
+// They are two so that an import that is to be undone need not wait until its regions leave it a
+// slot.
 func queuesOf(sum string) (imports, regions string) {
 	return "csv.import " + sum[:16], "csv.import.region " + sum[:16]
 }
@@ -72,7 +75,8 @@ func (im *importer) handle(hf *holdfast.Client) error {
 	return errors.Join(ImportFile.Handle(hf, im.importFile), ImportRegion.Handle(hf, im.importRegion))
 }
 
-// importFile is the import, from the first row to the decision. What it does in steps is done once, however often its process is killed.
+// importFile is the import, from the first row to the decision. What it does in steps is done once,
+// however often its process is killed.
 func (im *importer) importFile(run *holdfast.Run, file File) ([]Regional, error) {
 	err := inTx(run, "begin", im.to, func(ctx context.Context, tx *sql.Tx) error { return begin(ctx, tx, run.ID(), file.Name) })
 	if err != nil {
@@ -134,7 +138,8 @@ func (im *importer) importFile(run *holdfast.Run, file File) ([]Regional, error)
 	return regions, err
 }
 
-// importRegion imports a region, chunk by chunk. A chunk's rows and the memory that they are there are one transaction: both or none.
+// importRegion imports a region, chunk by chunk. A chunk's rows and the memory that they are there
+// are one transaction: both or none.
 func (im *importer) importRegion(run *holdfast.Run, part Part) (Totals, error) {
 	var done Totals
 	for offset := int64(0); done.Rows < part.Rows; {
@@ -164,7 +169,8 @@ func (im *importer) importRegion(run *holdfast.Run, part Part) (Totals, error) {
 
 // undo deletes what was imported. It is durable too: killed half way, it goes on where it was.
 func (im *importer) undo(run *holdfast.Run, regions []Regional, children []*holdfast.Child[Totals]) error {
-	// An import that was cancelled may have regions at work. They end first, so that nothing comes after the deleting.
+	// An import that was cancelled may have regions at work. They end first, so that nothing comes
+	// after the deleting.
 	_, err := holdfast.Step(run, "stop", func(ctx context.Context) (struct{}, error) {
 		ids := make([]holdfast.ID, len(children))
 		for i, child := range children {

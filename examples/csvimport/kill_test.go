@@ -42,7 +42,8 @@ func buildAndTest(m *testing.M) (status int) {
 	return pgtest.Main(m)
 }
 
-// TestKilled kills the program's processes at random moments and starts others, while they import and when they wait for the approval.
+// TestKilled kills the program's processes at random moments and starts others, while they import
+// and when they wait for the approval.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, database string) {

@@ -1,10 +1,11 @@
-// Csvimport imports a large CSV file into a table, in the database that its jobs are in: all of it or nothing, each row once, and
-// after a person has approved it.
+// Csvimport imports a large CSV file into a table, in the database that its jobs are in: all of it
+// or nothing, each row once, and after a person has approved it.
 //
 //	go run ./examples/csvimport
 //
-// Kill it half way, with kill -9 if you like, and start it again: it goes on where it was, also when it waits for the approval or
-// deletes what was refused. Start it in several terminals, and they share the work.
+// Kill it half way, with kill -9 if you like, and start it again: it goes on where it was, also
+// when it waits for the approval or deletes what was refused. Start it in several terminals, and
+// they share the work.
 package main
 
 import (
@@ -130,7 +131,8 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 	return confirm(ctx, out, to, job.ID, path, regions)
 }
 
-// follow shows how the import goes, gets its approval, and waits for its end, whichever process brings it about.
+// follow shows how the import goes, gets its approval, and waits for its end, whichever process
+// brings it about.
 func (o options) follow(ctx context.Context, hf *holdfast.Client, job *holdfast.Job[[]Regional], out io.Writer) ([]Regional, error) {
 	showing, stop := context.WithCancel(ctx)
 	var bar sync.WaitGroup
@@ -150,8 +152,8 @@ func (o options) follow(ctx context.Context, hf *holdfast.Client, job *holdfast.
 	return job.Wait(ctx)
 }
 
-// decide sends the decision of the user at this terminal, if there is one, and if the import waits for it: it may have been
-// made elsewhere.
+// decide sends the decision of the user at this terminal, if there is one, and if the import waits
+// for it: it may have been made elsewhere.
 func (o options) decide(
 	ctx context.Context, hf *holdfast.Client, job *holdfast.Job[[]Regional], totals json.RawMessage, out io.Writer,
 ) error {

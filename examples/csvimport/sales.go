@@ -96,8 +96,9 @@ func survey(path string) ([]Regional, error) {
 	return all, nil
 }
 
-// readChunk reads the next sales of a region from an offset of the file on, and returns where it stopped. It reads at most limit of
-// them, and looks at no more than ten times as many lines, so that a chunk of a small region takes no longer than one of a large one.
+// readChunk reads the next sales of a region from an offset of the file on, and returns where it
+// stopped. It reads at most limit of them, and looks at no more than ten times as many lines, so
+// that a chunk of a small region takes no longer than one of a large one.
 func readChunk(path, region string, offset int64, limit int) (sales []Sale, next int64, err error) {
 	in, err := openSales(path, offset)
 	if err != nil {

@@ -19,8 +19,9 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
-// schema is that of the program's own tables, which are in the database of its jobs. Nothing in it keeps a sale from being there
-// twice: that is left to the steps that insert, so that the totals show whether they do it.
+// schema is that of the program's own tables, which are in the database of its jobs. Nothing in it
+// keeps a sale from being there twice: that is left to the steps that insert, so that the totals
+// show whether they do it.
 var schema = []string{
 	`CREATE TABLE IF NOT EXISTS imports (
 		id    TEXT NOT NULL PRIMARY KEY, -- of the job
@@ -80,7 +81,8 @@ func open(ctx context.Context, database string, opts ...holdfast.Option) (*holdf
 }
 
 func openSQLite(path string) (*tables, error) {
-	// modernc.org/sqlite is the SQLite that the jobs use too. Two different ones in a process would break each other's locks.
+	// modernc.org/sqlite is the SQLite that the jobs use too. Two different ones in a process would
+	// break each other's locks.
 	name := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: "_txlock=immediate"}
 	db, err := sql.Open("sqlite", name.String())
 	if err != nil {
@@ -114,7 +116,8 @@ func setState(ctx context.Context, tx *sql.Tx, job holdfast.ID, state string) er
 	return err
 }
 
-// insert adds sales, a few in a statement: PostgreSQL would like more, but SQLite looks each parameter up among all of the statement's.
+// insert adds sales, a few in a statement: PostgreSQL would like more, but SQLite looks each
+// parameter up among all of the statement's.
 func insert(ctx context.Context, tx *sql.Tx, job holdfast.ID, region string, sales []Sale) error {
 	for batch := range slices.Chunk(sales, 25) {
 		var text strings.Builder

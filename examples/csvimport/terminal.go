@@ -18,8 +18,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// showProgress tells how many rows are imported, by all processes, until ctx ends: with a bar on a terminal, and a line now and then
-// elsewhere.
+// showProgress tells how many rows are imported, by all processes, until ctx ends: with a bar on a
+// terminal, and a line now and then elsewhere.
 func showProgress(ctx context.Context, hf *holdfast.Client, job holdfast.ID, rows int) {
 	every, show, end := 2*time.Second, func(n int) { fmt.Fprintf(os.Stderr, "%d of %d rows\n", n, rows) }, func() {}
 	if term.IsTerminal(int(os.Stderr.Fd())) {
@@ -81,7 +81,8 @@ func printTotals(out io.Writer, regions []Regional) {
 	_ = table.Flush() // to a terminal or a pipe: there is no one to tell
 }
 
-// ask asks until there is an answer. answered is false if there is no terminal to ask at, or ctx has ended.
+// ask asks until there is an answer. answered is false if there is no terminal to ask at, or ctx
+// has ended.
 func ask(ctx context.Context, in io.Reader, out io.Writer) (yes, answered bool) {
 	lines := make(chan string)
 	go func() { // reading ends with the program, if not before

@@ -23,7 +23,8 @@ var receiver = regexp.MustCompile(`\w+`)
 // library is the source of the standard library.
 var library = os.DirFS(filepath.Join(build.Default.GOROOT, "src"))
 
-// Exports is what a package exports on any platform, by what it is: const, var, func, type or method (as Type.Method).
+// Exports is what a package exports on any platform, by what it is: const, var, func, type or
+// method (as Type.Method).
 type Exports struct {
 	Package string              `json:"package"`
 	Counts  map[string]int      `json:"counts"`

@@ -1,9 +1,10 @@
-// Stdlibindex lists what the Go standard library exports: one job for each package, one JSON file at the end.
+// Stdlibindex lists what the Go standard library exports: one job for each package, one JSON file
+// at the end.
 //
 //	go run ./examples/stdlibindex
 //
-// Kill it half way, with kill -9 if you like, and start it again: it goes on where it was. With --database postgres://… start it
-// in several terminals, and they share the work.
+// Kill it half way, with kill -9 if you like, and start it again: it goes on where it was. With
+// --database postgres://… start it in several terminals, and they share the work.
 package main
 
 import (
@@ -31,7 +32,8 @@ type Package struct {
 	Round int    `json:"round"`
 }
 
-// IndexPackage jobs are unique by their args, and stay so when they have completed: to enqueue one again is to find it, with its result.
+// IndexPackage jobs are unique by their args, and stay so when they have completed: to enqueue one
+// again is to find it, with its result.
 var IndexPackage = holdfast.NewKind[Package, Exports]("index.package",
 	holdfast.Unique{ByArgs: true, While: []store.State{store.Running, store.Retryable, store.Completed}})
 
@@ -64,7 +66,8 @@ func run(ctx context.Context, database, out string, round int) error {
 	}
 	defer hf.Close(context.WithoutCancel(ctx))
 
-	// What to do. A process that was killed may have said so already, or another one that runs now: then these are its jobs.
+	// What to do. A process that was killed may have said so already, or another one that runs now:
+	// then these are its jobs.
 	paths, err := packagesOf(library)
 	if err != nil {
 		return err
@@ -85,7 +88,8 @@ func run(ctx context.Context, database, out string, round int) error {
 	}
 	fmt.Printf("%d packages, %d of them known to %s\n", len(jobs), known, source)
 
-	// How to do it. Run makes this process a node: it runs jobs until ctx ends or the client is closed.
+	// How to do it. Run makes this process a node: it runs jobs until ctx ends or the client is
+	// closed.
 	var here atomic.Int64
 	if err := IndexPackage.Handle(hf, func(_ *holdfast.Run, p Package) (Exports, error) {
 		here.Add(1)

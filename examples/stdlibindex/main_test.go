@@ -49,7 +49,8 @@ func buildAndTest(m *testing.M) (status int) {
 	return pgtest.Main(m)
 }
 
-// TestKilled kills the program at random moments and starts it again, until it has written its index.
+// TestKilled kills the program at random moments and starts it again, until it has written its
+// index.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/term"
 )
 
-// writeIndex replaces the file as a whole: a reader finds the old index or the new one. It returns how many names are in it.
+// writeIndex replaces the file as a whole: a reader finds the old index or the new one. It returns
+// how many names are in it.
 func writeIndex(file string, exports []Exports) (names int, err error) {
 	for _, e := range exports {
 		for _, n := range e.Counts {
@@ -28,7 +29,8 @@ func writeIndex(file string, exports []Exports) (names int, err error) {
 	return names, os.Rename(temp, file)
 }
 
-// progress returns what to call after each step: it moves a bar on a terminal, and prints a line now and then elsewhere.
+// progress returns what to call after each step: it moves a bar on a terminal, and prints a line
+// now and then elsewhere.
 func progress(total int) (step func()) {
 	if term.IsTerminal(int(os.Stderr.Fd())) {
 		bar := progressbar.NewOptions(total, progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription("packages"),

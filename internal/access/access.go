@@ -1,8 +1,8 @@
 // Package access is the door through which packages beside the root one reach what a client stands
 // on, so that a capability of its own package needs no exported method of Client.
 //
-// The root package sets Runner when it is initialised, and a package that has a *holdfast.Client imports
-// the root package. It cannot be named here, since the root package imports this one.
+// The root package sets Runner when it is initialised, and a package that has a *holdfast.Client
+// imports the root package. It cannot be named here, since the root package imports this one.
 package access
 
 import "github.com/holdfastdev/holdfast/internal/engine"

@@ -24,7 +24,8 @@ var Exec = holdfast.NewKind[ExecArgs, ExecResult]("exec")
 
 // ExecArgs are the args of exec. There is no shell unless the command names one.
 type ExecArgs struct {
-	// Command is the program and its arguments. A name without a slash is looked up in the worker's PATH.
+	// Command is the program and its arguments. A name without a slash is looked up in the worker's
+	// PATH.
 	Command []string `help:"array of the program and its arguments; no shell is involved" json:"command"`
 	// Dir is the working directory. Default: that of the worker.
 	Dir string `help:"working directory (default: that of the node)" json:"dir,omitempty"`

@@ -85,8 +85,8 @@ func (c *Committer) Close(ctx context.Context) {
 }
 
 // Enqueue commits enqueues and returns when they are durable. If ctx ends first, or the database is
-// away for too long, the error is ErrUnavailable: they may have happened; retrying them with the same
-// ids is idempotent.
+// away for too long, the error is ErrUnavailable: they may have happened; retrying them with the
+// same ids is idempotent.
 func (c *Committer) Enqueue(ctx context.Context, enqueues []*store.Enqueue) error {
 	b := c.main
 	if slices.ContainsFunc(enqueues, func(e *store.Enqueue) bool { return e.Job.UniqueKey != nil || e.KnownID }) {
@@ -271,9 +271,9 @@ func (c *Committer) tryOps(w *worker, ops []*op, starting *Starting) (again []*o
 	return again, nil
 }
 
-// flush commits a batch of ops. What the store refuses is taken out and answered; if it does not say
-// what it refuses, the ops are committed one by one. It returns those to be retried; ops that are
-// blocked by a caller's transaction are put aside.
+// flush commits a batch of ops. What the store refuses is taken out and answered; if it does not
+// say what it refuses, the ops are committed one by one. It returns those to be retried; ops that
+// are blocked by a caller's transaction are put aside.
 func (c *Committer) flush(p *portion.Portion, ops []*op, batch *store.Batch, starting *Starting) []*op {
 	began := time.Now() //nolint:forbidigo // a duration, not the time of day
 	err := c.apply(batch)

@@ -25,9 +25,9 @@ func (s *Starting) settle() {
 	}
 }
 
-// failed is called when the enqueues are to be retried. If the database has refused them, because it
-// is full or read-only, and no earlier answer was lost, no job has started: then they are retried as
-// plain enqueues.
+// failed is called when the enqueues are to be retried. If the database has refused them, because
+// it is full or read-only, and no earlier answer was lost, no job has started: then they are
+// retried as plain enqueues.
 func (s *Starting) failed(err error) {
 	if s == nil {
 		return

@@ -15,7 +15,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
-// caller is a program with a table of its own in the database, which enqueues in its own transactions.
+// caller is a program with a table of its own in the database, which enqueues in its own
+// transactions.
 type caller struct {
 	db     *sql.DB
 	wrap   func(*sql.Tx) store.Tx
@@ -67,8 +68,8 @@ func (c *caller) createTable(ctx context.Context) error {
 	return err
 }
 
-// enqueue enqueues jobs and writes a note of each, in one transaction, which it commits or rolls back. It returns which job is at which
-// place of the plan, or would be.
+// enqueue enqueues jobs and writes a note of each, in one transaction, which it commits or rolls
+// back. It returns which job is at which place of the plan, or would be.
 func (c *caller) enqueue(ctx context.Context, client *holdfast.Client, jobs []work, commit bool) (map[holdfast.ID]int, error) {
 	tx, err := c.db.BeginTx(ctx, nil)
 	if err != nil {

@@ -149,7 +149,8 @@ func (c *cluster) end(place int) {
 	}
 }
 
-// members are all nodes that there were. Each process is one, or several if it was declared dead and joined again.
+// members are all nodes that there were. Each process is one, or several if it was declared dead
+// and joined again.
 func (c *cluster) members() []store.Node {
 	c.t.Helper()
 	var members []store.Node
@@ -191,7 +192,8 @@ func (c *cluster) joined() {
 	}
 }
 
-// deaths are the nodes that were declared dead. Whether that came before the kill is told by what was known then, and not by the clock.
+// deaths are the nodes that were declared dead. Whether that came before the kill is told by what
+// was known then, and not by the clock.
 func (c *cluster) deaths() map[int64]death {
 	c.t.Helper()
 	deaths := map[int64]death{}
@@ -228,8 +230,8 @@ func (c *cluster) enqueue(client *holdfast.Client, plan []work) map[holdfast.ID]
 	return jobs
 }
 
-// settled waits until all jobs of the cluster have finished, those included that jobs enqueued. If some do not, it reports false and the
-// test goes on, because what is known of the jobs tells why.
+// settled waits until all jobs of the cluster have finished, those included that jobs enqueued. If
+// some do not, it reports false and the test goes on, because what is known of the jobs tells why.
 func (c *cluster) settled() bool {
 	c.t.Helper()
 	const limit = 3 * time.Minute
@@ -280,7 +282,8 @@ func (c *cluster) record(id holdfast.ID) store.Record {
 	return record
 }
 
-// works waits until the file has so many records, and reports false if the workers have nothing left to do before it has.
+// works waits until the file has so many records, and reports false if the workers have nothing
+// left to do before it has.
 func (c *cluster) works(records, waiting int) bool {
 	c.t.Helper()
 	enough := false
@@ -291,7 +294,8 @@ func (c *cluster) works(records, waiting int) bool {
 	return enough
 }
 
-// idle reports whether there is nothing to do at this moment but jobs that wait to be cancelled, of which there are as many as given.
+// idle reports whether there is nothing to do at this moment but jobs that wait to be cancelled, of
+// which there are as many as given.
 func (c *cluster) idle(waiting int) bool {
 	c.t.Helper()
 	busy := store.Filter{States: []store.State{store.Available, store.Running}}
@@ -323,8 +327,8 @@ func (c *cluster) until(what string, condition func() bool) {
 	}
 }
 
-// wait polls a condition, less and less often, as long as the workers live, and reports whether it came true. The limit is for tests that
-// hang: no test passes or fails by how long something took.
+// wait polls a condition, less and less often, as long as the workers live, and reports whether it
+// came true. The limit is for tests that hang: no test passes or fails by how long something took.
 func (c *cluster) wait(limit time.Duration, what string, condition func() bool) bool {
 	c.t.Helper()
 	const often, seldom = time.Millisecond, 30 * time.Millisecond

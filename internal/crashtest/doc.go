@@ -1,16 +1,20 @@
 // Package crashtest kills nodes and looks whether anybody notices. It has no code of its own.
 //
-// Its tests start worker processes, which are the test binary again (see TestMain), on one database, and end them with SIGKILL at
-// random moments, or freeze one with SIGSTOP until it is declared dead and thaw it. Meanwhile jobs are enqueued, cancelled and
-// retried. The handlers write what they do to a file outside of the database. When everything has finished, verify compares three
-// things: what was planned and asked, what the file says was done, and what the database says.
+// Its tests start worker processes, which are the test binary again (see TestMain), on one
+// database, and end them with SIGKILL at random moments, or freeze one with SIGSTOP until it is
+// declared dead and thaw it. Meanwhile jobs are enqueued, cancelled and retried. The handlers write
+// what they do to a file outside of the database. When everything has finished, verify compares
+// three things: what was planned and asked, what the file says was done, and what the database
+// says.
 //
-// That is what plain jobs do. TestFlows does the same with durable functions, of which the second half of this page tells.
+// That is what plain jobs do. TestFlows does the same with durable functions, of which the second
+// half of this page tells.
 //
 // # What a run tells the file
 //
-// Each record is of the same length, a divisor of the page size, and written by one appending write, so that records of several
-// processes never mix and a kill never leaves half of one. A record names the job, the lease number, the attempt, the node and the process:
+// Each record is of the same length, a divisor of the page size, and written by one appending
+// write, so that records of several processes never mix and a kill never leaves half of one. A
+// record names the job, the lease number, the attempt, the node and the process:
 //
 //	start       the handler was called, with the checkpoint of this stage
 //	checkpoint  a checkpoint of this stage was saved, says the store
@@ -37,7 +41,8 @@
 //   - Order: a job of an ordering key starts after the one before it has finished. Others start by priority, run time and enqueue.
 //   - CancelArrives: a job that was cancelled is cancelled, unless the outcome of the run that it had then came first. No other run starts.
 //
-// How soon things happen is not measured here but in virtual time, by the tests of the engine. Waits have limits for tests that hang.
+// How soon things happen is not measured here but in virtual time, by the tests of the engine.
+// Waits have limits for tests that hang.
 //
 // # Flows
 //
@@ -110,5 +115,6 @@
 //
 // # Seeds
 //
-// The tests print their seed. HOLDFAST_CRASHTEST_SEED repeats its plan and its victims, if not the moments.
+// The tests print their seed. HOLDFAST_CRASHTEST_SEED repeats its plan and its victims, if not the
+// moments.
 package crashtest

@@ -31,7 +31,8 @@ type effect struct {
 	Stage   int         `json:"stage"`
 }
 
-// recordSize divides the size of a page, so that no record crosses a page boundary: a write of several pages may be cut short by a kill.
+// recordSize divides the size of a page, so that no record crosses a page boundary: a write of
+// several pages may be cut short by a kill.
 const recordSize = 512
 
 // appendRecord writes a record. The file was opened with O_APPEND.

@@ -24,7 +24,8 @@ type ask struct {
 	accepted bool
 	answer   store.State
 
-	// held: the operator looked afterwards, and it was held, or had finished, after the last lease then.
+	// held: the operator looked afterwards, and it was held, or had finished, after the last lease
+	// then.
 	held      bool
 	heldLease int64
 }

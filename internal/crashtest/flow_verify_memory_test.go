@@ -46,9 +46,9 @@ func (v *flowVerifier) memory(j *flowJob) {
 }
 
 // again checks that nobody had said that a step is remembered before it executed, but for runs with
-// later leases: one that has lost its lease may still execute what it began, and a frozen one may read
-// in the journal what a later one has left there, so that the lease alone says nothing. What was
-// stored and not yet said is found in the journal.
+// later leases: one that has lost its lease may still execute what it began, and a frozen one may
+// read in the journal what a later one has left there, so that the lease alone says nothing. What
+// was stored and not yet said is found in the journal.
 func (v *flowVerifier) again(j *flowJob, e placed, known []placed) {
 	for _, was := range known {
 		if was.Lease <= e.Lease && was.at < e.at {

@@ -99,7 +99,8 @@ func (v *flowVerifier) held(j *flowJob) string {
 	return fmt.Sprintf("is held (%s: %s)", j.Wait.Reason, j.Wait.Error)
 }
 
-// resumedAfter reports whether somebody let the job go on after it was asked to pause, and was told so.
+// resumedAfter reports whether somebody let the job go on after it was asked to pause, and was told
+// so.
 func (j *flowJob) resumedAfter(a asked) bool {
 	return slices.ContainsFunc(j.asks, func(b asked) bool {
 		return b.action == store.ActionResume && b.accepted && a.to > 0 && b.from > a.to

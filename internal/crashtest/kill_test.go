@@ -9,7 +9,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestKill kills three nodes again and again while they work, and while jobs are enqueued, cancelled and retried.
+// TestKill kills three nodes again and again while they work, and while jobs are enqueued,
+// cancelled and retried.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, database string) {
@@ -17,7 +18,8 @@ func TestKill(t *testing.T) {
 		random := newRandom(t)
 		config := workerConfig{Database: database, Slots: 8, Beat: 300 * time.Millisecond, Dead: 2 * time.Second}
 		if strings.HasPrefix(database, "sqlite:") {
-			// There a kill is known at once, and three processes that share one lock for writing beat late on a busy machine.
+			// There a kill is known at once, and three processes that share one lock for writing
+			// beat late on a busy machine.
 			config.Beat, config.Dead = time.Second, 6*time.Second
 		}
 		c := newCluster(t, config, workers)

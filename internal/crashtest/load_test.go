@@ -54,8 +54,8 @@ func newLoad(c *cluster, random *rand.Rand) *load {
 	return l
 }
 
-// enqueue enqueues jobs, those that are meant for it in transactions of the caller's; and at the same time, from two other clients, all
-// unique ones so far once more.
+// enqueue enqueues jobs, those that are meant for it in transactions of the caller's; and at the
+// same time, from two other clients, all unique ones so far once more.
 func (l *load) enqueue(jobs []work) {
 	l.c.t.Helper()
 	var plain, inTx []work
@@ -85,7 +85,8 @@ func (l *load) enqueue(jobs []work) {
 	}
 }
 
-// transact enqueues jobs in transactions of the caller's, a few in each. Before each of them comes one like it that is rolled back.
+// transact enqueues jobs in transactions of the caller's, a few in each. Before each of them comes
+// one like it that is rolled back.
 func (l *load) transact(jobs []work) map[holdfast.ID]int {
 	enqueued := map[holdfast.ID]int{}
 	for part := range slices.Chunk(jobs, 4) {
@@ -108,7 +109,8 @@ func (l *load) transact(jobs []work) map[holdfast.ID]int {
 	return enqueued
 }
 
-// ask cancels half of the jobs that are to be cancelled, and retries those that have come to their end and are to be retried.
+// ask cancels half of the jobs that are to be cancelled, and retries those that have come to their
+// end and are to be retried.
 func (l *load) ask() {
 	l.c.t.Helper()
 	l.cancel(func() bool { return l.random.IntN(2) == 0 })
@@ -137,7 +139,8 @@ func (l *load) cancel(some func() bool) {
 	}
 }
 
-// cancelRunning cancels a few jobs on nodes that nobody kills any more, while they run: they end only if their handlers are told.
+// cancelRunning cancels a few jobs on nodes that nobody kills any more, while they run: they end
+// only if their handlers are told.
 func (l *load) cancelRunning() {
 	l.c.t.Helper()
 	l.cancel(func() bool { return true }) // those that hold slots
@@ -158,7 +161,8 @@ func (l *load) cancelRunning() {
 	l.cancel(func() bool { return true })
 }
 
-// retry retries the jobs that are to be retried and have come to their end. It reports whether there were any.
+// retry retries the jobs that are to be retried and have come to their end. It reports whether
+// there were any.
 func (l *load) retry() bool {
 	l.c.t.Helper()
 	var ids []holdfast.ID
@@ -192,7 +196,8 @@ func (l *load) waiting() (n int) {
 
 func (l *load) byPlace(a, b holdfast.ID) int { return l.jobs[a] - l.jobs[b] }
 
-// finish asks all that is to be asked, waits until everything has finished, and returns the history.
+// finish asks all that is to be asked, waits until everything has finished, and returns the
+// history.
 func (l *load) finish() history {
 	l.c.t.Helper()
 	l.cancel(func() bool { return true })
@@ -218,7 +223,8 @@ func (c *cluster) rules() rules {
 	if strings.HasPrefix(c.config.Database, "sqlite:") {
 		return rules{dead: c.config.Dead, killIsKnown: true}
 	}
-	// Its nodes tell its time by their own clocks, and what the clock of one finds due the others take as due.
+	// Its nodes tell its time by their own clocks, and what the clock of one finds due the others
+	// take as due.
 	return rules{dead: c.config.Dead, leeway: time.Second}
 }
 

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// TestOrder kills a node with one slot while it works off jobs that are all due. Those that run for the first time start in the order of
-// priority, run time and enqueue, whichever process starts them: one that died takes only what it had claimed out of the line.
+// TestOrder kills a node with one slot while it works off jobs that are all due. Those that run for
+// the first time start in the order of priority, run time and enqueue, whichever process starts
+// them: one that died takes only what it had claimed out of the line.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, database string) {
@@ -38,9 +39,9 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// inOrder checks that the jobs that start for the first time do so in the order of priority, run time and enqueue, and tells how many
-// they are. Those that were claimed and did not start before their node died have left the line; a slow node may start them when it is
-// somebody else's turn.
+// inOrder checks that the jobs that start for the first time do so in the order of priority, run
+// time and enqueue, and tells how many they are. Those that were claimed and did not start before
+// their node died have left the line; a slow node may start them when it is somebody else's turn.
 func inOrder(h history) (starts int, wrong []string) {
 	var before work
 	for _, e := range h.effects {
@@ -56,7 +57,8 @@ func inOrder(h history) (starts int, wrong []string) {
 	return starts, wrong
 }
 
-// TestInOrderBites shows that inOrder looks at the priority, the run time and the place in the plan, in this order.
+// TestInOrderBites shows that inOrder looks at the priority, the run time and the place in the
+// plan, in this order.
 func TestInOrderBites(t *testing.T) {
 	t.Parallel()
 	h := history{plan: map[int]work{

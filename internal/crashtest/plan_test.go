@@ -58,7 +58,8 @@ func (w work) snooze() time.Duration { return time.Duration(10*w.N%50) * time.Mi
 // longAgo is before any run time that a plan names: what has one is due.
 var longAgo = time.Date(2020, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// items are the enqueues of jobs. A unique one may be enqueued again and again: its key counts for ever.
+// items are the enqueues of jobs. A unique one may be enqueued again and again: its key counts for
+// ever.
 func items(jobs []work) []holdfast.BatchItem {
 	list := make([]holdfast.BatchItem, len(jobs))
 	for i, w := range jobs {

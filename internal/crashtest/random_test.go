@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// newRandom prints a seed, which can be given, and returns what makes sources of random numbers of it. What depends on the moment has a
-// source of its own, so that the plan does not.
+// newRandom prints a seed, which can be given, and returns what makes sources of random numbers of
+// it. What depends on the moment has a source of its own, so that the plan does not.
 func newRandom(t *testing.T) func() *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()

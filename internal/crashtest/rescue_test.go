@@ -7,8 +7,9 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestRescueWithinDefaultSettings kills a node while another one lives. Nobody can know that it is dead, but by its silence.
-// That it takes 25 seconds at the most is shown in virtual time, by the engine's tests; here it is written down.
+// TestRescueWithinDefaultSettings kills a node while another one lives. Nobody can know that it is
+// dead, but by its silence. That it takes 25 seconds at the most is shown in virtual time, by the
+// engine's tests; here it is written down.
 func TestRescueWithinDefaultSettings(t *testing.T) {
 	t.Parallel()
 	const dead = 20 * time.Second
@@ -22,8 +23,8 @@ func TestRescueWithinDefaultSettings(t *testing.T) {
 	}
 }
 
-// TestRescueAtOnce kills a node on SQLite and starts its program again. Processes on one machine know at once that another is dead:
-// its silence would tell nobody before the test is over.
+// TestRescueAtOnce kills a node on SQLite and starts its program again. Processes on one machine
+// know at once that another is dead: its silence would tell nobody before the test is over.
 func TestRescueAtOnce(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, workerConfig{Database: newSQLite(t), Slots: 2, Beat: 5 * time.Second, Dead: time.Hour}, 1)
@@ -42,7 +43,8 @@ func (c *cluster) hold() {
 	c.until("the job runs", func() bool { return c.counted() > 0 })
 }
 
-// rescued waits until the job of a killed node runs again, and returns what the database says of the node.
+// rescued waits until the job of a killed node runs again, and returns what the database says of
+// the node.
 func (c *cluster) rescued() death {
 	c.t.Helper()
 	killed := time.Now()

@@ -10,8 +10,9 @@ import (
 	"github.com/holdfastdev/holdfast"
 )
 
-// TestSlowNode freezes a node in the middle of its work until it has been declared dead and its jobs run elsewhere, and lets it go on. It
-// is slow, not dead: what it still writes must be refused.
+// TestSlowNode freezes a node in the middle of its work until it has been declared dead and its
+// jobs run elsewhere, and lets it go on. It is slow, not dead: what it still writes must be
+// refused.
 func TestSlowNode(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, database string) {
@@ -24,8 +25,9 @@ func TestSlowNode(t *testing.T) {
 		for slow < rounds || late == 0 && slow < 5*rounds {
 			jobs := plan.next(batch)
 			for i := range jobs {
-				// When its node freezes a job is likely to be between two checkpoints, or before its end, and to be so again elsewhere when the
-				// node goes on: then both write at the same time.
+				// When its node freezes a job is likely to be between two checkpoints, or before
+				// its end, and to be so again elsewhere when the node goes on: then both write at
+				// the same time.
 				if w := &jobs[i]; w.Key == "" {
 					switch plan.random.IntN(4) {
 					case 0:
@@ -58,9 +60,10 @@ func TestSlowNode(t *testing.T) {
 	})
 }
 
-// slowDown freezes the process at a place while it runs jobs, waits until they run elsewhere, and lets it go on. It returns how many
-// there were, none if the workers ran out of jobs, and how many records the process wrote of them afterwards. It cannot be done
-// if the process was frozen within a transaction that keeps others from writing: then nobody can declare it dead. The patience is
+// slowDown freezes the process at a place while it runs jobs, waits until they run elsewhere, and
+// lets it go on. It returns how many there were, none if the workers ran out of jobs, and how many
+// records the process wrote of them afterwards. It cannot be done if the process was frozen within
+// a transaction that keeps others from writing: then nobody can declare it dead. The patience is
 // how long a write may take before that is assumed.
 func (c *cluster) slowDown(place, waiting int, patience time.Duration) (runs, late int, done bool) {
 	c.t.Helper()
@@ -104,7 +107,8 @@ func (c *cluster) thaw(w *worker) {
 	}
 }
 
-// held are the jobs, with their leases, that a node had started and not done by the end of the file.
+// held are the jobs, with their leases, that a node had started and not done by the end of the
+// file.
 func (c *cluster) held(node int64, from int) map[holdfast.ID]int64 {
 	held := map[holdfast.ID]int64{}
 	for _, e := range c.effects(from) {

@@ -11,10 +11,12 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// sound is a small history in which everything is as it should be. Job 1 failed once and saved two checkpoints, was lost after its
-// effect, and then completed while its slow node wrote on. Jobs 2 and 3 share a key, job 2 was snoozed. Job 4 failed for good and had
-// the child 5. Job 6 was cancelled while it ran, job 7 before. Job 8 failed for good, was retried, and failed again; job 9, of the same
-// key, ran in between. Job 10 was enqueued in a transaction of the caller's, and one like it in a transaction that was rolled back.
+// sound is a small history in which everything is as it should be. Job 1 failed once and saved two
+// checkpoints, was lost after its effect, and then completed while its slow node wrote on. Jobs 2
+// and 3 share a key, job 2 was snoozed. Job 4 failed for good and had the child 5. Job 6 was
+// cancelled while it ran, job 7 before. Job 8 failed for good, was retried, and failed again; job
+// 9, of the same key, ran in between. Job 10 was enqueued in a transaction of the caller's, and one
+// like it in a transaction that was rolled back.
 type sound struct {
 	history
 	ids map[int]holdfast.ID
@@ -164,7 +166,8 @@ func (s *sound) change(n int, change func(r *store.Record)) {
 	s.records[r.ID] = r
 }
 
-// TestVerifyBites shows that each thing that verify looks at can be wrong: it accepts a sound history, and refuses it with any one change.
+// TestVerifyBites shows that each thing that verify looks at can be wrong: it accepts a sound
+// history, and refuses it with any one change.
 func TestVerifyBites(t *testing.T) {
 	t.Parallel()
 	if problems, figures := verify(newSound(t).history); len(problems) > 0 {

@@ -10,7 +10,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// attempts checks that every lease from the first to the last was ended by an attempt on record, or is the one that completed the job.
+// attempts checks that every lease from the first to the last was ended by an attempt on record, or
+// is the one that completed the job.
 func (v *verifier) attempts(j *jobHistory) {
 	for _, a := range j.Attempts {
 		if _, twice := j.ended[a.LeaseNumber]; twice {
@@ -32,7 +33,8 @@ func (v *verifier) attempts(j *jobHistory) {
 	}
 }
 
-// attempt checks that an attempt ended in a way that was planned or that a kill explains, and that the job became what that makes of it.
+// attempt checks that an attempt ended in a way that was planned or that a kill explains, and that
+// the job became what that makes of it.
 func (v *verifier) attempt(j *jobHistory, a store.Attempt) {
 	var became store.State
 	explained := true
@@ -68,7 +70,8 @@ func (v *verifier) attempt(j *jobHistory, a store.Attempt) {
 	}
 }
 
-// numbers checks that attempts are counted right: those that failed or were lost count, and a retry starts over.
+// numbers checks that attempts are counted right: those that failed or were lost count, and a retry
+// starts over.
 func (v *verifier) numbers(j *jobHistory) {
 	number, retried := 1, j.retry == nil
 	for _, lease := range slices.Sorted(maps.Keys(j.ended)) {
@@ -227,8 +230,9 @@ func (v *verifier) leases(j *jobHistory) {
 	}
 }
 
-// runs checks that the runs did what their ends tell: the one that finished the job, and those that ended as planned, have their effect on
-// file, each once; one that was given back had not begun. Only what was cut short may have had its effect or not.
+// runs checks that the runs did what their ends tell: the one that finished the job, and those that
+// ended as planned, have their effect on file, each once; one that was given back had not begun.
+// Only what was cut short may have had its effect or not.
 func (v *verifier) runs(j *jobHistory) {
 	counts, started := map[int64]int{}, map[int64]bool{}
 	for _, e := range j.effects {
@@ -261,7 +265,8 @@ func (v *verifier) runs(j *jobHistory) {
 	}
 }
 
-// checkpoints checks that what was saved under a lease is there under every later one, and nothing that no run wrote.
+// checkpoints checks that what was saved under a lease is there under every later one, and nothing
+// that no run wrote.
 func (v *verifier) checkpoints(j *jobHistory) {
 	byLease := slices.SortedStableFunc(slices.Values(j.effects), func(a, b effect) int { return cmp.Compare(a.Lease, b.Lease) })
 	saved := 0

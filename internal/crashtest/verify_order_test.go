@@ -6,8 +6,8 @@ import (
 	"github.com/holdfastdev/holdfast"
 )
 
-// turn is the time for which a job has the turn of its ordering key: from its first start until it has finished. A job that was retried
-// has two.
+// turn is the time for which a job has the turn of its ordering key: from its first start until it
+// has finished. A job that was retried has two.
 type turn struct {
 	n        int
 	again    bool

@@ -28,7 +28,8 @@ type history struct {
 // death is what is known of a node that was declared dead.
 type death struct {
 	name string
-	// slow: its process lived. Only the runs of such a node may go on after their jobs were taken from them.
+	// slow: its process lived. Only the runs of such a node may go on after their jobs were taken
+	// from them.
 	slow    bool
 	at      time.Time     // by the database, as is
 	silence time.Duration // since its last beat
@@ -41,7 +42,8 @@ type rules struct {
 	leeway      time.Duration // by how much a job may be claimed before its time
 }
 
-// blink is how far apart two looks at the clock may be within one statement: PostgreSQL reads it for each node again.
+// blink is how far apart two looks at the clock may be within one statement: PostgreSQL reads it
+// for each node again.
 const blink = 20 * time.Millisecond
 
 // figures count what happened.
@@ -161,7 +163,8 @@ func (v *verifier) identities(jobs map[holdfast.ID]*jobHistory) {
 	}
 }
 
-// transactions checks that a job that was enqueued in a caller's transaction is there if and only if the rest of the transaction is.
+// transactions checks that a job that was enqueued in a caller's transaction is there if and only
+// if the rest of the transaction is.
 func (v *verifier) transactions(jobs map[holdfast.ID]*jobHistory) {
 	inserted := map[holdfast.ID]int{}
 	for _, note := range v.notes {
@@ -184,7 +187,8 @@ func (v *verifier) transactions(jobs map[holdfast.ID]*jobHistory) {
 	}
 }
 
-// graves checks that no node was declared dead before its time. A node that was killed may be known to be dead at once.
+// graves checks that no node was declared dead before its time. A node that was killed may be known
+// to be dead at once.
 func (v *verifier) graves() {
 	for node, d := range v.deaths {
 		if (d.slow || !v.rules.killIsKnown) && d.silence < v.rules.dead-blink {

@@ -42,8 +42,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// runTests runs the tests and looks for what they have left running, which may be nothing but the thread that starts
-// processes.
+// runTests runs the tests and looks for what they have left running, which may be nothing but the
+// thread that starts processes.
 func runTests(m *testing.M) int {
 	code := pgtest.Main(m)
 	err := goleak.Find(goleak.IgnoreAnyFunction("github.com/holdfastdev/holdfast/internal/crashtest/process.serve"))
@@ -92,8 +92,8 @@ func runWorker(config string) error {
 	return w.insist(ctx, func() error { return client.Run(ctx) })
 }
 
-// insist repeats what fails because the database is away, as whoever supervises a program does. Only the database of
-// TestFlows goes away.
+// insist repeats what fails because the database is away, as whoever supervises a program does.
+// Only the database of TestFlows goes away.
 func (w *runner) insist(ctx context.Context, do func() error) error {
 	for {
 		err := do()

@@ -23,8 +23,8 @@ type held struct {
 	keys  map[string]bool
 }
 
-// apply replaces the store's Apply: it refuses a batch for its blocked outcomes, and otherwise applies
-// what is not blocked.
+// apply replaces the store's Apply: it refuses a batch for its blocked outcomes, and otherwise
+// applies what is not blocked.
 func (h *held) apply(b *bed) func(*store.Batch) error {
 	return func(batch *store.Batch) error {
 		if h.open.Load() {

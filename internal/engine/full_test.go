@@ -31,8 +31,8 @@ func nothingStep(context.Context, int) ([]byte, error) { return []byte(`1`), nil
 // writesAtOnce is how many entries one write has.
 const writesAtOnce = 500
 
-// TestLongAppendsAreCut: a long append of one run is written completely, in several transactions, so
-// that others do not wait long.
+// TestLongAppendsAreCut: a long append of one run is written completely, in several transactions,
+// so that others do not wait long.
 func TestLongAppendsAreCut(t *testing.T) {
 	for name, end := range map[string]func(s *replay.Strand) ([]byte, error){
 		"before a step": func(s *replay.Strand) ([]byte, error) { return s.Step("last", replay.StepPolicy{}, nothingStep) },

@@ -236,8 +236,8 @@ func (s *slots) admitReserved(jobs []*store.Enqueue, claimed []store.Claimed) (s
 	return s.take(claimed)
 }
 
-// begin registers an execution. It reports whether a request for the job came while its claim was on
-// its way here, so that neither the claim nor a beat has told the node of it.
+// begin registers an execution. It reports whether a request for the job came while its claim was
+// on its way here, so that neither the claim nor a beat has told the node of it.
 func (s *slots) begin(x *execution) (asked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

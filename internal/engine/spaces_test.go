@@ -17,8 +17,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
 
-// hub is one database for several processes. A Notify of one process reaches all others, and nothing
-// else reaches anybody.
+// hub is one database for several processes. A Notify of one process reaches all others, and
+// nothing else reaches anybody.
 type hub struct {
 	store.Store
 	mu    sync.Mutex

@@ -30,7 +30,8 @@ func (w *worker) label(kind string) {
 	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), labels)) //nolint:forbidigo // only for the labels
 }
 
-// stackOf returns the stack of the goroutines that carry the worker's label, or "" if there are none.
+// stackOf returns the stack of the goroutines that carry the worker's label, or "" if there are
+// none.
 func stackOf(w *worker) string {
 	var all bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&all, 1); err != nil {

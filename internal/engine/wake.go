@@ -26,7 +26,8 @@ func (n *node) wake(w store.Wake) {
 		n.dispatch.wake("")
 		n.promote.hint(n.store.Now())
 		supervise.Signal(n.closeNow)
-		// No beat: it writes, and on SQLite every write of one process wakes the others with WakeAll.
+		// No beat: it writes, and on SQLite every write of one process wakes the others with
+		// WakeAll.
 	case store.WakeLeader:
 		supervise.Signal(n.closeNow)
 	default: // for waiters
@@ -40,8 +41,8 @@ func (e *Engine) wake(w store.Wake) {
 	}
 }
 
-// announce passes on what a call of the store has made available, due, or known, or wants to stop: to
-// the nodes of this process, and then to the other processes. Nothing else does.
+// announce passes on what a call of the store has made available, due, or known, or wants to stop:
+// to the nodes of this process, and then to the other processes. Nothing else does.
 func (e *Engine) announce(wakes ...store.Wake) {
 	for _, w := range wakes {
 		e.wake(w)

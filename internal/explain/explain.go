@@ -283,7 +283,8 @@ func waitsFor(data []byte) []string {
 	return says.WaitsFor
 }
 
-// silent reports whether a node should have been declared dead by now: no node may be left to do so.
+// silent reports whether a node should have been declared dead by now: no node may be left to do
+// so.
 func (w *finding) silent(n *store.Node) bool {
 	after := silentAfter
 	if dead := n.Info.DeadAfter; dead > 0 {
@@ -375,8 +376,8 @@ func (w *finding) noKind(alive []store.Node) string {
 	return fmt.Sprintf("no live node serves the kind %s; live nodes serve %s", w.Kind, strings.Join(kinds, ", "))
 }
 
-// slots adds how busy the nodes are that serve the job: each by the slots of the job's queue, if those
-// are fewer than its own and the node is not full.
+// slots adds how busy the nodes are that serve the job: each by the slots of the job's queue, if
+// those are fewer than its own and the node is not full.
 func (w *finding) slots(nodes []store.Node) {
 	slots, running, free, ofQueue := 0, 0, false, true
 	for i := range nodes {

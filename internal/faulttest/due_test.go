@@ -31,7 +31,8 @@ func TestDueInAMoment(t *testing.T) {
 		for _, m := range moments {
 			t.Run(m.name, func(t *testing.T) {
 				t.Parallel()
-				// Each has a node of its own that serves a queue of its own, so that none wakes another.
+				// Each has a node of its own that serves a queue of its own, so that none wakes
+				// another.
 				hf := slow.open(t, holdfast.WithNamespace(m.name))
 				started := make(chan struct{}, 1)
 				kind := holdfast.NewKind[int, int]("due")

@@ -16,7 +16,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// size is what a package costs whoever wants to hold it in the head. Tests and generated files do not count.
+// size is what a package costs whoever wants to hold it in the head. Tests and generated files do
+// not count.
 type size struct {
 	files, lines int
 	arrows, up   int // uses of one file's declarations by another: one for each pair of files; and those that run up
@@ -133,7 +134,8 @@ func measurePackage(t *testing.T, p *packages.Package) (s size) {
 	return s
 }
 
-// declaredIn is the file of the package that declares what an identifier names: a type, a constant, a variable, a function or a method.
+// declaredIn is the file of the package that declares what an identifier names: a type, a constant,
+// a variable, a function or a method.
 func declaredIn(p *packages.Package, id *ast.Ident) string {
 	o := p.TypesInfo.Uses[id]
 	if o == nil || o.Pkg() != p.Types || o.Pos() == token.NoPos {
@@ -145,9 +147,10 @@ func declaredIn(p *packages.Package, id *ast.Ident) string {
 	return p.Fset.Position(o.Pos()).Filename
 }
 
-// arrows counts the uses between files, and lists those that run up if the files stand above what they use, as far as that can be.
-// Where files use each other the order is that of the greedy heuristic of Eades, Lin and Smyth (A fast and effective heuristic for the
-// feedback arc set problem, 1993).
+// arrows counts the uses between files, and lists those that run up if the files stand above what
+// they use, as far as that can be. Where files use each other the order is that of the greedy
+// heuristic of Eades, Lin and Smyth (A fast and effective heuristic for the feedback arc set
+// problem, 1993).
 func arrows(uses map[string]map[string]bool) (all int, up []string) {
 	place := map[string]int{}
 	for i, file := range ordered(uses) {

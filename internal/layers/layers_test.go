@@ -20,9 +20,10 @@ const (
 	maxLines = 700
 )
 
-// layer says which packages of ours the packages of a pattern may import. A pattern is the path of a package below the
-// module, or such a path with "/..." for the package and all under it; "." is the root package. The longest pattern that
-// matches a package is its layer. Packages of one layer may import each other.
+// layer says which packages of ours the packages of a pattern may import. A pattern is the path of
+// a package below the module, or such a path with "/..." for the package and all under it; "." is
+// the root package. The longest pattern that matches a package is its layer. Packages of one layer
+// may import each other.
 type layer struct {
 	pattern string
 	imports []string
@@ -422,7 +423,8 @@ func hasPathPrefix(pkg, prefix string) bool {
 	return pkg == prefix || strings.HasPrefix(pkg, prefix+"/")
 }
 
-// walk calls visit for each Go file that the go command could build, in this module and, if asked, in nested ones.
+// walk calls visit for each Go file that the go command could build, in this module and, if asked,
+// in nested ones.
 func walk(tree fs.FS, nested bool, visit func(file string) error) error {
 	return fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {

@@ -12,11 +12,12 @@ import (
 	"testing"
 )
 
-// mostNames is how many names a program may have to know of the root package. What is new has a package beside it.
+// mostNames is how many names a program may have to know of the root package. What is new has a
+// package beside it.
 const mostNames = 100
 
-// TestPublicNames counts the exported names of the root package, those of methods and fields apart, and refuses another name for a type
-// of an internal package, whose documentation nobody sees.
+// TestPublicNames counts the exported names of the root package, those of methods and fields apart,
+// and refuses another name for a type of an internal package, whose documentation nobody sees.
 func TestPublicNames(t *testing.T) {
 	t.Parallel()
 
@@ -49,7 +50,8 @@ func TestPublicNames(t *testing.T) {
 	}
 }
 
-// publicNames are the names that the documentation of a package lists at its top level and below its types.
+// publicNames are the names that the documentation of a package lists at its top level and below
+// its types.
 func publicNames(pkg *doc.Package) []string {
 	var names []string
 	values := func(list []*doc.Value) {

@@ -13,8 +13,8 @@ var (
 	walked = regexp.MustCompile("^\\| `([^`]+\\.go)` \\|([^|]*)\\|([^|]*)\\|$")
 )
 
-// TestWalks checks the walks through the code in docs/architecture.md: the functions are in the files
-// that are named, and the statements of SQL in those of its package.
+// TestWalks checks the walks through the code in docs/architecture.md: the functions are in the
+// files that are named, and the statements of SQL in those of its package.
 func TestWalks(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/architecture.md")

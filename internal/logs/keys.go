@@ -57,7 +57,8 @@ type nodeHandler struct {
 	node *atomic.Int64
 }
 
-// NewNodeHandler returns a handler that adds the number of the node to the lines of h, unless it is 0.
+// NewNodeHandler returns a handler that adds the number of the node to the lines of h, unless it is
+// 0.
 func NewNodeHandler(h slog.Handler, node *atomic.Int64) slog.Handler { return nodeHandler{h, node} }
 
 func (h nodeHandler) Handle(ctx context.Context, r slog.Record) error {

@@ -1,4 +1,5 @@
-// Package portion finds out how much to send to the database, or to ask of it, at once. Of ours, it imports only store.
+// Package portion finds out how much to send to the database, or to ask of it, at once. Of ours, it
+// imports only store.
 package portion
 
 import (
@@ -11,20 +12,21 @@ const (
 	// Whole is how many bytes are sent or asked for at once where all is well. More in one go
 	// makes nothing cheaper, and holds up what comes behind it.
 	Whole = 1 << 20
-	// lightPortion is so little that what takes long for it does so for another reason than its size.
+	// lightPortion is so little that what takes long for it does so for another reason than its
+	// size.
 	lightPortion = 64 << 10
 	// leastPortion is the smallest bound in bytes: from there on it is the number that shrinks.
 	leastPortion = 16 << 10
 	// SlowBatch is how long a batch may travel before the next one is made smaller.
 	SlowBatch = store.CallTimeout / 10
-	// SlowFailure is after how long a failure may be one of size. It is longer than a store waits for
-	// a lock; a database that is away mostly says so sooner.
+	// SlowFailure is after how long a failure may be one of size. It is longer than a store waits
+	// for a lock; a database that is away mostly says so sooner.
 	SlowFailure = 3 * time.Second
 )
 
-// Portion is how much is sent to the database, or asked of it, at once: in number and in bytes. What
-// took too long is halved, down to one, because behind a slow line the same again would take too long
-// again, for ever. It is doubled as soon as what makes use of it goes well.
+// Portion is how much is sent to the database, or asked of it, at once: in number and in bytes.
+// What took too long is halved, down to one, because behind a slow line the same again would take
+// too long again, for ever. It is doubled as soon as what makes use of it goes well.
 type Portion struct {
 	most         int // where all is well
 	Slow         time.Duration
@@ -32,7 +34,8 @@ type Portion struct {
 	Err          error // of the last try
 }
 
-// New returns a portion of at the most so many, all of them at first. What takes longer than slow is too much.
+// New returns a portion of at the most so many, all of them at first. What takes longer than slow
+// is too much.
 func New(most int, slow time.Duration) *Portion {
 	return &Portion{most: most, Slow: slow, Count: most, Bytes: Whole}
 }

@@ -15,7 +15,8 @@ func (m *replayState) panicked(f *Future) {
 	}
 }
 
-// abandonedPanic takes one of the panics that were not awaited: it counts as one of the handler, which has returned.
+// abandonedPanic takes one of the panics that were not awaited: it counts as one of the handler,
+// which has returned.
 func (m *replayState) abandonedPanic() *usercode.PanicError {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -27,7 +28,8 @@ func (m *replayState) abandonedPanic() *usercode.PanicError {
 	return first.panic()
 }
 
-// tellAbandoned logs the panics that will not be awaited any more: the run ends for another reason, or is parked.
+// tellAbandoned logs the panics that will not be awaited any more: the run ends for another reason,
+// or is parked.
 func (m *replayState) tellAbandoned() {
 	for _, f := range m.abandoned {
 		p := f.panic()
@@ -37,7 +39,8 @@ func (m *replayState) tellAbandoned() {
 	m.abandoned = nil
 }
 
-// panicText is what a panic says. That is the user's code: it is called when the line is written, and not with the state's lock.
+// panicText is what a panic says. That is the user's code: it is called when the line is written,
+// and not with the state's lock.
 type panicText struct{ p *usercode.PanicError }
 
 func (t panicText) LogValue() slog.Value { return slog.StringValue(usercode.CutError(t.p.Error())) }

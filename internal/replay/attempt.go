@@ -9,15 +9,16 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Attempt makes the attempt: it calls the handler, judges what it returns, and runs what compensates
-// a failure or a cancel. Nil means that nothing can be written any more. It does not return if the
-// goroutine ends on the way, which is how a run parks: AfterGoexit has the outcome then.
+// Attempt makes the attempt: it calls the handler, judges what it returns, and runs what
+// compensates a failure or a cancel. Nil means that nothing can be written any more. It does not
+// return if the goroutine ends on the way, which is how a run parks: AfterGoexit has the outcome
+// then.
 func (r *Run) Attempt(ctx context.Context) *store.Outcome {
 	return r.compensate(r.conclude(ctx))
 }
 
-// Play makes the attempt in a goroutine of its own, waits for its end, and returns its outcome. A node,
-// which has goroutines for that, calls Attempt itself.
+// Play makes the attempt in a goroutine of its own, waits for its end, and returns its outcome. A
+// node, which has goroutines for that, calls Attempt itself.
 func (r *Run) Play(ctx context.Context) *store.Outcome {
 	var o *store.Outcome
 	returned, done := false, make(chan struct{})
@@ -33,8 +34,9 @@ func (r *Run) Play(ctx context.Context) *store.Outcome {
 	return o
 }
 
-// AfterGoexit is the outcome of a run whose goroutine ended without returning: it is parked, or over for this process,
-// or the handler called runtime.Goexit, as testing.T.FailNow does. Nil means that nothing can be written any more.
+// AfterGoexit is the outcome of a run whose goroutine ended without returning: it is parked, or
+// over for this process, or the handler called runtime.Goexit, as testing.T.FailNow does. Nil means
+// that nothing can be written any more.
 func (r *Run) AfterGoexit() *store.Outcome {
 	if o, left := r.left(); left {
 		return o
@@ -53,8 +55,9 @@ func (r *Run) TimedOut(text, trace string) *store.Outcome {
 	return r.host.Again(store.ReasonTimeout, text, trace, -1)
 }
 
-// Closing is the outcome of a run that has failed or was cancelled, and whose strands do not end. If there is something to undo, which
-// may be what they are doing, the end is decided again by another run.
+// Closing is the outcome of a run that has failed or was cancelled, and whose strands do not end.
+// If there is something to undo, which may be what they are doing, the end is decided again by
+// another run.
 func (r *Run) Closing(text, trace string) *store.Outcome {
 	if o := r.decided(); o != nil {
 		return o
@@ -72,7 +75,8 @@ func (r *Run) conclude(ctx context.Context) *store.Outcome {
 	result, trace, err := r.invoke(ctx)
 	err = r.blame(err)
 	if r.claimed.Durable && !errors.Is(context.Cause(ctx), store.ErrLeaseLost) {
-		// It may have ended before its first operation, and has children and compensations all the same.
+		// It may have ended before its first operation, and has children and compensations all the
+		// same.
 		if err := r.load(); err != nil {
 			return unreadable(err)
 		}
@@ -102,7 +106,8 @@ func (r *Run) invoke(ctx context.Context) (result []byte, trace string, err erro
 	return result, "", err
 }
 
-// judge makes an outcome of what a handler returned. Nil means that nothing can be written any more.
+// judge makes an outcome of what a handler returned. Nil means that nothing can be written any
+// more.
 func (r *Run) judge(ctx context.Context, result []byte, trace string, err error) *store.Outcome {
 	if err == nil {
 		// A handler that has finished wins over a cancel, a timeout or a shutdown that came late.
@@ -147,8 +152,8 @@ func (r *Run) judge(ctx context.Context, result []byte, trace string, err error)
 	return r.host.Again(store.ReasonError, is.Text, trace, -1)
 }
 
-// behind is the outcome of a run that ends and has failed before it came to what it did: the next one
-// knows what it has to undo. Nil means that it has come to that, or that no attempt is left.
+// behind is the outcome of a run that ends and has failed before it came to what it did: the next
+// one knows what it has to undo. Nil means that it has come to that, or that no attempt is left.
 func (r *Run) behind(text, trace string) *store.Outcome {
 	o := r.host.Again(store.ReasonError, text, trace, -1)
 	if o.State.Finished() || !r.isBehind() {

@@ -7,7 +7,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestTokenCutOff: whatever a token ends with, a shorter one with a line break in place of what is missing is none.
+// TestTokenCutOff: whatever a token ends with, a shorter one with a line break in place of what is
+// missing is none.
 func TestTokenCutOff(t *testing.T) {
 	id := store.NewID()
 	for range 200 {

@@ -99,8 +99,8 @@ func (c *Child) pause(*replayState) blockedOn {
 	return blockedOn{kinds: store.MessagesOf(store.MessageChild), what: "child " + c.ID.String() + " (" + c.Kind + ")"}
 }
 
-// AwaitChild waits until a child has finished, and returns its answer. That a child failed is remembered, since an
-// person may let it run again.
+// AwaitChild waits until a child has finished, and returns its answer. That a child failed is
+// remembered, since an person may let it run again.
 func (s *Strand) AwaitChild(c *Child) (*store.Message, error) {
 	m, err := s.begin("Child.Await", "")
 	if err != nil {
@@ -131,7 +131,8 @@ func (s *Strand) answer(m *replayState, c *Child) (*store.Message, error) {
 // FanOut says how many children run at once, and when waiting for them ends.
 type FanOut struct {
 	AtOnce int // 0: all
-	// Enough reports, after the given numbers of children have completed and failed, whether waiting ends before all have.
+	// Enough reports, after the given numbers of children have completed and failed, whether
+	// waiting ends before all have.
 	Enough func(completed, failed int) bool
 	// Failures: a failure may be enough.
 	Failures bool
@@ -140,8 +141,9 @@ type FanOut struct {
 // fanOutBatch is how many children are enqueued in one write.
 const fanOutBatch = 500
 
-// StartChildren enqueues n children of a kind and waits for them. The answers are in the order of the children; nil: it was not waited for.
-// The run sleeps meanwhile: it is woken when half of those that may run at once have finished, or all, and not for each.
+// StartChildren enqueues n children of a kind and waits for them. The answers are in the order of
+// the children; nil: it was not waited for. The run sleeps meanwhile: it is woken when half of
+// those that may run at once have finished, or all, and not for each.
 func (s *Strand) StartChildren(
 	kind string, n int, build func(i int) (*store.Enqueue, error), out FanOut,
 ) ([]*Child, []*store.Message, error) {
@@ -265,7 +267,8 @@ func (f *fan) pause() blockedOn {
 	return p
 }
 
-// decide remembers what the end of the waiting rests on: failures, and, if it may end before all have answered, which had.
+// decide remembers what the end of the waiting rests on: failures, and, if it may end before all
+// have answered, which had.
 func (f *fan) decide() error {
 	for i, msg := range f.answers {
 		if msg != nil && (f.out.Enough != nil || msg.State != store.Completed) && f.m.settled(f.children[i]) == nil {

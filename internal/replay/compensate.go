@@ -14,7 +14,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// OnFailure registers a compensation. Those that are registered when the run fails or is cancelled run in reverse order.
+// OnFailure registers a compensation. Those that are registered when the run fails or is cancelled
+// run in reverse order.
 func (s *Strand) OnFailure(name string, f func(*Strand) error) error {
 	m, err := s.begin("run.OnFailure", name)
 	if err != nil {
@@ -32,8 +33,8 @@ func (s *Strand) OnFailure(name string, f func(*Strand) error) error {
 	return nil
 }
 
-// settle ends the strands that the handler left behind, each at its next operation, and waits for them: what they have
-// done is to be undone, too.
+// settle ends the strands that the handler left behind, each at its next operation, and waits for
+// them: what they have done is to be undone, too.
 func (m *replayState) settle() {
 	if m.ending == nil {
 		m.ending = ErrClosing
@@ -52,8 +53,8 @@ func (m *replayState) settle() {
 // catchUp lets the strands of a run that is ending come to where they were, if they have not: its
 // handler may have returned with the first of them, and what it is to undo is known when they have.
 //
-// It is for the goroutine of the handler, which has returned. The node, when it gives up a stuck run, asks
-// isBehind alone: what the run is stuck in never ends.
+// It is for the goroutine of the handler, which has returned. The node, when it gives up a stuck
+// run, asks isBehind alone: what the run is stuck in never ends.
 func (r *Run) catchUp() {
 	if !r.isBehind() {
 		return
@@ -64,8 +65,8 @@ func (r *Run) catchUp() {
 	m.settle()
 }
 
-// keepPromised drops the compensations that were not registered when the end was decided, and returns the path of one that was and is
-// not any more. Nil: nothing was said.
+// keepPromised drops the compensations that were not registered when the end was decided, and
+// returns the path of one that was and is not any more. Nil: nothing was said.
 func (m *replayState) keepPromised(paths []string) (missing string) {
 	if paths == nil {
 		return ""
@@ -82,8 +83,8 @@ func (m *replayState) keepPromised(paths []string) (missing string) {
 // undoPolicy is how a compensation that fails is repeated before it is given up.
 var undoPolicy = StepPolicy{Attempts: 10, Backoff: store.Backoff{Base: time.Second, Cap: time.Minute, Jitter: 0.2}}
 
-// compensate runs the compensations of a run whose end is decided, and returns the outcome. They are steps of strands
-// of their own, so that a crash in the middle repeats none that is remembered.
+// compensate runs the compensations of a run whose end is decided, and returns the outcome. They
+// are steps of strands of their own, so that a crash in the middle repeats none that is remembered.
 func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 	m := r.state.Load()
 	if m == nil || o == nil {
@@ -187,8 +188,8 @@ func (r *Run) undoOne(m *replayState, u undo) error {
 	}
 }
 
-// callUndo calls a compensation, and looks at its error, without the state's lock. Its panic is an error of it, and so is a misuse that it
-// does not return.
+// callUndo calls a compensation, and looks at its error, without the state's lock. Its panic is an
+// error of it, and so is a misuse that it does not return.
 func callUndo(m *replayState, u undo, s *Strand, attempt int) (failure *stepFailedError) {
 	m.mu.Unlock()
 	defer func() {

@@ -32,7 +32,8 @@ func (r *Run) endMain(cause error) {
 	}
 }
 
-// tell passes on that a context of the run has ended: to those who wait in the run, and to who gives it up if it does not return.
+// tell passes on that a context of the run has ended: to those who wait in the run, and to who
+// gives it up if it does not return.
 func (r *Run) tell(cause error) {
 	r.host.Ended(cause)
 	if m := r.state.Load(); m != nil {

@@ -1,5 +1,6 @@
-// Package replay is durable functions: code whose operations are remembered in a journal, so that another attempt, on another node, comes
-// to where the last one was, and how such an attempt ends. It needs no node and no database: what it wants from outside is its Host.
+// Package replay is durable functions: code whose operations are remembered in a journal, so that
+// another attempt, on another node, comes to where the last one was, and how such an attempt ends.
+// It needs no node and no database: what it wants from outside is its Host.
 //
 //	types       what a run consists of: Run, its replay state, its strands, what they wait for
 //	host        the attempt that the run is of: reads and writes the journal, tells the time, logs
@@ -16,22 +17,24 @@
 //
 // # What it promises
 //
-// An operation that the journal knows returns what it returned then, and does nothing. One that it does not know acts, and is stored
-// before the next one acts on it. Operations are found by their place among those of their strand; code that asks for something else than
-// the journal has ends the run, held for a person, and not in confusion. A run all of whose strands wait is parked: its goroutines end,
-// and the handler is called again when what it waits for is there.
+// An operation that the journal knows returns what it returned then, and does nothing. One that it
+// does not know acts, and is stored before the next one acts on it. Operations are found by their
+// place among those of their strand; code that asks for something else than the journal has ends
+// the run, held for a person, and not in confusion. A run all of whose strands wait is parked: its
+// goroutines end, and the handler is called again when what it waits for is there.
 //
 // # When it fails
 //
-// A write fails: nothing that went on from it is remembered, and the attempt fails. The lease is lost: every strand ends at its next
-// operation. A strand panics: its panic is raised again where it is awaited, or in the handler.
+// A write fails: nothing that went on from it is remembered, and the attempt fails. The lease is
+// lost: every strand ends at its next operation. A strand panics: its panic is raised again where
+// it is awaited, or in the handler.
 //
 // # The lock
 //
 // Each run has one lock, replayState.mu, so that its strands run one at a time, like coroutines. An
-// operation holds it from its beginning to its end, and releases it while it waits, writes, or calls
-// the user's code. Methods of replayState, of Awaitables, and of strands that take a replayState are
-// called with the lock held.
+// operation holds it from its beginning to its end, and releases it while it waits, writes, or
+// calls the user's code. Methods of replayState, of Awaitables, and of strands that take a
+// replayState are called with the lock held.
 //
 // # Imports
 //

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// completed tells what keeps a run from being completed whose handler has returned no error: a strand that has panicked and was not
-// awaited, or a journal that has more than the code asks for.
+// completed tells what keeps a run from being completed whose handler has returned no error: a
+// strand that has panicked and was not awaited, or a journal that has more than the code asks for.
 func (r *Run) completed() (*usercode.PanicError, *store.Outcome) {
 	m := r.state.Load()
 	if m == nil {
@@ -25,8 +25,8 @@ func (r *Run) completed() (*usercode.PanicError, *store.Outcome) {
 	return nil, nil
 }
 
-// left reports whether the run has left the handler's goroutine by itself, since it is parked, or over for this process, and with which
-// outcome; nil: there is nothing to write.
+// left reports whether the run has left the handler's goroutine by itself, since it is parked, or
+// over for this process, and with which outcome; nil: there is nothing to write.
 func (r *Run) left() (o *store.Outcome, left bool) {
 	m := r.state.Load()
 	if m == nil {
@@ -52,8 +52,8 @@ func (r *Run) decided() *store.Outcome {
 	return &o
 }
 
-// Final returns what is to be stored together with the outcome, and completes the outcome with what the run knows. remembers is false
-// if the function has used no operation.
+// Final returns what is to be stored together with the outcome, and completes the outcome with what
+// the run knows. remembers is false if the function has used no operation.
 func (r *Run) Final(o *store.Outcome) (a *store.Append, remembers bool) {
 	m := r.state.Load()
 	if m == nil {
@@ -62,7 +62,8 @@ func (r *Run) Final(o *store.Outcome) (a *store.Append, remembers bool) {
 	return m.final(o), true
 }
 
-// final returns what is to be stored together with the outcome, and completes the outcome with what the run knows.
+// final returns what is to be stored together with the outcome, and completes the outcome with what
+// the run knows.
 func (m *replayState) final(o *store.Outcome) *store.Append {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -75,7 +76,8 @@ func (m *replayState) final(o *store.Outcome) *store.Append {
 	}
 	over := o.State.Finished() || o.Continue != nil
 	if over && m.tx != nil {
-		// A strand is in a transaction of the user's still: what it writes comes before the end, or not at all.
+		// A strand is in a transaction of the user's still: what it writes comes before the end, or
+		// not at all.
 		m.run.endMain(ErrClosing)
 		defer m.leaveTxLater()()
 	}
@@ -109,8 +111,9 @@ func (m *replayState) final(o *store.Outcome) *store.Append {
 	return a
 }
 
-// endsUnwritten makes the outcome of a run that of one that failed, because its journal could not be
-// completed: an attempt like any other, with its backoff, and the last one if there is none left.
+// endsUnwritten makes the outcome of a run that of one that failed, because its journal could not
+// be completed: an attempt like any other, with its backoff, and the last one if there is none
+// left.
 func (r *Run) endsUnwritten(o *store.Outcome, err error) {
 	failed := r.failed(err)
 	o.State, o.Reason, o.Error, o.Trace, o.Delay = failed.State, failed.Reason, failed.Error, failed.Trace, failed.Delay

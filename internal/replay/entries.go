@@ -67,8 +67,9 @@ type callbackData struct {
 	Name string `json:"name"`
 }
 
-// closingData is the data of an EntryClosing: the end that was decided, and the paths of the compensations that were registered by then.
-// A later run may know of more that has happened since, and come farther: what it registers there is not to be run.
+// closingData is the data of an EntryClosing: the end that was decided, and the paths of the
+// compensations that were registered by then. A later run may know of more that has happened since,
+// and come farther: what it registers there is not to be run.
 type closingData struct {
 	State  store.State  `json:"state"`
 	Reason store.Reason `json:"reason,omitempty"`
@@ -135,7 +136,8 @@ var messageKinds = map[store.MessageKind]string{
 	store.MessageChild: "child",
 }
 
-// EntryName returns the name of a kind of entries; of one that a newer program has written, its number.
+// EntryName returns the name of a kind of entries; of one that a newer program has written, its
+// number.
 func EntryName(kind store.EntryKind) string {
 	if name := entryKinds[kind]; name != "" {
 		return name

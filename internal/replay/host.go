@@ -8,8 +8,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Host is the attempt that a run is of: what it needs from outside. Its methods are called without any lock of the run's, but for Now,
-// MaxJournal, Again and Say.
+// Host is the attempt that a run is of: what it needs from outside. Its methods are called without
+// any lock of the run's, but for Now, MaxJournal, Again and Say.
 type Host interface {
 	// Now is the time of the store.
 	Now() time.Time
@@ -17,7 +17,8 @@ type Host interface {
 	MaxJournal() JournalLimit
 	// Journal reads what the job remembers, and its inbox.
 	Journal(ctx context.Context) (store.Journal, error)
-	// Append stores what the run remembers, and returns when it is durable or the run's life has ended. Calls follow one another.
+	// Append stores what the run remembers, and returns when it is durable or the run's life has
+	// ended. Calls follow one another.
 	Append(a *store.Append) error
 	// AppendLast is Append for what belongs to the end of the run, however its life has ended.
 	AppendLast(a *store.Append) error
@@ -28,16 +29,19 @@ type Host interface {
 
 	// Call calls the handler.
 	Call(ctx context.Context) ([]byte, error)
-	// Again is the outcome of an attempt that failed: the job is tried again after the delay, or after
-	// its backoff if that is negative; or it fails, if no attempt is left.
+	// Again is the outcome of an attempt that failed: the job is tried again after the delay, or
+	// after its backoff if that is negative; or it fails, if no attempt is left.
 	Again(reason store.Reason, text, trace string, delay time.Duration) *store.Outcome
-	// Ended is told that the handler's context has ended, or the whole run, and why: a handler that ignores that is given up after a while.
+	// Ended is told that the handler's context has ended, or the whole run, and why: a handler that
+	// ignores that is given up after a while.
 	Ended(cause error)
-	// GiveUpLater calls giveUp if a strand of a run that has ended is still in a transaction after some time, and tells if it gave up.
+	// GiveUpLater calls giveUp if a strand of a run that has ended is still in a transaction after
+	// some time, and tells if it gave up.
 	GiveUpLater(giveUp func() bool) (stop func())
 	// Say logs a line about the job, without holding up the caller.
 	Say(level slog.Level, msg string, attrs ...slog.Attr)
-	// Catch is deferred by goroutines of the run: a panic of theirs ends it, so that its job is tried again.
+	// Catch is deferred by goroutines of the run: a panic of theirs ends it, so that its job is
+	// tried again.
 	Catch(part string)
 }
 

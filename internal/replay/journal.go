@@ -90,7 +90,8 @@ func (m *replayState) settled(c *Child) *store.Message {
 	return nil
 }
 
-// add notes an entry that is to be stored with the next write, and may be asked for by this very run.
+// add notes an entry that is to be stored with the next write, and may be asked for by this very
+// run.
 func (m *replayState) add(e store.Entry) { m.remind(m.store(e)) }
 
 // remind makes an entry of this very run known to it.
@@ -193,7 +194,8 @@ func (m *replayState) refusals(o *store.Outcome) []store.Entry {
 	return refused
 }
 
-// unvisited tells of the first entry that a run which has completed did not come past: its code no longer asks for it.
+// unvisited tells of the first entry that a run which has completed did not come past: its code no
+// longer asks for it.
 func (m *replayState) unvisited() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

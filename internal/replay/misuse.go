@@ -14,9 +14,9 @@ import (
 // inside of a step, one run in two goroutines, a run whose function has returned, something that
 // another run has made. It is a store.ErrInvalid.
 //
-// Go does not tell which goroutine calls. What is known is which operation of a strand is under way:
-// a caller that begins another one is in the function of that step, or in another goroutine. It is always
-// the second that is refused, whichever of the two was wrong.
+// Go does not tell which goroutine calls. What is known is which operation of a strand is under
+// way: a caller that begins another one is in the function of that step, or in another goroutine.
+// It is always the second that is refused, whichever of the two was wrong.
 //
 // A misuse spoils its run: the attempt fails with it, whatever the code makes of the error, since
 // what it would go on to remember may have no place in the journal of the mended code. Nothing of

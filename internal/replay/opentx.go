@@ -12,8 +12,9 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// StepTx is a step whose result is stored in the transaction of what it writes: exactly once. transact begins a
-// transaction, calls its argument's commit with it as the last thing, and commits.
+// StepTx is a step whose result is stored in the transaction of what it writes: exactly once.
+// transact begins a transaction, calls its argument's commit with it as the last thing, and
+// commits.
 func (s *Strand) StepTx(
 	name string, policy StepPolicy,
 	transact func(ctx context.Context, attempt int, commit func(tx store.Tx, result []byte) error) error,
@@ -71,8 +72,8 @@ func (s *Strand) StepTx(
 	})
 }
 
-// beginTx keeps all other strands of the run from writing until endTx, so that the journal has no gaps, and so that none waits for the
-// database with what the transaction waits for.
+// beginTx keeps all other strands of the run from writing until endTx, so that the journal has no
+// gaps, and so that none waits for the database with what the transaction waits for.
 func (m *replayState) beginTx() *openTx {
 	for m.flushing {
 		m.flushed.Wait()
@@ -106,12 +107,13 @@ func (m *replayState) appendIn(tx *openTx, s *Strand, e store.Entry) (*store.App
 	return &store.Append{Lease: m.run.claimed.Lease, Entries: []store.Entry{e}}, nil
 }
 
-// leaveTxLater leaves the transaction behind that a run which ends is waiting for, if it still is after some time. stop is called when
-// the run has stopped waiting.
+// leaveTxLater leaves the transaction behind that a run which ends is waiting for, if it still is
+// after some time. stop is called when the run has stopped waiting.
 func (m *replayState) leaveTxLater() (stop func()) { return m.run.host.GiveUpLater(m.leaveTx) }
 
-// leaveTx ends the wait for a transaction, and reports whether anybody waited. One that has stored its entry, and has not ended, keeps what
-// the run would write from its place in the journal: that is dropped. Any other comes too late from now on.
+// leaveTx ends the wait for a transaction, and reports whether anybody waited. One that has stored
+// its entry, and has not ended, keeps what the run would write from its place in the journal: that
+// is dropped. Any other comes too late from now on.
 func (m *replayState) leaveTx() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -130,9 +132,10 @@ func (m *replayState) leaveTx() bool {
 // errNothing says that nothing was written.
 var errNothing = errors.New("nothing was written")
 
-// happened finds out whether a transaction that ended with an error was committed all the same, as a connection that
-// breaks, or a context that ends during the commit, cannot tell. It may be under way still, so it is waited for: what the journal says
-// before that says nothing. It lets go of the lock meanwhile.
+// happened finds out whether a transaction that ended with an error was committed all the same, as
+// a connection that breaks, or a context that ends during the commit, cannot tell. It may be under
+// way still, so it is waited for: what the journal says before that says nothing. It lets go of the
+// lock meanwhile.
 func (s *Strand) happened(m *replayState, tx *openTx, a *store.Append) bool {
 	for try := 1; !tx.left; try++ {
 		found, err := s.askFor(m, a, try)
@@ -146,7 +149,8 @@ func (s *Strand) happened(m *replayState, tx *openTx, a *store.Append) bool {
 	return false // the run is over here, and the journal tells the next run
 }
 
-// askFor is lookFor that tells of an error, and waits a little after one. It lets go of the lock meanwhile.
+// askFor is lookFor that tells of an error, and waits a little after one. It lets go of the lock
+// meanwhile.
 func (s *Strand) askFor(m *replayState, a *store.Append, try int) (found bool, err error) {
 	m.mu.Unlock()
 	defer m.mu.Lock()

@@ -11,8 +11,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// begin begins an operation, which lasts until end, and returns the run's replay state, locked. If the
-// run is over for this process the goroutine ends here.
+// begin begins an operation, which lasts until end, and returns the run's replay state, locked. If
+// the run is over for this process the goroutine ends here.
 func (s *Strand) begin(verb, name string) (*replayState, error) {
 	begins := operation{verb, name}
 	if s.over.Load() {
@@ -38,8 +38,8 @@ func (s *Strand) begin(verb, name string) (*replayState, error) {
 	return m, nil
 }
 
-// end ends an operation and unlocks the replay state. It is deferred: an operation may end by a panic or
-// by runtime.Goexit, and what is deferred by the code around it may begin another.
+// end ends an operation and unlocks the replay state. It is deferred: an operation may end by a
+// panic or by runtime.Goexit, and what is deferred by the code around it may begin another.
 func (s *Strand) end(m *replayState) {
 	s.doing = operation{}
 	m.mu.Unlock()
@@ -60,8 +60,8 @@ func (s *Strand) reserve() string {
 	return s.prefix + strconv.Itoa(s.place)
 }
 
-// enter begins an operation that leaves entries of the given kinds: it returns its path and what the journal holds of it. A journal that
-// holds something else ends the run, to wait for a person.
+// enter begins an operation that leaves entries of the given kinds: it returns its path and what
+// the journal holds of it. A journal that holds something else ends the run, to wait for a person.
 func (s *Strand) enter(m *replayState, name string, kinds ...store.EntryKind) (path string, entries []*store.Entry) {
 	path = s.reserve()
 	return path, s.at(m, path, name, kinds...)
@@ -98,7 +98,8 @@ func (s *Strand) contradict(m *replayState, what string) {
 	m.exit()
 }
 
-// Contradict holds the run as one whose code and journal do not fit, for what the strand itself does not see.
+// Contradict holds the run as one whose code and journal do not fit, for what the strand itself
+// does not see.
 func (s *Strand) Contradict(what string) error {
 	m, err := s.begin("a comparison with the journal", "")
 	if err != nil {
@@ -122,7 +123,8 @@ func (s *Strand) open(m *replayState) error {
 	return m.ending
 }
 
-// roomFor is open for operations that go on while the run is ending: they fail only if the journal is full.
+// roomFor is open for operations that go on while the run is ending: they fail only if the journal
+// is full.
 func (s *Strand) roomFor(m *replayState) error {
 	if s.undo {
 		return nil
@@ -130,8 +132,9 @@ func (s *Strand) roomFor(m *replayState) error {
 	return m.full()
 }
 
-// decides is for operations that decide something with an entry, such as which message is received: once the end of the run is in the
-// journal, what is not there was not decided before it, and is not any more.
+// decides is for operations that decide something with an entry, such as which message is received:
+// once the end of the run is in the journal, what is not there was not decided before it, and is
+// not any more.
 func (s *Strand) decides(m *replayState) error {
 	if m.closed == nil {
 		return s.roomFor(m)
@@ -139,11 +142,12 @@ func (s *Strand) decides(m *replayState) error {
 	return s.open(m)
 }
 
-// await waits until ready is true, and returns nil then. While no strand of the run does anything else the run is
-// parked: the goroutine ends here, and the handler is called again when what is waited for is there. An error is why
-// the run is ending.
+// await waits until ready is true, and returns nil then. While no strand of the run does anything
+// else the run is parked: the goroutine ends here, and the handler is called again when what is
+// waited for is there. An error is why the run is ending.
 //
-// Who waits for another strand does not give up before that has: it is the one that knows how far the journal goes.
+// Who waits for another strand does not give up before that has: it is the one that knows how far
+// the journal goes.
 func (s *Strand) await(m *replayState, ready func() bool, what func() blockedOn) error {
 	for {
 		if m.exiting {

@@ -12,7 +12,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// linger is how long a wait may be for which a run stays in its slot: parking and coming back take about as long.
+// linger is how long a wait may be for which a run stays in its slot: parking and coming back take
+// about as long.
 const linger = 50 * time.Millisecond
 
 // leave ends the run's goroutines, each at its next operation or in the wait that it is in.
@@ -25,8 +26,8 @@ func (m *replayState) leave(o *store.Outcome) {
 	m.wakeAll()
 }
 
-// leavePaused is leave for a run for which a pause was requested. It gives its job back: the store holds
-// it if the request still stands, and lets it go on at once if that was taken back meanwhile,
+// leavePaused is leave for a run for which a pause was requested. It gives its job back: the store
+// holds it if the request still stands, and lets it go on at once if that was taken back meanwhile,
 // which the run cannot know.
 func (m *replayState) leavePaused() {
 	if !m.exiting {
@@ -35,7 +36,8 @@ func (m *replayState) leavePaused() {
 	m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
 }
 
-// exit ends the calling strand's goroutine: its deferred functions run, and nothing else. The unlock of the caller is deferred.
+// exit ends the calling strand's goroutine: its deferred functions run, and nothing else. The
+// unlock of the caller is deferred.
 func (m *replayState) exit() {
 	m.mu.Unlock()
 	defer m.mu.Lock() // for the unlocks that are deferred by the callers
@@ -51,7 +53,8 @@ func (m *replayState) wakeAll() {
 	}
 }
 
-// pauses reports whether the run stops for a pause: one that is being cancelled goes on until it is.
+// pauses reports whether the run stops for a pause: one that is being cancelled goes on until it
+// is.
 func (m *replayState) pauses() bool { return m.held && !errors.Is(m.ending, usercode.ErrCancelled) }
 
 // hold makes the run pause at its next operation, or now if all of it waits.
@@ -64,7 +67,8 @@ func (m *replayState) hold() {
 	}
 }
 
-// idle is called when every strand waits: it lets a moment pass if that is all that is needed, and parks the run otherwise.
+// idle is called when every strand waits: it lets a moment pass if that is all that is needed, and
+// parks the run otherwise.
 func (m *replayState) idle() {
 	if m.exiting || len(m.blocked) == 0 {
 		return
@@ -111,8 +115,8 @@ func (m *replayState) idle() {
 	m.leave(&store.Outcome{State: store.Waiting, Wait: w})
 }
 
-// deadlocked reports whether the strands that wait, wait for each other alone: nothing would ever wake the run. Then the waits are
-// misuses.
+// deadlocked reports whether the strands that wait, wait for each other alone: nothing would ever
+// wake the run. Then the waits are misuses.
 func (m *replayState) deadlocked() bool {
 	var what []string
 	for _, b := range m.blocked {

@@ -8,9 +8,9 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// LastSuccess returns the Seq of the last entry that a run keeps which is resumed after it failed, 0
-// for none: what failed after it is done again. The error is ErrConflict if its compensations have
-// run.
+// LastSuccess returns the Seq of the last entry that a run keeps which is resumed after it failed,
+// 0 for none: what failed after it is done again. The error is ErrConflict if its compensations
+// have run.
 func LastSuccess(entries []store.Entry) (seq int64, err error) {
 	for _, e := range slices.Backward(entries) {
 		switch e.Kind {
@@ -29,10 +29,10 @@ func LastSuccess(entries []store.Entry) (seq int64, err error) {
 
 const forkHint = "so its answer would go only to the original job; wait for it, or fork from an earlier step"
 
-// ForkPoint returns the Seq of the last entry that a fork from a step keeps, and the entry after it,
-// with which the fork begins. from is the name or the path of an entry. The error is ErrNotFound if
-// there is no such entry, and ErrConflict if the fork would keep a child or a callback that has not
-// been answered.
+// ForkPoint returns the Seq of the last entry that a fork from a step keeps, and the entry after
+// it, with which the fork begins. from is the name or the path of an entry. The error is
+// ErrNotFound if there is no such entry, and ErrConflict if the fork would keep a child or a
+// callback that has not been answered.
 func ForkPoint(j store.Journal, from string) (keep int64, next *store.Entry, err error) {
 	i := slices.IndexFunc(j.Entries, func(e store.Entry) bool { return e.Name == from || e.Path == from })
 	if i < 0 {

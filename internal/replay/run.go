@@ -42,7 +42,8 @@ func (r *Run) Start(now time.Time, limit time.Duration) context.Context {
 	return timed
 }
 
-// load reads what the job remembers, if that was not done: a run has children and compensations whether or not it asks for them.
+// load reads what the job remembers, if that was not done: a run has children and compensations
+// whether or not it asks for them.
 func (r *Run) load() error {
 	_, err := r.remember()
 	return err

@@ -162,7 +162,8 @@ func TestCodeThatDoesNotFit(t *testing.T) {
 	}
 }
 
-// TestWritesThatFail end the attempt: with nothing to write where the lease is lost, and as a failure of it otherwise.
+// TestWritesThatFail end the attempt: with nothing to write where the lease is lost, and as a
+// failure of it otherwise.
 func TestWritesThatFail(t *testing.T) {
 	for _, c := range []struct {
 		refuse error
@@ -185,7 +186,8 @@ func TestWritesThatFail(t *testing.T) {
 	}
 }
 
-// TestLargeEntriesAreWrittenOneByOne: so many as fit into a write, and those that are too large for any alone.
+// TestLargeEntriesAreWrittenOneByOne: so many as fit into a write, and those that are too large for
+// any alone.
 func TestLargeEntriesAreWrittenOneByOne(t *testing.T) {
 	a := newAttempt(t)
 	sizes := []int{100, maxAppendBytes + 1, 100, maxAppendBytes / 2, maxAppendBytes / 2, maxAppendBytes / 2, 2 * maxAppendBytes}

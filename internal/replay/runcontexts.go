@@ -6,12 +6,12 @@ import (
 )
 
 // Contexts are the contexts of a run. base, the handler's context, ends when the run is cancelled,
-// takes too long, or has lost its lease. The context of the whole run ends only when its lease is lost
-// or its node stops. Compensations have one in between.
+// takes too long, or has lost its lease. The context of the whole run ends only when its lease is
+// lost or its node stops. Compensations have one in between.
 //
-// Most runs need only base, and no goroutine that waits for its end: making contexts is a good part of
-// what a short job costs. So the other context is made when it is first used, and whatever ends a
-// context calls those that must know.
+// Most runs need only base, and no goroutine that waits for its end: making contexts is a good part
+// of what a short job costs. So the other context is made when it is first used, and whatever ends
+// a context calls those that must know.
 type Contexts struct {
 	base    context.Context
 	endBase context.CancelCauseFunc

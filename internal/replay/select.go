@@ -7,7 +7,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Select waits for the first of several things and returns its index; of those that are ready at once the first in the list.
+// Select waits for the first of several things and returns its index; of those that are ready at
+// once the first in the list.
 func (s *Strand) Select(all []Awaitable) (int, error) {
 	m, err := s.begin("holdfast.Select", "")
 	if err != nil {

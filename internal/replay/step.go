@@ -126,7 +126,8 @@ func (s *Strand) misusedIn(m *replayState, failure *stepFailedError) error {
 	return err
 }
 
-// stepBefore is what the journal has of a step: how it ended, or its next attempt, and when that is due.
+// stepBefore is what the journal has of a step: how it ended, or its next attempt, and when that is
+// due.
 func stepBefore(entries []*store.Entry) (result []byte, ended bool, attempt int, until time.Time, err error) {
 	attempt = 1
 	for _, e := range entries {
@@ -223,7 +224,8 @@ func (p StepPolicy) next(err error, attempt int) (delay time.Duration, again boo
 // interrupted tells why a step's error is not its own: the run is over here, or is ending.
 func (s *Strand) interrupted(m *replayState) error {
 	if s.run.life.Ended() != nil {
-		// The run's end came from outside, and wakes who waits for it; no code is to take it for a failure.
+		// The run's end came from outside, and wakes who waits for it; no code is to take it for a
+		// failure.
 		m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
 	}
 	if m.exiting {

@@ -9,7 +9,8 @@ import (
 	"github.com/holdfastdev/holdfast/internal/usercode"
 )
 
-// Go runs f as a strand of its own, in a goroutine of its own. The future is done when f has returned.
+// Go runs f as a strand of its own, in a goroutine of its own. The future is done when f has
+// returned.
 func (s *Strand) Go(name string, f func(*Strand) (any, error)) (*Future, error) {
 	m, err := s.begin("holdfast.Go", name)
 	if err != nil {

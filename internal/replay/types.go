@@ -8,8 +8,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Run is one run of a durable function: one attempt of its job. It costs next to nothing until the function uses one of its
-// operations.
+// Run is one run of a durable function: one attempt of its job. It costs next to nothing until the
+// function uses one of its operations.
 type Run struct {
 	host    Host
 	claimed *store.Claimed
@@ -26,8 +26,9 @@ type Run struct {
 	undoing     atomic.Bool                 // compensations run
 }
 
-// replayState is what a durable run remembers: its journal and its inbox, as they were read when it first asked, and what it has added
-// since; and who of its strands goes on and who waits. A run that never asks has none of it.
+// replayState is what a durable run remembers: its journal and its inbox, as they were read when it
+// first asked, and what it has added since; and who of its strands goes on and who waits. A run
+// that never asks has none of it.
 type replayState struct {
 	run   *Run
 	fault fault // of the handler's strands
@@ -81,9 +82,10 @@ type block struct {
 	wake  chan struct{}
 }
 
-// Strand is one line of control of a durable run: the handler itself, a function that it started with Go, a
-// compensation. Its operations are numbered in their order, which is how they are found again in the journal; so what
-// two strands do at the same time never mixes. A strand is used by one goroutine.
+// Strand is one line of control of a durable run: the handler itself, a function that it started
+// with Go, a compensation. Its operations are numbered in their order, which is how they are found
+// again in the journal; so what two strands do at the same time never mixes. A strand is used by
+// one goroutine.
 type Strand struct {
 	run    *Run
 	prefix string // of the paths of its operations: "" or "3."
@@ -141,7 +143,8 @@ type undo struct {
 	f    func(*Strand) error
 }
 
-// openTx is a transaction of the user's in which a strand is, and with which an entry of the run is to be stored.
+// openTx is a transaction of the user's in which a strand is, and with which an entry of the run is
+// to be stored.
 type openTx struct {
 	wrote bool // the entry: whether it is there the end of the transaction tells
 	left  bool // the run has ended meanwhile, and no longer waits for it: nothing is to be written in it any more

@@ -32,8 +32,8 @@ func (s *Strand) Now() (time.Time, error) {
 	return at, nil
 }
 
-// seed derives a number from the run and the strand, the same on every replay, and another one after the run has continued as new.
-// What it is for tells one use from the other.
+// seed derives a number from the run and the strand, the same on every replay, and another one
+// after the run has continued as new. What it is for tells one use from the other.
 func (s *Strand) seed(m *replayState, what string) [32]byte {
 	put(&m.randoms, s.prefix+what, m.randoms[s.prefix+what]+1)
 	text := append([]byte(nil), s.run.claimed.Job.ID[:]...)
@@ -90,8 +90,9 @@ func (s *Strand) Publish(kind store.EntryKind, name string, data []byte) error {
 	return m.flush()
 }
 
-// Patched reports whether the run takes part in a change of its code: a run that had gone past the place when the change came does not.
-// It takes no place, so that the call can be added and removed.
+// Patched reports whether the run takes part in a change of its code: a run that had gone past the
+// place when the change came does not. It takes no place, so that the call can be added and
+// removed.
 func (s *Strand) Patched(name string) (bool, error) {
 	m, err := s.begin("run.Patched", name)
 	if err != nil {

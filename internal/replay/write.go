@@ -11,14 +11,15 @@ import (
 )
 
 const (
-	// maxAppend and maxAppendBytes bound what one write of a run carries, so that other runs do not wait long behind it.
+	// maxAppend and maxAppendBytes bound what one write of a run carries, so that other runs do not
+	// wait long behind it.
 	maxAppend      = 500
 	maxAppendBytes = 1 << 20
 )
 
-// flush stores what is pending, together with children, and returns when that is durable. Strands that flush at the
-// same time share a write, and one write follows the other, so that the journal has no gaps. It lets go of the
-// lock meanwhile. An error means that the run cannot go on.
+// flush stores what is pending, together with children, and returns when that is durable. Strands
+// that flush at the same time share a write, and one write follows the other, so that the journal
+// has no gaps. It lets go of the lock meanwhile. An error means that the run cannot go on.
 func (m *replayState) flush() error {
 	for m.flushing {
 		m.flushed.Wait()
@@ -40,7 +41,8 @@ func (m *replayState) flush() error {
 	return nil
 }
 
-// write stores the first portion of what is pending. No other strand writes. It releases the lock meanwhile.
+// write stores the first portion of what is pending. No other strand writes. It releases the lock
+// meanwhile.
 func (m *replayState) write() error {
 	a := m.take()
 	m.flushing = true
@@ -51,7 +53,8 @@ func (m *replayState) write() error {
 	return err
 }
 
-// writeLast is write for a run whose end is decided, and whose life may be over. It lets go of the lock meanwhile.
+// writeLast is write for a run whose end is decided, and whose life may be over. It lets go of the
+// lock meanwhile.
 func (m *replayState) writeLast() error {
 	a := m.take()
 	m.flushing = true
@@ -106,7 +109,8 @@ func (m *replayState) written(a *store.Append, err error) {
 	m.flushed.Broadcast()
 }
 
-// spoiled ends the run if a write of it failed: whatever went on from there would not be remembered.
+// spoiled ends the run if a write of it failed: whatever went on from there would not be
+// remembered.
 func (m *replayState) spoiled(err error) error {
 	switch {
 	case err == nil:
@@ -118,7 +122,8 @@ func (m *replayState) spoiled(err error) error {
 		m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
 	default:
 		m.unwritten = true
-		// What the run has decided since is lost with the write, so that it cannot go on from there.
+		// What the run has decided since is lost with the write, so that it cannot go on from
+		// there.
 		m.leave(m.run.failed(unwritten(m.run.claimed.Job.ID, err)))
 	}
 	if m.exiting {

@@ -1,5 +1,6 @@
-// Package supervise keeps a process alive through panics of Holdfast's own goroutines: a Guard logs them, tells of them in the engine's
-// health, and begins loops again, with a backoff. What a panic leaves undone is made up for by who uses the guard.
+// Package supervise keeps a process alive through panics of Holdfast's own goroutines: a Guard logs
+// them, tells of them in the engine's health, and begins loops again, with a backoff. What a panic
+// leaves undone is made up for by who uses the guard.
 //
 // Of ours, it imports store and internal/logs.
 package supervise
@@ -18,9 +19,10 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Guard keeps a panic in one of the engine's own goroutines from ending the process, and with it every job that runs there. It is logged
-// with its stack, and told by the engine's health. What the panic left undone is made up for elsewhere: loops begin again, and a lease that
-// has no run any more is found by the beat.
+// Guard keeps a panic in one of the engine's own goroutines from ending the process, and with it
+// every job that runs there. It is logged with its stack, and told by the engine's health. What the
+// panic left undone is made up for elsewhere: loops begin again, and a lease that has no run any
+// more is found by the beat.
 type Guard struct {
 	lines *logs.Limiter
 
@@ -95,7 +97,8 @@ func (g *Guard) Supervise(ctx context.Context, part string, loop func(context.Co
 	})
 }
 
-// Restart runs a loop until it returns. Each time that it panics it rests, and ends if rest says so.
+// Restart runs a loop until it returns. Each time that it panics it rests, and ends if rest says
+// so.
 func (g *Guard) Restart(part string, loop func(), rest func(wait time.Duration) (goOn bool)) {
 	for try := 1; ; try++ {
 		began := time.Now() //nolint:forbidigo // how long it runs, and not what time it is

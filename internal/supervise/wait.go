@@ -15,7 +15,8 @@ func Sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// Signal wakes the receiver of a channel of capacity one, now or later, once for any number of signals.
+// Signal wakes the receiver of a channel of capacity one, now or later, once for any number of
+// signals.
 func Signal(ch chan struct{}) {
 	select {
 	case ch <- struct{}{}:

@@ -48,7 +48,8 @@ func listed(cell string) (words []string) {
 	return words
 }
 
-// unwanted is a word of the last column of docs/terms.md that is not in italics, with the term to say instead.
+// unwanted is a word of the last column of docs/terms.md that is not in italics, with the term to
+// say instead.
 type unwanted struct {
 	lower, instead string
 	pattern        *regexp.Regexp
@@ -67,7 +68,8 @@ func unwantedWords(t *testing.T) (words []unwanted) {
 	return words
 }
 
-// find calls report with the place of each unwanted word. A plain search comes first, because it is much faster.
+// find calls report with the place of each unwanted word. A plain search comes first, because it is
+// much faster.
 func find(words []unwanted, text string, report func(at []int, instead string)) {
 	lower := strings.ToLower(text)
 	for _, word := range words {
@@ -79,7 +81,8 @@ func find(words []unwanted, text string, report func(at []int, instead string)) 
 	}
 }
 
-// TestTermsOccur looks for each term, in any form, in the programs, the statements and the other pages.
+// TestTermsOccur looks for each term, in any form, in the programs, the statements and the other
+// pages.
 func TestTermsOccur(t *testing.T) {
 	t.Parallel()
 	missing := map[string]*regexp.Regexp{}
@@ -144,7 +147,8 @@ func TestPagesSayOneWord(t *testing.T) {
 	}
 }
 
-// TestProgramsSayOneWord checks the texts of programs: every string with a space in it, which is help, errors and logs.
+// TestProgramsSayOneWord checks the texts of programs: every string with a space in it, which is
+// help, errors and logs.
 func TestProgramsSayOneWord(t *testing.T) {
 	t.Parallel()
 	words := unwantedWords(t)

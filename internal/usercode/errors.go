@@ -1,5 +1,6 @@
-// Package usercode is the border to the user's functions: the errors that they return to say how a job goes on, those that they get, and
-// what is kept of an error or a panic, whose methods are the user's code, too, and may panic.
+// Package usercode is the border to the user's functions: the errors that they return to say how a
+// job goes on, those that they get, and what is kept of an error or a panic, whose methods are the
+// user's code, too, and may panic.
 //
 // Of ours, it imports only store.
 package usercode
@@ -9,7 +10,8 @@ import (
 	"time"
 )
 
-// The causes with which a handler's context ends, as context.Cause tells. The stores' ErrLeaseLost is the fourth.
+// The causes with which a handler's context ends, as context.Cause tells. The stores' ErrLeaseLost
+// is the fourth.
 var (
 	// ErrCancelled: a cancel of the job was requested.
 	ErrCancelled = errors.New("holdfast: job cancelled")
@@ -60,7 +62,8 @@ func (e *FailError) Error() string { return e.Err.Error() }
 
 func (e *FailError) Unwrap() error { return e.Err }
 
-// ErrJournalFull is what the operations of a run return that would let it remember more than it may.
+// ErrJournalFull is what the operations of a run return that would let it remember more than it
+// may.
 var ErrJournalFull = errors.New("holdfast: the journal is full")
 
 // StepError is the failure of a step, the same when it happens and when it is replayed.

@@ -11,8 +11,8 @@ import (
 // varying is what differs between failures that are alike: ids, addresses, numbers.
 var varying = regexp.MustCompile(`(?i)\b(?:0x)?[0-9a-f-]*[0-9][0-9a-f-]*\b|[0-9]+`)
 
-// Fingerprint is the same for failures of a kind that are alike: with the same reason and, but for what varies from one to
-// the next, the same first line of the error. It is never 0.
+// Fingerprint is the same for failures of a kind that are alike: with the same reason and, but for
+// what varies from one to the next, the same first line of the error. It is never 0.
 func Fingerprint(kind string, reason store.Reason, text string) int64 {
 	line, _, _ := strings.Cut(text, "\n")
 	h := fnv.New64a()

@@ -14,7 +14,8 @@ type PanicError struct {
 	Stack string
 }
 
-// PanicOf is called with what was recovered, where it was. The panic of a strand stays that of the strand where it is awaited.
+// PanicOf is called with what was recovered, where it was. The panic of a strand stays that of the
+// strand where it is awaited.
 func PanicOf(p any) *PanicError {
 	if e, ok := p.(*PanicError); ok {
 		return e
@@ -29,5 +30,6 @@ func PanicText(value any) string { return fmt.Sprintf(panicPrefix+"%v", value) }
 
 const panicPrefix = "panic: "
 
-// IsPanic reports whether an outcome tells of a panic, and not of an error or of a handler that is stuck.
+// IsPanic reports whether an outcome tells of a panic, and not of an error or of a handler that is
+// stuck.
 func IsPanic(o *store.Outcome) bool { return o.Trace != "" && strings.HasPrefix(o.Error, panicPrefix) }

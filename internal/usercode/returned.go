@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Returned is what a function of the user's has returned as its error, looked at once: the methods of the error are the user's code,
-// too, and may panic.
+// Returned is what a function of the user's has returned as its error, looked at once: the methods
+// of the error are the user's code, too, and may panic.
 type Returned struct {
 	Text          string
 	Cancel        *CancelError
@@ -67,7 +67,8 @@ func ForHandlers(err error) error {
 	return nil
 }
 
-// HandlersOnlyError is the misuse of a function that is no handler and has returned what only a handler may.
+// HandlersOnlyError is the misuse of a function that is no handler and has returned what only a
+// handler may.
 type HandlersOnlyError string
 
 func (e HandlersOnlyError) Error() string {

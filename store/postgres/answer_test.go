@@ -31,8 +31,8 @@ func answered(run store.Claimed) *store.Outcome {
 	return o
 }
 
-// TestAnswersOfOneBatch: the statement that writes them looks for the last number of the parent, and
-// does not come past all that it has just written, once for each.
+// TestAnswersOfOneBatch: the statement that writes them looks for the last number of the parent,
+// and does not come past all that it has just written, once for each.
 func TestAnswersOfOneBatch(t *testing.T) {
 	t.Parallel()
 	const many = 200
@@ -80,8 +80,8 @@ func fetched(t *testing.T, lines []string, table string) (rows int) {
 	return rows
 }
 
-// TestAnswersNeedTheParent: a child that answers is kept from ending by who holds its parent, and not
-// by who sends to the child itself.
+// TestAnswersNeedTheParent: a child that answers is kept from ending by who holds its parent, and
+// not by who sends to the child itself.
 func TestAnswersNeedTheParent(t *testing.T) {
 	t.Parallel()
 	for name, begin := range callers {

@@ -11,7 +11,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// Transactions begins transactions of X, a caller's own type, on the database of a store. Begin and BeginSQL return one.
+// Transactions begins transactions of X, a caller's own type, on the database of a store. Begin and
+// BeginSQL return one.
 type Transactions[X any] struct {
 	begin func(context.Context) (tx X, wrapped store.Tx, end ender, err error)
 }
@@ -30,7 +31,8 @@ func Begin(pool *pgxpool.Pool) Transactions[pgx.Tx] {
 	}}
 }
 
-// BeginSQL returns what begins transactions of a database/sql pool, at READ COMMITTED. It must be of pgx's driver (pgx/v5/stdlib).
+// BeginSQL returns what begins transactions of a database/sql pool, at READ COMMITTED. It must be
+// of pgx's driver (pgx/v5/stdlib).
 func BeginSQL(db *sql.DB) Transactions[*sql.Tx] {
 	return Transactions[*sql.Tx]{func(ctx context.Context) (*sql.Tx, store.Tx, ender, error) {
 		tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
@@ -42,9 +44,10 @@ func BeginSQL(db *sql.DB) Transactions[*sql.Tx] {
 	}}
 }
 
-// Transact begins a transaction, calls fn with it and with its wrapping for the store, and commits. If fn returns an error or panics
-// nothing of the transaction happens, and the error is returned as it is. An error of the commit itself that is store.ErrUnavailable
-// leaves open whether it happened.
+// Transact begins a transaction, calls fn with it and with its wrapping for the store, and commits.
+// If fn returns an error or panics nothing of the transaction happens, and the error is returned as
+// it is. An error of the commit itself that is store.ErrUnavailable leaves open whether it
+// happened.
 func (t Transactions[X]) Transact(ctx context.Context, fn func(tx X, wrapped store.Tx) error) error {
 	tx, wrapped, end, err := t.begin(ctx)
 	if err != nil {
@@ -53,7 +56,8 @@ func (t Transactions[X]) Transact(ctx context.Context, fn func(tx X, wrapped sto
 	committing := false
 	defer func() {
 		if !committing {
-			// What fn returned is the error to tell. Nothing of the transaction happens, whatever this one is.
+			// What fn returned is the error to tell. Nothing of the transaction happens, whatever
+			// this one is.
 			_ = end.rollback(context.WithoutCancel(ctx))
 		}
 	}()

@@ -18,8 +18,9 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres"
 )
 
-// BenchmarkCycle takes jobs from enqueue to completion, in batches of several sizes. Beside the time it reports the CPU time of
-// the server's processes, where they are on this machine, and the log that is written.
+// BenchmarkCycle takes jobs from enqueue to completion, in batches of several sizes. Beside the
+// time it reports the CPU time of the server's processes, where they are on this machine, and the
+// log that is written.
 func BenchmarkCycle(b *testing.B) {
 	for _, mode := range []string{"session", "pooler"} {
 		for _, batch := range []int{1, 60, 500} {
@@ -37,8 +38,8 @@ func BenchmarkCycle(b *testing.B) {
 	}
 }
 
-// BenchmarkEnqueue, BenchmarkClaim and BenchmarkComplete are one transaction of a job's life each, and nothing else: what the client
-// allocates for so many jobs.
+// BenchmarkEnqueue, BenchmarkClaim and BenchmarkComplete are one transaction of a job's life each,
+// and nothing else: what the client allocates for so many jobs.
 func BenchmarkEnqueue(b *testing.B) { alone(b, "enqueue") }
 
 func BenchmarkClaim(b *testing.B) { alone(b, "claim") }
@@ -147,7 +148,8 @@ func BenchmarkJournal(b *testing.B) {
 	}
 }
 
-// BenchmarkJournals reads what several jobs remember, as their runs do when they begin, of jobs that never continued as new.
+// BenchmarkJournals reads what several jobs remember, as their runs do when they begin, of jobs
+// that never continued as new.
 func BenchmarkJournals(b *testing.B) {
 	for _, batch := range []int{1, 60} {
 		for _, entries := range []int{1, 10, 100} {
@@ -168,8 +170,8 @@ func BenchmarkJournals(b *testing.B) {
 	}
 }
 
-// BenchmarkContinue: a run that remembers much continues as new. The statements are the
-// batch's, for which others of the process wait. BenchmarkFork copies as much; nobody waits for that.
+// BenchmarkContinue: a run that remembers much continues as new. The statements are the batch's,
+// for which others of the process wait. BenchmarkFork copies as much; nobody waits for that.
 func BenchmarkContinue(b *testing.B) {
 	remembering(b, func(d *bed, run store.Claimed, _ int) {
 		o := &store.Outcome{Lease: run.Lease, State: store.Available, Durable: true, Continue: &store.Continue{}}
@@ -180,8 +182,8 @@ func BenchmarkContinue(b *testing.B) {
 	})
 }
 
-// BenchmarkContinueAgain: a run continues as new again and again, each time after 50,000 entries, half of which are items of a stream
-// or values, and stay.
+// BenchmarkContinueAgain: a run continues as new again and again, each time after 50,000 entries,
+// half of which are items of a stream or values, and stay.
 func BenchmarkContinueAgain(b *testing.B) {
 	d := newBed(b, "session")
 	d.enqueue(1)
@@ -244,7 +246,8 @@ func (d *bed) remember(run store.Claimed, entries int, signals bool) {
 	}
 }
 
-// speak appends entries that others see: each fourth is an item of a stream, and each fourth a value of one of a thousand keys.
+// speak appends entries that others see: each fourth is an item of a stream, and each fourth a
+// value of one of a thousand keys.
 func (d *bed) speak(run store.Claimed, after, entries int) {
 	data := bytes.Repeat([]byte("x"), 100)
 	for seq := after + 1; seq <= after+entries; {
@@ -392,7 +395,8 @@ func written(b *testing.B, conn *pgx.Conn) (n float64) {
 	return n
 }
 
-// serverCPU is the CPU time in seconds of the server's processes that live, by the proc file system; 0 where there is none.
+// serverCPU is the CPU time in seconds of the server's processes that live, by the proc file
+// system; 0 where there is none.
 func serverCPU(b *testing.B, conn *pgx.Conn) (seconds float64) {
 	b.Helper()
 	rows, err := conn.Query(b.Context(), "SELECT pid FROM pg_stat_activity")

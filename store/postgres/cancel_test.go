@@ -6,8 +6,9 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestARequestIsRecordedWhereverTheJobWas: a job that moves whenever it is looked at, as one without a pointer seems to, is asked to
-// end, or to pause, which is recorded like every other request; that the sweep applies it later is not.
+// TestARequestIsRecordedWhereverTheJobWas: a job that moves whenever it is looked at, as one
+// without a pointer seems to, is asked to end, or to pause, which is recorded like every other
+// request; that the sweep applies it later is not.
 func TestARequestIsRecordedWhereverTheJobWas(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)

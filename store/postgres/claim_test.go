@@ -122,8 +122,8 @@ func (c *claimer) late(url string, q *store.Enqueue) (commit func()) {
 	}
 }
 
-// TestFloorsHideNothingForLong: a transaction that was long commits behind jobs that are taken already, while there are so many others
-// that every claim is full.
+// TestFloorsHideNothingForLong: a transaction that was long commits behind jobs that are taken
+// already, while there are so many others that every claim is full.
 func TestFloorsHideNothingForLong(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)
@@ -142,7 +142,8 @@ func TestFloorsHideNothingForLong(t *testing.T) {
 	c.want("then it goes on", jobs[4], jobs[5])
 }
 
-// TestFloorsHideNothingFromAClaimWithRoom: if there is nothing beyond the floors what is behind them is taken at once.
+// TestFloorsHideNothingFromAClaimWithRoom: if there is nothing beyond the floors what is behind
+// them is taken at once.
 func TestFloorsHideNothingFromAClaimWithRoom(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)
@@ -220,7 +221,8 @@ func TestMoreBehindAFloorThanAClaimTakes(t *testing.T) {
 	c.want("and", behind[4], jobs[4])
 }
 
-// TestFloorsOfTwoStores: what one puts behind the floors of the other is taken by it in time, and nothing twice.
+// TestFloorsOfTwoStores: what one puts behind the floors of the other is taken by it in time, and
+// nothing twice.
 func TestFloorsOfTwoStores(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)
@@ -231,7 +233,8 @@ func TestFloorsOfTwoStores(t *testing.T) {
 	b.want("b", jobs[2:4]...)
 	runs := b.runs()
 	a.want("a goes on", jobs[6:8]...)
-	// A node that leaves gives back its jobs: now is their run time, the hour before is that of one which is retried.
+	// A node that leaves gives back its jobs: now is their run time, the hour before is that of one
+	// which is retried.
 	o := &store.Outcome{Lease: runs[0].Lease, State: store.Retryable, RunAt: runs[0].Job.RunAt.Add(-time.Hour), Reason: store.ReasonError}
 	if err := store.ApplyEach(t.Context(), b.store, &store.Batch{Outcomes: []*store.Outcome{o}}); err != nil || o.Err != nil {
 		t.Fatal(err, o.Err)
@@ -293,7 +296,8 @@ func (c *claimer) putBehind(by time.Duration) *store.Enqueue {
 	return q
 }
 
-// looksTake teaches a claimer of two jobs, which has nothing to claim, how long its whole looks take.
+// looksTake teaches a claimer of two jobs, which has nothing to claim, how long its whole looks
+// take.
 func (c *claimer) looksTake(long time.Duration) {
 	c.Helper()
 	jobs := several(6)
@@ -336,7 +340,8 @@ func TestAnIdleClaimerLooksWhateverItCosts(t *testing.T) {
 	c.want("a second later", job)
 }
 
-// TestAnIdleClaimerThatIsWoken looks at everything at once: what it is told of may be in a lane that it has not met.
+// TestAnIdleClaimerThatIsWoken looks at everything at once: what it is told of may be in a lane
+// that it has not met.
 func TestAnIdleClaimerThatIsWoken(t *testing.T) {
 	t.Parallel()
 	c := newClaimer(t, fresh(t), 2)
@@ -353,8 +358,8 @@ func TestAnIdleClaimerThatIsWoken(t *testing.T) {
 	c.want("at once", job)
 }
 
-// TestEmptyClaimsWhereLooksAreExpensive find what is a little late at once, and what is far behind when it is time for a look, or at once
-// where that has happened lately.
+// TestEmptyClaimsWhereLooksAreExpensive find what is a little late at once, and what is far behind
+// when it is time for a look, or at once where that has happened lately.
 func TestEmptyClaimsWhereLooksAreExpensive(t *testing.T) {
 	t.Parallel()
 	c := newClaimer(t, fresh(t), 2)
@@ -375,7 +380,8 @@ func TestEmptyClaimsWhereLooksAreExpensive(t *testing.T) {
 	c.want("nothing is left in the end")
 }
 
-// TestFloorsOfManyLanes: the order is that of the whole, and a lane that a claim does not ask for keeps its floor.
+// TestFloorsOfManyLanes: the order is that of the whole, and a lane that a claim does not ask for
+// keeps its floor.
 func TestFloorsOfManyLanes(t *testing.T) {
 	t.Parallel()
 	c := newClaimer(t, fresh(t), 3)
@@ -430,7 +436,8 @@ func (c *counter) since(what string) int {
 	return n
 }
 
-// TestAnIdleClaimIsOneStatement: only the first claim that finds nothing after full ones looks twice.
+// TestAnIdleClaimIsOneStatement: only the first claim that finds nothing after full ones looks
+// twice.
 func TestAnIdleClaimIsOneStatement(t *testing.T) {
 	t.Parallel()
 	url, schema := pgtest.Shared(t).Schema(t)
@@ -465,7 +472,8 @@ func TestAnIdleClaimIsOneStatement(t *testing.T) {
 
 var touched = regexp.MustCompile(`Buffers: shared hit=(\d+)`)
 
-// TestClaimsUnderALongTransaction cost what they did before it: while it lasts nothing of what is taken can be cleared away.
+// TestClaimsUnderALongTransaction cost what they did before it: while it lasts nothing of what is
+// taken can be cleared away.
 func TestClaimsUnderALongTransaction(t *testing.T) {
 	t.Parallel()
 	for name, queues := range map[string]int{"one lane": 1, "several": 3} {
@@ -513,7 +521,8 @@ func TestClaimsUnderALongTransaction(t *testing.T) {
 	}
 }
 
-// TestARepeatThatArrivesLate: the same claim was repeated twice. Once its jobs are done nothing but its number tells that it happened.
+// TestARepeatThatArrivesLate: the same claim was repeated twice. Once its jobs are done nothing but
+// its number tells that it happened.
 func TestARepeatThatArrivesLate(t *testing.T) {
 	t.Parallel()
 	c := newClaimer(t, fresh(t), 2)
@@ -541,7 +550,8 @@ func TestARepeatThatArrivesLate(t *testing.T) {
 	c.want("the next claim", jobs[2:]...)
 }
 
-// TestARepeatFindsBothParts of a claim that looked at what it knew, and then at everything: the answer to the second part was lost.
+// TestARepeatFindsBothParts of a claim that looked at what it knew, and then at everything: the
+// answer to the second part was lost.
 func TestARepeatFindsBothParts(t *testing.T) {
 	t.Parallel()
 	c := newClaimer(t, fresh(t), 5)

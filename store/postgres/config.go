@@ -12,20 +12,23 @@ import (
 
 // Config is a PostgreSQL database and how to use it. It is a store.Source. Set URL or Pool.
 type Config struct {
-	// URL of the database, or a connection string of keywords, as pgx and libpq understand them. The environment
-	// variables of libpq (PGHOST, PGUSER, …) fill in what it leaves out. The store opens and closes a pool of its own.
+	// URL of the database, or a connection string of keywords, as pgx and libpq understand them.
+	// The environment variables of libpq (PGHOST, PGUSER, …) fill in what it leaves out. The store
+	// opens and closes a pool of its own.
 	URL string
-	// Pool of the caller's. It stays the caller's, and is not closed. Watch and, rarely, EnqueueTx open connections of their
-	// own with its settings; none of its connections is kept, changed, or listened on.
+	// Pool of the caller's. It stays the caller's, and is not closed. Watch and, rarely, EnqueueTx
+	// open connections of their own with its settings; none of its connections is kept, changed, or
+	// listened on.
 	Pool *pgxpool.Pool
 	// SchemaName is the database schema that holds the tables. Default: holdfast.
 	SchemaName string
 	// NoMigrate makes Open fail with store.ErrSchema instead of bringing the schema up to date.
 	NoMigrate bool
-	// NoSession does without whatever belongs to a session: LISTEN, settings, prepared statements. It is for poolers in
-	// transaction mode. Nodes then poll, and small operations cost more, as they are planned each time. With a Pool
-	// set its DefaultQueryExecMode too (pgx.QueryExecModeCacheDescribe), unless the pooler keeps prepared statements.
-	// A URL whose server refuses our settings, as PgBouncer does, is used like this by itself.
+	// NoSession does without whatever belongs to a session: LISTEN, settings, prepared statements.
+	// It is for poolers in transaction mode. Nodes then poll, and small operations cost more, as
+	// they are planned each time. With a Pool set its DefaultQueryExecMode too
+	// (pgx.QueryExecModeCacheDescribe), unless the pooler keeps prepared statements. A URL whose
+	// server refuses our settings, as PgBouncer does, is used like this by itself.
 	NoSession bool
 	// MaxConns is the size of the pool that a URL opens. Default: pool_max_conns of the URL, or 10.
 	MaxConns int
@@ -53,5 +56,6 @@ func (c Config) withDefaults() (Config, error) {
 // URL returns the source for a database, with the defaults of Config.
 func URL(url string) Config { return Config{URL: url} }
 
-// Pool returns the source for the database of a pool that the caller keeps, with the defaults of Config.
+// Pool returns the source for the database of a pool that the caller keeps, with the defaults of
+// Config.
 func Pool(pool *pgxpool.Pool) Config { return Config{Pool: pool} }

@@ -1,15 +1,17 @@
-// Package postgres keeps jobs in PostgreSQL, 14 or newer. It is the store for more than one machine: nodes share nothing else.
+// Package postgres keeps jobs in PostgreSQL, 14 or newer. It is the store for more than one
+// machine: nodes share nothing else.
 //
 // # What it promises
 //
-// Everything that package store says. Each operation is one transaction, at READ COMMITTED, and most are one round trip: the
-// statements of a transaction are sent in one pipeline, which PostgreSQL runs as one implicit transaction. Readers see one
-// snapshot and lock nothing.
+// Everything that package store says. Each operation is one transaction, at READ COMMITTED, and
+// most are one round trip: the statements of a transaction are sent in one pipeline, which
+// PostgreSQL runs as one implicit transaction. Readers see one snapshot and lock nothing.
 //
 // # How it is built
 //
-// This package is the door: it has the configuration, opens the database, takes callers' transactions, names the operations, and
-// gives their errors a class. What they do is in the packages of internal, each of which stands on those before it:
+// This package is the door: it has the configuration, opens the database, takes callers'
+// transactions, names the operations, and gives their errors a class. What they do is in the
+// packages of internal, each of which stands on those before it:
 //
 //   - pg: connections, statements and their texts (internal/pg/sql), the clock, and what PostgreSQL's errors mean;
 //   - schema: the steps of the schema (internal/schema/migrations), and the partitions of the days;
@@ -18,22 +20,26 @@
 //   - write: what nodes and clients do all the time: batches, claims, promotion, callers' transactions;
 //   - operate: what people ask for, nodes that come and go, and what the leader does.
 //
-// The state of a job is where its pointer is; the tables are in internal/schema/migrations/0001_jobs.sql.
+// The state of a job is where its pointer is; the tables are in
+// internal/schema/migrations/0001_jobs.sql.
 //
 // # Poolers
 //
-// Config.NoSession does without LISTEN, settings of connections, and named statements. A URL whose server refuses our settings, as
-// PgBouncer does, is used like that by itself. Everything works, but each statement is planned each time: nothing to speak of for
-// large batches, and up to 2 ms of CPU for a small one.
+// Config.NoSession does without LISTEN, settings of connections, and named statements. A URL whose
+// server refuses our settings, as PgBouncer does, is used like that by itself. Everything works,
+// but each statement is planned each time: nothing to speak of for large batches, and up to 2 ms of
+// CPU for a small one.
 //
 // # When it fails
 //
-// A connection that breaks is ErrUnavailable, and what was asked may have happened; callers repeat it, and what did happen is
-// recognised: an enqueue by its id, a claim by its node and number, an outcome by the row that it left. A server that restarts is
-// the same, several times. A standby is ErrReadOnly, a full disk ErrFull, a schema from the future ErrSchema, and what can
-// never work ErrInvalid; classOf in internal/pg/classify.go is the table.
+// A connection that breaks is ErrUnavailable, and what was asked may have happened; callers repeat
+// it, and what did happen is recognised: an enqueue by its id, a claim by its node and number, an
+// outcome by the row that it left. A server that restarts is the same, several times. A standby is
+// ErrReadOnly, a full disk ErrFull, a schema from the future ErrSchema, and what can never work
+// ErrInvalid; classOf in internal/pg/classify.go is the table.
 //
 // # Imports
 //
-// Package store, the packages of internal, and pgx. They import package store, store/internal/sqltext, and pgx.
+// Package store, the packages of internal, and pgx. They import package store,
+// store/internal/sqltext, and pgx.
 package postgres

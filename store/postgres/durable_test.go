@@ -61,7 +61,8 @@ func childOf(parent store.ID) func(*store.Enqueue) {
 	return func(q *store.Enqueue) { q.Job.Parent, q.Job.Answers = parent, true }
 }
 
-// TestParkMeetsSend: a run parks while the message that it waits for arrives. Whichever comes first, the job is available afterwards.
+// TestParkMeetsSend: a run parks while the message that it waits for arrives. Whichever comes
+// first, the job is available afterwards.
 func TestParkMeetsSend(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)
@@ -112,7 +113,8 @@ func TestParkMeetsSend(t *testing.T) {
 	t.Logf("%d messages woke their job, %d were found by the run that parked", woken, found)
 }
 
-// TestChildrenMeetTheirParent: children finish on several nodes while their parent parks until all of them have.
+// TestChildrenMeetTheirParent: children finish on several nodes while their parent parks until all
+// of them have.
 func TestChildrenMeetTheirParent(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)
@@ -177,7 +179,8 @@ func TestChildrenMeetTheirParent(t *testing.T) {
 	}
 }
 
-// TestTerminateMeetsAppends: what is appended before a job is terminated is there, and nothing is appended afterwards.
+// TestTerminateMeetsAppends: what is appended before a job is terminated is there, and nothing is
+// appended afterwards.
 func TestTerminateMeetsAppends(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)
@@ -213,7 +216,8 @@ func TestTerminateMeetsAppends(t *testing.T) {
 	}
 }
 
-// TestRescueMeetsAppends: a node that is slow writes until it is declared dead, and nothing afterwards.
+// TestRescueMeetsAppends: a node that is slow writes until it is declared dead, and nothing
+// afterwards.
 func TestRescueMeetsAppends(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)
@@ -252,7 +256,8 @@ func TestRescueMeetsAppends(t *testing.T) {
 	}
 }
 
-// TestFenceHoldsItsNode: while somebody writes the journals of a node nobody declares it dead, and nobody takes a lease from it.
+// TestFenceHoldsItsNode: while somebody writes the journals of a node nobody declares it dead, and
+// nobody takes a lease from it.
 func TestFenceHoldsItsNode(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)
@@ -357,7 +362,8 @@ func TestAppendTxHoldsItsJob(t *testing.T) {
 	}
 }
 
-// TestSendTxHoldsItsJob: other senders to the job wait, and fail alone; others of their batch do not.
+// TestSendTxHoldsItsJob: other senders to the job wait, and fail alone; others of their batch do
+// not.
 func TestSendTxHoldsItsJob(t *testing.T) {
 	t.Parallel()
 	for name, begin := range callers {
@@ -407,7 +413,8 @@ func TestSendTxHoldsItsJob(t *testing.T) {
 	}
 }
 
-// TestRepeatedWavesOfSends: within a batch the first of two sends with one key, or to one callback, decides over the second.
+// TestRepeatedWavesOfSends: within a batch the first of two sends with one key, or to one callback,
+// decides over the second.
 func TestRepeatedWavesOfSends(t *testing.T) {
 	t.Parallel()
 	s := open(t, fresh(t))

@@ -11,15 +11,18 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
 
-// FakeCursors gives the cursors of a store another clock, and with it cursors to a store whose clock is a test's.
+// FakeCursors gives the cursors of a store another clock, and with it cursors to a store whose
+// clock is a test's.
 func FakeCursors(s store.Store, clock func() time.Time) {
 	s.(*Store).local.Cursors.Clock = clock //nolint:errcheck // what else would it be
 }
 
-// Fence is the statement by which those who write the journals of a node's runs keep others from taking its leases.
+// Fence is the statement by which those who write the journals of a node's runs keep others from
+// taking its leases.
 func Fence(s store.Store) string { return s.(*Store).db.Text("fence") } //nolint:errcheck // what else would it be
 
-// ClaimPlan explains what a claim costs that begins at the cursors, or looks at everything; it does not happen.
+// ClaimPlan explains what a claim costs that begins at the cursors, or looks at everything; it does
+// not happen.
 func ClaimPlan(ctx context.Context, s store.Store, params store.ClaimParams, whole bool) (lines []string, err error) {
 	opened := s.(*Store) //nolint:errcheck // what else would it be
 	from := opened.local.Cursors.Begin(&params, whole, &opened.local.Lanes)
@@ -27,7 +30,8 @@ func ClaimPlan(ctx context.Context, s store.Store, params store.ClaimParams, who
 	return opened.tryout(ctx, pg.Statement{Name: "claim", Args: opened.write.ClaimArgs(params, opened.db.Micros(), from)})
 }
 
-// AnswerPlan explains what it costs that jobs that have finished answer their parents; it does not happen.
+// AnswerPlan explains what it costs that jobs that have finished answer their parents; it does not
+// happen.
 func AnswerPlan(ctx context.Context, s store.Store, jobs []store.ID) ([]string, error) {
 	opened := s.(*Store) //nolint:errcheck // what else would it be
 	runs := make([]*write.Run, len(jobs))
@@ -64,7 +68,8 @@ func Break(s store.Store, name string) (mend func()) {
 	return func() { texts[name] = was }
 }
 
-// EndSilent ends what has been silent for that long in the middle of a transaction and keeps a node from being declared dead.
+// EndSilent ends what has been silent for that long in the middle of a transaction and keeps a node
+// from being declared dead.
 func EndSilent(ctx context.Context, s store.Store, since time.Duration) error {
 	opened := s.(*Store) //nolint:errcheck // what else would it be
 	return opened.db.Send(ctx, opened.operate.EndSilent(since))
@@ -73,7 +78,8 @@ func EndSilent(ctx context.Context, s store.Store, since time.Duration) error {
 // KeepLanes bounds how many lanes a generation of a store's cache keeps.
 func KeepLanes(s store.Store, most int) { s.(*Store).local.Lanes.Most = most } //nolint:errcheck // what else would it be
 
-// ApplyPause does what follows when a request to pause a job was read: it is applied, if it stands still.
+// ApplyPause does what follows when a request to pause a job was read: it is applied, if it stands
+// still.
 func ApplyPause(ctx context.Context, s store.Store, id store.ID) error {
 	opened := s.(*Store) //nolint:errcheck // what else would it be
 	return opened.operate.PauseThese(ctx, []store.ID{id}, "", "", false, map[store.ID]store.State{})

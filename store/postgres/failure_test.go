@@ -14,8 +14,9 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres"
 )
 
-// TestRestartsUnderLoad: the server crashes and is restarted while jobs are enqueued, claimed and finished. Callers
-// repeat what is unavailable as the contract says, and every job is finished once.
+// TestRestartsUnderLoad: the server crashes and is restarted while jobs are enqueued, claimed and
+// finished. Callers repeat what is unavailable as the contract says, and every job is finished
+// once.
 func TestRestartsUnderLoad(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Private(t)
@@ -136,8 +137,8 @@ func TestRestartsUnderLoad(t *testing.T) {
 	t.Logf("%d jobs, %d calls repeated", n, unavailable.Load())
 }
 
-// TestAnswerCutOff: the transaction commits, and its answer never arrives. The caller repeats, and what has happened is
-// recognised.
+// TestAnswerCutOff: the transaction commits, and its answer never arrives. The caller repeats, and
+// what has happened is recognised.
 func TestAnswerCutOff(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)
@@ -148,7 +149,8 @@ func TestAnswerCutOff(t *testing.T) {
 	cut := func(text string) { p.cut.Store(&text) }
 	node := join(t, s)
 
-	// Every statement runs once before, so that it is prepared and the text is in no later message but the parameters'.
+	// Every statement runs once before, so that it is prepared and the text is in no later message
+	// but the parameters'.
 	warm := newJob()
 	enqueue(t, s, warm)
 	if runs, err := s.Claim(t.Context(), demand(node, 1, 5)); err != nil || len(runs) != 1 {

@@ -17,7 +17,8 @@ const onePatience = 100 * time.Millisecond
 // aMoment is how long it may, once such a transaction is known.
 const aMoment = 20 * time.Millisecond
 
-// TestManyKeysOfOneTransaction: however many keys it holds, others wait for it once, and what is free goes through.
+// TestManyKeysOfOneTransaction: however many keys it holds, others wait for it once, and what is
+// free goes through.
 func TestManyKeysOfOneTransaction(t *testing.T) {
 	t.Parallel()
 	config, url, w := counted(t)
@@ -103,7 +104,8 @@ func TestManyKeysOfOneTransaction(t *testing.T) {
 	}
 }
 
-// TestManyBodiesOfOneTransaction: the first run that it is in the way of costs the others a wait, the next ones nothing.
+// TestManyBodiesOfOneTransaction: the first run that it is in the way of costs the others a wait,
+// the next ones nothing.
 func TestManyBodiesOfOneTransaction(t *testing.T) {
 	t.Parallel()
 	config, url, w := counted(t)
@@ -155,8 +157,8 @@ func TestManyBodiesOfOneTransaction(t *testing.T) {
 	}
 }
 
-// TestABusyKeyUndoesNothing: what goes wrong while a key that was held is tried again is an error of that enqueue. The rest of its batch
-// has happened, and whoever repeated it would send twice.
+// TestABusyKeyUndoesNothing: what goes wrong while a key that was held is tried again is an error
+// of that enqueue. The rest of its batch has happened, and whoever repeated it would send twice.
 func TestABusyKeyUndoesNothing(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)
@@ -196,8 +198,8 @@ func TestABusyKeyUndoesNothing(t *testing.T) {
 	enqueue(t, s, held)
 }
 
-// TestAChildWhoseIDIsHeld: an append waits for the id of a child no longer than an enqueue does, and is busy with all that comes after it
-// in its run. The rest of the batch happens.
+// TestAChildWhoseIDIsHeld: an append waits for the id of a child no longer than an enqueue does,
+// and is busy with all that comes after it in its run. The rest of the batch happens.
 func TestAChildWhoseIDIsHeld(t *testing.T) {
 	t.Parallel()
 	for _, commits := range []bool{true, false} {
@@ -270,7 +272,8 @@ func TestAChildWhoseIDIsHeld(t *testing.T) {
 	}
 }
 
-// TestResumeWaitsForNobody: like the other requests of operators it insists a little, and then says that the job is busy.
+// TestResumeWaitsForNobody: like the other requests of operators it insists a little, and then says
+// that the job is busy.
 func TestResumeWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	config, url, w := counted(t)
@@ -300,8 +303,8 @@ func TestResumeWaitsForNobody(t *testing.T) {
 	}
 }
 
-// TestStrangerToAHeldKey: a batch that wants a key that is known to be held does not queue for it while
-// others wait behind the batch. If none do, a batch that has wanted the key for long does.
+// TestStrangerToAHeldKey: a batch that wants a key that is known to be held does not queue for it
+// while others wait behind the batch. If none do, a batch that has wanted the key for long does.
 func TestStrangerToAHeldKey(t *testing.T) {
 	t.Parallel()
 	config, url, w := counted(t)

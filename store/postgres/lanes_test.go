@@ -24,7 +24,8 @@ func inQueue(name string, priority int) func(*store.Enqueue) {
 	return func(q *store.Enqueue) { q.Job.Queue, q.Job.Priority = name, priority }
 }
 
-// TestOrderOfManyLanes: however many lanes have work, and however it is spread over them, jobs are claimed in the order of the whole.
+// TestOrderOfManyLanes: however many lanes have work, and however it is spread over them, jobs are
+// claimed in the order of the whole.
 func TestOrderOfManyLanes(t *testing.T) {
 	t.Parallel()
 	c := newClaimer(t, fresh(t), 40)
@@ -57,7 +58,8 @@ func TestOrderOfManyLanes(t *testing.T) {
 	c.want("nothing is left")
 }
 
-// TestALaneThatGetsWork while others keep the claimer busy is seen at once if this process put it there or another one told of it.
+// TestALaneThatGetsWork while others keep the claimer busy is seen at once if this process put it
+// there or another one told of it.
 func TestALaneThatGetsWork(t *testing.T) {
 	t.Parallel()
 	for name, other := range map[string]bool{"here": false, "elsewhere": true} {
@@ -84,7 +86,8 @@ func TestALaneThatGetsWork(t *testing.T) {
 	}
 }
 
-// TestALateCommitIsTold: a transaction of a caller that was long tells where it put its jobs, all of which are taken before others.
+// TestALateCommitIsTold: a transaction of a caller that was long tells where it put its jobs, all
+// of which are taken before others.
 func TestALateCommitIsTold(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)
@@ -138,7 +141,8 @@ func TestMoreLanesThanAreRemembered(t *testing.T) {
 	}
 }
 
-// TestMidnightOpensOneConnection, however many transactions of callers want the same lane, and no longer know whether it is there.
+// TestMidnightOpensOneConnection, however many transactions of callers want the same lane, and no
+// longer know whether it is there.
 func TestMidnightOpensOneConnection(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)

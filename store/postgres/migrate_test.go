@@ -12,7 +12,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest"
 )
 
-// TestMigrateFromVersion1: a database of the version before, with a day of its own and jobs in several places, is brought up to date.
+// TestMigrateFromVersion1: a database of the version before, with a day of its own and jobs in
+// several places, is brought up to date.
 func TestMigrateFromVersion1(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)
@@ -68,7 +69,8 @@ func TestMigrateFromVersion1(t *testing.T) {
 	}
 }
 
-// TestMigrateFromVersion5: a job that has continued as new before remembers what it did since, and keeps what it says from now on.
+// TestMigrateFromVersion5: a job that has continued as new before remembers what it did since, and
+// keeps what it says from now on.
 func TestMigrateFromVersion5(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)

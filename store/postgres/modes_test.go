@@ -12,7 +12,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres"
 )
 
-// TestExecModes takes a job with everything through its life on a caller's pool in each of pgx's modes.
+// TestExecModes takes a job with everything through its life on a caller's pool in each of pgx's
+// modes.
 func TestExecModes(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []pgx.QueryExecMode{

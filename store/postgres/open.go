@@ -23,9 +23,9 @@ var _ store.Source = Config{}
 
 var _ store.Store = (*Store)(nil)
 
-// Open implements store.Source. It fails with ErrUnavailable if the server cannot be reached, ErrReadOnly if it is a standby
-// whose schema is to be brought up to date, ErrInvalid if the server refuses the user or the database is not there, and
-// ErrSchema if the schema does not fit.
+// Open implements store.Source. It fails with ErrUnavailable if the server cannot be reached,
+// ErrReadOnly if it is a standby whose schema is to be brought up to date, ErrInvalid if the server
+// refuses the user or the database is not there, and ErrSchema if the schema does not fit.
 func (c Config) Open(ctx context.Context) (store.Store, error) {
 	s, err := c.open(ctx)
 	if err != nil {
@@ -45,7 +45,8 @@ func (c Config) open(ctx context.Context) (*Store, error) {
 	return s, nil
 }
 
-// ready brings the schema up to date, or checks that it is, and makes the partitions of the days to come.
+// ready brings the schema up to date, or checks that it is, and makes the partitions of the days to
+// come.
 func (s *Store) ready(ctx context.Context, noMigrate bool) error {
 	if err := s.db.CheckServer(ctx); err != nil {
 		return err
@@ -68,7 +69,8 @@ func (s *Store) ready(ctx context.Context, noMigrate bool) error {
 	if err := s.db.MeasureClock(ctx); err != nil {
 		return err
 	}
-	// Without them jobs go to the default partition, which works: on a standby, or with few rights, reading still does.
+	// Without them jobs go to the default partition, which works: on a standby, or with few rights,
+	// reading still does.
 	if err := s.tables.ExtendPartitions(ctx); err != nil && pg.IsConnection(err) {
 		return err
 	}
@@ -157,8 +159,8 @@ func (c Config) withStore(
 	return found, pg.Classify(ctx, operation+" "+c.String(), err)
 }
 
-// Drop removes the schema with all jobs and everything else in it. It is for schemas that were made to try something out. No store may
-// have it open.
+// Drop removes the schema with all jobs and everything else in it. It is for schemas that were made
+// to try something out. No store may have it open.
 func (c Config) Drop(ctx context.Context) error {
 	s, err := c.connect(ctx)
 	if err == nil {

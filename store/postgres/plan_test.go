@@ -12,8 +12,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// TestHotPlans: the statements of the hot path find their rows by index on tables that are empty and were never
-// analysed, which is when the planner would rather read all of them.
+// TestHotPlans: the statements of the hot path find their rows by index on tables that are empty
+// and were never analysed, which is when the planner would rather read all of them.
 func TestHotPlans(t *testing.T) {
 	t.Parallel()
 	url, schema := pgtest.Shared(t).Schema(t)

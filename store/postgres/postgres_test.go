@@ -30,9 +30,10 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestConformanceBehindPooler has a pool that keeps nothing of a session from one use of a connection to the next, as a
-// pooler in transaction mode would. It sends the same statements, so random sequences of operations would tell nothing new, nor would
-// races, nor what happens over days; and without notifications nobody is told of anything.
+// TestConformanceBehindPooler has a pool that keeps nothing of a session from one use of a
+// connection to the next, as a pooler in transaction mode would. It sends the same statements, so
+// random sequences of operations would tell nothing new, nor would races, nor what happens over
+// days; and without notifications nobody is told of anything.
 func TestConformanceBehindPooler(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -7,7 +7,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// TestPromotionPassesOverWhatACallerHolds, and is not asked for again and again until it is let go. What is due next is not hidden by it.
+// TestPromotionPassesOverWhatACallerHolds, and is not asked for again and again until it is let go.
+// What is due next is not hidden by it.
 func TestPromotionPassesOverWhatACallerHolds(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)

@@ -24,8 +24,8 @@ type proxy struct {
 	dropNotifications atomic.Bool
 	deaf              atomic.Int32 // connections that ended after a notification of theirs was dropped
 	refuseParameters  atomic.Bool
-	// cut, when set, lets the next request that contains the text reach the server, and closes the connection in place of its
-	// answer.
+	// cut, when set, lets the next request that contains the text reach the server, and closes the
+	// connection in place of its answer.
 	cut  atomic.Pointer[string]
 	cuts atomic.Int32
 

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres"
 )
 
-// TestRescueOfANodeOfALaterProgram: of what it has written of itself counts what can be read, and others
-// are rescued with it.
+// TestRescueOfANodeOfALaterProgram: of what it has written of itself counts what can be read, and
+// others are rescued with it.
 func TestRescueOfANodeOfALaterProgram(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)
@@ -49,7 +49,8 @@ func TestRescueOfANodeOfALaterProgram(t *testing.T) {
 	}
 }
 
-// TestOnlyConnectionsOfNodesAreEnded because they are silent: those of the same schema, and not what a program has beside them.
+// TestOnlyConnectionsOfNodesAreEnded because they are silent: those of the same schema, and not
+// what a program has beside them.
 func TestOnlyConnectionsOfNodesAreEnded(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)

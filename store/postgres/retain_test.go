@@ -74,7 +74,8 @@ func TestRetentionDropsDays(t *testing.T) {
 	if err != nil || len(again) != 1 {
 		t.Fatalf("claimed %d, %v", len(again), err)
 	}
-	// What waits is remembered as long as it waits; what a completed job remembers is dropped with it.
+	// What waits is remembered as long as it waits; what a completed job remembers is dropped with
+	// it.
 	for _, batch := range []*store.Batch{
 		{
 			Appends:  []*store.Append{{Lease: again[0].Lease, Entries: []store.Entry{step(1), step(2)}}},
@@ -89,7 +90,8 @@ func TestRetentionDropsDays(t *testing.T) {
 
 	clock.Advance(48 * time.Hour)
 	params := store.Retention{Completed: time.Hour, Failed: 90 * 24 * time.Hour}
-	// Somebody reads a table of the day: dropping waits for a moment and lets go, and nobody is stuck behind it.
+	// Somebody reads a table of the day: dropping waits for a moment and lets go, and nobody is
+	// stuck behind it.
 	reading, err := conn.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +143,8 @@ func TestRetentionDropsDays(t *testing.T) {
 	}
 }
 
-// TestRetentionMovesOnlySoMuch: everybody waits while it moves what a job of the day has streamed since.
+// TestRetentionMovesOnlySoMuch: everybody waits while it moves what a job of the day has streamed
+// since.
 func TestRetentionMovesOnlySoMuch(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)
@@ -178,7 +181,8 @@ func TestRetentionMovesOnlySoMuch(t *testing.T) {
 	}
 }
 
-// TestPartitionAroundJobs: ids from the future are in the default partition until their day has tables of its own.
+// TestPartitionAroundJobs: ids from the future are in the default partition until their day has
+// tables of its own.
 func TestPartitionAroundJobs(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)

@@ -10,7 +10,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// collideOnce makes the first transaction that is on record as a person's doing collide as it commits, half a second later.
+// collideOnce makes the first transaction that is on record as a person's doing collide as it
+// commits, half a second later.
 const collideOnce = `
 	CREATE SEQUENCE {schema}.tries;
 	CREATE FUNCTION {schema}.collide() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -24,7 +25,8 @@ const collideOnce = `
 	CREATE CONSTRAINT TRIGGER collide AFTER INSERT ON {schema}.audit DEFERRABLE INITIALLY DEFERRED
 		FOR EACH ROW EXECUTE FUNCTION {schema}.collide()`
 
-// TestARetryThatCollides tells what became of the job in the end: when it was done again somebody else had it.
+// TestARetryThatCollides tells what became of the job in the end: when it was done again somebody
+// else had it.
 func TestARetryThatCollides(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)

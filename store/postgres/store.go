@@ -26,9 +26,10 @@ type Store struct {
 	close   sync.Once
 }
 
-// Apply implements store.Writer. It is done in one round trip of a few statements that assume that all is well: every lease lives,
-// every id is new. If one finds something else nothing has happened, and the batch is done again the slow path, which
-// asks first and then writes what can be written.
+// Apply implements store.Writer. It is done in one round trip of a few statements that assume that
+// all is well: every lease lives, every id is new. If one finds something else nothing has
+// happened, and the batch is done again on the slow path, which asks first and then writes what can
+// be written.
 func (s *Store) Apply(ctx context.Context, in *store.Batch) error {
 	return pg.Classify(ctx, "apply", s.write.Apply(ctx, in))
 }
@@ -43,8 +44,9 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 	return claimed, pg.Classify(ctx, "claim", err)
 }
 
-// EnqueueTx implements store.Writer. Nodes are told when the transaction commits. A unique key that another open transaction has taken is
-// waited for, as with any unique index, for as long as the caller's lock_timeout allows.
+// EnqueueTx implements store.Writer. Nodes are told when the transaction commits. A unique key that
+// another open transaction has taken is waited for, as with any unique index, for as long as the
+// caller's lock_timeout allows.
 func (s *Store) EnqueueTx(ctx context.Context, wrapped store.Tx, enqueues []*store.Enqueue) error {
 	t, err := s.callers(wrapped)
 	if err == nil {
@@ -53,8 +55,9 @@ func (s *Store) EnqueueTx(ctx context.Context, wrapped store.Tx, enqueues []*sto
 	return pg.Classify(ctx, "enqueue in the caller's transaction", err)
 }
 
-// SendTx implements store.Writer. The bodies of the jobs stay locked until the transaction ends: runs of theirs cannot be parked or put
-// back meanwhile, and children of theirs cannot finish. It should be the last thing before the commit.
+// SendTx implements store.Writer. The bodies of the jobs stay locked until the transaction ends:
+// runs of theirs cannot be parked or put back meanwhile, and children of theirs cannot finish. It
+// should be the last thing before the commit.
 func (s *Store) SendTx(ctx context.Context, wrapped store.Tx, sends []*store.Send) error {
 	t, err := s.callers(wrapped)
 	if err == nil {
@@ -63,9 +66,10 @@ func (s *Store) SendTx(ctx context.Context, wrapped store.Tx, sends []*store.Sen
 	return pg.Classify(ctx, "send in the caller's transaction", err)
 }
 
-// AppendTx implements store.Writer. The job's body stays locked until the transaction ends. Who takes the job from its run locks the body
-// first, so this lock is what keeps the lease while the transaction is open; other jobs of the node are not concerned. The server ends a
-// transaction that does not commit within ten seconds after it.
+// AppendTx implements store.Writer. The job's body stays locked until the transaction ends. Who
+// takes the job from its run locks the body first, so this lock is what keeps the lease while the
+// transaction is open; other jobs of the node are not concerned. The server ends a transaction that
+// does not commit within ten seconds after it.
 func (s *Store) AppendTx(ctx context.Context, wrapped store.Tx, a *store.Append) error {
 	t, err := s.callers(wrapped)
 	if err == nil {
@@ -74,8 +78,8 @@ func (s *Store) AppendTx(ctx context.Context, wrapped store.Tx, a *store.Append)
 	return pg.Classify(ctx, "append in the caller's transaction", err)
 }
 
-// AwaitTx implements store.Writer. Such a transaction has the job's body locked. AwaitTx polls for the lock instead of waiting for it,
-// so that it occupies no connection meanwhile.
+// AwaitTx implements store.Writer. Such a transaction has the job's body locked. AwaitTx polls for
+// the lock instead of waiting for it, so that it occupies no connection meanwhile.
 func (s *Store) AwaitTx(ctx context.Context, job store.ID) error {
 	return pg.Classify(ctx, "wait for a transaction on job "+job.String(), s.write.AwaitTx(ctx, job))
 }
@@ -92,7 +96,8 @@ func (s *Store) Ended(ctx context.Context, namespace string, ids []store.ID) ([]
 	return ended, pg.Classify(ctx, "read ended jobs", err)
 }
 
-// List implements store.Reader. The cursor is the id after which to go on. A page is read in one snapshot.
+// List implements store.Reader. The cursor is the id after which to go on. A page is read in one
+// snapshot.
 func (s *Store) List(ctx context.Context, params store.ListParams) (store.Page, error) {
 	page, err := s.read.List(ctx, params)
 	return page, pg.Classify(ctx, "list jobs", err)
@@ -122,7 +127,8 @@ func (s *Store) Obstacles(ctx context.Context, namespace string, id store.ID) (s
 	return obstacles, pg.Classify(ctx, "look up what blocks job "+id.String(), err)
 }
 
-// Queues implements store.Queues. Its cost is bounded for each queue, and by the number of jobs that run.
+// Queues implements store.Queues. Its cost is bounded for each queue, and by the number of jobs
+// that run.
 func (s *Store) Queues(ctx context.Context, namespace string) ([]store.Queue, error) {
 	queues, err := s.read.Queues(ctx, namespace)
 	return queues, pg.Classify(ctx, "list the queues", err)
@@ -135,8 +141,8 @@ func (s *Store) Unserved(ctx context.Context, limit int) ([]store.Unserved, erro
 	return found, pg.Classify(ctx, "look for unserved jobs", err)
 }
 
-// Cancel implements store.Operators. Each thousand of jobs is a transaction of its own, and a child is cancelled before its parent, if it
-// is asked for in this order, since it may wake it.
+// Cancel implements store.Operators. Each thousand of jobs is a transaction of its own, and a child
+// is cancelled before its parent, if it is asked for in this order, since it may wake it.
 func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.Result, []store.Wake, error) {
 	results, wakes, err := s.operate.Cancel(ctx, params)
 	return results, wakes, pg.Classify(ctx, "cancel", err)
@@ -148,8 +154,8 @@ func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]
 	return results, wakes, pg.Classify(ctx, "pause jobs", err)
 }
 
-// Resume implements store.Operators. A job that another transaction has locked is tried again a few times; after that it is a caller's
-// transaction, and ErrBusy.
+// Resume implements store.Operators. A job that another transaction has locked is tried again a few
+// times; after that it is a caller's transaction, and ErrBusy.
 func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (store.State, []store.Wake, error) {
 	to, wakes, err := s.operate.Resume(ctx, params)
 	return to, wakes, pg.Classify(ctx, "resume job "+params.Job.String(), err)
@@ -181,10 +187,11 @@ func (s *Store) Join(ctx context.Context, info store.NodeInfo) (id int64, err er
 	return id, pg.Classify(ctx, "join", err)
 }
 
-// Beat implements store.Nodes. The leader lease is one row on the database's clock: it is taken when it has expired, which ends
-// the epoch, and prolonged by the node that has it. Two nodes can think that they lead only as long as one of them has not looked at
-// its clock. A beat also measures how far the local clock is off, and sees to the partitions of the days to
-// come. All that it answers is asked in one statement, so that an idle node sends nothing else.
+// Beat implements store.Nodes. The leader lease is one row on the database's clock: it is taken
+// when it has expired, which ends the epoch, and prolonged by the node that has it. Two nodes can
+// think that they lead only as long as one of them has not looked at its clock. A beat also
+// measures how far the local clock is off, and sees to the partitions of the days to come. All that
+// it answers is asked in one statement, so that an idle node sends nothing else.
 func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, error) {
 	beat, err := s.operate.Beat(ctx, params)
 	return beat, pg.Classify(ctx, "beat", err)
@@ -202,13 +209,15 @@ func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 	return nodes, pg.Classify(ctx, "list the nodes", err)
 }
 
-// Promote implements store.Maintenance. Several nodes may promote at once: each passes over what the others have taken.
+// Promote implements store.Maintenance. Several nodes may promote at once: each passes over what
+// the others have taken.
 func (s *Store) Promote(ctx context.Context, limit int) (store.Promoted, error) {
 	promoted, err := s.write.Promote(ctx, limit)
 	return promoted, pg.Classify(ctx, "promote", err)
 }
 
-// SweepCancels implements store.Maintenance. It sees to requests to pause as well, which are not counted.
+// SweepCancels implements store.Maintenance. It sees to requests to pause as well, which are not
+// counted.
 func (s *Store) SweepCancels(ctx context.Context) (store.Swept, error) {
 	swept, err := s.operate.SweepCancels(ctx)
 	if err == nil {
@@ -217,15 +226,17 @@ func (s *Store) SweepCancels(ctx context.Context) (store.Swept, error) {
 	return swept, pg.Classify(ctx, "sweep requests", err)
 }
 
-// CloseChildren implements store.Maintenance. What is to be done is asked, done, and then forgotten, each in a transaction of its own:
-// who is interrupted, or does it at the same moment as another, does it twice, which changes nothing.
+// CloseChildren implements store.Maintenance. What is to be done is asked, done, and then
+// forgotten, each in a transaction of its own: who is interrupted, or does it at the same moment as
+// another, does it twice, which changes nothing.
 func (s *Store) CloseChildren(ctx context.Context, limit int) (store.Closed, error) {
 	closed, err := s.operate.CloseChildren(ctx, limit)
 	return closed, pg.Classify(ctx, "close children", err)
 }
 
-// Rescue implements store.Maintenance. Nodes are marked dead first, under a lock that waits for a claim of theirs that is on
-// its way: whatever such a node writes later finds no lease. Limit is that of claim records; 0 means 100.
+// Rescue implements store.Maintenance. Nodes are marked dead first, under a lock that waits for a
+// claim of theirs that is on its way: whatever such a node writes later finds no lease. Limit is
+// that of claim records; 0 means 100.
 func (s *Store) Rescue(ctx context.Context, params store.RescueParams) (store.Rescued, error) {
 	operation := "rescue"
 	if len(params.Lost) > 0 {
@@ -235,31 +246,34 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) (store.Re
 	return rescued, pg.Classify(ctx, operation, err)
 }
 
-// Retain implements store.Maintenance. The partitions of a day are dropped once the day and the shortest time are over and
-// few of its jobs are left to keep; those move to the default partition. Jobs there, and jobs that are kept for a shorter
-// time than completed ones, are deleted one by one.
+// Retain implements store.Maintenance. The partitions of a day are dropped once the day and the
+// shortest time are over and few of its jobs are left to keep; those move to the default partition.
+// Jobs there, and jobs that are kept for a shorter time than completed ones, are deleted one by
+// one.
 func (s *Store) Retain(ctx context.Context, params store.Retention) (store.Retained, error) {
 	retained, err := s.operate.Retain(ctx, params)
 	return retained, pg.Classify(ctx, "remove old jobs", err)
 }
 
-// Now implements store.Store: the clock of the database, told by the local one and the offset between them, which every
-// beat measures again, and, in a process without a node, an enqueue for later; or the injected clock. It is off by at most half the
-// shortest round trip, and after one of the clocks was set until the next measurement.
+// Now implements store.Store: the clock of the database, told by the local one and the offset
+// between them, which every beat measures again, and, in a process without a node, an enqueue for
+// later; or the injected clock. It is off by at most half the shortest round trip, and after one of
+// the clocks was set until the next measurement.
 func (s *Store) Now() time.Time { return s.db.Now() }
 
-// Notify implements store.Store. Wake-ups of the same queue within 5 ms become one. They are sent without session features
-// too, since NOTIFY needs none, and others may listen.
+// Notify implements store.Store. Wake-ups of the same queue within 5 ms become one. They are sent
+// without session features too, since NOTIFY needs none, and others may listen.
 func (s *Store) Notify(wakes ...store.Wake) { s.local.Notify(wakes...) }
 
-// Watch implements store.Store. It listens on a connection of its own beside the pool. While notifications demonstrably arrive
-// Traits().Wakeups is true. Without session features it reports nothing.
+// Watch implements store.Store. It listens on a connection of its own beside the pool. While
+// notifications demonstrably arrive Traits().Wakeups is true. Without session features it reports
+// nothing.
 func (s *Store) Watch(ctx context.Context, wake func(store.Wake)) error {
 	return s.local.Watch(ctx, wake)
 }
 
-// callers returns what runs statements in a caller's transaction. It must be on the same database as the store; its search path and
-// settings do not matter.
+// callers returns what runs statements in a caller's transaction. It must be on the same database
+// as the store; its search path and settings do not matter.
 func (s *Store) callers(wrapped store.Tx) (pg.Runner, error) {
 	if s.db.IsClosed() {
 		return nil, pg.ErrClosed

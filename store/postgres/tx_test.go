@@ -141,8 +141,8 @@ func TestCallersPool(t *testing.T) {
 	wantErr(t, "Apply after Close", store.ApplyEach(t.Context(), s, &store.Batch{Enqueues: []*store.Enqueue{newJob()}}), store.ErrClosed)
 }
 
-// TestOpenTransactionHoldsUpNobody: a unique key that an open transaction has taken makes enqueues of that key wait, and
-// then fail alone.
+// TestOpenTransactionHoldsUpNobody: a unique key that an open transaction has taken makes enqueues
+// of that key wait, and then fail alone.
 func TestOpenTransactionHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)
@@ -168,8 +168,9 @@ func TestOpenTransactionHoldsUpNobody(t *testing.T) {
 	}
 }
 
-// TestIsolation: a transaction that sees what was there when it began would take a job that has ended for one that can be sent
-// to, and a lease that was lost for one that lives. Steps begin another one, whatever is the default.
+// TestIsolation: a transaction that sees what was there when it began would take a job that has
+// ended for one that can be sent to, and a lease that was lost for one that lives. Steps begin
+// another one, whatever is the default.
 func TestIsolation(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)

@@ -148,7 +148,8 @@ func TestWatchSurvivesARestart(t *testing.T) {
 	eventually(t, "wake-ups again, and a look at everything", func() bool { return s.Traits().Wakeups && w.count(isAll) == 2 })
 }
 
-// TestProbeFindsAPooler: LISTEN is accepted and notifications never arrive, as behind a pooler in transaction mode.
+// TestProbeFindsAPooler: LISTEN is accepted and notifications never arrive, as behind a pooler in
+// transaction mode.
 func TestProbeFindsAPooler(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)
@@ -163,7 +164,8 @@ func TestProbeFindsAPooler(t *testing.T) {
 	}
 }
 
-// TestPoolerThatRefusesSettings: a URL that turns out to be a pooler's is used without session features.
+// TestPoolerThatRefusesSettings: a URL that turns out to be a pooler's is used without session
+// features.
 func TestPoolerThatRefusesSettings(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)
@@ -179,7 +181,8 @@ func TestPoolerThatRefusesSettings(t *testing.T) {
 	}
 }
 
-// TestNotifyIsDebounced: the first wake-up goes out at once, those that follow become few, and the last is never lost.
+// TestNotifyIsDebounced: the first wake-up goes out at once, those that follow become few, and the
+// last is never lost.
 func TestNotifyIsDebounced(t *testing.T) {
 	t.Parallel()
 	config := fresh(t)

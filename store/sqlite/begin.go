@@ -12,7 +12,8 @@ import (
 // Transactor runs transactions on a database of the caller's. Use Begin.
 type Transactor struct{ db *sql.DB }
 
-// Begin returns what runs transactions on the caller's own database, which must be on the same file as the store, with modernc.org/sqlite.
+// Begin returns what runs transactions on the caller's own database, which must be on the same file
+// as the store, with modernc.org/sqlite.
 func Begin(db *sql.DB) Transactor { return Transactor{db} }
 
 // Transact calls fn in a transaction, which it commits if fn returns nil and rolls back otherwise,
@@ -47,8 +48,9 @@ func (t Transactor) Transact(ctx context.Context, fn func(tx *sql.Tx, wrapped st
 	return db.Classify("commit the transaction", ours.Confirm())
 }
 
-// lockForWriting makes a transaction a writer's that may have begun as a reader's, by a statement that writes nothing. It has read nothing
-// yet, so that it cannot be refused for what others wrote since.
+// lockForWriting makes a transaction a writer's that may have begun as a reader's, by a statement
+// that writes nothing. It has read nothing yet, so that it cannot be refused for what others wrote
+// since.
 func lockForWriting(ctx context.Context, tx *sql.Tx) error {
 	return db.Patient(ctx, func() error {
 		_, err := tx.ExecContext(ctx, db.TextOf("lock"))

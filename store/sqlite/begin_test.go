@@ -14,8 +14,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
-// plainDatabase opens the file as a program would that knows nothing of us: its transactions begin as readers, and its driver waits for
-// nobody.
+// plainDatabase opens the file as a program would that knows nothing of us: its transactions begin
+// as readers, and its driver waits for nobody.
 func plainDatabase(t *testing.T, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -122,7 +122,8 @@ func TestTransact(t *testing.T) {
 	}
 }
 
-// TestTransactAmongWriters: transactions of the user and those of the store wait for each other, and all happen.
+// TestTransactAmongWriters: transactions of the user and those of the store wait for each other,
+// and all happen.
 func TestTransactAmongWriters(t *testing.T) {
 	ctx := t.Context()
 	path := file(t)
@@ -232,8 +233,8 @@ type otherTx struct{}
 
 func (otherTx) StoreName() string { return "other" }
 
-// TestAppendTxFences: from the append to the end of the transaction nobody takes the job, even if the transaction began as a
-// reader's and the append has nothing to write.
+// TestAppendTxFences: from the append to the end of the transaction nobody takes the job, even if
+// the transaction began as a reader's and the append has nothing to write.
 func TestAppendTxFences(t *testing.T) {
 	ctx := t.Context()
 	path := file(t)

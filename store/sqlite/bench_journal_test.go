@@ -15,7 +15,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
-// remembering is a store with a run of a job that remembers entries, each second one of which received a signal if signals is set.
+// remembering is a store with a run of a job that remembers entries, each second one of which
+// received a signal if signals is set.
 func remembering(b *testing.B, entries int, signals bool) (store.Store, store.Claimed) {
 	b.Helper()
 	s, node := openBench(b, sqlite.Normal)
@@ -75,8 +76,9 @@ func BenchmarkContinue(b *testing.B) {
 	}
 }
 
-// BenchmarkContinueAgain: a run continues as new again and again, each time after 50,000 entries, half of which are items of a stream
-// or values, and stay. What goes is removed each time: worst-ms is the longest transaction of that, but for what a look takes.
+// BenchmarkContinueAgain: a run continues as new again and again, each time after 50,000 entries,
+// half of which are items of a stream or values, and stay. What goes is removed each time: worst-ms
+// is the longest transaction of that, but for what a look takes.
 func BenchmarkContinueAgain(b *testing.B) {
 	s, node := openBench(b, sqlite.Normal)
 	if err := enqueue(b.Context(), s, 1); err != nil {
@@ -110,7 +112,8 @@ func BenchmarkContinueAgain(b *testing.B) {
 	b.ReportMetric(float64(worst.Microseconds())/1e3, "worst-ms")
 }
 
-// speak is remember for entries that others see: each fourth is an item of a stream, and each fourth a value of one of a thousand keys.
+// speak is remember for entries that others see: each fourth is an item of a stream, and each
+// fourth a value of one of a thousand keys.
 func speak(b *testing.B, s store.Store, run store.Claimed, after, entries int) {
 	b.Helper()
 	const portion = 500
@@ -133,7 +136,8 @@ func speak(b *testing.B, s store.Store, run store.Claimed, after, entries int) {
 	}
 }
 
-// BenchmarkFork: a job that remembers much is forked from its end. worst-ms is how long somebody else waited for a write of theirs.
+// BenchmarkFork: a job that remembers much is forked from its end. worst-ms is how long somebody
+// else waited for a write of theirs.
 func BenchmarkFork(b *testing.B) {
 	for _, entries := range []int{100, 10_000, 50_000} {
 		b.Run(fmt.Sprintf("normal/%d", entries), func(b *testing.B) {

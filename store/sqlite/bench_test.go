@@ -14,7 +14,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
-// cpu reports the CPU time per job of what it timed; the machine may be shared, so that this is the figure to compare.
+// cpu reports the CPU time per job of what it timed; the machine may be shared, so that this is the
+// figure to compare.
 func cpu(b *testing.B, jobs int, f func()) {
 	b.Helper()
 	b.ReportAllocs()
@@ -154,7 +155,8 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkPark: jobs are parked, each gets the message that it waits for, and they are claimed again, in three transactions.
+// BenchmarkPark: jobs are parked, each gets the message that it waits for, and they are claimed
+// again, in three transactions.
 func BenchmarkPark(b *testing.B) {
 	for _, size := range []int{1, 500} {
 		b.Run(fmt.Sprintf("normal/%d", size), func(b *testing.B) {

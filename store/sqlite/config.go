@@ -16,34 +16,38 @@ type Synchronous uint8
 
 // Config is an SQLite file and how to use it. It is a store.Source.
 type Config struct {
-	// Path of the file, which is created if its directory exists; or Memory. It is a path, not a URI.
+	// Path of the file, which is created if its directory exists; or Memory. It is a path, not a
+	// URI.
 	Path string
 	// Synchronous is Full by default.
 	Synchronous Synchronous
-	// Poll is how often Watch looks for writes of other processes and of callers' transactions. Default: 20 ms. Negative: never;
-	// then nodes have to poll, and Traits tells them to.
+	// Poll is how often Watch looks for writes of other processes and of callers' transactions.
+	// Default: 20 ms. Negative: never; then nodes have to poll, and Traits tells them to.
 	Poll time.Duration
 	// Readers is how many reads may run at once. Default: 4.
 	Readers int
 	// NoMigrate makes Open fail with store.ErrSchema instead of bringing the schema up to date.
 	NoMigrate bool
-	// Clock is the time of everything in the store. Default: time.Now. All processes that share a file should agree on it.
+	// Clock is the time of everything in the store. Default: time.Now. All processes that share a
+	// file should agree on it.
 	Clock func() time.Time
 }
 
 const (
 	// Full syncs every commit: what was acknowledged survives a power loss. It is the default.
 	Full Synchronous = iota
-	// Normal syncs now and then: after a power loss the last commits may be missing, but the file is consistent. A
-	// crash of the program, even by kill -9, loses nothing. Commits are about ten times cheaper.
+	// Normal syncs now and then: after a power loss the last commits may be missing, but the file
+	// is consistent. A crash of the program, even by kill -9, loses nothing. Commits are about ten
+	// times cheaper.
 	Normal
 )
 
-// Memory is the path of a database that lives as long as its Store and belongs to it alone: for tests and demonstrations. It is a
-// temporary file, so that it behaves like any other database.
+// Memory is the path of a database that lives as long as its Store and belongs to it alone: for
+// tests and demonstrations. It is a temporary file, so that it behaves like any other database.
 const Memory = ":memory:"
 
-// withDefaults completes the configuration. The path becomes absolute: the program may change its directory.
+// withDefaults completes the configuration. The path becomes absolute: the program may change its
+// directory.
 func (c Config) withDefaults() (Config, error) {
 	if c.Poll == 0 {
 		c.Poll = 20 * time.Millisecond
@@ -74,8 +78,8 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// Drop removes the file with all jobs in it, and what lies beside it. It is for files that were made to try something out. No
-// store may have it open.
+// Drop removes the file with all jobs in it, and what lies beside it. It is for files that were
+// made to try something out. No store may have it open.
 func (c Config) Drop(context.Context) error {
 	c, err := c.withDefaults()
 	if err != nil || c.Path == Memory {

@@ -7,8 +7,8 @@
 // Everything that package store says, with commits that are durable against power loss
 // (synchronous=FULL; Normal is the option that gives up the last commits on a power loss, never
 // consistency). Readers never block writers. No caller sees "database is locked": a call that needs
-// the file waits for it until its context ends, or 30 seconds if that has no deadline, and then gets
-// ErrUnavailable.
+// the file waits for it until its context ends, or 30 seconds if that has no deadline, and then
+// gets ErrUnavailable.
 //
 // # The parts
 //
@@ -28,8 +28,8 @@
 // Ordering keys are handed on in the transaction that frees them or adds to them, not by a later
 // pass: the file has one write lock anyway, so nothing is won by waiting, and there is no table of
 // keys to look at. The answers tell of a turn that was handed on. A finished row of a job that
-// completed does not repeat lane and attempt, so that completing reads no body. A claim record holds
-// lease numbers where they are not all 1.
+// completed does not repeat lane and attempt, so that completing reads no body. A claim record
+// holds lease numbers where they are not all 1.
 //
 // Only a caller's own transaction keeps others from writing, and it keeps all of them: there is no
 // ErrBusy here, and AwaitTx need only get the write lock once.

@@ -51,8 +51,8 @@ func LimitPages(t *testing.T, s store.Store, pages int) {
 	}
 }
 
-// PrepareAll prepares every statement there is, and returns the first that is wrong, or that would be prepared again all
-// the time (see statements).
+// PrepareAll prepares every statement there is, and returns the first that is wrong, or that would
+// be prepared again all the time (see statements).
 func PrepareAll(t *testing.T, s store.Store) error {
 	t.Helper()
 	mine := own(s)

@@ -110,7 +110,8 @@ func spoil(t *testing.T, path string) {
 	}
 }
 
-// TestReadOnly: without the right to write the file, or its directory. Root has every right, so that another user tries.
+// TestReadOnly: without the right to write the file, or its directory. Root has every right, so
+// that another user tries.
 func TestReadOnly(t *testing.T) {
 	for _, test := range []struct {
 		name            string

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
-// newKeeping is one whose job has continued as new before, and keeps what it streamed and published. What it has forgotten is not all
-// removed.
+// newKeeping is one whose job has continued as new before, and keeps what it streamed and
+// published. What it has forgotten is not all removed.
 func newKeeping(t *testing.T) *mindful {
 	m := newMindful(t)
 	for range 2 {
@@ -78,7 +78,8 @@ func (m *mindful) retainSome() (more bool) {
 	return retained.More
 }
 
-// TestWhatIsKeptIsLookedAtOnce: what a job keeps grows, and what it takes to remove the rest does not.
+// TestWhatIsKeptIsLookedAtOnce: what a job keeps grows, and what it takes to remove the rest does
+// not.
 func TestWhatIsKeptIsLookedAtOnce(t *testing.T) {
 	t.Parallel()
 	m := newKeeping(t)
@@ -150,7 +151,8 @@ func TestAJobThatKeepsMuchIsRemovedInPortions(t *testing.T) {
 	if err != nil || retained.Jobs != 1 {
 		t.Fatal(retained, err)
 	}
-	// Two portions: of the journal and of the inbox, when the job is removed and when it is looked for what is left.
+	// Two portions: of the journal and of the inbox, when the job is removed and when it is looked
+	// for what is left.
 	if n := m.rows(id); n < before-4*littleAtOnce || n == before {
 		t.Errorf("%d rows are left of %d", n, before)
 	}

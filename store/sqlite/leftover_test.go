@@ -295,7 +295,8 @@ func TestForkWhileItIsCopied(t *testing.T) {
 	}
 }
 
-// TestForkThatIsNeverMade breaks off the copying wherever it can be, as the end of the process would.
+// TestForkThatIsNeverMade breaks off the copying wherever it can be, as the end of the process
+// would.
 func TestForkThatIsNeverMade(t *testing.T) {
 	t.Parallel()
 	for name, then := range map[string]func(m *mindful, fork store.ForkParams){
@@ -353,8 +354,8 @@ func TestForkThatIsNeverMade(t *testing.T) {
 	}
 }
 
-// TestWhatIsForgottenGoesInPortions: a job that continues as new begins with nothing, and leaves much
-// behind, which goes bit by bit.
+// TestWhatIsForgottenGoesInPortions: a job that continues as new begins with nothing, and leaves
+// much behind, which goes bit by bit.
 func TestWhatIsForgottenGoesInPortions(t *testing.T) {
 	t.Parallel()
 	m := newMindful(t)
@@ -445,8 +446,8 @@ func (m *mindful) trySend(id store.ID, key string, message store.Message) error 
 	return q.Err
 }
 
-// TestLaterGenerations count on although nothing is left of those before, and know nothing of what is
-// hidden still.
+// TestLaterGenerations count on although nothing is left of those before, and know nothing of what
+// is hidden still.
 func TestLaterGenerations(t *testing.T) {
 	t.Parallel()
 	for _, gone := range []bool{true, false} {
@@ -460,7 +461,8 @@ func TestLaterGenerations(t *testing.T) {
 				if gone {
 					m.retain()
 				}
-				// Nothing has come: a run that waits for signals is parked, and woken by the first one.
+				// Nothing has come: a run that waits for signals is parked, and woken by the first
+				// one.
 				wait := &store.Wait{Kinds: store.MessagesOf(store.MessageSignal)}
 				m.end(store.Outcome{State: store.Waiting, Wait: wait})
 				if r, err := m.store.Get(t.Context(), "", m.run.Job.ID); err != nil || r.State != store.Waiting {

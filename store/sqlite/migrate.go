@@ -17,12 +17,13 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// migrations are the steps of the schema in order: files named NNNN_name.sql, which are never changed once released. Each
-// records itself in holdfast_migration, so that a person may run them as well.
+// migrations are the steps of the schema in order: files named NNNN_name.sql, which are never
+// changed once released. Each records itself in holdfast_migration, so that a person may run them
+// as well.
 var migrations = sqltext.Must(sqltext.Migrations(migrationFiles, "migrations"))
 
-// Migrate implements store.Source. It creates the file if there is none. Migrating a Memory database does nothing, as it
-// is gone afterwards.
+// Migrate implements store.Source. It creates the file if there is none. Migrating a Memory
+// database does nothing, as it is gone afterwards.
 func (c Config) Migrate(ctx context.Context) (store.Schema, error) {
 	if c.Path == Memory {
 		return store.Schema{Latest: len(migrations)}, nil
@@ -71,8 +72,8 @@ func (c Config) onConn(ctx context.Context, f func(*db.Conn) (store.Schema, erro
 	return schema, errors.Join(err, w.Close())
 }
 
-// migrate applies what is missing, each step in a transaction of its own. Processes that migrate at the same time take turns: each
-// looks at the version again when it has the write lock.
+// migrate applies what is missing, each step in a transaction of its own. Processes that migrate at
+// the same time take turns: each looks at the version again when it has the write lock.
 func migrate(ctx context.Context, w *db.Conn) (store.Schema, error) {
 	schema, err := schemaOf(ctx, w)
 	for err == nil && schema.Version < schema.Latest {

@@ -186,8 +186,8 @@ func (c Config) openWriter(ctx context.Context, path string) (*db.Conn, error) {
 }
 
 func (c Config) readyWriter(ctx context.Context, w *db.Conn) error {
-	// The cache bounds memory, not size: 64 MB hold the hot end of any table. The log is copied back every 16 MB: at the
-	// default of 4 MB a sixth of all CPU time goes there.
+	// The cache bounds memory, not size: 64 MB hold the hot end of any table. The log is copied
+	// back every 16 MB: at the default of 4 MB a sixth of all CPU time goes there.
 	pragmas := "PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864;"
 	if c.Synchronous == Normal {
 		pragmas += "PRAGMA synchronous = NORMAL"
@@ -200,7 +200,8 @@ func (c Config) readyWriter(ctx context.Context, w *db.Conn) error {
 	if err := w.UseWAL(ctx); err != nil {
 		return err
 	}
-	// A file without write permission opens well, read-only, and says so here. Busy is an answer, too.
+	// A file without write permission opens well, read-only, and says so here. Busy is an answer,
+	// too.
 	err := w.BeginImmediate()
 	w.Rollback()
 	if db.IsBusy(err) {
@@ -217,7 +218,8 @@ func (s *Store) Traits() store.Traits {
 	return store.Traits{Name: core.StoreName, Wakeups: s.config.Poll > 0, MaxBatch: 1000}
 }
 
-// Close implements store.Store. The nodes of this store that did not leave are dead from then on, as if they had been killed.
+// Close implements store.Store. The nodes of this store that did not leave are dead from then on,
+// as if they had been killed.
 func (s *Store) Close() error {
 	var err error
 	s.close.Do(func() {

@@ -47,7 +47,8 @@ func must(t *testing.T, errs ...error) {
 	}
 }
 
-// perishable returns the path of a database that may be lost, and that of another one with three jobs.
+// perishable returns the path of a database that may be lost, and that of another one with three
+// jobs.
 func perishable(t *testing.T) (path, another string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {

@@ -20,7 +20,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
-// The test binary is its own second process: with this variable set it plays a part instead of running tests.
+// The test binary is its own second process: with this variable set it plays a part instead of
+// running tests.
 const part = "HOLDFAST_SQLITE_TEST_PART"
 
 func TestMain(m *testing.M) {
@@ -98,7 +99,8 @@ func claim(ctx context.Context, s store.Store, node, seq int64, limit int) ([]st
 	return s.Claim(ctx, store.ClaimParams{Node: node, Seq: seq, Namespace: "default", Kinds: []string{"send"}, Limit: limit})
 }
 
-// playWorker enqueues jobs one by one and completes whatever it finds, until all jobs of all workers are completed.
+// playWorker enqueues jobs one by one and completes whatever it finds, until all jobs of all
+// workers are completed.
 func playWorker(ctx context.Context, args []string) error {
 	jobs, err := strconv.Atoi(args[1])
 	if err != nil {
@@ -143,8 +145,8 @@ func playWorker(ctx context.Context, args []string) error {
 	}
 }
 
-// TestProcessesShareAFile: processes that write all the time never see that the database is locked, and run each job
-// once.
+// TestProcessesShareAFile: processes that write all the time never see that the database is locked,
+// and run each job once.
 func TestProcessesShareAFile(t *testing.T) {
 	const processes, jobs = 4, 150
 	path := file(t)
@@ -193,7 +195,8 @@ func playHanging(ctx context.Context, args []string) error {
 	select {}
 }
 
-// TestKilledProcessIsRescuedAtOnce: its lock tells, long before its heartbeat would. A process that lives is left alone.
+// TestKilledProcessIsRescuedAtOnce: its lock tells, long before its heartbeat would. A process that
+// lives is left alone.
 func TestKilledProcessIsRescuedAtOnce(t *testing.T) {
 	ctx := t.Context()
 	path := file(t)

@@ -53,7 +53,8 @@ func fancy() *store.Enqueue {
 	return q
 }
 
-// TestCallersTransactions: with modernc.org/sqlite, in transactions that begin as writers' and in those that begin as readers'.
+// TestCallersTransactions: with modernc.org/sqlite, in transactions that begin as writers' and in
+// those that begin as readers'.
 func TestCallersTransactions(t *testing.T) {
 	for name, connect := range map[string]func(*testing.T, string) *sql.DB{"immediate": database, "deferred": plainDatabase} {
 		t.Run(name, func(t *testing.T) {
@@ -115,7 +116,8 @@ func TestCallersTransactionHoldsTheLock(t *testing.T) {
 	}
 }
 
-// TestWatchReportsForeignWrites: those of other stores and of callers' transactions, but not its own.
+// TestWatchReportsForeignWrites: those of other stores and of callers' transactions, but not its
+// own.
 func TestWatchReportsForeignWrites(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	path := file(t)

@@ -177,7 +177,8 @@ func TestUpgradeFrom3(t *testing.T) {
 	}
 }
 
-// TestUpgradeFrom5: what a job had forgotten goes on being removed, but for the items of streams that are still there.
+// TestUpgradeFrom5: what a job had forgotten goes on being removed, but for the items of streams
+// that are still there.
 func TestUpgradeFrom5(t *testing.T) {
 	ctx := t.Context()
 	job := uuid.Must(uuid.NewV7())

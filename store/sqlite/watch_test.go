@@ -9,8 +9,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
-// TestTurnsAreTold: the next job of an ordering key is told of at once, by the answer of what ends the
-// one before it, and by nothing else.
+// TestTurnsAreTold: the next job of an ordering key is told of at once, by the answer of what ends
+// the one before it, and by nothing else.
 func TestTurnsAreTold(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	source := sqlite.File(file(t))

@@ -21,8 +21,9 @@ var groups = env.Merged(
 	jobs.Groups, starts.Groups, durable.Groups, family.Groups, nodes.Groups, operate.Groups, race.Groups, machine.Groups,
 )
 
-// Run checks that the stores that open returns keep the contract. Concerns that are left out are those that another run on the same kind of
-// store has checked and that the difference between the two cannot touch. With -short races and random sequences are left out.
+// Run checks that the stores that open returns keep the contract. Concerns that are left out are
+// those that another run on the same kind of store has checked and that the difference between the
+// two cannot touch. With -short races and random sequences are left out.
 func Run(t *testing.T, open Factory, without ...string) {
 	machine.LimitChecks()
 	for _, name := range without {

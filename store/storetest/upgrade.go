@@ -8,9 +8,10 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
-// Upgrade checks that a database of an older program loses nothing when it is migrated, and goes on: with jobs in every state, runs that
-// are parked, held and under way, journals, messages, keys and requests. upgraded makes an older database of the store's, as if the
-// latest migration had never been, closes the store, and opens the database again.
+// Upgrade checks that a database of an older program loses nothing when it is migrated, and goes
+// on: with jobs in every state, runs that are parked, held and under way, journals, messages, keys
+// and requests. upgraded makes an older database of the store's, as if the latest migration had
+// never been, closes the store, and opens the database again.
 func Upgrade(t *testing.T, open Factory, upgraded func(t *testing.T, s store.Store) store.Store) {
 	t.Helper()
 	e := env.New(t, open)

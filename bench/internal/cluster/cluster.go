@@ -29,7 +29,8 @@ const (
 	superuser    = "postgres"
 )
 
-// settings are those that are not the defaults of PostgreSQL, and those that nobody should have to look up.
+// settings are those that are not the defaults of PostgreSQL, and those that nobody should have to
+// look up.
 const settings = `
 listen_addresses = ''
 fsync = on
@@ -47,7 +48,8 @@ type Cluster struct {
 	exited   chan struct{}
 }
 
-// Start makes a server and waits until it answers. Its files are below a directory, or that of temporary files if it is "".
+// Start makes a server and waits until it answers. Its files are below a directory, or that of
+// temporary files if it is "".
 func Start(ctx context.Context, parent string) (*Cluster, error) {
 	bin, err := Find()
 	if err != nil {

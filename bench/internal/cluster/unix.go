@@ -11,8 +11,9 @@ import (
 	"syscall"
 )
 
-// unprivileged returns what makes a command run as a user who may run a server, and gives that user the directory: the
-// server refuses to run as root. The command gets a process group of its own, so that an interrupt from the terminal is ours.
+// unprivileged returns what makes a command run as a user who may run a server, and gives that user
+// the directory: the server refuses to run as root. The command gets a process group of its own, so
+// that an interrupt from the terminal is ours.
 func unprivileged(dir string) (func(*exec.Cmd), error) {
 	if os.Geteuid() != 0 {
 		return func(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }, nil

@@ -42,7 +42,8 @@ func (r Row) Spread(figure string) (s Spread, ok bool) {
 	return Spread{Median: Median(values), Low: slices.Min(values), High: slices.Max(values)}, true
 }
 
-// Ratio is how many times better the first row is than the second: the median of the ratios of the rounds that both have.
+// Ratio is how many times better the first row is than the second: the median of the ratios of the
+// rounds that both have.
 func Ratio(m Measure, ours, theirs Row) (ratio float64, ok bool) {
 	var ratios []float64
 	for round := range min(len(ours.Samples), len(theirs.Samples)) {

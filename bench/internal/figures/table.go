@@ -22,7 +22,8 @@ var columns = []struct{ figure, title string }{
 	{Others, "others' cores"},
 }
 
-// WriteTable writes a scenario as a table in Markdown, ours first, and what else was found below it.
+// WriteTable writes a scenario as a table in Markdown, ours first, and what else was found below
+// it.
 func WriteTable(w io.Writer, title string, m Measure, rows []Row) error {
 	header := []string{"system", m.Unit, "lowest – highest"}
 	if len(rows) > 1 {

@@ -16,8 +16,8 @@ import (
 	"github.com/holdfastdev/holdfast/bench/internal/system"
 )
 
-// The words between a node and the one who started it. A node says ready, is told to go, says how many jobs it has done while that
-// grows, is told to stop, and says how many they were in the end.
+// The words between a node and the one who started it. A node says ready, is told to go, says how
+// many jobs it has done while that grows, is told to stop, and says how many they were in the end.
 const (
 	wordReady   = "ready"
 	wordGo      = "go"

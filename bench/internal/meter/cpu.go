@@ -51,7 +51,8 @@ func parseProcess(text string) (process, error) {
 	}, nil
 }
 
-// postmaster returns the process of the server to which a session's process belongs, or 0 if it is not on this machine.
+// postmaster returns the process of the server to which a session's process belongs, or 0 if it is
+// not on this machine.
 func postmaster(session int) int {
 	p, err := readProcess(session)
 	if err != nil || p.name != "postgres" {

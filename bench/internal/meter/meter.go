@@ -84,7 +84,8 @@ type reading struct {
 	wal, commits, written   int64
 }
 
-// Begin starts to measure. It makes a checkpoint first, so that every measurement pays for the same first changes of pages.
+// Begin starts to measure. It makes a checkpoint first, so that every measurement pays for the same
+// first changes of pages.
 func (m *Meter) Begin(ctx context.Context) (*Span, error) {
 	if m.conn != nil {
 		if _, err := m.conn.Exec(ctx, `CHECKPOINT`); err != nil && !isDenied(err) {
@@ -112,7 +113,8 @@ func (s *Span) Elapsed() time.Duration {
 	return s.ended.Sub(s.began)
 }
 
-// Mark ends the time of the span. What End counts besides may come later, such as the CPU of processes that have yet to end.
+// Mark ends the time of the span. What End counts besides may come later, such as the CPU of
+// processes that have yet to end.
 func (s *Span) Mark() {
 	if s.ended.IsZero() {
 		s.ended = time.Now()
@@ -162,7 +164,8 @@ func (m *Meter) read(ctx context.Context) (reading, error) {
 	return r, err
 }
 
-// Dead counts the rows that were updated or deleted in the database's life, as far as the server knows: sessions tell it late.
+// Dead counts the rows that were updated or deleted in the database's life, as far as the server
+// knows: sessions tell it late.
 func (m *Meter) Dead(ctx context.Context) (n int64, err error) {
 	if m.conn == nil {
 		return -1, nil
@@ -171,7 +174,8 @@ func (m *Meter) Dead(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// Alone waits, within reason, until the database has no sessions but ours. Then the server's counters are complete.
+// Alone waits, within reason, until the database has no sessions but ours. Then the server's
+// counters are complete.
 func (m *Meter) Alone(ctx context.Context) error {
 	if m.conn == nil {
 		return nil
@@ -190,7 +194,8 @@ func (m *Meter) Alone(ctx context.Context) error {
 	return nil
 }
 
-// DeadNow is how many dead tuples lie in the tables, as far as the server knows; of SQLite, the bytes in its log.
+// DeadNow is how many dead tuples lie in the tables, as far as the server knows; of SQLite, the
+// bytes in its log.
 func (m *Meter) DeadNow(ctx context.Context) (n int64, err error) {
 	if m.conn == nil {
 		info, err := os.Stat(m.db.URL + "-wal")
@@ -214,8 +219,8 @@ func (m *Meter) Deadlocks(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// Statements is how many statements the database has executed, without those of this meter, which no statement of a job queue
-// resembles; -1 if nobody counts them.
+// Statements is how many statements the database has executed, without those of this meter, which
+// no statement of a job queue resembles; -1 if nobody counts them.
 func (m *Meter) Statements(ctx context.Context) (n int64, err error) {
 	if !m.counts {
 		return -1, nil

@@ -10,8 +10,8 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// Pin begins a transaction that sees the database as it is now until release is called: PostgreSQL cannot vacuum what died
-// since, and SQLite cannot restart its log.
+// Pin begins a transaction that sees the database as it is now until release is called: PostgreSQL
+// cannot vacuum what died since, and SQLite cannot restart its log.
 func (m *Meter) Pin(ctx context.Context) (release func() error, err error) {
 	if m.conn == nil {
 		return m.pinFile()

@@ -1,8 +1,10 @@
-// Package ours is Holdfast as a system under measurement: through its public API, with the settings that a user gets who sets
-// nothing. Only durable functions of which more than the default number of slots shall run at once get as many slots.
+// Package ours is Holdfast as a system under measurement: through its public API, with the settings
+// that a user gets who sets nothing. Only durable functions of which more than the default number
+// of slots shall run at once get as many slots.
 //
-// A handler knows when it has returned, not when its outcome is committed. Work is therefore counted as done when the node has
-// stopped, which it does after it has committed what it ran; the time of the stop is part of what is measured.
+// A handler knows when it has returned, not when its outcome is committed. Work is therefore
+// counted as done when the node has stopped, which it does after it has committed what it ran; the
+// time of the stop is part of what is measured.
 package ours
 
 import (
@@ -180,7 +182,8 @@ func (w *worker) Wait(ctx context.Context, jobs int64) error {
 	return err
 }
 
-// Stop lets the node finish what it runs. Not with the client's Stop, which is final: a scenario may start another node.
+// Stop lets the node finish what it runs. Not with the client's Stop, which is final: a scenario
+// may start another node.
 func (w *worker) Stop(ctx context.Context) (int64, error) {
 	w.stop()
 	if !w.stopped {

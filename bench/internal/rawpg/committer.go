@@ -29,7 +29,8 @@ type op struct {
 
 var errClosed = errors.New("the committer is closed")
 
-// committer puts everything that waits into one transaction, one after the other. It never waits for more.
+// committer puts everything that waits into one transaction, one after the other. It never waits
+// for more.
 type committer struct {
 	ops   chan op
 	stop  chan struct{}
@@ -93,7 +94,8 @@ func (c *committer) loop(pool *pgxpool.Pool) error {
 	}
 }
 
-// commit writes all operations by at most four statements in one round trip, which is one transaction.
+// commit writes all operations by at most four statements in one round trip, which is one
+// transaction.
 func commit(ctx context.Context, pool *pgxpool.Pool, ops []op) error {
 	var jobs, startData, stepData, finishData [][]byte
 	var starts, steps, finishes []int64

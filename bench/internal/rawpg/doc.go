@@ -1,5 +1,6 @@
-// Package rawpg is the ceilings on PostgreSQL: small programs over bare pgx that do the least that a correct system must, so that it
-// is known how much of the machine is left to win. They have no retries, leases, priorities in memory, metrics or user code.
+// Package rawpg is the ceilings on PostgreSQL: small programs over bare pgx that do the least that
+// a correct system must, so that it is known how much of the machine is left to win. They have no
+// retries, leases, priorities in memory, metrics or user code.
 //
 //   - Raw claims: a batch is claimed row by row with SKIP LOCKED, in the same transaction that deletes the batch before. Any
 //     number of processes could do so at once.

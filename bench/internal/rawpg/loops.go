@@ -18,8 +18,8 @@ const (
 			SELECT id FROM job WHERE state = 0 AND queue = 'default'
 			ORDER BY priority, run_at, id LIMIT $1 FOR UPDATE SKIP LOCKED))
 		RETURNING id, args`
-	// The lane's owner reads in order of the ids, and goes back to the beginning when it finds no more: ids are handed out before
-	// they are committed.
+	// The lane's owner reads in order of the ids, and goes back to the beginning when it finds no
+	// more: ids are handed out before they are committed.
 	ownSQL    = `SELECT id, args FROM job WHERE id > $2 ORDER BY id LIMIT $1`
 	finishSQL = `DELETE FROM job WHERE id = ANY($1)`
 )

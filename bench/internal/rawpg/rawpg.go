@@ -65,7 +65,8 @@ func (s System) Settings(system.Database) map[string]string {
 	return d
 }
 
-// Open creates the tables and connects. The plans are those for full tables, whatever the statistics say.
+// Open creates the tables and connects. The plans are those for full tables, whatever the
+// statistics say.
 func (s System) Open(ctx context.Context, db system.Database, opts system.Options) (system.Client, error) {
 	config, err := pgxpool.ParseConfig(db.URL)
 	if err != nil {

@@ -59,8 +59,8 @@ type job struct {
 	text []byte
 }
 
-// loop takes a batch in the transaction that finishes the one before, and runs it when that is durable. It ends when its context
-// does, after it has finished what it ran.
+// loop takes a batch in the transaction that finishes the one before, and runs it when that is
+// durable. It ends when its context does, after it has finished what it ran.
 func (w *worker) loop(ctx context.Context) error {
 	work := context.WithoutCancel(ctx)
 	take := claimSQL

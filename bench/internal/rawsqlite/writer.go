@@ -18,8 +18,8 @@ type op struct {
 	ack   chan error
 }
 
-// writer puts everything that waits into one transaction, one after the other. It never waits for more. If an operation
-// fails, so does all of its transaction, which is good enough for a ceiling.
+// writer puts everything that waits into one transaction, one after the other. It never waits for
+// more. If an operation fails, so does all of its transaction, which is good enough for a ceiling.
 type writer struct {
 	conn  *sqlite.Conn
 	ops   chan op

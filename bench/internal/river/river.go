@@ -1,5 +1,5 @@
-// Package river is River as a system under measurement: through its public API, on any of its drivers. It is at its best
-// settings, or at its defaults.
+// Package river is River as a system under measurement: through its public API, on any of its
+// drivers. It is at its best settings, or at its defaults.
 //
 // A job counts as worked when River has told of its completion, which it does after the commit.
 package river
@@ -28,8 +28,8 @@ type Settings struct {
 	Poll       time.Duration
 }
 
-// The settings that are measured: the fastest that River documents, and what one gets who sets nothing but the number of workers,
-// which is that of its README.
+// The settings that are measured: the fastest that River documents, and what one gets who sets
+// nothing but the number of workers, which is that of its README.
 var (
 	Best    = Settings{MaxWorkers: 1000, Cooldown: 2 * time.Millisecond, Poll: 20 * time.Millisecond}
 	Default = Settings{MaxWorkers: 100}
@@ -47,7 +47,8 @@ func (s Settings) Describe() map[string]string {
 // Place is a database as a driver sees it.
 type Place[TTx any] struct {
 	Driver riverdriver.Driver[TTx]
-	// Begin is set where InsertManyFast does not work and InsertManyFastTx does: it does something in a transaction.
+	// Begin is set where InsertManyFast does not work and InsertManyFastTx does: it does something
+	// in a transaction.
 	Begin       func(ctx context.Context, do func(tx TTx) error) error
 	Settle      func(ctx context.Context) error
 	FillHistory func(ctx context.Context, jobs int) error

@@ -1,7 +1,8 @@
 // Package riverpg is River on PostgreSQL.
 //
-// Its tables are vacuumed and analysed before it is measured, and a queue that would be empty is given a history first: with the
-// plans of an empty table River is two to three times slower, which is not what is to be compared.
+// Its tables are vacuumed and analysed before it is measured, and a queue that would be empty is
+// given a history first: with the plans of an empty table River is two to three times slower, which
+// is not what is to be compared.
 package riverpg
 
 import (

@@ -13,8 +13,8 @@ import (
 // defaultSlots is how many jobs a node of ours runs at once by default.
 const defaultSlots = 100
 
-// flows lets so many callers start a durable function each, wait for its end, and start the next one. A latency is that of a whole
-// function.
+// flows lets so many callers start a durable function each, wait for its end, and start the next
+// one. A latency is that of a whole function.
 func flows(steps, atOnce int) func(context.Context, *Env) (figures.Sample, error) {
 	return func(ctx context.Context, e *Env) (figures.Sample, error) {
 		opts := system.Options{Steps: steps}

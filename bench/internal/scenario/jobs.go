@@ -38,7 +38,8 @@ func (t *trial) drain(ctx context.Context, jobs int) (int64, error) {
 	return int64(jobs), t.empty(ctx)
 }
 
-// steady inserts in batches while a worker works, until the span is over, and then waits for what is left.
+// steady inserts in batches while a worker works, until the span is over, and then waits for what
+// is left.
 func steady(ctx context.Context, e *Env) (figures.Sample, error) {
 	return e.try(ctx, 0, system.Options{}, func(t *trial) (int64, error) {
 		if err := t.begin(ctx); err != nil {

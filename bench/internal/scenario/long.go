@@ -10,7 +10,8 @@ import (
 	"github.com/holdfastdev/holdfast/bench/internal/system"
 )
 
-// backlog compares the rate with many jobs waiting with that with few. As many jobs are inserted as are worked.
+// backlog compares the rate with many jobs waiting with that with few. As many jobs are inserted as
+// are worked.
 func backlog(ctx context.Context, e *Env) (figures.Sample, error) {
 	rate := func(part, waiting int) (figures.Sample, error) {
 		return e.try(ctx, part, system.Options{}, func(t *trial) (int64, error) {
@@ -50,12 +51,13 @@ func backlog(ctx context.Context, e *Env) (figures.Sample, error) {
 	return large, nil
 }
 
-// pinned works under a steady load, while for a part of the time a transaction of somebody else keeps the database from
-// clearing away what died. On SQLite, where nothing dies, it keeps the log from being restarted, and the log's size is what is told.
+// pinned works under a steady load, while for a part of the time a transaction of somebody else
+// keeps the database from clearing away what died. On SQLite, where nothing dies, it keeps the log
+// from being restarted, and the log's size is what is told.
 //
-// The rates of the three phases are those of handlers, which are ahead of the commits by the jobs in flight; that all of them were
-// committed is checked at the end. The CPU of a job, the server's included, is told by phase: it does not depend on what else a
-// machine does in so many minutes.
+// The rates of the three phases are those of handlers, which are ahead of the commits by the jobs
+// in flight; that all of them were committed is checked at the end. The CPU of a job, the server's
+// included, is told by phase: it does not depend on what else a machine does in so many minutes.
 func pinned(ctx context.Context, e *Env) (figures.Sample, error) {
 	return e.try(ctx, 0, system.Options{}, func(t *trial) (int64, error) {
 		if err := t.begin(ctx); err != nil {
@@ -186,7 +188,8 @@ func history(ctx context.Context, e *Env) (figures.Sample, error) {
 	})
 }
 
-// past makes finished jobs: by running them, unless the system knows a shorter way that leaves the same.
+// past makes finished jobs: by running them, unless the system knows a shorter way that leaves the
+// same.
 func (t *trial) past(ctx context.Context, jobs int) error {
 	if h, ok := t.client.(system.Historian); ok {
 		return h.FillHistory(ctx, jobs)

@@ -129,8 +129,8 @@ func idle(ctx context.Context, e *Env) (figures.Sample, error) {
 	return sample, nil
 }
 
-// waiting drains a queue alone, and then another beside many runs that wait. What parking so many in a minute has left is cleared away
-// before: autovacuum would do it during the second drain.
+// waiting drains a queue alone, and then another beside many runs that wait. What parking so many
+// in a minute has left is cleared away before: autovacuum would do it during the second drain.
 func waiting(ctx context.Context, e *Env) (figures.Sample, error) {
 	alone, err := e.try(ctx, 0, system.Options{}, func(t *trial) (int64, error) {
 		if err := t.fill(ctx, e.Sizes.Jobs); err != nil {

@@ -10,12 +10,12 @@ import (
 	"github.com/holdfastdev/holdfast/bench/internal/system"
 )
 
-// pickupPatience is how long the last jobs may take to start, beyond three times the span: River's defaults allow a third of the
-// highest rate.
+// pickupPatience is how long the last jobs may take to start, beyond three times the span: River's
+// defaults allow a third of the highest rate.
 const pickupPatience = 30 * time.Second
 
-// pickup inserts jobs singly at an even rate, whatever becomes of them, and measures from the beginning of each insert, its commit
-// included, to the first line of its handler, in one process.
+// pickup inserts jobs singly at an even rate, whatever becomes of them, and measures from the
+// beginning of each insert, its commit included, to the first line of its handler, in one process.
 func pickup(perSecond int) func(context.Context, *Env) (figures.Sample, error) {
 	return func(ctx context.Context, e *Env) (figures.Sample, error) {
 		return e.try(ctx, 0, system.Options{}, func(t *trial) (int64, error) {
@@ -61,7 +61,8 @@ func pickup(perSecond int) func(context.Context, *Env) (figures.Sample, error) {
 	}
 }
 
-// evenly calls f so often a second, each call in a goroutine of its own, and returns how often when all have returned.
+// evenly calls f so often a second, each call in a goroutine of its own, and returns how often when
+// all have returned.
 func evenly(ctx context.Context, perSecond int, span time.Duration, f func() error) (calls int64, err error) {
 	interval := time.Second / time.Duration(perSecond)
 	total := max(int64(span/interval), 1)

@@ -39,7 +39,8 @@ type Scenario struct {
 	Parts int
 	// Once says that it takes long and does not vary: one round is enough.
 	Once bool
-	// Variant says that it differs from another one by a number only. A quick run leaves it out unless it is named.
+	// Variant says that it differs from another one by a number only. A quick run leaves it out
+	// unless it is named.
 	Variant bool
 	// Stores are those on which it says something; none: all.
 	Stores []string

@@ -38,7 +38,8 @@ func (e *Env) open(ctx context.Context, part int, opts system.Options) (*trial, 
 	return &trial{env: e, meter: m, client: client, figures: map[string]float64{}}, nil
 }
 
-// prepare opens a system, does something that is not timed, and closes it again, so that nothing of it is counted later.
+// prepare opens a system, does something that is not timed, and closes it again, so that nothing of
+// it is counted later.
 func (e *Env) prepare(ctx context.Context, part int, do func(t *trial) error) error {
 	t, err := e.open(ctx, part, system.Options{})
 	if err != nil {

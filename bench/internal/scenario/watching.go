@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// streamsAtOnce functions append an item each streamEvery, and each has as many followers in the
-	// process that runs it as elsewhere.
+	// streamsAtOnce functions append an item each streamEvery, and each has as many followers in
+	// the process that runs it as elsewhere.
 	streamsAtOnce = 20
 	streamEvery   = 250 * time.Millisecond
 	followers     = 4
-	// waitersAtOnce callers wait for a job each, which takes shortWork; later one waits for one after
-	// the other that take longWork.
+	// waitersAtOnce callers wait for a job each, which takes shortWork; later one waits for one
+	// after the other that take longWork.
 	waitersAtOnce = 32
 	shortWork     = 5 * time.Millisecond
 	longWork      = 700 * time.Millisecond
@@ -36,8 +36,8 @@ func (t *trial) elsewhere(ctx context.Context) (system.Client, error) {
 	return client, nil
 }
 
-// follow measures how long it takes from the beginning of an append to those who follow the stream, and how much of that is the append
-// itself, which ends when it is durable.
+// follow measures how long it takes from the beginning of an append to those who follow the stream,
+// and how much of that is the append itself, which ends when it is durable.
 func follow(ctx context.Context, e *Env) (figures.Sample, error) {
 	return e.try(ctx, 0, system.Options{}, func(t *trial) (int64, error) {
 		away, err := t.elsewhere(ctx)

@@ -9,8 +9,9 @@ import (
 	"syscall"
 )
 
-// guard starts the watchdog. It reads from a pipe of ours, which ends when we do; then it ends the server whose data are in the
-// directory, and removes it, if it is still there. It has a process group of its own: an interrupt from the terminal is ours.
+// guard starts the watchdog. It reads from a pipe of ours, which ends when we do; then it ends the
+// server whose data are in the directory, and removes it, if it is still there. It has a process
+// group of its own: an interrupt from the terminal is ours.
 func guard(dir string) (io.Closer, error) {
 	const script = `cat >/dev/null
 for i in 1 2 3 4 5; do

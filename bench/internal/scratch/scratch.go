@@ -1,5 +1,5 @@
-// Package scratch makes directories that are gone when the program has ended, however that came about, and with them the database
-// server that was started in one.
+// Package scratch makes directories that are gone when the program has ended, however that came
+// about, and with them the database server that was started in one.
 package scratch
 
 import (

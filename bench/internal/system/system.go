@@ -1,8 +1,10 @@
-// Package system says what a system under measurement can be asked to do. Holdfast, its peers and the raw ceilings are
-// systems; a scenario knows nothing else of them, so that each is driven and counted in the same way.
+// Package system says what a system under measurement can be asked to do. Holdfast, its peers and
+// the raw ceilings are systems; a scenario knows nothing else of them, so that each is driven and
+// counted in the same way.
 //
-// What counts as done is the one thing that every system has to be honest about: Worker.Wait and Worker.Stop return when the
-// outcomes that they speak of are committed, never when a handler has merely returned.
+// What counts as done is the one thing that every system has to be honest about: Worker.Wait and
+// Worker.Stop return when the outcomes that they speak of are committed, never when a handler has
+// merely returned.
 package system
 
 import (
@@ -65,7 +67,8 @@ type Client interface {
 	Insert(ctx context.Context, args Args) error
 	// InsertMany stores jobs in the way that is best for many, and returns when they are durable.
 	InsertMany(ctx context.Context, args []Args) error
-	// Settle brings the database into a state in which the system is at its best, such as fresh statistics. It is not timed.
+	// Settle brings the database into a state in which the system is at its best, such as fresh
+	// statistics. It is not timed.
 	Settle(ctx context.Context) error
 	// Work starts to run jobs. The handler may be called by many goroutines.
 	Work(ctx context.Context, handle func(Args)) (Worker, error)
@@ -76,11 +79,14 @@ type Client interface {
 
 // Worker runs jobs.
 type Worker interface {
-	// Done is how many jobs have been worked so far. It may be ahead of what is committed by the jobs in flight.
+	// Done is how many jobs have been worked so far. It may be ahead of what is committed by the
+	// jobs in flight.
 	Done() int64
-	// Wait returns when so many jobs have been worked and their outcomes are committed. The worker may work no more after it.
+	// Wait returns when so many jobs have been worked and their outcomes are committed. The worker
+	// may work no more after it.
 	Wait(ctx context.Context, jobs int64) error
-	// Stop ends the work and returns how many jobs were worked, when the outcomes of all of them are committed.
+	// Stop ends the work and returns how many jobs were worked, when the outcomes of all of them
+	// are committed.
 	Stop(ctx context.Context) (int64, error)
 }
 
@@ -98,7 +104,8 @@ type FanOut interface {
 
 // Parking are clients whose durable functions can wait without running.
 type Parking interface {
-	// Park starts runs that wait, half of them for a time and half for a signal, and returns when all of them do.
+	// Park starts runs that wait, half of them for a time and half for a signal, and returns when
+	// all of them do.
 	Park(ctx context.Context, runs int) error
 }
 

@@ -11,8 +11,8 @@ type ID [16]byte
 // Streaming are clients whose durable functions can tell others how far they are. Work has to be
 // called first, on one client of the database.
 type Streaming interface {
-	// Stream starts a durable function that appends so many items to a stream, one every so often, and tells how long each append
-	// took until it was durable.
+	// Stream starts a durable function that appends so many items to a stream, one every so often,
+	// and tells how long each append took until it was durable.
 	Stream(ctx context.Context, items int, every time.Duration, appended func(took time.Duration)) (ID, error)
 	// Follow tells of each item when its append has begun, and returns when the function has ended.
 	Follow(ctx context.Context, job ID, each func(appended time.Time)) error

@@ -105,8 +105,8 @@ func (a verbs) whyNot(ctx context.Context, client *holdfast.Client, id holdfast.
 	return ""
 }
 
-// printReason prints the reason for a wait after whyAfter, and again when it has changed, until stop is
-// called.
+// printReason prints the reason for a wait after whyAfter, and again when it has changed, until
+// stop is called.
 func (a verbs) printReason(ctx context.Context, client *holdfast.Client, id holdfast.ID) (stop func()) {
 	waiting, down := ctx, a.NewOutage()
 	ctx, cancel := context.WithCancel(ctx)

@@ -1,5 +1,5 @@
-// Package process starts programs that do not outlive the one that started them, and ends, freezes and thaws them. It is for
-// tests that kill nodes.
+// Package process starts programs that do not outlive the one that started them, and ends, freezes
+// and thaws them. It is for tests that kill nodes.
 package process
 
 import (
@@ -15,15 +15,16 @@ type Process struct {
 	err  error
 }
 
-// starter runs functions on one operating system thread that lives as long as this process: on Linux the death signal
-// comes when the thread ends that started the child.
+// starter runs functions on one operating system thread that lives as long as this process: on
+// Linux the death signal comes when the thread ends that started the child.
 var starter = sync.OnceValue(func() chan<- func() {
 	calls := make(chan func())
 	go serve(calls)
 	return calls
 })
 
-// serve is the thread. It does not end, so that tests that look for goroutines must know it by this name.
+// serve is the thread. It does not end, so that tests that look for goroutines must know it by this
+// name.
 func serve(calls <-chan func()) {
 	runtime.LockOSThread()
 	for call := range calls {
@@ -47,7 +48,8 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 	return p, nil
 }
 
-// Kill ends the process as kill -9 does and returns when it is gone. A process that has ended is left in peace.
+// Kill ends the process as kill -9 does and returns when it is gone. A process that has ended is
+// left in peace.
 func (p *Process) Kill() {
 	_ = p.cmd.Process.Kill() // fails only if it has ended
 	<-p.done

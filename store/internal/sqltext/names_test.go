@@ -59,7 +59,8 @@ func namesDeclared(t *testing.T, dir string) map[string]bool {
 	return names
 }
 
-// filesIn returns the files of a store, whose packages are a directory and those below its internal one.
+// filesIn returns the files of a store, whose packages are a directory and those below its internal
+// one.
 func filesIn(t *testing.T, dir string, patterns ...string) (files []string) {
 	t.Helper()
 	for _, pattern := range patterns {

@@ -57,8 +57,9 @@ func (c *circumstances) String() string {
 		c.what, c.durable, c.closing, c.cancelled, c.seen, c.paused, c.deadline)
 }
 
-// isPossible reports whether such a run can be: not one that has seen a request which was not made, nor a job
-// that is closing and has no journal. How a job parks that remembers nothing is not promised.
+// isPossible reports whether such a run can be: not one that has seen a request which was not made,
+// nor a job that is closing and has no journal. How a job parks that remembers nothing is not
+// promised.
 func (c *circumstances) isPossible() bool {
 	return (c.durable || c.plain && !c.closing) && (c.cancelled || !c.seen)
 }
@@ -360,8 +361,8 @@ func wantKnown(e *env.Env, all []*circumstances, runs map[store.ID]store.Claimed
 	}
 }
 
-// wantNextTold lets every unfinished job run on, as the kind to which it is bound. If the job was to
-// be cancelled its runs must be told; they are not paused.
+// wantNextTold lets every unfinished job run on, as the kind to which it is bound. If the job was
+// to be cancelled its runs must be told; they are not paused.
 func wantNextTold(e *env.Env, all []*circumstances, kind string) {
 	e.Helper()
 	want := map[store.ID]bool{}
@@ -391,9 +392,9 @@ func wantNextTold(e *env.Env, all []*circumstances, kind string) {
 	wantTold(e, want, kind)
 }
 
-// wantTold lets jobs run on, as the kind to which they are bound. Those that are to be cancelled must
-// be told, and no others. A run that is told gives its job back, since the end may take several runs:
-// then the next one must be told too.
+// wantTold lets jobs run on, as the kind to which they are bound. Those that are to be cancelled
+// must be told, and no others. A run that is told gives its job back, since the end may take
+// several runs: then the next one must be told too.
 func wantTold(e *env.Env, want map[store.ID]bool, kind string) {
 	e.Helper()
 	node := e.Join()

@@ -53,7 +53,8 @@ func (s *scene) lose(run store.Claimed) store.Lease {
 	return run.Lease
 }
 
-// refusals are the ways in which one operation refuses a batch. Each adds it, and returns its Err and the class of that.
+// refusals are the ways in which one operation refuses a batch. Each adds it, and returns its Err
+// and the class of that.
 var refusals = map[string]func(*scene) (*error, error){
 	"a checkpoint under a lost lease": func(s *scene) (*error, error) {
 		c := &store.CheckpointWrite{Lease: s.lose(s.Started()), Checkpoint: store.Checkpoint{Message: "late"}}
@@ -150,8 +151,8 @@ func (s *scene) known() (k known) {
 	return k
 }
 
-// refusedBatches: whatever refuses a batch, nothing of it is there afterwards, and of what was asked only the operation that is to
-// blame is told so. The rest can be written.
+// refusedBatches: whatever refuses a batch, nothing of it is there afterwards, and of what was
+// asked only the operation that is to blame is told so. The rest can be written.
 func refusedBatches(e *env.Env) {
 	for name, spoil := range refusals {
 		s := newScene(e)
@@ -242,7 +243,8 @@ func severalRefused(e *env.Env) {
 	}
 }
 
-// answeredOnly: a message without a receiver and a job whose key is held are answers, and the rest of the batch is written.
+// answeredOnly: a message without a receiver and a job whose key is held are answers, and the rest
+// of the batch is written.
 func answeredOnly(e *env.Env) {
 	e.Add(env.Unique("taken"), env.Delay(time.Hour))
 	s := newScene(e)

@@ -6,7 +6,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Apply commits a batch, without the operations that are refused; each operation's own error is left to the caller.
+// Apply commits a batch, without the operations that are refused; each operation's own error is
+// left to the caller.
 func (e *Env) Apply(batch *store.Batch) {
 	e.Helper()
 	e.NoError("Apply", store.ApplyEach(e.Ctx, e.Store, batch))

@@ -39,6 +39,6 @@ func (e *Env) WantWoken(batch *store.Batch, queues ...string) {
 	e.Equal("woken queues", got, queues)
 }
 
-// Told are the wake-ups that the last verb answered with: what a person did, a node's leave, a sweep,
-// a rescue, or the end of children.
+// Told are the wake-ups that the last verb answered with: what a person did, a node's leave, a
+// sweep, a rescue, or the end of children.
 func (e *Env) Told() []store.Wake { return *e.told.Load() }

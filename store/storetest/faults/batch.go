@@ -6,7 +6,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Copy returns a batch with operations of its own, whose results are empty, as a caller needs it to send them again.
+// Copy returns a batch with operations of its own, whose results are empty, as a caller needs it to
+// send them again.
 func Copy(batch *store.Batch) *store.Batch {
 	copied := &store.Batch{}
 	for _, c := range batch.Checkpoints {

@@ -1,14 +1,14 @@
-// Package faults makes a store fail on demand, in the ways in which a database does: the request is lost, the answer
-// is lost after the commit, it takes long, or it arrives twice. What the engine must survive can so be tested without
-// a network, and always in the same way.
+// Package faults makes a store fail on demand, in the ways in which a database does: the request is
+// lost, the answer is lost after the commit, it takes long, or it arrives twice. What the engine
+// must survive can so be tested without a network, and always in the same way.
 //
 //	faulty := faults.Wrap(s, faults.Script(map[string][]faults.Fault{
 //		"Apply": {{Kind: faults.FailAfter}},         // the first answer is lost
 //		"Claim": {{}, {Kind: faults.FailBefore}},    // the second request is lost
 //	}))
 //
-// A lost answer is lost: after FailAfter the results in a Batch are those of a batch that was never sent, so that a
-// caller cannot use by mistake what it could not have seen.
+// A lost answer is lost: after FailAfter the results in a Batch are those of a batch that was never
+// sent, so that a caller cannot use by mistake what it could not have seen.
 package faults
 
 import (
@@ -32,9 +32,10 @@ const (
 	FailBefore
 	// FailAfter loses the answer: the call happens, and the caller gets ErrUnavailable.
 	FailAfter
-	// Duplicate makes the call a second time before the caller gets the answer, which is that of the second. Outcomes,
-	// appends and claims are marked as repeated in the second, as the contract asks of who repeats them. What the contract
-	// does not let anybody repeat is made once: sends without a key, a Resume.
+	// Duplicate makes the call a second time before the caller gets the answer, which is that of
+	// the second. Outcomes, appends and claims are marked as repeated in the second, as the
+	// contract asks of who repeats them. What the contract does not let anybody repeat is made
+	// once: sends without a key, a Resume.
 	Duplicate
 )
 
@@ -48,14 +49,15 @@ type Fault struct {
 	Kind Kind
 	// Err replaces ErrUnavailable of FailBefore and FailAfter.
 	Err error
-	// Before and After, if set, are called before the call reaches the store and after it came back. A call is delayed
-	// by a Before that waits for a channel; they get the call's context, which they should heed.
+	// Before and After, if set, are called before the call reaches the store and after it came
+	// back. A call is delayed by a Before that waits for a channel; they get the call's context,
+	// which they should heed.
 	Before func(context.Context)
 	After  func(context.Context)
 	// Busy, if set, picks operations of an Apply that a caller's transaction is in the way of: they
-	// do not happen, and have ErrBusy. One that refuses its batch does so; the others go through, or
-	// wrong, as Kind says. It is called
-	// with a *store.CheckpointWrite, *store.Append, *store.Send, *store.Outcome or *store.Enqueue.
+	// do not happen, and have ErrBusy. One that refuses its batch does so; the others go through,
+	// or wrong, as Kind says. It is called with a *store.CheckpointWrite, *store.Append,
+	// *store.Send, *store.Outcome or *store.Enqueue.
 	Busy func(operation any) bool
 }
 
@@ -68,7 +70,8 @@ type Call struct {
 // Plan decides what happens to each call. It may be called by many goroutines at once.
 type Plan func(Call) Fault
 
-// Script lets the calls of each method go wrong as listed, in order; what is not listed goes through.
+// Script lets the calls of each method go wrong as listed, in order; what is not listed goes
+// through.
 func Script(faults map[string][]Fault) Plan {
 	return func(c Call) Fault {
 		if list := faults[c.Op]; c.N < len(list) {
@@ -78,8 +81,8 @@ func Script(faults map[string][]Fault) Plan {
 	}
 }
 
-// Seeded lets each call go wrong with the given probability, in a way that depends on the seed alone as long as calls
-// come in the same order.
+// Seeded lets each call go wrong with the given probability, in a way that depends on the seed
+// alone as long as calls come in the same order.
 func Seeded(seed uint64, probability float64) Plan {
 	var mu sync.Mutex
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -104,7 +107,8 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Wrap returns a store that passes every call on to inner, unless plan says otherwise. A nil plan lets all through.
+// Wrap returns a store that passes every call on to inner, unless plan says otherwise. A nil plan
+// lets all through.
 func Wrap(inner store.Store, plan Plan) *Store {
 	return &Store{inner: inner, plan: plan, calls: map[string]int{}}
 }
@@ -138,7 +142,8 @@ func (s *Store) next(op string) Fault {
 // errOnce is what a call answers to its duplicate if it is one that must not be repeated.
 var errOnce = errors.New("not repeated")
 
-// do makes a call under the plan. The function gets false for the call itself and true for its duplicate.
+// do makes a call under the plan. The function gets false for the call itself and true for its
+// duplicate.
 func (s *Store) do(ctx context.Context, op string, call func(again bool) error) error {
 	return s.next(op).apply(ctx, op, call)
 }
@@ -254,7 +259,8 @@ func (s *Store) PauseJobs(ctx context.Context, params store.PauseJobsParams) ([]
 	return told(ctx, s, "PauseJobs", func() ([]store.Result, []store.Wake, error) { return s.inner.PauseJobs(ctx, params) })
 }
 
-// Resume implements store.Operators. It is not duplicated: the second one would find a job that goes on already.
+// Resume implements store.Operators. It is not duplicated: the second one would find a job that
+// goes on already.
 func (s *Store) Resume(ctx context.Context, params store.ResumeParams) (state store.State, wakes []store.Wake, err error) {
 	err = s.do(ctx, "Resume", func(again bool) (err error) {
 		if again {
@@ -350,8 +356,9 @@ func (s *Store) Traits() store.Traits { return s.inner.Traits() }
 // Now implements store.Store.
 func (s *Store) Now() time.Time { return s.inner.Now() }
 
-// Watch implements store.Store. Its wake-ups are hints and may be lost at any time, so there is nothing to lose here
-// but the watch itself: FailBefore ends it at once and FailAfter after its first wake-up, with an error, which a real one never does.
+// Watch implements store.Store. Its wake-ups are hints and may be lost at any time, so there is
+// nothing to lose here but the watch itself: FailBefore ends it at once and FailAfter after its
+// first wake-up, with an error, which a real one never does.
 func (s *Store) Watch(ctx context.Context, wake func(store.Wake)) error {
 	watching, end := context.WithCancel(ctx)
 	defer end()

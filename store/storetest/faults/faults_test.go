@@ -104,7 +104,8 @@ func TestADuplicateKeepsTheRulesOfRepeating(t *testing.T) {
 	}
 }
 
-// TestAStartKeepsTheRulesOfRepeating: a lost answer tells of no job that runs, and who repeats the batch is told.
+// TestAStartKeepsTheRulesOfRepeating: a lost answer tells of no job that runs, and who repeats the
+// batch is told.
 func TestAStartKeepsTheRulesOfRepeating(t *testing.T) {
 	ctx, inner := t.Context(), model.New(storetest.NewClock().Now)
 	node, err := inner.Join(ctx, store.NodeInfo{})

@@ -73,7 +73,8 @@ func keyTurnIsKept(e *env.Env) {
 	e.ClaimOne(e.Join(), id)
 }
 
-// keyIsFreed: of a run, and of a job that has the turn and does not run. Its unique key is free too.
+// keyIsFreed: of a run, and of a job that has the turn and does not run. Its unique key is free
+// too.
 func keyIsFreed(e *env.Env) {
 	node := e.Join()
 	for what, end := range map[string]func(store.Claimed){
@@ -102,8 +103,8 @@ func keyIsFreed(e *env.Env) {
 	}
 }
 
-// keyBackInLine: jobs that are cancelled, paused or put off while they wait for their turn are out of
-// the line. When they come back they wait again.
+// keyBackInLine: jobs that are cancelled, paused or put off while they wait for their turn are out
+// of the line. When they come back they wait again.
 func keyBackInLine(e *env.Env) {
 	node := e.Join()
 	run := e.ClaimOne(node, e.Add(env.Ordered("k")))

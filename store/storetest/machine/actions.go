@@ -40,8 +40,8 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 	return all
 }
 
-// The operations of a machine on jobs that remember: what persons do to them, and what becomes of children. What runs write is in
-// actions_journal.go.
+// The operations of a machine on jobs that remember: what persons do to them, and what becomes of
+// children. What runs write is in actions_journal.go.
 
 func (m *machine) durableActions() map[string]func(*rapid.T) {
 	all := map[string]func(*rapid.T){

@@ -35,8 +35,8 @@ func (m *machine) claimJobs(t *rapid.T) {
 	m.send(i, params, nil)
 }
 
-// repeatClaim sends a claim again, of which some job still runs: of one that is done altogether nothing may be left
-// that a store could recognise.
+// repeatClaim sends a claim again, of which some job still runs: of one that is done altogether
+// nothing may be left that a store could recognise.
 func (m *machine) repeatClaim(t *rapid.T) {
 	var candidates []claim
 	for _, c := range m.claims {
@@ -66,13 +66,14 @@ func (m *machine) send(nodeIndex int, params store.ClaimParams, known []*run) {
 	}
 }
 
-// take compares the jobs that were claimed on both sides, and remembers and returns the runs that are new. known are those that were
-// claimed before, if it is a repetition.
+// take compares the jobs that were claimed on both sides, and remembers and returns the runs that
+// are new. known are those that were claimed before, if it is a repetition.
 func (m *machine) take(got, want []store.Claimed, known []*run) (runs []*run) {
 	m.same("claimed jobs", env.ClaimedIDs(got), env.ClaimedIDs(want))
 	for i := range got {
 		if !want[i].Durable || known != nil || m.ownWords(want[i].CancelReason) {
-			// Reading: whether a repeated claim tells of requests is not promised, nor does it matter without a journal.
+			// Reading: whether a repeated claim tells of requests is not promised, nor does it
+			// matter without a journal.
 			got[i].CancelRequested, got[i].CancelReason = want[i].CancelRequested, want[i].CancelReason
 		}
 		m.same("claimed job", got[i], want[i],

@@ -81,7 +81,8 @@ func (m *machine) forkJob(t *rapid.T) {
 	}
 }
 
-// closeChildren lets both sides close all that there is to close: which come first, if there is a limit, is the store's choice.
+// closeChildren lets both sides close all that there is to close: which come first, if there is a
+// limit, is the store's choice.
 func (m *machine) closeChildren(t *rapid.T) {
 	got, want := m.closeAll(m.store), m.closeAll(m.model)
 	t.Logf("closed %v", m.names(want))
@@ -94,8 +95,8 @@ func (m *machine) closeChildren(t *rapid.T) {
 	m.settleLives()
 }
 
-// closeBefore closes children before a person lets one of them go on. Reading: whether it is closed then because its parent finished
-// long ago, and was not looked for since, is not promised.
+// closeBefore closes children before a person lets one of them go on. Reading: whether it is closed
+// then because its parent finished long ago, and was not looked for since, is not promised.
 func (m *machine) closeBefore(t *rapid.T, ids []store.ID) {
 	if slices.ContainsFunc(ids, func(id store.ID) bool {
 		k := m.find(id)

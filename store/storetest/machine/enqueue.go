@@ -57,7 +57,8 @@ func (m *machine) newEnqueue(t *rapid.T) store.Enqueue {
 	return q
 }
 
-// checkEnqueues compares what became of enqueues, and remembers the jobs. plain are those that were sent.
+// checkEnqueues compares what became of enqueues, and remembers the jobs. plain are those that were
+// sent.
 func (m *machine) checkEnqueues(plain, batch, model *store.Batch) {
 	for i, q := range batch.Enqueues {
 		want := model.Enqueues[i]

@@ -7,7 +7,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/env"
 )
 
-// family begins a check with a parent that waits, and children that run: a sequence that has to come there by itself rarely does.
+// family begins a check with a parent that waits, and children that run: a sequence that has to
+// come there by itself rarely does.
 func (m *machine) family(t *rapid.T) {
 	if !chance(t, "family", 70) {
 		return

@@ -6,8 +6,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// finish ends a check that passed: every job can still be brought to an end, and the store is left as good as empty,
-// with no node and nothing unfinished, for the next check.
+// finish ends a check that passed: every job can still be brought to an end, and the store is left
+// as good as empty, with no node and nothing unfinished, for the next check.
 func (m *machine) finish(p *pool, inner store.Store) {
 	m.compareJobs()
 	nodes, err := inner.Nodes(m.ctx)
@@ -87,7 +87,8 @@ func (m *machine) endLease(inner store.Store) {
 	m.t.Fatal("the lease of a leader that is gone does not end")
 }
 
-// closeAll closes the children of one side until nothing is left, and returns those that were ended.
+// closeAll closes the children of one side until nothing is left, and returns those that were
+// ended.
 func (m *machine) closeAll(s store.Store) []store.ID {
 	var ended []store.ID
 	for calls := 0; ; calls++ {

@@ -1,5 +1,5 @@
-// Package machine draws random sequences of operations, does them on a store and on package model, and
-// compares the two after each.
+// Package machine draws random sequences of operations, does them on a store and on package model,
+// and compares the two after each.
 package machine
 
 import "github.com/holdfastdev/holdfast/store/storetest/env"

@@ -31,7 +31,8 @@ func (m *machine) drawAppends(t *rapid.T, batch, model *store.Batch) []*run {
 	return runs
 }
 
-// anyAppend draws an append, or one that was accepted before, as a caller repeats it whose run goes on.
+// anyAppend draws an append, or one that was accepted before, as a caller repeats it whose run goes
+// on.
 func (m *machine) anyAppend(t *rapid.T) (*run, store.Append) {
 	if chance(t, "repeat", 15) {
 		live := slices.DeleteFunc(slices.Clone(m.appends), func(n noted) bool {
@@ -50,7 +51,8 @@ func (m *machine) anyAppend(t *rapid.T) (*run, store.Append) {
 	first, last, messages := m.lengths(r.store.Job.ID)
 	a := store.Append{Closing: chance(t, "closing", 5)}
 	seq := last + 1
-	// One that was lost, and is repeated with a number that its own run has written, would be taken for that.
+	// One that was lost, and is repeated with a number that its own run has written, would be taken
+	// for that.
 	if last > 0 && !m.mode.lossy && chance(t, "taken", 8) {
 		seq = rapid.Int64Range(first, last).Draw(t, "seq")
 	}
@@ -84,7 +86,8 @@ func (m *machine) anyAppend(t *rapid.T) (*run, store.Append) {
 func (m *machine) checkAppends(runs, ended []*run, batch, model *store.Batch) {
 	for i, a := range batch.Appends {
 		want := model.Appends[i]
-		// Reading: an append that is repeated along with the end of its run may be refused, as a checkpoint is.
+		// Reading: an append that is repeated along with the end of its run may be refused, as a
+		// checkpoint is.
 		if !m.mode.lossy || !slices.Contains(ended, runs[i]) {
 			m.sameErr("append", a.Err, want.Err)
 		}
@@ -123,8 +126,9 @@ func (m *machine) drawSends(t *rapid.T, batch, model *store.Batch) {
 		if m.mode.lossy {
 			q.Key = m.key()
 		}
-		// Reading: whether the messages of a fork keep their keys is not promised. And a message that is refused must not find its key
-		// taken by a later one of its batch when it is repeated.
+		// Reading: whether the messages of a fork keep their keys is not promised. And a message
+		// that is refused must not find its key taken by a later one of its batch when it is
+		// repeated.
 		k := m.find(q.Job)
 		if chance(t, "key", 30) && (k == nil || !k.forked) && (!m.mode.lossy || q.Message.Kind == store.MessageSignal) {
 			q.Key = pick(t, "of", "k1", "k2")

@@ -18,7 +18,8 @@ func (m *machine) check(*rapid.T) {
 	}
 	got, want := m.list(m.store), m.list(m.model)
 	m.noteClosed(want)
-	// The words of a rescue are the store's own; whether there may be any is seen in the attempts, which List leaves out.
+	// The words of a rescue are the store's own; whether there may be any is seen in the attempts,
+	// which List leaves out.
 	for i := range want {
 		if i < len(got) && want[i].Error == "" && got[i].Error != "" {
 			full, err := m.model.Get(m.ctx, "", want[i].ID)
@@ -97,7 +98,8 @@ func (m *machine) checkQueues(records []store.Record) {
 	}
 }
 
-// invariants looks at the store alone: what follows would be wrong even if the model had the same mistake.
+// invariants looks at the store alone: what follows would be wrong even if the model had the same
+// mistake.
 func (m *machine) invariants(records []store.Record) {
 	// NoLoss: every job that was enqueued is somewhere, once.
 	seen := map[store.ID]bool{}
@@ -120,14 +122,16 @@ func (m *machine) invariants(records []store.Record) {
 		if k.state.Finished() && r.State != k.state && !k.retried {
 			m.t.Fatalf("FinishedIsFinal: job %v was %v and is %v, and nobody asked for it", r.ID, k.state, r.State)
 		}
-		// OneOwner: lease numbers never go back, and a job runs if and only if its lease was handed out and not ended.
+		// OneOwner: lease numbers never go back, and a job runs if and only if its lease was handed
+		// out and not ended.
 		if r.LeaseNumber < k.lease {
 			m.t.Fatalf("OneOwner: the lease number of job %v went from %d to %d", r.ID, k.lease, r.LeaseNumber)
 		}
 		if (r.State == store.Running) != k.live {
 			m.t.Fatalf("OneOwner: job %v is %v, and its lease is live: %v", r.ID, r.State, k.live)
 		}
-		// UniqueIsUnique. A key that was released is not taken back, except by an operator's retry of a finished job.
+		// UniqueIsUnique. A key that was released is not taken back, except by an operator's retry
+		// of a finished job.
 		if k.retried && k.state.Finished() {
 			k.released = false
 		}
@@ -156,7 +160,8 @@ func (m *machine) invariants(records []store.Record) {
 	}
 }
 
-// checkJournals compares what all jobs remember and what was sent to them, and looks whether one sleeps that should not.
+// checkJournals compares what all jobs remember and what was sent to them, and looks whether one
+// sleeps that should not.
 func (m *machine) checkJournals(records []store.Record) {
 	if !m.mode.durable || len(m.jobs) == 0 {
 		return
@@ -195,8 +200,8 @@ func (m *machine) checkJournals(records []store.Record) {
 	}
 }
 
-// checkEarlier compares what a job has published and streamed, whether it has continued as new since or not. Of values that were replaced
-// before it did, nothing is promised.
+// checkEarlier compares what a job has published and streamed, whether it has continued as new
+// since or not. Of values that were replaced before it did, nothing is promised.
 func (m *machine) checkEarlier(id store.ID) {
 	for _, params := range []store.JournalParams{
 		{Kinds: env.Items, Limit: 1000},

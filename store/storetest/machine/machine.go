@@ -14,10 +14,12 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
 
-// machine applies the same operations to the store under test and to the model, compares the answers, and after each
-// operation the states. The operations are in actions.go; here is what they are checked with.
+// machine applies the same operations to the store under test and to the model, compares the
+// answers, and after each operation the states. The operations are in actions.go; here is what they
+// are checked with.
 //
-// It also checks, by looking at the store alone, what must hold whatever the model says: see invariants.
+// It also checks, by looking at the store alone, what must hold whatever the model says: see
+// invariants.
 type machine struct {
 	t     *rapid.T
 	ctx   context.Context
@@ -43,17 +45,18 @@ type machine struct {
 	last     []store.Record
 	sends    int // how many messages were sent
 
-	// closed are jobs about whose end the words are the store's own, since it was that of their parent.
+	// closed are jobs about whose end the words are the store's own, since it was that of their
+	// parent.
 	closed map[store.ID]bool
 }
 
 // mode chooses what a sequence of operations may contain.
 type mode struct {
-	// keyed: jobs have ordering keys. When exactly a free key is handed on is the store's choice, so both sides are
-	// promoted after each operation. Without keys, due jobs may stay unpromoted.
+	// keyed: jobs have ordering keys. When exactly a free key is handed on is the store's choice,
+	// so both sides are promoted after each operation. Without keys, due jobs may stay unpromoted.
 	keyed bool
-	// lossy: requests and answers to the store are lost, and the caller repeats them. Answers that may differ then
-	// (such as whether an enqueue was the first) are not compared; the states are.
+	// lossy: requests and answers to the store are lost, and the caller repeats them. Answers that
+	// may differ then (such as whether an enqueue was the first) are not compared; the states are.
 	lossy bool
 	// durable: jobs remember, wait, have children, and are paused, resumed and forked.
 	durable bool
@@ -81,8 +84,8 @@ type known struct {
 	timeless bool        // finished while it waited
 }
 
-// pass notes that the job came through a state, in which it may have released its unique key. One that waits holds it as one that
-// runs does.
+// pass notes that the job came through a state, in which it may have released its unique key. One
+// that waits holds it as one that runs does.
 func (k *known) pass(state store.State) {
 	if state == store.Waiting {
 		state = store.Running
@@ -151,8 +154,8 @@ func (m *machine) same(what string, got, want any, opts ...cmp.Option) {
 	}
 }
 
-// sameErr compares two errors by their class, and by who holds the key. A request that is invalid, and
-// that could not have been met either, may be told the one or the other.
+// sameErr compares two errors by their class, and by who holds the key. A request that is invalid,
+// and that could not have been met either, may be told the one or the other.
 func (m *machine) sameErr(what string, got, want error) {
 	m.t.Helper()
 	if got != nil && want != nil && errors.Is(got, store.ErrInvalid) != errors.Is(want, store.ErrInvalid) {
@@ -215,10 +218,12 @@ func (m *machine) list(s store.Store) []store.Record {
 
 // What the machine compares of jobs that remember.
 
-// ownWords reports whether a text is the model's own, which says why a child was closed; a store has other words for it.
+// ownWords reports whether a text is the model's own, which says why a child was closed; a store
+// has other words for it.
 func (m *machine) ownWords(text string) bool { return text == "its parent has finished" }
 
-// lengths returns the first and the last entry of a job, and how many messages it has; of a job that is gone, none.
+// lengths returns the first and the last entry of a job, and how many messages it has; of a job
+// that is gone, none.
 func (m *machine) lengths(id store.ID) (first, last, messages int64) {
 	journals, err := m.model.Journals(m.ctx, "", []store.ID{id})
 	if err != nil || len(journals) == 0 {

@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestTheMachineNotices breaks the model in many places, one at a time. A machine that lets one pass would let the same
-// mistake pass in a database.
+// TestTheMachineNotices breaks the model in many places, one at a time. A machine that lets one
+// pass would let the same mistake pass in a database.
 func TestTheMachineNotices(t *testing.T) {
 	t.Parallel()
 	keyed, lossy := mode{keyed: true}, mode{lossy: true}
@@ -66,7 +66,8 @@ func TestTheMachineNotices(t *testing.T) {
 	}
 }
 
-// TestTheMachineNoticesStarts does the same with what concerns jobs that start as they are enqueued.
+// TestTheMachineNoticesStarts does the same with what concerns jobs that start as they are
+// enqueued.
 func TestTheMachineNoticesStarts(t *testing.T) {
 	t.Parallel()
 	startAll := func(q *store.Enqueue) { q.Start = true }
@@ -146,8 +147,8 @@ func noticesOpened(t *testing.T, name string, opened func(*env.Clock) store.Stor
 		t.Parallel()
 		open := func(_ *testing.T, clock *env.Clock) store.Store { return opened(clock) }
 		said := ""
-		// Some mistakes show in one run of several hundred: one that hides for 2,000 runs now and then
-		// does not do so for 10,000.
+		// Some mistakes show in one run of several hundred: one that hides for 2,000 runs now and
+		// then does not do so for 10,000.
 		for try := 0; said == "" && try < 50; try++ {
 			said = failure(func(tb rapid.TB) {
 				stores := &pool{t: t, open: open}

@@ -16,8 +16,8 @@ import (
 func (m *machine) anyOutcome(t *rapid.T, before []*run) (*run, store.Outcome, bool) {
 	if len(m.outcomes) > 0 && chance(t, "repeat", 15) {
 		s := one(t, "sent", m.outcomes)
-		// Only what was accepted, or was refused because the run was taken away, is repeated by a caller: the answer to a
-		// second outcome of a run was an error, not silence.
+		// Only what was accepted, or was refused because the run was taken away, is repeated by a
+		// caller: the answer to a second outcome of a run was an error, not silence.
 		if !s.run.ended || m.accepted(s) {
 			s.outcome.Repeat = true
 			return s.run, s.outcome, true
@@ -25,7 +25,8 @@ func (m *machine) anyOutcome(t *rapid.T, before []*run) (*run, store.Outcome, bo
 	}
 	r := m.anyRun(t)
 	if r == nil || (m.mode.lossy && (r.ended || slices.Contains(before, r))) {
-		// A second outcome of a run, repeated since its answer was lost, would be taken for the first.
+		// A second outcome of a run, repeated since its answer was lost, would be taken for the
+		// first.
 		return nil, store.Outcome{}, false
 	}
 	state := pick(t, "state", store.Completed, store.Completed, store.Completed, store.Retryable, store.Retryable,
@@ -67,7 +68,8 @@ func (m *machine) accepted(s sent) bool {
 	return o.State == s.outcome.State && (o.Continue == nil) == (s.outcome.Continue == nil)
 }
 
-// makeDurable lets an outcome say what the run knows of its job, and ends some runs in the ways of those that remember.
+// makeDurable lets an outcome say what the run knows of its job, and ends some runs in the ways of
+// those that remember.
 func (m *machine) makeDurable(t *rapid.T, r *run, o *store.Outcome, batch *store.Batch, appended bool) {
 	if o.Repeat {
 		return
@@ -116,7 +118,8 @@ func (m *machine) anyWait(t *rapid.T, id store.ID, messages int64) *store.Wait {
 	if chance(t, "until", 40) {
 		wait.Until = m.clock.Now().Add(pick(t, "within", time.Second, 20*time.Second, time.Hour))
 	}
-	// Reading: whose words are kept of a job that is to be paused, and parks itself held, is not promised.
+	// Reading: whose words are kept of a job that is to be paused, and parks itself held, is not
+	// promised.
 	if record, err := m.model.Get(m.ctx, "", id); err == nil && !record.PauseRequested {
 		wait.Held = chance(t, "held", 10)
 	}

@@ -11,8 +11,9 @@ import (
 	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
 
-// pool keeps a store open for several checks, since opening one may cost more than a check. A check that failed leaves
-// the store to itself, so that the next one, which tries to reproduce it, begins with a fresh one.
+// pool keeps a store open for several checks, since opening one may cost more than a check. A check
+// that failed leaves the store to itself, so that the next one, which tries to reproduce it, begins
+// with a fresh one.
 type pool struct {
 	t     *testing.T
 	open  env.Factory

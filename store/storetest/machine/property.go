@@ -24,8 +24,8 @@ var propertyTests = env.Tests{
 	"NoLoss_lost_requests_and_answers_change_nothing_with_ordering_keys": func(e *env.Env) { property(e, mode{keyed: true, lossy: true}) },
 }
 
-// defaultChecks is how many sequences each property test draws, so that the suite takes seconds. The flag
-// -rapid.checks goes before it.
+// defaultChecks is how many sequences each property test draws, so that the suite takes seconds.
+// The flag -rapid.checks goes before it.
 const defaultChecks = "15"
 
 // LimitChecks sets how many sequences are drawn, if that is not set.

@@ -12,8 +12,8 @@ import (
 
 // The operations of a machine on jobs that start as they are enqueued.
 
-// makeStart lets most jobs of a batch ask to start, and most of these be such that they can. Many come into the lane of a job that the
-// batch ends, or of another one: that may be in their way.
+// makeStart lets most jobs of a batch ask to start, and most of these be such that they can. Many
+// come into the lane of a job that the batch ends, or of another one: that may be in their way.
 func (m *machine) makeStart(t *rapid.T, q *store.Enqueue, ended []*run) {
 	q.Start = chance(t, "at once", 92)
 	if m.find(q.Job.ID) != nil || !q.Start || !chance(t, "simple", 88) {
@@ -37,8 +37,8 @@ func (m *machine) makeStart(t *rapid.T, q *store.Enqueue, ended []*run) {
 	}
 }
 
-// applyBoth applies a batch on both sides. A store may let the jobs wait for reasons of its own, so the model is asked to start them only
-// if the store did: then it has to agree.
+// applyBoth applies a batch on both sides. A store may let the jobs wait for reasons of its own, so
+// the model is asked to start them only if the store did: then it has to agree.
 func (m *machine) applyBoth(node int, batch, model *store.Batch) {
 	err := store.ApplyEach(m.ctx, m.store, batch)
 	if batch.Start != nil && len(batch.Start.Claimed) > 0 {
@@ -47,7 +47,8 @@ func (m *machine) applyBoth(node int, batch, model *store.Batch) {
 	m.must("Apply", err, store.ApplyEach(m.ctx, m.model, model))
 }
 
-// checkStart compares what a batch started, and remembers the runs. A claim with its number is the same as one that took them.
+// checkStart compares what a batch started, and remembers the runs. A claim with its number is the
+// same as one that took them.
 func (m *machine) checkStart(node int, plain, batch, model *store.Batch) {
 	if batch.Start == nil {
 		return
@@ -74,7 +75,8 @@ func (m *machine) takeStarted(batch, model *store.Batch, known []*run) []*run {
 	return m.take(batch.Start.Claimed, want, known)
 }
 
-// repeatStart sends a batch again whose jobs were to start. One of which a job is gone is another batch by now.
+// repeatStart sends a batch again whose jobs were to start. One of which a job is gone is another
+// batch by now.
 func (m *machine) repeatStart(t *rapid.T) {
 	var candidates []begun
 	for _, b := range m.begun {

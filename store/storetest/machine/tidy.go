@@ -9,9 +9,9 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// tidy makes records of the two sides the same if they say the same: nodes by their index, leases without the place in
-// the claim record, which is the store's choice. Times and empty slices are written in one way, so that most
-// comparisons are quick ones.
+// tidy makes records of the two sides the same if they say the same: nodes by their index, leases
+// without the place in the claim record, which is the store's choice. Times and empty slices are
+// written in one way, so that most comparisons are quick ones.
 func (m *machine) tidy(r store.Record, side func(node) int64) store.Record {
 	if r.State != store.Running {
 		r.Lease.Job = store.ID{}
@@ -41,7 +41,8 @@ func (m *machine) tidy(r store.Record, side func(node) int64) store.Record {
 	return r
 }
 
-// tidyDurable makes what two sides say about a job that waits, or was closed, the same if it is the same.
+// tidyDurable makes what two sides say about a job that waits, or was closed, the same if it is the
+// same.
 func (m *machine) tidyDurable(r *store.Record) {
 	k := m.find(r.ID)
 	if k != nil && r.State.Finished() && (k.timeless || k.state == store.Waiting) {
@@ -66,8 +67,8 @@ func (m *machine) tidyDurable(r *store.Record) {
 	}
 }
 
-// tidyJournal leaves out what is not promised: when the entries of a fork were written, and the words of a rescue or of the end of
-// a parent.
+// tidyJournal leaves out what is not promised: when the entries of a fork were written, and the
+// words of a rescue or of the end of a parent.
 func (m *machine) tidyJournal(k *known, got, want *store.Journal) {
 	for _, journal := range []*store.Journal{got, want} {
 		tidyEntries(journal.Entries)
@@ -105,8 +106,8 @@ func tidyEntries(entries []store.Entry) {
 	}
 }
 
-// sortAnswers puts answers that came at one time into one order: which of the children that one transaction finishes answers first is
-// not promised.
+// sortAnswers puts answers that came at one time into one order: which of the children that one
+// transaction finishes answers first is not promised.
 func sortAnswers(messages []store.Message) {
 	for first := 0; first < len(messages); first++ {
 		last := first

@@ -16,7 +16,8 @@ import (
 // machineTTL is such that a lease does not end in the very microsecond in which the test looks.
 const machineTTL = 15*time.Second + 3*time.Microsecond
 
-// cancelReason is the same for all requests: whether the first or the last of two is kept is not promised.
+// cancelReason is the same for all requests: whether the first or the last of two is kept is not
+// promised.
 const cancelReason = "not needed"
 
 // The names that jobs have.
@@ -27,7 +28,8 @@ var (
 
 func pick[T any](t *rapid.T, what string, from ...T) T { return rapid.SampledFrom(from).Draw(t, what) }
 
-// one draws one of a list whose elements say too much to be printed: a failing check shows the index.
+// one draws one of a list whose elements say too much to be printed: a failing check shows the
+// index.
 func one[T any](t *rapid.T, what string, from []T) T {
 	return from[rapid.IntRange(0, len(from)-1).Draw(t, what)]
 }

@@ -39,7 +39,8 @@ func (s *Store) CloseChildren(ctx context.Context, limit int) (store.Closed, err
 
 const parentFinished = "its parent has finished"
 
-// closeChild does what the child's policy says. One with a journal that does not run is in neither list: its run will end it.
+// closeChild does what the child's policy says. One with a journal that does not run is in neither
+// list: its run will end it.
 func (s *Store) closeChild(child *job, answer *store.Closed, now time.Time) {
 	if child.OnParentClose == store.TerminateChild {
 		s.terminate(child, parentFinished, now)

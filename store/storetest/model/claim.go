@@ -20,8 +20,8 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 		return nil, store.DeadNode(params.Node)
 	}
 	records := int64(params.Records())
-	// Reading: a number that was used is not used for a second batch, whether the caller says Repeat or not. Without
-	// it this is a first request that was overtaken by its repetition.
+	// Reading: a number that was used is not used for a second batch, whether the caller says
+	// Repeat or not. Without it this is a first request that was overtaken by its repetition.
 	for seq := params.Seq; seq < params.Seq+records; seq++ {
 		if s.claims[claimName{params.Node, seq}] {
 			left := slices.DeleteFunc(s.claimedBy(params.Node, params.Seq, params.Seq+records), func(c store.Claimed) bool {
@@ -46,8 +46,8 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 		if len(claimed) >= params.Limit {
 			break
 		}
-		// Nil means every queue. Reading: an empty list that is not nil means none, as a node whose queues are all
-		// at their limits would send.
+		// Nil means every queue. Reading: an empty list that is not nil means none, as a node whose
+		// queues are all at their limits would send.
 		if params.Queues != nil {
 			if left[j.Queue] <= 0 {
 				continue
@@ -94,7 +94,8 @@ func (s *Store) start(j *job, node, seq int64, slot int, now time.Time) {
 	s.enter(j, store.Running)
 }
 
-// claimedBy returns the running jobs of a range of claim records, in the order in which they were claimed.
+// claimedBy returns the running jobs of a range of claim records, in the order in which they were
+// claimed.
 func (s *Store) claimedBy(node, from, to int64) []store.Claimed {
 	running := s.selected(func(j *job) bool {
 		return j.state == store.Running && j.lease.Node == node && j.lease.Claim >= from && j.lease.Claim < to

@@ -45,8 +45,8 @@ func (s *Store) onConflict(rule store.OnConflict, holder *job, body store.Job, r
 	if rule == store.Reject {
 		return store.EnqueueResult{}, &store.UniqueError{Holder: holder.ID}
 	}
-	// Reading: "has not started" is "was never claimed". A snoozed or released job counts no attempt, but its
-	// handler has seen the old args.
+	// Reading: "has not started" is "was never claimed". A snoozed or released job counts no
+	// attempt, but its handler has seen the old args.
 	waits := holder.state == store.Available || holder.state == store.Scheduled
 	if rule == store.ReturnExisting || !waits || holder.LeaseNumber > 0 {
 		return store.EnqueueResult{ID: holder.ID, Existing: true, RunAt: holder.RunAt}, nil

@@ -35,7 +35,8 @@ func (s *Store) append(a *store.Append, now time.Time) error {
 	if last := j.lastEntry(); len(a.Entries) > 0 && a.Entries[0].Seq <= last {
 		return store.LostLease(a.Lease.Job)
 	} else if len(a.Entries) > 0 && a.Entries[0].Seq > last+1 {
-		// A database need not look: the caller is the only writer. Here it is a mistake of the engine that is found.
+		// A database need not look: the caller is the only writer. Here it is a mistake of the
+		// engine that is found.
 		return store.JournalGap(j.ID, a.Entries[0].Seq)
 	}
 	if err := a.CheckChildren(); err != nil {

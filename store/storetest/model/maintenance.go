@@ -8,7 +8,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Promote implements store.Maintenance: first what is due, earliest first, then the ordering keys that are free.
+// Promote implements store.Maintenance: first what is due, earliest first, then the ordering keys
+// that are free.
 func (s *Store) Promote(ctx context.Context, limit int) (store.Promoted, error) {
 	now, err := s.begin(ctx)
 	if err != nil {
@@ -73,5 +74,6 @@ func (s *Store) SweepCancels(ctx context.Context) (store.Swept, error) {
 	return store.Swept{Jobs: len(left), Wakes: s.woken}, nil
 }
 
-// leftAsked tells whether the job was asked to cancel and does not run, so that it would not see it.
+// leftAsked tells whether the job was asked to cancel and does not run, so that it would not see
+// it.
 func (j *job) leftAsked() bool { return j.cancel != nil && j.state != store.Running && !j.durable() }

@@ -1,18 +1,21 @@
-// Package model is the store contract in the plainest terms: one mutex, maps, and sorting. It keeps everything in
-// memory and scans it for every question, which makes it slow, short, and easy to check against the doc comments of
-// package store.
+// Package model is the store contract in the plainest terms: one mutex, maps, and sorting. It keeps
+// everything in memory and scans it for every question, which makes it slow, short, and easy to
+// check against the doc comments of package store.
 //
-// It serves three purposes: it documents the contract as running code, it is the other side of storetest's property
-// tests, and it lets the suite be tested without a database. It is not meant for production: nothing is durable.
+// It serves three purposes: it documents the contract as running code, it is the other side of
+// storetest's property tests, and it lets the suite be tested without a database. It is not meant
+// for production: nothing is durable.
 //
 // # Where a job is
 //
-// A job has one state field. What the databases express by the table that holds the job's pointer is derived:
-// an available job may be claimed if it has no ordering key or has the turn of its key (Store.turns).
+// A job has one state field. What the databases express by the table that holds the job's pointer
+// is derived: an available job may be claimed if it has no ordering key or has the turn of its key
+// (Store.turns).
 //
 // # Readings
 //
-// Where the contract leaves room the model takes these readings; comments marked "Reading:" are at the code.
+// Where the contract leaves room the model takes these readings; comments marked "Reading:" are at
+// the code.
 //
 //   - A job that came due stays scheduled or retryable until Promote.
 //   - A free ordering key is handed on by Promote only.
@@ -71,7 +74,8 @@ type queue struct {
 	used time.Time
 }
 
-// ending is how a run ends: by its handler, its node's leave, a rescue, or a person who terminates it.
+// ending is how a run ends: by its handler, its node's leave, a rescue, or a person who terminates
+// it.
 type ending struct {
 	state     State // that was asked for
 	reason    store.Reason
@@ -186,7 +190,8 @@ type job struct {
 	pause     *pauseRequest        // for the current run
 	wait      *waiting             // while it is Waiting
 
-	// How it finished. endedBy is the lease of the run that finished it, zero if it was not running.
+	// How it finished. endedBy is the lease of the run that finished it, zero if it was not
+	// running.
 	reason     store.Reason
 	err        string
 	result     []byte
@@ -223,7 +228,8 @@ func New(clock func() time.Time) *Store {
 	}
 }
 
-// begin starts an operation: it takes the lock, unless the context has ended or the store is closed.
+// begin starts an operation: it takes the lock, unless the context has ended or the store is
+// closed.
 func (s *Store) begin(ctx context.Context) (time.Time, error) {
 	if err := ctx.Err(); err != nil {
 		return time.Time{}, err

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// enter moves a job to a state. A unique key is released in the first state in which the job does not hold it, and
-// is not taken back by itself. A job that waits holds it as it would if it ran.
+// enter moves a job to a state. A unique key is released in the first state in which the job does
+// not hold it, and is not taken back by itself. A job that waits holds it as it would if it ran.
 func (s *Store) enter(j *job, state State) {
 	j.state = state
 	if state != store.Waiting {
@@ -45,8 +45,8 @@ func (s *Store) put(j *job, runAt, now time.Time) {
 	}
 }
 
-// finish ends a job for good: its ordering key is free, and requests to cancel it are answered. Its parent is told, and its
-// children closed: see children.go.
+// finish ends a job for good: its ordering key is free, and requests to cancel it are answered. Its
+// parent is told, and its children closed: see children.go.
 func (s *Store) finish(j *job, state State, reason store.Reason, text string, now time.Time) {
 	s.enter(j, state)
 	j.reason, j.err, j.finishedAt = reason, text, now
@@ -57,7 +57,8 @@ func (s *Store) finish(j *job, state State, reason store.Reason, text string, no
 	}
 }
 
-// tellTurn notes that Promote has the turn of a key to hand on, if it is free and a job waits for it.
+// tellTurn notes that Promote has the turn of a key to hand on, if it is free and a job waits for
+// it.
 func (s *Store) tellTurn(key keyName) {
 	_, taken := s.turns[key]
 	if !taken && slices.ContainsFunc(s.waitingForTurns(), func(j *job) bool { return j.keyName() == key }) {
@@ -108,8 +109,8 @@ func (s *Store) deliver(j *job, m message, now time.Time) store.SendResult {
 	return result
 }
 
-// answer tells the parent of a finished job, in the same breath, what became of it. A parent that has failed or was cancelled gets
-// the message too, in case it is resumed.
+// answer tells the parent of a finished job, in the same breath, what became of it. A parent that
+// has failed or was cancelled gets the message too, in case it is resumed.
 func (s *Store) answer(j *job, now time.Time) {
 	parent := s.jobs[j.Parent]
 	if !j.Answers || parent == nil || parent.state == store.Completed {

@@ -40,7 +40,8 @@ func (s *Store) Cancel(ctx context.Context, params store.CancelParams) ([]store.
 	return results, s.woken, nil
 }
 
-// cancel ends a job, or asks it to end: if it runs, or if its run has to end it in order, since it has a journal.
+// cancel ends a job, or asks it to end: if it runs, or if its run has to end it in order, since it
+// has a journal.
 func (s *Store) cancel(j *job, reason, actor string, now time.Time) {
 	if j.state.Finished() {
 		return
@@ -115,8 +116,8 @@ func (s *Store) retry(j *job, now time.Time) error {
 	return nil
 }
 
-// restart lets a job that failed or was cancelled run again, from the first attempt, as if it had just been enqueued: it needs
-// its unique key again. Its journal stays.
+// restart lets a job that failed or was cancelled run again, from the first attempt, as if it had
+// just been enqueued: it needs its unique key again. Its journal stays.
 func (s *Store) restart(j *job, now time.Time) error {
 	if len(j.UniqueKey) > 0 {
 		if holder, taken := s.unique[string(j.UniqueKey)]; taken && holder != j.ID {

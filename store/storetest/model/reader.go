@@ -57,7 +57,8 @@ func (s *Store) record(j *job) store.Record {
 	return record
 }
 
-// lastError is the error of the attempt that failed last; of a cancelled job, the words of who cancelled it.
+// lastError is the error of the attempt that failed last; of a cancelled job, the words of who
+// cancelled it.
 func (j *job) lastError() string {
 	if j.state == store.Failed || j.state == store.Cancelled {
 		return j.err

@@ -35,7 +35,8 @@ var toldTests = env.Tests{
 // toldQueue is where tests have what is to be told of, in the other namespace.
 const toldQueue = "told"
 
-// wantTold checks that the last verb told of the queue of what is told of, or of another one, in the other namespace.
+// wantTold checks that the last verb told of the queue of what is told of, or of another one, in
+// the other namespace.
 func wantTold(e *env.Env, what string, queues ...string) {
 	e.Helper()
 	if queues == nil {
@@ -260,7 +261,8 @@ func toldOfSpaces(e *env.Env) {
 	}
 }
 
-// toldOfNothing: verbs on jobs that stay as they are, end, or are asked to stop answer without wake-ups.
+// toldOfNothing: verbs on jobs that stay as they are, end, or are asked to stop answer without
+// wake-ups.
 func toldOfNothing(e *env.Env) {
 	o := e.InOtherSpace()
 	node, leader := o.Join(), o.Join()

@@ -208,7 +208,8 @@ func raceClose(e *env.Env) {
 		return errors.New("CloseChildren says More for ever")
 	})
 	ended.add(e.CloseChildren(100)...)
-	// A child that one of the others had whenever it was looked at was asked to end, and the sweep sees to it.
+	// A child that one of the others had whenever it was looked at was asked to end, and the sweep
+	// sees to it.
 	swept, err := e.Store.SweepCancels(e.Ctx)
 	if err != nil {
 		e.Fatalf("SweepCancels: %v", err)

@@ -61,9 +61,9 @@ func raceClaims(e *env.Env) {
 
 // raceRepeatedClaim: a claim whose answer does not come is asked again while the first request is
 // still under way, and may overtake it. Reading: a store may then refuse the first request, whose
-// answer is not waited for any more, or let it take nothing, or say for a moment that it is unavailable;
-// but it may not hand out two batches under one number, for the jobs of one of them would be
-// unknown to their node, which lives.
+// answer is not waited for any more, or let it take nothing, or say for a moment that it is
+// unavailable; but it may not hand out two batches under one number, for the jobs of one of them
+// would be unknown to their node, which lives.
 func raceRepeatedClaim(e *env.Env) {
 	for range 10 {
 		e.Many(6)

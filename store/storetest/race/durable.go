@@ -169,7 +169,8 @@ func raceParks(e *env.Env, wait func(seen, all int64) *store.Wait) {
 	wantAllSent(e, s)
 }
 
-// racePauses: Reading: a job that is held is held by the pause, so the one who paused it resumes it.
+// racePauses: Reading: a job that is held is held by the pause, so the one who paused it resumes
+// it.
 func racePauses(e *env.Env) {
 	const workers, senders, people = 2, 2, 2
 	s := newSleepers(e, 6, 8, senders)
@@ -337,8 +338,8 @@ func raceCallbacks(e *env.Env) {
 	}
 }
 
-// raceSendEnd: a send that was accepted is there, and one that was refused is not, whatever ends the
-// job.
+// raceSendEnd: a send that was accepted is there, and one that was refused is not, whatever ends
+// the job.
 func raceSendEnd(e *env.Env) {
 	const n = 30
 	runs := e.Running(n)
@@ -428,8 +429,8 @@ func raceAppendEnd(e *env.Env) {
 	}
 }
 
-// raceContinue: a run receives what it finds and continues as new. Nothing that was sent is lost on the
-// way, or received twice.
+// raceContinue: a run receives what it finds and continues as new. Nothing that was sent is lost on
+// the way, or received twice.
 func raceContinue(e *env.Env) {
 	const senders = 3
 	s := newSleepers(e, 4, 15, senders)

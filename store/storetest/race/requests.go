@@ -74,8 +74,8 @@ func remembering(e *env.Env, n int) []store.Claimed {
 	return runs
 }
 
-// raceCancelPutBack: the second transition sees the first. The sweep does not mend it, so a job that
-// were parked with a request that no run saw would sleep for ever. Those who ask come from the
+// raceCancelPutBack: the second transition sees the first. The sweep does not mend it, so a job
+// that were parked with a request that no run saw would sleep for ever. Those who ask come from the
 // front, and those who put back from the other end, so that they meet somewhere.
 func raceCancelPutBack(e *env.Env) {
 	const rounds, n = 5, 40

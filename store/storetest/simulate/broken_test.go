@@ -506,8 +506,8 @@ func TestBrokenOrder(t *testing.T) {
 	finds(t, 2_000, func(s store.Store) store.Store { return &orderless{s, map[store.ID]string{}} })
 }
 
-// finds fails if the simulation takes more steps than that to find a failure. From 25 other seeds it
-// took less than a fifth of them on average.
+// finds fails if the simulation takes more steps than that to find a failure. From 25 other seeds
+// it took less than a fifth of them on average.
 func finds(t *testing.T, within int, breaks func(store.Store) store.Store) {
 	t.Helper()
 	s := onModel

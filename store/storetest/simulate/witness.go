@@ -43,8 +43,8 @@ func (w *witness) Apply(ctx context.Context, batch *store.Batch) error {
 	return nil
 }
 
-// sawRefusal checks that operations are refused whose lease is lost, and no others. That nothing of the batch is written is
-// seen when its jobs are looked at.
+// sawRefusal checks that operations are refused whose lease is lost, and no others. That nothing of
+// the batch is written is seen when its jobs are looked at.
 func (w *witness) sawRefusal(batch *store.Batch) {
 	refusals := 0
 	saw := func(what string, lease store.Lease, err error) {
@@ -89,7 +89,8 @@ func (w *witness) sawRefusal(batch *store.Batch) {
 	}
 }
 
-// repeats says that a checkpoint was written before, with the outcome that is repeated in the same batch.
+// repeats says that a checkpoint was written before, with the outcome that is repeated in the same
+// batch.
 func (w *witness) repeats(batch *store.Batch, c *store.CheckpointWrite) bool {
 	j := w.jobs[c.Lease.Job]
 	return c.Err == nil && w.live(c.Lease) == nil && j != nil && slices.ContainsFunc(batch.Outcomes, func(o *store.Outcome) bool {

@@ -104,8 +104,8 @@ func wantBusy(e *txEnv, what string, err error) {
 	e.WantErr(what, err, store.ErrUnavailable)
 }
 
-// busySend: a run whose job a caller's transaction sends to goes on; it cannot be put back, nor told of the
-// end of a child, nor decide its end.
+// busySend: a run whose job a caller's transaction sends to goes on; it cannot be put back, nor
+// told of the end of a child, nor decide its end.
 func busySend(e *txEnv) {
 	e.needsWriters()
 	by := e.bystanders()

@@ -26,17 +26,19 @@ func Note(taken map[int32]Span, lane int32, p Position) {
 const (
 	// lookEvery is how long what a claimer was not told of can wait for a claim of its.
 	lookEvery = 250 * time.Millisecond
-	// nearBy is how far behind its cursor a lane is looked at that often whatever it costs. What comes late comes by less than that,
-	// nearly always: what is committed a moment after it was stamped, by a clock that is a little behind.
+	// nearBy is how far behind its cursor a lane is looked at that often whatever it costs. What
+	// comes late comes by less than that, nearly always: what is committed a moment after it was
+	// stamped, by a clock that is a little behind.
 	nearBy = time.Second
-	// lookShare bounds what whole looks take of a claimer's time where they are expensive: one part in so many.
+	// lookShare bounds what whole looks take of a claimer's time where they are expensive: one part
+	// in so many.
 	lookShare = 20
 	// slowClaim is what a claim has to take for cursors to be worth it although it was not full.
 	slowClaim = 5 * time.Millisecond
 	// longestEvery is the longest time between two whole looks.
 	longestEvery = 30 * time.Second
-	// idleAfter is how long a claimer has to have taken nothing to have time for whole looks, however
-	// expensive they are, and how long it waits between two of them.
+	// idleAfter is how long a claimer has to have taken nothing to have time for whole looks,
+	// however expensive they are, and how long it waits between two of them.
 	idleAfter = time.Second
 	// lateArrivalWindow is how long a lane is known as one in which jobs come far behind.
 	lateArrivalWindow = time.Minute
@@ -44,17 +46,20 @@ const (
 	maxLate = 64
 )
 
-// Cursors remember where claims go on: in which lanes there is work, best first, and up to where each of them is taken.
+// Cursors remember where claims go on: in which lanes there is work, best first, and up to where
+// each of them is taken.
 //
-// A claim that knows nothing takes a whole look: it goes through the lanes that have a row in ready, skipping from each to the next, and
-// reads each from its beginning. That costs by the lanes that have work, and by the rows that were taken from them: the index keeps their
-// entries until no transaction of the whole server can see them, as while a dump runs for hours. So claims that are full, or
-// slow, leave cursors, and those that follow look only at lanes that are known to have work, from the place of the last row that was
-// taken.
+// A claim that knows nothing takes a whole look: it goes through the lanes that have a row in
+// ready, skipping from each to the next, and reads each from its beginning. That costs by the lanes
+// that have work, and by the rows that were taken from them: the index keeps their entries until no
+// transaction of the whole server can see them, as while a dump runs for hours. So claims that are
+// full, or slow, leave cursors, and those that follow look only at lanes that are known to have
+// work, from the place of the last row that was taken.
 //
-// Rows come to be behind a cursor, or in a lane that is not known. What puts a job into ready in this process says so (hint), and so
-// do other processes if the place is before the present: with their notifications, which a caller's transaction sends as it commits. What
-// is not told, or not heard, is found like this:
+// Rows come to be behind a cursor, or in a lane that is not known. What puts a job into ready in
+// this process says so (hint), and so do other processes if the place is before the present: with
+// their notifications, which a caller's transaction sends as it commits. What is not told, or not
+// heard, is found like this:
 //
 //   - A claim that takes nothing has looked at everything: if it did not begin with a whole look it is repeated with one.
 //   - Of a claimer that does not come to an end one claim every 250 ms is a whole look.
@@ -64,11 +69,11 @@ const (
 //   - A claimer that has taken nothing for a second has the time: it pauses for a second between two
 //     whole looks, or, if it was woken for a queue, for as long as one takes.
 //
-// What a look costs is the middle one of the last three: one that was slow by chance, because a disk or
-// a lock was, says nothing about the next.
+// What a look costs is the middle one of the last three: one that was slow by chance, because a
+// disk or a lock was, says nothing about the next.
 //
-// Within one claim the order is that of the whole, as far as it looks. An idle node sends one statement for one claim. Nothing of this is
-// written anywhere; each process has its own.
+// Within one claim the order is that of the whole, as far as it looks. An idle node sends one
+// statement for one claim. Nothing of this is written anywhere; each process has its own.
 type Cursors struct {
 	Clock func() time.Time // nil if there are none: the time is a test's, and so is the order of everything
 
@@ -152,7 +157,8 @@ func (l *Look) add(lane int32, from Position, until int64) {
 	l.IDs, l.Until = append(l.IDs, pg.UUIDOf(from.ID)), append(l.Until, until)
 }
 
-// scopeOf returns what a claim takes jobs of: whether it takes any of a queue just now does not matter.
+// scopeOf returns what a claim takes jobs of: whether it takes any of a queue just now does not
+// matter.
 func scopeOf(params *store.ClaimParams) scope {
 	s := scope{namespace: params.Namespace, kinds: params.Kinds}
 	if params.Queues != nil {
@@ -218,8 +224,8 @@ func (c *Cursors) Begin(params *store.ClaimParams, again bool, lanes *LaneCache)
 	return l
 }
 
-// pause is how long after a whole look, from its beginning on, a claim does not need to be another one.
-// c.mu is held.
+// pause is how long after a whole look, from its beginning on, a claim does not need to be another
+// one. c.mu is held.
 func (c *Cursors) pause(params *store.ClaimParams, again bool, now time.Time) time.Duration {
 	every := max(lookEvery, min(lookShare*c.price, longestEvery))
 	switch {
@@ -235,7 +241,8 @@ func (c *Cursors) pause(params *store.ClaimParams, again bool, now time.Time) ti
 	return min(every, c.price+idleAfter)
 }
 
-// ranges adds what is to be looked at in a lane: what is known to be late, and all from the cursor on.
+// ranges adds what is to be looked at in a lane: what is known to be late, and all from the cursor
+// on.
 func (at *cursor) ranges(id int32, l *Look) {
 	from := at.Position
 	if l.near {
@@ -250,7 +257,8 @@ func (at *cursor) ranges(id int32, l *Look) {
 	l.add(id, from, math.MaxInt64)
 }
 
-// comeTo lets claims come to as many lanes as may be needed for one: the best of those that a whole look has found. c.mu is held.
+// comeTo lets claims come to as many lanes as may be needed for one: the best of those that a whole
+// look has found. c.mu is held.
 func (c *Cursors) comeTo(params *store.ClaimParams, lanes *LaneCache) {
 	if c.byLane == nil {
 		c.byLane = map[int32]*cursor{}
@@ -281,7 +289,8 @@ func (c *Cursors) Forgo() {
 	c.going--
 }
 
-// Fail forgets what is known if a claim did not happen: others may have passed over what it had locked.
+// Fail forgets what is known if a claim did not happen: others may have passed over what it had
+// locked.
 func (c *Cursors) Fail() {
 	if c.Clock == nil {
 		return
@@ -382,7 +391,8 @@ func (c *Cursors) learn(l *Look, taken map[int32]Span, seen []Work) {
 	c.byLane, c.ahead = known, seen
 }
 
-// begin lets claims begin where a look at everything has seen the first job of the lane, or where they were told of one since.
+// begin lets claims begin where a look at everything has seen the first job of the lane, or where
+// they were told of one since.
 func (at *cursor) begin(l *Look, runAt int64) {
 	at.Position, at.near = Position{RunAt: runAt}, l.began
 	at.seen(l, math.MaxInt64)
@@ -406,8 +416,8 @@ func (at *cursor) seen(l *Look, until int64) {
 	at.late = slices.DeleteFunc(at.late, func(p hint) bool { return p.told <= l.told && p.runAt < until })
 }
 
-// leave forgets lanes that have been looked at and had no work, and, if the claim had room for more, what was late and has been taken. c.mu
-// is held.
+// leave forgets lanes that have been looked at and had no work, and, if the claim had room for
+// more, what was late and has been taken. c.mu is held.
 func (c *Cursors) leave(l *Look, taken map[int32]Span, seen []Work, full bool) {
 	has := make(map[int32]bool, len(seen))
 	for _, w := range seen {
@@ -431,7 +441,8 @@ func (c *Cursors) forget() {
 	c.looked = time.Time{}
 }
 
-// hint tells of a job that was put into ready. Where nothing claims, and where each claim looks at everything, it does nothing.
+// hint tells of a job that was put into ready. Where nothing claims, and where each claim looks at
+// everything, it does nothing.
 func (c *Cursors) hint(id int32, runAt int64, lanes *LaneCache) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -463,7 +474,8 @@ func (c *Cursors) hint(id int32, runAt int64, lanes *LaneCache) {
 	}
 }
 
-// hintQueue tells that there is something in a queue. It may be in a lane that this process does not know.
+// hintQueue tells that there is something in a queue. It may be in a lane that this process does
+// not know.
 func (c *Cursors) hintQueue(namespace, queue string, lanes *LaneCache) {
 	c.mu.Lock()
 	looking := !c.looked.IsZero() || c.going > 0
@@ -483,7 +495,8 @@ func (c *Cursors) hintQueue(namespace, queue string, lanes *LaneCache) {
 	}
 }
 
-// Places returns where to begin to look for what waits in lanes. What came to be behind a cursor is not seen; a claim finds it.
+// Places returns where to begin to look for what waits in lanes. What came to be behind a cursor is
+// not seen; a claim finds it.
 func (c *Cursors) Places(lanes []int32) (runAts []int64, ids []pgtype.UUID) {
 	runAts, ids = make([]int64, len(lanes)), make([]pgtype.UUID, len(lanes))
 	c.mu.Lock()

@@ -86,7 +86,8 @@ func (m *cursorsModel) begin(t *rapid.T) {
 	m.going = append(m.going, c)
 }
 
-// noteWork notes the lanes of what was seen, unless there is just one: the statement has nothing to choose then.
+// noteWork notes the lanes of what was seen, unless there is just one: the statement has nothing to
+// choose then.
 func (c *modelClaim) noteWork() {
 	for _, r := range c.seen {
 		if !slices.ContainsFunc(c.work, func(w Work) bool { return w.Lane == r.lane }) {
@@ -146,8 +147,8 @@ func (m *cursorsModel) wait(t *rapid.T) {
 	m.now = m.now.Add(rapid.SampledFrom([]time.Duration{time.Millisecond, 20 * time.Millisecond, 100 * time.Millisecond}).Draw(t, "for"))
 }
 
-// TestWhatIsToldIsLookedFor: whatever claims are on their way when somebody is told of a job that is ready, each claim that
-// begins later looks where it is, as long as it is there.
+// TestWhatIsToldIsLookedFor: whatever claims are on their way when somebody is told of a job that
+// is ready, each claim that begins later looks where it is, as long as it is there.
 func TestWhatIsToldIsLookedFor(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -183,7 +184,8 @@ func TestManyHintsAtOnce(t *testing.T) {
 	})
 }
 
-// TestPlacesBeginBeforeWhatIsLate: what waits is read from the first place on that anybody was told of.
+// TestPlacesBeginBeforeWhatIsLate: what waits is read from the first place on that anybody was told
+// of.
 func TestPlacesBeginBeforeWhatIsLate(t *testing.T) {
 	t.Parallel()
 	c := Cursors{byLane: map[int32]*cursor{7: {Position: Position{RunAt: 100}, late: []hint{{runAt: 60}, {runAt: 40}}}}}
@@ -193,8 +195,9 @@ func TestPlacesBeginBeforeWhatIsLate(t *testing.T) {
 	}
 }
 
-// TestLooksTakeLittleOfABusyClaimersTime: however it is woken, and whether each of its claims is full
-// or every other one takes nothing, whole looks that are expensive take a twentieth of its time.
+// TestLooksTakeLittleOfABusyClaimersTime: however it is woken, and whether each of its claims is
+// full or every other one takes nothing, whole looks that are expensive take a twentieth of its
+// time.
 func TestLooksTakeLittleOfABusyClaimersTime(t *testing.T) {
 	t.Parallel()
 	const whole, other = 100 * time.Millisecond, 2 * time.Millisecond

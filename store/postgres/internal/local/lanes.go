@@ -16,7 +16,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// laneKey is what a lane stands for. The kind of jobs that are bound to a version is "kind@version", as in store.ClaimParams.
+// laneKey is what a lane stands for. The kind of jobs that are bound to a version is
+// "kind@version", as in store.ClaimParams.
 type laneKey struct {
 	Namespace, Queue, kind string
 	Priority               int32
@@ -33,9 +34,10 @@ type Lane struct {
 	day  int32 // on which it was there, and its row said so; 0: it is not known
 }
 
-// LaneCache holds the lanes that this process has met. What they stand for never changes. Those that were not used for long are removed, so
-// one that was there yesterday is looked for before jobs are put into it. The lanes that were needed last are kept: what was
-// found a moment ago is still there, however many others came with it.
+// LaneCache holds the lanes that this process has met. What they stand for never changes. Those
+// that were not used for long are removed, so one that was there yesterday is looked for before
+// jobs are put into it. The lanes that were needed last are kept: what was found a moment ago is
+// still there, however many others came with it.
 type LaneCache struct {
 	mu         sync.RWMutex
 	Most       int // 0: maxLanes; only tests change it
@@ -50,8 +52,8 @@ type laneTable struct {
 	used  map[int32]bool        // queues that have had a job
 }
 
-// door admits one caller at a time. If that one finds that there is no connection to be had, those that
-// wait behind it get the same answer and do not try again.
+// door admits one caller at a time. If that one finds that there is no connection to be had, those
+// that wait behind it get the same answer and do not try again.
 type door struct {
 	mu     sync.Mutex
 	inside *visit
@@ -165,9 +167,10 @@ func keyOf(job *store.Job) laneKey {
 	return laneKey{job.Namespace, job.Queue, kind, int32(job.Priority)}
 }
 
-// LanesOf returns the lanes of jobs, and makes those that do not exist. They are made in a transaction of their own,
-// never in a caller's, whose locks may live long. With foreign set a caller's transaction may hold the last connection of the
-// pool, so a new connection is made for it; that happens once a day per lane and process, and one at a time.
+// LanesOf returns the lanes of jobs, and makes those that do not exist. They are made in a
+// transaction of their own, never in a caller's, whose locks may live long. With foreign set a
+// caller's transaction may hold the last connection of the pool, so a new connection is made for
+// it; that happens once a day per lane and process, and one at a time.
 func (s *Store) LanesOf(ctx context.Context, jobs []*store.Job, foreign bool) (lanes []Lane, err error) {
 	lanes, missing := s.lanesKnown(jobs, foreign)
 	if missing == nil {

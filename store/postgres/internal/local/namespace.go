@@ -10,7 +10,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// foreign asks which of the jobs are not in a namespace. It goes along with what reads them: the namespace of a job never changes.
+// foreign asks which of the jobs are not in a namespace. It goes along with what reads them: the
+// namespace of a job never changes.
 func foreign(namespace string, ids []store.ID, found map[store.ID]bool) pg.Statement {
 	return pg.Statement{Name: "foreign", Args: []any{pg.UUIDsOf(ids), namespace}, Each: func(r pg.Row) error {
 		var id pgtype.UUID
@@ -45,7 +46,8 @@ func (s *Store) RequireIn(ctx context.Context, namespace string, id store.ID) er
 	return nil
 }
 
-// EachIn does something to those of the jobs that are in a namespace, and answers for all, in the order given.
+// EachIn does something to those of the jobs that are in a namespace, and answers for all, in the
+// order given.
 func (s *Store) EachIn(
 	ctx context.Context, namespace string, ids []store.ID, do func(own []store.ID) ([]store.Result, error),
 ) ([]store.Result, error) {

@@ -15,8 +15,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// Notifier sends notifications, each in a statement of its own after the commit that it tells of. Its one goroutine runs only while
-// there is something to send.
+// Notifier sends notifications, each in a statement of its own after the commit that it tells of.
+// Its one goroutine runs only while there is something to send.
 type Notifier struct {
 	store *Store
 	ctx   context.Context // ends when the store is closed
@@ -37,7 +37,8 @@ type topic struct {
 	namespace, queue string
 }
 
-// message is a wake-up on the wire. Origin is the store that wrote what it is about, or empty if all are to be told.
+// message is a wake-up on the wire. Origin is the store that wrote what it is about, or empty if
+// all are to be told.
 type message struct {
 	Origin    string     `json:"o,omitempty"`
 	Probe     string     `json:"p,omitempty"`
@@ -50,12 +51,14 @@ type message struct {
 	Late      []Late     `json:"l,omitempty"`
 }
 
-// Late is a place in a lane at which jobs were put that claims may have passed: the lane and the run time.
+// Late is a place in a lane at which jobs were put that claims may have passed: the lane and the
+// run time.
 type Late [2]int64
 
 const (
-	// notifyEvery is the least time between two notifications of one queue: the first goes out at once, those in
-	// between become one at the end of the time. NOTIFY takes a lock that all commits with a NOTIFY share.
+	// notifyEvery is the least time between two notifications of one queue: the first goes out at
+	// once, those in between become one at the end of the time. NOTIFY takes a lock that all
+	// commits with a NOTIFY share.
 	notifyEvery = 5 * time.Millisecond
 	// notifyTimeout bounds how long one notification may take. It may be lost.
 	notifyTimeout = 2 * time.Second
@@ -75,7 +78,8 @@ const (
 // kindLate is the kind of messages that tell of late places and are no wake-ups.
 const kindLate = 100
 
-// EncodeWake turns a wake-up into a payload. One that is too long becomes a WakeAll, which is always right.
+// EncodeWake turns a wake-up into a payload. One that is too long becomes a WakeAll, which is
+// always right.
 func EncodeWake(w store.Wake, origin string) string {
 	m := message{
 		Origin: origin, Kind: uint8(w.Kind), Namespace: w.Namespace, Queue: w.Queue, Maker: uint16(w.Maker), Jobs: w.Jobs,
@@ -110,8 +114,8 @@ func newOrigin() string {
 // Channel is what the stores of this schema notify each other on.
 func (s *Store) Channel() string { return "holdfast:" + s.SchemaName }
 
-// Notify is that of store.Store. Wake-ups of the same queue within 5 ms become one. They are sent without session features
-// too, since NOTIFY needs none, and others may listen.
+// Notify is that of store.Store. Wake-ups of the same queue within 5 ms become one. They are sent
+// without session features too, since NOTIFY needs none, and others may listen.
 func (s *Store) Notify(wakes ...store.Wake) {
 	for _, w := range wakes {
 		if w.Kind != store.WakeReady { // what was put there is known already
@@ -132,7 +136,8 @@ func (s *Store) HearWake(w store.Wake) {
 	}
 }
 
-// Hint tells claims, in this process and, if they are far back, in others, where jobs were put into ready.
+// Hint tells claims, in this process and, if they are far back, in others, where jobs were put into
+// ready.
 func (s *Store) Hint(places map[int32]int64) {
 	if len(places) == 0 {
 		return
@@ -205,7 +210,8 @@ func (n *Notifier) tellLate(places []Late) {
 	}
 }
 
-// merge joins two wake-ups of one topic: the earlier time and all jobs, or what stands for all if they are too many.
+// merge joins two wake-ups of one topic: the earlier time and all jobs, or what stands for all if
+// they are too many.
 func merge(a, b store.Wake) store.Wake {
 	switch {
 	case a.Due.IsZero():
@@ -238,14 +244,15 @@ func merge(a, b store.Wake) store.Wake {
 	}
 }
 
-// maxMerged is how many jobs one wake-up names before it stands for all: more is better looked for than told.
+// maxMerged is how many jobs one wake-up names before it stands for all: more is better looked for
+// than told.
 var maxMerged = map[store.WakeKind]int{
 	store.WakeCancel: 10 * maxWakeJobs, store.WakeNews: 50 * maxWakeJobs, store.WakeWanted: 200 * maxWakeJobs,
 	store.WakeStillWanted: 200 * maxWakeJobs,
 }
 
-// work is run for a goroutine of its own. A panic loses the wake-ups that were being sent, as a failed
-// send does, and not the process; who tells something next begins again.
+// work is run for a goroutine of its own. A panic loses the wake-ups that were being sent, as a
+// failed send does, and not the process; who tells something next begins again.
 func (n *Notifier) work() {
 	defer func() {
 		if recover() != nil {
@@ -278,8 +285,8 @@ func (n *Notifier) run() {
 	}
 }
 
-// take returns the payloads of the topics whose time has come, how long to wait for the next one, and whether there is
-// anything to do at all.
+// take returns the payloads of the topics whose time has come, how long to wait for the next one,
+// and whether there is anything to do at all.
 func (n *Notifier) take(now time.Time) (payloads []string, wait time.Duration, more bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -316,8 +323,9 @@ func (n *Notifier) take(now time.Time) (payloads []string, wait time.Duration, m
 	return payloads, wait, true
 }
 
-// send sends payloads. What cannot be sent is lost, which costs latency and nothing else. What is on its way when the store is closed
-// gets there: a program that enqueues one job and ends should not leave it to the poll.
+// send sends payloads. What cannot be sent is lost, which costs latency and nothing else. What is
+// on its way when the store is closed gets there: a program that enqueues one job and ends should
+// not leave it to the poll.
 func (n *Notifier) send(payloads []string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.ctx), notifyTimeout)
 	defer cancel()
@@ -329,7 +337,8 @@ func notifyOn(ctx context.Context, pool *pgxpool.Pool, s *Store, payloads []stri
 	return err
 }
 
-// stop ends the goroutine when it has sent what it was sending. What is pending gets one short chance.
+// stop ends the goroutine when it has sent what it was sending. What is pending gets one short
+// chance.
 func (n *Notifier) stop() {
 	n.mu.Lock()
 	var payloads []string

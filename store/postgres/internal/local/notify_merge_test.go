@@ -33,7 +33,8 @@ func TestMergedWishes(t *testing.T) {
 	}
 }
 
-// TestMergedCancelsForgetNobody: where they are too many to name, all nodes look, whatever comes after.
+// TestMergedCancelsForgetNobody: where they are too many to name, all nodes look, whatever comes
+// after.
 func TestMergedCancelsForgetNobody(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []store.WakeKind{store.WakeCancel, store.WakeNews} {

@@ -7,7 +7,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// TestNotifierThatPanicsBeginsAgain: what it was sending is lost, as it may be, and nothing else is.
+// TestNotifierThatPanicsBeginsAgain: what it was sending is lost, as it may be, and nothing else
+// is.
 func TestNotifierThatPanicsBeginsAgain(t *testing.T) {
 	s := &Store{DB: &pg.DB{}} // without a pool, which to send with panics
 	s.Notifier.init(s)

@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	// probeEvery is how often a listening connection is tested. A probe that does not come back within probeTimeout
-	// means that it is broken, or that a pooler in transaction mode is in between, which takes LISTEN and loses what comes.
+	// probeEvery is how often a listening connection is tested. A probe that does not come back
+	// within probeTimeout means that it is broken, or that a pooler in transaction mode is in
+	// between, which takes LISTEN and loses what comes.
 	probeEvery   = 30 * time.Second
 	probeTimeout = 3 * time.Second
 	// A broken connection is made again at once, and then ever later.
@@ -28,8 +29,9 @@ const (
 // errProbeLost is the end of a listening connection on which nothing arrives.
 var errProbeLost = errors.New("a notification to ourselves did not come back")
 
-// Watch is that of store.Store. It listens on a connection of its own beside the pool. While notifications demonstrably arrive
-// Traits().Wakeups is true. Without session features it reports nothing.
+// Watch is that of store.Store. It listens on a connection of its own beside the pool. While
+// notifications demonstrably arrive Traits().Wakeups is true. Without session features it reports
+// nothing.
 func (s *Store) Watch(ctx context.Context, wake func(store.Wake)) error {
 	if s.IsClosed() {
 		return pg.ErrClosed
@@ -60,7 +62,8 @@ func (s *Store) Watch(ctx context.Context, wake func(store.Wake)) error {
 	return nil
 }
 
-// listen passes on notifications until the connection breaks or ctx ends. It tells whether the connection ever worked.
+// listen passes on notifications until the connection breaks or ctx ends. It tells whether the
+// connection ever worked.
 func (s *Store) listen(ctx context.Context, wake func(store.Wake)) (worked bool, err error) {
 	config := s.ConnConfig()
 	config.RuntimeParams["application_name"] = "holdfast listen"
@@ -110,8 +113,8 @@ func (s *Store) sendProbe(ctx context.Context, probe string) error {
 	return notifyOn(ctx, s.Pool, s, []string{string(text)})
 }
 
-// receive passes on notifications until the given probe arrives, which returns nil, or the time is over, which returns
-// errProbeLost.
+// receive passes on notifications until the given probe arrives, which returns nil, or the time is
+// over, which returns errProbeLost.
 func (s *Store) receive(ctx context.Context, conn *pgx.Conn, probe string, limit time.Duration, wake func(store.Wake)) error {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

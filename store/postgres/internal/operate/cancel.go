@@ -106,8 +106,9 @@ func (s *Store) inOrder(ctx context.Context, ids []store.ID) (parts [][]store.ID
 	return append(parts, ids[begin:]), nil
 }
 
-// cancel cancels jobs and notes their states. A job that is moving, or that another transaction has locked, is tried again; if that
-// fails again and again, a request to stop is stored, and SweepCancels applies it.
+// cancel cancels jobs and notes their states. A job that is moving, or that another transaction has
+// locked, is tried again; if that fails again and again, a request to stop is stored, and
+// SweepCancels applies it.
 func (s *Store) cancel(ctx context.Context, c *cancelling, ids []store.ID) error {
 	once := s.cancelOnce
 	if c.Terminate {
@@ -140,7 +141,8 @@ func (s *Store) cancel(ctx context.Context, c *cancelling, ids []store.ID) error
 	return s.Send(ctx, pg.Statement{Name: "cancel_request_put", Args: []any{pg.UUIDsOf(left), s.Micros(), c.Reason, c.Actor, c.action()}})
 }
 
-// cancelling is the statement that cancels jobs that have a pointer, and asks those that run, or notes that they do.
+// cancelling is the statement that cancels jobs that have a pointer, and asks those that run, or
+// notes that they do.
 func (f *found) cancelling(c *cancelling, ids []pgtype.UUID, now int64) pg.Statement {
 	*f = found{map[store.ID]store.State{}, map[store.ID]bool{}, map[store.ID]bool{}, write.Woken{}}
 	args := []any{ids, now, c.Reason, c.Actor, c.Terminate, c.recorded}
@@ -185,8 +187,8 @@ func (s *Store) cancelOnce(ctx context.Context, c *cancelling, ids []store.ID) (
 	return f, err
 }
 
-// requestsLeft reads the requests whose job does not run, and forgets those that have nothing to do any more: their job has finished, or
-// is gone.
+// requestsLeft reads the requests whose job does not run, and forgets those that have nothing to do
+// any more: their job has finished, or is gone.
 func (s *Store) requestsLeft(ctx context.Context, look, forget string) ([]request, error) {
 	var left []request
 	err := s.Send(ctx, pg.Statement{Name: look, Args: []any{int32(jobsAtOnce)}, Each: func(r pg.Row) error {

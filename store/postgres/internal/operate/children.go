@@ -82,8 +82,9 @@ func (s *Store) CloseChildren(ctx context.Context, limit int) (closed store.Clos
 	return closed, s.Send(ctx, append(list, pg.Statement{Name: "parents_closed", Args: []any{ids, times}})...)
 }
 
-// closeEach does what the policies of children say, in the order given: those together that are next to each other and have one policy.
-// It returns those that are to be terminated and that a caller's transaction has.
+// closeEach does what the policies of children say, in the order given: those together that are
+// next to each other and have one policy. It returns those that are to be terminated and that a
+// caller's transaction has.
 func (s *Store) closeEach(
 	ctx context.Context, children []store.ID, policies map[store.ID]store.ClosePolicy, closed *store.Closed,
 ) (busy []store.ID, err error) {

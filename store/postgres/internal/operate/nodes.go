@@ -42,7 +42,8 @@ func (s *Store) Beat(ctx context.Context, params store.BeatParams) (store.Beat, 
 	if err != nil {
 		return store.Beat{}, err
 	}
-	// A failure leaves days without partitions, which costs speed in some days; the next beat tries again.
+	// A failure leaves days without partitions, which costs speed in some days; the next beat tries
+	// again.
 	_ = s.tables.ExtendPartitions(ctx)
 	return beat, nil
 }
@@ -132,8 +133,8 @@ func (s *Store) Leave(ctx context.Context, node int64) ([]store.Wake, error) {
 	return s.AfterCommit(ctx, w, freed), nil
 }
 
-// giveBack gives back all jobs of a node that can be, and leaves the others to a rescue. It notes whom that woke, and tells whether it
-// may have freed ordering keys.
+// giveBack gives back all jobs of a node that can be, and leaves the others to a rescue. It notes
+// whom that woke, and tells whether it may have freed ordering keys.
 func (s *Store) giveBack(ctx context.Context, t pg.Session, node int64, w write.Woken) (freed bool, err error) {
 	now := s.Micros()
 	for after := int64(0); ; {

@@ -37,6 +37,6 @@ type looked struct {
 	store.Retention
 }
 
-// maxMoved is how many entries the journals may have of the jobs that outlive their day, which move with them, at about 5
-// microseconds each.
+// maxMoved is how many entries the journals may have of the jobs that outlive their day, which move
+// with them, at about 5 microseconds each.
 const maxMoved = 1_000_000

@@ -98,8 +98,8 @@ func requested(ctx context.Context, t pg.Runner, ids []store.ID) (asked []store.
 	return asked, err
 }
 
-// SweepPauses applies requests whose job does not run any more, and forgets those of finished jobs: it closes the gap between a request
-// and a job that moved at the same moment.
+// SweepPauses applies requests whose job does not run any more, and forgets those of finished jobs:
+// it closes the gap between a request and a job that moved at the same moment.
 func (s *Store) SweepPauses(ctx context.Context) error {
 	left, err := s.requestsLeft(ctx, "pause_requests_left", "pause_requests_forget")
 	if err != nil {
@@ -194,8 +194,8 @@ func (s *Store) resume(ctx context.Context, t pg.Session, params store.ResumePar
 		return err
 	}
 	if p.there && p.finished == 0 && !p.held {
-		// It runs, or moved whenever it was to be paused. Its body is not locked: what puts the job back locks the request
-		// first, and then the body.
+		// It runs, or moved whenever it was to be paused. Its body is not locked: what puts the job
+		// back locks the request first, and then the body.
 		asked := false
 		err := t.Run(ctx, "resume_running", func(pg.Row) error { asked = true; return nil },
 			pg.UUIDOf(params.Job), s.Micros(), params.Actor, params.Reason)

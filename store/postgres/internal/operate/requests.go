@@ -22,7 +22,8 @@ type cancelling struct {
 	wakes    []store.Wake // what nodes are to be told of, once all is done
 }
 
-// found is what one try to cancel jobs has found and done: state 0 is a job that moved at that moment.
+// found is what one try to cancel jobs has found and done: state 0 is a job that moved at that
+// moment.
 type found struct {
 	states map[store.ID]store.State
 	ended  map[store.ID]bool

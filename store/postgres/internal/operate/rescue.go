@@ -39,8 +39,9 @@ type rescue struct {
 // claimRecords is how many claim records are given back in one statement.
 const claimRecords = 100
 
-// silentFor is how long a connection of ours may be silent in the middle of a transaction before it is ended, because it keeps a node from
-// being declared dead that has not beaten for longer than that.
+// silentFor is how long a connection of ours may be silent in the middle of a transaction before it
+// is ended, because it keeps a node from being declared dead that has not beaten for longer than
+// that.
 const silentFor = 10 * time.Second
 
 // heldRuns reads what nodes still hold, by one of the statements slots_of_…, which lock the
@@ -207,8 +208,9 @@ func (s *Store) Rescue(ctx context.Context, params store.RescueParams) (store.Re
 	return rescue.answer(ctx), nil
 }
 
-// declareDead marks nodes as dead, and tells whether a dead node may hold something. A node that cannot be marked is at work, or its
-// machine has vanished in the middle of a transaction, whose connection is ended then.
+// declareDead marks nodes as dead, and tells whether a dead node may hold something. A node that
+// cannot be marked is at work, or its machine has vanished in the middle of a transaction, whose
+// connection is ended then.
 func (s *Store) declareDead(ctx context.Context, dead []store.NodeBeat) (found bool, err error) {
 	ids, beats := make([]int64, len(dead)), make([]int64, len(dead))
 	for i, d := range dead {
@@ -234,8 +236,8 @@ func (s *Store) EndSilent(since time.Duration) pg.Statement {
 	return pg.Statement{Name: "end_silent", Args: args, Each: func(pg.Row) error { return nil }}
 }
 
-// some takes the jobs of some records, in one transaction. It tells whether there are more to look at although nothing was taken: records
-// whose jobs are all busy do not hold up the others.
+// some takes the jobs of some records, in one transaction. It tells whether there are more to look
+// at although nothing was taken: records whose jobs are all busy do not hold up the others.
 func (r *rescue) some(ctx context.Context) (again bool, err error) {
 	held, err := r.take(ctx, func(t pg.Session) ([]*heldRun, error) {
 		return r.store.heldRuns(ctx, t, "slots_of_dead", r.limit, r.node, r.seq)
@@ -310,8 +312,8 @@ func (r *rescue) decide(h *heldRun, now int64) {
 	}
 }
 
-// learn reads what the nodes of the runs have promised. What this program cannot read, because a later one
-// has written it, was not promised: no job waits for a program that can.
+// learn reads what the nodes of the runs have promised. What this program cannot read, because a
+// later one has written it, was not promised: no job waits for a program that can.
 func (r *rescue) learn(ctx context.Context, t pg.Session, held []*heldRun) error {
 	var unknown []int64
 	for _, h := range held {

@@ -16,12 +16,14 @@ import (
 )
 
 const (
-	// maxSurvivors is how many jobs of a day may outlive it for its partitions to be dropped. They are moved while
-	// everybody waits, at about 15 microseconds each.
+	// maxSurvivors is how many jobs of a day may outlive it for its partitions to be dropped. They
+	// are moved while everybody waits, at about 15 microseconds each.
 	maxSurvivors = 100_000
-	// lookAgain is how long a partition that could not be dropped is left alone: looking at it costs a scan.
+	// lookAgain is how long a partition that could not be dropped is left alone: looking at it
+	// costs a scan.
 	lookAgain = time.Hour
-	// dropWait is how long dropping may wait for those who use the tables. Everybody else waits behind it.
+	// dropWait is how long dropping may wait for those who use the tables. Everybody else waits
+	// behind it.
 	dropWait = "200ms"
 	// deleteLimit is how many jobs are deleted at once if RetainParams does not say.
 	deleteLimit = 1000
@@ -102,11 +104,13 @@ func (s *Store) lookLater(p schema.Partition, r retention) {
 	s.looked[looked{p, r.Retention}] = r.now
 }
 
-// dropPartition drops the partitions of a day and returns how many jobs that removed, or errNotNow if it is not the time for it.
+// dropPartition drops the partitions of a day and returns how many jobs that removed, or errNotNow
+// if it is not the time for it.
 //
-// What needs a scan is done first and without a lock: counting, and finding the jobs that are to be kept. Under the lock
-// only those are looked at again that may have changed since: jobs that had not finished, which are found through their
-// pointers, and those that did not complete, which have an index.
+// What needs a scan is done first and without a lock: counting, and finding the jobs that are to be
+// kept. Under the lock only those are looked at again that may have changed since: jobs that had
+// not finished, which are found through their pointers, and those that did not complete, which have
+// an index.
 func (s *Store) dropPartition(ctx context.Context, p schema.Partition, r retention) (removed int, err error) {
 	finished, candidates, err := s.survivors(ctx, p, r)
 	if err != nil {
@@ -158,8 +162,8 @@ func (s *Store) dropPartition(ctx context.Context, p schema.Partition, r retenti
 	return max(removed, 0), nil
 }
 
-// survivors finds out how many jobs of a day have finished, and which ones may have to be kept; or errNotNow, if these are too many, or
-// all, or remember too much.
+// survivors finds out how many jobs of a day have finished, and which ones may have to be kept; or
+// errNotNow, if these are too many, or all, or remember too much.
 func (s *Store) survivors(ctx context.Context, p schema.Partition, r retention) (finished int, candidates idSet, err error) {
 	from, to := p.Bounds()
 	bounds := slices.Clip([]any{pg.UUIDOf(from), pg.UUIDOf(to)})
@@ -187,7 +191,8 @@ func (s *Store) survivors(ctx context.Context, p schema.Partition, r retention) 
 	return finished, candidates, nil
 }
 
-// replacePartition drops the tables of a day, after the survivors have moved to the default partition.
+// replacePartition drops the tables of a day, after the survivors have moved to the default
+// partition.
 func (s *Store) replacePartition(ctx context.Context, t pg.Session, p schema.Partition, tables []string, survivors []pgtype.UUID) error {
 	from, to := p.Bounds()
 	if survivors == nil {

@@ -11,8 +11,9 @@ import (
 const (
 	// retireAfter is for how many days before the oldest partition no job may have been put into a
 	// lane that is removed. A job is inserted into the partition of the day of its id, which its
-	// maker's clock told, and there are partitions for as many days ahead as schema.DaysAhead says; what
-	// moves from the default partition into a new one has its lanes marked as used on that day.
+	// maker's clock told, and there are partitions for as many days ahead as schema.DaysAhead says;
+	// what moves from the default partition into a new one has its lanes marked as used on that
+	// day.
 	retireAfter = schema.DaysAhead + 1
 	// retireLimit is how many lanes are removed in one go.
 	retireLimit = 1000
@@ -20,8 +21,9 @@ const (
 	actionsAtOnce = 1000
 )
 
-// retireLanes removes lanes, and queues without lanes, that nothing refers to any more: no job of theirs is left. That is looked at once a
-// day, and costs a scan of the default partition, which has only what outlived its day.
+// retireLanes removes lanes, and queues without lanes, that nothing refers to any more: no job of
+// theirs is left. That is looked at once a day, and costs a scan of the default partition, which
+// has only what outlived its day.
 func (s *Store) retireLanes(ctx context.Context) error {
 	var list schema.Days
 	err := s.InTx(ctx, pg.BeginRead, func(t pg.Session) (err error) {

@@ -118,7 +118,8 @@ func (to retried) scanAgain(r pg.Row) error {
 	return err
 }
 
-// retrying are the statements that let jobs run again whose bodies are locked. They note those that do, and who has the keys of the others.
+// retrying are the statements that let jobs run again whose bodies are locked. They note those that
+// do, and who has the keys of the others.
 func (to retried) retrying(ids []pgtype.UUID, now int64, params store.RetryParams) []pg.Statement {
 	actor, reason := pg.CleanText(params.Actor), pg.OptText(params.Reason)
 	return []pg.Statement{

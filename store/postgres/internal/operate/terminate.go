@@ -11,8 +11,9 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/write"
 )
 
-// terminateOnce ends jobs wherever they are. The leases of those that run are taken from their nodes, which have to let go of their fences
-// first. One that has gone to another node meanwhile still runs, and is found the next time.
+// terminateOnce ends jobs wherever they are. The leases of those that run are taken from their
+// nodes, which have to let go of their fences first. One that has gone to another node meanwhile
+// still runs, and is found the next time.
 func (s *Store) terminateOnce(ctx context.Context, c *cancelling, ids []store.ID) (f found, err error) {
 	uuids := pg.UUIDsOf(ids)
 	err = s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
@@ -63,7 +64,8 @@ func (s *Store) terminateOnce(ctx context.Context, c *cancelling, ids []store.ID
 	return f, err
 }
 
-// takeRuns reads which of the jobs run, and keeps their nodes from writing to their journals until the transaction ends.
+// takeRuns reads which of the jobs run, and keeps their nodes from writing to their journals until
+// the transaction ends.
 func (s *Store) takeRuns(ctx context.Context, t pg.Session, ids []pgtype.UUID) ([]*heldRun, error) {
 	var nodes []int64
 	err := t.Run(ctx, "nodes_of_jobs", func(r pg.Row) error {

@@ -42,8 +42,8 @@ var sentinels = []error{
 	store.ErrRefused, store.ErrReadOnly, store.ErrFull, store.ErrSchema, store.ErrClosed,
 }
 
-// classOf is the table from PostgreSQL's errors to classes. What is not listed, such as a broken connection, makes the
-// database unavailable: it may have happened or not, and may be tried again.
+// classOf is the table from PostgreSQL's errors to classes. What is not listed, such as a broken
+// connection, makes the database unavailable: it may have happened or not, and may be tried again.
 func classOf(err error) (hint string, class error) {
 	pgErr, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {

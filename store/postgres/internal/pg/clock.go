@@ -29,7 +29,8 @@ func OptMicros(t time.Time) *int64 {
 	return &micros
 }
 
-// Now is the time of the database's clock, told by the local one and the offset between them, or of the injected clock.
+// Now is the time of the database's clock, told by the local one and the offset between them, or of
+// the injected clock.
 func (d *DB) Now() time.Time { return TimeOf(d.Micros()) }
 
 // Micros is Now as a number of microseconds since 1970.
@@ -40,7 +41,8 @@ func (d *DB) Micros() int64 {
 	return time.Now().UnixMicro() + d.offset.Load()
 }
 
-// Injected is the parameter of statements that tell liveness: NULL makes them read the database's clock.
+// Injected is the parameter of statements that tell liveness: NULL makes them read the database's
+// clock.
 func (d *DB) Injected() *int64 {
 	if d.Clock == nil {
 		return nil
@@ -49,8 +51,9 @@ func (d *DB) Injected() *int64 {
 	return &now
 }
 
-// The offset between the two clocks is known from what the database says between two moments of the local clock: it is off by half that
-// round trip at the most. A busy pool or a slow network can make that as long as it likes.
+// The offset between the two clocks is known from what the database says between two moments of the
+// local clock: it is off by half that round trip at the most. A busy pool or a slow network can
+// make that as long as it likes.
 const (
 	// trustedTrip is how long a round trip may be for its offset to be taken as it is.
 	trustedTrip = 100 * time.Millisecond
@@ -73,8 +76,9 @@ func (r Reading) trip() time.Duration { return r.Answered.Sub(r.Asked) }
 // offset is how far the database's clock is ahead of the local one, if it was read in the middle.
 func (r Reading) offset() int64 { return r.Micros - r.Asked.Add(r.trip()/2).UnixMicro() }
 
-// correct returns the offset to go on with. One of a short round trip is taken as it is. A long one only says between which bounds the
-// offset is: what lies between them stays, what does not is moved to the nearer one.
+// correct returns the offset to go on with. One of a short round trip is taken as it is. A long one
+// only says between which bounds the offset is: what lies between them stays, what does not is
+// moved to the nearer one.
 func (r Reading) correct(offset int64) int64 {
 	if r.trip() <= trustedTrip {
 		return r.offset()
@@ -89,16 +93,16 @@ func (d *DB) NoteClock(r Reading) {
 	d.clockRead.Store(&r.Answered)
 }
 
-// isFresh reports whether an offset that was measured at a moment may be used at another: not for long, as the database's clock may be
-// set, and not if ours was.
+// isFresh reports whether an offset that was measured at a moment may be used at another: not for
+// long, as the database's clock may be set, and not if ours was.
 func isFresh(measured, now time.Time) bool {
 	elapsed := now.Sub(measured) // by the monotonic clock
 	set := now.Round(0).Sub(measured.Round(0)) - elapsed
 	return elapsed < offsetHolds && set.Abs() < trustedTrip
 }
 
-// Freshen measures the offset for enqueues that are due some time from now, if that was not done lately. A node does it with each
-// beat, others do not beat.
+// Freshen measures the offset for enqueues that are due some time from now, if that was not done
+// lately. A node does it with each beat, others do not beat.
 func (d *DB) Freshen(ctx context.Context, t Runner, enqueues []*store.Enqueue) {
 	measured := d.clockRead.Load()
 	isDelayed := func(q *store.Enqueue) bool { return q.Delay > 0 }
@@ -110,8 +114,9 @@ func (d *DB) Freshen(ctx context.Context, t Runner, enqueues []*store.Enqueue) {
 	}
 }
 
-// MeasureClock asks the database what time it is, a few times if the answers take long, and begins with the best of them. Where none
-// is good enough run times could not be told, so the store does not open.
+// MeasureClock asks the database what time it is, a few times if the answers take long, and begins
+// with the best of them. Where none is good enough run times could not be told, so the store does
+// not open.
 func (d *DB) MeasureClock(ctx context.Context) error {
 	best, err := bestReading(func() (Reading, error) { return readClock(ctx, One{d}) })
 	if err == nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// read returns what a database whose clock is ahead says when it is asked for that long. share tells when in that time it looked.
+// read returns what a database whose clock is ahead says when it is asked for that long. share
+// tells when in that time it looked.
 func read(ahead, trip time.Duration, share float64) Reading {
 	asked := time.UnixMicro(1_800_000_000_000_000)
 	looked := asked.Add(time.Duration(float64(trip) * share)).Add(ahead)

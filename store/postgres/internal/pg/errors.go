@@ -34,8 +34,9 @@ func CodeOf(err error) string {
 	return ""
 }
 
-// IsCollision reports whether a transaction was ended because of another one: it may be repeated as it is. So may a
-// statement that was prepared before the schema changed, which pgx then prepares again.
+// IsCollision reports whether a transaction was ended because of another one: it may be repeated as
+// it is. So may a statement that was prepared before the schema changed, which pgx then prepares
+// again.
 func IsCollision(err error) bool {
 	pgErr, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
@@ -45,7 +46,8 @@ func IsCollision(err error) bool {
 		pgErr.Code == codeFeature && strings.Contains(pgErr.Message, "cached plan")
 }
 
-// IsData reports whether a statement failed because of what it was given: a part of a batch may do well without the rest.
+// IsData reports whether a statement failed because of what it was given: a part of a batch may do
+// well without the rest.
 func IsData(err error) bool {
 	code := CodeOf(err)
 	return strings.HasPrefix(code, "22") || strings.HasPrefix(code, "23") || strings.HasPrefix(code, "54") || code == "21000"

@@ -24,8 +24,8 @@ func OnPool(pool *pgxpool.Pool, options Options) *DB {
 	return &DB{Options: options, Pool: pool, Texts: statementsIn(options.SchemaName), prelude: prelude(pins)}
 }
 
-// Dial opens a pool of our own, whose connections have the pins and the vigils; or none of them, where something in between refuses
-// settings.
+// Dial opens a pool of our own, whose connections have the pins and the vigils; or none of them,
+// where something in between refuses settings.
 func Dial(ctx context.Context, config *pgxpool.Config, options Options) (*DB, error) {
 	s := &DB{Options: options, Texts: statementsIn(options.SchemaName)}
 	if config.ConnConfig.RuntimeParams["application_name"] == "" && !s.NoSession {
@@ -51,8 +51,8 @@ func Dial(ctx context.Context, config *pgxpool.Config, options Options) (*DB, er
 	return s, err
 }
 
-// ApplicationName is what connections to a schema are called on the server, unless the URL says otherwise.
-// The server shows nothing but ASCII.
+// ApplicationName is what connections to a schema are called on the server, unless the URL says
+// otherwise. The server shows nothing but ASCII.
 func ApplicationName(schema string) string {
 	plain := func(c rune) rune {
 		if c < ' ' || c > '~' {
@@ -63,7 +63,8 @@ func ApplicationName(schema string) string {
 	return "holdfast:" + strings.Map(plain, schema)
 }
 
-// refusesSettings reports whether a connection failed because something in between does not know our settings.
+// refusesSettings reports whether a connection failed because something in between does not know
+// our settings.
 func refusesSettings(err error) bool {
 	var pgErr *pgconn.PgError
 	return errors.As(err, &pgErr) && pgErr.Code == codeProtocol && strings.Contains(pgErr.Message, "startup parameter")
@@ -107,8 +108,9 @@ func (d *DB) Close(ownPool bool) {
 
 // newPool opens the pool of a store that was given a URL.
 func newPool(ctx context.Context, config *pgxpool.Config) (*pgxpool.Pool, error) {
-	// By default a connection that was idle for a second is pinged, which doubles the traffic of an idle node. Its beats use the
-	// connection that was used last; what lay about for longer than a beat is still tested.
+	// By default a connection that was idle for a second is pinged, which doubles the traffic of an
+	// idle node. Its beats use the connection that was used last; what lay about for longer than a
+	// beat is still tested.
 	config.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool { return p.IdleDuration > 10*time.Second }
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {

@@ -43,7 +43,8 @@ type CheckpointRow struct {
 	UpdatedAt *int64
 }
 
-// MessageRow is what is scanned of a message or an entry, which have most of their columns in common.
+// MessageRow is what is scanned of a message or an entry, which have most of their columns in
+// common.
 type MessageRow struct {
 	Seq, At       int64
 	Kind          int16
@@ -85,8 +86,8 @@ func (m *MessageRow) Entry() store.Entry {
 	return entry
 }
 
-// EncodeOptions returns options as they are stored: NULL if there are none. Their deadline is truncated to microseconds,
-// as every time is.
+// EncodeOptions returns options as they are stored: NULL if there are none. Their deadline is
+// truncated to microseconds, as every time is.
 func EncodeOptions(o store.Options) (*string, error) {
 	if !o.Deadline.IsZero() {
 		o.Deadline = o.Deadline.UTC().Truncate(time.Microsecond)

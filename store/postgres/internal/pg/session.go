@@ -13,7 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Statement is one statement of a pipeline, by name. Each, if set, is called for every row of its answer.
+// Statement is one statement of a pipeline, by name. Each, if set, is called for every row of its
+// answer.
 type Statement struct {
 	Name string
 	Args []any
@@ -81,8 +82,9 @@ const SilenceInTx = "10s"
 // LockTimeout is how long a statement waits for a lock.
 const LockTimeout = "2s"
 
-// prelude makes settings for one transaction. As the first statement of a pipeline it is in one implicit transaction with
-// the others, which even a pooler in transaction mode keeps on one connection, and it leaves nothing behind.
+// prelude makes settings for one transaction. As the first statement of a pipeline it is in one
+// implicit transaction with the others, which even a pooler in transaction mode keeps on one
+// connection, and it leaves nothing behind.
 func prelude(settings [][2]string) string {
 	calls := make([]string, len(settings))
 	for i, p := range settings {
@@ -114,7 +116,8 @@ var reads = [][2]string{
 
 const snapshot = "BEGIN READ ONLY, ISOLATION LEVEL REPEATABLE READ"
 
-// The ways to begin a transaction: with the pins, for reading in one snapshot, and for whole tables with or without writing.
+// The ways to begin a transaction: with the pins, for reading in one snapshot, and for whole tables
+// with or without writing.
 var (
 	BeginHot  = "BEGIN ISOLATION LEVEL READ COMMITTED;" + setLocal(pins)
 	BeginRead = snapshot + ";" + setLocal(reads)
@@ -170,10 +173,10 @@ func (d *DB) sendOn(ctx context.Context, conn interface {
 // grace is how long a transaction that was sent may go on after its caller gave up.
 const grace = 2 * time.Second
 
-// withGrace returns a context for a transaction that was begun in ctx: it ends a little later than ctx.
-// Otherwise a caller that gives up would break the connection, and the server might commit without the
-// caller learning of it. Nearly always the answer comes within the grace. If ctx has a deadline, that
-// bounds the wait for a connection as before.
+// withGrace returns a context for a transaction that was begun in ctx: it ends a little later than
+// ctx. Otherwise a caller that gives up would break the connection, and the server might commit
+// without the caller learning of it. Nearly always the answer comes within the grace. If ctx has a
+// deadline, that bounds the wait for a connection as before.
 func withGrace(ctx context.Context) (context.Context, func()) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -276,15 +279,16 @@ func (d *DB) inOneTx(ctx context.Context, begin string, f func(Session) error) e
 		return err
 	}
 	if err := f(Session{d, tx}); err != nil {
-		// The first error is the one to tell. Nothing of the transaction happens, whatever the second one is.
+		// The first error is the one to tell. Nothing of the transaction happens, whatever the
+		// second one is.
 		_ = tx.Rollback(end)
 		return err
 	}
 	return tx.Commit(end)
 }
 
-// RetryOnConflict repeats an operation that PostgreSQL ended because two transactions were in each other's way. Nothing of it
-// has happened then.
+// RetryOnConflict repeats an operation that PostgreSQL ended because two transactions were in each
+// other's way. Nothing of it has happened then.
 func RetryOnConflict(ctx context.Context, operation func() error) error {
 	const times = 5
 	for n := 1; ; n++ {
@@ -326,14 +330,16 @@ func (t SQLRunner) Run(ctx context.Context, name string, each func(Row) error, a
 	return rows.Err()
 }
 
-// pins are the planner's settings for statements on hot tables. Those tables are filled, emptied and filled again between
-// two looks of the statistics collector, so a plan has to be right whatever the statistics say: every statement is
-// written as nested loops over primary keys, and these settings leave the planner no other way.
+// pins are the planner's settings for statements on hot tables. Those tables are filled, emptied
+// and filled again between two looks of the statistics collector, so a plan has to be right
+// whatever the statistics say: every statement is written as nested loops over primary keys, and
+// these settings leave the planner no other way.
 //   - jit: a compilation takes 80 ms, and the estimates that trigger it are off by orders of magnitude here;
 //   - scans and joins: a plan made while a table was tiny, or a bitmap scan with a sort of a whole lane.
 //
-// lock_timeout bounds what one writer can wait for another, such as for a caller's transaction that holds a unique key. It is longer
-// than PostgreSQL waits before it looks for a deadlock, which is then told apart and repeated.
+// lock_timeout bounds what one writer can wait for another, such as for a caller's transaction that
+// holds a unique key. It is longer than PostgreSQL waits before it looks for a deadlock, which is
+// then told apart and repeated.
 var pins = [][2]string{
 	{"jit", "off"},
 	{"enable_seqscan", "off"},
@@ -344,8 +350,9 @@ var pins = [][2]string{
 	{"lock_timeout", LockTimeout},
 }
 
-// vigils are settings of our connections by which the server gives up a program that has vanished, with its machine or its network: what it
-// locked is free again then. Its own look at such connections would take hours. A client that is alive has no statement to think about.
+// vigils are settings of our connections by which the server gives up a program that has vanished,
+// with its machine or its network: what it locked is free again then. Its own look at such
+// connections would take hours. A client that is alive has no statement to think about.
 var vigils = [][2]string{
 	{"idle_in_transaction_session_timeout", SilenceInTx},
 	{"tcp_keepalives_idle", "5"},

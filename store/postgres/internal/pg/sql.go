@@ -88,10 +88,11 @@ func statementsIn(schema string) map[string]string {
 	return texts
 }
 
-// InSchema puts the quoted name of a schema where a text says {schema}, and the name as a text where it says {schema_name}. They are the
-// only things that are ever put into one, and never between dollars, which a name may have. {fence} is the
-// number of the advisory lock of the journals of node t.id, made of both names: all who take it have to mean the same, so it is written
-// here.
+// InSchema puts the quoted name of a schema where a text says {schema}, and the name as a text
+// where it says {schema_name}. They are the only things that are ever put into one, and never
+// between dollars, which a name may have. {fence} is the number of the advisory lock of the
+// journals of node t.id, made of both names: all who take it have to mean the same, so it is
+// written here.
 func InSchema(text, schema string) string {
 	name := "'" + strings.ReplaceAll(schema, "'", "''") + "'"
 	fence := "hashint8extended(t.id, hashtextextended(" + name + ", 0))"

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Parameters are of the types that pgx knows by heart, so that they can be sent in every mode, with prepared statements
-// or without.
+// Parameters are of the types that pgx knows by heart, so that they can be sent in every mode, with
+// prepared statements or without.
 
 // UUIDOf is an id as it is sent.
 func UUIDOf(id store.ID) pgtype.UUID { return pgtype.UUID{Bytes: id, Valid: true} }
@@ -24,8 +24,8 @@ func UUIDsOf(ids []store.ID) []pgtype.UUID {
 	return list
 }
 
-// OptText is NULL for the empty string. What PostgreSQL cannot hold in a text is replaced: such texts are for people, and
-// a job has to end whatever its panic said.
+// OptText is NULL for the empty string. What PostgreSQL cannot hold in a text is replaced: such
+// texts are for people, and a job has to end whatever its panic said.
 func OptText(s string) *string {
 	if s == "" {
 		return nil
@@ -61,7 +61,8 @@ func TextOf(s *string) string {
 	return *s
 }
 
-// IfAny returns the list, or nil, which is sent as NULL, if all of it is nil: most optional columns are not used at all.
+// IfAny returns the list, or nil, which is sent as NULL, if all of it is nil: most optional columns
+// are not used at all.
 func IfAny(list []*string) []*string {
 	for _, s := range list {
 		if s != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// A page looks at this many jobs in one statement, and runs so many of them, before it is returned with what it has.
+// A page looks at this many jobs in one statement, and runs so many of them, before it is returned
+// with what it has.
 const (
 	listStep  = 1000
 	listSteps = 10
@@ -29,7 +30,8 @@ func (s *Store) List(ctx context.Context, params store.ListParams) (page store.P
 	}
 	after := newest
 	if params.After != "" {
-		// Only as List writes it: uuid.Parse takes other forms too, and what is not ours is no cursor.
+		// Only as List writes it: uuid.Parse takes other forms too, and what is not ours is no
+		// cursor.
 		if after, err = uuid.Parse(params.After); err != nil || after.String() != params.After {
 			return page, store.BadCursor(params.After)
 		}
@@ -82,7 +84,8 @@ type listPlan struct {
 	extra     any // the last parameter of list_not_completed and list_children
 }
 
-// planList chooses where to look: children, what did not complete and what runs are found without a look at all that completed.
+// planList chooses where to look: children, what did not complete and what runs are found without a
+// look at all that completed.
 func planList(f store.Filter) listPlan {
 	if f.Parent != (store.ID{}) {
 		return listPlan{"list_children", pg.UUIDOf(f.Parent)}
@@ -156,8 +159,8 @@ func (s *Store) fillPage(
 	return nil
 }
 
-// takePage adds those of the jobs to the page that are in a wanted state, until it is full. The bodies are read in small
-// parts, since often the first few fill the page.
+// takePage adds those of the jobs to the page that are in a wanted state, until it is full. The
+// bodies are read in small parts, since often the first few fill the page.
 func (s *Store) takePage(
 	ctx context.Context, t pg.Session, page *store.Page, params store.ListParams, ids []store.ID,
 ) (full bool, err error) {

@@ -23,8 +23,8 @@ type NodeInfo struct {
 	Policies   map[string]store.Policy `json:"policies,omitempty"`
 }
 
-// NodeInfoOf returns what can be read of what a node has written of itself, and leaves out what cannot: a
-// later program may say more, or say it otherwise.
+// NodeInfoOf returns what can be read of what a node has written of itself, and leaves out what
+// cannot: a later program may say more, or say it otherwise.
 func NodeInfoOf(text []byte) (info NodeInfo) {
 	_ = json.Unmarshal(text, &info) // it goes on behind a value that does not fit
 	return info

@@ -43,7 +43,8 @@ func (s *Store) get(ctx context.Context, id store.ID) (store.Record, error) {
 	return records[0], nil
 }
 
-// RecordsOf reads the records of those of the jobs that exist, in the order given, without their attempts.
+// RecordsOf reads the records of those of the jobs that exist, in the order given, without their
+// attempts.
 func (s *Store) RecordsOf(ctx context.Context, ids []store.ID) ([]store.Record, error) {
 	found := &recordSet{ids: ids}
 	if err := s.Read(ctx, found.statement()); err != nil {

@@ -16,8 +16,9 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// migrations are the steps of the schema in order: files named NNNN_name.sql, which are never changed once released.
-// Each records itself in the table migration, so that a person may run them as well.
+// migrations are the steps of the schema in order: files named NNNN_name.sql, which are never
+// changed once released. Each records itself in the table migration, so that a person may run them
+// as well.
 var migrations = sqltext.Must(sqltext.Migrations(migrationFiles, "migrations"))
 
 // MigrationsIn returns the steps for a schema.
@@ -59,8 +60,9 @@ func (s *Tables) schemaVersion(ctx context.Context, t pg.Session) (version int, 
 	return version, err
 }
 
-// Migrate takes the steps that are missing, each in a transaction of its own. An advisory lock, which a transaction holds and so
-// works through poolers, lets one process at a time do it; the others find nothing left to do.
+// Migrate takes the steps that are missing, each in a transaction of its own. An advisory lock,
+// which a transaction holds and so works through poolers, lets one process at a time do it; the
+// others find nothing left to do.
 func (s *Tables) Migrate(ctx context.Context) (store.Schema, error) {
 	schema, err := s.Schema(ctx)
 	if err == nil {
@@ -84,7 +86,8 @@ func (s *Tables) Migrate(ctx context.Context) (store.Schema, error) {
 					return FromTheFuture(schema)
 				}
 				schema.Version++
-				// Without parameters this is the simple protocol, which takes many statements at once.
+				// Without parameters this is the simple protocol, which takes many statements at
+				// once.
 				_, err = t.Tx.Exec(ctx, pg.InSchema(migrations[version].SQL, s.SchemaName), pgx.QueryExecModeSimpleProtocol)
 				return err
 			})

@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// DaysAhead is for how many days after today there are partitions. What comes later goes to the default partition.
+	// DaysAhead is for how many days after today there are partitions. What comes later goes to the
+	// default partition.
 	DaysAhead = 3
 	// extendAgain is how long after a failure to make partitions it is tried again.
 	extendAgain = 5 * time.Minute
@@ -24,7 +25,8 @@ const (
 // Partition is the jobs of one day, by the time in their ids.
 type Partition struct{ Start time.Time }
 
-// Days are the partitions that there are, with the tables of each. A program of an earlier version makes fewer tables.
+// Days are the partitions that there are, with the tables of each. A program of an earlier version
+// makes fewer tables.
 type Days map[Partition][]string
 
 // partitioned are the tables that have a partition for each day.
@@ -50,8 +52,9 @@ func firstID(t time.Time) (id store.ID) {
 	return id
 }
 
-// Script returns a text of DDL for the partition of a table. It is the only place where a text is made of more than the schema's name;
-// what is put in is names of ours, digits, and dashes and letters of ids.
+// Script returns a text of DDL for the partition of a table. It is the only place where a text is
+// made of more than the schema's name; what is put in is names of ours, digits, and dashes and
+// letters of ids.
 func (s *Tables) Script(name, table string, p Partition) string {
 	from, to := p.Bounds()
 	return strings.NewReplacer("{table}", table, "{day}", p.name(), "{from}", from.String(), "{to}", to.String()).Replace(s.Text(name))
@@ -109,8 +112,8 @@ func (s *Tables) Partitions(ctx context.Context, t pg.Session) (Days, error) {
 	return list, err
 }
 
-// ExtendPartitions makes the partitions of today and of the days to come, unless they are there. It asks the database once
-// a day; several processes may do it at once.
+// ExtendPartitions makes the partitions of today and of the days to come, unless they are there. It
+// asks the database once a day; several processes may do it at once.
 func (s *Tables) ExtendPartitions(ctx context.Context) error {
 	now := s.Now()
 	if horizon := s.horizon.Load(); now.Add(pg.Day).UnixMicro() < horizon && now.Add((DaysAhead+2)*pg.Day).UnixMicro() > horizon {
@@ -137,7 +140,8 @@ func (s *Tables) ExtendPartitions(ctx context.Context) error {
 	return nil
 }
 
-// absent returns those of the wanted partitions, from first on, that do not exist, or not all of them.
+// absent returns those of the wanted partitions, from first on, that do not exist, or not all of
+// them.
 func absent(first Partition, existing Days) (missing []Partition) {
 	for n := range DaysAhead + 1 {
 		if p := (Partition{first.Start.Add(time.Duration(n) * pg.Day)}); len(existing.missing(p)) > 0 {
@@ -147,7 +151,8 @@ func absent(first Partition, existing Days) (missing []Partition) {
 	return missing
 }
 
-// makePartition makes one partition. Locks are waited for only for a moment: everybody else would queue up behind.
+// makePartition makes one partition. Locks are waited for only for a moment: everybody else would
+// queue up behind.
 func (s *Tables) makePartition(ctx context.Context, p Partition) error {
 	const around = "partition_make_around"
 	create := func(script string) error {

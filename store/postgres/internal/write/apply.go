@@ -114,7 +114,8 @@ func (b *batch) take(in *store.Batch) {
 	}
 }
 
-// takeEnqueues prepares the enqueues of the batch and of its appends. An append one of whose enqueues is invalid is not written.
+// takeEnqueues prepares the enqueues of the batch and of its appends. An append one of whose
+// enqueues is invalid is not written.
 func (s *Store) takeEnqueues(ctx context.Context, b *batch, in *store.Batch) (err error) {
 	all := in.Enqueues
 	for _, a := range b.appends {
@@ -189,8 +190,9 @@ func needsSlowPath(err error) bool {
 	return code == pg.CodeRefused || code == pg.CodeLockTimeout || pg.IsData(err) || errors.Is(err, errTwins)
 }
 
-// applyFast writes the batch in one round trip. The statements take their locks in one order: lanes that are made, the node on which
-// jobs start, the fences of journals, claim records, bodies, pointers.
+// applyFast writes the batch in one round trip. The statements take their locks in one order: lanes
+// that are made, the node on which jobs start, the fences of journals, claim records, bodies,
+// pointers.
 func (s *Store) applyFast(ctx context.Context, b *batch) error {
 	b.woken = Woken{}
 	plain, others := b.split(b.runs)
@@ -250,8 +252,8 @@ func (s *Store) applyFast(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// enqueueUnique returns the statements for the enqueues with unique keys. They note which were stored, and
-// what the others met.
+// enqueueUnique returns the statements for the enqueues with unique keys. They note which were
+// stored, and what the others met.
 func (b *batch) enqueueUnique() []pg.Statement {
 	return []pg.Statement{
 		pg.WaitAtMost(b.patience.wait),
@@ -274,7 +276,8 @@ func (b *batch) enqueueUnique() []pg.Statement {
 	}
 }
 
-// settleUnique says what became of the enqueues with unique keys: each was stored, or yields to what it met.
+// settleUnique says what became of the enqueues with unique keys: each was stored, or yields to
+// what it met.
 func (b *batch) settleUnique(ctx context.Context) {
 	for i, e := range b.unique {
 		switch {
@@ -302,15 +305,16 @@ func hasTwins(entries []*Entry) bool {
 	return false
 }
 
-// locks are the statements that come before all others, and take what several of the others need: of claim records always if the way is
-// the slow one, which locks other things in between.
+// locks are the statements that come before all others, and take what several of the others need:
+// of claim records always if the way is the slow one, which locks other things in between.
 func (b *batch) locks(others []*Run, sends []*store.Send, slow bool) []pg.Statement {
 	var list []pg.Statement
 	if bound := bindLanes(others, pg.DayOf(b.now)); bound != nil {
 		list = append(list, *bound)
 	}
 	if b.start != nil && b.starting > 0 && len(b.checkpoints)+len(b.appends)+len(b.runs) > 0 {
-		// The jobs are enqueued last, so that they see what the batch makes available. A Leave takes the node before its leases.
+		// The jobs are enqueued last, so that they see what the batch makes available. A Leave
+		// takes the node before its leases.
 		list = append(list, pg.Statement{Name: "node_keep", Args: []any{b.start.Node}})
 	}
 	if len(b.appends) > 0 {
@@ -328,7 +332,8 @@ func (b *batch) locks(others []*Run, sends []*store.Send, slow bool) []pg.Statem
 	told.addAnswers(others)
 	bodies = append(bodies, told.jobs...)
 	touched := len(bodies)+len(told.Children) > 0
-	// Two batches that lock the same records in two statements each could wait for each other, or for one that has locked a body.
+	// Two batches that lock the same records in two statements each could wait for each other, or
+	// for one that has locked a body.
 	locking := min(len(b.checkpoints), 1) + min(len(others), 1) + min(len(b.runs)-len(others), 1)
 	if locking > 1 || locking > 0 && (touched || slow) {
 		list = append(list, b.lockClaims())
@@ -385,7 +390,8 @@ func (b *batch) settle(ctx context.Context, quick bool) {
 	b.settleCheckpoints()
 }
 
-// settleSends tells the sends that woke their jobs. A job that has parked in this very batch was woken by its own look.
+// settleSends tells the sends that woke their jobs. A job that has parked in this very batch was
+// woken by its own look.
 func (b *batch) settleSends() {
 	by := b.woken
 	for _, r := range b.runs {

@@ -15,10 +15,11 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// Blocked remembers which bodies and keys were found to be held by transactions of callers. What needs
-// them is taken out of a batch before it is sent. While such a transaction is known, bodies are asked
-// for before a batch waits for them, and keys are waited for no longer than a moment: so the first thing
-// that it holds costs the others a short wait, and each further one next to nothing.
+// Blocked remembers which bodies and keys were found to be held by transactions of callers. What
+// needs them is taken out of a batch before it is sent. While such a transaction is known, bodies
+// are asked for before a batch waits for them, and keys are waited for no longer than a moment: so
+// the first thing that it holds costs the others a short wait, and each further one next to
+// nothing.
 type Blocked struct {
 	mu     sync.Mutex
 	bodies map[store.ID]time.Time // since when
@@ -175,8 +176,9 @@ func (b *Blocked) isDue(key string, now time.Time) bool {
 	return now.Sub(b.keys[key].tried) >= askAgain
 }
 
-// oldest returns the key of enqueues that has been wanted for longest, and how long it is to be waited for; 0 is not at all. A key
-// that many want is held by one short transaction after the other; only who queues for it gets it.
+// oldest returns the key of enqueues that has been wanted for longest, and how long it is to be
+// waited for; 0 is not at all. A key that many want is held by one short transaction after the
+// other; only who queues for it gets it.
 func (b *Blocked) oldest(entries []*Entry, now time.Time) (key string, wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -199,7 +201,8 @@ func (b *Blocked) sortByTry(entries []*Entry) {
 	slices.SortStableFunc(entries, func(x, y *Entry) int { return b.keys[x.key()].tried.Compare(b.keys[y.key()].tried) })
 }
 
-// Grab locks those of the bodies that no other transaction holds, until the transaction ends, and returns the others.
+// Grab locks those of the bodies that no other transaction holds, until the transaction ends, and
+// returns the others.
 func Grab(ctx context.Context, t pg.Runner, ids []store.ID) (held map[store.ID]bool, err error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -229,7 +232,8 @@ func ParentsOf(ctx context.Context, t pg.Runner, ids []store.ID) (map[store.ID]s
 	return parents, err
 }
 
-// GrabFor locks the bodies of jobs, and of the parents that they answer, and returns the jobs of which it has got all.
+// GrabFor locks the bodies of jobs, and of the parents that they answer, and returns the jobs of
+// which it has got all.
 func (s *Store) GrabFor(ctx context.Context, t pg.Runner, ids []store.ID) (free []store.ID, err error) {
 	parents, err := ParentsOf(ctx, t, ids)
 	if err != nil {
@@ -246,8 +250,9 @@ func (s *Store) GrabFor(ctx context.Context, t pg.Runner, ids []store.ID) (free 
 	return slices.DeleteFunc(slices.Clone(ids), func(id store.ID) bool { return held[id] || held[parents[id]] }), nil
 }
 
-// RetryWhileHeld calls f for the jobs of a person's request, and again, a little later each time, for those that another transaction has
-// locked, which f returns. It returns those that are locked still: by a caller's transaction.
+// RetryWhileHeld calls f for the jobs of a person's request, and again, a little later each time,
+// for those that another transaction has locked, which f returns. It returns those that are locked
+// still: by a caller's transaction.
 func RetryWhileHeld(ctx context.Context, ids []store.ID, f func(ids []store.ID) (moved []store.ID, err error)) ([]store.ID, error) {
 	const tries = 8
 	for wait, n := time.Millisecond, 1; len(ids) > 0; wait, n = 2*wait, n+1 {
@@ -385,8 +390,9 @@ func (s *Store) setAsideKnown(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// setAsideBodies asks which bodies can be had before the batch waits for them: those that were found
-// held, and all of them while a transaction of a caller is known, for that may hold any number.
+// setAsideBodies asks which bodies can be had before the batch waits for them: those that were
+// found held, and all of them while a transaction of a caller is known, for that may hold any
+// number.
 func (s *Store) setAsideBodies(ctx context.Context, b *batch) error {
 	mindful := s.Blocked.isMindful()
 	if mindful {
@@ -411,8 +417,8 @@ func (s *Store) setAsideBodies(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// setAsideAppends takes appends out of the batch with children whose ids are held, and what comes after them in their runs; unless there is
-// nothing else that would wait with them.
+// setAsideAppends takes appends out of the batch with children whose ids are held, and what comes
+// after them in their runs; unless there is nothing else that would wait with them.
 func (b *batch) setAsideAppends(isHeld func(*Entry) bool) {
 	busy := map[store.ID]bool{}
 	for _, a := range b.appends {

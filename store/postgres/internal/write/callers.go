@@ -55,7 +55,8 @@ func (s *Store) SendTx(ctx context.Context, t pg.Runner, sends []*store.Send) er
 	if err != nil || len(w) == 0 {
 		return err
 	}
-	// Their lanes are read in the same transaction: the caller's may hold the last connection of the pool.
+	// Their lanes are read in the same transaction: the caller's may hold the last connection of
+	// the pool.
 	var ids []int32
 	for _, job := range w {
 		ids = append(ids, job.Lane)
@@ -80,8 +81,9 @@ func (s *Store) SendTx(ctx context.Context, t pg.Runner, sends []*store.Send) er
 	return s.notifyTx(ctx, t, payloads)
 }
 
-// checkIsolation refuses transactions that see what was there when they began: whether a job still runs, or may still be sent to, is
-// asked after its body was locked, and is not to be told by an older snapshot.
+// checkIsolation refuses transactions that see what was there when they began: whether a job still
+// runs, or may still be sent to, is asked after its body was locked, and is not to be told by an
+// older snapshot.
 func checkIsolation(level string) error {
 	if level == "read committed" || level == "read uncommitted" { // which are the same
 		return nil
@@ -133,7 +135,8 @@ func (s *Store) AppendTx(ctx context.Context, t pg.Runner, in *store.Append) (er
 }
 
 const (
-	// firstAwait and lastAwait bound how often it is looked whether a caller's transaction has ended.
+	// firstAwait and lastAwait bound how often it is looked whether a caller's transaction has
+	// ended.
 	firstAwait = time.Millisecond
 	lastAwait  = 100 * time.Millisecond
 )
@@ -155,8 +158,9 @@ func (s *Store) AwaitTx(ctx context.Context, job store.ID) error {
 	}
 }
 
-// wakesOf returns the notifications of enqueues in a caller's transaction. They carry no origin: this store, too, hears
-// of them only when the transaction commits, and claims may have passed the places by then.
+// wakesOf returns the notifications of enqueues in a caller's transaction. They carry no origin:
+// this store, too, hears of them only when the transaction commits, and claims may have passed the
+// places by then.
 func wakesOf(entries []*Entry, now int64) []string {
 	ready, soonest := map[local.QueueName][]local.Late{}, map[local.QueueName]int64{}
 	for _, e := range entries {

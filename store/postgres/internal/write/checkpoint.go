@@ -8,8 +8,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// checkpoints is the statement that writes checkpoints, which must be of different jobs. It fails with pg.CodeRefused if
-// not all of their leases live.
+// checkpoints is the statement that writes checkpoints, which must be of different jobs. It fails
+// with pg.CodeRefused if not all of their leases live.
 func checkpoints(writes []*store.CheckpointWrite, now int64) pg.Statement {
 	slices.SortFunc(writes, func(a, b *store.CheckpointWrite) int { return compareLeases(a.Lease, b.Lease) })
 	g := groupLeases(len(writes), func(i int) store.Lease { return writes[i].Lease })
@@ -27,8 +27,8 @@ func checkpoints(writes []*store.CheckpointWrite, now int64) pg.Statement {
 	return pg.Statement{Name: "checkpoint", Args: append(g.args(), percents, pg.IfAny(messages), pg.IfAny(values), now)}
 }
 
-// lastOfEach splits writes into the last one under each lease, which is what remains, and those that it replaces. The
-// latter share its fate.
+// lastOfEach splits writes into the last one under each lease, which is what remains, and those
+// that it replaces. The latter share its fate.
 func lastOfEach(writes []*store.CheckpointWrite) (
 	last []*store.CheckpointWrite, replaced map[*store.CheckpointWrite]*store.CheckpointWrite,
 ) {

@@ -10,7 +10,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// answering returns the runs that answer the parents of their jobs if they end them, in the order of the batch.
+// answering returns the runs that answer the parents of their jobs if they end them, in the order
+// of the batch.
 func answering(runs []*Run) []*Run {
 	var list []*Run
 	for _, r := range runs {
@@ -31,8 +32,9 @@ func IDsOf(runs []*Run) []pgtype.UUID {
 	return ids
 }
 
-// Answer is the statement that tells the parents of jobs that have just finished; all are the runs of the whole batch. What a parent knows
-// depends on whether its own run in the batch comes before that of its child, or after it.
+// Answer is the statement that tells the parents of jobs that have just finished; all are the runs
+// of the whole batch. What a parent knows depends on whether its own run in the batch comes before
+// that of its child, or after it.
 func Answer(children, all []*Run, now int64) pg.Statement {
 	places := make([]int32, len(children))
 	of := make(map[store.ID]*Run, len(children))

@@ -106,8 +106,8 @@ func (s *Store) claimAt(ctx context.Context, params store.ClaimParams, look *loc
 	return claimed, nil
 }
 
-// claimRow is what is scanned of a claimed job. One is used for all rows of a claim, so what is nearly never NULL is not a pointer: that
-// would be made again for each.
+// claimRow is what is scanned of a claimed job. One is used for all rows of a claim, so what is
+// nearly never NULL is not a pointer: that would be made again for each.
 type claimRow struct {
 	n, lastSeq           pgtype.Int8 // of the one statement and of the other
 	seq, slot, claimedAt pgtype.Int8
@@ -123,7 +123,8 @@ type claimRow struct {
 	work                 pgtype.FlatArray[int64] // lane, run time of its first job, and so on
 }
 
-// columns are the places of the columns that both statements answer with, from lane to the end, after those that one of them begins with.
+// columns are the places of the columns that both statements answer with, from lane to the end,
+// after those that one of them begins with.
 func (c *claimRow) columns(first ...any) []any {
 	return append(first,
 		&c.lane, &c.runAt, &c.id, &c.createdAt, &c.lease, &c.attempt, &c.max, &c.codec, &c.body.Args, &c.body.Options, &c.body.Tags,
@@ -154,7 +155,8 @@ type claimAnswer struct {
 	claimed []store.Claimed
 }
 
-// claimAnswers are used again: a job is large, and how many there will be is not known before the last of them. Callers get a copy.
+// claimAnswers are used again: a job is large, and how many there will be is not known before the
+// last of them. Callers get a copy.
 var claimAnswers = sync.Pool{New: func() any { return new(claimAnswer) }}
 
 func newAnswer() *claimAnswer { return claimAnswers.Get().(*claimAnswer) } //nolint:errcheck // what else would it be
@@ -214,7 +216,8 @@ func (s *Store) ClaimArgs(params store.ClaimParams, now int64, look *local.Look)
 	}
 }
 
-// claim takes jobs of what is looked at, and notes which of each lane. It returns the lanes in which it has seen jobs, best first.
+// claim takes jobs of what is looked at, and notes which of each lane. It returns the lanes in
+// which it has seen jobs, best first.
 func (s *Store) claim(
 	ctx context.Context, params store.ClaimParams, look *local.Look, taken map[int32]local.Span,
 ) (claimed []store.Claimed, seen []local.Work, err error) {
@@ -253,7 +256,8 @@ func (s *Store) claim(
 	return claimed, seen, s.KnowLanes(ctx, lanes)
 }
 
-// claimAgain returns what the claim with these parameters took, if it happened; otherwise it happens now.
+// claimAgain returns what the claim with these parameters took, if it happened; otherwise it
+// happens now.
 func (s *Store) claimAgain(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	params.Repeat = true
 	until := params.Seq + int64(params.Records())
@@ -268,12 +272,14 @@ func (s *Store) claimAgain(ctx context.Context, params store.ClaimParams) ([]sto
 	if len(claimed) > 0 || err != nil {
 		return claimed, err
 	}
-	// Either there is nothing to claim, or the lost claim was still on its way and has come through just now.
+	// Either there is nothing to claim, or the lost claim was still on its way and has come through
+	// just now.
 	claimed, _, err = s.claimsFrom(ctx, params, ask)
 	return claimed, err
 }
 
-// claimsFrom reads the claim records from params.Seq on, of a claim or of jobs that started as they were enqueued.
+// claimsFrom reads the claim records from params.Seq on, of a claim or of jobs that started as they
+// were enqueued.
 func (s *Store) claimsFrom(
 	ctx context.Context, params store.ClaimParams, ask func(pg.Statement) error,
 ) (claimed []store.Claimed, happened bool, err error) {

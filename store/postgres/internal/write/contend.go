@@ -13,8 +13,8 @@ import (
 // mayWait reports whether an enqueue may have to wait for a transaction of a caller's.
 func (e *Entry) mayWait() bool { return len(e.Job.UniqueKey) > 0 || e.KnownID }
 
-// enqueueEach enqueues what the batch enqueues itself, as much of it together as can be. Keys come last, and in their order, as everybody
-// takes them.
+// enqueueEach enqueues what the batch enqueues itself, as much of it together as can be. Keys come
+// last, and in their order, as everybody takes them.
 func (s *Store) enqueueEach(ctx context.Context, t pg.Session, b *batch) error {
 	contested := slices.DeleteFunc(slices.Clone(b.entries), func(e *Entry) bool { return !e.mayWait() })
 	others := slices.DeleteFunc(slices.Clone(b.entries), (*Entry).mayWait)
@@ -33,8 +33,9 @@ func inOrder(entries []*Entry) []*Entry {
 	return entries
 }
 
-// enqueueParts enqueues as many at a time as go through: half as many after a failure, twice as many after a success. Of those that may
-// have to wait for another transaction, what is left when the patience of the batch is over is put aside untried: others wait behind it.
+// enqueueParts enqueues as many at a time as go through: half as many after a failure, twice as
+// many after a success. Of those that may have to wait for another transaction, what is left when
+// the patience of the batch is over is put aside untried: others wait behind it.
 func (s *Store) enqueueParts(ctx context.Context, t pg.Session, b *batch, left []*Entry, size int) error {
 	for len(left) > 0 {
 		size = min(size, len(left))
@@ -71,8 +72,8 @@ func (s *Store) enqueueParts(ctx context.Context, t pg.Session, b *batch, left [
 	return nil
 }
 
-// enqueuePart enqueues all or none. A locked table is not the matter of one enqueue: where none of them may have to wait, a timeout
-// is an error, and all of the batch is repeated.
+// enqueuePart enqueues all or none. A locked table is not the matter of one enqueue: where none of
+// them may have to wait, a timeout is an error, and all of the batch is repeated.
 func (s *Store) enqueuePart(ctx context.Context, t pg.Session, b *batch, part []*Entry) (held bool, err error) {
 	for _, e := range part {
 		e.Result, e.Err = store.EnqueueResult{}, nil
@@ -94,13 +95,15 @@ func putAside(entries []*Entry) {
 // doubtfulAtOnce is how many keys that were found held are tried again in one go.
 const doubtfulAtOnce = 100
 
-// enqueueDoubtful tries the enqueues again whose keys were held: in transactions of their own, for the batch is done. So an error of theirs
-// is none of the batch, of which all would be repeated, and what it has sent would be sent twice; unless there was nothing else to do.
+// enqueueDoubtful tries the enqueues again whose keys were held: in transactions of their own, for
+// the batch is done. So an error of theirs is none of the batch, of which all would be repeated,
+// and what it has sent would be sent twice; unless there was nothing else to do.
 func (s *Store) enqueueDoubtful(ctx context.Context, b *batch) error {
 	if len(b.doubtful) == 0 {
 		return nil
 	}
-	// By turns, and not in the order of the keys: none waits for one long enough to be in another's way.
+	// By turns, and not in the order of the keys: none waits for one long enough to be in another's
+	// way.
 	tried := inOrder(slices.Clone(b.doubtful))
 	s.Blocked.sortByTry(tried)
 	some := min(len(tried), doubtfulAtOnce)
@@ -119,7 +122,8 @@ func (s *Store) enqueueDoubtful(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// enqueueAlone enqueues in a transaction in which nothing else waits, so that the key that has been wanted for longest can be queued for.
+// enqueueAlone enqueues in a transaction in which nothing else waits, so that the key that has been
+// wanted for longest can be queued for.
 func (s *Store) enqueueAlone(ctx context.Context, b *batch, entries []*Entry) error {
 	oldest, wait := s.Blocked.oldest(entries, time.Now())
 	if wait == 0 {
@@ -134,7 +138,8 @@ func (s *Store) enqueueAlone(ctx context.Context, b *batch, entries []*Entry) er
 	return s.enqueueApart(ctx, b, queueing)
 }
 
-// enqueueApart enqueues in a transaction of its own. What others are in the way of as a whole is busy.
+// enqueueApart enqueues in a transaction of its own. What others are in the way of as a whole is
+// busy.
 func (s *Store) enqueueApart(ctx context.Context, b *batch, entries []*Entry) error {
 	if len(entries) == 0 {
 		return nil

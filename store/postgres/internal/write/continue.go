@@ -6,9 +6,9 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// continueAsNew returns the statements that reset jobs that continue as new: they get their args, and
-// lose their journal and inbox but for what Continue keeps. The messages that entries have received are
-// looked up before the entries are deleted.
+// continueAsNew returns the statements that reset jobs that continue as new: they get their args,
+// and lose their journal and inbox but for what Continue keeps. The messages that entries have
+// received are looked up before the entries are deleted.
 func continueAsNew(runs []*Run, now int64) []pg.Statement {
 	var (
 		ids        []pgtype.UUID

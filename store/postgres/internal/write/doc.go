@@ -1,27 +1,33 @@
-// Package write does what nodes and clients do all the time: it applies batches, claims jobs, wakes and promotes them, and writes in
-// the transactions of callers.
+// Package write does what nodes and clients do all the time: it applies batches, claims jobs, wakes
+// and promotes them, and writes in the transactions of callers.
 //
 // # How it writes
 //
-// The state of a job is where its pointer is. On the way of a job that succeeds the body is inserted once and never changed. A claim
-// deletes the pointers and writes one record for 60 jobs; completing adds a narrow row and sets bits in the record. That is about 780
-// bytes of log for a job of 63 bytes, from insert to completion. A claim leaves no versions of its node's row behind.
+// The state of a job is where its pointer is. On the way of a job that succeeds the body is
+// inserted once and never changed. A claim deletes the pointers and writes one record for 60 jobs;
+// completing adds a narrow row and sets bits in the record. That is about 780 bytes of log for a
+// job of 63 bytes, from insert to completion. A claim leaves no versions of its node's row behind.
 //
-// Statements on the hot path assume that all is well (every lease lives, every id is new) and fail as a whole if it is not;
-// then nothing has happened, and the batch is done again the slow path, which asks first. Data that PostgreSQL refuses
-// fails the operation that brought it, behind a savepoint, and nothing else of the batch.
+// Statements on the hot path assume that all is well (every lease lives, every id is new) and fail
+// as a whole if it is not; then nothing has happened, and the batch is done again on the slow path,
+// which asks first. Data that PostgreSQL refuses fails the operation that brought it, behind a
+// savepoint, and nothing else of the batch.
 //
 // # Who waits for whom
 //
-// Locks are taken in this order, here and in package operate: lanes, rows of nodes, fences of journals, claim records, bodies, unique
-// keys, pointers; and within one kind by key, so that writers do not meet crosswise. Where they do anyway PostgreSQL ends one of them,
-// which is repeated by itself (pg.RetryOnConflict). No statement waits for a lock longer than lock_timeout, two seconds.
+// Locks are taken in this order, here and in package operate: lanes, rows of nodes, fences of
+// journals, claim records, bodies, unique keys, pointers; and within one kind by key, so that
+// writers do not meet crosswise. Where they do anyway PostgreSQL ends one of them, which is
+// repeated by itself (pg.RetryOnConflict). No statement waits for a lock longer than lock_timeout,
+// two seconds.
 //
-// Transactions of callers stay open as long as they like, and hold bodies (SendTx, AppendTx), unique keys and ids (EnqueueTx). A
-// batch waits 50 ms for the first such lock, and is then done again without the operations that need it: it asks which of the bodies can
-// be had at this moment, and tries keys for 2 ms each, and for 50 ms in all (patience). The others are store.ErrBusy, and what was held is
-// remembered (Blocked). While such a transaction is known, bodies are asked for beforehand and keys are waited for no longer than 2 ms:
-// the first thing that it holds costs a batch a wait, each further one next to nothing. Whatever takes jobs from their runs takes what it
+// Transactions of callers stay open as long as they like, and hold bodies (SendTx, AppendTx),
+// unique keys and ids (EnqueueTx). A batch waits 50 ms for the first such lock, and is then done
+// again without the operations that need it: it asks which of the bodies can be had at this moment,
+// and tries keys for 2 ms each, and for 50 ms in all (patience). The others are store.ErrBusy, and
+// what was held is remembered (Blocked). While such a transaction is known, bodies are asked for
+// beforehand and keys are waited for no longer than 2 ms: the first thing that it holds costs a
+// batch a wait, each further one next to nothing. Whatever takes jobs from their runs takes what it
 // can have, and leaves the rest to the next time.
 //
 //   - A claim locks the row of its node, if that is alive, and then takes pointers, passing over those that others are taking. A batch
@@ -37,7 +43,8 @@
 //
 // # When it fails
 //
-// A batch fails as a whole, and may be repeated: what did happen is recognised. What is wrong with one operation is in its Err.
+// A batch fails as a whole, and may be repeated: what did happen is recognised. What is wrong with
+// one operation is in its Err.
 //
 // # Mutexes
 //

@@ -13,7 +13,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// EntriesOf validates enqueues and gives them their lanes. Those that are invalid get their error and are left out.
+// EntriesOf validates enqueues and gives them their lanes. Those that are invalid get their error
+// and are left out.
 func (s *Store) EntriesOf(ctx context.Context, enqueues []*store.Enqueue, now int64, foreign bool) ([]*Entry, error) {
 	entries := make([]*Entry, 0, len(enqueues))
 	jobs := make([]*store.Job, 0, len(enqueues))
@@ -69,7 +70,8 @@ func (e *Entry) stored(now int64) {
 // InLine reports whether the job will wait for the turn of its ordering key.
 func (e *Entry) InLine(now int64) bool { return e.Job.OrderingKey != "" && e.RunAt <= now }
 
-// enqueueArgs returns the parameters of the statements enqueue and, with unique keys, enqueue_careful.
+// enqueueArgs returns the parameters of the statements enqueue and, with unique keys,
+// enqueue_careful.
 func enqueueArgs(entries []*Entry, now int64, slow bool) []any {
 	n := len(entries)
 	ids, lanes, runAt := make([]pgtype.UUID, n), make([]int32, n), make([]int64, n)
@@ -120,8 +122,8 @@ func enqueueArgs(entries []*Entry, now int64, slow bool) []any {
 	return append(list, pg.IfAnyBytes(uniqueKeys), uniqueStates)
 }
 
-// obstacleArgs returns the parameters of enqueue_obstacles. If strict, the statement fails with pg.CodeRefused where an enqueue is to
-// replace another job, which is done the slow path.
+// obstacleArgs returns the parameters of enqueue_obstacles. If strict, the statement fails with
+// pg.CodeRefused where an enqueue is to replace another job, which is done the slow path.
 func obstacleArgs(entries []*Entry, strict bool) []any {
 	ids, keys, replaces := make([]pgtype.UUID, len(entries)), make([][]byte, len(entries)), make([]bool, len(entries))
 	for i, e := range entries {
@@ -134,7 +136,8 @@ func obstacleArgs(entries []*Entry, strict bool) []any {
 	return []any{ids, pg.IfAnyBytes(keys), strict, replaces}
 }
 
-// NewQueues returns a statement that notes of queues that they have had a job, if some may not have had one before.
+// NewQueues returns a statement that notes of queues that they have had a job, if some may not have
+// had one before.
 func (s *Store) NewQueues(entries []*Entry, now int64) []pg.Statement {
 	var queues, lanes []int32
 	var ids []pgtype.UUID
@@ -165,8 +168,8 @@ func scanObstacle(r pg.Row) (o obstacle, err error) {
 	return o, err
 }
 
-// yield sets the result of an enqueue that was not inserted. It returns false if the holder is to be replaced, which
-// is left to the caller.
+// yield sets the result of an enqueue that was not inserted. It returns false if the holder is to
+// be replaced, which is left to the caller.
 func (e *Entry) yield(o obstacle) (done bool, err error) {
 	switch {
 	case o.runAt == nil:
@@ -189,8 +192,8 @@ func (e *Entry) yield(o obstacle) (done bool, err error) {
 	return e.OnConflict != store.Replace, nil
 }
 
-// EnqueueCarefully inserts what can be inserted, and finds out of the rest what stands in its way. It needs no luck
-// but costs more round trips.
+// EnqueueCarefully inserts what can be inserted, and finds out of the rest what stands in its way.
+// It needs no luck but costs more round trips.
 func (s *Store) EnqueueCarefully(ctx context.Context, t pg.Runner, entries []*Entry, now int64) error {
 	entries, err := s.enqueueOnce(ctx, t, entries, now)
 	for _, e := range entries {
@@ -199,9 +202,9 @@ func (s *Store) EnqueueCarefully(ctx context.Context, t pg.Runner, entries []*En
 	return err
 }
 
-// changedHands is the result of an enqueue that met a key whose holder let it go between two statements: it may be free now. That is for
-// another transaction to find out. This one has keys, and would take a lower one now than some that it has, which is how two wait for
-// each other.
+// changedHands is the result of an enqueue that met a key whose holder let it go between two
+// statements: it may be free now. That is for another transaction to find out. This one has keys,
+// and would take a lower one now than some that it has, which is how two wait for each other.
 func (e *Entry) changedHands() {
 	e.Result, e.Err = store.EnqueueResult{}, fmt.Errorf("%w: the unique key of job %s is changing hands", store.ErrBusy, e.Job.ID)
 }
@@ -257,8 +260,8 @@ func (s *Store) enqueueOnce(ctx context.Context, t pg.Runner, entries []*Entry, 
 	return s.settleLosers(ctx, t, losers, now)
 }
 
-// settleLosers finds out what enqueues have met that were not stored, and what they do then. It returns
-// those that met nothing any more.
+// settleLosers finds out what enqueues have met that were not stored, and what they do then. It
+// returns those that met nothing any more.
 func (s *Store) settleLosers(ctx context.Context, t pg.Runner, losers []*Entry, now int64) (unresolved []*Entry, err error) {
 	var obstacles []obstacle
 	err = t.Run(ctx, "enqueue_obstacles", func(r pg.Row) error {
@@ -282,7 +285,8 @@ func (s *Store) settleLosers(ctx context.Context, t pg.Runner, losers []*Entry, 
 			replacing = append(replacing, e)
 		}
 	}
-	// By the holder, which is locked, so that two batches cannot wait for each other; of one holder in the order given.
+	// By the holder, which is locked, so that two batches cannot wait for each other; of one holder
+	// in the order given.
 	slices.SortStableFunc(replacing, func(a, b *Entry) int { return bytes.Compare(a.Result.ID[:], b.Result.ID[:]) })
 	for _, e := range replacing {
 		if err := s.replace(ctx, t, e, now); err != nil {
@@ -297,7 +301,8 @@ func (s *Store) settleLosers(ctx context.Context, t pg.Runner, losers []*Entry, 
 	return unresolved, nil
 }
 
-// replace puts the enqueue's payload and run time on the job that holds its unique key, if that has not started.
+// replace puts the enqueue's payload and run time on the job that holds its unique key, if that has
+// not started.
 func (s *Store) replace(ctx context.Context, t pg.Runner, e *Entry, now int64) error {
 	holder := e.Result.ID.String()
 	ok := false

@@ -71,22 +71,25 @@ func (r *Run) fingerprint() *int64 {
 	return &r.outcome.Fingerprint
 }
 
-// isPlain reports whether a run ends on the hot path: nothing but its claim record and the finished row is written.
+// isPlain reports whether a run ends on the hot path: nothing but its claim record and the finished
+// row is written.
 func (r *Run) isPlain() bool { return r.completes() && !r.Answers }
 
-// completes reports whether that is all that the end of a run writes for its own job; it may answer a parent besides.
+// completes reports whether that is all that the end of a run writes for its own job; it may answer
+// a parent besides.
 func (r *Run) completes() bool {
 	o := r.outcome
 	return r.State == store.Completed && o != nil && !o.HasUnique && !o.HasOrdering && !o.HasChildren && !o.InTx
 }
 
-// leavesNothing reports whether the run leaves neither an attempt nor a finished row if it is applied as asked.
+// leavesNothing reports whether the run leaves neither an attempt nor a finished row if it is
+// applied as asked.
 func (r *Run) leavesNothing() bool { return r.State == store.Waiting || r.next != nil }
 
 // needsBody reports whether the end of the run needs the body of its own job locked: because it
-// changes the body, or looks at messages. The end of a job with a journal also waits for what its run
-// is still writing to it in a caller's transaction. To answer takes the body of the parent, and of the
-// child's no more than what never changes.
+// changes the body, or looks at messages. The end of a job with a journal also waits for what its
+// run is still writing to it in a caller's transaction. To answer takes the body of the parent, and
+// of the child's no more than what never changes.
 func (r *Run) needsBody() bool {
 	return !r.State.Finished() || r.Traits&pg.TraitDurable != 0 || r.outcome != nil && r.outcome.InTx
 }
@@ -113,7 +116,8 @@ func (r *Run) settle() {
 	}
 }
 
-// IsPossible reports whether a lease can be one of ours at all: what is not cannot be asked about in a statement.
+// IsPossible reports whether a lease can be one of ours at all: what is not cannot be asked about
+// in a statement.
 func IsPossible(l store.Lease) bool { return l.Slot >= 0 && l.Slot < store.MaxClaimSlots }
 
 func compareLeases(a, b store.Lease) int {
@@ -156,7 +160,8 @@ func groupRuns(runs []*Run) *groups {
 	return groupLeases(len(runs), func(i int) store.Lease { return runs[i].Lease })
 }
 
-// complete is the statement that ends plain completions. It fails with pg.CodeRefused if not all of their leases live.
+// complete is the statement that ends plain completions. It fails with pg.CodeRefused if not all of
+// their leases live.
 func complete(runs []*Run, now int64) pg.Statement {
 	g := groupRuns(runs)
 	results, codecs, startedAt := make([][]byte, len(runs)), make([]*int32, len(runs)), make([]*int64, len(runs))
@@ -170,7 +175,8 @@ func complete(runs []*Run, now int64) pg.Statement {
 	return pg.Statement{Name: "complete", Args: append(g.args(), pg.IfAnyBytes(results), pg.IfSet(codecs), pg.IfSet(startedAt), g.place, now)}
 }
 
-// conclude is the statement that ends all other runs, in the same way. It finds out what became of each.
+// conclude is the statement that ends all other runs, in the same way. It finds out what became of
+// each.
 func conclude(runs []*Run, reported bool, now int64) pg.Statement {
 	g := groupRuns(runs)
 	n := len(runs)
@@ -207,7 +213,8 @@ func conclude(runs []*Run, reported bool, now int64) pg.Statement {
 	}}
 }
 
-// liveRuns locks the claim records of runs and splits them into those whose lease lives and those whose does not.
+// liveRuns locks the claim records of runs and splits them into those whose lease lives and those
+// whose does not.
 func liveRuns(ctx context.Context, t pg.Runner, runs []*Run) (live, lost []*Run, err error) {
 	places, err := liveLeases(ctx, t, len(runs), func(i int) store.Lease { return runs[i].Lease })
 	for i, r := range runs {
@@ -245,7 +252,8 @@ func LeaseArgs(n int, lease func(int) store.Lease) (nodes, seqs []int64, slots [
 	return nodes, seqs, slots, ids, numbers
 }
 
-// recognise finds out which of the outcomes that are repeated, and whose lease is lost, were applied the first time.
+// recognise finds out which of the outcomes that are repeated, and whose lease is lost, were
+// applied the first time.
 func recognise(ctx context.Context, t pg.Runner, lost []*Run) error {
 	var asked []*Run
 	var ids []pgtype.UUID
@@ -275,17 +283,18 @@ func recognise(ctx context.Context, t pg.Runner, lost []*Run) error {
 	}, ids, leases, nodes, states)
 }
 
-// Endings are the statements that end runs other than plain completions, and do at once what follows from it: jobs start over,
-// parents are told, and children to be closed are noted. The bodies that they touch are locked. Waking is left to the end of the
-// transaction. all are the runs of the whole batch.
+// Endings are the statements that end runs other than plain completions, and do at once what
+// follows from it: jobs start over, parents are told, and children to be closed are noted. The
+// bodies that they touch are locked. Waking is left to the end of the transaction. all are the runs
+// of the whole batch.
 func Endings(runs, all []*Run, reported bool, now int64) []pg.Statement {
 	list := append([]pg.Statement{conclude(runs, reported, now)}, continueAsNew(runs, now)...)
 	return append(list, following(runs, all, now)...)
 }
 
 // fastEndings are the statements that end all runs of a batch on the fast path. One parent may have
-// thousands of children, nearly all of which just complete. They end as cheaply as everybody who does,
-// since others wait behind them, and only then answer.
+// thousands of children, nearly all of which just complete. They end as cheaply as everybody who
+// does, since others wait behind them, and only then answer.
 func fastEndings(plain, others, all []*Run, now int64) (list []pg.Statement) {
 	completed, concluded := slices.Clip(plain), []*Run(nil)
 	for _, r := range others {
@@ -324,8 +333,9 @@ func following(runs, all []*Run, now int64) []pg.Statement {
 	return list
 }
 
-// EndEach ends runs one by one, each behind a savepoint, after ending them together has failed. A run that cannot be ended for a
-// reason that is its own gets the error; the others are not affected.
+// EndEach ends runs one by one, each behind a savepoint, after ending them together has failed. A
+// run that cannot be ended for a reason that is its own gets the error; the others are not
+// affected.
 func EndEach(
 	ctx context.Context, t pg.Session, runs []*Run, list func(*Run) []pg.Statement, own func(error) bool, failed func(*Run, error),
 ) error {

@@ -16,8 +16,9 @@ func isOfCallback(kind store.MessageKind) bool {
 	return kind == store.MessageCallback || kind == store.MessageCallbackFailed || kind == store.MessageHeartbeat
 }
 
-// waves splits sends into lists that are sent one after the other: in none of them are two that have one job and one key or one callback,
-// of which the first decides over the second. Nearly always there is one wave.
+// waves splits sends into lists that are sent one after the other: in none of them are two that
+// have one job and one key or one callback, of which the first decides over the second. Nearly
+// always there is one wave.
 func waves(sends []*store.Send) [][]*store.Send {
 	type name struct {
 		job      store.ID
@@ -96,7 +97,8 @@ func sending(wave []*store.Send, now int64) pg.Statement {
 	}}
 }
 
-// sendings are the statements that store sends. Their jobs are locked, and waking is left to the end of the transaction.
+// sendings are the statements that store sends. Their jobs are locked, and waking is left to the
+// end of the transaction.
 func sendings(sends []*store.Send, now int64) []pg.Statement {
 	var list []pg.Statement
 	for _, wave := range waves(sends) {

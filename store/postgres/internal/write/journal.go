@@ -13,8 +13,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// checkAppend returns why an append can never be written. What else may be wrong with its enqueues is found where all enqueues are
-// prepared.
+// checkAppend returns why an append can never be written. What else may be wrong with its enqueues
+// is found where all enqueues are prepared.
 func checkAppend(a *store.Append) error {
 	if err := a.CheckEntries(); err != nil {
 		return err
@@ -30,7 +30,8 @@ func (a *appending) isPossible() bool {
 	return a.Err == nil
 }
 
-// isPrepared reports whether all of the append's enqueues are valid; it has the error of one that is not.
+// isPrepared reports whether all of the append's enqueues are valid; it has the error of one that
+// is not.
 func (a *appending) isPrepared() bool {
 	for _, q := range a.Enqueues {
 		if a.Err = q.Err; a.Err != nil {
@@ -40,7 +41,8 @@ func (a *appending) isPrepared() bool {
 	return true
 }
 
-// fence is the statement after which the leases of appends can be looked at, and the nodes keep them until the transaction ends.
+// fence is the statement after which the leases of appends can be looked at, and the nodes keep
+// them until the transaction ends.
 func fence(appends []*appending) pg.Statement {
 	var nodes []int64
 	for _, a := range appends {
@@ -50,8 +52,8 @@ func fence(appends []*appending) pg.Statement {
 	return pg.Statement{Name: "fence", Args: []any{slices.Compact(nodes)}}
 }
 
-// writing are the statements that write appends without their enqueues. They fail with pg.CodeRefused if not all of their leases live, and
-// with pg.CodeUnique if an entry is there.
+// writing are the statements that write appends without their enqueues. They fail with
+// pg.CodeRefused if not all of their leases live, and with pg.CodeUnique if an entry is there.
 func writing(appends []*appending, now int64) []pg.Statement {
 	leases := make([]store.Lease, 0, len(appends))
 	n := 0
@@ -88,7 +90,8 @@ func writing(appends []*appending, now int64) []pg.Statement {
 	return list
 }
 
-// closing returns the jobs whose end appends decide, and the entries with which they do, in the order of the jobs.
+// closing returns the jobs whose end appends decide, and the entries with which they do, in the
+// order of the jobs.
 func closing(appends []*appending) (ids []pgtype.UUID, seqs []int64) {
 	var list []*appending
 	for _, a := range appends {
@@ -107,9 +110,10 @@ func closing(appends []*appending) (ids []pgtype.UUID, seqs []int64) {
 	return ids, seqs
 }
 
-// appendEach writes appends and their enqueues, in the order given: those together that can be, and if that fails because of one of them,
-// one by one behind savepoints. The bodies of those that close are locked. A child whose id the caller chose may have to wait for
-// another transaction: its append is busy then, and so is what comes after it in its run.
+// appendEach writes appends and their enqueues, in the order given: those together that can be, and
+// if that fails because of one of them, one by one behind savepoints. The bodies of those that
+// close are locked. A child whose id the caller chose may have to wait for another transaction: its
+// append is busy then, and so is what comes after it in its run.
 func (s *Store) appendEach(ctx context.Context, t pg.Session, b *batch) error {
 	left := b.openAppends
 	if len(left) == 0 {
@@ -149,7 +153,8 @@ func (s *Store) examineAppends(ctx context.Context, t pg.Session, b *batch) (err
 	return err
 }
 
-// appendPart writes all of some appends or none. own tells that the error is of one of them, held that it waits for a caller's transaction.
+// appendPart writes all of some appends or none. own tells that the error is of one of them, held
+// that it waits for a caller's transaction.
 func (s *Store) appendPart(ctx context.Context, t pg.Session, b *batch, part []*appending) (own, held bool, err error) {
 	for _, a := range part {
 		for _, e := range a.entries {
@@ -234,8 +239,8 @@ func (a *appending) refuse(ctx context.Context, err error) {
 	a.Err = pg.Classify(ctx, "write the journal of job "+a.Lease.Job.String(), err)
 }
 
-// appendable finds out which of the appends may be written: their leases live, and their entries are not there. What was written before
-// by the very lease is done, if it is repeated.
+// appendable finds out which of the appends may be written: their leases live, and their entries
+// are not there. What was written before by the very lease is done, if it is repeated.
 func (s *Store) appendable(ctx context.Context, t pg.Runner, appends []*appending) (left []*appending, err error) {
 	n := len(appends)
 	written, live := make([]int64, n), make([]bool, n)

@@ -6,7 +6,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// bindLanes is the statement that makes the lanes of runs whose jobs are to be bound to a version, or nil.
+// bindLanes is the statement that makes the lanes of runs whose jobs are to be bound to a version,
+// or nil.
 func bindLanes(runs []*Run, today int32) *pg.Statement {
 	var ids []pgtype.UUID
 	var versions []string

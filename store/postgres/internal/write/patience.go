@@ -11,8 +11,8 @@ const (
 	// Briefly is how long a batch waits for the first lock that another transaction holds: longer
 	// than any transaction of ours takes, and too short to be noticed by the batches behind it.
 	Briefly = 50 * time.Millisecond
-	// atOnce is how long it waits for each further one, and for the first one while a transaction of
-	// a caller is known: what holds one thing mostly holds many.
+	// atOnce is how long it waits for each further one, and for the first one while a transaction
+	// of a caller is known: what holds one thing mostly holds many.
 	atOnce = 2 * time.Millisecond
 	// mostTries bounds how often it does. All in all that is another 50 ms.
 	mostTries = 25

@@ -26,7 +26,8 @@ func (s *Store) Promote(ctx context.Context, limit int) (store.Promoted, error) 
 	return promoted, nil
 }
 
-// movedJobs are jobs that became available: their lanes, and the earliest place in each lane at which one was put.
+// movedJobs are jobs that became available: their lanes, and the earliest place in each lane at
+// which one was put.
 type movedJobs struct {
 	lanes  map[store.ID]int32
 	places map[int32]int64
@@ -70,11 +71,13 @@ func (m movedJobs) scanTurn(r pg.Row, t *turns) error {
 	return err
 }
 
-// turnsAgain is when keys are looked at again whose head a caller's transaction has, and due jobs that one has.
+// turnsAgain is when keys are looked at again whose head a caller's transaction has, and due jobs
+// that one has.
 const turnsAgain = 100 * time.Millisecond
 
 func (s *Store) promote(ctx context.Context, limit int) (promoted store.Promoted, err error) {
-	// Nearly always there is nothing to do, and a node without work should cost the database next to nothing.
+	// Nearly always there is nothing to do, and a node without work should cost the database next
+	// to nothing.
 	if found, err := s.lookForDue(ctx, &promoted); err != nil || !found {
 		return promoted, err
 	}
@@ -147,8 +150,8 @@ func (s *Store) queuesOf(ctx context.Context, moved movedJobs) ([]store.Wake, er
 	return wakes, nil
 }
 
-// turnsAfterCommit hands on turns of ordering keys as soon as they were freed or asked for, so that who waits for one need not
-// wait for the next promotion, and returns the wakes for it.
+// turnsAfterCommit hands on turns of ordering keys as soon as they were freed or asked for, so that
+// who waits for one need not wait for the next promotion, and returns the wakes for it.
 func (s *Store) turnsAfterCommit(ctx context.Context) []store.Wake {
 	wakes, err := s.handOn(ctx)
 	if err != nil {

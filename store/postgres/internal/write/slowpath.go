@@ -11,8 +11,9 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// applySlow writes the batch in a transaction of many round trips. It asks first what may be written, and returns a *store.RefusedError
-// that names what may not. It takes its locks in the same order as the fast path, but of bodies only those that are free.
+// applySlow writes the batch in a transaction of many round trips. It asks first what may be
+// written, and returns a *store.RefusedError that names what may not. It takes its locks in the
+// same order as the fast path, but of bodies only those that are free.
 func (s *Store) applySlow(ctx context.Context, in *store.Batch, b *batch) error {
 	return s.InTx(ctx, pg.BeginHot, func(t pg.Session) error {
 		b.woken = Woken{}
@@ -37,7 +38,8 @@ func (s *Store) applySlow(ctx context.Context, in *store.Batch, b *batch) error 
 	})
 }
 
-// examine finds out what of the writes of runs was done before, and sets the errors of those that cannot be done.
+// examine finds out what of the writes of runs was done before, and sets the errors of those that
+// cannot be done.
 func (s *Store) examine(ctx context.Context, t pg.Session, b *batch) error {
 	if err := examineCheckpoints(ctx, t, b); err != nil {
 		return err
@@ -74,7 +76,8 @@ func (s *Store) writeEach(ctx context.Context, t pg.Session, b *batch) error {
 	return s.startedBefore(ctx, t, b)
 }
 
-// grabBodies locks the bodies that the batch needs and can have, and sets aside what needs the others.
+// grabBodies locks the bodies that the batch needs and can have, and sets aside what needs the
+// others.
 func (s *Store) grabBodies(ctx context.Context, t pg.Session, b *batch) error {
 	if err := b.findParents(ctx, t); err != nil {
 		return err
@@ -175,7 +178,8 @@ func writeCheckpoints(ctx context.Context, t pg.Session, b *batch) error {
 	return nil
 }
 
-// examineRuns finds out which runs still hold their leases, and which of the others have ended as they say.
+// examineRuns finds out which runs still hold their leases, and which of the others have ended as
+// they say.
 func examineRuns(ctx context.Context, t pg.Session, b *batch) error {
 	b.liveRuns = nil
 	for _, r := range slices.Concat(b.runs, b.twins, b.invalid) {
@@ -217,8 +221,8 @@ func examineRuns(ctx context.Context, t pg.Session, b *batch) error {
 	return nil
 }
 
-// endRuns ends the runs that examineRuns has found live: those together that can be, and if that fails because of one of them, one by
-// one behind savepoints.
+// endRuns ends the runs that examineRuns has found live: those together that can be, and if that
+// fails because of one of them, one by one behind savepoints.
 func (b *batch) endRuns(ctx context.Context, t pg.Session) error {
 	live := slices.DeleteFunc(slices.Clone(b.liveRuns), func(r *Run) bool { return r.outcome.Err != nil }) // its append was busy
 	if len(live) == 0 {

@@ -9,7 +9,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/postgres/internal/pg"
 )
 
-// startable divides the enqueues into those that are to run at once, if the batch says so, and the others. What an append enqueues waits.
+// startable divides the enqueues into those that are to run at once, if the batch says so, and the
+// others. What an append enqueues waits.
 func (b *batch) startable(simple []*Entry) (starting, others []*Entry) {
 	if b.start == nil {
 		return nil, simple
@@ -24,8 +25,8 @@ func (b *batch) startable(simple []*Entry) (starting, others []*Entry) {
 	return starting, others
 }
 
-// starts is the statement that enqueues jobs that are to run at once; started is set to whether they do. It comes after those that make
-// jobs available, since it looks for these.
+// starts is the statement that enqueues jobs that are to run at once; started is set to whether
+// they do. It comes after those that make jobs available, since it looks for these.
 func (s *Store) starts(b *batch, starting []*Entry, started *bool) pg.Statement {
 	var lanes []int32
 	for _, e := range starting {
@@ -49,7 +50,8 @@ func (b *batch) settleStarted(starting []*Entry) {
 	}
 }
 
-// startedBefore answers for a batch whose jobs are known: they may be known because it has happened before.
+// startedBefore answers for a batch whose jobs are known: they may be known because it has happened
+// before.
 func (s *Store) startedBefore(ctx context.Context, t pg.Session, b *batch) (err error) {
 	params := store.ClaimParams{Node: b.start.Node, Seq: b.start.Seq, Limit: b.starting}
 	ask := func(st pg.Statement) error { return t.Run(ctx, st.Name, st.Each, st.Args...) }

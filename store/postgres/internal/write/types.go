@@ -42,8 +42,9 @@ type batch struct {
 	met    []*obstacle
 }
 
-// Run is one run that writes or ends, with what the statements of finish.sql need of it. Runs of an outcome have that;
-// those that end because their node left or died have only what they shall become.
+// Run is one run that writes or ends, with what the statements of finish.sql need of it. Runs of an
+// outcome have that; those that end because their node left or died have only what they shall
+// become.
 type Run struct {
 	Lease   store.Lease
 	outcome *store.Outcome
@@ -104,7 +105,8 @@ type wait struct {
 	waitsFor *string
 }
 
-// WakeCandidates are jobs that may have to be woken, with the number of messages that were not looked at before.
+// WakeCandidates are jobs that may have to be woken, with the number of messages that were not
+// looked at before.
 type WakeCandidates struct {
 	jobs     []pgtype.UUID
 	numbers  []int64
@@ -126,8 +128,8 @@ type told struct {
 	seq    int64
 }
 
-// patience is what is left of it for one Apply, in which many may be waiting: however much a caller's
-// transaction holds, it costs them no more than this.
+// patience is what is left of it for one Apply, in which many may be waiting: however much a
+// caller's transaction holds, it costs them no more than this.
 type patience struct {
 	wait   time.Duration // for the next lock
 	tries  int           // how often in vain, from now on

@@ -36,7 +36,8 @@ func (r *Run) park(w *store.Wait) {
 	}
 }
 
-// waitArgs are the parameters of the statement conclude that only parking needs: NULL if no run parks.
+// waitArgs are the parameters of the statement conclude that only parking needs: NULL if no run
+// parks.
 func waitArgs(runs []*Run) []any {
 	var (
 		seen          []int64
@@ -57,7 +58,8 @@ func waitArgs(runs []*Run) []any {
 	return []any{seen, kinds, enough, until, waitsFor}
 }
 
-// lockBodies is the statement that locks the bodies of jobs, and of the parents of children that answer.
+// lockBodies is the statement that locks the bodies of jobs, and of the parents of children that
+// answer.
 func lockBodies(jobs, children []pgtype.UUID) pg.Statement {
 	return pg.Statement{Name: "lock_bodies", Args: []any{jobs, children}}
 }
@@ -112,8 +114,8 @@ func (w Woken) Wake(n WakeCandidates, now int64) pg.Statement {
 	}}
 }
 
-// settleRuns tells runs that have parked and found the message that they wanted: unless it is the answer of a child that comes later in the
-// batch, and has woken them.
+// settleRuns tells runs that have parked and found the message that they wanted: unless it is the
+// answer of a child that comes later in the batch, and has woken them.
 func (w Woken) settleRuns(runs []*Run) {
 	for _, r := range runs {
 		if job, ok := w[r.Lease.Job]; ok && r.wait != nil && !r.known && r.Final == store.Waiting {
@@ -137,9 +139,9 @@ func (s *Store) wakes(ctx context.Context, w Woken) ([]store.Wake, error) {
 	return s.queuesOf(ctx, moved)
 }
 
-// AfterCommit returns what nodes are to be told of jobs that became available by something else than a
-// batch. If turns of ordering keys may have been freed or asked for, it hands them on and returns what
-// is to be told of these, too. Claims of this process look at the places at once.
+// AfterCommit returns what nodes are to be told of jobs that became available by something else
+// than a batch. If turns of ordering keys may have been freed or asked for, it hands them on and
+// returns what is to be told of these, too. Claims of this process look at the places at once.
 func (s *Store) AfterCommit(ctx context.Context, w Woken, turns bool) []store.Wake {
 	wakes, err := s.wakes(ctx, w)
 	if err != nil {

@@ -37,8 +37,8 @@
 // # Locks
 //
 // The write connection is taken before anything else and given back last. Inside, LaneCache.mu,
-// EndCache.mu and db.LifeLocks.mu are held for moments and never together. The order is: writer, then
-// one of them.
+// EndCache.mu and db.LifeLocks.mu are held for moments and never together. The order is: writer,
+// then one of them.
 //
 // # Imports
 //

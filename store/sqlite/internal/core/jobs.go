@@ -71,8 +71,8 @@ func (t *Tx) EachOf(namespace string, ids []store.ID, do func(r *store.Result) e
 	return results, nil
 }
 
-// Known answers an enqueue whose id is stored already: it is the same job, unless that is of another
-// namespace.
+// Known answers an enqueue whose id is stored already: it is the same job, unless that is of
+// another namespace.
 func (t *Tx) Known(q *store.Enqueue) (bool, error) {
 	s := t.Stmt("job_run_at")
 	db.BindID(s, q.Job.ID)

@@ -54,8 +54,8 @@ func New(ctx context.Context, o Opened) (*Database, error) {
 	return s, nil
 }
 
-// Close closes the connections, once they are not used any more, and gives up the locks of nodes. It
-// is called once.
+// Close closes the connections, once they are not used any more, and gives up the locks of nodes.
+// It is called once.
 func (s *Database) Close() (err error) {
 	writer := <-s.writer
 	close(s.closed)

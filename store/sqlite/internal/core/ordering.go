@@ -20,8 +20,9 @@ func (t *Tx) KeyHolder(k KeyName) (holder store.ID, held bool, err error) {
 	return holder, held, err
 }
 
-// awaitTurn puts an available job into the line of its ordering key. If the turn is free the head of the line gets
-// it when the transaction settles: after all that the transaction adds, so that a batch is ordered as a whole.
+// awaitTurn puts an available job into the line of its ordering key. If the turn is free the head
+// of the line gets it when the transaction settles: after all that the transaction adds, so that a
+// batch is ordered as a whole.
 func (t *Tx) awaitTurn(p Pointer) error {
 	s := t.Stmt("keyed_insert")
 	s.BindInt(p.Lane.Queue)
@@ -62,8 +63,9 @@ func (t *Tx) touchKey(k KeyName) {
 	}
 }
 
-// handOnKeys gives each touched key that is free to the head of its line. So a line never waits without a job that
-// has the turn, whenever the process dies. Nodes are told of jobs that were waiting in line.
+// handOnKeys gives each touched key that is free to the head of its line. So a line never waits
+// without a job that has the turn, whenever the process dies. Nodes are told of jobs that were
+// waiting in line.
 func (t *Tx) handOnKeys() error {
 	keys := t.keys
 	t.keys = nil

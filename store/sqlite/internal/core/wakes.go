@@ -6,8 +6,8 @@ import (
 )
 
 // tells reports whether the transaction has to note each job that becomes available or due. Where
-// the answers name the jobs themselves it has not, nor in a caller's transaction: when that commits,
-// the version of the data tells everybody.
+// the answers name the jobs themselves it has not, nor in a caller's transaction: when that
+// commits, the version of the data tells everybody.
 func (t *Tx) tells() bool { return t.Own != nil && !t.Tells }
 
 // noteDue remembers that nodes should promote what is due at a time.

@@ -24,8 +24,8 @@ func (s *Database) WriteIf(ctx context.Context, op string, needed func(*Tx) (boo
 	return err
 }
 
-// Move is Write, or with needed WriteIf, for what makes jobs available or due: it returns what nodes
-// are to be told of.
+// Move is Write, or with needed WriteIf, for what makes jobs available or due: it returns what
+// nodes are to be told of.
 func (s *Database) Move(
 	ctx context.Context, op string, needed func(*Tx) (bool, error), f func(*Tx) error,
 ) (wakes []store.Wake, err error) {
@@ -110,7 +110,8 @@ func (s *Database) commit(c *Link, f func(*Tx) error) ([]store.Wake, error) {
 	return t.Woken, nil
 }
 
-// settle writes what the transaction has collected: claim records whose slots are done, and ordering keys to hand on.
+// settle writes what the transaction has collected: claim records whose slots are done, and
+// ordering keys to hand on.
 func (t *Tx) settle() error {
 	if err := t.writeRecords(); err != nil {
 		return err
@@ -193,7 +194,8 @@ func (s *Database) Read(ctx context.Context, op string, f func(*Tx) error) error
 		err = fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
 	err = db.Classify(op, err)
-	// A connection that met something worse than the caller's mistake or impatience is opened again the next time.
+	// A connection that met something worse than the caller's mistake or impatience is opened again
+	// the next time.
 	healthy = err == nil || ctx.Err() != nil || !store.IsRetryable(err)
 	return err
 }
@@ -249,8 +251,8 @@ func (s *Database) giveReader(c *Link, healthy bool) {
 	s.readers <- c
 }
 
-// portionRows is how many entries of one job, and as many messages, one transaction removes or copies:
-// what takes a few milliseconds.
+// portionRows is how many entries of one job, and as many messages, one transaction removes or
+// copies: what takes a few milliseconds.
 const portionRows = 1000
 
 // Micros is the time of the process's clock, or the one that was injected.

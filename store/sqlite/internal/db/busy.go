@@ -15,9 +15,9 @@ import (
 var Patience = 30 * time.Second
 
 // Patient repeats try as long as it fails because another process has the file, until ctx ends, or
-// for 30 seconds if ctx has no deadline. SQLite has no queue for its lock: the process that comes at
-// the right moment gets it. So the pauses stay short, to find the gaps between the transactions of a
-// process that writes all the time.
+// for 30 seconds if ctx has no deadline. SQLite has no queue for its lock: the process that comes
+// at the right moment gets it. So the pauses stay short, to find the gaps between the transactions
+// of a process that writes all the time.
 func Patient(ctx context.Context, try func() error) error {
 	err := try()
 	if !IsBusy(err) {
@@ -62,8 +62,8 @@ func Impatient(ctx context.Context, who string) error {
 	return fmt.Errorf("%w: %s held the database for %v", store.ErrUnavailable, who, Patience)
 }
 
-// IsBusy reports whether another process has what the statement needs: the write lock; for a moment,
-// when a process recovers or removes the log, even the right to read.
+// IsBusy reports whether another process has what the statement needs: the write lock; for a
+// moment, when a process recovers or removes the log, even the right to read.
 func IsBusy(err error) bool {
 	if err == nil {
 		return false

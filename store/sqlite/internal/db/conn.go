@@ -13,8 +13,9 @@ import (
 
 // Session is where statements run: one of our connections, or a transaction of the caller's.
 type Session interface {
-	// Stmt returns a statement by name, ready to be bound. It belongs to the session: the same name returns the same
-	// statement, so that two uses of one must not overlap. An error in it shows when it runs.
+	// Stmt returns a statement by name, ready to be bound. It belongs to the session: the same name
+	// returns the same statement, so that two uses of one must not overlap. An error in it shows
+	// when it runs.
 	Stmt(name string) Stmt
 }
 
@@ -97,7 +98,8 @@ func (c *Conn) Script(text string) error {
 	return nil
 }
 
-// hasStatement reports whether text is more than comments. It does not look into strings: none of ours contains "--".
+// hasStatement reports whether text is more than comments. It does not look into strings: none of
+// ours contains "--".
 func hasStatement(text string) bool {
 	for line := range strings.Lines(text) {
 		code, _, _ := strings.Cut(line, "--")
@@ -180,8 +182,8 @@ func (c *Conn) Stmt(name string) Stmt {
 // Prepare prepares a statement and keeps it, unless it is wrong.
 func (c *Conn) Prepare(name, text string) error { return c.kept(name, text).broken }
 
-// kept returns the statement that is kept under name. A statement that cannot be prepared (its table is missing) fails when it
-// runs, and is prepared again the next time.
+// kept returns the statement that is kept under name. A statement that cannot be prepared (its
+// table is missing) fails when it runs, and is prepared again the next time.
 func (c *Conn) kept(name, text string) *nativeStmt {
 	if s, ok := c.stmts[name]; ok {
 		return s

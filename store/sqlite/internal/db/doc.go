@@ -11,8 +11,8 @@
 //
 // # Who has the file
 //
-// No caller sees "database is locked": a call that needs the file waits for it until its context ends,
-// or 30 seconds if that has no deadline, and then gets ErrUnavailable.
+// No caller sees "database is locked": a call that needs the file waits for it until its context
+// ends, or 30 seconds if that has no deadline, and then gets ErrUnavailable.
 //
 // SQLite's locks on the file belong to the process: the system drops them when any code of the
 // process closes any descriptor of the file. So nothing here opens the file but through SQLite.

@@ -87,8 +87,8 @@ func OfFile(path string, err error) error {
 	return err
 }
 
-// classByText looks at the words of an error. SQLite gives a missing table the same code as a syntax error, and the drivers of
-// callers' transactions have codes of their own.
+// classByText looks at the words of an error. SQLite gives a missing table the same code as a
+// syntax error, and the drivers of callers' transactions have codes of their own.
 func classByText(err error) error {
 	if errors.Is(err, driver.ErrBadConn) {
 		return store.ErrUnavailable

@@ -143,8 +143,8 @@ func keepCopying(t *core.Tx, c *Copying, keep, maker int64) (ours bool, err erro
 	return n > 0, err
 }
 
-// copyRows copies the next entries that were kept, the next that came after, with the signals that they
-// have received, and the next messages of other kinds, at most limit rows of each.
+// copyRows copies the next entries that were kept, the next that came after, with the signals that
+// they have received, and the next messages of other kinds, at most limit rows of each.
 func copyRows(t *core.Tx, c *Copying, limit int64) error {
 	if err := copyKept(t, c, limit); err != nil {
 		return err
@@ -178,8 +178,8 @@ func copyRows(t *core.Tx, c *Copying, limit int64) error {
 	return db.Exec(s)
 }
 
-// copyKept copies what the original published and streamed before it last continued as new, as far as
-// it is among the next limit entries.
+// copyKept copies what the original published and streamed before it last continued as new, as far
+// as it is among the next limit entries.
 func copyKept(t *core.Tx, c *Copying, limit int64) error {
 	upTo := c.original.First - 1
 	if c.kept >= upTo {
@@ -241,8 +241,8 @@ func Fork(t *core.Tx, params store.ForkParams, ahead *Copying) error {
 	return work.Audit(t, params.Actor, "fork", &q.Job.ID, 0, params.Reason)
 }
 
-// isNext returns an error if the entry after those that the fork keeps is not the one that the caller
-// has read: then those are not the same, either, or the job has other args by now.
+// isNext returns an error if the entry after those that the fork keeps is not the one that the
+// caller has read: then those are not the same, either, or the job has other args by now.
 func isNext(t *core.Tx, params store.ForkParams) error {
 	if params.Next == nil {
 		return nil
@@ -254,8 +254,8 @@ func isNext(t *core.Tx, params store.ForkParams) error {
 	return err
 }
 
-// takeCopied returns what was copied ahead for a fork, which is no leftover from now on. If it cannot
-// be used it stays one, and is removed when the job is enqueued; nothing is copied then.
+// takeCopied returns what was copied ahead for a fork, which is no leftover from now on. If it
+// cannot be used it stays one, and is removed when the job is enqueued; nothing is copied then.
 func takeCopied(t *core.Tx, params store.ForkParams, ahead *Copying) (*Copying, error) {
 	if ahead != nil {
 		c := *ahead

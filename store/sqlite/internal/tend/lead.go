@@ -10,7 +10,8 @@ import (
 // leaderName is the one lease there is: that of maintenance.
 const leaderName = "maintenance"
 
-// leaderLease says who leads, and until when. The row stays when no node does, so that the epoch only grows.
+// leaderLease says who leads, and until when. The row stays when no node does, so that the epoch
+// only grows.
 type leaderLease struct {
 	node, epoch, expiresAt int64
 
@@ -35,8 +36,8 @@ func leader(t *core.Tx) (leaderLease, error) {
 	return leaderLease{s.ReadInt(), s.ReadInt(), s.ReadInt(), db.ReadOptInt(s)}, nil
 }
 
-// lead tells whether a node leads. With a ttl it also keeps the lease, or takes it if it is over; the epoch grows
-// whenever it was over in between, even if the same node takes it again.
+// lead tells whether a node leads. With a ttl it also keeps the lease, or takes it if it is over;
+// the epoch grows whenever it was over in between, even if the same node takes it again.
 func lead(t *core.Tx, node, ttl int64) (leads bool, epoch int64, err error) {
 	lease, err := leader(t)
 	if err != nil {

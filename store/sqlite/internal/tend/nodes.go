@@ -87,7 +87,8 @@ func (v Verbs) Beat(ctx context.Context, params store.BeatParams) (store.Beat, e
 	return beat, err
 }
 
-// workToDo says what there may be to do. Whether a process is dead only a look at its lock tells, which is what a rescue does.
+// workToDo says what there may be to do. Whether a process is dead only a look at its lock tells,
+// which is what a rescue does.
 func workToDo(t *core.Tx) (store.Work, error) {
 	s := t.Stmt("work")
 	found, err := s.Next()

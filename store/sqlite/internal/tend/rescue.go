@@ -131,8 +131,9 @@ func deadRecords(t *core.Tx, after core.RecordName, limit int) ([]core.RecordNam
 	})
 }
 
-// rescue takes the jobs of up to limit claim records of dead nodes. Records with a job that cannot be put back do not count:
-// they stay, are tried again by the next rescue, and do not hold up the others.
+// rescue takes the jobs of up to limit claim records of dead nodes. Records with a job that cannot
+// be put back do not count: they stay, are tried again by the next rescue, and do not hold up the
+// others.
 func rescue(t *core.Tx, params store.RescueParams) ([]store.RescuedJob, error) {
 	var rescued []store.RescuedJob
 	last := core.RecordName{Node: math.MinInt64, Seq: 0}
@@ -194,8 +195,8 @@ func rescueSlot(t *core.Tx, r *core.ClaimRecord, slot int) (job store.RescuedJob
 	return job, false, nil
 }
 
-// rescueJob ends the run of a job that no handler works on any more, as its node has promised. It finds no job if
-// the slot's body is gone, which would be a bug.
+// rescueJob ends the run of a job that no handler works on any more, as its node has promised. It
+// finds no job if the slot's body is gone, which would be a bug.
 func rescueJob(t *core.Tx, r *core.ClaimRecord, slot int) (rescued store.RescuedJob, found bool, err error) {
 	l := r.Lease(slot)
 	r.Finish(slot)

@@ -18,8 +18,8 @@ import (
 const (
 	// listLook is how many rows List looks at for one page before it returns what it has.
 	listLook = 10_000
-	// listWaiting is how many waiting jobs there may be for List to read and sort all of their pointers, which finds the few that
-	// wait among millions that are finished.
+	// listWaiting is how many waiting jobs there may be for List to read and sort all of their
+	// pointers, which finds the few that wait among millions that are finished.
 	listWaiting = 20_000
 )
 
@@ -193,8 +193,9 @@ func (l *lister) fromParent(before store.ID, n int) ([]candidate, error) {
 	})
 }
 
-// choose decides where the candidates come from. A filter that asks for certain states, and not for completed jobs, is
-// served from the pointers, so that what is rare is found without a walk through all that is not; unless too much waits.
+// choose decides where the candidates come from. A filter that asks for certain states, and not for
+// completed jobs, is served from the pointers, so that what is rare is found without a walk through
+// all that is not; unless too much waits.
 func (l *lister) choose() error {
 	states := l.params.Filter.States
 	if l.params.Filter.Parent != uuid.Nil || len(states) == 0 || slices.Contains(states, store.Completed) {

@@ -86,8 +86,8 @@ func count(t *core.Tx, q *store.Queue, id int64) error {
 			s.Done()
 		}
 	}
-	// Blocked jobs are available, too. The table is in the order of their keys, so that the oldest is found among
-	// those that are counted.
+	// Blocked jobs are available, too. The table is in the order of their keys, so that the oldest
+	// is found among those that are counted.
 	s = t.Stmt("keyed_page")
 	s.BindInt(id)
 	s.BindInt(store.CountBound + 1)
@@ -127,7 +127,8 @@ func noteDue(q *store.Queue, runAt int64) {
 	}
 }
 
-// runningByQueue counts the running jobs of each queue. Claim records do not tell the queue, the bodies do.
+// runningByQueue counts the running jobs of each queue. Claim records do not tell the queue, the
+// bodies do.
 func runningByQueue(t *core.Tx) (map[int64]int, error) {
 	runs, err := t.RunningJobs()
 	if err != nil {

@@ -45,7 +45,8 @@ func (v Verbs) Get(ctx context.Context, namespace string, id store.ID) (store.Re
 	return record, err
 }
 
-// fullRecord returns what is known of a job, but for its attempts. find looks for the run of a job that runs.
+// fullRecord returns what is known of a job, but for its attempts. find looks for the run of a job
+// that runs.
 func fullRecord(t *core.Tx, id store.ID, find func(store.ID) (core.RunningJob, bool, error)) (store.Record, bool, error) {
 	b, found, err := t.Body(id)
 	if err != nil || !found {
@@ -75,7 +76,8 @@ func fullRecord(t *core.Tx, id store.ID, find func(store.ID) (core.RunningJob, b
 	return r, true, err
 }
 
-// endedRecord completes the record of a finished job. The run that ended it is counted; the body does not know of it.
+// endedRecord completes the record of a finished job. The run that ended it is counted; the body
+// does not know of it.
 func endedRecord(t *core.Tx, r *store.Record, b *core.Body, f core.Finished) (err error) {
 	r.State, r.Reason, r.FinishedAt, r.Result = f.State, f.Reason, db.TimeOf(f.FinishedAt), f.Result
 	r.StartedAt, r.ResultCodec, r.Fingerprint = f.StartedAt, f.Codec, f.Fingerprint

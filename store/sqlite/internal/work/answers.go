@@ -6,8 +6,9 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
 
-// answer tells the parent of a job that it finished, in the transaction that finishes it. A parent that is completed, or gone, is
-// told nothing; one that failed or was cancelled may be resumed, and finds the answer then.
+// answer tells the parent of a job that it finished, in the transaction that finishes it. A parent
+// that is completed, or gone, is told nothing; one that failed or was cancelled may be resumed, and
+// finds the answer then.
 func answer(t *core.Tx, parent store.ID, m *store.Message) error {
 	to, found, err := addresseeOf(t, parent)
 	if err != nil || !found || to.ended == store.Completed {
@@ -17,8 +18,8 @@ func answer(t *core.Tx, parent store.ID, m *store.Message) error {
 	return err
 }
 
-// closeLater makes a note of a job that finishes if there are children to close. One that runs again later, because a person asked, is not
-// closed for what its parent was.
+// closeLater makes a note of a job that finishes if there are children to close. One that runs
+// again later, because a person asked, is not closed for what its parent was.
 func closeLater(t *core.Tx, id store.ID) error {
 	s := t.Stmt("children_has")
 	db.BindID(s, id)

@@ -51,8 +51,9 @@ func closedParents(t *core.Tx, limit int) ([]closedParent, error) {
 	})
 }
 
-// closeChildren works off the notes that there are, in the order of their jobs, and up to limit children of them. A child that ends at once
-// may have children itself: the note of it is for the next call, which is asked for.
+// closeChildren works off the notes that there are, in the order of their jobs, and up to limit
+// children of them. A child that ends at once may have children itself: the note of it is for the
+// next call, which is asked for.
 func closeChildren(t *core.Tx, limit int) (closed store.Closed, err error) {
 	parents, err := closedParents(t, limit) // there may be many whose children have all finished
 	if err != nil {
@@ -74,8 +75,8 @@ func closeChildren(t *core.Tx, limit int) (closed store.Closed, err error) {
 	return closed, err
 }
 
-// closeChildrenOf closes up to limit children of one job, and returns how many it looked at. A job that a person made run again keeps
-// its children.
+// closeChildrenOf closes up to limit children of one job, and returns how many it looked at. A job
+// that a person made run again keeps its children.
 func closeChildrenOf(t *core.Tx, p closedParent, limit int, closed *store.Closed) (int, error) {
 	again, err := runsAgain(t, p.id)
 	if err != nil {

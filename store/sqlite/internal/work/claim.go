@@ -186,9 +186,9 @@ func takeOne(t *core.Tx, h *head, limit int) ([]store.Claimed, error) {
 	return claimed, db.Exec(s)
 }
 
-// takeMerged claims the best jobs of several lanes: it merges their pointers, which says how many to take of each and
-// in which order, and then takes them lane by lane. Within a lane older jobs are never less urgent than newer ones, so that what
-// it takes of a lane is always its beginning.
+// takeMerged claims the best jobs of several lanes: it merges their pointers, which says how many
+// to take of each and in which order, and then takes them lane by lane. Within a lane older jobs
+// are never less urgent than newer ones, so that what it takes of a lane is always its beginning.
 func takeMerged(t *core.Tx, heads []*head, params store.ClaimParams) ([]store.Claimed, error) {
 	m := &merge{heads: slices.Clone(heads), now: t.Now, aging: params.Aging.Microseconds()}
 	heap.Init(m)
@@ -330,8 +330,8 @@ func writeClaims(t *core.Tx, params store.ClaimParams, claimed []store.Claimed) 
 	return db.Exec(s)
 }
 
-// startRun does what entering Running asks for, and reads what earlier runs left. The first run of a job has no such things, unless it
-// is a fork.
+// startRun does what entering Running asks for, and reads what earlier runs left. The first run of
+// a job has no such things, unless it is a fork.
 func startRun(t *core.Tx, c *store.Claimed) error {
 	if err := enter(t, &c.Job, store.Running); err != nil || c.Lease.Number == 1 && !c.Durable {
 		return err
@@ -358,7 +358,8 @@ func readTraces(t *core.Tx, c *store.Claimed) error {
 	return nil
 }
 
-// claimedBefore returns the jobs that an earlier claim with the same number took and that still run.
+// claimedBefore returns the jobs that an earlier claim with the same number took and that still
+// run.
 func claimedBefore(t *core.Tx, params store.ClaimParams) ([]store.Claimed, error) {
 	var claimed []store.Claimed
 	for seq := params.Seq; seq < params.Seq+int64(params.Records()); seq++ {

@@ -12,7 +12,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
 
-// enqueueAll inserts jobs in the order given. Each has its own result; an error ends the transaction.
+// enqueueAll inserts jobs in the order given. Each has its own result; an error ends the
+// transaction.
 func enqueueAll(t *core.Tx, enqueues []*store.Enqueue) error {
 	for _, q := range enqueues {
 		q.Result, q.Err = store.EnqueueResult{}, nil

@@ -140,7 +140,8 @@ func EndRun(t *core.Tx, b *core.Body, r *core.ClaimRecord, l store.Lease, e *End
 	return state, e.Reason, err
 }
 
-// applyRequests changes how a run ends by what people asked of the job meanwhile, by its deadline, and by what has arrived for it.
+// applyRequests changes how a run ends by what people asked of the job meanwhile, by its deadline,
+// and by what has arrived for it.
 func applyRequests(t *core.Tx, b *core.Body, e *Ending, asked Requests) error {
 	held := e.State == store.Waiting && e.wait.Held
 	verdict := store.Ending{
@@ -177,7 +178,8 @@ func applyRequests(t *core.Tx, b *core.Body, e *Ending, asked Requests) error {
 	return err
 }
 
-// goOn puts a job back whose run has ended without finishing it, and returns the state that it is in then.
+// goOn puts a job back whose run has ended without finishing it, and returns the state that it is
+// in then.
 func goOn(t *core.Tx, b *core.Body, e *Ending) (store.State, error) {
 	if err := bind(t, b, e.version); err != nil {
 		return 0, err
@@ -220,7 +222,8 @@ func bind(t *core.Tx, b *core.Body, version string) (err error) {
 	return nil
 }
 
-// finish ends a job whose pointer is gone, with all that its end brings with it. r is nil if it was not running.
+// finish ends a job whose pointer is gone, with all that its end brings with it. r is nil if it was
+// not running.
 func finish(t *core.Tx, b *core.Body, e *Ending, r *core.ClaimRecord, lease int64) error {
 	if err := enter(t, &b.Job, e.State); err != nil {
 		return err
@@ -248,8 +251,9 @@ func finish(t *core.Tx, b *core.Body, e *Ending, r *core.ClaimRecord, lease int6
 	return nil
 }
 
-// refuse answers an outcome whose lease is not live: it is lost, unless the outcome is repeated and had been applied. One that leaves no
-// attempt is known by the lease number that it left with the body.
+// refuse answers an outcome whose lease is not live: it is lost, unless the outcome is repeated and
+// had been applied. One that leaves no attempt is known by the lease number that it left with the
+// body.
 func refuse(t *core.Tx, o *store.Outcome) error {
 	o.Err = store.LostLease(o.Lease.Job)
 	if !o.Repeat {
@@ -268,7 +272,8 @@ func refuse(t *core.Tx, o *store.Outcome) error {
 	return err
 }
 
-// lastLease returns the lease number of the last run of a job that its body knows of; 0 if there is none.
+// lastLease returns the lease number of the last run of a job that its body knows of; 0 if there is
+// none.
 func lastLease(t *core.Tx, id store.ID) (int64, error) {
 	s := t.Stmt("job_lease")
 	db.BindID(s, id)
@@ -280,8 +285,8 @@ func lastLease(t *core.Tx, id store.ID) (int64, error) {
 	return s.ReadInt(), nil
 }
 
-// endedAs returns the state to which the run of a lease led, or 0 if it did not end itself. known: the run has left a trace of how
-// it ended.
+// endedAs returns the state to which the run of a lease led, or 0 if it did not end itself. known:
+// the run has left a trace of how it ended.
 func endedAs(t *core.Tx, l store.Lease) (state store.State, known bool, err error) {
 	s := t.Stmt("attempt_outcome")
 	db.BindID(s, l.Job)

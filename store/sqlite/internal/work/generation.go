@@ -6,14 +6,14 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
 
-// A job that continues as new may leave behind tens of thousands of rows. They are not removed in the
-// transaction that ends its run, for which everybody else who writes would wait: the entry with which
-// it starts over says from where on its journal and its inbox count, and what is before is hidden, and
-// removed bit by bit (see leftover.go). What the job has published and streamed before stays, for those
-// who ask for it.
+// A job that continues as new may leave behind tens of thousands of rows. They are not removed in
+// the transaction that ends its run, for which everybody else who writes would wait: the entry with
+// which it starts over says from where on its journal and its inbox count, and what is before is
+// hidden, and removed bit by bit (see leftover.go). What the job has published and streamed before
+// stays, for those who ask for it.
 
-// continueAsNew makes a job whose run has ended start over: of its journal it remembers nothing but that it
-// has continued, and of its messages only the signals that no entry has received.
+// continueAsNew makes a job whose run has ended start over: of its journal it remembers nothing but
+// that it has continued, and of its messages only the signals that no entry has received.
 func continueAsNew(t *core.Tx, b *core.Body, again *store.Continue) error {
 	g, err := GenerationOf(t, b.ID)
 	if err != nil {
@@ -46,9 +46,9 @@ func continueAsNew(t *core.Tx, b *core.Body, again *store.Continue) error {
 	return db.Exec(s)
 }
 
-// keepUnread lets the signals that no entry of a generation has received be the first messages of the
-// next one, and returns from which row on its messages are counted. As a rule they are the last rows,
-// and stay where they are; else they move behind all others.
+// keepUnread lets the signals that no entry of a generation has received be the first messages of
+// the next one, and returns from which row on its messages are counted. As a rule they are the last
+// rows, and stay where they are; else they move behind all others.
 func keepUnread(t *core.Tx, id store.ID, g Generation) (sent int64, err error) {
 	last, err := NewestMessage(t, id, g)
 	if err != nil || last == g.Sent {
@@ -81,8 +81,8 @@ func NewestMessage(t *core.Tx, id store.ID, g Generation) (row int64, err error)
 	return max(db.ReadOptInt(s), g.Sent), nil
 }
 
-// unread lists the rows of signals that no entry of a generation has received. Two indexes tell which
-// messages are left, of which only those that are signals are looked up.
+// unread lists the rows of signals that no entry of a generation has received. Two indexes tell
+// which messages are left, of which only those that are signals are looked up.
 func unread(t *core.Tx, id store.ID, g Generation) (rows []int64, err error) {
 	received := map[int64]bool{}
 	s := t.Stmt("received")

@@ -14,7 +14,8 @@ func (v Verbs) SendTx(ctx context.Context, wrapped store.Tx, sends []*store.Send
 	return v.d.InCallers(ctx, "send", wrapped, func(t *core.Tx) error { return sendAll(t, sends) })
 }
 
-// sendAll delivers messages in the order given. Each has its own result; an error ends the transaction.
+// sendAll delivers messages in the order given. Each has its own result; an error ends the
+// transaction.
 func sendAll(t *core.Tx, sends []*store.Send) error {
 	for _, q := range sends {
 		q.Result, q.Err = store.SendResult{}, nil

@@ -36,9 +36,10 @@ func appendEntries(t *core.Tx, a *store.Append) (err error) {
 	return err
 }
 
-// tryAppend returns why an append is refused. All of that is found before the first write, but for a number that is taken, which
-// the first insert finds: the numbers of an append follow each other, and those that are stored have no gaps, so that no later insert
-// can fail alone. Entries without anything else are only planned; then it is writeLines that finds it.
+// tryAppend returns why an append is refused. All of that is found before the first write, but for
+// a number that is taken, which the first insert finds: the numbers of an append follow each other,
+// and those that are stored have no gaps, so that no later insert can fail alone. Entries without
+// anything else are only planned; then it is writeLines that finds it.
 func tryAppend(t *core.Tx, a *store.Append) (refused, err error) {
 	if refused := a.CheckEntries(); refused != nil {
 		return refused, nil

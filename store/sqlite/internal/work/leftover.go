@@ -11,8 +11,8 @@ import (
 // noMaker is the maker of rows whose job was removed, or never made.
 const noMaker = 0
 
-// leaveBehind removes what a generation has forgotten, or leaves what is left of it for later. What the
-// one before has forgotten is gone, unless that is noted.
+// leaveBehind removes what a generation has forgotten, or leaves what is left of it for later. What
+// the one before has forgotten is gone, unless that is noted.
 func leaveBehind(t *core.Tx, id store.ID, before, next Generation) error {
 	cleared, noted, err := cleared(t, id)
 	if err != nil {
@@ -24,7 +24,8 @@ func leaveBehind(t *core.Tx, id store.ID, before, next Generation) error {
 	return forgetSome(t, id, next, cleared, noted)
 }
 
-// cleared tells how far the removal of what a job has forgotten is, if it is noted that some is left.
+// cleared tells how far the removal of what a job has forgotten is, if it is noted that some is
+// left.
 func cleared(t *core.Tx, id store.ID) (seq int64, noted bool, err error) {
 	s := t.Stmt("leftover_cleared")
 	db.BindID(s, id)
@@ -35,8 +36,8 @@ func cleared(t *core.Tx, id store.ID) (seq int64, noted bool, err error) {
 	return db.ReadOptInt(s), true, nil
 }
 
-// forgetSome removes some of what a generation has forgotten, and sees to it that it is noted whether some is
-// left.
+// forgetSome removes some of what a generation has forgotten, and sees to it that it is noted
+// whether some is left.
 func forgetSome(t *core.Tx, id store.ID, g Generation, cleared int64, noted bool) error {
 	cleared, more, err := forgetEntries(t, id, cleared, g.First-1)
 	if err != nil {
@@ -60,10 +61,10 @@ func forgetSome(t *core.Tx, id store.ID, g Generation, cleared int64, noted bool
 	return nothingLeft(t, id)
 }
 
-// forgetEntries looks at a portion of a journal, after a Seq and up to one, and removes what does not
-// stay. It returns the last Seq that it has looked at, and whether there may be more. What stays may
-// become very much, so nothing is looked at twice: a value goes when one that has replaced it is looked
-// at.
+// forgetEntries looks at a portion of a journal, after a Seq and up to one, and removes what does
+// not stay. It returns the last Seq that it has looked at, and whether there may be more. What
+// stays may become very much, so nothing is looked at twice: a value goes when one that has
+// replaced it is looked at.
 func forgetEntries(t *core.Tx, id store.ID, after, upTo int64) (last int64, more bool, err error) {
 	last, looked, err := LookAt(t, id, after, upTo, t.Database.Portion)
 	if err != nil || looked == 0 {

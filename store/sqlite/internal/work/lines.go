@@ -8,8 +8,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
 
-// writeLater plans the entries of an append whose lease is live and which follow what is there. If they are what a statement lacked, they
-// are written, and may be refused.
+// writeLater plans the entries of an append whose lease is live and which follow what is there. If
+// they are what a statement lacked, they are written, and may be refused.
 func writeLater(t *core.Tx, a *store.Append) (refused, err error) {
 	for i := range a.Entries {
 		t.Lines.Rows = append(t.Lines.Rows, core.Line{Of: a, Index: i})
@@ -36,7 +36,8 @@ func insertLines() core.Inserting[core.Line] {
 	}
 }
 
-// refuseLine answers an append whose entry has a number that is taken, and drops what is planned of it.
+// refuseLine answers an append whose entry has a number that is taken, and drops what is planned of
+// it.
 func refuseLine(t *core.Tx, l core.Line) (err error) {
 	if l.Index > 0 {
 		return gapBefore(l.Of, l.Index)
@@ -52,7 +53,8 @@ func gapBefore(a *store.Append, i int) error {
 	return fmt.Errorf("%w: the journal of job %v has a gap before %d", store.ErrInvalid, a.Lease.Job, a.Entries[i].Seq)
 }
 
-// follows reports whether the append's first entry is the next one of its journal, or that of a number that is taken.
+// follows reports whether the append's first entry is the next one of its journal, or that of a
+// number that is taken.
 func follows(t *core.Tx, a *store.Append) (bool, error) {
 	before := a.Entries[0].Seq - 1
 	if before == 0 && a.Lease.Number > 1 { // the first entries of a job that continued as new are free, and forgotten
@@ -68,8 +70,8 @@ func follows(t *core.Tx, a *store.Append) (bool, error) {
 	return db.Exists(s)
 }
 
-// refuseAppend answers an append whose lease is not live, or whose first number cannot be written: the lease is lost, unless the
-// append is repeated and this very lease wrote the entry before.
+// refuseAppend answers an append whose lease is not live, or whose first number cannot be written:
+// the lease is lost, unless the append is repeated and this very lease wrote the entry before.
 func refuseAppend(t *core.Tx, a *store.Append, live bool) (refused, err error) {
 	refused = store.LostLease(a.Lease.Job)
 	if len(a.Entries) == 0 {

@@ -26,7 +26,8 @@ func GenerationOf(t *core.Tx, id store.ID) (g Generation, err error) {
 	return Generation{s.ReadInt(), db.ReadOptInt(s)}, nil
 }
 
-// memory is generation for readers: of a job that is not there, rows may be left, or copied for a fork.
+// memory is generation for readers: of a job that is not there, rows may be left, or copied for a
+// fork.
 func memory(t *core.Tx, id store.ID) (g Generation, there bool, err error) {
 	if there, err = t.IsThere(id); there {
 		g, err = GenerationOf(t, id)

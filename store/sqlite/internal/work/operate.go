@@ -78,8 +78,8 @@ func retry(t *core.Tx, result *store.Result, params store.RetryParams) error {
 	return Audit(t, params.Actor, "retry", &result.Job, 0, params.Reason)
 }
 
-// reopen undoes the end of a job, which starts from its first attempt. What it remembers stays. It fails with a *UniqueError, before
-// anything has changed, if another job has its unique key.
+// reopen undoes the end of a job, which starts from its first attempt. What it remembers stays. It
+// fails with a *UniqueError, before anything has changed, if another job has its unique key.
 func reopen(t *core.Tx, b *core.Body, f core.Finished) error {
 	if len(b.UniqueKey) > 0 {
 		holder, taken, err := uniqueHolder(t, b.UniqueKey)

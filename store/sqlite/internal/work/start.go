@@ -10,7 +10,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
 
-// mayStart finds out whether nothing is in the way of the jobs of the batch that are to run at once.
+// mayStart finds out whether nothing is in the way of the jobs of the batch that are to run at
+// once.
 func mayStart(t *core.Tx, batch *store.Batch) error {
 	t.Starts, t.Started = false, nil
 	start := batch.Start
@@ -74,7 +75,8 @@ func startLater(t *core.Tx, q *store.Enqueue) {
 	t.Started = append(t.Started, q.Started(store.Lease{}, q.Result.RunAt, db.TimeOf(t.Now)))
 }
 
-// start claims what was noted. If the batch is a repeated one, it answers what that has claimed before.
+// start claims what was noted. If the batch is a repeated one, it answers what that has claimed
+// before.
 func start(t *core.Tx, batch *store.Batch) (err error) {
 	start := batch.Start
 	if start == nil {

@@ -26,8 +26,8 @@ func takeUnique(t *core.Tx, key []byte, id store.ID) error {
 	return db.Exec(s)
 }
 
-// enter releases the job's unique key if the job does not hold it in the state that it enters. Nothing but an
-// operator's retry takes it back.
+// enter releases the job's unique key if the job does not hold it in the state that it enters.
+// Nothing but an operator's retry takes it back.
 func enter(t *core.Tx, job *store.Job, state store.State) error {
 	if len(job.UniqueKey) == 0 || job.UniqueStates.Has(state) {
 		return nil
@@ -49,7 +49,8 @@ func onConflict(t *core.Tx, q *store.Enqueue, holder store.ID, runAt int64) erro
 		return db.Unexpected("the body of the job that holds a unique key", err)
 	}
 	q.Result = store.EnqueueResult{ID: holder, Existing: true, RunAt: b.RunAt}
-	// A job with a lease number has started: even if it snoozed or was released, its handler may have seen the args.
+	// A job with a lease number has started: even if it snoozed or was released, its handler may
+	// have seen the args.
 	if q.OnConflict != store.Replace || b.LeaseNumber > 0 {
 		return nil
 	}
@@ -71,7 +72,8 @@ func onConflict(t *core.Tx, q *store.Enqueue, holder store.ID, runAt int64) erro
 	}
 	p := b.Pointer()
 	p.RunAt = runAt
-	// A job that has the turn of its ordering key keeps it, even until later: its place in the order does not change.
+	// A job that has the turn of its ordering key keeps it, even until later: its place in the
+	// order does not change.
 	if state, err = t.Place(p, store.Scheduled); err != nil {
 		return err
 	}

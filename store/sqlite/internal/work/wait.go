@@ -30,7 +30,8 @@ type storedWait struct {
 	Error  string       `json:"error,omitempty"`
 }
 
-// park makes a job wait whose run has ended, until its deadline at the latest, unless it is held. One that is held keeps its run time.
+// park makes a job wait whose run has ended, until its deadline at the latest, unless it is held.
+// One that is held keeps its run time.
 func park(t *core.Tx, b *core.Body, e *Ending) error {
 	about := storedWait{Since: t.Now, For: string(e.wait.For)}
 	if e.wait.Held {
@@ -57,7 +58,8 @@ func park(t *core.Tx, b *core.Body, e *Ending) error {
 	return putWaiting(t, b, due, *e.wait, before{}, about)
 }
 
-// holdJob makes a job whose run has ended wait for a person, who will find it in the state in which it would be otherwise.
+// holdJob makes a job whose run has ended wait for a person, who will find it in the state in which
+// it would be otherwise.
 func holdJob(t *core.Tx, b *core.Body, state store.State, due int64, words string) error {
 	if err := t.PutBack(b, b.RunMicros); err != nil {
 		return err
@@ -66,8 +68,8 @@ func holdJob(t *core.Tx, b *core.Body, state store.State, due int64, words strin
 	return putWaiting(t, b, db.Never, store.Wait{Held: true}, before{state, due}, about)
 }
 
-// putWaiting gives a job the pointer of one that waits, which says all that wakes it: nothing, if it is held. The job keeps the turn of its
-// ordering key, and its unique key as if it ran.
+// putWaiting gives a job the pointer of one that waits, which says all that wakes it: nothing, if
+// it is held. The job keeps the turn of its ordering key, and its unique key as if it ran.
 func putWaiting(t *core.Tx, b *core.Body, due int64, w store.Wait, was before, about storedWait) error {
 	if err := enter(t, &b.Job, store.Running); err != nil {
 		return err
@@ -92,8 +94,8 @@ func putWaiting(t *core.Tx, b *core.Body, due int64, w store.Wait, was before, a
 	return db.Exec(s)
 }
 
-// arrived reports whether a message that wakes such a wait is there already. There is one writer: what comes later finds the job
-// waiting.
+// arrived reports whether a message that wakes such a wait is there already. There is one writer:
+// what comes later finds the job waiting.
 func arrived(t *core.Tx, id store.ID, w *store.Wait) (bool, error) {
 	if w.Held {
 		return false, nil

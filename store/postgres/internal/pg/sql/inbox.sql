@@ -1,8 +1,9 @@
 -- Messages, waiting and waking.
 --
--- What sends to a job, parks it or ends its child locks the job's body first, in a statement of
--- its own: what comes after sees all that was sent, numbers it without gaps, and the job does not
--- park and is not sent to meanwhile. So a message either finds the job waiting, or is found by the run that parks.
+-- What sends to a job, parks it or ends its child locks the job's body first, in a statement of its
+-- own: what comes after sees all that was sent, numbers it without gaps, and the job does not park
+-- and is not sent to meanwhile. So a message either finds the job waiting, or is found by the run
+-- that parks.
 
 -- Locks bodies: those of @jobs, and of the parents of @answering_children. In the order of their
 -- ids, as everybody does.

@@ -1,7 +1,8 @@
 -- Questions. They run in one snapshot and lock nothing.
 
 -- All that is known of jobs, but for their attempts. Which of them run is told by all claim records
--- together, with those that have just ended: they are not looked at if all of the jobs have finished.
+-- together, with those that have just ended: they are not looked at if all of the jobs have
+-- finished.
 -- name: records
 -- params: @jobs uuid[]
 WITH open AS MATERIALIZED (

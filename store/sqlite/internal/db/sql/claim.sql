@@ -1,7 +1,8 @@
--- Claims. There is one writer, so what a transaction reads at the head of a lane is still there when it deletes it.
+-- Claims. There is one writer, so what a transaction reads at the head of a lane is still there
+-- when it deletes it.
 
--- The first row of each lane is its head: with the lane of the row before this walks from lane to lane, and an empty
--- lane costs nothing.
+-- The first row of each lane is its head: with the lane of the row before this walks from lane to
+-- lane, and an empty lane costs nothing.
 -- name: next_head
 SELECT lane, run_at, id FROM holdfast_ready WHERE lane > ? ORDER BY lane, run_at, id LIMIT 1;
 
@@ -9,8 +10,8 @@ SELECT lane, run_at, id FROM holdfast_ready WHERE lane > ? ORDER BY lane, run_at
 SELECT run_at, id FROM holdfast_ready
 WHERE lane = ? AND (run_at, id) > (?, ?) ORDER BY run_at, id LIMIT ? + 0;
 
--- A pointer without a body would be a bug; the outer join lets it be dropped instead of standing at the head for ever.
--- Nearly all jobs have no marks, and then no parent, which is not looked for.
+-- A pointer without a body would be a bug; the outer join lets it be dropped instead of standing at
+-- the head for ever. Nearly all jobs have no marks, and then no parent, which is not looked for.
 -- name: claim_bodies
 SELECT r.id, j.lane, r.run_at, j.created_at, j.lease, j.attempt, j.max_attempts, j.codec, j.ordering_key, j.unique_key,
   j.unique_states, j.options, j.tags, j.metadata, j.args, j.marks, CASE WHEN j.marks IS NOT NULL THEN j.parent END
@@ -47,7 +48,8 @@ WHERE node = @node AND seq >= @from_seq AND seq < @to_seq ORDER BY seq;
 -- name: claims_all
 SELECT node, seq, claimed_at, done, all_slots, ids, leases FROM holdfast_claim ORDER BY node, seq;
 
--- There is no index from job to claim: what runs at one moment is few, and the hot path would pay for it.
+-- There is no index from job to claim: what runs at one moment is few, and the hot path would pay
+-- for it.
 -- name: claims_with
 -- params: @job
 SELECT node, seq, claimed_at, done, all_slots, ids, leases FROM holdfast_claim WHERE instr(ids, @job) > 0;

@@ -55,7 +55,8 @@ ON CONFLICT (id) DO UPDATE SET lease = excluded.lease, percent = excluded.percen
 -- name: checkpoint
 SELECT percent, updated_at, message, value FROM holdfast_checkpoint WHERE id = ?;
 
--- What earlier runs left, and what people asked: all that a claim of a job that is not new has to know.
+-- What earlier runs left, and what people asked: all that a claim of a job that is not new has to
+-- know.
 -- name: traces
 -- params: @job
 SELECT EXISTS (SELECT 1 FROM holdfast_journal e WHERE e.id = x.id), r.at, r.reason, c.percent, c.updated_at, c.message, c.value

@@ -1,7 +1,7 @@
 -- What is sent to jobs.
 
--- All that a message needs to know of the job that it is for: where its pointer is if it waits, how it waits, how it
--- ended, the last message that it has, and the last that it has forgotten.
+-- All that a message needs to know of the job that it is for: where its pointer is if it waits, how
+-- it waits, how it ended, the last message that it has, and the last that it has forgotten.
 -- name: addressee
 SELECT j.lane, j.run_at, j.ordering_key, f.state, (SELECT max(i.seq) FROM holdfast_inbox i WHERE i.id = j.id),
   (SELECT e.ref FROM holdfast_journal e INDEXED BY holdfast_journal_continued WHERE e.kind = {entry_continued} AND e.id = j.id

@@ -1,4 +1,5 @@
--- Queues and lanes. Statements that also run in callers' transactions use plain ? parameters, which every driver knows.
+-- Queues and lanes. Statements that also run in callers' transactions use plain ? parameters, which
+-- every driver knows.
 
 -- name: queue_id
 SELECT id FROM holdfast_queue WHERE namespace = ? AND name = ?;

@@ -14,7 +14,8 @@ ON CONFLICT (id) DO UPDATE SET due = excluded.due, maker = excluded.maker, clear
 -- name: leftover_cleared
 SELECT cleared FROM holdfast_leftover WHERE id = ?;
 
--- Who copies a fork says so, if no rows are left under its id, and goes on if no other has taken it.
+-- Who copies a fork says so, if no rows are left under its id, and goes on if no other has taken
+-- it.
 -- name: leftover_begin
 INSERT OR IGNORE INTO holdfast_leftover (id, due, maker) VALUES (?, ?, ?);
 
