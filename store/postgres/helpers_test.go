@@ -30,12 +30,13 @@ func open(t *testing.T, config postgres.Config) store.Store {
 }
 
 // forgetfulPool keeps nothing of a session when a connection is given back.
-func forgetfulPool(t *testing.T, url string) *pgxpool.Pool {
+func forgetfulPool(t *testing.T, source postgres.Config) *pgxpool.Pool {
 	t.Helper()
-	config, err := pgxpool.ParseConfig(url)
+	config, err := pgxpool.ParseConfig(source.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
+	config.ConnConfig.RuntimeParams["application_name"] = "holdfast:" + source.SchemaName
 	config.MaxConns = 4
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	config.AfterRelease = func(conn *pgx.Conn) bool {

@@ -25,8 +25,9 @@ func TestMain(m *testing.M) {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T, clock *storetest.Clock) store.Store {
-		url, schema := pgtest.Shared(t).Schema(t)
-		return open(t, postgres.Config{URL: url, SchemaName: schema, MaxConns: 4, Clock: clock.Now})
+		config := used(t)
+		config.Clock = clock.Now
+		return open(t, config)
 	})
 }
 
@@ -40,7 +41,8 @@ func TestConformanceBehindPooler(t *testing.T) {
 		t.Skip("it is the same suite once more")
 	}
 	storetest.Run(t, func(t *testing.T, clock *storetest.Clock) store.Store {
-		url, schema := pgtest.Shared(t).Schema(t)
-		return open(t, postgres.Config{Pool: forgetfulPool(t, url), SchemaName: schema, NoSession: true, Clock: clock.Now})
+		config := used(t)
+		pool := forgetfulPool(t, config)
+		return open(t, postgres.Config{Pool: pool, SchemaName: config.SchemaName, NoSession: true, Clock: clock.Now})
 	}, "Property", "Race", "Retain", "RetainQueues", "Told")
 }
