@@ -33,8 +33,8 @@ func TestConformance(t *testing.T) {
 
 // TestConformanceBehindPooler has a pool that keeps nothing of a session from one use of a
 // connection to the next, as a pooler in transaction mode would. It sends the same statements, so
-// random sequences of operations would tell nothing new, nor would races, nor what happens over
-// days; and without notifications nobody is told of anything.
+// random sequences of operations and tables of all cases would tell nothing new, nor would races,
+// nor what happens over days; and without notifications nobody is told of anything.
 func TestConformanceBehindPooler(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -44,5 +44,5 @@ func TestConformanceBehindPooler(t *testing.T) {
 		config := used(t)
 		pool := forgetfulPool(t, config)
 		return open(t, postgres.Config{Pool: pool, SchemaName: config.SchemaName, NoSession: true, Clock: clock.Now})
-	}, "Property", "Race", "Retain", "RetainQueues", "Told")
+	}, "Ending", "Property", "Race", "Retain", "RetainQueues", "Told", "Unit")
 }

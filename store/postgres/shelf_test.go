@@ -118,7 +118,8 @@ const emptied = `DO $$
 DECLARE r record; space oid := current_setting('shelf.schema')::regnamespace;
 BEGIN
   FOR r IN SELECT oid::regclass AS name, relkind FROM pg_class WHERE relnamespace = space
-    AND (relkind IN ('r', 'p') AND NOT relispartition AND relname <> 'migration' OR relkind = 'S') LOOP
+    AND (relkind IN ('r', 'p') AND NOT relispartition AND relname <> 'migration' OR relkind = 'S')
+    ORDER BY oid DESC LOOP -- what was made later may refer to what was there
     IF r.relkind = 'S' THEN
       PERFORM setval(r.name, 1, false);
     ELSE
