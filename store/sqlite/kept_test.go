@@ -11,8 +11,8 @@ import (
 
 // newKeeping is one whose job has continued as new before, and keeps what it streamed and
 // published. What it has forgotten is not all removed.
-func newKeeping(t *testing.T) *mindful {
-	m := newMindful(t)
+func newKeeping(t *testing.T) *longJournal {
+	m := newLongJournal(t)
 	for range 2 {
 		m.speak(m.last+1, m.last+10)
 		m.continueAsNew()
@@ -25,7 +25,7 @@ func newKeeping(t *testing.T) *mindful {
 }
 
 // speak streams items and publishes values, one after the other.
-func (m *mindful) speak(first, last int64) {
+func (m *longJournal) speak(first, last int64) {
 	m.Helper()
 	a := &store.Append{Lease: m.run.Lease}
 	for seq := first; seq <= last; seq++ {
@@ -41,7 +41,7 @@ func (m *mindful) speak(first, last int64) {
 }
 
 // spoken returns the entries of a kind, those of earlier generations too, newest first.
-func (m *mindful) spoken(id store.ID, kind store.EntryKind) (seqs []int64) {
+func (m *longJournal) spoken(id store.ID, kind store.EntryKind) (seqs []int64) {
 	m.Helper()
 	entries, err := m.store.Entries(m.Context(), store.JournalParams{
 		Job: id, Kinds: []store.EntryKind{kind}, Earlier: true, Newest: true, Limit: 1000,
@@ -56,7 +56,7 @@ func (m *mindful) spoken(id store.ID, kind store.EntryKind) (seqs []int64) {
 }
 
 // wantKept checks what a job has streamed and published.
-func (m *mindful) wantKept(id store.ID) {
+func (m *longJournal) wantKept(id store.ID) {
 	m.Helper()
 	items := m.spoken(id, store.EntryStreamed)
 	slices.Reverse(items)
@@ -69,7 +69,7 @@ func (m *mindful) wantKept(id store.ID) {
 }
 
 // retainSome removes one portion of what is left, and reports whether there is more.
-func (m *mindful) retainSome() (more bool) {
+func (m *longJournal) retainSome() (more bool) {
 	m.Helper()
 	retained, err := m.store.Retain(m.Context(), store.Retention{Limit: 1})
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
-// mindful is a store with a job that remembers much, for transactions that move little.
-type mindful struct {
+// longJournal is a store with a job that remembers much, for transactions that move little.
+type longJournal struct {
 	*testing.T
 
 	store   store.Store
@@ -40,8 +40,8 @@ const (
 	littleAtOnce   = 3
 )
 
-func newMindful(t *testing.T) *mindful {
-	m := &mindful{T: t}
+func newLongJournal(t *testing.T) *longJournal {
+	m := &longJournal{T: t}
 	m.onClock.Store(func() {})
 	source := sqlite.File(file(t))
 	source.Synchronous = sqlite.Normal
@@ -65,9 +65,9 @@ func newMindful(t *testing.T) *mindful {
 }
 
 // both runs a test with a job of one generation, and with one that continued as new before.
-func both(t *testing.T, name string, test func(t *testing.T, m *mindful)) {
+func both(t *testing.T, name string, test func(t *testing.T, m *longJournal)) {
 	t.Helper()
-	for of, begin := range map[string]func(*testing.T) *mindful{"the first generation": newMindful, "a later one": newKeeping} {
+	for of, begin := range map[string]func(*testing.T) *longJournal{"the first generation": newLongJournal, "a later one": newKeeping} {
 		t.Run(name+"/"+of, func(t *testing.T) {
 			t.Parallel()
 			test(t, begin(t))
@@ -75,7 +75,7 @@ func both(t *testing.T, name string, test func(t *testing.T, m *mindful)) {
 	}
 }
 
-func (m *mindful) apply(batch *store.Batch) {
+func (m *longJournal) apply(batch *store.Batch) {
 	m.Helper()
 	if err := store.ApplyEach(m.Context(), m.store, batch); err != nil {
 		m.Fatal(err)
@@ -97,7 +97,7 @@ func (m *mindful) apply(batch *store.Batch) {
 	}
 }
 
-func (m *mindful) claim() {
+func (m *longJournal) claim() {
 	m.Helper()
 	m.seq += 10
 	claimed, err := claim(m.Context(), m.store, m.node, m.seq, 1)
@@ -108,7 +108,7 @@ func (m *mindful) claim() {
 }
 
 // remember writes entries that no other ones are like.
-func (m *mindful) remember(first, last int64) {
+func (m *longJournal) remember(first, last int64) {
 	m.Helper()
 	a := &store.Append{Lease: m.run.Lease}
 	for seq := first; seq <= last; seq++ {
@@ -124,20 +124,20 @@ func (m *mindful) remember(first, last int64) {
 	m.apply(&store.Batch{Appends: []*store.Append{a}})
 }
 
-func (m *mindful) end(o store.Outcome) {
+func (m *longJournal) end(o store.Outcome) {
 	m.Helper()
 	o.Lease, o.Durable = m.run.Lease, true
 	m.apply(&store.Batch{Outcomes: []*store.Outcome{&o}})
 }
 
-func (m *mindful) continueAsNew() {
+func (m *longJournal) continueAsNew() {
 	m.Helper()
 	m.end(store.Outcome{State: store.Available, Continue: &store.Continue{Args: []byte(`{}`)}})
 	m.claim()
 }
 
 // resume lets the job go on from an entry, after it has failed.
-func (m *mindful) resume(keep int64) {
+func (m *longJournal) resume(keep int64) {
 	m.Helper()
 	m.end(store.Outcome{State: store.Failed})
 	if _, _, err := m.store.Resume(m.Context(), store.ResumeParams{Job: m.run.Job.ID, Keep: keep, Expect: -1}); err != nil {
@@ -146,7 +146,7 @@ func (m *mindful) resume(keep int64) {
 	m.claim()
 }
 
-func (m *mindful) journal(id store.ID) store.Journal {
+func (m *longJournal) journal(id store.ID) store.Journal {
 	m.Helper()
 	journals, err := m.store.Journals(m.Context(), "", []store.ID{id})
 	if err != nil {
@@ -156,7 +156,7 @@ func (m *mindful) journal(id store.ID) store.Journal {
 }
 
 // rows counts what is there under the id of a job, visible or not.
-func (m *mindful) rows(id store.ID) (n int) {
+func (m *longJournal) rows(id store.ID) (n int) {
 	m.Helper()
 	const count = "SELECT (SELECT count(*) FROM holdfast_journal WHERE id = ?1) + (SELECT count(*) FROM holdfast_inbox WHERE id = ?1)"
 	if err := m.db.QueryRowContext(m.Context(), count, id[:]).Scan(&n); err != nil {
@@ -165,7 +165,7 @@ func (m *mindful) rows(id store.ID) (n int) {
 	return n
 }
 
-func (m *mindful) retain() {
+func (m *longJournal) retain() {
 	m.Helper()
 	if _, err := m.store.Retain(m.Context(), store.Retention{}); err != nil {
 		m.Fatal(err)
@@ -177,12 +177,12 @@ func (m *mindful) retain() {
 }
 
 // fork is what makes a fork of the job.
-func (m *mindful) fork() store.ForkParams {
+func (m *longJournal) fork() store.ForkParams {
 	return store.ForkParams{From: m.run.Job.ID, Keep: m.last, Job: newJob().Job}
 }
 
 // wantFork checks that a fork remembers what the job does up to an entry.
-func (m *mindful) wantFork(id store.ID) {
+func (m *longJournal) wantFork(id store.ID) {
 	m.Helper()
 	original, forked := m.journal(m.run.Job.ID), m.journal(id)
 	want := store.Journal{Job: id}
@@ -217,26 +217,26 @@ func (m *mindful) wantFork(id store.ID) {
 // the fork is there.
 func TestForkWhileItIsCopied(t *testing.T) {
 	t.Parallel()
-	for name, meanwhile := range map[string]func(m *mindful, fork store.ForkParams){
-		"nothing": func(*mindful, store.ForkParams) {},
-		"the original goes on": func(m *mindful, _ store.ForkParams) {
+	for name, meanwhile := range map[string]func(m *longJournal, fork store.ForkParams){
+		"nothing": func(*longJournal, store.ForkParams) {},
+		"the original goes on": func(m *longJournal, _ store.ForkParams) {
 			m.remember(m.last+1, m.last+4)
 		},
-		"the original is cut": func(m *mindful, _ store.ForkParams) { m.resume(m.base + 4) },
-		"the original is cut, and goes on": func(m *mindful, _ store.ForkParams) {
+		"the original is cut": func(m *longJournal, _ store.ForkParams) { m.resume(m.base + 4) },
+		"the original is cut, and goes on": func(m *longJournal, _ store.ForkParams) {
 			m.resume(m.base + 4)
 			m.remember(m.base+5, m.last+4)
 		},
-		"the original is cut to its last copied entry": func(m *mindful, _ store.ForkParams) {
+		"the original is cut to its last copied entry": func(m *longJournal, _ store.ForkParams) {
 			m.remember(m.last+1, m.last+4)
 			m.resume(m.last)
 			m.remember(m.last+1, m.last+2)
 		},
-		"the original continues as new": func(m *mindful, _ store.ForkParams) {
+		"the original continues as new": func(m *longJournal, _ store.ForkParams) {
 			m.continueAsNew()
 			m.remember(m.last+2, m.last+4)
 		},
-		"maintenance": func(m *mindful, fork store.ForkParams) {
+		"maintenance": func(m *longJournal, fork store.ForkParams) {
 			before := m.rows(fork.Job.ID)
 			if _, err := m.store.Retain(m.Context(), store.Retention{}); err != nil {
 				m.Fatal(err)
@@ -245,14 +245,14 @@ func TestForkWhileItIsCopied(t *testing.T) {
 				m.Errorf("%d rows are left of %d", n, before)
 			}
 		},
-		"it takes so long that the copy is removed": func(m *mindful, fork store.ForkParams) {
+		"it takes so long that the copy is removed": func(m *longJournal, fork store.ForkParams) {
 			m.skip.Add(int64(time.Hour))
 			m.retain()
 			if n := m.rows(fork.Job.ID); n != 0 {
 				m.Errorf("%d rows are left of it", n)
 			}
 		},
-		"some of the copy is removed": func(m *mindful, fork store.ForkParams) {
+		"some of the copy is removed": func(m *longJournal, fork store.ForkParams) {
 			m.skip.Add(int64(time.Hour))
 			before := m.rows(fork.Job.ID)
 			for m.rows(fork.Job.ID) == before { // what the original has forgotten may come first
@@ -262,13 +262,13 @@ func TestForkWhileItIsCopied(t *testing.T) {
 				m.Errorf("%d rows are left of %d", n, before)
 			}
 		},
-		"another one makes the same fork": func(m *mindful, fork store.ForkParams) {
+		"another one makes the same fork": func(m *longJournal, fork store.ForkParams) {
 			if _, err := m.store.Fork(m.Context(), fork); err != nil {
 				m.Error(err)
 			}
 		},
 	} {
-		both(t, name, func(t *testing.T, m *mindful) {
+		both(t, name, func(t *testing.T, m *longJournal) {
 			fork := m.fork()
 			rest, err := sqlite.CopyAhead(t.Context(), m.store, fork)
 			if err != nil {
@@ -299,15 +299,15 @@ func TestForkWhileItIsCopied(t *testing.T) {
 // would.
 func TestForkThatIsNeverMade(t *testing.T) {
 	t.Parallel()
-	for name, then := range map[string]func(m *mindful, fork store.ForkParams){
-		"what was copied is removed": func(m *mindful, fork store.ForkParams) {
+	for name, then := range map[string]func(m *longJournal, fork store.ForkParams){
+		"what was copied is removed": func(m *longJournal, fork store.ForkParams) {
 			m.skip.Add(int64(time.Hour))
 			m.retain()
 			if n := m.rows(fork.Job.ID); n != 0 {
 				m.Errorf("%d rows are left", n)
 			}
 		},
-		"it is made the next time": func(m *mindful, fork store.ForkParams) {
+		"it is made the next time": func(m *longJournal, fork store.ForkParams) {
 			if _, err := m.store.Fork(m.Context(), fork); err != nil {
 				m.Fatal(err)
 			}
@@ -315,7 +315,7 @@ func TestForkThatIsNeverMade(t *testing.T) {
 			m.retain()
 			m.wantFork(fork.Job.ID)
 		},
-		"its id is another job's": func(m *mindful, fork store.ForkParams) {
+		"its id is another job's": func(m *longJournal, fork store.ForkParams) {
 			q := newJob()
 			q.Job.ID = fork.Job.ID
 			m.apply(&store.Batch{Enqueues: []*store.Enqueue{q}})
@@ -326,7 +326,7 @@ func TestForkThatIsNeverMade(t *testing.T) {
 			m.retain()
 		},
 	} {
-		both(t, name, func(t *testing.T, m *mindful) {
+		both(t, name, func(t *testing.T, m *longJournal) {
 			left := false
 			for breakAt := int64(1); ; breakAt++ {
 				ctx, cancel := context.WithCancel(t.Context())
@@ -358,7 +358,7 @@ func TestForkThatIsNeverMade(t *testing.T) {
 // much behind, which goes bit by bit.
 func TestWhatIsForgottenGoesInPortions(t *testing.T) {
 	t.Parallel()
-	m := newMindful(t)
+	m := newLongJournal(t)
 	id := m.run.Job.ID
 	before := m.rows(id)
 	m.continueAsNew()
@@ -393,7 +393,7 @@ func TestWhatIsForgottenGoesInPortions(t *testing.T) {
 func TestAJobThatRemembersMuchIsRemovedInPortions(t *testing.T) {
 	t.Parallel()
 	for _, again := range []bool{false, true} {
-		m := newMindful(t)
+		m := newLongJournal(t)
 		id := m.run.Job.ID
 		m.end(store.Outcome{State: store.Completed})
 		before := m.rows(id)
@@ -429,7 +429,7 @@ func TestAJobThatRemembersMuchIsRemovedInPortions(t *testing.T) {
 }
 
 // signal sends a signal, and returns what became of it.
-func (m *mindful) signal(name, key string) store.SendResult {
+func (m *longJournal) signal(name, key string) store.SendResult {
 	m.Helper()
 	q := &store.Send{Job: m.run.Job.ID, Key: key, Message: store.Message{Kind: store.MessageSignal, Name: name}}
 	m.apply(&store.Batch{Sends: []*store.Send{q}})
@@ -437,7 +437,7 @@ func (m *mindful) signal(name, key string) store.SendResult {
 }
 
 // trySend sends to a job that may not take it.
-func (m *mindful) trySend(id store.ID, key string, message store.Message) error {
+func (m *longJournal) trySend(id store.ID, key string, message store.Message) error {
 	m.Helper()
 	q := &store.Send{Job: id, Key: key, Message: message}
 	if err := store.ApplyEach(m.Context(), m.store, &store.Batch{Sends: []*store.Send{q}}); err != nil {
@@ -453,7 +453,7 @@ func TestLaterGenerations(t *testing.T) {
 	for _, gone := range []bool{true, false} {
 		t.Run(fmt.Sprintf("gone=%t", gone), func(t *testing.T) {
 			t.Parallel()
-			m := newMindful(t)
+			m := newLongJournal(t)
 			last := int64(muchRemembered)
 			for range 3 {
 				m.continueAsNew()
@@ -506,8 +506,8 @@ func TestLaterGenerations(t *testing.T) {
 // TestWhatIsNotThereIsNotRead: rows of a job that was removed, and of a fork that is being copied.
 func TestWhatIsNotThereIsNotRead(t *testing.T) {
 	t.Parallel()
-	for name, leave := range map[string]func(m *mindful) store.ID{
-		"a removed job": func(m *mindful) store.ID {
+	for name, leave := range map[string]func(m *longJournal) store.ID{
+		"a removed job": func(m *longJournal) store.ID {
 			m.end(store.Outcome{State: store.Completed})
 			m.skip.Add(int64(time.Hour))
 			if _, err := m.store.Retain(m.Context(), store.Retention{Completed: time.Minute, Limit: 1}); err != nil {
@@ -515,7 +515,7 @@ func TestWhatIsNotThereIsNotRead(t *testing.T) {
 			}
 			return m.run.Job.ID
 		},
-		"a fork that is being copied": func(m *mindful) store.ID {
+		"a fork that is being copied": func(m *longJournal) store.ID {
 			fork := m.fork()
 			if _, err := sqlite.CopyAhead(m.Context(), m.store, fork); err != nil {
 				m.Fatal(err)
@@ -525,7 +525,7 @@ func TestWhatIsNotThereIsNotRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := newMindful(t)
+			m := newLongJournal(t)
 			id := leave(m)
 			if m.rows(id) == 0 {
 				t.Fatal("nothing is left")
@@ -553,7 +553,7 @@ func TestWhatIsNotThereIsNotRead(t *testing.T) {
 // TestCallbacksOfGenerations: one that was opened, or answered, in what is forgotten is not.
 func TestCallbacksOfGenerations(t *testing.T) {
 	t.Parallel()
-	m := newMindful(t)
+	m := newLongJournal(t)
 	open := func(seq int64) {
 		m.apply(&store.Batch{Appends: []*store.Append{{
 			Lease: m.run.Lease, Entries: []store.Entry{{Seq: seq, Kind: store.EntryCallback, Path: "c", Name: "token"}},
@@ -582,7 +582,7 @@ func TestCallbacksOfGenerations(t *testing.T) {
 // TestAppendToWhatIsForgotten: the first numbers are free again, and nobody writes there.
 func TestAppendToWhatIsForgotten(t *testing.T) {
 	t.Parallel()
-	m := newMindful(t)
+	m := newLongJournal(t)
 	m.continueAsNew()
 	a := &store.Append{Lease: m.run.Lease, Entries: []store.Entry{{Seq: 1, Kind: store.EntryStep, Path: "1"}}}
 	if err := store.ApplyEach(t.Context(), m.store, &store.Batch{Appends: []*store.Append{a}}); err != nil {

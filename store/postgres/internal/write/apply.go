@@ -155,10 +155,10 @@ func (s *Store) takeEnqueues(ctx context.Context, b *batch, in *store.Batch) (er
 
 // allEntries are all enqueues of the batch.
 func (b *batch) allEntries() []*Entry {
-	if len(b.doubtful) == 0 {
+	if len(b.recheck) == 0 {
 		return b.newEntries()
 	}
-	return append(slices.Clip(b.newEntries()), b.doubtful...)
+	return append(slices.Clip(b.newEntries()), b.recheck...)
 }
 
 // newEntries are the enqueues of the batch's appends and its own.

@@ -38,9 +38,9 @@ const askAgain = 20 * time.Millisecond
 // longest bounds how long a key is queued for that has been wanted for long.
 const longest = 100 * time.Millisecond
 
-// mindful is for how long batches are careful after something was found held for longer than a
+// cautiousFor is for how long batches are cautious after something was found held for longer than a
 // transaction of ours takes: an operation that waits for it is tried again sooner than that.
-const mindful = time.Second
+const cautiousFor = time.Second
 
 // maxBlocked bounds what is remembered; what is forgotten costs a short wait once more.
 const maxBlocked = 10_000
@@ -79,11 +79,11 @@ func (b *Blocked) freeBodies(ids []store.ID) {
 	}
 }
 
-// isMindful reports whether bodies are held by a transaction of a caller, as far as is known.
-func (b *Blocked) isMindful() bool {
+// isCautious reports whether bodies are held by a transaction of a caller, as far as is known.
+func (b *Blocked) isCautious() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return time.Since(b.bodiesMet) < mindful
+	return time.Since(b.bodiesMet) < cautiousFor
 }
 
 // suspects returns those of the bodies that were found held.
@@ -103,7 +103,7 @@ func (b *Blocked) suspects(ids []store.ID) []store.ID {
 func (b *Blocked) patience() patience {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if time.Since(b.keysMet) < mindful {
+	if time.Since(b.keysMet) < cautiousFor {
 		return patience{wait: atOnce, tries: mostTries}
 	}
 	return patience{wait: Briefly, tries: mostTries}
@@ -380,7 +380,7 @@ func (s *Store) setAsideKnown(ctx context.Context, b *batch) error {
 		b.alone = b.patient
 		return nil
 	}
-	b.doubtful = slices.DeleteFunc(b.doubtful, func(e *Entry) bool {
+	b.recheck = slices.DeleteFunc(b.recheck, func(e *Entry) bool {
 		due := s.Blocked.isDue(e.key(), now)
 		if !due {
 			e.Err = e.blocked()
@@ -394,14 +394,14 @@ func (s *Store) setAsideKnown(ctx context.Context, b *batch) error {
 // found held, and all of them while a transaction of a caller is known, for that may hold any
 // number.
 func (s *Store) setAsideBodies(ctx context.Context, b *batch) error {
-	mindful := s.Blocked.isMindful()
-	if mindful {
+	cautious := s.Blocked.isCautious()
+	if cautious {
 		if err := b.findParents(ctx, pg.One{DB: s.DB}); err != nil {
 			return err
 		}
 	}
 	ids := b.bodies()
-	if !mindful {
+	if !cautious {
 		ids = s.Blocked.suspects(ids)
 	}
 	if len(ids) == 0 {
@@ -445,11 +445,11 @@ func (b *batch) setAsideAppends(isHeld func(*Entry) bool) {
 }
 
 // keepApart takes enqueues out of the batch that may have to wait.
-func (b *batch) keepApart(doubtful func(*Entry) bool) {
+func (b *batch) keepApart(mayWait func(*Entry) bool) {
 	b.entries = slices.DeleteFunc(b.entries, func(e *Entry) bool {
-		yes := doubtful(e)
+		yes := mayWait(e)
 		if yes {
-			b.doubtful = append(b.doubtful, e)
+			b.recheck = append(b.recheck, e)
 		}
 		return yes
 	})

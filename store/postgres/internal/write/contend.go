@@ -92,21 +92,21 @@ func putAside(entries []*Entry) {
 	}
 }
 
-// doubtfulAtOnce is how many keys that were found held are tried again in one go.
-const doubtfulAtOnce = 100
+// recheckAtOnce is how many keys that were found held are tried again in one go.
+const recheckAtOnce = 100
 
 // enqueueDoubtful tries the enqueues again whose keys were held: in transactions of their own, for
 // the batch is done. So an error of theirs is none of the batch, of which all would be repeated,
 // and what it has sent would be sent twice; unless there was nothing else to do.
 func (s *Store) enqueueDoubtful(ctx context.Context, b *batch) error {
-	if len(b.doubtful) == 0 {
+	if len(b.recheck) == 0 {
 		return nil
 	}
 	// By turns, and not in the order of the keys: none waits for one long enough to be in another's
 	// way.
-	tried := inOrder(slices.Clone(b.doubtful))
+	tried := inOrder(slices.Clone(b.recheck))
 	s.Blocked.sortByTry(tried)
-	some := min(len(tried), doubtfulAtOnce)
+	some := min(len(tried), recheckAtOnce)
 	putAside(tried[some:])
 	tried = tried[:some]
 	b.patience.wait = atOnce

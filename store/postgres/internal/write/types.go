@@ -20,7 +20,7 @@ type batch struct {
 	twins       []*Run // later ones, that are repeated
 	invalid     []*Run
 	entries     []*Entry
-	doubtful    []*Entry // whose keys were held by transactions of callers, and perhaps are no more
+	recheck     []*Entry // whose keys were held by transactions of callers, and perhaps are no more
 	patient     bool     // no other batch waits behind it
 	alone       bool     // there is nothing but these, so that nothing waits with them, either
 	slow        bool     // the fast path cannot answer it
