@@ -347,6 +347,9 @@ func TestMisuseOnSQLite(t *testing.T) {
 
 func TestMisuseOnPostgreSQL(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is the same on SQLite")
+	}
 	url := pgtest.Shared(t).Database(t)
 	db, err := sql.Open("pgx", url)
 	if err != nil {

@@ -12,6 +12,9 @@ import (
 // miss nothing.
 func TestWaitsThroughARestart(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("faults are left out")
+	}
 	cluster := pgtest.Private(t)
 	s := newShell(t)
 	s.env[app.EnvDatabase] = cluster.Database(t)

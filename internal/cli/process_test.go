@@ -332,6 +332,9 @@ func TestStoppingWithoutATerminal(t *testing.T) {
 // TestKilledNode: the job of a killed node is run again by the next one, at once.
 func TestKilledNode(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("kills are left out")
+	}
 	dir := t.TempDir()
 	dev := startProcess(t, dir)
 	// The first attempt leaves a mark and hangs; the second one finds the mark.

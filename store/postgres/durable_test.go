@@ -65,6 +65,9 @@ func childOf(parent store.ID) func(*store.Enqueue) {
 // first, the job is available afterwards.
 func TestParkMeetsSend(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("races are left out")
+	}
 	config := fresh(t)
 	a, b := open(t, config), open(t, config)
 	conn := connect(t, config.URL)
@@ -117,6 +120,9 @@ func TestParkMeetsSend(t *testing.T) {
 // of them have.
 func TestChildrenMeetTheirParent(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("races are left out")
+	}
 	config := fresh(t)
 	a, b := open(t, config), open(t, config)
 	nodes := []int64{join(t, a), join(t, b)}
@@ -183,6 +189,9 @@ func TestChildrenMeetTheirParent(t *testing.T) {
 // appended afterwards.
 func TestTerminateMeetsAppends(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("races are left out")
+	}
 	config := fresh(t)
 	a, b := open(t, config), open(t, config)
 	node := join(t, a)
@@ -220,6 +229,9 @@ func TestTerminateMeetsAppends(t *testing.T) {
 // afterwards.
 func TestRescueMeetsAppends(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("races are left out")
+	}
 	config := fresh(t)
 	a, b := open(t, config), open(t, config)
 	for i := range 20 {
@@ -260,6 +272,9 @@ func TestRescueMeetsAppends(t *testing.T) {
 // nobody takes a lease from it.
 func TestFenceHoldsItsNode(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("races are left out")
+	}
 	config := fresh(t)
 	s, conn := open(t, config), connect(t, config.URL)
 	node := join(t, s)

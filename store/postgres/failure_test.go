@@ -19,6 +19,9 @@ import (
 // once.
 func TestRestartsUnderLoad(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("faults are left out")
+	}
 	cluster := pgtest.Private(t)
 	s := open(t, postgres.Config{URL: cluster.URL(""), MaxConns: 8})
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
@@ -230,6 +233,9 @@ func TestErrorsAreClassified(t *testing.T) {
 
 func TestReadOnlyServer(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("faults are left out")
+	}
 	config := fresh(t)
 	q := newJob()
 	enqueue(t, open(t, config), q)

@@ -138,6 +138,9 @@ func TestWakeupsReachOtherStoresOnly(t *testing.T) {
 
 func TestWatchSurvivesARestart(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("faults are left out")
+	}
 	cluster := pgtest.Private(t)
 	s := open(t, postgres.Config{URL: cluster.URL(""), MaxConns: 2})
 	w := watch(t, s)
@@ -152,6 +155,9 @@ func TestWatchSurvivesARestart(t *testing.T) {
 // transaction mode.
 func TestProbeFindsAPooler(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("faults are left out")
+	}
 	config := fresh(t)
 	p := newProxy(t, config.URL)
 	p.dropNotifications.Store(true)

@@ -257,6 +257,9 @@ func TestCloseAfterReplacement(t *testing.T) {
 // is not confirmed, and what was confirmed is in the file that was there: in its bytes and those of
 // its log, which links keep.
 func TestGoneUnderLoad(t *testing.T) {
+	if testing.Short() {
+		t.Skip("faults are left out")
+	}
 	const writers, jobs = 8, 1000
 	for _, loss := range losses {
 		t.Run(loss.name, func(t *testing.T) {

@@ -14,6 +14,9 @@ func TestConformance(t *testing.T) { conform(t, 0) }
 // TestConformanceInPortions removes and copies what jobs remember an entry at a time: what was
 // forgotten is there for long, and forks are made in many transactions.
 func TestConformanceInPortions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is the same suite once more")
+	}
 	conform(t, 1, "Enqueue", "Invalid", "Unique", "Claim", "Start", "Order", "Fence", "OrderingKey", "Queues", "RetainQueues", "Leader",
 		"TurnTold", "ClockBack", "Checkpoint", "Race")
 }
