@@ -36,7 +36,7 @@ func answered(run store.Claimed) *store.Outcome {
 func TestAnswersOfOneBatch(t *testing.T) {
 	t.Parallel()
 	const many = 200
-	s := open(t, fresh(t))
+	s := open(t, used(t, nil))
 	_, runs := family(t, s, many)
 	batch, children := &store.Batch{}, []store.ID{}
 	for _, run := range runs {
@@ -87,7 +87,7 @@ func TestAnswersNeedTheParent(t *testing.T) {
 	for name, begin := range callers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			config := fresh(t)
+			config := used(t, nil)
 			s := open(t, config)
 			parent, runs := family(t, s, 2)
 			hold := func(id store.ID) (commit func() error) {
@@ -128,7 +128,7 @@ func TestAnswersNeedTheParent(t *testing.T) {
 // TestAnswersOfAllKinds: children of one batch answer in its order, whichever statement ended them.
 func TestAnswersOfAllKinds(t *testing.T) {
 	t.Parallel()
-	s := open(t, fresh(t))
+	s := open(t, used(t, nil))
 	parent, runs := family(t, s, 12)
 	batch := &store.Batch{}
 	var children []store.ID

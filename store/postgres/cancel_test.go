@@ -11,7 +11,7 @@ import (
 // request; that the sweep applies it later is not.
 func TestARequestIsRecordedWhereverTheJobWas(t *testing.T) {
 	t.Parallel()
-	config := fresh(t)
+	config := used(t, nil)
 	s := open(t, config)
 	conn := connect(t, config.URL)
 	ready := config.SchemaName + ".ready"

@@ -126,7 +126,7 @@ func (c *claimer) late(url string, q *store.Enqueue) (commit func()) {
 // already, while there are so many others that every claim is full.
 func TestFloorsHideNothingForLong(t *testing.T) {
 	t.Parallel()
-	config := fresh(t)
+	config := used(t, nil)
 	c := newClaimer(t, config, 2)
 	first, last, jobs := newJob(), newJob(), several(9)
 	enqueue(t, c.store, newJob(func(q *store.Enqueue) { q.Job.Kind = "other" }))
@@ -146,7 +146,7 @@ func TestFloorsHideNothingForLong(t *testing.T) {
 // them is taken at once.
 func TestFloorsHideNothingFromAClaimWithRoom(t *testing.T) {
 	t.Parallel()
-	config := fresh(t)
+	config := used(t, nil)
 	c := newClaimer(t, config, 2)
 	last, jobs := newJob(), several(2)
 	commit := c.late(config.URL, last)
@@ -165,7 +165,7 @@ func TestARetriedJobBehindAFloor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newClaimer(t, fresh(t), 2)
+			c := newClaimer(t, used(t, nil), 2)
 			jobs := several(9)
 			enqueue(t, c.store, jobs...)
 			c.putBack(c.runs()[0], time.Hour)
@@ -200,7 +200,7 @@ func (c *claimer) promote(by store.Store, jobs int) {
 // TestMoreBehindAFloorThanAClaimTakes: it is all taken before the claims go on where they were.
 func TestMoreBehindAFloorThanAClaimTakes(t *testing.T) {
 	t.Parallel()
-	config := fresh(t)
+	config := used(t, nil)
 	c := newClaimer(t, config, 2)
 	enqueue(t, c.store, newJob())
 	c.claim()
@@ -225,7 +225,7 @@ func TestMoreBehindAFloorThanAClaimTakes(t *testing.T) {
 // nothing twice.
 func TestFloorsOfTwoStores(t *testing.T) {
 	t.Parallel()
-	config := fresh(t)
+	config := used(t, nil)
 	a, b := newClaimer(t, config, 2), newClaimer(t, config, 2)
 	jobs := several(12)
 	enqueue(t, a.store, jobs...)
@@ -253,7 +253,7 @@ func TestFloorsOfTwoStores(t *testing.T) {
 // TestLooksThatAreExpensive are rare, but what is a little late still waits for 250 ms only.
 func TestLooksThatAreExpensive(t *testing.T) {
 	t.Parallel()
-	config := fresh(t)
+	config := used(t, nil)
 	c := newClaimer(t, config, 2)
 	old, late, jobs := newJob(), newJob(), several(40)
 	enqueue(t, c.store, old, late)
@@ -313,7 +313,7 @@ func (c *claimer) looksTake(long time.Duration) {
 // TestALookThatWasSlowByChance says nothing about the next one.
 func TestALookThatWasSlowByChance(t *testing.T) {
 	t.Parallel()
-	c := newClaimer(t, fresh(t), 2)
+	c := newClaimer(t, used(t, nil), 2)
 	jobs := several(8)
 	enqueue(t, c.store, jobs...)
 	c.want("a claim that leaves floors", jobs[:2]...)
@@ -329,7 +329,7 @@ func TestALookThatWasSlowByChance(t *testing.T) {
 // TestAnIdleClaimerLooksWhateverItCosts finds what nobody told it of a second after its last look.
 func TestAnIdleClaimerLooksWhateverItCosts(t *testing.T) {
 	t.Parallel()
-	c := newClaimer(t, fresh(t), 2)
+	c := newClaimer(t, used(t, nil), 2)
 	c.looksTake(3 * time.Second) // so that a busy one looks every 30 s
 	job := newJob(inQueue("new", 1))
 	enqueue(t, c.other, job)
@@ -344,7 +344,7 @@ func TestAnIdleClaimerLooksWhateverItCosts(t *testing.T) {
 // that it has not met.
 func TestAnIdleClaimerThatIsWoken(t *testing.T) {
 	t.Parallel()
-	c := newClaimer(t, fresh(t), 2)
+	c := newClaimer(t, used(t, nil), 2)
 	w := watch(t, c.store)
 	eventually(t, "wake-ups", func() bool { return c.store.Traits().Wakeups })
 	c.looksTake(100 * time.Millisecond)
@@ -362,7 +362,7 @@ func TestAnIdleClaimerThatIsWoken(t *testing.T) {
 // when it is time for a look, or at once where that has happened lately.
 func TestEmptyClaimsWhereLooksAreExpensive(t *testing.T) {
 	t.Parallel()
-	c := newClaimer(t, fresh(t), 2)
+	c := newClaimer(t, used(t, nil), 2)
 	c.looksTake(100 * time.Millisecond)
 	c.want("nothing is left")
 	c.want("what is a little late", c.putBehind(nearBy/4))
@@ -384,7 +384,7 @@ func TestEmptyClaimsWhereLooksAreExpensive(t *testing.T) {
 // keeps its floor.
 func TestFloorsOfManyLanes(t *testing.T) {
 	t.Parallel()
-	c := newClaimer(t, fresh(t), 3)
+	c := newClaimer(t, used(t, nil), 3)
 	var jobs []*store.Enqueue
 	for i := range 12 {
 		jobs = append(jobs, newJob(func(q *store.Enqueue) { q.Job.Queue, q.Job.Priority = fmt.Sprint("q", i%2), 1+i/6 }))
@@ -479,7 +479,7 @@ func TestClaimsUnderALongTransaction(t *testing.T) {
 	for name, queues := range map[string]int{"one lane": 1, "several": 3} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			config := fresh(t)
+			config := used(t, nil)
 			c := newClaimer(t, config, 100)
 			pages := func(whole bool) int {
 				c.seq += 20
@@ -525,7 +525,7 @@ func TestClaimsUnderALongTransaction(t *testing.T) {
 // its number tells that it happened.
 func TestARepeatThatArrivesLate(t *testing.T) {
 	t.Parallel()
-	c := newClaimer(t, fresh(t), 2)
+	c := newClaimer(t, used(t, nil), 2)
 	jobs := several(4)
 	enqueue(t, c.store, jobs...)
 	params := demand(c.node, 20, 2)
@@ -554,7 +554,7 @@ func TestARepeatThatArrivesLate(t *testing.T) {
 // answer to the second part was lost.
 func TestARepeatFindsBothParts(t *testing.T) {
 	t.Parallel()
-	c := newClaimer(t, fresh(t), 5)
+	c := newClaimer(t, used(t, nil), 5)
 	known, unknown := several(8), several(5, inQueue("new", 2))
 	enqueue(t, c.store, known...)
 	c.want("a claim that leaves floors", known[:5]...)
@@ -580,7 +580,7 @@ func TestARepeatFindsBothParts(t *testing.T) {
 // TestAPartThatArrivesLate takes nothing once its claim was repeated.
 func TestAPartThatArrivesLate(t *testing.T) {
 	t.Parallel()
-	c := newClaimer(t, fresh(t), 2)
+	c := newClaimer(t, used(t, nil), 2)
 	jobs := several(4)
 	enqueue(t, c.store, jobs[:2]...)
 	params := demand(c.node, 20, 100)
@@ -620,7 +620,7 @@ func (c *claimer) ofQueues(what string, queues []store.QueueDemand, want ...*sto
 // TestClaimTakesOfNoQueueMoreThanItMay: however often it has to look.
 func TestClaimTakesOfNoQueueMoreThanItMay(t *testing.T) {
 	t.Parallel()
-	c := newClaimer(t, fresh(t), 2)
+	c := newClaimer(t, used(t, nil), 2)
 	in := func(name string) func(*store.Enqueue) { return func(q *store.Enqueue) { q.Job.Queue = name } }
 	a := several(200, in("a"))
 	enqueue(t, c.store, a...)
@@ -638,7 +638,7 @@ func TestClaimTakesOfNoQueueMoreThanItMay(t *testing.T) {
 // TestClaimsOfQueuesThatAreCutShort go on where they were, whichever queue has room for more.
 func TestClaimsOfQueuesThatAreCutShort(t *testing.T) {
 	t.Parallel()
-	c := newClaimer(t, fresh(t), 2)
+	c := newClaimer(t, used(t, nil), 2)
 	in := func(name string) func(*store.Enqueue) { return func(q *store.Enqueue) { q.Job.Queue = name } }
 	a, b := several(20, in("a")), several(20, in("b"))
 	enqueue(t, c.store, append(slices.Clone(a), b...)...)

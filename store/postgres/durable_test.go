@@ -68,7 +68,7 @@ func TestParkMeetsSend(t *testing.T) {
 	if testing.Short() {
 		t.Skip("races are left out")
 	}
-	config := fresh(t)
+	config := used(t, nil)
 	a, b := open(t, config), open(t, config)
 	conn := connect(t, config.URL)
 	node := join(t, a)
@@ -123,7 +123,7 @@ func TestChildrenMeetTheirParent(t *testing.T) {
 	if testing.Short() {
 		t.Skip("races are left out")
 	}
-	config := fresh(t)
+	config := used(t, nil)
 	a, b := open(t, config), open(t, config)
 	nodes := []int64{join(t, a), join(t, b)}
 	const children = 24
@@ -192,7 +192,7 @@ func TestTerminateMeetsAppends(t *testing.T) {
 	if testing.Short() {
 		t.Skip("races are left out")
 	}
-	config := fresh(t)
+	config := used(t, nil)
 	a, b := open(t, config), open(t, config)
 	node := join(t, a)
 	for i := range 40 {
@@ -232,7 +232,7 @@ func TestRescueMeetsAppends(t *testing.T) {
 	if testing.Short() {
 		t.Skip("races are left out")
 	}
-	config := fresh(t)
+	config := used(t, nil)
 	a, b := open(t, config), open(t, config)
 	for i := range 20 {
 		run := start(t, a, join(t, a), int64(i+1))
@@ -275,7 +275,7 @@ func TestFenceHoldsItsNode(t *testing.T) {
 	if testing.Short() {
 		t.Skip("races are left out")
 	}
-	config := fresh(t)
+	config := used(t, nil)
 	s, conn := open(t, config), connect(t, config.URL)
 	node := join(t, s)
 	run := start(t, s, node, 1)
@@ -315,7 +315,7 @@ func TestAppendTxHoldsItsJob(t *testing.T) {
 	for name, begin := range callers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			config := fresh(t)
+			config := used(t, nil)
 			s := open(t, config)
 			node := join(t, s)
 			run := start(t, s, node, 1)
@@ -384,7 +384,7 @@ func TestSendTxHoldsItsJob(t *testing.T) {
 	for name, begin := range callers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			config := fresh(t)
+			config := used(t, nil)
 			s := open(t, config)
 			w := watch(t, s)
 			eventually(t, "wake-ups", func() bool { return s.Traits().Wakeups })
@@ -432,7 +432,7 @@ func TestSendTxHoldsItsJob(t *testing.T) {
 // decides over the second.
 func TestRepeatedWavesOfSends(t *testing.T) {
 	t.Parallel()
-	s := open(t, fresh(t))
+	s := open(t, used(t, nil))
 	run := start(t, s, join(t, s), 1)
 	token := store.Entry{Seq: 1, Kind: store.EntryCallback, Path: "1", Name: "token"}
 	batch := &store.Batch{Appends: []*store.Append{{Lease: run.Lease, Entries: []store.Entry{token}}}}
@@ -462,7 +462,7 @@ func TestRepeatedWavesOfSends(t *testing.T) {
 // TestAppendAnswerCutOff: an append whose answer is lost is recognised, with its children.
 func TestAppendAnswerCutOff(t *testing.T) {
 	t.Parallel()
-	config := fresh(t)
+	config := used(t, nil)
 	p := newProxy(t, config.URL)
 	config.URL = p.url
 	s := open(t, config)
@@ -492,7 +492,7 @@ func TestAppendAnswerCutOff(t *testing.T) {
 // TestTransact: what is done in it happens if it returns nil, and only then.
 func TestTransact(t *testing.T) {
 	t.Parallel()
-	config := fresh(t)
+	config := used(t, nil)
 	s := open(t, config)
 	pool, err := pgxpool.New(t.Context(), config.URL)
 	if err != nil {

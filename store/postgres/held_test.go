@@ -161,7 +161,7 @@ func TestManyBodiesOfOneTransaction(t *testing.T) {
 // of that enqueue. The rest of its batch has happened, and whoever repeated it would send twice.
 func TestABusyKeyUndoesNothing(t *testing.T) {
 	t.Parallel()
-	config := fresh(t)
+	config := used(t, nil)
 	p := newProxy(t, config.URL)
 	tx, commit, _ := callers["pgx"](t, config.URL)
 	config.URL = p.url
@@ -347,7 +347,7 @@ func TestResumeTakesBackARequest(t *testing.T) {
 		})} {
 			t.Run(fmt.Sprint(name, "/", state), func(t *testing.T) {
 				t.Parallel()
-				config := fresh(t)
+				config := used(t, nil)
 				s := open(t, config)
 				enqueue(t, s, job)
 				id := job.Job.ID

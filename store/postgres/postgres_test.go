@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T, clock *storetest.Clock) store.Store {
-		config := used(t)
+		config := used(t, clock.Now)
 		config.Clock = clock.Now
 		return open(t, config)
 	})
@@ -41,7 +41,7 @@ func TestConformanceBehindPooler(t *testing.T) {
 		t.Skip("it is the same suite once more")
 	}
 	storetest.Run(t, func(t *testing.T, clock *storetest.Clock) store.Store {
-		config := used(t)
+		config := used(t, clock.Now)
 		pool := forgetfulPool(t, config)
 		return open(t, postgres.Config{Pool: pool, SchemaName: config.SchemaName, NoSession: true, Clock: clock.Now})
 	}, "Ending", "Property", "Race", "Retain", "RetainQueues", "Told", "Unit")

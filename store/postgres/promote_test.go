@@ -11,7 +11,7 @@ import (
 // What is due next is not hidden by it.
 func TestPromotionPassesOverWhatACallerHolds(t *testing.T) {
 	t.Parallel()
-	config := fresh(t)
+	config := used(t, nil)
 	clock := &hand{at: time.Now().UTC().Truncate(time.Millisecond)}
 	config.Clock = clock.now
 	s := open(t, config)

@@ -10,32 +10,39 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/pgtest"
 	"github.com/holdfastdev/holdfast/store/postgres"
-	"github.com/holdfastdev/holdfast/store/storetest"
 )
 
 // shelf keeps schemas that tests have used and left as good as new. To make one takes longer than
 // most stories of the conformance suite do.
 var shelf struct {
 	mu   sync.Mutex
-	free []shelved
+	free map[time.Time][]shelved // by the day on which they are opened, of which they have partitions
 }
 
 type shelved struct {
 	config    postgres.Config
+	day       time.Time
 	relations string // all of the schema, when it was new
 }
 
 // used returns the source of a schema that is the test's own until its end. It has the tables, and
-// nothing in them. Only stores may work on it, whose connections end with them.
-func used(t *testing.T) postgres.Config {
+// nothing in them. clock is that of the stores, nil for the time of day. The test may do what it
+// likes with rows; one that does something else to the schema takes a fresh one.
+func used(t *testing.T, clock func() time.Time) postgres.Config {
 	t.Helper()
-	s, ok := takeShelved()
+	now := time.Now
+	if clock != nil {
+		now = clock
+	}
+	day := now().UTC().Truncate(24 * time.Hour)
+	s, ok := takeShelved(day)
 	if !ok {
+		s.day = day
 		url, schema := pgtest.Shared(t).Schema(t)
 		s.config = postgres.Config{URL: url, SchemaName: schema, MaxConns: 4}
-		atStart := s.config
-		atStart.Clock = storetest.NewClock().Now // the partitions are those of its days
-		fresh, err := atStart.Open(t.Context())
+		dated := s.config
+		dated.Clock = func() time.Time { return day }
+		fresh, err := dated.Open(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,11 +56,12 @@ func used(t *testing.T) postgres.Config {
 	return s.config
 }
 
-func takeShelved() (s shelved, ok bool) {
+func takeShelved(day time.Time) (s shelved, ok bool) {
 	shelf.mu.Lock()
 	defer shelf.mu.Unlock()
-	if ok = len(shelf.free) > 0; ok {
-		s, shelf.free = shelf.free[0], shelf.free[1:]
+	free := shelf.free[day]
+	if ok = len(free) > 0; ok {
+		s, shelf.free[day] = free[0], free[1:]
 	}
 	return s, ok
 }
@@ -88,6 +96,8 @@ func putBack(t *testing.T, s shelved) {
 	for range 50 {
 		err := conn.QueryRow(ctx, `SELECT NOT EXISTS (SELECT FROM pg_stat_activity
 			WHERE datname = current_database() AND application_name = 'holdfast:' || $1::text)
+			AND NOT EXISTS (SELECT FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+			WHERE c.relnamespace = $1::text::regnamespace AND l.pid <> pg_backend_pid())
 			FROM pg_sleep(0.005)`, s.config.SchemaName).Scan(&alone)
 		if err != nil {
 			t.Error(err)
@@ -110,7 +120,10 @@ func putBack(t *testing.T, s shelved) {
 	}
 	shelf.mu.Lock()
 	defer shelf.mu.Unlock()
-	shelf.free = append(shelf.free, s)
+	if shelf.free == nil {
+		shelf.free = map[time.Time][]shelved{}
+	}
+	shelf.free[s.day] = append(shelf.free[s.day], s)
 }
 
 // emptied deletes what is in the tables of a schema, and lets numbers begin again.

@@ -50,7 +50,7 @@ func TestCallersTransactions(t *testing.T) {
 				t.Skip("it is the same suite once more")
 			}
 			storetest.RunTx(t, func(t *testing.T, clock *storetest.Clock) (store.Store, func(*testing.T) storetest.Tx) {
-				config := fresh(t)
+				config := used(t, clock.Now)
 				config.Clock = clock.Now
 				return open(t, config), func(t *testing.T) storetest.Tx {
 					tx, commit, rollback := begin(t, config.URL)
@@ -67,7 +67,7 @@ func TestEnqueueTxWakesAtItsCommit(t *testing.T) {
 	for name, begin := range callers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			config := fresh(t)
+			config := used(t, nil)
 			s := open(t, config)
 			w := watch(t, s)
 			eventually(t, "wake-ups", func() bool { return s.Traits().Wakeups })
@@ -89,7 +89,7 @@ func TestEnqueueTxWakesAtItsCommit(t *testing.T) {
 
 func TestEnqueueTxOfAnotherStoreIsRefused(t *testing.T) {
 	t.Parallel()
-	s := open(t, fresh(t))
+	s := open(t, used(t, nil))
 	for _, tx := range []store.Tx{nil, postgres.Tx(nil), postgres.SQLTx(nil)} {
 		wantErr(t, "EnqueueTx", s.EnqueueTx(t.Context(), tx, []*store.Enqueue{newJob()}), store.ErrInvalid)
 	}
@@ -98,7 +98,7 @@ func TestEnqueueTxOfAnotherStoreIsRefused(t *testing.T) {
 // TestCallersPool: a pool of the caller's is neither drained, nor changed, nor closed.
 func TestCallersPool(t *testing.T) {
 	t.Parallel()
-	source := fresh(t)
+	source := used(t, nil)
 	config, err := pgxpool.ParseConfig(source.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -145,7 +145,7 @@ func TestCallersPool(t *testing.T) {
 // of that key wait, and then fail alone.
 func TestOpenTransactionHoldsUpNobody(t *testing.T) {
 	t.Parallel()
-	config := fresh(t)
+	config := used(t, nil)
 	s := open(t, config)
 	tx, commit, _ := callers["pgx"](t, config.URL)
 	first := newJob(withKey("k"))
@@ -173,7 +173,7 @@ func TestOpenTransactionHoldsUpNobody(t *testing.T) {
 // another one, whatever is the default.
 func TestIsolation(t *testing.T) {
 	t.Parallel()
-	config := fresh(t)
+	config := used(t, nil)
 	st := open(t, config)
 	job := newJob()
 	enqueue(t, st, job)

@@ -25,7 +25,7 @@ type waits struct {
 // counted returns the source of a schema that is the test's own, and what its waits are counted in.
 func counted(t *testing.T) (postgres.Config, string, *waits) {
 	t.Helper()
-	source := fresh(t)
+	source := used(t, nil)
 	config, err := pgxpool.ParseConfig(source.URL)
 	if err != nil {
 		t.Fatal(err)

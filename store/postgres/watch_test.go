@@ -61,7 +61,7 @@ func ofQueue(name string) func(store.Wake) bool {
 // TestWishesAreMergedAndBounded: more jobs than are worth naming become any job.
 func TestWishesAreMergedAndBounded(t *testing.T) {
 	t.Parallel()
-	config := fresh(t)
+	config := used(t, nil)
 	a, b := open(t, config), open(t, config)
 	atB := watch(t, b)
 	eventually(t, "b hears itself", func() bool { return b.Traits().Wakeups })
@@ -108,7 +108,7 @@ func TestWishesAreMergedAndBounded(t *testing.T) {
 
 func TestWakeupsReachOtherStoresOnly(t *testing.T) {
 	t.Parallel()
-	config := fresh(t)
+	config := used(t, nil)
 	a, b := open(t, config), open(t, config)
 	if a.Traits().Wakeups {
 		t.Fatal("wake-ups are promised before they are proven")
@@ -158,7 +158,7 @@ func TestProbeFindsAPooler(t *testing.T) {
 	if testing.Short() {
 		t.Skip("faults are left out")
 	}
-	config := fresh(t)
+	config := used(t, nil)
 	p := newProxy(t, config.URL)
 	p.dropNotifications.Store(true)
 	config.URL = p.url
@@ -174,7 +174,7 @@ func TestProbeFindsAPooler(t *testing.T) {
 // features.
 func TestPoolerThatRefusesSettings(t *testing.T) {
 	t.Parallel()
-	config := fresh(t)
+	config := used(t, nil)
 	p := newProxy(t, config.URL)
 	p.refuseParameters.Store(true)
 	config.URL = p.url
@@ -191,7 +191,7 @@ func TestPoolerThatRefusesSettings(t *testing.T) {
 // last is never lost.
 func TestNotifyIsDebounced(t *testing.T) {
 	t.Parallel()
-	config := fresh(t)
+	config := used(t, nil)
 	a, b := open(t, config), open(t, config)
 	w := watch(t, b)
 	eventually(t, "wake-ups", func() bool { return b.Traits().Wakeups })
@@ -222,7 +222,7 @@ func TestNotifyIsDebounced(t *testing.T) {
 // TestCloseSendsWhatIsPending: the wake-up of a program that ends at once reaches the others.
 func TestCloseSendsWhatIsPending(t *testing.T) {
 	t.Parallel()
-	config := fresh(t)
+	config := used(t, nil)
 	b := open(t, config)
 	w := watch(t, b)
 	eventually(t, "wake-ups", func() bool { return b.Traits().Wakeups })
