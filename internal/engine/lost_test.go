@@ -171,11 +171,11 @@ func TestLeaseOfAnEarlierMembershipIsNotGivenUp(t *testing.T) {
 // TestWhatIsInHandIsNotGivenUp: a job may have been claimed again between the beat and the call.
 func TestWhatIsInHandIsNotGivenUp(t *testing.T) {
 	inBed(t, Config{}, func(b *bed) {
-		began := make(chan store.Claimed, 1)
+		claimed, began := make(chan store.Claimed, 1), make(chan struct{})
 		b.st.hook(func(p *probe) {
 			p.onClaim = func(_ store.ClaimParams, jobs []store.Claimed, err error) ([]store.Claimed, error) {
 				if len(jobs) > 0 {
-					began <- jobs[0]
+					claimed <- jobs[0]
 				}
 				return jobs, err
 			}
@@ -184,10 +184,15 @@ func TestWhatIsInHandIsNotGivenUp(t *testing.T) {
 				return nil
 			}
 		})
-		b.handle("k", func(context.Context, Attempt) ([]byte, error) { time.Sleep(time.Minute); return nil, nil })
+		b.handle("k", func(context.Context, Attempt) ([]byte, error) {
+			close(began)
+			time.Sleep(time.Minute)
+			return nil, nil
+		})
 		b.run()
 		id := b.enqueue(b.job("k", func(e *store.Enqueue) { e.Delay = time.Second }))
-		b.runner().node.heart.setLost([]store.Lease{(<-began).Lease})
+		<-began // beats ask only about claims whose jobs have reached their slots
+		b.runner().node.heart.setLost([]store.Lease{(<-claimed).Lease})
 		b.expect(b.wait(id), store.Completed, "")
 	})
 }
