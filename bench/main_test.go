@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 	if measure.Serve(context.Background(), systems()) {
 		return
 	}
+	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // or each process takes a second to end; the name is valid
 	code := m.Run()
 	if started {
 		if c, err := shared(); err == nil {
@@ -41,30 +42,34 @@ var tiny = []string{
 	"--children", "20", "--runs", "20", "--phase", "0.05", "--idle-warm", "0.05", "--idle", "0.1",
 }
 
-// TestSmoke runs the scenarios with us, with a raw ceiling where one takes part, and with River in
-// a few: on SQLite it is a program of another module.
-func TestSmoke(t *testing.T) {
-	for _, test := range []struct{ name, store, scenarios, peer string }{
-		{"sqlite", system.SQLite, "all", "raw"},
-		{"sqlite owner", system.SQLite, "drain", "raw-owner"},
-		{"postgres", system.Postgres, "insert-single-16,pickup-500,flow-1-64,fan-out,pinned,idle,waiting", "raw"},
-		{"postgres trouble", system.Postgres, "held-*,queues-100,storm,late,turns,append", "none"},
-		{"postgres limits and watching", system.Postgres, "limit-*,keys,follow,await,await-ended", "none"},
-		{"postgres owner", system.Postgres, "drain", "raw-owner"},
-		{"postgres river", system.Postgres, "steady,history,nodes", "river"},
+// The smoke tests run the scenarios with us, with a raw ceiling where one takes part, and with River
+// in a few: on SQLite it is a program of another module.
+
+func TestSmokeOnSQLite(t *testing.T) {
+	t.Parallel()
+	smoke(t, system.SQLite, "all", "raw")
+	smoke(t, system.SQLite, "drain", "raw-owner")
+}
+
+func TestSmokeOnPostgres(t *testing.T) {
+	t.Parallel()
+	database := server(t)
+	for _, test := range []struct{ name, scenarios, peer string }{
+		{"raw", "insert-single-16,pickup-500,flow-1-64,fan-out,pinned,idle,waiting", "raw"},
+		{"trouble", "held-*,queues-100,storm,late,turns,append", "none"},
+		{"limits and watching", "limit-*,keys,follow,await,await-ended", "none"},
+		{"owner", "drain", "raw-owner"},
+		{"river", "steady,history,nodes", "river"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			var more []string
-			if test.store == system.Postgres {
-				more = []string{"--database", server(t)}
-			}
-			smoke(t, test.store, test.scenarios, test.peer, more...)
+			smoke(t, system.Postgres, test.scenarios, test.peer, "--database", database)
 		})
 	}
 }
 
 // TestOwnServer has the command start its own server.
 func TestOwnServer(t *testing.T) {
+	t.Parallel()
 	if _, err := cluster.Find(); err != nil {
 		server(t) // skips
 	}
@@ -73,7 +78,6 @@ func TestOwnServer(t *testing.T) {
 
 func smoke(t *testing.T, store, scenarios, peers string, more ...string) {
 	t.Helper()
-	t.Setenv("GORACE", "atexit_sleep_ms=0") // or each process takes a second to end
 	lines := filepath.Join(t.TempDir(), "lines")
 	args := append([]string{"--store", store, "--scenario", scenarios, "--peer", peers, "--json", lines}, tiny...)
 	s, err := parse(append(args, more...))
@@ -118,7 +122,10 @@ func smoke(t *testing.T, store, scenarios, peers string, more ...string) {
 }
 
 // shared is the server of all tests.
-var shared = sync.OnceValues(func() (*cluster.Cluster, error) { return cluster.Start(context.Background(), "") })
+var shared = sync.OnceValues(func() (*cluster.Cluster, error) {
+	started = true
+	return cluster.Start(context.Background(), "")
+})
 
 // server is the URL of a server. It skips the test where there is none to be had.
 func server(t *testing.T) string {
@@ -130,7 +137,6 @@ func server(t *testing.T) string {
 	case err != nil:
 		t.Fatalf("PostgreSQL does not work: %v", err)
 	}
-	started = true
 	return c.URL("postgres")
 }
 
