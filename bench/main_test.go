@@ -51,6 +51,7 @@ func TestSmokeOnSQLite(t *testing.T) {
 	smoke(t, system.SQLite, "drain", "raw-owner")
 }
 
+//nolint:tparallel // its parts use one database
 func TestSmokeOnPostgres(t *testing.T) {
 	t.Parallel()
 	database := server(t)
