@@ -42,8 +42,8 @@ var tiny = []string{
 	"--children", "20", "--runs", "20", "--phase", "0.05", "--idle-warm", "0.05", "--idle", "0.1",
 }
 
-// The smoke tests run the scenarios with us, with a raw ceiling where one takes part, and with River
-// in a few: on SQLite it is a program of another module.
+// The smoke tests run the scenarios with us, with a raw ceiling where one takes part, and with
+// River in a few: on SQLite it is a program of another module.
 
 func TestSmokeOnSQLite(t *testing.T) {
 	t.Parallel()
