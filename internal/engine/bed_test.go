@@ -38,19 +38,20 @@ type probe struct {
 	calls   atomic.Int64
 	applies atomic.Int64
 
-	mu        sync.Mutex
-	onApply   func(*store.Batch) error                  // called before; an error is returned instead of applying
-	carry     func(context.Context, *store.Batch) error // the same
-	instead   func(*store.Batch) error                  // errApplied: the hook has applied the batch; nil: the store applies it
-	convey    func(context.Context, store.ClaimParams, func() ([]store.Claimed, error)) ([]store.Claimed, error)
-	onClaim   func(p store.ClaimParams, jobs []store.Claimed, err error) ([]store.Claimed, error)
-	onBeat    func() error
-	promote   func() (store.Promoted, bool)                       // false: the store promotes
-	onLost    func(ctx context.Context, lost []store.Lease) error // called before leases are given up; an error is returned instead
-	onGet     func()
-	onAwaitTx func() error // called instead
-	onJoin    func()
-	maxJobs   int // largest number of jobs in one Apply
+	mu         sync.Mutex
+	onApply    func(*store.Batch) error                  // called before; an error is returned instead of applying
+	carry      func(context.Context, *store.Batch) error // the same
+	instead    func(*store.Batch) error                  // errApplied: the hook has applied the batch; nil: the store applies it
+	convey     func(context.Context, store.ClaimParams, func() ([]store.Claimed, error)) ([]store.Claimed, error)
+	onClaim    func(p store.ClaimParams, jobs []store.Claimed, err error) ([]store.Claimed, error)
+	onBeat     func() error
+	promote    func() (store.Promoted, bool)                       // false: the store promotes
+	onLost     func(ctx context.Context, lost []store.Lease) error // called before leases are given up; an error is returned instead
+	onGet      func()
+	onJournals func() error // an error is returned instead of reading
+	onAwaitTx  func() error // called instead
+	onJoin     func()
+	maxJobs    int // largest number of jobs in one Apply
 }
 
 func (p *probe) Apply(ctx context.Context, b *store.Batch) error {
@@ -156,6 +157,18 @@ func (p *probe) Get(ctx context.Context, namespace string, id store.ID) (store.R
 		hook()
 	}
 	return p.Store.Get(ctx, namespace, id)
+}
+
+func (p *probe) Journals(ctx context.Context, namespace string, ids []store.ID) ([]store.Journal, error) {
+	p.mu.Lock()
+	hook := p.onJournals
+	p.mu.Unlock()
+	if hook != nil {
+		if err := hook(); err != nil {
+			return nil, err
+		}
+	}
+	return p.Store.Journals(ctx, namespace, ids)
 }
 
 func (p *probe) AwaitTx(ctx context.Context, job store.ID) error {

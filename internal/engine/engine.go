@@ -60,7 +60,7 @@ func New(st store.Store, cfg Config) *Engine {
 	e.news = news.New(news.Parts{
 		Store: st, Guard: e.guard, Outage: e.outage, Elsewhere: e.elsewhere, Wake: e.wake, Fatal: e.fatal,
 	})
-	e.loader = &loader{store: st, guard: e.guard}
+	e.loader = newLoader(st, e.guard, e.outage)
 	e.commit = commit.New(commit.Parts{
 		Store: st, Patience: cfg.EnqueuePatience, Guard: e.guard, Outage: e.outage,
 		After: e.committed, Reserve: e.reserve, Fatal: e.fatal,

@@ -35,12 +35,13 @@ type Outage struct {
 // NewOutage returns an Outage that logs to log.
 func NewOutage(log *slog.Logger) *Outage { return &Outage{log: log} }
 
-// Calls of the store that are retried until they succeed.
+// Calls of the store that are retried until they succeed, or nobody needs them any more.
 const (
-	CallBeat    = "heartbeat"
-	CallClaim   = "claim"
-	CallCommit  = "commit"
-	CallPromote = "promotion"
+	CallBeat     = "heartbeat"
+	CallClaim    = "claim"
+	CallCommit   = "commit"
+	CallJournals = "journals"
+	CallPromote  = "promotion"
 )
 
 // Failed records the failure of a call that is retried until it succeeds.
