@@ -13,10 +13,11 @@ import (
 //
 // What a run writes (a checkpoint, an append, an outcome) refuses the batch if it cannot be
 // written, and so do sends and enqueues that are Required: Apply then writes nothing, sets Err of
-// the operations that cannot be written and of no other, and returns a *RefusedError. The caller
-// takes them out, with all that is to happen together with them, and applies the rest; see
-// ApplyEach. Other sends and enqueues are answered: one with an Err has left nothing, and the rest
-// of the batch is written.
+// operations that cannot be written and of no other, and returns a *RefusedError. A store may find
+// some of them only when others are gone. The caller takes them out, with all that is to happen
+// together with them, and applies the rest; those whose error is Inconclusive it applies alone
+// after that. See ApplyEach. Other sends and enqueues are answered: one with an Err has left
+// nothing, and the rest of the batch is written.
 //
 // No operation waits for a transaction of a caller: one that would have to is ErrBusy. (SQLite has
 // one writer, for whom all wait.)
@@ -264,24 +265,66 @@ func (b *Batch) Rest() *Batch {
 	return rest
 }
 
+// Inconclusive reports whether the error that refuses an operation may be due to another operation
+// of its batch, of which nothing was written either: a conflict, for example over a unique key that
+// both want. Such an operation is refused only if it is when it is alone in its batch.
+func Inconclusive(err error) bool { return errors.Is(err, ErrConflict) }
+
+// inconclusive returns a batch for each operation that refuses the batch with an error that is
+// Inconclusive.
+func (b *Batch) inconclusive() (alone []*Batch) {
+	if b.Len() == 1 {
+		return nil
+	}
+	for _, a := range b.Appends {
+		if Inconclusive(a.Err) {
+			alone = append(alone, &Batch{Appends: []*Append{a}, Patient: b.Patient})
+		}
+	}
+	for _, q := range b.Sends {
+		if q.isRefused() && Inconclusive(q.Err) {
+			alone = append(alone, &Batch{Sends: []*Send{q}, Patient: b.Patient})
+		}
+	}
+	for _, q := range b.Enqueues {
+		if q.isRefused() && Inconclusive(q.Err) {
+			alone = append(alone, &Batch{Enqueues: []*Enqueue{q}, Patient: b.Patient})
+		}
+	}
+	return alone
+}
+
 // ApplyEach applies a batch of operations that need not happen together: it takes out what is
 // refused, and applies the rest. The Err of each operation tells what became of it. An error is
-// that of Apply, after which nothing has happened.
+// that of Apply, after which nothing has happened, or all but what had an Inconclusive error.
 func ApplyEach(ctx context.Context, w Writer, b *Batch) error {
-	rest := b
+	rest, alone := b, []*Batch(nil)
 	for {
 		err := w.Apply(ctx, rest)
-		b.Woken = rest.Woken
 		if _, refused := errors.AsType[*RefusedError](err); !refused {
-			return err
+			b.Woken = rest.Woken
+			if err != nil {
+				return err
+			}
+			break
 		}
+		alone = append(alone, rest.inconclusive()...)
 		left := rest.Rest()
-		switch left.Len() {
-		case 0:
-			return nil
-		case rest.Len():
+		if left.Len() == rest.Len() {
 			return err // a store that does not say what it refuses
 		}
-		rest = left
+		if rest = left; left.Len() == 0 {
+			b.Woken = nil
+			break
+		}
 	}
+	for _, one := range alone {
+		one.Reset()
+		err := w.Apply(ctx, one)
+		if _, refused := errors.AsType[*RefusedError](err); err != nil && !refused {
+			return err
+		}
+		b.Woken = append(b.Woken, one.Woken...)
+	}
+	return nil
 }

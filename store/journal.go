@@ -50,7 +50,8 @@ type Entry struct {
 //
 // The caller numbers the entries without gaps, from the journal's last Seq + 1 (it is the only
 // writer, by its lease). A Seq that exists is ErrLeaseLost, unless Repeat is set and this very
-// lease wrote it: then the whole was done before, and nothing is done again.
+// lease wrote it: then the whole was done before, and nothing is done again. A gap between the
+// entries is ErrInvalid; one before the first may be, but a store need not look.
 type Append struct {
 	Lease   Lease
 	Entries []Entry

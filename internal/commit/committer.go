@@ -307,19 +307,12 @@ func (c *Committer) flush(p *portion.Portion, ops []*op, batch *store.Batch, sta
 		return c.drop(ops, err)
 	case len(ops) > 1:
 		starting.cancel()
-		var again []*op
-		for i := range ops {
-			one := ops[i : i+1 : i+1]
-			if errors.Is(err, supervise.ErrPanicked) {
-				one[0].repeated()
+		if errors.Is(err, supervise.ErrPanicked) {
+			for _, o := range ops {
+				o.repeated()
 			}
-			left := c.flush(p, one, assemble(one), nil)
-			if len(left) == 0 {
-				ops[i] = nil // it is owned elsewhere now
-			}
-			again = append(again, left...)
 		}
-		return again
+		return c.flushEach(p, ops)
 	default:
 		starting.cancel()
 		c.answer(ops[0], err)
@@ -327,17 +320,65 @@ func (c *Committer) flush(p *portion.Portion, ops []*op, batch *store.Batch, sta
 	return nil
 }
 
+// flushEach commits ops one by one; nil ones are left out. It returns those to be retried.
+func (c *Committer) flushEach(p *portion.Portion, ops []*op) (again []*op) {
+	for i, o := range ops {
+		if o == nil {
+			continue
+		}
+		one := ops[i : i+1 : i+1]
+		left := c.flush(p, one, assemble(one), nil)
+		if len(left) == 0 {
+			ops[i] = nil // it is owned elsewhere now
+		}
+		again = append(again, left...)
+	}
+	return again
+}
+
 // flushRest takes the refused units out of ops, of which nothing was written, and commits the rest.
-// It returns those to be retried.
+// What a conflict has refused is committed one by one after that. It returns the ops to be retried.
 func (c *Committer) flushRest(p *portion.Portion, ops []*op, starting *Starting, refused *store.RefusedError) []*op {
-	var rest, busy []*op
-	changed := false
+	rest, alone, changed := c.takeRefused(ops)
+	var again []*op
+	switch {
+	case len(rest) == 0:
+		starting.cancel()
+	case !changed: // the store does not say what it refuses
+		starting.cancel()
+		for _, o := range rest {
+			c.answer(o, refused)
+		}
+		return nil
+	default:
+		batch := assemble(rest)
+		if starting != nil {
+			batch.Start = starting.Start
+		}
+		if again = c.flush(p, rest, batch, starting); len(again) > 0 {
+			return append(again, alone...)
+		}
+	}
+	clear(ops) // the rest is owned elsewhere now
+	copy(ops, alone)
+	return c.flushEach(p, ops[:len(alone)])
+}
+
+// takeRefused answers the refused units among ops, or puts them aside. alone are those to be
+// committed by themselves, because another one may have refused them. changed reports whether any
+// op was refused.
+func (c *Committer) takeRefused(ops []*op) (rest, alone []*op, changed bool) {
+	var busy []*op
 	for i, o := range ops {
 		size := o.size()
 		err := o.refused()
 		changed = changed || err != nil || o.size() < size
-		if err == nil {
+		switch {
+		case err == nil:
 			rest = append(rest, o)
+			continue
+		case len(ops) > 1 && store.Inconclusive(err):
+			alone = append(alone, o)
 			continue
 		}
 		ops[i] = nil // it is owned elsewhere now
@@ -349,22 +390,7 @@ func (c *Committer) flushRest(p *portion.Portion, ops []*op, starting *Starting,
 		c.answer(o, nil)
 	}
 	c.aside.put(busy, time.Now()) //nolint:forbidigo // a delay, not the time of day
-	switch {
-	case len(rest) == 0:
-		starting.cancel()
-		return nil
-	case !changed: // the store does not say what it refuses
-		starting.cancel()
-		for _, o := range rest {
-			c.answer(o, refused)
-		}
-		return nil
-	}
-	batch := assemble(rest)
-	if starting != nil {
-		batch.Start = starting.Start
-	}
-	return c.flush(p, rest, batch, starting)
+	return rest, alone, changed
 }
 
 // apply commits a batch. A panic of the store is returned as an error, so that the ops are tried

@@ -17,6 +17,8 @@ var unitTests = env.Tests{
 	"a_unit_is_written_as_a_whole_or_not_at_all":                  wholeUnits,
 	"a_required_enqueue_may_find_its_key_held_and_use_the_holder": requiredUse,
 	"a_unit_that_is_repeated_happens_once":                        repeatedUnits,
+	"a_conflict_with_a_unit_that_is_refused_is_inconclusive":      conflictWithRefused,
+	"of_operations_that_want_the_same_one_is_applied":             eachForItself,
 }
 
 // scene is what a batch of each kind of operation works on.
@@ -340,6 +342,92 @@ func repeatedUnits(e *env.Env) {
 		e.WantEntries(run.Job.ID, 2)
 		if n := len(e.Messages(told.Job.ID)); n != 1 {
 			e.Fatalf("%d messages", n)
+		}
+	}
+}
+
+// conflictWithRefused: two units want the same key, id or callback, and the first is refused for
+// something else. What the second is told of it, if anything, is Inconclusive: alone it is written.
+func conflictWithRefused(e *env.Env) {
+	lost := e.Started()
+	e.End(lost, store.Completed)
+	refused := map[string]func(u *store.Unit){
+		"a lost lease": func(u *store.Unit) { u.Outcome = env.Outcome(lost, store.Failed) },
+		"a message to nobody": func(u *store.Unit) {
+			u.Sends = append(u.Sends, &store.Send{Job: e.IDs.Next(), Message: env.Signal("x")})
+		},
+		"an enqueue out of range": func(u *store.Unit) { u.Enqueues = append(u.Enqueues, e.Job(env.Priority(9))) },
+	}
+	wants := map[string]func() (first, second *store.Unit){
+		"the same unique key": func() (first, second *store.Unit) {
+			key := e.IDs.Next().String()
+			job := func() *store.Enqueue {
+				return e.Job(env.Unique(key), env.OnConflict(store.Reject), env.Delay(time.Hour))
+			}
+			return &store.Unit{Enqueues: []*store.Enqueue{job()}}, &store.Unit{Enqueues: []*store.Enqueue{job()}}
+		},
+		"the same id": func() (first, second *store.Unit) {
+			a, b := e.Job(env.In("elsewhere")), e.Job(env.Delay(time.Hour))
+			b.Job.ID, a.KnownID, b.KnownID = a.Job.ID, true, true
+			return &store.Unit{Enqueues: []*store.Enqueue{a}}, &store.Unit{Enqueues: []*store.Enqueue{b}}
+		},
+		"the same callback": func() (first, second *store.Unit) {
+			run := e.Started()
+			e.Write(&run, env.Entry(1, store.EntryCallback, "cb"))
+			answer := func() *store.Unit {
+				return &store.Unit{Sends: []*store.Send{{Job: run.Job.ID, Message: env.Callback(store.MessageCallback, "cb")}}}
+			}
+			return answer(), answer()
+		},
+	}
+	for why, refuse := range refused {
+		for what, both := range wants {
+			first, second := both()
+			refuse(first)
+			batch := &store.Batch{}
+			batch.Add(first)
+			batch.Add(second)
+			err := e.Store.Apply(e.Ctx, batch)
+			if !errors.Is(err, store.ErrRefused) || first.Err() == nil {
+				e.Fatalf("%s, %s: Apply: %v; the first unit: %v", why, what, err, first.Err())
+			}
+			if err := second.Err(); err != nil && !store.Inconclusive(err) {
+				e.Errorf("%s, %s: the second unit: %v", why, what, err)
+			}
+			alone := &store.Batch{}
+			alone.Add(second)
+			alone.Reset()
+			e.NoError("Apply of the second", e.Store.Apply(e.Ctx, alone))
+			if second.Err() != nil {
+				e.Errorf("%s, %s: the second unit alone: %v", why, what, second.Err())
+			}
+		}
+	}
+}
+
+// eachForItself: for ApplyEach every operation is a unit.
+func eachForItself(e *env.Env) {
+	lost := e.Started()
+	e.End(lost, store.Completed)
+	run := e.Started()
+	e.Write(&run, env.Entry(1, store.EntryCallback, "cb"))
+	b := &store.Batch{Outcomes: []*store.Outcome{env.Outcome(lost, store.Failed)}}
+	for range 3 {
+		b.Sends = append(b.Sends, &store.Send{Job: run.Job.ID, Message: env.Callback(store.MessageCallback, "cb"), Required: true})
+		q := e.Job(env.Unique("k"), env.OnConflict(store.Reject))
+		q.Required = true
+		b.Enqueues = append(b.Enqueues, q)
+	}
+	e.NoError("ApplyEach", store.ApplyEach(e.Ctx, e.Store, b))
+	e.WantErr("the outcome", b.Outcomes[0].Err, store.ErrLeaseLost)
+	for i, q := range b.Sends {
+		if (q.Err == nil) != (i == 0) {
+			e.Errorf("message %d: %v", i, q.Err)
+		}
+	}
+	for i, q := range b.Enqueues {
+		if (q.Err == nil) != (i == 0) {
+			e.Errorf("enqueue %d: %v", i, q.Err)
 		}
 	}
 }
