@@ -2,8 +2,10 @@ package store
 
 // CancelParams asks jobs to stop. In the results State is Cancelled of a job that did not run, and
 // Running of one that runs, whose node is told; a job that had finished before is left as it is,
-// without an error. Of one that is asked twice the store keeps one of the reasons. Err is
-// ErrNotFound, or, of one that is to be terminated, ErrBusy: a caller's transaction holds it.
+// without an error. One that a caller's transaction holds is cancelled by SweepCancels, and its
+// State is what it is until then. Of one that is asked twice the store keeps one of the reasons.
+// Err is ErrNotFound, or, of one that is to be terminated, ErrBusy: a caller's transaction holds
+// it.
 type CancelParams struct {
 	Namespace string // of the jobs; "": any
 	Jobs      []ID
@@ -21,7 +23,7 @@ type Result struct {
 	Job ID
 	// State is the job's state afterwards: of a job that runs and was asked to stop or to pause
 	// Running, until its node has heard of it; of one that had finished before, which is left as it
-	// is, how it finished.
+	// is, how it finished. What else it may be, each operation says.
 	State State
 	// Err is ErrNotFound, ErrConflict if the job is in no state for it, ErrBusy if a caller's
 	// transaction holds the job, or a *UniqueError. What each operation refuses, it says.
@@ -50,8 +52,8 @@ type PauseParams struct {
 // PauseJobsParams pauses jobs. One that has a pointer is Waiting then, held, until Resume. One that
 // runs is asked, as Beat.Pauses tells its node; it is held when it is put back, and finishes if it
 // does. In the results State is Waiting of a job that is held now, and Running of one that was
-// asked; Err is ErrNotFound, or ErrConflict for a job that has finished. A job that is held already
-// is left as it is.
+// asked, because it runs or a caller's transaction holds it; Err is ErrNotFound, or ErrConflict for
+// a job that has finished. A job that is held already is left as it is.
 type PauseJobsParams struct {
 	Namespace string // of the jobs; "": any
 	Jobs      []ID

@@ -495,7 +495,7 @@ func TestCancelDurable(t *testing.T) {
 			words   string
 			charges int64
 		}{
-			{"--terminate=false", "cancelled", "available", "is durable and ends once a node has run its compensations", 0},
+			{"--terminate=false", "cancelled", "available", "is available; it ends soon, if it is durable after its compensations", 0},
 			{"--terminate", "terminated", "cancelled", "is cancelled", 1},
 		} {
 			var ids []string

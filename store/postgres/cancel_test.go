@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/holdfastdev/holdfast/store"
 )
@@ -65,5 +66,45 @@ func TestARequestIsRecordedWhereverTheJobWas(t *testing.T) {
 		if a := record.Actions[0]; a.Kind != kind || a.Actor != "ada" || a.Reason != "why" || a.At.IsZero() {
 			t.Fatalf("%s: %+v", kind, a)
 		}
+	}
+}
+
+// TestCancelOfAHeldJob: the answer is the state of the job, and the sweep cancels it once the
+// transaction that holds it has ended.
+func TestCancelOfAHeldJob(t *testing.T) {
+	t.Parallel()
+	for want, job := range map[store.State]*store.Enqueue{
+		store.Available: newJob(),
+		store.Scheduled: newJob(func(q *store.Enqueue) { q.Delay = time.Hour }),
+		store.Waiting:   newJob(),
+	} {
+		t.Run(want.String(), func(t *testing.T) {
+			t.Parallel()
+			config := used(t, nil)
+			s := open(t, config)
+			enqueue(t, s, job)
+			id := job.Job.ID
+			if want == store.Waiting {
+				if _, _, err := s.PauseJobs(t.Context(), store.PauseJobsParams{Jobs: []store.ID{id}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			tx, commit, _ := callers["pgx"](t, config.URL)
+			if err := s.SendTx(t.Context(), tx, []*store.Send{signal(id, "go")}); err != nil {
+				t.Fatal(err)
+			}
+			cancel := store.CancelParams{Jobs: []store.ID{id}, Reason: "why", Actor: "ada"}
+			results, _, err := s.Cancel(t.Context(), cancel)
+			if err != nil || results[0].Err != nil || results[0].State != want {
+				t.Fatalf("cancelled: %+v, %v", results, err)
+			}
+			if err := commit(); err != nil {
+				t.Fatal(err)
+			}
+			if swept, err := s.SweepCancels(t.Context()); err != nil || swept.Jobs != 1 {
+				t.Fatalf("swept: %+v, %v", swept, err)
+			}
+			wantState(t, s, id, store.Cancelled)
+		})
 	}
 }

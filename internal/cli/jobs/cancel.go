@@ -59,6 +59,8 @@ With --terminate, jobs end at once: their handlers lose the lease, and nothing i
 	return cmd
 }
 
+// cancelWords tell what became of a job. It is neither cancelled nor running if it ends in a run of
+// its own, or with the sweep after the transaction that holds it.
 func cancelWords(state store.State) string {
 	switch state {
 	case store.Cancelled:
@@ -66,9 +68,11 @@ func cancelWords(state store.State) string {
 	case store.Running:
 		return "is running and was told to stop"
 	case store.Available:
-		return "is durable and ends once a node has run its compensations"
-	default:
+		return "is available; it ends soon, if it is durable after its compensations"
+	case store.Completed, store.Failed:
 		return "had already " + state.String()
+	default:
+		return "is " + state.String() + " and ends soon; it is part of an open transaction"
 	}
 }
 

@@ -85,8 +85,10 @@ func (a verbs) sendSignal(ctx context.Context, args []string, key string, opts [
 		} else if err != nil {
 			return err
 		}
-		begun := record.LeaseNumber > 0 && record.Journal == 0 && record.State != store.Waiting
-		if begun || builtin.Fields(record.Kind) != nil {
+		switch begun := record.LeaseNumber > 0 && record.Journal == 0 && record.State != store.Waiting; {
+		case builtin.Fields(record.Kind) != nil:
+			a.Notef("The kind %s is built in and reads no signals.", record.Kind)
+		case begun:
 			a.Notef("The job has started and has no journal. If it is not a durable function, nothing will read the signal.")
 		}
 		view := views.Sent{ID: id.String(), Signal: name, Key: views.Text(key), Message: views.Big(sent.Message), Duplicate: sent.Duplicate}

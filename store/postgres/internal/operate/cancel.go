@@ -132,13 +132,21 @@ func (s *Store) cancel(ctx context.Context, c *cancelling, ids []store.ID) error
 		return moved, err
 	})
 	left = slices.DeleteFunc(left, func(id store.ID) bool {
-		c.states[id], c.busy[id] = store.Running, c.Terminate && found.busy[id]
+		c.busy[id] = c.Terminate && found.busy[id]
 		return c.busy[id]
 	})
 	if err != nil || len(left) == 0 {
 		return err
 	}
-	return s.Send(ctx, pg.Statement{Name: "cancel_request_put", Args: []any{pg.UUIDsOf(left), s.Micros(), c.Reason, c.Actor, c.action()}})
+	err = s.Send(ctx, pg.Statement{Name: "cancel_request_put", Args: []any{pg.UUIDsOf(left), s.Micros(), c.Reason, c.Actor, c.action()}})
+	if err != nil {
+		return err
+	}
+	records, err := s.reader.RecordsOf(ctx, left)
+	for i := range records {
+		c.states[records[i].ID] = records[i].State
+	}
+	return err
 }
 
 // cancelling is the statement that cancels jobs that have a pointer, and asks those that run, or
