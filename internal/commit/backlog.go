@@ -11,7 +11,7 @@ import (
 type backlog struct {
 	mu      sync.Mutex
 	waiting []*op
-	flying  []store.ID // jobs whose outcomes were taken and not answered
+	flying  []*op // outcomes that were taken and not answered
 	wake    chan struct{}
 }
 
@@ -42,11 +42,11 @@ func (l *backlog) take(limit int) []*op {
 	return taken
 }
 
-// note adds the jobs whose outcomes are among ops that were taken. l.mu is held.
+// note adds the outcomes among ops that were taken. l.mu is held.
 func (l *backlog) note(ops []*op) {
 	for _, o := range ops {
 		if o.Outcome != nil {
-			l.flying = append(l.flying, o.Outcome.Lease.Job)
+			l.flying = append(l.flying, o)
 		}
 	}
 }
@@ -55,16 +55,17 @@ func (l *backlog) note(ops []*op) {
 func (l *backlog) keep(ops []*op) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	clear(l.flying)
 	l.flying = l.flying[:0]
 	l.note(ops)
 }
 
-// ending adds the jobs whose outcomes wait or were taken.
+// ending adds the jobs whose outcomes wait or were taken, and are not committed yet.
 func (l *backlog) ending(jobs map[store.ID]bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, id := range l.flying {
-		jobs[id] = true
+	for _, o := range l.flying {
+		o.ending(jobs)
 	}
 	for _, o := range l.waiting {
 		o.ending(jobs)

@@ -107,13 +107,18 @@ func TestAUnitIsRefusedForWhatIsThere(t *testing.T) {
 	}
 }
 
+// begin starts a committer of a store.
+func begin(s store.Store, after func(*store.Batch)) *Committer {
+	log := slog.New(slog.DiscardHandler)
+	return New(Parts{
+		Store: s, Patience: time.Second, Guard: supervise.New(logs.NewLimiter(log)), Outage: logs.NewOutage(log),
+		After: after, Reserve: func([]*store.Enqueue) *Starting { return nil },
+	})
+}
+
 // commitTogether commits some units as one batch.
 func (d *desk) commitTogether() {
-	log := slog.New(slog.DiscardHandler)
-	c := New(Parts{
-		Store: d.Store, Patience: time.Second, Guard: supervise.New(logs.NewLimiter(log)), Outage: logs.NewOutage(log),
-		After: func(*store.Batch) {}, Reserve: func([]*store.Enqueue) *Starting { return nil },
-	})
+	c := begin(d.Store, func(*store.Batch) {})
 	defer c.Close(d.Ctx)
 	var ops []*op
 	answers := 0

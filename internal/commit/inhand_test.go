@@ -8,6 +8,8 @@ import (
 
 	"github.com/holdfastdev/holdfast/internal/portion"
 	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/storetest/env"
+	"github.com/holdfastdev/holdfast/store/storetest/model"
 )
 
 func TestAsideKnowsWhatIsTried(t *testing.T) {
@@ -35,6 +37,25 @@ func TestAsideKnowsWhatIsTried(t *testing.T) {
 	a.take(10, now.Add(time.Second))
 	a.forget(first)
 	knows("answered", first, false)
+}
+
+// TestWhatIsToldIsNotEnding: who begins to wait for a job after its end was told asks the database,
+// and does not take the job for one that is still to be told.
+func TestWhatIsToldIsNotEnding(t *testing.T) {
+	e := env.New(t, func(_ *testing.T, c *env.Clock) store.Store { return model.New(c.Now) })
+	var c *Committer
+	told := make(chan map[store.ID]bool, 1)
+	c = begin(e.Store, func(*store.Batch) {
+		jobs := map[store.ID]bool{}
+		c.Ending(jobs)
+		told <- jobs
+	})
+	defer c.Close(e.Ctx)
+	run := e.Started()
+	c.Finish(env.Outcome(run, store.Completed), nil, nil, nil, func(error) {})
+	if jobs := <-told; len(jobs) > 0 {
+		t.Errorf("it has not ended: %v", jobs)
+	}
 }
 
 func endOfSome() *op {

@@ -108,7 +108,11 @@ var layers = []layer{
 	{pattern: "internal/portion", imports: []string{"store"}},
 	{pattern: "internal/supervise", imports: []string{"internal/logs", "store"}},
 	{pattern: "internal/news", imports: []string{"internal/logs", "internal/supervise", "store"}},
-	{pattern: "internal/commit", imports: []string{"internal/logs", "internal/portion", "internal/supervise", "store"}},
+	{
+		pattern: "internal/commit",
+		imports: []string{"internal/logs", "internal/portion", "internal/supervise", "store"},
+		tests:   []string{"store/storetest/..."},
+	},
 	{
 		pattern: "internal/replay",
 		imports: []string{"internal/logs", "internal/supervise", "internal/usercode", "store"},

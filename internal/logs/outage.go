@@ -35,7 +35,7 @@ type Outage struct {
 // NewOutage returns an Outage that logs to log.
 func NewOutage(log *slog.Logger) *Outage { return &Outage{log: log} }
 
-// Calls of the store that are retried until they succeed, or nobody needs them any more.
+// Calls of the store that are retried until they succeed, or until the run that needs them ends.
 const (
 	CallBeat     = "heartbeat"
 	CallClaim    = "claim"
