@@ -176,14 +176,14 @@ func TestOutcomesThatAreHeldHoldUpNoSlots(t *testing.T) {
 		b.handle("k", ok)
 		h := &held{ends: map[store.ID]bool{}}
 		var ids []store.ID
-		for range 3 * maxPending(1) / 2 {
+		for range 5 * maxPending(1) / 4 {
 			q := b.job("k")
 			h.ends[q.Job.ID] = true
 			ids = append(ids, b.enqueue(q))
 		}
 		b.st.hook(func(p *probe) { p.instead = h.apply(b) })
 		b.run()
-		time.Sleep(time.Minute)
+		time.Sleep(10 * time.Second)
 		b.expect(b.wait(b.enqueue(b.job("k"))), store.Completed, "")
 		h.open.Store(true)
 		for _, id := range ids {

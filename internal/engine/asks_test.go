@@ -14,7 +14,7 @@ import (
 // all slots takes longer than the call's time limit; both if a late claim is rolled back and if it
 // is committed. Small jobs go on.
 func TestLargeArgsOverASlowLine(t *testing.T) {
-	const jobs, size = 100, 200 << 10
+	const jobs, size = 60, 200 << 10
 	for _, stays := range []bool{false, true} {
 		for _, rate := range []int{500 << 10, 60 << 10, 25 << 10} { // one takes 0.4 s, 3 s, 8 s
 			t.Run(fmt.Sprintf("%d KiB per second, claimed %v", rate>>10, stays), func(t *testing.T) {

@@ -185,7 +185,7 @@ func TestWaitForJobsThatHaveFinished(t *testing.T) {
 	inTown(t, func(t *testing.T, w *town) {
 		a, b := w.move(), w.move()
 		a.serve(ok)
-		ids := a.enqueue("k", 5000)
+		ids := a.enqueue("k", 3000)
 		a.waitAll(ids)
 		time.Sleep(time.Hour)
 		began := time.Now()
@@ -196,7 +196,7 @@ func TestWaitForJobsThatHaveFinished(t *testing.T) {
 		if took := time.Since(began); took != 0 {
 			t.Errorf("it took %v to see that they have finished", took)
 		}
-		b.wantLooks("of ten, and of five thousand", 10+5)
+		b.wantLooks("of ten, and of three thousand", 10+3)
 		missing := uuid.Must(uuid.NewV7())
 		time.Sleep(time.Hour)
 		if _, err := b.e.Wait(t.Context(), "", missing); !errors.Is(err, store.ErrNotFound) {
@@ -211,7 +211,7 @@ func TestWaitElsewhereIsToldOfTheEnd(t *testing.T) {
 		const lasts = 10 * time.Minute
 		a.serve(lasting(lasts))
 		ids := a.enqueue("k", 100)
-		other := w.move().enqueue("nobody", 4900)
+		other := w.move().enqueue("nobody", 2900)
 		time.Sleep(time.Second)
 		for _, id := range other {
 			go func() { _, _ = b.e.Wait(t.Context(), "", id) }() // ends with the test
@@ -322,7 +322,7 @@ func TestManyWhoBeginToWait(t *testing.T) {
 				}
 				a.serve(lasting(300 * time.Millisecond))
 				var waits sync.WaitGroup
-				const seconds, each = 20, 50
+				const seconds, each = 10, 50
 				for range seconds * each {
 					id := b.enqueueAs("k", 1, newID)[0]
 					a.enqueueAs("k", 1, others)
