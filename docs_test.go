@@ -2,6 +2,7 @@ package holdfast_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,53 +40,56 @@ func TestStateTableOfTheDocs(t *testing.T) {
 	}
 }
 
-// TestGoInTheDocsCompiles vets each Go program in README.md and docs/.
+// TestGoInTheDocsCompiles compiles each Go program in README.md and docs/.
 func TestGoInTheDocsCompiles(t *testing.T) {
 	pages, err := filepath.Glob("docs/*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	block := regexp.MustCompile("(?s)```go\n(package .*?)```")
-	programs := 0
+	dir := t.TempDir()
+	programs := map[string]string{} // where each is, as packages of this module that exist only in an overlay
 	for _, page := range append(pages, "README.md") {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, found := range block.FindAllSubmatch(text, -1) {
-			programs++
-			vet(t, page, found[1])
+		for i, found := range block.FindAllSubmatch(text, -1) {
+			name := fmt.Sprintf("%s_%d", strings.TrimSuffix(filepath.Base(page), ".md"), i+1)
+			source := filepath.Join(dir, name+".go")
+			if err := os.WriteFile(source, found[1], 0o600); err != nil {
+				t.Fatal(err)
+			}
+			programs[filepath.Join("internal", "docsnippet", name, "main.go")] = source
 		}
 	}
-	if programs == 0 {
-		t.Error("no program found: the README should have one")
+	if len(programs) == 0 {
+		t.Fatal("no program found: the README should have one")
 	}
+	compile(t, dir, programs)
 }
 
-// vet compiles a program as a package of this module that exists only in an overlay.
-func vet(t *testing.T, page string, program []byte) {
+// compile compiles programs, all at once.
+func compile(t *testing.T, dir string, programs map[string]string) {
 	t.Helper()
 	root, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	source := filepath.Join(dir, "main.go")
-	if err := os.WriteFile(source, program, 0o600); err != nil {
-		t.Fatal(err)
+	replace := map[string]string{}
+	args := []string{"list", "-export", "-f", "", "-overlay", filepath.Join(dir, "overlay.json")} // compiles, and does not link
+	for path, source := range programs {
+		replace[filepath.Join(root, path)] = source
+		args = append(args, "./"+filepath.ToSlash(filepath.Dir(path)))
 	}
-	overlay, err := json.Marshal(map[string]map[string]string{
-		"Replace": {filepath.Join(root, "internal", "docsnippet", "main.go"): source},
-	})
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": replace})
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(file, overlay, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-overlay", file, "-o", filepath.Join(dir, "out"), "./internal/docsnippet")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("a program in %s does not compile: %v\n%s", page, err, out)
+	if out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput(); err != nil {
+		t.Errorf("a program in the docs does not compile: %v\n%s", err, out)
 	}
 }

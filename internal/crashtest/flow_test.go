@@ -14,7 +14,7 @@ import (
 var crashTime = flag.Duration("crash.time", 0, "how long TestFlows goes on; it plays one round at least")
 
 // raging is how long the faults of a round go on.
-const raging = 20 * time.Second
+const raging = 15 * time.Second
 
 // TestFlows plays flows, and errands beside them, while processes are killed and frozen, PostgreSQL
 // crashes, and operators ask for whatever comes to their minds. A round has a plan and a database

@@ -14,7 +14,7 @@ import (
 func TestKill(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, database string) {
-		const enough, batch, workers = 30, 100, 3
+		const enough, batch, workers = 24, 100, 3
 		random := newRandom(t)
 		config := workerConfig{Database: database, Slots: 8, Beat: 300 * time.Millisecond, Dead: 2 * time.Second}
 		if strings.HasPrefix(database, "sqlite:") {

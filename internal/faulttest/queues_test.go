@@ -14,7 +14,7 @@ import (
 // costs the server must go by the work, and not by what ever was.
 func TestThousandsOfQueues(t *testing.T) {
 	t.Parallel()
-	const few, many, jobs, handful = 100, 20_000, 2000, 4
+	const few, many, jobs, handful = 100, 10_000, 2000, 4
 	alone, among := queueCost(t, few, few, jobs), queueCost(t, many, few, jobs)
 	t.Logf("among %d queues: %+v; among %d: %+v", few, alone, many, among)
 	if among.scans > handful*alone.scans {

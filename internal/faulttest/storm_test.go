@@ -19,7 +19,7 @@ import (
 func TestStormOfUniqueKeys(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, db *database) {
-		const clients, writers, rounds, keys, most = 2, 64, 14, 48, 5
+		const clients, writers, rounds, keys, most = 2, 64, 9, 48, 5
 		far := db
 		if db.url != "" {
 			far = db.slow(t, 2*time.Millisecond)

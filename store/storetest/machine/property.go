@@ -26,7 +26,7 @@ var propertyTests = env.Tests{
 
 // defaultChecks is how many sequences each property test draws, so that the suite takes seconds.
 // The flag -rapid.checks goes before it.
-const defaultChecks = "15"
+const defaultChecks = "8"
 
 // LimitChecks sets how many sequences are drawn, if that is not set.
 var LimitChecks = sync.OnceFunc(func() {
