@@ -1,7 +1,6 @@
 package holdfast
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/holdfastdev/holdfast/internal/replay"
@@ -95,9 +94,6 @@ type FanOut struct {
 	FirstSuccess bool // end the wait when one has completed
 	FirstFailure bool // end the wait when one did not complete
 }
-
-// ErrNotWaitedFor is the error of a child that CallAll did not wait for.
-var ErrNotWaitedFor = errors.New("holdfast: the child was not waited for")
 
 // ChildResult is the outcome of one child of many.
 type ChildResult[Out any] struct {

@@ -28,7 +28,7 @@
 //
 //	what happened                                    errors.Is              what to do
 //	the args, a name or an option is wrong           ErrInvalid             fix the call
-//	the unique key is taken (with Reject)            ErrConflict            as *UniqueError: use its Holder
+//	the unique key is taken (with Reject)            ErrConflict            as *store.UniqueError: use its Holder
 //	the database denies the operation                ErrPermission          grant what the error says
 //	the job does not exist, or was removed           ErrNotFound            -
 //	the text is not the token of a callback          ErrInvalid             -
@@ -45,6 +45,9 @@
 //	a signal does not decode                         ErrInvalid             as *MessageError: carry on, or return it
 //	a run is misused                                 ErrInvalid             fix the handler; its job then continues
 //	a run lost its lease                             ErrLeaseLost           return; another run has the job
+//	a handler took too long                          ErrTimeout             return; the attempt has failed
+//	a handler still runs as its node stops           ErrShutdown            return; the job runs again
+//	a child that CallAll did not wait for            ErrNotWaitedFor        -
 //
 // # Log
 //

@@ -27,8 +27,8 @@ func (e *Ended) Err() error {
 }
 
 // Wait returns when the job has finished: nil if it completed, a *JobError if it failed or was
-// cancelled. If there is no such job, the error is ErrNotFound. If ctx ends first, the job keeps
-// running.
+// cancelled. If there is no such job, the error is ErrNotFound. It keeps trying while the database
+// does not answer. If ctx ends first, its error is returned, and the job keeps running.
 func (c *Client) Wait(ctx context.Context, id ID) error {
 	_, err := c.wait(ctx, id)
 	return err

@@ -116,13 +116,21 @@ func (c *Client) enqueueAll(ctx context.Context, enqueues []*store.Enqueue) (ans
 }
 
 func (c *Client) enqueueTx(ctx context.Context, tx store.Tx, enqueues []*store.Enqueue) error {
+	if err := c.checkTx(tx); err != nil {
+		return err
+	}
+	return c.engine.Store.EnqueueTx(ctx, tx, enqueues)
+}
+
+// checkTx checks that a transaction is one of the client's kind of database.
+func (c *Client) checkTx(tx store.Tx) error {
 	if tx == nil {
 		return invalid("transaction", "must not be nil")
 	}
 	if own := c.StoreName(); tx.StoreName() != own {
 		return invalid("transaction", "it is for a %s database, but the client uses %s", tx.StoreName(), own)
 	}
-	return c.engine.Store.EnqueueTx(ctx, tx, enqueues)
+	return nil
 }
 
 // BatchItem is a job to enqueue together with others of other kinds or with other options.

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// Errors to test for with errors.Is. The package comment says what to do about each.
+// Errors to test for with errors.Is. The package comment says what to do about them.
 var (
 	// ErrInvalid: the request can never succeed as it is.
 	ErrInvalid = store.ErrInvalid
@@ -57,6 +57,9 @@ var (
 	// WithMaxJournal. Return ContinueAsNew, or split the work into children. A handler that returns
 	// it fails its job.
 	ErrJournalFull = usercode.ErrJournalFull
+
+	// ErrNotWaitedFor is the error of a child that CallAll did not wait for.
+	ErrNotWaitedFor = errors.New("holdfast: the child was not waited for")
 
 	// ErrFailed is the error of waiting for a failed job, as a *JobError.
 	ErrFailed = errors.New("holdfast: job failed")

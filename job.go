@@ -26,7 +26,8 @@ func jobOf[Out any](c *Client, e *store.Enqueue) *Job[Out] {
 }
 
 // Wait returns the job's result when it has completed, or a *JobError if it failed or was
-// cancelled. If ctx ends first, the job keeps running.
+// cancelled. If the job was removed, the error is ErrNotFound. It keeps trying while the database
+// does not answer. If ctx ends first, its error is returned, and the job keeps running.
 func (j *Job[Out]) Wait(ctx context.Context) (Out, error) {
 	var out Out
 	ended, err := j.client.wait(ctx, j.ID)

@@ -30,9 +30,10 @@ func (c *Client) Pause(ctx context.Context, reason string, ids ...ID) ([]store.R
 }
 
 // Resume resumes paused jobs, jobs held because their code contradicts their journal, and failed or
-// cancelled jobs. A finished durable job continues after its last step that succeeded: what failed
-// after it is removed from the journal. Once compensations have begun, its error is ErrConflict;
-// fork the job instead. It returns a result for each, in the order given.
+// cancelled jobs; of those, Retry is for jobs that wait for their next attempt, too. A finished
+// durable job continues after its last step that succeeded: what failed after it is removed from
+// the journal. Once compensations have begun, its error is ErrConflict; fork the job instead. It
+// returns a result for each, in the order given.
 func (c *Client) Resume(ctx context.Context, reason string, ids ...ID) ([]store.Result, error) {
 	results := make([]store.Result, len(ids))
 	for i, id := range ids {

@@ -142,7 +142,7 @@ func Backoff(base, limit time.Duration) JobOption {
 	b := store.Backoff{Base: base, Cap: limit, Jitter: store.DefaultBackoff.Jitter}
 	check := func() error {
 		if base <= 0 || limit < base {
-			return invalid("backoff", "base %v and cap %v: both must be positive, and the cap not below the base", base, limit)
+			return invalid("backoff", "base %v and limit %v: both must be positive, and the limit not below the base", base, limit)
 		}
 		return nil
 	}

@@ -156,7 +156,13 @@ func WithStuckAfter(d time.Duration) Option {
 	}
 }
 
-// WithRetention sets how long finished jobs are kept.
+// WithRetention sets how long finished jobs are kept, counted from their end, by how they ended,
+// and how long it is kept what people did. A field that is zero keeps its default: 24 hours for
+// completed and cancelled jobs, 7 days for failed ones, 90 days for what people did. A negative one
+// keeps them for ever. Limit is how many jobs SQLite removes in one transaction; default 500.
+//
+// Jobs are removed by the nodes, and may stay longer than that: a day on PostgreSQL, which drops
+// them by day.
 func WithRetention(r store.Retention) Option {
 	return func(s *settings) error {
 		s.engine.Node.Retain = r

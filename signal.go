@@ -111,8 +111,8 @@ func (s Signal[T]) SendTx(ctx context.Context, c *Client, tx store.Tx, job ID, v
 	if err != nil {
 		return SendResult{}, err
 	}
-	if tx == nil || tx.StoreName() != c.StoreName() {
-		return SendResult{}, invalid("transaction", "it is nil or belongs to another database than the client's")
+	if err := c.checkTx(tx); err != nil {
+		return SendResult{}, err
 	}
 	if err := c.engine.Store.SendTx(ctx, tx, []*store.Send{send}); err != nil {
 		return SendResult{}, store.About(job, "sending signal "+s.name+" to", err)

@@ -73,8 +73,8 @@ func StepTx[T, Tx any](
 	}
 	data, err := run.strand.StepTx(name, policy, func(ctx context.Context, _ int, commit func(store.Tx, []byte) error) error {
 		return db.Transact(ctx, func(tx Tx, wrapped store.Tx) error {
-			if own := run.client.StoreName(); wrapped.StoreName() != own {
-				return invalid("transaction", "it is for a %s database, but the job is in %s", wrapped.StoreName(), own)
+			if err := run.client.checkTx(wrapped); err != nil {
+				return err
 			}
 			v, err := fn(ctx, tx)
 			if err != nil {

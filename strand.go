@@ -93,15 +93,18 @@ func Select(run *Run, among ...Waitable) (int, error) {
 	return i, nil
 }
 
-// WaitOption limits a wait.
-type WaitOption func(*replay.Limit) error
+// WaitOption limits a wait. Of several the last one counts.
+type WaitOption func(*waitLimit) error
+
+// waitLimit is what options of a wait set.
+type waitLimit struct{ replay.Limit }
 
 // WaitAtMost ends the wait with ErrWaitTimeout after d.
 func WaitAtMost(d time.Duration) WaitOption {
-	return func(l *replay.Limit) error {
-		*l = replay.Limit{Within: d, Set: true}
+	return func(l *waitLimit) error {
+		l.Limit = replay.Limit{Within: d, Set: true}
 		if d < 0 {
-			return invalid("within", "%v is negative", d)
+			return invalid("wait at most", "%v is negative", d)
 		}
 		return nil
 	}
@@ -109,21 +112,21 @@ func WaitAtMost(d time.Duration) WaitOption {
 
 // WaitUntil ends the wait with ErrWaitTimeout at t.
 func WaitUntil(t time.Time) WaitOption {
-	return func(l *replay.Limit) error {
-		*l = replay.Limit{Until: t, Set: true}
+	return func(l *waitLimit) error {
+		l.Limit = replay.Limit{Until: t, Set: true}
 		return nil
 	}
 }
 
 func limitOf(opts []WaitOption) (replay.Limit, error) {
-	var l replay.Limit
+	var l waitLimit
 	for _, opt := range opts {
 		if opt == nil {
-			return l, errNoOption
+			return l.Limit, errNoOption
 		}
 		if err := opt(&l); err != nil {
-			return l, err
+			return l.Limit, err
 		}
 	}
-	return l, nil
+	return l.Limit, nil
 }

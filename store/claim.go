@@ -36,9 +36,10 @@ type ClaimParams struct {
 }
 
 // Records is how many claim records there may be from Seq on.
-func (p *ClaimParams) Records() int {
-	return (max(p.Limit, p.Sent) + MaxClaimSlots - 1) / MaxClaimSlots
-}
+func (p *ClaimParams) Records() int { return ClaimRecords(max(p.Limit, p.Sent)) }
+
+// ClaimRecords is how many claim records so many jobs take.
+func ClaimRecords(jobs int) int { return (jobs + MaxClaimSlots - 1) / MaxClaimSlots }
 
 // Before reports whether a lease of the same node comes before another one in the order of their
 // claims.
@@ -65,6 +66,22 @@ type Claimed struct {
 	Durable bool
 	// Checkpoint is what earlier attempts left, or nil.
 	Checkpoint *Checkpoint
+}
+
+// Outcome returns an outcome of the run in the given state, with all that it carries of the claim.
+// The caller adds how the run ended.
+func (c *Claimed) Outcome(state State) *Outcome {
+	o := &Outcome{State: state}
+	o.Carry(c)
+	return o
+}
+
+// Carry sets all that an outcome carries of the claim of its run.
+func (o *Outcome) Carry(c *Claimed) {
+	o.Lease, o.Durable = c.Lease, c.Durable
+	o.Answers, o.Parent = c.Job.Answers, c.Job.Parent
+	o.Namespace, o.Queue = c.Job.Namespace, c.Job.Queue
+	o.HasUnique, o.HasOrdering = c.Job.UniqueKey != nil, c.Job.OrderingKey != ""
 }
 
 // Checkpoint is what a run leaves for people and for its next attempt. It stays with the job until

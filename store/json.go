@@ -134,7 +134,7 @@ func (v *jobJSON) job() Job {
 func (j Job) MarshalJSON() ([]byte, error) { return encodeJSON(j.json()) }
 
 // UnmarshalJSON reads what MarshalJSON has written. Of a unique key it knows only that there is
-// one: UniqueKey is empty, and not nil.
+// one: UniqueKey is empty, and not nil. UniqueStates and Answers are left out.
 func (j *Job) UnmarshalJSON(data []byte) error {
 	v := jobJSON{howJSON: &howJSON{}, whereJSON: &whereJSON{}} // which are not looked at
 	if err := json.Unmarshal(data, &v); err != nil {
@@ -160,7 +160,8 @@ func (r Record) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads what MarshalJSON has written. Of a unique key it knows only that there is
-// one: UniqueKey is empty, and not nil.
+// one: UniqueKey is empty, and not nil. UniqueStates, Answers, and the claim record of the lease
+// are left out.
 func (r *Record) UnmarshalJSON(data []byte) error {
 	how, where := &howJSON{}, &whereJSON{}
 	v := jobJSON{howJSON: how, whereJSON: where}

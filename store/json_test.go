@@ -3,6 +3,8 @@ package store
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +20,46 @@ var (
 	at     = time.Date(2026, time.March, 4, 5, 6, 7, 89_000, time.UTC)
 )
 
-// whole is a record with everything.
+// leftOut are the fields that the JSON of a record does not have, and those of which it says only
+// that there is one.
+var leftOut = []string{".Job.UniqueKey", ".Job.UniqueStates", ".Job.Answers", ".Lease.Claim", ".Lease.Slot"}
+
+// usualZero are the fields that are zero of a record whose payloads are JSON.
+var usualZero = []string{".Job.Codec", ".ResultCodec"}
+
+// TestWholeIsWhole: a field that is added to a record, and not to its JSON, is found by the tests
+// of the JSON only if it is set there.
+func TestWholeIsWhole(t *testing.T) {
+	t.Parallel()
+	zero := zeroFields(reflect.ValueOf(whole()), "")
+	for _, name := range slices.Concat(leftOut, usualZero) {
+		zero = slices.DeleteFunc(zero, func(field string) bool { return field == name })
+	}
+	if len(zero) > 0 {
+		t.Errorf("set them, or say why not: %s", zero)
+	}
+}
+
+// zeroFields returns the paths of the fields that are zero; of a slice the first element is looked
+// at.
+func zeroFields(v reflect.Value, path string) (zero []string) {
+	switch {
+	case v.IsZero():
+		return []string{path}
+	case v.Kind() == reflect.Pointer:
+		return zeroFields(v.Elem(), path)
+	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct:
+		return zeroFields(v.Index(0), path)
+	case v.Kind() != reflect.Struct || v.Type() == reflect.TypeFor[time.Time]():
+		return nil
+	}
+	for i := range v.NumField() {
+		zero = append(zero, zeroFields(v.Field(i), path+"."+v.Type().Field(i).Name)...)
+	}
+	return zero
+}
+
+// whole is a record with everything but what the JSON leaves out.
 func whole() Record {
 	return Record{
 		Job: Job{

@@ -27,7 +27,8 @@ type Closed struct {
 
 // Retention says how long finished jobs are kept, by their state, counted from the moment they
 // finished. They are kept at least that long; how much longer depends on the store (a day on
-// PostgreSQL, which drops whole partitions). Zero keeps them for ever.
+// PostgreSQL, which drops whole partitions). For Retain zero is for ever; in the option
+// WithRetention of package holdfast it is the default.
 type Retention struct {
 	Completed time.Duration
 	Failed    time.Duration

@@ -42,11 +42,8 @@ func (n *node) finish(o *store.Outcome, job logs.About, last *store.CheckpointWr
 
 // release gives back a job that was claimed and not started.
 func (n *node) release(c store.Claimed) {
-	o := &store.Outcome{
-		Lease: c.Lease, State: store.Available, Reason: store.ReasonReleased,
-		HasUnique: c.Job.UniqueKey != nil, HasOrdering: c.Job.OrderingKey != "",
-		Durable: c.Durable, Answers: c.Job.Answers, Parent: c.Job.Parent,
-	}
+	o := c.Outcome(store.Available)
+	o.Reason = store.ReasonReleased
 	e := &ending{node: n, outcome: o, job: logs.AboutJob(&c.Job), took: unread}
 	e.settled.Store(true)
 	n.outcomes.Add(1)
@@ -101,6 +98,6 @@ func (n *node) refused(o *store.Outcome, job logs.About) {
 		Lease: o.Lease, State: store.Failed, Reason: store.ReasonTerminal,
 		Error:     usercode.CutError("its outcome was refused: " + o.Err.Error()),
 		StartedAt: o.StartedAt, HasUnique: o.HasUnique, HasOrdering: o.HasOrdering, Answers: o.Answers, Parent: o.Parent, Durable: o.Durable,
-		HasChildren: o.HasChildren,
+		Namespace: o.Namespace, Queue: o.Queue, HasChildren: o.HasChildren,
 	}, job, nil, nil)
 }

@@ -78,7 +78,7 @@ func (n *node) execute(c store.Claimed, w *worker) (following store.Claimed, ok,
 			n.settleGone(x, recover())
 		}
 	}()
-	verdict := n.verdict(x)
+	verdict := n.runJob(x)
 	returned = true
 	if verdict == nil {
 		return n.endUnwritten(x)
@@ -97,9 +97,9 @@ func (n *node) executionOf(c store.Claimed, w *worker) *execution {
 	return x
 }
 
-// verdict runs the job and returns its outcome; a job that must not run gets its outcome at once.
+// runJob runs the job and returns its outcome; a job that must not run gets its outcome at once.
 // Nil means that the lease is lost and nothing can be written.
-func (n *node) verdict(x *execution) *store.Outcome {
+func (n *node) runJob(x *execution) *store.Outcome {
 	c, run := x.run.claimed, x.run
 	if verdict, settled := n.refuse(x.handler, c); settled {
 		return verdict
@@ -190,10 +190,8 @@ func (n *node) commitAndNext(x *execution, o *store.Outcome, last *store.Checkpo
 // nil.
 func (n *node) submit(x *execution, o *store.Outcome, last *store.CheckpointWrite) <-chan struct{} {
 	c := x.run.claimed
-	o.Lease, o.StartedAt = c.Lease, x.run.started
-	o.HasUnique, o.HasOrdering, o.Answers = c.Job.UniqueKey != nil, c.Job.OrderingKey != "", c.Job.Answers
-	o.Parent, o.Namespace, o.Queue = c.Job.Parent, c.Job.Namespace, c.Job.Queue
-	o.Durable, o.CancelSeen = c.Durable, x.run.durable.SawCancel()
+	o.Carry(&c)
+	o.StartedAt, o.CancelSeen = x.run.started, x.run.durable.SawCancel()
 	var remembered *store.Append
 	if a, remembers := x.run.durable.Final(o); remembers {
 		remembered = a

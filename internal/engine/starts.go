@@ -86,7 +86,7 @@ func (c *numbers) take(id int64, jobs int) int64 {
 		c.id, c.next, c.underway = id, 1, nil
 	}
 	first := c.next
-	c.next += int64((jobs + store.MaxClaimSlots - 1) / store.MaxClaimSlots)
+	c.next += int64(store.ClaimRecords(jobs))
 	c.underway = append(c.underway, first)
 	return first
 }

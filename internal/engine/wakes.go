@@ -78,8 +78,6 @@ func (w *wakes) enqueued(e *store.Enqueue) {
 func (w *wakes) ended(o *store.Outcome, now time.Time) {
 	switch {
 	case o.Err != nil:
-	case o.Final == store.Available && o.Namespace == "":
-		w.list = append(w.list, store.Wake{Kind: store.WakeAll}) // the outcome does not name its queue
 	case o.Final == store.Available:
 		w.available(place{o.Namespace, o.Queue})
 	case o.Final.Finished():

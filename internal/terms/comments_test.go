@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -15,7 +16,8 @@ import (
 // A reader who searches for those does not find them.
 var dialect = regexp.MustCompile(`(?i)\b(anew|he|his|nobody|somebody|whoever)\b`)
 
-// TestCommentsArePlain checks the comments of programs, not those of tests.
+// TestCommentsArePlain checks the comments of programs and of their statements, not those of tests
+// and of migrations, which stay as they were released.
 func TestCommentsArePlain(t *testing.T) {
 	t.Parallel()
 	files := 0
@@ -23,9 +25,9 @@ func TestCommentsArePlain(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "bench" || entry.Name() == "terms"):
+		case entry.IsDir() && slices.Contains([]string{".git", "bench", "migrations", "terms"}, entry.Name()):
 			return fs.SkipDir
-		case entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+		case entry.IsDir() || strings.HasSuffix(path, "_test.go") || !slices.Contains([]string{".go", ".sql"}, filepath.Ext(path)):
 			return nil
 		}
 		files++
@@ -120,10 +122,14 @@ func commentsOf(t *testing.T, file string) map[int]string {
 		t.Fatal(err)
 	}
 	defer f.Close()
+	mark := "//"
+	if filepath.Ext(file) == ".sql" {
+		mark = "--"
+	}
 	comments := map[int]string{}
 	lines := bufio.NewScanner(f)
 	for n := 1; lines.Scan(); n++ {
-		if _, comment, ok := strings.Cut(lines.Text(), "//"); ok {
+		if _, comment, ok := strings.Cut(lines.Text(), mark); ok {
 			comments[n] = comment
 		}
 	}

@@ -12,8 +12,8 @@ import (
 func TestConformance(t *testing.T) { conform(t, 0) }
 
 // TestConformanceInPortions removes and copies what jobs remember an entry at a time: what was
-// forgotten is there for long, and forks are made in many transactions. Concerns that neither remove
-// nor copy what jobs remember are left out.
+// forgotten is there for long, and forks are made in many transactions. Concerns that neither
+// remove nor copy what jobs remember are left out.
 func TestConformanceInPortions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is the same suite once more")

@@ -78,7 +78,8 @@ func membersOf(t *testing.T, v any) map[string]json.RawMessage {
 	return fields
 }
 
-// TestViewOfEverything fills every field, so that none is forgotten.
+// TestViewOfEverything shows how each kind of value is written; TestJobAsRecord compares the
+// fields.
 func TestViewOfEverything(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 31, 18, 30, 0, 123456789, time.FixedZone("", 3600))

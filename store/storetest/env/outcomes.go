@@ -12,16 +12,8 @@ var EndStates = []store.State{store.Completed, store.Failed, store.Cancelled, st
 // Outcome returns what ends the given run in the given state, with the flags that an engine would
 // set.
 func Outcome(c store.Claimed, state store.State, change ...func(*store.Outcome)) *store.Outcome {
-	o := &store.Outcome{
-		Lease:       c.Lease,
-		State:       state,
-		StartedAt:   c.ClaimedAt,
-		HasUnique:   c.Job.UniqueKey != nil,
-		HasOrdering: c.Job.OrderingKey != "",
-		Durable:     c.Durable,
-		Answers:     c.Job.Answers,
-		Parent:      c.Job.Parent,
-	}
+	o := c.Outcome(state)
+	o.StartedAt = c.ClaimedAt
 	switch state {
 	case store.Completed:
 		o.Result, o.Codec = []byte(`"done"`), c.Job.Codec

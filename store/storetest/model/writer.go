@@ -60,7 +60,7 @@ func (s *Store) turnsLeft(now time.Time) []store.Wake {
 // enqueueAll inserts jobs, and lets those run at once that the batch's Start says.
 func (s *Store) enqueueAll(batch *store.Batch, now time.Time) {
 	start := batch.Start
-	records := int64(batch.Starting()+store.MaxClaimSlots-1) / store.MaxClaimSlots
+	records := int64(store.ClaimRecords(batch.Starting()))
 	mayStart := start != nil && s.mayStart(batch, now)
 	n := 0
 	for _, q := range batch.Enqueues {

@@ -174,7 +174,7 @@ func (w *witness) sawOrder(p store.ClaimParams, best []*job, claimed []store.Cla
 // sawStart checks which jobs run at once that a batch has enqueued.
 func (w *witness) sawStart(batch *store.Batch) {
 	start := batch.Start
-	records := int64(batch.Starting()+store.MaxClaimSlots-1) / store.MaxClaimSlots
+	records := int64(store.ClaimRecords(batch.Starting()))
 	if held, happened := w.claimedBefore(start.Node, start.Seq, start.Seq+records); happened {
 		if w.alive(start.Node) { // a dead one need not be told
 			w.sawAgain("a repeated start", held, start.Claimed)

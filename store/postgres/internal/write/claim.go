@@ -44,7 +44,7 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 // second one has is not known, and a repeat by the first number finds both.
 func (s *Store) claimNext(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	var all []store.Claimed
-	records := recordsFor(params.Limit)
+	records := store.ClaimRecords(params.Limit)
 	for again := false; ; again = true {
 		look := s.Cursors.Begin(&params, again, &s.Lanes)
 		claimed, err := s.claimAt(ctx, params, look)
@@ -52,7 +52,7 @@ func (s *Store) claimNext(ctx context.Context, params store.ClaimParams) ([]stor
 			return nil, err
 		}
 		all = append(all, claimed...)
-		used := recordsFor(len(claimed))
+		used := store.ClaimRecords(len(claimed))
 		records -= used
 		params.Seq += int64(used)
 		short := params.Limit - len(claimed)
@@ -89,9 +89,6 @@ func anyUsedUp(queues, left []store.QueueDemand) bool {
 	}
 	return false
 }
-
-// recordsFor is how many claim records so many jobs take.
-func recordsFor(jobs int) int { return (jobs + store.MaxClaimSlots - 1) / store.MaxClaimSlots }
 
 // claimAt is one claim of what is looked at.
 func (s *Store) claimAt(ctx context.Context, params store.ClaimParams, look *local.Look) ([]store.Claimed, error) {
