@@ -135,8 +135,6 @@ var layers = []layer{
 		},
 		tests: support,
 	},
-	{pattern: "decider/...", imports: []string{".", "store"}, tests: support},
-	{pattern: "workflow/...", imports: []string{".", "store"}, tests: support},
 	{
 		pattern: "holdfasttest/...",
 		imports: []string{".", "internal/access", "internal/engine", "internal/replay", "store", "store/storetest/model"},
@@ -148,8 +146,6 @@ var layers = []layer{
 		tests:   slices.Concat(support, []string{"internal/engine/...", "internal/usercode"}),
 	},
 
-	{pattern: "web/..."},
-	{pattern: "server/...", imports: []string{".", "decider/...", "web/...", "workflow/..."}, tests: support},
 	{pattern: "internal/cli/output"},
 	{pattern: "internal/cli/arg", imports: []string{".", "internal/cli/output", "store"}},
 	{pattern: "internal/cli/shortlog", imports: []string{"internal/cli/output"}, tests: []string{"."}},
@@ -165,7 +161,7 @@ var layers = []layer{
 	},
 	{
 		pattern: "internal/cli/nodes",
-		imports: append([]string{".", "decider/...", "internal/builtin", "server/...", "store", "store/dsn", "workflow/..."}, ofVerbs...),
+		imports: append([]string{".", "internal/builtin", "store", "store/dsn"}, ofVerbs...),
 		tests:   support,
 	},
 	{pattern: "internal/cli/bench", imports: append([]string{".", "store/dsn"}, ofVerbs...), tests: support},
@@ -177,11 +173,8 @@ var layers = []layer{
 	{pattern: "cmd/...", imports: []string{"internal/cli"}, tests: support},
 	{
 		pattern: "examples/...",
-		imports: []string{
-			".", "decider/...", "holdfasttest/...", "server/...", "store", "store/dsn", "store/postgres", "store/sqlite", "why",
-			"workflow/...",
-		},
-		tests: support,
+		imports: []string{".", "holdfasttest/...", "store", "store/dsn", "store/postgres", "store/sqlite", "why"},
+		tests:   support,
 	},
 }
 
@@ -291,15 +284,12 @@ func TestViolations(t *testing.T) {
 		{"client.go", module + "/internal/engine", false},
 		{"client.go", module + "/store", false},
 		{"client.go", module + "/store/sqlite", true},
-		{"client.go", module + "/server", true},
+		{"client.go", module + "/internal/cli", true},
 		{"client.go", "github.com/jackc/pgx/v5", true},
 		{"client.go", "modernc.org/sqlite", true},
 		{"client_linux.go", "modernc.org/sqlite", true},
 		{"example_test.go", module + "/store/sqlite", false},
-		{"example_test.go", module + "/server", true},
-		{"server/jobs.go", module, false},
-		{"server/jobs.go", module + "/store", true},
-		{"server/jobs.go", module + "/internal/engine", true},
+		{"example_test.go", module + "/internal/cli", true},
 		{"cmd/holdfast/main.go", module + "/internal/cli", false},
 		{"cmd/holdfast/main.go", module + "/store/sqlite", true},
 		{"internal/cli/root.go", module + "/store/dsn", false},
@@ -325,24 +315,67 @@ func TestViolations(t *testing.T) {
 	}
 }
 
-// TestTable finds patterns that match nothing that a layer could be.
+// TestTable finds patterns that match no package of this module.
 func TestTable(t *testing.T) {
 	t.Parallel()
 
-	for _, l := range layers {
-		for _, pattern := range slices.Concat(l.imports, l.tests) {
-			if _, ok := layerOf(strings.TrimSuffix(pattern, "/...")); !ok {
-				t.Errorf("layer %s may import %s, which is not a layer", l.pattern, pattern)
+	there, err := packagesOf(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mistake := range strangers(layers, restrictions, there) {
+		t.Error(mistake)
+	}
+}
+
+// TestTableBites shows that a pattern without a package is found wherever it stands.
+func TestTableBites(t *testing.T) {
+	t.Parallel()
+
+	there, err := packagesOf(fstest.MapFS{
+		"a.go": {}, "store/store.go": {}, "store/sqlite/open.go": {}, "web/index.html": {}, "bench/go.mod": {}, "bench/a.go": {},
+	})
+	if want := []string{".", "store", "store/sqlite"}; err != nil || !slices.Equal(there, want) {
+		t.Errorf("the packages are %q, want %q: %v", there, want, err)
+	}
+	good := []layer{{pattern: "."}, {pattern: "store", imports: []string{"."}}, {pattern: "store/...", tests: []string{"store/sqlite/..."}}}
+	if found := strangers(good, []restriction{{only: []string{"store/..."}}}, there); len(found) > 0 {
+		t.Errorf("patterns with packages are refused: %q", found)
+	}
+	bad := []layer{{pattern: "web/..."}, {pattern: "store", imports: []string{"sqlite"}, tests: []string{"store/sql"}}}
+	if found := strangers(bad, []restriction{{only: []string{"bench/..."}}}, there); len(found) != 4 {
+		t.Errorf("of 4 patterns without a package these are refused: %q", found)
+	}
+}
+
+// strangers returns a sentence for each pattern of the tables that matches none of the packages.
+func strangers(layers []layer, restrictions []restriction, there []string) (found []string) {
+	check := func(where string, patterns ...string) {
+		for _, pattern := range patterns {
+			if !slices.ContainsFunc(there, func(pkg string) bool { return matches(pattern, pkg) }) {
+				found = append(found, where+" "+pattern+", which matches no package")
 			}
 		}
+	}
+	for _, l := range layers {
+		check("the table has the layer", l.pattern)
+		check("layer "+l.pattern+" may import", l.imports...)
+		check("the tests of layer "+l.pattern+" may import", l.tests...)
 	}
 	for _, r := range restrictions {
-		for _, pattern := range r.only {
-			if _, ok := layerOf(strings.TrimSuffix(pattern, "/...")); !ok {
-				t.Errorf("%s is reserved to %s, which is not a layer", r.prefix, pattern)
-			}
-		}
+		check(r.prefix+" is reserved to", r.only...)
 	}
+	return found
+}
+
+// packagesOf lists the packages of a module.
+func packagesOf(tree fs.FS) (packages []string, err error) {
+	err = walk(tree, false, func(file string) error {
+		packages = append(packages, path.Dir(file))
+		return nil
+	})
+	slices.Sort(packages)
+	return slices.Compact(packages), err
 }
 
 // violations returns a sentence for each import of the module's files that the tables do not allow.
