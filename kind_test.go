@@ -267,7 +267,7 @@ func TestBadInputIsRefusedWithItsReason(t *testing.T) {
 		"many tags":             {enqueue(`1`, holdfast.Tags(strings.Split(strings.Repeat("a ", 20)+"a", " ")...)), "21 exceed the limit of 20"},
 		"priority":              {enqueue(`1`, holdfast.Priority(0)), "between 1 (most urgent) and 4"},
 		"attempts":              {enqueue(`1`, holdfast.MaxAttempts(0)), "between 1 and 1000"},
-		"backoff":               {enqueue(`1`, holdfast.Backoff(time.Minute, time.Second)), "cap not below"},
+		"backoff":               {enqueue(`1`, holdfast.Backoff(time.Minute, time.Second)), "limit not below"},
 		"timeout":               {enqueue(`1`, holdfast.Timeout(0)), "not positive"},
 		"deadline":              {enqueue(`1`, holdfast.Delay(time.Hour), holdfast.Deadline(time.Now())), "not after the run time"},
 		"metadata":              {enqueue(`1`, holdfast.Metadata([]int{1})), "not a JSON object"},
