@@ -87,3 +87,27 @@ func ApplyPause(ctx context.Context, s store.Store, id store.ID) error {
 
 // MoveAtMost bounds how many entries of journals retention moves.
 func MoveAtMost(s store.Store, entries int) { s.(*Store).operate.MoveMost = entries } //nolint:errcheck // what else would it be
+
+// Lasting are connections that outlive the stores that are opened on them, one after the other:
+// they have planned what each store asks.
+type Lasting struct{ first *Store }
+
+// Connect opens the connections that a store of the source would have.
+func Connect(ctx context.Context, source Config) (*Lasting, error) {
+	s, err := source.connect(ctx)
+	return &Lasting{s}, err
+}
+
+// Open opens a store with a clock.
+func (l *Lasting) Open(ctx context.Context, clock func() time.Time) (store.Store, error) {
+	options := l.first.db.Options
+	options.Clock = clock
+	s := newStore(&pg.DB{Options: options, Pool: l.first.db.Pool, Texts: l.first.db.Texts}, false)
+	if err := s.ready(ctx, false); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Close closes the connections.
+func (l *Lasting) Close() error { return l.first.Close() }

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -15,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) {
 	code := pgtest.Main(m)
-	if err := goleak.Find(); err != nil && code == 0 {
+	if err := errors.Join(closeShelf(), goleak.Find()); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
 	}
@@ -25,9 +26,7 @@ func TestMain(m *testing.M) {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T, clock *storetest.Clock) store.Store {
-		config := used(t, clock.Now)
-		config.Clock = clock.Now
-		return open(t, config)
+		return reopened(t, clock.Now)
 	})
 }
 

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfastdev/holdfast/internal/pgtest"
+	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/postgres"
 )
 
@@ -16,13 +18,33 @@ import (
 // most stories of the conformance suite do.
 var shelf struct {
 	mu   sync.Mutex
-	free map[time.Time][]shelved // by the day on which they are opened, of which they have partitions
+	free map[kept][]shelved
+}
+
+// kept is what tests look for.
+type kept struct {
+	day       time.Time // on which it is opened, of which it has partitions
+	connected bool
 }
 
 type shelved struct {
-	config    postgres.Config
-	day       time.Time
-	relations string // all of the schema, when it was new
+	kept
+
+	config      postgres.Config
+	connections *postgres.Lasting // if it is connected
+	relations   string            // all of the schema, when it was new
+}
+
+// closeShelf closes the connections of all that is kept.
+func closeShelf() (err error) {
+	for _, free := range shelf.free {
+		for _, s := range free {
+			if s.connected {
+				err = errors.Join(err, s.connections.Close())
+			}
+		}
+	}
+	return err
 }
 
 // used returns the source of a schema that is the test's own until its end. It has the tables, and
@@ -30,38 +52,68 @@ type shelved struct {
 // likes with rows; one that does something else to the schema takes a fresh one.
 func used(t *testing.T, clock func() time.Time) postgres.Config {
 	t.Helper()
+	return take(t, clock, false).config
+}
+
+// reopened returns a store like one of used, on the connections of stores before it.
+func reopened(t *testing.T, clock func() time.Time) store.Store {
+	t.Helper()
+	s, err := take(t, clock, true).connections.Open(t.Context(), clock)
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return s
+}
+
+// take takes what there is, or makes one, and puts it back when the test ends.
+func take(t *testing.T, clock func() time.Time, connected bool) shelved {
+	t.Helper()
 	now := time.Now
 	if clock != nil {
 		now = clock
 	}
-	day := now().UTC().Truncate(24 * time.Hour)
-	s, ok := takeShelved(day)
+	wanted := kept{now().UTC().Truncate(24 * time.Hour), connected}
+	s, ok := takeShelved(wanted)
 	if !ok {
-		s.day = day
-		url, schema := pgtest.Shared(t).Schema(t)
-		s.config = postgres.Config{URL: url, SchemaName: schema, MaxConns: 4}
-		dated := s.config
-		dated.Clock = func() time.Time { return day }
-		fresh, err := dated.Open(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := fresh.Close(); err != nil {
-			t.Fatal(err)
-		}
-		conn := connect(t, url)
-		s.relations = relations(t, conn, schema)
+		s = newShelved(t, wanted)
 	}
 	t.Cleanup(func() { putBack(t, s) })
-	return s.config
+	return s
 }
 
-func takeShelved(day time.Time) (s shelved, ok bool) {
+func newShelved(t *testing.T, wanted kept) shelved {
+	t.Helper()
+	url, schema := pgtest.Shared(t).Schema(t)
+	s := shelved{kept: wanted, config: postgres.Config{URL: url, SchemaName: schema, MaxConns: 4}}
+	dated := s.config
+	dated.Clock = func() time.Time { return wanted.day }
+	fresh, err := dated.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fresh.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.relations = relations(t, connect(t, url), schema)
+	if wanted.connected {
+		if s.connections, err = postgres.Connect(context.Background(), s.config); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+func takeShelved(wanted kept) (s shelved, ok bool) {
 	shelf.mu.Lock()
 	defer shelf.mu.Unlock()
-	free := shelf.free[day]
+	free := shelf.free[wanted]
 	if ok = len(free) > 0; ok {
-		s, shelf.free[day] = free[0], free[1:]
+		s, shelf.free[wanted] = free[0], free[1:]
 	}
 	return s, ok
 }
@@ -81,6 +133,12 @@ func relations(t *testing.T, conn *pgx.Conn, schema string) string {
 // retention, is not used again, nor is one in which something may still be at work.
 func putBack(t *testing.T, s shelved) {
 	t.Helper()
+	back := false
+	defer func() {
+		if !back && s.connected {
+			_ = s.connections.Close() // never fails
+		}
+	}()
 	if t.Failed() {
 		return
 	}
@@ -95,10 +153,10 @@ func putBack(t *testing.T, s shelved) {
 	var alone bool
 	for range 50 {
 		err := conn.QueryRow(ctx, `SELECT NOT EXISTS (SELECT FROM pg_stat_activity
-			WHERE datname = current_database() AND application_name = 'holdfast:' || $1::text)
+			WHERE datname = current_database() AND application_name = 'holdfast:' || $1::text AND ($2 IS FALSE OR state <> 'idle'))
 			AND NOT EXISTS (SELECT FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
 			WHERE c.relnamespace = $1::text::regnamespace AND l.pid <> pg_backend_pid())
-			FROM pg_sleep(0.005)`, s.config.SchemaName).Scan(&alone)
+			FROM pg_sleep(0.005)`, s.config.SchemaName, s.connected).Scan(&alone)
 		if err != nil {
 			t.Error(err)
 			return
@@ -121,9 +179,10 @@ func putBack(t *testing.T, s shelved) {
 	shelf.mu.Lock()
 	defer shelf.mu.Unlock()
 	if shelf.free == nil {
-		shelf.free = map[time.Time][]shelved{}
+		shelf.free = map[kept][]shelved{}
 	}
-	shelf.free[s.day] = append(shelf.free[s.day], s)
+	shelf.free[s.kept] = append(shelf.free[s.kept], s)
+	back = true
 }
 
 // emptied deletes what is in the tables of a schema, and lets numbers begin again.
