@@ -20,8 +20,8 @@
 //
 // Lanes, by name and by id: what an id stands for never changes, and ids are never used twice. A
 // lane may be removed, though, so that it is looked up once in each transaction that puts a job
-// into it: 0.6 µs. And the ends of journals that this process wrote. Both take in what a
-// transaction has found or written when it has committed, and not before.
+// into it: 0.6 µs. And the tails of journals that this process wrote, which are their last entries.
+// Both take in what a transaction has found or written when it has committed, and not before.
 //
 // Ordering keys are handed on in the transaction that frees them or adds to them, by its end: Tx
 // collects them, and what nodes are to be told of, which the answers say.
@@ -37,7 +37,7 @@
 // # Locks
 //
 // The write connection is taken before anything else and given back last. Inside, LaneCache.mu,
-// EndCache.mu and db.LifeLocks.mu are held for moments and never together. The order is: writer,
+// TailCache.mu and db.LifeLocks.mu are held for moments and never together. The order is: writer,
 // then one of them.
 //
 // # Imports

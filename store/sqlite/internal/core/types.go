@@ -24,7 +24,7 @@ type Database struct {
 
 	Place db.Place
 	Lanes LaneCache
-	Ends  EndCache
+	Tails TailCache
 	Lives db.LifeLocks
 
 	Portion int64 // rows of one job that a transaction removes or copies
@@ -33,7 +33,7 @@ type Database struct {
 // Link is one of the connections, and what its next transaction begins with.
 type Link struct {
 	*db.Conn
-	ended JournalEnds // empty
+	tails JournalTails // empty
 }
 
 // Tx is one write transaction, ours or a caller's: where its statements run, and what it must
@@ -52,18 +52,19 @@ type Tx struct {
 	Tells           bool                              // the answers name the jobs that the caller moves
 	Woken           []store.Wake                      // what nodes should look at once it has committed
 	Lines           RowBuffer[Line]                   // entries of journals to be written
-	Ends            RowBuffer[End]                    // of runs, to be written
+	Successes       RowBuffer[Success]                // finished rows to be written
 	Jobs            RowBuffer[NewJob]                 // to be inserted
 	Ready           RowBuffer[Pointer]                // to be inserted
-	Ended           JournalEnds                       // of the journals to which it wrote
+	Tails           JournalTails                      // of the journals to which it wrote
 	AskedLeft, Left bool                              // whether jobs that are not there have left rows
 	Promised        map[int64]map[string]store.Policy // of nodes, for a rescue
 	Starts          bool                              // jobs of the batch run at once
 	Started         []store.Claimed                   // that do
 }
 
-// End is the plain success of a run whose job answers no parent.
-type End struct {
+// Success is the plain success of a run, of which no more is written than the finished row: its job
+// holds no keys, has no children and answers no parent.
+type Success struct {
 	Outcome *store.Outcome
 	Record  *ClaimRecord
 }

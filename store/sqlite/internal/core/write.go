@@ -81,7 +81,7 @@ func (s *Database) look(c *Link, needed func(*Tx) (bool, error)) (bool, error) {
 
 // begun returns the transaction that is open on c.
 func (s *Database) begun(c *Link) *Tx {
-	return &Tx{Session: c, Own: c, Database: s, Now: s.Micros(), Ended: c.ended}
+	return &Tx{Session: c, Own: c, Database: s, Now: s.Micros(), Tails: c.tails}
 }
 
 // commit runs f in the transaction that is open on c, and commits it, or rolls it back. It returns
@@ -90,8 +90,8 @@ func (s *Database) commit(c *Link, f func(*Tx) error) ([]store.Wake, error) {
 	defer c.Rollback() // does nothing after the commit
 	t := s.begun(c)
 	defer func() {
-		clear(t.Ended)
-		c.ended = t.Ended
+		clear(t.Tails)
+		c.tails = t.Tails
 	}()
 	if err := f(t); err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (s *Database) commit(c *Link, f func(*Tx) error) ([]store.Wake, error) {
 		return nil, err
 	}
 	s.Lanes.publish(t.lanes.read)
-	s.Ends.publish(t.Ended)
+	s.Tails.publish(t.Tails)
 	return t.Woken, nil
 }
 

@@ -49,7 +49,7 @@ func apply(t *core.Tx, batch *store.Batch) error {
 			return err
 		}
 	}
-	if err := writeEnds(t); err != nil {
+	if err := writeSuccesses(t); err != nil {
 		return err
 	}
 	if err := mayStart(t, batch); err != nil {

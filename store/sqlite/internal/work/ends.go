@@ -6,20 +6,20 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
 
-// endLater plans to write an end.
-func endLater(t *core.Tx, e core.End) error { return t.Ends.Plan(t, e, insertEnds()) }
+// planSuccess plans to write the finished row of a success.
+func planSuccess(t *core.Tx, p core.Success) error { return t.Successes.Plan(t, p, insertSuccesses()) }
 
-// writeEnds writes the ends that are planned.
-func writeEnds(t *core.Tx) error { return t.Ends.WriteAll(t, insertEnds()) }
+// writeSuccesses writes the finished rows that are planned.
+func writeSuccesses(t *core.Tx) error { return t.Successes.WriteAll(t, insertSuccesses()) }
 
-func insertEnds() core.Inserting[core.End] {
-	return core.Inserting[core.End]{
+func insertSuccesses() core.Inserting[core.Success] {
+	return core.Inserting[core.Success]{
 		Many: "finished_insert_many",
-		Bind: func(t *core.Tx, s db.Stmt, e core.End) {
-			bindFinished(t, s, e.Outcome.Lease.Job, plainEnding(e.Outcome), e.Record, e.Outcome.Lease.Number)
+		Bind: func(t *core.Tx, s db.Stmt, p core.Success) {
+			bindFinished(t, s, p.Outcome.Lease.Job, plainEnding(p.Outcome), p.Record, p.Outcome.Lease.Number)
 		},
-		One: func(t *core.Tx, e core.End) (bool, error) {
-			return true, insertFinished(t, e.Outcome.Lease.Job, plainEnding(e.Outcome), e.Record, e.Outcome.Lease.Number)
+		One: func(t *core.Tx, p core.Success) (bool, error) {
+			return true, insertFinished(t, p.Outcome.Lease.Job, plainEnding(p.Outcome), p.Record, p.Outcome.Lease.Number)
 		},
 	}
 }

@@ -21,9 +21,9 @@ func applyOutcome(t *core.Tx, o *store.Outcome) error {
 		}
 		o.Final = store.Completed
 		r.Finish(o.Lease.Slot)
-		return endLater(t, core.End{Outcome: o, Record: r})
+		return planSuccess(t, core.Success{Outcome: o, Record: r})
 	}
-	if err := writeEnds(t); err != nil { // what follows may look for them
+	if err := writeSuccesses(t); err != nil { // what follows may look for them
 		return err
 	}
 	if !r.Holds(o.Lease) {

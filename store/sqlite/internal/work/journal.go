@@ -56,7 +56,7 @@ func tryAppend(t *core.Tx, a *store.Append) (refused, err error) {
 		return refused, nil
 	}
 	if len(a.Entries) > 0 {
-		if _, ok := t.Ended[a.Lease.Job]; ok { // what it follows is planned
+		if _, ok := t.Tails[a.Lease.Job]; ok { // what it follows is planned
 			if err := writeLines(t); err != nil {
 				return nil, err
 			}

@@ -14,7 +14,7 @@ func writeLater(t *core.Tx, a *store.Append) (refused, err error) {
 	for i := range a.Entries {
 		t.Lines.Rows = append(t.Lines.Rows, core.Line{Of: a, Index: i})
 	}
-	t.Ended.Note(a)
+	t.Tails.Note(a)
 	a.Err = nil
 	err = t.Lines.WriteFull(t, insertLines())
 	return a.Err, err
@@ -44,7 +44,7 @@ func refuseLine(t *core.Tx, l core.Line) (err error) {
 	}
 	rest := len(l.Of.Entries) - 1
 	t.Lines.Rows = t.Lines.Rows[min(rest, len(t.Lines.Rows)):]
-	delete(t.Ended, l.Of.Lease.Job)
+	delete(t.Tails, l.Of.Lease.Job)
 	l.Of.Err, err = refuseAppend(t, l.Of, true)
 	return err
 }
@@ -61,7 +61,7 @@ func follows(t *core.Tx, a *store.Append) (bool, error) {
 		g, err := GenerationOf(t, a.Lease.Job)
 		return g.First == 0, err
 	}
-	if before == 0 || t.Database.Ends.Of(a.Lease.Job) == (core.JournalEnd{Lease: a.Lease.Number, Seq: before}) {
+	if before == 0 || t.Database.Tails.Of(a.Lease.Job) == (core.JournalTail{Lease: a.Lease.Number, Seq: before}) {
 		return true, nil
 	}
 	s := t.Stmt("journal_reaches")
