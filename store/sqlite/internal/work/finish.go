@@ -49,7 +49,8 @@ func applyOutcome(t *core.Tx, o *store.Outcome) error {
 	return err
 }
 
-// complete ends a job well that holds no keys. The body is not read, but for whom to tell.
+// complete ends a job well that holds no keys. Its body is not read, but for the parent that it
+// answers if the outcome does not say which.
 func complete(t *core.Tx, o *store.Outcome, e *Ending, r *core.ClaimRecord) error {
 	id := o.Lease.Job
 	if err := insertFinished(t, id, e, r, o.Lease.Number); err != nil {
@@ -63,15 +64,27 @@ func complete(t *core.Tx, o *store.Outcome, e *Ending, r *core.ClaimRecord) erro
 	if !o.Answers {
 		return nil
 	}
+	parent, err := parentOf(t, o)
+	if err != nil {
+		return err
+	}
+	return answer(t, parent, &store.Message{Kind: store.MessageChild, From: id, State: e.State, Data: e.result, Codec: e.codec})
+}
+
+// parentOf returns the parent that the job of an outcome answers. It is looked up where the outcome
+// does not say.
+func parentOf(t *core.Tx, o *store.Outcome) (store.ID, error) {
+	if o.Parent != (store.ID{}) {
+		return o.Parent, nil
+	}
 	s := t.Stmt("job_parent")
-	db.BindID(s, id)
+	db.BindID(s, o.Lease.Job)
 	found, err := s.Next()
 	if err != nil || !found {
-		return db.Unexpected("the body of a running job", err)
+		return store.ID{}, db.Unexpected("the body of a running job", err)
 	}
-	parent := db.ReadID(s)
-	s.Done()
-	return answer(t, parent, &store.Message{Kind: store.MessageChild, From: id, State: e.State, Data: e.result, Codec: e.codec})
+	defer s.Done()
+	return db.ReadID(s), nil
 }
 
 // endingOf returns what an outcome asks for.
