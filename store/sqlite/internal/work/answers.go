@@ -6,13 +6,19 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
 
-// answer tells the parent of a job that it finished, in the transaction that finishes it. A parent
+// answer tells the parent of a job how it finished, in the transaction that finishes it. A parent
 // that is completed, or gone, is told nothing; one that failed or was cancelled may be resumed, and
 // finds the answer then.
-func answer(t *core.Tx, parent store.ID, m *store.Message) error {
+func answer(t *core.Tx, parent, child store.ID, e *Ending) error {
 	to, found, err := addresseeOf(t, parent)
 	if err != nil || !found || to.ended == store.Completed {
 		return err
+	}
+	m := &store.Message{Kind: store.MessageChild, From: child, State: e.State}
+	if e.State == store.Completed {
+		m.Data, m.Codec = e.result, e.codec
+	} else {
+		m.Error, m.Reason = e.err, e.Reason
 	}
 	_, err = deliver(t, parent, to, m, "")
 	return err

@@ -15,33 +15,28 @@ func applyOutcome(t *core.Tx, o *store.Outcome) error {
 	if err != nil {
 		return err
 	}
-	if r.Holds(o.Lease) && o.State == store.Completed && !o.HasUnique && !o.HasOrdering && !o.HasChildren && !o.Answers {
-		if o.Err = o.Check(); o.Err != nil {
-			return nil //nolint:nilerr // it is the outcome's own
-		}
-		o.Final = store.Completed
-		r.Finish(o.Lease.Slot)
-		return planSuccess(t, core.Success{Outcome: o, Record: r})
-	}
-	if err := writeSuccesses(t); err != nil { // what follows may look for them
-		return err
-	}
 	if !r.Holds(o.Lease) {
+		if err := writeSuccesses(t); err != nil { // it may repeat one of them
+			return err
+		}
 		return refuse(t, o)
 	}
 	if o.Err = o.Check(); o.Err != nil {
 		return nil //nolint:nilerr // it is the outcome's own
 	}
-	e := endingOf(t, o)
 	r.Finish(o.Lease.Slot)
 	if o.State == store.Completed && !o.HasUnique && !o.HasOrdering {
 		o.Final = store.Completed
-		return complete(t, o, e, r)
+		return complete(t, o, r)
+	}
+	if err := writeSuccesses(t); err != nil { // what follows may look for them
+		return err
 	}
 	b, found, err := t.Body(o.Lease.Job)
 	if err != nil || !found {
 		return db.Unexpected("the body of a running job", err)
 	}
+	e := endingOf(t, o)
 	o.Final, _, err = EndRun(t, b, r, o.Lease, e)
 	if e.due != 0 {
 		o.Due = db.TimeOf(e.due)
@@ -49,10 +44,17 @@ func applyOutcome(t *core.Tx, o *store.Outcome) error {
 	return err
 }
 
-// complete ends a job well that holds no keys. Its body is not read, but for the parent that it
-// answers if the outcome does not say which.
-func complete(t *core.Tx, o *store.Outcome, e *Ending, r *core.ClaimRecord) error {
-	id := o.Lease.Job
+// complete ends a job well that holds no keys. If it has no children and answers no parent its
+// finished row is all there is to write, and is only planned. The body is not read, but for the
+// parent if the outcome does not say which it is.
+func complete(t *core.Tx, o *store.Outcome, r *core.ClaimRecord) error {
+	if !o.HasChildren && !o.Answers {
+		return planSuccess(t, core.Success{Outcome: o, Record: r})
+	}
+	if err := writeSuccesses(t); err != nil { // the parent's may be one of them
+		return err
+	}
+	id, e := o.Lease.Job, plainEnding(o)
 	if err := insertFinished(t, id, e, r, o.Lease.Number); err != nil {
 		return err
 	}
@@ -68,7 +70,7 @@ func complete(t *core.Tx, o *store.Outcome, e *Ending, r *core.ClaimRecord) erro
 	if err != nil {
 		return err
 	}
-	return answer(t, parent, &store.Message{Kind: store.MessageChild, From: id, State: e.State, Data: e.result, Codec: e.codec})
+	return answer(t, parent, id, e)
 }
 
 // parentOf returns the parent that the job of an outcome answers. It is looked up where the outcome
@@ -248,13 +250,7 @@ func finish(t *core.Tx, b *core.Body, e *Ending, r *core.ClaimRecord, lease int6
 		return err
 	}
 	if b.Answers {
-		m := &store.Message{Kind: store.MessageChild, From: b.ID, State: e.State}
-		if e.State == store.Completed {
-			m.Data, m.Codec = e.result, e.codec
-		} else {
-			m.Error, m.Reason = e.err, e.Reason
-		}
-		if err := answer(t, b.Parent, m); err != nil {
+		if err := answer(t, b.Parent, b.ID, e); err != nil {
 			return err
 		}
 	}
