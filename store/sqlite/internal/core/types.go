@@ -51,7 +51,7 @@ type Tx struct {
 	lined           map[store.ID]bool                 // new jobs with an ordering key
 	Tells           bool                              // the answers name the jobs that the caller moves
 	Woken           []store.Wake                      // what nodes should look at once it has committed
-	Lines           RowBuffer[Line]                   // entries of journals to be written
+	Entries         RowBuffer[PlannedEntry]           // of journals, to be written
 	Successes       RowBuffer[Success]                // finished rows to be written
 	Jobs            RowBuffer[NewJob]                 // to be inserted
 	Ready           RowBuffer[Pointer]                // to be inserted
@@ -77,8 +77,8 @@ type NewJob struct {
 	Options, Tags string
 }
 
-// Line is an entry on its way into a journal.
-type Line struct {
+// PlannedEntry is an entry of an append that is to be written into a journal.
+type PlannedEntry struct {
 	Of    *store.Append
 	Index int
 }

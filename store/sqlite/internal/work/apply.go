@@ -38,7 +38,7 @@ func apply(t *core.Tx, batch *store.Batch) error {
 			return err
 		}
 	}
-	if err := writeLines(t); err != nil {
+	if err := writeEntries(t); err != nil {
 		return err
 	}
 	if err := sendAll(t, batch.Sends); err != nil {

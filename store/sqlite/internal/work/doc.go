@@ -4,7 +4,7 @@
 //	apply, enqueue, unique, start     jobs come, and may run at once
 //	claim, checkpoint                 jobs are handed to nodes
 //	finish, ends, answers, children   runs end, and who waits for that is told
-//	journal, lines, entries           steps of durable functions
+//	journal, appends, entries         steps of durable functions
 //	inbox, wait                       messages, and jobs that wait for them
 //	generation, memory, leftover      functions that continue as new, and what they leave behind
 //	cancel, requests, hold, operate   cancel, pause, resume and retry

@@ -6,7 +6,7 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
 
-// insertEntry adds a line to a journal. It returns false if the number is taken.
+// insertEntry adds an entry to a journal. It returns false if the number is taken.
 func insertEntry(t *core.Tx, id store.ID, lease int64, e *store.Entry) (bool, error) {
 	s := t.Stmt("journal_insert")
 	bindEntry(t, s, id, lease, e)

@@ -39,7 +39,7 @@ func appendEntries(t *core.Tx, a *store.Append) (err error) {
 // tryAppend returns why an append is refused. All of that is found before the first write, but for
 // a number that is taken, which the first insert finds: the numbers of an append follow each other,
 // and those that are stored have no gaps, so that no later insert can fail alone. Entries without
-// anything else are only planned; then it is writeLines that finds it.
+// anything else are only planned; then it is writeEntries that finds it.
 func tryAppend(t *core.Tx, a *store.Append) (refused, err error) {
 	if refused := a.CheckEntries(); refused != nil {
 		return refused, nil
@@ -57,7 +57,7 @@ func tryAppend(t *core.Tx, a *store.Append) (refused, err error) {
 	}
 	if len(a.Entries) > 0 {
 		if _, ok := t.Tails[a.Lease.Job]; ok { // what it follows is planned
-			if err := writeLines(t); err != nil {
+			if err := writeEntries(t); err != nil {
 				return nil, err
 			}
 		}
@@ -67,7 +67,7 @@ func tryAppend(t *core.Tx, a *store.Append) (refused, err error) {
 			return refuseAppend(t, a, live)
 		}
 		if t.Own != nil && len(a.Enqueues) == 0 && !a.Closing {
-			return writeLater(t, a)
+			return planEntries(t, a)
 		}
 	}
 	for i := range a.Entries {

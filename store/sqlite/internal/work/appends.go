@@ -8,44 +8,45 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
 
-// writeLater plans the entries of an append whose lease is live and which follow what is there. If
-// they are what a statement lacked, they are written, and may be refused.
-func writeLater(t *core.Tx, a *store.Append) (refused, err error) {
+// planEntries plans the entries of an append whose lease is live and which follow what is there. If
+// there are enough for the statement that takes many, it writes them at once, and returns why the
+// append is refused if its first number is taken.
+func planEntries(t *core.Tx, a *store.Append) (refused, err error) {
 	for i := range a.Entries {
-		t.Lines.Rows = append(t.Lines.Rows, core.Line{Of: a, Index: i})
+		t.Entries.Rows = append(t.Entries.Rows, core.PlannedEntry{Of: a, Index: i})
 	}
 	t.Tails.Note(a)
 	a.Err = nil
-	err = t.Lines.WriteFull(t, insertLines())
+	err = t.Entries.WriteFull(t, insertEntries())
 	return a.Err, err
 }
 
-// writeLines writes the entries that are planned.
-func writeLines(t *core.Tx) error { return t.Lines.WriteAll(t, insertLines()) }
+// writeEntries writes the entries that are planned.
+func writeEntries(t *core.Tx) error { return t.Entries.WriteAll(t, insertEntries()) }
 
-func insertLines() core.Inserting[core.Line] {
-	return core.Inserting[core.Line]{
+func insertEntries() core.Inserting[core.PlannedEntry] {
+	return core.Inserting[core.PlannedEntry]{
 		Many: "journal_insert_many",
-		Bind: func(t *core.Tx, s db.Stmt, l core.Line) {
-			bindEntry(t, s, l.Of.Lease.Job, l.Of.Lease.Number, &l.Of.Entries[l.Index])
+		Bind: func(t *core.Tx, s db.Stmt, p core.PlannedEntry) {
+			bindEntry(t, s, p.Of.Lease.Job, p.Of.Lease.Number, &p.Of.Entries[p.Index])
 		},
-		One: func(t *core.Tx, l core.Line) (bool, error) {
-			return insertEntry(t, l.Of.Lease.Job, l.Of.Lease.Number, &l.Of.Entries[l.Index])
+		One: func(t *core.Tx, p core.PlannedEntry) (bool, error) {
+			return insertEntry(t, p.Of.Lease.Job, p.Of.Lease.Number, &p.Of.Entries[p.Index])
 		},
-		Taken: refuseLine,
+		Taken: refuseEntry,
 	}
 }
 
-// refuseLine answers an append whose entry has a number that is taken, and drops what is planned of
-// it.
-func refuseLine(t *core.Tx, l core.Line) (err error) {
-	if l.Index > 0 {
-		return gapBefore(l.Of, l.Index)
+// refuseEntry answers the append of an entry whose number is taken, and drops what else is planned
+// of that append.
+func refuseEntry(t *core.Tx, p core.PlannedEntry) (err error) {
+	if p.Index > 0 {
+		return gapBefore(p.Of, p.Index)
 	}
-	rest := len(l.Of.Entries) - 1
-	t.Lines.Rows = t.Lines.Rows[min(rest, len(t.Lines.Rows)):]
-	delete(t.Tails, l.Of.Lease.Job)
-	l.Of.Err, err = refuseAppend(t, l.Of, true)
+	rest := len(p.Of.Entries) - 1
+	t.Entries.Rows = t.Entries.Rows[min(rest, len(t.Entries.Rows)):]
+	delete(t.Tails, p.Of.Lease.Job)
+	p.Of.Err, err = refuseAppend(t, p.Of, true)
 	return err
 }
 
