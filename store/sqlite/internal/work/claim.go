@@ -50,8 +50,8 @@ func (v Verbs) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cla
 			if _, err := t.NodeAlive(params.Node); err != nil {
 				return false, err
 			}
-			heads, err := heads(t, params)
-			return params.Repeat || len(heads) > 0, err
+			lanes, err := heads(t, params)
+			return params.Repeat || len(lanes) > 0, err
 		},
 		func(t *core.Tx) (err error) {
 			claimed, err = claim(t, params)
@@ -60,6 +60,10 @@ func (v Verbs) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cla
 	return claimed, err
 }
 
+// claim takes jobs. It looks at the lanes again, which Claim has done already: that was without the
+// write lock, so that a node that finds nothing does not keep others from writing. Until the lock
+// is taken another process may claim what was seen, or pause a queue, and the node may be declared
+// dead.
 func claim(t *core.Tx, params store.ClaimParams) ([]store.Claimed, error) {
 	lastSeq, err := t.NodeAlive(params.Node)
 	if err != nil {
@@ -68,15 +72,15 @@ func claim(t *core.Tx, params store.ClaimParams) ([]store.Claimed, error) {
 	if params.Repeat && (params.Seq <= lastSeq || params.After.Claim != 0) {
 		return claimedBefore(t, params)
 	}
-	heads, err := heads(t, params)
-	if err != nil || len(heads) == 0 {
+	lanes, err := heads(t, params)
+	if err != nil || len(lanes) == 0 {
 		return nil, err
 	}
 	var claimed []store.Claimed
-	if len(heads) == 1 {
-		claimed, err = takeOne(t, heads[0], heads[0].queue.atMost(params.Limit))
+	if len(lanes) == 1 {
+		claimed, err = takeOne(t, lanes[0], lanes[0].queue.atMost(params.Limit))
 	} else {
-		claimed, err = takeMerged(t, heads, params)
+		claimed, err = takeMerged(t, lanes, params)
 	}
 	if err != nil || len(claimed) == 0 {
 		return nil, err
@@ -189,8 +193,8 @@ func takeOne(t *core.Tx, h *head, limit int) ([]store.Claimed, error) {
 // takeMerged claims the best jobs of several lanes: it merges their pointers, which says how many
 // to take of each and in which order, and then takes them lane by lane. Within a lane older jobs
 // are never less urgent than newer ones, so that what it takes of a lane is always its beginning.
-func takeMerged(t *core.Tx, heads []*head, params store.ClaimParams) ([]store.Claimed, error) {
-	m := &merge{heads: slices.Clone(heads), now: t.Now, aging: params.Aging.Microseconds()}
+func takeMerged(t *core.Tx, lanes []*head, params store.ClaimParams) ([]store.Claimed, error) {
+	m := &merge{heads: slices.Clone(lanes), now: t.Now, aging: params.Aging.Microseconds()}
 	heap.Init(m)
 	var order []*head
 	for len(order) < params.Limit && len(m.heads) > 0 {
@@ -214,8 +218,8 @@ func takeMerged(t *core.Tx, heads []*head, params store.ClaimParams) ([]store.Cl
 			heap.Fix(m, 0)
 		}
 	}
-	taken := make(map[*head][]store.Claimed, len(heads))
-	for _, h := range heads {
+	taken := make(map[*head][]store.Claimed, len(lanes))
+	for _, h := range lanes {
 		if h.taken > 0 {
 			jobs, err := takeOne(t, h, h.taken)
 			if err != nil {
