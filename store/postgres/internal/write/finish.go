@@ -176,7 +176,8 @@ func complete(runs []*Run, now int64) pg.Statement {
 }
 
 // conclude is the statement that ends all other runs, in the same way. It finds out what became of
-// each.
+// each, by a rule that is a copy in SQL of store.Ending.Meet: what changes in one changes in the
+// other. endingTable in store/storetest/durable holds both to one table of all combinations.
 func conclude(runs []*Run, reported bool, now int64) pg.Statement {
 	g := groupRuns(runs)
 	n := len(runs)

@@ -79,6 +79,10 @@ WITH held AS MATERIALIZED (
       SELECT v.id FROM {schema}.lane v
       WHERE v.queue = l.queue AND v.kind = split_part(l.kind, '@', 1) || '@' || r.version AND v.priority = l.priority
     ), b.lane) END AS lane, -- that of the version, if the job is to be bound to one
+    -- A copy of the rule of store.Ending.Meet in store/verdict.go, which SQLite and the model use.
+    -- The times of the rule are in fates. TestConformance holds both to one table of all
+    -- combinations (store/storetest/durable/ending_table.go), in the test
+    -- AtomicTransitions_every_end_under_every_request_leads_where_it_must.
     CASE -- the first that is true
       -- A job with a journal is given the chance to end itself, once: not if the run knew, or if it
       -- cannot be replayed.
