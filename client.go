@@ -52,6 +52,9 @@ func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, er
 	if s.engine.Logger == nil {
 		s.engine.Logger = slog.Default()
 	}
+	if source == nil {
+		return nil, invalid("source", "must not be nil")
+	}
 	st, err := source.Open(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", source, err)
@@ -151,7 +154,8 @@ func (c *Client) Queues(ctx context.Context) ([]store.Queue, error) {
 // is not an error.
 func (c *Client) PauseQueue(ctx context.Context, name string) error { return c.pause(ctx, name, true) }
 
-// ResumeQueue ends the pause of a queue.
+// ResumeQueue ends the pause of a queue. A queue that is not paused, or not there, is left as it is,
+// without an error.
 func (c *Client) ResumeQueue(ctx context.Context, name string) error {
 	return c.pause(ctx, name, false)
 }

@@ -596,6 +596,9 @@ func TestUsesThatLookLikeMisuse(t *testing.T) {
 				if err != nil || key == "" {
 					return 0, err
 				}
+				if _, err := run.IdempotencyKey(""); !errors.Is(err, holdfast.ErrInvalid) {
+					return 0, fmt.Errorf("the key of no name: %w", err)
+				}
 				if err := run.SaveCheckpoint(1); err != nil {
 					return 0, err
 				}

@@ -277,8 +277,12 @@ func TestBadInputIsRefusedWithItsReason(t *testing.T) {
 		"too large":             {enqueue(`"` + strings.Repeat("x", 1000) + `"`), "exceed the limit of 1000"},
 		"id of another version": {enqueue(`1`, holdfast.JobID(holdfast.ID{1})), "not a UUIDv7"},
 		"no field":              {enqueue(`1`, holdfast.Unique{ByFields: []string{}}), "at least one field"},
-		"no such response":      {enqueue(`1`, holdfast.Unique{OnConflict: 9}), "no response"},
-		"short period":          {enqueue(`1`, holdfast.Unique{ByPeriod: time.Millisecond}), "shorter than a second"},
+		"field without a name":  {enqueue(`1`, holdfast.Unique{ByFields: []string{""}}), "must not be empty"},
+		"field in other letters": {
+			enqueue(`{"a":{"Customer":1}}`, holdfast.Unique{ByFields: []string{"a.customer"}}), `no field "customer", but "Customer"`,
+		},
+		"no such response": {enqueue(`1`, holdfast.Unique{OnConflict: 9}), "no response"},
+		"short period":     {enqueue(`1`, holdfast.Unique{ByPeriod: time.Millisecond}), "shorter than a second"},
 	} {
 		if !errors.Is(c.err, holdfast.ErrInvalid) || !strings.Contains(c.err.Error(), c.says) {
 			t.Errorf("%s: the error is %v; it should say %q", name, c.err, c.says)

@@ -44,10 +44,11 @@ func TestNothingWhereSomethingIsNeeded(t *testing.T) {
 	}
 	_, enqueued := kind.Enqueue(t.Context(), hf, "x", nil)
 	_, opened := holdfast.Open(t.Context(), memory{}, nil)
+	_, nowhere := holdfast.Open(t.Context(), nil)
 	_, sent := holdfast.NewSignal[int]("s").Send(t.Context(), hf, holdfast.NewID(), 1, nil)
 	_, named := holdfast.NewKind[int, int]("n", nil).Enqueue(t.Context(), hf, 1)
 	for what, err := range map[string]error{
-		"Enqueue": enqueued, "Open": opened, "Send": sent, "NewKind": named,
+		"Enqueue": enqueued, "Open": opened, "Open, source": nowhere, "Send": sent, "NewKind": named,
 		"Handle": holdfast.NewKind[int, int]("h").Handle(hf, func(*holdfast.Run, int) (int, error) { return 0, nil }, nil),
 	} {
 		if !errors.Is(err, holdfast.ErrInvalid) || !strings.Contains(err.Error(), "nil") {

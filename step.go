@@ -141,9 +141,16 @@ func (r *Run) Random() (*rand.Rand, error) { return r.strand.Random() }
 // UUID returns a new UUID, the same one on every replay. It is not secret.
 func (r *Run) UUID() (uuid.UUID, error) { return r.strand.UUID("run.UUID", "") }
 
-// IdempotencyKey returns a key for a step of this run, for outside systems that act once per key.
-// It is the same on every attempt.
-func (r *Run) IdempotencyKey(step string) (string, error) { return r.strand.IdempotencyKey(step) }
+// IdempotencyKey returns a key for a step of this run, for outside systems that act once per key. It
+// is made of the id of the job and the name: the same on every attempt, another one after
+// ContinueAsNew. Steps that share a name, as in a loop, share the key, too: add to the name what
+// tells them apart. An empty name is an ErrInvalid.
+func (r *Run) IdempotencyKey(step string) (string, error) {
+	if err := checkName("step", step); err != nil {
+		return "", err
+	}
+	return r.strand.IdempotencyKey(step)
+}
 
 // Patched reports whether the run takes part in a change of its code. A run that had passed this
 // place before the change takes the old way, all others the new one:

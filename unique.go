@@ -23,7 +23,9 @@ type Unique struct {
 	// matter.
 	ByArgs bool
 	// ByFields adds the named fields of the args to the key, such as "customer" or "address.city".
-	// The order of the names does not matter. A missing field counts as null.
+	// The names are those of the JSON of the args. Their order does not matter. A missing field
+	// counts as null; one that the args have in other letters, such as "Customer", is an
+	// ErrInvalid.
 	ByFields []string
 	// ByQueue adds the queue to the key.
 	ByQueue bool
@@ -49,6 +51,8 @@ func (u Unique) enqueue(s *enqueueSpec) error {
 	switch {
 	case u.ByFields != nil && len(u.ByFields) == 0:
 		return invalid("unique", "ByFields needs at least one field")
+	case slices.Contains(u.ByFields, ""):
+		return invalid("unique", "the name of a field in ByFields must not be empty")
 	case u.ByPeriod != 0 && u.ByPeriod < time.Second:
 		return invalid("unique", "the period %v is shorter than a second", u.ByPeriod)
 	case u.OnConflict > store.Replace:
@@ -143,7 +147,13 @@ func fieldOf(args []byte, path string) ([]byte, error) {
 			v = nil
 			break
 		}
-		v = object[name]
+		if v, ok = object[name]; !ok {
+			for other := range object {
+				if strings.EqualFold(name, other) {
+					return nil, invalid("unique", "the args have no field %q, but %q", name, other)
+				}
+			}
+		}
 	}
 	return json.Marshal(v)
 }

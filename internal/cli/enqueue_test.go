@@ -176,6 +176,7 @@ func TestEnqueueRefusesNonsense(t *testing.T) {
 		"unique args value": {[]string{"a", "--unique", "args:x"}, "--unique"},
 		"unique period":     {[]string{"a", "--unique", "period:day"}, "not a duration"},
 		"unique short":      {[]string{"a", "--unique", "period:1ms"}, "shorter than a second"},
+		"unique no period":  {[]string{"a", "--unique", "period:0s"}, "shorter than a second"},
 		"unique while":      {[]string{"a", "--unique", "while:done"}, "no state"},
 		"on-conflict":       {[]string{"a", "--on-conflict", "reject"}, "--unique"},
 		"on-conflict word":  {[]string{"a", "--unique", "args", "--on-conflict", "explode"}, "return, reject or replace"},

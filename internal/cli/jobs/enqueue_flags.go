@@ -205,6 +205,9 @@ func parseUnique(list string) (holdfast.Unique, error) {
 			if err != nil {
 				return unique, arg.Usagef("--unique %q: %q is not a duration such as 1h", part, value)
 			}
+			if d < time.Second {
+				return unique, arg.Usagef("--unique %q: the period is shorter than a second", part)
+			}
 			unique.ByPeriod = d
 		case "while":
 			state, err := store.ParseState(value)

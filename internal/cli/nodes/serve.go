@@ -167,8 +167,11 @@ func (a verbs) nodeOptions(f *serveFlags) ([]holdfast.Option, error) {
 				return nil, arg.Usagef("--queue %q: must be NAME or NAME=SLOTS, such as mail=10", q)
 			}
 		}
-		if name == "" || seen[name] {
-			return nil, arg.Usagef("--queue %q: the name is empty or given twice", q)
+		switch {
+		case name == "":
+			return nil, arg.Usagef("--queue %q: the name is empty", q)
+		case seen[name]:
+			return nil, arg.Usagef("--queue %q: the queue %s is given twice", q, name)
 		}
 		seen[name] = true
 		opts = append(opts, holdfast.WithQueue(name, slots))

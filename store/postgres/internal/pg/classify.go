@@ -67,6 +67,8 @@ func classOf(err error) (hint string, class error) {
 		return "run holdfast migrate up", store.ErrSchema
 	case code == codeDenied:
 		return "", store.ErrPermission
+	case code == codeReserved:
+		return "choose another name for the schema", store.ErrInvalid
 	case code == "3D000", strings.HasPrefix(code, "28"):
 		return "", store.ErrInvalid
 	case code == "26000", code == "42P05":

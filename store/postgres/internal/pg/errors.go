@@ -24,6 +24,7 @@ const (
 	codeProtocol      = "08P01"
 	codeFeature       = "0A000"
 	codeDenied        = "42501" // insufficient_privilege
+	codeReserved      = "42939" // reserved_name
 )
 
 // CodeOf returns the SQLSTATE of an error, or "".
