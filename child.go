@@ -90,7 +90,7 @@ func (k Kind[In, Out]) Call(run *Run, in In, opts ...EnqueueOption) (Out, error)
 // Children that are unfinished when the wait ends are cancelled when the parent finishes, or
 // treated as their OnParentClose says.
 type FanOut struct {
-	AtOnce       int  // how many run at the same time; 0: all
+	AtOnce       int  // how many run at the same time; 0 or less: all
 	FirstSuccess bool // end the wait when one has completed
 	FirstFailure bool // end the wait when one did not complete
 }

@@ -37,7 +37,7 @@ type database struct {
 
 // Open opens a database: sqlite.File("holdfast.db"), postgres.URL("postgres://…") or
 // postgres.Pool(pool). It first brings the schema up to date. The errors are ErrInvalid, ErrSchema,
-// ErrReadOnly and ErrUnavailable.
+// ErrReadOnly, ErrPermission and ErrUnavailable.
 func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, error) {
 	s := settings{namespace: defaultNamespace, limit: MaxPayload, actor: defaultActor()}
 	s.engine.Node.Name, s.engine.Node.Version = defaultActor(), programVersion()
@@ -154,8 +154,8 @@ func (c *Client) Queues(ctx context.Context) ([]store.Queue, error) {
 // is not an error.
 func (c *Client) PauseQueue(ctx context.Context, name string) error { return c.pause(ctx, name, true) }
 
-// ResumeQueue ends the pause of a queue. A queue that is not paused, or not there, is left as it is,
-// without an error.
+// ResumeQueue ends the pause of a queue. A queue that is not paused, or not there, is left as it
+// is, without an error.
 func (c *Client) ResumeQueue(ctx context.Context, name string) error {
 	return c.pause(ctx, name, false)
 }

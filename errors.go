@@ -150,10 +150,11 @@ func (e *JobError) Unwrap() error {
 }
 
 // RetryAfter is returned by a handler to be retried after d instead of after its backoff. The
-// attempt counts. err is the reason; it may be nil.
+// attempt counts. err is the reason; it may be nil. If d is not positive, it is retried at once.
 func RetryAfter(d time.Duration, err error) error { return &usercode.RetryError{Delay: d, Err: err} }
 
-// Snooze is returned by a handler to run again after d. The attempt does not count.
+// Snooze is returned by a handler to run again after d, or at once if d is not positive. The
+// attempt does not count, but stays in the job's record.
 func Snooze(d time.Duration) error { return &usercode.SnoozeError{Delay: d} }
 
 // Cancel is returned by a handler to end its job as cancelled.

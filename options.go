@@ -83,7 +83,7 @@ func RunAt(t time.Time) EnqueueOption {
 	})
 }
 
-// Delay delays the start of the job.
+// Delay delays the start of the job. Nothing, or less, means as soon as possible.
 func Delay(d time.Duration) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.RunAt, s.enqueue.Delay = time.Time{}, max(d, 0)
@@ -127,7 +127,7 @@ func Timeout(d time.Duration) JobOption {
 
 // Deadline is the time by which the whole job must be done, retries and waits included. After it no
 // attempt begins, a running one ends with ErrTimeout, and the job fails with reason deadline.
-// Default: none.
+// Default, and for a zero time: none. A deadline that is not after the run time is an ErrInvalid.
 func Deadline(t time.Time) EnqueueOption {
 	return enqueueOption(func(s *enqueueSpec) error {
 		s.enqueue.Job.Options.Deadline = t.UTC().Truncate(time.Microsecond)

@@ -55,10 +55,10 @@ func (r *Run) Metadata() json.RawMessage { return r.run.Job().Metadata }
 // EnqueuedAt returns the time at which the job was enqueued.
 func (r *Run) EnqueuedAt() time.Time { return r.run.Job().CreatedAt }
 
-// Lease returns the lease under which the run writes. Its Number is a fencing token: it grows with
-// every run of the job and never repeats. To be safe from a run that was declared dead but is still
-// going, store the number with what the handler writes elsewhere, and refuse a write with a lower
-// number than the stored one.
+// Lease returns the lease under which the run writes. Its Number grows with every run of the job
+// and never repeats. To be safe from a run that was declared dead but is still going, store the
+// number with what the handler writes elsewhere, and refuse a write with a lower number than the
+// stored one.
 func (r *Run) Lease() store.Lease { return r.run.Lease() }
 
 // Client returns the client whose node runs the job.

@@ -47,7 +47,7 @@ func WithActor(name string) Option {
 	}
 }
 
-// WithMaxPayload limits the args and the result of a job, in bytes. Default: MaxPayload.
+// WithMaxPayload limits the args and the result of a job, in bytes: 1 to 2^30. Default: MaxPayload.
 func WithMaxPayload(bytes int) Option {
 	return func(s *settings) error {
 		s.limit = bytes
@@ -136,7 +136,7 @@ func WithAging(d time.Duration) Option {
 }
 
 // WithStopTimeout sets how long handlers may keep running after the node is told to stop, before
-// their contexts end. Default: 20 s.
+// their contexts end. Nothing, or less, ends them at once. Default: 20 s.
 func WithStopTimeout(d time.Duration) Option {
 	return func(s *settings) error {
 		s.engine.Node.StopTimeout = max(d, time.Nanosecond)

@@ -125,7 +125,8 @@ func decodeResult[T any](what string, data []byte) (T, error) {
 	return out, nil
 }
 
-// Sleep waits for d, durably: the run is parked, and the wait survives restarts.
+// Sleep waits for d, durably: the run is parked, and the wait survives restarts. It returns at once
+// if d is not positive.
 func (r *Run) Sleep(d time.Duration) error { return r.strand.Sleep(replay.Limit{Within: d, Set: true}) }
 
 // SleepUntil waits until t, durably.
@@ -141,8 +142,8 @@ func (r *Run) Random() (*rand.Rand, error) { return r.strand.Random() }
 // UUID returns a new UUID, the same one on every replay. It is not secret.
 func (r *Run) UUID() (uuid.UUID, error) { return r.strand.UUID("run.UUID", "") }
 
-// IdempotencyKey returns a key for a step of this run, for outside systems that act once per key. It
-// is made of the id of the job and the name: the same on every attempt, another one after
+// IdempotencyKey returns a key for a step of this run, for outside systems that act once per key.
+// It is made of the id of the job and the name: the same on every attempt, another one after
 // ContinueAsNew. Steps that share a name, as in a loop, share the key, too: add to the name what
 // tells them apart. An empty name is an ErrInvalid.
 func (r *Run) IdempotencyKey(step string) (string, error) {

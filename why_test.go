@@ -161,6 +161,10 @@ func TestWhyNodes(t *testing.T) {
 	b.end(&store.Outcome{Lease: run.Lease, State: store.Failed, Reason: store.ReasonTerminal, Error: "no such thing"})
 	b.now = b.now.Add(time.Second)
 	b.want(run.Job.ID, "failed 1s ago (terminal): no such thing", why.Finished)
+	unwanted := b.enqueue("k")
+	_, err = b.hf.Cancel(t.Context(), "", unwanted)
+	b.must(err)
+	b.want(unwanted, "cancelled 0s ago", why.Finished)
 }
 
 // TestWhyQueueSlots: a queue may have fewer slots than the node.

@@ -250,7 +250,8 @@ func TestWordsOfConnections(t *testing.T) {
 		}
 	}
 	missing := filepath.Join(t.TempDir(), "none", "jobs.db")
-	want := "opening sqlite:" + missing + ": holdfast: invalid request: the directory of " + missing + " does not exist"
+	want := "opening sqlite:" + missing + ": holdfast: invalid request: the directory of " + missing +
+		" does not exist; create it, or correct the path"
 	if _, err := holdfast.Open(t.Context(), sqlite.File(missing)); !errors.Is(err, holdfast.ErrInvalid) || err.Error() != want {
 		t.Errorf("it says\n     %v\nnot  %s", err, want)
 	}

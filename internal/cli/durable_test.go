@@ -490,13 +490,13 @@ func TestCancelDurable(t *testing.T) {
 		s.serve(shop.register)
 		for _, test := range []struct {
 			flag    string
-			reason  string
+			ended   string
 			state   string
 			words   string
 			charges int64
 		}{
 			{"--terminate=false", "cancelled", "available", "is available; it ends soon, if it is durable after its compensations", 0},
-			{"--terminate", "terminated", "cancelled", "is cancelled", 1},
+			{"--terminate", "cancelled (terminated)", "cancelled", "is cancelled", 1},
 		} {
 			var ids []string
 			for range 2 {
@@ -513,7 +513,7 @@ func TestCancelDurable(t *testing.T) {
 				t.Errorf("%s: %s", test.flag, out)
 			}
 			for _, id := range ids {
-				s.expect(s.run("job", "wait", id, "--timeout", "1m"), 1, "cancelled ("+test.reason+")")
+				s.expect(s.run("job", "wait", id, "--timeout", "1m"), 1, "job "+id+" "+test.ended)
 			}
 			if n := shop.charges.Swap(0); n != 2*test.charges {
 				t.Errorf("%s: %d are charged", test.flag, n)

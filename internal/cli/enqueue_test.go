@@ -138,7 +138,7 @@ func TestEnqueueRefusesNonsense(t *testing.T) {
 		"no kind":           {nil, "missing argument: job enqueue takes KIND [ARGS]"},
 		"empty kind":        {[]string{""}, "KIND is empty"},
 		"kind with newline": {[]string{"a\nb"}, "kind"},
-		"two kinds":         {[]string{"a", "b"}, "ARGS: not JSON: b; put a string in double quotes"},
+		"two kinds":         {[]string{"a", "b"}, "ARGS: not JSON: b; a string needs double quotes"},
 		"bad JSON":          {[]string{"a", "--args", `{"to":ada}`}, `--args: not JSON at byte 7, after {"to":: ada}`},
 		"empty args":        {[]string{"a", "--args", ""}, "empty"},
 		"two values":        {[]string{"a", "--args", "1 2"}, "not JSON"},

@@ -159,7 +159,10 @@ func because(text string) string {
 func (w *finding) finished() {
 	text := w.State.String() + " " + w.since(w.FinishedAt) + " ago"
 	if w.State != store.Completed {
-		text += " (" + string(w.Reason) + ")" + because(w.Error)
+		if string(w.Reason) != w.State.String() {
+			text += " (" + string(w.Reason) + ")"
+		}
+		text += because(w.Error)
 	}
 	w.add(why.Finished, "%s", text)
 }

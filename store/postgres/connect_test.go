@@ -201,7 +201,8 @@ func TestConnectionErrorsOfServers(t *testing.T) {
 		}
 	}
 	reserved := postgres.Config{URL: cluster.URL(""), SchemaName: "pg_mine"}
-	if _, err := reserved.Open(t.Context()); !errors.Is(err, store.ErrInvalid) || !strings.Contains(err.Error(), "choose another name for the schema") {
+	_, err := reserved.Open(t.Context())
+	if !errors.Is(err, store.ErrInvalid) || !strings.Contains(err.Error(), "choose another name for the schema") {
 		t.Errorf("a name that PostgreSQL keeps for itself: %v", err)
 	}
 }

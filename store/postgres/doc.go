@@ -1,6 +1,14 @@
 // Package postgres keeps jobs in PostgreSQL, 14 or newer. It is the store for more than one
 // machine: nodes share nothing else.
 //
+// URL and Pool name a database for holdfast.Open; Config is the same with options, such as another
+// schema. Tx and SQLTx wrap a transaction of the caller's own, of pgx and of database/sql, for
+// EnqueueTx and SendTx; Begin and BeginSQL a database, for StepTx:
+//
+//	hf, err := holdfast.Open(ctx, postgres.URL("postgres://app@db/app"))
+//	…
+//	job, err := Receipt.EnqueueTx(ctx, hf, postgres.Tx(tx), id)
+//
 // # What it promises
 //
 // Everything that package store says. Each operation is one transaction, at READ COMMITTED, and

@@ -70,7 +70,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.Path = path
 	if dir, err := os.Stat(filepath.Dir(path)); err != nil || !dir.IsDir() {
-		return c, fmt.Errorf("%w: the directory of %s does not exist", store.ErrInvalid, path)
+		return c, fmt.Errorf("%w: the directory of %s does not exist; create it, or correct the path", store.ErrInvalid, path)
 	}
 	if file, err := os.Stat(path); err == nil && !file.Mode().IsRegular() {
 		return c, fmt.Errorf("%w: %s is not a regular file", store.ErrInvalid, path)

@@ -2,6 +2,13 @@
 // start with, and enough for one machine: any number of goroutines and several processes may share
 // a file.
 //
+// File names a database for holdfast.Open; Config is the same with options. Tx wraps a transaction
+// of the caller's own, for EnqueueTx and SendTx, and Begin a database/sql database, for StepTx:
+//
+//	hf, err := holdfast.Open(ctx, sqlite.File("holdfast.db"))
+//	…
+//	job, err := Receipt.EnqueueTx(ctx, hf, sqlite.Tx(tx), id)
+//
 // # What it promises
 //
 // Everything that package store says, with commits that are durable against power loss

@@ -48,7 +48,7 @@ func notJSON(data []byte) error {
 	err := json.Unmarshal(data, new(json.RawMessage)) // it counts bytes
 	switch {
 	case strings.IndexByte(`{["-0123456789`, data[0]) < 0:
-		return fmt.Errorf("not JSON: %s; put a string in double quotes inside the shell's quotes: '\"yes\"'", begin)
+		return fmt.Errorf("not JSON: %s; a string needs double quotes, in a shell inside single quotes: '\"yes\"'", begin)
 	case !errors.As(err, &syntax) || syntax.Offset >= int64(len(data)) && strings.Contains(err.Error(), "unexpected end"):
 		return fmt.Errorf("not JSON: unexpected end: %s", begin)
 	}

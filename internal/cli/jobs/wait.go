@@ -84,11 +84,7 @@ func (a verbs) wait(ctx context.Context, client *holdfast.Client, id holdfast.ID
 		}
 		return a.WriteJSON(result, "")
 	case errors.As(err, &ended):
-		text := fmt.Sprintf("job %s %s (%s)", id, ended.State, ended.Reason)
-		if ended.Message != "" {
-			text += ": " + ended.Message
-		}
-		return app.ExitWith(app.ExitError, text)
+		return app.ExitWith(app.ExitError, strings.TrimPrefix(ended.Error(), "holdfast: "))
 	case ctx.Err() == nil && waiting.Err() != nil:
 		return app.ExitWith(app.ExitTimeout, fmt.Sprintf("job %s has not finished after %v; it continues", id, timeout)+a.whyNot(ctx, client, id))
 	}
