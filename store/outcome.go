@@ -54,8 +54,9 @@ type Outcome struct {
 	// as it is. Looked at if the job goes on.
 	Version string
 
-	// Durable tells that the job has a journal, HasChildren that there are children that its end
-	// may have to close. Both from what the run knows, so that the store need not look.
+	// Durable tells that the job has a journal, or may have one; HasChildren, that there are
+	// children that its end may have to close. Both from what the run knows, so that the store need
+	// not look.
 	Durable     bool
 	HasChildren bool
 

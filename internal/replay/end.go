@@ -85,11 +85,13 @@ func (m *replayState) final(o *store.Outcome) *store.Append {
 		m.flushed.Wait()
 	}
 	o.HasChildren = m.children
-	goesOn := over || o.State == store.Waiting || m.pausesHere
-	if !goesOn || m.tx != nil {
-		m.pending, m.enqueues = m.refusals(o), nil // the rest is decided again next time: nothing went on from there
+	// What is pending is kept if the job is over, or continues from exactly here, and it is known
+	// where the journal ends. The rest is decided again next time: nothing went on from there.
+	keeps := (over || o.State == store.Waiting || m.pausesHere) && !m.unwritten
+	if !keeps || m.tx != nil {
+		m.pending, m.enqueues = m.refusals(o), nil
 	}
-	if goesOn && !over && len(m.undos) > 0 && m.stored == 0 && len(m.pending) == 0 {
+	if keeps && !over && len(m.undos) > 0 && m.stored == 0 && len(m.pending) == 0 {
 		// A job without a journal would be cancelled without being called.
 		m.add(store.Entry{Kind: store.EntryRegistered, Path: undoPrefix})
 	}
@@ -99,7 +101,7 @@ func (m *replayState) final(o *store.Outcome) *store.Append {
 	// All but the last portion is stored before the outcome.
 	for entries, _ := m.portion(); entries < len(m.pending); entries, _ = m.portion() {
 		if err := m.writeLast(); err != nil {
-			m.pending, m.enqueues = nil, nil
+			m.pending, m.enqueues, m.unwritten = nil, nil, true
 			m.run.endsUnwritten(o, unwritten(m.run.claimed.Job.ID, err))
 		}
 	}
@@ -107,7 +109,7 @@ func (m *replayState) final(o *store.Outcome) *store.Append {
 	if len(m.pending) > 0 || len(m.enqueues) > 0 {
 		a = m.take()
 	}
-	o.Durable, o.InTx = m.stored > 0 || a != nil || m.tx != nil, m.tx != nil
+	o.Durable, o.InTx = m.stored > 0 || a != nil || m.tx != nil || m.unwritten, m.tx != nil
 	return a
 }
 

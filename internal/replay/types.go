@@ -53,7 +53,7 @@ type replayState struct {
 	pending   []store.Entry // what is to be stored with the next write
 	enqueues  []*store.Enqueue
 	flushing  bool
-	unwritten bool    // a write has failed: it is unknown what the journal holds
+	unwritten bool    // a write has failed, or was not waited for: it is unknown what the journal holds
 	tx        *openTx // what is being written is in a transaction of the user's
 
 	abandoned []*Future // strands that have panicked and were not awaited yet

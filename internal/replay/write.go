@@ -119,6 +119,7 @@ func (m *replayState) spoiled(err error) error {
 		m.run.Cancel(store.ErrLeaseLost)
 		m.leave(nil)
 	case m.run.life.Ended() != nil:
+		m.unwritten = true // it is on its way still
 		m.leave(&store.Outcome{State: store.Available, Reason: store.ReasonReleased})
 	default:
 		m.unwritten = true
