@@ -113,7 +113,7 @@ func (t *Tx) handOn(k KeyName) error {
 	if err := db.Exec(s); err != nil {
 		return err
 	}
-	if t.tells() || !t.lined[id] {
+	if t.notesWakes() || !t.lined[id] {
 		l, err := t.LaneOf(laneID)
 		if err != nil {
 			return err

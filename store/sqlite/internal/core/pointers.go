@@ -114,7 +114,7 @@ func (t *Tx) Place(p Pointer, later store.State) (store.State, error) {
 
 // DeferUntil gives a job a pointer in deferred.
 func (t *Tx) DeferUntil(p Pointer, state store.State) error {
-	if t.tells() {
+	if t.notesWakes() {
 		t.noteDue(p.RunAt)
 	}
 	s := t.Stmt("deferred_insert")
@@ -138,7 +138,7 @@ func (t *Tx) MakeAvailable(p Pointer) error {
 			return t.awaitTurn(p)
 		}
 	}
-	if t.tells() {
+	if t.notesWakes() {
 		t.NoteWoken(p.Lane)
 	}
 	s := t.Stmt("ready_insert")

@@ -36,8 +36,8 @@ type Link struct {
 	tails JournalTails // empty
 }
 
-// Tx is one write transaction, ours or a caller's: where its statements run, and what it must
-// settle before it commits.
+// Tx is one transaction, ours or a caller's: where its statements run, what it has read, and what
+// it must write before it commits. Read and look make some that only read.
 type Tx struct {
 	db.Session
 	Database *Database
@@ -49,7 +49,7 @@ type Tx struct {
 	last            *ClaimRecord                      // of records, the one used last
 	keys            []KeyName                         // ordering keys that may have become free
 	lined           map[store.ID]bool                 // new jobs with an ordering key
-	Tells           bool                              // the answers name the jobs that the caller moves
+	CallerWakes     bool                              // the caller finds out from its batch or answer which nodes to wake
 	Woken           []store.Wake                      // what nodes should look at once it has committed
 	Entries         RowBuffer[PlannedEntry]           // of journals, to be written
 	Successes       RowBuffer[Success]                // finished rows to be written

@@ -5,10 +5,10 @@ import (
 	"github.com/holdfastdev/holdfast/store/sqlite/internal/db"
 )
 
-// tells reports whether the transaction has to note each job that becomes available or due. Where
-// the answers name the jobs themselves it has not, nor in a caller's transaction: when that
-// commits, the version of the data tells everybody.
-func (t *Tx) tells() bool { return t.Own != nil && !t.Tells }
+// notesWakes reports whether the transaction has to note each job that becomes available or due. It
+// has not if the caller finds that out itself, nor in a transaction of a user's: when that commits,
+// the version of the data tells every process.
+func (t *Tx) notesWakes() bool { return t.Own != nil && !t.CallerWakes }
 
 // noteDue remembers that nodes should promote what is due at a time.
 func (t *Tx) noteDue(due int64) {

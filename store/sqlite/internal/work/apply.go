@@ -12,9 +12,8 @@ func (v Verbs) Apply(ctx context.Context, batch *store.Batch) error {
 	if batch.Len() == 0 {
 		return ctx.Err()
 	}
-	var last *core.Tx
-	err := v.d.Write(ctx, "apply", func(t *core.Tx) error {
-		last, t.Tells = t, true
+	woken, err := v.d.Move(ctx, "apply", nil, func(t *core.Tx) error {
+		t.CallerWakes = true
 		batch.Reset()
 		if err := apply(t, batch); err != nil {
 			return err
@@ -22,7 +21,7 @@ func (v Verbs) Apply(ctx context.Context, batch *store.Batch) error {
 		return batch.Refusal()
 	})
 	if err == nil {
-		batch.Woken = last.Woken
+		batch.Woken = woken
 	}
 	return err
 }

@@ -33,7 +33,7 @@ func (v Verbs) Promote(ctx context.Context, limit int) (store.Promoted, error) {
 			return due <= t.Now, err
 		},
 		func(t *core.Tx) (err error) {
-			t.Tells = true
+			t.CallerWakes = true // promote notes the queues, and the answer says what is due next
 			promoted, err = promote(t, limit)
 			return err
 		})
