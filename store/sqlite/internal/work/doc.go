@@ -28,8 +28,9 @@
 //
 // # When it fails
 //
-// Each operation of a batch succeeds or fails on its own, and says so in its own field. An error
-// that is returned ends the transaction: nothing of it has happened.
+// What a run writes, and what is Required, refuses the whole batch if it cannot be written, and its
+// Err says why. Other sends and enqueues are answered one by one. An error that is returned ends
+// the transaction: nothing of it has happened.
 //
 // # Imports
 //
