@@ -22,7 +22,7 @@ type head struct {
 	last  pointerKey   // the last that was read
 	ended bool         // nothing comes after last
 	chunk int          // how many rows to read next
-	taken int
+	take  int          // how many jobs to take
 }
 
 // demand is what may still be taken of a queue.
@@ -160,20 +160,20 @@ func PausedQueues(t *core.Tx) ([]int64, error) {
 // takeOne claims the first limit jobs of a lane.
 func takeOne(t *core.Tx, h *head, limit int) ([]store.Claimed, error) {
 	claimed := make([]store.Claimed, 0, min(limit, 100)) // often there are few
-	h.last = pointerKey{runAt: math.MinInt64}            // from here on: the last that is taken
+	last := pointerKey{runAt: math.MinInt64}             // that is taken
 	s := t.Stmt("claim_bodies")
 	s.BindInt(h.lane.ID)
 	s.BindInt(int64(limit))
 	err := db.Each(s, func() error {
 		b := core.Body{Job: store.Job{ID: db.ReadID(s)}}
 		if s.ReadNull() { // a pointer without a body
-			h.last = pointerKey{s.ReadInt(), b.ID}
+			last = pointerKey{s.ReadInt(), b.ID}
 			return nil
 		}
 		if _, err := b.Scan(s); err != nil {
 			return err
 		}
-		h.last = pointerKey{b.RunMicros, b.ID}
+		last = pointerKey{b.RunMicros, b.ID}
 		h.lane.Describe(&b.Job)
 		b.Attempt++
 		b.LeaseNumber++
@@ -185,8 +185,8 @@ func takeOne(t *core.Tx, h *head, limit int) ([]store.Claimed, error) {
 	}
 	s = t.Stmt("claim_take")
 	s.BindInt(h.lane.ID)
-	s.BindInt(h.last.runAt)
-	db.BindID(s, h.last.id)
+	s.BindInt(last.runAt)
+	db.BindID(s, last.id)
 	return claimed, db.Exec(s)
 }
 
@@ -204,7 +204,7 @@ func takeMerged(t *core.Tx, lanes []*head, params store.ClaimParams) ([]store.Cl
 			continue
 		}
 		best.queue.left--
-		best.taken++
+		best.take++
 		order = append(order, best)
 		best.rows = best.rows[1:]
 		if len(best.rows) == 0 {
@@ -220,8 +220,8 @@ func takeMerged(t *core.Tx, lanes []*head, params store.ClaimParams) ([]store.Cl
 	}
 	taken := make(map[*head][]store.Claimed, len(lanes))
 	for _, h := range lanes {
-		if h.taken > 0 {
-			jobs, err := takeOne(t, h, h.taken)
+		if h.take > 0 {
+			jobs, err := takeOne(t, h, h.take)
 			if err != nil {
 				return nil, err
 			}
