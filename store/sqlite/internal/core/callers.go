@@ -58,7 +58,7 @@ func (s *Database) InCallers(ctx context.Context, op string, wrapped store.Tx, f
 		err = f(t)
 	}
 	if err == nil {
-		err = t.settle()
+		err = t.writeCollected()
 	}
 	return db.Classify(op+" in the caller's transaction", err)
 }

@@ -1,5 +1,5 @@
 // Package core is an open database and its transactions: who has the write connection, what a
-// transaction must settle before it commits, and the rows that everything else is made of.
+// transaction must write before it commits, and the rows that everything else is made of.
 //
 //	Database      the connections, and what is remembered between transactions
 //	Tx            one transaction, ours or a caller's

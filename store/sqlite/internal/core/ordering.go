@@ -21,7 +21,7 @@ func (t *Tx) KeyHolder(k KeyName) (holder store.ID, held bool, err error) {
 }
 
 // awaitTurn puts an available job into the line of its ordering key. If the turn is free the head
-// of the line gets it when the transaction settles: after all that the transaction adds, so that a
+// of the line gets it at the end of the transaction: after all that the transaction adds, so that a
 // batch is ordered as a whole.
 func (t *Tx) awaitTurn(p Pointer) error {
 	s := t.Stmt("keyed_insert")

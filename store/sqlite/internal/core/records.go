@@ -42,7 +42,7 @@ func (r *ClaimRecord) Holds(l store.Lease) bool {
 	return r.Exists && r.Runs(l.Slot) && r.Lease(l.Slot) == l
 }
 
-// Finish marks a slot as done. The record is written when the transaction settles.
+// Finish marks a slot as done. The record is written at the end of the transaction.
 func (r *ClaimRecord) Finish(slot int) {
 	r.Done |= 1 << slot
 	r.changed = true

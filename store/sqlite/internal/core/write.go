@@ -96,7 +96,7 @@ func (s *Database) commit(c *Link, f func(*Tx) error) ([]store.Wake, error) {
 	if err := f(t); err != nil {
 		return nil, err
 	}
-	if err := t.settle(); err != nil {
+	if err := t.writeCollected(); err != nil {
 		return nil, err
 	}
 	if err := c.Commit(); err != nil {
@@ -110,9 +110,9 @@ func (s *Database) commit(c *Link, f func(*Tx) error) ([]store.Wake, error) {
 	return t.Woken, nil
 }
 
-// settle writes what the transaction has collected: claim records whose slots are done, and
+// writeCollected writes what the transaction has collected: claim records whose slots are done, and
 // ordering keys to hand on.
-func (t *Tx) settle() error {
+func (t *Tx) writeCollected() error {
 	if err := t.writeRecords(); err != nil {
 		return err
 	}
