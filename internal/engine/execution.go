@@ -207,7 +207,7 @@ func (n *node) submit(x *execution, o *store.Outcome, last *store.CheckpointWrit
 func (n *node) nextJob(x *execution) (following store.Claimed, ok bool) {
 	now := time.Now() //nolint:forbidigo // used if the store's clock panics: the slot must go on
 	n.engine.guard.Try("the end of a run", func() { now = n.store.Now() })
-	following, ok = n.slots.next(x.run.claimed, x, now)
+	following, ok = n.slots.endRun(x.run.claimed, x, now)
 	n.dispatch.free()
 	return following, ok
 }

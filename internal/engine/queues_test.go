@@ -242,11 +242,11 @@ func (s *slots) aheadOf(queue string) int {
 	return len(s.shareOf(queue).buffer)
 }
 
-// sawNothingIn reports whether a queue is empty, as far as the node knows.
-func (s *slots) sawNothingIn(queue string) bool {
+// mayHaveJobsIn reports whether there may be jobs in a queue, as far as the node knows.
+func (s *slots) mayHaveJobsIn(queue string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.shareOf(queue).sawNothing()
+	return s.shareOf(queue).mayHaveJobs()
 }
 
 // TestJobsClaimedAheadOfTheirQueueAreInNobodysWay: if they turn out to be long, the slots of the

@@ -35,8 +35,9 @@ func (q *share) room(now time.Time, mostAhead int) int {
 	return max(q.limit-q.running-len(q.buffer)-q.reserved+min(q.pace.ahead(now), mostAhead), 0)
 }
 
-// sawNothing reports whether the last claim left no job behind and no wake-up has come since.
-func (q *share) sawNothing() bool { return q.emptied == q.news }
+// mayHaveJobs reports whether there may be jobs to claim. There are none if the last claim left no
+// job behind and no wake-up has come since.
+func (q *share) mayHaveJobs() bool { return q.emptied != q.news }
 
 // pop takes the first prefetched job.
 func (q *share) pop() store.Claimed {

@@ -104,8 +104,8 @@ func (s *slots) demand(now time.Time) demand {
 	for i, q := range s.shares {
 		room := min(q.room(now, s.mostAhead()), d.limit)
 		d.parts[i] = part{room, q.news}
-		d.likely = d.likely || room > 0 && !q.sawNothing()
-		d.waits = d.waits || room == 0 && !q.sawNothing()
+		d.likely = d.likely || room > 0 && q.mayHaveJobs()
+		d.waits = d.waits || room == 0 && q.mayHaveJobs()
 		if d.sum += room; s.named != nil {
 			d.queues = append(d.queues, store.QueueDemand{Name: q.queue, Limit: room})
 		}
@@ -151,12 +151,12 @@ func (s *slots) learnNothing() {
 func (s *slots) admit(jobs []store.Claimed) (start []store.Claimed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.take(jobs)
+	return s.admitLocked(jobs)
 }
 
-// take is admit with s.mu held. While a slot is free, the buffer has only jobs whose queues are at
-// their limit; all others would have a slot.
-func (s *slots) take(jobs []store.Claimed) (start []store.Claimed) {
+// admitLocked is admit with s.mu held. While a slot is free, the buffer has only jobs whose queues
+// are at their limit; all others would have a slot.
+func (s *slots) admitLocked(jobs []store.Claimed) (start []store.Claimed) {
 	for i := 0; i < len(jobs); i++ {
 		q := s.shareOf(jobs[i].Job.Queue)
 		if s.used < s.size && q.running < q.limit {
@@ -184,9 +184,9 @@ func (s *slots) begins(q *share, job store.ID) {
 	s.runsOf[job] = nil
 }
 
-// first gives a free slot to the prefetched job that was claimed first, of those whose queues are
-// below their limit. s.mu is held.
-func (s *slots) first() (c store.Claimed, ok bool) {
+// startPrefetched gives a free slot to the prefetched job that was claimed first, of those whose
+// queues are below their limit. s.mu is held.
+func (s *slots) startPrefetched() (c store.Claimed, ok bool) {
 	var best *share
 	for _, q := range s.shares {
 		if len(q.buffer) > 0 && q.running < q.limit && (best == nil || q.buffer[0].Lease.Before(best.buffer[0].Lease)) {
@@ -215,7 +215,7 @@ func (s *slots) reserve(jobs []*store.Enqueue, now time.Time) (n int) {
 	defer s.mu.Unlock()
 	for most := min(s.room(now), len(jobs)); n < most; n++ {
 		q := s.shareOf(jobs[n].Job.Queue)
-		if !q.sawNothing() || q.room(now, s.mostAhead()) == 0 {
+		if q.mayHaveJobs() || q.room(now, s.mostAhead()) == 0 {
 			break
 		}
 		q.reserved++
@@ -233,7 +233,7 @@ func (s *slots) admitReserved(jobs []*store.Enqueue, claimed []store.Claimed) (s
 	for _, e := range jobs {
 		s.shareOf(e.Job.Queue).reserved--
 	}
-	return s.take(claimed)
+	return s.admitLocked(claimed)
 }
 
 // begin registers an execution. It reports whether a request for the job came while its claim was
@@ -245,18 +245,19 @@ func (s *slots) begin(x *execution) (asked bool) {
 	return s.asked.take(x.run.claimed.Job.ID)
 }
 
-// next removes a run and gives its slot to the first prefetched job; without one the slot is free.
-func (s *slots) next(c store.Claimed, x *execution, now time.Time) (following store.Claimed, ok bool) {
+// endRun removes a run and gives its slot to the first prefetched job; without one the slot is
+// free.
+func (s *slots) endRun(c store.Claimed, x *execution, now time.Time) (following store.Claimed, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now, ok := s.runsOf[c.Job.ID]; ok && (now == nil || now == x) {
+	if current, here := s.runsOf[c.Job.ID]; here && (current == nil || current == x) {
 		delete(s.runsOf, c.Job.ID)
 	}
 	q := s.shareOf(c.Job.Queue)
 	q.pace.ended(now)
 	q.running--
 	s.used--
-	return s.first()
+	return s.startPrefetched()
 }
 
 // tooManyWait reports whether claiming is suspended because too many outcomes are blocked by

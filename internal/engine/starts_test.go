@@ -293,7 +293,7 @@ func TestStartsKeepTheOrderOfAQueueThatWasFull(t *testing.T) {
 		b.enqueue(b.job("k", func(q *store.Enqueue) { q.Job.Queue = "other" })) // a claim that leaves nothing behind
 		synctest.Wait()
 		time.Sleep(time.Minute)
-		if b.runner().node.slots.sawNothingIn("default") {
+		if !b.runner().node.slots.mayHaveJobsIn("default") {
 			t.Error("the node believes that nothing waits in the queue")
 		}
 		close(busy)
