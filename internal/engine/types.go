@@ -74,7 +74,7 @@ type node struct {
 
 	leader   atomic.Bool
 	unserved unserved
-	pending  atomic.Int64 // outcomes that wait for their commit
+	pending  atomic.Int64 // outcomes that may still hold up a slot
 
 	slots    *slots
 	numbers  numbers
@@ -98,7 +98,7 @@ type node struct {
 	rested   sync.WaitGroup
 	wakeIdle chan store.Claimed // gives an idle goroutine a job
 	endIdle  chan struct{}      // closed: idle goroutines end
-	outcomes sync.WaitGroup     // outcomes that wait for their commit
+	outcomes sync.WaitGroup     // outcomes not yet stored or given up, and starts in progress: the node leaves after them
 }
 
 // Run is one run of one job, as its handler sees it.
@@ -109,7 +109,7 @@ type Run struct {
 
 	execution *execution
 	durable   replay.Run
-	appending *commit.Call // makes appends of the run sequential
+	appending *commit.Call // needs appends one at a time, as replay makes them: Append fills it without a lock
 
 	mu         sync.Mutex
 	checkpoint store.Checkpoint
