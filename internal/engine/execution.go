@@ -78,12 +78,12 @@ func (n *node) execute(c store.Claimed, w *worker) (following store.Claimed, ok,
 			n.settleGone(x, recover())
 		}
 	}()
-	verdict := n.runJob(x)
+	o := n.runJob(x)
 	returned = true
-	if verdict == nil {
+	if o == nil {
 		return n.endUnwritten(x)
 	}
-	return n.settleFirst(x, verdict)
+	return n.settleFirst(x, o)
 }
 
 func (n *node) executionOf(c store.Claimed, w *worker) *execution {
@@ -101,10 +101,12 @@ func (n *node) executionOf(c store.Claimed, w *worker) *execution {
 // Nil means that the lease is lost and nothing can be written.
 func (n *node) runJob(x *execution) *store.Outcome {
 	c, run := x.run.claimed, x.run
-	if verdict, settled := n.refuse(x.handler, c); settled {
-		return verdict
+	if o, settled := n.refuse(x.handler, c); settled {
+		return o
 	}
-	ctx := n.contextOf(x)
+	// The context comes first: from begin on other goroutines may cancel the run. The node's id is
+	// compared after that: a death before begin was not told to this run.
+	ctx := n.startContext(x)
 	if n.slots.begin(x) {
 		supervise.Signal(n.beatNow)
 	}
@@ -130,9 +132,9 @@ func (n *node) settleGone(x *execution, p any) {
 	go n.settleElsewhere(x, o)
 }
 
-// contextOf makes the context of a run. It ends with a cause: timeout, deadline, cancel, lost lease
-// or shutdown.
-func (n *node) contextOf(x *execution) context.Context {
+// startContext starts the time of a run, and returns its context. That ends with a cause: timeout,
+// deadline, cancel, lost lease or shutdown.
+func (n *node) startContext(x *execution) context.Context {
 	r := x.run
 	r.started = n.store.Now()
 	return r.durable.Start(r.started, x.handler.timeout(&r.claimed.Job))
