@@ -34,15 +34,16 @@ func (n *node) wake(w store.Wake) {
 	}
 }
 
-// wake passes a wake-up to the nodes of this process. Those of other processes come here alone.
+// wake passes a wake-up of announce, or of another process, to the nodes of this process.
 func (e *Engine) wake(w store.Wake) {
 	for _, n := range *e.nodes.Load() {
 		n.wake(w)
 	}
 }
 
-// announce passes on what a call of the store has made available, due, or known, or wants to stop:
-// to the nodes of this process, and then to the other processes. Nothing else does.
+// announce tells what a call of the store has made available, due, or known, or wants to stop: the
+// nodes of this process, and then the other processes. What processes ask each other about jobs
+// that they wait for is sent by internal/news.
 func (e *Engine) announce(wakes ...store.Wake) {
 	for _, w := range wakes {
 		e.wake(w)
