@@ -77,20 +77,20 @@ const (
 type Cursors struct {
 	Clock func() time.Time // nil if there are none: the time is a test's, and so is the order of everything
 
-	mu     sync.Mutex
-	scope  scope
-	looked time.Time        // when the last whole look began; zero: nothing is known
-	costs  [3]time.Duration // what the last whole looks took longer than other claims
-	price  time.Duration    // the middle one of them
-	usual  time.Duration    // what a claim takes that is no whole look
-	took   time.Time        // when a claim took something last
-	woken  bool             // there is something in a queue, as was told since the last whole look began
-	looks  int              // how many looked behind the cursors
-	told   int              // how many hints there were
-	going  int              // how many look at this moment
-	byLane map[int32]*cursor
-	ahead  []Work              // lanes that no claim has come to yet, best first
-	untidy map[int32]time.Time // lanes in which something was found far behind, and when
+	mu        sync.Mutex
+	scope     scope
+	looked    time.Time        // when the last whole look began; zero: nothing is known
+	costs     [3]time.Duration // what the last whole looks took longer than other claims
+	price     time.Duration    // the middle one of them
+	usual     time.Duration    // what a claim takes that is no whole look
+	lastTaken time.Time        // when a claim took something last
+	woken     bool             // there is something in a queue, as was told since the last whole look began
+	rewinds   int              // how often cursors were set back: looks that began before move none
+	hintSeq   int              // of the last hint
+	going     int              // how many look at this moment
+	byLane    map[int32]*cursor
+	ahead     []Work              // lanes that no claim has come to yet, best first
+	untidy    map[int32]time.Time // lanes in which something was found far behind, and when
 }
 
 // scope is what a claim takes jobs of.
@@ -103,16 +103,16 @@ type scope struct {
 // cursor is where to go on in a lane.
 type cursor struct {
 	Position
-	key  laneKey
-	near time.Time // when it was last looked at from a second before
-	late []hint    // run times before it, or before where claims that go on may bring it, at which there may be jobs
-	told int       // the last hint of the lane
+	key      laneKey
+	near     time.Time // when it was last looked at from a second before
+	late     []hint    // run times before it, or before where claims that go on may bring it, at which there may be jobs
+	lastHint int       // the hintSeq of the lane's last one
 }
 
 // hint is a place where there may be a job.
 type hint struct {
 	runAt int64
-	told  int // which one it is
+	seq   int // which one it is
 }
 
 func earliest(places []hint) int64 {
@@ -140,16 +140,16 @@ type Span struct{ first, last Position }
 
 // Look is what a claim looks at: everything, or ranges of lanes.
 type Look struct {
-	began  time.Time
-	Whole  bool
-	near   bool // the ranges begin a second before their cursors
-	Enough bool // if there is nothing the claim has ended
-	looks  int  // those that had looked behind the cursors
-	told   int  // the last hint before: of those that come while it looks it may have seen nothing
-	Lanes  []int32
-	From   []int64
-	IDs    []pgtype.UUID
-	Until  []int64
+	began   time.Time
+	Whole   bool
+	near    bool // the ranges begin a second before their cursors
+	Enough  bool // if there is nothing the claim has ended
+	rewinds int  // those before it began
+	hintSeq int  // the last hint before: of those that come while it looks it may have seen nothing
+	Lanes   []int32
+	From    []int64
+	IDs     []pgtype.UUID
+	Until   []int64
 }
 
 func (l *Look) add(lane int32, from Position, until int64) {
@@ -201,7 +201,7 @@ func (c *Cursors) Begin(params *store.ClaimParams, again bool, lanes *LaneCache)
 	l.began = c.Clock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l.looks, l.told = c.looks, c.told
+	l.rewinds, l.hintSeq = c.rewinds, c.hintSeq
 	c.going++
 	scope, since := scopeOf(params), l.began.Sub(c.looked)
 	if c.looked.IsZero() || since >= c.pause(params, again, l.began) || !c.scope.covers(scope) {
@@ -233,7 +233,7 @@ func (c *Cursors) pause(params *store.ClaimParams, again bool, now time.Time) ti
 		return every
 	case every == lookEvery || c.isUntidy(params, now):
 		return 0
-	case now.Sub(c.took) < idleAfter:
+	case now.Sub(c.lastTaken) < idleAfter:
 		return every
 	case c.woken:
 		return min(every, c.price+min(c.price, idleAfter))
@@ -310,20 +310,20 @@ func (c *Cursors) End(l *Look, taken map[int32]Span, seen []Work, full bool, lan
 		return
 	}
 	now := c.Clock()
-	took := now.Sub(l.began)
+	elapsed := now.Sub(l.began)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.going--
-	c.pace(l, took)
+	c.pace(l, elapsed)
 	if len(taken) > 0 {
-		c.took = now
+		c.lastTaken = now
 	}
-	behind, overtaken := l.Whole || l.near, l.looks != c.looks
+	behind, overtaken := l.Whole || l.near, l.rewinds != c.rewinds
 	if behind {
-		c.looks++
+		c.rewinds++
 	}
 	if l.Whole {
-		if !full && took < slowClaim || overtaken {
+		if !full && elapsed < slowClaim || overtaken {
 			c.looked, c.byLane, c.ahead = time.Time{}, nil, nil
 			return
 		}
@@ -343,7 +343,7 @@ func (c *Cursors) End(l *Look, taken map[int32]Span, seen []Work, full bool, lan
 			}
 			continue
 		}
-		at.took(t, l, behind)
+		at.advance(t, l, behind)
 	}
 	if !l.Whole {
 		c.leave(l, taken, seen, full)
@@ -351,17 +351,17 @@ func (c *Cursors) End(l *Look, taken map[int32]Span, seen []Work, full bool, lan
 }
 
 // pace notes what claims take, and what looks at everything cost. c.mu is held.
-func (c *Cursors) pace(l *Look, took time.Duration) {
+func (c *Cursors) pace(l *Look, elapsed time.Duration) {
 	switch {
 	case l.Whole:
-		c.costs = [...]time.Duration{c.costs[1], c.costs[2], took - c.usual}
+		c.costs = [...]time.Duration{c.costs[1], c.costs[2], elapsed - c.usual}
 		sorted := c.costs
 		slices.Sort(sorted[:])
 		c.price = max(sorted[1], 0)
 	case c.usual == 0:
-		c.usual = took
+		c.usual = elapsed
 	default:
-		c.usual = (7*c.usual + took) / 8
+		c.usual = (7*c.usual + elapsed) / 8
 	}
 }
 
@@ -383,7 +383,7 @@ func (c *Cursors) learn(l *Look, taken map[int32]Span, seen []Work) {
 		}
 	}
 	for id, at := range c.byLane {
-		if at.told > l.told && known[id] == nil {
+		if at.lastHint > l.hintSeq && known[id] == nil {
 			known[id] = at
 			at.begin(l, math.MinInt64)
 		}
@@ -395,25 +395,26 @@ func (c *Cursors) learn(l *Look, taken map[int32]Span, seen []Work) {
 // they were told of one since.
 func (at *cursor) begin(l *Look, runAt int64) {
 	at.Position, at.near = Position{RunAt: runAt}, l.began
-	at.seen(l, math.MaxInt64)
+	at.dropHints(l, math.MaxInt64)
 }
 
-// took notes what a claim took of the lane.
-func (at *cursor) took(t Span, l *Look, behind bool) {
+// advance lets claims go on after what one took of the lane: farther back than before, if it looked
+// behind the cursor.
+func (at *cursor) advance(t Span, l *Look, behind bool) {
 	switch {
 	case behind:
 		at.Position = t.last
-		at.seen(l, t.last.RunAt)
+		at.dropHints(l, t.last.RunAt)
 	case t.last.compare(at.Position) > 0:
 		// What was late comes first, so that there is none of it left.
 		at.Position = t.last
-		at.seen(l, math.MaxInt64)
+		at.dropHints(l, math.MaxInt64)
 	}
 }
 
-// seen forgets the places before a run time that were known when a look began.
-func (at *cursor) seen(l *Look, until int64) {
-	at.late = slices.DeleteFunc(at.late, func(p hint) bool { return p.told <= l.told && p.runAt < until })
+// dropHints forgets the places before a run time that were known when a look began.
+func (at *cursor) dropHints(l *Look, until int64) {
+	at.late = slices.DeleteFunc(at.late, func(p hint) bool { return p.seq <= l.hintSeq && p.runAt < until })
 }
 
 // leave forgets lanes that have been looked at and had no work, and, if the claim had room for
@@ -425,10 +426,10 @@ func (c *Cursors) leave(l *Look, taken map[int32]Span, seen []Work, full bool) {
 	}
 	for _, id := range l.Lanes {
 		at := c.byLane[id]
-		if _, took := taken[id]; at == nil || (took || has[id]) && full {
+		if _, wasTaken := taken[id]; at == nil || (wasTaken || has[id]) && full {
 			continue
 		}
-		if at.seen(l, math.MaxInt64); !has[id] && at.told <= l.told && len(c.byLane) > 1 {
+		if at.dropHints(l, math.MaxInt64); !has[id] && at.lastHint <= l.hintSeq && len(c.byLane) > 1 {
 			delete(c.byLane, id)
 		}
 	}
@@ -452,7 +453,7 @@ func (c *Cursors) hint(id int32, runAt int64, lanes *LaneCache) {
 	if c.byLane == nil {
 		c.byLane = map[int32]*cursor{}
 	}
-	c.told++
+	c.hintSeq++
 	at := c.byLane[id]
 	if at == nil {
 		l, ok := lanes.Get(id)
@@ -463,14 +464,14 @@ func (c *Cursors) hint(id int32, runAt int64, lanes *LaneCache) {
 		at = &cursor{Position: Position{RunAt: math.MinInt64}, key: l.laneKey, near: c.looked}
 		c.byLane[id] = at
 	}
-	at.told = c.told
+	at.lastHint = c.hintSeq
 	if runAt > at.RunAt && (c.going == 0 || runAt == math.MaxInt64) {
 		return
 	}
 	at.late = slices.DeleteFunc(at.late, func(p hint) bool { return p.runAt == runAt })
-	if at.late = append(at.late, hint{runAt, c.told}); len(at.late) > maxLate {
+	if at.late = append(at.late, hint{runAt, c.hintSeq}); len(at.late) > maxLate {
 		at.Position, at.late = Position{RunAt: min(at.RunAt, earliest(at.late))}, nil
-		c.looks++ // claims that have begun before do not change it
+		c.rewinds++ // claims that have begun before do not change it
 	}
 }
 
