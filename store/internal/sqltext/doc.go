@@ -31,9 +31,9 @@
 // # Names
 //
 // {running} is the number of a state, {message_signal} that of a kind of message: Codes takes them
-// from package store, and a store adds its own bits. {seen|misfit} is the number that has the bits
-// of both. A name may also stand for a list, as {named_entries} does. Names that are only known
-// later, such as that of a schema, are left as they are (Options.Later).
+// from package store, and a store adds its own bits. {cancel_seen|contradicts} is the number that
+// has the bits of both. A name may also stand for a list, as {named_entries} does. Names that are
+// only known later, such as that of a schema, are left as they are (Options.Later).
 //
 // # Fragments
 //

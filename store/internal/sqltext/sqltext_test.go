@@ -11,7 +11,7 @@ import (
 )
 
 var numbered = sqltext.Options{
-	Names: map[string]string{"running": "3", "seen": "64", "misfit": "128", "named": "8, 12"},
+	Names: map[string]string{"running": "3", "cancel_seen": "64", "contradicts": "128", "named": "8, 12"},
 	Later: []string{"schema"},
 }
 
@@ -51,7 +51,7 @@ func TestLoad(t *testing.T) {
 		},
 		{
 			"names", numbered,
-			"-- name: a\nSELECT {running} FROM {schema}.t WHERE x & {seen|misfit} <> 0 AND k IN ({named})",
+			"-- name: a\nSELECT {running} FROM {schema}.t WHERE x & {cancel_seen|contradicts} <> 0 AND k IN ({named})",
 			"SELECT 3 FROM {schema}.t WHERE x & 192 <> 0 AND k IN (8, 12)",
 		},
 		{
@@ -106,7 +106,7 @@ func TestMistakes(t *testing.T) {
 		{"a bare parameter", "-- name: a\nSELECT $1", "a parameter has no name"},
 		{"no such name", "-- name: a\nSELECT {sleeping}", "{sleeping} is no name"},
 		{"no such name in quotes", "-- name: a\nSELECT '{sleeping}'", "{sleeping} is no name"},
-		{"no bits", "-- name: a\nSELECT {seen|named}", "{named} is no name, or not of a number"},
+		{"no bits", "-- name: a\nSELECT {cancel_seen|named}", "{named} is no name, or not of a number"},
 		{"no such fragment", "-- name: a\nSELECT {{b}}", "there is no fragment b"},
 		{"a circle", "-- fragment: b\n{{b}}\n-- name: a\nSELECT {{b}}", "inside of itself"},
 		{"an unused fragment", "-- fragment: b\n1\n-- name: a\nSELECT 1", "nobody uses the fragment b"},

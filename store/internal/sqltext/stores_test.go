@@ -57,7 +57,7 @@ func TestRawCodesBite(t *testing.T) {
 	for _, sql := range []string{
 		"state = {waiting}", "(k.done >> t.slot) & 1 = 0", "(d.kinds >> m.kind) & 1 = 1", "SELECT 1 FROM t", "THEN 0 ELSE 1",
 		"(1::bigint << n) - 1",
-		"traits & {seen|misfit} <> 0", "(marks >> {mark_policy}) & {policy_bits} = 0", "(CASE WHEN a THEN b END >> kind) & 1",
+		"traits & {cancel_seen|contradicts} <> 0", "(marks >> {mark_policy}) & {policy_bits} = 0", "(CASE WHEN a THEN b END >> kind) & 1",
 	} {
 		if code := rawCodes.FindString(sql); code != "" {
 			t.Errorf("%s has a raw code: %s", sql, code)

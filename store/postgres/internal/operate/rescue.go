@@ -109,7 +109,7 @@ func (s *Store) describeHeld(ctx context.Context, t pg.Session, held []*heldRun)
 		h.job, err = b.Job(h.Lease.Job)
 		h.Answers = h.job.Answers
 		if wrote != nil {
-			h.Traits |= pg.TraitDurable | pg.TraitSeen
+			h.Traits |= pg.TraitDurable | pg.TraitCancelSeen
 		}
 		if wrote != nil && *wrote == h.Lease.Number {
 			h.Traits |= pg.TraitFree

@@ -33,14 +33,14 @@ const (
 
 // The traits of runs, as the statement conclude has them.
 const (
-	TraitDurable   = 1 << iota // it has a journal
-	TraitChildren              // its end may have children to close
-	TraitContinues             // it starts over
-	TraitHeld                  // it is held
-	TraitFailures              // failures of children wake it
-	TraitFree                  // it is not counted as an attempt
-	TraitSeen                  // it knew of the request to cancel it
-	TraitMisfit                // its code contradicts its journal
+	TraitDurable     = 1 << iota // it has a journal
+	TraitChildren                // its end may have children to close
+	TraitContinues               // it starts over
+	TraitHeld                    // it is held
+	TraitFailures                // failures of children wake it
+	TraitFree                    // it is not counted as an attempt
+	TraitCancelSeen              // it knew of the request to cancel it
+	TraitContradicts             // its code contradicts its journal
 )
 
 // The verdicts of the statement send.
@@ -70,8 +70,8 @@ const (
 var codes = map[string]int64{
 	"never": Never, "answers": answers, "policy_bits": policyBits, "unsaid_leader_ttl": unsaidLeaderTTL,
 
-	"durable": TraitDurable, "continues": TraitContinues, "hold": TraitHeld, "failures": TraitFailures, "free": TraitFree, "seen": TraitSeen,
-	"misfit": TraitMisfit,
+	"durable": TraitDurable, "continues": TraitContinues, "held": TraitHeld, "failures": TraitFailures, "free": TraitFree,
+	"cancel_seen": TraitCancelSeen, "contradicts": TraitContradicts,
 
 	"send_stored": SendStored, "send_duplicate": SendDuplicate, "send_no_job": SendNoJob, "send_finished": SendFinished,
 	"send_no_callback": SendNoCallback, "send_answered": SendAnswered,

@@ -25,10 +25,10 @@ func runOf(o *store.Outcome, now int64) *Run {
 		r.Traits |= pg.TraitChildren
 	}
 	if o.CancelSeen {
-		r.Traits |= pg.TraitSeen
+		r.Traits |= pg.TraitCancelSeen
 	}
 	if o.State == store.Waiting && o.Reason == store.ReasonNondeterminism && o.Wait != nil && o.Wait.Held {
-		r.Traits |= pg.TraitMisfit
+		r.Traits |= pg.TraitContradicts
 	}
 	switch o.State {
 	case store.Completed:

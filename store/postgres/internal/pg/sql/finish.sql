@@ -73,26 +73,29 @@ WITH held AS MATERIALIZED (
       traits, version, seen, kinds, enough, until, waits_for, run),
     (SELECT array_agg(node ORDER BY place) AS nodes, array_agg(claimed_at ORDER BY place) AS claimed_at FROM held) a
 ), judged AS MATERIALIZED (
-  SELECT r.*, b.attempt, b.ordering_key, b.unique_key, b.unique_states, b.due, b.deadline, c.asked AS cancelled, c.words, l.queue,
-    p.asked, p.asked AND c.heard IS NULL AND NOT (r.state = {waiting} AND r.traits & {hold} <> 0) AS paused, p.words AS pause_words,
+  SELECT r.*, b.attempt, b.ordering_key, b.unique_key, b.unique_states, b.due, b.deadline, l.queue,
+    c.cancel_applies, c.cancel_words, p.pause_requested, p.pause_words,
+    p.pause_requested AND c.cancel_requested IS NULL AND NOT (r.state = {waiting} AND r.traits & {held} <> 0) AS pause_applies,
     CASE WHEN r.version IS NULL THEN b.lane ELSE coalesce((
       SELECT v.id FROM {schema}.lane v
       WHERE v.queue = l.queue AND v.kind = split_part(l.kind, '@', 1) || '@' || r.version AND v.priority = l.priority
     ), b.lane) END AS lane, -- that of the version, if the job is to be bound to one
-    -- A copy of the rule of store.Ending.Meet in store/verdict.go, which SQLite and the model use.
-    -- The times of the rule are in fates. TestConformance holds both to one table of all
-    -- combinations (store/storetest/durable/ending_table.go), in the test
-    -- AtomicTransitions_every_end_under_every_request_leads_where_it_must.
+    -- A copy of the rule of store.Ending.Meet in store/verdict.go, which SQLite and the model use;
+    -- but for NOT @reported: that a requested cancel also comes before the failure of a run that
+    -- was lost and is not retried. They see to that before they ask Meet, which they tell of a retry
+    -- then (rescueJob in store/sqlite/internal/tend/rescue.go). The times of the rule are in fates.
+    -- TestConformance holds all of them to tables of all combinations, of reported ends and of lost
+    -- runs: in store/storetest/durable, ending_table.go and ending_lost.go.
     CASE -- the first that is true
       -- A job with a journal is given the chance to end itself, once: not if the run knew, or if it
       -- cannot be replayed.
-      WHEN c.asked AND r.durable AND r.state < {finished} AND r.traits & {seen|misfit} = 0 THEN {available}
+      WHEN c.cancel_applies AND r.durable AND r.state < {finished} AND r.traits & {cancel_seen|contradicts} = 0 THEN {available}
       -- All others are cancelled, but for an end that the run itself reports.
-      WHEN c.asked AND NOT r.durable AND (r.state < {finished} OR NOT @reported) THEN {cancelled}
+      WHEN c.cancel_applies AND NOT r.durable AND (r.state < {finished} OR NOT @reported) THEN {cancelled}
       WHEN r.state >= {finished} THEN r.state
       -- The next run would be too late. Durable ones are woken for it.
       WHEN r.state IN ({scheduled}, {retryable}) AND NOT r.durable AND b.deadline <= r.run_at THEN {failed}
-      WHEN p.asked AND c.heard IS NULL THEN {waiting}
+      WHEN p.pause_requested AND c.cancel_requested IS NULL THEN {waiting}
       ELSE r.state
     END AS final
   FROM runs r
@@ -103,21 +106,22 @@ WITH held AS MATERIALIZED (
   ) b
   CROSS JOIN LATERAL (SELECT a.queue, a.kind, a.priority FROM {schema}.lane a WHERE a.id = b.lane OFFSET 0) l
   LEFT JOIN LATERAL (
-    SELECT true AS heard, b.closing IS NULL AS asked, q.reason AS words FROM {schema}.cancel_request q WHERE q.id = r.id OFFSET 0
+    SELECT true AS cancel_requested, b.closing IS NULL AS cancel_applies, q.reason AS cancel_words
+    FROM {schema}.cancel_request q WHERE q.id = r.id OFFSET 0
   ) c ON true
   LEFT JOIN LATERAL (
-    SELECT true AS asked, q.reason AS words FROM {schema}.pause_request q
+    SELECT true AS pause_requested, q.reason AS pause_words FROM {schema}.pause_request q
     WHERE q.id = r.id AND (SELECT EXISTS (SELECT 1 FROM {schema}.pause_request)) FOR UPDATE
   ) p ON true
 ), fates AS MATERIALIZED (
   SELECT id, lease, run, node, claimed_at, started_at, trace, result, codec, lane, queue, ordering_key, unique_key, unique_states,
-    final, due, asked, paused, pause_words, state, traits, seen, kinds, enough, until, waits_for,
-    cancelled AND final < {finished} AND traits & {seen} <> 0 AS cancel_seen,
-    final = {waiting} AND (paused OR traits & {hold} <> 0) IS TRUE AS is_held,
+    final, due, pause_requested, pause_applies, pause_words, state, traits, seen, kinds, enough, until, waits_for,
+    cancel_applies AND final < {finished} AND traits & {cancel_seen} <> 0 AS note_cancel_seen,
+    final = {waiting} AND (pause_applies OR traits & {held} <> 0) IS TRUE AS is_held,
     CASE
       WHEN final = {available} THEN @now
-      WHEN final = {waiting} AND (paused OR traits & {hold} <> 0) THEN {never}
-      WHEN final IN ({scheduled}, {retryable}) AND durable AND (cancelled AND traits & {seen|misfit} <> 0) IS NOT TRUE
+      WHEN final = {waiting} AND (pause_applies OR traits & {held} <> 0) THEN {never}
+      WHEN final IN ({scheduled}, {retryable}) AND durable AND (cancel_applies AND traits & {cancel_seen|contradicts} <> 0) IS NOT TRUE
         OR final = {waiting} THEN least(run_at, deadline)
       WHEN final < {finished} THEN run_at
     END AS run_at,
@@ -129,7 +133,7 @@ WITH held AS MATERIALIZED (
       WHEN final = {failed} AND state <> {failed} THEN 'deadline'
       ELSE reason
     END AS reason,
-    CASE WHEN final = {cancelled} AND state <> {cancelled} THEN words ELSE error END AS error,
+    CASE WHEN final = {cancelled} AND state <> {cancelled} THEN cancel_words ELSE error END AS error,
     CASE WHEN final = {failed} AND state = {failed} THEN fingerprint END AS fingerprint
   FROM judged ORDER BY id
 ), ended AS (
@@ -152,8 +156,9 @@ WITH held AS MATERIALIZED (
     seen, enough, until, kinds, failures)
   SELECT run_at, id, lane, final, ordering_key, CASE WHEN final = {waiting} THEN @now END, CASE WHEN final = {waiting} THEN is_held END,
     CASE WHEN is_held THEN state END, CASE WHEN is_held THEN was_due END, CASE WHEN is_held THEN due END,
-    CASE WHEN paused THEN 'paused' WHEN is_held THEN reason END, CASE WHEN paused THEN pause_words WHEN is_held THEN error END,
-    CASE WHEN paused IS NOT TRUE THEN waits_for END, CASE WHEN NOT is_held THEN seen END, CASE WHEN NOT is_held THEN enough END,
+    CASE WHEN pause_applies THEN 'paused' WHEN is_held THEN reason END,
+    CASE WHEN pause_applies THEN pause_words WHEN is_held THEN error END,
+    CASE WHEN pause_applies IS NOT TRUE THEN waits_for END, CASE WHEN NOT is_held THEN seen END, CASE WHEN NOT is_held THEN enough END,
     CASE WHEN NOT is_held THEN until END, CASE WHEN NOT is_held THEN kinds END,
     CASE WHEN final = {waiting} AND NOT is_held THEN traits & {failures} <> 0 END
   FROM fates WHERE final IN ({scheduled}, {retryable}, {waiting})
@@ -170,9 +175,9 @@ WITH held AS MATERIALIZED (
 ), answered AS (
   DELETE FROM {schema}.cancel_request q USING fates f WHERE f.final >= {finished} AND q.id = f.id
 ), forgotten AS (
-  DELETE FROM {schema}.pause_request q USING fates f WHERE f.asked AND q.id = f.id
+  DELETE FROM {schema}.pause_request q USING fates f WHERE f.pause_requested AND q.id = f.id
 ), noted AS (
-  UPDATE {schema}.cancel_request q SET seen = true FROM fates f WHERE f.cancel_seen AND q.id = f.id
+  UPDATE {schema}.cancel_request q SET seen = true FROM fates f WHERE f.note_cancel_seen AND q.id = f.id
 )
 SELECT f.run, f.final, f.reason, coalesce(f.run_at, f.due), f.lane
 FROM (SELECT CASE WHEN min(claimed_at) > 0 THEN 0 ELSE {schema}.refuse('lease lost') END AS fine FROM held) h JOIN fates f ON h.fine = 0;
