@@ -66,9 +66,18 @@ const (
 	BeatHeld
 )
 
+// What one claim looks at, and tells of, at the most: names of the statement claim.
+const (
+	claimRanges = 64   // ranges of which several rows are read; of more, only the first one of each
+	claimMore   = 100  // further rows of a range, if there are so many ranges that one was read of each
+	claimSeen   = 4096 // lanes with work that it tells of
+)
+
 // codes are the names of this package's numbers in its SQL, beside those of package store.
 var codes = map[string]int64{
 	"never": Never, "answers": answers, "policy_bits": policyBits, "unsaid_leader_ttl": unsaidLeaderTTL,
+
+	"claim_ranges": claimRanges, "claim_more": claimMore, "claim_seen": claimSeen,
 
 	"durable": TraitDurable, "continues": TraitContinues, "held": TraitHeld, "failures": TraitFailures, "free": TraitFree,
 	"cancel_seen": TraitCancelSeen, "contradicts": TraitContradicts,

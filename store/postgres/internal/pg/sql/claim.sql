@@ -7,7 +7,7 @@
 -- not look again once it may be taken from.)
 --
 -- The last column is NULL but in the first row: lanes that have work, and the run time of the first
--- row of each, best first, at most 4096. An idle node writes nothing.
+-- row of each, best first, at most {claim_seen}. An idle node writes nothing.
 -- name: claim
 -- params: @node bigint, @record bigint, @namespace text, @queues text[], @queue_limits int[]
 -- params: @kinds text[], @limit int, @now bigint, @aging bigint, @repeated boolean, @lanes int[]
@@ -24,15 +24,15 @@
 -- walk:   were taken are passed by each scan until they can be cleared away, which may be hours: so
 -- walk:   no scan begins before the first row that an earlier one has seen.
 -- walk: shape: how many ranges there are, and how many rows of each are read first: just the first
--- walk:   one if there are many ranges. If there is one only, nothing is merged: quotas takes from
--- walk:   it at once.
+-- walk:   one if there are more than {claim_ranges}. If there is one only, nothing is merged:
+-- walk:   quotas takes from it at once.
 -- walk: heads, best, worst: those rows, merged in the order of the whole; and the last of a full
 -- walk:   measure.
 -- walk: deep, more: ranges whose rows were all among the best, and what else they have that is
 -- walk:   better than the worst. That is exact, since the order within a lane is the order of the
 -- walk:   whole: what is read here is older than the worst of the best, or would be no better. Only
--- walk:   if there are many lanes, and one of them has more than a hundred rows of that sort, the
--- walk:   rest of them comes with the next claim.
+-- walk:   if there are so many ranges, and one of them has more than {claim_more} rows of that
+-- walk:   sort, the rest of them comes with the next claim.
 -- walk: chosen, quotas: the best of both; and how many rows of each range that is, and from where
 -- walk:   on.
 -- walk: noted, held, alive: locks the row of the node, if there is something to take. It is not
@@ -74,7 +74,9 @@ WITH RECURSIVE member AS MATERIALIZED (
   LEFT JOIN unnest(@queues, @queue_limits) AS d (name, most) ON d.name = q.name
   WHERE @queues IS NULL OR d.most IS NOT NULL
 ), shape AS MATERIALIZED (
-  SELECT count(*) AS n, CASE WHEN count(*) > 64 THEN 1 ELSE least(@limit, 2 * @limit / greatest(count(*), 1) + 8) END AS depth FROM ranges
+  SELECT count(*) AS n,
+    CASE WHEN count(*) > {claim_ranges} THEN 1 ELSE least(@limit, 2 * @limit / greatest(count(*), 1) + 8) END AS depth
+  FROM ranges
 ), heads AS MATERIALIZED (
   SELECT r.range, r.lane, r.queue, r.priority, r.most, h.run_at, h.id,
     {{urgency}} AS urgency
@@ -82,11 +84,11 @@ WITH RECURSIVE member AS MATERIALIZED (
     SELECT a.run_at, a.id FROM {schema}.ready a
     WHERE a.lane = r.lane AND (a.run_at, a.id) >= (r.from_at, r.from_id) AND a.run_at <= r.until_at
     ORDER BY a.run_at, a.id LIMIT least((SELECT depth FROM shape), greatest(r.most, 1))
-  ) h WHERE (SELECT n > 1 FROM shape) AND (@lanes IS NOT NULL OR (SELECT n <= 64 FROM shape))
+  ) h WHERE (SELECT n > 1 FROM shape) AND (@lanes IS NOT NULL OR (SELECT n <= {claim_ranges} FROM shape))
   UNION ALL
   SELECT r.range, r.lane, r.queue, r.priority, r.most, r.from_at, r.from_id,
-    greatest(1, r.priority - coalesce(greatest(0, @now - r.from_at) / nullif(@aging, 0), 0))
-  FROM ranges r WHERE @lanes IS NULL AND (SELECT n > 64 FROM shape)
+    {{urgency}}
+  FROM ranges r CROSS JOIN LATERAL (SELECT r.from_at AS run_at) h WHERE @lanes IS NULL AND (SELECT n > {claim_ranges} FROM shape)
 ), best AS MATERIALIZED (
   SELECT range, priority, urgency, run_at, id FROM (
     SELECT *, row_number() OVER (PARTITION BY queue ORDER BY urgency, run_at, id) AS place FROM heads
@@ -110,7 +112,7 @@ WITH RECURSIVE member AS MATERIALIZED (
     SELECT a.run_at, a.id FROM {schema}.ready a
     WHERE a.lane = r.lane AND (a.run_at, a.id) >= (r.from_at, r.from_id) AND a.run_at <= r.last_at
     ORDER BY a.run_at, a.id
-    LIMIT CASE WHEN (SELECT n > 64 FROM shape) THEN least(@limit, 100) ELSE @limit END OFFSET (SELECT depth FROM shape)
+    LIMIT CASE WHEN (SELECT n > {claim_ranges} FROM shape) THEN least(@limit, {claim_more}) ELSE @limit END OFFSET (SELECT depth FROM shape)
   ) h
 ), chosen AS MATERIALIZED (
   SELECT range, priority, run_at FROM best WHERE NOT EXISTS (SELECT 1 FROM deep)
@@ -151,10 +153,8 @@ WITH RECURSIVE member AS MATERIALIZED (
 ), gone AS (
   DELETE FROM {schema}.ready WHERE ctid = ANY (ARRAY(SELECT place FROM locked))
 ), ordered AS MATERIALIZED (
-  SELECT lane, run_at, id, row_number() OVER (
-    ORDER BY greatest(1, priority - coalesce(greatest(0, @now - run_at) / nullif(@aging, 0), 0)), run_at, id
-  ) - 1 AS n
-  FROM locked
+  SELECT h.lane, h.run_at, h.id, row_number() OVER (ORDER BY {{urgency}}, h.run_at, h.id) - 1 AS n
+  FROM locked h CROSS JOIN LATERAL (SELECT h.priority) r
 ), jobs AS MATERIALIZED (
   SELECT o.n, o.lane, o.run_at, o.id, {{body}}, b.remembers
   FROM ordered o LEFT JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = o.id OFFSET 0) b ON true
@@ -174,7 +174,7 @@ WITH RECURSIVE member AS MATERIALIZED (
 SELECT b.n, b.lane, b.run_at, b.id, {{body}},
   b.remembers, r.yes, r.reason, c.percent, c.message, c.value, c.updated_at, CASE WHEN b.n IS NULL OR b.n = 0 THEN ARRAY(
     SELECT ARRAY[lane, first] FROM (SELECT lane, min(run_at) AS first, min(ARRAY[urgency, run_at]) AS best FROM heads GROUP BY lane) h
-    ORDER BY best LIMIT 4096
+    ORDER BY best LIMIT {claim_seen}
   ) END
 FROM member
 LEFT JOIN (SELECT * FROM jobs WHERE created_at IS NOT NULL) b ON true
