@@ -209,10 +209,10 @@ func (s *Store) resume(ctx context.Context, t pg.Session, params store.ResumePar
 			return nil
 		}
 	}
-	switch held, err := write.Grab(ctx, t, []store.ID{params.Job}); {
+	switch unavailable, err := write.Grab(ctx, t, []store.ID{params.Job}); {
 	case err != nil:
 		return err
-	case held[params.Job]:
+	case unavailable[params.Job]:
 		return errHeld
 	}
 	if p, err = lookAt(ctx, t, params.Job); err != nil {

@@ -203,18 +203,18 @@ func (b *Blocked) sortByTry(entries []*Entry) {
 
 // Grab locks those of the bodies that no other transaction holds, until the transaction ends, and
 // returns the others.
-func Grab(ctx context.Context, t pg.Runner, ids []store.ID) (held map[store.ID]bool, err error) {
+func Grab(ctx context.Context, t pg.Runner, ids []store.ID) (unavailable map[store.ID]bool, err error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	held = map[store.ID]bool{}
+	unavailable = map[store.ID]bool{}
 	err = t.Run(ctx, "grab_bodies", func(r pg.Row) error {
 		var id pgtype.UUID
 		err := r.Scan(&id)
-		held[id.Bytes] = true
+		unavailable[id.Bytes] = true
 		return err
 	}, pg.UUIDsOf(ids))
-	return held, err
+	return unavailable, err
 }
 
 // ParentsOf returns the parents that jobs answer when they end.
@@ -243,11 +243,11 @@ func (s *Store) GrabFor(ctx context.Context, t pg.Runner, ids []store.ID) (free 
 	for _, parent := range parents {
 		wanted = append(wanted, parent)
 	}
-	held, err := Grab(ctx, t, wanted)
+	unavailable, err := Grab(ctx, t, wanted)
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(slices.Clone(ids), func(id store.ID) bool { return held[id] || held[parents[id]] }), nil
+	return slices.DeleteFunc(slices.Clone(ids), func(id store.ID) bool { return unavailable[id] || unavailable[parents[id]] }), nil
 }
 
 // RetryWhileHeld calls f for the jobs of a person's request, and again, a little later each time,
@@ -316,20 +316,20 @@ func (r *Run) bodies() []store.ID {
 	return ids
 }
 
-// setAside takes the operations out of the batch that need what is held. What goes on in a job's
-// run stays in its order: an outcome does not go before what is written with it.
-func (b *batch) setAside(held map[store.ID]bool) {
-	if len(held) == 0 {
+// setAside takes the operations out of the batch that need bodies which cannot be had. What goes on
+// in a job's run stays in its order: an outcome does not go before what is written with it.
+func (b *batch) setAside(unavailable map[store.ID]bool) {
+	if len(unavailable) == 0 {
 		return
 	}
 	b.sends = slices.DeleteFunc(b.sends, func(q *store.Send) bool {
-		if held[q.Job] {
+		if unavailable[q.Job] {
 			q.Err = ErrBlocked("send to job " + q.Job.String())
 		}
-		return held[q.Job]
+		return unavailable[q.Job]
 	})
 	b.appends = slices.DeleteFunc(b.appends, func(a *appending) bool {
-		if a.Closing && held[a.Lease.Job] {
+		if a.Closing && unavailable[a.Lease.Job] {
 			a.Err = ErrBlocked("write the journal of job " + a.Lease.Job.String())
 			return true
 		}
@@ -339,7 +339,7 @@ func (b *batch) setAside(held map[store.ID]bool) {
 		if r.isPlain() {
 			return false
 		}
-		return slices.ContainsFunc(r.bodies(), func(id store.ID) bool { return held[id] })
+		return slices.ContainsFunc(r.bodies(), func(id store.ID) bool { return unavailable[id] })
 	})
 }
 
@@ -407,13 +407,13 @@ func (s *Store) setAsideBodies(ctx context.Context, b *batch) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	held, err := Grab(ctx, pg.Light{DB: s.DB}, ids)
+	unavailable, err := Grab(ctx, pg.Light{DB: s.DB}, ids)
 	if err != nil {
 		return err
 	}
-	s.Blocked.AddBodies(slices.Collect(maps.Keys(held)))
-	s.Blocked.freeBodies(slices.DeleteFunc(ids, func(id store.ID) bool { return held[id] }))
-	b.setAside(held)
+	s.Blocked.AddBodies(slices.Collect(maps.Keys(unavailable)))
+	s.Blocked.freeBodies(slices.DeleteFunc(ids, func(id store.ID) bool { return unavailable[id] }))
+	b.setAside(unavailable)
 	return nil
 }
 

@@ -144,8 +144,8 @@ const (
 // AwaitTx is that of store.Writer, without the class of its error.
 func (s *Store) AwaitTx(ctx context.Context, job store.ID) error {
 	for wait := firstAwait; ; wait = min(2*wait, lastAwait) {
-		held, err := Grab(ctx, pg.One{DB: s.DB}, []store.ID{job})
-		if err != nil || !held[job] {
+		unavailable, err := Grab(ctx, pg.One{DB: s.DB}, []store.ID{job})
+		if err != nil || !unavailable[job] {
 			return err
 		}
 		timer := time.NewTimer(wait)

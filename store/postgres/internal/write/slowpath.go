@@ -82,24 +82,24 @@ func (s *Store) grabBodies(ctx context.Context, t pg.Session, b *batch) error {
 	if err := b.findParents(ctx, t); err != nil {
 		return err
 	}
-	held, err := Grab(ctx, t, b.bodies())
+	unavailable, err := Grab(ctx, t, b.bodies())
 	// Mostly it is another transaction of ours, which is over in a moment.
-	for wait := time.Millisecond; err == nil && len(held) > 0 && wait < 10*time.Millisecond; wait *= 2 {
-		if ids := slices.Collect(maps.Keys(held)); len(s.Blocked.suspects(ids)) == len(ids) {
+	for wait := time.Millisecond; err == nil && len(unavailable) > 0 && wait < 10*time.Millisecond; wait *= 2 {
+		if ids := slices.Collect(maps.Keys(unavailable)); len(s.Blocked.suspects(ids)) == len(ids) {
 			break
 		}
 		select {
 		case <-time.After(wait):
-			held, err = Grab(ctx, t, b.bodies())
+			unavailable, err = Grab(ctx, t, b.bodies())
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
 	}
-	if err != nil || len(held) == 0 {
+	if err != nil || len(unavailable) == 0 {
 		return err
 	}
-	s.Blocked.meetBodies(slices.Collect(maps.Keys(held)))
-	b.setAside(held)
+	s.Blocked.meetBodies(slices.Collect(maps.Keys(unavailable)))
+	b.setAside(unavailable)
 	return nil
 }
 

@@ -35,10 +35,10 @@
 -- walk:   sort, the rest of them comes with the next claim.
 -- walk: chosen, quotas: the best of both; and how many rows of each range that is, and from where
 -- walk:   on.
--- walk: noted, held, alive: locks the row of the node, if there is something to take. It is not
--- walk:   changed, which would leave a version for each claim behind; only a repeated claim writes
--- walk:   its number there: the others are told by their records. None takes anything whose number
--- walk:   was repeated before.
+-- walk: noted, node_locked, alive: locks the row of the node, if there is something to take. It is
+-- walk:   not changed, which would leave a version for each claim behind; only a repeated claim
+-- walk:   writes its number there: the others are told by their records. None takes anything whose
+-- walk:   number was repeated before.
 -- walk: locked, gone: locks the rows, passing over what others are taking, and deletes them by
 -- walk:   their place, which is a Tid Scan whatever the statistics say; rows of ready are never
 -- walk:   updated, so the place of a locked row is what the snapshot sees. The LIMIT that is never
@@ -139,11 +139,11 @@ WITH RECURSIVE member AS MATERIALIZED (
   UPDATE {schema}.node SET last_seq = @record
   WHERE @repeated AND id = @node AND dead_at IS NULL AND last_seq < @record AND EXISTS (SELECT 1 FROM quotas)
   RETURNING id
-), held AS MATERIALIZED (
+), node_locked AS MATERIALIZED (
   SELECT id FROM {schema}.node WHERE NOT @repeated AND id = @node AND dead_at IS NULL AND last_seq < @record
     AND EXISTS (SELECT 1 FROM quotas) FOR NO KEY UPDATE
 ), alive AS MATERIALIZED (
-  SELECT id FROM noted UNION ALL SELECT id FROM held
+  SELECT id FROM noted UNION ALL SELECT id FROM node_locked
 ), locked AS MATERIALIZED (
   SELECT t.lane, q.priority, t.place, t.run_at, t.id FROM quotas q CROSS JOIN LATERAL (
     SELECT r.lane, r.run_at, r.id, r.ctid AS place FROM {schema}.ready r

@@ -1,15 +1,15 @@
 -- Ends of runs, and what else is written under a lease.
 --
 -- The leases of a batch come in groups, one for each claim record; see {{group_lives}} and
--- {{held}}.
+-- {{locked_records}}.
 
 -- Plain completions, the hot path. All or nothing.
 -- name: complete
 -- params: @nodes bigint[], @records bigint[], @masks bigint[], @first int[], @last int[]
 -- params: @slots int[], @jobs uuid[], @leases bigint[], @results bytea[], @codecs int[]
 -- params: @started_at bigint[], @groups int[], @now bigint
-WITH held AS MATERIALIZED (
-  {{held}}
+WITH locked_records AS MATERIALIZED (
+  {{locked_records}}
 ), emptied AS (
   {{emptied}}
 ), marked AS (
@@ -18,9 +18,9 @@ WITH held AS MATERIALIZED (
   INSERT INTO {schema}.finished (id, state, finished_at, lease, node, claimed_at, started_at, result, codec)
   SELECT r.id, {completed}, @now, r.lease, a.nodes[r.place], a.claimed_at[r.place], r.started_at, r.result, r.codec
   FROM unnest(@jobs, @leases, @results, @codecs, @started_at, @groups) AS r (id, lease, result, codec, started_at, place),
-    (SELECT array_agg(node ORDER BY place) AS nodes, array_agg(claimed_at ORDER BY place) AS claimed_at FROM held) a
+    (SELECT array_agg(node ORDER BY place) AS nodes, array_agg(claimed_at ORDER BY place) AS claimed_at FROM locked_records) a
 )
-SELECT CASE WHEN min(claimed_at) > 0 THEN 0 ELSE {schema}.refuse('lease lost') END FROM held;
+SELECT CASE WHEN min(claimed_at) > 0 THEN 0 ELSE {schema}.refuse('lease lost') END FROM locked_records;
 
 -- Every other end: by its run, by the leave of its node, by a rescue, or by a person. All or
 -- nothing. Answers with what became of each run.
@@ -38,10 +38,10 @@ SELECT CASE WHEN min(claimed_at) > 0 THEN 0 ELSE {schema}.refuse('lease lost') E
 -- params: @seen bigint[], @kinds int[], @enough bigint[], @until bigint[], @waits_for text[]
 --
 -- walk: Decides what becomes of each run, and then writes it everywhere at once.
--- walk: held, emptied, marked: the claim records, in their order. If bodies are changed lock_claims
--- walk:   and lock_bodies have locked both before, in this order, so that only requests, unique
--- walk:   keys and turns are locked after the bodies. If a lease is lost the last line fails the
--- walk:   whole.
+-- walk: locked_records, emptied, marked: the claim records, in their order. If bodies are changed
+-- walk:   lock_claims and lock_bodies have locked both before, in this order, so that only
+-- walk:   requests, unique keys and turns are locked after the bodies. If a lease is lost the last
+-- walk:   lines fail the whole.
 -- walk: runs: the runs as Go sent them, each with the node and the claim time of its group.
 -- walk: judged: what is known of each job, and its final state. A request to pause is locked, so
 -- walk:   that it is either forgotten or applied; none is looked for if there are none.
@@ -59,8 +59,8 @@ SELECT CASE WHEN min(claimed_at) > 0 THEN 0 ELSE {schema}.refuse('lease lost') E
 -- walk:   it on.
 -- walk: answered, forgotten, noted: requests. A cancel is done with the job, a pause with the run;
 -- walk:   of a cancel that goes on it is noted that a run has seen it.
-WITH held AS MATERIALIZED (
-  {{held}}
+WITH locked_records AS MATERIALIZED (
+  {{locked_records}}
 ), emptied AS (
   {{emptied}}
 ), marked AS (
@@ -71,7 +71,7 @@ WITH held AS MATERIALIZED (
       @traits, @versions, @seen, @kinds, @enough, @until, @waits_for)
     WITH ORDINALITY AS r (id, lease, place, state, run_at, reason, error, trace, result, codec, fingerprint, started_at,
       traits, version, seen, kinds, enough, until, waits_for, run),
-    (SELECT array_agg(node ORDER BY place) AS nodes, array_agg(claimed_at ORDER BY place) AS claimed_at FROM held) a
+    (SELECT array_agg(node ORDER BY place) AS nodes, array_agg(claimed_at ORDER BY place) AS claimed_at FROM locked_records) a
 ), judged AS MATERIALIZED (
   SELECT r.*, b.attempt, b.ordering_key, b.unique_key, b.unique_states, b.due, b.deadline, l.queue,
     c.cancel_applies, c.cancel_words, p.pause_requested, p.pause_words,
@@ -180,7 +180,8 @@ WITH held AS MATERIALIZED (
   UPDATE {schema}.cancel_request q SET seen = true FROM fates f WHERE f.note_cancel_seen AND q.id = f.id
 )
 SELECT f.run, f.final, f.reason, coalesce(f.run_at, f.due), f.lane
-FROM (SELECT CASE WHEN min(claimed_at) > 0 THEN 0 ELSE {schema}.refuse('lease lost') END AS fine FROM held) h JOIN fates f ON h.fine = 0;
+FROM (SELECT CASE WHEN min(claimed_at) > 0 THEN 0 ELSE {schema}.refuse('lease lost') END AS fine FROM locked_records) l
+JOIN fates f ON l.fine = 0;
 
 -- Which leases live. Their records are locked, in order.
 -- name: live_leases
@@ -222,7 +223,7 @@ WHERE a.outcome IS NOT NULL OR f.state IS NOT NULL OR t.state > 0
 -- params: @nodes bigint[], @records bigint[], @masks bigint[], @first int[], @last int[]
 -- params: @slots int[], @jobs uuid[], @leases bigint[], @percents float8[], @messages text[]
 -- params: @values text[], @now bigint
-WITH held AS MATERIALIZED (
+WITH leases AS MATERIALIZED (
   SELECT g.place, coalesce(c.live, 0) AS live
   FROM unnest(@nodes, @records, @masks, @first, @last) WITH ORDINALITY AS g (node, seq, mask, first, last, place)
   LEFT JOIN LATERAL (
@@ -236,4 +237,4 @@ WITH held AS MATERIALIZED (
   ON CONFLICT (id) DO UPDATE SET lease = excluded.lease, percent = excluded.percent, message = excluded.message,
     value = excluded.value, updated_at = excluded.updated_at
 )
-SELECT CASE WHEN min(live) > 0 THEN 0 ELSE {schema}.refuse('lease lost') END FROM held;
+SELECT CASE WHEN min(live) > 0 THEN 0 ELSE {schema}.refuse('lease lost') END FROM leases;

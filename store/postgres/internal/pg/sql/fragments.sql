@@ -32,26 +32,26 @@ k.node = g.node AND k.seq = g.seq AND k.done & g.mask = 0 AND g.mask & ~k.all_sl
 
 -- Locks the records of groups, which come in the order of records. One row for each group: of one
 -- that is not wholly live claimed_at is 0. done is what it will be.
--- fragment: held
+-- fragment: locked_records
 SELECT g.node, g.seq, g.mask, g.place, coalesce(c.claimed_at, 0) AS claimed_at, c.done | g.mask AS done, c.all_slots
 FROM unnest(@nodes, @records, @masks, @first, @last) WITH ORDINALITY AS g (node, seq, mask, first, last, place)
 LEFT JOIN LATERAL (
   SELECT k.claimed_at, k.done, k.all_slots FROM {schema}.claim k WHERE {{group_lives}} FOR UPDATE
 ) c ON true
 
--- Removes the records of held that are done. They are found between the first and the last number
--- of the batch as well as by a join: the planner may read the whole index for a join, which is
--- small when the plan is made, and large while a long transaction keeps what died.
+-- Removes those of locked_records that are done. They are found between the first and the last
+-- number of the batch as well as by a join: the planner may read the whole index for a join, which
+-- is small when the plan is made, and large while a long transaction keeps what died.
 -- fragment: emptied
-DELETE FROM {schema}.claim k USING held h
-WHERE k.node = h.node AND k.seq = h.seq AND h.done = h.all_slots AND k.node = ANY (@nodes)
-  AND k.seq >= (SELECT min(seq) FROM held) AND k.seq <= (SELECT max(seq) FROM held)
+DELETE FROM {schema}.claim k USING locked_records l
+WHERE k.node = l.node AND k.seq = l.seq AND l.done = l.all_slots AND k.node = ANY (@nodes)
+  AND k.seq >= (SELECT min(seq) FROM locked_records) AND k.seq <= (SELECT max(seq) FROM locked_records)
 
 -- Sets the bits of the others, found in the same way.
 -- fragment: marked
-UPDATE {schema}.claim k SET done = h.done FROM held h
-WHERE k.node = h.node AND k.seq = h.seq AND h.done <> h.all_slots AND k.node = ANY (@nodes)
-  AND k.seq >= (SELECT min(seq) FROM held) AND k.seq <= (SELECT max(seq) FROM held)
+UPDATE {schema}.claim k SET done = l.done FROM locked_records l
+WHERE k.node = l.node AND k.seq = l.seq AND l.done <> l.all_slots AND k.node = ANY (@nodes)
+  AND k.seq >= (SELECT min(seq) FROM locked_records) AND k.seq <= (SELECT max(seq) FROM locked_records)
 
 -- The slots of claim records that were locked, with their leases.
 -- fragment: open_slots

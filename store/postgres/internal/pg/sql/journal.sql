@@ -21,7 +21,7 @@ SELECT pg_advisory_xact_lock({fence}) FROM unnest(@nodes) AS t (id);
 -- params: @slots int[], @jobs uuid[], @leases bigint[], @entry_jobs uuid[], @seqs bigint[]
 -- params: @entry_leases bigint[], @kinds int[], @paths text[], @names text[], @refs bigint[]
 -- params: @codecs int[], @data bytea[], @took bigint[], @now bigint
-WITH held AS MATERIALIZED (
+WITH leases AS MATERIALIZED (
   SELECT coalesce(c.live, 0) AS live
   FROM unnest(@nodes, @records, @masks, @first, @last) AS g (node, seq, mask, first, last)
   LEFT JOIN LATERAL (
@@ -34,7 +34,7 @@ WITH held AS MATERIALIZED (
   FROM unnest(@entry_jobs, @seqs, @entry_leases, @kinds, @paths, @names, @refs, @codecs, @data, @took)
     AS e (id, seq, lease, kind, path, name, ref, codec, data, took)
 )
-SELECT CASE WHEN min(live) > 0 THEN 0 ELSE {schema}.refuse('lease lost') END FROM held;
+SELECT CASE WHEN min(live) > 0 THEN 0 ELSE {schema}.refuse('lease lost') END FROM leases;
 
 -- Locks the body of a job in the transaction of a step, of which only the commit is to follow: the
 -- server does not wait for that longer than @idle_timeout, or a machine that vanishes before it

@@ -191,14 +191,14 @@ CROSS JOIN LATERAL (SELECT * FROM {schema}.job j WHERE j.id = t.id OFFSET 0) b;
 -- Slots of jobs whose body is gone. There is nothing to do for them but to let go of the record.
 -- name: slot_drop
 -- params: @node bigint, @record bigint, @slot int
-WITH held AS MATERIALIZED (
+WITH locked_record AS MATERIALIZED (
   SELECT node, seq, done | (1::bigint << @slot) AS done, all_slots FROM {schema}.claim WHERE node = @node AND seq = @record FOR UPDATE
 ), emptied AS (
-  DELETE FROM {schema}.claim k USING held h
-  WHERE k.node = @node AND k.seq = @record AND h.done = h.all_slots
+  DELETE FROM {schema}.claim k USING locked_record l
+  WHERE k.node = @node AND k.seq = @record AND l.done = l.all_slots
 )
-UPDATE {schema}.claim k SET done = h.done FROM held h
-WHERE k.node = @node AND k.seq = @record AND h.done <> h.all_slots;
+UPDATE {schema}.claim k SET done = l.done FROM locked_record l
+WHERE k.node = @node AND k.seq = @record AND l.done <> l.all_slots;
 
 -- Nodes that live, and those that ended at most @kept ago.
 -- name: nodes
