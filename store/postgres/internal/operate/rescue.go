@@ -25,11 +25,10 @@ type heldRun struct {
 
 // rescue is what takes the jobs of dead nodes, and of leases that were given up.
 type rescue struct {
-	store    *Store
-	limit    int32
-	node     int64 // of the last record that was looked at
-	seq      int64
-	policies map[int64]map[string]store.Policy
+	store        *Store
+	limit        int32
+	node, record int64 // the last record that was looked at
+	policies     map[int64]map[string]store.Policy
 
 	rescued []store.RescuedJob
 	woken   write.Woken
@@ -240,14 +239,14 @@ func (s *Store) EndSilent(since time.Duration) pg.Statement {
 // at although nothing was taken: records whose jobs are all busy do not hold up the others.
 func (r *rescue) some(ctx context.Context) (again bool, err error) {
 	held, err := r.take(ctx, func(t pg.Session) ([]*heldRun, error) {
-		return r.store.heldRuns(ctx, t, "slots_of_dead", r.limit, r.node, r.seq)
+		return r.store.heldRuns(ctx, t, "slots_of_dead", r.limit, r.node, r.record)
 	})
 	if err != nil || len(held) == 0 {
 		return false, err
 	}
 	for _, h := range held {
-		if cmp.Or(cmp.Compare(h.Lease.Node, r.node), cmp.Compare(h.Lease.Claim, r.seq)) > 0 {
-			r.node, r.seq = h.Lease.Node, h.Lease.Claim
+		if cmp.Or(cmp.Compare(h.Lease.Node, r.node), cmp.Compare(h.Lease.Claim, r.record)) > 0 {
+			r.node, r.record = h.Lease.Node, h.Lease.Claim
 		}
 	}
 	return len(r.rescued) == 0, nil
@@ -347,7 +346,7 @@ func (s *Store) giveUp(ctx context.Context, lost []store.Lease) (store.Rescued, 
 	}
 	slices.Sort(owners)
 	owners = slices.Compact(owners)
-	nodes, seqs, slots, ids, numbers := write.LeaseArgs(len(lost), func(i int) store.Lease { return lost[i] })
+	nodes, records, slots, ids, numbers := write.LeaseArgs(len(lost), func(i int) store.Lease { return lost[i] })
 
 	rescue := rescue{store: s, policies: map[int64]map[string]store.Policy{}}
 	err := pg.RetryOnConflict(ctx, func() error {
@@ -355,7 +354,7 @@ func (s *Store) giveUp(ctx context.Context, lost []store.Lease) (store.Rescued, 
 			if err := t.Run(ctx, "fence_out", nil, owners); err != nil {
 				return nil, err
 			}
-			return s.heldRuns(ctx, t, "slots_of_leases", nodes, seqs, slots, ids, numbers)
+			return s.heldRuns(ctx, t, "slots_of_leases", nodes, records, slots, ids, numbers)
 		})
 		return err
 	})

@@ -191,8 +191,8 @@ func needsSlowPath(err error) bool {
 }
 
 // applyFast writes the batch in one round trip. The statements take their locks in one order: lanes
-// that are made, the node on which jobs start, the fences of journals, claim records, bodies,
-// pointers.
+// that are made, the node on which jobs start, the fences of journals, claim records, bodies.
+// Pointers and unique keys follow; that they have no order is explained in doc.go.
 func (s *Store) applyFast(ctx context.Context, b *batch) error {
 	b.woken = Woken{}
 	plain, others := b.split(b.runs)
@@ -345,13 +345,13 @@ func (b *batch) locks(others []*Run, sends []*store.Send, slow bool) []pg.Statem
 }
 
 func (b *batch) lockClaims() pg.Statement {
-	type record struct{ node, seq int64 }
+	type record struct{ node, number int64 }
 	seen := map[record]bool{}
-	var nodes, seqs []int64
+	var nodes, records []int64
 	add := func(l store.Lease) {
 		if r := (record{l.Node, l.Claim}); !seen[r] {
 			seen[r] = true
-			nodes, seqs = append(nodes, r.node), append(seqs, r.seq)
+			nodes, records = append(nodes, r.node), append(records, r.number)
 		}
 	}
 	for _, c := range b.checkpoints {
@@ -360,7 +360,7 @@ func (b *batch) lockClaims() pg.Statement {
 	for _, r := range b.runs {
 		add(r.Lease)
 	}
-	return pg.Statement{Name: "lock_claims", Args: []any{nodes, seqs}}
+	return pg.Statement{Name: "lock_claims", Args: []any{nodes, records}}
 }
 
 // settle passes on what became of the batch, after the commit.

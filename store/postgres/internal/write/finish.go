@@ -126,11 +126,11 @@ func compareLeases(a, b store.Lease) int {
 
 // groups are leases by their claim records, as the statements of finish.sql want them.
 type groups struct {
-	nodes, seqs, masks []int64
-	first, last        []int32 // from 1
-	slots, place       []int32
-	ids                []pgtype.UUID
-	leases             []int64
+	nodes, records, masks []int64
+	first, last           []int32 // from 1
+	slots, place          []int32
+	ids                   []pgtype.UUID
+	leases                []int64
 }
 
 // groupLeases groups leases, which must be sorted.
@@ -139,8 +139,8 @@ func groupLeases(n int, lease func(int) store.Lease) *groups {
 	for i := range n {
 		l := lease(i)
 		last := len(g.nodes) - 1
-		if last < 0 || g.nodes[last] != l.Node || g.seqs[last] != l.Claim {
-			g.nodes, g.seqs, g.masks = append(g.nodes, l.Node), append(g.seqs, l.Claim), append(g.masks, 0)
+		if last < 0 || g.nodes[last] != l.Node || g.records[last] != l.Claim {
+			g.nodes, g.records, g.masks = append(g.nodes, l.Node), append(g.records, l.Claim), append(g.masks, 0)
 			g.first, g.last = append(g.first, int32(i+1)), append(g.last, 0)
 			last++
 		}
@@ -152,7 +152,7 @@ func groupLeases(n int, lease func(int) store.Lease) *groups {
 }
 
 func (g *groups) args() []any {
-	return []any{g.nodes, g.seqs, g.masks, g.first, g.last, g.slots, g.ids, g.leases}
+	return []any{g.nodes, g.records, g.masks, g.first, g.last, g.slots, g.ids, g.leases}
 }
 
 func groupRuns(runs []*Run) *groups {
@@ -231,7 +231,7 @@ func liveRuns(ctx context.Context, t pg.Runner, runs []*Run) (live, lost []*Run,
 // liveLeases tells which leases live, and locks their claim records.
 func liveLeases(ctx context.Context, t pg.Runner, n int, lease func(int) store.Lease) ([]bool, error) {
 	live := make([]bool, n)
-	nodes, seqs, slots, ids, numbers := LeaseArgs(n, lease)
+	nodes, records, slots, ids, numbers := LeaseArgs(n, lease)
 	err := t.Run(ctx, "live_leases", func(r pg.Row) error {
 		var place int64
 		if err := r.Scan(&place); err != nil {
@@ -239,18 +239,18 @@ func liveLeases(ctx context.Context, t pg.Runner, n int, lease func(int) store.L
 		}
 		live[place-1] = true
 		return nil
-	}, nodes, seqs, slots, ids, numbers)
+	}, nodes, records, slots, ids, numbers)
 	return live, err
 }
 
 // LeaseArgs are leases one by one, as the statements live_leases and append_live want them.
-func LeaseArgs(n int, lease func(int) store.Lease) (nodes, seqs []int64, slots []int32, ids []pgtype.UUID, numbers []int64) {
-	nodes, seqs, slots, ids, numbers = make([]int64, n), make([]int64, n), make([]int32, n), make([]pgtype.UUID, n), make([]int64, n)
+func LeaseArgs(n int, lease func(int) store.Lease) (nodes, records []int64, slots []int32, ids []pgtype.UUID, numbers []int64) {
+	nodes, records, slots, ids, numbers = make([]int64, n), make([]int64, n), make([]int32, n), make([]pgtype.UUID, n), make([]int64, n)
 	for i := range n {
 		l := lease(i)
-		nodes[i], seqs[i], slots[i], ids[i], numbers[i] = l.Node, l.Claim, int32(l.Slot), pg.UUIDOf(l.Job), l.Number
+		nodes[i], records[i], slots[i], ids[i], numbers[i] = l.Node, l.Claim, int32(l.Slot), pg.UUIDOf(l.Job), l.Number
 	}
-	return nodes, seqs, slots, ids, numbers
+	return nodes, records, slots, ids, numbers
 }
 
 // recognise finds out which of the outcomes that are repeated, and whose lease is lost, were

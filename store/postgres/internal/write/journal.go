@@ -262,7 +262,7 @@ func (s *Store) appendable(ctx context.Context, t pg.Runner, appends []*appendin
 	if err != nil {
 		return nil, err
 	}
-	nodes, claims, slots, jobs, numbers := LeaseArgs(n, func(i int) store.Lease { return appends[i].Lease })
+	nodes, records, slots, jobs, numbers := LeaseArgs(n, func(i int) store.Lease { return appends[i].Lease })
 	err = t.Run(ctx, "append_live", func(r pg.Row) error {
 		var place int64
 		if err := r.Scan(&place); err != nil {
@@ -270,7 +270,7 @@ func (s *Store) appendable(ctx context.Context, t pg.Runner, appends []*appendin
 		}
 		live[place-1] = true
 		return nil
-	}, nodes, claims, slots, jobs, numbers)
+	}, nodes, records, slots, jobs, numbers)
 	if err != nil {
 		return nil, err
 	}

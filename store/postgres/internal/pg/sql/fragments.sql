@@ -1,5 +1,5 @@
 -- Pieces that several statements share. A claim record is k, and a job in it s: its id, and its
--- place from 1 on.
+-- place from 1 on. The numbers of records, @records, are k.seq, and Claim of a store.Lease.
 
 -- The jobs of a record.
 -- fragment: slots

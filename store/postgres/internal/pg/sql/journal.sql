@@ -15,7 +15,7 @@ SELECT pg_advisory_xact_lock_shared({fence}) FROM unnest(@nodes) AS t (id);
 SELECT pg_advisory_xact_lock({fence}) FROM unnest(@nodes) AS t (id);
 
 -- Entries, under leases in groups as in finish.sql. Comes after fence. All or nothing; a seq that
--- is there fails the whole.
+-- is there fails the whole. @seqs are of entries, @records of claim records.
 -- name: append
 -- params: @nodes bigint[], @records bigint[], @masks bigint[], @first int[], @last int[]
 -- params: @slots int[], @jobs uuid[], @leases bigint[], @entry_jobs uuid[], @seqs bigint[]
