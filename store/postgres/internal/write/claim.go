@@ -37,11 +37,13 @@ func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Cl
 	return claimed, nil
 }
 
-// claimNext takes what comes next, where the cursors say that there is work. If there is nothing it
-// looks at everything, and if there is much less than was asked for it looks again, too: lanes that
-// were not looked at may have more. If a queue gave all that was asked of it there is other work.
-// If it then fails it has failed as a whole, although the first part has happened: whether the
-// second one has is not known, and a repeat by the first number finds both.
+// claimNext takes what comes next, where the cursors say that there is work. If that is no more
+// than half of what was asked for it looks a second time, at everything or near the cursors: lanes
+// that were not looked at may have more. Not if a queue gave all that was asked of it: then there
+// is enough to do for now, and the engine claims again anyway, of all queues. There is no third
+// round, as what Begin returns for a claim that is done again is always Enough. If the second one
+// fails the claim has failed as a whole, although the first part has happened: whether the second
+// one has is not known, and a repeat by the first number finds both.
 func (s *Store) claimNext(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	var all []store.Claimed
 	records := store.ClaimRecords(params.Limit)
@@ -57,7 +59,7 @@ func (s *Store) claimNext(ctx context.Context, params store.ClaimParams) ([]stor
 		params.Seq += int64(used)
 		short := params.Limit - len(claimed)
 		left := leftOf(params.Queues, claimed)
-		if look.Enough || anyUsedUp(params.Queues, left) || 2*short < len(all)+short || records == 0 {
+		if look.Enough || anyUsedUp(params.Queues, left) || 2*short < params.Limit || records == 0 {
 			return all, nil
 		}
 		params.Limit, params.Queues = min(short, records*store.MaxClaimSlots), left
