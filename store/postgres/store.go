@@ -234,9 +234,10 @@ func (s *Store) CloseChildren(ctx context.Context, limit int) (store.Closed, err
 	return closed, pg.Classify(ctx, "close children", err)
 }
 
-// Rescue implements store.Maintenance. Nodes are marked dead first, under a lock that waits for a
-// claim of theirs that is on its way: whatever such a node writes later finds no lease. Limit is
-// that of claim records; 0 means 100.
+// Rescue implements store.Maintenance. Nodes are marked dead first. One that is claiming or writing
+// a journal at this moment has locked its row or its fence: it is passed over, and found dead by a
+// later rescue. One that is marked claims nothing and writes no journal any more, and once its
+// records are taken its outcomes find no lease. Limit is that of claim records; 0 means 100.
 func (s *Store) Rescue(ctx context.Context, params store.RescueParams) (store.Rescued, error) {
 	operation := "rescue"
 	if len(params.Lost) > 0 {

@@ -16,10 +16,20 @@
 // # Who waits for whom
 //
 // Locks are taken in this order, here and in package operate: lanes, rows of nodes, fences of
-// journals, claim records, bodies, unique keys, pointers; and within one kind by key, so that
-// writers do not meet crosswise. Where they do anyway PostgreSQL ends one of them, which is
-// repeated by itself (pg.RetryOnConflict). No statement waits for a lock longer than lock_timeout,
-// two seconds.
+// journals, claim records, bodies; and within one kind by key, so that writers do not meet
+// crosswise. Pointers and unique keys follow, in the order of the statements:
+//
+//   - A pointer is waited for by those alone that have locked its job's body. What takes pointers without bodies passes over those that
+//     are locked. Claims and promotion then wait for nothing that the others hold; retention does, for the bodies that it deletes.
+//   - To delete a unique key takes its job's pointer first, or the job's claim record: no two delete one key, and none waits to. So a
+//     claim may come to keys after pointers, and an enqueue to keys after what the batch has woken.
+//   - To insert one waits for a transaction that inserts or deletes the same key. Enqueues come last, and insert in the order of the keys;
+//     but the ends of runs in their batch may have deleted keys before, and what replaces the holder of a key locks its body after it.
+//     So two batches can wait for each other. Each waits only briefly (patience, below), less long than PostgreSQL takes to look for a
+//     deadlock, and then does without.
+//
+// Where writers meet crosswise in another way PostgreSQL ends one of them, which is repeated by
+// itself (pg.RetryOnConflict). No statement waits for a lock longer than lock_timeout, two seconds.
 //
 // Transactions of callers stay open as long as they like, and hold bodies (SendTx, AppendTx),
 // unique keys and ids (EnqueueTx). A batch waits 50 ms for the first such lock, and is then done
