@@ -363,7 +363,8 @@ func (b *batch) lockClaims() pg.Statement {
 	return pg.Statement{Name: "lock_claims", Args: []any{nodes, records}}
 }
 
-// settle passes on what became of the batch, after the commit.
+// settle passes on what became of the batch: after the commit of the fast path (quick), and as the
+// last step before that of the slow one, which looks then whether anything was refused.
 func (b *batch) settle(ctx context.Context, quick bool) {
 	if quick {
 		b.settleUnique(ctx)

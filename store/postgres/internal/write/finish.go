@@ -155,6 +155,8 @@ func (g *groups) args() []any {
 	return []any{g.nodes, g.records, g.masks, g.first, g.last, g.slots, g.ids, g.leases}
 }
 
+// groupRuns sorts runs by their leases, in place, and groups these. What a statement answers by the
+// place of a run is by this order.
 func groupRuns(runs []*Run) *groups {
 	slices.SortFunc(runs, func(a, b *Run) int { return compareLeases(a.Lease, b.Lease) })
 	return groupLeases(len(runs), func(i int) store.Lease { return runs[i].Lease })
@@ -179,7 +181,7 @@ func complete(runs []*Run, now int64) pg.Statement {
 // each, by a rule that is a copy in SQL of store.Ending.Meet: what changes in one changes in the
 // other. endingTable in store/storetest/durable holds both to one table of all combinations.
 func conclude(runs []*Run, reported bool, now int64) pg.Statement {
-	g := groupRuns(runs)
+	g := groupRuns(runs) // from now on runs have the order of the answer
 	n := len(runs)
 	states, runAt, startedAt := make([]int32, n), make([]int64, n), make([]*int64, n)
 	reasons, errors, traces, results := make([]*string, n), make([]*string, n), make([]*string, n), make([][]byte, n)

@@ -58,7 +58,7 @@ func (s *Store) writeEach(ctx context.Context, t pg.Session, b *batch) error {
 	if err := s.appendEach(ctx, t, b); err != nil {
 		return err
 	}
-	if err := t.Run(ctx, "wait_at_most", nil, pg.LockTimeout); err != nil { // that was for appends
+	if err := t.Run(ctx, "wait_at_most", nil, pg.LockTimeout); err != nil { // appendEach has shortened it
 		return err
 	}
 	if err := s.sendAll(ctx, t, b); err != nil {

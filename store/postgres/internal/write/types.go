@@ -42,9 +42,9 @@ type batch struct {
 	met    []*obstacle
 }
 
-// Run is one run that writes or ends, with what the statements of finish.sql need of it. Runs of an
-// outcome have that; those that end because their node left or died have only what they shall
-// become.
+// Run is one run that writes or ends, with what the statements of finish.sql need of it. outcome is
+// nil if the run itself does not report its end: because its node left, died, or gave its lease
+// up, or because the job was terminated. Then there is only what the job shall become.
 type Run struct {
 	Lease   store.Lease
 	outcome *store.Outcome

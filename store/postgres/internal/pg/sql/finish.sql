@@ -82,7 +82,7 @@ WITH locked_records AS MATERIALIZED (
     ), b.lane) END AS lane, -- that of the version, if the job is to be bound to one
     -- A copy of the rule of store.Ending.Meet in store/verdict.go, which SQLite and the model use;
     -- but for NOT @reported: that a requested cancel also comes before the failure of a run that
-    -- was lost and is not retried. They see to that before they ask Meet, which they tell of a retry
+    -- was lost and is not retried. They see to that before they ask Meet, which is told of a retry
     -- then (rescueJob in store/sqlite/internal/tend/rescue.go). The times of the rule are in fates.
     -- TestConformance holds all of them to tables of all combinations, of reported ends and of lost
     -- runs: in store/storetest/durable, ending_table.go and ending_lost.go.

@@ -69,8 +69,8 @@ SELECT t.place, j.lease FROM unnest(@jobs, @seqs) WITH ORDINALITY AS t (id, seq,
 CROSS JOIN LATERAL (SELECT a.lease FROM {schema}.journal a WHERE a.id = t.id AND a.seq = t.seq OFFSET 0) j;
 
 -- A journal begins with the entry with which its job last continued as new, if there is a
--- generation of it. What it published and streamed before that (kinds 12 and 13) is there still,
--- for those who ask for it, and nothing else.
+-- generation of it. What it published and streamed before that (entry_published, entry_streamed) is
+-- there still, for those who ask for it, and nothing else.
 
 -- What jobs remember and what was sent to them, in one snapshot.
 -- name: journals
