@@ -25,9 +25,9 @@ func charges(undone *int) func(context.Context, Attempt) ([]byte, error) {
 	}
 }
 
-// TestAStepWhoseAppendIsOnItsWayIsUndone: a node stops while the first entries of a run are on their
-// way to the database, and its job is cancelled. They arrive, so the job must not be cancelled
-// without a run that undoes what they remember.
+// TestAStepWhoseAppendIsOnItsWayIsUndone: a node stops while the first entries of a run are on
+// their way to the database, and its job is cancelled. They arrive, so the job must not be
+// cancelled without a run that undoes what they remember.
 func TestAStepWhoseAppendIsOnItsWayIsUndone(t *testing.T) {
 	for name, early := range map[string]bool{"a cancel, and then the stop": true, "a stop, and then the cancel": false} {
 		t.Run(name, func(t *testing.T) {

@@ -16,6 +16,7 @@ type DB struct {
 	Pool    *pgxpool.Pool
 	Texts   map[string]string
 	prelude string // what pins plans for one pipeline, or "" if the connections do it
+	begins  bool   // a pipeline begins its transaction, because the default isolation is another one
 
 	offset    atomic.Int64              // microseconds that the database's clock is ahead of ours
 	clockRead atomic.Pointer[time.Time] // when that was measured

@@ -82,7 +82,10 @@ func (d *DB) ConnConfig() *pgx.ConnConfig {
 	return config
 }
 
-// CheckServer refuses a server that is too old.
+// CheckServer refuses a server that is too old, and finds out whether transactions are at READ
+// COMMITTED by themselves. What waits for a lock relies on seeing what was committed meanwhile.
+// Connections of our own are told so as they begin, those of a caller's pool, or behind a pooler,
+// have the default of their role, database or address.
 func (d *DB) CheckServer(ctx context.Context) error {
 	conn, err := d.Pool.Acquire(ctx)
 	if err != nil {
@@ -94,7 +97,13 @@ func (d *DB) CheckServer(ctx context.Context) error {
 	if version, err := strconv.Atoi(major); err == nil && version < oldestServer {
 		return fmt.Errorf("%w: the server is PostgreSQL %s; Holdfast needs %d or newer", store.ErrInvalid, text, oldestServer)
 	}
-	return nil
+	if d.prelude == "" {
+		return nil
+	}
+	var level string
+	err = conn.QueryRow(ctx, "SELECT current_setting('default_transaction_isolation')", pgx.QueryExecModeExec).Scan(&level)
+	d.begins = level != "read committed"
+	return err
 }
 
 // Close ends everything. A pool of the caller's stays open.

@@ -114,15 +114,18 @@ var reads = [][2]string{
 	{"plan_cache_mode", "force_generic_plan"},
 }
 
-const snapshot = "BEGIN READ ONLY, ISOLATION LEVEL REPEATABLE READ"
+const (
+	begin    = "BEGIN ISOLATION LEVEL READ COMMITTED"
+	snapshot = "BEGIN READ ONLY, ISOLATION LEVEL REPEATABLE READ"
+)
 
 // The ways to begin a transaction: with the pins, for reading in one snapshot, and for whole tables
 // with or without writing.
 var (
-	BeginHot  = "BEGIN ISOLATION LEVEL READ COMMITTED;" + setLocal(pins)
+	BeginHot  = begin + ";" + setLocal(pins)
 	BeginRead = snapshot + ";" + setLocal(reads)
 	BeginScan = snapshot + ";" + setLocal(scans)
-	BeginBulk = "BEGIN ISOLATION LEVEL READ COMMITTED;" + setLocal(scans)
+	BeginBulk = begin + ";" + setLocal(scans)
 )
 
 func setLocal(settings [][2]string) string {
@@ -153,9 +156,13 @@ func (d *DB) sendOnce(ctx context.Context, list []Statement) error {
 // sendOn is send on a connection.
 func (d *DB) sendOn(ctx context.Context, conn interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 }, list []Statement,
 ) error {
 	batch := &pgx.Batch{}
+	if d.begins {
+		batch.Queue(begin)
+	}
 	if d.prelude != "" {
 		batch.Queue(d.prelude)
 	}
@@ -165,9 +172,16 @@ func (d *DB) sendOn(ctx context.Context, conn interface {
 			queued.Query(func(rows pgx.Rows) error { return eachOf(rows, st.Each) })
 		}
 	}
+	if d.begins {
+		batch.Queue("COMMIT")
+	}
 	ctx, done := withGrace(ctx)
 	defer done()
-	return conn.SendBatch(ctx, batch).Close()
+	err := conn.SendBatch(ctx, batch).Close()
+	if err != nil && d.begins {
+		_, _ = conn.Exec(ctx, "ROLLBACK") // or the connection would be of no use to the next one
+	}
+	return err
 }
 
 // grace is how long a transaction that was sent may go on after its caller gave up.
