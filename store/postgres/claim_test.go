@@ -577,6 +577,34 @@ func TestARepeatFindsBothParts(t *testing.T) {
 	}
 }
 
+// TestAConflictOfTheSecondPart: PostgreSQL ends the second part of a claim, because two
+// transactions were in each other's way. It is repeated, and the first part is not.
+func TestAConflictOfTheSecondPart(t *testing.T) {
+	t.Parallel()
+	config := used(t, nil)
+	c := newClaimer(t, config, 5)
+	known, unknown := several(8), several(5, inQueue("new", 2))
+	enqueue(t, c.store, known...)
+	c.want("a claim that leaves floors", known[:5]...)
+	enqueue(t, c.other, unknown...)
+	for _, sql := range []string{
+		"CREATE SEQUENCE {schema}.claims",
+		`CREATE FUNCTION {schema}.collide() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			IF nextval('{schema}.claims') = 2 THEN
+				RAISE EXCEPTION 'as if' USING ERRCODE = '40P01';
+			END IF;
+			RETURN NEW;
+		END $$`,
+		"CREATE TRIGGER collide BEFORE INSERT ON {schema}.claim FOR EACH ROW EXECUTE FUNCTION {schema}.collide()",
+	} {
+		if _, err := connect(t, config.URL).Exec(t.Context(), strings.ReplaceAll(sql, "{schema}", config.SchemaName)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.limit = 100
+	c.want("both parts", slices.Concat(known[5:], unknown)...)
+}
+
 // TestAPartThatArrivesLate takes nothing once its claim was repeated.
 func TestAPartThatArrivesLate(t *testing.T) {
 	t.Parallel()

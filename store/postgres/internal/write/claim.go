@@ -18,23 +18,19 @@ const maxClaim = 1000
 // Claim is that of store.Claims, without the class of its error.
 func (s *Store) Claim(ctx context.Context, params store.ClaimParams) ([]store.Claimed, error) {
 	params.Limit = min(max(params.Limit, 0), maxClaim)
+	if !params.Repeat {
+		claimed, err := s.claimNext(ctx, params)
+		if pg.CodeOf(err) != pg.CodeUnique {
+			return claimed, err
+		}
+		// The number was used: by the same claim, whose answer was lost.
+	}
 	var claimed []store.Claimed
 	err := pg.RetryOnConflict(ctx, func() (err error) {
-		if params.Repeat {
-			claimed, err = s.claimAgain(ctx, params)
-		} else {
-			claimed, err = s.claimNext(ctx, params)
-		}
+		claimed, err = s.claimAgain(ctx, params)
 		return err
 	})
-	if pg.CodeOf(err) == pg.CodeUnique {
-		// The number was used: by the same claim, whose answer was lost.
-		claimed, err = s.claimAgain(ctx, params)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return claimed, nil
+	return claimed, err
 }
 
 // claimNext takes what comes next, where the cursors say that there is work. If that is no more
@@ -162,9 +158,15 @@ func newAnswer() *claimAnswer { return claimAnswers.Get().(*claimAnswer) } //nol
 
 // free gives the answer back. It keeps nothing of the jobs alive.
 func (a *claimAnswer) free() {
-	clear(a.claimed)
-	*a = claimAnswer{lanes: a.lanes[:0], claimed: a.claimed[:0]}
+	a.empty()
+	a.row = claimRow{}
 	claimAnswers.Put(a)
+}
+
+// empty drops the jobs of the answer, but not the row that is scanned into.
+func (a *claimAnswer) empty() {
+	clear(a.claimed)
+	a.alive, a.lanes, a.claimed = false, a.lanes[:0], a.claimed[:0]
 }
 
 func (a *claimAnswer) add(node int64) error {
@@ -226,7 +228,7 @@ func (s *Store) claim(
 	c := &answer.row
 	columns := append(c.columns(&c.n), &c.work)
 	var lanes []int32
-	err = s.Send(ctx, pg.Statement{
+	statement := pg.Statement{
 		Name: "claim",
 		Args: s.ClaimArgs(params, now, look),
 		Each: func(r pg.Row) error {
@@ -245,6 +247,14 @@ func (s *Store) claim(
 			c.claimedAt.Int64 = now
 			return answer.add(params.Node)
 		},
+	}
+	// Not more than this is repeated: what was claimed before, and what is asked after it, has
+	// happened.
+	err = pg.RetryOnConflict(ctx, func() error {
+		answer.empty() // a try may fail after its first rows
+		clear(taken)
+		lanes, seen = nil, nil
+		return s.Send(ctx, statement)
 	})
 	if err != nil {
 		return nil, nil, err
