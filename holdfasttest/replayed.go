@@ -57,7 +57,7 @@ func (r *replayed) play() error {
 	case o := <-ended:
 		failure := r.judge(o)
 		if o != nil {
-			r.run.Final(o) // ends its strands
+			r.run.FinishJournal(o) // ends its strands
 		}
 		return failure
 	case <-time.After(24 * time.Hour):

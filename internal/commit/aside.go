@@ -121,7 +121,7 @@ func (c *Committer) abandonAside() {
 			continue
 		}
 		o.panicked = true
-		o.repeated()
+		o.markRepeated()
 		c.aside.put([]*op{o}, time.Now()) //nolint:forbidigo // how long to wait, and not what time it is
 	}
 }

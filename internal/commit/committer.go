@@ -288,11 +288,11 @@ func (c *Committer) flush(p *portion.Portion, ops []*op, batch *store.Batch, sta
 	case err == nil:
 		c.Outage.Succeeded(logs.CallCommit)
 		for _, o := range ops {
-			o.isCommitted()
+			o.markCommitted()
 		}
 		c.Guard.Try("wake-ups", func() { c.After(batch) })
 		c.Guard.Try("starts", starting.settle)
-		c.settle(ops)
+		c.answerAll(ops)
 	case c.force.Err() != nil:
 		starting.cancel()
 		for _, o := range ops {
@@ -301,7 +301,7 @@ func (c *Committer) flush(p *portion.Portion, ops []*op, batch *store.Batch, sta
 	case Transient(err):
 		c.Outage.Failed(logs.CallCommit, err)
 		for _, o := range ops {
-			o.repeated()
+			o.markRepeated()
 		}
 		starting.failed(err)
 		return c.drop(ops, err)
@@ -309,7 +309,7 @@ func (c *Committer) flush(p *portion.Portion, ops []*op, batch *store.Batch, sta
 		starting.cancel()
 		if errors.Is(err, supervise.ErrPanicked) {
 			for _, o := range ops {
-				o.repeated()
+				o.markRepeated()
 			}
 		}
 		return c.flushEach(p, ops)
@@ -371,7 +371,7 @@ func (c *Committer) takeRefused(ops []*op) (rest, alone []*op, changed bool) {
 	var busy []*op
 	for i, o := range ops {
 		size := o.size()
-		err := o.refused()
+		err := o.refused() // or it has dropped the checkpoint
 		changed = changed || err != nil || o.size() < size
 		switch {
 		case err == nil:
@@ -414,9 +414,9 @@ func (c *Committer) apply(batch *store.Batch) (err error) {
 	return err
 }
 
-// settle answers the ops of a committed batch, and puts aside those that are blocked by a caller's
+// answerAll answers the ops of a committed batch, and puts aside those that are blocked by a caller's
 // transaction.
-func (c *Committer) settle(ops []*op) {
+func (c *Committer) answerAll(ops []*op) {
 	var busy []*op
 	for _, o := range ops {
 		if o.keepBusy() {

@@ -38,13 +38,14 @@ func (o *op) ending(jobs map[store.ID]bool) {
 	}
 }
 
-// isCommitted records that the batch of the op was committed, and with it the outcome.
-func (o *op) isCommitted() {
+// markCommitted records that the batch of the op was committed, and with it the outcome.
+func (o *op) markCommitted() {
 	if o.Outcome != nil {
 		atomic.StoreUint32(&o.committed, 1)
 	}
 }
 
+// size is how many operations of the store the op has; the limits of a batch count these.
 func (o *op) size() int {
 	n := len(o.Enqueues) + len(o.Sends)
 	if o.Append != nil {
@@ -108,8 +109,8 @@ func (o *op) fail(err error) {
 	}
 }
 
-// repeated marks the operations that the store must recognise if they have been committed.
-func (o *op) repeated() {
+// markRepeated marks the operations that the store must recognise if they have been committed.
+func (o *op) markRepeated() {
 	if o.Outcome != nil {
 		o.Outcome.Repeat = true
 	}

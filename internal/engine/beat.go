@@ -115,7 +115,7 @@ func (n *node) lookForEnded(ctx context.Context, young time.Duration) {
 	}
 	for _, e := range ended {
 		if e.State.Finished() {
-			running[e.ID].run.durable.Cancel(store.ErrLeaseLost)
+			running[e.ID].run.replay.Cancel(store.ErrLeaseLost)
 			n.engine.news.EndedHere([]store.ID{e.ID})
 		}
 	}

@@ -17,7 +17,7 @@ type ending struct {
 	outcome *store.Outcome
 	job     logs.About
 	took    time.Duration // how long the run took; see took
-	durable chan struct{} // closed when the slot that waits for it may go on; nil: none waits
+	mayGoOn chan struct{} // closed when the slot that waits for it may go on; nil: none waits
 	aside   bool          // a caller's transaction blocks it: its slot was freed, only the committer knows it
 	settled atomic.Bool   // it no longer holds up a slot
 }
@@ -32,12 +32,11 @@ func (n *node) finish(o *store.Outcome, job logs.About, last *store.CheckpointWr
 	}
 	e := &ending{node: n, outcome: o, job: job, took: n.took(o)}
 	if n.pending.Add(1) > int64(maxPending(n.cfg.Slots)) {
-		e.durable = make(chan struct{})
+		e.mayGoOn = make(chan struct{})
 	}
-	durable := e.durable
 	n.outcomes.Add(1)
 	n.engine.commit.Finish(o, last, remembered, e.putAside, e.done)
-	return durable
+	return e.mayGoOn
 }
 
 // release gives back a job that was claimed and not started.
@@ -54,7 +53,7 @@ func (n *node) release(c store.Claimed) {
 func (e *ending) putAside() {
 	e.aside = true
 	e.node.slots.aside.Add(1)
-	e.settle()
+	e.freeSlot()
 }
 
 // done is called when the outcome is stored or given up. It logs asynchronously, because the caller
@@ -69,23 +68,23 @@ func (e *ending) done(err error) {
 		n.refused(o, e.job)
 	}
 	if e.took == unread && !needsAttention(e.outcome, err) {
-		e.settle()
+		e.freeSlot()
 		return
 	}
 	n.lines.Pen.Put(func() {
-		defer e.settle()
+		defer e.freeSlot()
 		n.engine.guard.Try("the report of an outcome", func() { n.report(e.outcome, e.job, e.took, err) })
 	})
 }
 
-// settle lets the slot go on.
-func (e *ending) settle() {
+// freeSlot lets the slot that waits for the outcome go on.
+func (e *ending) freeSlot() {
 	if e.settled.Swap(true) {
 		return
 	}
 	e.node.pending.Add(-1)
-	if e.durable != nil {
-		close(e.durable)
+	if e.mayGoOn != nil {
+		close(e.mayGoOn)
 	}
 }
 

@@ -71,7 +71,7 @@ func (n *node) run(c store.Claimed) {
 // A panic outside the handler ends this run only: its slot and its count go on.
 func (n *node) execute(c store.Claimed, w *worker) (following store.Claimed, ok, mine bool) {
 	x := n.executionOf(c, w)
-	defer x.run.durable.Stop()
+	defer x.run.replay.Stop()
 	returned := false
 	defer func() {
 		if !returned {
@@ -88,7 +88,7 @@ func (n *node) execute(c store.Claimed, w *worker) (following store.Claimed, ok,
 
 func (n *node) executionOf(c store.Claimed, w *worker) *execution {
 	run := &Run{claimed: c, node: n}
-	run.durable.Init(run, &run.claimed)
+	run.replay.Init(run, &run.claimed)
 	if c.Checkpoint != nil {
 		run.checkpoint, run.has = *c.Checkpoint, true
 	}
@@ -112,9 +112,9 @@ func (n *node) runJob(x *execution) *store.Outcome {
 	}
 	n.logStart(run)
 	if n.id.Load() != c.Lease.Node {
-		run.durable.Cancel(store.ErrLeaseLost) // the node was declared dead while the job waited for its slot
+		run.replay.Cancel(store.ErrLeaseLost) // the node was declared dead while the job waited for its slot
 	}
-	return run.durable.Attempt(ctx)
+	return run.replay.Attempt(ctx)
 }
 
 // settleGone settles a run whose goroutine ends here, by runtime.Goexit or by a panic of this
@@ -123,7 +123,7 @@ func (n *node) settleGone(x *execution, p any) {
 	var o *store.Outcome // if nil, the heartbeat finds the lease
 	n.engine.guard.Try("the end of a run", func() {
 		if p == nil {
-			o = x.run.durable.AfterGoexit()
+			o = x.run.replay.AfterGoexit()
 			return
 		}
 		n.engine.guard.Report("the end of a run", p, false)
@@ -137,12 +137,12 @@ func (n *node) settleGone(x *execution, p any) {
 func (n *node) startContext(x *execution) context.Context {
 	r := x.run
 	r.started = n.store.Now()
-	return r.durable.Start(r.started, x.handler.timeout(&r.claimed.Job))
+	return r.replay.Start(r.started, x.handler.timeout(&r.claimed.Job))
 }
 
 // settleFirst settles the run unless another goroutine has done so.
 func (n *node) settleFirst(x *execution, o *store.Outcome) (following store.Claimed, ok, mine bool) {
-	last, first := x.run.finish()
+	last, first := x.run.stopWriting()
 	if !first {
 		return store.Claimed{}, false, false
 	}
@@ -193,9 +193,9 @@ func (n *node) commitAndNext(x *execution, o *store.Outcome, last *store.Checkpo
 func (n *node) submit(x *execution, o *store.Outcome, last *store.CheckpointWrite) <-chan struct{} {
 	c := x.run.claimed
 	o.Carry(&c)
-	o.StartedAt, o.CancelSeen = x.run.started, x.run.durable.SawCancel()
+	o.StartedAt, o.CancelSeen = x.run.started, x.run.replay.SawCancel()
 	var remembered *store.Append
-	if a, remembers := x.run.durable.Final(o); remembers {
+	if a, remembers := x.run.replay.FinishJournal(o); remembers {
 		remembered = a
 		if x.handler != nil {
 			o.Version = x.handler.bindTo()
@@ -216,7 +216,7 @@ func (n *node) nextJob(x *execution) (following store.Claimed, ok bool) {
 
 // endUnwritten ends a run whose lease is lost: there is nothing to write.
 func (n *node) endUnwritten(x *execution) (following store.Claimed, ok, mine bool) {
-	if _, first := x.run.finish(); !first {
+	if _, first := x.run.stopWriting(); !first {
 		return store.Claimed{}, false, false
 	}
 	following, ok = n.nextJob(x)
@@ -234,7 +234,7 @@ func (n *node) abandonLater(x *execution, cause error) {
 		x.run.mu.Lock()
 		over := x.run.over
 		x.run.mu.Unlock()
-		if over || x.run.durable.IsCompensating() {
+		if over || x.run.replay.IsCompensating() {
 			return
 		}
 		n.abandon(x, cause)
@@ -251,9 +251,9 @@ func (n *node) abandon(x *execution, cause error) {
 	case errors.Is(cause, usercode.ErrShutdown):
 		o = &store.Outcome{State: store.Available, Reason: store.ReasonReleased, Error: text}
 	case errors.Is(cause, usercode.ErrTimeout):
-		o = x.run.durable.TimedOut(text, usercode.CutTrace(stack))
+		o = x.run.replay.TimedOut(text, usercode.CutTrace(stack))
 	case errors.Is(cause, replay.ErrClosing):
-		o = x.run.durable.Closing(text, usercode.CutTrace(stack))
+		o = x.run.replay.Closing(text, usercode.CutTrace(stack))
 	}
 	if n.settleElsewhere(x, o) {
 		n.lines.Say(slog.LevelError, x.run.about(), "handler is stuck: it ignores its context; its job is taken from it, its goroutine stays",

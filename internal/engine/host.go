@@ -14,7 +14,7 @@ import (
 // *Run implements replay.Host.
 
 // Main returns the strand of the handler itself.
-func (r *Run) Main() *replay.Strand { return r.durable.Main() }
+func (r *Run) Main() *replay.Strand { return r.replay.Main() }
 
 // Now returns the time of the store's clock.
 func (r *Run) Now() time.Time { return r.node.store.Now() }
@@ -32,7 +32,7 @@ func (r *Run) Append(a *store.Append) error {
 	if r.appending == nil {
 		r.appending = commit.NewCall()
 	}
-	return r.node.engine.commit.Append(r.durable.Life(), a, r.appending)
+	return r.node.engine.commit.Append(r.replay.Life(), a, r.appending)
 }
 
 // AppendLast is Append for entries that are written together with the outcome of the run.

@@ -25,8 +25,8 @@ func TestEndsReachStrandsThatWait(t *testing.T) {
 			}
 		}, usercode.ErrCancelled},
 		"timeout":    {func(*bed, *Run) { time.Sleep(time.Minute) }, usercode.ErrTimeout},
-		"shutdown":   {func(_ *bed, r *Run) { r.durable.Cancel(usercode.ErrShutdown) }, nil},
-		"lease lost": {func(_ *bed, r *Run) { r.durable.Cancel(store.ErrLeaseLost) }, nil},
+		"shutdown":   {func(_ *bed, r *Run) { r.replay.Cancel(usercode.ErrShutdown) }, nil},
+		"lease lost": {func(_ *bed, r *Run) { r.replay.Cancel(store.ErrLeaseLost) }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBed(t, Config{}, func(b *bed) {

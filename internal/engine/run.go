@@ -69,7 +69,7 @@ func (r *Run) SaveCheckpoint(ctx context.Context, value []byte) error {
 	err := r.node.engine.commit.Checkpoint(patient, write)
 	// Not write.Err: when the time is over the committer may still be writing it.
 	if errors.Is(err, store.ErrLeaseLost) {
-		r.durable.Cancel(store.ErrLeaseLost)
+		r.replay.Cancel(store.ErrLeaseLost)
 	}
 	if err != nil {
 		r.mu.Lock()
@@ -93,14 +93,14 @@ func (r *Run) flush() {
 	r.mu.Unlock()
 	r.node.engine.commit.Note(write, func() {
 		if errors.Is(write.Err, store.ErrLeaseLost) {
-			r.durable.Cancel(store.ErrLeaseLost)
+			r.replay.Cancel(store.ErrLeaseLost)
 		}
 	})
 }
 
 // finish ends the writes of the run. It returns first == false if another goroutine has ended them,
 // and the checkpoint that must be written with the outcome, if any.
-func (r *Run) finish() (last *store.CheckpointWrite, first bool) {
+func (r *Run) stopWriting() (last *store.CheckpointWrite, first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over {

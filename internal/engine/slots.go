@@ -306,7 +306,7 @@ func (s *slots) loseAll(node int64) {
 	}
 	s.mu.Unlock()
 	for _, x := range lost {
-		x.run.durable.Cancel(store.ErrLeaseLost)
+		x.run.replay.Cancel(store.ErrLeaseLost)
 	}
 }
 
@@ -320,7 +320,7 @@ func (s *slots) cancelAll(cause error) {
 	}
 	s.mu.Unlock()
 	for _, x := range all {
-		x.run.durable.Cancel(cause)
+		x.run.replay.Cancel(cause)
 	}
 }
 
@@ -330,7 +330,7 @@ func (s *slots) cancel(job store.ID, cause error) {
 	x := s.runsOf[job]
 	s.mu.Unlock()
 	if x != nil {
-		x.run.durable.Cancel(cause)
+		x.run.replay.Cancel(cause)
 	}
 }
 
@@ -353,7 +353,7 @@ func (s *slots) pause(job store.ID) {
 	x := s.runsOf[job]
 	s.mu.Unlock()
 	if x != nil {
-		x.run.durable.Pause()
+		x.run.replay.Pause()
 	}
 }
 
@@ -398,7 +398,7 @@ func (s *slots) without(jobs []store.ID) []store.ID {
 	defer s.mu.Unlock()
 	return slices.DeleteFunc(jobs, func(id store.ID) bool {
 		x := s.runsOf[id]
-		return x != nil && !x.run.durable.HasEnded()
+		return x != nil && !x.run.replay.HasEnded()
 	})
 }
 

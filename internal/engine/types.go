@@ -108,7 +108,7 @@ type Run struct {
 	node    *node
 
 	execution *execution
-	durable   replay.Run
+	replay    replay.Run
 	appending *commit.Call // needs appends one at a time, as replay makes them: Append fills it without a lock
 
 	mu         sync.Mutex

@@ -14,7 +14,7 @@ import (
 // return if the goroutine ends on the way, which is how a run parks: AfterGoexit has the outcome
 // then.
 func (r *Run) Attempt(ctx context.Context) *store.Outcome {
-	return r.compensate(r.conclude(ctx))
+	return r.compensate(r.callAndJudge(ctx))
 }
 
 // Play makes the attempt in a goroutine of its own, waits for its end, and returns its outcome. A
@@ -65,8 +65,8 @@ func (r *Run) Closing(text, trace string) *store.Outcome {
 	return r.host.Again(store.ReasonError, text, trace, -1)
 }
 
-// conclude calls the handler and judges what it returns.
-func (r *Run) conclude(ctx context.Context) *store.Outcome {
+// callAndJudge calls the handler and judges what it returns.
+func (r *Run) callAndJudge(ctx context.Context) *store.Outcome {
 	if r.claimed.Job.Closing || r.ending != nil {
 		if err := r.load(); err != nil {
 			return unreadable(err)
@@ -82,7 +82,7 @@ func (r *Run) conclude(ctx context.Context) *store.Outcome {
 		}
 	}
 	if err == nil {
-		p, o := r.completed()
+		p, o := r.incomplete()
 		switch {
 		case p != nil:
 			return r.judge(ctx, nil, p.Stack, p)

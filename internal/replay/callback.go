@@ -38,7 +38,7 @@ func (s *Strand) OpenCallback(name string) (*Callback, error) {
 		return &Callback{Token: e.Name, run: s.run, name: name, path: path}, nil
 	}
 	s.at(m, path, "", store.EntryCallback)
-	if err := s.open(m); err != nil {
+	if err := s.mayBegin(m); err != nil {
 		return nil, err
 	}
 	token := newToken(s.run.claimed.Job.ID)

@@ -49,7 +49,7 @@ func (s *Strand) child(m *replayState, path, kind string, build func() (*store.E
 		}
 		return &Child{ID: id, Kind: kind, run: s.run, path: path}, nil
 	}
-	if err := s.open(m); err != nil {
+	if err := s.mayBegin(m); err != nil {
 		return nil, err
 	}
 	e, err := unlockedBuild(m, build)

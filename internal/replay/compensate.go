@@ -33,9 +33,9 @@ func (s *Strand) OnFailure(name string, f func(*Strand) error) error {
 	return nil
 }
 
-// settle ends the strands that the handler left behind, each at its next operation, and waits for
+// endStrands ends the strands that the handler left behind, each at its next operation, and waits for
 // them: what they have done is to be undone, too.
-func (m *replayState) settle() {
+func (m *replayState) endStrands() {
 	if m.ending == nil {
 		m.ending = ErrClosing
 	}
@@ -62,7 +62,7 @@ func (r *Run) catchUp() {
 	m := r.state.Load()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.settle()
+	m.endStrands()
 }
 
 // keepPromised drops the compensations that were not registered when the end was decided, and
@@ -103,7 +103,7 @@ func (r *Run) compensate(o *store.Outcome) *store.Outcome {
 		return o
 	}
 	m.decided = o
-	m.settle()
+	m.endStrands()
 	if missing := m.keepPromised(data.Undo); missing != "" {
 		return nondeterminism("the code no longer registers the compensation at place " + missing +
 			", which was registered when its end was decided")

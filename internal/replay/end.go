@@ -9,9 +9,9 @@ import (
 	"github.com/holdfastdev/holdfast/store"
 )
 
-// completed tells what keeps a run from being completed whose handler has returned no error: a
+// incomplete tells what keeps a run from being completed whose handler has returned no error: a
 // strand that has panicked and was not awaited, or a journal that has more than the code asks for.
-func (r *Run) completed() (*usercode.PanicError, *store.Outcome) {
+func (r *Run) incomplete() (*usercode.PanicError, *store.Outcome) {
 	m := r.state.Load()
 	if m == nil {
 		return nil, nil
@@ -52,19 +52,20 @@ func (r *Run) decided() *store.Outcome {
 	return &o
 }
 
-// Final returns what is to be stored together with the outcome, and completes the outcome with what
-// the run knows. remembers is false if the function has used no operation.
-func (r *Run) Final(o *store.Outcome) (a *store.Append, remembers bool) {
+// FinishJournal ends the operations of the run, waits for a write that is under way, and stores all
+// that is pending but the last portion, which it returns to be stored together with the outcome. It
+// completes the outcome with what the run knows, and makes it that of a failed attempt if a portion
+// cannot be stored. remembers is false if the function has used no operation.
+func (r *Run) FinishJournal(o *store.Outcome) (a *store.Append, remembers bool) {
 	m := r.state.Load()
 	if m == nil {
 		return nil, false
 	}
-	return m.final(o), true
+	return m.finishJournal(o), true
 }
 
-// final returns what is to be stored together with the outcome, and completes the outcome with what
-// the run knows.
-func (m *replayState) final(o *store.Outcome) *store.Append {
+// finishJournal is FinishJournal of a run that has used operations.
+func (m *replayState) finishJournal(o *store.Outcome) *store.Append {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	// From now on no strand of the run begins an operation.

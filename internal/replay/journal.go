@@ -92,7 +92,7 @@ func (m *replayState) settled(c *Child) *store.Message {
 
 // add notes an entry that is to be stored with the next write, and may be asked for by this very
 // run.
-func (m *replayState) add(e store.Entry) { m.remind(m.store(e)) }
+func (m *replayState) add(e store.Entry) { m.remind(m.addPending(e)) }
 
 // remind makes an entry of this very run known to it.
 func (m *replayState) remind(e store.Entry) {
@@ -100,8 +100,8 @@ func (m *replayState) remind(e store.Entry) {
 	m.visit(e.Path)
 }
 
-// store is add for an entry that only later runs ask for.
-func (m *replayState) store(e store.Entry) store.Entry {
+// addPending is add for an entry that only later runs ask for. Nothing is stored before flush.
+func (m *replayState) addPending(e store.Entry) store.Entry {
 	e.Data, e.Codec = Pack(e.Data)
 	m.pending = append(m.pending, e)
 	m.account(&e)

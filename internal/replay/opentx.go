@@ -66,7 +66,7 @@ func (s *Strand) StepTx(
 			return data, nil
 		}
 		if errors.Is(a.Err, store.ErrLeaseLost) {
-			return nil, m.spoiled(a.Err)
+			return nil, m.endIfUnwritten(a.Err)
 		}
 		return nil, err
 	})

@@ -110,20 +110,20 @@ func (s *Strand) Contradict(what string) error {
 	return nil
 }
 
-// open reports whether a new operation may begin: not if the run is ending.
-func (s *Strand) open(m *replayState) error {
+// mayBegin returns why no new operation may begin: the run is ending, or its journal is full.
+func (s *Strand) mayBegin(m *replayState) error {
 	if s.undo {
 		return nil
 	}
 	if m.ending == nil {
 		return m.full()
 	}
-	// Its context ends only now: until here the run has rebuilt what it knew.
+	// The handler's context ends only now: until here the run has rebuilt what it knew.
 	s.run.endMain(m.ending)
 	return m.ending
 }
 
-// roomFor is open for operations that go on while the run is ending: they fail only if the journal
+// roomFor is mayBegin for operations that go on while the run is ending: they fail only if the journal
 // is full.
 func (s *Strand) roomFor(m *replayState) error {
 	if s.undo {
@@ -139,7 +139,7 @@ func (s *Strand) decides(m *replayState) error {
 	if m.closed == nil {
 		return s.roomFor(m)
 	}
-	return s.open(m)
+	return s.mayBegin(m)
 }
 
 // await waits until ready is true, and returns nil then. While no strand of the run does anything
@@ -161,7 +161,7 @@ func (s *Strand) await(m *replayState, ready func() bool, what func() blockedOn)
 		}
 		p := what()
 		if m.ending != nil && (!p.strand || m.active == 1 || m.hopeless) {
-			if err := s.open(m); err != nil {
+			if err := s.mayBegin(m); err != nil {
 				return err
 			}
 		}

@@ -67,7 +67,7 @@ func (s *Strand) receive(
 	}
 	at := limit.Until
 	if !r.ready(m, time.Time{}) {
-		if err := s.open(m); err != nil {
+		if err := s.mayBegin(m); err != nil {
 			return nil, err
 		}
 		var err error

@@ -101,7 +101,7 @@ func (a *attempt) call(handler func(s *Strand) ([]byte, error)) *store.Outcome {
 	}()
 	o := run.Play(run.Start(a.Now(), 0))
 	if o != nil {
-		if last, _ := run.Final(o); last != nil {
+		if last, _ := run.FinishJournal(o); last != nil {
 			a.journal.Entries = append(a.journal.Entries, last.Entries...)
 		}
 	}

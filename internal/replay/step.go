@@ -37,7 +37,7 @@ func (s *Strand) Step(name string, policy StepPolicy, f func(ctx context.Context
 		if s.undo {
 			m.add(e) // a compensation that is tried again comes past it
 		} else {
-			m.store(e)
+			m.addPending(e)
 		}
 		return data, m.flush()
 	})
@@ -162,7 +162,7 @@ func (s *Strand) step(
 	if ended || err != nil {
 		return result, err
 	}
-	if err := s.open(m); err != nil {
+	if err := s.mayBegin(m); err != nil {
 		return nil, err
 	}
 	for ; ; attempt++ {

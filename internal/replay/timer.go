@@ -43,7 +43,7 @@ func (s *Strand) Timer(limit Limit) (*Timer, error) {
 func (s *Strand) timer(m *replayState, limit Limit) (*Timer, error) {
 	path, entries := s.enter(m, "", store.EntryTimer)
 	if entries == nil {
-		if err := s.open(m); err != nil {
+		if err := s.mayBegin(m); err != nil {
 			return nil, err
 		}
 	}

@@ -63,17 +63,22 @@ type replayState struct {
 	strandEnded sync.Cond // told when one of them ends, and when the run exits
 	active      int       // strands that do not wait
 	blocked     map[*Strand]*block
-	held        bool           // a pause was requested
-	pausesHere  bool           // and the run ends because of that
-	ending      error          // no further operation begins, because of this
-	hopeless    bool           // the run is ending, and all of its strands wait for each other
-	exiting     bool           // every strand ends its goroutine at its next operation
-	outcome     *store.Outcome // of a run that exits; nil: there is nothing to write
-	decided     *store.Outcome // how the run ends when its strands have ended, unless there is something to undo
-	undos       []undo         // what OnFailure registered
-	randoms     map[string]uint64
-	patches     map[string]bool
-	lingering   *time.Timer
+	held        bool // a pause was requested
+	pausesHere  bool // and the run ends because of that
+
+	// How a run comes to its end: ending, by a cancel or a timeout; decided, then ending anyway,
+	// and hopeless; closed, if there is something to undo; at last exiting and concluded, when its
+	// journal is finished. A run that parks, or whose life is over, is exiting at once.
+	ending   error          // no further operation begins, because of this
+	hopeless bool           // the run is ending, and all of its strands wait for each other
+	exiting  bool           // every strand ends its goroutine at its next operation
+	outcome  *store.Outcome // of a run that exits; nil: there is nothing to write
+	decided  *store.Outcome // how the run ends when its strands have ended, unless there is something to undo
+
+	undos     []undo // what OnFailure registered
+	randoms   map[string]uint64
+	patches   map[string]bool
+	lingering *time.Timer
 }
 
 // block is a strand that waits.

@@ -83,7 +83,7 @@ func (s *Strand) Publish(kind store.EntryKind, name string, data []byte) error {
 	if len(entries) > 0 {
 		return nil
 	}
-	if err := s.open(m); err != nil {
+	if err := s.mayBegin(m); err != nil {
 		return err
 	}
 	m.add(store.Entry{Kind: kind, Path: path, Name: name, Data: data})

@@ -28,7 +28,7 @@ func (m *replayState) flush() error {
 		m.exit()
 	}
 	for len(m.pending) > 0 || len(m.enqueues) > 0 {
-		if err := m.spoiled(m.write()); err != nil {
+		if err := m.endIfUnwritten(m.write()); err != nil {
 			return err
 		}
 		for m.flushing { // another strand's
@@ -109,9 +109,9 @@ func (m *replayState) written(a *store.Append, err error) {
 	m.flushed.Broadcast()
 }
 
-// spoiled ends the run if a write of it failed: whatever went on from there would not be
+// endIfUnwritten ends the run if a write of it failed: whatever went on from there would not be
 // remembered.
-func (m *replayState) spoiled(err error) error {
+func (m *replayState) endIfUnwritten(err error) error {
 	switch {
 	case err == nil:
 		return nil
