@@ -414,8 +414,8 @@ func (c *Committer) apply(batch *store.Batch) (err error) {
 	return err
 }
 
-// answerAll answers the ops of a committed batch, and puts aside those that are blocked by a caller's
-// transaction.
+// answerAll answers the ops of a committed batch, and puts aside those that are blocked by a
+// caller's transaction.
 func (c *Committer) answerAll(ops []*op) {
 	var busy []*op
 	for _, o := range ops {

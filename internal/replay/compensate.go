@@ -33,8 +33,8 @@ func (s *Strand) OnFailure(name string, f func(*Strand) error) error {
 	return nil
 }
 
-// endStrands ends the strands that the handler left behind, each at its next operation, and waits for
-// them: what they have done is to be undone, too.
+// endStrands ends the strands that the handler left behind, each at its next operation, and waits
+// for them: what they have done is to be undone, too.
 func (m *replayState) endStrands() {
 	if m.ending == nil {
 		m.ending = ErrClosing

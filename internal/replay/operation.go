@@ -123,8 +123,8 @@ func (s *Strand) mayBegin(m *replayState) error {
 	return m.ending
 }
 
-// roomFor is mayBegin for operations that go on while the run is ending: they fail only if the journal
-// is full.
+// roomFor is mayBegin for operations that go on while the run is ending: they fail only if the
+// journal is full.
 func (s *Strand) roomFor(m *replayState) error {
 	if s.undo {
 		return nil
