@@ -278,11 +278,11 @@ func (s *Store) claimAgain(ctx context.Context, params store.ClaimParams) ([]sto
 		return claimed, err
 	}
 	claimed, _, err = s.claim(ctx, params, &local.Look{Whole: true}, map[int32]local.Span{})
-	if len(claimed) > 0 || err != nil {
+	if overtaken := pg.CodeOf(err) == pg.CodeUnique; len(claimed) > 0 || err != nil && !overtaken {
 		return claimed, err
 	}
 	// Either there is nothing to claim, or the lost claim was still on its way and has come through
-	// just now.
+	// just now: it took all there was, or the number.
 	claimed, _, err = s.claimsFrom(ctx, params, ask)
 	return claimed, err
 }
