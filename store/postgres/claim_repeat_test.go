@@ -137,7 +137,9 @@ func TestARepeatThatIsOvertaken(t *testing.T) {
 		answers <- ids
 	}
 	go claim(false)
-	eventually(t, "the claim has locked its node", func() bool { return value[bool](t, observer, inSchema("SELECT is_called FROM {schema}.claims")) })
+	eventually(t, "the claim has locked its node", func() bool {
+		return value[bool](t, observer, inSchema("SELECT is_called FROM {schema}.claims"))
+	})
 	go claim(true)
 	eventually(t, "the repeat waits for the node", func() bool {
 		return value[bool](t, observer, inSchema(`SELECT EXISTS (
