@@ -171,7 +171,7 @@ func (s *spaces) run(ctx context.Context, r Attempt) ([]byte, error) {
 			return nil, err
 		}
 		if err == nil {
-			// A child that is enqueued with the end of its parent may be cancelled before it starts.
+			// A child that is enqueued with the end of its parent may be cancelled at once.
 			_, err = strand.Step("rest", replay.StepPolicy{}, func(context.Context, int) ([]byte, error) {
 				time.Sleep(soon + soon/2)
 				return nil, nil
