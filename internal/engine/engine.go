@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -109,12 +110,27 @@ func (e *Engine) Retry(ctx context.Context, params store.RetryParams) ([]store.R
 	return results, err
 }
 
-// Send delivers messages to jobs and returns when they are durable. Each has its own result.
+// Send delivers messages to jobs and returns when they are durable. Each has its own result. A send
+// without a key gets one that nothing else has, so that the committer may repeat it.
 func (e *Engine) Send(ctx context.Context, sends []*store.Send) error {
 	if e.isClosed() {
 		return store.ErrClosed
 	}
-	return e.commit.Send(ctx, sends)
+	var made []*store.Send
+	for _, q := range sends {
+		if q.Key == "" {
+			q.Key = rand.Text()
+			made = append(made, q)
+		}
+	}
+	err := e.commit.Send(ctx, sends)
+	if err != nil {
+		return err // and the committer may still be writing them
+	}
+	for _, q := range made {
+		q.Result.Duplicate = false // it is its own
+	}
+	return nil
 }
 
 // PauseJobs pauses jobs.
