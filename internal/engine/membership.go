@@ -74,6 +74,7 @@ func (n *node) join(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("joining as a node: %w", err)
 	}
+	n.numbers.begin(id)
 	n.id.Store(id)
 	n.runner.nodeID.Store(id)
 	n.engine.nameNode()
