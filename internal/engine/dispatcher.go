@@ -127,7 +127,8 @@ func (d *dispatcher) take(ctx context.Context, limit int, queues []store.QueueDe
 	jobs, again, err := d.claim(ctx, params)
 	d.start(jobs)
 	for len(jobs) > 0 && again.Limit < again.Sent && err == nil {
-		// Only a part of the claimed jobs has arrived; it runs already.
+		// The repeat asked for fewer jobs than the claim took. Those that arrived run; fetch the
+		// others.
 		var more []store.Claimed
 		again.After = jobs[len(jobs)-1].Lease
 		if more, again, err = d.claim(ctx, again); len(more) == 0 {

@@ -147,7 +147,7 @@ func (n *node) settleFirst(x *execution, o *store.Outcome) (following store.Clai
 		return store.Claimed{}, false, false
 	}
 	if o.State == store.Completed {
-		last = nil
+		last = nil // no attempt continues from it
 	}
 	following, ok = n.commitAndNext(x, o, last)
 	return following, ok, true

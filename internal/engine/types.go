@@ -120,7 +120,8 @@ type Run struct {
 }
 
 // execution is a run in a slot. It ends once: when its handler returns, or when it is given up as
-// stuck.
+// stuck. An execution is the slot's view of a run, a Run the handler's, and a replay.Run the
+// journal's: there is one of each.
 type execution struct {
 	run     *Run
 	handler *Handler

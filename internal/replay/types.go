@@ -52,7 +52,7 @@ type replayState struct {
 	warned    bool          // that they are many
 	pending   []store.Entry // what is to be stored with the next write
 	enqueues  []*store.Enqueue
-	flushing  bool
+	flushing  bool    // a write, or a transaction of the user's, is under way
 	unwritten bool    // a write has failed, or was not waited for: it is unknown what the journal holds
 	tx        *openTx // what is being written is in a transaction of the user's
 

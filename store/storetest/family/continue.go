@@ -186,8 +186,8 @@ func continueRepeat(e *env.Env) {
 	e.Equal("job", e.Get(run.Job.ID), before)
 }
 
-// continueRepeatWhole repeats the last entries of a run with its outcome: the run that continued has
-// removed them.
+// continueRepeatWhole repeats the last entries of a run with its outcome: the run that continued
+// has removed them.
 func continueRepeatWhole(e *env.Env) {
 	run := e.Durable(2)
 	o := env.Outcome(run, store.Available, env.AsNew("x"))
