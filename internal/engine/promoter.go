@@ -66,7 +66,7 @@ func (p *promoter) loop(ctx context.Context) {
 // look makes due jobs available, and returns when to look again.
 func (p *promoter) look(ctx context.Context) time.Time {
 	n := p.node
-	idle := idlePoll
+	idle := n.engine.cfg.every(idlePoll)
 	if !n.store.Traits().Wakeups {
 		idle = blindPoll
 	}
