@@ -26,7 +26,7 @@ func (n *node) logUnserved(ctx context.Context) error {
 		return err
 	}
 	every := n.engine.cfg.every(unservedEvery)
-	again := unservedAgain / unservedEvery * every
+	again := max(unservedAgain, 1000*n.engine.cfg.Rarely)
 	now := time.Now() //nolint:forbidigo // a duration, not the time of day
 	seen := make(map[store.Unserved]sighting, len(found))
 	for _, u := range found {
