@@ -12,7 +12,7 @@ func init() { //nolint:gochecknoinits // lets internal packages reach the engine
 	}
 	access.WithTests = func(t access.Tests) any {
 		return Option(func(s *settings) error {
-			s.engine.Rarely = t.Rarely
+			s.engine.Rarely, s.stub = t.Rarely, t.Stub
 			return nil
 		})
 	}

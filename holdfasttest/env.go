@@ -38,6 +38,7 @@ func run(t *testing.T, clock func() time.Time, f func(env *Env), opts []holdfast
 	synctest.Test(t, func(t *testing.T) {
 		t.Helper()
 		w := &world{memory: newMemory(model.New(clock)), resting: make(chan struct{}, 1)}
+		defer w.stubs.check(t)
 		env := w.open(t, opts)
 		defer w.close(t) // also when the test fails: the bubble would not end otherwise
 		tooLong := time.AfterFunc(longest, func() { env.giveUp() })
@@ -49,7 +50,7 @@ func run(t *testing.T, clock func() time.Time, f func(env *Env), opts []holdfast
 // open starts a process.
 func (w *world) open(t *testing.T, opts []holdfast.Option) *Env {
 	t.Helper()
-	tests := access.WithTests(access.Tests{Rarely: rarely})
+	tests := access.WithTests(access.Tests{Rarely: rarely, Stub: w.stubs.find(t)})
 	client := open(t, w.memory.process(), append([]holdfast.Option{tests.(holdfast.Option)}, opts...)) //nolint:errcheck // it is one
 	w.mu.Lock()
 	defer w.mu.Unlock()

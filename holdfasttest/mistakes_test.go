@@ -2,6 +2,7 @@ package holdfasttest_test
 
 import (
 	"context"
+	"database/sql"
 	"os"
 	"os/exec"
 	"strings"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/holdfasttest"
+	"github.com/holdfastdev/holdfast/store"
+	"github.com/holdfastdev/holdfast/store/sqlite"
 )
 
 // mistake is a test that must fail, and what it must say then.
@@ -83,6 +86,36 @@ var mistakes = map[string]mistake{
 		enqueue(env, holdfast.NewKind[order, int]("mail"), order{"a", 1})
 		holdfasttest.Enqueued(env, holdfast.NewKind[int, int]("mail"))
 	}, []string{"do not decode into int"}},
+}
+
+func init() { //nolint:gochecknoinits // those of stubs, which are many
+	step := func(run *holdfast.Run, _ int) (int, error) {
+		return holdfast.Step(run, "charge", func(context.Context) (int, error) { return 1, nil })
+	}
+	mistakes["Stub of another type"] = mistake{func(env *holdfasttest.Env) {
+		holdfasttest.Stub(env, "charge", func(context.Context) (string, error) { return "", nil })
+		ends(env, enqueue(env, kindOf(env, step), 1), store.Failed, 0)
+	}, []string{`the stub of step "charge" of kind "probe" is a func(context.Context) (string, error), but`, "it a func(context.Context) (int, error)"}}
+	mistakes["Stub of no step"] = mistake{func(env *holdfasttest.Env) {
+		holdfasttest.Stub(env, "chrage", func(context.Context) (int, error) { return 1, nil })
+		ends(env, enqueue(env, kindOf(env, step), 1), store.Completed, 0)
+	}, []string{`no handler has asked for step "chrage", which the test replaces; the steps asked for are: step "charge" of kind "probe"`}}
+	mistakes["StubOf another kind"] = mistake{func(env *holdfasttest.Env) {
+		holdfasttest.StubOf(env, holdfast.NewKind[int, int]("other"), "charge", func(context.Context) (int, error) { return 1, nil })
+		ends(env, enqueue(env, kindOf(env, step), 1), store.Completed, 0)
+	}, []string{`no handler has asked for step "charge" of kind "other", which`}}
+	mistakes["Stub in a test without a job"] = mistake{func(env *holdfasttest.Env) {
+		holdfasttest.Stub(env, "charge", func(context.Context) (int, error) { return 1, nil })
+	}, []string{`the steps asked for are: none`}}
+	mistakes["Stub without a function"] = mistake{func(env *holdfasttest.Env) {
+		holdfasttest.Stub[int](env, "charge", nil)
+	}, []string{"it takes the name of a step and a function, and one of them is missing"}}
+	mistakes["StepTx without a stub"] = mistake{func(env *holdfasttest.Env) {
+		kind := kindOf(env, func(run *holdfast.Run, _ int) (int, error) {
+			return holdfast.StepTx(run, "book", sqlite.Begin(nil), func(context.Context, *sql.Tx) (int, error) { return 1, nil })
+		})
+		ends(env, enqueue(env, kind, 1), store.Failed, 0)
+	}, []string{`step "book" of kind "probe" is a StepTx`, "replace it with holdfasttest.Stub"}}
 }
 
 // TestMistakes: a test that uses the kit wrongly, or whose expectations are not met, fails, and

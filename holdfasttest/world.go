@@ -23,6 +23,7 @@ type Env struct {
 // world is what all processes of a test have in common.
 type world struct {
 	memory  *memory
+	stubs   stubs
 	running sync.WaitGroup
 	resting chan struct{} // holds something while a goroutine waits for all others to rest
 

@@ -19,6 +19,9 @@ var Runner func(client any) *engine.Runner
 type Tests struct {
 	// Rarely is that of engine.Config.
 	Rarely time.Duration
+	// Stub returns what is called instead of the function of a step, of the same type as fn, or nil
+	// if that is to be called.
+	Stub func(kind, step string, fn any) (any, error)
 }
 
 // WithTests returns a holdfast.Option.
