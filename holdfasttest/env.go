@@ -38,6 +38,8 @@ func run(t *testing.T, clock func() time.Time, f func(env *Env), opts []holdfast
 	synctest.Test(t, func(t *testing.T) {
 		t.Helper()
 		w := &world{memory: newMemory(model.New(clock)), resting: make(chan struct{}, 1)}
+		w.lasting, w.end = context.WithCancel(context.WithoutCancel(t.Context()))
+		defer w.end()
 		defer w.stubs.check(t)
 		env := w.open(t, opts)
 		defer w.close(t) // also when the test fails: the bubble would not end otherwise
@@ -95,7 +97,12 @@ func (w *world) close(t *testing.T) {
 func (e *Env) giveUp() {
 	e.T.Errorf("holdfasttest: the test waits for something that does not come: %d years of virtual time have passed; unfinished jobs:%s",
 		longest/(365*24*time.Hour), e.describe(e.unfinished()))
-	e.world.close(e.T)
+	e.world.end()
+	e.world.mu.Lock()
+	defer e.world.mu.Unlock()
+	for _, client := range e.world.clients {
+		_ = client.Close(e.world.lasting) // Run tells of errors
+	}
 }
 
 // Open starts another process on the database of the test, with a client, handlers and a node of

@@ -88,6 +88,52 @@ var mistakes = map[string]mistake{
 	}, []string{"do not decode into int"}},
 }
 
+func init() { //nolint:gochecknoinits // those of WorkOne, which are many
+	kind := holdfast.NewKind[int, string]("probe")
+	worked := func(job func(env *holdfasttest.Env)) func(env *holdfasttest.Env) {
+		return func(env *holdfasttest.Env) {
+			if err := kind.Handle(env.Client, untilStopped); err != nil {
+				env.T.Fatal(err)
+			}
+			job(env)
+			holdfasttest.WorkOne(env, kind)
+		}
+	}
+	mistakes["WorkOne without a handler"] = mistake{
+		func(env *holdfasttest.Env) { holdfasttest.WorkOne(env, kind) },
+		[]string{`kind "probe" has no handler in namespace default; register it with Handle before`},
+	}
+	mistakes["WorkOne beside a node"] = mistake{
+		worked(func(env *holdfasttest.Env) { env.Start() }),
+		[]string{"works the jobs already; leave out Start"},
+	}
+	mistakes["WorkOne without a job"] = mistake{
+		worked(func(env *holdfasttest.Env) { enqueue(env, holdfast.NewKind[int, int]("other"), 1) }),
+		[]string{`no job of kind "probe" is due; none was enqueued; others were: 1 of kind other`},
+	}
+	mistakes["WorkOne after the end"] = mistake{worked(func(env *holdfasttest.Env) {
+		job := enqueue(env, kind, 1)
+		if err := job.Cancel(env.T.Context(), "never"); err != nil {
+			env.T.Fatal(err)
+		}
+	}), []string{"all that were enqueued have finished"}}
+	mistakes["WorkOne of jobs that are not due"] = mistake{worked(func(env *holdfasttest.Env) {
+		enqueue(env, kind, 1)
+		enqueue(env, kind, 2, holdfast.Delay(time.Hour))
+		enqueue(env, kind, 3, holdfast.Queue("paused"))
+		_ = env.Client.PauseQueue(env.T.Context(), "paused")
+		holdfasttest.WorkOne(env, kind)
+	}), []string{"which Advance, a signal or a person may make due, are:", "parked, waits for signal stop", "scheduled, due in 1h0m0s", "is paused"}}
+	mistakes["WorkOne of a handler that waits for the test"] = mistake{func(env *holdfasttest.Env) {
+		stuck := handled(env, "stuck", func(run *holdfast.Run, _ int) (int, error) {
+			<-run.Done()
+			return 0, run.Err()
+		})
+		enqueue(env, stuck, 1)
+		env.T.Logf("the run ended as %v", holdfasttest.WorkOne(env, stuck).State)
+	}, []string{"does not come: 10 years", "stuck 0", "running for 87600h", "the run ended as available"}}
+}
+
 func init() { //nolint:gochecknoinits // those of stubs, which are many
 	step := func(run *holdfast.Run, _ int) (int, error) {
 		return holdfast.Step(run, "charge", func(context.Context) (int, error) { return 1, nil })

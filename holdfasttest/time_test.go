@@ -1,8 +1,11 @@
 package holdfasttest_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -113,6 +116,20 @@ func TestWaitIdleWithoutWrites(t *testing.T) {
 		env.WaitIdle()
 		isIn(env, job.ID, store.Cancelled)
 	})
+}
+
+// TestWhatNoNodeServes: the log tells of jobs that no node serves, and not every hour again.
+func TestWhatNoNodeServes(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	holdfasttest.Run(t, func(env *holdfasttest.Env) {
+		kindOf(env, nothing)
+		enqueue(env, holdfast.NewKind[int, int]("served.elsewhere"), 1)
+		env.Advance(30 * 24 * time.Hour)
+	}, holdfast.WithLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))))
+	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "no node serves them") {
+		t.Error(text)
+	}
 }
 
 // TestStartAgain: after its end a process is started as another one.

@@ -27,6 +27,9 @@ type world struct {
 	running sync.WaitGroup
 	resting chan struct{} // holds something while a goroutine waits for all others to rest
 
+	lasting context.Context // ends when the test has taken too long
+	end     context.CancelFunc
+
 	mu      sync.Mutex
 	clients []*holdfast.Client
 	nodes   []chan error // get how each node has ended

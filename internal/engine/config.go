@@ -21,8 +21,7 @@ type Config struct {
 	// Rarely, if not 0, is the least interval of what is only there for lost wake-ups and dead
 	// nodes: beats, polls, periodic duties. It is for tests in memory, where there are none.
 	Rarely time.Duration
-
-	Node NodeConfig
+	Node   NodeConfig
 }
 
 // NodeConfig configures a node.

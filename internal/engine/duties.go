@@ -30,7 +30,7 @@ func (n *node) duties() []duty {
 		{name: "retention", every: n.engine.cfg.every(time.Minute), do: n.retain},
 		{name: "jobs that no node serves", every: n.engine.cfg.every(unservedEvery), do: n.logUnserved},
 		{name: "lost leases", now: n.giveUpNow, everywhere: true, do: n.giveUp},
-		{name: "stale prefetch", now: n.slots.waiting, everywhere: true, do: n.releaseStale},
+		{name: "stale prefetch", now: n.slots.waits, everywhere: true, do: n.releaseStale},
 	}
 }
 
@@ -156,9 +156,7 @@ func (n *node) retain(ctx context.Context) error {
 // releaseStale gives back prefetched jobs that get no slot within a second, because handlers
 // suddenly take longer. It is requested when jobs wait.
 func (n *node) releaseStale(ctx context.Context) error {
-	if supervise.Sleep(ctx, time.Second); ctx.Err() != nil {
-		return nil //nolint:nilerr // the node has stopped, and given them back
-	}
+	supervise.Sleep(ctx, time.Second)
 	for _, c := range n.slots.takeStale(n.store.Now().Add(-time.Second)) {
 		n.release(c)
 	}

@@ -566,7 +566,7 @@ func TestJobsThatStillWaitAreLookedAtAgain(t *testing.T) {
 		taken  int
 	}{{now, 0}, {now.Add(time.Second), 1}} {
 		select {
-		case <-s.waiting:
+		case <-s.waits:
 		default:
 			t.Fatal("nobody looks at the job that waits")
 		}
@@ -575,7 +575,7 @@ func TestJobsThatStillWaitAreLookedAtAgain(t *testing.T) {
 		}
 	}
 	select {
-	case <-s.waiting:
+	case <-s.waits:
 		t.Error("no job waits")
 	default:
 	}

@@ -17,8 +17,7 @@ type slots struct {
 	most   int      // slots that the queues can use
 	shares []*share // one for each queue that the node serves, or one for all
 	named  map[string]*share
-
-	waiting chan struct{} // told when jobs wait for a slot
+	waits  chan struct{} // told when jobs wait for a slot
 
 	mu       sync.Mutex
 	used     int                     // slots in use
@@ -35,7 +34,7 @@ type slots struct {
 const maxAside = 10_000
 
 func newSlots(size int, queues []store.QueueDemand) *slots {
-	s := &slots{size: size, most: size, runsOf: map[store.ID]*execution{}, mayWait: maxAside, waiting: make(chan struct{}, 1)}
+	s := &slots{size: size, most: size, runsOf: map[store.ID]*execution{}, mayWait: maxAside, waits: make(chan struct{}, 1)}
 	if len(queues) == 0 {
 		s.shares = []*share{newShare("", size)}
 		return s
@@ -176,7 +175,7 @@ func (s *slots) admitLocked(jobs []store.Claimed) (start []store.Claimed) {
 			i++
 		}
 		q.buffer = append(q.buffer, jobs[first:i+1]...)
-		supervise.Signal(s.waiting)
+		supervise.Signal(s.waits)
 	}
 	return start
 }
@@ -295,7 +294,7 @@ func (s *slots) takeWaiting(which func(*store.Claimed) bool) (taken []store.Clai
 			return takes
 		})
 		if len(q.buffer) > 0 {
-			supervise.Signal(s.waiting)
+			supervise.Signal(s.waits)
 		}
 	}
 	return taken

@@ -25,8 +25,7 @@ func wakesOf(batch *store.Batch, now time.Time, poll time.Duration) []store.Wake
 	for _, o := range batch.Outcomes {
 		w.ended(o, now)
 	}
-	if due := w.deferred.Due; !due.IsZero() && due.Before(now.Add(poll)) {
-		// The poll of idle nodes finds what is due later.
+	if due := w.deferred.Due; !due.IsZero() && due.Before(now.Add(poll)) { // a poll finds what is due later
 		w.list = append(w.list, w.deferred)
 	}
 	return w.list
