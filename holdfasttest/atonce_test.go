@@ -16,7 +16,9 @@ const between = 90*time.Minute + 7*time.Second
 
 // kindOf registers a handler of the kind "probe" and starts the node, and lets time pass until no
 // safety net will look for a while.
-func kindOf[In, Out any](env *holdfasttest.Env, handler func(run *holdfast.Run, in In) (Out, error), opts ...holdfast.HandleOption) holdfast.Kind[In, Out] {
+func kindOf[In, Out any](
+	env *holdfasttest.Env, handler func(run *holdfast.Run, in In) (Out, error), opts ...holdfast.HandleOption,
+) holdfast.Kind[In, Out] {
 	env.T.Helper()
 	kind := handled(env, "probe", handler, opts...)
 	env.Start()

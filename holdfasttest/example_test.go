@@ -50,7 +50,7 @@ func sendInvoice(run *holdfast.Run, customer string) (string, error) {
 }
 
 // A test of a durable function in virtual time: the thirty days take no time.
-func ExampleRun() {
+func ExampleRun() { //nolint:testableexamples // TestExamples runs it
 	holdfasttest.Run(t, func(env *holdfasttest.Env) {
 		t := env.T
 		if err := invoice.Handle(env.Client, sendInvoice); err != nil {
@@ -76,7 +76,7 @@ func ExampleRun() {
 }
 
 // A stub may fail, which is retried as the step's own failures are.
-func ExampleStub() {
+func ExampleStub() { //nolint:testableexamples // TestExamples runs it
 	holdfasttest.Run(t, func(env *holdfasttest.Env) {
 		t := env.T
 		if err := invoice.Handle(env.Client, sendInvoice); err != nil {
@@ -100,7 +100,7 @@ func ExampleStub() {
 }
 
 // The steps of one kind are replaced, and those of the same name in other kinds are not.
-func ExampleStubOf() {
+func ExampleStubOf() { //nolint:testableexamples // TestExamples runs it
 	holdfasttest.Run(t, func(env *holdfasttest.Env) {
 		t := env.T
 		if err := invoice.Handle(env.Client, sendInvoice); err != nil {
@@ -122,7 +122,7 @@ func ExampleStubOf() {
 }
 
 // A durable function is worked part by part, without a node.
-func ExampleWorkOne() {
+func ExampleWorkOne() { //nolint:testableexamples // TestExamples runs it
 	holdfasttest.Run(t, func(env *holdfasttest.Env) {
 		t := env.T
 		if err := invoice.Handle(env.Client, sendInvoice); err != nil {
@@ -145,7 +145,7 @@ func ExampleWorkOne() {
 
 // What a program enqueues is looked at without a handler, and the jobs with all that is known of
 // them.
-func ExampleRequireEnqueued() {
+func ExampleRequireEnqueued() { //nolint:testableexamples // TestExamples runs it
 	signUp := func(ctx context.Context, hf *holdfast.Client, customer string) error { // the code under test
 		_, err := remind.Enqueue(ctx, hf, customer, holdfast.Delay(24*time.Hour), holdfast.Queue("mail"))
 		return err
@@ -165,7 +165,7 @@ func ExampleRequireEnqueued() {
 }
 
 // Time passes by Advance, and what has become due is done when it returns.
-func ExampleEnv_Advance() {
+func ExampleEnv_Advance() { //nolint:testableexamples // TestExamples runs it
 	holdfasttest.Run(t, func(env *holdfasttest.Env) {
 		t := env.T
 		sent := 0
@@ -191,7 +191,7 @@ func ExampleEnv_Advance() {
 }
 
 // A deploy: a run that the old process has begun goes on in the new one.
-func ExampleEnv_Open() {
+func ExampleEnv_Open() { //nolint:testableexamples // TestExamples runs it
 	holdfasttest.Run(t, func(env *holdfasttest.Env) {
 		t := env.T
 		holdfasttest.Stub(env, "send", func(context.Context) (string, error) { return "no. 7", nil })

@@ -123,7 +123,9 @@ func init() { //nolint:gochecknoinits // those of WorkOne, which are many
 		enqueue(env, kind, 3, holdfast.Queue("paused"))
 		_ = env.Client.PauseQueue(env.T.Context(), "paused")
 		holdfasttest.WorkOne(env, kind)
-	}), []string{"which Advance, a signal or a person may make due, are:", "parked, waits for signal stop", "scheduled, due in 1h0m0s", "is paused"}}
+	}), []string{
+		"which Advance, a signal or a person may make due, are:", "parked, waits for signal stop", "scheduled, due in 1h0m0s", "is paused",
+	}}
 	mistakes["WorkOne of a handler that waits for the test"] = mistake{func(env *holdfasttest.Env) {
 		stuck := handled(env, "stuck", func(run *holdfast.Run, _ int) (int, error) {
 			<-run.Done()
@@ -141,7 +143,10 @@ func init() { //nolint:gochecknoinits // those of stubs, which are many
 	mistakes["Stub of another type"] = mistake{func(env *holdfasttest.Env) {
 		holdfasttest.Stub(env, "charge", func(context.Context) (string, error) { return "", nil })
 		ends(env, enqueue(env, kindOf(env, step), 1), store.Failed, 0)
-	}, []string{`the stub of step "charge" of kind "probe" is a func(context.Context) (string, error), but`, "it a func(context.Context) (int, error)"}}
+	}, []string{
+		`the stub of step "charge" of kind "probe" is a func(context.Context) (string, error), but`,
+		"the result of the step makes it a func(context.Context) (int, error)",
+	}}
 	mistakes["Stub of no step"] = mistake{func(env *holdfasttest.Env) {
 		holdfasttest.Stub(env, "chrage", func(context.Context) (int, error) { return 1, nil })
 		ends(env, enqueue(env, kindOf(env, step), 1), store.Completed, 0)
@@ -177,7 +182,7 @@ func TestMistakes(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	tests := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestMistakes$", "-test.v") //nolint:gosec // this very program
+	tests := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestMistakes$", "-test.v")
 	tests.Env = append(os.Environ(), inside+"=1")
 	output, err := tests.CombinedOutput()
 	if err == nil {

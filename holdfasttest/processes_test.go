@@ -2,7 +2,7 @@ package holdfasttest_test
 
 import (
 	"errors"
-	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -87,7 +87,7 @@ func TestProcesses(t *testing.T) {
 			}
 			began, seen := time.Now(), 0
 			for item, err := range env.Client.Follow(env.T.Context(), job.ID, "rounds", 0) {
-				if err != nil || string(item.Value) != fmt.Sprint(seen) {
+				if err != nil || string(item.Value) != strconv.Itoa(seen) {
 					env.T.Fatalf("%s, %v", item.Value, err)
 				}
 				soon(env, began, time.Duration(seen)*between)

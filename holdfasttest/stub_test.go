@@ -130,7 +130,8 @@ func TestStubEverywhere(t *testing.T) {
 			return 0, holdfast.Fail(fmt.Errorf("after %d steps", n))
 		})
 		job := enqueue(env, kind, 1)
-		if _, err := job.Wait(t.Context()); err == nil || !slices.Equal(called, []string{"in a strand", "in a transaction", "in a compensation"}) {
+		want := []string{"in a strand", "in a transaction", "in a compensation"}
+		if _, err := job.Wait(t.Context()); err == nil || !slices.Equal(called, want) {
 			t.Errorf("%v, %q", err, called)
 		}
 		isIn(env, job.ID, store.Failed)

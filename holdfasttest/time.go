@@ -28,6 +28,9 @@ func (e *Env) Advance(d time.Duration) {
 	if d < 0 {
 		e.T.Fatalf("holdfasttest: Advance(%v): time does not go back; give how much is to pass", d)
 	}
+	// Claims take the lock that this takes, too: so what the test did before Advance happens before
+	// what the jobs do that start meanwhile, and the race detector knows.
+	e.nodes()
 	time.Sleep(d)
 	for range settled / quiet {
 		e.rest()

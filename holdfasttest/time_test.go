@@ -81,13 +81,13 @@ func TestWaitIdle(t *testing.T) {
 		if err := env.Client.PauseQueue(t.Context(), "paused"); err != nil {
 			t.Fatal(err)
 		}
-		retried := enqueue(env, handled(env.Open(), "later", func(*holdfast.Run, int) (int, error) { return 0, nil }), 1, holdfast.Delay(100*time.Hour))
+		later := enqueue(env, kind, 1, holdfast.Delay(100*time.Hour))
 		first, second := enqueue(env, kind, 1, holdfast.OrderingKey("key")), enqueue(env, kind, 1, holdfast.OrderingKey("key"))
 		began := time.Now()
 		env.WaitIdle()
 		soon(env, began, time.Hour)
 		for id, want := range map[holdfast.ID]store.State{
-			unserved.ID: store.Available, held.ID: store.Available, retried.ID: store.Scheduled, first.ID: store.Waiting, second.ID: store.Available,
+			unserved.ID: store.Available, held.ID: store.Available, later.ID: store.Scheduled, first.ID: store.Waiting, second.ID: store.Available,
 		} {
 			isIn(env, id, want)
 		}

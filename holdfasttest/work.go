@@ -3,7 +3,6 @@ package holdfasttest
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/holdfastdev/holdfast"
@@ -73,7 +72,7 @@ func (e *Env) workOne(kind string) store.ID {
 func (e *Env) notDue(kind string) string {
 	jobs := slices.DeleteFunc(e.unfinished(), func(r store.Record) bool { return r.Kind != kind || r.Namespace != e.Client.Namespace() })
 	if len(jobs) > 0 {
-		return fmt.Sprintf("those that have not finished, which Advance, a signal or a person may make due, are:%s", e.describe(jobs))
+		return "those that have not finished, which Advance, a signal or a person may make due, are:" + e.describe(jobs)
 	}
 	enqueued, others := e.enqueued(kind)
 	if len(enqueued) > 0 {

@@ -55,7 +55,7 @@ func TestWorkOne(t *testing.T) {
 		if slices.Sort(worked); !slices.Equal(worked, []string{"later", "of first", "of later", "of second", "of third"}) {
 			t.Errorf("%q", worked)
 		}
-	})
+	}, holdfast.WithSlots(1))
 }
 
 // TestWorkOneOfADurableRun: each part of a run is worked for itself: until it parks, fails or ends.
