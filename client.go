@@ -28,7 +28,8 @@ type Client struct {
 // database is shared by all clients made from one Open.
 type database struct {
 	engine *engine.Engine
-	limit  int // of a payload, in bytes
+	limit  int  // of a payload, in bytes
+	stub   stub // nil but in tests
 
 	mu      sync.Mutex
 	members map[string]*member // by namespace
@@ -59,7 +60,7 @@ func Open(ctx context.Context, source store.Source, opts ...Option) (*Client, er
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", source, err)
 	}
-	shared := &database{engine: engine.New(st, s.engine), limit: s.limit, members: map[string]*member{}}
+	shared := &database{engine: engine.New(st, s.engine), limit: s.limit, stub: s.stub, members: map[string]*member{}}
 	return &Client{database: shared, namespace: s.namespace, actor: s.actor}, nil
 }
 

@@ -17,6 +17,7 @@ type settings struct {
 	namespace string
 	actor     string
 	limit     int
+	stub      stub
 }
 
 // WithLogger sets the logger of the client. Default, and for nil: slog.Default(), as it is when

@@ -30,9 +30,16 @@ func Step[T any](run *Run, name string, fn func(ctx context.Context) (T, error),
 	if err == nil && fn == nil {
 		err = noFunction("step " + name)
 	}
+	if err == nil && run.client.stub != nil {
+		fn, err = stubbed(run, name, fn)
+	}
 	if err != nil {
 		return out, err
 	}
+	return step(run, name, policy, fn)
+}
+
+func step[T any](run *Run, name string, policy replay.StepPolicy, fn func(ctx context.Context) (T, error)) (T, error) {
 	data, err := run.strand.Step(name, policy, func(ctx context.Context, _ int) ([]byte, error) {
 		v, err := fn(ctx)
 		if err != nil {
@@ -41,9 +48,23 @@ func Step[T any](run *Run, name string, fn func(ctx context.Context) (T, error),
 		return run.client.encodeResult(v)
 	})
 	if err != nil {
-		return out, failure(err)
+		var none T
+		return none, failure(err)
 	}
 	return decodeResult[T]("step "+name, data)
+}
+
+// stub returns what a test has put in place of a step's function; see access.Tests.
+type stub func(kind, step string, fn any) (any, error)
+
+// stubbed returns what a test has put in place of a step's function, or fn. In place of the
+// function of a StepTx, which is of another type, fn is nil.
+func stubbed[T any](run *Run, name string, fn func(ctx context.Context) (T, error)) (func(ctx context.Context) (T, error), error) {
+	instead, err := run.client.stub(run.Kind(), name, fn)
+	if instead == nil || err != nil {
+		return fn, err
+	}
+	return instead.(func(ctx context.Context) (T, error)), nil //nolint:errcheck // of the type of fn
 }
 
 // Transactor runs functions in transactions of the database that holds the jobs: sqlite.Begin,
@@ -61,6 +82,12 @@ func StepTx[T, Tx any](
 ) (T, error) {
 	var out T
 	policy, err := stepPolicy(name, opts)
+	if err == nil && run.client.stub != nil {
+		var instead func(ctx context.Context) (T, error)
+		if instead, err = stubbed[T](run, name, nil); err == nil && instead != nil {
+			return step(run, name, policy, instead)
+		}
+	}
 	switch {
 	case err != nil:
 	case fn == nil:

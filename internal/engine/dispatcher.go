@@ -57,7 +57,7 @@ func (d *dispatcher) loop(ctx context.Context) {
 // slowest is the longest poll interval.
 func (d *dispatcher) slowest() time.Duration {
 	if d.node.store.Traits().Wakeups {
-		return idlePoll
+		return d.node.engine.cfg.every(idlePoll)
 	}
 	return blindPoll
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfastdev/holdfast/internal/logs"
+	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -26,10 +27,10 @@ func (n *node) duties() []duty {
 		{name: "rescue", now: n.rescueNow, do: n.rescue},
 		{name: "cancel sweep", now: n.sweepNow, do: n.sweep},
 		{name: "children of finished jobs", now: n.closeNow, do: n.closeChildren},
-		{name: "retention", every: time.Minute, do: n.retain},
-		{name: "jobs that no node serves", every: unservedEvery, do: n.logUnserved},
+		{name: "retention", every: n.engine.cfg.every(time.Minute), do: n.retain},
+		{name: "jobs that no node serves", every: n.engine.cfg.every(unservedEvery), do: n.logUnserved},
 		{name: "lost leases", now: n.giveUpNow, everywhere: true, do: n.giveUp},
-		{name: "stale prefetch", every: time.Second, everywhere: true, do: n.releaseStale},
+		{name: "stale prefetch", now: n.slots.waits, everywhere: true, do: n.releaseStale},
 	}
 }
 
@@ -152,9 +153,10 @@ func (n *node) retain(ctx context.Context) error {
 	return nil
 }
 
-// releaseStale gives back prefetched jobs that got no slot within a second, because handlers
-// suddenly take longer.
-func (n *node) releaseStale(context.Context) error {
+// releaseStale gives back prefetched jobs that get no slot within a second, because handlers
+// suddenly take longer. It is requested when jobs wait.
+func (n *node) releaseStale(ctx context.Context) error {
+	supervise.Sleep(ctx, time.Second)
 	for _, c := range n.slots.takeStale(n.store.Now().Add(-time.Second)) {
 		n.release(c)
 	}

@@ -59,7 +59,7 @@ func New(st store.Store, cfg Config) *Engine {
 	e.outage = logs.NewOutage(e.log)
 	e.guard = supervise.New(e.lines)
 	e.news = news.New(news.Parts{
-		Store: st, Guard: e.guard, Outage: e.outage, Elsewhere: e.elsewhere, Wake: e.wake, Fatal: e.fatal,
+		Store: st, Guard: e.guard, Outage: e.outage, Elsewhere: e.elsewhere, Wake: e.wake, Fatal: e.fatal, Rarely: cfg.Rarely,
 	})
 	e.loader = newLoader(st, e.guard, e.outage)
 	e.commit = commit.New(commit.Parts{
@@ -229,7 +229,7 @@ func (e *Engine) isClosed() bool {
 // committed sends the wake-ups of a commit: to the waiters of jobs, to this node, and to the other
 // nodes.
 func (e *Engine) committed(batch *store.Batch) {
-	wakes := append(wakesOf(batch, e.Store.Now()), batch.Woken...)
+	wakes := append(wakesOf(batch, e.Store.Now(), e.cfg.every(idlePoll)), batch.Woken...)
 	if len(batch.Outcomes) > 0 {
 		for _, n := range *e.nodes.Load() {
 			n.slots.over(batch.Outcomes)

@@ -66,10 +66,6 @@ func (p *promoter) loop(ctx context.Context) {
 // look makes due jobs available, and returns when to look again.
 func (p *promoter) look(ctx context.Context) time.Time {
 	n := p.node
-	idle := idlePoll
-	if !n.store.Traits().Wakeups {
-		idle = blindPoll
-	}
 	for {
 		call, cancel := context.WithTimeout(ctx, store.CallTimeout)
 		promoted, err := n.store.Promote(call, promoteLimit)
@@ -93,7 +89,7 @@ func (p *promoter) look(ctx context.Context) time.Time {
 			p.blocked = min(max(2*p.blocked, firstBlocked), lastBlocked)
 			return now.Add(p.blocked)
 		}
-		again := now.Add(idle)
+		again := now.Add(n.dispatch.slowest())
 		if !promoted.NextDue.IsZero() && promoted.NextDue.Before(again) {
 			again = promoted.NextDue
 		}

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfastdev/holdfast/internal/supervise"
 	"github.com/holdfastdev/holdfast/store"
 )
 
@@ -16,6 +17,7 @@ type slots struct {
 	most   int      // slots that the queues can use
 	shares []*share // one for each queue that the node serves, or one for all
 	named  map[string]*share
+	waits  chan struct{} // told when jobs wait for a slot
 
 	mu       sync.Mutex
 	used     int                     // slots in use
@@ -32,7 +34,7 @@ type slots struct {
 const maxAside = 10_000
 
 func newSlots(size int, queues []store.QueueDemand) *slots {
-	s := &slots{size: size, most: size, runsOf: map[store.ID]*execution{}, mayWait: maxAside}
+	s := &slots{size: size, most: size, runsOf: map[store.ID]*execution{}, mayWait: maxAside, waits: make(chan struct{}, 1)}
 	if len(queues) == 0 {
 		s.shares = []*share{newShare("", size)}
 		return s
@@ -173,6 +175,7 @@ func (s *slots) admitLocked(jobs []store.Claimed) (start []store.Claimed) {
 			i++
 		}
 		q.buffer = append(q.buffer, jobs[first:i+1]...)
+		supervise.Signal(s.waits)
 	}
 	return start
 }
@@ -290,6 +293,9 @@ func (s *slots) takeWaiting(which func(*store.Claimed) bool) (taken []store.Clai
 			}
 			return takes
 		})
+		if len(q.buffer) > 0 {
+			supervise.Signal(s.waits)
+		}
 	}
 	return taken
 }
