@@ -53,12 +53,12 @@ func (a verbs) completeFlags(cmd *cobra.Command) {
 		"unique":          completeUnique,
 		app.FlagLogLevel:  words("debug", "info", "warn", "error"),
 		app.FlagLogFormat: words(app.LogShort, app.LogText, app.LogJSON),
-		"queue":           a.fromDatabase(jobs.QueueNames),
+		"queue":           lastOf(app.TakesNamespaces, a.fromDatabase(jobs.QueueNames)),
 		"kind":            a.fromDatabase(kindNames, builtinKinds...),
 		"tag":             a.fromDatabase(tagNames),
 		"parent":          a.fromDatabase(jobsIn(arg.States)),
 		"from":            a.fromDatabase(stepNames),
-		app.FlagNamespace: a.fromDatabase(namespaceNames),
+		app.FlagNamespace: lastOf(app.TakesNamespaces, a.fromDatabase(namespaceNames)),
 	}
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if complete := byFlag[f.Name]; complete != nil {

@@ -41,6 +41,8 @@ To get started, run "holdfast dev".`,
 		"`NAMESPACE` to work in (default: $"+app.EnvNamespace+", or "+app.DefaultNamespace+")")
 	flags.StringVarP(&a.Asked, app.FlagOutput, "o", "", "output `FORMAT`: table, json or jsonl (default: table on a terminal, json elsewhere)")
 	flags.BoolVarP(&a.Quiet, app.FlagQuiet, "q", false, "print only data and errors")
+	app.Variable(flags, app.FlagDatabase, app.EnvDatabase)
+	app.Variable(flags, app.FlagNamespace, app.EnvNamespace)
 	version := root.Flags().Bool("version", false, "print the version") // no -v, which often means verbose
 	showHelp := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {
@@ -78,7 +80,10 @@ func (a verbs) check(cmd *cobra.Command, args []string) error {
 	default:
 		return arg.Usagef("--output %q: the formats are table, json and jsonl", a.Asked)
 	}
-	return a.ReadEnvironment(cmd)
+	if err := a.ReadEnvironment(cmd); err != nil && !cmd.HasSubCommands() {
+		return err
+	}
+	return nil
 }
 
 // hideUnused hides the global flags that a verb does not use from its help.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -201,14 +202,19 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"migrate", "up", "--database", ":memory:"}, "in memory"},
 		{[]string{"migrate", "status", "--database", ":memory:"}, "in memory"},
 		{[]string{"job", "list", "--database", ":memory:"}, "in memory"},
-		{[]string{"dev", "--queue", "x"}, "unknown flag"},
 		{[]string{"dev", "--namespace", ""}, "namespace"},
 		{[]string{"worker", "--queue", ""}, "--queue is empty"},
-		{[]string{"worker", "--queue", "=2"}, "the name is empty"},
+		{[]string{"worker", "--queue", "=2"}, "--queue: a name is empty"},
 		{[]string{"worker", "--queue", "a", "--queue", "a=2"}, "the queue a is given twice"},
 		{[]string{"worker", "--queue", "a=0"}, "--queue"},
 		{[]string{"worker", "--queue", "a=many"}, "--queue"},
 		{[]string{"worker", "--queue", "a\nb"}, "control character"},
+		{[]string{"worker", "--queue", "a,,b"}, "--queue: a name is empty"},
+		{[]string{"dev", "--queue", "a,a"}, "the queue a is given twice"},
+		{[]string{"dev", "--beat", "0s"}, "--beat 0s is not positive"},
+		{[]string{"worker", "--beat", "10s"}, "--dead-after 20s is less than three times --beat 10s"},
+		{[]string{"worker", "--node-name", "{name}"}, "--node-name: {name} stands for nothing; there are {host}, {pid}, {version} and {id}"},
+		{[]string{"worker", "-n", "a,b,a"}, "--namespace names a twice"},
 		{[]string{"queue", "pause"}, "missing argument: queue pause takes QUEUE..."},
 	} {
 		s.expect(s.run(test.args...), app.ExitUsage, test.words)
@@ -519,6 +525,58 @@ func TestUnreachableDatabase(t *testing.T) {
 	}
 }
 
+// flagCells are the first cells of the rows of a table of flags.
+var (
+	flagCells = regexp.MustCompile("(?m)^\\| (`--.*?) \\|")
+	flagName  = regexp.MustCompile("`--([a-z-]+)")
+)
+
+// flagsIn returns the flags that the tables of a section list, sorted.
+func flagsIn(section string) (flags []string) {
+	for _, cell := range flagCells.FindAllStringSubmatch(section, -1) {
+		for _, name := range flagName.FindAllStringSubmatch(cell[1], -1) {
+			flags = append(flags, name[1])
+		}
+	}
+	slices.Sort(flags)
+	return flags
+}
+
+// variablesByFlag returns the flag and the verbs of each variable; "all commands" are all that take
+// a global flag.
+func variablesByFlag() map[string]string {
+	verbs := map[string][]string{}
+	commands(func(cmd *cobra.Command) {
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if name := app.VariableOf(f); name != "" {
+				verbs[name+" --"+f.Name] = append(verbs[name+" --"+f.Name], "`"+cmd.Name()+"`")
+			}
+		})
+	})
+	found := map[string]string{}
+	for variable, of := range verbs {
+		slices.Sort(of)
+		found[variable] = strings.Join(slices.Compact(of), ", ")
+		if found[variable] == "`holdfast`" {
+			found[variable] = "all commands"
+		}
+	}
+	return found
+}
+
+// variableRow is a row of the table of variables.
+var variableRow = regexp.MustCompile("(?m)^\\| `(\\w+)` \\| `(--[a-z-]+)` \\| (.*?) \\|")
+
+func variablesIn(section string) map[string]string {
+	found := map[string]string{}
+	for _, row := range variableRow.FindAllStringSubmatch(section, -1) {
+		of := strings.Split(row[3], ", ")
+		slices.Sort(of)
+		found[row[1]+" "+row[2]] = strings.Join(of, ", ")
+	}
+	return found
+}
+
 // TestReference checks docs/cli.md against the commands: every verb, every flag, every field of the
 // JSON.
 func TestReference(t *testing.T) {
@@ -544,17 +602,24 @@ func TestReference(t *testing.T) {
 		if text == "" {
 			t.Errorf("docs/cli.md has no section `%s`", cmd.CommandPath())
 		}
+		var flags []string
 		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Name != "help" && !strings.Contains(text, "`--"+f.Name) {
-				t.Errorf("docs/cli.md says nothing of --%s of %s", f.Name, cmd.CommandPath())
+			if f.Name != "help" {
+				flags = append(flags, f.Name)
 			}
 		})
+		if documented := flagsIn(text); !slices.Equal(flags, documented) {
+			t.Errorf("%s has the flags %v, and docs/cli.md lists %v", cmd.CommandPath(), flags, documented)
+		}
 		for _, flag := range []string{app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet} {
 			if has := strings.Contains(text, "`--"+flag+"`"); has != app.UsesFlag(cmd, flag) {
 				t.Errorf("docs/cli.md on %s and --%s: mentioned %t, used %t", cmd.CommandPath(), flag, has, app.UsesFlag(cmd, flag))
 			}
 		}
 	})
+	if diff := cmp.Diff(variablesByFlag(), variablesIn(sections["Environment variables"])); diff != "" {
+		t.Errorf("the variables of docs/cli.md differ from those of the program:\n%s", diff)
+	}
 	for _, view := range []any{
 		views.Job{},
 		views.Backoff{},
@@ -583,11 +648,6 @@ func TestReference(t *testing.T) {
 			if name := field.Tag.Get("json"); !strings.Contains(doc, "`"+name+"`") {
 				t.Errorf("docs/cli.md says nothing of the field %s of %s", name, of.Name())
 			}
-		}
-	}
-	for _, name := range []string{app.EnvDatabase, app.EnvNamespace, "NO_COLOR"} {
-		if !strings.Contains(doc, "`"+name+"`") {
-			t.Errorf("docs/cli.md says nothing of %s", name)
 		}
 	}
 	for _, code := range []int{app.ExitOK, app.ExitError, app.ExitTimeout, app.ExitUsage, app.ExitInterrupted} {

@@ -43,10 +43,13 @@ type App struct {
 	Env Env
 
 	// The global flags.
-	Database  string
-	ByFlag    bool // Database is from the flag, not from the environment
-	Namespace string
-	Quiet     bool
+	Database   string
+	ByFlag     bool     // Database is from the flag, not from the environment
+	Namespace  string   // the first of Namespaces
+	Namespaces []string // of a verb for which they may be many
+	Quiet      bool
+
+	variables map[string]string // that have set a flag, by its name
 }
 
 // New returns an App.

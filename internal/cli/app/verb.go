@@ -30,9 +30,30 @@ func Uses(flags ...string) map[string]string {
 	return map[string]string{UsesKey: strings.Join(flags, " ")}
 }
 
+// namespacesKey is the annotation of a verb that works in several namespaces at once.
+const namespacesKey = "namespaces"
+
+// ManyNamespaces notes that --namespace of a verb may be a list.
+func ManyNamespaces(annotations map[string]string) map[string]string {
+	annotations[namespacesKey] = "many"
+	return annotations
+}
+
+// TakesNamespaces reports whether --namespace of a verb may be a list, as for nodes.
+func TakesNamespaces(cmd *cobra.Command) bool { return cmd.Annotations[namespacesKey] != "" }
+
 // UsesFlag reports whether a verb uses a global flag.
 func UsesFlag(cmd *cobra.Command, flag string) bool {
 	return slices.Contains(strings.Fields(cmd.Annotations[UsesKey]), flag)
+}
+
+// isGlobalUnused reports whether a flag is a global one that a verb does not use.
+func isGlobalUnused(cmd *cobra.Command, flag string) bool {
+	switch flag {
+	case FlagDatabase, FlagNamespace, FlagOutput, FlagQuiet:
+		return !cmd.HasSubCommands() && !UsesFlag(cmd, flag)
+	}
+	return false
 }
 
 // Group is a command that only has subcommands.

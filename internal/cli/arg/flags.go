@@ -63,23 +63,29 @@ func FlagError(_ *cobra.Command, err error) error {
 	switch {
 	case errors.As(err, &missing):
 		return Usagef("--%s needs a value", missing.GetFlag().Name)
-	case errors.As(err, &value) && value.GetValue() == "":
-		return Usagef("--%s is empty", value.GetFlag().Name)
 	case errors.As(err, &value):
-		f := value.GetFlag()
-		var ours *UsageError
-		switch {
-		case errors.As(err, &ours):
-			return Usagef("--%s: %w", f.Name, ours)
-		case f.Value.Type() == "bool":
-			return Usagef("--%s=%s: must be true or false", f.Name, value.GetValue())
-		case errors.Is(err, strconv.ErrRange):
-			return Usagef("--%s %q is out of range", f.Name, value.GetValue())
-		case strings.HasPrefix(f.Value.Type(), "int"):
-			return Usagef("--%s %q is not an integer", f.Name, value.GetValue())
-		case strings.HasPrefix(f.Value.Type(), "float"):
-			return Usagef("--%s %q is not a number", f.Name, value.GetValue())
-		}
+		return ValueError("--"+value.GetFlag().Name, value.GetFlag(), value.GetValue(), err)
+	}
+	return Usage(err)
+}
+
+// ValueError explains why a flag does not take a text. name is where the text comes from: the flag
+// itself, or a variable.
+func ValueError(name string, f *pflag.Flag, text string, err error) error {
+	var ours *UsageError
+	switch {
+	case text == "":
+		return Usagef("%s is empty", name)
+	case errors.As(err, &ours):
+		return Usagef("%s: %w", name, ours)
+	case f.Value.Type() == "bool":
+		return Usagef("%s=%s: must be true or false", name, text)
+	case errors.Is(err, strconv.ErrRange):
+		return Usagef("%s %q is out of range", name, text)
+	case strings.HasPrefix(f.Value.Type(), "int"):
+		return Usagef("%s %q is not an integer", name, text)
+	case strings.HasPrefix(f.Value.Type(), "float"):
+		return Usagef("%s %q is not a number", name, text)
 	}
 	return Usage(err)
 }

@@ -12,9 +12,6 @@ import (
 	"github.com/holdfastdev/holdfast/internal/cli/views"
 )
 
-// verbs has the verbs of nodes.
-type verbs struct{ *app.App }
-
 // Commands are the commands that run nodes, and the one that lists them.
 func Commands(a *app.App) []*cobra.Command {
 	v := verbs{a}
@@ -44,7 +41,7 @@ The leader does the maintenance.`,
 				if err != nil {
 					return err
 				}
-				out := a.NewList("NODE", "NAME", "STATUS", "RUNNING", "QUEUES", "KINDS", "STARTED", "BEAT")
+				out := a.NewList("NODE", "NAME", "NAMESPACE", "STATUS", "RUNNING", "QUEUES", "KINDS", "STARTED", "BEAT")
 				for i := range nodes {
 					n := &nodes[i]
 					if err := out.Add(views.NewNode(n, a.Env.Now()), func() []string { return views.NodeRow(a.Env.Now(), n) }); err != nil {

@@ -24,6 +24,7 @@ type Node struct {
 	Queues     []string       `json:"queues"`      // empty: all
 	QueueSlots map[string]int `json:"queue_slots"` // of queues with fewer than the node
 	Kinds      []string       `json:"kinds"`
+	DeadAfter  span           `json:"dead_after"`
 	StartedAt  timestamp      `json:"started_at"`
 	BeatAt     timestamp      `json:"beat_at"`
 	EndedAt    timestamp      `json:"ended_at"`
@@ -37,7 +38,7 @@ func NewNode(n *store.Node, now time.Time) Node {
 		ID: Big(n.ID), Name: n.Info.Name, Version: Text(n.Info.Version), Alive: n.DeadAt.IsZero() && !isSilent(n, now), Leader: n.Leader,
 		Namespace: Text(n.Info.Namespace),
 		Slots:     n.Info.Slots, Running: n.Running,
-		Queues: sorted(n.Info.Queues), QueueSlots: queueSlots, Kinds: sorted(n.Info.Kinds),
+		Queues: sorted(n.Info.Queues), QueueSlots: queueSlots, Kinds: sorted(n.Info.Kinds), DeadAfter: span(n.Info.DeadAfter),
 		StartedAt: timestamp(n.StartedAt), BeatAt: timestamp(n.BeatAt), EndedAt: timestamp(n.DeadAt),
 	}
 }
@@ -71,7 +72,7 @@ func NodeRow(now time.Time, n *store.Node) []string {
 		queues = strings.Join(sorted(n.Info.Queues), ",")
 	}
 	return []string{
-		strconv.FormatInt(n.ID, 10), output.Clip(n.Info.Name, output.MaxName), status, fmt.Sprintf("%d/%d", n.Running, n.Info.Slots),
+		strconv.FormatInt(n.ID, 10), output.Clip(n.Info.Name, output.MaxName), output.Clip(n.Info.Namespace, output.MaxName), status, fmt.Sprintf("%d/%d", n.Running, n.Info.Slots),
 		output.Clip(queues, 40), output.Clip(strings.Join(sorted(n.Info.Kinds), ","), 40),
 		output.Ago(now, n.StartedAt), output.Ago(now, n.BeatAt),
 	}
