@@ -46,7 +46,7 @@ func bulkOn(s *shell) {
 	if len(views) != 1 || views[0].ID != push || views[0].State != "cancelled" {
 		s.Errorf("%+v", views)
 	}
-	s.decode(s.ok("job", "retry", "--state", "cancelled", "--kind", "mail", "-q"), &views)
+	s.decode(s.ok("job", "retry", "--state", "cancelled", "--kind", "mail", "-q", "-o", "json"), &views)
 	if len(views) != many || count("--state", "available", "--queue", "bulk") != many {
 		s.Errorf("%d jobs are retried", len(views))
 	}

@@ -37,23 +37,6 @@ func (a verbs) fromDatabase(look lookup, always ...string) cobra.CompletionFunc 
 	}
 }
 
-// lastOf completes the last part of a list with commas, if a verb takes lists.
-func lastOf(takesLists func(*cobra.Command) bool, complete cobra.CompletionFunc) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		cut := strings.LastIndex(typed, ",") + 1
-		if cut == 0 || !takesLists(cmd) {
-			return complete(cmd, args, typed)
-		}
-		found, directive := complete(cmd, args, typed[cut:])
-		given := strings.Split(typed[:cut], ",")
-		found = slices.DeleteFunc(found, func(word string) bool { return slices.Contains(given, word) })
-		for i := range found {
-			found[i] = typed[:cut] + found[i]
-		}
-		return found, directive
-	}
-}
-
 // peek opens the database that the incomplete command line names.
 func (a verbs) peek(ctx context.Context, cmd *cobra.Command, look func(*holdfast.Client) error) error {
 	_ = a.ReadEnvironment(cmd) // ignores what is wrong

@@ -39,8 +39,8 @@ To get started, run "holdfast dev".`,
 		"`DATABASE` to use: a file, sqlite:PATH or postgres://… (default: $"+app.EnvDatabase+", or "+app.DefaultDatabase+")")
 	flags.StringVarP(&a.Namespace, app.FlagNamespace, "n", "",
 		"`NAMESPACE` to work in (default: $"+app.EnvNamespace+", or "+app.DefaultNamespace+")")
-	flags.StringVarP(&a.Asked, app.FlagOutput, "o", "", "output `FORMAT`: table, json or jsonl (default: table on a terminal, json elsewhere)")
-	flags.BoolVarP(&a.Quiet, app.FlagQuiet, "q", false, "print only data and errors")
+	flags.StringVarP(&a.Asked, app.FlagOutput, "o", "", "output `FORMAT`: table, json, jsonl, yaml, id or name (default: table on a terminal, json elsewhere)")
+	flags.BoolVarP(&a.Quiet, app.FlagQuiet, "q", false, "print no notes, and of jobs, queues and nodes only the ids unless --output is given")
 	app.Variable(flags, app.FlagDatabase, app.EnvDatabase)
 	app.Variable(flags, app.FlagNamespace, app.EnvNamespace)
 	version := root.Flags().Bool("version", false, "print the version") // no -v, which often means verbose
@@ -75,10 +75,8 @@ func (a verbs) check(cmd *cobra.Command, args []string) error {
 	if err := arg.CheckGroups(cmd); err != nil {
 		return err
 	}
-	switch a.Asked {
-	case "", output.FormatTable, output.FormatJSON, output.FormatLines:
-	default:
-		return arg.Usagef("--output %q: the formats are table, json and jsonl", a.Asked)
+	if err := a.ReadFormat(cmd); err != nil {
+		return err
 	}
 	if err := a.ReadEnvironment(cmd); err != nil && !cmd.HasSubCommands() {
 		return err

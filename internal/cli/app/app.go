@@ -24,6 +24,8 @@ type Env struct {
 	Now       func() time.Time
 	// Terminal reports whether a stream is a terminal.
 	Terminal func(stream any) bool
+	// Width is how many columns the terminal of Stdout has; 0 if that is not known.
+	Width int
 	// Signals are the requests to stop. After Release the next signal ends the process at once.
 	Signals <-chan os.Signal
 	Release func()
@@ -54,7 +56,11 @@ type App struct {
 
 // New returns an App.
 func New(env Env) *App {
-	return &App{Env: env, Printer: output.NewPrinter(env.Stdout, env.Terminal(env.Stdout))}
+	a := &App{Env: env, Printer: output.NewPrinter(env.Stdout, env.Terminal(env.Stdout))}
+	if env.Terminal(env.Stdout) {
+		a.Width = env.Width
+	}
+	return a
 }
 
 // Complain prints an error after which the command continues.

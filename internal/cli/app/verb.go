@@ -30,6 +30,16 @@ func Uses(flags ...string) map[string]string {
 	return map[string]string{UsesKey: strings.Join(flags, " ")}
 }
 
+// idsKey is the annotation of a verb whose output has ids.
+const idsKey = "ids"
+
+// PrintsIDs notes that a verb can print only the ids of what it is about: with --output id or name,
+// and with --quiet alone.
+func PrintsIDs(annotations map[string]string) map[string]string {
+	annotations[idsKey] = "yes"
+	return annotations
+}
+
 // namespacesKey is the annotation of a verb that works in several namespaces at once.
 const namespacesKey = "namespaces"
 

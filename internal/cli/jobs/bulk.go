@@ -73,9 +73,10 @@ func (a verbs) changeAll(ctx context.Context, b *bulk) error {
 	}
 	return a.WithClient(ctx, func(client *holdfast.Client) error {
 		if b.dryRun {
-			n, err := a.listJobs(ctx, client, filter, 0, true)
+			out := a.NewList(views.JobHeader...)
+			err := a.listJobs(ctx, client, out, filter, 0)
 			if err == nil {
-				a.Notef("%s would be changed.", output.Plural(n, "job"))
+				a.Notef("%s would be changed.", output.Plural(out.Count, "job"))
 			}
 			return err
 		}

@@ -33,7 +33,7 @@ With --terminate, jobs end at once: their handlers lose the lease, and nothing i
 		Example: `  holdfast job cancel ` + arg.ExampleID + ` --reason "wrong customer"
   holdfast job cancel --queue mail --state scheduled --dry-run`,
 		Args:        arg.Takes(0, -1),
-		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet),
+		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			all.change = func(ctx context.Context, client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
 				end := client.Cancel
@@ -93,7 +93,7 @@ Select jobs by id, or with the filters of "job list", of which --state is requir
   holdfast job retry --state failed --queue mail --reason "the printer works again" --dry-run
   holdfast job list --all -o jsonl | jq -r 'select(.reason == "timeout").id' | xargs -r holdfast job retry`,
 		Args:        arg.Takes(0, -1),
-		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet),
+		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
 		RunE: a.Do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			return a.changeSome(ctx, cmd, args, &all)
 		}),

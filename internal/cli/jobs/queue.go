@@ -43,7 +43,8 @@ func (a verbs) queueCommand() *cobra.Command {
 }
 
 func (a verbs) queueListCommand() *cobra.Command {
-	return &cobra.Command{
+	var columns app.ColumnsFlag
+	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List queues with job counts",
 		Long: `List the queues of the namespace with the number of unfinished jobs in each state. Counting stops at
@@ -51,14 +52,17 @@ func (a verbs) queueListCommand() *cobra.Command {
 		Example: `  holdfast queue list
   holdfast queue list --output json | jq -r '.[] | select(.paused).name'`,
 		Args:        arg.Takes(0, 0),
-		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet),
+		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, _ []string) error {
+			out, err := a.List(&columns)
+			if err != nil {
+				return err
+			}
 			return a.WithClient(ctx, func(client *holdfast.Client) error {
 				queues, err := client.Queues(ctx)
 				if err != nil {
 					return err
 				}
-				out := a.NewList("QUEUE", "AVAILABLE", "RUNNING", "SCHEDULED", "RETRYABLE", "WAITING", "OLDEST", "PAUSED")
 				for i := range queues {
 					q := &queues[i]
 					if err := out.Add(views.NewQueue(q), func() []string { return views.QueueRow(a.Env.Now(), q) }); err != nil {
@@ -72,6 +76,8 @@ func (a verbs) queueListCommand() *cobra.Command {
 			})
 		}),
 	}
+	columns.Add(cmd, views.Queue{}, views.QueueHeader...)
+	return cmd
 }
 
 func (a verbs) pauseCommand(verb, short, long string, pause bool) *cobra.Command {
@@ -81,7 +87,7 @@ func (a verbs) pauseCommand(verb, short, long string, pause bool) *cobra.Command
 		Long:        long,
 		Example:     "  holdfast queue " + verb + " mail\n  holdfast queue " + verb + " mail reports --namespace staging",
 		Args:        arg.Takes(1, -1),
-		Annotations: app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet),
+		Annotations: app.PrintsIDs(app.Uses(app.FlagDatabase, app.FlagNamespace, app.FlagOutput, app.FlagQuiet)),
 		RunE: a.Do(func(ctx context.Context, _ *cobra.Command, names []string) error {
 			change := (*holdfast.Client).ResumeQueue
 			if pause {

@@ -56,6 +56,9 @@ func isSilent(n *store.Node, now time.Time) bool {
 	return n.DeadAt.IsZero() && now.Sub(n.BeatAt) > after
 }
 
+// NodeHeader is the header of a table of nodes.
+var NodeHeader = []string{"ID", "NAME", "NAMESPACE", "STATUS", "RUNNING", "QUEUES", "KINDS", "STARTED", "BEAT"}
+
 // NodeRow formats a node for a table.
 func NodeRow(now time.Time, n *store.Node) []string {
 	status := "alive"

@@ -45,6 +45,9 @@ func NewQueue(q *store.Queue) Queue {
 	return v
 }
 
+// QueueHeader is the header of a table of queues.
+var QueueHeader = []string{"NAME", "AVAILABLE", "RUNNING", "SCHEDULED", "RETRYABLE", "WAITING", "OLDEST", "PAUSED"}
+
 // QueueRow formats a queue for a table.
 func QueueRow(now time.Time, q *store.Queue) []string {
 	row := []string{output.Clip(q.Name, output.MaxName)}
