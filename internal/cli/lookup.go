@@ -10,7 +10,6 @@ import (
 
 	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/app"
-	"github.com/holdfastdev/holdfast/internal/cli/arg"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 	"github.com/holdfastdev/holdfast/store"
 	"github.com/holdfastdev/holdfast/store/dsn"
@@ -126,7 +125,7 @@ func journalNames(kind string) lookup {
 		if len(args) == 0 {
 			return nil, nil
 		}
-		id, err := arg.ParseID(args[0])
+		id, err := app.FindID(ctx, client, args[0])
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +142,7 @@ func journalNames(kind string) lookup {
 
 // signalNames finds the signals that the job of the first argument waits for.
 func signalNames(ctx context.Context, client *holdfast.Client, args []string) ([]string, error) {
-	id, err := arg.ParseID(args[0])
+	id, err := app.FindID(ctx, client, args[0])
 	if err != nil {
 		return nil, err
 	}

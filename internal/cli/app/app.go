@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/holdfastdev/holdfast"
 	"github.com/holdfastdev/holdfast/internal/cli/output"
 )
 
@@ -52,6 +53,7 @@ type App struct {
 	Quiet      bool
 
 	variables map[string]string // that have set a flag, by its name
+	kept      *holdfast.Client  // that is open already, for WithClient; nil: none
 }
 
 // New returns an App.

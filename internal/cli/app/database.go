@@ -139,9 +139,12 @@ func isThere(source store.Source) bool {
 
 // WithClient calls work with a client of an existing database.
 func (a *App) WithClient(ctx context.Context, work func(*holdfast.Client) error) error {
-	client, err := a.open(ctx)
-	if err != nil {
-		return err
+	client := a.kept
+	if a.kept = nil; client == nil {
+		var err error
+		if client, err = a.open(ctx); err != nil {
+			return err
+		}
 	}
 	return errors.Join(work(client), CloseClient(ctx, client))
 }

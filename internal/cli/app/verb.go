@@ -97,7 +97,13 @@ func (a *App) Do(work func(ctx context.Context, cmd *cobra.Command, args []strin
 	return func(cmd *cobra.Command, args []string) error {
 		ctx, stop := a.Interruptible(cmd.Context())
 		defer stop()
-		err := work(ctx, cmd, args)
+		args, err := a.wholeIDs(ctx, cmd, args)
+		if err == nil {
+			err = work(ctx, cmd, args)
+		}
+		if a.kept != nil { // the work has not used it
+			err = errors.Join(err, CloseClient(ctx, a.kept))
+		}
 		if err == nil {
 			return nil
 		}

@@ -21,19 +21,27 @@ func CheckValues(cmd *cobra.Command, args []string) error {
 	}
 	var err error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if err == nil && slices.ContainsFunc(valuesOf(f), func(v string) bool { return strings.TrimSpace(v) == "" }) {
+		if err == nil && slices.ContainsFunc(ValuesOf(f), func(v string) bool { return strings.TrimSpace(v) == "" }) {
 			err = Usagef("--%s is empty", f.Name)
 		}
 	})
 	return err
 }
 
-// valuesOf returns the values of a flag that may be repeated.
-func valuesOf(f *pflag.Flag) []string {
+// ValuesOf returns the values of a flag that may be repeated.
+func ValuesOf(f *pflag.Flag) []string {
 	if list, ok := f.Value.(pflag.SliceValue); ok {
 		return list.GetSlice()
 	}
 	return []string{f.Value.String()}
+}
+
+// SetValues replaces the values of a flag that was given.
+func SetValues(f *pflag.Flag, values []string) error {
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		return list.Replace(values)
+	}
+	return f.Value.Set(values[0])
 }
 
 // groupKey is where cobra keeps the groups of flags that exclude each other.

@@ -14,7 +14,10 @@ func Commands(a *app.App) []*cobra.Command {
 
 func (a verbs) jobCommand() *cobra.Command {
 	job := app.Group("job", "Enqueue, inspect, wait for and change jobs",
-		"Enqueue, inspect, wait for, cancel, retry, pause, resume and fork jobs.",
+		`Enqueue, inspect, wait for, cancel, retry, pause, resume and fork jobs.
+
+A job is named by its id. The first 8 or more characters will do if no other job of the namespace
+begins with them.`,
 		`  holdfast job enqueue exec '{"command":["echo","hello"]}'
   holdfast job list --state failed --kind exec`)
 	job.Aliases = []string{"jobs"}
