@@ -27,7 +27,8 @@ A durable job that has started runs once more, to compensate what it has done. C
 job does nothing and is not an error.
 
 Select jobs by id, or with the filters of "job list"; without --state, filters select all unfinished
-jobs.
+jobs. They are cancelled 500 at a time, the newest first. If there are more than 100, you are asked
+to type their number; scripts use --yes.
 
 With --terminate, jobs end at once: their handlers lose the lease, and nothing is compensated.`,
 		Example: `  holdfast job cancel ` + arg.ExampleID + ` --reason "wrong customer"
@@ -47,14 +48,16 @@ With --terminate, jobs end at once: their handlers lose the lease, and nothing i
 				}
 				return changes, err
 			}
+			all.doing = "cancels"
+			if terminate {
+				all.doing = "terminates"
+			}
 			return a.changeSome(ctx, cmd, args, &all)
 		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` to record with the jobs as the reason")
 	cmd.Flags().BoolVar(&terminate, "terminate", false, "end jobs at once, without compensation")
-	all.otherwise = []store.State{
-		store.Scheduled, store.Available, store.Running, store.Retryable, store.Waiting,
-	}
+	all.otherwise = arg.Unfinished
 	all.add(cmd)
 	return cmd
 }
@@ -78,7 +81,7 @@ func cancelWords(state store.State) string {
 
 func (a verbs) jobRetryCommand() *cobra.Command {
 	var reason string
-	all := bulk{change: func(ctx context.Context, client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
+	all := bulk{doing: "retries", change: func(ctx context.Context, client *holdfast.Client, ids []holdfast.ID) ([]changed, error) {
 		return retryJobs(ctx, client, reason, ids)
 	}}
 	cmd := &cobra.Command{
@@ -88,7 +91,9 @@ func (a verbs) jobRetryCommand() *cobra.Command {
 after its last completed step. A job that is waiting for a retry or for its run time keeps its
 attempt count. Running and completed jobs cannot be retried.
 
-Select jobs by id, or with the filters of "job list", of which --state is required.`,
+Select jobs by id, or with the filters of "job list", of which --state is required. They are retried
+500 at a time, the newest first. If there are more than 100, you are asked to type their number;
+scripts use --yes.`,
 		Example: `  holdfast job retry ` + arg.ExampleID + `
   holdfast job retry --state failed --queue mail --reason "the printer works again" --dry-run
   holdfast job list --all -o jsonl | jq -r 'select(.reason == "timeout").id' | xargs -r holdfast job retry`,
